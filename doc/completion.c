@@ -6,11 +6,11 @@
 #include <accel/profile.h>
 #include <string.h>
 
-#include "tools/accelctl/verb.h"
+#include "tools/accelctl/command.h"
 #include "tools/accelctl/words.h"
 
-/* What can be offered for the value of an option, by the word that its row has for it or by its own name. Anything
- * else: nothing. */
+/* Completion candidates for the value of an option, looked up by the value name of its row or by the option's own
+ * name. Other options get no candidates. */
 static const struct offer {
     const char *word;
     const char *bash; /* words of a command that prints them for $word */
@@ -27,9 +27,9 @@ static const struct offer {
     {"client", "_accelctl_names clients", "_accelctl_names clients"},
 };
 
-/* What one verb takes for an option that means something else to others. */
+/* Overrides of `offer` for options that mean something different in one command. */
 static const struct {
-    const char *verb;
+    const char *command;
     const char *option;
     struct offer offer;
 } special[] = {
@@ -40,10 +40,10 @@ static const struct {
     {"trace", "device", {"NAME", "_accelctl_devices", "_accelctl_devices"}},
 };
 
-static const struct offer *find_special(const struct verb *verb, const struct option_row *row)
+static const struct offer *find_special(const struct command *command, const struct option_row *row)
 {
     for (uint32_t i = 0; i < sizeof special / sizeof *special; i++)
-        if (strcmp(verb->name, special[i].verb) == 0 && strcmp(row->name, special[i].option) == 0)
+        if (strcmp(command->name, special[i].command) == 0 && strcmp(row->name, special[i].option) == 0)
             return &special[i].offer;
     return NULL;
 }
@@ -56,12 +56,12 @@ static const struct offer *find_offer(const struct option_row *row)
     return NULL;
 }
 
-/* 1 when a verb before `verb` has the same option. */
-static uint32_t seen_before(uint32_t verb, const char *name)
+/* 1 when a command before `command` has the same option. */
+static uint32_t seen_before(uint32_t command, const char *name)
 {
-    for (uint32_t v = 0; v < verb; v++)
-        for (uint32_t i = 0; i < verbs[v]->option_count; i++)
-            if (strcmp(verbs[v]->options[i].name, name) == 0)
+    for (uint32_t v = 0; v < command; v++)
+        for (uint32_t i = 0; i < commands[v]->option_count; i++)
+            if (strcmp(commands[v]->options[i].name, name) == 0)
                 return 1;
     return 0;
 }
@@ -83,7 +83,8 @@ static const char *words_of(const struct accel_setting_row *row)
     return row->type == ACCEL_SETTING_FLAG ? "true false" : row->words;
 }
 
-/* Branches of a case: settings that may have the same words, and these after `before`, up to `after`. */
+/* Writes the branches of a case, one for each set of settings with the same values: their names after `before`, up
+ * to `after`. */
 static void put_values(FILE *out, const char *before, const char *after)
 {
     for (uint32_t i = 0; i < accel_setting_row_count(); i++) {
@@ -128,28 +129,28 @@ static void bash_helpers(FILE *out)
     fputs("    esac\n}\n", out);
 }
 
-static void bash_options(FILE *out, const struct verb *verb)
+static void bash_options(FILE *out, const struct command *command)
 {
-    fprintf(out, "    %s) options='", verb->name);
-    for (uint32_t i = 0; i < verb->option_count; i++) {
-        if (verb->options[i].letter != 0)
-            fprintf(out, "-%c ", verb->options[i].letter);
-        fprintf(out, "--%s ", verb->options[i].name);
+    fprintf(out, "    %s) options='", command->name);
+    for (uint32_t i = 0; i < command->option_count; i++) {
+        if (command->options[i].letter != 0)
+            fprintf(out, "-%c ", command->options[i].letter);
+        fprintf(out, "--%s ", command->options[i].name);
     }
     fputs("-h --help'", out);
-    if (strcmp(verb->arguments, "MODEL") == 0)
+    if (strcmp(command->arguments, "MODEL") == 0)
         fputs(" arguments=_accelctl_models", out);
     fputs(" ;;\n", out);
 }
 
-/* Options whose value is what `offer` offers, as the pattern of a case. */
+/* Writes a case pattern of the options whose values `offer` completes. */
 static void bash_values(FILE *out, const struct offer *offer)
 {
     uint32_t count = 0;
 
-    for (uint32_t v = 0; verbs[v] != NULL; v++)
-        for (uint32_t i = 0; i < verbs[v]->option_count; i++) {
-            const struct option_row *row = &verbs[v]->options[i];
+    for (uint32_t v = 0; commands[v] != NULL; v++)
+        for (uint32_t i = 0; i < commands[v]->option_count; i++) {
+            const struct option_row *row = &commands[v]->options[i];
 
             if (row->argument == NULL || find_offer(row) != offer || seen_before(v, row->name))
                 continue;
@@ -163,21 +164,21 @@ static void bash_values(FILE *out, const struct offer *offer)
         fputs(") return ;;\n", out);
 }
 
-/* Options of which the verb decides what is offered. */
+/* Writes the options whose values the command itself completes. */
 static void bash_words(FILE *out)
 {
     fputs("    case \"${COMP_WORDS[1]} $before\" in\n", out);
-    for (uint32_t v = 0; verbs[v] != NULL; v++)
-        for (uint32_t i = 0; i < verbs[v]->option_count; i++) {
-            const struct option_row *row = &verbs[v]->options[i];
-            const struct offer *offer = find_special(verbs[v], row);
-            const char *words = option_words(verbs[v]->name, row->name);
+    for (uint32_t v = 0; commands[v] != NULL; v++)
+        for (uint32_t i = 0; i < commands[v]->option_count; i++) {
+            const struct option_row *row = &commands[v]->options[i];
+            const struct offer *offer = find_special(commands[v], row);
+            const char *words = option_words(commands[v]->name, row->name);
 
             if (words == NULL && offer == NULL)
                 continue;
-            fprintf(out, "    '%s --%s'", verbs[v]->name, row->name);
+            fprintf(out, "    '%s --%s'", commands[v]->name, row->name);
             if (row->letter != 0)
-                fprintf(out, " | '%s -%c'", verbs[v]->name, row->letter);
+                fprintf(out, " | '%s -%c'", commands[v]->name, row->letter);
             if (words != NULL)
                 fprintf(out, ") mapfile -t COMPREPLY < <(compgen -W '%s' -- \"$word\"); return ;;\n", words);
             else
@@ -186,7 +187,7 @@ static void bash_words(FILE *out)
     fputs("    esac\n", out);
 }
 
-static void bash_actions(FILE *out, const struct verb *verb)
+static void bash_actions(FILE *out, const struct command *command)
 {
     static const char *const offered[] = {[ACTION_FILES] = "_accelctl_files",
                                           [ACTION_NAMES] = "_accelctl_profiles",
@@ -194,22 +195,23 @@ static void bash_actions(FILE *out, const struct verb *verb)
                                           [ACTION_FACTS] = "_accelctl_facts ''",
                                           [ACTION_NOTHING] = ":"};
 
-    if (verb->action_count == 0)
+    if (command->action_count == 0)
         return;
-    fprintf(out, "    %s)\n        arguments=:\n        case ${COMP_WORDS[2]} in\n", verb->name);
-    for (uint32_t i = 0; i < verb->action_count; i++)
-        fprintf(out, "        %s) arguments=\"%s\" ;;\n", verb->actions[i].name, offered[verb->actions[i].completes]);
+    fprintf(out, "    %s)\n        arguments=:\n        case ${COMP_WORDS[2]} in\n", command->name);
+    for (uint32_t i = 0; i < command->action_count; i++)
+        fprintf(out, "        %s) arguments=\"%s\" ;;\n", command->actions[i].name,
+                offered[command->actions[i].completes]);
     fputs("        esac\n        [ \"$COMP_CWORD\" != 2 ] || arguments=\"compgen -W '", out);
-    for (uint32_t i = 0; i < verb->action_count; i++)
-        fprintf(out, "%s%s", i == 0 ? "" : " ", verb->actions[i].name);
+    for (uint32_t i = 0; i < command->action_count; i++)
+        fprintf(out, "%s%s", i == 0 ? "" : " ", command->actions[i].name);
     fputs("' -- \\$word\" ;;\n", out);
 }
 
-static void bash_verbs(FILE *out, const char *before, const char *after)
+static void bash_commands(FILE *out, const char *before, const char *after)
 {
     fputs(before, out);
-    for (uint32_t i = 0; verbs[i] != NULL; i++)
-        fprintf(out, "%s ", verbs[i]->name);
+    for (uint32_t i = 0; commands[i] != NULL; i++)
+        fprintf(out, "%s ", commands[i]->name);
     fputs(after, out);
 }
 
@@ -222,8 +224,8 @@ void write_bash(FILE *out)
           "arguments=_accelctl_files\n"
           "    COMPREPLY=()\n",
           out);
-    bash_verbs(out, "    if [ \"$COMP_CWORD\" = 1 ]; then\n        mapfile -t COMPREPLY < <(compgen -W '",
-               "help --help --version' -- \"$word\")\n        return\n    fi\n");
+    bash_commands(out, "    if [ \"$COMP_CWORD\" = 1 ]; then\n        mapfile -t COMPREPLY < <(compgen -W '",
+                  "help --help --version' -- \"$word\")\n        return\n    fi\n");
     fputs("    # bash takes KEY=VALUE for three words.\n"
           "    if [ \"$before\" = = ]; then\n"
           "        mapfile -t COMPREPLY < <(_accelctl_values \"${COMP_WORDS[COMP_CWORD-2]}\")\n        return\n"
@@ -237,12 +239,12 @@ void write_bash(FILE *out)
         bash_values(out, &offers[i]);
     bash_values(out, NULL);
     fputs("    esac\n    case ${COMP_WORDS[1]} in\n", out);
-    for (uint32_t i = 0; verbs[i] != NULL; i++)
-        bash_options(out, verbs[i]);
-    bash_verbs(out, "    help) arguments=\"compgen -W '", "' -- \\$word\" ;;\n    esac\n");
+    for (uint32_t i = 0; commands[i] != NULL; i++)
+        bash_options(out, commands[i]);
+    bash_commands(out, "    help) arguments=\"compgen -W '", "' -- \\$word\" ;;\n    esac\n");
     fputs("    case ${COMP_WORDS[1]} in\n", out);
-    for (uint32_t i = 0; verbs[i] != NULL; i++)
-        bash_actions(out, verbs[i]);
+    for (uint32_t i = 0; commands[i] != NULL; i++)
+        bash_actions(out, commands[i]);
     fputs("    esac\n    case $word in\n    -*) mapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$word\") ;;\n"
           "    *) mapfile -t COMPREPLY < <(eval \"$arguments\") ;;\n    esac\n}\n"
           "complete -o filenames -F _accelctl accelctl\n",
@@ -251,7 +253,7 @@ void write_bash(FILE *out)
 
 /* ---- zsh ---- */
 
-/* Text inside of single quotes, where brackets and colons mean something to _arguments. */
+/* Writes text inside of single quotes, with brackets and colons escaped, which _arguments interprets. */
 static void zsh_put(FILE *out, const char *text)
 {
     for (; *text != '\0'; text++) {
@@ -283,10 +285,10 @@ static void zsh_helpers(FILE *out)
     fputs("    esac\n}\n", out);
 }
 
-static void zsh_option(FILE *out, const struct verb *verb, const struct option_row *row)
+static void zsh_option(FILE *out, const struct command *command, const struct option_row *row)
 {
-    const struct offer *offer = row->argument == NULL ? NULL : find_special(verb, row);
-    const char *words = option_words(verb->name, row->name);
+    const struct offer *offer = row->argument == NULL ? NULL : find_special(command, row);
+    const char *words = option_words(command->name, row->name);
 
     if (row->argument != NULL && offer == NULL)
         offer = find_offer(row);
@@ -310,8 +312,8 @@ static void zsh_option(FILE *out, const struct verb *verb, const struct option_r
     }
 }
 
-/* What stands after a verb: an action and its arguments, a model or files. */
-static void zsh_arguments(FILE *out, const struct verb *verb)
+/* Writes the zsh completion of a command's positional arguments: an action and its arguments, a model or files. */
+static void zsh_arguments(FILE *out, const struct command *command)
 {
     static const char *const offered[] = {[ACTION_FILES] = "_files",
                                           [ACTION_NAMES] = "_accelctl_names",
@@ -319,23 +321,23 @@ static void zsh_arguments(FILE *out, const struct verb *verb)
                                           [ACTION_FACTS] = "_accelctl_facts",
                                           [ACTION_NOTHING] = "_message argument"};
 
-    if (verb->action_count == 0) {
-        if (strcmp(verb->arguments, "MODEL") == 0)
+    if (command->action_count == 0) {
+        if (strcmp(command->arguments, "MODEL") == 0)
             fputs(" \\\n            '1:model:_accelctl_models'", out);
-        else if (verb->arguments[0] != '\0')
+        else if (command->arguments[0] != '\0')
             fputs(" \\\n            '*:file:_files'", out);
         fputs(" ;;\n", out);
         return;
     }
     fputs(" \\\n            '1:action:((", out);
-    for (uint32_t i = 0; i < verb->action_count; i++) {
-        fprintf(out, "%s%s\\:\"", i == 0 ? "" : " ", verb->actions[i].name);
-        zsh_put(out, verb->actions[i].summary);
+    for (uint32_t i = 0; i < command->action_count; i++) {
+        fprintf(out, "%s%s\\:\"", i == 0 ? "" : " ", command->actions[i].name);
+        zsh_put(out, command->actions[i].summary);
         fputc('"', out);
     }
     fputs("))' \\\n            '*:argument:->argument'\n        [[ $state = argument ]] && case $words[2] in\n", out);
-    for (uint32_t i = 0; i < verb->action_count; i++)
-        fprintf(out, "        %s) %s ;;\n", verb->actions[i].name, offered[verb->actions[i].completes]);
+    for (uint32_t i = 0; i < command->action_count; i++)
+        fprintf(out, "        %s) %s ;;\n", command->actions[i].name, offered[command->actions[i].completes]);
     fputs("        esac ;;\n", out);
 }
 
@@ -345,22 +347,22 @@ void write_zsh(FILE *out)
           "command.\n",
           out);
     zsh_helpers(out);
-    fputs("_accelctl()\n{\n    local state\n    local -a verbs=(\n", out);
-    for (uint32_t i = 0; verbs[i] != NULL; i++) {
-        fprintf(out, "        '%s:", verbs[i]->name);
-        zsh_put(out, verbs[i]->summary);
+    fputs("_accelctl()\n{\n    local state\n    local -a commands=(\n", out);
+    for (uint32_t i = 0; commands[i] != NULL; i++) {
+        fprintf(out, "        '%s:", commands[i]->name);
+        zsh_put(out, commands[i]->summary);
         fputs("'\n", out);
     }
-    fputs("        'help:the options of a verb'\n    )\n    if (( CURRENT == 2 )); then\n"
-          "        _describe verb verbs\n        return\n    fi\n    local verb=$words[2]\n"
-          "    shift words\n    (( CURRENT-- ))\n    case $verb in\n    help) _describe verb verbs ;;\n",
+    fputs("        'help:the options of a command'\n    )\n    if (( CURRENT == 2 )); then\n"
+          "        _describe command commands\n        return\n    fi\n    local command=$words[2]\n"
+          "    shift words\n    (( CURRENT-- ))\n    case $command in\n    help) _describe command commands ;;\n",
           out);
-    for (uint32_t v = 0; verbs[v] != NULL; v++) {
-        fprintf(out, "    %s)\n        _arguments \\\n", verbs[v]->name);
-        for (uint32_t i = 0; i < verbs[v]->option_count; i++)
-            zsh_option(out, verbs[v], &verbs[v]->options[i]);
+    for (uint32_t v = 0; commands[v] != NULL; v++) {
+        fprintf(out, "    %s)\n        _arguments \\\n", commands[v]->name);
+        for (uint32_t i = 0; i < commands[v]->option_count; i++)
+            zsh_option(out, commands[v], &commands[v]->options[i]);
         fputs("            '(-h --help)'{-h,--help}'[print the options]'", out);
-        zsh_arguments(out, verbs[v]);
+        zsh_arguments(out, commands[v]);
     }
     fputs("    esac\n}\n_accelctl \"$@\"\n", out);
 }

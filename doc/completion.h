@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Completions of the command for shells, from its tables of verbs, options and settings. */
+/* Generates the shell completions of the command from its tables of commands, options and settings. */
 #ifndef ACCEL_DOC_COMPLETION_H
 #define ACCEL_DOC_COMPLETION_H
 

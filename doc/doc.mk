@@ -5,8 +5,10 @@ dist_man_MANS += \
 	%D%/accelctl.1 \
 	%D%/accelctl-bench.1 \
 	%D%/accelctl-cache.1 \
+	%D%/accelctl-chat.1 \
 	%D%/accelctl-claims.1 \
 	%D%/accelctl-devices.1 \
+	%D%/accelctl-info.1 \
 	%D%/accelctl-matrix.1 \
 	%D%/accelctl-doctor.1 \
 	%D%/accelctl-eval.1 \
@@ -17,11 +19,12 @@ dist_man_MANS += \
 	%D%/accelctl-run.1 \
 	%D%/accelctl-scores.1 \
 	%D%/accelctl-snapshot.1 \
+	%D%/accelctl-tokenize.1 \
 	%D%/accelctl-trace.1 \
 	%D%/accelctl-version.1 \
 	%D%/accel-profile.5 \
 	%D%/accel-settings.5
-dist_doc_DATA += %D%/accel-profile.schema.json %D%/driver-guide.md README.md
+dist_doc_DATA += %D%/accel-profile.schema.json %D%/driver-guide.md %D%/architecture.md %D%/benchmark.md %D%/certificates.md %D%/glossary.md %D%/install.md %D%/llama-cpp.md %D%/plan.md %D%/quantization.md %D%/run.md README.md
 dist_bashcompletion_DATA += %D%/completion/accelctl %D%/completion/accel-conform
 dist_zshcompletion_DATA += %D%/completion/_accelctl %D%/completion/_accel-conform
 
@@ -33,8 +36,7 @@ doc_pages_SOURCES = \
 	%D%/reference.c \
 	%D%/reference.h \
 	%D%/roff.c \
-	%D%/roff.h \
-	$(accelctl_sources)
+	%D%/roff.h
 doc_pages_CPPFLAGS = $(accelctl_CPPFLAGS)
 doc_pages_LDADD = $(accelctl_LDADD)
 pages: doc/pages

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Writes the reference of the command and of profiles from their tables: pages FOLDER PROFILES. Man pages of the verbs,
- * of the settings and of the language of profiles, completions, and the schema of profiles for editors. The files are
- * kept in the tree, so that nothing runs at build time; a test holds them against the tables.
- */
+/* Writes the reference of the command and of profiles from their tables: pages FOLDER PROFILES. Output: man pages
+ * of the commands, of the settings and of the profile language, shell completions, and the profile schema for
+ * editors. The generated files are committed, so that the build runs no generator; a test compares them with the
+ * tables. */
 #include "config.h"
 
 #include "doc/completion.h"
 #include "doc/reference.h"
 #include "doc/roff.h"
+#include "tools/accelctl/habits.h"
 
 #include <accel/profile.h>
 #include <string.h>
@@ -26,8 +26,11 @@ static void put_paragraphs(FILE *out, const char *text)
     }
 }
 
-static void put_option(FILE *out, char letter, const char *name, const char *argument, const char *help)
+static void put_option(FILE *out, char letter, const char *name, const char *argument, const char *help,
+                       const char *also)
 {
+    char text[512];
+
     fputs(".TP\n", out);
     if (letter != 0)
         fprintf(out, "\\fB\\-%c\\fR, ", letter);
@@ -37,7 +40,8 @@ static void put_option(FILE *out, char letter, const char *name, const char *arg
     if (argument != NULL)
         fprintf(out, " \\fI%s\\fR", argument);
     fputc('\n', out);
-    roff_line(out, help);
+    snprintf(text, sizeof text, "%s%s%s%s", help, also[0] == '\0' ? "" : " (also ", also, also[0] == '\0' ? "" : ")");
+    roff_line(out, text);
 }
 
 static void put_action(FILE *out, const struct action_row *row)
@@ -47,7 +51,7 @@ static void put_action(FILE *out, const struct action_row *row)
     roff_line(out, row->summary);
 }
 
-/* Calls and what they are for, a line each. */
+/* Writes examples: calls and their purpose, a line each. */
 static void put_examples(FILE *out, const char *example)
 {
     fprintf(out, ".SH EXAMPLE%s\n", strchr(strchr(example, '\n') + 1, '\n') == NULL ? "" : "S");
@@ -63,36 +67,37 @@ static void put_examples(FILE *out, const char *example)
     }
 }
 
-static void verb_page(FILE *out, const struct verb *verb)
+static void command_page(FILE *out, const struct command *command)
 {
     char name[64];
 
-    snprintf(name, sizeof name, "accelctl-%s", verb->name);
-    roff_head(out, name, 1, verb->summary);
+    snprintf(name, sizeof name, "accelctl-%s", command->name);
+    roff_head(out, name, 1, command->summary);
     fputs(".SH SYNOPSIS\n", out);
-    fprintf(out, "\\fBaccelctl %s\\fR [\\fIOPTION\\fR...]%s%s%s\n.SH DESCRIPTION\n", verb->name,
-            verb->arguments[0] == '\0' ? "" : " \\fI", verb->arguments, verb->arguments[0] == '\0' ? "" : "\\fR");
-    if (verb->detail[0] == '\0') {
+    fprintf(out, "\\fBaccelctl %s\\fR [\\fIOPTION\\fR...]%s%s%s\n.SH DESCRIPTION\n", command->name,
+            command->arguments[0] == '\0' ? "" : " \\fI", command->arguments,
+            command->arguments[0] == '\0' ? "" : "\\fR");
+    if (command->detail[0] == '\0') {
         fputs("Prints the ", out);
-        roff_put(out, verb->summary);
+        roff_put(out, command->summary);
         fputs(".\n", out);
     }
-    put_paragraphs(out, verb->detail);
-    if (verb->action_count > 0)
+    put_paragraphs(out, command->detail);
+    if (command->action_count > 0)
         fputs(".SH ACTIONS\n", out);
-    for (uint32_t i = 0; i < verb->action_count; i++)
-        put_action(out, &verb->actions[i]);
+    for (uint32_t i = 0; i < command->action_count; i++)
+        put_action(out, &command->actions[i]);
     fputs(".SH OPTIONS\n", out);
-    for (uint32_t i = 0; i < verb->option_count; i++) {
-        const struct option_row *row = &verb->options[i];
+    for (uint32_t i = 0; i < command->option_count; i++) {
+        const struct option_row *row = &command->options[i];
 
-        put_option(out, row->letter, row->name, row->argument, row->help);
+        put_option(out, row->letter, row->name, row->argument, row->help, other_names(command, row));
     }
-    put_option(out, 'h', "help", NULL, "print the options");
-    put_examples(out, verb->example);
+    put_option(out, 'h', "help", NULL, "print the options", "");
+    put_examples(out, command->example);
     roff_rows(out, "EXIT STATUS", exit_rows, "B");
     fputs(".SH SEE ALSO\n.BR accelctl (1),\n", out);
-    if (strcmp(verb->name, "plugins") == 0)
+    if (strcmp(command->name, "plugins") == 0)
         fputs(".BR accel\\-conform (1),\n", out);
     fputs(".BR accel\\-profile (5),\n.BR accel\\-settings (5)\n", out);
 }
@@ -101,28 +106,30 @@ static void main_page(FILE *out)
 {
     roff_head(out, "accelctl", 1, "discovers accelerators, plans how a model should run, and runs it");
     fputs(
-        ".SH SYNOPSIS\n\\fBaccelctl\\fR \\fIVERB\\fR [\\fIOPTION\\fR...] [\\fIARGUMENT\\fR...]\n"
-        ".br\n\\fBaccelctl help\\fR [\\fIVERB\\fR]\n.br\n\\fBaccelctl \\-\\-version\\fR\n"
+        ".SH SYNOPSIS\n\\fBaccelctl\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR...] [\\fIARGUMENT\\fR...]\n"
+        ".br\n\\fBaccelctl help\\fR [\\fICOMMAND\\fR]\n.br\n\\fBaccelctl \\-\\-version\\fR\n"
         ".SH DESCRIPTION\nDiscovers every accelerator of a machine through driver plugins, decides and explains how a "
         "model should run, and runs it.\n"
-        ".PP\nA verb that is not listed here is looked for as the program \\fBaccelctl\\-\\fIVERB\\fR in the folder of "
-        "helper programs, and nowhere else.\n.SH VERBS\n",
+        ".PP\nA command that is not listed here is looked for as the program \\fBaccelctl\\-\\fICOMMAND\\fR in the "
+        "folder of "
+        "helper programs, and nowhere else.\n.SH COMMANDS\n",
         out);
-    for (uint32_t i = 0; verbs[i] != NULL; i++) {
-        fprintf(out, ".TP\n.BR accelctl\\-%s (1)\n", verbs[i]->name);
-        roff_line(out, verbs[i]->summary);
+    for (uint32_t i = 0; commands[i] != NULL; i++) {
+        fprintf(out, ".TP\n.BR accelctl\\-%s (1)\n", commands[i]->name);
+        roff_line(out, commands[i]->summary);
     }
     fputs(
-        ".SH JSON\nWith \\fB\\-\\-json\\fR every verb prints one document on the standard output. Its member "
-        "\\fBschema\\fR is \\fBaccelctl/\\fIVERB\\fB/1\\fR, or \\fBaccelctl/error/1\\fR with the members code, text, "
+        ".SH JSON\nWith \\fB\\-\\-json\\fR every command prints one document on the standard output. Its member "
+        "\\fBschema\\fR is \\fBaccelctl/\\fICOMMAND\\fB/1\\fR, or \\fBaccelctl/error/1\\fR with the members code, "
+        "text, "
         "remedy and exit below \\fBerror\\fR. Members may be added to a schema; the number rises when one changes its "
         "meaning or goes.\n",
         out);
     roff_rows(out, "EXIT STATUS", exit_rows, "B");
     roff_rows(out, "ENVIRONMENT", environment_rows, "B");
     fputs(".SH SEE ALSO\n", out);
-    for (uint32_t i = 0; verbs[i] != NULL; i++)
-        fprintf(out, ".BR accelctl\\-%s (1),\n", verbs[i]->name);
+    for (uint32_t i = 0; commands[i] != NULL; i++)
+        fprintf(out, ".BR accelctl\\-%s (1),\n", commands[i]->name);
     fputs(".BR accel\\-conform (1),\n.BR accel\\-profile (5),\n.BR accel\\-settings (5)\n", out);
 }
 
@@ -139,7 +146,7 @@ static FILE *begin(const char *folder, const char *name)
     return out;
 }
 
-/* Every file that is not a page of a verb. */
+/* Table of the generated files that are not a command's page. */
 static const struct page {
     const char *name;
     void (*write)(FILE *out); /* or the next one, which looks into the profiles */
@@ -156,12 +163,12 @@ static int write_pages(const char *folder, const struct profiles *profiles)
     int failed = 0;
     FILE *out;
 
-    for (uint32_t i = 0; verbs[i] != NULL; i++) {
-        snprintf(name, sizeof name, "accelctl-%s.1", verbs[i]->name);
+    for (uint32_t i = 0; commands[i] != NULL; i++) {
+        snprintf(name, sizeof name, "accelctl-%s.1", commands[i]->name);
         out = begin(folder, name);
         if (out == NULL)
             return 1;
-        verb_page(out, verbs[i]);
+        command_page(out, commands[i]);
         failed |= fclose(out) != 0;
     }
     for (uint32_t i = 0; i < sizeof pages / sizeof *pages; i++) {

@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "doc/roff.h"
-#include "tools/accelctl/profile_schema.h"
-#include "tools/accelctl/setting_words.h"
+#include "tools/accelctl/profile/schema.h"
+#include "tools/accelctl/profile/setting_words.h"
 
 static void put_setting(FILE *out, const struct accel_setting_row *row)
 {
-    char values[400], preset[64], variable[96];
+    char values[400], preset[64], variable[96], honored[120];
 
     fputs(".TP\n\\fB", out);
     roff_put(out, row->name);
@@ -22,16 +22,16 @@ static void put_setting(FILE *out, const struct accel_setting_row *row)
     roff_put(out, setting_values(row, values, sizeof values));
     fputs("; default \\fB", out);
     roff_put(out, setting_preset(row, preset, sizeof preset));
-    fprintf(out, "\\fR; %s; \\fB\\%%%s\\fR\n", setting_carried_words(row),
+    fprintf(out, "\\fR; %s; \\fB\\%%%s\\fR\n", setting_honored_words(row, honored, sizeof honored),
             setting_variable(row, variable, sizeof variable));
 }
 
 static void put_settings(FILE *out)
 {
-    fputs(".SH SETTINGS\nBelow each setting: its values, its default, who acts on it, and its variable of the "
-          "environment. A number with a unit is written with it. Where only plans count with a setting, a run that "
-          "would need "
-          "another value than the default is refused by its name.\n",
+    fputs(".SH SETTINGS\nBelow each setting: its values, its default, what honors it, and its variable of the "
+          "environment. A number with a unit is written with it. Nothing honors the settings marked \\fBlater\\fR yet, "
+          "and the name says what will: profiles keep values of them, which are shown and never in force, and one "
+          "that you give is refused by name.\n",
           out);
     for (uint32_t i = 0; i < accel_setting_row_count(); i++)
         put_setting(out, accel_setting_row_get(i));

@@ -6,13 +6,13 @@
 #include <accel/context.h>
 #include <stdio.h>
 
-/* What the pages are made from. */
+/* Input of the pages. */
 struct profiles {
     const char *folder;
     const struct accel_context *context; /* over that folder */
 };
 
-/* Each answers 1 where its page could not be made, which has been said then, else 0. */
+/* Each function answers 0, or 1 after an error has been printed. */
 
 /* accel-settings(5): every setting, every fact, every variable of the environment. */
 int write_settings(FILE *out, const struct profiles *profiles);

@@ -6,7 +6,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/* One character, `start` where it is the first of its line. */
+/* Writes one character; `start` is 1 for the first one of a line. */
 static void put_character(FILE *out, char character, uint32_t start)
 {
     if (start && (character == '.' || character == '\''))
@@ -56,7 +56,7 @@ void roff_rows(FILE *out, const char *heading, const struct word_row *row, const
 
 /* ---- Markdown ---- */
 
-/* Where a reader of Markdown stands. */
+/* State of the Markdown reader. */
 struct reader {
     FILE *out;
     uint32_t in_code;      /* between two fences */
@@ -64,7 +64,8 @@ struct reader {
     uint32_t table_row;    /* rows of the table at hand: the first two are its head */
 };
 
-/* A line of text with its marks: `code`, **bold**, [text](address). Code is set bold: it is what one types. */
+/* Writes a line of text with its marks: `code`, **bold**, [text](address). Code is set bold, since the reader
+ * types it. */
 static void put_inline(FILE *out, const char *text)
 {
     uint32_t is_code = 0;
@@ -103,8 +104,8 @@ static void put_heading(const struct reader *r, const char *line)
     fputc('\n', r->out);
 }
 
-/* "| a | b | c |": the first cell as a tag, "b: c" below it. The head of a table and the line below that are left out.
- */
+/* Writes a row "| a | b | c |": the first cell as a tag, "b: c" below it. The head of a table and its ruler are
+ * left out. */
 static void put_table_row(struct reader *r, const char *line)
 {
     char text[2048];
@@ -147,7 +148,7 @@ static void put_text(struct reader *r, const char *line)
     put_inline(r->out, line + blanks);
 }
 
-static void take_line(struct reader *r, const char *line)
+static void read_line(struct reader *r, const char *line)
 {
     if (strncmp(line, "```", 3) == 0) {
         fputs(r->in_code ? ".EE\n.RE\n" : ".PP\n.RS 4\n.EX\n", r->out);
@@ -174,10 +175,10 @@ void roff_markdown(FILE *out, FILE *in)
     struct reader r = {.out = out};
     char line[4096];
 
-    /* What stands before the first section is the description. */
+    /* Text before the first section is the description. */
     fputs(".SH DESCRIPTION\n", out);
     while (fgets(line, sizeof line, in) != NULL) {
         line[strcspn(line, "\n")] = '\0';
-        take_line(&r, line);
+        read_line(&r, line);
     }
 }

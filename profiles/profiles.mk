@@ -8,11 +8,13 @@ dist_profiles_DATA += %D%/README.md
 profilesclientsdir = $(profilesdir)/clients
 dist_profilesclients_DATA = %D%/clients/chrome.yaml %D%/clients/edge.yaml %D%/clients/firefox.yaml %D%/clients/safari.yaml
 profilesdevicesdir = $(profilesdir)/devices
-dist_profilesdevices_DATA = %D%/devices/2xt4.yaml %D%/devices/a100.yaml %D%/devices/gpu-adreno.yaml \
+dist_profilesdevices_DATA = %D%/devices/2xt4.yaml %D%/devices/a100.yaml %D%/devices/a100-80gb.yaml \
+	%D%/devices/b200.yaml %D%/devices/gpu-adreno.yaml \
 	%D%/devices/gpu-amd.yaml %D%/devices/gpu-intel.yaml %D%/devices/gpu-mali.yaml %D%/devices/gpu-nvidia.yaml \
 	%D%/devices/gpu-amd-gfx.yaml %D%/devices/gpu-nvidia-quadro.yaml %D%/devices/gpu-nvidia-tesla.yaml \
-	%D%/devices/h200.yaml %D%/devices/m1.yaml \
-	%D%/devices/m2.yaml %D%/devices/m3.yaml %D%/devices/m4.yaml %D%/devices/rtx4090.yaml %D%/devices/snapdragon.yaml \
+	%D%/devices/h100.yaml %D%/devices/h200.yaml %D%/devices/l4.yaml %D%/devices/l40s.yaml %D%/devices/m1.yaml \
+	%D%/devices/m2.yaml %D%/devices/m3.yaml %D%/devices/m4.yaml %D%/devices/mi300x.yaml \
+	%D%/devices/rtx3090.yaml %D%/devices/rtx4090.yaml %D%/devices/rtx5090.yaml %D%/devices/snapdragon.yaml \
 	%D%/devices/t4.yaml
 
 # Tables beside the settings.

@@ -3,19 +3,19 @@
 
 #include "core/base/arena.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/checked.h"
 
+#define FIRST_CAPACITY 16u /* elements of a growing array */
 #define FIRST_BLOCK ((size_t)4096)
 #define LARGEST_STEP ((size_t)1 << 20)
 #define LARGEST_ALIGN ((size_t)4096)
 
 struct accel_arena_block {
     struct accel_arena_block *older;
-    size_t bytes; /* of the whole block, this header included */
+    size_t bytes; /* size of the whole block with this header */
     size_t used;  /* offset of the first free byte */
 };
 
@@ -25,7 +25,8 @@ void accel_arena_init(struct accel_arena *arena, size_t limit)
     arena->limit = limit;
 }
 
-/* Blocks double, so that the number of them stays small, up to a step that wastes little. */
+/* Returns the size of the next block. Blocks double up to a limit, so that their number stays small and little is
+ * wasted. */
 static size_t next_block_bytes(const struct accel_arena *arena, size_t wanted)
 {
     size_t bytes = arena->head ? arena->head->bytes * 2 : FIRST_BLOCK;
@@ -34,7 +35,7 @@ static size_t next_block_bytes(const struct accel_arena *arena, size_t wanted)
         bytes = LARGEST_STEP;
     if (bytes < wanted)
         bytes = wanted;
-    /* Near the limit a block that just fits is better than none. */
+    /* Near the limit a block of exactly the required size is allocated. */
     if (bytes > left)
         bytes = wanted;
     return bytes <= left ? bytes : 0;
@@ -79,7 +80,7 @@ void *accel_arena_alloc(struct accel_arena *arena, size_t bytes, size_t align)
     void *memory;
     if (align == 0 || align > LARGEST_ALIGN || (align & (align - 1)) != 0)
         return NULL;
-    /* A pointer of its own for an empty allocation lets callers keep "NULL means failed". */
+    /* Returns a unique pointer for an empty allocation, so that NULL always means failure. */
     if (bytes == 0)
         bytes = 1;
     memory = take(arena->head, bytes, align);
@@ -108,6 +109,23 @@ char *accel_arena_strndup(struct accel_arena *arena, const char *text, size_t le
 char *accel_arena_strdup(struct accel_arena *arena, const char *text)
 {
     return accel_arena_strndup(arena, text, strlen(text));
+}
+
+bool accel_arena_grow(struct accel_arena *arena, void *list, uint32_t count, uint32_t *capacity, size_t element)
+{
+    uint32_t wanted = *capacity == 0 ? FIRST_CAPACITY : *capacity * 2;
+    void *old, *array;
+    if (count < *capacity)
+        return true;
+    array = wanted > *capacity ? accel_arena_array(arena, wanted, element) : NULL;
+    if (array == NULL)
+        return false;
+    memcpy(&old, list, sizeof(old));
+    if (count > 0)
+        memcpy(array, old, count * element);
+    memcpy(list, &array, sizeof(array));
+    *capacity = wanted;
+    return true;
 }
 
 void accel_arena_free(struct accel_arena *arena)

@@ -2,6 +2,7 @@
 libaccel_core_la_SOURCES += \
 	%D%/arena.c %D%/arena.h \
 	%D%/bytes.c %D%/bytes.h \
+	%D%/caller_state.c %D%/caller_state.h \
 	%D%/checked.h \
 	%D%/clock.c %D%/clock.h \
 	%D%/env.c %D%/env.h \
@@ -18,5 +19,5 @@ libaccel_core_la_SOURCES += \
 	%D%/pci.c %D%/pci.h \
 	%D%/rows.c %D%/rows.h \
 	%D%/strbuf.c %D%/strbuf.h \
-	%D%/surroundings.c %D%/surroundings.h \
+	%D%/text.h \
 	%D%/utf8.c %D%/utf8.h

@@ -27,7 +27,7 @@ void accel_bytes_fail(struct accel_bytes_reader *reader, int32_t code, const cha
         reader->code = accel_error_set(reader->error, code, "%s: %s at byte %zu", reader->subject, what, reader->place);
 }
 
-const char *accel_bytes_take(struct accel_bytes_reader *reader, uint64_t bytes, const char *what)
+const char *accel_bytes_read(struct accel_bytes_reader *reader, uint64_t bytes, const char *what)
 {
     const char *at = reader->data + reader->place;
     if (bytes > reader->bytes - reader->place)
@@ -38,18 +38,18 @@ const char *accel_bytes_take(struct accel_bytes_reader *reader, uint64_t bytes, 
     return at;
 }
 
-void accel_bytes_take_numbers(struct accel_bytes_reader *reader, void *out, size_t bytes, const char *what)
+void accel_bytes_read_numbers(struct accel_bytes_reader *reader, void *out, size_t bytes, const char *what)
 {
-    const char *at = accel_bytes_take(reader, bytes, what);
+    const char *at = accel_bytes_read(reader, bytes, what);
     if (at != NULL)
         memcpy(out, at, bytes);
     else
         memset(out, 0, bytes);
 }
 
-void *accel_bytes_take_copy(struct accel_bytes_reader *reader, uint64_t bytes, const char *what)
+void *accel_bytes_read_copy(struct accel_bytes_reader *reader, uint64_t bytes, const char *what)
 {
-    const char *at = accel_bytes_take(reader, bytes, what);
+    const char *at = accel_bytes_read(reader, bytes, what);
     void *copy;
     if (at == NULL || bytes == 0)
         return NULL;
@@ -61,17 +61,17 @@ void *accel_bytes_take_copy(struct accel_bytes_reader *reader, uint64_t bytes, c
     return copy;
 }
 
-const char *accel_bytes_take_text(struct accel_bytes_reader *reader, size_t most, bool optional)
+const char *accel_bytes_read_text(struct accel_bytes_reader *reader, size_t most, bool optional)
 {
     uint32_t bytes;
     const char *at;
     char *text;
-    accel_bytes_take_numbers(reader, &bytes, sizeof(bytes), "the length of a text is missing");
+    accel_bytes_read_numbers(reader, &bytes, sizeof(bytes), "the length of a text is missing");
     if (optional && bytes == NO_TEXT)
         return NULL;
     if (bytes > most)
         accel_bytes_fail(reader, ACCEL_E_CORRUPT, "too long a text");
-    at = accel_bytes_take(reader, bytes, "a text is missing");
+    at = accel_bytes_read(reader, bytes, "a text is missing");
     if (at == NULL)
         return NULL;
     text = accel_arena_strndup(reader->arena, at, bytes);

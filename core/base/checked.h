@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/**
- * @file
- * Arithmetic on sizes that came from a file, a peer or a user. Each function returns true and writes the result,
- * or returns false and leaves it alone when the result does not fit.
- */
+/** @file
+ * Checked arithmetic on sizes from a file, a peer or a user. Each function returns true and writes the result, or
+ * returns false without writing it if it overflows. */
 #ifndef ACCEL_CORE_BASE_CHECKED_H
 #define ACCEL_CORE_BASE_CHECKED_H
 
@@ -45,8 +43,8 @@ static inline bool accel_mul_size(size_t a, size_t b, size_t *out_product)
     return true;
 }
 
-/** A number of decimal digits alone, without sign, blank or unit. */
-static inline bool accel_digits_u64(const char *text, uint64_t *out_number)
+/** Parses an unsigned decimal number without sign, blank or unit. */
+static inline bool accel_parse_u64(const char *text, uint64_t *out_number)
 {
     uint64_t number = 0;
     if (*text == '\0')
@@ -69,13 +67,13 @@ static inline bool accel_align_size(size_t value, size_t align, size_t *out_alig
     return true;
 }
 
-/** True when the range [offset, offset + bytes) lies within a whole of `whole` bytes. */
+/** Returns whether the range [offset, offset + bytes) lies within `whole` bytes. */
 static inline bool accel_within_u64(uint64_t offset, uint64_t bytes, uint64_t whole)
 {
     return offset <= whole && bytes <= whole - offset;
 }
 
-/** A 64-bit number as a size. It cannot fail on the platforms of abi.h, and says so where it could. */
+/** Converts a 64-bit number to a size. Cannot fail on the platforms of abi.h. */
 static inline bool accel_size_of_u64(uint64_t value, size_t *out_size)
 {
     if (value > SIZE_MAX)

@@ -16,15 +16,16 @@ static const char *const names[] = {
     "ACCEL_E_DEPENDS",  "ACCEL_E_FORKED",    "ACCEL_E_NEEDS_RANGE", "ACCEL_E_MISS",        "ACCEL_E_LIMIT",
     "ACCEL_E_FALLBACK", "ACCEL_E_INTERNAL",
 };
+_Static_assert(sizeof(names) / sizeof(names[0]) == 1 - ACCEL_E_LAST, "every code has a name");
 
 const char *accel_error_name(int32_t code) ACCEL_NOEXCEPT
 {
-    if (code > 0 || code < ACCEL_E_INTERNAL)
+    if (code > 0 || code < ACCEL_E_LAST)
         return "ACCEL_E_?";
     return names[-code];
 }
 
-/* Formats beside the target first: the arguments may be the very text that is being replaced. */
+/* Formats to a buffer first, since the arguments may be the text that is replaced. */
 static void format_line(char *out, size_t out_bytes, const char *format, va_list values)
 {
     char line[sizeof(((struct accel_error *)0)->text) + 4];
@@ -36,14 +37,38 @@ static void format_line(char *out, size_t out_bytes, const char *format, va_list
     memcpy(out, line, strlen(line) + 1);
 }
 
-int32_t accel_error_set(struct accel_error *error, int32_t code, const char *format, ...) ACCEL_NOEXCEPT
+/* Returns the origin that a code implies, for callers that state none. */
+static uint32_t usual_origin(int32_t code)
 {
-    va_list values;
+    if (code == ACCEL_E_MEMORY || code == ACCEL_E_IO)
+        return ACCEL_FROM_SYSTEM;
+    return code == ACCEL_E_DEVICE_LOST ? ACCEL_FROM_DEVICE : ACCEL_FROM_CALLER;
+}
+
+static int32_t set(struct accel_error *error, uint32_t origin, int32_t code, const char *format, va_list values)
+{
     if (error == NULL || error->code != ACCEL_OK || code == ACCEL_OK)
         return code;
     error->code = code;
-    va_start(values, format);
+    error->origin = origin;
     format_line(error->text, sizeof(error->text), format, values);
+    return code;
+}
+
+int32_t accel_error_set(struct accel_error *error, int32_t code, const char *format, ...) ACCEL_NOEXCEPT
+{
+    va_list values;
+    va_start(values, format);
+    set(error, usual_origin(code), code, format, values);
+    va_end(values);
+    return code;
+}
+
+int32_t accel_error_by(struct accel_error *error, uint32_t origin, int32_t code, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    set(error, origin, code, format, values);
     va_end(values);
     return code;
 }
@@ -72,7 +97,7 @@ void accel_error_clear(struct accel_error *error) ACCEL_NOEXCEPT
     error->code = ACCEL_OK;
     error->native = 0;
     error->heap = 0;
-    error->zero = 0;
+    error->origin = ACCEL_FROM_CALLER;
     error->asked = 0;
     error->free = 0;
     error->text[0] = '\0';

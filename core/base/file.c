@@ -12,7 +12,11 @@
 #include <unistd.h>
 
 #include "core/base/env.h"
+#include "core/base/error.h"
 #include "core/base/strbuf.h"
+
+/* Maximum number of attempts to find an unused name. */
+#define NAME_TRIES 1000u
 
 int32_t accel_file_code(int system_error)
 {
@@ -31,14 +35,16 @@ int32_t accel_file_code(int system_error)
     }
 }
 
-static int32_t fail_system(struct accel_error *error, const char *verb, const char *path, int system_error)
+static int32_t fail_system(struct accel_error *error, const char *operation, const char *path, int system_error)
 {
     char reason[128];
     bool first = error && error->code == ACCEL_OK;
     int32_t code = accel_file_code(system_error);
-    /* strerror is not for threads; the GNU form may answer with a constant text and leave the buffer alone. */
+    /* strerror is not thread-safe; the GNU form of strerror_r may return a constant text and leave the buffer
+     * unchanged. */
     const char *text = strerror_r(system_error, reason, sizeof(reason));
-    accel_error_set(error, code, "%s: cannot %s: %s", path, verb, text);
+    accel_error_by(error, code == ACCEL_E_NOT_FOUND || code == ACCEL_E_DENIED ? ACCEL_FROM_FILE : ACCEL_FROM_SYSTEM,
+                   code, "%s: cannot %s: %s", path, operation, text);
     if (first)
         error->native = system_error;
     return code;
@@ -58,7 +64,7 @@ static ssize_t read_some(int fd, char *data, size_t bytes)
     return got;
 }
 
-/* Reads to the end, because what stat says about files of /proc and /sys is not their length. */
+/* Reads to the end, because stat does not report the length of files of /proc and /sys. */
 static int32_t read_all(int fd, const char *path, size_t limit, struct accel_strbuf *out, struct accel_error *error)
 {
     char chunk[4096];
@@ -69,7 +75,7 @@ static int32_t read_all(int fd, const char *path, size_t limit, struct accel_str
         if (got == 0)
             return ACCEL_OK;
         if ((size_t)got > limit - out->length)
-            return accel_error_set(error, ACCEL_E_LIMIT, "%s: longer than %zu bytes", path, limit);
+            return accel_error_by(error, ACCEL_FROM_FILE, ACCEL_E_LIMIT, "%s: longer than %zu bytes", path, limit);
         accel_strbuf_append(out, chunk, (size_t)got);
         if (out->failed)
             return fail_memory(error, path);
@@ -80,13 +86,14 @@ static int32_t check_trust(const char *path, const struct stat *facts, struct ac
 {
     int32_t code = ACCEL_OK;
     if (facts->st_uid != 0 && facts->st_uid != geteuid()) {
-        code = accel_error_set(error, ACCEL_E_DENIED,
-                               "%s: not trusted: it belongs to user %ju, neither root nor the caller", path,
-                               (uintmax_t)facts->st_uid);
-        accel_error_remedy(error, "chown it to yourself if you trust what it says, or remove it");
+        code = accel_error_by(error, ACCEL_FROM_FILE, ACCEL_E_DENIED,
+                              "%s: not trusted: it belongs to user %ju, neither root nor the caller", path,
+                              (uintmax_t)facts->st_uid);
+        accel_error_remedy(error, "chown it to yourself if you trust its content, or remove it");
     } else if ((facts->st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-        code = accel_error_set(error, ACCEL_E_DENIED, "%s: not trusted: others may write to it, mode %04o", path,
-                               (unsigned)(facts->st_mode & 07777));
+        code =
+            accel_error_by(error, ACCEL_FROM_FILE, ACCEL_E_DENIED, "%s: not trusted: others may write to it, mode %04o",
+                           path, (unsigned)(facts->st_mode & 07777));
         accel_error_remedy(error, "chmod go-w %s", path);
     }
     return code;
@@ -98,7 +105,7 @@ static int32_t read_file(const char *path, size_t limit, bool trusted, char **ou
     struct accel_strbuf text = {0};
     struct stat facts;
     int32_t code;
-    /* Without O_NONBLOCK a named pipe would hold us until somebody writes to it. */
+    /* Without O_NONBLOCK a named pipe would block until a writer opens it. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     *out_data = NULL;
     if (out_bytes)
@@ -108,13 +115,13 @@ static int32_t read_file(const char *path, size_t limit, bool trusted, char **ou
     if (fstat(fd, &facts) != 0)
         code = fail_system(error, "stat", path, errno);
     else if (!S_ISREG(facts.st_mode))
-        code = accel_error_set(error, ACCEL_E_INVALID, "%s: not a regular file", path);
+        code = accel_error_by(error, ACCEL_FROM_FILE, ACCEL_E_INVALID, "%s: not a regular file", path);
     else if (!trusted || (code = check_trust(path, &facts, error)) == ACCEL_OK)
         code = read_all(fd, path, limit, &text, error);
     close(fd);
     if (code == ACCEL_OK) {
         size_t bytes = text.length;
-        *out_data = accel_strbuf_take(&text);
+        *out_data = accel_strbuf_detach(&text);
         if (*out_data == NULL)
             code = fail_memory(error, path);
         else if (out_bytes)
@@ -149,12 +156,10 @@ static int write_all(int fd, const char *data, size_t bytes)
     return 0;
 }
 
-/* What ends up under the final name must be on the disk first; close may report a late failure too. */
-static int fill_temporary(int fd, const void *data, size_t bytes, mode_t mode)
+/* Syncs the data before it gets its final name; close may report a late failure too. */
+static int fill_temporary(int fd, const void *data, size_t bytes)
 {
     int failure = write_all(fd, data, bytes);
-    if (failure == 0 && fchmod(fd, mode) != 0)
-        failure = errno;
     if (failure == 0 && fsync(fd) != 0)
         failure = errno;
     if (close(fd) != 0 && failure == 0)
@@ -171,7 +176,7 @@ static int sync_folder_of(const char *path)
     if (folder == NULL)
         return ENOMEM;
     fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    /* Some file systems cannot sync a folder (EINVAL); there the rename is as durable as it gets. */
+    /* Some file systems cannot sync a folder (EINVAL); there the durability of the rename is best effort. */
     if (fd < 0 || (fsync(fd) != 0 && errno != EINVAL))
         failure = errno;
     if (fd >= 0)
@@ -180,7 +185,7 @@ static int sync_folder_of(const char *path)
     return failure;
 }
 
-/* The rename replaces whatever has the name: it must be nothing yet, or a regular file. */
+/* Checks that the target does not exist or is a regular file, since rename replaces it. */
 static int32_t check_target(const char *path, struct accel_error *error)
 {
     size_t length = strlen(path);
@@ -191,9 +196,25 @@ static int32_t check_target(const char *path, struct accel_error *error)
         if (S_ISREG(facts.st_mode))
             return ACCEL_OK;
     }
-    accel_error_set(error, ACCEL_E_INVALID, "%s: not a regular file", length == 0 ? "\"\"" : path);
-    accel_error_remedy(error, "name a new file, or a regular one that is to be replaced");
+    accel_error_by(error, ACCEL_FROM_FILE, ACCEL_E_INVALID, "%s: not a regular file", length == 0 ? "\"\"" : path);
+    accel_error_remedy(error, "name a new file, or a regular file to replace");
     return ACCEL_E_INVALID;
+}
+
+/* Creates a file with an unused name. mkstemp would not apply the umask to its mode. */
+static int create_temporary(const char *path, mode_t mode, struct accel_strbuf *out_name)
+{
+    int fd = -1;
+    errno = EEXIST;
+    for (unsigned i = 0; i < NAME_TRIES && fd < 0 && errno == EEXIST; i++) {
+        accel_strbuf_free(out_name);
+        accel_strbuf_printf(out_name, "%s.%ld.%u.tmp", path, (long)getpid(), i);
+        if (out_name->failed)
+            errno = ENOMEM;
+        else
+            fd = open(out_name->text, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, mode);
+    }
+    return fd;
 }
 
 int32_t accel_file_write(const char *path, const void *data, size_t bytes, mode_t mode, struct accel_error *error)
@@ -203,16 +224,13 @@ int32_t accel_file_write(const char *path, const void *data, size_t bytes, mode_
     int failure, fd;
     if (code != ACCEL_OK)
         return code;
-    accel_strbuf_printf(&temporary, "%s.XXXXXX", path);
-    if (temporary.failed)
-        return fail_memory(error, path);
-    fd = mkostemp(temporary.text, O_CLOEXEC);
+    fd = create_temporary(path, mode, &temporary);
     if (fd < 0) {
-        code = fail_system(error, "make a temporary file beside", path, errno);
+        code = fail_system(error, "create a temporary file beside", path, errno);
         accel_strbuf_free(&temporary);
         return code;
     }
-    failure = fill_temporary(fd, data, bytes, mode);
+    failure = fill_temporary(fd, data, bytes);
     if (failure == 0 && rename(temporary.text, path) != 0)
         failure = errno;
     if (failure != 0)
@@ -229,7 +247,7 @@ static int make_folder(const char *path, mode_t mode)
 {
     struct stat facts;
     int failure = mkdir(path, mode) == 0 ? 0 : errno;
-    /* A folder that exists may answer with EROFS or EACCES as well as with EEXIST. */
+    /* For a folder that exists mkdir may fail with EROFS or EACCES as well as with EEXIST. */
     if (failure != 0 && stat(path, &facts) == 0)
         failure = S_ISDIR(facts.st_mode) ? 0 : ENOTDIR;
     return failure;
@@ -264,7 +282,7 @@ char *accel_file_join(const char *first, const char *second)
     if (length == 0 || first[length - 1] != '/')
         accel_strbuf_char(&path, '/');
     accel_strbuf_text(&path, second);
-    return accel_strbuf_take(&path);
+    return accel_strbuf_detach(&path);
 }
 
 static int32_t user_folder(const char *variable, const char *under_home, char **out_path, struct accel_error *error)
@@ -273,7 +291,7 @@ static int32_t user_folder(const char *variable, const char *under_home, char **
     const char *home = accel_env_get("HOME", NULL);
     *out_path = NULL;
     if (accel_env_is_elevated())
-        return accel_error_set(error, ACCEL_E_DENIED, "user folders are not used by a program with raised rights");
+        return accel_error_set(error, ACCEL_E_DENIED, "a program with elevated privileges does not use user folders");
     if (base && base[0] == '/') {
         *out_path = accel_file_join(base, "accel");
     } else if (home && home[0] == '/') {

@@ -9,7 +9,7 @@
 #include <xmmintrin.h>
 #endif
 
-/** The mode of the calling thread. */
+/** Returns the mode of the calling thread. */
 static inline uint64_t accel_float_mode_get(void)
 {
 #if defined(__x86_64__)
@@ -23,8 +23,7 @@ static inline uint64_t accel_float_mode_get(void)
 #endif
 }
 
-/** Sets the mode of the calling thread; the flags of what has happened so far are cleared where the two share a word.
- */
+/** Sets the mode of the calling thread; the exception flags are cleared if they share a register with the mode. */
 static inline void accel_float_mode_set(uint64_t mode)
 {
 #if defined(__x86_64__)

@@ -6,7 +6,7 @@
 
 #include <sys/mman.h>
 
-void accel_huge_pages_ask(void *memory, uint64_t bytes)
+void accel_huge_pages_advise(void *memory, uint64_t bytes)
 {
 #ifdef MADV_HUGEPAGE
     (void)madvise(memory, (size_t)bytes, MADV_HUGEPAGE);

@@ -27,7 +27,7 @@ static void new_line(struct accel_json *json)
         accel_strbuf_char(json->out, ' ');
 }
 
-/* The comma and the indent before a member of the innermost object or array. */
+/* Writes the comma and the indent before a member of the innermost object or array. */
 static void start_member(struct accel_json *json)
 {
     bool *filled = &json->filled[json->depth - 1];
@@ -37,7 +37,7 @@ static void start_member(struct accel_json *json)
     new_line(json);
 }
 
-/* True when a value may stand here. */
+/* Returns whether a value is allowed here. */
 static bool start_value(struct accel_json *json)
 {
     bool in_object = json->depth > 0 && json->open[json->depth - 1] == '{';
@@ -167,7 +167,8 @@ void accel_json_u64(struct accel_json *json, uint64_t value)
         accel_strbuf_printf(json->out, "%" PRIu64, value);
 }
 
-/* A locale may have put another decimal point, of several bytes in some; nothing else in %g depends on it. */
+/* Replaces the decimal point of the locale, which may have several bytes; nothing else in %g depends on the
+ * locale. */
 static void write_number(struct accel_strbuf *out, const char *number)
 {
     static const char portable[] = "0123456789+-e";
@@ -188,9 +189,9 @@ void accel_json_double(struct accel_json *json, double value)
     }
     if (!start_value(json))
         return;
-    /* 17 digits always read back; fewer usually do and are what a reader expects to see. */
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(number, sizeof(number), "%.*g", digits, value);
+    /* Tries short forms first: a precision of 17 always reads back as the same number, a lower one usually does. */
+    for (int precision = 15; precision <= 17; precision++) {
+        snprintf(number, sizeof(number), "%.*g", precision, value);
         if (strtod(number, NULL) == value)
             break;
     }

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/**
- * @file
- * Writes JSON (RFC 8259) into a string: commas, indents and escapes are the writer's business. Numbers do not depend on
- * the locale; NaN and infinities, which JSON lacks, become null; malformed UTF-8 becomes U+FFFD.
- * A misuse (value without key in an object, unbalanced end) and a lack of memory make it fail; that is sticky and
- * accel_json_finish tells. One owner, one thread at a time.
- */
+/** @file
+ * Writes JSON (RFC 8259) into a string, with commas, indents and escapes. Numbers do not depend on the locale; NaN
+ * and infinities, which JSON lacks, become null; malformed UTF-8 becomes U+FFFD. A misuse (value without key in an
+ * object, unbalanced end) and a lack of memory make it fail; failure is sticky and accel_json_finish returns it.
+ * One owner, one thread at a time. */
 #ifndef ACCEL_CORE_BASE_JSON_H
 #define ACCEL_CORE_BASE_JSON_H
 
@@ -14,17 +12,17 @@
 
 #include "core/base/strbuf.h"
 
-/** How deep objects and arrays may nest. */
+/** Maximum nesting depth of objects and arrays. */
 #define ACCEL_JSON_DEPTH 64u
 
 /** Read-only for users. */
 struct accel_json {
     struct accel_strbuf *out;      /**< borrowed */
     uint32_t indent;               /**< spaces per level, 0 for one line */
-    uint32_t depth;                /**< open objects and arrays */
+    uint32_t depth;                /**< number of open objects and arrays */
     char open[ACCEL_JSON_DEPTH];   /**< '{' or '[' of each */
-    bool filled[ACCEL_JSON_DEPTH]; /**< it has a member already */
-    bool has_key;                  /**< a key waits for its value */
+    bool filled[ACCEL_JSON_DEPTH]; /**< the object or array has a member already */
+    bool has_key;                  /**< a key has been written, its value has not */
     bool done;                     /**< the outermost value is complete */
     bool failed;                   /**< misuse */
 };
@@ -37,10 +35,11 @@ void accel_json_object_end(struct accel_json *json);
 void accel_json_array_begin(struct accel_json *json);
 void accel_json_array_end(struct accel_json *json);
 
-/** The key of the next value of an object. The writer does not look for duplicates. */
+/** Writes the key of the next value of an object. Duplicates are not detected. */
 void accel_json_key(struct accel_json *json, const char *key);
 
-/* Values. A NULL text is null. A double is written with the fewest digits that read back as the same number. */
+/* Write a value. A NULL text is written as null. A double is written in the shortest form that reads back as the
+ * same number. */
 void accel_json_text(struct accel_json *json, const char *text);
 void accel_json_text_bytes(struct accel_json *json, const char *text, size_t bytes);
 void accel_json_i64(struct accel_json *json, int64_t value);
@@ -49,7 +48,7 @@ void accel_json_double(struct accel_json *json, double value);
 void accel_json_bool(struct accel_json *json, bool value);
 void accel_json_null(struct accel_json *json);
 
-/* A key and its value in one call. */
+/* Write a key and its value in one call. */
 void accel_json_member_text(struct accel_json *json, const char *key, const char *text);
 void accel_json_member_i64(struct accel_json *json, const char *key, int64_t value);
 void accel_json_member_u64(struct accel_json *json, const char *key, uint64_t value);
@@ -58,7 +57,7 @@ void accel_json_member_bool(struct accel_json *json, const char *key, bool value
 void accel_json_member_object(struct accel_json *json, const char *key);
 void accel_json_member_array(struct accel_json *json, const char *key);
 
-/** True when exactly one whole value was written and nothing was lost. */
+/** Returns whether exactly one whole value was written and nothing was lost. */
 bool accel_json_finish(const struct accel_json *json);
 
 #endif

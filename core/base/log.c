@@ -11,17 +11,17 @@
 
 #define LINE_BYTES 1024
 
-bool accel_log_takes(const struct accel_log *log, uint32_t level)
+bool accel_log_is_enabled(const struct accel_log *log, uint32_t level)
 {
     return log != NULL && log->sink != NULL && level <= log->level && level != 0;
 }
 
-void accel_log_write(const struct accel_log *log, uint32_t level, const char *room, const char *format, ...)
+void accel_log_write(const struct accel_log *log, uint32_t level, const char *component, const char *format, ...)
 {
     char line[LINE_BYTES + 4];
     va_list values;
     int wanted;
-    if (!accel_log_takes(log, level))
+    if (!accel_log_is_enabled(log, level))
         return;
     va_start(values, format);
     wanted = vsnprintf(line, sizeof(line), format, values);
@@ -30,5 +30,5 @@ void accel_log_write(const struct accel_log *log, uint32_t level, const char *ro
         return;
     line[accel_utf8_cut(line, strlen(line), LINE_BYTES)] = '\0';
     accel_utf8_one_line(line);
-    log->sink(log->user, level, room, line);
+    log->sink(log->user, level, component, line);
 }

@@ -3,10 +3,11 @@
 
 #include "core/base/open.h"
 
-#include <accel/abi.h>
 #include <string.h>
 
-/* Every open struct begins with its size. */
+#include <accel/abi.h>
+
+/* Reads the size, the first member of every open struct. */
 static uint32_t size_of(const void *given)
 {
     uint32_t size;
@@ -23,8 +24,9 @@ int32_t accel_open_check(const void *given, size_t minimum, size_t known, const 
         return accel_error_set(error, ACCEL_E_INVALID, "%s: %s is NULL", who, what);
     size = size_of(given);
     if (size < minimum || size > ACCEL_OPEN_LIMIT || size % 8 != 0)
-        return accel_error_set(error, ACCEL_E_INVALID, "%s: %s.size is %u; ABI %u.%u takes %zu to %u in multiples of 8",
-                               who, what, size, ACCEL_ABI_MAJOR, ACCEL_ABI_MINOR, minimum, ACCEL_OPEN_LIMIT);
+        return accel_error_set(error, ACCEL_E_INVALID,
+                               "%s: %s.size is %u; ABI %u.%u allows %zu to %u in multiples of 8", who, what, size,
+                               ACCEL_ABI_MAJOR, ACCEL_ABI_MINOR, minimum, ACCEL_OPEN_LIMIT);
     for (size_t i = known; i < size; i++)
         if (bytes[i] != 0)
             return accel_error_set(error, ACCEL_E_UNSUPPORTED,

@@ -7,11 +7,12 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 
 #include "core/base/file.h"
 
-/* The part of `path` below `prefix`, without its slash, or NULL where it does not lie below. */
+/* Returns the part of `path` below `prefix`, without its slash, or NULL if it is not below it. */
 static const char *below(const char *path, const char *prefix)
 {
     size_t length = strlen(prefix);
@@ -25,33 +26,36 @@ static const char *below(const char *path, const char *prefix)
     return *path ? path : NULL;
 }
 
-char *accel_paths_relocate(const char *library, const char *prefix, const char *libdir, const char *folder)
+char *accel_paths_relocate(const char *file, const char *prefix, const char *home, const char *folder)
 {
-    const char *rest = below(libdir, prefix);
+    const char *rest = below(home, prefix);
     const char *wanted = below(folder, prefix);
-    const char *slash = strrchr(library, '/');
+    const char *slash = strrchr(file, '/');
     size_t have, tail;
     char *base, *path;
     if (rest == NULL || wanted == NULL || slash == NULL)
         return NULL;
-    have = (size_t)(slash - library);
+    have = (size_t)(slash - file);
     tail = strlen(rest);
-    if (have <= tail || library[have - tail - 1] != '/' || strncmp(library + have - tail, rest, tail) != 0)
+    if (have <= tail || file[have - tail - 1] != '/' || strncmp(file + have - tail, rest, tail) != 0)
         return NULL;
-    base = strndup(library, have - tail - 1);
+    base = strndup(file, have - tail - 1);
     path = base ? accel_file_join(*base ? base : "/", wanted) : NULL;
     free(base);
     return path;
 }
 
-/* The file that holds this code, links resolved, or NULL. */
+/* Returns the file that contains this code, links resolved, or NULL. For a program dladdr returns argv[0], which the
+ * caller chooses; /proc/self/exe is its file. */
 static char *own_file(void)
 {
     static const char anchor = 0;
-    Dl_info info;
-    if (dladdr(&anchor, &info) == 0 || info.dli_fname == NULL)
+    Dl_info own, program;
+    if (dladdr(&anchor, &own) == 0 || own.dli_fname == NULL)
         return NULL;
-    return realpath(info.dli_fname, NULL);
+    if (dladdr((const void *)getauxval(AT_PHDR), &program) != 0 && program.dli_fbase == own.dli_fbase)
+        return realpath("/proc/self/exe", NULL);
+    return realpath(own.dli_fname, NULL);
 }
 
 static bool is_folder(const char *path)
@@ -60,29 +64,33 @@ static bool is_folder(const char *path)
     return stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
 }
 
-char *accel_paths_uninstalled(const char *library, const char *name)
+char *accel_paths_uninstalled(const char *file, const char *name)
 {
-    static const char folder[] = "/.libs";
-    const char *slash = strrchr(library, '/');
-    size_t length = slash ? (size_t)(slash - library) : 0;
-    char *path, *top;
-    if (length < sizeof(folder) || memcmp(slash - (sizeof(folder) - 1), folder, sizeof(folder) - 1) != 0)
+    static const char libs[] = "/.libs";
+    const char *slash = strrchr(file, '/');
+    size_t length = slash ? (size_t)(slash - file) : 0;
+    char *folder, *top, *path;
+    if (length >= sizeof(libs) - 1 && memcmp(slash - (sizeof(libs) - 1), libs, sizeof(libs) - 1) == 0)
+        length -= sizeof(libs) - 1;
+    if (length == 0)
         return NULL;
-    path = strndup(library, length - (sizeof(folder) - 1));
-    top = path ? accel_file_join(path, "uninstalled") : NULL;
-    free(path);
+    folder = strndup(file, length);
+    top = folder ? accel_file_join(folder, "uninstalled") : NULL;
     path = top ? accel_file_join(top, name) : NULL;
+    free(folder);
     free(top);
     return path;
 }
 
 static int32_t find(const char *configured, const char *name, char **out_path, struct accel_error *error)
 {
-    char *library = own_file();
-    char *path = library ? accel_paths_relocate(library, ACCEL_PREFIX, ACCEL_LIBDIR, configured) : NULL;
-    if (library != NULL && path == NULL)
-        path = accel_paths_uninstalled(library, name);
-    free(library);
+    char *file = own_file();
+    char *path = file ? accel_paths_relocate(file, ACCEL_PREFIX, ACCEL_LIBDIR, configured) : NULL;
+    if (file != NULL && path == NULL)
+        path = accel_paths_relocate(file, ACCEL_PREFIX, ACCEL_LIBEXECDIR, configured);
+    if (file != NULL && path == NULL)
+        path = accel_paths_uninstalled(file, name);
+    free(file);
     if (path != NULL && !is_folder(path)) {
         free(path);
         path = NULL;
@@ -90,7 +98,7 @@ static int32_t find(const char *configured, const char *name, char **out_path, s
     if (path == NULL)
         path = strdup(configured);
     *out_path = path;
-    return path ? ACCEL_OK : accel_error_set(error, ACCEL_E_MEMORY, "no memory for the path %s", configured);
+    return path ? ACCEL_OK : accel_error_no_memory(error, "for the path %s", configured);
 }
 
 int32_t accel_paths_drivers(char **out_path, struct accel_error *error)

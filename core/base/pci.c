@@ -14,7 +14,7 @@ const char *accel_pci_write(uint32_t domain, uint32_t bus, uint32_t slot, uint32
     return out_text;
 }
 
-/* The hexadecimal number of up to `most` digits at *at, which moves behind it and the sign that ends it. */
+/* Parses a hexadecimal number of up to `most` characters at *at, and skips it and its terminator. */
 static bool read_part(const char **at, size_t most, char end, uint32_t *out_value)
 {
     size_t length = strspn(*at, "0123456789abcdefABCDEF");

@@ -4,6 +4,7 @@
 #include "core/base/rows.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define FIRST_CAPACITY 16u
 
@@ -18,6 +19,16 @@ bool accel_rows_add(struct accel_rows *rows, void *item)
         rows->capacity = capacity;
     }
     rows->items[rows->count++] = item;
+    return true;
+}
+
+bool accel_rows_add_copy(struct accel_rows *rows, struct accel_arena *arena, const void *record, size_t bytes)
+{
+    void *copy = accel_arena_array(arena, 1, bytes);
+    if (copy == NULL || !accel_arena_grow(arena, &rows->items, rows->count, &rows->capacity, sizeof(*rows->items)))
+        return false;
+    memcpy(copy, record, bytes);
+    rows->items[rows->count++] = copy;
     return true;
 }
 

@@ -15,7 +15,7 @@ void accel_strbuf_init(struct accel_strbuf *buf, size_t limit)
     buf->limit = limit;
 }
 
-/* Makes room for `more` bytes and the zero byte. */
+/* Ensures capacity for `more` bytes and the zero byte. */
 static bool reserve(struct accel_strbuf *buf, size_t more)
 {
     size_t length, needed, capacity;
@@ -87,7 +87,7 @@ const char *accel_strbuf_get(const struct accel_strbuf *buf)
     return buf->text ? buf->text : "";
 }
 
-char *accel_strbuf_take(struct accel_strbuf *buf)
+char *accel_strbuf_detach(struct accel_strbuf *buf)
 {
     char *text = NULL;
     if (reserve(buf, 0)) {

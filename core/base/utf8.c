@@ -27,7 +27,7 @@ size_t accel_utf8_char(const char *text, size_t bytes)
     for (size_t i = 1; i < length; i++)
         if (!is_continuation(p[i]))
             return 0;
-    /* The second byte tells overlong forms, surrogates and numbers beyond Unicode from good ones. */
+    /* The second byte distinguishes valid characters from overlong forms, surrogates and numbers beyond Unicode. */
     if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f))
         return 0;
     if ((p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
@@ -55,7 +55,7 @@ size_t accel_utf8_cut(const char *text, size_t bytes, size_t limit)
     size_t cut = limit;
     if (bytes <= limit)
         return bytes;
-    /* In malformed text there may be no boundary near: three steps back are all that a character can need. */
+    /* Steps back at most three bytes, the longest tail of a character: malformed text may have no boundary. */
     for (int back = 0; back < 3 && cut > 0 && is_continuation((unsigned char)text[cut]); back++)
         cut--;
     return cut;
@@ -69,8 +69,8 @@ static uint32_t decode(const unsigned char *p, size_t length)
     return value;
 }
 
-/* Some terminals obey C1 controls; what turns the direction of writing, or is not seen at all, makes one name look like
- * another. */
+/* Returns whether the character is a C1 control, which some terminals obey, or changes the direction of writing or
+ * is invisible, which makes one name look like another. */
 static bool is_hidden(const char *at, size_t length)
 {
     static const uint32_t ranges[][2] = {{0x00, 0x1f},     {0x7f, 0x9f},     {0xad, 0xad},      {0x61c, 0x61c},

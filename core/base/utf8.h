@@ -6,21 +6,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/** Bytes of the well-formed character at `text` (1 to 4), or 0 where it is malformed or cut off by `bytes`. */
+/** Returns the bytes of the well-formed character at `text` (1 to 4), or 0 if it is malformed or cut off by
+ * `bytes`. */
 size_t accel_utf8_char(const char *text, size_t bytes);
 
-/** True when all of it is well formed; otherwise `out_bad` (may be NULL) is the offset of the first bad byte. */
+/** Returns whether all bytes are well formed; otherwise `out_bad` (may be NULL) is the offset of the first bad
+ * byte. */
 bool accel_utf8_valid(const char *text, size_t bytes, size_t *out_bad);
 
-/** The largest length <= limit at which `text` can be cut without splitting a character. */
+/** Returns the largest length <= limit at which `text` can be cut without splitting a character. */
 size_t accel_utf8_cut(const char *text, size_t bytes, size_t limit);
 
-/** True when all of it is well formed and may be shown as it is; otherwise `out_bad` (may be NULL) is the offset of the
- *  first bad byte. Not shown are control characters (C1 too), ends of lines and paragraphs, what turns the direction of
- *  writing, and what has no width. */
+/** Returns whether all bytes are well formed and printable; otherwise `out_bad` (may be NULL) is the offset of the
+ * first bad byte. Control characters (C1 too), line and paragraph separators, characters that change the direction
+ * of writing, and characters without width are not printable. */
 bool accel_utf8_plain(const char *text, size_t bytes, size_t *out_bad);
 
-/** Makes a string fit for one line of a terminal, in place: what accel_utf8_plain refuses becomes '?'. */
+/** Sanitizes a string for one line of a terminal, in place: characters that accel_utf8_plain rejects become '?'. */
 void accel_utf8_one_line(char *text);
 
 #endif

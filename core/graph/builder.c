@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include <accel/builder.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <accel/builder.h>
 
 #include "core/base/arena.h"
 #include "core/base/checked.h"
@@ -13,22 +14,22 @@
 #include "core/graph/ops.h"
 #include "core/graph/verify.h"
 
-/* Entries live in the arena and never move; the lists of pointers grow, and `graph` is kept pointing at them, so that
- * inference sees the graph as far as it has come. */
+/* A builder. Entries live in the arena and never move; the lists of pointers grow, and `graph` points to them, so
+ * that inference sees the graph built so far. */
 struct accel_builder {
     struct accel_arena arena;
     struct accel_graph graph;
     struct accel_symbol *symbols[ACCEL_GRAPH_SYMBOLS];
     struct accel_value **values;
     struct accel_node **nodes;
-    uint32_t value_room;
-    uint32_t node_room;
-    int32_t failure; /* the first code that was not ACCEL_OK */
-    uint32_t finished;
+    uint32_t value_capacity;
+    uint32_t node_capacity;
+    int32_t failure; /* first code other than ACCEL_OK */
+    bool finished;
 };
 
-/* The first failure sticks. */
-static int32_t ended(struct accel_builder *builder, int32_t code)
+/* Stores the first failure, which is sticky, and returns the code. */
+static int32_t store_failure(struct accel_builder *builder, int32_t code)
 {
     if (builder->failure == ACCEL_OK)
         builder->failure = code;
@@ -37,11 +38,10 @@ static int32_t ended(struct accel_builder *builder, int32_t code)
 
 static int32_t no_memory(struct accel_builder *builder, struct accel_error *error)
 {
-    return ended(builder,
-                 accel_error_set(error, ACCEL_E_MEMORY, "no memory for graph \"%.200s\"", builder->graph.name));
+    return store_failure(builder, accel_error_no_memory(error, "for graph \"%.200s\"", builder->graph.name));
 }
 
-/* Every call begins here. */
+/* Starts every call of the builder: refuses it after an earlier failure or after finish. */
 static int32_t begin(struct accel_builder *builder, struct accel_error *error)
 {
     if (builder == NULL)
@@ -50,26 +50,26 @@ static int32_t begin(struct accel_builder *builder, struct accel_error *error)
         return accel_error_set(error, builder->failure, "graph \"%.200s\": an earlier call of its builder has failed",
                                builder->graph.name);
     if (builder->finished)
-        return ended(builder,
-                     accel_error_set(error, ACCEL_E_INVALID, "graph \"%.200s\" is finished", builder->graph.name));
+        return store_failure(
+            builder, accel_error_set(error, ACCEL_E_INVALID, "graph \"%.200s\" is finished", builder->graph.name));
     return ACCEL_OK;
 }
 
-/* Makes room for one more pointer. */
-static bool grow(void *list_pointer, uint32_t count, uint32_t *room, uint32_t most)
+/* Ensures capacity for one more pointer. */
+static bool grow(void *list_pointer, uint32_t count, uint32_t *capacity, uint32_t most)
 {
     void **list, **grown;
-    uint32_t wanted = *room ? *room * 2 : 64;
+    uint32_t larger = *capacity ? *capacity * 2 : 64;
     memcpy(&list, list_pointer, sizeof(list));
-    if (count < *room)
+    if (count < *capacity)
         return true;
     if (count >= most)
         return false;
-    grown = realloc(list, wanted * sizeof(*grown));
+    grown = realloc(list, larger * sizeof(*grown));
     if (grown == NULL)
         return false;
     memcpy(list_pointer, &grown, sizeof(grown));
-    *room = wanted;
+    *capacity = larger;
     return true;
 }
 
@@ -91,7 +91,7 @@ int32_t accel_builder_create(const char *name, struct accel_builder **out_builde
     }
     if (builder == NULL || builder->graph.name == NULL) {
         accel_builder_free(builder);
-        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for graph \"%.200s\"", name);
+        return accel_error_no_memory(error, "for graph \"%.200s\"", name);
     }
     builder->graph.symbols = (const struct accel_symbol *const *)builder->symbols;
     *out_builder = builder;
@@ -116,13 +116,14 @@ int32_t accel_builder_symbol(struct accel_builder *builder, const char *name, ui
     if (code != ACCEL_OK)
         return code;
     if (out_symbol == NULL)
-        return ended(builder, accel_error_set(error, ACCEL_E_INVALID, "accel_builder_symbol: out_symbol is NULL"));
+        return store_failure(builder,
+                             accel_error_set(error, ACCEL_E_INVALID, "accel_builder_symbol: out_symbol is NULL"));
     code = accel_symbol_check(&given, error);
     if (code != ACCEL_OK)
-        return ended(builder, code);
+        return store_failure(builder, code);
     if (builder->graph.symbol_count == ACCEL_GRAPH_SYMBOLS)
-        return ended(builder, accel_error_set(error, ACCEL_E_LIMIT, "graph \"%.200s\" has %u symbols already",
-                                              builder->graph.name, ACCEL_GRAPH_SYMBOLS));
+        return store_failure(builder, accel_error_set(error, ACCEL_E_LIMIT, "graph \"%.200s\" has %u symbols already",
+                                                      builder->graph.name, ACCEL_GRAPH_SYMBOLS));
     symbol = accel_arena_alloc(&builder->arena, sizeof(*symbol), _Alignof(struct accel_symbol));
     if (symbol == NULL || (given.name = accel_arena_strdup(&builder->arena, name)) == NULL)
         return no_memory(builder, error);
@@ -132,19 +133,19 @@ int32_t accel_builder_symbol(struct accel_builder *builder, const char *name, ui
     return ACCEL_OK;
 }
 
-/* Copies a value whose strings and data still are the caller's. Nothing is added when it does not check. */
+/* Adds a copy of a value whose strings and data belong to the caller. Adds nothing if the check fails. */
 static int32_t add_value(struct accel_builder *builder, const struct accel_value *given, uint32_t *out_value,
                          struct accel_error *error)
 {
     struct accel_value *value;
     int32_t code;
     if (out_value == NULL)
-        return ended(builder, accel_error_set(error, ACCEL_E_INVALID, "graph \"%.200s\": out_value is NULL",
-                                              builder->graph.name));
+        return store_failure(builder, accel_error_set(error, ACCEL_E_INVALID, "graph \"%.200s\": out_value is NULL",
+                                                      builder->graph.name));
     code = accel_value_check(&builder->graph, given, error);
     if (code != ACCEL_OK)
-        return ended(builder, code);
-    if (!grow(&builder->values, builder->graph.value_count, &builder->value_room, ACCEL_GRAPH_VALUES))
+        return store_failure(builder, code);
+    if (!grow(&builder->values, builder->graph.value_count, &builder->value_capacity, ACCEL_GRAPH_VALUES))
         return no_memory(builder, error);
     builder->graph.values = (const struct accel_value *const *)builder->values;
     value = accel_arena_alloc(&builder->arena, sizeof(*value), _Alignof(struct accel_value));
@@ -182,12 +183,14 @@ int32_t accel_builder_value(struct accel_builder *builder, uint32_t role, const 
     if (code != ACCEL_OK)
         return code;
     if (role != ACCEL_ROLE_INPUT && role != ACCEL_ROLE_WEIGHT && role != ACCEL_ROLE_STATE)
-        return ended(builder, accel_error_set(error, ACCEL_E_INVALID,
-                                              "value \"%.200s\": only inputs, weights and states come from outside",
-                                              name ? name : "?"));
+        return store_failure(builder,
+                             accel_error_set(error, ACCEL_E_INVALID,
+                                             "value \"%.200s\": the caller can add only inputs, weights and states",
+                                             name ? name : "?"));
     if (dims == NULL || rank < 1 || rank > ACCEL_RANK)
-        return ended(builder, accel_error_set(error, ACCEL_E_INVALID, "value \"%.200s\": its rank is not 1 to %u",
-                                              name ? name : "?", ACCEL_RANK));
+        return store_failure(builder,
+                             accel_error_set(error, ACCEL_E_INVALID, "value \"%.200s\": its rank is not 1 to %u",
+                                             name ? name : "?", ACCEL_RANK));
     memcpy(value.dims, dims, rank * sizeof(*dims));
     return add_value(builder, &value, out_value, error);
 }
@@ -208,21 +211,23 @@ int32_t accel_builder_constant(struct accel_builder *builder, const char *name, 
     if (code != ACCEL_OK)
         return code;
     if (dims == NULL || data == NULL || rank < 1 || rank > ACCEL_RANK || !accel_type_describe(type, &layout))
-        return ended(builder, accel_error_set(error, ACCEL_E_INVALID,
-                                              "constant \"%.200s\": its type, rank, dims or data are missing or wrong",
-                                              name ? name : "?"));
+        return store_failure(builder,
+                             accel_error_set(error, ACCEL_E_INVALID,
+                                             "constant \"%.200s\": its type, rank, dims or data are missing or wrong",
+                                             name ? name : "?"));
     for (uint32_t i = 0; i < rank; i++)
         value.dims[i] = accel_dim_fixed(dims[i]);
-    /* A row that is no whole number of blocks is refused by the check: here only the blocks that are whole count. */
+    /* Counts whole blocks only; the check refuses a row that is no whole number of blocks. */
     if (!accel_dims_product(rank - 1, value.dims, &value.bytes) ||
         !accel_type_bytes(&layout, value.bytes, dims[rank - 1] / layout.block_values * layout.block_values,
                           &value.bytes))
-        return ended(builder, accel_error_set(error, ACCEL_E_LIMIT, "constant \"%.200s\": its bytes do not fit 64 bits",
-                                              name ? name : "?"));
+        return store_failure(builder,
+                             accel_error_set(error, ACCEL_E_LIMIT, "constant \"%.200s\": its bytes do not fit 64 bits",
+                                             name ? name : "?"));
     return add_value(builder, &value, out_value, error);
 }
 
-/* Copies node, inputs and attributes; they were checked by the inference. */
+/* Copies node, inputs and attributes, which the inference has checked. */
 static struct accel_node *copy_node(struct accel_builder *builder, const struct accel_node *given)
 {
     struct accel_node *node = accel_arena_alloc(&builder->arena, sizeof(*node), _Alignof(struct accel_node));
@@ -246,7 +251,7 @@ static struct accel_node *copy_node(struct accel_builder *builder, const struct 
     return node->name ? node : NULL;
 }
 
-/* The intermediate that a node makes, named like it and its output. */
+/* Adds the intermediate that a node produces, named after the node and its output. */
 static int32_t add_made(struct accel_builder *builder, const char *node, const char *output,
                         const struct accel_op_made *made, uint32_t *out_value, struct accel_error *error)
 {
@@ -257,9 +262,10 @@ static int32_t add_made(struct accel_builder *builder, const char *node, const c
     if (output) {
         int length = snprintf(name, sizeof(name), "%s.%s", node, output);
         if (length < 0 || (size_t)length >= sizeof(name))
-            return ended(builder, accel_error_set(error, ACCEL_E_INVALID,
-                                                  "node \"%.200s\": its name leaves no room for that of output %s",
-                                                  node, output));
+            return store_failure(builder,
+                                 accel_error_set(error, ACCEL_E_INVALID,
+                                                 "node \"%.200s\": its name is too long to add that of output %s", node,
+                                                 output));
         value.name = name;
     }
     return add_value(builder, &value, out_value, error);
@@ -272,7 +278,7 @@ static int32_t append_node(struct accel_builder *builder, const struct accel_nod
     const struct accel_op_made *made[ACCEL_OP_OUTPUTS] = {&first, &call->second};
     struct accel_node *node;
     memcpy(first.dims, call->dims, sizeof(first.dims));
-    if (!grow(&builder->nodes, builder->graph.node_count, &builder->node_room, ACCEL_GRAPH_NODES))
+    if (!grow(&builder->nodes, builder->graph.node_count, &builder->node_capacity, ACCEL_GRAPH_NODES))
         return no_memory(builder, error);
     builder->graph.nodes = (const struct accel_node *const *)builder->nodes;
     node = copy_node(builder, given);
@@ -289,7 +295,7 @@ static int32_t append_node(struct accel_builder *builder, const struct accel_nod
     return ACCEL_OK;
 }
 
-/* `call` holds the shape that a reshape wants. */
+/* Adds a node; `call` holds the shape that a reshape requires. */
 static int32_t add_node(struct accel_builder *builder, struct accel_node *node, struct accel_op_call *call,
                         uint32_t *out_values, struct accel_error *error)
 {
@@ -298,18 +304,18 @@ static int32_t add_node(struct accel_builder *builder, struct accel_node *node, 
     int32_t code = accel_name_check(node->name, "a node", error);
     node->size = sizeof(*node);
     node->minor = row ? row->since : 0;
-    /* Inference reads them as a list; the builder fills it. */
+    /* Inference reads the outputs as a list, which the builder fills. */
     node->outputs = outputs;
     if (code == ACCEL_OK && out_values == NULL && node->output_count)
         code = accel_error_set(error, ACCEL_E_INVALID, "node \"%.200s\": out_value is NULL", node->name);
     if (code == ACCEL_OK)
         code = accel_op_infer(&builder->graph, node, call, error);
     if (code != ACCEL_OK)
-        return ended(builder, code);
+        return store_failure(builder, code);
     return append_node(builder, node, call, out_values ? out_values : outputs, error);
 }
 
-static uint32_t outputs_of(uint32_t op)
+static uint32_t output_count_of(uint32_t op)
 {
     const struct accel_op *row = accel_op_find(op);
     return row ? row->output_count : 0;
@@ -330,17 +336,17 @@ int32_t accel_builder_node_outputs(struct accel_builder *builder, uint32_t op, c
     if (code != ACCEL_OK)
         return code;
     if (op == ACCEL_OP_RESHAPE)
-        return ended(builder, accel_error_set(error, ACCEL_E_INVALID,
-                                              "node \"%.200s\": a reshape is made with accel_builder_reshape",
-                                              name ? name : "?"));
+        return store_failure(builder, accel_error_set(error, ACCEL_E_INVALID,
+                                                      "node \"%.200s\": use accel_builder_reshape for a reshape",
+                                                      name ? name : "?"));
     return add_node(builder, &node, &call, out_values, error);
 }
 
 int32_t accel_builder_node(struct accel_builder *builder, uint32_t op, const char *name, const uint32_t *inputs,
                            uint32_t input_count, const void *attributes, uint32_t *out_value, struct accel_error *error)
 {
-    return accel_builder_node_outputs(builder, op, name, inputs, input_count, attributes, out_value, outputs_of(op),
-                                      error);
+    return accel_builder_node_outputs(builder, op, name, inputs, input_count, attributes, out_value,
+                                      output_count_of(op), error);
 }
 
 int32_t accel_builder_reshape(struct accel_builder *builder, const char *name, uint32_t input, uint32_t rank,
@@ -352,8 +358,9 @@ int32_t accel_builder_reshape(struct accel_builder *builder, const char *name, u
     if (code != ACCEL_OK)
         return code;
     if (dims == NULL || rank < 1 || rank > ACCEL_RANK)
-        return ended(builder, accel_error_set(error, ACCEL_E_INVALID, "reshape \"%.200s\": its rank is not 1 to %u",
-                                              name ? name : "?", ACCEL_RANK));
+        return store_failure(builder,
+                             accel_error_set(error, ACCEL_E_INVALID, "reshape \"%.200s\": its rank is not 1 to %u",
+                                             name ? name : "?", ACCEL_RANK));
     memcpy(call.dims, dims, rank * sizeof(*dims));
     node.inputs = &input;
     return add_node(builder, &node, &call, out_value, error);
@@ -366,14 +373,14 @@ int32_t accel_builder_output(struct accel_builder *builder, uint32_t value, cons
     if (code != ACCEL_OK)
         return code;
     if (value >= builder->graph.value_count || builder->values[value]->role != ACCEL_ROLE_INTERMEDIATE)
-        return ended(builder,
-                     accel_error_set(error, ACCEL_E_INVALID, "graph \"%.200s\": value %" PRIu32 " is no intermediate",
-                                     builder->graph.name, value));
+        return store_failure(builder, accel_error_set(error, ACCEL_E_INVALID,
+                                                      "graph \"%.200s\": value %" PRIu32 " is no intermediate",
+                                                      builder->graph.name, value));
     chosen = builder->values[value];
     if (name) {
         code = accel_name_check(name, "an output", error);
         if (code != ACCEL_OK)
-            return ended(builder, code);
+            return store_failure(builder, code);
         name = accel_arena_strdup(&builder->arena, name);
         if (name == NULL)
             return no_memory(builder, error);
@@ -395,8 +402,8 @@ int32_t accel_builder_finish(struct accel_builder *builder, const struct accel_g
         return code;
     code = accel_graph_verify(&builder->graph, error);
     if (code != ACCEL_OK)
-        return ended(builder, code);
-    builder->finished = 1;
+        return store_failure(builder, code);
+    builder->finished = true;
     *out_graph = &builder->graph;
     return ACCEL_OK;
 }

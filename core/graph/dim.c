@@ -3,9 +3,10 @@
 
 #include "core/graph/dim.h"
 
-#include <accel/builder.h>
 #include <inttypes.h>
 #include <stdio.h>
+
+#include <accel/builder.h>
 
 #include "core/base/checked.h"
 
@@ -29,7 +30,7 @@ bool accel_dim_is_fixed(const struct accel_dim *dim)
     return dim->symbol == 0;
 }
 
-/* s * m / d without a remainder stays the same number, with the same condition on s, when m / d is reduced. */
+/* Reduces m / d: s * m / d without a remainder keeps its value and its condition on s. */
 static struct accel_dim reduce(const struct accel_dim *dim)
 {
     struct accel_dim reduced = *dim;
@@ -87,7 +88,8 @@ static bool multiply_ratio(struct product *product, uint64_t numerator, uint64_t
            accel_mul_u64(product->denominator / b, denominator / a, &product->denominator);
 }
 
-/* A term without an addend gives its ratio away, so that [4 * t] and [t, 4] meet; one with an addend stays whole. */
+/* Multiplies by an extent. A term without an addend moves its ratio into the fraction, so that [4 * t] and [t, 4]
+ * compare equal; a term with an addend stays whole. */
 static bool multiply_dim(struct product *product, const struct accel_dim *dim)
 {
     struct accel_dim term = reduce(dim);
@@ -111,7 +113,7 @@ static bool product_of(uint32_t rank, const struct accel_dim *dims, struct produ
     return true;
 }
 
-/* The lists are equal as multisets: every term of `a` takes one of `b` away. */
+/* Returns whether the lists are equal as multisets: every term of `a` removes one of `b`. */
 static bool same_terms(const struct product *a, const struct product *b)
 {
     bool taken[ACCEL_RANK] = {false};
@@ -174,7 +176,8 @@ int32_t accel_dim_value(const struct accel_dim *dim, const uint64_t *symbols, ui
     return ACCEL_OK;
 }
 
-/* Every value of a symbol is a multiple of `multiple`, so one test of that step settles the remainder of all. */
+/* Checks the remainder for all values: each value of a symbol is a multiple of `multiple`, so one test of that
+ * step is sufficient. */
 static bool fits_all(const struct accel_dim *dim, const struct accel_symbol *symbol)
 {
     uint64_t extent;

@@ -4,7 +4,7 @@ libaccel_core_la_SOURCES += \
 	%D%/dim.c %D%/dim.h \
 	%D%/infer.c %D%/infer.h \
 	%D%/lifetime.c %D%/lifetime.h \
-	%D%/ops.c %D%/ops.h \
+	%D%/ops.c %D%/ops.def %D%/ops.h \
 	%D%/pack.c %D%/pack.h \
 	%D%/types.c %D%/types.h \
 	%D%/verify.c %D%/verify.h

@@ -68,7 +68,7 @@ int32_t accel_check_activation(const struct accel_op_call *call, struct accel_er
 
 /* ---- shapes ---- */
 
-/* Refuses with the shapes of two inputs, the most common mistake of all. */
+/* Reports the shapes of two inputs: a shape mismatch is the most common mistake. */
 static int32_t refuse_shapes(const struct accel_op_call *call, uint32_t a, uint32_t b, const char *rule,
                              struct accel_error *error)
 {
@@ -94,7 +94,7 @@ static const struct accel_dim *innermost(const struct accel_value *value)
     return &value->dims[value->rank - 1];
 }
 
-/* [tokens, row of the table], in F32 whatever the table's type is. */
+/* Infers [tokens, row of the table], in F32 for every type of the table. */
 int32_t accel_infer_embed(struct accel_op_call *call, struct accel_error *error)
 {
     (void)error;
@@ -113,11 +113,11 @@ int32_t accel_infer_matmul(struct accel_op_call *call, struct accel_error *error
     if (!accel_dim_equal(innermost(x), &weight->dims[1]))
         return refuse_shapes(call, 0, 1, "the innermost extents differ", error);
     if (bias && !accel_dim_equal(&bias->dims[0], &weight->dims[0]))
-        return refuse_shapes(call, 2, 1, "bias wants the rows of W", error);
+        return refuse_shapes(call, 2, 1, "bias needs one element per row of W", error);
     output_like(call, x);
     call->dims[call->rank - 1] = weight->dims[0];
     if (residual && !accel_dims_equal(residual->rank, residual->dims, call->rank, call->dims))
-        return refuse_shapes(call, 3, 0, "residual wants the shape of the output", error);
+        return refuse_shapes(call, 3, 0, "residual must have the shape of the output", error);
     return ACCEL_OK;
 }
 
@@ -130,7 +130,7 @@ int32_t accel_infer_norm(struct accel_op_call *call, struct accel_error *error)
     return ACCEL_OK;
 }
 
-/* A head may be wider than its frequencies rotate: the elements past them pass as they are. */
+/* A head may be wider than the rotated part: the remaining elements are copied. */
 int32_t accel_infer_rotary(struct accel_op_call *call, struct accel_error *error)
 {
     const struct accel_dim *size = &call->inputs[0]->dims[2], *pairs = &call->inputs[2]->dims[0];
@@ -152,7 +152,7 @@ int32_t accel_infer_cache_write(struct accel_op_call *call, struct accel_error *
     return ACCEL_OK;
 }
 
-/* The three inputs that describe sequences have to speak of the same number of them. */
+/* Checks that the three inputs that describe sequences have the same number of sequences. */
 static int32_t check_sequences(const struct accel_op_call *call, struct accel_error *error)
 {
     struct accel_dim ends;
@@ -163,7 +163,7 @@ static int32_t check_sequences(const struct accel_op_call *call, struct accel_er
     return ACCEL_OK;
 }
 
-/* A bit for each block of places a sequence may have, as query and as key. */
+/* Checks the mask: a bit for each block of positions of a sequence, as query and as key. */
 static int32_t check_mask(const struct accel_op_call *call, uint64_t places, struct accel_error *error)
 {
     const struct accel_attention *at = call->attributes;
@@ -178,7 +178,7 @@ static int32_t check_mask(const struct accel_op_call *call, uint64_t places, str
     return ACCEL_OK;
 }
 
-/* What is counted by place wants as many places in every step. */
+/* Infers outputs that are counted per position, which needs a fixed number of positions. */
 static int32_t infer_places(struct accel_op_call *call, struct accel_error *error)
 {
     const struct accel_attention *at = call->attributes;
@@ -187,13 +187,13 @@ static int32_t infer_places(struct accel_op_call *call, struct accel_error *erro
     if (call->inputs[6] == NULL && call->node->output_count == 1)
         return ACCEL_OK;
     if (!accel_dim_is_fixed(&table->dims[1]) || !accel_mul_u64(table->dims[1].add, at->page, &places))
-        return accel_op_refuse(call, error, "with a mask or a mass the pages of a sequence have to be fixed");
+        return accel_op_refuse(call, error, "with a mask or score sums the pages of a sequence have to be fixed");
     call->second = (struct accel_op_made){ACCEL_F32, 2, {table->dims[0], accel_dim_fixed(places)}};
     return call->inputs[6] == NULL ? ACCEL_OK : check_mask(call, places, error);
 }
 
-/* Heads of q share those of k and v in groups of equal size. The values may have another size than the keys: the
- * output has the values'. */
+/* Infers attention. Heads of q share heads of k and v in groups of equal size. Values may have another size than
+ * keys: the output has the size of the values. */
 int32_t accel_infer_attention(struct accel_op_call *call, struct accel_error *error)
 {
     const struct accel_attention *at = call->attributes;
@@ -215,12 +215,12 @@ int32_t accel_infer_attention(struct accel_op_call *call, struct accel_error *er
     return infer_places(call, error);
 }
 
-/* Only b is repeated, over leading extents, so that the output is always as large as a and may take its memory. */
+/* Only b is broadcast, over leading extents, so that the output is always as large as a and may reuse its memory. */
 int32_t accel_infer_broadcast(struct accel_op_call *call, struct accel_error *error)
 {
     const struct accel_value *a = call->inputs[0], *b = call->inputs[1];
     if (b->rank > a->rank || !accel_dims_equal(b->rank, b->dims, b->rank, a->dims + (a->rank - b->rank)))
-        return refuse_shapes(call, 0, 1, "b wants the shape or the trailing extents of a", error);
+        return refuse_shapes(call, 0, 1, "b must have the shape or the trailing extents of a", error);
     output_like(call, a);
     return ACCEL_OK;
 }
@@ -236,7 +236,7 @@ int32_t accel_infer_gate(struct accel_op_call *call, struct accel_error *error)
 {
     const struct accel_value *gate = call->inputs[0], *up = call->inputs[1];
     if (!accel_dims_equal(gate->rank, gate->dims, up->rank, up->dims))
-        return refuse_shapes(call, 0, 1, "both want the same shape", error);
+        return refuse_shapes(call, 0, 1, "both must have the same shape", error);
     output_like(call, gate);
     return ACCEL_OK;
 }
@@ -265,7 +265,7 @@ int32_t accel_infer_reshape(struct accel_op_call *call, struct accel_error *erro
         accel_dims_text(call->graph, call->rank, call->dims, to, sizeof(to)));
 }
 
-/* The innermost extent goes away; a shape keeps at least one. */
+/* Removes the innermost extent; a shape keeps at least one. */
 int32_t accel_infer_argmax(struct accel_op_call *call, struct accel_error *error)
 {
     const struct accel_value *x = call->inputs[0];

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/**
- * @file
- * Checks of attributes and inference of shapes, operator by operator, for the table in ops.c. Types, ranks and roles
- * of the inputs have been checked by the table before; each function adds what accel/ops.h says beyond that.
- */
+/** @file
+ * Checks attributes and infers shapes, operator by operator, for the table in ops.c. The table has checked types,
+ * ranks and roles of the inputs before; each function checks the remaining rules of accel/ops.h. */
 #ifndef ACCEL_CORE_GRAPH_INFER_H
 #define ACCEL_CORE_GRAPH_INFER_H
 

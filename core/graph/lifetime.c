@@ -3,18 +3,19 @@
 
 #include "core/graph/lifetime.h"
 
-#include <accel/builder.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <accel/builder.h>
 
 #include "core/base/checked.h"
 #include "core/graph/ops.h"
 
-/** A range of the block that is in use. */
+/** A range of the block in use. */
 struct live {
     uint64_t offset;
     uint64_t bytes; /* rounded up to the alignment */
-    uint32_t value; /* that lies there now */
+    uint32_t value; /* value that occupies the range */
 };
 
 struct planner {
@@ -23,7 +24,7 @@ struct planner {
     uint64_t alignment;
     uint64_t *offsets;
     uint64_t peak;
-    uint32_t *last;    /* of each value: 1 + the last node that reads it, 0 nobody */
+    uint32_t *last;    /* of each value: 1 + the last node that reads it, 0: never read */
     struct live *live; /* ordered by offset */
     uint32_t live_count;
 };
@@ -43,17 +44,17 @@ static void find_last_uses(struct planner *planner)
     }
 }
 
-/* Drops what no node after `node` reads. */
+/* Releases values that no node after `node` reads. */
 static void drop_dead(struct planner *planner, uint32_t node)
 {
-    uint32_t kept = 0;
+    uint32_t count = 0;
     for (uint32_t i = 0; i < planner->live_count; i++)
         if (planner->last[planner->live[i].value] > node)
-            planner->live[kept++] = planner->live[i];
-    planner->live_count = kept;
+            planner->live[count++] = planner->live[i];
+    planner->live_count = count;
 }
 
-/* True when the operator also reads the value through an input that must not be overwritten. */
+/* Returns whether the operator also reads the value through an input that must not be overwritten. */
 static bool is_read_elsewhere(const struct accel_node *node, const struct accel_op *op, uint32_t value)
 {
     for (uint32_t i = 0; i < node->input_count; i++)
@@ -62,7 +63,7 @@ static bool is_read_elsewhere(const struct accel_node *node, const struct accel_
     return false;
 }
 
-/* The range of an input that ends at this node, may be overwritten by it, and has just the bytes wanted. */
+/* Finds the range of an input that ends at this node, may be overwritten by it, and has the required size. */
 static struct live *find_in_place(struct planner *planner, uint32_t node_index, uint64_t bytes)
 {
     const struct accel_node *node = planner->graph->nodes[node_index];
@@ -79,8 +80,8 @@ static struct live *find_in_place(struct planner *planner, uint32_t node_index, 
     return NULL;
 }
 
-/* Live ranges are ordered by offset, and so are the gaps between them. First fit wastes little where sizes repeat from
- * layer to layer, and gives the same plan on every machine. */
+/* Places a value in the first gap. Live ranges are ordered by offset. First fit wastes little since sizes repeat
+ * from layer to layer, and gives the same plan on every machine. */
 static bool place_first_fit(struct planner *planner, uint32_t value, uint64_t bytes)
 {
     uint64_t offset = 0, end;
@@ -100,7 +101,7 @@ static bool place_first_fit(struct planner *planner, uint32_t value, uint64_t by
     return true;
 }
 
-/* Only the first output may take the memory of an input. */
+/* Only the first output may reuse the memory of an input. */
 static int32_t place_output(struct planner *planner, uint32_t node_index, uint32_t output, struct accel_error *error)
 {
     uint32_t value = planner->graph->nodes[node_index]->outputs[output];
@@ -142,7 +143,7 @@ int32_t accel_graph_plan_buffers(const struct accel_graph *graph, const uint64_t
             drop_dead(&planner, i + 1);
         }
     } else {
-        code = accel_error_set(error, ACCEL_E_MEMORY, "no memory to plan graph \"%.200s\"", graph->name);
+        code = accel_error_no_memory(error, "to plan graph \"%.200s\"", graph->name);
     }
     *out_bytes = planner.peak;
     free(planner.last);

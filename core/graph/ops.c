@@ -3,11 +3,12 @@
 
 #include "core/graph/ops.h"
 
-#include <accel/builder.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#include <accel/builder.h>
 
 #include "core/base/open.h"
 #include "core/graph/infer.h"
@@ -16,185 +17,39 @@
 #define NUMBERS (FLOATS | ACCEL_CLASS_BLOCK)
 #define ATTRIBUTES(type, last) (uint32_t)sizeof(struct type), (uint32_t)ACCEL_END_OF(struct type, last)
 
-/* name, since, inputs, outputs, slots of the inputs, bytes of the attributes (now, in the first minor), inputs whose
- * memory the output may take as bits, check, infer, name of a second output. */
+#define NO_ATTRIBUTES 0, 0
+#define F32 ACCEL_CLASS_F32
+#define I32 ACCEL_CLASS_I32
+#define F32_I32 (ACCEL_CLASS_F32 | ACCEL_CLASS_I32)
+#define ANY ACCEL_RANK
+#define IN(name, classes, lowest, highest)                                                                             \
+    {                                                                                                                  \
+#name, classes, lowest, highest, false, false                                                                  \
+    }
+#define MAYBE(name, classes, lowest, highest)                                                                          \
+    {                                                                                                                  \
+#name, classes, lowest, highest, true, false                                                                   \
+    }
+#define STATE(name, classes, lowest, highest)                                                                          \
+    {                                                                                                                  \
+#name, classes, lowest, highest, false, true                                                                   \
+    }
+#define INPUT_COUNT(...) (uint32_t)(sizeof((struct accel_op_slot[]){__VA_ARGS__}) / sizeof(struct accel_op_slot))
+#define accel_check_none NULL
+
+#define OP(id, name, since, outputs, attributes, in_place, check, infer, second, ...)                                  \
+    [ACCEL_OP_##id] = {#name,                                                                                          \
+                       since,                                                                                          \
+                       INPUT_COUNT(__VA_ARGS__),                                                                       \
+                       outputs,                                                                                        \
+                       {__VA_ARGS__},                                                                                  \
+                       attributes,                                                                                     \
+                       in_place,                                                                                       \
+                       accel_check_##check,                                                                            \
+                       accel_infer_##infer,                                                                            \
+                       second},
 static const struct accel_op op_rows[ACCEL_OP_END] = {
-    [ACCEL_OP_EMBED] = {"embed",
-                        1,
-                        2,
-                        1,
-                        {{"table", NUMBERS, 2, 2, false, false}, {"ids", ACCEL_CLASS_I32, 1, 1, false, false}},
-                        0,
-                        0,
-                        0,
-                        NULL,
-                        accel_infer_embed,
-                        NULL},
-    [ACCEL_OP_MATMUL] = {"matmul",
-                         1,
-                         4,
-                         1,
-                         {{"x", ACCEL_CLASS_F32, 1, ACCEL_RANK, false, false},
-                          {"W", NUMBERS, 2, 2, false, false},
-                          {"bias", FLOATS, 1, 1, true, false},
-                          {"residual", ACCEL_CLASS_F32, 1, ACCEL_RANK, true, false}},
-                         ATTRIBUTES(accel_matmul, zero),
-                         1u << 3,
-                         accel_check_matmul,
-                         accel_infer_matmul,
-                         NULL},
-    [ACCEL_OP_RMS_NORM] = {"rms_norm",
-                           1,
-                           2,
-                           1,
-                           {{"x", ACCEL_CLASS_F32, 1, ACCEL_RANK, false, false},
-                            {"weight", FLOATS, 1, 1, false, false}},
-                           ATTRIBUTES(accel_norm, epsilon),
-                           1u,
-                           accel_check_norm,
-                           accel_infer_norm,
-                           NULL},
-    [ACCEL_OP_LAYER_NORM] = {"layer_norm",
-                             1,
-                             3,
-                             1,
-                             {{"x", ACCEL_CLASS_F32, 1, ACCEL_RANK, false, false},
-                              {"weight", FLOATS, 1, 1, false, false},
-                              {"bias", FLOATS, 1, 1, true, false}},
-                             ATTRIBUTES(accel_norm, epsilon),
-                             1u,
-                             accel_check_norm,
-                             accel_infer_norm,
-                             NULL},
-    [ACCEL_OP_ROTARY] = {"rotary",
-                         1,
-                         3,
-                         1,
-                         {{"x", ACCEL_CLASS_F32, 3, 3, false, false},
-                          {"position", ACCEL_CLASS_I32, 1, 1, false, false},
-                          {"frequency", ACCEL_CLASS_F32, 1, 1, false, false}},
-                         ATTRIBUTES(accel_rotary, zero),
-                         1u,
-                         accel_check_rotary,
-                         accel_infer_rotary,
-                         NULL},
-    [ACCEL_OP_CACHE_WRITE] = {"cache_write",
-                              1,
-                              3,
-                              0,
-                              {{"x", ACCEL_CLASS_F32, 2, ACCEL_RANK, false, false},
-                               {"slot", ACCEL_CLASS_I32, 1, 1, false, false},
-                               {"state", NUMBERS, 2, 2, false, true}},
-                              0,
-                              0,
-                              0,
-                              NULL,
-                              accel_infer_cache_write,
-                              NULL},
-    [ACCEL_OP_ATTENTION] = {"attention",
-                            1,
-                            7,
-                            1,
-                            {{"q", ACCEL_CLASS_F32, 3, 3, false, false},
-                             {"k", NUMBERS, 2, 2, false, true},
-                             {"v", NUMBERS, 2, 2, false, true},
-                             {"table", ACCEL_CLASS_I32, 2, 2, false, false},
-                             {"first", ACCEL_CLASS_I32, 1, 1, false, false},
-                             {"length", ACCEL_CLASS_I32, 1, 1, false, false},
-                             {"mask", ACCEL_CLASS_I32, 3, 3, true, false}},
-                            ATTRIBUTES(accel_attention, rounding),
-                            0,
-                            accel_check_attention,
-                            accel_infer_attention,
-                            "mass"},
-    [ACCEL_OP_ADD] = {"add",
-                      1,
-                      2,
-                      1,
-                      {{"a", ACCEL_CLASS_F32, 1, ACCEL_RANK, false, false}, {"b", FLOATS, 1, ACCEL_RANK, false, false}},
-                      0,
-                      0,
-                      3u,
-                      NULL,
-                      accel_infer_broadcast,
-                      NULL},
-    [ACCEL_OP_MUL] = {"mul",
-                      1,
-                      2,
-                      1,
-                      {{"a", ACCEL_CLASS_F32, 1, ACCEL_RANK, false, false}, {"b", FLOATS, 1, ACCEL_RANK, false, false}},
-                      0,
-                      0,
-                      3u,
-                      NULL,
-                      accel_infer_broadcast,
-                      NULL},
-    [ACCEL_OP_ACTIVATION] = {"activation",
-                             1,
-                             1,
-                             1,
-                             {{"x", ACCEL_CLASS_F32, 1, ACCEL_RANK, false, false}},
-                             ATTRIBUTES(accel_activation, function),
-                             1u,
-                             accel_check_activation,
-                             accel_infer_same,
-                             NULL},
-    [ACCEL_OP_GATE] = {"gate",
-                       1,
-                       2,
-                       1,
-                       {{"gate", ACCEL_CLASS_F32, 1, ACCEL_RANK, false, false},
-                        {"up", ACCEL_CLASS_F32, 1, ACCEL_RANK, false, false}},
-                       ATTRIBUTES(accel_activation, function),
-                       3u,
-                       accel_check_activation,
-                       accel_infer_gate,
-                       NULL},
-    [ACCEL_OP_SOFTMAX] = {"softmax",
-                          1,
-                          1,
-                          1,
-                          {{"x", ACCEL_CLASS_F32, 1, ACCEL_RANK, false, false}},
-                          0,
-                          0,
-                          1u,
-                          NULL,
-                          accel_infer_same,
-                          NULL},
-    [ACCEL_OP_GATHER] = {"gather",
-                         1,
-                         2,
-                         1,
-                         {{"x", ACCEL_CLASS_F32 | ACCEL_CLASS_I32, 1, ACCEL_RANK, false, false},
-                          {"index", ACCEL_CLASS_I32, 1, 1, false, false}},
-                         0,
-                         0,
-                         0,
-                         NULL,
-                         accel_infer_gather,
-                         NULL},
-    [ACCEL_OP_RESHAPE] = {"reshape",
-                          1,
-                          1,
-                          1,
-                          {{"x", ACCEL_CLASS_F32 | ACCEL_CLASS_I32, 1, ACCEL_RANK, false, false}},
-                          0,
-                          0,
-                          1u,
-                          NULL,
-                          accel_infer_reshape,
-                          NULL},
-    [ACCEL_OP_ARGMAX] = {"argmax",
-                         1,
-                         1,
-                         1,
-                         {{"x", ACCEL_CLASS_F32, 1, ACCEL_RANK, false, false}},
-                         0,
-                         0,
-                         0,
-                         NULL,
-                         accel_infer_argmax,
-                         NULL},
+#include "core/graph/ops.def"
 };
 
 const struct accel_op *accel_op_find(uint32_t op)
@@ -223,10 +78,11 @@ static int32_t check_counts(const struct accel_op_call *call, struct accel_error
                                op->name, node->minor, op->since, ACCEL_ABI_MINOR);
     if (node->input_count > op->input_count || node->output_count < op->output_count ||
         node->output_count > op->output_count + (op->second != NULL))
-        return accel_error_set(
-            error, ACCEL_E_INVALID,
-            "node \"%.200s\" (%s): %" PRIu32 " inputs and %" PRIu32 " outputs, takes up to %" PRIu32 " and %" PRIu32,
-            node->name, op->name, node->input_count, node->output_count, op->input_count, op->output_count);
+        return accel_error_set(error, ACCEL_E_INVALID,
+                               "node \"%.200s\" (%s): %" PRIu32 " inputs and %" PRIu32
+                               " outputs, allowed are up to %" PRIu32 " and %" PRIu32,
+                               node->name, op->name, node->input_count, node->output_count, op->input_count,
+                               op->output_count);
     if ((node->input_count && node->inputs == NULL) || (node->output_count && node->outputs == NULL))
         return accel_op_refuse(call, error, "its list of inputs or outputs is NULL");
     return ACCEL_OK;
@@ -241,9 +97,9 @@ static int32_t check_input(const struct accel_op_call *call, const struct accel_
     if (slot->state != (value->role == ACCEL_ROLE_STATE))
         wrong = slot->state ? "has to be a state" : "must not be a state";
     else if (!accel_type_describe(value->type, &layout) || (layout.type_class & slot->type_classes) == 0)
-        wrong = "has a type that the operator does not take";
+        wrong = "has a type that the operator does not support";
     else if (value->rank < slot->rank_lowest || value->rank > slot->rank_highest)
-        wrong = "has a rank that the operator does not take";
+        wrong = "has a rank that the operator does not support";
     if (wrong == NULL)
         return ACCEL_OK;
     return accel_error_set(error, ACCEL_E_INVALID,
@@ -252,8 +108,8 @@ static int32_t check_input(const struct accel_op_call *call, const struct accel_
                            wrong);
 }
 
-/* Fills the inputs by their slots; those past the node's count are absent, which only optional ones may be. */
-static int32_t take_inputs(struct accel_op_call *call, struct accel_error *error)
+/* Fills the inputs by slot; slots past the node's count are absent, which only optional ones may be. */
+static int32_t check_inputs(struct accel_op_call *call, struct accel_error *error)
 {
     for (uint32_t i = 0; i < call->op->input_count; i++) {
         const struct accel_op_slot *slot = &call->op->slots[i];
@@ -273,23 +129,23 @@ static int32_t take_inputs(struct accel_op_call *call, struct accel_error *error
     return ACCEL_OK;
 }
 
-/* Copies the attributes, so that ones of an earlier minor read as zeros where they are shorter. */
-static int32_t take_attributes(struct accel_op_call *call, unsigned char *room, struct accel_error *error)
+/* Copies the attributes and fills those of later minors with zeros. */
+static int32_t copy_attributes(struct accel_op_call *call, unsigned char *storage, struct accel_error *error)
 {
     const struct accel_op *op = call->op;
     char who[300];
     int32_t code;
-    call->attributes = room;
+    call->attributes = storage;
     if (op->attribute_size == 0) {
         if (call->node->attributes)
-            return accel_op_refuse(call, error, "it has attributes, and the operator takes none");
+            return accel_op_refuse(call, error, "it has attributes, but the operator has none");
         return ACCEL_OK;
     }
     if (call->node->attributes == NULL)
         return accel_op_refuse(call, error, "its attributes are missing");
     snprintf(who, sizeof(who), "node \"%.200s\" (%s)", call->node->name, op->name);
-    code =
-        accel_open_copy(call->node->attributes, op->attribute_base, op->attribute_size, who, "attributes", room, error);
+    code = accel_open_copy(call->node->attributes, op->attribute_base, op->attribute_size, who, "attributes", storage,
+                           error);
     if (code != ACCEL_OK)
         return code;
     return op->check ? op->check(call, error) : ACCEL_OK;
@@ -298,7 +154,7 @@ static int32_t take_attributes(struct accel_op_call *call, unsigned char *room, 
 int32_t accel_op_infer(const struct accel_graph *graph, const struct accel_node *node, struct accel_op_call *call,
                        struct accel_error *error)
 {
-    _Alignas(8) unsigned char room[ACCEL_OP_ATTRIBUTES] = {0};
+    _Alignas(8) unsigned char storage[ACCEL_OP_ATTRIBUTES] = {0};
     int32_t code;
     call->graph = graph;
     call->node = node;
@@ -308,9 +164,9 @@ int32_t accel_op_infer(const struct accel_graph *graph, const struct accel_node 
                                node->name, node->op);
     code = check_counts(call, error);
     if (code == ACCEL_OK)
-        code = take_inputs(call, error);
+        code = check_inputs(call, error);
     if (code == ACCEL_OK)
-        code = take_attributes(call, room, error);
+        code = copy_attributes(call, storage, error);
     if (code == ACCEL_OK)
         code = call->op->infer(call, error);
     call->attributes = NULL;

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/**
- * @file
- * A graph as bytes, for a process that compiles it and for the name of what was compiled: numbers as they lie in
- * memory, since writer and reader run on one machine. What is read is checked as if a stranger had written it: every
- * length, and then the graph as a whole. Any thread.
- */
+/** @file
+ * Serializes a graph, for a process that compiles it and for the hash of compiled modules: numbers in host
+ * representation, since writer and reader run on one machine. The reader treats its input as untrusted: it checks
+ * every length, and then the whole graph. Thread-safe. */
 #ifndef ACCEL_CORE_GRAPH_PACK_H
 #define ACCEL_CORE_GRAPH_PACK_H
 
@@ -14,13 +12,11 @@
 #include "core/base/arena.h"
 #include "core/base/strbuf.h"
 
-/** Appends a graph that verifies; the same graph gives the same bytes. Lack of memory shows as out->failed. */
+/** Appends a verified graph; equal graphs give equal bytes. Lack of memory sets out->failed. */
 void accel_graph_pack(const struct accel_graph *graph, struct accel_strbuf *out);
 
-/**
- * Reads one graph from `data` and verifies it; it and all that it points to lie in the arena. *out_used is the number
- * of bytes that it took. ACCEL_E_CORRUPT: not what accel_graph_pack writes; else what accel_graph_verify answers.
- */
+/** Parses one graph from `data` and verifies it; the graph with all its data lives in the arena. *out_used is the
+ * number of parsed bytes. ACCEL_E_CORRUPT: not written by accel_graph_pack; else the error of accel_graph_verify. */
 int32_t accel_graph_unpack(const char *data, size_t bytes, struct accel_arena *arena,
                            const struct accel_graph **out_graph, size_t *out_used, struct accel_error *error);
 

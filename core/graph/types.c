@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "core/base/checked.h"
 #include "core/graph/types.h"
 
 #include <stddef.h>
 #include <stdio.h>
+
+#include "core/base/checked.h"
 
 struct type_row {
     uint32_t type;
@@ -50,7 +51,7 @@ static const struct type_row type_rows[] = {
     {ACCEL_MXFP4, 32, 17, ACCEL_CLASS_BLOCK, "mxfp4"},
 };
 
-/** The parts of a planar id. */
+/** Fields of a planar id. */
 struct planar {
     uint32_t bits;
     uint32_t group; /* 0: the whole row */
@@ -91,7 +92,7 @@ bool accel_type_describe(uint32_t type, struct accel_type_layout *out_layout)
         return false;
     *layout = (struct accel_type_layout){planar.group ? planar.group : 32, 2, ACCEL_CLASS_BLOCK, {0}, {0}};
     layout->plane_bytes[0] = layout->block_values / 8 * planar.bits;
-    /* A scale of two bytes, and for asymmetric schemes a zero point of one byte: of each group, or of the row. */
+    /* Adds a scale of two bytes, and for asymmetric schemes a zero point of one byte: per group, or per row. */
     uint32_t *of_group = planar.group ? layout->plane_bytes : layout->row_bytes;
     of_group[1] = 2;
     of_group[2] = planar.scheme == ACCEL_SCHEME_ASYMMETRIC;

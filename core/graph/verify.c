@@ -3,12 +3,13 @@
 
 #include "core/graph/verify.h"
 
-#include <accel/builder.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <accel/builder.h>
 
 #include "core/base/checked.h"
 #include "core/base/hash.h"
@@ -135,7 +136,7 @@ static int32_t bytes_of(const struct accel_value *value, const uint64_t *symbols
     return ACCEL_OK;
 }
 
-/* The bytes at the highest values of all symbols fit 64 bits, so those at lower ones do: extents only grow. */
+/* Checks that the bytes at the highest values of all symbols fit 64 bits; extents only grow with the symbols. */
 static int32_t check_bytes(const struct accel_graph *graph, const struct accel_value *value, struct accel_error *error)
 {
     uint64_t highest[ACCEL_GRAPH_SYMBOLS], bytes;
@@ -150,7 +151,7 @@ static int32_t check_bytes(const struct accel_graph *graph, const struct accel_v
             return refuse_value(value, error, "it is a constant and an extent is not fixed");
     if (bytes != value->bytes)
         return accel_error_set(error, ACCEL_E_INVALID,
-                               "value \"%.200s\": its data has %" PRIu64 " bytes, its shape wants %" PRIu64,
+                               "value \"%.200s\": its data has %" PRIu64 " bytes, its shape needs %" PRIu64,
                                value->name, value->bytes, bytes);
     return ACCEL_OK;
 }
@@ -200,7 +201,7 @@ static int32_t check_node_header(const struct accel_node *node, struct accel_err
     return code;
 }
 
-/* Every input that a node makes use of has been made by an earlier node, unless it comes from outside. */
+/* Checks that every input of a node comes from an earlier node or from outside the graph. */
 static int32_t check_order(const struct accel_graph *graph, const struct accel_node *node, const unsigned char *made,
                            struct accel_error *error)
 {
@@ -208,7 +209,7 @@ static int32_t check_order(const struct accel_graph *graph, const struct accel_n
         uint32_t index = node->inputs[i];
         if (index != ACCEL_NO_VALUE && !made[index])
             return accel_error_set(error, ACCEL_E_INVALID,
-                                   "node \"%.200s\": \"%.200s\" is read before a node has made it", node->name,
+                                   "node \"%.200s\": \"%.200s\" is read before a node has produced it", node->name,
                                    graph->values[index]->name);
     }
     return ACCEL_OK;
@@ -220,10 +221,10 @@ static int32_t check_output(const struct accel_graph *graph, const struct accel_
     const struct accel_value *value = graph->values[index];
     char wanted[120], found[120];
     if (value->role != ACCEL_ROLE_OUTPUT && value->role != ACCEL_ROLE_INTERMEDIATE)
-        return accel_error_set(error, ACCEL_E_INVALID, "node \"%.200s\": \"%.200s\" is not for nodes to write",
+        return accel_error_set(error, ACCEL_E_INVALID, "node \"%.200s\": \"%.200s\" is no intermediate or output",
                                node->name, value->name);
     if (made[index])
-        return accel_error_set(error, ACCEL_E_INVALID, "node \"%.200s\": \"%.200s\" is made already", node->name,
+        return accel_error_set(error, ACCEL_E_INVALID, "node \"%.200s\": \"%.200s\" already has a producer", node->name,
                                value->name);
     if (value->type != should->type || !accel_dims_equal(value->rank, value->dims, should->rank, should->dims))
         return accel_error_set(
@@ -254,7 +255,7 @@ static int32_t check_node(const struct accel_graph *graph, const struct accel_no
     int32_t code = check_node_header(node, error);
     if (code != ACCEL_OK)
         return code;
-    /* A reshape says what it wants by the value that it makes. */
+    /* The required shape of a reshape is that of its output value. */
     for (uint32_t i = 0; node->outputs && i < node->output_count && i < ACCEL_OP_OUTPUTS; i++)
         if (node->outputs[i] >= graph->value_count)
             return accel_error_set(error, ACCEL_E_INVALID, "node \"%.200s\": its output is out of range", node->name);
@@ -269,9 +270,9 @@ static int32_t check_node(const struct accel_graph *graph, const struct accel_no
     return code == ACCEL_OK ? check_outputs(graph, &call, made, error) : code;
 }
 
-/* ---- the whole ---- */
+/* ---- graph ---- */
 
-/* Counts are bounded before anything is read through the lists, which come from the caller. */
+/* Checks the counts before any list is read, since the lists come from the caller. */
 static int32_t check_lists(const struct accel_graph *graph, struct accel_error *error)
 {
     if (graph->symbol_count > ACCEL_GRAPH_SYMBOLS || graph->value_count > ACCEL_GRAPH_VALUES ||
@@ -308,7 +309,7 @@ static int32_t check_parts(const struct accel_graph *graph, unsigned char *made,
     return code;
 }
 
-/* A key names one weight: two values that share it have to agree on what it is. */
+/* A key names one weight: values that share it must agree in type and shape. */
 static int32_t check_keys(const struct accel_graph *graph, struct accel_error *error)
 {
     uint32_t slots = 2, *table, code = 0;
@@ -316,7 +317,7 @@ static int32_t check_keys(const struct accel_graph *graph, struct accel_error *e
         slots *= 2;
     table = calloc(slots, sizeof(*table));
     if (table == NULL)
-        return accel_error_set(error, ACCEL_E_MEMORY, "no memory to verify a graph");
+        return accel_error_no_memory(error, "to verify a graph");
     for (uint32_t i = 0; i < graph->value_count && code == 0; i++) {
         const struct accel_value *value = graph->values[i], *other;
         uint32_t slot;
@@ -331,7 +332,7 @@ static int32_t check_keys(const struct accel_graph *graph, struct accel_error *e
         table[slot] = i + 1;
     }
     free(table);
-    return code ? refuse_value(graph->values[code - 1], error, "another weight has its key and another type or shape")
+    return code ? refuse_value(graph->values[code - 1], error, "another weight with this key has another type or shape")
                 : ACCEL_OK;
 }
 
@@ -339,7 +340,7 @@ static int32_t check_all_made(const struct accel_graph *graph, const unsigned ch
 {
     for (uint32_t i = 0; i < graph->value_count; i++)
         if (!made[i])
-            return refuse_value(graph->values[i], error, "no node makes it");
+            return refuse_value(graph->values[i], error, "no node produces it");
     return ACCEL_OK;
 }
 
@@ -359,7 +360,7 @@ int32_t accel_graph_verify(const struct accel_graph *graph, struct accel_error *
         return code;
     made = calloc(graph->value_count, 1);
     if (made == NULL)
-        return accel_error_set(error, ACCEL_E_MEMORY, "no memory to verify a graph");
+        return accel_error_no_memory(error, "to verify a graph");
     code = check_parts(graph, made, error);
     if (code == ACCEL_OK)
         code = check_keys(graph, error);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host's memory that the library's own objects and lists take, by the sizes of their structs. */
+/* Estimates the host memory of the library's own objects and lists from the sizes of their structs. */
 #include "config.h"
 
-#include <accel/builder.h>
 #include <string.h>
 
-#include "core/device/object.h"
-#include "core/plan/plan.h"
+#include <accel/builder.h>
 
-/* What the sets of one graph take, and the list of bindings while the last one is made. */
+#include "core/plan/plan.h"
+#include "core/runtime/object.h"
+
+/* Returns the bytes of all binding sets of one graph, plus the temporary list of bindings while the last set is
+ * built. */
 static uint64_t bytes_of_sets(const struct accel_graph *graph, uint64_t sets)
 {
     uint64_t bound = 0, weights = 0;
@@ -22,7 +24,7 @@ static uint64_t bytes_of_sets(const struct accel_graph *graph, uint64_t sets)
            (bound + weights * (ACCEL_PLANES + 1u) + 1) * sizeof(struct accel_binding);
 }
 
-/* The options of its driver that a device keeps. */
+/* Returns the bytes of the driver options that a device stores. */
 static uint64_t bytes_of_settings(const struct accel_device *device)
 {
     uint64_t bytes = 0;
@@ -33,7 +35,7 @@ static uint64_t bytes_of_settings(const struct accel_device *device)
     return bytes;
 }
 
-/* What the objects of accel/run.h take: lists by weight, value and part, and the objects themselves. */
+/* Sums the objects of accel/run.h: the lists by weight, value and part, and the objects themselves. */
 uint64_t accel_plan_bookkeeping(const struct accel_device *device, const struct accel_plan_work *work, uint32_t weights)
 {
     uint64_t bytes = sizeof(struct accel_device) + sizeof(struct accel_module) + sizeof(struct accel_weights) +

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much memory a plan may take: of a device, of the machine, as settings and the application say. */
+/* Computes memory budgets: how much of a device and of the host a plan may use, from facts, settings and the
+ * application's budget. */
 #include "config.h"
 
-#include "core/plan/sketch.h"
+#include "core/plan/shape_plan.h"
 
 void accel_plan_lower(struct accel_plan_budget *budget, uint64_t bytes, const char *origin)
 {
@@ -30,7 +31,7 @@ void accel_plan_device_budget(struct accel_plan *plan, const struct accel_listed
     const struct accel_facts *facts = device->info.facts;
     if (accel_plan_uses_host_memory(device)) {
         accel_plan_machine_budget(plan, out_budget);
-        /* A driver may give less of the host's memory than there is. */
+        /* A driver may offer less of the host's memory than the host has. */
         if (facts->heap_count != 0)
             accel_plan_lower(
                 out_budget, facts->heaps[0].bytes,
@@ -52,14 +53,14 @@ void accel_plan_device_cap(struct accel_plan *plan, struct accel_plan_budget *bu
 void accel_plan_whole_budget(struct accel_plan *plan, struct accel_plan_budget *budget)
 {
     const struct accel_profile_setting *setting = accel_plan_value(plan, "memory.budget");
-    /* It makes no memory where there is less. */
+    /* memory.device can only lower the budget: a setting does not add memory. */
     if (setting->is_number)
         accel_plan_lower(budget, (uint64_t)setting->number, accel_plan_text(plan, "memory.budget: %s", setting->place));
     accel_plan_lower(budget, plan->context->options.memory_budget, "the budget that the application gave its context");
 }
 
-int32_t accel_plan_judge_fit(struct accel_plan *plan, uint64_t needed, const struct accel_plan_budget *budget,
-                             struct accel_error *error)
+int32_t accel_plan_compute_fit(struct accel_plan *plan, uint64_t needed, const struct accel_plan_budget *budget,
+                               struct accel_error *error)
 {
     if (budget->bytes != 0 && budget->origin == NULL)
         return accel_plan_no_memory(error);
@@ -68,7 +69,7 @@ int32_t accel_plan_judge_fit(struct accel_plan *plan, uint64_t needed, const str
         .fits = budget->bytes == 0 || needed <= budget->bytes,
         .needed = needed,
         .budget = budget->bytes,
-        .budget_origin = budget->bytes ? budget->origin : "nobody knows how much memory there is",
+        .budget_origin = budget->bytes ? budget->origin : "the amount of memory is unknown",
     };
     plan->fit.short_by = plan->fit.fits ? 0 : needed - budget->bytes;
     return ACCEL_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the threads of a plan are on the machine: cores by package, memory node and kind. */
+/* Groups the cores that the threads of a plan run on by package, NUMA node and core kind. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -21,11 +21,11 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* "0-7,16" */
+/* Formats a sorted list of numbers as ranges: "0-7,16". */
 static const char *list_text(struct accel_plan *plan, uint32_t *numbers, uint32_t count)
 {
     struct accel_strbuf text = {0};
-    const char *kept;
+    const char *result;
     qsort(numbers, count, sizeof(*numbers), by_number);
     for (uint32_t i = 0, last; i < count; i = last + 1) {
         last = i;
@@ -35,9 +35,9 @@ static const char *list_text(struct accel_plan *plan, uint32_t *numbers, uint32_
         if (last > i)
             accel_strbuf_printf(&text, "-%u", numbers[last]);
     }
-    kept = text.failed ? NULL : accel_plan_text(plan, "%s", text.text ? text.text : "");
-    free(accel_strbuf_take(&text));
-    return kept;
+    result = text.failed ? NULL : accel_plan_text(plan, "%s", text.text ? text.text : "");
+    free(accel_strbuf_detach(&text));
+    return result;
 }
 
 static bool computes(const struct accel_plan *plan, uint32_t cpu)
@@ -53,7 +53,7 @@ static bool are_together(const struct accel_core *a, const struct accel_core *b)
     return a->package == b->package && a->numa_node == b->numa_node && a->kind == b->kind;
 }
 
-/* What the system calls a kind, or else its rank among those that there are. */
+/* Returns the system's name of a core kind, or its rank among the kinds of this machine if the system has no name. */
 static const char *kind_name(const struct accel_machine *machine, uint32_t kind)
 {
     const struct accel_core_kind *row = &machine->kinds[kind];
@@ -62,7 +62,8 @@ static const char *kind_name(const struct accel_machine *machine, uint32_t kind)
     return row->efficiency == machine->kinds[machine->kind_count - 1].efficiency ? "fast" : "slow";
 }
 
-/* The group that begins with core `first`; `numbers` has room for twice the hardware threads of the machine. */
+/* Builds the group of cores that begins with core `first`. The capacity of `numbers` is twice the number of
+ * hardware threads. */
 static int32_t make_group(struct accel_plan *plan, const struct accel_core *first, uint32_t *numbers,
                           struct accel_error *error)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first part of a plan: which device, and which settings. */
+/* Creates a plan: chooses the device and resolves the settings. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/checked.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/open.h"
@@ -30,15 +31,15 @@ const char *accel_plan_text(struct accel_plan *plan, const char *format, ...)
 
 int32_t accel_plan_no_memory(struct accel_error *error)
 {
-    return accel_error_set(error, ACCEL_E_MEMORY, "no memory for a plan");
+    return accel_error_no_memory(error, "for a plan");
 }
 
 /* ---- the device ---- */
 
-/* Why a driver brings no device: texts, and the first remedy. */
+/* Collects the reasons why a driver offers no device, and the first remedy. */
 struct reasons {
     struct accel_strbuf text;
-    const char *remedy; /* NULL: none has one */
+    const char *remedy; /* NULL: no reason has a remedy */
 };
 
 static void add_reason(struct reasons *reasons, const char *who, const char *what, const char *text, const char *remedy)
@@ -50,7 +51,7 @@ static void add_reason(struct reasons *reasons, const char *who, const char *wha
         accel_strbuf_printf(&reasons->text, " (%s)", remedy);
 }
 
-/* Of a driver, or of any where `driver` is NULL: its plugin's state and its verdicts. */
+/* Adds the plugin state and the verdicts of one driver, or of all drivers if `driver` is NULL. */
 static void add_reasons(const struct accel_context *context, const char *driver, struct reasons *reasons)
 {
     char name[80];
@@ -68,7 +69,7 @@ static void add_reasons(const struct accel_context *context, const char *driver,
     }
 }
 
-/* The remedy is the one of the driver that was named, as it says it. */
+/* Refuses with the remedy that the named driver itself reported. */
 static int32_t refuse_for(const struct accel_context *context, const char *driver, const char *begin,
                           const char *otherwise, struct accel_error *error)
 {
@@ -77,7 +78,7 @@ static int32_t refuse_for(const struct accel_context *context, const char *drive
     accel_strbuf_init(&reasons.text, 4096);
     accel_strbuf_text(&reasons.text, begin);
     add_reasons(context, driver, &reasons);
-    code = accel_error_set(error, ACCEL_E_NOT_FOUND, "%s", accel_strbuf_get(&reasons.text));
+    code = accel_error_by(error, ACCEL_FROM_DEVICE, ACCEL_E_NOT_FOUND, "%s", accel_strbuf_get(&reasons.text));
     if (driver && reasons.remedy)
         accel_error_remedy(error, "%s", reasons.remedy);
     else
@@ -86,15 +87,8 @@ static int32_t refuse_for(const struct accel_context *context, const char *drive
     return code;
 }
 
-static bool is_kind(const char *name)
-{
-    for (uint32_t kind = ACCEL_DEVICE_CPU; kind <= ACCEL_DEVICE_OTHER; kind++)
-        if (strcmp(name, accel_device_kind_name(kind)) == 0)
-            return true;
-    return false;
-}
-
-/* Every driver that a list names says why; a word that is no driver may be a kind, and so all say. */
+/* Refuses an unknown device. Reports the reasons of every driver in the list; if a word is no driver, it may be a
+ * device kind, and the reasons of all drivers are reported. */
 static int32_t refuse_device(const struct accel_context *context, const char *name, struct accel_error *error)
 {
     char driver[64], choices[200], begin[450] = "there is no device";
@@ -102,12 +96,12 @@ static int32_t refuse_device(const struct accel_context *context, const char *na
     if (name) {
         snprintf(driver, sizeof(driver), "%.*s", (int)strcspn(name, ":,"), name);
         snprintf(begin, sizeof(begin), "there is no device %.200s%s%s%s", *name ? name : "without a name",
-                 is_kind(name) ? " that is hardware" : "", *choices ? "; here are " : "", choices);
+                 accel_is_device_kind(name) ? " that is hardware" : "", *choices ? "; here are " : "", choices);
     }
-    return refuse_for(context, name && strchr(name, ',') == NULL && !is_kind(name) ? driver : NULL, begin,
-                      "a device is named as DRIVER:ID, DRIVER, ID, a kind (cpu, gpu, npu, other: none that is "
-                      "software), or a list of these, of which the first that is here counts; accelctl devices --all "
-                      "says why others are none; one of a profile needs its platform too",
+    return refuse_for(context, name && strchr(name, ',') == NULL && !accel_is_device_kind(name) ? driver : NULL, begin,
+                      "name DRIVER:ID, DRIVER, ID, a kind of hardware (cpu, gpu, npu, other), or a list of these, of "
+                      "which the first that is here is used; accelctl devices --all shows why others are missing; a "
+                      "device of a profile also needs its platform",
                       error);
 }
 
@@ -122,7 +116,8 @@ int32_t accel_plan_need_device(const struct accel_plan *plan, struct accel_error
     snprintf(begin, sizeof(begin), "the plan is for the platform %s, %s", plan->platform,
              installed ? "and no device of it is here" : "of which no driver is installed");
     return refuse_for(plan->context, plan->platform, begin,
-                      installed ? "accelctl devices --all says why" : "accelctl plugins lists drivers that are", error);
+                      installed ? "accelctl devices --all shows why" : "accelctl plugins lists drivers that are",
+                      error);
 }
 
 int32_t accel_plan_refuse_unranked(const struct accel_context *context, const struct accel_listed *unranked,
@@ -130,9 +125,9 @@ int32_t accel_plan_refuse_unranked(const struct accel_context *context, const st
 {
     const struct accel_error *why = unranked->unranked;
     char choices[160];
-    int32_t code =
-        accel_error_set(error, why->code, "%s cannot be ranked, so that the best device is not known: %s%s%s%s",
-                        unranked->info.name, why->text, *why->remedy ? " (" : "", why->remedy, *why->remedy ? ")" : "");
+    int32_t code = accel_error_by(
+        error, why->origin, why->code, "%s cannot be ranked, so that the best device is not known: %s%s%s%s",
+        unranked->info.name, why->text, *why->remedy ? " (" : "", why->remedy, *why->remedy ? ")" : "");
     accel_context_choices(context, NULL, choices, sizeof(choices));
     if (may_name)
         accel_error_remedy(error, "correct the profile, or choose by --device; here are %s", choices);
@@ -147,7 +142,7 @@ static bool may_run(const struct accel_listed *listed, const void *data)
     return (listed->info.facts->flags & ACCEL_DEVICE_TARGET) == 0;
 }
 
-/* The first of the list that can run something: it is sorted, best first. */
+/* Returns the first device of the list that can run something. The list is sorted, best first. */
 static const struct accel_listed *best_device(const struct accel_context *context,
                                               const struct accel_listed **out_unranked)
 {
@@ -173,34 +168,79 @@ static int32_t check_given(const struct accel_given *given, uint32_t count, cons
     return ACCEL_OK;
 }
 
+/* Returns whether a setting is device.count: a fact that a caller may give among the settings, for devices that
+ * are not in this machine. */
+static bool is_count(const struct accel_given *given)
+{
+    return strcmp(given->key, "device.count") == 0;
+}
+
+static int32_t parse_device_count(struct accel_plan *plan, const struct accel_given *given, struct accel_error *error)
+{
+    uint64_t count = 0;
+    if (plan->device)
+        accel_error_by(error, ACCEL_FROM_SETTING, ACCEL_E_INVALID,
+                       "%.160s: device.count is for devices that are not here, and %s is one that is", given->origin,
+                       plan->device->info.name);
+    else if (plan->described_count > 1 || (plan->described_count == 1 && plan->described[0].has_count))
+        accel_error_by(error, ACCEL_FROM_SETTING, ACCEL_E_INVALID, "%.160s: device.count=%.20s, and %s", given->origin,
+                       given->value, plan->described_origin);
+    else if (!accel_parse_u64(given->value, &count) || count == 0 || count > ACCEL_PLAN_DESCRIBED)
+        accel_error_by(error, ACCEL_FROM_SETTING, ACCEL_E_INVALID,
+                       "%.160s: device.count: \"%.20s\" is no number from 1 to %u", given->origin, given->value,
+                       ACCEL_PLAN_DESCRIBED);
+    else {
+        plan->described_devices = (uint32_t)count;
+        plan->described_origin = accel_plan_text(plan, "%s", given->origin);
+        return plan->described_origin ? ACCEL_OK : accel_plan_no_memory(error);
+    }
+    accel_error_remedy(error, "name devices of a platform that is not here: --platform NAME --device 4xPROFILE");
+    return ACCEL_E_INVALID;
+}
+
+static int32_t parse_device_counts(struct accel_plan *plan, const struct accel_plan_request *request,
+                                   struct accel_error *error)
+{
+    int32_t code = ACCEL_OK;
+    for (uint32_t i = 0; i < request->given_count && code == ACCEL_OK; i++)
+        if (is_count(&request->given[i]))
+            code = parse_device_count(plan, &request->given[i], error);
+    return code;
+}
+
 static int32_t resolve(struct accel_plan *plan, const struct accel_plan_request *request, struct accel_error *error)
 {
     const struct accel_profile *profile = accel_context_profile(plan->context);
     struct accel_profile_pair *given;
+    uint32_t count = 0;
     int32_t code;
     if (profile == NULL) {
         const struct accel_error *why = &plan->context->profile_error;
         return why->code != ACCEL_OK ? accel_error_copy(error, why)
                                      : accel_error_set(error, ACCEL_E_NOT_FOUND, "no profiles were found");
     }
-    code = accel_plan_make_facts(plan, request, error);
+    code = parse_device_counts(plan, request, error);
+    if (code == ACCEL_OK)
+        code = accel_plan_make_facts(plan, request, error);
     if (code != ACCEL_OK)
         return code;
     given = accel_arena_array(&plan->arena, request->given_count, sizeof(*given));
     if (given == NULL)
         return accel_plan_no_memory(error);
     for (uint32_t i = 0; i < request->given_count; i++)
-        given[i] =
-            (struct accel_profile_pair){request->given[i].key, request->given[i].value, request->given[i].origin};
+        if (!is_count(&request->given[i]))
+            given[count++] =
+                (struct accel_profile_pair){request->given[i].key, request->given[i].value, request->given[i].origin};
     accel_settings_free(plan->settings);
     plan->settings = NULL;
-    code = accel_profile_resolve(profile, plan->facts, plan->fact_count, given, request->given_count, &plan->settings,
-                                 error);
-    return code == ACCEL_OK ? accel_plan_take_facts(plan, error) : code;
+    code = accel_profile_resolve(profile, plan->facts, plan->fact_count, given, count, &plan->settings, error);
+    if (code == ACCEL_OK)
+        code = accel_plan_import_facts(plan, error);
+    return code == ACCEL_OK ? accel_plan_describe_devices(plan, error) : code;
 }
 
-/* A named device that is not there. No profile may put another one in its place; the environment and the caller may,
- * since whoever set those knows of the name. */
+/* Handles a named device that is not present. No profile may substitute another one; the environment and the
+ * caller may, since both know the name that they override. */
 static int32_t replace_device(struct accel_plan *plan, const struct accel_plan_request *request,
                               struct accel_error *error)
 {
@@ -223,7 +263,7 @@ static int32_t replace_device(struct accel_plan *plan, const struct accel_plan_r
     return plan->moved ? ACCEL_OK : accel_plan_no_memory(error);
 }
 
-/* Where neither a device nor a file of the profiles has the name, both are to be chosen from. */
+/* Lists the available names in the error if neither a device nor a file of the profiles has the requested name. */
 static int32_t add_choices(const struct accel_plan *plan, struct accel_error *error)
 {
     char choices[160];
@@ -239,8 +279,17 @@ static int32_t add_choices(const struct accel_plan *plan, struct accel_error *er
     return ACCEL_E_NOT_FOUND;
 }
 
-/* A platform by its name. A device of it that is here is used, unless another one is described by a file; where none is
- * here, the plan is for what the profiles say of the platform. */
+/* Stores a requested list of devices of which the plan uses the first present one. A driver's device id may itself
+ * contain a comma. */
+static void note_list(struct accel_plan *plan, const struct accel_plan_request *request)
+{
+    if (plan->device && request->device && strchr(request->device, ',') &&
+        strcmp(request->device, plan->device->info.name) != 0)
+        plan->listed = accel_plan_text(plan, "%s", request->device);
+}
+
+/* Chooses a platform by its name. A present device of the platform is used, unless a file describes another one;
+ * if none is present, the plan uses the facts that the profiles state for the platform. */
 static int32_t choose_platform(struct accel_plan *plan, const struct accel_plan_request *request,
                                struct accel_error *error)
 {
@@ -252,23 +301,119 @@ static int32_t choose_platform(struct accel_plan *plan, const struct accel_plan_
         return accel_plan_refuse_unranked(plan->context, unranked, true, error);
     if (device == NULL)
         device = accel_context_find(plan->context, named);
+    plan->names_platform = true;
     plan->platform = accel_plan_text(plan, "%s", request->platform);
     if (plan->platform == NULL)
         return accel_plan_no_memory(error);
-    if (device && strcmp(device->info.driver, request->platform) == 0)
+    if (device && strcmp(device->info.driver, request->platform) == 0) {
         plan->device = device;
-    else if (device)
-        return accel_error_set(error, ACCEL_E_INVALID, "device %s is of the driver %s, not of the platform %s", named,
-                               device->info.driver, request->platform);
-    else if (request->device)
-        plan->device_profile = accel_plan_text(plan, "%s", request->device);
-    code = resolve(plan, request, error);
-    return code == ACCEL_E_NOT_FOUND && plan->device_profile ? add_choices(plan, error) : code;
+        note_list(plan, request);
+    } else if (device) {
+        accel_error_by(error, ACCEL_FROM_DEVICE, ACCEL_E_NOT_FOUND,
+                       "device %.160s is of the driver %s, not of the platform %.60s", named, device->info.driver,
+                       request->platform);
+        accel_error_remedy(error, "leave --platform %.60s out, or name the platform of the device: --platform %s",
+                           request->platform, device->info.driver);
+        return ACCEL_E_NOT_FOUND;
+    }
+    code =
+        plan->device == NULL && request->device ? accel_plan_parse_described(plan, request->device, error) : ACCEL_OK;
+    if (code == ACCEL_E_NOT_FOUND)
+        return add_choices(plan, error);
+    if (code == ACCEL_OK)
+        code = accel_plan_check_platforms(plan, error);
+    return code == ACCEL_OK ? resolve(plan, request, error) : code;
 }
+
+/* Refuses a name that is no present device but has a profile: planning for it requires its platform, too. */
+static int32_t refuse_described(struct accel_plan *plan, const struct accel_plan_request *request,
+                                struct accel_error *error)
+{
+    if (error == NULL || accel_plan_parse_described(plan, request->device, NULL) != ACCEL_OK)
+        return ACCEL_E_NOT_FOUND;
+    accel_error_clear(error);
+    accel_error_by(error, ACCEL_FROM_DEVICE, ACCEL_E_NOT_FOUND, "there is no device %.160s here; profiles describe it",
+                   request->device);
+    if (plan->described[0].platforms)
+        accel_error_remedy(error, "name its platform, too, to plan for it: --platform %.*s --device %.160s",
+                           (int)strcspn(plan->described[0].platforms, ","), plan->described[0].platforms,
+                           request->device);
+    else
+        accel_error_remedy(error,
+                           "name its platform, too, to plan for it: --platform NAME --device %.160s (accelctl profile "
+                           "list names the platforms)",
+                           request->device);
+    return ACCEL_E_NOT_FOUND;
+}
+
+/* ---- layers on the GPU ---- */
+
+static int32_t refuse_layers(const struct accel_plan *plan, const struct accel_profile_setting *setting,
+                             struct accel_error *error)
+{
+    char choices[200], begin[450];
+    accel_context_choices(plan->context, NULL, choices, sizeof(choices));
+    snprintf(begin, sizeof(begin), "%.100s: gpu.layers=%s: there is no GPU that is hardware; here are %s",
+             setting->place, setting->value, choices);
+    refuse_for(plan->context, NULL, begin,
+               "gpu.layers=0 (-ngl 0) runs on the processors; --device NAME takes a device by its name, software "
+               "too; with fallback.device=warn a run goes on without a GPU; accelctl doctor looks for the cause",
+               error);
+    /* No requested device was missing: the fallback policy is deny. */
+    if (error)
+        error->code = ACCEL_E_FALLBACK;
+    return ACCEL_E_FALLBACK;
+}
+
+/* Continues without a GPU if the caller or the environment allows the fallback, as for a named device. */
+static int32_t replace_gpu(struct accel_plan *plan, struct accel_error *error)
+{
+    const struct accel_profile_setting *setting = accel_plan_value(plan, "gpu.layers");
+    const struct accel_profile_setting *policy = accel_plan_value(plan, "fallback.device");
+    if (strcmp(policy->value, "deny") == 0 || policy->layer < ACCEL_PROFILE_ENVIRONMENT)
+        return refuse_layers(plan, setting, error);
+    if (strcmp(policy->value, "warn") == 0)
+        accel_log_write(&plan->context->log, ACCEL_LOG_WARN, "plan", "fallback=device from=gpu to=%s",
+                        plan->device->info.name);
+    plan->moved = accel_plan_text(plan, "%s stands in for a GPU (%s, gpu.layers=%s): there is none that is hardware",
+                                  plan->device->info.name, setting->place, setting->value);
+    return plan->moved ? ACCEL_OK : accel_plan_no_memory(error);
+}
+
+/* Chooses the device for gpu.layers: 0 layers need a plan on the CPU, more layers a plan on a GPU. */
+static int32_t choose_for_layers(struct accel_plan *plan, const struct accel_plan_request *request,
+                                 struct accel_error *error)
+{
+    const struct accel_profile_setting *setting = accel_plan_value(plan, "gpu.layers");
+    const struct accel_listed *unranked = NULL, *device;
+    bool is_none = setting->is_number && setting->number == 0;
+    if (strcmp(setting->value, "auto") == 0 || is_none == (plan->device->info.facts->kind == ACCEL_DEVICE_CPU))
+        return ACCEL_OK;
+    if (plan->is_asked) {
+        accel_error_by(error, accel_setting_origin(setting), ACCEL_E_INVALID,
+                       "%.160s: gpu.layers=%s %s, and the request names the device %s", setting->place, setting->value,
+                       is_none ? "leaves no layer to a GPU" : "needs a GPU", plan->device->info.name);
+        accel_error_remedy(error, "leave --device or gpu.layers (-ngl) out");
+        return ACCEL_E_INVALID;
+    }
+    device = accel_context_choose(plan->context, is_none ? "cpu" : "gpu", NULL, &unranked);
+    if (unranked)
+        return accel_plan_refuse_unranked(plan->context, unranked, true, error);
+    if (device == NULL)
+        return is_none ? refuse_device(plan->context, "cpu", error) : replace_gpu(plan, error);
+    plan->device = device;
+    return resolve(plan, request, error);
+}
+
+/* ---- the request ---- */
 
 static int32_t choose(struct accel_plan *plan, const struct accel_plan_request *request, struct accel_error *error)
 {
     const struct accel_listed *unranked = NULL;
+    int32_t code;
+    plan->asked = request->device ? accel_plan_text(plan, "%s", request->device) : NULL;
+    if (request->device && plan->asked == NULL)
+        return accel_plan_no_memory(error);
     if (ACCEL_HAS(request, platform) && request->platform)
         return choose_platform(plan, request, error);
     plan->device = request->device ? accel_context_choose(plan->context, request->device, NULL, &unranked)
@@ -276,9 +421,15 @@ static int32_t choose(struct accel_plan *plan, const struct accel_plan_request *
     if (unranked)
         return accel_plan_refuse_unranked(plan->context, unranked, true, error);
     plan->is_asked = plan->device && request->device;
-    if (plan->device)
-        return resolve(plan, request, error);
-    return request->device ? replace_device(plan, request, error) : refuse_device(plan->context, NULL, error);
+    note_list(plan, request);
+    if (plan->device) {
+        code = resolve(plan, request, error);
+        return code == ACCEL_OK ? choose_for_layers(plan, request, error) : code;
+    }
+    if (request->device == NULL)
+        return refuse_device(plan->context, NULL, error);
+    code = replace_device(plan, request, error);
+    return code == ACCEL_E_NOT_FOUND ? refuse_described(plan, request, error) : code;
 }
 
 static int32_t check_request(const struct accel_context *context, const struct accel_plan_request *request,
@@ -313,16 +464,19 @@ int32_t accel_plan_create(struct accel_context *context, const struct accel_plan
     plan = calloc(1, sizeof(*plan));
     if (plan == NULL)
         return accel_plan_no_memory(error);
-    /* Records of the context are borrowed, so it may not go or discover while the plan lives. */
+    /* The plan borrows records of the context, so the context must not be freed or run discovery again while the
+     * plan lives. */
     plan->context = context;
     atomic_fetch_add(&context->children, 1);
     code = choose(plan, request, error);
     if (code == ACCEL_OK)
         code = accel_plan_make_records(plan, error);
     if (code == ACCEL_OK)
+        code = accel_plan_decline_unmet(plan, error);
+    if (code == ACCEL_OK)
         code = accel_plan_choose_threads(plan, error);
     if (code == ACCEL_OK)
-        code = accel_plan_hint_carried(plan, error);
+        code = accel_plan_hint_unhonored(plan, error);
     if (code != ACCEL_OK) {
         accel_plan_free(plan);
         return code;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which layers lie on which device: what there is to place, the rows that come of it, and the verdict. */
+/* Assigns layers to devices: collects the items to assign, makes the rows of the plan, and computes the verdict. */
 #include "config.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/plan/placer.h"
@@ -14,12 +15,14 @@ static bool is_table(const struct accel_sketch_weight *weight)
     return strcmp(weight->role, "embedding") == 0;
 }
 
-/* Tables of a component come before its layers, all else that has no layer after them. */
-static uint64_t bytes_around(const struct accel_sketcher *s, const struct accel_sketch_component *c, bool before)
+/* Returns the bytes of a component's tables, which precede its layers, or of all other weights without a layer,
+ * which follow them. */
+static uint64_t sum_outside_layers(const struct accel_shape_planner *s, const struct accel_sketch_component *c,
+                                   bool before)
 {
     uint64_t bytes = 0;
-    for (uint32_t i = 0; i < s->sketch->weight_count; i++) {
-        const struct accel_sketch_weight *weight = &s->sketch->weights[i];
+    for (uint32_t i = 0; i < s->shapes->weight_count; i++) {
+        const struct accel_sketch_weight *weight = &s->shapes->weights[i];
         if (weight->layer == ACCEL_NO_LAYER && strcmp(weight->component, c->name) == 0 && is_table(weight) == before)
             bytes = accel_plan_add(bytes, s->weight_bytes[i]);
     }
@@ -33,68 +36,69 @@ static void add_item(struct accel_placer *p, const struct accel_sketch_component
         p->items[p->item_count++] = (struct accel_placer_item){c, layer, 0, weights, state};
 }
 
-/* Layer sums in one pass over the weights: a model may have many of both. */
+/* Adds the items of a component. Layer sizes are summed in one pass over the weights, since a model may have many
+ * layers and many weights. */
 static int32_t add_component(struct accel_placer *p, const struct accel_sketch_component *c)
 {
-    struct accel_sketcher *s = p->s;
-    uint64_t state = accel_sketch_layer_state(s, c);
+    struct accel_shape_planner *s = p->s;
+    uint64_t state = accel_shape_plan_layer_state(s, c);
     uint64_t *sums = accel_arena_array(&s->plan->arena, (size_t)c->layers + 1, sizeof(*sums));
     if (sums == NULL)
         return accel_plan_no_memory(s->error);
-    for (uint32_t i = 0; i < s->sketch->weight_count; i++) {
-        const struct accel_sketch_weight *weight = &s->sketch->weights[i];
+    for (uint32_t i = 0; i < s->shapes->weight_count; i++) {
+        const struct accel_sketch_weight *weight = &s->shapes->weights[i];
         if (weight->layer < c->layers && strcmp(weight->component, c->name) == 0)
             sums[weight->layer] = accel_plan_add(sums[weight->layer], s->weight_bytes[i]);
     }
-    add_item(p, c, ACCEL_NO_LAYER, bytes_around(s, c, true), 0);
+    add_item(p, c, ACCEL_NO_LAYER, sum_outside_layers(s, c, true), 0);
     if (c == p->main) {
         p->main_first = p->item_count;
         p->main_layers = c->layers;
     }
     for (uint32_t layer = 0; layer < c->layers; layer++)
         add_item(p, c, layer, sums[layer], state);
-    add_item(p, c, ACCEL_NO_LAYER, bytes_around(s, c, false), 0);
+    add_item(p, c, ACCEL_NO_LAYER, sum_outside_layers(s, c, false), 0);
     return ACCEL_OK;
 }
 
-/* The first component that caches, else the deepest. */
-static const struct accel_sketch_component *main_of(const struct accel_sketch *sketch)
+/* Returns the main component: the first one with a KV cache, else the one with the most layers. */
+static const struct accel_sketch_component *find_main(const struct accel_sketch *shapes)
 {
     const struct accel_sketch_component *deepest = NULL;
-    for (uint32_t i = 0; i < sketch->component_count; i++) {
-        if (sketch->components[i].cached)
-            return &sketch->components[i];
-        if (deepest == NULL || sketch->components[i].layers > deepest->layers)
-            deepest = &sketch->components[i];
+    for (uint32_t i = 0; i < shapes->component_count; i++) {
+        if (shapes->components[i].cached)
+            return &shapes->components[i];
+        if (deepest == NULL || shapes->components[i].layers > deepest->layers)
+            deepest = &shapes->components[i];
     }
     return deepest;
 }
 
 static int32_t make_items(struct accel_placer *p)
 {
-    const struct accel_sketch *sketch = p->s->sketch;
+    const struct accel_sketch *shapes = p->s->shapes;
     uint64_t most = 1;
     int32_t code = ACCEL_OK;
-    for (uint32_t i = 0; i < sketch->component_count; i++)
-        most += (uint64_t)sketch->components[i].layers + 2;
-    p->main = main_of(sketch);
+    for (uint32_t i = 0; i < shapes->component_count; i++)
+        most += (uint64_t)shapes->components[i].layers + 2;
+    p->main = find_main(shapes);
     p->items = accel_arena_array(&p->s->plan->arena, most, sizeof(*p->items));
     if (p->items == NULL)
         return accel_plan_no_memory(p->s->error);
-    for (uint32_t i = 0; i < sketch->component_count && code == ACCEL_OK; i++)
-        code = add_component(p, &sketch->components[i]);
+    for (uint32_t i = 0; i < shapes->component_count && code == ACCEL_OK; i++)
+        code = add_component(p, &shapes->components[i]);
     return code;
 }
 
-/* ---- rows and the verdict ---- */
+/* ---- rows and verdict ---- */
 
-static bool joins(const struct accel_plan_layer *row, const struct accel_placer_item *item, const char *device)
+static bool extends_row(const struct accel_plan_layer *row, const struct accel_placer_item *item, const char *device)
 {
     return row && item->layer != ACCEL_NO_LAYER && row->last != ACCEL_NO_LAYER &&
            strcmp(row->component, item->component->name) == 0 && strcmp(row->device, device) == 0;
 }
 
-/* The new row, or NULL without memory. */
+/* Returns a new row, or NULL if memory runs out. */
 static struct accel_plan_layer *begin_row(struct accel_plan *plan, const struct accel_placer_item *item,
                                           const char *device)
 {
@@ -104,7 +108,7 @@ static struct accel_plan_layer *begin_row(struct accel_plan *plan, const struct 
         .component = accel_plan_text(plan, "%s", item->component->name),
         .device = accel_plan_text(plan, "%s", device),
     };
-    if (!row.component || !row.device || !accel_plan_rows_add(plan, &plan->layers, &row, sizeof(row)))
+    if (!row.component || !row.device || !accel_rows_add_copy(&plan->layers, &plan->arena, &row, sizeof(row)))
         return NULL;
     return plan->layers.items[plan->layers.count - 1];
 }
@@ -116,7 +120,7 @@ static int32_t make_rows(struct accel_placer *p)
         const struct accel_placer_item *item = &p->items[i];
         struct accel_placer_target *target = &p->targets[item->target];
         target->used = true;
-        if (!joins(row, item, target->name))
+        if (!extends_row(row, item, target->name))
             row = begin_row(p->s->plan, item, target->name);
         if (row == NULL)
             return accel_plan_no_memory(p->s->error);
@@ -127,12 +131,13 @@ static int32_t make_rows(struct accel_placer *p)
     return ACCEL_OK;
 }
 
-/* Weights of components that the sketch does not list lie on the first device. */
+/* Sums weights and state by device. Weights of components that the shape plan does not list are assigned to the
+ * first device. */
 static void sum_targets(struct accel_placer *p)
 {
     uint64_t placed = 0;
     for (uint32_t i = 0; i < p->target_count; i++)
-        p->targets[i].taken = p->targets[i].used ? accel_placer_overhead(p, &p->targets[i]) : 0;
+        p->targets[i].taken = p->targets[i].used ? p->overhead : 0;
     for (uint32_t i = 0; i < p->item_count; i++) {
         struct accel_placer_target *target = &p->targets[p->items[i].target];
         target->taken = accel_plan_add(target->taken, accel_placer_item_bytes(&p->items[i]));
@@ -144,22 +149,38 @@ static void sum_targets(struct accel_placer *p)
         p->targets[0].taken = accel_plan_add(p->targets[0].taken, p->s->weights - placed);
 }
 
-/* Bytes that a device has too few; 0 where nobody knows what it has. */
-static uint64_t lack_of(const struct accel_placer_target *target)
+/* Returns how many bytes a device lacks; 0 if its budget is not known. */
+static uint64_t find_lack(const struct accel_placer_target *target)
 {
     return target->budget.bytes && target->taken > target->budget.bytes ? target->taken - target->budget.bytes : 0;
 }
 
-static int32_t note_device(struct accel_placer *p, const struct accel_placer_target *target)
+const char *accel_plan_size_text(uint64_t bytes, char text[32])
 {
-    uint64_t lack = lack_of(target);
-    return accel_plan_add_note(p->s->plan, lack ? ACCEL_NOTE_WARN : ACCEL_NOTE_INFO, "placement", "", p->s->error,
-                               "%s takes %" PRIu64 " of %" PRIu64 " bytes (%s)%s", target->name, target->taken,
-                               target->budget.bytes, target->budget.bytes ? target->budget.origin : "not known",
-                               lack ? ": too much" : "");
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    double value = (double)bytes;
+    size_t unit = 0;
+    for (; value >= 1024 && unit + 1 < sizeof(units) / sizeof(units[0]); unit++)
+        value /= 1024;
+    snprintf(text, 32, "%.*f %s", unit == 0 ? 0 : value < 10 ? 2 : 1, value, units[unit]);
+    return text;
 }
 
-/* What goes from one device to the next in every step: a row between layers for each token. */
+/* Adds a note about a device that lacks memory. A plan with one device has no note: the verdict already reports
+ * the lack. */
+static int32_t note_device(struct accel_placer *p, const struct accel_placer_target *target, uint32_t used)
+{
+    uint64_t lack = find_lack(target);
+    char taken[32], budget[32];
+    return accel_plan_add_note(p->s->plan, lack && used > 1 ? ACCEL_NOTE_WARN : ACCEL_NOTE_INFO, "placement", "",
+                               p->s->error, "%s takes %s of %s (%s)%s", target->name,
+                               accel_plan_size_text(target->taken, taken),
+                               target->budget.bytes ? accel_plan_size_text(target->budget.bytes, budget) : "?",
+                               target->budget.bytes ? target->budget.origin : "not known", lack ? ": too much" : "");
+}
+
+/* Adds a note about transfers between devices: each step passes one row of activations per token from a device to
+ * the next. */
 static int32_t note_crossings(struct accel_placer *p)
 {
     int32_t code = ACCEL_OK;
@@ -175,8 +196,8 @@ static int32_t note_crossings(struct accel_placer *p)
     return code;
 }
 
-/* Every device that is used has activations, scratch and a program of its own. */
-static int32_t repeat_rows(struct accel_plan *plan, uint32_t used, struct accel_error *error)
+/* Repeats the rows of activations, scratch and program for every device in use. */
+static int32_t multiply_rows(struct accel_plan *plan, uint32_t used, struct accel_error *error)
 {
     for (uint32_t i = 0; i < plan->memory_count; i++) {
         struct accel_plan_memory *row = &plan->memory[i];
@@ -192,30 +213,34 @@ static int32_t repeat_rows(struct accel_plan *plan, uint32_t used, struct accel_
     return ACCEL_OK;
 }
 
-/** What the devices in use come to together. */
+/** Sums over the devices in use. */
 struct total {
-    struct accel_plan_budget budget; /* 0 bytes where that of one of them is not known */
-    uint64_t needed;                 /* the host's part, too */
-    uint64_t lack;                   /* of the device that lacks most */
+    struct accel_plan_budget budget;            /* 0 bytes if the budget of a device is not known */
+    uint64_t needed;                            /* bytes, with the host's part */
+    uint64_t lack;                              /* bytes that `shortest` lacks */
+    const struct accel_placer_target *shortest; /* the device that lacks most; NULL: no device does, or the host's
+                                                 * memory does */
     uint32_t devices;
-    uint32_t sharers; /* of those, devices that use the host's memory */
+    uint32_t sharers; /* devices in use that share the host's memory */
 };
 
-/* Devices that use the host's memory have it once, however many they are. */
-static void share_host(const struct accel_placer *p, uint64_t room, uint64_t taken, struct total *total)
+/* Adds the host's memory to the budget once, however many devices share it. */
+static void add_host_share(const struct accel_placer *p, uint64_t capacity, uint64_t taken, struct total *total)
 {
     struct accel_plan_budget machine = {0};
     accel_plan_machine_budget(p->s->plan, &machine);
-    if (machine.bytes != 0 && machine.bytes < room)
-        room = machine.bytes;
-    total->budget.bytes = accel_plan_add(total->budget.bytes, room);
-    if (taken > room && taken - room > total->lack)
-        total->lack = taken - room;
+    if (machine.bytes != 0 && machine.bytes < capacity)
+        capacity = machine.bytes;
+    total->budget.bytes = accel_plan_add(total->budget.bytes, capacity);
+    if (taken > capacity && taken - capacity > total->lack) {
+        total->lack = taken - capacity;
+        total->shortest = NULL;
+    }
 }
 
-static int32_t add_up(const struct accel_placer *p, struct total *out)
+static int32_t sum_total(const struct accel_placer *p, struct total *out)
 {
-    uint64_t room = 0, taken = p->s->host;
+    uint64_t capacity = 0, taken = p->s->host;
     bool known = true;
     *out = (struct total){.needed = p->s->host};
     for (uint32_t i = 0; i < p->target_count; i++) {
@@ -227,20 +252,23 @@ static int32_t add_up(const struct accel_placer *p, struct total *out)
         known = known && target->budget.bytes != 0;
         out->budget.origin = target->budget.origin;
         if (target->is_host) {
-            room = accel_plan_add(room, target->budget.bytes);
+            capacity = accel_plan_add(capacity, target->budget.bytes);
             taken = accel_plan_add(taken, target->taken);
             out->sharers++;
         } else {
             out->budget.bytes = accel_plan_add(out->budget.bytes, target->budget.bytes);
         }
         out->needed = accel_plan_add(out->needed, target->taken);
-        out->lack = lack_of(target) > out->lack ? lack_of(target) : out->lack;
-        out->devices += target->members;
+        if (find_lack(target) > out->lack) {
+            out->lack = find_lack(target);
+            out->shortest = target;
+        }
+        out->devices++;
     }
     if (out->sharers > 1)
-        share_host(p, room, taken, out);
+        add_host_share(p, capacity, taken, out);
     else
-        out->budget.bytes = accel_plan_add(out->budget.bytes, room);
+        out->budget.bytes = accel_plan_add(out->budget.bytes, capacity);
     if (!known)
         out->budget.bytes = 0;
     return out->needed == UINT64_MAX
@@ -248,45 +276,164 @@ static int32_t add_up(const struct accel_placer *p, struct total *out)
                : ACCEL_OK;
 }
 
-/* What several devices have to be told apart by. */
+/* Describes the budget of several devices and adds the notes and rows of each. */
 static int32_t note_devices(struct accel_placer *p, struct total *total)
 {
+    uint32_t used = 0;
     int32_t code = ACCEL_OK;
+    for (uint32_t i = 0; i < p->target_count; i++)
+        used += p->targets[i].used;
     total->budget.origin =
         total->sharers > 1
             ? accel_plan_text(p->s->plan, "memory of %" PRIu32 " devices, of which %" PRIu32 " share the host's",
                               total->devices, total->sharers)
-            : accel_plan_text(p->s->plan, "memory of %" PRIu32 " devices, each with its own", total->devices);
+            : accel_plan_text(p->s->plan, "memory of %" PRIu32 " devices", total->devices);
     for (uint32_t i = 0; i < p->target_count && code == ACCEL_OK; i++)
         if (p->targets[i].used)
-            code = note_device(p, &p->targets[i]);
+            code = note_device(p, &p->targets[i], used);
     if (code == ACCEL_OK)
         code = note_crossings(p);
-    return code == ACCEL_OK ? repeat_rows(p->s->plan, total->devices, p->s->error) : code;
+    return code == ACCEL_OK ? multiply_rows(p->s->plan, total->devices, p->s->error) : code;
 }
 
-/* Every device has to have room for its part, and the host's budget for the whole. */
-static int32_t judge(struct accel_placer *p)
+/* Checks whether one device of several lacks memory although the sum of all suffices; the verdict names that
+ * device. */
+static int32_t compute_device_fit(struct accel_plan *plan, const struct total *total, struct accel_error *error)
+{
+    char taken[32], budget[32];
+    if (!plan->spread || total->lack <= plan->fit.short_by)
+        return ACCEL_OK;
+    plan->fit.fits = 0;
+    plan->fit.short_by = total->lack;
+    if (total->shortest == NULL)
+        return ACCEL_OK;
+    plan->fit.budget_origin =
+        accel_plan_text(plan, "%s; %s is short: it needs %s of its %s", plan->fit.budget_origin, total->shortest->name,
+                        accel_plan_size_text(total->shortest->taken, taken),
+                        accel_plan_size_text(total->shortest->budget.bytes, budget));
+    return plan->fit.budget_origin ? ACCEL_OK : accel_plan_no_memory(error);
+}
+
+/* Checks that each device has enough memory for its part, and the host's budget for the whole plan. */
+static int32_t compute_fit(struct accel_placer *p)
 {
     struct accel_plan *plan = p->s->plan;
     struct total total;
-    int32_t code = add_up(p, &total);
+    int32_t code = sum_total(p, &total);
     if (code == ACCEL_OK && total.devices > 1)
         code = note_devices(p, &total);
     if (code != ACCEL_OK)
         return code;
     plan->spread = total.devices > 1;
     accel_plan_whole_budget(plan, &total.budget);
-    code = accel_plan_judge_fit(plan, total.needed, &total.budget, p->s->error);
-    /* A budget of the caller that is above what the machine has is believed; one device of several is not. */
-    if (plan->spread && total.lack > plan->fit.short_by) {
-        plan->fit.fits = 0;
-        plan->fit.short_by = total.lack;
-    }
-    return code;
+    code = accel_plan_compute_fit(plan, total.needed, &total.budget, p->s->error);
+    /* The caller may set a budget above the machine's memory; the budget of one device of several cannot be raised
+     * so. */
+    return code == ACCEL_OK ? compute_device_fit(plan, &total, p->s->error) : code;
 }
 
-int32_t accel_sketch_place(struct accel_sketcher *s)
+/* ---- speed bounds of data sheets ---- */
+
+/* Lower bounds in seconds of a decode step and of one prefill token, summed over devices that work one after the
+ * other. */
+struct bound {
+    double decode;
+    double prefill;
+    bool has_bandwidth;
+    bool has_compute;
+};
+
+static void add_bound(struct bound *bound, const struct accel_shape_planner *s,
+                      const struct accel_placer_target *target, double bytes)
+{
+    const struct accel_plan_described *row = target->described;
+    double share = bytes / (double)s->step_weights;
+    bound->has_bandwidth = bound->has_bandwidth && row && row->bandwidth;
+    bound->has_compute = bound->has_compute && row && row->compute;
+    if (bound->has_bandwidth)
+        bound->decode += bytes / (double)row->bandwidth;
+    if (bound->has_compute)
+        bound->prefill += share * 2 * (double)s->step_elements / ((double)row->compute * 1e12);
+}
+
+/* Returns the bytes that a decode step reads on a target: its layers, and on the first device token embeddings
+ * that also serve as output projection. */
+static double step_bytes(const struct accel_placer *p, uint32_t target)
+{
+    uint64_t listed = 0, own = 0;
+    for (uint32_t i = 0; i < p->item_count; i++) {
+        const struct accel_placer_item *item = &p->items[i];
+        if (!item->component->cached || (item->layer == ACCEL_NO_LAYER && i < p->main_first))
+            continue;
+        listed = accel_plan_add(listed, item->weights);
+        if (item->target == target)
+            own = accel_plan_add(own, item->weights);
+    }
+    if (target == p->items[p->main_first].target && listed < p->s->step_weights)
+        own = accel_plan_add(own, p->s->step_weights - listed);
+    return (double)own;
+}
+
+static bool is_used(const struct accel_placer *p, const struct accel_plan_described *row)
+{
+    for (uint32_t i = 0; i < p->target_count; i++)
+        if (p->targets[i].used && p->targets[i].described == row)
+            return true;
+    return false;
+}
+
+/* Lists the places of the profiles that state the numbers of the devices in use: "h200.yaml:15, a100.yaml:16". */
+static const char *list_places(const struct accel_placer *p, bool compute)
+{
+    struct accel_plan *plan = p->s->plan;
+    const char *text = "";
+    for (uint32_t i = 0; i < plan->described_count && text; i++) {
+        const struct accel_plan_described *row = &plan->described[i];
+        if (is_used(p, row))
+            text = accel_plan_text(plan, "%s%s%s", text, *text ? ", " : "",
+                                   compute ? row->compute_origin : row->bandwidth_origin);
+    }
+    return text;
+}
+
+static int32_t bound_speed(struct accel_placer *p)
+{
+    struct accel_plan *plan = p->s->plan;
+    struct bound bound = {.has_bandwidth = true, .has_compute = p->s->step_elements != 0};
+    uint32_t used = 0;
+    const char *how;
+    char size[32];
+    if (plan->device || p->s->step_weights == 0 || p->main == NULL || p->item_count == 0)
+        return ACCEL_OK;
+    for (uint32_t i = 0; i < p->target_count; i++)
+        if (p->targets[i].used) {
+            add_bound(&bound, p->s, &p->targets[i], step_bytes(p, i));
+            used++;
+        }
+    how = used > 1 ? ", one device after the other" : "";
+    if (bound.has_bandwidth && bound.decode > 0) {
+        plan->bound_decode = 1 / bound.decode;
+        plan->bound_decode_origin =
+            accel_plan_text(plan, "claimed: device.bandwidth%s (%s) / %s of weights", how, list_places(p, false),
+                            accel_plan_size_text(p->s->step_weights, size));
+    }
+    if (bound.has_compute && bound.prefill > 0) {
+        plan->bound_prefill = 1 / bound.prefill;
+        plan->bound_prefill_origin =
+            accel_plan_text(plan, "claimed: device.compute%s (%s), f16 / %.1f billion operations", how,
+                            list_places(p, true), 2 * (double)p->s->step_elements / 1e9);
+    }
+    /* A small model computes a batch in less time than it takes to read its weights once, so reading bounds
+     * prefill. */
+    if (plan->bound_prefill > plan->bound_decode * (double)p->s->batch && plan->bound_decode > 0) {
+        plan->bound_prefill = plan->bound_decode * (double)p->s->batch;
+        plan->bound_prefill_origin =
+            accel_plan_text(plan, "%s for each batch of %" PRIu64, plan->bound_decode_origin, p->s->batch);
+    }
+    return ACCEL_OK;
+}
+
+int32_t accel_shape_plan_assign_layers(struct accel_shape_planner *s)
 {
     struct accel_placer *p = accel_arena_array(&s->plan->arena, 1, sizeof(*p));
     int32_t code;
@@ -296,7 +443,7 @@ int32_t accel_sketch_place(struct accel_sketcher *s)
     p->overhead = accel_plan_add(accel_plan_add(s->activations, s->scratch), s->program);
     code = make_items(p);
     if (code == ACCEL_OK)
-        code = accel_placer_spread(p);
+        code = accel_placer_assign(p);
     if (code == ACCEL_OK)
         code = make_rows(p);
     if (code == ACCEL_OK)
@@ -304,5 +451,6 @@ int32_t accel_sketch_place(struct accel_sketcher *s)
     if (code != ACCEL_OK)
         return code;
     sum_targets(p);
-    return judge(p);
+    code = bound_speed(p);
+    return code == ACCEL_OK ? compute_fit(p) : code;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The facts of a plan: what rules of profiles may ask for, each with its origin. */
+/* Makes the facts of a plan, which the rules of profiles refer to, each with its origin. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -10,11 +10,11 @@
 #include "core/base/strbuf.h"
 #include "core/plan/plan.h"
 
-/* Facts beside those of the device and of the model: platform, device.count, device.profile, host.threads, host.memory,
- * model.memory_share. */
-enum { OTHER_FACTS = 6 };
+/* Number of facts beside those of the device and of the model: platform, device.count, device.name, device.list,
+ * device.profile, host.threads, host.memory, model.memory_share. */
+enum { OTHER_FACTS = 8 };
 
-/* Devices like this one: of the same driver and name. */
+/* Counts the devices with the same driver and name as `like`. */
 static uint32_t count_alike(const struct accel_context *context, const struct accel_device_info *like)
 {
     uint32_t count = 0;
@@ -64,13 +64,13 @@ static int32_t note_model(struct accel_plan *plan, struct accel_error *error)
     return plan->model ? ACCEL_OK : accel_plan_no_memory(error);
 }
 
-/* What of the host's memory the weights would take. */
+/* Adds model.memory_share: the share of the host's memory that the weights would use. */
 static void add_share(struct accel_plan *plan, const struct accel_plan_request *request, uint64_t memory)
 {
     for (uint32_t i = 0; i < request->model_count; i++) {
         uint64_t bytes;
         if (strcmp(request->model[i].key, "model.weight_bytes") != 0 ||
-            !accel_digits_u64(request->model[i].value, &bytes))
+            !accel_parse_u64(request->model[i].value, &bytes))
             continue;
         add(plan, "model.memory_share", accel_plan_text(plan, "%.0f", ceil(100.0 * (double)bytes / (double)memory)),
             "model.weight_bytes of host.memory");
@@ -94,6 +94,12 @@ int32_t accel_plan_make_facts(struct accel_plan *plan, const struct accel_plan_r
         add(plan, "platform", plan->platform, "the request names it");
     if (plan->device_profile)
         add(plan, "device.profile", plan->device_profile, "the request names it");
+    if (plan->described_origin)
+        add(plan, "device.count", accel_plan_text(plan, "%" PRIu32, plan->described_devices), plan->described_origin);
+    if (plan->described_name) {
+        add(plan, "device.name", plan->described_name, plan->described_origin);
+        add(plan, "device.list", plan->described_name, plan->described_origin);
+    }
     add(plan, "host.threads", accel_plan_text(plan, "%u", machine->allowed_cpu_count), machine->allowed_origin);
     if (memory->origin)
         add(plan, "host.memory", accel_plan_text(plan, "%" PRIu64, memory->bytes), memory->origin);
@@ -109,7 +115,7 @@ int32_t accel_plan_make_facts(struct accel_plan *plan, const struct accel_plan_r
     return ACCEL_OK;
 }
 
-int32_t accel_plan_take_facts(struct accel_plan *plan, struct accel_error *error)
+int32_t accel_plan_import_facts(struct accel_plan *plan, struct accel_error *error)
 {
     plan->fact_count = accel_settings_fact_count(plan->settings);
     plan->shown = accel_arena_array(&plan->arena, plan->fact_count, sizeof(*plan->shown));
@@ -137,10 +143,10 @@ bool accel_plan_fact_number(const struct accel_plan *plan, const char *key, uint
                             const char **out_origin)
 {
     const char *text = accel_plan_fact(plan, key, out_origin);
-    return text && accel_digits_u64(text, out_number);
+    return text && accel_parse_u64(text, out_number);
 }
 
-/* ---- the public face ---- */
+/* ---- public functions ---- */
 
 uint32_t accel_plan_fact_count(const struct accel_plan *plan)
 {

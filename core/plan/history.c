@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Adding to the history. A lock file beside the history orders writers; each writes its line in one call, and the one
- * that would pass the bound first drops the older half, by a new file that takes the old one's place. Readers need no
- * lock: they see the old file or the new one, and pass over a line that is still being written.
- */
+/* Appends to the history. A lock file beside the history orders writers; each writes its line in one call. A
+ * writer that would exceed the size limit first drops the older half: it writes a new file and renames it over the
+ * old one. Readers take no lock: they read the old file or the new one, and skip a line that is still being
+ * written. */
 #include "config.h"
 
 #include "core/plan/history.h"
@@ -20,10 +19,10 @@
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/open.h"
-#include "core/device/context.h"
 #include "core/plan/plan.h"
+#include "core/registry/context.h"
 
-/** How often the lock is tried, a millisecond apart: a writer that was stopped must not stop others for good. */
+/** Attempts to take the lock, one millisecond apart: a stopped writer must not block others for good. */
 #define TRIES 2000u
 
 int32_t accel_history_file(char **out_path, struct accel_error *error)
@@ -35,7 +34,7 @@ int32_t accel_history_file(char **out_path, struct accel_error *error)
         return code;
     *out_path = accel_file_join(folder, "history.jsonl");
     free(folder);
-    return *out_path ? ACCEL_OK : accel_error_set(error, ACCEL_E_MEMORY, "no memory for the path of the history");
+    return *out_path ? ACCEL_OK : accel_error_no_memory(error, "for the path of the history");
 }
 
 /* ---- one line ---- */
@@ -52,7 +51,7 @@ static void put_number(struct accel_json *json, const char *key, uint64_t number
         accel_json_member_u64(json, key, number);
 }
 
-/* Whole numbers read the same in every locale. */
+/* Converts to whole thousandths: whole numbers read the same in every locale. */
 static uint64_t thousandths(double value)
 {
     return value > 0 && value < 1e15 ? (uint64_t)(value * 1000 + 0.5) : 0;
@@ -116,7 +115,7 @@ static int32_t check_record(const struct accel_context *context, const struct ac
                                     {record ? record->settings : NULL, "settings"}};
     int32_t code;
     if (context == NULL)
-        return accel_error_set(error, ACCEL_E_INVALID, "accel_history_add wants a context");
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_history_add requires a context");
     code = accel_open_check(record, ACCEL_END_OF(struct accel_history_record, classes), sizeof(*record), "the caller",
                             "accel_history_record", error);
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]) && code == ACCEL_OK; i++)
@@ -145,7 +144,7 @@ static int32_t fail(struct accel_error *error, const char *path, const char *wha
     return code;
 }
 
-static int32_t take_lock(const char *path, int *out_file, struct accel_error *error)
+static int32_t lock_history(const char *path, int *out_file, struct accel_error *error)
 {
     const struct timespec moment = {0, 1000000};
     uint32_t tries = 0;
@@ -165,7 +164,7 @@ static int32_t take_lock(const char *path, int *out_file, struct accel_error *er
     return ACCEL_OK;
 }
 
-/* The last bytes of the file, at most half of the bound, however long it is. */
+/* Reads the last bytes of the file, at most half of the size limit. */
 static int32_t read_tail(const char *path, char *data, size_t *out_bytes, struct accel_error *error)
 {
     const size_t most = ACCEL_HISTORY_BYTES / 2;
@@ -192,14 +191,14 @@ static int32_t read_tail(const char *path, char *data, size_t *out_bytes, struct
     return code;
 }
 
-/* Keeps the newer half, whole lines. */
+/* Rewrites the file with its newer half, in whole lines. */
 static int32_t trim(const char *path, struct accel_error *error)
 {
     char *data = malloc(ACCEL_HISTORY_BYTES / 2);
     size_t bytes = 0, from = 0;
-    int32_t code = data ? read_tail(path, data, &bytes, error)
-                        : accel_error_set(error, ACCEL_E_MEMORY, "no memory to shorten %.300s", path);
-    /* The first line is cut, unless the file had room for nothing else. */
+    int32_t code =
+        data ? read_tail(path, data, &bytes, error) : accel_error_no_memory(error, "to shorten %.300s", path);
+    /* The first line of the tail is cut, unless the tail is the whole file. */
     if (bytes == ACCEL_HISTORY_BYTES / 2)
         for (from = 1; from < bytes && data[from - 1] != '\n';)
             from++;
@@ -222,7 +221,8 @@ static int32_t write_whole(int file, const char *path, const char *data, size_t 
     return ACCEL_OK;
 }
 
-/* The end of a record that somebody did not finish must not take this one with it. */
+/* Returns whether the file ends in a line end. An unfinished record of another writer must not damage the next
+ * record. */
 static bool ends_in_line(int file, off_t size)
 {
     char last = '\n';
@@ -264,9 +264,9 @@ static int32_t append_locked(const char *path, struct accel_strbuf *line, struct
     if (code == ACCEL_OK)
         code = accel_file_make_folders(folder, 0700, error);
     if (code == ACCEL_OK && (lock = accel_file_join(folder, "history.lock")) == NULL)
-        code = accel_error_set(error, ACCEL_E_MEMORY, "no memory for the path of the history");
+        code = accel_error_no_memory(error, "for the path of the history");
     if (code == ACCEL_OK)
-        code = take_lock(lock, &file, error);
+        code = lock_history(lock, &file, error);
     if (code == ACCEL_OK)
         code = append(path, line, error);
     if (file >= 0)
@@ -276,7 +276,7 @@ static int32_t append_locked(const char *path, struct accel_strbuf *line, struct
     return code;
 }
 
-bool accel_history_keeps(const struct accel_context *context)
+bool accel_history_is_enabled(const struct accel_context *context)
 {
     return (context->options.flags & ACCEL_CONTEXT_NO_CACHE) == 0 && context->recording == NULL;
 }
@@ -287,19 +287,19 @@ int32_t accel_history_add(struct accel_context *context, const struct accel_hist
     struct accel_strbuf line;
     char *path = NULL;
     int32_t code = check_record(context, record, error);
-    if (code != ACCEL_OK || !accel_history_keeps(context))
+    if (code != ACCEL_OK || !accel_history_is_enabled(context))
         return code;
     code = accel_history_file(&path, error);
     if (code != ACCEL_OK)
         return code;
-    /* A line begins with an end of line, which is left out where the file ends in one. */
+    /* The record begins with a line end, which is omitted if the file already ends in one. */
     accel_strbuf_init(&line, ACCEL_HISTORY_LINE);
     accel_strbuf_char(&line, '\n');
     if (!write_line(record, &line))
         line.failed = true;
     accel_strbuf_char(&line, '\n');
     if (line.failed)
-        code = accel_error_set(error, ACCEL_E_MEMORY, "no memory for a record of the history");
+        code = accel_error_no_memory(error, "for a record of the history");
     else
         code = append_locked(path, &line, error);
     accel_strbuf_free(&line);

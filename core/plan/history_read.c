@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading the history: newest lines first, each parsed alone, so that a damaged one costs itself only. */
+/* Reads the history: newest lines first, each parsed alone, so that a damaged line loses only itself. */
 #include "config.h"
 
 #include <errno.h>
@@ -9,10 +9,10 @@
 #include "core/base/checked.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
-#include "core/device/context.h"
 #include "core/plan/history.h"
 #include "core/plan/plan.h"
 #include "core/profile/yaml.h"
+#include "core/registry/context.h"
 
 struct accel_history {
     struct accel_arena arena;
@@ -24,12 +24,12 @@ struct accel_history {
     const char *reason;
 };
 
-/** What a reader looks for. Texts are as they stand in a line, escaped and with their quotes; NULL: anything. */
+/** The filter of a reader. Texts are in their form in a line, escaped and quoted; NULL matches anything. */
 struct filter {
     uint32_t kind;
     char *model;
     char *device;
-    const char *model_text; /* the same as they are */
+    const char *model_text; /* the same texts, not escaped */
     const char *device_text;
 };
 
@@ -51,10 +51,10 @@ static const char *text_of(const struct accel_yaml_node *root, const char *key)
 
 static bool parse_u64(const struct accel_yaml_node *node, uint64_t *out_number)
 {
-    return node && node->kind == ACCEL_YAML_TEXT && accel_digits_u64(node->text, out_number);
+    return node && node->kind == ACCEL_YAML_TEXT && accel_parse_u64(node->text, out_number);
 }
 
-/* Digits that are no number of 64 bits are the largest one, which is_absurd refuses. */
+/* Returns a number of a line. Digits that exceed 64 bits give the largest number, which is_absurd refuses. */
 static uint64_t number_of(const struct accel_yaml_node *root, const char *key)
 {
     const struct accel_yaml_node *node = member(root, key);
@@ -64,7 +64,7 @@ static uint64_t number_of(const struct accel_yaml_node *root, const char *key)
     return *text_of(root, key) && strspn(node->text, "0123456789") == strlen(node->text) ? UINT64_MAX : 0;
 }
 
-/* Numbers that no machine reaches would make nonsense of every average that they enter. */
+/* Limit of plausible numbers: larger ones would spoil every average that they enter. */
 #define MOST_NUMBER ((uint64_t)1 << 53)
 #define MOST_RATIO UINT64_C(1000)
 
@@ -96,7 +96,7 @@ static uint32_t class_of(const char *name)
     return 0;
 }
 
-static void take_classes(struct accel_history *history, const struct accel_yaml_node *root,
+static void read_classes(struct accel_history *history, const struct accel_yaml_node *root,
                          struct accel_history_record *record)
 {
     const struct accel_yaml_node *list = member(root, "classes");
@@ -115,8 +115,8 @@ static void take_classes(struct accel_history *history, const struct accel_yaml_
     record->classes = classes;
 }
 
-static bool take_line(struct accel_history *history, const char *line, size_t bytes,
-                      struct accel_history_record *record)
+static bool parse_line(struct accel_history *history, const char *line, size_t bytes,
+                       struct accel_history_record *record)
 {
     struct accel_yaml_node *root = NULL;
     const char *kind;
@@ -144,13 +144,13 @@ static bool take_line(struct accel_history *history, const char *line, size_t by
         .bandwidth = (double)number_of(root, "bytes_per_1000_s") / 1000,
         .threads = (uint32_t)number_of(root, "threads"),
     };
-    take_classes(history, root, record);
+    read_classes(history, root, record);
     return record->kind != 0 && !is_absurd(record);
 }
 
 /* ---- all lines ---- */
 
-/* Every line can be looked at cheaply; only those that may be wanted are parsed. */
+/* Returns whether a line may match: a cheap text search, since only matching lines are worth parsing. */
 static bool may_be_wanted(const struct filter *filter, const char *line)
 {
     const char *kind = filter->kind == ACCEL_HISTORY_BANDWIDTH ? "\"kind\":\"bandwidth\"" : "\"kind\":\"run\"";
@@ -158,7 +158,8 @@ static bool may_be_wanted(const struct filter *filter, const char *line)
            (filter->device == NULL || strstr(line, filter->device));
 }
 
-/* The same of what was read: a line may have words of another kind or model inside of other members. */
+/* Returns whether a parsed record matches the filter: a line may contain the words of another kind or model in
+ * other members. */
 static bool is_wanted(const struct filter *filter, const struct accel_history_record *record)
 {
     return (filter->kind == 0 || filter->kind == record->kind) &&
@@ -166,7 +167,7 @@ static bool is_wanted(const struct filter *filter, const struct accel_history_re
            (filter->device == NULL || strcmp(filter->device_text, record->device) == 0);
 }
 
-static int32_t keep(struct accel_history *history, const struct accel_history_record *record)
+static int32_t add_record(struct accel_history *history, const struct accel_history_record *record)
 {
     struct accel_history_record *copy = accel_arena_array(&history->arena, 1, sizeof(*copy));
     if (copy == NULL || history->count == history->capacity)
@@ -189,13 +190,13 @@ static int32_t read_line(struct accel_history *history, const struct filter *fil
     }
     if (history->count == history->capacity || !may_be_wanted(filter, line))
         return ACCEL_OK;
-    if (take_line(history, line, bytes, &record))
-        return is_wanted(filter, &record) ? keep(history, &record) : ACCEL_OK;
+    if (parse_line(history, line, bytes, &record))
+        return is_wanted(filter, &record) ? add_record(history, &record) : ACCEL_OK;
     history->damaged++;
     return ACCEL_OK;
 }
 
-/* From the end to the beginning; what follows the last end of line is still being written. */
+/* Reads lines from the end to the beginning; the text behind the last line end is still being written. */
 static int32_t read_lines(struct accel_history *history, const struct filter *filter, char *data, size_t bytes)
 {
     int32_t code = ACCEL_OK;
@@ -220,22 +221,22 @@ static int32_t read_file(struct accel_history *history, const struct filter *fil
     int32_t code = accel_history_file(&path, &why);
     if (path)
         history->path = accel_arena_strdup(&history->arena, path);
-    /* A history that others may write could say anything of the past. */
+    /* Refuses a history that other users may write: it could claim anything about the past. */
     if (code == ACCEL_OK)
         code = accel_file_read_trusted(path, (size_t)ACCEL_HISTORY_BYTES * 2, &data, &bytes, &why);
     free(path);
     if (code == ACCEL_OK && read_lines(history, filter, data, bytes) != ACCEL_OK)
         code = ACCEL_E_MEMORY;
     free(data);
-    /* No file yet is no news; a home or a folder that cannot be used is. */
+    /* A missing file is normal; an unusable home or folder is reported. */
     if (code != ACCEL_OK && code != ACCEL_E_MEMORY && why.native != ENOENT)
         history->reason = accel_arena_strdup(&history->arena, why.text);
     if (code == ACCEL_E_MEMORY || history->path == NULL || history->reason == NULL)
-        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the history");
+        return accel_error_no_memory(error, "for the history");
     return ACCEL_OK;
 }
 
-/* "KEY":"TEXT" as the writer puts it. */
+/* Formats "KEY":"TEXT" the way the writer does. */
 static bool make_member(const char *key, const char *text, char **out_member)
 {
     struct accel_strbuf buffer;
@@ -248,7 +249,7 @@ static bool make_member(const char *key, const char *text, char **out_member)
     accel_json_init(&json, &buffer, 0);
     accel_json_text(&json, text);
     if (accel_json_finish(&json))
-        *out_member = accel_strbuf_take(&buffer);
+        *out_member = accel_strbuf_detach(&buffer);
     accel_strbuf_free(&buffer);
     return *out_member != NULL;
 }
@@ -263,17 +264,17 @@ int32_t accel_history_find(const struct accel_context *context, uint32_t kind, c
         return accel_error_set(error, ACCEL_E_INVALID, "accel_history_find: out_history is NULL");
     *out_history = NULL;
     if (context == NULL || kind > ACCEL_HISTORY_BANDWIDTH)
-        return accel_error_set(error, ACCEL_E_INVALID, "accel_history_find wants a context and a kind that there is");
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_history_find requires a context and a known kind");
     history = calloc(1, sizeof(*history));
     if (history == NULL)
-        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the history");
+        return accel_error_no_memory(error, "for the history");
     history->path = history->reason = "";
     history->capacity = most && most < 4096 ? most : 4096;
     history->records = accel_arena_array(&history->arena, history->capacity, sizeof(struct accel_history_record *));
     if (history->records == NULL || !make_member("model", model, &filter.model) ||
         !make_member("device", device, &filter.device))
-        code = accel_error_set(error, ACCEL_E_MEMORY, "no memory for the history");
-    if (code == ACCEL_OK && accel_history_keeps(context))
+        code = accel_error_no_memory(error, "for the history");
+    if (code == ACCEL_OK && accel_history_is_enabled(context))
         code = read_file(history, &filter, error);
     free(filter.model);
     free(filter.device);

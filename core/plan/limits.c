@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Limits of a device beside its memory: the largest buffer, and the largest range that is bound at a time. What a run
- * would be refused for is refused here, with what would be small enough. A limit that is all of the device's memory is
- * judged with the memory.
- */
+/* Checks the limits of a device beside its memory: the largest buffer, and the largest bound range. The plan
+ * refuses what a run would be refused for, and reports a size that is small enough. A limit that equals the
+ * device's memory is checked with the memory. */
 #include "config.h"
 
-#include <accel/builder.h>
 #include <inttypes.h>
 #include <stdio.h>
 
+#include <accel/builder.h>
+
 #include "core/base/checked.h"
-#include "core/device/object.h"
 #include "core/graph/types.h"
 #include "core/plan/placer.h"
+#include "core/runtime/object.h"
 
-/* True where `bytes` are over a limit that is less than the memory of the device. */
+/* Returns whether `bytes` exceed a limit that is below the memory of the device. */
 static bool is_over(const struct accel_facts *facts, uint64_t bytes, uint64_t limit)
 {
     uint64_t memory = facts->heap_count != 0 ? facts->heaps[0].bytes : 0;
     return bytes > limit && (memory == 0 || limit < memory);
 }
 
-/* What a step reads or writes has a buffer of its own, and is bound whole. */
+/* Checks a value that has its own buffer and is bound whole. */
 static int32_t check_buffer(const struct accel_device_info *device, const char *role, const char *name, uint64_t bytes,
                             struct accel_error *error)
 {
@@ -41,7 +40,7 @@ static int32_t check_buffer(const struct accel_device_info *device, const char *
     return ACCEL_E_LIMIT;
 }
 
-/* Inputs and outputs are of the size that the highest symbols need. */
+/* Checks inputs and outputs at the size that the highest symbol values need. */
 static int32_t check_value(const struct accel_plan *plan, const struct accel_graph *graph, uint32_t value,
                            const uint64_t *symbols, struct accel_error *error)
 {
@@ -52,13 +51,14 @@ static int32_t check_value(const struct accel_plan *plan, const struct accel_gra
     return check_buffer(&plan->device->info, role, graph->values[value]->name, bytes, error);
 }
 
-/* A part of a state is bound whole, and its slots are tokens of sequences: the remedy says how many would do. */
+/* Checks a part of the state, which is bound whole. Its slots are tokens of sequences, so the remedy reports how
+ * many slots fit. */
 static int32_t check_slots(const struct accel_device_info *device, const char *what, uint64_t slots, uint64_t row,
                            struct accel_error *error)
 {
     uint64_t most = device->facts->limits->binding_bytes, bytes = 0;
     if (row == 0 || !accel_mul_u64(row, slots, &bytes) || !is_over(device->facts, bytes, most))
-        return ACCEL_OK; /* what has no size is refused where sizes are added up */
+        return ACCEL_OK; /* a value without a size is refused when sizes are summed */
     accel_error_set(error, ACCEL_E_LIMIT,
                     "%s %" PRIu64 " slots of %" PRIu64 " bytes, %" PRIu64
                     " in all, and device %s binds no more than %" PRIu64 " at a time",
@@ -103,7 +103,7 @@ int32_t accel_plan_check_scratch(const struct accel_plan *plan, const struct acc
 {
     const struct accel_facts *facts = plan->device->info.facts;
     uint64_t least = 0;
-    /* Where the core makes it, it is host memory like any other. */
+    /* The core allocates the buffer in host memory if the driver has no buffer_create. */
     if (!ACCEL_CAN(device->handle->table, buffer_create))
         return ACCEL_OK;
     for (uint32_t i = 0; i < plan->memory_count; i++)
@@ -121,13 +121,13 @@ int32_t accel_plan_check_scratch(const struct accel_plan *plan, const struct acc
 
 /* ---- by formula ---- */
 
-/* Keys and values of a layer are two parts of the state of the device that it lies on. */
+/* Checks keys and values of one layer: two parts of the state of the layer's device. */
 static int32_t check_item(const struct accel_placer *p, const struct accel_placer_item *item)
 {
     const struct accel_listed *device = p->targets[item->target].device;
     const struct accel_sketch_component *c = item->component;
-    const struct accel_sketcher *s = p->s;
-    uint64_t slots = accel_sketch_slots(s), value = c->value_size ? c->value_size : c->head_size;
+    const struct accel_shape_planner *s = p->s;
+    uint64_t slots = accel_shape_plan_kv_slots(s), value = c->value_size ? c->value_size : c->head_size;
     char what[160];
     int32_t code;
     if (device == NULL || item->state == 0)
@@ -141,10 +141,10 @@ static int32_t check_item(const struct accel_placer *p, const struct accel_place
     return check_slots(&device->info, what, slots, accel_plan_type_bytes(&s->values, c->kv_heads, value), s->error);
 }
 
-/* A row of numbers for each sequence comes from the device that has the last layer. */
+/* Checks the logits: one row per sequence, on the device of the last layer. */
 static int32_t check_logits(const struct accel_placer *p)
 {
-    const struct accel_sketcher *s = p->s;
+    const struct accel_shape_planner *s = p->s;
     const struct accel_listed *device = p->item_count ? p->targets[p->items[p->item_count - 1].target].device : NULL;
     uint64_t rows = s->sequences < s->batch ? s->sequences : s->batch;
     if (device == NULL || p->main == NULL || !p->main->cached || p->main->vocabulary == 0)
@@ -153,8 +153,8 @@ static int32_t check_logits(const struct accel_placer *p)
                         accel_plan_multiply(accel_plan_multiply(rows, p->main->vocabulary), 4), s->error);
 }
 
-/* What a driver would say of its scratch is not known of a recorded machine: the formula is an upper bound, and no
- * reason to refuse. */
+/* Adds a note about scratch above a limit. The driver of a recorded machine cannot be asked, and the formula is an
+ * upper bound, so it is no reason to refuse. */
 static int32_t note_scratch(const struct accel_placer *p, const struct accel_placer_target *target)
 {
     const struct accel_device_info *device = &target->device->info;

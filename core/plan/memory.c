@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Memory of a run, class by class, and whether it fits. The sum is the peak of a run: what the core and its drivers
- * allocate, and the pages of mapped weights that steps touch. Every row says what its number is made of.
- */
+/* Sums the memory of a run by class and computes the verdict. The sum is the peak of a run: allocations of the
+ * core and its drivers, and the pages of mapped weights that steps touch. Every row states the origin of its
+ * number. */
 #include "config.h"
 
-#include <accel/builder.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <accel/builder.h>
+
 #include "core/base/checked.h"
-#include "core/device/object.h"
-#include "core/device/take.h"
+#include "core/base/error.h"
+#include "core/boundary/import.h"
 #include "core/graph/lifetime.h"
 #include "core/graph/types.h"
-#include "core/plan/sketch.h"
+#include "core/plan/shape_plan.h"
+#include "core/runtime/object.h"
 
-/** What one addition carries along. */
+/** State of one addition of memory rows. */
 struct adder {
     struct accel_plan *plan;
     struct accel_device *device;
@@ -31,9 +32,9 @@ struct adder {
 /** A weight of any graph. */
 struct weight {
     const struct accel_value *value;
-    uint32_t wanted;    /* accel_plan_wanted of all its readers */
-    uint32_t looked_up; /* 1: only EMBED reads it, so that a step touches single rows */
-    uint32_t made;      /* 1: converted when it is loaded, and so never where a file is mapped */
+    uint32_t wanted; /* accel_plan_wanted of all its readers, combined */
+    bool looked_up;  /* only EMBED reads it, so a step touches single rows */
+    bool made;       /* converted at load time, and so never used in place from a mapped file */
     uint64_t bytes;
 };
 
@@ -79,31 +80,35 @@ static int32_t add_row(struct adder *a, uint32_t memory_class, uint64_t lower, u
 
 /* ---- the driver's own numbers ---- */
 
-/** The sink that a driver writes to. */
+/* Maximum rows of one estimate: a driver has a few for each class and heap, and their formulas are joined. */
+#define MAX_ESTIMATES 256u
+
+/** The sink that a driver writes its estimates to. */
 struct estimate_sink {
-    struct accel_estimate_sink sink; /* first */
+    struct accel_estimate_sink sink; /* first member */
     struct adder *adder;
+    uint32_t count;
+    struct accel_error error; /* our first error: a driver may ignore the code that the sink returns */
 };
 
-static int32_t take_estimate(const struct accel_estimate_sink *sink, uint32_t heap, uint32_t memory_class,
-                             uint64_t lower, uint64_t upper, const char *formula,
-                             struct accel_error *error) ACCEL_NOEXCEPT
+static int32_t add_estimate(struct adder *a, uint32_t heap, uint32_t memory_class, uint64_t lower, uint64_t upper,
+                            const char *formula, struct accel_error *error)
 {
-    struct adder *a = ((struct estimate_sink *)(uintptr_t)sink)->adder;
     struct accel_plan_estimate *e = &a->estimate;
     const char *driver = a->device->driver;
     char *text = NULL;
     int32_t code;
     if (memory_class == 0 || memory_class >= ACCEL_MEMORY_END || lower > upper)
-        return accel_error_set(error, ACCEL_E_INVALID,
-                               "driver %s: estimate of class %" PRIu32 " from %" PRIu64 " to %" PRIu64, driver,
-                               memory_class, lower, upper);
-    code = accel_take_text(&a->plan->arena, formula, driver, "estimate formula", &text, error);
+        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INVALID,
+                              "driver %s: estimate of class %" PRIu32 " from %" PRIu64 " to %" PRIu64, driver,
+                              memory_class, lower, upper);
+    code = accel_import_text(&a->plan->arena, formula, driver, "estimate formula", &text, error);
     if (code != ACCEL_OK)
         return code;
     if (!accel_add_u64(e->lower[memory_class], lower, &e->lower[memory_class]) ||
         !accel_add_u64(e->upper[memory_class], upper, &e->upper[memory_class]))
-        return too_large(a);
+        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_LIMIT,
+                              "driver %s: the sum of its estimates does not fit 64 bits", driver);
     e->formula[memory_class] = e->given[memory_class]
                                    ? accel_plan_text(a->plan, "%s; %s", e->formula[memory_class], text)
                                    : accel_plan_text(a->plan, "estimated by driver %s: %s", driver, text);
@@ -112,18 +117,37 @@ static int32_t take_estimate(const struct accel_estimate_sink *sink, uint32_t he
     return e->formula[memory_class] ? ACCEL_OK : accel_plan_no_memory(error);
 }
 
-static int32_t ask_driver(struct adder *a)
+static int32_t import_estimate(const struct accel_estimate_sink *sink, uint32_t heap, uint32_t memory_class,
+                               uint64_t lower, uint64_t upper, const char *formula,
+                               struct accel_error *error) ACCEL_NOEXCEPT
+{
+    struct estimate_sink *s = (struct estimate_sink *)(uintptr_t)sink;
+    struct accel_error *first = &s->error;
+    if (first->code == ACCEL_OK && ++s->count > MAX_ESTIMATES)
+        accel_error_by(first, ACCEL_FROM_DRIVER, ACCEL_E_LIMIT, "driver %s: its estimate has more than %u rows",
+                       s->adder->device->driver, MAX_ESTIMATES);
+    if (first->code == ACCEL_OK && add_estimate(s->adder, heap, memory_class, lower, upper, formula, first) == ACCEL_OK)
+        return ACCEL_OK;
+    /* Returns the first error without formatting another text: a million calls would take time. */
+    return accel_error_copy(error, first);
+}
+
+static int32_t query_estimate(struct adder *a)
 {
     const struct accel_device_table *table = a->device->handle->table;
-    struct accel_call call;
-    struct estimate_sink sink = {{sizeof(sink.sink), 0, take_estimate}, a};
+    struct accel_call_guard call;
+    struct estimate_sink sink = {.sink = {sizeof(sink.sink), 0, import_estimate}, .adder = a};
     int32_t code;
     if (!ACCEL_CAN(table, estimate))
         return ACCEL_OK;
-    accel_call_begin(&call, a->device->object.context, a->device->driver, "estimate");
+    accel_call_guard_begin(&call, a->device->object.context, a->device->driver, "estimate");
     code = table->estimate(a->device->handle, a->work->graphs, a->work->graph_count, a->options, &sink.sink, a->error);
-    accel_call_end(&call);
-    return accel_take_code(code, a->device->driver, "estimate", a->error);
+    accel_call_guard_end(&call);
+    if (sink.error.code != ACCEL_OK) {
+        accel_error_clear(a->error);
+        return accel_error_copy(a->error, &sink.error);
+    }
+    return accel_import_code(code, a->device->driver, "estimate", a->error);
 }
 
 static int32_t add_estimated(struct adder *a, uint32_t memory_class)
@@ -147,7 +171,7 @@ uint8_t accel_plan_wanted(const struct accel_node *node, uint32_t placement)
     return (uint8_t)(1u << placement | (streams ? STREAMED_IN_PLACE : 0));
 }
 
-/* Notes of each value of one graph whether anything but EMBED reads it. */
+/* Marks for each value of one graph whether a node other than EMBED reads it. */
 static void mark_readers(const struct accel_graph *graph, uint8_t *marks)
 {
     for (uint32_t n = 0; n < graph->node_count; n++) {
@@ -163,7 +187,7 @@ static int compare_keys(const void *key, const void *item)
     return strcmp(key, *(const char *const *)item);
 }
 
-/* True for a weight that the work says is converted. */
+/* Returns whether the work converts a weight. */
 static bool is_made(const struct adder *a, uint32_t value, const struct accel_graph *graph)
 {
     const struct accel_plan_work *work = a->work;
@@ -192,11 +216,11 @@ static int32_t list_graph(struct adder *a, uint32_t g, struct weight *list, uint
     return ACCEL_OK;
 }
 
-/* Weights of all graphs, each key once. */
+/* Lists the weights of all graphs, each key once. */
 static int32_t list_weights(struct adder *a, struct weight **out_list, uint32_t *out_count)
 {
     uint64_t most = 0;
-    uint32_t found = 0, kept = 0;
+    uint32_t found = 0, merged = 0;
     struct weight *list;
     int32_t code = ACCEL_OK;
     for (uint32_t g = 0; g < a->work->graph_count; g++)
@@ -209,15 +233,15 @@ static int32_t list_weights(struct adder *a, struct weight **out_list, uint32_t 
     if (found)
         qsort(list, found, sizeof(*list), compare_weights);
     for (uint32_t i = 0; i < found; i++) {
-        if (kept && compare_weights(&list[kept - 1], &list[i]) == 0) {
-            list[kept - 1].wanted |= list[i].wanted;
-            list[kept - 1].looked_up &= list[i].looked_up;
+        if (merged && compare_weights(&list[merged - 1], &list[i]) == 0) {
+            list[merged - 1].wanted |= list[i].wanted;
+            list[merged - 1].looked_up &= list[i].looked_up;
         } else {
-            list[kept++] = list[i];
+            list[merged++] = list[i];
         }
     }
     *out_list = list;
-    *out_count = kept;
+    *out_count = merged;
     return code;
 }
 
@@ -227,7 +251,7 @@ struct weight_sums {
     uint32_t mapped_count, owned_count, baked_count, made_count;
 };
 
-/* A driver that has no container of its own reads resident weights in place too. */
+/* Returns whether the driver has a weight container. A driver without one reads resident weights in place, too. */
 static bool has_container(const struct adder *a)
 {
     return ACCEL_CAN(a->device->handle->table, weights_create);
@@ -239,7 +263,7 @@ static bool is_in_place(const struct adder *a, const struct weight *weight)
            (!has_container(a) && (weight->wanted & 1u << ACCEL_RESIDENT) != 0);
 }
 
-/* Steps read single rows of it in place; what they read elsewhere may be all of it. */
+/* Returns whether steps read single rows of the weight in place. Elsewhere they may read all of it. */
 static bool is_looked_up(const struct adder *a, const struct weight *weight)
 {
     return weight->looked_up || (has_container(a) && (weight->wanted & STREAMED_IN_PLACE) == 0);
@@ -271,23 +295,24 @@ static bool sum_one(const struct adder *a, const struct weight *weight, struct w
     return fits;
 }
 
-/* Bytes of the pages of what is used in place: whole pages, a little more than the weights. 0: nobody knows. */
-static int32_t ask_pages(struct adder *a, const struct weight *list, uint32_t count, const struct weight_sums *sums,
-                         uint64_t *out_bytes)
+/* Returns the bytes of the pages that hold weights used in place: whole pages, a little more than the weights. 0:
+ * not known. */
+static int32_t query_pages(struct adder *a, const struct weight *list, uint32_t count, const struct weight_sums *sums,
+                           uint64_t *out_bytes)
 {
     const struct accel_plan_work *work = a->work;
-    struct accel_plan_in_place *told;
+    struct accel_plan_in_place *entries;
     uint32_t found = 0;
     *out_bytes = sums->mapped_count + sums->made_count == count ? work->file_bytes : 0;
     if (!ACCEL_CAN(work, in_place))
         return ACCEL_OK;
-    told = accel_arena_array(&a->plan->arena, (size_t)count + 1, sizeof(*told));
-    if (told == NULL)
+    entries = accel_arena_array(&a->plan->arena, (size_t)count + 1, sizeof(*entries));
+    if (entries == NULL)
         return accel_plan_no_memory(a->error);
     for (uint32_t i = 0; i < count; i++)
         if (is_in_place(a, &list[i]) && !list[i].made)
-            told[found++] = (struct accel_plan_in_place){list[i].value->key, is_looked_up(a, &list[i]), 0};
-    return work->in_place(work->data, told, found, out_bytes, a->error);
+            entries[found++] = (struct accel_plan_in_place){list[i].value->key, is_looked_up(a, &list[i]), 0};
+    return work->in_place(work->data, entries, found, out_bytes, a->error);
 }
 
 static int32_t add_weights(struct adder *a, const struct weight *list, uint32_t count)
@@ -309,7 +334,7 @@ static int32_t add_weights(struct adder *a, const struct weight *list, uint32_t 
                        accel_plan_text(a->plan, "estimated: %u weights in memory, %u in the program, types x shapes",
                                        sums.owned_count, sums.baked_count));
     if (code == ACCEL_OK)
-        code = ask_pages(a, list, count, &sums, &pages);
+        code = query_pages(a, list, count, &sums, &pages);
     if (code == ACCEL_OK && sums.mapped && pages > sums.mapped) {
         sums.mapped_lower += pages - sums.mapped;
         sums.mapped = pages;
@@ -328,8 +353,12 @@ static int32_t add_weights(struct adder *a, const struct weight *list, uint32_t 
 static int32_t add_state(struct adder *a)
 {
     uint64_t row = 0, half = 0, bytes;
-    if (a->estimate.given[ACCEL_MEMORY_STATE])
+    int64_t sequences = 1;
+    accel_plan_setting_number(a->plan, "sequences", &sequences, NULL);
+    if (a->estimate.given[ACCEL_MEMORY_STATE]) {
+        a->plan->step_state = a->estimate.upper[ACCEL_MEMORY_STATE] / (uint64_t)sequences;
         return add_estimated(a, ACCEL_MEMORY_STATE);
+    }
     for (uint32_t i = 0; i < a->work->part_count; i++) {
         const struct accel_state_part *part = &a->work->parts[i];
         struct accel_type_layout layout;
@@ -341,7 +370,7 @@ static int32_t add_state(struct adder *a)
     }
     if (!accel_mul_u64(row, a->work->slots, &bytes))
         return too_large(a);
-    a->plan->step_state = bytes;
+    a->plan->step_state = bytes / (uint64_t)sequences;
     return add_row(a, ACCEL_MEMORY_STATE, bytes, bytes,
                    accel_plan_text(a->plan,
                                    "estimated: %" PRIu32 " parts x %" PRIu64 " slots, %" PRIu64
@@ -350,7 +379,7 @@ static int32_t add_state(struct adder *a)
                                    half == 0 ? 1.0 : (double)row / (double)half));
 }
 
-/* Inputs and outputs, a buffer for each. */
+/* Adds inputs and outputs, one buffer each. */
 static int32_t add_activations(struct adder *a)
 {
     uint64_t bytes = 0, one;
@@ -373,7 +402,7 @@ static int32_t add_activations(struct adder *a)
                                    count, a->work->graph_count));
 }
 
-/* Sets share scratch, so the largest graph counts. */
+/* Adds scratch of the largest graph: binding sets share scratch. */
 static int32_t add_scratch(struct adder *a)
 {
     uint64_t most = 0, bytes;
@@ -427,33 +456,34 @@ static int32_t add_host(struct adder *a, uint32_t weights)
 
 /* ---- the verdict ---- */
 
-/* What a device has that does not use the host's memory: what is free in it now, where the driver can say so. */
+/* Computes the budget of a device with its own memory: the memory that is free now if the driver can report it. */
 static void device_budget(const struct adder *a, struct accel_plan_budget *budget)
 {
     const struct accel_facts *facts = a->plan->device->info.facts;
     const struct accel_device_table *table = a->device->handle->table;
     struct accel_memory_now now = {0};
-    struct accel_call call;
+    struct accel_call_guard call;
     int32_t code = ACCEL_E_UNSUPPORTED;
     accel_plan_device_budget(a->plan, a->plan->device, budget);
     if (accel_plan_uses_host_memory(a->plan->device))
         return;
     if (ACCEL_CAN(table, memory)) {
-        accel_call_begin(&call, a->device->object.context, a->device->driver, "memory");
+        accel_call_guard_begin(&call, a->device->object.context, a->device->driver, "memory");
         code = table->memory(a->device->handle, 0, &now, NULL);
-        accel_call_end(&call);
+        accel_call_guard_end(&call);
     }
     if (code == ACCEL_OK) {
-        /* A driver that has more free than there is has not measured: its facts are the better claim. */
+        /* A driver that reports more free memory than the device has did not measure it; its facts are then more
+         * reliable. */
         if (now.free > now.total || (facts->heaps[0].bytes != 0 && now.free > facts->heaps[0].bytes))
             return;
         budget->bytes = now.free;
-        budget->origin = accel_plan_text(a->plan, "measured: what driver %s says is free in heap %s", a->device->driver,
-                                         facts->heaps[0].name);
+        budget->origin = accel_plan_text(a->plan, "measured: free memory of heap %s, reported by driver %s",
+                                         facts->heaps[0].name, a->device->driver);
     }
 }
 
-static int32_t judge_fit(struct adder *a)
+static int32_t compute_fit(struct adder *a)
 {
     struct accel_plan_budget budget;
     uint64_t needed = 0;
@@ -463,8 +493,8 @@ static int32_t judge_fit(struct adder *a)
     device_budget(a, &budget);
     accel_plan_whole_budget(a->plan, &budget);
     accel_plan_device_cap(a->plan, &budget);
-    a->plan->judged = true;
-    return accel_plan_judge_fit(a->plan, needed, &budget, a->error);
+    a->plan->has_fit = true;
+    return accel_plan_compute_fit(a->plan, needed, &budget, a->error);
 }
 
 int32_t accel_plan_add_memory(struct accel_plan *plan, struct accel_device *device, const struct accel_plan_work *work,
@@ -475,7 +505,7 @@ int32_t accel_plan_add_memory(struct accel_plan *plan, struct accel_device *devi
         .plan = plan, .device = device, .work = work, .options = options, .wanted = wanted, .error = error};
     struct weight *weights = NULL;
     uint32_t weight_count = 0;
-    int32_t code = ask_driver(&a);
+    int32_t code = query_estimate(&a);
     if (code == ACCEL_OK)
         code = list_weights(&a, &weights, &weight_count);
     if (code == ACCEL_OK)
@@ -490,10 +520,10 @@ int32_t accel_plan_add_memory(struct accel_plan *plan, struct accel_device *devi
         code = add_program(&a);
     if (code == ACCEL_OK)
         code = add_host(&a, weight_count);
-    return code == ACCEL_OK ? judge_fit(&a) : code;
+    return code == ACCEL_OK ? compute_fit(&a) : code;
 }
 
-/* ---- the public face ---- */
+/* ---- public functions ---- */
 
 uint32_t accel_plan_memory_count(const struct accel_plan *plan)
 {
@@ -509,8 +539,8 @@ int32_t accel_plan_fit(const struct accel_plan *plan, struct accel_plan_fit *fit
 {
     uint32_t size;
     if (plan == NULL || fit == NULL || fit->size < sizeof(size))
-        return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_fit wants a plan and a sized place for the verdict");
-    if (!plan->judged)
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_fit requires a plan and a record with its size");
+    if (!plan->has_fit)
         return accel_error_set(error, ACCEL_E_INVALID, "the plan has not been placed");
     size = fit->size < sizeof(*fit) ? fit->size : (uint32_t)sizeof(*fit);
     memcpy(fit, &plan->fit, size);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Settings for drivers that know them. A driver knows "kernels.subgroups" where its option table has a row of that
- * name, or of what is behind the first dot, "subgroups", with values of the same kind; it is then given the value that
- * somebody set. An option of its own, "DRIVER.subgroups", is the stronger one.
- */
+/* Passes settings to drivers that support them. A driver supports "kernels.subgroups" if its option table has a
+ * row of that name, or of the part behind the first dot, "subgroups", with values of the same kind; it then
+ * receives the value unless that is the built-in default. The driver's own option, "DRIVER.subgroups", takes
+ * precedence. */
 #include "config.h"
 
 #include <string.h>
@@ -29,7 +28,7 @@ const struct accel_option *accel_plan_option_of(const struct accel_plan *plan, c
 {
     const struct accel_driver *driver = plan->device ? plan->device->owner->driver : NULL;
     const char *dot = strchr(key->name, '.');
-    if (driver == NULL || key->carried != ACCEL_KEY_BY_DRIVER)
+    if (driver == NULL || key->honored_by != ACCEL_KEY_BY_DRIVER)
         return NULL;
     for (uint32_t i = 0; i < driver->option_count; i++) {
         const char *name = driver->options[i]->name;
@@ -47,7 +46,7 @@ uint32_t accel_plan_pass_options(struct accel_plan *plan, struct accel_given *gi
         const struct accel_key *key = accel_key_get(i);
         const struct accel_option *option = accel_plan_option_of(plan, key);
         const struct accel_profile_setting *setting = option ? accel_plan_value(plan, key->name) : NULL;
-        /* What nobody set is the driver's to choose. */
+        /* The driver chooses a value that is built in. */
         if (setting == NULL || setting->layer == ACCEL_PROFILE_BUILTIN)
             continue;
         given[count++] =

@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The second part of a plan: which node runs where, and whether the policies allow it. */
+/* Assigns nodes to drivers, the second part of a plan, and checks the assignment against the fallback policies. */
 #include "config.h"
 
-#include <accel/builder.h>
-#include <accel/run.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <accel/builder.h>
+#include <accel/run.h>
+
 #include "core/base/log.h"
 #include "core/base/open.h"
-#include "core/device/object.h"
-#include "core/device/take.h"
+#include "core/boundary/import.h"
 #include "core/plan/plan.h"
 #include "core/profile/keys.h"
+#include "core/runtime/object.h"
 
-/** Collects the answers of one call of `claim`. */
+/** Collects the claims of one call of `claim`. */
 struct collector {
-    struct accel_claim_sink sink; /* first: the driver hands its address back */
+    struct accel_claim_sink sink; /* first member: the driver passes its address back */
     struct accel_plan *plan;
     const struct accel_plan_work *work;
     uint8_t *const *wanted;
 };
 
-/* The record of node `node` of graph `graph`. */
-static struct accel_plan_node *record_of(const struct accel_plan *plan, const struct accel_plan_work *work,
-                                         uint32_t graph, uint32_t node)
+/* Returns the record of node `node` of graph `graph`. */
+static struct accel_plan_node *find_record(const struct accel_plan *plan, const struct accel_plan_work *work,
+                                           uint32_t graph, uint32_t node)
 {
     struct accel_plan_node *record = plan->nodes;
     for (uint32_t g = 0; g < graph; g++)
@@ -33,8 +34,8 @@ static struct accel_plan_node *record_of(const struct accel_plan *plan, const st
     return record + node;
 }
 
-static int32_t take(const struct accel_claim_sink *sink, const struct accel_claim *given,
-                    struct accel_error *error) ACCEL_NOEXCEPT
+static int32_t import_claim(const struct accel_claim_sink *sink, const struct accel_claim *given,
+                            struct accel_error *error) ACCEL_NOEXCEPT
 {
     struct collector *c = (struct collector *)(uintptr_t)sink;
     struct accel_plan *plan = c->plan;
@@ -44,16 +45,17 @@ static int32_t take(const struct accel_claim_sink *sink, const struct accel_clai
     struct accel_claim claim;
     char *kernel = NULL;
     char *reason = NULL;
-    int32_t code = accel_take_claim(given, c->work->graphs, c->work->graph_count, driver, &claim, error);
+    int32_t code = accel_import_claim(given, c->work->graphs, c->work->graph_count, driver, &claim, error);
     if (code != ACCEL_OK)
         return code;
     node = c->work->graphs[claim.graph]->nodes[claim.node];
-    record = record_of(plan, c->work, claim.graph, claim.node);
+    record = find_record(plan, c->work, claim.graph, claim.node);
     record->answer = claim.answer;
     record->tolerance = claim.tolerance;
-    code = accel_take_text(&plan->arena, claim.kernel, driver, "accel_claim.kernel", &kernel, error);
+    record->variant = claim.variant;
+    code = accel_import_text(&plan->arena, claim.kernel, driver, "accel_claim.kernel", &kernel, error);
     if (code == ACCEL_OK)
-        code = accel_take_text(&plan->arena, claim.reason, driver, "accel_claim.reason", &reason, error);
+        code = accel_import_text(&plan->arena, claim.reason, driver, "accel_claim.reason", &reason, error);
     if (code != ACCEL_OK)
         return code;
     record->kernel = kernel;
@@ -64,7 +66,7 @@ static int32_t take(const struct accel_claim_sink *sink, const struct accel_clai
     return ACCEL_OK;
 }
 
-/* Every node begins with the answer that it keeps when the driver passes it over. */
+/* Initializes every node with the claim that it has if the driver skips it. */
 static int32_t begin_records(struct accel_plan *plan, const struct accel_plan_work *work, struct accel_error *error)
 {
     struct accel_plan_node *record;
@@ -88,7 +90,7 @@ static int32_t begin_records(struct accel_plan *plan, const struct accel_plan_wo
                 .op = accel_op_name(node->op),
                 .device = plan->device->info.name,
                 .kernel = "",
-                .reason = "the driver says nothing of it",
+                .reason = "the driver does not claim it",
             };
             if (record->name == NULL)
                 return accel_plan_no_memory(error);
@@ -100,16 +102,16 @@ int32_t accel_plan_claim(struct accel_plan *plan, struct accel_device *device, c
                          const struct accel_compile_options *options, uint8_t *const *wanted, struct accel_error *error)
 {
     struct collector collector = {
-        .sink = {.size = sizeof(collector.sink), .claim = take}, .plan = plan, .work = work, .wanted = wanted};
-    struct accel_call call;
+        .sink = {.size = sizeof(collector.sink), .claim = import_claim}, .plan = plan, .work = work, .wanted = wanted};
+    struct accel_call_guard call;
     int32_t code = begin_records(plan, work, error);
     if (code != ACCEL_OK)
         return code;
-    accel_call_begin(&call, device->object.context, device->driver, "claim");
+    accel_call_guard_begin(&call, device->object.context, device->driver, "claim");
     code =
         device->handle->table->claim(device->handle, work->graphs, work->graph_count, options, &collector.sink, error);
-    accel_call_end(&call);
-    return accel_take_code(code, device->driver, "claim", error);
+    accel_call_guard_end(&call);
+    return accel_import_code(code, device->driver, "claim", error);
 }
 
 /* ---- policies ---- */
@@ -122,8 +124,8 @@ static const char *policy_of(const struct accel_plan *plan, uint32_t op)
     return accel_plan_value(plan, key)->value;
 }
 
-static int32_t judge_one(const struct accel_plan *plan, const struct accel_plan_node *record, uint32_t op,
-                         struct accel_error *error)
+static int32_t check_policy(const struct accel_plan *plan, const struct accel_plan_node *record, uint32_t op,
+                            struct accel_error *error)
 {
     const char *policy = policy_of(plan, op);
     if (record->answer == ACCEL_CLAIM_NO) {
@@ -151,17 +153,18 @@ static int32_t judge_one(const struct accel_plan *plan, const struct accel_plan_
     return ACCEL_OK;
 }
 
-int32_t accel_plan_judge(struct accel_plan *plan, const struct accel_plan_work *work, struct accel_error *error)
+int32_t accel_plan_check_policies(struct accel_plan *plan, const struct accel_plan_work *work,
+                                  struct accel_error *error)
 {
     int32_t code = ACCEL_OK;
     for (uint32_t i = 0; i < plan->node_count && code == ACCEL_OK; i++) {
         const struct accel_plan_node *record = &plan->nodes[i];
-        code = judge_one(plan, record, work->graphs[record->graph]->nodes[record->node]->op, error);
+        code = check_policy(plan, record, work->graphs[record->graph]->nodes[record->node]->op, error);
     }
     return code;
 }
 
-/* ---- the whole ---- */
+/* ---- placement ---- */
 
 static int32_t check_symbols(const struct accel_graph *graph, const uint64_t *symbols, struct accel_error *error)
 {
@@ -183,7 +186,7 @@ static int32_t check_work(const struct accel_plan *plan, const struct accel_plan
 {
     int32_t code = ACCEL_OK;
     if (plan == NULL || work == NULL)
-        return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_place wants a plan and its work");
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_place requires a plan and its work");
     code = accel_open_check(work, ACCEL_END_OF(struct accel_plan_work, file_bytes), sizeof(*work), "the caller",
                             "accel_plan_work", error);
     if (code != ACCEL_OK)
@@ -215,7 +218,7 @@ int32_t accel_plan_open_device(struct accel_plan *plan, struct accel_device **ou
     given = accel_arena_array(&plan->arena, (size_t)count + accel_key_count(), sizeof(*given));
     if (given == NULL)
         return accel_plan_no_memory(error);
-    /* The later one of two for the same option counts. */
+    /* The later one of two values for the same option takes effect. */
     passed = accel_plan_pass_options(plan, given);
     for (uint32_t i = 0; i < passed; i++)
         if (given[i].key == NULL)
@@ -227,7 +230,7 @@ int32_t accel_plan_open_device(struct accel_plan *plan, struct accel_device **ou
     return accel_device_open(plan->context, plan->device->info.name, given, passed + count, out_device, error);
 }
 
-/* Buckets of each graph, one for each set: the highest values, and the lowest. */
+/* Adds one binding set for each graph bucket: the highest symbol values, and the lowest. */
 static int32_t make_options(struct accel_plan *plan, const struct accel_plan_work *work,
                             struct accel_compile_options *options, struct accel_error *error)
 {
@@ -242,7 +245,7 @@ static int32_t make_options(struct accel_plan *plan, const struct accel_plan_wor
     *options = (struct accel_compile_options){.size = sizeof(*options),
                                               .buckets = buckets,
                                               .bucket_counts = bucket_counts,
-                                              .ranks = plan->threads.count ? plan->threads.count : 1};
+                                              .threads = plan->threads.count ? plan->threads.count : 1};
     for (uint32_t g = 0; g < work->graph_count; g++) {
         bucket_counts[g] = sets;
         for (uint32_t s = 0; s < work->graphs[g]->symbol_count; s++)
@@ -276,7 +279,7 @@ int32_t accel_plan_place(struct accel_plan *plan, const struct accel_plan_work *
         return code;
     plan->placed = false;
     if (!plan->spread) {
-        plan->judged = false;
+        plan->has_fit = false;
         plan->memory_count = 0;
     }
     code = make_options(plan, work, &options, error);
@@ -290,15 +293,16 @@ int32_t accel_plan_place(struct accel_plan *plan, const struct accel_plan_work *
     if (code == ACCEL_OK)
         code = accel_plan_claim(plan, device, work, &options, wanted, error);
     if (code == ACCEL_OK)
-        code = accel_plan_judge(plan, work, error);
-    /* What is spread over several devices keeps the memory of its sketch: a driver knows one device. */
+        code = accel_plan_check_policies(plan, work, error);
+    /* A plan that is spread over several devices uses the memory rows of its shape plan: a driver knows one
+     * device. */
     if (code == ACCEL_OK && !plan->spread)
         code = accel_plan_add_memory(plan, device, work, &options, wanted, error);
     if (code == ACCEL_OK && !plan->spread)
         code = accel_plan_check_scratch(plan, device, error);
     plan->placed = code == ACCEL_OK;
     if (code == ACCEL_OK)
-        code = accel_plan_look_back(plan, error);
+        code = accel_plan_rebuild_hints(plan, error);
     accel_device_free(device);
     return code;
 }

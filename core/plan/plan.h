@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/**
- * @file
- * The inside of a plan. accel/plan.h is its outside. Records and their strings live in the plan's arena; what a place
- * makes is made anew by the next one, and the arena keeps the old strings until the plan is freed.
- */
+/** @file Defines the internals of a plan; accel/plan.h is the public interface. Records and their strings live in
+ * the plan's arena. Placing again replaces the records of the last placement; the arena holds the old strings
+ * until the plan is freed. */
 #ifndef ACCEL_CORE_PLAN_PLAN_H
 #define ACCEL_CORE_PLAN_PLAN_H
 
-#include <accel/plan.h>
 #include <stdbool.h>
 
+#include <accel/plan.h>
+
 #include "core/base/arena.h"
-#include "core/device/context.h"
+#include "core/base/rows.h"
 #include "core/profile/profile.h"
+#include "core/registry/context.h"
 #include "core/topology/topology.h"
 
-/** Sums that a driver estimates, by class. */
+/** Sums of a driver's estimates, by class. */
 struct accel_plan_estimate {
     bool given[ACCEL_MEMORY_END];
     uint64_t lower[ACCEL_MEMORY_END];
@@ -23,71 +23,116 @@ struct accel_plan_estimate {
     const char *formula[ACCEL_MEMORY_END];
 };
 
-/** A growing list of records, each at an address that stays. Zeroed: empty. */
-struct accel_plan_rows {
-    void **items;
+/** Devices of one kind that are not present. */
+struct accel_plan_described {
+    const char *profile;   /**< file of the folder devices; NULL: the request names none */
+    const char *name;      /**< device.name of that file */
+    const char *platforms; /**< device.platforms of that file, or NULL */
     uint32_t count;
-    uint32_t capacity;
+    bool has_count;     /**< the request states a count: "4xa100" */
+    uint64_t memory;    /**< usable bytes of each device; 0: not known */
+    uint64_t bandwidth; /**< bytes per second of each device; 0: not known */
+    uint64_t compute;   /**< 10^12 operations per second of each device; 0: not known */
+    const char *memory_origin;
+    const char *bandwidth_origin;
+    const char *compute_origin;
 };
+
+/** Maximum described devices, and maximum kinds of them. */
+#define ACCEL_PLAN_DESCRIBED 32u
 
 struct accel_plan {
     struct accel_context *context;
-    const struct accel_listed *device; /**< NULL: none of the platform is here */
-    bool is_asked;                     /**< the request named the device */
+    const struct accel_listed *device; /**< NULL: no device of the platform is present */
+    bool is_asked;                     /**< the request names the device */
+    const char *asked;                 /**< the device's name in the request, or NULL */
+    bool names_platform;               /**< the request names the platform */
     const char *platform;              /**< NULL: the driver of the device */
-    const char *device_profile;        /**< file of the folder devices that the request named, or NULL */
+    const char
+        *device_profile; /**< file of the folder devices that the request names (the fastest one of a list), or NULL */
+    struct accel_plan_described *described; /**< the devices that a plan without a present device uses */
+    uint32_t described_count;
+    uint32_t described_devices; /**< number of devices, from the request or the caller's device.count; 0: neither
+                                 * states one */
+    const char *described_origin;
+    const char *described_name; /**< name of a list of several kinds: "1 x Large GPU + 2 x Small GPU"; else NULL */
     struct accel_arena arena;
-    struct accel_profile_pair *facts; /**< of device, host, request and caller; those of files come to `shown` */
+    struct accel_profile_pair *facts; /**< facts of device, host, request and caller; `shown` adds those of files */
     uint32_t fact_count;
-    struct accel_given *shown; /**< all that rules were asked with */
-    const char *model;         /**< what accel_plan_model answers */
-    const char *variant;       /**< what accel_plan_variant answers */
+    struct accel_given *shown; /**< all facts that rules were evaluated with */
+    const char *model;         /**< result of accel_plan_model */
+    const char *variant;       /**< result of accel_plan_variant */
     struct accel_settings *settings;
-    struct accel_plan_setting *records; /**< one for each of the settings */
-    struct accel_thread_plan threads;   /**< count 0: the device borrows none */
-    struct accel_plan_cores *cores;     /**< where they are */
+    struct accel_plan_setting *records;      /**< one record per setting */
+    struct accel_profile_setting **declined; /**< per setting: the value in force if a run cannot honor the resolved
+                                              * one, else NULL; the array is NULL before the first of these */
+    struct accel_thread_plan threads;        /**< count 0: the device uses no thread team */
+    struct accel_plan_cores *cores;          /**< cores of the threads */
     uint32_t cores_count;
     bool pinned;
-    const char *moved; /**< why another device is in the place of the one that was named, or NULL */
-    const char *fewer; /**< why there are fewer threads than were asked for, or NULL */
+    const char *listed; /**< a list of names of which `device` is the first present one, or NULL */
+    const char *moved;  /**< why another device replaces the named one, or NULL */
+    const char *fewer;  /**< why the plan has fewer threads than requested, or NULL */
 
-    struct accel_plan_node *nodes; /**< of all graphs, one after the other */
+    struct accel_plan_node *nodes; /**< nodes of all graphs, one graph after the other */
     uint32_t node_count;
     uint32_t memory_count;
     struct accel_plan_memory memory[ACCEL_MEMORY_END];
     struct accel_plan_fit fit;
-    bool judged; /**< `fit` holds */
+    bool has_fit; /**< `fit` is valid */
     bool placed;
-    bool sketched;
-    bool spread; /**< the sketch lies on several devices */
+    bool has_shapes;         /**< a shape plan was made */
+    bool spread;             /**< the shape plan uses several devices */
+    bool is_planning_shapes; /**< a shape plan is being made: declines apply to it alone */
 
-    uint32_t converted;         /**< weights that the sketch has in other types than the file */
-    uint32_t converted_vectors; /**< of those, norms and biases */
-    uint32_t component_count;   /**< of the sketch */
+    uint32_t converted;         /**< weights whose type in the shape plan differs from the file */
+    uint32_t converted_vectors; /**< norms and biases among `converted` */
+    uint32_t component_count;   /**< components of the shape plan */
 
-    uint64_t step_weights; /**< bytes that a step of one token reads; 0: not known */
-    uint64_t step_state;   /**< the same of a full context */
+    uint64_t step_weights;  /**< weight bytes that a decode step reads; 0: not known */
+    uint64_t step_state;    /**< bytes of a sequence's full KV cache that a decode step reads; 0: not known */
+    uint64_t step_elements; /**< weights that each prefill token is multiplied with; 0: not known */
+    double bound_decode;    /**< decode tok/s that the bandwidth of described devices allows; 0: not known */
+    double bound_prefill;   /**< prefill tok/s that device.compute allows; 0: not known */
+    const char *bound_decode_origin;
+    const char *bound_prefill_origin;
 
-    struct accel_plan_rows parts;   /**< struct accel_plan_part */
-    struct accel_plan_rows weights; /**< struct accel_plan_weight */
-    struct accel_plan_rows layers;  /**< struct accel_plan_layer */
-    struct accel_plan_rows notes;   /**< struct accel_plan_note; of fallbacks with the policy, "fallback.kv", as key */
-    struct accel_plan_rows hints;   /**< the same, made anew by each step: what a run does not do, what the past says */
-    struct accel_plan_rows speeds;  /**< struct accel_plan_speed */
+    struct accel_rows parts;           /**< struct accel_plan_part */
+    struct accel_rows weights;         /**< struct accel_plan_weight */
+    struct accel_rows layers;          /**< struct accel_plan_layer */
+    struct accel_rows notes;           /**< struct accel_plan_note; notes of fallbacks have the policy, "fallback.kv",
+                                        * as key */
+    struct accel_rows hints;           /**< struct accel_plan_note, rebuilt by each step: settings not honored, and
+                                        * results of the history */
+    struct accel_rows speeds;          /**< struct accel_plan_speed */
+    struct accel_rows laters;          /**< struct accel_plan_unhonored: values of profiles that nothing honors yet */
+    struct accel_rows declines;        /**< struct accel_plan_unhonored: recommended values declined for every model */
+    struct accel_rows shape_unhonored; /**< struct accel_plan_unhonored: values that one shape plan does not honor */
+    struct accel_rows replaced; /**< struct accel_plan_replaced: settings before the declines of one shape plan */
+    struct accel_rows unmet;    /**< struct accel_plan_unhonored: values not honored, rebuilt with the hints */
     struct accel_plan_past past;
 };
 
-/** Adds a copy of a record to a list. False without memory. */
-bool accel_plan_rows_add(struct accel_plan *plan, struct accel_plan_rows *rows, const void *record, size_t bytes);
+/** A public record before a shape plan declined its value. */
+struct accel_plan_replaced {
+    size_t index;
+    struct accel_plan_setting record;
+};
 
-/** Adds a note, or a hint. `key` and `remedy` may be empty. */
+/** Restores the values that the last shape plan declined: the next one may honor them. */
+void accel_plan_forget_declines(struct accel_plan *plan);
+
+/** Adds a note or a hint. `key` and `remedy` may be empty. */
 int32_t accel_plan_add_note(struct accel_plan *plan, uint32_t level, const char *key, const char *remedy,
                             struct accel_error *error, const char *format, ...) ACCEL_PRINTF(6, 7);
 int32_t accel_plan_add_hint(struct accel_plan *plan, uint32_t level, const char *key, const char *remedy,
                             struct accel_error *error, const char *format, ...) ACCEL_PRINTF(6, 7);
 
-/** Text in the plan's arena, NULL without memory. */
+/** Formats a text in the plan's arena; NULL if memory runs out. */
 const char *accel_plan_text(struct accel_plan *plan, const char *format, ...) ACCEL_PRINTF(2, 3);
+
+/** Formats bytes for people, "12.5 GiB". */
+const char *accel_plan_size_text(uint64_t bytes, char text[32]);
 
 int32_t accel_plan_no_memory(struct accel_error *error);
 
@@ -95,87 +140,127 @@ int32_t accel_plan_no_memory(struct accel_error *error);
 int32_t accel_plan_make_facts(struct accel_plan *plan, const struct accel_plan_request *request,
                               struct accel_error *error);
 
-/** Takes the facts in force from the settings, which know those of files too. Call it after resolving. */
-int32_t accel_plan_take_facts(struct accel_plan *plan, struct accel_error *error);
+/** Parses a list of profile devices, "4xa100,h200", from a request. ACCEL_E_NOT_FOUND: no file has one of the
+ * names, or a count is 0 or too large. */
+int32_t accel_plan_parse_described(struct accel_plan *plan, const char *names, struct accel_error *error);
 
-/** The value of a fact, or NULL where nobody knows it. `out_origin` may be NULL. */
+/** Refuses a described device whose platforms do not include the plan's: ACCEL_E_NOT_FOUND. */
+int32_t accel_plan_check_platforms(const struct accel_plan *plan, struct accel_error *error);
+
+/** Reads memory, bandwidth and compute of the devices of a plan without a present device. Call it after the
+ * settings are resolved. */
+int32_t accel_plan_describe_devices(struct accel_plan *plan, struct accel_error *error);
+
+/** Imports the facts in force from the settings, which include those of files. Call it after the settings are
+ * resolved. */
+int32_t accel_plan_import_facts(struct accel_plan *plan, struct accel_error *error);
+
+/** Returns the value of a fact, or NULL if it is not known. `out_origin` may be NULL. */
 const char *accel_plan_fact(const struct accel_plan *plan, const char *key, const char **out_origin);
 
-/** A fact as a number; false where it is not known or is none. */
+/** Returns a fact as a number; false if it is not known or no number. */
 bool accel_plan_fact_number(const struct accel_plan *plan, const char *key, uint64_t *out_number,
                             const char **out_origin);
 
 /** Makes the public records of the resolved settings. */
 int32_t accel_plan_make_records(struct accel_plan *plan, struct accel_error *error);
 
-/** Chooses threads, and puts the choice into the record of cpu.threads. */
+/** Chooses threads, and stores the choice in the record of cpu.threads. */
 int32_t accel_plan_choose_threads(struct accel_plan *plan, struct accel_error *error);
-/** Groups the cores of the machine by where the chosen threads are. */
+/** Groups the cores that the chosen threads run on. */
 int32_t accel_plan_group_cores(struct accel_plan *plan, struct accel_error *error);
 
-/** Puts what was decided in the place of a setting's value, which becomes the first loser. Strings are kept as they
- * are; NULL in one of them is ACCEL_E_MEMORY. The value that is there already changes nothing. */
+/** Replaces the value of a setting with a decided one; the replaced value becomes the first overridden one. Strings
+ * are borrowed; NULL in one of them is ACCEL_E_MEMORY. Deciding the present value again changes nothing. */
 int32_t accel_plan_decide(struct accel_plan *plan, const char *key, const char *value, uint32_t origin,
-                          const char *place, const char *because, struct accel_error *error);
+                          const char *place, const char *reason, struct accel_error *error);
 
-/** The value of a setting of keys.def, never NULL. */
+/** Returns the value in force of a setting of keys.def, never NULL: the resolved one unless that was declined. */
 const struct accel_profile_setting *accel_plan_value(const struct accel_plan *plan, const char *key);
 
-/** Makes the hints anew: settings that a run does not carry out, past errors and a range of speed from the history. A
- *  history that cannot be read is a hint, never a failure. */
-int32_t accel_plan_look_back(struct accel_plan *plan, struct accel_error *error);
+/** Rebuilds the hints: settings that a run does not honor, and past errors and a range of speed from the history.
+ * An unreadable history is a hint, never a failure. */
+int32_t accel_plan_rebuild_hints(struct accel_plan *plan, struct accel_error *error);
 
-/** Adds a hint for each setting that a run would not carry out, and for device and threads where they are others than
- *  were asked for. */
-int32_t accel_plan_hint_carried(struct accel_plan *plan, struct accel_error *error);
+/** Adds a hint for each setting that a run would not honor, and for device and threads if they differ from the
+ * request. */
+int32_t accel_plan_hint_unhonored(struct accel_plan *plan, struct accel_error *error);
+
+/** Adds hints about refused drivers that might have offered the device. Call it with accel_plan_hint_unhonored. */
+int32_t accel_plan_hint_refused(struct accel_plan *plan, struct accel_error *error);
+
+/** Returns whether a profile or a variable of the documents recommends the value, as opposed to a value of the user
+ * (accel.yaml, ACCEL_..., --set) or a built-in one. */
+bool accel_plan_recommends(const struct accel_profile_setting *setting);
+
+/** Adds a row for a value that a run does not honor, once per setting. */
+int32_t accel_plan_add_unhonored(struct accel_plan *plan, struct accel_rows *rows,
+                                 const struct accel_profile_setting *setting, uint32_t outcome, const char *reason,
+                                 struct accel_error *error);
+
+/** Declines the recommended values that no run on the plan's device honors, whatever the model, and lists those
+ * that nothing honors yet. */
+int32_t accel_plan_decline_unmet(struct accel_plan *plan, struct accel_error *error);
+
+struct accel_key;
+
+/** Maximum bytes of the reason why a value is not honored. */
+#define ACCEL_PLAN_REASON 200u
+
+/** Returns whether no run on the plan's device honors the value of a setting, whatever the model; `reason` then
+ * states why. */
+bool accel_plan_never_honored(const struct accel_plan *plan, const struct accel_key *key,
+                              const struct accel_profile_setting *setting, char reason[ACCEL_PLAN_REASON]);
 
 struct accel_device;
 
-/** Refuses to choose among devices of which `unranked` cannot be ranked, with what is wrong with its profile. Where
- *  `may_name` the remedy offers to name a device. */
+/** Refuses to choose among devices if `unranked` has no rank, and reports the fault of its profile. If `may_name`,
+ * the remedy suggests naming a device. */
 int32_t accel_plan_refuse_unranked(const struct accel_context *context, const struct accel_listed *unranked,
                                    bool may_name, struct accel_error *error);
 
-/** ACCEL_E_NOT_FOUND with a remedy where the plan has no device. */
+/** Returns ACCEL_E_NOT_FOUND with a remedy if the plan has no device. */
 int32_t accel_plan_need_device(const struct accel_plan *plan, struct accel_error *error);
 
-/** Bits for a weight that a node reads and its driver wants so: 1 << ACCEL_RESIDENT and the like, and one where the
- *  node reads all of it in place. */
+/** Returns the bits for a weight that a node reads with this placement: 1 << ACCEL_RESIDENT and the like, and one
+ * bit if the node reads all of it in place. */
 uint8_t accel_plan_wanted(const struct accel_node *node, uint32_t placement);
 
-/** Asks the driver for the answers to all nodes; fills the node records and, for every value of every graph, where the
- *  driver wants a weight: wanted[graph][value] has the bits of accel_plan_wanted of all its readers. */
+/** Requests the driver's claims for all nodes. Fills the node records and, for every value of every graph, the
+ * requested placements of a weight: wanted[graph][value] combines the bits of accel_plan_wanted of all its
+ * readers. */
 int32_t accel_plan_claim(struct accel_plan *plan, struct accel_device *device, const struct accel_plan_work *work,
                          const struct accel_compile_options *options, uint8_t *const *wanted,
                          struct accel_error *error);
 
-/** Holds the answers against the fallback policies. */
-int32_t accel_plan_judge(struct accel_plan *plan, const struct accel_plan_work *work, struct accel_error *error);
+/** Checks the claims against the fallback policies. */
+int32_t accel_plan_check_policies(struct accel_plan *plan, const struct accel_plan_work *work,
+                                  struct accel_error *error);
 
-/** The name of a class of memory, in records of plans and in lines of the history; NULL past the end. */
+/** Returns the name of a memory class in plans and in lines of the history; NULL past the end. */
 const char *accel_plan_class_name(uint32_t memory_class);
 
-/** Bytes of a node in a compiled program, where no driver says. */
+/** Estimated bytes of a node in a compiled program if the driver reports none. */
 #define ACCEL_PLAN_NODE_BYTES 512u
 
-/** Bytes of lists and objects of accel/run.h for such work over `weights` weights, and of the device's options. */
+/** Estimates the bytes of lists and objects of accel/run.h for this work over `weights` weights, and of the
+ * device's options. */
 uint64_t accel_plan_bookkeeping(const struct accel_device *device, const struct accel_plan_work *work,
                                 uint32_t weights);
 
-struct accel_key;
-
-/** The option of the plan's driver that a setting for drivers is passed on to, or NULL: it does not know it. */
+/** Returns the option of the plan's driver that receives a setting for drivers, or NULL if the driver does not
+ * support it. */
 const struct accel_option *accel_plan_option_of(const struct accel_plan *plan, const struct accel_key *key);
 
-/** Writes options of the driver for the settings that are passed on and that somebody set to `given`, which has room
- * for accel_key_count(); answers how many. Without memory a key of them is NULL. */
+/** Writes to `given` the driver options for settings that are passed on and not built in; returns their number. The
+ * capacity of `given` is accel_key_count(). If memory runs out, the key of an option is NULL. */
 uint32_t accel_plan_pass_options(struct accel_plan *plan, struct accel_given *given);
 
-/** Holds what a step binds and what it keeps against the limits of the device: ACCEL_E_LIMIT with numbers and a remedy
- *  where a run would be refused. */
+/** Checks the bindings of a step and the state against the limits of the device: ACCEL_E_LIMIT with numbers and a
+ * remedy if a run would be refused. */
 int32_t accel_plan_check_limits(const struct accel_plan *plan, const struct accel_plan_work *work,
                                 struct accel_error *error);
-/** The same of the scratch, once the rows of memory are there. */
+/** Checks the scratch against the limits of the device. Call it after the rows of memory exist. */
 int32_t accel_plan_check_scratch(const struct accel_plan *plan, const struct accel_device *device,
                                  struct accel_error *error);
 

@@ -4,12 +4,14 @@ libaccel_core_la_SOURCES += \
 	%D%/budget.c \
 	%D%/cores.c \
 	%D%/create.c \
+	%D%/decline.c \
+	%D%/described.c \
 	%D%/devices.c \
 	%D%/facts.c \
 	%D%/history.c \
 	%D%/history.h \
 	%D%/history_read.c \
-	%D%/join.c \
+	%D%/merge.c \
 	%D%/limits.c \
 	%D%/memory.c \
 	%D%/options.c \
@@ -17,12 +19,13 @@ libaccel_core_la_SOURCES += \
 	%D%/placer.h \
 	%D%/plan.h \
 	%D%/records.c \
+	%D%/refused.c \
 	%D%/rules.c \
 	%D%/runnable.c \
 	%D%/settings.c \
-	%D%/shapes.c \
-	%D%/sketch.c \
-	%D%/sketch.h \
+	%D%/shape_memory.c \
+	%D%/shape_plan.c \
+	%D%/shape_plan.h \
 	%D%/speed.c \
 	%D%/spread.c \
 	%D%/types.c

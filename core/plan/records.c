@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a sketch and the history put down: parts, layers, notes, speed and past errors, and the public face of them. */
+/* Stores the records of shape plans and of the history (parts, layers, notes, speed and past errors), and
+ * implements their public accessors. */
 #include "config.h"
 
 #include <string.h>
@@ -8,30 +9,10 @@
 #include "core/base/strbuf.h"
 #include "core/plan/plan.h"
 
-bool accel_plan_rows_add(struct accel_plan *plan, struct accel_plan_rows *rows, const void *record, size_t bytes)
-{
-    void *copy = accel_arena_alloc(&plan->arena, bytes, sizeof(uint64_t));
-    if (rows->count == rows->capacity) {
-        uint32_t capacity = rows->capacity ? rows->capacity * 2 : 16;
-        void **items = accel_arena_array(&plan->arena, capacity, sizeof(*items));
-        if (items == NULL)
-            return false;
-        if (rows->count)
-            memcpy(items, rows->items, rows->count * sizeof(*items));
-        rows->items = items;
-        rows->capacity = capacity;
-    }
-    if (copy == NULL)
-        return false;
-    memcpy(copy, record, bytes);
-    rows->items[rows->count++] = copy;
-    return true;
-}
-
-static int32_t add(struct accel_plan *plan, struct accel_plan_rows *rows, struct accel_plan_note *note,
+static int32_t add(struct accel_plan *plan, struct accel_rows *rows, struct accel_plan_note *note,
                    struct accel_error *error, const char *format, va_list values) ACCEL_PRINTF(5, 0);
 
-static int32_t add(struct accel_plan *plan, struct accel_plan_rows *rows, struct accel_plan_note *note,
+static int32_t add(struct accel_plan *plan, struct accel_rows *rows, struct accel_plan_note *note,
                    struct accel_error *error, const char *format, va_list values)
 {
     struct accel_strbuf text;
@@ -42,7 +23,7 @@ static int32_t add(struct accel_plan *plan, struct accel_plan_rows *rows, struct
     note->text = text.failed ? NULL : accel_arena_strdup(&plan->arena, accel_strbuf_get(&text));
     note->remedy = accel_arena_strdup(&plan->arena, note->remedy);
     accel_strbuf_free(&text);
-    if (!note->key || !note->text || !note->remedy || !accel_plan_rows_add(plan, rows, note, sizeof(*note)))
+    if (!note->key || !note->text || !note->remedy || !accel_rows_add_copy(rows, &plan->arena, note, sizeof(*note)))
         return accel_plan_no_memory(error);
     return ACCEL_OK;
 }
@@ -75,7 +56,7 @@ int32_t accel_plan_note(struct accel_plan *plan, const struct accel_plan_note *n
 {
     int32_t code;
     if (plan == NULL || note == NULL || note->key == NULL || note->text == NULL || note->remedy == NULL)
-        return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_note wants a plan and a note with its texts");
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_note requires a plan and a note with its texts");
     code = accel_plan_add_note(plan, note->level, note->key, note->remedy, error, "%s", note->text);
     if (code == ACCEL_OK)
         accel_log_write(&plan->context->log, note->level == ACCEL_NOTE_WARN ? ACCEL_LOG_WARN : ACCEL_LOG_INFO, "plan",
@@ -83,12 +64,7 @@ int32_t accel_plan_note(struct accel_plan *plan, const struct accel_plan_note *n
     return code;
 }
 
-/* ---- the public face ---- */
-
-static const void *row_at(const struct accel_plan_rows *rows, uint32_t index)
-{
-    return index < rows->count ? rows->items[index] : NULL;
-}
+/* ---- public functions ---- */
 
 uint32_t accel_plan_part_count(const struct accel_plan *plan)
 {
@@ -97,7 +73,7 @@ uint32_t accel_plan_part_count(const struct accel_plan *plan)
 
 const struct accel_plan_part *accel_plan_part_get(const struct accel_plan *plan, uint32_t index)
 {
-    return plan ? row_at(&plan->parts, index) : NULL;
+    return plan ? accel_rows_get(&plan->parts, index) : NULL;
 }
 
 uint32_t accel_plan_weight_count(const struct accel_plan *plan)
@@ -107,7 +83,7 @@ uint32_t accel_plan_weight_count(const struct accel_plan *plan)
 
 const struct accel_plan_weight *accel_plan_weight_get(const struct accel_plan *plan, uint32_t index)
 {
-    return plan ? row_at(&plan->weights, index) : NULL;
+    return plan ? accel_rows_get(&plan->weights, index) : NULL;
 }
 
 uint32_t accel_plan_layer_count(const struct accel_plan *plan)
@@ -117,7 +93,7 @@ uint32_t accel_plan_layer_count(const struct accel_plan *plan)
 
 const struct accel_plan_layer *accel_plan_layer_get(const struct accel_plan *plan, uint32_t index)
 {
-    return plan ? row_at(&plan->layers, index) : NULL;
+    return plan ? accel_rows_get(&plan->layers, index) : NULL;
 }
 
 uint32_t accel_plan_note_count(const struct accel_plan *plan)
@@ -129,7 +105,8 @@ const struct accel_plan_note *accel_plan_note_get(const struct accel_plan *plan,
 {
     if (plan == NULL)
         return NULL;
-    return index < plan->notes.count ? row_at(&plan->notes, index) : row_at(&plan->hints, index - plan->notes.count);
+    return index < plan->notes.count ? accel_rows_get(&plan->notes, index)
+                                     : accel_rows_get(&plan->hints, index - plan->notes.count);
 }
 
 uint32_t accel_plan_speed_count(const struct accel_plan *plan)
@@ -139,7 +116,7 @@ uint32_t accel_plan_speed_count(const struct accel_plan *plan)
 
 const struct accel_plan_speed *accel_plan_speed_get(const struct accel_plan *plan, uint32_t index)
 {
-    return plan ? row_at(&plan->speeds, index) : NULL;
+    return plan ? accel_rows_get(&plan->speeds, index) : NULL;
 }
 
 int32_t accel_plan_past(const struct accel_plan *plan, struct accel_plan_past *past, struct accel_error *error)
@@ -147,7 +124,7 @@ int32_t accel_plan_past(const struct accel_plan *plan, struct accel_plan_past *p
     uint32_t size;
     if (plan == NULL || past == NULL || past->size < ACCEL_END_OF(struct accel_plan_past, origin) ||
         past->size > ACCEL_OPEN_LIMIT)
-        return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_past wants a plan and a record with its size");
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_past requires a plan and a record with its size");
     size = past->size < sizeof(*past) ? past->size : (uint32_t)sizeof(*past);
     memcpy(past, &plan->past, size);
     past->size = size;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Settings against each other, and against what the device can do. Which device can do what stands in profiles. */
+/* Checks settings against each other and against the device's capabilities. The capabilities of a device stand in
+ * profiles. */
 #include "config.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "core/plan/sketch.h"
+#include "core/base/error.h"
+#include "core/plan/shape_plan.h"
 
-/** Where nobody knows the fast memory of the device. */
+/** Attention block if the fast memory of the device is not known. */
 #define USUAL_BLOCK 64u
 
 bool accel_plan_reads(const struct accel_plan *plan, uint32_t type)
@@ -23,7 +25,7 @@ bool accel_plan_reads(const struct accel_plan *plan, uint32_t type)
 
 /* ---- which kernel ---- */
 
-/* Why the device is below what tiled attention is made for, or NULL. */
+/* Returns which capability the device lacks for tiled attention, or NULL. */
 static const char *lacks_capability(struct accel_plan *plan)
 {
     const struct accel_profile_setting *lowest = accel_plan_value(plan, "attention.capability");
@@ -34,14 +36,20 @@ static const char *lacks_capability(struct accel_plan *plan)
         return NULL;
     return accel_plan_text(
         plan, "the device has the capability %" PRIu64 " (%s), tiled attention is made for %s and up (%s%s%s)",
-        capability, origin, lowest->value, lowest->place, *lowest->because ? "; " : "", lowest->because);
+        capability, origin, lowest->value, lowest->place, *lowest->reason ? "; " : "", lowest->reason);
 }
 
-static int32_t refuse_tiled(struct accel_sketcher *s, const struct accel_profile_setting *kernel, const char *reason)
+static int32_t refuse_tiled(struct accel_shape_planner *s, const struct accel_profile_setting *kernel,
+                            const char *reason)
 {
     const char *policy = accel_plan_value(s->plan, "fallback.attention")->value;
+    if (accel_plan_recommends(kernel)) {
+        s->tiled = false;
+        return accel_plan_add_unhonored(s->plan, &s->plan->shape_unhonored, kernel, 0, reason, s->error);
+    }
     if (strcmp(policy, "deny") == 0) {
-        accel_error_set(s->error, ACCEL_E_FALLBACK, "%s: attention.kernel=tiled: %s", kernel->place, reason);
+        accel_error_by(s->error, accel_setting_origin(kernel), ACCEL_E_FALLBACK, "%s: attention.kernel=tiled: %s",
+                       kernel->place, reason);
         accel_error_remedy(s->error, "set attention.kernel=eager, or fallback.attention to warn or allow");
         return ACCEL_E_FALLBACK;
     }
@@ -50,26 +58,14 @@ static int32_t refuse_tiled(struct accel_sketcher *s, const struct accel_profile
                                "attention is eager, not tiled: %s; fallback.attention is %s", reason, policy);
 }
 
-static int32_t choose_kernel(struct accel_sketcher *s)
+static int32_t choose_kernel(struct accel_shape_planner *s)
 {
     const struct accel_profile_setting *kernel = accel_plan_value(s->plan, "attention.kernel");
-    const struct accel_profile_setting *output = accel_plan_value(s->plan, "output.attention");
     const char *lacks = lacks_capability(s->plan);
-    bool is_auto = strcmp(kernel->value, "auto") == 0;
     s->tiled = strcmp(kernel->value, "eager") != 0;
-    if (output->number && !is_auto && s->tiled) {
-        accel_error_set(s->error, ACCEL_E_REFUSED,
-                        "%s: output.attention=true: tiled attention (%s) never has all its weights to give out",
-                        output->place, kernel->place);
-        accel_error_remedy(s->error, "set attention.kernel=eager, or output.attention=false");
-        return ACCEL_E_REFUSED;
-    }
-    if (!is_auto)
+    if (strcmp(kernel->value, "auto") != 0)
         return s->tiled && lacks ? refuse_tiled(s, kernel, lacks) : ACCEL_OK;
-    s->tiled = !output->number && !lacks;
-    if (output->number)
-        return accel_plan_decide(s->plan, "attention.kernel", "eager", ACCEL_ORIGIN_GIVEN, output->place,
-                                 "output.attention wants it", s->error);
+    s->tiled = !lacks;
     return accel_plan_decide(s->plan, "attention.kernel", s->tiled ? "tiled" : "eager", ACCEL_ORIGIN_BUILTIN,
                              "built in", s->tiled ? "scores of all tokens are never in memory at once" : lacks,
                              s->error);
@@ -77,7 +73,7 @@ static int32_t choose_kernel(struct accel_sketcher *s)
 
 /* ---- its block ---- */
 
-/* The smallest second-level cache of the machine; 0: not known. */
+/* Returns the size of the smallest second-level cache of the machine; 0: not known. */
 static uint64_t fast_bytes(const struct accel_plan *plan)
 {
     const struct accel_machine *machine = accel_topology_machine(accel_context_topology(plan->context));
@@ -98,44 +94,24 @@ static uint64_t block_bytes(uint64_t block, const struct accel_sketch_component 
     return accel_plan_multiply(block * 4, accel_plan_add(block, 2 * (c->head_size + value)));
 }
 
-/* The largest power of two whose keys, values, queries, outputs and scores fill half of the fast memory. */
-static int32_t choose_block(struct accel_sketcher *s)
+/* Chooses the largest power of two whose keys, values, queries, outputs and scores fill at most half of the fast
+ * memory. */
+static void choose_block(struct accel_shape_planner *s)
 {
-    const struct accel_profile_setting *setting = accel_plan_value(s->plan, "attention.block");
-    uint64_t fast = fast_bytes(s->plan), block = USUAL_BLOCK;
+    uint64_t fast = fast_bytes(s->plan);
     const struct accel_sketch_component *wide = NULL;
-    const char *value, *because;
-    if (setting->is_number) {
-        s->block = (uint64_t)setting->number;
-        return ACCEL_OK;
-    }
-    for (uint32_t i = 0; i < s->sketch->component_count; i++)
-        if (wide == NULL || s->sketch->components[i].head_size > wide->head_size)
-            wide = &s->sketch->components[i];
+    s->block = USUAL_BLOCK;
+    for (uint32_t i = 0; i < s->shapes->component_count; i++)
+        if (wide == NULL || s->shapes->components[i].head_size > wide->head_size)
+            wide = &s->shapes->components[i];
     if (fast && wide && wide->head_size) {
-        for (block = 8; block < 1024 && block_bytes(block * 2, wide) <= fast / 2; block *= 2) {
+        for (s->block = 8; s->block < 1024 && block_bytes(s->block * 2, wide) <= fast / 2; s->block *= 2) {
         }
     }
-    s->block = block;
-    value = accel_plan_text(s->plan, "%" PRIu64, block);
-    because =
-        fast && wide && wide->head_size
-            ? accel_plan_text(s->plan,
-                              "keys, values, queries, outputs and scores of a block take half of a cache of %" PRIu64
-                              " bytes",
-                              fast)
-            : "nobody knows the fast memory of the device: the usual size";
-    if (value == NULL || because == NULL)
-        return accel_plan_no_memory(s->error);
-    /* A device that is here has kernels with blocks of their own, and an estimate of theirs follows. */
-    if (!s->tiled || s->plan->device)
-        return ACCEL_OK;
-    return accel_plan_decide(s->plan, "attention.block", value, fast ? ACCEL_ORIGIN_MEASURED : ACCEL_ORIGIN_BUILTIN,
-                             fast ? "hwloc" : "built in", because, s->error);
 }
 
-int32_t accel_sketch_attention(struct accel_sketcher *s)
+int32_t accel_shape_plan_choose_attention(struct accel_shape_planner *s)
 {
-    int32_t code = choose_kernel(s);
-    return code == ACCEL_OK ? choose_block(s) : code;
+    choose_block(s);
+    return choose_kernel(s);
 }

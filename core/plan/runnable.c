@@ -1,216 +1,273 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What a run of this version does not do. A setting of keys.def that plans alone count with is refused where it asks
- * for something else than a run does anyhow; one for drivers is refused where the caller asked for it.
- */
+/* Determines which values a run of this version honors. keys.def states what honors a setting; the tables below
+ * state when a run honors a setting for plans, and why it does not. Values of the user that no run honors are
+ * refused. */
 #include "config.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include <accel/driver_module.h>
+
+#include "core/base/error.h"
+#include "core/base/text.h"
 #include "core/plan/plan.h"
 #include "core/profile/keys.h"
 
-static bool is(const struct accel_plan *plan, const char *key, const char *value)
-{
-    return strcmp(accel_plan_value(plan, key)->value, value) == 0;
-}
+/* ---- values that a run honors under a condition ---- */
 
-static bool begins(const char *text, const char *with)
-{
-    return strncmp(text, with, strlen(with)) == 0;
-}
-
-/* ---- what a run does anyhow ---- */
-
-/* Types and groups of weights: matrices are converted when they are loaded, where a sketch says to what; norms and
- * biases are not. Without a sketch, the file's usual type says whether anything has to be. */
+/* Returns whether types and groups of weights are honored. Matrices are converted at load time to the type of a
+ * shape plan; norms and biases are not converted. Without a shape plan, the file's usual type decides whether a
+ * conversion would be needed. */
 static bool as_in_file(const struct accel_plan *plan, const struct accel_profile_setting *setting)
 {
     const char *file = accel_plan_fact(plan, "model.weights", NULL);
-    if (plan->sketched)
+    if (plan->has_shapes)
         return strcmp(setting->key, "role.norm") != 0 || plan->converted_vectors == 0;
-    return strcmp(setting->key, "weights.type") == 0 && file && begins(file, setting->value) &&
+    return strcmp(setting->key, "weights.type") == 0 && file && accel_has_prefix(file, setting->value) &&
            (file[strlen(setting->value)] == '\0' || file[strlen(setting->value)] == '_');
 }
 
-/* Pages of a mapped file come when they are first read, one by one, and there is no second copy. */
+/* Returns whether weights.load=mmap is honored: weights that are used in place in the mapped file have no second copy.
+ * The session decides "auto". */
 static bool maps(const struct accel_plan *plan, const struct accel_profile_setting *setting)
 {
     (void)setting;
-    /* A session has settled what auto comes to. */
-    return strcmp(accel_plan_setting_find(plan, "weights.load")->value, "map") == 0;
+    return strcmp(accel_plan_setting_find(plan, "weights.load")->value, "read") != 0;
 }
 
-/* The kernels that the driver named work on blocks of scores, unless they are called eager. */
+/* Returns whether a kernel of attention is honored. Kernels work on blocks of scores unless their claim states
+ * otherwise. Before nodes are placed the kernels are not known, and every value counts as honored. */
 static bool attention_is(const struct accel_plan *plan, const struct accel_profile_setting *setting)
 {
     bool eager = strcmp(setting->value, "eager") == 0;
     for (uint32_t i = 0; plan->placed && i < plan->node_count; i++)
-        if (strcmp(plan->nodes[i].op, "attention") == 0 && (strstr(plan->nodes[i].kernel, "eager") != NULL) != eager)
+        if (strcmp(plan->nodes[i].op, "attention") == 0 && (plan->nodes[i].variant == ACCEL_VARIANT_EAGER) != eager)
             return false;
-    return plan->placed;
+    return true;
 }
 
-/* Layers that lie on several devices run as one piece on each, where every device is of this machine. */
-static bool devices_are_here(const struct accel_plan *plan)
+/* Returns whether a type of a component is honored: types of a component that the model lacks change nothing. */
+static bool has_component(const struct accel_plan *plan, const struct accel_profile_setting *setting)
 {
-    for (uint32_t i = 0; i < plan->layers.count; i++) {
-        const struct accel_plan_layer *row = plan->layers.items[i];
-        const struct accel_listed *device = accel_context_find(plan->context, row->device);
-        if (device == NULL || (device->info.facts->flags & ACCEL_DEVICE_TARGET) != 0)
-            return false;
+    size_t length = strcspn(setting->key, ".");
+    bool language = accel_has_prefix(setting->key, "language.");
+    for (uint32_t i = 0; i < plan->parts.count; i++) {
+        const char *component = ((const struct accel_plan_part *)plan->parts.items[i])->component;
+        if ((strlen(component) == length && accel_has_prefix(setting->key, component)) ||
+            (language && strcmp(component, "decoder") == 0))
+            return as_in_file(plan, setting);
     }
-    return plan->component_count < 2;
+    return !plan->has_shapes && as_in_file(plan, setting);
 }
 
-static bool placed_here(const struct accel_plan *plan, const struct accel_profile_setting *setting)
-{
-    return plan->sketched ? !plan->spread || devices_are_here(plan)
-                          : strcmp(setting->value, "auto") == 0 || strcmp(setting->value, "balanced") == 0;
-}
-
-static bool one_component(const struct accel_plan *plan, const struct accel_profile_setting *setting)
-{
-    const char *kind = accel_plan_fact(plan, "model.kind", NULL);
-    (void)setting;
-    return plan->sketched ? plan->component_count < 2 : kind == NULL || strcmp(kind, "generation") == 0;
-}
-
-static bool fits(const struct accel_plan *plan, const struct accel_profile_setting *setting)
-{
-    (void)setting;
-    return plan->judged && plan->fit.fits;
-}
-
-static bool one_sequence(const struct accel_plan *plan, const struct accel_profile_setting *setting)
-{
-    return strcmp(setting->value, "latency") == 0 && is(plan, "sequences", "1");
-}
-
-/* The other word of a setting that a run has always done. */
 static bool computes_in_f32(const struct accel_plan *plan, const struct accel_profile_setting *setting)
 {
     (void)plan;
     return strcmp(setting->value, "f32") == 0;
 }
 
+/* Returns whether a placement is honored: each pipeline stage runs on a device of this machine. A plan without a
+ * shape plan has one device. */
+static bool is_spread_here(const struct accel_plan *plan, const struct accel_profile_setting *setting)
+{
+    const char *layers = accel_plan_fact(plan, "model.layers", NULL);
+    if (!plan->has_shapes)
+        return strcmp(setting->key, "gpu.layers") == 0 &&
+               (!setting->is_number || setting->number == 0 ||
+                (layers && setting->number > (int64_t)strtoull(layers, NULL, 10)));
+    for (uint32_t i = 0; plan->spread && i < plan->layers.count; i++) {
+        const struct accel_plan_layer *row = plan->layers.items[i];
+        const struct accel_listed *device = accel_context_find(plan->context, row->device);
+        if (device == NULL || (device->info.facts->flags & ACCEL_DEVICE_TARGET) != 0)
+            return false;
+    }
+    return !plan->spread || plan->component_count < 2;
+}
+
+/* Returns whether the device runs on threads that can be assigned to processors. */
+static bool has_threads(const struct accel_plan *plan, const struct accel_profile_setting *setting)
+{
+    (void)setting;
+    return plan->device && plan->device->info.facts->limits->threads != 0;
+}
+
+static bool measures(const struct accel_plan *plan, const struct accel_profile_setting *setting)
+{
+    (void)setting;
+    return accel_plan_value(plan, "trace.steps")->number || accel_plan_value(plan, "measure.memory")->number;
+}
+
+/* Settings for plans that a run honors under a condition. */
 static const struct {
-    const char *key; /* with a dot behind it: all that begin so */
+    const char *key; /* a trailing dot matches every key with this prefix */
     bool (*holds)(const struct accel_plan *plan, const struct accel_profile_setting *setting);
-} satisfied[] = {
-    {"weights.type", as_in_file},
-    {"weights.group", as_in_file},
-    {"weights.scheme", as_in_file},
-    {"weights.least", as_in_file},
-    {"precision.adaptive", as_in_file},
-    {"precision.default", as_in_file},
-    {"precision.critical", as_in_file},
-    {"role.", as_in_file},
-    {"vision.type", as_in_file},
-    {"text.type", as_in_file},
-    {"language.type", as_in_file},
-    {"audio.type", as_in_file},
-    {"attention.kernel", attention_is},
-    {"placement", placed_here},
-    {"encoders.parallel", one_component},
-    {"load.parallel", one_component},
-    {"vision.features", one_component},
-    {"video.frames", one_component},
-    {"memory.device", fits},
-    {"goal", one_sequence},
-    {"compute.type", computes_in_f32},
-    {"load.strategy", maps},
-    {"vision.load", maps},
-    {"language.load", maps},
-    {"load.progressive", maps},
-    {"load.chunk", maps},
-    {"memory.efficient", maps},
+    const char *reason; /* why the value is not honored if the condition is false */
+} conditions[] = {
+    {"weights.type", as_in_file, "the weights are not converted"},
+    {"weights.group", as_in_file, "the weights are not converted"},
+    {"weights.scheme", as_in_file, "the weights are not converted"},
+    {"weights.least", as_in_file, "the weights are not converted"},
+    {"precision.adaptive", as_in_file, "the weights are not converted"},
+    {"precision.default", as_in_file, "the weights are not converted"},
+    {"precision.critical", as_in_file, "the weights are not converted"},
+    {"role.", as_in_file, "a run converts matrices alone, and neither norms nor biases"},
+    {"vision.type", has_component, "the model has no vision encoder"},
+    {"text.type", has_component, "the model has no text encoder"},
+    {"language.type", has_component, "the model has no language model"},
+    {"audio.type", has_component, "the model has no audio encoder"},
+    {"attention.kernel", attention_is, "the device has no attention kernel of that kind"},
+    {"compute.type", computes_in_f32, "operators of a run pass f32 to each other"},
+    {"gpu.layers", is_spread_here, "the layers of one model are spread over devices that are here"},
+    {"offload.layers", is_spread_here, "the layers of one model are spread over devices that are here"},
+    {"power", has_threads, "the device has no threads to choose processors for"},
+    {"measure.folder", measures, "nothing is measured: that is trace.steps=true and measure.memory=true"},
+    {"memory.efficient", maps, "weights.load=read makes a second copy of the weights"},
 };
 
-static bool is_satisfied(const struct accel_plan *plan, const struct accel_profile_setting *setting)
+static size_t find_condition(const char *name)
 {
-    for (size_t i = 0; i < sizeof(satisfied) / sizeof(satisfied[0]); i++) {
-        const char *key = satisfied[i].key;
-        bool matches = key[strlen(key) - 1] == '.' ? begins(setting->key, key) : strcmp(setting->key, key) == 0;
-        if (matches)
-            return satisfied[i].holds(plan, setting);
+    size_t i = 0;
+    for (; i < sizeof(conditions) / sizeof(conditions[0]); i++) {
+        const char *key = conditions[i].key;
+        if (key[strlen(key) - 1] == '.' ? accel_has_prefix(name, key) : strcmp(name, key) == 0)
+            break;
     }
-    return false;
+    return i;
 }
 
-/* ---- who asked ---- */
-
-/* From the environment by another program's name of it: whoever set it may not know of this one, so it is only noted.
- */
-static bool is_alias(const struct accel_profile_setting *setting)
+static bool has_condition(const char *name)
 {
-    return setting->layer == ACCEL_PROFILE_ENVIRONMENT && !begins(setting->place, "environment ACCEL_");
+    return find_condition(name) < sizeof(conditions) / sizeof(conditions[0]);
 }
 
-/* The next setting from *index on that asks for something that a run does not do, or NULL; *index is then behind it. */
-static const struct accel_profile_setting *next_unmet(const struct accel_plan *plan, uint32_t *index)
+/* ---- values that no run honors ---- */
+
+/* Settings of which a run honors the default alone, with the reason. */
+static const struct {
+    const char *key;
+    const char *reason;
+} reasons[] = {
+    {"kv.enabled", "a run always has a KV cache"},
+};
+
+static const char *find_reason(const char *name)
+{
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+        if (strcmp(reasons[i].key, name) == 0)
+            return reasons[i].reason;
+    return NULL;
+}
+
+/* Returns whether a value is the default and so changes nothing for a run. */
+static bool is_default(const struct accel_key *key, const struct accel_profile_setting *setting)
+{
+    return strcmp(setting->value, key->preset) == 0;
+}
+
+bool accel_plan_never_honored(const struct accel_plan *plan, const struct accel_key *key,
+                              const struct accel_profile_setting *setting, char reason[ACCEL_PLAN_REASON])
+{
+    const char *why = find_reason(key->name);
+    if ((why == NULL && key->honored_by != ACCEL_KEY_BY_DRIVER) || is_default(key, setting) ||
+        accel_plan_option_of(plan, key))
+        return false;
+    if (why)
+        snprintf(reason, ACCEL_PLAN_REASON, "%s", why);
+    else if (plan->device)
+        snprintf(reason, ACCEL_PLAN_REASON, "the driver %s has no such option", plan->device->owner->driver->name);
+    else
+        snprintf(reason, ACCEL_PLAN_REASON, "it is for drivers that know it, and none of %s is here",
+                 plan->platform ? plan->platform : "the platform");
+    return true;
+}
+
+/* Returns whether a shape plan for devices that are not present honors this placement setting. */
+static bool is_planned(const struct accel_plan *plan, const char *key)
+{
+    return plan->device == NULL && plan->has_shapes &&
+           (strcmp(key, "gpu.layers") == 0 || strcmp(key, "offload.layers") == 0);
+}
+
+static bool is_unmet(const struct accel_plan *plan, const struct accel_key *key,
+                     const struct accel_profile_setting *setting, char reason[ACCEL_PLAN_REASON])
+{
+    size_t condition = find_condition(key->name);
+    if (is_planned(plan, key->name))
+        return false;
+    if (!has_condition(key->name))
+        return accel_plan_never_honored(plan, key, setting, reason);
+    if (is_default(key, setting) || conditions[condition].holds(plan, setting))
+        return false;
+    snprintf(reason, ACCEL_PLAN_REASON, "%s", conditions[condition].reason);
+    return true;
+}
+
+/* Returns the next setting from *index on whose value a run does not honor, or NULL; *index is then past it. */
+static const struct accel_profile_setting *next_unmet(const struct accel_plan *plan, uint32_t *index,
+                                                      char reason[ACCEL_PLAN_REASON])
 {
     while (*index < accel_key_count()) {
         const struct accel_key *key = accel_key_get((*index)++);
         const struct accel_profile_setting *setting = accel_plan_value(plan, key->name);
-        if (key->carried == ACCEL_KEY_BY_RUN || strcmp(setting->value, key->preset) == 0 ||
-            is_satisfied(plan, setting) || accel_plan_option_of(plan, key) != NULL)
-            continue;
-        if (key->carried == ACCEL_KEY_BY_PLAN || setting->layer >= ACCEL_PROFILE_ENVIRONMENT)
+        if (setting->layer != ACCEL_PROFILE_BUILTIN && is_unmet(plan, key, setting, reason))
             return setting;
     }
     return NULL;
 }
 
-/* Settings that a file in other types would satisfy. */
+/* Returns whether a file with other weight types would satisfy the setting. */
 static bool is_for_weights(const char *key)
 {
-    for (size_t i = 0; i < sizeof(satisfied) / sizeof(satisfied[0]); i++)
-        if (satisfied[i].holds == as_in_file && (strcmp(satisfied[i].key, key) == 0 || begins(key, "role.")))
-            return true;
-    return false;
+    size_t condition = find_condition(key);
+    return has_condition(key) && conditions[condition].holds == as_in_file;
 }
 
-/* As it is written behind a number; words have none. */
-static const char *unit_of(const struct accel_profile_setting *setting, const char *preset)
+/* Returns the unit as written behind a number; a word has none. */
+static const char *unit_of(const char *unit, const char *value)
 {
-    if (*preset == '\0' || preset[strspn(preset, "0123456789")] != '\0')
+    if (*value == '\0' || value[strspn(value, "0123456789")] != '\0')
         return "";
-    return strcmp(setting->unit, "bytes") == 0 ? "B" : setting->unit;
+    return strcmp(unit, "bytes") == 0 ? "B" : unit;
 }
 
 static int32_t refuse_unmet(const struct accel_plan *plan, const struct accel_profile_setting *setting,
-                            struct accel_error *error)
+                            const char *reason, struct accel_error *error)
 {
     const struct accel_key *key = accel_key_find(setting->key);
     const char *preset = key->preset;
-    if (key->carried == ACCEL_KEY_BY_DRIVER)
-        accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: %s=%s is for drivers that know it, and the driver %s does not",
-                        setting->place, setting->key, setting->value, plan->device->owner->driver->name);
+    if (key->honored_by == ACCEL_KEY_BY_DRIVER)
+        accel_error_by(error, accel_setting_origin(setting), ACCEL_E_UNSUPPORTED,
+                       "%s: %s=%s is for drivers that know it, and the driver %s does not", setting->place,
+                       setting->key, setting->value, plan->device->owner->driver->name);
     else
-        accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: %s=%s is planned with, and a run does not carry it out",
-                        setting->place, setting->key, setting->value);
+        accel_error_by(error, accel_setting_origin(setting), ACCEL_E_UNSUPPORTED, "%s: %s=%s%s is not honored: %s",
+                       setting->place, setting->key, setting->value, unit_of(setting->unit, setting->value), reason);
     if (is_for_weights(setting->key))
         accel_error_remedy(error, "accelctl quantize writes a file with other types; %s=%s runs this one as it is",
                            setting->key, preset);
     else
-        accel_error_remedy(error, "set %s=%s%s for a run", setting->key, preset, unit_of(setting, preset));
+        accel_error_remedy(error, "leave %s out, or set %s=%s%s", setting->key, setting->key, preset,
+                           unit_of(setting->unit, preset));
     return ACCEL_E_UNSUPPORTED;
 }
 
 int32_t accel_plan_runnable(const struct accel_plan *plan, struct accel_error *error)
 {
     const struct accel_profile_setting *setting;
+    char reason[ACCEL_PLAN_REASON];
     uint32_t index = 0;
     int32_t code;
     if (plan == NULL)
-        return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_runnable wants a plan");
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_runnable requires a plan");
     code = accel_plan_need_device(plan, error);
     if (code == ACCEL_OK)
         code = accel_replay_refuse(plan->context, plan->device->info.name, error);
-    while (code == ACCEL_OK && (setting = next_unmet(plan, &index)) != NULL)
-        if (!is_alias(setting))
-            code = refuse_unmet(plan, setting, error);
+    while (code == ACCEL_OK && (setting = next_unmet(plan, &index, reason)) != NULL)
+        if (!accel_plan_recommends(setting))
+            code = refuse_unmet(plan, setting, reason, error);
     return code;
 }
 
@@ -221,21 +278,22 @@ static int32_t hint_fallback(struct accel_plan *plan, const char *policy, const 
                 : ACCEL_OK;
 }
 
-/* What a plan is told of the environment. */
+/* State of the hints about unknown variables. */
 struct unknowns {
     struct accel_plan *plan;
     int32_t code;
     struct accel_error *error;
 };
 
-/* Who misspelt a setting reads the plan; a variable that is like none may be another program's. */
+/* Adds a hint about an unknown variable. A name that resembles a setting is a misspelling; another name may belong
+ * to another program. */
 static void hint_unknown(void *data, uint32_t level, const char *name, const char *near)
 {
     struct unknowns *unknowns = data;
     if (level > ACCEL_LOG_WARN || unknowns->code != ACCEL_OK)
         return;
-    unknowns->code = accel_plan_add_hint(unknowns->plan, ACCEL_NOTE_WARN, "", "", unknowns->error,
-                                         "environment %s: nobody knows it, so that it does nothing%s%s%s", name,
+    unknowns->code = accel_plan_add_hint(unknowns->plan, ACCEL_NOTE_WARN, "environment", "", unknowns->error,
+                                         "environment %s: unknown variable without effect%s%s%s", name,
                                          near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
@@ -247,17 +305,59 @@ static int32_t hint_unknowns(struct accel_plan *plan, struct accel_error *error)
     return code == ACCEL_OK ? unknowns.code : code;
 }
 
-int32_t accel_plan_hint_carried(struct accel_plan *plan, struct accel_error *error)
+/* Adds a hint about the client profile: "auto" needs the driver to report its program, and finds no profile if the
+ * driver does not. */
+static int32_t list_client(struct accel_plan *plan, struct accel_error *error)
+{
+    const struct accel_profile_setting *client = accel_plan_value(plan, "client");
+    if (plan->device == NULL || strcmp(client->value, "auto") != 0 || accel_plan_fact(plan, "client.name", NULL))
+        return ACCEL_OK;
+    return accel_plan_add_unhonored(plan, &plan->unmet, client, 0, "the driver does not say in which program it runs",
+                                    error);
+}
+
+/* Lists the values that a run of the plan does not honor. A plan for devices that are not present lists
+ * recommended values as well. */
+static int32_t list_unmet(struct accel_plan *plan, struct accel_error *error)
 {
     const struct accel_profile_setting *setting;
+    char reason[ACCEL_PLAN_REASON];
     uint32_t index = 0;
-    int32_t code = hint_fallback(plan, "fallback.device", plan->moved, error);
+    int32_t code = ACCEL_OK;
+    plan->unmet.count = 0;
+    while (code == ACCEL_OK && (setting = next_unmet(plan, &index, reason)) != NULL)
+        code = accel_plan_add_unhonored(
+            plan, &plan->unmet, setting,
+            accel_plan_recommends(setting) ? ACCEL_UNHONORED_NOTED : ACCEL_UNHONORED_REFUSED, reason, error);
+    return code == ACCEL_OK ? list_client(plan, error) : code;
+}
+
+/* Adds a hint about a list of devices, which has two readings: the first present device, or all described devices. */
+static int32_t hint_list(struct accel_plan *plan, struct accel_error *error)
+{
+    if (plan->listed)
+        return accel_plan_add_hint(plan, ACCEL_NOTE_INFO, "device", "", error, "of %s, %s is the first that is here",
+                                   plan->listed, plan->device->info.name);
+    if (plan->described_name)
+        return accel_plan_add_hint(plan, ACCEL_NOTE_INFO, "device", "", error,
+                                   "no device of the list is here: the plan fills all of them, those with the most "
+                                   "bandwidth first, as far as it needs them, with the settings of %s",
+                                   plan->device_profile);
+    return ACCEL_OK;
+}
+
+int32_t accel_plan_hint_unhonored(struct accel_plan *plan, struct accel_error *error)
+{
+    int32_t code = hint_list(plan, error);
+    if (code == ACCEL_OK)
+        code = hint_fallback(plan, "fallback.device", plan->moved, error);
     if (code == ACCEL_OK)
         code = hint_fallback(plan, "fallback.threads", plan->fewer, error);
     if (code == ACCEL_OK)
+        code = accel_plan_hint_refused(plan, error);
+    if (code == ACCEL_OK)
         code = hint_unknowns(plan, error);
-    while (code == ACCEL_OK && (setting = next_unmet(plan, &index)) != NULL)
-        code = accel_plan_add_hint(plan, is_alias(setting) ? ACCEL_NOTE_INFO : ACCEL_NOTE_WARN, setting->key, "", error,
-                                   "a run does not carry out %s=%s (%s)", setting->key, setting->value, setting->place);
+    if (code == ACCEL_OK)
+        code = list_unmet(plan, error);
     return code;
 }

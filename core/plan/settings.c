@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records of settings, and the one setting that the machine decides: how many threads, and where. */
+/* Makes the records of settings, and decides the number of threads and their cores. */
 #include "config.h"
 
 #include <string.h>
@@ -11,7 +11,9 @@
 
 const struct accel_profile_setting *accel_plan_value(const struct accel_plan *plan, const char *key)
 {
-    return accel_settings_find(plan->settings, key);
+    const struct accel_profile_setting *setting = accel_settings_find(plan->settings, key);
+    size_t index = setting ? (size_t)(setting - accel_settings_get(plan->settings, 0)) : 0;
+    return setting && plan->declined && plan->declined[index] ? plan->declined[index] : setting;
 }
 
 static uint32_t origin_of(uint32_t layer)
@@ -36,10 +38,10 @@ int32_t accel_plan_make_records(struct accel_plan *plan, struct accel_error *err
             .value = setting->value,
             .unit = setting->unit,
             .place = setting->place,
-            .because = setting->because,
-            .losers = setting->losers,
-            .overruled = setting->overruled,
-            .overruled_count = setting->overruled_count,
+            .reason = setting->reason,
+            .overridden_text = setting->overridden_text,
+            .overridden = setting->overridden,
+            .overridden_count = setting->overridden_count,
         };
     }
     return ACCEL_OK;
@@ -53,43 +55,43 @@ static struct accel_plan_setting *find_record(const struct accel_plan *plan, con
     return NULL;
 }
 
-/* The unit of a decided value: a number has its setting's, a word has none. */
+/* Returns the unit of a decided value: a number has its setting's unit, a word has none. */
 static const char *unit_of(const char *key, const char *value)
 {
     const struct accel_key *row = accel_key_find(key);
     return row && value && *value >= '0' && *value <= '9' ? row->unit : "";
 }
 
-/* Puts what was decided in the place of "auto" or of a number that cannot be had; the profile's value becomes the first
- * loser. */
+/* Replaces "auto", or a number that is not available, with the decided value; the profile's value becomes the
+ * first overridden one. */
 int32_t accel_plan_decide(struct accel_plan *plan, const char *key, const char *value, uint32_t origin,
-                          const char *place, const char *because, struct accel_error *error)
+                          const char *place, const char *reason, struct accel_error *error)
 {
     struct accel_plan_setting *record = find_record(plan, key);
-    struct accel_plan_loser *overruled;
-    /* Sketch, session and plan may come to the same one after the other. */
+    struct accel_plan_overridden *overridden;
+    /* The shape plan, session and plan may decide the same value one after the other. */
     if (value && strcmp(record->value, value) == 0)
         return ACCEL_OK;
-    overruled = accel_arena_array(&plan->arena, record->overruled_count + (size_t)1, sizeof(*overruled));
-    if (overruled == NULL)
+    overridden = accel_arena_array(&plan->arena, record->overridden_count + (size_t)1, sizeof(*overridden));
+    if (overridden == NULL)
         return accel_plan_no_memory(error);
-    overruled[0] = (struct accel_plan_loser){record->value, record->unit, record->place, record->because};
-    for (uint32_t i = 0; i < record->overruled_count; i++)
-        overruled[i + 1] = record->overruled[i];
-    record->overruled = overruled;
-    record->overruled_count++;
-    record->losers =
-        accel_plan_text(plan, "%s (%s%s%s)%s%s", record->value, record->place, *record->because ? "; " : "",
-                        record->because, *record->losers ? "\n" : "", record->losers);
+    overridden[0] = (struct accel_plan_overridden){record->value, record->unit, record->place, record->reason};
+    for (uint32_t i = 0; i < record->overridden_count; i++)
+        overridden[i + 1] = record->overridden[i];
+    record->overridden = overridden;
+    record->overridden_count++;
+    record->overridden_text =
+        accel_plan_text(plan, "%s (%s%s%s)%s%s", record->value, record->place, *record->reason ? "; " : "",
+                        record->reason, *record->overridden_text ? "\n" : "", record->overridden_text);
     record->value = value;
     record->unit = unit_of(key, value);
     record->place = place;
-    record->because = because;
+    record->reason = reason;
     record->origin = origin;
-    return record->losers && value && place && because ? ACCEL_OK : accel_plan_no_memory(error);
+    return record->overridden_text && value && place && reason ? ACCEL_OK : accel_plan_no_memory(error);
 }
 
-/* More threads than there are: the policy decides whether fewer will do. */
+/* Handles a request for more threads than the machine has: the policy decides whether fewer suffice. */
 static int32_t fewer_threads(struct accel_plan *plan, struct accel_thread_policy *policy, struct accel_error *error)
 {
     const struct accel_topology *topology = accel_context_topology(plan->context);
@@ -104,17 +106,18 @@ static int32_t fewer_threads(struct accel_plan *plan, struct accel_thread_policy
         accel_log_write(&plan->context->log, ACCEL_LOG_WARN, "plan", "fallback=threads from=%u to=%u", wanted,
                         plan->threads.count);
     if (code == ACCEL_OK)
-        plan->fewer = accel_plan_text(plan, "%u threads of the %u that were asked for", plan->threads.count, wanted);
+        plan->fewer = accel_plan_text(plan, "%u threads of %u that were requested", plan->threads.count, wanted);
     return code == ACCEL_OK && plan->fewer == NULL ? accel_plan_no_memory(error) : code;
 }
 
-/* Says who wanted the number. */
+/* Refuses the number of threads and names its origin. */
 static int32_t refuse_threads(const struct accel_profile_setting *threads, const struct accel_error *why,
                               struct accel_error *error)
 {
     if (!threads->is_number || why->code == ACCEL_E_MEMORY)
         return accel_error_copy(error, why);
-    accel_error_set(error, why->code, "%.160s: cpu.threads=%s: %s", threads->place, threads->value, why->text);
+    accel_error_by(error, accel_setting_origin(threads), why->code, "%.160s: cpu.threads=%s: %s", threads->place,
+                   threads->value, why->text);
     accel_error_remedy(error, "%s%s", why->remedy,
                        why->code == ACCEL_E_FALLBACK ? ", or set fallback.threads to warn or allow, and fewer will do"
                                                      : "");
@@ -126,13 +129,18 @@ int32_t accel_plan_choose_threads(struct accel_plan *plan, struct accel_error *e
     const struct accel_topology *topology = accel_context_topology(plan->context);
     const struct accel_profile_setting *threads = accel_plan_value(plan, "cpu.threads");
     const struct accel_profile_setting *pin = accel_plan_value(plan, "cpu.pin");
+    const char *power = accel_plan_value(plan, "power")->value;
     uint32_t most = plan->device ? plan->device->info.facts->limits->threads : 0;
     struct accel_thread_policy policy = {0};
     struct accel_error why = {0};
     int32_t code;
-    /* A device of that kind borrows no crew: one rank, wherever the caller runs. */
+    /* The device uses no thread team: one thread index, wherever the caller runs. */
     if (most == 0)
         return ACCEL_OK;
+    if (strcmp(power, "efficient") == 0)
+        policy.flags = ACCEL_THREADS_SLOW;
+    else if (strcmp(power, "performance") == 0)
+        policy.flags = ACCEL_THREADS_FAST;
     policy.wanted = threads->is_number ? (uint32_t)threads->number : 0;
     code = accel_topology_threads(topology, &policy, &plan->threads, NULL);
     if (code == ACCEL_OK && policy.wanted == 0 && plan->threads.count > most) {
@@ -157,17 +165,17 @@ int32_t accel_plan_choose_threads(struct accel_plan *plan, struct accel_error *e
                              accel_plan_text(plan, "%s", plan->threads.reason), error);
 }
 
-/* ---- the public face ---- */
+/* ---- public functions ---- */
 
 int32_t accel_plan_settle(struct accel_plan *plan, const char *key, const char *value, const char *place,
-                          const char *because, struct accel_error *error)
+                          const char *reason, struct accel_error *error)
 {
-    if (plan == NULL || key == NULL || value == NULL || place == NULL || because == NULL)
+    if (plan == NULL || key == NULL || value == NULL || place == NULL || reason == NULL)
         return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_settle: an argument is NULL");
     if (accel_plan_setting_find(plan, key) == NULL)
         return accel_error_set(error, ACCEL_E_NOT_FOUND, "accel_plan_settle: no setting is called %s", key);
     return accel_plan_decide(plan, key, accel_plan_text(plan, "%s", value), ACCEL_ORIGIN_FILE,
-                             accel_plan_text(plan, "%s", place), accel_plan_text(plan, "%s", because), error);
+                             accel_plan_text(plan, "%s", place), accel_plan_text(plan, "%s", reason), error);
 }
 
 uint32_t accel_plan_setting_count(const struct accel_plan *plan)
@@ -191,21 +199,27 @@ const struct accel_plan_setting *accel_plan_setting_find(const struct accel_plan
 int32_t accel_plan_setting_number(const struct accel_plan *plan, const char *key, int64_t *out_number,
                                   struct accel_error *error)
 {
+    const struct accel_profile_setting *setting;
     if (plan == NULL || key == NULL || out_number == NULL)
         return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_setting_number: an argument is NULL");
     if (strcmp(key, "cpu.threads") == 0) {
         *out_number = plan->threads.count ? plan->threads.count : 1;
         return ACCEL_OK;
     }
+    setting = accel_plan_value(plan, key);
+    if (setting && setting->is_number) {
+        *out_number = setting->number;
+        return ACCEL_OK;
+    }
     return accel_settings_number(plan->settings, key, out_number, error);
 }
 
-int32_t accel_plan_processor(const struct accel_plan *plan, uint32_t rank, uint32_t *out_ranks)
+int32_t accel_plan_processor(const struct accel_plan *plan, uint32_t thread, uint32_t *out_threads)
 {
-    uint32_t ranks = plan && plan->threads.count ? plan->threads.count : 1;
-    if (out_ranks)
-        *out_ranks = ranks;
-    if (plan == NULL || !plan->pinned || rank >= plan->threads.count)
+    uint32_t threads = plan && plan->threads.count ? plan->threads.count : 1;
+    if (out_threads)
+        *out_threads = threads;
+    if (plan == NULL || !plan->pinned || thread >= plan->threads.count)
         return -1;
-    return (int32_t)plan->threads.cpus[rank];
+    return (int32_t)plan->threads.cpus[thread];
 }

@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What the past says of a plan: how well memory was foretold, and how fast it will be. A step of one token reads every
- * weight and the cache once, so that bytes a second of other runs, over the bytes of this step, are tokens a second.
- */
+/* Predicts a plan from the history: the past error of memory estimates, and the speed. A decode step reads every
+ * weight and the cache once, so the bytes per second of other runs over the bytes of this step give tok/s. */
 #include "config.h"
 
-#include <accel/history.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "core/base/strbuf.h"
-#include "core/plan/sketch.h"
+#include "core/plan/history.h"
+#include "core/plan/shape_plan.h"
 #include "core/profile/keys.h"
 
-/** Runs that count. */
+/** Maximum runs that enter an average. */
 #define RUNS 20u
 
-/** A step may read so many times the bytes of another one whose speed foretells its own. */
+/** Maximum ratio of the step's bytes to those of another run whose speed predicts it. */
 #define COMPARABLE 16.0
 
-/** A range that grows with each number. */
+/** A range that widens with each number. */
 struct range {
     double lower;
     double upper;
     uint32_t runs;
+    uint32_t others; /* runs with another number of threads */
 };
 
 static void widen(struct range *range, double value)
@@ -65,24 +64,43 @@ static int32_t note_past(struct accel_plan *plan, const struct accel_history *hi
 
 /* ---- speed ---- */
 
+/* Returns whether a run has enough tokens for a meaningful speed. Earlier versions stored shorter runs; 0 tokens:
+ * not known. */
+static bool is_long_enough(const struct accel_history_record *record)
+{
+    return record->tokens == 0 || record->tokens >= ACCEL_HISTORY_TOKENS;
+}
+
 static void of_this_model(const struct accel_plan *plan, const struct accel_history *history, struct range *range)
 {
     const char *variant = accel_plan_variant(plan);
     for (uint32_t i = 0; i < accel_history_count(history); i++) {
         const struct accel_history_record *record = accel_history_get(history, i);
-        if (record->settings && strcmp(record->settings, variant) == 0)
+        if (is_long_enough(record) && record->settings && strcmp(record->settings, variant) == 0)
             widen(range, record->speed);
     }
 }
 
-/* What other runs on the device have read in a second, for the bytes of this step: with a full cache and an empty one.
- */
+/* Returns whether a run or measurement has as many threads as the plan, if the device uses a thread team. */
+static bool has_same_threads(const struct accel_plan *plan, const struct accel_history_record *record)
+{
+    return record->threads == 0 || plan->threads.count == 0 || record->threads == plan->threads.count;
+}
+
+/* Widens the range by the bytes per second of other runs on the device over the bytes of this step, with a full
+ * and an empty KV cache. */
 static void of_bytes(const struct accel_plan *plan, const struct accel_history *history, struct range *range)
 {
     double most = (double)(plan->step_weights + plan->step_state), least = (double)plan->step_weights;
     for (uint32_t i = 0; i < accel_history_count(history); i++) {
         const struct accel_history_record *record = accel_history_get(history, i);
-        /* Steps that are much smaller spend their time on other things than bytes. */
+        /* A much smaller step is not limited by memory bandwidth. */
+        if (record->kind == ACCEL_HISTORY_RUN && !is_long_enough(record))
+            continue;
+        if (!has_same_threads(plan, record)) {
+            range->others++;
+            continue;
+        }
         if (record->kind == ACCEL_HISTORY_RUN && (double)record->step_bytes * COMPARABLE < least)
             continue;
         double rate =
@@ -92,6 +110,23 @@ static void of_bytes(const struct accel_plan *plan, const struct accel_history *
         widen(range, rate / least);
         range->runs = range->runs > before ? before + 1 : before;
     }
+}
+
+/* Adds the prefill speed that a data sheet's operations per second allow. */
+static int32_t add_prefill(struct accel_plan *plan, struct accel_error *error)
+{
+    struct accel_plan_speed speed = {
+        .size = sizeof(speed),
+        .name = "prefill",
+        .upper = plan->bound_prefill,
+        .step_bytes = plan->step_weights,
+        .origin = plan->bound_prefill_origin,
+    };
+    if (!(speed.upper > 0))
+        return ACCEL_OK;
+    if (speed.origin == NULL || !accel_rows_add_copy(&plan->speeds, &plan->arena, &speed, sizeof(speed)))
+        return accel_plan_no_memory(error);
+    return ACCEL_OK;
 }
 
 static int32_t add_speed(struct accel_plan *plan, const struct range *range, const char *origin,
@@ -106,12 +141,12 @@ static int32_t add_speed(struct accel_plan *plan, const struct range *range, con
         .step_bytes = plan->step_weights + plan->step_state,
         .origin = origin,
     };
-    if (origin == NULL || !accel_plan_rows_add(plan, &plan->speeds, &speed, sizeof(speed)))
+    if (origin == NULL || !accel_rows_add_copy(&plan->speeds, &plan->arena, &speed, sizeof(speed)))
         return accel_plan_no_memory(error);
     return ACCEL_OK;
 }
 
-/* The devices that layers lie on, each once, as records of runs have them; what a plan lies on whole is its device. */
+/* Returns the devices of the layers, each once, in the form of run records; a plan on one device has that device. */
 static const char *place_of(struct accel_plan *plan)
 {
     const char *names = plan->device ? plan->device->info.name : "";
@@ -134,15 +169,20 @@ static int32_t find(struct accel_plan *plan, uint32_t kind, const char *model, s
                  : accel_plan_no_memory(error);
 }
 
-/* The best evidence that there is: this model, other models, a measured bandwidth, a stated one. */
-static int32_t foretell(struct accel_plan *plan, const struct accel_history *own, struct accel_error *error)
+/* Adds the best available evidence of the speed: this model, other models, a measured bandwidth, a stated one. */
+static int32_t predict_decode(struct accel_plan *plan, const struct accel_history *own, struct accel_error *error)
 {
     struct accel_history *others = NULL;
     struct range range = {0};
     const char *origin = NULL, *stated = "";
+    char least[32], most[32];
     uint64_t bandwidth;
     int32_t code;
     of_this_model(plan, own, &range);
+    if (plan->bound_decode > 0 && !range.runs) {
+        range.upper = plan->bound_decode;
+        return add_speed(plan, &range, plan->bound_decode_origin, error);
+    }
     if (plan->spread && !range.runs)
         return add_speed(plan, &range, "not known where layers lie on several devices", error);
     if (range.runs)
@@ -156,11 +196,11 @@ static int32_t foretell(struct accel_plan *plan, const struct accel_history *own
             return code;
         of_bytes(plan, others, &range);
         if (range.runs)
-            origin = accel_plan_text(plan,
-                                     "estimated: bytes a second of %" PRIu32 " %s / %" PRIu64 " to %" PRIu64
-                                     " bytes of a step (cache empty to full)",
-                                     range.runs, kind == ACCEL_HISTORY_RUN ? "runs on this device" : "measurements",
-                                     plan->step_weights, plan->step_weights + plan->step_state);
+            origin =
+                accel_plan_text(plan, "estimated: bytes/s of %" PRIu32 " %s%s / %s to %s a step, cache empty to full",
+                                range.runs, kind == ACCEL_HISTORY_RUN ? "other run" : "measurement",
+                                range.runs == 1 ? "" : "s", accel_plan_size_text(plan->step_weights, least),
+                                accel_plan_size_text(plan->step_weights + plan->step_state, most));
         accel_history_free(others);
         others = NULL;
     }
@@ -170,32 +210,33 @@ static int32_t foretell(struct accel_plan *plan, const struct accel_history *own
         range.upper = (double)bandwidth / (double)plan->step_weights;
         return add_speed(plan, &range,
                          accel_plan_text(plan,
-                                         "claimed: at most device.bandwidth (%s) / %" PRIu64
-                                         " bytes of weights, with an empty cache",
-                                         stated, plan->step_weights),
+                                         "claimed: at most device.bandwidth (%s) / %s of weights, with an empty cache",
+                                         stated, accel_plan_size_text(plan->step_weights, least)),
                          error);
     }
+    if (range.others)
+        return add_speed(plan, &range, "nothing was measured on this device with as many threads", error);
     return add_speed(plan, &range, "nothing was measured on this device", error);
 }
 
-/* ---- the whole ---- */
+/* ---- variant and hints ---- */
 
-/* Types of weights in the file, each once. */
+/* Appends the weight types of the file, each once. */
 static void add_types(const struct accel_plan *plan, struct accel_strbuf *text)
 {
     for (uint32_t i = 0; i < plan->parts.count; i++) {
         const struct accel_plan_part *part = plan->parts.items[i];
-        bool told = *part->file_type == '\0';
-        for (uint32_t j = 0; j < i && !told; j++) {
+        bool is_listed = *part->file_type == '\0';
+        for (uint32_t j = 0; j < i && !is_listed; j++) {
             const struct accel_plan_part *before = plan->parts.items[j];
-            told = strcmp(before->file_type, part->file_type) == 0;
+            is_listed = strcmp(before->file_type, part->file_type) == 0;
         }
-        if (!told)
+        if (!is_listed)
             accel_strbuf_printf(text, ", %s", part->file_type);
     }
 }
 
-/* Settings that runs must share to be compared, options of drivers and types of weights. */
+/* Stores the variant: settings, driver options and weight types that runs must share to be compared. */
 static int32_t note_variant(struct accel_plan *plan, struct accel_error *error)
 {
     static const char *const keys[] = {"context",   "batch",     "sequences",           "weights.load",
@@ -211,7 +252,7 @@ static int32_t note_variant(struct accel_plan *plan, struct accel_error *error)
         if (accel_key_find(plan->records[i].key) == NULL)
             accel_strbuf_printf(&text, ", %s %s", plan->records[i].key, plan->records[i].value);
     add_types(plan, &text);
-    /* Types that the file has not make other bytes of every step. */
+    /* Types that the file does not have change the bytes of every step. */
     for (uint32_t i = 0; plan->converted != 0 && i < plan->parts.count; i++) {
         const struct accel_plan_part *part = plan->parts.items[i];
         if (strcmp(part->type_name, part->file_type) != 0)
@@ -228,7 +269,7 @@ static int32_t note_variant(struct accel_plan *plan, struct accel_error *error)
     return plan->variant ? ACCEL_OK : accel_plan_no_memory(error);
 }
 
-int32_t accel_plan_look_back(struct accel_plan *plan, struct accel_error *error)
+int32_t accel_plan_rebuild_hints(struct accel_plan *plan, struct accel_error *error)
 {
     struct accel_history *history = NULL;
     const char *model = accel_plan_model(plan);
@@ -236,7 +277,7 @@ int32_t accel_plan_look_back(struct accel_plan *plan, struct accel_error *error)
     plan->hints.count = plan->speeds.count = 0;
     code = note_variant(plan, error);
     if (code == ACCEL_OK)
-        code = accel_plan_hint_carried(plan, error);
+        code = accel_plan_hint_unhonored(plan, error);
     if (code == ACCEL_OK)
         code = find(plan, ACCEL_HISTORY_RUN, *model ? model : "-", &history, error);
     if (code != ACCEL_OK)
@@ -250,7 +291,9 @@ int32_t accel_plan_look_back(struct accel_plan *plan, struct accel_error *error)
             accel_plan_add_hint(plan, ACCEL_NOTE_INFO, "", "", error, "%s: %" PRIu32 " damaged lines were passed over",
                                 accel_history_path(history), accel_history_damaged(history));
     if (code == ACCEL_OK && plan->step_weights)
-        code = foretell(plan, history, error);
+        code = predict_decode(plan, history, error);
+    if (code == ACCEL_OK)
+        code = add_prefill(plan, error);
     accel_history_free(history);
     return code;
 }

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The type of every weight: role before component before adaptive precision before weights.type before the file. */
+/* Decides the type of every weight. Precedence: role, component, adaptive precision, weights.type, the file. */
 #include "config.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/error.h"
 #include "core/graph/types.h"
-#include "core/plan/sketch.h"
+#include "core/plan/shape_plan.h"
 
-/** Why a weight gets its type. */
+/** Why a weight has its type. */
 struct decision {
-    const struct accel_profile_setting *setting; /* NULL: the file */
-    const char *word;                            /* its value */
-    const char *because;
+    const struct accel_profile_setting *setting; /* NULL: the file decides */
+    const char *word;                            /* value of `setting` */
+    const char *reason;
 };
 
-/** What one weight comes to. */
+/** The type of one weight. */
 struct choice {
     struct accel_plan_type type;
     struct accel_plan_type file; /* name empty: not known */
-    uint32_t id;                 /* of `type`; ACCEL_TYPE_NONE: no file and no driver knows it */
+    uint32_t id;                 /* id of `type`; ACCEL_TYPE_NONE: neither a file nor a driver knows the type */
     struct decision decision;
-    const char *because;
+    const char *reason;
     bool converted;
 };
 
@@ -45,7 +46,7 @@ static uint32_t bits_of_word(const char *word)
     return 0;
 }
 
-/* The first number in a text: 4 of "q4_1", 16 of "bf16"; 0 without one. */
+/* Returns the first number in a text: 4 of "q4_1", 16 of "bf16"; 0 without one. */
 static uint32_t number_in(const char *text)
 {
     uint32_t number = 0;
@@ -62,13 +63,13 @@ static uint32_t dividing_group(uint32_t group, uint64_t columns)
     return group >= 32 ? group : 0;
 }
 
-static void plain(const char *word, uint32_t bytes, struct accel_plan_type *out)
+static void set_plain_type(const char *word, uint32_t bytes, struct accel_plan_type *out)
 {
     *out = (struct accel_plan_type){.block_values = 1, .block_bytes = bytes, .bits = bytes * 8};
     snprintf(out->name, sizeof(out->name), "%s", word);
 }
 
-bool accel_plan_type_of(const char *word, uint32_t group, uint32_t asymmetric, uint64_t columns,
+bool accel_plan_type_of(const char *word, uint32_t group, bool asymmetric, uint64_t columns,
                         struct accel_plan_type *out_type)
 {
     size_t i = 0;
@@ -77,16 +78,16 @@ bool accel_plan_type_of(const char *word, uint32_t group, uint32_t asymmetric, u
     if (i == sizeof(words) / sizeof(words[0]))
         return false;
     if (words[i].bytes) {
-        plain(word, words[i].bytes, out_type);
+        set_plain_type(word, words[i].bytes, out_type);
         return true;
     }
     *out_type = (struct accel_plan_type){.block_values = 1, .bits = words[i].bits};
     group = dividing_group(group, columns);
     if (group == 0) {
-        plain("f16", 2, out_type);
+        set_plain_type("f16", 2, out_type);
         return true;
     }
-    /* The levels of nf4 are the same for all, those of clusters belong to a row: a scale for each group alone. */
+    /* nf4 has one fixed codebook and cluster types have one per row, so each group has a scale and no zero point. */
     asymmetric = asymmetric && *word == 'q';
     out_type->block_values = group;
     out_type->block_bytes = group / 8 * out_type->bits + 2 + asymmetric;
@@ -168,7 +169,7 @@ static bool is_critical(const char *role)
     return strncmp(role, "attention.", 10) == 0 || strcmp(role, "embedding") == 0 || strcmp(role, "head") == 0;
 }
 
-/* Takes the setting unless it leaves the type to a weaker one. */
+/* Returns whether the setting decides the type: "auto" leaves it to a weaker setting. */
 static bool decides(const struct accel_plan *plan, const char *key, struct decision *out)
 {
     const struct accel_profile_setting *setting = key ? accel_plan_value(plan, key) : NULL;
@@ -178,7 +179,7 @@ static bool decides(const struct accel_plan *plan, const char *key, struct decis
     return true;
 }
 
-static void decide(const struct accel_plan *plan, const struct accel_sketch_weight *weight, struct decision *out)
+static void find_decision(const struct accel_plan *plan, const struct accel_sketch_weight *weight, struct decision *out)
 {
     *out = (struct decision){NULL, NULL, ""};
     if (is_vector(weight)) {
@@ -190,31 +191,69 @@ static void decide(const struct accel_plan *plan, const struct accel_sketch_weig
     if (accel_plan_value(plan, "precision.adaptive")->number) {
         bool critical = is_critical(weight->role);
         decides(plan, critical ? "precision.critical" : "precision.default", out);
-        out->because = critical ? "critical, and precision.adaptive is on" : "precision.adaptive is on";
+        out->reason = critical ? "critical, and precision.adaptive is on" : "precision.adaptive is on";
         return;
     }
     decides(plan, "weights.type", out);
 }
 
-/* ---- what it comes to ---- */
+/* ---- the final type ---- */
 
-/* The caller has fixed how groups look, so that nothing else will do. */
-static bool groups_are_given(const struct accel_plan *plan)
+static bool is_set(const struct accel_profile_setting *setting)
 {
-    return accel_plan_value(plan, "weights.group")->layer >= ACCEL_PROFILE_ENVIRONMENT ||
-           accel_plan_value(plan, "weights.scheme")->layer >= ACCEL_PROFILE_ENVIRONMENT;
+    return setting->layer != ACCEL_PROFILE_BUILTIN;
 }
 
-/* The block format of files that is as good as a word says, or ACCEL_TYPE_NONE: a device may read these and no planar
- * ones. */
-static uint32_t interleaved_of(const struct accel_plan *plan, const struct accel_plan_type *wanted, uint64_t columns)
+static bool is_of_user(const struct accel_profile_setting *setting)
+{
+    return is_set(setting) && !accel_plan_recommends(setting);
+}
+
+/* Returns whether the user set the group size or scheme, so that no other type is acceptable. */
+static bool groups_are_given(const struct accel_plan *plan)
+{
+    return is_of_user(accel_plan_value(plan, "weights.group")) || is_of_user(accel_plan_value(plan, "weights.scheme"));
+}
+
+/* Returns whether no user requested the type. A user who turns precision.adaptive on requests its types, too. */
+static bool is_recommended(const struct accel_plan *plan, const struct accel_profile_setting *setting)
+{
+    if (strcmp(setting->key, "precision.critical") == 0 || strcmp(setting->key, "precision.default") == 0)
+        return !is_of_user(setting) && !is_of_user(accel_plan_value(plan, "precision.adaptive"));
+    return accel_plan_recommends(setting);
+}
+
+static bool is_larger(const struct choice *choice, const struct accel_sketch_weight *weight)
+{
+    return accel_plan_type_bytes(&choice->type, weight->rows, weight->columns) >
+           accel_plan_type_bytes(&choice->file, weight->rows, weight->columns);
+}
+
+/* Leaves a weight in the type of the file, and lists the recommended setting as not honored. */
+static int32_t use_file_type(struct accel_shape_planner *s, const struct accel_sketch_weight *weight,
+                             struct choice *choice, const char *reason)
+{
+    if (reason == NULL)
+        return accel_plan_no_memory(s->error);
+    choice->type = choice->file;
+    choice->id = weight->type;
+    choice->converted = false;
+    choice->reason = accel_plan_text(s->plan, "as in the file: %s", reason);
+    if (choice->reason == NULL)
+        return accel_plan_no_memory(s->error);
+    return accel_plan_add_unhonored(s->plan, &s->plan->shape_unhonored, choice->decision.setting, 0, reason, s->error);
+}
+
+/* Returns the block format of files with the same precision as the requested type, or ACCEL_TYPE_NONE: a device
+ * may read these formats and no planar ones. */
+static uint32_t find_block_format(const struct accel_plan *plan, const struct accel_plan_type *wanted, uint64_t columns)
 {
     static const struct {
         char word[3];
-        uint32_t asymmetric;
+        bool asymmetric;
         uint32_t type;
-    } rows[] = {{"q8", 0, ACCEL_Q8_0}, {"q4", 0, ACCEL_Q4_0}, {"q4", 1, ACCEL_Q4_1}};
-    uint32_t asymmetric = wanted->name[strlen(wanted->name) - 1] == 'a';
+    } rows[] = {{"q8", false, ACCEL_Q8_0}, {"q4", false, ACCEL_Q4_0}, {"q4", true, ACCEL_Q4_1}};
+    bool asymmetric = wanted->name[strlen(wanted->name) - 1] == 'a';
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (strncmp(rows[i].word, wanted->name, 2) == 0 && rows[i].asymmetric == asymmetric && columns % 32 == 0 &&
             accel_plan_reads(plan, rows[i].type))
@@ -222,7 +261,7 @@ static uint32_t interleaved_of(const struct accel_plan *plan, const struct accel
     return ACCEL_TYPE_NONE;
 }
 
-/* The scheme of a planar type by its name: "q4_g128a", "nf4_g64", "c4_g128". */
+/* Returns the scheme of a planar type by its name: "q4_g128a", "nf4_g64", "c4_g128". */
 static uint32_t scheme_of(const char *name)
 {
     if (name[0] == 'q')
@@ -230,7 +269,7 @@ static uint32_t scheme_of(const char *name)
     return name[0] == 'n' ? ACCEL_SCHEME_NF4 : ACCEL_SCHEME_CODEBOOK;
 }
 
-/* The id of a type that accel_plan_type_of made. */
+/* Returns the id of a type that accel_plan_type_of made. */
 static uint32_t id_of(const struct accel_plan_type *type)
 {
     uint32_t log2_group = 0;
@@ -241,7 +280,7 @@ static uint32_t id_of(const struct accel_plan_type *type)
     return ACCEL_PLANAR(type->bits, log2_group, scheme_of(type->name));
 }
 
-/* Once for all weights: each has its own reason beside it. */
+/* Adds one note for all weights: each weight has its own reason in its record. */
 static int32_t note_file_type(struct accel_plan *plan, const struct choice *choice, const char *wanted,
                               struct accel_error *error)
 {
@@ -254,8 +293,10 @@ static int32_t note_file_type(struct accel_plan *plan, const struct choice *choi
                                plan->device->info.name, wanted, policy, accel_plan_value(plan, policy)->value);
 }
 
-/* A type that the device's matrices cannot read: another form of the same bits, or what the policy says. */
-static int32_t suit_device(struct accel_sketcher *s, const struct accel_sketch_weight *weight, struct choice *choice)
+/* Replaces a type that the device's matrix products cannot read: by a block format with as many bits, or as the
+ * fallback policy decides. */
+static int32_t fit_type_to_device(struct accel_shape_planner *s, const struct accel_sketch_weight *weight,
+                                  struct choice *choice)
 {
     struct accel_plan *plan = s->plan;
     uint32_t other = ACCEL_TYPE_NONE;
@@ -266,18 +307,22 @@ static int32_t suit_device(struct accel_sketcher *s, const struct accel_sketch_w
         return ACCEL_OK;
     memcpy(wanted, choice->type.name, sizeof(wanted));
     if (is_block(&choice->type) && !groups_are_given(plan))
-        other = interleaved_of(plan, &choice->type, weight->columns);
+        other = find_block_format(plan, &choice->type, weight->columns);
     if (other != ACCEL_TYPE_NONE && type_of_file(other, &choice->type)) {
         choice->id = other;
-        choice->because =
-            accel_plan_text(plan, "%s%s%s reads %s, and no %s", choice->because, *choice->because ? "; " : "",
+        choice->reason =
+            accel_plan_text(plan, "%s%s%s reads %s, and no %s", choice->reason, *choice->reason ? "; " : "",
                             plan->device->info.name, choice->type.name, wanted);
-        return choice->because ? ACCEL_OK : accel_plan_no_memory(s->error);
+        return choice->reason ? ACCEL_OK : accel_plan_no_memory(s->error);
     }
+    if (choice->file.name[0] && is_recommended(plan, choice->decision.setting))
+        return use_file_type(s, weight, choice,
+                             accel_plan_text(plan, "matrices of %s do not read %s", plan->device->info.name, wanted));
     if (strcmp(policy->value, "deny") == 0 || choice->file.name[0] == '\0') {
-        accel_error_set(s->error, ACCEL_E_FALLBACK, "%s: %s=%s: matrices of %s do not read %s (weight %.120s)",
-                        choice->decision.setting->place, choice->decision.setting->key, choice->decision.word,
-                        plan->device->info.name, wanted, weight->name);
+        accel_error_by(s->error, accel_setting_origin(choice->decision.setting), ACCEL_E_FALLBACK,
+                       "%s: %s=%s: matrices of %s do not read %s (weight %.120s)", choice->decision.setting->place,
+                       choice->decision.setting->key, choice->decision.word, plan->device->info.name, wanted,
+                       weight->name);
         accel_error_remedy(s->error, "leave %s at auto, or set fallback.precision to warn or allow",
                            choice->decision.setting->key);
         return ACCEL_E_FALLBACK;
@@ -285,24 +330,38 @@ static int32_t suit_device(struct accel_sketcher *s, const struct accel_sketch_w
     choice->type = choice->file;
     choice->id = weight->type;
     choice->converted = false;
-    choice->because = accel_plan_text(plan, "as in the file: %s does not read %s, and fallback.precision is %s",
-                                      plan->device->info.name, wanted, policy->value);
-    return choice->because ? note_file_type(plan, choice, wanted, s->error) : accel_plan_no_memory(s->error);
+    choice->reason = accel_plan_text(plan, "as in the file: %s does not read %s, and fallback.precision is %s",
+                                     plan->device->info.name, wanted, policy->value);
+    return choice->reason ? note_file_type(plan, choice, wanted, s->error) : accel_plan_no_memory(s->error);
 }
 
-static int32_t convert(struct accel_sketcher *s, const struct accel_sketch_weight *weight, struct choice *choice)
+static int32_t apply_setting(struct accel_shape_planner *s, const struct accel_sketch_weight *weight,
+                             struct choice *choice)
 {
     struct accel_plan *plan = s->plan;
     const struct accel_profile_setting *least = accel_plan_value(plan, "weights.least");
     bool asymmetric = strcmp(accel_plan_value(plan, "weights.scheme")->value, "asymmetric") == 0;
     uint32_t asked = accel_plan_group(plan, "weights.group", 128);
-    if (!is_vector(weight) && bits_of_word(least->value) > bits_of_word(choice->decision.word)) {
+    bool raises = !is_vector(weight) && bits_of_word(least->value) > bits_of_word(choice->decision.word);
+    if (raises && accel_plan_recommends(least) && is_of_user(choice->decision.setting)) {
+        int32_t code = accel_plan_add_unhonored(
+            plan, &plan->shape_unhonored, least, 0,
+            accel_plan_text(plan, "%s=%s is requested", choice->decision.setting->key, choice->decision.word),
+            s->error);
+        if (code != ACCEL_OK)
+            return code;
+    } else if (raises) {
+        int32_t code = accel_plan_add_unhonored(
+            plan, &plan->shape_unhonored, choice->decision.setting, 0,
+            accel_plan_text(plan, "weights.least=%s is the floor (%s)", least->value, least->place), s->error);
+        if (code != ACCEL_OK)
+            return code;
         choice->decision = (struct decision){least, least->value, "no matrix gets fewer bits"};
-        choice->because = choice->decision.because;
+        choice->reason = choice->decision.reason;
     }
     if (!accel_plan_type_of(choice->decision.word, asked, asymmetric, weight->columns, &choice->type))
         return accel_error_set(s->error, ACCEL_E_INTERNAL, "no type is called %s", choice->decision.word);
-    /* What has as many bits already is not quantized a second time, which would cost accuracy and gain nothing. */
+    /* A weight with as many bits is not quantized again, which would cost accuracy and gain nothing. */
     if (choice->file.name[0] && !groups_are_given(plan) && choice->file.bits == choice->type.bits &&
         is_block(&choice->file) == is_block(&choice->type) &&
         (is_block(&choice->file) || strcmp(choice->file.name, choice->type.name) == 0)) {
@@ -311,50 +370,61 @@ static int32_t convert(struct accel_sketcher *s, const struct accel_sketch_weigh
         return ACCEL_OK;
     }
     choice->converted = strcmp(choice->file.name, choice->type.name) != 0;
+    /* A recommendation never makes a file larger. A type that the device cannot read from the file has to change. */
+    if (choice->converted && choice->file.name[0] && is_recommended(plan, choice->decision.setting)) {
+        if (is_vector(weight))
+            return use_file_type(s, weight, choice, "a run converts matrices alone, and neither norms nor biases");
+        if (is_larger(choice, weight) && accel_plan_reads(plan, weight->type))
+            return use_file_type(
+                s, weight, choice,
+                accel_plan_text(plan, "weights that are smaller in the file (%s) stay so", choice->file.name));
+    }
     if (!is_block(&choice->type) && bits_of_word(choice->decision.word) < 16)
-        choice->because =
-            accel_plan_text(plan, "f16: no group of 32 or more divides rows of %" PRIu64, weight->columns);
+        choice->reason = accel_plan_text(plan, "f16: no group of 32 or more divides rows of %" PRIu64, weight->columns);
     else if (is_block(&choice->type) && choice->type.block_values < asked)
-        choice->because = accel_plan_text(plan, "groups of %" PRIu32 ": %" PRIu32 " does not divide rows of %" PRIu64,
-                                          choice->type.block_values, asked, weight->columns);
-    if (choice->because == NULL)
+        choice->reason = accel_plan_text(plan, "groups of %" PRIu32 ": %" PRIu32 " does not divide rows of %" PRIu64,
+                                         choice->type.block_values, asked, weight->columns);
+    if (choice->reason == NULL)
         return accel_plan_no_memory(s->error);
-    return suit_device(s, weight, choice);
+    return fit_type_to_device(s, weight, choice);
 }
 
-/* The caller has found the type, under the settings of stepping. */
-static int32_t take_wanted(struct accel_sketcher *s, const struct accel_sketch_weight *weight, struct choice *choice)
+/* Applies the type that the caller determined from the settings of stepping. */
+static int32_t apply_wanted_type(struct accel_shape_planner *s, const struct accel_sketch_weight *weight,
+                                 struct choice *choice)
 {
     const char *key =
         accel_plan_value(s->plan, "precision.dynamic")->number ? "precision.dynamic" : "precision.tolerance";
     if (!type_of_file(weight->wanted, &choice->type))
-        return accel_error_set(s->error, ACCEL_E_INVALID, "%s: weight %.200s wants the unknown type 0x%" PRIx32,
-                               s->sketch->origin, weight->name, weight->wanted);
+        return accel_error_set(s->error, ACCEL_E_INVALID, "%s: weight %.200s requests the unknown type 0x%" PRIx32,
+                               s->shapes->origin, weight->name, weight->wanted);
     choice->id = weight->wanted;
     choice->converted = weight->wanted != weight->type;
     choice->decision = (struct decision){accel_plan_value(s->plan, key), accel_plan_value(s->plan, key)->value, ""};
-    choice->because = "stepped from what the other settings say";
+    choice->reason = "stepped from the type that the other settings decide";
     return ACCEL_OK;
 }
 
-static int32_t choose(struct accel_sketcher *s, const struct accel_sketch_weight *weight, struct choice *choice)
+static int32_t choose_type(struct accel_shape_planner *s, const struct accel_sketch_weight *weight,
+                           struct choice *choice)
 {
     memset(choice, 0, sizeof(*choice));
     if (!type_of_file(weight->type, &choice->file) && weight->type != ACCEL_TYPE_NONE)
         return accel_error_set(s->error, ACCEL_E_INVALID, "%s: weight %.200s has the unknown type 0x%" PRIx32,
-                               s->sketch->origin, weight->name, weight->type);
+                               s->shapes->origin, weight->name, weight->type);
     if (weight->wanted != ACCEL_TYPE_NONE)
-        return take_wanted(s, weight, choice);
-    decide(s->plan, weight, &choice->decision);
-    choice->because = choice->decision.because;
+        return apply_wanted_type(s, weight, choice);
+    find_decision(s->plan, weight, &choice->decision);
+    choice->reason = choice->decision.reason;
+    s->by_type |= choice->decision.setting && strcmp(choice->decision.setting->key, "weights.type") == 0;
     if (choice->decision.setting)
-        return convert(s, weight, choice);
+        return apply_setting(s, weight, choice);
     choice->type = choice->file;
     choice->id = weight->type;
-    choice->because = "as in the file";
+    choice->reason = "as in the file";
     if (choice->file.name[0] == '\0') {
-        plain(is_vector(weight) ? "f32" : "f16", is_vector(weight) ? 4 : 2, &choice->type);
-        choice->because = "no file was read: the usual type";
+        set_plain_type(is_vector(weight) ? "f32" : "f16", is_vector(weight) ? 4 : 2, &choice->type);
+        choice->reason = "no file was read: the usual type";
     }
     return ACCEL_OK;
 }
@@ -369,12 +439,12 @@ static bool same_part(const struct accel_plan_part *part, const struct accel_ske
            strcmp(part->place, place) == 0;
 }
 
-static int32_t add_to_parts(struct accel_sketcher *s, const struct accel_sketch_weight *weight,
+static int32_t add_to_parts(struct accel_shape_planner *s, const struct accel_sketch_weight *weight,
                             const struct choice *choice, uint64_t bytes)
 {
     struct accel_plan *plan = s->plan;
     const struct accel_profile_setting *setting = choice->decision.setting;
-    const char *place = setting ? setting->place : s->sketch->origin;
+    const char *place = setting ? setting->place : s->shapes->origin;
     uint64_t elements = accel_plan_multiply(weight->rows, weight->columns);
     struct accel_plan_part *part = NULL;
     for (uint32_t i = 0; i < plan->parts.count && !part; i++)
@@ -388,13 +458,13 @@ static int32_t add_to_parts(struct accel_sketcher *s, const struct accel_sketch_
             .type_name = accel_plan_text(plan, "%s", choice->type.name),
             .file_type = accel_plan_text(plan, "%s", choice->file.name),
             .place = accel_plan_text(plan, "%s", place),
-            .because = setting ? accel_plan_text(plan, "%s=%s%s%s%s%s", setting->key, choice->decision.word,
-                                                 *choice->because ? ": " : "", choice->because,
-                                                 *setting->because ? "; " : "", setting->because)
-                               : choice->because,
+            .reason = setting ? accel_plan_text(plan, "%s=%s%s%s%s%s", setting->key, choice->decision.word,
+                                                *choice->reason ? ": " : "", choice->reason,
+                                                *setting->reason ? "; " : "", setting->reason)
+                              : choice->reason,
         };
-        if (!fresh.component || !fresh.role || !fresh.type_name || !fresh.file_type || !fresh.place || !fresh.because ||
-            !accel_plan_rows_add(plan, &plan->parts, &fresh, sizeof(fresh)))
+        if (!fresh.component || !fresh.role || !fresh.type_name || !fresh.file_type || !fresh.place || !fresh.reason ||
+            !accel_rows_add_copy(&plan->parts, &plan->arena, &fresh, sizeof(fresh)))
             return accel_plan_no_memory(s->error);
         part = plan->parts.items[plan->parts.count - 1];
     }
@@ -405,8 +475,8 @@ static int32_t add_to_parts(struct accel_sketcher *s, const struct accel_sketch_
     return ACCEL_OK;
 }
 
-/* Writes down one weight. */
-static int32_t add_weight(struct accel_sketcher *s, const struct accel_sketch_weight *weight,
+/* Adds the record of one weight. */
+static int32_t add_weight(struct accel_shape_planner *s, const struct accel_sketch_weight *weight,
                           const struct choice *choice, uint64_t bytes)
 {
     struct accel_plan_weight row = {.size = sizeof(row),
@@ -417,13 +487,73 @@ static int32_t add_weight(struct accel_sketcher *s, const struct accel_sketch_we
                                     .name = accel_plan_text(s->plan, "%s", weight->name)};
     s->converted += row.converted;
     s->converted_vectors += row.converted && is_vector(weight);
-    if (!row.name || !accel_plan_rows_add(s->plan, &s->plan->weights, &row, sizeof(row)))
+    s->grouped += choice->converted && is_block(&choice->type);
+    if (!row.name || !accel_rows_add_copy(&s->plan->weights, &s->plan->arena, &row, sizeof(row)))
         return accel_plan_no_memory(s->error);
     return ACCEL_OK;
 }
 
-/* One line for all weights that a run cannot use as they are in the file. */
-static int32_t note_conversion(struct accel_sketcher *s)
+/* Lists settings without effect: group settings if no weight is converted to a grouped type, and types of
+ * precision.adaptive if that is off. */
+static int32_t note_idle(struct accel_shape_planner *s)
+{
+    static const struct {
+        const char *key;
+        bool is_of_groups;
+    } rows[] = {
+        {"weights.group", true},
+        {"weights.scheme", true},
+        {"precision.default", false},
+        {"precision.critical", false},
+    };
+    const struct accel_profile_setting *type = accel_plan_value(s->plan, "weights.type");
+    bool is_adaptive = accel_plan_value(s->plan, "precision.adaptive")->number != 0;
+    int32_t code = ACCEL_OK;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && code == ACCEL_OK; i++) {
+        const struct accel_profile_setting *setting = accel_plan_value(s->plan, rows[i].key);
+        if (is_set(setting) && !(rows[i].is_of_groups ? s->grouped != 0 : is_adaptive))
+            code = accel_plan_add_unhonored(s->plan, &s->plan->shape_unhonored, setting, 0,
+                                            rows[i].is_of_groups ? "no weight is converted to a type with groups"
+                                                                 : "precision.adaptive is false",
+                                            s->error);
+    }
+    if (code == ACCEL_OK && is_set(type) && strcmp(type->value, "auto") != 0 && !s->by_type)
+        code =
+            accel_plan_add_unhonored(s->plan, &s->plan->shape_unhonored, type, 0,
+                                     "settings for components, roles or precision decide about every matrix", s->error);
+    return code;
+}
+
+static bool is_word(const struct accel_plan *plan, const char *key, const char *word)
+{
+    return strcmp(accel_plan_value(plan, key)->value, word) == 0;
+}
+
+/* Lists KV cache settings of the user that other cache settings leave without effect. */
+static int32_t note_idle_cache(struct accel_shape_planner *s)
+{
+    struct accel_plan *plan = s->plan;
+    const struct {
+        const char *key;
+        bool is_idle;
+        const char *reason;
+    } rows[] = {
+        {"kv.group", !is_word(plan, "kv.group", "auto") && s->keys.block_values <= 1 && s->values.block_values <= 1,
+         "neither keys nor values are cached in a type with groups (kv.type)"},
+        {"kv.sinks", is_word(plan, "kv.window", "off") && is_word(plan, "kv.full", "stop"),
+         "no token leaves the cache: kv.window is off and kv.full is stop"},
+    };
+    int32_t code = ACCEL_OK;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && code == ACCEL_OK; i++) {
+        const struct accel_profile_setting *setting = accel_plan_value(plan, rows[i].key);
+        if (rows[i].is_idle && is_of_user(setting))
+            code = accel_plan_add_unhonored(plan, &plan->shape_unhonored, setting, 0, rows[i].reason, s->error);
+    }
+    return code;
+}
+
+/* Adds one note for all weights that a run cannot use in the type of the file. */
+static int32_t note_conversion(struct accel_shape_planner *s)
 {
     if (s->converted == 0)
         return ACCEL_OK;
@@ -431,53 +561,60 @@ static int32_t note_conversion(struct accel_sketcher *s)
                                "accelctl quantize makes a file with the types of the plan, once for all runs", s->error,
                                "%" PRIu32 " of %" PRIu32 " weights are not in the file as the plan has them: each run "
                                "converts them when it loads",
-                               s->converted, s->sketch->weight_count);
+                               s->converted, s->shapes->weight_count);
 }
 
-/* Without a matrix of its own the head of a component is its table of tokens, and a step reads all of it. */
-static bool has_head(const struct accel_sketch *sketch, const char *component)
+/* Returns whether a component has an output projection of its own. Otherwise its token embedding serves as one,
+ * and a step reads all of it. */
+static bool has_head(const struct accel_sketch *shapes, const char *component)
 {
-    for (uint32_t i = 0; i < sketch->weight_count; i++)
-        if (strcmp(sketch->weights[i].role, "head") == 0 && strcmp(sketch->weights[i].component, component) == 0)
+    for (uint32_t i = 0; i < shapes->weight_count; i++)
+        if (strcmp(shapes->weights[i].role, "head") == 0 && strcmp(shapes->weights[i].component, component) == 0)
             return true;
     return false;
 }
 
-/* Tables of which a step reads single rows, and what a step that writes a token reads: the components that cache. */
-static void sum_steps(struct accel_sketcher *s)
+/* Sums the token embeddings of which a step reads single rows, and the weights that a decode step reads: those of
+ * components with a KV cache. */
+static void sum_step_weights(struct accel_shape_planner *s)
 {
-    for (uint32_t c = 0; c < s->sketch->component_count; c++) {
-        const struct accel_sketch_component *component = &s->sketch->components[c];
-        bool looked_up = has_head(s->sketch, component->name);
-        for (uint32_t i = 0; i < s->sketch->weight_count; i++) {
-            const struct accel_sketch_weight *weight = &s->sketch->weights[i];
+    for (uint32_t c = 0; c < s->shapes->component_count; c++) {
+        const struct accel_sketch_component *component = &s->shapes->components[c];
+        bool looked_up = has_head(s->shapes, component->name);
+        for (uint32_t i = 0; i < s->shapes->weight_count; i++) {
+            const struct accel_sketch_weight *weight = &s->shapes->weights[i];
             if (strcmp(weight->component, component->name) != 0)
                 continue;
             if (looked_up && strcmp(weight->role, "embedding") == 0)
                 s->tables = accel_plan_add(s->tables, s->weight_bytes[i]);
-            else if (component->cached && s->kept)
+            else if (component->cached && s->has_kv_cache) {
                 s->step_weights = accel_plan_add(s->step_weights, s->weight_bytes[i]);
+                /* Prefill computes logits for the last token alone. */
+                if (strcmp(weight->role, "head") != 0 && strcmp(weight->role, "embedding") != 0)
+                    s->step_elements =
+                        accel_plan_add(s->step_elements, accel_plan_multiply(weight->rows, weight->columns));
+            }
         }
     }
 }
 
-int32_t accel_sketch_types(struct accel_sketcher *s)
+int32_t accel_shape_plan_choose_types(struct accel_shape_planner *s)
 {
     int32_t code = ACCEL_OK;
-    s->weight_bytes = accel_arena_array(&s->plan->arena, s->sketch->weight_count, sizeof(*s->weight_bytes));
+    s->weight_bytes = accel_arena_array(&s->plan->arena, s->shapes->weight_count, sizeof(*s->weight_bytes));
     if (s->weight_bytes == NULL)
         return accel_plan_no_memory(s->error);
-    for (uint32_t i = 0; i < s->sketch->weight_count && code == ACCEL_OK; i++) {
-        const struct accel_sketch_weight *weight = &s->sketch->weights[i];
+    for (uint32_t i = 0; i < s->shapes->weight_count && code == ACCEL_OK; i++) {
+        const struct accel_sketch_weight *weight = &s->shapes->weights[i];
         struct choice choice;
         uint64_t bytes;
-        code = choose(s, weight, &choice);
+        code = choose_type(s, weight, &choice);
         if (code != ACCEL_OK)
             break;
         bytes = accel_plan_type_bytes(&choice.type, weight->rows, weight->columns);
         if (bytes == UINT64_MAX)
             return accel_error_set(s->error, ACCEL_E_INVALID,
-                                   "%s: weight %.200s of %" PRIu64 " x %" PRIu64 " cannot be %s", s->sketch->origin,
+                                   "%s: weight %.200s of %" PRIu64 " x %" PRIu64 " cannot be %s", s->shapes->origin,
                                    weight->name, weight->rows, weight->columns, choice.type.name);
         s->weight_bytes[i] = bytes;
         s->weights = accel_plan_add(s->weights, bytes);
@@ -487,6 +624,9 @@ int32_t accel_sketch_types(struct accel_sketcher *s)
     }
     if (code != ACCEL_OK)
         return code;
-    sum_steps(s);
-    return note_conversion(s);
+    sum_step_weights(s);
+    code = note_idle(s);
+    if (code == ACCEL_OK)
+        code = note_idle_cache(s);
+    return code == ACCEL_OK ? note_conversion(s) : code;
 }

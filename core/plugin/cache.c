@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The file: a first line with the version, a line per result (key, code, signal, path, text, remedy, detail, list, with
- * tabs between them, control characters and '%' as %XX, and the list in hexadecimal), a last line with the hash of all
- * before it.
- */
+/* File format: a first line with the version, a line per result (key, code, signal, path, text, remedy, detail,
+ * list, separated by tabs, control characters and '%' as %XX, and the list in hexadecimal), a last line with the
+ * hash of all lines before it. */
 #include "config.h"
 
 #include "core/plugin/cache.h"
@@ -18,7 +16,7 @@
 #include "core/base/strbuf.h"
 #include "core/base/utf8.h"
 
-#define ROOM "plugin"
+#define COMPONENT "plugin"
 #define FIRST_LINE "accel-plugins 2\n"
 #define FILE_LIMIT (4u << 20)
 #define FIELDS 8u
@@ -33,21 +31,21 @@ static void put_escaped(struct accel_strbuf *out, const char *text)
     }
 }
 
-static int hex_digit(char digit)
+static int hex_value(char character)
 {
-    if (digit >= '0' && digit <= '9')
-        return digit - '0';
-    return digit >= 'A' && digit <= 'F' ? digit - 'A' + 10 : -1;
+    if (character >= '0' && character <= '9')
+        return character - '0';
+    return character >= 'A' && character <= 'F' ? character - 'A' + 10 : -1;
 }
 
-/* Undoes put_escaped in place. */
+/* Decodes put_escaped in place. */
 static bool unescape(char *text)
 {
     char *to = text;
     for (char *from = text; *from != '\0'; from++) {
         if (*from == '%') {
-            int high = hex_digit(from[1]);
-            int low = high < 0 ? -1 : hex_digit(from[2]);
+            int high = hex_value(from[1]);
+            int low = high < 0 ? -1 : hex_value(from[2]);
             if (low < 0 || high + low == 0)
                 return false;
             *to++ = (char)(high * 16 + low);
@@ -60,13 +58,13 @@ static bool unescape(char *text)
     return accel_utf8_valid(text, (size_t)(to - text), NULL);
 }
 
-/* Undoes put_bytes in place. */
-static bool take_bytes(char *text, struct accel_cache_entry *entry)
+/* Decodes put_bytes in place. */
+static bool parse_bytes(char *text, struct accel_cache_entry *entry)
 {
     size_t length = strlen(text);
     for (size_t i = 0; i < length; i += 2) {
-        int high = hex_digit(text[i]);
-        int low = high < 0 ? -1 : hex_digit(text[i + 1]);
+        int high = hex_value(text[i]);
+        int low = high < 0 ? -1 : hex_value(text[i + 1]);
         if (low < 0)
             return false;
         text[i / 2] = (char)(high * 16 + low);
@@ -94,7 +92,7 @@ static bool parse_number(const char *text, int32_t *out_number)
     return true;
 }
 
-/* Takes one line apart, in place. */
+/* Parses one line in place. */
 static bool parse_line(char *line, struct accel_cache_entry *entry)
 {
     char *fields[FIELDS];
@@ -118,7 +116,7 @@ static bool parse_line(char *line, struct accel_cache_entry *entry)
     entry->text = fields[4];
     entry->remedy = fields[5];
     entry->detail = fields[6];
-    return take_bytes(fields[7], entry) && parse_number(fields[1], &entry->code) &&
+    return parse_bytes(fields[7], entry) && parse_number(fields[1], &entry->code) &&
            parse_number(fields[2], &entry->signal) && entry->code <= 0;
 }
 
@@ -129,7 +127,7 @@ static void end_line(char out_line[ACCEL_HASH_TEXT + 8], const char *data, size_
     snprintf(out_line, ACCEL_HASH_TEXT + 8, "end %s\n", hash);
 }
 
-/* Parses a whole file in place; its texts become those of the entries. */
+/* Parses a whole file in place; the entries point to its texts. */
 static bool parse(char *data, size_t bytes, struct accel_cache *cache)
 {
     char last[ACCEL_HASH_TEXT + 8];
@@ -157,7 +155,7 @@ static bool parse(char *data, size_t bytes, struct accel_cache *cache)
     return true;
 }
 
-/* A cache that others may write could end a quarantine, or begin one. */
+/* Checks that no other user may write the cache, which could end a quarantine or begin one. */
 static bool is_ours(const char *path)
 {
     struct stat facts;
@@ -183,12 +181,12 @@ int32_t accel_cache_read(const char *path, const struct accel_log *log, struct a
         free(data);
         if (!is_ours(path) || !parse(copy, bytes, cache)) {
             memset(cache, 0, sizeof(*cache));
-            accel_log_write(log, ACCEL_LOG_WARN, ROOM, "cache=\"%s\" ignored=\"damaged, or others may write it\"",
+            accel_log_write(log, ACCEL_LOG_WARN, COMPONENT, "cache=\"%s\" ignored=\"damaged, or others may write it\"",
                             path);
             cache->changed = true;
         }
     } else if (code != ACCEL_E_NOT_FOUND) {
-        accel_log_write(log, ACCEL_LOG_WARN, ROOM, "cache=\"%s\" ignored=\"%s\"", path, own.text);
+        accel_log_write(log, ACCEL_LOG_WARN, COMPONENT, "cache=\"%s\" ignored=\"%s\"", path, own.text);
     }
     return ACCEL_OK;
 }
@@ -216,7 +214,7 @@ bool accel_cache_remove(struct accel_cache *cache, const char *path)
 
 void accel_cache_put(struct accel_cache *cache, const struct accel_cache_entry *entry)
 {
-    /* New results go to the end, so the first one is the oldest. */
+    /* New results are appended, so the first one is the oldest. */
     if (!accel_cache_remove(cache, entry->path) && cache->count == ACCEL_CACHE_ENTRIES)
         accel_cache_remove(cache, cache->entries[0].path);
     cache->entries[cache->count++] = *entry;
@@ -265,7 +263,7 @@ void accel_cache_write(struct accel_cache *cache, const char *path, const struct
     if (code == ACCEL_OK)
         code = write_file(cache, path, &error);
     if (code != ACCEL_OK)
-        accel_log_write(log, ACCEL_LOG_WARN, ROOM, "cache=\"%s\" unwritten=\"%s\"", path, error.text);
+        accel_log_write(log, ACCEL_LOG_WARN, COMPONENT, "cache=\"%s\" unwritten=\"%s\"", path, error.text);
     cache->changed = code != ACCEL_OK;
     free(folder);
 }

@@ -1,36 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/**
- * @file
- * Remembers what came of probes: one small text file. An entry holds as long as its key does, and the key is made of
- * all that a probe's result depends on, so that a driver that crashed stays in quarantine until something has changed.
- * A file that is damaged, too long, or could have been written by somebody else is ignored and written anew.
- */
+/** @file
+ * Cache of probe results: one small text file. An entry is valid as long as its key matches, a hash of everything
+ * that a probe's result depends on, so that a driver that crashed stays in quarantine until something has changed.
+ * A file that is damaged, too long, or writable by other users is ignored and rewritten. */
 #ifndef ACCEL_CORE_PLUGIN_CACHE_H
 #define ACCEL_CORE_PLUGIN_CACHE_H
 
-#include <accel/driver.h>
-#include <accel/error.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
+
+#include <accel/driver.h>
+#include <accel/error.h>
 
 #include "core/base/arena.h"
 #include "core/base/hash.h"
 #include "core/base/log.h"
 #include "core/plugin/plugin.h"
 
-/** Most results that are remembered; the oldest go first. */
+/** Maximum number of cached results; the oldest are evicted first. */
 #define ACCEL_CACHE_ENTRIES 256u
 
-/** What a result depends on. */
+/** Inputs of the key of a result. */
 struct accel_cache_subject {
     const char *path;        /**< real path of the file */
-    const struct stat *file; /**< its identity: device, inode, size, time of the last change */
+    const struct stat *file; /**< identity of the file: device, inode, size, times of the last change */
     const char *build_id;
-    const char *depends; /**< of the note */
+    const char *depends; /**< `depends` of the note */
     const struct accel_hardware *const *hardware;
     uint32_t hardware_count;
-    uint32_t milliseconds; /**< the deadline: what hangs for one second may not hang for five */
+    uint32_t milliseconds; /**< deadline: a probe that hangs for one second may finish within five */
 };
 
 /** One result. Texts are never NULL. */
@@ -42,36 +41,36 @@ struct accel_cache_entry {
     const char *text;
     const char *remedy;
     const char *detail;
-    const char *list; /**< what was enumerated, as accel_wire_read_list reads it; NULL: nothing was kept */
+    const char *list; /**< enumerated devices, parsed by accel_ipc_read_list; NULL: not cached */
     size_t list_bytes;
 };
 
-/** The results in memory. A zeroed one is empty. Texts lie in the arena that it was read with. */
+/** Cached results in memory. A zeroed struct is empty. Texts live in the arena that it was read with. */
 struct accel_cache {
     struct accel_cache_entry entries[ACCEL_CACHE_ENTRIES];
     uint32_t count;
-    bool changed; /**< something was put since it was read */
+    bool changed; /**< modified since it was read */
 };
 
-/** The key of a subject: hexadecimal. ACCEL_E_MEMORY alone can fail. */
+/** Computes the key of a subject, in hexadecimal. Fails with ACCEL_E_MEMORY only. */
 int32_t accel_cache_key(const struct accel_cache_subject *subject, char out_key[ACCEL_HASH_TEXT],
                         struct accel_error *error);
 
-/** Reads a cache file. One that is not there or not good leaves the cache empty, and the log says why. Fails for lack
- * of memory alone. */
+/** Reads a cache file. A missing or invalid file leaves the cache empty, and the log reports why. Fails for lack of
+ * memory only. */
 int32_t accel_cache_read(const char *path, const struct accel_log *log, struct accel_arena *arena,
                          struct accel_cache *cache, struct accel_error *error);
 
-/** The result with this key, or NULL. Valid until the next put. */
+/** Returns the result with this key, or NULL. Valid until the next put. */
 const struct accel_cache_entry *accel_cache_find(const struct accel_cache *cache, const char *key);
 
-/** Takes the result of a path out. False where there is none. */
+/** Removes the result of a path. Returns false if there is none. */
 bool accel_cache_remove(struct accel_cache *cache, const char *path);
 
-/** Puts a result in the place of one with the same path. The texts stay with the caller. */
+/** Adds a result, or replaces the one with the same path. The caller owns the texts. */
 void accel_cache_put(struct accel_cache *cache, const struct accel_cache_entry *entry);
 
-/** Writes the cache file, folders included, if something was put. A folder that cannot be written is logged only. */
+/** Writes the cache file with its folders if the cache was modified. A failure to write is only logged. */
 void accel_cache_write(struct accel_cache *cache, const char *path, const struct accel_log *log);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "core/base/env.h"
@@ -10,8 +11,24 @@
 #include "core/base/strbuf.h"
 #include "core/plugin/cache.h"
 
-/* The state of a file or device node: whether it is there, which one it is, and what we may do with it. The time of the
- * last change is left out for device nodes, where every use may change it. */
+/* Writes modification and status-change time: a program can reset the first but not the second. */
+static void put_times(struct accel_strbuf *text, const struct stat *facts)
+{
+    accel_strbuf_printf(text, " %lld.%09ld %lld.%09ld", (long long)facts->st_mtim.tv_sec, facts->st_mtim.tv_nsec,
+                        (long long)facts->st_ctim.tv_sec, facts->st_ctim.tv_nsec);
+}
+
+/* Includes the memory limit, since a driver may lack memory under a limit. */
+static void put_limits(struct accel_strbuf *text)
+{
+    struct rlimit space, data;
+    if (getrlimit(RLIMIT_AS, &space) == 0 && getrlimit(RLIMIT_DATA, &data) == 0)
+        accel_strbuf_printf(text, "limits %llu %llu\n", (unsigned long long)space.rlim_cur,
+                            (unsigned long long)data.rlim_cur);
+}
+
+/* Writes the state of a file or device node: existence, identity, access rights. The time of the last change is
+ * omitted for device nodes, since every use may change it. */
 static void put_file(struct accel_strbuf *text, const char *path)
 {
     struct stat facts;
@@ -24,7 +41,7 @@ static void put_file(struct accel_strbuf *text, const char *path)
                         (unsigned)facts.st_gid, (unsigned long long)facts.st_dev, (unsigned long long)facts.st_ino,
                         (unsigned long long)facts.st_rdev, access(path, R_OK), access(path, W_OK));
     if (!S_ISCHR(facts.st_mode) && !S_ISBLK(facts.st_mode))
-        accel_strbuf_printf(text, " %lld.%09ld", (long long)facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec);
+        put_times(text, &facts);
     accel_strbuf_char(text, '\n');
 }
 
@@ -34,7 +51,7 @@ static void put_variable(struct accel_strbuf *text, const char *name)
     accel_strbuf_printf(text, "variable %s %s\n", name, value ? value : "");
 }
 
-/* Devices that were listed before the machine was started are not believed. */
+/* Includes the boot id: devices that were listed before the machine was started may have changed. */
 static void put_boot(struct accel_strbuf *text)
 {
     char *boot = NULL;
@@ -61,7 +78,7 @@ static void put_depends(struct accel_strbuf *text, const char *depends)
     }
 }
 
-/* What identifies hardware. Limits of the moment (memory, threads) are no reason to probe anew. */
+/* Writes the identity of hardware. Current limits (memory, threads) require no new probe. */
 static void put_hardware(struct accel_strbuf *text, const struct accel_hardware *hardware)
 {
     accel_strbuf_printf(text, "hardware %u %x:%x:%x.%x %x:%x %s\n", hardware->kind, hardware->domain, hardware->bus,
@@ -76,10 +93,12 @@ int32_t accel_cache_key(const struct accel_cache_subject *subject, char out_key[
     bool failed;
     accel_strbuf_printf(&text, "accel %s abi %u.%u ms %u\n", PACKAGE_VERSION, ACCEL_ABI_MAJOR, ACCEL_ABI_MINOR,
                         subject->milliseconds);
-    accel_strbuf_printf(&text, "driver %s %s %llu %llu %lld %lld.%09ld\n", subject->path, subject->build_id,
-                        (unsigned long long)file->st_dev, (unsigned long long)file->st_ino, (long long)file->st_size,
-                        (long long)file->st_mtim.tv_sec, file->st_mtim.tv_nsec);
-    /* Which libraries a driver gets: installing one changes the first, and may mend a driver. */
+    accel_strbuf_printf(&text, "driver %s %s %llu %llu %lld", subject->path, subject->build_id,
+                        (unsigned long long)file->st_dev, (unsigned long long)file->st_ino, (long long)file->st_size);
+    put_times(&text, file);
+    accel_strbuf_char(&text, '\n');
+    put_limits(&text);
+    /* Includes the linker cache, which changes when a library is installed that may fix a driver. */
     put_file(&text, "/etc/ld.so.cache");
     put_variable(&text, "LD_LIBRARY_PATH");
     put_variable(&text, "LD_PRELOAD");
@@ -91,5 +110,5 @@ int32_t accel_cache_key(const struct accel_cache_subject *subject, char out_key[
     if (!failed)
         accel_hash_text(accel_hash128(text.text, text.length, 0), out_key);
     accel_strbuf_free(&text);
-    return failed ? accel_error_set(error, ACCEL_E_MEMORY, "no memory for the key of %s", subject->path) : ACCEL_OK;
+    return failed ? accel_error_no_memory(error, "for the key of %s", subject->path) : ACCEL_OK;
 }

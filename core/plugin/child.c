@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Linux: memfd for the input, so that writing it neither blocks nor signals; pidfd to wait for the end beside the
- * pipes. */
+/* Linux: memfd for the input, so that writing it neither blocks nor signals; pidfd to wait for the end together
+ * with the pipes. */
 #include "config.h"
 
 #include "core/plugin/child.h"
@@ -17,18 +17,18 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
+#include "core/base/error.h"
 #include "core/base/file.h"
 
 extern char **environ;
 
-/* How long a killed child may take to vanish before it is left alone: one that hangs in a device driver of the kernel
- * cannot be killed. */
+/* Maximum time to wait for a killed child: one that hangs in a kernel driver cannot be killed. */
 #define GRACE_NS 1000000000u
-/* How often a job is asked whether it goes on. */
-#define ASK_MS 100
-/* How often the end is asked for where the kernel has no pidfd. */
+/* Interval between calls of the job's stop. */
+#define STOP_MS 100
+/* Interval of polls for the end if the kernel has no pidfd. */
 #define SLICE_MS 5
-/* The child has input, output, error, answer and what else it is given. */
+/* First descriptor after input, output, error, answer and the extra one of the child. */
 #define FIRST_FREE 5
 
 enum { STREAM_OUTPUT, STREAM_COMPLAINTS, STREAM_ANSWER, STREAM_COUNT };
@@ -50,7 +50,7 @@ const char *accel_signal_name(int32_t number)
     return "a signal";
 }
 
-/* Descriptors of one run; -1 where closed. */
+/* Descriptors of one run; -1 if closed. */
 struct pipes {
     int input;
     int ours[STREAM_COUNT];
@@ -61,8 +61,9 @@ struct pipes {
 static int32_t fail_system(struct accel_error *error, const char *what, int system_error)
 {
     char reason[128];
-    int32_t code = accel_error_set(error, accel_file_code(system_error), "cannot start a child process: %s: %s", what,
-                                   strerror_r(system_error, reason, sizeof(reason)));
+    int32_t code =
+        accel_error_by(error, ACCEL_FROM_SYSTEM, accel_file_code(system_error), "cannot start a child process: %s: %s",
+                       what, strerror_r(system_error, reason, sizeof(reason)));
     if (system_error == EMFILE)
         accel_error_remedy(error, "let the process open more files (ulimit -n)");
     else if (system_error == ENFILE)
@@ -81,7 +82,7 @@ static void close_one(int *fd)
     *fd = -1;
 }
 
-/* Moves a descriptor past the five that the child will have, so that making those overwrites none of ours. */
+/* Moves a descriptor after the five of the child, so that creating those overwrites none of ours. */
 static int move_up(int fd)
 {
     int moved = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FREE);
@@ -90,8 +91,8 @@ static int move_up(int fd)
     return moved;
 }
 
-/* What fits into a pipe needs no file, which a limit on the size of files (ulimit -f) would forbid. -1 where it does
- * not fit. */
+/* Uses a pipe for input that fits into it: a file would be refused under a file size limit (ulimit -f). -1 if it
+ * does not fit. */
 static int make_pipe_input(const void *data, size_t bytes)
 {
     int ends[2] = {-1, -1};
@@ -139,7 +140,7 @@ static int32_t open_pipes(const struct accel_child_job *job, struct pipes *pipes
             return fail_system(error, "pipe", errno);
         pipes->ours[i] = move_up(ends[0]);
         pipes->theirs[i] = move_up(ends[1]);
-        /* Only our end: it is read until nothing is left, which must not block. */
+        /* Makes only our end non-blocking, since it is read until nothing is left. */
         if (pipes->ours[i] < 0 || pipes->theirs[i] < 0 || fcntl(pipes->ours[i], F_SETFL, O_NONBLOCK) != 0)
             return fail_system(error, "pipe", errno);
     }
@@ -156,7 +157,7 @@ static void close_pipes(struct pipes *pipes)
     }
 }
 
-/* A group of its own, no signal blocked, every signal as the system has it. */
+/* Gives the child its own process group, no blocked signal, and default signal actions. */
 static int set_attributes(posix_spawnattr_t *attributes)
 {
     sigset_t none, all;
@@ -211,28 +212,28 @@ static int32_t start(const struct accel_child_job *job, struct pipes *pipes, pid
     return ACCEL_OK;
 }
 
-/* Keeps the last bytes. */
-static void keep_tail(struct accel_child_stream *stream, const char *data, size_t bytes)
+/* Stores the last bytes. */
+static void store_tail(struct accel_child_stream *stream, const char *data, size_t bytes)
 {
     stream->total += bytes;
     if (bytes >= ACCEL_CHILD_TAIL) {
         memcpy(stream->data, data + bytes - ACCEL_CHILD_TAIL, ACCEL_CHILD_TAIL);
         stream->bytes = ACCEL_CHILD_TAIL;
     } else {
-        size_t keep = stream->bytes < ACCEL_CHILD_TAIL - bytes ? stream->bytes : ACCEL_CHILD_TAIL - bytes;
-        memmove(stream->data, stream->data + stream->bytes - keep, keep);
-        memcpy(stream->data + keep, data, bytes);
-        stream->bytes = keep + bytes;
+        size_t old = stream->bytes < ACCEL_CHILD_TAIL - bytes ? stream->bytes : ACCEL_CHILD_TAIL - bytes;
+        memmove(stream->data, stream->data + stream->bytes - old, old);
+        memcpy(stream->data + old, data, bytes);
+        stream->bytes = old + bytes;
     }
     stream->data[stream->bytes] = '\0';
 }
 
-static void keep(struct accel_child_end *end, int which, const char *data, size_t bytes)
+static void store(struct accel_child_end *end, int which, const char *data, size_t bytes)
 {
     if (which == STREAM_OUTPUT) {
-        keep_tail(&end->output, data, bytes);
+        store_tail(&end->output, data, bytes);
     } else if (which == STREAM_COMPLAINTS) {
-        keep_tail(&end->complaints, data, bytes);
+        store_tail(&end->complaints, data, bytes);
     } else if (bytes > sizeof(end->answer) - end->answer_bytes) {
         end->too_much = true;
     } else {
@@ -241,14 +242,14 @@ static void keep(struct accel_child_end *end, int which, const char *data, size_
     }
 }
 
-/* Reads what is there now, 1 MiB at most, so that a child that never stops writing cannot hold us. */
+/* Reads available data, 1 MiB at most, so that a child that never stops writing cannot block us. */
 static void drain(struct pipes *pipes, int which, struct accel_child_end *end)
 {
     char chunk[4096];
     for (int i = 0; i < 256 && pipes->ours[which] >= 0; i++) {
         ssize_t got = read(pipes->ours[which], chunk, sizeof(chunk));
         if (got > 0)
-            keep(end, which, chunk, (size_t)got);
+            store(end, which, chunk, (size_t)got);
         else if (got < 0 && errno == EINTR)
             continue;
         else if (got < 0 && errno == EAGAIN)
@@ -258,7 +259,7 @@ static void drain(struct pipes *pipes, int which, struct accel_child_end *end)
     }
 }
 
-/* True when the child has ended. It stays a zombie, so that its number and its group's cannot be taken by others. */
+/* Returns whether the child has ended. It stays a zombie, so that its process id and group id are not reused. */
 static bool has_ended(pid_t process, struct accel_child_end *end)
 {
     siginfo_t facts;
@@ -272,11 +273,11 @@ static bool has_ended(pid_t process, struct accel_child_end *end)
     return result != 0 || facts.si_pid != 0;
 }
 
-/* Waits for something to read or for the end, until `deadline` or until the job, where one is given, is to stop. */
+/* Waits for data or for the end, until `deadline` or until the job, if any, is to stop. */
 static bool wait_for_end(const struct accel_child_job *job, struct pipes *pipes, pid_t process, uint64_t deadline,
                          struct accel_child_end *end)
 {
-    bool asks = job != NULL && job->stop != NULL;
+    bool may_stop = job != NULL && job->stop != NULL;
     for (;;) {
         struct pollfd list[STREAM_COUNT + 1];
         uint64_t now = accel_clock_ns();
@@ -286,8 +287,8 @@ static bool wait_for_end(const struct accel_child_job *job, struct pipes *pipes,
         list[STREAM_COUNT] = (struct pollfd){pipes->process, POLLIN, 0};
         if (pipes->process < 0 && rest > SLICE_MS)
             rest = SLICE_MS;
-        if (asks && rest > ASK_MS)
-            rest = ASK_MS;
+        if (may_stop && rest > STOP_MS)
+            rest = STOP_MS;
         poll(list, STREAM_COUNT + 1, rest);
         for (int i = 0; i < STREAM_COUNT; i++)
             drain(pipes, i, end);
@@ -296,14 +297,14 @@ static bool wait_for_end(const struct accel_child_job *job, struct pipes *pipes,
                 drain(pipes, i, end);
             return true;
         }
-        if (asks && job->stop(job->data))
+        if (may_stop && job->stop(job->data))
             end->stopped = true;
-        if (now >= deadline || (asks && end->stopped))
+        if (now >= deadline || (may_stop && end->stopped))
             return false;
     }
 }
 
-/* Takes the status of a child that has ended. */
+/* Reaps a child that has ended and reads its status. */
 static void reap(pid_t process, struct accel_child_end *end)
 {
     int status = 0;
@@ -338,7 +339,7 @@ int32_t accel_child_run(const struct accel_child_job *job, struct accel_child_en
     }
     ended = wait_for_end(job, &pipes, process, began + (uint64_t)job->milliseconds * 1000000u, out_end);
     out_end->timed_out = !ended && !out_end->stopped;
-    /* Once the child is reaped by somebody else its number may be another one's. */
+    /* If another part of the process has reaped the child, its process id may have been reused. */
     if (!out_end->lost)
         kill(-process, SIGKILL);
     if (!ended)

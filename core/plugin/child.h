@@ -1,62 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/**
- * @file
- * Runs a program to its end or to a deadline, whatever it does, and keeps what it said. The program gets a process
- * group of its own, no signal blocked or ignored, and nothing of ours but four descriptors. What it leaves running in
- * its group is killed. Any thread; installs no signal handler, and works where the process ignores SIGCHLD or reaps
- * every child (the status is then lost).
- */
+/** @file
+ * Runs a program until it ends or its deadline passes, and captures its output. The program gets its own process
+ * group, no signal blocked or ignored, and only four of our descriptors. Processes that it leaves running in its
+ * group are killed. Thread-safe; installs no signal handler, and works if the process ignores SIGCHLD or reaps
+ * every child (the status is then lost). */
 #ifndef ACCEL_CORE_PLUGIN_CHILD_H
 #define ACCEL_CORE_PLUGIN_CHILD_H
 
-#include <accel/error.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/** Most bytes kept of what a child writes to its standard output and error; the last ones count. */
+#include <accel/error.h>
+
+/** Maximum number of bytes stored of a child's standard output and error each; the last ones are stored. */
 #define ACCEL_CHILD_TAIL 2048u
-/** Most bytes of an answer (descriptor 3). */
+/** Maximum size of an answer (descriptor 3). */
 #define ACCEL_CHILD_ANSWER 65536u
 
-/** What to run. */
+/** Program to run. */
 struct accel_child_job {
     const char *program;    /**< absolute path */
     char *const *arguments; /**< argv, NULL at the end */
-    const void *input;      /**< what the child reads from its standard input */
+    const void *input;      /**< standard input of the child */
     size_t input_bytes;
     uint32_t milliseconds;    /**< deadline */
-    int extra;                /**< becomes its descriptor 4; 0: none */
-    bool (*stop)(void *data); /**< asked ten times a second in the caller's thread, true: it is killed. NULL: never */
-    void *data;               /**< of stop */
+    int extra;                /**< becomes descriptor 4 of the child; 0: none */
+    bool (*stop)(void *data); /**< called ten times a second in the caller's thread, true: the child is killed. NULL:
+                               * never */
+    void *data;               /**< argument of stop */
 };
 
-/** What one stream of the child brought. */
+/** Output of one stream of the child. */
 struct accel_child_stream {
-    char data[ACCEL_CHILD_TAIL + 1]; /**< the last bytes, a zero byte after them */
+    char data[ACCEL_CHILD_TAIL + 1]; /**< last bytes, zero-terminated */
     size_t bytes;                    /**< bytes in `data` */
-    uint64_t total;                  /**< bytes written in all */
+    uint64_t total;                  /**< total bytes written */
 };
 
-/** How it ended. Large: not for small stacks. */
+/** How the child ended. The struct is too large for small stacks. */
 struct accel_child_end {
     bool timed_out; /**< the deadline passed and it was killed */
-    bool stopped;   /**< the job's stop said so and it was killed */
-    bool lost;      /**< somebody else reaped it: neither status nor signal is known */
-    int32_t status; /**< exit status, where it exited */
+    bool stopped;   /**< the job's stop returned true and it was killed */
+    bool lost;      /**< another part of the process reaped it: neither status nor signal is known */
+    int32_t status; /**< exit status, if it exited */
     int32_t signal; /**< signal that ended it, or 0 */
     bool too_much;  /**< the answer was longer than ACCEL_CHILD_ANSWER */
     size_t answer_bytes;
-    uint64_t nanoseconds; /**< wall-clock time it took */
+    uint64_t nanoseconds; /**< wall-clock time */
     struct accel_child_stream output;
-    struct accel_child_stream complaints; /**< its standard error */
+    struct accel_child_stream complaints; /**< standard error */
     char answer[ACCEL_CHILD_ANSWER];
 };
 
-/** Runs the job. Fails only where no child could be started: ACCEL_E_NOT_FOUND, ACCEL_E_DENIED, ACCEL_E_IO. */
+/** Runs the job. Fails only if no child could be started: ACCEL_E_NOT_FOUND, ACCEL_E_DENIED, ACCEL_E_IO. */
 int32_t accel_child_run(const struct accel_child_job *job, struct accel_child_end *out_end, struct accel_error *error);
 
-/** "SIGSEGV" and the like; "a signal" for others. */
+/** Returns "SIGSEGV" and similar; "a signal" for others. */
 const char *accel_signal_name(int32_t number);
 
 #endif

@@ -9,12 +9,13 @@
 #include <unistd.h>
 
 #include "core/base/checked.h"
+#include "core/base/error.h"
 
 static int32_t corrupt(const struct accel_elf *elf, struct accel_error *error, const char *what, uint64_t offset,
                        uint64_t value)
 {
-    return accel_error_set(error, ACCEL_E_CORRUPT, "%s: malformed ELF: %s (offset %llu, value %llu)", elf->source.name,
-                           what, (unsigned long long)offset, (unsigned long long)value);
+    return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_CORRUPT, "%s: malformed ELF: %s (offset %llu, value %llu)",
+                          elf->source.name, what, (unsigned long long)offset, (unsigned long long)value);
 }
 
 /* Copies a range of the file. */
@@ -40,8 +41,7 @@ static int32_t read_range(const struct accel_elf *elf, uint64_t offset, void *da
     return ACCEL_OK;
 }
 
-/* Copies `count` entries of `size` bytes to new memory, with one zero byte behind them; NULL when *code says why not.
- */
+/* Copies `count` entries of `size` bytes to new memory, followed by one zero byte; NULL with the reason in *code. */
 static void *read_table(const struct accel_elf *elf, const char *what, uint64_t offset, uint64_t count, size_t size,
                         int32_t *code, struct accel_error *error)
 {
@@ -67,7 +67,7 @@ static void *read_table(const struct accel_elf *elf, const char *what, uint64_t 
     return table;
 }
 
-/* The place in the file of a virtual address, and how many bytes of the file follow in that segment. */
+/* Maps a virtual address to its file offset, and returns how many bytes of the file follow in that segment. */
 static bool file_place(const struct accel_elf *elf, uint64_t address, uint64_t *out_offset, uint64_t *out_rest)
 {
     for (size_t i = 0; i < elf->header.e_phnum; i++) {
@@ -106,9 +106,10 @@ static int32_t read_header(struct accel_elf *elf, struct accel_error *error)
     if (code != ACCEL_OK)
         return code;
     if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
-        return accel_error_set(error, ACCEL_E_CORRUPT, "%s: not an ELF file", elf->source.name);
+        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_CORRUPT, "%s: not an ELF file", elf->source.name);
     if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB)
-        return accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: not a 64-bit little-endian ELF file", elf->source.name);
+        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_UNSUPPORTED, "%s: not a 64-bit little-endian ELF file",
+                              elf->source.name);
     if (header->e_ident[EI_VERSION] != EV_CURRENT || header->e_version != EV_CURRENT)
         return corrupt(elf, error, "unknown version of ELF", EI_VERSION, header->e_version);
     if (header->e_type != ET_DYN)
@@ -136,7 +137,7 @@ static int32_t read_dynamic(struct accel_elf *elf, struct accel_error *error)
     if (found == NULL)
         return corrupt(elf, error, "no dynamic section", elf->header.e_phoff, elf->header.e_phnum);
     count = found->p_filesz / sizeof(Elf64_Dyn);
-    /* The loader finds the section by its address, so this does too. */
+    /* Finds the section by its address, as the loader does. */
     elf->dynamic = read_at_address(elf, "dynamic section", found->p_vaddr, count, sizeof(Elf64_Dyn), &code, error);
     if (code != ACCEL_OK)
         return code;
@@ -158,7 +159,8 @@ bool accel_elf_dynamic(const struct accel_elf *elf, int64_t tag, uint64_t *out_v
     return false;
 }
 
-/* The end of the chain that begins with symbol `symbol`: the first word at or after it whose lowest bit is set. */
+/* Finds the end of the chain that begins with symbol `symbol`: the first word at or after it whose lowest bit is
+ * set. */
 static int32_t end_of_chain(const struct accel_elf *elf, uint64_t chains, uint64_t symbol, uint64_t *out_symbol,
                             struct accel_error *error)
 {
@@ -183,7 +185,8 @@ static int32_t end_of_chain(const struct accel_elf *elf, uint64_t chains, uint64
     }
 }
 
-/* Entries of the symbol table by the GNU hash table, which does not say it: the last symbol of the last chain. */
+/* Counts the entries of the symbol table by the GNU hash table, which does not store the count: the last symbol of
+ * the last chain. */
 static int32_t count_by_gnu_hash(const struct accel_elf *elf, uint64_t address, uint64_t *out_count,
                                  struct accel_error *error)
 {
@@ -283,7 +286,7 @@ const char *accel_elf_string(const struct accel_elf *elf, uint64_t offset)
     return offset < elf->string_bytes ? elf->strings + offset : NULL;
 }
 
-/* What accel_elf_note looks for and has found. */
+/* Arguments and results of accel_elf_note. */
 struct note_search {
     const char *owner;
     uint32_t type;
@@ -292,7 +295,7 @@ struct note_search {
     size_t bytes;
 };
 
-/* Adds to `place` a size padded to `align`, and refuses to pass `whole`. */
+/* Adds to `place` a size padded to `align`, and fails beyond `whole`. */
 static bool step(uint64_t *place, uint64_t size, uint64_t align, uint64_t whole)
 {
     *place = (*place + size + align - 1) & ~(align - 1);

@@ -4,41 +4,66 @@
 #include "core/plugin/load.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 #include <ltdl.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "core/plugin/intake.h"
+#include "core/base/error.h"
+#include "core/plugin/import_driver.h"
 
-/* The text of libltdl's last failure belongs to it and is only right under the lock. */
+/* Reports the last failure of libltdl, whose text belongs to libltdl and is valid only under the lock. */
 static int32_t fail_ltdl(struct accel_error *error, const char *path, const char *what)
 {
     const char *text = lt_dlerror();
-    return accel_error_set(error, ACCEL_E_NOT_FOUND, "%s: %s: %s", path, what, text ? text : "no reason given");
+    return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_NOT_FOUND, "%s: %s: %s", path, what,
+                          text ? text : "no reason given");
 }
 
-/* libltdl says "file not found" whatever happened. The loader itself is asked again for the reason, which names the
- * library or the symbol that is missing. */
-static int32_t fail_open(struct accel_error *error, const char *path)
+static bool is_limited(void)
 {
-    void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    const char *text = module ? NULL : dlerror();
+    struct rlimit limit;
+    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+static int32_t fail_loader(struct accel_error *error, const char *path, const char *text, int native)
+{
     size_t bytes = strlen(path);
-    if (module != NULL)
-        dlclose(module);
-    if (text == NULL)
-        return fail_ltdl(error, path, "cannot be loaded");
-    /* The reason begins with the path where it is about this file. */
+    if (native == ENOMEM) {
+        accel_error_set(error, ACCEL_E_MEMORY, "%s: no memory to load it and its libraries", path);
+        accel_error_remedy(error, "free memory, or let the process have more (ulimit -v)");
+        return ACCEL_E_MEMORY;
+    }
+    /* Skips the path at the beginning of the reason. */
     if (strncmp(text, path, bytes) == 0 && text[bytes] == ':')
         text += bytes + 1 + strspn(text + bytes + 1, " ");
-    accel_error_set(error, ACCEL_E_NOT_FOUND, "%s: cannot be loaded: %s", path, text);
-    accel_error_remedy(error, "install what is missing, or another build of this driver");
+    accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_NOT_FOUND, "%s: cannot be loaded: %s", path, text);
+    /* The loader does not report why it could not map a file. */
+    accel_error_remedy(error, "install what is missing, or another build of this driver%s",
+                       is_limited() ? ", or let the process have more memory (ulimit -v)" : "");
     return ACCEL_E_NOT_FOUND;
 }
 
-/* True when the symbol lies in the file `path` and not in a library that it pulled in. */
+/* Calls the loader directly, since libltdl reports "file not found" for every failure. The loader's error names
+ * the missing library or symbol; if the loader succeeds now, so does libltdl. */
+static int32_t open_again(const char *path, lt_dladvise advise, lt_dlhandle *out_module, struct accel_error *error)
+{
+    void *file;
+    int native;
+    errno = 0;
+    file = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    native = errno;
+    if (file == NULL)
+        return fail_loader(error, path, dlerror(), native);
+    *out_module = lt_dlopenadvise(path, advise);
+    dlclose(file);
+    return *out_module == NULL ? fail_ltdl(error, path, "cannot be loaded") : ACCEL_OK;
+}
+
+/* Returns whether the symbol lies in the file `path` and not in a library that it loaded. */
 static bool lies_in(const void *symbol, const char *path)
 {
     struct link_map *map = NULL;
@@ -50,7 +75,7 @@ static bool lies_in(const void *symbol, const char *path)
            wanted.st_ino == found.st_ino;
 }
 
-/* Under the lock, with libltdl initialised. */
+/* Requires the lock and an initialized libltdl. */
 static int32_t open_module(const char *path, lt_dlhandle *out_module, struct accel_error *error)
 {
     lt_dladvise advise = NULL;
@@ -62,7 +87,7 @@ static int32_t open_module(const char *path, lt_dlhandle *out_module, struct acc
     if (code == ACCEL_OK) {
         *out_module = lt_dlopenadvise(path, advise);
         if (*out_module == NULL)
-            code = fail_open(error, path);
+            code = open_again(path, advise, out_module, error);
     }
     lt_dladvise_destroy(&advise);
     return code;
@@ -75,8 +100,8 @@ static int32_t find_entry(const char *path, lt_dlhandle module, accel_driver_que
     if (symbol == NULL)
         return fail_ltdl(error, path, "no entry " ACCEL_DRIVER_SYMBOL);
     if (!lies_in(symbol, path))
-        return accel_error_set(error, ACCEL_E_NOT_FOUND, "%s: its entry %s lies in another file", path,
-                               ACCEL_DRIVER_SYMBOL);
+        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_NOT_FOUND, "%s: its entry %s lies in another file",
+                              path, ACCEL_DRIVER_SYMBOL);
     /* ISO C has no conversion from an object to a function; POSIX promises that the bits are the same. */
     memcpy(out_query, &symbol, sizeof(symbol));
     return ACCEL_OK;
@@ -96,7 +121,7 @@ int32_t accel_load_open(const char *path, accel_driver_query_function *out_query
     code = open_module(path, &module, error);
     if (code == ACCEL_OK)
         code = find_entry(path, module, out_query, error);
-    /* A resident module keeps libltdl in use for ever: the last lt_dlexit would forget it and lose its memory. */
+    /* A resident module keeps libltdl in use forever: the last lt_dlexit would leak its memory. */
     if (module == NULL)
         lt_dlexit();
     accel_plugins_unlock();
@@ -111,11 +136,12 @@ int32_t accel_load_query(const char *path, accel_driver_query_function query, co
     int32_t code = query(ACCEL_ABI_MAJOR, ACCEL_ABI_MINOR, &given, &own);
     *out_driver = NULL;
     if (code > 0)
-        return accel_error_set(error, ACCEL_E_INVALID, "%s: bad facts: its query answered the code %d", path, code);
+        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INVALID,
+                              "%s: bad facts: its query returned the code %d", path, code);
     if (code != ACCEL_OK) {
         own.text[sizeof(own.text) - 1] = '\0';
-        return accel_error_set(error, code, "%s: its query refuses: %s", path,
-                               accel_intake_text(own.text, "text", NULL) == ACCEL_OK ? own.text : "(garbled)");
+        return accel_error_by(error, ACCEL_FROM_DRIVER, code, "%s: its query failed: %s", path,
+                              accel_check_driver_text(own.text, "text", NULL) == ACCEL_OK ? own.text : "(garbled)");
     }
-    return accel_intake_driver(given, note, arena, out_driver, error);
+    return accel_import_driver(given, note, arena, out_driver, error);
 }

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/**
- * @file
- * Brings a driver file into the process, for ever. The file must have passed trust and gate. Used by the probe's child
- * and by the process alike, so that both do the same. Takes the lock of libltdl itself.
- */
+/** @file
+ * Loads a driver file into the process, permanently. The file must have passed the trust and ELF checks. Both the
+ * probe's child and the process use it, so that both load in the same way. Acquires the lock of libltdl. */
 #ifndef ACCEL_CORE_PLUGIN_LOAD_H
 #define ACCEL_CORE_PLUGIN_LOAD_H
 
@@ -13,13 +11,11 @@
 #include "core/base/arena.h"
 #include "core/plugin/plugin.h"
 
-/**
- * Loads the file at the absolute real path with local binding and finds its entry. ACCEL_E_NOT_FOUND: a library or a
- * symbol that it needs is missing, or its entry lies in another file.
- */
+/** Loads the file at the absolute real path with local binding and finds its entry. ACCEL_E_NOT_FOUND: a required
+ * library or symbol is missing, or the entry lies in another file. */
 int32_t accel_load_open(const char *path, accel_driver_query_function *out_query, struct accel_error *error);
 
-/** Calls the entry and takes in what it answers (accel_intake_driver). */
+/** Calls the entry and imports the driver (accel_import_driver). */
 int32_t accel_load_query(const char *path, accel_driver_query_function query, const struct accel_plugin_note *note,
                          struct accel_arena *arena, const struct accel_driver **out_driver, struct accel_error *error);
 

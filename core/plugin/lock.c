@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lock of libltdl. */
+/* Lock of libltdl. */
 #include "config.h"
 
 #include <pthread.h>
 
 #include "core/plugin/plugin.h"
 
-/* Global because what it guards is: libltdl keeps one list of modules and one error text for the process. */
+/* Global like the state that it protects: libltdl has one list of modules and one error text per process. */
 static pthread_mutex_t ltdl_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 void accel_plugins_lock(void)

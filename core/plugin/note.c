@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parses the text of a driver's note: lines key=value, in any order, each key once. Unknown keys are left alone, so
- * that later drivers can say more. */
+/* Parses the text of a driver's note: lines key=value, in any order, each key once. Unknown keys are ignored, so
+ * that later versions can add keys. */
 #include "config.h"
 
 #include <stdbool.h>
 #include <string.h>
 
+#include "core/base/error.h"
 #include "core/base/utf8.h"
-#include "core/plugin/gate.h"
+#include "core/plugin/elf_check.h"
 
 #define NAME_BYTES 32u
 
@@ -16,7 +17,7 @@ enum key_type { KEY_NUMBER, KEY_TEXT };
 struct key {
     const char *name;
     enum key_type type;
-    size_t place; /* in struct accel_plugin_note */
+    size_t place; /* offset in struct accel_plugin_note */
     bool required;
 };
 
@@ -40,7 +41,8 @@ static const struct key keys[] = {
 
 static int32_t malformed(struct accel_error *error, const char *file, unsigned line, const char *what)
 {
-    return accel_error_set(error, ACCEL_E_CORRUPT, "%s: malformed note: line %u %s", file, line, what);
+    return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_CORRUPT, "%s: malformed note: line %u %s", file, line,
+                          what);
 }
 
 static bool parse_number(const char *text, size_t bytes, uint32_t *out_number)
@@ -74,7 +76,7 @@ bool accel_plugin_is_name(const char *text)
     return true;
 }
 
-/* Absolute paths and $VARIABLES, separated by spaces. */
+/* Returns whether the text is a list of absolute paths and $VARIABLES, separated by spaces. */
 static bool is_depends(const char *text)
 {
     while (*text != '\0') {
@@ -86,8 +88,8 @@ static bool is_depends(const char *text)
     return true;
 }
 
-static int32_t take_line(const char *file, unsigned line, const char *text, size_t bytes, struct accel_arena *arena,
-                         struct accel_plugin_note *note, uint32_t *seen, struct accel_error *error)
+static int32_t parse_line(const char *file, unsigned line, const char *text, size_t bytes, struct accel_arena *arena,
+                          struct accel_plugin_note *note, uint32_t *seen, struct accel_error *error)
 {
     const char *equals = memchr(text, '=', bytes);
     size_t key_bytes = equals ? (size_t)(equals - text) : 0;
@@ -104,7 +106,7 @@ static int32_t take_line(const char *file, unsigned line, const char *text, size
         if (keys[i].type == KEY_NUMBER)
             return parse_number(equals + 1, value_bytes, place)
                        ? ACCEL_OK
-                       : malformed(error, file, line, "has no number of up to 6 digits");
+                       : malformed(error, file, line, "has no number below 1000000");
         *(const char **)place = accel_arena_strndup(arena, equals + 1, value_bytes);
         if (*(const char **)place == NULL)
             return accel_error_set(error, ACCEL_E_MEMORY, "%s: no memory for its note", file);
@@ -112,8 +114,8 @@ static int32_t take_line(const char *file, unsigned line, const char *text, size
     return ACCEL_OK;
 }
 
-static int32_t take_lines(const char *file, const char *text, size_t bytes, struct accel_arena *arena,
-                          struct accel_plugin_note *note, uint32_t *seen, struct accel_error *error)
+static int32_t parse_lines(const char *file, const char *text, size_t bytes, struct accel_arena *arena,
+                           struct accel_plugin_note *note, uint32_t *seen, struct accel_error *error)
 {
     unsigned line = 1;
     for (size_t place = 0; place < bytes; line++) {
@@ -124,7 +126,7 @@ static int32_t take_lines(const char *file, const char *text, size_t bytes, stru
             return malformed(error, file, line, "does not end in a newline");
         if (!accel_utf8_plain(text + place, length, NULL))
             return malformed(error, file, line, "has a control character");
-        code = take_line(file, line, text + place, length, arena, note, seen, error);
+        code = parse_line(file, line, text + place, length, arena, note, seen, error);
         if (code != ACCEL_OK)
             return code;
         place += length + 1;
@@ -137,23 +139,24 @@ static int32_t check_values(const char *file, const struct accel_plugin_note *no
 {
     for (size_t i = 0; i < KEY_COUNT; i++)
         if (keys[i].required && (seen & 1u << i) == 0)
-            return accel_error_set(error, ACCEL_E_CORRUPT, "%s: malformed note: the key %s is missing", file,
-                                   keys[i].name);
+            return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_CORRUPT,
+                                  "%s: malformed note: the key %s is missing", file, keys[i].name);
     if (!accel_plugin_is_name(note->name))
-        return accel_error_set(error, ACCEL_E_CORRUPT,
-                               "%s: malformed note: name \"%.64s\" is not a lower-case word of up to %u bytes", file,
-                               note->name, NAME_BYTES);
+        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_CORRUPT,
+                              "%s: malformed note: name \"%.64s\" is not a lower-case word of up to %u bytes", file,
+                              note->name, NAME_BYTES);
     if (strcmp(note->isolate, "none") != 0 && strcmp(note->isolate, "compile") != 0 &&
         strcmp(note->isolate, "device") != 0)
-        return accel_error_set(error, ACCEL_E_CORRUPT, "%s: malformed note: isolate \"%.64s\" is not known", file,
-                               note->isolate);
+        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_CORRUPT,
+                              "%s: malformed note: isolate \"%.64s\" is not known", file, note->isolate);
     if (!is_depends(note->depends))
-        return accel_error_set(error, ACCEL_E_CORRUPT,
-                               "%s: malformed note: depends \"%.128s\" has a word that is no /path and no $VARIABLE",
-                               file, note->depends);
+        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_CORRUPT,
+                              "%s: malformed note: depends \"%.128s\" has a word that is no /path and no $VARIABLE",
+                              file, note->depends);
     if (note->abi_lowest > note->abi_minor)
-        return accel_error_set(error, ACCEL_E_CORRUPT, "%s: malformed note: abi_lowest %u is above abi_minor %u", file,
-                               note->abi_lowest, note->abi_minor);
+        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_CORRUPT,
+                              "%s: malformed note: abi_lowest %u is above abi_minor %u", file, note->abi_lowest,
+                              note->abi_minor);
     return ACCEL_OK;
 }
 
@@ -166,17 +169,18 @@ int32_t accel_note_parse(const char *file, const char *text, size_t bytes, struc
     int32_t code;
     *out_note = NULL;
     if (bytes > ACCEL_NOTE_TEXT)
-        return accel_error_set(error, ACCEL_E_CORRUPT, "%s: malformed note: %zu bytes, more than %u", file, bytes,
-                               ACCEL_NOTE_TEXT);
+        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_CORRUPT, "%s: malformed note: %zu bytes, more than %u",
+                              file, bytes, ACCEL_NOTE_TEXT);
     if (!accel_utf8_valid(text, bytes, &bad))
-        return accel_error_set(error, ACCEL_E_CORRUPT, "%s: malformed note: no UTF-8 at byte %zu", file, bad);
+        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_CORRUPT, "%s: malformed note: no UTF-8 at byte %zu",
+                              file, bad);
     note = accel_arena_alloc(arena, sizeof(*note), _Alignof(struct accel_plugin_note));
     if (note == NULL)
         return accel_error_set(error, ACCEL_E_MEMORY, "%s: no memory for its note", file);
     note->name = note->version = note->licence = note->isa = "";
     note->libraries = note->depends = note->effects = "";
     note->isolate = "none";
-    code = take_lines(file, text, bytes, arena, note, &seen, error);
+    code = parse_lines(file, text, bytes, arena, note, &seen, error);
     if (code == ACCEL_OK)
         code = check_values(file, note, seen, error);
     if (code == ACCEL_OK)

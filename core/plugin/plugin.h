@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/**
- * @file
- * The face of core/plugin: finds driver files, refuses those that cannot be trusted or are not built as accel/driver.h
- * says, probes unknown ones in a child process with a deadline, remembers what came of it, and loads the good ones.
- *
- * Order of the search: options->driver_path, $ACCEL_DRIVER_PATH, the user's data folder (drivers-MAJOR in it), the
+/** @file
+ * Public functions of core/plugin: finds driver files, refuses files that cannot be trusted or are not built as
+ * accel/driver.h requires, probes unknown ones in a child process with a deadline, caches the results, and loads
+ * the good ones.
+ * Search order: options->driver_path, $ACCEL_DRIVER_PATH, the user's data folder (drivers-MAJOR in it), the
  * installed folder of drivers; inside a folder by name. The working directory is never searched. In a program with
- * raised rights only the installed folder is. A loaded driver shadows later ones of its name; a refused one does not.
- *
- * Every file that was found becomes one record, in the order of the search. A bad file is a record, never a failure.
- * A driver that was loaded stays in the process for ever (accel_plugins_free frees the records alone).
- *
- * What a driver's probe depends on (`depends` of its note): words separated by spaces. `/dev/kfd`, an absolute path, is
- * a file, folder or device node: when it appears, vanishes, changes, or becomes usable, the driver is probed anew.
- * `$NAME` is a variable of the environment, and the same holds for its value.
- */
+ * elevated privileges only the installed folder is searched. Later drivers with the name of a loaded one are
+ * duplicates; a refused driver has no duplicates.
+ * Every file found becomes one record, in search order. A bad file is a record, never a failure. A loaded driver
+ * stays in the process forever (accel_plugins_free frees the records alone).
+ * `depends` of a driver's note lists dependencies of its probe, words separated by spaces. `/dev/kfd`, an absolute
+ * path, is a file, folder or device node: when it appears, vanishes, changes, or becomes usable, the driver is
+ * probed again. `$NAME` is an environment variable, whose changes have this effect too. */
 #ifndef ACCEL_CORE_PLUGIN_PLUGIN_H
 #define ACCEL_CORE_PLUGIN_PLUGIN_H
+
+#include <stdbool.h>
 
 #include <accel/context.h>
 #include <accel/driver.h>
@@ -24,25 +23,27 @@
 
 #include "core/base/log.h"
 
-/** Lowest minor of a driver that this core works with. While the major is 0 every minor may break. */
+/** Lowest ABI minor of a driver that this core accepts. While the major is 0 every minor may be incompatible. */
 #define ACCEL_PLUGIN_LOWEST_MINOR ACCEL_ABI_MINOR
 
-/** Deadline of one probe when the options do not say. */
+/** Default deadline of one probe. */
 #define ACCEL_PLUGIN_PROBE_MILLISECONDS 5000u
 
-/** How to discover. Zero in any member means the default. Everything is borrowed for the call. */
+/** Options of a discovery. Zero in any member means the default. Everything is borrowed for the call. */
 struct accel_plugins_options {
-    uint32_t flags;                               /**< ACCEL_CONTEXT_NO_CACHE, ACCEL_CONTEXT_NO_PROBE */
+    uint32_t flags;                               /**< ACCEL_CONTEXT_NO_CACHE, _NO_PROBE, _ONLY_PATH */
     uint32_t probe_milliseconds;                  /**< deadline of one probe */
-    const char *driver_path;                      /**< folders or files, ':' between them; NULL: none */
+    const char *driver_path;                      /**< folders or files, separated by ':'; NULL: none */
     const char *cache_path;                       /**< folder of the result cache; NULL: the user's cache folder */
     const char *probe_path;                       /**< the program accel-probe; NULL: $ACCEL_PROBE, else installed */
-    const struct accel_hardware *const *hardware; /**< what a probe hands to `enumerate`; may be NULL */
-    uint32_t hardware_count;                      /**< pieces of hardware */
+    const struct accel_hardware *const *hardware; /**< passed to `enumerate` by a probe; may be NULL */
+    uint32_t hardware_count;                      /**< number of hardware entries */
     const struct accel_log *log;                  /**< may be NULL */
+    accel_calling_function calling;               /**< as in accel_context_options; may be NULL */
+    void *calling_data;
 };
 
-/** What the note in a driver file says. Strings are never NULL, empty where the note does not say. */
+/** Parsed note of a driver file. Strings are never NULL; a missing key is empty. */
 struct accel_plugin_note {
     uint32_t abi_major;
     uint32_t abi_minor;
@@ -52,20 +53,21 @@ struct accel_plugin_note {
     const char *version;
     const char *licence;
     const char *isa;       /**< instruction sets, separated by spaces */
-    const char *libraries; /**< libraries that it will open at run time, separated by spaces */
+    const char *libraries; /**< libraries opened at run time, separated by spaces */
     const char *depends;   /**< see the top of this file */
-    const char *effects;   /**< what the vendor's libraries do: "prints", "threads", "signals", separated by spaces */
+    const char *effects;   /**< effects of the vendor's libraries: "prints", "threads", "signals", separated by
+                            * spaces */
     const char *isolate;   /**< "none", "compile" or "device"; never empty */
 };
 
 /** One record. Owned by the accel_plugins. */
 struct accel_plugin {
-    struct accel_plugin_info info;     /**< device_count is 0: whoever attaches the driver counts */
-    const struct accel_driver *driver; /**< checked copy, strings and options too; NULL unless info.state is LOADED */
-    const struct accel_plugin_note *note; /**< NULL where no note could be read */
-    const char *list; /**< what its probe enumerated (accel_wire_read_list), now or when it was kept; NULL: nothing */
+    struct accel_plugin_info info;     /**< device_count is 0: the registry counts when it attaches the driver */
+    const struct accel_driver *driver; /**< validated copy with strings and options; NULL unless info.state is LOADED */
+    const struct accel_plugin_note *note; /**< NULL if no note could be read */
+    const char *list; /**< devices enumerated by its probe (accel_ipc_read_list), now or cached; NULL: none */
     size_t list_bytes;
-    const char *died; /**< the slot in which it ended an earlier process, although its probe is good; NULL: in none */
+    bool absent; /**< refused by itself: it reports that none of its hardware is present */
 };
 
 struct accel_plugins;
@@ -80,38 +82,21 @@ int32_t accel_plugins_discover(const struct accel_plugins_options *options, stru
 /** Frees the records. NULL is allowed. No instance of their drivers may be attached any more. */
 void accel_plugins_free(struct accel_plugins *plugins);
 
-/** Number of records. */
+/** Returns the number of records. */
 uint32_t accel_plugins_count(const struct accel_plugins *plugins);
 
-/** The record at `index`, valid until accel_plugins_free, or NULL past the end. */
+/** Returns the record at `index`, valid until accel_plugins_free, or NULL past the end. */
 struct accel_plugin *accel_plugins_get(const struct accel_plugins *plugins, uint32_t index);
 
-/**
- * Turns a loaded record into a refused one, with the code and the texts of `why`, which are copied: for a driver that
- * cannot be attached. Its `driver` becomes NULL.
- */
+/** Marks a loaded record as refused, with a copy of `why`, if its driver cannot be attached. Its `driver` becomes
+ * NULL. */
 void accel_plugins_refuse(struct accel_plugins *plugins, uint32_t index, const struct accel_error *why);
 
-/** Forgets the result of the probe that was kept for a record: what it says of devices is not so any more. The next
- *  discovery probes anew. */
+/** Removes the cached probe result of a record whose devices have changed. The next discovery probes again. */
 void accel_plugins_stale(struct accel_plugins *plugins, uint32_t index);
 
-/** Around calls of a driver that a probe stands for: whoever comes after a process that ends in them probes anew, and
- *  where that is good again the record says `died`. Any thread; of calls at the same time the first one is marked. What
- *  ends in a later slot (open, compile) is told to the log of the next discovery alone. */
-void accel_plugins_enter(struct accel_plugins *plugins, uint32_t index, const char *slot);
-void accel_plugins_leave(struct accel_plugins *plugins);
-
-/** What is marked is not to be told by those that come after, nor is what follows. For a handler of a signal. */
-void accel_plugins_unmark(struct accel_plugins *plugins);
-
-/** Drivers are not called for now: takes the file of the mark away. */
-void accel_plugins_rest(struct accel_plugins *plugins);
-
-/**
- * The one lock under which libltdl is called. It is not recursive and is the only state of the process that this room
- * has: libltdl has global state too. hwloc calls libltdl as well: load a topology under this lock.
- */
+/** Acquires the one lock under which libltdl is called. It is not recursive and is the only process-wide state of
+ * core/plugin: libltdl has global state too. hwloc calls libltdl as well: load a topology under this lock. */
 void accel_plugins_lock(void);
 void accel_plugins_unlock(void);
 

@@ -7,14 +7,15 @@
 #include <string.h>
 
 #include "core/base/env.h"
+#include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/paths.h"
 #include "core/base/strbuf.h"
 #include "core/base/utf8.h"
 #include "core/plugin/child.h"
-#include "core/plugin/wire.h"
+#include "core/plugin/ipc.h"
 
-/* True when `word` is one of the words of `list`. */
+/* Returns whether `word` is one of the words of `list`. */
 static bool has_word(const char *list, const char *word)
 {
     size_t bytes = strlen(word);
@@ -24,7 +25,7 @@ static bool has_word(const char *list, const char *word)
     return false;
 }
 
-/* The text of a stream, in place: every line fit for a terminal, no empty lines at the end. */
+/* Sanitizes the text of a stream in place: every line is printable, no empty lines at the end. */
 static const char *clean(struct accel_child_stream *stream, struct accel_arena *arena)
 {
     char *line = stream->data;
@@ -46,83 +47,87 @@ static const char *clean(struct accel_child_stream *stream, struct accel_arena *
     return accel_arena_strdup(arena, stream->data);
 }
 
-/* Keeps what was enumerated, where the answer tells of every device. */
-static void keep_list(const struct accel_wire_answer *answer, struct accel_arena *arena,
-                      struct accel_probe_result *result)
+/* Stores the enumerated list if the answer contains every device. */
+static void store_list(const struct accel_ipc_answer *answer, struct accel_arena *arena,
+                       struct accel_probe_result *result)
 {
-    struct accel_wire_list list;
-    if (answer->devices == 0 ||
-        accel_wire_read_list(answer->list, answer->list_bytes, arena, &list, NULL) != ACCEL_OK ||
+    struct accel_ipc_list list;
+    if (answer->devices == 0 || accel_ipc_read_list(answer->list, answer->list_bytes, arena, &list, NULL) != ACCEL_OK ||
         list.fact_count != answer->devices)
         return;
     result->list = answer->list;
     result->list_bytes = answer->list_bytes;
 }
 
-/* What can be done about a driver that broke down, most often for what its maker's libraries do. */
-static void mend(struct accel_error *verdict, const char *path)
+/* Adds a remedy for a driver that crashed, most often because of vendor libraries. */
+static void add_crash_remedy(struct accel_error *verdict, const char *path)
 {
     accel_error_remedy(verdict,
-                       "update the driver and the libraries of the device's maker, then look again with --no-cache; "
+                       "update the driver and the libraries of the device's vendor, then probe again with --no-cache; "
                        "accel-conform '%s' shows the fault by itself",
                        path);
 }
 
-/* Decides what the end of a child means. The first of several faults counts, the hardest first. */
-static void judge(const struct accel_probe_job *job, struct accel_child_end *end, struct accel_arena *arena,
-                  struct accel_error *verdict, struct accel_probe_result *result)
+/* Maps the end of a child to a verdict. Of several faults the most severe counts. */
+static void classify_end(const struct accel_probe_job *job, struct accel_child_end *end, struct accel_arena *arena,
+                         struct accel_error *verdict, struct accel_probe_result *result)
 {
     struct accel_error bad = {0};
-    struct accel_wire_answer answer;
-    int32_t code = accel_wire_read(end->answer, end->answer_bytes, arena, &answer, &bad);
+    struct accel_ipc_answer answer;
+    int32_t code = accel_ipc_read(end->answer, end->answer_bytes, arena, &answer, &bad);
     const char *stage = answer.done ? "exit" : answer.stage;
     bool began = *answer.stage != '\0';
-    result->lasting = began;
+    /* Lack of memory is temporary: a later probe may succeed. */
+    result->lasting = began && answer.code != ACCEL_E_MEMORY;
     if (code == ACCEL_E_MEMORY) {
         *verdict = bad;
     } else if (!began && end->timed_out) {
-        accel_error_set(verdict, ACCEL_E_INTERNAL,
-                        "%s: no probe: %s did not begin within %u ms and was ended: the deadline passed", job->path,
-                        job->program, job->milliseconds);
+        accel_error_by(verdict, ACCEL_FROM_DRIVER, ACCEL_E_INTERNAL,
+                       "%s: no probe: %s did not begin within %u ms and was ended: the deadline passed", job->path,
+                       job->program, job->milliseconds);
         accel_error_remedy(verdict, "reinstall accel, or set ACCEL_PROBE to its program accel-probe");
     } else if (!began) {
-        /* Not a word from the driver: the program that should try it is not what it should be. */
-        accel_error_set(verdict, ACCEL_E_INTERNAL, "%s: no probe: %s ended before it began (status %d, signal %d)%s%s",
-                        job->path, job->program, end->status, end->signal, *bad.text ? ": " : "", bad.text);
+        /* The driver was not reached: the probe program itself is missing, wrong or broken. */
+        accel_error_by(verdict, ACCEL_FROM_DRIVER, ACCEL_E_INTERNAL,
+                       "%s: no probe: %s ended before it began (status %d, signal %d)%s%s", job->path, job->program,
+                       end->status, end->signal, *bad.text ? ": " : "", bad.text);
         accel_error_remedy(verdict, "reinstall accel, or set ACCEL_PROBE to its program accel-probe");
     } else if (end->timed_out) {
-        accel_error_set(verdict, ACCEL_E_TIMEOUT, "hangs in %s: its probe was ended after %u ms", stage,
-                        job->milliseconds);
-        mend(verdict, job->path);
+        accel_error_by(verdict, ACCEL_FROM_DRIVER, ACCEL_E_TIMEOUT, "hangs in %s: its probe was ended after %u ms",
+                       stage, job->milliseconds);
+        add_crash_remedy(verdict, job->path);
     } else if (end->signal != 0) {
-        accel_error_set(verdict, ACCEL_E_INTERNAL, "crashes in %s: its probe ended with %s (signal %d)", stage,
-                        accel_signal_name(end->signal), end->signal);
-        mend(verdict, job->path);
+        accel_error_by(verdict, ACCEL_FROM_DRIVER, ACCEL_E_INTERNAL,
+                       "crashes in %s: its probe ended with %s (signal %d)", stage, accel_signal_name(end->signal),
+                       end->signal);
+        add_crash_remedy(verdict, job->path);
     } else if (code != ACCEL_OK || end->too_much) {
-        accel_error_set(verdict, ACCEL_E_CORRUPT, "its probe gave a malformed answer in %s: %s", stage,
-                        end->too_much ? "too long" : bad.text);
+        accel_error_by(verdict, ACCEL_FROM_DRIVER, ACCEL_E_CORRUPT, "its probe gave a malformed answer in %s: %s",
+                       stage, end->too_much ? "too long" : bad.text);
     } else if (answer.failed) {
-        accel_error_set(verdict, answer.code, "%s", answer.text);
+        accel_error_by(verdict, ACCEL_FROM_DRIVER, answer.code, "%s", answer.text);
         accel_error_remedy(verdict, "%s", answer.remedy);
         verdict->native = answer.native;
     } else if (!answer.done || (end->status != 0 && !end->lost)) {
-        accel_error_set(verdict, ACCEL_E_INTERNAL, "ends the process in %s, with the exit status %d", stage,
-                        end->status);
-        mend(verdict, job->path);
+        accel_error_by(verdict, ACCEL_FROM_DRIVER, ACCEL_E_INTERNAL, "ends the process in %s, with the exit status %d",
+                       stage, end->status);
+        add_crash_remedy(verdict, job->path);
     } else if (end->output.total > 0 && !has_word(job->effects, "prints")) {
-        accel_error_set(verdict, ACCEL_E_INVALID, "writes to standard output (%llu bytes): \"%.160s\"",
-                        (unsigned long long)end->output.total, clean(&end->output, arena));
-        accel_error_remedy(verdict, "a driver whose vendor's library prints says effects=prints in its note");
+        accel_error_by(verdict, ACCEL_FROM_DRIVER, ACCEL_E_INVALID,
+                       "writes to standard output (%llu bytes): \"%.160s\"", (unsigned long long)end->output.total,
+                       clean(&end->output, arena));
+        accel_error_remedy(
+            verdict, "if a vendor library of the driver prints, declare effects=prints in the note of the driver");
     } else {
-        keep_list(&answer, arena, result);
+        store_list(&answer, arena, result);
     }
 }
 
-/* The hardware as the child reads it. */
+/* Serializes the hardware for the child. */
 static void put_hardware(const struct accel_probe_job *job, struct accel_strbuf *out)
 {
     for (uint32_t i = 0; i < job->hardware_count; i++)
-        accel_wire_put_hardware(out, job->hardware[i]);
+        accel_ipc_put_hardware(out, job->hardware[i]);
 }
 
 static int32_t run(const struct accel_probe_job *job, struct accel_arena *arena, struct accel_child_end *end,
@@ -137,7 +142,7 @@ static int32_t run(const struct accel_probe_job *job, struct accel_arena *arena,
     child.input_bytes = input.length;
     code = accel_child_run(&child, end, verdict);
     if (code == ACCEL_OK)
-        judge(job, end, arena, verdict, result);
+        classify_end(job, end, arena, verdict, result);
     else
         accel_error_remedy(verdict, "reinstall accel, or set ACCEL_PROBE to its program accel-probe");
     accel_strbuf_free(&input);
@@ -151,7 +156,7 @@ int32_t accel_probe_run(const struct accel_probe_job *job, struct accel_arena *a
     struct accel_child_end *end = calloc(1, sizeof(*end));
     memset(out_result, 0, sizeof(*out_result));
     if (end == NULL)
-        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for a probe");
+        return accel_error_no_memory(error, "for a probe");
     out_result->code = run(job, arena, end, &verdict, out_result);
     out_result->signal = end->signal;
     out_result->nanoseconds = end->nanoseconds;
@@ -160,8 +165,8 @@ int32_t accel_probe_run(const struct accel_probe_job *job, struct accel_arena *a
     out_result->remedy = accel_arena_strdup(arena, verdict.remedy);
     free(end);
     if (out_result->detail == NULL || out_result->text == NULL || out_result->remedy == NULL)
-        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the result of a probe");
-    /* Killed for the deadline: the signal was ours. */
+        return accel_error_no_memory(error, "for the result of a probe");
+    /* Omits the signal after a timeout: we sent it to end the child at the deadline. */
     if (out_result->code == ACCEL_E_TIMEOUT)
         out_result->signal = 0;
     return ACCEL_OK;
@@ -183,5 +188,5 @@ int32_t accel_probe_program(const char *given, char **out_program, struct accel_
         *out_program = accel_file_join(folder, "accel-probe");
         free(folder);
     }
-    return *out_program ? ACCEL_OK : accel_error_set(error, ACCEL_E_MEMORY, "no memory for the path of accel-probe");
+    return *out_program ? ACCEL_OK : accel_error_no_memory(error, "for the path of accel-probe");
 }

@@ -3,27 +3,23 @@
 
 #include "core/plugin/search.h"
 
-#include <accel/abi.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include <accel/abi.h>
+
 #include "core/base/env.h"
 #include "core/base/file.h"
 #include "core/base/paths.h"
 
-#define ROOM "plugin"
+#define COMPONENT "plugin"
 
 static const char variable_name[] = "ACCEL_DRIVER_PATH";
 
-static int32_t no_memory(struct accel_error *error)
-{
-    return accel_error_set(error, ACCEL_E_MEMORY, "no memory to search for drivers");
-}
-
-/* What one search works on. */
+/* State of one search. */
 struct search {
     const struct accel_log *log;
     struct accel_arena *arena;
@@ -35,23 +31,15 @@ static int32_t add(struct search *search, const char *place, const char *path, s
 {
     struct accel_candidates *found = search->found;
     if (found->count == ACCEL_SEARCH_LIMIT) {
-        accel_log_write(search->log, ACCEL_LOG_WARN, ROOM, "file=\"%.*s\" ignored=\"over %u candidates\"", (int)bytes,
-                        path, ACCEL_SEARCH_LIMIT);
+        accel_log_write(search->log, ACCEL_LOG_WARN, COMPONENT, "file=\"%.*s\" ignored=\"over %u candidates\"",
+                        (int)bytes, path, ACCEL_SEARCH_LIMIT);
         return ACCEL_OK;
     }
-    if (found->count == found->capacity) {
-        uint32_t capacity = found->capacity ? 2 * found->capacity : 16;
-        struct accel_candidate *list = accel_arena_array(search->arena, capacity, sizeof(*list));
-        if (list == NULL)
-            return no_memory(search->error);
-        if (found->count > 0)
-            memcpy(list, found->list, found->count * sizeof(*list));
-        found->list = list;
-        found->capacity = capacity;
-    }
+    if (!accel_arena_grow(search->arena, &found->list, found->count, &found->capacity, sizeof(*found->list)))
+        return accel_error_no_memory(search->error, "to search for drivers");
     found->list[found->count] = (struct accel_candidate){accel_arena_strndup(search->arena, path, bytes), place};
     if (found->list[found->count].path == NULL)
-        return no_memory(search->error);
+        return accel_error_no_memory(search->error, "to search for drivers");
     found->count++;
     return ACCEL_OK;
 }
@@ -62,7 +50,7 @@ static int is_driver_file(const struct dirent *entry)
     return entry->d_name[0] != '.' && bytes > 3 && strcmp(entry->d_name + bytes - 3, ".so") == 0;
 }
 
-/* By bytes: the order must not depend on the locale, as that of alphasort does. */
+/* Compares bytes: the order must not depend on the locale, as that of alphasort does. */
 static int by_name(const struct dirent **a, const struct dirent **b)
 {
     return strcmp((*a)->d_name, (*b)->d_name);
@@ -74,7 +62,7 @@ static int32_t add_folder(struct search *search, const char *place, const char *
     int32_t code = ACCEL_OK;
     int count = scandir(folder, &entries, is_driver_file, by_name);
     if (count < 0) {
-        accel_log_write(search->log, errno == ENOENT ? ACCEL_LOG_DEBUG : ACCEL_LOG_WARN, ROOM,
+        accel_log_write(search->log, errno == ENOENT ? ACCEL_LOG_DEBUG : ACCEL_LOG_WARN, COMPONENT,
                         "folder=\"%s\" place=%s unreadable=%d", folder, place, errno);
         return ACCEL_OK;
     }
@@ -83,7 +71,7 @@ static int32_t add_folder(struct search *search, const char *place, const char *
         if (path != NULL)
             code = add(search, place, path, strlen(path));
         else if (code == ACCEL_OK)
-            code = no_memory(search->error);
+            code = accel_error_no_memory(search->error, "to search for drivers");
         free(path);
         free(entries[i]);
     }
@@ -91,7 +79,7 @@ static int32_t add_folder(struct search *search, const char *place, const char *
     return code;
 }
 
-/* "x.so" and "x.so.1", as libraries are called. */
+/* Returns whether the path looks like a library: "x.so" or "x.so.1". */
 static bool is_named_as_file(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -99,8 +87,8 @@ static bool is_named_as_file(const char *path)
     return end != NULL && (end[3] == '\0' || end[3] == '.');
 }
 
-/* What was named and is no folder is a file, whatever it is called, and gets a record: it must not be passed over in
- * silence. Of what is not there the name tells which of them was meant. */
+/* Adds an entry. A named path that is not a folder gets a record whatever its name, so that it is not ignored
+ * silently. For a missing path the name decides between file and folder. */
 static int32_t add_entry(struct search *search, const char *place, const char *entry, size_t bytes)
 {
     struct stat facts;
@@ -109,13 +97,13 @@ static int32_t add_entry(struct search *search, const char *place, const char *e
     if (bytes == 0)
         return ACCEL_OK;
     if (entry[0] != '/') {
-        accel_log_write(search->log, ACCEL_LOG_WARN, ROOM, "entry=\"%.*s\" place=%s ignored=\"not absolute\"",
+        accel_log_write(search->log, ACCEL_LOG_WARN, COMPONENT, "entry=\"%.*s\" place=%s ignored=\"not absolute\"",
                         (int)bytes, entry, place);
         return ACCEL_OK;
     }
     path = strndup(entry, bytes);
     if (path == NULL)
-        return no_memory(search->error);
+        return accel_error_no_memory(search->error, "to search for drivers");
     if (stat(path, &facts) == 0 ? !S_ISDIR(facts.st_mode) : is_named_as_file(path))
         code = add(search, place, path, bytes);
     else
@@ -145,7 +133,7 @@ int32_t accel_search_run(const struct accel_search_places *places, const struct 
     code = add_list(&search, "driver_path", places->driver_path);
     if (code == ACCEL_OK)
         code = add_list(&search, variable_name, places->variable);
-    /* The two folders are not lists: a ':' in the name of a home folder is a ':'. */
+    /* The two folders are not lists: a ':' in the name of a home folder is part of the name. */
     if (code == ACCEL_OK && places->user != NULL)
         code = add_entry(&search, "user", places->user, strlen(places->user));
     if (code == ACCEL_OK && places->system != NULL)
@@ -160,10 +148,10 @@ static char *user_folder(const struct accel_log *log)
     char *data = NULL;
     char *folder;
     if (accel_file_user_data(&data, &error) != ACCEL_OK) {
-        accel_log_write(log, ACCEL_LOG_INFO, ROOM, "place=user ignored=\"%s\"", error.text);
+        accel_log_write(log, ACCEL_LOG_INFO, COMPONENT, "place=user ignored=\"%s\"", error.text);
         return NULL;
     }
-    _Static_assert(ACCEL_ABI_MAJOR < 10, "one digit");
+    _Static_assert(ACCEL_ABI_MAJOR < 10, "the name has one character for the major");
     name[strlen(name)] = (char)('0' + ACCEL_ABI_MAJOR);
     folder = accel_file_join(data, name);
     free(data);
@@ -175,11 +163,11 @@ void accel_search_restrict(struct accel_search_places *places, bool elevated, co
     if (!elevated)
         return;
     if (places->variable != NULL)
-        accel_log_write(log, ACCEL_LOG_WARN, ROOM, "variable=%s ignored=\"the program has raised rights\"",
+        accel_log_write(log, ACCEL_LOG_WARN, COMPONENT, "variable=%s ignored=\"the program has elevated privileges\"",
                         variable_name);
     if (places->driver_path != NULL)
-        accel_log_write(log, ACCEL_LOG_WARN, ROOM, "driver_path=\"%s\" ignored=\"the program has raised rights\"",
-                        places->driver_path);
+        accel_log_write(log, ACCEL_LOG_WARN, COMPONENT,
+                        "driver_path=\"%s\" ignored=\"the program has elevated privileges\"", places->driver_path);
     places->variable = NULL;
     places->driver_path = NULL;
 }

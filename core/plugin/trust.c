@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/error.h"
 #include "core/base/file.h"
 
 int32_t accel_trust_entry(const struct accel_trust *trust, const char *path, const struct stat *facts, bool is_file,
@@ -14,51 +15,52 @@ int32_t accel_trust_entry(const struct accel_trust *trust, const char *path, con
 {
     bool is_sticky_folder = !is_file && (facts->st_mode & S_ISVTX) != 0;
     if (is_file ? !S_ISREG(facts->st_mode) : !S_ISDIR(facts->st_mode))
-        return accel_error_set(error, ACCEL_E_DENIED, "%s: not trusted: not a %s", path,
-                               is_file ? "regular file" : "folder");
+        return accel_error_by(error, ACCEL_FROM_FILE, ACCEL_E_DENIED, "%s: not trusted: not a %s", path,
+                              is_file ? "regular file" : "folder");
     if (facts->st_uid != 0 && (trust->elevated || facts->st_uid != trust->user)) {
         if (trust->elevated)
-            accel_error_set(error, ACCEL_E_DENIED, "%s: not trusted: owned by user %u, not by root", path,
-                            (unsigned)facts->st_uid);
+            accel_error_by(error, ACCEL_FROM_FILE, ACCEL_E_DENIED, "%s: not trusted: owned by user %u, not by root",
+                           path, (unsigned)facts->st_uid);
         else
-            accel_error_set(error, ACCEL_E_DENIED, "%s: not trusted: owned by user %u, neither root nor user %u", path,
-                            (unsigned)facts->st_uid, (unsigned)trust->user);
+            accel_error_by(error, ACCEL_FROM_FILE, ACCEL_E_DENIED,
+                           "%s: not trusted: owned by user %u, neither root nor user %u", path, (unsigned)facts->st_uid,
+                           (unsigned)trust->user);
         accel_error_remedy(error, "chown %u '%s'", trust->elevated ? 0u : (unsigned)trust->user, path);
         return ACCEL_E_DENIED;
     }
     if ((facts->st_mode & (S_IWGRP | S_IWOTH)) != 0 && !is_sticky_folder) {
-        accel_error_set(error, ACCEL_E_DENIED, "%s: not trusted: %s may write it (mode %04o)", path,
-                        facts->st_mode & S_IWOTH ? "everybody" : "its group", (unsigned)(facts->st_mode & 07777));
+        accel_error_by(error, ACCEL_FROM_FILE, ACCEL_E_DENIED, "%s: not trusted: it is writable by %s (mode %04o)",
+                       path, facts->st_mode & S_IWOTH ? "every user" : "its group", (unsigned)(facts->st_mode & 07777));
         accel_error_remedy(error, "chmod go-w '%s'", path);
         return ACCEL_E_DENIED;
     }
     return ACCEL_OK;
 }
 
-static int32_t look(const char *path, struct stat *facts, struct accel_error *error)
+static int32_t read_attributes(const char *path, struct stat *facts, struct accel_error *error)
 {
     int32_t code;
     if (lstat(path, facts) == 0)
         return ACCEL_OK;
     code = accel_file_code(errno);
-    return accel_error_set(error, code, "%s: cannot be looked at: error %d of the system", path, errno);
+    return accel_error_by(error, ACCEL_FROM_FILE, code, "%s: cannot be inspected: error %d of the system", path, errno);
 }
 
-/* Looks at every folder of `path`, from the root down, and then at the file. Cuts `path` and mends it again. */
+/* Checks every folder of `path`, from the root down, and then the file. Modifies `path` temporarily. */
 static int32_t walk(const struct accel_trust *trust, char *path, struct stat *facts, struct accel_error *error)
 {
-    int32_t code = look("/", facts, error);
+    int32_t code = read_attributes("/", facts, error);
     if (code == ACCEL_OK)
         code = accel_trust_entry(trust, "/", facts, false, error);
     for (char *slash = strchr(path + 1, '/'); slash != NULL && code == ACCEL_OK; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        code = look(path, facts, error);
+        code = read_attributes(path, facts, error);
         if (code == ACCEL_OK)
             code = accel_trust_entry(trust, path, facts, false, error);
         *slash = '/';
     }
     if (code == ACCEL_OK)
-        code = look(path, facts, error);
+        code = read_attributes(path, facts, error);
     if (code == ACCEL_OK)
         code = accel_trust_entry(trust, path, facts, true, error);
     return code;
@@ -70,10 +72,10 @@ int32_t accel_trust_check(const struct accel_trust *trust, const char *path, cha
     *out_path = realpath(path, NULL);
     if (*out_path == NULL) {
         int32_t code = accel_file_code(errno);
-        accel_error_set(error, code, "%s: cannot be resolved: %s", path,
-                        errno == ENOENT  ? "it names nothing"
-                        : errno == ELOOP ? "too many symbolic links"
-                                         : "the system refuses");
+        accel_error_by(error, ACCEL_FROM_FILE, code, "%s: cannot be resolved: %s", path,
+                       errno == ENOENT  ? "it names nothing"
+                       : errno == ELOOP ? "too many symbolic links"
+                                        : "the system refuses");
         accel_error_remedy(error, "name a driver's file that is there, or the folder that holds it");
         return code;
     }

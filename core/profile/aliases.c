@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of other names that the environment may use: environment.yaml. */
+/* Reads environment.yaml, the table of other names that the environment may use for settings. */
 #include "config.h"
 
 #include <stdio.h>
@@ -12,21 +12,16 @@
 #include "core/profile/members.h"
 #include "core/profile/yaml.h"
 
-/** What one reading carries along. */
+/** State of reading one table. */
 struct reading {
     struct accel_aliases *aliases;
-    struct accel_faults *faults; /* NULL: the first error ends the reading */
+    struct accel_faults *faults; /* NULL: reading stops at the first error */
     struct accel_error *error;
 };
 
-static int32_t no_memory(const struct reading *r)
-{
-    return accel_error_set(r->error, ACCEL_E_MEMORY, "no memory to read the table of variables");
-}
-
 static int32_t refuse(const struct reading *r, const struct accel_yaml_node *node, const char *text)
 {
-    return accel_yaml_refuse(r->aliases->path, node, r->error, ACCEL_E_CORRUPT, "%s", text);
+    return accel_yaml_refuse(r->aliases->path, node, r->error, ACCEL_E_INVALID, "%s", text);
 }
 
 static int32_t find_key(const struct reading *r, const struct accel_yaml_node *node, const struct accel_key **out_key)
@@ -38,7 +33,7 @@ static int32_t find_key(const struct reading *r, const struct accel_yaml_node *n
                                      "setting \"%.80s\" is unknown", node->text);
 }
 
-/* Adds what a value sets, after a check that the setting can have it. */
+/* Adds a setting of a value, after a check that the setting accepts it. */
 static int32_t add_setting(const struct reading *r, struct accel_alias_value *value, const struct accel_key *key,
                            const struct accel_yaml_node *node)
 {
@@ -47,11 +42,11 @@ static int32_t add_setting(const struct reading *r, struct accel_alias_value *va
     struct accel_key_value checked;
     char why[200];
     if (setting == NULL)
-        return no_memory(r);
+        return accel_error_no_memory(r->error, "to read the table of variables");
     if (node->kind != ACCEL_YAML_TEXT)
         return refuse(r, node, "a value is plain text");
     if (!accel_key_parse(key, node->text, &checked, why, sizeof(why)))
-        return accel_yaml_refuse(r->aliases->path, node, r->error, ACCEL_E_CORRUPT, "%s: %s", key->name, why);
+        return accel_yaml_refuse(r->aliases->path, node, r->error, ACCEL_E_INVALID, "%s: %s", key->name, why);
     setting->key = key;
     setting->text = node->text;
     while (*end)
@@ -65,7 +60,7 @@ static int32_t add_settings(const struct reading *r, struct accel_alias_value *v
 {
     int32_t code = ACCEL_OK;
     if (mapping->kind != ACCEL_YAML_MAPPING)
-        return refuse(r, mapping, "each value of \"set\" wants a mapping of settings");
+        return refuse(r, mapping, "each value of \"set\" requires a mapping of settings");
     for (const struct accel_yaml_node *node = mapping->first; node && code == ACCEL_OK; node = node->next) {
         const struct accel_key *key;
         code = find_key(r, node, &key);
@@ -76,7 +71,7 @@ static int32_t add_settings(const struct reading *r, struct accel_alias_value *v
     return code;
 }
 
-/* {"1": q4, "0": auto} of one setting, or {"1": {weights.type: q4}, "0": {}}. */
+/* Reads the values of an alias: {"1": q4, "0": auto} of one setting, or {"1": {weights.type: q4}, "0": {}}. */
 static int32_t read_values(const struct reading *r, struct accel_alias *alias, const struct accel_yaml_node *mapping)
 {
     struct accel_alias_value **end = &alias->values;
@@ -86,7 +81,7 @@ static int32_t read_values(const struct reading *r, struct accel_alias *alias, c
     for (const struct accel_yaml_node *node = mapping->first; node && code == ACCEL_OK; node = node->next) {
         struct accel_alias_value *value = accel_arena_array(&r->aliases->arena, 1, sizeof(*value));
         if (value == NULL)
-            return no_memory(r);
+            return accel_error_no_memory(r->error, "to read the table of variables");
         value->text = node->text;
         *end = value;
         end = &value->next;
@@ -103,7 +98,7 @@ static int32_t check_unit(const struct reading *r, const struct accel_alias *ali
     char text[40];
     snprintf(text, sizeof(text), "1%.30s", node->text);
     if (*node->text == 0 || !accel_number_parse(text, &number, &base) || strcmp(base, wanted) != 0)
-        return accel_yaml_refuse(r->aliases->path, node, r->error, ACCEL_E_CORRUPT, "\"%.20s\" is no unit of %s",
+        return accel_yaml_refuse(r->aliases->path, node, r->error, ACCEL_E_INVALID, "\"%.20s\" is no unit of %s",
                                  node->text, alias->key->name);
     return ACCEL_OK;
 }
@@ -112,7 +107,7 @@ static int32_t check_name(const struct reading *r, const struct accel_yaml_node 
 {
     size_t length = strspn(node->text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
     if (length == 0 || length > 80 || node->text[length] != 0 || (*node->text >= '0' && *node->text <= '9'))
-        return refuse(r, node, "the name of a variable is capitals, digits and '_', at most 80");
+        return refuse(r, node, "the name of a variable consists of capitals, numerals and '_', at most 80");
     if (strncmp(node->text, "ACCEL_", 6) == 0)
         return refuse(r, node, "ACCEL_... are the settings' own names, which no table changes");
     return ACCEL_OK;
@@ -126,7 +121,7 @@ static int32_t fill(const struct reading *r, struct accel_alias *alias, const st
         {"because", true, ACCEL_YAML_TEXT, false, NULL},
     };
     const struct accel_yaml_node *key, *unit, *values, *set;
-    int32_t code = accel_members_take_all(r->aliases->path, node->value, members, 5, r->faults, r->error);
+    int32_t code = accel_members_read_all(r->aliases->path, node->value, members, 5, NULL, r->faults, r->error);
     if (code != ACCEL_OK)
         return code;
     key = members[0].value;
@@ -135,7 +130,7 @@ static int32_t fill(const struct reading *r, struct accel_alias *alias, const st
     set = members[3].value;
     if ((key == NULL) == (set == NULL) || (set && (unit || values)) || (unit && values))
         return refuse(r, node, "a variable has either \"set\", or \"key\" with \"unit\", with \"values\", or alone");
-    alias->because = members[4].value->text;
+    alias->reason = members[4].value->text;
     if (key)
         code = find_key(r, key, &alias->key);
     if (code == ACCEL_OK && unit) {
@@ -152,7 +147,7 @@ static int32_t read_alias(const struct reading *r, const struct accel_yaml_node 
     struct accel_alias *alias = accel_arena_array(&r->aliases->arena, 1, sizeof(*alias));
     int32_t code;
     if (alias == NULL || (alias->place = accel_members_place(r->aliases->path, node, &r->aliases->arena)) == NULL)
-        return no_memory(r);
+        return accel_error_no_memory(r->error, "to read the table of variables");
     alias->name = node->text;
     alias->unit = "";
     code = accel_faults_pass(r->faults, check_name(r, node), r->error);
@@ -173,7 +168,7 @@ static int32_t read_prefixes(const struct reading *r, const struct accel_yaml_no
     for (const struct accel_yaml_node *node = list ? list->first : NULL; node && code == ACCEL_OK; node = node->next) {
         struct accel_alias_prefix *prefix = accel_arena_array(&r->aliases->arena, 1, sizeof(*prefix));
         if (prefix == NULL)
-            return no_memory(r);
+            return accel_error_no_memory(r->error, "to read the table of variables");
         prefix->text = node->kind == ACCEL_YAML_TEXT ? node->text : "";
         prefix->next = r->aliases->prefixes;
         r->aliases->prefixes = prefix;
@@ -192,7 +187,7 @@ static int32_t read_table(const struct reading *r, const char *data, size_t byte
     struct accel_yaml_node *root;
     int32_t code = accel_yaml_parse(r->aliases->path, data, bytes, &r->aliases->arena, &root, r->error);
     if (code == ACCEL_OK)
-        code = accel_members_take_all(r->aliases->path, root, members, 4, r->faults, r->error);
+        code = accel_members_read_all(r->aliases->path, root, members, 4, NULL, r->faults, r->error);
     if (code == ACCEL_OK && strcmp(members[0].value->text, "1") != 0)
         return refuse(r, members[0].value, "only version 1 of the table is known");
     if (code != ACCEL_OK)
@@ -208,8 +203,7 @@ static int32_t begin(struct accel_aliases *aliases, const char *path, struct acc
     *aliases = (struct accel_aliases){0};
     accel_arena_init(&aliases->arena, (size_t)64 << 20);
     aliases->path = accel_arena_strdup(&aliases->arena, path);
-    return aliases->path ? ACCEL_OK
-                         : accel_error_set(error, ACCEL_E_MEMORY, "no memory to read the table of variables");
+    return aliases->path ? ACCEL_OK : accel_error_no_memory(error, "to read the table of variables");
 }
 
 int32_t accel_aliases_parse(struct accel_aliases *aliases, const char *path, const char *data, size_t bytes,
@@ -227,7 +221,7 @@ int32_t accel_aliases_read(struct accel_aliases *aliases, const char *root, stru
     size_t bytes;
     int32_t code = begin(aliases, path ? path : "", error);
     if (code == ACCEL_OK && path == NULL)
-        code = no_memory(&r);
+        code = accel_error_no_memory(r.error, "to read the table of variables");
     if (code == ACCEL_OK) {
         struct accel_error why = {0};
         code = accel_file_read(path, ACCEL_YAML_BYTES, &data, &bytes, &why);

@@ -7,10 +7,10 @@
 
 #include "core/profile/members.h"
 
-/* Words of one list, so that a file of lists costs no more than one of rules. */
+/* Maximum words of one list, so that a file of lists costs no more than one of rules. */
 #define MOST_WORDS 256u
 
-/** What one reading carries along. */
+/** State of reading one condition. */
 struct reading {
     const char *path;
     const struct accel_yaml_node *node;
@@ -27,17 +27,12 @@ static const struct {
     {"in", ACCEL_COMPARE_IN},      {"contains", ACCEL_COMPARE_CONTAINS},
 };
 
-static int32_t no_memory(const struct reading *r)
-{
-    return accel_error_set(r->error, ACCEL_E_MEMORY, "no memory to read %.200s", r->path);
-}
-
 static bool is_ordering(enum accel_comparison comparison)
 {
     return comparison >= ACCEL_COMPARE_BELOW && comparison <= ACCEL_COMPARE_AT_LEAST;
 }
 
-/* Cuts the next word off, up to a space; NULL at the end. */
+/* Splits off the next word, up to a space; NULL at the end. */
 static char *next_word(char **at)
 {
     char *word = *at + strspn(*at, " ");
@@ -60,7 +55,7 @@ static char *trim(char *text)
     return text;
 }
 
-/* What a value of a condition on the fact has to be. */
+/* Describes the type of value that a condition on the fact requires. */
 static const char *wanted_of(const struct accel_known_fact *fact)
 {
     return strcmp(fact->unit, "bytes") == 0 ? "a size with its unit, as 8GiB"
@@ -75,7 +70,7 @@ static int32_t read_literal(const struct reading *r, struct accel_condition *con
     const char *unit = "";
     text = trim(text);
     if (*text == 0)
-        return accel_yaml_refuse(r->path, r->node, r->error, ACCEL_E_CORRUPT, "condition on %s has an empty value",
+        return accel_yaml_refuse(r->path, r->node, r->error, ACCEL_E_INVALID, "condition on %s has an empty value",
                                  condition->fact->name);
     literal->text = text;
     if (condition->comparison == ACCEL_COMPARE_CONTAINS) {
@@ -84,36 +79,36 @@ static int32_t read_literal(const struct reading *r, struct accel_condition *con
     }
     literal->is_number = accel_number_parse(text, &literal->number, &unit);
     if (is_ordering(condition->comparison) && !literal->is_number)
-        return accel_yaml_refuse(r->path, r->node, r->error, ACCEL_E_CORRUPT,
+        return accel_yaml_refuse(r->path, r->node, r->error, ACCEL_E_INVALID,
                                  "condition on %s: \"%.60s\" is no number to compare with", condition->fact->name,
                                  text);
     if (literal->is_number && strcmp(unit, condition->fact->unit) != 0)
-        return accel_yaml_refuse(r->path, r->node, r->error, ACCEL_E_CORRUPT,
-                                 "condition on %s: \"%.60s\" is not what it wants: %s", condition->fact->name, text,
-                                 wanted_of(condition->fact));
+        return accel_yaml_refuse(r->path, r->node, r->error, ACCEL_E_INVALID,
+                                 "condition on %s: \"%.60s\" is of the wrong kind; it requires %s",
+                                 condition->fact->name, text, wanted_of(condition->fact));
     condition->literal_count++;
     return ACCEL_OK;
 }
 
-/* "[a, b, c]" */
+/* Reads the list "[a, b, c]". */
 static int32_t read_list(const struct reading *r, struct accel_condition *condition, char *text)
 {
     size_t length = strlen(text);
     uint32_t count = 1;
     int32_t code = ACCEL_OK;
     if (length < 2 || text[0] != '[' || text[length - 1] != ']')
-        return accel_yaml_refuse(r->path, r->node, r->error, ACCEL_E_CORRUPT,
-                                 "condition on %s: \"in\" wants a list, [a, b]", condition->fact->name);
+        return accel_yaml_refuse(r->path, r->node, r->error, ACCEL_E_INVALID,
+                                 "condition on %s: \"in\" requires a list, [a, b]", condition->fact->name);
     text[length - 1] = 0;
     text++;
     for (const char *at = text; *at; at++)
         count += *at == ',';
     if (count > MOST_WORDS)
-        return accel_yaml_refuse(r->path, r->node, r->error, ACCEL_E_CORRUPT,
+        return accel_yaml_refuse(r->path, r->node, r->error, ACCEL_E_INVALID,
                                  "condition on %s: a list of over %u words", condition->fact->name, MOST_WORDS);
     condition->literals = accel_arena_array(r->arena, count, sizeof(*condition->literals));
     if (condition->literals == NULL)
-        return no_memory(r);
+        return accel_error_no_memory(r->error, "to read %.200s", r->path);
     for (uint32_t i = 0; i < count && code == ACCEL_OK; i++) {
         char *end = text + strcspn(text, ",");
         *end = 0;
@@ -129,10 +124,11 @@ static int32_t read_value(const struct reading *r, struct accel_condition *condi
     if (condition->comparison == ACCEL_COMPARE_IN || condition->comparison == ACCEL_COMPARE_NOT_IN)
         return read_list(r, condition, rest);
     condition->literals = accel_arena_array(r->arena, 1, sizeof(*condition->literals));
-    return condition->literals ? read_literal(r, condition, rest) : no_memory(r);
+    return condition->literals ? read_literal(r, condition, rest)
+                               : accel_error_no_memory(r->error, "to read %.200s", r->path);
 }
 
-/* True for "not in", of which "not" was read; the text goes on behind it then. */
+/* Returns whether "not", which is read, continues as "not in"; *text is then past it. */
 static bool is_not_in(const char *operation, char **text)
 {
     char *rest = *text + strspn(*text, " ");
@@ -149,11 +145,11 @@ static int32_t read_one(const struct reading *r, struct accel_condition *conditi
     condition->text = r->node->text;
     condition->place = accel_members_place(r->path, r->node, r->arena);
     if (text == NULL || condition->place == NULL)
-        return no_memory(r);
+        return accel_error_no_memory(r->error, "to read %.200s", r->path);
     name = next_word(&text);
     operation = name ? next_word(&text) : NULL;
     if (operation == NULL)
-        return accel_yaml_refuse(r->path, r->node, r->error, ACCEL_E_CORRUPT,
+        return accel_yaml_refuse(r->path, r->node, r->error, ACCEL_E_INVALID,
                                  "a condition is FACT OPERATOR VALUE, as in \"device.kind == gpu\"");
     condition->fact = accel_known_fact_find(name);
     if (condition->fact == NULL)
@@ -168,7 +164,7 @@ static int32_t read_one(const struct reading *r, struct accel_condition *conditi
             condition->comparison = comparisons[i].comparison;
             return read_value(r, condition, text);
         }
-    return accel_yaml_refuse(r->path, r->node, r->error, ACCEL_E_CORRUPT,
+    return accel_yaml_refuse(r->path, r->node, r->error, ACCEL_E_INVALID,
                              "operator \"%.20s\" is none of ==, !=, <, <=, >, >=, in, not in, contains", operation);
 }
 
@@ -180,16 +176,16 @@ int32_t accel_condition_read(const char *path, const struct accel_yaml_node *nod
     int32_t code = ACCEL_OK;
     *out_conditions = NULL;
     if (node->kind == ACCEL_YAML_MAPPING || (node->kind == ACCEL_YAML_SEQUENCE && node->first == NULL))
-        return accel_yaml_refuse(path, node, error, ACCEL_E_CORRUPT,
+        return accel_yaml_refuse(path, node, error, ACCEL_E_INVALID,
                                  "a condition or a list of conditions belongs here");
     if (node->kind == ACCEL_YAML_SEQUENCE)
         r.node = node->first;
     for (; r.node && code == ACCEL_OK; r.node = node->kind == ACCEL_YAML_SEQUENCE ? r.node->next : NULL) {
         if (r.node->kind != ACCEL_YAML_TEXT)
-            return accel_yaml_refuse(path, r.node, error, ACCEL_E_CORRUPT, "a condition is plain text");
+            return accel_yaml_refuse(path, r.node, error, ACCEL_E_INVALID, "a condition is plain text");
         *end = accel_arena_array(arena, 1, sizeof(**end));
         if (*end == NULL)
-            return no_memory(&r);
+            return accel_error_no_memory(r.error, "to read %.200s", r.path);
         code = read_one(&r, *end);
         end = &(*end)->next;
     }
@@ -202,14 +198,14 @@ static char fold(char letter)
     return letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
 }
 
-/* True for what a word is made of; bytes of letters outside of ASCII are part of words. */
+/* Returns whether a character is part of a word; bytes of letters outside of ASCII are. */
 static bool is_part_of_word(char letter)
 {
     letter = fold(letter);
     return (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9') || (letter & 0x80) != 0;
 }
 
-/* "T4" is in "Tesla T4" and not in "T400". */
+/* Returns whether the words are part of the text as whole words: "Tesla T4" contains "T4", and "T400" does not. */
 static bool contains_words(const char *text, const char *words)
 {
     size_t length = strlen(words);
@@ -223,7 +219,8 @@ static bool contains_words(const char *text, const char *words)
     return false;
 }
 
-/* Numbers are compared as numbers, so that 8GiB is 8192MiB; a fact that is no number equals none. */
+/* Compares a fact with a literal. Numbers are compared by value, so 8GiB equals 8192MiB; a fact that is no number
+ * equals no number. */
 static bool holds_for(enum accel_comparison comparison, const char *fact, const struct accel_literal *literal)
 {
     const char *unit;

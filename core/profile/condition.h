@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/**
- * @file
- * Conditions on facts: `FACT OPERATOR VALUE` with ==, !=, <, <=, >, >=, `contains words`, `in [a, b]` or `not in [a,
- * b]`. A list of conditions holds when all of them do. A condition on a fact that nobody knows does not hold, whatever
- * its operator.
- */
+/** @file Conditions on facts: `FACT OPERATOR VALUE` with ==, !=, <, <=, >, >=, `contains words`, `in [a, b]` or
+ * `not in [a, b]`. A list of conditions holds if all of them do. A condition on an unknown fact does not hold,
+ * whatever its operator. */
 #ifndef ACCEL_CORE_PROFILE_CONDITION_H
 #define ACCEL_CORE_PROFILE_CONDITION_H
 
 #include <stdbool.h>
 
 #include "core/profile/keys.h"
-#include "core/profile/profile.h"
+#include "core/profile/setting.h"
 #include "core/profile/yaml.h"
 
 enum accel_comparison {
@@ -26,7 +23,7 @@ enum accel_comparison {
     ACCEL_COMPARE_CONTAINS,
 };
 
-/** A value to compare with. */
+/** A value that a fact is compared with. */
 struct accel_literal {
     const char *text;
     int64_t number;
@@ -39,7 +36,7 @@ struct accel_condition {
     enum accel_comparison comparison;
     uint32_t literal_count;
     struct accel_literal *literals;
-    const char *text;  /**< as it was written */
+    const char *text;  /**< as written in the file */
     const char *place; /**< "FILE:LINE" */
 };
 
@@ -47,7 +44,7 @@ struct accel_condition {
 int32_t accel_condition_read(const char *path, const struct accel_yaml_node *node, struct accel_arena *arena,
                              const struct accel_condition **out_conditions, struct accel_error *error);
 
-/** True when all conditions hold; NULL holds. */
+/** Returns whether all conditions hold; true for NULL. */
 bool accel_condition_holds(const struct accel_condition *conditions, const struct accel_profile_pair *facts,
                            uint32_t fact_count);
 

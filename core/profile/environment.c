@@ -7,35 +7,33 @@
 #include <string.h>
 
 #include "core/base/env.h"
+#include "core/base/error.h"
 #include "core/base/strbuf.h"
 #include "core/profile/language.h"
 
-/** What one collection carries along. */
+/** State of collecting the settings of the environment. */
 struct collector {
     struct accel_arena *arena;
-    struct accel_wish *first;
-    struct accel_wish **end;
+    struct accel_environment_setting *first;
+    struct accel_environment_setting **end;
     struct accel_error *error;
+    bool is_alias; /* the variable being read belongs to another program */
 };
 
-static int32_t no_memory(const struct collector *c)
+static int32_t add(struct collector *c, const char *key, const char *text, const char *place, const char *reason)
 {
-    return accel_error_set(c->error, ACCEL_E_MEMORY, "no memory for the environment");
-}
-
-static int32_t add(struct collector *c, const char *key, const char *text, const char *place, const char *because)
-{
-    struct accel_wish *wish = accel_arena_array(c->arena, 1, sizeof(*wish));
-    if (wish == NULL)
-        return no_memory(c);
-    wish->key = accel_arena_strdup(c->arena, key);
-    wish->text = accel_arena_strdup(c->arena, text);
-    wish->place = accel_arena_strdup(c->arena, place);
-    wish->because = accel_arena_strdup(c->arena, because);
-    if (!wish->key || !wish->text || !wish->place || !wish->because)
-        return no_memory(c);
-    *c->end = wish;
-    c->end = &wish->next;
+    struct accel_environment_setting *setting = accel_arena_array(c->arena, 1, sizeof(*setting));
+    if (setting == NULL)
+        return accel_error_no_memory(c->error, "for the environment");
+    setting->key = accel_arena_strdup(c->arena, key);
+    setting->text = accel_arena_strdup(c->arena, text);
+    setting->place = accel_arena_strdup(c->arena, place);
+    setting->reason = accel_arena_strdup(c->arena, reason);
+    setting->is_alias = c->is_alias;
+    if (!setting->key || !setting->text || !setting->place || !setting->reason)
+        return accel_error_no_memory(c->error, "for the environment");
+    *c->end = setting;
+    c->end = &setting->next;
     return ACCEL_OK;
 }
 
@@ -48,50 +46,70 @@ static int32_t refuse_value(struct collector *c, const struct accel_alias *alias
     accel_strbuf_init(&known, 200);
     for (const struct accel_alias_value *value = alias->values; value; value = value->next)
         accel_strbuf_printf(&known, " %s", value->text);
-    code = accel_error_set(c->error, ACCEL_E_INVALID, "environment %s (%.200s): \"%.60s\" is none of:%s", alias->name,
-                           alias->place, text, accel_strbuf_get(&known));
+    code = accel_error_by(c->error, ACCEL_FROM_SETTING, ACCEL_E_INVALID,
+                          "environment %s (%.200s): \"%.60s\" is none of:%s", alias->name, alias->place, text,
+                          accel_strbuf_get(&known));
     accel_error_remedy(c->error, "unset %s, or set it to one of:%s", alias->name, accel_strbuf_get(&known));
     accel_strbuf_free(&known);
     return code;
 }
 
-static int32_t take_alias(struct collector *c, const struct accel_alias *alias, const char *text)
+static int32_t read_alias(struct collector *c, const struct accel_alias *alias, const char *text)
 {
     const struct accel_alias_value *value = alias->values;
     char place[400], with_unit[80];
     int32_t code = ACCEL_OK;
     snprintf(place, sizeof(place), "environment %s (%.250s)", alias->name, alias->place);
     if (value == NULL) {
-        /* The unit is the table's; a number that brings one of its own is taken as it stands. */
+        /* The table's unit applies to a bare number; a number with its own unit is used as written. */
         bool bare = *alias->unit && text[strspn(text, "0123456789")] == 0;
         snprintf(with_unit, sizeof(with_unit), "%.40s%s", text, alias->unit);
-        return add(c, alias->key->name, bare ? with_unit : text, place, alias->because);
+        return add(c, alias->key->name, bare ? with_unit : text, place, alias->reason);
     }
     while (value && strcmp(value->text, text) != 0)
         value = value->next;
     if (value == NULL)
         return refuse_value(c, alias, text);
     for (const struct accel_alias_setting *s = value->settings; s && code == ACCEL_OK; s = s->next)
-        code = add(c, s->key->name, s->text, place, alias->because);
+        code = add(c, s->key->name, s->text, place, alias->reason);
     return code;
 }
 
-static int32_t take_aliases(struct collector *c, const struct accel_aliases *aliases)
+static int32_t read_aliases(struct collector *c, const struct accel_aliases *aliases)
 {
     int32_t code = ACCEL_OK;
+    c->is_alias = true;
     for (const struct accel_alias *alias = aliases->first; alias && code == ACCEL_OK; alias = alias->next) {
         const char *text = accel_env_get(alias->name, NULL);
         if (text)
-            code = take_alias(c, alias, text);
+            code = read_alias(c, alias, text);
     }
+    c->is_alias = false;
     return code;
 }
 
 /* ---- ACCEL_... ---- */
 
-static int32_t take_settings(struct collector *c)
+/* Reads variables that set several settings; a variable of a single setting overrides them. */
+static int32_t read_groups(struct collector *c)
 {
+    const struct accel_key_group *group;
     int32_t code = ACCEL_OK;
+    for (uint32_t i = 0; (group = accel_key_group_get(i)) != NULL; i++) {
+        char variable[80], place[100];
+        const char *text;
+        accel_key_variable(group->name, variable, sizeof(variable));
+        text = accel_env_get(variable, NULL);
+        snprintf(place, sizeof(place), "environment %s", variable);
+        for (uint32_t m = 0; text && m < 2 && code == ACCEL_OK; m++)
+            code = add(c, group->members[m], text, place, "");
+    }
+    return code;
+}
+
+static int32_t read_settings(struct collector *c)
+{
+    int32_t code = read_groups(c);
     for (uint32_t i = 0; i < accel_key_count() && code == ACCEL_OK; i++) {
         const char *name = accel_key_get(i)->name, *text;
         char variable[80], place[100];
@@ -112,10 +130,15 @@ static bool is_setting(const char *variable, size_t length)
         if (strlen(name) == length && strncmp(name, variable, length) == 0)
             return true;
     }
+    for (uint32_t i = 0; accel_key_group_get(i); i++) {
+        accel_key_variable(accel_key_group_get(i)->name, name, sizeof(name));
+        if (strlen(name) == length && strncmp(name, variable, length) == 0)
+            return true;
+    }
     return false;
 }
 
-/* Whether a variable is ACCEL_DRIVER_OPTION; the length of the part before the option, or 0. */
+/* Returns the length of the part before the option if a variable is ACCEL_DRIVER_OPTION, else 0. */
 static size_t option_begin(const char *driver, const char *variable, size_t length)
 {
     char prefix[80];
@@ -126,8 +149,8 @@ static size_t option_begin(const char *driver, const char *variable, size_t leng
     return length > begin && strncmp(variable, prefix, begin) == 0 ? begin : 0;
 }
 
-/* ACCEL_CPU_NAME=value is cpu.name: an option's name is lower case, and '_' stays. */
-static int32_t take_option(struct collector *c, const char *driver, const char *entry)
+/* Adds ACCEL_CPU_NAME=value as cpu.name: option names are lower case, and '_' stays. */
+static int32_t read_option(struct collector *c, const char *driver, const char *entry)
 {
     size_t length = strcspn(entry, "="), begin = option_begin(driver, entry, length);
     char key[160], place[200];
@@ -142,40 +165,40 @@ static int32_t take_option(struct collector *c, const char *driver, const char *
     return add(c, key, entry + length + 1, place, "");
 }
 
-static int32_t take_options(struct collector *c, const char *driver)
+static int32_t read_options(struct collector *c, const char *driver)
 {
     int32_t code = ACCEL_OK;
     for (const char *const *entry = accel_env_all(); *entry && code == ACCEL_OK; entry++)
         if (strncmp(*entry, "ACCEL_", 6) == 0)
-            code = take_option(c, driver, *entry);
+            code = read_option(c, driver, *entry);
     return code;
 }
 
-int32_t accel_environment_wishes(const struct accel_aliases *aliases, const char *driver, struct accel_arena *arena,
-                                 const struct accel_wish **out_wishes, struct accel_error *error)
+int32_t accel_environment_read(const struct accel_aliases *aliases, const char *driver, struct accel_arena *arena,
+                               const struct accel_environment_setting **out_settings, struct accel_error *error)
 {
     struct collector c = {.arena = arena, .error = error};
     int32_t code;
     c.end = &c.first;
-    code = take_aliases(&c, aliases);
+    code = read_aliases(&c, aliases);
     if (code == ACCEL_OK)
-        code = take_settings(&c);
+        code = read_settings(&c);
     if (code == ACCEL_OK && driver && strlen(driver) <= ACCEL_PROFILE_NAME_MAX)
-        code = take_options(&c, driver);
-    *out_wishes = c.first;
+        code = read_options(&c, driver);
+    *out_settings = c.first;
     return code;
 }
 
-/* ---- what nobody knows ---- */
+/* ---- unknown variables ---- */
 
-/* Variables of the library that are no settings. */
+/* Variables of the library that set no setting. */
 static const char *const library_variables[] = {"ACCEL_DRIVER_PATH",   "ACCEL_PROFILE_PATH",
                                                 "ACCEL_PROBE",         "ACCEL_COMPILE_MILLISECONDS",
                                                 "ACCEL_COMPILE_BYTES", "ACCEL_PACKED_BYTES"};
 
 #define LIBRARY_VARIABLES (sizeof(library_variables) / sizeof(library_variables[0]))
 
-/** Every name that is known, from its first letter and from behind ACCEL_. */
+/** The names of all known variables, from the first letter, and without ACCEL_. */
 struct known {
     struct accel_arena arena;
     const char **names;
@@ -195,16 +218,24 @@ static bool add_known(struct known *known, const char *name)
 
 static bool collect(struct known *known, const struct accel_aliases *aliases)
 {
-    size_t room = LIBRARY_VARIABLES + accel_key_count() + aliases->count;
+    size_t capacity = LIBRARY_VARIABLES + accel_key_count() + aliases->count;
+    const struct accel_key_group *group;
     bool done;
-    known->names = accel_arena_array(&known->arena, room, sizeof(*known->names));
-    known->rests = accel_arena_array(&known->arena, room, sizeof(*known->rests));
+    for (uint32_t i = 0; accel_key_group_get(i); i++)
+        capacity++;
+    known->names = accel_arena_array(&known->arena, capacity, sizeof(*known->names));
+    known->rests = accel_arena_array(&known->arena, capacity, sizeof(*known->rests));
     done = known->names && known->rests;
     for (size_t i = 0; i < LIBRARY_VARIABLES && done; i++)
         done = add_known(known, library_variables[i]);
     for (uint32_t i = 0; i < accel_key_count() && done; i++) {
         char name[80];
         accel_key_variable(accel_key_get(i)->name, name, sizeof(name));
+        done = add_known(known, name);
+    }
+    for (uint32_t i = 0; done && (group = accel_key_group_get(i)) != NULL; i++) {
+        char name[80];
+        accel_key_variable(group->name, name, sizeof(name));
         done = add_known(known, name);
     }
     for (const struct accel_alias *alias = aliases->first; alias && done; alias = alias->next)
@@ -229,8 +260,8 @@ static bool ends_in(const char *name, const char *word)
     return whole > length && name[whole - length - 1] == '_' && strcmp(name + whole - length, word) == 0;
 }
 
-/* The name that was meant, or NULL: one that differs in a few letters, or the shortest that ends so: ACCEL_THREADS for
- * ACCEL_CPU_THREADS. */
+/* Returns the name that was probably meant, or NULL: a name that differs in a few letters, or the shortest name
+ * with this ending (ACCEL_CPU_THREADS for ACCEL_THREADS). */
 static const char *find_near(const struct known *known, const char *name)
 {
     const char *rest = name + (strncmp(name, "ACCEL_", 6) == 0 ? 6 : 0), *best = NULL;
@@ -242,6 +273,21 @@ static const char *find_near(const struct known *known, const char *name)
             best = known->names[i];
     }
     return best;
+}
+
+/* Returns the command-line option for a name that has an option and no variable, with the variable's value as
+ * argument: "--device NAME". */
+static const char *find_option(struct known *known, const char *name)
+{
+    static const char before[] = "--device ";
+    const char *value = accel_env_get(name, NULL);
+    char *text;
+    if (strcmp(name, "ACCEL_DEVICE") != 0 || value == NULL || strlen(value) > 64)
+        return NULL;
+    text = accel_arena_array(&known->arena, sizeof(before) + strlen(value), 1);
+    if (text)
+        snprintf(text, sizeof(before) + strlen(value), "%s%s", before, value);
+    return text;
 }
 
 static bool is_for_us(const struct accel_aliases *aliases, const char *entry)
@@ -270,7 +316,8 @@ uint32_t accel_environment_unknown(const struct accel_aliases *aliases, const ch
             continue;
         unknown++;
         if (function) {
-            const char *near = find_near(&known, name);
+            const char *option = find_option(&known, name);
+            const char *near = option ? option : find_near(&known, name);
             bool own = strncmp(name, "ACCEL_", 6) == 0;
             function(data, near || !own ? ACCEL_LOG_WARN : ACCEL_LOG_INFO, name, near);
         }

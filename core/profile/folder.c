@@ -11,12 +11,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/profile/language.h"
 
 static const char suffix[] = ".yaml";
 
-/* The name of a file's profile, cut from the name of the file; NULL where it is none, or without memory. */
+/* Returns the profile name of a file name; NULL if the file is no profile, or if memory runs out. */
 static char *name_of(const char *leaf)
 {
     size_t length = strlen(leaf), tail = sizeof(suffix) - 1;
@@ -40,7 +41,8 @@ void accel_profile_first_key(const char *text, char key[ACCEL_FIRST_KEY])
             snprintf(key, ACCEL_FIRST_KEY, "%.*s", (int)strcspn(line, ": \r\n"), line);
 }
 
-/* A file that does not say what it is, or misspells that it is a profile, is a profile with that mistake. */
+/* Returns whether a file in the root is another table. A file without a kind, or with a misspelt one, is a faulty
+ * profile instead. */
 static bool is_other_table(const char *folder, const char *leaf)
 {
     static const char profile[] = "accel-profile";
@@ -63,13 +65,13 @@ static int32_t add(struct accel_profile_names *names, char *name, const char *fo
     char **grown;
     if (names->count == ACCEL_PROFILE_FILES_MAX) {
         free(name);
-        return accel_error_set(error, ACCEL_E_LIMIT, "%.300s: over %u files of profiles", folder,
-                               ACCEL_PROFILE_FILES_MAX);
+        return accel_error_by(error, ACCEL_FROM_FILE, ACCEL_E_LIMIT, "%.300s: over %u files of profiles", folder,
+                              ACCEL_PROFILE_FILES_MAX);
     }
     grown = realloc(names->names, (names->count + (size_t)1) * sizeof(*grown));
     if (grown == NULL) {
         free(name);
-        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the names of profiles");
+        return accel_error_no_memory(error, "for the names of profiles");
     }
     names->names = grown;
     names->names[names->count++] = name;
@@ -93,7 +95,7 @@ static int32_t read_folder(const char *folder, uint32_t layer, DIR *stream, stru
     return code;
 }
 
-/* True where a folder could not be opened because nothing has its name; a link to nowhere is a mistake. */
+/* Returns whether a folder could not be opened because it does not exist; a dangling link is an error. */
 static bool is_nothing(const char *folder, int system_error)
 {
     struct stat facts;
@@ -110,7 +112,7 @@ int32_t accel_profile_names_read(const char *root, uint32_t layer, struct accel_
     int32_t code = ACCEL_OK;
     *out_names = (struct accel_profile_names){0};
     if (folder == NULL)
-        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the names of profiles");
+        return accel_error_no_memory(error, "for the names of profiles");
     if (stream) {
         code = read_folder(folder, layer, stream, out_names, error);
         closedir(stream);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file Shared by the files of this room only. */
+/** @file Shared by the files of this module only. */
 #ifndef ACCEL_CORE_PROFILE_INTERNAL_H
 #define ACCEL_CORE_PROFILE_INTERNAL_H
 
@@ -11,20 +11,20 @@
 #include "core/profile/profile.h"
 #include "core/profile/site.h"
 
-/** A file that was looked for once. Its address stays until the profile is freed. */
+/** The result of searching for a file. Its address is stable until the profile is freed. */
 struct accel_profile_entry {
     struct accel_profile_entry *next;
     struct accel_profile_file file;
-    struct accel_error failure; /**< why the file cannot be used; its code is ACCEL_OK where it can, or is absent */
+    struct accel_error failure; /**< why the file cannot be used; the code is ACCEL_OK if it can, or is absent */
 };
 
-/** What has been read so far. It grows while profiles are resolved, in any thread. */
+/** Cache of the files read so far. Resolving profiles adds to it, from any thread. */
 struct accel_profile_shelf {
     pthread_mutex_t lock;
     struct accel_profile_entry *entries;
-    struct accel_profile_names *devices; /**< NULL: the folder was not looked at */
-    struct accel_aliases *aliases;       /**< NULL: the table was not read */
-    struct accel_error aliases_failure;  /**< why it cannot be used */
+    struct accel_profile_names *devices; /**< NULL: the folder is not listed yet */
+    struct accel_aliases *aliases;       /**< NULL: the table is not read yet */
+    struct accel_error aliases_failure;  /**< why the table cannot be used */
 };
 
 struct accel_profile {
@@ -34,7 +34,7 @@ struct accel_profile {
     struct accel_profile_entry *sites[ACCEL_PROFILE_SITES]; /**< weakest first; NULL: none */
 };
 
-/** What a resolution came to. The arena holds everything else. */
+/** The result of a resolution. The arena holds everything else. */
 struct accel_settings {
     struct accel_arena arena;
     uint32_t count;
@@ -44,47 +44,48 @@ struct accel_settings {
     struct accel_profile_setting *settings;
 };
 
-/** Finds or reads a file. One that is absent or cannot be used is an entry too; only a lack of memory fails. */
+/** Finds a file in the cache, or reads it. An absent or unusable file has an entry, too; the only failure is lack
+ * of memory. */
 int32_t accel_profile_entry_find(const struct accel_profile *profile, uint32_t layer, const char *name,
                                  const struct accel_profile_entry **out_entry, struct accel_error *error);
 
-/** Repeats why a file cannot be used; ACCEL_OK where it can. */
+/** Returns the error of a file that cannot be used; ACCEL_OK for a usable one. */
 int32_t accel_profile_entry_failure(const struct accel_profile_entry *entry, struct accel_error *error);
 
-/** The files of the folder devices, sorted. They belong to the profile. */
+/** Returns the files of the folder devices, sorted. The profile owns them. */
 int32_t accel_profile_devices(const struct accel_profile *profile, const struct accel_profile_names **out_names,
                               struct accel_error *error);
 
-/** The table of variables. It belongs to the profile. A table that cannot be used fails each call. */
+/** Returns the table of variables, which the profile owns. Every call fails if the table cannot be used. */
 int32_t accel_profile_aliases(const struct accel_profile *profile, const struct accel_aliases **out_aliases,
                               struct accel_error *error);
 
-/** What is known when settings are resolved: which files count, and the facts of all of them. */
-struct accel_profile_scene {
-    struct accel_arena *arena; /**< holds everything below but the entries */
+/** Input of a resolution: the files that apply, and the facts of all of them. */
+struct accel_profile_selection {
+    struct accel_arena *arena; /**< holds everything below except the entries */
     const struct accel_profile *profile;
     struct accel_error *error;
     struct accel_profile_fact *facts;
-    struct accel_profile_pair *pairs; /**< the same facts, for conditions */
+    struct accel_profile_pair *pairs; /**< `facts` in the form of conditions */
     uint32_t fact_count;
-    uint32_t fact_room;
+    uint32_t fact_capacity;
     const struct accel_profile_entry *platform; /**< NULL: none */
     const struct accel_profile_entry *model;    /**< NULL: none */
     const struct accel_profile_entry **devices;
     uint32_t device_count;
 };
 
-/** Finds the files that the facts name or match, and merges what those state into the facts. */
-int32_t accel_profile_scene_set(struct accel_profile_scene *scene, const struct accel_profile_pair *facts,
-                                uint32_t fact_count);
+/** Finds the files that the facts name or match, and merges their facts into those of the selection. */
+int32_t accel_profile_select(struct accel_profile_selection *selection, const struct accel_profile_pair *facts,
+                             uint32_t fact_count);
 
-/** Adds a fact, or overwrites one that is not stronger. */
-int32_t accel_profile_scene_add(struct accel_profile_scene *scene, const struct accel_profile_fact *fact);
+/** Adds a fact, or replaces one that is not stronger. */
+int32_t accel_profile_selection_add(struct accel_profile_selection *selection, const struct accel_profile_fact *fact);
 
-/** The value of a fact, or NULL. */
-const char *accel_profile_scene_find(const struct accel_profile_scene *scene, const char *key);
+/** Returns the value of a fact, or NULL. */
+const char *accel_profile_selection_fact(const struct accel_profile_selection *selection, const char *key);
 
-/** Refuses a name for which a layer has no file, and says which it has. */
+/** Refuses a name for which a layer has no file, and lists the layer's names. */
 int32_t accel_profile_refuse_name(const struct accel_profile *profile, uint32_t layer, const char *name,
                                   const char *place, struct accel_error *error);
 

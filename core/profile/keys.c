@@ -10,19 +10,23 @@
 #define COUNT(list) ((uint32_t)(sizeof(list) / sizeof((list)[0])))
 
 static const struct accel_key keys[] = {
-#define ACCEL_KEY(name, type, unit, lowest, highest, words, preset, carried, help)                                     \
-    {name, ACCEL_KEY_##type, unit, lowest, highest, words, preset, ACCEL_KEY_BY_##carried, help},
+#define ACCEL_KEY(name, type, unit, lowest, highest, words, preset, honored, by, help)                                 \
+    {name, ACCEL_KEY_##type, unit, lowest, highest, words, preset, ACCEL_KEY_BY_##honored, by, help},
 #include "core/profile/keys.def"
 #undef ACCEL_KEY
 };
 
+static const struct accel_key_group groups[] = {
+    {"kv.type", {"kv.type.k", "kv.type.v"}},
+};
+
 static const struct accel_known_fact facts[] = {
 #define ACCEL_PROFILE_FACT(name, unit, help) {name, unit, help},
-#include "core/profile/facts.def"
+#include "core/profile/known_facts.def"
 #undef ACCEL_PROFILE_FACT
 };
 
-/** Facts whose words are all known. */
+/** Facts with a closed list of values. */
 static const struct closed {
     const char *name;
     const char *words;
@@ -37,7 +41,7 @@ static const struct closed {
     {"model.kind", "generation embedding encoder-decoder vision audio multimodal audio-multimodal"},
 };
 
-/** Units that may follow a number, and what one of them is in the base unit. */
+/** Units that may follow a number, and their factors to the base unit. */
 static const struct unit {
     const char *text;
     const char *base;
@@ -72,6 +76,19 @@ const struct accel_key *accel_key_find(const char *name)
     for (uint32_t i = 0; i < COUNT(keys); i++)
         if (strcmp(keys[i].name, name) == 0)
             return &keys[i];
+    return NULL;
+}
+
+const struct accel_key_group *accel_key_group_get(uint32_t index)
+{
+    return index < COUNT(groups) ? &groups[index] : NULL;
+}
+
+const struct accel_key_group *accel_key_group_find(const char *name)
+{
+    for (uint32_t i = 0; i < COUNT(groups); i++)
+        if (strcmp(groups[i].name, name) == 0)
+            return &groups[i];
     return NULL;
 }
 
@@ -135,7 +152,7 @@ bool accel_word_is_among(const char *words, const char *text)
     return false;
 }
 
-/* "a, b or c" is for people; the words of a row are separated by spaces. */
+/* Reports an unknown word with the list "a, b or c"; the words of a row are separated by spaces. */
 static bool refuse_word(const struct accel_key *key, const char *text, char *why, size_t bytes)
 {
     const char *words = key->type == ACCEL_KEY_FLAG ? "true false" : key->words;
@@ -148,7 +165,7 @@ static const char *example_of(const struct accel_key *key)
     return key->type == ACCEL_KEY_SIZE ? "MiB or GiB" : key->type == ACCEL_KEY_DURATION ? "ms or s" : key->unit;
 }
 
-/* A number without a unit, or with one of something else. */
+/* Reports a number without a unit, or with a unit of another quantity. */
 static void refuse_unit(const struct accel_key *key, const char *text, const char *unit, char *why, size_t bytes)
 {
     const char *wanted = example_of(key), *written = text + strspn(text, "0123456789 ");
@@ -159,9 +176,7 @@ static void refuse_unit(const struct accel_key *key, const char *text, const cha
     if (*wanted == '\0')
         snprintf(why, bytes, "\"%.60s\" has a unit, and the setting has none", text);
     else if (*unit != '\0')
-        snprintf(why, bytes, "\"%.60s\": %s is no unit %s; it wants %s", text, written, things, wanted);
-    else if (key->type == ACCEL_KEY_INTEGER)
-        snprintf(why, bytes, "\"%.60s\" lacks its unit, %s: %.60s%s", text, wanted, text, wanted);
+        snprintf(why, bytes, "\"%.60s\": %s is no unit %s; use %s", text, written, things, wanted);
     else
         snprintf(why, bytes, "\"%.60s\" lacks its unit, %s", text, wanted);
 }
@@ -172,7 +187,7 @@ static bool parse_number(const struct accel_key *key, const char *text, struct a
     const char *unit, *wanted = key->type == ACCEL_KEY_DURATION ? "ms" : key->unit;
     int64_t number;
     if (!accel_number_parse(text, &number, &unit) && *wanted == '\0' && *key->words == '\0') {
-        snprintf(why, bytes, "\"%.60s\" is not a whole number; it wants %" PRId64 " to %" PRId64, text, key->lowest,
+        snprintf(why, bytes, "\"%.60s\" is not a whole number; allowed are %" PRId64 " to %" PRId64, text, key->lowest,
                  key->highest);
         return false;
     }
@@ -181,7 +196,8 @@ static bool parse_number(const struct accel_key *key, const char *text, struct a
                  *wanted ? example_of(key) : "", *key->words ? ", and none of: " : "", key->words);
         return false;
     }
-    if (strcmp(unit, wanted) != 0) {
+    /* Sizes and times have several units; tokens have one. */
+    if (strcmp(unit, wanted) != 0 && !(*unit == '\0' && strcmp(wanted, "tok") == 0)) {
         refuse_unit(key, text, unit, why, bytes);
         return false;
     }
@@ -194,7 +210,7 @@ static bool parse_number(const struct accel_key *key, const char *text, struct a
     return true;
 }
 
-/* "8x16", "256x1x1": one to three sizes. */
+/* Parses "8x16" or "256x1x1": one to three sizes. */
 static bool parse_extent(const struct accel_key *key, const char *text, struct accel_key_value *out, char *why,
                          size_t bytes)
 {

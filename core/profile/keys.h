@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file The tables of settings and facts, typed values, and suggestions for what was misspelt. Pure functions. */
+/** @file The tables of settings and facts, typed values, and suggestions for misspelt names. Pure functions. */
 #ifndef ACCEL_CORE_PROFILE_KEYS_H
 #define ACCEL_CORE_PROFILE_KEYS_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** What a setting may hold. */
+/** Type of a setting's value. */
 enum accel_key_type {
     ACCEL_KEY_INTEGER,
     ACCEL_KEY_SIZE,
@@ -18,11 +18,11 @@ enum accel_key_type {
     ACCEL_KEY_TEXT,
 };
 
-/** Who acts on a setting. */
-enum accel_key_carried {
-    ACCEL_KEY_BY_RUN,    /**< a run of this version */
-    ACCEL_KEY_BY_PLAN,   /**< plans alone: a run that would need another value than the default is refused */
-    ACCEL_KEY_BY_DRIVER, /**< drivers that know it */
+/** Component that honors a setting. */
+enum accel_key_honored_by {
+    ACCEL_KEY_BY_RUN,    /**< runs */
+    ACCEL_KEY_BY_DRIVER, /**< drivers with an option of that name */
+    ACCEL_KEY_BY_LATER,  /**< nothing yet */
 };
 
 /** One setting: a row of keys.def. */
@@ -34,75 +34,80 @@ struct accel_key {
     int64_t highest;
     const char *words;
     const char *preset;
-    enum accel_key_carried carried;
+    enum accel_key_honored_by honored_by;
+    const char *by; /* the source file, the drivers, or the future component that honors it */
     const char *help;
 };
 
-/** One fact: a row of facts.def. */
+/** One fact: a row of known_facts.def. */
 struct accel_known_fact {
     const char *name;
     const char *unit;
     const char *help;
 };
 
-/** A checked value. */
+/** A validated value. */
 struct accel_key_value {
-    const char *word; /* as it was written; NULL for a number */
-    int64_t number;   /* of a number, and 0 or 1 of a flag */
-    bool is_number;   /* true for flags too */
+    const char *word; /* as written; NULL for a number */
+    int64_t number;   /* value of a number; 0 or 1 for a flag */
+    bool is_number;   /* true for flags, too */
 };
 
 uint32_t accel_key_count(void);
-/** The row at `index`, or NULL past the end. */
+/** Returns the row at `index`, or NULL past the end. */
 const struct accel_key *accel_key_get(uint32_t index);
-/** The row of a setting, or NULL. */
+/** Returns the row of a setting, or NULL. */
 const struct accel_key *accel_key_find(const char *name);
 
+/** A name for several settings at once: a caller, a file or the environment gives all of them one value. */
+struct accel_key_group {
+    const char *name;
+    const char *members[2];
+};
+/** Returns the group of a name, or NULL. accel_key_group_get returns the group at `index`, or NULL past the end. */
+const struct accel_key_group *accel_key_group_find(const char *name);
+const struct accel_key_group *accel_key_group_get(uint32_t index);
+
 uint32_t accel_known_fact_count(void);
-/** The row at `index`, or NULL past the end. */
+/** Returns the row at `index`, or NULL past the end. */
 const struct accel_known_fact *accel_known_fact_get(uint32_t index);
-/** The row of a fact, or NULL. */
+/** Returns the row of a fact, or NULL. */
 const struct accel_known_fact *accel_known_fact_find(const char *name);
 
-/** The setting or fact that is nearest to a misspelt name, or NULL where none is near. */
+/** Returns the setting or fact nearest to a misspelt name, or NULL if none is near. */
 const char *accel_key_suggest(const char *name);
 const char *accel_known_fact_suggest(const char *name);
 
-/** The nearest of `count` words, or NULL where none is near: at most one edit for every three letters. */
+/** Returns the nearest of `count` words, or NULL if none is near: at most one edit per three letters. */
 const char *accel_suggest(const char *name, const char *const *words, uint32_t count);
 
-/** Bytes that accel_did_you_mean writes at most. */
+/** Maximum bytes that accel_did_you_mean writes. */
 #define ACCEL_DID_YOU_MEAN 112u
 
-/** The end of a message about an unknown name: "; did you mean \"NEAR\"?", or nothing where `near` is NULL. Answers
- *  `text`. */
+/** Formats the end of a message about an unknown name: "; did you mean \"NEAR\"?", or nothing if `near` is NULL.
+ * Returns `text`. */
 const char *accel_did_you_mean(const char *near, char text[ACCEL_DID_YOU_MEAN]);
 
-/**
- * Checks a value against its row. False with the reason in `why`. A word of the result is `text` itself.
- */
+/** Validates a value against its row. False with the reason in `why`. A word of the result points to `text`. */
 bool accel_key_parse(const struct accel_key *key, const char *text, struct accel_key_value *out_value, char *why,
                      size_t why_bytes);
 
-/**
- * A whole number with an optional unit: "12", "4 GiB", "2048tok", "250 ms". Bytes, milliseconds and tokens come out.
- * `*out_unit` is "bytes", "ms", "tok" or "". False when it is no such number or does not fit.
- */
+/** Parses a whole number with an optional unit: "12", "4 GiB", "2048tok", "250 ms". The result is in bytes,
+ * milliseconds or tokens. `*out_unit` is "bytes", "ms", "tok" or "". False if the text is no such number or does
+ * not fit. */
 bool accel_number_parse(const char *text, int64_t *out_number, const char **out_unit);
 
-/** Writes the name of the environment's variable of a setting or of an option of a driver, "ACCEL_KV_TYPE_K". */
+/** Formats the environment variable of a setting or of a driver option, "ACCEL_KV_TYPE_K". */
 void accel_key_variable(const char *name, char *text, size_t bytes);
 
-/** The words that a fact may be, separated by spaces, where they are all known: "cpu gpu npu other"; else NULL. */
+/** Returns the values of a fact with a closed list, separated by spaces: "cpu gpu npu other"; else NULL. */
 const char *accel_known_fact_words(const char *name);
 
-/** True when `text` is one of `words`, which are separated by spaces. */
+/** Returns whether `text` is one of `words`, which are separated by spaces. */
 bool accel_word_is_among(const char *words, const char *text);
 
-/**
- * The setting that was meant by what looks like an option of a driver, or NULL: "cpu.pinn" is one letter from
- * "cpu.pin", as against "cpu.isa". Stricter than accel_key_suggest, because drivers name their options themselves.
- */
+/** Returns the setting that was meant by an apparent driver option, or NULL: "cpu.pinn" is one letter from
+ * "cpu.pin", unlike "cpu.isa". Stricter than accel_key_suggest, because drivers name their options themselves. */
 const char *accel_key_meant(const char *name);
 
 #endif

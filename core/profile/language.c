@@ -13,7 +13,7 @@
 #include "core/profile/loader.h"
 #include "core/profile/members.h"
 
-/* Files that one may inherit in all, so that lists of lists do not multiply. */
+/* Maximum files that one file may inherit in total, so that lists of lists do not multiply. */
 #define MOST_INHERITED 32u
 
 static int32_t read_named(struct accel_loader *loader, uint32_t layer, const char *name);
@@ -24,7 +24,7 @@ static bool is_folder_of(uint32_t layer, const char *text, size_t length)
     return strlen(folder) == length && strncmp(folder, text, length) == 0;
 }
 
-/* "name" of the same folder, or "folder/name" from the root. */
+/* Splits "name" in the same folder, or "folder/name" from the root. */
 static bool split_parent(const struct accel_loader *loader, const char *text, uint32_t *out_layer,
                          const char **out_name)
 {
@@ -57,11 +57,11 @@ static int32_t read_parent(struct accel_loader *loader, const struct accel_yaml_
         return accel_loader_refuse(loader, node, "this profile cannot inherit: it lies in no folder");
     for (uint32_t i = 0; i < loader->depth; i++)
         if (loader->open[i].layer == layer && strcmp(loader->open[i].name, name) == 0)
-            return accel_yaml_refuse(loader->path, node, loader->error, ACCEL_E_CORRUPT, "\"%s\" inherits itself",
+            return accel_yaml_refuse(loader->path, node, loader->error, ACCEL_E_INVALID, "\"%s\" inherits itself",
                                      node->text);
     if (loader->depth == ACCEL_LOADER_DEPTH || ++loader->inherited > MOST_INHERITED)
         return accel_loader_refuse(loader, node, "profiles inherit too deeply, or too many of them");
-    /* Of a file that is inherited one error is enough: it is checked where it stands. */
+    /* Report only the first error of an inherited file: a check of that file reports all of them. */
     loader->error = &why;
     loader->faults = NULL;
     code = read_named(loader, layer, name);
@@ -93,8 +93,8 @@ static int32_t read_parents(struct accel_loader *loader, const struct accel_yaml
     return node->kind == ACCEL_YAML_SEQUENCE ? read_each(loader, node, read_parent) : read_parent(loader, node);
 }
 
-/* What a file says about itself; of those that it inherits nobody asks. */
-static int32_t take_description(struct accel_loader *loader, const struct accel_member *about,
+/* Reads the description of a file; descriptions of inherited files are not used. */
+static int32_t read_description(struct accel_loader *loader, const struct accel_member *about,
                                 const struct accel_member *inherits)
 {
     struct accel_profile_file *file = loader->file;
@@ -133,13 +133,17 @@ static int32_t read_root(struct accel_loader *loader, const struct accel_yaml_no
         {"inherits", false, ACCEL_YAML_TEXT, true, NULL},      {"match", false, ACCEL_YAML_TEXT, true, NULL},
         {"facts", false, ACCEL_YAML_MAPPING, false, NULL},     {"defaults", false, ACCEL_YAML_MAPPING, false, NULL},
         {"rules", false, ACCEL_YAML_SEQUENCE, false, NULL},    {"lock", false, ACCEL_YAML_SEQUENCE, false, NULL},
+        {"later", false, ACCEL_YAML_SEQUENCE, false, NULL},
     };
     const struct accel_condition *match = NULL;
-    int32_t code = accel_members_take_all(loader->path, root, members, 8, loader->faults, loader->error);
+    int32_t code = accel_members_read_all(loader->path, root, members, 9,
+                                          "settings stand below \"defaults:\", the first line is \"accel-profile: 1\"; "
+                                          "man accel-profile",
+                                          loader->faults, loader->error);
     if (code == ACCEL_OK)
         code = check_head(loader, &members[0], &members[4]);
     if (code == ACCEL_OK && loader->depth == 1)
-        code = take_description(loader, &members[1], &members[2]);
+        code = read_description(loader, &members[1], &members[2]);
     if (code == ACCEL_OK)
         code = accel_faults_pass(loader->faults, read_parents(loader, members[2].value), loader->error);
     if (code == ACCEL_OK && members[3].value)
@@ -155,6 +159,8 @@ static int32_t read_root(struct accel_loader *loader, const struct accel_yaml_no
         code = read_each(loader, members[6].value, accel_loader_rule);
     if (code == ACCEL_OK)
         code = read_each(loader, members[7].value, accel_loader_lock);
+    if (code == ACCEL_OK)
+        code = read_each(loader, members[8].value, accel_loader_later);
     loader->file->match = match;
     return code;
 }
@@ -214,14 +220,14 @@ bool accel_profile_name_valid(const char *name)
 static int32_t begin(struct accel_profile_file *file, uint32_t layer, const char *name, struct accel_error *error)
 {
     memset(file, 0, sizeof(*file));
-    /* What one file makes is bounded by its own size; the limit is for long chains of inheritance. */
+    /* The size of one file bounds its contents; the limit is for long chains of inheritance. */
     accel_arena_init(&file->arena, (size_t)64 << 20);
     file->layer = layer;
     file->about = file->inherits = "";
     if (!accel_profile_name_valid(name))
-        return accel_error_set(error, ACCEL_E_INVALID, "\"%.80s\" is no name of a profile", name);
+        return accel_error_by(error, ACCEL_FROM_FILE, ACCEL_E_INVALID, "\"%.80s\" is no name of a profile", name);
     file->name = accel_arena_strdup(&file->arena, name);
-    return file->name ? ACCEL_OK : accel_error_set(error, ACCEL_E_MEMORY, "no memory to read profile %s", name);
+    return file->name ? ACCEL_OK : accel_error_no_memory(error, "to read profile %s", name);
 }
 
 int32_t accel_profile_file_read(struct accel_profile_file *file, const char *root, uint32_t layer, const char *name,
@@ -252,7 +258,7 @@ int32_t accel_profile_file_begin(struct accel_profile_file *file, const struct a
         return code;
     file->path = accel_arena_strdup(&file->arena, source->path);
     if (file->path == NULL)
-        return accel_error_set(error, ACCEL_E_MEMORY, "no memory to read profile %s", source->name);
+        return accel_error_no_memory(error, "to read profile %s", source->name);
     file->is_absent = why->code == ACCEL_E_NOT_FOUND;
     return accel_error_copy(error, why);
 }

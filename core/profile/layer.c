@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The names of layers, and the folders in which their files lie. */
+/* Maps layers to their names and to the folders of their files. */
 #include "config.h"
 
 #include "core/profile/language.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks of one file: errors of the language, and what is allowed and hardly meant. */
+/* Checks one file: errors of the language, and valid statements that are probably mistakes. */
 #include "config.h"
 
 #include <stdio.h>
@@ -14,17 +14,17 @@
 #include "core/profile/list.h"
 #include "core/profile/members.h"
 
-/* Statements that are compared with each other; larger files are not for people. */
+/* Maximum statements that are compared with each other; people do not write larger files. */
 #define MOST_COMPARED 2000u
 
-/** What one check carries along. */
+/** State of checking one file. */
 struct lint {
     const struct accel_profile_list *list;
     const struct accel_profile_file *file;
     accel_profile_finding finding;
     void *data;
     const char *path;
-    struct accel_faults faults; /**< those of a profile, and in the end of the whole file */
+    struct accel_faults faults; /**< faults of the profile, at the end those of the whole file */
 };
 
 static void ACCEL_PRINTF(3, 4) warn(const struct lint *lint, const char *place, const char *format, ...)
@@ -37,7 +37,7 @@ static void ACCEL_PRINTF(3, 4) warn(const struct lint *lint, const char *place, 
     lint->finding(lint->data, ACCEL_LOG_WARN, place, text);
 }
 
-/* What a file inherits is checked where it stands. */
+/* Returns whether a statement is the file's own: inherited statements are checked in their own file. */
 static bool is_own(const struct lint *lint, const char *place)
 {
     size_t length = strlen(lint->file->path);
@@ -46,7 +46,7 @@ static bool is_own(const struct lint *lint, const char *place)
 
 /* ---- conditions ---- */
 
-/* Whether a fact that names a file names one that is there. Without a list nobody can tell. */
+/* Returns whether a file exists for a fact that names a file. True if there is no list to search. */
 static bool names_file(const struct lint *lint, uint32_t layer, const char *name)
 {
     bool any = false;
@@ -91,7 +91,7 @@ static void check_words(const struct lint *lint, const struct accel_condition *c
         warn(lint, c->place, "\"%.200s\" %s holds", c->text, equals ? "never" : "always");
 }
 
-/* A list that wants one fact to be two things. */
+/* Warns of a list that requires two values of one fact. */
 static void check_contradiction(const struct lint *lint, const struct accel_condition *c)
 {
     for (const struct accel_condition *other = c->next; other; other = other->next)
@@ -140,7 +140,7 @@ static void check_statements(const struct lint *lint)
     for (const struct accel_statement *s = lint->file->first; s; s = s->next) {
         if (!is_own(lint, s->place))
             continue;
-        if (*s->because == 0)
+        if (*s->reason == 0)
             warn(lint, s->place, "%s has no reason: write it as %s: {value: ..., because: ...}", s->key->name,
                  s->key->name);
         if (s->conditions != last)
@@ -153,7 +153,7 @@ static void check_statements(const struct lint *lint)
 
 /* ---- one file ---- */
 
-/* The folder of a path, and its name without ".yaml", both freed by the caller. False without memory. */
+/* Splits a path into its folder and its name without ".yaml"; the caller frees both. False if memory runs out. */
 static bool split(const char *path, char **out_folder, char **out_name)
 {
     const char *slash = strrchr(path, '/'), *leaf = slash ? slash + 1 : path;
@@ -163,7 +163,7 @@ static bool split(const char *path, char **out_folder, char **out_name)
     return *out_folder && *out_name;
 }
 
-/* Which layer a file is for is told by where it lies. The root is cut from `folder`. */
+/* Determines the layer of a file by its folder, and cuts `folder` to the root. */
 static uint32_t layer_of(char *folder, const char *name)
 {
     char *slash = strrchr(folder, '/'), *last = slash ? slash + 1 : folder;
@@ -171,7 +171,7 @@ static uint32_t layer_of(char *folder, const char *name)
         return ACCEL_PROFILE_FOLDER;
     for (uint32_t layer = ACCEL_PROFILE_CLIENT; layer <= ACCEL_PROFILE_MODEL; layer++)
         if (strcmp(last, accel_profile_layer_folder(layer)) == 0) {
-            /* "devices/t4.yaml" lies in the root ".". */
+            /* The root of "devices/t4.yaml" is ".". */
             strcpy(last, last == folder ? "" : ".");
             return layer;
         }
@@ -198,7 +198,7 @@ static int32_t check_profile(struct lint *lint, const char *path, const char *da
     if (split(path, &folder, &name)) {
         source.layer = layer_of(folder, name);
         source.name = name;
-        /* A file of the site inherits from the profiles that are loaded. */
+        /* A file of the site inherits from the loaded profiles. */
         source.root = source.layer == ACCEL_PROFILE_FOLDER ? lint->list ? lint->list->root : NULL
                       : *folder                            ? folder
                                                            : ".";
@@ -228,17 +228,17 @@ static int32_t check_any(struct lint *lint, const char *path, const char *data, 
     return check_profile(lint, path, data, bytes, out_why);
 }
 
-/* Tells an error as a finding; "FILE:LINE:COLUMN: " in front of the text becomes its place. */
-static void tell(const struct lint *lint, const char *path, const struct accel_error *why)
+/* Reports an error as a finding; "FILE:LINE:COLUMN: " at the start of the text becomes its place. */
+static void report_error(const struct lint *lint, const char *path, const struct accel_error *why)
 {
-    size_t length = strlen(path), digits;
+    size_t length = strlen(path), position;
     char place[400];
     const char *text = why->text;
     snprintf(place, sizeof(place), "%.390s", path);
     if (strncmp(text, path, length) == 0 && text[length] == ':') {
-        digits = strspn(text + length, ":0123456789");
-        snprintf(place, sizeof(place), "%.*s", (int)(length + digits - 1), text);
-        text += length + digits;
+        position = strspn(text + length, ":0123456789");
+        snprintf(place, sizeof(place), "%.*s", (int)(length + position - 1), text);
+        text += length + position;
         text += *text == ' ';
     }
     lint->finding(lint->data, ACCEL_LOG_ERROR, place, text);
@@ -246,13 +246,14 @@ static void tell(const struct lint *lint, const char *path, const struct accel_e
         lint->finding(lint->data, ACCEL_LOG_INFO, place, why->remedy);
 }
 
-static void take_fault(void *data, const struct accel_error *error)
+static void report_fault(void *data, const struct accel_error *error)
 {
     const struct lint *lint = data;
-    tell(lint, lint->path, error);
+    report_error(lint, lint->path, error);
 }
 
-/* False where a file is something else, rather than a profile that is wrong. */
+/* Returns whether a text has the key of a table: without it, the file is no faulty profile but another kind of
+ * file. */
 static bool has_key(const char *text)
 {
     char key[ACCEL_FIRST_KEY];
@@ -268,7 +269,7 @@ int32_t accel_profile_lint_path(const struct accel_profile_list *list, const cha
     char *text = NULL;
     size_t bytes;
     int32_t code = accel_file_read(path, ACCEL_YAML_BYTES, &text, &bytes, out_why);
-    lint.faults = (struct accel_faults){.take = take_fault, .data = &lint};
+    lint.faults = (struct accel_faults){.report = report_fault, .data = &lint};
     if (code != ACCEL_OK)
         accel_error_remedy(out_why, code == ACCEL_E_LIMIT
                                         ? "a file of profiles is shorter: name one, or cut it into several"
@@ -281,7 +282,7 @@ int32_t accel_profile_lint_path(const struct accel_profile_list *list, const cha
     if (code == ACCEL_E_MEMORY)
         return accel_error_set(error, code, "no memory to check %.200s", path);
     if (out_why->code != ACCEL_OK && finding)
-        tell(&lint, path, out_why);
+        report_error(&lint, path, out_why);
     *out_errors += lint.faults.count + (out_why->code != ACCEL_OK);
     return ACCEL_OK;
 }

@@ -4,7 +4,6 @@
 #include "core/profile/list.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/base/file.h"
 #include "core/base/strbuf.h"
@@ -13,21 +12,16 @@
 #include "core/profile/language.h"
 #include "core/profile/site.h"
 
-static int32_t no_memory(struct accel_error *error)
-{
-    return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the list of profiles");
-}
-
 static const char *copy(struct accel_profile_list *list, const char *text)
 {
     return accel_arena_strdup(&list->arena, text);
 }
 
-static const char *keep(struct accel_profile_list *list, struct accel_strbuf *text)
+static const char *finish_text(struct accel_profile_list *list, struct accel_strbuf *text)
 {
-    const char *kept = text->failed ? NULL : copy(list, accel_strbuf_get(text));
+    const char *result = text->failed ? NULL : copy(list, accel_strbuf_get(text));
     accel_strbuf_free(text);
-    return kept;
+    return result;
 }
 
 static const char *match_text(struct accel_profile_list *list, const struct accel_condition *conditions)
@@ -36,30 +30,16 @@ static const char *match_text(struct accel_profile_list *list, const struct acce
     accel_strbuf_init(&text, 0);
     for (const struct accel_condition *c = conditions; c; c = c->next)
         accel_strbuf_printf(&text, "%s%s", c == conditions ? "" : " and ", c->text);
-    return keep(list, &text);
-}
-
-static struct accel_profile_info *grow(struct accel_profile_list *list)
-{
-    if (list->count == list->room) {
-        uint32_t room = list->room ? list->room * 2 : 64;
-        struct accel_profile_info *files = accel_arena_array(&list->arena, room, sizeof(*files));
-        if (files == NULL)
-            return NULL;
-        if (list->count)
-            memcpy(files, list->files, list->count * sizeof(*files));
-        list->files = files;
-        list->room = room;
-    }
-    return &list->files[list->count];
+    return finish_text(list, &text);
 }
 
 static int32_t add(struct accel_profile_list *list, const struct accel_profile_file *file,
                    const struct accel_error *failure, struct accel_error *error)
 {
-    struct accel_profile_info *info = grow(list);
-    if (info == NULL)
-        return no_memory(error);
+    struct accel_profile_info *info;
+    if (!accel_arena_grow(&list->arena, &list->files, list->count, &list->capacity, sizeof(*list->files)))
+        return accel_error_no_memory(error, "for the list of profiles");
+    info = &list->files[list->count];
     *info = (struct accel_profile_info){
         .size = sizeof(*info),
         .layer = file->layer,
@@ -78,7 +58,7 @@ static int32_t add(struct accel_profile_list *list, const struct accel_profile_f
     for (const struct accel_fact_statement *s = file->facts; s; s = s->next)
         info->facts++;
     if (!info->name || !info->path || !info->about || !info->match || !info->inherits || !info->text || !info->remedy)
-        return no_memory(error);
+        return accel_error_no_memory(error, "for the list of profiles");
     list->count++;
     return ACCEL_OK;
 }
@@ -88,7 +68,8 @@ static int32_t add_named(struct accel_profile_list *list, uint32_t layer, const 
     struct accel_profile_file file;
     struct accel_error failure = {0};
     int32_t code = accel_profile_file_read(&file, list->root, layer, name, &failure);
-    code = code == ACCEL_E_MEMORY ? no_memory(error) : add(list, &file, &failure, error);
+    code = code == ACCEL_E_MEMORY ? accel_error_no_memory(error, "for the list of profiles")
+                                  : add(list, &file, &failure, error);
     accel_profile_file_free(&file);
     return code;
 }
@@ -112,13 +93,13 @@ static int32_t add_site(struct accel_profile_list *list, uint32_t layer, const c
     char *path;
     int32_t code;
     if (!accel_profile_site_path(layer, below, &path))
-        return no_memory(error);
+        return accel_error_no_memory(error, "for the list of profiles");
     if (path == NULL)
         return ACCEL_OK;
     code = accel_profile_site_read(&file, list->root, layer, path, &failure);
     free(path);
     if (code == ACCEL_E_MEMORY)
-        code = no_memory(error);
+        code = accel_error_no_memory(error, "for the list of profiles");
     else
         code = file.is_absent ? ACCEL_OK : add(list, &file, &failure, error);
     accel_profile_file_free(&file);
@@ -127,7 +108,7 @@ static int32_t add_site(struct accel_profile_list *list, uint32_t layer, const c
 
 /* ---- variables ---- */
 
-/* "1=q4 0=auto"; a value that sets several settings is "1=kv.type.k:q4,kv.type.v:q4". */
+/* Formats the values of an alias: "1=q4 0=auto"; a value of several settings is "1=kv.type.k:q4,kv.type.v:q4". */
 static const char *values_text(struct accel_profile_list *list, const struct accel_alias *alias)
 {
     struct accel_strbuf text;
@@ -138,7 +119,7 @@ static const char *values_text(struct accel_profile_list *list, const struct acc
             accel_strbuf_printf(&text, "%s%s%s%s", s == value->settings ? "" : ",", alias->key ? "" : s->key->name,
                                 alias->key ? "" : ":", s->text);
     }
-    return keep(list, &text);
+    return finish_text(list, &text);
 }
 
 static bool was_named(const struct accel_alias *alias, const struct accel_alias_value *until,
@@ -164,7 +145,7 @@ static const char *keys_text(struct accel_profile_list *list, const struct accel
         for (const struct accel_alias_setting *s = value->settings; s; s = s->next)
             if (!was_named(alias, value, s))
                 accel_strbuf_printf(&text, "%s%s", text.length ? " " : "", s->key->name);
-    return keep(list, &text);
+    return finish_text(list, &text);
 }
 
 static int32_t fill_variables(struct accel_profile_list *list, const struct accel_aliases *aliases,
@@ -173,7 +154,7 @@ static int32_t fill_variables(struct accel_profile_list *list, const struct acce
     list->variables_path = copy(list, aliases->path);
     list->variables = accel_arena_array(&list->arena, aliases->count, sizeof(*list->variables));
     if (list->variables == NULL || list->variables_path == NULL)
-        return no_memory(error);
+        return accel_error_no_memory(error, "for the list of profiles");
     for (const struct accel_alias *alias = aliases->first; alias; alias = alias->next) {
         struct accel_variable *out = &list->variables[list->variable_count];
         *out = (struct accel_variable){.size = sizeof(*out),
@@ -182,9 +163,9 @@ static int32_t fill_variables(struct accel_profile_list *list, const struct acce
                                        .values = values_text(list, alias),
                                        .unit = copy(list, alias->unit),
                                        .place = copy(list, alias->place),
-                                       .because = copy(list, alias->because)};
-        if (!out->name || !out->keys || !out->values || !out->unit || !out->place || !out->because)
-            return no_memory(error);
+                                       .reason = copy(list, alias->reason)};
+        if (!out->name || !out->keys || !out->values || !out->unit || !out->place || !out->reason)
+            return accel_error_no_memory(error, "for the list of profiles");
         list->variable_count++;
     }
     return ACCEL_OK;
@@ -196,12 +177,14 @@ static int32_t read_variables(struct accel_profile_list *list, struct accel_erro
     struct accel_error why = {0};
     int32_t code = accel_aliases_read(&aliases, list->root, &why);
     if (code == ACCEL_E_MEMORY)
-        code = no_memory(error);
+        code = accel_error_no_memory(error, "for the list of profiles");
     else if (code == ACCEL_OK && !aliases.is_absent)
         code = fill_variables(list, &aliases, error);
     else
-        /* A table that cannot be used has no names; the lint says what is wrong with it. */
-        code = aliases.is_absent || (list->variables_path = copy(list, aliases.path)) ? ACCEL_OK : no_memory(error);
+        /* A table that cannot be used has no names; the lint reports its errors. */
+        code = aliases.is_absent || (list->variables_path = copy(list, aliases.path))
+                   ? ACCEL_OK
+                   : accel_error_no_memory(error, "for the list of profiles");
     accel_aliases_free(&aliases);
     return code;
 }
@@ -215,7 +198,7 @@ int32_t accel_profile_list_read(struct accel_profile_list *list, const char *roo
     *list = (struct accel_profile_list){0};
     list->root = copy(list, root);
     if (list->root == NULL)
-        return no_memory(error);
+        return accel_error_no_memory(error, "for the list of profiles");
     code = add_named(list, ACCEL_PROFILE_BASE, "base", error);
     for (uint32_t layer = ACCEL_PROFILE_PLATFORM; layer <= ACCEL_PROFILE_MODEL && code == ACCEL_OK; layer++)
         code = add_layer(list, layer, error);

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/**
- * @file
- * Every file of profiles, good or bad, as accel/profile.h shows them; and the checks of a file that nobody resolves. A
- * list owns its records and is read-only once it is read.
- */
+/** @file Lists every profile file, valid or not, for accel/profile.h, and checks files that no resolution uses. A
+ * list owns its records and is read-only once it is read. */
 #ifndef ACCEL_CORE_PROFILE_LIST_H
 #define ACCEL_CORE_PROFILE_LIST_H
 
@@ -17,20 +14,20 @@ struct accel_profile_list {
     const char *root;
     struct accel_profile_info *files;
     uint32_t count;
-    uint32_t room;
+    uint32_t capacity;
     struct accel_variable *variables;
     uint32_t variable_count;
-    const char *variables_path; /**< of their table; NULL: there is none */
+    const char *variables_path; /**< path of the table of variables; NULL: there is none */
 };
 
-/** Reads them. `below` is as in core/profile/site.h. Free the list in every case. */
+/** Reads the list. `below` is as in core/profile/site.h. Free the list in every case. */
 int32_t accel_profile_list_read(struct accel_profile_list *list, const char *root, const char *below,
                                 struct accel_error *error);
 
 void accel_profile_list_free(struct accel_profile_list *list);
 
-/** Checks one file; `list` may be NULL. Without a finding function only *out_why tells what is wrong. *out_errors is
- *  increased by the number of errors. Fails for lack of memory alone. */
+/** Checks one file; `list` may be NULL. Without a finding function only *out_why reports an error. *out_errors
+ * increases by the number of errors. The only failure is lack of memory. */
 int32_t accel_profile_lint_path(const struct accel_profile_list *list, const char *path, accel_profile_finding finding,
                                 void *data, uint32_t *out_errors, struct accel_error *out_why,
                                 struct accel_error *error);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Descriptors of models: the facts that files of the folder models state, without resolving anything. */
+/* Reads descriptors of models: the facts in files of the folder models, without a resolution. */
 #include "config.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "core/base/error.h"
@@ -9,7 +10,7 @@
 #include "core/profile/language.h"
 #include "core/profile/profile.h"
 
-/* Of facts that a file states and one that it inherits states too, its own comes later and counts. */
+/* Returns whether a later statement overrides this one: a file's own fact follows the inherited one. */
 static bool is_overruled(const struct accel_fact_statement *statement)
 {
     for (const struct accel_fact_statement *later = statement->next; later; later = later->next)
@@ -18,12 +19,12 @@ static bool is_overruled(const struct accel_fact_statement *statement)
     return false;
 }
 
-static int32_t hand_out(const struct accel_profile_file *file, accel_model_fact_function function, void *data)
+static int32_t pass_facts(const struct accel_profile_file *file, accel_model_fact_function function, void *data)
 {
     int32_t code = ACCEL_OK;
     for (const struct accel_fact_statement *s = file->facts; s && code == ACCEL_OK; s = s->next) {
         struct accel_model_fact fact = {sizeof(fact),  0,        file->name, s->fact->name, s->value,
-                                        s->fact->unit, s->place, s->because};
+                                        s->fact->unit, s->place, s->reason};
         if (!is_overruled(s))
             code = function(data, &fact);
     }
@@ -36,12 +37,12 @@ static int32_t read_one(const char *root, const char *name, accel_model_fact_fun
     struct accel_profile_file file;
     int32_t code = accel_profile_file_read(&file, root, ACCEL_PROFILE_MODEL, name, error);
     if (code == ACCEL_OK)
-        code = hand_out(&file, function, data);
+        code = pass_facts(&file, function, data);
     accel_profile_file_free(&file);
     return code;
 }
 
-/* All that can be used are handed out; the first that cannot is the error at the end. */
+/* Reports all usable files; the first unusable one is the error at the end. */
 static int32_t read_all(const struct accel_profile_names *names, const char *root, accel_model_fact_function function,
                         void *data, struct accel_error *error)
 {
@@ -51,17 +52,42 @@ static int32_t read_all(const struct accel_profile_names *names, const char *roo
         struct accel_profile_file file;
         struct accel_error why = {0};
         if (accel_profile_file_read(&file, root, ACCEL_PROFILE_MODEL, names->names[i], &why) == ACCEL_OK)
-            code = hand_out(&file, function, data);
+            code = pass_facts(&file, function, data);
         else if (first.code == ACCEL_OK)
             first = why;
         accel_profile_file_free(&file);
     }
     if (code != ACCEL_OK || first.code == ACCEL_OK)
         return code;
-    /* Only a name that no file has is not found. */
+    /* Only a name without a file is not found. */
     if (first.code == ACCEL_E_NOT_FOUND)
         first.code = ACCEL_E_CORRUPT;
     return accel_error_copy(error, &first);
+}
+
+/* Returns whether a name begins with another one, comparing only letters and numerals: "name3" begins "name-3-8b". */
+static bool is_begun_by(const char *name, const char *begin)
+{
+    for (; *begin != '\0'; begin++) {
+        if (!isalnum((unsigned char)*begin))
+            continue;
+        while (*name != '\0' && !isalnum((unsigned char)*name))
+            name++;
+        if (tolower((unsigned char)*name) != tolower((unsigned char)*begin))
+            return false;
+        name++;
+    }
+    return true;
+}
+
+/* Returns the shortest name that begins with the wrong one, else the nearest one, or NULL. */
+static const char *suggest_model(const struct accel_profile_names *names, const char *name)
+{
+    const char *best = NULL;
+    for (uint32_t i = 0; i < names->count && strlen(name) >= 3; i++)
+        if (is_begun_by(names->names[i], name) && (best == NULL || strlen(names->names[i]) < strlen(best)))
+            best = names->names[i];
+    return best ? best : accel_suggest(name, (const char *const *)names->names, names->count);
 }
 
 int32_t accel_profile_models_read(const char *root, const char *name, accel_model_fact_function function, void *data,
@@ -76,8 +102,9 @@ int32_t accel_profile_models_read(const char *root, const char *name, accel_mode
     for (uint32_t i = 0; i < names.count && !is_there; i++)
         is_there = strcmp(names.names[i], name) == 0;
     if (!is_there) {
-        code = accel_error_set(error, ACCEL_E_NOT_FOUND, "%.300s has no file models/%.80s.yaml", root, name);
-        near = accel_suggest(name, (const char *const *)names.names, names.count);
+        code = accel_error_by(error, ACCEL_FROM_FILE, ACCEL_E_NOT_FOUND, "%.300s has no file models/%.80s.yaml", root,
+                              name);
+        near = suggest_model(&names, name);
         if (near)
             accel_error_remedy(error, "did you mean %s?", near);
     } else {

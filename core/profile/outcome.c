@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a resolution came to: of each setting the winner, and the losers as text and as records. */
+/* Writes the result of a resolution: the value in force of each setting, and the overridden values as text and as
+ * records. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -17,15 +18,15 @@ static const char *value_text(struct accel_resolver *r, const struct accel_key_v
     return accel_arena_strdup(&r->settings->arena, text);
 }
 
-static const char *losers_text(struct accel_resolver *r, const struct accel_key_candidate *losers)
+static const char *format_overridden(struct accel_resolver *r, const struct accel_key_candidate *overridden)
 {
     struct accel_strbuf text;
     const char *copy = NULL;
     accel_strbuf_init(&text, 0);
-    for (const struct accel_key_candidate *loser = losers; loser; loser = loser->weaker) {
-        const char *value = value_text(r, &loser->value);
-        accel_strbuf_printf(&text, "%s%s (%s%s%s)", loser == losers ? "" : "\n", value ? value : "?", loser->place,
-                            *loser->because ? "; " : "", loser->because);
+    for (const struct accel_key_candidate *candidate = overridden; candidate; candidate = candidate->weaker) {
+        const char *value = value_text(r, &candidate->value);
+        accel_strbuf_printf(&text, "%s%s (%s%s%s)", candidate == overridden ? "" : "\n", value ? value : "?",
+                            candidate->place, *candidate->reason ? "; " : "", candidate->reason);
     }
     if (!text.failed)
         copy = accel_arena_strdup(&r->settings->arena, accel_strbuf_get(&text));
@@ -40,54 +41,78 @@ static const char *unit_of(const struct accel_key_slot *slot, const struct accel
     return slot->key->type == ACCEL_KEY_DURATION ? "ms" : slot->key->unit;
 }
 
-/* The losers of a slot as records; NULL without memory. */
-static const struct accel_plan_loser *loser_records(struct accel_resolver *r, const struct accel_key_slot *slot,
-                                                    uint32_t *out_count)
+/* Returns the overridden values of a slot as records; NULL if memory runs out. */
+static const struct accel_plan_overridden *list_overridden(struct accel_resolver *r, const struct accel_key_slot *slot,
+                                                           const struct accel_key_candidate *overridden,
+                                                           uint32_t *out_count)
 {
-    const struct accel_key_candidate *losers = slot->strongest->weaker;
-    struct accel_plan_loser *records;
+    struct accel_plan_overridden *records;
     uint32_t count = 0;
-    for (const struct accel_key_candidate *loser = losers; loser; loser = loser->weaker)
+    for (const struct accel_key_candidate *candidate = overridden; candidate; candidate = candidate->weaker)
         count++;
     *out_count = count;
     records = accel_arena_array(&r->settings->arena, count + (size_t)1, sizeof(*records));
     count = 0;
-    for (const struct accel_key_candidate *loser = losers; loser && records; loser = loser->weaker) {
-        const char *value = value_text(r, &loser->value);
+    for (const struct accel_key_candidate *candidate = overridden; candidate && records;
+         candidate = candidate->weaker) {
+        const char *value = value_text(r, &candidate->value);
         if (value == NULL)
             return NULL;
-        records[count++] = (struct accel_plan_loser){value, unit_of(slot, &loser->value), loser->place, loser->because};
+        records[count++] = (struct accel_plan_overridden){value, unit_of(slot, &candidate->value), candidate->place,
+                                                          candidate->reason};
     }
     return records;
 }
 
-static int32_t write_setting(struct accel_resolver *r, const struct accel_key_slot *slot,
-                             struct accel_profile_setting *out)
+static int32_t write_value(struct accel_resolver *r, const struct accel_key_slot *slot,
+                           const struct accel_key_candidate *winner, struct accel_profile_setting *out)
 {
-    const struct accel_key_candidate *winner = slot->strongest;
-    uint32_t losers;
-    const struct accel_plan_loser *overruled = loser_records(r, slot, &losers);
+    uint32_t count;
+    const struct accel_plan_overridden *overridden = list_overridden(r, slot, winner->weaker, &count);
     *out = (struct accel_profile_setting){
         .key = slot->key->name,
         .value = value_text(r, &winner->value),
         .unit = unit_of(slot, &winner->value),
         .place = winner->place,
-        .because = winner->because,
-        .losers = losers_text(r, winner->weaker),
+        .reason = winner->reason,
+        .overridden_text = format_overridden(r, winner->weaker),
         .layer = winner->layer,
         .is_number = winner->value.is_number,
         .number = winner->value.number,
-        .overruled = overruled,
-        .overruled_count = losers,
+        .overridden = overridden,
+        .overridden_count = count,
+        .is_alias = winner->is_alias,
     };
-    return out->value && out->losers && overruled ? ACCEL_OK : accel_resolver_no_memory(r);
+    return out->value && out->overridden_text && overridden ? ACCEL_OK : accel_resolver_no_memory(r);
+}
+
+/* Writes one setting. If nothing honors the setting yet, the built-in value is in force, and the profile's value
+ * is stored in `later`. */
+static int32_t write_setting(struct accel_resolver *r, const struct accel_key_slot *slot,
+                             struct accel_profile_setting *out)
+{
+    const struct accel_key_candidate *builtin = slot->strongest;
+    struct accel_profile_setting *later;
+    int32_t code;
+    if (slot->key->honored_by != ACCEL_KEY_BY_LATER || slot->strongest->layer == ACCEL_PROFILE_BUILTIN)
+        return write_value(r, slot, slot->strongest, out);
+    while (builtin->weaker)
+        builtin = builtin->weaker;
+    later = accel_arena_array(&r->settings->arena, 1, sizeof(*later));
+    if (later == NULL)
+        return accel_resolver_no_memory(r);
+    code = write_value(r, slot, slot->strongest, later);
+    if (code == ACCEL_OK)
+        code = write_value(r, slot, builtin, out);
+    out->later = later;
+    return code;
 }
 
 int32_t accel_resolver_write(struct accel_resolver *r)
 {
     struct accel_settings *settings = r->settings;
     int32_t code = ACCEL_OK;
-    /* An option that is only locked has no value. */
+    /* A driver option that is locked and not set has no value. */
     for (const struct accel_key_slot *slot = r->first; slot; slot = slot->next)
         settings->count += slot->strongest != NULL;
     settings->key_count = accel_key_count();
@@ -98,7 +123,7 @@ int32_t accel_resolver_write(struct accel_resolver *r)
     for (const struct accel_key_slot *slot = r->first; slot && code == ACCEL_OK; slot = slot->next)
         if (slot->strongest)
             code = write_setting(r, slot, &settings->settings[settings->count++]);
-    settings->facts = r->scene.facts;
-    settings->fact_count = r->scene.fact_count;
+    settings->facts = r->selection.facts;
+    settings->fact_count = r->selection.fact_count;
     return code;
 }

@@ -3,8 +3,10 @@
 
 #include "core/profile/profile.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/base/error.h"
 #include "core/base/strbuf.h"
@@ -29,7 +31,7 @@ int32_t accel_profile_create(const char *folder, struct accel_profile **out_prof
     profile = calloc(1, sizeof(*profile));
     if (profile == NULL || (profile->shelf = make_shelf()) == NULL || (profile->folder = strdup(folder)) == NULL) {
         accel_profile_free(profile);
-        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for profiles");
+        return accel_error_no_memory(error, "for profiles");
     }
     code = accel_profile_file_read(&profile->base, folder, ACCEL_PROFILE_BASE, "base", error);
     if (code != ACCEL_OK) {
@@ -92,21 +94,21 @@ static struct accel_profile_entry *look_up(const struct accel_profile_shelf *she
     return NULL;
 }
 
-/* A lack of memory passes, so it leaves no entry; what is wrong with a file stays. */
+/* Reads a file into the cache. Lack of memory is temporary, so it leaves no entry; an error in the file stays. */
 static int32_t read_entry(const struct accel_profile *profile, uint32_t layer, const char *name,
                           struct accel_profile_entry **out_entry, struct accel_error *error)
 {
     struct accel_profile_entry *entry = calloc(1, sizeof(*entry));
     int32_t code;
     if (entry == NULL)
-        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for profile %s", name);
+        return accel_error_no_memory(error, "for profile %s", name);
     code = accel_profile_file_read(&entry->file, profile->folder, layer, name, &entry->failure);
     if (code == ACCEL_E_MEMORY || entry->file.name == NULL) {
         accel_error_copy(error, &entry->failure);
         free_entry(entry);
         return code;
     }
-    /* A file that is there and inherits one that is not is an error; one that is not there at all says nothing. */
+    /* A missing file is no error; an existing file that inherits a missing one is. */
     if (entry->file.is_absent)
         accel_error_clear(&entry->failure);
     entry->next = profile->shelf->entries;
@@ -138,7 +140,7 @@ int32_t accel_profile_devices(const struct accel_profile *profile, const struct 
     if (shelf->devices == NULL) {
         struct accel_profile_names *names = calloc(1, sizeof(*names));
         code = names ? accel_profile_names_read(profile->folder, ACCEL_PROFILE_DEVICE, names, error)
-                     : accel_error_set(error, ACCEL_E_MEMORY, "no memory for the names of profiles");
+                     : accel_error_no_memory(error, "for the names of profiles");
         if (code == ACCEL_OK)
             shelf->devices = names;
         else
@@ -157,7 +159,7 @@ static int32_t add_site(struct accel_profile *profile, uint32_t index, const cha
     int32_t code = ACCEL_OK;
     if (!accel_profile_site_path(layer, below, &path) || (path && (entry = calloc(1, sizeof(*entry))) == NULL)) {
         free(path);
-        return accel_error_set(error, ACCEL_E_MEMORY, "no memory for the files of the site");
+        return accel_error_no_memory(error, "for the files of the site");
     }
     if (path == NULL)
         return ACCEL_OK;
@@ -180,7 +182,7 @@ int32_t accel_profile_add_sites(struct accel_profile *profile, const char *below
     return code;
 }
 
-/* As with files: a lack of memory passes, what is wrong with the table stays. */
+/* Reads the table of variables. As for files, lack of memory is temporary, and an error in the table stays. */
 static int32_t read_aliases(const struct accel_profile *profile, struct accel_error *error)
 {
     struct accel_profile_shelf *shelf = profile->shelf;
@@ -218,7 +220,7 @@ int32_t accel_profile_unknown_each(const struct accel_profile *profile, accel_pr
     const struct accel_aliases *aliases;
     struct accel_profile_names platforms;
     int32_t code = accel_profile_aliases(profile, &aliases, error);
-    /* Which platforms there are is asked only where a variable might belong to one. */
+    /* The list of platforms is needed only if an unknown variable may be an option of one. */
     if (code != ACCEL_OK || accel_environment_unknown(aliases, NULL, 0, NULL, NULL) == 0)
         return code;
     code = accel_profile_names_read(profile->folder, ACCEL_PROFILE_PLATFORM, &platforms, error);
@@ -232,7 +234,7 @@ int32_t accel_profile_unknown_each(const struct accel_profile *profile, accel_pr
 static void warn(void *data, uint32_t level, const char *name, const char *near)
 {
     const struct accel_log **log = data;
-    accel_log_write(*log, level, "profile", "variable=%s text=\"nobody knows it, so that it does nothing%s%s%s\"", name,
+    accel_log_write(*log, level, "profile", "variable=%s text=\"unknown variable without effect%s%s%s\"", name,
                     near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
@@ -254,6 +256,31 @@ int32_t accel_profile_add(struct accel_profile *profile, const char *name, struc
     return code == ACCEL_OK ? accel_profile_entry_failure(entry, error) : code;
 }
 
+/* Returns whether a text contains a word, ignoring case. */
+static bool has_word(const char *text, const char *word)
+{
+    const size_t length = strlen(word);
+    for (const char *at = text; length >= 3 && *at != '\0'; at++)
+        if (strncasecmp(at, word, length) == 0 && !isalnum((unsigned char)at[length]) &&
+            (at == text || !isalnum((unsigned char)at[-1])))
+            return true;
+    return false;
+}
+
+/* Suggests the nearest name, else the name of a file whose `about` mentions the wanted one. */
+static const char *suggest_name(const struct accel_profile *profile, const struct accel_profile_names *known,
+                                uint32_t layer, const char *name)
+{
+    const char *near = accel_suggest(name, (const char *const *)known->names, known->count);
+    for (uint32_t i = 0; i < known->count && near == NULL; i++) {
+        const struct accel_profile_entry *entry = NULL;
+        if (accel_profile_entry_find(profile, layer, known->names[i], &entry, NULL) == ACCEL_OK &&
+            entry->failure.code == ACCEL_OK && has_word(entry->file.about, name))
+            near = known->names[i];
+    }
+    return near;
+}
+
 int32_t accel_profile_refuse_name(const struct accel_profile *profile, uint32_t layer, const char *name,
                                   const char *place, struct accel_error *error)
 {
@@ -267,9 +294,9 @@ int32_t accel_profile_refuse_name(const struct accel_profile *profile, uint32_t 
         known = (struct accel_profile_names){0};
     for (uint32_t i = 0; i < known.count; i++)
         accel_strbuf_printf(&list, "%s%s", i ? ", " : "", known.names[i]);
-    near = accel_suggest(name, (const char *const *)known.names, known.count);
-    code = accel_error_set(error, ACCEL_E_NOT_FOUND, "%.160s: there is no %s \"%.60s\"%s", place,
-                           accel_profile_layer_name(layer), name, accel_did_you_mean(near, hint));
+    near = suggest_name(profile, &known, layer, name);
+    code = accel_error_by(error, ACCEL_FROM_FILE, ACCEL_E_NOT_FOUND, "%.160s: there is no %s \"%.60s\"%s", place,
+                          accel_profile_layer_name(layer), name, accel_did_you_mean(near, hint));
     accel_error_remedy(error, "files of that kind: %s", known.count ? accel_strbuf_get(&list) : "none");
     accel_strbuf_free(&list);
     accel_profile_names_free(&known);

@@ -3,7 +3,7 @@ libaccel_core_la_SOURCES += \
 	%D%/aliases.c %D%/environment.c %D%/environment.h \
 	%D%/condition.c %D%/condition.h \
 	%D%/facts.c %D%/folder.c %D%/folder.h %D%/internal.h \
-	%D%/facts.def %D%/keys.def \
+	%D%/known_facts.def %D%/keys.def \
 	%D%/keys.c %D%/keys.h \
 	%D%/language.c %D%/language.h \
 	%D%/loader.h %D%/statements.c \
@@ -11,5 +11,5 @@ libaccel_core_la_SOURCES += \
 	%D%/members.c %D%/members.h \
 	%D%/models.c \
 	%D%/profile.c %D%/profile.h \
-	%D%/outcome.c %D%/resolve.c %D%/resolver.h %D%/rows.c %D%/settings.c %D%/suggest.c %D%/site.c %D%/site.h \
+	%D%/outcome.c %D%/resolve.c %D%/resolver.h %D%/rows.c %D%/setting.h %D%/settings.c %D%/suggest.c %D%/site.c %D%/site.h \
 	%D%/yaml.c %D%/yaml.h

@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/error.h"
 #include "core/profile/resolver.h"
 
 int32_t accel_resolver_no_memory(const struct accel_resolver *r)
 {
-    return accel_error_set(r->error, ACCEL_E_MEMORY, "no memory for settings");
+    return accel_error_no_memory(r->error, "for settings");
 }
 
 static struct accel_key_slot *find_slot(struct accel_resolver *r, const char *name)
@@ -31,35 +32,35 @@ static struct accel_key_slot *add_slot(struct accel_resolver *r, const struct ac
     return slot;
 }
 
-/* A row for an option of the driver, with a name that the settings own. */
+/* Makes a row for a driver option, with a name that the settings own. */
 static const struct accel_key *copy_option(struct accel_resolver *r, const char *name)
 {
     struct accel_key *key = accel_arena_array(&r->settings->arena, 1, sizeof(*key));
     char *copy = accel_arena_strdup(&r->settings->arena, name);
     if (key == NULL || copy == NULL)
         return NULL;
-    *key = (struct accel_key){copy, ACCEL_KEY_TEXT, "", 0, 0, "", "", ACCEL_KEY_BY_DRIVER, ""};
+    *key = (struct accel_key){copy, ACCEL_KEY_TEXT, "", 0, 0, "", "", ACCEL_KEY_BY_DRIVER, "", ""};
     return key;
 }
 
 static int32_t add_candidate(struct accel_resolver *r, struct accel_key_slot *slot, const struct accel_key_value *value,
-                             const char *place, const char *because, uint32_t layer)
+                             const char *place, const char *reason, uint32_t layer)
 {
     struct accel_arena *arena = &r->settings->arena;
     struct accel_key_candidate *candidate;
     if (slot->locked_by && slot->locked_layer < layer)
-        return accel_error_set(r->error, ACCEL_E_DENIED, "%.160s: setting %s is locked by %.160s", place,
-                               slot->key->name, slot->locked_by);
+        return accel_error_by(r->error, accel_layer_origin(layer), ACCEL_E_DENIED,
+                              "%.160s: setting %s is locked by %.160s", place, slot->key->name, slot->locked_by);
     candidate = accel_arena_array(arena, 1, sizeof(*candidate));
     if (candidate == NULL)
         return accel_resolver_no_memory(r);
     candidate->value = *value;
     candidate->layer = layer;
     candidate->place = accel_arena_strdup(arena, place);
-    candidate->because = accel_arena_strdup(arena, because);
+    candidate->reason = accel_arena_strdup(arena, reason);
     if (value->word)
         candidate->value.word = accel_arena_strdup(arena, value->word);
-    if (!candidate->place || !candidate->because || (value->word && !candidate->value.word))
+    if (!candidate->place || !candidate->reason || (value->word && !candidate->value.word))
         return accel_resolver_no_memory(r);
     candidate->weaker = slot->strongest;
     slot->strongest = candidate;
@@ -76,7 +77,7 @@ static int32_t apply_builtin(struct accel_resolver *r)
         char why[200], preset[64];
         if (slot == NULL)
             return accel_resolver_no_memory(r);
-        /* Defaults stand in the base unit; the parser wants it written. */
+        /* Defaults in keys.def are in the base unit, which the parser requires to be written. */
         snprintf(preset, sizeof(preset), "%s%s", key->preset,
                  key->preset[0] >= '0' && key->preset[0] <= '9' ? strcmp(key->unit, "bytes") ? key->unit : "B" : "");
         if (!accel_key_parse(key, preset, &value, why, sizeof(why)))
@@ -92,7 +93,7 @@ static bool is_option_of(const char *driver, const char *name)
     return length && strncmp(name, driver, length) == 0 && name[length] == '.' && name[length + 1] != 0;
 }
 
-/* The slot of a setting, or a new one for an option of a driver. */
+/* Returns the slot of a setting, or a new one for a driver option. */
 static struct accel_key_slot *need_slot(struct accel_resolver *r, const char *name)
 {
     struct accel_key_slot *slot = find_slot(r, name);
@@ -116,7 +117,8 @@ static int32_t apply_locks(struct accel_resolver *r, const struct accel_profile_
     return ACCEL_OK;
 }
 
-/* Options of other drivers say nothing here; those that a platform inherits are its own. */
+/* Returns whether a statement applies to this driver. Options of other drivers have no effect here, but every
+ * option in the file of a platform, also an inherited one, is the platform's own. */
 static bool counts_here(struct accel_resolver *r, const struct accel_profile_file *file,
                         const struct accel_statement *s)
 {
@@ -127,23 +129,23 @@ static bool counts_here(struct accel_resolver *r, const struct accel_profile_fil
 
 static int32_t apply_file(struct accel_resolver *r, const struct accel_profile_file *file)
 {
-    const struct accel_profile_scene *scene = &r->scene;
+    const struct accel_profile_selection *selection = &r->selection;
     int32_t code = ACCEL_OK;
     for (const struct accel_statement *s = file->first; s && code == ACCEL_OK; s = s->next) {
         struct accel_key_slot *slot;
-        if (!counts_here(r, file, s) || !accel_condition_holds(s->conditions, scene->pairs, scene->fact_count))
+        if (!counts_here(r, file, s) || !accel_condition_holds(s->conditions, selection->pairs, selection->fact_count))
             continue;
         slot = need_slot(r, s->key->name);
-        code =
-            slot ? add_candidate(r, slot, &s->value, s->place, s->because, file->layer) : accel_resolver_no_memory(r);
+        code = slot ? add_candidate(r, slot, &s->value, s->place, s->reason, file->layer) : accel_resolver_no_memory(r);
     }
     return code == ACCEL_OK ? apply_locks(r, file) : code;
 }
 
-/* A file that counts where its `match` holds. */
+/* Applies a file if its `match` holds. */
 static int32_t apply_matching(struct accel_resolver *r, const struct accel_profile_file *file)
 {
-    return accel_condition_holds(file->match, r->scene.pairs, r->scene.fact_count) ? apply_file(r, file) : ACCEL_OK;
+    return accel_condition_holds(file->match, r->selection.pairs, r->selection.fact_count) ? apply_file(r, file)
+                                                                                           : ACCEL_OK;
 }
 
 static int32_t apply_entry(struct accel_resolver *r, const struct accel_profile_entry *entry)
@@ -153,55 +155,69 @@ static int32_t apply_entry(struct accel_resolver *r, const struct accel_profile_
 
 static int32_t apply_files(struct accel_resolver *r)
 {
-    int32_t code = apply_matching(r, &r->scene.profile->base);
+    int32_t code = apply_matching(r, &r->selection.profile->base);
     if (code == ACCEL_OK)
-        code = apply_entry(r, r->scene.platform);
+        code = apply_entry(r, r->selection.platform);
     if (code == ACCEL_OK)
         code = apply_entry(r, r->client);
-    /* Whether these count was decided before they could state facts. */
-    for (uint32_t i = 0; i < r->scene.device_count && code == ACCEL_OK; i++)
-        code = apply_file(r, &r->scene.devices[i]->file);
+    /* Files of devices are already selected: their facts must not affect whether they apply. */
+    for (uint32_t i = 0; i < r->selection.device_count && code == ACCEL_OK; i++)
+        code = apply_file(r, &r->selection.devices[i]->file);
     if (code == ACCEL_OK)
-        code = apply_entry(r, r->scene.model);
+        code = apply_entry(r, r->selection.model);
     for (uint32_t i = 0; i < ACCEL_PROFILE_SITES && code == ACCEL_OK; i++)
-        if (r->scene.profile->sites[i]) {
-            code = accel_profile_entry_failure(r->scene.profile->sites[i], r->error);
+        if (r->selection.profile->sites[i]) {
+            code = accel_profile_entry_failure(r->selection.profile->sites[i], r->error);
             if (code == ACCEL_OK)
-                code = apply_entry(r, r->scene.profile->sites[i]);
+                code = apply_entry(r, r->selection.profile->sites[i]);
         }
     return code;
 }
 
 static int32_t apply_text(struct accel_resolver *r, struct accel_key_slot *slot, const char *text, const char *place,
-                          const char *because, uint32_t layer)
+                          const char *reason, uint32_t layer)
 {
     struct accel_key_value value;
     char why[200];
     if (!accel_key_parse(slot->key, text, &value, why, sizeof(why))) {
-        accel_error_set(r->error, ACCEL_E_INVALID, "%.160s: %s: %s", place, slot->key->name, why);
-        accel_error_remedy(r->error, "accelctl profile settings %s tells what it may be", slot->key->name);
+        accel_error_by(r->error, accel_layer_origin(layer), ACCEL_E_INVALID, "%.160s: %s: %s", place, slot->key->name,
+                       why);
+        accel_error_remedy(r->error, "accelctl profile settings %s lists the allowed values", slot->key->name);
         return ACCEL_E_INVALID;
     }
-    return add_candidate(r, slot, &value, place, because, layer);
+    return add_candidate(r, slot, &value, place, reason, layer);
+}
+
+/* Refuses a value of the user that nothing honors yet. */
+static int32_t refuse_later(const struct accel_resolver *r, const struct accel_key *key, const char *place,
+                            const char *value)
+{
+    accel_error_by(r->error, ACCEL_FROM_SETTING, ACCEL_E_UNSUPPORTED, "%.160s: %s=%.60s is not honored yet (later: %s)",
+                   place, key->name, value, key->by);
+    accel_error_remedy(r->error, "leave %s out", key->name);
+    return ACCEL_E_UNSUPPORTED;
 }
 
 static int32_t apply_environment(struct accel_resolver *r)
 {
     const struct accel_aliases *aliases;
-    const struct accel_wish *wish = NULL;
-    int32_t code = accel_profile_aliases(r->scene.profile, &aliases, r->error);
+    const struct accel_environment_setting *setting = NULL;
+    int32_t code = accel_profile_aliases(r->selection.profile, &aliases, r->error);
     if (code == ACCEL_OK)
-        code = accel_environment_wishes(aliases, r->driver, &r->settings->arena, &wish, r->error);
-    for (; wish && code == ACCEL_OK; wish = wish->next) {
-        struct accel_key_slot *slot = need_slot(r, wish->key);
-        code = slot ? apply_text(r, slot, wish->text, wish->place, wish->because, ACCEL_PROFILE_ENVIRONMENT)
+        code = accel_environment_read(aliases, r->driver, &r->settings->arena, &setting, r->error);
+    for (; setting && code == ACCEL_OK; setting = setting->next) {
+        struct accel_key_slot *slot = need_slot(r, setting->key);
+        code = slot ? apply_text(r, slot, setting->text, setting->place, setting->reason, ACCEL_PROFILE_ENVIRONMENT)
                     : accel_resolver_no_memory(r);
+        if (code == ACCEL_OK && !setting->is_alias && slot->key->honored_by == ACCEL_KEY_BY_LATER)
+            code = refuse_later(r, slot->key, setting->place, setting->text);
+        if (code == ACCEL_OK)
+            slot->strongest->is_alias = setting->is_alias;
     }
     return code;
 }
 
-/* Whether layers are placed by hand on a device of the driver that the option belongs to: "0-1=NAME,2-4=DRIVER:cpu0".
- */
+/* Returns whether a placement by hand uses a device of the option's driver: "0-1=NAME,2-4=DRIVER:cpu0". */
 static bool is_option_of_placed(const struct accel_profile_pair *given, uint32_t count, const char *name)
 {
     size_t length = strcspn(name, ".");
@@ -230,8 +246,8 @@ static int32_t find_given(struct accel_resolver *r, const struct accel_profile_p
     }
     if (near == NULL)
         near = accel_key_suggest(pair->key);
-    accel_error_set(r->error, ACCEL_E_NOT_FOUND, "%.160s: setting \"%.80s\" is unknown%s", pair->origin, pair->key,
-                    accel_did_you_mean(near, hint));
+    accel_error_by(r->error, ACCEL_FROM_SETTING, ACCEL_E_NOT_FOUND, "%.160s: setting \"%.80s\" is unknown%s",
+                   pair->origin, pair->key, accel_did_you_mean(near, hint));
     accel_error_remedy(r->error, "accelctl profile settings lists them, and accelctl plugins the drivers with options");
     return ACCEL_E_NOT_FOUND;
 }
@@ -240,15 +256,22 @@ static int32_t apply_given(struct accel_resolver *r, const struct accel_profile_
 {
     int32_t code = ACCEL_OK;
     for (uint32_t i = 0; i < count && code == ACCEL_OK; i++) {
-        struct accel_key_slot *slot;
-        code = find_given(r, &given[i], given, count, &slot);
-        if (code == ACCEL_OK)
-            code = apply_text(r, slot, given[i].value, given[i].origin, "", ACCEL_PROFILE_GIVEN);
+        const struct accel_key_group *group = accel_key_group_find(given[i].key);
+        for (uint32_t m = 0; m < (group ? 2u : 1u) && code == ACCEL_OK; m++) {
+            struct accel_profile_pair pair = given[i];
+            struct accel_key_slot *slot;
+            pair.key = group ? group->members[m] : pair.key;
+            code = find_given(r, &pair, given, count, &slot);
+            if (code == ACCEL_OK)
+                code = apply_text(r, slot, pair.value, pair.origin, "", ACCEL_PROFILE_GIVEN);
+            if (code == ACCEL_OK && slot->key->honored_by == ACCEL_KEY_BY_LATER)
+                code = refuse_later(r, slot->key, pair.origin, pair.value);
+        }
     }
     return code;
 }
 
-/* One pass over all layers. */
+/* Applies all layers once. */
 static int32_t apply_all(struct accel_resolver *r, const struct accel_profile_pair *given, uint32_t given_count)
 {
     int32_t code;
@@ -264,39 +287,42 @@ static int32_t apply_all(struct accel_resolver *r, const struct accel_profile_pa
 
 /* ---- the client ---- */
 
-/* Takes the file of the client that the other layers name, and its name as a fact. *out_again: the rest has to be
- * resolved with it. */
+/* Chooses the client's file that the other layers name, and adds its name as a fact. *out_again: the settings must
+ * be resolved again with it. */
 static int32_t choose_client(struct accel_resolver *r, bool *out_again)
 {
     const struct accel_key_candidate *winner = find_slot(r, "client")->strongest;
     const char *name = winner->value.word;
-    struct accel_profile_fact fact = {"client.name", name, "", winner->place, winner->because, ACCEL_PROFILE_GIVEN};
+    struct accel_profile_fact fact = {"client.name", name, "", winner->place, winner->reason, ACCEL_PROFILE_GIVEN};
     int32_t code;
     *out_again = false;
     if (strcmp(name, "none") == 0)
         return ACCEL_OK;
-    /* The driver says in which program it runs, where it can. */
-    if (strcmp(name, "auto") == 0 && (fact.value = accel_profile_scene_find(&r->scene, "client.name")) == NULL)
+    /* The driver reports in which program it runs if it can. */
+    if (strcmp(name, "auto") == 0 && (fact.value = accel_profile_selection_fact(&r->selection, "client.name")) == NULL)
         return ACCEL_OK;
     if (!accel_profile_name_valid(fact.value))
-        return accel_profile_refuse_name(r->scene.profile, ACCEL_PROFILE_CLIENT, fact.value, winner->place, r->error);
-    code = accel_profile_entry_find(r->scene.profile, ACCEL_PROFILE_CLIENT, fact.value, &r->client, r->error);
+        return accel_profile_refuse_name(r->selection.profile, ACCEL_PROFILE_CLIENT, fact.value, winner->place,
+                                         r->error);
+    code = accel_profile_entry_find(r->selection.profile, ACCEL_PROFILE_CLIENT, fact.value, &r->client, r->error);
     if (code == ACCEL_OK && r->client->file.is_absent)
-        return accel_profile_refuse_name(r->scene.profile, ACCEL_PROFILE_CLIENT, fact.value, winner->place, r->error);
+        return accel_profile_refuse_name(r->selection.profile, ACCEL_PROFILE_CLIENT, fact.value, winner->place,
+                                         r->error);
     if (code == ACCEL_OK)
         code = accel_profile_entry_failure(r->client, r->error);
     *out_again = true;
-    return code == ACCEL_OK ? accel_profile_scene_add(&r->scene, &fact) : code;
+    return code == ACCEL_OK ? accel_profile_selection_add(&r->selection, &fact) : code;
 }
 
-/* What names the client must not depend on it. */
+/* Refuses a client whose own settings choose another client. */
 static int32_t check_client(struct accel_resolver *r, const char *name)
 {
     const struct accel_key_candidate *winner = find_slot(r, "client")->strongest;
     if (strcmp(winner->value.word, name) == 0)
         return ACCEL_OK;
-    return accel_error_set(r->error, ACCEL_E_INVALID, "%.200s: with client %.60s in force, client becomes %.60s",
-                           winner->place, name, winner->value.word);
+    return accel_error_by(r->error, ACCEL_FROM_FILE, ACCEL_E_INVALID,
+                          "%.200s: with client %.60s in force, client becomes %.60s", winner->place, name,
+                          winner->value.word);
 }
 
 static int32_t resolve(struct accel_resolver *r, const struct accel_profile_pair *given, uint32_t given_count)
@@ -324,12 +350,12 @@ int32_t accel_profile_resolve(const struct accel_profile *profile, const struct 
     if (r.settings == NULL)
         return accel_resolver_no_memory(&r);
     accel_arena_init(&r.settings->arena, 0);
-    r.scene = (struct accel_profile_scene){.profile = profile, .arena = &r.settings->arena, .error = error};
-    code = accel_profile_scene_set(&r.scene, facts, fact_count);
+    r.selection = (struct accel_profile_selection){.profile = profile, .arena = &r.settings->arena, .error = error};
+    code = accel_profile_select(&r.selection, facts, fact_count);
     if (code == ACCEL_OK) {
-        r.driver = accel_profile_scene_find(&r.scene, "driver.name");
+        r.driver = accel_profile_selection_fact(&r.selection, "driver.name");
         if (r.driver == NULL)
-            r.driver = accel_profile_scene_find(&r.scene, "platform");
+            r.driver = accel_profile_selection_fact(&r.selection, "platform");
         code = resolve(&r, given, given_count);
     }
     if (code == ACCEL_OK)

@@ -1,24 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/**
- * @file
- * Inside of a resolution: every setting with all values that layers want for it, until the strongest is written out.
- * All of it lives in the arena of the settings that come of it.
- */
+/** @file Internals of a resolution: every setting with the values of all layers, until the strongest is written to
+ * the result. Everything is in the arena of the resulting settings. */
 #ifndef ACCEL_CORE_PROFILE_RESOLVER_H
 #define ACCEL_CORE_PROFILE_RESOLVER_H
 
 #include "core/profile/internal.h"
 
-/** One value that somebody wants for a setting. Strings belong to the settings. */
+/** A value that one layer gives a setting. Strings belong to the settings. */
 struct accel_key_candidate {
     struct accel_key_candidate *weaker;
     struct accel_key_value value;
     const char *place;
-    const char *because;
+    const char *reason;
     uint32_t layer;
+    bool is_alias; /* from a variable of another program */
 };
 
-/** One setting while it is resolved. */
+/** One setting during the resolution. */
 struct accel_key_slot {
     struct accel_key_slot *next;
     const struct accel_key *key;
@@ -27,12 +25,12 @@ struct accel_key_slot {
     uint32_t locked_layer; /* layer of the lock */
 };
 
-/** What one resolution carries along. */
+/** State of one resolution. */
 struct accel_resolver {
     struct accel_settings *settings;
-    struct accel_key_slot *first; /* in the order of keys.def, then options of the driver */
+    struct accel_key_slot *first; /* in the order of keys.def, then driver options */
     struct accel_key_slot **end;
-    struct accel_profile_scene scene;
+    struct accel_profile_selection selection;
     const struct accel_profile_entry *client; /* NULL: none */
     const char *driver;                       /* fact driver.name, else platform, or NULL */
     struct accel_error *error;
@@ -40,7 +38,7 @@ struct accel_resolver {
 
 int32_t accel_resolver_no_memory(const struct accel_resolver *r);
 
-/** Writes winners, losers and facts into the settings. */
+/** Writes values in force, overridden values and facts into the settings. */
 int32_t accel_resolver_write(struct accel_resolver *r);
 
 #endif

@@ -1,28 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of settings and facts, as accel/profile.h shows them. */
+/* Implements the accessors of accel/profile.h for the tables of settings and facts. */
 #include "config.h"
 
-#include <accel/profile.h>
 #include <string.h>
 
+#include <accel/profile.h>
+
+#include "core/base/error.h"
 #include "core/profile/keys.h"
 
 #define COUNT(list) ((uint32_t)(sizeof(list) / sizeof((list)[0])))
 
 _Static_assert(ACCEL_SETTING_TEXT == (int)ACCEL_KEY_TEXT && ACCEL_SETTING_FLAG == (int)ACCEL_KEY_FLAG &&
-                   ACCEL_SETTING_EXTENT == (int)ACCEL_KEY_EXTENT && ACCEL_CARRIED_DRIVER == (int)ACCEL_KEY_BY_DRIVER,
+                   ACCEL_SETTING_EXTENT == (int)ACCEL_KEY_EXTENT && ACCEL_HONORED_LATER == (int)ACCEL_KEY_BY_LATER,
                "the public numbers are those of the table");
 
 static const struct accel_setting_row settings[] = {
-#define ACCEL_KEY(name, type, unit, lowest, highest, words, preset, carried, help)                                     \
+#define ACCEL_KEY(name, type, unit, lowest, highest, words, preset, honored, by, help)                                 \
     {sizeof(struct accel_setting_row),                                                                                 \
      ACCEL_SETTING_##type,                                                                                             \
-     ACCEL_CARRIED_##carried,                                                                                          \
+     ACCEL_HONORED_##honored,                                                                                          \
      0,                                                                                                                \
      name,                                                                                                             \
      unit,                                                                                                             \
      words,                                                                                                            \
      preset,                                                                                                           \
+     by,                                                                                                               \
      help,                                                                                                             \
      lowest,                                                                                                           \
      highest},
@@ -32,7 +35,7 @@ static const struct accel_setting_row settings[] = {
 
 static const struct accel_fact_row facts[] = {
 #define ACCEL_PROFILE_FACT(name, unit, help) {sizeof(struct accel_fact_row), 0, name, unit, help},
-#include "core/profile/facts.def"
+#include "core/profile/known_facts.def"
 #undef ACCEL_PROFILE_FACT
 };
 
@@ -60,11 +63,12 @@ int32_t accel_setting_check(const char *name, const char *value, struct accel_er
     struct accel_key_value checked;
     char why[200];
     if (key == NULL)
-        return accel_error_set(error, ACCEL_E_NOT_FOUND, "setting \"%.80s\" is unknown", name == NULL ? "" : name);
+        return accel_error_by(error, ACCEL_FROM_SETTING, ACCEL_E_NOT_FOUND, "setting \"%.80s\" is unknown",
+                              name == NULL ? "" : name);
     if (value == NULL)
-        return accel_error_set(error, ACCEL_E_INVALID, "%s: there is no value", name);
+        return accel_error_by(error, ACCEL_FROM_SETTING, ACCEL_E_INVALID, "%s: there is no value", name);
     if (!accel_key_parse(key, value, &checked, why, sizeof(why)))
-        return accel_error_set(error, ACCEL_E_INVALID, "%s: %s", name, why);
+        return accel_error_by(error, ACCEL_FROM_SETTING, ACCEL_E_INVALID, "%s: %s", name, why);
     return ACCEL_OK;
 }
 

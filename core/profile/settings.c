@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a resolution came to. */
+/* Accessors for the result of a resolution. */
 #include "config.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/error.h"
 #include "core/profile/internal.h"
 
 void accel_settings_free(struct accel_settings *settings)
@@ -45,8 +46,9 @@ int32_t accel_settings_number(const struct accel_settings *settings, const char 
     if (setting == NULL)
         return accel_error_set(error, ACCEL_E_NOT_FOUND, "setting \"%.80s\" is unknown", key);
     if (!setting->is_number)
-        return accel_error_set(error, ACCEL_E_INVALID, "setting %s is \"%.80s\" (%.200s), which is no number", key,
-                               setting->value, setting->place);
+        return accel_error_by(error, accel_setting_origin(setting), ACCEL_E_INVALID,
+                              "setting %s is \"%.80s\" (%.200s), which is no number", key, setting->value,
+                              setting->place);
     *out_number = setting->number;
     return ACCEL_OK;
 }

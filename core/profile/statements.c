@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The statements of a profile: defaults, facts, rules and locks, each checked against the tables of settings and facts.
- */
+/* Reads the statements of a profile: defaults, facts, rules and locks, each validated against the tables of
+ * settings and facts. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -15,12 +15,12 @@
 
 int32_t accel_loader_no_memory(const struct accel_loader *loader)
 {
-    return accel_error_set(loader->error, ACCEL_E_MEMORY, "no memory to read profile %s", loader->file->name);
+    return accel_error_no_memory(loader->error, "to read profile %s", loader->file->name);
 }
 
 int32_t accel_loader_refuse(const struct accel_loader *loader, const struct accel_yaml_node *node, const char *text)
 {
-    return accel_yaml_refuse(loader->path, node, loader->error, ACCEL_E_CORRUPT, "%s", text);
+    return accel_yaml_refuse(loader->path, node, loader->error, ACCEL_E_INVALID, "%s", text);
 }
 
 static const char *place_of(const struct accel_loader *loader, const struct accel_yaml_node *node)
@@ -49,7 +49,8 @@ static int32_t find_platform(const struct accel_loader *loader, const char *name
     return ACCEL_OK;
 }
 
-/* An option of a driver that has a file: "cpu.isa". It gets a row of its own; *out_key is NULL where it is none. */
+/* Makes a row for an option of a driver that has a file: "cpu.isa". *out_key is NULL if the name is no such
+ * option. */
 static int32_t option_key(const struct accel_loader *loader, const char *name, const struct accel_key **out_key)
 {
     size_t length = strcspn(name, ".");
@@ -64,7 +65,7 @@ static int32_t option_key(const struct accel_loader *loader, const char *name, c
     *out_key = key = accel_arena_array(&loader->file->arena, 1, sizeof(*key));
     if (key == NULL)
         return accel_loader_no_memory(loader);
-    *key = (struct accel_key){name, ACCEL_KEY_TEXT, "", 0, 0, "", "", ACCEL_KEY_BY_DRIVER, ""};
+    *key = (struct accel_key){name, ACCEL_KEY_TEXT, "", 0, 0, "", "", ACCEL_KEY_BY_DRIVER, "", ""};
     return ACCEL_OK;
 }
 
@@ -80,11 +81,13 @@ static int32_t find_key(const struct accel_loader *loader, const struct accel_ya
     near = accel_key_meant(node->text);
     if (near == NULL && strchr(node->text, ':') == NULL)
         near = accel_key_suggest(node->text);
-    return accel_members_refuse_word(loader->path, node, near, loader->error, "setting \"%.80s\" is unknown",
-                                     node->text);
+    accel_members_refuse_word(loader->path, node, near, loader->error, "setting \"%.80s\" is unknown", node->text);
+    accel_error_remedy(loader->error,
+                       "accelctl profile settings lists them, and accelctl plugins the drivers with options");
+    return ACCEL_E_INVALID;
 }
 
-/* The first setting whose name begins with a word and a dot, "kv.type.k" for "kv"; NULL where there is none. */
+/* Returns the first setting whose name begins with a word and a dot, "kv.type.k" for "kv"; NULL if there is none. */
 static const struct accel_key *first_of_group(const char *name)
 {
     size_t length = strlen(name);
@@ -96,7 +99,7 @@ static const struct accel_key *first_of_group(const char *name)
     return NULL;
 }
 
-/* "kv: {type: ...}": names have dots and no levels. ACCEL_OK where it is something else. */
+/* Refuses "kv: {type: ...}": names have dots instead of nesting. ACCEL_OK for anything else. */
 static int32_t refuse_levels(const struct accel_loader *loader, const struct accel_yaml_node *key)
 {
     const struct accel_key *first, *below;
@@ -113,37 +116,66 @@ static int32_t refuse_levels(const struct accel_loader *loader, const struct acc
             below = first_of_group(name);
         first = below ? below : first;
     }
-    accel_yaml_refuse(loader->path, key, loader->error, ACCEL_E_CORRUPT, "\"%.80s\" is no setting by itself",
+    accel_yaml_refuse(loader->path, key, loader->error, ACCEL_E_INVALID, "\"%.80s\" is no setting by itself",
                       key->text);
     accel_error_remedy(loader->error, "settings are written with dots: %s", first->name);
-    return ACCEL_E_CORRUPT;
+    return ACCEL_E_INVALID;
 }
 
-static int32_t add_statement(struct accel_loader *loader, const struct accel_yaml_node *key,
-                             const struct accel_yaml_node *value, const struct accel_condition *conditions,
-                             const char *because)
+/* Checks that values which nothing honors yet, and only those, are under `later:`. Values in files of the site
+ * count as the user's. */
+static int32_t check_section(const struct accel_loader *loader, const struct accel_yaml_node *key,
+                             const struct accel_key *known, const char *value)
+{
+    bool is_later = known->honored_by == ACCEL_KEY_BY_LATER;
+    bool is_site = loader->layer >= ACCEL_PROFILE_SYSTEM;
+    int32_t code = is_later && is_site ? ACCEL_E_UNSUPPORTED : ACCEL_E_INVALID;
+    if (is_later == loader->in_later)
+        return ACCEL_OK;
+    if (!is_later) {
+        accel_yaml_refuse(loader->path, key, loader->error, code, "%s is honored (%s)", known->name, known->by);
+        accel_error_remedy(loader->error, "write it below \"defaults:\" or \"rules:\"");
+        return code;
+    }
+    accel_yaml_refuse(loader->path, key, loader->error, code, "%s=%.60s is not honored yet (later: %s)", known->name,
+                      value, known->by);
+    accel_error_remedy(loader->error, is_site ? "leave %s out" : "write %s into a rule below \"later:\"", known->name);
+    return code;
+}
+
+static int32_t add_one(struct accel_loader *loader, const struct accel_yaml_node *key, const struct accel_key *known,
+                       const struct accel_yaml_node *value, const struct accel_condition *conditions,
+                       const char *reason)
 {
     struct accel_statement *statement = accel_arena_array(&loader->file->arena, 1, sizeof(*statement));
     char why[200];
     int32_t code;
     if (statement == NULL || (statement->place = place_of(loader, key)) == NULL)
         return accel_loader_no_memory(loader);
-    code = refuse_levels(loader, key);
-    if (code == ACCEL_OK)
-        code = find_key(loader, key, &statement->key);
-    if (code != ACCEL_OK)
-        return code;
+    statement->key = known;
     if (value->kind != ACCEL_YAML_TEXT)
         return accel_loader_refuse(loader, value, "a value is plain text");
-    if (!accel_key_parse(statement->key, value->text, &statement->value, why, sizeof(why)))
-        return accel_yaml_refuse(loader->path, value, loader->error, ACCEL_E_CORRUPT, "%s: %s", key->text, why);
-    if (strcmp(statement->key->name, "fallback.device") == 0 && strcmp(statement->value.word, "deny") != 0)
-        return accel_yaml_refuse(loader->path, value, loader->error, ACCEL_E_CORRUPT,
-                                 "%s: no file can loosen it to \"%s\": only the caller and the environment "
-                                 "(ACCEL_FALLBACK_DEVICE) can allow another device",
-                                 key->text, value->text);
+    if (!accel_key_parse(statement->key, value->text, &statement->value, why, sizeof(why))) {
+        accel_yaml_refuse(loader->path, value, loader->error, ACCEL_E_INVALID, "%s: %s", key->text, why);
+        accel_error_remedy(loader->error, "accelctl profile settings %s lists the allowed values", known->name);
+        return ACCEL_E_INVALID;
+    }
+    code = check_section(loader, key, known, value->text);
+    if (code != ACCEL_OK)
+        return code;
+    if (strcmp(statement->key->name, "fallback.device") == 0 && strcmp(statement->value.word, "deny") != 0) {
+        accel_yaml_refuse(loader->path, value, loader->error, ACCEL_E_INVALID,
+                          "%s: no file can loosen it to \"%s\": only the caller and the environment "
+                          "(ACCEL_FALLBACK_DEVICE) can allow another device",
+                          key->text, value->text);
+        accel_error_remedy(loader->error,
+                           "leave it out of the file, and type --set fallback.device=%s, or set "
+                           "ACCEL_FALLBACK_DEVICE=%s",
+                           value->text, value->text);
+        return ACCEL_E_INVALID;
+    }
     statement->conditions = conditions;
-    statement->because = because;
+    statement->reason = reason;
     if (loader->file->last)
         loader->file->last->next = statement;
     else
@@ -152,15 +184,33 @@ static int32_t add_statement(struct accel_loader *loader, const struct accel_yam
     return ACCEL_OK;
 }
 
-static int32_t take_members(const struct accel_loader *loader, const struct accel_yaml_node *mapping,
+/* Adds a value for a setting, or for each setting of a group. */
+static int32_t add_statement(struct accel_loader *loader, const struct accel_yaml_node *key,
+                             const struct accel_yaml_node *value, const struct accel_condition *conditions,
+                             const char *reason)
+{
+    const struct accel_key_group *group = accel_key_group_find(key->text);
+    const struct accel_key *known;
+    int32_t code = ACCEL_OK;
+    for (uint32_t i = 0; group && i < 2 && code == ACCEL_OK; i++)
+        code = add_one(loader, key, accel_key_find(group->members[i]), value, conditions, reason);
+    if (group)
+        return code;
+    code = refuse_levels(loader, key);
+    if (code == ACCEL_OK)
+        code = find_key(loader, key, &known);
+    return code == ACCEL_OK ? add_one(loader, key, known, value, conditions, reason) : code;
+}
+
+static int32_t read_members(const struct accel_loader *loader, const struct accel_yaml_node *mapping,
                             struct accel_member *members, uint32_t count)
 {
-    return accel_members_take_all(loader->path, mapping, members, count, loader->faults, loader->error);
+    return accel_members_read_all(loader->path, mapping, members, count, NULL, loader->faults, loader->error);
 }
 
 /* ---- the sections ---- */
 
-/* "key: value", or "key: {value: ..., because: ...}". */
+/* Reads "key: value", or "key: {value: ..., because: ...}". */
 int32_t accel_loader_default(struct accel_loader *loader, const struct accel_yaml_node *key)
 {
     struct accel_member members[] = {{"value", true, ACCEL_YAML_TEXT, false, NULL},
@@ -170,11 +220,12 @@ int32_t accel_loader_default(struct accel_loader *loader, const struct accel_yam
         return add_statement(loader, key, key->value, NULL, "");
     code = refuse_levels(loader, key);
     if (code == ACCEL_OK)
-        code = take_members(loader, key->value, members, 2);
+        code = read_members(loader, key->value, members, 2);
     return code == ACCEL_OK ? add_statement(loader, key, members[0].value, NULL, members[1].value->text) : code;
 }
 
-/* What a file may state: those of devices about devices, those of models about models and their components. */
+/* Returns whether a file may state a fact: files of devices state facts of devices, files of models those of
+ * models and their components. */
 static bool may_state(const struct accel_loader *loader, const char *fact)
 {
     static const char *const others[] = {"device.", "driver.", "host.", "client.", "request.", "platform"};
@@ -186,7 +237,7 @@ static bool may_state(const struct accel_loader *loader, const char *fact)
     return true;
 }
 
-/* The value in the form in which facts are given: numbers with a unit in the base unit, without it. */
+/* Reads a value in the form of facts: numbers with a unit become numbers in the base unit, without it. */
 static int32_t read_fact_value(struct accel_loader *loader, const struct accel_yaml_node *node,
                                const struct accel_known_fact *fact, const char **out_value)
 {
@@ -195,14 +246,14 @@ static int32_t read_fact_value(struct accel_loader *loader, const struct accel_y
     char text[24];
     *out_value = node->text;
     if (*node->text == 0)
-        return accel_yaml_refuse(loader->path, node, loader->error, ACCEL_E_CORRUPT, "fact %s is empty", fact->name);
+        return accel_yaml_refuse(loader->path, node, loader->error, ACCEL_E_INVALID, "fact %s is empty", fact->name);
     if (words && !accel_word_is_among(words, node->text))
-        return accel_yaml_refuse(loader->path, node, loader->error, ACCEL_E_CORRUPT,
+        return accel_yaml_refuse(loader->path, node, loader->error, ACCEL_E_INVALID,
                                  "fact %s: \"%.60s\" is none of: %s", fact->name, node->text, words);
     if (*fact->unit == 0)
         return ACCEL_OK;
     if (!accel_number_parse(node->text, &number, &unit) || strcmp(unit, fact->unit) != 0)
-        return accel_yaml_refuse(loader->path, node, loader->error, ACCEL_E_CORRUPT,
+        return accel_yaml_refuse(loader->path, node, loader->error, ACCEL_E_INVALID,
                                  "fact %s: \"%.60s\" is not a whole number with its unit, %s", fact->name, node->text,
                                  strcmp(fact->unit, "bytes") == 0 ? "GiB or GB" : fact->unit);
     snprintf(text, sizeof(text), "%" PRId64, number);
@@ -218,13 +269,13 @@ static int32_t find_fact(const struct accel_loader *loader, const struct accel_y
         return accel_members_refuse_word(loader->path, key, accel_known_fact_suggest(key->text), loader->error,
                                          "fact \"%.80s\" is unknown", key->text);
     if (!may_state(loader, key->text))
-        return accel_yaml_refuse(loader->path, key, loader->error, ACCEL_E_CORRUPT,
+        return accel_yaml_refuse(loader->path, key, loader->error, ACCEL_E_INVALID,
                                  "fact %s is not for a file of %s to state", key->text,
                                  accel_profile_layer_folder(loader->layer));
     return ACCEL_OK;
 }
 
-/* "fact: value", or "fact: {value: ..., because: ...}". */
+/* Reads "fact: value", or "fact: {value: ..., because: ...}". */
 int32_t accel_loader_fact(struct accel_loader *loader, const struct accel_yaml_node *key)
 {
     struct accel_member members[] = {{"value", true, ACCEL_YAML_TEXT, false, NULL},
@@ -233,14 +284,14 @@ int32_t accel_loader_fact(struct accel_loader *loader, const struct accel_yaml_n
     const struct accel_yaml_node *value = key->value;
     int32_t code = statement ? find_fact(loader, key, &statement->fact) : accel_loader_no_memory(loader);
     if (code == ACCEL_OK && value->kind != ACCEL_YAML_TEXT) {
-        code = take_members(loader, value, members, 2);
+        code = read_members(loader, value, members, 2);
         value = members[0].value;
     }
     if (code == ACCEL_OK)
         code = read_fact_value(loader, value, statement->fact, &statement->value);
     if (code != ACCEL_OK)
         return code;
-    statement->because = members[1].value ? members[1].value->text : "";
+    statement->reason = members[1].value ? members[1].value->text : "";
     statement->place = place_of(loader, key);
     if (statement->place == NULL)
         return accel_loader_no_memory(loader);
@@ -258,7 +309,7 @@ int32_t accel_loader_rule(struct accel_loader *loader, const struct accel_yaml_n
                                      {"set", true, ACCEL_YAML_MAPPING, false, NULL},
                                      {"because", true, ACCEL_YAML_TEXT, false, NULL}};
     const struct accel_condition *conditions = NULL;
-    int32_t code = take_members(loader, rule, members, 3);
+    int32_t code = read_members(loader, rule, members, 3);
     if (code == ACCEL_OK && members[0].value)
         code = accel_faults_pass(
             loader->faults,
@@ -269,6 +320,17 @@ int32_t accel_loader_rule(struct accel_loader *loader, const struct accel_yaml_n
     for (const struct accel_yaml_node *key = members[1].value->first; key && code == ACCEL_OK; key = key->next)
         code = accel_faults_pass(
             loader->faults, add_statement(loader, key, key->value, conditions, members[2].value->text), loader->error);
+    return code;
+}
+
+int32_t accel_loader_later(struct accel_loader *loader, const struct accel_yaml_node *rule)
+{
+    int32_t code;
+    if (loader->layer >= ACCEL_PROFILE_SYSTEM)
+        return accel_loader_refuse(loader, rule, "\"later\" is for profiles, not for files of the site");
+    loader->in_later = true;
+    code = accel_loader_rule(loader, rule);
+    loader->in_later = false;
     return code;
 }
 

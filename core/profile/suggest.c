@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was meant by a name that nobody knows: the nearest of those that are known. */
+/* Suggests the known name nearest to an unknown one. */
 #include "config.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include "core/profile/keys.h"
 
-/* Longer words are never near: the row of distances lies on the stack. */
+/* Maximum length of a name; longer names are never near, since the row of edit distances is on the stack. */
 #define LONGEST_NAME 64u
 
 static uint32_t least(uint32_t a, uint32_t b, uint32_t c)
@@ -16,7 +16,7 @@ static uint32_t least(uint32_t a, uint32_t b, uint32_t c)
     return ab < c ? ab : c;
 }
 
-/* Letters to insert, drop or replace to make one of the other; a swap of neighbours counts two. Names are short. */
+/* Returns the edit distance: letters to insert, delete or replace. A swap of neighbours counts two. */
 static uint32_t edits(const char *a, const char *b)
 {
     uint32_t row[LONGEST_NAME + 1], a_length = (uint32_t)strlen(a), b_length = (uint32_t)strlen(b);
@@ -34,7 +34,7 @@ static uint32_t edits(const char *a, const char *b)
     return row[b_length];
 }
 
-/* Keeps the nearer of `best` and `word`. */
+/* Returns the nearer of `best` and `word`, and updates the distance. */
 static const char *nearer(const char *name, const char *word, const char *best, uint32_t *distance)
 {
     uint32_t found;
@@ -47,7 +47,7 @@ static const char *nearer(const char *name, const char *word, const char *best, 
     return word;
 }
 
-/* The distance from which on two names have nothing to do with each other. */
+/* Returns the distance from which two names count as unrelated. */
 static uint32_t farthest(const char *name)
 {
     size_t length = strlen(name);
@@ -72,7 +72,7 @@ const char *accel_key_suggest(const char *name)
     return best;
 }
 
-/* The fact of the same group ("device.") that is begun by the name, or whose rest is nearest. */
+/* Returns the fact of the same group ("device.") that begins with the name, or whose rest is nearest. */
 static const char *suggest_of_group(const char *name)
 {
     const char *dot = strchr(name, '.'), *best = NULL;
@@ -102,7 +102,7 @@ const char *accel_known_fact_suggest(const char *name)
 
 const char *accel_key_meant(const char *name)
 {
-    /* A name without a dot is none of an option, and ends before a rest could begin. */
+    /* A name without a dot belongs to no driver option. */
     const char *dot = strchr(name, '.'), *best = NULL;
     size_t prefix = dot ? (size_t)(dot - name) + 1 : 0, rest = strlen(name) - prefix;
     uint32_t distance = dot == NULL || rest > LONGEST_NAME ? 0 : rest < 6 ? 2 : (uint32_t)rest / 3 + 1;

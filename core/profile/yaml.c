@@ -8,10 +8,11 @@
 #include <string.h>
 #include <yaml.h>
 
+#include "core/base/error.h"
 #include "core/base/hash.h"
 #include "core/base/utf8.h"
 
-/** What one parse carries along. */
+/** State of one parse. */
 struct reader {
     yaml_parser_t parser;
     const struct accel_yaml_limits *limits;
@@ -24,14 +25,14 @@ struct reader {
     uint32_t depth;
     bool ended;
     struct accel_yaml_node *root;
-    struct accel_yaml_node *open[ACCEL_YAML_DEPTH];        /* mappings and sequences that are not closed */
-    struct accel_yaml_node *waiting_key[ACCEL_YAML_DEPTH]; /* of each mapping: the key whose value comes next */
+    struct accel_yaml_node *open[ACCEL_YAML_DEPTH];        /* open mappings and sequences */
+    struct accel_yaml_node *waiting_key[ACCEL_YAML_DEPTH]; /* per mapping: the key whose value comes next */
 };
 
 static int32_t refuse_at(struct reader *reader, const yaml_mark_t *mark, int32_t code, const char *text)
 {
-    return accel_error_set(reader->error, code, "%.200s:%zu:%zu: %s", reader->path, mark->line + 1, mark->column + 1,
-                           text);
+    return accel_error_by(reader->error, ACCEL_FROM_FILE, code, "%.200s:%zu:%zu: %s", reader->path, mark->line + 1,
+                          mark->column + 1, text);
 }
 
 int32_t accel_yaml_refuse(const char *path, const struct accel_yaml_node *node, struct accel_error *error, int32_t code,
@@ -43,10 +44,10 @@ int32_t accel_yaml_refuse(const char *path, const struct accel_yaml_node *node, 
     vsnprintf(text, sizeof(text), format, values);
     va_end(values);
     accel_utf8_one_line(text);
-    return accel_error_set(error, code, "%.200s:%u:%u: %s", path, node->line, node->column, text);
+    return accel_error_by(error, ACCEL_FROM_FILE, code, "%.200s:%u:%u: %s", path, node->line, node->column, text);
 }
 
-/* Parts of YAML that no file of ours has. */
+/* Refuses a part of YAML that the files of this library do not use. */
 static int32_t refuse_part(struct reader *reader, const yaml_mark_t *mark, const char *part)
 {
     char text[80];
@@ -61,13 +62,13 @@ static int32_t refuse_scalar(struct reader *reader, const yaml_mark_t *mark)
     return refuse_at(reader, mark, ACCEL_E_CORRUPT, text);
 }
 
-/* True where a tab is part of what stands before the first letter of a line, counted from 0. */
+/* Returns whether the indentation of a line, counted from 0, contains a tab. */
 static bool is_indented_by_tab(const char *data, size_t bytes, size_t line)
 {
     const char *end = data + bytes;
     for (; line > 0; line--) {
         data = memchr(data, '\n', (size_t)(end - data));
-        /* Lines may end in other ways, which are not counted here. */
+        /* Lines may end in ways that are not counted here. */
         if (data == NULL)
             return false;
         data++;
@@ -77,7 +78,7 @@ static bool is_indented_by_tab(const char *data, size_t bytes, size_t line)
     return data < end && *data == '\t';
 }
 
-/* What a person can do about an error of the parser, whose words are about tokens. */
+/* Adds a remedy to an error of the parser, whose message speaks of tokens. */
 static void add_remedy(const struct reader *reader)
 {
     static const struct {
@@ -112,10 +113,10 @@ static int32_t refuse_syntax(struct reader *reader)
     const yaml_parser_t *parser = &reader->parser;
     const char *problem = parser->problem ? parser->problem : "malformed";
     if (parser->error == YAML_MEMORY_ERROR)
-        return accel_error_set(reader->error, ACCEL_E_MEMORY, "no memory to read %.200s", reader->path);
+        return accel_error_no_memory(reader->error, "to read %.200s", reader->path);
     if (parser->error == YAML_READER_ERROR)
-        return accel_error_set(reader->error, ACCEL_E_CORRUPT, "%.200s: %s at byte %zu", reader->path, problem,
-                               parser->problem_offset);
+        return accel_error_by(reader->error, ACCEL_FROM_FILE, ACCEL_E_CORRUPT, "%.200s: %s at byte %zu", reader->path,
+                              problem, parser->problem_offset);
     refuse_at(reader, &parser->problem_mark, ACCEL_E_CORRUPT, problem);
     add_remedy(reader);
     return ACCEL_E_CORRUPT;
@@ -132,7 +133,7 @@ static struct accel_yaml_node *new_node(struct reader *reader, enum accel_yaml_k
 {
     struct accel_yaml_node *node = accel_arena_array(reader->arena, 1, sizeof(*node));
     if (node == NULL) {
-        accel_error_set(reader->error, ACCEL_E_MEMORY, "no memory to read %.200s", reader->path);
+        accel_error_no_memory(reader->error, "to read %.200s", reader->path);
         return NULL;
     }
     node->kind = kind;
@@ -144,7 +145,7 @@ static struct accel_yaml_node *new_node(struct reader *reader, enum accel_yaml_k
 static int32_t append(struct reader *reader, struct accel_yaml_node *parent, struct accel_yaml_node *node,
                       const yaml_mark_t *mark)
 {
-    /* Keys are compared with one another, so mappings stay short whatever the kind of file. */
+    /* Keys are compared with each other, so mappings are short in every kind of file. */
     uint32_t most = parent->kind == ACCEL_YAML_MAPPING ? ACCEL_YAML_CHILDREN : reader->limits->children;
     if (++parent->child_count > most)
         return refuse_at(reader, mark, ACCEL_E_CORRUPT, "too many entries in one mapping or list");
@@ -169,7 +170,7 @@ static int32_t add_key(struct reader *reader, struct accel_yaml_node *mapping, s
     return append(reader, mapping, key, mark);
 }
 
-/* Puts a node where the document stands: as root, as an entry of a list, as a key, or as the value of one. */
+/* Inserts a node at the current position: as the root, a list entry, a key, or the value of a key. */
 static int32_t place(struct reader *reader, struct accel_yaml_node *node, const yaml_mark_t *mark)
 {
     struct accel_yaml_node *parent, *key;
@@ -206,8 +207,8 @@ static int32_t open_node(struct reader *reader, enum accel_yaml_kind kind, const
     return code;
 }
 
-/* Bytes of the control character at `text`, 0 where there is none. Escapes of quoted texts ("\\e", "\\x9b") can make
- * any, and a terminal would obey it. */
+/* Returns the bytes of the control character at `text`, 0 if there is none. Escapes of quoted texts ("\\e",
+ * "\\x9b") can produce any, and a terminal would execute it. */
 static size_t control_at(const char *text, size_t length)
 {
     const unsigned char *byte = (const unsigned char *)text;
@@ -224,7 +225,7 @@ static bool has_control(const char *text, size_t length)
     return false;
 }
 
-/* Each becomes one '?', in place; answers the new length. */
+/* Replaces each control character with one '?', in place; returns the new length. */
 static size_t replace_controls(char *text, size_t length)
 {
     size_t to = 0;
@@ -254,12 +255,12 @@ static int32_t add_scalar(struct reader *reader, const yaml_event_t *event)
                          "text with a control character, which a terminal would obey");
     node = new_node(reader, ACCEL_YAML_TEXT, &event->start_mark);
     if (node == NULL || (node->text = accel_arena_strndup(reader->arena, text, length)) == NULL)
-        return accel_error_set(reader->error, ACCEL_E_MEMORY, "no memory to read %.200s", reader->path);
+        return accel_error_no_memory(reader->error, "to read %.200s", reader->path);
     node->hash = accel_hash64(text, length, 0);
     return place(reader, node, &event->start_mark);
 }
 
-static int32_t take_event(struct reader *reader, const yaml_event_t *event)
+static int32_t add_event(struct reader *reader, const yaml_event_t *event)
 {
     switch (event->type) {
     case YAML_DOCUMENT_START_EVENT:
@@ -300,7 +301,7 @@ static int32_t read_events(struct reader *reader)
         yaml_event_t event;
         if (!yaml_parser_parse(&reader->parser, &event))
             return refuse_syntax(reader);
-        code = take_event(reader, &event);
+        code = add_event(reader, &event);
         yaml_event_delete(&event);
     }
     return code;
@@ -338,19 +339,19 @@ int32_t accel_yaml_parse_within(const struct accel_yaml_limits *limits, const ch
     int32_t code;
     *out_root = NULL;
     if (bytes > limits->bytes)
-        return accel_error_set(error, ACCEL_E_CORRUPT, "%.200s: %zu bytes, a %s has at most %u", path, bytes,
-                               limits->kind, limits->bytes);
+        return accel_error_by(error, ACCEL_FROM_FILE, ACCEL_E_CORRUPT, "%.200s: %zu bytes, a %s has at most %u", path,
+                              bytes, limits->kind, limits->bytes);
     /* libyaml would guess UTF-16 from a byte order mark. */
     if (!accel_utf8_valid(data, bytes, &bad))
-        return accel_error_set(error, ACCEL_E_CORRUPT, "%.200s: byte %zu is not UTF-8", path, bad);
+        return accel_error_by(error, ACCEL_FROM_FILE, ACCEL_E_CORRUPT, "%.200s: byte %zu is not UTF-8", path, bad);
     if (!yaml_parser_initialize(&reader.parser))
-        return accel_error_set(error, ACCEL_E_MEMORY, "no memory to read %.200s", path);
+        return accel_error_no_memory(error, "to read %.200s", path);
     yaml_parser_set_encoding(&reader.parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&reader.parser, (const unsigned char *)data + mark, bytes - mark);
     code = read_events(&reader);
     yaml_parser_delete(&reader.parser);
     if (code == ACCEL_OK && reader.root == NULL)
-        code = accel_error_set(error, ACCEL_E_CORRUPT, "%.200s:1:1: the file is empty", path);
+        code = accel_error_by(error, ACCEL_FROM_FILE, ACCEL_E_CORRUPT, "%.200s:1:1: the file is empty", path);
     if (code == ACCEL_OK)
         *out_root = reader.root;
     return code;

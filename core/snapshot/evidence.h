@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/**
- * @file
- * Evidence: what was seen of a machine, as items of a kind ("node", "library") and a name ("/dev/fb0"), each with pairs
- * of key and value, all of them text. Who gathers, who evaluates and who writes it into a file do not know each other.
- *
- * Everything lies in the arena that it was begun with. A lack of memory is sticky, and is asked for once, at the end.
- * One owner while it grows; any number of readers afterwards.
- */
+/** @file
+ * Evidence: observations of a machine, as items of a kind ("node", "library") and a name ("/dev/fb0"), each with
+ * text pairs of key and value. It decouples the code that gathers, evaluates and writes it.
+ * All data lives in the arena passed to init. A lack of memory is sticky, and checked once, at the end. One owner
+ * while it grows; any number of readers afterwards. */
 #ifndef ACCEL_CORE_SNAPSHOT_EVIDENCE_H
 #define ACCEL_CORE_SNAPSHOT_EVIDENCE_H
 
@@ -15,23 +12,23 @@
 
 #include "core/base/arena.h"
 
-/** One thing seen of an item. */
+/** One observation of an item. */
 struct accel_evidence_pair {
     const char *key;
     const char *value;
     struct accel_evidence_pair *next;
 };
 
-/** One thing that was looked at. */
+/** One observed item. */
 struct accel_evidence_item {
     const char *kind;
     const char *name;
-    struct accel_evidence_pair *first; /**< in the order in which they were put */
+    struct accel_evidence_pair *first; /**< in insertion order */
     struct accel_evidence_pair *last;
     struct accel_evidence_item *next;
 };
 
-/** All of it. */
+/** All items. */
 struct accel_evidence {
     struct accel_arena *arena;
     struct accel_evidence_item *first;
@@ -39,7 +36,7 @@ struct accel_evidence {
     bool failed; /**< memory ran out */
 };
 
-/** Begins with nothing. */
+/** Initializes an empty struct. */
 void accel_evidence_init(struct accel_evidence *evidence, struct accel_arena *arena);
 
 /** Adds an item; NULL without memory, which the next functions accept. */
@@ -57,14 +54,14 @@ void accel_evidence_flag(struct accel_evidence *evidence, struct accel_evidence_
 void accel_evidence_number(struct accel_evidence *evidence, struct accel_evidence_item *item, const char *key,
                            uint64_t value);
 
-/** The item of this kind and name, or NULL. */
+/** Finds the item of this kind and name, or returns NULL. */
 const struct accel_evidence_item *accel_evidence_find(const struct accel_evidence *evidence, const char *kind,
                                                       const char *name);
 
-/** A value of an item (which may be NULL), or NULL. */
+/** Returns a value of an item (which may be NULL), or NULL. */
 const char *accel_evidence_value(const struct accel_evidence_item *item, const char *key);
 
-/** True when the value is "true". */
+/** Returns whether the value is "true". */
 bool accel_evidence_is(const struct accel_evidence_item *item, const char *key);
 
 #endif

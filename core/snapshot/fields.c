@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading: a mapping becomes a struct. */
+/* Reads a mapping into a struct. */
 #include "config.h"
 
 #include "core/snapshot/fields.h"
@@ -11,28 +11,23 @@
 
 #include "core/base/pci.h"
 
-/* One read. */
+/* State of one read. */
 struct reading {
     const char *path;
     struct accel_arena *arena;
     struct accel_error *error;
 };
 
-static int32_t no_memory(const struct reading *reading)
-{
-    return accel_error_set(reading->error, ACCEL_E_MEMORY, "no memory to read %.200s", reading->path);
-}
-
 bool accel_fields_number(const char *text, uint64_t most, uint64_t *out_value)
 {
     bool hexadecimal = text[0] == '0' && text[1] == 'x';
-    const char *digits = hexadecimal ? text + 2 : text;
+    const char *number = hexadecimal ? text + 2 : text;
     char *end;
     uint64_t value;
-    if (digits[0] == '\0' || strspn(digits, hexadecimal ? "0123456789abcdefABCDEF" : "0123456789") != strlen(digits))
+    if (number[0] == '\0' || strspn(number, hexadecimal ? "0123456789abcdefABCDEF" : "0123456789") != strlen(number))
         return false;
     errno = 0;
-    value = strtoull(digits, &end, hexadecimal ? 16 : 10);
+    value = strtoull(number, &end, hexadecimal ? 16 : 10);
     if (errno != 0 || value > most)
         return false;
     *out_value = value;
@@ -40,10 +35,10 @@ bool accel_fields_number(const char *text, uint64_t most, uint64_t *out_value)
 }
 
 static int32_t refuse(const struct reading *reading, const struct accel_yaml_node *node, const struct accel_field *row,
-                      const char *wanted)
+                      const char *required)
 {
     return accel_yaml_refuse(reading->path, node, reading->error, ACCEL_E_CORRUPT, "%s: \"%.80s\" is not %s", row->key,
-                             node->kind == ACCEL_YAML_TEXT ? node->text : "a list or an object", wanted);
+                             node->kind == ACCEL_YAML_TEXT ? node->text : "a list or an object", required);
 }
 
 /* ---- scalars ---- */
@@ -68,13 +63,13 @@ static int32_t read_word(const struct reading *reading, const struct accel_field
         *out_value = i;
         return ACCEL_OK;
     }
-    return refuse(reading, node, row, "one of the words that are known");
+    return refuse(reading, node, row, "one of the known words");
 }
 
 static int32_t read_code(const struct reading *reading, const struct accel_field *row,
                          const struct accel_yaml_node *node, int32_t *out_code)
 {
-    /* Names are dense from 0 down; the first code without a name ends them. */
+    /* Codes are dense from 0 down; the first code without a name ends them. */
     const char *unknown = accel_error_name(INT32_MIN);
     for (int32_t code = 0; strcmp(accel_error_name(code), unknown) != 0; code--) {
         if (strcmp(accel_error_name(code), node->text) != 0)
@@ -91,8 +86,8 @@ static int32_t read_bytes(const struct reading *reading, const struct accel_fiel
     if (strlen(node->text) != 2 * FIELD_BYTES || strspn(node->text, "0123456789abcdef") != 2 * FIELD_BYTES)
         return refuse(reading, node, row, "32 hexadecimal digits");
     for (uint32_t i = 0; i < FIELD_BYTES; i++) {
-        char digits[3] = {node->text[2 * i], node->text[2 * i + 1], '\0'};
-        out_bytes[i] = (uint8_t)strtoul(digits, NULL, 16);
+        char pair[3] = {node->text[2 * i], node->text[2 * i + 1], '\0'};
+        out_bytes[i] = (uint8_t)strtoul(pair, NULL, 16);
     }
     return ACCEL_OK;
 }
@@ -180,7 +175,7 @@ static int32_t read_list(const struct reading *reading, const struct accel_field
         return read_bits(reading, row, list, (uint32_t *)(void *)(record + row->offset));
     elements = at = accel_arena_array(reading->arena, list->child_count, bytes);
     if (elements == NULL)
-        return no_memory(reading);
+        return accel_error_no_memory(reading->error, "to read %.200s", reading->path);
     for (const struct accel_yaml_node *node = list->first; node; node = node->next, at += bytes) {
         int32_t code = read_element(reading, row, node, at);
         if (code != ACCEL_OK)
@@ -200,7 +195,7 @@ static int32_t read_inner(const struct reading *reading, const struct accel_fiel
     if (row->type == FIELD_RECORD) {
         record = accel_arena_array(reading->arena, 1, row->size);
         if (record == NULL)
-            return no_memory(reading);
+            return accel_error_no_memory(reading->error, "to read %.200s", reading->path);
         *(void **)member = record;
     }
     return accel_fields_read(row->table, reading->path, node, reading->arena, record, reading->error);
@@ -252,7 +247,7 @@ int32_t accel_fields_read(const struct accel_fields *table, const char *path, co
     char *record = out_record;
     int32_t code;
     if (node->kind != ACCEL_YAML_MAPPING)
-        return accel_yaml_refuse(path, node, error, ACCEL_E_CORRUPT, "an object is wanted here");
+        return accel_yaml_refuse(path, node, error, ACCEL_E_CORRUPT, "an object is required here");
     code = check_keys(table, &reading, node);
     for (uint32_t i = 0; i < table->count && code == ACCEL_OK; i++) {
         const struct accel_field *row = &table->rows[i];

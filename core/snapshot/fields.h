@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/**
- * @file
- * Structs as JSON objects and back, by one table each: a row says key, type and offset. Reading is strict: unknown
- * keys, keys twice, missing ones, wrong types and numbers out of range are errors with file:line:column. Strings and
- * arrays of what is read lie in an arena.
- */
+/** @file
+ * Reads structs from JSON objects by one table each, by which tools/doctor writes them: a row has key, type and offset.
+ * Reading is strict: unknown, duplicate and missing keys, wrong types and numbers out of range are errors with
+ * file:line:column. Strings and arrays are read into an arena. */
 #ifndef ACCEL_CORE_SNAPSHOT_FIELDS_H
 #define ACCEL_CORE_SNAPSHOT_FIELDS_H
 
-#include <accel/error.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include <accel/error.h>
+
 #include "core/base/arena.h"
-#include "core/base/json.h"
 #include "core/profile/yaml.h"
 
-#define FIELD_BYTES 16u /**< of FIELD_BYTES16 */
+#define FIELD_BYTES 16u /**< size of FIELD_BYTES16 */
 
-/** Type of a member, and how its value is written. */
+/** Type of a member, and its JSON representation. */
 enum field_type {
     FIELD_TEXT,    /**< const char *; absent: "" */
     FIELD_MAYBE,   /**< const char *; absent: NULL, and NULL is not written */
@@ -27,9 +26,9 @@ enum field_type {
     FIELD_U64,     /**< uint64_t */
     FIELD_HEX,     /**< uint32_t as the text "0x1af4" */
     FIELD_ADDRESS, /**< four uint32_t, domain, bus, slot, function, as the text "0000:65:00.0" */
-    FIELD_BYTES16, /**< uint8_t[16] as 32 hexadecimal digits; zeros are not written */
-    FIELD_WORD,    /**< uint32_t, index in `words`, whose first is for 0; NULL ends them */
-    FIELD_CODE,    /**< int32_t, a status by its name */
+    FIELD_BYTES16, /**< uint8_t[16] as 32 hexadecimal characters; zeros are not written */
+    FIELD_WORD,    /**< uint32_t, index in `words`, whose first is for 0; terminated by NULL */
+    FIELD_CODE,    /**< int32_t, the name of a status code */
     FIELD_BITS,    /**< uint32_t, a list of `words`, one for each bit from the lowest */
     FIELD_TEXTS,   /**< const char *const *, with its uint32_t count at `count` */
     FIELD_NUMBERS, /**< const uint32_t *, with its uint32_t count at `count` */
@@ -44,15 +43,15 @@ struct accel_fields;
 struct accel_field {
     const char *key;
     enum field_type type;
-    uint32_t needed; /**< 1: has to be there, and is always written */
+    bool needed; /**< required, and always written */
     size_t offset;
     size_t count; /**< offset of the count */
-    size_t size;  /**< of a record */
+    size_t size;  /**< size of a record */
     const char *const *words;
     const struct accel_fields *table;
 };
 
-/** A struct. */
+/** Table of a struct. */
 struct accel_fields {
     const struct accel_field *rows;
     uint32_t count;
@@ -62,13 +61,10 @@ struct accel_fields {
 int32_t accel_fields_read(const struct accel_fields *table, const char *path, const struct accel_yaml_node *node,
                           struct accel_arena *arena, void *out_record, struct accel_error *error);
 
-/** Writes the members of a struct into the object that is open. */
-void accel_fields_write(const struct accel_fields *table, const void *record, struct accel_json *json);
-
-/** A whole number of a scalar, at most `most`; true and *out_value, or false. Decimal, or hexadecimal after "0x". */
+/** Parses a whole number of a scalar, at most `most`; decimal, or hexadecimal after "0x". False if it is not one. */
 bool accel_fields_number(const char *text, uint64_t most, uint64_t *out_value);
 
-/** The value of a key of a mapping, or NULL. */
+/** Returns the value of a key of a mapping, or NULL. */
 const struct accel_yaml_node *accel_fields_find(const struct accel_yaml_node *mapping, const char *key);
 
 #endif

@@ -6,25 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/snapshot/tables.h"
 
-#define EVIDENCE "evidence"
-
-/* A line of hwloc's XML is the longest scalar, the lines of a large machine are the longest list. */
+/* Longest scalar: a line of hwloc's XML. Longest list: the lines of a large machine. */
 static const struct accel_yaml_limits limits = {.kind = "snapshot",
                                                 .bytes = ACCEL_SNAPSHOT_BYTES,
                                                 .scalar = 1u << 16,
                                                 .children = 1u << 16,
                                                 .nodes = 1u << 20,
                                                 .is_recorded = true};
-
-static int32_t no_memory(const char *path, struct accel_error *error)
-{
-    return accel_error_set(error, ACCEL_E_MEMORY, "no memory for snapshot %.200s", path);
-}
-
-/* ---- reading ---- */
 
 static int32_t read_item(const char *path, const struct accel_yaml_node *node, struct accel_evidence *evidence,
                          struct accel_error *error)
@@ -45,17 +37,17 @@ static int32_t read_item(const char *path, const struct accel_yaml_node *node, s
     for (const struct accel_yaml_node *key = node->first; key; key = key->next)
         if (key->value != kind && key->value != name)
             accel_evidence_put(evidence, item, key->text, key->value->text);
-    return evidence->failed ? no_memory(path, error) : ACCEL_OK;
+    return evidence->failed ? accel_error_no_memory(error, "for snapshot %.200s", path) : ACCEL_OK;
 }
 
-/* Takes the evidence out of the tree, so that what is left is the table's. */
-static int32_t take_evidence(const char *path, struct accel_yaml_node *root, struct accel_evidence *evidence,
+/* Moves the evidence out of the tree, so that the table describes the rest. */
+static int32_t read_evidence(const char *path, struct accel_yaml_node *root, struct accel_evidence *evidence,
                              struct accel_error *error)
 {
     const struct accel_yaml_node *list = NULL;
     int32_t code = ACCEL_OK;
     for (struct accel_yaml_node **at = &root->first; *at; at = &(*at)->next) {
-        if (strcmp((*at)->text, EVIDENCE) != 0)
+        if (strcmp((*at)->text, ACCEL_SNAPSHOT_EVIDENCE) != 0)
             continue;
         list = (*at)->value;
         *at = (*at)->next;
@@ -70,7 +62,7 @@ static int32_t take_evidence(const char *path, struct accel_yaml_node *root, str
 
 static int32_t add_remedy(int32_t code, struct accel_error *error)
 {
-    accel_error_remedy(error, "accelctl snapshot FILE.json writes one, on the machine that is meant");
+    accel_error_remedy(error, "write one on the machine to be described: accelctl snapshot FILE.json");
     return code;
 }
 
@@ -84,17 +76,17 @@ int32_t accel_snapshot_parse(const char *path, const char *data, size_t bytes, s
     accel_evidence_init(&out_snapshot->evidence, arena);
     code = accel_yaml_parse_within(&limits, path, data, bytes, arena, &root, &why);
     if (code == ACCEL_E_MEMORY)
-        return accel_error_set(error, code, "%s", why.text);
-    /* What the parser of YAML says of some other file is about YAML. */
+        return accel_error_by(error, ACCEL_FROM_FILE, code, "%s", why.text);
+    /* Refuses a file that is not JSON before a YAML error of its content is reported, which would be misleading. */
     if (code == ACCEL_OK ? root->kind == ACCEL_YAML_TEXT : bytes > 0 && data[0] != '{') {
-        accel_error_set(error, ACCEL_E_CORRUPT, "%.300s: is no snapshot of a machine", path);
+        accel_error_by(error, ACCEL_FROM_FILE, ACCEL_E_CORRUPT, "%.300s: is no snapshot of a machine", path);
         return add_remedy(ACCEL_E_CORRUPT, error);
     }
     if (code != ACCEL_OK)
-        return add_remedy(accel_error_set(error, code, "%s", why.text), error);
+        return add_remedy(accel_error_by(error, ACCEL_FROM_FILE, code, "%s", why.text), error);
     if (root->kind != ACCEL_YAML_MAPPING)
         return accel_yaml_refuse(path, root, error, ACCEL_E_CORRUPT, "a snapshot is one object");
-    code = take_evidence(path, root, &out_snapshot->evidence, error);
+    code = read_evidence(path, root, &out_snapshot->evidence, error);
     if (code == ACCEL_OK)
         code = accel_fields_read(&accel_snapshot_fields, path, root, arena, out_snapshot, error);
     if (code == ACCEL_OK && strcmp(out_snapshot->schema, ACCEL_SNAPSHOT_SCHEMA) != 0)
@@ -103,7 +95,7 @@ int32_t accel_snapshot_parse(const char *path, const char *data, size_t bytes, s
     if (code != ACCEL_OK)
         return add_remedy(code, error);
     out_snapshot->path = accel_arena_strdup(arena, path);
-    return out_snapshot->path ? ACCEL_OK : no_memory(path, error);
+    return out_snapshot->path ? ACCEL_OK : accel_error_no_memory(error, "for snapshot %.200s", path);
 }
 
 int32_t accel_snapshot_read(const char *path, struct accel_arena *arena, struct accel_snapshot *out_snapshot,
@@ -132,68 +124,4 @@ char *accel_snapshot_xml(const struct accel_snapshot *snapshot, struct accel_are
     }
     *out_bytes = bytes;
     return text;
-}
-
-/* ---- writing ---- */
-
-/* Lines such as <info name="HostName" value="..."/>. What follows names machines and people (a group of processes is
- * called after its container or session), and answers nothing. */
-static bool is_private(const char *line)
-{
-    static const char *const words[] = {"HostName", "Serial", "UUID",     "Address",    "GUID",
-                                        "GID",      "Cgroup", "AssetTag", "ProcessName"};
-    static const char begin[] = "<info name=\"";
-    const char *name = strstr(line, begin);
-    const char *end = name ? strchr(name + sizeof(begin) - 1, '"') : NULL;
-    for (size_t i = 0; end && i < sizeof(words) / sizeof(words[0]); i++) {
-        const char *found = strstr(name, words[i]);
-        if (found && found < end)
-            return true;
-    }
-    return false;
-}
-
-int32_t accel_snapshot_take_xml(struct accel_snapshot *snapshot, char *xml, struct accel_arena *arena,
-                                struct accel_error *error)
-{
-    const char **lines;
-    uint32_t count = 1;
-    for (const char *at = xml; *at; at++)
-        count += *at == '\n';
-    lines = accel_arena_array(arena, count, sizeof(*lines));
-    if (lines == NULL)
-        return no_memory("topology", error);
-    count = 0;
-    for (char *line = strsep(&xml, "\n"); line; line = strsep(&xml, "\n"))
-        if (line[0] != '\0' && !is_private(line))
-            lines[count++] = line;
-    snapshot->topology.xml = lines;
-    snapshot->topology.line_count = count;
-    return ACCEL_OK;
-}
-
-static void write_evidence(const struct accel_evidence *evidence, struct accel_json *json)
-{
-    accel_json_member_array(json, EVIDENCE);
-    for (const struct accel_evidence_item *item = evidence->first; item; item = item->next) {
-        accel_json_object_begin(json);
-        accel_json_member_text(json, "kind", item->kind);
-        accel_json_member_text(json, "name", item->name);
-        for (const struct accel_evidence_pair *pair = item->first; pair; pair = pair->next)
-            accel_json_member_text(json, pair->key, pair->value);
-        accel_json_object_end(json);
-    }
-    accel_json_array_end(json);
-}
-
-int32_t accel_snapshot_print(const struct accel_snapshot *snapshot, struct accel_strbuf *out, struct accel_error *error)
-{
-    struct accel_json json;
-    accel_json_init(&json, out, 1);
-    accel_json_object_begin(&json);
-    accel_fields_write(&accel_snapshot_fields, snapshot, &json);
-    write_evidence(&snapshot->evidence, &json);
-    accel_json_object_end(&json);
-    accel_strbuf_char(out, '\n');
-    return accel_json_finish(&json) && !out->failed ? ACCEL_OK : no_memory("to be written", error);
 }

@@ -2,6 +2,5 @@
 libaccel_core_la_SOURCES += \
 	%D%/evidence.c %D%/evidence.h \
 	%D%/fields.c %D%/fields.h \
-	%D%/fields_write.c \
 	%D%/snapshot.c %D%/snapshot.h \
 	%D%/tables.c %D%/tables.h

@@ -32,7 +32,7 @@ static const struct accel_field limit_rows[] = {
     {"memory_total", FIELD_INSIDE, 0, AT(struct accel_host_limits, memory_total), .table = &amount},
     {"memory_available", FIELD_INSIDE, 0, AT(struct accel_host_limits, memory_available), .table = &amount},
     {"memory_limit", FIELD_INSIDE, 0, AT(struct accel_host_limits, memory_limit), .table = &amount},
-    {"memory_room", FIELD_INSIDE, 0, AT(struct accel_host_limits, memory_room), .table = &amount},
+    {"memory_room", FIELD_INSIDE, 0, AT(struct accel_host_limits, memory_headroom), .table = &amount},
     {"cpus", FIELD_MAYBE, 0, AT(struct accel_host_limits, cpus)},
     {"cpus_origin", FIELD_MAYBE, 0, AT(struct accel_host_limits, cpus_origin)},
 };
@@ -95,7 +95,7 @@ static const struct accel_field plugin_rows[] = {
 };
 static const struct accel_fields plugin = ROWS(plugin_rows);
 
-static const char *const device_kinds[] = {"", "cpu", "gpu", "npu", "other", NULL};
+const char *const accel_device_kinds[] = {"", "cpu", "gpu", "npu", "other", NULL};
 static const char *const device_flags[] = {"software", "unified", "remote", "display", "target", NULL};
 static const char *const heap_flags[] = {"host", "device", NULL};
 
@@ -123,7 +123,7 @@ static const struct accel_field device_rows[] = {
     {"version", FIELD_TEXT, 1, AT(struct accel_snapshot_device, version)},
     {"id", FIELD_TEXT, 1, AT(struct accel_snapshot_device, facts.id)},
     {"name", FIELD_TEXT, 1, AT(struct accel_snapshot_device, facts.name)},
-    {"kind", FIELD_WORD, 1, AT(struct accel_snapshot_device, facts.kind), .words = device_kinds},
+    {"kind", FIELD_WORD, 1, AT(struct accel_snapshot_device, facts.kind), .words = accel_device_kinds},
     {"flags", FIELD_BITS, 0, AT(struct accel_snapshot_device, facts.flags), .words = device_flags},
     {"hardware", FIELD_I32, 1, AT(struct accel_snapshot_device, facts.hardware)},
     {"plugin", FIELD_U32, 0, AT(struct accel_snapshot_device, plugin)},

@@ -12,7 +12,7 @@ uint32_t thread_processor(void)
     return processor < 0 ? UINT32_MAX : (uint32_t)processor;
 }
 
-/* Machines with more processors than the set has places answer with an error: threads stay where they are. */
+/* Fails on machines with more processors than the set has bits: threads stay where they are. */
 void thread_move(uint32_t processor)
 {
     cpu_set_t before, there;

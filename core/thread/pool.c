@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Each worker has a slot on cache lines of its own: the caller writes the order and then counts `go` up, so a run costs
- * one line per worker in and one counter for all out. A sleeper announces itself before it looks at `go` for the last
- * time, and the caller counts up before it looks for sleepers; both with sequential consistency, so one of them sees
- * the other.
- */
+/* Thread pool. Each worker has a slot on its own cache lines: the caller writes the order and then increments
+ * `go`, so a run costs one line per worker in and one counter for all out. A sleeper announces itself before its
+ * last read of `go`, and the caller increments before it checks for sleepers; both with sequential consistency, so
+ * one of them sees the other. */
 #include "config.h"
 
 #include "core/thread/pool.h"
@@ -27,36 +25,36 @@
 #define LINE 64
 #define MOST_THREADS 4096u
 #define MOST_SPIN_NS 1000000u
-/* Looks at the clock once in so many turns; a turn takes 15 to 60 ns. */
+/* Number of spin iterations between reads of the clock; an iteration takes 15 to 60 ns. */
 #define SPIN_BATCH 32
 #define STACK_BYTES ((size_t)2 << 20)
 
 struct slot {
-    _Alignas(LINE) _Atomic uint32_t go; /* counts orders */
+    _Alignas(LINE) _Atomic uint32_t go; /* number of orders */
     _Atomic uint32_t asleep;
-    uint32_t ranks;
-    uint32_t rank;
-    uint32_t cpu; /* that the thread is bound to, or ACCEL_POOL_ANY_CPU */
+    uint32_t threads;
+    uint32_t thread;
+    uint32_t cpu; /* processor that the thread is bound to, or ACCEL_POOL_ANY_CPU */
     uint32_t zero;
     accel_pool_function *function; /* NULL: end */
     void *argument;
     uint64_t float_mode;
     struct accel_pool *pool;
-    pthread_t thread;
+    pthread_t handle;
 };
 
 struct accel_pool {
-    _Alignas(LINE) _Atomic uint32_t pending; /* workers that have not ended their order */
+    _Alignas(LINE) _Atomic uint32_t pending; /* workers that have not completed their order */
     _Atomic uint32_t caller_asleep;
     _Alignas(LINE) _Atomic uint32_t busy;
     _Atomic uint32_t bound;
     uint32_t threads;
-    uint32_t started; /* workers, ranks 1 .. started */
+    uint32_t started; /* workers, with indices 1 .. started */
     uint32_t spin_ns;
     const struct accel_topology *topology;
     const uint32_t *cpus; /* only while the pool is created */
     struct accel_fork_guard fork;
-    struct slot *slots; /* [threads]; of number 0, the caller's, only the processor is used: where it would be */
+    struct slot *slots; /* [threads]; slot 0, the caller's, uses only the processor: where it would be bound */
 };
 
 static inline void relax(void)
@@ -68,7 +66,7 @@ static inline void relax(void)
 #endif
 }
 
-/* Spins until the word is (or is no longer) `value`. False: the time is up. */
+/* Spins until the word is (or is no longer) `value`. False: timeout. */
 static bool spin(_Atomic uint32_t *word, uint32_t value, bool equal, uint32_t spin_ns)
 {
     uint64_t start = 0;
@@ -118,27 +116,26 @@ static void await_workers(struct accel_pool *pool)
     atomic_store_explicit(&pool->caller_asleep, 0, memory_order_relaxed);
 }
 
-/* Binds the calling thread where its rank has a processor, and counts it then. */
-static void bind_rank(struct accel_pool *pool, uint32_t rank)
+/* Binds the calling thread if its index has a processor, and counts it. */
+static void bind_thread(struct accel_pool *pool, uint32_t thread)
 {
-    if (pool->topology == NULL || pool->cpus == NULL || pool->cpus[rank] == ACCEL_POOL_ANY_CPU)
+    if (pool->topology == NULL || pool->cpus == NULL || pool->cpus[thread] == ACCEL_POOL_ANY_CPU)
         return;
-    if (accel_topology_bind(pool->topology, pool->cpus[rank], NULL) != ACCEL_OK)
+    if (accel_topology_bind(pool->topology, pool->cpus[thread], NULL) != ACCEL_OK)
         return;
-    pool->slots[rank].cpu = pool->cpus[rank];
+    pool->slots[thread].cpu = pool->cpus[thread];
     atomic_fetch_add(&pool->bound, 1);
 }
 
-/* A caller that is not bound may be on the processor of a bound worker, and both would take turns until the system
- * notices: it moves away first. */
-static void make_way(const struct accel_pool *pool, uint32_t ranks)
+/* Moves an unbound caller off the processor of a bound worker: both would take turns until the scheduler notices. */
+static void leave_worker_cpu(const struct accel_pool *pool, uint32_t threads)
 {
     uint32_t cpu;
     if (pool->slots[0].cpu == ACCEL_POOL_ANY_CPU || atomic_load_explicit(&pool->bound, memory_order_relaxed) == 0)
         return;
     cpu = thread_processor();
-    for (uint32_t rank = 1; rank < ranks && cpu != pool->slots[0].cpu; rank++) {
-        if (pool->slots[rank].cpu == cpu) {
+    for (uint32_t thread = 1; thread < threads && cpu != pool->slots[0].cpu; thread++) {
+        if (pool->slots[thread].cpu == cpu) {
             thread_move(pool->slots[0].cpu);
             return;
         }
@@ -148,9 +145,9 @@ static void make_way(const struct accel_pool *pool, uint32_t ranks)
 static void prepare_worker(const struct slot *slot)
 {
     char name[16];
-    snprintf(name, sizeof(name), "accel-%u", slot->rank);
+    snprintf(name, sizeof(name), "accel-%u", slot->thread);
     pthread_setname_np(pthread_self(), name);
-    bind_rank(slot->pool, slot->rank);
+    bind_thread(slot->pool, slot->thread);
 }
 
 static void *worker(void *argument)
@@ -165,16 +162,16 @@ static void *worker(void *argument)
             return NULL;
         if (slot->float_mode != accel_float_mode_get())
             accel_float_mode_set(slot->float_mode);
-        slot->function(slot->argument, slot->rank, slot->ranks);
+        slot->function(slot->argument, slot->thread, slot->threads);
         report_end(slot->pool);
     }
 }
 
-static void give_order(struct slot *slot, uint32_t ranks, accel_pool_function *function, void *argument,
+static void send_order(struct slot *slot, uint32_t threads, accel_pool_function *function, void *argument,
                        uint64_t float_mode)
 {
     uint32_t go = atomic_load_explicit(&slot->go, memory_order_relaxed);
-    slot->ranks = ranks;
+    slot->threads = threads;
     slot->function = function;
     slot->argument = argument;
     slot->float_mode = float_mode;
@@ -183,22 +180,23 @@ static void give_order(struct slot *slot, uint32_t ranks, accel_pool_function *f
         thread_wake(&slot->go);
 }
 
-static int start_worker(struct accel_pool *pool, uint32_t rank, const pthread_attr_t *attributes)
+static int start_worker(struct accel_pool *pool, uint32_t thread, const pthread_attr_t *attributes)
 {
-    struct slot *slot = &pool->slots[rank];
+    struct slot *slot = &pool->slots[thread];
     int failure;
     slot->pool = pool;
-    slot->rank = rank;
+    slot->thread = thread;
     atomic_fetch_add(&pool->pending, 1);
-    failure = pthread_create(&slot->thread, attributes, worker, slot);
+    failure = pthread_create(&slot->handle, attributes, worker, slot);
     if (failure == 0)
-        pool->started = rank;
+        pool->started = thread;
     else
         atomic_fetch_sub(&pool->pending, 1);
     return failure;
 }
 
-/* A thread that faults with the fault's signal blocked would end the process without asking any handler. */
+/* Blocks signals, except faults: a thread that faults with the fault's signal blocked would end the process
+ * without calling a handler. */
 static void block_signals(sigset_t *out_before)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
@@ -217,8 +215,8 @@ static int32_t start_workers(struct accel_pool *pool, struct accel_error *error)
     if (failure == 0) {
         pthread_attr_setstacksize(&attributes, STACK_BYTES);
         block_signals(&before);
-        for (uint32_t rank = 1; rank < pool->threads && failure == 0; rank++)
-            failure = start_worker(pool, rank, &attributes);
+        for (uint32_t thread = 1; thread < pool->threads && failure == 0; thread++)
+            failure = start_worker(pool, thread, &attributes);
         pthread_sigmask(SIG_SETMASK, &before, NULL);
         pthread_attr_destroy(&attributes);
     }
@@ -227,20 +225,20 @@ static int32_t start_workers(struct accel_pool *pool, struct accel_error *error)
         return ACCEL_OK;
     accel_error_set(error, ACCEL_E_LIMIT, "cannot start thread %u of %u (errno %d)", pool->started + 1, pool->threads,
                     failure);
-    accel_error_remedy(error, "ask for fewer threads, or raise the limit of processes (ulimit -u, pids.max)");
+    accel_error_remedy(error, "request fewer threads, or raise the limit of processes (ulimit -u, pids.max)");
     return ACCEL_E_LIMIT;
 }
 
 static int32_t check_config(const struct accel_pool_config *config, struct accel_error *error)
 {
     if (config->threads == 0 || config->threads > MOST_THREADS)
-        return accel_error_set(error, ACCEL_E_INVALID, "a pool of %u threads; 1 to %u can be", config->threads,
+        return accel_error_set(error, ACCEL_E_INVALID, "a pool of %u threads; allowed are 1 to %u", config->threads,
                                MOST_THREADS);
     if (config->flags & ~(ACCEL_POOL_PIN_CALLER | ACCEL_POOL_NO_SPIN))
         return accel_error_set(error, ACCEL_E_INVALID, "unknown bits in the flags of a pool: 0x%x", config->flags);
     if (config->spin_ns > MOST_SPIN_NS)
-        return accel_error_set(error, ACCEL_E_INVALID, "a pool that spins for %u ns; %u is the most", config->spin_ns,
-                               MOST_SPIN_NS);
+        return accel_error_set(error, ACCEL_E_INVALID, "a pool that spins for %u ns; allowed are at most %u ns",
+                               config->spin_ns, MOST_SPIN_NS);
     return ACCEL_OK;
 }
 
@@ -255,8 +253,8 @@ static struct accel_pool *allocate(uint32_t threads)
     }
     memset(pool, 0, sizeof(*pool));
     memset(slots, 0, threads * sizeof(*slots));
-    for (uint32_t rank = 0; rank < threads; rank++)
-        slots[rank].cpu = ACCEL_POOL_ANY_CPU;
+    for (uint32_t thread = 0; thread < threads; thread++)
+        slots[thread].cpu = ACCEL_POOL_ANY_CPU;
     pool->slots = slots;
     pool->threads = threads;
     return pool;
@@ -282,7 +280,7 @@ int32_t accel_pool_create(const struct accel_pool_config *config, struct accel_p
     accel_fork_guard_open(&pool->fork);
     code = start_workers(pool, error);
     if (code == ACCEL_OK && (config->flags & ACCEL_POOL_PIN_CALLER))
-        bind_rank(pool, 0);
+        bind_thread(pool, 0);
     pool->cpus = NULL;
     if (code != ACCEL_OK) {
         accel_pool_free(pool);
@@ -292,29 +290,30 @@ int32_t accel_pool_create(const struct accel_pool_config *config, struct accel_p
     return ACCEL_OK;
 }
 
-static int32_t refuse_run(const struct accel_pool *pool, uint32_t ranks, struct accel_error *error)
+static int32_t refuse_run(const struct accel_pool *pool, uint32_t threads, struct accel_error *error)
 {
     if (accel_fork_guard_is_child(&pool->fork))
         return accel_error_set(error, ACCEL_E_FORKED, "the threads of this pool live in the parent process");
-    return accel_error_set(error, ACCEL_E_INVALID, "a run of %u ranks in a pool of %u threads", ranks, pool->threads);
+    return accel_error_set(error, ACCEL_E_INVALID, "a run of %u threads in a pool of %u threads", threads,
+                           pool->threads);
 }
 
-int32_t accel_pool_run(struct accel_pool *pool, uint32_t ranks, accel_pool_function *function, void *argument,
+int32_t accel_pool_run(struct accel_pool *pool, uint32_t threads, accel_pool_function *function, void *argument,
                        struct accel_error *error)
 {
-    if (ranks == 0 || ranks > pool->threads || function == NULL || accel_fork_guard_is_child(&pool->fork))
-        return refuse_run(pool, ranks, error);
+    if (threads == 0 || threads > pool->threads || function == NULL || accel_fork_guard_is_child(&pool->fork))
+        return refuse_run(pool, threads, error);
     if (atomic_exchange_explicit(&pool->busy, 1, memory_order_acquire))
-        return accel_error_set(error, ACCEL_E_BUSY, "the pool is running something else");
-    if (ranks > 1) {
+        return accel_error_set(error, ACCEL_E_BUSY, "the pool is busy with another run");
+    if (threads > 1) {
         uint64_t float_mode = accel_float_mode_get();
-        make_way(pool, ranks);
-        atomic_store_explicit(&pool->pending, ranks - 1, memory_order_relaxed);
-        for (uint32_t rank = 1; rank < ranks; rank++)
-            give_order(&pool->slots[rank], ranks, function, argument, float_mode);
+        leave_worker_cpu(pool, threads);
+        atomic_store_explicit(&pool->pending, threads - 1, memory_order_relaxed);
+        for (uint32_t thread = 1; thread < threads; thread++)
+            send_order(&pool->slots[thread], threads, function, argument, float_mode);
     }
-    function(argument, 0, ranks);
-    if (ranks > 1)
+    function(argument, 0, threads);
+    if (threads > 1)
         await_workers(pool);
     atomic_store_explicit(&pool->busy, 0, memory_order_release);
     return ACCEL_OK;
@@ -335,10 +334,10 @@ void accel_pool_free(struct accel_pool *pool)
     if (pool == NULL)
         return;
     if (!accel_fork_guard_is_child(&pool->fork)) {
-        for (uint32_t rank = 1; rank <= pool->started; rank++)
-            give_order(&pool->slots[rank], 0, NULL, NULL, 0);
-        for (uint32_t rank = 1; rank <= pool->started; rank++)
-            pthread_join(pool->slots[rank].thread, NULL);
+        for (uint32_t thread = 1; thread <= pool->started; thread++)
+            send_order(&pool->slots[thread], 0, NULL, NULL, 0);
+        for (uint32_t thread = 1; thread <= pool->started; thread++)
+            pthread_join(pool->slots[thread].handle, NULL);
     }
     accel_fork_guard_close(&pool->fork);
     free(pool->slots);

@@ -11,16 +11,17 @@
 #define MOST_ACCELERATORS 8u
 #define BASE_BRIDGE 0x06u
 
-/* The standard for devices of virtual machines gives each type an id of its own, and often no class. */
+/* The virtio standard assigns each device type an id, and often no class. */
 #define VIRTIO_VENDOR 0x1af4u
 #define VIRTIO_FIRST 0x1000u
 #define VIRTIO_LAST 0x107fu
 #define VIRTIO_DISPLAY 0x1050u
 
-/* Memory controllers and "others" stay: cards of programmable logic call themselves so. */
+/* Returns true for memory controllers and "others" too, since FPGA cards use these classes. */
 bool topology_could_compute(uint32_t device_class, uint32_t vendor, uint32_t device)
 {
-    /* Storage, network, bridge, communication, docking, input, serial bus, wireless. */
+    /* Base classes that never compute: storage, network, bridge, communication, docking, input, serial bus,
+     * wireless. */
     static const uint8_t never[] = {0x01, 0x02, BASE_BRIDGE, 0x07, 0x09, 0x0a, 0x0c, 0x0d};
     for (size_t i = 0; i < sizeof(never); i++)
         if (device_class >> 8 == never[i])
@@ -68,7 +69,7 @@ static int32_t read_os_device(struct accel_topology *topology, hwloc_obj_t objec
     return ACCEL_OK;
 }
 
-/* hwloc hangs devices of the system under the PCI function, sometimes under one another (a partition under a disk). */
+/* Counts the system's devices under a PCI function; hwloc nests some of them (a partition under a disk). */
 static uint32_t count_os_devices(hwloc_obj_t parent)
 {
     uint32_t count = 0;
@@ -118,7 +119,7 @@ static int32_t read_children(struct accel_topology *topology, hwloc_obj_t parent
 static int32_t pci_numa(hwloc_topology_t hwloc, hwloc_obj_t object)
 {
     hwloc_obj_t near = hwloc_get_non_io_ancestor_obj(hwloc, object);
-    /* A machine of one node tells nothing by naming it, yet drivers may ask for it. */
+    /* The only NUMA node of a machine carries no information, but drivers may query it. */
     if (near == NULL || near->nodeset == NULL || hwloc_bitmap_weight(near->nodeset) != 1)
         return -1;
     return hwloc_bitmap_first(near->nodeset);
@@ -146,7 +147,7 @@ static int32_t read_pci_device(struct accel_topology *topology, hwloc_obj_t obje
     out_device->vendor = attr->vendor_id;
     out_device->device = attr->device_id;
     out_device->device_class = attr->class_id;
-    /* Two digits tell the generations of links apart; more are noise of the conversion from float. */
+    /* Two decimals distinguish link generations; more are noise of the conversion from float. */
     out_device->link = round((double)attr->linkspeed * 100.0) / 100.0;
     out_device->numa_node = pci_numa(topology->hwloc, object);
     out_device->name = pci_name(topology, object);
@@ -181,7 +182,7 @@ static int32_t read_pci(struct accel_topology *topology, const char *root, struc
     return root ? topology_name_pci(topology, devices, count, root, error) : ACCEL_OK;
 }
 
-/* Devices of the system that hang on no PCI function: of boards without PCI, and software ones. */
+/* Reads devices without a PCI function: of boards without PCI, and software ones. */
 static int32_t read_others(struct accel_topology *topology, struct accel_error *error)
 {
     int found = hwloc_get_nbobjs_by_type(topology->hwloc, HWLOC_OBJ_OS_DEVICE);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices on Linux that hwloc does not tell: the class of accelerators, and the firmware's tree of boards without PCI.
- */
+/* Devices on Linux that hwloc omits: the class of accelerators, and the device tree of boards without PCI. */
 #include "config.h"
 
 #include <dirent.h>
@@ -42,7 +41,7 @@ uint32_t topology_accelerators_at(struct accel_topology *topology, const char *r
     return count;
 }
 
-bool topology_system_tells_cores(void)
+bool topology_system_reports_cores(void)
 {
     return access("/sys/devices/system/cpu/cpu0/topology/core_id", R_OK) == 0;
 }
@@ -55,8 +54,9 @@ static bool read_hexadecimal(const char *text, const char *key, uint32_t *out_va
     return found != NULL;
 }
 
-/* uevent holds lines such as PCI_CLASS=30200 and PCI_ID=1AF4:1050. What cannot be read may be anything. */
-static bool function_wanted(const char *name)
+/* Parses uevent, with lines such as PCI_CLASS=30200 and PCI_ID=1AF4:1050. An unreadable function may be an
+ * accelerator. */
+static bool function_could_compute(const char *name)
 {
     struct accel_strbuf path = {0};
     uint32_t class_code = 0, vendor = 0, device = 0;
@@ -75,14 +75,14 @@ static bool function_wanted(const char *name)
     return wanted;
 }
 
-bool topology_pci_wanted(void)
+bool topology_pci_is_needed(void)
 {
     DIR *folder = opendir(PCI_FUNCTIONS);
     struct dirent *entry;
     bool wanted = false;
     while (folder && !wanted && (entry = readdir(folder)) != NULL)
         if (entry->d_name[0] != '.')
-            wanted = function_wanted(entry->d_name);
+            wanted = function_could_compute(entry->d_name);
     if (folder)
         closedir(folder);
     return wanted;
@@ -96,7 +96,7 @@ struct tree {
     uint32_t seen;
 };
 
-/* A property of a node as text, up to its first zero byte. The caller frees it. */
+/* Reads a property of a node as text, up to its first zero byte. The caller frees it. */
 static char *read_property(const struct tree *tree, const char *node, const char *name)
 {
     struct accel_strbuf path = {0};
@@ -108,7 +108,8 @@ static char *read_property(const struct tree *tree, const char *node, const char
     return text;
 }
 
-/* "gpu@1f00", "npu" and the like: the names that the tree's specification recommends, never those of a vendor. */
+/* Returns whether a node is named "gpu@1f00", "npu" or similar: names that the device tree specification
+ * recommends, never those of a vendor. */
 static bool is_accelerator(const char *name)
 {
     static const char *const names[] = {"gpu", "npu", "dsp", "accelerator"};
@@ -127,7 +128,7 @@ static bool is_enabled(const struct tree *tree, const char *node)
     return enabled;
 }
 
-static void take_node(struct tree *tree, const char *node)
+static void add_node(struct tree *tree, const char *node)
 {
     struct accel_arena *arena = &tree->topology->arena;
     struct accel_tree_device device = {0};
@@ -147,7 +148,7 @@ static bool is_folder(const struct tree *tree, const char *node)
     struct accel_strbuf path = {0};
     bool folder;
     accel_strbuf_printf(&path, "%s%s", tree->base, node);
-    /* lstat: a tree has no links, and a recorded one shall not lead out of itself. */
+    /* lstat: a tree has no links, and a recorded one must not lead outside. */
     folder = !path.failed && lstat(path.text, &facts) == 0 && S_ISDIR(facts.st_mode);
     accel_strbuf_free(&path);
     return folder;
@@ -161,14 +162,14 @@ static void visit_child(struct tree *tree, const char *node, const char *name, u
     accel_strbuf_printf(&child, "%s/%s", node, name);
     if (!child.failed && is_folder(tree, child.text)) {
         if (is_accelerator(name))
-            take_node(tree, child.text);
+            add_node(tree, child.text);
         if (depth < TREE_DEPTH)
             visit(tree, child.text, depth + 1);
     }
     accel_strbuf_free(&child);
 }
 
-/* Sorted, so that the same machine gives the same list on every start. */
+/* Visits nodes in sorted order, so that the same machine gives the same list on every start. */
 static void visit(struct tree *tree, const char *node, uint32_t depth)
 {
     struct accel_strbuf path = {0};

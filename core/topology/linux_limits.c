@@ -5,8 +5,6 @@
  */
 #include "config.h"
 
-#include "core/topology/limits.h"
-
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,10 +15,11 @@
 
 #include "core/base/file.h"
 #include "core/base/strbuf.h"
+#include "core/topology/limits.h"
 
 #define FILE_LIMIT ((size_t)1 << 20)
 
-/* Version 1 says "no limit" with the largest number of whole pages. */
+/* Version 1 reports "no limit" as the largest number of whole pages. */
 #define NO_LIMIT ((uint64_t)1 << 60)
 
 struct reader {
@@ -30,18 +29,18 @@ struct reader {
     bool no_memory;
 };
 
-/* The files in which one version of control groups tells one thing; NULL where there is no such file. */
+/* Files of one version of control groups; NULL if the version lacks the file. */
 struct memory_files {
     const char *limits[3];
     const char *used;
-    const char *cache_key; /* line of memory.stat that counts pages the system drops on demand */
+    const char *cache_key; /* key in memory.stat of pages that the system drops on demand */
 };
 
 static const struct memory_files memory_v2 = {{"memory.max", "memory.high", NULL}, "memory.current", "inactive_file"};
 static const struct memory_files memory_v1 = {
     {"memory.limit_in_bytes", NULL, NULL}, "memory.usage_in_bytes", "total_inactive_file"};
 
-/* The text of a file below the root, or NULL. The caller frees it. */
+/* Reads the text of a file below the root, or returns NULL. The caller frees it. */
 static char *read_text(const struct reader *reader, const char *path)
 {
     struct accel_strbuf full = {0};
@@ -64,20 +63,21 @@ static char *read_member(const struct reader *reader, const char *folder, const 
     return text;
 }
 
-static const char *keep(struct reader *reader, const char *folder, const char *name)
+static const char *copy_origin(struct reader *reader, const char *folder, const char *name)
 {
     struct accel_strbuf path = {0};
-    const char *kept = NULL;
+    const char *origin = NULL;
     accel_strbuf_printf(&path, "%s/%s", folder, name);
     if (!path.failed)
-        kept = accel_arena_strdup(reader->arena, path.text);
-    if (kept == NULL)
+        origin = accel_arena_strdup(reader->arena, path.text);
+    if (origin == NULL)
         reader->no_memory = true;
     accel_strbuf_free(&path);
-    return kept;
+    return origin;
 }
 
-/* A decimal number and nothing behind it but white space; "max" and negative numbers, which mean no limit, are none. */
+/* Parses a decimal number followed by white space only; "max" and negative numbers, which mean no limit, are
+ * rejected. */
 static bool parse_number(const char *text, uint64_t *out_value)
 {
     char *end;
@@ -88,7 +88,7 @@ static bool parse_number(const char *text, uint64_t *out_value)
     return errno == 0 && (*end == '\0' || *end == '\n' || *end == ' ');
 }
 
-/* The number behind "key" at the start of a line, as in memory.stat and meminfo. */
+/* Parses the number after "key" at the start of a line, as in memory.stat and meminfo. */
 static bool find_number(const char *text, const char *key, uint64_t *out_value)
 {
     size_t length = strlen(key);
@@ -109,7 +109,7 @@ static bool read_number(const struct reader *reader, const char *folder, const c
     return found;
 }
 
-/* Keeps the quota that pays for fewer processors: a/b < c/d without rounding. */
+/* Stores the quota if it allows fewer processors: a/b < c/d without rounding. */
 static void offer_quota(struct reader *reader, uint64_t quota, uint64_t period, const char *folder, const char *name)
 {
     struct accel_cpu_quota *best = &reader->limits->cpu;
@@ -120,7 +120,7 @@ static void offer_quota(struct reader *reader, uint64_t quota, uint64_t period, 
         return;
     best->quota = quota;
     best->period = period;
-    best->origin = keep(reader, folder, name);
+    best->origin = copy_origin(reader, folder, name);
 }
 
 static void read_quota_v2(struct reader *reader, const char *folder)
@@ -140,7 +140,7 @@ static void read_quota_v1(struct reader *reader, const char *folder)
         offer_quota(reader, quota, period, folder, "cpu.cfs_quota_us");
 }
 
-/* What counts against the limit, less what the system would give up first. */
+/* Returns the bytes counted against the limit, without those that the system would reclaim first. */
 static uint64_t memory_used(const struct reader *reader, const char *folder, const struct memory_files *files)
 {
     uint64_t used = 0;
@@ -157,7 +157,7 @@ static uint64_t memory_used(const struct reader *reader, const char *folder, con
 static void read_memory(struct reader *reader, const char *folder, const struct memory_files *files)
 {
     struct accel_amount *limit = &reader->limits->memory_limit;
-    struct accel_amount *room = &reader->limits->memory_room;
+    struct accel_amount *headroom = &reader->limits->memory_headroom;
     for (uint32_t i = 0; files->limits[i]; i++) {
         uint64_t bytes, used, left;
         if (!read_number(reader, folder, files->limits[i], &bytes) || bytes >= NO_LIMIT)
@@ -165,9 +165,9 @@ static void read_memory(struct reader *reader, const char *folder, const struct 
         used = memory_used(reader, folder, files);
         left = bytes > used ? bytes - used : 0;
         if (limit->origin == NULL || bytes < limit->bytes)
-            *limit = (struct accel_amount){bytes, keep(reader, folder, files->limits[i])};
-        if (room->origin == NULL || left < room->bytes)
-            *room = (struct accel_amount){left, keep(reader, folder, files->limits[i])};
+            *limit = (struct accel_amount){bytes, copy_origin(reader, folder, files->limits[i])};
+        if (headroom->origin == NULL || left < headroom->bytes)
+            *headroom = (struct accel_amount){left, copy_origin(reader, folder, files->limits[i])};
     }
 }
 
@@ -182,7 +182,7 @@ static void read_v2(struct reader *reader, const char *folder)
     read_memory(reader, folder, &memory_v2);
 }
 
-/* True when a list such as "cpu,cpuacct" holds the word. */
+/* Returns whether a list such as "cpu,cpuacct" contains the word. */
 static bool list_has(const char *list, size_t bytes, const char *word)
 {
     size_t length = strlen(word);
@@ -196,10 +196,8 @@ static bool list_has(const char *list, size_t bytes, const char *word)
     return false;
 }
 
-/*
- * The path of this process in one hierarchy: line "number:controllers:path" of /proc/self/cgroup. Version 2 has number
- * 0 and no controllers (`controller` NULL). The caller frees it.
- */
+/* Finds the path of this process in one hierarchy: line "number:controllers:path" of /proc/self/cgroup. Version 2
+ * has number 0 and no controllers (`controller` NULL). The caller frees it. */
 static char *group_path(const char *groups, const char *controller)
 {
     for (const char *line = groups; line && *line; line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
@@ -217,7 +215,7 @@ static char *group_path(const char *groups, const char *controller)
     return NULL;
 }
 
-/* mountinfo writes white space and backslashes of paths as three octal digits. */
+/* Decodes white space and backslashes in paths of mountinfo, which are octal escapes of three characters. */
 static void unescape(char *text)
 {
     char *to = text;
@@ -235,7 +233,7 @@ static void unescape(char *text)
 /* One mount of a control group hierarchy. */
 struct mount {
     char *root;  /* folder of the hierarchy that is mounted */
-    char *point; /* where */
+    char *point; /* mount point */
 };
 
 static void free_mount(struct mount *mount)
@@ -245,10 +243,8 @@ static void free_mount(struct mount *mount)
     memset(mount, 0, sizeof(*mount));
 }
 
-/*
- * A line is "id parent major:minor root point options [optional fields] - type source super-options". True when it is
- * the wanted hierarchy.
- */
+/* Parses a line "id parent major:minor root point options [optional fields] - type source super-options". Returns
+ * whether it is the requested hierarchy. */
 static bool parse_mount(const char *line, size_t bytes, const char *controller, struct mount *out_mount)
 {
     char *copy = strndup(line, bytes);
@@ -285,10 +281,8 @@ static bool find_mount(const char *mounts, const char *controller, struct mount 
     return false;
 }
 
-/*
- * The folder of the group under the mount point. In a container the mount may start at the group itself, and the path
- * may lie outside of what is mounted ("/../..."); then the mount point is all that can be seen.
- */
+/* Returns the folder of the group under the mount point. In a container the mount may start at the group itself,
+ * and the path may lie outside of the mount ("/../..."); then only the mount point is visible. */
 static char *group_folder(const struct mount *mount, const char *path)
 {
     struct accel_strbuf folder = {0};
@@ -297,7 +291,7 @@ static char *group_folder(const struct mount *mount, const char *path)
     accel_strbuf_text(&folder, mount->point);
     if (inside && strstr(path, "/..") == NULL && strcmp(path + root, "/") != 0)
         accel_strbuf_text(&folder, path + root);
-    return accel_strbuf_take(&folder);
+    return accel_strbuf_detach(&folder);
 }
 
 static void walk(struct reader *reader, const char *groups, const char *mounts, const char *controller,
@@ -344,7 +338,8 @@ static void read_meminfo(struct reader *reader)
     free(text);
 }
 
-/* The thread that asks counts, for taskset and the like bind threads. Kernels before 3.17 know the process only. */
+/* Reads the affinity of the calling thread, since taskset and similar tools bind threads. Kernels before 3.17
+ * report that of the process only. */
 static void read_affinity(struct reader *reader)
 {
     static const char key[] = "Cpus_allowed_list:";
@@ -366,22 +361,22 @@ static void read_affinity(struct reader *reader)
     free(text);
 }
 
-/* The smaller one of the room that is known and of what `limit` leaves beside `used`. */
-static void offer_room(struct reader *reader, rlim_t limit, uint64_t used, const char *origin)
+/* Lowers the known free memory to the rest of `limit` after `used`. */
+static void offer_headroom(struct reader *reader, rlim_t limit, uint64_t used, const char *origin)
 {
-    struct accel_amount *room = &reader->limits->memory_room;
+    struct accel_amount *headroom = &reader->limits->memory_headroom;
     uint64_t bytes = limit > used ? (uint64_t)limit - used : 0;
-    if (limit == RLIM_INFINITY || (room->origin && room->bytes <= bytes))
+    if (limit == RLIM_INFINITY || (headroom->origin && headroom->bytes <= bytes))
         return;
-    /* Nothing left is one byte: zero bytes would say that nobody knows. */
-    *room = (struct accel_amount){bytes ? bytes : 1, origin};
+    /* Reports one byte if nothing is left: zero would mean unknown. */
+    *headroom = (struct accel_amount){bytes ? bytes : 1, origin};
 }
 
-/* Limits of the process itself, of this one only: a root of files tells of another. */
+/* Reads limits of the process itself, on the live system only: a recorded root belongs to another one. */
 static void read_process(struct reader *reader)
 {
-    const char *as = "RLIMIT_AS (ulimit -v), less what the process has";
-    const char *data = "RLIMIT_DATA (ulimit -d), less what the process has";
+    const char *as = "RLIMIT_AS (ulimit -v), minus the use of the process";
+    const char *data = "RLIMIT_DATA (ulimit -d), minus the use of the process";
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     unsigned long long size = 0, heap = 0;
     struct rlimit limit;
@@ -393,9 +388,9 @@ static void read_process(struct reader *reader)
         size = heap = 0;
     free(text);
     if (getrlimit(RLIMIT_AS, &limit) == 0)
-        offer_room(reader, limit.rlim_cur, size * page, as);
+        offer_headroom(reader, limit.rlim_cur, size * page, as);
     if (getrlimit(RLIMIT_DATA, &limit) == 0)
-        offer_room(reader, limit.rlim_cur, heap * page, data);
+        offer_headroom(reader, limit.rlim_cur, heap * page, data);
 }
 
 int32_t accel_limits_read(const char *root, struct accel_arena *arena, struct accel_host_limits *out_limits,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Names from pci.ids, a public list that most systems carry: lines "VVVV  vendor", below each "\tDDDD  device". Only
- * devices that could compute are looked up, so that a machine without them pays nothing for the 1.4 MB.
- */
+/* Names PCI devices from pci.ids, a public list that most systems have: lines "VVVV  vendor", and below each of them
+ * lines "\tDDDD  device". Only devices that could compute are searched, so that a machine without them does not read
+ * the 1.4 MB file. */
 #include "config.h"
 
 #include <stdio.h>
@@ -15,7 +14,7 @@
 
 #define FILE_LIMIT ((size_t)16 << 20)
 
-/* Display, coprocessor, signal processor, accelerator. */
+/* Returns whether the class is a display, coprocessor, signal processor or accelerator. */
 static bool could_compute(const struct accel_pci_device *device)
 {
     uint32_t base = device->device_class >> 8;
@@ -36,7 +35,8 @@ static char *read_list(const char *root)
     return text;
 }
 
-/* The line behind "\n" + key, or NULL. The list starts with a comment, so a newline stands before every entry. */
+/* Finds the line after "\n" + key, or returns NULL. The list starts with a comment, so a newline precedes every
+ * entry. */
 static const char *find_line(const char *text, const char *end, const char *key)
 {
     const char *found = strstr(text, key);

@@ -5,7 +5,7 @@
 
 #include "core/topology/internal.h"
 
-/* The kind of a hardware thread; kind 0 where hwloc tells none apart. */
+/* Returns the kind of a hardware thread; 0 if hwloc does not distinguish kinds. */
 static uint32_t kind_of(hwloc_topology_t hwloc, hwloc_const_cpuset_t cpus)
 {
     int index = hwloc_cpukinds_get_by_cpuset(hwloc, cpus, 0);
@@ -15,7 +15,7 @@ static uint32_t kind_of(hwloc_topology_t hwloc, hwloc_const_cpuset_t cpus)
 static int32_t numa_of(hwloc_obj_t object)
 {
     int first = object->nodeset ? hwloc_bitmap_first(object->nodeset) : -1;
-    /* Memory that is attached to the whole machine alone, or to several nodes at once, is near to nobody. */
+    /* Memory attached to the whole machine, or to several nodes at once, is local to no node. */
     return hwloc_bitmap_weight(object->nodeset) == 1 ? first : -1;
 }
 
@@ -55,7 +55,7 @@ static int32_t read_core(struct accel_topology *topology, hwloc_obj_t object, hw
     return ACCEL_OK;
 }
 
-/* Some virtual machines and old systems tell no cores; there every hardware thread counts as one. */
+/* Reads the cores. Some virtual machines and old systems report none; there every hardware thread counts as one. */
 static int32_t read_cores(struct accel_topology *topology, hwloc_const_bitmap_t allowed, struct accel_error *error)
 {
     struct accel_machine *machine = &topology->machine;
@@ -151,7 +151,7 @@ static char cache_type(hwloc_obj_cache_type_t type)
     return type == HWLOC_OBJ_CACHE_DATA ? 'd' : type == HWLOC_OBJ_CACHE_INSTRUCTION ? 'i' : 'u';
 }
 
-/* Equal caches become one entry. Entries are few, so looking through all of them costs nothing. */
+/* Merges equal caches into one entry. Entries are few, so a linear search costs nothing. */
 static void count_cache(struct accel_cache *caches, uint32_t *count, hwloc_obj_t object)
 {
     const struct hwloc_cache_attr_s *attr = &object->attr->cache;
@@ -204,7 +204,7 @@ static int32_t read_processor_name(struct accel_topology *topology, struct accel
     const char *name = package ? hwloc_obj_get_info_by_name(package, "CPUModel") : NULL;
     int packages = hwloc_get_nbobjs_by_type(topology->hwloc, HWLOC_OBJ_PACKAGE);
     topology->machine.packages = packages > 0 ? (uint32_t)packages : 0;
-    /* Systems of one processor, and those without packages, tell it of the machine. */
+    /* Systems with one processor, and those without packages, report the model at the machine. */
     if (name == NULL)
         name = hwloc_obj_get_info_by_name(hwloc_get_root_obj(topology->hwloc), "CPUModel");
     topology->machine.processor = accel_arena_strdup(&topology->arena, name ? name : "");

@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/error.h"
 #include "core/topology/internal.h"
 
-/* All hardware threads that may be used, in the order in which they are given out. */
+/* All usable hardware threads, in the order of assignment. */
 struct candidates {
     uint32_t *cpus;
     uint32_t count; /* in the list */
-    uint32_t cores; /* the first ones of the list, one per core */
+    uint32_t cores; /* leading entries of the list, one per core */
 };
 
 static bool is_fast(const struct accel_machine *machine, const struct accel_core *core)
@@ -20,7 +21,7 @@ static bool is_fast(const struct accel_machine *machine, const struct accel_core
     return machine->kinds[core->kind].efficiency == machine->kinds[machine->kind_count - 1].efficiency;
 }
 
-/* Adds the hardware thread number `sibling` of each core of one kind. */
+/* Adds hardware thread number `sibling` of each core of one kind. */
 static void add_kind(const struct accel_machine *machine, uint32_t kind, uint32_t sibling, struct candidates *list)
 {
     for (uint32_t i = 0; i < machine->core_count; i++) {
@@ -39,12 +40,13 @@ static uint32_t most_siblings(const struct accel_machine *machine)
     return most;
 }
 
-/* First one thread of every core, fastest kind first, then the second ones in the same order, and so on. */
+/* Lists one thread of every core first, fastest kind first, then the second threads in the same order, and so on. */
 static void list_candidates(const struct accel_machine *machine, uint32_t flags, struct candidates *list)
 {
     uint32_t siblings = most_siblings(machine);
     for (uint32_t sibling = 0; sibling < siblings; sibling++) {
-        for (uint32_t kind = machine->kind_count; kind-- > 0;) {
+        for (uint32_t i = 0; i < machine->kind_count; i++) {
+            uint32_t kind = flags & ACCEL_THREADS_SLOW ? i : machine->kind_count - 1 - i;
             struct accel_core any = {.kind = kind};
             if (!(flags & ACCEL_THREADS_FAST) || is_fast(machine, &any))
                 add_kind(machine, kind, sibling, list);
@@ -54,7 +56,17 @@ static void list_candidates(const struct accel_machine *machine, uint32_t flags,
     }
 }
 
-/* Processors that the quota pays for, to the nearest; 0 where there is no quota. */
+/* Counts the allowed cores of the slowest kind that has allowed cores. */
+static uint32_t slow_cores(const struct accel_machine *machine)
+{
+    uint32_t count = 0;
+    for (uint32_t kind = 0; kind < machine->kind_count && count == 0; kind++)
+        for (uint32_t i = 0; i < machine->core_count; i++)
+            count += machine->cores[i].kind == kind && machine->cores[i].cpu_count != 0;
+    return count;
+}
+
+/* Returns the number of processors that the quota pays for, rounded to nearest, at least 1; 0 without a quota. */
 static uint32_t quota_cpus(const struct accel_cpu_quota *quota)
 {
     uint64_t cpus;
@@ -75,6 +87,12 @@ static void decide(const struct accel_machine *machine, const struct accel_threa
     snprintf(plan->reason, sizeof(plan->reason), "one per %s%s of the allowed processors %s",
              smt ? "hardware thread" : "core", policy->flags & ACCEL_THREADS_FAST ? " of the fastest kind" : "",
              machine->allowed_cpus);
+    if (policy->flags & ACCEL_THREADS_SLOW) {
+        uint32_t slow = slow_cores(machine);
+        plan->count = slow < list->cores ? slow : (list->cores + 1) / 2;
+        snprintf(plan->reason, sizeof(plan->reason), "%s of the allowed processors %s, to save power",
+                 slow < list->cores ? "the cores of the slowest kind" : "half of the cores", machine->allowed_cpus);
+    }
     if (paid != 0 && paid < plan->count) {
         plan->count = paid;
         plan->origin = quota->origin;
@@ -84,8 +102,8 @@ static void decide(const struct accel_machine *machine, const struct accel_threa
     }
     if (policy->wanted != 0) {
         plan->count = policy->wanted;
-        plan->origin = "wanted";
-        snprintf(plan->reason, sizeof(plan->reason), "asked for%s%s",
+        plan->origin = "requested";
+        snprintf(plan->reason, sizeof(plan->reason), "requested%s%s",
                  policy->wanted > list->cores ? ", more than cores, so hardware threads share cores" : "",
                  paid != 0 && policy->wanted > paid ? ", more than the quota pays for" : "");
     }
@@ -95,13 +113,13 @@ static int32_t check(const struct accel_machine *machine, const struct accel_thr
                      const struct candidates *list, struct accel_error *error)
 {
     if (list->count == 0)
-        return accel_error_set(error, ACCEL_E_NOT_FOUND, "no processor is allowed for this process");
+        return accel_error_by(error, ACCEL_FROM_SYSTEM, ACCEL_E_NOT_FOUND, "no processor is allowed for this process");
     if (policy->wanted <= list->count)
         return ACCEL_OK;
-    accel_error_set(error, ACCEL_E_FALLBACK,
-                    "%u threads wanted, but only %u hardware threads may be used (%s, from %s)", policy->wanted,
-                    list->count, machine->allowed_cpus, machine->allowed_origin);
-    accel_error_remedy(error, "ask for at most %u threads", list->count);
+    accel_error_by(error, ACCEL_FROM_SYSTEM, ACCEL_E_FALLBACK,
+                   "%u threads requested, but only %u hardware threads may be used (%s, from %s)", policy->wanted,
+                   list->count, machine->allowed_cpus, machine->allowed_origin);
+    accel_error_remedy(error, "request at most %u threads", list->count);
     return ACCEL_E_FALLBACK;
 }
 
@@ -112,9 +130,9 @@ int32_t accel_topology_threads(const struct accel_topology *topology, const stru
     struct candidates list = {0};
     int32_t code;
     memset(out_plan, 0, sizeof(*out_plan));
-    if (policy->flags & ~(ACCEL_THREADS_SMT | ACCEL_THREADS_FAST))
-        return accel_error_set(error, ACCEL_E_INVALID, "unknown bits in the flags of a thread policy: 0x%x",
-                               policy->flags);
+    if (policy->flags & ~(ACCEL_THREADS_SMT | ACCEL_THREADS_FAST | ACCEL_THREADS_SLOW))
+        return accel_error_by(error, ACCEL_FROM_SYSTEM, ACCEL_E_INVALID,
+                              "unknown bits in the flags of a thread policy: 0x%x", policy->flags);
     list.cpus = calloc((size_t)machine->allowed_cpu_count + 1, sizeof(*list.cpus));
     if (list.cpus == NULL)
         return topology_no_memory(error);

@@ -11,7 +11,7 @@
 #include "core/base/file.h"
 #include "core/topology/internal.h"
 
-/* All that a machine of thousands of processors and devices needs, several times over. */
+/* Several times the memory that a machine with thousands of processors and devices needs. */
 #define ARENA_LIMIT ((size_t)64 << 20)
 
 int32_t topology_no_memory(struct accel_error *error)
@@ -22,54 +22,50 @@ int32_t topology_no_memory(struct accel_error *error)
 const char *topology_list(struct accel_topology *topology, hwloc_const_bitmap_t set)
 {
     char *text = NULL;
-    const char *kept = NULL;
+    const char *list = NULL;
     if (hwloc_bitmap_list_asprintf(&text, set) >= 0)
-        kept = accel_arena_strdup(&topology->arena, text);
+        list = accel_arena_strdup(&topology->arena, text);
     free(text);
-    return kept;
+    return list;
 }
 
-/*
- * Parts that would load the libraries of vendors, or open connections to servers, into this process. A part that this
- * hwloc does not have cannot be switched off, which is as good.
- */
-static void switch_off_vendors(hwloc_topology_t hwloc)
+/* Disables components that would load vendor libraries, or open connections to servers, in this process. A
+ * component that this hwloc lacks needs no disabling. */
+static void disable_vendors(hwloc_topology_t hwloc)
 {
     static const char *const parts[] = {"opencl", "cuda", "nvml", "rsmi", "levelzero", "gl"};
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
         hwloc_topology_set_components(hwloc, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, parts[i]);
 }
 
-/*
- * hwloc's own reading of the processor binds the calling thread to each of them in turn, which takes long on a busy
- * machine and is not ours to do to a thread of the application; it adds nothing where the system tells the same.
- */
-static void switch_off_binding(hwloc_topology_t hwloc)
+/* Disables hwloc's own CPUID reading, which binds the calling thread to each processor in turn: slow on a busy
+ * machine and an intrusion into a thread of the application; it adds nothing if the system reports the same facts. */
+static void disable_binding(hwloc_topology_t hwloc)
 {
-    if (topology_system_tells_cores())
+    if (topology_system_reports_cores())
         hwloc_topology_set_components(hwloc, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
 }
 
-/* hwloc calls some accelerators unimportant (signal processors, 0x1180, are NPUs too), so it reads all functions or
- * none. */
+/* Reads all PCI functions or none, since hwloc calls some accelerators unimportant (signal processors, 0x1180, are
+ * NPUs too). */
 static int configure(hwloc_topology_t hwloc, const struct accel_topology_source *source)
 {
-    bool wanted = source->xml != NULL || (source->flags & ACCEL_TOPOLOGY_ALL_DEVICES) || topology_pci_wanted();
+    bool wanted = source->xml != NULL || (source->flags & ACCEL_TOPOLOGY_ALL_DEVICES) || topology_pci_is_needed();
     enum hwloc_type_filter_e filter = wanted ? HWLOC_TYPE_FILTER_KEEP_ALL : HWLOC_TYPE_FILTER_KEEP_NONE;
     int failed = hwloc_topology_set_flags(hwloc, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
     failed |= hwloc_topology_set_type_filter(hwloc, HWLOC_OBJ_PCI_DEVICE, filter);
     failed |= hwloc_topology_set_type_filter(hwloc, HWLOC_OBJ_OS_DEVICE, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
     failed |= hwloc_topology_set_cache_types_filter(hwloc, HWLOC_TYPE_FILTER_KEEP_ALL);
-    switch_off_vendors(hwloc);
+    disable_vendors(hwloc);
     if (source->xml == NULL)
-        switch_off_binding(hwloc);
+        disable_binding(hwloc);
     return failed;
 }
 
 static int32_t use_text(hwloc_topology_t hwloc, const struct accel_topology_source *source, struct accel_error *error)
 {
     if (source->xml_bytes == 0 || source->xml_bytes > INT32_MAX || source->xml_text[source->xml_bytes - 1] != '\0')
-        return accel_error_set(error, ACCEL_E_INVALID, "%s: the recorded machine has no end", source->xml);
+        return accel_error_set(error, ACCEL_E_INVALID, "%s: the recorded machine is not zero-terminated", source->xml);
     if (hwloc_topology_set_xmlbuffer(hwloc, source->xml_text, (int)source->xml_bytes) != 0)
         return accel_error_set(error, ACCEL_E_CORRUPT, "%s: not a machine that hwloc has written", source->xml);
     return ACCEL_OK;
@@ -81,7 +77,7 @@ static int32_t use_recording(hwloc_topology_t hwloc, const struct accel_topology
     const char *xml = source->xml;
     if (source->xml_text)
         return use_text(hwloc, source, error);
-    /* hwloc's own answer to a missing file is a line on standard error. */
+    /* Checks for the file first, since hwloc prints an error to standard error. */
     if (access(xml, R_OK) != 0)
         return accel_error_set(error, accel_file_code(errno), "%s: cannot read the recorded machine", xml);
     if (hwloc_topology_set_xml(hwloc, xml) != 0)
@@ -99,7 +95,7 @@ static int32_t load_hwloc(const struct accel_topology_source *source, hwloc_topo
         return topology_no_memory(error);
     }
     if (configure(*out_hwloc, source) != 0)
-        return accel_error_set(error, ACCEL_E_INTERNAL, "hwloc refuses its own filters");
+        return accel_error_set(error, ACCEL_E_INTERNAL, "hwloc rejects the type filters");
     if (xml) {
         code = use_recording(*out_hwloc, source, error);
         if (code != ACCEL_OK)
@@ -111,7 +107,7 @@ static int32_t load_hwloc(const struct accel_topology_source *source, hwloc_topo
     return ACCEL_OK;
 }
 
-/* hwloc knows the cpuset of the group, /proc knows what the thread is bound to; what both allow is ours. */
+/* Reads the allowed set: the intersection of hwloc's cpuset of the group and the thread's affinity from /proc. */
 static int32_t read_allowed(struct accel_topology *topology, hwloc_bitmap_t allowed, struct accel_error *error)
 {
     struct accel_machine *machine = &topology->machine;
@@ -123,7 +119,7 @@ static int32_t read_allowed(struct accel_topology *topology, hwloc_bitmap_t allo
     machine->allowed_origin = "hwloc";
     if (machine->limits.cpus && hwloc_bitmap_list_sscanf(bound, machine->limits.cpus) == 0) {
         hwloc_bitmap_and(bound, bound, allowed);
-        /* A recording put together from two machines would leave nothing; then the list means another one. */
+        /* Ignores an affinity without overlap, as in a recording combined from two machines. */
         if (!hwloc_bitmap_iszero(bound) && !hwloc_bitmap_isequal(bound, allowed)) {
             hwloc_bitmap_copy(allowed, bound);
             machine->allowed_origin = machine->limits.cpus_origin;
@@ -135,19 +131,19 @@ static int32_t read_allowed(struct accel_topology *topology, hwloc_bitmap_t allo
     return machine->allowed_cpus ? ACCEL_OK : topology_no_memory(error);
 }
 
-/* Free memory of the machine and room under the limits of the groups: the smaller one is what can be taken. */
+/* Computes usable memory: the smaller one of free memory and of the rest under the limits of the groups. */
 static void read_usable_memory(struct accel_machine *machine)
 {
     const struct accel_host_limits *limits = &machine->limits;
     machine->memory_usable = limits->memory_available;
     if (machine->memory_usable.origin == NULL)
         machine->memory_usable = limits->memory_total;
-    if (limits->memory_room.origin &&
-        (machine->memory_usable.origin == NULL || limits->memory_room.bytes < machine->memory_usable.bytes))
-        machine->memory_usable = limits->memory_room;
+    if (limits->memory_headroom.origin &&
+        (machine->memory_usable.origin == NULL || limits->memory_headroom.bytes < machine->memory_usable.bytes))
+        machine->memory_usable = limits->memory_headroom;
 }
 
-/* Without /proc, hwloc's sum over the NUMA nodes is what there is. */
+/* Falls back to hwloc's sum over the NUMA nodes without /proc. */
 static void read_total_memory(struct accel_topology *topology)
 {
     struct accel_amount *total = &topology->machine.limits.memory_total;
@@ -194,7 +190,7 @@ int32_t accel_topology_load(const struct accel_topology_source *source, struct a
     accel_arena_init(&topology->arena, ARENA_LIMIT);
     topology->flags = source->flags;
     topology->machine.recorded = source->xml != NULL || (root != NULL && root[0] != '\0');
-    /* A recorded machine must not take over the limits of the one that replays it. */
+    /* A recorded machine must not use the limits of the one that replays it. */
     if (root == NULL && source->xml == NULL)
         root = "";
     code = load_hwloc(source, &topology->hwloc, error);
@@ -227,7 +223,7 @@ int32_t accel_topology_export(const struct accel_topology *topology, char **out_
     int bytes = 0;
     *out_xml = NULL;
     if (hwloc_topology_export_xmlbuffer(topology->hwloc, &buffer, &bytes, 0) != 0 || bytes < 1)
-        return accel_error_set(error, ACCEL_E_IO, "hwloc cannot write what it knows of this machine");
+        return accel_error_set(error, ACCEL_E_IO, "hwloc cannot export the topology of this machine");
     *out_xml = strndup(buffer, (size_t)bytes);
     hwloc_free_xmlbuffer(topology->hwloc, buffer);
     return *out_xml ? ACCEL_OK : topology_no_memory(error);

@@ -1,34 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The cpu driver: the processors that the process may use, as one device. Steps run in the caller's thread and on the
- * threads that the core lends; weights are read where the file is mapped, or in panels that are made of them.
+ * The cpu driver presents all processors that the process may use as one device. Steps run in the caller's thread and
+ * in the core's thread team. Weights are read in place from the mapped file, or packed while they are loaded.
  */
-#include "plugins/cpu/device.h"
-
 #include <stdio.h>
 #include <string.h>
+
+#include "plugins/cpu/device.h"
 
 #define VERSION "0.1.0"
 
 static const struct accel_option isa_option = {
-    .size = sizeof isa_option,
+    .size = sizeof(isa_option),
     .type = ACCEL_OPTION_TEXT,
     .name = "isa",
-    .help = "highest level of vector instructions to use",
+    .help = "highest instruction set to use",
     .text = "auto",
     .choices = "auto scalar avx2 avxvnni avx512 avx512bf16 amx neon dotprod i8mm",
 };
 
 static const struct accel_option layout_option = {
-    .size = sizeof layout_option,
+    .size = sizeof(layout_option),
     .type = ACCEL_OPTION_TEXT,
     .name = "layout",
-    .help = "of weights in products: rows (as in the file), or panels (packed while they are loaded, in own memory)",
+    .help = "how matmul reads weights: rows (in place, as in the file), or panels (packed copies, made while loading)",
     .text = "rows",
     .choices = "rows panels",
 };
 
-static const struct accel_option *const options[] = {&isa_option, &layout_option};
+static const struct accel_option simd_option = {
+    .size = sizeof(simd_option),
+    .type = ACCEL_OPTION_FLAG,
+    .name = "simd",
+    .help = "use vector instructions; false: as isa=scalar",
+    .integer = 1,
+    .highest = 1,
+};
+
+static const struct accel_option *const options[] = {&isa_option, &layout_option, &simd_option};
 
 static uint32_t cpu_threads(const struct accel_hardware *const *hardware, uint32_t hardware_count)
 {
@@ -47,29 +56,30 @@ static int32_t enumerate(const struct accel_host *host, const struct accel_hardw
     (void)host;
     for (uint32_t i = 0; i < CPU_TYPES; i++)
         types[i] = cpu_type_at(i);
-    snprintf(detail, sizeof detail, "isa=%s threads=%u", cpu_level_name(cpu_level_detect()),
+    snprintf(detail, sizeof(detail), "isa=%s threads=%u", cpu_isa_name(cpu_isa_detect()),
              cpu_threads(hardware, hardware_count));
     return sdk_report_processors(hardware, hardware_count, sink, "cpu0", detail, types, CPU_TYPES, error);
 }
 
-/* The level that is wished for: an error where the machine has less, since the user would get another one silently. */
-static int32_t choose_level(const struct accel_setting *setting, uint32_t *out_level, struct accel_error *error)
+/* Resolves cpu.isa. Returns an error if the machine lacks the requested instruction set, rather than using another one
+ * silently. */
+static int32_t choose_isa(const struct accel_setting *setting, uint32_t *out_isa, struct accel_error *error)
 {
-    const uint32_t best = cpu_level_detect();
-    const char *obstacle;
+    const uint32_t best = cpu_isa_detect();
+    const char *reason;
 
-    *out_level = best;
+    *out_isa = best;
     if (setting == NULL || strcmp(setting->text, "auto") == 0)
         return ACCEL_OK;
-    for (uint32_t level = 0; level < CPU_LEVELS; level++)
-        if (strcmp(setting->text, cpu_level_name(level)) == 0)
-            *out_level = level;
-    obstacle = cpu_level_obstacle(*out_level);
-    if (obstacle == NULL)
+    for (uint32_t isa = 0; isa < CPU_ISA_COUNT; isa++)
+        if (strcmp(setting->text, cpu_isa_name(isa)) == 0)
+            *out_isa = isa;
+    reason = cpu_isa_why_unavailable(*out_isa);
+    if (reason == NULL)
         return ACCEL_OK;
-    sdk_error(error, ACCEL_E_UNSUPPORTED, "cpu.isa=%s: %s; the best here is %s", setting->text, obstacle,
-              cpu_level_name(best));
-    sdk_remedy(error, "set cpu.isa to auto or %s", cpu_level_name(best));
+    sdk_error(error, ACCEL_E_UNSUPPORTED, "cpu.isa=%s: %s; the best here is %s", setting->text, reason,
+              cpu_isa_name(best));
+    sdk_remedy(error, "set cpu.isa to auto or %s", cpu_isa_name(best));
     return ACCEL_E_UNSUPPORTED;
 }
 
@@ -77,30 +87,33 @@ static int32_t open_device(const struct accel_host *host, const char *id, const 
                            uint32_t setting_count, void *own, struct accel_error *error)
 {
     const struct accel_setting *layout = sdk_setting(settings, setting_count, "layout");
+    const struct accel_setting *simd = sdk_setting(settings, setting_count, "simd");
     struct cpu_device *device = own;
-    uint32_t level;
+    uint32_t isa;
     int32_t code;
 
     if (strcmp(id, "cpu0") != 0)
         return sdk_error(error, ACCEL_E_NOT_FOUND, "the cpu driver has one device, cpu0, and not %s", id);
-    code = choose_level(sdk_setting(settings, setting_count, "isa"), &level, error);
+    code = choose_isa(sdk_setting(settings, setting_count, "isa"), &isa, error);
     if (code != ACCEL_OK)
         return code;
-    cpu_kernels_fill(&device->kernels, level);
-    device->in_panels = layout != NULL && strcmp(layout->text, "panels") == 0;
+    if (simd != NULL && simd->integer == 0)
+        isa = CPU_ISA_SCALAR;
+    cpu_kernels_fill(&device->kernels, isa);
+    device->packed = layout != NULL && strcmp(layout->text, "panels") == 0;
     for (uint32_t i = 0; i < CPU_PLANAR; i++)
         accel_format_describe(cpu_type_at(i), &device->formats[i]);
-    sdk_log(host, ACCEL_LOG_INFO, "driver=cpu device=cpu0 isa=%s layout=%s", cpu_level_name(device->kernels.level),
-            device->in_panels ? "panels" : "rows");
+    sdk_log(host, ACCEL_LOG_INFO, "driver=cpu device=cpu0 isa=%s layout=%s", cpu_isa_name(device->kernels.isa),
+            device->packed ? "panels" : "rows");
     return ACCEL_OK;
 }
 
-/* Programs keep no code of their own, so that the level, the layout of weights and the version say all. */
+/* Programs contain no generated code, so that the ISA, the weight layout and the version identify them. */
 static void fingerprint(const void *own, uint8_t out_fingerprint[16])
 {
     const struct cpu_device *device = own;
 
-    snprintf((char *)out_fingerprint, 16, "cpu %s %u%s", VERSION, device->kernels.level, device->in_panels ? "p" : "");
+    snprintf((char *)out_fingerprint, 16, "cpu %s %u%s", VERSION, device->kernels.isa, device->packed ? "p" : "");
 }
 
 static const char *unit(const void *own, const struct sdk_kernel *kernel)
@@ -108,7 +121,7 @@ static const char *unit(const void *own, const struct sdk_kernel *kernel)
     const struct cpu_device *device = own;
 
     (void)kernel;
-    return cpu_level_name(device->kernels.level);
+    return cpu_isa_name(device->kernels.isa);
 }
 
 static const struct sdk_backend backend = {
@@ -125,4 +138,4 @@ static const struct sdk_backend backend = {
     .pack_rows = CPU_MATMUL_ROWS,
 };
 
-ACCEL_DRIVER(backend, options, sizeof options / sizeof *options, "cpu", VERSION, "Apache-2.0", "isa=x86-64\n");
+ACCEL_DRIVER(backend, options, sizeof(options) / sizeof(*options), "cpu", VERSION, "Apache-2.0", "isa=x86-64\n");

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An open device: its context, what decides about compiled code, and what its options leave out. */
-#include "plugins/opencl/opencl.h"
-
+/* An open device: its context, the fingerprint of its compiled code, and the effect of its options. */
 #include <string.h>
 
-/* Everything that decides what a compiler makes: device, driver, versions, features. */
+#include "plugins/opencl/opencl.h"
+
+/* Hashes all inputs of compilation: device, driver, versions, features. */
 static void make_fingerprint(struct gpu_device *device)
 {
     static const cl_device_info what[] = {CL_DEVICE_NAME, CL_DEVICE_VENDOR, CL_DEVICE_VERSION, CL_DRIVER_VERSION,
                                           CL_DEVICE_OPENCL_C_VERSION};
     char text[512];
 
-    memset(device->fingerprint, 0, sizeof device->fingerprint);
-    gpu_mix(device->fingerprint, OPENCL_VERSION, sizeof OPENCL_VERSION);
-    for (uint32_t i = 0; i < sizeof what / sizeof *what; i++) {
-        opencl_ask_text(device->runtime, device->device, what[i], text, sizeof text);
+    memset(device->fingerprint, 0, sizeof(device->fingerprint));
+    gpu_mix(device->fingerprint, OPENCL_VERSION, sizeof(OPENCL_VERSION));
+    for (uint32_t i = 0; i < sizeof(what) / sizeof(*what); i++) {
+        opencl_query_text(device->runtime, device->device, what[i], text, sizeof(text));
         gpu_mix(device->fingerprint, text, strlen(text) + 1);
     }
-    gpu_mix(device->fingerprint, &device->limits.features, sizeof device->limits.features);
+    gpu_mix(device->fingerprint, &device->limits.features, sizeof(device->limits.features));
 }
 
 static int32_t open_found(struct gpu_runtime *runtime, const struct opencl_found *found,
@@ -31,7 +31,7 @@ static int32_t open_found(struct gpu_runtime *runtime, const struct opencl_found
     struct gpu_device *device;
     void *block = NULL;
     cl_int result = CL_SUCCESS;
-    int32_t code = host->allocate(host, ACCEL_MEMORY_HOST, sizeof *device, 64, &block, error);
+    int32_t code = host->allocate(host, ACCEL_MEMORY_HOST, sizeof(*device), 64, &block, error);
 
     if (code != ACCEL_OK)
         return code;
@@ -42,13 +42,13 @@ static int32_t open_found(struct gpu_runtime *runtime, const struct opencl_found
     device->device = found->device;
     opencl_limits(runtime, found->device, &device->limits);
     cache = sdk_setting(settings, setting_count, "cache");
-    device->keeps = cache == NULL || cache->text == NULL || strcmp(cache->text, "off") != 0;
+    device->stores_binaries = cache == NULL || cache->text == NULL || strcmp(cache->text, "off") != 0;
     code = gpu_limits_choose(&device->limits, settings, setting_count, error);
     if (code != ACCEL_OK) {
         host->release(host, block);
         return code;
     }
-    opencl_ask_text(runtime, found->device, CL_DEVICE_OPENCL_C_VERSION, version, sizeof version);
+    opencl_query_text(runtime, found->device, CL_DEVICE_OPENCL_C_VERSION, version, sizeof(version));
     device->standard = opencl_major(version) >= 3   ? "-cl-std=CL3.0"
                        : opencl_major(version) == 2 ? "-cl-std=CL2.0"
                                                     : "-cl-std=CL1.2";
@@ -58,7 +58,7 @@ static int32_t open_found(struct gpu_runtime *runtime, const struct opencl_found
         host->release(host, block);
         return opencl_error(error, result, found->id);
     }
-    pthread_mutex_init(&device->kept_lock, NULL);
+    pthread_mutex_init(&device->binaries_lock, NULL);
     pthread_mutex_init(&device->pipelines_lock, NULL);
     *out_device = device;
     return ACCEL_OK;
@@ -88,14 +88,14 @@ int32_t opencl_open(struct gpu_runtime *runtime, const char *id, const struct ac
 
 void opencl_close(struct gpu_device *device)
 {
-    opencl_kept_free(device);
+    opencl_free_binaries(device);
     device->cl->ReleaseContext(device->context);
-    pthread_mutex_destroy(&device->kept_lock);
+    pthread_mutex_destroy(&device->binaries_lock);
     pthread_mutex_destroy(&device->pipelines_lock);
     device->host->release(device->host, device);
 }
 
 void opencl_fingerprint(const struct gpu_device *device, uint8_t out_fingerprint[16])
 {
-    memcpy(out_fingerprint, device->fingerprint, sizeof device->fingerprint);
+    memcpy(out_fingerprint, device->fingerprint, sizeof(device->fingerprint));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Launches. OpenCL 1.2 has no recordings: a list is a kernel object for each launch with its arguments set, so that a
- * step enqueues and nothing else.
+ * Lists of launches. OpenCL 1.2 has no command buffers: a list is a kernel object per launch with its arguments set, so
+ * that a step only enqueues.
  */
 #include "plugins/opencl/opencl.h"
 
@@ -18,7 +18,7 @@ static cl_int set_words(const struct gpu_list *list, uint32_t i)
     const struct gpu_dispatch *dispatch = &list->dispatches[i];
 
     return list->device->cl->SetKernelArg(list->kernels[i], dispatch->range_count,
-                                          dispatch->word_count * sizeof *dispatch->words, dispatch->words);
+                                          dispatch->word_count * sizeof(*dispatch->words), dispatch->words);
 }
 
 static cl_int make_kernel(struct gpu_list *list, uint32_t i)
@@ -41,7 +41,7 @@ int32_t opencl_list_create(struct gpu_device *device, const struct gpu_dispatch 
     void *block = NULL;
     cl_int result = CL_SUCCESS;
     int32_t code =
-        host->allocate(host, ACCEL_MEMORY_PROGRAM, sizeof *list + count * sizeof(cl_kernel), 64, &block, error);
+        host->allocate(host, ACCEL_MEMORY_PROGRAM, sizeof(*list) + count * sizeof(cl_kernel), 64, &block, error);
 
     *out_list = NULL;
     if (code != ACCEL_OK)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside of the opencl driver: struct gpu_api over OpenCL 1.2. runtime.c: the loader's library and its functions;
- * physical.c: what platforms and devices can do; report.c: facts of them; device.c: one that is open; memory.c;
- * pipeline.c: programs; kept.c: what is kept of them; list.c: launches; queue.c: submits and their counter.
+ * Internal interface of the opencl driver: struct gpu_api over OpenCL 1.2. runtime.c: the loader's library and its
+ * functions; physical.c: platforms, devices and their limits; report.c: facts of devices; device.c: open device;
+ * memory.c; pipeline.c: programs; binaries.c: cached programs; list.c: launches; queue.c: submits and their counter.
  *
- * Threads: OpenCL's functions are safe but clSetKernelArg on one kernel object, so that each list has kernel objects of
- * its own. A queue's events are guarded by its lock, since `completed` comes from any thread.
+ * Threads: OpenCL's functions are thread-safe except clSetKernelArg on one kernel object, so each list has kernel
+ * objects of its own. A queue's lock guards its events, since `completed` may be called by any thread.
  */
 #ifndef OPENCL_DRIVER_H
 #define OPENCL_DRIVER_H
@@ -28,9 +28,9 @@ struct opencl_functions {
 #undef CL
 };
 
-#define OPENCL_DEVICES 64u /**< most that are looked at */
+#define OPENCL_DEVICES 64u /**< devices of all platforms together */
 
-/* Where on the PCI bus. */
+/* Location on the PCI bus. */
 struct opencl_place {
     uint32_t known;
     uint32_t domain;
@@ -53,9 +53,9 @@ struct gpu_runtime {
     struct opencl_functions cl;
 };
 
-/* A compiled program that the cache held: what it was made of, and its binary. */
-struct opencl_kept {
-    struct opencl_kept *next;
+/* A compiled program from the cache: the hash of its source, and its binary. */
+struct opencl_binary {
+    struct opencl_binary *next;
     uint64_t hash[2]; /* of text and options */
     uint64_t bytes;
     uint8_t binary[];
@@ -69,15 +69,15 @@ struct gpu_device {
     cl_context context;
     struct gpu_limits limits;
     uint8_t fingerprint[16];
-    const char *standard;      /* option of the compiler: "-cl-std=CL1.2" */
-    uint32_t keeps;            /* 1: binaries will be written to a cache */
-    pthread_mutex_t kept_lock; /* see kept.c */
+    const char *standard;          /* option of the compiler: "-cl-std=CL1.2" */
+    uint32_t stores_binaries;      /* 1: binaries will be written to a cache */
+    pthread_mutex_t binaries_lock; /* see binaries.c */
     pthread_mutex_t pipelines_lock;
-    struct opencl_kept *kept;       /* from the cache, for pipelines that are not alive */
+    struct opencl_binary *binaries; /* from the cache, for pipelines that are not alive */
     struct gpu_pipeline *pipelines; /* that are alive */
 };
 
-/* Memory of the device, or of the host for what is uploaded. */
+/* Device memory, or host memory for uploads. */
 struct gpu_memory {
     cl_mem buffer; /* NULL: host memory */
     char *host;
@@ -95,7 +95,7 @@ struct opencl_fence {
     cl_event event;
 };
 
-#define OPENCL_BINARY_BYTES (1u << 20) /**< of one program that is kept, at most */
+#define OPENCL_BINARY_BYTES (1u << 20) /**< largest cached program */
 #define OPENCL_FENCES 64u
 
 struct gpu_queue {
@@ -106,11 +106,11 @@ struct gpu_queue {
     uint32_t first;
     uint32_t count;
     uint64_t completed;
-    int32_t code; /* of the failure that was seen; 0: none */
+    int32_t code; /* of the first failure; 0: none */
     cl_int native;
 };
 
-/* Our code for one of OpenCL, with its name in the text and `what` was tried. */
+/* Sets an error from an OpenCL code, with its name and `what` in the text; returns accel's code. */
 int32_t opencl_error(struct accel_error *error, cl_int code, const char *what);
 const char *opencl_name(cl_int code);
 
@@ -120,12 +120,12 @@ void opencl_unload(struct gpu_runtime *runtime);
 /* Devices of all platforms. */
 cl_int opencl_find(const struct gpu_runtime *runtime, struct opencl_found found[OPENCL_DEVICES], uint32_t *out_count);
 /* A text of clGetDeviceInfo, "" where there is none; a number of `bytes` bytes, 0 where there is none. */
-void opencl_ask_text(const struct gpu_runtime *runtime, cl_device_id device, cl_device_info what, char *text,
-                     size_t bytes);
-uint64_t opencl_ask_number(const struct gpu_runtime *runtime, cl_device_id device, cl_device_info what, size_t bytes);
+void opencl_query_text(const struct gpu_runtime *runtime, cl_device_id device, cl_device_info what, char *text,
+                       size_t bytes);
+uint64_t opencl_query_number(const struct gpu_runtime *runtime, cl_device_id device, cl_device_info what, size_t bytes);
 /* The major of "OpenCL C 3.0 ...". */
 uint32_t opencl_major(const char *version);
-/* What a device can do, as the room sees it. */
+/* Fills the limits of a device. */
 void opencl_limits(const struct gpu_runtime *runtime, cl_device_id device, struct gpu_limits *limits);
 
 int32_t opencl_enumerate(struct gpu_runtime *runtime, const struct accel_hardware *const *hardware,
@@ -144,19 +144,19 @@ void *opencl_memory_address(struct gpu_memory *memory);
 int32_t opencl_pipeline_create(struct gpu_device *device, const struct gpu_key *key, struct gpu_pipeline **out_pipeline,
                                struct accel_error *error);
 void opencl_pipeline_free(struct gpu_device *device, struct gpu_pipeline *pipeline);
-uint32_t opencl_pipeline_kept(struct gpu_device *device, const struct gpu_key *key);
+uint32_t opencl_pipeline_cached(struct gpu_device *device, const struct gpu_key *key);
 int32_t opencl_cache_write(struct gpu_device *device, const void *others, uint64_t count,
                            const struct accel_blob_writer *writer, struct accel_error *error);
 int32_t opencl_cache_read(struct gpu_device *device, const void *bytes, uint64_t count, struct accel_error *error);
-/* Whether the binary of a program is kept. */
-bool opencl_kept_has(struct gpu_device *device, const uint64_t hash[2]);
-/* Takes the binary of a program out of the list, or NULL: the caller's, who releases it. */
-struct opencl_kept *opencl_kept_remove(struct gpu_device *device, const uint64_t hash[2]);
-/* A pipeline is alive, and its program is written from then on; and no more. */
-void opencl_kept_enter(struct gpu_device *device, struct gpu_pipeline *pipeline);
-void opencl_kept_leave(struct gpu_device *device, struct gpu_pipeline *pipeline);
+/* Returns whether the binary of a program is in the list. */
+bool opencl_has_binary(struct gpu_device *device, const uint64_t hash[2]);
+/* Removes the binary of a program from the list and returns it, or NULL. The caller releases it. */
+struct opencl_binary *opencl_remove_binary(struct gpu_device *device, const uint64_t hash[2]);
+/* Adds a live pipeline, whose program is written to the cache from then on; removes it. */
+void opencl_register_pipeline(struct gpu_device *device, struct gpu_pipeline *pipeline);
+void opencl_unregister_pipeline(struct gpu_device *device, struct gpu_pipeline *pipeline);
 /* Releases all binaries; no pipeline is alive. */
-void opencl_kept_free(struct gpu_device *device);
+void opencl_free_binaries(struct gpu_device *device);
 
 int32_t opencl_list_create(struct gpu_device *device, const struct gpu_dispatch *dispatches, uint32_t count,
                            struct gpu_list **out_list, struct accel_error *error);

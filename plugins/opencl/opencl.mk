@@ -6,7 +6,7 @@ plugins_opencl_opencl_la_SOURCES = \
 	%D%/opencl.h \
 	%D%/device.c \
 	%D%/driver.c \
-	%D%/kept.c \
+	%D%/binaries.c \
 	%D%/list.c \
 	%D%/memory.c \
 	%D%/physical.c \

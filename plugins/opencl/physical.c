@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What platforms and devices there are and can do: their names, places on the bus, limits and features. */
-#include "plugins/opencl/opencl.h"
-
+/* Platforms and devices: their names, locations on the bus, limits and features. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "plugins/opencl/opencl.h"
 
 #define PLATFORMS 16u
 #define TEXT 8192u
@@ -26,8 +26,8 @@
 
 /* ---- asking ---- */
 
-void opencl_ask_text(const struct gpu_runtime *runtime, cl_device_id device, cl_device_info what, char *text,
-                     size_t bytes)
+void opencl_query_text(const struct gpu_runtime *runtime, cl_device_id device, cl_device_info what, char *text,
+                       size_t bytes)
 {
     text[0] = '\0';
     if (runtime->cl.GetDeviceInfo(device, what, bytes - 1, text, NULL) != CL_SUCCESS)
@@ -35,7 +35,7 @@ void opencl_ask_text(const struct gpu_runtime *runtime, cl_device_id device, cl_
     text[bytes - 1] = '\0';
 }
 
-uint64_t opencl_ask_number(const struct gpu_runtime *runtime, cl_device_id device, cl_device_info what, size_t bytes)
+uint64_t opencl_query_number(const struct gpu_runtime *runtime, cl_device_id device, cl_device_info what, size_t bytes)
 {
     uint64_t number = 0;
 
@@ -43,14 +43,14 @@ uint64_t opencl_ask_number(const struct gpu_runtime *runtime, cl_device_id devic
 }
 
 /* Whole words of a list of extensions. */
-static uint32_t has_word(const char *list, const char *word)
+static bool has_word(const char *list, const char *word)
 {
     size_t length = strlen(word);
 
     for (const char *at = strstr(list, word); at != NULL; at = strstr(at + 1, word))
         if ((at == list || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 /* ---- facts ---- */
@@ -61,35 +61,35 @@ static struct opencl_place place_of(const struct gpu_runtime *runtime, cl_device
     uint8_t topology[24] = {0};
     struct opencl_place place = {0, 0, 0, 0, 0};
 
-    if (runtime->cl.GetDeviceInfo(device, PCI_BUS_INFO, sizeof info, info, NULL) == CL_SUCCESS)
+    if (runtime->cl.GetDeviceInfo(device, PCI_BUS_INFO, sizeof(info), info, NULL) == CL_SUCCESS)
         return (struct opencl_place){1, info[0], info[1], info[2], info[3]};
-    if (runtime->cl.GetDeviceInfo(device, PCI_BUS_NV, sizeof *info, info, NULL) == CL_SUCCESS) {
-        uint32_t slot = (uint32_t)opencl_ask_number(runtime, device, PCI_SLOT_NV, sizeof slot);
+    if (runtime->cl.GetDeviceInfo(device, PCI_BUS_NV, sizeof(*info), info, NULL) == CL_SUCCESS) {
+        uint32_t slot = (uint32_t)opencl_query_number(runtime, device, PCI_SLOT_NV, sizeof(slot));
 
-        return (struct opencl_place){1, (uint32_t)opencl_ask_number(runtime, device, PCI_DOMAIN_NV, sizeof slot),
+        return (struct opencl_place){1, (uint32_t)opencl_query_number(runtime, device, PCI_DOMAIN_NV, sizeof(slot)),
                                      info[0], slot >> 3, slot & 7u};
     }
-    if (runtime->cl.GetDeviceInfo(device, TOPOLOGY_AMD, sizeof topology, topology, NULL) == CL_SUCCESS &&
+    if (runtime->cl.GetDeviceInfo(device, TOPOLOGY_AMD, sizeof(topology), topology, NULL) == CL_SUCCESS &&
         topology[0] == 1)
         return (struct opencl_place){1, 0, topology[21], topology[22], topology[23]};
     return place;
 }
 
-/* Products of bytes packed in words; the first of the answer's truths says that signed ones are one instruction. */
+/* Returns the dot product features; the first flag of the answer is set if signed packed products are accelerated. */
 static uint32_t dots_of(const struct gpu_runtime *runtime, cl_device_id device)
 {
     cl_bool quick[6] = {CL_FALSE};
 
-    if ((opencl_ask_number(runtime, device, DOT_CAPABILITIES, sizeof(cl_bitfield)) & DOT_PACKED) == 0)
+    if ((opencl_query_number(runtime, device, DOT_CAPABILITIES, sizeof(cl_bitfield)) & DOT_PACKED) == 0)
         return 0;
-    if (runtime->cl.GetDeviceInfo(device, DOT_PACKED_ACCELERATED, sizeof quick, quick, NULL) != CL_SUCCESS ||
+    if (runtime->cl.GetDeviceInfo(device, DOT_PACKED_ACCELERATED, sizeof(quick), quick, NULL) != CL_SUCCESS ||
         quick[0] == CL_FALSE)
         return GPU_FEATURE_DOT8;
     return GPU_FEATURE_DOT8 | GPU_FEATURE_DOT8_FAST;
 }
 
-/* The sizes of subgroups that kernels may ask for (cl_intel_required_subgroup_size); by itself 16 items, or 8 on CPUs,
- * whose vectors are so long. */
+/* Fills the subgroup sizes that kernels can require (cl_intel_required_subgroup_size); the default is 16 items, or 8 on
+ * CPUs, the length of their vectors. */
 static void fill_subgroups(const struct gpu_runtime *runtime, cl_device_id device, const char *extensions,
                            struct gpu_limits *limits)
 {
@@ -97,9 +97,9 @@ static void fill_subgroups(const struct gpu_runtime *runtime, cl_device_id devic
     size_t sizes[16], bytes = 0;
 
     if ((limits->features & GPU_FEATURE_SUBGROUP) == 0 || !has_word(extensions, "cl_intel_required_subgroup_size") ||
-        runtime->cl.GetDeviceInfo(device, SUB_GROUP_SIZES_INTEL, sizeof sizes, sizes, &bytes) != CL_SUCCESS)
+        runtime->cl.GetDeviceInfo(device, SUB_GROUP_SIZES_INTEL, sizeof(sizes), sizes, &bytes) != CL_SUCCESS)
         return;
-    for (size_t i = 0; i < bytes / sizeof *sizes; i++) {
+    for (size_t i = 0; i < bytes / sizeof(*sizes); i++) {
         uint32_t size = (uint32_t)sizes[i];
 
         if (limits->subgroups[0] == 0 || size < limits->subgroups[0])
@@ -111,7 +111,7 @@ static void fill_subgroups(const struct gpu_runtime *runtime, cl_device_id devic
     }
 }
 
-/* Where OpenCL C has it: as an extension, or in the core of its version. */
+/* Returns the features that OpenCL C has as an extension or in the core of its version. */
 static uint32_t features_of(const struct gpu_runtime *runtime, cl_device_id device, const char *extensions,
                             uint32_t major)
 {
@@ -121,13 +121,13 @@ static uint32_t features_of(const struct gpu_runtime *runtime, cl_device_id devi
         features |= GPU_FEATURE_F16;
     if (has_word(extensions, "cl_khr_integer_dot_product"))
         features |= dots_of(runtime, device);
-    /* From OpenCL C 3.0 on the number alone says it. */
+    /* From OpenCL C 3.0 on the number alone indicates support. */
     if (major >= 2 && (has_word(extensions, "cl_khr_subgroups") ||
-                       (major >= 3 && opencl_ask_number(runtime, device, MOST_SUBGROUPS, sizeof(cl_uint)) != 0)))
+                       (major >= 3 && opencl_query_number(runtime, device, MOST_SUBGROUPS, sizeof(cl_uint)) != 0)))
         features |= GPU_FEATURE_SUBGROUP;
     if ((features & GPU_FEATURE_SUBGROUP) != 0 && has_word(extensions, "cl_khr_subgroup_shuffle"))
         features |= GPU_FEATURE_SHUFFLE;
-    if ((opencl_ask_number(runtime, device, CL_DEVICE_TYPE, sizeof(cl_device_type)) & CL_DEVICE_TYPE_CPU) != 0)
+    if ((opencl_query_number(runtime, device, CL_DEVICE_TYPE, sizeof(cl_device_type)) & CL_DEVICE_TYPE_CPU) != 0)
         features |= GPU_FEATURE_SOFTWARE;
     return features;
 }
@@ -143,17 +143,17 @@ void opencl_limits(const struct gpu_runtime *runtime, cl_device_id device, struc
     char text[TEXT];
     uint32_t major;
 
-    opencl_ask_text(runtime, device, CL_DEVICE_OPENCL_C_VERSION, text, sizeof text);
+    opencl_query_text(runtime, device, CL_DEVICE_OPENCL_C_VERSION, text, sizeof(text));
     major = opencl_major(text);
-    opencl_ask_text(runtime, device, CL_DEVICE_EXTENSIONS, text, sizeof text);
+    opencl_query_text(runtime, device, CL_DEVICE_EXTENSIONS, text, sizeof(text));
     *limits = (struct gpu_limits){
-        .binding_bytes = opencl_ask_number(runtime, device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(cl_ulong)),
-        .memory_bytes = opencl_ask_number(runtime, device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(cl_ulong)),
-        .local_bytes = opencl_ask_number(runtime, device, CL_DEVICE_LOCAL_MEM_SIZE, sizeof(cl_ulong)),
-        .group_items = (uint32_t)opencl_ask_number(runtime, device, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof(size_t)),
+        .binding_bytes = opencl_query_number(runtime, device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(cl_ulong)),
+        .memory_bytes = opencl_query_number(runtime, device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(cl_ulong)),
+        .local_bytes = opencl_query_number(runtime, device, CL_DEVICE_LOCAL_MEM_SIZE, sizeof(cl_ulong)),
+        .group_items = (uint32_t)opencl_query_number(runtime, device, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof(size_t)),
         .groups = {0x7fffffffu, 0x7fffffffu, 0x7fffffffu},
-        .units = (uint32_t)opencl_ask_number(runtime, device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(cl_uint)),
-        .vendor = (uint32_t)opencl_ask_number(runtime, device, CL_DEVICE_VENDOR_ID, sizeof(cl_uint)),
+        .units = (uint32_t)opencl_query_number(runtime, device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(cl_uint)),
+        .vendor = (uint32_t)opencl_query_number(runtime, device, CL_DEVICE_VENDOR_ID, sizeof(cl_uint)),
         .features = features_of(runtime, device, text, major),
         .in_flight = 32,
         .reads = 1,
@@ -161,7 +161,7 @@ void opencl_limits(const struct gpu_runtime *runtime, cl_device_id device, struc
     };
     fill_subgroups(runtime, device, text, limits);
     /* OpenCL has its functions called by any threads at the same time; the compiler of Oclgrind 21.10 crashes of it. */
-    opencl_ask_text(runtime, device, CL_DEVICE_NAME, text, sizeof text);
+    opencl_query_text(runtime, device, CL_DEVICE_NAME, text, sizeof(text));
     limits->one_compiler = strstr(text, "Oclgrind") != NULL;
     /* A word of offset reaches so far. */
     if (limits->memory_bytes > UINT64_C(4) << 32)
@@ -176,8 +176,9 @@ static void platform_name(const struct gpu_runtime *runtime, cl_platform_id plat
     char text[64] = "";
     size_t used = 0;
 
-    if (runtime->cl.GetPlatformInfo(platform, ICD_SUFFIX, sizeof text - 1, text, NULL) != CL_SUCCESS || text[0] == '\0')
-        runtime->cl.GetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof text - 1, text, NULL);
+    if (runtime->cl.GetPlatformInfo(platform, ICD_SUFFIX, sizeof(text) - 1, text, NULL) != CL_SUCCESS ||
+        text[0] == '\0')
+        runtime->cl.GetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(text) - 1, text, NULL);
     for (const char *at = text; *at != '\0' && used + 1 < bytes && used < 16; at++)
         if (isalnum((unsigned char)*at))
             name[used++] = (char)tolower((unsigned char)*at);
@@ -206,7 +207,7 @@ static uint32_t find_devices(const struct gpu_runtime *runtime, cl_platform_id p
 
     if (runtime->cl.GetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, OPENCL_DEVICES, devices, &device_count) != CL_SUCCESS)
         return count;
-    platform_name(runtime, platform, name, sizeof name);
+    platform_name(runtime, platform, name, sizeof(name));
     for (cl_uint d = 0; d < device_count && d < OPENCL_DEVICES && count < OPENCL_DEVICES; d++) {
         struct opencl_place place = place_of(runtime, devices[d]);
 
@@ -214,10 +215,10 @@ static uint32_t find_devices(const struct gpu_runtime *runtime, cl_platform_id p
         found[count].platform = platform;
         found[count].device = devices[d];
         if (place.known)
-            snprintf(found[count].id, sizeof found[count].id, "%s-%04x:%02x:%02x.%x", name, place.domain, place.bus,
+            snprintf(found[count].id, sizeof(found[count].id), "%s-%04x:%02x:%02x.%x", name, place.domain, place.bus,
                      place.slot, place.function);
         else
-            snprintf(found[count].id, sizeof found[count].id, "%s%u", name, number_of(found, count, name));
+            snprintf(found[count].id, sizeof(found[count].id), "%s%u", name, number_of(found, count, name));
         count++;
     }
     return count;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pipelines: a program for each key, compiled from text or made of a binary that an earlier run kept (kept.c). A binary
- * that the device's compiler does not take any more is compiled again.
+ * Pipelines: a program per key, compiled from text or created from a cached binary (binaries.c). A binary that the
+ * device's compiler rejects is compiled again.
  */
-#include "plugins/opencl/opencl.h"
-
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "plugins/opencl/opencl.h"
 
 #define OPTIONS 1024u
 #define LOG_BYTES 4096u
@@ -24,12 +24,12 @@ static void add(struct options *options, const char *format, ...)
     va_list values;
     int wrote;
 
-    if (options->used >= sizeof options->text)
+    if (options->used >= sizeof(options->text))
         return;
     va_start(values, format);
-    wrote = vsnprintf(options->text + options->used, sizeof options->text - options->used, format, values);
+    wrote = vsnprintf(options->text + options->used, sizeof(options->text) - options->used, format, values);
     va_end(values);
-    options->used += wrote < 0 ? sizeof options->text : (size_t)wrote;
+    options->used += wrote < 0 ? sizeof(options->text) : (size_t)wrote;
 }
 
 static int32_t make_options(const struct gpu_device *device, const struct gpu_key *key, struct options *options,
@@ -54,7 +54,7 @@ static int32_t make_options(const struct gpu_device *device, const struct gpu_ke
     }
     if (key->subgroup != 0)
         add(options, " -DSUBGROUP_SIZE=%u", key->subgroup);
-    if (options->used >= sizeof options->text)
+    if (options->used >= sizeof(options->text))
         return sdk_error(error, ACCEL_E_INTERNAL, "kernel %s: its options are too long", key->source->name);
     return ACCEL_OK;
 }
@@ -65,10 +65,10 @@ static void hash_of(const struct gpu_key *key, const struct options *options, ui
 
     gpu_mix(bytes, options->text, options->used);
     gpu_mix(bytes, key->source->code, key->source->bytes);
-    memcpy(hash, bytes, sizeof bytes);
+    memcpy(hash, bytes, sizeof(bytes));
 }
 
-uint32_t opencl_pipeline_kept(struct gpu_device *device, const struct gpu_key *key)
+uint32_t opencl_pipeline_cached(struct gpu_device *device, const struct gpu_key *key)
 {
     struct options options;
     uint64_t hash[2];
@@ -76,7 +76,7 @@ uint32_t opencl_pipeline_kept(struct gpu_device *device, const struct gpu_key *k
     if (make_options(device, key, &options, NULL) != ACCEL_OK)
         return 0;
     hash_of(key, &options, hash);
-    return opencl_kept_has(device, hash);
+    return opencl_has_binary(device, hash);
 }
 
 /* ---- building ---- */
@@ -84,23 +84,23 @@ uint32_t opencl_pipeline_kept(struct gpu_device *device, const struct gpu_key *k
 static cl_program from_binary(struct gpu_device *device, const uint64_t hash[2], const struct options *options)
 {
     const struct opencl_functions *cl = device->cl;
-    struct opencl_kept *kept = opencl_kept_remove(device, hash);
+    struct opencl_binary *entry = opencl_remove_binary(device, hash);
     const unsigned char *binary;
     size_t bytes;
     cl_int status = CL_SUCCESS, result = CL_SUCCESS;
     cl_program program;
 
-    if (kept == NULL)
+    if (entry == NULL)
         return NULL;
-    binary = kept->binary;
-    bytes = kept->bytes;
+    binary = entry->binary;
+    bytes = entry->bytes;
     program = cl->CreateProgramWithBinary(device->context, 1, &device->device, &bytes, &binary, &status, &result);
     if (program != NULL && (result != CL_SUCCESS || status != CL_SUCCESS ||
                             cl->BuildProgram(program, 1, &device->device, options->text, NULL, NULL) != CL_SUCCESS)) {
         cl->ReleaseProgram(program);
         program = NULL;
     }
-    device->host->release(device->host, kept);
+    device->host->release(device->host, entry);
     return program;
 }
 
@@ -112,7 +112,7 @@ static int32_t refuse(const struct gpu_device *device, const struct gpu_key *key
 
     if (result != CL_BUILD_PROGRAM_FAILURE && result != CL_INVALID_BUILD_OPTIONS)
         return opencl_error(error, result, key->source->name);
-    device->cl->GetProgramBuildInfo(program, device->device, CL_PROGRAM_BUILD_LOG, sizeof log - 1, log, NULL);
+    device->cl->GetProgramBuildInfo(program, device->device, CL_PROGRAM_BUILD_LOG, sizeof(log) - 1, log, NULL);
     for (char *at = log; *at != '\0'; at++)
         *at = *at == '\n' || *at == '\t' ? ' ' : *at;
     return sdk_error(error, ACCEL_E_REFUSED, "the device's compiler refuses kernel %s: %.400s", key->source->name, log);
@@ -134,10 +134,10 @@ static int32_t from_text(struct gpu_device *device, const struct gpu_key *key, c
     if (result == CL_SUCCESS) {
         size_t binary = 0;
 
-        /* Some libraries compile down to the machine when they are asked for a binary: here, on all threads, between
-         * two looks at whether to go on, and not when the cache is written. */
-        if (device->keeps)
-            cl->GetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof binary, &binary, NULL);
+        /* Exports the binary now: some libraries generate machine code at this point, which should run on all threads
+         * and between checks for cancellation, not when the cache is written. */
+        if (device->stores_binaries)
+            cl->GetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(binary), &binary, NULL);
         *out_program = program;
         return ACCEL_OK;
     }
@@ -157,7 +157,7 @@ int32_t opencl_pipeline_create(struct gpu_device *device, const struct gpu_key *
 
     *out_pipeline = NULL;
     if (code == ACCEL_OK)
-        code = host->allocate(host, ACCEL_MEMORY_PROGRAM, sizeof *pipeline, 64, &block, error);
+        code = host->allocate(host, ACCEL_MEMORY_PROGRAM, sizeof(*pipeline), 64, &block, error);
     if (code != ACCEL_OK)
         return code;
     pipeline = block;
@@ -170,14 +170,14 @@ int32_t opencl_pipeline_create(struct gpu_device *device, const struct gpu_key *
         host->release(host, block);
         return code;
     }
-    opencl_kept_enter(device, pipeline);
+    opencl_register_pipeline(device, pipeline);
     *out_pipeline = pipeline;
     return ACCEL_OK;
 }
 
 void opencl_pipeline_free(struct gpu_device *device, struct gpu_pipeline *pipeline)
 {
-    opencl_kept_leave(device, pipeline);
+    opencl_unregister_pipeline(device, pipeline);
     device->cl->ReleaseProgram(pipeline->program);
     device->host->release(device->host, pipeline);
 }

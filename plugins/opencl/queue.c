@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Queues: commands in order, one flush for a submit, and an event behind each that says when it is over. Events are
- * looked at in order; where more submits are in flight than there is room for events, the newest take the place of the
- * one before, whose value is then known to be reached a little later.
+ * Queues: in-order commands, one flush per submit, and a fence (an event) after each. Fences are polled in order; if
+ * more submits are in flight than there are fences, the newest submit replaces the last fence, whose value then
+ * completes a little later.
  */
-#include "plugins/opencl/opencl.h"
-
 #include <time.h>
+
+#include "plugins/opencl/opencl.h"
 
 int32_t opencl_queue_create(struct gpu_device *device, struct gpu_queue **out_queue, struct accel_error *error)
 {
@@ -14,9 +14,9 @@ int32_t opencl_queue_create(struct gpu_device *device, struct gpu_queue **out_qu
     struct gpu_queue *queue;
     void *block = NULL;
     cl_int result = CL_SUCCESS;
-    int32_t code = host->allocate(host, ACCEL_MEMORY_PROGRAM, sizeof *queue, 64, &block, error);
+    int32_t code = host->allocate(host, ACCEL_MEMORY_PROGRAM, sizeof(*queue), 64, &block, error);
 
-    _Static_assert(sizeof *queue <= GPU_API_QUEUE_BYTES, "plans count less for a queue");
+    _Static_assert(sizeof(*queue) <= GPU_API_QUEUE_BYTES, "plans count less for a queue");
 
     *out_queue = NULL;
     if (code != ACCEL_OK)
@@ -60,7 +60,7 @@ static void fail(struct gpu_queue *queue, cl_int native)
     queue->code = native == CL_OUT_OF_RESOURCES ? ACCEL_E_DEVICE_LOST : opencl_error(NULL, native, "");
 }
 
-static int32_t tell(const struct gpu_queue *queue, struct accel_error *error)
+static int32_t report_failure(const struct gpu_queue *queue, struct accel_error *error)
 {
     if (queue->code == ACCEL_OK)
         return ACCEL_OK;
@@ -71,14 +71,15 @@ static int32_t tell(const struct gpu_queue *queue, struct accel_error *error)
 }
 
 /* Takes away the fences that are over. Under the lock. */
-static void look(struct gpu_queue *queue)
+static void poll_fences(struct gpu_queue *queue)
 {
     const struct opencl_functions *cl = queue->device->cl;
 
     while (queue->count != 0) {
         const struct opencl_fence *fence = &queue->fences[queue->first];
         cl_int status = CL_QUEUED;
-        cl_int result = cl->GetEventInfo(fence->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
+        cl_int result =
+            cl->GetEventInfo(fence->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL);
 
         if (result != CL_SUCCESS)
             status = result;
@@ -129,7 +130,7 @@ static cl_int run_operation(struct gpu_queue *queue, const struct gpu_operation 
     case GPU_RUN:
         return opencl_list_run(operation->list, queue->queue);
     case GPU_FILL:
-        return cl->EnqueueFillBuffer(queue->queue, operation->target->buffer, &pattern, sizeof pattern,
+        return cl->EnqueueFillBuffer(queue->queue, operation->target->buffer, &pattern, sizeof(pattern),
                                      operation->target_offset, operation->bytes, 0, NULL, NULL);
     case GPU_READ:
         return cl->EnqueueReadBuffer(queue->queue, operation->source->buffer, CL_FALSE, operation->source_offset,
@@ -181,7 +182,7 @@ int32_t opencl_submit(struct gpu_queue *queue, const struct gpu_operation *opera
         result = cl->Flush(queue->queue);
     if (result == CL_SUCCESS)
         return ACCEL_OK;
-    /* Part of it may be on its way already, and use memory that the caller takes back. */
+    /* Commands of the submit may already run and use memory that the caller is about to reuse. */
     cl->Finish(queue->queue);
     return opencl_error(error, result, "a command of a step");
 }
@@ -191,14 +192,14 @@ int32_t opencl_completed(struct gpu_queue *queue, uint64_t *out_value, struct ac
     int32_t code;
 
     pthread_mutex_lock(&queue->lock);
-    look(queue);
+    poll_fences(queue);
     *out_value = queue->completed;
-    code = tell(queue, error);
+    code = report_failure(queue, error);
     pthread_mutex_unlock(&queue->lock);
     return code;
 }
 
-/* OpenCL waits without a deadline or not at all: with one, the status is asked for at growing intervals. */
+/* Waits for an event. OpenCL has no wait with a deadline, so the status is polled at growing intervals. */
 static cl_int wait_event(const struct gpu_queue *queue, cl_event event, uint64_t deadline, uint32_t *out_late)
 {
     const struct opencl_functions *cl = queue->device->cl;
@@ -210,7 +211,7 @@ static cl_int wait_event(const struct gpu_queue *queue, cl_event event, uint64_t
         return cl->WaitForEvents(1, &event);
     for (;;) {
         cl_int status = CL_QUEUED;
-        cl_int result = cl->GetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
+        cl_int result = cl->GetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL);
         uint64_t now = 0;
 
         if (result != CL_SUCCESS || status <= CL_COMPLETE)
@@ -248,11 +249,11 @@ int32_t opencl_reset(struct gpu_queue *queue, struct accel_error *error)
     cl_int result = queue->device->cl->Finish(queue->queue);
 
     pthread_mutex_lock(&queue->lock);
-    look(queue);
+    poll_fences(queue);
     if (queue->code != ACCEL_E_DEVICE_LOST)
         queue->code = ACCEL_OK;
     pthread_mutex_unlock(&queue->lock);
     if (queue->code != ACCEL_OK)
-        return tell(queue, error);
+        return report_failure(queue, error);
     return result == CL_SUCCESS ? ACCEL_OK : opencl_error(error, result, "the queue");
 }

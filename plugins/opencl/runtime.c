@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The library of the OpenCL loader, opened at attach, and its errors in words. */
-#include "plugins/opencl/opencl.h"
-
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdio.h>
+
+#include "plugins/opencl/opencl.h"
 
 static const char *const libraries[] = {"libOpenCL.so.1", "libOpenCL.so"};
 
@@ -21,7 +22,7 @@ static int32_t find_symbols(struct gpu_runtime *runtime, struct accel_error *err
 #undef CL
     };
 
-    for (uint32_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+    for (uint32_t i = 0; i < sizeof(symbols) / sizeof(*symbols); i++) {
         *symbols[i].place = dlsym(runtime->library, symbols[i].name);
         if (*symbols[i].place == NULL) {
             sdk_error(error, ACCEL_E_NOT_FOUND, "libOpenCL has no %s: it is older than OpenCL 1.2", symbols[i].name);
@@ -36,18 +37,21 @@ int32_t opencl_load(const struct accel_host *host, struct gpu_runtime **out_runt
 {
     struct gpu_runtime *runtime;
     void *memory = NULL;
-    int32_t code = host->allocate(host, ACCEL_MEMORY_HOST, sizeof *runtime, 64, &memory, error);
+    int32_t code = host->allocate(host, ACCEL_MEMORY_HOST, sizeof(*runtime), 64, &memory, error);
 
     *out_runtime = NULL;
     if (code != ACCEL_OK)
         return code;
     runtime = memory;
     runtime->host = host;
-    for (uint32_t i = 0; i < sizeof libraries / sizeof *libraries && runtime->library == NULL; i++)
+    errno = 0;
+    for (uint32_t i = 0; i < sizeof(libraries) / sizeof(*libraries) && runtime->library == NULL; i++)
         runtime->library = dlopen(libraries[i], RTLD_NOW | RTLD_LOCAL);
-    if (runtime->library == NULL) {
+    if (runtime->library == NULL && errno == ENOMEM) {
+        code = sdk_error(error, ACCEL_E_MEMORY, "no memory to load the OpenCL loader");
+    } else if (runtime->library == NULL) {
         code = sdk_error(error, ACCEL_E_NOT_FOUND, "the OpenCL loader is not installed: %s", dlerror());
-        sdk_remedy(error, "install the loader and the maker's driver; on Debian and Ubuntu: apt install "
+        sdk_remedy(error, "install the loader and the vendor's driver; on Debian and Ubuntu: apt install "
                           "ocl-icd-libopencl1, and for example intel-opencl-icd, mesa-opencl-icd or pocl-opencl-icd");
     } else {
         code = find_symbols(runtime, error);
@@ -94,7 +98,7 @@ static const struct name names[] = {
 
 const char *opencl_name(cl_int code)
 {
-    for (uint32_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (uint32_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         if (names[i].code == code)
             return names[i].text;
     return "an error";
@@ -104,7 +108,7 @@ int32_t opencl_error(struct accel_error *error, cl_int code, const char *what)
 {
     int32_t ours = ACCEL_E_INTERNAL;
 
-    for (uint32_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (uint32_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         if (names[i].code == code)
             ours = names[i].ours;
     if (error != NULL && error->code == ACCEL_OK)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The logical device: what is enabled is what kernels of this driver may use, where the device has it. */
+/* The logical device: enables the features that kernels of this driver use, as far as the device has them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,18 +34,18 @@ static const struct {
     size_t place;
 } names[] = {VULKAN_DEVICE_FUNCTIONS(NEEDED)};
 
-static int32_t look_up(struct gpu_device *device, struct accel_error *error)
+static int32_t resolve_functions(struct gpu_device *device, struct accel_error *error)
 {
     PFN_vkGetDeviceProcAddr lookup = device->runtime->call.GetDeviceProcAddr;
     bool core = device->physical.features.timeline_core;
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         PFN_vkVoidFunction found = lookup(device->handle, names[i].text);
 
         if (found == NULL)
             return sdk_error(error, ACCEL_E_ABI, "%s: its driver has no %s", device->physical.properties.deviceName,
                              names[i].text);
-        memcpy((char *)&device->call + names[i].place, &found, sizeof found);
+        memcpy((char *)&device->call + names[i].place, &found, sizeof(found));
     }
     device->call.WaitSemaphores =
         (PFN_vkWaitSemaphores)lookup(device->handle, core ? "vkWaitSemaphores" : "vkWaitSemaphoresKHR");
@@ -61,8 +61,8 @@ static int32_t look_up(struct gpu_device *device, struct accel_error *error)
 
 #define MOST_EXTENSIONS 8u
 
-/* Features and extensions to enable; structs are chained where the device has what they switch on. */
-struct wish {
+/* Features and extensions to enable; structs are chained if the device supports them. */
+struct device_request {
     VkPhysicalDeviceFeatures2 all;
     VkPhysicalDevice16BitStorageFeatures halves;
     VkPhysicalDevice8BitStorageFeatures bytes;
@@ -75,56 +75,56 @@ struct wish {
     uint32_t extension_count;
 };
 
-static void enable(struct wish *wish, void *added, uint32_t version, uint32_t since, const char *extension)
+static void enable(struct device_request *request, void *added, uint32_t version, uint32_t since, const char *extension)
 {
     VkBaseOutStructure *next = added;
 
-    next->pNext = wish->all.pNext;
-    wish->all.pNext = next;
+    next->pNext = request->all.pNext;
+    request->all.pNext = next;
     if (extension != NULL && version < since)
-        wish->extensions[wish->extension_count++] = extension;
+        request->extensions[request->extension_count++] = extension;
 }
 
-static void fill_wish(const struct vulkan_physical *physical, struct wish *wish)
+static void fill_request(const struct vulkan_physical *physical, struct device_request *request)
 {
     const struct vulkan_features *features = &physical->features;
     uint32_t version = physical->properties.apiVersion;
 
-    memset(wish, 0, sizeof *wish);
-    wish->all.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
-    wish->all.features.shaderInt16 = features->int16;
-    wish->halves.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES;
-    wish->halves.storageBuffer16BitAccess = features->storage16;
-    wish->bytes.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES;
-    wish->bytes.storageBuffer8BitAccess = features->storage8;
-    wish->small.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES;
-    wish->small.shaderFloat16 = features->f16;
-    wish->small.shaderInt8 = features->int8;
-    wish->timeline.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES;
-    wish->timeline.timelineSemaphore = VK_TRUE;
-    wish->sizes.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES;
-    wish->sizes.subgroupSizeControl = features->subgroup_control;
-    wish->sizes.computeFullSubgroups = features->full_subgroups;
-    wish->dots.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES;
-    wish->dots.shaderIntegerDotProduct = features->int_dot;
-    vulkan_matrix_features(&wish->matrix, VK_TRUE);
-    enable(wish, &wish->timeline, version, VK_API_VERSION_1_2, VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME);
+    memset(request, 0, sizeof(*request));
+    request->all.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+    request->all.features.shaderInt16 = features->int16;
+    request->halves.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES;
+    request->halves.storageBuffer16BitAccess = features->storage16;
+    request->bytes.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES;
+    request->bytes.storageBuffer8BitAccess = features->storage8;
+    request->small.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES;
+    request->small.shaderFloat16 = features->f16;
+    request->small.shaderInt8 = features->int8;
+    request->timeline.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES;
+    request->timeline.timelineSemaphore = VK_TRUE;
+    request->sizes.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES;
+    request->sizes.subgroupSizeControl = features->subgroup_control;
+    request->sizes.computeFullSubgroups = features->full_subgroups;
+    request->dots.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES;
+    request->dots.shaderIntegerDotProduct = features->int_dot;
+    vulkan_matrix_features(&request->matrix, VK_TRUE);
+    enable(request, &request->timeline, version, VK_API_VERSION_1_2, VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME);
     if (features->storage16)
-        enable(wish, &wish->halves, version, VK_API_VERSION_1_1, NULL);
+        enable(request, &request->halves, version, VK_API_VERSION_1_1, NULL);
     if (features->storage8)
-        enable(wish, &wish->bytes, version, VK_API_VERSION_1_2, VK_KHR_8BIT_STORAGE_EXTENSION_NAME);
+        enable(request, &request->bytes, version, VK_API_VERSION_1_2, VK_KHR_8BIT_STORAGE_EXTENSION_NAME);
     if (features->f16 || features->int8)
-        enable(wish, &wish->small, version, VK_API_VERSION_1_2, VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME);
+        enable(request, &request->small, version, VK_API_VERSION_1_2, VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME);
     if (features->subgroup_control)
-        enable(wish, &wish->sizes, version, VK_API_VERSION_1_3, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
+        enable(request, &request->sizes, version, VK_API_VERSION_1_3, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
     if (features->int_dot)
-        enable(wish, &wish->dots, version, VK_API_VERSION_1_3, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
+        enable(request, &request->dots, version, VK_API_VERSION_1_3, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
     if (vulkan_has_matrix(physical)) {
-        enable(wish, &wish->matrix.model, version, VK_API_VERSION_1_2, NULL);
-        enable(wish, &wish->matrix.matrix, version, UINT32_MAX, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
+        enable(request, &request->matrix.model, version, VK_API_VERSION_1_2, NULL);
+        enable(request, &request->matrix.matrix, version, UINT32_MAX, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
     }
     if (features->memory_budget)
-        wish->extensions[wish->extension_count++] = VK_EXT_MEMORY_BUDGET_EXTENSION_NAME;
+        request->extensions[request->extension_count++] = VK_EXT_MEMORY_BUDGET_EXTENSION_NAME;
 }
 
 static int32_t create_device(struct gpu_device *device, struct accel_error *error)
@@ -141,24 +141,24 @@ static int32_t create_device(struct gpu_device *device, struct accel_error *erro
         .queueCreateInfoCount = 1,
         .pQueueCreateInfos = &queue,
     };
-    struct wish wish;
+    struct device_request request;
     VkResult result;
     int32_t code;
 
-    fill_wish(&device->physical, &wish);
-    info.pNext = &wish.all;
-    info.enabledExtensionCount = wish.extension_count;
-    info.ppEnabledExtensionNames = wish.extensions;
+    fill_request(&device->physical, &request);
+    info.pNext = &request.all;
+    info.enabledExtensionCount = request.extension_count;
+    info.ppEnabledExtensionNames = request.extensions;
     result = device->runtime->call.CreateDevice(device->physical.handle, &info, NULL, &device->handle);
     if (result != VK_SUCCESS)
         return vulkan_failed(device, result, "vkCreateDevice", error);
-    code = look_up(device, error);
+    code = resolve_functions(device, error);
     if (code == ACCEL_OK)
         device->call.GetDeviceQueue(device->handle, device->physical.family, 0, &device->queue);
     return code;
 }
 
-/* The first type that has all of `wanted`, best those of `liked` too and none of `disliked`. */
+/* Returns the first memory type with all of `wanted`, preferably with `liked` and without `disliked`. */
 static uint32_t choose_type(const struct vulkan_physical *physical, uint32_t usable, VkMemoryPropertyFlags wanted,
                             VkMemoryPropertyFlags liked, VkMemoryPropertyFlags disliked)
 {
@@ -264,7 +264,7 @@ static int32_t create_cache(struct gpu_device *device, struct accel_error *error
 
 static int32_t find(struct gpu_device *device, const char *id, struct accel_error *error)
 {
-    struct vulkan_physical *list = calloc(VULKAN_MOST_DEVICES, sizeof *list);
+    struct vulkan_physical *list = calloc(VULKAN_MOST_DEVICES, sizeof(*list));
     const struct vulkan_physical *found = NULL;
     uint32_t count = 0;
     int32_t code;
@@ -286,9 +286,9 @@ static int32_t find(struct gpu_device *device, const char *id, struct accel_erro
 }
 
 /* The option that makes any device a poor one, so that the kernels without features run everywhere. */
-static void forget_features(struct vulkan_physical *physical)
+static void clear_features(struct vulkan_physical *physical)
 {
-    struct vulkan_features kept = {
+    struct vulkan_features cleared = {
         .timeline_core = physical->features.timeline_core,
         .timeline = true,
         .memory_budget = physical->features.memory_budget,
@@ -296,7 +296,7 @@ static void forget_features(struct vulkan_physical *physical)
         .driver_properties = physical->features.driver_properties,
     };
 
-    physical->features = kept;
+    physical->features = cleared;
     physical->matrix[0] = 0;
 }
 
@@ -315,7 +315,7 @@ static int32_t build(struct gpu_device *device, const char *id, const struct acc
     if (code == ACCEL_OK)
         code = find(device, id, error);
     if (code == ACCEL_OK && features != NULL && strcmp(features->text, "none") == 0)
-        forget_features(&device->physical);
+        clear_features(&device->physical);
     if (code == ACCEL_OK)
         code = create_device(device, error);
     if (code == ACCEL_OK)
@@ -339,7 +339,7 @@ int32_t vulkan_open(struct gpu_runtime *runtime, const char *id, const struct ac
     int32_t code;
 
     *out_device = NULL;
-    code = runtime->host->allocate(runtime->host, ACCEL_MEMORY_HOST, sizeof *device, 64, &memory, error);
+    code = runtime->host->allocate(runtime->host, ACCEL_MEMORY_HOST, sizeof(*device), 64, &memory, error);
     if (code != ACCEL_OK)
         return code;
     device = memory;
@@ -384,12 +384,12 @@ void vulkan_fingerprint(const struct gpu_device *device, uint8_t out_fingerprint
     const VkPhysicalDeviceProperties *properties = &physical->properties;
 
     memset(out_fingerprint, 0, 16);
-    gpu_mix(out_fingerprint, VULKAN_DRIVER_VERSION, sizeof VULKAN_DRIVER_VERSION);
+    gpu_mix(out_fingerprint, VULKAN_DRIVER_VERSION, sizeof(VULKAN_DRIVER_VERSION));
     gpu_mix(out_fingerprint, physical->identity.driverUUID, VK_UUID_SIZE);
     gpu_mix(out_fingerprint, physical->identity.deviceUUID, VK_UUID_SIZE);
     gpu_mix(out_fingerprint, properties->pipelineCacheUUID, VK_UUID_SIZE);
-    gpu_mix(out_fingerprint, &properties->driverVersion, sizeof properties->driverVersion);
-    gpu_mix(out_fingerprint, &properties->vendorID, sizeof properties->vendorID);
-    gpu_mix(out_fingerprint, &properties->deviceID, sizeof properties->deviceID);
-    gpu_mix(out_fingerprint, &device->limits.features, sizeof device->limits.features);
+    gpu_mix(out_fingerprint, &properties->driverVersion, sizeof(properties->driverVersion));
+    gpu_mix(out_fingerprint, &properties->vendorID, sizeof(properties->vendorID));
+    gpu_mix(out_fingerprint, &properties->deviceID, sizeof(properties->deviceID));
+    gpu_mix(out_fingerprint, &device->limits.features, sizeof(device->limits.features));
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The vulkan driver: devices that run SPIR-V, through the host room of sdk/gpu. */
+/* The vulkan driver: devices that run SPIR-V, through the GPU library (sdk/gpu). */
 #include "plugins/vulkan/vulkan.h"
-
 #include "sdk/gpu/cache.h"
 #include "sdk/gpu/host.h"
 
@@ -9,7 +8,7 @@
 #include "plugins/vulkan/kernels.h"
 
 static const struct accel_option validation_option = {
-    .size = sizeof validation_option,
+    .size = sizeof(validation_option),
     .type = ACCEL_OPTION_FLAG,
     .name = "validation",
     .help = "load the validation layer with its synchronization checks; what it finds is an error",
@@ -50,8 +49,9 @@ static void unload(struct gpu_runtime *runtime)
 static const struct gpu_api api = {
     .name = "vulkan",
     .sources = gpu_spirv_sources,
-    .source_count = sizeof gpu_spirv_sources / sizeof *gpu_spirv_sources,
+    .source_count = sizeof(gpu_spirv_sources) / sizeof(*gpu_spirv_sources),
     .cache_bytes = VULKAN_CACHE_BYTES,
+    .cache_header = sizeof(VkPipelineCacheHeaderVersionOne),
     .slack = VULKAN_SLACK,
     .load = load,
     .unload = unload,
@@ -78,7 +78,7 @@ static const struct gpu_api api = {
     .reset = vulkan_reset,
 };
 
-GPU_DRIVER(api, options, sizeof options / sizeof *options, "vulkan", VULKAN_DRIVER_VERSION, "Apache-2.0",
+GPU_DRIVER(api, options, sizeof(options) / sizeof(*options), "vulkan", VULKAN_DRIVER_VERSION, "Apache-2.0",
            "libraries=libvulkan.so.1\n"
            "depends=/usr/share/vulkan/icd.d /etc/vulkan/icd.d /dev/dri $VK_ICD_FILENAMES $VK_DRIVER_FILES\n"
            "effects=prints threads\n");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lists of launches: descriptor sets are written once, the command buffer is recorded again where words or groups
- * change. Each command buffer of this driver ends with a barrier for whatever comes next on the queue or the host, so
+ * Lists of launches: descriptor sets are written once; the command buffer is recorded again when words or groups
+ * change. Each command buffer of this driver ends with a barrier for later commands of the queue and for the host, so
  * that none needs one at its beginning.
  */
 #include "plugins/vulkan/vulkan.h"
@@ -31,7 +31,7 @@ static void barrier_between(const struct gpu_device *device, VkCommandBuffer buf
                                     0, 1, &barrier, 0, NULL, 0, NULL);
 }
 
-/* What was bound last, so that nothing is bound twice. */
+/* The bound pipeline and sets, to skip redundant binds. */
 struct bound {
     const struct gpu_pipeline *pipeline;
     bool written; /**< launches since the last barrier may have written */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cooperative matrices: which product of halves a device offers, and what is switched on for it. */
+/* Cooperative matrices: selects a matrix size that kernels support, and the features to enable. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static bool has_features(const struct gpu_runtime *runtime, const struct vulkan_
     return asked.matrix.cooperativeMatrix == VK_TRUE && asked.model.vulkanMemoryModel == VK_TRUE;
 }
 
-/* What matmul_matrix.k can be made for: halves in, floats out, extents that divide its tiles. */
+/* Returns whether matmul_matrix.k supports a size: halves in, floats out, extents that divide its tiles. */
 static bool fits(const VkCooperativeMatrixPropertiesKHR *offer)
 {
     return offer->AType == VK_COMPONENT_TYPE_FLOAT16_KHR && offer->BType == VK_COMPONENT_TYPE_FLOAT16_KHR &&
@@ -35,35 +35,35 @@ static bool fits(const VkCooperativeMatrixPropertiesKHR *offer)
            32 % offer->KSize == 0 && offer->MSize * offer->NSize <= GPU_MATRIX_MOST;
 }
 
-static VkResult list(PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR ask, VkPhysicalDevice handle,
+static VkResult list(PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR query, VkPhysicalDevice handle,
                      VkCooperativeMatrixPropertiesKHR **out_offers, uint32_t *out_count)
 {
-    VkResult result = ask(handle, out_count, NULL);
+    VkResult result = query(handle, out_count, NULL);
 
     if (result != VK_SUCCESS || *out_count == 0)
         return result;
-    *out_offers = calloc(*out_count, sizeof **out_offers);
+    *out_offers = calloc(*out_count, sizeof(**out_offers));
     if (*out_offers == NULL)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
     for (uint32_t i = 0; i < *out_count; i++)
         (*out_offers)[i].sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR;
-    result = ask(handle, out_count, *out_offers);
+    result = query(handle, out_count, *out_offers);
     return result == VK_INCOMPLETE ? VK_SUCCESS : result;
 }
 
-VkResult vulkan_matrix_ask(const struct gpu_runtime *runtime, struct vulkan_physical *physical)
+VkResult vulkan_query_matrix(const struct gpu_runtime *runtime, struct vulkan_physical *physical)
 {
-    PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR ask =
+    PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR query =
         (PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR)runtime->lookup(
             runtime->instance, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR");
     VkCooperativeMatrixPropertiesKHR *offers = NULL;
     uint32_t count = 0, best = 0;
     VkResult result;
 
-    if (!physical->features.cooperative_matrix || ask == NULL || physical->properties.apiVersion < VK_API_VERSION_1_2 ||
-        !has_features(runtime, physical))
+    if (!physical->features.cooperative_matrix || query == NULL ||
+        physical->properties.apiVersion < VK_API_VERSION_1_2 || !has_features(runtime, physical))
         return VK_SUCCESS;
-    result = list(ask, physical->handle, &offers, &count);
+    result = list(query, physical->handle, &offers, &count);
     for (uint32_t i = 0; result == VK_SUCCESS && i < count; i++) {
         uint32_t volume = offers[i].MSize * offers[i].NSize * offers[i].KSize;
 

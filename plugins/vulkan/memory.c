@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory of the device. Drivers allow few allocations (4096 is common), so that small buffers share blocks; a large
- * one has memory of its own. A block keeps its parts in a list by place, and a new part goes into the first gap.
+ * Device memory. Drivers limit the number of allocations (4096 is common), so small buffers share blocks; a large
+ * buffer has a dedicated one. A block lists its parts by offset, and a new part goes into the first gap (first fit).
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ struct vulkan_block {
     uint64_t bytes;
     char *host;
     uint32_t kind;
-    uint32_t alone; /**< 1: made for one part */
+    uint32_t dedicated; /**< 1: made for one part */
 };
 
 static uint64_t align_up(uint64_t value, uint64_t alignment)
@@ -51,7 +51,7 @@ static int32_t no_memory(struct gpu_device *device, VkResult result, uint64_t by
                      device->physical.properties.deviceName, bytes, now.free);
 }
 
-static int32_t block_create(struct gpu_device *device, uint64_t bytes, uint32_t kind, bool alone,
+static int32_t block_create(struct gpu_device *device, uint64_t bytes, uint32_t kind, bool dedicated,
                             struct vulkan_block **out_block, struct accel_error *error)
 {
     uint32_t type = device->memory_type[kind];
@@ -60,7 +60,7 @@ static int32_t block_create(struct gpu_device *device, uint64_t bytes, uint32_t 
         .allocationSize = bytes,
         .memoryTypeIndex = type,
     };
-    struct vulkan_block *block = calloc(1, sizeof *block);
+    struct vulkan_block *block = calloc(1, sizeof(*block));
     void *mapped = NULL;
     VkResult result;
 
@@ -75,7 +75,7 @@ static int32_t block_create(struct gpu_device *device, uint64_t bytes, uint32_t 
     atomic_fetch_add(&device->used, bytes);
     block->bytes = bytes;
     block->kind = kind;
-    block->alone = alone;
+    block->dedicated = dedicated;
     if ((device->physical.memory.memoryTypes[type].propertyFlags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) != 0)
         result = device->call.MapMemory(device->handle, block->memory, 0, VK_WHOLE_SIZE, 0, &mapped);
     if (result != VK_SUCCESS) {
@@ -93,11 +93,11 @@ static bool place_in(struct vulkan_block *block, struct gpu_memory *memory, uint
     struct gpu_memory **at = &block->first;
     uint64_t place = 0;
 
-    while (*at != NULL && (*at)->place < place + memory->room) {
-        place = align_up((*at)->place + (*at)->room, alignment);
+    while (*at != NULL && (*at)->place < place + memory->size) {
+        place = align_up((*at)->place + (*at)->size, alignment);
         at = &(*at)->next;
     }
-    if (place + memory->room > block->bytes)
+    if (place + memory->size > block->bytes)
         return false;
     memory->block = block;
     memory->place = place;
@@ -110,20 +110,20 @@ static bool place_in(struct vulkan_block *block, struct gpu_memory *memory, uint
 static int32_t place(struct gpu_device *device, struct gpu_memory *memory, uint32_t kind, uint64_t alignment,
                      struct accel_error *error)
 {
-    bool alone = memory->room > LARGE_BYTES;
+    bool dedicated = memory->size > LARGE_BYTES;
     struct vulkan_block *block;
     int32_t code;
 
-    for (block = device->blocks; block != NULL && !alone; block = block->next)
-        if (block->kind == kind && block->alone == 0 && place_in(block, memory, alignment))
+    for (block = device->blocks; block != NULL && !dedicated; block = block->next)
+        if (block->kind == kind && block->dedicated == 0 && place_in(block, memory, alignment))
             return ACCEL_OK;
-    code = block_create(device, alone ? memory->room : VULKAN_BLOCK_BYTES, kind, alone, &block, error);
+    code = block_create(device, dedicated ? memory->size : VULKAN_BLOCK_BYTES, kind, dedicated, &block, error);
     if (code != ACCEL_OK)
         return code;
     block->next = device->blocks;
     device->blocks = block;
     return place_in(block, memory, alignment) ? ACCEL_OK
-                                              : sdk_error(error, ACCEL_E_INTERNAL, "an empty block has no room");
+                                              : sdk_error(error, ACCEL_E_INTERNAL, "an empty block is too small");
 }
 
 static void unplace(struct gpu_device *device, struct gpu_memory *memory)
@@ -166,7 +166,7 @@ static int32_t back(struct gpu_device *device, struct gpu_memory *memory, uint32
     VkResult result;
     int32_t code;
 
-    memory->room = needs->size;
+    memory->size = needs->size;
     pthread_mutex_lock(&device->memory_lock);
     code = place(device, memory, kind, needs->alignment, error);
     pthread_mutex_unlock(&device->memory_lock);
@@ -192,7 +192,7 @@ int32_t vulkan_memory_create(struct gpu_device *device, uint64_t bytes, uint32_t
     *out_memory = NULL;
     if (bytes > device->physical.largest_buffer)
         return no_memory(device, VK_ERROR_OUT_OF_DEVICE_MEMORY, bytes, error);
-    code = vulkan_allocate(device, ACCEL_MEMORY_HOST, sizeof *memory, &taken, error);
+    code = vulkan_allocate(device, ACCEL_MEMORY_HOST, sizeof(*memory), &taken, error);
     if (code != ACCEL_OK)
         return code;
     memory = taken;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each physical device is and can do: asked once, structs of extensions only where the device has them. */
-#include "plugins/vulkan/vulkan.h"
-
+/* Queries physical devices once; extension structs are chained only if the device supports the extension. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "plugins/vulkan/vulkan.h"
 
 struct extensions {
     VkExtensionProperties *list;
@@ -34,7 +34,7 @@ static VkResult list_extensions(const struct gpu_runtime *runtime, VkPhysicalDev
 
     if (result != VK_SUCCESS || extensions->count == 0)
         return result;
-    extensions->list = calloc(extensions->count, sizeof *extensions->list);
+    extensions->list = calloc(extensions->count, sizeof(*extensions->list));
     if (extensions->list == NULL)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
     result = runtime->call.EnumerateDeviceExtensionProperties(handle, NULL, &extensions->count, extensions->list);
@@ -51,8 +51,8 @@ static void chain(void *head, void *next)
     at->pNext = added;
 }
 
-static void ask_properties(const struct gpu_runtime *runtime, const struct extensions *extensions,
-                           struct vulkan_physical *physical)
+static void query_properties(const struct gpu_runtime *runtime, const struct extensions *extensions,
+                             struct vulkan_physical *physical)
 {
     VkPhysicalDeviceProperties2 all = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
     VkPhysicalDeviceMaintenance4Properties buffers = {.sType =
@@ -100,8 +100,8 @@ static void ask_properties(const struct gpu_runtime *runtime, const struct exten
         (physical->subgroup.supportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT) != 0;
 }
 
-static void ask_features(const struct gpu_runtime *runtime, const struct extensions *extensions,
-                         struct vulkan_physical *physical)
+static void query_features(const struct gpu_runtime *runtime, const struct extensions *extensions,
+                           struct vulkan_physical *physical)
 {
     VkPhysicalDeviceFeatures2 all = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
     VkPhysicalDevice16BitStorageFeatures halves = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES};
@@ -142,11 +142,11 @@ static void ask_features(const struct gpu_runtime *runtime, const struct extensi
     features->full_subgroups = sizes.computeFullSubgroups == VK_TRUE;
 }
 
-/* A family for compute alone runs beside a display's work; else any that computes. */
+/* Returns a compute-only queue family, which runs beside a display's work, or else any compute family. */
 static uint32_t choose_family(const struct gpu_runtime *runtime, VkPhysicalDevice handle)
 {
     VkQueueFamilyProperties families[32];
-    uint32_t count = sizeof families / sizeof *families;
+    uint32_t count = sizeof(families) / sizeof(*families);
     uint32_t best = UINT32_MAX;
 
     runtime->call.GetPhysicalDeviceQueueFamilyProperties(handle, &count, families);
@@ -163,32 +163,32 @@ static uint32_t choose_family(const struct gpu_runtime *runtime, VkPhysicalDevic
     return best;
 }
 
-static void judge(struct vulkan_physical *physical)
+static void check_support(struct vulkan_physical *physical)
 {
     uint32_t version = physical->properties.apiVersion;
     const VkPhysicalDeviceLimits *limits = &physical->properties.limits;
     const char *newer = "install a newer Vulkan driver for the device";
 
     if (version < VK_API_VERSION_1_1)
-        snprintf(physical->refusal, sizeof physical->refusal, "its driver has Vulkan %u.%u, and 1.1 is needed",
+        snprintf(physical->refusal, sizeof(physical->refusal), "its driver has Vulkan %u.%u, and 1.1 is needed",
                  VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version));
     else if (!physical->features.timeline)
-        snprintf(physical->refusal, sizeof physical->refusal,
+        snprintf(physical->refusal, sizeof(physical->refusal),
                  "its driver has no timeline semaphores (Vulkan 1.2 or VK_KHR_timeline_semaphore)");
     else if (physical->family == UINT32_MAX) {
-        snprintf(physical->refusal, sizeof physical->refusal, "it has no queue that computes");
+        snprintf(physical->refusal, sizeof(physical->refusal), "it has no queue that computes");
         newer = "";
     } else if (limits->maxPerStageDescriptorStorageBuffers < GPU_BINDINGS) {
-        snprintf(physical->refusal, sizeof physical->refusal,
+        snprintf(physical->refusal, sizeof(physical->refusal),
                  "it binds %u storage buffers to a kernel, and %u are needed",
                  limits->maxPerStageDescriptorStorageBuffers, GPU_BINDINGS);
         newer = "";
     }
     if (physical->refusal[0] != '\0')
-        snprintf(physical->remedy, sizeof physical->remedy, "%s", newer);
+        snprintf(physical->remedy, sizeof(physical->remedy), "%s", newer);
 }
 
-static VkResult ask(const struct gpu_runtime *runtime, struct vulkan_physical *physical)
+static VkResult query(const struct gpu_runtime *runtime, struct vulkan_physical *physical)
 {
     struct extensions extensions = {NULL, 0, 0};
     VkResult result;
@@ -200,15 +200,15 @@ static VkResult ask(const struct gpu_runtime *runtime, struct vulkan_physical *p
     if (extensions.version >= VK_API_VERSION_1_1) {
         result = list_extensions(runtime, physical->handle, &extensions);
         if (result == VK_SUCCESS) {
-            ask_properties(runtime, &extensions, physical);
-            ask_features(runtime, &extensions, physical);
-            result = vulkan_matrix_ask(runtime, physical);
+            query_properties(runtime, &extensions, physical);
+            query_features(runtime, &extensions, physical);
+            result = vulkan_query_matrix(runtime, physical);
         }
         free(extensions.list);
         if (result != VK_SUCCESS)
             return result;
     }
-    judge(physical);
+    check_support(physical);
     return VK_SUCCESS;
 }
 
@@ -227,7 +227,7 @@ static void first_word(const char *from, char *to, size_t bytes)
     to[used] = '\0';
 }
 
-/* The address on the bus where it is known; else what emulates it, or "gpu"; a number behind it from the second on. */
+/* Names a device by its bus address if known, else by its emulator, or "gpu", with a number from the second on. */
 static void name_device(struct vulkan_physical *devices, uint32_t index)
 {
     struct vulkan_physical *physical = &devices[index];
@@ -236,19 +236,19 @@ static void name_device(struct vulkan_physical *devices, uint32_t index)
     uint32_t before = 0;
 
     if (physical->features.pci_bus)
-        snprintf(name, sizeof name, "%04x:%02x:%02x.%x", pci->pciDomain & 0xffffu, pci->pciBus & 0xffu,
+        snprintf(name, sizeof(name), "%04x:%02x:%02x.%x", pci->pciDomain & 0xffffu, pci->pciBus & 0xffu,
                  pci->pciDevice & 0x1fu, pci->pciFunction & 7u);
     else if (vulkan_is_software(physical))
         first_word(physical->features.driver_properties ? physical->driver.driverName : physical->properties.deviceName,
-                   name, sizeof name);
+                   name, sizeof(name));
     if (name[0] == '\0')
-        snprintf(name, sizeof name, "gpu");
+        snprintf(name, sizeof(name), "gpu");
     for (uint32_t i = 0; i < index; i++)
         before += strncmp(devices[i].id, name, strlen(name)) == 0;
     if (before == 0)
-        snprintf(physical->id, sizeof physical->id, "%s", name);
+        snprintf(physical->id, sizeof(physical->id), "%s", name);
     else
-        snprintf(physical->id, sizeof physical->id, "%s-%u", name, before);
+        snprintf(physical->id, sizeof(physical->id), "%s-%u", name, before);
 }
 
 int32_t vulkan_physical_list(const struct gpu_runtime *runtime, struct vulkan_physical *devices, uint32_t *out_count,
@@ -261,10 +261,10 @@ int32_t vulkan_physical_list(const struct gpu_runtime *runtime, struct vulkan_ph
     *out_count = 0;
     if (result != VK_SUCCESS && result != VK_INCOMPLETE)
         return vulkan_error(error, result, "vkEnumeratePhysicalDevices");
-    memset(devices, 0, VULKAN_MOST_DEVICES * sizeof *devices);
+    memset(devices, 0, VULKAN_MOST_DEVICES * sizeof(*devices));
     for (uint32_t i = 0; i < count; i++) {
         devices[i].handle = handles[i];
-        result = ask(runtime, &devices[i]);
+        result = query(runtime, &devices[i]);
         if (result != VK_SUCCESS)
             return vulkan_error(error, result, "asking what a device has");
         name_device(devices, i);

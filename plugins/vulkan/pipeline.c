@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pipelines and the cache of what the driver compiled. Several threads make pipelines at the same time. */
+/* Pipelines and the pipeline cache. Several threads create pipelines at the same time. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "plugins/vulkan/vulkan.h"
 
-/* The subgroup size to ask for: what the kernel wants, or the device's own, so that it does not vary. 0: do not ask. */
+/* Returns the subgroup size to require: the kernel's, or the device's default, so that it does not vary; 0: none. */
 static int32_t choose_subgroup(const struct gpu_device *device, const struct gpu_key *key, uint32_t *out_size,
                                struct accel_error *error)
 {
@@ -17,7 +17,7 @@ static int32_t choose_subgroup(const struct gpu_device *device, const struct gpu
 
     *out_size = control ? wanted : 0;
     if (wanted != usual && !control)
-        return sdk_error(error, ACCEL_E_REFUSED, "%s: kernel %s wants subgroups of %u, the device has %u",
+        return sdk_error(error, ACCEL_E_REFUSED, "%s: kernel %s needs subgroups of %u, the device has %u",
                          physical->properties.deviceName, key->source->name, wanted, usual);
     return ACCEL_OK;
 }
@@ -97,7 +97,7 @@ int32_t vulkan_pipeline_create(struct gpu_device *device, const struct gpu_key *
     int32_t code;
 
     *out_pipeline = NULL;
-    code = vulkan_allocate(device, ACCEL_MEMORY_PROGRAM, sizeof *pipeline, &memory, error);
+    code = vulkan_allocate(device, ACCEL_MEMORY_PROGRAM, sizeof(*pipeline), &memory, error);
     if (code != ACCEL_OK)
         return code;
     pipeline = memory;
@@ -119,16 +119,16 @@ void vulkan_pipeline_free(struct gpu_device *device, struct gpu_pipeline *pipeli
 
 /* ---- cache ---- */
 
-/* Some drivers trust what they are given, so that the header is compared here. */
+/* Compares the cache header here, since some drivers do not validate it. */
 static bool is_ours(const struct gpu_device *device, const void *bytes, uint64_t count)
 {
     const VkPhysicalDeviceProperties *properties = &device->physical.properties;
     VkPipelineCacheHeaderVersionOne header;
 
-    if (count < sizeof header)
+    if (count < sizeof(header))
         return false;
-    memcpy(&header, bytes, sizeof header);
-    return header.headerSize >= sizeof header && header.headerSize <= count &&
+    memcpy(&header, bytes, sizeof(header));
+    return header.headerSize >= sizeof(header) && header.headerSize <= count &&
            header.headerVersion == VK_PIPELINE_CACHE_HEADER_VERSION_ONE && header.vendorID == properties->vendorID &&
            header.deviceID == properties->deviceID &&
            memcmp(header.pipelineCacheUUID, properties->pipelineCacheUUID, VK_UUID_SIZE) == 0;
@@ -159,12 +159,12 @@ static int32_t write_cache(struct gpu_device *device, VkPipelineCache cache, con
 
     if (result != VK_SUCCESS)
         return vulkan_failed(device, result, "vkGetPipelineCacheData", error);
-    /* Of a larger one the driver writes what fits, which plans count with. */
+    /* The driver truncates a larger cache to the plan's bound. */
     count = count < VULKAN_CACHE_BYTES ? count : VULKAN_CACHE_BYTES;
     code = vulkan_allocate(device, ACCEL_MEMORY_HOST, count > 0 ? count : 1, &bytes, error);
     if (code != ACCEL_OK)
         return code;
-    /* Other threads may have added to it meanwhile: then the driver writes what fits, and that is valid too. */
+    /* Other threads may have added to it meanwhile: then the driver truncates it, which is valid too. */
     result = device->call.GetPipelineCacheData(device->handle, cache, &count, bytes);
     code = result == VK_SUCCESS || result == VK_INCOMPLETE
                ? writer->write(writer, bytes, count, error)
@@ -173,7 +173,7 @@ static int32_t write_cache(struct gpu_device *device, VkPipelineCache cache, con
     return code;
 }
 
-/* Others are brought together with the device's own in a third cache, so that nobody who compiles waits. */
+/* Merges `others` and the device's cache into a third cache, so that compiling threads do not wait. */
 int32_t vulkan_cache_write(struct gpu_device *device, const void *others, uint64_t count,
                            const struct accel_blob_writer *writer, struct accel_error *error)
 {
@@ -197,10 +197,10 @@ int32_t vulkan_cache_read(struct gpu_device *device, const void *bytes, uint64_t
     VkResult result;
 
     if (!is_ours(device, bytes, count))
-        return sdk_error(error, ACCEL_E_MISS, "the pipelines kept are of another driver or device");
+        return sdk_error(error, ACCEL_E_MISS, "the cached pipelines are of another driver or device");
     read = cache_of(device, bytes, count, &result);
     if (read == VK_NULL_HANDLE)
-        return sdk_error(error, ACCEL_E_MISS, "the driver does not take the pipelines kept: VkResult %d", result);
+        return sdk_error(error, ACCEL_E_MISS, "the driver rejects the cached pipelines: VkResult %d", result);
     pthread_rwlock_wrlock(&device->cache_lock);
     result = device->call.MergePipelineCaches(device->handle, device->cache, 1, &read);
     pthread_rwlock_unlock(&device->cache_lock);

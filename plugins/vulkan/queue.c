@@ -42,7 +42,7 @@ static int32_t create_semaphore(struct gpu_queue *queue, struct accel_error *err
     return result == VK_SUCCESS ? ACCEL_OK : vulkan_failed(device, result, "vkCreateSemaphore", error);
 }
 
-/* One more command buffer of the slot's pool. Slots begin with one; only a submit that copies between lists wants more.
+/* Adds a command buffer to the slot's pool. Slots start with one; only a submit that copies between lists needs more.
  */
 static int32_t grow(struct gpu_queue *queue, struct slot *slot, struct accel_error *error)
 {
@@ -82,8 +82,8 @@ int32_t vulkan_queue_create(struct gpu_device *device, struct gpu_queue **out_qu
     int32_t code;
 
     *out_queue = NULL;
-    _Static_assert(sizeof *queue <= GPU_API_QUEUE_BYTES, "plans count less for a queue");
-    code = vulkan_allocate(device, ACCEL_MEMORY_PROGRAM, sizeof *queue, &memory, error);
+    _Static_assert(sizeof(*queue) <= GPU_API_QUEUE_BYTES, "plans count less for a queue");
+    code = vulkan_allocate(device, ACCEL_MEMORY_PROGRAM, sizeof(*queue), &memory, error);
     if (code != ACCEL_OK)
         return code;
     queue = memory;
@@ -195,7 +195,7 @@ static int32_t lost(const struct gpu_device *device, struct accel_error *error)
 }
 
 /* The next slot of the ring, when its last submit is done. */
-static int32_t take_slot(struct gpu_queue *queue, struct slot **out_slot, struct accel_error *error)
+static int32_t acquire_slot(struct gpu_queue *queue, struct slot **out_slot, struct accel_error *error)
 {
     struct gpu_device *device = queue->device;
     struct slot *slot = &queue->slots[queue->next];
@@ -262,7 +262,7 @@ int32_t vulkan_submit(struct gpu_queue *queue, const struct gpu_operation *opera
 
     if (atomic_load(&queue->device->lost))
         return lost(queue->device, error);
-    code = take_slot(queue, &slot, error);
+    code = acquire_slot(queue, &slot, error);
     if (code == ACCEL_OK)
         code = gather(queue, slot, operations, count, &buffers, error);
     if (code == ACCEL_OK)

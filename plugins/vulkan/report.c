@@ -60,10 +60,10 @@ static void describe(const struct vulkan_physical *physical, char *text, size_t 
     size_t used;
     char features[128];
 
-    snprintf(driver, sizeof driver, "%s%s%s", physical->driver.driverName,
+    snprintf(driver, sizeof(driver), "%s%s%s", physical->driver.driverName,
              physical->driver.driverInfo[0] != '\0' ? "-" : "", physical->driver.driverInfo);
     join_words(driver);
-    gpu_features_text(features_of(physical), features, sizeof features);
+    gpu_features_text(features_of(physical), features, sizeof(features));
     snprintf(text, bytes,
              "api=%u.%u.%u driver=%.100s version=0x%x features=%s subgroup=%u workgroup=%u shared=%u range=%u",
              VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version), VK_API_VERSION_PATCH(version),
@@ -74,7 +74,7 @@ static void describe(const struct vulkan_physical *physical, char *text, size_t 
     if (physical->matrix[0] != 0)
         used += (size_t)snprintf(text + used, bytes - used, " matrix=%ux%ux%u", physical->matrix[0],
                                  physical->matrix[1], physical->matrix[2]);
-    /* Said by name, so that nobody takes its speed for what the device could do. */
+    /* Reports an unused feature, since the device is slower without it. */
     if (physical->features.cooperative_matrix && !vulkan_has_matrix(physical))
         snprintf(text + used, bytes - used, " unused=cooperative-matrix,%s",
                  vulkan_matrix_kernels ? "no_size_of_halves_that_kernels_take" : "kernels_for_it_were_not_built");
@@ -139,7 +139,7 @@ static int32_t report(const struct vulkan_physical *physical, int32_t hardware, 
     };
     char detail[384];
     struct accel_facts facts = {
-        .size = sizeof facts,
+        .size = sizeof(facts),
         .kind =
             physical->properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_OTHER ? ACCEL_DEVICE_OTHER : ACCEL_DEVICE_GPU,
         .flags = flags,
@@ -156,15 +156,15 @@ static int32_t report(const struct vulkan_physical *physical, int32_t hardware, 
     vulkan_limits(physical, &limits);
     gpu_facts_limits(&limits, &most);
     heap.alignment = limits.alignment;
-    describe(physical, detail, sizeof detail);
-    memcpy(facts.uuid, physical->identity.deviceUUID, sizeof facts.uuid);
+    describe(physical, detail, sizeof(detail));
+    memcpy(facts.uuid, physical->identity.deviceUUID, sizeof(facts.uuid));
     return sink->device(sink, &facts, error);
 }
 
 int32_t vulkan_enumerate(struct gpu_runtime *runtime, const struct accel_hardware *const *hardware,
                          uint32_t hardware_count, const struct accel_device_sink *sink, struct accel_error *error)
 {
-    struct vulkan_physical *devices = calloc(VULKAN_MOST_DEVICES, sizeof *devices);
+    struct vulkan_physical *devices = calloc(VULKAN_MOST_DEVICES, sizeof(*devices));
     uint32_t count = 0;
     int32_t code;
 
@@ -179,7 +179,7 @@ int32_t vulkan_enumerate(struct gpu_runtime *runtime, const struct accel_hardwar
             code = report(&devices[i], piece, sink, error);
             continue;
         }
-        snprintf(text, sizeof text, "%s: %s", devices[i].properties.deviceName, devices[i].refusal);
+        snprintf(text, sizeof(text), "%s: %s", devices[i].properties.deviceName, devices[i].refusal);
         code = sink->verdict(sink, piece, ACCEL_E_UNSUPPORTED, text,
                              devices[i].remedy[0] != '\0' ? devices[i].remedy : NULL, error);
     }

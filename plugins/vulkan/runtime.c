@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libvulkan, opened at run time, and one instance of it, with or without the validation layer. */
-#include "plugins/vulkan/vulkan.h"
-
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "plugins/vulkan/vulkan.h"
 
 #define LAYER "VK_LAYER_KHRONOS_validation"
 
@@ -33,7 +34,7 @@ int32_t vulkan_error(struct accel_error *error, VkResult result, const char *wha
     const char *name = "VkResult";
     int32_t code = ACCEL_E_INTERNAL;
 
-    for (size_t i = 0; i < sizeof results / sizeof *results; i++)
+    for (size_t i = 0; i < sizeof(results) / sizeof(*results); i++)
         if (results[i].result == result) {
             name = results[i].name;
             code = results[i].code;
@@ -45,9 +46,9 @@ int32_t vulkan_error(struct accel_error *error, VkResult result, const char *wha
 
 /* ---- validation ---- */
 
-static VKAPI_ATTR VkBool32 VKAPI_CALL take_finding(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
-                                                   VkDebugUtilsMessageTypeFlagsEXT kinds,
-                                                   const VkDebugUtilsMessengerCallbackDataEXT *data, void *user)
+static VKAPI_ATTR VkBool32 VKAPI_CALL record_finding(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
+                                                     VkDebugUtilsMessageTypeFlagsEXT kinds,
+                                                     const VkDebugUtilsMessengerCallbackDataEXT *data, void *user)
 {
     struct vulkan_findings *findings = user;
 
@@ -58,7 +59,7 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL take_finding(VkDebugUtilsMessageSeverityFl
     }
     sdk_log(findings->host, ACCEL_LOG_ERROR, "driver=vulkan validation=error text=\"%.400s\"", data->pMessage);
     if (!atomic_flag_test_and_set(&findings->writing))
-        snprintf(findings->first, sizeof findings->first, "%s", data->pMessage);
+        snprintf(findings->first, sizeof(findings->first), "%s", data->pMessage);
     atomic_fetch_add(&findings->errors, 1);
     return VK_FALSE;
 }
@@ -72,7 +73,7 @@ static int32_t begin_messenger(struct gpu_runtime *runtime, struct accel_error *
         .messageSeverity =
             VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT,
         .messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT,
-        .pfnUserCallback = take_finding,
+        .pfnUserCallback = record_finding,
         .pUserData = &runtime->findings,
     };
     VkResult result = VK_ERROR_EXTENSION_NOT_PRESENT;
@@ -86,7 +87,10 @@ static int32_t begin_messenger(struct gpu_runtime *runtime, struct accel_error *
 
 static int32_t open_library(struct gpu_runtime *runtime, struct accel_error *error)
 {
+    errno = 0;
     runtime->library = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (runtime->library == NULL && errno == ENOMEM)
+        return sdk_error(error, ACCEL_E_MEMORY, "no memory to load the Vulkan loader");
     if (runtime->library == NULL) {
         sdk_error(error, ACCEL_E_NOT_FOUND, "the Vulkan loader is not there: %s", dlerror());
         sdk_remedy(error, "install the Vulkan loader and the driver of the device; on Debian and Ubuntu: apt install "
@@ -108,14 +112,15 @@ static int32_t instance_failed(VkResult result, struct accel_error *error)
                   "no Vulkan driver can be loaded: vkCreateInstance answers VK_ERROR_INCOMPATIBLE_DRIVER (%d)", result);
         sdk_remedy(error,
                    "install the Vulkan driver of the device (a file in /usr/share/vulkan/icd.d names it; on Debian "
-                   "and Ubuntu: apt install mesa-vulkan-drivers), and see that VK_ICD_FILENAMES, where it is "
+                   "and Ubuntu: apt install mesa-vulkan-drivers), and check that VK_ICD_FILENAMES, if "
                    "set, names files that exist");
         return ACCEL_E_NOT_FOUND;
     }
     vulkan_error(error, result, "vkCreateInstance");
     if (result == VK_ERROR_OUT_OF_HOST_MEMORY) {
-        sdk_remedy(error, "the loader says this of damaged files too: see that those in /usr/share/vulkan/icd.d, and "
-                          "those that VK_ICD_FILENAMES names, are JSON");
+        sdk_remedy(error,
+                   "the loader reports this for damaged files too: check that those in /usr/share/vulkan/icd.d, and "
+                   "those that VK_ICD_FILENAMES names, are JSON");
     }
     if (result == VK_ERROR_LAYER_NOT_PRESENT) {
         sdk_remedy(error, "install the layer " LAYER " (on Debian and Ubuntu: apt install vulkan-validationlayers), or "
@@ -136,7 +141,7 @@ static int32_t create_instance(struct gpu_runtime *runtime, bool validate, struc
     };
     VkValidationFeaturesEXT features = {
         .sType = VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT,
-        .enabledValidationFeatureCount = sizeof checks / sizeof *checks,
+        .enabledValidationFeatureCount = sizeof(checks) / sizeof(*checks),
         .pEnabledValidationFeatures = checks,
     };
     VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pApplicationInfo = &application};
@@ -172,18 +177,18 @@ struct name {
 #define OPTIONAL(function) {"vk" #function, offsetof(struct vulkan_instance_functions, function), false},
 static const struct name names[] = {VULKAN_INSTANCE_FUNCTIONS(NEEDED) VULKAN_INSTANCE_OPTIONAL(OPTIONAL)};
 
-static int32_t look_up(struct gpu_runtime *runtime, struct accel_error *error)
+static int32_t resolve_functions(struct gpu_runtime *runtime, struct accel_error *error)
 {
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         PFN_vkVoidFunction found = runtime->lookup(runtime->instance, names[i].text);
 
         if (found == NULL && names[i].needed)
             return sdk_error(error, ACCEL_E_ABI, "libvulkan.so.1 has no %s", names[i].text);
-        memcpy((char *)&runtime->call + names[i].place, &found, sizeof found);
+        memcpy((char *)&runtime->call + names[i].place, &found, sizeof(found));
     }
     if (runtime->call.GetPhysicalDeviceProperties2 == NULL || runtime->call.GetPhysicalDeviceFeatures2 == NULL ||
         runtime->call.GetPhysicalDeviceMemoryProperties2 == NULL)
-        return sdk_error(error, ACCEL_E_ABI, "libvulkan.so.1 says 1.1 and lacks its functions");
+        return sdk_error(error, ACCEL_E_ABI, "libvulkan.so.1 reports 1.1 but lacks its functions");
     return ACCEL_OK;
 }
 
@@ -192,7 +197,7 @@ int32_t vulkan_runtime_open(const struct accel_host *host, bool validate, struct
 {
     int32_t code;
 
-    memset(runtime, 0, sizeof *runtime);
+    memset(runtime, 0, sizeof(*runtime));
     runtime->host = host;
     runtime->findings.host = host;
     atomic_flag_clear(&runtime->findings.writing);
@@ -200,7 +205,7 @@ int32_t vulkan_runtime_open(const struct accel_host *host, bool validate, struct
     if (code == ACCEL_OK)
         code = create_instance(runtime, validate, error);
     if (code == ACCEL_OK)
-        code = look_up(runtime, error);
+        code = resolve_functions(runtime, error);
     if (code == ACCEL_OK && validate)
         code = begin_messenger(runtime, error);
     if (code != ACCEL_OK)
@@ -216,5 +221,5 @@ void vulkan_runtime_close(struct gpu_runtime *runtime)
         runtime->call.DestroyInstance(runtime->instance, NULL);
     if (runtime->library != NULL)
         dlclose(runtime->library);
-    memset(runtime, 0, sizeof *runtime);
+    memset(runtime, 0, sizeof(*runtime));
 }

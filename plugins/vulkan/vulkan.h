@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The face of the Vulkan driver's inside: the library that is opened at run time, physical devices, the logical device
- * and what is made from it. Nothing is linked: every function of Vulkan is looked up and lies in one of two tables.
+ * Internal interface of the Vulkan driver: the library that is opened at run time, physical devices, the logical device
+ * and its objects. Nothing is linked: every Vulkan function is resolved into one of two tables.
  *
- * Ownership: a struct gpu_runtime belongs to the driver's instance, a struct gpu_device to an open device; what
- * is made from a device is freed before it is closed. Errors carry the VkResult in `native`.
+ * Ownership: a struct gpu_runtime belongs to the driver's instance, a struct gpu_device to an open device; objects of a
+ * device are freed before it is closed. Errors carry the VkResult in `native`.
  */
 #ifndef ACCEL_PLUGINS_VULKAN_H
 #define ACCEL_PLUGINS_VULKAN_H
 
 #define VK_NO_PROTOTYPES
-#include <accel/driver/sdk.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <vulkan/vulkan.h>
 
+#include <accel/driver/sdk.h>
+
 #include "sdk/gpu/api.h"
 
-/* What headers before 1.3.255 do not have. */
+/* Definitions that headers before 1.3.255 lack. */
 #ifndef VK_KHR_cooperative_matrix
 #define VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR ((VkStructureType)1000506000)
 #define VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR ((VkStructureType)1000506001)
@@ -54,7 +55,7 @@ typedef VkResult(VKAPI_PTR *PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKH
 #endif
 
 #define VULKAN_DRIVER_VERSION "0.1.0"
-/** What every buffer may be used for. */
+/** Usage flags of every buffer. */
 #define VULKAN_BUFFER_USAGE                                                                                            \
     (VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT)
 
@@ -136,7 +137,7 @@ struct vulkan_device_functions {
 
 /* ---- the library ---- */
 
-/** What a validation layer has said. Written by whatever thread calls Vulkan. */
+/** Messages of the validation layer. Written by any thread that calls Vulkan. */
 struct vulkan_findings {
     const struct accel_host *host;
     atomic_uint errors;
@@ -159,23 +160,23 @@ struct gpu_runtime {
  *  ACCEL_E_NOT_FOUND with a remedy where library, drivers or the layer are not installed. */
 int32_t vulkan_runtime_open(const struct accel_host *host, bool validate, struct gpu_runtime *runtime,
                             struct accel_error *error);
-/** Closes what was opened; a zeroed runtime is fine. */
+/** Closes a runtime; accepts a zeroed one. */
 void vulkan_runtime_close(struct gpu_runtime *runtime);
 
-/** Sets an error whose `native` is the VkResult: "what: VK_ERROR_... (-4)". Answers the code that fits the result. */
+/** Sets an error whose `native` is the VkResult: "what: VK_ERROR_... (-4)". Returns accel's code for the result. */
 int32_t vulkan_error(struct accel_error *error, VkResult result, const char *what);
 
 /* ---- physical devices ---- */
 
 #define VULKAN_MOST_DEVICES 16u
-#define VULKAN_CACHE_BYTES (4u << 20) /**< of a pipeline cache that is kept, at most */
+#define VULKAN_CACHE_BYTES (4u << 20) /**< largest pipeline cache that is stored */
 /* A block for each of three kinds of memory may be nearly empty, and any full one may end in a gap of one part. */
 #define VULKAN_BLOCK_BYTES (UINT64_C(16) << 20) /**< that memories of up to LARGE_BYTES share */
 #define VULKAN_SLACK                                                                                                   \
     "the rest of blocks of 16 MiB that memories of up to 2 MiB share: at most 48 MiB, and a seventh of these memories"
 #define VULKAN_IN_FLIGHT 16u /**< submits of one queue */
 
-/** What a device offers; each is true only where it can be enabled. */
+/** Features of a device; each is set only if it can be enabled. */
 struct vulkan_features {
     bool timeline_core; /**< timeline semaphores of 1.2, else of the extension */
     bool timeline;
@@ -197,7 +198,7 @@ struct vulkan_features {
     bool driver_properties;
 };
 
-/** One physical device, everything asked once. */
+/** One physical device and the results of all queries. */
 struct vulkan_physical {
     VkPhysicalDevice handle;
     struct vulkan_features features;
@@ -211,7 +212,7 @@ struct vulkan_physical {
     VkPhysicalDevicePCIBusInfoPropertiesEXT pci;
     uint64_t largest_buffer;
     uint32_t family;    /**< queue family for compute; UINT32_MAX: there is none */
-    uint32_t matrix[3]; /**< M, N and K of the product of halves that kernels can take, 0: there is none */
+    uint32_t matrix[3]; /**< M, N and K of the product of halves that kernels support, 0: none */
     char id[40];
     char refusal[160]; /**< why it is not used, or empty */
     char remedy[160];
@@ -223,13 +224,12 @@ int32_t vulkan_physical_list(const struct gpu_runtime *runtime, struct vulkan_ph
 /** Names the devices and the refusals to a sink. */
 int32_t vulkan_enumerate(struct gpu_runtime *runtime, const struct accel_hardware *const *hardware,
                          uint32_t hardware_count, const struct accel_device_sink *sink, struct accel_error *error);
-/** Whether kernels of cooperative matrices were built: not every compiler knows them. */
+/** True if the build has kernels with cooperative matrices; some compilers lack them. */
 extern const bool vulkan_matrix_kernels;
-/** Asks for the products of matrices of a device that has the extension, and keeps the largest that kernels can take.
- */
-VkResult vulkan_matrix_ask(const struct gpu_runtime *runtime, struct vulkan_physical *physical);
+/** Queries the matrix sizes of a device with the extension, and stores the largest that kernels support. */
+VkResult vulkan_query_matrix(const struct gpu_runtime *runtime, struct vulkan_physical *physical);
 
-/** What matrices need switched on. */
+/** Feature structs that cooperative matrices require. */
 struct vulkan_matrix_features {
     VkPhysicalDeviceVulkanMemoryModelFeatures model;
     VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix;
@@ -237,7 +237,7 @@ struct vulkan_matrix_features {
 
 /** Fills both, not chained, with all features of them that kernels need set to a value. */
 void vulkan_matrix_features(struct vulkan_matrix_features *out_features, VkBool32 value);
-/** Whether kernels take matrices of a device. */
+/** Returns whether kernels use matrices on a device. */
 bool vulkan_has_matrix(const struct vulkan_physical *physical);
 
 /** True when the device is emulated by the processors. */
@@ -260,7 +260,7 @@ struct vulkan_layout {
 struct gpu_device {
     const struct accel_host *host;
     struct gpu_runtime *runtime; /**< the driver's, or `own` */
-    struct gpu_runtime own;      /**< an instance with validation, where that was asked for */
+    struct gpu_runtime own;      /**< an instance with validation, if the option is set */
     struct vulkan_physical physical;
     struct gpu_limits limits;
     VkDevice handle;
@@ -269,17 +269,17 @@ struct gpu_device {
     pthread_mutex_t submit_lock; /**< of the queue of Vulkan */
     pthread_mutex_t memory_lock; /**< of the blocks */
     struct vulkan_block *blocks;
-    _Atomic uint64_t used; /**< bytes of device memory taken */
+    _Atomic uint64_t used; /**< bytes of allocated device memory */
     struct vulkan_layout layouts[GPU_BINDINGS + 1];
     uint32_t memory_type[GPU_MEMORY_DOWNLOAD + 1]; /**< by kind: index of Vulkan */
     bool locks;                                    /**< the three locks were made */
     bool validate;
     atomic_bool lost;
-    pthread_rwlock_t cache_lock; /**< written while bytes are merged into the cache */
+    pthread_rwlock_t cache_lock; /**< locked for writing while bytes are merged into the cache */
     VkPipelineCache cache;
 };
 
-/** What a physical device can do, as the room sees it. */
+/** Fills the limits of a physical device. */
 void vulkan_limits(const struct vulkan_physical *physical, struct gpu_limits *out_limits);
 
 /** As vulkan_error; a device that is lost stays so. */
@@ -287,7 +287,7 @@ int32_t vulkan_failed(struct gpu_device *device, VkResult result, const char *wh
 /** ACCEL_OK, or ACCEL_E_INTERNAL with the layer's words where validation has found an error. */
 int32_t vulkan_validated(struct gpu_device *device, struct accel_error *error);
 
-/** Whatever was written becomes visible to whatever comes next on the queue, and to the host once a submit is done. */
+/** Makes all earlier writes visible to later commands of the queue, and to the host once a submit is done. */
 void vulkan_barrier_all(const struct gpu_device *device, VkCommandBuffer buffer);
 
 /** Host memory of a handle, zeroed and counted under `memory_class`. */
@@ -336,7 +336,7 @@ struct gpu_memory {
     char *host; /**< where it is mapped, or NULL */
     struct vulkan_block *block;
     uint64_t place;          /**< in the block */
-    uint64_t room;           /**< bytes of the block that it takes */
+    uint64_t size;           /**< bytes that it occupies in the block */
     struct gpu_memory *next; /**< of the block, by place */
 };
 
@@ -347,7 +347,7 @@ struct gpu_pipeline {
 
 struct gpu_list {
     struct gpu_device *device;
-    const struct gpu_dispatch *dispatches; /**< the room's */
+    const struct gpu_dispatch *dispatches; /**< the library's */
     uint32_t count;
     uint32_t zero;
     VkDescriptorPool descriptors;

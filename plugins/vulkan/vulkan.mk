@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The vulkan driver. Tests link what lies under its host room.
+# The vulkan driver. Tests link its part below the GPU library.
 noinst_LTLIBRARIES += libvulkan-api.la
 libvulkan_api_la_SOURCES = \
 	%D%/vulkan.h \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which kernel takes which node, told to the core. */
+/* Selects a kernel for each node and reports the claims to the core. */
 #include "sdk/driver/program.h"
 
 const struct accel_value *sdk_input(const struct sdk_node *node, uint32_t index)
@@ -28,20 +28,20 @@ uint32_t sdk_all_f32(const struct sdk_node *node, uint32_t others)
     return 1;
 }
 
-/* What was added to attention, and a kernel that does not know it would pass over. */
-static const char *check_added(const struct sdk_kernel *kernel, const struct sdk_node *node)
+/* Refuses inputs and outputs that later minors added to attention, if the kernel does not support them. */
+static const char *check_attention(const struct sdk_kernel *kernel, const struct sdk_node *node)
 {
     if (node->node->op != ACCEL_OP_ATTENTION)
         return NULL;
     if (sdk_input(node, 6) != NULL && (kernel->flags & SDK_KERNEL_MASK) == 0)
-        return "attention under a mask of blocks has no kernel here";
-    if (node->node->output_count > 1 && (kernel->flags & SDK_KERNEL_MASS) == 0)
-        return "the mass of attention has no kernel here";
+        return "no kernel of this driver supports attention with a block mask";
+    if (node->node->output_count > 1 && (kernel->flags & SDK_KERNEL_SCORE_SUMS) == 0)
+        return "no kernel of this driver computes attention score sums";
     return NULL;
 }
 
-const struct sdk_kernel *sdk_pick(const struct sdk_device *device, const struct accel_graph *graph, uint32_t node,
-                                  const char **out_reason)
+const struct sdk_kernel *sdk_select_kernel(const struct sdk_device *device, const struct accel_graph *graph,
+                                           uint32_t node, const char **out_reason)
 {
     const struct sdk_backend *backend = device->backend;
     struct sdk_node view = {graph, graph->nodes[node], device->own};
@@ -55,7 +55,7 @@ const struct sdk_kernel *sdk_pick(const struct sdk_device *device, const struct 
             continue;
         if (view.node->input_count > SDK_INPUTS || view.node->output_count > SDK_OUTPUTS)
             return NULL;
-        reason = check_added(kernel, &view);
+        reason = check_attention(kernel, &view);
         if (reason == NULL && kernel->check != NULL)
             reason = kernel->check(kernel, &view);
         else if (reason == NULL)
@@ -81,7 +81,7 @@ static void claim_node(const struct sdk_device *device, const struct accel_graph
         claim->kernel = "reshape";
         return;
     }
-    kernel = sdk_pick(device, graph, index, &claim->reason);
+    kernel = sdk_select_kernel(device, graph, index, &claim->reason);
     if (kernel == NULL) {
         claim->answer = ACCEL_CLAIM_NO;
         return;
@@ -90,6 +90,8 @@ static void claim_node(const struct sdk_device *device, const struct accel_graph
     claim->answer = ACCEL_CLAIM_NATIVE;
     claim->kernel = kernel->name;
     claim->tolerance = kernel->tolerance;
+    if (node->op == ACCEL_OP_ATTENTION)
+        claim->variant = (kernel->flags & SDK_KERNEL_EAGER) != 0 ? ACCEL_VARIANT_EAGER : ACCEL_VARIANT_TILED;
     if (sdk_reads_weight(graph, node)) {
         claim->weights = sdk_node_packs(device, graph, index, kernel) ? ACCEL_RESIDENT : ACCEL_MAPPED;
         claim->alignment = device->backend->weight_alignment;
@@ -101,7 +103,7 @@ int32_t sdk_claim(struct accel_driver_device *base, const struct accel_graph *co
                   struct accel_error *error)
 {
     const struct sdk_device *device = (const struct sdk_device *)base;
-    int32_t code = sdk_check_later(graphs, graph_count, options, error);
+    int32_t code = sdk_check_abi(graphs, graph_count, options, error);
 
     for (uint32_t g = 0; g < graph_count && code == ACCEL_OK; g++) {
         for (uint32_t n = 0; n < graphs[g]->node_count; n++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a module of these graphs will take: a trial of its own bookkeeping, without a step. */
+/* Estimates the memory of a module by preparing its sets, without a step. */
 #include "sdk/driver/program.h"
 
 /* Scratch is shared by the sets of a queue: the largest counts. Bookkeeping adds up, with a set for each bucket. */
@@ -7,10 +7,10 @@ static int32_t measure(struct sdk_module *module, const struct accel_compile_opt
                        uint64_t *out_program, struct accel_error *error)
 {
     const uint64_t *buckets = options == NULL ? NULL : options->buckets;
-    uint32_t ranks = options != NULL && ACCEL_HAS(options, ranks) ? options->ranks : 1;
+    uint32_t threads = options != NULL && ACCEL_HAS(options, threads) ? options->threads : 1;
 
     *out_scratch = 0;
-    *out_program = sizeof *module + module->program_count * sizeof(struct sdk_program);
+    *out_program = sizeof(*module) + module->program_count * sizeof(struct sdk_program);
     for (uint32_t p = 0; p < module->program_count; p++) {
         const struct accel_graph *graph = module->programs[p].graph;
         uint64_t symbols[SDK_SYMBOLS];
@@ -19,7 +19,7 @@ static int32_t measure(struct sdk_module *module, const struct accel_compile_opt
         int32_t code = sdk_highest(graph, &buckets, sets, symbols, error);
 
         if (code == ACCEL_OK)
-            code = sdk_set_prepare(module, p, symbols, ranks, &set, error);
+            code = sdk_set_prepare(module, p, symbols, threads, &set, error);
         if (code != ACCEL_OK)
             return code;
         *out_scratch = set->scratch_bytes > *out_scratch ? set->scratch_bytes : *out_scratch;

@@ -2,6 +2,8 @@
 /* Extents, aliases and lives of the values of a graph. */
 #include "sdk/driver/graph.h"
 
+#include <stdbool.h>
+
 #include <accel/driver/sdk.h>
 
 uint64_t sdk_extent(const struct accel_dim *dim, const uint64_t *symbols, uint32_t count)
@@ -60,31 +62,31 @@ int32_t sdk_highest(const struct accel_graph *graph, const uint64_t **buckets, u
     return ACCEL_OK;
 }
 
-uint32_t sdk_reads_weight(const struct accel_graph *graph, const struct accel_node *node)
+bool sdk_reads_weight(const struct accel_graph *graph, const struct accel_node *node)
 {
     for (uint32_t i = 0; i < node->input_count; i++)
         if (node->inputs[i] != ACCEL_NO_VALUE && graph->values[node->inputs[i]]->role == ACCEL_ROLE_WEIGHT)
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
-uint32_t sdk_alias(const struct accel_graph *graph, uint32_t *roots, uint32_t input, uint32_t output)
+bool sdk_alias(const struct accel_graph *graph, uint32_t *roots, uint32_t input, uint32_t output)
 {
     uint32_t root = roots[input];
 
     if (graph->values[output]->role == ACCEL_ROLE_INTERMEDIATE) {
         roots[output] = root;
-        return 1;
+        return true;
     }
     if (graph->values[root]->role != ACCEL_ROLE_INTERMEDIATE)
-        return 0;
+        return false;
     for (uint32_t v = 0; v < graph->value_count; v++)
         if (roots[v] == root)
             roots[v] = output;
-    return 1;
+    return true;
 }
 
-void sdk_value_lives(const struct accel_graph *graph, const uint32_t *roots, struct sdk_block *blocks)
+void sdk_value_lifetimes(const struct accel_graph *graph, const uint32_t *roots, struct sdk_block *blocks)
 {
     for (uint32_t v = 0; v < graph->value_count; v++)
         blocks[v].first = UINT32_MAX;

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What drivers make of graphs whoever runs their kernels, the threads of the caller (program.h) or a device of its own:
- * which ones they can read, extents and bytes of values, which values share storage, and where intermediates lie. All
- * of it is pure and may be called from any thread.
+ * Graph analysis shared by drivers whose kernels run on threads of the caller (program.h) or on a device: checks,
+ * extents and bytes of values, aliases, and the layout of intermediates. All functions are pure and may be called from
+ * any thread.
  */
 #ifndef SDK_DRIVER_GRAPH_H
 #define SDK_DRIVER_GRAPH_H
 
-#include <accel/driver.h>
+#include <stdbool.h>
 #include <stddef.h>
+
+#include <accel/driver.h>
 
 /* Most symbols of a graph that is estimated, or compiled with the highest ones. */
 #define SDK_SYMBOLS 16u
 
-/* Refuses an open struct that is shorter than `least` bytes (later.c); `what` is its name. */
+/* Refuses an open struct that is shorter than `least` bytes (abi_check.c); `what` is its name. */
 int32_t sdk_check_size(const void *given, size_t least, const char *what, struct accel_error *error);
-/* Refuses a weight that is shorter, or sets what this minor does not know (later.c). */
+/* Refuses a weight that is shorter, or sets members that this minor does not know (abi_check.c). */
 int32_t sdk_check_weight(const struct accel_weight *weight, struct accel_error *error);
-/* Refuses by name what graphs and options set and this minor does not know (later.c). */
-int32_t sdk_check_later(const struct accel_graph *const *graphs, uint32_t graph_count,
-                        const struct accel_compile_options *options, struct accel_error *error);
+/* Refuses by name members of graphs and options that this minor does not know (abi_check.c). */
+int32_t sdk_check_abi(const struct accel_graph *const *graphs, uint32_t graph_count,
+                      const struct accel_compile_options *options, struct accel_error *error);
 
 /* Evaluates an extent; 0 when it has none for these symbols. */
 uint64_t sdk_extent(const struct accel_dim *dim, const uint64_t *symbols, uint32_t count);
@@ -34,13 +36,13 @@ uint64_t sdk_row_bytes(uint32_t type, uint64_t width);
 int32_t sdk_highest(const struct accel_graph *graph, const uint64_t **buckets, uint32_t bucket_count,
                     uint64_t symbols[SDK_SYMBOLS], struct accel_error *error);
 
-/* Whether a node has an input that is a weight. */
-uint32_t sdk_reads_weight(const struct accel_graph *graph, const struct accel_node *node);
+/* Returns whether a node has an input that is a weight. */
+bool sdk_reads_weight(const struct accel_graph *graph, const struct accel_node *node);
 
-/* Has a reshape's output share storage with its input where one of both is an intermediate: `roots` says for each value
- * whose storage it uses. Where the output is bound from outside, the input's storage becomes the output's. 0: neither
- * is an intermediate, and the node has to copy. */
-uint32_t sdk_alias(const struct accel_graph *graph, uint32_t *roots, uint32_t input, uint32_t output);
+/* Makes the output of a reshape share storage with its input if one of them is an intermediate: roots[v] is the value
+ * that owns the storage of v. If the output is bound from outside, the input uses the output's storage. Returns 0 if
+ * neither is an intermediate, and the node has to copy. */
+bool sdk_alias(const struct accel_graph *graph, uint32_t *roots, uint32_t input, uint32_t output);
 
 /* Memory of scratch that lives from node `first` to node `last`. */
 struct sdk_block {
@@ -53,7 +55,7 @@ struct sdk_block {
 
 /* Lives of the blocks of values, block v for value v: from the node that makes it to the last that uses it or an alias
  * of it. Leaves bytes and addresses as they are. */
-void sdk_value_lives(const struct accel_graph *graph, const uint32_t *roots, struct sdk_block *blocks);
+void sdk_value_lifetimes(const struct accel_graph *graph, const uint32_t *roots, struct sdk_block *blocks);
 
 /* Gives every block an offset such that no two blocks that live at the same time overlap; answers the bytes in all. */
 uint64_t sdk_layout_plan(struct sdk_block *blocks, uint32_t count);

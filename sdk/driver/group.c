@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What actions touch, and which of them run part by part as one group: of a feed-forward part the two products, their
- * gate and its rounding need no meeting in between, because each part of one reads the same part of the one before.
+ * Computes the memory that actions touch, and groups actions that run part by part: the two products of a feed-forward
+ * block, their gate and its quantization need no barrier between them, because each part of one reads the same part of
+ * the one before.
  */
+#include <stdbool.h>
+
 #include "sdk/driver/program.h"
 
 /* Bytes that an action reads or writes. */
@@ -69,7 +72,7 @@ static uint32_t touches_of(const struct sdk_set *set, const struct sdk_action *a
     return count;
 }
 
-static uint32_t overlap(const struct touch *a, const struct touch *b)
+static bool overlap(const struct touch *a, const struct touch *b)
 {
     return (a->writes || b->writes) && a->begin < b->end && b->begin < a->end;
 }
@@ -79,39 +82,38 @@ static uint64_t elements_of(const struct sdk_tensor *tensor)
     return tensor->rows * tensor->width;
 }
 
-/* 1: the later action reads what the earlier one wrote, part by part. */
-static uint32_t follows(const struct sdk_action *later, const struct touch *written, const struct touch *read,
-                        uint32_t partwise)
+/* Returns 1 if the later action reads the output of the earlier one part by part. */
+static bool follows(const struct sdk_action *later, const struct touch *written, const struct touch *read,
+                    bool partwise)
 {
     return partwise && written->writes && !read->writes && written->tensor != NULL && read->tensor != NULL &&
            written->begin == read->begin && elements_of(written->tensor) == later->parts &&
            elements_of(read->tensor) == later->parts;
 }
 
-/* 1: the actions have to be kept apart. `partwise`: the later one reads part by part. */
-static uint32_t touch(const struct sdk_set *set, const struct sdk_action *a, const struct sdk_action *later,
-                      uint32_t partwise)
+/* Returns 1 if the actions conflict. `partwise`: the later one reads part by part. */
+static bool touch(const struct sdk_set *set, const struct sdk_action *a, const struct sdk_action *later, bool partwise)
 {
     struct touch first[TOUCHES], second[TOUCHES];
-    uint32_t firsts = touches_of(set, a, first), seconds = touches_of(set, later, second);
+    uint32_t first_count = touches_of(set, a, first), second_count = touches_of(set, later, second);
 
-    for (uint32_t i = 0; i < firsts; i++)
-        for (uint32_t j = 0; j < seconds; j++)
+    for (uint32_t i = 0; i < first_count; i++)
+        for (uint32_t j = 0; j < second_count; j++)
             if (overlap(&first[i], &second[j]) && !follows(later, &first[i], &second[j], partwise))
-                return 1;
-    return 0;
+                return true;
+    return false;
 }
 
-uint32_t sdk_groups_touch(const struct sdk_set *set, uint32_t a, uint32_t b)
+bool sdk_groups_touch(const struct sdk_set *set, uint32_t a, uint32_t b)
 {
     for (uint32_t i = 0; i < set->actions[a].members; i++)
         for (uint32_t j = 0; j < set->actions[b].members; j++)
             if (touch(set, &set->actions[a + i], &set->actions[b + j], 0))
-                return 1;
-    return 0;
+                return true;
+    return false;
 }
 
-static void cut(const struct sdk_set *set, struct sdk_action *action)
+static void count_parts(const struct sdk_set *set, struct sdk_action *action)
 {
     const struct sdk_kernel *kernel = set->kernels[action->call];
     const struct sdk_call *call = &set->calls[action->call];
@@ -124,7 +126,7 @@ static void cut(const struct sdk_set *set, struct sdk_action *action)
         action->parts = kernel->parts(call, &action->grain);
 }
 
-/* 1: the parts of an action are the elements of what it writes. */
+/* Returns 1 if the parts of an action are the elements of its output. */
 static uint32_t by_elements(const struct sdk_set *set, const struct sdk_action *action)
 {
     const struct sdk_call *call = &set->calls[action->call];
@@ -147,23 +149,23 @@ static uint64_t common_grain(uint64_t a, uint64_t b)
 }
 
 /* 1: the action may join the group that begins at `first` and has `members` so far. */
-static uint32_t joins(const struct sdk_set *set, uint32_t first, uint32_t members)
+static bool joins(const struct sdk_set *set, uint32_t first, uint32_t members)
 {
     const struct sdk_action *head = &set->actions[first], *next = &set->actions[first + members];
-    uint32_t partwise = next->is_form || (set->kernels[next->call]->flags & SDK_KERNEL_PARTWISE) != 0;
+    bool partwise = next->is_form || (set->kernels[next->call]->flags & SDK_KERNEL_PARTWISE) != 0;
 
     if (head->parts == 0 || next->parts != head->parts || !by_elements(set, head) || !by_elements(set, next))
-        return 0;
+        return false;
     for (uint32_t i = 0; i < members; i++)
         if (touch(set, &set->actions[first + i], next, partwise))
-            return 0;
-    return 1;
+            return false;
+    return true;
 }
 
 void sdk_group(struct sdk_set *set)
 {
     for (uint32_t a = 0; a < set->action_count; a++)
-        cut(set, &set->actions[a]);
+        count_parts(set, &set->actions[a]);
     for (uint32_t first = 0; first < set->action_count;) {
         struct sdk_action *head = &set->actions[first];
         uint32_t members = 1;

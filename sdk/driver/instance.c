@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Instance and device of a driver that is a table of kernels: attach, enumerate, open, close. */
-#include "sdk/driver/program.h"
-
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
+
+#include "sdk/driver/program.h"
 
 int32_t sdk_query(const struct accel_driver *driver, uint32_t major, uint32_t minor,
                   const struct accel_driver **out_driver, struct accel_error *error)
@@ -38,34 +39,34 @@ static uint64_t hash_of(const char *id)
     return hash | 1;
 }
 
-/* Hands records on and keeps their ids. */
-struct listener {
+/* Sink that forwards records and stores their ids. */
+struct id_recorder {
     struct accel_device_sink sink; /* first: the backend hands its address back */
     const struct accel_device_sink *next;
     struct sdk_instance *instance;
 };
 
-static int32_t hear_device(const struct accel_device_sink *sink, const struct accel_facts *facts,
-                           struct accel_error *error) ACCEL_NOEXCEPT
+static int32_t forward_device(const struct accel_device_sink *sink, const struct accel_facts *facts,
+                              struct accel_error *error) ACCEL_NOEXCEPT
 {
-    const struct listener *listener = (const struct listener *)sink;
+    const struct id_recorder *id_recorder = (const struct id_recorder *)sink;
     const uint64_t hash = hash_of(facts->id);
 
     for (uint32_t i = 0; i < SDK_IDS; i++) {
         uint64_t expected = 0;
 
-        if (atomic_compare_exchange_strong(&listener->instance->ids[i], &expected, hash) || expected == hash)
+        if (atomic_compare_exchange_strong(&id_recorder->instance->ids[i], &expected, hash) || expected == hash)
             break;
     }
-    return listener->next->device(listener->next, facts, error);
+    return id_recorder->next->device(id_recorder->next, facts, error);
 }
 
-static int32_t hear_verdict(const struct accel_device_sink *sink, int32_t hardware, int32_t code, const char *text,
-                            const char *remedy, struct accel_error *error) ACCEL_NOEXCEPT
+static int32_t forward_verdict(const struct accel_device_sink *sink, int32_t hardware, int32_t code, const char *text,
+                               const char *remedy, struct accel_error *error) ACCEL_NOEXCEPT
 {
-    const struct listener *listener = (const struct listener *)sink;
+    const struct id_recorder *id_recorder = (const struct id_recorder *)sink;
 
-    return listener->next->verdict(listener->next, hardware, code, text, remedy, error);
+    return id_recorder->next->verdict(id_recorder->next, hardware, code, text, remedy, error);
 }
 
 static int32_t instance_enumerate(struct accel_driver_instance *base, const struct accel_hardware *const *hardware,
@@ -73,16 +74,16 @@ static int32_t instance_enumerate(struct accel_driver_instance *base, const stru
                                   struct accel_error *error)
 {
     struct sdk_instance *instance = (struct sdk_instance *)base;
-    const struct listener listener = {
-        .sink = {.size = sizeof listener.sink, .device = hear_device, .verdict = hear_verdict},
+    const struct id_recorder id_recorder = {
+        .sink = {.size = sizeof(id_recorder.sink), .device = forward_device, .verdict = forward_verdict},
         .next = sink,
         .instance = instance};
 
-    return instance->backend->enumerate(instance->host, hardware, hardware_count, &listener.sink, error);
+    return instance->backend->enumerate(instance->host, hardware, hardware_count, &id_recorder.sink, error);
 }
 
-/* Before the first enumerate, and past so many devices, every id is believed. */
-static uint32_t is_known(struct sdk_instance *instance, const char *id)
+/* Returns whether an id was enumerated; accepts every id before the first enumerate and after SDK_IDS devices. */
+static bool is_known(struct sdk_instance *instance, const char *id)
 {
     const uint64_t hash = hash_of(id);
 
@@ -92,7 +93,7 @@ static uint32_t is_known(struct sdk_instance *instance, const char *id)
         if (one == hash || one == 0)
             return one == hash || i == 0;
     }
-    return 1;
+    return true;
 }
 
 uint64_t sdk_device_bytes(const struct sdk_backend *backend)
@@ -134,7 +135,7 @@ static int32_t instance_open(struct accel_driver_instance *base, const char *id,
 }
 
 static const struct accel_instance_table instance_table = {
-    .size = sizeof instance_table,
+    .size = sizeof(instance_table),
     .detach = instance_detach,
     .enumerate = instance_enumerate,
     .open = instance_open,
@@ -149,7 +150,7 @@ int32_t sdk_attach(const struct sdk_backend *backend, const struct accel_host *h
 
     (void)minor;
     *out_instance = NULL;
-    code = host->allocate(host, ACCEL_MEMORY_HOST, sizeof *instance, 64, &memory, error);
+    code = host->allocate(host, ACCEL_MEMORY_HOST, sizeof(*instance), 64, &memory, error);
     if (code != ACCEL_OK)
         return code;
     instance = memory;
@@ -187,18 +188,18 @@ static int32_t device_fingerprint(struct accel_driver_device *base, uint8_t out_
     return ACCEL_OK;
 }
 
-#define EVERY_SLOT                                                                                                     \
+#define COMMON_SLOTS                                                                                                   \
     .size = sizeof(struct accel_device_table), .close = device_close, .claim = sdk_claim,                              \
     .compile = sdk_module_create, .estimate = sdk_estimate
 
 const struct accel_device_table sdk_device_table = {
-    EVERY_SLOT,
+    COMMON_SLOTS,
     .fingerprint = device_fingerprint,
 };
 
-/* Of backends that pack: the core keeps no copy of what they hold. */
+/* Table of backends that pack weights: the core holds no copy of packed weights. */
 const struct accel_device_table sdk_packing_device_table = {
-    EVERY_SLOT,
+    COMMON_SLOTS,
     .weights_create = sdk_weights_create,
     .fingerprint = device_fingerprint,
 };

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where intermediates lie in scratch. Largest first, each at the lowest offset that is free while it lives (greedy by
- * size): within a few per cent of the lower bound on the graphs of language models, and quadratic in the number of
- * blocks, a few hundred.
+ * Layout of intermediates in scratch. Greedy by size: the largest block first, each at the lowest offset that is free
+ * during its lifetime. Within a few per cent of the lower bound on the graphs of language models, and quadratic in the
+ * number of blocks, a few hundred.
  */
-#include "sdk/driver/graph.h"
-
+#include <stdbool.h>
 #include <stdlib.h>
+
+#include "sdk/driver/graph.h"
 
 #define LINE 64u
 
-static int by_size(const void *a, const void *b)
+static int compare_sizes(const void *a, const void *b)
 {
     const struct sdk_block *x = a;
     const struct sdk_block *y = b;
@@ -22,7 +23,7 @@ static int by_size(const void *a, const void *b)
     return (x->last > y->last) - (x->last < y->last);
 }
 
-static uint32_t meet(const struct sdk_block *a, const struct sdk_block *b)
+static bool lifetimes_overlap(const struct sdk_block *a, const struct sdk_block *b)
 {
     return a->first <= b->last && b->first <= a->last;
 }
@@ -38,7 +39,8 @@ static uint64_t lowest_offset(const struct sdk_block *placed, uint32_t count, co
         for (uint32_t i = 0; i < count; i++) {
             const struct sdk_block *other = &placed[i];
 
-            if (meet(other, block) && offset < other->offset + other->bytes && other->offset < offset + block->bytes) {
+            if (lifetimes_overlap(other, block) && offset < other->offset + other->bytes &&
+                other->offset < offset + block->bytes) {
                 offset = other->offset + other->bytes;
                 moved = 1;
             }
@@ -53,7 +55,7 @@ uint64_t sdk_layout_plan(struct sdk_block *blocks, uint32_t count)
 
     for (uint32_t i = 0; i < count; i++)
         blocks[i].bytes = (blocks[i].bytes + LINE - 1) & ~(uint64_t)(LINE - 1);
-    qsort(blocks, count, sizeof *blocks, by_size);
+    qsort(blocks, count, sizeof(*blocks), compare_sizes);
     for (uint32_t i = 0; i < count; i++) {
         blocks[i].offset = lowest_offset(blocks, i, &blocks[i]);
         if (blocks[i].offset + blocks[i].bytes > end)

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compiling: a kernel for each node, and the storage that values share. */
-#include "sdk/driver/program.h"
-
 #include <stdatomic.h>
 
+#include "sdk/driver/program.h"
+
 /* Copies a reshaped value where it cannot share storage with its input: from an input of the graph to an output. */
-static void reshape_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
+static void reshape_run(const struct sdk_call *call, uint32_t thread, uint32_t threads)
 {
     const char *from = call->inputs[0]->planes[0];
     char *to = call->outputs[0]->planes[0];
     uint64_t bytes = call->outputs[0]->rows * sdk_row_bytes(call->outputs[0]->type, call->outputs[0]->width);
     uint64_t begin, end;
 
-    sdk_split(bytes, 4096, rank, ranks, &begin, &end);
+    sdk_split(bytes, 4096, thread, threads, &begin, &end);
     __builtin_memmove(to + begin, from + begin, end - begin);
 }
 
@@ -38,7 +38,7 @@ static int32_t program_build(struct sdk_module *module, struct sdk_program *prog
                 program->kernels[n] = &reshape_kernel;
             continue;
         }
-        program->kernels[n] = sdk_pick(module->device, graph, n, &reason);
+        program->kernels[n] = sdk_select_kernel(module->device, graph, n, &reason);
         if (program->kernels[n] == NULL)
             return sdk_error(error, ACCEL_E_REFUSED, "graph %s, node %u (%s): %s", graph->name, n, node->name, reason);
     }
@@ -87,13 +87,13 @@ int32_t sdk_module_create(struct accel_driver_device *base, const struct accel_g
 
     (void)source;
     *out_module = NULL;
-    code = sdk_check_later(graphs, graph_count, options, error);
+    code = sdk_check_abi(graphs, graph_count, options, error);
     if (code != ACCEL_OK)
         return code;
     if (writer != NULL)
         return sdk_error(error, ACCEL_E_UNSUPPORTED, "this driver compiles in memory and writes no blobs");
     code = device->host->allocate(device->host, ACCEL_MEMORY_PROGRAM,
-                                  sizeof *module + graph_count * sizeof(struct sdk_program), 64, &memory, error);
+                                  sizeof(*module) + graph_count * sizeof(struct sdk_program), 64, &memory, error);
     if (code != ACCEL_OK)
         return code;
     module = memory;
@@ -116,10 +116,10 @@ int32_t sdk_module_create(struct accel_driver_device *base, const struct accel_g
 }
 
 static int32_t module_scratch(struct accel_driver_module *base, uint32_t program, const uint64_t *symbols,
-                              uint32_t ranks, uint64_t *out_bytes, uint64_t *out_alignment, struct accel_error *error)
+                              uint32_t threads, uint64_t *out_bytes, uint64_t *out_alignment, struct accel_error *error)
 {
     struct sdk_set *set = NULL;
-    int32_t code = sdk_set_prepare((struct sdk_module *)base, program, symbols, ranks, &set, error);
+    int32_t code = sdk_set_prepare((struct sdk_module *)base, program, symbols, threads, &set, error);
 
     if (code != ACCEL_OK)
         return code;
@@ -158,7 +158,7 @@ static int32_t module_report(struct accel_driver_module *base, const struct acce
 }
 
 const struct accel_module_table sdk_module_table = {
-    .size = sizeof sdk_module_table,
+    .size = sizeof(sdk_module_table),
     .free = module_free,
     .scratch = module_scratch,
     .set_create = sdk_set_create,

@@ -27,7 +27,7 @@ int32_t sdk_report_processors(const struct accel_hardware *const *hardware, uint
                               const uint32_t *types, uint32_t type_count, struct accel_error *error)
 {
     struct accel_facts facts = {
-        .size = sizeof facts,
+        .size = sizeof(facts),
         .kind = ACCEL_DEVICE_CPU,
         .flags = ACCEL_DEVICE_UNIFIED,
         .id = id,

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside of the driver library: what `compile` makes of a graph, and what `set_create` makes of that.
+ * Internal interface of the driver library: `compile` makes a program of a graph, and `set_create` a set of a program.
  *
- * A program is a kernel for each node and, for each value, the value whose storage it uses (reshapes are aliases). A
- * set adds memory: a tensor per value and a call per node, with intermediates at offsets of the scratch that were
- * planned by lifetime for the highest symbols of the set.
+ * A program has a kernel per node and, per value, the value that owns its storage (reshapes are aliases). A set adds
+ * memory: a tensor per value and a call per node, with intermediates at scratch offsets that were planned by lifetime
+ * for the highest symbols of the set.
  */
 #ifndef SDK_DRIVER_PROGRAM_H
 #define SDK_DRIVER_PROGRAM_H
+
+#include <stdbool.h>
 
 #include <accel/driver/sdk.h>
 
@@ -36,7 +38,7 @@ struct sdk_device {
 };
 
 /* A weight of a container. */
-struct sdk_kept {
+struct sdk_weight_entry {
     struct accel_weight weight; /* the key is the container's */
     uint64_t rows;
     uint64_t row_bytes[SDK_PLANES];
@@ -47,21 +49,21 @@ struct sdk_kept {
 };
 
 /* Bytes of one row in all planes, and of one packed row. */
-static inline uint64_t sdk_kept_bytes(const struct sdk_kept *kept)
+static inline uint64_t sdk_entry_row_bytes(const struct sdk_weight_entry *entry)
 {
     uint64_t bytes = 0;
 
-    for (uint32_t p = 0; p < kept->plane_count; p++)
-        bytes += kept->row_bytes[p];
+    for (uint32_t p = 0; p < entry->plane_count; p++)
+        bytes += entry->row_bytes[p];
     return bytes;
 }
 
-/* A container of weights; kept ones are sorted by key. */
+/* A container of weights; entries are sorted by key. */
 struct sdk_weights {
     struct accel_driver_weights base;
     struct sdk_device *device;
-    struct sdk_kept *kept;
-    void *block;    /* NULL: not pulled; bytes that were adopted are the core's */
+    struct sdk_weight_entry *entries;
+    void *block;    /* NULL: not loaded; adopted bytes belong to the core */
     uint64_t bytes; /* of all weights */
     uint32_t count;
     uint32_t zero;
@@ -70,7 +72,7 @@ struct sdk_weights {
 struct sdk_program {
     const struct accel_graph *graph;
     const struct sdk_kernel **kernels; /* per node; NULL: an alias, nothing to run */
-    uint32_t *roots;                   /* per value: the value whose storage it uses */
+    uint32_t *roots;                   /* per value: the value that owns its storage */
 };
 
 struct sdk_module {
@@ -81,35 +83,36 @@ struct sdk_module {
     uint32_t zero;
 };
 
-/* What a set knows of a call beside what the kernel sees. */
+/* Per-call data of a set beside the call that the kernel sees. */
 struct sdk_use {
     uint32_t node;
-    uint32_t form;  /* 0: none */
-    uint32_t maker; /* the call whose form it uses; itself when it makes it or wants none */
-    uint32_t block; /* of the form, where it makes it */
+    uint32_t form;     /* 0: none */
+    uint32_t producer; /* the call that makes its form; itself if it makes it or uses none */
+    uint32_t block;    /* of the form, where it makes it */
 };
 
 /*
- * What is done at one time: a call runs, or the form of its input is made. Actions that follow one another part by part
- * are a group: its first one says what holds for all.
+ * A step of a set's schedule: runs a call, or makes the form of its input. Consecutive actions that run part by part
+ * are a group, whose first action holds the members of the group.
  */
 struct sdk_action {
     uint32_t call;
-    uint32_t is_form;
+    bool is_form;
     uint32_t members; /* of the group that begins here; 0: one before it began the group */
-    uint32_t split;   /* 1: all ranks take part in the group, 0: rank 0 does it alone */
-    uint32_t meet;    /* 1: ranks wait for one another after it */
-    uint32_t fetched; /* 1: half of the parts are given out as ranks come, 0: each rank has its share */
+    uint32_t split;   /* 1: all threads share the group, 0: thread 0 runs it */
+    uint32_t barrier; /* 1: threads wait at the barrier after it */
+    uint32_t dynamic; /* 1: half of the parts are scheduled dynamically, 0: all statically */
     uint64_t parts;   /* 0: the kernel's `run` cuts */
     uint64_t grain;
 };
 
-/* What waiting ranks look at lies in a line of its own, away from what arriving ranks write. */
+/* The phase, which waiting threads read, has a cache line of its own, away from the counters that arriving threads
+ * write. */
 struct sdk_barrier {
     _Alignas(64) _Atomic uint32_t arrived;
     _Atomic uint32_t sleepers;
-    _Atomic uint32_t strain; /* how often ranks had to sleep of late */
-    uint32_t ranks;
+    _Atomic uint32_t strain; /* grows when threads sleep, see barrier.c */
+    uint32_t threads;
     _Alignas(64) _Atomic uint32_t phase;
 };
 
@@ -125,14 +128,14 @@ struct sdk_set {
     struct sdk_block *blocks;
     struct sdk_use *uses; /* per call */
     struct sdk_action *actions;
-    _Atomic uint64_t *fetched; /* per action: multiples of the grain that have been given out */
+    _Atomic uint64_t *claimed; /* per action: multiples of the grain that threads have claimed */
     uint32_t call_count;
     uint32_t action_count;
     uint32_t symbolic_count;
     uint32_t block_count;
-    uint32_t ranks;      /* most of a step, for which scratch was planned */
-    uint32_t step_ranks; /* for which the actions stand; 0: not decided yet */
-    uint32_t alone;      /* 1: the crew would cost more than it saves */
+    uint32_t threads;      /* most of a step, for which scratch was planned */
+    uint32_t step_threads; /* for which the actions stand; 0: not decided yet */
+    uint32_t serial;       /* 1: one thread runs the step, since starting the team costs more than it saves */
     uint64_t scratch_bytes;
     struct sdk_barrier barrier;
 };
@@ -141,43 +144,43 @@ extern const struct accel_module_table sdk_module_table;
 extern const struct accel_device_table sdk_device_table, sdk_packing_device_table;
 extern const struct accel_set_table sdk_set_table;
 
-/* The first kernel of the table that takes the node, or NULL with the reason of the last one that did not. */
-const struct sdk_kernel *sdk_pick(const struct sdk_device *device, const struct accel_graph *graph, uint32_t node,
-                                  const char **out_reason);
+/* Returns the first kernel of the table that accepts the node, or NULL with the reason of the last one. */
+const struct sdk_kernel *sdk_select_kernel(const struct sdk_device *device, const struct accel_graph *graph,
+                                           uint32_t node, const char **out_reason);
 
-/* Whether the weights of a node go into a container, since its kernel reads one of them packed. */
+/* Returns whether the weights of a node belong in a container, since its kernel reads one of them packed. */
 uint32_t sdk_node_packs(const struct sdk_device *device, const struct accel_graph *graph, uint32_t node,
                         const struct sdk_kernel *kernel);
 /* Bytes of bookkeeping of the container that a module's weights will have; 0: none. */
 uint64_t sdk_weights_bytes(const struct sdk_module *module);
 /* The weight called `key`, or NULL. */
-const struct sdk_kept *sdk_weights_find(const struct sdk_weights *weights, const char *key);
+const struct sdk_weight_entry *sdk_weights_find(const struct sdk_weights *weights, const char *key);
 int32_t sdk_weights_create(struct accel_driver_device *device, const struct accel_weight *const *list, uint32_t count,
                            struct accel_driver_weights **out_weights, struct accel_error *error);
 
 /* Fills the weights of a container, which have their places, from the source. */
-int32_t sdk_pull(const struct sdk_weights *weights, const struct accel_source *source, const struct accel_task *task,
-                 struct accel_error *error);
+int32_t sdk_load_weights(const struct sdk_weights *weights, const struct accel_source *source,
+                         const struct accel_task *task, struct accel_error *error);
 
 /* Makes the sets' skeleton: dims, calls, blocks and the bytes of scratch; addresses are still NULL. */
-int32_t sdk_set_prepare(struct sdk_module *module, uint32_t program, const uint64_t *symbols, uint32_t ranks,
+int32_t sdk_set_prepare(struct sdk_module *module, uint32_t program, const uint64_t *symbols, uint32_t threads,
                         struct sdk_set **out_set, struct accel_error *error);
 void sdk_set_release(struct sdk_set *set);
 /* Bytes of bookkeeping of a set of this program. */
 uint64_t sdk_set_bytes(const struct sdk_program *program);
 
-/* Decides for the dims in the tensors which actions are one group, which groups are worth splitting over `ranks` ranks,
- * and where ranks have to meet. */
-void sdk_share_out(struct sdk_set *set, uint32_t ranks);
+/* Schedules the actions for the current dims: forms groups, decides which groups are split over `threads` threads, and
+ * places barriers. */
+void sdk_schedule(struct sdk_set *set, uint32_t threads);
 
 /* Puts actions that may run part by part into groups. Fills `parts`, `grain` and `members`. */
 void sdk_group(struct sdk_set *set);
 
-/* Makes blocks live as long as ranks that are not kept in step may use them. Before blocks have offsets. */
-void sdk_extend_lives(struct sdk_set *set);
+/* Extends the lifetimes of blocks that unsynchronized threads may still use. Call before blocks have offsets. */
+void sdk_extend_lifetimes(struct sdk_set *set);
 
-/* 1: what one group writes is touched by the other. Groups begin at these actions. */
-uint32_t sdk_groups_touch(const struct sdk_set *set, uint32_t a, uint32_t b);
+/* Returns 1 if one group writes memory that the other touches. The arguments are the groups' first actions. */
+bool sdk_groups_touch(const struct sdk_set *set, uint32_t a, uint32_t b);
 
 /* Sets a tensor's dims, rows and width for these symbols. */
 void sdk_tensor_measure(struct sdk_tensor *tensor, const struct accel_value *value, const uint64_t *symbols,
@@ -194,7 +197,7 @@ int32_t sdk_set_create(struct accel_driver_module *module, const struct accel_se
 int32_t sdk_claim(struct accel_driver_device *device, const struct accel_graph *const *graphs, uint32_t graph_count,
                   const struct accel_compile_options *options, const struct accel_claim_sink *sink,
                   struct accel_error *error);
-/* Bytes of a device with what the backend keeps behind it. */
+/* Returns the bytes of a device with those of its backend. */
 uint64_t sdk_device_bytes(const struct sdk_backend *backend);
 
 int32_t sdk_estimate(struct accel_driver_device *device, const struct accel_graph *const *graphs, uint32_t graph_count,

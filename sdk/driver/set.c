@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Making a set: the skeleton of tensors, calls and blocks, and its binding to memory. */
-#include "sdk/driver/program.h"
-
+#include <stdbool.h>
 #include <string.h>
+
+#include "sdk/driver/program.h"
 
 void sdk_tensor_measure(struct sdk_tensor *tensor, const struct accel_value *value, const uint64_t *symbols,
                         uint32_t count)
@@ -13,54 +14,54 @@ void sdk_tensor_measure(struct sdk_tensor *tensor, const struct accel_value *val
     tensor->rank = value->rank;
 }
 
-static uint32_t is_symbolic(const struct accel_value *value)
+static bool is_symbolic(const struct accel_value *value)
 {
     for (uint32_t d = 0; d < value->rank; d++)
         if (value->dims[d].symbol != 0)
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 /* The set's one block of memory, cut in this order. Blocks: at most one per value, and scratch and form per node. */
-struct cut {
-    uint64_t tensors, calls, kernels, symbols, blocks, actions, fetched, uses, symbolic, bytes;
+struct allocation {
+    uint64_t tensors, calls, kernels, symbols, blocks, actions, claimed, uses, symbolic, bytes;
 };
 
-static struct cut cut_of(const struct accel_graph *graph)
+static struct allocation allocation_of(const struct accel_graph *graph)
 {
-    struct cut cut;
+    struct allocation allocation;
     uint64_t at = (sizeof(struct sdk_set) + 63u) & ~(uint64_t)63u;
 
-    cut.tensors = at;
+    allocation.tensors = at;
     at += graph->value_count * sizeof(struct sdk_tensor);
-    cut.calls = at;
+    allocation.calls = at;
     at += graph->node_count * sizeof(struct sdk_call);
-    cut.kernels = at;
+    allocation.kernels = at;
     at += graph->node_count * sizeof(void *);
-    cut.symbols = at;
+    allocation.symbols = at;
     at += graph->symbol_count * sizeof(uint64_t);
-    cut.blocks = at;
+    allocation.blocks = at;
     at += ((uint64_t)graph->value_count + 2u * (uint64_t)graph->node_count) * sizeof(struct sdk_block);
-    cut.actions = at;
+    allocation.actions = at;
     at += 2u * (uint64_t)graph->node_count * sizeof(struct sdk_action);
-    cut.fetched = at;
+    allocation.claimed = at;
     at += 2u * (uint64_t)graph->node_count * sizeof(uint64_t);
-    cut.uses = at;
+    allocation.uses = at;
     at += graph->node_count * sizeof(struct sdk_use);
-    cut.symbolic = at;
-    cut.bytes = at + graph->value_count * sizeof(uint32_t) + 1u;
-    return cut;
+    allocation.symbolic = at;
+    allocation.bytes = at + graph->value_count * sizeof(uint32_t) + 1u;
+    return allocation;
 }
 
 uint64_t sdk_set_bytes(const struct sdk_program *program)
 {
-    return cut_of(program->graph).bytes;
+    return allocation_of(program->graph).bytes;
 }
 
 static void make_tensors(struct sdk_set *set, const struct accel_graph *graph, const uint64_t *symbols)
 {
     if (graph->symbol_count != 0)
-        memcpy(set->symbols, symbols, graph->symbol_count * sizeof *symbols);
+        memcpy(set->symbols, symbols, graph->symbol_count * sizeof(*symbols));
     for (uint32_t v = 0; v < graph->value_count; v++) {
         sdk_tensor_measure(&set->tensors[v], graph->values[v], symbols, graph->symbol_count);
         if (is_symbolic(graph->values[v]))
@@ -99,12 +100,12 @@ static void add_values(struct sdk_set *set, const struct accel_graph *graph)
         set->blocks[v].bytes = tensor->rows * sdk_row_bytes(tensor->type, tensor->width);
         set->blocks[v].address = &set->tensors[v].planes[0];
     }
-    sdk_value_lives(graph, roots, set->blocks);
+    sdk_value_lifetimes(graph, roots, set->blocks);
     set->block_count = graph->value_count;
 }
 
-/* The call that makes the form that call `count` wants, or NULL when none before it does. The form of a state is made
- * each time, since nodes write to states. */
+/* Returns the call that makes the form that call `count` uses, or NULL if no earlier call does. The form of a state is
+ * made each time, since nodes write to states. */
 static struct sdk_use *find_form(struct sdk_set *set, const struct accel_graph *graph, uint32_t count, uint32_t form)
 {
     const struct accel_node *node = graph->nodes[set->uses[count].node];
@@ -113,7 +114,7 @@ static struct sdk_use *find_form(struct sdk_set *set, const struct accel_graph *
         return NULL;
     for (uint32_t c = count; c-- > 0;)
         if (set->uses[c].form == form && set->calls[c].inputs[0] == set->calls[count].inputs[0])
-            return &set->uses[set->uses[c].maker];
+            return &set->uses[set->uses[c].producer];
     return NULL;
 }
 
@@ -123,25 +124,25 @@ static void add_call(struct sdk_set *set, const struct accel_graph *graph, uint3
     struct sdk_call *call = &set->calls[c];
     struct sdk_use *use = &set->uses[c];
     const struct sdk_kernel *kernel = set->kernels[c];
-    struct sdk_use *maker;
+    struct sdk_use *producer;
     uint64_t bytes;
 
     if (kernel->scratch != NULL)
-        set->blocks[set->block_count++] = (struct sdk_block){.bytes = kernel->scratch(call, set->ranks),
+        set->blocks[set->block_count++] = (struct sdk_block){.bytes = kernel->scratch(call, set->threads),
                                                              .first = use->node,
                                                              .last = use->node,
                                                              .address = &call->scratch};
-    use->maker = c;
+    use->producer = c;
     bytes = kernel->form == NULL ? 0 : kernel->form(call, &use->form);
     if (bytes == 0 || use->form == 0) {
         use->form = 0;
         return;
     }
-    maker = find_form(set, graph, c, use->form);
-    if (maker != NULL) {
-        struct sdk_block *block = &set->blocks[maker->block];
+    producer = find_form(set, graph, c, use->form);
+    if (producer != NULL) {
+        struct sdk_block *block = &set->blocks[producer->block];
 
-        use->maker = maker->maker;
+        use->producer = producer->producer;
         call->form_made = 1;
         block->last = use->node;
         block->bytes = bytes > block->bytes ? bytes : block->bytes;
@@ -158,8 +159,8 @@ static void add_actions(struct sdk_set *set, uint32_t c)
     const struct sdk_use *use = &set->uses[c];
 
     if (use->form != 0 && set->kernels[c]->form_part != NULL) {
-        if (use->maker == c)
-            set->actions[set->action_count++] = (struct sdk_action){.call = c, .is_form = 1};
+        if (use->producer == c)
+            set->actions[set->action_count++] = (struct sdk_action){.call = c, .is_form = true};
         set->calls[c].form_made = 1;
     }
     set->actions[set->action_count++] = (struct sdk_action){.call = c};
@@ -180,37 +181,37 @@ static void make_calls(struct sdk_set *set, const struct accel_graph *graph)
     }
 }
 
-int32_t sdk_set_prepare(struct sdk_module *module, uint32_t program, const uint64_t *symbols, uint32_t ranks,
+int32_t sdk_set_prepare(struct sdk_module *module, uint32_t program, const uint64_t *symbols, uint32_t threads,
                         struct sdk_set **out_set, struct accel_error *error)
 {
     const struct accel_host *host = module->device->host;
     const struct accel_graph *graph = module->programs[program].graph;
-    struct cut cut = cut_of(graph);
+    struct allocation allocation = allocation_of(graph);
     struct sdk_set *set;
     void *memory = NULL;
     int32_t code;
 
     *out_set = NULL;
-    code = host->allocate(host, ACCEL_MEMORY_PROGRAM, cut.bytes, 64, &memory, error);
+    code = host->allocate(host, ACCEL_MEMORY_PROGRAM, allocation.bytes, 64, &memory, error);
     if (code != ACCEL_OK)
         return code;
     set = memory;
     set->base.table = &sdk_set_table;
     set->module = module;
     set->program = &module->programs[program];
-    set->tensors = (struct sdk_tensor *)((char *)memory + cut.tensors);
-    set->calls = (struct sdk_call *)((char *)memory + cut.calls);
-    set->kernels = (const struct sdk_kernel **)((char *)memory + cut.kernels);
-    set->symbols = (uint64_t *)((char *)memory + cut.symbols);
-    set->blocks = (struct sdk_block *)((char *)memory + cut.blocks);
-    set->actions = (struct sdk_action *)((char *)memory + cut.actions);
-    set->fetched = (_Atomic uint64_t *)((char *)memory + cut.fetched);
-    set->uses = (struct sdk_use *)((char *)memory + cut.uses);
-    set->symbolic = (uint32_t *)((char *)memory + cut.symbolic);
-    set->ranks = ranks == 0 ? 1 : ranks;
+    set->tensors = (struct sdk_tensor *)((char *)memory + allocation.tensors);
+    set->calls = (struct sdk_call *)((char *)memory + allocation.calls);
+    set->kernels = (const struct sdk_kernel **)((char *)memory + allocation.kernels);
+    set->symbols = (uint64_t *)((char *)memory + allocation.symbols);
+    set->blocks = (struct sdk_block *)((char *)memory + allocation.blocks);
+    set->actions = (struct sdk_action *)((char *)memory + allocation.actions);
+    set->claimed = (_Atomic uint64_t *)((char *)memory + allocation.claimed);
+    set->uses = (struct sdk_use *)((char *)memory + allocation.uses);
+    set->symbolic = (uint32_t *)((char *)memory + allocation.symbolic);
+    set->threads = threads == 0 ? 1 : threads;
     make_tensors(set, graph, symbols);
     make_calls(set, graph);
-    sdk_extend_lives(set);
+    sdk_extend_lifetimes(set);
     set->scratch_bytes = sdk_layout_plan(set->blocks, set->block_count);
     *out_set = set;
     return ACCEL_OK;
@@ -223,25 +224,26 @@ void sdk_set_release(struct sdk_set *set)
     host->release(host, set);
 }
 
-/* What a container holds of a weight; planes that are bound by address stay so. */
-static int32_t bind_kept(struct sdk_set *set, const struct accel_binding *binding, struct accel_error *error)
+/* Binds a weight to its entry in a container; planes that are bound by address stay. */
+static int32_t bind_container_weight(struct sdk_set *set, const struct accel_binding *binding,
+                                     struct accel_error *error)
 {
     const struct accel_value *value = set->program->graph->values[binding->value];
-    const struct sdk_kept *kept =
+    const struct sdk_weight_entry *entry =
         value->role != ACCEL_ROLE_WEIGHT ? NULL : sdk_weights_find(binding->object, value->key);
     struct sdk_tensor *tensor = &set->tensors[binding->value];
 
-    if (kept == NULL)
+    if (entry == NULL)
         return sdk_error(error, ACCEL_E_INVALID, "graph %s: the container of weights lacks %s",
                          set->program->graph->name, value->name);
-    if (kept->weight.type != value->type || kept->weight.rank != value->rank ||
-        memcmp(kept->weight.dims, tensor->dims, value->rank * sizeof *tensor->dims) != 0)
+    if (entry->weight.type != value->type || entry->weight.rank != value->rank ||
+        memcmp(entry->weight.dims, tensor->dims, value->rank * sizeof(*tensor->dims)) != 0)
         return sdk_error(error, ACCEL_E_INVALID, "graph %s: weight %s has another type or shape in its container",
                          set->program->graph->name, value->name);
-    tensor->packed = kept->packed;
-    for (uint32_t p = 0; p < kept->plane_count; p++)
+    tensor->packed = entry->packed;
+    for (uint32_t p = 0; p < entry->plane_count; p++)
         if (tensor->planes[p] == NULL)
-            tensor->planes[p] = kept->planes[p];
+            tensor->planes[p] = entry->planes[p];
     return ACCEL_OK;
 }
 
@@ -255,7 +257,7 @@ static int32_t bind_values(struct sdk_set *set, const struct accel_set_descripti
         uint32_t plane = binding->kind == ACCEL_BIND_WEIGHTS ? binding->part : 0;
 
         if (binding->kind == ACCEL_BIND_WEIGHTS && binding->object != NULL && binding->value < graph->value_count) {
-            int32_t code = bind_kept(set, binding, error);
+            int32_t code = bind_container_weight(set, binding, error);
 
             if (code != ACCEL_OK)
                 return code;
@@ -269,7 +271,7 @@ static int32_t bind_values(struct sdk_set *set, const struct accel_set_descripti
     return ACCEL_OK;
 }
 
-/* A weight that is only there packed has no planes: kernels that read them would follow no address. */
+/* A weight that exists only packed has no planes: kernels that read them would follow no address. */
 static int32_t check_planes(const struct sdk_set *set, struct accel_error *error)
 {
     for (uint32_t c = 0; c < set->call_count; c++)
@@ -277,13 +279,13 @@ static int32_t check_planes(const struct sdk_set *set, struct accel_error *error
             const struct sdk_tensor *input = set->calls[c].inputs[i];
 
             if (input != NULL && input->planes[0] == NULL && (set->kernels[c]->packed_inputs >> i & 1u) == 0)
-                return sdk_error(error, ACCEL_E_INVALID, "graph %s: %s reads a weight that is only there packed",
+                return sdk_error(error, ACCEL_E_INVALID, "graph %s: %s reads a weight that exists only packed",
                                  set->program->graph->name, set->kernels[c]->name);
         }
     return ACCEL_OK;
 }
 
-/* Addresses of scratch, then of what shares storage or forms with it. */
+/* Sets the addresses in scratch, then those of values and forms that share storage. */
 static int32_t place(struct sdk_set *set, const struct accel_set_description *description, struct accel_error *error)
 {
     const struct accel_graph *graph = set->program->graph;
@@ -295,13 +297,13 @@ static int32_t place(struct sdk_set *set, const struct accel_set_description *de
         if (set->blocks[b].address != NULL)
             *set->blocks[b].address = (char *)description->scratch + set->blocks[b].offset;
     for (uint32_t v = 0; v < graph->value_count; v++) {
-        memcpy(set->tensors[v].planes, set->tensors[set->program->roots[v]].planes, sizeof set->tensors[v].planes);
+        memcpy(set->tensors[v].planes, set->tensors[set->program->roots[v]].planes, sizeof(set->tensors[v].planes));
         if (set->tensors[v].planes[0] == NULL && set->tensors[v].packed == NULL)
             return sdk_error(error, ACCEL_E_INVALID, "graph %s: value %u (%s) is not bound", graph->name, v,
                              graph->values[v]->name);
     }
     for (uint32_t c = 0; c < set->call_count; c++)
-        set->calls[c].form = set->calls[set->uses[c].maker].form;
+        set->calls[c].form = set->calls[set->uses[c].producer].form;
     return check_planes(set, error);
 }
 
@@ -315,7 +317,7 @@ int32_t sdk_set_create(struct accel_driver_module *base, const struct accel_set_
     *out_set = NULL;
     if (code == ACCEL_OK)
         code = sdk_set_prepare((struct sdk_module *)base, description->program, description->symbols,
-                               description->ranks, &set, error);
+                               description->threads, &set, error);
     if (code != ACCEL_OK)
         return code;
     code = bind_values(set, description, error);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <accel/driver/sdk.h>
-
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#include <accel/driver/sdk.h>
 
 int32_t sdk_error(struct accel_error *error, int32_t code, const char *format, ...)
 {
@@ -14,7 +14,7 @@ int32_t sdk_error(struct accel_error *error, int32_t code, const char *format, .
     error->code = code;
     error->remedy[0] = '\0';
     va_start(values, format);
-    vsnprintf(error->text, sizeof error->text, format, values);
+    vsnprintf(error->text, sizeof(error->text), format, values);
     va_end(values);
     return code;
 }
@@ -26,7 +26,7 @@ void sdk_remedy(struct accel_error *error, const char *format, ...)
     if (error == NULL || error->remedy[0] != '\0')
         return;
     va_start(values, format);
-    vsnprintf(error->remedy, sizeof error->remedy, format, values);
+    vsnprintf(error->remedy, sizeof(error->remedy), format, values);
     va_end(values);
 }
 
@@ -36,7 +36,7 @@ void sdk_log(const struct accel_host *host, uint32_t level, const char *format, 
     va_list values;
 
     va_start(values, format);
-    vsnprintf(text, sizeof text, format, values);
+    vsnprintf(text, sizeof(text), format, values);
     va_end(values);
     host->log(host, level, text);
 }

@@ -9,7 +9,7 @@
 /** Sleeps while the word holds `value`; may also return for no reason. */
 void sdk_word_wait(_Atomic uint32_t *word, uint32_t value);
 
-/** Wakes all who sleep on the word. */
+/** Wakes all threads that sleep on the word. */
 void sdk_word_wake(_Atomic uint32_t *word);
 
 /** Nanoseconds of a clock that never goes back, without a call of the operating system where that is possible. */

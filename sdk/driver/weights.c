@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A container of weights for backends that pack them: one block of the host's memory, or a mapping of what such a block
- * held before, in which each weight has exactly the bytes that it has in its planes, so that a plan knows the sum
- * without asking. Packed ones lie as the backend's `pack` leaves them; others that the same nodes read, as biases, are
- * copies of their planes. pull.c fills it.
+ * Container of weights for backends that pack them: one block of the host's memory, or a mapping of a saved block. Each
+ * weight occupies exactly the bytes of its planes, so that a plan knows the sum. Packed weights have the layout of the
+ * backend's `pack`; other weights of the same nodes, such as biases, are copies of their planes. load.c fills it.
  */
-#include "sdk/driver/program.h"
-
-#include <accel/quant/format.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <accel/quant/format.h>
+
+#include "sdk/driver/program.h"
 
 /* ---- which weights ---- */
 
 static struct accel_weight weight_of(const struct accel_value *value)
 {
-    struct accel_weight weight = {.size = sizeof weight, .type = value->type, .rank = value->rank, .key = value->key};
+    struct accel_weight weight = {.size = sizeof(weight), .type = value->type, .rank = value->rank, .key = value->key};
 
     for (uint32_t d = 0; d < value->rank; d++)
         weight.dims[d] = value->dims[d].add;
@@ -40,7 +41,7 @@ uint32_t sdk_node_packs(const struct sdk_device *device, const struct accel_grap
         weight = weight_of(value);
         if (!device->backend->packs(device->own, &weight))
             continue;
-        /* The container would pack a weight that this node reads as it lies. */
+        /* The container would pack a weight that this node reads unpacked. */
         if ((kernel->packed_inputs >> i & 1u) == 0)
             return 0;
         packed = 1;
@@ -48,21 +49,21 @@ uint32_t sdk_node_packs(const struct sdk_device *device, const struct accel_grap
     return packed;
 }
 
-/* Whether a node of the module that packs reads weight v of a graph. */
-static uint32_t is_kept(const struct sdk_module *module, const struct sdk_program *program, uint32_t v)
+/* Returns whether weight v of a graph is read by a node that packs. */
+static bool is_in_container(const struct sdk_module *module, const struct sdk_program *program, uint32_t v)
 {
     for (uint32_t n = 0; n < program->graph->node_count; n++) {
         const struct accel_node *node = program->graph->nodes[n];
 
         for (uint32_t i = 0; i < node->input_count; i++)
             if (node->inputs[i] == v && sdk_node_packs(module->device, program->graph, n, program->kernels[n]))
-                return 1;
+                return true;
     }
-    return 0;
+    return false;
 }
 
-/* Whether a weight with this key was kept for a program before p, or for a value of it before v. */
-static uint32_t is_known(const struct sdk_module *module, uint32_t p, uint32_t v, const char *key)
+/* Returns whether an earlier program, or an earlier value of program p, has a container weight with this key. */
+static bool is_known(const struct sdk_module *module, uint32_t p, uint32_t v, const char *key)
 {
     for (uint32_t before = 0; before <= p; before++) {
         const struct sdk_program *program = &module->programs[before];
@@ -70,10 +71,10 @@ static uint32_t is_known(const struct sdk_module *module, uint32_t p, uint32_t v
 
         for (uint32_t o = 0; o < end; o++)
             if (program->graph->values[o]->role == ACCEL_ROLE_WEIGHT &&
-                strcmp(program->graph->values[o]->key, key) == 0 && is_kept(module, program, o))
-                return 1;
+                strcmp(program->graph->values[o]->key, key) == 0 && is_in_container(module, program, o))
+                return true;
     }
-    return 0;
+    return false;
 }
 
 uint64_t sdk_weights_bytes(const struct sdk_module *module)
@@ -88,23 +89,24 @@ uint64_t sdk_weights_bytes(const struct sdk_module *module)
         for (uint32_t v = 0; v < program->graph->value_count; v++) {
             const struct accel_value *value = program->graph->values[v];
 
-            if (value->role == ACCEL_ROLE_WEIGHT && is_kept(module, program, v) && !is_known(module, p, v, value->key))
-                bytes += sizeof(struct sdk_kept) + strlen(value->key) + 1;
+            if (value->role == ACCEL_ROLE_WEIGHT && is_in_container(module, program, v) &&
+                !is_known(module, p, v, value->key))
+                bytes += sizeof(struct sdk_weight_entry) + strlen(value->key) + 1;
         }
     }
     return bytes == 0 ? 0 : bytes + sizeof(struct sdk_weights);
 }
 
-static int by_key(const void *a, const void *b)
+static int compare_keys(const void *a, const void *b)
 {
-    return strcmp(((const struct sdk_kept *)a)->weight.key, ((const struct sdk_kept *)b)->weight.key);
+    return strcmp(((const struct sdk_weight_entry *)a)->weight.key, ((const struct sdk_weight_entry *)b)->weight.key);
 }
 
-const struct sdk_kept *sdk_weights_find(const struct sdk_weights *weights, const char *key)
+const struct sdk_weight_entry *sdk_weights_find(const struct sdk_weights *weights, const char *key)
 {
-    const struct sdk_kept wanted = {.weight = {.key = key}};
+    const struct sdk_weight_entry wanted = {.weight = {.key = key}};
 
-    return bsearch(&wanted, weights->kept, weights->count, sizeof wanted, by_key);
+    return bsearch(&wanted, weights->entries, weights->count, sizeof(wanted), compare_keys);
 }
 
 static int32_t weights_free(struct accel_driver_weights *base)
@@ -120,7 +122,7 @@ static int32_t weights_free(struct accel_driver_weights *base)
 
 /* ---- places ---- */
 
-/* Places what begins at a multiple of `alignment` and at none of the double. */
+/* Places a block if `alignment` is the largest power of two up to 64 that divides its size. */
 static void place(void **place, uint64_t bytes, uint64_t alignment, char *memory, uint64_t *at)
 {
     const uint64_t own = bytes & (0 - bytes);
@@ -132,8 +134,8 @@ static void place(void **place, uint64_t bytes, uint64_t alignment, char *memory
 }
 
 /*
- * Every weight, or plane of one, begins at the largest multiple up to 64 that its size is one of: in falling order of
- * those there is nothing to fill up between them, and the sum of the weights is what the memory has.
+ * Places every weight, or plane of one, at a multiple of the largest power of two up to 64 that divides its size. In
+ * descending order of these alignments no padding is needed, so the memory is the sum of the weights.
  */
 static void place_all(struct sdk_weights *weights, void *memory)
 {
@@ -141,18 +143,18 @@ static void place_all(struct sdk_weights *weights, void *memory)
 
     for (uint64_t alignment = 64; alignment != 0; alignment /= 2)
         for (uint32_t w = 0; w < weights->count; w++) {
-            struct sdk_kept *kept = &weights->kept[w];
+            struct sdk_weight_entry *entry = &weights->entries[w];
 
-            if (weights->device->backend->packs(weights->device->own, &kept->weight))
-                place(&kept->packed, kept->rows * sdk_kept_bytes(kept), alignment, memory, &at);
+            if (weights->device->backend->packs(weights->device->own, &entry->weight))
+                place(&entry->packed, entry->rows * sdk_entry_row_bytes(entry), alignment, memory, &at);
             else
-                for (uint32_t p = 0; p < kept->plane_count; p++)
-                    place(&kept->planes[p], kept->rows * kept->row_bytes[p], alignment, memory, &at);
+                for (uint32_t p = 0; p < entry->plane_count; p++)
+                    place(&entry->planes[p], entry->rows * entry->row_bytes[p], alignment, memory, &at);
         }
 }
 
-/* The block is taken here and not with the container, which may be given memory that is filled already. */
-static int32_t weights_pull(struct accel_driver_weights *base, const struct accel_source *source,
+/* Allocates the block here and not with the container, which may adopt memory that is filled already. */
+static int32_t weights_load(struct accel_driver_weights *base, const struct accel_source *source,
                             const struct accel_task *task, struct accel_error *error)
 {
     struct sdk_weights *weights = (struct sdk_weights *)base;
@@ -163,7 +165,7 @@ static int32_t weights_pull(struct accel_driver_weights *base, const struct acce
         code = host->allocate(host, ACCEL_MEMORY_WEIGHTS, weights->bytes, 64, &weights->block, error);
     if (code == ACCEL_OK) {
         place_all(weights, weights->block);
-        code = sdk_pull(weights, source, task, error);
+        code = sdk_load_weights(weights, source, task, error);
     }
     if (code != ACCEL_OK) {
         host->release(host, weights->block);
@@ -172,9 +174,9 @@ static int32_t weights_pull(struct accel_driver_weights *base, const struct acce
     return code;
 }
 
-/* ---- what is kept ---- */
+/* ---- save and adopt ---- */
 
-/* The block as it is: where weights lie in it follows from the list and the device. */
+/* Writes the block as it is: the layout follows from the list and the device. */
 static int32_t weights_save(struct accel_driver_weights *base, const struct accel_blob_writer *writer,
                             struct accel_error *error)
 {
@@ -194,7 +196,7 @@ static int32_t weights_adopt(struct accel_driver_weights *base, const void *pack
         return sdk_error(error, ACCEL_E_INVALID,
                          "packed weights for a container that is full, or at no multiple of 64");
     if (bytes != weights->bytes)
-        return sdk_error(error, ACCEL_E_MISS, "packed weights have %llu bytes, the list says %llu",
+        return sdk_error(error, ACCEL_E_MISS, "packed weights have %llu bytes, the list has %llu",
                          (unsigned long long)bytes, (unsigned long long)weights->bytes);
     place_all(weights, (void *)(uintptr_t)packed);
     return ACCEL_OK;
@@ -202,63 +204,64 @@ static int32_t weights_adopt(struct accel_driver_weights *base, const void *pack
 
 /* ---- create ---- */
 
-static const struct accel_weights_table weights_table = {.size = sizeof weights_table,
+static const struct accel_weights_table weights_table = {.size = sizeof(weights_table),
                                                          .free = weights_free,
-                                                         .pull = weights_pull,
+                                                         .pull = weights_load,
                                                          .save = weights_save,
                                                          .adopt = weights_adopt};
 
-/* Rows and bytes of one weight, whose key is copied to *text. */
-static int32_t keep(const struct accel_weight *given, struct sdk_kept *kept, char **text, struct accel_error *error)
+/* Fills the entry of one weight: its rows and bytes, and its key, which is copied to *text. */
+static int32_t fill_entry(const struct accel_weight *given, struct sdk_weight_entry *entry, char **text,
+                          struct accel_error *error)
 {
     const size_t length = strlen(given->key) + 1;
     struct accel_format format;
     uint64_t bytes = 0;
     int32_t code = accel_format_describe(given->type, &format);
 
-    memcpy(&kept->weight, given, given->size < sizeof kept->weight ? given->size : sizeof kept->weight);
-    kept->weight.size = sizeof kept->weight;
-    kept->weight.key = memcpy(*text, given->key, length);
+    memcpy(&entry->weight, given, given->size < sizeof(entry->weight) ? given->size : sizeof(entry->weight));
+    entry->weight.size = sizeof(entry->weight);
+    entry->weight.key = memcpy(*text, given->key, length);
     *text += length;
-    kept->rows = 1;
+    entry->rows = 1;
     if (code != ACCEL_OK || format.planes > SDK_PLANES || given->rank > ACCEL_RANK)
-        return sdk_error(error, ACCEL_E_UNSUPPORTED, "weight %s has the type 0x%x", kept->weight.key, given->type);
-    kept->plane_count = format.planes;
+        return sdk_error(error, ACCEL_E_UNSUPPORTED, "weight %s has the type 0x%x", entry->weight.key, given->type);
+    entry->plane_count = format.planes;
     for (uint32_t d = 0; d + 1 < given->rank && code == ACCEL_OK; d++)
-        if (__builtin_mul_overflow(kept->rows, given->dims[d], &kept->rows))
+        if (__builtin_mul_overflow(entry->rows, given->dims[d], &entry->rows))
             code = ACCEL_E_LIMIT;
     for (uint32_t p = 0; p < format.planes && code == ACCEL_OK; p++) {
         size_t row = 0;
         uint64_t plane;
 
         code = accel_format_row_bytes(given->type, p, given->rank == 0 ? 1 : given->dims[given->rank - 1], &row);
-        kept->row_bytes[p] = row;
+        entry->row_bytes[p] = row;
         if (code == ACCEL_OK &&
-            (__builtin_mul_overflow(kept->rows, row, &plane) || __builtin_add_overflow(bytes, plane, &bytes)))
+            (__builtin_mul_overflow(entry->rows, row, &plane) || __builtin_add_overflow(bytes, plane, &bytes)))
             code = ACCEL_E_LIMIT;
     }
     if (code == ACCEL_OK && bytes == 0)
         code = ACCEL_E_INVALID;
     return code == ACCEL_OK ? code
                             : sdk_error(error, code, "weight %s: its type 0x%x and shape have no size",
-                                        kept->weight.key, given->type);
+                                        entry->weight.key, given->type);
 }
 
 static int32_t fill(struct sdk_weights *weights, const struct accel_weight *const *list, struct accel_error *error)
 {
-    char *text = (char *)(weights->kept + weights->count);
+    char *text = (char *)(weights->entries + weights->count);
     int32_t code = ACCEL_OK;
 
     for (uint32_t w = 0; w < weights->count && code == ACCEL_OK; w++) {
-        code = keep(list[w], &weights->kept[w], &text, error);
+        code = fill_entry(list[w], &weights->entries[w], &text, error);
         if (code == ACCEL_OK &&
-            __builtin_add_overflow(weights->bytes, weights->kept[w].rows * sdk_kept_bytes(&weights->kept[w]),
+            __builtin_add_overflow(weights->bytes, weights->entries[w].rows * sdk_entry_row_bytes(&weights->entries[w]),
                                    &weights->bytes))
             code = sdk_error(error, ACCEL_E_LIMIT, "the weights do not fit 64 bits");
     }
     if (code != ACCEL_OK)
         return code;
-    qsort(weights->kept, weights->count, sizeof *weights->kept, by_key);
+    qsort(weights->entries, weights->count, sizeof(*weights->entries), compare_keys);
     return ACCEL_OK;
 }
 
@@ -266,7 +269,7 @@ int32_t sdk_weights_create(struct accel_driver_device *base, const struct accel_
                            struct accel_driver_weights **out_weights, struct accel_error *error)
 {
     struct sdk_device *device = (struct sdk_device *)base;
-    uint64_t bytes = sizeof(struct sdk_weights) + (uint64_t)count * sizeof(struct sdk_kept);
+    uint64_t bytes = sizeof(struct sdk_weights) + (uint64_t)count * sizeof(struct sdk_weight_entry);
     struct sdk_weights *weights;
     void *memory = NULL;
     int32_t code = count == 0 ? sdk_error(error, ACCEL_E_INVALID, "a container of no weights") : ACCEL_OK;
@@ -283,7 +286,7 @@ int32_t sdk_weights_create(struct accel_driver_device *base, const struct accel_
     weights = memory;
     weights->base.table = &weights_table;
     weights->device = device;
-    weights->kept = (struct sdk_kept *)(weights + 1);
+    weights->entries = (struct sdk_weight_entry *)(weights + 1);
     weights->count = count;
     atomic_fetch_add(&device->containers, 1);
     code = fill(weights, list, error);

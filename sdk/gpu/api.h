@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What a compute API (OpenCL, Vulkan, and others later) has to offer to the host room of drivers whose devices run
- * kernels: memory, pipelines, lists of dispatches, and a queue with a counter. A plugin fills one struct gpu_api; all
- * else (graphs, lowering, plans of memory, weights, states, steps, failure) is done once in this room.
+ * Interface that a compute API (OpenCL, Vulkan) implements for the GPU library: memory, pipelines, lists of dispatches,
+ * and a queue with a counter. A plugin fills one struct gpu_api; the library implements the rest of the driver ABI once
+ * (graphs, lowering, memory plans, weights, states, steps, failure).
  *
- * Contract of every slot: ACCEL_OK or a negative code with its text in `error` (sdk_error), out handles NULL on
- * failure. The room checks arguments; an implementation trusts them. Slots of one device are called from any thread at
- * the same time, but those of one list and of one queue by one thread at a time. `free` slots never fail, get no NULL,
- * and come when nothing of the thing is in flight. Nothing is allocated for the caller by host->allocate unless said;
- * an implementation takes its handles from there itself, so that they are counted.
+ * Contract of every slot: it returns ACCEL_OK or a negative code with its text in `error` (sdk_error); out handles are
+ * NULL on failure. The library checks arguments; an implementation trusts them. Slots of one device are called from any
+ * thread at the same time, but slots of one list or queue by one thread at a time. `free` slots never fail, get no
+ * NULL, and are called when the object is not in flight. An implementation allocates its handles with host->allocate,
+ * so that they are counted.
  *
  * ## The model of a kernel
  * Workgroups have one dimension of `group` items; the grid has up to three. A kernel sees
  *  - storage buffers 0 .. n-1: arrays of 32-bit words. In Vulkan set 0, binding i; in OpenCL argument i, `global uint
- * *`. Only 4-byte alignment is promised for where a value begins.
+ * *`. Values begin at multiples of 4 bytes; no larger alignment is promised.
  *  - one block of at most GPU_WORDS 32-bit words: in Vulkan push constants from byte 0, in OpenCL argument n, one
- * struct by value. Words 0 .. n-1 are the places, in words, at which the value of buffer i begins in the buffer as it
- * is bound (the room computes them, see gpu_limits.alignment); the parameters of the kernel follow.
+ * struct by value. Words 0 .. n-1 are the offsets, in words, of the value of buffer i in the buffer as it is bound (the
+ * library computes them, see gpu_limits.alignment); the parameters of the kernel follow.
  *  - constants: 32-bit words fixed when the pipeline is made. In Vulkan specialization constants with their place in
  *    the source's list as id, in OpenCL -DNAME=value. Constant 0 is always GROUP, the items of a workgroup.
  * The entry is `main` in SPIR-V and `gpu_main` in OpenCL C. There is nothing else: no textures, no uniform buffers.
  *
  * ## Symbols
- * A kernel reads no symbols: what depends on the sizes of a step are parameter words and group counts. A list is
- * recorded for one set of symbol values; the room keeps the recording as long as steps repeat these (decoding does),
- * and has it recorded again with new words and groups where they change (list_record: no new objects, the same
- * pipelines and bindings). Lengths of caches and positions are inputs, read from buffers.
+ * A kernel reads no symbols: parameter words and group counts carry the sizes of a step. A list is recorded for one
+ * tuple of symbols; the library reuses the recording while steps repeat them (as decoding does), and re-records it with
+ * new words and groups when they change (list_record: no new objects, the same pipelines and bindings). Lengths of
+ * caches and positions are inputs, read from buffers.
  */
 #ifndef SDK_GPU_API_H
 #define SDK_GPU_API_H
@@ -64,17 +64,17 @@ struct gpu_pipeline;
 struct gpu_list;
 struct gpu_queue;
 
-/* How kernels are cut, where not by kind of device: the option `arrangement`, so that what GPUs run is tested without
- * one. */
+/* Values of the option `arrangement`, which selects the tuning of kernels instead of the kind of device, so that the
+ * GPU tuning is tested without a GPU. */
 #define GPU_ARRANGE_AUTO 0u
 #define GPU_ARRANGE_SOFTWARE 1u
 #define GPU_ARRANGE_SMALL 2u /**< as on GPUs of small workgroups */
 #define GPU_ARRANGE_GPU 3u
 
-/* What the option `tuning` changes of an arrangement. */
+/* Parameters of an arrangement that the option `tuning` can override. */
 enum {
-    GPU_TUNE_SLICES,        /**< items that share a row of a matrix for few rows of x */
-    GPU_TUNE_ROWS,          /**< rows of x that it takes at a time */
+    GPU_TUNE_SLICES,        /**< items that share a row of a matrix in GEMV */
+    GPU_TUNE_ROWS,          /**< rows of x per launch */
     GPU_TUNE_ROW_GROUP,     /**< items that share a row: norms, softmax, arg-max */
     GPU_TUNE_ELEMENT_GROUP, /**< items of a workgroup of element-wise kernels */
     GPU_TUNE_ATTENTION,     /**< items of a workgroup of attention */
@@ -83,7 +83,7 @@ enum {
     GPU_TUNINGS
 };
 
-/** What a device can do. Filled by `open`, and the same before opening as far as `enumerate` tells facts. */
+/** Limits of a device. Filled by `open`; `enumerate` reports the same values. */
 struct gpu_limits {
     uint64_t binding_bytes; /**< largest range of one binding */
     uint64_t memory_bytes;  /**< largest single memory */
@@ -93,39 +93,39 @@ struct gpu_limits {
     uint32_t group_items;   /**< most items of a workgroup */
     uint32_t groups[3];     /**< most workgroups of a dispatch */
     uint32_t subgroup;      /**< items of a subgroup that kernels run with; 0 unknown or changing */
-    uint32_t subgroups[2];  /**< least and most that a pipeline may ask for; 0: it cannot */
+    uint32_t subgroups[2];  /**< smallest and largest size that a pipeline can require; 0: none */
     uint32_t features;      /**< GPU_FEATURE_... */
     uint32_t units;         /**< compute units, 0 unknown */
-    uint32_t vendor;        /**< PCI vendor id of the maker, 0 unknown: for tables of tuning */
+    uint32_t vendor;        /**< PCI vendor id, 0 unknown: for tables of tuning */
     uint32_t in_flight;     /**< submits of one queue in flight */
-    uint32_t reads;         /**< 1: GPU_READ copies to any host memory; 0: the room stages reads */
+    uint32_t reads;         /**< 1: GPU_READ copies to any host memory; 0: the library stages reads */
     uint32_t one_compiler;  /**< 1: pipelines are made by one thread at a time */
     uint32_t host_staging;  /**< 1: UPLOAD and DOWNLOAD are memory of accel_host.allocate (class PROGRAM), counted
-                                 there; 0: of the API, and the room has it counted */
+                                 there; 0: of the API, and the library accounts it */
     uint32_t matrix[3];     /**< with COOPMAT: rows, columns and inner extent of a product, each a divisor of 32
                                  that is at least 8 for the last, GPU_MATRIX_MOST */
-    uint32_t arrangement;   /**< GPU_ARRANGE_..., set by the room */
+    uint32_t arrangement;   /**< GPU_ARRANGE_..., set by the library */
     uint32_t tuning[GPU_TUNINGS]; /**< 0: as arranged; set by gpu_limits_choose */
 };
 
-/* Where memory lies. */
+/* Kinds of memory. */
 #define GPU_MEMORY_DEVICE 1u   /**< for kernels and copies */
 #define GPU_MEMORY_UPLOAD 2u   /**< the host writes (mapped), copies read */
 #define GPU_MEMORY_DOWNLOAD 3u /**< copies write, the host reads (mapped, cached) */
 
 /** A kernel's text for one API: a row of a table that the build makes of sdk/gpu/kernels (embed.sh). Const. */
 struct gpu_source {
-    const char *name;      /**< unique: "rms_norm", "matmul_vec_q4_0" */
+    const char *name;      /**< unique: "norm", "matmul_vec" */
     const char *constants; /**< names, separated by spaces, the first one GROUP */
     const char *defines;   /**< OpenCL: options beside the constants, "-DTYPE=2"; else "" */
     const void *code;      /**< OpenCL: text that ends in zero; Vulkan: words of SPIR-V */
     uint64_t bytes;
-    uint32_t features; /**< that this code needs. Rows of one name stand one after the other, most wanted first; the
-                            first whose features the device has is taken */
+    uint32_t features; /**< that this code needs. Variants of one name are consecutive, best first; the first variant
+                            whose features the device has is used */
     uint32_t zero;
 };
 
-/** What a pipeline is made of. Pipelines with equal keys are made once by the room. */
+/** Identifies a pipeline. The library creates one pipeline per key. */
 struct gpu_key {
     const struct gpu_source *source;
     uint32_t constants[GPU_CONSTANTS]; /**< values in the order of source->constants; [0] is the items of a workgroup */
@@ -153,7 +153,7 @@ struct gpu_dispatch {
     uint32_t barrier;   /**< 1: all launches before must be done and visible first; 0: may run beside them */
 };
 
-/* Operations of a submit. All of a submit run one after the other, each sees what those before it wrote. */
+/* Operations of a submit. They run in order, and each sees the writes of those before it. */
 #define GPU_RUN 1u  /**< the launches of `list` */
 #define GPU_COPY 2u /**< `bytes` of source to target; never overlapping */
 #define GPU_FILL 3u /**< `bytes` of target with the byte `fill`; offset and bytes are multiples of 4 */
@@ -183,10 +183,11 @@ struct gpu_api {
     const struct gpu_source *sources;
     uint32_t source_count;
     uint32_t zero;
-    uint64_t cache_bytes; /**< most host memory (class HOST) that cache_write takes at once, and again what cache_read
-                               keeps beyond the bytes that it is given; more is left out of the cache */
-    const char *slack; /**< device memory that is held beyond what memory_create was asked for and that is not counted,
-                            with its bound, in words for plans; NULL: none */
+    uint64_t cache_bytes;  /**< bound of the host memory (class HOST) that cache_write allocates at once, and that
+                                cache_read holds beyond its input; larger kernels are left out of the cache */
+    uint64_t cache_header; /**< bytes that cache_write writes without any kernel; 0: none */
+    const char *slack;     /**< unaccounted device memory beyond the requests of memory_create, with its bound, as text
+                                for plans; NULL: none */
 
     /* ---- instance and devices ---- */
 
@@ -196,7 +197,7 @@ struct gpu_api {
     /** As accel_instance_table.enumerate. Facts hold limits that gpu_facts_limits makes of gpu_limits. */
     int32_t (*enumerate)(struct gpu_runtime *runtime, const struct accel_hardware *const *hardware,
                          uint32_t hardware_count, const struct accel_device_sink *sink, struct accel_error *error);
-    /** Opens a device and says its limits. Settings are checked against the driver's option table. */
+    /** Opens a device and reports its limits. Settings are checked against the driver's option table. */
     int32_t (*open)(struct gpu_runtime *runtime, const char *id, const struct accel_setting *settings,
                     uint32_t setting_count, struct gpu_device **out_device, struct gpu_limits *out_limits,
                     struct accel_error *error);
@@ -214,27 +215,26 @@ struct gpu_api {
     int32_t (*memory_create)(struct gpu_device *device, uint64_t bytes, uint32_t kind, struct gpu_memory **out_memory,
                              struct accel_error *error);
     void (*memory_free)(struct gpu_device *device, struct gpu_memory *memory);
-    /** The host's address of all of a memory, valid until it is freed, coherent; NULL where the host cannot see it.
-     *  Never NULL for UPLOAD and DOWNLOAD. For DEVICE an address means that the host may use the bytes whenever no
-     *  submit that uses them is in flight. */
+    /** Returns the coherent host address of a memory, valid until it is freed, or NULL if the host cannot map it. Never
+     *  NULL for UPLOAD and DOWNLOAD. A DEVICE memory with an address may be accessed by the host while no submit that
+     *  uses it is in flight. */
     void *(*memory_address)(struct gpu_memory *memory);
 
     /* ---- pipelines ---- */
 
-    /** Compiles. Called from several threads at once. ACCEL_E_REFUSED with the compiler's first lines where the device
-     *  does not take the kernel. */
+    /** Compiles a pipeline. Called from several threads at once. Returns ACCEL_E_REFUSED with the compiler's first
+     * lines if the device cannot run the kernel. */
     int32_t (*pipeline_create)(struct gpu_device *device, const struct gpu_key *key, struct gpu_pipeline **out_pipeline,
                                struct accel_error *error);
     void (*pipeline_free)(struct gpu_device *device, struct gpu_pipeline *pipeline);
-    /** Optional (nobody knows): 1 where what cache_read took makes this pipeline without a compiler. */
-    uint32_t (*pipeline_kept)(struct gpu_device *device, const struct gpu_key *key);
-    /** Optional (nothing is cached): writes what makes the pipelines made so far quick to make again, and what `others`
-     *  holds beside that, `count` bytes of an earlier cache_write (0: none). The device keeps nothing of these; where
-     *  they are no use, they are left out. */
+    /** Optional (unknown): returns 1 if the imported cache makes this pipeline without a compiler. */
+    uint32_t (*pipeline_cached)(struct gpu_device *device, const struct gpu_key *key);
+    /** Optional (no cache): exports the compiled pipelines, and those of `others` (`count` bytes of an earlier
+     *  cache_write; 0: none) that the device does not hold. Entries of `others` that are invalid are dropped. */
     int32_t (*cache_write)(struct gpu_device *device, const void *others, uint64_t count,
                            const struct accel_blob_writer *writer, struct accel_error *error);
-    /** Optional, with cache_write: takes bytes that cache_write wrote on a device of the same fingerprint. They may
-     *  still be wrong: checks them, ACCEL_E_MISS when they are no use. Copies what it keeps. */
+    /** Optional, with cache_write: imports bytes of a cache_write of a device with the same fingerprint, and copies
+     *  them. Validates them, and returns ACCEL_E_MISS if they are unusable. */
     int32_t (*cache_read)(struct gpu_device *device, const void *bytes, uint64_t count, struct accel_error *error);
 
     /* ---- lists ---- */
@@ -252,11 +252,12 @@ struct gpu_api {
 
     int32_t (*queue_create)(struct gpu_device *device, struct gpu_queue **out_queue, struct accel_error *error);
     void (*queue_free)(struct gpu_queue *queue);
-    /** Starts operations after everything submitted to this queue before and after `waits`; the counter becomes `value`
-     *  (greater than before) when they are done. Never blocks, and the device begins without another call. The same
-     *  list may be in flight several times. At most gpu_limits.in_flight submits are in flight; one has at most
-     *  GPU_OPERATIONS operations and GPU_WAITS waits. Failure: nothing is known of the operations; the room fails the
-     *  value and submits no more until the queue is idle (gpu_api.wait of what was submitted before). */
+    /** Starts operations after all earlier submits of this queue and after `waits`; the counter becomes `value`
+     * (greater than before) when they are done. Never blocks, and the device starts without another call. The same list
+     * may be in flight several times. At most gpu_limits.in_flight submits are in flight; a submit has at most
+     * GPU_OPERATIONS operations and GPU_WAITS waits. After a failure the state of the operations is undefined; the
+     * library fails the value and submits nothing until the queue is idle (gpu_api.wait for the last submitted value).
+     */
     int32_t (*submit)(struct gpu_queue *queue, const struct gpu_operation *operations, uint32_t count,
                       const struct gpu_point *waits, uint32_t wait_count, uint64_t value, struct accel_error *error);
     /** The counter: highest value that is done. From any thread. A failure of the device or of an operation is the
@@ -269,7 +270,7 @@ struct gpu_api {
     int32_t (*reset)(struct gpu_queue *queue, struct accel_error *error);
 };
 
-/** Most host memory (class PROGRAM) that a queue of the API takes: what plans count for it. */
+/** Bound of the host memory (class PROGRAM) of a queue of the API, which plans count. */
 #define GPU_API_QUEUE_BYTES (96u << 10)
 
 /** Most operations of one submit (a state change is one for each part and piece). */

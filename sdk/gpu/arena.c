@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Places in few memories: every API bounds the number and the size of allocations. */
-#include "sdk/gpu/room.h"
+#include "sdk/gpu/internal.h"
 
 uint64_t gpu_place_bytes(uint64_t bytes)
 {
@@ -20,18 +20,18 @@ uint64_t gpu_arena_limit(const struct gpu_limits *limits)
 }
 
 /* Every item may begin a chunk of its own, at worst. */
-int32_t gpu_arena_init(struct gpu_room *room, struct gpu_arena *arena, uint32_t memory_class, uint64_t items,
+int32_t gpu_arena_init(struct gpu_device_state *gpu, struct gpu_arena *arena, uint32_t memory_class, uint64_t items,
                        struct accel_error *error)
 {
     void *memory = NULL;
     int32_t code =
-        gpu_allocate(room, ACCEL_MEMORY_HOST, (items + 1) * (sizeof(void *) + sizeof(uint64_t)), &memory, error);
+        gpu_allocate(gpu, ACCEL_MEMORY_HOST, (items + 1) * (sizeof(void *) + sizeof(uint64_t)), &memory, error);
 
     if (code != ACCEL_OK)
         return code;
     arena->chunks = memory;
     arena->sizes = (uint64_t *)(arena->chunks + items + 1);
-    arena->limit = gpu_arena_limit(&room->limits);
+    arena->limit = gpu_arena_limit(&gpu->limits);
     arena->count = 0;
     arena->memory_class = memory_class;
     return ACCEL_OK;
@@ -50,11 +50,11 @@ struct gpu_place gpu_arena_place(struct gpu_arena *arena, uint64_t bytes)
     return place;
 }
 
-int32_t gpu_arena_fill(struct gpu_room *room, struct gpu_arena *arena, struct accel_error *error)
+int32_t gpu_arena_fill(struct gpu_device_state *gpu, struct gpu_arena *arena, struct accel_error *error)
 {
     for (uint32_t c = 0; c < arena->count; c++) {
         int32_t code =
-            gpu_memory_make(room, arena->memory_class, arena->sizes[c], GPU_MEMORY_DEVICE, &arena->chunks[c], error);
+            gpu_memory_make(gpu, arena->memory_class, arena->sizes[c], GPU_MEMORY_DEVICE, &arena->chunks[c], error);
 
         if (code != ACCEL_OK)
             return code;
@@ -62,9 +62,9 @@ int32_t gpu_arena_fill(struct gpu_room *room, struct gpu_arena *arena, struct ac
     return ACCEL_OK;
 }
 
-void gpu_arena_free(struct gpu_room *room, struct gpu_arena *arena)
+void gpu_arena_free(struct gpu_device_state *gpu, struct gpu_arena *arena)
 {
     for (uint32_t c = 0; arena->chunks != NULL && c < arena->count; c++)
-        gpu_memory_drop(room, arena->memory_class, arena->sizes[c], GPU_MEMORY_DEVICE, arena->chunks[c]);
-    gpu_release(room, arena->chunks);
+        gpu_memory_drop(gpu, arena->memory_class, arena->sizes[c], GPU_MEMORY_DEVICE, arena->chunks[c]);
+    gpu_release(gpu, arena->chunks);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compiled kernels on disk: see cache.h. The file is a struct header and the bytes of the API. */
+/* Cache file of compiled kernels (cache.h): a struct header, then the bytes of the API. */
 #include "config.h"
 
 #define XXH_INLINE_ALL
@@ -20,7 +20,7 @@
 
 #define MOST_BYTES ((uint64_t)256 << 20)
 #define MAGIC "accelgpu"
-#define STALE_SECONDS (6 * 60 * 60) /* nobody writes one file for so long */
+#define STALE_SECONDS (6 * 60 * 60) /* longer than any write takes */
 
 struct header {
     char magic[8];
@@ -33,10 +33,10 @@ struct header {
 };
 
 const struct accel_option gpu_cache_option = {
-    .size = sizeof gpu_cache_option,
+    .size = sizeof(gpu_cache_option),
     .type = ACCEL_OPTION_TEXT,
     .name = "cache",
-    .help = "where compiled kernels are kept: auto (the user's cache folder), off, or an absolute folder",
+    .help = "cache of compiled kernels: auto (the user's cache folder), off, or an absolute folder",
     .text = "auto",
 };
 
@@ -47,8 +47,8 @@ static uint64_t check_of(const struct header *header)
 
 static void fill_header(const struct gpu_cache *cache, uint64_t bytes, uint64_t hash, struct header *out_header)
 {
-    memset(out_header, 0, sizeof *out_header);
-    memcpy(out_header->magic, MAGIC, sizeof out_header->magic);
+    memset(out_header, 0, sizeof(*out_header));
+    memcpy(out_header->magic, MAGIC, sizeof(out_header->magic));
     out_header->version = 1;
     cache->api->fingerprint(cache->device, out_header->fingerprint);
     out_header->bytes = bytes;
@@ -69,12 +69,12 @@ static void find_folder(struct gpu_cache *cache, const struct accel_setting *set
     if (strcmp(text, "off") == 0)
         return;
     if (text[0] == '/')
-        used = snprintf(cache->folder, sizeof cache->folder, "%s", text);
+        used = snprintf(cache->folder, sizeof(cache->folder), "%s", text);
     else if (base != NULL && base[0] == '/')
-        used = snprintf(cache->folder, sizeof cache->folder, "%s/accel/kernels", base);
+        used = snprintf(cache->folder, sizeof(cache->folder), "%s/accel/kernels", base);
     else if (home != NULL && home[0] == '/')
-        used = snprintf(cache->folder, sizeof cache->folder, "%s/.cache/accel/kernels", home);
-    if (used < 0 || (size_t)used >= sizeof cache->folder)
+        used = snprintf(cache->folder, sizeof(cache->folder), "%s/.cache/accel/kernels", home);
+    if (used < 0 || (size_t)used >= sizeof(cache->folder))
         cache->folder[0] = '\0';
 }
 
@@ -86,7 +86,7 @@ static void find_file(struct gpu_cache *cache)
     cache->api->fingerprint(cache->device, fingerprint);
     for (uint32_t i = 0; i < 16; i++)
         snprintf(text + 2 * i, 3, "%02x", fingerprint[i]);
-    snprintf(cache->file, sizeof cache->file, "%s/%.32s-%s", cache->folder, cache->api->name, text);
+    snprintf(cache->file, sizeof(cache->file), "%s/%.32s-%s", cache->folder, cache->api->name, text);
 }
 
 /* Makes the folder and those above it that are missing. */
@@ -95,7 +95,7 @@ static int make_folder(const char *folder)
     char path[sizeof((struct gpu_cache *)0)->folder];
     int made;
 
-    snprintf(path, sizeof path, "%s", folder);
+    snprintf(path, sizeof(path), "%s", folder);
     for (char *at = path + 1; *at != '\0'; at++) {
         if (*at != '/')
             continue;
@@ -110,24 +110,24 @@ static int make_folder(const char *folder)
 
 /* ---- reading ---- */
 
-/* What a file holds: the bytes of the API behind their header, in one block of the host's memory. */
+/* Content of a cache file: the bytes of the API behind their header, in one block of the host's memory. */
 struct content {
     unsigned char *block; /* NULL: nothing */
     struct header header;
 };
 
-static const char *judge(const struct gpu_cache *cache, const struct content *content, uint64_t size)
+static const char *check_content(const struct gpu_cache *cache, const struct content *content, uint64_t size)
 {
     const struct header *header = &content->header;
     struct header expected;
 
-    if (memcmp(header->magic, MAGIC, sizeof header->magic) != 0 || header->check != check_of(header) ||
-        header->bytes != size - sizeof *header)
+    if (memcmp(header->magic, MAGIC, sizeof(header->magic)) != 0 || header->check != check_of(header) ||
+        header->bytes != size - sizeof(*header))
         return "is damaged";
     fill_header(cache, header->bytes, header->hash, &expected);
-    if (memcmp(&expected, header, sizeof *header) != 0)
+    if (memcmp(&expected, header, sizeof(*header)) != 0)
         return "is of another device or version";
-    return XXH3_64bits(content->block + sizeof *header, header->bytes) == header->hash ? NULL : "is damaged";
+    return XXH3_64bits(content->block + sizeof(*header), header->bytes) == header->hash ? NULL : "is damaged";
 }
 
 /* Reads all of `size` bytes: a file that is mapped and gets shorter meanwhile would end the process. */
@@ -145,9 +145,9 @@ static bool read_all(int file, unsigned char *memory, uint64_t size)
     return true;
 }
 
-static const char no_room[] = "is larger than the memory that there is";
+static const char too_large[] = "does not fit into memory";
 
-/* NULL, or what is wrong with the open file. The block is the caller's either way. */
+/* Reads and checks the open file. Returns NULL or the reason of the failure; the caller frees the block either way. */
 static const char *read_open(const struct gpu_cache *cache, int file, struct content *out_content)
 {
     struct stat status;
@@ -160,21 +160,21 @@ static const char *read_open(const struct gpu_cache *cache, int file, struct con
     if (status.st_size < (off_t)sizeof(struct header) || (uint64_t)status.st_size > MOST_BYTES)
         return "is damaged";
     if (cache->host->allocate(cache->host, ACCEL_MEMORY_HOST, (uint64_t)status.st_size, 64, &block, NULL) != ACCEL_OK)
-        return no_room;
+        return too_large;
     out_content->block = block;
     if (!read_all(file, block, (uint64_t)status.st_size))
         return "cannot be read, or gets shorter";
-    memcpy(&out_content->header, block, sizeof out_content->header);
-    return judge(cache, out_content, (uint64_t)status.st_size);
+    memcpy(&out_content->header, block, sizeof(out_content->header));
+    return check_content(cache, out_content, (uint64_t)status.st_size);
 }
 
-/* The file as it is now: NULL and its content, which may be none, or what is wrong with it. */
+/* Reads the current file. Returns NULL and the content (empty if there is no file), or the reason of the failure. */
 static const char *read_file(struct gpu_cache *cache, struct content *out_content)
 {
     const char *wrong;
     int file;
 
-    memset(out_content, 0, sizeof *out_content);
+    memset(out_content, 0, sizeof(*out_content));
     /* Not a regular file is refused; opening a pipe must not wait for its writer. */
     file = open(cache->file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (file < 0)
@@ -191,22 +191,22 @@ static const char *read_file(struct gpu_cache *cache, struct content *out_conten
     return wrong;
 }
 
-/* ---- what killed writers left ---- */
+/* ---- leftovers of killed writers ---- */
 
 /* DRIVER-FINGERPRINT.new, or with six letters behind the dot as earlier versions named it. */
 static bool is_unfinished(const struct gpu_cache *cache, const char *name)
 {
     const size_t length = strlen(cache->api->name);
-    const char *digits = name + length + 1, *end;
+    const char *hex = name + length + 1, *end;
 
     if (strncmp(name, cache->api->name, length) != 0 || name[length] != '-')
         return false;
-    end = digits + strspn(digits, "0123456789abcdef");
-    return end - digits == 32 && *end == '.' && (strcmp(end, ".new") == 0 || strlen(end) == 7);
+    end = hex + strspn(hex, "0123456789abcdef");
+    return end - hex == 32 && *end == '.' && (strcmp(end, ".new") == 0 || strlen(end) == 7);
 }
 
 /* Only an old file of the user's that no process holds a lock of. */
-static void remove_stale(int folder, const char *name)
+static void remove_stale_file(int folder, const char *name)
 {
     const time_t now = time(NULL);
     struct stat status;
@@ -220,14 +220,14 @@ static void remove_stale(int folder, const char *name)
     close(file);
 }
 
-static void sweep(const struct gpu_cache *cache)
+static void remove_stale_files(const struct gpu_cache *cache)
 {
     DIR *folder = opendir(cache->folder);
     const struct dirent *entry;
 
     while (folder != NULL && (entry = readdir(folder)) != NULL)
         if (is_unfinished(cache, entry->d_name))
-            remove_stale(dirfd(folder), entry->d_name);
+            remove_stale_file(dirfd(folder), entry->d_name);
     if (folder != NULL)
         closedir(folder);
 }
@@ -238,7 +238,7 @@ void gpu_cache_open(struct gpu_cache *cache, const struct gpu_api *api, const st
     struct content content;
     const char *wrong;
 
-    memset(cache, 0, sizeof *cache);
+    memset(cache, 0, sizeof(*cache));
     cache->api = api;
     cache->host = host;
     cache->device = device;
@@ -250,10 +250,10 @@ void gpu_cache_open(struct gpu_cache *cache, const struct gpu_api *api, const st
         return;
     }
     find_file(cache);
-    sweep(cache);
+    remove_stale_files(cache);
     wrong = read_file(cache, &content);
     if (content.block != NULL &&
-        api->cache_read(device, content.block + sizeof content.header, content.header.bytes, NULL) != ACCEL_OK) {
+        api->cache_read(device, content.block + sizeof(content.header), content.header.bytes, NULL) != ACCEL_OK) {
         wrong = "is refused by the device's driver";
         cache->hash = cache->bytes = 0;
     }
@@ -293,30 +293,30 @@ static int32_t write_bytes(const struct accel_blob_writer *writer, const void *b
     return ACCEL_OK;
 }
 
-/* Fills the file beside and gives it its name. What went wrong is in the error. What the file holds and this device has
- * not stays in it: kernels of other processes, and of modules that are gone. */
+/* Fills the temporary file and renames it. Kernels of the old file that this device does not hold are copied: they come
+ * from other processes and from freed modules. */
 static int32_t write_open(struct gpu_cache *cache, struct output *out, const struct content *before, const char *name,
                           struct accel_error *error)
 {
-    const void *others = before->block == NULL ? NULL : before->block + sizeof before->header;
+    const void *others = before->block == NULL ? NULL : before->block + sizeof(before->header);
     struct header header;
     uint64_t hash;
     int32_t code;
 
-    if (ftruncate(out->file, 0) != 0 || lseek(out->file, sizeof header, SEEK_SET) < 0)
+    if (ftruncate(out->file, 0) != 0 || lseek(out->file, sizeof(header), SEEK_SET) < 0)
         return sdk_error(error, ACCEL_E_IO, "%s", strerror(errno));
     code =
         cache->api->cache_write(cache->device, others, others == NULL ? 0 : before->header.bytes, &out->writer, error);
     if (code != ACCEL_OK)
         return code;
     hash = XXH3_64bits_digest(out->state);
-    if (out->bytes == 0 || out->bytes > MOST_BYTES - sizeof header ||
+    if (out->bytes == 0 || out->bytes > MOST_BYTES - sizeof(header) ||
         (out->bytes == cache->bytes && hash == cache->hash)) {
         unlink(name); /* nothing new */
         return ACCEL_OK;
     }
     fill_header(cache, out->bytes, hash, &header);
-    if (pwrite(out->file, &header, sizeof header, 0) != (ssize_t)sizeof header || fsync(out->file) != 0 ||
+    if (pwrite(out->file, &header, sizeof(header), 0) != (ssize_t)sizeof(header) || fsync(out->file) != 0 ||
         rename(name, cache->file) != 0)
         return sdk_error(error, ACCEL_E_IO, "%s", strerror(errno));
     cache->bytes = out->bytes;
@@ -325,10 +325,10 @@ static int32_t write_open(struct gpu_cache *cache, struct output *out, const str
 }
 
 /*
- * Opens NAME.new and locks it: one process writes at a time, and what a killed one left is written over by the next.
- * -1 with errno; EWOULDBLOCK: another one is writing. A file that is not ours alone is not touched.
+ * Opens and locks NAME.new, so that one process writes at a time; the next writer overwrites a killed writer's file.
+ * Returns -1 with errno; EWOULDBLOCK: another process is writing. A file that others can access is left alone.
  */
-static int open_beside(const char *name)
+static int open_temporary(const char *name)
 {
     int file = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
     struct stat status, named;
@@ -339,7 +339,7 @@ static int open_beside(const char *name)
         if (S_ISREG(status.st_mode) && status.st_uid == geteuid() && status.st_nlink == 1 &&
             (status.st_mode & 077) == 0 && status.st_dev == named.st_dev && status.st_ino == named.st_ino)
             return file;
-        /* It was given its name, or taken away, between the two calls; or somebody else made it. */
+        /* It was renamed or removed between the two calls, or another user created it. */
         errno = status.st_nlink == 0 || status.st_ino != named.st_ino ? EWOULDBLOCK : EPERM;
     } else if (errno == ENOENT) {
         errno = EWOULDBLOCK;
@@ -350,16 +350,16 @@ static int open_beside(const char *name)
 
 static void store(struct gpu_cache *cache, const struct content *before)
 {
-    char name[sizeof cache->file + 8];
-    struct output out = {.writer = {.size = sizeof out.writer, .write = write_bytes}, .file = -1};
+    char name[sizeof(cache->file) + 8];
+    struct output out = {.writer = {.size = sizeof(out.writer), .write = write_bytes}, .file = -1};
     struct accel_error error = {.code = ACCEL_OK};
 
-    snprintf(name, sizeof name, "%s.new", cache->file);
+    snprintf(name, sizeof(name), "%s.new", cache->file);
     out.state = XXH3_createState();
     if (out.state == NULL) {
         sdk_error(&error, ACCEL_E_MEMORY, "no memory");
-    } else if (make_folder(cache->folder) != 0 || (out.file = open_beside(name)) < 0) {
-        if (errno != EWOULDBLOCK) /* then another process writes what it has compiled */
+    } else if (make_folder(cache->folder) != 0 || (out.file = open_temporary(name)) < 0) {
+        if (errno != EWOULDBLOCK) /* else another process is writing its kernels */
             sdk_error(&error, ACCEL_E_IO, "%s", strerror(errno));
     } else {
         XXH3_64bits_reset(out.state);
@@ -380,8 +380,8 @@ void gpu_cache_store(struct gpu_cache *cache)
     if (cache->folder[0] == '\0')
         return;
     pthread_mutex_lock(&cache->lock);
-    /* Without memory for what others wrote it stays as it is. */
-    if (read_file(cache, &before) != no_room)
+    /* Without memory for the old content the file stays unchanged. */
+    if (read_file(cache, &before) != too_large)
         store(cache, &before);
     cache->host->release(cache->host, before.block);
     pthread_mutex_unlock(&cache->lock);
@@ -389,9 +389,12 @@ void gpu_cache_store(struct gpu_cache *cache)
 
 uint64_t gpu_cache_most(const struct gpu_cache *cache)
 {
+    /* A file no larger than the API's own header shows that this device exports no kernels. */
+    const bool is_empty = cache->bytes != 0 && cache->bytes <= cache->api->cache_header;
+
     if (cache->folder[0] == '\0')
         return 0;
-    return 2 * (cache->bytes + sizeof(struct header)) + 2 * cache->api->cache_bytes;
+    return 2 * (cache->bytes + sizeof(struct header)) + (is_empty ? 0 : 2 * cache->api->cache_bytes);
 }
 
 void gpu_cache_close(struct gpu_cache *cache)

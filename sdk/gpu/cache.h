@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Compiled kernels kept on disk, for APIs that can write and read theirs: one file for each driver and fingerprint of a
- * device. A cache is never a reason to fail: what goes wrong with a file is logged, and kernels are compiled.
+ * Disk cache of compiled kernels, for APIs that can export and import them: one file per driver and device fingerprint.
+ * The cache never causes a failure: errors of a file are logged, and kernels are compiled.
  *
- * A file is written beside its name, under a lock, flushed and renamed; what a killed writer left there goes when it is
- * hours old; a file is read only where it belongs to the user and nobody else may write it, and given to a driver only
- * when its hash is right.
+ * A file is written under a temporary name and a lock, flushed and renamed; leftovers of killed writers are removed
+ * after hours. A file is read only if it belongs to the user and is not writable by others, and is passed to a driver
+ * only if its hash matches.
  */
 #ifndef SDK_GPU_CACHE_H
 #define SDK_GPU_CACHE_H
 
-#include <accel/driver/sdk.h>
 #include <pthread.h>
+
+#include <accel/driver/sdk.h>
 
 #include "sdk/gpu/api.h"
 
@@ -25,20 +26,19 @@ struct gpu_cache {
     const struct accel_host *host;
     struct gpu_device *device;
     pthread_mutex_t lock; /**< of the members below, and of the file among the threads of this device */
-    uint64_t hash;        /**< of what the file holds */
+    uint64_t hash;        /**< of the file's content */
     uint64_t bytes;       /**< the same, 0: there is no file yet */
-    char folder[384];     /**< empty: nothing is kept */
+    char folder[384];     /**< empty: the cache is off */
     char file[512];
 };
 
-/** Finds the place of a device's file and gives what it holds to the device. `setting` may be NULL: "auto". */
+/** Opens the cache of a device and imports its file into the device. `setting` may be NULL: "auto". */
 void gpu_cache_open(struct gpu_cache *cache, const struct gpu_api *api, const struct accel_host *host,
                     struct gpu_device *device, const struct accel_setting *setting);
-/** Writes what the device has compiled by now, unless the file holds that already. Any thread. */
+/** Writes the compiled kernels of the device, unless the file has them already. Any thread. */
 void gpu_cache_store(struct gpu_cache *cache);
-/** Most host memory (class HOST) that it takes while a model is compiled: a file that is read, what the API keeps of it
- *  until the kernels are made, and what the API writes at once. A larger file that another process writes meanwhile
- *  is not foreseen. */
+/** Returns the bound of the host memory (class HOST) that the cache needs while a model is compiled: the file that is
+ *  read, its copy in the API, and what the API writes at once. A larger file of another process is not included. */
 uint64_t gpu_cache_most(const struct gpu_cache *cache);
 /** Ends it; the file stays. */
 void gpu_cache_close(struct gpu_cache *cache);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which row takes which node, told to the core. */
-#include "sdk/gpu/room.h"
+/* Selects a row for each node and reports the claims to the core. */
+#include <stdio.h>
 
 #include <accel/quant/format.h>
-#include <stdio.h>
+
+#include "sdk/gpu/internal.h"
 
 static struct sdk_node plain(const struct gpu_node *node)
 {
@@ -31,10 +32,10 @@ uint32_t gpu_node_all_f32(const struct gpu_node *node, uint32_t others)
     return sdk_all_f32(&same, others);
 }
 
-const struct gpu_row *gpu_pick(const struct gpu_room *room, const struct accel_graph *graph, uint32_t node,
-                               const char **out_reason)
+const struct gpu_row *gpu_select_row(const struct gpu_device_state *gpu, const struct accel_graph *graph, uint32_t node,
+                                     const char **out_reason)
 {
-    struct gpu_node view = {graph, graph->nodes[node], &room->limits};
+    struct gpu_node view = {graph, graph->nodes[node], &gpu->limits};
 
     *out_reason = "no kernel of this driver does this operator";
     if (view.node->input_count > GPU_INPUTS || view.node->output_count > GPU_OUTPUTS)
@@ -45,7 +46,7 @@ const struct gpu_row *gpu_pick(const struct gpu_room *room, const struct accel_g
 
         if (row->op != view.node->op)
             continue;
-        if ((row->features & ~room->limits.features) != 0) {
+        if ((row->features & ~gpu->limits.features) != 0) {
             *out_reason = "the device lacks what the kernel needs";
             continue;
         }
@@ -82,12 +83,12 @@ const char *gpu_row_title(const struct gpu_row *row, const struct accel_graph *g
     return text;
 }
 
-/* A node is lowered with the highest symbols: what the device cannot hold or launch shows now. */
-static int32_t try_node(struct gpu_room *room, const struct accel_graph *graph, uint32_t n, struct gpu_tensor *tensors,
-                        struct gpu_program *program, struct accel_error *reason)
+/* Lowers a node for the highest symbols, so that limits of the device show at claim time. */
+static int32_t try_node(struct gpu_device_state *gpu, const struct accel_graph *graph, uint32_t n,
+                        struct gpu_tensor *tensors, struct gpu_program *program, struct accel_error *reason)
 {
-    struct gpu_emitter emitter = {.room = room, .graph = graph, .mode = GPU_EMIT_CHECK, .error = reason};
-    struct gpu_call call = gpu_call_of(room, program, tensors, n);
+    struct gpu_emitter emitter = {.gpu = gpu, .graph = graph, .mode = GPU_EMIT_CHECK, .error = reason};
+    struct gpu_call call = gpu_call_of(gpu, program, tensors, n);
     struct gpu_tensor scratch = gpu_work_space(gpu_scratch_bytes(&call));
 
     if (scratch.width != 0)
@@ -96,7 +97,7 @@ static int32_t try_node(struct gpu_room *room, const struct accel_graph *graph, 
     return emitter.code;
 }
 
-static int32_t claim_node(struct gpu_room *room, struct gpu_program *program, struct gpu_tensor *tensors,
+static int32_t claim_node(struct gpu_device_state *gpu, struct gpu_program *program, struct gpu_tensor *tensors,
                           struct accel_claim *claim, const struct accel_claim_sink *sink, struct accel_error *error)
 {
     const struct accel_graph *graph = program->graph;
@@ -112,28 +113,29 @@ static int32_t claim_node(struct gpu_room *room, struct gpu_program *program, st
         claim->kernel = "reshape";
         return sink->claim(sink, claim, error);
     }
-    program->rows[claim->node] = gpu_pick(room, graph, claim->node, &claim->reason);
+    program->rows[claim->node] = gpu_select_row(gpu, graph, claim->node, &claim->reason);
     if (program->rows[claim->node] == NULL) {
         claim->answer = ACCEL_CLAIM_NO;
-    } else if (try_node(room, graph, claim->node, tensors, program, &reason) != ACCEL_OK) {
+    } else if (try_node(gpu, graph, claim->node, tensors, program, &reason) != ACCEL_OK) {
         claim->answer = ACCEL_CLAIM_NO;
         claim->reason = reason.text;
     } else {
         claim->reason = "";
         claim->kernel = gpu_row_title(program->rows[claim->node], graph, claim->node, title);
         claim->tolerance = program->rows[claim->node]->tolerance;
+        claim->variant = node->op == ACCEL_OP_ATTENTION ? ACCEL_VARIANT_TILED : ACCEL_VARIANT_PLAIN;
     }
     return sink->claim(sink, claim, error);
 }
 
-static int32_t claim_graph(struct gpu_room *room, const struct accel_graph *graph, uint32_t g, const uint64_t *symbols,
-                           const struct accel_claim_sink *sink, struct accel_error *error)
+static int32_t claim_graph(struct gpu_device_state *gpu, const struct accel_graph *graph, uint32_t g,
+                           const uint64_t *symbols, const struct accel_claim_sink *sink, struct accel_error *error)
 {
     struct gpu_program program = {.graph = graph};
     struct gpu_tensor *tensors;
     void *memory = NULL;
     int32_t code =
-        gpu_allocate(room, ACCEL_MEMORY_HOST, graph->value_count * sizeof(struct gpu_tensor) + gpu_program_bytes(graph),
+        gpu_allocate(gpu, ACCEL_MEMORY_HOST, graph->value_count * sizeof(struct gpu_tensor) + gpu_program_bytes(graph),
                      &memory, error);
 
     if (code != ACCEL_OK)
@@ -143,14 +145,14 @@ static int32_t claim_graph(struct gpu_room *room, const struct accel_graph *grap
     program.roots = (uint32_t *)(void *)(program.rows + graph->node_count);
     for (uint32_t v = 0; v < graph->value_count; v++) {
         program.roots[v] = v;
-        gpu_tensor_measure(&room->limits, &tensors[v], graph, v, symbols, 1);
+        gpu_tensor_measure(&gpu->limits, &tensors[v], graph, v, symbols, 1);
     }
     for (uint32_t n = 0; n < graph->node_count && code == ACCEL_OK; n++) {
         struct accel_claim claim = {.graph = g, .node = n};
 
-        code = claim_node(room, &program, tensors, &claim, sink, error);
+        code = claim_node(gpu, &program, tensors, &claim, sink, error);
     }
-    gpu_release(room, memory);
+    gpu_release(gpu, memory);
     return code;
 }
 
@@ -159,7 +161,7 @@ int32_t gpu_claim(struct accel_driver_device *base, const struct accel_graph *co
                   struct accel_error *error) ACCEL_NOEXCEPT
 {
     const uint64_t *buckets = NULL;
-    int32_t code = sdk_check_later(graphs, graph_count, options, error);
+    int32_t code = sdk_check_abi(graphs, graph_count, options, error);
 
     if (code == ACCEL_OK && options != NULL)
         buckets = options->buckets;
@@ -169,7 +171,7 @@ int32_t gpu_claim(struct accel_driver_device *base, const struct accel_graph *co
 
         code = sdk_highest(graphs[g], &buckets, sets, symbols, error);
         if (code == ACCEL_OK)
-            code = claim_graph((struct gpu_room *)base, graphs[g], g, symbols, sink, error);
+            code = claim_graph((struct gpu_device_state *)base, graphs[g], g, symbols, sink, error);
     }
     return code;
 }

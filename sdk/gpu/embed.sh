@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Makes C of the kernel texts: embed.sh opencl|spirv SOURCES.def OUT.c
+# Embeds the kernel texts in C: embed.sh opencl|spirv SOURCES.def OUT.c
 # Each line of SOURCES.def is one source (struct gpu_source of sdk/gpu/api.h), in columns:
-#   name       what rows call it
-#   file       beside SOURCES.def; lines '#include "x"' take in files beside it, each once
+#   name       name of the source in rows
+#   file       beside SOURCES.def; lines '#include "x"' include files beside it, each once
 #   constants  names with commas between, GROUP first
-#   variants   for SPIR-V: sets of features with commas between, most wanted first; a set joins names with '+', '-' is
+#   variants   for SPIR-V: sets of features with commas between, best first; a set joins names with '+', '-' is
 #              the set of none. Each is compiled with -DHAS_NAME=1. OpenCL compiles the text on the device, where
 #              the macros say what the device has; a name without '-' is of devices that have the last set. 'opencl': no SPIR-V is made of this source.
 #   defines    -DNAME=value with commas between, or '-'; 'spirv' among them: OpenCL has no source of this name
@@ -20,18 +20,18 @@ trap 'rm -rf "$work"' EXIT
 
 flatten() {
   awk -v folder="$folder" -v name="$1" '
-    function take(name,    line, path) {
+    function expand(name,    line, path) {
       if (name in seen) return
       seen[name] = 1
       path = folder "/" name
       while ((got = (getline line < path)) > 0) {
-        if (match(line, /^#include "[^"]*"/)) { split(line, part, "\""); take(part[2]) }
+        if (match(line, /^#include "[^"]*"/)) { split(line, part, "\""); expand(part[2]) }
         else print line
       }
       if (got < 0) { print path ": cannot be read" > "/dev/stderr"; exit 1 }
       close(path)
     }
-    BEGIN { take(name) }'
+    BEGIN { expand(name) }'
 }
 
 # Numbers for a C array of bytes, with a zero behind.
@@ -73,7 +73,7 @@ while read -r name file constants variants defines; do
   ids=$(spaced "$constants" | tr ' ' '\n' | awk '{ printf "-DC_%s=%d ", $1, NR - 1 }')
   for variant in $(spaced "$variants" || true) $([ "$variants" = - ] && echo -); do
     has=
-    # Their texts want a newer compiler, and SPIR-V with the memory model that they are defined by.
+    # Cooperative matrices need a newer compiler and the Vulkan memory model.
     environment=vulkan1.1
     case +$variant+ in
     *+coopmat+*)

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a module of these graphs, its sets, weights and states will take: what the room's own files would take for them,
- * for the highest symbols, without a pipeline or a byte on the device. */
-#include "sdk/gpu/room.h"
-
+/* Estimates the memory of a module, its sets, weights and states for the highest symbols, without compiling a pipeline
+ * or allocating device memory. */
 #include <stdio.h>
 #include <string.h>
 
+#include "sdk/gpu/internal.h"
+
 struct estimate {
     uint64_t scratch, program, weights, host;
-    uint32_t kernels, kept; /* that are compiled, and of them what needs no compiler */
-    uint64_t stage, bounce; /* the largest weight and row of a state: what copies pass through */
+    uint32_t kernels, cached; /* needed, and of these already compiled */
+    uint64_t stage;           /* staging memory for the largest weight */
+    uint64_t widest, largest; /* row and part of a state, which size the bounce memory */
+    uint64_t cache;           /* share of `host`: upper bound for reading and writing the cache file */
 };
 
-/* What the host keeps of one plane of a weight or part of a state: its row in lists and the record of its memory. */
+/* Host bytes per plane of a weight or part of a state: its list entry and the record of its memory. */
 #define PLACE_BYTES 256u
 
-/* Adds the weights of a graph that no graph before it has, as they lie on the device. */
-static void add_weights(const struct gpu_room *room, const struct accel_graph *const *graphs, uint32_t g,
+/* Adds the device bytes of the weights of a graph that no earlier graph has. */
+static void add_weights(const struct gpu_device_state *gpu, const struct accel_graph *const *graphs, uint32_t g,
                         struct estimate *out)
 {
     for (uint32_t v = 0; v < graphs[g]->value_count; v++) {
@@ -35,8 +37,8 @@ static void add_weights(const struct gpu_room *room, const struct accel_graph *c
             }
         if (known)
             continue;
-        gpu_tensor_measure(&room->limits, &tensor, graphs[g], v, NULL, 1);
-        gpu_storage_of(&room->limits, tensor.type, tensor.rank, tensor.rows, tensor.width, &storage);
+        gpu_tensor_measure(&gpu->limits, &tensor, graphs[g], v, NULL, 1);
+        gpu_storage_of(&gpu->limits, tensor.type, tensor.rank, tensor.rows, tensor.width, &storage);
         out->weights += gpu_storage_total(&storage);
         out->stage = gpu_storage_total(&storage) > out->stage ? gpu_storage_total(&storage) : out->stage;
         out->host +=
@@ -44,9 +46,9 @@ static void add_weights(const struct gpu_room *room, const struct accel_graph *c
     }
 }
 
-/* Adds what a graph has beside its launches: constants, padding between the parts of a state, and a ring for what is
- * read where the first one is too small. */
-static void add_values(const struct gpu_room *room, const struct accel_graph *graph, const uint64_t *symbols,
+/* Adds the bytes of a graph beside its launches: constants, padding between the parts of a state, and a larger download
+ * ring if an output does not fit the default one. */
+static void add_values(const struct gpu_device_state *gpu, const struct accel_graph *graph, const uint64_t *symbols,
                        struct estimate *out)
 {
     for (uint32_t v = 0; v < graph->value_count; v++) {
@@ -57,17 +59,25 @@ static void add_values(const struct gpu_room *room, const struct accel_graph *gr
             out->program += gpu_place_bytes(value->bytes);
         if (value->role != ACCEL_ROLE_STATE && value->role != ACCEL_ROLE_OUTPUT)
             continue;
-        gpu_tensor_measure(&room->limits, &tensor, graph, v, symbols, 1);
+        gpu_tensor_measure(&gpu->limits, &tensor, graph, v, symbols, 1);
         if (value->role == ACCEL_ROLE_STATE) {
             out->program += GPU_ALIGNMENT;
             out->host += PLACE_BYTES;
-            out->bounce = tensor.pitch[0] > out->bounce ? tensor.pitch[0] : out->bounce;
-            if (out->bounce < GPU_BOUNCE_BYTES)
-                out->bounce = GPU_BOUNCE_BYTES;
-        } else if (!room->limits.reads && gpu_tensor_bytes(&tensor) > GPU_DOWNLOAD_BYTES) {
+            out->widest = tensor.pitch[0] > out->widest ? tensor.pitch[0] : out->widest;
+            if (gpu_tensor_bytes(&tensor) > out->largest)
+                out->largest = gpu_tensor_bytes(&tensor);
+        } else if (!gpu->limits.reads && gpu_tensor_bytes(&tensor) > GPU_DOWNLOAD_BYTES) {
             out->program += gpu_tensor_bytes(&tensor) + 4096;
         }
     }
+}
+
+/* Returns the size of the bounce memory that gpu_state_create allocates. */
+static uint64_t bounce_bytes(const struct estimate *estimate)
+{
+    uint64_t bytes = estimate->widest > GPU_BOUNCE_BYTES ? estimate->widest : GPU_BOUNCE_BYTES;
+
+    return bytes < estimate->largest ? bytes : estimate->largest;
 }
 
 static int32_t measure(struct gpu_module *module, const struct accel_graph *const *graphs,
@@ -75,10 +85,11 @@ static int32_t measure(struct gpu_module *module, const struct accel_graph *cons
 {
     const uint64_t *buckets = options == NULL ? NULL : options->buckets;
 
-    *out = (struct estimate){.host = sizeof(struct gpu_instance) + sizeof(struct gpu_room) +
-                                     gpu_cache_most(&module->room->cache),
-                             .program = sizeof *module + module->program_count * sizeof(struct gpu_program) +
-                                        2 * GPU_API_QUEUE_BYTES + gpu_queue_bytes(&module->room->limits)};
+    *out = (struct estimate){.cache = gpu_cache_most(&module->gpu->cache),
+                             .host = sizeof(struct gpu_instance) + sizeof(struct gpu_device_state) +
+                                     gpu_cache_most(&module->gpu->cache),
+                             .program = sizeof(*module) + module->program_count * sizeof(struct gpu_program) +
+                                        2 * GPU_API_QUEUE_BYTES + gpu_queue_bytes(&module->gpu->limits)};
     for (uint32_t p = 0; p < module->program_count; p++) {
         const struct accel_graph *graph = graphs[p];
         uint32_t sets = buckets == NULL ? 1 : options->bucket_counts[p];
@@ -95,64 +106,80 @@ static int32_t measure(struct gpu_module *module, const struct accel_graph *cons
         out->program += gpu_program_bytes(graph) + gpu_set_bytes(graph, launches, GPU_RECORDINGS) +
                         (sets > 1 ? (sets - 1) * gpu_set_bytes(graph, launches, 1) : 0);
         out->program += launches * (sizeof(struct gpu_compiled) + sizeof(struct gpu_hold));
-        out->host += gpu_skeleton_bytes(graph) + (graph->value_count + 1u) * PLACE_BYTES;
-        add_weights(module->room, graphs, p, out);
-        add_values(module->room, graph, symbols, out);
+        out->host += gpu_shape_plan_bytes(graph) + (graph->value_count + 1u) * PLACE_BYTES;
+        add_weights(module->gpu, graphs, p, out);
+        add_values(module->gpu, graph, symbols, out);
     }
-    out->program += out->stage < GPU_STAGING_BYTES ? out->stage : GPU_STAGING_BYTES;
-    out->program += out->bounce;
+    out->stage = out->stage < GPU_STAGING_BYTES ? out->stage : GPU_STAGING_BYTES;
+    out->program += out->stage + bounce_bytes(out);
     return ACCEL_OK;
 }
 
 /* The kernels that walking has put on the module's list. */
 static void count_kernels(const struct gpu_module *module, struct estimate *out)
 {
-    const struct gpu_room *room = module->room;
+    const struct gpu_device_state *gpu = module->gpu;
 
     for (const struct gpu_hold *hold = module->holds; hold != NULL; hold = hold->next) {
         out->kernels++;
-        if (room->api->pipeline_kept != NULL)
-            out->kept += room->api->pipeline_kept(room->device, &hold->compiled->key);
+        if (gpu->api->pipeline_cached != NULL)
+            out->cached += gpu->api->pipeline_cached(gpu->device, &hold->compiled->key);
     }
 }
 
-/* What small memories share is counted by its parts: how much more there may be is said. So is what the device's
- * compiler has to do before the first step. */
-static void say_program(const struct gpu_room *room, const struct estimate *estimate, char *text, size_t bytes)
+/* Describes the program bytes: shared blocks are counted by their parts, so the text names the possible excess, and the
+ * number of kernels that are still to be compiled. */
+static void describe_program(const struct gpu_device_state *gpu, const struct estimate *estimate, char *text,
+                             size_t bytes)
 {
     int used = snprintf(text, bytes,
                         "extents of every value, recordings of every launch, a queue, what copies pass through, "
-                        "constants, padding of states; what the API keeps is not in it%s%s",
-                        room->api->slack != NULL ? ", nor " : "", room->api->slack != NULL ? room->api->slack : "");
+                        "constants, padding of states; %llu bytes of it are in use while weights are loaded alone, "
+                        "when the rest is not; memory of the API is not included%s%s",
+                        (unsigned long long)estimate->stage, gpu->api->slack != NULL ? ", nor " : "",
+                        gpu->api->slack != NULL ? gpu->api->slack : "");
 
     if (used < 0 || (size_t)used >= bytes)
         return;
-    if (room->api->pipeline_kept != NULL)
-        snprintf(text + used, bytes - (size_t)used, "; %u of %u kernels are kept compiled, %u are to be compiled",
-                 estimate->kept, estimate->kernels, estimate->kernels - estimate->kept);
+    if (gpu->api->pipeline_cached != NULL)
+        snprintf(text + used, bytes - (size_t)used, "; %u of %u kernels are cached, %u are to be compiled",
+                 estimate->cached, estimate->kernels, estimate->kernels - estimate->cached);
     else
         snprintf(text + used, bytes - (size_t)used,
-                 "; which of %u kernels the %llu bytes that are kept spare the "
-                 "compiler is known to the API alone",
-                 estimate->kernels, (unsigned long long)room->cache.bytes);
+                 "; the API does not report which of %u kernels its cache of %llu bytes holds", estimate->kernels,
+                 (unsigned long long)gpu->cache.bytes);
+}
+
+/* Describes the host bytes. The size of compiled kernels is known only after compilation, so the plan uses its bound.
+ */
+static void describe_host(const struct estimate *estimate, char *text, size_t bytes)
+{
+    int used = snprintf(text, bytes, "a record of every weight, part of a state and buffer");
+
+    if (estimate->cache != 0)
+        used += snprintf(text + used, bytes - (size_t)used,
+                         ", and an upper bound of %llu bytes for reading and writing the file of compiled kernels, "
+                         "whose size is known after compilation",
+                         (unsigned long long)estimate->cache);
+    snprintf(text + used, bytes - (size_t)used, "; memory of the API is not included");
 }
 
 int32_t gpu_estimate(struct accel_driver_device *base, const struct accel_graph *const *graphs, uint32_t graph_count,
                      const struct accel_compile_options *options, const struct accel_estimate_sink *sink,
                      struct accel_error *error) ACCEL_NOEXCEPT
 {
-    struct gpu_room *room = (struct gpu_room *)base;
+    struct gpu_device_state *gpu = (struct gpu_device_state *)base;
     struct gpu_module *module = NULL;
     struct estimate bytes;
-    char text[500];
-    int32_t code = gpu_module_create(room, graphs, graph_count, &module, error);
+    char text[600];
+    int32_t code = gpu_module_create(gpu, graphs, graph_count, &module, error);
 
     if (code != ACCEL_OK)
         return code;
     code = measure(module, graphs, options, &bytes, error);
     if (code == ACCEL_OK) {
         count_kernels(module, &bytes);
-        say_program(room, &bytes, text, sizeof text);
+        describe_program(gpu, &bytes, text, sizeof(text));
     }
     module->base.table->free(&module->base);
     if (code == ACCEL_OK)
@@ -163,10 +190,8 @@ int32_t gpu_estimate(struct accel_driver_device *base, const struct accel_graph 
                            "intermediates laid out by lifetime for the highest symbols, the largest graph", error);
     if (code == ACCEL_OK)
         code = sink->bytes(sink, 0, ACCEL_MEMORY_PROGRAM, bytes.program, bytes.program, text, error);
+    describe_host(&bytes, text, sizeof(text));
     if (code == ACCEL_OK)
-        code = sink->bytes(sink, 0, ACCEL_MEMORY_HOST, 0, bytes.host,
-                           "a record of every weight, part of a state and buffer, at most what reading and writing "
-                           "the file of compiled kernels takes; what the API keeps is not in it",
-                           error);
+        code = sink->bytes(sink, 0, ACCEL_MEMORY_HOST, bytes.host - bytes.cache, bytes.host, text, error);
     return code;
 }

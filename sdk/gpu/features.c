@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options `features`, `subgroups`, `subgroup` and `tuning` of drivers: what kernels may use of what a device has,
- * and how they are cut. */
-#include "sdk/gpu/host.h"
-
+/* The options `features`, `subgroups`, `subgroup` and `tuning`: which features kernels may use, and the sizes of their
+ * workgroups and tiles. */
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "sdk/gpu/host.h"
 
 #define MOST_SUBGROUP 128
 
 const struct accel_option gpu_features_option = {
-    .size = sizeof gpu_features_option,
+    .size = sizeof(gpu_features_option),
     .type = ACCEL_OPTION_TEXT,
     .name = "features",
     .help =
         "auto: kernels use what the device has; none: no optional feature; -NAME,-NAME: all but these, of those that "
-        "`accelctl devices` names; +dot: byte products though they are not quick",
+        "`accelctl devices` names; +dot: byte dot products even if they are slow",
     .text = "auto",
 };
 
 const struct accel_option gpu_subgroups_option = {
-    .size = sizeof gpu_subgroups_option,
+    .size = sizeof(gpu_subgroups_option),
     .type = ACCEL_OPTION_TEXT,
     .name = "subgroups",
     .help = "whether kernels use operations of subgroups: auto (where the device has them), on (or fail), off",
@@ -29,19 +30,19 @@ const struct accel_option gpu_subgroups_option = {
 };
 
 const struct accel_option gpu_subgroup_option = {
-    .size = sizeof gpu_subgroup_option,
+    .size = sizeof(gpu_subgroup_option),
     .type = ACCEL_OPTION_INTEGER,
     .name = "subgroup",
-    .help = "items of a subgroup that kernels ask for, where the device lets them; 0: its own size",
+    .help = "subgroup size that kernels require, if the device supports it; 0: its default",
     .lowest = 0,
     .highest = MOST_SUBGROUP,
 };
 
 const struct accel_option gpu_tuning_option = {
-    .size = sizeof gpu_tuning_option,
+    .size = sizeof(gpu_tuning_option),
     .type = ACCEL_OPTION_TEXT,
     .name = "tuning",
-    .help = "numbers that differ from the arrangement's, NAME=NUMBER,...: slices, rows, row-group, element-group, "
+    .help = "overrides of the arrangement's numbers, NAME=NUMBER,...: slices, rows, row-group, element-group, "
             "attention, parts, tile-from; for profiles of devices",
     .text = "",
 };
@@ -52,7 +53,7 @@ const struct gpu_feature gpu_features[] = {
 };
 #undef ROW
 
-const uint32_t gpu_feature_count = sizeof gpu_features / sizeof *gpu_features;
+const uint32_t gpu_feature_count = sizeof(gpu_features) / sizeof(*gpu_features);
 
 void gpu_features_text(uint32_t features, char *text, size_t bytes)
 {
@@ -61,7 +62,7 @@ void gpu_features_text(uint32_t features, char *text, size_t bytes)
     snprintf(text, bytes, "none");
     for (uint32_t f = 0; f < gpu_feature_count && used < bytes; f++) {
         const struct gpu_feature *feature = &gpu_features[f];
-        const uint32_t is_slow = feature->bit == GPU_FEATURE_DOT8 && (features & GPU_FEATURE_DOT8_FAST) == 0;
+        const bool is_slow = feature->bit == GPU_FEATURE_DOT8 && (features & GPU_FEATURE_DOT8_FAST) == 0;
 
         if ((features & feature->bit) == 0 || feature->option[0] == '\0')
             continue;
@@ -91,11 +92,11 @@ static int32_t apply(struct gpu_limits *limits, const char *word, size_t length,
     return ACCEL_E_INVALID;
 }
 
-/* The words of a list, which `apply_one` takes. */
-static int32_t for_words(struct gpu_limits *limits, const char *text,
-                         int32_t (*apply_one)(struct gpu_limits *limits, const char *word, size_t length,
-                                              struct accel_error *error),
-                         struct accel_error *error)
+/* Calls `apply_one` for each word of a comma-separated list. */
+static int32_t for_each_word(struct gpu_limits *limits, const char *text,
+                             int32_t (*apply_one)(struct gpu_limits *limits, const char *word, size_t length,
+                                                  struct accel_error *error),
+                             struct accel_error *error)
 {
     for (const char *at = text;;) {
         size_t length = strcspn(at, ",");
@@ -115,7 +116,7 @@ static int32_t choose_features(struct gpu_limits *limits, const char *text, stru
         limits->features &= GPU_FEATURE_SOFTWARE;
         return ACCEL_OK;
     }
-    return for_words(limits, text, apply, error);
+    return for_each_word(limits, text, apply, error);
 }
 
 /* After `features`, which may have left them out. */
@@ -148,7 +149,7 @@ static const struct {
     const char *name;
     uint32_t least;
     uint32_t most;
-    uint32_t is_power;
+    bool is_power;
 } tunings[GPU_TUNINGS] = {
     [GPU_TUNE_SLICES] = {"slices", 2, 32, 1},          [GPU_TUNE_ROWS] = {"rows", 1, 8, 0},
     [GPU_TUNE_ROW_GROUP] = {"row-group", 8, 1024, 1},  [GPU_TUNE_ELEMENT_GROUP] = {"element-group", 8, 1024, 1},
@@ -200,6 +201,6 @@ int32_t gpu_limits_choose(struct gpu_limits *limits, const struct accel_setting 
     if (code == ACCEL_OK && subgroup != NULL)
         code = choose_subgroup(limits, subgroup->integer, error);
     if (code == ACCEL_OK && tuning != NULL && tuning->text != NULL && tuning->text[0] != '\0')
-        code = for_words(limits, tuning->text, tune, error);
+        code = for_each_word(limits, tuning->text, tune, error);
     return code;
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The host room of drivers whose devices run kernels, and what makes C of kernel texts. A plugin links libaccel-gpu.la
-# and the table of sources of its API.
+# The GPU library: implements the driver ABI over a compute API, and embeds kernel texts in C. A plugin links
+# libaccel-gpu.la and the table of sources of its API.
 noinst_LTLIBRARIES += libaccel-gpu.la
 libaccel_gpu_la_SOURCES = \
 	%D%/api.h \
@@ -8,7 +8,7 @@ libaccel_gpu_la_SOURCES = \
 	%D%/host.h \
 	%D%/kernel.h \
 	%D%/timeline.h \
-	%D%/room.h \
+	%D%/internal.h \
 	%D%/arena.c \
 	%D%/buffer.c \
 	%D%/cache.c \
@@ -29,10 +29,10 @@ libaccel_gpu_la_SOURCES = \
 	%D%/step.c \
 	%D%/transfer.c \
 	%D%/weights.c \
-	%D%/kernels/form.h \
+	%D%/kernels/format.h \
 	%D%/kernels/rows.h \
 	%D%/kernels/arrange.c \
-	%D%/kernels/form.c \
+	%D%/kernels/format.c \
 	%D%/kernels/launch.c \
 	%D%/kernels/pack.c \
 	%D%/kernels/rows.c \
@@ -40,11 +40,11 @@ libaccel_gpu_la_SOURCES = \
 	%D%/kernels/rows_matrix.c \
 	%D%/kernels/rows_pointwise.c
 
-# Kernel texts. A plugin's table of them is made again when any changes.
+# Kernel texts. A plugin's table of sources is regenerated when one changes.
 gpu_kernel_texts = \
 	%D%/kernels/sources.def \
-	%D%/kernels/argmax.k %D%/kernels/attention.k %D%/kernels/attention_mass.k %D%/kernels/attention_merge.k %D%/kernels/cache_write.k \
+	%D%/kernels/argmax.k %D%/kernels/attention.k %D%/kernels/attention_score_sum.k %D%/kernels/attention_merge.k %D%/kernels/cache_write.k \
 	%D%/kernels/dialect.h %D%/kernels/dialect_glsl.h %D%/kernels/dialect_opencl.h %D%/kernels/embed.k \
 	%D%/kernels/finish.h %D%/kernels/functions.h %D%/kernels/gather.k %D%/kernels/groups.h %D%/kernels/matmul_matrix.k %D%/kernels/matmul_tile.k %D%/kernels/matmul_vec.k %D%/kernels/norm.k \
-	%D%/kernels/pointwise.k %D%/kernels/rotary.k %D%/kernels/seen.h %D%/kernels/softmax.k %D%/kernels/weights.h
+	%D%/kernels/pointwise.k %D%/kernels/rotary.k %D%/kernels/attention_keys.h %D%/kernels/softmax.k %D%/kernels/weights.h
 EXTRA_DIST += %D%/embed.sh $(gpu_kernel_texts)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What plugins tell the core with: facts of devices, the hardware that a device is, fingerprints. */
-#include "sdk/gpu/room.h"
-
+/* Services for plugins (host.h): facts of devices, lookup of hardware, fingerprints. */
 #include <string.h>
+
+#include "sdk/gpu/internal.h"
 
 void gpu_facts_limits(const struct gpu_limits *limits, struct accel_limits *out_limits)
 {
@@ -43,16 +43,16 @@ int32_t gpu_find_cpu(const struct accel_hardware *const *hardware, uint32_t hard
     return -1;
 }
 
-/* Two lanes of FNV-1a with different beginnings: changes are told apart, nobody is defended against. */
+/* Mixes bytes into two FNV-1a hashes with different seeds: detects changes, resists no attacker. */
 void gpu_mix(uint8_t fingerprint[16], const void *bytes, uint64_t count)
 {
     const uint8_t *at = bytes;
     uint64_t lanes[2];
 
-    memcpy(lanes, fingerprint, sizeof lanes);
+    memcpy(lanes, fingerprint, sizeof(lanes));
     for (uint64_t i = 0; i < count; i++) {
         lanes[0] = (lanes[0] ^ at[i]) * UINT64_C(0x100000001b3);
         lanes[1] = (lanes[1] ^ (uint8_t)(at[i] + 0x5bu)) * UINT64_C(0x10000000233);
     }
-    memcpy(fingerprint, lanes, sizeof lanes);
+    memcpy(fingerprint, lanes, sizeof(lanes));
 }

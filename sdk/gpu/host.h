@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What a plugin is made of beside its struct gpu_api: one GPU_DRIVER line. The room does the rest of the driver ABI.
+ * Services of the GPU library for plugins, and GPU_DRIVER, which makes a driver of a struct gpu_api.
  */
 #ifndef SDK_GPU_HOST_H
 #define SDK_GPU_HOST_H
@@ -11,14 +11,14 @@
 
 #include "sdk/gpu/api.h"
 
-/** Makes an instance of an API: what GPU_DRIVER's attach calls. */
+/** Creates an instance of an API. GPU_DRIVER's attach calls it. */
 int32_t gpu_attach(const struct gpu_api *api, const struct accel_host *host, uint32_t minor,
                    struct accel_driver_instance **out_instance, struct accel_error *error);
 
-/** What a device can do as the facts of `enumerate` say it. */
+/** Converts limits to the facts of `enumerate`. */
 void gpu_facts_limits(const struct gpu_limits *limits, struct accel_limits *out_limits);
 
-/** The option `arrangement` of a driver: a row of its option table, read by the room. */
+/** The option `arrangement` of a driver: a row of its option table, read by the library. */
 extern const struct accel_option gpu_arrangement_option;
 
 /** The option `precompile` of a driver: whether kernels are compiled with the module or with the sets that use them. */
@@ -44,8 +44,8 @@ extern const struct accel_option gpu_tuning_option;
 extern const struct accel_option gpu_subgroups_option;
 extern const struct accel_option gpu_subgroup_option;
 
-/** Takes out of limits what these options say that kernels shall not use, and how they are cut. For `open` of an API,
- * which looks at no feature of the limits before. */
+/** Applies these options to the limits: removes features and sets tuning. `open` of an API calls it before it uses any
+ * feature of the limits. */
 int32_t gpu_limits_choose(struct gpu_limits *limits, const struct accel_setting *settings, uint32_t setting_count,
                           struct accel_error *error);
 
@@ -63,7 +63,7 @@ int32_t gpu_find_cpu(const struct accel_hardware *const *hardware, uint32_t hard
 void gpu_mix(uint8_t fingerprint[16], const void *bytes, uint64_t count);
 
 /**
- * Makes a driver of a struct gpu_api and its option table. Once in a driver, at file level:
+ * Defines a driver from a struct gpu_api and its option table. Used once in a driver, at file level:
  *
  *     GPU_DRIVER(opencl_api, options, 1, "opencl", "0.1.0", "Apache-2.0", "libraries=libOpenCL.so.1\n");
  */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Instance and device of a driver over a compute API. */
-#include "sdk/gpu/room.h"
-
+#include <stdbool.h>
 #include <string.h>
+
+#include "sdk/gpu/internal.h"
 
 /* ---- instance ---- */
 
@@ -28,16 +29,16 @@ static int32_t instance_enumerate(struct accel_driver_instance *base, const stru
 }
 
 const struct accel_option gpu_arrangement_option = {
-    .size = sizeof gpu_arrangement_option,
+    .size = sizeof(gpu_arrangement_option),
     .type = ACCEL_OPTION_TEXT,
     .name = "arrangement",
-    .help = "how kernels are cut: auto (by kind of device), software, small, or gpu; for tests and tuning",
+    .help = "tuning of kernels: auto (by kind of device), software, small, or gpu; for tests and tuning",
     .text = "auto",
     .choices = "auto software small gpu",
 };
 
 const struct accel_option gpu_precompile_option = {
-    .size = sizeof gpu_precompile_option,
+    .size = sizeof(gpu_precompile_option),
     .type = ACCEL_OPTION_FLAG,
     .name = "precompile",
     .help = "compile all kernels of a model at once, on all threads; false: each one with the first set that uses it",
@@ -45,7 +46,7 @@ const struct accel_option gpu_precompile_option = {
     .highest = 1,
 };
 
-static uint32_t precompiles(const struct accel_setting *setting)
+static bool precompiles(const struct accel_setting *setting)
 {
     return setting == NULL || setting->integer != 0;
 }
@@ -54,7 +55,7 @@ static uint32_t arrangement_of(const struct accel_setting *setting)
 {
     static const char *const names[] = {"auto", "software", "small", "gpu"};
 
-    for (uint32_t i = 0; setting != NULL && setting->text != NULL && i < sizeof names / sizeof *names; i++)
+    for (uint32_t i = 0; setting != NULL && setting->text != NULL && i < sizeof(names) / sizeof(*names); i++)
         if (strcmp(setting->text, names[i]) == 0)
             return i;
     return GPU_ARRANGE_AUTO;
@@ -65,44 +66,44 @@ static int32_t instance_open(struct accel_driver_instance *base, const char *id,
                              struct accel_error *error) ACCEL_NOEXCEPT
 {
     struct gpu_instance *instance = (struct gpu_instance *)base;
-    struct gpu_room *room;
+    struct gpu_device_state *gpu;
     uint64_t opened = 0;
     void *memory = NULL;
-    int32_t code = instance->host->allocate(instance->host, ACCEL_MEMORY_HOST, sizeof *room, 64, &memory, error);
+    int32_t code = instance->host->allocate(instance->host, ACCEL_MEMORY_HOST, sizeof(*gpu), 64, &memory, error);
 
     *out_device = NULL;
     if (code != ACCEL_OK)
         return code;
-    room = memory;
-    room->base.table = &gpu_device_table;
-    room->instance = instance;
-    room->api = instance->api;
-    room->host = instance->host;
-    code = room->api->open(instance->runtime, id, settings, setting_count, &room->device, &room->limits, error);
+    gpu = memory;
+    gpu->base.table = &gpu_device_table;
+    gpu->instance = instance;
+    gpu->api = instance->api;
+    gpu->host = instance->host;
+    code = gpu->api->open(instance->runtime, id, settings, setting_count, &gpu->device, &gpu->limits, error);
     if (code == ACCEL_OK)
-        code = room->api->queue_create(room->device, &room->transfer.queue, error);
+        code = gpu->api->queue_create(gpu->device, &gpu->transfer.queue, error);
     if (code != ACCEL_OK) {
-        if (room->device != NULL)
-            room->api->close(room->device);
+        if (gpu->device != NULL)
+            gpu->api->close(gpu->device);
         instance->host->release(instance->host, memory);
         return code;
     }
-    room->limits.arrangement = arrangement_of(sdk_setting(settings, setting_count, "arrangement"));
-    room->precompiles = precompiles(sdk_setting(settings, setting_count, "precompile"));
-    gpu_cache_open(&room->cache, room->api, room->host, room->device, sdk_setting(settings, setting_count, "cache"));
-    room->host->clock(room->host, &opened);
-    atomic_init(&room->stored, opened);
-    pthread_mutex_init(&room->lock, NULL);
-    pthread_mutex_init(&room->transfer.lock, NULL);
-    if (room->limits.in_flight > GPU_IN_FLIGHT)
-        room->limits.in_flight = GPU_IN_FLIGHT;
+    gpu->limits.arrangement = arrangement_of(sdk_setting(settings, setting_count, "arrangement"));
+    gpu->precompiles = precompiles(sdk_setting(settings, setting_count, "precompile"));
+    gpu_cache_open(&gpu->cache, gpu->api, gpu->host, gpu->device, sdk_setting(settings, setting_count, "cache"));
+    gpu->host->clock(gpu->host, &opened);
+    atomic_init(&gpu->stored, opened);
+    pthread_mutex_init(&gpu->lock, NULL);
+    pthread_mutex_init(&gpu->transfer.lock, NULL);
+    if (gpu->limits.in_flight > GPU_IN_FLIGHT)
+        gpu->limits.in_flight = GPU_IN_FLIGHT;
     atomic_fetch_add(&instance->devices, 1);
-    *out_device = &room->base;
+    *out_device = &gpu->base;
     return ACCEL_OK;
 }
 
 static const struct accel_instance_table instance_table = {
-    .size = sizeof instance_table,
+    .size = sizeof(instance_table),
     .detach = instance_detach,
     .enumerate = instance_enumerate,
     .open = instance_open,
@@ -117,7 +118,7 @@ int32_t gpu_attach(const struct gpu_api *api, const struct accel_host *host, uin
 
     (void)minor;
     *out_instance = NULL;
-    code = host->allocate(host, ACCEL_MEMORY_HOST, sizeof *instance, 64, &memory, error);
+    code = host->allocate(host, ACCEL_MEMORY_HOST, sizeof(*instance), 64, &memory, error);
     if (code != ACCEL_OK)
         return code;
     instance = memory;
@@ -137,50 +138,50 @@ int32_t gpu_attach(const struct gpu_api *api, const struct accel_host *host, uin
 
 static int32_t device_close(struct accel_driver_device *base, struct accel_error *error) ACCEL_NOEXCEPT
 {
-    struct gpu_room *room = (struct gpu_room *)base;
-    struct gpu_instance *instance = room->instance;
-    uint32_t alive = atomic_load(&room->children);
+    struct gpu_device_state *gpu = (struct gpu_device_state *)base;
+    struct gpu_instance *instance = gpu->instance;
+    uint32_t alive = atomic_load(&gpu->children);
 
     if (alive != 0)
-        return sdk_error(error, ACCEL_E_BUSY, "close with %u things alive that were made from the device", alive);
-    room->api->queue_free(room->transfer.queue);
-    gpu_cache_close(&room->cache);
-    room->api->close(room->device);
-    pthread_mutex_destroy(&room->lock);
-    pthread_mutex_destroy(&room->transfer.lock);
+        return sdk_error(error, ACCEL_E_BUSY, "close with %u live objects of the device", alive);
+    gpu->api->queue_free(gpu->transfer.queue);
+    gpu_cache_close(&gpu->cache);
+    gpu->api->close(gpu->device);
+    pthread_mutex_destroy(&gpu->lock);
+    pthread_mutex_destroy(&gpu->transfer.lock);
     atomic_fetch_sub(&instance->devices, 1);
-    instance->host->release(instance->host, room);
+    instance->host->release(instance->host, gpu);
     return ACCEL_OK;
 }
 
 static int32_t device_memory(struct accel_driver_device *base, uint32_t heap, struct accel_memory_now *out_memory,
                              struct accel_error *error) ACCEL_NOEXCEPT
 {
-    struct gpu_room *room = (struct gpu_room *)base;
+    struct gpu_device_state *gpu = (struct gpu_device_state *)base;
 
     *out_memory = (struct accel_memory_now){0, 0};
     if (heap != 0)
         return sdk_error(error, ACCEL_E_INVALID, "the device has one heap, and not %u", heap);
-    if (room->api->memory_now == NULL)
-        return sdk_error(error, ACCEL_E_UNSUPPORTED, "%s does not say how much memory is free", room->api->name);
-    return room->api->memory_now(room->device, out_memory, error);
+    if (gpu->api->memory_now == NULL)
+        return sdk_error(error, ACCEL_E_UNSUPPORTED, "%s does not report free memory", gpu->api->name);
+    return gpu->api->memory_now(gpu->device, out_memory, error);
 }
 
-/* What the device says of itself, and the texts of all kernels: a claim depends on both. */
+/* Hashes the device's fingerprint, its limits and all kernel sources: a claim depends on all of them. */
 static int32_t device_fingerprint(struct accel_driver_device *base, uint8_t out_fingerprint[16],
                                   struct accel_error *error) ACCEL_NOEXCEPT
 {
-    struct gpu_room *room = (struct gpu_room *)base;
+    struct gpu_device_state *gpu = (struct gpu_device_state *)base;
 
     (void)error;
     memset(out_fingerprint, 0, 16);
-    room->api->fingerprint(room->device, out_fingerprint);
-    gpu_mix(out_fingerprint, &room->limits.arrangement, sizeof room->limits.arrangement);
-    gpu_mix(out_fingerprint, &room->limits.features, sizeof room->limits.features);
-    gpu_mix(out_fingerprint, &room->limits.subgroup, sizeof room->limits.subgroup);
-    gpu_mix(out_fingerprint, room->limits.tuning, sizeof room->limits.tuning);
-    for (uint32_t s = 0; s < room->api->source_count; s++) {
-        const struct gpu_source *source = &room->api->sources[s];
+    gpu->api->fingerprint(gpu->device, out_fingerprint);
+    gpu_mix(out_fingerprint, &gpu->limits.arrangement, sizeof(gpu->limits.arrangement));
+    gpu_mix(out_fingerprint, &gpu->limits.features, sizeof(gpu->limits.features));
+    gpu_mix(out_fingerprint, &gpu->limits.subgroup, sizeof(gpu->limits.subgroup));
+    gpu_mix(out_fingerprint, gpu->limits.tuning, sizeof(gpu->limits.tuning));
+    for (uint32_t s = 0; s < gpu->api->source_count; s++) {
+        const struct gpu_source *source = &gpu->api->sources[s];
 
         gpu_mix(out_fingerprint, source->name, strlen(source->name));
         gpu_mix(out_fingerprint, source->defines, strlen(source->defines));
@@ -190,7 +191,7 @@ static int32_t device_fingerprint(struct accel_driver_device *base, uint8_t out_
 }
 
 const struct accel_device_table gpu_device_table = {
-    .size = sizeof gpu_device_table,
+    .size = sizeof(gpu_device_table),
     .close = device_close,
     .claim = gpu_claim,
     .compile = gpu_module_compile,

@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The kernels of devices: how a node of a graph becomes launches. sdk/gpu/kernels fills one table of rows,
- * gpu_rows[gpu_row_count], and one of layouts of weights, gpu_layouts; they serve every API.
+ * Kernel rows: how a node of a graph becomes launches. sdk/gpu/kernels defines one table of rows,
+ * gpu_rows[gpu_row_count], and one of weight layouts (gpu_layout_find); they serve every API.
  *
- * For each node the first row fits whose `op` is the node's, whose sources the API has, and whose `check` answers NULL.
- * Its `lower` then describes launches by gpu_emit. It is pure: called at claim and compile (with the highest symbols,
- * to know the pipelines), when a set is made, and whenever the symbols of a step differ from those recorded. It answers
- * from the call alone.
+ * The library selects for each node the first row with the node's `op` whose features the device has and whose `check`
+ * returns NULL. Its `lower` describes launches by gpu_emit. It is a pure function of the call: it runs at claim and
+ * compile (with the highest symbols, to find the pipelines), when a set is created, and whenever the symbols of a step
+ * differ from the recorded ones.
  *
- * What may depend on what:
- *  - sources, constants, bindings and the number of launches: on types, attributes, device, and the extents `most` of
- *    the set (a set of decoding has most_rows 1 and needs no tiled kernels), never on this step's extents;
- *  - words and groups: on this step's extents too. A launch with 0 groups is left out of the step: a row with a kernel
- *    for few rows and another for many emits both wherever most_rows allows both, and gives groups to one of them.
- * Pipelines that sets of fewer rows emit should be among those of sets with more, since compile sees the highest
- * symbols alone (others are compiled late, when the set is made).
+ * Dependencies:
+ *  - sources, constants, bindings and the number of launches depend on types, attributes, device, and the highest
+ *    extents of the set (a decode set has most_rows 1 and needs no tiled kernels), never on this step's extents;
+ *  - words and groups also depend on this step's extents. A launch with 0 groups is skipped: a row with a GEMV and a
+ *    GEMM kernel emits both if most_rows allows both, and sets the groups of one of them.
+ * Pipelines of sets with fewer rows should be a subset of those of sets with more, since compile sees only the highest
+ * symbols (other pipelines are compiled late, when the set is created).
  *
- * Launches of a row run in order, and each sees what those before wrote: the room sets barriers from the access of
- * bindings, and leaves them out where ranges do not meet.
+ * Launches of a row run in order, and each sees the writes of those before it: the library sets barriers from the
+ * access of bindings, and omits them if ranges do not overlap.
  */
 #ifndef SDK_GPU_KERNEL_H
 #define SDK_GPU_KERNEL_H
+
+#include <stdbool.h>
 
 #include <accel/driver.h>
 
@@ -31,19 +33,19 @@
 #define GPU_OUTPUTS 2u
 #define GPU_PLANES 4u
 
-/* Values that lie on the device, as rows see them. */
+/* Values on the device, as rows see them. */
 
 /**
  * A value. Elements are F32 or I32, contiguous, but for weights and states, whose rows begin at multiples of their
  * pitch.
  *
- * Matrices (weights of rank 2) lie in planes as their layout (gpu_layout) says, other weights as in the file; each row
- * of each plane is padded to a multiple of 4 bytes, `pitch`. A weight too large for one binding or one memory is cut
- * into `parts` of part_rows rows each (the last one may have fewer); every plane of a part has a range of its own. A
- * kernel launched for a part sees its rows from 0 on.
+ * Matrices (weights of rank 2) are stored in planes as described by their layout (gpu_layout), other weights as in the
+ * file; each row of each plane is padded to a multiple of 4 bytes, `pitch`. A weight too large for one binding or one
+ * memory is split into `parts` of part_rows rows each (the last one may have fewer); every plane of a part has its own
+ * range. A kernel launched for a part sees its rows from 0 on.
  *
- * A part of a state is [slots, row]: pitch[0] bytes a slot, the planes of its row one after the other as types.h says
- * of planar types, the whole padded to 4 bytes. It has one plane here and one part.
+ * A part of a state is [slots, row]: pitch[0] bytes per slot, the planes of a planar row one after the other (types.h),
+ * padded to 4 bytes. It has one plane and one part here.
  */
 struct gpu_tensor {
     uint64_t dims[ACCEL_RANK]; /**< outermost first, of this step */
@@ -56,8 +58,8 @@ struct gpu_tensor {
     uint32_t type;      /**< ACCEL_F32 ... */
     uint32_t rank;
     uint32_t planes;
-    uint32_t value; /**< index in the graph; of scratch GPU_NO_VALUE. The room's own */
-    uint32_t tile;  /**< rows of a part are filled up to a multiple of it: of the layout, else 1 */
+    uint32_t value; /**< index in the graph; of scratch GPU_NO_VALUE. Private to the library */
+    uint32_t tile;  /**< rows of a part are padded to a multiple of it: that of the layout, or 1 */
 };
 
 #define GPU_NO_VALUE UINT32_MAX
@@ -71,7 +73,7 @@ struct gpu_row;
 struct gpu_call {
     const struct gpu_tensor *inputs[GPU_INPUTS]; /**< NULL: optional and absent */
     const struct gpu_tensor *outputs[GPU_OUTPUTS];
-    const struct gpu_tensor *scratch; /**< of gpu_row.scratch bytes, rank 1 of I32; NULL where it asked for none */
+    const struct gpu_tensor *scratch; /**< of gpu_row.scratch bytes, rank 1 of I32; NULL if it needs none */
     const void *attributes;           /**< the operator's open struct, checked by the core; or NULL */
     const struct gpu_limits *limits;  /**< of the device */
     const struct gpu_row *row;
@@ -118,12 +120,12 @@ struct gpu_launch {
 
 struct gpu_emitter;
 
-/** Adds a launch to the node. The struct is copied. Failures (an unknown source, too many groups) are kept by the
- *  emitter and become the error of the call. */
+/** Adds a launch to the node. The struct is copied. The emitter stores the first failure (an unknown source, too many
+ *  groups), which becomes the error of the call. */
 void gpu_emit(struct gpu_emitter *emitter, const struct gpu_launch *launch);
 
-/** Spreads `count` workgroups over x and y where x alone cannot hold them. A kernel then takes
- *  y * gridsize.x + x as its number and leaves when that is count or more. 0 gives three zeros. */
+/** Spreads `count` workgroups over x and y if x alone cannot hold them. A kernel then uses y * gridsize.x + x as its
+ *  index and returns if that is at least `count`. A count of 0 yields three zeros. */
 void gpu_fold(const struct gpu_limits *limits, uint64_t count, uint64_t groups[3]);
 
 /** The bits of a float, for words. */
@@ -132,18 +134,18 @@ uint32_t gpu_float_word(float value);
 /** A kernel for an operator. Const. */
 struct gpu_row {
     uint32_t op;        /**< ACCEL_OP_... */
-    uint32_t variant;   /**< for the row: tells apart rows that share their functions */
+    uint32_t variant;   /**< distinguishes rows that share their functions */
     const char *name;   /**< for placement reports, which add the types that it reads */
     uint32_t precision; /**< type of the arithmetic: ACCEL_F32, ACCEL_Q8_0 ... */
     uint32_t features;  /**< GPU_FEATURE_... that the device must have for the row to be considered */
     double tolerance;   /**< largest error, relative to the output's largest element */
-    /** NULL when the row runs this node as the operator says, else in words why not. NULL: any node whose values are
-     *  all F32. */
+    /** Returns NULL if the row implements this node, or the reason. A NULL pointer accepts any node whose values are
+     * all F32. */
     const char *(*check)(const struct gpu_row *row, const struct gpu_node *node);
     /** Emits the launches of a node. */
     void (*lower)(const struct gpu_call *call, struct gpu_emitter *emitter);
-    /** Optional: bytes of work space for one node, asked with the highest extents (call->scratch is NULL): no step may
-     *  need more. It holds nothing between nodes. */
+    /** Optional: returns the scratch bytes of a node for the highest extents (call->scratch is NULL); no step may need
+     *  more. Scratch is undefined between nodes. */
     uint64_t (*scratch)(const struct gpu_call *call);
 };
 
@@ -155,12 +157,12 @@ extern const uint32_t gpu_types[];
 extern const uint32_t gpu_type_count;
 
 /**
- * How matrices (weights of rank 2, which matmul and embed read) of a type lie on devices. All types that rows take have
- * one; weights of another rank lie as in the file. Packed while they stream, `tile` rows at a time.
+ * Storage of matrices (weights of rank 2, which matmul and embed read) of a type on devices. All types that rows accept
+ * have one; weights of another rank are stored as in the file. Packed while loading, `tile` rows at a time.
  *
- * Rows are interleaved word by word, so that neighbouring items read neighbouring words: in a plane of n words a row,
- * word j of row r is word ((r / tile) * n + j) * tile + r % tile. The last tile is filled up with rows of zeros, and
- * the rows of a part are a multiple of `tile`, except in the last one. A pitch (gpu_tensor) is the 4 n bytes of a row.
+ * Rows are interleaved word by word, so that neighbouring items read neighbouring words: in a plane of n words per row,
+ * word j of row r is word ((r / tile) * n + j) * tile + r % tile. The last tile is padded with rows of zeros, and the
+ * rows of a part are a multiple of `tile`, except in the last one. A pitch (gpu_tensor) is the 4 n bytes of a row.
  * Const.
  */
 struct gpu_layout {
@@ -175,9 +177,9 @@ struct gpu_layout {
     void (*pack)(const struct gpu_layout *layout, uint64_t width, const void *const *from, void *const *to);
 };
 
-/** Whether kernels are arranged for a CPU: where it is one, unless the option `arrangement` says otherwise. Defined
- * beside the rows. */
-uint32_t gpu_is_arranged_for_cpu(const struct gpu_limits *limits);
+/** Returns whether kernels use the tuning for CPUs: on CPU devices, unless the option `arrangement` overrides it.
+ * Defined beside the rows. */
+bool gpu_is_arranged_for_cpu(const struct gpu_limits *limits);
 
 /** The layout of matrices of a type, or NULL: no row reads such matrices. Defined beside the rows. */
 const struct gpu_layout *gpu_layout_find(uint32_t type);

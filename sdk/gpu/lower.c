@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launches of a graph: what the row of a node emits, and where launches have to wait for one another. */
-#include "sdk/gpu/room.h"
-
+/* Lowers a graph to launches, and places barriers between them. */
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-/* ---- what rows emit with ---- */
+#include "sdk/gpu/internal.h"
+
+/* ---- helpers of rows ---- */
 
 void gpu_fold(const struct gpu_limits *limits, uint64_t count, uint64_t groups[3])
 {
@@ -21,7 +22,7 @@ uint32_t gpu_float_word(float value)
 {
     uint32_t word;
 
-    memcpy(&word, &value, sizeof word);
+    memcpy(&word, &value, sizeof(word));
     return word;
 }
 
@@ -38,7 +39,7 @@ static void fail(struct gpu_emitter *emitter, int32_t code, const char *format, 
         return;
     emitter->code = code;
     va_start(values, format);
-    vsnprintf(text, sizeof text, format, values);
+    vsnprintf(text, sizeof(text), format, values);
     va_end(values);
     sdk_error(emitter->error, code, "%s", text);
 }
@@ -46,7 +47,7 @@ static void fail(struct gpu_emitter *emitter, int32_t code, const char *format, 
 static int32_t check_bind(struct gpu_emitter *emitter, const struct gpu_bind *bind)
 {
     const struct gpu_tensor *tensor = bind->tensor;
-    const struct gpu_limits *limits = &emitter->room->limits;
+    const struct gpu_limits *limits = &emitter->gpu->limits;
     uint64_t bytes, most = limits->binding_bytes;
 
     if (tensor == NULL)
@@ -77,10 +78,10 @@ static int32_t check_bind(struct gpu_emitter *emitter, const struct gpu_bind *bi
 static int32_t check_launch(struct gpu_emitter *emitter, const struct gpu_launch *launch,
                             const struct gpu_source **out_source)
 {
-    const struct gpu_limits *limits = &emitter->room->limits;
+    const struct gpu_limits *limits = &emitter->gpu->limits;
     uint32_t zeros = 0;
 
-    *out_source = gpu_source_find(emitter->room, launch->source);
+    *out_source = gpu_source_find(emitter->gpu, launch->source);
     if (*out_source == NULL)
         fail(emitter, ACCEL_E_UNSUPPORTED, "kernel %s is not made for this device", launch->source);
     if (launch->constant_count == 0 || launch->constant_count > GPU_CONSTANTS || launch->bind_count == 0 ||
@@ -88,12 +89,12 @@ static int32_t check_launch(struct gpu_emitter *emitter, const struct gpu_launch
         fail(emitter, ACCEL_E_INTERNAL, "kernel %s: %u buffers, %u parameters", launch->source, launch->bind_count,
              launch->word_count);
     if (launch->constants[0] == 0 || launch->constants[0] > limits->group_items)
-        fail(emitter, ACCEL_E_LIMIT, "kernel %s wants workgroups of %u items, the device has at most %u",
+        fail(emitter, ACCEL_E_LIMIT, "kernel %s needs workgroups of %u items, the device has at most %u",
              launch->source, launch->constants[0], limits->group_items);
     for (uint32_t d = 0; d < 3; d++) {
         zeros += launch->groups[d] == 0;
         if (launch->groups[d] > limits->groups[d])
-            fail(emitter, ACCEL_E_LIMIT, "kernel %s wants %llu workgroups in a row, the device takes %u",
+            fail(emitter, ACCEL_E_LIMIT, "kernel %s needs %llu workgroups in one dimension, the device has at most %u",
                  launch->source, (unsigned long long)launch->groups[d], limits->groups[d]);
     }
     if (zeros != 0 && zeros != 3)
@@ -111,12 +112,12 @@ static struct gpu_key key_of(const struct gpu_launch *launch, const struct gpu_s
                           .words = launch->bind_count + launch->word_count,
                           .subgroup = launch->subgroup};
 
-    memcpy(key.constants, launch->constants, launch->constant_count * sizeof *key.constants);
+    memcpy(key.constants, launch->constants, launch->constant_count * sizeof(*key.constants));
     return key;
 }
 
-/* Where plane and part of a tensor lie. */
-static void locate(struct gpu_emitter *emitter, const struct gpu_bind *bind, const struct gpu_home *home,
+/* Returns the memory range of a plane of a part of a tensor. */
+static void locate(struct gpu_emitter *emitter, const struct gpu_bind *bind, const struct gpu_location *home,
                    struct gpu_range *range)
 {
     range->memory = home->memory;
@@ -127,7 +128,7 @@ static void locate(struct gpu_emitter *emitter, const struct gpu_bind *bind, con
         const struct gpu_place *place =
             &home->container->places[weight->places + (uint64_t)bind->part * weight->storage.planes + bind->plane];
 
-        /* A reshaped weight has another shape, and lies as the weight does. */
+        /* A reshaped weight may have another shape than the stored one. */
         if (bind->tensor->parts != weight->storage.parts ||
             range->bytes != gpu_storage_bytes(&weight->storage, bind->part, bind->plane))
             fail(emitter, ACCEL_E_UNSUPPORTED, "weight %s is read under another shape", weight->key);
@@ -136,20 +137,20 @@ static void locate(struct gpu_emitter *emitter, const struct gpu_bind *bind, con
     }
 }
 
-static const struct gpu_home *home_of(const struct gpu_set *set, const struct gpu_emitter *emitter,
-                                      const struct gpu_tensor *tensor)
+static const struct gpu_location *location_of(const struct gpu_set *set, const struct gpu_emitter *emitter,
+                                              const struct gpu_tensor *tensor)
 {
     if (tensor->value == GPU_NO_VALUE)
-        return &set->homes[emitter->graph->value_count + emitter->node];
-    return &set->homes[set->program->roots[tensor->value]];
+        return &set->locations[emitter->graph->value_count + emitter->node];
+    return &set->locations[set->program->roots[tensor->value]];
 }
 
-/* Ranges begin where the API can bind, and the word of offset says how much further the value begins. Absent inputs get
- * the range of a buffer that is there. */
+/* Binds ranges at aligned offsets; word b holds the remaining offset of value b. An absent input is bound to the range
+ * of a present one. */
 static void bind_ranges(struct gpu_emitter *emitter, const struct gpu_launch *launch, struct gpu_dispatch *dispatch,
                         struct gpu_use *use)
 {
-    uint32_t alignment = emitter->room->limits.alignment;
+    uint32_t alignment = emitter->gpu->limits.alignment;
     const struct gpu_bind *present = NULL;
 
     for (uint32_t b = 0; b < launch->bind_count && present == NULL; b++)
@@ -163,17 +164,17 @@ static void bind_ranges(struct gpu_emitter *emitter, const struct gpu_launch *la
         struct gpu_range *range = &dispatch->ranges[b];
         uint64_t whole;
 
-        locate(emitter, bind, home_of(emitter->set, emitter, bind->tensor), range);
+        locate(emitter, bind, location_of(emitter->set, emitter, bind->tensor), range);
         whole = range->offset;
         range->offset = alignment == 0 ? 0 : whole & ~(uint64_t)(alignment - 1);
         range->bytes += whole - range->offset;
         dispatch->words[b] = (uint32_t)((whole - range->offset) / 4);
         if (launch->binds[b].tensor != NULL)
             use->access |= (bind->access & 3u) << 2 * b;
-        if (alignment != 0 && range->bytes > emitter->room->limits.binding_bytes)
+        if (alignment != 0 && range->bytes > emitter->gpu->limits.binding_bytes)
             fail(emitter, ACCEL_E_LIMIT, "kernel %s: a value of %llu bytes cannot be bound, at most %llu can",
                  launch->source, (unsigned long long)range->bytes,
-                 (unsigned long long)emitter->room->limits.binding_bytes);
+                 (unsigned long long)emitter->gpu->limits.binding_bytes);
     }
     dispatch->range_count = launch->bind_count;
 }
@@ -199,7 +200,7 @@ static void fill(struct gpu_emitter *emitter, const struct gpu_launch *launch, c
     }
     if (emitter->code != ACCEL_OK)
         return;
-    memcpy(dispatch->words + launch->bind_count, launch->words, launch->word_count * sizeof *launch->words);
+    memcpy(dispatch->words + launch->bind_count, launch->words, launch->word_count * sizeof(*launch->words));
     for (uint32_t d = 0; d < 3; d++)
         dispatch->groups[d] = (uint32_t)launch->groups[d];
 }
@@ -227,7 +228,7 @@ void gpu_emit(struct gpu_emitter *emitter, const struct gpu_launch *launch)
 void gpu_lower_node(struct gpu_emitter *emitter, const struct gpu_program *program, const struct gpu_tensor *tensors,
                     const struct gpu_tensor *scratches, uint32_t n)
 {
-    struct gpu_call call = gpu_call_of(emitter->room, program, tensors, n);
+    struct gpu_call call = gpu_call_of(emitter->gpu, program, tensors, n);
 
     if (program->rows[n] == NULL || emitter->code != ACCEL_OK)
         return;
@@ -237,11 +238,11 @@ void gpu_lower_node(struct gpu_emitter *emitter, const struct gpu_program *progr
     program->rows[n]->lower(&call, emitter);
 }
 
-struct gpu_call gpu_call_of(const struct gpu_room *room, const struct gpu_program *program,
+struct gpu_call gpu_call_of(const struct gpu_device_state *gpu, const struct gpu_program *program,
                             const struct gpu_tensor *tensors, uint32_t n)
 {
     const struct accel_node *node = program->graph->nodes[n];
-    struct gpu_call call = {.attributes = node->attributes, .limits = &room->limits, .row = program->rows[n]};
+    struct gpu_call call = {.attributes = node->attributes, .limits = &gpu->limits, .row = program->rows[n]};
 
     for (uint32_t i = 0; i < node->input_count && i < GPU_INPUTS; i++)
         if (node->inputs[i] != ACCEL_NO_VALUE)
@@ -260,7 +261,7 @@ uint64_t gpu_scratch_bytes(const struct gpu_call *call)
 
 #define TOUCHED 64u
 
-/* What launches since the last barrier touched. */
+/* Ranges that launches since the last barrier have touched. */
 struct touched {
     struct gpu_range ranges[TOUCHED];
     uint32_t access[TOUCHED];
@@ -278,16 +279,16 @@ static struct gpu_range exact(const struct gpu_dispatch *dispatch, uint32_t b)
     return range;
 }
 
-static uint32_t collide(const struct touched *touched, const struct gpu_range *range, uint32_t access)
+static bool collide(const struct touched *touched, const struct gpu_range *range, uint32_t access)
 {
     for (uint32_t i = 0; i < touched->count; i++) {
         const struct gpu_range *other = &touched->ranges[i];
 
         if (((touched->access[i] | access) & GPU_BIND_WRITE) != 0 && other->memory == range->memory &&
             range->offset < other->offset + other->bytes && other->offset < range->offset + range->bytes)
-            return 1;
+            return true;
     }
-    return 0;
+    return false;
 }
 
 void gpu_lower_barriers(struct gpu_dispatch *dispatches, const struct gpu_use *uses, uint32_t count)

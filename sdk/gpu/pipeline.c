@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pipelines of a device: one for each key, from the first module that wants it until the device is closed. */
-#include "sdk/gpu/room.h"
-
+/* Pipelines of a device: one per key, shared by all modules, until the last reference is dropped. */
+#include <stdbool.h>
 #include <string.h>
 
-/* Loads of 16 and 8 bits are for GPUs: CPUs make a load for each lane, whatever its size, and convert what it brings.
- */
+#include "sdk/gpu/internal.h"
+
+/* 16-bit and 8-bit loads are used on GPUs only: CPU devices load per lane, whatever the size, and convert. */
 static uint32_t usable(const struct gpu_limits *limits)
 {
     const uint32_t small_loads = GPU_FEATURE_STORAGE16 | GPU_FEATURE_STORAGE8;
@@ -13,12 +13,12 @@ static uint32_t usable(const struct gpu_limits *limits)
     return gpu_is_arranged_for_cpu(limits) ? limits->features & ~small_loads : limits->features;
 }
 
-const struct gpu_source *gpu_source_find(const struct gpu_room *room, const char *name)
+const struct gpu_source *gpu_source_find(const struct gpu_device_state *gpu, const char *name)
 {
-    const uint32_t features = usable(&room->limits);
+    const uint32_t features = usable(&gpu->limits);
 
-    for (uint32_t s = 0; s < room->api->source_count; s++) {
-        const struct gpu_source *source = &room->api->sources[s];
+    for (uint32_t s = 0; s < gpu->api->source_count; s++) {
+        const struct gpu_source *source = &gpu->api->sources[s];
 
         if ((source->features & ~features) == 0 && strcmp(source->name, name) == 0)
             return source;
@@ -26,17 +26,17 @@ const struct gpu_source *gpu_source_find(const struct gpu_room *room, const char
     return NULL;
 }
 
-static uint32_t same_key(const struct gpu_key *a, const struct gpu_key *b)
+static bool same_key(const struct gpu_key *a, const struct gpu_key *b)
 {
     return a->source == b->source && a->constant_count == b->constant_count && a->bindings == b->bindings &&
            a->words == b->words && a->subgroup == b->subgroup &&
-           memcmp(a->constants, b->constants, a->constant_count * sizeof *a->constants) == 0;
+           memcmp(a->constants, b->constants, a->constant_count * sizeof(*a->constants)) == 0;
 }
 
 /* Under the lock. */
-static struct gpu_compiled *find(const struct gpu_room *room, const struct gpu_key *key)
+static struct gpu_compiled *find(const struct gpu_device_state *gpu, const struct gpu_key *key)
 {
-    struct gpu_compiled *compiled = room->pipelines;
+    struct gpu_compiled *compiled = gpu->pipelines;
 
     while (compiled != NULL && !same_key(&compiled->key, key))
         compiled = compiled->next;
@@ -45,22 +45,22 @@ static struct gpu_compiled *find(const struct gpu_room *room, const struct gpu_k
 
 static struct gpu_compiled *find_held(struct gpu_module *module, const struct gpu_key *key)
 {
-    struct gpu_room *room = module->room;
+    struct gpu_device_state *gpu = module->gpu;
     struct gpu_compiled *found = NULL;
 
-    pthread_mutex_lock(&room->lock);
+    pthread_mutex_lock(&gpu->lock);
     for (const struct gpu_hold *hold = module->holds; hold != NULL && found == NULL; hold = hold->next)
         if (same_key(&hold->compiled->key, key))
             found = hold->compiled;
-    pthread_mutex_unlock(&room->lock);
+    pthread_mutex_unlock(&gpu->lock);
     return found;
 }
 
-/* Memory for both is taken before the lock, and what is not needed is given back behind it. */
+/* Memory for both records is allocated before the lock and freed after it if it is not needed. */
 int32_t gpu_pipeline_hold(struct gpu_module *module, const struct gpu_key *key, struct gpu_compiled **out_compiled,
                           struct accel_error *error)
 {
-    struct gpu_room *room = module->room;
+    struct gpu_device_state *gpu = module->gpu;
     struct gpu_compiled *fresh;
     struct gpu_hold *hold;
     void *memory = NULL, *held = NULL;
@@ -69,69 +69,69 @@ int32_t gpu_pipeline_hold(struct gpu_module *module, const struct gpu_key *key, 
     *out_compiled = find_held(module, key);
     if (*out_compiled != NULL)
         return ACCEL_OK;
-    code = gpu_allocate(room, ACCEL_MEMORY_PROGRAM, sizeof *fresh, &memory, error);
+    code = gpu_allocate(gpu, ACCEL_MEMORY_PROGRAM, sizeof(*fresh), &memory, error);
     if (code == ACCEL_OK)
-        code = gpu_allocate(room, ACCEL_MEMORY_PROGRAM, sizeof *hold, &held, error);
+        code = gpu_allocate(gpu, ACCEL_MEMORY_PROGRAM, sizeof(*hold), &held, error);
     if (code != ACCEL_OK) {
-        gpu_release(room, memory);
+        gpu_release(gpu, memory);
         return code;
     }
     fresh = memory;
     hold = held;
     fresh->key = *key;
-    fresh->wanted = 1;
-    pthread_mutex_lock(&room->lock);
-    hold->compiled = find(room, key);
+    fresh->pending = 1;
+    pthread_mutex_lock(&gpu->lock);
+    hold->compiled = find(gpu, key);
     if (hold->compiled == NULL) {
-        fresh->next = room->pipelines;
-        room->pipelines = fresh;
+        fresh->next = gpu->pipelines;
+        gpu->pipelines = fresh;
         hold->compiled = fresh;
         memory = NULL;
     }
     hold->compiled->holders++;
     hold->next = module->holds;
     module->holds = hold;
-    pthread_mutex_unlock(&room->lock);
-    gpu_release(room, memory);
+    pthread_mutex_unlock(&gpu->lock);
+    gpu_release(gpu, memory);
     *out_compiled = hold->compiled;
     return ACCEL_OK;
 }
 
-/* Compilers take minutes for a large model, and a process may be ended meanwhile: what was made until then is kept. */
-static void keep_meanwhile(struct gpu_room *room)
+/* Stores the cache periodically: compiling a large model takes minutes, and the process may be killed meanwhile. */
+static void store_periodically(struct gpu_device_state *gpu)
 {
-    uint64_t now = 0, stored = atomic_load(&room->stored);
+    uint64_t now = 0, stored = atomic_load(&gpu->stored);
 
-    room->host->clock(room->host, &now);
-    if (now - stored >= GPU_KEEP_NANOSECONDS && atomic_compare_exchange_strong(&room->stored, &stored, now))
-        gpu_pipeline_keep(room);
+    gpu->host->clock(gpu->host, &now);
+    if (now - stored >= GPU_STORE_NANOSECONDS && atomic_compare_exchange_strong(&gpu->stored, &stored, now))
+        gpu_pipeline_store(gpu);
 }
 
 /* Two threads may make the same pipeline at the same time; the second one is dropped. */
-static int32_t make(struct gpu_room *room, struct gpu_compiled *compiled, struct accel_error *error)
+static int32_t compile_pipeline(struct gpu_device_state *gpu, struct gpu_compiled *compiled, struct accel_error *error)
 {
     struct gpu_pipeline *pipeline = NULL;
     uint32_t made;
     int32_t code;
 
-    pthread_mutex_lock(&room->lock);
+    pthread_mutex_lock(&gpu->lock);
     made = compiled->pipeline != NULL;
-    pthread_mutex_unlock(&room->lock);
+    pthread_mutex_unlock(&gpu->lock);
     if (made)
         return ACCEL_OK;
-    code = room->api->pipeline_create(room->device, &compiled->key, &pipeline, error);
-    pthread_mutex_lock(&room->lock);
-    compiled->wanted = code != ACCEL_OK;
+    code = gpu->api->pipeline_create(gpu->device, &compiled->key, &pipeline, error);
+    pthread_mutex_lock(&gpu->lock);
+    compiled->pending = code != ACCEL_OK;
     if (code == ACCEL_OK && compiled->pipeline == NULL) {
         compiled->pipeline = pipeline;
         pipeline = NULL;
-        atomic_fetch_add(&room->fresh, 1);
+        atomic_fetch_add(&gpu->fresh, 1);
     }
-    pthread_mutex_unlock(&room->lock);
+    pthread_mutex_unlock(&gpu->lock);
     if (pipeline != NULL)
-        room->api->pipeline_free(room->device, pipeline);
+        gpu->api->pipeline_free(gpu->device, pipeline);
     else if (code == ACCEL_OK)
-        keep_meanwhile(room);
+        store_periodically(gpu);
     return code;
 }
 
@@ -143,35 +143,35 @@ int32_t gpu_pipeline_get(struct gpu_module *module, const struct gpu_key *key, s
 
     *out_pipeline = NULL;
     if (code == ACCEL_OK)
-        code = make(module->room, compiled, error);
+        code = compile_pipeline(module->gpu, compiled, error);
     if (code == ACCEL_OK)
         *out_pipeline = compiled->pipeline;
     return code;
 }
 
-/* What the ranks of a crew share. */
+/* State shared by the threads of a team that compile pipelines. */
 struct work {
     struct gpu_module *module;
-    const struct accel_task *task; /* NULL: nobody asks for an end */
+    const struct accel_task *task; /* NULL: not cancellable */
     uint64_t total;
     _Atomic uint64_t done;
     _Atomic int32_t code;
     struct accel_error error; /* of the first failure */
 };
 
-static uint64_t count_wanted(struct gpu_module *module)
+static uint64_t count_pending(struct gpu_module *module)
 {
     uint64_t count = 0;
 
-    pthread_mutex_lock(&module->room->lock);
+    pthread_mutex_lock(&module->gpu->lock);
     for (const struct gpu_hold *hold = module->holds; hold != NULL; hold = hold->next)
         count += hold->compiled->pipeline == NULL;
-    pthread_mutex_unlock(&module->room->lock);
+    pthread_mutex_unlock(&module->gpu->lock);
     return count;
 }
 
-/* Tells how far it is, and hears whether to stop: in the thread that was given the task. */
-static int32_t ask(struct work *work, struct accel_error *error)
+/* Reports progress and checks for cancellation. Called by the thread that received the task. */
+static int32_t report_progress(struct work *work, struct accel_error *error)
 {
     uint64_t done = atomic_load(&work->done), total = done < work->total ? work->total : done;
     int32_t code = work->task == NULL || total == 0 ? ACCEL_OK : work->task->progress(work->task, done, total);
@@ -182,85 +182,85 @@ static int32_t ask(struct work *work, struct accel_error *error)
 }
 
 /* Entries are handed out one by one, since their times differ widely. */
-static struct gpu_compiled *next_wanted(struct gpu_module *module)
+static struct gpu_compiled *next_pending(struct gpu_module *module)
 {
     struct gpu_compiled *found = NULL;
 
-    pthread_mutex_lock(&module->room->lock);
+    pthread_mutex_lock(&module->gpu->lock);
     for (const struct gpu_hold *hold = module->holds; hold != NULL && found == NULL; hold = hold->next)
-        if (hold->compiled->wanted && hold->compiled->pipeline == NULL)
+        if (hold->compiled->pending && hold->compiled->pipeline == NULL)
             found = hold->compiled;
     if (found != NULL)
-        found->wanted = 0;
-    pthread_mutex_unlock(&module->room->lock);
+        found->pending = 0;
+    pthread_mutex_unlock(&module->gpu->lock);
     return found;
 }
 
-static void make_some(void *argument, uint32_t rank, uint32_t ranks)
+static void compile_pipelines(void *argument, uint32_t thread, uint32_t threads)
 {
     struct work *work = argument;
 
-    (void)ranks;
+    (void)threads;
     while (atomic_load(&work->code) == ACCEL_OK) {
         struct accel_error error = {.code = ACCEL_OK};
         int32_t expected = ACCEL_OK;
-        int32_t code = rank == 0 ? ask(work, &error) : ACCEL_OK;
-        struct gpu_compiled *compiled = code == ACCEL_OK ? next_wanted(work->module) : NULL;
+        int32_t code = thread == 0 ? report_progress(work, &error) : ACCEL_OK;
+        struct gpu_compiled *compiled = code == ACCEL_OK ? next_pending(work->module) : NULL;
 
         if (code == ACCEL_OK && compiled == NULL)
             return;
         if (code == ACCEL_OK)
-            code = make(work->module->room, compiled, &error);
+            code = compile_pipeline(work->module->gpu, compiled, &error);
         atomic_fetch_add(&work->done, 1);
         if (code != ACCEL_OK && atomic_compare_exchange_strong(&work->code, &expected, code))
             work->error = error;
     }
 }
 
-/* What another thread has begun to make is made here again, rather than waited for. */
-static int32_t make_rest(struct work *work, struct accel_error *error)
+/* Compiles pipelines that another thread has started but not finished, instead of waiting for them. */
+static int32_t compile_rest(struct work *work, struct accel_error *error)
 {
-    struct gpu_room *room = work->module->room;
+    struct gpu_device_state *gpu = work->module->gpu;
     int32_t code = ACCEL_OK;
 
     for (const struct gpu_hold *hold = work->module->holds; hold != NULL && code == ACCEL_OK; hold = hold->next) {
-        code = ask(work, error);
+        code = report_progress(work, error);
         if (code == ACCEL_OK)
-            code = make(room, hold->compiled, error);
+            code = compile_pipeline(gpu, hold->compiled, error);
     }
     return code;
 }
 
-int32_t gpu_pipeline_make(struct gpu_module *module, const struct accel_task *task, struct accel_error *error)
+int32_t gpu_pipeline_compile(struct gpu_module *module, const struct accel_task *task, struct accel_error *error)
 {
-    struct work work = {.module = module, .task = task, .total = count_wanted(module)};
+    struct work work = {.module = module, .task = task, .total = count_pending(module)};
     int32_t code = ACCEL_OK;
 
-    if (task != NULL && task->crew != NULL && !module->room->limits.one_compiler)
-        code = task->crew->run(task->crew, task->crew->ranks, make_some, &work, error);
+    if (task != NULL && task->team != NULL && !module->gpu->limits.one_compiler)
+        code = task->team->run(task->team, task->team->threads, compile_pipelines, &work, error);
     else
-        make_some(&work, 0, 1);
+        compile_pipelines(&work, 0, 1);
     if (code == ACCEL_OK)
         code = atomic_load(&work.code);
     if (code != ACCEL_OK && error != NULL && error->code == ACCEL_OK)
         *error = work.error;
     if (code == ACCEL_OK)
-        code = make_rest(&work, error);
+        code = compile_rest(&work, error);
     /* After a failure, too: the next attempt goes on from there. */
-    gpu_pipeline_keep(module->room);
+    gpu_pipeline_store(module->gpu);
     return code;
 }
 
-void gpu_pipeline_keep(struct gpu_room *room)
+void gpu_pipeline_store(struct gpu_device_state *gpu)
 {
-    if (atomic_exchange(&room->fresh, 0) != 0)
-        gpu_cache_store(&room->cache);
+    if (atomic_exchange(&gpu->fresh, 0) != 0)
+        gpu_cache_store(&gpu->cache);
 }
 
-/* Takes an entry that nobody holds any more out of the list. Under the lock. */
-static void unlink_compiled(struct gpu_room *room, const struct gpu_compiled *compiled)
+/* Unlinks an entry without references. The lock is held. */
+static void unlink_compiled(struct gpu_device_state *gpu, const struct gpu_compiled *compiled)
 {
-    struct gpu_compiled **place = &room->pipelines;
+    struct gpu_compiled **place = &gpu->pipelines;
 
     while (*place != compiled)
         place = &(*place)->next;
@@ -269,22 +269,22 @@ static void unlink_compiled(struct gpu_room *room, const struct gpu_compiled *co
 
 void gpu_pipeline_drop(struct gpu_module *module)
 {
-    struct gpu_room *room = module->room;
+    struct gpu_device_state *gpu = module->gpu;
 
     while (module->holds != NULL) {
         struct gpu_hold *hold = module->holds;
         uint32_t last;
 
         module->holds = hold->next;
-        pthread_mutex_lock(&room->lock);
+        pthread_mutex_lock(&gpu->lock);
         last = --hold->compiled->holders == 0;
         if (last)
-            unlink_compiled(room, hold->compiled);
-        pthread_mutex_unlock(&room->lock);
+            unlink_compiled(gpu, hold->compiled);
+        pthread_mutex_unlock(&gpu->lock);
         if (last && hold->compiled->pipeline != NULL)
-            room->api->pipeline_free(room->device, hold->compiled->pipeline);
+            gpu->api->pipeline_free(gpu->device, hold->compiled->pipeline);
         if (last)
-            gpu_release(room, hold->compiled);
-        gpu_release(room, hold);
+            gpu_release(gpu, hold->compiled);
+        gpu_release(gpu, hold);
     }
 }

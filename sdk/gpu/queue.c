@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Queues and their timeline. The API counts; this file says what a count means: which values are reached, which failed
- * and why, and that bytes which a read asked for are at their place before its value is reached.
+ * Queues and their timeline. The API maintains a counter; this file decides which values have completed and which have
+ * failed, and copies staged reads to the host before their value completes.
  *
- * Failure: the first value that fails is remembered with its error, and every later one depends on it, until `reset`.
- * Nothing is submitted meanwhile; values are handed out all the same. A value whose wait failed on another queue fails
- * when it is over, since the API runs it anyway.
+ * Failure: the first value that fails is stored with its error, and every later one fails as a dependent until `reset`.
+ * Nothing is submitted meanwhile, but values are still returned. If the wait of a value fails on another queue, the
+ * value fails after it has run, since the API runs it anyway.
  */
-#include "sdk/gpu/timeline.h"
-
+#include <stdbool.h>
 #include <string.h>
+
+#include "sdk/gpu/timeline.h"
 
 /* ---- the timeline ---- */
 
@@ -25,8 +26,8 @@ static void fail_at(struct gpu_timeline *timeline, uint64_t value, int32_t code,
     atomic_store(&timeline->failed, value);
 }
 
-/* Whether a value of another queue has failed, or failed before that queue was reset. */
-static uint32_t wait_failed(const struct accel_wait *wait)
+/* Returns whether a value of another queue has failed, also before its last reset. */
+static bool wait_failed(const struct accel_driver_fence *wait)
 {
     struct gpu_timeline *other = (struct gpu_timeline *)wait->queue;
     uint64_t failed = atomic_load(&other->failed);
@@ -41,12 +42,12 @@ static void pop(struct gpu_timeline *timeline)
 
     timeline->upload.tail = entry->upload_head;
     timeline->download.tail = entry->download_head;
-    timeline->first = (timeline->first + 1) % timeline->room->limits.in_flight;
+    timeline->first = (timeline->first + 1) % timeline->gpu->limits.in_flight;
     timeline->count--;
 }
 
 /* Ends the entries that the API's counter has passed. Under the lock. */
-static void settle(struct gpu_timeline *timeline, uint64_t counter)
+static void retire_entries(struct gpu_timeline *timeline, uint64_t counter)
 {
     while (timeline->count != 0 && timeline->entries[timeline->first].value <= counter) {
         const struct gpu_entry *entry = &timeline->entries[timeline->first];
@@ -64,26 +65,26 @@ static void settle(struct gpu_timeline *timeline, uint64_t counter)
     }
 }
 
-static int32_t look(struct gpu_timeline *timeline, struct accel_error *error)
+static int32_t update_completed(struct gpu_timeline *timeline, struct accel_error *error)
 {
     uint64_t counter = 0;
-    int32_t code = timeline->room->api->completed(timeline->queue, &counter, error);
+    int32_t code = timeline->gpu->api->completed(timeline->queue, &counter, error);
 
     pthread_mutex_lock(&timeline->lock);
-    settle(timeline, counter);
+    retire_entries(timeline, counter);
     pthread_mutex_unlock(&timeline->lock);
     return code;
 }
 
-/* After a failure of the API: nothing runs any more, and what had not been reached has failed. */
+/* Waits for the queue after a failure of the API, and fails all values that were not reached. */
 static void drain(struct gpu_timeline *timeline, int32_t code, const struct accel_error *why)
 {
     uint64_t counter = 0;
 
-    timeline->room->api->wait(timeline->queue, timeline->sent, UINT64_MAX, NULL);
-    timeline->room->api->completed(timeline->queue, &counter, NULL);
+    timeline->gpu->api->wait(timeline->queue, timeline->sent, UINT64_MAX, NULL);
+    timeline->gpu->api->completed(timeline->queue, &counter, NULL);
     pthread_mutex_lock(&timeline->lock);
-    settle(timeline, counter);
+    retire_entries(timeline, counter);
     if (timeline->count != 0)
         fail_at(timeline, timeline->entries[timeline->first].value, code, why);
     while (timeline->count != 0)
@@ -91,11 +92,11 @@ static void drain(struct gpu_timeline *timeline, int32_t code, const struct acce
     pthread_mutex_unlock(&timeline->lock);
 }
 
-uint32_t gpu_timeline_over(struct gpu_timeline *timeline, uint64_t value)
+uint32_t gpu_timeline_is_over(struct gpu_timeline *timeline, uint64_t value)
 {
     uint32_t over;
 
-    look(timeline, NULL);
+    update_completed(timeline, NULL);
     pthread_mutex_lock(&timeline->lock);
     over = atomic_load(&timeline->completed) >= value ||
            (timeline->count == 0 && !(timeline->is_building && value > timeline->past));
@@ -108,22 +109,22 @@ uint32_t gpu_timeline_over(struct gpu_timeline *timeline, uint64_t value)
 static int32_t queue_free(struct accel_driver_queue *base) ACCEL_NOEXCEPT
 {
     struct gpu_timeline *timeline = (struct gpu_timeline *)base;
-    struct gpu_room *room = timeline->room;
+    struct gpu_device_state *gpu = timeline->gpu;
 
     if (timeline->queue != NULL)
-        room->api->queue_free(timeline->queue);
-    gpu_memory_drop(room, ACCEL_MEMORY_PROGRAM, timeline->upload.bytes, GPU_MEMORY_UPLOAD, timeline->upload.memory);
-    gpu_memory_drop(room, ACCEL_MEMORY_PROGRAM, timeline->download.bytes, GPU_MEMORY_DOWNLOAD,
+        gpu->api->queue_free(timeline->queue);
+    gpu_memory_drop(gpu, ACCEL_MEMORY_PROGRAM, timeline->upload.bytes, GPU_MEMORY_UPLOAD, timeline->upload.memory);
+    gpu_memory_drop(gpu, ACCEL_MEMORY_PROGRAM, timeline->download.bytes, GPU_MEMORY_DOWNLOAD,
                     timeline->download.memory);
     pthread_mutex_destroy(&timeline->lock);
-    gpu_release(room, timeline);
-    atomic_fetch_sub(&room->children, 1);
+    gpu_release(gpu, timeline);
+    atomic_fetch_sub(&gpu->children, 1);
     return ACCEL_OK;
 }
 
 /* Values that are reached already need no wait, and the queue's own come first anyway. */
-static uint32_t take_waits(struct gpu_timeline *timeline, const struct accel_wait *waits, uint32_t wait_count,
-                           struct gpu_entry *entry)
+static bool collect_waits(struct gpu_timeline *timeline, const struct accel_driver_fence *waits, uint32_t wait_count,
+                          struct gpu_entry *entry)
 {
     entry->wait_count = 0;
     timeline->point_count = 0;
@@ -131,27 +132,27 @@ static uint32_t take_waits(struct gpu_timeline *timeline, const struct accel_wai
         struct gpu_timeline *other = (struct gpu_timeline *)waits[w].queue;
 
         if (wait_failed(&waits[w]))
-            return 1;
+            return true;
         if (other == timeline || atomic_load(&other->completed) >= waits[w].value)
             continue;
         entry->waits[entry->wait_count++] = waits[w];
         timeline->points[timeline->point_count++] = (struct gpu_point){.queue = other->queue, .value = waits[w].value};
     }
-    return 0;
+    return false;
 }
 
-static int32_t refuse(struct gpu_timeline *timeline, uint32_t wait_count, struct accel_error *error)
+static int32_t check_submit(struct gpu_timeline *timeline, uint32_t wait_count, struct accel_error *error)
 {
     if (wait_count > GPU_WAITS)
         return sdk_error(error, ACCEL_E_LIMIT, "%u waits in one submit, at most %u are taken", wait_count, GPU_WAITS);
-    if (timeline->count == timeline->room->limits.in_flight)
-        return sdk_error(error, ACCEL_E_AGAIN, "the queue has %u submits in flight", timeline->room->limits.in_flight);
+    if (timeline->count == timeline->gpu->limits.in_flight)
+        return sdk_error(error, ACCEL_E_AGAIN, "the queue has %u submits in flight", timeline->gpu->limits.in_flight);
     return ACCEL_OK;
 }
 
-static int32_t queue_submit(struct accel_driver_queue *base, const struct accel_step *const *steps, uint32_t step_count,
-                            const struct accel_wait *waits, uint32_t wait_count, uint64_t *out_value,
-                            struct accel_error *error) ACCEL_NOEXCEPT
+static int32_t queue_submit(struct accel_driver_queue *base, const struct accel_driver_step *const *steps,
+                            uint32_t step_count, const struct accel_driver_fence *waits, uint32_t wait_count,
+                            uint64_t *out_value, struct accel_error *error) ACCEL_NOEXCEPT
 {
     struct gpu_timeline *timeline = (struct gpu_timeline *)base;
     struct gpu_entry *entry;
@@ -164,15 +165,15 @@ static int32_t queue_submit(struct accel_driver_queue *base, const struct accel_
         *out_value = ++timeline->last;
         return ACCEL_OK;
     }
-    look(timeline, NULL);
-    code = refuse(timeline, wait_count, error);
+    update_completed(timeline, NULL);
+    code = check_submit(timeline, wait_count, error);
     if (code != ACCEL_OK)
         return code;
     pthread_mutex_lock(&timeline->lock);
-    entry = &timeline->entries[(timeline->first + timeline->count) % timeline->room->limits.in_flight];
+    entry = &timeline->entries[(timeline->first + timeline->count) % timeline->gpu->limits.in_flight];
     pthread_mutex_unlock(&timeline->lock);
     entry->fetch_count = 0;
-    if (take_waits(timeline, waits, wait_count, entry)) {
+    if (collect_waits(timeline, waits, wait_count, entry)) {
         pthread_mutex_lock(&timeline->lock);
         fail_at(timeline, ++timeline->last, ACCEL_E_DEPENDS, NULL);
         pthread_mutex_unlock(&timeline->lock);
@@ -194,7 +195,7 @@ static int32_t queue_submit(struct accel_driver_queue *base, const struct accel_
     return ACCEL_OK;
 }
 
-static int32_t verdict(const struct gpu_timeline *timeline, uint64_t value, struct accel_error *error)
+static int32_t failure_of(const struct gpu_timeline *timeline, uint64_t value, struct accel_error *error)
 {
     uint64_t failed = atomic_load(&timeline->failed);
 
@@ -210,25 +211,25 @@ static int32_t verdict(const struct gpu_timeline *timeline, uint64_t value, stru
                      (unsigned long long)value, (unsigned long long)failed, timeline->failure.text);
 }
 
-/* 1: the value is over, and *out_code says how. */
-static uint32_t is_over(struct gpu_timeline *timeline, uint64_t value, int32_t *out_code, struct accel_error *error)
+/* Returns 1 if the value has completed or failed; *out_code is its result. */
+static bool is_over(struct gpu_timeline *timeline, uint64_t value, int32_t *out_code, struct accel_error *error)
 {
     uint64_t failed = atomic_load(&timeline->failed);
 
     *out_code = ACCEL_OK;
     if (timeline->void_last != 0 && value >= timeline->void_first && value <= timeline->void_last) {
-        *out_code = verdict(timeline, value, error);
-        return 1;
+        *out_code = failure_of(timeline, value, error);
+        return true;
     }
     if (atomic_load(&timeline->completed) >= value)
-        return 1;
+        return true;
     if (failed == 0 || value < failed)
-        return 0;
-    /* What follows a failure may still run, and write where its reads go. */
+        return false;
+    /* Submits after a failure may still run and write to the targets of their reads. */
     if (timeline->count != 0)
         drain(timeline, ACCEL_E_DEPENDS, NULL);
-    *out_code = verdict(timeline, value, error);
-    return 1;
+    *out_code = failure_of(timeline, value, error);
+    return true;
 }
 
 static int32_t queue_wait(struct accel_driver_queue *base, uint64_t value, uint64_t deadline,
@@ -241,11 +242,11 @@ static int32_t queue_wait(struct accel_driver_queue *base, uint64_t value, uint6
 
     if (is_over(timeline, value, &code, error))
         return code;
-    got = timeline->room->api->wait(timeline->queue, value, deadline, &why);
+    got = timeline->gpu->api->wait(timeline->queue, value, deadline, &why);
     if (got == ACCEL_OK || got == ACCEL_E_TIMEOUT) {
-        int32_t seen = look(timeline, &why);
+        int32_t polled = update_completed(timeline, &why);
 
-        got = seen == ACCEL_OK ? got : seen;
+        got = polled == ACCEL_OK ? got : polled;
     }
     if (is_over(timeline, value, &code, error))
         return code;
@@ -263,8 +264,8 @@ static int32_t queue_completed(struct accel_driver_queue *base, uint64_t *out_va
     struct gpu_timeline *timeline = (struct gpu_timeline *)base;
 
     (void)error;
-    /* A failure is told by `wait`; what was reached before it stays reached. */
-    look(timeline, NULL);
+    /* `wait` reports a failure; values before it stay completed. */
+    update_completed(timeline, NULL);
     *out_value = atomic_load(&timeline->completed);
     return ACCEL_OK;
 }
@@ -275,9 +276,9 @@ static int32_t queue_reset(struct accel_driver_queue *base, struct accel_error *
     uint64_t failed;
     int32_t code;
 
-    look(timeline, NULL);
+    update_completed(timeline, NULL);
     drain(timeline, ACCEL_E_DEPENDS, NULL);
-    code = timeline->room->api->reset(timeline->queue, error);
+    code = timeline->gpu->api->reset(timeline->queue, error);
     if (code != ACCEL_OK)
         return code;
     pthread_mutex_lock(&timeline->lock);
@@ -291,21 +292,21 @@ static int32_t queue_reset(struct accel_driver_queue *base, struct accel_error *
     return ACCEL_OK;
 }
 
-static const struct accel_queue_table queue_table = {.size = sizeof queue_table,
+static const struct accel_queue_table queue_table = {.size = sizeof(queue_table),
                                                      .free = queue_free,
                                                      .submit = queue_submit,
                                                      .wait = queue_wait,
                                                      .completed = queue_completed,
                                                      .reset = queue_reset};
 
-static int32_t make_ring(struct gpu_room *room, struct gpu_ring *ring, uint64_t bytes, uint32_t kind,
+static int32_t make_ring(struct gpu_device_state *gpu, struct gpu_ring *ring, uint64_t bytes, uint32_t kind,
                          struct accel_error *error)
 {
-    int32_t code = gpu_memory_make(room, ACCEL_MEMORY_PROGRAM, bytes, kind, &ring->memory, error);
+    int32_t code = gpu_memory_make(gpu, ACCEL_MEMORY_PROGRAM, bytes, kind, &ring->memory, error);
 
     if (code != ACCEL_OK)
         return code;
-    ring->address = room->api->memory_address(ring->memory);
+    ring->address = gpu->api->memory_address(ring->memory);
     ring->bytes = bytes;
     return ACCEL_OK;
 }
@@ -319,29 +320,29 @@ uint64_t gpu_queue_bytes(const struct gpu_limits *limits)
 int32_t gpu_queue_create(struct accel_driver_device *base, struct accel_driver_queue **out_queue,
                          struct accel_error *error) ACCEL_NOEXCEPT
 {
-    struct gpu_room *room = (struct gpu_room *)base;
-    uint64_t entries = room->limits.in_flight * sizeof(struct gpu_entry);
+    struct gpu_device_state *gpu = (struct gpu_device_state *)base;
+    uint64_t entries = gpu->limits.in_flight * sizeof(struct gpu_entry);
     struct gpu_timeline *timeline;
     void *memory = NULL;
     int32_t code =
-        gpu_allocate(room, ACCEL_MEMORY_PROGRAM,
-                     sizeof *timeline + entries + GPU_OPERATIONS * sizeof(struct gpu_operation), &memory, error);
+        gpu_allocate(gpu, ACCEL_MEMORY_PROGRAM,
+                     sizeof(*timeline) + entries + GPU_OPERATIONS * sizeof(struct gpu_operation), &memory, error);
 
     *out_queue = NULL;
     if (code != ACCEL_OK)
         return code;
     timeline = memory;
     timeline->base.table = &queue_table;
-    timeline->room = room;
+    timeline->gpu = gpu;
     timeline->entries = (struct gpu_entry *)(timeline + 1);
     timeline->operations = (struct gpu_operation *)(void *)((char *)timeline->entries + entries);
     pthread_mutex_init(&timeline->lock, NULL);
-    atomic_fetch_add(&room->children, 1);
-    code = room->api->queue_create(room->device, &timeline->queue, error);
+    atomic_fetch_add(&gpu->children, 1);
+    code = gpu->api->queue_create(gpu->device, &timeline->queue, error);
     if (code == ACCEL_OK)
-        code = make_ring(room, &timeline->upload, GPU_UPLOAD_BYTES, GPU_MEMORY_UPLOAD, error);
-    if (code == ACCEL_OK && !room->limits.reads)
-        code = make_ring(room, &timeline->download, GPU_DOWNLOAD_BYTES, GPU_MEMORY_DOWNLOAD, error);
+        code = make_ring(gpu, &timeline->upload, GPU_UPLOAD_BYTES, GPU_MEMORY_UPLOAD, error);
+    if (code == ACCEL_OK && !gpu->limits.reads)
+        code = make_ring(gpu, &timeline->download, GPU_DOWNLOAD_BYTES, GPU_MEMORY_DOWNLOAD, error);
     if (code != ACCEL_OK) {
         queue_free(&timeline->base);
         return code;

@@ -1,79 +1,79 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sets: extents and places of all values of a program, and recordings of its launches. */
-#include "sdk/gpu/room.h"
-
 #include <string.h>
+
+#include "sdk/gpu/internal.h"
 
 #define LINE(bytes) (((bytes) + 63u) & ~UINT64_C(63))
 
-/* ---- skeleton ---- */
+/* ---- shape plan ---- */
 
 /* One block of memory, cut in this order. */
-struct cut {
+struct allocation {
     uint64_t tensors, scratches, blocks, offsets, bytes;
 };
 
-static struct cut cut_of(const struct accel_graph *graph)
+static struct allocation allocation_of(const struct accel_graph *graph)
 {
     uint64_t values = graph->value_count, nodes = graph->node_count;
-    struct cut cut;
+    struct allocation allocation;
 
-    cut.tensors = 0;
-    cut.scratches = LINE(values * sizeof(struct gpu_tensor));
-    cut.blocks = cut.scratches + LINE(nodes * sizeof(struct gpu_tensor));
-    cut.offsets = cut.blocks + LINE((values + nodes) * sizeof(struct sdk_block));
-    cut.bytes = cut.offsets + LINE((values + nodes) * sizeof(uint64_t));
-    return cut;
+    allocation.tensors = 0;
+    allocation.scratches = LINE(values * sizeof(struct gpu_tensor));
+    allocation.blocks = allocation.scratches + LINE(nodes * sizeof(struct gpu_tensor));
+    allocation.offsets = allocation.blocks + LINE((values + nodes) * sizeof(struct sdk_block));
+    allocation.bytes = allocation.offsets + LINE((values + nodes) * sizeof(uint64_t));
+    return allocation;
 }
 
-uint64_t gpu_skeleton_bytes(const struct accel_graph *graph)
+uint64_t gpu_shape_plan_bytes(const struct accel_graph *graph)
 {
-    return cut_of(graph).bytes;
+    return allocation_of(graph).bytes;
 }
 
-static void measure(const struct gpu_room *room, struct gpu_skeleton *skeleton, const struct accel_graph *graph,
+static void measure(const struct gpu_device_state *gpu, struct gpu_shape_plan *plan, const struct accel_graph *graph,
                     const uint64_t *symbols, uint32_t most)
 {
     for (uint32_t v = 0; v < graph->value_count; v++)
-        gpu_tensor_measure(&room->limits, &skeleton->tensors[v], graph, v, symbols, most);
+        gpu_tensor_measure(&gpu->limits, &plan->tensors[v], graph, v, symbols, most);
 }
 
-static void plan_values(struct gpu_skeleton *skeleton, const struct gpu_program *program)
+static void plan_values(struct gpu_shape_plan *plan, const struct gpu_program *program)
 {
     const struct accel_graph *graph = program->graph;
 
     for (uint32_t v = 0; v < graph->value_count; v++) {
-        struct sdk_block *block = &skeleton->blocks[v];
+        struct sdk_block *block = &plan->blocks[v];
 
         *block = (struct sdk_block){.bytes = 0};
         if (program->roots[v] != v || graph->values[v]->role != ACCEL_ROLE_INTERMEDIATE)
             continue;
-        block->bytes = gpu_tensor_bytes(&skeleton->tensors[v]);
-        block->address = (void **)(void *)&skeleton->offsets[v];
+        block->bytes = gpu_tensor_bytes(&plan->tensors[v]);
+        block->address = (void **)(void *)&plan->offsets[v];
     }
-    sdk_value_lives(graph, program->roots, skeleton->blocks);
+    sdk_value_lifetimes(graph, program->roots, plan->blocks);
 }
 
-static void plan_scratches(const struct gpu_room *room, struct gpu_skeleton *skeleton,
+static void plan_scratches(const struct gpu_device_state *gpu, struct gpu_shape_plan *plan,
                            const struct gpu_program *program)
 {
     const struct accel_graph *graph = program->graph;
 
     for (uint32_t n = 0; n < graph->node_count; n++) {
-        struct sdk_block *block = &skeleton->blocks[graph->value_count + n];
-        struct gpu_call call = gpu_call_of(room, program, skeleton->tensors, n);
+        struct sdk_block *block = &plan->blocks[graph->value_count + n];
+        struct gpu_call call = gpu_call_of(gpu, program, plan->tensors, n);
         uint64_t bytes = gpu_scratch_bytes(&call);
 
         *block = (struct sdk_block){.first = n, .last = n, .bytes = bytes};
         if (bytes == 0)
             continue;
-        block->address = (void **)(void *)&skeleton->offsets[graph->value_count + n];
-        skeleton->scratches[n] = gpu_work_space(bytes);
+        block->address = (void **)(void *)&plan->offsets[graph->value_count + n];
+        plan->scratches[n] = gpu_work_space(bytes);
     }
 }
 
-/* The plan packs blocks one behind the other: of whole multiples of the alignment each begins where it can be bound, so
- * that no binding takes in the end of a neighbour that another launch may be writing. */
+/* Pads blocks to multiples of the alignment: the plan packs them densely, and each block has to begin where it can be
+ * bound, without the end of a neighbour that another launch may write. */
 static void pad_blocks(const struct gpu_limits *limits, struct sdk_block *blocks, uint32_t count)
 {
     uint64_t alignment = limits->alignment > 4 ? limits->alignment : 4;
@@ -82,31 +82,31 @@ static void pad_blocks(const struct gpu_limits *limits, struct sdk_block *blocks
         blocks[b].bytes = (blocks[b].bytes + alignment - 1) / alignment * alignment;
 }
 
-void gpu_skeleton_make(const struct gpu_room *room, const struct gpu_program *program, const uint64_t *symbols,
-                       void *memory, struct gpu_skeleton *out_skeleton)
+void gpu_shape_plan_make(const struct gpu_device_state *gpu, const struct gpu_program *program, const uint64_t *symbols,
+                         void *memory, struct gpu_shape_plan *out_plan)
 {
     const struct accel_graph *graph = program->graph;
-    struct cut cut = cut_of(graph);
+    struct allocation allocation = allocation_of(graph);
     char *base = memory;
     uint32_t count = graph->value_count + graph->node_count;
 
-    *out_skeleton = (struct gpu_skeleton){.tensors = (struct gpu_tensor *)(void *)(base + cut.tensors),
-                                          .scratches = (struct gpu_tensor *)(void *)(base + cut.scratches),
-                                          .blocks = (struct sdk_block *)(void *)(base + cut.blocks),
-                                          .offsets = (uint64_t *)(void *)(base + cut.offsets)};
-    measure(room, out_skeleton, graph, symbols, 1);
-    plan_values(out_skeleton, program);
-    plan_scratches(room, out_skeleton, program);
-    pad_blocks(&room->limits, out_skeleton->blocks, count);
-    out_skeleton->scratch_bytes = sdk_layout_plan(out_skeleton->blocks, count);
+    *out_plan = (struct gpu_shape_plan){.tensors = (struct gpu_tensor *)(void *)(base + allocation.tensors),
+                                        .scratches = (struct gpu_tensor *)(void *)(base + allocation.scratches),
+                                        .blocks = (struct sdk_block *)(void *)(base + allocation.blocks),
+                                        .offsets = (uint64_t *)(void *)(base + allocation.offsets)};
+    measure(gpu, out_plan, graph, symbols, 1);
+    plan_values(out_plan, program);
+    plan_scratches(gpu, out_plan, program);
+    pad_blocks(&gpu->limits, out_plan->blocks, count);
+    out_plan->scratch_bytes = sdk_layout_plan(out_plan->blocks, count);
     for (uint32_t b = 0; b < count; b++)
-        if (out_skeleton->blocks[b].address != NULL)
-            *(uint64_t *)(void *)out_skeleton->blocks[b].address = out_skeleton->blocks[b].offset;
+        if (out_plan->blocks[b].address != NULL)
+            *(uint64_t *)(void *)out_plan->blocks[b].address = out_plan->blocks[b].offset;
 }
 
 /* ---- homes ---- */
 
-static int32_t bind_weight(struct gpu_set *set, const struct accel_binding *binding, struct gpu_home *home,
+static int32_t bind_weight(struct gpu_set *set, const struct accel_binding *binding, struct gpu_location *home,
                            struct accel_error *error)
 {
     const struct accel_value *value = set->program->graph->values[binding->value];
@@ -125,12 +125,12 @@ static int32_t bind_weight(struct gpu_set *set, const struct accel_binding *bind
 static int32_t bind_one(struct gpu_set *set, const struct accel_binding *binding, struct accel_error *error)
 {
     const struct accel_graph *graph = set->program->graph;
-    struct gpu_home *home;
+    struct gpu_location *home;
 
     if (binding->value >= graph->value_count || binding->object == NULL)
         return sdk_error(error, ACCEL_E_INVALID, "graph %s: value %u is bound to no memory of the device", graph->name,
                          binding->value);
-    home = &set->homes[binding->value];
+    home = &set->locations[binding->value];
     if (binding->kind == ACCEL_BIND_WEIGHTS)
         return bind_weight(set, binding, home, error);
     if (binding->kind == ACCEL_BIND_STATE) {
@@ -157,10 +157,9 @@ static int32_t bind_values(struct gpu_set *set, const struct accel_set_descripti
     const struct accel_graph *graph = set->program->graph;
     const struct gpu_buffer *scratch = (const struct gpu_buffer *)description->scratch_buffer;
 
-    if (set->skeleton.scratch_bytes > description->scratch_bytes)
+    if (set->plan.scratch_bytes > description->scratch_bytes)
         return sdk_error(error, ACCEL_E_INVALID, "graph %s: %llu bytes of scratch given, %llu needed", graph->name,
-                         (unsigned long long)description->scratch_bytes,
-                         (unsigned long long)set->skeleton.scratch_bytes);
+                         (unsigned long long)description->scratch_bytes, (unsigned long long)set->plan.scratch_bytes);
     for (uint32_t b = 0; b < description->binding_count; b++) {
         int32_t code = bind_one(set, &description->bindings[b], error);
 
@@ -168,14 +167,14 @@ static int32_t bind_values(struct gpu_set *set, const struct accel_set_descripti
             return code;
     }
     for (uint32_t v = 0; v < graph->value_count + graph->node_count; v++) {
-        struct gpu_home *home = &set->homes[v];
+        struct gpu_location *home = &set->locations[v];
         uint32_t role = v < graph->value_count ? graph->values[v]->role : ACCEL_ROLE_INTERMEDIATE;
 
         if (role == ACCEL_ROLE_INTERMEDIATE && scratch != NULL)
-            *home = (struct gpu_home){.memory = scratch->memory, .offset = set->skeleton.offsets[v]};
+            *home = (struct gpu_location){.memory = scratch->memory, .offset = set->plan.offsets[v]};
         if (role == ACCEL_ROLE_CONSTANT)
-            *home = (struct gpu_home){.memory = set->module->constants.chunks[set->program->constants[v].chunk],
-                                      .offset = set->program->constants[v].offset};
+            *home = (struct gpu_location){.memory = set->module->constants.chunks[set->program->constants[v].chunk],
+                                          .offset = set->program->constants[v].offset};
         if (v < graph->value_count && home->memory == NULL && home->container == NULL && set->program->roots[v] == v)
             return sdk_error(error, ACCEL_E_INVALID, "graph %s: value %u (%s) is not bound", graph->name, v,
                              graph->values[v]->name);
@@ -188,7 +187,7 @@ static int32_t bind_values(struct gpu_set *set, const struct accel_set_descripti
 static int32_t lower(struct gpu_set *set, uint32_t mode, struct gpu_recording *recording, struct accel_error *error)
 {
     const struct accel_graph *graph = set->program->graph;
-    struct gpu_emitter emitter = {.room = set->module->room,
+    struct gpu_emitter emitter = {.gpu = set->module->gpu,
                                   .module = set->module,
                                   .graph = graph,
                                   .set = set,
@@ -199,7 +198,7 @@ static int32_t lower(struct gpu_set *set, uint32_t mode, struct gpu_recording *r
                                   .error = error};
 
     for (uint32_t n = 0; n < graph->node_count; n++)
-        gpu_lower_node(&emitter, set->program, set->skeleton.tensors, set->skeleton.scratches, n);
+        gpu_lower_node(&emitter, set->program, set->plan.tensors, set->plan.scratches, n);
     if (emitter.code == ACCEL_OK && mode == GPU_EMIT_CHECK)
         set->launch_count = emitter.count;
     else if (emitter.code == ACCEL_OK && emitter.count != set->launch_count)
@@ -210,21 +209,21 @@ static int32_t lower(struct gpu_set *set, uint32_t mode, struct gpu_recording *r
     return emitter.code;
 }
 
-/* Every launch of the highest symbols; later recordings differ in words, groups and barriers alone. */
+/* Records every launch for the highest symbols; later recordings differ in words, groups and barriers only. */
 static int32_t make_recordings(struct gpu_set *set, const uint64_t *symbols, struct accel_error *error)
 {
-    const struct gpu_room *room = set->module->room;
+    const struct gpu_device_state *gpu = set->module->gpu;
     uint32_t symbol_count = set->program->graph->symbol_count;
     int32_t code = ACCEL_OK;
 
     for (uint32_t t = 0; t < set->recording_count && code == ACCEL_OK && set->launch_count != 0; t++) {
         struct gpu_recording *recording = &set->recordings[t];
 
-        memcpy(recording->symbols, symbols, symbol_count * sizeof *symbols);
+        memcpy(recording->symbols, symbols, symbol_count * sizeof(*symbols));
         code = lower(set, GPU_EMIT_BIND, recording, error);
         if (code == ACCEL_OK)
             code =
-                room->api->list_create(room->device, recording->dispatches, set->launch_count, &recording->list, error);
+                gpu->api->list_create(gpu->device, recording->dispatches, set->launch_count, &recording->list, error);
     }
     return code;
 }
@@ -233,8 +232,8 @@ int32_t gpu_set_recording(struct gpu_set *set, const uint64_t *symbols, struct g
                           struct accel_error *error)
 {
     const struct accel_graph *graph = set->program->graph;
-    const struct gpu_room *room = set->module->room;
-    uint64_t bytes = graph->symbol_count * sizeof *symbols;
+    const struct gpu_device_state *gpu = set->module->gpu;
+    uint64_t bytes = graph->symbol_count * sizeof(*symbols);
     struct gpu_recording *recording = NULL;
     int32_t code;
 
@@ -246,17 +245,17 @@ int32_t gpu_set_recording(struct gpu_set *set, const uint64_t *symbols, struct g
             *out_recording = one;
             return ACCEL_OK;
         }
-        if ((one->value == 0 || gpu_timeline_over(one->timeline, one->value)) &&
+        if ((one->value == 0 || gpu_timeline_is_over(one->timeline, one->value)) &&
             (recording == NULL || one->value < recording->value))
             recording = one;
     }
     if (recording == NULL)
         return sdk_error(error, ACCEL_E_AGAIN, "all recordings of the set are in flight with other symbols");
-    measure(room, &set->skeleton, graph, symbols, 0);
+    measure(gpu, &set->plan, graph, symbols, 0);
     memset(recording->symbols, 0, bytes);
     code = set->launch_count == 0 ? ACCEL_OK : lower(set, GPU_EMIT_RECORD, recording, error);
     if (code == ACCEL_OK && set->launch_count != 0)
-        code = room->api->list_record(recording->list, error);
+        code = gpu->api->list_record(recording->list, error);
     if (code != ACCEL_OK)
         return code;
     memcpy(recording->symbols, symbols, bytes);
@@ -269,22 +268,22 @@ int32_t gpu_set_recording(struct gpu_set *set, const uint64_t *symbols, struct g
 static int32_t set_free(struct accel_driver_set *base) ACCEL_NOEXCEPT
 {
     struct gpu_set *set = (struct gpu_set *)base;
-    struct gpu_room *room = set->module->room;
+    struct gpu_device_state *gpu = set->module->gpu;
 
     for (uint32_t t = 0; t < set->recording_count; t++)
         if (set->recordings[t].list != NULL)
-            room->api->list_free(set->recordings[t].list);
-    gpu_release(room, set->uses);
-    gpu_release(room, set);
+            gpu->api->list_free(set->recordings[t].list);
+    gpu_release(gpu, set->uses);
+    gpu_release(gpu, set);
     return ACCEL_OK;
 }
 
-static const struct accel_set_table set_table = {.size = sizeof set_table, .free = set_free};
+static const struct accel_set_table set_table = {.size = sizeof(set_table), .free = set_free};
 
 static uint64_t fixed_bytes(const struct accel_graph *graph)
 {
-    return LINE(sizeof(struct gpu_set)) + gpu_skeleton_bytes(graph) +
-           LINE(((uint64_t)graph->value_count + graph->node_count) * sizeof(struct gpu_home));
+    return LINE(sizeof(struct gpu_set)) + gpu_shape_plan_bytes(graph) +
+           LINE(((uint64_t)graph->value_count + graph->node_count) * sizeof(struct gpu_location));
 }
 
 static uint64_t launch_bytes(const struct accel_graph *graph, uint32_t launches, uint32_t recordings)
@@ -307,14 +306,14 @@ static uint32_t recordings_of(const struct accel_graph *graph, const uint64_t *s
     return 1;
 }
 
-/* The lists whose length the launches decide. */
+/* Allocates the lists whose length is the number of launches. */
 static int32_t allocate_lists(struct gpu_set *set, const uint64_t *symbols, struct accel_error *error)
 {
     const struct accel_graph *graph = set->program->graph;
     uint32_t recordings = recordings_of(graph, symbols);
     void *memory = NULL;
     char *at;
-    int32_t code = gpu_allocate(set->module->room, ACCEL_MEMORY_PROGRAM,
+    int32_t code = gpu_allocate(set->module->gpu, ACCEL_MEMORY_PROGRAM,
                                 launch_bytes(graph, set->launch_count, recordings), &memory, error);
 
     if (code != ACCEL_OK)
@@ -347,15 +346,15 @@ int32_t gpu_set_create(struct accel_driver_module *base, const struct accel_set_
         return code;
     program = &module->programs[description->program];
     graph = program->graph;
-    code = gpu_allocate(module->room, ACCEL_MEMORY_PROGRAM, fixed_bytes(graph), &memory, error);
+    code = gpu_allocate(module->gpu, ACCEL_MEMORY_PROGRAM, fixed_bytes(graph), &memory, error);
     if (code != ACCEL_OK)
         return code;
     set = memory;
     set->base.table = &set_table;
     set->module = module;
     set->program = program;
-    set->homes = (struct gpu_home *)(void *)((char *)memory + LINE(sizeof *set) + gpu_skeleton_bytes(graph));
-    gpu_skeleton_make(module->room, program, description->symbols, (char *)memory + LINE(sizeof *set), &set->skeleton);
+    set->locations = (struct gpu_location *)(void *)((char *)memory + LINE(sizeof(*set)) + gpu_shape_plan_bytes(graph));
+    gpu_shape_plan_make(module->gpu, program, description->symbols, (char *)memory + LINE(sizeof(*set)), &set->plan);
     code = bind_values(set, description, error);
     if (code == ACCEL_OK)
         code = lower(set, GPU_EMIT_CHECK, NULL, error);
@@ -367,7 +366,7 @@ int32_t gpu_set_create(struct accel_driver_module *base, const struct accel_set_
         set_free(&set->base);
         return code;
     }
-    gpu_pipeline_keep(module->room);
+    gpu_pipeline_store(module->gpu);
     *out_set = &set->base;
     return ACCEL_OK;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Extents, pitches and parts of values on a device. */
-#include "sdk/gpu/room.h"
-
 #include <accel/quant/format.h>
+
+#include "sdk/gpu/internal.h"
 
 #define PADDED(bytes) (((bytes) + 3u) & ~UINT64_C(3))
 
@@ -65,7 +65,7 @@ void gpu_storage_of(const struct gpu_limits *limits, uint32_t type, uint32_t ran
         out_storage->parts = (uint32_t)((rows + out_storage->part_rows - 1) / out_storage->part_rows);
 }
 
-/* Rows of a part: part_rows, or what is left for the last one. */
+/* Returns the rows of a part: part_rows, or the remainder for the last part. */
 static uint64_t rows_of_part(uint64_t rows, uint64_t part_rows, uint32_t part)
 {
     uint64_t rest = rows - part * part_rows;
@@ -73,7 +73,7 @@ static uint64_t rows_of_part(uint64_t rows, uint64_t part_rows, uint32_t part)
     return rest < part_rows ? rest : part_rows;
 }
 
-/* Bytes of so many rows, the last tile filled up. */
+/* Returns the bytes of `rows` rows, the last tile padded. */
 static uint64_t tiled_bytes(uint64_t rows, uint32_t tile, uint64_t pitch)
 {
     return (rows + tile - 1) / tile * tile * pitch;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Steps of a submit as operations of the API. */
-#include "sdk/gpu/timeline.h"
-
 #include <string.h>
+
+#include "sdk/gpu/timeline.h"
 
 /* ---- operations ---- */
 
-/* What is being built; `begun` once a piece of it was submitted. */
+/* A submit under construction; `begun` is set once a part of it was submitted. */
 struct builder {
     struct gpu_timeline *timeline;
     struct gpu_entry *entry;
@@ -15,13 +15,13 @@ struct builder {
     struct accel_error *error;
 };
 
-/* Submits what was collected. Waits go with the first piece, since the pieces run in order. */
+/* Submits the collected operations. Waits go with the first part, since parts run in order. */
 static int32_t flush(struct builder *builder)
 {
     struct gpu_timeline *timeline = builder->timeline;
     int32_t code =
-        timeline->room->api->submit(timeline->queue, timeline->operations, timeline->operation_count, timeline->points,
-                                    timeline->point_count, timeline->last + 1, builder->error);
+        timeline->gpu->api->submit(timeline->queue, timeline->operations, timeline->operation_count, timeline->points,
+                                   timeline->point_count, timeline->last + 1, builder->error);
 
     if (code == ACCEL_E_AGAIN && !builder->begun)
         return code;
@@ -51,8 +51,8 @@ static int32_t push(struct builder *builder, const struct gpu_operation *operati
 /* ---- rings ---- */
 
 /* `bytes` in one piece, or ACCEL_E_AGAIN while entries in flight use them. */
-static int32_t ring_take(const struct gpu_timeline *timeline, struct gpu_ring *ring, uint64_t bytes, uint64_t *out_at,
-                         struct accel_error *error)
+static int32_t ring_allocate(const struct gpu_timeline *timeline, struct gpu_ring *ring, uint64_t bytes,
+                             uint64_t *out_at, struct accel_error *error)
 {
     uint64_t padded = (bytes + 15u) & ~UINT64_C(15);
     uint64_t place = ring->head % ring->bytes;
@@ -81,7 +81,7 @@ static int32_t upload(struct builder *builder, const void *data, uint64_t bytes,
     struct gpu_ring *ring = &builder->timeline->upload;
     struct gpu_operation copy = {
         .kind = GPU_COPY, .source = ring->memory, .target = target, .target_offset = offset, .bytes = bytes};
-    int32_t code = ring_take(builder->timeline, ring, bytes, &copy.source_offset, builder->error);
+    int32_t code = ring_allocate(builder->timeline, ring, bytes, &copy.source_offset, builder->error);
 
     if (code != ACCEL_OK)
         return code;
@@ -96,8 +96,8 @@ static struct gpu_memory *memory_of(struct accel_driver_buffer *buffer)
     return ((struct gpu_buffer *)buffer)->memory;
 }
 
-/* One submit has a set run with more tuples of symbols than there are recordings: those that it has taken itself come
- * back when what was collected is done. Only here a submit waits for the device. */
+/* Frees recordings by waiting for the collected operations: one submit may run a set with more tuples of symbols than
+ * it has recordings. This is the only case in which a submit waits for the device. */
 static int32_t record_again(struct builder *builder, struct gpu_set *set, const uint64_t *symbols,
                             struct gpu_recording **out_recording)
 {
@@ -105,12 +105,12 @@ static int32_t record_again(struct builder *builder, struct gpu_set *set, const 
     int32_t code = timeline->operation_count == 0 ? ACCEL_OK : flush(builder);
 
     if (code == ACCEL_OK)
-        code = timeline->room->api->wait(timeline->queue, timeline->sent, UINT64_MAX, builder->error);
+        code = timeline->gpu->api->wait(timeline->queue, timeline->sent, UINT64_MAX, builder->error);
     timeline->past = timeline->last;
     return code == ACCEL_OK ? gpu_set_recording(set, symbols, out_recording, builder->error) : code;
 }
 
-static int32_t step_run(struct builder *builder, const struct accel_step *step)
+static int32_t step_run(struct builder *builder, const struct accel_driver_step *step)
 {
     struct gpu_set *set = (struct gpu_set *)step->set;
     struct gpu_recording *recording = NULL;
@@ -132,7 +132,7 @@ static int32_t step_run(struct builder *builder, const struct accel_step *step)
     return code;
 }
 
-static int32_t step_copy(struct builder *builder, const struct accel_step *step)
+static int32_t step_copy(struct builder *builder, const struct accel_driver_step *step)
 {
     struct gpu_operation copy = {.kind = GPU_COPY,
                                  .source = memory_of(step->source),
@@ -144,31 +144,30 @@ static int32_t step_copy(struct builder *builder, const struct accel_step *step)
     return push(builder, &copy);
 }
 
-/* Staged, where the API reads to memory of its own alone. The ring grows when a read alone is larger: only while
- * nothing is in flight in it, and kept from then on. */
+/* Grows the download ring for a read that is larger than it, once no read is in flight. The ring stays large. Only used
+ * if the API cannot read to arbitrary host memory. */
 static int32_t grow(struct builder *builder, uint64_t bytes)
 {
     struct gpu_timeline *timeline = builder->timeline;
     struct gpu_ring *ring = &timeline->download;
     struct gpu_memory *memory = NULL;
-    uint64_t wanted = (bytes + 4095u) & ~UINT64_C(4095);
+    uint64_t needed = (bytes + 4095u) & ~UINT64_C(4095);
     int32_t code;
 
-    if (wanted <= ring->bytes)
+    if (needed <= ring->bytes)
         return ACCEL_OK;
     if (ring->tail != ring->head)
         return sdk_error(builder->error, ACCEL_E_AGAIN, "a read of %llu bytes waits for others in flight",
                          (unsigned long long)bytes);
-    code = gpu_memory_make(timeline->room, ACCEL_MEMORY_PROGRAM, wanted, GPU_MEMORY_DOWNLOAD, &memory, builder->error);
+    code = gpu_memory_make(timeline->gpu, ACCEL_MEMORY_PROGRAM, needed, GPU_MEMORY_DOWNLOAD, &memory, builder->error);
     if (code != ACCEL_OK)
         return code;
-    gpu_memory_drop(timeline->room, ACCEL_MEMORY_PROGRAM, ring->bytes, GPU_MEMORY_DOWNLOAD, ring->memory);
-    *ring =
-        (struct gpu_ring){.memory = memory, .address = timeline->room->api->memory_address(memory), .bytes = wanted};
+    gpu_memory_drop(timeline->gpu, ACCEL_MEMORY_PROGRAM, ring->bytes, GPU_MEMORY_DOWNLOAD, ring->memory);
+    *ring = (struct gpu_ring){.memory = memory, .address = timeline->gpu->api->memory_address(memory), .bytes = needed};
     return ACCEL_OK;
 }
 
-static int32_t step_read(struct builder *builder, const struct accel_step *step)
+static int32_t step_read(struct builder *builder, const struct accel_driver_step *step)
 {
     struct gpu_timeline *timeline = builder->timeline;
     struct gpu_entry *entry = builder->entry;
@@ -179,13 +178,13 @@ static int32_t step_read(struct builder *builder, const struct accel_step *step)
                                  .host = step->memory};
     int32_t code;
 
-    if (timeline->room->limits.reads)
+    if (timeline->gpu->limits.reads)
         return push(builder, &read);
     if (entry->fetch_count == GPU_FETCHES)
         return sdk_error(builder->error, ACCEL_E_LIMIT, "more than %u reads in one submit", GPU_FETCHES);
     code = grow(builder, step->bytes);
     if (code == ACCEL_OK)
-        code = ring_take(timeline, &timeline->download, step->bytes, &read.target_offset, builder->error);
+        code = ring_allocate(timeline, &timeline->download, step->bytes, &read.target_offset, builder->error);
     if (code != ACCEL_OK)
         return code;
     entry->fetches[entry->fetch_count++] =
@@ -197,7 +196,7 @@ static int32_t step_read(struct builder *builder, const struct accel_step *step)
 }
 
 /* The API fills words: up to three bytes at each end come from the host. */
-static int32_t step_fill(struct builder *builder, const struct accel_step *step)
+static int32_t step_fill(struct builder *builder, const struct accel_driver_step *step)
 {
     struct gpu_memory *target = memory_of(step->target);
     uint64_t begin = step->target_offset, end = begin + step->bytes;
@@ -206,9 +205,9 @@ static int32_t step_fill(struct builder *builder, const struct accel_step *step)
     uint8_t bytes[8];
     int32_t code = ACCEL_OK;
 
-    memset(bytes, (int)step->fill, sizeof bytes);
+    memset(bytes, (int)step->fill, sizeof(bytes));
     if (first >= last)
-        return step->bytes <= sizeof bytes ? upload(builder, bytes, step->bytes, target, begin) : ACCEL_E_INTERNAL;
+        return step->bytes <= sizeof(bytes) ? upload(builder, bytes, step->bytes, target, begin) : ACCEL_E_INTERNAL;
     if (first != begin)
         code = upload(builder, bytes, first - begin, target, begin);
     if (code == ACCEL_OK && last != end)
@@ -267,7 +266,7 @@ static int32_t copy_part(struct builder *builder, const struct gpu_state *state,
     return code;
 }
 
-static int32_t step_state(struct builder *builder, const struct accel_step *step)
+static int32_t step_state(struct builder *builder, const struct accel_driver_step *step)
 {
     const struct gpu_state *state = (const struct gpu_state *)step->state;
     int32_t code = ACCEL_OK;
@@ -280,9 +279,10 @@ static int32_t step_state(struct builder *builder, const struct accel_step *step
     return code;
 }
 
-static int32_t add_step(struct builder *builder, const struct accel_step *step)
+static int32_t add_step(struct builder *builder, const struct accel_driver_step *step)
 {
-    int32_t code = sdk_check_size(step, ACCEL_END_OF(struct accel_step, change_count), "accel_step", builder->error);
+    int32_t code =
+        sdk_check_size(step, ACCEL_END_OF(struct accel_driver_step, change_count), "accel_step", builder->error);
 
     if (code != ACCEL_OK)
         return code;
@@ -304,8 +304,8 @@ static int32_t add_step(struct builder *builder, const struct accel_step *step)
     }
 }
 
-int32_t gpu_timeline_steps(struct gpu_timeline *timeline, const struct accel_step *const *steps, uint32_t step_count,
-                           struct gpu_entry *entry, uint32_t *out_begun, struct accel_error *error)
+int32_t gpu_timeline_steps(struct gpu_timeline *timeline, const struct accel_driver_step *const *steps,
+                           uint32_t step_count, struct gpu_entry *entry, uint32_t *out_begun, struct accel_error *error)
 {
     struct builder builder = {.timeline = timeline, .entry = entry, .error = error};
     uint64_t upload_head = timeline->upload.head, download_head = timeline->download.head;
@@ -313,12 +313,12 @@ int32_t gpu_timeline_steps(struct gpu_timeline *timeline, const struct accel_ste
 
     timeline->operation_count = 0;
     timeline->past = timeline->last;
-    timeline->is_building = 1;
+    timeline->is_building = true;
     for (uint32_t s = 0; s < step_count && code == ACCEL_OK; s++)
         code = add_step(&builder, steps[s]);
     if (code == ACCEL_OK)
         code = flush(&builder);
-    timeline->is_building = 0;
+    timeline->is_building = false;
     *out_begun = builder.begun;
     if (!builder.begun) {
         timeline->upload.head = upload_head;

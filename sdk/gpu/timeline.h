@@ -3,9 +3,9 @@
 #ifndef SDK_GPU_TIMELINE_H
 #define SDK_GPU_TIMELINE_H
 
-#include "sdk/gpu/room.h"
+#include "sdk/gpu/internal.h"
 
-/* Host memory that operations pass through, filled in a circle: what an entry took is free again when it is over. */
+/* Ring of host memory for uploads or downloads. The space of an entry is free again when the entry has completed. */
 struct gpu_ring {
     struct gpu_memory *memory;
     char *address;
@@ -28,7 +28,7 @@ struct gpu_entry {
     uint64_t value;
     uint64_t upload_head; /* heads of the rings behind it */
     uint64_t download_head;
-    struct accel_wait waits[GPU_WAITS];
+    struct accel_driver_fence waits[GPU_WAITS];
     struct gpu_fetch fetches[GPU_FETCHES];
     uint32_t wait_count;
     uint32_t fetch_count;
@@ -36,16 +36,16 @@ struct gpu_entry {
 
 struct gpu_timeline {
     struct accel_driver_queue base;
-    struct gpu_room *room;
+    struct gpu_device_state *gpu;
     struct gpu_queue *queue;
     pthread_mutex_t lock;      /* entries, completed, and the verdict */
-    struct gpu_entry *entries; /* ring of room->limits.in_flight */
+    struct gpu_entry *entries; /* ring of gpu->limits.in_flight */
     uint32_t first;
     _Atomic uint32_t count;
     uint64_t last; /* value handed out */
-    uint64_t sent; /* value given to the API */
+    uint64_t sent; /* value submitted to the API */
     uint64_t past; /* while a submit is built: values up to this one may be over, later ones are its own */
-    uint32_t is_building;
+    bool is_building;
     _Atomic uint64_t completed;  /* reached without failure */
     _Atomic uint64_t failed;     /* first value that failed; 0: none */
     _Atomic uint64_t void_first; /* values that failed before the last reset; 0: none */
@@ -59,10 +59,11 @@ struct gpu_timeline {
     uint32_t point_count;
 };
 
-/* Fills operations from steps and submits them in as many pieces as needed. The last piece has timeline->last, and the
- * entry takes the fetches and the heads of the rings. ACCEL_E_AGAIN before anything was submitted: the rings are full;
- * any later failure is that of the value. */
-int32_t gpu_timeline_steps(struct gpu_timeline *timeline, const struct accel_step *const *steps, uint32_t step_count,
-                           struct gpu_entry *entry, uint32_t *out_begun, struct accel_error *error);
+/* Fills operations from steps and submits them in as many parts as needed. The last part signals timeline->last, and
+ * the entry receives the fetches and the heads of the rings. Returns ACCEL_E_AGAIN before anything was submitted if the
+ * rings are full; any later failure is that of the value. */
+int32_t gpu_timeline_steps(struct gpu_timeline *timeline, const struct accel_driver_step *const *steps,
+                           uint32_t step_count, struct gpu_entry *entry, uint32_t *out_begun,
+                           struct accel_error *error);
 
 #endif

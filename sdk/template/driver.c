@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A driver to begin with: every operator that a small language model needs, in plain C over the processors of the
- * machine. It builds with the installed SDK alone, runs models/stories260K, and passes accel-conform. Replace the
+ * A driver to start from: every operator that a small language model needs, in plain C on the processors of the
+ * machine. It builds with the installed SDK alone, runs samples/stories260K, and passes accel-conform. Replace the
  * bodies of the kernels by calls of your device, one after the other, and run accel-conform after each.
  *
- * A kernel is called by all ranks (threads that the core lends) at the same time with the same call; sdk_split says
- * which part is whose. What it reads is complete; it allocates nothing and keeps nothing.
+ * All threads of the team call a kernel at the same time with the same call; `thread` is the index of the thread, and
+ * sdk_split computes its share. A kernel's inputs are complete; it allocates nothing and has no state.
  */
-#include <accel/driver/sdk.h>
-#include <accel/quant/half.h>
-
 #include <math.h>
 #include <string.h>
 
-/* What the driver is called: these three are in no other place. */
+#include <accel/driver/sdk.h>
+#include <accel/quant/half.h>
+
+/* Names of the driver, used nowhere else. */
 #define NAME "template"
 #define VERSION "1.0"
 #define DEVICE "template0"
@@ -21,7 +21,7 @@
 #define BLOCK 32u /* values of a block of Q8_0 and of Q4_0 */
 #define Q8_BYTES 34u
 #define Q4_BYTES 18u
-#define HEAD 256u /* elements of a head at most: what attention adds up lies on the stack */
+#define HEAD 256u /* elements of a head at most: attention accumulates on the stack */
 
 #define TOLERANCE 1e-5 /* sums in double precision, functions of the C library in single precision */
 
@@ -82,9 +82,9 @@ static uint64_t row_bytes(uint32_t type, uint64_t width)
     return width * (type == ACCEL_F32 ? 4 : 2);
 }
 
-/* Values `at` .. `at` + count of a row; `at` is the first of a block and count at most a block. A block of Q8_0 is a
- * scale in F16 and 32 signed bytes; of Q4_0 a scale and 16 bytes: byte j holds digit j in its low half and digit j + 16
- * in its high half. */
+/* Decodes values `at` .. `at` + count of a row; `at` is the first of a block and count at most a block. A block of Q8_0
+ * is a scale in F16 and 32 signed bytes; a block of Q4_0 a scale and 16 bytes: byte j holds code j in its low half and
+ * code j + 16 in its high half. */
 static void decode(uint32_t type, const char *row, uint64_t at, uint64_t count, float *out)
 {
     const uint8_t *block;
@@ -99,15 +99,15 @@ static void decode(uint32_t type, const char *row, uint64_t at, uint64_t count, 
         return;
     }
     block = (const uint8_t *)row + at / BLOCK * (type == ACCEL_Q8_0 ? Q8_BYTES : Q4_BYTES);
-    memcpy(&half, block, sizeof half);
+    memcpy(&half, block, sizeof(half));
     scale = accel_f16_to_f32(half);
     for (uint32_t j = 0; j < BLOCK; j++) {
-        uint8_t digits = block[2 + j % (BLOCK / 2)];
+        uint8_t codes = block[2 + j % (BLOCK / 2)];
 
         if (type == ACCEL_Q8_0)
             out[j] = scale * (int8_t)block[2 + j];
         else
-            out[j] = scale * ((j < BLOCK / 2 ? digits & 15 : digits >> 4) - 8);
+            out[j] = scale * ((j < BLOCK / 2 ? codes & 15 : codes >> 4) - 8);
     }
 }
 
@@ -138,15 +138,15 @@ static const char *matmul_check(const struct sdk_kernel *kernel, const struct sd
     return sdk_all_f32(node, 1u << 1 | 1u << 2) ? NULL : "x, y and the residual have to be F32";
 }
 
-/* x [rows, k], w [n, k] -> y [rows, n]; ranks share out the rows of w. */
-static void matmul_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
+/* x [rows, k], w [n, k] -> y [rows, n]; threads split the rows of w. */
+static void matmul_run(const struct sdk_call *call, uint32_t thread, uint32_t threads)
 {
     const struct accel_matmul *attributes = call->attributes;
     const struct sdk_tensor *x = call->inputs[0], *w = call->inputs[1], *bias = call->inputs[2];
     const float *residual = call->inputs[3] == NULL ? NULL : call->inputs[3]->planes[0];
     uint64_t stride = row_bytes(w->type, w->width), begin, end;
 
-    sdk_split(w->rows, 1, rank, ranks, &begin, &end);
+    sdk_split(w->rows, 1, thread, threads, &begin, &end);
     for (uint64_t r = 0; r < x->rows; r++) {
         const float *row = (const float *)x->planes[0] + r * x->width;
         float *y = (float *)call->outputs[0]->planes[0] + r * w->rows;
@@ -160,7 +160,7 @@ static void matmul_run(const struct sdk_call *call, uint32_t rank, uint32_t rank
     }
 }
 
-/* About how many nanoseconds: small nodes are left to one rank. */
+/* Estimates the nanoseconds of a node, so that small nodes run on one thread. */
 static uint64_t matmul_work(const struct sdk_call *call)
 {
     return call->inputs[0]->rows * call->inputs[1]->rows * call->inputs[1]->width;
@@ -173,14 +173,14 @@ static const char *embed_check(const struct sdk_kernel *kernel, const struct sdk
 }
 
 /* table [rows, width], ids [n] -> y [n, width]; an id outside of the table reads row 0 */
-static void embed_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
+static void embed_run(const struct sdk_call *call, uint32_t thread, uint32_t threads)
 {
     const struct sdk_tensor *table = call->inputs[0];
     const int32_t *ids = call->inputs[1]->planes[0];
     float *y = call->outputs[0]->planes[0];
     uint64_t begin, end;
 
-    sdk_split(call->inputs[1]->width, 1, rank, ranks, &begin, &end);
+    sdk_split(call->inputs[1]->width, 1, thread, threads, &begin, &end);
     for (uint64_t i = begin; i < end; i++) {
         uint64_t row = ids[i] >= 0 && (uint64_t)ids[i] < table->rows ? (uint64_t)ids[i] : 0;
         const char *from = (const char *)table->planes[0] + row * row_bytes(table->type, table->width);
@@ -203,14 +203,14 @@ static const char *norm_check(const struct sdk_kernel *kernel, const struct sdk_
     return sdk_all_f32(node, 1u << 1 | 1u << 2) ? NULL : "x and y have to be F32";
 }
 
-/* Both norms: the variant says whether the mean is taken off first. */
-static void norm_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
+/* Runs both norms: the variant selects whether the mean is subtracted first. */
+static void norm_run(const struct sdk_call *call, uint32_t thread, uint32_t threads)
 {
     const struct accel_norm *attributes = call->attributes;
     const struct sdk_tensor *x = call->inputs[0], *weight = call->inputs[1], *bias = call->inputs[2];
     uint64_t begin, end;
 
-    sdk_split(x->rows, 1, rank, ranks, &begin, &end);
+    sdk_split(x->rows, 1, thread, threads, &begin, &end);
     for (uint64_t r = begin; r < end; r++) {
         const float *in = (const float *)x->planes[0] + r * x->width;
         float *y = (float *)call->outputs[0]->planes[0] + r * x->width;
@@ -226,12 +226,12 @@ static void norm_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
     }
 }
 
-static void softmax_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
+static void softmax_run(const struct sdk_call *call, uint32_t thread, uint32_t threads)
 {
     const struct sdk_tensor *x = call->inputs[0];
     uint64_t begin, end;
 
-    sdk_split(x->rows, 1, rank, ranks, &begin, &end);
+    sdk_split(x->rows, 1, thread, threads, &begin, &end);
     for (uint64_t r = begin; r < end; r++) {
         const float *in = (const float *)x->planes[0] + r * x->width;
         float *y = (float *)call->outputs[0]->planes[0] + r * x->width, most = in[0];
@@ -252,12 +252,12 @@ static const char *argmax_check(const struct sdk_kernel *kernel, const struct sd
     return sdk_input(node, 0)->type == ACCEL_F32 ? NULL : "x has to be F32";
 }
 
-static void argmax_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
+static void argmax_run(const struct sdk_call *call, uint32_t thread, uint32_t threads)
 {
     const struct sdk_tensor *x = call->inputs[0];
     uint64_t begin, end;
 
-    sdk_split(x->rows, 1, rank, ranks, &begin, &end);
+    sdk_split(x->rows, 1, thread, threads, &begin, &end);
     for (uint64_t r = begin; r < end; r++) {
         const float *in = (const float *)x->planes[0] + r * x->width;
         uint64_t best = 0;
@@ -279,13 +279,13 @@ static const char *binary_check(const struct sdk_kernel *kernel, const struct sd
 }
 
 /* b has a's shape or its trailing dimensions */
-static void binary_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
+static void binary_run(const struct sdk_call *call, uint32_t thread, uint32_t threads)
 {
     const float *a = call->inputs[0]->planes[0];
     uint64_t period = call->inputs[1]->rows * call->inputs[1]->width, begin, end;
     float *y = call->outputs[0]->planes[0];
 
-    sdk_split(call->inputs[0]->rows * call->inputs[0]->width, 16, rank, ranks, &begin, &end);
+    sdk_split(call->inputs[0]->rows * call->inputs[0]->width, 16, thread, threads, &begin, &end);
     for (uint64_t i = begin; i < end; i++) {
         float b = element(call->inputs[1], i % period);
 
@@ -294,14 +294,14 @@ static void binary_run(const struct sdk_call *call, uint32_t rank, uint32_t rank
 }
 
 /* y = function(x), or function(x) * up where there is a second input */
-static void function_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
+static void function_run(const struct sdk_call *call, uint32_t thread, uint32_t threads)
 {
     const struct accel_activation *attributes = call->attributes;
     const float *x = call->inputs[0]->planes[0], *up = call->inputs[1] == NULL ? NULL : call->inputs[1]->planes[0];
     float *y = call->outputs[0]->planes[0];
     uint64_t begin, end;
 
-    sdk_split(call->inputs[0]->rows * call->inputs[0]->width, 16, rank, ranks, &begin, &end);
+    sdk_split(call->inputs[0]->rows * call->inputs[0]->width, 16, thread, threads, &begin, &end);
     for (uint64_t i = begin; i < end; i++)
         y[i] = function(attributes->function, x[i]) * (up == NULL ? 1 : up[i]);
 }
@@ -316,13 +316,13 @@ static const char *gather_check(const struct sdk_kernel *kernel, const struct sd
 }
 
 /* x [n, ...], index [m] -> y [m, ...]; both types have four bytes */
-static void gather_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
+static void gather_run(const struct sdk_call *call, uint32_t thread, uint32_t threads)
 {
     const struct sdk_tensor *x = call->inputs[0];
     const int32_t *index = call->inputs[1]->planes[0];
     uint64_t bytes = x->rows * x->width / x->dims[0] * 4, begin, end;
 
-    sdk_split(call->inputs[1]->width, 1, rank, ranks, &begin, &end);
+    sdk_split(call->inputs[1]->width, 1, thread, threads, &begin, &end);
     for (uint64_t i = begin; i < end; i++) {
         uint64_t row = index[i] >= 0 && (uint64_t)index[i] < x->dims[0] ? (uint64_t)index[i] : 0;
 
@@ -337,7 +337,7 @@ static const char *rotary_check(const struct sdk_kernel *kernel, const struct sd
 }
 
 /* x [tokens, heads, size], position [tokens], frequency [pairs] -> y like x */
-static void rotary_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
+static void rotary_run(const struct sdk_call *call, uint32_t thread, uint32_t threads)
 {
     const struct accel_rotary *attributes = call->attributes;
     const struct sdk_tensor *x = call->inputs[0];
@@ -345,12 +345,12 @@ static void rotary_run(const struct sdk_call *call, uint32_t rank, uint32_t rank
     const float *frequency = call->inputs[2]->planes[0];
     uint64_t pairs = call->inputs[2]->width, begin, end;
 
-    sdk_split(x->rows, 1, rank, ranks, &begin, &end);
+    sdk_split(x->rows, 1, thread, threads, &begin, &end);
     for (uint64_t r = begin; r < end; r++) {
         const float *in = (const float *)x->planes[0] + r * x->width;
         float *y = (float *)call->outputs[0]->planes[0] + r * x->width;
 
-        memmove(y, in, x->width * sizeof *y);
+        memmove(y, in, x->width * sizeof(*y));
         for (uint64_t i = 0; i < pairs; i++) {
             uint64_t a = attributes->pairing == ACCEL_PAIR_HALVES ? i : 2 * i;
             uint64_t b = attributes->pairing == ACCEL_PAIR_HALVES ? i + pairs : 2 * i + 1;
@@ -375,14 +375,14 @@ static const char *write_check(const struct sdk_kernel *kernel, const struct sdk
 }
 
 /* x [tokens, ...], slot [tokens], state [slots, row]; a slot of -1 writes nothing */
-static void write_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
+static void write_run(const struct sdk_call *call, uint32_t thread, uint32_t threads)
 {
     const struct sdk_tensor *state = call->inputs[2];
     const float *x = call->inputs[0]->planes[0];
     const int32_t *slot = call->inputs[1]->planes[0];
     uint64_t begin, end;
 
-    sdk_split(call->inputs[1]->width, 1, rank, ranks, &begin, &end);
+    sdk_split(call->inputs[1]->width, 1, thread, threads, &begin, &end);
     for (uint64_t t = begin; t < end; t++) {
         if (slot[t] < 0)
             continue;
@@ -408,8 +408,8 @@ static const char *attention_check(const struct sdk_kernel *kernel, const struct
     return v->dims[1].add / attributes->kv_heads <= HEAD ? NULL : "heads have more than 256 elements";
 }
 
-/* One query of one head: its place in the sequence is `place`, the sequence has `length` tokens. The largest score so
- * far is kept, and what was added up before a larger one came is scaled down. */
+/* Attends one query of one head at position `place` of a sequence of `length` tokens, with an online softmax: a running
+ * maximum, and a rescaled sum whenever the maximum grows. */
 static void attend(const struct sdk_call *call, const int32_t *pages, int32_t place, int32_t length, uint64_t head,
                    const float *q, float *y)
 {
@@ -418,7 +418,7 @@ static void attend(const struct sdk_call *call, const int32_t *pages, int32_t pl
     uint64_t size = k->width / a->kv_heads, value_size = v->width / a->kv_heads;
     uint64_t group = head / (call->inputs[0]->dims[1] / a->kv_heads);
     int32_t begin = a->window != 0 && place >= (int32_t)a->window ? place - (int32_t)a->window + 1 : 0;
-    int32_t sinks = (int32_t)a->sinks < begin ? (int32_t)a->sinks : begin; /* seen beside the window */
+    int32_t sinks = (int32_t)a->sinks < begin ? (int32_t)a->sinks : begin; /* visible beside the window */
     int32_t end = a->causal ? place + 1 : length;
     double sums[HEAD] = {0}, most = -INFINITY, sum = 0;
 
@@ -443,13 +443,13 @@ static void attend(const struct sdk_call *call, const int32_t *pages, int32_t pl
 }
 
 /* q [tokens, heads, size], caches, table [sequences, pages], first [sequences + 1], length [sequences] */
-static void attention_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
+static void attention_run(const struct sdk_call *call, uint32_t thread, uint32_t threads)
 {
     const struct sdk_tensor *q = call->inputs[0], *y = call->outputs[0], *table = call->inputs[3];
     const int32_t *first = call->inputs[4]->planes[0], *length = call->inputs[5]->planes[0];
     uint64_t heads = q->dims[1], begin, end;
 
-    sdk_split(heads, 1, rank, ranks, &begin, &end);
+    sdk_split(heads, 1, thread, threads, &begin, &end);
     for (uint64_t s = 0; s < table->dims[0]; s++)
         for (int32_t row = first[s]; row < first[s + 1] && (uint64_t)row < q->dims[0]; row++)
             for (uint64_t h = begin; h < end; h++) {
@@ -486,15 +486,15 @@ static const struct sdk_kernel kernels[] = {
     KERNEL(ACCEL_OP_ARGMAX, "argmax", 0, argmax_check, argmax_run, NULL),
 };
 
-/* Which devices there are. A driver of a card looks for its vendor id in the list of hardware, says sink->device for
- * each that it can use, and sink->verdict with a remedy for each that it cannot. */
+/* Enumerates the devices. A driver of a card looks for its vendor id in the list of hardware, calls sink->device for
+ * each usable device, and sink->verdict with a remedy for each other one. */
 static int32_t find(const struct accel_host *host, const struct accel_hardware *const *hardware, uint32_t count,
                     const struct accel_device_sink *sink, struct accel_error *error)
 {
     static const uint32_t types[] = {ACCEL_F32, ACCEL_F16, ACCEL_BF16, ACCEL_Q8_0, ACCEL_Q4_0};
 
     (void)host;
-    return sdk_report_processors(hardware, count, sink, DEVICE, "kernels=plain", types, sizeof types / sizeof *types,
+    return sdk_report_processors(hardware, count, sink, DEVICE, "kernels=plain", types, sizeof(types) / sizeof(*types),
                                  error);
 }
 
@@ -519,8 +519,8 @@ static void hash(const char *text, uint8_t out_bytes[8])
     memcpy(out_bytes, &sum, 8);
 }
 
-/* Results that are kept, compiled programs above all, are stale when these bytes change. Two drivers must not have the
- * same: add what the device's results depend on, such as its product and the version of the maker's library. */
+/* Returns the fingerprint that validates cached results, above all compiled programs. Two drivers must have different
+ * ones: add everything that the device's results depend on, such as its product and its library's version. */
 static void fingerprint(const void *device, uint8_t out_fingerprint[16])
 {
     (void)device;
@@ -530,7 +530,7 @@ static void fingerprint(const void *device, uint8_t out_fingerprint[16])
 
 static const struct sdk_backend backend = {
     .kernels = kernels,
-    .kernel_count = sizeof kernels / sizeof *kernels,
+    .kernel_count = sizeof(kernels) / sizeof(*kernels),
     .enumerate = find,
     .open = open_device,
     .fingerprint = fingerprint,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the public headers, of exported symbols and of what may include what.
-abi_tests = %D%/tails.sh %D%/abigail.sh %D%/releases.sh %D%/minors.sh %D%/noexcept.sh %D%/offsets.sh %D%/headers.sh %D%/headers-cxx.sh %D%/layout.sh %D%/exports.sh %D%/rooms.sh
+abi_tests = %D%/tails.sh %D%/abigail.sh %D%/releases.sh %D%/minors.sh %D%/noexcept.sh %D%/offsets.sh %D%/headers.sh %D%/headers-cxx.sh %D%/layout.sh %D%/exports.sh %D%/folders.sh
 TESTS += $(abi_tests)
-EXTRA_DIST += $(abi_tests) %D%/layout.awk %D%/earlier.awk %D%/next.awk %D%/noexcept.awk %D%/offsets.awk %D%/offsets-0.1.txt %D%/libaccel-0.1.abi.gz %D%/libaccel.symbols %D%/libaccel-model.symbols
+EXTRA_DIST += $(abi_tests) %D%/layout.awk %D%/earlier.awk %D%/next.awk %D%/noexcept.awk %D%/offsets.awk %D%/offsets-0.2.txt %D%/libaccel-0.2.abi.gz %D%/libaccel.symbols %D%/libaccel-model.symbols
 
 # What make install puts into the include folder, for headers.sh.
 check_DATA += installed-headers

@@ -3,9 +3,9 @@
 # Functions and types of libaccel.so as libabigail sees them, against those that the minor was recorded with: what
 # offsets.sh cannot see, such as the types of parameters. `--update` records them anew. Needs abidw and abidiff.
 set -u
-stored=$ACCEL_TEST_SRCDIR/tests/abi/libaccel-0.1.abi.gz
+stored=$ACCEL_TEST_SRCDIR/tests/abi/libaccel-0.2.abi.gz
 library=$ACCEL_TEST_BUILDDIR/.libs/libaccel.so
-headers=$ACCEL_TEST_SRCDIR/sdk/include
+headers=$ACCEL_TEST_SRCDIR/include
 command -v abidw >/dev/null && command -v abidiff >/dev/null || { echo "SKIP: no abidw and abidiff"; exit 77; }
 command -v gzip >/dev/null || { echo "SKIP: no gzip"; exit 77; }
 # Without debug information there are no types, and a sanitizer's build has functions of its own.

@@ -18,7 +18,7 @@ tag == "" { comment = comment " " $0 }
     comment = ""
 }
 {
-    sub(/^#define ACCEL_ABI_MINOR 1u/, "#define ACCEL_ABI_MINOR 2u")
+    sub(/^#define ACCEL_ABI_MINOR 2u/, "#define ACCEL_ABI_MINOR 3u")
     if ($2 == "ACCEL_OP_END") {
         print "#define ACCEL_OP_SENTINEL " $3
         $3 = (substr($3, 1, length($3) - 1) + 1) "u"

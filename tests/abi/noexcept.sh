@@ -7,14 +7,14 @@ case ${CXX:-} in '' | no) CXX=c++ ;; esac
 command -v "$CXX" >/dev/null || { echo "no C++ compiler"; exit 77; }
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
-include="-I$ACCEL_TEST_SRCDIR/sdk/include -I$ACCEL_TEST_SRCDIR/sdk/driver/include -I$ACCEL_TEST_SRCDIR/sdk/quant/include"
+include="-I$ACCEL_TEST_SRCDIR/include"
 compiles() {
     # shellcheck disable=SC2086 # a list
     "$CXX" -std=c++17 $include -fsyntax-only "$work/$1" >"$work/log" 2>&1
 }
 
-cd "$ACCEL_TEST_SRCDIR/sdk" || exit 99
-awk -f ../tests/abi/noexcept.awk include/accel/*.h driver/include/accel/driver/*.h >"$work/slots.cc" || exit 1
+cd "$ACCEL_TEST_SRCDIR" || exit 99
+awk -f tests/abi/noexcept.awk include/accel/*.h include/accel/driver/*.h >"$work/slots.cc" || exit 1
 compiles slots.cc || { head -20 "$work/log"; echo "a slot takes a function that may throw"; exit 1; }
 
 # A driver of one kernel that throws where it has no memory.

@@ -4,11 +4,11 @@
 # minor may break: raise ACCEL_ABI_MINOR in accel/abi.h and record the new layout with
 # `make update-offsets`. Once the major is 1, only lines may be added, at the end of open structs.
 set -u
-record=$ACCEL_TEST_SRCDIR/tests/abi/offsets-0.1.txt
+record=$ACCEL_TEST_SRCDIR/tests/abi/offsets-0.2.txt
 work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
-cd "$ACCEL_TEST_SRCDIR/sdk/include" || exit 99
-awk -f ../../tests/abi/offsets.awk accel/*.h >"$work/offsets.c" || exit 1
+cd "$ACCEL_TEST_SRCDIR/include" || exit 99
+awk -f ../tests/abi/offsets.awk accel/*.h >"$work/offsets.c" || exit 1
 $CC -std=c11 -I. "$work/offsets.c" -o "$work/offsets" || exit 1
 "$work/offsets" >"$work/now" || exit 1
 if [ "${1:-}" = --update ]; then

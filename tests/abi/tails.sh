@@ -5,11 +5,11 @@
 set -u
 top=$ACCEL_TEST_SRCDIR
 # What the library writes, and programs read: a later minor appends what an earlier program does not look at.
-out='fact plugin_info device_info verdict doctor_row bandwidth plan_setting plan_part plan_weight plan_layer plan_note
-    plan_cores plan_speed plan_past plan_memory plan_fit plan_node setting_row fact_row profile_info variable model_fact compat
-    recommendation promise advice recording'
+out='fact plugin_info device_info verdict plan_setting plan_part plan_weight plan_layer plan_note
+    plan_cores plan_speed plan_past plan_memory plan_fit plan_node plan_unhonored setting_row fact_row profile_info variable model_fact
+    recording'
 # What the library gives to drivers: accel-conform sets tails there (layout/tails), or they hold functions.
-to_drivers='hardware device_sink claim_sink estimate_sink report_sink blob_writer weight set_description step host crew'
+to_drivers='hardware device_sink claim_sink estimate_sink report_sink blob_writer weight set_description driver_step host team'
 # Tables of functions: a slot that is not known is not called.
 tables='instance_table device_table weights_table module_table buffer_table state_table set_table queue_table task'
 # Of drivers: device_minors has facts, the others are read as far as they are known.
@@ -17,7 +17,7 @@ of_drivers='facts driver option'
 # Refused where the graph is verified, by the name of the attributes (graph_verify); and what only a plan takes.
 elsewhere='matmul norm rotary attention activation plan_work sketch'
 failures=0
-for tag in $(cat "$top"/sdk/include/accel/*.h | awk '
+for tag in $(cat "$top"/include/accel/*.h | awk '
     tag == "" && /\/\*/ { comment = "" }
     tag == "" { comment = comment " " $0 }
     /^struct [a-z_0-9]+ \{/ { tag = $2; if (comment ~ /(^|[^a-zA-Z])Open\./) print tag }

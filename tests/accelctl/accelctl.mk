@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests that run the command as a user would.
-check_PROGRAMS += tests/accelctl/json tests/accelctl/stages tests/accelctl/decoded
+check_PROGRAMS += tests/accelctl/honored tests/accelctl/json tests/accelctl/stages tests/accelctl/decoded
 tests_accelctl_decoded_SOURCES = %D%/decoded.c
 tests_accelctl_decoded_LDADD = libaccel-model.la libaccel.la libaccel-quant.la -lm
+tests_accelctl_honored_SOURCES = %D%/honored.c
+tests_accelctl_honored_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_accelctl_honored_LDADD = $(JANSSON_LIBS)
 tests_accelctl_json_SOURCES = %D%/json.c
 tests_accelctl_json_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_accelctl_json_LDADD = $(JANSSON_LIBS)
@@ -13,6 +16,8 @@ tests_accelctl_stages_LDADD = libaccel-model.la libaccel.la $(JANSSON_LIBS) -lm
 accelctl_tests = \
 	%D%/bench.sh \
 	%D%/cache.sh \
+	%D%/chat.sh \
+	%D%/claims.sh \
 	%D%/damaged.sh \
 	%D%/doctor.sh \
 	%D%/eval.sh \
@@ -20,8 +25,12 @@ accelctl_tests = \
 	%D%/limits.sh \
 	%D%/lost.sh \
 	%D%/gptq_reader.sh \
+	%D%/honored.sh \
+	%D%/habits.sh \
 	%D%/hostile.sh \
+	%D%/info.sh \
 	%D%/memory.sh \
+	%D%/origins.sh \
 	%D%/pages.sh \
 	%D%/plan.sh \
 	%D%/precision.sh \
@@ -32,13 +41,15 @@ accelctl_tests = \
 	%D%/readme.sh \
 	%D%/remedies.sh \
 	%D%/scores.sh \
+	%D%/settings.sh \
 	%D%/signals.sh \
 	%D%/tables.sh \
 	%D%/texts.sh \
+	%D%/tokenize.sh \
 	%D%/trace.sh \
-	%D%/verbs.sh \
+	%D%/commands.sh \
 	%D%/opencl.sh \
 	%D%/split.sh \
 	%D%/vulkan.sh
 TESTS += $(accelctl_tests)
-EXTRA_DIST += $(accelctl_tests) %D%/lib.sh %D%/gptq_reader.py %D%/schema.py README.md
+EXTRA_DIST += $(accelctl_tests) %D%/lib.sh %D%/gptq_reader.py %D%/chat_terminal.py %D%/schema.py README.md

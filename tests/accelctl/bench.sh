@@ -235,12 +235,7 @@ fi
 : >"$work/out"
 "$accelctl" bench prefill decode --rounds 1000 --prompt 64 --json "$q8" >"$work/out" 2>"$work/err" </dev/null &
 pid=$!
-tries=0
-while [ $tries -lt 600 ] && kill -0 $pid 2>/dev/null && ! { case $(readlink /proc/$pid/exe) in *accelctl) true ;; *) false ;; esac &&
-    grep -q '^SigCgt:.*[2367abefABEF]$' /proc/$pid/status; }; do
-    tries=$((tries + 1))
-    sleep 0.1
-done
+await_handler
 kill -INT $pid 2>/dev/null
 wait $pid
 is $? 130 "status after an interrupt"
@@ -250,12 +245,7 @@ is "$(value interrupted)" true "interrupted"
 : >"$work/out"
 "$accelctl" bench load --rounds 1000 --json --sqlite "$work/interrupted" "$q8" >"$work/out" 2>"$work/err" </dev/null &
 pid=$!
-tries=0
-while [ $tries -lt 600 ] && kill -0 $pid 2>/dev/null && ! { case $(readlink /proc/$pid/exe) in *accelctl) true ;; *) false ;; esac &&
-    grep -q '^SigCgt:.*[2367abefABEF]$' /proc/$pid/status; }; do
-    tries=$((tries + 1))
-    sleep 0.1
-done
+await_handler
 kill -INT $pid 2>/dev/null
 wait $pid
 if ! grep -q 'this build has no SQLite' "$work/out"; then
@@ -267,7 +257,7 @@ fi
 # Usage.
 try 2 "$accelctl" bench
 try 2 "$accelctl" bench prefill
-one_error "bench prefill: wants a model"
+one_error "bench prefill: requires a model"
 try 2 "$accelctl" bench "$q8" "$f32"
 one_error "one model at a time"
 for option in "--prompt 0" "--prompt 1,x" "--tokens 5," "--depth -1" "--rounds 0" "--type q9" "--shape 1x2"; do
@@ -286,7 +276,7 @@ is "$(value warnings | grep -c 'prefill 500 at depth 0 is left out: the context 
 for left in "prefill --prompt 5000" "decode batch --tokens 8 --depth 600" "batch --set sequences=2"; do
     # shellcheck disable=SC2086
     try 2 "$accelctl" bench $left --rounds 1 "$q8"
-    one_error "no test has room, so nothing is measured: the "
+    one_error "no test fits the context, so nothing is measured: the "
     is "$(cat "$work/out")" "" "output of bench $left"
 done
 finish

@@ -46,6 +46,40 @@ while [ $cut -lt 100 ]; do
     cut=$((cut + 1))
 done
 
+# Numbers of the model that are a text, a fraction or negative: the file is named as well as the key.
+for key in llama.attention.head_count llama.block_count llama.embedding_length llama.context_length; do
+    at=$(LC_ALL=C grep -aboF -- "$(printf '%s\004' $key)" "$q8" | head -n 1 | cut -d: -f1)
+    at=$((at + ${#key}))
+    # A text of 28 bytes moves what follows by 32, so that tensors stay aligned.
+    {
+        head -c $at "$q8"
+        printf '\010\000\000\000\034\000\000\000\000\000\000\000a text of twenty-eight bytes'
+        tail -c +$((at + 9)) "$q8"
+    } >"$work/text.gguf"
+    for type in '\006' '\005'; do
+        cp "$q8" "$work/number$type.gguf"
+        # shellcheck disable=SC2059 # an escape
+        printf "$type\\000\\000\\000\\375\\377\\377\\377" |
+            dd of="$work/number$type.gguf" bs=1 seek=$at conv=notrunc 2>/dev/null
+    done
+    for how in 'text:a string, not' 'number\006:a float, not' 'number\005:-3, negative'; do
+        for command in plan 'run -n 2'; do
+            # shellcheck disable=SC2086 # a command and its options
+            try 3 "$accelctl" $command "$work/${how%%:*}.gguf"
+            one_error "$work/${how%%:*}.gguf: offset 0x"
+            one_error "$key is ${how#*:}"
+        done
+    done
+done
+
+# A weight that is not a number is found when logits are none.
+cp "$f32" "$work/nan.gguf"
+printf '\000\000\300\177' | dd of="$work/nan.gguf" bs=1 seek=$(($(wc -c <"$f32") - 4000)) conv=notrunc 2>/dev/null
+try 3 "$accelctl" run "$work/nan.gguf" -n 2 --device cpu
+one_error "$work/nan.gguf: tensor blk.4.ffn_up.weight: value 24 of row 156 is not finite"
+try 3 "$accelctl" eval --text "$src/README.md" --tokens 64 "$work/nan.gguf" --device cpu
+one_error "$work/nan.gguf: tensor blk.4.ffn_up.weight: value 24 of row 156 is not finite"
+
 try 3 "$accelctl" plan "$work/nothing.gguf"
 one_error "$work/nothing.gguf"
 : >"$work/empty"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* decoded MODEL OUT.safetensors: the values of every matrix of a model as this project decodes them, in F32. */
+#include <stdio.h>
+#include <stdlib.h>
+
 #include <accel/model/safetensors.h>
 #include <accel/model/session.h>
 #include <accel/quant/format.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 static void stop(const struct accel_error *error, const char *what)
 {
@@ -16,7 +17,7 @@ static float *decode(const struct accel_model_file *file, const struct accel_mod
 {
     const uint64_t rows = tensor->dims[0], width = tensor->dims[1];
     unsigned char *bytes = malloc((size_t)tensor->bytes);
-    float *values = malloc((size_t)(rows * width) * sizeof *values);
+    float *values = malloc((size_t)(rows * width) * sizeof(*values));
     struct accel_error error = {0};
     struct accel_format format;
 
@@ -58,15 +59,15 @@ int main(int count, char **arguments)
         stop(&error, NULL);
     file = accel_model_file_of(model);
     tensors = accel_model_file_tensor_count(file);
-    list = calloc((size_t)tensors + 1, sizeof *list);
-    entries = calloc((size_t)tensors + 1, sizeof *entries);
+    list = calloc((size_t)tensors + 1, sizeof(*list));
+    entries = calloc((size_t)tensors + 1, sizeof(*entries));
     for (uint64_t i = 0; list != NULL && entries != NULL && i < tensors; i++) {
         const struct accel_model_tensor *tensor = accel_model_file_tensor(file, i);
 
         if (tensor->rank != 2)
             continue;
         list[used] = (struct accel_safetensors_entry){
-            sizeof *list, ACCEL_F32, tensor->name, tensor->dims, decode(file, tensor), tensor->rank, 0};
+            sizeof(*list), ACCEL_F32, tensor->name, tensor->dims, decode(file, tensor), tensor->rank, 0};
         entries[used] = &list[used];
         used++;
     }

@@ -37,13 +37,13 @@ mkdir "$work/empty"
 ACCEL_PROFILE_PATH=$work/empty "$accelctl" doctor >"$work/out" 2>"$work/err"
 is $? 6 "the status without profiles"
 has "doctor.yaml: cannot open"
-# A driver that is not trusted: everybody may write it.
+# A driver that is not trusted: it is writable by every user.
 mkdir "$work/drivers"
 cp "$ACCEL_TEST_BUILDDIR/plugins/cpu/.libs/cpu.so" "$work/drivers/open.so"
 chmod 666 "$work/drivers/open.so"
 "$accelctl" doctor --drivers "$work/drivers" >"$work/out" 2>"$work/err"
 is $? 6 "the status with a driver that is not trusted"
-has "not trusted: everybody may write it"
+has "not trusted: it is writable"
 has "chmod go-w '$work/drivers/open.so'"
 if command -v taskset >/dev/null && [ "$(nproc)" -gt 1 ]; then
     cpu=$(taskset -cp $$ | sed 's/.*: \([0-9]*\).*/\1/')
@@ -100,11 +100,25 @@ done
 try 0 "$accelctl" plan "$q8" --device cpu --host "$hosts/laptop-hybrid.json" --profiles "$work/broken"
 try 3 "$accelctl" plan "$q8" --device vulkan --host "$hosts/laptop-hybrid.json" --profiles "$work/broken"
 
+# Drivers that are refused or bring no device are named in the first line.
+mkdir "$work/wants"
+chmod 755 "$work/wants"
+cp "$ACCEL_TEST_BUILDDIR/tests/mock/.libs/missing_symbol.so" "$work/wants/"
+"$accelctl" doctor --drivers "$work/wants" >"$work/out" 2>"$work/err"
+case $(head -n 1 "$work/out") in
+"NO PROBLEM for cpu:cpu0; "*" not used ("*missing-symbol*"): 0 bad, 0 to improve"*) ;;
+"WORKS, COULD BE BETTER: "* | "NEEDS A REMEDY: "*) ;; # of this machine
+*) fail "the first line of doctor beside a refused driver: $(head -n 1 "$work/out")" ;;
+esac
+
 # Snapshots.
 try 3 "$accelctl" doctor --host "$src/README.md"
 one_error "README.md: is no snapshot of a machine"
-grep -q '^  remedy: accelctl snapshot FILE.json' "$work/err" || fail "no remedy for what is no snapshot"
-try 0 "$accelctl" snapshot "$work/here.json"
+grep -q '^  remedy: write one on the machine to be described: accelctl snapshot FILE.json' "$work/err" || fail "no remedy for what is no snapshot"
+(umask 077 && try 0 "$accelctl" snapshot "$work/here.json")
+is "$(stat -c %a "$work/here.json")" 600 "the mode of a snapshot under the umask 077"
+(umask 022 && try 0 "$accelctl" snapshot "$work/here.json")
+is "$(stat -c %a "$work/here.json")" 644 "the mode of a snapshot under the umask 022"
 has "$work/here.json"
 try 0 "$accelctl" snapshot "$work/here.json" --json
 is "$(value path)" "$work/here.json" "the path of a snapshot"
@@ -135,7 +149,7 @@ while read -r name wanted device words; do
     # A model cannot run there, and the refusal names device and recording.
     "$accelctl" run "$q8" -n 1 --host "$hosts/$name.json" --device "$device" >"$work/out" 2>"$work/err"
     is $? 4 "the status of run on $name"
-    one_error "$device is that of a recorded machine"
+    one_error "$device belongs to a recorded machine"
 done <<END
 laptop-hybrid 0 vulkan:0000:00:02.0 WORKS, COULD BE BETTER
 server-8-gpus 0 cuda:0000:5e:00.0 write /usr/local/cuda/lib64 into a file of /etc/ld.so.conf.d
@@ -150,7 +164,7 @@ END
 while read -r name wanted words; do
     try "$wanted" "$accelctl" plan llama-2-7b --host "$hosts/$name.json"
     has "$words"
-    grep -q "that of a recorded machine" "$work/out" || fail "the plan for $name does not say that it was recorded"
+    grep -q "belongs to a recorded machine" "$work/out" || fail "the plan for $name does not say that it was recorded"
     try 0 "$accelctl" plan "$q8" --host "$hosts/$name.json"
     has "FITS on"
     grep -q "^past" "$work/out" && fail "the plan for $name tells of the past of this host"

@@ -7,7 +7,7 @@ cat >"$work/text" <<'END'
 Once upon a time, there was a little girl named Lily. She loved to play outside in the park with her friends. One day,
 she saw a big red ball under a tree. She wanted to play with it, but it was too high.
 END
-try 0 "$accelctl" quantize --type q4_0 "$f32" "$work/q4.gguf"
+try 0 "$accelctl" quantize --pure --type q4_0 "$f32" "$work/q4.gguf"
 # shellcheck disable=SC2086
 try 0 "$accelctl" eval $exact --text "$work/text" --against "$f32" "$q8" "$work/q4.gguf" --html "$work/page.html"
 has "<s>"
@@ -27,6 +27,47 @@ is "$(value models.0.text.top1.share)" 1.0 "agreement of a file with itself"
 is "$(value models.0.relative_error)" 0.0 "errors of a file against itself"
 is "$(value models.1.text.predicted)" 40 "predicted tokens"
 case $(value models.1.text.kl.mean) in 0.0[0-9]*) ;; *) fail "divergence: $(value models.1.text.kl.mean)" ;; esac
+# A context of --set is the window; one that the model was not trained for is refused as plan and run refuse it.
+try 0 "$accelctl" eval --json --text "$work/text" --set context=16 "$q8"
+is "$(value text.chunk) $(value text.stride)" "16 15" "windows of --set context, less the token that begins each"
+is "$(value text.origin.chunk)" "given: --set context" "origin of the chunk"
+try 0 "$accelctl" eval --json --text "$work/text" --set context=auto "$q8"
+is "$(value text.chunk)" 512 "windows of a context that is left to the model"
+try 0 "$accelctl" eval --json --text "$work/text" "$q8"
+is "$(value text.origin.chunk)" "builtin: 512 tokens, or the smallest trained context of the models" "origin of the chunk"
+is "$(value text.origin.stride)" "builtin: the tokens of the text in a whole window, so that none overlap" "origin of the stride"
+try 0 "$accelctl" eval --json --text "$work/text" -c 16 --stride 8 "$q8"
+is "$(value text.origin.chunk), $(value text.origin.stride)" "given: --chunk, given: --stride" "origins that are given"
+for way in "--set context=9000" "-c 9000"; do
+    # shellcheck disable=SC2086
+    try 2 "$accelctl" eval --text "$work/text" $way "$q8"
+    one_error "context=9000: $q8 was trained for 512 tokens"
+    # What the remedy says to type helps.
+    way=$(sed -n 's/^  remedy: \(-.* *[0-9]*\), or --set context.beyond.*/\1/p' "$work/err")
+    # shellcheck disable=SC2086
+    try 0 "$accelctl" eval --text "$work/text" $way "$q8"
+done
+is "$way" "-c 512" "remedy of --chunk"
+try 2 "$accelctl" eval --text "$work/text" -c 16 --set context=16 "$q8"
+one_error "--chunk and --set context both give"
+try 2 "$accelctl" eval --text "$work/text" --set context=1 "$q8"
+one_error "--set context: a window has 2 tokens or more"
+try 2 "$accelctl" eval --text "$work/text" --against "$q8" --reference-set context=16 "$q8"
+one_error "--reference-set context"
+# One file under two settings: what rounding activations to 8 bits loses, and nothing where the settings are the same.
+try 0 "$accelctl" eval --json --text "$work/text" --set compute.activations=q8 --against "$q8" \
+    --reference-set compute.activations=f32 "$q8"
+is "$(value settings.0), $(value reference_settings.0)" "compute.activations=q8, compute.activations=f32" "settings"
+case $(value models.0.text.kl.mean) in 0.0 | [!0]*) fail "KL of q8 activations: $(value models.0.text.kl.mean)" ;; esac
+# shellcheck disable=SC2086
+try 0 "$accelctl" eval --json $exact --text "$work/text" --against "$q8" --reference-set compute.activations=f32 "$q8"
+is "$(value models.0.text.kl.mean)" 0.0 "KL of equal settings"
+try 0 "$accelctl" eval --text "$work/text" --against "$q8" --reference-set compute.activations=f32 "$q8"
+has "           compute.activations=f32"
+try 2 "$accelctl" eval --against "$q8" --reference-set compute.activations=f32 "$q8"
+one_error "--reference-set needs --text and --against"
+try 2 "$accelctl" eval --text "$work/text" --against "$q8" --reference-set nonsense "$q8"
+one_error "--reference-set requires KEY=VALUE"
 try 0 "$accelctl" eval --against "$f32" "$q8" --worst 1
 has "F32 to Q8_0"
 try 0 "$accelctl" eval --text "$work/text" "$q8"
@@ -78,15 +119,15 @@ try 0 "$accelctl" eval "$models/hf" --type q2 --group 32 --method search --metho
     --worst 0
 is "$(value models.0.name), $(value models.1.name)" "q2_g32 search, q2_g32 gptq" "versions by method"
 try 2 "$accelctl" eval "$f32" --type q4_0 --method gptq
-one_error "wants a --calib"
+one_error "requires a --calib"
 try 2 "$accelctl" eval "$f32" --bits 7
 one_error "has 7 bits"
 try 2 "$accelctl" eval "$f32" --bits 4,x
-one_error "--bits wants"
+one_error "--bits requires"
 try 2 "$accelctl" eval "$f32" --type k
-one_error "wants --bits beside it"
+one_error "requires --bits"
 try 2 "$accelctl" eval "$f32" --bits 4 --group 33
-one_error "--group wants"
+one_error "--group requires"
 try 3 "$accelctl" eval "$f32" --type q9_z --text "$work/text"
 one_error "q9_z"
 gone "errors"
@@ -100,20 +141,19 @@ while [ $i -lt 400 ]; do
     i=$((i + 1))
 done >"$work/long"
 "$accelctl" eval --text "$work/long" --against "$f32" "$q8" "$work/q4.gguf" --html "$work/late.html" >"$work/out" 2>"$work/err" &
-process=$!
-sleep 1
-kill -TERM $process
-wait $process
+pid=$!
+await_handler
+kill -INT $pid
+wait $pid
 is $? 130 "status of an interrupt"
 [ ! -e "$work/late.html" ] || fail "an interrupted evaluation wrote a page"
 
 for signal in TERM KILL; do
     "$accelctl" eval --text "$work/long" "$f32" --type q4_0 >"$work/out" 2>"$work/err" &
-    process=$!
-    sleep 1
-    [ "$(ls -A "$work/tmp")" != "" ] || fail "no versions"
-    kill -$signal $process
-    wait $process
+    pid=$!
+    while [ "$(ls -A "$work/tmp")" = "" ] && kill -0 $pid; do sleep 0.1; done
+    kill -$signal $pid
+    wait $pid
     gone "SIG$signal"
 done
 # A reference is model enough for versions of it.
@@ -121,5 +161,5 @@ try 0 "$accelctl" eval --against "$f32" --bits 4 --group 32
 has "q4_g32"
 has "error: relative, of tensors"
 try 2 "$accelctl" eval --text "$work/text"
-one_error "wants an argument"
+one_error "requires an argument"
 finish

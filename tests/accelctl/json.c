@@ -2,9 +2,11 @@
 /*
  * json FILE SCHEMA: the file is one JSON document of this schema ("-": of any). json FILE SCHEMA PATH: prints the value
  * at a path such as runs.0.text; strings as they are, "#" at its end for a length. Exit status 1 says why on the error
- * output.
+ * output. json FILE --origins: every number of the document has an origin: one of an object around it, a text for all
+ * of it or an object of texts for its members, or the kind in it; prints the paths of those without.
  */
 #include <jansson.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +41,48 @@ static const json_t *step(const json_t *value, char **path)
     return NULL;
 }
 
+/* ---- origins ---- */
+
+static int is_origin(const json_t *text)
+{
+    static const char *const kinds[] = {"measured", "estimated", "claimed", "profile", "file", "given", "builtin"};
+
+    for (size_t i = 0; json_is_string(text) && i < sizeof(kinds) / sizeof(*kinds); i++) {
+        const char *end = json_string_value(text) + strlen(kinds[i]);
+
+        if (strncmp(json_string_value(text), kinds[i], strlen(kinds[i])) == 0 && (*end == '\0' || *end == ':'))
+            return 1;
+    }
+    return 0;
+}
+
+/* Numbers without an origin. `known`: one around this value speaks for it. */
+static int count_unknown(const json_t *value, const char *path, int known)
+{
+    const json_t *origin = json_object_get(value, "origin"), *item;
+    int unknown = 0;
+    size_t index;
+    const char *key;
+    char below[500];
+
+    if (json_is_number(value)) {
+        if (!known)
+            printf("%s\n", path);
+        return !known;
+    }
+    json_array_foreach((json_t *)(uintptr_t)value, index, item)
+    {
+        snprintf(below, sizeof(below), "%.400s.%zu", path, index);
+        unknown += count_unknown(item, below, known);
+    }
+    json_object_foreach((json_t *)(uintptr_t)value, key, item)
+    {
+        snprintf(below, sizeof(below), "%.300s.%.100s", path, key);
+        unknown += count_unknown(item, below, known || is_origin(origin) || is_origin(json_object_get(origin, key)));
+    }
+    return unknown;
+}
+
 int main(int count, char **arguments)
 {
     json_error_t error;
@@ -51,6 +95,12 @@ int main(int count, char **arguments)
     root = json_load_file(arguments[1], 0, &error);
     if (root == NULL)
         return fail(arguments[1], "no JSON:", error.text);
+    if (strcmp(arguments[2], "--origins") == 0) {
+        int unknown = count_unknown(root, "", 0);
+
+        json_decref(root);
+        return unknown != 0;
+    }
     schema = json_string_value(json_object_get(root, "schema"));
     if (strcmp(arguments[2], "-") != 0 && (schema == NULL || strcmp(schema, arguments[2]) != 0))
         return fail(arguments[1], "the schema is", schema == NULL ? "not named" : schema);

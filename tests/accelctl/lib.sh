@@ -15,7 +15,7 @@ src=$ACCEL_TEST_SRCDIR
 accelctl=$ACCEL_TEST_BUILDDIR/accelctl
 json=$ACCEL_TEST_BUILDDIR/tests/accelctl/json
 stages=$ACCEL_TEST_BUILDDIR/tests/accelctl/stages
-models=$src/models/stories260K
+models=$src/samples/stories260K
 q8=$models/stories260K-q8_0.gguf
 f32=$models/stories260K-f32.gguf
 exact="--set compute.activations=f32 --set kv.type.k=f32 --set kv.type.v=f32"
@@ -26,6 +26,13 @@ XDG_STATE_HOME=$work/state
 export XDG_CACHE_HOME XDG_STATE_HOME
 failed=0
 checks=0
+
+# A crash ends a process by its signal in builds with sanitizers too.
+crash_by_signal()
+{
+    ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}handle_segv=0:handle_sigfpe=0:handle_abort=0"
+    export ASAN_OPTIONS
+}
 
 # Counts in the subshells of $(...) as well, where a variable would be lost.
 fail()
@@ -65,7 +72,7 @@ planned_is_used()
     try 0 "$accelctl" run "$2" --json --greedy --ignore-end -n 8 --device "$1" --prompt "Once upon a time"
     for class in weights state activations scratch program host; do
         planned=$(number "memory.classes.$class.planned")
-        measured=$(number "memory.classes.$class.measured")
+        measured=$(number "memory.classes.$class.allocated")
         checks=$((checks + 1))
         case $class in
         host) [ "$measured" -le "$planned" ] ;;
@@ -89,8 +96,8 @@ starts_of()
     try 0 "$accelctl" bench load --rounds 1 --threads 1 --json --device "$1" "$2"
     number=0
     for name in "file, 1 thread" "start, cold file" "start, first run" "start, second run" "start, no cache" \
-        "start, no kept kernels" "start, first run, compiled by use" "start, second run, compiled by use" \
-        "start, no kept kernels, compiled by use"; do
+        "start, no cached kernels" "start, first run, compiled by use" "start, second run, compiled by use" \
+        "start, no cached kernels, compiled by use"; do
         is "$(value rows.$number.name)" "$name" "row $number of loading on $1"
         value rows.$number.value | awk '{ exit !($1 > 0) }' || fail "$name on $1 has no time"
         number=$((number + 1))
@@ -127,10 +134,30 @@ number()
     echo "$found"
 }
 
-# The names of all verbs.
-verbs()
+# The names of all commands.
+commands()
 {
-    "$accelctl" --help | sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p'
+    "$accelctl" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'
+}
+
+# handles_interrupt: the program of the process $pid has begun, which a shell on its way to it has not, and handles an
+# interrupt: the second bit of the mask. A shell of a script ignores it for what it runs in the background.
+handles_interrupt()
+{
+    case $(readlink /proc/$pid/exe) in
+    *accelctl) grep -q '^SigCgt:.*[2367abefABEF]$' /proc/$pid/status ;;
+    *) return 1 ;;
+    esac
+}
+
+# await_handler: until the process $pid handles an interrupt; at most a minute
+await_handler()
+{
+    tries=0
+    while ! handles_interrupt && [ $tries -lt 600 ] && kill -0 $pid 2>/dev/null; do
+        tries=$((tries + 1))
+        sleep 0.1
+    done
 }
 
 # True in a build with sanitizers, which want more address space than limits leave.

@@ -12,9 +12,9 @@ fi
 on="--drivers $mock --device narrow"
 halves="--set kv.type.k=f16 --set kv.type.v=f16"
 # 512 slots of 64 bytes are 32 KiB, 16 KiB are 256 slots.
-for verb in plan "run -n 4 --prompt Once"; do
+for command in plan "run -n 4 --prompt Once"; do
     # shellcheck disable=SC2086
-    try 5 "$accelctl" $verb "$q8" $on $halves
+    try 5 "$accelctl" $command "$q8" $on $halves
     one_error "the keys of layer 0 (language) have 512 slots of 64 bytes, 32768 in all, and device narrow:cpu0 binds no more than 16384"
     grep -q "remedy: 256 slots would do: a smaller context" "$work/err" || fail "no remedy: $(cat "$work/err")"
 done

@@ -22,7 +22,7 @@ lost()
     one_error "device second:cpu0 was lost: driver second, run: the mock was told to lose it in run"
     checks=$((checks + 1))
     grep -q '(ACCEL_E_DEVICE_LOST)$' "$work/err" || fail "the loss has no name: $(cat "$work/err")"
-    grep -q '^  remedy: go on with another device' "$work/err" || fail "no remedy: $(cat "$work/err")"
+    grep -q '^  remedy: use another device' "$work/err" || fail "no remedy: $(cat "$work/err")"
     written=$(cat "$work/out")
     case $text in
     "$written"*) [ -n "$written" ] || fail "nothing was written before the loss" ;;

@@ -15,18 +15,18 @@ for file in "$src"/doc/*.[15]; do
     grep -qx "$(basename "$file")" "$work/files" || fail "$file is the page of nothing"
 done
 
-for verb in $(verbs); do
-    try 0 "$accelctl" help $verb
-    options=$(sed -n 's/^ *\(-[a-z], \)*--\([a-z-]*\).*/\2/p' "$work/out")
-    [ -n "$options" ] || fail "$verb has no options"
+for command in $(commands); do
+    try 0 "$accelctl" help $command
+    options=$(sed -n 's/^ \{2,6\}\(-[a-z], \)*--\([a-z-]*\).*/\2/p' "$work/out")
+    [ -n "$options" ] || fail "$command has no options"
     for option in $options; do
         checks=$((checks + 1))
-        sed 's/\\-/-/g' "$src/doc/accelctl-$verb.1" | grep -q -- "--$option" || fail "accelctl-$verb.1 has no --$option"
-        grep -A1 "^ *$verb) " "$src/doc/completion/accelctl" | grep -q -- "--$option " || [ $option = help ] ||
-            fail "the completion for bash has no $verb --$option"
+        sed 's/\\-/-/g' "$src/doc/accelctl-$command.1" | grep -q -- "--$option" || fail "accelctl-$command.1 has no --$option"
+        grep -A1 "^ *$command) " "$src/doc/completion/accelctl" | grep -q -- "--$option " || [ $option = help ] ||
+            fail "the completion for bash has no $command --$option"
         grep -q -- "--$option" "$src/doc/completion/_accelctl" || fail "the completion for zsh has no --$option"
     done
-    grep -q "accelctl.-$verb" "$src/doc/accelctl.1" || fail "accelctl.1 does not name $verb"
+    grep -q "accelctl.-$command" "$src/doc/accelctl.1" || fail "accelctl.1 does not name $command"
 done
 
 if command -v groff >/dev/null; then
@@ -49,7 +49,7 @@ offer()
         "$src/doc/completion/accelctl" "$@"
 }
 if command -v bash >/dev/null; then
-    is "$(offer accelctl pl)" "plugins plan " "verbs that bash offers"
+    is "$(offer accelctl pl)" "plugins plan " "commands that bash offers"
     is "$(offer accelctl run --gr)" "--greedy " "options that bash offers"
     is "$(offer accelctl run "${q8%.gguf}")" "$q8 " "files that bash offers"
     is "$(offer accelctl run --temperature 0)" " " "nothing that bash offers for a number"
@@ -73,7 +73,7 @@ if command -v bash >/dev/null; then
     PATH=$ACCEL_TEST_BUILDDIR:$PATH
     ACCEL_PROFILE_PATH=$src/profiles
     export ACCEL_PROFILE_PATH
-    is "$(offer accelctl run -d cpu:cpu0,cp)" "cpu:cpu0,cpu:cpu0 cpu:cpu0,cpu cpu:cpu0,cpu0 " "devices in a list"
+    is "$(offer accelctl run --device cpu:cpu0,cp)" "cpu:cpu0,cpu:cpu0 cpu:cpu0,cpu cpu:cpu0,cpu0 " "devices in a list"
     is "$(offer accelctl profile show webg)" "webgpu " "profiles that bash offers"
     is "$(offer accelctl plan m --device t)" "t4 " "devices that bash offers"
     is "$(offer accelctl profile diff webgpu+saf)" "webgpu+safari " "profiles behind + that bash offers"

@@ -4,6 +4,18 @@
 # context, the same as a call of other programs; and a plan in a file that a run repeats to the letter or refuses by name.
 . "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
 
+# short: the plan is the one that is read first, with its five rows of memory.
+short()
+{
+    [ "$(wc -l <"$work/out")" -le 20 ] || { cat "$work/out"; fail "a plan of over 20 lines"; }
+    for row in "memory     weights" "           KV cache" "           activations" "           compiled graph" "           host"; do
+        grep -q "^$row  *[0-9.]* [KMG]*i*B  " "$work/out" || { cat "$work/out"; fail "no row '$row' of memory"; }
+    done
+    for line in verdict model context speed more; do
+        grep -q "^$line  *[^ ]" "$work/out" || { cat "$work/out"; fail "a plan without a line '$line'"; }
+    done
+}
+
 model=$work/model.gguf
 plan=$work/plan.json
 cp "$q8" "$model"
@@ -11,6 +23,9 @@ cp "$q8" "$model"
 # The verdict is the first line, and what nobody set is left out.
 try 0 "$accelctl" plan "$model"
 is "$(head -n 1 "$work/out" | cut -c 1-28)" "verdict    FITS on cpu:cpu0:" "the first line"
+short
+grep -q "base.yaml:" "$work/out" && fail "reasons are listed without --reasons"
+try 0 "$accelctl" plan "$model" --reasons
 grep -q "kernels.sparse" "$work/out" && fail "a setting that nobody set is listed"
 has "base.yaml:"
 try 0 "$accelctl" plan "$model" --all
@@ -20,6 +35,7 @@ try 5 "$accelctl" plan "$model" --set memory.budget=1MiB
 is "$(head -n 1 "$work/out" | cut -c 1-36)" "verdict    DOES NOT FIT on cpu:cpu0:" "the first line"
 has "short by"
 has "--fit"
+short
 
 # One setting: the winner, then every loser.
 try 0 "$accelctl" plan "$model" --set batch=32tok --explain batch
@@ -30,6 +46,17 @@ has "variable ACCEL_BATCH"
 has "over     256 tok"
 has "base.yaml:"
 has "built in"
+# One profile has one name, whatever leads to it.
+ln -s "$src/profiles" "$work/link"
+for how in "" "--profiles $work/link" "--profiles $src/tests/../profiles"; do
+    # shellcheck disable=SC2086 # an option and its value
+    try 0 "$accelctl" plan "$model" --all $how
+    folder=$(sed -n 's/^profiles  *//p' "$work/out")
+    # shellcheck disable=SC2086 # an option and its value
+    try 0 "$accelctl" plan "$model" --explain batch $how
+    has "  from     $folder/base.yaml:"
+    is "$folder" "$(cd "$src/profiles" && pwd -P)" "the folder of profiles with '$how'"
+done
 try 0 "$accelctl" plan "$model" --explain batch --json
 "$json" "$work/out" accelctl/explain/1 || fail "--explain --json"
 is "$(value value)" 256 "the value"
@@ -72,14 +99,16 @@ budget="--set memory.budget=1200KiB"
 try 0 "$accelctl" plan llama-2-7b --platform cuda --device t4
 is "$(head -n 1 "$work/out" | cut -c 1-24)" "verdict    FITS on cuda:" "the first line"
 has "by formula"
-has "platform   cuda, of which no device is here"
-grep -q "  device.memory  *16000000000  *t4.yaml:" "$work/out" || fail "device.memory has no place"
+has "platform   cuda, 1 x Tesla T4, of which no device is here"
+short
+try 0 "$accelctl" plan llama-2-7b --platform cuda --device t4 --all
+grep -q "  device.memory  *16106127360  *t4.yaml:" "$work/out" || fail "device.memory has no place"
 try 3 "$accelctl" run llama-2-7b
 one_error "its weights are not here"
 try 3 "$accelctl" plan llama-2-7c
 one_error "llama-2-7c"
 try 0 "$accelctl" plan llama-2-7b --platform cuda --device t4 --json
-is "$(value verdict.exact)" false "a sketch"
+is "$(value verdict.exact)" false "a shape plan"
 is "$(value platform)" cuda "the platform"
 try 0 "$accelctl" plan llama-2-7b --platform cuda --device t4 --explain weights.type --json
 is "$(value value)" q4 "4 bits on a T4"
@@ -90,17 +119,162 @@ has "DOES NOT RUN on cpu:cpu0"
 has "architecture \"bert\" has no implementation here"
 try 0 "$accelctl" plan bert-tiny --platform cuda
 has "by formula"
-has "bert: 2 layers"
+has "bert, 2 layers"
 # A setting that a run does not carry out: planned by formula, and no run.
-try 4 "$accelctl" plan "$model" --set kernels.sparse=true
+try 4 "$accelctl" plan "$model" --set role.norm=f16
 has "DOES NOT RUN"
-try 4 "$accelctl" run "$model" --set kernels.sparse=true
-one_error "kernels.sparse=true"
+try 4 "$accelctl" run "$model" --set role.norm=f16
+one_error "role.norm=f16"
+# A setting that nothing honors yet: refused everywhere, and shown where a profile has it.
+for command in plan run "profile show"; do
+    target=$model
+    [ "$command" != "profile show" ] || target=cpu
+    # shellcheck disable=SC2086
+    try 4 "$accelctl" $command "$target" --set kernels.sparse=true
+    one_error "kernels.sparse=true is not honored yet (later: qualcomm driver)"
+done
+try 0 "$accelctl" plan llama-2-7b --platform webgpu --all
+grep -q "^  kernels.tuned  *true  *later: webgpu driver (webgpu.yaml:[0-9]*)" "$work/out" || fail "plan --all shows no later"
+grep -q "^  kernels.tuned  *false  *built in" "$work/out" || { cat "$work/out"; fail "a later value is in force"; }
+try 0 "$accelctl" plan llama-2-7b --platform webgpu --json
+is "$(value later.0.key)=$(value later.0.value) $(value later.0.later)" "kernels.tuned=true webgpu driver" "later in JSON"
+is "$(value settings.kernels.tuned.value)" false "the value in force"
+# What a run does not honor is on one line, and sections are added one by one.
+try 0 "$accelctl" plan llama-2-7b --platform cuda --device 2xt4
+short
+for option in --reasons:settings --overruled:over --layers:layers --parts:parts; do
+    try 0 "$accelctl" plan llama-2-7b --platform cuda --device 2xt4 "${option%%:*}"
+    grep -q "^ *${option#*:}" "$work/out" || fail "$option: nothing is added"
+done
+try 0 "$accelctl" plan "$model" --nodes
+has "layers.0.attention"
 # Types and layers.
 try 0 "$accelctl" plan llama-2-7b --set precision.adaptive=true --parts --layers
 grep -q "language  ffn.up .* q4_g128 .* 4\.1. b" "$work/out" || fail "--parts: ffn.up is not in 4 bits"
 grep -q "language  attention.q .* q8_g128" "$work/out" || fail "--parts: attention.q is not in 8 bits"
 grep -q "language  *0-31 .*weights .*state" "$work/out" || fail "--layers: no row of all layers"
+
+try 5 "$accelctl" plan llama-2-70b --platform cuda --device t4
+short
+# Devices that are not here, by count and by list: budgets and bandwidths of data sheets, less what is reserved.
+try 0 "$accelctl" plan llama-2-70b --platform cuda --device 2xh100 --set weights.type=f16
+has "platform   cuda, 2 x NVIDIA H100 80GB HBM3, of which no device is here"
+has "of 157.3 GiB"
+grep -q "^split      layers 0-4[0-9] on cuda:0: " "$work/out" || fail "layers are not split over two devices"
+grep -q "^speed      decode at most 2[0-9]\." "$work/out" || { cat "$work/out"; fail "no bound of two bandwidths"; }
+short
+# Heads of each layer are not split yet, and nothing counts on it.
+try 0 "$accelctl" plan llama-2-70b --platform cuda --device 2xh100 --all
+grep -q "^  tensor.parallel  *2  *later: tensor parallel runs" "$work/out" || fail "tensor.parallel is not shown as later"
+grep -q "^  tensor.parallel  *1  *built in" "$work/out" || fail "tensor.parallel is in force"
+try 4 "$accelctl" plan llama-2-70b --platform cuda --device a100,h200 --set tensor.parallel=2
+one_error "tensor.parallel=2 is not honored yet (later: tensor parallel runs)"
+try 5 "$accelctl" plan llama-2-70b --platform cuda --device rtx3090 --set gpu.layers=78 --set weights.type=q4
+tr -s ' \n' '  ' <"$work/out" >"$work/line"
+grep -q "(memory of 2 devices; cuda is short: it needs [0-9.]* GiB of its 23.0 GiB), short by" "$work/line" ||
+    { cat "$work/out"; fail "the device that is short is not named"; }
+grep -q "^not honored.*gpu.layers" "$work/out" && fail "gpu.layers is planned and not honored"
+try 0 "$accelctl" plan "$model" --platform cuda --device rtx3090 -ngl 3 --all
+grep -q "language *0-2 *cpu:cpu0" "$work/out" || { cat "$work/out"; fail "-ngl 3 is not planned"; }
+grep -q "refused by a run" "$work/out" && fail "-ngl 3 is planned and refused"
+try 0 "$accelctl" plan llama-2-70b --platform cuda --device 2xh100 --set weights.type=f16 --json
+is "$(value facts.device.count.value)" 2 "the count"
+is "$(value verdict.budget)" $((2 * (81559 - 1024) * 1048576)) "the budget"
+is "$(value speed.1.name)" prefill "the bound by operations"
+cp "$work/out" "$work/counted"
+try 0 "$accelctl" plan llama-2-70b --platform cuda --device h100 --set device.count=2 --set weights.type=f16 --json
+is "$(value verdict.budget)" "$("$json" "$work/counted" - verdict.budget)" "the same by device.count"
+is "$(value speed.0.upper)" "$("$json" "$work/counted" - speed.0.upper)" "the same speed"
+try 0 "$accelctl" plan llama-2-7b --platform cuda --device a100 --json
+is "$(value verdict.budget)" $((42405855232 - 1073741824)) "the budget of an A100 with 40 GB"
+# Prefill of a small model is bound by reading its weights once for each batch.
+try 0 "$accelctl" plan tinyllama-1.1b --platform cuda --device h100 --set batch=16tok --json
+case $(value speed.1.origin) in *"device.bandwidth"*"for each batch of 16") ;; *) fail "prefill: $(value speed.1.origin)" ;; esac
+# Different devices: layers are split, each device has its own memory, and the slower one bounds its part.
+try 0 "$accelctl" plan llama-2-70b --platform cuda --device a100,h100
+has "platform   cuda, 1 x NVIDIA H100 80GB HBM3 + 1 x NVIDIA A100-SXM4-40GB, of which no device is here"
+tr -s ' \n' '  ' <"$work/out" >"$work/line"
+grep -q -- "- no device of the list is here: .* with the settings of h100 " "$work/line" || fail "no note on the list"
+short
+try 0 "$accelctl" plan llama-2-70b --platform cuda --device a100,h100 --set context=4096tok --set sequences=16
+grep -q "layers 0-[67][0-9] on h100: " "$work/out" && grep -q "layers [67][0-9]-79 on a100: " "$work/out" ||
+    { cat "$work/out"; fail "layers are not split over an H100 and an A100"; }
+# The order of the list changes nothing: the device with the most bandwidth is filled first.
+for list in a100,h200 h200,a100; do
+    try 0 "$accelctl" plan llama-2-70b --platform cuda --device $list
+    is "$(head -n 1 "$work/out" | cut -c 1-24)" "verdict    FITS on h200:" "the first line of $list"
+    has "context    2048 tokens"
+    grep -q "^speed      decode at most 6[0-9]\." "$work/out" || { cat "$work/out"; fail "the speed of $list"; }
+done
+try 0 "$accelctl" plan llama-2-70b --platform cuda --device 4xl4,2xl40s --json
+is "$(value verdict.fits)" true "pairs of equal devices"
+# A device of another vendor or driver than the platform's, and names that mean a platform or a model.
+try 4 "$accelctl" plan llama-2-7b --platform rocm --device h100
+one_error "the platform rocm does not drive the device h100 (NVIDIA H100 80GB HBM3)"
+grep -q "remedy: .*: --platform cuda --device h100" "$work/err" || fail "the platform of an H100 is not named"
+try 4 "$accelctl" plan llama-2-7b --platform cuda --device h100,mi300x
+try 0 "$accelctl" plan llama-2-7b --platform vulkan --device h100
+for file in llama-2-7b "$q8"; do
+    try 4 "$accelctl" plan "$file" --platform cuda --device cpu
+    one_error "device cpu is of the driver cpu, not of the platform cuda"
+    grep -q "remedy: .*--platform cpu" "$work/err" || fail "no remedy for a device of another platform"
+done
+try 4 "$accelctl" plan llama-2-7b --platform metal
+one_error 'there is no platform "metal"; did you mean "mps"?'
+try 3 "$accelctl" plan llama3
+grep -q "remedy: did you mean llama-3-8b?" "$work/err" || fail "llama3: $(cat "$work/err")"
+# The remedy is the call with one more option, for a shell; what a run refuses is called so.
+try 5 "$accelctl" plan llama-2-70b --platform cuda --device t4 --set placement=single
+has "remedy: accelctl plan llama-2-70b --platform cuda --device t4 --set placement=single --fit"
+cp "$q8" "$work/it's a model.gguf"
+try 5 "$accelctl" plan "$work/it's a model.gguf" --set memory.budget=1MiB
+sh -c "set -- $(sed -n 's/^ *remedy: accelctl plan //p' "$work/out"); [ \"\$1\" = \"$work/it's a model.gguf\" ] && [ \"\$4\" = --fit ]" ||
+    { cat "$work/out"; fail "the remedy is no call for a shell"; }
+mkdir "$work/site"
+printf 'accel-profile: 1\ndefaults: {kv.enabled: false}\n' >"$work/site/accel.yaml"
+(cd "$work/site" && try 4 "$accelctl" plan "$q8" && grep -q "^refused by a run: kv.enabled=false$" "$work/out") ||
+    { cat "$work/out"; fail "kv.enabled of a file is not called refused"; }
+# A call of another program says what the plan does: tokens of all sequences, and weights that stay as they are.
+try 0 "$accelctl" quantize --type q4_0 "$f32" "$work/q4.gguf"
+try 0 "$accelctl" plan "$work/q4.gguf" --platform cuda --device rtx3090 --set context=256tok --emit llama-server
+has "context = 256 tok (command line --set context=256tok) x 4 sequences"
+grep "weights.type = q8 .*llama-quantize" "$work/out" && fail "weights that stay are converted first"
+# Speed by other runs: as many threads as the plan has, or none.
+XDG_STATE_HOME=$work/state.speed try 0 "$accelctl" run "$q8" -q --greedy -n 24 -t 1 -p "Once upon a time"
+XDG_STATE_HOME=$work/state.speed try 0 "$accelctl" plan "$q8" -t 1 --set context=64tok
+tr -s ' \n' '  ' <"$work/out" >"$work/line"
+grep -qE "speed decode [0-9]+ .*\(estimated: bytes/s of 1 other run / [0-9.]+ [KM]iB to [0-9.]+ [KM]iB a step, cache empty to full\)" "$work/line" ||
+    { cat "$work/out"; fail "no speed of another run"; }
+XDG_STATE_HOME=$work/state.speed try 0 "$accelctl" plan "$q8" -t 2 --set context=64tok --set fallback.threads=warn
+if [ "$(nproc)" -ge 2 ]; then
+    has "speed      decode not known (nothing was measured on this device with as many threads)"
+fi
+# Of devices that are here, a list means the first.
+try 0 "$accelctl" plan "$model" --device gpu,cpu
+has "- of gpu,cpu, cpu:cpu0 is the first that is here"
+try 0 "$accelctl" plan "$model" --device cpu
+grep -q "^- of" "$work/out" && fail "one device is no list"
+for name in 0xh100 33xh100 99999999999999999999xh100 20xh100,20xl4; do
+    try 4 "$accelctl" plan llama-2-7b --platform cuda --device $name
+    one_error "a count is 1 to 32"
+done
+for name in xh100 2xnope h100,nope h100, ,h100; do
+    try 4 "$accelctl" plan llama-2-7b --platform cuda --device $name
+    one_error "there is no device"
+done
+try 4 "$accelctl" plan llama-2-7b --device 2xh100
+one_error "there is no device 2xh100 here; profiles describe it"
+grep -q "remedy: .*--platform cuda --device 2xh100" "$work/err" || fail "a profile without its platform has no remedy"
+try 4 "$accelctl" plan llama-2-7b --device 2xnope
+one_error "there is no device 2xnope; here are"
+try 2 "$accelctl" plan llama-2-7b --platform cuda --device 4xh100 --set device.count=2
+one_error "the request names 4xh100"
+try 2 "$accelctl" plan llama-2-7b --set device.count=2
+one_error "device.count is for devices that are not here"
+for count in 0 33 x 1.5; do
+    try 2 "$accelctl" plan llama-2-7b --platform cuda --device h100 --set device.count=$count
+    one_error "no number from 1 to 32"
+done
 
 # What would make it fit: bytes of every step are those of a plan, and the settings together are what was said.
 short="--platform cuda --device t4 --set memory.device=3800MiB --set placement=single"
@@ -111,15 +285,24 @@ short="--platform cuda --device t4 --set memory.device=3800MiB --set placement=s
     is "$(head -n 1 "$work/out" | cut -c 1-24)" "verdict    FITS on cuda:" "the first line"
     settings=$(sed -n 's/^settings   //p' "$work/out")
     [ -n "$settings" ] || fail "--fit names no settings"
+    grep -q "^ 1  applied " "$work/out" || fail "--fit does not list what it applied"
+    grep -q "^ *[0-9]*  no use  " "$work/out" && fail "--fit lists what it did not apply"
+    has "--fit --all lists all"
+    try 0 "$accelctl" plan llama-2-7b $short --fit --all
+    grep -q "^ *[0-9]*  no use  " "$work/out" || fail "--fit --all does not list all steps"
     try 0 "$accelctl" plan llama-2-7b $short $settings
     try 0 "$accelctl" plan llama-2-7b $short --fit --json
     "$json" "$work/out" accelctl/plan/2 || fail "--fit --json"
     is "$(value verdict.fits)" true "the verdict"
     [ "$(value steps.#)" -ge 2 ] || fail "--fit: too few steps"
 }
+# A step that later ones make needless is left out.
+try 0 "$accelctl" plan llama-2-70b --platform cuda --device rtx3090 --set placement=single --fit --all
+grep -q "^settings   --set weights.type=q2 " "$work/out" || { cat "$work/out"; fail "--fit keeps a step that is not needed"; }
+grep -q "no use  *Shorten the context .*: the others suffice without it" "$work/out" || fail "--fit does not list what it dropped"
 try 5 "$accelctl" plan llama-2-7b --platform cuda --device t4 --set memory.device=100MiB --set placement=single --fit
 has "remedy: no change below is enough: a smaller model, or a device with more memory"
-grep -q 'plan --fit tries' "$work/out" && fail "what --fit prints recommends --fit"
+grep -q -- '--fit$' "$work/out" && fail "what --fit prints recommends --fit"
 for topic in oom slow accuracy; do
     try 0 "$accelctl" plan "$model" --advise $topic
     has "because   "
@@ -144,7 +327,7 @@ for program in llama-server vllm; do
     sh -n "$work/out" || fail "--emit $program: the shell does not read it"
     has "exec $program"
     has "context = 100 tok (command line"
-    has "# What $program cannot be told:"
+    has "# Settings that $program has no option for:"
 done
 has "--max-model-len 100"
 try 0 "$accelctl" plan "$model" --emit llama-server --set weights.load=read --set sequences=1
@@ -202,7 +385,7 @@ refused 3 "is no plan"
 printf '{"schema": ' >"$work/other.json"
 refused 3 "other.json:1:"
 try 2 "$accelctl" run "$plan" --set batch=8tok
-one_error "runs as it was written"
+one_error "--set batch=8tok changes the plan $plan, which runs only as it was written"
 touch -d '2020-01-01' "$model"
 cp "$plan" "$work/other.json"
 refused 4 "model.gguf was changed since"
@@ -239,12 +422,12 @@ last=$(($("$json" "$work/mute.json" - notes.#) - 1))
 is "$("$json" "$work/mute.json" - "notes.$last.key")" tokenizer "the note of a plan in a file"
 
 # A wrong value is wrong usage, whoever of the caller's sets it, and a platform is missed as a device is.
-try 2 "$accelctl" plan "$q8" --set context=64
-one_error "lacks its unit, tok: 64tok"
-ACCEL_CONTEXT=64 try 2 "$accelctl" plan "$q8"
-one_error "environment ACCEL_CONTEXT: context: \"64\" lacks its unit"
+try 2 "$accelctl" plan "$q8" --set memory.budget=64
+one_error "lacks its unit, MiB or GiB"
+ACCEL_MEMORY_BUDGET=64 try 2 "$accelctl" plan "$q8"
+one_error "environment ACCEL_MEMORY_BUDGET: memory.budget: \"64\" lacks its unit"
 try 2 "$accelctl" run "$q8" -n 1 --set kv.full=slide --set context=16tok
-one_error "command line --set kv.full=slide: kv.full=slide: 4 sinks stay for good, so that a context of less than 20 tokens"
+one_error "command line --set kv.full=slide: kv.full=slide: 4 sinks never leave, so a context of less than 20 tokens"
 grep -qF "  remedy: set context=20tok or more" "$work/err" || fail "no remedy for a context that is too short"
 for model_name in "$q8" llama-2-7b; do
     try 4 "$accelctl" plan "$model_name" --platform foo
@@ -255,27 +438,55 @@ one_error "neither a file nor a model"
 # What does not fit, in one unit.
 try 5 "$accelctl" run "$f32" -n 1 --set memory.budget=1MiB
 one_error "MiB more than the budget of 1.00 MiB"
-try 4 "$accelctl" run "$f32" -n 1 --set memory.device=1MiB
-grep -qF "  remedy: set memory.device=auto for a run" "$work/err" || { cat "$work/err"; fail "a remedy that is no value"; }
+try 5 "$accelctl" run "$f32" -n 1 --set memory.device=1MiB
+one_error "MiB more than the budget of 1.00 MiB (memory.device: command line --set memory.device=1MiB)"
+# A remedy that is a value of the setting.
+try 4 "$accelctl" run "$f32" -n 1 --set role.norm=f16
+grep -qF "role.norm=auto" "$work/err" ||
+    { cat "$work/err"; fail "a remedy that is no value"; }
 # What a step of advice does not change has no arrow.
 try 0 "$accelctl" plan "$q8" --advise oom
 has "    memory    what it saves is not planned; without it 1."
 grep -E '^    memory +([0-9.]+ .iB) -> \1(,|$)' "$work/out" && fail "an arrow between equal numbers"
 
+# Advice on the weights of a quantized file: as many bits are no use, and accelctl quantize wants the original.
+try 0 "$accelctl" plan "$q8" --advise accuracy
+has "most weights of the file are q8_0 already"
+grep -qF -- "--set weights.type=q8" "$work/out" && fail "Q8_0 is offered 8 bits"
+try 0 "$accelctl" plan "$q8" --advise slow
+tr -s ' \n' '  ' <"$work/out" >"$work/line"
+grep -qF "accelctl quantize --type q4 ORIGINAL OUT, with the original weights (F16, BF16 or F32): this file is quantized" \
+    "$work/line" || { cat "$work/out"; fail "a quantized file is offered to accelctl quantize"; }
+try 0 "$accelctl" plan "$f32" --advise slow
+has "accelctl quantize --type q4 IN OUT"
+# Where the documents disagree, what was measured stands there.
+tr -s ' \n' '  ' <"$work/out" >"$work/line"
+grep -qF "2.6 and 3.4 times as much measured" "$work/line" || fail "--advise slow has claims and no answer"
+
 # A setting of the environment that is misspelt does nothing, and the plan and the doctor say so.
 ACCEL_CONTXT=64tok try 0 "$accelctl" plan "$q8"
 tr -s ' \n' '  ' <"$work/out" >"$work/line"
-grep -qF "! environment ACCEL_CONTXT: nobody knows it, so that it does nothing; did you mean ACCEL_CONTEXT?" "$work/line" ||
+grep -qF "! environment ACCEL_CONTXT: unknown variable without effect; did you mean ACCEL_CONTEXT?" "$work/line" ||
     { cat "$work/out"; fail "a plan does not tell of a misspelt setting"; }
 ACCEL_CONTXT=64tok try 0 "$accelctl" plan "$q8" --json
-case $(cat "$work/out") in *"environment ACCEL_CONTXT: nobody knows it"*) ;; *) fail "no note of a misspelt setting in JSON" ;; esac
+case $(cat "$work/out") in *"environment ACCEL_CONTXT: unknown variable"*) ;; *) fail "no note of a misspelt setting in JSON" ;; esac
 ACCEL_CONTEXT=64tok try 0 "$accelctl" plan "$q8"
 grep -q "nobody knows" "$work/out" && fail "a plan does not know a setting of the environment"
 ACCEL_CONTXT=64tok "$accelctl" doctor >"$work/out" 2>"$work/err" </dev/null
 tr -s ' \n' '  ' <"$work/out" >"$work/line"
-grep -qF "environment ACCEL_CONTXT: nobody knows it, so that it does nothing; did you mean ACCEL_CONTEXT?" "$work/line" &&
+grep -qF "environment ACCEL_CONTXT: unknown variable without effect; did you mean ACCEL_CONTEXT?" "$work/line" &&
     grep -qF "remedy: set ACCEL_CONTEXT instead, or unset ACCEL_CONTXT" "$work/line" ||
     { cat "$work/out"; fail "the doctor does not tell of a misspelt setting"; }
+# A run says it once, on the error output, quiet or not; a variable for what is an option names the option.
+for call in "run $q8 -n 1 --prompt a" "run $q8 -n 1 --prompt a -q" "chat $q8 --chat-template chatml -n 1" "bench $q8 -p 8 -n 4 -r 1" \
+    "eval $q8 --against $f32 --text $src/README.md -n 64 -c 32"; do
+    # shellcheck disable=SC2086
+    ACCEL_CONTXT=64tok "$accelctl" $call >"$work/out" 2>"$work/err" </dev/null
+    is "$(grep -cF "warn: environment ACCEL_CONTXT: unknown variable without effect; did you mean ACCEL_CONTEXT?" "$work/err")" 1 \
+        "warnings of a misspelt setting by $call: $(cat "$work/err")"
+done
+ACCEL_DEVICE=vulkan try 0 "$accelctl" run "$q8" -n 1 --prompt a
+grep -qF "did you mean --device vulkan?" "$work/err" || { cat "$work/err"; fail "ACCEL_DEVICE has no suggestion"; }
 
 # A folder that is not there is named before any work, and not as a full disk.
 for call in "plan $q8 --out" "quantize --type q4_0 $q8" "quantize --type q3 $models/hf" "matrix --format json --out" "snapshot"; do
@@ -321,8 +532,8 @@ if ! sanitized; then
 fi
 # More threads than processors: both ways out are named, and the second one is one.
 try 4 "$accelctl" plan "$q8" --set cpu.threads=4096
-one_error "cpu.threads=4096: 4096 threads wanted, but only "
-grep -qE "remedy: ask for at most [0-9]+ threads?, or set fallback.threads to warn or allow" "$work/err" || fail "no remedy: $(cat "$work/err")"
+one_error "cpu.threads=4096: 4096 threads requested, but only "
+grep -qE "remedy: request at most [0-9]+ threads?, or set fallback.threads to warn or allow" "$work/err" || fail "no remedy: $(cat "$work/err")"
 try 0 "$accelctl" plan "$q8" --set cpu.threads=4096 --set fallback.threads=warn
 # One question at a time.
 try 2 "$accelctl" plan "$q8" --fit --max-context

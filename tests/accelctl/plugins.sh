@@ -4,8 +4,7 @@
 . "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
 
 # In a build with sanitizers the probes must die as others do, by the signal.
-ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}handle_segv=0:handle_sigfpe=0:handle_abort=0"
-export ASAN_OPTIONS
+crash_by_signal
 mocks=$ACCEL_TEST_BUILDDIR/tests/mock/.libs
 drivers=$work/drivers
 mkdir "$drivers"
@@ -29,7 +28,7 @@ missing_symbol ACCEL_E_NOT_FOUND 0 vendor_function_that_is_nowhere
 no_note ACCEL_E_INVALID 0 no .note.accel
 no_entry ACCEL_E_INVALID 0 does not export accel_driver_query
 exec_stack ACCEL_E_INVALID 0 executable stack
-writable ACCEL_E_DENIED 0 everybody may write it
+writable ACCEL_E_DENIED 0 it is writable by every user
 text ACCEL_E_CORRUPT 0 text.so
 SINS
 while read -r name rest; do
@@ -81,10 +80,10 @@ try 0 "$accelctl" plan "$q8" --drivers "$drivers"
 has "cpu0"
 # Why a driver is not used, with what to do about it: where devices are listed, by doctor, and in the error of a plan.
 crash="crashes in enumerate: its probe ended with SIGFPE"
-remedy="remedy: update the driver and the libraries of the device's maker"
-for verb in "devices --all" doctor plugins; do
-    # shellcheck disable=SC2086 # the verb and its option
-    "$accelctl" $verb --drivers "$drivers" >"$work/lines" 2>"$work/err" || [ "$verb" = doctor ] || fail "status of $verb"
+remedy="remedy: update the driver and the libraries of the device's vendor"
+for command in "devices --all" doctor plugins; do
+    # shellcheck disable=SC2086 # the command and its option
+    "$accelctl" $command --drivers "$drivers" >"$work/lines" 2>"$work/err" || [ "$command" = doctor ] || fail "status of $command"
     tr -s ' \n' ' ' <"$work/lines" >"$work/out"
     has "$crash"
     has "$remedy"
@@ -100,6 +99,71 @@ try 4 "$accelctl" run "$q8" --drivers "$drivers" --device crash-in-enumerate --g
 one_error "crashes in enumerate: its probe ended with SIGFPE"
 try 0 "$accelctl" run "$q8" --drivers "$drivers" --greedy -q -n 5
 is "$(cat "$work/out")" "Once upon a time," "text beside bad drivers"
+
+# The plan and the run name each driver that is refused, since without it another device could have been chosen; where
+# the device was named, that is not so.
+try 0 "$accelctl" plan "$q8" --drivers "$drivers"
+tr -s ' \n' ' ' <"$work/out" >"$work/lines"
+grep -qF "! driver crash-in-enumerate is refused: $crash" "$work/lines" || fail "a plan does not name what is refused"
+try 0 "$accelctl" run "$q8" --drivers "$drivers" --greedy -q -n 5
+grep -qF "note: driver crash-in-enumerate is refused: $crash (signal 8); update the driver" "$work/err" ||
+    { cat "$work/err"; fail "a run does not name what is refused"; }
+for device in cpu cpu:cpu0 cpu,crash-in-enumerate; do
+    try 0 "$accelctl" run "$q8" --drivers "$drivers" --greedy -q -n 5 --device "$device"
+    is "$(grep -c '^note: driver ' "$work/err")" 0 "drivers that a run on $device names"
+done
+try 0 "$accelctl" run "$q8" --drivers "$drivers" --greedy -q -n 5 --device gpu,crash-in-enumerate:x,cpu --json
+is "$(grep -c '^note: driver ' "$work/err")" "$sins" "drivers that may have a GPU"
+try 0 "$accelctl" run "$q8" --drivers "$drivers" --greedy -q -n 5 --device crash-in-enumerate:x,cpu
+is "$(grep -c '^note: driver ' "$work/err")" 1 "drivers that were meant first"
+try 0 "$accelctl" plan "$q8" --drivers "$drivers" --json
+is "$(grep -c '"text": "driver .* is refused: ' "$work/out")" "$sins" "notes of refused drivers in JSON"
+
+# No memory while a driver is loaded: in the probe, and in the process that has probed it. What was so once is not kept,
+# and what is so for a moment is tried again.
+if ! sanitized; then
+    LD_PRELOAD=$ACCEL_TEST_BUILDDIR/tests/mock/.libs/short_of_memory.so
+    export LD_PRELOAD
+    MOCK_SHORT=/cpu.so
+    export MOCK_SHORT
+    # Another driver, which is as good.
+    mkdir "$work/second"
+    cp "$ACCEL_TEST_BUILDDIR/plugins/cpu/.libs/cpu.so" "$work/under.so"
+    cp "$mocks/hostile.so" "$work/second/"
+    chmod 755 "$work/second"
+    MOCK_UNDER=$work/under.so
+    export MOCK_UNDER
+    for program in accel-probe accelctl; do
+        MOCK_SHORT_IN=$program try 0 "$accelctl" run "$q8" --drivers "$work/second" --greedy -q -n 5
+        is "$(sed 's/note: driver cpu is refused: .*cpu.so: //' "$work/err")" "no memory to load it and its libraries; \
+free memory, or let the process have more (ulimit -v)" "words of a run elsewhere"
+        MOCK_SHORT_IN=$program try 0 "$accelctl" plan "$q8" --drivers "$work/second"
+        has "on second:cpu0"
+        has "! driver cpu is refused: "
+        has "remedy: free memory, or let the process have more (ulimit -v)"
+        MOCK_SHORT_IN=$program try 4 "$accelctl" run "$q8" --drivers "$work/second" --device cpu:cpu0 --greedy -q -n 5
+        one_error "cpu.so: no memory to load it and its libraries"
+        try 0 "$accelctl" run "$q8" --drivers "$work/second" --greedy -q -n 5
+        is "$(cat "$work/out" "$work/err")" "Once upon a time," "text where there is memory again"
+        try 0 "$accelctl" plan "$q8" --drivers "$work/second"
+        has "on cpu:cpu0"
+    done
+    MOCK_SHORT_IN=accelctl MOCK_SHORT_TIMES=1 try 0 "$accelctl" run "$q8" --greedy -q -n 5
+    is "$(cat "$work/out" "$work/err")" "Once upon a time," "text where memory is short for a moment"
+    unset LD_PRELOAD MOCK_SHORT MOCK_UNDER
+fi
+
+# A driver that enumerates in several threads, and one of them goes on after its end.
+rm "$drivers"/*
+cp "$mocks/many_threads.so" "$drivers/"
+for late in '' 1; do
+    [ -z "$late" ] || export MOCK_LATE=1
+    for time in 1 2; do
+        try 0 "$accelctl" devices --drivers "$drivers" --no-cache
+        is "$(grep -c '^many-threads:mock' "$work/out")" 801 "devices of many threads, $time${late:+ and late}"
+    done
+done
+unset MOCK_LATE
 
 # A good driver beside them is a row of its own.
 rm "$drivers"/*

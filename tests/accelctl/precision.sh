@@ -10,7 +10,7 @@ groups="--set weights.group=32"
 # memory_as_planned WHAT: of the run whose JSON was printed last.
 memory_as_planned()
 {
-    is "$(value memory.measured)" "$(value memory.planned)" "memory $1"
+    is "$(value memory.allocated)" "$(value memory.planned)" "memory $1"
 }
 
 # The text of a run is that of the same numbers in f32: eight bits change no greedy token here.
@@ -33,16 +33,16 @@ memory_as_planned()
 }
 
 # Down: nothing changes where the plan fits, the least lossy matrices first where it does not, weights.least is the floor.
-try 5 "$accelctl" plan "$f32" --set memory.budget=1600KiB
-try 0 "$accelctl" plan "$f32" --set memory.budget=1600KiB --set precision.dynamic=true
+try 5 "$accelctl" plan "$f32" --all --set memory.budget=1600KiB
+try 0 "$accelctl" plan "$f32" --all --set memory.budget=1600KiB --set precision.dynamic=true
 has "FITS"
 has "precision.dynamic"
 has "step down from f32"
-try 0 "$accelctl" plan "$f32" --set memory.budget=8MiB --set precision.dynamic=true
+try 0 "$accelctl" plan "$f32" --all --set memory.budget=8MiB --set precision.dynamic=true
 grep -q "step down" "$work/out" && fail "steps without need"
 try 0 "$accelctl" run "$f32" -n 5 -p Once --set memory.budget=1600KiB --set precision.dynamic=true --json
 memory_as_planned "after steps"
-[ "$(value memory.measured)" -le 1638400 ] || fail "over the budget"
+[ "$(value memory.allocated)" -le 1638400 ] || fail "over the budget"
 case $(value weights.0) in *"step"*" down from f32, "*" bytes, relative error 0.00000, to f16, "*)  ;; *) fail "weights.0: $(value weights.0)" ;; esac
 try 0 "$accelctl" run "$f32" -n 5 -p Once --set memory.budget=1260KiB --set precision.dynamic=true
 try 5 "$accelctl" run "$f32" -n 5 -p Once --set memory.budget=1260KiB --set precision.dynamic=true \
@@ -50,10 +50,10 @@ try 5 "$accelctl" run "$f32" -n 5 -p Once --set memory.budget=1260KiB --set prec
 one_error "more than the budget"
 
 # Up: what is over the tolerance gets more bits, and no matrix stays over it where memory allows.
-try 0 "$accelctl" plan "$f32" --set weights.type=q2 --set weights.group=32 --set precision.measure=true
+try 0 "$accelctl" plan "$f32" --all --set weights.type=q2 --set weights.group=32 --set precision.measure=true
 grep -q "step up" "$work/out" && fail "steps up without a tolerance"
 has "36 matrices are converted: relative error 0.3"
-try 0 "$accelctl" plan "$f32" --set weights.type=q2 --set weights.group=32 --set precision.measure=true \
+try 0 "$accelctl" plan "$f32" --all --set weights.type=q2 --set weights.group=32 --set precision.measure=true \
     --set precision.tolerance=120
 has "step up from q2_g32"
 has "to q4_g32"

@@ -60,7 +60,7 @@ is "$(value settings.weights.type.origin.kind)" profile "kind of its origin"
 is "$(basename "$(value settings.weights.type.origin.file)")" t4.yaml "file of its origin"
 is "$(value settings.weights.type.origin.losers.0.value)" q8 "what it overruled"
 is "$(value device_profile)" t4 "device of the view"
-is "$(value facts.device.memory.value)" 16000000000 "memory of a T4"
+is "$(value facts.device.memory.value)" 16106127360 "memory of a T4"
 joined=$(value settings)
 profile 0 show cuda t4 --fact model.kind=generation --json
 is "$(value settings)" "$joined" "settings of cuda t4"
@@ -71,7 +71,10 @@ grep -qE '^  weights.type +f16 +command line --set weights.type=f16$' "$work/out
 grep -qE '^ +over auto \(built in\)' "$work/out" || fail "show --overruled"
 profile 0 show webgpu+safari
 grep -qE '^client     safari: ' "$work/out" || fail "show names the client"
-grep -qE '^  kernels.matmul.workgroup +4x4 +safari.yaml:[0-9]+: ' "$work/out" || fail "show of a client"
+grep -qE '^  kernels.matmul.workgroup +4x4 +later: webgpu driver \(safari.yaml:[0-9]+: ' "$work/out" || fail "show of a client"
+profile 0 show webgpu+safari --json
+is "$(value later.kernels.unroll.value) $(value later.kernels.unroll.later)" "1 webgpu driver" "later of a client"
+is "$(value settings.kernels.unroll.value)" auto "the value in force"
 profile 0 show cpu
 grep -qE '^device     cpu:cpu0: ' "$work/out" || fail "show names the device that is here"
 profile 0 show
@@ -91,17 +94,19 @@ one_error 'there is no profile "cdua"; did you mean "cuda"?'
 profile 2 show cuda rocm
 one_error "one holds at a time"
 profile 2 show t4
-one_error "does not say which platform"
+one_error "does not state the platform"
 profile 2 show cuda --fact modl.kind=x
 one_error 'did you mean "model.kind"?'
 profile 2 show cuda --fact device.memory=8tok
-one_error "wants a whole number, with its unit (as 8GiB)"
+one_error "requires a whole number, with its unit (as 8GiB)"
 profile 0 show cuda --fact request.length=7000tok
 profile 2 show cuda --fact model.kind
-one_error "--fact wants NAME=VALUE"
+one_error "--fact requires NAME=VALUE"
 profile 2 show cuda --set bach=3tok
 one_error 'did you mean "batch"?'
-profile 2 show cuda --set batch=3
+profile 0 show cuda --set batch=3
+has "batch  "
+profile 2 show cuda --set memory.budget=3
 one_error "lacks its unit"
 profile 2 show --strict
 one_error "--strict is no option of it"
@@ -119,7 +124,7 @@ is "$(value settings.weights.type.a.value)-$(value settings.weights.type.b.value
 profile 0 diff cuda cuda
 has "nothing differs: all"
 profile 2 diff cuda
-one_error "diff wants arguments: NAME NAME"
+one_error "diff requires arguments: NAME NAME"
 profile 3 diff cuda roccm
 one_error 'did you mean "rocm"?'
 
@@ -153,7 +158,7 @@ accel-profile: 1
 abuot: a misspelt word
 match: device.knid == gpu
 defaults:
-  batch: 128
+  memory.budget: 128
   context: {value: 4096tok, because: fine}
 rules:
   - when: device.kind ==
@@ -177,7 +182,7 @@ variables:
   web_two: {key: batch, unit: KiB, because: a name and a unit that are none}
   WEB_THREE:
     set:
-      "1": {batch: 128, context: 1tok, kv.typ.k: f16}
+      "1": {memory.budget: 128, context: 1tok, kv.typ.k: f16}
       "2": {cpu.pin: perhaps}
     because: three values that are none
   WEB_FOUR: {key: batch}
@@ -186,18 +191,18 @@ profile 3 lint "$work/table.yaml"
 is "$(sed -n 's/.*table.yaml:\([0-9]*\):[0-9]*: error: .*/\1/p' "$work/out" | tr '\n' ' ')" "2 3 5 6 6 9 9 10 12 " "lines of a table with many errors"
 grep -qE '^1 file, 9 errors, ' "$work/out" || { cat "$work/out"; fail "errors of a table are not counted"; }
 # And of the variables that are set: without files all are looked at, each with what would mend it.
-try 3 env ACCEL_BATCH=abc ACCEL_CONTEXT=12 ACCEL_CPU_THREADS=4 "$accelctl" profile lint
+try 3 env ACCEL_BATCH=abc ACCEL_MEMORY_BUDGET=12 ACCEL_CPU_THREADS=4 "$accelctl" profile lint
 grep -qE '^environment ACCEL_BATCH: error: batch: "abc" is not a whole number' "$work/out" || { cat "$work/out"; fail "lint of ACCEL_BATCH"; }
-grep -qF 'environment ACCEL_CONTEXT: error: context: "12" lacks its unit' "$work/out" || { cat "$work/out"; fail "lint of ACCEL_CONTEXT"; }
-has "  remedy: unset ACCEL_CONTEXT, or set it as accelctl profile env ACCEL_CONTEXT says"
+grep -qF 'environment ACCEL_MEMORY_BUDGET: error: memory.budget: "12" lacks its unit' "$work/out" || { cat "$work/out"; fail "lint of ACCEL_MEMORY_BUDGET"; }
+has "  remedy: unset ACCEL_MEMORY_BUDGET, or set it to a value that accelctl profile env ACCEL_MEMORY_BUDGET lists"
 grep -qE ' 2 errors,' "$work/out" || { cat "$work/out"; fail "errors of variables are not counted"; }
-try 3 env ACCEL_BATCH=abc ACCEL_CONTEXT=12 "$accelctl" profile lint --json
+try 3 env ACCEL_BATCH=abc ACCEL_MEMORY_BUDGET=12 "$accelctl" profile lint --json
 is "$(value errors)" 2 "errors of variables in JSON"
-is "$(value findings.0.place) $(value findings.1.place)" "environment ACCEL_CONTEXT environment ACCEL_BATCH" "their places"
+is "$(value findings.0.place) $(value findings.1.place)" "environment ACCEL_BATCH environment ACCEL_MEMORY_BUDGET" "their places"
 try 0 env ACCEL_BATCH=64tok "$accelctl" profile lint
-printf 'accel-profile: 1\ndefaults: {batch: 128}\n' >"$work/mine.yaml"
+printf 'accel-profile: 1\ndefaults: {memory.budget: 128}\n' >"$work/mine.yaml"
 profile 3 lint mine.yaml
-grep -qE 'mine.yaml:2:[0-9]+: error: batch: "128" lacks its unit' "$work/out" || { cat "$work/out"; fail "lint of a file"; }
+grep -qE 'mine.yaml:2:[0-9]+: error: memory.budget: "128" lacks its unit' "$work/out" || { cat "$work/out"; fail "lint of a file"; }
 printf 'accel-profile: 1\ndefaults: {batch: {value: 128tok, because: small memory}}\n' >"$work/mine.yaml"
 profile 0 lint mine.yaml
 has "1 file, 0 errors, 0 warnings"
@@ -245,6 +250,23 @@ one_error "--profiles $work/nowhere"
 folder=$profiles
 
 # ---- files of the site ----
+# What stands at the wrong place has a remedy wherever it is read, and a typo is no corrupt file.
+remedy='  remedy: settings stand below "defaults:", the first line is "accel-profile: 1"; man accel-profile'
+for text in 'context: 1024' 'defaults: {context: 1024}'; do
+    echo "$text" >"$work/accel.yaml"
+    for command in "plan $q8" "run $q8 -n 1" "profile show cpu"; do
+        # shellcheck disable=SC2086
+        try 3 "$accelctl" $command
+        one_error "(ACCEL_E_INVALID)"
+        grep -qFx -- "$remedy" "$work/err" || { cat "$work/err"; fail "$command has no remedy for $text"; }
+    done
+done
+printf 'accel-profile: 1\ndefaults: {fallback.device: warn}\n' >"$work/accel.yaml"
+try 3 "$accelctl" plan "$q8"
+grep -qF 'type --set fallback.device=warn, or set ACCEL_FALLBACK_DEVICE=warn' "$work/err" || fail "no remedy for a fallback in a file"
+printf 'accel-profile: 1\ndefaults: {context: many}\n' >"$work/accel.yaml"
+try 3 "$accelctl" plan "$q8"
+grep -qFx '  remedy: accelctl profile settings context lists the allowed values' "$work/err" || fail "no remedy for a value in a file"
 printf 'accel-profile: 1\nabout: mine\ndefaults: {batch: {value: 32tok, because: little memory}}\n' >"$work/accel.yaml"
 chmod 644 "$work/accel.yaml"
 profile 0 list
@@ -257,7 +279,7 @@ profile 0 list
 grep -qE 'accel.yaml +.*not trusted' "$work/out" || { cat "$work/out"; fail "list does not refuse what others may write"; }
 profile 4 show cuda
 one_error "not trusted"
-# What is over a limit of the language is malformed, for every verb that reads it, and no want of memory.
+# What is over a limit of the language is malformed, for every command that reads it, and no want of memory.
 chmod 644 "$work/accel.yaml"
 for wrong in large deep; do
     printf 'accel-profile: 1\nabout: mine\n' >"$work/accel.yaml"
@@ -265,11 +287,11 @@ for wrong in large deep; do
     large) awk 'BEGIN { for (i = 0; i < 20000; i++) print "# sixty bytes of a comment that nobody wants to read, over again" }' ;;
     deep) awk 'BEGIN { printf "defaults: "; for (i = 0; i < 200; i++) printf "["; for (i = 0; i < 200; i++) printf "]" }' ;;
     esac >>"$work/accel.yaml"
-    for verb in "plan $q8" "run $q8 -n 1" "profile lint $work/accel.yaml"; do
+    for command in "plan $q8" "run $q8 -n 1" "profile lint $work/accel.yaml"; do
         # shellcheck disable=SC2086 # words
-        try 3 sh -c 'cd "$1" && shift && exec "$@"' sh "$work" "$accelctl" $verb
+        try 3 sh -c 'cd "$1" && shift && exec "$@"' sh "$work" "$accelctl" $command
         grep -q 'accel.yaml:.* *longer than 1048576 bytes\|accel.yaml:.*: nested too deeply' "$work/err" "$work/out" ||
-            { cat "$work/err"; fail "$wrong: not told by $verb"; }
+            { cat "$work/err"; fail "$wrong: not told by $command"; }
     done
 done
 rm "$work/accel.yaml"
@@ -286,13 +308,13 @@ grep -qE '^  ACCEL_KV_TYP_K=f16 +.*did you mean ACCEL_KV_TYPE_K\?$' "$work/out" 
 grep -qE '^  ACCEL_CPU_ISA=avx2 +an option of a driver$' "$work/out" || fail "env: an option"
 ACCEL_WEIGHTS_TYPE=q8
 export ACCEL_WEIGHTS_TYPE
-WEBGPU_KV_CACHE_PRUNING=1 WEBGPU_FLASH_ATTENTION_BLOCK_SIZE=64 ACCEL_CONTEXT=12
-export WEBGPU_KV_CACHE_PRUNING WEBGPU_FLASH_ATTENTION_BLOCK_SIZE ACCEL_CONTEXT
+WEBGPU_KV_CACHE_PRUNING=1 WEBGPU_FLASH_ATTENTION_BLOCK_SIZE=64 ACCEL_MEMORY_BUDGET=12
+export WEBGPU_KV_CACHE_PRUNING WEBGPU_FLASH_ATTENTION_BLOCK_SIZE ACCEL_MEMORY_BUDGET
 profile 0 env
 grep -qE '^  WEBGPU_KV_CACHE_PRUNING=1 +kv.prune = usage, kv.full = prune$' "$work/out" || fail "env: a variable of two settings"
 grep -qE '^  WEBGPU_FLASH_ATTENTION_BLOCK_SIZE=64 +attention.block = 64tok$' "$work/out" || fail "env: a unit of the table"
-grep -qE '^  ACCEL_CONTEXT=12 +context: "12" lacks its unit' "$work/out" || fail "env: a value that cannot be"
-unset WEBGPU_KV_CACHE_PRUNING WEBGPU_FLASH_ATTENTION_BLOCK_SIZE ACCEL_CONTEXT
+grep -qE '^  ACCEL_MEMORY_BUDGET=12 +memory.budget: "12" lacks its unit' "$work/out" || fail "env: a value that cannot be"
+unset WEBGPU_KV_CACHE_PRUNING WEBGPU_FLASH_ATTENTION_BLOCK_SIZE ACCEL_MEMORY_BUDGET
 profile 0 env WEBGPU_DEFAULT_TO_4BIT
 has "weights.type = q4, overruled by ACCEL_WEIGHTS_TYPE"
 unset ACCEL_BATCH WEBGPU_DEFAULT_TO_4BIT ACCEL_KV_TYP_K ACCEL_CPU_ISA ACCEL_WEIGHTS_TYPE
@@ -322,7 +344,7 @@ grep -qE '^ +auto, f32, f16, q8 or q4; default auto$' "$work/out" || fail "setti
 profile 2 settings kv.typ
 one_error 'did you mean "kv.type.k"?'
 profile 0 facts --names
-is "$(wc -l <"$work/out" | tr -d ' ')" "$(grep -c '^ACCEL_PROFILE_FACT(' "$src/core/profile/facts.def")" "number of facts"
+is "$(wc -l <"$work/out" | tr -d ' ')" "$(grep -c '^ACCEL_PROFILE_FACT(' "$src/core/profile/known_facts.def")" "number of facts"
 profile 0 facts device.memory
 grep -qE '^device.memory +.*\(bytes\)$' "$work/out" || fail "facts: device.memory"
 profile 0 facts --json
@@ -330,11 +352,11 @@ profile 0 facts --json
 profile 2 facts device.mem0ry
 one_error 'did you mean "device.memory"?'
 
-# ---- the verb ----
+# ---- the command ----
 profile 2 lst
 one_error "did you mean 'list'?"
 try 2 "$accelctl" profile
-one_error "wants an argument: ACTION"
+one_error "requires an argument: ACTION"
 profile 2 schema more
 one_error "one argument too many"
 for action in list show diff lint env settings facts schema; do

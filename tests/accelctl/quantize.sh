@@ -25,21 +25,21 @@ has "rows are no whole number of blocks"
 has "no matrix"
 [ ! -e "$out" ] && [ ! -e "$out.part" ] || fail "--dry-run wrote something"
 try 0 "$accelctl" quantize --json --type f16 --keep 'token*' "$f32" "$out"
-is "$(value tensors.0.reason)" "kept as asked" "reason of a kept tensor"
+is "$(value tensors.0.reason)" "unchanged on request" "reason of a kept tensor"
 is "$(value bytes)" "$(wc -c <"$out" | tr -d ' ')" "bytes of the file"
 
 # Rows of 64 values are no blocks of 256: a line says what they got, in both forms.
 rm -f "$out"
-try 0 "$accelctl" quantize --type q3_k "$f32" "$out"
+try 0 "$accelctl" quantize --pure --type q3_k "$f32" "$out"
 grep -qE '^[0-9]+ matrices get IQ4_NL instead of Q3_K, whose blocks do not divide their rows$' "$work/out" ||
     fail "no line about rows that are no whole number of blocks"
 grep -q '^replaced' "$work/out" && fail "a new file replaced something"
 told=$(sed -n 's/ matrices get IQ4_NL .*$//p' "$work/out")
-try 0 "$accelctl" quantize --dry-run --type q3_k "$f32" "$out"
+try 0 "$accelctl" quantize --dry-run --pure --type q3_k "$f32" "$out"
 has "would be replaced: the file that has that name"
-try 0 "$accelctl" quantize --type q3_k "$f32" "$out"
+try 0 "$accelctl" quantize --pure --type q3_k "$f32" "$out"
 has "replaced: the file that has that name"
-try 0 "$accelctl" quantize --json --type Q3_K "$f32" "$out"
+try 0 "$accelctl" quantize --json --pure --type Q3_K "$f32" "$out"
 is "$(value other_types.0.matrices) $(value other_types.0.to)" "$told IQ4_NL" "other types in JSON"
 is "$(value replaced)" true "replaced in JSON"
 try 0 "$accelctl" quantize --type q8_0 "$f32" "$out"
@@ -48,7 +48,8 @@ grep -qE 'gets? F16 instead of Q8_0, whose blocks' "$work/out" || fail "no line 
 # Every word that the command knows is a type of the library, and is in the help.
 try 0 "$accelctl" quantize --help
 cp "$work/out" "$work/help"
-for type in f32 f16 bf16 q8_0 q6_k q5_k q5_1 q5_0 q4_k q4_1 q4_0 iq4_nl iq4_xs mxfp4 q3_k q2_k; do
+for type in f32 f16 bf16 q8_0 q6_k q5_k q5_1 q5_0 q4_k q4_1 q4_0 iq4_nl iq4_xs mxfp4 q3_k q2_k q4_k_m q4_k_s q5_k_m \
+    q5_k_s q3_k_s q3_k_m q3_k_l mxfp4_moe; do
     try 0 "$accelctl" quantize -n --type "$type" "$f32" "$work/none.gguf"
     grep -qw "$type" "$work/help" || fail "the help has no $type"
 done
@@ -60,14 +61,14 @@ for wrong in "--type q4_g33" "--critical 0" "--role q=0" "--budget 260kB --candi
     try 2 "$accelctl" quantize -n $wrong "$f32" "$out"
     one_error "is no type that can be written"
 done
-# Names that no file can have are told as that, by every verb that reads a model.
+# Names that no file can have are told as that, by every command that reads a model.
 ln -s loop "$work/loop"
-for verb in "quantize -n" plan "run -n 1"; do
+for command in "quantize -n" plan "run -n 1"; do
     # shellcheck disable=SC2086 # words
-    try 3 "$accelctl" $verb "$work/loop"
+    try 3 "$accelctl" $command "$work/loop"
     one_error "loop: cannot open: Too many levels of symbolic links"
     # shellcheck disable=SC2086 # words
-    try 3 "$accelctl" $verb "$(printf '%05000d' 0)"
+    try 3 "$accelctl" $command "$(printf '%05000d' 0)"
     one_error "cannot open: File name too long"
 done
 try 2 "$accelctl" quantize --type zzzzzz "$f32" "$out"
@@ -90,11 +91,11 @@ rm -r "$work/packed"
 try 0 "$accelctl" quantize --type q4 --group 32 --scheme asymmetric "$models/hf" "$work/packed"
 has "q4_g32a    30 tensors"
 try 2 "$accelctl" quantize --type q4 --group 48 "$models/hf" "$work/packed"
-one_error "--group wants one of 32, 64, 128, 256, 512, row, not '48'"
+one_error "--group requires one of 32, 64, 128, 256, 512, row, not '48'"
 try 2 "$accelctl" quantize --type q4_k --group 32 "$f32" "$out"
-one_error "--group does not fit"
+one_error "--group contradicts it"
 try 2 "$accelctl" quantize --type nf4 --scheme symmetric "$f32" "$out"
-one_error "--scheme does not fit"
+one_error "--scheme contradicts it"
 try 2 "$accelctl" quantize --type q4 --scheme odd "$f32" "$out"
 one_error "not 'odd'"
 
@@ -140,7 +141,7 @@ is "$(value bytes)" "$(wc -c <"$out" | tr -d ' ')" "bytes of a file within a bud
 # A run that ends early leaves a model that the folder has as it was, and makes no folder that holds nothing.
 try 0 "$accelctl" quantize --type f16 "$models/hf" "$work/kept"
 try 1 sh -c 'ulimit -f 100; exec "$0" quantize --type q4_g32 "$1" "$2"' "$accelctl" "$models/hf" "$work/kept"
-one_error "model.safetensors.part: cannot take the room it needs"
+one_error "model.safetensors.part: cannot reserve its disk space"
 grep -q 'remedy: files of this process may have .* bytes (ulimit -f): raise the limit' "$work/err" ||
     { cat "$work/err"; fail "no remedy of a limit on files"; }
 try 0 "$accelctl" run "$work/kept" --greedy --json -n 4 --prompt "Once"
@@ -169,18 +170,18 @@ try 0 "$accelctl" quantize --budget 300kB "$work/wide.gguf" "$out"
 try 2 "$accelctl" quantize --budget 1kB "$f32" "$out"
 one_error "a budget of 1000 bytes"
 try 2 "$accelctl" quantize --method gptq "$f32" "$out"
-one_error "--method gptq wants a --calib"
+one_error "--method gptq requires a --calib"
 try 2 "$accelctl" quantize --method best "$f32" "$out"
 one_error "not 'best'"
 try 2 "$accelctl" quantize --budget 3bytes "$f32" "$out"
-one_error "--budget wants a size, not '3bytes'"
+one_error "--budget requires a size, not '3bytes'"
 try 3 "$accelctl" quantize --calib "$work/none" "$f32" "$out"
 one_error "none"
 : >"$work/empty"
 try 3 "$accelctl" quantize --calib "$work/empty" "$f32" "$out"
 one_error "two tokens at least"
 try 2 "$accelctl" quantize "$f32"
-one_error "wants an argument"
+one_error "requires an argument"
 cp "$f32" "$work/same.gguf"
 try 2 "$accelctl" quantize "$work/same.gguf" "$work/same.gguf"
 one_error "is the file that is read"
@@ -199,7 +200,7 @@ cp "$f32" "$work/x.gguf.part"
 try 2 "$accelctl" quantize "$work/x.gguf.part" "$work/x.gguf"
 one_error "is the file that is read"
 try 2 "$accelctl" quantize "$f32" "$work/x.gguf"
-one_error "no earlier run left it"
+one_error "exists and is not from an earlier run"
 cmp "$f32" "$work/x.gguf.part" || fail "a file beside was changed"
 cp -r "$models/hf" "$work/hf" && chmod -R u+w "$work/hf"
 try 2 "$accelctl" quantize --type q4_g32 "$work/hf" "$work/hf/"
@@ -231,7 +232,9 @@ for type in q3_g32 q4_row nf4_g64 c4_row; do
     is "$(value ids)" "$ids" "ids of $type in a folder and in a GGUF file"
     try 0 "$accelctl" eval --json --against "$f32" "$out"
     is "$(value models.0.compared)" 47 "tensors that are compared, one of $type"
-    try 0 "$accelctl" quantize --type q8_0 "$out" "$work/again.gguf"
+    try 2 "$accelctl" quantize --type q8_0 "$out" "$work/again.gguf"
+    one_error "is quantized already"
+    try 0 "$accelctl" quantize --requantize --type q8_0 "$out" "$work/again.gguf"
     try 0 "$accelctl" eval --json --against "$out" "$work/again.gguf"
     is "$(value models.0.compared)" 47 "tensors of a file of $type in another type"
     rm -rf "$work/packed" "$out"
@@ -246,16 +249,66 @@ has "fewer than the 172 values of the widest row"
 # A folder that is packed already is read as the matrices that it stands for: into another type, and back to plain values.
 packed=$work/packed
 try 0 "$accelctl" quantize --type q4_g32 --keep '*.mlp.*' "$models/hf" "$packed"
-try 0 "$accelctl" quantize --type q3_g32 --keep '*.mlp.*' "$packed" "$work/packed-3" --json
+try 0 "$accelctl" quantize --requantize --type q3_g32 --keep '*.mlp.*' "$packed" "$work/packed-3" --json
 is "$(value layout)" GPTQ "the layout of what was packed"
 try 0 "$accelctl" quantize --type f32 "$packed" "$work/packed-f32" --json
 is "$(value layout)" safetensors "the layout of plain values"
 grep -q quantization_config "$work/packed-f32/config.json" && fail "plain values are said to be packed"
 is "$("$accelctl" run "$work/packed-f32" $exact -g -q -n 40 -p Once 2>"$work/err")" \
     "$("$accelctl" run "$packed" $exact -g -q -n 40 -p Once 2>>"$work/err")" "the text of packed and of plain values"
-try 0 "$accelctl" quantize --type nf4_g32 "$packed" "$work/packed-nf4"
-try 0 "$accelctl" quantize --type q8_g32 "$work/packed-nf4" "$work/packed-8"
-try 3 "$accelctl" quantize --type q4_g32 "$packed" "$work/packed-same"
+try 0 "$accelctl" quantize --requantize --type nf4_g32 "$packed" "$work/packed-nf4"
+try 0 "$accelctl" quantize --requantize --type q8_g32 "$work/packed-nf4" "$work/packed-8"
+try 3 "$accelctl" quantize --requantize --type q4_g32 "$packed" "$work/packed-same"
 one_error "is q4_g32 already, which can be converted and not copied"
+
+# Mixes: the head of stories260K is its embedding, of rows of 64 values, and wants Q6_K.
+try 0 "$accelctl" quantize "$f32" "$out" Q4_K_M
+has "Q4_K_M: a type for each matrix by the rules of llama-quantize"
+grep -qE '^[0-9]+ matrices get Q5_0 instead of Q4_K, whose blocks do not divide their rows$' "$work/out" ||
+    fail "matrices of Q4_K did not go up to Q5_0"
+try 0 "$accelctl" info --json "$out"
+is "$(value file_type)" Q4_K_M "the file type of a mix"
+try 0 "$accelctl" quantize --json "$f32" "$out" q4_k_m 1
+is "$(value mix)" Q4_K_M "the mix in JSON"
+is "$(value tensors.0.to)" Q8_0 "the embedding that is the head as well"
+# The default is the mix that llama.cpp recommends; --pure is one type for all; a role is stronger.
+try 0 "$accelctl" quantize -n --json "$f32"
+is "$(value mix)" Q4_K_M "the mix without a type"
+try 0 "$accelctl" quantize -n --json --pure --type q4_0 "$f32"
+is "$(value mix), $(value tensors.0.to)" "null, Q4_0" "one type for all"
+try 0 "$accelctl" quantize -n --json --type q4_0 --role embedding=q5_1 "$f32"
+is "$(value tensors.0.to)" Q5_1 "a role beside a mix"
+# Rules by role: a folder has them, too. Its rows of 64 values hold blocks of 32.
+try 0 "$accelctl" quantize -n --tensors "$models/hf" Q4_K_M
+grep -qE 'layers.2.self_attn.v_proj.weight .* Q8_0 .* of Q6_K$' "$work/out" || fail "no mix for a folder"
+grep -qE 'layers.0.self_attn.k_proj.weight .* Q5_0 .* of Q4_K$' "$work/out" || fail "no mix for a folder"
+# The order of llama-quantize, and what is wrong with it.
+try 0 "$accelctl" quantize -n "$f32" "$out" Q8_0 2
+try 2 "$accelctl" quantize "$f32" Q4_K_M
+one_error "OUT is missing"
+try 2 "$accelctl" quantize "$f32" "$out" Q4_K_X
+one_error "did you mean q4_k_"
+try 2 "$accelctl" quantize --type q8_0 "$f32" "$out" q4_0
+one_error "two types"
+try 2 "$accelctl" quantize "$f32" "$out" q4_0 many
+one_error "number of threads"
+try 2 "$accelctl" quantize "$f32" "$out" Q2_K_S
+one_error "needs a calibration text"
+try 0 "$accelctl" quantize -n --calib "$work/text" "$f32" "$out" Q2_K_S
+# Quantized input: refused, unless it is unpacked, kept, or the loss is allowed.
+try 0 "$accelctl" quantize "$f32" "$out" Q8_0
+try 2 "$accelctl" quantize "$out" "$work/again.gguf" Q4_0
+one_error "is quantized already"
+grep -q 'remedy: .*--requantize' "$work/err" || fail "no remedy for quantized input"
+[ ! -e "$work/none.gguf" ] || fail "a refused run wrote a file"
+try 2 "$accelctl" quantize -n "$out" Q4_0
+try 0 "$accelctl" quantize --allow-requantize "$out" "$work/again.gguf" Q4_0
+has "requantized: "
+has "comes on top"
+try 0 "$accelctl" quantize --requantize --json "$out" "$work/again.gguf" Q4_0
+is "$(number requantized)" 30 "requantized matrices"
+try 0 "$accelctl" quantize "$out" "$work/again.gguf" f16
+grep -q '^requantized' "$work/out" && fail "unpacked matrices are said to be requantized"
+try 0 "$accelctl" quantize "$out" "$work/again.gguf" q8_0
 
 finish

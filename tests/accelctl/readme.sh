@@ -1,13 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# README.md tells the truth: every command of its transcripts is run again and prints what stands there, apart from figures
-# and the machine's name; every other command exists.
+# README.md and the pages of doc/ tell the truth: every command of their transcripts is run again and prints what stands
+# there, apart from figures and the machine's name; every other command exists, and every link leads to a file.
 . "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
 
-readme=$src/README.md
+# The guide for drivers has a test of its own for its other blocks.
+readme=$work/pages
+awk '/^```sh$/ && FILENAME ~ /driver-guide/ { skip = 1 } !skip { print } /^```$/ { skip = 0 }' "$src/README.md" "$src/doc/plan.md" \
+    "$src/doc/run.md" "$src/doc/quantization.md" "$src/doc/benchmark.md" "$src/doc/install.md" "$src/doc/driver-guide.md" >"$readme"
 tree=$work/tree
 mkdir "$tree"
-for name in models profiles tests README.md; do ln -s "$src/$name" "$tree/$name"; done
+for name in samples profiles tests README.md; do ln -s "$src/$name" "$tree/$name"; done
 ln -s "$ACCEL_TEST_BUILDDIR" "$tree/build"
 cd "$tree" || exit 99
 
@@ -26,7 +29,7 @@ pkg_config()
 {
     case $* in
     "--cflags --libs accel-driver")
-        echo "-I$src/sdk/include -I$src/sdk/driver/include -I$src/sdk/quant/include -fvisibility=hidden" \
+        echo "-I$src/include -fvisibility=hidden" \
             "$ACCEL_TEST_BUILDDIR/.libs/libaccel-driver.a $ACCEL_TEST_BUILDDIR/.libs/libaccel-quant.a -lm" \
             "-Wl,-z,now -Wl,-z,nodelete -Wl,-z,noexecstack -Wl,--exclude-libs,ALL" ;;
     *) return 1 ;;
@@ -124,33 +127,75 @@ done <"$readme"
 # The greedy texts of the transcripts are the same on each level that this machine has, as README says.
 for isa in scalar avx2 avxvnni avx512 avx512bf16 amx; do
     "$accelctl" plan "$q8" --set cpu.isa=$isa >/dev/null 2>&1 || continue
-    grep -E '^\$ build/accelctl run models/.* --greedy ' "$readme" | sed 's/^\$ //' | while read -r line; do
-        eval "$line --set cpu.isa=$isa -q" 2>&1
+    grep -E '^\$ build/accelctl run samples/.* --greedy ' "$readme" | sed 's/^\$ //' | while read -r line; do
+        eval "$line --set cpu.isa=$isa -q" 2>&1 </dev/null; echo
     done >"$work/greedy.$isa"
     [ "$(wc -l <"$work/greedy.$isa")" -ge 4 ] || fail "README.md has too few greedy texts"
     cmp "$work/greedy.scalar" "$work/greedy.$isa" || fail "greedy texts of README.md with cpu.isa=$isa"
 done
 
 # What the script does not know it names, before it does anything.
+# The first screen names every driver that there is as one that runs today, and no other.
+named=$(sed -n '1,30s/^| devices |\([^|]*\)|.*/\1/p' "$src/README.md" | grep -o '`[a-z]*`' | tr -d '`' | sort | tr '\n' ' ')
+there=$(for folder in "$src"/plugins/*/; do basename "$folder"; done | sort | tr '\n' ' ')
+is "$named" "$there" "drivers that README names as running today"
+
 try 2 "$src/bootstrap" run -j2
 grep -q 'no option -j2$' "$work/err" && grep -q 'remedy: .*JOBS=2 ./bootstrap run$' "$work/err" ||
     fail "bootstrap does not say how the number of jobs is set: $(cat "$work/err")"
 try 2 "$src/bootstrap" build tests
 grep -q "no 'tests' to do" "$work/err" || fail "bootstrap does not name what it does not know"
 
-# Tables: verbs, exit codes, folders.
-for verb in $(verbs); do
-    grep -q "^| \`$verb" "$readme" || fail "README.md does not list $verb"
+# The example of a file with settings is sound, and its values count.
+sed -n '/^```yaml$/,/^```$/p' "$readme" | grep -v '^```' >"$work/accel.yaml"
+try 0 "$accelctl" profile lint --strict "$work/accel.yaml"
+(cd "$work" && "$accelctl" plan "$q8" --explain context) >"$work/out" 2>&1 || fail "accel.yaml of README.md fails: $(cat "$work/out")"
+grep -q 'accel.yaml:3' "$work/out" || { cat "$work/out"; fail "accel.yaml of README.md sets no context"; }
+
+# Size, links, and the paths that the tables of doc/architecture.md name.
+[ "$(wc -l <"$src/README.md")" -lt 250 ] || fail "README.md has $(wc -l <"$src/README.md") lines"
+for page in "$src"/README.md "$src"/doc/*.md; do
+    for link in $(grep -oE '\]\([^)#:]+[)#]' "$page" | sed 's/^](//; s/[)#]$//'); do
+        checks=$((checks + 1))
+        [ -e "$(dirname "$page")/$link" ] || fail "$(basename "$page") links to $link, which is not there"
+    done
+done
+for path in $(grep -E '^\|' "$src/doc/architecture.md" | grep -oE '`[a-z]+/[^` ]*`' | tr -d '`'); do
+    checks=$((checks + 1))
+    # shellcheck disable=SC2086 # a pattern
+    ls -d "$src"/$path >/dev/null 2>&1 || fail "doc/architecture.md names $path, which is not there"
+done
+
+# Where something is added: the files that mention one of its kind, by the rows of doc/architecture.md. One that is named in
+# `except` mentions it for another reason.
+# stands ROW EXPRESSION EXCEPT: the files of the product that match the expression are in the rows that begin with ROW
+stands()
+{
+    grep -E "^\| ($1)" "$src/doc/architecture.md" | grep -oE '`[a-z]+/[^` ]*`' | tr -d '`' >"$work/rows"
+    (cd "$src" && grep -rlwE "$2" --include='*.[ch]' --include='*.k' --include='*.def' \
+        core include model convert quant sdk plugins tools) | sort >"$work/files"
+    [ -s "$work/files" ] || fail "nothing mentions $2"
+    while read -r file; do
+        checks=$((checks + 1))
+        # shellcheck disable=SC2254 # rows are patterns
+        while read -r row; do
+            case $file in $row) continue 2 ;; esac
+        done <"$work/rows"
+        echo "$file" | grep -qE "$3" || fail "doc/architecture.md: no row of \"$1\" names $file"
+    done <"$work/files"
+}
+stands 'weight format' 'Q5_K|q5_k' '^tools/accelctl/commands/quantize.c$'
+stands operator 'rms_norm|ACCEL_OP_RMS_NORM' '^(model/(family/llama|file/decoder_config)|sdk/(conform/decoder|template/driver))\.c$'
+stands 'error origin' ACCEL_FROM_SYSTEM '^core/(base/file|plugin/child|topology/threads)\.c$'
+
+# Tables: commands, exit codes, folders.
+for command in $(commands); do
+    grep -q "^| \`$command" "$readme" || fail "README.md does not list $command"
 done
 "$accelctl" --help | sed -n 's/^  \([0-9][0-9]*\) .*/\1/p' | while read -r code; do
     grep -q "^| $code |" "$readme" || echo "$code"
 done >"$work/codes"
 [ -s "$work/codes" ] && fail "README.md lacks exit status $(cat "$work/codes")"
-sed -n 's/^| \(`[a-z/]*`\(, `[a-z/]*`\)*\) | .*/\1/p' "$readme" | tr -d '`,' | tr ' ' '\n' | grep / >"$work/folders"
-while read -r folder; do
-    checks=$((checks + 1))
-    [ -d "$src/$folder" ] || fail "README.md: there is no $folder"
-done <"$work/folders"
 is "$(wc -l <"$src/tests/drivers/four.c" | tr -d ' ')" "$(sed -n 's/.*four operators in \([0-9]*\) lines.*/\1/p' "$readme")" \
     "lines of tests/drivers/four.c"
 finish

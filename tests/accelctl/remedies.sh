@@ -33,7 +33,7 @@ remedied()
 # Files: not there, no model, damaged, not to be read.
 files="none.gguf none/none.gguf empty zero.gguf text.gguf cut.gguf zeros.gguf /dev/null lama-2-7b"
 [ "$(id -u)" = 0 ] || files="$files locked.gguf"
-for file in $files ""; do
+for file in $files nofile ""; do
     remedied "$accelctl" run "$file" -n 2
     remedied "$accelctl" plan "$file"
     remedied "$accelctl" bench decode "$file"
@@ -84,13 +84,13 @@ s/"tie_word_embeddings": true/"tie_word_embeddings": false/
 s/"eos_token_id": 2/"eos_token_id": 100000/
 END
 
-# Options and values that every verb has.
-for verb in "run m.gguf -n 2" "plan m.gguf" "bench decode m.gguf" "eval --text text.txt m.gguf" "profile show cpu"; do
+# Options and values that every command has.
+for command in "run m.gguf -n 2" "plan m.gguf" "bench decode m.gguf" "eval --text text.txt m.gguf" "profile show cpu"; do
     while read -r option; do
         # shellcheck disable=SC2086
-        case $verb:$option in
+        case $command:$option in
         profile*cpu.*) ;;
-        *) remedied "$accelctl" $verb $option ;;
+        *) remedied "$accelctl" $command $option ;;
         esac
     done <<'END'
 --device none7
@@ -100,7 +100,8 @@ for verb in "run m.gguf -n 2" "plan m.gguf" "bench decode m.gguf" "eval --text t
 --host m.gguf
 --set batch
 --set batch=abc
---set batch=12
+--set batch=12MiB
+--set memory.budget=12
 --set batsh=1tok
 --set sequences=0
 --set kv.type.k=q5
@@ -112,7 +113,32 @@ for verb in "run m.gguf -n 2" "plan m.gguf" "bench decode m.gguf" "eval --text t
 END
 done
 
-# Those of one verb.
+# One of two settings that belong together: what was asked for stays, and the other one is named.
+try 2 "$accelctl" run m.gguf -n 2 -p x --set kv.prune=usage
+one_error "command line --set kv.prune=usage: kv.prune=usage needs kv.full=prune"
+grep -qx "  remedy: add --set kv.full=prune" "$work/err" || fail "no remedy of kv.prune"
+try 2 "$accelctl" run m.gguf -n 2 -p x --set kv.full=prune
+one_error "kv.full=prune needs kv.prune"
+
+try 2 "$accelctl" run m.gguf -sys X -p Hi
+grep -q "^  remedy: add --chat (-cnv)" "$work/err" || fail "no remedy of --system"
+try 2 "$accelctl" run m.gguf --json --json-lines -p Hi
+is "$(value error.text)" "run: --json and --json-lines exclude each other" "two kinds of JSON"
+cp -r "$src/tests/fixtures/qwen2-tied" other
+chmod -R u+w other
+cp "$src/tests/fixtures/tokenizers/tiny-bpe/tokenizer.json" other/
+try 2 "$accelctl" run other -n 2
+one_error "the prompt is empty, and no token stands before a text of this model (it has no BOS token)"
+try 3 "$accelctl" eval --text text.txt --against other m.gguf
+one_error "they are no versions of one model"
+grep -q "^  remedy: compare files of one model" "$work/err" || { cat "$work/err"; fail "no remedy of two models"; }
+try 0 "$accelctl" plan m.gguf --out plan.json
+try 2 "$accelctl" run plan.json -c 64 -p Hi
+one_error "-c 64 changes the plan plan.json, which runs only as it was written"
+try 2 "$accelctl" run plan.json -p Hi -p Ho
+one_error "sequences=2 (accelctl run) changes the plan plan.json"
+
+# Those of one command.
 while read -r call; do
     # shellcheck disable=SC2086
     remedied "$accelctl" $call
@@ -122,6 +148,9 @@ run m.gguf --temperature hot
 run m.gguf --chat
 run m.gguf --system x
 run m.gguf --prompt x --prompt-file y
+run m.gguf -n 0
+run m.gguf --max-tokens 5
+run m.gguf --set temperature=0
 plan m.gguf --emit none
 plan m.gguf --mode none
 plan m.gguf --platform none
@@ -138,12 +167,17 @@ quantize m.gguf
 quantize m.gguf m.gguf
 quantize m.gguf /nope/x.gguf
 quantize m.gguf x.gguf --type none
+quantize m.gguf x.gguf COPY
+quantize m.gguf x.gguf 15
 quantize m.gguf x.gguf --role none=q4
 quantize m.gguf x.gguf --role q4
 quantize m.gguf x.gguf --method none
 quantize m.gguf x.gguf --budget none
 eval m.gguf
 eval --against m.gguf --bits 9
+eval --against m.gguf --text text.txt
+matrix --format foo
+scores nofile.csv
 eval --text text.txt m.gguf --chunk 1
 eval --text text.txt m.gguf --html /nope/x.html
 profile none

@@ -20,10 +20,12 @@ Loader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"^[0-9]+$"), l
 GOOD = """
 accel-profile: 1
 match: [device.kind == gpu, "driver.name in [cuda, rocm]"]
-defaults: {weights.group: 128, kv.enabled: true, batch: 64 tok, cpu.isa: avx2, kernels.matmul.workgroup: 8x16}
+defaults: {weights.group: 128, kv.enabled: true, kv.type: f16, batch: 64 tok, kv.window: 128, cpu.isa: avx2}
 rules:
   - {when: device.memory < 8GiB, set: {context: 2048tok}, because: small}
 lock: [fallback.device]
+later:
+  - {set: {kernels.matmul.workgroup: 8x16, load.chunk: 4MiB}, because: browsers}
 """
 BAD = {
     "no version": "about: x",
@@ -31,11 +33,13 @@ BAD = {
     "a misspelt section": "accel-profile: 1\ndefault: {}",
     "a misspelt setting": "accel-profile: 1\ndefaults: {kv.typ.k: f16}",
     "a word that a choice has not": "accel-profile: 1\ndefaults: {kv.type.k: f15}",
-    "a number without its unit": "accel-profile: 1\ndefaults: {batch: 64}",
+    "a number without its unit": "accel-profile: 1\ndefaults: {memory.budget: 64}",
     "the unit of something else": "accel-profile: 1\ndefaults: {batch: 64MiB}",
-    "a number out of range": "accel-profile: 1\ndefaults: {attention.block: auto, tensor.parallel: 1000}",
+    "a number out of range": "accel-profile: 1\ndefaults: {attention.page: 100000}",
     "no flag": "accel-profile: 1\ndefaults: {cpu.pin: 2}",
-    "no extent": "accel-profile: 1\ndefaults: {kernels.matmul.workgroup: 8xx}",
+    "no extent": "accel-profile: 1\nlater: [{set: {kernels.matmul.workgroup: 8xx}, because: x}]",
+    "a setting that nothing honors yet": "accel-profile: 1\ndefaults: {kernels.matmul.workgroup: 8x8}",
+    "a setting that is honored": "accel-profile: 1\nlater: [{set: {batch: 64tok}, because: x}]",
     "a value without its reason": "accel-profile: 1\ndefaults: {batch: {value: 64tok}}",
     "a rule without its reason": "accel-profile: 1\nrules: [{set: {batch: 64tok}}]",
     "a condition on no fact": "accel-profile: 1\nmatch: device.kin == gpu",

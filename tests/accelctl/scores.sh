@@ -23,7 +23,7 @@ is "$(value gains.0.tool)" grid "first tool"
 
 printf 'response,label,ES_0\n1,0,0.5\n2,1,x\n' >"$work/bad.csv"
 try 3 "$accelctl" scores "$work/bad.csv"
-one_error "bad.csv:3:5: wants a number"
+one_error "bad.csv:3:5: expected a number"
 try 3 "$accelctl" scores --folds 9 "$table"
 one_error "9 folds: 2 to 8"
 try 3 "$accelctl" scores --external XX --parametric YY "$table"

@@ -31,26 +31,6 @@ await()
     done
 }
 
-# handles_interrupt: the run has begun, which a shell on its way to it has not, and handles an interrupt: the second bit of
-# the mask. Shells handle it, too, and this one would remove its files.
-handles_interrupt()
-{
-    case $(readlink /proc/$pid/exe) in
-    *accelctl) grep -q '^SigCgt:.*[2367abefABEF]$' /proc/$pid/status ;;
-    *) return 1 ;;
-    esac
-}
-
-# await_handler: until the run handles an interrupt; at most a minute
-await_handler()
-{
-    tries=0
-    while ! handles_interrupt && [ $tries -lt 600 ] && kill -0 $pid; do
-        tries=$((tries + 1))
-        sleep 0.1
-    done
-}
-
 for signal in INT TERM; do
     begin
     await "$work/out" 100

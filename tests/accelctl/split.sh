@@ -20,7 +20,7 @@ pair()
         echo "SKIP: $3: a driver has no device here"
         return
     fi
-    try 0 "$accelctl" plan "$f32" --set "placement=0-1=$1,2-4=$2"
+    try 0 "$accelctl" plan "$f32" --all --set "placement=0-1=$1,2-4=$2"
     has "256 bytes of each token cross from $1 to $2"
     try 0 "$accelctl" run "$f32" --greedy -q -n 48 --prompt "Once upon a time" --set "placement=0-1=$1,2-4=$2"
     is "$(cat "$work/out")" "$text" "text of layers on $1 and $2"
@@ -31,7 +31,7 @@ warm()
     [ -n "$1" ] && [ -n "$2" ] || return 0
     try 0 "$accelctl" cache clear
     try 0 "$accelctl" cache warm "$f32" --set "placement=0-1=$1,2-4=$2"
-    has "$1, $2: loaded and tried in"
+    has "$1, $2: loaded and run in"
     try 0 "$accelctl" cache list --json
     for name in $1 $2; do
         [ "$name" = cpu:cpu0 ] && continue
@@ -47,6 +47,35 @@ warm cpu:cpu0 "$opencl"
 warm cpu:cpu0 "$vulkan"
 warm "$opencl" "$vulkan"
 
+# layers DEVICE: the last layers there, the output counted as one of them, and the others on the processors.
+layers()
+{
+    [ -n "$1" ] || return 0
+    for count in 1 3 5 6 99 all; do
+        try 0 "$accelctl" run "$f32" --temp 0 -n 48 -p "Once upon a time" --device "$1" -ngl $count
+        is "$(cat "$work/out")" "Once upon a time$text" "text of -ngl $count on $1"
+        case $count in
+        1 | 3 | 5) wanted="^placement  [0-9]* nodes on cpu:cpu0, [0-9]* on $1, 0 fallbacks" ;;
+        *) wanted="^placement  [0-9]* nodes on $1, 0 fallbacks" ;;
+        esac
+        grep -q "$wanted" "$work/err" || fail "-ngl $count on $1: $(cat "$work/err")"
+    done
+    try 0 "$accelctl" plan "$f32" --device "$1" -ngl 3 --all
+    grep -q "language *0-2 *cpu:cpu0" "$work/out" || fail "-ngl 3: no layers on the processors: $(cat "$work/out")"
+    grep -q "language *3-4 *$1" "$work/out" || fail "-ngl 3: no layers on $1"
+    try 2 "$accelctl" run "$f32" --device "$1" -ngl 0 -n 1 -p x
+    one_error "gpu.layers=0 leaves no layer to a GPU, and the request names the device $1"
+    try 2 "$accelctl" run "$f32" --device "$1" -ngl 2 --set placement=auto -n 1 -p x
+    one_error "placement assigns the layers already"
+    try 0 "$accelctl" run "$f32" --temp 0 -q -n 48 -p "Once upon a time" --device "$1" --set offload.layers=2
+    is "$(cat "$work/out")" "$text" "text of offload.layers=2 on $1"
+    mkdir -p "$work/site"
+    printf 'accel-profile: 1\ndefaults: {gpu.layers: 2, kv.type: f32}\n' >"$work/site/accel.yaml"
+    (cd "$work/site" && try 0 "$accelctl" run "$f32" --temp 0 -n 4 -p "Once upon a time" --device "$1" &&
+        grep -q "^placement  [0-9]* nodes on cpu:cpu0, [0-9]* on $1" "$work/err") || fail "gpu.layers of a file: $(cat "$work/err")"
+}
+layers "$vulkan"
+
 # named FIRST: one more device that is not asked for, or that would have all layers.
 named()
 {
@@ -54,8 +83,8 @@ named()
     try 2 "$accelctl" plan "$f32" --set "placement=0-4=$1"
     one_error "placement puts all layers on $1: that is no split"
     try 2 "$accelctl" run "$f32" -q -n 1 --prompt x --device cpu --set "placement=0-1=cpu:cpu0,2-4=$1"
-    one_error "placement puts layer 2 on $1, and cpu:cpu0 is asked for"
-    try 0 "$accelctl" plan "$f32" --set "placement=0-1=cpu:cpu0,2-4=$1"
+    one_error "placement puts layer 2 on $1, and the request names cpu:cpu0"
+    try 0 "$accelctl" plan "$f32" --all --set "placement=0-1=cpu:cpu0,2-4=$1"
     has "share the host's"
     grep -q "language *2-4 *$1" "$work/out" || fail "no row of layers: $(cat "$work/out")"
     try 0 "$accelctl" run "$f32" --greedy -n 4 --prompt x --set "placement=0-1=cpu:cpu0,2-4=$1"

@@ -3,12 +3,13 @@
  * stages ACTUAL EXPECTED FIXTURE.json: both files hold the same tensors, and every one is within the fixture's
  * tolerance, max |a - b| / max |b|.
  */
-#include <accel/model/file.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <accel/model/file.h>
 
 static float *read_values(const struct accel_model_file *file, const struct accel_model_tensor *tensor)
 {
@@ -31,13 +32,13 @@ static int differs(const struct accel_model_file *actual, const struct accel_mod
     float *a, *b;
 
     if (left == NULL || left->type != ACCEL_F32 || left->rank != right->rank ||
-        memcmp(left->dims, right->dims, sizeof left->dims) != 0) {
+        memcmp(left->dims, right->dims, sizeof(left->dims)) != 0) {
         fprintf(stderr, "%s is missing, or of another type or shape\n", right->name);
         return 1;
     }
     a = read_values(actual, left);
     b = read_values(expected, right);
-    for (uint64_t i = 0; i < right->bytes / sizeof *b; i++) {
+    for (uint64_t i = 0; i < right->bytes / sizeof(*b); i++) {
         double difference = fabs((double)a[i] - (double)b[i]);
 
         largest = fmax(largest, fabs((double)b[i]));

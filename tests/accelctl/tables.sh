@@ -10,28 +10,31 @@ count()
 
 # claims: every row of the table, each filter, arithmetic beside the documents' number
 try 0 "$accelctl" claims
-is "$(grep -c '^Z' "$work/out")" 96 "claims in text"
+is "$(grep -c '^Z' "$work/out")" 97 "claims in text"
 has "estimated: 87.5 %, ours 86.7 %"
 try 0 "$accelctl" claims --verdict rejected --subject kv
-is "$(grep -c '^Z' "$work/out")" 1 "rejected claims on kv"
+is "$(grep -c '^Z' "$work/out")" 5 "rejected claims on kv"
 has "Z6.b"
+has "rule: The verdict follows from"
 try 0 "$accelctl" claims --all --subject weights
-has "formula: 100 * (1 - (2 + 16 / 128) / 16)"
+has "estimated: 100 * (1 - (2 + 16 / 128) / 16)"
 has "claims.yaml:"
 try 0 "$accelctl" claims --json
-is "$(count '"verdict"' "$work/out")" 96 "claims in JSON"
+is "$(count '"verdict"' "$work/out")" 97 "claims in JSON"
 is "$(value claims.0.id)" Z1.a "first claim"
 is "$(value claims.0.ours)" 86.7 "our number"
+is "$(value claims.0.origin.ours)" "estimated: 100 * (1 - (2 + 16 / 128) / 16)" "its origin"
+value rule | grep -q "at most 5 %" || fail "the document has no rule"
 is "$(value schema)" accelctl/claims/1 "schema"
 try 0 "$accelctl" claims --format html --out "$work/claims.html"
-is "$(count '<tr><th scope' "$work/claims.html")" 96 "claims in HTML"
+is "$(count '<tr><th scope' "$work/claims.html")" 97 "claims in HTML"
 is "$(count '&lt;1 %' "$work/claims.html")" 1 "what HTML reserves is escaped"
 try 2 "$accelctl" claims --verdict wrong
 one_error "no claim has that verdict"
 try 2 "$accelctl" claims --format pdf
-one_error "--format wants text, json or html"
+one_error "--format requires text, json or html"
 try 2 "$accelctl" claims --out "$work/x"
-one_error "--out wants --format"
+one_error "--out requires --format"
 
 # matrix: 95 cells of the documents, and a row of the host's own device for each model
 try 0 "$accelctl" matrix --json
@@ -95,7 +98,7 @@ XDG_STATE_HOME=$work/state
 export XDG_STATE_HOME
 try 0 "$accelctl" matrix --table D1 --json --profiles "$work/measured"
 is "$(value cells.7.host.verdict)" fits "a model that runs, and has not yet"
-try 0 "$accelctl" run "$q8" --prompt Once --tokens 8
+try 0 "$accelctl" run "$q8" --prompt Once --tokens 40 --ignore-end
 try 0 "$accelctl" matrix --table D1 --json --profiles "$work/measured"
 is "$(value cells.7.host.verdict)" measured "a model that has run"
 has '"tokens_per_second": '
@@ -109,4 +112,10 @@ grep -q 'the formula gives 86.7188, not 88.7' "$work/err" || fail "the formula i
 rm "$work/profiles/claims.yaml"
 try 3 "$accelctl" matrix --profiles "$work/profiles"
 one_error "claims.yaml"
+# Advice names claims, and leaves their verdicts to the rule.
+grep -nE 'Z[0-9]+(\.[a-z0-9]+)?,? (is|was|are) (rejected|measured|estimated|claimed)' "$src/profiles/advice.yaml" && fail "advice.yaml has a verdict"
+for claim in $(grep -oE '\bZ[0-9]+(\.[a-z0-9]+)?' "$src/profiles/advice.yaml" | sort -u); do
+    checks=$((checks + 1))
+    grep -q "^  - id: $claim\$" "$src/profiles/claims.yaml" || fail "advice.yaml names the claim $claim, which is none"
+done
 finish

@@ -32,6 +32,54 @@ third="Tom"
     grep -q '^placement .* 0 fallbacks$' "$work/err" || fail "no placement after several texts: $(cat "$work/err")"
 }
 
+# They are printed as they come: the first one while it is generated, in pipes too, and an interrupt leaves what there is.
+"$accelctl" run "$f32" -g --ignore-end -p "$first" -p "$third" --set kv.full=slide >"$work/live" 2>"$work/err" </dev/null &
+pid=$!
+tries=0
+while [ "$(wc -c <"$work/live")" -lt 200 ] && [ $tries -lt 600 ] && kill -0 $pid 2>/dev/null; do
+    tries=$((tries + 1))
+    sleep 0.1
+done
+kill -INT $pid
+wait $pid
+is $? 130 "status of texts that are interrupted"
+[ "$(grep -c '^==> ' "$work/live")" = 2 ] && [ "$(wc -c <"$work/live")" -ge 200 ] || fail "texts do not come as they are generated"
+# As lines of JSON: one for each token, one for the end of each text behind its last token, one with the numbers.
+try 0 "$accelctl" run "$f32" $exact -g -n 40 --ignore-end --prompts "$work/prompts" --set sequences=2 --json-lines
+cp "$work/out" "$work/lines"
+is "$(wc -l <"$work/lines" | tr -d ' ')" 124 "lines of three texts of 40 tokens"
+for text in 0 1 2; do
+    grep "\"text\":$text,\"id\"" "$work/lines" | while read -r line; do
+        printf '%s\n' "$line" >"$work/out"
+        value piece
+    done | tr -d '\n' >"$work/pieces.$text"
+done
+is "$(cat "$work/pieces.0" "$work/pieces.1" "$work/pieces.2")" "$(tr -d '\n' <"$work/alone")" "pieces of the texts"
+for text in 0 1 2; do
+    grep "\"text\":$text," "$work/lines" | tail -n 1 >"$work/out"
+    is "$(value stop) $(number tokens) $(value schema)" "length 40 accelctl/run-lines/1" "the end of text $text"
+done
+tail -n 1 "$work/lines" >"$work/out"
+is "$(number time.tokens)" 120 "tokens in the last line"
+try 0 "$accelctl" run "$f32" $exact -g -n 3 -p "$first" --json-lines
+is "$(wc -l <"$work/out" | tr -d ' ')" 5 "lines of one text"
+
+# A piped standard input is the prompt where no option gives one, without the end of its line; /dev/null is none.
+try 0 "$accelctl" run "$f32" $exact -g -n 12 -q --ignore-end -p "$first"
+cp "$work/out" "$work/one"
+echo "$first" | "$accelctl" run "$f32" $exact -g -n 12 -q --ignore-end >"$work/out" 2>"$work/err" || fail "a prompt in a pipe"
+cmp "$work/one" "$work/out" || fail "the text of a prompt in a pipe"
+echo "$third" | "$accelctl" run "$f32" $exact -g -n 12 -q --ignore-end -p "$first" >"$work/out" 2>"$work/err"
+cmp "$work/one" "$work/out" || fail "a prompt of the command line beside a pipe"
+try 0 "$accelctl" run "$f32" $exact -g -n 12 -q --chat --chat-template chatml -p "$first"
+cp "$work/out" "$work/one"
+echo "$first" | "$accelctl" run "$f32" $exact -g -n 12 -q --chat --chat-template chatml >"$work/out" 2>"$work/err"
+cmp "$work/one" "$work/out" || fail "a message in a pipe"
+: | "$accelctl" run "$f32" --chat --chat-template chatml >"$work/out" 2>"$work/err" && fail "a chat without a message"
+one_error "the standard input has no message"
+try 2 "$accelctl" run "$f32" --chat
+one_error "accelctl chat MODEL is interactive"
+
 # Longer than the caches: the oldest tokens leave, and the text goes on.
 try 0 "$accelctl" run "$f32" -g -n 100 -q --ignore-end -p "$first" --set context=48tok --json
 is "$(value stop)" "context full" "the end of a context"

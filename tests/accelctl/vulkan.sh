@@ -71,6 +71,17 @@ for icd in /usr/share/vulkan/icd.d/lvp_icd*.json /usr/lib/chromium/vk_swiftshade
         --set vulkan.features=none
     is "$(cat "$work/out")" "$text" "text without features by $icd"
     planned_is_used vulkan "$f32"
+    # Mesa hands out no kernels: with the kept file that says so, the plan has no upper bound for it any more.
+    case $icd in
+    *lvp_icd*)
+        planned=$(number memory.planned)
+        allocated=$(number memory.allocated)
+        checks=$((checks + 1))
+        [ $((10 * planned)) -le $((11 * allocated)) ] || fail "planned $planned, allocated $allocated by $icd"
+        try 0 env XDG_CACHE_HOME="$work/empty" "$accelctl" plan "$f32" --device vulkan --json
+        has "an upper bound of "
+        ;;
+    esac
     # What GPUs run: keys in parts, their merge, subgroups and slices of large workgroups.
     # shellcheck disable=SC2086
     try 0 "$accelctl" run "$f32" --greedy -q -n 48 --prompt "Once upon a time" --device vulkan $validate \
@@ -103,7 +114,7 @@ for icd in /usr/share/vulkan/icd.d/lvp_icd*.json /usr/lib/chromium/vk_swiftshade
     try 4 "$accelctl" run "$f32" -q -n 1 --prompt x --device vulkan --set vulkan.features=none --set kernels.subgroups=on
     one_error "option subgroups: on, and the device has none that kernels can use"
     try 4 "$accelctl" run "$f32" -q -n 1 --prompt x --device vulkan --set optimization=high
-    one_error "optimization=high is for drivers that know it, and the driver vulkan does not"
+    one_error "optimization=high is not honored yet (later: "
     for on in true false; do
         try 0 "$accelctl" plan "$f32" --json --device vulkan --set kernels.precompile=$on
         value verdict.needed >"$work/needed.$on"
@@ -112,7 +123,7 @@ for icd in /usr/share/vulkan/icd.d/lvp_icd*.json /usr/lib/chromium/vk_swiftshade
     apart=$(($(cat "$work/needed.true") - $(cat "$work/needed.false")))
     [ "${apart#-}" -le 8 ] || fail "planned bytes with kernels compiled before and by use are $apart apart"
     # Kernels with the types that they read, as the cpu driver prints them.
-    try 0 "$accelctl" plan "$q8" --device vulkan
+    try 0 "$accelctl" plan "$q8" --all --device vulkan
     has "  embed q8_0 "
     grep -qE "^  matmul q8_0 x (f32|f16|q8) +31 nodes" "$work/out" || fail "no types of matmul by $icd"
     fails "$f32" features=-x "is no feature to leave out"

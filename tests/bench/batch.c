@@ -7,12 +7,13 @@
  * Every sequence holds PROMPT tokens before its TOKENS steps. Best of ROUNDS; tokens are numbers without sense. A
  * prompt of more than 1024 tokens is read once.
  */
-#include <accel/accel.h>
-#include <accel/model/session.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include <accel/accel.h>
+#include <accel/model/session.h>
 
 enum { SETTINGS_MOST = 16, SEQUENCES_MOST = 256 };
 
@@ -128,7 +129,7 @@ static uint64_t number(int count, char **arguments, int index, uint64_t otherwis
 int main(int count, char **arguments)
 {
     struct accel_given given[SETTINGS_MOST + 1];
-    struct accel_session_options options = {.size = sizeof options, .given = given};
+    struct accel_session_options options = {.size = sizeof(options), .given = given};
     struct accel_context *context = NULL;
     struct accel_model *model = NULL;
     struct accel_error error = {0};
@@ -142,7 +143,7 @@ int main(int count, char **arguments)
         fprintf(stderr, "usage: batch FILE [SEQUENCES [PROMPT [TOKENS [ROUNDS [KEY=VALUE...]]]]]\n");
         return 2;
     }
-    snprintf(sequences, sizeof sequences, "%u", b.sequences);
+    snprintf(sequences, sizeof(sequences), "%u", b.sequences);
     given[options.given_count++] = (struct accel_given){"sequences", sequences, "benchmark"};
     for (int i = 6; i < count && options.given_count < SETTINGS_MOST; i++) {
         char *equals = strchr(arguments[i], '=');
@@ -157,7 +158,7 @@ int main(int count, char **arguments)
     stop_on(accel_model_open(arguments[1], NULL, &model, &error), &error);
     stop_on(accel_session_create(context, model, &options, &b.session, &error), &error);
     stop_on(accel_session_load(b.session, &error), &error);
-    b.ids = malloc(b.prompt * sizeof *b.ids);
+    b.ids = malloc(b.prompt * sizeof(*b.ids));
     for (uint64_t i = 0; b.ids != NULL && i < b.prompt; i++)
         b.ids[i] = (int32_t)((i * 7919 + 13) % accel_model_facts_of(model)->vocabulary);
     measure(&b, rounds);

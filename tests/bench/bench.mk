@@ -21,7 +21,7 @@ EXTRA_PROGRAMS += tests/bench/model
 tests_bench_model_SOURCES = %D%/model.c
 tests_bench_model_LDADD = libaccel-model.la libaccel.la
 
-# A step through the driver library against the same kernels in a bare loop, and what ranks cost.
+# A step through the driver library against the same kernels in a bare loop, and what threads cost.
 EXTRA_PROGRAMS += tests/bench/overhead
 tests_bench_overhead_SOURCES = %D%/overhead.c tests/drivers/stub.h tests/drivers/stub.c \
 	plugins/cpu/operators/attention.c plugins/cpu/operators/matmul.c plugins/cpu/operators/pointwise.c plugins/cpu/operators/rows.c \
@@ -57,3 +57,6 @@ tests_bench_start_LDADD = libaccel-model.la libaccel.la
 
 # What was measured, by device.
 EXTRA_DIST += %D%/results/README.md %D%/results/cpu-amx.md %D%/results/cpu-avx2.md %D%/results/lavapipe.md %D%/results/pocl.md
+
+# All of them.
+benchmarks: $(EXTRA_PROGRAMS)

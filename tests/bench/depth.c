@@ -7,12 +7,13 @@
  *
  * Prints a line when the caches are full, and waits for one: that takes long, and the rest may want a quiet machine.
  */
-#include <accel/accel.h>
-#include <accel/model/session.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include <accel/accel.h>
+#include <accel/model/session.h>
 
 enum { TYPES_MOST = 4, ROUNDS_MOST = 100 };
 
@@ -44,10 +45,10 @@ static void session_of(struct accel_context *context, struct accel_model *model,
     const struct accel_given given[] = {{"kv.type.k", run->type, "benchmark's arguments"},
                                         {"kv.type.v", run->type, "benchmark's arguments"},
                                         {"context", length, "benchmark's arguments"}};
-    const struct accel_session_options options = {.size = sizeof options, .given = given, .given_count = 3};
+    const struct accel_session_options options = {.size = sizeof(options), .given = given, .given_count = 3};
     struct accel_error error = {0};
 
-    snprintf(length, sizeof length, "%llutok", (unsigned long long)depth);
+    snprintf(length, sizeof(length), "%llutok", (unsigned long long)depth);
     stop_on(accel_session_create(context, model, &options, &run->session, &error), &error);
     stop_on(accel_session_load(run->session, &error), &error);
 }
@@ -81,7 +82,7 @@ static void measure(struct run *runs, uint32_t count, const int32_t *ids, uint64
         for (uint32_t i = 0; i < count; i++)
             runs[i].times[r] = time_of(&runs[i], ids, depth, tokens);
     for (uint32_t i = 0; i < count; i++) {
-        qsort(runs[i].times, rounds, sizeof *runs[i].times, ascending);
+        qsort(runs[i].times, rounds, sizeof(*runs[i].times), ascending);
         printf("%-4s at %6llu: least %8.3f ms, median %8.3f ms a token\n", runs[i].type, (unsigned long long)depth,
                1e3 * runs[i].times[0], 1e3 * runs[i].times[rounds / 2]);
     }
@@ -109,7 +110,7 @@ int main(int count, char **arguments)
     stop_on(accel_context_discover(context, &error), &error);
     stop_on(accel_model_open(arguments[1], NULL, &model, &error), &error);
     vocabulary = accel_model_facts_of(model)->vocabulary;
-    ids = malloc((depth + tokens) * sizeof *ids);
+    ids = malloc((depth + tokens) * sizeof(*ids));
     for (uint64_t i = 0; ids != NULL && i < depth + tokens; i++)
         ids[i] = (int32_t)((i * 7919 + 13) % vocabulary);
     for (uint32_t i = 0; ids != NULL && i < types; i++) {

@@ -6,15 +6,16 @@
  */
 #include "config.h"
 
-#include <accel/quant/format.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "sdk/model/quantize/dense.h"
-#include "sdk/model/quantize/gptq_solve.h"
+#include <accel/quant/format.h>
+
+#include "convert/quantize/dense.h"
+#include "convert/quantize/gptq_solve.h"
 
 static const char *const names[] = {
     "q8_0",    "q6_k",   "q5_k",   "q5_1",    "q5_0",    "q4_k",     "q4_1",    "q4_0",     "iq4_nl",   "iq4_xs",

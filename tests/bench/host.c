@@ -15,11 +15,11 @@
 #define HOT_RUNS 20000
 #define COLD_RUNS 100
 
-static void nothing(void *argument, uint32_t rank, uint32_t ranks)
+static void nothing(void *argument, uint32_t thread, uint32_t threads)
 {
     (void)argument;
-    (void)rank;
-    (void)ranks;
+    (void)thread;
+    (void)threads;
 }
 
 static int ascending(const void *left, const void *right)
@@ -42,7 +42,7 @@ static void rest(long nanoseconds)
     nanosleep(&time, NULL);
 }
 
-static void time_runs(struct accel_pool *pool, uint32_t ranks, const char *what, size_t count, long pause)
+static void time_runs(struct accel_pool *pool, uint32_t threads, const char *what, size_t count, long pause)
 {
     static uint64_t times[HOT_RUNS];
     for (size_t i = 0; i < count; i++) {
@@ -50,7 +50,7 @@ static void time_runs(struct accel_pool *pool, uint32_t ranks, const char *what,
         if (pause)
             rest(pause);
         start = accel_clock_ns();
-        accel_pool_run(pool, ranks, nothing, NULL, NULL);
+        accel_pool_run(pool, threads, nothing, NULL, NULL);
         times[i] = accel_clock_ns() - start;
     }
     print_times(what, times, count);
@@ -87,7 +87,7 @@ int main(int argc, char **argv)
     }
     if (error.code == ACCEL_OK && accel_pool_create(&config, &pool, &error) == ACCEL_OK) {
         printf("%-28s %u, %u bound\n", "threads", plan.count, accel_pool_bound(pool));
-        time_runs(pool, 1, "run of one rank", HOT_RUNS, 0);
+        time_runs(pool, 1, "run of 1 thread", HOT_RUNS, 0);
         time_runs(pool, plan.count, "run of all, awake", HOT_RUNS, 0);
         time_runs(pool, plan.count, "run of all, asleep", COLD_RUNS, 2000000);
         time_idle();

@@ -5,16 +5,17 @@
  * best of several runs; nothing is asserted. With `rows`: multiply-adds per second by the number of rows of x, with
  * weights from memory.
  */
-#include "plugins/cpu/kernels/kernels.h"
-#include "tools/measure/memory.h"
-#include "tools/measure/peak.h"
-
-#include <accel/quant/format.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include <accel/quant/format.h>
+
+#include "plugins/cpu/kernels/kernels.h"
+#include "tools/measure/memory.h"
+#include "tools/measure/peak.h"
 
 #define MOST_THREADS 64u
 #define REPEAT 7
@@ -192,14 +193,14 @@ static void bench_matmul(const struct cpu_kernels *table, uint32_t type, int eig
     for (size_t i = 0; i < M * K; i++)
         x[i] = (float)rand() / (float)RAND_MAX - 0.5f;
     p.call.x = x;
-    void *rounded = must(malloc(cpu_rows8_bytes(M, K)));
-    cpu_rows8_place(rounded, M, K, &p.call.x8);
-    table->quantize(x, K, K, &p.call.x8, 0, M);
-    float *arranged = must(malloc(cpu_rows32_bytes(M, K)));
+    void *rounded = must(malloc(cpu_act_q8_bytes(M, K)));
+    cpu_act_q8_map(rounded, M, K, &p.call.act_q8);
+    table->quantize(x, K, K, &p.call.act_q8, 0, M);
+    float *arranged = must(malloc(cpu_act_f32_bytes(M, K)));
     table->arrange(x, K, M, K, arranged, 0, M);
-    p.call.x32 = arranged;
+    p.call.act_f32 = arranged;
     p.call.y = y;
-    printf("%-8s %-4s", format.name, eight ? "x8" : "x32");
+    printf("%-8s %-4s", format.name, eight ? "act_q8" : "act_f32");
     if (by_rows)
         bench_rows(&p, threads);
     else
@@ -238,13 +239,13 @@ static void bench_machine(size_t threads)
 
 int main(int argc, char **argv)
 {
-    uint32_t level = cpu_level_detect(), wish = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : level;
+    uint32_t isa = cpu_isa_detect(), wish = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : isa;
     size_t threads = argc > 2 ? strtoul(argv[2], NULL, 10) : 1;
     threads = threads < 1 ? 1 : threads > MOST_THREADS ? MOST_THREADS : threads;
     struct cpu_kernels table;
-    cpu_kernels_fill(&table, wish < level ? wish : level);
+    cpu_kernels_fill(&table, wish < isa ? wish : isa);
     setvbuf(stdout, NULL, _IOLBF, 0);
-    printf("level %s, %zu threads\n", cpu_level_name(table.level), threads);
+    printf("level %s, %zu threads\n", cpu_isa_name(table.isa), threads);
     const int by_rows = argc > 5 && strcmp(argv[5], "rows") == 0;
     if (!by_rows)
         bench_machine(threads);

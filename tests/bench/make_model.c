@@ -6,12 +6,13 @@
  *
  * TYPE: f32 f16 bf16 q8_0 q4_0 q4_1. Without sizes: 22 2048 5632 32 4 32000, a 1.1B-class model.
  */
-#include "tests/bench/random_model.h"
+#include <stdio.h>
+#include <stdlib.h>
 
 #include <accel/quant/format.h>
 #include <accel/types.h>
-#include <stdio.h>
-#include <stdlib.h>
+
+#include "tests/bench/random_model.h"
 
 int main(int count, char **arguments)
 {

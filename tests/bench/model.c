@@ -9,12 +9,13 @@
  *
  * Tokens are numbers without sense; sampling is left out. Weights are touched once before the clock starts.
  */
-#include <accel/accel.h>
-#include <accel/model/session.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include <accel/accel.h>
+#include <accel/model/session.h>
 
 enum { ROUNDS_MOST = 100, SETTINGS_MOST = 16 };
 
@@ -70,7 +71,7 @@ static int ascending(const void *a, const void *b)
 
 static void print_line(const char *what, uint64_t count, double *times, uint64_t rounds)
 {
-    qsort(times, rounds, sizeof *times, ascending);
+    qsort(times, rounds, sizeof(*times), ascending);
     if (count > 0)
         printf("%-8s %6llu tokens  %9.2f tokens/s (median of %llu; %.2f to %.2f)\n", what, (unsigned long long)count,
                (double)count / times[rounds / 2], (unsigned long long)rounds, (double)count / times[rounds - 1],
@@ -115,13 +116,13 @@ static uint64_t number(int count, char **arguments, int index, uint64_t otherwis
 int main(int count, char **arguments)
 {
     struct accel_given given[SETTINGS_MOST];
-    struct accel_session_options options = {.size = sizeof options, .given = given};
+    struct accel_session_options options = {.size = sizeof(options), .given = given};
     struct accel_context *context = NULL;
     struct accel_model *model = NULL;
     struct accel_error error = {0};
     struct bench b = {.prompt = number(count, arguments, 2, 512), .tokens = number(count, arguments, 3, 64)};
     uint64_t rounds = number(count, arguments, 4, 5);
-    struct accel_plan_fit fit = {.size = sizeof fit};
+    struct accel_plan_fit fit = {.size = sizeof(fit)};
     uint64_t now, peak, resident;
 
     if (count < 2 || rounds == 0 || rounds > ROUNDS_MOST || b.prompt + b.tokens == 0) {
@@ -135,7 +136,7 @@ int main(int count, char **arguments)
     stop_on(accel_session_create(context, model, &options, &b.session, &error), &error);
     stop_on(accel_session_load(b.session, &error), &error);
     b.vocabulary = accel_model_facts_of(model)->vocabulary;
-    b.ids = malloc((b.prompt + 1) * sizeof *b.ids);
+    b.ids = malloc((b.prompt + 1) * sizeof(*b.ids));
     for (uint64_t i = 0; b.ids != NULL && i <= b.prompt; i++)
         b.ids[i] = (int32_t)((i * 7919 + 13) % b.vocabulary);
     measure(&b, rounds);

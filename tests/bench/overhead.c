@@ -2,10 +2,8 @@
 /*
  * What the driver library costs: steps of a decoder of five layers with the shapes of stories260K on one thread through
  * the library's `run`, against the same calls of the same kernels in a bare loop. Prints the ratio of the best rounds.
- * Then steps on two threads against steps on one, and how long ranks take to meet.
+ * Then steps on two threads against steps on one, and how long the barrier takes.
  */
-#include "tests/drivers/stub.h"
-
 #include <stdio.h>
 
 #include <accel/builder.h>
@@ -13,6 +11,7 @@
 #include "core/thread/pool.h"
 #include "plugins/cpu/device.h"
 #include "sdk/driver/program.h"
+#include "tests/drivers/stub.h"
 
 #define LAYERS 5u
 #define WIDTH 64u
@@ -161,7 +160,7 @@ static int32_t open_cpu(const struct accel_host *host, const char *id, const str
     struct cpu_device *device = own;
 
     (void)host, (void)id, (void)settings, (void)count, (void)error;
-    cpu_kernels_fill(&device->kernels, cpu_level_detect());
+    cpu_kernels_fill(&device->kernels, cpu_isa_detect());
     for (uint32_t i = 0; i < CPU_PLANAR; i++)
         accel_format_describe(cpu_type_at(i), &device->formats[i]);
     return ACCEL_OK;
@@ -173,14 +172,14 @@ static const struct sdk_backend backend = {.kernels = cpu_operators,
                                            .device_bytes = sizeof(struct cpu_device)};
 
 static struct accel_driver_set *make_set(struct accel_driver_module *module, const struct accel_graph *graph,
-                                         uint32_t length, uint32_t ranks, struct accel_error *error)
+                                         uint32_t length, uint32_t threads, struct accel_error *error)
 {
     struct accel_binding bindings[VALUES];
-    struct accel_set_description description = {.size = sizeof(description), .bindings = bindings, .ranks = ranks};
+    struct accel_set_description description = {.size = sizeof(description), .bindings = bindings, .threads = threads};
     struct accel_driver_set *set = NULL;
     uint64_t alignment = 0;
 
-    must(module->table->scratch(module, 0, NULL, ranks, &description.scratch_bytes, &alignment, error), error);
+    must(module->table->scratch(module, 0, NULL, threads, &description.scratch_bytes, &alignment, error), error);
     description.scratch = aligned_alloc(64, (description.scratch_bytes + 63) / 64 * 64);
     for (uint32_t v = 0; v < graph->value_count; v++) {
         uint64_t bytes = 0;
@@ -204,15 +203,15 @@ static struct accel_driver_set *make_set(struct accel_driver_module *module, con
 
 /* ---- measuring ---- */
 
-struct lent {
-    struct accel_crew crew;
+struct pool_team {
+    struct accel_team team;
     struct accel_pool *pool;
 };
 
-static int32_t lend(const struct accel_crew *crew, uint32_t ranks, accel_crew_function function, void *argument,
-                    struct accel_error *error)
+static int32_t run_in_pool(const struct accel_team *team, uint32_t threads, accel_team_function function,
+                           void *argument, struct accel_error *error)
 {
-    return accel_pool_run(((const struct lent *)crew)->pool, ranks, function, argument, error);
+    return accel_pool_run(((const struct pool_team *)team)->pool, threads, function, argument, error);
 }
 
 static uint64_t now(const struct stub *stub)
@@ -239,27 +238,27 @@ static void bare(const struct sdk_set *set)
     }
 }
 
-/* Every group on both ranks, with a meeting after each. */
+/* Every group on both threads, with a barrier after each. */
 static void force(struct sdk_set *set)
 {
-    set->alone = 0;
+    set->serial = 0;
     for (uint32_t a = 0; a < set->action_count; a++) {
         set->actions[a].split = 1;
-        set->actions[a].meet = set->actions[a].members != 0;
+        set->actions[a].barrier = set->actions[a].members != 0;
         set->calls[set->actions[a].call].barrier = &set->barrier;
     }
 }
 
-/* Nanoseconds of a step. `crew` NULL: the bare loop. */
-static double once(const struct stub *stub, struct accel_driver_set *set, const struct accel_crew *crew)
+/* Nanoseconds of a step. `team` NULL: the bare loop. */
+static double once(const struct stub *stub, struct accel_driver_set *set, const struct accel_team *team)
 {
     uint64_t begin = now(stub);
 
     for (uint32_t i = 0; i < STEPS; i++) {
-        if (crew == NULL)
+        if (team == NULL)
             bare((struct sdk_set *)set);
         else
-            set->table->run(set, NULL, crew, NULL);
+            set->table->run(set, NULL, team, NULL);
     }
     return (double)(now(stub) - begin) / STEPS;
 }
@@ -271,9 +270,9 @@ static double less(double a, double b)
 
 #define MEETINGS 20000u
 
-static void meet_often(void *argument, uint32_t rank, uint32_t ranks)
+static void meet_often(void *argument, uint32_t thread, uint32_t threads)
 {
-    (void)rank, (void)ranks;
+    (void)thread, (void)threads;
     for (uint32_t i = 0; i < MEETINGS; i++)
         sdk_barrier_wait(argument);
 }
@@ -281,8 +280,8 @@ static void meet_often(void *argument, uint32_t rank, uint32_t ranks)
 int main(void)
 {
     struct accel_pool_config config = {.threads = 2};
-    struct lent lent = {.crew = {.size = sizeof(lent.crew), .ranks = 2, .run = lend}};
-    struct sdk_barrier barrier = {.ranks = 2};
+    struct pool_team pool_team = {.team = {.size = sizeof(pool_team.team), .threads = 2, .run = run_in_pool}};
+    struct sdk_barrier barrier = {.threads = 2};
     double direct = 1e30, one = 1e30, two = 1e30, forced = 1e30, meeting = 1e30;
     struct accel_driver_instance *instance = NULL;
     struct accel_driver_device *device = NULL;
@@ -295,7 +294,7 @@ int main(void)
 
     stub_init(&stub);
     graph = build(&net);
-    must(accel_pool_create(&config, &lent.pool, &error), &error);
+    must(accel_pool_create(&config, &pool_team.pool, &error), &error);
     must(sdk_attach(&backend, &stub.host, 1, &instance, &error), &error);
     must(instance->table->open(instance, "cpu0", NULL, 0, &device, &error), &error);
     must(device->table->compile(device, &graph, 1, NULL, NULL, NULL, NULL, &module, &error), &error);
@@ -306,20 +305,20 @@ int main(void)
         uint64_t begin;
 
         direct = less(direct, once(&stub, set1, NULL));
-        one = less(one, once(&stub, set1, &stub_crew1));
-        two = less(two, once(&stub, set2, &lent.crew));
-        once(&stub, set3, &lent.crew);
+        one = less(one, once(&stub, set1, &stub_team1));
+        two = less(two, once(&stub, set2, &pool_team.team));
+        once(&stub, set3, &pool_team.team);
         force((struct sdk_set *)set3);
-        forced = less(forced, once(&stub, set3, &lent.crew));
+        forced = less(forced, once(&stub, set3, &pool_team.team));
         begin = now(&stub);
-        must(accel_pool_run(lent.pool, 2, meet_often, &barrier, &error), &error);
+        must(accel_pool_run(pool_team.pool, 2, meet_often, &barrier, &error), &error);
         meeting = less(meeting, (double)(now(&stub) - begin) / MEETINGS);
     }
     printf("bare loop of kernels, %u calls   %9.0f ns\n", ((struct sdk_set *)set1)->call_count, direct);
     printf("the library, 1 thread           %9.0f ns, ratio %.3f\n", one, one / direct);
     printf("the library, 2 threads          %9.0f ns, ratio %.3f\n", two, two / direct);
     printf("every group on 2 threads        %9.0f ns, ratio %.3f\n", forced, forced / direct);
-    printf("two ranks meet                  %9.0f ns\n", meeting);
-    accel_pool_free(lent.pool);
+    printf("barrier of two threads          %9.0f ns\n", meeting);
+    accel_pool_free(pool_team.pool);
     return one <= 1.05 * direct ? 0 : 1;
 }

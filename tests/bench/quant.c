@@ -4,12 +4,13 @@
  * search by importance where some values count a hundred times as much (error weighted likewise, plain search beside
  * it), and time of processor for each value. quant [NAME...]; without names all formats of the table.
  */
-#include <accel/quant/format.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+
+#include <accel/quant/format.h>
 
 enum { WIDTH = 4096, ROWS = 64, COUNT = WIDTH * ROWS, TURNS = 3 };
 

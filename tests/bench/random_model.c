@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/bench/random_model.h"
 
-#include <accel/quant/format.h>
-#include <accel/types.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <accel/quant/format.h>
+#include <accel/types.h>
 
 enum { POOL = 1 << 20, ALIGNMENT = 32, FIXED = 3, PER_LAYER = 9, NAME = 64 };
 
@@ -30,7 +31,7 @@ static double uniform(uint64_t *state)
 
 static float *make_pool(void)
 {
-    float *pool = malloc(POOL * sizeof *pool);
+    float *pool = malloc(POOL * sizeof(*pool));
     uint64_t state = 88172645463325252u;
 
     for (size_t i = 0; pool != NULL && i < POOL; i++)
@@ -48,12 +49,12 @@ static void put(FILE *out, const void *bytes, size_t count)
 
 static void put_u32(FILE *out, uint32_t value)
 {
-    put(out, &value, sizeof value);
+    put(out, &value, sizeof(value));
 }
 
 static void put_u64(FILE *out, uint64_t value)
 {
-    put(out, &value, sizeof value);
+    put(out, &value, sizeof(value));
 }
 
 static void put_text(FILE *out, const char *text)
@@ -75,7 +76,7 @@ static void put_key_f32(FILE *out, const char *key, float value)
 {
     put_text(out, key);
     put_u32(out, GGUF_F32);
-    put(out, &value, sizeof value);
+    put(out, &value, sizeof(value));
 }
 
 static void put_key_text(FILE *out, const char *key, const char *value)
@@ -104,20 +105,20 @@ static void put_vocabulary(FILE *out, uint64_t count)
         static const char *const marks[] = {"<unk>", "<s>", "</s>"};
 
         if (i < 3)
-            snprintf(piece, sizeof piece, "%s", marks[i]);
+            snprintf(piece, sizeof(piece), "%s", marks[i]);
         else if (i < 259)
-            snprintf(piece, sizeof piece, "<0x%02X>", (unsigned)(i - 3));
+            snprintf(piece, sizeof(piece), "<0x%02X>", (unsigned)(i - 3));
         else if (i < 259 + 26)
-            snprintf(piece, sizeof piece, "%c", (int)('a' + (i - 259)));
+            snprintf(piece, sizeof(piece), "%c", (int)('a' + (i - 259)));
         else
-            snprintf(piece, sizeof piece, "zq%llu", (unsigned long long)i);
+            snprintf(piece, sizeof(piece), "zq%llu", (unsigned long long)i);
         put_text(out, piece);
     }
     begin_list(out, "tokenizer.ggml.scores", GGUF_F32, count);
     for (uint64_t i = 0; i < count; i++) {
         float score = -(float)i;
 
-        put(out, &score, sizeof score);
+        put(out, &score, sizeof(score));
     }
     begin_list(out, "tokenizer.ggml.token_type", GGUF_I32, count);
     for (uint64_t i = 0; i < count; i++)
@@ -149,7 +150,7 @@ static void add(struct tensor *list, uint64_t *count, const char *name, uint64_t
 {
     struct tensor *tensor = &list[(*count)++];
 
-    snprintf(tensor->name, sizeof tensor->name, "%s", name);
+    snprintf(tensor->name, sizeof(tensor->name), "%s", name);
     tensor->rows = rows;
     tensor->width = width;
     tensor->type = rows == 0 ? ACCEL_F32 : type;
@@ -173,7 +174,7 @@ static uint64_t list_tensors(struct tensor *list, const struct random_model *s, 
         for (uint64_t t = 0; t < PER_LAYER; t++) {
             char name[NAME];
 
-            snprintf(name, sizeof name, "blk.%u.%s.weight", (unsigned)l, layer[t].name);
+            snprintf(name, sizeof(name), "blk.%u.%s.weight", (unsigned)l, layer[t].name);
             add(list, &count, name, layer[t].rows, layer[t].width, type);
         }
     add(list, &count, "output_norm.weight", 0, s->hidden, type);
@@ -229,7 +230,7 @@ static void put_tensor(FILE *out, const struct tensor *tensor, const float *pool
 static void put_model(FILE *out, const struct random_model *s, uint32_t type)
 {
     static const char zeros[ALIGNMENT];
-    struct tensor *list = calloc(s->layers * PER_LAYER + FIXED, sizeof *list);
+    struct tensor *list = calloc(s->layers * PER_LAYER + FIXED, sizeof(*list));
     uint64_t widest = s->ffn > s->hidden ? s->ffn : s->hidden;
     void *row = malloc(widest * sizeof(float));
     float *pool = make_pool();

@@ -9,8 +9,6 @@
  * starts.
  */
 #define _GNU_SOURCE
-#include <accel/accel.h>
-#include <accel/model/session.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +16,9 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include <accel/accel.h>
+#include <accel/model/session.h>
 
 enum { PIECE = 1 << 20, SETTINGS_MOST = 16 };
 
@@ -72,7 +73,7 @@ static void read_file(const char *path)
     ssize_t got = 1;
 
     while (handle >= 0 && got > 0)
-        got = read(handle, piece, sizeof piece);
+        got = read(handle, piece, sizeof(piece));
     if (handle < 0 || got < 0) {
         perror(path);
         _exit(1);
@@ -82,7 +83,7 @@ static void read_file(const char *path)
 
 static void start(const char *path, const struct accel_given *given, uint32_t count, struct times *times)
 {
-    struct accel_session_options options = {.size = sizeof options, .given = given, .given_count = count};
+    struct accel_session_options options = {.size = sizeof(options), .given = given, .given_count = count};
     struct clocks clocks = {seconds(CLOCK_MONOTONIC), seconds(CLOCK_PROCESS_CPUTIME_ID)};
     struct accel_session *session = NULL;
     struct accel_context *context = NULL;
@@ -125,10 +126,10 @@ static void round_of(const char *path, const struct accel_given *given, uint32_t
         } else {
             start(path, given, count, &times);
         }
-        _exit(write(ends[1], &times, sizeof times) == (ssize_t)sizeof times ? 0 : 1);
+        _exit(write(ends[1], &times, sizeof(times)) == (ssize_t)sizeof(times) ? 0 : 1);
     }
     close(ends[1]);
-    if (read(ends[0], out_times, sizeof *out_times) != (ssize_t)sizeof *out_times)
+    if (read(ends[0], out_times, sizeof(*out_times)) != (ssize_t)sizeof(*out_times))
         exit(1);
     close(ends[0]);
     waitpid(child, NULL, 0);

@@ -3,12 +3,11 @@
  * What a step costs beside the driver's work: accel_set_run of a set whose driver does nothing, and a submit with its
  * wait. Prints nanoseconds per step, the best of several rounds. Bound by a few loads and two atomic exchanges.
  */
-#include "tests/unit/device_support.h"
-
 #include <stdio.h>
 
 #include "core/base/clock.h"
 #include "tests/mock/direct.h"
+#include "tests/unit/device_support.h"
 
 #define ROUNDS 20
 #define STEPS 200000
@@ -29,9 +28,9 @@ static void run_once(struct subject *subject)
 
 static void submit_once(struct subject *subject)
 {
-    struct accel_work work = {
-        .size = sizeof(work), .kind = ACCEL_STEP_RUN, .set = subject->set, .symbols = &subject->tokens};
-    const struct accel_work *list = &work;
+    struct accel_step step = {
+        .size = sizeof(step), .kind = ACCEL_STEP_RUN, .set = subject->set, .symbols = &subject->tokens};
+    const struct accel_step *list = &step;
     uint64_t value = 0;
     if (accel_queue_submit(subject->queue, &list, 1, NULL, 0, &value, NULL) != ACCEL_OK ||
         accel_queue_wait(subject->queue, value, UINT64_MAX, NULL) != ACCEL_OK)

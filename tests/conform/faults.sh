@@ -3,8 +3,7 @@
 # What the kit finds of a driver with one fault and how it says it: leaks, noise, a crash in a slot, a wrong number; and
 # that a broken build elsewhere takes nothing from the certificate of the good one.
 . "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
-ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}handle_segv=0:handle_sigfpe=0:handle_abort=0"
-export ASAN_OPTIONS
+crash_by_signal
 kit=$ACCEL_TEST_BUILDDIR/accel-conform
 faulty=$ACCEL_TEST_BUILDDIR/tests/drivers/.libs/faulty.so
 
@@ -84,7 +83,7 @@ if [ -n "$at" ]; then
     try 0 "$accelctl" plugins --drivers "$work/good/faulty.so"
     has "certificate for template0: .* 0 failed, .*seed 5"
     try 0 "$accelctl" plugins --drivers "$work/broken/faulty.so"
-    has "certificate for template0: .* 1 failed, .*seed 6"
+    has "certificate for template0: .* [1-9][0-9]* failed, .*seed 6"
     is "$(grep -c 'certificate for template0' "$work/out")" 1 "certificates of the broken build"
     rm "$XDG_CACHE_HOME"/accel/certificates/faulty-template0-616e6f746865*.json
     try 0 "$accelctl" plugins --drivers "$work/broken/faulty.so"

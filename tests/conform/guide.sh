@@ -31,7 +31,7 @@ PATH=$moved/bin:$PATH
 XDG_CACHE_HOME=$work/cache
 XDG_STATE_HOME=$work/state
 MODEL=$work/model.gguf
-cp "$ACCEL_TEST_SRCDIR/models/stories260K/stories260K-q8_0.gguf" "$MODEL"
+cp "$ACCEL_TEST_SRCDIR/samples/stories260K/stories260K-q8_0.gguf" "$MODEL"
 export PKG_CONFIG_PATH PATH XDG_CACHE_HOME XDG_STATE_HOME MODEL
 
 # The commands of the guide in one shell, each with its status.

@@ -4,8 +4,7 @@
 # strict, a certificate is shown by accelctl plugins and goes stale.
 . "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
 # A driver that crashes must end its process by the signal, under sanitizers too.
-ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}handle_segv=0:handle_sigfpe=0:handle_abort=0"
-export ASAN_OPTIONS
+crash_by_signal
 kit=$ACCEL_TEST_BUILDDIR/accel-conform
 cpu=$ACCEL_TEST_BUILDDIR/plugins/cpu/.libs/cpu.so
 four=$ACCEL_TEST_BUILDDIR/tests/drivers/.libs/four.so
@@ -19,7 +18,7 @@ has()
 
 try 0 "$kit" --help
 for option in $(sed -n 's/^  \(--[a-z]*\).*/\1/p' "$work/out"); do
-    sed 's/\\-/-/g' "$src/tools/accel-conform/accel-conform.1" | grep -q -- "$option" || fail "the man page has no $option"
+    sed 's/\\-/-/g' "$src/sdk/conform/accel-conform.1" | grep -q -- "$option" || fail "the man page has no $option"
     for shell in accel-conform _accel-conform; do
         grep -q -e "$option\b" "$src/doc/completion/$shell" || fail "the completion $shell has no $option"
     done
@@ -47,7 +46,7 @@ try 0 "$kit" --list
 is "$(grep -c '^matmul/q4_0$' "$work/out")" 1 "names of tests"
 
 # Good drivers.
-for group in 'file/*' 'life/*' 'layout/*' 'memory/*' 'slot/*' 'manners/*' 'threads/*' 'timeline/*' 'whole/*' '*/rows' 'add/*' \
+for group in 'file/*' 'life/*' 'layout/*' 'memory/*' 'slot/*' 'options/*' 'manners/*' 'threads/*' 'timeline/*' 'whole/*' '*/rows' 'add/*' \
     'matmul/q4_k' 'matmul/f32' 'embed/q2_g64a' 'attention/f16' 'cache_write/q8_g64' 'rotary/*' 'gather/*' 'gate/silu'; do
     try 0 "$kit" "$cpu" --filter "$group" --rounds 1 --seed 11
     has "no failures"
@@ -81,14 +80,14 @@ has "descriptors are open after them"
 try 0 "$kit" "$mocks/spoils_threads.so" --filter 'manners/descriptors' --rounds 1 --seed 3
 try 0 "$kit" "$mocks/spoils_descriptors.so" --filter 'add/*' --rounds 1 --seed 3
 
-# What a driver makes itself is told to the host; one that does not tell has a row with its reason.
+# A driver reports its own allocations to the host; one that does not has a row with its reason.
 try 0 "$kit" "$cpu" --filter 'memory/account' --seed 3
 has "the driver leaves buffers to the core, which counts them"
 try 0 "$kit" "$mocks/counted.so" --filter 'memory/account' --seed 3
 is "$(grep -c 'no .account' "$work/out")" 0 "rows of a driver that counts"
 grep -q "^memory  *1  *0  *0 " "$work/out" || { cat "$work/out"; fail "a driver that counts does not pass"; }
 try 0 "$kit" "$mocks/uncounted.so" --filter 'memory/account' --seed 3
-has "no .account.: buffers of [0-9]* bytes were made, and the host was told of 0"
+has "no .account.: buffers of [0-9]* bytes were made, and 0 were reported to the host"
 
 # Failures that are known.
 printf 'accel-conformance: 1\nunsupported:\n  - test: gate/*\n    because: not written yet\n' >"$work/known.yaml"

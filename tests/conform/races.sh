@@ -25,9 +25,9 @@ kernels="rms_norm/*:9-13 layer_norm/*:9-13 softmax/*:3-5 argmax/*:3-5 add/*:1-4 
     matmul/f16:13-14 matmul/q8_0:13-14 matmul/q4_k:13-13 matmul/q3_g64a:13-14
     cache_write/f32:1-2 cache_write/f16:1-2 cache_write/q8_g32:1-2 cache_write/q4_g32:1-2
     attention/f32:3-4 attention/f16:2-4 attention/q8_g32:3-3 attention/q4_g32:3-3
-    attention_mask/f16?:1-2 attention_mass/f16?:1-2"
+    attention_mask/f16?:1-2 attention_score_sums/f16?:1-2"
 all="rms_norm/*:1-30 layer_norm/*:1-30 softmax/*:1-12 argmax/*:1-12 add/*:1-36 mul/*:1-36 activation/*:1-9 gate/*:1-9
-    gather/*:1-9 rotary/*:1-9 embed/*:1-3 cache_write/*:1-3 attention_mask/*?:1-2 attention_mass/*?:1-2
+    gather/*:1-9 rotary/*:1-9 embed/*:1-3 cache_write/*:1-3 attention_mask/*?:1-2 attention_score_sums/*?:1-2
     whole/*:1-4 matmul/*:4-4 matmul/*:7-8 matmul/*:13-13 attention/*:3-4"
 case ${ACCEL_RACES-} in
 all) some=$all ;;

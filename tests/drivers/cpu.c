@@ -14,26 +14,26 @@ void cpu_seed(void)
     print_message("seed: ACCEL_TEST_SEED=%llu\n", (unsigned long long)cpu_random.state);
 }
 
-uint32_t cpu_open(struct rig *rig, uint32_t level)
+uint32_t cpu_open(struct rig *rig, uint32_t isa)
 {
-    return cpu_open_with(rig, level, "rows");
+    return cpu_open_with(rig, isa, "rows");
 }
 
-uint32_t cpu_open_with(struct rig *rig, uint32_t level, const char *layout)
+uint32_t cpu_open_with(struct rig *rig, uint32_t isa, const char *layout)
 {
-    static const char *const names[CPU_TEST_LEVELS] = {"scalar", "avx2", "avxvnni", "avx512", "avx512bf16",
-                                                       "amx",    "neon", "dotprod", "i8mm"};
-    const struct accel_given options[] = {{.key = "cpu.isa", .value = names[level], .origin = "test"},
+    static const char *const names[CPU_TEST_ISAS] = {"scalar", "avx2", "avxvnni", "avx512", "avx512bf16",
+                                                     "amx",    "neon", "dotprod", "i8mm"};
+    const struct accel_given options[] = {{.key = "cpu.isa", .value = names[isa], .origin = "test"},
                                           {.key = "cpu.layout", .value = layout, .origin = "test"}};
     int32_t code;
 
     rig_open(rig, "plugins/cpu/.libs/cpu.so", NULL, NULL, 0);
     code = accel_device_open(rig->context, "cpu:cpu0", options, 2, &rig->device, &rig->error);
     if (code == ACCEL_OK) {
-        print_message("at cpu.isa=%s:\n", names[level]);
+        print_message("at cpu.isa=%s:\n", names[isa]);
         return 1;
     }
-    if (code != ACCEL_E_UNSUPPORTED || strstr(rig->error.text, names[level]) == NULL || rig->error.remedy[0] == '\0')
+    if (code != ACCEL_E_UNSUPPORTED || strstr(rig->error.text, names[isa]) == NULL || rig->error.remedy[0] == '\0')
         fail_msg("%s: %s", accel_error_name(code), rig->error.text);
     print_message("left out: %s\n", rig->error.text);
     accel_error_clear(&rig->error);

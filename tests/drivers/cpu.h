@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file What tests of the cpu driver share: levels, random numbers, one comparison. */
+/** @file What tests of the cpu driver share: ISAs, random numbers, one comparison. */
 #ifndef ACCEL_TESTS_DRIVERS_CPU_H
 #define ACCEL_TESTS_DRIVERS_CPU_H
 
 #include "tests/drivers/rig.h"
 
-#define CPU_TEST_LEVELS 9u
+#define CPU_TEST_ISAS 9u
 
 extern struct rig_random cpu_random;
 
 /** Seeds cpu_random from ACCEL_TEST_SEED or the clock, and prints it. */
 void cpu_seed(void);
 
-/** Opens the driver with cpu.isa = the name of a level. 0: the machine lacks it, and the refusal says so. */
-uint32_t cpu_open(struct rig *rig, uint32_t level);
+/** Opens the driver with cpu.isa = the name of an ISA. 0: the machine lacks it, and the error says so. */
+uint32_t cpu_open(struct rig *rig, uint32_t isa);
 /** The same with cpu.layout: "rows", "panels". */
-uint32_t cpu_open_with(struct rig *rig, uint32_t level, const char *layout);
+uint32_t cpu_open_with(struct rig *rig, uint32_t isa, const char *layout);
 
 /** Random numbers in -1 .. 1, to be freed. */
 float *cpu_floats(uint64_t count);

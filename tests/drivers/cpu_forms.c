@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* [TEST]: memory for the rounded rows of the most tokens serves steps with fewer, at every level and with every type.
+/* [TEST]: memory for the rounded rows of the most tokens serves steps with fewer, at every ISA and with every type.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@ static uint64_t bytes_for(const struct cpu_device *device, uint32_t type, uint32
     const struct sdk_call call = {.inputs = {&x, &w}, .device = device, .variant = variant};
     uint32_t form;
 
-    return cpu_matmul_form(&call, &form);
+    return cpu_matmul_act(&call, &form);
 }
 
 static void fewer_rows_fit(void **state)
@@ -28,10 +28,10 @@ static void fewer_rows_fit(void **state)
     static const uint64_t widths[] = {32, 64, 576, 2048};
 
     (void)state;
-    for (uint32_t level = 0; level < CPU_LEVELS; level++) {
+    for (uint32_t isa = 0; isa < CPU_ISA_COUNT; isa++) {
         struct cpu_device device;
 
-        cpu_kernels_fill(&device.kernels, level);
+        cpu_kernels_fill(&device.kernels, isa);
         for (uint32_t t = 0; t < CPU_TYPES; t++) {
             const uint32_t type = cpu_type_at(t), weight = (uint32_t)cpu_weight_of(type);
 
@@ -43,9 +43,9 @@ static void fewer_rows_fit(void **state)
                     const uint64_t bytes = bytes_for(&device, type, variant, rows, widths[i / 2]);
 
                     if (bytes < before)
-                        fail_msg("%s, type 0x%x, width %u: %u rows have %llu bytes, %u rows %llu",
-                                 cpu_level_name(level), type, (unsigned)widths[i / 2], (unsigned)rows,
-                                 (unsigned long long)bytes, (unsigned)rows - 1, (unsigned long long)before);
+                        fail_msg("%s, type 0x%x, width %u: %u rows have %llu bytes, %u rows %llu", cpu_isa_name(isa),
+                                 type, (unsigned)widths[i / 2], (unsigned)rows, (unsigned long long)bytes,
+                                 (unsigned)rows - 1, (unsigned long long)before);
                     before = bytes;
                 }
             }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cpu driver's matmul and embed through the public headers, at every level that the machine has, with one and two
+/* The cpu driver's matmul and embed through the public headers, at every ISA that the machine has, with one and two
  * threads: all types of weights, random shapes of ranks 1 to 3, exact and rounded, bias, function, residual. */
 #include <math.h>
 #include <stdio.h>
@@ -7,8 +7,8 @@
 
 #include <accel/quant/format.h>
 
+#include "sdk/conform/reference.h"
 #include "tests/drivers/cpu.h"
-#include "tools/accel-conform/reference.h"
 
 static const uint32_t types[] = {ACCEL_F32,
                                  ACCEL_F16,
@@ -177,10 +177,10 @@ static void product_try(struct rig *rig, uint32_t type, uint32_t together, uint3
 static void matmul_is_right(void **state)
 {
     (void)state;
-    for (uint32_t level = 0; level < CPU_TEST_LEVELS; level++) {
+    for (uint32_t isa = 0; isa < CPU_TEST_ISAS; isa++) {
         struct rig rig;
 
-        if (!cpu_open(&rig, level))
+        if (!cpu_open(&rig, isa))
             continue;
         for (uint32_t t = 0; t < TYPES; t++)
             for (uint32_t round = 0; round < 12; round++)
@@ -189,14 +189,14 @@ static void matmul_is_right(void **state)
     }
 }
 
-/* The same with weights in panels, where the level has them for the type; else they stay in rows. */
+/* The same with weights in panels, where the ISA has them for the type; else they stay in rows. */
 static void matmul_in_panels_is_right(void **state)
 {
     (void)state;
-    for (uint32_t level = 0; level < CPU_TEST_LEVELS; level++) {
+    for (uint32_t isa = 0; isa < CPU_TEST_ISAS; isa++) {
         struct rig rig;
 
-        if (!cpu_open_with(&rig, level, "panels"))
+        if (!cpu_open_with(&rig, isa, "panels"))
             continue;
         for (uint32_t t = 0; t < TYPES; t++)
             for (uint32_t round = 0; round < 12; round++)
@@ -248,10 +248,10 @@ static void embed_try(struct rig *rig, uint32_t type, uint32_t threads)
 static void embed_is_right(void **state)
 {
     (void)state;
-    for (uint32_t level = 0; level < CPU_TEST_LEVELS; level++) {
+    for (uint32_t isa = 0; isa < CPU_TEST_ISAS; isa++) {
         struct rig rig;
 
-        if (!cpu_open(&rig, level))
+        if (!cpu_open(&rig, isa))
             continue;
         for (uint32_t t = 0; t < TYPES; t++)
             for (uint32_t round = 0; round < 4; round++)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The cpu driver's norms, element-wise operators, rows, rotary positions, caches and attention through the public
- * headers, at every level that the machine has, with one and two threads, against double precision. */
+ * headers, at every ISA that the machine has, with one and two threads, against double precision. */
 #include <math.h>
 #include <stdio.h>
 
 #include <accel/quant/half.h>
 
+#include "sdk/conform/reference.h"
 #include "tests/drivers/cpu.h"
-#include "tools/accel-conform/reference.h"
 
 /* One case: a graph of one operator with inputs of random numbers. */
 struct one {
@@ -152,12 +152,12 @@ static void softmax_try(struct rig *rig, uint32_t threads)
     one_end(&one, ACCEL_OP_SOFTMAX, &value, 1, NULL);
 }
 
-static void for_each_level(void (*try)(struct rig *rig, uint32_t threads))
+static void for_each_isa(void (*try)(struct rig *rig, uint32_t threads))
 {
-    for (uint32_t level = 0; level < CPU_TEST_LEVELS; level++) {
+    for (uint32_t isa = 0; isa < CPU_TEST_ISAS; isa++) {
         struct rig rig;
 
-        if (!cpu_open(&rig, level))
+        if (!cpu_open(&rig, isa))
             continue;
         for (uint32_t round = 0; round < 8; round++)
             try(&rig, 1 + round % 2);
@@ -179,7 +179,7 @@ static void rows_and_elements(struct rig *rig, uint32_t threads)
 static void rows_and_elements_are_right(void **state)
 {
     (void)state;
-    for_each_level(rows_and_elements);
+    for_each_isa(rows_and_elements);
 }
 
 /* ---- gather and argmax: places ---- */
@@ -234,7 +234,7 @@ static void places(struct rig *rig, uint32_t threads)
 static void places_are_right(void **state)
 {
     (void)state;
-    for_each_level(places);
+    for_each_isa(places);
 }
 
 /* ---- rotary ---- */
@@ -290,7 +290,7 @@ static void rotary(struct rig *rig, uint32_t threads)
 static void rotary_is_right(void **state)
 {
     (void)state;
-    for_each_level(rotary);
+    for_each_isa(rotary);
 }
 
 /* ---- caches and attention ---- */
@@ -460,8 +460,8 @@ static void attention(struct rig *rig, uint32_t threads)
 static void attention_is_right(void **state)
 {
     (void)state;
-    for_each_level(attention);
-    for_each_level(attention);
+    for_each_isa(attention);
+    for_each_isa(attention);
 }
 
 /* ---- settings ---- */

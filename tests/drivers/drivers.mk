@@ -32,7 +32,7 @@ tests_drivers_sdk_parts_LDADD = $(drivers_sdk_libs)
 tests_drivers_sdk_program_SOURCES = %D%/sdk_program.c $(drivers_sdk)
 tests_drivers_sdk_program_LDADD = $(drivers_sdk_libs)
 
-drivers_cpu = %D%/cpu.h %D%/cpu.c tools/accel-conform/reference.c tools/accel-conform/reference.h $(drivers_rig)
+drivers_cpu = %D%/cpu.h %D%/cpu.c sdk/conform/reference.c sdk/conform/reference.h $(drivers_rig)
 drivers_tests += tests/drivers/cpu_matmul tests/drivers/cpu_rows
 tests_drivers_cpu_matmul_SOURCES = %D%/cpu_matmul.c $(drivers_cpu)
 tests_drivers_cpu_matmul_LDADD = $(drivers_rig_libs)
@@ -56,9 +56,9 @@ drivers_tests += tests/drivers/gpu_compile
 tests_drivers_gpu_compile_SOURCES = %D%/gpu_compile.c %D%/gpu_fake.h %D%/gpu_fake.c %D%/stub.h %D%/stub.c
 tests_drivers_gpu_compile_LDADD = libaccel-gpu.la libaccel-quant.la $(drivers_sdk_libs)
 
-drivers_tests += tests/drivers/gpu_room
-tests_drivers_gpu_room_SOURCES = %D%/gpu_room.c %D%/gpu_fake.h %D%/gpu_fake.c %D%/stub.h %D%/stub.c
-tests_drivers_gpu_room_LDADD = libaccel-gpu.la libaccel-quant.la $(drivers_sdk_libs)
+drivers_tests += tests/drivers/gpu_library
+tests_drivers_gpu_library_SOURCES = %D%/gpu_library.c %D%/gpu_fake.h %D%/gpu_fake.c %D%/stub.h %D%/stub.c
+tests_drivers_gpu_library_LDADD = libaccel-gpu.la libaccel-quant.la $(drivers_sdk_libs)
 
 if ACCEL_VULKAN
 drivers_tests += tests/drivers/vulkan_api

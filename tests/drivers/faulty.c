@@ -7,11 +7,11 @@
  *   crash-enumerate                  the process ends in enumerate
  *   hello                            each open prints thirty lines
  */
-#include <accel/driver/sdk.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+
+#include <accel/driver/sdk.h>
 
 #pragma push_macro("ACCEL_DRIVER")
 #undef ACCEL_DRIVER
@@ -60,17 +60,17 @@ static int32_t faulty_open(const struct accel_host *host, const char *id, const 
     return good->open(host, id, settings, setting_count, device, error);
 }
 
-static void faulty_attention(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
+static void faulty_attention(const struct sdk_call *call, uint32_t thread, uint32_t threads)
 {
-    if (rank == 0 && has_fault("lose-attention"))
+    if (thread == 0 && has_fault("lose-attention"))
         keep(malloc(1 << 20), 1 << 20);
-    attention_run(call, rank, ranks);
+    attention_run(call, thread, threads);
 }
 
-static void faulty_add(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
+static void faulty_add(const struct sdk_call *call, uint32_t thread, uint32_t threads)
 {
-    binary_run(call, rank, ranks);
-    if (rank == 0 && has_fault("wrong-add"))
+    binary_run(call, thread, threads);
+    if (thread == 0 && has_fault("wrong-add"))
         ((float *)call->outputs[0]->planes[0])[0] += 1;
 }
 
@@ -82,7 +82,7 @@ static const struct sdk_kernel faulty_kernels[] = {
 
 static const struct sdk_backend faulty = {
     .kernels = faulty_kernels,
-    .kernel_count = sizeof faulty_kernels / sizeof *faulty_kernels,
+    .kernel_count = sizeof(faulty_kernels) / sizeof(*faulty_kernels),
     .enumerate = faulty_find,
     .open = faulty_open,
     .fingerprint = fingerprint,

@@ -3,17 +3,17 @@
  * A first driver: embed, matmul (F32 and Q4_0), add and softmax in plain C. Everything that a driver needs stands in
  * this file: kernels, a table of them, how to find the device, and one ACCEL_DRIVER line.
  */
-#include <accel/driver/sdk.h>
-#include <accel/quant/half.h>
-
 #include <math.h>
 #include <string.h>
+
+#include <accel/driver/sdk.h>
+#include <accel/quant/half.h>
 
 #define BLOCK 32u       /* values of a block of Q4_0 */
 #define BLOCK_BYTES 18u /* a scale of 16 bits and 32 digits of 4 bits */
 
 /* table [rows, width], ids [n] -> y [n, width] */
-static void embed_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
+static void embed_run(const struct sdk_call *call, uint32_t thread, uint32_t threads)
 {
     const struct sdk_tensor *table = call->inputs[0];
     const int32_t *ids = call->inputs[1]->planes[0];
@@ -21,11 +21,11 @@ static void embed_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks
     float *y = call->outputs[0]->planes[0];
     uint64_t begin, end;
 
-    sdk_split(call->inputs[1]->width, 1, rank, ranks, &begin, &end);
+    sdk_split(call->inputs[1]->width, 1, thread, threads, &begin, &end);
     for (uint64_t i = begin; i < end; i++) {
         uint64_t row = ids[i] >= 0 && (uint64_t)ids[i] < table->rows ? (uint64_t)ids[i] : 0;
 
-        memcpy(y + i * table->width, rows + row * table->width, table->width * sizeof *y);
+        memcpy(y + i * table->width, rows + row * table->width, table->width * sizeof(*y));
     }
 }
 
@@ -55,7 +55,7 @@ static float dot_q4(const void *row, const float *x, uint64_t width)
         double part = 0;
         uint16_t scale;
 
-        memcpy(&scale, block, sizeof scale);
+        memcpy(&scale, block, sizeof(scale));
         for (uint32_t j = 0; j < BLOCK / 2; j++) {
             part += ((block[2 + j] & 15) - 8) * (double)x[b + j];
             part += ((block[2 + j] >> 4) - 8) * (double)x[b + j + BLOCK / 2];
@@ -77,15 +77,15 @@ static const char *matmul_check(const struct sdk_kernel *kernel, const struct sd
     return sdk_all_f32(node, 1u << 1) ? NULL : "x and y have to be F32";
 }
 
-/* x [rows, k], w [n, k] -> y [rows, n]; ranks share out the rows of w. */
-static void matmul_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
+/* x [rows, k], w [n, k] -> y [rows, n]; threads share out the rows of w. */
+static void matmul_run(const struct sdk_call *call, uint32_t thread, uint32_t threads)
 {
     const struct sdk_tensor *x = call->inputs[0];
     const struct sdk_tensor *w = call->inputs[1];
     uint64_t stride = call->variant == 0 ? w->width * sizeof(float) : w->width / BLOCK * BLOCK_BYTES;
     uint64_t begin, end;
 
-    sdk_split(w->rows, 1, rank, ranks, &begin, &end);
+    sdk_split(w->rows, 1, thread, threads, &begin, &end);
     for (uint64_t i = 0; i < x->rows; i++) {
         const float *row = (const float *)x->planes[0] + i * x->width;
         float *y = (float *)call->outputs[0]->planes[0] + i * w->rows;
@@ -98,14 +98,14 @@ static void matmul_run(const struct sdk_call *call, uint32_t rank, uint32_t rank
     }
 }
 
-/* Small nodes are left to one rank: about a nanosecond for a product. */
+/* Small nodes are left to one thread: about a nanosecond for a product. */
 static uint64_t matmul_work(const struct sdk_call *call)
 {
     return call->inputs[0]->rows * call->inputs[1]->rows * call->inputs[1]->width;
 }
 
 /* b has a's shape or its trailing dimensions */
-static void add_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
+static void add_run(const struct sdk_call *call, uint32_t thread, uint32_t threads)
 {
     const float *a = call->inputs[0]->planes[0];
     const float *b = call->inputs[1]->planes[0];
@@ -113,17 +113,17 @@ static void add_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
     float *y = call->outputs[0]->planes[0];
     uint64_t begin, end;
 
-    sdk_split(call->inputs[0]->rows * call->inputs[0]->width, 16, rank, ranks, &begin, &end);
+    sdk_split(call->inputs[0]->rows * call->inputs[0]->width, 16, thread, threads, &begin, &end);
     for (uint64_t i = begin; i < end; i++)
         y[i] = a[i] + b[i % period];
 }
 
-static void softmax_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
+static void softmax_run(const struct sdk_call *call, uint32_t thread, uint32_t threads)
 {
     uint64_t width = call->inputs[0]->width;
     uint64_t begin, end;
 
-    sdk_split(call->inputs[0]->rows, 1, rank, ranks, &begin, &end);
+    sdk_split(call->inputs[0]->rows, 1, thread, threads, &begin, &end);
     for (uint64_t r = begin; r < end; r++) {
         const float *x = (const float *)call->inputs[0]->planes[0] + r * width;
         float *y = (float *)call->outputs[0]->planes[0] + r * width;
@@ -171,6 +171,6 @@ static int32_t find(const struct accel_host *host, const struct accel_hardware *
 }
 
 static const struct sdk_backend backend = {
-    .kernels = kernels, .kernel_count = sizeof kernels / sizeof *kernels, .enumerate = find};
+    .kernels = kernels, .kernel_count = sizeof(kernels) / sizeof(*kernels), .enumerate = find};
 
 ACCEL_DRIVER(backend, NULL, 0, "four", "1.0", "Apache-2.0", "isa=x86-64\n");

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The driver of four.c as an application meets it: found, planned, compiled, run with one and with two threads, and
  * refused by name where it lacks an operator. */
-#include <accel/quant/format.h>
 #include <math.h>
 #include <stdio.h>
+
+#include <accel/quant/format.h>
 
 #include "tests/drivers/rig.h"
 

@@ -2,8 +2,6 @@
 /* Compiled kernels on disk: what is kept comes back, and what is damaged, foreign or writable by others does not. */
 #include "config.h"
 
-#include "sdk/gpu/cache.h"
-
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
@@ -12,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sdk/gpu/cache.h"
 #include "tests/drivers/stub.h"
 
 /* The device: what it would write, and what it was given. */
@@ -32,9 +31,9 @@ static int32_t cache_write(struct gpu_device *device, const void *others, uint64
 {
     size_t half = strlen(device->compiled) / 2;
 
-    assert_true(count < sizeof device->others);
+    assert_true(count < sizeof(device->others));
     assert_int_equal(count == 0, others == NULL);
-    memset(device->others, 0, sizeof device->others);
+    memset(device->others, 0, sizeof(device->others));
     memcpy(device->others, count == 0 ? "" : others, count);
 
     if (writer->write(writer, device->compiled, half, error) != ACCEL_OK)
@@ -45,8 +44,8 @@ static int32_t cache_write(struct gpu_device *device, const void *others, uint64
 static int32_t cache_read(struct gpu_device *device, const void *bytes, uint64_t count, struct accel_error *error)
 {
     (void)error;
-    assert_true(count < sizeof device->given);
-    memset(device->given, 0, sizeof device->given);
+    assert_true(count < sizeof(device->given));
+    memset(device->given, 0, sizeof(device->given));
     memcpy(device->given, bytes, count);
     return ACCEL_OK;
 }
@@ -58,10 +57,10 @@ static char folder[] = "/tmp/accel-cache-XXXXXX";
 
 static void open_cache(struct gpu_cache *cache, struct stub *stub, struct gpu_device *device)
 {
-    char text[sizeof folder + 8];
+    char text[sizeof(folder) + 8];
     struct accel_setting setting = {.name = "cache", .text = text};
 
-    snprintf(text, sizeof text, "%s/a/b", folder);
+    snprintf(text, sizeof(text), "%s/a/b", folder);
     stub_init(stub);
     gpu_cache_open(cache, &api, &stub->host, device, &setting);
 }
@@ -164,13 +163,13 @@ static void writes_beside(void **state)
     struct gpu_cache cache;
     struct stub stub;
     struct stat status;
-    char beside[sizeof cache.file + 8], linked[sizeof beside + 8];
+    char beside[sizeof(cache.file) + 8], linked[sizeof(beside) + 8];
     int file;
 
     (void)state;
     open_cache(&cache, &stub, &device);
     gpu_cache_store(&cache);
-    snprintf(beside, sizeof beside, "%s.new", cache.file);
+    snprintf(beside, sizeof(beside), "%s.new", cache.file);
     assert_int_not_equal(stat(beside, &status), 0);
     file = open(beside, O_WRONLY | O_CREAT, 0600);
     assert_int_equal(write(file, "half of a file that is longer than the next one will be, by far", 63), 63);
@@ -180,7 +179,7 @@ static void writes_beside(void **state)
     assert_int_not_equal(stat(beside, &status), 0);
     assert_int_equal(stub.lines, 0);
 
-    snprintf(linked, sizeof linked, "%s.other", beside);
+    snprintf(linked, sizeof(linked), "%s.other", beside);
     file = open(linked, O_WRONLY | O_CREAT, 0600);
     assert_int_equal(write(file, "mine", 4), 4);
     close(file);
@@ -228,19 +227,19 @@ static void old_remains_go(void **state)
     struct gpu_device device = {.compiled = "kernels", .kind = 6};
     struct gpu_cache cache;
     struct stub stub;
-    char path[sizeof cache.file + 64];
+    char path[sizeof(cache.file) + 64];
     int locked = -1;
 
     (void)state;
     open_cache(&cache, &stub, &device);
     gpu_cache_store(&cache);
     gpu_cache_close(&cache);
-    for (uint32_t f = 0; f < sizeof files / sizeof *files; f++) {
+    for (uint32_t f = 0; f < sizeof(files) / sizeof(*files); f++) {
         struct timespec times[2] = {{.tv_sec = time(NULL) - files[f].hours * 3600}};
         int file;
 
         times[1] = times[0];
-        snprintf(path, sizeof path, "%s/a/b/%s", folder, files[f].name);
+        snprintf(path, sizeof(path), "%s/a/b/%s", folder, files[f].name);
         file = open(path, O_RDWR | O_CREAT, 0600);
         assert_true(file >= 0);
         assert_int_equal(futimens(file, times), 0);
@@ -253,8 +252,8 @@ static void old_remains_go(void **state)
     open_cache(&cache, &stub, &device);
     gpu_cache_close(&cache);
     close(locked);
-    for (uint32_t f = 0; f < sizeof files / sizeof *files; f++) {
-        snprintf(path, sizeof path, "%s/a/b/%s", folder, files[f].name);
+    for (uint32_t f = 0; f < sizeof(files) / sizeof(*files); f++) {
+        snprintf(path, sizeof(path), "%s/a/b/%s", folder, files[f].name);
         assert_int_equal(access(path, F_OK) != 0, files[f].goes);
     }
 }

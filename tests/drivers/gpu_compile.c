@@ -5,13 +5,13 @@
  */
 #include "config.h"
 
-#include "sdk/gpu/room.h"
-
-#include <accel/builder.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include <accel/builder.h>
+
+#include "sdk/gpu/internal.h"
 #include "tests/drivers/gpu_fake.h"
 
 #define KERNELS 4u
@@ -59,7 +59,7 @@ static int32_t fast_clock(const struct accel_host *host, uint64_t *out_nanosecon
 static void build(struct rig *rig)
 {
     const struct accel_dim dim = {.add = 64};
-    struct accel_activation activation = {.size = sizeof activation};
+    struct accel_activation activation = {.size = sizeof(activation)};
     char name[16];
     uint32_t x = 0;
 
@@ -69,7 +69,7 @@ static void build(struct rig *rig)
         uint32_t input = x;
 
         activation.function = functions[f];
-        snprintf(name, sizeof name, "f%u", f);
+        snprintf(name, sizeof(name), "f%u", f);
         assert_int_equal(accel_builder_node(rig->builder, ACCEL_OP_ACTIVATION, name, &input, 1, &activation, &x, NULL),
                          ACCEL_OK);
     }
@@ -81,11 +81,11 @@ static void rig_begin(struct rig *rig)
 {
     struct accel_setting setting = {.name = "cache", .text = rig->folder};
 
-    memset(rig, 0, sizeof *rig);
-    snprintf(rig->folder, sizeof rig->folder, "/tmp/accel-compile-XXXXXX");
+    memset(rig, 0, sizeof(*rig));
+    snprintf(rig->folder, sizeof(rig->folder), "/tmp/accel-compile-XXXXXX");
     assert_non_null(mkdtemp(rig->folder));
     fake_init(&rig->fake);
-    rig->task = (struct accel_task){.size = sizeof rig->task, .progress = progress, .crew = &stub_crew1};
+    rig->task = (struct accel_task){.size = sizeof(rig->task), .progress = progress, .team = &stub_team1};
     rig->stop_at = UINT64_MAX;
     build(rig);
     assert_int_equal(gpu_attach(&fake_api, &rig->fake.stub.host, ACCEL_ABI_MINOR, &rig->instance, NULL), ACCEL_OK);
@@ -133,7 +133,7 @@ static void tells_how_far_it_is(void **state)
 /* After each number of kernels: nothing is lost, and what was made is in the cache. */
 static void stops_when_it_is_told_to(void **state)
 {
-    const struct accel_crew *const crews[] = {&stub_crew1, &stub_crew4};
+    const struct accel_team *const teams[] = {&stub_team1, &stub_team4};
 
     (void)state;
     for (uint32_t c = 0; c < 2; c++) {
@@ -141,7 +141,7 @@ static void stops_when_it_is_told_to(void **state)
             struct rig rig;
 
             rig_begin(&rig);
-            rig.task.crew = crews[c];
+            rig.task.team = teams[c];
             rig.stop_at = n;
             /* Other threads may have been done before the one that asks. */
             assert_int_equal(compile(&rig), ACCEL_E_CANCELLED);

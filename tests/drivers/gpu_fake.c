@@ -51,7 +51,7 @@ struct gpu_queue {
 static void fault(struct fake *fake, const char *text)
 {
     if (fake->faults++ == 0)
-        snprintf(fake->fault, sizeof fake->fault, "%s", text);
+        snprintf(fake->fault, sizeof(fake->fault), "%s", text);
 }
 
 static void locked_fault(struct fake *fake, const char *text)
@@ -72,7 +72,7 @@ static int32_t say(struct accel_error *error, int32_t code, const char *text)
 {
     if (error != NULL && error->code == ACCEL_OK) {
         error->code = code;
-        snprintf(error->text, sizeof error->text, "%s", text);
+        snprintf(error->text, sizeof(error->text), "%s", text);
     }
     return code;
 }
@@ -124,7 +124,7 @@ static int32_t account(const struct accel_host *host, uint32_t memory_class, int
 
 void fake_init(struct fake *fake)
 {
-    memset(fake, 0, sizeof *fake);
+    memset(fake, 0, sizeof(*fake));
     stub_init(&fake->stub);
     fake->stub.host.allocate = take;
     fake->stub.host.release = give;
@@ -164,7 +164,7 @@ static int32_t load(const struct accel_host *host, struct gpu_runtime **out_runt
 {
     struct fake *fake = (struct fake *)(uintptr_t)host;
     void *memory = NULL;
-    int32_t code = take(host, ACCEL_MEMORY_HOST, sizeof **out_runtime, 64, &memory, error);
+    int32_t code = take(host, ACCEL_MEMORY_HOST, sizeof(**out_runtime), 64, &memory, error);
 
     *out_runtime = memory;
     if (code == ACCEL_OK)
@@ -182,7 +182,7 @@ static int32_t open_device(struct gpu_runtime *runtime, const char *id, const st
                            struct accel_error *error)
 {
     void *memory = NULL;
-    int32_t code = take(&runtime->fake->stub.host, ACCEL_MEMORY_HOST, sizeof **out_device, 64, &memory, error);
+    int32_t code = take(&runtime->fake->stub.host, ACCEL_MEMORY_HOST, sizeof(**out_device), 64, &memory, error);
 
     (void)id, (void)settings, (void)setting_count;
     *out_device = memory;
@@ -217,7 +217,7 @@ static int32_t memory_create(struct gpu_device *device, uint64_t bytes, uint32_t
 {
     struct fake *fake = device->fake;
     void *memory = NULL;
-    int32_t code = make(fake, sizeof **out_memory, &memory, &fake->memories, error);
+    int32_t code = make(fake, sizeof(**out_memory), &memory, &fake->memories, error);
 
     *out_memory = memory;
     if (code != ACCEL_OK)
@@ -225,7 +225,7 @@ static int32_t memory_create(struct gpu_device *device, uint64_t bytes, uint32_t
     if (bytes < 4 || bytes % 4 != 0 || kind < GPU_MEMORY_DEVICE || kind > GPU_MEMORY_DOWNLOAD)
         locked_fault(fake, "memory of odd bytes or of no kind");
     /* Not from the host: what is behind the end is to be seen by a checker of addresses. */
-    **out_memory = (struct gpu_memory){bytes, kind, kind != GPU_MEMORY_DEVICE || fake->seen, malloc(bytes)};
+    **out_memory = (struct gpu_memory){bytes, kind, kind != GPU_MEMORY_DEVICE || fake->mapped, malloc(bytes)};
     assert_non_null((*out_memory)->data);
     memset((*out_memory)->data, 0xa5, bytes);
     return ACCEL_OK;
@@ -253,7 +253,7 @@ static int32_t pipeline_create(struct gpu_device *device, const struct gpu_key *
                                struct accel_error *error)
 {
     void *memory = NULL;
-    int32_t code = make(device->fake, sizeof **out_pipeline, &memory, &device->fake->pipelines, error);
+    int32_t code = make(device->fake, sizeof(**out_pipeline), &memory, &device->fake->pipelines, error);
 
     *out_pipeline = memory;
     if (code != ACCEL_OK)
@@ -277,8 +277,8 @@ static int32_t cache_write(struct gpu_device *device, const void *others, uint64
     int32_t code;
 
     pthread_mutex_lock(&fake->lock);
-    assert_true(fake->compiled <= sizeof text);
-    memset(text, 'k', sizeof text);
+    assert_true(fake->compiled <= sizeof(text));
+    memset(text, 'k', sizeof(text));
     fake->compiled_when_written = fake->compiled;
     fake->written++;
     pthread_mutex_unlock(&fake->lock);
@@ -296,7 +296,7 @@ static int32_t list_create(struct gpu_device *device, const struct gpu_dispatch 
                            struct gpu_list **out_list, struct accel_error *error)
 {
     void *memory = NULL;
-    int32_t code = make(device->fake, sizeof **out_list, &memory, &device->fake->lists, error);
+    int32_t code = make(device->fake, sizeof(**out_list), &memory, &device->fake->lists, error);
 
     *out_list = memory;
     if (code == ACCEL_OK)
@@ -424,7 +424,7 @@ static void pump(struct gpu_queue *queue, uint32_t force)
 static int32_t queue_create(struct gpu_device *device, struct gpu_queue **out_queue, struct accel_error *error)
 {
     void *memory = NULL;
-    int32_t code = make(device->fake, sizeof **out_queue, &memory, &device->fake->queues, error);
+    int32_t code = make(device->fake, sizeof(**out_queue), &memory, &device->fake->queues, error);
 
     *out_queue = memory;
     if (code == ACCEL_OK)
@@ -456,9 +456,9 @@ static int32_t submit_locked(struct gpu_queue *queue, const struct gpu_operation
     one->value = value;
     one->count = operation_count;
     one->wait_count = wait_count;
-    memcpy(one->operations, operations, operation_count * sizeof *operations);
+    memcpy(one->operations, operations, operation_count * sizeof(*operations));
     if (wait_count != 0)
-        memcpy(one->waits, waits, wait_count * sizeof *waits);
+        memcpy(one->waits, waits, wait_count * sizeof(*waits));
     for (uint32_t i = 0; i < operation_count; i++)
         if (operations[i].kind == GPU_RUN)
             operations[i].list->in_flight++;
@@ -477,7 +477,7 @@ static int32_t submit(struct gpu_queue *queue, const struct gpu_operation *opera
     return code;
 }
 
-static int32_t look(struct gpu_queue *queue, uint32_t force, uint64_t *out_value, struct accel_error *error)
+static int32_t count_reached(struct gpu_queue *queue, uint32_t force, uint64_t *out_value, struct accel_error *error)
 {
     int32_t code;
 
@@ -491,13 +491,13 @@ static int32_t look(struct gpu_queue *queue, uint32_t force, uint64_t *out_value
 
 static int32_t completed(struct gpu_queue *queue, uint64_t *out_value, struct accel_error *error)
 {
-    return look(queue, 0, out_value, error);
+    return count_reached(queue, 0, out_value, error);
 }
 
 static int32_t wait_for(struct gpu_queue *queue, uint64_t value, uint64_t deadline, struct accel_error *error)
 {
     uint64_t reached = 0;
-    int32_t code = look(queue, deadline == UINT64_MAX, &reached, error);
+    int32_t code = count_reached(queue, deadline == UINT64_MAX, &reached, error);
 
     if (reached >= value || code != ACCEL_OK)
         return reached >= value ? ACCEL_OK : code;

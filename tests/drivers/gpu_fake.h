@@ -2,18 +2,17 @@
 /**
  * @file
  * A compute API in host memory for tests of sdk/gpu: submits run when somebody looks or waits, in order and behind
- * their waits, and only as many as the test allows. It knows one kernel, the sum of two arrays. What the room asks for
- * against the rules of api.h is counted as a fault.
+ * their waits, and only as many as the test allows. It knows one kernel, the sum of two arrays. What the library
+ * requests against the rules of api.h is counted as a fault.
  */
 #ifndef ACCEL_TESTS_DRIVERS_GPU_FAKE_H
 #define ACCEL_TESTS_DRIVERS_GPU_FAKE_H
-
-#include "tests/drivers/stub.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
 #include "sdk/gpu/api.h"
+#include "tests/drivers/stub.h"
 
 #define FAKE_FREE_RUN UINT32_MAX
 
@@ -22,7 +21,7 @@ struct fake {
     pthread_mutex_t lock; /**< of all queues, and of the host's counters */
     uint32_t allowed;     /**< submits that may still run, FAKE_FREE_RUN: all */
     uint32_t reads;       /**< gpu_limits.reads */
-    uint32_t seen;        /**< 1: the host sees the device's memory */
+    uint32_t mapped;      /**< 1: the host sees the device's memory */
     uint32_t refuse_at;   /**< the submit that is refused, counted from 1; 0: none */
     uint32_t fail_at;     /**< the submit that fails when it runs */
     int32_t code;         /**< of both */

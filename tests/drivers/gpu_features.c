@@ -2,17 +2,16 @@
 /* Names of features of devices, and the options that leave some out. */
 #include "config.h"
 
-#include "sdk/gpu/host.h"
-
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <setjmp.h>
-
 #include <cmocka.h>
+
+#include "sdk/gpu/host.h"
 
 /* All but the one that says what the device is. */
 #define ALL (2u * GPU_FEATURE_SOFTWARE - 1u)
@@ -54,15 +53,15 @@ static void test_text(void **state)
     char text[128], small[8];
 
     (void)state;
-    gpu_features_text(0, text, sizeof text);
+    gpu_features_text(0, text, sizeof(text));
     assert_string_equal(text, "none");
-    gpu_features_text(GPU_FEATURE_SOFTWARE, text, sizeof text);
+    gpu_features_text(GPU_FEATURE_SOFTWARE, text, sizeof(text));
     assert_string_equal(text, "none");
-    gpu_features_text(GPU_FEATURE_F16 | GPU_FEATURE_DOT8, text, sizeof text);
+    gpu_features_text(GPU_FEATURE_F16 | GPU_FEATURE_DOT8, text, sizeof(text));
     assert_string_equal(text, "f16,dot-emulated");
-    gpu_features_text(ALL, text, sizeof text);
+    gpu_features_text(ALL, text, sizeof(text));
     assert_string_equal(text, "f16,storage16,storage8,int8,int16,dot,subgroup,shuffle,matrix");
-    gpu_features_text(ALL, small, sizeof small);
+    gpu_features_text(ALL, small, sizeof(small));
     assert_string_equal(small, "f16,sto");
 }
 

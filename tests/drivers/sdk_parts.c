@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parts of the driver library: memory by lifetime, shares of work, the barrier, extents, versions, errors. */
-#include "tests/drivers/stub.h"
-
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <time.h>
 
 #include "sdk/driver/program.h"
+#include "tests/drivers/stub.h"
 
 #define BLOCKS 60u
 #define NODES 40u
@@ -99,13 +98,13 @@ static void shares_cover_everything_once(void **unused)
     for (uint32_t round = 0; round < 20000; round++) {
         uint64_t count = below(4) == 0 ? below(5) : below(100000);
         uint64_t step = 1 + below(below(2) == 0 ? 4 : 300);
-        uint32_t ranks = 1 + below(9);
+        uint32_t threads = 1 + below(9);
         uint64_t at = 0, most = 0, least = UINT64_MAX;
 
-        for (uint32_t rank = 0; rank < ranks; rank++) {
+        for (uint32_t thread = 0; thread < threads; thread++) {
             uint64_t begin = 1, end = 0;
 
-            sdk_split(count, step, rank, ranks, &begin, &end);
+            sdk_split(count, step, thread, threads, &begin, &end);
             assert_int_equal(begin, at);
             assert_true(end >= begin && end <= count);
             assert_true(end % step == 0 || end == count);
@@ -118,17 +117,17 @@ static void shares_cover_everything_once(void **unused)
     }
 }
 
-#define RANKS 3u
+#define THREADS 3u
 #define ROUNDS 3000u
 
 struct meeting {
     struct sdk_barrier barrier;
-    uint64_t written[RANKS]; /* not atomic: the barrier has to make it visible */
+    uint64_t written[THREADS]; /* not atomic: the barrier has to make it visible */
     uint32_t wrong;
 };
 
-struct rank {
-    pthread_t thread;
+struct participant {
+    pthread_t handle;
     struct meeting *meeting;
     uint32_t index;
     uint32_t zero;
@@ -136,7 +135,7 @@ struct rank {
 
 static void *meet(void *argument)
 {
-    struct rank *self = argument;
+    struct participant *self = argument;
     struct meeting *meeting = self->meeting;
 
     for (uint64_t round = 1; round <= ROUNDS; round++) {
@@ -146,7 +145,7 @@ static void *meet(void *argument)
         if (round % 501 == self->index)
             nanosleep(&(struct timespec){.tv_nsec = 300000}, NULL); /* the others fall asleep */
         sdk_barrier_wait(&meeting->barrier);
-        for (uint32_t other = 0; other < RANKS; other++)
+        for (uint32_t other = 0; other < THREADS; other++)
             if (meeting->written[other] != round)
                 __atomic_fetch_add(&meeting->wrong, 1, __ATOMIC_RELAXED);
         sdk_barrier_wait(&meeting->barrier);
@@ -154,18 +153,18 @@ static void *meet(void *argument)
     return NULL;
 }
 
-static void ranks_meet_and_see_what_others_wrote(void **unused)
+static void threads_see_what_others_wrote_before_the_barrier(void **unused)
 {
-    struct meeting meeting = {.barrier = {.ranks = RANKS}};
-    struct rank ranks[RANKS];
+    struct meeting meeting = {.barrier = {.threads = THREADS}};
+    struct participant participants[THREADS];
 
     (void)unused;
-    for (uint32_t r = 0; r < RANKS; r++) {
-        ranks[r] = (struct rank){.meeting = &meeting, .index = r};
-        assert_int_equal(pthread_create(&ranks[r].thread, NULL, meet, &ranks[r]), 0);
+    for (uint32_t r = 0; r < THREADS; r++) {
+        participants[r] = (struct participant){.meeting = &meeting, .index = r};
+        assert_int_equal(pthread_create(&participants[r].handle, NULL, meet, &participants[r]), 0);
     }
-    for (uint32_t r = 0; r < RANKS; r++)
-        pthread_join(ranks[r].thread, NULL);
+    for (uint32_t r = 0; r < THREADS; r++)
+        pthread_join(participants[r].handle, NULL);
     assert_int_equal(meeting.wrong, 0);
     assert_int_equal(meeting.barrier.sleepers, 0);
     assert_int_equal(meeting.barrier.arrived, 0);
@@ -228,7 +227,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_that_live_together_do_not_overlap),
         cmocka_unit_test(shares_cover_everything_once),
-        cmocka_unit_test(ranks_meet_and_see_what_others_wrote),
+        cmocka_unit_test(threads_see_what_others_wrote_before_the_barrier),
         cmocka_unit_test(extents_follow_symbols),
         cmocka_unit_test(versions_and_errors),
     };

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Programs and sets of the driver library over a toy backend and random graphs, against an interpreter that shares no
- * memory between values: storage by lifetime, reshapes, forms and their lifetime, scratch, symbols, ranks, refusals,
+ * memory between values: storage by lifetime, reshapes, forms and their lifetime, scratch, symbols, threads, refusals,
  * memory that runs out. Kernels: add = (a + b) / 2; mul = form(a) + b with form(a) = 2 a + 1; activation = -x by way of
- * scratch; softmax = x + 1 in one rank. Two backends: one whose kernels share their work out themselves, and one that
- * leaves it to the library, so that nodes run in groups and ranks do not meet after each.
+ * scratch; softmax = x + 1 in one thread. Two backends: one whose kernels share their work out themselves, and one that
+ * leaves it to the library, so that nodes run in groups and threads do not meet after each.
  */
-#include "tests/drivers/stub.h"
-
 #include <sched.h>
 #include <stdio.h>
 #include <time.h>
@@ -15,6 +13,7 @@
 #include <accel/builder.h>
 
 #include "sdk/driver/program.h"
+#include "tests/drivers/stub.h"
 
 #define WIDTH 8u
 #define MOST 12u /* of the symbol */
@@ -28,18 +27,18 @@ static uint64_t count_of(const struct sdk_tensor *tensor)
     return tensor->rows * tensor->width;
 }
 
-static void share(const struct sdk_call *call, uint32_t rank, uint32_t ranks, uint64_t *begin, uint64_t *end)
+static void share(const struct sdk_call *call, uint32_t thread, uint32_t threads, uint64_t *begin, uint64_t *end)
 {
-    sdk_split(count_of(call->outputs[0]), 1, rank, ranks, begin, end);
+    sdk_split(count_of(call->outputs[0]), 1, thread, threads, begin, end);
 }
 
-static void add_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
+static void add_run(const struct sdk_call *call, uint32_t thread, uint32_t threads)
 {
     const float *a = call->inputs[0]->planes[0], *b = call->inputs[1]->planes[0];
     float *y = call->outputs[0]->planes[0];
     uint64_t begin, end;
 
-    share(call, rank, ranks, &begin, &end);
+    share(call, thread, threads, &begin, &end);
     for (uint64_t i = begin; i < end; i++)
         y[i] = (a[i] + b[i]) / 2;
 }
@@ -50,35 +49,35 @@ static uint64_t double_form(const struct sdk_call *call, uint32_t *out_form)
     return count_of(call->inputs[0]) * sizeof(float);
 }
 
-static void mul_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
+static void mul_run(const struct sdk_call *call, uint32_t thread, uint32_t threads)
 {
     const float *a = call->inputs[0]->planes[0], *b = call->inputs[1]->planes[0];
     float *y = call->outputs[0]->planes[0], *form = call->form;
     uint64_t count = count_of(call->outputs[0]), begin, end;
 
-    share(call, rank, ranks, &begin, &end);
+    share(call, thread, threads, &begin, &end);
     if (!call->form_made) {
         for (uint64_t i = begin; i < end; i++)
             form[i] = 2 * a[i] + 1;
         sdk_barrier_wait(call->barrier);
     }
     for (uint64_t i = begin; i < end; i++)
-        y[count - 1 - i] = form[count - 1 - i] + b[count - 1 - i]; /* what another rank made */
+        y[count - 1 - i] = form[count - 1 - i] + b[count - 1 - i]; /* what another thread made */
 }
 
-static uint64_t row_scratch(const struct sdk_call *call, uint32_t ranks)
+static uint64_t row_scratch(const struct sdk_call *call, uint32_t threads)
 {
-    return count_of(call->inputs[0]) * sizeof(float) + ranks;
+    return count_of(call->inputs[0]) * sizeof(float) + threads;
 }
 
-static void negate_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
+static void negate_run(const struct sdk_call *call, uint32_t thread, uint32_t threads)
 {
     const float *x = call->inputs[0]->planes[0];
     float *y = call->outputs[0]->planes[0], *scratch = call->scratch;
     uint64_t begin, end;
 
-    ((char *)scratch)[count_of(call->inputs[0]) * sizeof(float) + rank] = 1;
-    share(call, rank, ranks, &begin, &end);
+    ((char *)scratch)[count_of(call->inputs[0]) * sizeof(float) + thread] = 1;
+    share(call, thread, threads, &begin, &end);
     for (uint64_t i = begin; i < end; i++)
         scratch[i] = -x[i];
     sdk_barrier_wait(call->barrier);
@@ -86,14 +85,14 @@ static void negate_run(const struct sdk_call *call, uint32_t rank, uint32_t rank
         y[i] = scratch[i];
 }
 
-static void next_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
+static void next_run(const struct sdk_call *call, uint32_t thread, uint32_t threads)
 {
     const float *x = call->inputs[0]->planes[0];
     float *y = call->outputs[0]->planes[0];
 
-    assert_int_equal(rank, 0);
-    assert_int_equal(ranks, 1);
-    sdk_barrier_wait(call->barrier); /* one rank: waits for nobody */
+    assert_int_equal(thread, 0);
+    assert_int_equal(threads, 1);
+    sdk_barrier_wait(call->barrier); /* one thread: waits for nobody */
     for (uint64_t i = 0; i < count_of(call->outputs[0]); i++)
         y[i] = x[i] + 1;
 }
@@ -120,7 +119,7 @@ static const struct sdk_kernel kernels[] = {
     {.op = ACCEL_OP_ADD, .name = "add", .run = add_run, .work = no_work},
     {.op = ACCEL_OP_MUL, .name = "mul", .run = mul_run, .form = double_form, .work = some_work},
     {.op = ACCEL_OP_ACTIVATION, .name = "negate", .run = negate_run, .scratch = row_scratch},
-    {.op = ACCEL_OP_SOFTMAX, .name = "next", .run = next_run, .flags = SDK_KERNEL_ONE_RANK},
+    {.op = ACCEL_OP_SOFTMAX, .name = "next", .run = next_run, .flags = SDK_KERNEL_ONE_THREAD},
     {.op = ACCEL_OP_GATE, .name = "gate", .check = gate_check, .run = next_run},
 };
 
@@ -209,7 +208,7 @@ static const struct sdk_kernel part_kernels[] = {
      .flags = SDK_KERNEL_PARTWISE,
      .parts = row_parts,
      .part = negate_part},
-    {.op = ACCEL_OP_SOFTMAX, .name = "next", .run = next_run, .flags = SDK_KERNEL_ONE_RANK},
+    {.op = ACCEL_OP_SOFTMAX, .name = "next", .run = next_run, .flags = SDK_KERNEL_ONE_THREAD},
 };
 
 static const struct sdk_backend part_backend = {.kernels = part_kernels, .kernel_count = 4, .device_bytes = 8};
@@ -355,7 +354,7 @@ static uint32_t bind_all(const struct plan *plan, float (*values)[MOST * WIDTH],
     return count;
 }
 
-static int32_t make_set(struct bench *b, const struct plan *plan, uint32_t ranks, uint64_t scratch_bytes)
+static int32_t make_set(struct bench *b, const struct plan *plan, uint32_t threads, uint64_t scratch_bytes)
 {
     static const uint64_t most = MOST;
     struct accel_binding bindings[VALUES];
@@ -365,13 +364,13 @@ static int32_t make_set(struct bench *b, const struct plan *plan, uint32_t ranks
                                                 .bindings = bindings,
                                                 .scratch = b->scratch,
                                                 .scratch_bytes = scratch_bytes,
-                                                .ranks = ranks};
+                                                .threads = threads};
 
     description.binding_count = bind_all(plan, b->values, bindings);
     return b->module->table->set_create(b->module, &description, &b->set, &b->error);
 }
 
-static int32_t open_all(struct bench *b, const struct plan *plan, uint32_t ranks)
+static int32_t open_all(struct bench *b, const struct plan *plan, uint32_t threads)
 {
     static const uint64_t most = MOST;
     uint64_t alignment = 0;
@@ -383,14 +382,14 @@ static int32_t open_all(struct bench *b, const struct plan *plan, uint32_t ranks
     if (code == ACCEL_OK)
         code = b->device->table->compile(b->device, &plan->graph, 1, NULL, NULL, NULL, NULL, &b->module, &b->error);
     if (code == ACCEL_OK)
-        code = b->module->table->scratch(b->module, 0, &most, ranks, &b->scratch_bytes, &alignment, &b->error);
+        code = b->module->table->scratch(b->module, 0, &most, threads, &b->scratch_bytes, &alignment, &b->error);
     if (code != ACCEL_OK)
         return code;
     b->scratch = aligned_alloc(64, (b->scratch_bytes + GUARD + 63) / 64 * 64);
     b->values = calloc(VALUES, sizeof(*b->values));
     assert_true(b->scratch != NULL && b->values != NULL);
     memset(b->scratch, 0x55, b->scratch_bytes + GUARD);
-    return make_set(b, plan, ranks, b->scratch_bytes);
+    return make_set(b, plan, threads, b->scratch_bytes);
 }
 
 static void close_all(struct bench *b)
@@ -408,7 +407,7 @@ static void close_all(struct bench *b)
     free(b->values);
 }
 
-static void run_and_compare(struct bench *b, const struct plan *plan, const struct accel_crew *crew, uint64_t t)
+static void run_and_compare(struct bench *b, const struct plan *plan, const struct accel_team *team, uint64_t t)
 {
     static float want[VALUES][MOST * WIDTH];
 
@@ -419,7 +418,7 @@ static void run_and_compare(struct bench *b, const struct plan *plan, const stru
         for (uint32_t e = 0; e < MOST * WIDTH; e++)
             b->values[i][e] = -99;
     interpret(plan, want, t * WIDTH);
-    must(b->set->table->run(b->set, &t, crew, &b->error), &b->error);
+    must(b->set->table->run(b->set, &t, team, &b->error), &b->error);
     for (uint32_t i = 2; i < plan->count; i++) {
         if (plan->graph->values[plan->values[i]]->role != ACCEL_ROLE_OUTPUT)
             continue;
@@ -434,7 +433,7 @@ static void run_and_compare(struct bench *b, const struct plan *plan, const stru
         assert_int_equal(b->scratch[b->scratch_bytes + g], 0x55);
 }
 
-/* Groups of several actions, and groups after which ranks do not meet although both run on all ranks. */
+/* Groups of several actions, and groups after which threads do not meet although both run on all threads. */
 struct saved {
     uint32_t grouped;
     uint32_t unmet;
@@ -447,7 +446,7 @@ static void count_saved(const struct sdk_set *set, struct saved *saved)
 
         saved->grouped += set->actions[a].members > 1;
         saved->unmet +=
-            next < set->action_count && set->actions[a].split && set->actions[next].split && !set->actions[a].meet;
+            next < set->action_count && set->actions[a].split && set->actions[next].split && !set->actions[a].barrier;
     }
 }
 
@@ -455,8 +454,8 @@ static void random_graphs_mean_what_they_say(void **unused)
 {
     struct saved saved[2] = {{0}};
 
-    static const struct accel_crew *const crews[] = {&stub_crew1, &stub_crew2, &stub_crew4};
-    static const uint32_t ranks[] = {1, 2, 4, 2, 4};
+    static const struct accel_team *const teams[] = {&stub_team1, &stub_team2, &stub_team4};
+    static const uint32_t threads[] = {1, 2, 4, 2, 4};
     const char *given = getenv("ACCEL_TEST_SEED");
 
     (void)unused;
@@ -470,10 +469,10 @@ static void random_graphs_mean_what_they_say(void **unused)
         b.backend = round % 2 == 0 ? &backend : &part_backend;
         plan_make(&plan);
         stub_init(&b.stub);
-        must(open_all(&b, &plan, ranks[kind]), &b.error);
+        must(open_all(&b, &plan, threads[kind]), &b.error);
         for (uint32_t step = 0; step < 4; step++)
             run_and_compare(&b, &plan,
-                            kind == 4 && step == 2 ? &stub_crew2 : crews[kind % 3 == 0 ? kind / 3 : kind % 3],
+                            kind == 4 && step == 2 ? &stub_team2 : teams[kind % 3 == 0 ? kind / 3 : kind % 3],
                             1 + below(MOST));
         count_saved((const struct sdk_set *)b.set, &saved[round % 2]);
         close_all(&b);
@@ -509,7 +508,7 @@ static int32_t add_bytes(const struct accel_estimate_sink *sink, uint32_t heap, 
 static void scratch_is_what_was_estimated(void **unused)
 {
     struct sums sums = {.sink = {.size = sizeof(sums.sink), .bytes = add_bytes}};
-    struct accel_compile_options options = {.size = sizeof(options), .ranks = 2};
+    struct accel_compile_options options = {.size = sizeof(options), .threads = 2};
     struct bench b = {0};
     struct plan plan;
 
@@ -577,7 +576,7 @@ static void parents_outlive_children(void **unused)
     assert_int_equal(b.device->table->close(b.device, &b.error), ACCEL_E_BUSY);
     assert_non_null(strstr(b.error.text, "1 module"));
     memset(&b.error, 0, sizeof(b.error));
-    run_and_compare(&b, &plan, &stub_crew1, 3);
+    run_and_compare(&b, &plan, &stub_team1, 3);
     close_all(&b);
     accel_builder_free(plan.builder);
 }

@@ -5,17 +5,17 @@
  * graph: t = table[ids], y = t table^T + bias; the table is read packed by the product and as it lies by the lookup. A
  * weight is packed where it has two extents and rows by fours; its groups of four rows are turned round.
  */
-#include "tests/drivers/stub.h"
-
-#include <accel/builder.h>
 #include <stdatomic.h>
 
+#include <accel/builder.h>
+
 #include "sdk/driver/program.h"
+#include "tests/drivers/stub.h"
 
 #define WIDTH 32u
 #define ROWS 64u
 #define GROUP 4u
-#define LARGE 9000u /* rows of a weight that several ranks pack; no multiple of what they pack together */
+#define LARGE 9000u /* rows of a weight that several threads pack; no multiple of what they pack together */
 
 /* ---- the toy backend ---- */
 
@@ -41,13 +41,13 @@ static void toy_pack(const void *device, const struct accel_weight *weight, cons
                 memcpy(to, (const char *)planes[p] + (r + GROUP - 1 - i) * bytes[p], bytes[p]);
 }
 
-static void toy_matmul(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
+static void toy_matmul(const struct sdk_call *call, uint32_t thread, uint32_t threads)
 {
     const struct sdk_tensor *x = call->inputs[0], *w = call->inputs[1], *bias = call->inputs[2];
     float *y = call->outputs[0]->planes[0];
     uint64_t begin, end;
 
-    sdk_split(w->rows, 1, rank, ranks, &begin, &end);
+    sdk_split(w->rows, 1, thread, threads, &begin, &end);
     for (uint64_t i = 0; i < x->rows; i++)
         for (uint64_t j = begin; j < end; j++) {
             const float *a = (const float *)x->planes[0] + i * x->width;
@@ -67,13 +67,13 @@ static const char *toy_embed_check(const struct sdk_kernel *kernel, const struct
     return sdk_input(node, 0)->type == ACCEL_F32 ? NULL : "only F32";
 }
 
-static void toy_embed(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
+static void toy_embed(const struct sdk_call *call, uint32_t thread, uint32_t threads)
 {
     const struct sdk_tensor *table = call->inputs[0];
     const int32_t *ids = call->inputs[1]->planes[0];
     uint64_t begin, end;
 
-    sdk_split(call->outputs[0]->rows, 1, rank, ranks, &begin, &end);
+    sdk_split(call->outputs[0]->rows, 1, thread, threads, &begin, &end);
     for (uint64_t i = begin; i < end; i++)
         memcpy((float *)call->outputs[0]->planes[0] + i * table->width,
                (const float *)table->planes[0] + (uint64_t)ids[i] * table->width, table->width * sizeof(float));
@@ -194,9 +194,9 @@ static int32_t toy_progress(const struct accel_task *base, uint64_t done, uint64
     return ++task->calls == task->cancel_at ? ACCEL_E_CANCELLED : ACCEL_OK;
 }
 
-static struct toy_task task_of(const struct accel_crew *crew, uint32_t cancel_at)
+static struct toy_task task_of(const struct accel_team *team, uint32_t cancel_at)
 {
-    return (struct toy_task){.task = {.size = sizeof(struct accel_task), .progress = toy_progress, .crew = crew},
+    return (struct toy_task){.task = {.size = sizeof(struct accel_task), .progress = toy_progress, .team = team},
                              .cancel_at = cancel_at};
 }
 
@@ -218,7 +218,7 @@ struct rig {
 static void build(struct rig *rig, uint32_t x_is_weight)
 {
     const struct accel_dim ids_dims[1] = {{.add = 3}}, table_dims[2] = {{.add = ROWS}, {.add = WIDTH}};
-    const struct accel_matmul attributes = {.size = sizeof attributes, .rounding = ACCEL_F32};
+    const struct accel_matmul attributes = {.size = sizeof(attributes), .rounding = ACCEL_F32};
     uint32_t inputs[4] = {0, 0, ACCEL_NO_VALUE, ACCEL_NO_VALUE}, pair[2], y;
 
     assert_int_equal(accel_builder_create("toy", &rig->builder, NULL), ACCEL_OK);
@@ -243,15 +243,15 @@ static void build(struct rig *rig, uint32_t x_is_weight)
 
 static void rig_open_with(struct rig *rig, const struct sdk_backend *with, uint32_t x_is_weight)
 {
-    memset(rig, 0, sizeof *rig);
+    memset(rig, 0, sizeof(*rig));
     stub_init(&rig->stub);
     build(rig, x_is_weight);
     for (uint32_t i = 0; i < ROWS * WIDTH; i++)
         rig->table[i] = (float)(i * 37u % 101u) - 50;
     for (uint32_t i = 0; i < ROWS; i++)
         rig->bias[i] = (float)i;
-    rig->list[0] = (struct bytes){"table", {rig->table}, {sizeof rig->table}};
-    rig->list[1] = (struct bytes){"bias", {rig->bias}, {sizeof rig->bias}};
+    rig->list[0] = (struct bytes){"table", {rig->table}, {sizeof(rig->table)}};
+    rig->list[1] = (struct bytes){"bias", {rig->bias}, {sizeof(rig->bias)}};
     assert_int_equal(sdk_attach(with, &rig->stub.host, ACCEL_ABI_MINOR, &rig->instance, NULL), ACCEL_OK);
     assert_int_equal(rig->instance->table->open(rig->instance, "toy", NULL, 0, &rig->device, NULL), ACCEL_OK);
 }
@@ -280,9 +280,9 @@ static void rig_close(struct rig *rig)
 }
 
 static const struct accel_weight table_weight = {
-    .size = sizeof table_weight, .type = ACCEL_F32, .rank = 2, .dims = {ROWS, WIDTH}, .key = "table"};
+    .size = sizeof(table_weight), .type = ACCEL_F32, .rank = 2, .dims = {ROWS, WIDTH}, .key = "table"};
 static const struct accel_weight bias_weight = {
-    .size = sizeof bias_weight, .type = ACCEL_F32, .rank = 1, .dims = {ROWS}, .key = "bias"};
+    .size = sizeof(bias_weight), .type = ACCEL_F32, .rank = 1, .dims = {ROWS}, .key = "bias"};
 
 static int32_t create(struct rig *rig, const struct accel_weight *a, const struct accel_weight *b)
 {
@@ -320,7 +320,7 @@ static int32_t take_claim(const struct accel_claim_sink *sink, const struct acce
 
 static void assert_claims(struct rig *rig, uint32_t first, uint32_t second)
 {
-    struct claims claims = {.sink = {.size = sizeof claims.sink, .claim = take_claim}};
+    struct claims claims = {.sink = {.size = sizeof(claims.sink), .claim = take_claim}};
 
     assert_int_equal(rig->device->table->claim(rig->device, &rig->graph, 1, NULL, &claims.sink, &rig->error), ACCEL_OK);
     assert_int_equal(claims.weights[0], first);
@@ -368,7 +368,7 @@ static int32_t take_bytes(const struct accel_estimate_sink *sink, uint32_t heap,
 /* The estimate is what is taken from the host, to the byte; the weights themselves are the core's to add up. */
 static void test_estimate(void **state)
 {
-    struct estimate estimate = {.sink = {.size = sizeof estimate.sink, .bytes = take_bytes}};
+    struct estimate estimate = {.sink = {.size = sizeof(estimate.sink), .bytes = take_bytes}};
     struct toy_source source;
     struct rig rig;
 
@@ -380,7 +380,7 @@ static void test_estimate(void **state)
     source = source_of(rig.list, 2, 1);
     assert_int_equal(create_both(&rig), ACCEL_OK);
     assert_int_equal(pull(&rig, &source, NULL), ACCEL_OK);
-    assert_int_equal(rig.stub.taken[ACCEL_MEMORY_WEIGHTS], sizeof rig.table + sizeof rig.bias);
+    assert_int_equal(rig.stub.taken[ACCEL_MEMORY_WEIGHTS], sizeof(rig.table) + sizeof(rig.bias));
     assert_int_equal(rig.stub.taken[ACCEL_MEMORY_HOST], estimate.bytes[ACCEL_MEMORY_HOST]);
     rig_close(&rig);
 }
@@ -409,13 +409,13 @@ static void place_init(struct rig *rig, struct place *place)
     place->bindings[2] = (struct accel_binding){.value = table, .kind = ACCEL_BIND_WEIGHTS, .host = rig->table};
     place->bindings[3] = (struct accel_binding){.value = table, .kind = ACCEL_BIND_WEIGHTS, .object = rig->weights};
     place->bindings[4] = (struct accel_binding){.value = bias, .kind = ACCEL_BIND_WEIGHTS, .object = rig->weights};
-    place->description = (struct accel_set_description){.size = sizeof place->description,
+    place->description = (struct accel_set_description){.size = sizeof(place->description),
                                                         .symbols = &no_symbols,
                                                         .binding_count = 5,
                                                         .bindings = place->bindings,
                                                         .scratch = place->scratch,
-                                                        .scratch_bytes = sizeof place->scratch,
-                                                        .ranks = 2};
+                                                        .scratch_bytes = sizeof(place->scratch),
+                                                        .threads = 2};
 }
 
 static void compile(struct rig *rig)
@@ -432,7 +432,7 @@ static void assert_runs(struct rig *rig)
 
     place_init(rig, &place);
     assert_int_equal(rig->module->table->set_create(rig->module, &place.description, &set, &rig->error), ACCEL_OK);
-    assert_int_equal(set->table->run(set, &no_symbols, &stub_crew2, &rig->error), ACCEL_OK);
+    assert_int_equal(set->table->run(set, &no_symbols, &stub_team2, &rig->error), ACCEL_OK);
     for (uint32_t i = 0; i < 3; i++)
         for (uint32_t j = 0; j < ROWS; j++) {
             float sum = rig->bias[j];
@@ -457,19 +457,19 @@ static void test_sources(void **state)
     assert_non_null(copy);
     rig_open(&rig);
     compile(&rig);
-    memcpy(copy + 1, rig.table, sizeof rig.table);
-    shifted[0] = (struct bytes){"table", {copy + 1}, {sizeof rig.table}};
+    memcpy(copy + 1, rig.table, sizeof(rig.table));
+    shifted[0] = (struct bytes){"table", {copy + 1}, {sizeof(rig.table)}};
     shifted[1] = rig.list[1];
     for (uint32_t way = 0; way < 3; way++) {
-        struct toy_task task = task_of(&stub_crew2, 0);
+        struct toy_task task = task_of(&stub_team2, 0);
 
         source = source_of(way == 2 ? shifted : rig.list, 2, way == 1 ? 0 : 1);
         assert_int_equal(create_both(&rig), ACCEL_OK);
         assert_int_equal(pull(&rig, &source, &task), ACCEL_OK);
         assert_int_equal(task.done, task.total);
-        assert_int_equal(task.total, sizeof rig.table + sizeof rig.bias);
-        assert_int_equal(source.read_bytes, way == 0 ? 0 : sizeof rig.table + (way == 1 ? sizeof rig.bias : 0));
-        assert_int_equal(source.most, way == 0 ? 0 : sizeof rig.table / 8);
+        assert_int_equal(task.total, sizeof(rig.table) + sizeof(rig.bias));
+        assert_int_equal(source.read_bytes, way == 0 ? 0 : sizeof(rig.table) + (way == 1 ? sizeof(rig.bias) : 0));
+        assert_int_equal(source.most, way == 0 ? 0 : sizeof(rig.table) / 8);
         assert_runs(&rig);
         free_weights(&rig);
     }
@@ -482,11 +482,11 @@ static void test_sources(void **state)
     free(copy);
 }
 
-/* Two planes, one of them mapped, more than one rank and one band: what one rank packs alone. */
+/* Two planes, one of them mapped, more than one thread and one band: what one thread packs alone. */
 static void test_ranks(void **state)
 {
     const struct accel_weight weight = {
-        .size = sizeof weight, .type = ACCEL_Q4_G32, .rank = 2, .dims = {LARGE - LARGE % GROUP, 2048}, .key = "table"};
+        .size = sizeof(weight), .type = ACCEL_Q4_G32, .rank = 2, .dims = {LARGE - LARGE % GROUP, 2048}, .key = "table"};
     const uint64_t rows = weight.dims[0], bytes[2] = {rows * 1024, rows * 128};
     struct bytes list = {"table", {malloc(bytes[0]), malloc(bytes[1])}, {bytes[0], bytes[1]}};
     unsigned char *want = malloc(bytes[0] + bytes[1]);
@@ -502,15 +502,15 @@ static void test_ranks(void **state)
     rig_open(&rig);
     toy_pack(NULL, &weight, list.planes, rows, want);
     for (uint32_t mapped = 0; mapped < 4; mapped++) {
-        struct toy_task task = task_of(&stub_crew4, 0);
-        const struct sdk_kept *kept;
+        struct toy_task task = task_of(&stub_team4, 0);
+        const struct sdk_weight_entry *entry;
 
         source = source_of(&list, 1, mapped);
         assert_int_equal(create(&rig, &weight, NULL), ACCEL_OK);
         assert_int_equal(pull(&rig, &source, &task), ACCEL_OK);
         assert_true(task.calls > 1);
-        kept = sdk_weights_find((struct sdk_weights *)rig.weights, "table");
-        assert_memory_equal(kept->packed, want, bytes[0] + bytes[1]);
+        entry = sdk_weights_find((struct sdk_weights *)rig.weights, "table");
+        assert_memory_equal(entry->packed, want, bytes[0] + bytes[1]);
         free_weights(&rig);
     }
     rig_close(&rig);
@@ -533,7 +533,7 @@ static int32_t toy_write(const struct accel_blob_writer *base, const void *bytes
 
     if (writer->code != ACCEL_OK)
         return sdk_error(error, writer->code, "the disk is full");
-    assert_true(count <= sizeof writer->bytes - writer->count);
+    assert_true(count <= sizeof(writer->bytes) - writer->count);
     memcpy(writer->bytes + writer->count, bytes, count);
     writer->count += count;
     return ACCEL_OK;
@@ -542,7 +542,7 @@ static int32_t toy_write(const struct accel_blob_writer *base, const void *bytes
 static int32_t save(struct rig *rig, struct toy_writer *writer)
 {
     accel_error_clear(&rig->error);
-    writer->base = (struct accel_blob_writer){.size = sizeof writer->base, .write = toy_write};
+    writer->base = (struct accel_blob_writer){.size = sizeof(writer->base), .write = toy_write};
     writer->count = 0;
     return rig->weights->table->save(rig->weights, &writer->base, &rig->error);
 }
@@ -565,7 +565,7 @@ static void test_adopt(void **state)
     assert_int_equal(save(&rig, &writer), ACCEL_E_IO);
     writer.code = ACCEL_OK;
     assert_int_equal(save(&rig, &writer), ACCEL_OK);
-    assert_int_equal(writer.count, sizeof writer.bytes);
+    assert_int_equal(writer.count, sizeof(writer.bytes));
     assert_int_equal(rig.weights->table->adopt(rig.weights, writer.bytes, writer.count, &rig.error), ACCEL_E_INVALID);
     free_weights(&rig);
     rig.stub.taken[ACCEL_MEMORY_WEIGHTS] = 0;
@@ -600,7 +600,7 @@ static void test_cancel(void **state)
     assert_int_equal(create_both(&rig), ACCEL_OK);
     do {
         struct toy_source source = source_of(rig.list, 2, 0);
-        struct toy_task task = task_of(&stub_crew1, ++at);
+        struct toy_task task = task_of(&stub_team1, ++at);
 
         code = pull(&rig, &source, &task);
         assert_int_equal(code, task.calls == at ? ACCEL_E_CANCELLED : ACCEL_OK);
@@ -692,7 +692,7 @@ static void test_bad_weights(void **state)
 
     (void)state;
     rig_open(&rig);
-    longer.weight.size = sizeof longer;
+    longer.weight.size = sizeof(longer);
     assert_refused(&rig, &longer.weight, ACCEL_E_UNSUPPORTED, "accel_weight sets a member");
     weight = table_weight, weight.size = 8;
     assert_refused(&rig, &weight, ACCEL_E_INVALID, "accel_weight has 8 bytes");
@@ -747,7 +747,7 @@ static void test_bad_sets(void **state)
     assert_int_equal(pull(&rig, &source, NULL), ACCEL_OK);
     place_init(&rig, &place);
     place.bindings[2] = place.bindings[3]; /* no address of the rows that the lookup reads */
-    assert_unbound(&rig, &place, "toy embed reads a weight that is only there packed");
+    assert_unbound(&rig, &place, "toy embed reads a weight that exists only packed");
     assert_int_equal(rig.device->table->close(rig.device, &rig.error), ACCEL_E_BUSY);
     rig_close(&rig);
 }

@@ -59,37 +59,37 @@ void stub_init(struct stub *stub)
 }
 
 struct job {
-    pthread_t thread;
-    accel_crew_function function;
+    pthread_t handle;
+    accel_team_function function;
     void *argument;
-    uint32_t rank, ranks;
+    uint32_t thread, threads;
 };
 
 static void *work(void *argument)
 {
     struct job *job = argument;
 
-    job->function(job->argument, job->rank, job->ranks);
+    job->function(job->argument, job->thread, job->threads);
     return NULL;
 }
 
-static int32_t crew_run(const struct accel_crew *crew, uint32_t ranks, accel_crew_function function, void *argument,
+static int32_t run_team(const struct accel_team *team, uint32_t threads, accel_team_function function, void *argument,
                         struct accel_error *error)
 {
     struct job jobs[4];
 
     (void)error;
-    assert_in_range(ranks, 1, crew->ranks);
-    for (uint32_t r = 1; r < ranks; r++) {
-        jobs[r] = (struct job){.function = function, .argument = argument, .rank = r, .ranks = ranks};
-        assert_int_equal(pthread_create(&jobs[r].thread, NULL, work, &jobs[r]), 0);
+    assert_in_range(threads, 1, team->threads);
+    for (uint32_t r = 1; r < threads; r++) {
+        jobs[r] = (struct job){.function = function, .argument = argument, .thread = r, .threads = threads};
+        assert_int_equal(pthread_create(&jobs[r].handle, NULL, work, &jobs[r]), 0);
     }
-    function(argument, 0, ranks);
-    for (uint32_t r = 1; r < ranks; r++)
-        pthread_join(jobs[r].thread, NULL);
+    function(argument, 0, threads);
+    for (uint32_t r = 1; r < threads; r++)
+        pthread_join(jobs[r].handle, NULL);
     return ACCEL_OK;
 }
 
-const struct accel_crew stub_crew1 = {.size = sizeof(stub_crew1), .ranks = 1, .run = crew_run};
-const struct accel_crew stub_crew2 = {.size = sizeof(stub_crew2), .ranks = 2, .run = crew_run};
-const struct accel_crew stub_crew4 = {.size = sizeof(stub_crew4), .ranks = 4, .run = crew_run};
+const struct accel_team stub_team1 = {.size = sizeof(stub_team1), .threads = 1, .run = run_team};
+const struct accel_team stub_team2 = {.size = sizeof(stub_team2), .threads = 2, .run = run_team};
+const struct accel_team stub_team4 = {.size = sizeof(stub_team4), .threads = 4, .run = run_team};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * A host for tests of the driver library alone: memory that is counted and that can run out, and crews of real threads.
+ * A host for tests of the driver library alone: memory that is counted and that can run out, and teams of real threads.
  */
 #ifndef ACCEL_TESTS_DRIVERS_STUB_H
 #define ACCEL_TESTS_DRIVERS_STUB_H
@@ -28,7 +28,7 @@ struct stub {
 
 void stub_init(struct stub *stub);
 
-/** Starts `ranks` threads for every run. Static. */
-extern const struct accel_crew stub_crew1, stub_crew2, stub_crew4;
+/** Starts `threads` threads for every run. Static. */
+extern const struct accel_team stub_team1, stub_team2, stub_team4;
 
 #endif

@@ -5,11 +5,10 @@
  */
 #include "config.h"
 
-#include "plugins/vulkan/vulkan.h"
-
 #include <stdio.h>
 #include <unistd.h>
 
+#include "plugins/vulkan/vulkan.h"
 #include "tests/drivers/stub.h"
 
 #define COUNT 1000u
@@ -20,7 +19,7 @@ static const uint32_t add_code[] = {
 };
 
 static const struct gpu_source add_source = {
-    .name = "add", .constants = "GROUP SCALE", .defines = "", .code = add_code, .bytes = sizeof add_code};
+    .name = "add", .constants = "GROUP SCALE", .defines = "", .code = add_code, .bytes = sizeof(add_code)};
 
 /* An installed driver of Vulkan; tests of it are skipped where its file is not there. */
 struct icd {
@@ -58,7 +57,7 @@ static int32_t take_device(const struct accel_device_sink *sink, const struct ac
     if (devices++ == 0) {
         last_facts = *facts;
         last_limits = *facts->limits;
-        snprintf(last_id, sizeof last_id, "%s", facts->id);
+        snprintf(last_id, sizeof(last_id), "%s", facts->id);
     }
     return ACCEL_OK;
 }
@@ -71,7 +70,7 @@ static int32_t take_verdict(const struct accel_device_sink *sink, int32_t hardwa
 }
 
 static const struct accel_device_sink sink = {
-    .size = sizeof sink,
+    .size = sizeof(sink),
     .device = take_device,
     .verdict = take_verdict,
 };
@@ -93,14 +92,14 @@ static int32_t open_device(struct bench *bench, const char *features)
 
 static void bench_open(struct bench *bench)
 {
-    memset(bench, 0, sizeof *bench);
+    memset(bench, 0, sizeof(*bench));
     stub_init(&bench->stub);
     bench->validation = have_layer();
     ok(vulkan_runtime_open(&bench->stub.host, false, &bench->runtime, &bench->error), &bench->error);
     devices = 0;
     ok(vulkan_enumerate(&bench->runtime, NULL, 0, &sink, &bench->error), &bench->error);
     assert_true(devices > 0);
-    snprintf(bench->id, sizeof bench->id, "%s", last_id);
+    snprintf(bench->id, sizeof(bench->id), "%s", last_id);
     ok(open_device(bench, "auto"), &bench->error);
 }
 
@@ -169,7 +168,7 @@ static void unmake(struct bench *bench, struct work *work)
         vulkan_queue_free(work->queue);
     if (work->pipeline != NULL)
         vulkan_pipeline_free(bench->device, work->pipeline);
-    for (size_t i = 0; i < sizeof memories / sizeof *memories; i++)
+    for (size_t i = 0; i < sizeof(memories) / sizeof(*memories); i++)
         vulkan_memory_free(bench->device, memories[i]);
 }
 
@@ -293,7 +292,7 @@ static void allocations_fail(void **state)
         struct work work = {0};
         int32_t code;
 
-        memset(&bench.error, 0, sizeof bench.error);
+        memset(&bench.error, 0, sizeof(bench.error));
         bench.stub.calls = 0;
         bench.stub.fail_at = n;
         code = make(&bench, &work, 1);
@@ -320,7 +319,7 @@ static void memory_ends_and_is_given_back(void **state)
                      ACCEL_E_MEMORY);
     assert_null(huge);
     assert_true(bench.error.asked == (uint64_t)1 << 50);
-    memset(&bench.error, 0, sizeof bench.error);
+    memset(&bench.error, 0, sizeof(bench.error));
     ok(vulkan_memory_now(bench.device, &before, &bench.error), &bench.error);
     assert_true(before.total > 0 && before.free <= before.total);
     for (uint32_t round = 0; round < 3; round++) {
@@ -366,7 +365,7 @@ static int32_t keep(const struct accel_blob_writer *writer, const void *bytes, u
     struct kept *kept = (struct kept *)(uintptr_t)writer;
 
     (void)error;
-    assert_true(kept->count + count <= sizeof kept->bytes);
+    assert_true(kept->count + count <= sizeof(kept->bytes));
     memcpy(kept->bytes + kept->count, bytes, count);
     kept->count += count;
     return ACCEL_OK;
@@ -375,7 +374,7 @@ static int32_t keep(const struct accel_blob_writer *writer, const void *bytes, u
 /* A device that has compiled nothing writes what others did, and drops what is no use. */
 static void others_stay(struct bench *bench, struct kept *kept)
 {
-    struct kept *again = calloc(1, sizeof *again);
+    struct kept *again = calloc(1, sizeof(*again));
     uint64_t alone;
 
     again->writer = kept->writer;
@@ -391,11 +390,11 @@ static void pipelines_are_kept(void **state)
 {
     struct bench bench;
     struct work work = {0};
-    struct kept *kept = calloc(1, sizeof *kept);
+    struct kept *kept = calloc(1, sizeof(*kept));
     uint8_t first[16], second[16];
 
     (void)state;
-    kept->writer = (struct accel_blob_writer){.size = sizeof kept->writer, .write = keep};
+    kept->writer = (struct accel_blob_writer){.size = sizeof(kept->writer), .write = keep};
     bench_open(&bench);
     ok(make(&bench, &work, 1), &bench.error);
     ok(vulkan_cache_write(bench.device, NULL, 0, &kept->writer, &bench.error), &bench.error);
@@ -413,7 +412,7 @@ static void pipelines_are_kept(void **state)
         assert_int_equal(vulkan_cache_read(bench.device, kept->bytes, kept->count, NULL), ACCEL_E_MISS);
     }
     assert_int_equal(vulkan_cache_read(bench.device, kept->bytes, 7, NULL), ACCEL_E_MISS);
-    memset(&work, 0, sizeof work);
+    memset(&work, 0, sizeof(work));
     ok(make(&bench, &work, 1), &bench.error);
     step(&bench, &work, 1, 5);
     unmake(&bench, &work);
@@ -453,7 +452,7 @@ static void what_is_not_there_is_named(void **state)
                      ACCEL_E_NOT_FOUND);
     assert_null(device);
     assert_non_null(strstr(bench.error.text, "gpu77"));
-    memset(&bench.error, 0, sizeof bench.error);
+    memset(&bench.error, 0, sizeof(bench.error));
     setenv("VK_ICD_FILENAMES", "/nowhere/none.json", 1);
     assert_int_equal(vulkan_runtime_open(&bench.stub.host, false, &runtime, &bench.error), ACCEL_E_NOT_FOUND);
     assert_int_equal(bench.error.native, VK_ERROR_INCOMPATIBLE_DRIVER);
@@ -486,7 +485,7 @@ int main(void)
     uint32_t ran = 0;
 
     setenv("XDG_RUNTIME_DIR", "/tmp", 0); /* Mesa complains without one */
-    for (size_t i = 0; i < sizeof icds / sizeof *icds; i++) {
+    for (size_t i = 0; i < sizeof(icds) / sizeof(*icds); i++) {
         if (access(icds[i].file, R_OK) != 0)
             continue;
         setenv("VK_ICD_FILENAMES", icds[i].file, 1);

@@ -19,9 +19,9 @@ tests_fuzz_fuzz_config_LDADD = libaccel-model-core.la libaccel-quant.la libaccel
 tests_fuzz_fuzz_profile_SOURCES = %D%/fuzz_profile.c %D%/fuzz.h %D%/replay.c
 tests_fuzz_fuzz_profile_LDADD = libaccel-core.la
 tests_fuzz_fuzz_tables_SOURCES = %D%/fuzz_tables.c %D%/fuzz.h %D%/replay.c
-tests_fuzz_fuzz_tables_LDADD = libaccel-core.la
+tests_fuzz_fuzz_tables_LDADD = libaccel-tables.la libaccel-core.la
 tests_fuzz_fuzz_machine_SOURCES = %D%/fuzz_machine.c %D%/fuzz.h %D%/replay.c
-tests_fuzz_fuzz_machine_LDADD = libaccel-core.la
+tests_fuzz_fuzz_machine_LDADD = libaccel-doctor.la libaccel-core.la
 tests_fuzz_fuzz_job_SOURCES = %D%/fuzz_job.c %D%/fuzz.h %D%/replay.c
 tests_fuzz_fuzz_job_LDADD = libaccel-core.la
 tests_fuzz_fuzz_kept_SOURCES = %D%/fuzz_kept.c %D%/fuzz.h %D%/replay.c
@@ -39,7 +39,7 @@ tests_fuzz_fuzz_plan_SOURCES = %D%/fuzz_plan.c %D%/fuzz.h %D%/replay.c tests/uni
 tests_fuzz_fuzz_plan_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS) $(JANSSON_CFLAGS)
 tests_fuzz_fuzz_plan_LDADD = libaccel-model-core.la libaccel-core.la libaccel-quant.la $(CMOCKA_LIBS) $(JANSSON_LIBS) -lm
 tests_fuzz_fuzz_scores_SOURCES = %D%/fuzz_scores.c %D%/fuzz.h %D%/replay.c
-tests_fuzz_fuzz_scores_LDADD = libaccel-model-core.la libaccel-quant.la libaccel.la -lm
+tests_fuzz_fuzz_scores_LDADD = $(accel_scores_libs)
 tests_fuzz_fuzz_tools_SOURCES = %D%/fuzz_tools.c %D%/fuzz.h %D%/replay.c $(fuzz_tools_readers)
 tests_fuzz_fuzz_tools_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_fuzz_fuzz_tools_LDADD = libaccel-measure.la libaccel-model-core.la libaccel-quant.la libaccel-core.la $(JANSSON_LIBS) -lm
@@ -47,9 +47,9 @@ tests_fuzz_fuzz_driver_SOURCES = %D%/fuzz_driver.c %D%/fuzz.h %D%/replay.c
 tests_fuzz_fuzz_driver_CPPFLAGS = $(AM_CPPFLAGS) $(CMOCKA_CFLAGS)
 tests_fuzz_fuzz_driver_LDADD = libaccel-core.la $(CMOCKA_LIBS)
 # The files of the commands that read what they are given; tests/fuzz/run takes the same.
-fuzz_tools_readers = tools/accelctl/bench_against.c tools/accelctl/bench_rows.c tools/accelctl/certificate.c \
-	tools/accelctl/prompt.c tools/accelctl/prompt_lines.c tools/accelctl/clean_text.c tools/accelctl/output.c tools/accelctl/say.c tools/accelctl/space.c \
-	tools/accel-conform/known.c
+fuzz_tools_readers = tools/accelctl/bench/against.c tools/accelctl/bench/rows.c tools/accelctl/certificate.c \
+	tools/accelctl/run/chat_template.c tools/accelctl/run/prompt.c tools/accelctl/run/prompt_lines.c tools/accelctl/clean_text.c tools/accelctl/output.c tools/accelctl/errors.c tools/accelctl/crash_report.c tools/accelctl/filter.c \
+	sdk/conform/known.c sdk/conform/text.c
 endif
 EXTRA_DIST += tests/fixtures/tokenizers/fuzz/empty.json tests/fixtures/tokenizers/fuzz/steps.json tests/fixtures/tokenizers/fuzz/suffix.json \
 	tests/fixtures/chat/blanks.jinja tests/fixtures/chat/chatml.jinja tests/fixtures/chat/expressions.jinja \

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sdk/model/describe/internal.h"
-#include "sdk/model/format/decoder_config.h"
+#include "model/describe/internal.h"
+#include "model/file/decoder_config.h"
 #include "tests/fuzz/fuzz.h"
 
 const char *const fuzz_corpus_folder = "tests/fixtures/config";
@@ -16,7 +16,7 @@ const char *const fuzz_corpus_suffix = ".json";
 /* The same text as that of any architecture. */
 static void describe(const uint8_t *data, size_t size)
 {
-    struct accel_model_description *d = calloc(1, sizeof *d);
+    struct accel_model_description *d = calloc(1, sizeof(*d));
     struct accel_error error = {0};
     int32_t code;
     if (d == NULL)

@@ -3,12 +3,13 @@
 #ifndef ACCEL_TESTS_FUZZ_FUZZ_CONTAINER_H
 #define ACCEL_TESTS_FUZZ_FUZZ_CONTAINER_H
 
-#include <accel/model/file.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sdk/model/describe/internal.h"
-#include "sdk/model/format/decoder_config.h"
+#include <accel/model/file.h>
+
+#include "model/describe/internal.h"
+#include "model/file/decoder_config.h"
 #include "tests/fuzz/fuzz.h"
 
 static inline void fuzz_require(int holds)
@@ -26,12 +27,12 @@ static inline uint64_t fuzz_touch(const void *data, uint64_t bytes)
     return sum;
 }
 
-/* What a sketch says has to be usable: places inside of components, words that are there. */
+/* Checks the collected weights: layers inside of their components, known roles. */
 static inline void fuzz_describe(const struct accel_model_file *file, const char *name)
 {
-    struct accel_model_description *d = calloc(1, sizeof *d);
+    struct accel_model_description *d = calloc(1, sizeof(*d));
     struct accel_error error = {0};
-    const struct accel_sketch *sketch;
+    const struct accel_sketch *shapes;
     int32_t code;
     fuzz_require(d != NULL);
     d->path = name;
@@ -42,11 +43,11 @@ static inline void fuzz_describe(const struct accel_model_file *file, const char
     if (code == ACCEL_OK)
         code = describe_write_facts(d, &error);
     if (code == ACCEL_OK) {
-        sketch = &d->sketch;
-        fuzz_require(sketch->weight_count == accel_model_file_tensor_count(file));
-        for (uint32_t i = 0; i < sketch->weight_count; i++)
-            fuzz_require(sketch->weights[i].role != NULL && sketch->weights[i].component != NULL &&
-                         (sketch->weights[i].layer < NAME_STAGED || sketch->weights[i].layer == ACCEL_NO_LAYER));
+        shapes = &d->model_shapes;
+        fuzz_require(shapes->weight_count == accel_model_file_tensor_count(file));
+        for (uint32_t i = 0; i < shapes->weight_count; i++)
+            fuzz_require(shapes->weights[i].role != NULL && shapes->weights[i].component != NULL &&
+                         (shapes->weights[i].layer < NAME_STAGED || shapes->weights[i].layer == ACCEL_NO_LAYER));
     } else {
         fuzz_require(error.code != ACCEL_OK && strchr(error.text, '\n') == NULL);
     }

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "core/base/open.h"
-#include "core/device/take.h"
-#include "core/plugin/intake.h"
+#include "core/boundary/import.h"
+#include "core/plugin/import_driver.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/device_support.h"
 
@@ -144,10 +144,10 @@ SLOT free_set(struct accel_driver_set *given)
     return code_or_ok();
 }
 
-SLOT run_set(struct accel_driver_set *given, const uint64_t *symbols, const struct accel_crew *crew,
+SLOT run_set(struct accel_driver_set *given, const uint64_t *symbols, const struct accel_team *team,
              struct accel_error *error)
 {
-    (void)given, (void)symbols, (void)crew, (void)error;
+    (void)given, (void)symbols, (void)team, (void)error;
     return code_or_ok();
 }
 
@@ -195,8 +195,8 @@ SLOT free_queue(struct accel_driver_queue *given)
     return code_or_ok();
 }
 
-SLOT submit(struct accel_driver_queue *given, const struct accel_step *const *steps, uint32_t step_count,
-            const struct accel_wait *waits, uint32_t wait_count, uint64_t *out_value, struct accel_error *error)
+SLOT submit(struct accel_driver_queue *given, const struct accel_driver_step *const *steps, uint32_t step_count,
+            const struct accel_driver_fence *waits, uint32_t wait_count, uint64_t *out_value, struct accel_error *error)
 {
     (void)given, (void)steps, (void)step_count, (void)waits, (void)wait_count, (void)error;
     *out_value = long_or(++reached);
@@ -228,10 +228,10 @@ SLOT free_module(struct accel_driver_module *given)
     return code_or_ok();
 }
 
-SLOT scratch(struct accel_driver_module *given, uint32_t program, const uint64_t *symbols, uint32_t ranks,
+SLOT scratch(struct accel_driver_module *given, uint32_t program, const uint64_t *symbols, uint32_t threads,
              uint64_t *out_bytes, uint64_t *out_alignment, struct accel_error *error)
 {
-    (void)given, (void)program, (void)symbols, (void)ranks, (void)error;
+    (void)given, (void)program, (void)symbols, (void)threads, (void)error;
     *out_bytes = long_or(256);
     *out_alignment = long_or(64);
     return code_or_ok();
@@ -369,8 +369,8 @@ SLOT detach(struct accel_driver_instance *given, struct accel_error *error)
 
 static void give_device(const struct accel_device_sink *sink, uint32_t index, struct accel_error *error)
 {
-    static struct accel_heap heaps[ACCEL_TAKE_HEAPS];
-    static uint32_t types[ACCEL_TAKE_TYPES];
+    static struct accel_heap heaps[ACCEL_IMPORT_HEAPS];
+    static uint32_t types[ACCEL_IMPORT_TYPES];
     static const char *const names[] = {"d0", "d1", "d2", "d3"};
     static struct any_table table;
     struct accel_limits limits = {.buffer_bytes = long_or(1u << 30),
@@ -393,14 +393,14 @@ static void give_device(const struct accel_device_sink *sink, uint32_t index, st
     facts.types = odd() ? NULL : types;
     facts.type_count = number_or(1);
     facts.zero = number_or(0);
-    for (uint32_t i = 0; i < ACCEL_TAKE_HEAPS; i++)
+    for (uint32_t i = 0; i < ACCEL_IMPORT_HEAPS; i++)
         heaps[i] = (struct accel_heap){.bytes = 1u << 30, .flags = ACCEL_HEAP_HOST, .alignment = 64, .name = "heap"};
     heaps[0].bytes = long_or(1u << 30);
     heaps[0].flags = number_or(ACCEL_HEAP_HOST);
     heaps[0].zero = number_or(0);
     heaps[0].alignment = long_or(64);
     heaps[0].name = text_or("memory");
-    for (uint32_t i = 0; i < ACCEL_TAKE_TYPES; i++)
+    for (uint32_t i = 0; i < ACCEL_IMPORT_TYPES; i++)
         types[i] = i == 0 ? number_or(ACCEL_F32) : ACCEL_F32;
     sink->device(sink, odd() ? vary(&table, &facts, sizeof(facts)) : &facts, error);
 }
@@ -457,7 +457,7 @@ static const struct accel_driver *make_driver(void)
 {
     static struct accel_option rows[4];
     static struct any_table option_tables[4], table;
-    static const struct accel_option *list[ACCEL_INTAKE_OPTIONS];
+    static const struct accel_option *list[ACCEL_DRIVER_OPTIONS];
     struct accel_driver driver = {
         .size = sizeof(driver), .flags = number_or(0), .abi_major = number_or(ACCEL_ABI_MAJOR)};
     driver.abi_minor = number_or(ACCEL_ABI_MINOR);
@@ -467,7 +467,7 @@ static const struct accel_driver *make_driver(void)
     driver.options = odd() ? NULL : list;
     driver.option_count = number_or(byte() % 5);
     driver.attach = odd() ? NULL : attach;
-    for (uint32_t i = 0; i < ACCEL_INTAKE_OPTIONS; i++)
+    for (uint32_t i = 0; i < ACCEL_DRIVER_OPTIONS; i++)
         list[i] = (const struct accel_option *)option_tables[i % 4].bytes;
     for (uint32_t i = 0; i < 4; i++) {
         static const char *const names[] = {"a", "b", "c", "d"};
@@ -532,14 +532,14 @@ static void use_set(struct accel_queue *lane, struct accel_set *bound, struct ac
     static const float data[8] = {1};
     float back[8];
     uint64_t value = 0;
-    struct accel_work update = {.size = sizeof(update), .kind = ACCEL_STEP_UPDATE, .target = x, .data = data};
-    struct accel_work run = {.size = sizeof(run), .kind = ACCEL_STEP_RUN, .set = bound, .symbols = &tokens};
-    struct accel_work read = {.size = sizeof(read), .kind = ACCEL_STEP_READ, .source = x, .memory = back};
-    const struct accel_work *const work[] = {&update, &run, &read};
+    struct accel_step update = {.size = sizeof(update), .kind = ACCEL_STEP_UPDATE, .target = x, .data = data};
+    struct accel_step run = {.size = sizeof(run), .kind = ACCEL_STEP_RUN, .set = bound, .symbols = &tokens};
+    struct accel_step read = {.size = sizeof(read), .kind = ACCEL_STEP_READ, .source = x, .memory = back};
+    const struct accel_step *const steps[] = {&update, &run, &read};
     update.bytes = read.bytes = sizeof(back);
     good(accel_set_run(bound, &tokens, error), error);
     for (uint32_t i = 0; i < 3; i++)
-        if (good(accel_queue_submit(lane, work + i, 1, NULL, 0, &value, error), error))
+        if (good(accel_queue_submit(lane, steps + i, 1, NULL, 0, &value, error), error))
             good(accel_queue_wait(lane, value, 1000000, error), error);
     good(accel_queue_completed(lane, &value, error), error);
     good(accel_queue_cancel(lane, error), error);

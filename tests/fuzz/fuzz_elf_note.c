@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A driver file as the gate reads it: ELF tables and the note. The corpus is the drivers of the tests. */
+/* A driver file as the ELF check reads it: ELF tables and the note. The corpus is the drivers of the tests. */
 #include "config.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/plugin/gate.h"
+#include "core/plugin/elf_check.h"
 #include "tests/fuzz/fuzz.h"
 
 const char *const fuzz_corpus_folder = "tests/mock/.libs";
@@ -19,10 +19,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct accel_plugin_note *note = NULL;
     struct accel_arena arena = {0};
     struct accel_error error = {0};
-    struct accel_gate gate;
+    struct accel_elf_facts facts;
     char *text;
-    int32_t code = accel_gate_check(&source, &arena, &gate, &error);
-    if (gate.build_id == NULL || (code == ACCEL_OK && gate.note == NULL) || strchr(error.text, '\n') != NULL)
+    int32_t code = accel_elf_check(&source, &arena, &facts, &error);
+    if (facts.build_id == NULL || (code == ACCEL_OK && facts.note == NULL) || strchr(error.text, '\n') != NULL)
         abort();
     text = malloc(size + 1);
     if (text == NULL)

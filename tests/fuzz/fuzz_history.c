@@ -3,7 +3,6 @@
  * too. */
 #include "config.h"
 
-#include <accel/history.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,9 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <accel/history.h>
+
 #include "core/base/strbuf.h"
-#include "core/device/context.h"
 #include "core/plan/history.h"
+#include "core/registry/context.h"
 #include "tests/fuzz/fuzz.h"
 
 const char *const fuzz_corpus_folder = "tests/fixtures/history";

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/device/worker.h"
-#include "core/plugin/wire.h"
+#include "core/plugin/ipc.h"
+#include "core/runtime/worker.h"
 #include "tests/fuzz/fuzz.h"
 
 const char *const fuzz_corpus_folder = "tests/fixtures/jobs";
@@ -22,10 +22,10 @@ static void check_error(int32_t code, const struct accel_error *error)
 /* What a child answers: texts are there, and a failure has a code. */
 static void give_as_answer(const char *data, size_t size)
 {
-    struct accel_wire_answer answer;
+    struct accel_ipc_answer answer;
     struct accel_arena arena = {0};
     struct accel_error error = {0};
-    check_error(accel_wire_read(data, size, &arena, &answer, &error), &error);
+    check_error(accel_ipc_read(data, size, &arena, &answer, &error), &error);
     if (answer.stage == NULL || answer.text == NULL || answer.remedy == NULL || (answer.failed && answer.code >= 0))
         abort();
     accel_arena_free(&arena);
@@ -39,12 +39,12 @@ static void give_as_hardware(const char *data, size_t size)
     struct accel_error error = {0};
     struct accel_strbuf text = {0};
     uint32_t count = 0;
-    int32_t code = accel_wire_read_hardware(data, size, &arena, &list, &count, &error);
+    int32_t code = accel_ipc_read_hardware(data, size, &arena, &list, &count, &error);
     check_error(code, &error);
     for (uint32_t i = 0; code == ACCEL_OK && i < count; i++)
-        accel_wire_put_hardware(&text, list[i]);
+        accel_ipc_put_hardware(&text, list[i]);
     if (code == ACCEL_OK &&
-        accel_wire_read_hardware(accel_strbuf_get(&text), text.length, &arena, &list, &count, &error) != ACCEL_OK)
+        accel_ipc_read_hardware(accel_strbuf_get(&text), text.length, &arena, &list, &count, &error) != ACCEL_OK)
         abort();
     accel_strbuf_free(&text);
     accel_arena_free(&arena);

@@ -11,8 +11,8 @@
 
 #include "core/base/file.h"
 #include "core/base/strbuf.h"
-#include "core/device/worker.h"
 #include "core/plugin/cache.h"
+#include "core/runtime/worker.h"
 #include "sdk/gpu/cache.h"
 #include "tests/fuzz/fuzz.h"
 

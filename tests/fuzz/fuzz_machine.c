@@ -6,9 +6,10 @@
 #include <string.h>
 
 #include "core/base/strbuf.h"
-#include "core/doctor/table.h"
 #include "core/snapshot/snapshot.h"
 #include "tests/fuzz/fuzz.h"
+#include "tools/doctor/snapshot.h"
+#include "tools/doctor/table.h"
 
 const char *const fuzz_corpus_folder = "tests/topologies";
 const char *const fuzz_corpus_suffix = ".json";

@@ -3,8 +3,6 @@
  * it is read: every input is also laid over the record of a plan that was made here. */
 #include "config.h"
 
-#include <accel/accel.h>
-#include <accel/model/plan.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +10,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/device/context.h"
+#include <accel/accel.h>
+#include <accel/model/plan.h>
+
+#include "core/registry/context.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/plan_farm.h"
 
@@ -52,7 +53,7 @@ static void enter(void)
     if (context != NULL)
         return;
     snprintf(profiles, sizeof(profiles), "%s/profiles", top == NULL ? "." : top);
-    snprintf(model, sizeof(model), "%s/models/stories260K/stories260K-q8_0.gguf", top == NULL ? "." : top);
+    snprintf(model, sizeof(model), "%s/samples/stories260K/stories260K-q8_0.gguf", top == NULL ? "." : top);
     options.profile_path = profiles;
     farm.devices[0] = (struct farm_device){.id = "a", .kind = ACCEL_DEVICE_CPU, .bytes = 1ull << 34};
     farm.count = 1;

@@ -39,7 +39,7 @@ static void check_file(const struct accel_profile_file *file)
     for (const struct accel_statement *s = file->first; s; s = s->next) {
         check_value(s->key, &s->value);
         (void)accel_condition_holds(s->conditions, facts, 5);
-        if (s->place == NULL || s->because == NULL)
+        if (s->place == NULL || s->reason == NULL)
             abort();
     }
     for (const struct accel_fact_statement *s = file->facts; s; s = s->next)

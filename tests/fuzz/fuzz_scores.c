@@ -2,12 +2,12 @@
 /* Tables of scores. */
 #include "config.h"
 
-#include <accel/model/scores.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/fuzz/fuzz.h"
+#include "tools/accel-scores/scores.h"
 
 const char *const fuzz_corpus_folder = "tests/fixtures/scores";
 const char *const fuzz_corpus_suffix = ".csv";
@@ -15,7 +15,7 @@ const char *const fuzz_corpus_suffix = ".csv";
 /* What is measured of a column is a number, and lies where it may. */
 static void check_columns(const struct accel_scores *scores, const struct accel_scores_facts *facts)
 {
-    struct accel_scores_column column = {.size = sizeof column};
+    struct accel_scores_column column = {0};
     for (uint32_t i = 0; i < facts->external + facts->parametric; i++)
         if (accel_scores_column(scores, i, &column, NULL) == ACCEL_OK &&
             (column.name == NULL || !(column.auc >= 0 && column.auc <= 1) || !(column.information >= 0)))
@@ -26,8 +26,8 @@ static void check_columns(const struct accel_scores *scores, const struct accel_
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct accel_scores_formula formula = {.size = sizeof formula, .top_n = 2, .top_k = 1, .alpha = 1, .m = 1};
-    struct accel_scores_quality quality = {.size = sizeof quality};
+    const struct accel_scores_formula formula = {.top_n = 2, .top_k = 1, .alpha = 1, .m = 1};
+    struct accel_scores_quality quality = {0};
     const struct accel_scores_facts *facts;
     struct accel_scores *scores = NULL;
     struct accel_error error = {0};

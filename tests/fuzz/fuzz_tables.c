@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/tables/tables.h"
 #include "tests/fuzz/fuzz.h"
+#include "tools/tables/tables.h"
 
 const char *const fuzz_corpus_folder = "tests/fixtures/tables";
 const char *const fuzz_corpus_suffix = ".yaml";

@@ -11,15 +11,15 @@
 #include <unistd.h>
 
 #include "core/base/file.h"
+#include "sdk/conform/known.h"
 #include "tests/fuzz/fuzz.h"
-#include "tools/accel-conform/known.h"
-#include "tools/accelctl/bench.h"
+#include "tools/accelctl/bench/bench.h"
 #include "tools/accelctl/certificate.h"
-#include "tools/accelctl/prompt.h"
-#include "tools/accelctl/verb.h"
+#include "tools/accelctl/command.h"
+#include "tools/accelctl/run/prompt.h"
 
-/* The readers are here without the command, which has no verbs then. */
-const struct verb *const verbs[] = {NULL};
+/* The readers are here without the command, which has no commands then. */
+const struct command *const commands[] = {NULL};
 
 const char *const fuzz_corpus_folder = "tests/fixtures/tools";
 const char *const fuzz_corpus_suffix = ".input";

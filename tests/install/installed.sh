@@ -62,7 +62,7 @@ export PKG_CONFIG_PATH
 for package in accel accel-model; do
     flags=$(pkg-config --cflags --libs $package) || fail "pkg-config $package"
     # shellcheck disable=SC2086 # flags are words
-    "$CC" ${CFLAGS:-} "$ACCEL_TEST_SRCDIR/tests/install/sample.c" -o "$work/sample" $flags -Wl,-rpath,"$libdir" ||
+    $CC ${CFLAGS:-} "$ACCEL_TEST_SRCDIR/tests/install/sample.c" -o "$work/sample" $flags -Wl,-rpath,"$libdir" ||
         fail "a program with the flags of $package"
     run sample "$work/sample"
     grep -qE '^accel [0-9.]+ sees [1-9][0-9]* devices$' "$work/sample.out" && grep -q '^cpu:cpu0: .' "$work/sample.out" ||
@@ -72,7 +72,7 @@ drivers=$(pkg-config --variable=driversdir accel-driver)
 # What a vendor does: a driver of their own from the installed SDK, into the folder that pkg-config names.
 flags=$(pkg-config --cflags --libs accel-driver)
 # shellcheck disable=SC2086
-"$CC" ${CFLAGS:-} -shared -fPIC "$ACCEL_TEST_SRCDIR/tests/install/driver.c" -o "$work/vendor.so" $flags ||
+$CC ${CFLAGS:-} -shared -fPIC "$ACCEL_TEST_SRCDIR/tests/install/driver.c" -o "$work/vendor.so" $flags ||
     fail "a driver with the flags of accel-driver"
 exports=$(nm -D --defined-only "$work/vendor.so" | sed 's/.* //' | grep -vE '^(__(asan|odr_asan|ubsan))')
 [ "$exports" = accel_driver_query ] || { echo "$exports"; fail "a vendor's driver exports the above"; }
@@ -80,7 +80,7 @@ pkg-config --variable=abi accel-driver | grep -qE '^[0-9]+\.[0-9]+$' || fail "ac
 
 [ -f "$(pkg-config --variable=docdir accel-driver)/driver-guide.md" ] || fail "accel-driver.pc does not tell where the guide lies"
 [ -f "$drivers/cpu.so" ] || fail "driversdir of accel-driver.pc, $drivers, has no cpu driver"
-cp "$ACCEL_TEST_SRCDIR/models/stories260K/stories260K-q8_0.gguf" "$work/model.gguf"
+cp "$ACCEL_TEST_SRCDIR/samples/stories260K/stories260K-q8_0.gguf" "$work/model.gguf"
 cp "$work/vendor.so" "$drivers/"
 run version "$moved/bin/accelctl" version
 run plugins "$moved/bin/accelctl" plugins

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an application's first file looks like: the devices of this machine, best first; built with the flags of
  * pkg-config alone. */
-#include <accel/accel.h>
 #include <stdio.h>
+
+#include <accel/accel.h>
 
 static int fail(const struct accel_error *error)
 {

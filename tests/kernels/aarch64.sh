@@ -18,14 +18,14 @@ rm -f "$out.c" "$out.probe"
 # SOURCE OBJECT FLAG...: compiles where the source, or any header of the kernels, is newer.
 mkdir -p "$out"
 cat >"$out/Makefile" <<'END'
-flags = -std=gnu11 -O2 -Wall -Wextra -Werror -ffp-contract=off -I$(out) -I$(src) -I$(src)/sdk/include -I$(src)/sdk/quant/include \
+flags = -std=gnu11 -O2 -Wall -Wextra -Werror -ffp-contract=off -I$(out) -I$(src) -I$(src)/include \
 	-I$(src)/tests/kernels/aarch64
 kernels = $(src)/plugins/cpu/kernels
 headers = $(wildcard $(kernels)/*.h $(kernels)/*.def $(kernels)/*/*.h $(src)/tests/kernels/*.h $(src)/tests/kernels/aarch64/*.h)
 vector = $(patsubst $(kernels)/vector/%.c,%,$(wildcard $(kernels)/vector/*.c))
 neon = $(patsubst $(kernels)/neon/%.c,%,$(wildcard $(kernels)/neon/*.c))
 plain = $(patsubst $(kernels)/%.c,%,$(wildcard $(kernels)/*.c $(kernels)/panels/*.c $(kernels)/scalar/*.c))
-quant = $(patsubst $(src)/sdk/quant/%.c,%,$(wildcard $(src)/sdk/quant/*.c))
+quant = $(patsubst $(src)/quant/%.c,%,$(wildcard $(src)/quant/*.c))
 levels = neon dotprod i8mm
 march_neon = -march=armv8-a
 march_dotprod = -march=armv8.2-a+dotprod
@@ -43,7 +43,7 @@ $(out)/test_$(1): $(tests:%=$(out)/tests_$(1)/%.o) $(library)
 	$(cc) -static -o $$@ $$^ -lm
 $(out)/tests_$(1)/%.o: $(src)/tests/kernels/%.c $(headers)
 	@mkdir -p $$(@D)
-	$(cc) $(flags) -DKERNELS_LEVEL=CPU_LEVEL_$(2) -c -o $$@ $$<
+	$(cc) $(flags) -DKERNELS_ISA=CPU_ISA_$(2) -c -o $$@ $$<
 endef
 $(eval $(call level,neon,NEON))
 $(eval $(call level,dotprod,DOTPROD))
@@ -51,7 +51,7 @@ $(eval $(call level,i8mm,I8MM))
 $(out)/plain/%.o: $(kernels)/%.c $(headers)
 	@mkdir -p $(@D)
 	$(cc) $(flags) -c -o $@ $<
-$(out)/quant/%.o: $(src)/sdk/quant/%.c
+$(out)/quant/%.o: $(src)/quant/%.c
 	@mkdir -p $(@D)
 	$(cc) $(flags) -c -o $@ $<
 END
@@ -79,7 +79,7 @@ not_on_cpu() {
 tests="test_table test_own test_names test_types test_matmul_few test_matmul8_few test_matmul_alias test_embed test_quantize
     test_norms test_softmax test_argmax test_rotary test_functions test_gate test_binary test_cache_write
     test_cache_write_planar test_attention test_attention_pages test_attention_f16
-    test_attention_sinks test_attention_mass test_attention_blocks"
+    test_attention_sinks test_attention_score_sums test_attention_blocks"
 test "$AARCH64_TESTS" != all || tests="$tests test_matmul test_matmul8 test_attention_planar test_attention_groups test_attention_eager"
 on_cpu neon cortex-a53 $tests
 on_cpu dotprod neoverse-n1 $tests

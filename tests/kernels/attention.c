@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Attention: sizes, windows, pages, several sequences, cache types. */
-#include "support.h"
-
-#include <accel/quant/format.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <accel/quant/format.h>
+
+#include "support.h"
 
 #define MOST_KEYS 1300u
 
@@ -19,8 +20,8 @@ struct shape {
     float softcap;
     uint32_t rounding;
     size_t sinks;
-    size_t block;   /* places that share a bit of a random mask; 0: none */
-    double of_mass; /* how far a mass may be off, times the tokens of its sequence; 0: not asked for */
+    size_t block;         /* places that share a bit of a random mask; 0: none */
+    double of_score_sums; /* how far a score sum may be off, times the tokens of its sequence; 0: not asked for */
 };
 
 /* What a cache stands for, by the reference decoder. */
@@ -174,44 +175,46 @@ static double error_of(const struct cpu_attention *c, const struct truth *k, con
     return most;
 }
 
-/* The mass of every place against the eager form, that is as far off as `limit` says. */
-static void check_mass(const struct cpu_attention *c, const struct truth *k, double limit)
+/* The score sum of every place against the eager form, that is as far off as `limit` says. */
+static void check_score_sums(const struct cpu_attention *c, const struct truth *k, double limit)
 {
     const size_t places = c->pages * c->page;
-    double *mass = calloc(2 * places, sizeof(double));
+    double *score_sums = calloc(2 * places, sizeof(double));
     struct row row = {.k = k};
-    assert_non_null(mass);
+    assert_non_null(score_sums);
     for (size_t i = 0; i < (size_t)c->first[2] * c->heads; i++) {
         const size_t token = i / c->heads, s = (int64_t)token < c->first[1] ? 0 : 1;
         row_weigh(c, s, token, i % c->heads, &row);
         for (size_t j = 0; j < row.keys; j++)
-            mass[s * places + row.place[j]] += row.weight[j];
+            score_sums[s * places + row.place[j]] += row.weight[j];
     }
     for (size_t i = 0; i < 2 * places; i++)
-        near_enough("mass", i, c->mass[i], mass[i], limit * (double)(c->first[i / places + 1] - c->first[i / places]));
-    free(mass);
+        near_enough("score sums", i, c->score_sums[i], score_sums[i],
+                    limit * (double)(c->first[i / places + 1] - c->first[i / places]));
+    free(score_sums);
 }
 
 /* Items cut in two, then, by parts, keys. */
-static void run_mass(const struct cpu_kernels *kernels, struct cpu_attention *c, const struct truth *k, double limit)
+static void run_score_sums(const struct cpu_kernels *kernels, struct cpu_attention *c, const struct truth *k,
+                           double limit)
 {
     const size_t items = c->tokens * c->heads, bytes = 2 * c->pages * c->page * sizeof(float);
     const size_t cut = random_below((uint32_t)items);
     if (limit == 0)
         return;
-    c->mass = guard_new(bytes);
-    memset(c->mass, 0, bytes);
-    kernels->attention_mass(c, 0, cut);
-    kernels->attention_mass(c, cut, items);
-    check_mass(c, k, limit);
-    memset(c->mass, 0, bytes);
+    c->score_sums = guard_new(bytes);
+    memset(c->score_sums, 0, bytes);
+    kernels->attention_score_sums(c, 0, cut);
+    kernels->attention_score_sums(c, cut, items);
+    check_score_sums(c, k, limit);
+    memset(c->score_sums, 0, bytes);
     c->parts = 3;
     for (c->part = 0; c->part < c->parts; c->part++)
-        kernels->attention_mass(c, 0, items);
-    check_mass(c, k, limit);
+        kernels->attention_score_sums(c, 0, items);
+    check_score_sums(c, k, limit);
     c->parts = c->part = 0;
-    guard_free(c->mass, bytes);
-    c->mass = NULL;
+    guard_free(c->score_sums, bytes);
+    c->score_sums = NULL;
 }
 
 /* The keys cut into three parts, which are put together here. */
@@ -292,17 +295,17 @@ static void run_shape_error(const struct cpu_kernels *kernels, const struct shap
     random_fill(q, tokens * c.heads * c.size);
     c.q = q;
     c.y = guard_new(y_bytes);
-    float *stats = shape->of_mass != 0 ? guard_new(tokens * c.heads * 2 * sizeof(float)) : NULL;
+    float *stats = shape->of_score_sums != 0 ? guard_new(tokens * c.heads * 2 * sizeof(float)) : NULL;
     c.stats = stats;
     uint32_t *mask = mask_new(&c, shape->block);
     size_t cut = random_below((uint32_t)(tokens * c.heads));
     kernels->attention(&c, 0, cut);
     kernels->attention(&c, cut, tokens * c.heads);
     check(&c, &k, &v);
-    run_mass(kernels, &c, &k, shape->of_mass);
+    run_score_sums(kernels, &c, &k, shape->of_score_sums);
     run_parts(kernels, &c);
     check(&c, &k, &v);
-    run_mass(kernels, &c, &k, shape->of_mass);
+    run_score_sums(kernels, &c, &k, shape->of_score_sums);
     if (stats != NULL)
         guard_free(stats, tokens * c.heads * 2 * sizeof(float));
     free(mask);
@@ -397,7 +400,7 @@ void test_attention_eager(void **state)
 
 /* What places are attended to with, at every kind of call; of caches whose scores nobody rounds as near as floats are.
  */
-void test_attention_mass(void **state)
+void test_attention_score_sums(void **state)
 {
     const struct tables *tables = *state;
     static const uint32_t types[] = {ACCEL_F32, ACCEL_F16, ACCEL_PLANAR(8u, 6u, 0u), ACCEL_PLANAR(4u, 6u, 0u)};
@@ -421,7 +424,7 @@ void test_attention_mass(void **state)
             shape.value_size = shape.size;
             shape.rounding = t == 3 ? ACCEL_Q8_0 : 0;
             shape.k_type = shape.v_type = t == 4 ? types[3] : types[t];
-            shape.of_mass = t == 3 ? 2e-2 : 1e-5;
+            shape.of_score_sums = t == 3 ? 2e-2 : 1e-5;
             run_shape(&tables->kernels, &shape);
             shape.block = 7;
             run_shape(&tables->kernels, &shape);

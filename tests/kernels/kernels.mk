@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# The kernels of the cpu driver, one program per level: the same tests. A level that the machine lacks is skipped. The levels
-# with dot products of bytes are tested everywhere: their sources are compiled a second time with SIMDe's stand-ins for the
-# instructions, and their real programs run under an emulator where ACCEL_BOCHS names one (RUNNER PROGRAM [ARG...]). Those
-# for aarch64 are cross-built and emulated by `make check-aarch64`, which takes minutes.
+# Tests of the cpu kernels: one program per instruction set (ISA), which is skipped if the machine lacks it. ISAs with dot
+# products of bytes are tested everywhere: if the machine lacks one (configure --enable-emulation: always), its sources are
+# compiled a second time with SIMDe's replacements of the instructions, and the real programs run under an emulator if
+# ACCEL_BOCHS names one (RUNNER PROGRAM [ARG...]). Programs for aarch64 are cross-built and emulated by `make check-aarch64`,
+# which takes minutes.
 kernels_tests = %D%/scalar
 if HAVE_AVX2
 kernels_tests += %D%/avx2
@@ -32,31 +33,31 @@ check_LTLIBRARIES += libkernels-tests.la
 libkernels_tests_la_SOURCES = %D%/support.h %D%/support.c %D%/matmul.c %D%/rows.c %D%/attention.c
 kernels_test_libs = libkernels-tests.la libcpu-kernels.la libaccel-quant.la $(CMOCKA_LIBS) -lm
 tests_kernels_scalar_SOURCES = %D%/main.c
-tests_kernels_scalar_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_LEVEL=CPU_LEVEL_SCALAR
+tests_kernels_scalar_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_ISA=CPU_ISA_SCALAR
 tests_kernels_scalar_LDADD = $(kernels_test_libs)
 tests_kernels_avx2_SOURCES = %D%/main.c
-tests_kernels_avx2_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_LEVEL=CPU_LEVEL_AVX2
+tests_kernels_avx2_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_ISA=CPU_ISA_AVX2
 tests_kernels_avx2_LDADD = $(kernels_test_libs)
 tests_kernels_avxvnni_SOURCES = %D%/main.c
-tests_kernels_avxvnni_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_LEVEL=CPU_LEVEL_AVXVNNI
+tests_kernels_avxvnni_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_ISA=CPU_ISA_AVXVNNI
 tests_kernels_avxvnni_LDADD = $(kernels_test_libs)
 tests_kernels_avx512_SOURCES = %D%/main.c
-tests_kernels_avx512_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_LEVEL=CPU_LEVEL_AVX512
+tests_kernels_avx512_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_ISA=CPU_ISA_AVX512
 tests_kernels_avx512_LDADD = $(kernels_test_libs)
 tests_kernels_avx512bf16_SOURCES = %D%/main.c
-tests_kernels_avx512bf16_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_LEVEL=CPU_LEVEL_AVX512BF16
+tests_kernels_avx512bf16_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_ISA=CPU_ISA_AVX512BF16
 tests_kernels_avx512bf16_LDADD = $(kernels_test_libs)
 tests_kernels_amx_SOURCES = %D%/main.c
-tests_kernels_amx_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_LEVEL=CPU_LEVEL_AMX
+tests_kernels_amx_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_ISA=CPU_ISA_AMX
 tests_kernels_amx_LDADD = $(kernels_test_libs)
 tests_kernels_neon_SOURCES = %D%/main.c
-tests_kernels_neon_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_LEVEL=CPU_LEVEL_NEON
+tests_kernels_neon_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_ISA=CPU_ISA_NEON
 tests_kernels_neon_LDADD = $(kernels_test_libs)
 tests_kernels_dotprod_SOURCES = %D%/main.c
-tests_kernels_dotprod_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_LEVEL=CPU_LEVEL_DOTPROD
+tests_kernels_dotprod_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_ISA=CPU_ISA_DOTPROD
 tests_kernels_dotprod_LDADD = $(kernels_test_libs)
 tests_kernels_i8mm_SOURCES = %D%/main.c
-tests_kernels_i8mm_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_LEVEL=CPU_LEVEL_I8MM
+tests_kernels_i8mm_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_ISA=CPU_ISA_I8MM
 tests_kernels_i8mm_LDADD = $(kernels_test_libs)
 
 if HAVE_AVX512
@@ -66,33 +67,41 @@ endif
 # The stand-ins are made of AVX2.
 kernels_emulated_libs = libcpu-kernels-scalar.la libcpu-kernels-avx2.la libaccel-quant.la $(CMOCKA_LIBS) -lm
 
-if HAVE_SIMDE
-kernels_tests += tests/kernels/emulated tests/kernels/emulated_avxvnni tests/kernels/emulated_avx512bf16 \
-	tests/kernels/emulated_amx
-check_LTLIBRARIES += libcpu-kernels-emulated.la libcpu-kernels-emulated-avxvnni.la
+if EMULATE_AVX512
+kernels_tests += tests/kernels/emulated tests/kernels/emulated_avx512bf16 tests/kernels/emulated_amx
+check_LTLIBRARIES += libcpu-kernels-emulated.la
 libcpu_kernels_emulated_la_SOURCES = $(cpu_kernels_avx512) $(cpu_kernels_avx512bf16) $(cpu_kernels_amx) $(cpu_kernels_common)
 libcpu_kernels_emulated_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_BUILD_AVX512 -DEMULATE_AVX512 -DSIMD_EMULATE
 libcpu_kernels_emulated_la_CFLAGS = $(AM_CFLAGS) $(SIMDE_CFLAGS) -Wno-psabi
 tests_kernels_emulated_SOURCES = %D%/main.c
-tests_kernels_emulated_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_LEVEL=CPU_LEVEL_AVX512 -DKERNELS_EMULATED
+tests_kernels_emulated_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_ISA=CPU_ISA_AVX512 -DKERNELS_EMULATED
 tests_kernels_emulated_LDADD = libkernels-tests.la libcpu-kernels-emulated.la $(kernels_emulated_libs)
 tests_kernels_emulated_avx512bf16_SOURCES = %D%/main.c
-tests_kernels_emulated_avx512bf16_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_LEVEL=CPU_LEVEL_AVX512BF16 -DKERNELS_EMULATED
+tests_kernels_emulated_avx512bf16_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_ISA=CPU_ISA_AVX512BF16 -DKERNELS_EMULATED
 tests_kernels_emulated_avx512bf16_LDADD = $(tests_kernels_emulated_LDADD)
 tests_kernels_emulated_amx_SOURCES = %D%/main.c
-tests_kernels_emulated_amx_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_LEVEL=CPU_LEVEL_AMX -DKERNELS_EMULATED
+tests_kernels_emulated_amx_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_ISA=CPU_ISA_AMX -DKERNELS_EMULATED
 tests_kernels_emulated_amx_LDADD = $(tests_kernels_emulated_LDADD)
+endif
+
+if EMULATE_AVXVNNI
+kernels_tests += tests/kernels/emulated_avxvnni
+check_LTLIBRARIES += libcpu-kernels-emulated-avxvnni.la
 libcpu_kernels_emulated_avxvnni_la_SOURCES = $(cpu_kernels_avxvnni) $(cpu_kernels_common)
 libcpu_kernels_emulated_avxvnni_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_BUILD_AVXVNNI -DEMULATE_AVXVNNI -DSIMD_EMULATE
 libcpu_kernels_emulated_avxvnni_la_CFLAGS = $(AM_CFLAGS) $(SIMDE_CFLAGS) -Wno-psabi
 tests_kernels_emulated_avxvnni_SOURCES = %D%/main.c
-tests_kernels_emulated_avxvnni_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_LEVEL=CPU_LEVEL_AVXVNNI -DKERNELS_EMULATED
+tests_kernels_emulated_avxvnni_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_ISA=CPU_ISA_AVXVNNI -DKERNELS_EMULATED
 tests_kernels_emulated_avxvnni_LDADD = libkernels-tests.la libcpu-kernels-emulated-avxvnni.la $(kernels_emulated_libs)
-else
+endif
+
+if EMULATE_NOTHING_FOR_LACK
 TESTS += tests/kernels/emulated_absent.sh
 endif
 
-.PHONY: check-aarch64
+.PHONY: check-aarch64 check-kernels
+check-kernels:
+	$(MAKE) check TESTS='$(kernels_tests)'
 check-aarch64:
 	+@$(MKDIR_P) %D%
 	+@MAKE='$(MAKE)' ACCEL_TEST_SRCDIR='$(abs_top_srcdir)' ACCEL_TEST_BUILDDIR='$(abs_top_builddir)' \

@@ -1,39 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * [TEST]: every kernel of one level, or one test of them: guarded memory, odd sizes, edges. Exits with 77 where the
- * machine lacks the level.
+ * [TEST]: every kernel of one ISA, or one test of them: guarded memory, odd sizes, edges. Exits with 77 if the
+ * machine lacks the ISA.
  */
-#include "support.h"
-
 #include <stdio.h>
+
+#include "support.h"
 
 #define EXIT_SKIP 77
 
-/* True when the level under test can run here. */
+/* Returns whether the ISA under test can run here. */
 static int usable(struct tables *tables)
 {
 #ifdef KERNELS_EMULATED
     /* The stand-ins are made of AVX2. */
-    const uint32_t needed = CPU_LEVEL_AVX2;
+    const uint32_t needed = CPU_ISA_AVX2;
 #else
-    const uint32_t needed = KERNELS_LEVEL;
+    const uint32_t needed = KERNELS_ISA;
 #endif
-    const char *obstacle = cpu_level_obstacle(needed);
-    if (obstacle != NULL) {
-        printf("skipped: %s: %s\n", cpu_level_name(needed), obstacle);
+    const char *reason = cpu_isa_why_unavailable(needed);
+    if (reason != NULL) {
+        printf("skipped: %s: %s\n", cpu_isa_name(needed), reason);
         return 0;
     }
-    cpu_kernels_fill(&tables->kernels, KERNELS_LEVEL);
-    cpu_kernels_fill(&tables->twins, CPU_LEVEL_SCALAR);
+    cpu_kernels_fill(&tables->kernels, KERNELS_ISA);
+    cpu_kernels_fill(&tables->twins, CPU_ISA_SCALAR);
     return 1;
 }
 
-/* Every slot is filled, and above the twins none falls back to a level below. */
+/* Every slot is filled, and no vector ISA falls back to another one. */
 static void test_table(void **state)
 {
     const struct tables *tables = *state;
-    const int scalar = KERNELS_LEVEL == CPU_LEVEL_SCALAR;
-    assert_int_equal(tables->kernels.level, KERNELS_LEVEL);
+    const int scalar = KERNELS_ISA == CPU_ISA_SCALAR;
+    assert_int_equal(tables->kernels.isa, KERNELS_ISA);
 #define CPU_KERNEL(type, place, name)                                                                                  \
     assert_true(tables->kernels.place != NULL);                                                                        \
     assert_true((tables->kernels.place == tables->twins.place) == scalar);
@@ -42,31 +42,31 @@ static void test_table(void **state)
 }
 
 /* Levels that add to AVX-512 share with it what they do not add. */
-static uint32_t family_of(uint32_t level)
+static uint32_t family_of(uint32_t isa)
 {
-    return level == CPU_LEVEL_AVX512BF16 || level == CPU_LEVEL_AMX ? CPU_LEVEL_AVX512 : level;
+    return isa == CPU_ISA_AVX512BF16 || isa == CPU_ISA_AMX ? CPU_ISA_AVX512 : isa;
 }
 
 static void check_added(const struct tables *tables, const struct cpu_kernels *other)
 {
     assert_true(tables->kernels.matmul16[CPU_BF16] != other->matmul16[CPU_BF16]);
-    if (KERNELS_LEVEL != CPU_LEVEL_AMX && other->level != CPU_LEVEL_AMX)
+    if (KERNELS_ISA != CPU_ISA_AMX && other->isa != CPU_ISA_AMX)
         return;
 #define CPU_KERNEL(type, place, name)
 #define CPU_KERNEL16(type, place, name) assert_true(tables->kernels.place != other->place);
 #include "plugins/cpu/kernels/kernels.def"
 }
 
-/* A level has its own kernels: none is another level's. */
+/* An ISA has its own kernels: none is another ISA's. */
 static void test_own(void **state)
 {
     const struct tables *tables = *state;
-    for (uint32_t level = CPU_LEVEL_AVX2; level < CPU_LEVELS; level++) {
+    for (uint32_t isa = CPU_ISA_AVX2; isa < CPU_ISA_COUNT; isa++) {
         struct cpu_kernels other;
-        cpu_kernels_fill(&other, level);
-        if (other.level == KERNELS_LEVEL || other.level == CPU_LEVEL_SCALAR)
+        cpu_kernels_fill(&other, isa);
+        if (other.isa == KERNELS_ISA || other.isa == CPU_ISA_SCALAR)
             continue;
-        if (family_of(other.level) == family_of(KERNELS_LEVEL)) {
+        if (family_of(other.isa) == family_of(KERNELS_ISA)) {
             check_added(tables, &other);
             continue;
         }
@@ -78,16 +78,16 @@ static void test_own(void **state)
 static void test_names(void **state)
 {
     (void)state;
-    for (uint32_t i = 0; i < CPU_LEVELS; i++) {
+    for (uint32_t i = 0; i < CPU_ISA_COUNT; i++) {
         for (uint32_t j = 0; j < i; j++)
-            assert_string_not_equal(cpu_level_name(i), cpu_level_name(j));
+            assert_string_not_equal(cpu_isa_name(i), cpu_isa_name(j));
     }
-    assert_string_equal(cpu_level_name(CPU_LEVELS), "unknown");
-    assert_null(cpu_level_obstacle(CPU_LEVEL_SCALAR));
-    assert_null(cpu_level_obstacle(cpu_level_detect()));
-    /* No machine has levels of two families. */
-    assert_true(cpu_level_obstacle(CPU_LEVEL_AVX2) != NULL || cpu_level_obstacle(CPU_LEVEL_NEON) != NULL);
-    assert_non_null(cpu_level_obstacle(CPU_LEVELS));
+    assert_string_equal(cpu_isa_name(CPU_ISA_COUNT), "unknown");
+    assert_null(cpu_isa_why_unavailable(CPU_ISA_SCALAR));
+    assert_null(cpu_isa_why_unavailable(cpu_isa_detect()));
+    /* No machine has ISAs of two families. */
+    assert_true(cpu_isa_why_unavailable(CPU_ISA_AVX2) != NULL || cpu_isa_why_unavailable(CPU_ISA_NEON) != NULL);
+    assert_non_null(cpu_isa_why_unavailable(CPU_ISA_COUNT));
 }
 
 static void test_types(void **state)
@@ -139,7 +139,7 @@ int main(int argc, char **argv)
         TEST(test_attention_groups),
         TEST(test_attention_sinks),
         TEST(test_attention_eager),
-        TEST(test_attention_mass),
+        TEST(test_attention_score_sums),
         TEST(test_attention_blocks),
         TEST(test_cache_write_planar),
         TEST(test_matmul_few),
@@ -150,5 +150,5 @@ int main(int argc, char **argv)
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
-    return cmocka_run_group_tests_name(cpu_level_name(KERNELS_LEVEL), tests, NULL, NULL);
+    return cmocka_run_group_tests_name(cpu_isa_name(KERNELS_ISA), tests, NULL, NULL);
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matmul in both modes, embed, rounding to 8 bits. */
-#include "support.h"
-
-#include "plugins/cpu/kernels/declare.h"
-
-#include <accel/quant/format.h>
-#include <accel/quant/half.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Guarded weights [n, k] with random digits and sane scales, and the same decoded. */
+#include <accel/quant/format.h>
+#include <accel/quant/half.h>
+
+#include "plugins/cpu/kernels/declare.h"
+#include "support.h"
+
+/* Guarded weights [n, k] with random codes and sane scales, and the same decoded. */
 struct weights {
     struct accel_format format;
     struct cpu_matrix matrix;
@@ -28,7 +28,7 @@ static void scale_put(uint8_t *at)
 }
 
 /* Digits at random; some blocks all of one extreme byte. */
-static void digits_put(uint8_t *at, size_t bytes)
+static void codes_put(uint8_t *at, size_t bytes)
 {
     static const uint8_t extremes[4] = {0x00, 0xff, 0x80, 0x7f};
     uint32_t kind = random_below(12);
@@ -59,29 +59,29 @@ static size_t scales_at(uint32_t type, size_t *out_count)
     }
 }
 
-static void block_put(const struct accel_format *format, uint8_t *digits, uint8_t *scale, uint8_t *zero)
+static void block_put(const struct accel_format *format, uint8_t *codes, uint8_t *scale, uint8_t *zero)
 {
     if (format->kind == ACCEL_FORMAT_PLANAR) {
-        digits_put(digits, format->plane_bytes[0]);
+        codes_put(codes, format->plane_bytes[0]);
         if (format->plane_bytes[1] > 0)
             scale_put(scale);
         if (format->plane_bytes[2] > 0) /* most of them as encoders write them, some at the ends of the byte */
             *zero = (uint8_t)(random_bits() >> (random_below(4) ? 8 - format->digit_bits : 0));
     } else if (format->kind == ACCEL_FORMAT_INTERLEAVED) {
         size_t count, at = scales_at(format->type, &count);
-        digits_put(digits, format->plane_bytes[0]);
+        codes_put(codes, format->plane_bytes[0]);
         if (format->type == ACCEL_MXFP4) /* an exponent: zero is the smallest subnormal scale */
-            digits[0] = random_below(20) == 0 ? 0 : (uint8_t)(112 + random_below(8));
+            codes[0] = random_below(20) == 0 ? 0 : (uint8_t)(112 + random_below(8));
         for (size_t i = 0; i < count && format->type != ACCEL_MXFP4; i++)
-            scale_put(digits + at + 2 * i);
+            scale_put(codes + at + 2 * i);
     } else {
         float value = random_float() * 0.05f;
-        void *plane = digits;
+        void *plane = codes;
         assert_int_equal(accel_format_encode(format->type, &value, 1, &plane), ACCEL_OK);
     }
 }
 
-/* What a row has beside its groups: a scale, a zero point or 16 levels of any order and size. */
+/* Fills the data of a row: a scale, a zero point or a codebook of 16 entries in any order and size. */
 static void row_put(const struct accel_format *format, uint8_t *scale, uint8_t *last)
 {
     if (format->row_bytes[1] > 0)
@@ -134,10 +134,10 @@ struct inputs {
     float *bias;
     float *residual;
     float *y;
-    struct cpu_rows8 x8;
+    struct cpu_act_q8 act_q8;
     void *rounded;
-    uint16_t *x16;       /* in rows */
-    uint16_t *x16_level; /* as the level's kernels read it */
+    uint16_t *act_bf16; /* in rows */
+    uint16_t *bf16_isa; /* as the ISA's kernels read it */
     float *arranged;
     size_t m, n, k;
 };
@@ -158,17 +158,17 @@ static struct inputs inputs_new(const struct tables *tables, size_t m, size_t n,
         in.x[2 * k + l] = l % 64 < 32 ? -1.5f : 0;
     random_fill(in.bias, n);
     random_fill(in.residual, m * n);
-    in.rounded = guard_new(cpu_rows8_bytes(m, k));
-    cpu_rows8_place(in.rounded, m, k, &in.x8);
+    in.rounded = guard_new(cpu_act_q8_bytes(m, k));
+    cpu_act_q8_map(in.rounded, m, k, &in.act_q8);
     if (k % 32 == 0)
-        tables->twins.quantize(in.x, k, k, &in.x8, 0, m);
-    in.x16 = guard_new(cpu_rows16_bytes(m, k));
-    cpu_round16_scalar(in.x, k, k, in.x16, 0, m);
-    in.x16_level = guard_new(cpu_rows16_bytes(m, k));
-    (tables->kernels.round16 != NULL ? tables->kernels.round16 : cpu_round16_scalar)(in.x, k, k, in.x16_level, 0, m);
-    in.arranged = guard_new(cpu_rows32_bytes(m, k));
-    tables->kernels.arrange(in.x, k, m, k, in.arranged, 0, m > CPU_ROWS32 ? CPU_ROWS32 : m);
-    tables->kernels.arrange(in.x, k, m, k, in.arranged, CPU_ROWS32, m > CPU_ROWS32 ? m : CPU_ROWS32);
+        tables->twins.quantize(in.x, k, k, &in.act_q8, 0, m);
+    in.act_bf16 = guard_new(cpu_act_bf16_bytes(m, k));
+    cpu_round16_scalar(in.x, k, k, in.act_bf16, 0, m);
+    in.bf16_isa = guard_new(cpu_act_bf16_bytes(m, k));
+    (tables->kernels.round16 != NULL ? tables->kernels.round16 : cpu_round16_scalar)(in.x, k, k, in.bf16_isa, 0, m);
+    in.arranged = guard_new(cpu_act_f32_bytes(m, k));
+    tables->kernels.arrange(in.x, k, m, k, in.arranged, 0, m > CPU_ACT_F32_ROWS ? CPU_ACT_F32_ROWS : m);
+    tables->kernels.arrange(in.x, k, m, k, in.arranged, CPU_ACT_F32_ROWS, m > CPU_ACT_F32_ROWS ? m : CPU_ACT_F32_ROWS);
     return in;
 }
 
@@ -178,10 +178,10 @@ static void inputs_free(struct inputs *in)
     guard_free(in->bias, in->n * sizeof(float));
     guard_free(in->residual, in->m * in->n * sizeof(float));
     guard_free(in->y, in->m * in->n * sizeof(float));
-    guard_free(in->rounded, cpu_rows8_bytes(in->m, in->k));
-    guard_free(in->x16, cpu_rows16_bytes(in->m, in->k));
-    guard_free(in->x16_level, cpu_rows16_bytes(in->m, in->k));
-    guard_free(in->arranged, cpu_rows32_bytes(in->m, in->k));
+    guard_free(in->rounded, cpu_act_q8_bytes(in->m, in->k));
+    guard_free(in->act_bf16, cpu_act_bf16_bytes(in->m, in->k));
+    guard_free(in->bf16_isa, cpu_act_bf16_bytes(in->m, in->k));
+    guard_free(in->arranged, cpu_act_f32_bytes(in->m, in->k));
 }
 
 static double largest_half(const struct weights *w, uint32_t plane, size_t row)
@@ -193,8 +193,8 @@ static double largest_half(const struct weights *w, uint32_t plane, size_t row)
     return most;
 }
 
-/* With rounded activations levels are whole numbers of 16 bits: each is off by 1.6e-5 of the largest. */
-static double level_error(const struct weights *w, int bits, size_t row)
+/* With rounded activations codebooks are rounded to 16 bits: each entry is off by 1.6e-5 of the largest. */
+static double codebook_error(const struct weights *w, int bits, size_t row)
 {
     const uint32_t scheme = w->format.type & 15u;
     if (bits != 8 || w->format.kind != ACCEL_FORMAT_PLANAR || scheme < ACCEL_SCHEME_NF4)
@@ -215,11 +215,11 @@ static double x_value(const struct inputs *in, int bits, size_t i, size_t l)
     if (bits == 32)
         return in->x[i * in->k + l];
     if (bits == 16)
-        return accel_bf16_to_f32(in->x16[i * cpu_row16(in->k) + l]);
-    return (double)in->x8.scale[i * (in->k / 32) + l / 32] * in->x8.q[i * in->k + l];
+        return accel_bf16_to_f32(in->act_bf16[i * cpu_act_bf16_row(in->k) + l]);
+    return (double)in->act_q8.scale[i * (in->k / 32) + l / 32] * in->act_q8.q[i * in->k + l];
 }
 
-/* Kernels may take digits from 128 and correct the sum: digits near 128 then leave what is rounded of far larger
+/* Kernels may take codes from 128 and correct the sum: codes near 128 then leave what is rounded of far larger
  * numbers. */
 static double rounding_of(const struct accel_format *format, int bits)
 {
@@ -250,7 +250,7 @@ static void check_result(const char *what, const struct weights *w, const struct
                 assert_int_equal(untouched, 0xa5a5a5a5u);
                 continue;
             }
-            double sum = 0, size = 0, most = 0, off = level_error(w, bits, j);
+            double sum = 0, size = 0, most = 0, off = codebook_error(w, bits, j);
             for (size_t l = 0; l < in->k; l++) {
                 double product = w_value(w, bits, j * in->k + l) * x_value(in, bits, i, l);
                 sum += product;
@@ -270,7 +270,7 @@ static void check_result(const char *what, const struct weights *w, const struct
 static cpu_matmul_fn *kernel_of(const struct cpu_kernels *kernels, uint32_t type, int bits)
 {
     const int weight = cpu_weight_of(type);
-    if (bits == 16 && kernels->level == CPU_LEVEL_SCALAR && weight <= CPU_BF16)
+    if (bits == 16 && kernels->isa == CPU_ISA_SCALAR && weight <= CPU_BF16)
         return weight == CPU_BF16 ? cpu_matmul16_bf16_scalar : cpu_matmul16_f16_scalar;
     if (bits == 16)
         return kernels->matmul16[weight];
@@ -285,19 +285,19 @@ static void run_kernel(const struct tables *tables, uint32_t type, int bits, con
                        size_t begin, size_t end)
 {
     cpu_matmul_fn *kernel = kernel_of(&tables->kernels, type, bits);
-    if (call->w.panels == NULL || bits == 16)
+    if (call->w.packed == NULL || bits == 16)
         kernel(call, begin, end);
     else if (bits == 8)
-        tables->kernels.panels8(call, begin, end);
+        tables->kernels.packed8(call, begin, end);
     else
-        cpu_panels_by_rows(kernel, call, begin, end);
+        cpu_matmul_packed_by_rows(kernel, call, begin, end);
 }
 
 /* Of panels whole ones are asked for. */
 static void run_way(const struct tables *tables, int way, uint32_t type, int bits, size_t m, size_t n, size_t k)
 {
     const size_t unit = way == IN_PANELS ? CPU_MATMUL_ROWS : 1;
-    const size_t bytes = way == IN_PANELS ? cpu_panels_bytes(tables->kernels.level, type, n, k) : 0;
+    const size_t bytes = way == IN_PANELS ? cpu_packed_bytes(tables->kernels.isa, type, n, k) : 0;
     struct weights w = weights_new(type, n, k);
     struct inputs in = inputs_new(tables, m, n, k);
     struct cpu_matmul call = {.w = w.matrix, .m = m, .n = n, .k = k, .y = in.y, .y_stride = n};
@@ -307,17 +307,17 @@ static void run_way(const struct tables *tables, int way, uint32_t type, int bit
            end = random_below(3) ? n : (begin + n + 1) / 2 / unit * unit;
     if (way == IN_PANELS) {
         assert_int_equal(bytes, w.bytes[0] + w.bytes[1]);
-        cpu_panels_make(&w.matrix, k, 0, n, panels);
-        call.w = (struct cpu_matrix){.panels = panels, .type = type};
+        cpu_pack_weights(&w.matrix, k, 0, n, panels);
+        call.w = (struct cpu_matrix){.packed = panels, .type = type};
     }
     /* What the mode does not need is not there. */
     if (bits == 8)
-        call.x8 = in.x8;
+        call.act_q8 = in.act_q8;
     else if (bits == 16)
-        call.x16 = in.x16_level;
+        call.act_bf16 = in.bf16_isa;
     else
         call.x = in.x;
-    call.x32 = bits != 32 || random_below(8) == 0 ? NULL : in.arranged;
+    call.act_f32 = bits != 32 || random_below(8) == 0 ? NULL : in.arranged;
     call.x_stride = k;
     call.bias = random_below(2) ? in.bias : NULL;
     call.residual = random_below(2) ? in.residual : NULL;
@@ -417,7 +417,7 @@ void test_matmul8_few(void **state)
     }
 }
 
-/* Where a level has products of BF16; the twins of two types always. */
+/* Tests ISAs with BF16 products; the scalar kernels of two types always. */
 void test_matmul16(void **state)
 {
     static const size_t wide_n[] = {32, 48, 129, 150, 300};
@@ -433,22 +433,23 @@ void test_matmul16(void **state)
     }
 }
 
-/* Where a level keeps value l of row r of x: in rows, or in tiles of 16 rows and 32 values, a pair after another. */
-static size_t place16(uint32_t level, size_t row, size_t r, size_t l)
+/* Returns the index of value l of row r of act_bf16: in rows, or in tiles of 16 rows and 32 values, a pair after
+ * another. */
+static size_t place16(uint32_t isa, size_t row, size_t r, size_t l)
 {
-    if (level != CPU_LEVEL_AMX)
+    if (isa != CPU_ISA_AMX)
         return r * row + l;
     return r / 16 * 16 * row + l / 32 * 512 + l % 32 / 2 * 32 + r % 16 * 2 + l % 2;
 }
 
-/* Every level rounds to the same bits, but for numbers below the normal ones, which may be zeros. */
+/* Every ISA rounds to the same bits, except for subnormal numbers, which may be zeros. */
 void test_round16(void **state)
 {
     static const float edges[] = {0.0f,    -0.0f,    1.00390625f, 1.01171875f, -1.00390625f,
                                   3.4e38f, -3.4e38f, INFINITY,    1e-40f};
     const struct tables *tables = *state;
     enum { M = 37, K = 75, STRIDE = 80 };
-    const size_t bytes = cpu_rows16_bytes(M, K), row = cpu_row16(K);
+    const size_t bytes = cpu_act_bf16_bytes(M, K), row = cpu_act_bf16_row(K);
     float *x = guard_new(M * STRIDE * sizeof(float));
     uint16_t *a = guard_new(bytes), *b = guard_new(bytes);
     random_fill(x, M * STRIDE);
@@ -456,10 +457,10 @@ void test_round16(void **state)
     x[70] = NAN;
     cpu_round16_scalar(x, STRIDE, K, b, 0, M);
     if (tables->kernels.round16 != NULL) {
-        tables->kernels.round16(x, STRIDE, K, a, 0, CPU_ROWS16);
-        tables->kernels.round16(x, STRIDE, K, a, CPU_ROWS16, M);
+        tables->kernels.round16(x, STRIDE, K, a, 0, CPU_ACT_BF16_ROWS);
+        tables->kernels.round16(x, STRIDE, K, a, CPU_ACT_BF16_ROWS, M);
         for (size_t i = 0; i < M * row; i++) {
-            const uint16_t got = a[place16(tables->kernels.level, row, i / row, i % row)];
+            const uint16_t got = a[place16(tables->kernels.isa, row, i / row, i % row)];
             assert_true(got == b[i] || (fabsf(accel_bf16_to_f32(b[i])) < 0x1p-126f && (got & 0x7fff) == 0));
         }
     }
@@ -497,8 +498,8 @@ void test_matmul_alias(void **state)
                               .k = K,
                               .x = x,
                               .x_stride = STRIDE,
-                              .x32 = in.arranged,
-                              .x8 = in.x8,
+                              .act_f32 = in.arranged,
+                              .act_q8 = in.act_q8,
                               .y = apart,
                               .y_stride = STRIDE,
                               .residual = in.residual,
@@ -545,7 +546,7 @@ void test_embed(void **state)
     }
 }
 
-/* Every level rounds to the same bits. */
+/* Every ISA rounds to the same bits. */
 void test_quantize(void **state)
 {
     const struct tables *tables = *state;
@@ -558,11 +559,11 @@ void test_quantize(void **state)
         x[i] = 1e-39f * (float)i;
     for (size_t i = 96; i < 128; i++)
         x[i] = (float)(i - 96) - 15.5f; /* ties */
-    const size_t bytes = cpu_rows8_bytes(M, K);
+    const size_t bytes = cpu_act_q8_bytes(M, K);
     void *first = guard_new(bytes), *second = guard_new(bytes);
-    struct cpu_rows8 a, b;
-    cpu_rows8_place(first, M, K, &a);
-    cpu_rows8_place(second, M, K, &b);
+    struct cpu_act_q8 a, b;
+    cpu_act_q8_map(first, M, K, &a);
+    cpu_act_q8_map(second, M, K, &b);
     tables->kernels.quantize(x, STRIDE, K, &a, 0, 4);
     tables->kernels.quantize(x, STRIDE, K, &a, 4, M);
     tables->twins.quantize(x, STRIDE, K, &b, 0, M);
@@ -589,27 +590,27 @@ static void run_panels(const struct tables *tables, uint32_t type, size_t m, siz
         run_way(tables, IN_PANELS, type, 16, m, n, k);
 }
 
-/* A level with panels has them for the types that models come in; none has them for others than its own. */
+/* An ISA with packed weights supports the common model types; none supports other types than its own. */
 void test_panels(void **state)
 {
     static const size_t rows[] = {1, 2, 3, 4, 5, 8, 9, 11, 16, 17, 23, 40}, columns[] = {16, 32, 80, 112};
     const struct tables *tables = *state;
-    const uint32_t level = tables->kernels.level;
+    const uint32_t isa = tables->kernels.isa;
     uint32_t types = 0;
     for (uint32_t t = 0; t < CPU_TYPES; t++) {
         const uint32_t type = cpu_type_at(t);
-        if (cpu_panels_bytes(level, type, 32, 2048) == 0)
+        if (cpu_packed_bytes(isa, type, 32, 2048) == 0)
             continue;
         types++;
         for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
             run_panels(tables, type, rows[i], PICK(columns));
-        assert_int_equal(cpu_panels_bytes(level, type, 24, 2048), 0);
-        assert_int_equal(cpu_panels_bytes(level, type, 32, 2048 + 16), 0);
-        assert_int_equal(cpu_panels_bytes(level, type, 0, 2048), 0);
-        assert_int_equal(cpu_panels_bytes(level, type, 32, (size_t)1 << 30), 0);
+        assert_int_equal(cpu_packed_bytes(isa, type, 24, 2048), 0);
+        assert_int_equal(cpu_packed_bytes(isa, type, 32, 2048 + 16), 0);
+        assert_int_equal(cpu_packed_bytes(isa, type, 0, 2048), 0);
+        assert_int_equal(cpu_packed_bytes(isa, type, 32, (size_t)1 << 30), 0);
     }
-    assert_true((types != 0) == (tables->kernels.panels8 != NULL));
-    assert_true(types == 0 || (cpu_panels_bytes(level, ACCEL_Q4_0, 32, 2048) != 0 &&
-                               cpu_panels_bytes(level, ACCEL_Q4_K, 32, 2048) != 0));
-    assert_int_equal(cpu_panels_bytes(level, ACCEL_F16, 32, 2048), 0);
+    assert_true((types != 0) == (tables->kernels.packed8 != NULL));
+    assert_true(types == 0 ||
+                (cpu_packed_bytes(isa, ACCEL_Q4_0, 32, 2048) != 0 && cpu_packed_bytes(isa, ACCEL_Q4_K, 32, 2048) != 0));
+    assert_int_equal(cpu_packed_bytes(isa, ACCEL_F16, 32, 2048), 0);
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels by row and by element. */
-#include "support.h"
-
-#include <accel/quant/format.h>
-#include <accel/quant/half.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>
+
+#include <accel/quant/format.h>
+#include <accel/quant/half.h>
+
+#include "support.h"
 
 static const size_t widths[] = {1, 3, 7, 8, 9, 16, 31, 64, 100, 172, 257};
 #define WIDTHS (sizeof(widths) / sizeof(widths[0]))
@@ -257,7 +258,7 @@ void test_cache_write(void **state)
     }
 }
 
-/* Into caches of few bits: nearest digits under the scale of the extreme element, and nothing beside the slots. */
+/* Writes to 4- and 8-bit caches: nearest codes under the scale of the extreme element, and nothing beside the slots. */
 void test_cache_write_planar(void **state)
 {
     const struct tables *tables = *state;
@@ -286,7 +287,7 @@ void test_cache_write_planar(void **state)
                 float most = 0;
                 for (size_t j = i / group * group; j < (i / group + 1) * group; j++)
                     most = fmaxf(most, fabsf(x[token * ROW + j]));
-                /* Half a digit, or, at the far end of 4 bits, a whole one. */
+                /* Half a code, or, at the far end of 4 bits, a whole one. */
                 if (fabsf(again[i] - x[token * ROW + i]) > most * (c < 3 ? 0.1255f : 0.00395f))
                     fail_msg("type %x, slot %zu, element %zu: %g, not %g", type, s, i, again[i], x[token * ROW + i]);
             }

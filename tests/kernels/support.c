@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "support.h"
-
 #include <math.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "support.h"
 
 #define PATTERN 0xa5
 #define FRONT 256u

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the tests of the kernels share. One source, several programs: KERNELS_LEVEL says which level a program tests;
- * level 0, the twins, is held against sums in double, every other level against the twins as well.
+ * What the tests of the kernels share. One source, several programs: KERNELS_ISA is the ISA that a program tests;
+ * ISA 0, scalar, is compared with sums in double, every other ISA with scalar as well.
  */
 #ifndef TESTS_KERNELS_SUPPORT_H
 #define TESTS_KERNELS_SUPPORT_H
@@ -15,7 +15,7 @@
 
 #include "plugins/cpu/kernels/kernels.h"
 
-/* The level under test, and the twins. */
+/* The kernels of the ISA under test, and the scalar reference. */
 struct tables {
     struct cpu_kernels kernels;
     struct cpu_kernels twins;
@@ -71,7 +71,7 @@ void test_attention(void **state);
 void test_attention_pages(void **state);
 void test_attention_sinks(void **state);
 void test_attention_eager(void **state);
-void test_attention_mass(void **state);
+void test_attention_score_sums(void **state);
 void test_attention_blocks(void **state);
 void test_attention_f16(void **state);
 void test_attention_planar(void **state);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sin: aborts when it is asked who it is, after a long complaint. */
 #define MOCK_NAME "abort-in-query"
-#include "tests/mock/mock.h"
-
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "tests/mock/mock.h"
 
 static void complain_and_abort(void)
 {

@@ -238,9 +238,9 @@ static int32_t module_free(struct accel_driver_module *base)
 }
 
 static int32_t module_scratch(struct accel_driver_module *base, uint32_t program, const uint64_t *symbols,
-                              uint32_t ranks, uint64_t *out_bytes, uint64_t *out_alignment, struct accel_error *error)
+                              uint32_t threads, uint64_t *out_bytes, uint64_t *out_alignment, struct accel_error *error)
 {
-    (void)base, (void)program, (void)symbols, (void)ranks;
+    (void)base, (void)program, (void)symbols, (void)threads;
     *out_bytes = 128;
     *out_alignment = 64;
     return async_enter("scratch", error);

@@ -59,7 +59,7 @@ struct async_module {
 
 /* A copy of a step, as a device would have it. */
 struct async_step {
-    struct accel_step step;
+    struct accel_driver_step step;
     uint64_t symbol;
     char data[ASYNC_INLINE];
     struct accel_state_change change;
@@ -67,7 +67,7 @@ struct async_step {
 
 struct async_submit {
     struct async_step steps[ASYNC_STEPS];
-    struct accel_wait waits[ASYNC_WAITS];
+    struct accel_driver_fence waits[ASYNC_WAITS];
     uint32_t step_count;
     uint32_t wait_count;
     uint64_t value;

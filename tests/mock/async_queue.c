@@ -33,7 +33,7 @@ static void change_state(struct async_state *state, const struct accel_state_cha
 
 static void run_step(struct async_step *kept)
 {
-    struct accel_step *step = &kept->step;
+    struct accel_driver_step *step = &kept->step;
     async.ran++;
     switch (step->kind) {
     case ACCEL_STEP_RUN:
@@ -58,7 +58,7 @@ static void run_step(struct async_step *kept)
 }
 
 /* Counts the users of what a step names, up and down. */
-static void use(const struct accel_step *step, uint32_t by)
+static void use(const struct accel_driver_step *step, uint32_t by)
 {
     if (step->set != NULL) {
         struct async_set *set = (struct async_set *)step->set;
@@ -76,7 +76,7 @@ static void use(const struct accel_step *step, uint32_t by)
 
 /* ---- the clock ---- */
 
-static int is_over(const struct accel_wait *wait, int *out_failed)
+static int is_over(const struct accel_driver_fence *wait, int *out_failed)
 {
     const struct async_queue *queue = (const struct async_queue *)wait->queue;
     *out_failed |= queue->failed != 0 && wait->value >= queue->failed;
@@ -147,7 +147,7 @@ static int32_t queue_free(struct accel_driver_queue *base)
     return async_enter("queue.free", NULL);
 }
 
-static void keep_step(struct async_step *kept, const struct accel_step *step)
+static void keep_step(struct async_step *kept, const struct accel_driver_step *step)
 {
     kept->step = *step;
     kept->symbol = step->symbol_count == 0 ? 1 : step->symbols[0];
@@ -157,9 +157,9 @@ static void keep_step(struct async_step *kept, const struct accel_step *step)
         kept->change = step->changes[0];
 }
 
-static int32_t queue_submit(struct accel_driver_queue *base, const struct accel_step *const *steps, uint32_t step_count,
-                            const struct accel_wait *waits, uint32_t wait_count, uint64_t *out_value,
-                            struct accel_error *error)
+static int32_t queue_submit(struct accel_driver_queue *base, const struct accel_driver_step *const *steps,
+                            uint32_t step_count, const struct accel_driver_fence *waits, uint32_t wait_count,
+                            uint64_t *out_value, struct accel_error *error)
 {
     struct async_queue *queue = (struct async_queue *)base;
     struct async_submit *submit;

@@ -9,9 +9,9 @@
 
 #include "tests/mock/direct.h"
 
-#define NOTE "abi_major=0\nabi_minor=1\nabi_lowest=1\nname=compiler\nversion=1.0\nlicence=Apache-2.0\nisolate=compile\n"
+#define NOTE "abi_major=0\nabi_minor=2\nabi_lowest=2\nname=compiler\nversion=1.0\nlicence=Apache-2.0\nisolate=compile\n"
 
-_Static_assert(ACCEL_ABI_MAJOR == 0 && ACCEL_ABI_MINOR == 1, "the note names the version");
+_Static_assert(ACCEL_ABI_MAJOR == 0 && ACCEL_ABI_MINOR == 2, "the note names the version");
 
 static const struct {
     uint32_t name_bytes, text_bytes, type;

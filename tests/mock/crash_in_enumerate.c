@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sin: divides by what it did not look at while it looks for devices. */
 #define MOCK_NAME "crash-in-enumerate"
-#include "tests/mock/mock.h"
-
 #include <signal.h>
+
+#include "tests/mock/mock.h"
 
 static void crash(void)
 {

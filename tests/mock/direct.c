@@ -73,14 +73,14 @@ static int32_t set_free(struct accel_driver_set *base)
     return ACCEL_OK;
 }
 
-static void add(void *argument, uint32_t rank, uint32_t ranks)
+static void add(void *argument, uint32_t thread, uint32_t threads)
 {
     (void)argument;
-    if (rank == 0)
-        direct.ranks_seen = ranks;
+    if (thread == 0)
+        direct.threads_seen = threads;
 }
 
-static int32_t set_run(struct accel_driver_set *base, const uint64_t *symbols, const struct accel_crew *crew,
+static int32_t set_run(struct accel_driver_set *base, const uint64_t *symbols, const struct accel_team *team,
                        struct accel_error *error)
 {
     struct set *set = (struct set *)base;
@@ -92,7 +92,7 @@ static int32_t set_run(struct accel_driver_set *base, const uint64_t *symbols, c
         direct.on_run(direct.on_run_data);
     if (direct.run_code != ACCEL_OK)
         return fail(error, direct.run_code, "the mock was told to fail");
-    if (crew->run(crew, crew->ranks, add, set, error) != ACCEL_OK)
+    if (team->run(team, team->threads, add, set, error) != ACCEL_OK)
         return ACCEL_E_INTERNAL;
     if (set->graph->symbol_count != 0)
         count *= symbols[0];
@@ -112,9 +112,9 @@ static int32_t module_free(struct accel_driver_module *base)
 }
 
 static int32_t module_scratch(struct accel_driver_module *base, uint32_t program, const uint64_t *symbols,
-                              uint32_t ranks, uint64_t *out_bytes, uint64_t *out_alignment, struct accel_error *error)
+                              uint32_t threads, uint64_t *out_bytes, uint64_t *out_alignment, struct accel_error *error)
 {
-    (void)base, (void)program, (void)symbols, (void)ranks, (void)error;
+    (void)base, (void)program, (void)symbols, (void)threads, (void)error;
     *out_bytes = direct.scratch_bytes;
     *out_alignment = 64;
     return ACCEL_OK;

@@ -31,7 +31,7 @@ struct direct_control {
     uint32_t runs;
     void *scratch;      /* of the last set */
     const void *weight; /* address of the last set's weight */
-    uint32_t ranks_seen;
+    uint32_t threads_seen;
     void (*on_slot)(const char *slot); /* called by attach, enumerate, open, compile, close, detach */
     void (*on_run)(void *data);        /* called by run, NULL: not */
     void *on_run_data;

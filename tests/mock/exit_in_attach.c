@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sin: ends the process, as if all were well, in attach. */
 #define MOCK_NAME "exit-in-attach"
-#include "tests/mock/mock.h"
-
 #include <stdlib.h>
+
+#include "tests/mock/mock.h"
 
 static void leave(void)
 {

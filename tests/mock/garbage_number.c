@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sin: an option whose default is no number. */
 #define MOCK_NAME "garbage-number"
-#include "tests/mock/mock.h"
-
 #include <math.h>
+
+#include "tests/mock/mock.h"
 
 static const struct accel_option share = {
     .size = sizeof(share), .type = ACCEL_OPTION_REAL, .name = "garbage.share", .help = "a share", .real = NAN};

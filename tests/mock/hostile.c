@@ -1,25 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sin: the driver of second.h as a plugin over the file MOCK_UNDER, which does in a slot what MOCK_HOSTILE says:
- * SLOT=exit, =_exit, =gone (by the call of the system itself), =thread (ends the thread that calls), =abort, =bus,
- * =deep (of calls), =late (crashes when the process ends), =hang, =deaf (the same with all signals blocked), =mask,
- * =print, =terminal, =mesa (tells whether Mesa may keep files), or =CODE, a number that is answered without a text.
- * compile=slow is none: it takes a minute and asks whether to go on. */
+ * SLOT=exit, =abort, =bus, =deep (of calls), =late (crashes when the process ends), =hang, =deaf (the same with all
+ * signals blocked), =mask, =print, =terminal, =nan (of run), =many (of estimate), or =CODE, a number that is answered
+ * without a text. compile=slow is none: it takes a minute and asks whether to go on. */
 #define _GNU_SOURCE
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "tests/mock/second.h"
 
-#define NOTE "abi_major=0\nabi_minor=1\nabi_lowest=1\nname=second\nversion=1.0\nlicence=Apache-2.0\neffects=threads\n"
+#define NOTE "abi_major=0\nabi_minor=2\nabi_lowest=2\nname=second\nversion=1.0\nlicence=Apache-2.0\neffects=threads\n"
 
-_Static_assert(ACCEL_ABI_MAJOR == 0 && ACCEL_ABI_MINOR == 1, "the note names the version");
+_Static_assert(ACCEL_ABI_MAJOR == 0 && ACCEL_ABI_MINOR == 2, "the note names the version");
 
 static const struct {
     uint32_t name_bytes, text_bytes, type;
@@ -52,7 +50,7 @@ static void crash(void)
 /* As libraries of vendors do, by both ways. */
 static void print(const char *slot)
 {
-    static const char words[] = "the vendor's runtime says hello\n";
+    static const char words[] = "\tthe vendor's runtime says \033]0;title\a\033[31mhello\n";
     printf("in %s, ", slot);
     fflush(stdout);
     if (write(STDOUT_FILENO, words, sizeof(words) - 1) < 0)
@@ -76,20 +74,10 @@ static int32_t before(const char *slot, struct accel_error *error)
         raise(SIGBUS);
     if (strcmp(how, "deep") == 0)
         return (int32_t)go_deep(0);
-    if (strcmp(how, "mesa") == 0) {
-        const char *value = getenv("MESA_SHADER_CACHE_DISABLE");
-        error->code = ACCEL_E_IO;
-        snprintf(error->text, sizeof(error->text), "keeps nothing: %s", value == NULL ? "no" : value);
-        return error->code;
-    }
-    if (strcmp(how, "_exit") == 0)
-        _exit(0);
-    if (strcmp(how, "gone") == 0)
-        syscall(SYS_exit_group, 0);
-    if (strcmp(how, "thread") == 0)
-        pthread_exit(NULL);
     if (strcmp(how, "late") == 0)
         return atexit(crash) == 0 ? ACCEL_OK : ACCEL_E_MEMORY;
+    if (strcmp(how, "complain") == 0)
+        fprintf(stderr, "in %s, an error of the vendor's runtime \033[31mred\n", slot);
     if (strcmp(how, "print") == 0) {
         print(slot);
         return ACCEL_OK;
@@ -101,14 +89,13 @@ static int32_t before(const char *slot, struct accel_error *error)
     }
     if (strcmp(how, "hang") == 0 || strcmp(how, "slow") == 0)
         tell_hanging();
-    if (strcmp(how, "slow") == 0 || strcmp(how, "crew") == 0)
+    if (strcmp(how, "slow") == 0 || strcmp(how, "team") == 0 || strcmp(how, "nan") == 0 || strcmp(how, "many") == 0)
         return ACCEL_OK;
     while (strcmp(how, "hang") == 0)
         pause();
     if (strcmp(how, "mask") == 0) {
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, NULL);
-        umask(0777);
     }
     error->code = atoi(how);
     if (strcmp(how, "terminal") == 0) {
@@ -118,30 +105,48 @@ static int32_t before(const char *slot, struct accel_error *error)
     return error->code;
 }
 
-static void count_rank(void *argument, uint32_t rank, uint32_t ranks)
+static void count_thread(void *argument, uint32_t thread, uint32_t threads)
 {
-    (void)rank, (void)ranks;
+    (void)thread, (void)threads;
     atomic_fetch_add((atomic_uint *)argument, 1);
 }
 
 /* Twice: the threads of the first time do for the second. */
-static int32_t tell_crew(const struct accel_crew *crew, struct accel_error *error)
+static int32_t tell_team(const struct accel_team *team, struct accel_error *error)
 {
     atomic_uint ran = 0;
     for (uint32_t i = 0; i < 2; i++)
-        if (crew->run(crew, crew->ranks, count_rank, &ran, error) != ACCEL_OK)
+        if (team->run(team, team->threads, count_thread, &ran, error) != ACCEL_OK)
             return error->code;
     error->code = ACCEL_E_REFUSED;
-    snprintf(error->text, sizeof(error->text), "of %u ranks %u ran twice", crew->ranks, (unsigned)ran / 2);
+    snprintf(error->text, sizeof(error->text), "of %u threads %u ran twice", team->threads, (unsigned)ran / 2);
     return ACCEL_E_REFUSED;
+}
+
+/* run=nan: a computation that is wrong. */
+static void spoil(const char *slot, float *values, uint64_t count)
+{
+    const char *how = getenv("MOCK_HOSTILE");
+    (void)slot;
+    for (uint64_t i = 0; i < count && how != NULL && strcmp(how, "run=nan") == 0; i++)
+        values[i] = NAN;
+}
+
+/* estimate=many: two million lines, whatever the sink answers. */
+static void estimate_much(const struct accel_estimate_sink *sink)
+{
+    const char *how = getenv("MOCK_HOSTILE");
+    struct accel_error error = {0};
+    for (uint32_t i = 0; i < 2000000 && how != NULL && strcmp(how, "estimate=many") == 0; i++)
+        sink->bytes(sink, 0, ACCEL_MEMORY_SCRATCH, 1, 1, "a line of many", &error);
 }
 
 static int32_t compiling(const struct accel_task *task, struct accel_error *error)
 {
     const char *how = getenv("MOCK_HOSTILE");
     int32_t code = ACCEL_OK;
-    if (how != NULL && strcmp(how, "compile=crew") == 0)
-        return tell_crew(task->crew, error);
+    if (how != NULL && strcmp(how, "compile=team") == 0)
+        return tell_team(task->team, error);
     for (uint32_t i = 0; how != NULL && strcmp(how, "compile=slow") == 0 && i < 600 && code == ACCEL_OK; i++) {
         code = task->progress(task, i, 600);
         usleep(100000);
@@ -164,5 +169,7 @@ accel_driver_query(uint32_t major, uint32_t minor, const struct accel_driver **o
     *out_driver = under == NULL ? NULL : second_load(under);
     second.before = before;
     second.compiling = compiling;
+    second.after = spoil;
+    second.estimating = estimate_much;
     return *out_driver != NULL ? ACCEL_OK : (error->code = ACCEL_E_NOT_FOUND);
 }

@@ -2,9 +2,9 @@
 /* No sin: opens a library, so that it is attached when its device is asked for. MOCK_LATE renames the device. */
 #define MOCK_NAME "late"
 #define MOCK_MORE "libraries=libmock.so.1\n"
-#include "tests/mock/mock.h"
-
 #include <stdlib.h>
+
+#include "tests/mock/mock.h"
 
 static struct accel_facts facts = MOCK_FACTS("late0", 1);
 

@@ -3,9 +3,9 @@
  * The cpu driver of the build under another name, as a file: its device is lost in the run that its option says, for
  * tests of the command. ACCEL_TEST_BUILDDIR names the build.
  */
-#include "tests/mock/second.h"
-
 #include <accel/driver/note.h>
+
+#include "tests/mock/second.h"
 
 static const struct accel_option losing = {.size = sizeof(losing),
                                            .type = ACCEL_OPTION_INTEGER,

@@ -14,17 +14,18 @@
 #ifndef ACCEL_TESTS_MOCK_H
 #define ACCEL_TESTS_MOCK_H
 
-#include <accel/driver.h>
 #include <stddef.h>
 
-_Static_assert(ACCEL_ABI_MAJOR == 0 && ACCEL_ABI_MINOR == 1, "the note below names the version");
+#include <accel/driver.h>
+
+_Static_assert(ACCEL_ABI_MAJOR == 0 && ACCEL_ABI_MINOR == 2, "the note below names the version");
 
 #ifndef MOCK_MORE
 #define MOCK_MORE ""
 #endif
 #ifndef MOCK_NOTE
 #define MOCK_NOTE                                                                                                      \
-    "abi_major=0\nabi_minor=1\nabi_lowest=1\nname=" MOCK_NAME "\nversion=1.0\nlicence=Apache-2.0\n" MOCK_MORE
+    "abi_major=0\nabi_minor=2\nabi_lowest=2\nname=" MOCK_NAME "\nversion=1.0\nlicence=Apache-2.0\n" MOCK_MORE
 #endif
 #ifndef MOCK_TAKES
 #define MOCK_TAKES 0
@@ -41,6 +42,8 @@ struct mock {
     void (*in_query)(void);
     void (*in_attach)(void);
     void (*in_enumerate)(void);
+    void (*with_sink)(const struct accel_device_sink *sink); /**< in enumerate, before its device */
+    void (*in_detach)(void);
     const struct accel_facts *facts;           /**< of its device, if not the right ones */
     const struct accel_option *const *options; /**< its option table */
     uint32_t option_count;
@@ -74,6 +77,8 @@ static int32_t ACCEL_CALL mock_detach(struct accel_driver_instance *instance, st
 {
     (void)instance;
     (void)error;
+    if (mock.in_detach)
+        mock.in_detach();
     return ACCEL_OK;
 }
 
@@ -85,6 +90,8 @@ static int32_t ACCEL_CALL mock_enumerate(struct accel_driver_instance *instance,
     (void)hardware;
     if (mock.in_enumerate)
         mock.in_enumerate();
+    if (mock.with_sink)
+        mock.with_sink(sink);
     for (uint32_t i = 0; i < hardware_count; i++)
         sink->verdict(sink, (int32_t)i, ACCEL_E_UNSUPPORTED, "this driver is a mock", NULL, error);
     return sink->device(sink, mock.facts ? mock.facts : &mock_facts, error);

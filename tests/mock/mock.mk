@@ -92,6 +92,11 @@ mock_drivers += tests/mock/crash_in_enumerate.la
 tests_mock_crash_in_enumerate_la_SOURCES = %D%/crash_in_enumerate.c %D%/mock.h
 tests_mock_crash_in_enumerate_la_LDFLAGS = $(test_driver_ldflags)
 
+mock_drivers += tests/mock/many_threads.la
+tests_mock_many_threads_la_SOURCES = %D%/many_threads.c %D%/mock.h
+tests_mock_many_threads_la_LDFLAGS = $(test_driver_ldflags)
+tests_mock_many_threads_la_LIBADD = -lpthread
+
 mock_drivers += tests/mock/short_structs.la
 tests_mock_short_structs_la_SOURCES = %D%/short_structs.c %D%/mock.h
 tests_mock_short_structs_la_LDFLAGS = $(test_driver_ldflags)
@@ -171,3 +176,9 @@ tests_mock_counted_la_SOURCES = %D%/uncounted.c
 tests_mock_counted_la_CPPFLAGS = $(AM_CPPFLAGS) -DCOUNTED
 tests_mock_counted_la_LDFLAGS = $(test_driver_ldflags)
 tests_mock_counted_la_LIBADD = $(driver_libs)
+
+# Preloaded, and no driver.
+check_LTLIBRARIES += tests/mock/short_of_memory.la
+tests_mock_short_of_memory_la_SOURCES = %D%/short_of_memory.c
+tests_mock_short_of_memory_la_LDFLAGS = -module -avoid-version -rpath /nowhere
+tests_mock_short_of_memory_la_LIBADD = -ldl

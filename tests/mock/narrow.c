@@ -3,9 +3,9 @@
  * The cpu driver of the build as a file, with a device that makes no buffer and binds no range of over 16 KiB, for
  * tests of the command. ACCEL_TEST_BUILDDIR names the build.
  */
-#include "tests/mock/second.h"
-
 #include <accel/driver/note.h>
+
+#include "tests/mock/second.h"
 
 #define MOST (16u << 10)
 

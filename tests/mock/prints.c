@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sin: writes to standard output. */
 #define MOCK_NAME "prints"
-#include "tests/mock/mock.h"
-
 #include <stdio.h>
+
+#include "tests/mock/mock.h"
 
 static void greet(void)
 {

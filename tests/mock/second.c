@@ -18,6 +18,15 @@ static struct {
     const struct accel_set_table *set;
 } real;
 
+/* Outputs of sets; those of sets that are freed are found no more. */
+static struct output {
+    const struct accel_driver_set *set;
+    float *values;
+    uint64_t count;
+} outputs[64];
+static uint32_t output_count;
+static const struct accel_graph *const *graphs_compiled;
+
 static struct accel_instance_table instance_table;
 static struct accel_device_table device_table;
 static struct accel_module_table module_table;
@@ -28,15 +37,20 @@ static int32_t begin(const char *slot, struct accel_error *error)
     return second.before == NULL ? ACCEL_OK : second.before(slot, error);
 }
 
-static int32_t run(struct accel_driver_set *set, const uint64_t *symbols, const struct accel_crew *crew,
+static int32_t run(struct accel_driver_set *set, const uint64_t *symbols, const struct accel_team *team,
                    struct accel_error *error) ACCEL_NOEXCEPT
 {
     int32_t code = begin("run", error);
     if (code != ACCEL_OK)
         return code;
     second.runs++;
-    if (second.losing == 0 || second.runs < second.losing)
-        return real.set->run(set, symbols, crew, error);
+    if (second.losing == 0 || second.runs < second.losing) {
+        code = real.set->run(set, symbols, team, error);
+        for (uint32_t i = 0; i < output_count && second.after != NULL; i++)
+            if (outputs[i].set == set)
+                second.after("run", outputs[i].values, outputs[i].count);
+        return code;
+    }
     if (error != NULL && error->code == ACCEL_OK) {
         error->code = ACCEL_E_DEVICE_LOST;
         snprintf(error->text, sizeof(error->text), "the mock was told to lose it in run %llu",
@@ -57,12 +71,12 @@ static int32_t module_free(struct accel_driver_module *module) ACCEL_NOEXCEPT
     return real.module->free(module);
 }
 
-static int32_t scratch(struct accel_driver_module *module, uint32_t program, const uint64_t *symbols, uint32_t ranks,
+static int32_t scratch(struct accel_driver_module *module, uint32_t program, const uint64_t *symbols, uint32_t threads,
                        uint64_t *out_bytes, uint64_t *out_alignment, struct accel_error *error) ACCEL_NOEXCEPT
 {
     int32_t code = begin("scratch", error);
     return code != ACCEL_OK ? code
-                            : real.module->scratch(module, program, symbols, ranks, out_bytes, out_alignment, error);
+                            : real.module->scratch(module, program, symbols, threads, out_bytes, out_alignment, error);
 }
 
 static int32_t claim(struct accel_driver_device *device, const struct accel_graph *const *graphs, uint32_t graph_count,
@@ -78,6 +92,8 @@ static int32_t estimate(struct accel_driver_device *device, const struct accel_g
                         const struct accel_estimate_sink *sink, struct accel_error *error) ACCEL_NOEXCEPT
 {
     int32_t code = begin("estimate", error);
+    if (code == ACCEL_OK && second.estimating != NULL)
+        second.estimating(sink);
     return code != ACCEL_OK ? code : real.device->estimate(device, graphs, graph_count, options, sink, error);
 }
 
@@ -85,6 +101,16 @@ static int32_t close_device(struct accel_driver_device *device, struct accel_err
 {
     int32_t code = begin("close", error);
     return code != ACCEL_OK ? code : real.device->close(device, error);
+}
+
+static void note_outputs(const struct accel_driver_set *set, const struct accel_set_description *description)
+{
+    const struct accel_graph *graph = graphs_compiled[description->program];
+    for (uint32_t i = 0; i < description->binding_count && output_count < 64; i++) {
+        const struct accel_binding *binding = &description->bindings[i];
+        if (graph->values[binding->value]->role == ACCEL_ROLE_OUTPUT && binding->host != NULL)
+            outputs[output_count++] = (struct output){set, binding->host, binding->bytes / sizeof(float)};
+    }
 }
 
 static int32_t set_create(struct accel_driver_module *module, const struct accel_set_description *description,
@@ -100,6 +126,7 @@ static int32_t set_create(struct accel_driver_module *module, const struct accel
     set_table.run = run;
     set_table.free = set_free;
     (*out_set)->table = &set_table;
+    note_outputs(*out_set, description);
     return ACCEL_OK;
 }
 
@@ -116,6 +143,7 @@ static int32_t compile(struct accel_driver_device *device, const struct accel_gr
         code = real.device->compile(device, graphs, graph_count, options, source, writer, task, out_module, error);
     if (code != ACCEL_OK)
         return code;
+    graphs_compiled = graphs;
     real.module = (*out_module)->table;
     module_table = *real.module;
     module_table.set_create = set_create;
@@ -149,6 +177,12 @@ static int32_t open_device(struct accel_driver_instance *instance, const char *i
     return ACCEL_OK;
 }
 
+static int32_t detach(struct accel_driver_instance *instance, struct accel_error *error) ACCEL_NOEXCEPT
+{
+    int32_t code = begin("detach", error);
+    return code != ACCEL_OK ? code : real.instance->detach(instance, error);
+}
+
 static int32_t attach(const struct accel_host *host, uint32_t minor, struct accel_driver_instance **out_instance,
                       struct accel_error *error) ACCEL_NOEXCEPT
 {
@@ -158,6 +192,7 @@ static int32_t attach(const struct accel_host *host, uint32_t minor, struct acce
     real.instance = (*out_instance)->table;
     instance_table = *real.instance;
     instance_table.open = open_device;
+    instance_table.detach = detach;
     (*out_instance)->table = &instance_table;
     return ACCEL_OK;
 }

@@ -15,8 +15,10 @@ struct second_control {
     int32_t (*before)(const char *slot, struct accel_error *error); /* NULL, or what a slot does first, by its name:
                                                                        "open", "claim", "estimate", "compile",
                                                                        "scratch", "set_create", "run", "set_free",
-                                                                       "module_free", "close"; a failure is the answer
-                                                                       of all but the frees */
+                                                                       "module_free", "close", "detach"; a failure is
+                                                                       the answer of all but the frees */
+    void (*after)(const char *slot, float *values, uint64_t count); /* NULL, or called for each output of a run */
+    void (*estimating)(const struct accel_estimate_sink *sink);     /* NULL, or called before the driver estimates */
     int32_t (*compiling)(const struct accel_task *task, struct accel_error *error); /* NULL, or the same of compile */
 };
 

@@ -3,11 +3,12 @@
  * The first driver (tests/drivers/four.c) with bad manners, for tests of the kit: where SPOIL_THREAD is defined attach
  * starts a thread that stays, else each attach leaves a descriptor open.
  */
-#include <accel/driver/note.h>
-#include <accel/driver/sdk.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
+
+#include <accel/driver/note.h>
+#include <accel/driver/sdk.h>
 
 #ifdef SPOIL_THREAD
 static void *stay(void *unused)

@@ -8,4 +8,4 @@ static const struct {
     char name[8];
     char text[32];
 } mock_second_note __attribute__((__section__(".note.accel"), __used__, __aligned__(4))) = {
-    6, 32, 1, "accel", "abi_major=0\nabi_minor=1\nname=b\n\n"};
+    6, 32, 1, "accel", "abi_major=0\nabi_minor=2\nname=b\n\n"};

@@ -3,9 +3,10 @@
  * The first driver (tests/drivers/four.c) with buffers of its own, for tests of the kit: made with malloc, and where
  * COUNTED is defined told to the host. Nothing can be bound to them.
  */
+#include <stdlib.h>
+
 #include <accel/driver/note.h>
 #include <accel/driver/sdk.h>
-#include <stdlib.h>
 
 struct own_buffer {
     struct accel_driver_buffer base;
@@ -41,12 +42,12 @@ static int32_t own_free(struct accel_driver_buffer *base) ACCEL_NOEXCEPT
     return ACCEL_OK;
 }
 
-static const struct accel_buffer_table own_buffer_table = {.size = sizeof own_buffer_table, .free = own_free};
+static const struct accel_buffer_table own_buffer_table = {.size = sizeof(own_buffer_table), .free = own_free};
 
 static int32_t own_create(struct accel_driver_device *device, uint64_t bytes, uint32_t heap, uint32_t memory_class,
                           struct accel_driver_buffer **out_buffer, struct accel_error *error) ACCEL_NOEXCEPT
 {
-    struct own_buffer *buffer = calloc(1, sizeof *buffer);
+    struct own_buffer *buffer = calloc(1, sizeof(*buffer));
     int32_t code = buffer == NULL ? ACCEL_E_MEMORY : count(the_host, memory_class, (int64_t)bytes, error);
 
     (void)device, (void)heap;

@@ -2,6 +2,8 @@
 /* Errors, UTF-8, strings, the log, the JSON writer and addresses of PCI functions. */
 #include "config.h"
 
+#include <locale.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,8 +15,6 @@
 #include <cmocka.h>
 
 #include <accel/error.h>
-#include <locale.h>
-#include <math.h>
 
 #include "core/base/json.h"
 #include "core/base/log.h"
@@ -151,10 +151,10 @@ static void strbuf_grows_and_stops(void **state)
     accel_strbuf_char(&buf, '!');
     assert_int_equal(buf.length, 2001);
     assert_string_equal(buf.text + 1990, "5,6,7,8,9,!");
-    text = accel_strbuf_take(&buf);
+    text = accel_strbuf_detach(&buf);
     assert_int_equal(strlen(text), 2001);
     free(text);
-    text = accel_strbuf_take(&buf);
+    text = accel_strbuf_detach(&buf);
     assert_string_equal(text, "");
     free(text);
 
@@ -165,7 +165,7 @@ static void strbuf_grows_and_stops(void **state)
     assert_true(buf.failed);
     accel_strbuf_text(&buf, "");
     assert_string_equal(accel_strbuf_get(&buf), "12345");
-    assert_null(accel_strbuf_take(&buf));
+    assert_null(accel_strbuf_detach(&buf));
     assert_false(buf.failed);
     accel_strbuf_append(&buf, "x", SIZE_MAX);
     assert_true(buf.failed);

@@ -3,17 +3,18 @@
  * checkpoints of that family have. */
 #include "config.h"
 
-#include <accel/model/describe.h>
 #include <jansson.h>
 #include <sys/stat.h>
 
-#include "sdk/model/describe/internal.h"
+#include <accel/model/describe.h>
+
+#include "model/describe/internal.h"
 #include "tests/unit/format_support.h"
 
 static struct accel_context *open_context(void)
 {
     char profiles[4096];
-    struct accel_context_options options = {.size = sizeof options, .flags = ACCEL_CONTEXT_NO_PLUGINS};
+    struct accel_context_options options = {.size = sizeof(options), .flags = ACCEL_CONTEXT_NO_PLUGINS};
     struct accel_context *context = NULL;
 
     options.profile_path = source_path(profiles, "profiles");
@@ -49,11 +50,11 @@ static bool is_learned(const struct accel_sketch_weight *weight)
     return weight->type != ACCEL_I64 && strstr(weight->name, "running_") == NULL;
 }
 
-static const struct accel_sketch_weight *find(const struct accel_sketch *sketch, const char *name)
+static const struct accel_sketch_weight *find(const struct accel_sketch *shapes, const char *name)
 {
-    for (uint32_t i = 0; i < sketch->weight_count; i++)
-        if (strcmp(sketch->weights[i].name, name) == 0)
-            return &sketch->weights[i];
+    for (uint32_t i = 0; i < shapes->weight_count; i++)
+        if (strcmp(shapes->weights[i].name, name) == 0)
+            return &shapes->weights[i];
     return NULL;
 }
 
@@ -74,8 +75,8 @@ static void compare(const struct accel_sketch_weight *made, const struct accel_s
 
 static void check_recipe(struct accel_model_description *file)
 {
-    struct accel_model_description *made = calloc(1, sizeof *made);
-    const struct accel_sketch *sketch = accel_model_description_sketch(file);
+    struct accel_model_description *made = calloc(1, sizeof(*made));
+    const struct accel_sketch *shapes = accel_model_description_sketch(file);
     struct accel_error error = {0};
     uint32_t learned = 0;
 
@@ -83,19 +84,19 @@ static void check_recipe(struct accel_model_description *file)
     made->path = made->origin = file->path;
     made->family = file->family;
     made->traits = file->traits;
-    memcpy(made->shapes, file->shapes, sizeof made->shapes);
-    if (describe_recipe(made, &error) != ACCEL_OK || describe_weight(made, sketch->weights, NULL) != ACCEL_OK)
+    memcpy(made->shapes, file->shapes, sizeof(made->shapes));
+    if (describe_recipe(made, &error) != ACCEL_OK || describe_weight(made, shapes->weights, NULL) != ACCEL_OK)
         fail_msg("%s", error.text);
-    made->sketch.weights = made->weights;
-    made->sketch.weight_count--;
-    for (uint32_t i = 0; i < made->sketch.weight_count; i++)
-        compare(&made->weights[i], find(sketch, made->weights[i].name));
-    for (uint32_t i = 0; i < sketch->weight_count; i++) {
-        learned += is_learned(&sketch->weights[i]);
-        if (is_learned(&sketch->weights[i]) && find(&made->sketch, sketch->weights[i].name) == NULL)
-            fail_msg("the file has %s, the recipe has not", sketch->weights[i].name);
+    made->model_shapes.weights = made->weights;
+    made->model_shapes.weight_count--;
+    for (uint32_t i = 0; i < made->model_shapes.weight_count; i++)
+        compare(&made->weights[i], find(shapes, made->weights[i].name));
+    for (uint32_t i = 0; i < shapes->weight_count; i++) {
+        learned += is_learned(&shapes->weights[i]);
+        if (is_learned(&shapes->weights[i]) && find(&made->model_shapes, shapes->weights[i].name) == NULL)
+            fail_msg("the file has %s, the recipe has not", shapes->weights[i].name);
     }
-    assert_int_equal(learned, made->sketch.weight_count);
+    assert_int_equal(learned, made->model_shapes.weight_count);
     model_pool_free(&made->pool);
     free(made);
 }
@@ -114,7 +115,7 @@ static void recipes_are_right(void **state)
     (void)state;
     shared_path(path, "");
     context = open_context();
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         struct accel_model_description *d;
 
         print_message("%s\n", names[i]);
@@ -129,12 +130,12 @@ static void recipes_are_right(void **state)
 static void recipes_of_clones(void **state)
 {
     static const char *const names[] = {"tests/fixtures/llama-gqa", "tests/fixtures/mistral-window",
-                                        "tests/fixtures/qwen2-tied", "models/stories260K/hf"};
+                                        "tests/fixtures/qwen2-tied", "samples/stories260K/hf"};
     char path[4096];
     struct accel_context *context = open_context();
 
     (void)state;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         struct accel_model_description *d = describe(context, source_path(path, names[i]));
 
         check_recipe(d);
@@ -205,23 +206,23 @@ static void check_shape(const struct accel_model_description *d, const char *exp
 
 static void check_components(const struct accel_model_description *d, const char *expected)
 {
-    const struct accel_sketch *sketch = accel_model_description_sketch(d);
+    const struct accel_sketch *shapes = accel_model_description_sketch(d);
     char text[256] = "";
     size_t used = 0;
 
-    for (uint32_t i = 0; i < sketch->component_count; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s:%u", i == 0 ? "" : " ",
-                                 sketch->components[i].name, sketch->components[i].layers);
+    for (uint32_t i = 0; i < shapes->component_count; i++)
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s:%u", i == 0 ? "" : " ",
+                                 shapes->components[i].name, shapes->components[i].layers);
     if (strcmp(text, expected) != 0)
         fail_msg("%s has %s, not %s", accel_model_description_path(d), text, expected);
 }
 
-static uint32_t count_role(const struct accel_sketch *sketch, const char *role)
+static uint32_t count_role(const struct accel_sketch *shapes, const char *role)
 {
     uint32_t count = 0;
 
-    for (uint32_t i = 0; i < sketch->weight_count; i++)
-        count += strcmp(sketch->weights[i].role, role) == 0;
+    for (uint32_t i = 0; i < shapes->weight_count; i++)
+        count += strcmp(shapes->weights[i].role, role) == 0;
     return count;
 }
 
@@ -234,7 +235,7 @@ static void every_family(void **state)
     (void)state;
     shared_path(path, "");
     context = open_context();
-    for (size_t i = 0; i < sizeof families / sizeof families[0]; i++) {
+    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
         struct accel_model_description *d = describe(context, shared_path(path, families[i].name));
 
         check_fact(d, "model.kind", families[i].kind);
@@ -255,16 +256,16 @@ static void fits_its_descriptor(void **state)
         const char *path;
         const char *type;
         uint32_t id;
-    } files[] = {{"models/stories260K/stories260K-f32.gguf", "f32", ACCEL_F32},
-                 {"models/stories260K/stories260K-q8_0.gguf", "q8_0", ACCEL_Q8_0},
-                 {"models/stories260K/hf", "f32", ACCEL_F32}};
+    } files[] = {{"samples/stories260K/stories260K-f32.gguf", "f32", ACCEL_F32},
+                 {"samples/stories260K/stories260K-q8_0.gguf", "q8_0", ACCEL_Q8_0},
+                 {"samples/stories260K/hf", "f32", ACCEL_F32}};
     char path[4096];
     struct accel_context *context = open_context();
 
     (void)state;
     for (size_t i = 0; i < 3; i++) {
         struct accel_model_description *d = describe(context, source_path(path, files[i].path));
-        const struct accel_sketch *sketch = accel_model_description_sketch(d);
+        const struct accel_sketch *shapes = accel_model_description_sketch(d);
         uint32_t found = 0;
 
         check_fact(d, "model.name", "stories260k");
@@ -273,12 +274,12 @@ static void fits_its_descriptor(void **state)
         check_fact(d, "model.context", "512");
         check_fact(d, "model.tied", "true");
         check_fact(d, "model.weights", files[i].type);
-        assert_int_equal(sketch->component_count, 1);
-        assert_int_equal(sketch->components[0].kv_heads, 4);
-        assert_int_equal(sketch->components[0].head_size, 8);
-        assert_int_equal(sketch->components[0].cached, 1);
-        for (uint32_t w = 0; w < sketch->weight_count; w++)
-            found += sketch->weights[w].type == files[i].id;
+        assert_int_equal(shapes->component_count, 1);
+        assert_int_equal(shapes->components[0].kv_heads, 4);
+        assert_int_equal(shapes->components[0].head_size, 8);
+        assert_int_equal(shapes->components[0].cached, 1);
+        for (uint32_t w = 0; w < shapes->weight_count; w++)
+            found += shapes->weights[w].type == files[i].id;
         assert_true(found > 0);
         accel_model_description_free(d);
         /* Without profiles there is no name, and all else is the same. */
@@ -326,7 +327,7 @@ static void damaged_files(void **state)
 
         if (expect == NULL)
             continue;
-        snprintf(name, sizeof name, "tests/fixtures/malformed/%s", key);
+        snprintf(name, sizeof(name), "tests/fixtures/malformed/%s", key);
         code = accel_model_describe(NULL, source_path(path, name), &d, &error);
         if (code != ACCEL_OK && strstr(error.text, key) == NULL)
             fail_msg("%s: the message does not name the file: %s", key, error.text);
@@ -375,12 +376,12 @@ static void configurations(void **state)
 
     (void)state;
     assert_non_null(mkdtemp(folder));
-    snprintf(path, sizeof path, "%s/model.safetensors", folder);
-    bytes[0] = (char)(sizeof header - 1);
-    memcpy(bytes + 8, header, sizeof header - 1);
-    write_bytes(path, bytes, 8 + sizeof header - 1 + 12);
-    snprintf(path, sizeof path, "%s/config.json", folder);
-    for (size_t i = 0; i < sizeof configs / sizeof configs[0]; i++) {
+    snprintf(path, sizeof(path), "%s/model.safetensors", folder);
+    bytes[0] = (char)(sizeof(header) - 1);
+    memcpy(bytes + 8, header, sizeof(header) - 1);
+    write_bytes(path, bytes, 8 + sizeof(header) - 1 + 12);
+    snprintf(path, sizeof(path), "%s/config.json", folder);
+    for (size_t i = 0; i < sizeof(configs) / sizeof(configs[0]); i++) {
         struct accel_model_description *d = NULL;
         struct accel_error error = {0};
 
@@ -399,7 +400,7 @@ static void configurations(void **state)
     /* Without a configuration there are only weights. */
     assert_int_equal(remove(path), 0);
     accel_model_description_free(describe(NULL, folder));
-    snprintf(path, sizeof path, "%s/model.safetensors", folder);
+    snprintf(path, sizeof(path), "%s/model.safetensors", folder);
     assert_int_equal(remove(path), 0);
     assert_int_equal(remove(folder), 0);
 }
@@ -447,16 +448,16 @@ static void check_twins(struct accel_context *context, const char *folder, const
     char twin[1024], path[256];
     char *length;
 
-    snprintf(twin, sizeof twin, "%s", descriptor);
+    snprintf(twin, sizeof(twin), "%s", descriptor);
     length = strstr(twin, "64tok");
     assert_non_null(length);
     memcpy(length, "99tok", 5);
-    snprintf(path, sizeof path, "%s/models/wide.yaml", folder);
+    snprintf(path, sizeof(path), "%s/models/wide.yaml", folder);
     write_bytes(path, twin, strlen(twin));
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct accel_model_description *d;
 
-        snprintf(path, sizeof path, "%s/config.json", folder);
+        snprintf(path, sizeof(path), "%s/config.json", folder);
         write_bytes(path, cases[i].config, strlen(cases[i].config));
         d = describe(context, folder);
         check_fact(d, "model.context", cases[i].length);
@@ -466,7 +467,7 @@ static void check_twins(struct accel_context *context, const char *folder, const
             assert_null(accel_model_description_fact(d, "model.name"));
         accel_model_description_free(d);
     }
-    snprintf(path, sizeof path, "%s/models/wide.yaml", folder);
+    snprintf(path, sizeof(path), "%s/models/wide.yaml", folder);
     assert_int_equal(remove(path), 0);
 }
 
@@ -484,20 +485,20 @@ static void sparse_configuration(void **state)
                                      "  model.hidden: 8\n  model.heads: 4\n  model.kv_heads: 2\n"
                                      "  model.vocabulary: 32\n  model.context: 64tok\n";
     char folder[] = "/tmp/accel-describe-XXXXXX", path[256], bytes[2048] = {0};
-    struct accel_context_options options = {.size = sizeof options, .flags = ACCEL_CONTEXT_NO_PLUGINS};
+    struct accel_context_options options = {.size = sizeof(options), .flags = ACCEL_CONTEXT_NO_PLUGINS};
     const struct accel_sketch_component *c;
     struct accel_model_description *d;
     struct accel_context *context = NULL;
-    uint64_t length = sizeof header - 1;
+    uint64_t length = sizeof(header) - 1;
 
     (void)state;
     assert_non_null(mkdtemp(folder));
     memcpy(bytes, &length, 8);
     memcpy(bytes + 8, header, length);
-    snprintf(path, sizeof path, "%s/model.safetensors", folder);
+    snprintf(path, sizeof(path), "%s/model.safetensors", folder);
     write_bytes(path, bytes, 8 + length + 672);
-    snprintf(path, sizeof path, "%s/config.json", folder);
-    write_bytes(path, config, sizeof config - 1);
+    snprintf(path, sizeof(path), "%s/config.json", folder);
+    write_bytes(path, config, sizeof(config) - 1);
     d = describe(NULL, folder);
     c = accel_model_description_sketch(d)->components;
     check_fact(d, "model.layers", "1");
@@ -505,12 +506,12 @@ static void sparse_configuration(void **state)
     assert_int_equal(c->kv_heads * (c->head_size + c->value_size), 10);
     accel_model_description_free(d);
 
-    snprintf(path, sizeof path, "%s/base.yaml", folder);
-    write_bytes(path, base, sizeof base - 1);
-    snprintf(path, sizeof path, "%s/models", folder);
+    snprintf(path, sizeof(path), "%s/base.yaml", folder);
+    write_bytes(path, base, sizeof(base) - 1);
+    snprintf(path, sizeof(path), "%s/models", folder);
     assert_int_equal(mkdir(path, 0700), 0);
-    snprintf(path, sizeof path, "%s/models/small.yaml", folder);
-    write_bytes(path, descriptor, sizeof descriptor - 1);
+    snprintf(path, sizeof(path), "%s/models/small.yaml", folder);
+    write_bytes(path, descriptor, sizeof(descriptor) - 1);
     options.profile_path = folder;
     assert_int_equal(accel_context_create(&options, &context, NULL), ACCEL_OK);
     d = describe(context, folder);
@@ -522,12 +523,12 @@ static void sparse_configuration(void **state)
     check_twins(context, folder, descriptor);
     assert_int_equal(accel_context_free(context, NULL), ACCEL_OK);
     assert_int_equal(remove(path), 0);
-    snprintf(path, sizeof path, "%s/models", folder);
+    snprintf(path, sizeof(path), "%s/models", folder);
     assert_int_equal(remove(path), 0);
     for (int i = 0; i < 3; i++) {
         static const char *const names[] = {"model.safetensors", "config.json", "base.yaml"};
 
-        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
         assert_int_equal(remove(path), 0);
     }
     assert_int_equal(remove(folder), 0);

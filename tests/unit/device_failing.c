@@ -4,11 +4,11 @@
  * run. Each time there is one clean error and nothing is left behind. The linker puts the functions below in front of
  * the C library's for the core and this program (not for hwloc and libyaml).
  */
-#include "tests/unit/device_support.h"
+#include <errno.h>
 
 #include "tests/mock/async.h"
 #include "tests/mock/direct.h"
-#include <errno.h>
+#include "tests/unit/device_support.h"
 
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t count, size_t bytes);

@@ -3,13 +3,12 @@
  * Structs of other minors: an earlier one is shorter, a later one longer. A shorter one counts as zero past its end, a
  * longer one is taken while what it adds is zero, and refused by name when it is not. And what a driver may not say.
  */
-#include "tests/unit/device_support.h"
-
 #include <math.h>
 #include <stdio.h>
 
-#include "core/device/take.h"
+#include "core/boundary/import.h"
 #include "tests/mock/direct.h"
+#include "tests/unit/device_support.h"
 
 /* The same struct as a later minor might have it. */
 struct later_facts {
@@ -38,7 +37,7 @@ static int32_t take(const struct accel_facts *facts, struct accel_facts **out_fa
 {
     static struct accel_arena arena;
     accel_arena_free(&arena);
-    return facts == NULL ? ACCEL_OK : accel_take_facts(&arena, facts, 1, "mock", out_facts, &error);
+    return facts == NULL ? ACCEL_OK : accel_import_facts(&arena, facts, 1, "mock", out_facts, &error);
 }
 
 static void facts_of_other_minors(void **state)
@@ -140,27 +139,34 @@ static void claims_are_checked(void **state)
     struct sum_graph sum;
     (void)state;
     sum_graph_make(&sum);
-    expect(accel_take_claim(&good, &sum.graph, 1, "mock", &copy, &error), ACCEL_OK, NULL);
+    expect(accel_import_claim(&good, &sum.graph, 1, "mock", &copy, &error), ACCEL_OK, NULL);
     bad.node = 1;
-    expect(accel_take_claim(&bad, &sum.graph, 1, "mock", &copy, &error), ACCEL_E_INVALID, "node 1");
+    expect(accel_import_claim(&bad, &sum.graph, 1, "mock", &copy, &error), ACCEL_E_INVALID, "node 1");
     bad = good;
     bad.graph = 1;
-    expect(accel_take_claim(&bad, &sum.graph, 1, "mock", &copy, &error), ACCEL_E_INVALID, "graph 1");
+    expect(accel_import_claim(&bad, &sum.graph, 1, "mock", &copy, &error), ACCEL_E_INVALID, "graph 1");
     bad = good;
     bad.answer = 0;
-    expect(accel_take_claim(&bad, &sum.graph, 1, "mock", &copy, &error), ACCEL_E_INVALID, "answer 0");
+    expect(accel_import_claim(&bad, &sum.graph, 1, "mock", &copy, &error), ACCEL_E_INVALID, "answer 0");
     bad = good;
     bad.weights = 4;
-    expect(accel_take_claim(&bad, &sum.graph, 1, "mock", &copy, &error), ACCEL_E_INVALID, "placement 4");
+    expect(accel_import_claim(&bad, &sum.graph, 1, "mock", &copy, &error), ACCEL_E_INVALID, "placement 4");
     bad = good;
     bad.tolerance = (double)NAN;
-    expect(accel_take_claim(&bad, &sum.graph, 1, "mock", &copy, &error), ACCEL_E_INVALID, "finite");
+    expect(accel_import_claim(&bad, &sum.graph, 1, "mock", &copy, &error), ACCEL_E_INVALID, "finite");
     bad = good;
     bad.alignment = 3;
-    expect(accel_take_claim(&bad, &sum.graph, 1, "mock", &copy, &error), ACCEL_E_INVALID, "alignment 3");
+    expect(accel_import_claim(&bad, &sum.graph, 1, "mock", &copy, &error), ACCEL_E_INVALID, "alignment 3");
+    bad = good;
+    bad.variant = ACCEL_VARIANT_EAGER + 1;
+    expect(accel_import_claim(&bad, &sum.graph, 1, "mock", &copy, &error), ACCEL_E_INVALID, "variant 3");
+    bad.variant = ACCEL_VARIANT_OWN;
+    expect(accel_import_claim(&bad, &sum.graph, 1, "mock", &copy, &error), ACCEL_OK, NULL);
+    bad.zero = 7;
+    expect(accel_import_claim(&bad, &sum.graph, 1, "mock", &copy, &error), ACCEL_E_INVALID, "zero is 7");
     bad = good;
     bad.kernel = NULL;
-    expect(accel_take_claim(&bad, &sum.graph, 1, "mock", &copy, &error), ACCEL_E_INVALID, "kernel");
+    expect(accel_import_claim(&bad, &sum.graph, 1, "mock", &copy, &error), ACCEL_E_INVALID, "kernel");
     accel_builder_free(sum.builder);
 }
 
@@ -235,27 +241,28 @@ static void callers_of_other_minors(void **state)
 static void codes_are_checked(void **state)
 {
     (void)state;
-    expect(accel_take_code(ACCEL_OK, "mock", "slot", &error), ACCEL_OK, NULL);
-    expect(accel_take_code(1, "mock", "slot", &error), ACCEL_E_INTERNAL, "answered 1");
-    expect(accel_take_code(-1000, "mock", "slot", &error), ACCEL_E_INTERNAL, "answered -1000");
-    expect(accel_take_code(ACCEL_E_IO, "mock", "slot", &error), ACCEL_E_IO, "says no more");
+    expect(accel_import_code(ACCEL_OK, "mock", "slot", &error), ACCEL_OK, NULL);
+    expect(accel_import_code(1, "mock", "slot", &error), ACCEL_E_INTERNAL, "returned 1");
+    expect(accel_import_code(-1000, "mock", "slot", &error), ACCEL_E_INTERNAL, "returned -1000");
+    expect(accel_import_code(ACCEL_E_IO, "mock", "slot", &error), ACCEL_E_IO, "without an error text");
     accel_error_set(&error, ACCEL_E_IO, "what the driver says");
-    expect(accel_take_code(ACCEL_E_IO, "mock", "slot", &error), ACCEL_E_IO, "driver mock, slot: what the driver says");
+    expect(accel_import_code(ACCEL_E_IO, "mock", "slot", &error), ACCEL_E_IO,
+           "driver mock, slot: what the driver says");
     memset(error.text, 'x', sizeof(error.text));
     memset(error.remedy, 'y', sizeof(error.remedy));
     error.code = ACCEL_E_TIMEOUT;
-    assert_int_equal(accel_take_code(ACCEL_E_IO, "mock", "slot", &error), ACCEL_E_IO);
+    assert_int_equal(accel_import_code(ACCEL_E_IO, "mock", "slot", &error), ACCEL_E_IO);
     assert_int_equal(error.code, ACCEL_E_IO);
     assert_int_equal(strlen(error.text), sizeof(error.text) - 1);
     assert_int_equal(strlen(error.remedy), sizeof(error.remedy) - 1);
     error.code = 5;
-    assert_int_equal(accel_take_code(-500, "mock", "slot", &error), ACCEL_E_INTERNAL);
+    assert_int_equal(accel_import_code(-500, "mock", "slot", &error), ACCEL_E_INTERNAL);
     assert_int_equal(error.code, ACCEL_E_INTERNAL);
 }
 
-static void says(int32_t code, const char *text)
+static void says(int32_t code, uint32_t origin, const char *text)
 {
-    error = (struct accel_error){.code = code};
+    error = (struct accel_error){.code = code, .origin = origin};
     snprintf(error.text, sizeof(error.text), "%s", text);
 }
 
@@ -263,20 +270,32 @@ static void says(int32_t code, const char *text)
 static void errors_name_their_driver(void **state)
 {
     static const char escapes[] = "\x1b[31m\xc2\x9b\xff\n\xe2\x80\xae\xe2\x81\xa6\xe2\x80\xa8x";
+    static const struct {
+        int32_t code;
+        uint32_t said, origin;
+        const char *text, *answer;
+    } cases[] = {
+        {ACCEL_E_IO, ACCEL_FROM_CALLER, ACCEL_FROM_DRIVER, "mocked at slot", "driver mock, slot: mocked at slot"},
+        {ACCEL_E_IO, ACCEL_FROM_DRIVER, ACCEL_FROM_DRIVER, "driver mock: no slot", "driver mock: no slot"},
+        {ACCEL_E_IO, ACCEL_FROM_SYSTEM, ACCEL_FROM_SYSTEM, "no library", "driver mock, slot: no library"},
+        {ACCEL_E_IO, ACCEL_FROM_SYSTEM + 1, ACCEL_FROM_DRIVER, "x", "driver mock, slot: x"},
+        {ACCEL_E_DEVICE_LOST, ACCEL_FROM_CALLER, ACCEL_FROM_DEVICE, "gone", "driver mock, slot: gone"},
+    };
     (void)state;
-    says(ACCEL_E_IO, "mocked at slot");
-    expect(accel_take_code(ACCEL_E_IO, "mock", "slot", &error), ACCEL_E_IO, "driver mock, slot: mocked at slot");
-    says(ACCEL_E_IO, "driver mock: no slot");
-    assert_int_equal(accel_take_code(ACCEL_E_IO, "mock", "slot", &error), ACCEL_E_IO);
-    assert_string_equal(error.text, "driver mock: no slot");
-    says(ACCEL_E_REFUSED, "");
-    expect(accel_take_code(ACCEL_E_REFUSED, "mock", "slot", &error), ACCEL_E_REFUSED,
-           "driver mock: slot failed with ACCEL_E_REFUSED and says no more");
-    says(5, "");
-    expect(accel_take_code(5, "mock", "slot", &error), ACCEL_E_INTERNAL, "driver mock: slot answered 5");
-    says(ACCEL_E_IO, escapes);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        says(cases[i].code, cases[i].said, cases[i].text);
+        assert_int_equal(accel_import_code(cases[i].code, "mock", "slot", &error), cases[i].code);
+        assert_int_equal(error.origin, cases[i].origin);
+        assert_string_equal(error.text, cases[i].answer);
+    }
+    says(ACCEL_E_REFUSED, ACCEL_FROM_CALLER, "");
+    expect(accel_import_code(ACCEL_E_REFUSED, "mock", "slot", &error), ACCEL_E_REFUSED,
+           "driver mock: slot failed with ACCEL_E_REFUSED and without an error text");
+    says(5, ACCEL_FROM_CALLER, "");
+    expect(accel_import_code(5, "mock", "slot", &error), ACCEL_E_INTERNAL, "driver mock: slot returned 5");
+    says(ACCEL_E_IO, ACCEL_FROM_CALLER, escapes);
     memcpy(error.remedy, escapes, sizeof(escapes));
-    assert_int_equal(accel_take_code(ACCEL_E_IO, "mock", "slot", &error), ACCEL_E_IO);
+    assert_int_equal(accel_import_code(ACCEL_E_IO, "mock", "slot", &error), ACCEL_E_IO);
     assert_string_equal(error.text, "driver mock, slot: ?[31m??????x");
     assert_string_equal(error.remedy, "?[31m??????x");
 }
@@ -285,13 +304,15 @@ static void errors_name_their_driver(void **state)
 static void nobody_else_cancels(void **state)
 {
     (void)state;
-    says(ACCEL_E_CANCELLED, "the user does not want it");
-    expect(accel_take_code(ACCEL_E_CANCELLED, "mock", "slot", &error), ACCEL_E_INTERNAL,
+    says(ACCEL_E_CANCELLED, ACCEL_FROM_CALLER, "the user does not want it");
+    expect(accel_import_code(ACCEL_E_CANCELLED, "mock", "slot", &error), ACCEL_E_INTERNAL,
            "driver mock, slot: the user does not want it");
-    says(ACCEL_E_CANCELLED, "");
-    expect(accel_take_asked(ACCEL_E_CANCELLED, false, "mock", "slot", &error), ACCEL_E_INTERNAL, "nobody asked for");
-    says(ACCEL_E_CANCELLED, "stopped");
-    expect(accel_take_asked(ACCEL_E_CANCELLED, true, "mock", "slot", &error), ACCEL_E_CANCELLED, "stopped");
+    says(ACCEL_E_CANCELLED, ACCEL_FROM_CALLER, "");
+    expect(accel_import_cancellable_code(ACCEL_E_CANCELLED, false, "mock", "slot", &error), ACCEL_E_INTERNAL,
+           "no cancellation was requested");
+    says(ACCEL_E_CANCELLED, ACCEL_FROM_CALLER, "stopped");
+    expect(accel_import_cancellable_code(ACCEL_E_CANCELLED, true, "mock", "slot", &error), ACCEL_E_CANCELLED,
+           "stopped");
 }
 
 int main(void)

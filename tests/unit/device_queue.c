@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The run-time face over a driver with queues: order, waits, failure, reset, cancel, lifetime, loss, deadlines. */
-#include "tests/unit/device_support.h"
-
-#include "core/device/object.h"
+#include "core/runtime/object.h"
 #include "tests/mock/async.h"
+#include "tests/unit/device_support.h"
 
 struct bench {
     struct accel_context *context;
@@ -75,18 +74,18 @@ static int teardown(void **state)
 }
 
 static int32_t submit_fill(struct bench *b, struct accel_queue *queue, struct accel_buffer *target, uint32_t byte,
-                           const struct accel_point *waits, uint32_t wait_count, uint64_t *out_value)
+                           const struct accel_fence *waits, uint32_t wait_count, uint64_t *out_value)
 {
-    struct accel_work work = {.size = sizeof(work), .kind = ACCEL_STEP_FILL, .target = target, .bytes = 16};
-    const struct accel_work *list[1] = {&work};
-    work.fill = byte;
+    struct accel_step step = {.size = sizeof(step), .kind = ACCEL_STEP_FILL, .target = target, .bytes = 16};
+    const struct accel_step *list[1] = {&step};
+    step.fill = byte;
     return accel_queue_submit(queue, list, 1, waits, wait_count, out_value, &b->error);
 }
 
 static int32_t submit_run(struct bench *b, uint64_t *out_value)
 {
-    struct accel_work work = {.size = sizeof(work), .kind = ACCEL_STEP_RUN, .set = b->set, .symbols = one};
-    const struct accel_work *list[1] = {&work};
+    struct accel_step step = {.size = sizeof(step), .kind = ACCEL_STEP_RUN, .set = b->set, .symbols = one};
+    const struct accel_step *list[1] = {&step};
     return accel_queue_submit(b->queue, list, 1, NULL, 0, out_value, &b->error);
 }
 
@@ -95,11 +94,11 @@ static void nothing_happens_before_the_clock(void **state)
     struct bench *b = *state;
     float data[4] = {10, 20, 30, 40};
     float memory[4] = {0};
-    struct accel_work work[3] = {
-        {.size = sizeof(*work), .kind = ACCEL_STEP_UPDATE, .target = b->x, .bytes = 16, .data = data},
-        {.size = sizeof(*work), .kind = ACCEL_STEP_RUN, .set = b->set, .symbols = one},
-        {.size = sizeof(*work), .kind = ACCEL_STEP_READ, .source = b->y, .bytes = 16, .memory = memory}};
-    const struct accel_work *list[3] = {&work[0], &work[1], &work[2]};
+    struct accel_step steps[3] = {
+        {.size = sizeof(*steps), .kind = ACCEL_STEP_UPDATE, .target = b->x, .bytes = 16, .data = data},
+        {.size = sizeof(*steps), .kind = ACCEL_STEP_RUN, .set = b->set, .symbols = one},
+        {.size = sizeof(*steps), .kind = ACCEL_STEP_READ, .source = b->y, .bytes = 16, .memory = memory}};
+    const struct accel_step *list[3] = {&steps[0], &steps[1], &steps[2]};
     uint64_t value = 0;
     uint64_t done = 1;
     expect(b, accel_queue_submit(b->queue, list, 3, NULL, 0, &value, &b->error), ACCEL_OK, NULL);
@@ -120,7 +119,7 @@ static void nothing_happens_before_the_clock(void **state)
 static void waits_order_queues(void **state)
 {
     struct bench *b = *state;
-    struct accel_point wait = {.queue = b->queue};
+    struct accel_fence wait = {.queue = b->queue};
     const unsigned char *y = accel_buffer_address(b->y);
     uint64_t first = 0;
     uint64_t second = 0;
@@ -138,7 +137,7 @@ static void waits_order_queues(void **state)
 static void failure_sticks_and_travels(void **state)
 {
     struct bench *b = *state;
-    struct accel_point wait = {.queue = b->queue};
+    struct accel_fence wait = {.queue = b->queue};
     uint64_t values[3] = {0};
     uint64_t dependent = 0;
     uint64_t done = 9;
@@ -198,13 +197,13 @@ static void frees_wait_for_steps(void **state)
     struct accel_state *kv = NULL;
     struct accel_state_part part = {.type = ACCEL_F32, .row = 2};
     struct accel_state_change change = {.kind = ACCEL_STATE_RESET};
-    struct accel_work work = {.size = sizeof(work), .kind = ACCEL_STEP_STATE, .changes = &change, .change_count = 1};
-    const struct accel_work *list[1] = {&work};
+    struct accel_step step = {.size = sizeof(step), .kind = ACCEL_STEP_STATE, .changes = &change, .change_count = 1};
+    const struct accel_step *list[1] = {&step};
     uint32_t alive = async.alive;
     uint64_t value = 0;
     expect(b, accel_buffer_create(b->device, 64, 0, &buffer, &b->error), ACCEL_OK, NULL);
     expect(b, accel_state_create(b->device, &part, 1, 4, &kv, &b->error), ACCEL_OK, NULL);
-    work.state = kv;
+    step.state = kv;
     expect(b, submit_fill(b, b->queue, buffer, 7, NULL, 0, &value), ACCEL_OK, NULL);
     expect(b, accel_queue_submit(b->queue, list, 1, NULL, 0, &value, &b->error), ACCEL_OK, NULL);
     expect(b, submit_run(b, &value), ACCEL_OK, NULL);
@@ -282,12 +281,12 @@ static void inline_bytes_are_a_limit(void **state)
 {
     struct bench *b = *state;
     char data[65] = {0};
-    struct accel_work work = {
-        .size = sizeof(work), .kind = ACCEL_STEP_UPDATE, .target = b->x, .bytes = 65, .data = data};
-    const struct accel_work *list[1] = {&work};
+    struct accel_step step = {
+        .size = sizeof(step), .kind = ACCEL_STEP_UPDATE, .target = b->x, .bytes = 65, .data = data};
+    const struct accel_step *list[1] = {&step};
     uint64_t value = 0;
     expect(b, accel_queue_submit(b->queue, list, 1, NULL, 0, &value, &b->error), ACCEL_E_LIMIT, "at most 64");
-    work.bytes = 64;
+    step.bytes = 64;
     expect(b, accel_queue_submit(b->queue, list, 1, NULL, 0, &value, &b->error), ACCEL_OK, NULL);
 }
 
@@ -298,7 +297,7 @@ static void a_value_that_does_not_grow_is_a_bug(void **state)
     expect(b, submit_run(b, &value), ACCEL_OK, NULL);
     expect(b, accel_queue_wait(b->queue, value, UINT64_MAX, &b->error), ACCEL_OK, NULL);
     async.silent = 1;
-    expect(b, submit_fill(b, b->queue, b->x, 1, NULL, 0, &value), ACCEL_E_INTERNAL, "answered value 1");
+    expect(b, submit_fill(b, b->queue, b->x, 1, NULL, 0, &value), ACCEL_E_INTERNAL, "returned value 1");
     while (async_tick() != 0) {
     }
 }

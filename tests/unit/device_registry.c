@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The list of devices: order, duplicates, refusals, and hardware that nobody claims. Hardware is made up. */
-#include "tests/unit/device_support.h"
-
 #include "tests/mock/direct.h"
+#include "tests/unit/device_support.h"
 
 #define FACTS 3u
 

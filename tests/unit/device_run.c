@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The run-time face around a driver that runs in the caller's thread: what the core supplies, and what it refuses. */
-#include "tests/unit/device_support.h"
-
+#include <fenv.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/device/object.h"
+#include "core/base/float_mode.h"
+#include "core/runtime/object.h"
 #include "tests/mock/direct.h"
+#include "tests/unit/device_support.h"
 
 /* Everything that a step needs. */
 struct bench {
@@ -105,6 +108,52 @@ static void runs_a_step(void **state)
     assert_int_equal(b->source.reads, 0);
 }
 
+static uint32_t changes_told;
+
+static void count_changes(void *user, uint32_t level, const char *room, const char *text)
+{
+    (void)user, (void)room;
+    changes_told += level == ACCEL_LOG_WARN &&
+                    strstr(text, "slot=run changed=\"floating-point mode, blocked signals\" restored=1") != NULL;
+}
+
+static void change_the_thread(void *data)
+{
+    sigset_t set;
+    (void)data;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR2);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    fesetround(FE_UPWARD);
+    accel_float_mode_set(accel_float_mode_get() ^ 0x8000u);
+}
+
+/* What a step changes of its thread is put back after each, also of one that is submitted; the log tells it once. */
+static void a_step_leaves_its_thread_as_it_was(void **state)
+{
+    struct bench *b = *state;
+    uint64_t mode = accel_float_mode_get(), tokens = 2, value = 0;
+    struct accel_step step = {.size = sizeof(step), .kind = ACCEL_STEP_RUN, .set = b->set, .symbols = &tokens};
+    const struct accel_step *list = &step;
+    changes_told = 0;
+    b->context->log = (struct accel_log){.sink = count_changes, .level = ACCEL_LOG_WARN};
+    direct.on_run = change_the_thread;
+    for (uint32_t i = 0; i < 4; i++) {
+        sigset_t now;
+        if (i < 3)
+            expect(b, accel_set_run(b->set, &tokens, &b->error), ACCEL_OK, NULL);
+        else
+            expect(b, accel_queue_submit(b->queue, &list, 1, NULL, 0, &value, &b->error), ACCEL_OK, NULL);
+        pthread_sigmask(SIG_SETMASK, NULL, &now);
+        assert_int_equal(sigismember(&now, SIGUSR2), 0);
+        assert_int_equal(fegetround(), FE_TONEAREST);
+        assert_int_equal(accel_float_mode_get(), mode);
+    }
+    assert_int_equal(direct.runs, 4);
+    assert_int_equal(changes_told, 1);
+    b->context->log = (struct accel_log){0};
+}
+
 /* A driver that puts weights into its program, and that only a compile can ask whether it can: the source is read while
  * it compiles, the core keeps no copy and binds none, and steps are right. */
 static void baked_weights_are_in_the_program(void **state)
@@ -159,7 +208,7 @@ static void refuses_wrong_symbols(void **state)
     tokens = 0;
     expect(b, accel_set_run(b->set, &tokens, &b->error), ACCEL_E_INVALID, "tokens is 0");
     expect(b, accel_set_run(b->set, NULL, &b->error), ACCEL_E_INVALID, "no values");
-    expect(b, accel_set_run(NULL, &tokens, &b->error), ACCEL_E_INVALID, "no set");
+    expect(b, accel_set_run(NULL, &tokens, &b->error), ACCEL_E_INVALID, "the set is NULL");
     assert_int_equal(direct.runs, 0);
 }
 
@@ -182,8 +231,8 @@ static void failure_sticks_until_reset(void **state)
     uint64_t value = 0;
     uint64_t later = 0;
     uint64_t done = 99;
-    struct accel_work work = {.size = sizeof(work), .kind = ACCEL_STEP_RUN, .set = b->set, .symbols = &tokens};
-    const struct accel_work *list[1] = {&work};
+    struct accel_step step = {.size = sizeof(step), .kind = ACCEL_STEP_RUN, .set = b->set, .symbols = &tokens};
+    const struct accel_step *list[1] = {&step};
     direct.run_code = ACCEL_E_LIMIT;
     expect(b, accel_queue_submit(b->queue, list, 1, NULL, 0, &value, &b->error), ACCEL_OK, NULL);
     assert_int_equal(value, 1);
@@ -209,9 +258,9 @@ static void failure_travels_through_waits(void **state)
     struct accel_queue *other = NULL;
     uint64_t tokens = 1;
     uint64_t value = 0;
-    struct accel_point wait = {.queue = b->queue, .value = 1};
-    struct accel_work fill = {.size = sizeof(fill), .kind = ACCEL_STEP_FILL, .target = b->x, .bytes = 8, .fill = 1};
-    const struct accel_work *list[1] = {&fill};
+    struct accel_fence wait = {.queue = b->queue, .value = 1};
+    struct accel_step fill = {.size = sizeof(fill), .kind = ACCEL_STEP_FILL, .target = b->x, .bytes = 8, .fill = 1};
+    const struct accel_step *list[1] = {&fill};
     expect(b, accel_queue_create(b->device, NULL, &other, &b->error), ACCEL_OK, NULL);
     expect(b, accel_queue_submit(other, list, 1, &wait, 1, &value, &b->error), ACCEL_E_INVALID, "no submit returned");
     direct.run_code = ACCEL_E_IO;
@@ -240,51 +289,51 @@ static void moves_bytes(void **state)
     char memory[8] = {0};
     char data[4] = {1, 2, 3, 4};
     uint64_t value = 0;
-    struct accel_work work[4] = {
-        {.size = sizeof(*work), .kind = ACCEL_STEP_FILL, .target = b->x, .bytes = 8, .fill = 9},
-        {.size = sizeof(*work),
+    struct accel_step steps[4] = {
+        {.size = sizeof(*steps), .kind = ACCEL_STEP_FILL, .target = b->x, .bytes = 8, .fill = 9},
+        {.size = sizeof(*steps),
          .kind = ACCEL_STEP_UPDATE,
          .target = b->x,
          .target_offset = 2,
          .bytes = 4,
          .data = data},
-        {.size = sizeof(*work),
+        {.size = sizeof(*steps),
          .kind = ACCEL_STEP_COPY,
          .source = b->x,
          .target = b->y,
          .target_offset = 1,
          .bytes = 7},
-        {.size = sizeof(*work), .kind = ACCEL_STEP_READ, .source = b->y, .bytes = 8, .memory = memory}};
-    const struct accel_work *list[4] = {&work[0], &work[1], &work[2], &work[3]};
+        {.size = sizeof(*steps), .kind = ACCEL_STEP_READ, .source = b->y, .bytes = 8, .memory = memory}};
+    const struct accel_step *list[4] = {&steps[0], &steps[1], &steps[2], &steps[3]};
     const char wanted[8] = {0, 9, 9, 1, 2, 3, 4, 9};
     expect(b, accel_queue_submit(b->queue, list, 4, NULL, 0, &value, &b->error), ACCEL_OK, NULL);
     expect(b, accel_queue_wait(b->queue, value, UINT64_MAX, &b->error), ACCEL_OK, NULL);
     assert_memory_equal(memory, wanted, 8);
 }
 
-static void refuses_bad_work(void **state)
+static void refuses_bad_steps(void **state)
 {
     struct bench *b = *state;
-    struct accel_work work = {.size = sizeof(work), .kind = ACCEL_STEP_FILL, .target = b->x, .bytes = 129};
-    const struct accel_work *list[1] = {&work};
+    struct accel_step step = {.size = sizeof(step), .kind = ACCEL_STEP_FILL, .target = b->x, .bytes = 129};
+    const struct accel_step *list[1] = {&step};
     uint64_t tokens = 1;
     uint64_t value = 7;
     expect(b, accel_queue_submit(b->queue, list, 1, NULL, 0, &value, &b->error), ACCEL_E_INVALID, "129 bytes");
-    work.bytes = 1;
-    work.target_offset = UINT64_MAX;
+    step.bytes = 1;
+    step.target_offset = UINT64_MAX;
     expect(b, accel_queue_submit(b->queue, list, 1, NULL, 0, &value, &b->error), ACCEL_E_INVALID, "target buffer");
-    work.target_offset = 0;
-    work.fill = 256;
+    step.target_offset = 0;
+    step.fill = 256;
     expect(b, accel_queue_submit(b->queue, list, 1, NULL, 0, &value, &b->error), ACCEL_E_INVALID, "256");
-    work.fill = 1;
-    work.set = b->set;
+    step.fill = 1;
+    step.set = b->set;
     expect(b, accel_queue_submit(b->queue, list, 1, NULL, 0, &value, &b->error), ACCEL_E_INVALID, "does not use");
-    work = (struct accel_work){.size = sizeof(work), .kind = 7};
+    step = (struct accel_step){.size = sizeof(step), .kind = 7};
     expect(b, accel_queue_submit(b->queue, list, 1, NULL, 0, &value, &b->error), ACCEL_E_INVALID, "unknown kind 7");
-    work = (struct accel_work){.size = sizeof(work) - 8, .kind = ACCEL_STEP_RUN, .set = b->set, .symbols = &tokens};
-    expect(b, accel_queue_submit(b->queue, list, 1, NULL, 0, &value, &b->error), ACCEL_E_INVALID, "accel_work.size");
-    work = (struct accel_work){
-        .size = sizeof(work), .kind = ACCEL_STEP_COPY, .source = b->x, .target = b->x, .target_offset = 4, .bytes = 8};
+    step = (struct accel_step){.size = sizeof(step) - 8, .kind = ACCEL_STEP_RUN, .set = b->set, .symbols = &tokens};
+    expect(b, accel_queue_submit(b->queue, list, 1, NULL, 0, &value, &b->error), ACCEL_E_INVALID, "accel_step.size");
+    step = (struct accel_step){
+        .size = sizeof(step), .kind = ACCEL_STEP_COPY, .source = b->x, .target = b->x, .target_offset = 4, .bytes = 8};
     expect(b, accel_queue_submit(b->queue, list, 1, NULL, 0, &value, &b->error), ACCEL_E_INVALID, "overlap");
     expect(b, accel_queue_submit(b->queue, list, 0, NULL, 0, &value, &b->error), ACCEL_E_INVALID, "0 steps");
     expect(b, accel_queue_wait(b->queue, 1, 0, &b->error), ACCEL_E_INVALID, "not returned");
@@ -302,7 +351,7 @@ static void refuses_bad_binds(void **state)
     expect(b, accel_set_create(b->module, 0, b->queue, nine, binds, 2, b->weights, &set, &b->error), ACCEL_E_INVALID,
            "tokens is 9");
     expect(b, accel_set_create(b->module, 0, b->queue, most, binds, 2, NULL, &set, &b->error), ACCEL_E_INVALID,
-           "none were given");
+           "`weights` is NULL");
     expect(b, accel_set_create(b->module, 0, b->queue, most, binds, 1, b->weights, &set, &b->error), ACCEL_E_INVALID,
            "y is not bound");
     binds[1].offset = 64;
@@ -319,10 +368,10 @@ static void refuses_bad_binds(void **state)
            "bound twice");
     binds[1] = (struct accel_bind){.value = b->sum.w, .buffer = b->y};
     expect(b, accel_set_create(b->module, 0, b->queue, most, binds, 2, b->weights, &set, &b->error), ACCEL_E_INVALID,
-           "cannot be bound");
+           "does not fit");
     binds[1] = (struct accel_bind){.value = b->sum.y};
     expect(b, accel_set_create(b->module, 0, b->queue, most, binds, 2, b->weights, &set, &b->error), ACCEL_E_INVALID,
-           "to a buffer or to a state");
+           "to either a buffer or a state");
 }
 
 /* A block of scratch never moves: the first set keeps its address while a larger set makes a new block. */
@@ -388,12 +437,12 @@ static void states_live_in_host_memory(void **state)
     struct accel_state_change changes[2] = {{.kind = ACCEL_STATE_COPY, .from = 0, .to = 1, .count = 3},
                                             {.kind = ACCEL_STATE_RESET}};
     struct accel_state *kv = NULL;
-    struct accel_work work = {.size = sizeof(work), .kind = ACCEL_STEP_STATE, .changes = changes, .change_count = 1};
-    const struct accel_work *list[1] = {&work};
+    struct accel_step step = {.size = sizeof(step), .kind = ACCEL_STEP_STATE, .changes = changes, .change_count = 1};
+    const struct accel_step *list[1] = {&step};
     uint64_t value = 0;
     float *rows;
     expect(b, accel_state_create(b->device, parts, 2, 4, &kv, &b->error), ACCEL_OK, NULL);
-    work.state = kv;
+    step.state = kv;
     rows = kv->memory[0];
     for (uint32_t i = 0; i < 8; i++)
         rows[i] = (float)i;
@@ -401,7 +450,7 @@ static void states_live_in_host_memory(void **state)
     assert_true(rows[2] == 0.0f && rows[3] == 1.0f && rows[7] == 5.0f);
     changes[0].count = 4;
     expect(b, accel_queue_submit(b->queue, list, 1, NULL, 0, &value, &b->error), ACCEL_E_INVALID, "outside of the 4");
-    work.changes = &changes[1];
+    step.changes = &changes[1];
     expect(b, accel_queue_submit(b->queue, list, 1, NULL, 0, &value, &b->error), ACCEL_OK, NULL);
     assert_true(rows[7] == 0.0f);
     accel_state_free(kv);
@@ -423,11 +472,42 @@ static void lends_threads(void **state)
     expect(b, accel_queue_create(b->device, &options, &queue, &b->error), ACCEL_OK, NULL);
     expect(b, accel_set_create(b->module, 0, queue, most, binds, 2, b->weights, &set, &b->error), ACCEL_OK, NULL);
     expect(b, accel_set_run(set, &tokens, &b->error), ACCEL_OK, NULL);
-    assert_int_equal(direct.ranks_seen, 3);
+    assert_int_equal(direct.threads_seen, 3);
     accel_queue_free(queue);
     accel_set_free(set);
     options.threads = 1u << 20;
     expect(b, accel_queue_create(b->device, &options, &queue, &b->error), ACCEL_E_LIMIT, "threads");
+}
+
+static int32_t run_in_turn(const struct accel_team *team, uint32_t threads, accel_team_function function,
+                           void *argument, struct accel_error *error) ACCEL_NOEXCEPT
+{
+    (void)team, (void)error;
+    for (uint32_t thread = 0; thread < threads; thread++)
+        function(argument, thread, threads);
+    return ACCEL_OK;
+}
+
+static void uses_threads_of_the_application(void **state)
+{
+    struct bench *b = *state;
+    struct accel_team team = {.size = sizeof(team), .threads = 5, .run = run_in_turn};
+    struct accel_queue_options options = {.size = sizeof(options), .team = &team};
+    struct accel_bind binds[2] = {{.value = b->sum.x, .buffer = b->x}, {.value = b->sum.y, .buffer = b->y}};
+    struct accel_queue *queue = NULL;
+    struct accel_set *set = NULL;
+    uint64_t tokens = 1;
+    expect(b, accel_queue_create(b->device, &options, &queue, &b->error), ACCEL_OK, NULL);
+    expect(b, accel_set_create(b->module, 0, queue, most, binds, 2, b->weights, &set, &b->error), ACCEL_OK, NULL);
+    expect(b, accel_set_run(set, &tokens, &b->error), ACCEL_OK, NULL);
+    assert_int_equal(direct.threads_seen, 5);
+    accel_queue_free(queue);
+    accel_set_free(set);
+    options.threads = 2;
+    expect(b, accel_queue_create(b->device, &options, &queue, &b->error), ACCEL_E_INVALID, "must be 0");
+    options.threads = 0;
+    team.run = NULL;
+    expect(b, accel_queue_create(b->device, &options, &queue, &b->error), ACCEL_E_INVALID, "a team needs");
 }
 
 static void driver_failures_are_ordinary(void **state)
@@ -438,10 +518,11 @@ static void driver_failures_are_ordinary(void **state)
     struct accel_module *module = b->module;
     struct accel_set *set = b->set;
     direct.open_code = ACCEL_E_NOT_FOUND;
-    expect(b, accel_device_open(b->context, "direct", NULL, 0, &device, &b->error), ACCEL_E_NOT_FOUND, "says no more");
+    expect(b, accel_device_open(b->context, "direct", NULL, 0, &device, &b->error), ACCEL_E_NOT_FOUND,
+           "without an error text");
     assert_null(device);
     direct.open_code = 5;
-    expect(b, accel_device_open(b->context, "direct", NULL, 0, &device, &b->error), ACCEL_E_INTERNAL, "answered 5");
+    expect(b, accel_device_open(b->context, "direct", NULL, 0, &device, &b->error), ACCEL_E_INTERNAL, "returned 5");
     direct.no_handle = 1;
     expect(b, accel_device_open(b->context, "direct", NULL, 0, &device, &b->error), ACCEL_E_INTERNAL,
            "without a handle");
@@ -450,11 +531,11 @@ static void driver_failures_are_ordinary(void **state)
     assert_null(module);
     direct.silent_claim = 1;
     expect(b, accel_module_create(b->device, graphs, 1, NULL, NULL, NULL, &module, &b->error), ACCEL_E_REFUSED,
-           "says nothing of node add");
+           "has not claimed node add");
     direct.silent_claim = 0;
     direct.claim_answer = ACCEL_CLAIM_NO;
     expect(b, accel_module_create(b->device, graphs, 1, NULL, NULL, NULL, &module, &b->error), ACCEL_E_REFUSED,
-           "does not take node add");
+           "does not support node add");
     direct.claim_answer = 77;
     expect(b, accel_module_create(b->device, graphs, 1, NULL, NULL, NULL, &module, &b->error), ACCEL_E_INVALID, "77");
     direct.set_code = ACCEL_E_MEMORY;
@@ -518,6 +599,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(runs_a_step, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_step_leaves_its_thread_as_it_was, setup, teardown),
         cmocka_unit_test_setup_teardown(baked_weights_are_in_the_program, setup, teardown),
         cmocka_unit_test_setup_teardown(refuses_wrong_symbols, setup, teardown),
         cmocka_unit_test_setup_teardown(a_step_allocates_nothing, setup, teardown),
@@ -525,12 +607,13 @@ int main(void)
         cmocka_unit_test_setup_teardown(failure_travels_through_waits, setup, teardown),
         cmocka_unit_test_setup_teardown(cancel_is_honoured_between_steps, setup, teardown),
         cmocka_unit_test_setup_teardown(moves_bytes, setup, teardown),
-        cmocka_unit_test_setup_teardown(refuses_bad_work, setup, teardown),
+        cmocka_unit_test_setup_teardown(refuses_bad_steps, setup, teardown),
         cmocka_unit_test_setup_teardown(refuses_bad_binds, setup, teardown),
         cmocka_unit_test_setup_teardown(scratch_is_stable, setup, teardown),
         cmocka_unit_test_setup_teardown(weights_are_copied_where_they_must, setup, teardown),
         cmocka_unit_test_setup_teardown(states_live_in_host_memory, setup, teardown),
         cmocka_unit_test_setup_teardown(lends_threads, setup, teardown),
+        cmocka_unit_test_setup_teardown(uses_threads_of_the_application, setup, teardown),
         cmocka_unit_test_setup_teardown(driver_failures_are_ordinary, setup, teardown),
         cmocka_unit_test_setup_teardown(settings_are_typed, setup, teardown),
         cmocka_unit_test_setup_teardown(a_child_cannot_use_objects, setup, teardown),

@@ -4,12 +4,11 @@
  * call of each of its slots failing with each code. Whatever happens, no object is freed under a step in flight or
  * before those that were made of it, nothing is left behind, and what fails says so once.
  */
-#include "tests/unit/device_support.h"
-
 #include <stdio.h>
 
-#include "core/device/object.h"
+#include "core/runtime/object.h"
 #include "tests/mock/async.h"
+#include "tests/unit/device_support.h"
 
 enum part { DEVICE, MODULE, WEIGHTS, QUEUE, BUFFERS, STATE, SET, PARTS };
 
@@ -87,38 +86,38 @@ static int32_t do_set(struct room *r)
     return accel_set_create(r->module, 0, r->queue, most, binds, 2, r->weights, &r->set, &r->error);
 }
 
-static int32_t submit(struct room *r, struct accel_queue *queue, const struct accel_work *work,
-                      const struct accel_point *wait, uint64_t *out_value)
+static int32_t submit(struct room *r, struct accel_queue *queue, const struct accel_step *step,
+                      const struct accel_fence *wait, uint64_t *out_value)
 {
-    return accel_queue_submit(queue, &work, 1, wait, wait != NULL, out_value, &r->error);
+    return accel_queue_submit(queue, &step, 1, wait, wait != NULL, out_value, &r->error);
 }
 
 static int32_t do_submit_run(struct room *r)
 {
-    struct accel_work work = {.size = sizeof(work), .kind = ACCEL_STEP_RUN, .set = r->set, .symbols = one};
-    return submit(r, r->queue, &work, NULL, &r->value);
+    struct accel_step step = {.size = sizeof(step), .kind = ACCEL_STEP_RUN, .set = r->set, .symbols = one};
+    return submit(r, r->queue, &step, NULL, &r->value);
 }
 
 static int32_t do_submit_state(struct room *r)
 {
     struct accel_state_change change = {.kind = ACCEL_STATE_RESET};
-    struct accel_work work = {
-        .size = sizeof(work), .kind = ACCEL_STEP_STATE, .state = r->state, .changes = &change, .change_count = 1};
-    return submit(r, r->queue, &work, NULL, &r->value);
+    struct accel_step step = {
+        .size = sizeof(step), .kind = ACCEL_STEP_STATE, .state = r->state, .changes = &change, .change_count = 1};
+    return submit(r, r->queue, &step, NULL, &r->value);
 }
 
 static int32_t do_submit_copy(struct room *r)
 {
-    struct accel_work work = {
-        .size = sizeof(work), .kind = ACCEL_STEP_COPY, .source = r->x, .target = r->y, .bytes = 16};
-    return submit(r, r->queue, &work, NULL, &r->value);
+    struct accel_step step = {
+        .size = sizeof(step), .kind = ACCEL_STEP_COPY, .source = r->x, .target = r->y, .bytes = 16};
+    return submit(r, r->queue, &step, NULL, &r->value);
 }
 
 static int32_t do_submit_other(struct room *r)
 {
-    struct accel_point wait = {.queue = r->queue, .value = r->value};
-    struct accel_work work = {.size = sizeof(work), .kind = ACCEL_STEP_FILL, .target = r->y, .bytes = 16};
-    return submit(r, r->other, &work, &wait, NULL);
+    struct accel_fence wait = {.queue = r->queue, .value = r->value};
+    struct accel_step step = {.size = sizeof(step), .kind = ACCEL_STEP_FILL, .target = r->y, .bytes = 16};
+    return submit(r, r->other, &step, &wait, NULL);
 }
 
 static int32_t do_wait(struct room *r)

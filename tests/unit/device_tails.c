@@ -4,13 +4,12 @@
  * when it is not, wherever in the tail the value stands. tests/abi/tails.sh sees that no struct of the headers is
  * forgotten.
  */
-#include "tests/unit/device_support.h"
-
 #include <accel/history.h>
 #include <accel/plan.h>
 #include <accel/sketch.h>
 
 #include "tests/mock/direct.h"
+#include "tests/unit/device_support.h"
 
 #define TAIL 32u /* bytes that the later minor appended */
 #define MOST 512u
@@ -52,17 +51,17 @@ static int32_t give_queue_options(struct room *r, const void *given)
     return code;
 }
 
-static int32_t give_work(struct room *r, const void *given)
+static int32_t give_step(struct room *r, const void *given)
 {
     struct accel_queue *queue = NULL;
     struct accel_buffer *buffer = NULL;
-    struct accel_work *work = (struct accel_work *)(uintptr_t)given;
-    const struct accel_work *list = work;
+    struct accel_step *step = (struct accel_step *)(uintptr_t)given;
+    const struct accel_step *list = step;
     uint64_t value = 0;
     int32_t code;
     assert_int_equal(accel_queue_create(r->device, NULL, &queue, &r->error), ACCEL_OK);
     assert_int_equal(accel_buffer_create(r->device, 64, 0, &buffer, &r->error), ACCEL_OK);
-    work->target = buffer;
+    step->target = buffer;
     code = accel_queue_submit(queue, &list, 1, NULL, 0, &value, &r->error);
     accel_buffer_free(buffer);
     accel_queue_free(queue);
@@ -141,9 +140,9 @@ static const uint32_t one = 1;
 static const struct accel_context_options context_options = {.size = sizeof(context_options),
                                                              .flags = ACCEL_CONTEXT_NO_PLUGINS};
 static const struct accel_queue_options queue_options = {.size = sizeof(queue_options), .threads = 1};
-static const struct accel_work work = {.size = sizeof(work), .kind = ACCEL_STEP_FILL, .bytes = 16};
+static const struct accel_step step = {.size = sizeof(step), .kind = ACCEL_STEP_FILL, .bytes = 16};
 static const struct accel_compile_options compile_options = {
-    .size = sizeof(compile_options), .buckets = &bucket, .bucket_counts = &one, .ranks = 1};
+    .size = sizeof(compile_options), .buckets = &bucket, .bucket_counts = &one, .threads = 1};
 static const struct accel_plan_request request = {.size = sizeof(request), .device = "direct:nobody"};
 static const struct accel_history_record record = {.size = sizeof(record)};
 
@@ -156,7 +155,7 @@ static const struct row {
 } rows[] = {
     {"accel_context_options", &context_options, give_context_options, ACCEL_OK},
     {"accel_queue_options", &queue_options, give_queue_options, ACCEL_OK},
-    {"accel_work", &work, give_work, ACCEL_OK},
+    {"accel_step", &step, give_step, ACCEL_OK},
     {"accel_compile_options", &compile_options, give_compile_options, ACCEL_OK},
     {"accel_source", &source.source, give_source, ACCEL_OK},
     {"accel_graph", NULL, give_graph, ACCEL_OK},
@@ -216,7 +215,7 @@ static void give_later_values(struct room *r)
 {
     struct accel_compile_options compiling = compile_options;
     struct accel_context_options creating = context_options;
-    struct accel_work later = work;
+    struct accel_step later = step;
     struct accel_node node = r->node;
     struct accel_value value = *r->values[0];
     memset(&r->error, 0, sizeof(r->error));
@@ -225,7 +224,7 @@ static void give_later_values(struct room *r)
     creating.flags |= 1u << 31;
     expect_refused(r, give_context_options(r, &creating), "0x80000004");
     later.kind = 1000;
-    expect_refused(r, give_work(r, &later), "1000");
+    expect_refused(r, give_step(r, &later), "1000");
     node.op = 1000;
     node.minor = ACCEL_ABI_MINOR + 1;
     expect_refused(r, give_node(r, &node), "1000");

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "core/base/file.h"
-#include "core/device/worker.h"
 #include "core/graph/pack.h"
+#include "core/runtime/worker.h"
 #include "tests/unit/device_support.h"
 #include "tests/unit/remove_tree.h"
 
@@ -99,7 +99,7 @@ static int32_t compile(struct place *place, const char *mode, struct accel_error
 
 static bool worked(const struct place *place)
 {
-    return strstr(place->log, "room=worker driver=compiler") != NULL;
+    return strstr(place->log, "component=worker driver=compiler") != NULL;
 }
 
 static void a_blob_is_made_once(void **state)
@@ -117,11 +117,12 @@ static const struct {
     int32_t code, native;
     bool lasting;
 } ends[] = {
-    {"crash", "crashes in compile: its worker ended with SIGSEGV (signal 11); last words: internal compiler error",
+    {"crash",
+     "crashes in compile: its worker ended with SIGSEGV (signal 11); last error output: internal compiler error",
      ACCEL_E_INTERNAL, SIGSEGV, true},
-    {"exit", "ends its worker in compile, with the exit status 0; last words: the compiler begins", ACCEL_E_INTERNAL, 0,
-     true},
-    {"nothing", "compile was given a writer and wrote nothing", ACCEL_E_INTERNAL, 0, false},
+    {"exit", "ends its worker in compile, with the exit status 0; last error output: the compiler begins",
+     ACCEL_E_INTERNAL, 0, true},
+    {"nothing", "compile received a writer and wrote nothing", ACCEL_E_INTERNAL, 0, false},
     {"refuse", "the compiler does not like the graph", ACCEL_E_REFUSED, 0, false},
     {"damaged", "load was given what compile did not write", ACCEL_E_CORRUPT, 0, false},
 };
@@ -166,7 +167,7 @@ static void a_caller_may_stop_it(void **state)
     struct accel_error error;
     setenv("ACCEL_COMPILE_MILLISECONDS", "60000", 1);
     assert_int_equal(compile_with(*state, "hang", &task, &error), ACCEL_E_CANCELLED);
-    assert_non_null(strstr(error.text, "driver compiler: compiling was stopped in its worker"));
+    assert_non_null(strstr(error.text, "driver compiler: compiling was cancelled"));
     assert_true(worked(*state));
     assert_int_equal(compile_with(*state, "hang", &task, &error), ACCEL_E_CANCELLED);
     assert_true(worked(*state));
@@ -236,7 +237,7 @@ static void a_job_comes_back(void **state)
     uint64_t buckets[] = {1, 8};
     uint32_t counts[] = {2};
     struct accel_compile_options options = {
-        .size = sizeof(options), .buckets = buckets, .bucket_counts = counts, .ranks = 3};
+        .size = sizeof(options), .buckets = buckets, .bucket_counts = counts, .threads = 3};
     struct accel_worker_job job = {.path = "/x/y.so",
                                    .device = "compiler:d0",
                                    .memory = 77,
@@ -255,7 +256,7 @@ static void a_job_comes_back(void **state)
     assert_string_equal(back.path, "/x/y.so");
     assert_string_equal(back.settings[0].value, "good");
     assert_int_equal(back.options->buckets[1], 8);
-    assert_int_equal(back.options->ranks, 3);
+    assert_int_equal(back.options->threads, 3);
     accel_worker_pack(&back, &second);
     assert_int_equal(first.length, second.length);
     assert_memory_equal(first.text, second.text, first.length);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Measures by hand-made cases, malformed tables by place, the tools on a synthetic table and on the published one. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
-
-#include <accel/model/scores.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tools/accel-scores/scores.h"
 
 #define NEAR(a, b, most) assert_true(fabs((a) - (b)) <= (most))
 
@@ -43,7 +43,7 @@ static void test_sweep(void **state)
 {
     const double scores[] = {0.1, 0.4, 0.35, 0.8}, back[] = {1, 2, 3, 4};
     const uint8_t labels[] = {0, 0, 1, 1}, wrong[] = {1, 0, 0, 0};
-    struct accel_scores_threshold found = {.size = sizeof found};
+    struct accel_scores_threshold found = {0};
 
     (void)state;
     /* F1 at 0.8: 2/3; at 0.4: 1/2; at 0.35: 4/5; at 0.1: 2/3. */
@@ -102,11 +102,11 @@ static void test_malformed(void **state)
     refuse("response,label,x\n0,1,2\n", ACCEL_E_CORRUPT, "t.csv:1:1: no column of scores");
     refuse("response,label,ES\n0,1,2\n0,1\n", ACCEL_E_CORRUPT, "t.csv:3:3: the line has only 2 fields");
     refuse("response,label,ES\n0,1,2,3\n", ACCEL_E_CORRUPT, "t.csv:2:7: the line has more than 3 fields");
-    refuse("response,label,ES\n0,1,2x\n", ACCEL_E_CORRUPT, "t.csv:2:5: wants a number, not '2x'");
-    refuse("response,label,ES\n0,1,nan\n", ACCEL_E_CORRUPT, "t.csv:2:5: wants a number");
-    refuse("response,label,ES\n0,1,\n", ACCEL_E_CORRUPT, "t.csv:2:5: wants a number");
+    refuse("response,label,ES\n0,1,2x\n", ACCEL_E_CORRUPT, "t.csv:2:5: expected a number, not '2x'");
+    refuse("response,label,ES\n0,1,nan\n", ACCEL_E_CORRUPT, "t.csv:2:5: expected a number");
+    refuse("response,label,ES\n0,1,\n", ACCEL_E_CORRUPT, "t.csv:2:5: expected a number");
     refuse("response,label,ES\n0,1,1e999\n", ACCEL_E_CORRUPT, "t.csv:2:5: the number is too large");
-    refuse("response,label,ES\n0,1,1.2.3\n", ACCEL_E_CORRUPT, "t.csv:2:5: wants a number");
+    refuse("response,label,ES\n0,1,1.2.3\n", ACCEL_E_CORRUPT, "t.csv:2:5: expected a number");
     refuse("response,label,ES\n\n0,2,1\n", ACCEL_E_CORRUPT, "t.csv:3:3: a label is 0 or 1, not '2'");
     refuse("response,label,ES\n0,1,\"1\n", ACCEL_E_CORRUPT, "t.csv:2:5: a quote is not closed");
     refuse("response,label,ES\n0,1,\"1\"2\n", ACCEL_E_CORRUPT, "t.csv:2:5: text after the closing quote");
@@ -117,15 +117,14 @@ static void test_parse(void **state)
 {
     const char text[] =
         "\xef\xbb\xbf\"q\"\"1\",PX,y,s_b,s_a\r\n\"one, two\",-1e1,1,1,.5\r\n\r\nb,2,0,3,4\r\n\"one, two\",7,0,5,6";
-    const struct accel_scores_names names = {
-        .size = sizeof names, .group = "q\"1", .label = "y", .external = "s_", .parametric = "P"};
-    struct accel_scores_column column = {.size = sizeof column};
+    const struct accel_scores_names names = {.group = "q\"1", .label = "y", .external = "s_", .parametric = "P"};
+    struct accel_scores_column column = {0};
     const struct accel_scores_facts *facts;
     struct accel_scores *scores = NULL;
     struct accel_error error = {0};
 
     (void)state;
-    if (accel_scores_parse(text, sizeof text - 1, "t", &names, &scores, &error) != ACCEL_OK)
+    if (accel_scores_parse(text, sizeof(text) - 1, "t", &names, &scores, &error) != ACCEL_OK)
         fail_msg("%s", error.text);
     facts = accel_scores_facts_of(scores);
     assert_int_equal(facts->rows, 3);
@@ -157,9 +156,8 @@ static struct accel_scores *read_table(const char *path)
 static struct accel_scores_quality quality_of(const struct accel_scores *scores, uint32_t n, uint32_t k, double alpha,
                                               double m)
 {
-    const struct accel_scores_formula formula = {
-        .size = sizeof formula, .top_n = n, .top_k = k, .alpha = alpha, .m = m};
-    struct accel_scores_quality quality = {.size = sizeof quality};
+    const struct accel_scores_formula formula = {.top_n = n, .top_k = k, .alpha = alpha, .m = m};
+    struct accel_scores_quality quality = {0};
 
     assert_int_equal(accel_scores_apply(scores, &formula, &quality, NULL), ACCEL_OK);
     return quality;
@@ -170,14 +168,14 @@ static struct accel_scores *synthetic(void)
     const char *tree = getenv("ACCEL_TEST_SRCDIR");
     char path[1024];
 
-    snprintf(path, sizeof path, "%s/tests/fixtures/scores/synthetic.csv", tree == NULL ? "." : tree);
+    snprintf(path, sizeof(path), "%s/tests/fixtures/scores/synthetic.csv", tree == NULL ? "." : tree);
     return read_table(path);
 }
 
 /* Values of an independent computation that counts all pairs. */
 static void test_formula(void **state)
 {
-    const struct accel_scores_formula bad = {.size = sizeof bad, .top_n = 1, .alpha = -1, .m = 1};
+    const struct accel_scores_formula bad = {.top_n = 1, .alpha = -1, .m = 1};
     struct accel_scores *scores = synthetic();
     struct accel_scores_quality quality;
 
@@ -217,7 +215,7 @@ static int32_t stop(void *data, uint64_t done, uint64_t all)
 static void test_tools(void **state)
 {
     struct accel_scores *scores = synthetic();
-    struct accel_scores_options options = {.size = sizeof options, .folds = 4, .repeats = 3, .seed = 1};
+    struct accel_scores_options options = {.folds = 4, .repeats = 3, .seed = 1};
     struct accel_scores_report *report = NULL, *again = NULL, *other = NULL;
     const struct accel_scores_summary *summary;
     const struct accel_scores_gain *grid;
@@ -264,7 +262,7 @@ static void test_tools(void **state)
 /* Columns of noise, told apart by luck alone: tools gain on what they have seen, and nothing on what they have not. */
 static void test_noise(void **state)
 {
-    struct accel_scores_options options = {.size = sizeof options, .repeats = 4, .seed = 1};
+    struct accel_scores_options options = {.repeats = 4, .seed = 1};
     struct accel_scores *scores = NULL;
     struct accel_scores_report *report = NULL;
     const struct accel_scores_gain *grid;
@@ -298,7 +296,7 @@ static void test_noise(void **state)
 static void test_published(void **state)
 {
     const char *shared = getenv("ACCEL_SHARED_FIXTURES");
-    struct accel_scores_options options = {.size = sizeof options, .repeats = 1, .seed = 1};
+    struct accel_scores_options options = {.repeats = 1, .seed = 1};
     struct accel_scores_quality quality;
     const struct accel_scores_facts *facts;
     struct accel_scores_report *report = NULL;
@@ -306,7 +304,7 @@ static void test_published(void **state)
     char path[1024];
 
     (void)state;
-    snprintf(path, sizeof path, "%s/../data/redeep_kaggle.csv", shared == NULL ? "." : shared);
+    snprintf(path, sizeof(path), "%s/../data/redeep_kaggle.csv", shared == NULL ? "." : shared);
     if (access(path, R_OK) != 0) {
         print_message("skipped: redeep_kaggle.csv is not here\n");
         skip();

@@ -3,10 +3,10 @@
  * Perplexity, divergence and agreement against sums made here token by token, each window fed anew from its beginning;
  * windows with and without an overlap and a token before them; errors of tensors against those that were put in.
  */
-#include "session_support.h"
-
 #include <accel/model/eval.h>
 #include <accel/model/tokenizer.h>
+
+#include "session_support.h"
 
 enum { TOKENS = 100, CHUNK = 32 };
 
@@ -35,7 +35,7 @@ static int open_both(void **state)
     for (int i = 0; i < 2; i++) {
         char path[PATH_BYTES];
 
-        snprintf(path, sizeof path, "%s/models/stories260K/%s", tree == NULL ? "." : tree, names[i]);
+        snprintf(path, sizeof(path), "%s/samples/stories260K/%s", tree == NULL ? "." : tree, names[i]);
         OK(accel_model_open(path, NULL, &both.models[i], &error));
         both.sessions[i] = make_session(both.context, both.models[i], 0, 32);
     }
@@ -91,7 +91,7 @@ static void add_token(const struct both *both, const int32_t *window, uint64_t b
                       struct wanted *wanted)
 {
     uint32_t vocabulary = accel_model_facts_of(both->models[0])->vocabulary;
-    double *q = calloc(vocabulary, sizeof *q), *p = calloc(vocabulary, sizeof *p), kl = 0;
+    double *q = calloc(vocabulary, sizeof(*q)), *p = calloc(vocabulary, sizeof(*p)), kl = 0;
 
     assert_true(q != NULL && p != NULL);
     log_probabilities(both->sessions[0], window, before, vocabulary, q);
@@ -140,7 +140,7 @@ static void close_to(double value, double wanted, const char *what)
 
 static void check(const struct both *both, uint64_t stride, int64_t bos, uint64_t predicted)
 {
-    struct accel_eval_options options = {.size = sizeof options, .chunk = CHUNK, .stride = stride, .bos = bos};
+    struct accel_eval_options options = {.size = sizeof(options), .chunk = CHUNK, .stride = stride, .bos = bos};
     struct wanted wanted = compute(both, stride - (bos >= 0 && stride == CHUNK), bos);
     const struct accel_eval_result *result, *reference;
     struct accel_error error = {0};
@@ -206,7 +206,7 @@ static int32_t stop(void *data, uint64_t done, uint64_t all)
 static void test_refused(void **state)
 {
     const struct both *both = *state;
-    struct accel_eval_options options = {.size = sizeof options, .chunk = CHUNK, .stride = CHUNK + 1, .bos = -1};
+    struct accel_eval_options options = {.size = sizeof(options), .chunk = CHUNK, .stride = CHUNK + 1, .bos = -1};
     struct accel_error error = {0};
     struct accel_eval *eval = NULL;
     uint32_t calls = 0;
@@ -309,7 +309,7 @@ static void test_hand_made(void **state)
     struct accel_error error = {0};
 
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct accel_model_file *file =
             tiny(cases[i].name, cases[i].type, cases[i].shape, cases[i].first, cases[i].second, one);
         const struct accel_eval_tensor *tensor;

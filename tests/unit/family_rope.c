@@ -3,6 +3,7 @@
  * Frequencies of rotary positions of every scaling, against numbers computed apart from this library, with 50 decimal
  * digits, from the formulas that the configurations document.
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,9 +11,7 @@
 
 #include <cmocka.h>
 
-#include <math.h>
-
-#include "sdk/model/family/rope.h"
+#include "model/family/rope.h"
 
 enum { PAIRS = 8 };
 
@@ -100,7 +99,7 @@ static void test_divisors(void **state)
 static void test_length(void **state)
 {
     (void)state;
-    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+    for (size_t r = 0; r < sizeof(rows) / sizeof(*rows); r++) {
         float within[PAIRS], at[PAIRS], past[PAIRS];
 
         rope_frequencies(&rows[r].rope, 1, NULL, within);
@@ -118,7 +117,7 @@ static void test_length(void **state)
 
 int main(void)
 {
-    enum { COUNT = sizeof rows / sizeof *rows };
+    enum { COUNT = sizeof(rows) / sizeof(*rows) };
     static const char *const names[COUNT] = {"plain",
                                              "linear by 2.5",
                                              "dynamic, 64 tokens",

@@ -6,16 +6,16 @@
  * asymmetric, by group, channel and tensor, scales in F16, BF16 and F32, pack-, int- and naive-quantized, 37 folders
  * compressed by it: equal to what it decompresses in F32, or within 2^-11 of it where scales or values are rounded.
  */
-#include "format_support.h"
-
-#include <accel/quant/format.h>
-#include <accel/quant/half.h>
 #include <math.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sdk/model/format/packed.h"
+#include <accel/quant/format.h>
+#include <accel/quant/half.h>
+
+#include "format_support.h"
+#include "model/file/packed.h"
 
 static uint32_t seed = 777;
 
@@ -181,7 +181,7 @@ static void check(const struct matrix *m, const char *config)
     mkdir(folder, 0777);
     write_folder(folder, m, &t, config);
     assert_int_equal(accel_model_file_open(folder, NULL, &file, &error), ACCEL_OK);
-    if (model_packed_present(file, &error) != ACCEL_OK)
+    if (model_packed_replace(file, &error) != ACCEL_OK)
         fail_msg("%s", error.text);
     assert_int_equal(accel_model_file_tensor_count(file), m->bytes ? 3 : 2);
     tensor = accel_model_file_find(file, "a.b.weight");
@@ -294,7 +294,7 @@ static void test_refused(void **state)
         {"\"config_groups\": {\"g\": {\"weights\": {\"num_bits\": 4, \"strategy\": \"block\"}}}", "block",
          ACCEL_E_UNSUPPORTED},
         {"\"sparsity_config\": {\"format\": \"sparse-bitmask\"}", "sparse-bitmask", ACCEL_E_UNSUPPORTED},
-        {"\"config_groups\": {}", "says nothing", ACCEL_E_UNSUPPORTED},
+        {"\"config_groups\": {}", "does not describe", ACCEL_E_UNSUPPORTED},
         {"\"config_groups\": {\"g\": {\"weights\": {\"num_bits\": 8, \"strategy\": \"channel\"}}}", "weight_packed",
          ACCEL_E_CORRUPT},
         {"\"config_groups\": {\"g\": {\"weights\": {\"num_bits\": 4, \"strategy\": \"group\", \"group_size\": 32}}}",
@@ -313,7 +313,7 @@ static void test_refused(void **state)
                  cases[i].config);
         write_folder(folder, &m, &t, config);
         assert_int_equal(accel_model_file_open(folder, NULL, &file, &error), ACCEL_OK);
-        assert_int_equal(model_packed_present(file, &error), cases[i].code);
+        assert_int_equal(model_packed_replace(file, &error), cases[i].code);
         assert_int_equal(error.code, cases[i].code);
         if (strstr(error.text, cases[i].word) == NULL)
             fail_msg("\"%s\" does not say %s", error.text, cases[i].word);

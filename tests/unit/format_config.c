@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "sdk/model/format/decoder_config.h"
+#include "model/file/decoder_config.h"
 #include "tests/unit/format_support.h"
 
 #define BASE                                                                                                           \
@@ -169,7 +169,7 @@ static void windows_follow_the_layer_types(void **state)
     accel_decoder_config_free(&config);
     refuse("\"sliding_window\":8,\"use_sliding_window\":true", ACCEL_E_CORRUPT, "max_window_layers");
     refuse("\"sliding_window\":0", ACCEL_E_CORRUPT, "sliding_window is 0");
-    refuse("\"sliding_window\":-1", ACCEL_E_CORRUPT, "sliding_window is not a count");
+    refuse("\"sliding_window\":-1", ACCEL_E_CORRUPT, "sliding_window is not a positive integer");
     refuse("\"layer_types\":[\"full_attention\"]", ACCEL_E_CORRUPT, "layer_types");
     refuse("\"layer_types\":[\"sliding_attention\",\"full_attention\",\"full_attention\"]", ACCEL_E_CORRUPT,
            "no sliding_window");
@@ -213,13 +213,13 @@ static void absurd_numbers_are_refused_by_name(void **state)
         {"\"num_hidden_layers\":3", "\"num_hidden_layers\":0", "num_hidden_layers is 0"},
         {"\"num_hidden_layers\":3", "\"num_hidden_layers\":2147483648", "num_hidden_layers is 2147483648"},
         {"\"num_hidden_layers\":3", "\"num_hidden_layers\":3.0", "num_hidden_layers is not an integer"},
-        {"\"num_hidden_layers\":3", "\"num_hidden_layers\":null", "there is no num_hidden_layers"},
+        {"\"num_hidden_layers\":3", "\"num_hidden_layers\":null", "the key num_hidden_layers is missing"},
         {"\"hidden_size\":64", "\"hidden_size\":-64", "hidden_size is -64"},
         {"\"num_attention_heads\":4", "\"num_attention_heads\":3", "not divisible by 3 heads"},
         {"\"num_attention_heads\":4", "\"num_attention_heads\":4,\"num_key_value_heads\":8", "8 key heads"},
         {"\"num_attention_heads\":4", "\"num_attention_heads\":4,\"num_key_value_heads\":3", "3 key heads"},
         {"\"vocab_size\":100", "\"vocab_size\":0", "vocab_size is 0"},
-        {"\"vocab_size\":100", "\"vocab_size\":null", "how large the vocabulary is"},
+        {"\"vocab_size\":100", "\"vocab_size\":null", "the size of the vocabulary is missing"},
         {"\"rms_norm_eps\":1e-5", "\"rms_norm_eps\":0", "rms_norm_eps is 0"},
         {"\"rms_norm_eps\":1e-5", "\"rms_norm_eps\":7", "rms_norm_eps is 7"},
         {"\"rms_norm_eps\":1e-5", "\"rms_norm_eps\":NaN", "JSON"},
@@ -260,8 +260,8 @@ static void both_forms_of_a_model_agree(void **state)
     char path[4096];
     struct accel_decoder_config folder, gguf;
     (void)state;
-    read_model(source_path(path, "models/stories260K/hf"), &folder);
-    read_model(source_path(path, "models/stories260K/stories260K-f32.gguf"), &gguf);
+    read_model(source_path(path, "samples/stories260K/hf"), &folder);
+    read_model(source_path(path, "samples/stories260K/stories260K-f32.gguf"), &gguf);
     assert_string_equal(folder.architecture, gguf.architecture);
     assert_true(folder.layers == 5 && gguf.layers == 5);
     assert_true(folder.hidden == 64 && gguf.hidden == 64);

@@ -237,7 +237,7 @@ static void texts_beside_a_model_are_read(void **state)
     char *text = NULL;
     uint64_t length = 0;
     (void)state;
-    file = open_file(source_path(path, "models/stories260K/hf"), 0);
+    file = open_file(source_path(path, "samples/stories260K/hf"), 0);
     assert_int_equal(accel_model_file_sibling(file, "config.json", 65536, &text, &length, NULL), ACCEL_OK);
     assert_int_equal(strlen(text), length);
     accel_model_text_free(text);
@@ -246,7 +246,7 @@ static void texts_beside_a_model_are_read(void **state)
     assert_int_equal(accel_model_file_sibling(file, "none.json", 10, &text, &length, NULL), ACCEL_E_NOT_FOUND);
     assert_int_equal(accel_model_file_sibling(file, "../x", 10, &text, &length, NULL), ACCEL_E_INVALID);
     accel_model_file_close(file);
-    file = open_file(source_path(path, "models/stories260K/hf/model.safetensors"), 0);
+    file = open_file(source_path(path, "samples/stories260K/hf/model.safetensors"), 0);
     assert_int_equal(accel_model_file_sibling(file, "config.json", 65536, &text, &length, NULL), ACCEL_OK);
     accel_model_text_free(text);
     accel_model_file_close(file);
@@ -317,7 +317,7 @@ static void what_cannot_be_written_leaves_no_file(void **state)
     bad.name = "";
     refuse_entry(path, bad, "is empty");
     bad.name = "__metadata__";
-    refuse_entry(path, bad, "the format's own");
+    refuse_entry(path, bad, "reserved by the format");
     bad = good;
     bad.data = NULL;
     refuse_entry(path, bad, "no data");
@@ -326,7 +326,7 @@ static void what_cannot_be_written_leaves_no_file(void **state)
     bad.rank = 2;
     refuse_entry(path, bad, "product");
     assert_int_equal(accel_safetensors_write(path, twice, 2, &error), ACCEL_E_INVALID);
-    assert_non_null(strstr(error.text, "twice"));
+    assert_non_null(strstr(error.text, "duplicated"));
     assert_int_equal(access(path, F_OK), -1);
     assert_int_equal(accel_safetensors_write("no/such/folder/file", twice, 1, NULL), ACCEL_E_NOT_FOUND);
     /* A folder cannot be replaced by a file; the temporary file must be gone, or the folder would not be empty. */
@@ -353,7 +353,7 @@ static void shards_are_held_against_their_index(void **state)
         {"{}", "weight_map is missing"},
         {"{\"weight_map\":", "JSON"},
         {"{\"weight_map\":{\"a\":\"1.safetensors\",\"b\":\"3.safetensors\"}}", "3.safetensors: cannot open"},
-        {"{\"weight_map\":{\"a\":\"1.safetensors\",\"b\":\"same.safetensors\"}}", "two tensors are called 'a'"},
+        {"{\"weight_map\":{\"a\":\"1.safetensors\",\"b\":\"same.safetensors\"}}", "two tensors have the name 'a'"},
     };
     char index[4096], first[4096], second[4096], same[4096], folder[4096];
     snprintf(folder, sizeof(folder), "%s", (const char *)*state);

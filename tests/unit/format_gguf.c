@@ -3,8 +3,9 @@
 #include "config.h"
 
 #include <math.h>
+#include <sys/stat.h>
 
-#include "sdk/model/format/decoder_config.h"
+#include "model/file/decoder_config.h"
 #include "tests/unit/format_support.h"
 
 enum { U32 = 4, I32 = 5, F32 = 6, BOOL = 7, TEXT = 8, LIST = 9 };
@@ -271,7 +272,7 @@ static void tokens_are_checked(void **state)
     refuse(&b, ACCEL_E_CORRUPT, "token_embd.weight has 10 rows, the vocabulary has 11 tokens");
 }
 
-static void pieces_of_a_split_file_are_refused(void **state)
+static void a_piece_in_memory_is_refused(void **state)
 {
     struct builder b;
     (void)state;
@@ -279,6 +280,99 @@ static void pieces_of_a_split_file_are_refused(void **state)
     key_u32(&b, "split.count", 2);
     end(&b);
     refuse(&b, ACCEL_E_UNSUPPORTED, "split.count is 2");
+}
+
+/* ---- models in several files ---- */
+
+enum { PIECES = 3 };
+
+/* Writes file `number` of PIECES, counted from 0, under the name of file `name_number`, with one vector. The value of
+ * split.tensors.count is in the first alone. */
+static void write_piece(const char *folder, uint32_t name_number, uint32_t number, uint32_t all_tensors)
+{
+    struct builder b;
+    char path[160], name[32];
+    if (number == 0) {
+        begin(&b);
+        key_u32(&b, "split.tensors.count", all_tensors);
+    } else {
+        memset(&b, 0, sizeof(b));
+        put(&b, "GGUF\3\0\0\0", 8);
+        put_u64(&b, 0);
+        put_u64(&b, 0);
+    }
+    key_u32(&b, "split.no", number);
+    key_u32(&b, "split.count", PIECES);
+    snprintf(name, sizeof(name), "vector.%u", number);
+    tensor(&b, name, 16 * (number + 1), 0);
+    b.length = (b.length + 31) / 32 * 32;
+    memset(b.bytes + b.length, 0, b.data);
+    ((float *)(void *)(b.bytes + b.length))[0] = (float)number + 1;
+    b.length += b.data;
+    memcpy(b.bytes + 8, &b.tensors, 8);
+    memcpy(b.bytes + 16, &b.keys, 8);
+    snprintf(path, sizeof(path), "%s/m-%05u-of-%05u.gguf", folder, name_number + 1, PIECES);
+    write_bytes(path, b.bytes, b.length);
+}
+
+static void refuse_piece(const char *folder, const char *name, int32_t code, const char *text)
+{
+    struct accel_model_file *file = NULL;
+    struct accel_error error = {0};
+    char path[160];
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    const int32_t found = accel_model_file_open(path, NULL, &file, &error);
+    if (found != code || strstr(error.text, text) == NULL)
+        fail_msg("%s: %d, %s", name, found, error.text);
+    assert_null(file);
+}
+
+static void split_files_are_one_model(void **state)
+{
+    struct accel_model_file *file = NULL;
+    struct accel_error error = {0};
+    char folder[64], first[160], other[160], name[32];
+    (void)state;
+    snprintf(folder, sizeof(folder), "format_gguf-split-%ld", (long)getpid());
+    assert_int_equal(mkdir(folder, 0700), 0);
+    for (uint32_t i = 0; i < PIECES; i++)
+        write_piece(folder, i, i, PIECES);
+    snprintf(first, sizeof(first), "%s/m-00001-of-00003.gguf", folder);
+    if (accel_model_file_open(first, NULL, &file, &error) != ACCEL_OK)
+        fail_msg("%s", error.text);
+    assert_int_equal(accel_model_file_part_count(file), PIECES);
+    assert_int_equal(accel_model_file_tensor_count(file), PIECES);
+    for (uint32_t i = 0; i < PIECES; i++) {
+        float value = 0;
+        snprintf(name, sizeof(name), "vector.%u", i);
+        const struct accel_model_tensor *found = accel_model_file_find(file, name);
+        assert_non_null(found);
+        assert_int_equal(found->part, i);
+        assert_int_equal(found->dims[0], 16 * (i + 1));
+        assert_int_equal(accel_model_file_read(file, found, 0, sizeof(value), &value, &error), ACCEL_OK);
+        assert_true(value == (float)i + 1);
+    }
+    accel_model_file_close(file);
+
+    refuse_piece(folder, "m-00002-of-00003.gguf", ACCEL_E_UNSUPPORTED, "split.count is 3");
+    snprintf(other, sizeof(other), "%s/renamed.gguf", folder);
+    assert_int_equal(rename(first, other), 0);
+    refuse_piece(folder, "renamed.gguf", ACCEL_E_UNSUPPORTED, "not the first file");
+    write_piece(folder, 0, 0, PIECES + 1);
+    refuse_piece(folder, "m-00001-of-00003.gguf", ACCEL_E_CORRUPT, "split.tensors.count is 4");
+    write_piece(folder, 0, 0, PIECES);
+    write_piece(folder, 2, 1, PIECES);
+    refuse_piece(folder, "m-00001-of-00003.gguf", ACCEL_E_CORRUPT, "is not file 3 of 3");
+    snprintf(name, sizeof(name), "m-%05u-of-%05u.gguf", PIECES, PIECES);
+    snprintf(first, sizeof(first), "%s/%s", folder, name);
+    unlink(first);
+    refuse_piece(folder, "m-00001-of-00003.gguf", ACCEL_E_NOT_FOUND, name);
+    for (uint32_t i = 0; i < PIECES; i++) {
+        snprintf(first, sizeof(first), "%s/m-%05u-of-%05u.gguf", folder, i + 1, PIECES);
+        unlink(first);
+    }
+    unlink(other);
+    rmdir(folder);
 }
 
 static void layers_must_have_tensors(void **state)
@@ -295,7 +389,7 @@ static void layers_must_have_tensors(void **state)
         at = memchr(at + 1, 's', (size_t)(b.bytes + b.length - at - 1));
     assert_non_null(at);
     memcpy(at + 16 + 4, &layers, 4);
-    refuse(&b, ACCEL_E_CORRUPT, "3 layers, no tensor begins with blk.2.");
+    refuse(&b, ACCEL_E_CORRUPT, "3 layers, but no tensor begins with blk.2.");
     layers = 4;
     memcpy(at + 16 + 4, &layers, 4);
     refuse(&b, ACCEL_E_CORRUPT, "4 layers, its files have 3 tensors");
@@ -306,8 +400,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_smallest_decoder_is_read), cmocka_unit_test(lists_per_layer_must_be_uniform),
         cmocka_unit_test(rotary_scaling_is_read),       cmocka_unit_test(windows_may_have_a_pattern),
-        cmocka_unit_test(tokens_are_checked),           cmocka_unit_test(pieces_of_a_split_file_are_refused),
-        cmocka_unit_test(layers_must_have_tensors),
+        cmocka_unit_test(tokens_are_checked),           cmocka_unit_test(a_piece_in_memory_is_refused),
+        cmocka_unit_test(split_files_are_one_model),    cmocka_unit_test(layers_must_have_tensors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,10 +2,11 @@
 /* Damaged files get the verdict that their index says, and every truncation of a good file is an error, not a crash. */
 #include "config.h"
 
-#include <accel/model/session.h>
 #include <jansson.h>
 
-#include "sdk/model/format/decoder_config.h"
+#include <accel/model/session.h>
+
+#include "model/file/decoder_config.h"
 #include "tests/unit/format_support.h"
 
 #define FOLDER "tests/fixtures/malformed"
@@ -77,6 +78,7 @@ static void check_model(const char *name, const char *path, const struct accel_m
     }
     if (code != ACCEL_OK) {
         assert_null(model);
+        assert_int_equal(error.origin, ACCEL_FROM_MODEL);
         check_message(name, &error);
     }
     accel_decoder_config_free(&config);
@@ -150,8 +152,8 @@ static void every_truncation_is_an_error(void **state)
     check_truncations(FOLDER "/st-valid.safetensors", 1);
     check_truncations(FOLDER "/st-valid-order.safetensors", 1);
     /* A real model is too long for every length; a prime step meets all of its parts. */
-    check_truncations("models/stories260K/stories260K-q8_0.gguf", 997);
-    check_truncations("models/stories260K/hf/model.safetensors", 2003);
+    check_truncations("samples/stories260K/stories260K-q8_0.gguf", 997);
+    check_truncations("samples/stories260K/hf/model.safetensors", 2003);
 }
 
 /* A flipped bit of the header gives an error or a file whose tables hold; which of the two does not matter here. */

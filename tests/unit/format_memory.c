@@ -6,13 +6,12 @@
  */
 #include "config.h"
 
-#include <unistd.h>
-
 #include <jansson.h>
+#include <unistd.h>
 
 #include <accel/model/safetensors.h>
 
-#include "sdk/model/format/decoder_config.h"
+#include "model/file/decoder_config.h"
 #include "tests/unit/format_support.h"
 
 void *__real_malloc(size_t bytes);
@@ -78,7 +77,7 @@ static void exhaust(int32_t (*act)(const char *path, struct accel_error *error),
         left = allowed;
         code = act(path, &error);
         left = -1;
-        if (code != ACCEL_OK && code != ACCEL_E_MEMORY && strstr(error.text, "not sound JSON") == NULL)
+        if (code != ACCEL_OK && code != ACCEL_E_MEMORY && strstr(error.text, "invalid JSON") == NULL)
             fail_msg("after %ld allocations: %d: %s", allowed, code, error.text);
         assert_true(code == ACCEL_OK || error.text[0] != '\0');
         assert_true(allowed < 100000);
@@ -117,7 +116,7 @@ static void every_allocation_may_fail(void **state)
     json_set_alloc_funcs(__wrap_malloc, free);
     exhaust(open_and_configure, source_path(path, "tests/fixtures/malformed/gguf-valid-llama.gguf"),
             "gguf-valid-llama");
-    exhaust(open_and_configure, source_path(path, "models/stories260K/hf"), "models/stories260K/hf");
+    exhaust(open_and_configure, source_path(path, "samples/stories260K/hf"), "samples/stories260K/hf");
     exhaust(write_two, "format-memory.safetensors", "format-memory.safetensors");
     assert_int_equal(unlink("format-memory.safetensors"), 0);
 }

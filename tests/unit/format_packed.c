@@ -4,15 +4,15 @@
  * of exactly scale * (digit - zero), read whole and in pieces, from mapped files and from read ones; what is not read
  * is refused by name.
  */
-#include "format_support.h"
-
-#include <accel/quant/format.h>
-#include <accel/quant/half.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sdk/model/format/packed.h"
+#include <accel/quant/format.h>
+#include <accel/quant/half.h>
+
+#include "format_support.h"
+#include "model/file/packed.h"
 
 #define MOST_ROWS 640u
 #define MOST_WIDTH 1536u
@@ -195,7 +195,7 @@ static void check_folder(const char *folder, const struct matrix *m, uint32_t gr
     struct accel_format format;
     unsigned char *whole, *pieces;
     assert_int_equal(accel_model_file_open(folder, &options, &file, &error), ACCEL_OK);
-    if (model_packed_present(file, &error) != ACCEL_OK)
+    if (model_packed_replace(file, &error) != ACCEL_OK)
         fail_msg("%s", error.text);
     assert_int_equal(accel_model_file_tensor_count(file), 2);
     assert_non_null(accel_model_file_find(file, "a.scales"));
@@ -289,7 +289,7 @@ static void refused(const char *folder, int32_t code, const char *word)
     uint64_t count;
     assert_int_equal(accel_model_file_open(folder, NULL, &file, &error), ACCEL_OK);
     count = accel_model_file_tensor_count(file);
-    assert_int_equal(model_packed_present(file, &error), code);
+    assert_int_equal(model_packed_replace(file, &error), code);
     assert_int_equal(error.code, code);
     if (strstr(error.text, word) == NULL)
         fail_msg("\"%s\" does not say %s", error.text, word);

@@ -3,12 +3,13 @@
  * rules is refused by name. */
 #include "config.h"
 
-#include <accel/quant/format.h>
 #include <jansson.h>
+
+#include <accel/quant/format.h>
 
 #include "tests/unit/format_support.h"
 
-#define PAGE "sdk/quant/LAYOUT.md"
+#define PAGE "quant/LAYOUT.md"
 
 /* The text of the block of the page that is called `name`; free(). */
 static char *block_of_page(const char *name)
@@ -19,7 +20,7 @@ static char *block_of_page(const char *name)
     page = calloc(1, length + 1);
     assert_non_null(page);
     memcpy(page, bytes, length);
-    snprintf(fence, sizeof fence, "```%s\n", name);
+    snprintf(fence, sizeof(fence), "```%s\n", name);
     begin = strstr(page, fence);
     assert_non_null(begin);
     begin += strlen(fence);
@@ -145,7 +146,7 @@ static void test_page(void **state)
 
 static void test_gguf(void **state)
 {
-    static const struct accel_model_open_options read = {sizeof read, ACCEL_MODEL_OPEN_READ};
+    static const struct accel_model_open_options read = {sizeof(read), ACCEL_MODEL_OPEN_READ};
     struct accel_model_file *file = NULL;
     struct accel_error error = {0};
     const struct accel_model_tensor *tensor;
@@ -197,7 +198,7 @@ static void test_refused(void **state)
         {"q4_g32a", "c4_g32", ACCEL_E_CORRUPT, "accel.type.w"},  /* no codebook */
         {"q4_g32a", "q4_k", ACCEL_E_CORRUPT, "accel.type.w"},    /* no blocks */
         {"accel.type.k", "accel.type.", ACCEL_E_CORRUPT, "accel.type."},
-        {"accel.type.k", "accel.type.w.digits", ACCEL_E_CORRUPT, "very name"},
+        {"accel.type.k", "accel.type.w.digits", ACCEL_E_CORRUPT, "with that name exists"},
         {"w.zeros", "w.zero", ACCEL_E_CORRUPT, "accel.type.w"},
         {"w.digits", "b.digit", ACCEL_E_CORRUPT, "accel.type.w"},
         {"\"w.scales\": {\"dtype\": \"F16\"", "\"w.scales\": {\"dtype\": \"BF16\"", ACCEL_E_CORRUPT, "accel.type.w"},
@@ -215,7 +216,7 @@ static void test_refused(void **state)
     };
     char *header = block_of_page("header");
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct accel_model_file *file = NULL;
         struct accel_error error = {0};
         char *other = replaced(header, rows[i].from, rows[i].to);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A row by itself: where its planes lie, that it comes back as it was encoded, and what it lost. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <math.h>
 
-#include "sdk/model/format/rows.h"
+#include "model/file/rows.h"
 
 enum { WIDTH = 64, ROWS = 3 };
 
@@ -56,13 +56,13 @@ static void test_fit(void **state)
     for (int i = 0; i < WIDTH; i++)
         values[i] = sinf((float)i);
     assert_int_equal(model_rows_of(&matrix, ACCEL_Q8_G32, &rows), ACCEL_OK);
-    assert_int_equal(rows.all_bytes, sizeof row);
+    assert_int_equal(rows.all_bytes, sizeof(row));
     assert_int_equal(model_row_fit(&rows, values, NULL, row, again), ACCEL_OK);
     model_loss_add(&loss, values, again, NULL, WIDTH);
     assert_true(model_loss_error(&loss) > 0 && model_loss_error(&loss) < 0.01);
     /* What was stored can be stored without loss. */
     assert_int_equal(model_row_fit(&rows, again, NULL, row, values), ACCEL_OK);
-    assert_memory_equal(values, again, sizeof values);
+    assert_memory_equal(values, again, sizeof(values));
 }
 
 static void test_loss(void **state)

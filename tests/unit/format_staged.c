@@ -3,20 +3,19 @@
  * Files written piece by piece: what one run brought to the disk the next one takes up, and nothing else, whatever
  * became of the journal in between.
  */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
-
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sdk/model/format/staged.h"
+#include <cmocka.h>
+
+#include "model/file/staged.h"
 
 enum { PIECES = 200, PIECE_BYTES = 16, HEADER_BYTES = 8, PATH_BYTES = 128 };
 
@@ -30,9 +29,9 @@ static struct names names_of(const char *what)
 {
     struct names n;
 
-    snprintf(n.whole, sizeof n.whole, "format_staged-%s-%ld", what, (long)getpid());
-    snprintf(n.part, sizeof n.part, "%s.part", n.whole);
-    snprintf(n.journal, sizeof n.journal, "%s.part.journal", n.whole);
+    snprintf(n.whole, sizeof(n.whole), "format_staged-%s-%ld", what, (long)getpid());
+    snprintf(n.part, sizeof(n.part), "%s.part", n.whole);
+    snprintf(n.journal, sizeof(n.journal), "%s.part.journal", n.whole);
     return n;
 }
 
@@ -50,7 +49,7 @@ static struct model_staged *open_staged(const struct names *n, uint64_t identity
                                      .header_bytes = HEADER_BYTES,
                                      .bytes = HEADER_BYTES + PIECES * PIECE_BYTES,
                                      .identity = identity,
-                                     .pieces = PIECES};
+                                     .blocks = PIECES};
     struct model_staged *staged = NULL;
 
     assert_int_equal(model_staged_open(&plan, &staged, NULL), ACCEL_OK);
@@ -61,10 +60,10 @@ static void write_piece(struct model_staged *staged, uint32_t piece)
 {
     char bytes[PIECE_BYTES];
 
-    memset(bytes, (int)piece, sizeof bytes);
+    memset(bytes, (int)piece, sizeof(bytes));
     assert_int_equal(
-        model_staged_write(staged, HEADER_BYTES + (uint64_t)piece * PIECE_BYTES, bytes, sizeof bytes, NULL), ACCEL_OK);
-    assert_int_equal(model_staged_piece_done(staged, piece, sizeof bytes, NULL), ACCEL_OK);
+        model_staged_write(staged, HEADER_BYTES + (uint64_t)piece * PIECE_BYTES, bytes, sizeof(bytes), NULL), ACCEL_OK);
+    assert_int_equal(model_staged_complete_block(staged, piece, sizeof(bytes), NULL), ACCEL_OK);
 }
 
 static void append(const char *path, const char *text)
@@ -159,7 +158,7 @@ static int32_t try_open(const struct names *n, struct accel_error *error)
                                      .header_bytes = HEADER_BYTES,
                                      .bytes = HEADER_BYTES + PIECES * PIECE_BYTES,
                                      .identity = 7,
-                                     .pieces = PIECES};
+                                     .blocks = PIECES};
     struct model_staged *staged = NULL;
     int32_t code = model_staged_open(&plan, &staged, error);
 
@@ -184,7 +183,7 @@ static void holds(const char *path, const char *text)
     int fd = open(path, O_RDONLY | O_CLOEXEC);
 
     assert_true(fd >= 0);
-    assert_int_equal(read(fd, found, sizeof found - 1), (ssize_t)strlen(text));
+    assert_int_equal(read(fd, found, sizeof(found) - 1), (ssize_t)strlen(text));
     assert_string_equal(found, text);
     close(fd);
 }
@@ -198,7 +197,7 @@ static void test_foreign(void **state)
     (void)state;
     create(n.part, "a letter");
     assert_int_equal(try_open(&n, &error), ACCEL_E_INVALID);
-    assert_non_null(strstr(error.text, "no earlier run left it"));
+    assert_non_null(strstr(error.text, "exists and is not from an earlier run"));
     assert_non_null(strstr(error.remedy, "remove it"));
     holds(n.part, "a letter");
     assert_int_not_equal(access(n.journal, F_OK), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of sdk/model/format share: fixtures by path, and what every error text must look like. */
+/* What the tests of model/file share: fixtures by path, and what every error text must look like. */
 #ifndef ACCEL_TESTS_UNIT_FORMAT_SUPPORT_H
 #define ACCEL_TESTS_UNIT_FORMAT_SUPPORT_H
 
@@ -10,12 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include <accel/model/file.h>
 #include <accel/model/safetensors.h>
-#include <unistd.h>
 
 /* PATH of a file of the source tree, in a buffer of the caller. */
 static inline const char *source_path(char out[4096], const char *name)

@@ -221,12 +221,12 @@ static void test_refusals(void **state)
     static const struct refusal refusals[] = {
         {ACCEL_OP_MATMUL, "xn", &plain_matmul, ACCEL_E_INVALID, "rank"},
         {ACCEL_OP_MATMUL, "xk", &plain_matmul, ACCEL_E_INVALID, "must not be a state"},
-        {ACCEL_OP_MATMUL, "im", &plain_matmul, ACCEL_E_INVALID, "type that the operator does not take"},
+        {ACCEL_OP_MATMUL, "im", &plain_matmul, ACCEL_E_INVALID, "type that the operator does not support"},
         {ACCEL_OP_MATMUL, "x", &plain_matmul, ACCEL_E_INVALID, "input W is missing"},
         {ACCEL_OP_MATMUL, "x?", &plain_matmul, ACCEL_E_INVALID, "out of range"},
-        {ACCEL_OP_MATMUL, "xmn", &plain_matmul, ACCEL_E_INVALID, "bias wants the rows of W"},
-        {ACCEL_OP_MATMUL, "xm-x", &plain_matmul, ACCEL_E_INVALID, "residual wants the shape"},
-        {ACCEL_OP_MATMUL, "xm---", &plain_matmul, ACCEL_E_INVALID, "takes up to 4"},
+        {ACCEL_OP_MATMUL, "xmn", &plain_matmul, ACCEL_E_INVALID, "bias needs one element per row of W"},
+        {ACCEL_OP_MATMUL, "xm-x", &plain_matmul, ACCEL_E_INVALID, "residual must have the shape"},
+        {ACCEL_OP_MATMUL, "xm---", &plain_matmul, ACCEL_E_INVALID, "allowed are up to 4"},
         {ACCEL_OP_MATMUL, "xm", NULL, ACCEL_E_INVALID, "attributes are missing"},
         {ACCEL_OP_MATMUL, "xm", &bad_function, ACCEL_E_INVALID, "function"},
         {ACCEL_OP_MATMUL, "xm", &bad_rounding, ACCEL_E_INVALID, "rounding"},
@@ -235,7 +235,7 @@ static void test_refusals(void **state)
         {ACCEL_OP_RMS_NORM, "xn", &longer, ACCEL_E_UNSUPPORTED, "byte 12 of attributes"},
         {ACCEL_OP_RMS_NORM, "mn", &plain_norm, ACCEL_E_INVALID, "type"},
         {ACCEL_OP_ACTIVATION, "x", &bad_activation, ACCEL_E_INVALID, "function"},
-        {ACCEL_OP_SOFTMAX, "x", &silu, ACCEL_E_INVALID, "takes none"},
+        {ACCEL_OP_SOFTMAX, "x", &silu, ACCEL_E_INVALID, "the operator has none"},
         {ACCEL_OP_CACHE_WRITE, "xik", NULL, ACCEL_E_INVALID, "a row of the state holds one token"},
         {ACCEL_OP_CACHE_WRITE, "xix", NULL, ACCEL_E_INVALID, "has to be a state"},
         {ACCEL_OP_ROTARY, "xin", &plain_rotary, ACCEL_E_INVALID, "rank"},
@@ -254,7 +254,7 @@ static void test_refusals(void **state)
     }
 }
 
-/* Attention with a mask and a mass: pages of 16 tokens, 32 of them, in blocks of 12 are 43 rows of 2 words. */
+/* Attention with a mask and score sums: pages of 16 tokens, 32 of them, in blocks of 12 are 43 rows of 2 words. */
 static int32_t attend(struct fixture *f, struct accel_dim pages, struct accel_dim rows, uint64_t words, uint32_t block,
                       uint32_t outputs, uint32_t made[2])
 {
@@ -275,14 +275,14 @@ static int32_t attend(struct fixture *f, struct accel_dim pages, struct accel_di
                                       &f->error);
 }
 
-static void test_mask_and_mass(void **state)
+static void test_mask_and_score_sums(void **state)
 {
     struct fixture *f = *state;
     const struct accel_graph *graph;
     uint64_t symbols[2] = {3, 2}, offsets[32], bytes = 0;
     uint32_t made[2];
     assert_int_equal(attend(f, fixed(32), fixed(43), 2, 12, 2, made), ACCEL_OK);
-    assert_int_equal(accel_builder_output(f->builder, made[1], "mass", &f->error), ACCEL_OK);
+    assert_int_equal(accel_builder_output(f->builder, made[1], "score_sums", &f->error), ACCEL_OK);
     graph = finish(f, made[0]);
     assert_shape(graph, made[0], ACCEL_F32, "[tokens, 4, 16]");
     assert_shape(graph, made[1], ACCEL_F32, "[sequences, 512]");
@@ -291,7 +291,7 @@ static void test_mask_and_mass(void **state)
 }
 
 /* A second output that nobody reads has a place of its own. */
-static void test_mass_in_between(void **state)
+static void test_score_sums_in_between(void **state)
 {
     struct fixture *f = *state;
     const struct accel_graph *graph;
@@ -299,7 +299,7 @@ static void test_mass_in_between(void **state)
     uint32_t made[2];
     assert_int_equal(attend(f, fixed(32), fixed(1), 0, 0, 2, made), ACCEL_OK);
     graph = finish(f, NODE(f, ACCEL_OP_SOFTMAX, "after", NULL, made[0]));
-    assert_string_equal(graph->values[made[1]]->name, "scores.mass");
+    assert_string_equal(graph->values[made[1]]->name, "scores.score_sums");
     assert_int_equal(accel_graph_plan_buffers(graph, symbols, 64, offsets, &bytes, &f->error), ACCEL_OK);
     assert_true(offsets[made[1]] >= offsets[made[0]] + 3 * 4 * 16 * 4 || offsets[made[1]] + 4096 <= offsets[made[0]]);
     assert_true(bytes >= 4096 + 768);
@@ -317,8 +317,8 @@ static void test_mask_refusals(void **state)
         {43, 2, 13, 1, "the mask has a row of bits"},
         {43, 2, 0, 1, "block and input mask have no meaning"},
         {43, 0, 12, 1, "block and input mask have no meaning"},
-        {43, 2, 12, 3, "takes up to 7 and 1"},
-        {43, 2, 12, 0, "takes up to 7 and 1"},
+        {43, 2, 12, 3, "allowed are up to 7 and 1"},
+        {43, 2, 12, 0, "allowed are up to 7 and 1"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -336,7 +336,7 @@ static void test_mask_refusals(void **state)
 }
 
 /* What is counted by place has as many places in every step. */
-static void test_mass_of_symbolic_pages(void **state)
+static void test_score_sums_of_symbolic_pages(void **state)
 {
     struct fixture *f = *state;
     uint32_t made[2];
@@ -392,7 +392,7 @@ static void test_bad_values(void **state)
         {ACCEL_ROLE_INPUT, ACCEL_F32, 2, {0, 0, 0, 1, 4}, "member zero"},
         {ACCEL_ROLE_INPUT, ACCEL_F32, 2, {0, 0, 0, 0, UINT64_MAX}, "do not fit"},
         {ACCEL_ROLE_INPUT, ACCEL_F32, 7, {0, 0, 0, 0, 4}, "rank"},
-        {ACCEL_ROLE_OUTPUT, ACCEL_F32, 2, {0, 0, 0, 0, 4}, "come from outside"},
+        {ACCEL_ROLE_OUTPUT, ACCEL_F32, 2, {0, 0, 0, 0, 4}, "can add only inputs, weights and states"},
         {ACCEL_ROLE_STATE, ACCEL_F32, 3, {0, 0, 0, 0, 4}, "rank is not 2"},
     };
     (void)state;
@@ -442,10 +442,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_every_operator, set_up, tear_down),
         cmocka_unit_test(test_refusals),
-        cmocka_unit_test_setup_teardown(test_mask_and_mass, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_mass_in_between, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_mask_and_score_sums, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_score_sums_in_between, set_up, tear_down),
         cmocka_unit_test(test_mask_refusals),
-        cmocka_unit_test_setup_teardown(test_mass_of_symbolic_pages, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_score_sums_of_symbolic_pages, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_first_failure_sticks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_finish_twice, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_empty_graph, set_up, tear_down),

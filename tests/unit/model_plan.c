@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Plans of models by the C interface: exact ones and sketches, what would make them fit, the longest context, and
+ * Plans of models by the C interface: exact ones and shape plans, what would make them fit, the longest context, and
  * records that are repeated or refused.
  */
-#include "session_support.h"
-
 #include <accel/model/describe.h>
 #include <accel/model/plan.h>
 
-#define MODEL "models/stories260K/stories260K-q8_0.gguf"
+#include "session_support.h"
+#include "tools/tables/steps.h"
+
+#define MODEL "samples/stories260K/stories260K-q8_0.gguf"
 
 static struct accel_context *context;
 
@@ -38,7 +39,7 @@ static const char *model_path(char path[PATH_BYTES])
 static struct accel_model_plan *plan_model(const char *path, const struct accel_given *given, uint32_t count)
 {
     struct accel_model_plan_options options = {
-        .size = sizeof options, .path = path, .given = given, .given_count = count};
+        .size = sizeof(options), .path = path, .given = given, .given_count = count};
     struct accel_model_plan *plan = NULL;
     struct accel_error error = {0};
 
@@ -49,7 +50,7 @@ static struct accel_model_plan *plan_model(const char *path, const struct accel_
 
 static struct accel_plan_fit fit_of(const struct accel_model_plan *plan)
 {
-    struct accel_plan_fit fit = {.size = sizeof fit};
+    struct accel_plan_fit fit = {.size = sizeof(fit)};
     struct accel_error error = {0};
 
     OK(accel_plan_fit(accel_model_plan_plan(plan), &fit, &error));
@@ -76,7 +77,7 @@ static void test_exact(void **state)
 
     (void)state;
     /* Settings are copies: the caller's may go. */
-    memset(value, 'x', sizeof value - 1);
+    memset(value, 'x', sizeof(value) - 1);
     memset(path, 'x', 8);
     assert_int_equal(accel_model_plan_exact(plan), 1);
     assert_non_null(accel_model_plan_model(plan));
@@ -104,7 +105,7 @@ static void test_misuse(void **state)
 {
     char path[PATH_BYTES];
     struct accel_given nameless = {NULL, "1", "test"}, unknown = {"contxt", "64tok", "test"};
-    struct accel_model_plan_options options = {.size = sizeof options};
+    struct accel_model_plan_options options = {.size = sizeof(options)};
 
     (void)state;
     refuse(&options, ACCEL_E_INVALID, "a path");
@@ -143,7 +144,7 @@ static void test_longest(void **state)
     assert_in_range(tokens, 2, 511);
     accel_model_plan_free(plan);
     for (uint32_t more = 0; more < 2; more++) {
-        snprintf(value, sizeof value, "%llutok", (unsigned long long)tokens + more);
+        snprintf(value, sizeof(value), "%llutok", (unsigned long long)tokens + more);
         plan = plan_model(path, given, 2);
         assert_int_equal(fit_of(plan).fits, !more);
         accel_model_plan_free(plan);
@@ -154,12 +155,12 @@ static void test_longest(void **state)
     accel_model_plan_free(plan);
 }
 
-/* ---- sketches ---- */
+/* ---- shape plans ---- */
 
 static void test_no_kernel(void **state)
 {
     char path[PATH_BYTES];
-    struct accel_given given = {"kernels.sparse", "true", "test says so"};
+    struct accel_given given = {"role.norm", "f16", "test says so"};
     struct accel_model_plan *plan = plan_model(model_path(path), &given, 1);
     struct accel_session *session = (struct accel_session *)&session;
     struct accel_error error = {0};
@@ -168,7 +169,7 @@ static void test_no_kernel(void **state)
     assert_int_equal(accel_model_plan_exact(plan), 0);
     assert_int_equal(accel_model_plan_session(plan, &session, &error), ACCEL_E_UNSUPPORTED);
     assert_null(session);
-    assert_non_null(strstr(error.text, "kernels.sparse"));
+    assert_non_null(strstr(error.text, "role.norm"));
     assert_non_null(strstr(error.text, "test says so"));
     assert_true(fit_of(plan).needed > 100000);
     accel_model_plan_free(plan);
@@ -177,7 +178,7 @@ static void test_no_kernel(void **state)
 static struct accel_model_plan *plan_elsewhere(const char *name, const char *platform, const char *device,
                                                const struct accel_given *given, uint32_t count)
 {
-    struct accel_model_plan_options options = {.size = sizeof options,
+    struct accel_model_plan_options options = {.size = sizeof(options),
                                                .path = name,
                                                .platform = platform,
                                                .device = device,
@@ -223,18 +224,18 @@ static void test_fit(void **state)
     struct accel_given given[] = {{"memory.device", "3800MiB", "test"}, {"placement", "single", "test"}};
     struct accel_model_plan *plan = plan_elsewhere("llama-2-7b", "cuda", "t4", given, 2);
     struct accel_model_plan *fitted = NULL;
-    struct accel_model_plan_steps *steps = NULL;
+    struct plan_steps *steps = NULL;
     struct accel_error error = {0};
     uint64_t needed = fit_of(plan).needed;
     uint32_t applied = 0;
 
     (void)state;
     assert_int_equal(fit_of(plan).fits, 0);
-    OK(accel_model_plan_fit(plan, &fitted, &steps, &error));
-    for (uint32_t i = 0; i < accel_model_plan_step_count(steps); i++) {
-        const struct accel_model_plan_step *step = accel_model_plan_step_get(steps, i);
+    OK(fit_model_plan(context, plan, &fitted, &steps, &error));
+    for (uint32_t i = 0; i < plan_step_count(steps); i++) {
+        const struct plan_step *step = plan_step_get(steps, i);
 
-        assert_true(step->because[0] != '\0' && step->words[0] != '\0');
+        assert_true(step->source[0] != '\0' && step->words[0] != '\0');
         assert_non_null(strstr(step->place, "advice.yaml:"));
         if (step->state == ACCEL_PLAN_STEP_REFUSED || step->state == ACCEL_PLAN_STEP_SAME)
             assert_true(step->text[0] != '\0');
@@ -249,7 +250,7 @@ static void test_fit(void **state)
     assert_true(applied >= 1);
     assert_int_equal(fit_of(fitted).needed, needed);
     assert_int_equal(fit_of(fitted).fits, 1);
-    accel_model_plan_steps_free(steps);
+    plan_steps_free(steps);
     accel_model_plan_free(fitted);
     accel_model_plan_free(plan);
 }
@@ -258,22 +259,22 @@ static void test_advise(void **state)
 {
     char path[PATH_BYTES];
     struct accel_model_plan *plan = plan_model(model_path(path), NULL, 0);
-    struct accel_model_plan_steps *steps = NULL;
+    struct plan_steps *steps = NULL;
     struct accel_error error = {0};
     uint32_t count;
 
     (void)state;
-    OK(accel_model_plan_advise(plan, "oom", &steps, &error));
-    count = accel_model_plan_step_count(steps);
+    OK(advise_on_plan(context, plan, "oom", &steps, &error));
+    count = plan_step_count(steps);
     assert_true(count >= 1);
-    assert_null(accel_model_plan_step_get(steps, count));
+    assert_null(plan_step_get(steps, count));
     for (uint32_t i = 0; i < count; i++)
-        assert_int_equal(accel_model_plan_step_get(steps, i)->before, fit_of(plan).needed);
-    accel_model_plan_steps_free(steps);
-    assert_int_equal(accel_model_plan_advise(plan, "weather", &steps, &error), ACCEL_E_NOT_FOUND);
+        assert_int_equal(plan_step_get(steps, i)->before, fit_of(plan).needed);
+    plan_steps_free(steps);
+    assert_int_equal(advise_on_plan(context, plan, "weather", &steps, &error), ACCEL_E_NOT_FOUND);
     assert_null(steps);
     assert_non_null(strstr(error.remedy, "oom"));
-    accel_model_plan_steps_free(NULL);
+    plan_steps_free(NULL);
     accel_model_plan_free(plan);
 }
 
@@ -287,7 +288,7 @@ static void edit(const char *from, const char *to, const char *old, const char *
 
     assert_non_null(in);
     assert_non_null(out);
-    while (fgets(line, sizeof line, in) != NULL) {
+    while (fgets(line, sizeof(line), in) != NULL) {
         char *at = strstr(line, old);
 
         if (at != NULL)
@@ -317,7 +318,7 @@ static void test_record(void **state)
     assert_int_equal(fit_of(again).needed, fit_of(plan).needed);
     assert_string_equal(setting_of(again, "context")->value, "100");
     accel_model_plan_free(again);
-    for (uint32_t i = 0; i < sizeof edits / sizeof *edits; i++) {
+    for (uint32_t i = 0; i < sizeof(edits) / sizeof(*edits); i++) {
         edit("model_plan.json", "model_plan-2.json", edits[i][0], edits[i][1]);
         accel_error_clear(&error);
         assert_int_equal(accel_model_plan_repeat(context, "model_plan-2.json", NULL, &again, &error), ACCEL_E_REFUSED);
@@ -381,13 +382,13 @@ static void test_damaged_record(void **state)
     (void)state;
     OK(accel_model_plan_write(plan, "model_plan-3.json", &error));
     accel_model_plan_free(plan);
-    for (uint32_t i = 0; i < sizeof edits / sizeof *edits; i++) {
+    for (uint32_t i = 0; i < sizeof(edits) / sizeof(*edits); i++) {
         edit("model_plan-3.json", "model_plan-4.json", edits[i][0], edits[i][1]);
         accel_error_clear(&error);
         assert_int_equal(accel_model_plan_repeat(context, "model_plan-4.json", NULL, &again, &error), ACCEL_E_CORRUPT);
         assert_non_null(strstr(error.text, edits[i][2]));
     }
-    for (uint32_t i = 0; i < sizeof large / sizeof *large; i++) {
+    for (uint32_t i = 0; i < sizeof(large) / sizeof(*large); i++) {
         write_many("model_plan-4.json", large[i].begin, large[i].piece, large[i].times, large[i].end);
         accel_error_clear(&error);
         assert_int_equal(accel_model_plan_repeat(context, "model_plan-4.json", NULL, &again, &error), ACCEL_E_CORRUPT);
@@ -398,7 +399,7 @@ static void test_damaged_record(void **state)
     unlink("model_plan-4.json");
 }
 
-/* A sketch is written, too, and no run follows it. */
+/* A shape plan is written, too, and no run follows it. */
 static void test_sketch_record(void **state)
 {
     struct accel_model_plan *plan = plan_elsewhere("llama-2-7b", "cuda", "t4", NULL, 0), *again = NULL;

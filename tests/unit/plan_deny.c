@@ -6,12 +6,12 @@
  */
 #include "config.h"
 
+#include <unistd.h>
+
 #include "tests/unit/plan_farm.h"
 #include "tests/unit/plan_support.h"
 #include "tests/unit/profile_folder.h"
-#include "tests/unit/sketch_support.h"
-
-#include <unistd.h>
+#include "tests/unit/shapes_support.h"
 
 struct bench {
     struct farm farm;
@@ -90,16 +90,16 @@ static int32_t create(struct bench *b, const char *device, const char *first, co
     return accel_plan_create(b->context, &request, &b->plan, &b->error);
 }
 
-static int32_t sketch(struct bench *b, uint32_t type)
+static int32_t plan_shapes(struct bench *b, uint32_t type)
 {
     struct shapes shapes = small;
-    struct sketched s;
+    struct owned_shapes s;
     int32_t code;
     shapes.type = type;
-    sketched_make(&s, &shapes);
+    shapes_make(&s, &shapes);
     accel_error_clear(&b->error);
-    code = accel_plan_sketch(b->plan, &s.sketch, &b->error);
-    sketched_free(&s);
+    code = accel_plan_sketch(b->plan, &s.model, &b->error);
+    shapes_free(&s);
     return code;
 }
 
@@ -116,7 +116,7 @@ static void test_all_there(void **state)
     struct bench *b = *state;
     open_context(b);
     assert_int_equal(create(b, "farm:a", "weights.type", "f16", NULL, NULL), ACCEL_OK);
-    assert_int_equal(sketch(b, ACCEL_F16), ACCEL_OK);
+    assert_int_equal(plan_shapes(b, ACCEL_F16), ACCEL_OK);
     assert_int_equal(farm_place(b->plan, &b->graph, &b->error), ACCEL_OK);
     if (accel_plan_runnable(b->plan, &b->error) != ACCEL_OK)
         fail_msg("%s", b->error.text);
@@ -137,7 +137,7 @@ static void test_device(void **state)
     b->log[0] = '\0';
     assert_int_equal(create(b, "farm:b", "fallback.device", "allow", NULL, NULL), ACCEL_OK);
     assert_string_equal(b->log, "");
-    assert_int_equal(sketch(b, ACCEL_F16), ACCEL_OK);
+    assert_int_equal(plan_shapes(b, ACCEL_F16), ACCEL_OK);
     assert_int_equal(farm_place(b->plan, &b->graph, &b->error), ACCEL_OK);
     assert_non_null(note_of(b->plan, "fallback.device", "fallback.device is allow"));
     assert_int_equal(create(b, "farm:a", "fallback.device", "allow", NULL, NULL), ACCEL_OK);
@@ -194,8 +194,8 @@ static void test_device_unranked(void **state)
         int32_t code;
         const char *found;
     } rows[] = {
-        {NULL, ACCEL_E_CORRUPT, NULL},   {"cpu", ACCEL_E_CORRUPT, NULL},         {"gpu,cpu", ACCEL_E_CORRUPT, NULL},
-        {"farm", ACCEL_E_CORRUPT, NULL}, {"scripted", ACCEL_OK, "scripted:one"}, {"one", ACCEL_OK, "scripted:one"},
+        {NULL, ACCEL_E_INVALID, NULL},   {"cpu", ACCEL_E_INVALID, NULL},         {"gpu,cpu", ACCEL_E_INVALID, NULL},
+        {"farm", ACCEL_E_INVALID, NULL}, {"scripted", ACCEL_OK, "scripted:one"}, {"one", ACCEL_OK, "scripted:one"},
     };
     struct bench *b = *state;
     profile_folder_write(b->folder, "base.yaml",
@@ -204,7 +204,7 @@ static void test_device_unranked(void **state)
     profile_folder_write(b->folder, "farm.yaml", "accel-profile: 1\ndefaults: {cpu.pinn: cores}\n");
     open_context(b);
     /* With no other device there is nothing to choose, and the plan says it of itself. */
-    assert_int_equal(create(b, NULL, NULL, NULL, NULL, NULL), ACCEL_E_CORRUPT);
+    assert_int_equal(create(b, NULL, NULL, NULL, NULL, NULL), ACCEL_E_INVALID);
     assert_non_null(strstr(b->error.text, "farm.yaml:2:12: setting \"cpu.pinn\" is unknown"));
     assert_null(strstr(b->error.text, "cannot be ranked"));
     assert_int_equal(accel_context_attach_driver(b->context, scripted_driver(&b->script, 0), &b->error), ACCEL_OK);
@@ -216,12 +216,12 @@ static void test_device_unranked(void **state)
         else
             assert_non_null(strstr(b->error.text, "farm.yaml:2:12: setting \"cpu.pinn\" is unknown"));
     }
-    assert_int_equal(create(b, NULL, NULL, NULL, NULL, NULL), ACCEL_E_CORRUPT);
+    assert_int_equal(create(b, NULL, NULL, NULL, NULL, NULL), ACCEL_E_INVALID);
     assert_error(b, "farm:a cannot be ranked", "farm.yaml:2:");
     assert_non_null(strstr(b->error.remedy, "--device"));
     assert_non_null(strstr(b->error.remedy, "scripted:one"));
     /* Nor does one stand in for a device that is not there. */
-    assert_int_equal(create(b, "farm:b", "fallback.device", "allow", NULL, NULL), ACCEL_E_CORRUPT);
+    assert_int_equal(create(b, "farm:b", "fallback.device", "allow", NULL, NULL), ACCEL_E_INVALID);
     assert_null(b->plan);
 }
 
@@ -259,26 +259,18 @@ static void test_attention(void **state)
         "accel-profile: 1\nrules:\n- {set: {attention.capability: 80}, because: a rule of the test}\n");
     open_context(b);
     assert_int_equal(create(b, NULL, "attention.kernel", "tiled", NULL, NULL), ACCEL_OK);
-    assert_int_equal(sketch(b, ACCEL_F16), ACCEL_E_FALLBACK);
+    assert_int_equal(plan_shapes(b, ACCEL_F16), ACCEL_E_FALLBACK);
     assert_error(b, "attention.kernel=tiled", "capability 75 (the test's device)");
     assert_non_null(strstr(b->error.text, "base.yaml:3"));
     assert_non_null(strstr(b->error.text, "a rule of the test"));
     assert_int_equal(create(b, NULL, "attention.kernel", "tiled", "fallback.attention", "warn"), ACCEL_OK);
-    assert_int_equal(sketch(b, ACCEL_F16), ACCEL_OK);
+    assert_int_equal(plan_shapes(b, ACCEL_F16), ACCEL_OK);
     assert_non_null(note_of(b->plan, "fallback.attention", "eager, not tiled"));
     /* Left to the plan, it is eager and says why. */
     assert_int_equal(create(b, NULL, NULL, NULL, NULL, NULL), ACCEL_OK);
-    assert_int_equal(sketch(b, ACCEL_F16), ACCEL_OK);
+    assert_int_equal(plan_shapes(b, ACCEL_F16), ACCEL_OK);
     assert_string_equal(accel_plan_setting_find(b->plan, "attention.kernel")->value, "eager");
-    assert_non_null(strstr(accel_plan_setting_find(b->plan, "attention.kernel")->because, "capability 75"));
-    /* The weights of attention: tiled never has them all. */
-    assert_int_equal(create(b, NULL, "output.attention", "true", "attention.kernel", "tiled"), ACCEL_OK);
-    assert_int_equal(sketch(b, ACCEL_F16), ACCEL_E_REFUSED);
-    assert_error(b, "output.attention", "tiled");
-    assert_non_null(strstr(b->error.remedy, "attention.kernel=eager"));
-    assert_int_equal(create(b, NULL, "output.attention", "true", NULL, NULL), ACCEL_OK);
-    assert_int_equal(sketch(b, ACCEL_F16), ACCEL_OK);
-    assert_string_equal(accel_plan_setting_find(b->plan, "attention.kernel")->value, "eager");
+    assert_non_null(strstr(accel_plan_setting_find(b->plan, "attention.kernel")->reason, "capability 75"));
 }
 
 static void test_f16(void **state)
@@ -287,23 +279,23 @@ static void test_f16(void **state)
     b->farm.devices[0].lacks_f16 = 1;
     open_context(b);
     assert_int_equal(create(b, NULL, "weights.type", "f16", NULL, NULL), ACCEL_OK);
-    assert_int_equal(sketch(b, ACCEL_F32), ACCEL_E_FALLBACK);
+    assert_int_equal(plan_shapes(b, ACCEL_F32), ACCEL_E_FALLBACK);
     assert_error(b, "weights.type=f16", "farm:a do not read f16");
     assert_int_equal(create(b, NULL, "weights.type", "f16", "fallback.precision", "warn"), ACCEL_OK);
-    assert_int_equal(sketch(b, ACCEL_F32), ACCEL_OK);
+    assert_int_equal(plan_shapes(b, ACCEL_F32), ACCEL_OK);
     assert_string_equal(part_of(b->plan, "ffn.up")->type_name, "f32");
-    assert_non_null(strstr(part_of(b->plan, "ffn.up")->because, "fallback.precision is warn"));
+    assert_non_null(strstr(part_of(b->plan, "ffn.up")->reason, "fallback.precision is warn"));
     assert_non_null(note_of(b->plan, "fallback.precision", "weights stay f32, not f16"));
     /* Other forms of the same bits are no other precision: the device reads q4_0. */
     assert_int_equal(create(b, NULL, "weights.type", "q4", NULL, NULL), ACCEL_OK);
-    assert_int_equal(sketch(b, ACCEL_F32), ACCEL_OK);
+    assert_int_equal(plan_shapes(b, ACCEL_F32), ACCEL_OK);
     assert_string_equal(part_of(b->plan, "ffn.up")->type_name, "q4_0");
-    assert_non_null(strstr(part_of(b->plan, "ffn.up")->because, "reads q4_0, and no q4_g128"));
+    assert_non_null(strstr(part_of(b->plan, "ffn.up")->reason, "reads q4_0, and no q4_g128"));
     assert_int_equal(create(b, NULL, "weights.type", "q4", "weights.group", "64"), ACCEL_OK);
-    assert_int_equal(sketch(b, ACCEL_F32), ACCEL_E_FALLBACK);
+    assert_int_equal(plan_shapes(b, ACCEL_F32), ACCEL_E_FALLBACK);
     assert_error(b, "weights.type=q4", "q4_g64");
     assert_int_equal(create(b, NULL, "weights.type", "q8", NULL, NULL), ACCEL_OK);
-    assert_int_equal(sketch(b, ACCEL_F32), ACCEL_E_FALLBACK);
+    assert_int_equal(plan_shapes(b, ACCEL_F32), ACCEL_E_FALLBACK);
     assert_error(b, "weights.type=q8", "q8_g128");
 }
 
@@ -316,39 +308,135 @@ static void test_threads(void **state)
     assert_error(b, "4096", "threads");
     assert_int_equal(create(b, NULL, "cpu.threads", "4096", "fallback.threads", "warn"), ACCEL_OK);
     assert_non_null(strstr(b->log, "fallback=threads from=4096"));
-    assert_non_null(note_of(b->plan, "fallback.threads", "of the 4096 that were asked for"));
+    assert_non_null(note_of(b->plan, "fallback.threads", "of 4096 that were requested"));
+}
+
+static const struct accel_plan_unhonored *unhonored_of(const struct accel_plan *plan, const char *key)
+{
+    for (uint32_t i = 0; i < accel_plan_unhonored_count(plan); i++)
+        if (strcmp(accel_plan_unhonored_get(plan, i)->key, key) == 0)
+            return accel_plan_unhonored_get(plan, i);
+    return NULL;
 }
 
 /* Settings that plans count with, and runs do not carry out. */
 static void test_runnable(void **state)
 {
     static const char *const rows[][2] = {
-        {"compute.type", "f16"}, {"kv.enabled", "false"}, {"offload.layers", "2"},       {"output.attention", "true"},
-        {"log.kernels", "true"}, {"role.norm", "f16"},    {"attention.kernel", "eager"}, {"kernels.tuned", "true"},
+        {"compute.type", "f16"}, {"kv.enabled", "false"}, {"measure.folder", "x"},
+        {"role.norm", "f16"},    {"vision.type", "q4"},   {"attention.kernel", "eager"},
     };
     static const char *const fine[][2] = {
-        {"weights.type", "f16"},       {"load.strategy", "lazy"}, {"placement", "auto"},
-        {"attention.kernel", "tiled"}, {"goal", "latency"},       {"compute.type", "f32"},
-        {"context", "64tok"},          {"memory.device", "1GiB"}, {"sequences", "4"},
+        {"weights.type", "f16"}, {"placement", "auto"},     {"attention.kernel", "tiled"},
+        {"compute.type", "f32"}, {"context", "64tok"},      {"memory.device", "1GiB"},
+        {"sequences", "4"},      {"memory.device", "1MiB"}, {"memory.efficient", "true"},
     };
     struct bench *b = *state;
     open_context(b);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         assert_int_equal(create(b, NULL, rows[i][0], rows[i][1], NULL, NULL), ACCEL_OK);
-        assert_int_equal(sketch(b, ACCEL_F16), ACCEL_OK);
+        assert_int_equal(plan_shapes(b, ACCEL_F16), ACCEL_OK);
         assert_int_equal(farm_place(b->plan, &b->graph, &b->error), ACCEL_OK);
         if (accel_plan_runnable(b->plan, &b->error) != ACCEL_E_UNSUPPORTED)
             fail_msg("%s was not refused", rows[i][0]);
         assert_error(b, rows[i][0], "the test");
-        assert_non_null(note_of(b->plan, rows[i][0], "a run does not carry out"));
+        assert_int_equal(unhonored_of(b->plan, rows[i][0])->outcome, ACCEL_UNHONORED_REFUSED);
+        /* A row is no note as well: a note of the key says something else. */
+        assert_null(note_of(b->plan, rows[i][0], "refused by a run: "));
         accel_error_clear(&b->error);
     }
     for (size_t i = 0; i < sizeof(fine) / sizeof(fine[0]); i++) {
         assert_int_equal(create(b, NULL, fine[i][0], fine[i][1], NULL, NULL), ACCEL_OK);
-        assert_int_equal(sketch(b, ACCEL_F16), ACCEL_OK);
+        assert_int_equal(plan_shapes(b, ACCEL_F16), ACCEL_OK);
         assert_int_equal(farm_place(b->plan, &b->graph, &b->error), ACCEL_OK);
         if (accel_plan_runnable(b->plan, &b->error) != ACCEL_OK)
             fail_msg("%s", b->error.text);
+    }
+}
+
+/* What profiles recommend and a run does not honor is noted, and the run goes on with the built-in value. */
+static void test_recommended(void **state)
+{
+    static const char *const rows[][2] = {
+        {"kv.enabled", "false"}, {"kernels.precompile", "false"}, {"attention.kernel", "eager"}, {"role.norm", "f16"},
+        {"compute.type", "f16"}, {"weights.type", "f16"},         {"vision.type", "q4"},
+    };
+    struct bench *b = *state;
+    char text[2000] = "accel-profile: 1\ndefaults:\n";
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "  %s: {value: %s, because: a test}\n", rows[i][0],
+                 rows[i][1]);
+    strcat(text, "later: [{set: {kernels.unroll: 4}, because: loops}]\n");
+    profile_folder_write(b->folder, "farm.yaml", text);
+    open_context(b);
+    assert_int_equal(create(b, NULL, NULL, NULL, NULL, NULL), ACCEL_OK);
+    assert_int_equal(plan_shapes(b, ACCEL_F16), ACCEL_OK);
+    assert_int_equal(farm_place(b->plan, &b->graph, &b->error), ACCEL_OK);
+    if (accel_plan_runnable(b->plan, &b->error) != ACCEL_OK)
+        fail_msg("%s", b->error.text);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct accel_plan_unhonored *row = unhonored_of(b->plan, rows[i][0]);
+        if (strcmp(rows[i][0], "weights.type") == 0) {
+            assert_null(row);
+            continue;
+        }
+        if (row == NULL)
+            fail_msg("%s is not listed", rows[i][0]);
+        assert_int_equal(row->outcome, ACCEL_UNHONORED_NOTED);
+        assert_string_equal(row->value, rows[i][1]);
+        assert_non_null(strstr(row->place, "farm.yaml:"));
+        assert_true(*row->reason != '\0');
+    }
+    /* The value in force is the built-in one, with the recommended one among the overridden values. */
+    assert_string_equal(accel_plan_setting_find(b->plan, "kv.enabled")->value, "true");
+    assert_non_null(strstr(accel_plan_setting_find(b->plan, "kv.enabled")->overridden_text, "false"));
+    /* What nothing honors yet is kept beside, and never in force. */
+    assert_string_equal(accel_plan_setting_find(b->plan, "kernels.unroll")->value, "auto");
+    assert_int_equal(unhonored_of(b->plan, "kernels.unroll")->outcome, ACCEL_UNHONORED_LATER);
+    assert_string_equal(unhonored_of(b->plan, "kernels.unroll")->value, "4");
+    assert_string_equal(unhonored_of(b->plan, "kernels.unroll")->reason, "webgpu driver");
+    assert_string_equal(unhonored_of(b->plan, "kernels.unroll")->value_reason, "loops");
+    assert_non_null(strstr(unhonored_of(b->plan, "kernels.unroll")->place, "farm.yaml:"));
+    /* A recommended type never makes a weight larger than it is in the file; the user's may. */
+    assert_int_equal(create(b, NULL, NULL, NULL, NULL, NULL), ACCEL_OK);
+    assert_int_equal(plan_shapes(b, ACCEL_Q4_0), ACCEL_OK);
+    assert_string_equal(part_of(b->plan, "ffn.up")->type_name, "q4_0");
+    assert_non_null(strstr(unhonored_of(b->plan, "weights.type")->reason, "smaller in the file (q4_0)"));
+    assert_int_equal(plan_shapes(b, ACCEL_F32), ACCEL_OK);
+    assert_string_equal(part_of(b->plan, "ffn.up")->type_name, "f16");
+    assert_null(unhonored_of(b->plan, "weights.type"));
+    assert_int_equal(create(b, NULL, "weights.type", "f16", NULL, NULL), ACCEL_OK);
+    assert_int_equal(plan_shapes(b, ACCEL_Q4_0), ACCEL_OK);
+    assert_string_equal(part_of(b->plan, "ffn.up")->type_name, "f16");
+    assert_null(unhonored_of(b->plan, "weights.type"));
+    /* The user's value is refused where the recommended one was noted. */
+    assert_int_equal(create(b, NULL, "kv.enabled", "false", NULL, NULL), ACCEL_OK);
+    assert_int_equal(accel_plan_runnable(b->plan, &b->error), ACCEL_E_UNSUPPORTED);
+    assert_error(b, "kv.enabled=false", "the test");
+    assert_int_equal(unhonored_of(b->plan, "kv.enabled")->outcome, ACCEL_UNHONORED_REFUSED);
+    assert_int_equal(accel_plan_is_recommended(b->plan, "kv.enabled"), 0);
+    accel_error_clear(&b->error);
+    assert_int_equal(accel_plan_decline(b->plan, "kv.enabled", "true", "a test", &b->error), ACCEL_E_INVALID);
+}
+
+/* What one shapes declines is in force again for the next: no group divides heads of 80 elements. */
+static void test_sketch_declines(void **state)
+{
+    struct bench *b = *state;
+    profile_folder_write(b->folder, "farm.yaml",
+                         "accel-profile: 1\ndefaults:\n  kv.type.k: {value: q8, because: a test}\n");
+    open_context(b);
+    assert_int_equal(create(b, NULL, NULL, NULL, NULL, NULL), ACCEL_OK);
+    for (int i = 0; i < 3; i++) {
+        struct shapes shapes = small;
+        struct owned_shapes s;
+        shapes.head_size = i == 1 ? 80 : 64;
+        shapes_make(&s, &shapes);
+        if (accel_plan_sketch(b->plan, &s.model, &b->error) != ACCEL_OK)
+            fail_msg("%s", b->error.text);
+        shapes_free(&s);
+        assert_string_equal(accel_plan_setting_find(b->plan, "kv.type.k")->value, i == 1 ? "f16" : "q8");
+        assert_int_equal(unhonored_of(b->plan, "kv.type.k") != NULL, i == 1);
     }
 }
 
@@ -364,6 +452,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_f16, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_threads, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_runnable, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_recommended, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_sketch_declines, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("plan_deny", tests, NULL, NULL);
 }

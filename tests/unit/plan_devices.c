@@ -10,12 +10,12 @@
  */
 #include "config.h"
 
-#include "tests/unit/plan_farm.h"
-#include "tests/unit/profile_folder.h"
-#include "tests/unit/sketch_support.h"
-
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "tests/unit/plan_farm.h"
+#include "tests/unit/profile_folder.h"
+#include "tests/unit/shapes_support.h"
 
 #define TABLE 512000u
 #define LAYER 1181696u
@@ -79,32 +79,25 @@ static void open_context(struct bench *b, uint64_t first, uint64_t second)
         fail_msg("%s", b->error.text);
 }
 
-static int32_t make_shared(struct bench *b, const char *platform, const char *device, const char *placement,
-                           const char *offload, const char *parallel)
+static int32_t make(struct bench *b, const char *platform, const char *device, const char *placement,
+                    const char *offload)
 {
     const struct accel_given given[] = {{"placement", placement, "the test"},
                                         {"offload.layers", offload, "the test"},
-                                        {"tensor.parallel", parallel, "the test"},
                                         {"context", "64tok", "the test"}};
     struct accel_plan_request request = {
-        .size = sizeof(request), .platform = platform, .device = device, .given = given, .given_count = 4};
-    struct sketched s;
+        .size = sizeof(request), .platform = platform, .device = device, .given = given, .given_count = 3};
+    struct owned_shapes s;
     int32_t code;
     accel_plan_free(b->plan);
     b->plan = NULL;
     accel_error_clear(&b->error);
     if (accel_plan_create(b->context, &request, &b->plan, &b->error) != ACCEL_OK)
         fail_msg("%s", b->error.text);
-    sketched_make(&s, &small);
-    code = accel_plan_sketch(b->plan, &s.sketch, &b->error);
-    sketched_free(&s);
+    shapes_make(&s, &small);
+    code = accel_plan_sketch(b->plan, &s.model, &b->error);
+    shapes_free(&s);
     return code;
-}
-
-static int32_t make(struct bench *b, const char *platform, const char *device, const char *placement,
-                    const char *offload)
-{
-    return make_shared(b, platform, device, placement, offload, "1");
 }
 
 /** A row that is wanted. */
@@ -177,7 +170,7 @@ static void test_auto(void **state)
     assert_int_equal(make(b, NULL, NULL, "auto", "0"), ACCEL_OK);
     assert_rows(b, rows, 4);
     assert_fit(b, SPREAD + 2 * OVERHEAD + HOST, 8000000, 0);
-    assert_non_null(note_of(b->plan, "placement", "farm:b takes 3507616 of 4000000 bytes"));
+    assert_non_null(note_of(b->plan, "placement", "farm:b takes 3.35 MiB of 3.81 MiB"));
     /* A run makes a piece for each device, whose plans are joined; a plan does not join itself. */
     assert_int_equal(farm_place(b->plan, &b->graph, &b->error), ACCEL_OK);
     assert_fit(b, SPREAD + 2 * OVERHEAD + HOST, 8000000, 0);
@@ -323,24 +316,6 @@ static void test_described(void **state)
     assert_string_equal(accel_plan_device(b->plan)->name, "farm:b");
 }
 
-/* Two devices that share the heads of each layer count as one with the memory of both. */
-static void test_shared(void **state)
-{
-    static const struct row rows[] = {{ACCEL_NO_LAYER, ACCEL_NO_LAYER, "farm:a + farm:b", TABLE, 0},
-                                      {0, 3, "farm:a + farm:b", 4 * LAYER, 4 * CACHE},
-                                      {ACCEL_NO_LAYER, ACCEL_NO_LAYER, "farm:a + farm:b", TAIL, 0}};
-    struct bench *b = *state;
-    open_context(b, 4000000, 4000000);
-    assert_int_equal(make_shared(b, NULL, NULL, "single", "0", "2"), ACCEL_OK);
-    assert_rows(b, rows, 3);
-    assert_fit(b, SPREAD + 2 * OVERHEAD + HOST, 8000000, 0);
-    assert_int_equal(make_shared(b, NULL, NULL, "single", "0", "3"), ACCEL_E_INVALID);
-    assert_non_null(strstr(b->error.text, "tensor.parallel=3: devices of the kind that are there: 2"));
-    assert_int_equal(make_shared(b, NULL, NULL, "0-3=farm:a", "0", "2"), ACCEL_E_INVALID);
-    assert_int_equal(make_shared(b, "big", "pair", "balanced", "0", "2"), ACCEL_OK);
-    assert_string_equal(accel_plan_layer_get(b->plan, 1)->device, "big:0 + big:1");
-}
-
 /* Keys of a layer are 64 slots of 2 x 64 x 2 = 256 bytes, 16,384 in all; each layer is held against its own device. */
 static void test_limits(void **state)
 {
@@ -376,7 +351,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_offload, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_processors, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_described, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_shared, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_limits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_limit_is_met, set_up, tear_down),
     };

@@ -2,6 +2,7 @@
 /* A folder of misbehaving drivers and a good one: each is one row with the right verdict, and the good one works. */
 #include "config.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -75,10 +76,10 @@ static const struct row rows[] = {
     {"short_table", "short-table", ACCEL_PLUGIN_REFUSED, ACCEL_E_INVALID, 0, "struct accel_instance_table has 16 bytes",
      "", "", true},
     {"twin", "good", ACCEL_PLUGIN_SHADOWED, ACCEL_OK, 0, "was found before in", "", "", false},
-    {"writable", "writable", ACCEL_PLUGIN_REFUSED, ACCEL_E_DENIED, 0, "everybody may write it (mode 0777)",
+    {"writable", "writable", ACCEL_PLUGIN_REFUSED, ACCEL_E_DENIED, 0, "it is writable by every user (mode 0777)",
      "chmod go-w '", "", false},
     {"wrong_abi", "wrong-abi", ACCEL_PLUGIN_REFUSED, ACCEL_E_ABI, 0,
-     "made for the driver ABI 9.7 (lowest minor 3); this library has 0.1", "", "", false},
+     "made for the driver ABI 9.7 (lowest minor 3); this library has 0.2", "", "", false},
 };
 
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
@@ -110,6 +111,7 @@ static void install(struct place *place, const char *mock, const char *file, mod
                 data[i + 3] = 'q';
     snprintf(path, sizeof(path), "%s/%s.so", place->drivers, file);
     assert_int_equal(accel_file_write(path, data, bytes, mode, NULL), ACCEL_OK);
+    assert_int_equal(chmod(path, mode), 0);
     free(data);
 }
 
@@ -313,6 +315,31 @@ static void a_result_holds_until_its_key_changes(void **state)
     assert_true(was_cached(place, 0, ACCEL_PLUGIN_LOADED));
 }
 
+/* A file that was written over, and whose time was set back: the system tells by another time. */
+static void times_that_are_set_back_deceive_nobody(void **state)
+{
+    struct place *place = *state;
+    struct timespec times[2];
+    struct stat before;
+    char path[128], byte = 0;
+    int fd;
+    install(place, "good", "driver", 0755);
+    assert_false(was_cached(place, 0, ACCEL_PLUGIN_LOADED));
+    assert_true(was_cached(place, 0, ACCEL_PLUGIN_LOADED));
+    snprintf(path, sizeof(path), "%s/driver.so", place->drivers);
+    assert_int_equal(stat(path, &before), 0);
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(pread(fd, &byte, 1, before.st_size - 1), 1);
+    assert_int_equal(pwrite(fd, &byte, 1, before.st_size - 1), 1);
+    times[0] = before.st_atim;
+    times[1] = before.st_mtim;
+    assert_int_equal(futimens(fd, times), 0);
+    close(fd);
+    assert_false(was_cached(place, 0, ACCEL_PLUGIN_LOADED));
+    assert_true(was_cached(place, 0, ACCEL_PLUGIN_LOADED));
+}
+
 static void a_damaged_cache_is_made_anew(void **state)
 {
     struct place *place = *state;
@@ -465,6 +492,7 @@ int main(void)
         TEST(each_sin_is_one_row),
         TEST(a_good_driver_works),
         TEST(a_result_holds_until_its_key_changes),
+        TEST(times_that_are_set_back_deceive_nobody),
         TEST(a_damaged_cache_is_made_anew),
         TEST(a_cache_that_cannot_be_written_is_only_logged),
         TEST(without_a_probe_nothing_unknown_is_loaded),

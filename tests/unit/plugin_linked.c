@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files that are not linked as drivers: one for each rule of the file gate, alone, in pairs and in both orders, and
+ * Files that are not linked as drivers: one for each rule of the ELF check, alone, in pairs and in both orders, and
  * beside a good one. Each is refused by its own row, whoever lies next to it; none of them is ever mapped into this
  * process, whose stack stays what it was.
  */
@@ -29,7 +29,7 @@ struct rule {
 };
 
 static const struct rule rules[] = {
-    {"extra_symbol", "extra-symbol", ACCEL_E_INVALID, "exports the symbol accel_extra_symbol beside", "-z,now"},
+    {"extra_symbol", "extra-symbol", ACCEL_E_INVALID, "exports the symbol accel_extra_symbol in addition to", "-z,now"},
     {"no_entry", "no-entry", ACCEL_E_INVALID, "does not export accel_driver_query", "export accel_driver_query"},
     {"no_note", "no_note", ACCEL_E_INVALID, "no .note.accel", "ACCEL_DRIVER"},
     {"two_notes", "two_notes", ACCEL_E_CORRUPT, "2 notes instead of one", ""},
@@ -37,7 +37,7 @@ static const struct rule rules[] = {
     {"unloadable", "unloadable", ACCEL_E_INVALID, "NODELETE is missing", "-z,nodelete"},
     {"unique", "unique", ACCEL_E_INVALID, "the symbol accel_mock_unique is unique", "-fno-gnu-unique"},
     {"text_relocation", "text-relocation", ACCEL_E_INVALID, "it has text relocations", "-z,now"},
-    {"exec_stack", "exec-stack", ACCEL_E_INVALID, "asks for an executable stack", "-z,noexecstack"},
+    {"exec_stack", "exec-stack", ACCEL_E_INVALID, "requires an executable stack", "-z,noexecstack"},
     {"writable_code", "writable-code", ACCEL_E_INVALID, "a segment is writable and executable", "-z,now"},
 };
 

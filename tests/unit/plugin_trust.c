@@ -35,17 +35,17 @@ static const struct rule_case rule_cases[] = {
     {S_IFREG | 0644, 0, true, true, NULL, NULL},
     {S_IFREG | 0644, 1000, true, true, "owned by user 1000, not by root", "chown 0 '/x'"},
     {S_IFREG | 0644, 1001, false, true, "owned by user 1001, neither root nor user 1000", "chown 1000 '/x'"},
-    {S_IFREG | 0664, 1000, false, true, "its group may write it (mode 0664)", "chmod go-w '/x'"},
-    {S_IFREG | 0646, 0, false, true, "everybody may write it (mode 0646)", "chmod go-w '/x'"},
+    {S_IFREG | 0664, 1000, false, true, "it is writable by its group (mode 0664)", "chmod go-w '/x'"},
+    {S_IFREG | 0646, 0, false, true, "it is writable by every user (mode 0646)", "chmod go-w '/x'"},
     /* Sticky means nothing on a file. */
-    {S_IFREG | 01666, 0, false, true, "everybody may write it", "chmod go-w '/x'"},
+    {S_IFREG | 01666, 0, false, true, "it is writable by every user", "chmod go-w '/x'"},
     {S_IFDIR | 0755, 0, false, true, "not a regular file", ""},
     {S_IFIFO | 0600, 1000, false, true, "not a regular file", ""},
     {S_IFDIR | 0755, 0, false, false, NULL, NULL},
     {S_IFDIR | 01777, 0, false, false, NULL, NULL},
     {S_IFDIR | 01777, 1001, false, false, "owned by user 1001", "chown"},
-    {S_IFDIR | 0777, 0, false, false, "everybody may write it (mode 0777)", "chmod go-w '/x'"},
-    {S_IFDIR | 0775, 1000, false, false, "its group may write it", "chmod go-w '/x'"},
+    {S_IFDIR | 0777, 0, false, false, "it is writable by every user (mode 0777)", "chmod go-w '/x'"},
+    {S_IFDIR | 0775, 1000, false, false, "it is writable by its group", "chmod go-w '/x'"},
     {S_IFREG | 0644, 0, false, false, "not a folder", ""},
 };
 

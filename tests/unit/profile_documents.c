@@ -168,7 +168,7 @@ static void check_configuration(struct fixture *f, const struct configuration *c
     for (char *word = strtok(words, " "); word; word = strtok(NULL, " "))
         check_word(f, c, anywhere, word);
     for (uint32_t i = 0; i < accel_settings_count(f->settings); i++) {
-        const struct accel_profile_setting *setting = accel_settings_get(f->settings, i);
+        const struct accel_profile_setting *setting = find(f, accel_settings_get(f->settings, i)->key);
         if (setting->layer > ACCEL_PROFILE_BASE && !names(c->settings, setting->key))
             fail_msg("%s: %s is %s (%s), which the document does not ask for", c->id, setting->key, setting->value,
                      setting->place);
@@ -204,14 +204,14 @@ static void test_examples(void **state)
 /* The check itself: what it has to see, and what it has to refuse. */
 static void test_citations(void **state)
 {
-    static const char because[] = "S0:38,52; S1:47-60 (words S2:7)";
+    static const char reason[] = "S0:38,52; S1:47-60 (words S2:7)";
     (void)state;
-    assert_true(cites(because, "S0", 50, 55));
-    assert_true(cites(because, "S1", 60, 70));
-    assert_true(cites(because, "S2", 1, 9));
-    assert_false(cites(because, "S0", 39, 51));
-    assert_false(cites(because, "S1", 61, 70));
-    assert_false(cites(because, "S3", 1, 999));
+    assert_true(cites(reason, "S0", 50, 55));
+    assert_true(cites(reason, "S1", 60, 70));
+    assert_true(cites(reason, "S2", 1, 9));
+    assert_false(cites(reason, "S0", 39, 51));
+    assert_false(cites(reason, "S1", 61, 70));
+    assert_false(cites(reason, "S3", 1, 999));
     assert_true(names("a=1 ~b.c d=2", "b.c"));
     assert_false(names("a=1 ~b.c d=2", "b"));
     assert_false(names("a.b=1", "b"));
@@ -272,7 +272,7 @@ static void test_length_overruled(void **state)
     struct fixture *f = *state;
     resolve(f, "cuda", LLAMA_7B " request.length=5000");
     assert_int_equal(find(f, "sequences")->number, 4);
-    assert_non_null(strstr(find(f, "sequences")->losers, "base.yaml"));
+    assert_non_null(strstr(find(f, "sequences")->overridden_text, "base.yaml"));
     resolve(f, "cpu", LLAMA_7B " request.length=500 request.mode=stream");
     assert_int_equal(find(f, "sequences")->number, 1);
 }
@@ -347,7 +347,7 @@ static void test_edge(void **state)
     assert_string_equal(find(f, "weights.type")->value, "q4");
     assert_true(comes_from(find(f, "weights.type"), "qualcomm"));
     assert_string_equal(find(f, "qualcomm.hexagon")->value, "true");
-    assert_non_null(strstr(find(f, "power")->losers, "efficient ("));
+    assert_non_null(strstr(find(f, "power")->overridden_text, "efficient ("));
     resolve(f, "edge-device", "device.name=Snapdragon+8+Gen+2 " OPT_125M);
     assert_string_equal(find(f, "power")->value, "performance");
 }
@@ -388,7 +388,7 @@ static void test_openvino(void **state)
     for (size_t i = 0; i < 4; i++) {
         resolve(f, "openvino", facts[i]);
         assert_string_equal(find(f, "weights.type")->value, i % 2 ? "q8" : "f16");
-        assert_non_null(strstr(find(f, "weights.type")->because, "no document holds a configuration"));
+        assert_non_null(strstr(find(f, "weights.type")->reason, "no document holds a configuration"));
     }
 }
 
@@ -397,19 +397,17 @@ static void test_openvino(void **state)
 /** The advice for devices, as the driver names them and as a caller does who has none here. */
 static const struct configuration devices[] = {
     {"W1", "S3", 449, 466, "devices/2xt4", "device.name=Tesla+T4 device.count=2 " LLAMA_7B,
-     "weights.type=q4 placement=balanced memory.device=12000000000 context=6000 sequences=1 memory.trim=5"},
+     "weights.type=q4 placement=balanced context=6000 sequences=1 memory.trim=5"},
     {"W1", "S3", 449, 466, "devices/2xt4", "device.profile=2xt4 " LLAMA_7B,
-     "weights.type=q4 placement=balanced memory.device=12000000000 context=6000 sequences=1 memory.trim=5"},
+     "weights.type=q4 placement=balanced context=6000 sequences=1 memory.trim=5"},
     {"W2", "S3", 470, 487, "devices/t4", "device.name=Tesla+T4 device.count=1 " LLAMA_7B,
-     "weights.type=q4 placement=auto memory.device=14000000000 context=4000 sequences=1 memory.trim=3"},
+     "weights.type=q4 placement=auto context=4000 sequences=1 memory.trim=3"},
     {"W2", "S3", 470, 487, "devices/t4", "device.profile=t4 " LLAMA_7B,
-     "weights.type=q4 placement=auto memory.device=14000000000 context=4000 sequences=1 memory.trim=3"},
+     "weights.type=q4 placement=auto context=4000 sequences=1 memory.trim=3"},
     {"W3", "S3", 491, 508, "devices/a100", "device.name=NVIDIA+A100-SXM4-40GB device.memory=42949672960 " LLAMA_7B,
-     "weights.type=q8 placement=auto memory.device=35000000000 context=12000 sequences=4 memory.trim=10"},
+     "weights.type=q8 placement=auto context=12000 sequences=4 memory.trim=10"},
     {"W3", "S3", 491, 508, "devices/a100", "device.profile=a100 " LLAMA_7B,
-     "weights.type=q8 placement=auto memory.device=35000000000 context=12000 sequences=4 memory.trim=10"},
-    {"W3 with 80 GB", "S3", 498, 498, "devices/a100",
-     "device.name=NVIDIA+A100-SXM4-80GB device.memory=85899345920 " LLAMA_7B, "memory.device=auto"},
+     "weights.type=q8 placement=auto context=12000 sequences=4 memory.trim=10"},
     {"W4", "S3", 512, 529, "devices/rtx4090", "device.name=NVIDIA+GeForce+RTX+4090 device.memory=25757220864 " LLAMA_7B,
      "weights.type=f16 placement=auto context=16000 sequences=8 attention.kernel=tiled"},
     {"W4", "S3", 512, 529, "devices/rtx4090", "device.profile=rtx4090 " LLAMA_7B,
@@ -463,7 +461,7 @@ static void test_device_limits(void **state)
     struct fixture *f = *state;
     resolve(f, "cuda", "device.name=Tesla+T4 device.count=2 " LLAMA_7B " request.length=5000");
     assert_int_equal(find(f, "sequences")->number, 1);
-    assert_non_null(strstr(find(f, "sequences")->losers, "2 ("));
+    assert_non_null(strstr(find(f, "sequences")->overridden_text, "2 ("));
     assert_true(comes_from(find(f, "optimization"), "cuda"));
     resolve(f, "cuda", "device.name=Tesla+T4 device.count=2 " BERT_BASE);
     assert_int_equal(find(f, "sequences")->number, 32);
@@ -502,11 +500,19 @@ static const struct {
     int64_t memory, bandwidth;
     const char *capability;
 } stated[] = {
-    {"t4", "Tesla T4", 16000000000, 320000000000, "75"},
-    {"2xt4", "Tesla T4", 16000000000, 320000000000, "75"},
-    {"a100", "NVIDIA A100-SXM4-40GB", 40000000000, 1555000000000, "80"},
-    {"rtx4090", "NVIDIA GeForce RTX 4090", 24000000000, 1008000000000, "89"},
-    {"h200", "NVIDIA H200", 141000000000, 4800000000000, "90"},
+    {"t4", "Tesla T4", 15360ll << 20, 320000000000, "75"},
+    {"2xt4", "Tesla T4", 15360ll << 20, 320000000000, "75"},
+    {"a100", "NVIDIA A100-SXM4-40GB", 42405855232, 1555000000000, "80"},
+    {"a100-80gb", "NVIDIA A100-SXM4-80GB", 81920ll << 20, 2039000000000, "80"},
+    {"rtx3090", "NVIDIA GeForce RTX 3090", 24ll << 30, 936000000000, "86"},
+    {"rtx4090", "NVIDIA GeForce RTX 4090", 24564ll << 20, 1008000000000, "89"},
+    {"rtx5090", "NVIDIA GeForce RTX 5090", 32607ll << 20, 1792000000000, "120"},
+    {"l4", "NVIDIA L4", 23034ll << 20, 300000000000, "89"},
+    {"l40s", "NVIDIA L40S", 46068ll << 20, 864000000000, "89"},
+    {"h100", "NVIDIA H100 80GB HBM3", 81559ll << 20, 3350000000000, "90"},
+    {"h200", "NVIDIA H200", 143771ll << 20, 4800000000000, "90"},
+    {"b200", "NVIDIA B200", 183359ll << 20, 8000000000000, "100"},
+    {"mi300x", "AMD Instinct MI300X", 206141652992, 5300000000000, "942"},
     {"m1", "Apple M1", 8589934592, 68250000000, "7"},
     {"m2", "Apple M2", 8589934592, 100000000000, "8"},
     {"m3", "Apple M3", 8589934592, 100000000000, "9"},
@@ -537,9 +543,24 @@ static void test_device_facts(void **state)
         assert_string_equal(stated_fact(&facts, "device.capability")->value, stated[i].capability);
         for (uint32_t k = 0; k < facts.count; k++)
             if (facts.facts[k].layer == ACCEL_PROFILE_DEVICE)
-                assert_true(*facts.facts[k].because);
+                assert_true(*facts.facts[k].reason);
         accel_profile_facts_free(&facts);
     }
+}
+
+/* Layers go on to a second card, where there is one. */
+static void test_device_counts(void **state)
+{
+    static const char *const cards[] = {"a100-80gb", "b200",   "h100",    "h200",   "l4",
+                                        "l40s",      "mi300x", "rtx3090", "rtx5090"};
+    struct fixture *f = *state;
+    for (size_t i = 0; i < sizeof(cards) / sizeof(cards[0]); i++)
+        for (int count = 1; count <= 2; count++) {
+            char facts[200];
+            snprintf(facts, sizeof(facts), "device.profile=%s device.count=%d " LLAMA_7B, cards[i], count);
+            resolve(f, strcmp(cards[i], "mi300x") == 0 ? "rocm" : "cuda", facts);
+            assert_string_equal(find(f, "placement")->value, count == 1 ? "single" : "auto");
+        }
 }
 
 /* ---- clients ---- */
@@ -598,8 +619,11 @@ static void check_statements(struct fixture *f, uint32_t layer, const char *name
     for (const struct accel_statement *s = file.first; s; s = s->next) {
         if (!was_seen(f, s->place))
             fail_msg("%s: no facts of the tests reach %s", s->place, s->key->name);
-        if (*s->because == 0)
+        if (*s->reason == 0)
             fail_msg("%s: %s has no reason", s->place, s->key->name);
+        /* The reason comes first, and the document behind it. */
+        if (s->reason[0] == 'S' && s->reason[1] >= '0' && s->reason[1] <= '4' && s->reason[2] == ':')
+            fail_msg("%s: the reason of %s is a citation: %s", s->place, s->key->name, s->reason);
     }
     accel_profile_file_free(&file);
 }
@@ -641,21 +665,22 @@ static void test_every_rule(void **state)
     resolve(f, "rocm", LLAVA_7B);
     assert_true(check_folder(f, ACCEL_PROFILE_PLATFORM, ".") >= 12);
     assert_int_equal(check_folder(f, ACCEL_PROFILE_CLIENT, "clients"), 4);
-    assert_int_equal(check_folder(f, ACCEL_PROFILE_DEVICE, "devices"), 18);
+    assert_int_equal(check_folder(f, ACCEL_PROFILE_DEVICE, "devices"), 26);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_citations),  cmocka_unit_test(test_configurations),
-        cmocka_unit_test(test_examples),   cmocka_unit_test(test_orders),
-        cmocka_unit_test(test_lengths),    cmocka_unit_test(test_length_overruled),
-        cmocka_unit_test(test_layout),     cmocka_unit_test(test_rules),
-        cmocka_unit_test(test_edge),       cmocka_unit_test(test_platforms_without_document),
-        cmocka_unit_test(test_processors), cmocka_unit_test(test_openvino),
-        cmocka_unit_test(test_devices),    cmocka_unit_test(test_device_limits),
-        cmocka_unit_test(test_makers),     cmocka_unit_test(test_device_facts),
-        cmocka_unit_test(test_clients),    cmocka_unit_test(test_every_rule),
+        cmocka_unit_test(test_citations),     cmocka_unit_test(test_configurations),
+        cmocka_unit_test(test_examples),      cmocka_unit_test(test_orders),
+        cmocka_unit_test(test_lengths),       cmocka_unit_test(test_length_overruled),
+        cmocka_unit_test(test_layout),        cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_edge),          cmocka_unit_test(test_platforms_without_document),
+        cmocka_unit_test(test_processors),    cmocka_unit_test(test_openvino),
+        cmocka_unit_test(test_devices),       cmocka_unit_test(test_device_limits),
+        cmocka_unit_test(test_makers),        cmocka_unit_test(test_device_facts),
+        cmocka_unit_test(test_device_counts), cmocka_unit_test(test_clients),
+        cmocka_unit_test(test_every_rule),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

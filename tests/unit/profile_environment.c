@@ -136,6 +136,30 @@ static void test_two_names(void **state)
     assert_true(comes_from(find(f, "kernels.matmul.workgroup"), "clients/edge"));
 }
 
+/* Of what nothing honors yet the documents' name is kept beside the value in force, and the user's is refused. */
+static void test_later(void **state)
+{
+    static const struct accel_profile_pair facts[] = {{"platform", "vulkan", "test"}};
+    struct fixture *f = *state;
+    struct accel_settings *settings = NULL;
+    const struct accel_profile_setting *setting;
+    setenv("WEB_PARALLEL_LOADING_ENABLED", "1", 1);
+    resolve(f, "vulkan", "");
+    unsetenv("WEB_PARALLEL_LOADING_ENABLED");
+    setting = accel_settings_find(f->settings, "load.parallel");
+    assert_string_equal(setting->value, "false");
+    assert_int_equal(setting->layer, ACCEL_PROFILE_BUILTIN);
+    assert_int_equal(setting->overridden_count, 0);
+    assert_string_equal(setting->later->value, "true");
+    assert_int_equal(setting->later->is_alias, 1);
+    setenv("ACCEL_LOAD_PARALLEL", "true", 1);
+    assert_int_equal(accel_profile_resolve(f->profile, facts, 1, NULL, 0, &settings, &f->error), ACCEL_E_UNSUPPORTED);
+    unsetenv("ACCEL_LOAD_PARALLEL");
+    assert_null(settings);
+    assert_string_equal(f->error.text,
+                        "environment ACCEL_LOAD_PARALLEL: load.parallel=true is not honored yet (later: components)");
+}
+
 /* What the documents call "MB" without saying which, and a value that nobody foresaw. */
 static void test_values(void **state)
 {
@@ -159,6 +183,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_variables),
         cmocka_unit_test(test_two_names),
+        cmocka_unit_test(test_later),
         cmocka_unit_test(test_values),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -11,9 +11,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include <cmocka.h>
+
 #include <accel/plan.h>
 #include <accel/profile.h>
-#include <cmocka.h>
 
 #include "tests/unit/profile_folder.h"
 
@@ -53,10 +54,11 @@ static void test_tables(void **state)
     assert_null(accel_setting_row_get(accel_setting_row_count()));
     for (uint32_t i = 0; i < accel_setting_row_count(); i++) {
         const struct accel_setting_row *row = accel_setting_row_get(i);
-        assert_true(row->size == sizeof(*row) && row->type <= ACCEL_SETTING_TEXT && row->carried <= 2 && *row->help);
+        assert_true(row->size == sizeof(*row) && row->type <= ACCEL_SETTING_TEXT &&
+                    row->honored <= ACCEL_HONORED_LATER && *row->help);
         if (strcmp(row->name, "kv.window") == 0) {
             assert_int_equal(row->type, ACCEL_SETTING_INTEGER);
-            assert_int_equal(row->carried, ACCEL_CARRIED_RUN);
+            assert_int_equal(row->honored, ACCEL_HONORED_RUN);
             assert_string_equal(row->unit, "tok");
             assert_string_equal(row->words, "off");
             assert_string_equal(row->preset, "off");
@@ -109,7 +111,7 @@ static void test_list(void **state)
     assert_null(accel_profile_get(f->context, 6));
     info = accel_profile_get(f->context, 0);
     assert_string_equal(info->name, "base");
-    assert_int_equal(info->code, ACCEL_E_CORRUPT);
+    assert_int_equal(info->code, ACCEL_E_INVALID);
     assert_non_null(strstr(info->text, "base.yaml:3:1: \"foo\" is unknown here"));
     info = find(f, ACCEL_LAYER_PLATFORM, "one");
     assert_int_equal(info->code, ACCEL_OK);
@@ -157,6 +159,7 @@ static void test_lint(void **state)
 {
     static const char *const expected[] = {
         "error one.yaml:2:12: setting \"contxt\" is unknown; did you mean \"context\"?\n",
+        "warn one.yaml:2:12: accelctl profile settings lists them, and accelctl plugins the drivers with options\n",
         "warn two.yaml:2: context has no reason: write it as context: {value: ..., because: ...}\n",
         "warn two.yaml:3: device.kind is never \"gpuu\"\n",
         "warn two.yaml:3: \"device.kind == gpuu\" never holds\n",
@@ -215,16 +218,16 @@ static void test_check(void **state)
     } cases[] = {
         {"base.yaml", HEAD "defaults: {context: 1tok}\n", ACCEL_OK, ""},
         {"devices/a.yaml", HEAD "facts: {device.kind: gpu}\n", ACCEL_OK, ""},
-        {"models/a.yaml", HEAD "facts: {device.kind: gpu}\n", ACCEL_E_CORRUPT,
+        {"models/a.yaml", HEAD "facts: {device.kind: gpu}\n", ACCEL_E_INVALID,
          "models/a.yaml:2:9: fact device.kind is not for a file of models to state"},
-        {"a.yaml", HEAD "facts: {device.kind: gpu}\n", ACCEL_E_CORRUPT,
+        {"a.yaml", HEAD "facts: {device.kind: gpu}\n", ACCEL_E_INVALID,
          "a.yaml:2:8: \"facts\" belongs into files of the folders devices and models"},
         {"a.yaml", HEAD "inherits: devices/a\n", ACCEL_OK, ""},
         {"devices/b.yaml", HEAD "inherits: a\n", ACCEL_OK, ""},
         {"environment.yaml", "accel-environment: 1\nvariables: {}\n", ACCEL_OK, ""},
         {"c.yaml", "accel-claims: 1\n", ACCEL_E_UNSUPPORTED, "\"accel-claims\" is neither a profile nor"},
-        {"c.yaml", "about: x\n", ACCEL_E_CORRUPT, "c.yaml:1:1: \"accel-profile\" is missing"},
-        {"folder/accel.yaml", HEAD "inherits: base\n", ACCEL_E_CORRUPT, "cannot inherit"},
+        {"c.yaml", "about: x\n", ACCEL_E_INVALID, "c.yaml:1:1: \"accel-profile\" is missing"},
+        {"folder/accel.yaml", HEAD "inherits: base\n", ACCEL_E_INVALID, "cannot inherit"},
     };
     struct fixture *f = *state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -267,7 +270,7 @@ static void test_site(void **state)
     if (plan_for(f, "one") != ACCEL_OK)
         fail_msg("%s", f->error.text);
     profile_folder_write(f->folder, "folder/accel.yaml", HEAD "defaults: {contxt: 2tok}\n");
-    assert_int_equal(plan_for(f, "one"), ACCEL_E_CORRUPT);
+    assert_int_equal(plan_for(f, "one"), ACCEL_E_INVALID);
     assert_non_null(strstr(f->error.text, "folder/accel.yaml:2:12: setting \"contxt\" is unknown"));
 }
 
@@ -280,7 +283,7 @@ static void test_remedies(void **state)
     if (getenv("ACCEL_PROFILE_PATH"))
         snprintf(before, sizeof(before), "%s", getenv("ACCEL_PROFILE_PATH"));
     assert_int_equal(plan_for(f, "one"), ACCEL_E_NOT_FOUND);
-    assert_string_equal(f->error.remedy, "the folder that was named for profiles has to hold base.yaml");
+    assert_string_equal(f->error.remedy, "the folder of profiles must contain base.yaml");
     accel_context_free(f->context, NULL);
     f->context = NULL;
     options.site_path = f->folder;

@@ -3,6 +3,7 @@
 
 #include "tests/unit/profile_folder.h"
 
+#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +15,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-#include <ftw.h>
 
 char *profile_folder_create(void)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The layers between base.yaml and the caller: platform, client, devices, models, the site, the environment; facts that
- * files state; locks and losers over all of them. */
+ * files state; locks and overridden values over all of them. */
 #include "config.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +15,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-#include <pthread.h>
 
 #include "core/profile/profile.h"
 #include "tests/unit/profile_folder.h"
@@ -94,7 +94,7 @@ static void assert_error(const struct fixture *f, const char *words)
         fail_msg("\"%s\" does not say \"%s\"", f->error.text, words);
 }
 
-/* Each layer overrules the one before, and every one of them is among the losers in its order. */
+/* Each layer overrules the one before, and every one of them is among the overridden values in its order. */
 static void test_order(void **state)
 {
     static const struct {
@@ -129,7 +129,7 @@ static void test_order(void **state)
     setenv("OTHER_CONTEXT", "9", 1);
     resolve(f);
     assert_value(f, "context", "9", "environment OTHER_CONTEXT (");
-    assert_string_equal(accel_settings_find(f->settings, "context")->because, "doc");
+    assert_string_equal(accel_settings_find(f->settings, "context")->reason, "doc");
     setenv("ACCEL_CONTEXT", "10tok", 1);
     resolve(f);
     assert_value(f, "context", "10", "environment ACCEL_CONTEXT");
@@ -138,7 +138,7 @@ static void test_order(void **state)
     unsetenv("ACCEL_CONTEXT");
     setting = accel_settings_find(f->settings, "context");
     assert_string_equal(setting->value, "11");
-    at = setting->losers;
+    at = setting->overridden_text;
     for (int i = 10; i >= 1; i--) {
         char wanted[8];
         snprintf(wanted, sizeof(wanted), "%d (", i);
@@ -149,7 +149,7 @@ static void test_order(void **state)
         at++;
     }
     assert_string_equal(at, "auto (built in)");
-    assert_int_equal(setting->overruled_count, 11);
+    assert_int_equal(setting->overridden_count, 11);
 }
 
 static void test_locks(void **state)
@@ -271,7 +271,7 @@ static void test_facts(void **state)
     assert_value(f, "context", "7", "base.yaml");
     assert_string_equal(find_fact(f, "device.memory")->value, "16000000000");
     assert_string_equal(find_fact(f, "device.memory")->unit, "bytes");
-    assert_string_equal(find_fact(f, "device.memory")->because, "sheet");
+    assert_string_equal(find_fact(f, "device.memory")->reason, "sheet");
     assert_int_equal(find_fact(f, "device.memory")->layer, ACCEL_PROFILE_DEVICE);
     assert_non_null(strstr(find_fact(f, "device.memory")->place, "devices/t4.yaml:4"));
     assert_string_equal(find_fact(f, "model.context")->value, "2048");
@@ -312,13 +312,13 @@ static void test_bad_files(void **state)
     struct accel_profile_pair facts[] = {t4[0], t4[1], {"model.name", "other", "test"}};
     struct fixture *f = *state;
     write_file(f, "models/small.yaml", HEAD "facts: {model.kin: vision}\n");
-    assert_int_equal(resolve_with(f, t4, 4, NULL, 0), ACCEL_E_CORRUPT);
+    assert_int_equal(resolve_with(f, t4, 4, NULL, 0), ACCEL_E_INVALID);
     assert_error(f, "models/small.yaml:2:9: fact \"model.kin\" is unknown; did you mean \"model.kind\"?");
     assert_int_equal(resolve_with(f, facts, 3, NULL, 0), ACCEL_OK);
     facts[2].value = "../small";
     assert_int_equal(resolve_with(f, facts, 3, NULL, 0), ACCEL_OK);
     write_file(f, "devices/bad.yaml", HEAD "match: device.name contains X\nfoo: 1\n");
-    assert_int_equal(resolve_with(f, facts, 3, NULL, 0), ACCEL_E_CORRUPT);
+    assert_int_equal(resolve_with(f, facts, 3, NULL, 0), ACCEL_E_INVALID);
     assert_error(f, "devices/bad.yaml:3:1: \"foo\" is unknown here");
 }
 
@@ -335,10 +335,10 @@ static void test_inheritance(void **state)
     assert_value(f, "batch", "3", "devices/u.yaml");
     assert_value(f, "attention.page", "4", "devices/v.yaml");
     write_file(f, "devices/v.yaml", HEAD "inherits: devices/u\n");
-    assert_int_equal(resolve_with(f, t4, 4, NULL, 0), ACCEL_E_CORRUPT);
+    assert_int_equal(resolve_with(f, t4, 4, NULL, 0), ACCEL_E_INVALID);
     assert_error(f, "devices/v.yaml:2:11: \"devices/u\" inherits itself");
     write_file(f, "devices/v.yaml", HEAD "inherits: etc/passwd\n");
-    assert_int_equal(resolve_with(f, t4, 4, NULL, 0), ACCEL_E_CORRUPT);
+    assert_int_equal(resolve_with(f, t4, 4, NULL, 0), ACCEL_E_INVALID);
     /* One that is not there is named where it is asked for. */
     write_file(f, "devices/v.yaml", HEAD "inherits: nothing\n");
     assert_int_equal(resolve_with(f, t4, 4, NULL, 0), ACCEL_E_NOT_FOUND);
@@ -353,7 +353,7 @@ static void test_inheritance(void **state)
     write_file(f, "one.yaml", HEAD "inherits: [two, two, two, two, two, two]\n");
     write_file(f, "two.yaml", HEAD "inherits: [three, three, three, three, three, three]\n");
     write_file(f, "three.yaml", HEAD);
-    assert_int_equal(resolve_with(f, t4, 4, NULL, 0), ACCEL_E_CORRUPT);
+    assert_int_equal(resolve_with(f, t4, 4, NULL, 0), ACCEL_E_INVALID);
     assert_error(f, "profiles inherit too deeply, or too many of them");
 }
 
@@ -375,11 +375,11 @@ static void test_options(void **state)
     assert_value(f, "one.speed", "3", "environment ACCEL_ONE_SPEED");
     assert_null(accel_settings_find(f->settings, "two.speed"));
     write_file(f, "folder/accel.yaml", HEAD "defaults: {nobody.speed: 1}\n");
-    assert_int_equal(resolve_with(f, t4, 4, NULL, 0), ACCEL_E_CORRUPT);
+    assert_int_equal(resolve_with(f, t4, 4, NULL, 0), ACCEL_E_INVALID);
     assert_error(f, "folder/accel.yaml:2:12: setting \"nobody.speed\" is unknown");
     write_file(f, "cpu.yaml", HEAD);
     write_file(f, "folder/accel.yaml", HEAD "defaults: {cpu.pinn: true}\n");
-    assert_int_equal(resolve_with(f, t4, 4, NULL, 0), ACCEL_E_CORRUPT);
+    assert_int_equal(resolve_with(f, t4, 4, NULL, 0), ACCEL_E_INVALID);
     assert_error(f, "setting \"cpu.pinn\" is unknown; did you mean \"cpu.pin\"?");
 }
 
@@ -425,7 +425,7 @@ static void test_site(void **state)
     assert_value(f, "batch", "3", "devices/u.yaml");
     assert_int_equal(accel_settings_find(f->settings, "batch")->layer, ACCEL_PROFILE_FOLDER);
     write_file(f, "user/accel.yaml", HEAD "facts: {device.memory: 1GB}\n");
-    assert_int_equal(resolve_with(f, t4, 4, NULL, 0), ACCEL_E_CORRUPT);
+    assert_int_equal(resolve_with(f, t4, 4, NULL, 0), ACCEL_E_INVALID);
     assert_error(f, "user/accel.yaml:2:8: \"facts\" belongs into files of the folders devices and models");
 }
 

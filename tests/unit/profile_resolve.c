@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layers, rules, locks, inheritance and losers, on files written by the test; and the profiles that are installed. */
+/* Layers, rules, locks, inheritance and overridden values, on files written by the test; and the profiles that are
+ * installed. */
 #include "config.h"
 
 #include <setjmp.h>
@@ -95,15 +96,15 @@ static void test_layers(void **state)
     assert_int_equal(setting->number, 5);
     assert_string_equal(setting->unit, "tok");
     assert_int_equal(setting->layer, ACCEL_PROFILE_GIVEN);
-    assert_non_null(strstr(setting->losers, "4 (first)\n3 (environment ACCEL_CONTEXT)\n2 ("));
-    assert_non_null(strstr(setting->losers, "cpu.yaml:3; two)\n1 ("));
-    assert_non_null(strstr(setting->losers, "\nauto (built in)"));
-    assert_true(setting->overruled_count >= 5);
-    assert_string_equal(setting->overruled[0].value, "4");
-    assert_string_equal(setting->overruled[0].unit, "tok");
-    assert_string_equal(setting->overruled[0].place, "first");
-    assert_string_equal(setting->overruled[2].because, "two");
-    assert_string_equal(setting->overruled[setting->overruled_count - 1].place, "built in");
+    assert_non_null(strstr(setting->overridden_text, "4 (first)\n3 (environment ACCEL_CONTEXT)\n2 ("));
+    assert_non_null(strstr(setting->overridden_text, "cpu.yaml:3; two)\n1 ("));
+    assert_non_null(strstr(setting->overridden_text, "\nauto (built in)"));
+    assert_true(setting->overridden_count >= 5);
+    assert_string_equal(setting->overridden[0].value, "4");
+    assert_string_equal(setting->overridden[0].unit, "tok");
+    assert_string_equal(setting->overridden[0].place, "first");
+    assert_string_equal(setting->overridden[2].reason, "two");
+    assert_string_equal(setting->overridden[setting->overridden_count - 1].place, "built in");
 }
 
 static void test_rules(void **state)
@@ -122,7 +123,7 @@ static void test_rules(void **state)
     assert_int_equal(resolve(f, NULL, 0), ACCEL_OK);
     assert_value(f, "context", "3", "base.yaml:5");
     assert_value(f, "batch", "5", "base.yaml:7");
-    assert_string_equal(accel_settings_find(f->settings, "batch")->because, "e");
+    assert_string_equal(accel_settings_find(f->settings, "batch")->reason, "e");
 }
 
 static void test_match(void **state)
@@ -172,7 +173,7 @@ static void test_circle(void **state)
     profile_folder_write(f->path, "base.yaml", HEAD);
     profile_folder_write(f->path, "cpu.yaml", HEAD "inherits: parent\n");
     profile_folder_write(f->path, "parent.yaml", HEAD "inherits: cpu\n");
-    assert_int_equal(resolve(f, NULL, 0), ACCEL_E_CORRUPT);
+    assert_int_equal(resolve(f, NULL, 0), ACCEL_E_INVALID);
     assert_non_null(strstr(f->error.text, "parent.yaml:2:11: \"cpu\" inherits itself"));
 }
 
@@ -203,7 +204,11 @@ static void test_given(void **state)
         const char *words;
     } cases[] = {
         {{"contxt", "1tok", "--set"}, ACCEL_E_NOT_FOUND, "did you mean \"context\"?"},
-        {{"context", "1", "--set"}, ACCEL_E_INVALID, "--set: context: \"1\" lacks its unit, tok"},
+        {{"context", "1", "--set"}, ACCEL_OK, ""},
+        {{"context", "1ms", "--set"}, ACCEL_E_INVALID, "--set: context: \"1ms\": ms is no unit of tokens"},
+        {{"memory.budget", "4", "--set"}, ACCEL_E_INVALID, "--set: memory.budget: \"4\" lacks its unit, MiB or GiB"},
+        {{"kv.type", "q8", "--set"}, ACCEL_OK, ""},
+        {{"kv.type", "q9", "--set"}, ACCEL_E_INVALID, "--set: kv.type.k: \"q9\" is none of"},
         {{"cpu.isa", "scalar", "--set"}, ACCEL_OK, ""},
         {{"cpu.pinn", "true", "--set"},
          ACCEL_E_NOT_FOUND,
@@ -216,6 +221,7 @@ static void test_given(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         assert_int_equal(resolve(f, &cases[i].pair, 1), cases[i].code);
         assert_non_null(strstr(f->error.text, cases[i].words));
+        assert_int_equal(f->error.origin, cases[i].code == ACCEL_OK ? ACCEL_FROM_CALLER : ACCEL_FROM_SETTING);
     }
 }
 
@@ -265,7 +271,7 @@ static void test_installed(void **state)
     assert_int_equal(accel_profile_resolve(f->profile, cpu_facts, 3, NULL, 0, &f->settings, &f->error), ACCEL_OK);
     for (uint32_t i = 0; i < accel_settings_count(f->settings); i++) {
         const struct accel_profile_setting *setting = accel_settings_get(f->settings, i);
-        if (setting->layer != ACCEL_PROFILE_BUILTIN && *setting->because == 0)
+        if (setting->layer != ACCEL_PROFILE_BUILTIN && *setting->reason == 0)
             fail_msg("%s gives no reason for %s", setting->place, setting->key);
     }
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
+#include "tests/unit/profile_support.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,8 +12,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-#include "tests/unit/profile_support.h"
 
 #define MOST_FACTS 16
 
@@ -77,9 +77,10 @@ static void see_all(struct fixture *f, const struct accel_settings *settings)
 {
     for (uint32_t i = 0; i < accel_settings_count(settings); i++) {
         const struct accel_profile_setting *setting = accel_settings_get(settings, i);
+        setting = setting->later ? setting->later : setting;
         see(f, setting->place);
-        for (uint32_t k = 0; k < setting->overruled_count; k++)
-            see(f, setting->overruled[k].place);
+        for (uint32_t k = 0; k < setting->overridden_count; k++)
+            see(f, setting->overridden[k].place);
     }
     assert_false(f->seen.failed);
 }
@@ -118,7 +119,7 @@ const struct accel_profile_setting *find(const struct fixture *f, const char *ke
     const struct accel_profile_setting *setting = accel_settings_find(f->settings, key);
     if (setting == NULL)
         fail_msg("there is no setting %s", key);
-    return setting;
+    return setting->later ? setting->later : setting;
 }
 
 /* ---- origins ---- */
@@ -141,10 +142,10 @@ static int lines_meet(const char *lines, int first, int last)
     }
 }
 
-int cites(const char *because, const char *document, int first, int last)
+int cites(const char *reason, const char *document, int first, int last)
 {
     size_t length = strlen(document);
-    for (const char *at = because; (at = strstr(at, document)) != NULL; at += length)
+    for (const char *at = reason; (at = strstr(at, document)) != NULL; at += length)
         if (at[length] == ':' && lines_meet(at + length + 1, first, last))
             return 1;
     return 0;
@@ -162,7 +163,7 @@ void assert_cited(const char *id, const struct accel_profile_setting *setting, c
 {
     if (!comes_from(setting, file))
         fail_msg("%s: %s comes from %s, not from %s.yaml", id, setting->key, setting->place, file);
-    if (!cites(setting->because, document, first, last))
-        fail_msg("%s: %s (%s): \"%s\" cites no line of %s:%d-%d", id, setting->key, setting->place, setting->because,
+    if (!cites(setting->reason, document, first, last))
+        fail_msg("%s: %s (%s): \"%s\" cites no line of %s:%d-%d", id, setting->key, setting->place, setting->reason,
                  document, first, last);
 }

@@ -18,7 +18,7 @@ struct fixture {
 int set_up(void **state);
 int tear_down(void **state);
 
-/** Whether a value of a place ever stood in a resolution of the fixture, in force or overruled. */
+/** Whether a value of a place ever stood in a resolution of the fixture, in force or overridden. */
 int was_seen(const struct fixture *f, const char *place);
 
 /** Resolves for a platform, NULL for none, with facts as "NAME=VALUE NAME=VALUE", where "+" stands for a space of a
@@ -33,7 +33,7 @@ void resolve(struct fixture *f, const char *platform, const char *words);
 const struct accel_profile_setting *find(const struct fixture *f, const char *key);
 
 /** Whether a reason, "S0:38,52-55; S1:47", cites a line of the document in the range. */
-int cites(const char *because, const char *document, int first, int last);
+int cites(const char *reason, const char *document, int first, int last);
 
 /** Whether a setting comes from a file of the folder, as "cuda" or "devices/t4". */
 int comes_from(const struct accel_profile_setting *setting, const char *file);

@@ -31,11 +31,12 @@ static const struct sample samples[] = {
     {"accel-environment: 1\n", "e.yaml:1:1: \"variables\" is missing"},
     {"accel-environment: 2\nvariables: {}\n", "e.yaml:1:20: only version 1"},
     {"accel-profile: 1\nvariables: {}\n", "e.yaml:1:1: \"accel-profile\" is unknown here"},
-    {"accel-environment: 1\nvariables: []\n", "e.yaml:2:12: \"variables\" wants a mapping"},
-    {"accel-environment: 1\nprefixes: [a]\nvariables: {}\n", "e.yaml:2:12: the name of a variable is capitals"},
+    {"accel-environment: 1\nvariables: []\n", "e.yaml:2:12: \"variables\" requires a mapping"},
+    {"accel-environment: 1\nprefixes: [a]\nvariables: {}\n",
+     "e.yaml:2:12: the name of a variable consists of capitals"},
     {"accel-environment: 1\nprefixes: [[A]]\nvariables: {}\n", "e.yaml:2:12: a prefix is plain text"},
-    {START "  a: {key: context, because: x}\n", "e.yaml:3:3: the name of a variable is capitals"},
-    {START "  1A: {key: context, because: x}\n", "e.yaml:3:3: the name of a variable is capitals"},
+    {START "  a: {key: context, because: x}\n", "e.yaml:3:3: the name of a variable consists of capitals"},
+    {START "  1A: {key: context, because: x}\n", "e.yaml:3:3: the name of a variable consists of capitals"},
     {START "  ACCEL_A: {key: context, because: x}\n", "e.yaml:3:3: ACCEL_... are the settings' own names"},
     {START "  A: context\n", "e.yaml:3:6: a mapping belongs here"},
     {START "  A: {key: context}\n", "e.yaml:3:6: \"because\" is missing"},
@@ -50,9 +51,9 @@ static const struct sample samples[] = {
     {START "  A: {key: kv.type.k, values: {}, because: x}\n", "e.yaml:3:31: at least one value belongs here"},
     {START "  A: {key: kv.type.k, values: {a: f61}, because: x}\n", "e.yaml:3:35: kv.type.k: \"f61\" is none of"},
     {START "  A: {key: kv.type.k, values: {a: [b]}, because: x}\n", "e.yaml:3:35: a value is plain text"},
-    {START "  A: {set: {a: b}, because: x}\n", "e.yaml:3:16: each value of \"set\" wants a mapping of settings"},
+    {START "  A: {set: {a: b}, because: x}\n", "e.yaml:3:16: each value of \"set\" requires a mapping of settings"},
     {START "  A: {set: {a: {b: c}}, because: x}\n", "e.yaml:3:17: setting \"b\" is unknown"},
-    {START "  A: {set: {a: {context: 5}}, because: x}\n", "e.yaml:3:26: context: \"5\" lacks its unit"},
+    {START "  A: {set: {a: {memory.budget: 5}}, because: x}\n", "e.yaml:3:32: memory.budget: \"5\" lacks its unit"},
     {START "  A: {key: context, because: x}\n  A: {key: context, because: x}\n",
      "e.yaml:4:3: key \"A\" stands at line 3"},
 };
@@ -104,11 +105,11 @@ static void check_outcome(const struct accel_aliases *aliases, const struct outc
 {
     struct accel_arena arena = {0};
     struct accel_error error = {0};
-    const struct accel_wish *wish;
+    const struct accel_environment_setting *wish;
     char text[400] = "";
     int32_t code;
     setenv(o->name, o->value, 1);
-    code = accel_environment_wishes(aliases, "one", &arena, &wish, &error);
+    code = accel_environment_read(aliases, "one", &arena, &wish, &error);
     unsetenv(o->name);
     for (; code == ACCEL_OK && wish; wish = wish->next) {
         size_t used = strlen(text);
@@ -144,13 +145,13 @@ static void test_order(void **state)
                                     "  OTHER_A: {key: context, unit: tok, because: x}\n";
     struct accel_arena arena = {0};
     struct accel_aliases aliases;
-    const struct accel_wish *wish;
+    const struct accel_environment_setting *wish;
     (void)state;
     assert_int_equal(accel_aliases_parse(&aliases, "e.yaml", two, strlen(two), NULL, NULL), ACCEL_OK);
     setenv("ACCEL_CONTEXT", "3tok", 1);
     setenv("OTHER_A", "2", 1);
     setenv("OTHER_B", "1", 1);
-    assert_int_equal(accel_environment_wishes(&aliases, NULL, &arena, &wish, NULL), ACCEL_OK);
+    assert_int_equal(accel_environment_read(&aliases, NULL, &arena, &wish, NULL), ACCEL_OK);
     unsetenv("ACCEL_CONTEXT");
     unsetenv("OTHER_A");
     unsetenv("OTHER_B");

@@ -3,19 +3,19 @@
  * Encoders: the error of rounding to nearest is what theory gives for normal data, a search leaves less, values on the
  * grid of a format come back as they were, and no group makes a number that is none.
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include <accel/quant/format.h>
-#include <math.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { VALUES = 1 << 16 };
 
@@ -51,7 +51,7 @@ static double uniform(uint64_t *state)
 
 static float *normal_values(void)
 {
-    float *values = malloc(VALUES * sizeof *values);
+    float *values = malloc(VALUES * sizeof(*values));
     uint64_t state = 88172645463325252u;
 
     assert_non_null(values);
@@ -63,7 +63,7 @@ static float *normal_values(void)
 /* Root of the weighted sum of squared errors over that of squares. */
 static double error_of(uint32_t type, const struct planes *p, const float *values, const float *weight)
 {
-    float *again = malloc(VALUES * sizeof *again);
+    float *again = malloc(VALUES * sizeof(*again));
     double difference = 0, power = 0;
 
     assert_non_null(again);
@@ -93,7 +93,7 @@ static const struct {
     {"q8_row", 0},       {"q4_rowa", 0},      {"nf4_g64", 0},      {"nf4_g128", 0},      {"nf4_row", 0},
     {"c4_g64", 0},       {"c4_g128", 0},      {"c4_row", 0},
 };
-enum { FORMATS = sizeof formats / sizeof *formats };
+enum { FORMATS = sizeof(formats) / sizeof(*formats) };
 
 /* One scale, or one book, for all of the 65536 values has nothing to choose between them. */
 static bool is_whole_row(const struct accel_format *format)
@@ -146,7 +146,7 @@ static void searches_gain(void **state)
     struct planes p = planes_new();
 
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         uint32_t type = accel_format_find(rows[i].name);
         double error;
 
@@ -162,7 +162,7 @@ static void searches_gain(void **state)
 /* Where some values count a hundred times as much, they get more of the precision. */
 static void weights_count(void **state)
 {
-    float *values = normal_values(), *weight = malloc(VALUES * sizeof *weight);
+    float *values = normal_values(), *weight = malloc(VALUES * sizeof(*weight));
     struct planes p = planes_new();
 
     (void)state;
@@ -196,7 +196,7 @@ static void grids_come_back(void **state)
     static const uint32_t bits[] = {2, 3, 4, 8};
     uint64_t random = 42;
     struct planes p = planes_new(), again = planes_new();
-    float *values = malloc(VALUES * sizeof *values);
+    float *values = malloc(VALUES * sizeof(*values));
 
     (void)state;
     assert_non_null(values);
@@ -229,7 +229,7 @@ static void books_are_found(void **state)
 {
     static const char *const names[] = {"c4_row", "c4_g64", "c4_g512"};
     struct planes p = planes_new();
-    float *values = malloc(VALUES * sizeof *values);
+    float *values = malloc(VALUES * sizeof(*values));
     uint64_t random = 7;
 
     (void)state;
@@ -242,7 +242,7 @@ static void books_are_found(void **state)
         level[0] = 1.5f;
         for (size_t v = 0; v < VALUES; v++)
             values[v] = level[v % 64 == 5 ? 0 : (size_t)(uniform(&random) * 16)];
-        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
             uint32_t type = accel_format_find(names[i]);
 
             assert_int_equal(accel_format_encode(type, values, VALUES, p.plane), ACCEL_OK);
@@ -285,12 +285,12 @@ static void errors_are_bounded(void **state)
         {"q2_row", 0.5},     {"q3_row", 0.25},    {"q4_row", 0.125},   {"q8_row", 0.0041},  {"q4_rowa", 0.07},
         {"q8_rowa", 0.0042}, {"nf4_g32", 0.1530}, {"nf4_g512", 0.153}, {"nf4_row", 0.1530},
     };
-    float *values = normal_values(), *again = malloc(VALUES * sizeof *again);
+    float *values = normal_values(), *again = malloc(VALUES * sizeof(*again));
     struct planes p = planes_new();
 
     (void)state;
     assert_non_null(again);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         const size_t width = 2048;
         uint32_t type = accel_format_find(rows[i].name);
         struct accel_format format;
@@ -329,7 +329,7 @@ static void values_far_from_zero(void **state)
     for (int side = -1; side <= 1; side += 2) {
         for (size_t v = 0; v < VALUES; v++)
             values[v] = (float)side * (fabsf(values[v]) + (side < 0 ? 5.0f : 0));
-        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
             uint32_t type = accel_format_find(names[i]);
             double nearest;
 
@@ -350,12 +350,12 @@ static void steps_below_halves(void **state)
 {
     static const char *const names[] = {"q8_g128", "q8_g32a", "q4_g32"};
     static const double most[] = {0.02, 0.02, 0.2}, size[] = {1e-6, 1e-6, 1e-7};
-    float *values = normal_values(), *small = malloc(VALUES * sizeof *small);
+    float *values = normal_values(), *small = malloc(VALUES * sizeof(*small));
     struct planes p = planes_new();
 
     (void)state;
     assert_non_null(small);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         uint32_t type = accel_format_find(names[i]);
 
         for (size_t v = 0; v < VALUES; v++)
@@ -381,8 +381,8 @@ static void odd_groups(void **state)
     for (size_t i = 0; i < 512; i++)
         constant[i] = -0.75f;
     for (size_t i = 0; i < FORMATS; i++)
-        for (size_t g = 0; g <= sizeof groups / sizeof *groups; g++) {
-            const float *values = g < sizeof groups / sizeof *groups ? groups[g] : constant;
+        for (size_t g = 0; g <= sizeof(groups) / sizeof(*groups); g++) {
+            const float *values = g < sizeof(groups) / sizeof(*groups) ? groups[g] : constant;
             uint32_t type = accel_format_find(formats[i].name);
 
             for (int search = 0; search < 2; search++) {

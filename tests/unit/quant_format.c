@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The registry, half floats, planar rows and the refusals. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include <accel/quant/format.h>
 #include <accel/quant/half.h>
-#include <math.h>
-#include <string.h>
 
 #define COUNT 512
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* For every type that can be encoded: a digit that is put in place decodes to the level that was promised for it, bit
  * for bit, and leaves its neighbours alone. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
 
 #include <accel/quant/format.h>
 #include <accel/quant/half.h>
-#include <cmocka.h>
-#include <math.h>
-#include <string.h>
 
 #define WIDTH 1024
 #define BYTES (WIDTH * 4)

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The loops of the encoders: what vectors come to is what plain C comes to, bit for bit, on every level of this
  * machine. The room's own file is part of this program, since its loops have no names outside. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
-#include "sdk/quant/search.c"
-
-#include <math.h>
-#include <stdlib.h>
+#include "quant/search.c"
 
 enum { COUNT = 512 };
 
@@ -63,45 +62,46 @@ static void same_sums(const struct quant_sums *a, const struct quant_sums *b)
     same_floats(a->xq, b->xq, QUANT_CANDIDATES);
 }
 
-static void compare_sums(const struct forms *form, const struct problem *p, const float *weight, size_t count)
+static void compare_sums(const struct search_kernels *kernels, const struct problem *p, const float *weight,
+                         size_t count)
 {
     struct quant_sums plain, vectors;
     float middle[15];
-    middles_of(p->level, middle);
+    find_thresholds(p->level, middle);
     memset(&plain, 0, sizeof(plain));
     memset(&vectors, 0, sizeof(vectors));
-    plain_forms.symmetric(p->values, weight, count, -8, 7, &p->candidates, &plain);
-    form->symmetric(p->values, weight, count, -8, 7, &p->candidates, &vectors);
+    plain_kernels.symmetric(p->values, weight, count, -8, 7, &p->candidates, &plain);
+    kernels->symmetric(p->values, weight, count, -8, 7, &p->candidates, &vectors);
     same_sums(&plain, &vectors);
     memset(&plain, 0, sizeof(plain));
-    plain_forms.affine(p->values, weight, count, 15, &p->candidates, &plain);
-    form->affine(p->values, weight, count, 15, &p->candidates, &vectors);
+    plain_kernels.affine(p->values, weight, count, 15, &p->candidates, &plain);
+    kernels->affine(p->values, weight, count, 15, &p->candidates, &vectors);
     same_sums(&plain, &vectors);
     memset(&plain, 0, sizeof(plain));
     memset(&vectors, 0, sizeof(vectors));
-    plain_forms.levels(p->values, weight, count, p->level, middle, &p->candidates, &plain);
-    form->levels(p->values, weight, count, p->level, middle, &p->candidates, &vectors);
+    plain_kernels.codebook(p->values, weight, count, p->level, middle, &p->candidates, &plain);
+    kernels->codebook(p->values, weight, count, p->level, middle, &p->candidates, &vectors);
     same_sums(&plain, &vectors);
 }
 
-static void compare_others(const struct forms *form, const struct problem *p, size_t count)
+static void compare_others(const struct search_kernels *kernels, const struct problem *p, size_t count)
 {
     struct lanes8 a[4], b[4];
     uint8_t plain[COUNT], vectors[COUNT];
     float middle[15];
-    middles_of(p->level, middle);
-    plain_forms.digits(p->values, count, p->candidates.inverse[0], p->level, middle, plain);
-    form->digits(p->values, count, p->candidates.inverse[0], p->level, middle, vectors);
+    find_thresholds(p->level, middle);
+    plain_kernels.codes(p->values, count, p->candidates.inverse[0], p->level, middle, plain);
+    kernels->codes(p->values, count, p->candidates.inverse[0], p->level, middle, vectors);
     assert_memory_equal(plain, vectors, count);
     memset(a, 0, sizeof(a));
     memset(b, 0, sizeof(b));
-    plain_forms.measure(p->values, count / 8 * 8, &a[0], &a[1], &a[2], &a[3]);
-    form->measure(p->values, count / 8 * 8, &b[0], &b[1], &b[2], &b[3]);
+    plain_kernels.measure(p->values, count / 8 * 8, &a[0], &a[1], &a[2], &a[3]);
+    kernels->measure(p->values, count / 8 * 8, &b[0], &b[1], &b[2], &b[3]);
     for (size_t i = 0; i < 4; i++)
         same_floats(a[i].lane, b[i].lane, 8);
 }
 
-static void compare(const struct forms *form)
+static void compare(const struct search_kernels *kernels)
 {
     static struct problem problem;
     static float plain[65536], vectors[65536];
@@ -110,17 +110,17 @@ static void compare(const struct forms *form)
     for (int round = 0; round < 300; round++) {
         const size_t count = round < 8 ? (size_t)round : (size_t)((uniform(&random) + 1) * (COUNT / 2 - 1));
         problem_make(&problem, &random);
-        compare_sums(form, &problem, NULL, count);
-        compare_sums(form, &problem, problem.weight, count);
-        compare_others(form, &problem, count);
+        compare_sums(kernels, &problem, NULL, count);
+        compare_sums(kernels, &problem, problem.weight, count);
+        compare_others(kernels, &problem, count);
     }
     assert_non_null(halves);
     for (size_t i = 0; i < 65536; i++) {
         halves[2 * i] = (uint8_t)i;
         halves[2 * i + 1] = (uint8_t)(i >> 8);
     }
-    plain_forms.widen(halves, 65535, plain);
-    form->widen(halves, 65535, vectors);
+    plain_kernels.widen(halves, 65535, plain);
+    kernels->widen(halves, 65535, vectors);
     assert_memory_equal(plain, vectors, 65535 * sizeof(plain[0]));
     free(halves);
 }
@@ -128,12 +128,12 @@ static void compare(const struct forms *form)
 static void levels_agree(void **state)
 {
     (void)state;
-#ifdef HAVE_LEVELS
+#ifdef HAVE_VECTORS
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports(HALVES))
         skip();
-    compare(&avx2_forms);
+    compare(&avx2_kernels);
     if (__builtin_cpu_supports("avx512f"))
-        compare(&avx512_forms);
+        compare(&avx512_kernels);
 #else
     skip();
 #endif

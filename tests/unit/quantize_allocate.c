@@ -4,11 +4,11 @@
  * chosen, more bytes lose less, a calibration weighs tensors by what the model says, threads change nothing; what
  * cannot be is refused by name.
  */
-#include "session_support.h"
-
 #include <accel/model/eval.h>
 #include <accel/model/quantize.h>
 #include <accel/model/tokenizer.h>
+
+#include "session_support.h"
 
 enum { TOKENS = 96 };
 
@@ -149,7 +149,7 @@ static void compare_jobs(const struct accel_quantize_job *one, const struct acce
         for (uint32_t c = 0; (a = accel_quantize_candidate_get(one, i, c)) != NULL; c++) {
             b = accel_quantize_candidate_get(other, i, c);
             assert_non_null(b);
-            assert_memory_equal(&a->loss, &b->loss, sizeof a->loss);
+            assert_memory_equal(&a->loss, &b->loss, sizeof(a->loss));
         }
     }
 }
@@ -190,7 +190,7 @@ static void test_written(void **state)
     const float *logits = NULL;
     char path[64];
 
-    snprintf(path, sizeof path, "quantize_allocate-%ld.gguf", (long)getpid());
+    snprintf(path, sizeof(path), "quantize_allocate-%ld.gguf", (long)getpid());
     options.candidates = candidates;
     options.candidate_count = 4;
     options.keep = (const char *const[]){"blk.0.attn_q.weight"};
@@ -250,7 +250,7 @@ static double divergence_of(const struct subject *subject, const struct accel_qu
     char path[64];
     double kl;
 
-    snprintf(path, sizeof path, "quantize_mix-%ld.gguf", (long)getpid());
+    snprintf(path, sizeof(path), "quantize_mix-%ld.gguf", (long)getpid());
     *out_bytes = accel_quantize_bytes(job);
     OK(accel_quantize_run(job, path, NULL, &error));
     OK(accel_model_open(path, NULL, &model, &error));
@@ -302,7 +302,7 @@ static void test_folder(void **state)
     char path[PATH_BYTES];
 
     (void)state;
-    snprintf(path, sizeof path, "%s/models/stories260K/hf", tree == NULL ? "." : tree);
+    snprintf(path, sizeof(path), "%s/samples/stories260K/hf", tree == NULL ? "." : tree);
     OK(accel_model_file_open(path, NULL, &file, &error));
     job = plan(file, &options);
     assert_true(accel_quantize_bytes(job) <= 240000);

@@ -3,18 +3,17 @@
  * Types for a budget of bytes: the best of all choices on small instances, as found by trying every one; the budget is
  * kept, nothing that would fit and help is left out, the least that is possible is told where it is not enough.
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
-
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sdk/model/quantize/budget.h"
+#include <cmocka.h>
+
+#include "convert/quantize/budget.h"
 
 enum { MENUS = 6, CANDIDATES = 4, LARGE = 300 };
 
@@ -42,7 +41,7 @@ static void make(struct instance *instance, uint32_t menus, uint64_t unit, uint3
             (struct quantize_menu){.count = draw(instance, CANDIDATES + 1), .candidates = instance->candidates[i]};
         for (uint32_t c = 0; c < CANDIDATES; c++) {
             instance->candidates[i][c] = (struct accel_quantize_candidate){
-                .size = sizeof instance->candidates[i][c], .bytes = bytes, .loss = loss};
+                .size = sizeof(instance->candidates[i][c]), .bytes = bytes, .loss = loss};
             bytes += unit * draw(instance, 20);
             loss *= 0.05 + draw(instance, 100) / 95.0;
         }
@@ -166,13 +165,13 @@ static void test_large(void **state)
 static void test_many(void **state)
 {
     enum { MANY = 5000 };
-    struct quantize_menu *menus = calloc(MANY, sizeof *menus);
+    struct quantize_menu *menus = calloc(MANY, sizeof(*menus));
     struct accel_error error = {0};
     uint64_t bytes;
 
     (void)state;
     for (uint32_t i = 0; i < MANY; i++) {
-        menus[i] = (struct quantize_menu){.count = 3, .candidates = calloc(3, sizeof *menus[i].candidates)};
+        menus[i] = (struct quantize_menu){.count = 3, .candidates = calloc(3, sizeof(*menus[i].candidates))};
         for (uint32_t c = 0; c < 3; c++)
             menus[i].candidates[c] = (struct accel_quantize_candidate){.bytes = (c + 2) * (100003u + i),
                                                                        .loss = (1 + i % 7) * pow(4, -(double)c)};

@@ -10,8 +10,8 @@
 
 #include "tests/unit/format_support.h"
 
-#define GGUF "models/stories260K/stories260K-f32.gguf"
-#define FOLDER "models/stories260K/hf"
+#define GGUF "samples/stories260K/stories260K-f32.gguf"
+#define FOLDER "samples/stories260K/hf"
 
 struct fixture {
     struct accel_model_file *file;
@@ -74,12 +74,12 @@ static void test_words(void **state)
         /* Rows of 64. */
         {"q4", 0, NULL, "q4_g64", "rows are no whole number of blocks"},
         {"q3_g512a", 0, NULL, "q3_g64a", "rows are no whole number of blocks"},
-        {"q4_k", 0, NULL, "Q4_0", "rows are no whole number of blocks"},
+        {"q4_k", 0, NULL, "Q5_0", "rows are no whole number of blocks"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct accel_quantize_options options = {
-            .size = sizeof options, .type = rows[i].type, .group = rows[i].group, .scheme = rows[i].scheme};
+            .size = sizeof(options), .type = rows[i].type, .group = rows[i].group, .scheme = rows[i].scheme};
         struct fixture f = plan(GGUF, &options);
         const int planes = strchr(rows[i].shown, '_') != NULL && rows[i].shown[0] != 'Q';
         check_row(&f, "blk.0.attn_q.weight", rows[i].shown, rows[i].reason);
@@ -96,10 +96,10 @@ static void test_words(void **state)
 static const char *const roles[] = {"ffn=q4_0", "down=q8_0",      "q=nf4",
                                     "norm=f16", "embedding=q6_k", "attention.v=q3_g32"};
 
-static const struct accel_quantize_options mixed = {.size = sizeof mixed,
+static const struct accel_quantize_options mixed = {.size = sizeof(mixed),
                                                     .type = "q2_g32a",
                                                     .roles = roles,
-                                                    .role_count = sizeof roles / sizeof *roles,
+                                                    .role_count = sizeof(roles) / sizeof(*roles),
                                                     .critical = "q8_0"};
 
 static void test_roles(void **state)
@@ -121,11 +121,11 @@ static void test_roles(void **state)
 static void test_folders(void **state)
 {
     static const char *const keep[] = {"*gate_proj*", "*up_proj*"}, *const head[] = {"embedding=q4_0"};
-    struct accel_quantize_options options = {.size = sizeof options, .type = "q4_g32", .keep = keep, .keep_count = 2};
+    struct accel_quantize_options options = {.size = sizeof(options), .type = "q4_g32", .keep = keep, .keep_count = 2};
     struct fixture f = plan(FOLDER, &options);
     (void)state;
     assert_string_equal(accel_quantize_layout(f.job), "GPTQ");
-    check_row(&f, "model.layers.1.mlp.up_proj.weight", "F32", "kept as asked");
+    check_row(&f, "model.layers.1.mlp.up_proj.weight", "F32", "unchanged on request");
     check_row(&f, "model.layers.1.mlp.down_proj.weight", "F16", "rows are no whole number of blocks");
     check_row(&f, "model.embed_tokens.weight", "F32", "no linear layer");
     done(&f);
@@ -141,7 +141,7 @@ static void test_folders(void **state)
     assert_string_equal(accel_quantize_layout(f.job), "accel 1");
     check_row(&f, "model.embed_tokens.weight", "Q4_0", "");
     done(&f);
-    options = (struct accel_quantize_options){.size = sizeof options, .type = "f16"};
+    options = (struct accel_quantize_options){.size = sizeof(options), .type = "f16"};
     f = plan(FOLDER, &options);
     assert_string_equal(accel_quantize_layout(f.job), "safetensors");
     check_row(&f, "model.layers.1.mlp.up_proj.weight", "F16", "");
@@ -158,11 +158,11 @@ static double error_of(const struct accel_model_file *file, const struct accel_m
     const struct accel_model_tensor *original = accel_model_file_find(reference, name);
     const float *values = accel_model_file_data(reference, original);
     const size_t width = tensor->dims[tensor->rank - 1], rows = tensor->rank == 1 ? 1 : tensor->dims[0];
-    float *again = malloc(width * sizeof *again);
+    float *again = malloc(width * sizeof(*again));
     double difference = 0, power = 0;
     struct accel_format format;
     assert_int_equal(accel_format_describe(tensor->type, &format), ACCEL_OK);
-    assert_memory_equal(tensor->dims, original->dims, sizeof tensor->dims);
+    assert_memory_equal(tensor->dims, original->dims, sizeof(tensor->dims));
     for (size_t r = 0; r < rows; r++) {
         const void *planes[ACCEL_FORMAT_PLANES] = {NULL};
         for (uint32_t p = 0; p < format.planes; p++) {
@@ -222,14 +222,14 @@ static void test_written(void **state)
                                         "generation_config.json", "special_tokens_map.json",
                                         "tokenizer.model",        ""};
     (void)state;
-    snprintf(out, sizeof out, "quantize_choose-%d.gguf", (int)getpid());
+    snprintf(out, sizeof(out), "quantize_choose-%d.gguf", (int)getpid());
     check_written(GGUF, &mixed, out, out);
     assert_int_equal(unlink(out), 0);
-    snprintf(out, sizeof out, "quantize_choose-%d", (int)getpid());
-    snprintf(path, sizeof path, "%s/model.safetensors", out);
+    snprintf(out, sizeof(out), "quantize_choose-%d", (int)getpid());
+    snprintf(path, sizeof(path), "%s/model.safetensors", out);
     check_written(FOLDER, &mixed, out, path);
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        snprintf(path, sizeof path, "%s/%s", out, files[i]);
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+        snprintf(path, sizeof(path), "%s/%s", out, files[i]);
         if (files[i][0] != '\0')
             unlink(path);
     }
@@ -256,9 +256,9 @@ static void test_refused(void **state)
     char full[4096];
     (void)state;
     assert_int_equal(accel_model_file_open(source_path(full, GGUF), NULL, &file, NULL), ACCEL_OK);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct accel_quantize_options options = {
-            .size = sizeof options, .type = "q4_0", .roles = &rows[i].role, .role_count = 1};
+            .size = sizeof(options), .type = "q4_0", .roles = &rows[i].role, .role_count = 1};
         struct accel_quantize_job *job = NULL;
         struct accel_error error = {0};
         const int32_t code = accel_quantize_plan(file, &options, &job, &error);

@@ -2,16 +2,16 @@
 /* Products against three loops in binary64, the factor against what it has to fulfil, and both with more threads. */
 #include "config.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-
-#include <cmocka.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sdk/model/quantize/dense.h"
+#include <cmocka.h>
+
+#include "convert/quantize/dense.h"
 
 static float *noise(size_t count, uint32_t seed)
 {

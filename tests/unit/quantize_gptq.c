@@ -4,17 +4,17 @@
  * scheme, groups without negative values included; a session over them computes what one over the decoded values does;
  * a run that was killed is taken up and ends in the same bytes.
  */
-#include "quantize_support.h"
-
-#include <accel/model/safetensors.h>
-#include <accel/quant/format.h>
-#include <accel/quant/half.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "sdk/model/format/packed.h"
+#include <accel/model/safetensors.h>
+#include <accel/quant/format.h>
+#include <accel/quant/half.h>
+
+#include "model/file/packed.h"
+#include "quantize_support.h"
 
 #define NAME_BYTES 256u
 #define LAYER "model.layers.0.self_attn.q_proj"
@@ -29,8 +29,8 @@ static void remove_folder(const char *folder)
     static const char *const names[] = {"model.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json"};
     char path[NAME_BYTES + 32];
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
         unlink(path);
     }
     assert_int_equal(rmdir(folder), 0);
@@ -41,7 +41,7 @@ static void write_text(const char *folder, const char *name, const char *text)
     char path[NAME_BYTES + 32];
     FILE *file;
 
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
     file = fopen(path, "w");
     assert_non_null(file);
     fputs(text, file);
@@ -54,7 +54,7 @@ static struct accel_model_file *open_shown(const char *folder)
     struct accel_error error = {0};
 
     OK(accel_model_file_open(folder, NULL, &file, &error));
-    OK(model_packed_present(file, &error));
+    OK(model_packed_replace(file, &error));
     return file;
 }
 
@@ -77,7 +77,7 @@ static void planes_of(uint32_t type, const uint64_t dims[2], unsigned char *byte
 static float *values_of(const struct accel_model_file *file, const struct accel_model_tensor *tensor)
 {
     unsigned char *bytes = malloc(tensor->bytes);
-    float *values = malloc(tensor->dims[0] * tensor->dims[1] * sizeof *values);
+    float *values = malloc(tensor->dims[0] * tensor->dims[1] * sizeof(*values));
     struct accel_error error = {0};
 
     OK(accel_model_file_read(file, tensor, 0, tensor->bytes, bytes, &error));
@@ -116,15 +116,15 @@ static void write_layer(const char *folder, const uint64_t dims[2], const float 
 {
     static const uint64_t three = 3;
     const struct accel_safetensors_entry list[] = {
-        {sizeof *list, ACCEL_F32, LAYER ".weight", dims, values, 2, 0},
-        {sizeof *list, ACCEL_F32, LAYER ".bias", &three, plain, 1, 0},
+        {sizeof(*list), ACCEL_F32, LAYER ".weight", dims, values, 2, 0},
+        {sizeof(*list), ACCEL_F32, LAYER ".bias", &three, plain, 1, 0},
     };
     const struct accel_safetensors_entry *entries[] = {&list[0], &list[1]};
     struct accel_error error = {0};
     char path[NAME_BYTES + 32];
 
     mkdir(folder, 0777);
-    snprintf(path, sizeof path, "%s/model.safetensors", folder);
+    snprintf(path, sizeof(path), "%s/model.safetensors", folder);
     OK(accel_safetensors_write(path, entries, 2, &error));
     write_text(folder, "config.json", "{\"model_type\": \"llama\"}");
     write_text(folder, "tokenizer.json", "{\"of\": \"the source\"}");
@@ -143,7 +143,7 @@ static void check_layer(const char *folder, uint32_t type, const uint64_t dims[2
     assert_int_equal(accel_format_describe(tensor->type, &found), ACCEL_OK);
     assert_int_equal(found.digit_bits, format.digit_bits);
     assert_int_equal(found.block_values, format.block_values);
-    assert_memory_equal(tensor->dims, dims, 2 * sizeof *dims);
+    assert_memory_equal(tensor->dims, dims, 2 * sizeof(*dims));
     values = values_of(file, tensor);
     for (uint64_t i = 0; i < dims[0] * dims[1]; i++)
         if (values[i] != wanted[i])
@@ -158,7 +158,7 @@ static void check_version(const char *folder, bool zeros)
     char path[NAME_BYTES + 32];
     json_t *root, *packing;
 
-    snprintf(path, sizeof path, "%s/config.json", folder);
+    snprintf(path, sizeof(path), "%s/config.json", folder);
     root = json_load_file(path, 0, NULL);
     packing = json_object_get(root, "quantization_config");
     assert_string_equal(json_string_value(json_object_get(packing, "checkpoint_format")), zeros ? "gptq_v2" : "gptq");
@@ -171,7 +171,7 @@ static void test_types(void **state)
     static const uint32_t widths[] = {2, 3, 4, 8};
     static const float plain[3] = {1, 2, 3};
     const uint64_t dims[2] = {2112, 1024};
-    float *values = malloc(dims[0] * dims[1] * sizeof *values), *rounded = malloc(dims[0] * dims[1] * sizeof *values);
+    float *values = malloc(dims[0] * dims[1] * sizeof(*values)), *rounded = malloc(dims[0] * dims[1] * sizeof(*values));
     char in[NAME_BYTES], out[NAME_BYTES];
     struct accel_error error = {0};
 
@@ -188,13 +188,14 @@ static void test_types(void **state)
     write_layer(in, dims, values, plain);
     for (uint32_t i = 0; i < 8; i++) {
         uint32_t type = ACCEL_PLANAR(widths[i / 2], 5u + i % 5, i % 2);
-        struct accel_quantize_options options = {.size = sizeof options, .threads = 3, .flags = ACCEL_QUANTIZE_NEAREST};
+        struct accel_quantize_options options = {
+            .size = sizeof(options), .threads = 3, .flags = ACCEL_QUANTIZE_NEAREST};
         struct accel_format format;
 
         assert_int_equal(accel_format_describe(type, &format), ACCEL_OK);
         options.type = format.name;
         OK(write_as(in, out, &options, NULL, &error));
-        memcpy(rounded, values, dims[0] * dims[1] * sizeof *values);
+        memcpy(rounded, values, dims[0] * dims[1] * sizeof(*values));
         round_values(type, true, dims, rounded);
         check_layer(out, type, dims, rounded);
         check_version(out, i % 2);
@@ -212,8 +213,8 @@ static void write_decoded(const char *from, const char *to, const char *method, 
 {
     struct accel_model_file *file = open_shown(from);
     uint64_t count = accel_model_file_tensor_count(file), packed = 0;
-    struct accel_safetensors_entry *list = calloc(count, sizeof *list);
-    const struct accel_safetensors_entry **entries = calloc(count, sizeof *entries);
+    struct accel_safetensors_entry *list = calloc(count, sizeof(*list));
+    const struct accel_safetensors_entry **entries = calloc(count, sizeof(*entries));
     struct accel_error error = {0};
     char path[NAME_BYTES + 32], *config = NULL;
     json_t *root;
@@ -225,7 +226,7 @@ static void write_decoded(const char *from, const char *to, const char *method, 
 
         packed += !plain;
         list[i] =
-            (struct accel_safetensors_entry){sizeof *list,
+            (struct accel_safetensors_entry){sizeof(*list),
                                              plain ? tensor->type : ACCEL_F32,
                                              tensor->name,
                                              tensor->dims,
@@ -235,12 +236,12 @@ static void write_decoded(const char *from, const char *to, const char *method, 
         entries[i] = &list[i];
     }
     assert_int_equal(packed, matrices);
-    snprintf(path, sizeof path, "%s/model.safetensors", to);
+    snprintf(path, sizeof(path), "%s/model.safetensors", to);
     OK(accel_safetensors_write(path, entries, count, &error));
     for (uint64_t i = 0; i < count; i++)
         if (accel_model_file_data(file, accel_model_file_tensor(file, i)) == NULL)
             free((void *)(uintptr_t)list[i].data);
-    snprintf(path, sizeof path, "%s/config.json", from);
+    snprintf(path, sizeof(path), "%s/config.json", from);
     root = json_load_file(path, 0, NULL);
     assert_string_equal(
         json_string_value(json_object_get(json_object_get(root, "quantization_config"), "quant_method")), method);
@@ -267,9 +268,9 @@ static float *logits_of(const char *folder, uint32_t *out_vocabulary)
     OK(accel_model_open(folder, NULL, &model, &error));
     *out_vocabulary = accel_model_facts_of(model)->vocabulary;
     session = make_session(context, model, 0, 1);
-    OK(accel_session_feed(session, ids, sizeof ids / sizeof *ids, &logits, &error));
-    copy = malloc(*out_vocabulary * sizeof *copy);
-    memcpy(copy, logits, *out_vocabulary * sizeof *copy);
+    OK(accel_session_feed(session, ids, sizeof(ids) / sizeof(*ids), &logits, &error));
+    copy = malloc(*out_vocabulary * sizeof(*copy));
+    memcpy(copy, logits, *out_vocabulary * sizeof(*copy));
     close_all(session, model, context);
     return copy;
 }
@@ -297,12 +298,12 @@ static void test_session(void **state)
     float *full;
 
     (void)state;
-    snprintf(in, sizeof in, "%s/models/stories260K/hf", source == NULL ? "." : source);
+    snprintf(in, sizeof(in), "%s/samples/stories260K/hf", source == NULL ? "." : source);
     folder_name(out, "out");
     folder_name(decoded, "decoded");
     full = logits_of(in, &vocabulary);
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        struct accel_quantize_options options = {.size = sizeof options, .type = types[i], .keep = keep};
+    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
+        struct accel_quantize_options options = {.size = sizeof(options), .type = types[i], .keep = keep};
         const bool gptq = i % 2 == 0;
         float *a, *b;
 
@@ -340,21 +341,21 @@ static void write_large(const char *folder)
     const struct accel_safetensors_entry *entries[13];
     static char names[13][64];
     uint16_t *half = malloc(dims[0] * dims[1] * 2);
-    float *wide = calloc(rows[0] * rows[1], sizeof *wide);
+    float *wide = calloc(rows[0] * rows[1], sizeof(*wide));
     struct accel_error error = {0};
     char path[NAME_BYTES + 32];
 
     for (uint64_t i = 0; i < dims[0] * dims[1]; i++)
         half[i] = accel_f16_from_f32((float)rand() / (float)RAND_MAX - 0.5f);
     for (uint32_t i = 0; i < 13; i++) {
-        snprintf(names[i], sizeof names[i],
+        snprintf(names[i], sizeof(names[i]),
                  i == 12 ? "model.embed_tokens.weight" : "model.layers.%u.mlp.up_proj.weight", i);
-        list[i] = i == 12 ? (struct accel_safetensors_entry){sizeof *list, ACCEL_F32, names[i], rows, wide, 2, 0}
-                          : (struct accel_safetensors_entry){sizeof *list, ACCEL_F16, names[i], dims, half, 2, 0};
+        list[i] = i == 12 ? (struct accel_safetensors_entry){sizeof(*list), ACCEL_F32, names[i], rows, wide, 2, 0}
+                          : (struct accel_safetensors_entry){sizeof(*list), ACCEL_F16, names[i], dims, half, 2, 0};
         entries[i] = &list[i];
     }
     mkdir(folder, 0777);
-    snprintf(path, sizeof path, "%s/model.safetensors", folder);
+    snprintf(path, sizeof(path), "%s/model.safetensors", folder);
     OK(accel_safetensors_write(path, entries, 13, &error));
     write_text(folder, "config.json", "{}");
     free(half);
@@ -365,14 +366,14 @@ static void compare_weights(const char *a, const char *b)
 {
     char command[2 * NAME_BYTES + 64];
 
-    snprintf(command, sizeof command, "cmp %s/model.safetensors %s/model.safetensors", a, b);
+    snprintf(command, sizeof(command), "cmp %s/model.safetensors %s/model.safetensors", a, b);
     assert_int_equal(system(command), 0);
 }
 
 static void test_killed(void **state)
 {
     struct accel_quantize_options options = {
-        .size = sizeof options, .type = "q8_g32", .threads = 2, .flags = ACCEL_QUANTIZE_NEAREST};
+        .size = sizeof(options), .type = "q8_g32", .threads = 2, .flags = ACCEL_QUANTIZE_NEAREST};
     struct accel_error error = {0};
     char in[NAME_BYTES], out[NAME_BYTES], again[NAME_BYTES], path[NAME_BYTES + 32];
     uint64_t resumed = 0;
@@ -393,7 +394,7 @@ static void test_killed(void **state)
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-    snprintf(path, sizeof path, "%s/model.safetensors", again);
+    snprintf(path, sizeof(path), "%s/model.safetensors", again);
     assert_int_not_equal(access(path, F_OK), 0);
     OK(write_as(in, again, &options, &resumed, &error));
     assert_true(resumed > 0);
@@ -405,13 +406,13 @@ static void test_killed(void **state)
 
 static void test_refused(void **state)
 {
-    struct accel_quantize_options options = {.size = sizeof options, .type = "q4_g32"};
+    struct accel_quantize_options options = {.size = sizeof(options), .type = "q4_g32"};
     const char *source = getenv("ACCEL_TEST_SRCDIR");
     char in[PATH_BYTES], out[NAME_BYTES], other[NAME_BYTES];
     struct accel_error error = {0};
 
     (void)state;
-    snprintf(in, sizeof in, "%s/models/stories260K/hf", source == NULL ? "." : source);
+    snprintf(in, sizeof(in), "%s/samples/stories260K/hf", source == NULL ? "." : source);
     folder_name(out, "out");
     folder_name(other, "other");
     OK(write_as(in, out, &options, NULL, &error));

@@ -3,10 +3,11 @@
  * Methods with a calibration: what matrices give for its inputs is nearer the more a method knows; the same bytes for
  * any number of threads, any limit of memory, and after a run that was cut off; what is missing is named.
  */
-#include "session_support.h"
+#include <stdbool.h>
 
 #include <accel/model/quantize.h>
-#include <stdbool.h>
+
+#include "session_support.h"
 
 enum { TOKENS = 300, CHUNK = 64 };
 
@@ -33,8 +34,8 @@ static int set_up(void **state)
     struct accel_error error = {0};
 
     stories_path(s.path);
-    snprintf(s.out, sizeof s.out, "quantize_methods-%ld-out.gguf", (long)getpid());
-    snprintf(s.again, sizeof s.again, "quantize_methods-%ld-again.gguf", (long)getpid());
+    snprintf(s.out, sizeof(s.out), "quantize_methods-%ld-out.gguf", (long)getpid());
+    snprintf(s.again, sizeof(s.again), "quantize_methods-%ld-again.gguf", (long)getpid());
     s.context = make_context();
     OK(accel_model_open(s.path, NULL, &s.model, &error));
     for (int i = 0; i < TOKENS; i++)
@@ -112,7 +113,7 @@ static void test_compensated(void **state)
     const struct subject *s = *state;
     struct accel_error error = {0};
 
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         struct accel_quantize_options options = options_of(s, types[i], ACCEL_QUANTIZE_METHOD_GPTQ);
         struct told told;
 

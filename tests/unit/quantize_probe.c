@@ -4,11 +4,10 @@
  * more weights, and the same as between two sessions over two files, the second of which holds that weight in that
  * type.
  */
-#include "quantize_support.h"
-
 #include <accel/quant/format.h>
 
-#include "sdk/model/quantize/probe.h"
+#include "convert/quantize/probe.h"
+#include "quantize_support.h"
 
 enum { TOKENS = SUBJECT_TOKENS, WINDOW = 40, VOCABULARY = SUBJECT_VOCABULARY };
 
@@ -59,7 +58,7 @@ static int32_t keep_logits(void *data, uint64_t index, const float *values)
 {
     struct logits *logits = data;
 
-    memcpy(logits->all[logits->at + index], values, sizeof logits->all[0]);
+    memcpy(logits->all[logits->at + index], values, sizeof(logits->all[0]));
     return ACCEL_OK;
 }
 
@@ -97,7 +96,7 @@ static struct accel_model *one_worse(const struct subject *subject, const char *
     static const char *const roles[] = {"embedding=q3_g64"};
     static const char *const keep[] = {"blk.*"};
     const struct accel_quantize_options options = {
-        .size = sizeof options, .type = "q3_g64", .keep = keep, .keep_count = 1, .roles = roles, .role_count = 1};
+        .size = sizeof(options), .type = "q3_g64", .keep = keep, .keep_count = 1, .roles = roles, .role_count = 1};
     struct accel_quantize_job *job = NULL;
     struct accel_model *model = NULL;
     struct accel_error error = {0};
@@ -115,13 +114,13 @@ static void test_two_files(void **state)
     const struct weight_type row = {.name = "token_embd.weight", .type = accel_format_find("q3_g64")};
     struct quantize_probe probe = {.rows = &row, .count = 1};
     struct quantize_text text = text_of(subject);
-    struct logits *logits = calloc(2, sizeof *logits);
+    struct logits *logits = calloc(2, sizeof(*logits));
     struct accel_model *worse;
     struct accel_error error = {0};
     double sum = 0;
     char path[64];
 
-    snprintf(path, sizeof path, "quantize_probe-%ld.gguf", (long)getpid());
+    snprintf(path, sizeof(path), "quantize_probe-%ld.gguf", (long)getpid());
     worse = one_worse(subject, path);
     read_text(subject, subject->model, &logits[0]);
     read_text(subject, worse, &logits[1]);

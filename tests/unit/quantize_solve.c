@@ -3,18 +3,19 @@
  * rows do not depend on the rows beside them. */
 #include "config.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-
-#include <accel/quant/format.h>
-#include <cmocka.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sdk/model/quantize/dense.h"
-#include "sdk/model/quantize/gptq_solve.h"
+#include <cmocka.h>
+
+#include <accel/quant/format.h>
+
+#include "convert/quantize/dense.h"
+#include "convert/quantize/gptq_solve.h"
 
 #define WIDTH ((size_t)768)
 #define ROWS ((size_t)20)

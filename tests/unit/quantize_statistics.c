@@ -3,9 +3,8 @@
  * Mean squares and products of inputs against sums made here in double, window by window; the same bytes for any number
  * of threads and any limit of memory; what cannot run is refused by name.
  */
+#include "convert/quantize/statistics.h"
 #include "quantize_support.h"
-
-#include "sdk/model/quantize/statistics.h"
 
 enum { TOKENS = 45, CHUNK = 16, WEIGHTS = 36, HIDDEN = 64, FFN = 172 };
 
@@ -41,11 +40,11 @@ static int32_t ignore_logits(void *data, uint64_t index, const float *logits)
 static double *products_of(const struct subject *subject, uint32_t index, uint64_t width)
 {
     struct accel_session *session = make_session(subject->context, subject->model, ACCEL_SESSION_INPUTS, CHUNK);
-    double *sums = calloc(width * width, sizeof *sums);
+    double *sums = calloc(width * width, sizeof(*sums));
     struct accel_error error = {0};
 
     for (uint64_t at = 0; at < TOKENS; at += CHUNK) {
-        struct accel_session_input input = {.size = sizeof input};
+        struct accel_session_input input = {.size = sizeof(input)};
         uint64_t count = TOKENS - at < CHUNK ? TOKENS - at : CHUNK;
 
         OK(accel_session_truncate(session, 0, &error));
@@ -82,7 +81,7 @@ static void check_weight(const struct subject *subject, struct quantize_statisti
         assert_true(fabs((double)power[i] - wanted[i * width + i]) < 1e-5 * scale);
         for (uint64_t j = 0; j < width; j++) {
             assert_true(fabs((double)moments[i * width + j] - wanted[i * width + j]) < 1e-5 * scale);
-            assert_true(memcmp(&moments[i * width + j], &moments[j * width + i], sizeof *moments) == 0);
+            assert_true(memcmp(&moments[i * width + j], &moments[j * width + i], sizeof(*moments)) == 0);
         }
     }
     free(wanted);
@@ -151,10 +150,10 @@ static void compare_all(const struct subject *subject, struct quantize_statistic
         OK(quantize_statistics_moments(one, tensor->name, &a, &input, &error));
         OK(quantize_statistics_moments(other, tensor->name, &b, &input, &error));
         width = tensor->dims[1];
-        assert_memory_equal(a, b, width * width * sizeof *a);
+        assert_memory_equal(a, b, width * width * sizeof(*a));
         a = quantize_statistics_power(one, tensor->name, &width);
         b = quantize_statistics_power(other, tensor->name, &width);
-        assert_memory_equal(a, b, width * sizeof *a);
+        assert_memory_equal(a, b, width * sizeof(*a));
         compared++;
     }
     assert_int_equal(compared, WEIGHTS);
@@ -237,7 +236,7 @@ static void test_cancelled_run(void **state)
     watch.last = 0;
     OK(quantize_statistics_moments(statistics, "blk.0.attn_q.weight", &moments, &input, &error));
     OK(quantize_statistics_moments(whole, "blk.0.attn_q.weight", &wanted, &input, &error));
-    assert_memory_equal(moments, wanted, HIDDEN * HIDDEN * sizeof *moments);
+    assert_memory_equal(moments, wanted, HIDDEN * HIDDEN * sizeof(*moments));
     assert_int_equal(quantize_statistics_moments(statistics, "output_norm.weight", &moments, &input, &error),
                      ACCEL_E_NOT_FOUND);
     assert_int_equal(input, QUANTIZE_NO_INPUT);

@@ -3,9 +3,9 @@
 #ifndef TESTS_QUANTIZE_SUPPORT_H
 #define TESTS_QUANTIZE_SUPPORT_H
 
-#include "session_support.h"
-
 #include <accel/model/quantize.h>
+
+#include "session_support.h"
 
 /* Writes the model file `in` as `out`: a whole run. */
 static inline int32_t write_as(const char *in, const char *out, const struct accel_quantize_options *options,

@@ -5,7 +5,7 @@
  */
 #include "session_support.h"
 
-#include "sdk/model/session/internal.h"
+#include "model/session/state.h"
 
 enum { SEQUENCES = 5, STEPS = 30, PROMPT_MOST = 40 };
 
@@ -23,7 +23,7 @@ static struct accel_session *open_session(struct subject *s, const char *sequenc
                                         {"sequences", sequences, "test"}, {"attention.page", page, "test"},
                                         {"context", "100tok", "test"},    {"batch", "48tok", "test"},
                                         {"cpu.threads", "2", "test"}};
-    struct accel_session_options options = {.size = sizeof options, .device = "cpu", .given = given, .given_count = 7};
+    struct accel_session_options options = {.size = sizeof(options), .device = "cpu", .given = given, .given_count = 7};
     struct accel_session *session = NULL;
     struct accel_error error = {0};
 
@@ -80,7 +80,7 @@ static void write_alone(struct subject *s, uint32_t number, int32_t out_ids[STEP
         out_ids[i] = (int32_t)best_of(logits, s->vocabulary);
         OK(accel_session_feed(s->one, &out_ids[i], 1, &logits, &error));
     }
-    memcpy(out_last, logits, s->vocabulary * sizeof *logits);
+    memcpy(out_last, logits, s->vocabulary * sizeof(*logits));
 }
 
 /* One text in a batch: its prompt goes in by pieces of 7, while the others write. */
@@ -140,7 +140,7 @@ static void test_same_texts(void **state)
             }
             assert_true(s.vocabulary <= 4096);
             write_alone(&s, t->sequence, ids, last);
-            assert_memory_equal(ids, t->ids, sizeof ids);
+            assert_memory_equal(ids, t->ids, sizeof(ids));
             assert_near(mine, last, s.vocabulary);
             t->written++;
             left--;

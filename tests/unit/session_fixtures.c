@@ -34,11 +34,11 @@ static void open_fixture(struct fixture *fixture, const char *name)
     }
     fixture->context = make_context();
     OK(accel_model_open(folder, NULL, &fixture->model, &error));
-    snprintf(path, sizeof path, "%s/inputs.safetensors", folder);
+    snprintf(path, sizeof(path), "%s/inputs.safetensors", folder);
     OK(accel_model_file_open(path, NULL, &fixture->inputs, &error));
-    snprintf(path, sizeof path, "%s/expected.safetensors", folder);
+    snprintf(path, sizeof(path), "%s/expected.safetensors", folder);
     OK(accel_model_file_open(path, NULL, &fixture->expected, &error));
-    snprintf(path, sizeof path, "%s/fixture.json", folder);
+    snprintf(path, sizeof(path), "%s/fixture.json", folder);
     fixture->facts = json_load_file(path, 0, NULL);
     assert_non_null(fixture->facts);
     fixture->tolerance = json_real_value(json_object_get(json_object_get(fixture->facts, "tolerance"), "float32"));
@@ -62,12 +62,12 @@ static int32_t *read_ids(const struct fixture *fixture, const char *name, uint64
     const int64_t *wide;
     int32_t *ids;
 
-    snprintf(key, sizeof key, "%s.input_ids", name);
+    snprintf(key, sizeof(key), "%s.input_ids", name);
     tensor = accel_model_file_find(fixture->inputs, key);
     assert_non_null(tensor);
     *out_rows = tensor->dims[0];
     *out_length = tensor->dims[1];
-    ids = malloc(*out_length * sizeof *ids);
+    ids = malloc(*out_length * sizeof(*ids));
     wide = malloc(tensor->bytes);
     assert_int_equal(accel_model_file_read(fixture->inputs, tensor, 0, tensor->bytes, (void *)(uintptr_t)wide, NULL),
                      0);
@@ -87,14 +87,14 @@ static void compare(const struct fixture *fixture, const char *name, const struc
     uint64_t count, from;
     double largest = 0, worst = 0;
 
-    snprintf(key, sizeof key, "%s.%s", name, stage->name);
+    snprintf(key, sizeof(key), "%s.%s", name, stage->name);
     tensor = accel_model_file_find(fixture->expected, key);
     if (tensor == NULL)
         fail_msg("%s: the reference has no stage %s", fixture->name, key);
     assert_int_equal(tensor->dims[2], stage->width);
     values = malloc(tensor->bytes);
     assert_int_equal(accel_model_file_read(fixture->expected, tensor, 0, tensor->bytes, values, NULL), 0);
-    count = tensor->bytes / sizeof *values;
+    count = tensor->bytes / sizeof(*values);
     for (uint64_t i = 0; i < count; i++)
         largest = fmax(largest, fabs((double)values[i]));
     from = (row * tensor->dims[1] + first) * stage->width;
@@ -117,7 +117,7 @@ static void compare_stages(const struct fixture *fixture, struct accel_session *
 
     assert_int_equal(count, 3 + 2 * accel_model_facts_of(fixture->model)->layers);
     for (uint32_t s = 0; s < count; s++) {
-        struct accel_stage stage = {.size = sizeof stage};
+        struct accel_stage stage = {.size = sizeof(stage)};
 
         OK(accel_session_stage(session, s, &stage, &error));
         compare(fixture, name, &stage, row, first, way);
@@ -159,7 +159,7 @@ static void test_stages(void **state)
 
     open_fixture(&fixture, *state);
     session = make_session(fixture.context, fixture.model, ACCEL_SESSION_STAGES, 256);
-    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+    for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++)
         stages_of_case(&fixture, session, cases[c]);
     accel_session_free(session);
     close_fixture(&fixture);
@@ -197,13 +197,13 @@ static void test_greedy(void **state)
 
 int main(void)
 {
-    enum { COUNT = sizeof fixtures / sizeof *fixtures };
+    enum { COUNT = sizeof(fixtures) / sizeof(*fixtures) };
     struct CMUnitTest tests[2 * COUNT];
     char names[2 * COUNT][64];
 
     for (size_t i = 0; i < COUNT; i++) {
-        snprintf(names[2 * i], sizeof names[0], "stages of %s", fixtures[i]);
-        snprintf(names[2 * i + 1], sizeof names[0], "greedy text of %s", fixtures[i]);
+        snprintf(names[2 * i], sizeof(names[0]), "stages of %s", fixtures[i]);
+        snprintf(names[2 * i + 1], sizeof(names[0]), "greedy text of %s", fixtures[i]);
         tests[2 * i] = (struct CMUnitTest){names[2 * i], test_stages, NULL, NULL, (void *)(uintptr_t)fixtures[i]};
         tests[2 * i + 1] =
             (struct CMUnitTest){names[2 * i + 1], test_greedy, NULL, NULL, (void *)(uintptr_t)fixtures[i]};

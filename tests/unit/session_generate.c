@@ -3,9 +3,9 @@
  * accel_generate with the small trained model: why it stops, what it counts, what its sampling depends on, and that
  * text comes in whole characters, also where these take several byte tokens.
  */
-#include "session_support.h"
-
 #include <accel/model/generate.h>
+
+#include "session_support.h"
 
 struct subject {
     struct accel_context *context;
@@ -19,12 +19,12 @@ static void begin(struct subject *s, const char *context, const char *prompt)
 {
     const char *source = getenv("ACCEL_TEST_SRCDIR");
     const struct accel_given given[] = {{"context", context, "test"}};
-    struct accel_session_options options = {.size = sizeof options, .device = "cpu", .given = given, .given_count = 1};
+    struct accel_session_options options = {.size = sizeof(options), .device = "cpu", .given = given, .given_count = 1};
     struct accel_error error = {0};
     char path[PATH_BYTES];
 
     *s = (struct subject){.context = make_context()};
-    snprintf(path, sizeof path, "%s/models/stories260K/stories260K-q8_0.gguf", source == NULL ? "." : source);
+    snprintf(path, sizeof(path), "%s/samples/stories260K/stories260K-q8_0.gguf", source == NULL ? "." : source);
     OK(accel_model_open(path, NULL, &s->model, &error));
     OK(accel_session_create(s->context, s->model, &options, &s->session, &error));
     OK(accel_session_load(s->session, &error));
@@ -68,7 +68,7 @@ static int32_t hear(void *data, int32_t id, const char *text, size_t bytes)
     struct heard *heard = data;
 
     assert_true(is_whole_utf8((const unsigned char *)text, bytes));
-    assert_true(heard->bytes + bytes < sizeof heard->text && heard->count < 1024);
+    assert_true(heard->bytes + bytes < sizeof(heard->text) && heard->count < 1024);
     if (bytes > 0)
         memcpy(heard->text + heard->bytes, text, bytes);
     heard->bytes += bytes;
@@ -81,8 +81,8 @@ static struct accel_generate_result write_text(struct subject *s, const struct a
                                                uint64_t tokens, uint32_t flags, struct heard *heard)
 {
     struct accel_generate_options options = {
-        .size = sizeof options, .flags = flags, .tokens = tokens, .sampling = sampling, .text = hear, .data = heard};
-    struct accel_generate_result result = {.size = sizeof result};
+        .size = sizeof(options), .flags = flags, .tokens = tokens, .sampling = sampling, .text = hear, .data = heard};
+    struct accel_generate_result result = {.size = sizeof(result)};
     struct accel_error error = {0};
 
     OK(accel_session_truncate(s->session, 0, &error));
@@ -99,7 +99,7 @@ static void test_length(void **state)
 {
     struct subject s;
     struct heard heard = {0};
-    struct accel_generate_result result = {.size = sizeof result};
+    struct accel_generate_result result = {.size = sizeof(result)};
 
     (void)state;
     begin(&s, "512tok", "Once upon a time");
@@ -120,7 +120,7 @@ static void test_caller(void **state)
 {
     struct subject s;
     struct heard heard = {.stop_after = 7};
-    struct accel_generate_result result = {.size = sizeof result};
+    struct accel_generate_result result = {.size = sizeof(result)};
 
     (void)state;
     begin(&s, "512tok", "Once upon a time");
@@ -135,7 +135,7 @@ static void test_context(void **state)
 {
     struct subject s;
     struct heard heard = {0};
-    struct accel_generate_result result = {.size = sizeof result};
+    struct accel_generate_result result = {.size = sizeof(result)};
 
     (void)state;
     begin(&s, "32tok", "Once upon a time");
@@ -152,7 +152,7 @@ static void test_end(void **state)
 {
     struct subject s;
     struct heard heard = {0}, longer = {0};
-    struct accel_generate_result result = {.size = sizeof result};
+    struct accel_generate_result result = {.size = sizeof(result)};
     struct accel_sampling sampling;
 
     (void)state;
@@ -170,7 +170,7 @@ static void test_end(void **state)
     assert_int_equal(accel_session_length(s.session), s.prompt.count + result.tokens);
     result = write_text(&s, &sampling, heard.count + 5u, ACCEL_GENERATE_PAST_END, &longer);
     assert_int_equal(result.stop, ACCEL_STOP_LENGTH);
-    assert_memory_equal(longer.ids, heard.ids, heard.count * sizeof *heard.ids);
+    assert_memory_equal(longer.ids, heard.ids, heard.count * sizeof(*heard.ids));
     assert_true(longer.ids[heard.count] == accel_model_facts_of(s.model)->bos ||
                 accel_tokenizer_is_end(s.tokenizer, longer.ids[heard.count]));
     end(&s);
@@ -179,8 +179,8 @@ static void test_end(void **state)
 static void test_refusals(void **state)
 {
     struct subject s;
-    struct accel_generate_options options = {.size = sizeof options};
-    struct accel_generate_result result = {.size = sizeof result};
+    struct accel_generate_options options = {.size = sizeof(options)};
+    struct accel_generate_result result = {.size = sizeof(result)};
     struct accel_error error = {0};
     const int32_t outside[] = {1, 100000};
 
@@ -217,9 +217,9 @@ static void test_seeds(void **state)
     sampling.seed = 8;
     write_text(&s, &sampling, 60, ACCEL_GENERATE_PAST_END, &other);
     assert_int_equal(first.count, 60);
-    assert_memory_equal(first.ids, again.ids, 60 * sizeof *first.ids);
+    assert_memory_equal(first.ids, again.ids, 60 * sizeof(*first.ids));
     assert_string_equal(first.text, again.text);
-    assert_memory_not_equal(first.ids, other.ids, 60 * sizeof *first.ids);
+    assert_memory_not_equal(first.ids, other.ids, 60 * sizeof(*first.ids));
     end(&s);
 }
 
@@ -278,7 +278,7 @@ static void stream_bytes(const struct subject *s, const char *text, const char *
         else
             OK(accel_token_stream_push(stream, 3 + (int32_t)(unsigned char)text[i], &piece, &bytes, &error));
         assert_true(is_whole_utf8((const unsigned char *)piece, bytes));
-        assert_true(used + bytes < sizeof all);
+        assert_true(used + bytes < sizeof(all));
         if (bytes > 0)
             memcpy(all + used, piece, bytes);
         used += bytes;
@@ -345,7 +345,7 @@ static void test_hot_text(void **state)
         sampling.temperature = 50.0f;
         sampling.seed = seed;
         write_text(&s, &sampling, 300, ACCEL_GENERATE_PAST_END, &heard);
-        assert_int_equal(stream_ids(&s, &heard, expected, sizeof expected), heard.bytes);
+        assert_int_equal(stream_ids(&s, &heard, expected, sizeof(expected)), heard.bytes);
         assert_memory_equal(expected, heard.text, heard.bytes);
         for (uint32_t i = 0; i < heard.count; i++)
             from_bytes += heard.ids[i] >= 3 + 0x80 && heard.ids[i] < 259;

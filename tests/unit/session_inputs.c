@@ -4,9 +4,9 @@
  * the first values are the norm of the embeddings made here, each product of input and weight is the stage that the
  * session shows, and the logits are those of a session that shows nothing.
  */
-#include "session_support.h"
-
 #include <accel/quant/format.h>
+
+#include "session_support.h"
 
 enum { TOKENS = 7, LAYER_WEIGHTS = 7 };
 
@@ -20,7 +20,7 @@ struct subject {
 
 static int set_up(void **state)
 {
-    struct subject *subject = calloc(1, sizeof *subject);
+    struct subject *subject = calloc(1, sizeof(*subject));
     struct accel_error error = {0};
     char path[PATH_BYTES];
 
@@ -87,7 +87,7 @@ static void test_all_weights(void **state)
                               {"ffn_gate", 2, 0}, {"ffn_up", 2, 0}, {"ffn_down", 3, 1}};
     struct subject *subject = *state;
     const struct accel_model_facts *facts = accel_model_facts_of(subject->model);
-    struct accel_session_input input = {.size = sizeof input};
+    struct accel_session_input input = {.size = sizeof(input)};
     struct accel_error error = {0};
     char name[64];
 
@@ -95,7 +95,7 @@ static void test_all_weights(void **state)
     assert_int_equal(accel_session_input_count(subject->session), facts->layers * LAYER_WEIGHTS + 1);
     for (uint32_t i = 0; i < facts->layers * LAYER_WEIGHTS; i++) {
         OK(accel_session_input(subject->session, i, &input, &error));
-        snprintf(name, sizeof name, "blk.%u.%s.weight", i / LAYER_WEIGHTS, parts[i % LAYER_WEIGHTS].name);
+        snprintf(name, sizeof(name), "blk.%u.%s.weight", i / LAYER_WEIGHTS, parts[i % LAYER_WEIGHTS].name);
         check_input(&input, i / LAYER_WEIGHTS * 4 + parts[i % LAYER_WEIGHTS].number, name,
                     parts[i % LAYER_WEIGHTS].wide ? facts->ffn : facts->hidden);
     }
@@ -110,7 +110,7 @@ static void test_first_norm(void **state)
     uint32_t hidden = accel_model_facts_of(subject->model)->hidden;
     const float *table = values_of(subject->model, "token_embd.weight");
     const float *scale = values_of(subject->model, "blk.0.attn_norm.weight");
-    struct accel_session_input input = {.size = sizeof input};
+    struct accel_session_input input = {.size = sizeof(input)};
     struct accel_error error = {0};
 
     feed(subject->session);
@@ -132,7 +132,7 @@ static void test_first_norm(void **state)
 /* The stage of that name of the last step. */
 static struct accel_stage stage_of(struct accel_session *session, const char *name)
 {
-    struct accel_stage stage = {.size = sizeof stage};
+    struct accel_stage stage = {.size = sizeof(stage)};
     struct accel_error error = {0};
 
     for (uint32_t s = 0; s < accel_session_stage_count(session); s++) {
@@ -147,7 +147,7 @@ static struct accel_stage stage_of(struct accel_session *session, const char *na
 /* Holds what a weight gives for its input against a stage. */
 static void check_product(struct subject *subject, uint32_t index, const char *name)
 {
-    struct accel_session_input input = {.size = sizeof input};
+    struct accel_session_input input = {.size = sizeof(input)};
     struct accel_stage stage = stage_of(subject->session, name);
     struct accel_error error = {0};
     const float *weight;
@@ -180,7 +180,7 @@ static void test_products(void **state)
 static void test_same_logits(void **state)
 {
     struct subject *subject = *state;
-    struct accel_session_input input = {.size = sizeof input};
+    struct accel_session_input input = {.size = sizeof(input)};
     struct accel_error error = {0};
     float first[3][TOKENS];
 
@@ -208,7 +208,7 @@ static void test_misuse(void **state)
     struct accel_session *session = make_session(subject->context, subject->model, ACCEL_SESSION_INPUTS, 1);
 
     assert_int_equal(accel_session_input(session, 0, &input, NULL), ACCEL_E_INVALID);
-    input.size = sizeof input;
+    input.size = sizeof(input);
     assert_int_equal(accel_session_input(session, 0, &input, NULL), ACCEL_E_INVALID);
     assert_int_equal(accel_session_input(session, accel_session_input_count(session), &input, NULL), ACCEL_E_INVALID);
     accel_session_free(session);

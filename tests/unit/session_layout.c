@@ -4,10 +4,11 @@
  * rounding alone, memory as planned; from a mapped file and from one that is read, with weights that are made while
  * they are loaded, and with layers on two devices of which one packs.
  */
-#include "session_second.h"
+#include <inttypes.h>
 
 #include <accel/model/plan.h>
-#include <inttypes.h>
+
+#include "session_second.h"
 
 enum { PROMPT = 20, WRITTEN = 24, SETTINGS = 8 };
 
@@ -29,19 +30,19 @@ static void run_open(struct run *run, const char *file, const struct accel_given
                                           {"batch", "16tok", "test"},
                                           {"log.quantization", "true", "test"}};
     char path[PATH_BYTES];
-    struct accel_model_plan_options options = {.size = sizeof options, .path = path, .given = given, .given_count = 4};
+    struct accel_model_plan_options options = {.size = sizeof(options), .path = path, .given = given, .given_count = 4};
     struct accel_error error = {0};
 
     for (; more->key != NULL; more++)
         given[options.given_count++] = *more;
     assert_in_range(options.given_count, 4, SETTINGS);
-    snprintf(path, sizeof path, "%s/models/stories260K/%s", tree == NULL ? "." : tree, file);
-    memset(run, 0, sizeof *run);
+    snprintf(path, sizeof(path), "%s/samples/stories260K/%s", tree == NULL ? "." : tree, file);
+    memset(run, 0, sizeof(*run));
     OK(accel_model_plan_create(context, &options, &run->plan, &error));
     OK(accel_model_plan_session(run->plan, &run->session, &error));
     OK(accel_session_load(run->session, &error));
     run->vocabulary = accel_model_facts_of(accel_model_plan_model(run->plan))->vocabulary;
-    run->logits = calloc(run->vocabulary, sizeof *run->logits);
+    run->logits = calloc(run->vocabulary, sizeof(*run->logits));
     assert_non_null(run->logits);
 }
 
@@ -64,14 +65,14 @@ static void write_text(struct run *run)
         run->ids[i] = (int32_t)best_of(logits, run->vocabulary);
         OK(accel_session_feed(run->session, &run->ids[i], 1, &logits, &error));
     }
-    memcpy(run->logits, logits, run->vocabulary * sizeof *logits);
+    memcpy(run->logits, logits, run->vocabulary * sizeof(*logits));
 }
 
 static void assert_same(const struct run *a, const struct run *b, double tolerance)
 {
     double most = 0, largest = 0;
 
-    assert_memory_equal(a->ids, b->ids, sizeof a->ids);
+    assert_memory_equal(a->ids, b->ids, sizeof(a->ids));
     for (uint32_t i = 0; i < a->vocabulary; i++) {
         most = fmax(most, fabs((double)a->logits[i] - (double)b->logits[i]));
         largest = fmax(largest, fabs((double)a->logits[i]));
@@ -171,7 +172,7 @@ static uint32_t has_panels(const struct run *run)
 static void the_same_text_in_either_layout(void **state)
 {
     (void)state;
-    for (uint32_t i = 0; i < sizeof variants / sizeof *variants; i++) {
+    for (uint32_t i = 0; i < sizeof(variants) / sizeof(*variants); i++) {
         const struct variant *v = &variants[i];
         const struct accel_given in_rows[] = {
             {"cpu.layout", "rows", "test"}, v->given[0], v->given[1], v->given[2], {NULL, NULL, NULL}};

@@ -76,7 +76,7 @@ static struct accel_session *session_with(struct accel_context *context, const s
     const struct accel_given given[] = {
         {"kv.type.k", "f32", "test"}, {"kv.type.v", "f32", "test"}, {"compute.activations", activations, "test"}};
     struct accel_session_options options = {
-        .size = sizeof options, .device = "cpu", .given = given, .given_count = 3, .outputs = 64};
+        .size = sizeof(options), .device = "cpu", .given = given, .given_count = 3, .outputs = 64};
     struct accel_session *session = NULL;
     struct accel_error error = {0};
 
@@ -104,7 +104,7 @@ static void compare_logits(const struct row *row, const char *activations)
     c.expected = read_tensor(file, row->tensor, &bytes);
     c.vocabulary = accel_model_facts_of(model)->vocabulary;
     session = session_with(context, model, activations);
-    OK(accel_session_score(session, ids, id_bytes / sizeof *ids, compare_row, &c, &error));
+    OK(accel_session_score(session, ids, id_bytes / sizeof(*ids), compare_row, &c, &error));
     print_message("%s, activations %s: worst difference %.3g of %.3g\n", row->model, activations, c.worst, c.largest);
     if (strcmp(activations, "f32") == 0)
         assert_true(c.worst <= row->exact * c.largest);
@@ -185,7 +185,7 @@ static void test_stories(void **state)
     const char *top = getenv("ACCEL_TEST_SRCDIR");
     char model[PATH_BYTES], texts[PATH_BYTES];
 
-    snprintf(model, sizeof model, "%s/models/stories260K/%s", top == NULL ? "." : top, (const char *)*state);
+    snprintf(model, sizeof(model), "%s/samples/stories260K/%s", top == NULL ? "." : top, (const char *)*state);
     assert_true(fixture_path("stories260K/greedy.json", texts));
     compare_texts(model, texts);
 }
@@ -196,7 +196,7 @@ static void test_smollm2(void **state)
     char model[PATH_BYTES], texts[PATH_BYTES];
 
     (void)state;
-    snprintf(model, sizeof model, "%s/smollm2/SmolLM2-135M-Instruct.Q4_1.gguf", folder == NULL ? "." : folder);
+    snprintf(model, sizeof(model), "%s/smollm2/SmolLM2-135M-Instruct.Q4_1.gguf", folder == NULL ? "." : folder);
     if (access(model, R_OK) != 0 || !fixture_path("real/smollm2.json", texts)) {
         print_message("skipped: SmolLM2-135M is not in ACCEL_REAL_MODELS\n");
         skip();
@@ -206,12 +206,12 @@ static void test_smollm2(void **state)
 
 int main(void)
 {
-    enum { COUNT = sizeof rows / sizeof *rows };
+    enum { COUNT = sizeof(rows) / sizeof(*rows) };
     struct CMUnitTest tests[COUNT + 3];
     char names[COUNT][96];
 
     for (size_t i = 0; i < COUNT; i++) {
-        snprintf(names[i], sizeof names[0], "logits of %s", rows[i].model);
+        snprintf(names[i], sizeof(names[0]), "logits of %s", rows[i].model);
         tests[i] = (struct CMUnitTest){names[i], test_logits, NULL, NULL, (void *)(uintptr_t)&rows[i]};
     }
     tests[COUNT] = (struct CMUnitTest){"texts of stories260K, GGUF", test_stories, NULL, NULL,

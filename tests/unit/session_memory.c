@@ -4,20 +4,20 @@
  * and resident pages of mapped weights within 5 %. Models: the small trained one of the repository, and one of random
  * weights written for the test.
  */
-#include "session_support.h"
-
-#include <accel/quant/format.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <time.h>
 
+#include <accel/quant/format.h>
+
+#include "session_support.h"
 #include "tests/bench/random_model.h"
 
 /* 4 layers, 23 M parameters: 13 MB in Q4_0, 46 MB in F16. The output matrix is not tied to the embedding. */
 static const struct random_model sizes = {4, 512, 1536, 8, 2, 8000};
 
 struct row {
-    const char *model; /* in models/stories260K, or a type of the random model */
+    const char *model; /* in samples/stories260K, or a type of the random model */
     const char *caches;
     const char *context;
     const char *threads;
@@ -61,7 +61,7 @@ static void path_of(const struct row *row, char path[PATH_BYTES])
     const char *source = getenv("ACCEL_TEST_SRCDIR");
 
     if (!row->random) {
-        snprintf(path, PATH_BYTES, "%s/models/stories260K/%s", source == NULL ? "." : source, row->model);
+        snprintf(path, PATH_BYTES, "%s/samples/stories260K/%s", source == NULL ? "." : source, row->model);
         return;
     }
     snprintf(path, PATH_BYTES, "session_memory-%s-%ld.gguf", row->model, (long)getpid());
@@ -122,7 +122,7 @@ static uint64_t wait_for_pages(const struct accel_session *session)
 static void compare_all(const struct accel_context *context, const struct accel_session *session)
 {
     const struct accel_plan *plan = accel_session_plan(session);
-    struct accel_plan_fit fit = {.size = sizeof fit};
+    struct accel_plan_fit fit = {.size = sizeof(fit)};
     uint64_t now = 0, peak = 0, measured, resident = wait_for_pages(session);
     const uint32_t reads = strcmp(accel_plan_setting_find(plan, "weights.load")->value, "read") == 0;
     struct accel_error error = {0};
@@ -148,7 +148,7 @@ static void test_row(void **state)
                                         {"kv.window", row->window, "test"},
                                         {"batch", "64tok", "test"}};
     struct accel_session_options options = {
-        .size = sizeof options, .device = "cpu", .given = given, .given_count = sizeof given / sizeof *given};
+        .size = sizeof(options), .device = "cpu", .given = given, .given_count = sizeof(given) / sizeof(*given)};
     struct accel_error error = {0};
     struct accel_context *context = make_context();
     struct accel_model *model = NULL;
@@ -172,7 +172,7 @@ static void logits_of(const struct accel_model *model, const char *load, float *
     const struct accel_given given[] = {
         {"weights.load", load, "test"}, {"context", "64tok", "test"}, {"cpu.threads", "2", "test"}};
     struct accel_session_options options = {
-        .size = sizeof options, .device = "cpu", .given = given, .given_count = sizeof given / sizeof *given};
+        .size = sizeof(options), .device = "cpu", .given = given, .given_count = sizeof(given) / sizeof(*given)};
     struct accel_error error = {0};
     struct accel_context *context = make_context();
     struct accel_session *session = NULL;
@@ -182,7 +182,7 @@ static void logits_of(const struct accel_model *model, const char *load, float *
     OK(accel_session_create(context, model, &options, &session, &error));
     OK(accel_session_load(session, &error));
     OK(accel_session_feed(session, ids, 3, &logits, &error));
-    memcpy(out_logits, logits, accel_model_facts_of(model)->vocabulary * sizeof *logits);
+    memcpy(out_logits, logits, accel_model_facts_of(model)->vocabulary * sizeof(*logits));
     accel_session_free(session);
     OK(accel_context_free(context, &error));
 }
@@ -191,7 +191,7 @@ static void logits_of(const struct accel_model *model, const char *load, float *
 static void test_copies(void **state)
 {
     const struct row row = {"f16", "f16", "64tok", "2", 1, NULL, "off"};
-    float *logits = malloc(2 * 8000 * sizeof *logits);
+    float *logits = malloc(2 * 8000 * sizeof(*logits));
     struct accel_model *model = NULL;
     struct accel_error error = {0};
     char path[PATH_BYTES];
@@ -204,7 +204,7 @@ static void test_copies(void **state)
     assert_int_equal(accel_model_facts_of(model)->vocabulary, 8000);
     logits_of(model, "map", logits);
     logits_of(model, "read", logits + 8000);
-    assert_memory_equal(logits, logits + 8000, 8000 * sizeof *logits);
+    assert_memory_equal(logits, logits + 8000, 8000 * sizeof(*logits));
     free(logits);
     accel_model_close(model);
 }
@@ -218,12 +218,12 @@ static void set_context(const char *path, uint32_t tokens)
     size_t at = 0, bytes;
 
     assert_non_null(file);
-    bytes = fread(head, 1, sizeof head, file);
-    while (at + sizeof key + 8 < bytes && memcmp(head + at, key, sizeof key - 1) != 0)
+    bytes = fread(head, 1, sizeof(head), file);
+    while (at + sizeof(key) + 8 < bytes && memcmp(head + at, key, sizeof(key) - 1) != 0)
         at++;
-    assert_true(at + sizeof key + 8 < bytes);
-    assert_int_equal(fseek(file, (long)(at + sizeof key - 1 + 4), SEEK_SET), 0);
-    assert_int_equal(fwrite(&tokens, sizeof tokens, 1, file), 1);
+    assert_true(at + sizeof(key) + 8 < bytes);
+    assert_int_equal(fseek(file, (long)(at + sizeof(key) - 1 + 4), SEEK_SET), 0);
+    assert_int_equal(fwrite(&tokens, sizeof(tokens), 1, file), 1);
     assert_int_equal(fclose(file), 0);
 }
 
@@ -236,7 +236,7 @@ static uint64_t scratch_of(struct accel_context *context, const struct accel_mod
                                         {"cpu.threads", "2", "test"},
                                         {"batch", batch, "test"}};
     struct accel_session_options options = {
-        .size = sizeof options, .device = "cpu", .given = given, .given_count = sizeof given / sizeof *given};
+        .size = sizeof(options), .device = "cpu", .given = given, .given_count = sizeof(given) / sizeof(*given)};
     struct accel_session *session = NULL;
     struct accel_error error = {0};
     uint64_t bytes = 0;
@@ -281,13 +281,13 @@ static void test_attention_scratch(void **state)
 
 int main(void)
 {
-    enum { COUNT = sizeof rows / sizeof *rows };
+    enum { COUNT = sizeof(rows) / sizeof(*rows) };
     struct CMUnitTest tests[COUNT + 2];
     char names[COUNT][112];
 
     for (size_t i = 0; i < COUNT; i++) {
-        snprintf(names[i], sizeof names[0], "memory of %s, caches %s, context %s, threads %s, window %s", rows[i].model,
-                 rows[i].caches, rows[i].context, rows[i].threads, rows[i].window);
+        snprintf(names[i], sizeof(names[0]), "memory of %s, caches %s, context %s, threads %s, window %s",
+                 rows[i].model, rows[i].caches, rows[i].context, rows[i].threads, rows[i].window);
         tests[i] = (struct CMUnitTest){names[i], test_row, NULL, NULL, (void *)(uintptr_t)&rows[i]};
     }
     tests[COUNT] = (struct CMUnitTest){"scratch of attention", test_attention_scratch, NULL, NULL, NULL};

@@ -4,9 +4,6 @@
  * as planned; what is damaged, somebody else's or of other bytes is never used; what cannot be written costs nothing;
  * several processes at once, and one that is killed while it writes.
  */
-#include "session_support.h"
-
-#include <accel/model/plan.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -15,8 +12,11 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "core/device/context.h"
-#include "core/device/packed.h"
+#include <accel/model/plan.h>
+
+#include "core/registry/context.h"
+#include "core/runtime/packed.h"
+#include "session_support.h"
 
 enum { WRITTEN = 4, PROCESSES = 4, FILES = 8 };
 
@@ -26,7 +26,7 @@ static char cache[] = "/tmp/accel-packed-XXXXXX", kernels[PATH_BYTES], model_pat
 struct start {
     uint32_t used, kept, ignored, unwritten; /* lines of the log */
     int32_t code;                            /* of keeping */
-    uint32_t kept_what;                      /* ACCEL_KEPT_... */
+    uint32_t kept_what;                      /* ACCEL_STORE_... */
     uint32_t vocabulary;
     float logits[4096]; /* of the last token */
 };
@@ -36,17 +36,17 @@ static void take_line(void *data, uint32_t level, const char *text)
     struct start *start = data;
 
     (void)level;
-    if (strstr(text, "room=packed") == NULL)
+    if (strstr(text, "component=packed") == NULL)
         return;
     start->used += strstr(text, "used=") != NULL;
-    start->kept += strstr(text, "kept=") != NULL;
+    start->kept += strstr(text, "stored=") != NULL;
     start->ignored += strstr(text, "ignored=") != NULL;
     start->unwritten += strstr(text, "unwritten=") != NULL;
 }
 
 static struct accel_context *open_context(struct start *start, uint32_t flags)
 {
-    const struct accel_context_options options = {.size = sizeof options,
+    const struct accel_context_options options = {.size = sizeof(options),
                                                   .flags = flags,
                                                   .cache_path = cache,
                                                   .log = take_line,
@@ -55,7 +55,7 @@ static struct accel_context *open_context(struct start *start, uint32_t flags)
     struct accel_context *context = NULL;
     struct accel_error error = {0};
 
-    memset(start, 0, sizeof *start);
+    memset(start, 0, sizeof(*start));
     OK(accel_context_create(&options, &context, &error));
     OK(accel_context_discover(context, &error));
     return context;
@@ -82,7 +82,7 @@ static void start_with(struct start *start, uint32_t flags, const char *type)
                                         {"weights.type", type, "test"},
                                         {"weights.group", "32", "test"}};
     struct accel_model_plan_options options = {
-        .size = sizeof options, .path = model_path, .given = given, .given_count = type == NULL ? 2 : 4};
+        .size = sizeof(options), .path = model_path, .given = given, .given_count = type == NULL ? 2 : 4};
     struct accel_context *context = open_context(start, flags);
     struct accel_model_plan *plan = NULL;
     struct accel_session *session = NULL;
@@ -96,9 +96,9 @@ static void start_with(struct start *start, uint32_t flags, const char *type)
     assert_in_range(start->vocabulary, 1, 4096);
     for (int32_t id = 1; id <= WRITTEN; id++)
         OK(accel_session_feed(session, &id, 1, &logits, &error));
-    memcpy(start->logits, logits, start->vocabulary * sizeof *logits);
+    memcpy(start->logits, logits, start->vocabulary * sizeof(*logits));
     assert_int_equal(start->kept + start->unwritten, 0);
-    start->code = accel_session_keep(session, &start->kept_what, NULL);
+    start->code = accel_session_store(session, &start->kept_what, NULL);
     assert_planned(context, session);
     accel_model_plan_free(plan);
     OK(accel_context_free(context, &error));
@@ -117,7 +117,7 @@ static const char *kept_file(uint32_t *out_count)
     while (folder != NULL && (entry = readdir(folder)) != NULL) {
         *out_count += entry->d_name[0] != '.';
         if (accel_packed_is_name(entry->d_name, &unfinished) && !unfinished) {
-            snprintf(path, sizeof path, "%s/%s", kernels, entry->d_name);
+            snprintf(path, sizeof(path), "%s/%s", kernels, entry->d_name);
             found = path;
         }
     }
@@ -130,7 +130,7 @@ static void clear(void)
 {
     char command[2 * PATH_BYTES];
 
-    snprintf(command, sizeof command, "rm -rf '%s'", kernels);
+    snprintf(command, sizeof(command), "rm -rf '%s'", kernels);
     assert_int_equal(system(command), 0);
 }
 
@@ -141,14 +141,14 @@ static void assert_did(const struct start *start, uint32_t used, uint32_t kept, 
     assert_int_equal(start->ignored, ignored);
     assert_int_equal(start->unwritten, unwritten);
     assert_int_equal(start->code != ACCEL_OK, unwritten != 0);
-    assert_int_equal(start->kept_what, kept ? ACCEL_KEPT_NOW : used ? ACCEL_KEPT_BEFORE : ACCEL_KEPT_NOT);
+    assert_int_equal(start->kept_what, kept ? ACCEL_STORE_WRITTEN : used ? ACCEL_STORE_CACHED : ACCEL_STORE_DISABLED);
 }
 
 static struct start reference, again;
 
 static void assert_same_text(void)
 {
-    assert_memory_equal(reference.logits, again.logits, reference.vocabulary * sizeof *reference.logits);
+    assert_memory_equal(reference.logits, again.logits, reference.vocabulary * sizeof(*reference.logits));
 }
 
 static int set_up(void **state)
@@ -157,8 +157,8 @@ static int set_up(void **state)
 
     (void)state;
     assert_non_null(mkdtemp(cache));
-    snprintf(kernels, sizeof kernels, "%s/kernels", cache);
-    snprintf(model_path, sizeof model_path, "%s/models/stories260K/stories260K-q8_0.gguf", tree == NULL ? "." : tree);
+    snprintf(kernels, sizeof(kernels), "%s/kernels", cache);
+    snprintf(model_path, sizeof(model_path), "%s/samples/stories260K/stories260K-q8_0.gguf", tree == NULL ? "." : tree);
     start_with(&reference, ACCEL_CONTEXT_NO_CACHE, NULL);
     return 0;
 }
@@ -168,7 +168,7 @@ static int tear_down(void **state)
     char command[2 * PATH_BYTES];
 
     (void)state;
-    snprintf(command, sizeof command, "rm -rf '%s'", cache);
+    snprintf(command, sizeof(command), "rm -rf '%s'", cache);
     return system(command);
 }
 
@@ -219,7 +219,7 @@ static void another_type_is_another_file(void **state)
     assert_int_equal(count, 2);
     start_with(&again, 0, "q4");
     assert_did(&again, 1, 0, 0, 0);
-    assert_memory_equal(made.logits, again.logits, made.vocabulary * sizeof *made.logits);
+    assert_memory_equal(made.logits, again.logits, made.vocabulary * sizeof(*made.logits));
     start_with(&again, 0, NULL);
     assert_did(&again, 1, 0, 0, 0);
     assert_same_text();
@@ -235,7 +235,7 @@ static int32_t no_progress(const struct accel_task *task, uint64_t done, uint64_
 
 static struct accel_task plain_task(void)
 {
-    return (struct accel_task){.size = sizeof(struct accel_task), .progress = no_progress, .crew = accel_crew_alone()};
+    return (struct accel_task){.size = sizeof(struct accel_task), .progress = no_progress, .team = accel_team_serial()};
 }
 
 static struct accel_packed_place place_of(const char *path)
@@ -243,8 +243,8 @@ static struct accel_packed_place place_of(const char *path)
     struct accel_packed_place place = {.folder = kernels};
     int file = open(path, O_RDONLY);
 
-    snprintf(place.name, sizeof place.name, "%s", strrchr(path, '/') + 1);
-    assert_int_equal(pread(file, &place.key, sizeof place.key, 16), sizeof place.key);
+    snprintf(place.name, sizeof(place.name), "%s", strrchr(path, '/') + 1);
+    assert_int_equal(pread(file, &place.key, sizeof(place.key), 16), sizeof(place.key));
     close(file);
     return place;
 }
@@ -340,7 +340,7 @@ static void somebody_elses_file_is_not_used(void **state)
     assert_int_equal(chmod(kernels, 0777), 0);
     assert_int_equal(map_code(&place), ACCEL_E_DENIED);
     assert_int_equal(chmod(kernels, 0700), 0);
-    snprintf(other, sizeof other, "%s/other", cache);
+    snprintf(other, sizeof(other), "%s/other", cache);
     assert_int_equal(rename(path, other), 0);
     assert_int_equal(symlink(other, path), 0);
     assert_true(map_code(&place) != ACCEL_OK);
@@ -358,11 +358,11 @@ static void a_changed_model_is_packed_anew(void **state)
 
     (void)state;
     begin();
-    snprintf(own, sizeof own, "%s/model.gguf", cache);
-    snprintf(command, sizeof command, "cp '%s' '%s'", model_path, own);
+    snprintf(own, sizeof(own), "%s/model.gguf", cache);
+    snprintf(command, sizeof(command), "cp '%s' '%s'", model_path, own);
     assert_int_equal(system(command), 0);
-    snprintf(was, sizeof was, "%s", model_path);
-    snprintf(model_path, sizeof model_path, "%s", own);
+    snprintf(was, sizeof(was), "%s", model_path);
+    snprintf(model_path, sizeof(model_path), "%s", own);
     start_with(&again, 0, NULL);
     assert_did(&again, 0, 0, 0, 0);
     nanosleep(&settle, NULL);
@@ -370,13 +370,13 @@ static void a_changed_model_is_packed_anew(void **state)
     assert_did(&again, 0, 1, 0, 0);
     start_with(&again, 0, NULL);
     assert_did(&again, 1, 0, 0, 0);
-    snprintf(command, sizeof command, "touch -r '%s' '%s'", was, own);
+    snprintf(command, sizeof(command), "touch -r '%s' '%s'", was, own);
     assert_int_equal(system(command), 0);
     nanosleep(&settle, NULL);
     start_with(&again, 0, NULL);
     assert_did(&again, 0, 1, 0, 0);
     assert_same_text();
-    snprintf(model_path, sizeof model_path, "%s", was);
+    snprintf(model_path, sizeof(model_path), "%s", was);
 }
 
 /* ---- no room ---- */
@@ -423,7 +423,7 @@ static void what_was_not_used_for_longest_goes_first(void **state)
     (void)state;
     begin();
     assert_int_equal(stat(kept_file(&count), &facts), 0);
-    snprintf(text, sizeof text, "%llu", (unsigned long long)facts.st_size * 9 / 4);
+    snprintf(text, sizeof(text), "%llu", (unsigned long long)facts.st_size * 9 / 4);
     setenv("ACCEL_PACKED_BYTES", text, 1);
     start_with(&again, 0, "q4"); /* smaller: both fit */
     assert_int_equal(again.kept, 1);
@@ -445,7 +445,7 @@ static void keeping_can_be_cancelled_and_asked_again(void **state)
 {
     const struct accel_given given[] = {{"cpu.layout", "panels", "test"}};
     struct accel_model_plan_options options = {
-        .size = sizeof options, .path = model_path, .given = given, .given_count = 1};
+        .size = sizeof(options), .path = model_path, .given = given, .given_count = 1};
     struct accel_model_plan *plan = NULL;
     struct accel_session *session = NULL;
     struct accel_error error = {0};
@@ -458,18 +458,18 @@ static void keeping_can_be_cancelled_and_asked_again(void **state)
     context = open_context(&again, 0);
     OK(accel_model_plan_create(context, &options, &plan, &error));
     OK(accel_model_plan_session(plan, &session, &error));
-    assert_int_equal(accel_session_keep(session, NULL, &error), ACCEL_E_INVALID);
+    assert_int_equal(accel_session_store(session, NULL, &error), ACCEL_E_INVALID);
     accel_error_clear(&error);
     OK(accel_session_load(session, &error));
     accel_session_cancel(session);
-    assert_int_equal(accel_session_keep(session, NULL, &error), ACCEL_E_CANCELLED);
+    assert_int_equal(accel_session_store(session, NULL, &error), ACCEL_E_CANCELLED);
     accel_error_clear(&error);
     assert_null(kept_file(&count));
     assert_int_equal(count, 0);
-    OK(accel_session_keep(session, &kept, &error));
-    assert_int_equal(kept, ACCEL_KEPT_NOW);
-    OK(accel_session_keep(session, &kept, &error));
-    assert_int_equal(kept, ACCEL_KEPT_BEFORE);
+    OK(accel_session_store(session, &kept, &error));
+    assert_int_equal(kept, ACCEL_STORE_WRITTEN);
+    OK(accel_session_store(session, &kept, &error));
+    assert_int_equal(kept, ACCEL_STORE_CACHED);
     assert_int_equal(again.kept, 1);
     assert_non_null(kept_file(&count));
     accel_model_plan_free(plan);
@@ -517,14 +517,14 @@ static int32_t save_and_die(struct accel_driver_weights *weights, const struct a
     static const char bytes[100000];
 
     (void)weights;
-    writer->write(writer, bytes, sizeof bytes, error);
+    writer->write(writer, bytes, sizeof(bytes), error);
     raise(SIGKILL);
     return ACCEL_OK;
 }
 
 static void a_writer_that_is_killed_leaves_nothing_to_use(void **state)
 {
-    static const struct accel_weights_table table = {.size = sizeof table, .save = save_and_die};
+    static const struct accel_weights_table table = {.size = sizeof(table), .save = save_and_die};
     const struct accel_task task = plain_task();
     struct accel_driver_weights handle = {&table};
     struct accel_device device = {.driver = "test"};
@@ -539,14 +539,14 @@ static void a_writer_that_is_killed_leaves_nothing_to_use(void **state)
 
     (void)state;
     path = begin_with_file(&place);
-    snprintf(beside, sizeof beside, "%s.new", path);
+    snprintf(beside, sizeof(beside), "%s.new", path);
     assert_int_equal(unlink(path), 0);
     child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         device.object.context = open_context(&again, 0);
         weights.place = place;
-        accel_packed_keep(&weights, &task, NULL);
+        accel_packed_store(&weights, &task, NULL);
         _exit(0);
     }
     assert_int_equal(waitpid(child, &status, 0), child);

@@ -4,9 +4,9 @@
  * activations in F32, and within 0.2 of it with activations of 8 bits. Prints both. Skipped by name without the model
  * and the text.
  */
-#include "session_support.h"
-
 #include <accel/model/tokenizer.h>
+
+#include "session_support.h"
 
 enum { CHUNK = 512, CHUNKS = 4 };
 
@@ -41,7 +41,7 @@ static double perplexity(struct accel_context *context, const struct accel_model
     const struct accel_given given[] = {
         {"kv.type.k", "f32", "test"}, {"kv.type.v", "f32", "test"}, {"compute.activations", activations, "test"}};
     struct accel_session_options options = {
-        .size = sizeof options, .device = "cpu", .given = given, .given_count = 3, .outputs = 64};
+        .size = sizeof(options), .device = "cpu", .given = given, .given_count = 3, .outputs = 64};
     struct sum sum = {.vocabulary = accel_model_facts_of(model)->vocabulary};
     struct accel_session *session = NULL;
     struct accel_error error = {0};
@@ -86,8 +86,8 @@ static void test_perplexity(void **state)
     char *text;
 
     (void)state;
-    snprintf(path, sizeof path, "%s/smollm2/SmolLM2-135M-Instruct.Q4_1.gguf", folder == NULL ? "." : folder);
-    snprintf(text_path, sizeof text_path, "%s/../data/text/wikitext2_test.txt", shared == NULL ? "." : shared);
+    snprintf(path, sizeof(path), "%s/smollm2/SmolLM2-135M-Instruct.Q4_1.gguf", folder == NULL ? "." : folder);
+    snprintf(text_path, sizeof(text_path), "%s/../data/text/wikitext2_test.txt", shared == NULL ? "." : shared);
     if (access(path, R_OK) != 0 || access(text_path, R_OK) != 0) {
         print_message("skipped: SmolLM2-135M is not in ACCEL_REAL_MODELS, or its text is not here\n");
         skip();

@@ -3,9 +3,8 @@
  * Sequences that are longer than their caches. In a model of one layer keys and values depend on a token and its place
  * alone, so that a sequence that slid has to give what a new one gives that was fed its sinks and what it still holds.
  */
+#include "model/session/state.h"
 #include "session_support.h"
-
-#include "sdk/model/session/internal.h"
 #include "tests/bench/random_model.h"
 
 static const struct random_model sizes = {1, 256, 768, 8, 2, 600};
@@ -24,11 +23,11 @@ static struct accel_session *open_session(struct subject *s, const struct accel_
                                     {"context", "64tok", "test"},
                                     {"attention.page", "8tok", "test"},
                                     {"batch", "16tok", "test"}};
-    struct accel_session_options options = {.size = sizeof options, .device = "cpu", .given = given};
+    struct accel_session_options options = {.size = sizeof(options), .device = "cpu", .given = given};
     struct accel_session *session = NULL;
     struct accel_error error = {0};
 
-    memcpy(given + 5, more, count * sizeof *more);
+    memcpy(given + 5, more, count * sizeof(*more));
     options.given_count = 5 + count;
     OK(accel_session_create(s->context, s->model, &options, &session, &error));
     OK(accel_session_load(session, &error));
@@ -41,7 +40,7 @@ static void begin(struct subject *s)
     char path[PATH_BYTES];
 
     s->context = make_context();
-    snprintf(path, sizeof path, "session_ring-%ld.gguf", (long)getpid());
+    snprintf(path, sizeof(path), "session_ring-%ld.gguf", (long)getpid());
     assert_true(random_model_write(path, &sizes, ACCEL_GGML(2u)));
     OK(accel_model_open(path, NULL, &s->model, &error));
     assert_int_equal(unlink(path), 0);
@@ -139,8 +138,8 @@ static void test_prune(void **state)
     close_all(session, s.model, s.context);
 }
 
-/* Of tokens fed one by one and in steps, those leave that were attended to the least. The mass of a step is that of its
- * places; what stands in the sequence fades from token to token. */
+/* Of tokens fed one by one and in steps, those leave that were attended to the least. The score sum of a step is that
+ * of its places; what stands in the sequence fades from token to token. */
 static void test_prune_usage(void **state)
 {
     static const struct accel_given prune[] = {{"kv.full", "prune", "test"}, {"kv.prune", "usage", "test"}};
@@ -148,7 +147,7 @@ static void test_prune_usage(void **state)
     struct accel_session *session;
     struct accel_error error = {0};
     struct kv_sequence *sequence;
-    const float *logits, *mass;
+    const float *logits, *score_sums;
     int32_t ids[16];
     double sum = 0;
 
@@ -160,16 +159,16 @@ static void test_prune_usage(void **state)
         for (uint32_t i = 0; i < 16; i++)
             ids[i] = id_of(fed + i);
         OK(accel_session_feed(session, ids, 16, &logits, &error));
-        mass = (const float *)session->slots[session->mass_slot].bytes;
+        score_sums = (const float *)session->io[session->scores_io].bytes;
         sum = 0;
         for (uint32_t place = 0; place < CONTEXT; place++)
-            sum += (double)mass[place];
+            sum += (double)score_sums[place];
         /* Each of 16 tokens gives every head of the layer a weight of 1 in all. */
         assert_true(fabs(sum - 16.0 * sizes.heads) < 1e-3);
     }
     /* Two tokens in the older half that are heavy, and one that nobody looks at. */
-    sequence->mass[10] = sequence->mass[21] = 1e6f;
-    sequence->mass[12] = -1;
+    sequence->score_sum[10] = sequence->score_sum[21] = 1e6f;
+    sequence->score_sum[12] = -1;
     for (uint32_t fed = CONTEXT; fed < FED; fed++) {
         int32_t id = id_of(fed);
 
@@ -337,9 +336,9 @@ static void test_refusals(void **state)
 
     (void)state;
     begin(&s);
-    for (uint32_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (uint32_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct accel_session_options options = {
-            .size = sizeof options, .device = "cpu", .given = rows[i].given, .given_count = 2};
+            .size = sizeof(options), .device = "cpu", .given = rows[i].given, .given_count = 2};
         struct accel_session *session = NULL;
         struct accel_error error = {0};
 

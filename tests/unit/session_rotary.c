@@ -5,9 +5,9 @@
  * differ past the original context, each from the other and each as stated. The model is a fixture with another
  * config.json.
  */
-#include "session_support.h"
-
 #include <sys/stat.h>
+
+#include "session_support.h"
 
 enum { LAYERS = 2, HIDDEN = 72, HEADS = 4, KV_HEADS = 2, HEAD = 24, FFN = 136, VOCABULARY = 283, MOST = 33 };
 enum { ORIGINAL = 12 };
@@ -30,7 +30,7 @@ static float *read_weight(const struct decoder *d, int layer, const char *name)
     char key[128];
     float *values;
 
-    snprintf(key, sizeof key, "model.layers.%d.%s.weight", layer, name);
+    snprintf(key, sizeof(key), "model.layers.%d.%s.weight", layer, name);
     tensor = accel_model_file_find(d->file, layer < 0 ? name : key);
     assert_non_null(tensor);
     values = malloc(tensor->bytes);
@@ -149,17 +149,17 @@ static void make_folder(char folder[PATH_BYTES])
     assert_true(fixture_path("llama-gqa", source));
     snprintf(folder, PATH_BYTES, "session_rotary-%ld", (long)getpid());
     assert_int_equal(mkdir(folder, 0700), 0);
-    snprintf(from, sizeof from, "%s/config.json", source);
+    snprintf(from, sizeof(from), "%s/config.json", source);
     config = json_load_file(from, 0, NULL);
     assert_non_null(config);
     json_object_set_new(config, "rope_parameters",
                         json_pack("{s:s, s:f, s:f}", "rope_type", "dynamic", "factor", FACTOR, "rope_theta", BASE));
     json_object_set_new(config, "max_position_embeddings", json_integer(ORIGINAL));
-    snprintf(to, sizeof to, "%s/config.json", folder);
+    snprintf(to, sizeof(to), "%s/config.json", folder);
     assert_int_equal(json_dump_file(config, to, 0), 0);
     json_decref(config);
-    snprintf(from, sizeof from, "%s/model.safetensors", source);
-    snprintf(to, sizeof to, "%s/model.safetensors", folder);
+    snprintf(from, sizeof(from), "%s/model.safetensors", source);
+    snprintf(to, sizeof(to), "%s/model.safetensors", folder);
     assert_int_equal(symlink(from, to), 0);
 }
 
@@ -167,9 +167,9 @@ static void remove_folder(const char *folder)
 {
     char path[PATH_BYTES + 32];
 
-    snprintf(path, sizeof path, "%s/config.json", folder);
+    snprintf(path, sizeof(path), "%s/config.json", folder);
     unlink(path);
-    snprintf(path, sizeof path, "%s/model.safetensors", folder);
+    snprintf(path, sizeof(path), "%s/model.safetensors", folder);
     unlink(path);
     assert_int_equal(rmdir(folder), 0);
 }
@@ -211,12 +211,12 @@ static void test_dynamic(void **state)
                                         {"compute.activations", "f32", "test"},
                                         {"batch", "64tok", "test"},
                                         {"context", "40tok", "test"}};
-    struct accel_session_options options = {.size = sizeof options, .device = "cpu", .given = given, .given_count = 5};
+    struct accel_session_options options = {.size = sizeof(options), .device = "cpu", .given = given, .given_count = 5};
     struct accel_context *context = make_context();
     struct accel_session *session = NULL;
     struct accel_model *model = NULL;
     struct accel_error error = {0};
-    struct decoder *d = calloc(1, sizeof *d);
+    struct decoder *d = calloc(1, sizeof(*d));
     char folder[PATH_BYTES];
     double one_pass[VOCABULARY], apart = 0, largest = 0;
     int32_t ids[MOST];
@@ -234,7 +234,7 @@ static void test_dynamic(void **state)
         ids[i] = 3 + i * 41 % 270;
     assert_true(compare(session, d, ids, ORIGINAL, ORIGINAL) < 2e-5);
     assert_true(compare(session, d, ids, MOST, MOST) < 2e-5);
-    memcpy(one_pass, d->logits, sizeof one_pass);
+    memcpy(one_pass, d->logits, sizeof(one_pass));
     assert_true(compare(session, d, ids, MOST, 7) < 2e-5);
     assert_true(compare(session, d, ids, MOST, 1) < 2e-5);
     for (int i = 0; i < VOCABULARY; i++) {

@@ -4,9 +4,8 @@
 #ifndef TESTS_SESSION_SECOND_H
 #define TESTS_SESSION_SECOND_H
 
+#include "core/registry/context.h"
 #include "session_support.h"
-
-#include "core/device/context.h"
 #include "tests/mock/second.h"
 
 static struct accel_context *context;

@@ -3,10 +3,11 @@
  * Layers of one model on two devices: the cpu driver, and the same driver under another name. Logits are those of one
  * device to the bit, memory is as planned, and a device that is lost ends its run alone.
  */
-#include "session_second.h"
+#include <inttypes.h>
 
 #include <accel/model/plan.h>
-#include <inttypes.h>
+
+#include "session_second.h"
 
 enum { PROMPT = 20, WRITTEN = 24 };
 
@@ -19,7 +20,7 @@ static struct accel_model_plan *make_plan(const char *placement, struct accel_se
     };
     char path[PATH_BYTES];
     struct accel_model_plan_options options = {
-        .size = sizeof options, .path = path, .given = given, .given_count = sizeof given / sizeof *given};
+        .size = sizeof(options), .path = path, .given = given, .given_count = sizeof(given) / sizeof(*given)};
     struct accel_model_plan *plan = NULL;
     struct accel_error error = {0};
 
@@ -46,7 +47,7 @@ static int32_t write_text(struct accel_session *session, int32_t ids[WRITTEN], f
         code = accel_session_feed(session, &ids[i], 1, &logits, error);
     }
     if (code == ACCEL_OK)
-        memcpy(last, logits, vocabulary * sizeof *last);
+        memcpy(last, logits, vocabulary * sizeof(*last));
     return code;
 }
 
@@ -82,7 +83,7 @@ static void the_same_text_wherever_layers_lie(void **state)
     struct accel_error error = {0};
 
     (void)state;
-    for (uint32_t i = 0; i < sizeof placements / sizeof *placements; i++) {
+    for (uint32_t i = 0; i < sizeof(placements) / sizeof(*placements); i++) {
         struct accel_session *session;
         struct accel_model_plan *plan = make_plan(placements[i], &session);
         uint32_t vocabulary = accel_model_facts_of(accel_model_plan_model(plan))->vocabulary, graphs = 0;
@@ -91,14 +92,14 @@ static void the_same_text_wherever_layers_lie(void **state)
         for (uint32_t n = 0; n < accel_plan_node_count(placed); n++)
             graphs = accel_plan_node_get(placed, n)->graph + 1;
         assert_int_equal(graphs, pieces[i]);
-        first = first == NULL ? calloc(vocabulary, sizeof *first) : first;
-        last = last == NULL ? calloc(vocabulary, sizeof *last) : last;
+        first = first == NULL ? calloc(vocabulary, sizeof(*first)) : first;
+        last = last == NULL ? calloc(vocabulary, sizeof(*last)) : last;
         second.runs = 0;
         OK(write_text(session, i == 0 ? wanted : ids, i == 0 ? first : last, vocabulary, &error));
         assert_int_equal(second.runs, i == 0 ? 0 : 2 + WRITTEN);
         if (i != 0) {
-            assert_memory_equal(ids, wanted, sizeof ids);
-            assert_memory_equal(last, first, vocabulary * sizeof *last);
+            assert_memory_equal(ids, wanted, sizeof(ids));
+            assert_memory_equal(last, first, vocabulary * sizeof(*last));
         }
         check_memory(session);
         accel_model_plan_free(plan);
@@ -113,7 +114,7 @@ static void a_lost_device_ends_its_run(void **state)
     struct accel_session *session;
     struct accel_model_plan *plan = make_plan("0-1=cpu:cpu0,2-4=second:cpu0", &session);
     uint32_t vocabulary = accel_model_facts_of(accel_model_plan_model(plan))->vocabulary;
-    float *last = calloc(vocabulary, sizeof *last);
+    float *last = calloc(vocabulary, sizeof(*last));
     struct accel_error error = {0};
     int32_t ids[WRITTEN];
     const float *logits;

@@ -3,15 +3,15 @@
  * Steps of a session on the cpu driver: none allocates, in the caller's thread or in one that it borrows; another
  * thread cancels a long feed and a long text, and the session goes on afterwards with the right logits.
  */
-#include "session_support.h"
-
-#include <accel/model/generate.h>
-#include <accel/types.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
 
-#include "sdk/model/session/internal.h"
+#include <accel/model/generate.h>
+#include <accel/types.h>
+
+#include "model/session/state.h"
+#include "session_support.h"
 #include "tests/bench/random_model.h"
 
 static const struct random_model sizes = {4, 256, 768, 8, 2, 600};
@@ -70,12 +70,12 @@ static void begin(struct subject *subject, const char *threads, const char *batc
 {
     const struct accel_given given[] = {
         {"cpu.threads", threads, "test"}, {"batch", batch, "test"}, {"context", "1024tok", "test"}};
-    struct accel_session_options options = {.size = sizeof options, .device = "cpu", .given = given, .given_count = 3};
+    struct accel_session_options options = {.size = sizeof(options), .device = "cpu", .given = given, .given_count = 3};
     struct accel_error error = {0};
     char path[PATH_BYTES];
 
     *subject = (struct subject){.context = make_context()};
-    snprintf(path, sizeof path, "session_steps-%ld.gguf", (long)getpid());
+    snprintf(path, sizeof(path), "session_steps-%ld.gguf", (long)getpid());
     assert_true(random_model_write(path, &sizes, ACCEL_GGML(2u)));
     OK(accel_model_open(path, NULL, &subject->model, &error));
     assert_int_equal(unlink(path), 0);
@@ -129,7 +129,7 @@ static void test_step_allocations(void **state)
                                         {"kv.sinks", "4tok", "test"},      {"cpu.threads", *state, "test"},
                                         {"attention.page", "8tok", "test"}};
     struct accel_session_options options = {
-        .size = sizeof options, .device = "cpu", .given = given, .given_count = sizeof given / sizeof *given};
+        .size = sizeof(options), .device = "cpu", .given = given, .given_count = sizeof(given) / sizeof(*given)};
     const int32_t ids[10] = {5, 17, 400, 3, 8, 77, 120, 9, 300, 301};
     struct subject s;
     struct accel_error error = {0};
@@ -206,13 +206,13 @@ static void fill_ids(int32_t *ids)
 static float *reference(struct subject *s, const int32_t *ids)
 {
     struct accel_error error = {0};
-    float *copy = calloc(sizes.vocabulary, sizeof *copy);
+    float *copy = calloc(sizes.vocabulary, sizeof(*copy));
     const float *logits;
 
     assert_non_null(copy);
     OK(accel_session_truncate(s->session, 0, &error));
     OK(accel_session_feed(s->session, ids, LONG, &logits, &error));
-    memcpy(copy, logits, sizes.vocabulary * sizeof *copy);
+    memcpy(copy, logits, sizes.vocabulary * sizeof(*copy));
     OK(accel_session_truncate(s->session, 0, &error));
     return copy;
 }
@@ -280,10 +280,10 @@ static void test_cancel_feed(void **state)
                   (double)(c.ended - c.at) / 1e6, (unsigned long long)length, LONG);
     assert_true(length > 0 && length < LONG && length % 4 == 0);
     OK(accel_session_feed(s.session, ids + length, LONG - length, &logits, &error));
-    assert_memory_equal(logits, expected, sizes.vocabulary * sizeof *logits);
+    assert_memory_equal(logits, expected, sizes.vocabulary * sizeof(*logits));
     OK(accel_session_truncate(s.session, 8, &error));
     OK(accel_session_feed(s.session, ids + 8, LONG - 8, &logits, &error));
-    assert_memory_equal(logits, expected, sizes.vocabulary * sizeof *logits);
+    assert_memory_equal(logits, expected, sizes.vocabulary * sizeof(*logits));
     free(expected);
     end(&s);
 }
@@ -311,8 +311,8 @@ static void test_cancel_text(void **state)
     struct subject s;
     struct canceller c = {0};
     struct accel_generate_options options = {
-        .size = sizeof options, .flags = ACCEL_GENERATE_PAST_END, .text = wait_for_cancel, .data = &c};
-    struct accel_generate_result result = {.size = sizeof result};
+        .size = sizeof(options), .flags = ACCEL_GENERATE_PAST_END, .text = wait_for_cancel, .data = &c};
+    struct accel_generate_result result = {.size = sizeof(result)};
     struct accel_tokenizer *tokenizer = NULL;
     struct accel_error error = {0};
     const float *logits;
@@ -334,7 +334,7 @@ static void test_cancel_text(void **state)
     assert_int_equal(accel_session_length(s.session), 29);
     OK(accel_session_truncate(s.session, 16, &error));
     OK(accel_session_feed(s.session, ids + 16, LONG - 16, &logits, &error));
-    assert_memory_equal(logits, expected, sizes.vocabulary * sizeof *logits);
+    assert_memory_equal(logits, expected, sizes.vocabulary * sizeof(*logits));
     accel_tokenizer_free(tokenizer);
     free(expected);
     end(&s);

@@ -3,22 +3,22 @@
 #ifndef TESTS_SESSION_SUPPORT_H
 #define TESTS_SESSION_SUPPORT_H
 
+#include <jansson.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include <accel/accel.h>
 #include <accel/model/file.h>
 #include <accel/model/session.h>
-#include <jansson.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define PATH_BYTES 1024u
 
@@ -56,7 +56,7 @@ static inline void stories_path(char path[PATH_BYTES])
 {
     const char *tree = getenv("ACCEL_TEST_SRCDIR");
 
-    snprintf(path, PATH_BYTES, "%s/models/stories260K/stories260K-f32.gguf", tree == NULL ? "." : tree);
+    snprintf(path, PATH_BYTES, "%s/samples/stories260K/stories260K-f32.gguf", tree == NULL ? "." : tree);
 }
 
 static inline struct accel_context *make_context(void)
@@ -80,7 +80,7 @@ static inline struct accel_session *make_session(struct accel_context *context, 
                                                  uint32_t flags, uint32_t outputs)
 {
     const char *device = getenv("ACCEL_TEST_DEVICE");
-    struct accel_session_options options = {.size = sizeof options,
+    struct accel_session_options options = {.size = sizeof(options),
                                             .flags = flags,
                                             .device = device == NULL ? "cpu" : device,
                                             .given = exact_settings,

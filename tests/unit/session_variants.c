@@ -14,7 +14,7 @@ static float *logits_of(const char *name, const char *caches, uint32_t step, uin
                                         {"kv.type.v", caches, "test"},
                                         {"compute.activations", "f32", "test"},
                                         {"batch", "64tok", "test"}};
-    struct accel_session_options options = {.size = sizeof options, .device = "cpu", .given = given, .given_count = 4};
+    struct accel_session_options options = {.size = sizeof(options), .device = "cpu", .given = given, .given_count = 4};
     struct accel_context *context = make_context();
     struct accel_model *model = NULL;
     struct accel_session *session = NULL;
@@ -27,7 +27,7 @@ static float *logits_of(const char *name, const char *caches, uint32_t step, uin
     OK(accel_session_create(context, model, &options, &session, &error));
     OK(accel_session_load(session, &error));
     *out_vocabulary = accel_model_facts_of(model)->vocabulary;
-    last = calloc(*out_vocabulary, sizeof *last);
+    last = calloc(*out_vocabulary, sizeof(*last));
     assert_non_null(last);
     for (uint32_t at = 0; at < COUNT; at += step) {
         uint32_t tokens = COUNT - at < step ? COUNT - at : step;
@@ -38,7 +38,7 @@ static float *logits_of(const char *name, const char *caches, uint32_t step, uin
         for (uint32_t i = 0; i < tokens; i++)
             ids[i] = (int32_t)(3 + (at + i) * 41 % (*out_vocabulary - 5));
         OK(accel_session_feed(session, ids, tokens, &logits, &error));
-        memcpy(last, logits, *out_vocabulary * sizeof *last);
+        memcpy(last, logits, *out_vocabulary * sizeof(*last));
     }
     close_all(session, model, context);
     return last;

@@ -12,17 +12,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
-
-#include <unistd.h>
 
 #include <accel/accel.h>
 
 #include "core/base/file.h"
-#include "core/device/context.h"
+#include "core/registry/context.h"
 #include "core/snapshot/snapshot.h"
 #include "core/topology/topology.h"
+#include "tools/doctor/doctor.h"
+#include "tools/doctor/snapshot.h"
 
 /* A row that the doctor has to say: text and remedy hold these words. */
 struct wanted_row {

@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The gang pool: all ranks run at once, errors, sleep and wake-up, signals, floating-point mode, fork. */
+/* The gang pool: all threads run at once, errors, sleep and wake-up, signals, floating-point mode, fork. */
 #define _GNU_SOURCE
 #include "config.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include <cmocka.h>
 
 #include "core/base/float_mode.h"
 #include "core/thread/pool.h"
@@ -33,14 +32,14 @@ struct meeting {
     uint32_t rounds;
 };
 
-static void meet(void *argument, uint32_t rank, uint32_t ranks)
+static void meet(void *argument, uint32_t thread, uint32_t threads)
 {
     struct meeting *meeting = argument;
-    meeting->sums[rank] += rank + 1;
+    meeting->sums[thread] += thread + 1;
     atomic_fetch_add(&meeting->arrived, 1);
-    while (atomic_load(&meeting->arrived) < ranks)
+    while (atomic_load(&meeting->arrived) < threads)
         sched_yield();
-    if (rank == 0)
+    if (thread == 0)
         meeting->rounds++;
 }
 
@@ -60,15 +59,15 @@ static void run_meetings(struct accel_pool *pool, uint32_t rounds)
 {
     for (uint32_t i = 0; i < rounds; i++) {
         struct meeting meeting = {0};
-        uint32_t ranks = 1 + i % accel_pool_threads(pool);
-        assert_int_equal(accel_pool_run(pool, ranks, meet, &meeting, NULL), ACCEL_OK);
+        uint32_t threads = 1 + i % accel_pool_threads(pool);
+        assert_int_equal(accel_pool_run(pool, threads, meet, &meeting, NULL), ACCEL_OK);
         assert_int_equal(meeting.rounds, 1);
-        for (uint32_t rank = 0; rank < MOST; rank++)
-            assert_int_equal(meeting.sums[rank], rank < ranks ? rank + 1 : 0);
+        for (uint32_t thread = 0; thread < MOST; thread++)
+            assert_int_equal(meeting.sums[thread], thread < threads ? thread + 1 : 0);
     }
 }
 
-static void ranks_run_together(void **state)
+static void threads_run_together(void **state)
 {
     (void)state;
     for (uint32_t threads = 1; threads <= 4; threads++) {
@@ -113,12 +112,12 @@ struct nested {
     int32_t code;
 };
 
-static void run_again(void *argument, uint32_t rank, uint32_t ranks)
+static void run_again(void *argument, uint32_t thread, uint32_t threads)
 {
     struct nested *nested = argument;
     struct meeting meeting = {0};
-    (void)ranks;
-    if (rank == 0)
+    (void)threads;
+    if (thread == 0)
         nested->code = accel_pool_run(nested->pool, 1, meet, &meeting, NULL);
 }
 
@@ -137,11 +136,11 @@ static void run_refuses(void **state)
     accel_pool_free(pool);
 }
 
-static void look_at_signals(void *argument, uint32_t rank, uint32_t ranks)
+static void look_at_signals(void *argument, uint32_t thread, uint32_t threads)
 {
     sigset_t *masks = argument;
-    (void)ranks;
-    pthread_sigmask(SIG_BLOCK, NULL, &masks[rank]);
+    (void)threads;
+    pthread_sigmask(SIG_BLOCK, NULL, &masks[thread]);
 }
 
 static void workers_block_signals(void **state)
@@ -159,11 +158,11 @@ static void workers_block_signals(void **state)
     accel_pool_free(pool);
 }
 
-static void look_at_mode(void *argument, uint32_t rank, uint32_t ranks)
+static void look_at_mode(void *argument, uint32_t thread, uint32_t threads)
 {
     uint64_t *modes = argument;
-    (void)ranks;
-    modes[rank] = accel_float_mode_get();
+    (void)threads;
+    modes[thread] = accel_float_mode_get();
 }
 
 static void workers_take_the_float_mode(void **state)
@@ -209,11 +208,11 @@ static void child_is_told(void **state)
     accel_pool_free(pool);
 }
 
-static void look_at_cpu(void *argument, uint32_t rank, uint32_t ranks)
+static void look_at_cpu(void *argument, uint32_t thread, uint32_t threads)
 {
     cpu_set_t *sets = argument;
-    (void)ranks;
-    pthread_getaffinity_np(pthread_self(), sizeof(sets[rank]), &sets[rank]);
+    (void)threads;
+    pthread_getaffinity_np(pthread_self(), sizeof(sets[thread]), &sets[thread]);
 }
 
 static void workers_are_bound(void **state)
@@ -235,13 +234,13 @@ static void workers_are_bound(void **state)
     assert_int_equal(accel_pool_create(&config, &pool, &error), ACCEL_OK);
     assert_int_equal(accel_pool_run(pool, config.threads, look_at_cpu, sets, &error), ACCEL_OK);
     if (accel_pool_bound(pool) == config.threads - 1)
-        for (uint32_t rank = 1; rank < config.threads; rank++) {
-            assert_int_equal(CPU_COUNT(&sets[rank]), 1);
-            assert_true(CPU_ISSET(plan.cpus[rank], &sets[rank]));
+        for (uint32_t thread = 1; thread < config.threads; thread++) {
+            assert_int_equal(CPU_COUNT(&sets[thread]), 1);
+            assert_true(CPU_ISSET(plan.cpus[thread], &sets[thread]));
         }
     accel_pool_free(pool);
-    for (uint32_t rank = 0; rank < config.threads; rank++)
-        plan.cpus[rank] = ACCEL_POOL_ANY_CPU;
+    for (uint32_t thread = 0; thread < config.threads; thread++)
+        plan.cpus[thread] = ACCEL_POOL_ANY_CPU;
     assert_int_equal(accel_pool_create(&config, &pool, &error), ACCEL_OK);
     assert_int_equal(accel_pool_bound(pool), 0);
     accel_pool_free(pool);
@@ -291,7 +290,7 @@ static void caller_makes_way(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranks_run_together),    cmocka_unit_test(sleepers_wake),
+        cmocka_unit_test(threads_run_together),  cmocka_unit_test(sleepers_wake),
         cmocka_unit_test(create_refuses),        cmocka_unit_test(run_refuses),
         cmocka_unit_test(workers_block_signals), cmocka_unit_test(workers_take_the_float_mode),
         cmocka_unit_test(child_is_told),         cmocka_unit_test(workers_are_bound),

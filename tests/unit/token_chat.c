@@ -2,9 +2,9 @@
 /* Chat templates: cases that Jinja2 rendered, the ids of real chats, refusals with their place, bounds. */
 #include <jansson.h>
 
-#include "tests/unit/token_support.h"
-
 #include <accel/model/chat.h>
+
+#include "tests/unit/token_support.h"
 
 static struct accel_chat_request request_of(const char *variables)
 {

@@ -2,10 +2,10 @@
 /* Sampling: distributions that can be worked out by hand, the published vectors of the generator, refusals. */
 #include <math.h>
 
-#include "sdk/model/token/philox.h"
-#include "tests/unit/token_support.h"
-
 #include <accel/model/sampler.h>
+
+#include "model/tokenizer/philox.h"
+#include "tests/unit/token_support.h"
 
 #define MAX_TOKENS 4096
 

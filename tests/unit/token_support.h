@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of sdk/model/token share: files of the tree and of the shared fixtures, and tokenizers made of them.
+/* What the tests of model/tokenizer share: files of the tree and of the shared fixtures, and tokenizers made of them.
  */
 #ifndef ACCEL_TESTS_UNIT_TOKEN_SUPPORT_H
 #define ACCEL_TESTS_UNIT_TOKEN_SUPPORT_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include <stdio.h>
-
 #include "tests/unit/topology_json.h"
+
+#include <stdio.h>
 
 static void write_amount(struct accel_json *json, const char *key, struct accel_amount amount)
 {
@@ -34,7 +34,7 @@ static void write_limits(const struct accel_machine *machine, struct accel_json 
     write_amount(json, "total", limits->memory_total);
     write_amount(json, "available", limits->memory_available);
     write_amount(json, "limit", limits->memory_limit);
-    write_amount(json, "room", limits->memory_room);
+    write_amount(json, "room", limits->memory_headroom);
     write_amount(json, "usable", machine->memory_usable);
     accel_json_object_end(json);
 }

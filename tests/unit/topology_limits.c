@@ -163,8 +163,8 @@ static void check_tree(const struct tree_case *tree)
     assert_int_equal(limits.cpu.period, tree->period);
     check_text(limits.memory_limit.origin, tree->limit_origin);
     assert_int_equal(limits.memory_limit.bytes, tree->limit);
-    check_text(limits.memory_room.origin, tree->room_origin);
-    assert_int_equal(limits.memory_room.bytes, tree->room);
+    check_text(limits.memory_headroom.origin, tree->room_origin);
+    assert_int_equal(limits.memory_headroom.bytes, tree->room);
     assert_null(limits.memory_total.origin);
     assert_null(limits.cpus);
     accel_arena_free(&arena);

@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,11 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
-
-#include <dirent.h>
-#include <unistd.h>
 
 #include "core/base/file.h"
 #include "tests/unit/topology_json.h"
@@ -27,7 +26,7 @@ static char *test_path(const char *name, const char *file)
     const char *top = getenv("ACCEL_TEST_SRCDIR");
     struct accel_strbuf path = {0};
     accel_strbuf_printf(&path, "%s/tests/topologies/%s%s%s", top ? top : ".", name, file ? "/" : "", file ? file : "");
-    return accel_strbuf_take(&path);
+    return accel_strbuf_detach(&path);
 }
 
 static void write_threads(const struct accel_topology *topology, const char *name, uint32_t wanted, uint32_t flags,
@@ -72,7 +71,7 @@ static char *describe(const struct accel_topology *topology)
     accel_json_object_end(&json);
     accel_strbuf_char(&text, '\n');
     assert_true(accel_json_finish(&json));
-    return accel_strbuf_take(&text);
+    return accel_strbuf_detach(&text);
 }
 
 static void check_machine(const char *name)

@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,13 +14,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include <accel/accel.h>
-#include <dlfcn.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define CALLS(X)                                                                                                       \
     X(accel_context_create)                                                                                            \

@@ -12,6 +12,11 @@ unit_tests += tests/unit/base_paths
 tests_unit_base_paths_SOURCES = %D%/base_paths.c
 tests_unit_base_paths_LDADD = $(core_test_libs)
 
+unit_tests += tests/unit/bench_noise
+tests_unit_bench_noise_SOURCES = %D%/bench_noise.c tools/accelctl/bench/noise.c tools/accelctl/bench/bench.h
+tests_unit_bench_noise_CPPFLAGS = $(accelctl_CPPFLAGS)
+tests_unit_bench_noise_LDADD = $(CMOCKA_LIBS) -lm
+
 unit_tests += tests/unit/quant_format tests/unit/quant_blocks tests/unit/quant_fit tests/unit/quant_search
 tests_unit_quant_search_SOURCES = %D%/quant_search.c
 tests_unit_quant_search_CFLAGS = $(AM_CFLAGS) -ffp-contract=off
@@ -39,6 +44,9 @@ tests_unit_format_malformed_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_format_malformed_LDADD = $(model_test_libs) $(JANSSON_LIBS)
 
 unit_tests += tests/unit/base_text tests/unit/base_memory tests/unit/base_file tests/unit/thread_pool
+unit_tests += tests/unit/error_origin
+tests_unit_error_origin_SOURCES = %D%/error_origin.c
+tests_unit_error_origin_LDADD = $(accel_scores_libs) $(CMOCKA_LIBS)
 tests_unit_base_text_SOURCES = %D%/base_text.c
 tests_unit_base_text_LDADD = $(core_test_libs)
 tests_unit_base_memory_SOURCES = %D%/base_memory.c
@@ -127,10 +135,10 @@ tests_unit_format_memory_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_format_memory_CFLAGS = $(AM_CFLAGS) -fvisibility=default
 tests_unit_format_memory_LDADD = $(model_test_libs) $(JANSSON_LIBS)
 tests_unit_format_memory_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=strndup
-unit_tests += tests/unit/plugin_gate
-tests_unit_plugin_gate_SOURCES = %D%/plugin_gate.c
-tests_unit_plugin_gate_LDADD = $(core_test_libs)
-EXTRA_tests_unit_plugin_gate_DEPENDENCIES = $(mock_drivers)
+unit_tests += tests/unit/plugin_elf_check
+tests_unit_plugin_elf_check_SOURCES = %D%/plugin_elf_check.c
+tests_unit_plugin_elf_check_LDADD = $(core_test_libs)
+EXTRA_tests_unit_plugin_elf_check_DEPENDENCIES = $(mock_drivers)
 
 device_support = tests/unit/device_support.h tests/mock/direct.c tests/mock/direct.h
 unit_tests += tests/unit/device_run
@@ -147,11 +155,11 @@ EXTRA_tests_unit_plugin_elevated_DEPENDENCIES = $(mock_drivers)
 unit_tests += tests/unit/device_manners
 tests_unit_device_manners_SOURCES = %D%/device_manners.c $(device_support)
 tests_unit_device_manners_LDADD = $(core_test_libs)
-unit_tests += tests/unit/plugin_trust tests/unit/plugin_wire
+unit_tests += tests/unit/plugin_trust tests/unit/plugin_ipc
 tests_unit_plugin_trust_SOURCES = %D%/plugin_trust.c %D%/remove_tree.h
 tests_unit_plugin_trust_LDADD = $(core_test_libs)
-tests_unit_plugin_wire_SOURCES = %D%/plugin_wire.c
-tests_unit_plugin_wire_LDADD = $(core_test_libs)
+tests_unit_plugin_ipc_SOURCES = %D%/plugin_ipc.c
+tests_unit_plugin_ipc_LDADD = $(core_test_libs)
 unit_tests += tests/unit/device_failing
 tests_unit_device_failing_SOURCES = %D%/device_failing.c $(device_support) tests/mock/async.c tests/mock/async.h \
 	tests/mock/async_internal.h tests/mock/async_queue.c
@@ -179,7 +187,7 @@ tests_unit_plan_place_LDADD = $(core_test_libs)
 unit_tests += tests/unit/device_late
 tests_unit_device_late_SOURCES = %D%/device_late.c %D%/device_support.h %D%/remove_tree.h
 tests_unit_device_late_LDADD = $(core_test_libs)
-EXTRA_tests_unit_device_late_DEPENDENCIES = tests/mock/late.la tests/mock/good.la tests/mock/turns.la tools/accel-probe/accel-probe
+EXTRA_tests_unit_device_late_DEPENDENCIES = tests/mock/late.la tests/mock/good.la tools/accel-probe/accel-probe
 unit_tests += tests/unit/device_minors
 tests_unit_device_minors_SOURCES = %D%/device_minors.c $(device_support)
 tests_unit_device_minors_LDADD = $(core_test_libs)
@@ -240,10 +248,10 @@ tests_unit_quantize_solve_SOURCES = %D%/quantize_solve.c
 tests_unit_quantize_solve_LDADD = $(model_test_libs) -lm
 unit_tests += tests/unit/quantize_run
 tests_unit_quantize_run_SOURCES = %D%/quantize_run.c %D%/quantize_support.h %D%/session_support.h \
-	tests/bench/random_model.c tests/bench/random_model.h tools/accelctl/guard.c tools/accelctl/guard.h \
+	tests/bench/random_model.c tests/bench/random_model.h tools/accelctl/sigbus_guard.c tools/accelctl/sigbus_guard.h \
 	tools/accelctl/linux_mapping.c tools/accelctl/mapping.h \
-	tools/accelctl/clean_text.c tools/accelctl/clean_text.h tools/accelctl/end_now.h tools/accelctl/ending.c \
-	tools/accelctl/ending.h tools/accelctl/output.c tools/accelctl/output.h tests/unit/end_now.c
+	tools/accelctl/clean_text.c tools/accelctl/clean_text.h tools/accelctl/crash_report.c \
+	tools/accelctl/crash_report.h tools/accelctl/filter.c tools/accelctl/output.c tools/accelctl/output.h
 tests_unit_quantize_run_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_quantize_run_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
 
@@ -287,7 +295,7 @@ tests_unit_session_rotary_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
 unit_tests += tests/unit/model_plan
 tests_unit_model_plan_SOURCES = %D%/model_plan.c %D%/session_support.h
 tests_unit_model_plan_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
-tests_unit_model_plan_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
+tests_unit_model_plan_LDADD = libaccel-tables.la $(model_test_libs) libaccel-core.la $(JANSSON_LIBS) -lm
 
 unit_tests += tests/unit/session_variants
 tests_unit_session_variants_SOURCES = %D%/session_variants.c %D%/session_support.h
@@ -296,24 +304,24 @@ tests_unit_session_variants_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
 
 unit_tests += tests/unit/tables_documents tests/unit/tables_language tests/unit/tables_measured
 tests_unit_tables_documents_SOURCES = %D%/tables_documents.c
-tests_unit_tables_documents_LDADD = $(core_test_libs)
+tests_unit_tables_documents_LDADD = libaccel-tables.la $(core_test_libs)
 tests_unit_tables_language_SOURCES = %D%/tables_language.c
-tests_unit_tables_language_LDADD = $(core_test_libs)
+tests_unit_tables_language_LDADD = libaccel-tables.la $(core_test_libs)
 tests_unit_tables_measured_SOURCES = %D%/tables_measured.c
 tests_unit_tables_measured_CPPFLAGS = $(AM_CPPFLAGS)
-tests_unit_tables_measured_LDADD = $(core_test_libs) -lm
+tests_unit_tables_measured_LDADD = libaccel-tables.la $(core_test_libs) -lm
 
-unit_tests += tests/unit/plan_sketch
-tests_unit_plan_sketch_SOURCES = %D%/plan_sketch.c %D%/profile_folder.c %D%/profile_folder.h %D%/sketch_support.h %D%/device_support.h
-tests_unit_plan_sketch_LDADD = $(core_test_libs)
+unit_tests += tests/unit/plan_shapes
+tests_unit_plan_shapes_SOURCES = %D%/plan_shapes.c %D%/profile_folder.c %D%/profile_folder.h %D%/shapes_support.h %D%/device_support.h
+tests_unit_plan_shapes_LDADD = $(core_test_libs)
 
 unit_tests += tests/unit/plan_deny
 tests_unit_plan_deny_SOURCES = %D%/plan_deny.c %D%/profile_folder.c %D%/profile_folder.h %D%/plan_farm.c %D%/plan_farm.h %D%/plan_support.c \
-        %D%/plan_support.h %D%/sketch_support.h %D%/device_support.h
+        %D%/plan_support.h %D%/shapes_support.h %D%/device_support.h
 tests_unit_plan_deny_LDADD = $(core_test_libs)
 
 unit_tests += tests/unit/plan_devices
-tests_unit_plan_devices_SOURCES = %D%/plan_devices.c %D%/profile_folder.c %D%/profile_folder.h %D%/plan_farm.c %D%/plan_farm.h %D%/sketch_support.h \
+tests_unit_plan_devices_SOURCES = %D%/plan_devices.c %D%/profile_folder.c %D%/profile_folder.h %D%/plan_farm.c %D%/plan_farm.h %D%/shapes_support.h \
 	%D%/device_support.h
 tests_unit_plan_devices_LDADD = $(core_test_libs)
 unit_tests += tests/unit/describe_models tests/unit/describe_files
@@ -324,18 +332,18 @@ tests_unit_describe_files_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_describe_files_LDADD = $(model_test_libs) $(JANSSON_LIBS)
 
 unit_tests += tests/unit/plan_history
-tests_unit_plan_history_SOURCES = %D%/plan_history.c %D%/plan_farm.c %D%/plan_farm.h %D%/sketch_support.h \
+tests_unit_plan_history_SOURCES = %D%/plan_history.c %D%/plan_farm.c %D%/plan_farm.h %D%/shapes_support.h \
 	%D%/device_support.h
 tests_unit_plan_history_LDADD = $(core_test_libs)
 unit_tests += tests/unit/snapshot_hosts tests/unit/doctor_table
 tests_unit_snapshot_hosts_SOURCES = %D%/snapshot_hosts.c
-tests_unit_snapshot_hosts_LDADD = $(core_test_libs)
+tests_unit_snapshot_hosts_LDADD = libaccel-doctor.la $(core_test_libs)
 tests_unit_doctor_table_SOURCES = %D%/doctor_table.c
-tests_unit_doctor_table_LDADD = $(core_test_libs)
+tests_unit_doctor_table_LDADD = libaccel-doctor.la $(core_test_libs)
 
 unit_tests += tests/unit/eval_scores
 tests_unit_eval_scores_SOURCES = %D%/eval_scores.c
-tests_unit_eval_scores_LDADD = $(model_test_libs) -lm
+tests_unit_eval_scores_LDADD = $(accel_scores_libs) $(CMOCKA_LIBS)
 unit_tests += tests/unit/eval_text
 tests_unit_eval_text_SOURCES = %D%/eval_text.c %D%/session_support.h
 tests_unit_eval_text_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
@@ -348,7 +356,7 @@ unit_tests += tests/unit/format_planes
 tests_unit_format_planes_SOURCES = %D%/format_planes.c %D%/format_support.h
 tests_unit_format_planes_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_format_planes_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
-EXTRA_DIST += sdk/quant/LAYOUT.md tests/fixtures/planes/example.gguf tests/fixtures/planes/example.safetensors
+EXTRA_DIST += quant/LAYOUT.md tests/fixtures/planes/example.gguf tests/fixtures/planes/example.safetensors
 unit_tests += tests/unit/format_rows
 tests_unit_format_rows_SOURCES = %D%/format_rows.c
 tests_unit_format_rows_LDADD = $(model_test_libs) -lm
@@ -364,6 +372,10 @@ tests_unit_format_compressed_LDADD = $(model_test_libs) -lm
 unit_tests += tests/unit/quantize_choose
 tests_unit_quantize_choose_SOURCES = %D%/quantize_choose.c %D%/format_support.h
 tests_unit_quantize_choose_LDADD = $(model_test_libs) -lm
+
+unit_tests += tests/unit/quantize_mix
+tests_unit_quantize_mix_SOURCES = %D%/quantize_mix.c %D%/format_support.h
+tests_unit_quantize_mix_LDADD = $(model_test_libs)
 unit_tests += tests/unit/quantize_gptq
 tests_unit_quantize_gptq_SOURCES = %D%/quantize_gptq.c %D%/quantize_support.h %D%/session_support.h
 tests_unit_quantize_gptq_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * accel-probe: tries one driver file out, so that what it does wrong ends this process and not the one that asked. Run
- * by libaccel, which has checked the file before; the hardware comes on standard input, the answer goes to descriptor
- * 3 (core/plugin/wire.h). With --compile instead of a file it is the worker of core/device/worker.h. The exit status is
- * 0 unless the driver decides otherwise.
- */
+/* accel-probe loads one driver file in a process of its own, so that a fault of the driver does not end the
+ * caller's process. libaccel runs it after checking the file; the hardware comes on standard input, the answer
+ * goes to descriptor 3 (core/plugin/ipc.h). With --compile instead of a file it is the worker of
+ * core/runtime/worker.h. The exit status is 0 unless the driver decides otherwise. */
 #include "config.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,20 +21,22 @@
 #include "core/base/arena.h"
 #include "core/base/clock.h"
 #include "core/base/strbuf.h"
-#include "core/device/take.h"
-#include "core/device/worker.h"
+#include "core/boundary/import.h"
 #include "core/plugin/child.h"
+#include "core/plugin/ipc.h"
 #include "core/plugin/load.h"
-#include "core/plugin/wire.h"
+#include "core/runtime/worker.h"
 
 #define INPUT_LIMIT (4u << 20)
-/* Devices and verdicts are told up to here: the rest of an answer has to have room, too. */
-#define ANSWER_LIMIT (ACCEL_CHILD_ANSWER - 3u * ACCEL_WIRE_BYTES)
+/* Limits the bytes that devices and verdicts take up in an answer; the rest is reserved for its other messages. */
+#define ANSWER_LIMIT (ACCEL_CHILD_ANSWER - 3u * ACCEL_IPC_BYTES)
 
-/* Everything of one probe. The sink comes first, so that a pointer to it is one to the probe. */
+/* State of one probe. The sink comes first, so that a pointer to it is one to the probe. */
 struct probe {
     struct accel_device_sink sink;
     struct accel_host host;
+    pthread_mutex_t sinking; /* a driver may enumerate in several threads */
+    bool enumerates;         /* false: a thread that the driver leaves behind is ignored */
     struct accel_arena arena;
     const struct accel_hardware *const *hardware;
     uint32_t hardware_count;
@@ -45,28 +47,6 @@ struct probe {
     int32_t fault;          /* first fault of a record that the driver gave, or ACCEL_OK */
     struct accel_error error;
 };
-
-/* ---- the answer ---- */
-
-static void send_answer(struct accel_strbuf *record)
-{
-    const char *data = accel_strbuf_get(record);
-    size_t done = 0;
-    while (done < record->length) {
-        ssize_t wrote = write(ACCEL_WIRE_DESCRIPTOR, data + done, record->length - done);
-        if (wrote <= 0)
-            break;
-        done += (size_t)wrote;
-    }
-    accel_strbuf_free(record);
-}
-
-static void say_stage(const char *stage)
-{
-    struct accel_strbuf record = {0};
-    accel_wire_put_stage(&record, stage);
-    send_answer(&record);
-}
 
 /* ---- the smallest host ---- */
 
@@ -117,45 +97,70 @@ static int32_t ACCEL_CALL host_clock(const struct accel_host *host, uint64_t *ou
 
 /* ---- what the driver finds ---- */
 
-static int32_t ACCEL_CALL sink_device(const struct accel_device_sink *sink, const struct accel_facts *facts,
-                                      struct accel_error *error)
+static int32_t send_device(struct probe *probe, const struct accel_facts *facts, struct accel_error *error)
 {
-    struct probe *probe = (struct probe *)sink;
     struct accel_facts *copy = NULL;
     struct accel_strbuf record = {0};
-    int32_t code = accel_take_facts(&probe->arena, facts, probe->hardware_count, probe->name, &copy, &probe->error);
+    int32_t code = accel_import_facts(&probe->arena, facts, probe->hardware_count, probe->name, &copy, &probe->error);
     if (code != ACCEL_OK && probe->fault == ACCEL_OK)
         probe->fault = code;
     if (code == ACCEL_OK && probe->answered < ANSWER_LIMIT) {
-        accel_wire_put_device(&record, copy);
+        accel_ipc_put_device(&record, copy);
         probe->answered += record.length;
-        send_answer(&record);
+        accel_ipc_send(&record);
     }
     probe->devices++;
     return code == ACCEL_OK ? ACCEL_OK : accel_error_set(error, code, "%s", probe->error.text);
 }
 
-static int32_t ACCEL_CALL sink_verdict(const struct accel_device_sink *sink, int32_t hardware, int32_t code,
-                                       const char *text, const char *remedy, struct accel_error *error)
+static int32_t send_verdict(struct probe *probe, int32_t hardware, int32_t code, const char *text, const char *remedy,
+                            struct accel_error *error)
 {
-    struct probe *probe = (struct probe *)sink;
     struct accel_verdict verdict = {.code = code, .hardware = hardware, .text = text, .remedy = remedy};
-    int32_t result = accel_take_verdict(&probe->arena, &verdict, probe->hardware_count, probe->name, &probe->error);
+    int32_t result = accel_import_verdict(&probe->arena, &verdict, probe->hardware_count, probe->name, &probe->error);
     struct accel_strbuf record = {0};
     if (result != ACCEL_OK && probe->fault == ACCEL_OK)
         probe->fault = result;
     if (result == ACCEL_OK && probe->answered < ANSWER_LIMIT) {
-        accel_wire_put_verdict(&record, &verdict);
+        accel_ipc_put_verdict(&record, &verdict);
         probe->answered += record.length;
-        send_answer(&record);
+        accel_ipc_send(&record);
     }
     return result == ACCEL_OK ? ACCEL_OK : accel_error_set(error, result, "%s", probe->error.text);
 }
 
+static int32_t ACCEL_CALL sink_device(const struct accel_device_sink *sink, const struct accel_facts *facts,
+                                      struct accel_error *error)
+{
+    struct probe *probe = (struct probe *)(uintptr_t)sink;
+    int32_t code;
+    pthread_mutex_lock(&probe->sinking);
+    code = probe->enumerates ? send_device(probe, facts, error) : ACCEL_E_INVALID;
+    pthread_mutex_unlock(&probe->sinking);
+    return code;
+}
+
+static int32_t ACCEL_CALL sink_verdict(const struct accel_device_sink *sink, int32_t hardware, int32_t code,
+                                       const char *text, const char *remedy, struct accel_error *error)
+{
+    struct probe *probe = (struct probe *)(uintptr_t)sink;
+    pthread_mutex_lock(&probe->sinking);
+    code = probe->enumerates ? send_verdict(probe, hardware, code, text, remedy, error) : ACCEL_E_INVALID;
+    pthread_mutex_unlock(&probe->sinking);
+    return code;
+}
+
+static void set_enumerates(struct probe *probe, bool enumerates)
+{
+    pthread_mutex_lock(&probe->sinking);
+    probe->enumerates = enumerates;
+    pthread_mutex_unlock(&probe->sinking);
+}
+
 /* ---- the stages ---- */
 
-/* A driver that says no politely (no device, no vendor library, no permission) is safe to load, and says it again to
- * the process that asked, where the reason is fresh. Only a broken contract is a fault. */
+/* A driver that refuses in accordance with the contract (no device, no vendor library, no permission) is safe to
+ * load; it reports the current reason to the process that loads it. Only a broken contract is a fault. */
 static int32_t check_code(struct probe *probe, const char *slot, int32_t code)
 {
     if (code <= 0)
@@ -166,20 +171,22 @@ static int32_t check_code(struct probe *probe, const char *slot, int32_t code)
 static int32_t use_instance(struct probe *probe, struct accel_driver_instance *instance)
 {
     struct accel_error own = {0};
-    int32_t code = accel_take_handle(ACCEL_OK, instance, probe->name, "attach", &probe->error);
+    int32_t code = accel_import_handle(ACCEL_OK, instance, probe->name, "attach", &probe->error);
     int32_t answer;
     if (code == ACCEL_OK)
-        code = accel_take_instance(instance, probe->name, &probe->error);
+        code = accel_import_instance(instance, probe->name, &probe->error);
     if (code != ACCEL_OK)
         return code;
-    say_stage("enumerate");
+    accel_ipc_send_stage("enumerate");
+    set_enumerates(probe, true);
     answer = instance->table->enumerate(instance, probe->hardware, probe->hardware_count, &probe->sink, &own);
+    set_enumerates(probe, false);
     if (probe->fault != ACCEL_OK)
         return probe->fault;
     code = check_code(probe, "enumerate", answer);
     if (code != ACCEL_OK)
         return code;
-    say_stage("detach");
+    accel_ipc_send_stage("detach");
     own.code = ACCEL_OK;
     answer = instance->table->detach(instance, &own);
     if (answer != ACCEL_OK)
@@ -197,7 +204,7 @@ static int32_t attach(struct probe *probe, const struct accel_driver *driver)
     struct accel_driver_instance *instance = NULL;
     struct accel_error own = {0};
     int32_t answer, code;
-    say_stage("attach");
+    accel_ipc_send_stage("attach");
     answer = driver->attach(&probe->host, minor, &instance, &own);
     code = check_code(probe, "attach", answer);
     if (code == ACCEL_OK && answer != ACCEL_OK && instance != NULL)
@@ -212,11 +219,11 @@ static int32_t try_driver(struct probe *probe, const char *path)
     accel_driver_query_function query = NULL;
     const struct accel_driver *driver = NULL;
     int32_t code;
-    say_stage("load");
+    accel_ipc_send_stage("load");
     code = accel_load_open(path, &query, &probe->error);
     if (code != ACCEL_OK)
         return code;
-    say_stage("query");
+    accel_ipc_send_stage("query");
     code = accel_load_query(path, query, NULL, &probe->arena, &driver, &probe->error);
     if (code != ACCEL_OK)
         return code;
@@ -235,20 +242,20 @@ static int32_t read_hardware(struct probe *probe)
     accel_strbuf_init(&input, INPUT_LIMIT);
     while ((got = read(STDIN_FILENO, chunk, sizeof(chunk))) > 0)
         accel_strbuf_append(&input, chunk, (size_t)got);
-    code = accel_wire_read_hardware(accel_strbuf_get(&input), input.length, &probe->arena, &probe->hardware,
-                                    &probe->hardware_count, &probe->error);
+    code = accel_ipc_read_hardware(accel_strbuf_get(&input), input.length, &probe->arena, &probe->hardware,
+                                   &probe->hardware_count, &probe->error);
     accel_strbuf_free(&input);
     return code;
 }
 
-/* No memory dumps, no descriptor of whoever started us, and no life without the parent. */
+/* Isolates the process: no core dumps, no inherited descriptors, and an end with the parent. */
 static void shelter(void)
 {
     struct rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    fcntl(ACCEL_WIRE_DESCRIPTOR, F_SETFD, FD_CLOEXEC);
-    close_range(ACCEL_WIRE_DESCRIPTOR + 1, ~0u, 0);
+    fcntl(ACCEL_IPC_DESCRIPTOR, F_SETFD, FD_CLOEXEC);
+    close_range(ACCEL_IPC_DESCRIPTOR + 1, ~0u, 0);
 }
 
 int main(int count, char **arguments)
@@ -256,28 +263,29 @@ int main(int count, char **arguments)
     struct probe probe = {
         .sink = {sizeof(struct accel_device_sink), 0, sink_device, sink_verdict},
         .host = {sizeof(struct accel_host), 0, host_log, host_allocate, host_release, host_clock},
+        .sinking = PTHREAD_MUTEX_INITIALIZER,
     };
     struct accel_strbuf record = {0};
     int32_t code;
     if (count == 2 && strcmp(arguments[1], "--compile") == 0 && fcntl(ACCEL_WORKER_DESCRIPTOR, F_GETFD) >= 0)
         return accel_worker_main();
-    if (count != 2 || fcntl(ACCEL_WIRE_DESCRIPTOR, F_GETFD) < 0) {
+    if (count != 2 || fcntl(ACCEL_IPC_DESCRIPTOR, F_GETFD) < 0) {
         fputs("accel-probe is run by libaccel to try out a driver; see accelctl plugins\n", stderr);
         return 2;
     }
     shelter();
-    accel_wire_put_version(&record);
-    send_answer(&record);
+    accel_ipc_put_version(&record);
+    accel_ipc_send(&record);
     code = read_hardware(&probe);
     if (code == ACCEL_OK)
         code = try_driver(&probe, arguments[1]);
     if (code == ACCEL_OK) {
-        accel_wire_put_done(&record, probe.devices);
+        accel_ipc_put_done(&record, probe.devices);
     } else {
         probe.error.code = code;
-        accel_wire_put_failed(&record, &probe.error);
+        accel_ipc_put_failed(&record, &probe.error);
     }
-    send_answer(&record);
+    accel_ipc_send(&record);
     accel_arena_free(&probe.arena);
     return 0;
 }

@@ -1,141 +1,174 @@
 # SPDX-License-Identifier: Apache-2.0
 # The command.
-bin_PROGRAMS += accelctl
-accelctl_sources = \
-	%D%/bench.h \
-	%D%/bench_against.c \
-	%D%/bench_batch.c \
-	%D%/bench_cost.c \
-	%D%/bench_device.c \
-	%D%/bench_facts.c \
-	%D%/bench_graph.c \
-	%D%/bench_json.c \
-	%D%/bench_load.c \
-	%D%/bench_machine.c \
-	%D%/bench_model.c \
-	%D%/bench_noise.c \
-	%D%/bench_operator.c \
-	%D%/bench_operators.c \
-	%D%/bench_print.c \
-	%D%/bench_rows.c \
-	%D%/bench_sqlite.c \
-	%D%/blame.c \
-	%D%/blame.h \
-	%D%/calibration.c \
-	%D%/calibration.h \
+# libaccelctl.la has all of it but main(): external commands of this tree and the reference pages link what they need.
+noinst_LTLIBRARIES += libaccelctl.la
+libaccelctl_la_SOURCES = \
+	%D%/array.h \
 	%D%/certificate.c \
 	%D%/certificate.h \
-	%D%/common.c \
 	%D%/clean_text.c \
 	%D%/clean_text.h \
+	%D%/command.h \
+	%D%/commands.c \
+	%D%/commands.def \
+	%D%/common.c \
 	%D%/common.h \
-	%D%/doctor_gpu.c \
-	%D%/doctor_gpu.h \
-	%D%/emit.c \
-	%D%/emit.h \
-	%D%/end_now.h \
-	%D%/ending.c \
-	%D%/ending.h \
-	%D%/explain.c \
-	%D%/explain.h \
-	%D%/eval.h \
-	%D%/eval_html.c \
-	%D%/eval_print.c \
+	%D%/crash_report.c \
+	%D%/crash_report.h \
 	%D%/external.c \
 	%D%/external.h \
-	%D%/guard.c \
-	%D%/guard.h \
-	%D%/keep.c \
-	%D%/keep.h \
-	%D%/kept.c \
-	%D%/kept.h \
-	%D%/linux_end_now.c \
+	%D%/filter.c \
+	%D%/given.c \
+	%D%/sigbus_guard.c \
+	%D%/sigbus_guard.h \
+	%D%/habits.c \
+	%D%/habits.h \
+	%D%/help.c \
+	%D%/cache_folder.c \
+	%D%/cache_folder.h \
 	%D%/linux_mapping.c \
+	%D%/linux_process_memory.c \
 	%D%/mapping.h \
-	%D%/matrix.c \
-	%D%/matrix.h \
-	%D%/matrix_html.c \
 	%D%/model.c \
 	%D%/model.h \
 	%D%/option.c \
 	%D%/output.c \
 	%D%/output.h \
-	%D%/page.c \
-	%D%/page.h \
-	%D%/print_more.c \
-	%D%/print_more.h \
-	%D%/plot.c \
-	%D%/plot.h \
-	%D%/print_plan.c \
-	%D%/print_where.c \
-	%D%/print_where.h \
-	%D%/print_plan.h \
-	%D%/print_steps.c \
-	%D%/print_steps.h \
-	%D%/profile.h \
-	%D%/profile_env.c \
-	%D%/profile_lint.c \
-	%D%/profile_list.c \
-	%D%/profile_schema.c \
-	%D%/profile_schema.h \
-	%D%/profile_show.c \
-	%D%/profile_table.c \
-	%D%/profile_view.c \
-	%D%/profile_view.h \
-	%D%/prompt.c \
-	%D%/prompt.h \
-	%D%/prompt_lines.c \
-	%D%/run_texts.c \
-	%D%/run_texts.h \
-	%D%/progress.c \
-	%D%/progress.h \
-	%D%/quantize.h \
-	%D%/quantize_print.c \
-	%D%/quantize_sensitivity.c \
-	%D%/quantize_type.c \
-	%D%/recommended.c \
-	%D%/recommended.h \
+	%D%/process_memory.h \
+	%D%/elapsed.c \
+	%D%/elapsed.h \
+	%D%/errors.c \
+	%D%/errors.h \
 	%D%/scratch.c \
 	%D%/scratch.h \
-	%D%/say.c \
-	%D%/say.h \
-	%D%/setting_words.c \
-	%D%/setting_words.h \
-	%D%/tables.c \
-	%D%/tables.h \
-	%D%/space.c \
-	%D%/space.h \
+	%D%/start.c \
+	%D%/start.h \
 	%D%/target.c \
 	%D%/target.h \
-	%D%/verb.h \
-	%D%/verb_bench.c \
-	%D%/verb_cache.c \
-	%D%/verb_claims.c \
-	%D%/verb_devices.c \
-	%D%/verb_matrix.c \
-	%D%/verb_doctor.c \
-	%D%/verb_eval.c \
-	%D%/verb_help.c \
-	%D%/verb_plan.c \
-	%D%/verb_plugins.c \
-	%D%/verb_profile.c \
-	%D%/verb_quantize.c \
-	%D%/verb_run.c \
-	%D%/verb_scores.c \
-	%D%/verb_snapshot.c \
-	%D%/verb_trace.c \
-	%D%/verb_version.c \
-	%D%/versions.c \
-	%D%/versions.h \
-	%D%/waiting.c \
-	%D%/waiting.h \
+	%D%/watchdog.c \
+	%D%/watchdog.h \
 	%D%/words.c \
 	%D%/words.h \
-	%D%/working.c \
-	%D%/working.h \
-	%D%/verbs.c \
-	%D%/verbs.def
-accelctl_SOURCES = %D%/main.c $(accelctl_sources)
-accelctl_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(SQLITE_CFLAGS) -DACCEL_BINDIR='"$(bindir)"'
+	%D%/progress.c \
+	%D%/progress.h \
+	%D%/bench/against.c \
+	%D%/bench/batch.c \
+	%D%/bench/bench.h \
+	%D%/bench/cost.c \
+	%D%/bench/device.c \
+	%D%/bench/facts.c \
+	%D%/bench/graph.c \
+	%D%/bench/json.c \
+	%D%/bench/load.c \
+	%D%/bench/machine.c \
+	%D%/bench/model.c \
+	%D%/bench/noise.c \
+	%D%/bench/operator.c \
+	%D%/bench/operators.c \
+	%D%/bench/print.c \
+	%D%/bench/rows.c \
+	%D%/bench/sqlite.c \
+	%D%/chat/chat.h \
+	%D%/chat/conversation.c \
+	%D%/chat/conversation.h \
+	%D%/chat/line_history.c \
+	%D%/chat/line_history.h \
+	%D%/chat/line_reader.c \
+	%D%/chat/line_reader.h \
+	%D%/chat/slash.c \
+	%D%/commands/bench.c \
+	%D%/commands/cache.c \
+	%D%/commands/chat.c \
+	%D%/commands/claims.c \
+	%D%/commands/devices.c \
+	%D%/commands/doctor.c \
+	%D%/commands/eval.c \
+	%D%/commands/info.c \
+	%D%/commands/matrix.c \
+	%D%/commands/plan.c \
+	%D%/commands/plugins.c \
+	%D%/commands/profile.c \
+	%D%/commands/quantize.c \
+	%D%/commands/run.c \
+	%D%/commands/scores.c \
+	%D%/commands/snapshot.c \
+	%D%/commands/tokenize.c \
+	%D%/commands/trace.c \
+	%D%/commands/version.c \
+	%D%/eval/eval.h \
+	%D%/eval/html.c \
+	%D%/eval/print.c \
+	%D%/eval/versions.c \
+	%D%/eval/versions.h \
+	%D%/info/info.c \
+	%D%/info/info.h \
+	%D%/info/metadata.c \
+	%D%/info/print.c \
+	%D%/info/vocabulary.c \
+	%D%/info/vocabulary.h \
+	%D%/print/brief.c \
+	%D%/print/brief.h \
+	%D%/print/emit.c \
+	%D%/print/emit.h \
+	%D%/print/explain.c \
+	%D%/print/explain.h \
+	%D%/print/more.c \
+	%D%/print/more.h \
+	%D%/print/page.c \
+	%D%/print/page.h \
+	%D%/print/plan.c \
+	%D%/print/plan.h \
+	%D%/print/plot.c \
+	%D%/print/plot.h \
+	%D%/print/rate.c \
+	%D%/print/rate.h \
+	%D%/print/raw_text.c \
+	%D%/print/raw_text.h \
+	%D%/print/steps.c \
+	%D%/print/steps.h \
+	%D%/print/where.c \
+	%D%/print/where.h \
+	%D%/profile/env.c \
+	%D%/profile/lint.c \
+	%D%/profile/list.c \
+	%D%/profile/profile.h \
+	%D%/profile/schema.c \
+	%D%/profile/schema.h \
+	%D%/profile/setting_words.c \
+	%D%/profile/setting_words.h \
+	%D%/profile/show.c \
+	%D%/profile/table.c \
+	%D%/profile/view.c \
+	%D%/profile/view.h \
+	%D%/quantize/calibration.c \
+	%D%/quantize/calibration.h \
+	%D%/quantize/print.c \
+	%D%/quantize/quantize.h \
+	%D%/quantize/sensitivity.c \
+	%D%/quantize/type.c \
+	%D%/run/chat_template.c \
+	%D%/run/chat_template.h \
+	%D%/run/history.c \
+	%D%/run/history.h \
+	%D%/run/prompt.c \
+	%D%/run/prompt.h \
+	%D%/run/prompt_lines.c \
+	%D%/run/sampling.c \
+	%D%/run/sampling.h \
+	%D%/run/texts.c \
+	%D%/run/texts.h \
+	%D%/tables/claims_measure.c \
+	%D%/tables/claims_measure.h \
+	%D%/tables/matrix.c \
+	%D%/tables/matrix.h \
+	%D%/tables/matrix_html.c \
+	%D%/tables/recommended.c \
+	%D%/tables/recommended.h \
+	%D%/tables/tables.c \
+	%D%/tables/tables.h
+libaccelctl_la_CPPFLAGS = $(accelctl_CPPFLAGS)
+bin_PROGRAMS += accelctl
+accelctl_SOURCES = %D%/main.c
+accelctl_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(SQLITE_CFLAGS) $(LIBEDIT_CFLAGS) -DACCEL_BINDIR='"$(bindir)"'
 accelctl_LDFLAGS = $(bin_ldflags)
-accelctl_LDADD = libaccel-measure.la libaccel-model.la libaccel.la libaccel-quant.la $(JANSSON_LIBS) $(SQLITE_LIBS) $(SYSTEM_LIBS) -lm
+accelctl_LDADD = libaccelctl.la libaccel-tables.la libaccel-measure.la libaccel-model.la libaccel.la libaccel-quant.la $(JANSSON_LIBS) $(SQLITE_LIBS) $(LIBEDIT_LIBS) libaccel-core.la $(SYSTEM_LIBS) -lm

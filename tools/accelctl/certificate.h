@@ -5,11 +5,12 @@
 #ifndef ACCELCTL_CERTIFICATE_H
 #define ACCELCTL_CERTIFICATE_H
 
-#include <accel/context.h>
 #include <jansson.h>
 
-/* Of each device the one that is valid, else the last: a list of objects: device, state ("valid", "stale", "damaged"),
- * why, passed, failed, expected, seed, date, path. */
+#include <accel/context.h>
+
+/* Lists certificates, for each device the valid one, else the last: objects with device, state ("valid", "stale",
+ * "damaged"), why, passed, failed, expected, seed, date, path. */
 json_t *certificates_of(const struct accel_plugin_info *info);
 
 #endif

@@ -3,12 +3,17 @@
 #define ACCELCTL_CLEAN_TEXT_H
 
 #include <stddef.h>
+#include <stdio.h>
 
-/* Copies text for a terminal, cut to `size`: what would be a command to it, and what is no UTF-8, becomes a question
- * mark. Answers `copy`. May be called in a handler of a signal. */
+/* Copies text for a terminal, cut to `size`: control sequences and bytes that are not UTF-8 become question marks.
+ * Answers `copy`. Async-signal-safe. */
 const char *clean_text(const char *text, char *copy, size_t size);
 
-/* The offset of the first byte that is no UTF-8, or of the text's end. */
+/* Writes text of a model to a terminal. Lines and tabs stay; other controls and bytes that are not UTF-8 become
+ * question marks, and bidirectional controls and characters without width are left out. EOF if `out` fails. */
+int write_terminal(FILE *out, const char *text, size_t bytes);
+
+/* Returns the offset of the first byte that is not UTF-8, or the text's length. */
 size_t utf8_length(const char *text);
 
 #endif

@@ -3,29 +3,30 @@
 
 #include "tools/accelctl/common.h"
 
-#include "tools/accelctl/blame.h"
-#include "tools/accelctl/waiting.h"
-
-#include <accel/profile.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Bytes of a setting of the command line that are shown as the place of its value. */
-enum { SHOWN = 120 };
+#include <accel/profile.h>
+
+#include "tools/accelctl/elapsed.h"
+#include "tools/accelctl/output.h"
+#include "tools/accelctl/watchdog.h"
 
 static void log_line(void *data, uint32_t level, const char *text)
 {
     static const char *const names[] = {"", "error", "warn", "info", "debug"};
 
     (void)data;
-    fprintf(stderr, "%s: %s\n", level < 5 ? names[level] : "log", text);
+    fprintf(error_output(), "%s: %s\n", level < 5 ? names[level] : "log", text);
 }
 
-/* The library wants absolute paths, since a driver must not hang on where a program happens to run; a person at a
- * terminal means the folder that they are in. NULL where that is not known or memory is short. */
+/* Makes paths absolute. The library requires absolute paths, since a driver must not depend on the working
+ * directory; at the command line a relative path means the working directory. NULL if that is unknown or memory is
+ * short. */
 static char *absolute_paths(const char *paths)
 {
     char *here = getcwd(NULL, 0);
@@ -49,7 +50,7 @@ static char *absolute_paths(const char *paths)
     return text;
 }
 
-/* The next path of a list with : between, which may be empty; 0 at the end of the list. */
+/* Copies the next path of a list separated by ':', which may be empty; 0 at the end of the list. */
 static uint32_t next_path(const char **list, char path[PATH_MAX])
 {
     size_t length;
@@ -66,16 +67,16 @@ static int refuse_path(const struct common *common, const char *option, const ch
 {
     char text[512];
 
-    snprintf(text, sizeof text, "--%s %.400s: cannot be read", option, path);
-    return say(
+    snprintf(text, sizeof(text), "--%s %.400s: cannot be read", option, path);
+    return report_error_text(
         common->json, EXIT_INPUT, accel_error_name(ACCEL_E_NOT_FOUND), text,
         strcmp(option, "profiles") == 0
             ? "name a folder of profiles that is there and may be read; without the option it is the installed one"
             : "name folders and files of drivers that are there and may be read, with : between them");
 }
 
-/* A file is a name that ends as libraries do; all else is a folder. */
-static uint32_t is_file_name(const char *path)
+/* Returns true for names that end as libraries do; all others are folders. */
+static bool is_file_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     const char *end = strstr(slash == NULL ? path : slash + 1, ".so");
@@ -83,8 +84,8 @@ static uint32_t is_file_name(const char *path)
     return end != NULL && (end[3] == '\0' || end[3] == '.');
 }
 
-/* Of the variable the files have to be there: a folder that is not there yet is none that was meant to hold a driver.
- * What hangs on the folder in which the program runs is refused, since the library would pass over it. */
+/* Checks the folders of ACCEL_DRIVER_PATH: each has to exist, since a missing folder cannot be meant to hold a
+ * driver. Relative paths are refused, since the library would ignore them. */
 static int check_variable(const struct common *common)
 {
     const char *list = secure_getenv("ACCEL_DRIVER_PATH");
@@ -97,15 +98,15 @@ static int check_variable(const struct common *common)
             fault = "is no absolute path";
         else if (is_file_name(path) && access(path, R_OK) != 0)
             fault = "cannot be read";
-        snprintf(text, sizeof text, "environment ACCEL_DRIVER_PATH %.400s: %s", path, fault == NULL ? "" : fault);
+        snprintf(text, sizeof(text), "environment ACCEL_DRIVER_PATH %.400s: %s", path, fault == NULL ? "" : fault);
         if (fault != NULL)
-            return say(common->json, EXIT_INPUT, accel_error_name(ACCEL_E_NOT_FOUND), text,
-                       "name files and folders that are there, from / on, or unset ACCEL_DRIVER_PATH");
+            return report_error_text(common->json, EXIT_INPUT, accel_error_name(ACCEL_E_NOT_FOUND), text,
+                                     "name files and folders that are there, from / on, or unset ACCEL_DRIVER_PATH");
     }
     return -1;
 }
 
-/* A driver's file that was named and cannot be used: what runs without it shall not look as if it ran with it. */
+/* Warns of a named driver file that cannot be used, since the run would otherwise seem to use it. */
 static void warn_refused(const struct accel_context *context, const char *list)
 {
     char path[PATH_MAX], text[600];
@@ -117,22 +118,23 @@ static void warn_refused(const struct accel_context *context, const char *list)
             const struct accel_plugin_info *info = accel_plugin_get(context, i);
 
             if (info->state == ACCEL_PLUGIN_REFUSED && strcmp(info->path, file) == 0)
-                fprintf(stderr, "warn: the driver %s that was named is refused: %s\n", path,
-                        clean_text(info->text, text, sizeof text));
+                fprintf(error_output(), "warn: the driver %s that was named is refused: %s\n", path,
+                        clean_text(info->text, text, sizeof(text)));
         }
         free(file);
     }
 }
 
-/* What the command line names has to be there. `drivers` are the absolute paths of --drivers. Answers -1, or an exit
- * code. */
+/* Checks that the paths on the command line exist. `drivers` are the absolute paths of --drivers. Answers -1, or
+ * an exit code. */
 static int check_paths(const struct common *common, const char *drivers)
 {
     const char *list = common->drivers;
     char path[PATH_MAX];
 
     if (common->device != NULL && common->device[strspn(common->device, ",")] == '\0')
-        return say(common->json, EXIT_USAGE, "usage", "--device names no device", "accelctl devices lists them");
+        return report_error_text(common->json, EXIT_USAGE, "usage", "--device names no device",
+                                 "accelctl devices lists them");
     if (common->profiles != NULL && access(common->profiles, R_OK) != 0)
         return refuse_path(common, "profiles", common->profiles);
     if (common->drivers != NULL && drivers == NULL)
@@ -143,38 +145,41 @@ static int check_paths(const struct common *common, const char *drivers)
     return -1;
 }
 
-/* A context that has taken one step; NULL after the error has been said. */
+/* Opens a context and runs one step of discovery; NULL after an error has been printed. */
 static struct accel_context *open_with(const struct common *common,
                                        int32_t (*step)(struct accel_context *context, struct accel_error *error),
                                        int *out_exit)
 {
     char *drivers = common->drivers == NULL ? NULL : absolute_paths(common->drivers);
-    struct accel_context_options options = {.size = sizeof options,
+    struct accel_context_options options = {.size = sizeof(options),
                                             .flags = common->no_cache ? ACCEL_CONTEXT_NO_CACHE : 0,
                                             .log = log_line,
                                             .log_level = common->verbose ? ACCEL_LOG_DEBUG : ACCEL_LOG_ERROR,
                                             .driver_path = drivers,
                                             .profile_path = common->profiles,
+                                            .calling = watchdog_note_call,
                                             .host_path = common->host};
     struct accel_context *context = NULL;
+    struct elapsed elapsed = {0};
     struct accel_error error = {0};
 
     *out_exit = check_paths(common, drivers);
     if (*out_exit < 0 && step == accel_context_discover && common->host == NULL)
         *out_exit = check_variable(common);
     if (*out_exit < 0 && accel_context_create(&options, &context, &error) == ACCEL_OK) {
-        blame_watch(context);
-        waiting_begin(context);
+        filter_begin();
+        watchdog_start();
+        if (!common->verbose)
+            elapsed_begin(&elapsed, step == accel_context_discover ? "finding devices" : "reading profiles", 0);
         step(context, &error);
+        elapsed_end(&elapsed);
     }
     if (context != NULL && error.code == ACCEL_OK && step == accel_context_discover) {
         warn_refused(context, drivers);
         warn_refused(context, secure_getenv("ACCEL_DRIVER_PATH"));
     }
     if (error.code != ACCEL_OK) {
-        *out_exit = say_error(common->json, &error);
-        waiting_end();
-        blame_watch(NULL);
+        *out_exit = report_error(common->json, &error);
         accel_context_free(context, NULL);
         context = NULL;
     }
@@ -196,11 +201,9 @@ void close_context(struct accel_context *context)
 {
     struct accel_error error = {0};
 
-    waiting_end();
-    blame_loaded(context);
+    fflush(output());
     if (accel_context_free(context, &error) != ACCEL_OK)
-        say_error(0, &error);
-    blame_watch(NULL);
+        report_error(0, &error);
 }
 
 void print_recording(const struct accel_context *context)
@@ -210,51 +213,6 @@ void print_recording(const struct accel_context *context)
 
     if (recording == NULL)
         return;
-    snprintf(line, sizeof line, "%s%s%s", recording->path, recording->about[0] != '\0' ? ": " : "", recording->about);
+    snprintf(line, sizeof(line), "%s%s%s", recording->path, recording->about[0] != '\0' ? ": " : "", recording->about);
     print_wrapped((uint32_t)print("recorded machine "), 2, line);
-}
-
-/* Writes `before` and `length` bytes of `text` to *at, which has room for them and moves behind their zero byte. */
-static const char *keep(char **at, const char *before, const char *text, size_t length)
-{
-    char *begin = *at;
-
-    *at += sprintf(begin, "%s%.*s", before, (int)length, text) + 1;
-    return begin;
-}
-
-int given_settings(const struct common *common, struct accel_given given[GIVEN_MOST], uint32_t *out_count,
-                   char **out_texts)
-{
-    size_t bytes = 64 + (common->client == NULL ? 0 : strlen(common->client));
-    uint32_t count = 0;
-    char *at;
-
-    *out_count = 0;
-    for (uint32_t i = 0; i < common->sets.count; i++)
-        bytes += 2 * strlen(common->sets.items[i]) + sizeof "command line --set ";
-    at = *out_texts = malloc(bytes);
-    if (at == NULL)
-        return say(common->json, EXIT_SHORT, "ACCEL_E_MEMORY", "no memory for the settings", NULL);
-    if (common->client != NULL)
-        given[count++] = (struct accel_given){
-            "client", common->client, keep(&at, "command line --client ", common->client, strlen(common->client))};
-    for (uint32_t i = 0; i < common->sets.count; i++) {
-        const char *item = common->sets.items[i];
-        const char *equals = strchr(item, '=');
-
-        if (equals == NULL || equals == item) {
-            char text[256];
-
-            snprintf(text, sizeof text, "--set wants KEY=VALUE, not '%.200s'", item);
-            return say(common->json, EXIT_USAGE, "usage", text, "accelctl plan --all MODEL lists the settings");
-        }
-        given[count].key = keep(&at, "", item, (size_t)(equals - item));
-        given[count].value = equals + 1;
-        /* A long value would fill the errors that begin with where it stands. */
-        given[count++].origin =
-            keep(&at, "command line --set ", item, strlen(item) <= SHOWN ? strlen(item) : (size_t)(equals - item));
-    }
-    *out_count = count;
-    return -1;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What verbs share: the options about finding devices, and settings from the command line. */
+/* Shared parts of the commands: options for device discovery, and settings from the command line. */
 #ifndef ACCELCTL_COMMON_H
 #define ACCELCTL_COMMON_H
 
-#include "tools/accelctl/say.h"
-#include "tools/accelctl/verb.h"
-
 #include <accel/accel.h>
+
+#include "tools/accelctl/command.h"
+#include "tools/accelctl/errors.h"
 
 struct common {
     uint32_t json;
@@ -18,17 +18,18 @@ struct common {
     const char *device;
     const char *client;
     struct text_list sets;
+    const struct text_list *reference_sets; /* eval: settings of the reference alone, behind `sets`; or NULL */
 };
 
-/* Rows of options over a `struct common` that is the member `member` of the verb's struct. */
+/* Rows of options over a `struct common` that is the member `member` of the command's struct. */
 #define COMMON_OPTIONS(type, member)                                                                                   \
     {"json",      0,                                                                                                   \
      OPTION_FLAG, offsetof(type, member.json),                                                                         \
-     NULL,        "print one JSON document, errors too, with the name of its schema",                                  \
+     NULL,        "print one JSON document, errors included, with the name of its schema",                             \
      0,           0},                                                                                                  \
         {"drivers",   0,                                                                                               \
          OPTION_TEXT, offsetof(type, member.drivers),                                                                  \
-         "PATH",      "folders or files of drivers, with : between them, to look in first",                            \
+         "PATH",      "driver files or folders, separated by ':', to search first",                                    \
          0,           0},                                                                                              \
         {"profiles", 0, OPTION_TEXT, offsetof(type, member.profiles), "FOLDER", "folder of the profiles", 0, 0},       \
         {"host",      0,                                                                                               \
@@ -37,43 +38,118 @@ struct common {
          0,           0},                                                                                              \
         {"no-cache",  0,                                                                                               \
          OPTION_FLAG, offsetof(type, member.no_cache),                                                                 \
-         NULL,        "probe drivers anew, keep no result, nor packed weights",                                        \
+         NULL,        "probe drivers again; neither read nor write cached results and packed weights",                 \
          0,           0},                                                                                              \
     {                                                                                                                  \
         "verbose", 'v', OPTION_FLAG, offsetof(type, member.verbose), NULL, "log to the error output", 0, 0             \
     }
 #define PLAN_OPTIONS(type, member)                                                                                     \
     {"device",                                                                                                         \
-     'd',                                                                                                              \
+     0,                                                                                                                \
      OPTION_TEXT,                                                                                                      \
      offsetof(type, member.device),                                                                                    \
      "NAME",                                                                                                           \
-     "device to use, and no other: DRIVER:ID, DRIVER, ID, a kind (cpu, gpu, npu, other: none that is "                 \
-     "software), or a list of these with commas between, of which the first that is here counts",                      \
+     "use this device alone: DRIVER:ID, DRIVER, ID, a kind (cpu, gpu, npu, other: hardware only), or a list of these " \
+     "separated by commas, of which the first available one is used",                                                  \
      0,                                                                                                                \
      0},                                                                                                               \
         {"client",    0,                                                                                               \
          OPTION_TEXT, offsetof(type, member.client),                                                                   \
-         "NAME",      "program in which the device is used, a file of the folder clients: --set client=NAME",          \
+         "NAME",      "program that uses the device, a file of the folder clients: --set client=NAME",                 \
          0,           0},                                                                                              \
+        {"batch-size",                                                                                                 \
+         'b',                                                                                                          \
+         OPTION_SETTING,                                                                                               \
+         offsetof(type, member.sets),                                                                                  \
+         "N",                                                                                                          \
+         "maximum tokens of one step, the chunk size of prefill: --set batch=N; --ubatch-size overrides it",           \
+         0,                                                                                                            \
+         0},                                                                                                           \
+        {"ubatch-size", 0, OPTION_SETTING, offsetof(type, member.sets), "N", "alias: --set batch=N", 0, 0},            \
+        {"gpu-layers",                                                                                                 \
+         0,                                                                                                            \
+         OPTION_SETTING,                                                                                               \
+         offsetof(type, member.sets),                                                                                  \
+         "N",                                                                                                          \
+         "layers on the GPU, counted from the last, the output layer included; 0: none, all: all of them: --set "      \
+         "gpu.layers=N",                                                                                               \
+         0,                                                                                                            \
+         0},                                                                                                           \
+        {"cache-type-k",                                                                                               \
+         0,                                                                                                            \
+         OPTION_SETTING,                                                                                               \
+         offsetof(type, member.sets),                                                                                  \
+         "TYPE",                                                                                                       \
+         "type of cached keys: f16, f32, q8_0 or q4_0: --set kv.type.k=TYPE",                                          \
+         0,                                                                                                            \
+         0},                                                                                                           \
+        {"cache-type-v",                                                                                               \
+         0,                                                                                                            \
+         OPTION_SETTING,                                                                                               \
+         offsetof(type, member.sets),                                                                                  \
+         "TYPE",                                                                                                       \
+         "type of cached values: --set kv.type.v=TYPE",                                                                \
+         0,                                                                                                            \
+         0},                                                                                                           \
+        {"flash-attn",                                                                                                 \
+         0,                                                                                                            \
+         OPTION_SETTING,                                                                                               \
+         offsetof(type, member.sets),                                                                                  \
+         "WORD",                                                                                                       \
+         "on: tiled attention; off: the whole score matrix; or auto: --set attention.kernel",                          \
+         0,                                                                                                            \
+         0},                                                                                                           \
+        {"no-mmap",                                                                                                    \
+         0,                                                                                                            \
+         OPTION_SETTING,                                                                                               \
+         offsetof(type, member.sets),                                                                                  \
+         NULL,                                                                                                         \
+         "copy weights into memory instead of mapping the file: --set weights.load=read",                              \
+         0,                                                                                                            \
+         0},                                                                                                           \
+        {"mmap", 0, OPTION_SETTING, offsetof(type, member.sets), NULL, "map the file: --set weights.load=map", 0, 0},  \
     {                                                                                                                  \
-        "set", 's', OPTION_LIST, offsetof(type, member.sets), "KEY=VALUE",                                             \
-            "a setting, stronger than all profiles; may be repeated", 0, 0                                             \
+        "set", 0, OPTION_LIST, offsetof(type, member.sets), "KEY=VALUE",                                               \
+            "a setting, which overrides all profiles; may be repeated", 0, 0                                           \
+    }
+/* Context and threads of a run, which bench and eval choose in their own way. */
+#define CONTEXT_OPTIONS(type, member)                                                                                  \
+    {"ctx-size",                                                                                                       \
+     'c',                                                                                                              \
+     OPTION_SETTING,                                                                                                   \
+     offsetof(type, member.sets),                                                                                      \
+     "N",                                                                                                              \
+     "context size in tokens, 0: what the model was trained for: --set context=N",                                     \
+     0,                                                                                                                \
+     0},                                                                                                               \
+    {                                                                                                                  \
+        "threads", 't', OPTION_SETTING, offsetof(type, member.sets), "N",                                              \
+            "threads of a CPU device: --set cpu.threads=N", 0, 0                                                       \
+    }
+/* Option for the model under llama.cpp's name, as an alternative to the argument. */
+#define MODEL_OPTION                                                                                                   \
+    {                                                                                                                  \
+        "model", 'm', OPTION_ARGUMENT, 0, "MODEL", "the model, instead of the argument MODEL", 0, 0                    \
     }
 
-/* A context that has discovered; NULL after the error has been said and *out_exit set. */
+/* Opens a context and discovers devices; NULL after an error has been printed and *out_exit set. */
 struct accel_context *open_context(const struct common *common, int *out_exit);
-/* One that has read the profiles and looked at nothing else. */
+/* Opens a context that has read the profiles alone: no drivers, no devices. */
 struct accel_context *open_profiles(const struct common *common, int *out_exit);
 void close_context(struct accel_context *context);
 
-/* Prints whose machine it is where one is replayed, and nothing for this one. */
+/* Prints the machine that a replayed recording is of; nothing without one. */
 void print_recording(const struct accel_context *context);
 
-enum { GIVEN_MOST = LIST_MOST + 1 };
+enum { GIVEN_MOST = 2 * LIST_MOST + 1 };
 
-/* The options --client and --set as *out_count settings, in this order. Their texts live in `texts`, freed by the
- * caller. Answers -1, or an exit code. */
+/* The last value that the command line gives `key`; NULL if it gives none. */
+const char *given_value(const struct common *common, const char *key);
+/* Returns 1 if the command line sets `key`. */
+uint32_t is_set(const struct common *common, const char *key);
+
+/* Collects --client, --set and --reference-set as *out_count settings, in this order. Their texts live in `texts`,
+ * freed by the caller. Answers -1, or an exit code. */
 int given_settings(const struct common *common, struct accel_given given[GIVEN_MOST], uint32_t *out_count,
                    char **out_texts);
 

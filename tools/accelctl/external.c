@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Verbs that other packages bring: programs accelctl-VERB of the folder of helper programs, and of no other. PATH is
- * not asked, so that no folder of a user can add a verb.
- */
+/* Runs external commands of other packages: programs accelctl-COMMAND in the folder of helper programs. PATH is
+ * not searched, so that no folder of a user can add a command. */
 #include "config.h"
 
 #include "tools/accelctl/external.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/accelctl/blame.h"
+#include "tools/accelctl/errors.h"
 #include "tools/accelctl/output.h"
 
 enum { PATH_BYTES = 4096 };
 
-/* Replaces `tail` at the end of `path` by `other`; 0 where it does not end so. */
+/* Replaces `tail` at the end of `path` by `other`; 0 if the path does not end in it. */
 static uint32_t swap_tail(char path[PATH_BYTES], const char *tail, const char *other)
 {
     size_t length = strlen(path), cut = strlen(tail);
@@ -28,7 +27,7 @@ static uint32_t swap_tail(char path[PATH_BYTES], const char *tail, const char *o
     return 1;
 }
 
-/* The part of a folder below the prefix, with its slash, or NULL. */
+/* Returns the part of a folder below the prefix, with its slash, or NULL. */
 static const char *below_prefix(const char *folder)
 {
     size_t length = strlen(ACCEL_PREFIX);
@@ -54,18 +53,42 @@ static void find_folder(char path[PATH_BYTES])
     strcpy(path, ACCEL_LIBEXECDIR);
 }
 
-void run_external(const char *verb, char **arguments)
+void run_external(const char *command, char **arguments)
 {
     char path[PATH_BYTES];
     size_t length;
 
-    if (verb[0] == '\0' || strspn(verb, "abcdefghijklmnopqrstuvwxyz0123456789-") != strlen(verb) || verb[0] == '-')
+    if (command[0] == '\0' || strspn(command, "abcdefghijklmnopqrstuvwxyz0123456789-") != strlen(command) ||
+        command[0] == '-')
         return;
     find_folder(path);
     length = strlen(path);
-    if ((size_t)snprintf(path + length, sizeof path - length, "/accelctl-%s", verb) >= sizeof path - length)
+    if ((size_t)snprintf(path + length, sizeof(path) - length, "/accelctl-%s", command) >= sizeof(path) - length)
         return;
-    blame_done();
     output_give_back();
     execv(path, arguments);
+}
+
+/* Starts accelctl-PROGRAM with the command's name as its first argument; returns only on failure. */
+static int run_program(const char *program, char **arguments, const struct command *command)
+{
+    char text[200];
+
+    /* arguments[-1] is the command's name. */
+    run_external(program, arguments - 1);
+    snprintf(text, sizeof(text), "%s: its program accelctl-%s cannot be run: %s", command->name, program,
+             strerror(errno));
+    return report_error_text(0, EXIT_FAILED, "ACCEL_E_NOT_FOUND", text, "install the helper programs of accel anew");
+}
+
+int run_helper(int count, char **arguments, const struct command *command)
+{
+    (void)count;
+    return run_program(command->name, arguments, command);
+}
+
+int run_doctor(int count, char **arguments, const struct command *command)
+{
+    (void)count;
+    return run_program("doctor", arguments, command);
 }

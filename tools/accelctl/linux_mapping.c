@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines of /proc/self/maps: "begin-end rights offset device inode   path", numbers in hexadecimal digits. */
+/* Parses lines of /proc/self/maps: "begin-end rights offset device inode path", numbers in hexadecimal. */
 #include "config.h"
-
-#include "tools/accelctl/mapping.h"
 
 #include <fcntl.h>
 #include <stdint.h>
 #include <unistd.h>
 
-/* What has been read of a line, one character after the other. */
+#include "tools/accelctl/mapping.h"
+
+/* State of the parser, which reads a line one character after the other. */
 struct line {
     uintptr_t begin, end;
     unsigned field; /* words before this one */
@@ -16,7 +16,7 @@ struct line {
     size_t length; /* of the path */
 };
 
-static unsigned digit(char c)
+static unsigned hex_value(char c)
 {
     return c >= 'a' ? (unsigned)(c - 'a') + 10 : (unsigned)(c - '0');
 }
@@ -32,9 +32,9 @@ static void take(struct line *line, char c, char *path, size_t bytes)
     if (line->field == 0 && c == '-')
         line->after_dash = true;
     else if (line->field == 0 && line->after_dash)
-        line->end = line->end << 4 | digit(c);
+        line->end = line->end << 4 | hex_value(c);
     else if (line->field == 0)
-        line->begin = line->begin << 4 | digit(c);
+        line->begin = line->begin << 4 | hex_value(c);
     else if (line->field == 5 && c == ' ' && line->length == 0)
         return;
     else if (line->field == 5 && line->length + 1 < bytes)
@@ -52,7 +52,7 @@ bool mapped_file(const void *address, char *path, size_t bytes)
 
     if (maps < 0)
         return false;
-    while (!found && (got = read(maps, piece, sizeof piece)) > 0) {
+    while (!found && (got = read(maps, piece, sizeof(piece))) > 0) {
         for (ssize_t i = 0; i < got && !found; i++) {
             if (piece[i] != '\n') {
                 take(&line, piece[i], path, bytes);

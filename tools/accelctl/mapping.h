@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The file that is mapped at an address; false where none is, or where the system does not tell. Only what may be
- * called in a handler of a signal. A path that does not fit is cut. */
+/* Finds the file that is mapped at an address; false if there is none, or if the system does not report it.
+ * Async-signal-safe. A path that does not fit is cut. */
 bool mapped_file(const void *address, char *path, size_t bytes);
 
 #endif

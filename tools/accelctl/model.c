@@ -3,16 +3,20 @@
 
 #include "tools/accelctl/model.h"
 
-#include <accel/model/describe.h>
+#include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "tools/accelctl/guard.h"
+#include <accel/model/describe.h>
 
-/* A model is never a file called so: a folder may be. */
-static uint32_t is_record(const char *path)
+#include "tools/accelctl/output.h"
+#include "tools/accelctl/sigbus_guard.h"
+
+/* Returns true for a plan's record: a regular file named *.json. Models are folders or have other names. */
+static bool is_record(const char *path)
 {
     size_t length = strlen(path);
     struct stat status;
@@ -20,50 +24,116 @@ static uint32_t is_record(const char *path)
     return length > 5 && strcmp(path + length - 5, ".json") == 0 && stat(path, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-static void take_plan(struct opened *opened)
+static void adopt_plan(struct opened *opened)
 {
     opened->model = accel_model_plan_model(opened->made);
     opened->session = NULL;
     if (opened->model == NULL)
         return;
-    guard_mappings(accel_model_file_of(opened->model),
-                   "leave model files alone while they run, or use --set weights.load=read");
+    sigbus_guard_begin(accel_model_file_of(opened->model),
+                       "do not change model files while they run, or use --set weights.load=read");
     accel_model_plan_session(opened->made, &opened->session, NULL);
 }
 
-/* A record says everything itself. */
+/* Opens a recorded plan. Options that would change it are refused, since the record is complete. */
 static int repeat(const struct common *common, const struct wish *wish, struct opened *opened)
 {
-    struct accel_model_plan_options options = {.size = sizeof options, .flags = wish->flags, .outputs = wish->outputs};
+    struct accel_model_plan_options options = {.size = sizeof(options), .flags = wish->flags, .outputs = wish->outputs};
     struct accel_error error = {0};
 
-    if (common->device != NULL || common->client != NULL || common->sets.count + wish->more_count != 0)
-        return say(common->json, EXIT_USAGE, "usage",
-                   "a plan runs as it was written: --device, --client and --set change it",
-                   "make another plan: accelctl plan MODEL --out FILE");
+    if (common->device != NULL || common->client != NULL || common->reference_sets != NULL ||
+        common->sets.count + wish->more_count != 0) {
+        char option[200], text[800];
+
+        if (common->device != NULL)
+            snprintf(option, sizeof(option), "--device %.100s", common->device);
+        else if (common->client != NULL)
+            snprintf(option, sizeof(option), "--client %.100s", common->client);
+        else if (common->sets.count > 0 && common->sets.words[0] != NULL)
+            snprintf(option, sizeof(option), "%.100s", common->sets.words[0]);
+        else if (common->sets.count > 0)
+            snprintf(option, sizeof(option), "--set %.100s", common->sets.items[0]);
+        else if (common->reference_sets != NULL)
+            snprintf(option, sizeof(option), "--reference-set %.90s", common->reference_sets->items[0]);
+        else
+            snprintf(option, sizeof(option), "%.40s=%.60s (%.40s)", wish->more[0].key, wish->more[0].value,
+                     wish->more[0].origin);
+        snprintf(text, sizeof(text), "%s changes the plan %.500s, which runs only as it was written", option,
+                 wish->path);
+        return report_error_text(
+            common->json, EXIT_USAGE, "usage", text,
+            "leave the option out, or make another plan with it: accelctl plan MODEL ... --out FILE.json");
+    }
     if (accel_model_plan_repeat(opened->context, wish->path, &options, &opened->made, &error) != ACCEL_OK)
-        return say_session_error(common->json, &error);
+        return report_session_error(common->json, &error);
     return -1;
 }
 
-/* What is wrong with the model is an input's fault; what is wrong beside it is one of settings or of devices. */
-static int say_plan_error(const struct common *common, const char *path, const struct accel_error *error)
+/* Writes a word for a shell, quoted if necessary. */
+static void write_word(FILE *out, const char *text)
 {
-    struct accel_model *model = NULL;
-    struct accel_error own = {0};
-    int32_t code = accel_model_open(path, NULL, &model, &own);
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./,:=+@%";
 
-    accel_model_close(model);
-    /* One that is described is no file; what else is not found is a device, a platform or a file of the profiles. */
-    if (code == ACCEL_E_NOT_FOUND && strstr(error->text, path) == NULL && strcmp(error->text, own.text) != 0)
-        code = ACCEL_OK;
-    return code == error->code ? say_error(common->json, error) : say_session_error(common->json, error);
+    if (text[0] != '\0' && text[strspn(text, plain)] == '\0') {
+        fputs(text, out);
+        return;
+    }
+    putc('\'', out);
+    for (; *text != '\0'; text++)
+        if (*text == '\'')
+            fputs("'\\''", out);
+        else
+            putc(*text, out);
+    putc('\'', out);
+}
+
+static void write_option(FILE *out, const char *name, const char *value)
+{
+    if (value == NULL)
+        return;
+    fprintf(out, " %s ", name);
+    write_word(out, value);
+}
+
+/* Composes the call of accelctl plan for the same plan, to which remedies add options. NULL without memory. */
+static char *make_command(const struct common *common, const struct wish *wish, const struct accel_given *given,
+                          uint32_t count)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+
+    if (out == NULL)
+        return NULL;
+    fputs("accelctl plan ", out);
+    write_word(out, wish->path);
+    write_option(out, "--drivers", common->drivers);
+    write_option(out, "--profiles", common->profiles);
+    write_option(out, "--host", common->host);
+    write_option(out, "--platform", wish->platform);
+    write_option(out, "--device", common->device);
+    write_option(out, "--client", common->client);
+    write_option(out, "--mode", wish->mode);
+    if (wish->length != 0)
+        fprintf(out, " --length %" PRIu64, wish->length);
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(given[i].key, "client") != 0 || common->client == NULL) {
+            fputs(" --set ", out);
+            write_word(out, given[i].key);
+            putc('=', out);
+            write_word(out, given[i].value);
+        }
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
 }
 
 static int make(const struct common *common, const struct wish *wish, struct opened *opened)
 {
     struct accel_given given[GIVEN_MOST + MORE_MOST];
-    struct accel_model_plan_options options = {.size = sizeof options,
+    struct accel_model_plan_options options = {.size = sizeof(options),
                                                .flags = wish->flags,
                                                .path = wish->path,
                                                .platform = wish->platform,
@@ -77,19 +147,43 @@ static int make(const struct common *common, const struct wish *wish, struct ope
 
     if (code >= 0)
         return code;
+    opened->command = make_command(common, wish, given, options.given_count);
+    if (opened->command == NULL)
+        return report_error_text(common->json, EXIT_SHORT, "ACCEL_E_MEMORY", "no memory for the command", NULL);
     for (uint32_t i = 0; i < wish->more_count && i < MORE_MOST; i++)
         given[options.given_count++] = wish->more[i];
     if (accel_model_plan_create(opened->context, &options, &opened->made, &error) != ACCEL_OK)
-        return say_plan_error(common, wish->path, &error);
+        return error.origin == ACCEL_FROM_MODEL ? report_error(common->json, &error)
+                                                : report_session_error(common->json, &error);
     return -1;
 }
 
-/* 1 where the model itself could run: then settings or the device are why it does not. */
-static uint32_t is_model_here(const struct opened *opened)
+/* Returns whether the model itself is supported here: then settings or the device are why it does not run. */
+static bool is_model_here(const struct opened *opened)
 {
     const struct accel_model_description *model = accel_model_plan_description(opened->made);
 
     return accel_model_description_is_file(model) && accel_model_description_runs(model, NULL) == ACCEL_OK;
+}
+
+/* Prints notes about the start of a run: it may be on an unexpected device, or ignore a misspelt variable. A plan
+ * prints them among its notes. The variables are named once, since a benchmark opens its model many times. */
+static void print_start_notes(const struct accel_plan *plan)
+{
+    static uint32_t variables_are_named;
+    char text[1200], remedy[1200];
+
+    for (uint32_t i = 0; i < accel_plan_note_count(plan); i++) {
+        const struct accel_plan_note *note = accel_plan_note_get(plan, i);
+
+        uint32_t is_variable = strcmp(note->key, "environment") == 0;
+
+        if (strcmp(note->key, "device") == 0 || (is_variable && !variables_are_named))
+            fprintf(error_output(), "%s: %s%s%s\n", is_variable ? "warn" : "note",
+                    clean_text(note->text, text, sizeof(text)), note->remedy[0] == '\0' ? "" : "; ",
+                    clean_text(note->remedy, remedy, sizeof(remedy)));
+    }
+    variables_are_named = 1;
 }
 
 int open_model(const struct common *common, const struct wish *wish, struct opened *opened)
@@ -105,17 +199,19 @@ int open_model(const struct common *common, const struct wish *wish, struct open
     code = wish->runs && is_record(wish->path) ? repeat(common, wish, opened) : make(common, wish, opened);
     if (code >= 0)
         return code;
-    take_plan(opened);
+    adopt_plan(opened);
+    if (wish->runs && !wish->is_repeated)
+        print_start_notes(accel_model_plan_plan(opened->made));
     if (wish->runs && accel_model_plan_session(opened->made, &opened->session, &error) != ACCEL_OK)
-        return is_model_here(opened) ? say_session_error(common->json, &error) : say_error(common->json, &error);
+        return is_model_here(opened) ? report_session_error(common->json, &error) : report_error(common->json, &error);
     return -1;
 }
 
-/* Where it is guarded. */
+/* Ends the SIGBUS guard of the model's file, if it has one. */
 static void end_guard(const struct opened *opened)
 {
     if (opened->model != NULL)
-        guard_end(accel_model_file_of(opened->model));
+        sigbus_guard_end(accel_model_file_of(opened->model));
 }
 
 void replace_plan(struct opened *opened, struct accel_model_plan *plan)
@@ -123,7 +219,7 @@ void replace_plan(struct opened *opened, struct accel_model_plan *plan)
     end_guard(opened);
     accel_model_plan_free(opened->made);
     opened->made = plan;
-    take_plan(opened);
+    adopt_plan(opened);
 }
 
 void close_model(struct opened *opened)
@@ -133,4 +229,12 @@ void close_model(struct opened *opened)
     if (opened->context != NULL && !opened->borrowed)
         close_context(opened->context);
     free(opened->texts);
+    free(opened->command);
+}
+
+const char *plan_setting_text(const struct accel_plan *plan, const char *key)
+{
+    const struct accel_plan_setting *setting = accel_plan_setting_find(plan, key);
+
+    return setting == NULL ? "?" : setting->value;
 }

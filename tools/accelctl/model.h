@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plan of a model, and the session of it, as the verbs plan, run and trace want them. */
+/* Opens the plan of a model, and its session, for the commands plan, run and trace. */
 #ifndef ACCELCTL_MODEL_H
 #define ACCELCTL_MODEL_H
 
-#include "tools/accelctl/common.h"
-
 #include <accel/model/plan.h>
 
-/* Settings that a verb may add to those of the command line. */
+#include "tools/accelctl/common.h"
+
+/* Settings that a command may add to those of the command line. */
 enum { MORE_MOST = 8 };
 
-/* What to open beside the options that verbs share. */
+/* Request for open_model, beside the options that commands share. */
 struct wish {
     const char *path; /* a model, or the record of a plan where `runs` is 1 */
     const char *platform;
@@ -20,24 +20,29 @@ struct wish {
     uint32_t more_count;
     uint32_t flags; /* ACCEL_SESSION_... */
     uint32_t outputs;
-    uint32_t runs; /* 1: a session is needed, a sketch will not do */
+    uint32_t runs;        /* 1: a session is needed, shapes alone are not enough */
+    uint32_t is_repeated; /* 1: another run of the same command prints the notes of its start */
 };
 
 struct opened {
     struct accel_context *context; /* set before: it belongs to another model, which is closed after this one */
     struct accel_model_plan *made;
-    const struct accel_model *model; /* NULL: a sketch */
-    struct accel_session *session;   /* NULL: a sketch */
+    const struct accel_model *model; /* NULL: the plan was made from shapes alone */
+    struct accel_session *session;   /* NULL: the plan was made from shapes alone */
     char *texts;                     /* of the settings */
+    char *command;                   /* "accelctl plan MODEL --set ...", as a shell reads it; NULL: a repeated plan */
     uint32_t borrowed;               /* 1: the context is another's */
 };
 
-/* Opens context and plan. Answers -1 to go on, or an exit code after the error has been said; close_model in any case.
- */
+/* Opens context and plan. Answers -1 to go on, or an exit code after an error has been printed; close_model in any
+ * case. */
 int open_model(const struct common *common, const struct wish *wish, struct opened *opened);
 void close_model(struct opened *opened);
 
-/* Puts another plan, as --fit finds it, in the place of the one that is open. */
+/* Replaces the open plan, by the one that --fit finds. */
 void replace_plan(struct opened *opened, struct accel_model_plan *plan);
+
+/* Returns the value of a setting of a plan; "?" if it has none of that name. */
+const char *plan_setting_text(const struct accel_plan *plan, const char *key);
 
 #endif

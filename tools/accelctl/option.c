@@ -1,98 +1,181 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parsing of options by their rows, and of the action behind a verb. */
+/* Parses options by their rows, and the action of a command. */
 #include "config.h"
-
-#include "tools/accelctl/ending.h"
-#include "tools/accelctl/say.h"
-#include "tools/accelctl/verb.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* One use of the parser. */
+#include "tools/accelctl/command.h"
+#include "tools/accelctl/crash_report.h"
+#include "tools/accelctl/errors.h"
+#include "tools/accelctl/habits.h"
+#include "tools/accelctl/words.h"
+
+/* State of the parser. */
 struct parser {
-    const struct verb *verb;
+    const struct command *command;
     void *target;
     char **arguments;
     int count;
     int at;
-    uint32_t json; /* 1: errors go out as JSON */
+    int positional_count; /* arguments that are no options, in front of `arguments` */
+    const char *word;     /* the option that is parsed */
+    uint32_t json;        /* 1: errors go out as JSON */
 };
 
 static int complain(const struct parser *p, const char *format, ...) ACCEL_PRINTF(2, 3);
 
+/* Returns true for a command within a chat, "/set", whose options are keys without dashes. */
+static bool is_slash_command(const struct command *command)
+{
+    return command->name[0] == '/';
+}
+
 static int complain(const struct parser *p, const char *format, ...)
 {
     char text[400], remedy[100];
-    int length = snprintf(text, sizeof text, "%s: ", p->verb->name);
+    int length = snprintf(text, sizeof(text), "%s: ", p->command->name);
     va_list list;
 
     va_start(list, format);
-    vsnprintf(text + length, sizeof text - (size_t)length, format, list);
+    vsnprintf(text + length, sizeof(text) - (size_t)length, format, list);
     va_end(list);
-    snprintf(remedy, sizeof remedy, "accelctl %s --help lists arguments and options", p->verb->name);
-    return say(p->json, EXIT_USAGE, "usage", text, remedy);
+    if (is_slash_command(p->command))
+        snprintf(remedy, sizeof(remedy), "%s lists what can be set", p->command->name);
+    else
+        snprintf(remedy, sizeof(remedy), "accelctl %s --help lists arguments and options", p->command->name);
+    return report_error_text(p->json, EXIT_USAGE, "usage", text, remedy);
+}
+
+/* Finds the row whose name, with its dashes, is the first `length` bytes of `word`. */
+static const struct option_row *find_option(const struct command *command, const char *word, size_t length)
+{
+    for (uint32_t i = 0; i < command->option_count; i++) {
+        const struct option_row *row = &command->options[i];
+
+        if (strncmp(word, "--", 2) == 0 && strlen(row->name) + 2 == length &&
+            strncmp(word + 2, row->name, length - 2) == 0)
+            return row;
+        if (has_word(other_names(command, row), word, length))
+            return row;
+    }
+    return NULL;
+}
+
+static const struct option_row *find_letter(const struct command *command, char letter)
+{
+    for (uint32_t i = 0; i < command->option_count; i++)
+        if (command->options[i].letter == letter)
+            return &command->options[i];
+    return NULL;
+}
+
+/* Finds the option that is nearest to a misspelt one, with its dashes. */
+static const char *nearest_option(const struct parser *p, const char *word, char near[64])
+{
+    uint32_t least = 4;
+
+    near[0] = '\0';
+    for (uint32_t i = 0; i < p->command->option_count; i++) {
+        const struct option_row *row = &p->command->options[i];
+        char other[64];
+
+        if (is_nearer(word + strspn(word, "-"), row->name, &least))
+            snprintf(near, 64, "--%s", row->name);
+        for (const char *at = other_names(p->command, row); *at != '\0'; at += strspn(at, " ")) {
+            snprintf(other, sizeof(other), "%.*s", (int)strcspn(at, " "), at);
+            at += strcspn(at, " ");
+            if (is_nearer(word, other, &least))
+                snprintf(near, 64, "%s", other);
+        }
+    }
+    return near[0] == '\0' ? NULL : near;
 }
 
 static int refuse_option(const struct parser *p, const char *word, size_t length)
 {
-    const struct option_row *nearest = NULL;
-    uint32_t least = 4;
-    char name[32];
+    const char *instead = instead_of_option(p->command->name, word, length);
+    const char *nearest = NULL;
+    char name[32], near[64], text[100];
 
-    snprintf(name, sizeof name, "%.*s", (int)length, word);
-    for (uint32_t i = 0; strlen(name) > 3 && i < p->verb->option_count; i++)
-        if (is_nearer(name + 2, p->verb->options[i].name, &least))
-            nearest = &p->verb->options[i];
+    if (instead != NULL) {
+        snprintf(text, sizeof(text), "%s: there is no option %.*s", p->command->name, (int)length, word);
+        return report_error_text(p->json, EXIT_USAGE, "usage", text, instead);
+    }
+    snprintf(name, sizeof(name), "%.*s", (int)length, word);
+    if (strlen(name) > 2)
+        nearest = nearest_option(p, name, near);
+    if (nearest == NULL && word[1] != '-' && length > 2 && find_letter(p->command, word[1]) != NULL)
+        return complain(p, "there is no option %.*s; a value has a space before it: -%c %.*s", (int)length, word,
+                        word[1], (int)length - 2, word + 2);
     if (nearest == NULL)
         return complain(p, "there is no option %.*s", (int)length, word);
-    return complain(p, "there is no option %.*s; did you mean --%s?", (int)length, word, nearest->name);
+    return complain(p, "there is no option %.*s; did you mean %s?", (int)length, word, nearest);
 }
 
-/* Says that no action has the name. */
+/* Reports an unknown action. */
 static int refuse_action(const struct parser *p, const char *name)
 {
     const struct action_row *nearest = NULL;
     uint32_t least = 3;
 
-    for (uint32_t i = 0; i < p->verb->action_count; i++)
-        if (is_nearer(name, p->verb->actions[i].name, &least))
-            nearest = &p->verb->actions[i];
+    for (uint32_t i = 0; i < p->command->action_count; i++)
+        if (is_nearer(name, p->command->actions[i].name, &least))
+            nearest = &p->command->actions[i];
     if (nearest == NULL)
         return complain(p, "there is no action '%.60s'", name);
     return complain(p, "there is no action '%.60s'; did you mean '%s'?", name, nearest->name);
 }
 
-const struct action_row *find_action(const struct verb *verb, int count, char **arguments, uint32_t json, int *out_exit)
+const struct action_row *find_action(const struct command *command, int count, char **arguments, uint32_t json,
+                                     int *out_exit)
 {
-    const struct parser p = {.verb = verb, .json = json};
+    const struct parser p = {.command = command, .json = json};
     uint32_t more = (uint32_t)count - 1;
     uint32_t i = 0;
 
-    while (i < verb->action_count && strcmp(arguments[0], verb->actions[i].name) != 0)
+    while (i < command->action_count && strcmp(arguments[0], command->actions[i].name) != 0)
         i++;
-    if (i == verb->action_count)
+    if (i == command->action_count)
         *out_exit = refuse_action(&p, arguments[0]);
-    else if (more < verb->actions[i].least)
-        *out_exit = complain(&p, "%s wants arguments: %s", arguments[0], verb->actions[i].arguments);
-    else if (more > verb->actions[i].most)
-        *out_exit = complain(&p, "%s: one argument too many: '%s'", arguments[0], arguments[verb->actions[i].most + 1]);
+    else if (more < command->actions[i].least)
+        *out_exit = complain(&p, "%s requires arguments: %s", arguments[0], command->actions[i].arguments);
+    else if (more > command->actions[i].most)
+        *out_exit =
+            complain(&p, "%s: one argument too many: '%s'", arguments[0], arguments[command->actions[i].most + 1]);
     else
-        return &verb->actions[i];
+        return &command->actions[i];
     return NULL;
 }
 
 static int complain_number(const struct parser *p, const struct option_row *row, const char *value)
 {
     const char *kind = row->type == OPTION_NUMBER ? "whole number" : "number";
+    const char *instead = instead_of_value(p->command->name, row->name, value);
+    const char *dashes = is_slash_command(p->command) ? "" : "--";
+    const char *unlimited = strcmp(row->name, "seed") == 0            ? "to draw one"
+                            : strcmp(row->name, "repeat-last-n") == 0 ? "for the whole text"
+                                                                      : "for no limit";
 
+    if (instead != NULL) {
+        char text[200];
+
+        snprintf(text, sizeof(text), "%s: --%s requires a whole number from %.10g on, or -1 for no limit, not '%.40s'",
+                 p->command->name, row->name, row->least, value);
+        return report_error_text(p->json, EXIT_USAGE, "usage", text, instead);
+    }
+    if (row->type == OPTION_LIMIT)
+        return complain(p, "%s%s requires a whole number from %.10g to %.10g, or -1 %s, not '%s'", dashes, row->name,
+                        row->least, row->most, unlimited, value);
     if (row->least == 0 && row->most == 0)
-        return complain(p, "--%s wants a %s from 0 on, not '%s'", row->name, kind, value);
-    return complain(p, "--%s wants a %s from %.10g to %.10g, not '%s'", row->name, kind, row->least, row->most, value);
+        return complain(p, "%s%s requires a %s from 0 on, not '%s'", dashes, row->name, kind, value);
+    return complain(p, "%s%s requires a %s from %.10g to %.10g, not '%s'", dashes, row->name, kind, row->least,
+                    row->most, value);
 }
 
 static int store_number(const struct parser *p, const struct option_row *row, const char *value)
@@ -101,8 +184,12 @@ static int store_number(const struct parser *p, const struct option_row *row, co
     char *end = NULL;
     double number;
 
+    if (row->type == OPTION_LIMIT && strcmp(value, "-1") == 0) {
+        *(uint64_t *)place = UINT64_MAX;
+        return -1;
+    }
     errno = 0;
-    if (row->type == OPTION_NUMBER) {
+    if (row->type != OPTION_REAL) {
         *(uint64_t *)place = strtoull(value, &end, 10);
         number = (double)*(uint64_t *)place;
     } else {
@@ -115,7 +202,31 @@ static int store_number(const struct parser *p, const struct option_row *row, co
     return -1;
 }
 
-static int store(const struct parser *p, const struct option_row *row, const char *value)
+/* Stores "KEY=VALUE" of an option that stands for a setting, and the option as it was typed. Both live until the
+ * end, since the command's struct refers to them. */
+static int store_setting(const struct parser *p, const struct option_row *row, const char *value)
+{
+    static char *texts[2 * LIST_MOST];
+    static uint32_t count;
+    struct text_list *list = (void *)((char *)p->target + row->offset);
+    const char *key = setting_of_option(row->name);
+
+    if (list->count == LIST_MOST || count + 2 > 2 * LIST_MOST)
+        return complain(p, "more than %d settings", LIST_MOST);
+    list->items[list->count] = key;
+    list->words[list->count++] = p->word;
+    if (value == NULL)
+        return -1;
+    if (asprintf(&texts[count], "%s=%s", key, setting_word(key, value)) < 0 ||
+        asprintf(&texts[count + 1], "%.*s %s", (int)strcspn(p->word, "="), p->word, value) < 0)
+        return report_error_text(p->json, EXIT_SHORT, "ACCEL_E_MEMORY", "no memory for the settings", NULL);
+    list->items[list->count - 1] = texts[count];
+    list->words[list->count - 1] = texts[count + 1];
+    count += 2;
+    return -1;
+}
+
+static int store(struct parser *p, const struct option_row *row, const char *value)
 {
     void *place = (char *)p->target + row->offset;
     struct text_list *list = place;
@@ -132,96 +243,116 @@ static int store(const struct parser *p, const struct option_row *row, const cha
             return complain(p, "more than %d of --%s", LIST_MOST, row->name);
         list->items[list->count++] = value;
         return -1;
+    case OPTION_SETTING:
+        return store_setting(p, row, value);
+    case OPTION_ARGUMENT:
+        /* The array has space for the value, since the option's own words were removed from it. */
+        p->arguments[p->positional_count++] = (char *)value;
+        return -1;
     default:
-        return store_number(p, row, value);
+        return store_number(p, row, option_word(p->command->name, row->name, value));
     }
 }
 
-/* The value of an option is the rest of its word, or the next word. */
-static int take_value(struct parser *p, const struct option_row *row, const char *rest)
+static bool has_value(const struct option_row *row)
+{
+    return row->argument != NULL;
+}
+
+/* Reads the value of an option: the rest of its word, or the next word. */
+static int parse_value(struct parser *p, const struct option_row *row, const char *rest)
 {
     if (rest != NULL)
         return store(p, row, rest);
     if (p->at == p->count)
-        return complain(p, "--%s wants a value: %s", row->name, row->argument);
+        return complain(p, "--%s requires a value: %s", row->name, row->argument);
     return store(p, row, p->arguments[p->at++]);
 }
 
-static int parse_long(struct parser *p, const char *word)
+/* Parses "--name", "--name=value", and names of more than one letter behind one dash: "-ngl". */
+static int parse_name(struct parser *p, const struct option_row *row, const char *word)
 {
     size_t length = strcspn(word, "=");
 
-    for (uint32_t i = 0; i < p->verb->option_count; i++) {
-        const struct option_row *row = &p->verb->options[i];
-
-        if (strlen(row->name) != length - 2 || strncmp(word + 2, row->name, length - 2) != 0)
-            continue;
-        if (row->type != OPTION_FLAG)
-            return take_value(p, row, word[length] == '=' ? word + length + 1 : NULL);
-        return word[length] == '=' ? complain(p, "--%s takes no value", row->name) : store(p, row, NULL);
-    }
-    return refuse_option(p, word, length);
+    if (has_value(row))
+        return parse_value(p, row, word[length] == '=' ? word + length + 1 : NULL);
+    return word[length] == '=' ? complain(p, "--%s takes no value", row->name) : store(p, row, NULL);
 }
 
-/* "-n", "-n20", "-gq". */
+/* Parses "-n", "-n20", "-gq". Only numbers may directly follow their letter: "-ngl" is not "-n gl". */
 static int parse_short(struct parser *p, const char *word)
 {
     int code = -1;
 
-    for (const char *letter = word + 1; code < 0 && *letter != '\0'; letter++) {
-        const struct option_row *row = NULL;
+    for (const char *letter = word + 1; *letter != '\0'; letter++) {
+        const struct option_row *row = find_letter(p->command, *letter);
 
-        for (uint32_t i = 0; i < p->verb->option_count; i++)
-            if (p->verb->options[i].letter == *letter)
-                row = &p->verb->options[i];
-        if (row == NULL)
-            return complain(p, "there is no option -%c", *letter);
-        if (row->type != OPTION_FLAG)
-            return take_value(p, row, letter[1] == '\0' ? NULL : letter + 1);
+        if (row == NULL || (has_value(row) && letter[1] != '\0' && strchr("0123456789.", letter[1]) == NULL))
+            return refuse_option(p, word, strcspn(word, "="));
+        if (has_value(row))
+            break;
+    }
+    for (const char *letter = word + 1; code < 0 && *letter != '\0'; letter++) {
+        const struct option_row *row = find_letter(p->command, *letter);
+
+        if (has_value(row))
+            return parse_value(p, row, letter[1] == '\0' ? NULL : letter + 1);
         code = store(p, row, NULL);
     }
     return code;
 }
 
-static int parse_word(struct parser *p, int *kept)
+static int parse_word(struct parser *p)
 {
     char *word = p->arguments[p->at++];
+    const struct option_row *row;
 
+    p->word = word;
     if (word[0] != '-' || word[1] == '\0') {
-        p->arguments[(*kept)++] = word;
+        p->arguments[p->positional_count++] = word;
         return -1;
     }
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-        print_verb_help(p->verb);
+        print_command_help(p->command);
         return EXIT_DONE;
     }
-    return word[1] == '-' ? parse_long(p, word) : parse_short(p, word);
+    row = find_option(p->command, word, strcspn(word, "="));
+    if (row != NULL)
+        return parse_name(p, row, word);
+    if (is_always_so(p->command->name, word))
+        return -1;
+    return word[1] == '-' ? refuse_option(p, word, strcspn(word, "=")) : parse_short(p, word);
 }
 
-int parse_options(const struct verb *verb, int *count, char **arguments, void *target)
+int parse_options(const struct command *command, int *count, char **arguments, void *target)
 {
-    struct parser p = {.verb = verb, .target = target, .arguments = arguments, .count = *count};
-    int kept = 0;
+    struct parser p = {.command = command, .target = target, .arguments = arguments, .count = *count};
 
     for (int i = 0; i < *count && strcmp(arguments[i], "--") != 0; i++)
         p.json |= strcmp(arguments[i], "--json") == 0;
-    ending_as_json(p.json);
+    crash_report_as_json(p.json);
     while (p.at < p.count) {
         int code;
 
         if (strcmp(arguments[p.at], "--") == 0) {
             for (p.at++; p.at < p.count; p.at++)
-                arguments[kept++] = arguments[p.at];
+                arguments[p.positional_count++] = arguments[p.at];
             break;
         }
-        code = parse_word(&p, &kept);
+        code = parse_word(&p);
         if (code >= 0)
             return code;
     }
-    *count = kept;
-    if ((uint32_t)kept < verb->least)
-        return complain(&p, "wants an argument: %s", verb->arguments);
-    if ((uint32_t)kept > verb->most)
-        return complain(&p, "one argument too many: '%s'", arguments[verb->most]);
+    *count = p.positional_count;
+    if ((uint32_t)p.positional_count < command->least)
+        return complain(&p, "requires an argument: %s", command->arguments);
+    if ((uint32_t)p.positional_count > command->most && instead_of_argument(command->name) != NULL) {
+        char text[200];
+
+        snprintf(text, sizeof(text), "%s: one argument too many: '%.100s'", command->name, arguments[command->most]);
+        return report_error_text(p.json, EXIT_USAGE, "usage", text, instead_of_argument(command->name));
+    }
+    if ((uint32_t)p.positional_count > command->most)
+        return complain(&p, "one argument too many: '%s'", arguments[command->most]);
     return -1;
 }

@@ -6,18 +6,19 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <unistd.h>
 
-/* Files from here on are nobody's standard input, output or error output. */
+/* First descriptor that is not the standard input, output or error output of any process. */
 enum { FIRST_OWN = 3 };
 
-/* The one output of the process; a handler of a signal reads `file`. */
-static struct {
-    FILE *stream; /* NULL: stdout is */
+/* Streams of the command; the signal handler reads `file`. A stream that is NULL is stdout or stderr. */
+static struct stream {
+    FILE *stream;
     volatile sig_atomic_t file;
-} own = {.file = STDOUT_FILENO};
+} own = {.file = STDOUT_FILENO}, own_errors = {.file = STDERR_FILENO};
 
-/* A file that takes nothing, in the place of a standard output that is closed. */
+/* Opens a file that refuses writes, in place of a closed standard output. */
 static int open_closed(void)
 {
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -28,8 +29,8 @@ static int open_closed(void)
     return file;
 }
 
-/* What others print: with the errors, or nowhere. Who starts a program without an error output may leave it a file
- * there that is read. */
+/* Redirects the prints of drivers and libraries to the error output, or to /dev/null. The caller of a program
+ * without an error output may have left a file there that is only readable. */
 static void lead_others_away(void)
 {
     int flags = fcntl(STDERR_FILENO, F_GETFL);
@@ -44,13 +45,17 @@ static void lead_others_away(void)
     }
 }
 
-void output_begin(void)
+static void begin_output(void)
 {
-    int file = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, FIRST_OWN);
+    /* A command that starts another program for a caller without standard output leaves it a file that is only
+     * readable, see open_closed. */
+    int flags = fcntl(STDOUT_FILENO, F_GETFL);
+    bool writable = flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
+    int file = writable ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, FIRST_OWN) : -1;
     int closed = file < 0 ? open_closed() : -1;
     FILE *stream;
 
-    /* A stream to write to wants a file to write to; what is closed is put in its place. */
+    /* fdopen requires an open file, so the error output stands in until the closed one is put in its place. */
     if (closed >= 0)
         file = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, FIRST_OWN);
     stream = file < 0 ? NULL : fdopen(file, "w");
@@ -71,12 +76,35 @@ void output_begin(void)
     setvbuf(stdout, NULL, _IOLBF, 0);
 }
 
+static void begin_errors(void)
+{
+    int file = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, FIRST_OWN);
+    FILE *stream = file < 0 ? NULL : fdopen(file, "w");
+
+    if (stream == NULL) {
+        if (file >= 0)
+            close(file);
+        return;
+    }
+    setvbuf(stream, NULL, _IONBF, 0);
+    own_errors.stream = stream;
+    own_errors.file = file;
+}
+
+void output_begin(void)
+{
+    begin_errors();
+    begin_output();
+}
+
 void output_give_back(void)
 {
-    if (own.stream == NULL)
-        return;
-    fflush(own.stream);
-    dup2(own.file, STDOUT_FILENO);
+    if (own.stream != NULL) {
+        fflush(own.stream);
+        dup2(own.file, STDOUT_FILENO);
+    }
+    if (own_errors.stream != NULL)
+        dup2(own_errors.file, STDERR_FILENO);
 }
 
 FILE *output(void)
@@ -87,6 +115,16 @@ FILE *output(void)
 int output_file(void)
 {
     return own.file;
+}
+
+FILE *error_output(void)
+{
+    return own_errors.stream == NULL ? stderr : own_errors.stream;
+}
+
+int error_output_file(void)
+{
+    return own_errors.file;
 }
 
 int print(const char *format, ...)

@@ -5,75 +5,91 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
-/* Tenths of a second after which something is told. */
-enum { ON_TERMINAL = 5, IN_FILES = 20 };
+#include "tools/accelctl/output.h"
+#include "tools/accelctl/watchdog.h"
 
-/* One tick of a tenth of a second. */
-static void tell_tick(const struct progress *progress, uint32_t ticks)
+/* Accessed from the signal handler. */
+static volatile sig_atomic_t interrupted;
+static struct accel_session *const *volatile running;
+static volatile uint32_t running_count;
+
+/* Handles signals: the first one cancels the sessions, a second one ends the command (watchdog_interrupt). */
+static void interrupt(int number)
 {
-    if (progress->terminal && ticks >= ON_TERMINAL)
-        fprintf(stderr, "\r%s ... %u.%u s", progress->what, ticks / 10, ticks % 10);
-    else if (!progress->terminal && ticks == IN_FILES)
-        fprintf(stderr, "%s ...\n", progress->what);
+    interrupted = number;
+    watchdog_interrupt(number);
+    for (uint32_t i = 0; running != NULL && i < running_count; i++)
+        if (running[i] != NULL)
+            accel_session_cancel(running[i]);
 }
 
-static void tell_end(const struct progress *progress, uint32_t ticks)
+double seconds_since(const struct timespec *begun)
 {
-    if (progress->terminal && ticks >= ON_TERMINAL)
-        fprintf(stderr, "\r\033[K");
-    else if (!progress->terminal && ticks >= IN_FILES)
-        fprintf(stderr, "%s: %u.%u s\n", progress->what, ticks / 10, ticks % 10);
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - begun->tv_sec) + 1e-9 * (double)(now.tv_nsec - begun->tv_nsec);
 }
 
-static void *tell(void *data)
+void progress_begin(struct progress *progress, struct accel_session *const *sessions, uint32_t count)
+{
+    struct sigaction action = {.sa_handler = interrupt};
+
+    *progress = (struct progress){.what = "working", .is_terminal = isatty(error_output_file()) == 1};
+    clock_gettime(CLOCK_MONOTONIC, &progress->begun);
+    interrupted = 0;
+    running_count = count;
+    running = sessions;
+    sigaction(SIGINT, &action, &progress->interrupt);
+    sigaction(SIGTERM, &action, &progress->termination);
+}
+
+static void wipe(struct progress *progress)
+{
+    if (progress->shown)
+        fprintf(error_output(), "\r\033[K");
+    progress->shown = 0;
+}
+
+void progress_next(struct progress *progress, const char *what)
+{
+    wipe(progress);
+    progress->what = what;
+    progress->shown_at = 0;
+    /* Prints a line before the first piece, which may be the longest. */
+    if (progress->is_terminal) {
+        fprintf(error_output(), "\r\033[K  0 %%  %s", what);
+        progress->shown = 1;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &progress->begun);
+}
+
+int32_t progress_update(void *data, uint64_t done, uint64_t all)
 {
     struct progress *progress = data;
-    struct timespec next;
-    uint32_t ticks = 0;
+    double now = seconds_since(&progress->begun), part = all == 0 ? 1 : (double)done / (double)all;
 
-    clock_gettime(CLOCK_REALTIME, &next);
-    pthread_mutex_lock(&progress->mutex);
-    while (!progress->stop) {
-        next.tv_nsec += 100000000;
-        next.tv_sec += next.tv_nsec / 1000000000;
-        next.tv_nsec %= 1000000000;
-        if (pthread_cond_timedwait(&progress->ended, &progress->mutex, &next) != 0)
-            tell_tick(progress, ++ticks);
+    if (progress->is_terminal && now > 0.5 && now - progress->shown_at >= 0.1) {
+        progress->shown_at = now;
+        progress->shown = 1;
+        fprintf(error_output(), "\r\033[K%3.0f %%  %s, %.0f s left", 100 * part, progress->what,
+                part > 0 ? now / part - now : 0);
     }
-    tell_end(progress, ticks);
-    pthread_mutex_unlock(&progress->mutex);
-    return NULL;
+    return interrupted != 0;
 }
 
-void progress_begin(struct progress *progress, const char *what, uint32_t in_files)
+int progress_interrupted(void)
 {
-    sigset_t all, before;
-
-    *progress = (struct progress){.what = what, .terminal = isatty(STDERR_FILENO) != 0};
-    if (!progress->terminal && !in_files)
-        return;
-    pthread_mutex_init(&progress->mutex, NULL);
-    pthread_cond_init(&progress->ended, NULL);
-    /* Signals are for the thread that works. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    progress->running = pthread_create(&progress->thread, NULL, tell, progress) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return interrupted;
 }
 
 void progress_end(struct progress *progress)
 {
-    if (!progress->running)
-        return;
-    pthread_mutex_lock(&progress->mutex);
-    progress->stop = 1;
-    pthread_cond_signal(&progress->ended);
-    pthread_mutex_unlock(&progress->mutex);
-    pthread_join(progress->thread, NULL);
-    pthread_cond_destroy(&progress->ended);
-    pthread_mutex_destroy(&progress->mutex);
-    progress->running = 0;
+    wipe(progress);
+    running = NULL;
+    watchdog_rest();
+    sigaction(SIGINT, &progress->interrupt, NULL);
+    sigaction(SIGTERM, &progress->termination, NULL);
 }

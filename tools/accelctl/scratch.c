@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tools/accelctl/say.h"
-#include "tools/accelctl/verb.h"
+#include "tools/accelctl/command.h"
+#include "tools/accelctl/errors.h"
 
 static int remove_one(const char *path, const struct stat *facts, int kind, struct FTW *place)
 {
@@ -30,7 +30,8 @@ void scratch_clear(const char *path)
     nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
-/* The life of the process beside: it outlives signals of the terminal, and holds nothing open that others wait for. */
+/* Runs the helper process: it ignores signals of the terminal, redirects the standard files to /dev/null, so that
+ * no reader of them waits for it, waits for the end of the command and removes the folder. */
 static void keep(const char *path, int handle)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -52,10 +53,11 @@ static int refuse(uint32_t json, struct scratch *scratch, const char *what, int 
 {
     char text[SCRATCH_PATH + 100];
 
-    snprintf(text, sizeof text, "%s: %s", what, strerror(failure));
+    snprintf(text, sizeof(text), "%s: %s", what, strerror(failure));
     scratch->path[0] = '\0';
-    return say(json, EXIT_FAILED, "ACCEL_E_IO", text,
-               failure == EAGAIN ? PROCESSES_REMEDY : "the variable TMPDIR names the folder for temporary files");
+    return report_error_text(json, EXIT_FAILED, "ACCEL_E_IO", text,
+                             failure == EAGAIN ? PROCESSES_REMEDY
+                                               : "the variable TMPDIR names the folder for temporary files");
 }
 
 int scratch_make(uint32_t json, struct scratch *scratch)
@@ -64,7 +66,7 @@ int scratch_make(uint32_t json, struct scratch *scratch)
     int ends[2], failure;
 
     folder = folder == NULL || folder[0] == '\0' ? "/tmp" : folder;
-    if (snprintf(scratch->path, sizeof scratch->path, "%s/accelctl-XXXXXX", folder) >= (int)sizeof scratch->path)
+    if (snprintf(scratch->path, sizeof(scratch->path), "%s/accelctl-XXXXXX", folder) >= (int)sizeof(scratch->path))
         return refuse(json, scratch, "TMPDIR", ENAMETOOLONG);
     if (pipe2(ends, O_CLOEXEC) != 0)
         return refuse(json, scratch, "a pipe", errno);

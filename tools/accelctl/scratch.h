@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A temporary folder that goes however the command ends: a process beside it waits for that end and removes the folder,
- * also after a signal that cannot be handled.
- */
+/* Makes temporary folders that are removed however the command ends: a helper process waits for that end and
+ * removes the folder, even after a signal that cannot be handled. */
 #ifndef ACCELCTL_SCRATCH_H
 #define ACCELCTL_SCRATCH_H
 
@@ -17,12 +15,12 @@ struct scratch {
     pid_t keeper;
 };
 
-/* Makes a folder in $TMPDIR, or in /tmp. To be called before the command has threads. Answers -1 to go on, or an exit
- * code after the error has been said. */
+/* Makes a folder in $TMPDIR, or in /tmp. Call it before the command has threads. Answers -1 to go on, or an exit
+ * code after an error has been printed. */
 int scratch_make(uint32_t json, struct scratch *scratch);
-/* Removes what lies in it at a path, folders and all; nothing where there is none. */
+/* Removes a path with all folders below it; does nothing if there is none. */
 void scratch_clear(const char *path);
-/* Removes it, and waits until it is gone; nothing where there is none. */
+/* Removes the folder, and waits until it is gone; does nothing if there is none. */
 void scratch_remove(struct scratch *scratch);
 
 #endif

@@ -5,13 +5,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tools/accelctl/say.h"
-#include "tools/accelctl/verb.h"
+#include "tools/accelctl/command.h"
+#include "tools/accelctl/errors.h"
 
 static const struct {
     const char *begin;
@@ -22,8 +23,9 @@ static const struct {
     [TARGET_HTML] = {"<!", "page of HTML"},
 };
 
-/* 1 for an empty file, and for one that begins as the kind does. What cannot be read is not replaced either. */
-static uint32_t is_of_kind(const char *path, enum target kind)
+/* Returns true for an empty file, and for one that begins as the kind does. A file that cannot be read is not
+ * replaced either. */
+static bool is_of_kind(const char *path, enum target kind)
 {
     const char *wanted = kinds[kind].begin;
     int handle = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
@@ -70,14 +72,14 @@ int target_folder_check(uint32_t json, const char *path)
         length--;
     while (length > 1 && path[length - 1] == '/')
         length--;
-    if (length == 0 || length >= sizeof folder)
+    if (length == 0 || length >= sizeof(folder))
         return -1;
-    snprintf(folder, sizeof folder, "%.*s", (int)length, path);
+    snprintf(folder, sizeof(folder), "%.*s", (int)length, path);
     if (stat(folder, &facts) == 0 || errno != ENOENT)
         return -1;
-    snprintf(whole, sizeof whole, "%.450s: cannot be written: there is no folder %.450s", path, folder);
-    return say(json, EXIT_FAILED, accel_error_name(ACCEL_E_NOT_FOUND), whole,
-               "make the folder first, or name a file in one that is there");
+    snprintf(whole, sizeof(whole), "%.450s: cannot be written: there is no folder %.450s", path, folder);
+    return report_error_text(json, EXIT_FAILED, accel_error_name(ACCEL_E_NOT_FOUND), whole,
+                             "make the folder first, or name a file in one that is there");
 }
 
 int target_check(uint32_t json, const char *path, enum target kind)
@@ -87,6 +89,6 @@ int target_check(uint32_t json, const char *path, enum target kind)
 
     if (wrong == NULL)
         return path == NULL ? -1 : target_folder_check(json, path);
-    snprintf(whole, sizeof whole, "%.700s%s%s", path, path[0] == '\0' ? "" : ": ", wrong);
-    return say(json, EXIT_USAGE, "usage", whole, "name a new file, or remove what is there");
+    snprintf(whole, sizeof(whole), "%.700s%s%s", path, path[0] == '\0' ? "" : ": ", wrong);
+    return report_error_text(json, EXIT_USAGE, "usage", whole, "name a new file, or remove what is there");
 }

@@ -8,21 +8,24 @@
 #include <string.h>
 #include <strings.h>
 
-#include "tools/accelctl/verb.h"
+#include "tools/accelctl/command.h"
 
 static const struct {
-    const char *verb;
+    const char *command;
     const char *option;
     const char *words;
 } known[] = {
-    {"quantize", "type", "f32 f16 bf16 q8_0 q6_k q5_k q5_1 q5_0 q4_k q4_1 q4_0 iq4_nl iq4_xs mxfp4 q3_k q2_k"},
+    {"quantize", "type",
+     "q4_k_m q4_k_s q5_k_m q5_k_s q6_k q8_0 q3_k_s q3_k_m q3_k_l q2_k q2_k_s q5_1 q5_0 q4_1 q4_0 iq4_nl iq4_xs "
+     "mxfp4_moe "
+     "q5_k q4_k q3_k f32 f16 bf16 mxfp4"},
     {"quantize", "group", "32 64 128 256 512 row"},
     {"quantize", "scheme", "symmetric asymmetric"},
     {"quantize", "method", "nearest search importance gptq"},
     {"eval", "group", "32 64 128 256 512 row"},
     {"eval", "scheme", "symmetric asymmetric"},
     {"eval", "method", "nearest search importance gptq"},
-    {"bench", "operator", "matmul attention rms_norm rotary gate softmax embed argmax"},
+    {"bench", "operator", "matmul attention rms_norm rotary gate add softmax embed argmax"},
     {"plan", "emit", "llama-server vllm"},
     {"plan", "advise",
      "oom slow accuracy quantization-memory quantization-accuracy attention progressive-loading tuned-kernels "
@@ -35,10 +38,10 @@ static const struct {
     {"matrix", "format", "text json html"},
 };
 
-const char *option_words(const char *verb, const char *option)
+const char *option_words(const char *command, const char *option)
 {
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(known[i].verb, verb) == 0 && strcmp(known[i].option, option) == 0)
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+        if (strcmp(known[i].command, command) == 0 && strcmp(known[i].option, option) == 0)
             return known[i].words;
     return NULL;
 }
@@ -67,7 +70,7 @@ const char *nearest_word(const char *words, const char *word, char *near)
         char other[WORD_MOST];
         size_t here = strcspn(words, " ");
 
-        snprintf(other, sizeof other, "%.*s", (int)here, words);
+        snprintf(other, sizeof(other), "%.*s", (int)here, words);
         words += here;
         if (length > 0 && least > 0 && strncasecmp(other, word, length) == 0) {
             least = 0;
@@ -77,4 +80,39 @@ const char *nearest_word(const char *words, const char *word, char *near)
         }
     }
     return near[0] == '\0' ? NULL : near;
+}
+
+uint32_t word_distance(const char *a, const char *b)
+{
+    uint32_t row[WORD_MOST];
+    size_t width = strlen(b);
+
+    if (width >= WORD_MOST || strlen(a) >= WORD_MOST)
+        return WORD_MOST;
+    for (uint32_t j = 0; j <= width; j++)
+        row[j] = j;
+    for (uint32_t i = 1; a[i - 1] != '\0'; i++) {
+        uint32_t corner = row[0];
+
+        row[0] = i;
+        for (uint32_t j = 1; j <= width; j++) {
+            uint32_t above = row[j];
+            uint32_t best = corner + (a[i - 1] != b[j - 1]);
+
+            best = above + 1 < best ? above + 1 : best;
+            row[j] = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
+            corner = above;
+        }
+    }
+    return row[width];
+}
+
+uint32_t is_nearer(const char *word, const char *other, uint32_t *least)
+{
+    uint32_t distance = word_distance(word, other);
+
+    if (distance >= *least || distance * 2 > strlen(other))
+        return 0;
+    *least = distance;
+    return 1;
 }

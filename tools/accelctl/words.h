@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Words that the value of an option may be, where they are all known: completion offers them, and a misspelt one may be
- * answered with the nearest. Those that come from files of profiles are held against them by a test.
- */
+/* Known values of options: completion offers them, and a misspelt one may be answered with the nearest. A test
+ * compares those that come from profiles with the files. */
 #ifndef ACCELCTL_WORDS_H
 #define ACCELCTL_WORDS_H
 
 #include <stdint.h>
 
-/* The words, separated by spaces; NULL where the option takes others too. */
-const char *option_words(const char *verb, const char *option);
+/* Returns the values, separated by spaces; NULL if the option accepts others too. */
+const char *option_words(const char *command, const char *option);
 
-/* 1 when `word` is one of `words`, whatever its capitals. */
+/* Returns 1 if `word` is one of `words`, ignoring case. */
 uint32_t is_one_of(const char *words, const char *word);
 
-/* The word that may have been meant: the first that begins so, else the nearest; NULL where none is near. The text
- * lives in `near`, whose size is WORD_MOST. */
+/* Suggests a word: the first with that beginning, else the nearest; NULL if none is near. The text lives in
+ * `near`, whose size is WORD_MOST. */
 const char *nearest_word(const char *words, const char *word, char *near);
+
+/* Returns the edit distance of two short words; WORD_MOST if either has as many letters. */
+enum { WORD_MOST = 64 };
+uint32_t word_distance(const char *a, const char *b);
+/* Returns 1 if `other` is a likely correction of `word` and nearer than *least, which is then its distance. */
+uint32_t is_nearer(const char *word, const char *other, uint32_t *least);
 
 #endif

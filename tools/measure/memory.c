@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The block is read in several ways, since processors differ in which their prefetchers like: front to back, as four
- * streams side by side, and as four that are asked for ahead of their use (on a Zen 3 server a third more than the
- * first); every round takes the fastest. Sums keep the loads alive; they cost nothing beside main memory.
- */
+/* Measures memory bandwidth by reading a block in several ways, since prefetchers of processors differ: front to
+ * back, as four streams, and as four streams with software prefetch (on a Zen 3 server a third faster than the
+ * first); every round uses the fastest. Sums keep the loads alive; they cost nothing beside main memory. */
 #define _GNU_SOURCE
 #include "config.h"
 
 #include "tools/measure/memory.h"
-#include "tools/measure/team.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,11 +14,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tools/measure/team.h"
+
 #define MIB (UINT64_C(1) << 20)
 #define BLOCK (256 * MIB)
 #define HUGE_PAGE (2 * MIB)
 
-/* RUNS: of a round, three ways of reading, a copy, and one in the cache. */
+/* RUNS of a round: three ways of reading, a copy, and one in the cache. */
 enum { WARM_UP = 2, ROUNDS_MOST = 100, STEP = 256, RUNS = 5 };
 
 struct block {
@@ -31,25 +30,25 @@ struct block {
     void *data;
     uint64_t done; /* runs, of `all` */
     uint64_t all;
-    uint64_t sinks[MEASURE_RANKS];
+    uint64_t sinks[MEASURE_THREADS];
 };
 
 enum { LINE = 64 };
 
-static void touch(void *context, uint32_t rank, uint32_t ranks)
+static void touch(void *context, uint32_t thread, uint32_t threads)
 {
     struct block *block = context;
 
-    (void)ranks;
-    memset(block->bytes + block->part * rank, (int)rank + 1, block->part);
+    (void)threads;
+    memset(block->bytes + block->part * thread, (int)thread + 1, block->part);
 }
 
-/* As `streams` streams side by side, each asked for `ahead` bytes before it is needed. */
-static inline __attribute__((always_inline)) void read_streams(struct block *block, uint32_t rank, uint64_t streams,
+/* Reads the block as `streams` interleaved streams, each with a software prefetch `ahead` bytes before its use. */
+static inline __attribute__((always_inline)) void read_streams(struct block *block, uint32_t thread, uint64_t streams,
                                                                uint64_t ahead)
 {
     const uint64_t length = block->part / streams;
-    const char *from = block->bytes + block->part * rank;
+    const char *from = block->bytes + block->part * thread;
     uint64_t sum = 0;
 
     for (uint64_t i = 0; i < length; i += STEP)
@@ -61,57 +60,58 @@ static inline __attribute__((always_inline)) void read_streams(struct block *blo
 
                 if (ahead != 0)
                     __builtin_prefetch(at + ahead + line);
-                memcpy(&word, at + line, sizeof word);
+                memcpy(&word, at + line, sizeof(word));
                 sum += word;
             }
         }
-    block->sinks[rank] = sum;
+    block->sinks[thread] = sum;
 }
 
-static void read_straight(void *context, uint32_t rank, uint32_t ranks)
+static void read_straight(void *context, uint32_t thread, uint32_t threads)
 {
-    (void)ranks;
-    read_streams(context, rank, 1, 0);
+    (void)threads;
+    read_streams(context, thread, 1, 0);
 }
 
-static void read_four(void *context, uint32_t rank, uint32_t ranks)
+static void read_four(void *context, uint32_t thread, uint32_t threads)
 {
-    (void)ranks;
-    read_streams(context, rank, 4, 0);
+    (void)threads;
+    read_streams(context, thread, 4, 0);
 }
 
-static void read_asked(void *context, uint32_t rank, uint32_t ranks)
+static void read_asked(void *context, uint32_t thread, uint32_t threads)
 {
-    (void)ranks;
-    read_streams(context, rank, 4, 1024);
+    (void)threads;
+    read_streams(context, thread, 4, 1024);
 }
 
 enum { AGAIN = 8 };
 
-static void read_again(void *context, uint32_t rank, uint32_t ranks)
+static void read_again(void *context, uint32_t thread, uint32_t threads)
 {
-    (void)ranks;
+    (void)threads;
     for (uint32_t i = 0; i < AGAIN; i++)
-        read_streams(context, rank, 4, 0);
+        read_streams(context, thread, 4, 0);
 }
 
-static void copy_half(void *context, uint32_t rank, uint32_t ranks)
+static void copy_half(void *context, uint32_t thread, uint32_t threads)
 {
     struct block *block = context;
-    char *to = block->bytes + block->part * rank;
+    char *to = block->bytes + block->part * thread;
 
-    (void)ranks;
+    (void)threads;
     memcpy(to, to + block->part / 2, block->part / 2);
 }
 
-/* Linux tells each cache of a processor in a folder of its own; the C library's answer has been 8 times too large. */
+/* Reads a cache size from sysfs, which has a folder for each cache of a processor; the C library's answer has been
+ * 8 times too large. */
 static double read_size(uint32_t index)
 {
     char path[96], unit = 'B';
     double size = 0;
     FILE *file;
 
-    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%u/size", index);
+    snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu0/cache/index%u/size", index);
     file = fopen(path, "re");
     if (file == NULL)
         return 0;
@@ -137,12 +137,12 @@ double measure_last_cache(void)
     return most;
 }
 
-/* A quarter of what is free at most. */
-static uint64_t choose_bytes(uint32_t ranks)
+/* Chooses the block size: at most a quarter of free memory, since other processes may be running. */
+static uint64_t choose_bytes(uint32_t threads)
 {
     const double cache = measure_last_cache();
     const double pages = (double)sysconf(_SC_AVPHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    const uint64_t unit = HUGE_PAGE * ranks;
+    const uint64_t unit = HUGE_PAGE * threads;
     double bytes = 4 * cache > (double)BLOCK ? 4 * cache : (double)BLOCK;
 
     if (pages > 0 && bytes > pages / 4)
@@ -150,45 +150,45 @@ static uint64_t choose_bytes(uint32_t ranks)
     return bytes < (double)unit ? unit : (uint64_t)bytes / unit * unit;
 }
 
-/* One run that is told. */
-static int run_one(uint32_t ranks, const int32_t *processors, measure_work *work, struct block *block,
+/* Runs one measurement and reports progress. */
+static int run_one(uint32_t threads, const int32_t *processors, measure_work *work, struct block *block,
                    double *out_seconds)
 {
     if (block->tell != NULL && block->tell(block->data, block->done++, block->all) != 0)
         return EINTR;
-    return measure_team(ranks, processors, work, block, out_seconds);
+    return measure_team(threads, processors, work, block, out_seconds);
 }
 
-/* The best of all ways of reading, once. */
-static int read_once(uint32_t ranks, const int32_t *processors, struct block *block, double *out_seconds)
+/* Reads the block once in each way, and returns the best time. */
+static int read_once(uint32_t threads, const int32_t *processors, struct block *block, double *out_seconds)
 {
     measure_work *const ways[] = {read_straight, read_four, read_asked};
     int wrong = 0;
 
-    for (uint32_t i = 0; wrong == 0 && i < sizeof ways / sizeof *ways; i++) {
+    for (uint32_t i = 0; wrong == 0 && i < sizeof(ways) / sizeof(*ways); i++) {
         double seconds;
 
-        wrong = run_one(ranks, processors, ways[i], block, &seconds);
+        wrong = run_one(threads, processors, ways[i], block, &seconds);
         if (i == 0 || seconds < *out_seconds)
             *out_seconds = seconds;
     }
     return wrong;
 }
 
-/* The beginning of each thread's part as a block of its own. */
-static int read_cached(uint32_t ranks, const int32_t *processors, uint32_t rounds, struct block *block,
+/* Measures reads from the cache: the beginning of each thread's part is a block of its own. */
+static int read_cached(uint32_t threads, const int32_t *processors, uint32_t rounds, struct block *block,
                        struct measure_memory *out)
 {
-    const double part = measure_last_cache() / 2 / ranks;
+    const double part = measure_last_cache() / 2 / threads;
     double rates[ROUNDS_MOST], seconds;
     int wrong = 0;
 
     if (part < 16 * STEP || part > (double)block->part)
         return 0;
     block->part = (uint64_t)part / (4 * STEP) * (4 * STEP);
-    out->cached_bytes = (double)block->part * ranks;
+    out->cached_bytes = (double)block->part * threads;
     for (uint32_t r = 0; wrong == 0 && r < rounds + WARM_UP; r++) {
-        wrong = run_one(ranks, processors, read_again, block, &seconds);
+        wrong = run_one(threads, processors, read_again, block, &seconds);
         rates[r < WARM_UP ? 0 : r - WARM_UP] = AGAIN * out->cached_bytes / seconds;
     }
     if (wrong == 0)
@@ -196,20 +196,20 @@ static int read_cached(uint32_t ranks, const int32_t *processors, uint32_t round
     return wrong;
 }
 
-static int run_rounds(uint32_t ranks, const int32_t *processors, uint32_t rounds, struct block *block,
+static int run_rounds(uint32_t threads, const int32_t *processors, uint32_t rounds, struct block *block,
                       struct measure_memory *out)
 {
     double reads[ROUNDS_MOST], copies[ROUNDS_MOST], seconds;
-    const double bytes = (double)block->part * ranks;
-    int wrong = run_one(ranks, processors, touch, block, &seconds);
+    const double bytes = (double)block->part * threads;
+    int wrong = run_one(threads, processors, touch, block, &seconds);
 
     for (uint32_t r = 0; wrong == 0 && r < rounds + WARM_UP; r++) {
         const uint32_t at = r < WARM_UP ? 0 : r - WARM_UP;
 
-        wrong = read_once(ranks, processors, block, &seconds);
+        wrong = read_once(threads, processors, block, &seconds);
         reads[at] = bytes / seconds;
         if (wrong == 0)
-            wrong = run_one(ranks, processors, copy_half, block, &seconds);
+            wrong = run_one(threads, processors, copy_half, block, &seconds);
         copies[at] = bytes / seconds;
     }
     if (wrong != 0)
@@ -219,11 +219,11 @@ static int run_rounds(uint32_t ranks, const int32_t *processors, uint32_t rounds
     return 0;
 }
 
-int measure_memory(uint32_t ranks, const int32_t *processors, uint32_t rounds, measure_tell *tell, void *data,
+int measure_memory(uint32_t threads, const int32_t *processors, uint32_t rounds, measure_tell *tell, void *data,
                    struct measure_memory *out_memory)
 {
-    const uint64_t bytes = choose_bytes(ranks);
-    struct block *block = calloc(1, sizeof *block);
+    const uint64_t bytes = choose_bytes(threads);
+    struct block *block = calloc(1, sizeof(*block));
     char *mapped = mmap(NULL, bytes + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     int wrong = block == NULL || mapped == MAP_FAILED ? ENOMEM : 0;
 
@@ -231,17 +231,17 @@ int measure_memory(uint32_t ranks, const int32_t *processors, uint32_t rounds, m
     rounds = rounds < 1 ? 1 : rounds > ROUNDS_MOST ? ROUNDS_MOST : rounds;
     if (wrong == 0) {
         block->bytes = (char *)(((uintptr_t)mapped + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE);
-        block->part = bytes / ranks;
+        block->part = bytes / threads;
         block->tell = tell;
         block->data = data;
         block->all = 1 + (uint64_t)(rounds + WARM_UP) * RUNS;
 #ifdef MADV_HUGEPAGE
         out_memory->huge = madvise(block->bytes, bytes, MADV_HUGEPAGE) == 0;
 #endif
-        wrong = run_rounds(ranks, processors, rounds, block, out_memory);
+        wrong = run_rounds(threads, processors, rounds, block, out_memory);
     }
     if (wrong == 0) {
-        wrong = read_cached(ranks, processors, rounds, block, out_memory);
+        wrong = read_cached(threads, processors, rounds, block, out_memory);
     }
     if (mapped != MAP_FAILED)
         munmap(mapped, bytes + HUGE_PAGE);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Linux: /proc/stat (proc(5)), cpu.stat of the control group, thermal_throttle of each processor. */
+/* Reads Linux's counters: /proc/stat (proc(5)), cpu.stat of the control group, thermal_throttle of each processor. */
 #include "config.h"
 
 #include "tools/measure/noise.h"
-#include "tools/measure/team.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#include "tools/measure/team.h"
 
 static double seconds_of(const struct timeval *time)
 {
@@ -26,7 +27,7 @@ static double own_seconds(void)
            seconds_of(&children.ru_stime);
 }
 
-/* cpu  user nice system idle iowait irq softirq steal ..., in ticks; guests' time is in user's already. */
+/* Reads "cpu user nice system idle iowait irq softirq steal ...", in ticks; guests' time is included in user. */
 static void read_stat(struct measure_moment *moment)
 {
     FILE *file = fopen("/proc/stat", "re");
@@ -45,7 +46,7 @@ static void read_stat(struct measure_moment *moment)
     fclose(file);
 }
 
-/* Of the group that the process sees as its root; where that is the machine's, nothing is held back. */
+/* Reads the throttling of the group that the process sees as its root; the machine's root group has none. */
 static void read_group(struct measure_moment *moment)
 {
     FILE *file = fopen("/sys/fs/cgroup/cpu.stat", "re");
@@ -69,7 +70,7 @@ static void read_heat(struct measure_moment *moment)
         uint64_t number;
         FILE *file;
 
-        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%u/thermal_throttle/core_throttle_count", i);
+        snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/thermal_throttle/core_throttle_count", i);
         file = fopen(path, "re");
         if (file == NULL)
             continue;
@@ -103,7 +104,7 @@ void measure_noise(const struct measure_moment *begin, const struct measure_mome
         return;
     out_noise->throttled = end->throttled - begin->throttled;
     out_noise->hot = end->hot - begin->hot;
-    /* The two clocks count in different steps. */
+    /* The two clocks have different resolutions, so the difference may be negative. */
     out_noise->stolen = (end->stolen - begin->stolen) / seconds;
     out_noise->others = others > 0 ? others / seconds : 0;
 }

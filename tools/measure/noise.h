@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether the machine did something else while it was measured. */
+/* Detects other load on the machine during a measurement. */
 #ifndef MEASURE_NOISE_H
 #define MEASURE_NOISE_H
 
 #include <stdint.h>
 
-/* Counters at one moment; what the system does not tell is 0, and `known` says which are. */
+/* Counters at one moment; those that the system does not provide are 0, and `known` lists the others. */
 struct measure_moment {
     double time;      /* seconds */
     double stolen;    /* processor seconds that the hypervisor gave to others */
@@ -21,7 +21,7 @@ struct measure_moment {
 #define MEASURE_KNOWS_GROUP 2u
 #define MEASURE_KNOWS_HEAT 4u
 
-/* What happened between two moments. Shares are of one processor's time: 0.5 is half a processor. */
+/* Noise between two moments. Shares are of one processor's time: 0.5 is half a processor. */
 struct measure_noise {
     double seconds;
     double stolen;

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "tools/measure/peak.h"
+
 #include "tools/measure/sequences.h"
 #include "tools/measure/team.h"
 
@@ -17,7 +18,7 @@ static uint32_t is_everywhere(void)
     return 1;
 }
 
-/* What the compiler makes of plain C, for processors without a row below. */
+/* Multiplies in plain C as compiled, for processors without a row below. */
 static void run_plain(uint64_t turns)
 {
     typedef float four __attribute__((vector_size(16)));
@@ -45,16 +46,16 @@ const struct measure_sequence *measure_sequence_get(uint32_t index)
     return index == measure_machine_sequence_count ? &plain : NULL;
 }
 
-static void run_turns(void *context, uint32_t rank, uint32_t ranks)
+static void run_turns(void *context, uint32_t thread, uint32_t threads)
 {
     const struct turns *turns = context;
 
-    (void)rank;
-    (void)ranks;
+    (void)thread;
+    (void)threads;
     turns->sequence->run(turns->count);
 }
 
-int measure_peak(const struct measure_sequence *sequence, uint32_t ranks, const int32_t *processors, uint32_t rounds,
+int measure_peak(const struct measure_sequence *sequence, uint32_t threads, const int32_t *processors, uint32_t rounds,
                  double seconds, struct measure_spread *out_rate)
 {
     struct turns turns = {sequence, 1000};
@@ -63,12 +64,12 @@ int measure_peak(const struct measure_sequence *sequence, uint32_t ranks, const 
 
     *out_rate = (struct measure_spread){0};
     rounds = rounds < 1 ? 1 : rounds > ROUNDS_MOST ? ROUNDS_MOST : rounds;
-    /* Turns for the time that is wanted; this warms the clock of the processor up, too. */
+    /* Doubles the turns up to the requested time; this warms up the processor's clock, too. */
     for (taken = 0; wrong == 0 && taken < seconds; turns.count *= 2)
-        wrong = measure_team(ranks, processors, run_turns, &turns, &taken);
+        wrong = measure_team(threads, processors, run_turns, &turns, &taken);
     for (uint32_t r = 0; wrong == 0 && r < rounds; r++) {
-        wrong = measure_team(ranks, processors, run_turns, &turns, &taken);
-        rates[r] = sequence->products * (double)turns.count * ranks / taken;
+        wrong = measure_team(threads, processors, run_turns, &turns, &taken);
+        rates[r] = sequence->products * (double)turns.count * threads / taken;
     }
     if (wrong == 0)
         measure_spread(rates, rounds, out_rate);

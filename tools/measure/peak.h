@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * How many multiply-adds a second the processors do, by sequence of instructions: the operands in registers, nothing
- * else in the loop, as many sums side by side as hide the latency. Which sequences a processor has is asked at run
- * time.
- */
+/* Measures the multiply-adds a second of the processors, by sequence of instructions: the operands are in
+ * registers, nothing else is in the loop, and enough independent accumulators hide the latency. A processor's
+ * sequences are detected at run time. */
 #ifndef MEASURE_PEAK_H
 #define MEASURE_PEAK_H
 
 #include "tools/measure/spread.h"
 
-/* What is multiplied. */
+/* Number format of the products. */
 enum measure_kind {
     MEASURE_F32,  /* floats, summed in floats */
     MEASURE_BF16, /* pairs of bf16, summed in floats */
@@ -21,17 +19,18 @@ struct measure_sequence {
     const char *name;  /* "vpdpbusd zmm" */
     const char *words; /* one line on what it does */
     enum measure_kind kind;
-    uint32_t bits;   /* of INT8: the widest unsigned digits for which its sums hold; else 0 */
+    uint32_t bits;   /* of INT8: the widest unsigned codes for which its sums are exact; else 0 */
     double products; /* multiply-adds of one turn of the loop */
     uint32_t (*is_here)(void);
     void (*run)(uint64_t turns);
 };
 
-/* Sequence `index` of those that were compiled, here or not, or NULL past the end. */
+/* Returns sequence `index` of those that were compiled, supported here or not, or NULL beyond the end. */
 const struct measure_sequence *measure_sequence_get(uint32_t index);
 
-/* Multiply-adds a second of all threads together, over `rounds` runs of about `seconds` each. Answers 0 or an errno. */
-int measure_peak(const struct measure_sequence *sequence, uint32_t ranks, const int32_t *processors, uint32_t rounds,
+/* Measures multiply-adds a second of all threads together, over `rounds` runs of about `seconds` each. Answers 0
+ * or an errno. */
+int measure_peak(const struct measure_sequence *sequence, uint32_t threads, const int32_t *processors, uint32_t rounds,
                  double seconds, struct measure_spread *out_rate);
 
 #endif

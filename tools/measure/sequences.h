@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sequences of the processor that this is compiled for: sequences_x86.c, sequences_arm.c; none elsewhere. */
+/* Instruction sequences of the target architecture: sequences_x86.c, sequences_arm.c; none elsewhere. */
 #ifndef MEASURE_SEQUENCES_H
 #define MEASURE_SEQUENCES_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sequences of aarch64: as sequences_x86.c. Sums are v0 to v15, factors v16 and v17. */
+/* Instruction sequences of aarch64, as sequences_x86.c has those of x86-64. Accumulators are v0 to v15, factors
+ * v16 and v17. */
 #include "config.h"
 
 #include "tools/measure/sequences.h"
@@ -92,7 +93,7 @@ const struct measure_sequence measure_machine_sequences[] = {
     {"smmla", "32 products of 8 bits, summed in 4 integers (I8MM)", MEASURE_INT8, 8, 16 * 32, has_i8mm, smmla},
     {"sdot", "16 products of 8 bits, summed in 4 integers (DotProd)", MEASURE_INT8, 8, 16 * 16, has_dot, sdot},
 };
-const uint32_t measure_machine_sequence_count = sizeof measure_machine_sequences / sizeof *measure_machine_sequences;
+const uint32_t measure_machine_sequence_count = sizeof(measure_machine_sequences) / sizeof(*measure_machine_sequences);
 #elif !defined(__x86_64__)
 const struct measure_sequence measure_machine_sequences[1] = {{0}};
 const uint32_t measure_machine_sequence_count = 0;

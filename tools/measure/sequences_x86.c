@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Sequences of x86-64, written as assembly so that no compiler moves a sum into memory or leaves a product out: that
- * happened to intrinsics, and halved what was printed. Sums are registers 0 to 11; 12 is between, 13 holds ones, 14 one
- * factor and 15 the other. All factors are zero, which is as fast as any number; but not in tiles, which are slower by
- * a fifth with numbers: there are numbers in them.
- */
+/* Instruction sequences of x86-64 in assembly, since compilers spilled accumulators of intrinsics or removed
+ * products, which halved the measured rate. Registers 0 to 11 are accumulators; 12 is scratch, 13 holds ones, 14
+ * and 15 the factors. All factors are zero, which is as fast as any number, except in tiles: those hold numbers,
+ * with which they are slower by a fifth. */
 #include "config.h"
 
 #include "tools/measure/sequences.h"
@@ -17,14 +15,14 @@
 #include <unistd.h>
 #endif
 
-/* Each of twelve sums once. */
+/* Repeats `one` for each of twelve accumulators. */
 #define TWELVE(one)                                                                                                    \
     one("0") one("1") one("2") one("3") one("4") one("5") one("6") one("7") one("8") one("9") one("10") one("11")
 #define CLOBBERED                                                                                                      \
     "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12",         \
         "xmm13", "xmm14", "xmm15", "cc"
 
-/* A function that takes `turns` turns over `body`; VEX forms clear the upper parts of registers. */
+/* Defines a function that runs `body` `turns` times; VEX forms clear the upper parts of registers. */
 #define SEQUENCE(name, body)                                                                                           \
     static void name(uint64_t turns)                                                                                   \
     {                                                                                                                  \
@@ -46,16 +44,14 @@
 #define BF16_ZMM(i) "vdpbf16ps %%zmm14, %%zmm15, %%zmm" i "\n"
 SEQUENCE(fma_ymm, TWELVE(FMA_YMM))
 
-/* The VEX form of vpdpbusd as bytes, since assemblers that lack its name are in use: ymm I += ymm14 . ymm15, I < 8. */
+/* VEX form of vpdpbusd as bytes, since some assemblers lack its name: ymm I += ymm14 . ymm15, I < 8. */
 #define AVX_VNNI(byte) ".byte 0xc4, 0xc2, 0x0d, 0x50, " byte "\n"
 SEQUENCE(avx_vnni, AVX_VNNI("0xc7") AVX_VNNI("0xcf") AVX_VNNI("0xd7") AVX_VNNI("0xdf") AVX_VNNI("0xe7") AVX_VNNI("0xef")
                        AVX_VNNI("0xf7") AVX_VNNI("0xff"))
 
-/*
- * Products of 8 bits come as sums of two in 16 bits. PRODUCTS makes four into 8 to 11; MORE adds four to them, made
- * first all and then added, since a processor that gives instructions to units in their order is a tenth slower where
- * they alternate; WIDEN makes 32 bits of the sums, and adds those to 0 to 3.
- */
+/* 8-bit products are summed in pairs in 16 bits. PRODUCTS computes four into 8 to 11; MORE adds four more to them,
+ * all computed before they are added, since a processor that assigns execution units in instruction order is a
+ * tenth slower if the two alternate; WIDEN converts the sums to 32 bits, and adds them to 0 to 3. */
 #define PRODUCT(r, to) "vpmaddubsw %%" r "14, %%" r "15, %%" r to "\n"
 #define PRODUCTS(r) PRODUCT(r, "8") PRODUCT(r, "9") PRODUCT(r, "10") PRODUCT(r, "11")
 #define ADD(r, from, to) "vpaddw %%" r from ", %%" r to ", %%" r to "\n"
@@ -87,7 +83,7 @@ SEQUENCE(bf16_zmm, TWELVE(BF16_ZMM))
 #endif
 
 #if defined(HAVE_AMX) && defined(__linux__)
-/* Four tiles of sums, two of factors on each side: as a multiplication of matrices would have them. */
+/* Multiplies with four tiles of accumulators and two of factors on each side, as a GEMM does. */
 static void bf16_tiles(uint64_t turns)
 {
     struct {
@@ -101,7 +97,7 @@ static void bf16_tiles(uint64_t turns)
         shapes.row_bytes[t] = 64;
         shapes.rows[t] = 16;
     }
-    /* BF16 between 0.5 and 1 with either sign. */
+    /* Fills tiles with BF16 numbers between 0.5 and 1 of either sign. */
     for (uint32_t i = 0, number = 1; i < 16 * 32; i++, number = number * 1103515245u + 12345u)
         numbers[i] = (uint16_t)(0x3f00u | (number >> 16 & 0x807fu));
     __asm__ volatile("ldtilecfg %1\n"
@@ -121,9 +117,9 @@ static void bf16_tiles(uint64_t turns)
 }
 #endif
 
-/* ---- what is here ---- */
+/* ---- detection ---- */
 
-/* State of registers that the system saves. */
+/* Returns the register state that the system saves (XCR0). */
 static uint32_t saved_state(void)
 {
     uint32_t a, b, c, d;
@@ -134,7 +130,7 @@ static uint32_t saved_state(void)
     return a;
 }
 
-/* Words of leaf 7, all 0 where the state that `needed` names is not saved. */
+/* Reads the words of CPUID leaf 7, all 0 if the state that `needed` names is not saved. */
 static void leaf7(uint32_t subleaf, uint32_t needed, uint32_t out[4])
 {
     out[0] = out[1] = out[2] = out[3] = 0;
@@ -206,7 +202,7 @@ static uint32_t has_avx512bf16(void)
 #if defined(HAVE_AMX) && defined(__linux__)
 #define STATE_TILES 0x600e6u
 
-/* Linux wants to be asked once in a process, and says yes again where it has been. */
+/* Linux grants the use of AMX once per process, and answers yes again if it has been granted. */
 static uint32_t has_amx_bf16(void)
 {
     const long request_permission = 0x1023, tile_data = 18;
@@ -218,7 +214,7 @@ static uint32_t has_amx_bf16(void)
 #endif
 
 /*
- * Bits of digits: a product of unsigned b bits with 8 signed bits, two of them summed, is at most 2 (2^b - 1) 127; n of
+ * Bits of codes: a product of unsigned b bits with 8 signed bits, two of them summed, is at most 2 (2^b - 1) 127; n of
  * these fit 16 bits up to 32767. 8 bits are multiplied as magnitudes of at most 127 with the sign on the other side,
  * and that sign is left out of the count.
  */
@@ -253,5 +249,5 @@ const struct measure_sequence measure_machine_sequences[] = {
     {"maddubs ymm x8", "32 products of 4 with 8 bits, widened after 8 sums in 16 bits", MEASURE_INT8, 4, 4 * 8 * 32,
      has_avx2, madd_ymm_8},
 };
-const uint32_t measure_machine_sequence_count = sizeof measure_machine_sequences / sizeof *measure_machine_sequences;
+const uint32_t measure_machine_sequence_count = sizeof(measure_machine_sequences) / sizeof(*measure_machine_sequences);
 #endif

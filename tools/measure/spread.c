@@ -12,7 +12,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The value below which the part `part` of sorted values lies. */
+/* Returns the quantile `part` of sorted values. */
 static double quantile(const double *values, uint32_t count, double part)
 {
     double place = part * (count - 1);
@@ -28,7 +28,7 @@ void measure_spread(double *values, uint32_t count, struct measure_spread *out_s
     *out_spread = (struct measure_spread){.count = count};
     if (count == 0)
         return;
-    qsort(values, count, sizeof *values, ascending);
+    qsort(values, count, sizeof(*values), ascending);
     out_spread->least = values[0];
     out_spread->lower = quantile(values, count, 0.25);
     out_spread->median = quantile(values, count, 0.5);

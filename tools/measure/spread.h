@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a list of measured times says: order statistics, since times have a floor and a long tail. */
+/* Summarizes a list of measured times by order statistics, since times have a floor and a long tail. */
 #ifndef MEASURE_SPREAD_H
 #define MEASURE_SPREAD_H
 
@@ -16,7 +16,7 @@ struct measure_spread {
     double most;
 };
 
-/* Of `count` numbers, in any order; they are sorted in place. All zero where there is none. */
+/* Computes the statistics of `count` numbers, in any order; sorts them in place. All zero if there is none. */
 void measure_spread(double *values, uint32_t count, struct measure_spread *out_spread);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where activations lie that were brought into another form, in one piece of memory. Rounded to 8 bits: tiles, scales,
- * sums, digits. In F32: tiles of rows, of one level's height, which divides CPU_ROWS32.
+ * Memory layout of staged activations, each in one allocation. act_q8: tiles, scales, sums, codes. act_f32: tiles of
+ * the ISA's height, which divides CPU_ACT_F32_ROWS.
  */
 #include "config.h"
 
@@ -12,12 +12,12 @@ static size_t tiles_of(size_t m, size_t k)
     return m < CPU_TILE_FROM ? 0 : (m + CPU_TILE_ROWS - 1) / CPU_TILE_ROWS * (k / CPU_BLOCK);
 }
 
-size_t cpu_rows8_bytes(size_t m, size_t k)
+size_t cpu_act_q8_bytes(size_t m, size_t k)
 {
     return tiles_of(m, k) * sizeof(struct cpu_tile) + m * (k / CPU_BLOCK) * 2 * sizeof(float) + m * k;
 }
 
-void cpu_rows8_place(void *memory, size_t m, size_t k, struct cpu_rows8 *out_rows)
+void cpu_act_q8_map(void *memory, size_t m, size_t k, struct cpu_act_q8 *out_rows)
 {
     const size_t tiles = tiles_of(m, k);
 
@@ -28,7 +28,7 @@ void cpu_rows8_place(void *memory, size_t m, size_t k, struct cpu_rows8 *out_row
     out_rows->q = (int8_t *)(out_rows->sum + m * (k / CPU_BLOCK));
 }
 
-size_t cpu_rows32_bytes(size_t m, size_t k)
+size_t cpu_act_f32_bytes(size_t m, size_t k)
 {
-    return (m + CPU_ROWS32 - 1) / CPU_ROWS32 * CPU_ROWS32 * k * sizeof(float);
+    return (m + CPU_ACT_F32_ROWS - 1) / CPU_ACT_F32_ROWS * CPU_ACT_F32_ROWS * k * sizeof(float);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Activations in the forms that the CPU's matmuls read beside plain rows of F32: rounded to 8 bits, arranged in F32,
- * rounded to BF16. Memory for them is the caller's.
+ * Staged activations, which matmuls read instead of plain F32 rows: act_q8 (rounded to 8 bits), act_f32 (tiles of F32),
+ * act_bf16 (rounded to BF16). The caller owns their memory.
  */
 #ifndef CPU_KERNELS_ACTIVATIONS_H
 #define CPU_KERNELS_ACTIVATIONS_H
@@ -9,37 +9,37 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* ---- rounded to 8 bits ---- */
+/* ---- act_q8 ---- */
 
-/* Values that share a scale when activations are rounded to 8 bits. */
+/* Values of a block of act_q8, which share a scale. */
 #define CPU_BLOCK 32u
 
 #define CPU_TILE_ROWS 4u
-#define CPU_TILE_FROM 2u /* fewest rows of x of which tiles are made */
+#define CPU_TILE_FROM 2u /* rows of x from which on tiles are made */
 
-/* A block of CPU_TILE_ROWS rounded rows, as the matmuls of many rows read it: in one stream, four digits at a time. */
+/* A block of CPU_TILE_ROWS rounded rows, interleaved by 4 codes, which GEMM reads as one stream. */
 struct cpu_tile {
-    int8_t q[8][CPU_TILE_ROWS][4];      /* q[c][r]: digits 4c .. 4c + 3 of row r */
-    int16_t minus[3][CPU_TILE_ROWS][2]; /* minus the sums of digits 4c and 4c + 1, and of 4c + 2 and 4c + 3: of the
-                                           whole block, of its first 16, of its last 16 */
+    int8_t q[8][CPU_TILE_ROWS][4];      /* q[c][r]: codes 4c .. 4c + 3 of row r */
+    int16_t minus[3][CPU_TILE_ROWS][2]; /* negated sums of codes 4c and 4c + 1, and of 4c + 2 and 4c + 3: of the whole
+                                           block, of its first 16, of its last 16 */
     float scale[CPU_TILE_ROWS];
-    float sum[3][CPU_TILE_ROWS]; /* scale times the sum of the digits: whole, first 16, last 16 */
+    float sum[3][CPU_TILE_ROWS]; /* scale * sum of codes: whole, first 16, last 16 */
 };
 
-/* Activations [m, k] rounded to 8 bits, k a multiple of CPU_BLOCK; q [m, k], scale and sum [m, k / CPU_BLOCK].
- * A block stands for scale * q[i]; sum is scale times the sum of its q, which formats with an offset need.
- * tiles say the same once more, where cpu_tile_of has them; NULL: not made. */
-struct cpu_rows8 {
+/* Activations [m, k] rounded to 8 bits, k a multiple of CPU_BLOCK; q [m, k], scale and sum [m, k / CPU_BLOCK]. A value
+ * is scale * q[i]; sum is scale * sum of q, which corrects zero points and minima. `tiles` hold the same codes
+ * interleaved (cpu_tile_of); NULL: not made. */
+struct cpu_act_q8 {
     int8_t *q;
     float *scale;
     float *sum;
     struct cpu_tile *tiles;
-    size_t rows; /* m; matters where there are tiles: the last of them is filled up with zeros */
+    size_t rows; /* m; the last tile is padded with zeros */
 };
 
-#define CPU_TILE_BLOCKS 16u /* of each row of tiles that lie together */
+#define CPU_TILE_BLOCKS 16u /* of a row of tiles that are adjacent in memory */
 
-/* Tiles of a row of tiles that follow the one of block b, it included, without another's between. */
+/* Returns the number of tiles from block b on, itself included, that are adjacent in memory. */
 static inline size_t cpu_tiles_together(size_t blocks, size_t b)
 {
     const size_t first = b / CPU_TILE_BLOCKS * CPU_TILE_BLOCKS;
@@ -47,64 +47,63 @@ static inline size_t cpu_tiles_together(size_t blocks, size_t b)
 }
 
 /*
- * The tile of block b, of `blocks` in a row, of rows CPU_TILE_ROWS t and on: [runs of CPU_TILE_BLOCKS blocks, m /
- * CPU_TILE_ROWS rounded up, blocks of the run]. A panel of weights that is as many blocks long meets all rows of x in
- * the order in which they lie, which the processor's own prefetch follows (over rows that lie apart: a tenth slower).
+ * Returns the tile of block b of `blocks` for rows CPU_TILE_ROWS t and on. Order: [spans of CPU_TILE_BLOCKS blocks, m /
+ * CPU_TILE_ROWS rounded up, blocks of the span]. A panel of as many blocks reads the tiles of all rows sequentially,
+ * which the hardware prefetcher follows (rows far apart: 10 % slower).
  */
-static inline struct cpu_tile *cpu_tile_of(const struct cpu_rows8 *rows, size_t blocks, size_t t, size_t b)
+static inline struct cpu_tile *cpu_tile_of(const struct cpu_act_q8 *rows, size_t blocks, size_t t, size_t b)
 {
     const size_t first = b / CPU_TILE_BLOCKS * CPU_TILE_BLOCKS, count = b - first + cpu_tiles_together(blocks, b);
     return rows->tiles + first * ((rows->rows + CPU_TILE_ROWS - 1) / CPU_TILE_ROWS) + t * count + (b - first);
 }
 
-/* Bytes of the arrays for m rows of k values, and the arrays in that much memory; tiles from CPU_TILE_FROM rows on. */
-size_t cpu_rows8_bytes(size_t m, size_t k);
-void cpu_rows8_place(void *memory, size_t m, size_t k, struct cpu_rows8 *out_rows);
+/* Bytes of act_q8 for m rows of k values, and its arrays in that memory; tiles from CPU_TILE_FROM rows on. */
+size_t cpu_act_q8_bytes(size_t m, size_t k);
+void cpu_act_q8_map(void *memory, size_t m, size_t k, struct cpu_act_q8 *out_rows);
 
 /* Rounds rows begin .. end of x [m, k] to nearest, scale = max / 127. */
-typedef void cpu_quantize_fn(const float *x, size_t stride, size_t k, const struct cpu_rows8 *out, size_t begin,
+typedef void cpu_quantize_fn(const float *x, size_t stride, size_t k, const struct cpu_act_q8 *out, size_t begin,
                              size_t end);
 
-/* ---- arranged in F32 ---- */
+/* ---- act_f32 ---- */
 
-/* Rows of x in F32 from which on matmul wants them arranged: for fewer it reads them as they lie. */
-#define CPU_ROWS32_FROM 6u
+/* Rows of x from which on matmul stages act_f32; fewer rows are read in place. */
+#define CPU_ACT_F32_FROM 6u
 
-/* The same where weights are F16 or BF16, which come as they are to three rows at a time, from memory for the first. */
-#define CPU_HALVES32_FROM 10u
+/* The threshold for F16 and BF16 weights, which GEMV reads in place, three rows of x at a time. */
+#define CPU_ACT_F32_FROM_HALF 10u
 
-/* A unit in which rows are arranged. */
-#define CPU_ROWS32 12u
+/* Rows are staged in multiples of this. */
+#define CPU_ACT_F32_ROWS 12u
 
-/* Bytes that m rows of k values take when they are arranged, as each level's matmul of many rows reads them. */
-size_t cpu_rows32_bytes(size_t m, size_t k);
+/* Bytes of act_f32 for m rows of k values, as the GEMM of each ISA reads them. */
+size_t cpu_act_f32_bytes(size_t m, size_t k);
 
-/* Arranges rows begin .. end of x [rows, k]; `begin` is a multiple of CPU_ROWS32, and so is `end` or it is `rows`. */
+/* Arranges rows begin .. end of x [rows, k]; `begin` is a multiple of CPU_ACT_F32_ROWS, and so is `end` or it is
+ * `rows`. */
 typedef void cpu_arrange_fn(const float *x, size_t stride, size_t rows, size_t k, float *out, size_t begin, size_t end);
 
-/* ---- rounded to BF16 ---- */
+/* ---- act_bf16 ---- */
 
-/* Rows of x in BF16 begin at multiples of so many elements, and are there in multiples of so many. */
-#define CPU_ROWS16 32u
+/* Row stride and row count of act_bf16 are multiples of this. */
+#define CPU_ACT_BF16_ROWS 32u
 
-/* Rows of x from which on products of BF16 are faster with quantized weights, where a level has them. */
-#define CPU_ROWS16_FROM 24u
+/* Rows of x from which on BF16 products are faster for quantized weights, on ISAs that have them. */
+#define CPU_ACT_BF16_FROM 24u
 
-/* Elements of a row of k values in BF16, and bytes of m rows. */
-static inline size_t cpu_row16(size_t k)
+/* Elements of a row of k values in act_bf16, and bytes of m rows. */
+static inline size_t cpu_act_bf16_row(size_t k)
 {
-    return (k + CPU_ROWS16 - 1) / CPU_ROWS16 * CPU_ROWS16;
+    return (k + CPU_ACT_BF16_ROWS - 1) / CPU_ACT_BF16_ROWS * CPU_ACT_BF16_ROWS;
 }
 
-static inline size_t cpu_rows16_bytes(size_t m, size_t k)
+static inline size_t cpu_act_bf16_bytes(size_t m, size_t k)
 {
-    return cpu_row16(m) * cpu_row16(k) * sizeof(uint16_t);
+    return cpu_act_bf16_row(m) * cpu_act_bf16_row(k) * sizeof(uint16_t);
 }
 
-/* Rounds rows begin .. end of x [m, k] to the nearest BF16, zeros after each row, in the order in which the level's
- * matmul16 reads them; `begin` is a multiple of CPU_ROWS16, and so is `end` or it is m. Rows from m on may hold
- * anything.
- */
+/* Rounds rows begin .. end of x [m, k] to the nearest BF16, padded with zeros, in the order that the ISA's matmul16
+ * reads. `begin` is a multiple of CPU_ACT_BF16_ROWS, and so is `end` unless it is m. Rows from m on are undefined. */
 typedef void cpu_round16_fn(const float *x, size_t stride, size_t k, uint16_t *out, size_t begin, size_t end);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attention as the kernels of the CPU do it, and the caches of keys and values that it reads. */
+/* Interface of the CPU attention kernels and the KV caches that they read. */
 #ifndef CPU_KERNELS_ATTENTION_H
 #define CPU_KERNELS_ATTENTION_H
 
@@ -7,9 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Keys or values of all slots, `row` elements each: those of the heads one after the other. Types: ACCEL_F32,
- * ACCEL_F16, and the symmetric planar ones of 8 and 4 bits whose group divides a head. Of a planar type the digits of a
- * slot's row come first, then its scales. */
+/* Keys or values of all slots, `row` elements each, head after head. Types: ACCEL_F32, ACCEL_F16, and symmetric planar
+ * types of 8 and 4 bits whose group divides a head. In planar types the codes of a slot precede its scales. */
 struct cpu_cache {
     const void *data;
     uint32_t type;
@@ -17,7 +16,7 @@ struct cpu_cache {
     size_t stride; /* bytes from slot to slot */
 };
 
-/* Attention over caches; its meaning is ACCEL_OP_ATTENTION's. */
+/* Arguments of attention over a paged KV cache; ACCEL_OP_ATTENTION defines the semantics. */
 struct cpu_attention {
     const float *q; /* [tokens, heads, size] */
     float *y;       /* [tokens, heads, value_size] */
@@ -35,20 +34,20 @@ struct cpu_attention {
     size_t pages;
     size_t page; /* tokens in a page */
     size_t window;
-    size_t sinks; /* first keys that are seen beside the window */
+    size_t sinks; /* first keys that are visible beside the window */
     uint32_t causal;
     uint32_t rounding; /* ACCEL_Q8_0: q may be rounded to 8 bits, and weights of values to 14 */
     float scale;
     float softcap;
-    size_t part; /* of `parts` into which the keys that are seen are cut; parts 0 or 1: all of them */
+    size_t part; /* part of `parts` of the visible keys; parts 0 or 1: all keys */
     size_t parts;
-    float *partial; /* [tokens * heads, value_size + 2]: instead of y, the largest score, the sum of weights under it,
-                       and the weighted values; NULL: y */
+    float *partial; /* [tokens * heads, value_size + 2], written instead of y: largest score, sum of weights, weighted
+                       values; NULL: y */
     const uint32_t *mask; /* [sequences, blocks, (blocks + 31) / 32] bits; NULL: none */
     size_t blocks;        /* pages * page / block, rounded up */
-    size_t block;         /* places that share a bit */
+    size_t block;         /* keys that share a bit */
     float *stats;         /* [tokens * heads, 2]: largest score and sum of each item, or NULL */
-    float *mass;          /* [sequences, pages * page], of slot `attention_mass` alone */
+    float *score_sums;    /* [sequences, pages * page], of kernel `attention_score_sums` only */
 };
 
 /* Elements of a head at most. */
@@ -57,20 +56,20 @@ struct cpu_attention {
 /* Items begin .. end of tokens * heads, item = token * heads + head. */
 typedef void cpu_attention_fn(const struct cpu_attention *call, size_t begin, size_t end);
 
-/* Adds the weights of items begin .. end (of their part of the keys) to the mass of the places they are given to. The
- * stats are those of all parts. Scores are made once more, so that nothing is kept that grows with the length. */
-typedef void cpu_attention_mass_fn(const struct cpu_attention *call, size_t begin, size_t end);
+/* Adds the attention weights of items begin .. end (of their part of the keys) to score_sums. `stats` are those of all
+ * parts. Scores are recomputed, so that no memory grows with the sequence length. */
+typedef void cpu_attention_score_sums_fn(const struct cpu_attention *call, size_t begin, size_t end);
 
-/* Puts parts together: items begin .. end of y [items, value_size] from partial [parts, items, value_size + 2]; stats
- * as in cpu_attention. */
+/* Merges partial results: items begin .. end of y [items, value_size] from partial [parts, items, value_size + 2];
+ * stats as in cpu_attention. */
 void cpu_attention_merge(const float *partial, size_t parts, size_t items, size_t value_size, size_t begin, size_t end,
                          float *y, float *stats);
 
-/* Rows begin .. end of x [tokens, row] to the cache; slot -1 writes nothing. */
+/* Writes rows begin .. end of x [tokens, row] to the cache; slot -1 is skipped. */
 typedef void cpu_cache_write_fn(const float *x, const int32_t *slot, const struct cpu_cache *cache, size_t begin,
                                 size_t end);
 
-/* Whether kernels read and write caches of a type whose heads have `size` elements. */
+/* Returns whether kernels support a cache type with heads of `size` elements. */
 static inline int cpu_is_cache_type(uint32_t type, size_t size)
 {
     const uint32_t bits = ACCEL_PLANAR_BITS(type), log2_group = ACCEL_PLANAR_LOG2_GROUP(type);
@@ -80,7 +79,7 @@ static inline int cpu_is_cache_type(uint32_t type, size_t size)
            type == ACCEL_PLANAR(bits, log2_group, ACCEL_SCHEME_SYMMETRIC) && size % ((size_t)1 << log2_group) == 0;
 }
 
-/* Bytes of a slot. */
+/* Returns the bytes of a slot. */
 static inline size_t cpu_cache_stride(uint32_t type, size_t row)
 {
     if (type == ACCEL_F32 || type == ACCEL_F16)
@@ -88,8 +87,8 @@ static inline size_t cpu_cache_stride(uint32_t type, size_t row)
     return row / 8 * ACCEL_PLANAR_BITS(type) + (row >> ACCEL_PLANAR_LOG2_GROUP(type)) * 2;
 }
 
-/* Digits of a planar cache from element `at` of a slot on, a multiple of 32. */
-static inline const unsigned char *cpu_cache_digits(const struct cpu_cache *cache, size_t slot, size_t at)
+/* Codes of a planar cache from element `at` of a slot on, a multiple of 32. */
+static inline const unsigned char *cpu_cache_codes(const struct cpu_cache *cache, size_t slot, size_t at)
 {
     return (const unsigned char *)cache->data + slot * cache->stride + at / 8 * ACCEL_PLANAR_BITS(cache->type);
 }
@@ -97,7 +96,7 @@ static inline const unsigned char *cpu_cache_digits(const struct cpu_cache *cach
 /* Scales of a planar cache from element `at` of a slot on, a multiple of its group. */
 static inline const unsigned char *cpu_cache_scales(const struct cpu_cache *cache, size_t slot, size_t at)
 {
-    return cpu_cache_digits(cache, slot, cache->row) + (at >> ACCEL_PLANAR_LOG2_GROUP(cache->type)) * 2;
+    return cpu_cache_codes(cache, slot, cache->row) + (at >> ACCEL_PLANAR_LOG2_GROUP(cache->type)) * 2;
 }
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which levels this machine has. Compiled for the plainest processor: nothing here may need what it is about to find
- * out.
+ * Detects the instruction sets of this machine. Compiled for the baseline processor, since detection must not use what
+ * it detects.
  */
 #include "config.h"
 
-#include "levels.h"
+#include "isa_tables.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 static const char no_instructions[] = "the processor has no such instructions";
@@ -19,7 +20,7 @@ static const char no_instructions[] = "the processor has no such instructions";
 #include <unistd.h>
 #endif
 
-/* What CPUID says: leaf 1 ecx, leaf 7 ebx, ecx, edx, its subleaf 1 eax; and the register states in XCR0. */
+/* CPUID results: leaf 1 ecx, leaf 7 ebx, ecx, edx, subleaf 1 eax; and the register states in XCR0. */
 struct features {
     uint32_t leaf1_c;
     uint32_t leaf7_b, leaf7_c, leaf7_d;
@@ -27,7 +28,7 @@ struct features {
     uint64_t saved;
 };
 
-static int has(uint64_t bits, uint64_t wanted)
+static bool has(uint64_t bits, uint64_t wanted)
 {
     return (bits & wanted) == wanted;
 }
@@ -50,50 +51,49 @@ static void features_read(struct features *out)
 #define STATE_AVX512 0xe6u
 #define STATE_TILES 0x600e6u
 
-static int instructions(const struct features *f, uint32_t level)
+static int has_instructions(const struct features *f, uint32_t isa)
 {
     const uint32_t avx_fma_f16c = 1u << 28 | 1u << 12 | 1u << 29, avx2_bmi2 = 1u << 5 | 1u << 8;
     const uint32_t f_dq_bw_vl = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31, vnni = 1u << 11;
     const uint32_t tile_bf16_int8 = 1u << 24 | 1u << 22 | 1u << 25;
-    switch (level) {
-    case CPU_LEVEL_AVX2:
+    switch (isa) {
+    case CPU_ISA_AVX2:
         return has(f->leaf1_c, avx_fma_f16c) && has(f->leaf7_b, avx2_bmi2);
-    case CPU_LEVEL_AVXVNNI:
-        return has(f->leaf71_a, 1u << 4) && instructions(f, CPU_LEVEL_AVX2);
-    case CPU_LEVEL_AVX512:
-        return has(f->leaf7_b, f_dq_bw_vl) && has(f->leaf7_c, vnni) && instructions(f, CPU_LEVEL_AVX2);
-    case CPU_LEVEL_AVX512BF16:
-        return has(f->leaf71_a, 1u << 5) && instructions(f, CPU_LEVEL_AVX512);
-    case CPU_LEVEL_AMX:
-        return has(f->leaf7_d, tile_bf16_int8) && instructions(f, CPU_LEVEL_AVX512BF16);
+    case CPU_ISA_AVXVNNI:
+        return has(f->leaf71_a, 1u << 4) && has_instructions(f, CPU_ISA_AVX2);
+    case CPU_ISA_AVX512:
+        return has(f->leaf7_b, f_dq_bw_vl) && has(f->leaf7_c, vnni) && has_instructions(f, CPU_ISA_AVX2);
+    case CPU_ISA_AVX512BF16:
+        return has(f->leaf71_a, 1u << 5) && has_instructions(f, CPU_ISA_AVX512);
+    case CPU_ISA_AMX:
+        return has(f->leaf7_d, tile_bf16_int8) && has_instructions(f, CPU_ISA_AVX512BF16);
     default:
-        return level == CPU_LEVEL_SCALAR;
+        return isa == CPU_ISA_SCALAR;
     }
 }
 
-/* Tiles take 8 KiB in each thread that uses them, for which Linux wants to be asked once in a process. It answers for
- * all threads, and again where it has been asked before. */
-static int tiles_permitted(void)
+/* Requests AMX tile state, which takes 8 KiB per thread. Linux grants it once for all threads of a process; repeated
+ * requests succeed. */
+static bool tiles_permitted(void)
 {
 #if defined(__linux__)
     const long request_permission = 0x1023, tile_data = 18;
     return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
 #else
-    return 0;
+    return false;
 #endif
 }
 
-static const char *machine_obstacle(uint32_t level)
+static const char *why_machine_cannot(uint32_t isa)
 {
     struct features f;
     features_read(&f);
-    if (!instructions(&f, level))
+    if (!has_instructions(&f, isa))
         return no_instructions;
-    if ((level >= CPU_LEVEL_AVX2 && !has(f.saved, STATE_AVX)) ||
-        (level >= CPU_LEVEL_AVX512 && !has(f.saved, STATE_AVX512)) ||
-        (level == CPU_LEVEL_AMX && !has(f.saved, STATE_TILES)))
+    if ((isa >= CPU_ISA_AVX2 && !has(f.saved, STATE_AVX)) || (isa >= CPU_ISA_AVX512 && !has(f.saved, STATE_AVX512)) ||
+        (isa == CPU_ISA_AMX && !has(f.saved, STATE_TILES)))
         return "the operating system does not save its registers";
-    if (level == CPU_LEVEL_AMX && !tiles_permitted())
+    if (isa == CPU_ISA_AMX && !tiles_permitted())
         return "the operating system does not permit its tiles";
     return NULL;
 }
@@ -102,31 +102,31 @@ static const char *machine_obstacle(uint32_t level)
 
 #include <sys/auxv.h>
 
-static const char *machine_obstacle(uint32_t level)
+static const char *why_machine_cannot(uint32_t isa)
 {
-    /* Numbers of the kernel's interface, so that old headers will do. */
+    /* Bit numbers of the kernel ABI, so that old headers suffice. */
     const unsigned long asimd = 1ul << 1, asimddp = 1ul << 20, i8mm = 1ul << 13;
     const unsigned long first = getauxval(AT_HWCAP), second = getauxval(AT_HWCAP2);
-    if (level == CPU_LEVEL_SCALAR || (level == CPU_LEVEL_NEON && (first & asimd) != 0) ||
-        (level == CPU_LEVEL_DOTPROD && (first & asimddp) != 0) ||
-        (level == CPU_LEVEL_I8MM && (first & asimddp) != 0 && (second & i8mm) != 0))
+    if (isa == CPU_ISA_SCALAR || (isa == CPU_ISA_NEON && (first & asimd) != 0) ||
+        (isa == CPU_ISA_DOTPROD && (first & asimddp) != 0) ||
+        (isa == CPU_ISA_I8MM && (first & asimddp) != 0 && (second & i8mm) != 0))
         return NULL;
     return no_instructions;
 }
 
 #else
 
-static const char *machine_obstacle(uint32_t level)
+static const char *why_machine_cannot(uint32_t isa)
 {
-    return level == CPU_LEVEL_SCALAR ? NULL : no_instructions;
+    return isa == CPU_ISA_SCALAR ? NULL : no_instructions;
 }
 
 #endif
 
-const char *cpu_level_obstacle(uint32_t level)
+const char *cpu_isa_why_unavailable(uint32_t isa)
 {
-    const char *obstacle = machine_obstacle(level);
-    if (obstacle == NULL && !cpu_level_built(level))
+    const char *reason = why_machine_cannot(isa);
+    if (reason == NULL && !cpu_isa_is_built(isa))
         return "it was not built";
-    return obstacle;
+    return reason;
 }

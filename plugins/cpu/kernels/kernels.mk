@@ -1,33 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-# The kernels of the cpu driver. libcpu-kernels.la is all of them: the dispatch and the scalar twins, compiled for any
-# processor, and one library per level of vector instructions, the only objects that get the level's flags. configure
-# says which levels there are (CPU_LEVEL_LIBRARIES).
-noinst_LTLIBRARIES += libcpu-kernels-scalar.la libcpu-kernels.la $(CPU_LEVEL_LIBRARIES)
+# The kernels of the cpu driver. libcpu-kernels.la contains all of them: the dispatch and the scalar reference, compiled
+# for any processor, and one library per instruction set (ISA), the only objects that get its flags. configure selects
+# the ISAs (CPU_ISA_LIBRARIES).
+noinst_LTLIBRARIES += libcpu-kernels-scalar.la libcpu-kernels.la $(CPU_ISA_LIBRARIES)
 EXTRA_LTLIBRARIES = libcpu-kernels-avx2.la libcpu-kernels-avxvnni.la libcpu-kernels-avx512.la \
 	libcpu-kernels-avx512bf16.la libcpu-kernels-amx.la libcpu-kernels-neon.la libcpu-kernels-dotprod.la libcpu-kernels-i8mm.la
 cpu_kernels_faces = %D%/kernels.h %D%/activations.h %D%/attention.h %D%/weights.h %D%/kernels.def %D%/declare.h \
-	%D%/levels.h %D%/tile.h %D%/view.h %D%/panels/panels.h %D%/panels/few_types.h
-# What every set of levels has once.
-cpu_kernels_common = $(cpu_kernels_faces) %D%/dispatch.c %D%/levels.c %D%/detect.c %D%/weights.c %D%/activations.c \
+	%D%/isa_tables.h %D%/tile.h %D%/view.h %D%/panels/panels.h %D%/panels/gemv_types.h
+# Sources that every program with kernels has once.
+cpu_kernels_common = $(cpu_kernels_faces) %D%/dispatch.c %D%/isa_tables.c %D%/detect.c %D%/weights.c %D%/activations.c \
 	%D%/panels/panels.c
 libcpu_kernels_scalar_la_SOURCES = $(cpu_kernels_faces) %D%/scalar/scalar.h %D%/scalar/matmul.c %D%/scalar/rows.c \
 	%D%/scalar/pointwise.c %D%/scalar/attention.c
 libcpu_kernels_la_SOURCES = $(cpu_kernels_common)
-libcpu_kernels_la_LIBADD = libcpu-kernels-scalar.la $(CPU_LEVEL_LIBRARIES) libaccel-quant.la -lm
-EXTRA_libcpu_kernels_la_DEPENDENCIES = $(CPU_LEVEL_LIBRARIES)
+libcpu_kernels_la_LIBADD = libcpu-kernels-scalar.la $(CPU_ISA_LIBRARIES) libaccel-quant.la -lm
+EXTRA_libcpu_kernels_la_DEPENDENCIES = $(CPU_ISA_LIBRARIES)
 
-# Compiled once per level.
-cpu_kernels_vector = %D%/vector/vec.h %D%/vector/simd.h %D%/vector/simd_emulated.h %D%/vector/layout.h \
+# Compiled once per ISA.
+cpu_kernels_vector = %D%/vector/vec.h %D%/vector/simd.h %D%/vector/simd_emulated.h %D%/vector/traits.h \
 	%D%/vector/functions.h %D%/vector/finish.h %D%/vector/unpack.h %D%/vector/planar.h %D%/vector/gemv.h \
-	%D%/vector/four.h %D%/vector/few_rows.h %D%/vector/attention_scratch.h %D%/vector/attention_staged.h \
-	%D%/vector/attention_digits.h %D%/vector/gemm.h %D%/vector/gemm_core.h %D%/vector/core_list.h \
+	%D%/vector/row4.h %D%/vector/gemv_row4.h %D%/vector/attention_scratch.h %D%/vector/attention_staged.h \
+	%D%/vector/attention_q4.h %D%/vector/gemm.h %D%/vector/gemm_core.h %D%/vector/core_list.h \
 	%D%/vector/gemm_fill.h %D%/vector/gemm_fill_k.h %D%/vector/gemm32.h %D%/vector/pointwise.c %D%/vector/rows.c \
-	%D%/vector/attention.c %D%/vector/matmul.c %D%/vector/runs.c %D%/vector/quantize.c %D%/vector/gemv.c \
+	%D%/vector/attention.c %D%/vector/matmul.c %D%/vector/gemv_unpacked.c %D%/vector/quantize.c %D%/vector/gemv.c \
 	%D%/vector/gemv_k.c %D%/vector/gemv_planar.c %D%/vector/gemv_blocks.c %D%/vector/gemm.c %D%/vector/gemm32.c
 cpu_kernels_avxvnni = $(cpu_kernels_vector) %D%/avx2/matmul8.c %D%/avx2/gemv_fields.c \
-	%D%/avx2/panels8.c %D%/avxvnni/gemm_core.c
-cpu_kernels_avx512 = $(cpu_kernels_vector) %D%/avx512/matmul8.c %D%/avx512/panels8.c %D%/avx512/gemm_core.c
-# What these levels have beside AVX-512.
+	%D%/avx2/packed8.c %D%/avxvnni/gemm_core.c
+cpu_kernels_avx512 = $(cpu_kernels_vector) %D%/avx512/matmul8.c %D%/avx512/packed8.c %D%/avx512/gemm_core.c
+# Sources of these ISAs on top of AVX-512.
 cpu_kernels_avx512bf16 = %D%/vector/simd_bf16.h %D%/avx512bf16/matmul16.c
 cpu_kernels_amx = %D%/vector/simd_bf16.h %D%/amx/tiles.h %D%/amx/decode.h %D%/amx/panels.h %D%/amx/round16.c \
 	%D%/amx/matmul16.c
@@ -35,7 +35,7 @@ cpu_kernels_neon = $(cpu_kernels_vector) %D%/vector/neon_dot.h %D%/vector/neon_m
 	%D%/neon/matmul8.c %D%/neon/gemm_core.c
 
 libcpu_kernels_avx2_la_SOURCES = $(cpu_kernels_vector) %D%/avx2/matmul8.c %D%/avx2/gemv_fields.c \
-	%D%/avx2/panels8.c %D%/avx2/gemm_core.c
+	%D%/avx2/packed8.c %D%/avx2/gemm_core.c
 libcpu_kernels_avx2_la_CFLAGS = $(AM_CFLAGS) $(AVX2_CFLAGS)
 libcpu_kernels_avxvnni_la_SOURCES = $(cpu_kernels_avxvnni)
 libcpu_kernels_avxvnni_la_CFLAGS = $(AM_CFLAGS) $(AVXVNNI_CFLAGS) -DCPU_BUILD_AVXVNNI

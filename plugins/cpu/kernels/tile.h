@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside of the kernels: what rounding to 8 bits does at every level after the last row. */
+/* Private to the kernels: padding of the last tile of act_q8, for every ISA. */
 #ifndef CPU_KERNELS_TILE_H
 #define CPU_KERNELS_TILE_H
 
@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-/* After the last row zeros fill up its tiles. */
-static inline void tile_end_row(const struct cpu_rows8 *rows, size_t r, size_t blocks)
+/* Pads the last tile with zeros after the last row. */
+static inline void tile_end_row(const struct cpu_act_q8 *rows, size_t r, size_t blocks)
 {
     if (rows->tiles == NULL || r + 1 != rows->rows)
         return;

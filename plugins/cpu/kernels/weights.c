@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The types of weights that kernels read. */
+/* Weight types of the kernels. */
 #include "config.h"
 
 #include "weights.h"
@@ -14,7 +14,7 @@ static const uint32_t weight_types[CPU_PLANAR] = {
     [CPU_IQ4_XS] = ACCEL_IQ4_XS,   [CPU_MXFP4] = ACCEL_MXFP4,
 };
 
-static int own_place(uint32_t type)
+static int own_slot(uint32_t type)
 {
     for (int i = 0; i < CPU_PLANAR; i++) {
         if (weight_types[i] == type)
@@ -24,10 +24,10 @@ static int own_place(uint32_t type)
 }
 
 #define PLANAR_TYPES 60u
-#define PLANAR_PLACES 4u /* of these, types with a place of their own */
-_Static_assert(CPU_TYPES == CPU_PLANAR + PLANAR_TYPES - PLANAR_PLACES, "weights.h counts the planar types");
+#define PLANAR_SLOTS 4u /* of these, types with their own slot */
+_Static_assert(CPU_TYPES == CPU_PLANAR + PLANAR_TYPES - PLANAR_SLOTS, "weights.h counts the planar types");
 
-/* Planar types, 0 .. 59: by width, then group, then scheme; then those of 4 bits whose digits are places in a table. */
+/* Planar types, 0 .. 59: by width, then group, then scheme; then 4-bit codebook types. */
 static uint32_t planar_type(uint32_t index)
 {
     static const uint32_t bits[4] = {2, 3, 4, 8}, groups[6] = {5, 6, 7, 8, 9, 0};
@@ -37,10 +37,10 @@ static uint32_t planar_type(uint32_t index)
 
 int cpu_weight_of(uint32_t type)
 {
-    int place = own_place(type);
-    for (uint32_t i = 0; place < 0 && i < PLANAR_TYPES; i++)
-        place = planar_type(i) == type ? CPU_PLANAR : -1;
-    return place;
+    int slot = own_slot(type);
+    for (uint32_t i = 0; slot < 0 && i < PLANAR_TYPES; i++)
+        slot = planar_type(i) == type ? CPU_PLANAR : -1;
+    return slot;
 }
 
 uint32_t cpu_type_at(uint32_t index)
@@ -49,7 +49,7 @@ uint32_t cpu_type_at(uint32_t index)
         return weight_types[index];
     index -= CPU_PLANAR;
     for (uint32_t i = 0; i < PLANAR_TYPES; i++) {
-        if (own_place(planar_type(i)) < 0 && index-- == 0)
+        if (own_slot(planar_type(i)) < 0 && index-- == 0)
             return planar_type(i);
     }
     return ACCEL_TYPE_NONE;

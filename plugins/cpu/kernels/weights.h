@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Weights as the kernels of the CPU read them: their types, a matrix of them in rows, and in panels. */
+/* Weights as the CPU kernels read them: types, matrices in rows, and packed weights. */
 #ifndef CPU_KERNELS_WEIGHTS_H
 #define CPU_KERNELS_WEIGHTS_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Types of weights that matmul and embed know, in the order of the tables' elements. */
+/* Weight types of matmul and embed, in the order of the kernel tables. */
 enum cpu_weight {
     CPU_F32,
     CPU_F16,
@@ -29,37 +29,38 @@ enum cpu_weight {
     CPU_IQ4_NL,
     CPU_IQ4_XS,
     CPU_MXFP4,
-    CPU_PLANAR, /* every planar type that has no place of its own: the matrix says which */
+    CPU_PLANAR, /* every planar type without its own slot: see cpu_matrix.type */
     CPU_WEIGHTS
 };
 
-/* Type ids that kernels read: one for each place, and for CPU_PLANAR 60 less those with a place. */
+/* Type ids that kernels read: one per slot, and for CPU_PLANAR 60 less those with a slot. */
 #define CPU_TYPES (CPU_PLANAR + 56u)
 
-/* The place of a type id in the tables, or -1 when no kernel reads it. */
+/* Returns the table slot of a type id, or -1 if no kernel reads it. */
 int cpu_weight_of(uint32_t type);
 
-/* The type ids that kernels read, index 0 .. CPU_TYPES - 1: first those of the places before CPU_PLANAR, in order. */
+/* Returns type id `index`, 0 .. CPU_TYPES - 1: first those of the slots before CPU_PLANAR, in order. */
 uint32_t cpu_type_at(uint32_t index);
 
-/* Weights [n, k] where they lie (a mapped file or a buffer): planes of accel/quant/format.h, bytes from row to row; or
- * in panels, as cpu_panels_make left them, and the planes say nothing. */
+/* Weights [n, k]: either planes of accel/quant/format.h in place (a mapped file or a buffer), with strides in bytes, or
+ * packed by cpu_pack_weights, in which case the planes are unused. */
 struct cpu_matrix {
     const void *plane[3];
     size_t stride[3];
-    const void *panels; /* NULL: rows in planes */
-    uint32_t type;      /* of CPU_PLANAR and of panels: the type id */
+    const void *packed; /* NULL: rows in planes */
+    uint32_t type;      /* type id, for CPU_PLANAR and packed weights */
 };
 
 /*
- * Weights in panels: 16 rows side by side, in which one load has the same digits of all of them. A few rows of x are
- * multiplied 1.5 times as fast as with rows where they lie.
+ * Packed weights: panels of 16 interleaved rows, so that one load reads the same codes of all of them. GEMV is 1.5
+ * times as fast as with rows in place.
  */
 
-/* Bytes of W [n, k] in panels for kernels of `level`, as many as in rows; 0: these want it in rows. */
-size_t cpu_panels_bytes(uint32_t level, uint32_t type, size_t n, size_t k);
+/* Returns the bytes of packed W [n, k], the same as in rows; 0: kernels of `isa` do not read packed weights of this
+ * type. */
+size_t cpu_packed_bytes(uint32_t isa, uint32_t type, size_t n, size_t k);
 
-/* Rows begin .. end of W, multiples of CPU_MATMUL_ROWS, to panels; `out` is where all of them are. */
-void cpu_panels_make(const struct cpu_matrix *w, size_t k, size_t begin, size_t end, void *out);
+/* Packs rows begin .. end of W, multiples of CPU_MATMUL_ROWS; `out` is the packed form of all rows. */
+void cpu_pack_weights(const struct cpu_matrix *w, size_t k, size_t begin, size_t end, void *out);
 
 #endif

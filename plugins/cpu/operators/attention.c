@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attention, and writes to the caches that it reads. */
-#include "plugins/cpu/operators/operators.h"
-
+/* Attention and KV cache writes. */
+#include <stdbool.h>
 #include <string.h>
 
-/* Fewest tokens for each rank from which on whole tokens are shared out, so that kernels find tiles of rows. */
+#include "plugins/cpu/operators/operators.h"
+
+/* Tokens per thread from which on whole tokens are distributed, so that kernels can fill tiles of rows. */
 #define TOKENS_FOR_TILES 8u
 
-/* Keys from which on cutting them is worth a barrier. */
-#define KEYS_TO_CUT 256u
+/* Keys from which on splitting them over threads is worth a barrier. */
+#define SPLIT_KEYS_FROM 256u
 
-/* Bits of a planar type, 0 of others. */
+/* Returns the bits of a planar type, 0 for other types. */
 static uint32_t bits_of(uint32_t type)
 {
     return ACCEL_IS_PLANAR(type) ? ACCEL_PLANAR_BITS(type) : 0;
@@ -43,7 +44,7 @@ static struct cpu_cache cache_of(const struct sdk_tensor *state)
                               .stride = cpu_cache_stride(state->type, state->width)};
 }
 
-/* Keys of the longest sequence. */
+/* Returns the number of keys of the longest sequence. */
 static uint64_t keys_of(const struct cpu_attention *attention)
 {
     uint64_t most = 0;
@@ -53,26 +54,26 @@ static uint64_t keys_of(const struct cpu_attention *attention)
     return most;
 }
 
-/* Few tokens over many keys: each rank takes a part of the keys for all heads, so that no rank waits for one with more
- * heads, and then puts the parts of some heads together. */
-static void cut_keys(const struct sdk_call *call, struct cpu_attention *attention, uint32_t rank, uint32_t ranks)
+/* Splits the keys of all heads over the threads, for few tokens with many keys: the load is balanced whatever the
+ * number of heads. After a barrier each thread merges the partial results of its share of the items. */
+static void split_keys(const struct sdk_call *call, struct cpu_attention *attention, uint32_t thread, uint32_t threads)
 {
     const struct cpu_device *device = call->device;
     const uint64_t items = attention->tokens * attention->heads, width = attention->value_size + 2;
     float *y = attention->y;
     uint64_t begin, end;
 
-    attention->part = rank;
-    attention->parts = ranks;
-    attention->partial = (float *)call->scratch + rank * items * width;
+    attention->part = thread;
+    attention->parts = threads;
+    attention->partial = (float *)call->scratch + thread * items * width;
     device->kernels.attention(attention, 0, items);
     sdk_barrier_wait(call->barrier);
-    sdk_split(items, 1, rank, ranks, &begin, &end);
-    cpu_attention_merge(call->scratch, ranks, items, attention->value_size, begin, end, y, attention->stats);
+    sdk_split(items, 1, thread, threads, &begin, &end);
+    cpu_attention_merge(call->scratch, threads, items, attention->value_size, begin, end, y, attention->stats);
 }
 
-/* Keys that a token of a sequence sees, about: what its item costs. */
-static uint64_t seen(const struct cpu_attention *attention, size_t s, int64_t token)
+/* Estimates the cost of an item: the number of keys that a token of sequence `s` sees. */
+static uint64_t visible_keys(const struct cpu_attention *attention, size_t s, int64_t token)
 {
     uint64_t length = (uint64_t)attention->length[s];
     uint64_t keys = attention->causal ? length - (uint64_t)(attention->first[s + 1] - token) + 1 : length;
@@ -80,22 +81,22 @@ static uint64_t seen(const struct cpu_attention *attention, size_t s, int64_t to
     return (attention->window != 0 && keys > attention->window ? attention->window + attention->sinks : keys) + 1;
 }
 
-/* The item at which the part of rank `rank` begins: parts see about as many keys as each other, whichever sequences
- * their tokens are of. Items of one head of keys, or of a whole token where there are many, stay together. */
-static uint64_t part_begin(const struct cpu_attention *attention, uint32_t rank, uint32_t ranks)
+/* Returns the first item of a thread. Threads get about the same number of visible keys, across sequences. Items of one
+ * KV head, or of a whole token if there are many tokens, stay together. */
+static uint64_t part_begin(const struct cpu_attention *attention, uint32_t thread, uint32_t threads)
 {
-    const uint64_t units = attention->tokens < (uint64_t)TOKENS_FOR_TILES * ranks ? attention->kv_heads : 1;
+    const uint64_t units = attention->tokens < (uint64_t)TOKENS_FOR_TILES * threads ? attention->kv_heads : 1;
     uint64_t all = 0, before = 0, target;
 
-    if (rank == 0 || rank == ranks)
-        return rank == 0 ? 0 : attention->tokens * attention->heads;
+    if (thread == 0 || thread == threads)
+        return thread == 0 ? 0 : attention->tokens * attention->heads;
     for (size_t s = 0; s < attention->sequences; s++)
         for (int64_t t = attention->first[s]; t < attention->first[s + 1]; t++)
-            all += seen(attention, s, t);
-    target = all * units * rank / ranks;
+            all += visible_keys(attention, s, t);
+    target = all * units * thread / threads;
     for (size_t s = 0; s < attention->sequences; s++) {
         for (int64_t t = attention->first[s]; t < attention->first[s + 1]; t++) {
-            uint64_t keys = seen(attention, s, t), here = (target - before) / keys;
+            uint64_t keys = visible_keys(attention, s, t), here = (target - before) / keys;
 
             if (here < units)
                 return ((uint64_t)t * units + here) * (attention->heads / units);
@@ -105,57 +106,60 @@ static uint64_t part_begin(const struct cpu_attention *attention, uint32_t rank,
     return attention->tokens * attention->heads;
 }
 
-/* Attributes may be those of an earlier minor. */
+/* Returns 0 for attributes of an earlier minor version, which lack the field. */
 static uint32_t sinks_of(const struct accel_attention *attributes)
 {
     return ACCEL_HAS(attributes, sinks) ? attributes->sinks : 0;
 }
 
-/* Parts of cut keys in scratch: bytes before those of the mass. */
-static uint64_t partial_bytes(const struct sdk_call *call, uint32_t ranks)
+/* Returns the bytes of partial results in scratch; the score sums follow them. */
+static uint64_t partial_bytes(const struct sdk_call *call, uint32_t threads)
 {
     const struct accel_attention *attributes = call->attributes;
     const struct sdk_tensor *q = call->inputs[0];
-    uint64_t tokens = q->dims[0] < ranks ? q->dims[0] : ranks;
+    uint64_t tokens = q->dims[0] < threads ? q->dims[0] : threads;
 
-    if (ranks < 2)
+    if (threads < 2)
         return 0;
-    return ranks * tokens * q->dims[1] * (call->inputs[2]->width / attributes->kv_heads + 2) * sizeof(float);
+    return threads * tokens * q->dims[1] * (call->inputs[2]->width / attributes->kv_heads + 2) * sizeof(float);
 }
 
-/* With a mass: the stats of all items, and what each rank but the first adds up by itself. */
-uint64_t cpu_attention_scratch(const struct sdk_call *call, uint32_t ranks)
+/* Adds scratch space for score sums: the softmax statistics of all items, and an accumulator for each thread but the
+ * first. */
+uint64_t cpu_attention_scratch(const struct sdk_call *call, uint32_t threads)
 {
-    const struct sdk_tensor *q = call->inputs[0], *mass = call->outputs[1];
-    uint64_t bytes = partial_bytes(call, ranks);
+    const struct sdk_tensor *q = call->inputs[0], *score_sums = call->outputs[1];
+    uint64_t bytes = partial_bytes(call, threads);
 
-    if (mass != NULL)
-        bytes += (q->dims[0] * q->dims[1] * 2 + (ranks - 1) * mass->rows * mass->width) * sizeof(float);
+    if (score_sums != NULL)
+        bytes += (q->dims[0] * q->dims[1] * 2 + (threads - 1) * score_sums->rows * score_sums->width) * sizeof(float);
     return bytes;
 }
 
-/* Each rank adds up the weights of its items, or of its part of the keys, and then all ranks' for some places. Stats of
- * other ranks' items are read where keys were cut. */
-static void add_mass(const struct sdk_call *call, struct cpu_attention *attention, uint64_t item, uint64_t item_end,
-                     uint32_t rank, uint32_t ranks)
+/* Sums attention weights per key. Each thread first sums its items or its part of the keys, then reduces the
+ * accumulators of all threads for a range of keys. Threads read the statistics of other threads' items if keys were
+ * split. */
+static void add_score_sums(const struct sdk_call *call, struct cpu_attention *attention, uint64_t item,
+                           uint64_t item_end, uint32_t thread, uint32_t threads)
 {
     const struct cpu_device *device = call->device;
     const uint64_t places = call->outputs[1]->rows * call->outputs[1]->width;
-    float *mass = call->outputs[1]->planes[0], *others = attention->stats + attention->tokens * attention->heads * 2;
+    float *score_sums = call->outputs[1]->planes[0],
+          *others = attention->stats + attention->tokens * attention->heads * 2;
     uint64_t begin, end;
 
-    attention->mass = rank == 0 ? mass : others + (rank - 1) * places;
-    memset(attention->mass, 0, places * sizeof(float));
+    attention->score_sums = thread == 0 ? score_sums : others + (thread - 1) * places;
+    memset(attention->score_sums, 0, places * sizeof(float));
     sdk_barrier_wait(call->barrier);
-    device->kernels.attention_mass(attention, item, item_end);
+    device->kernels.attention_score_sums(attention, item, item_end);
     sdk_barrier_wait(call->barrier);
-    sdk_split(places, 16, rank, ranks, &begin, &end);
-    for (uint32_t r = 1; r < ranks; r++)
+    sdk_split(places, 16, thread, threads, &begin, &end);
+    for (uint32_t r = 1; r < threads; r++)
         for (uint64_t i = begin; i < end; i++)
-            mass[i] += others[(r - 1) * places + i];
+            score_sums[i] += others[(r - 1) * places + i];
 }
 
-static void take_mask(const struct sdk_call *call, struct cpu_attention *attention)
+static void set_mask(const struct sdk_call *call, struct cpu_attention *attention)
 {
     const struct accel_attention *attributes = call->attributes;
     const struct sdk_tensor *mask = call->inputs[6];
@@ -167,7 +171,7 @@ static void take_mask(const struct sdk_call *call, struct cpu_attention *attenti
     attention->blocks = mask->dims[1];
 }
 
-void cpu_attention_run(const struct sdk_call *call, uint32_t rank, uint32_t ranks)
+void cpu_attention_run(const struct sdk_call *call, uint32_t thread, uint32_t threads)
 {
     const struct cpu_device *device = call->device;
     const struct accel_attention *attributes = call->attributes;
@@ -200,21 +204,21 @@ void cpu_attention_run(const struct sdk_call *call, uint32_t rank, uint32_t rank
     };
     uint64_t keys = keys_of(&attention), begin = 0, end = attention.tokens * attention.heads;
 
-    take_mask(call, &attention);
+    set_mask(call, &attention);
     if (call->outputs[1] != NULL)
-        attention.stats = (float *)((char *)call->scratch + partial_bytes(call, ranks));
-    if (attention.tokens <= ranks && ranks > 1 && keys >= KEYS_TO_CUT) {
-        cut_keys(call, &attention, rank, ranks);
+        attention.stats = (float *)((char *)call->scratch + partial_bytes(call, threads));
+    if (attention.tokens <= threads && threads > 1 && keys >= SPLIT_KEYS_FROM) {
+        split_keys(call, &attention, thread, threads);
     } else {
-        begin = part_begin(&attention, rank, ranks);
-        end = part_begin(&attention, rank + 1, ranks);
+        begin = part_begin(&attention, thread, threads);
+        end = part_begin(&attention, thread + 1, threads);
         device->kernels.attention(&attention, begin, end);
     }
     if (call->outputs[1] != NULL)
-        add_mass(call, &attention, begin, end, rank, ranks);
+        add_score_sums(call, &attention, begin, end, thread, threads);
 }
 
-/* Keys that a query sees at most: how many there are stands in an input. */
+/* Uses the maximum number of keys; the current number is an input of the step. */
 uint64_t cpu_attention_work(const struct sdk_call *call)
 {
     const struct accel_attention *attributes = call->attributes;
@@ -229,7 +233,7 @@ uint64_t cpu_attention_work(const struct sdk_call *call)
 const char *cpu_cache_write_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
 {
     (void)kernel;
-    /* What divides the row of a slot divides each group of it. */
+    /* A divisor of the slot's row divides each of its groups. */
     if (!cpu_is_cache_type(sdk_input(node, 2)->type, sdk_input(node, 2)->dims[1].add))
         return "the cache has to be F32, F16, or symmetric 8 or 4 bits in groups";
     return sdk_input(node, 0)->type == ACCEL_F32 && sdk_input(node, 1)->type == ACCEL_I32
@@ -237,8 +241,8 @@ const char *cpu_cache_write_check(const struct sdk_kernel *kernel, const struct 
                : "x has to be F32 and slot I32";
 }
 
-/* Of a single token whose cache has one number after the other, elements; else tokens. */
-static uint32_t writes_elements(const struct sdk_call *call)
+/* Returns 1 if a single token is split by elements, which scalar caches allow; else tokens are split. */
+static bool writes_elements(const struct sdk_call *call)
 {
     return call->inputs[1]->width == 1 && !ACCEL_IS_PLANAR(call->inputs[2]->type);
 }

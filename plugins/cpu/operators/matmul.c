@@ -1,59 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matmul and embed: what reads weights. */
+/* Matmul and embed: the operators that read weights. */
 #include "plugins/cpu/operators/operators.h"
 
-/* Forms of x: rounded to 8 bits, arranged in F32, the second for many rows with the first for few, and rounded to BF16
- * for many rows; which is the form of many rows of all quantized types where the level has such products for them. */
-#define FORM_ROWS8 1u
-#define FORM_ROWS32 2u
-#define FORM_EITHER 3u
-#define FORM_ROWS16 4u
+/* How activations are staged for a matmul: Q8 blocks, F32 tiles, Q8 for GEMV with F32 tiles for GEMM, or BF16 tiles.
+ * GEMM stages BF16 for every quantized weight type on CPUs with BF16 matrix products. */
+#define ACT_Q8 1u
+#define ACT_F32 2u
+#define ACT_Q8_OR_F32 3u
+#define ACT_BF16 4u
 
-/* Levels in a table lie on no grid of 8 bits, so that many rows of x are multiplied with them as floats. */
-static uint32_t form_of(const struct sdk_call *call)
+/* Returns the staging of a node. Codebook weights are no 8-bit integers, so that GEMM multiplies them as floats. */
+static uint32_t allowed_act(const struct sdk_call *call)
 {
     const uint32_t weight = cpu_variant_weight(call->variant), type = call->inputs[1]->type;
 
     if ((call->variant & CPU_ROUNDED) == 0)
-        return FORM_ROWS32;
+        return ACT_F32;
     if (weight <= CPU_BF16)
-        return FORM_ROWS16;
-    return weight == CPU_PLANAR && ACCEL_PLANAR_SCHEME(type) >= ACCEL_SCHEME_NF4 ? FORM_EITHER : FORM_ROWS8;
+        return ACT_BF16;
+    return weight == CPU_PLANAR && ACCEL_PLANAR_SCHEME(type) >= ACCEL_SCHEME_NF4 ? ACT_Q8_OR_F32 : ACT_Q8;
 }
 
-/* The form that so many rows take; 0: none. */
-static uint32_t form_at(const struct sdk_call *call, uint64_t rows)
+/* Returns the staging for a number of rows; 0: none. */
+static uint32_t act_at(const struct sdk_call *call, uint64_t rows)
 {
     const struct cpu_device *device = call->device;
-    const uint32_t form = form_of(call);
+    const uint32_t act = allowed_act(call);
     const uint32_t weight = cpu_variant_weight(call->variant);
-    const uint32_t many = rows >= (weight == CPU_F16 || weight == CPU_BF16 ? CPU_HALVES32_FROM : CPU_ROWS32_FROM);
+    const uint32_t many = rows >= (weight == CPU_F16 || weight == CPU_BF16 ? CPU_ACT_F32_FROM_HALF : CPU_ACT_F32_FROM);
 
-    if (form == FORM_ROWS32)
-        return many ? FORM_ROWS32 : 0;
-    if (form == FORM_ROWS16)
-        return many ? FORM_ROWS16 : 0;
-    if (rows >= CPU_ROWS16_FROM && device->kernels.matmul16[weight] != NULL)
-        return FORM_ROWS16;
-    return form == FORM_EITHER && many ? FORM_ROWS32 : FORM_ROWS8;
+    if (act == ACT_F32)
+        return many ? ACT_F32 : 0;
+    if (act == ACT_BF16)
+        return many ? ACT_BF16 : 0;
+    if (rows >= CPU_ACT_BF16_FROM && device->kernels.matmul16[weight] != NULL)
+        return ACT_BF16;
+    return act == ACT_Q8_OR_F32 && many ? ACT_F32 : ACT_Q8;
 }
 
-static uint32_t form_now(const struct sdk_call *call)
+static uint32_t act_now(const struct sdk_call *call)
 {
-    return form_at(call, call->inputs[0]->rows);
+    return act_at(call, call->inputs[0]->rows);
 }
 
-static uint64_t form_bytes(const struct sdk_call *call, uint64_t rows)
+static uint64_t act_bytes(const struct sdk_call *call, uint64_t rows)
 {
     const uint64_t width = call->inputs[0]->width;
 
-    switch (form_at(call, rows)) {
-    case FORM_ROWS32:
-        return cpu_rows32_bytes(rows, width);
-    case FORM_ROWS16:
-        return cpu_rows16_bytes(rows, width);
-    case FORM_ROWS8:
-        return cpu_rows8_bytes(rows, width);
+    switch (act_at(call, rows)) {
+    case ACT_F32:
+        return cpu_act_f32_bytes(rows, width);
+    case ACT_BF16:
+        return cpu_act_bf16_bytes(rows, width);
+    case ACT_Q8:
+        return cpu_act_q8_bytes(rows, width);
     default:
         return 0;
     }
@@ -66,9 +66,9 @@ void cpu_matrix_of(const struct cpu_device *device, const struct sdk_tensor *ten
     size_t row = 0;
 
     out_matrix->type = tensor->type;
-    out_matrix->panels = tensor->packed;
+    out_matrix->packed = tensor->packed;
     for (uint32_t p = 0; p < 3; p++) {
-        /* The registry has been asked once for the types with a place of their own; none of these has row bytes. */
+        /* Types with a table slot were described when the device was opened; none of them has row bytes. */
         if (format != NULL)
             row = tensor->width / format->block_values * format->plane_bytes[p];
         else if (accel_format_row_bytes(tensor->type, p, tensor->width, &row) != ACCEL_OK)
@@ -78,8 +78,8 @@ void cpu_matrix_of(const struct cpu_device *device, const struct sdk_tensor *ten
     }
 }
 
-/* Why x may not be rounded as a kernel does, or NULL. */
-static const char *rounding_obstacle(const struct sdk_kernel *kernel, const struct sdk_node *node)
+/* Returns why the kernel may not round activations, or NULL. */
+static const char *why_not_rounded(const struct sdk_kernel *kernel, const struct sdk_node *node)
 {
     const struct accel_matmul *attributes = node->node->attributes;
     const struct cpu_device *device = node->device;
@@ -100,48 +100,48 @@ const char *cpu_matmul_check(const struct sdk_kernel *kernel, const struct sdk_n
         return "no kernel for this type of weights";
     if (!sdk_all_f32(node, 1u << 1))
         return "x, bias, residual and y have to be F32";
-    return (kernel->variant & CPU_ROUNDED) != 0 ? rounding_obstacle(kernel, node) : NULL;
+    return (kernel->variant & CPU_ROUNDED) != 0 ? why_not_rounded(kernel, node) : NULL;
 }
 
-/* Memory for as many rows as there are serves steps with fewer too, and these may take a form with more bytes: rows in
- * BF16 are smaller than fewer rows of 8 bits with their tiles. */
-uint64_t cpu_matmul_form(const struct sdk_call *call, uint32_t *out_form)
+/* Returns the bytes of staged activations. Memory for the maximum number of rows also serves smaller steps, whose
+ * staging can be larger: BF16 rows are smaller than fewer Q8 rows with their tiles. */
+uint64_t cpu_matmul_act(const struct sdk_call *call, uint32_t *out_form)
 {
-    const uint64_t rows = call->inputs[0]->rows, bytes = form_bytes(call, rows);
-    const uint64_t below = rows >= CPU_ROWS16_FROM ? form_bytes(call, CPU_ROWS16_FROM - 1) : 0;
+    const uint64_t rows = call->inputs[0]->rows, bytes = act_bytes(call, rows);
+    const uint64_t below = rows >= CPU_ACT_BF16_FROM ? act_bytes(call, CPU_ACT_BF16_FROM - 1) : 0;
 
-    *out_form = form_of(call);
+    *out_form = allowed_act(call);
     return bytes > below ? bytes : below;
 }
 
-/* A single row is cut into blocks, which are rounded alone. */
-uint64_t cpu_matmul_form_parts(const struct sdk_call *call, uint64_t *out_grain)
+/* A single row is split into blocks, which are rounded independently. */
+uint64_t cpu_matmul_act_parts(const struct sdk_call *call, uint64_t *out_grain)
 {
     const struct sdk_tensor *x = call->inputs[0];
-    const uint32_t now = form_now(call);
+    const uint32_t now = act_now(call);
 
-    *out_grain = now == FORM_ROWS32   ? CPU_ROWS32
-                 : now == FORM_ROWS16 ? CPU_ROWS16
-                 : x->rows > 1        ? CPU_TILE_ROWS
-                                      : CPU_BLOCK;
+    *out_grain = now == ACT_F32    ? CPU_ACT_F32_ROWS
+                 : now == ACT_BF16 ? CPU_ACT_BF16_ROWS
+                 : x->rows > 1     ? CPU_TILE_ROWS
+                                   : CPU_BLOCK;
     return now == 0 ? 0 : x->rows > 1 ? x->rows : x->width;
 }
 
-void cpu_matmul_form_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
+void cpu_matmul_act_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
 {
     const struct cpu_device *device = call->device;
     const struct sdk_tensor *x = call->inputs[0];
-    struct cpu_rows8 rows8;
+    struct cpu_act_q8 rows8;
 
-    if (form_now(call) == FORM_ROWS32) {
+    if (act_now(call) == ACT_F32) {
         device->kernels.arrange(x->planes[0], x->width, x->rows, x->width, call->form, begin, end);
         return;
     }
-    if (form_now(call) == FORM_ROWS16) {
+    if (act_now(call) == ACT_BF16) {
         device->kernels.round16(x->planes[0], x->width, x->width, call->form, begin, end);
         return;
     }
-    cpu_rows8_place(call->form, x->rows, x->width, &rows8);
+    cpu_act_q8_map(call->form, x->rows, x->width, &rows8);
     if (x->rows > 1)
         device->kernels.quantize(x->planes[0], x->width, x->width, &rows8, begin, end);
     else
@@ -150,7 +150,7 @@ void cpu_matmul_form_part(const struct sdk_call *call, uint64_t begin, uint64_t 
 
 uint64_t cpu_matmul_parts(const struct sdk_call *call, uint64_t *out_grain)
 {
-    *out_grain = form_now(call) == FORM_ROWS16 ? CPU_MATMUL16_ROWS : CPU_MATMUL_ROWS;
+    *out_grain = act_now(call) == ACT_BF16 ? CPU_MATMUL16_ROWS : CPU_MATMUL_ROWS;
     return call->inputs[1]->rows;
 }
 
@@ -177,22 +177,22 @@ void cpu_matmul_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
     };
 
     cpu_matrix_of(device, call->inputs[1], weight, &matmul.w);
-    if (form_now(call) == FORM_ROWS16) {
-        matmul.x16 = call->form;
+    if (act_now(call) == ACT_BF16) {
+        matmul.act_bf16 = call->form;
         device->kernels.matmul16[weight](&matmul, begin, end);
         return;
     }
-    if (form_now(call) != FORM_ROWS8) {
-        matmul.x32 = form_now(call) == FORM_ROWS32 ? call->form : NULL;
-        if (matmul.w.panels != NULL)
-            cpu_panels_by_rows(device->kernels.matmul[weight], &matmul, begin, end);
+    if (act_now(call) != ACT_Q8) {
+        matmul.act_f32 = act_now(call) == ACT_F32 ? call->form : NULL;
+        if (matmul.w.packed != NULL)
+            cpu_matmul_packed_by_rows(device->kernels.matmul[weight], &matmul, begin, end);
         else
             device->kernels.matmul[weight](&matmul, begin, end);
         return;
     }
-    cpu_rows8_place(call->form, x->rows, x->width, &matmul.x8);
-    if (matmul.w.panels != NULL)
-        device->kernels.panels8(&matmul, begin, end);
+    cpu_act_q8_map(call->form, x->rows, x->width, &matmul.act_q8);
+    if (matmul.w.packed != NULL)
+        device->kernels.packed8(&matmul, begin, end);
     else
         device->kernels.matmul8[weight](&matmul, begin, end);
 }
@@ -206,8 +206,8 @@ uint32_t cpu_matmul_packs(const void *own, const struct accel_weight *weight)
 {
     const struct cpu_device *device = own;
 
-    return device->in_panels && weight->rank == 2 &&
-           cpu_panels_bytes(device->kernels.level, weight->type, weight->dims[0], weight->dims[1]) != 0;
+    return device->packed && weight->rank == 2 &&
+           cpu_packed_bytes(device->kernels.isa, weight->type, weight->dims[0], weight->dims[1]) != 0;
 }
 
 void cpu_matmul_pack(const void *own, const struct accel_weight *weight, const void *const *planes, uint64_t rows,
@@ -219,7 +219,7 @@ void cpu_matmul_pack(const void *own, const struct accel_weight *weight, const v
     for (uint32_t p = 0; p < SDK_PLANES; p++)
         tensor.planes[p] = (void *)(uintptr_t)planes[p];
     cpu_matrix_of(own, &tensor, (uint32_t)cpu_weight_of(weight->type), &matrix);
-    cpu_panels_make(&matrix, tensor.width, 0, rows, out);
+    cpu_pack_weights(&matrix, tensor.width, 0, rows, out);
 }
 
 const char *cpu_embed_check(const struct sdk_kernel *kernel, const struct sdk_node *node)

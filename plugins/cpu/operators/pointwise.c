@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators that do the same with every element. */
+/* Element-wise operators. */
 #include "plugins/cpu/operators/operators.h"
 
-/* Elements below which a cut costs more than it saves, and a multiple of a cache line. */
+/* Smallest span worth a thread; a multiple of a cache line. */
 #define GRAIN 256u
 
 uint64_t cpu_elements_work(const struct sdk_call *call)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators that take row after row: norms, softmax, arg-max, rotary positions, gather. */
-#include "plugins/cpu/operators/operators.h"
-
+/* Operators on rows: norms, softmax, arg-max, rotary positions, gather. */
 #include <string.h>
+
+#include "plugins/cpu/operators/operators.h"
 
 uint64_t cpu_rows_work(const struct sdk_call *call)
 {
@@ -75,7 +75,7 @@ uint64_t cpu_rotary_work(const struct sdk_call *call)
     return x->dims[0] < 2 ? 0 : cpu_time(call, x->rows * x->width * 2, 2);
 }
 
-/* Of a single token its heads, in elements; else tokens. */
+/* Splits a single token by heads (in elements), more tokens by token. */
 uint64_t cpu_rotary_parts(const struct sdk_call *call, uint64_t *out_grain)
 {
     const struct sdk_tensor *x = call->inputs[0];
@@ -110,7 +110,7 @@ void cpu_rotary_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
 const char *cpu_gather_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
 {
     (void)kernel;
-    /* Rows are moved as they are: any type of 32 bits will do. */
+    /* Gather copies rows, so that any 32-bit type works. */
     if (sdk_input(node, 0)->type != ACCEL_F32 && sdk_input(node, 0)->type != ACCEL_I32)
         return "x has to be F32 or I32";
     return sdk_input(node, 1)->type == ACCEL_I32 ? NULL : "index has to be I32";
@@ -134,6 +134,6 @@ void cpu_gather_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
     for (uint64_t i = begin; i < end; i++) {
         uint64_t source = index[i] >= 0 && (uint64_t)index[i] < rows ? (uint64_t)index[i] : 0;
 
-        memcpy(to + i * row, from + source * row, row * sizeof *to);
+        memcpy(to + i * row, from + source * row, row * sizeof(*to));
     }
 }

@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every operator that the cpu driver runs, with the tolerance that its tests hold it to. Of the rows of one operator
- * the first that fits is taken, so that rounded matmuls stand before exact ones.
+ * Every operator of the cpu driver, with the tolerance that the conformance kit tests. The first matching entry of an
+ * operator is used, so that rounded matmuls precede exact ones.
  */
 #include "plugins/cpu/operators/operators.h"
 
 #define EXACT 5e-6   /* F32 with sums in any order */
 #define ROUNDED 1e-2 /* activations of 8 bits or in BF16, against exact ones */
-#define PANELS 2u    /* input 1, W, is read in panels where it is there so */
+#define PANELS 2u    /* input 1, W, may be packed */
 
 #define MATMUL8(weight, text)                                                                                          \
     {                                                                                                                  \
         .op = ACCEL_OP_MATMUL, .name = "matmul " text " x q8", .precision = ACCEL_Q8_0,                                \
         .variant = (weight) | CPU_ROUNDED, .tolerance = ROUNDED, .check = cpu_matmul_check, .parts = cpu_matmul_parts, \
-        .part = cpu_matmul_part, .form = cpu_matmul_form, .form_parts = cpu_matmul_form_parts,                         \
-        .form_part = cpu_matmul_form_part, .work = cpu_matmul_work, .packed_inputs = PANELS                            \
+        .part = cpu_matmul_part, .form = cpu_matmul_act, .form_parts = cpu_matmul_act_parts,                           \
+        .form_part = cpu_matmul_act_part, .work = cpu_matmul_work, .packed_inputs = PANELS                             \
     }
 #define MATMUL16(weight, text)                                                                                         \
     {                                                                                                                  \
         .op = ACCEL_OP_MATMUL, .name = "matmul " text " x bf16", .precision = ACCEL_BF16,                              \
         .variant = (weight) | CPU_ROUNDED, .tolerance = ROUNDED, .check = cpu_matmul_check, .parts = cpu_matmul_parts, \
-        .part = cpu_matmul_part, .form = cpu_matmul_form, .form_parts = cpu_matmul_form_parts,                         \
-        .form_part = cpu_matmul_form_part, .work = cpu_matmul_work, .packed_inputs = PANELS                            \
+        .part = cpu_matmul_part, .form = cpu_matmul_act, .form_parts = cpu_matmul_act_parts,                           \
+        .form_part = cpu_matmul_act_part, .work = cpu_matmul_work, .packed_inputs = PANELS                             \
     }
 #define MATMUL(weight, text)                                                                                           \
     {                                                                                                                  \
         .op = ACCEL_OP_MATMUL, .name = "matmul " text " x f32", .precision = ACCEL_F32, .variant = (weight),           \
         .tolerance = EXACT, .check = cpu_matmul_check, .parts = cpu_matmul_parts, .part = cpu_matmul_part,             \
-        .form = cpu_matmul_form, .form_parts = cpu_matmul_form_parts, .form_part = cpu_matmul_form_part,               \
+        .form = cpu_matmul_act, .form_parts = cpu_matmul_act_parts, .form_part = cpu_matmul_act_part,                  \
         .work = cpu_matmul_work, .packed_inputs = PANELS                                                               \
     }
 #define EMBED(weight, text)                                                                                            \
@@ -42,9 +42,9 @@
     }
 #define ATTENTION(text, variant_, tolerance_)                                                                          \
     {                                                                                                                  \
-        .op = ACCEL_OP_ATTENTION, .flags = SDK_KERNEL_MASK | SDK_KERNEL_MASS, .name = (text), .precision = ACCEL_F32,  \
-        .variant = (variant_), .tolerance = (tolerance_), .check = cpu_attention_check, .run = cpu_attention_run,      \
-        .scratch = cpu_attention_scratch, .work = cpu_attention_work                                                   \
+        .op = ACCEL_OP_ATTENTION, .flags = SDK_KERNEL_MASK | SDK_KERNEL_SCORE_SUMS, .name = (text),                    \
+        .precision = ACCEL_F32, .variant = (variant_), .tolerance = (tolerance_), .check = cpu_attention_check,        \
+        .run = cpu_attention_run, .scratch = cpu_attention_scratch, .work = cpu_attention_work                         \
     }
 
 const struct sdk_kernel cpu_operators[] = {
@@ -126,4 +126,4 @@ const struct sdk_kernel cpu_operators[] = {
     ROW(ACCEL_OP_ARGMAX, 0, "argmax", cpu_argmax_check, argmax, rows, rows),
 };
 
-_Static_assert(sizeof cpu_operators / sizeof *cpu_operators == CPU_OPERATORS, "CPU_OPERATORS counts the rows");
+_Static_assert(sizeof(cpu_operators) / sizeof(*cpu_operators) == CPU_OPERATORS, "CPU_OPERATORS counts the rows");

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of tuning: how kernels are cut, by kind of device. Measured on PoCL and lavapipe for the software rows; the
- * rows of GPUs follow their subgroups of 32 or 64 and want measuring on each.
+ * Tuning tables by kind of device. The software tables were measured on PoCL and lavapipe; those of GPUs follow their
+ * subgroups of 32 or 64 and are not measured yet.
  */
+#include <stdbool.h>
+
 #include "sdk/gpu/kernels/rows.h"
 
 /* OpenCL on CPUs: an item is a thread's worth of work in vectors of 8. */
@@ -65,10 +67,10 @@ static const struct gpu_arrangement gpu = {
     .matrix_from = 16,
 };
 
-/* What the tiles of `gpu` take of local memory, rounded up. */
+/* Local memory of the tiles of `gpu`, rounded up. */
 #define TILE_BYTES 20480u
 
-uint32_t gpu_is_arranged_for_cpu(const struct gpu_limits *limits)
+bool gpu_is_arranged_for_cpu(const struct gpu_limits *limits)
 {
     return limits->arrangement == GPU_ARRANGE_SOFTWARE ||
            (limits->arrangement == GPU_ARRANGE_AUTO && (limits->features & GPU_FEATURE_SOFTWARE) != 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The dialect as GLSL 4.50 for Vulkan 1.1; dialect.h says what it means. C_NAME is the id of constant NAME. */
+/* The dialect as GLSL 4.50 for Vulkan 1.1; dialect.h documents it. C_NAME is the id of constant NAME. */
 #ifdef ACCEL_GLSL
 #extension GL_EXT_control_flow_attributes : require
 #ifdef HAS_SUBGROUP

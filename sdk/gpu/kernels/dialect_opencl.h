@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The dialect as OpenCL C 1.2; dialect.h says what it means. Constants are macros of the compiler's command line. */
+/* The dialect as OpenCL C 1.2; dialect.h documents it. Constants are macros of the compiler's command line. */
 #ifdef ACCEL_OPENCL
 #pragma OPENCL FP_CONTRACT ON
 #ifdef HALVES
@@ -26,7 +26,7 @@
 #define IS_ONE_SUBGROUP (get_num_sub_groups() == 1u)
 #define SUBGROUP_BARRIER sub_group_barrier(CLK_LOCAL_MEM_FENCE)
 #endif
-/* Where the compiler takes a size of subgroups it is given one. */
+/* The subgroup size, if the compiler accepts one. */
 #ifdef SUBGROUP_SIZE
 #define WITH_SUBGROUPS __attribute__((intel_reqd_sub_group_size(SUBGROUP_SIZE)))
 #else

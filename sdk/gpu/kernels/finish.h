@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What becomes of a finished sum of matmul: parameters and buffers are those that its kernels share. */
+/* Epilogue of matmul. Uses the parameters and buffers that all matmul kernels share. */
 
 /* A sum of row `row` of W here and row m of x becomes an element of y. */
 FN void put(OUTPOINTER(float, Y) POINTER(float, BIAS) POINTER(float, RESIDUAL) WITH_PARAMETERS uint row, uint m,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element-wise functions of accel/ops.h. Exponents are kept in range, since what GLSL gives past it is not defined. */
+/* Element-wise functions of accel/ops.h. Exponents are clamped, since GLSL leaves larger ones undefined. */
 
 /* erf by a quotient of polynomials, within some units in the last place: GLSL has none. */
 FN float erf_of(float x)

@@ -2,10 +2,11 @@
 /*
  * Sums and maxima over a workgroup: GROUP is a power of two. Every item gets the result.
  *
- * With SUBGROUP (its items, or 1 where only the device knows) values go through the subgroups, whose results meet in a
- * local array of GROUP floats; a workgroup of one subgroup needs no barrier. Without, all goes through the array: small
- * groups (software devices, which pay for every barrier) read all parts after one barrier, others halve. Behind either
- * all see what any wrote to local memory before. The array may be used again after the next GROUP_BARRIER.
+ * With SUBGROUP (its size, or 1 if only the device knows it) values are reduced in subgroups, whose results are
+ * combined in a local array of GROUP floats; a workgroup of one subgroup needs no barrier. Without subgroups all values
+ * go through the array: small groups (software devices, where barriers are slow) read all parts after one barrier,
+ * others halve. After either, all earlier writes to local memory are visible. The array may be reused after the next
+ * GROUP_BARRIER.
  */
 #ifdef HAS_SUBGROUP
 #define GROUP_BARRIER                                                                                                  \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What rows of kernels make launches with: binds, grids, subgroups. */
+/* Helpers of rows for launches: binds, grids, subgroups. */
 #include "sdk/gpu/kernels/rows.h"
 
 struct gpu_bind gpu_read(const struct gpu_tensor *tensor)
@@ -28,15 +28,15 @@ uint64_t gpu_pieces(uint64_t count, uint64_t each)
 
 void gpu_grid(struct gpu_launch *launch, uint64_t x, uint64_t y)
 {
-    const uint32_t is_empty = x == 0 || y == 0;
+    const bool is_empty = x == 0 || y == 0;
 
     launch->groups[0] = is_empty ? 0 : x;
     launch->groups[1] = is_empty ? 0 : y;
     launch->groups[2] = !is_empty;
 }
 
-/* Subgroups that fill workgroups, of a size that the device lets kernels ask for. Where it does not, the kernels of
- * OpenCL (its memory is bound from its beginning) ask when they run how many there are. */
+/* Requires full subgroups of a fixed size if the device supports that. Otherwise OpenCL kernels (memory is bound from
+ * its beginning) query the number of subgroups at run time. */
 void gpu_use_subgroups(const struct gpu_limits *limits, struct gpu_launch *launch)
 {
     const uint32_t group = launch->constants[0], size = limits->subgroup;

@@ -4,7 +4,7 @@
 
 #include <accel/ops.h>
 
-#define EXACT 4e-6   /* F32 with sums in any order, and offsets taken out of sums */
+#define EXACT 4e-6   /* F32 with sums in any order, with the zero point corrected by sums of x */
 #define ROUNDED 1e-2 /* x rounded to 8 bits in blocks of 32 */
 #define HALVES 1e-2  /* x and sums of 16 products rounded to halves */
 
@@ -60,4 +60,4 @@ const struct gpu_row gpu_rows[] = {
     ROW(ACCEL_OP_ARGMAX, "argmax", gpu_argmax_check, gpu_argmax_lower),
 };
 
-const uint32_t gpu_row_count = sizeof gpu_rows / sizeof *gpu_rows;
+const uint32_t gpu_row_count = sizeof(gpu_rows) / sizeof(*gpu_rows);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside of the rows of kernels: what their files share. Everything is pure. Arrangements (workgroup, lanes, rows of x)
- * are chosen by kind of device in arrange.c alone.
+ * Declarations shared by the files of kernel rows. All functions are pure. arrange.c alone chooses the arrangement
+ * (workgroup, lanes, rows of x) by kind of device.
  */
 #ifndef SDK_GPU_KERNELS_ROWS_H
 #define SDK_GPU_KERNELS_ROWS_H
@@ -9,13 +9,13 @@
 #include "sdk/gpu/kernel.h"
 
 /* Variants of matmul. */
-#define GPU_MATMUL_DOT 1u    /**< many rows of x are rounded to 8 bits */
-#define GPU_MATMUL_HALVES 2u /**< many rows of x are rounded to halves */
-#define GPU_MATMUL_MATRIX 3u /**< and W too, and subgroups multiply matrices of them */
+#define GPU_MATMUL_DOT 1u    /**< GEMM with x quantized to 8 bits */
+#define GPU_MATMUL_HALVES 2u /**< GEMM with x rounded to halves */
+#define GPU_MATMUL_MATRIX 3u /**< GEMM with x and W rounded to halves, by cooperative matrices */
 
-/** How the matmul of many rows is cut: the constants of matmul_tile.k. */
+/** Tile of the GEMM: the constants of matmul_tile.k. */
 struct gpu_tile {
-    const char *source; /**< NULL: there is none, the one of few rows does them */
+    const char *source; /**< NULL: none, GEMV is used */
     uint32_t group;
     uint32_t lanes;
     uint32_t side;
@@ -27,25 +27,25 @@ struct gpu_tile {
     uint32_t zero;
 };
 
-/** How kernels are cut on a device. */
+/** Tuning of kernels for a device. */
 struct gpu_arrangement {
-    const char *matmul;     /**< source of the matmul of few rows */
+    const char *matmul;     /**< source of the GEMV */
     uint32_t lanes;         /**< of it: lanes that share a tile of rows */
     uint32_t slices;        /**< items of a lane */
-    uint32_t rows;          /**< rows of x at a time where there are many */
+    uint32_t rows;          /**< most rows of x per launch of the GEMV */
     uint32_t row_group;     /**< items that share a row: norms, softmax, arg-max */
     uint32_t element_group; /**< items of a workgroup of element-wise kernels */
     uint32_t attention;     /**< items of a workgroup of attention */
     uint32_t parts;         /**< parts of the keys of few tokens */
     uint32_t heads;         /**< heads that share a sine, 0: all */
-    struct gpu_tile tile;   /**< matmul of many rows */
+    struct gpu_tile tile;   /**< GEMM */
     struct gpu_tile dot;    /**< the same with x rounded to 8 bits */
     struct gpu_tile halves; /**< the same with x rounded to halves */
     uint32_t matrix_from;   /**< rows of x from which on subgroups multiply matrices, 0: never */
     uint32_t zero;
 };
 
-/** The arrangement for a device, with what its option `tuning` changes. */
+/** Returns the arrangement for a device, with the overrides of its option `tuning`. */
 struct gpu_arrangement gpu_arrange(const struct gpu_limits *limits);
 
 /* ---- launch.c ---- */
@@ -53,7 +53,7 @@ struct gpu_arrangement gpu_arrange(const struct gpu_limits *limits);
 /** Adds the constant SUBGROUP of groups.h to a launch, and the size that it must run with. */
 void gpu_use_subgroups(const struct gpu_limits *limits, struct gpu_launch *launch);
 
-/** A bind of plane 0 of a tensor (or of none) that is read, and of one that is written. */
+/** Returns a read bind and a write bind of plane 0 of a tensor (NULL: of none). */
 struct gpu_bind gpu_read(const struct gpu_tensor *tensor);
 struct gpu_bind gpu_write(const struct gpu_tensor *tensor);
 

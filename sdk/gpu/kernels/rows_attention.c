@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Launches of rotary, cache_write and attention. */
-#include "sdk/gpu/kernels/rows.h"
+#include <stdbool.h>
+#include <string.h>
 
 #include <accel/ops.h>
 
-#include <string.h>
+#include "sdk/gpu/kernels/rows.h"
 
 #define HEAD 1024u    /* elements of a head at most */
 #define FEW_TOKENS 4u /* up to which keys are cut in parts */
@@ -28,7 +29,7 @@ static uint32_t cache_bits(uint32_t type, uint32_t *out_span)
     return bits;
 }
 
-static int fits(uint32_t type, uint64_t size)
+static bool fits(uint32_t type, uint64_t size)
 {
     uint32_t span;
 
@@ -95,8 +96,8 @@ static uint32_t parts_of(const struct gpu_call *call)
     return most_tokens <= FEW_TOKENS ? gpu_arrange(call->limits).parts : 1;
 }
 
-/* Whether largest scores, sums and values of each part are written apart: the mass is made of them too. */
-static uint32_t is_split(const struct gpu_call *call)
+/* Returns whether the kernel writes the maximum, sum and values per part: attention_score_sum reads them too. */
+static bool is_split(const struct gpu_call *call)
 {
     return parts_of(call) > 1 || call->outputs[1] != NULL;
 }
@@ -126,7 +127,7 @@ static void emit_merge(const struct gpu_call *call, struct gpu_emitter *emitter,
     gpu_emit(emitter, &launch);
 }
 
-/* What the kernels of attention share: buffers but 2 and 6, and parameters. */
+/* Returns the common part of the launches of attention: all buffers but 2 and 6, and the parameters. */
 static struct gpu_launch attention_of(const struct gpu_call *call)
 {
     const struct gpu_tensor *q = call->inputs[0], *k = call->inputs[1], *v = call->inputs[2], *table = call->inputs[3],
@@ -146,22 +147,22 @@ static struct gpu_launch attention_of(const struct gpu_call *call)
         .word_count = 15};
 }
 
-static void emit_mass(const struct gpu_call *call, struct gpu_emitter *emitter, uint32_t parts)
+static void emit_score_sum(const struct gpu_call *call, struct gpu_emitter *emitter, uint32_t parts)
 {
-    const struct gpu_tensor *q = call->inputs[0], *k = call->inputs[1], *mass = call->outputs[1];
+    const struct gpu_tensor *q = call->inputs[0], *k = call->inputs[1], *score_sum = call->outputs[1];
     const uint32_t group = gpu_arrange(call->limits).element_group;
     struct gpu_launch launch = attention_of(call);
     uint32_t span;
     const uint32_t bits = cache_bits(k->type, &span);
 
-    launch.source = "attention_mass";
+    launch.source = "attention_score_sum";
     memcpy(launch.constants,
            (uint32_t[]){group, bits, span, (uint32_t)q->width, (uint32_t)call->outputs[0]->width, parts},
-           6 * sizeof *launch.constants);
+           6 * sizeof(*launch.constants));
     launch.constant_count = 6;
     launch.binds[2] = gpu_read(call->scratch);
-    launch.binds[6] = gpu_write(mass);
-    gpu_grid(&launch, gpu_pieces(mass->width, group), mass->rows);
+    launch.binds[6] = gpu_write(score_sum);
+    gpu_grid(&launch, gpu_pieces(score_sum->width, group), score_sum->rows);
     gpu_emit(emitter, &launch);
 }
 
@@ -177,8 +178,8 @@ void gpu_attention_lower(const struct gpu_call *call, struct gpu_emitter *emitte
     struct gpu_launch launch = attention_of(call);
 
     launch.source = "attention";
-    memcpy(launch.constants, constants, sizeof constants);
-    launch.constant_count = sizeof constants / sizeof *constants;
+    memcpy(launch.constants, constants, sizeof(constants));
+    launch.constant_count = sizeof(constants) / sizeof(*constants);
     gpu_use_subgroups(call->limits, &launch);
     launch.binds[6] = gpu_write(split ? call->scratch : call->outputs[0]);
     gpu_grid(&launch, q->rows, parts);
@@ -186,7 +187,7 @@ void gpu_attention_lower(const struct gpu_call *call, struct gpu_emitter *emitte
     if (split)
         emit_merge(call, emitter, parts);
     if (call->outputs[1] != NULL)
-        emit_mass(call, emitter, parts);
+        emit_score_sum(call, emitter, parts);
 }
 
 /* ---- rotary ---- */

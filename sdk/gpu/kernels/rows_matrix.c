@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Launches of matmul and embed: all that read matrices in the form of form.h. */
-#include "sdk/gpu/kernels/form.h"
-#include "sdk/gpu/kernels/rows.h"
+#include <string.h>
 
 #include <accel/ops.h>
 
-#include <string.h>
+#include "sdk/gpu/kernels/format.h"
+#include "sdk/gpu/kernels/rows.h"
 
 static const char *matrix_reason(const struct accel_value *matrix)
 {
-    struct gpu_form form;
+    struct gpu_format format;
 
     if (matrix->role != ACCEL_ROLE_WEIGHT || matrix->rank != 2)
         return "the matrix has to be a weight of two dimensions";
-    return gpu_form_of(matrix->type, &form) ? NULL : "no kernel for this type of weights";
+    return gpu_format_of(matrix->type, &format) ? NULL : "no kernel for this type of weights";
 }
 
 const char *gpu_matmul_check(const struct gpu_row *row, const struct gpu_node *node)
@@ -24,14 +24,14 @@ const char *gpu_matmul_check(const struct gpu_row *row, const struct gpu_node *n
     return matrix_reason(gpu_node_input(node, 1));
 }
 
-/* Digits that are whole numbers meet x before they are scaled. */
+/* Integer codes are multiplied with x before scaling. */
 static const char *unscaled_reason(const struct gpu_row *row, const struct gpu_node *node)
 {
-    struct gpu_form form;
+    struct gpu_format format;
 
-    if (!gpu_form_of(gpu_node_input(node, 1)->type, &form) || form.bits > 8 || form.levels == FORM_NF4 ||
-        form.levels == FORM_BOOK)
-        return "the weights' digits are no whole numbers";
+    if (!gpu_format_of(gpu_node_input(node, 1)->type, &format) || format.bits > 8 ||
+        format.codebook == FORMAT_CODEBOOK_NF4 || format.codebook == FORMAT_CODEBOOK_ROW)
+        return "the weights' codes are not integers";
     return gpu_matmul_check(row, node);
 }
 
@@ -42,7 +42,7 @@ static uint32_t rounding_of(const struct gpu_node *node)
     return ACCEL_HAS(attributes, rounding) ? attributes->rounding : ACCEL_F32;
 }
 
-/* By itself where that is quick, else where kernels are chosen. */
+/* Used by default if the device has fast dot products, otherwise only with an explicit arrangement. */
 const char *gpu_matmul_dot_check(const struct gpu_row *row, const struct gpu_node *node)
 {
     const uint32_t quick = (node->limits->features & GPU_FEATURE_DOT8_FAST) != 0;
@@ -54,7 +54,7 @@ const char *gpu_matmul_dot_check(const struct gpu_row *row, const struct gpu_nod
     return unscaled_reason(row, node);
 }
 
-/* What a workgroup of matmul_matrix.k is made of. */
+/* Shape of a workgroup of matmul_matrix.k. */
 #define MATRIX_SUBGROUPS 4u
 #define MATRIX_SIDE 64u
 #define MATRIX_BYTES 24576u /* of local memory, rounded up: two times 64 rows, and 4 products of 16 x 16 */
@@ -64,7 +64,7 @@ const char *gpu_matmul_matrix_check(const struct gpu_row *row, const struct gpu_
 {
     const struct gpu_limits *limits = node->limits;
     const uint32_t rounding = rounding_of(node);
-    struct gpu_form form;
+    struct gpu_format format;
 
     if (rounding != ACCEL_F16 && rounding != ACCEL_BF16 && rounding != ACCEL_Q8_0)
         return "the node does not allow rounding";
@@ -73,8 +73,8 @@ const char *gpu_matmul_matrix_check(const struct gpu_row *row, const struct gpu_
     if (limits->subgroups[1] == 0 || limits->subgroup == 0 ||
         MATRIX_SUBGROUPS * limits->subgroup > limits->group_items || limits->local_bytes < MATRIX_BYTES)
         return "the device has no subgroups of a known size for it, or too little local memory";
-    if (!gpu_form_of(gpu_node_input(node, 1)->type, &form) || form.bits > 16 || form.scales == FORM_BFLOAT ||
-        form.scales == FORM_POWERS)
+    if (!gpu_format_of(gpu_node_input(node, 1)->type, &format) || format.bits > 16 || format.scales == FORMAT_BFLOAT ||
+        format.scales == FORMAT_POWERS)
         return "the weights may leave the range of halves";
     return gpu_matmul_check(row, node);
 }
@@ -91,13 +91,13 @@ const char *gpu_matmul_halves_check(const struct gpu_row *row, const struct gpu_
     return unscaled_reason(row, node);
 }
 
-/* What all kernels of matmul share. */
-static struct gpu_launch launch_of(const struct gpu_call *call, uint32_t part, const struct gpu_form *form)
+/* Returns the common part of the launches of matmul. */
+static struct gpu_launch launch_of(const struct gpu_call *call, uint32_t part, const struct gpu_format *format)
 {
     const struct gpu_tensor *x = call->inputs[0], *w = call->inputs[1], *bias = call->inputs[2],
                             *residual = call->inputs[3];
     const struct accel_matmul *attributes = call->attributes;
-    struct gpu_launch launch = {.constants = {0, form->bits, form->scales, form->span, form->levels},
+    struct gpu_launch launch = {.constants = {0, format->bits, format->scales, format->span, format->codebook},
                                 .bind_count = 7,
                                 .words = {(uint32_t)x->width, (uint32_t)gpu_part_rows(w, part),
                                           (uint32_t)(part * w->part_rows), (uint32_t)w->rows, (uint32_t)x->rows,
@@ -114,21 +114,21 @@ static struct gpu_launch launch_of(const struct gpu_call *call, uint32_t part, c
 }
 
 static void emit_groups(const struct gpu_call *call, struct gpu_emitter *emitter, struct gpu_launch *launch,
-                        uint32_t wide, uint32_t high, uint32_t wanted)
+                        uint32_t wide, uint32_t high, bool is_used)
 {
     const uint64_t rows = launch->words[1], x_rows = call->inputs[0]->rows;
 
-    if (wanted)
+    if (is_used)
         gpu_grid(launch, gpu_pieces(rows, wide), gpu_pieces(x_rows, high));
     gpu_emit(emitter, launch);
 }
 
 /* A launch for `m` rows of x at a time; no groups when this step has another number. */
 static void emit_vec(const struct gpu_call *call, struct gpu_emitter *emitter, uint32_t part,
-                     const struct gpu_form *form, uint32_t m, uint32_t wanted)
+                     const struct gpu_format *format, uint32_t m, bool is_used)
 {
     const struct gpu_arrangement arrangement = gpu_arrange(call->limits);
-    struct gpu_launch launch = launch_of(call, part, form);
+    struct gpu_launch launch = launch_of(call, part, format);
 
     launch.source = arrangement.matmul;
     launch.constants[0] = arrangement.lanes * arrangement.slices;
@@ -138,36 +138,36 @@ static void emit_vec(const struct gpu_call *call, struct gpu_emitter *emitter, u
     /* Few lanes are a subgroup, which hands x round. */
     if ((call->limits->features & GPU_FEATURE_SUBGROUP) != 0 && arrangement.lanes == call->limits->subgroup)
         launch.subgroup = arrangement.lanes;
-    emit_groups(call, emitter, &launch, FORM_TILE, m, wanted);
+    emit_groups(call, emitter, &launch, FORMAT_TILE, m, is_used);
 }
 
 static void emit_tile(const struct gpu_call *call, struct gpu_emitter *emitter, uint32_t part,
-                      const struct gpu_form *form, const struct gpu_tile *tile, uint32_t wanted)
+                      const struct gpu_format *format, const struct gpu_tile *tile, bool is_used)
 {
-    struct gpu_launch launch = launch_of(call, part, form);
+    struct gpu_launch launch = launch_of(call, part, format);
     const uint32_t more[] = {tile->lanes, tile->side, tile->m, tile->steps, tile->depth, tile->quads};
 
     launch.source = tile->source;
     launch.constants[0] = tile->group;
-    memcpy(launch.constants + 5, more, sizeof more);
+    memcpy(launch.constants + 5, more, sizeof(more));
     launch.constant_count = 11;
-    emit_groups(call, emitter, &launch, FORM_TILE * tile->side, tile->group / tile->lanes * tile->m * tile->steps,
-                wanted);
+    emit_groups(call, emitter, &launch, FORMAT_TILE * tile->side, tile->group / tile->lanes * tile->m * tile->steps,
+                is_used);
 }
 
 static void emit_matrix(const struct gpu_call *call, struct gpu_emitter *emitter, uint32_t part,
-                        const struct gpu_form *form, uint32_t wanted)
+                        const struct gpu_format *format, bool is_used)
 {
     const struct gpu_limits *limits = call->limits;
-    struct gpu_launch launch = launch_of(call, part, form);
+    struct gpu_launch launch = launch_of(call, part, format);
 
     launch.source = "matmul_matrix";
     launch.subgroup = limits->subgroup;
     launch.constants[0] = MATRIX_SUBGROUPS * limits->subgroup;
     launch.constants[5] = limits->subgroup;
-    memcpy(launch.constants + 6, limits->matrix, sizeof limits->matrix);
+    memcpy(launch.constants + 6, limits->matrix, sizeof(limits->matrix));
     launch.constant_count = 9;
-    emit_groups(call, emitter, &launch, MATRIX_SIDE, MATRIX_SIDE, wanted);
+    emit_groups(call, emitter, &launch, MATRIX_SIDE, MATRIX_SIDE, is_used);
 }
 
 void gpu_matmul_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
@@ -179,18 +179,18 @@ void gpu_matmul_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
                                                                             : &arrangement.tile;
     const uint32_t by_matrix = call->row->variant == GPU_MATMUL_MATRIX;
     const uint64_t from = by_matrix ? arrangement.matrix_from : tile->source != NULL ? tile->from : UINT64_MAX;
-    struct gpu_form form;
+    struct gpu_format format;
 
-    if (!gpu_form_of(w->type, &form))
+    if (!gpu_format_of(w->type, &format))
         return;
     for (uint32_t part = 0; part < w->parts; part++) {
-        emit_vec(call, emitter, part, &form, 1, x->rows == 1);
+        emit_vec(call, emitter, part, &format, 1, x->rows == 1);
         if (x->most_rows > 1)
-            emit_vec(call, emitter, part, &form, arrangement.rows, x->rows > 1 && x->rows < from);
+            emit_vec(call, emitter, part, &format, arrangement.rows, x->rows > 1 && x->rows < from);
         if (x->most_rows >= from && by_matrix)
-            emit_matrix(call, emitter, part, &form, x->rows >= from);
+            emit_matrix(call, emitter, part, &format, x->rows >= from);
         else if (x->most_rows >= from)
-            emit_tile(call, emitter, part, &form, tile, x->rows >= from);
+            emit_tile(call, emitter, part, &format, tile, x->rows >= from);
     }
 }
 
@@ -207,13 +207,13 @@ void gpu_embed_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
     const struct gpu_tensor *table = call->inputs[0], *ids = call->inputs[1];
     const uint32_t group = gpu_arrange(call->limits).element_group;
     const uint64_t count = ids->rows * ids->width;
-    struct gpu_form form;
+    struct gpu_format format;
 
-    if (!gpu_form_of(table->type, &form))
+    if (!gpu_format_of(table->type, &format))
         return;
     for (uint32_t part = 0; part < table->parts; part++) {
         struct gpu_launch launch = {.source = "embed",
-                                    .constants = {group, form.bits, form.scales, form.span, form.levels},
+                                    .constants = {group, format.bits, format.scales, format.span, format.codebook},
                                     .constant_count = 5,
                                     .bind_count = 5,
                                     .words = {(uint32_t)table->width, (uint32_t)(part * table->part_rows),

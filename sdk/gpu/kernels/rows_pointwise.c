@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Launches of norms, softmax, arg-max, element-wise operators and gather. */
-#include "sdk/gpu/kernels/rows.h"
-
 #include <accel/ops.h>
 
-/* What pointwise.k calls its kinds. */
+#include "sdk/gpu/kernels/rows.h"
+
+/* Values of the constant KIND of pointwise.k. */
 enum { KIND_ADD, KIND_MUL, KIND_FUNCTION, KIND_GATE };
 
 void gpu_norm_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
@@ -27,8 +27,7 @@ void gpu_norm_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
     gpu_emit(emitter, &launch);
 }
 
-static void emit_rows(const struct gpu_call *call, struct gpu_emitter *emitter, const char *source,
-                      uint32_t has_subgroups)
+static void emit_rows(const struct gpu_call *call, struct gpu_emitter *emitter, const char *source, bool has_subgroups)
 {
     const struct gpu_tensor *x = call->inputs[0];
     struct gpu_launch launch = {.source = source,

@@ -1,55 +1,56 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matrices as kernels see them: every type comes down to digits of BITS bits in blocks of 32 values and a way to scale
- * them, SCALES. sdk/gpu/pack.c writes this form, sdk/gpu/kernels.md draws it.
+ * Matrices as kernels see them: every type is stored as codes of BITS bits in blocks of 32 values and a scheme of
+ * scales, SCALES. sdk/gpu/kernels/pack.c writes this layout.
  *
- * Layout. Rows lie in tiles of 32: word j of a plane of lane r stands at j * 32 + r. Planes are D (digits), S (scales)
- * and Z (what else). A block has in D, of its 32 values, four at a time in the four bytes of a word (a quad):
+ * Layout. Tiles of 32 rows: word j of a plane of lane r is word j * 32 + r. Planes are D (codes), S (scales) and Z
+ * (zero points and others). In D, the 32 values of a block are stored four at a time in the four bytes of a word (a
+ * quad):
  *  - 8 bits: 8 words, quad i in word i, two's complement;
  *  - 4 bits: 4 words, quad i in word i / 2, shifted left by 4 (i % 2);
  *  - 2 bits: 2 words, quad i in word i / 4, shifted left by 2 (i % 4);
  *  - 1 bit more (3 and 5 bits): one word behind the lower bits, quad i shifted left by i;
  *  - 2 bits more (6 bits): two words behind the lower bits, as 2 bits;
- *  - 16 bits: 16 words of two halves or bfloats; 32 bits: 32 words. Rows are filled up with zeros to whole blocks.
- * Value = scale * digit + offset, or scale * level[digit]:
+ *  - 16 bits: 16 words of two halves or bfloats; 32 bits: 32 words. Rows are padded with zeros to whole blocks.
+ * Value = scale * code + offset, or scale * codebook[code]:
  */
-#define SYMMETRIC 0u  /* S: a half for each SPAN blocks (0: for the row); digits count from their middle */
+#define SYMMETRIC 0u  /* S: a half for each SPAN blocks (0: for the row); codes count from their middle */
 #define ASYMMETRIC 1u /* S as before; Z: a byte for each SPAN blocks, the zero point */
 #define MINIMUM 2u    /* S: a word for each block, scale and offset as halves */
-#define LEVELLED 3u   /* S as SYMMETRIC; digits are entries of the table LEVELS */
-#define POWERS 4u     /* S: a bfloat for each block; digits are entries of the table LEVELS */
+#define LOOKUP 3u     /* S as SYMMETRIC; codes are entries of the table CODEBOOK */
+#define POWERS 4u     /* S: a bfloat for each block; codes are entries of the table CODEBOOK */
 #define SUPER 5u      /* S: two bytes for each block, scale and minimum; Z: their halves for each 8 blocks */
 #define SUPER16 6u    /* S: two signed bytes for each block, the scales of 16 values; Z: a half for each 8 blocks */
 #define SUPER16M 7u   /* S: two bytes for each block: scale and minimum of 16 values in 4 bits each; Z as SUPER */
-#define SUPERL 8u     /* S: a signed byte for each block, in 2 bytes; Z as SUPER16; entries of LEVELS */
-#define BFLOAT 9u     /* 16 bits that are the upper half of a float; else halves */
+#define SUPERL 8u     /* S: a signed byte for each block, in 2 bytes; Z as SUPER16; entries of CODEBOOK */
+#define BFLOAT 9u     /* 16-bit values are the upper half of a float, not halves */
 
-/* LEVELS */
-#define LEVELS_IQ4 1u
-#define LEVELS_NF4 2u
-#define LEVELS_MXFP4 3u
-#define LEVELS_BOOK 4u /* Z: 16 halves for each row */
+/* CODEBOOK */
+#define CODEBOOK_IQ4 1u
+#define CODEBOOK_NF4 2u
+#define CODEBOOK_MXFP4 3u
+#define CODEBOOK_ROW 4u /* Z: 16 halves for each row */
 
 CONST(LOW_WORDS, (BITS >= 32u ? 32u : BITS >= 16u ? 16u : BITS >= 8u ? 8u : BITS >= 4u ? 4u : 2u))
 CONST(HIGH_WORDS, (BITS == 6u ? 2u : BITS == 5u ? 1u : BITS == 3u ? 1u : 0u))
 CONST(BLOCK_WORDS, (LOW_WORDS + HIGH_WORDS))
-/* Whether values have an offset: those of 8 bits are signed, and levels are what they are. In bits, since glslc 2023.2
- * makes invalid code of long chains of || over constants of pipelines. */
+/* Set if values have an offset: signed 8-bit codes and codebooks have none. A bit mask, since glslc 2023.2 compiles
+ * long chains of || over specialization constants to invalid code. */
 CONST(OFFSETS, (1u << ASYMMETRIC | 1u << MINIMUM | 1u << SUPER | 1u << SUPER16 | 1u << SUPER16M))
 CONST(HAS_OFFSET, ((OFFSETS | (BITS < 8u ? 1u << SYMMETRIC : 0u)) >> SCALES & 1u))
 
-TABLE16(levels_iq4, -127.0f, -104.0f, -83.0f, -65.0f, -49.0f, -35.0f, -22.0f, -10.0f, 1.0f, 13.0f, 25.0f, 38.0f, 53.0f,
-        69.0f, 89.0f, 113.0f)
-TABLE16(levels_nf4, -1.0f, -0.6961928009986877f, -0.5250730514526367f, -0.39491748809814453f, -0.28444138169288635f,
+TABLE16(codebook_iq4, -127.0f, -104.0f, -83.0f, -65.0f, -49.0f, -35.0f, -22.0f, -10.0f, 1.0f, 13.0f, 25.0f, 38.0f,
+        53.0f, 69.0f, 89.0f, 113.0f)
+TABLE16(codebook_nf4, -1.0f, -0.6961928009986877f, -0.5250730514526367f, -0.39491748809814453f, -0.28444138169288635f,
         -0.18477343022823334f, -0.09105003625154495f, 0.0f, 0.07958029955625534f, 0.16093020141124725f,
         0.24611230194568634f, 0.33791524171829224f, 0.44070982933044434f, 0.5626170039176941f, 0.7229568362236023f,
         1.0f)
-TABLE16(levels_mxfp4, 0.0f, 1.0f, 2.0f, 3.0f, 4.0f, 6.0f, 8.0f, 12.0f, 0.0f, -1.0f, -2.0f, -3.0f, -4.0f, -6.0f, -8.0f,
+TABLE16(codebook_mxfp4, 0.0f, 1.0f, 2.0f, 3.0f, 4.0f, 6.0f, 8.0f, 12.0f, 0.0f, -1.0f, -2.0f, -3.0f, -4.0f, -6.0f, -8.0f,
         -12.0f)
 
-/* Value c of quad i, from the word with its low bits and the one with its high bits; `book` is where the row's levels
- * begin. */
-FN vfloat digit_of(POINTER(uint, Z) vuint low, vuint high, uint i, uint c, uint book)
+/* Returns value c of quad i from the words with its low and high bits; `codebook` is the offset of the row's codebook.
+ */
+FN vfloat code_value(POINTER(uint, Z) vuint low, vuint high, uint i, uint c, uint codebook)
 {
     if (BITS == 8u)
         return VFLOAT(VINT(low << (24u - 8u * c)) >> 24);
@@ -64,28 +65,28 @@ FN vfloat digit_of(POINTER(uint, Z) vuint low, vuint high, uint i, uint c, uint 
         q |= ((high >> (i + 8u * c)) & 1u) << 4u;
     if (BITS == 6u)
         q |= ((high >> (2u * (i % 4u) + 8u * c)) & 3u) << 4u;
-    if (LEVELS == LEVELS_IQ4)
-        return VLOOKUP(levels_iq4, q);
-    if (LEVELS == LEVELS_NF4)
-        return VLOOKUP(levels_nf4, q);
-    if (LEVELS == LEVELS_MXFP4)
-        return VLOOKUP(levels_mxfp4, q);
-    if (LEVELS == LEVELS_BOOK)
-        return VGATHER(Z, book, q);
+    if (CODEBOOK == CODEBOOK_IQ4)
+        return VLOOKUP(codebook_iq4, q);
+    if (CODEBOOK == CODEBOOK_NF4)
+        return VLOOKUP(codebook_nf4, q);
+    if (CODEBOOK == CODEBOOK_MXFP4)
+        return VLOOKUP(codebook_mxfp4, q);
+    if (CODEBOOK == CODEBOOK_ROW)
+        return VGATHER(Z, codebook, q);
     return VFLOAT(q);
 }
 
 #ifdef UNSCALED
-/* Level of a digit, of types whose levels are whole numbers. */
-FN uint level_of(uint q)
+/* Returns the codebook entry of a code as a byte, for codebooks of integers. */
+FN uint codebook_byte(uint q)
 {
-    if (LEVELS == LEVELS_IQ4)
-        return as_uint_of(to_int(levels_iq4[q])) & 255u;
-    return as_uint_of(to_int(levels_mxfp4[q])) & 255u;
+    if (CODEBOOK == CODEBOOK_IQ4)
+        return as_uint_of(to_int(codebook_iq4[q])) & 255u;
+    return as_uint_of(to_int(codebook_mxfp4[q])) & 255u;
 }
 
 /* Quad i as four signed bytes. */
-FN uint packed_of(uint low, uint high, uint i)
+FN uint packed_codes(uint low, uint high, uint i)
 {
     if (BITS == 8u)
         return low;
@@ -100,9 +101,9 @@ FN uint packed_of(uint low, uint high, uint i)
         q |= ((high >> i) & 0x01010101u) << 4u;
     if (BITS == 6u)
         q |= ((high >> (2u * (i % 4u))) & 0x03030303u) << 4u;
-    if (LEVELS == LEVELS_IQ4 || LEVELS == LEVELS_MXFP4)
-        q = level_of(q & 15u) | level_of(q >> 8u & 15u) << 8u | level_of(q >> 16u & 15u) << 16u |
-            level_of(q >> 24u & 15u) << 24u;
+    if (CODEBOOK == CODEBOOK_IQ4 || CODEBOOK == CODEBOOK_MXFP4)
+        q = codebook_byte(q & 15u) | codebook_byte(q >> 8u & 15u) << 8u | codebook_byte(q >> 16u & 15u) << 16u |
+            codebook_byte(q >> 24u & 15u) << 24u;
     return q;
 }
 #endif
@@ -121,7 +122,7 @@ FN uint scale_words(uint blocks)
 
 FN uint other_words(uint blocks)
 {
-    if (LEVELS == LEVELS_BOOK)
+    if (CODEBOOK == CODEBOOK_ROW)
         return 8u;
     if (SCALES == ASYMMETRIC)
         return SPAN == 0u ? 1u : ((blocks + SPAN - 1u) / SPAN + 3u) / 4u;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matmul of many rows of activations in BF16 with weights of every type, AMX. Weights become BF16 (decode.h), ROWS_MOST
- * rows of W with CHUNK values of each at a time, which stay in the second cache while all rows of x pass over them, 32
- * at a time: two tiles of weights and two of x give four tiles of sums, each read and written once for a chunk. Rows of
- * W are rows of tiles as they lie; x has been turned when it was rounded, and what comes out is turned once more.
+ * GEMM of act_bf16 with weights of every type, AMX. Weights are decoded to BF16 (decode.h), ROWS_MOST rows of W with
+ * CHUNK values of each at a time, which stay in the L2 cache while all rows of x are multiplied with them, 32 at a
+ * time: two tiles of weights and two of x give four tiles of sums, each read and written once per chunk. Rows of W are
+ * rows of tiles in place; x was transposed when it was rounded, and the result is transposed once more.
  *
- * Why not products of bytes: a tile of them takes as long for 32 values, which share scales, as for 64, and its sums
- * would have to be scaled in vectors for each 32, which takes longer than the products. Rounding to BF16 loses less
- * than rounding x to 8 bits.
+ * Byte products are not used: a tile of them takes as long for 32 values, which share scales, as for 64, and its sums
+ * would have to be scaled in vectors per 32, which takes longer than the products. Rounding to BF16 loses less than
+ * rounding x to 8 bits.
  * Bound: operations, 512 multiply-adds a cycle.
  */
 #include "decode.h"
@@ -16,17 +16,17 @@
 #include "plugins/cpu/kernels/vector/gemm.h"
 #include "tiles.h"
 
-#define W_TILES 16u /* of a panel */
+#define W_TILES 16u /* tiles of a panel */
 #define ROWS_MOST (W_TILES * TILE_ROWS)
 #define STEPS 8u
 #define CHUNK (STEP * STEPS)
-#define X_TILES 16u /* that pass over a panel: their sums have 256 KiB */
+#define X_TILES 16u /* tiles of x per panel: their sums take 256 KiB */
 #define X_ROWS (X_TILES * TILE_ROWS)
 #define LINE 64u
-#define ROW_BYTES (CHUNK / 32 * 34) /* of a chunk of a row, the widest type that has panels */
+#define ROW_BYTES (CHUNK / 32 * 34) /* bytes of a chunk of a row, of the widest packed type */
 #define TILE_BYTES sizeof(weight_tile)
 
-/* How a type is read: F16 takes two tiles for a step, and so half of the steps. */
+/* Decoder of a type: F16 takes two tiles per step, and so half of the steps. */
 struct reading {
     decode16_fn *decode;
     size_t parts;
@@ -36,15 +36,15 @@ struct panel {
     weight_tile tile[W_TILES][STEPS];
 };
 
-/* Sums of 16 rows of W with 16 of x, [W][x]; two by two tiles of them, [tile of W][tile of x]. */
+/* Sums of 16 rows of W with 16 of x, [W][x], in squares of two by two tiles [tile of W][tile of x]. */
 typedef float sum_tile[TILE_ROWS][TILE_ROWS];
 typedef sum_tile sum_square[2][2];
 
-/* Bytes that each step asks for: in one square the sums of the next, in a row of squares two tiles' steps of x. */
-#define SUMS_ASKED (sizeof(sum_square) / STEPS)
-#define X_ASKED (2 * TILE_BYTES / (W_TILES / 2))
+/* Bytes that each step prefetches: in one square the sums of the next, in a row of squares two tiles' steps of x. */
+#define SUMS_PREFETCH (sizeof(sum_square) / STEPS)
+#define X_PREFETCH (2 * TILE_BYTES / (W_TILES / 2))
 
-/* What one block of the result is made of: rows j .. j + count of W with rows i .. i + rows of x. */
+/* A block of the result: rows j .. j + count of W with rows i .. i + rows of x. */
 struct block {
     const struct cpu_matmul *call;
     size_t j, count;
@@ -60,8 +60,8 @@ static size_t tiles_of(size_t rows)
     return (rows + TILE_ROWS - 1) / TILE_ROWS;
 }
 
-/* The processor's own prefetch does not follow pieces of rows. Past the end of a matrix it does nothing. */
-CPU_INLINE void ask_row(const struct cpu_matmul *call, size_t j, size_t at, size_t count)
+/* Prefetches part of a row, which the hardware prefetcher does not follow. Harmless past the end of a matrix. */
+CPU_INLINE void prefetch_row(const struct cpu_matmul *call, size_t j, size_t at, size_t count)
 {
     const size_t stride = call->w.stride[0];
     const char *row = (const char *)call->w.plane[0] + j * stride;
@@ -69,29 +69,29 @@ CPU_INLINE void ask_row(const struct cpu_matmul *call, size_t j, size_t at, size
         __builtin_prefetch(row + p);
 }
 
-/* Values at .. at + count of the block's rows of W, in pairs of tiles; rows past the end repeat the last, whose results
- * nobody stores. */
+/* Decodes values at .. at + count of the block's rows of W, in pairs of tiles; rows past the end repeat the last, their
+ * results are not stored. */
 static void fill_rows(const struct reading *type, const struct block *block, size_t at, size_t count, struct panel *out)
 {
     const struct cpu_matmul *call = block->call;
     for (size_t r = 0; r < (tiles_of(block->count) + 1) / 2 * 2 * TILE_ROWS; r++) {
-        ask_row(call, block->j + r + ROWS_AHEAD, at, count);
+        prefetch_row(call, block->j + r + ROWS_AHEAD, at, count);
         type->decode(&call->w, block->j + least(r, block->count - 1), at, count, out->tile[r / TILE_ROWS],
                      r % TILE_ROWS);
     }
 }
 
-/* The same from panels of 16 rows, which are brought into rows first. */
+/* Decodes packed weights, which are unpacked to rows first. */
 static void fill_panels(const struct reading *type, const struct block *block, size_t at, size_t count,
                         struct panel *out)
 {
-    uint8_t digits[TILE_ROWS][ROW_BYTES], halves[TILE_ROWS][CHUNK / 16];
+    uint8_t codes[TILE_ROWS][ROW_BYTES], halves[TILE_ROWS][CHUNK / 16];
     const struct cpu_matmul *call = block->call;
     const struct cpu_matrix rows = {
-        .plane = {digits, halves}, .stride = {sizeof(digits[0]), sizeof(halves[0])}, .type = call->w.type};
+        .plane = {codes, halves}, .stride = {sizeof(codes[0]), sizeof(halves[0])}, .type = call->w.type};
     for (size_t t = 0; t < (tiles_of(block->count) + 1) / 2 * 2; t++) {
         const size_t j = block->j + least(t, tiles_of(block->count) - 1) * TILE_ROWS;
-        panel_to_rows(&call->w, call->k, j / PANEL_ROWS, at, count, digits[0], sizeof(digits[0]), halves[0],
+        panel_to_rows(&call->w, call->k, j / PANEL_ROWS, at, count, codes[0], sizeof(codes[0]), halves[0],
                       sizeof(halves[0]));
         for (size_t r = 0; r < TILE_ROWS; r++)
             type->decode(&rows, r, 0, count, out->tile[t], r);
@@ -100,21 +100,21 @@ static void fill_panels(const struct reading *type, const struct block *block, s
 
 static void fill(const struct reading *type, const struct block *block, size_t at, size_t count, struct panel *out)
 {
-    if (block->call->w.panels == NULL)
+    if (block->call->w.packed == NULL)
         fill_rows(type, block, at, count, out);
     else
         fill_panels(type, block, at, count, out);
 }
 
-/* Asks for what comes next, a piece with each step: stores of sums that miss the first cache take as long as products,
- * and new rows of x come from the third. */
+/* Prefetches for later steps, a part with each step: stores of sums that miss the L1 cache take as long as products,
+ * and new rows of x come from the L3 cache. */
 CPU_INLINE void ask(const char *sums, const char *x)
 {
     CPU_UNROLL
-    for (size_t at = 0; at < SUMS_ASKED; at += LINE)
+    for (size_t at = 0; at < SUMS_PREFETCH; at += LINE)
         __builtin_prefetch(sums + at, 1, 3);
     CPU_UNROLL
-    for (size_t at = 0; at < X_ASKED; at += LINE)
+    for (size_t at = 0; at < X_PREFETCH; at += LINE)
         __builtin_prefetch(x + at, 0, 2);
 }
 
@@ -124,19 +124,19 @@ struct steps {
     const weight_tile *w1;
     const uint16_t *x;
     size_t x_stride;
-    const char *next; /* rows of x that come after these */
+    const char *next; /* the following rows of x */
     size_t count;
 };
 
-/* Adds their products; `wide` and `parts` are constants. */
+/* Adds the products of the steps; `wide` and `parts` are constants. */
 CPU_INLINE void products(const struct steps *steps, const size_t wide, const size_t parts, const char *sums)
 {
     const char *w0 = (const char *)steps->w0, *x = (const char *)steps->x, *next = steps->next;
     const size_t to_w1 = (size_t)((const char *)steps->w1 - w0), to_x1 = steps->x_stride * sizeof(*steps->x);
     for (const char *end = x + steps->count * TILE_BYTES; x != end; x += TILE_BYTES) {
         ask(sums, next);
-        sums += SUMS_ASKED;
-        next += X_ASKED;
+        sums += SUMS_PREFETCH;
+        next += X_PREFETCH;
         tile_load(6, x, LINE);
         if (wide == 2)
             tile_load(7, x + to_x1, LINE);
@@ -154,7 +154,7 @@ CPU_INLINE void products(const struct steps *steps, const size_t wide, const siz
     }
 }
 
-/* The same with the sums of earlier steps, where there are such. */
+/* Adds products to the sums of earlier steps, or to zeros for the first chunk. */
 CPU_INLINE void square(const struct steps *steps, const size_t wide, const size_t parts, int first, sum_square *sums)
 {
     if (first) {
@@ -179,17 +179,17 @@ CPU_INLINE void square(const struct steps *steps, const size_t wide, const size_
     }
 }
 
-/* All rows of x of a block over one panel. */
-CPU_INLINE void pass(const struct block *block, const struct panel *panel, size_t at, size_t count, const size_t parts,
-                     sum_square (*sums)[W_TILES / 2])
+/* Multiplies all rows of x of a block with one panel. */
+CPU_INLINE void accumulate(const struct block *block, const struct panel *panel, size_t at, size_t count,
+                           const size_t parts, sum_square (*sums)[W_TILES / 2])
 {
-    const size_t row = cpu_row16(block->call->k), tiles = tiles_of(block->rows);
+    const size_t row = cpu_act_bf16_row(block->call->k), tiles = tiles_of(block->rows);
     struct steps steps = {.x_stride = TILE_ROWS * row, .count = (count + STEP - 1) / STEP};
     for (size_t u = 0; u < tiles; u += 2, sums++) {
-        steps.x = block->call->x16 + (block->i + u * TILE_ROWS) * row + at * TILE_ROWS;
+        steps.x = block->call->act_bf16 + (block->i + u * TILE_ROWS) * row + at * TILE_ROWS;
         for (size_t t = 0; t < tiles_of(block->count); t += 2) {
             steps.next = (const char *)(steps.x + (2 + t / (W_TILES / 2)) * steps.x_stride) +
-                         t % (W_TILES / 2) / 2 * STEPS * X_ASKED;
+                         t % (W_TILES / 2) / 2 * STEPS * X_PREFETCH;
             steps.w0 = panel->tile[t];
             steps.w1 = panel->tile[t + 1];
             if (u + 1 < tiles)
@@ -200,7 +200,7 @@ CPU_INLINE void pass(const struct block *block, const struct panel *panel, size_
     }
 }
 
-/* Turns the sums of 16 rows of x and stores what becomes of them. */
+/* Transposes the sums of 16 rows of x and finishes the rows. */
 static void finish(const struct block *block, size_t u, sum_square (*sums)[W_TILES / 2])
 {
     float turned[TILE_ROWS][ROWS_MOST];
@@ -230,9 +230,9 @@ static void multiply(const struct reading *type, const struct block *block)
         const size_t count = least(chunk, k - at);
         fill(type, block, at, count, &panel);
         if (type->parts == 1)
-            pass(block, &panel, at, count, 1, sums);
+            accumulate(block, &panel, at, count, 1, sums);
         else
-            pass(block, &panel, at, count, 2, sums);
+            accumulate(block, &panel, at, count, 2, sums);
     }
     for (size_t u = 0; u < tiles_of(block->rows); u++)
         finish(block, u, sums);
@@ -263,37 +263,37 @@ static void matmul16(decode16_fn *decode, size_t parts, const struct cpu_matmul 
         matmul16(decode16_##name, parts, call, begin, end);                                                            \
     }
 
-#define MATMUL16_LAYOUT(name) MATMUL16(name, 1, decode_layout(layout_##name, w, j, at, count, out, r))
-#define MATMUL16_KIND(name) MATMUL16(name, 1, decode_kind(kind_##name, w, j, at, count, out, r))
+#define MATMUL16_BLOCK32(name) MATMUL16(name, 1, decode_block32(block32_##name, w, j, at, count, out, r))
+#define MATMUL16_UNPACKED(name) MATMUL16(name, 1, decode_traits(traits_##name, w, j, at, count, out, r))
 
-/* What the type of the matrix says is looked at for every row. */
+/* The scheme is tested per row. */
 CPU_INLINE void decode_planar(const struct cpu_matrix *w, size_t j, size_t at, size_t count, weight_tile *out, size_t r)
 {
-    if (is_of_levels(w))
-        decode_places(w, j, at, count, out, r);
+    if (has_codebook(w))
+        decode_codebook16(w, j, at, count, out, r);
     else if (is_asymmetric(w))
-        decode_kind(kind_planar_a, w, j, at, count, out, r);
+        decode_traits(traits_planar_a, w, j, at, count, out, r);
     else
-        decode_kind(kind_planar, w, j, at, count, out, r);
+        decode_traits(traits_planar, w, j, at, count, out, r);
 }
 
 MATMUL16(f16, 2, decode_f16(w, j, at, count, out, r))
 MATMUL16(bf16, 1, decode_bf16(w, j, at, count, out, r))
 MATMUL16(q4_k, 1, decode_q4_k(w, j, at, count, out, r))
 MATMUL16(planar, 1, decode_planar(w, j, at, count, out, r))
-MATMUL16_LAYOUT(q8_0)
-MATMUL16_LAYOUT(q4_0)
-MATMUL16_LAYOUT(q4_1)
-MATMUL16_LAYOUT(q8_g32)
-MATMUL16_LAYOUT(q8_g128)
-MATMUL16_LAYOUT(q4_g32)
-MATMUL16_LAYOUT(q4_g128)
-MATMUL16_KIND(q5_0)
-MATMUL16_KIND(q5_1)
-MATMUL16_KIND(q2_k)
-MATMUL16_KIND(q3_k)
-MATMUL16_KIND(q5_k)
-MATMUL16_KIND(q6_k)
-MATMUL16_KIND(iq4_nl)
-MATMUL16_KIND(iq4_xs)
-MATMUL16_KIND(mxfp4)
+MATMUL16_BLOCK32(q8_0)
+MATMUL16_BLOCK32(q4_0)
+MATMUL16_BLOCK32(q4_1)
+MATMUL16_BLOCK32(q8_g32)
+MATMUL16_BLOCK32(q8_g128)
+MATMUL16_BLOCK32(q4_g32)
+MATMUL16_BLOCK32(q4_g128)
+MATMUL16_UNPACKED(q5_0)
+MATMUL16_UNPACKED(q5_1)
+MATMUL16_UNPACKED(q2_k)
+MATMUL16_UNPACKED(q3_k)
+MATMUL16_UNPACKED(q5_k)
+MATMUL16_UNPACKED(q6_k)
+MATMUL16_UNPACKED(iq4_nl)
+MATMUL16_UNPACKED(iq4_xs)
+MATMUL16_UNPACKED(mxfp4)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside of the AMX matmul: panels of weights back to rows, which decode.h reads, 16 at a time: four words of all of
- * them become four vectors, each 16 bytes of every fourth row. With 512 rows of x this is a hundredth of the time.
+ * Private to the AMX matmul: unpacks packed weights to rows, which decode.h reads, 16 at a time: four words of all rows
+ * become four vectors, each 16 bytes of every fourth row. With 512 rows of x this takes 1 % of the time.
  */
 #ifndef CPU_AMX_PANELS_H
 #define CPU_AMX_PANELS_H
@@ -9,7 +9,7 @@
 #include "plugins/cpu/kernels/panels/panels.h"
 #include "plugins/cpu/kernels/vector/vec.h"
 
-/* Four words of 16 rows at `from` to 16 bytes of each, `stride` bytes apart. */
+/* Transposes four words of 16 rows at `from` to 16 bytes of each row, `stride` bytes apart. */
 CPU_INLINE void four_words_to_rows(const uint8_t *from, __m512i flip, uint8_t *out, size_t stride)
 {
     __m512i v[4], a, b, c, d;
@@ -33,43 +33,43 @@ CPU_INLINE void four_words_to_rows(const uint8_t *from, __m512i flip, uint8_t *o
     }
 }
 
-CPU_INLINE void block_to_rows(const struct panel_form *form, const uint8_t *from, uint8_t *out, size_t stride)
+CPU_INLINE void block_to_rows(const struct panel_format *format, const uint8_t *from, uint8_t *out, size_t stride)
 {
-    const __m512i flip = _mm512_set1_epi8((char)form->flip);
+    const __m512i flip = _mm512_set1_epi8((char)format->flip);
     size_t at = 0;
-    if (form->half_at != PANEL_NO_HALF) {
+    if (format->half_at != PANEL_NO_HALF) {
         for (size_t r = 0; r < PANEL_ROWS; r++)
-            memcpy(out + r * stride + form->half_at, from + 2 * r, 2);
+            memcpy(out + r * stride + format->half_at, from + 2 * r, 2);
         from += PANEL_HALF;
-        at = form->half_at == 0 ? 2 : 0;
+        at = format->half_at == 0 ? 2 : 0;
     }
-    for (; at + 16 <= form->block_bytes; at += 16, from += 4 * PANEL_WORD)
+    for (; at + 16 <= format->block_bytes; at += 16, from += 4 * PANEL_WORD)
         four_words_to_rows(from, flip, out + at, stride);
-    for (; at + 4 <= form->block_bytes; at += 4, from += PANEL_WORD) {
+    for (; at + 4 <= format->block_bytes; at += 4, from += PANEL_WORD) {
         for (size_t r = 0; r < PANEL_ROWS; r++)
             memcpy(out + r * stride + at, from + 4 * r, 4);
     }
 }
 
-/* Values at .. at + count (whole blocks and groups, or the rest of a row) of panel `index`, to 16 rows of digits and,
- * of planar types, scales. Words past the last four of a block are never digits, which some types have to be flipped.
- */
-static void panel_to_rows(const struct cpu_matrix *w, size_t k, size_t index, size_t at, size_t count, uint8_t *digits,
+/* Unpacks values at .. at + count (whole blocks and groups, or the rest of a row) of panel `index` to 16 rows of codes
+ * and, for planar types, scales. Words past the last four of a block are never codes, which some types require to be
+ * flipped. */
+static void panel_to_rows(const struct cpu_matrix *w, size_t k, size_t index, size_t at, size_t count, uint8_t *codes,
                           size_t stride, uint8_t *halves, size_t halves_stride)
 {
-    const struct panel_form form = cpu_panel_form(w->type);
-    const uint8_t *panel = (const uint8_t *)w->panels + index * cpu_panel_bytes(&form, k);
-    const uint8_t *scales = panel + cpu_panel_scales_at(&form, k);
-    const size_t first = at / form.block_values, bytes = form.block_bytes * PANEL_ROWS;
-    const uint8_t *next = panel + cpu_panel_bytes(&form, k);
-    for (size_t b = first; b < first + count / form.block_values; b++) {
-        for (size_t line = 0; line < bytes; line += 64) /* past the end of a matrix it does nothing */
+    const struct panel_format format = cpu_panel_format(w->type);
+    const uint8_t *panel = (const uint8_t *)w->packed + index * cpu_panel_bytes(&format, k);
+    const uint8_t *scales = panel + cpu_panel_scales_at(&format, k);
+    const size_t first = at / format.block_values, bytes = format.block_bytes * PANEL_ROWS;
+    const uint8_t *next = panel + cpu_panel_bytes(&format, k);
+    for (size_t b = first; b < first + count / format.block_values; b++) {
+        for (size_t line = 0; line < bytes; line += 64) /* harmless past the end of a matrix */
             __builtin_prefetch(next + b * bytes + line);
-        block_to_rows(&form, panel + b * bytes, digits + (b - first) * form.block_bytes, stride);
+        block_to_rows(&format, panel + b * bytes, codes + (b - first) * format.block_bytes, stride);
     }
-    for (size_t g = 0; form.planar != 0 && g * form.planar < count; g++) {
+    for (size_t g = 0; format.planar != 0 && g * format.planar < count; g++) {
         for (size_t r = 0; r < PANEL_ROWS; r++)
-            memcpy(halves + r * halves_stride + 2 * g, scales + (at / form.planar + g) * PANEL_HALF + 2 * r, 2);
+            memcpy(halves + r * halves_stride + 2 * g, scales + (at / format.planar + g) * PANEL_HALF + 2 * r, 2);
     }
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rounding of activations to BF16 as AMX's matmul reads them: [m / 16, k / 32] tiles, of which row p holds values 2p
- * and 2p + 1 of a step of each of 16 rows of x. Numbers below the normal ones become zeros, as they count in products.
- * Bound: operations, some 6 for 16 values.
+ * Stages act_bf16 for the AMX matmul: [m / 16, k / 32] tiles, of which row p holds values 2p and 2p + 1 of a step of
+ * each of 16 rows of x. Subnormal numbers become zeros, as products treat them. Bound: operations, some 6 per 16
+ * values.
  */
 #include "decode.h"
 #include "plugins/cpu/kernels/vector/gemm.h"
 
-/* 32 values of a row, `count` of them and zeros. */
+/* Rounds 32 values of a row, `count` of them and zeros. */
 CPU_INLINE __m512i round_step(const float *x, size_t count)
 {
     float part[STEP] = {0};
@@ -17,7 +17,7 @@ CPU_INLINE __m512i round_step(const float *x, size_t count)
     return simd_cvtne2ps(_mm512_loadu_ps(part + 16), _mm512_loadu_ps(part));
 }
 
-/* One tile of up to 16 rows; those that lack become zeros. */
+/* Rounds one tile of up to 16 rows; missing rows become zeros. */
 static void round_tile(const float *x, size_t stride, size_t rows, size_t count, uint16_t *out)
 {
     weight_tile step = {{0}};
@@ -40,7 +40,7 @@ static void round_tile(const float *x, size_t stride, size_t rows, size_t count,
 
 void cpu_round16_amx(const float *x, size_t stride, size_t k, uint16_t *out, size_t begin, size_t end)
 {
-    const size_t row = cpu_row16(k);
+    const size_t row = cpu_act_bf16_row(k);
     for (size_t r = begin; r < end; r += TILE_ROWS) {
         for (size_t l = 0; l < k; l += STEP)
             round_tile(x + r * stride + l, stride, least(TILE_ROWS, end - r), k - l, out + r * row + l * TILE_ROWS);

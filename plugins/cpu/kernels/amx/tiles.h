@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside of the AMX kernels: the instructions on tiles that they use. Under SIMD_EMULATE each is a function that does
- * what the instruction is defined to do, so that the same kernels are tested on machines without them.
+ * Private to the AMX kernels: the tile instructions that they use. Under SIMD_EMULATE each is a function with the
+ * instruction's semantics, so that the kernels can be tested on machines without AMX.
  *
- * A thread has eight tiles, of up to 16 rows of 64 bytes. `tiles_begin` gives them their shapes and zeros;
- * `tiles_end` lets go of them, after which the system need not save them.
+ * A thread has eight tiles, of up to 16 rows of 64 bytes. `tiles_begin` sets their shapes and zeroes them; `tiles_end`
+ * releases them, after which the system need not save them.
  */
 #ifndef CPU_AMX_TILES_H
 #define CPU_AMX_TILES_H
@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* What LDTILECFG reads. */
+/* The operand of LDTILECFG. */
 struct tile_shapes {
     uint8_t palette; /* 1 */
     uint8_t start_row;
@@ -24,7 +24,7 @@ struct tile_shapes {
 #ifndef SIMD_EMULATE
 #include <immintrin.h>
 
-/* Some compilers do not know what these read: all that was written before has to be in memory. */
+/* Some compilers do not model the memory that these instructions read: flushes earlier stores to memory. */
 #define TILE_WRITTEN() __asm__ volatile("" : : : "memory")
 
 #define tiles_begin(shapes)                                                                                            \
@@ -84,7 +84,7 @@ TILE_FUNCTION tile_store(int t, void *base, size_t stride)
         memcpy((char *)base + r * stride, tile_state.data[t][r], tile_state.shapes.row_bytes[t]);
 }
 
-/* Shapes that do not fit together are faults. */
+/* Traps on shapes that do not match. */
 TILE_FUNCTION tile_check(int sums, int a, int b)
 {
     const struct tile_shapes *s = &tile_state.shapes;
@@ -103,13 +103,13 @@ TILE_FUNCTION tile_pair(const uint8_t *pair, float *out_even, float *out_odd)
     memcpy(out_odd, &odd, 4);
 }
 
-/* Numbers below the normal ones count as zeros. */
+/* Subnormal numbers count as zeros. */
 static inline __attribute__((unused)) float tile_normal(float x)
 {
     return __builtin_fabsf(x) < 0x1p-126f ? __builtin_copysignf(0, x) : x;
 }
 
-/* Pairs of BF16: even ones are summed apart from odd ones, each fused, and both are added to the sum. */
+/* Pairs of BF16: even and odd ones are summed separately, each fused, and both are added to the sum. */
 TILE_FUNCTION tile_dot16(int sums, int a, int b)
 {
     const struct tile_shapes *s = &tile_state.shapes;

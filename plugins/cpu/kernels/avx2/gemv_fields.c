@@ -1,43 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One row of x with blocks of 256 weights of q2_k, q3_k and iq4_xs, which are bound by operations where each group of
- * 32 weights is finished by itself.
- * Layout: weights as they lie; x is laid out anew once for a call. Tile: a block of two rows of W, which share the
- * loads of x. Groups are not separated when their bits are: one mask brings out different ones in each four bytes, and
- * x lies so that they meet it, so that the products of four groups are added up in 16 bits and one multiplication with
- * their scales, one conversion and one multiplication with the scales of x serve all of them. Every second group stays
- * four times too large, which its scale of x takes back. What the digits of q3_k are too high by is subtracted where
- * the sums begin. The levels of iq4_xs, which have a sign, take that of x and meet its magnitude.
- * Bound: operations, from the second cache and from memory. Measured on one core of a shared Zen 3
- * server, k = 2048, ns for 256 weights beside finishing each group by itself: q2_k 6.0 for 8.4 (14.1 GB/s), q3_k 8.9
- * for 11.7 (12.4), iq4_xs 8.4 for 12.8 (16.2); 57, 87 and 86 instructions.
+ * GEMV of one row of x with blocks of 256 weights of q2_k, q3_k and iq4_xs, which are bound by operations if each group
+ * of 32 weights is finished separately.
+ * Layout: weights in place; x is permuted once per call. Tile: a block of two rows of W, which share the loads of x.
+ * One mask extracts codes of different groups in each four bytes, and x is permuted to match, so that the products of
+ * four groups are summed in 16 bits and share one multiplication with their scales, one conversion and one
+ * multiplication with the scales of x. Every second group is four times too large, which its scale of x corrects. The
+ * zero point of q3_k is subtracted in the initial sums. Codebook values of iq4_xs, which are signed, take the sign of x
+ * and are multiplied with its magnitude.
+ * Bound: operations. Measured: doc/benchmark.md, GEMV from the L2 cache.
  */
 #include "plugins/cpu/kernels/vector/finish.h"
 #include "plugins/cpu/kernels/vector/gemv.h"
 
-#define PARTS 4u          /* vectors of x for half a block */
-#define FIELD_AHEAD 4096u /* bytes that two rows ask for ahead: the rows behind them lie one after the other */
+#define PARTS 4u          /* vectors of x per half block */
+#define FIELD_AHEAD 4096u /* prefetch distance of two rows in bytes: the next rows follow these */
 
-/* x as the blocks want it. */
+/* x, permuted for blocks. */
 struct field_x {
-    _Alignas(32) int8_t q[GEMV_VALUES]; /* of iq4_xs for two groups: their first and their last 16 values */
-    int8_t magnitude[GEMV_VALUES];      /* of iq4_xs only, in the same order */
-    int16_t begin[GEMV_VALUES / 8];     /* of q3_k only: where the sums of half a block begin */
-    int16_t half[GEMV_VALUES / 16];     /* of q2_k only: sums of 16 digits */
-    float scale[GEMV_VALUES / 16];      /* in the order of the sums: 8 for half a block, of iq4_xs for a block */
+    _Alignas(32) int8_t q[GEMV_VALUES]; /* iq4_xs, per two groups: their first and their last 16 values */
+    int8_t magnitude[GEMV_VALUES];      /* iq4_xs only, in the order of q */
+    int16_t begin[GEMV_VALUES / 8];     /* q3_k only: initial sums of half a block */
+    int16_t half[GEMV_VALUES / 16];     /* q2_k only: sums of 16 codes */
+    float scale[GEMV_VALUES / 16];      /* in the order of the sums: 8 per half block, iq4_xs per block */
     const float *block_scale;           /* [k / 32] */
 };
 
-/* The sums of two rows of W. */
+/* Sums of two rows of W. */
 struct field_sums {
     __m256 first;
     __m256 second;
 };
 
-/* ---- digits ---- */
+/* ---- codes ---- */
 
-/* Fields of 2 bits of half a block. Each four bytes of a part hold another field: 0 1 2 3, 1 0 3 2, and the same with
- * the halves of the 16 bytes that they come from exchanged. Fields 1 and 3 are four times too large. */
+/* 2-bit fields of half a block. Each four bytes of a part hold another field: 0 1 2 3, 1 0 3 2, and again with the
+ * halves of their 16 bytes swapped. Fields 1 and 3 are four times too large. */
 struct parts {
     __m256i v[PARTS];
 };
@@ -51,8 +49,8 @@ CPU_INLINE struct parts two_bit_parts(__m256i bytes)
                            _mm256_and_si256(crossed, even), _mm256_and_si256(crossed, odd)}};
 }
 
-/* The third bits of half h of a block of q3_k, in front of the fields: bit i of a byte belongs to group i. `crossed`:
- * bits with the halves of 16 bytes exchanged. */
+/* Returns the third bits of half h of a block of q3_k, positioned above the fields: bit i of a byte belongs to group i.
+ * `crossed`: bits with the halves of 16 bytes swapped. */
 CPU_INLINE struct parts third_bit_parts(__m256i bits, __m256i crossed, const int h)
 {
     const __m256i even = _mm256_set1_epi64x(0x1010101004040404), odd = _mm256_set1_epi64x(0x0404040410101010);
@@ -70,8 +68,8 @@ CPU_INLINE struct parts third_bit_parts(__m256i bits, __m256i crossed, const int
                            _mm256_and_si256(_mm256_srlv_epi32(crossed, other), odd)}};
 }
 
-/* Products of half a block with x, added up to two integers for each field and each 16 weights. Below 2^15: of digits
- * up to 7, after what they are too high by has been taken away; on the way sums may go around. */
+/* Multiplies half a block with x and sums to two integers per field and 16 weights. Final sums are below 2^15, for
+ * codes up to 7 with the zero point corrected; intermediate sums may wrap. */
 CPU_INLINE __m256i sum_parts(const struct parts w, const int8_t *q)
 {
     const __m256i straight =
@@ -81,7 +79,8 @@ CPU_INLINE __m256i sum_parts(const struct parts w, const int8_t *q)
     return _mm256_add_epi16(straight, _mm256_shuffle_epi32(exchanged, 0xb1));
 }
 
-/* The scales of half h in the order of sum_parts, from 16 bytes in both halves: as the lower or the upper byte. */
+/* Returns the scales of half h in the order of sum_parts, from 16 bytes in both halves: as the lower or the upper byte.
+ */
 CPU_INLINE __m256i part_scales(__m256i scales, const int h, const int upper)
 {
     const __m256i first = _mm256_setr_epi16(0, 0, 2, 2, 4, 4, 6, 6, 1, 1, 3, 3, 5, 5, 7, 7);
@@ -113,7 +112,7 @@ CPU_INLINE __m256 block_q2(const uint8_t *block, const struct field_x *x, size_t
     return _mm256_fmadd_ps(dot, _mm256_broadcastss_ps(d), sum);
 }
 
-/* The sixteen scales of 6 bits; the load ends with the block. */
+/* Returns the sixteen 6-bit scales; the load ends with the block. */
 CPU_INLINE __m256i scales_q3(const uint8_t *block)
 {
     const __m128i four = _mm_set1_epi8(15), two = _mm_set1_epi8(48);
@@ -126,10 +125,10 @@ CPU_INLINE __m256i scales_q3(const uint8_t *block)
     return _mm256_broadcastsi128_si256(_mm_sub_epi8(low, _mm_set1_epi8(32)));
 }
 
-CPU_INLINE __m256i half_q3(const uint8_t *digits, __m256i bits, __m256i crossed, const int h, const int8_t *q,
+CPU_INLINE __m256i half_q3(const uint8_t *codes, __m256i bits, __m256i crossed, const int h, const int8_t *q,
                            const int16_t *begin)
 {
-    struct parts w = two_bit_parts(load32(digits + 32 * h));
+    struct parts w = two_bit_parts(load32(codes + 32 * h));
     const struct parts third = third_bit_parts(bits, crossed, h);
     CPU_UNROLL
     for (size_t i = 0; i < PARTS; i++)
@@ -146,7 +145,7 @@ CPU_INLINE __m256 block_q3(const uint8_t *block, const struct field_x *x, size_t
     const __m128 d = _mm_cvtph_ps(_mm_cvtsi32_si128((int)(word_at(block + 106) >> 16)));
     __m256i low = half_q3(block + 32, bits, crossed, 0, q, begin);
     __m256i high = half_q3(block + 32, bits, crossed, 1, q, begin);
-    /* With scales as upper bytes, 256 times too large: below 2^31, and as exact in float. */
+    /* Scales as upper bytes make the sums 256 times too large: below 2^31, and exact in float. */
     low = _mm256_madd_epi16(low, part_scales(scales, 0, 1));
     high = _mm256_madd_epi16(high, part_scales(scales, 1, 1));
     __m256 dot = _mm256_mul_ps(_mm256_cvtepi32_ps(low), _mm256_load_ps(scale));
@@ -154,18 +153,18 @@ CPU_INLINE __m256 block_q3(const uint8_t *block, const struct field_x *x, size_t
     return _mm256_fmadd_ps(dot, _mm256_broadcastss_ps(d), sum);
 }
 
-/* Both groups of a pair: four integers each. */
-CPU_INLINE __m256i pair_iq4(const uint8_t *digits, const int8_t *q, const int8_t *magnitude)
+/* Multiplies both groups of a pair: four integers each. */
+CPU_INLINE __m256i pair_iq4(const uint8_t *codes, const int8_t *q, const int8_t *magnitude)
 {
-    const __m256i both = load32(digits), four = _mm256_set1_epi8(15), ones = _mm256_set1_epi16(1);
-    const __m256i low = levels(_mm256_and_si256(both, four));
-    const __m256i high = levels(_mm256_and_si256(_mm256_srli_epi16(both, 4), four));
+    const __m256i both = load32(codes), four = _mm256_set1_epi8(15), ones = _mm256_set1_epi16(1);
+    const __m256i low = lookup_iq4(_mm256_and_si256(both, four));
+    const __m256i high = lookup_iq4(_mm256_and_si256(_mm256_srli_epi16(both, 4), four));
     const __m256i first = _mm256_maddubs_epi16(load32(magnitude), _mm256_sign_epi8(low, load32(q)));
     const __m256i last = _mm256_maddubs_epi16(load32(magnitude + 32), _mm256_sign_epi8(high, load32(q + 32)));
     return _mm256_add_epi32(_mm256_madd_epi16(first, ones), _mm256_madd_epi16(last, ones));
 }
 
-/* Neighbours of both, added: two of v, two of w in each half. */
+/* Adds neighbours: two of v, two of w in each half. */
 CPU_INLINE __m256i fold_pairs(__m256i v, __m256i w)
 {
     const __m256 a = _mm256_castsi256_ps(v), b = _mm256_castsi256_ps(w);
@@ -173,7 +172,7 @@ CPU_INLINE __m256i fold_pairs(__m256i v, __m256i w)
                             _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0xdd)));
 }
 
-/* The sums come in the order 0 2 4 6 1 3 5 7 of the groups. */
+/* Adds a block; sums are in the order 0 2 4 6 1 3 5 7 of the groups. */
 CPU_INLINE __m256 block_iq4(const uint8_t *block, const struct field_x *x, size_t b, __m256 sum)
 {
     const int8_t *q = x->q + 256 * b, *m = x->magnitude + 256 * b;
@@ -206,14 +205,14 @@ CPU_INLINE __m256 block_any(const uint32_t type, const uint8_t *block, const str
     }
 }
 
-/* Two rows, `stride` bytes apart (0: the same twice). */
+/* Multiplies two rows, `stride` bytes apart (0: the same twice). */
 CPU_INLINE void dot_two(const uint32_t type, const uint32_t bytes, const uint8_t *row, size_t stride,
                         const struct field_x *x, size_t blocks, float sums[2])
 {
     struct field_sums acc = {_mm256_setzero_ps(), _mm256_setzero_ps()};
     for (size_t b = 0; b < blocks; b++) {
         const uint8_t *block = row + b * bytes;
-        ask_lines(row + FIELD_AHEAD + 2 * b * bytes, 2 * bytes);
+        prefetch_lines(row + FIELD_AHEAD + 2 * b * bytes, 2 * bytes);
         acc.first = block_any(type, block, x, b, acc.first);
         acc.second = block_any(type, block + stride, x, b, acc.second);
     }
@@ -237,7 +236,7 @@ CPU_INLINE void gemv(const uint32_t type, const uint32_t bytes, const struct cpu
 
 /* ---- x ---- */
 
-/* Half a block of x for the parts; the sums of digits that are all 4. */
+/* Permutes half a block of x for the parts, and computes the sums for codes that are all 4. */
 CPU_INLINE void place_parts(const int8_t *q, const float *scale, const float factor, int8_t *out, int16_t *out_begin,
                             float *out_scale)
 {
@@ -260,7 +259,7 @@ CPU_INLINE void place_parts(const int8_t *q, const float *scale, const float fac
 CPU_INLINE void place_fields(const struct cpu_matmul *call, const float factor, struct field_x *out)
 {
     for (size_t h = 0; h < call->k / 128; h++)
-        place_parts(call->x8.q + 128 * h, call->x8.scale + 4 * h, factor, out->q + 128 * h, out->begin + 16 * h,
+        place_parts(call->act_q8.q + 128 * h, call->act_q8.scale + 4 * h, factor, out->q + 128 * h, out->begin + 16 * h,
                     out->scale + 8 * h);
 }
 
@@ -268,7 +267,7 @@ CPU_INLINE void place_pairs(const struct cpu_matmul *call, struct field_x *out)
 {
     const __m256i order = _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7);
     for (size_t i = 0; i < call->k; i += 64) {
-        const __m256i a = load32(call->x8.q + i), b = load32(call->x8.q + i + 32);
+        const __m256i a = load32(call->act_q8.q + i), b = load32(call->act_q8.q + i + 32);
         const __m256i first = _mm256_permute2x128_si256(a, b, 0x20), last = _mm256_permute2x128_si256(a, b, 0x31);
         store32(out->q + i, first);
         store32(out->q + i + 32, last);
@@ -276,7 +275,7 @@ CPU_INLINE void place_pairs(const struct cpu_matmul *call, struct field_x *out)
         store32(out->magnitude + i + 32, _mm256_abs_epi8(last));
     }
     for (size_t i = 0; i < call->k / 32; i += 8)
-        _mm256_store_ps(out->scale + i, _mm256_permutevar8x32_ps(_mm256_loadu_ps(call->x8.scale + i), order));
+        _mm256_store_ps(out->scale + i, _mm256_permutevar8x32_ps(_mm256_loadu_ps(call->act_q8.scale + i), order));
 }
 
 int CPU_NAME(gemv8_fields)(uint32_t type, const struct cpu_matmul *call, size_t begin, size_t end)
@@ -284,10 +283,10 @@ int CPU_NAME(gemv8_fields)(uint32_t type, const struct cpu_matmul *call, size_t 
     struct field_x x;
     if (call->m != 1)
         return 0;
-    x.block_scale = call->x8.scale;
+    x.block_scale = call->act_q8.scale;
     switch (type) {
     case ACCEL_Q2_K:
-        half_sums(call->x8.q, call->k, x.half);
+        half_sums(call->act_q8.q, call->k, x.half);
         place_fields(call, 1, &x);
         gemv(ACCEL_Q2_K, 84, call, &x, begin, end);
         return 1;

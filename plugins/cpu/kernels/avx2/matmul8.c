@@ -1,27 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matmul of quantized weights with activations rounded to 8 bits, AVX2.
+ * Matmul of quantized weights with act_q8, AVX2.
  *
- * Few rows of x (up to FEW4 or FEW8): 4 rows of W are read where they lie, one or two blocks at a time, with two rows
- * of x; the sums of a block are exact integers, scaled in float. Bound: bytes of W. Many rows: vector/gemm.c.
- *
- * Measured on one core of a shared Zen 3 server, 2048 x 2048: one row of x 18.9 GB/s of Q4_0 and 31 GB/s of Q8_0 from
- * the second cache, above what a core reads from memory (11 to 17 GB/s). From memory, beside a plain read in the same
- * run on one core that others disturbed: Q4_0 100 %, Q8_0 99 %; 79 % where each row asked for its own lines far ahead
- * instead of for those of the next four rows in their order.
+ * GEMV (up to ROW4_MOST4 or ROW4_MOST8 rows of x): 4 rows of W are read in place, one or two blocks at a time, with two
+ * rows of x; the sums of a block are exact integers, scaled in float. Bound: bytes of W. GEMM: vector/gemm.c. Measured:
+ * doc/benchmark.md, rows in place.
  */
-#include "plugins/cpu/kernels/vector/four.h"
+#include "plugins/cpu/kernels/vector/row4.h"
 
-#define FEW4 2u /* measured */
-#define FEW8 6u
+#define ROW4_MOST4 2u /* measured */
+#define ROW4_MOST8 6u
 
-/* Products of 32 digits with 32 of x, added up to 8 integers. */
-CPU_INLINE __m256i dot32(const struct layout f, __m256i digits, __m256i x)
+/* Multiplies 32 codes with 32 of x and sums them to 8 integers. */
+CPU_INLINE __m256i dot32(const struct block32 f, __m256i codes, __m256i x)
 {
-    return f.bits == 4 ? dot32u(digits, x) : dot32s(digits, x);
+    return f.bits == 4 ? dot32u(codes, x) : dot32s(codes, x);
 }
 
-/* Element r of each half of v, everywhere. */
+/* Broadcasts element r of each half of v within the half. */
 CPU_INLINE __m256 spread(__m256 v, size_t r)
 {
     switch (r) {
@@ -36,34 +32,34 @@ CPU_INLINE __m256 spread(__m256 v, size_t r)
     }
 }
 
-/* Sums of 8 lanes of each of 4 vectors. */
+/* Sums 8 lanes of each of 4 vectors. */
 CPU_INLINE __m128 sum4(const __m256 v[4])
 {
     __m256 a = _mm256_hadd_ps(v[0], v[1]), b = _mm256_hadd_ps(v[2], v[3]), c = _mm256_hadd_ps(a, b);
     return _mm_add_ps(_mm256_castps256_ps128(c), _mm256_extractf128_ps(c, 1));
 }
 
-/* What is summed up over the blocks: 4 rows of W with up to PAIR rows of x. */
-struct few {
+/* Rows of act_q8 and the sums of 4 rows of W with up to PAIR of them. */
+struct act_rows {
     const int8_t *q;
     const float *scale;
     const float *sum;
     size_t k;
     size_t blocks;
     __m256 acc[PAIR][4];
-    __m256 offset[PAIR]; /* rows of W in both halves */
+    __m256 offset[PAIR]; /* rows of W, in both halves */
 };
 
-/* One block. */
-CPU_INLINE void one_block(const struct layout f, const struct four w, struct few *x, const size_t few, size_t b)
+/* Adds one block. */
+CPU_INLINE void one_block(const struct block32 f, const struct row4 w, struct act_rows *x, const size_t rows, size_t b)
 {
-    const uint8_t *digits = w.digits + b * f.block_bytes;
-    const __m128 d = four_halves(w.scales + scale_at(f, b), w.scales_stride);
-    const __m128 from = f.minimum ? four_halves(w.scales + b * f.block_bytes + 2, w.scales_stride) : d;
+    const uint8_t *codes = w.codes + b * f.block_bytes;
+    const __m128 d = load_halves4(w.scales + scale_at(f, b), w.scales_stride);
+    const __m128 from = f.minimum ? load_halves4(w.scales + b * f.block_bytes + 2, w.scales_stride) : d;
     __m256i q[PAIR];
     __m256 scale[PAIR];
     CPU_UNROLL
-    for (size_t r = 0; r < few; r++) {
+    for (size_t r = 0; r < rows; r++) {
         __m128 s = _mm_mul_ps(d, _mm_broadcast_ss(x->scale + r * x->blocks + b));
         scale[r] = _mm256_set_m128(s, s);
         q[r] = _mm256_loadu_si256((const __m256i *)(x->q + r * x->k + b * CPU_BLOCK));
@@ -74,16 +70,16 @@ CPU_INLINE void one_block(const struct layout f, const struct four w, struct few
     }
     CPU_UNROLL
     for (size_t j = 0; j < 4; j++) {
-        __m256i row = load_digits(f, digits + j * w.digits_stride);
+        __m256i row = load_codes(f, codes + j * w.codes_stride);
         CPU_UNROLL
-        for (size_t r = 0; r < few; r++) {
+        for (size_t r = 0; r < rows; r++) {
             __m256 dot = _mm256_cvtepi32_ps(dot32(f, row, q[r]));
             x->acc[r][j] = _mm256_fmadd_ps(dot, spread(scale[r], j), x->acc[r][j]);
         }
     }
 }
 
-/* p[0] in the low half, p[1] in the high. */
+/* Broadcasts p[0] to the low half and p[1] to the high half. */
 CPU_INLINE __m256 halves_of(const float *p)
 {
     double both;
@@ -92,79 +88,82 @@ CPU_INLINE __m256 halves_of(const float *p)
     return _mm256_permutevar_ps(v, _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1));
 }
 
-CPU_INLINE __m256i two_runs(const void *low, const void *high)
+CPU_INLINE __m256i join_halves(const void *low, const void *high)
 {
     __m256i v = _mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)low));
     return _mm256_inserti128_si256(v, _mm_loadu_si128((const __m128i *)high), 1);
 }
 
 /*
- * Two blocks of 4-bit digits, one in each half of a vector, so that the steps after the products are shared: the low
- * digits of both meet the first 16 of x of both, the high digits the other 16; four products fit 16 bits.
+ * Adds two blocks of 4-bit codes, one in each half of a vector, so that they share the operations after the products:
+ * the low nibbles of both are multiplied with the first 16 of x of both, the high nibbles with the other 16; four
+ * products fit 16 bits.
  */
-CPU_INLINE void two_blocks4(const struct layout f, const struct four w, struct few *x, const size_t few, size_t b)
+CPU_INLINE void two_blocks4(const struct block32 f, const struct row4 w, struct act_rows *x, const size_t rows,
+                            size_t b)
 {
     const __m256i low = _mm256_set1_epi8(15);
     const size_t at = scale_at(f, b), next = scale_at(f, b + 1);
     const __m256 d =
-        _mm256_set_m128(four_halves(w.scales + next, w.scales_stride), four_halves(w.scales + at, w.scales_stride));
+        _mm256_set_m128(load_halves4(w.scales + next, w.scales_stride), load_halves4(w.scales + at, w.scales_stride));
     __m256 from = d;
     if (f.minimum)
-        from = _mm256_set_m128(four_halves(w.scales + next + 2, w.scales_stride),
-                               four_halves(w.scales + at + 2, w.scales_stride));
+        from = _mm256_set_m128(load_halves4(w.scales + next + 2, w.scales_stride),
+                               load_halves4(w.scales + at + 2, w.scales_stride));
     __m256i first[PAIR], second[PAIR];
     __m256 scale[PAIR];
     CPU_UNROLL
-    for (size_t r = 0; r < few; r++) {
+    for (size_t r = 0; r < rows; r++) {
         const int8_t *q = x->q + r * x->k + b * CPU_BLOCK;
-        first[r] = two_runs(q, q + CPU_BLOCK);
-        second[r] = two_runs(q + 16, q + CPU_BLOCK + 16);
+        first[r] = join_halves(q, q + CPU_BLOCK);
+        second[r] = join_halves(q + 16, q + CPU_BLOCK + 16);
         scale[r] = _mm256_mul_ps(d, halves_of(x->scale + r * x->blocks + b));
         x->offset[r] = _mm256_fmadd_ps(from, halves_of(x->sum + r * x->blocks + b), x->offset[r]);
     }
     CPU_UNROLL
     for (size_t j = 0; j < 4; j++) {
-        const uint8_t *p = w.digits + j * w.digits_stride + b * f.block_bytes;
-        __m256i both = two_runs(p, p + f.block_bytes);
+        const uint8_t *p = w.codes + j * w.codes_stride + b * f.block_bytes;
+        __m256i both = join_halves(p, p + f.block_bytes);
         __m256i lows = _mm256_and_si256(both, low), highs = _mm256_and_si256(_mm256_srli_epi16(both, 4), low);
         CPU_UNROLL
-        for (size_t r = 0; r < few; r++) {
+        for (size_t r = 0; r < rows; r++) {
             __m256 dot = _mm256_cvtepi32_ps(dot64u(lows, first[r], highs, second[r]));
             x->acc[r][j] = _mm256_fmadd_ps(dot, spread(scale[r], j), x->acc[r][j]);
         }
     }
 }
 
-/* Four rows of W with `few` (a constant) rows of x from row i on; their sums for row r of x to sums[r][0 .. 3]. */
-CPU_INLINE void dot_few(const struct layout f, const struct cpu_matmul *call, const struct four w, const size_t few,
-                        size_t i, float *const *sums)
+/* Multiplies four rows of W with `rows` (a constant) rows of x from row i on; sums of row r of x go to sums[r][0 .. 3].
+ */
+CPU_INLINE void dot_row4(const struct block32 f, const struct cpu_matmul *call, const struct row4 w, const size_t rows,
+                         size_t i, float *const *sums)
 {
     const size_t blocks = call->k / CPU_BLOCK;
-    struct few x = {.q = call->x8.q + i * call->k,
-                    .scale = call->x8.scale + i * blocks,
-                    .sum = call->x8.sum + i * blocks,
-                    .k = call->k,
-                    .blocks = blocks};
-    /* The next four rows of W lie behind these: for each part of these as much of them. */
-    const uint8_t *ahead = w.digits + 4 * w.digits_stride;
+    struct act_rows x = {.q = call->act_q8.q + i * call->k,
+                         .scale = call->act_q8.scale + i * blocks,
+                         .sum = call->act_q8.sum + i * blocks,
+                         .k = call->k,
+                         .blocks = blocks};
+    /* Prefetches the next four rows of W, which follow these, in proportion. */
+    const uint8_t *ahead = w.codes + 4 * w.codes_stride;
     size_t b = 0;
     CPU_UNROLL
-    for (size_t r = 0; r < few; r++)
+    for (size_t r = 0; r < rows; r++)
         x.offset[r] = x.acc[r][0] = x.acc[r][1] = x.acc[r][2] = x.acc[r][3] = _mm256_setzero_ps();
     for (; f.bits == 4 && b + 2 <= blocks; b += 2) {
-        ask_lines(ahead + 4 * b * f.block_bytes, 8 * f.block_bytes);
-        two_blocks4(f, w, &x, few, b);
+        prefetch_lines(ahead + 4 * b * f.block_bytes, 8 * f.block_bytes);
+        two_blocks4(f, w, &x, rows, b);
     }
     for (; b < blocks; b++) {
-        ask_lines(ahead + 4 * b * f.block_bytes, 4 * f.block_bytes);
-        one_block(f, w, &x, few, b);
+        prefetch_lines(ahead + 4 * b * f.block_bytes, 4 * f.block_bytes);
+        one_block(f, w, &x, rows, b);
     }
     CPU_UNROLL
-    for (size_t r = 0; r < few; r++) {
+    for (size_t r = 0; r < rows; r++) {
         __m128 factor = _mm_set1_ps(f.minimum ? 1.0f : f.bits == 4 ? -8.0f : 0.0f);
         __m128 offset = _mm_add_ps(_mm256_castps256_ps128(x.offset[r]), _mm256_extractf128_ps(x.offset[r], 1));
         _mm_storeu_ps(sums[r], _mm_fmadd_ps(factor, offset, sum4(x.acc[r])));
     }
 }
 
-#include "plugins/cpu/kernels/vector/few_rows.h"
+#include "plugins/cpu/kernels/vector/gemv_row4.h"

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cores of the 8-bit matmul of many rows, AVX-512 with VNNI: 16 rows of W (a lane each) with 4 of x, two halves of a
- * block in sums of their own, so that eight chains of additions are under way. One instruction multiplies and adds four
- * digits of 16 rows, whatever their width, in 32 bits. Bound: operations. An Intel Xeon has 165 to 180 of the
- * instruction's 458 Gmac/s of a core over 128 to 512 rows of x.
+ * 8-bit GEMM cores, AVX-512 with VNNI: 16 rows of W (a lane each) with 4 rows of x, the halves of a block in separate
+ * sums, for eight independent chains of additions. One instruction multiplies and adds 4 codes of 16 rows in 32 bits,
+ * whatever their width. Bound: operations. Measured: doc/benchmark.md, GEMM cores.
  */
 #include "plugins/cpu/kernels/vector/gemm_core.h"
 
 #define ROWS CPU_TILE_ROWS
 
-/* Sums of both halves of a block for every row of x; digits are `center` above their value. */
-CPU_INLINE void products(const int center, const uint8_t *digits, const struct cpu_tile *x, __m512i acc[ROWS][2])
+/* Sums products of both halves of a block for every row of x; `center` is the zero point. */
+CPU_INLINE void products(const int center, const uint8_t *codes, const struct cpu_tile *x, __m512i acc[ROWS][2])
 {
     CPU_UNROLL
     for (size_t r = 0; r < ROWS; r++) {
@@ -21,8 +20,8 @@ CPU_INLINE void products(const int center, const uint8_t *digits, const struct c
     }
     CPU_UNROLL
     for (size_t c = 0; c < 4; c++) {
-        const __m512i low = _mm512_loadu_si512(digits + c * RUN_BYTES);
-        const __m512i high = _mm512_loadu_si512(digits + (c + 4) * RUN_BYTES);
+        const __m512i low = _mm512_loadu_si512(codes + c * WORD_BYTES);
+        const __m512i high = _mm512_loadu_si512(codes + (c + 4) * WORD_BYTES);
         CPU_UNROLL
         for (size_t r = 0; r < ROWS; r++) {
             acc[r][0] = _mm512_dpbusd_epi32(acc[r][0], low, broadcast4(x->q[c][r]));
@@ -31,7 +30,7 @@ CPU_INLINE void products(const int center, const uint8_t *digits, const struct c
     }
 }
 
-/* A scale for 32 digits. */
+/* A scale per 32 codes. */
 CPU_INLINE void core_narrow(const int center, const struct gemm_panel *panel, const struct cpu_tile *x, size_t count,
                             float (*sums)[PANEL_ROWS])
 {
@@ -42,7 +41,7 @@ CPU_INLINE void core_narrow(const int center, const struct gemm_panel *panel, co
     for (size_t b = 0; b < count; b++) {
         const __m512 d = _mm512_loadu_ps(panel->d[b]);
         __m512i acc[ROWS][2];
-        products(center, panel->digits + b * BLOCK_BYTES, x + b, acc);
+        products(center, panel->codes + b * BLOCK_BYTES, x + b, acc);
         CPU_UNROLL
         for (size_t r = 0; r < ROWS; r++) {
             const __m512 dot = _mm512_cvtepi32_ps(_mm512_add_epi32(acc[r][0], acc[r][1]));
@@ -54,13 +53,13 @@ CPU_INLINE void core_narrow(const int center, const struct gemm_panel *panel, co
         _mm512_storeu_ps(sums[r], total[r]);
 }
 
-/* A factor for 32 digits, or two, and a scale for 256. */
+/* An integer scale per 32 codes, or two, and a scale per 256. */
 CPU_INLINE void super_block(const int center, const int fine, const struct gemm_panel *panel, size_t b,
                             const struct cpu_tile *x, __m512 part[ROWS])
 {
     const __m512 first = _mm512_loadu_ps(panel->factor[b][0]), last = _mm512_loadu_ps(panel->factor[b][1]);
     __m512i acc[ROWS][2];
-    products(center, panel->digits + b * BLOCK_BYTES, x, acc);
+    products(center, panel->codes + b * BLOCK_BYTES, x, acc);
     CPU_UNROLL
     for (size_t r = 0; r < ROWS; r++) {
         __m512 dot;

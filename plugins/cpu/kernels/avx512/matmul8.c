@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matmul of quantized weights with activations rounded to 8 bits, AVX-512 with VNNI.
+ * Matmul of quantized weights with act_q8, AVX-512 with VNNI.
  *
- * Few rows of x (up to FEW4 or FEW8): 4 rows of W are read where they lie, four blocks of 4-bit digits (a quarter of a
- * vector each) or two of 8 bits at a time, each with up to four rows of x. The sums of the four rows of W are brought
- * into one vector, element r of each quarter for row r, before they are scaled: one conversion, one product with scales
- * and one addition serve all of them. Digits are unsigned; what they are too high by is taken away in integers. Bound:
- * bytes of W. Many rows: vector/gemm.c.
+ * GEMV (up to ROW4_MOST4 or ROW4_MOST8 rows of x): 4 rows of W are read in place, four blocks of 4-bit codes (a quarter
+ * of a vector each) or two of 8-bit codes at a time, with up to four rows of x. The sums of the four rows of W are
+ * gathered in one vector, element r of each quarter for row r, before they are scaled: they share one conversion, one
+ * product with scales and one addition. Codes are unsigned; the zero point is corrected in integers. Bound: bytes of W.
+ * GEMM: vector/gemm.c.
  */
-#define PAIR 4u /* rows of x that meet them at a time */
-#include "plugins/cpu/kernels/vector/four.h"
+#define PAIR 4u /* rows of x per pass over four rows of W */
+#include "plugins/cpu/kernels/vector/row4.h"
 
-#define FEW4 4u
-#define FEW8 4u
-#define FEW_APART 32768u
+#define ROW4_MOST4 4u
+#define ROW4_MOST8 4u
+#define QUARTER_BYTES 32768u
 
 #define VECTOR 64u
 
@@ -32,16 +32,16 @@ CPU_INLINE __m128i load16(const void *p)
     return _mm_loadu_si128((const __m128i *)p);
 }
 
-/* Blocks of a whole step. */
-CPU_INLINE size_t step_blocks(const struct layout f)
+/* Returns the blocks of a whole step. */
+CPU_INLINE size_t step_blocks(const struct block32 f)
 {
     return f.bits == 4 ? 4 : 2;
 }
 
 /* ---- x ---- */
 
-/* Rows of x and their sums so far: element r of each quarter belongs to row r of W. */
-struct few {
+/* Rows of act_q8 and their sums so far: element r of each quarter belongs to row r of W. */
+struct act_rows {
     const int8_t *q;
     const float *scale;
     const float *sum;
@@ -50,16 +50,16 @@ struct few {
     __m512 acc[PAIR];
 };
 
-/* A row of x for a step. Digits of 4 bits: `first` has the first half of each block, `last` the other; else all are in
- * `first`. `begin` is where sums of products begin: below zero by what the digits of W are too high by. */
-struct few_x {
+/* A row of x for a step. 4-bit codes: `first` holds the first half of each block, `last` the other; else `first` holds
+ * all. `begin` is the initial sum, which corrects the zero point of W. */
+struct act_step {
     __m512i first;
     __m512i last;
     __m512i begin;
 };
 
-/* The number of each block (`count` of them, as many as a step has or fewer) in the quarters of its products. */
-CPU_INLINE __m512 by_block(const struct layout f, const size_t count, const float *p)
+/* Broadcasts a float of each of `count` blocks, up to a whole step, to the lanes of the block's products. */
+CPU_INLINE __m512 by_block(const struct block32 f, const size_t count, const float *p)
 {
     const __m512i four = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
     const __m512i two = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1);
@@ -73,12 +73,12 @@ CPU_INLINE __m512 by_block(const struct layout f, const size_t count, const floa
     return _mm512_permutevar_ps(_mm512_broadcast_f32x4(v), f.bits == 4 ? four : two);
 }
 
-CPU_INLINE struct few_x load_x(const struct layout f, const size_t count, const int8_t *q)
+CPU_INLINE struct act_step load_x(const struct block32 f, const size_t count, const int8_t *q)
 {
     const __m512i zero = _mm512_setzero_si512(), center = _mm512_set1_epi8((char)(f.bits == 8 ? 128 : 8));
     const __m512i low = count > 1 ? _mm512_loadu_si512(q) : join(load32(q), _mm256_setzero_si256());
     const __m512i high = count > 2 ? _mm512_loadu_si512(q + VECTOR) : zero;
-    struct few_x x = {low, low, zero};
+    struct act_step x = {low, low, zero};
     if (f.bits == 4) {
         x.first = _mm512_shuffle_i32x4(low, high, 0x88);
         x.last = _mm512_shuffle_i32x4(low, high, 0xdd);
@@ -94,14 +94,14 @@ CPU_INLINE struct few_x load_x(const struct layout f, const size_t count, const 
 
 /* ---- W ---- */
 
-/* Words of the second load that are the quarters of blocks 1, 2 and 3 of `half` words, see quarters(). */
+/* Indices in the second load of the quarters of blocks 1, 2 and 3 of `half` words, see quarters(). */
 #define EIGHT(at) (at), (at) + 1, (at) + 2, (at) + 3, (at) + 4, (at) + 5, (at) + 6, (at) + 7
 #define QUARTERS(half)                                                                                                 \
     {                                                                                                                  \
         EIGHT(0), EIGHT(24 - 2 * (half)), EIGHT(24 - (half)), EIGHT(24)                                                \
     }
 
-/* Words of a load from the scale of the first block on that are the scales of blocks of `half` words. */
+/* Indices of the scales of blocks of `half` words in a load that starts at the first scale. */
 #define FOUR(at) (at), (at), (at), (at)
 #define SCALES(half, per, at)                                                                                          \
     {                                                                                                                  \
@@ -112,9 +112,9 @@ static const uint16_t quarters_18[32] = QUARTERS(9), quarters_20[32] = QUARTERS(
 static const uint16_t scales_18[32] = SCALES(9, 4, 0), scales_20[32] = SCALES(10, 4, 0);
 static const uint16_t minima_20[32] = SCALES(10, 4, 1), scales_34[32] = SCALES(17, 8, 0);
 
-/* Bytes of four blocks of 4-bit digits, a quarter for each. Two loads reach all of four: the first quarter is where the
- * first one has it, the others are moved within the second, which ends with the last block. */
-CPU_INLINE __m512i quarters(const struct layout f, const size_t count, const uint8_t *p)
+/* Loads the bytes of four blocks of 4-bit codes, a quarter each. Two loads cover them: the first quarter is in place in
+ * the first load, the others are permuted within the second, which ends with the last block. */
+CPU_INLINE __m512i quarters(const struct block32 f, const size_t count, const uint8_t *p)
 {
     const __m256i none = _mm256_setzero_si256();
     if (count == 4 && f.block_bytes == 16)
@@ -128,15 +128,15 @@ CPU_INLINE __m512i quarters(const struct layout f, const size_t count, const uin
     return join(join128(load16(p), _mm_setzero_si128()), none);
 }
 
-/* Two blocks of 8-bit digits, 128 too high. */
-CPU_INLINE __m512i halves(const struct layout f, const size_t count, const uint8_t *p)
+/* Loads two blocks of 8-bit codes with zero point 128. */
+CPU_INLINE __m512i halves(const struct block32 f, const size_t count, const uint8_t *p)
 {
     const __m512i v = join(load32(p), count > 1 ? load32(p + f.block_bytes) : _mm256_setzero_si256());
     return f.planar ? v : _mm512_xor_si512(v, _mm512_set1_epi8((char)0x80));
 }
 
-/* Products of a step of a row of W with a row of x, in quarters. */
-CPU_INLINE __m512i products(const struct layout f, __m512i bytes, const struct few_x *x)
+/* Multiplies a step of a row of W with a row of x, sums in quarters. */
+CPU_INLINE __m512i products(const struct block32 f, __m512i bytes, const struct act_step *x)
 {
     const __m512i low = _mm512_set1_epi8(15);
     if (f.bits == 8)
@@ -145,7 +145,7 @@ CPU_INLINE __m512i products(const struct layout f, __m512i bytes, const struct f
     return _mm512_dpbusd_epi32(sums, _mm512_and_si512(_mm512_srli_epi16(bytes, 4), low), x->last);
 }
 
-/* The sum of each quarter of v[r] to element r of that quarter. */
+/* Sums each quarter of v[r] to element r of that quarter. */
 CPU_INLINE __m512i fold4(const __m512i v[4])
 {
     const __m512i a = _mm512_add_epi32(_mm512_unpacklo_epi32(v[0], v[1]), _mm512_unpackhi_epi32(v[0], v[1]));
@@ -153,7 +153,7 @@ CPU_INLINE __m512i fold4(const __m512i v[4])
     return _mm512_add_epi32(_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
 }
 
-/* Halves of blocks that hold them, of four rows: one load each. */
+/* Loads scales within the blocks of four rows: one load each. */
 CPU_INLINE __m512 near_halves(const uint8_t *p, size_t stride, const uint16_t *from)
 {
     const __m512i words = _mm512_loadu_si512(from);
@@ -164,28 +164,29 @@ CPU_INLINE __m512 near_halves(const uint8_t *p, size_t stride, const uint16_t *f
     return _mm512_cvtph_ps(_mm512_castsi512_si256(v));
 }
 
-/* The halves at p and at p + step, or two blocks further on each, of four rows, in quarters. */
-CPU_INLINE __m512 far_halves(const struct layout f, const size_t count, const uint8_t *p, size_t stride, size_t step)
+/* Loads the halves at p and at p + step, or of four blocks, of four rows, in quarters. */
+CPU_INLINE __m512 far_halves(const struct block32 f, const size_t count, const uint8_t *p, size_t stride, size_t step)
 {
     const __m128 none = _mm_setzero_ps();
-    const __m128 a = four_halves(p, stride), b = count > 1 ? four_halves(p + step, stride) : none;
+    const __m128 a = load_halves4(p, stride), b = count > 1 ? load_halves4(p + step, stride) : none;
     const __m256 both = _mm256_set_m128(f.bits == 4 ? b : a, a);
     if (f.bits == 8)
         return _mm512_insertf32x8(_mm512_castps256_ps512(both), _mm256_set_m128(b, b), 1);
     if (count < 4)
         return _mm512_insertf32x8(_mm512_castps256_ps512(both), _mm256_setzero_ps(), 1);
     return _mm512_insertf32x8(_mm512_castps256_ps512(both),
-                              _mm256_set_m128(four_halves(p + 3 * step, stride), four_halves(p + 2 * step, stride)), 1);
+                              _mm256_set_m128(load_halves4(p + 3 * step, stride), load_halves4(p + 2 * step, stride)),
+                              1);
 }
 
-/* The scales of a step, or minima (the half after them): element r of a quarter for row r. A group of planar types
- * that is larger than a block holds whole steps. */
-CPU_INLINE __m512 step_scales(const struct layout f, const struct four w, const size_t count, size_t b,
+/* Loads the scales of a step, or minima (the half after them): element r of a quarter for row r. A planar group larger
+ * than a block holds whole steps. */
+CPU_INLINE __m512 step_scales(const struct block32 f, const struct row4 w, const size_t count, size_t b,
                               const size_t minimum)
 {
     const uint8_t *p = w.scales + scale_at(f, b);
     if (f.planar && f.group_blocks > 1)
-        return _mm512_broadcast_f32x4(four_halves(p, w.scales_stride));
+        return _mm512_broadcast_f32x4(load_halves4(p, w.scales_stride));
     if (f.planar || count < step_blocks(f))
         return far_halves(f, count, p + 2 * minimum, w.scales_stride, f.planar ? 2 : f.block_bytes);
     if (f.bits == 8)
@@ -195,20 +196,20 @@ CPU_INLINE __m512 step_scales(const struct layout f, const struct four w, const 
 
 /* ---- rows ---- */
 
-/* Blocks b .. b + count of four rows of W with `few` rows of x; both are constants. */
-CPU_INLINE void add_step(const struct layout f, const struct four w, struct few *x, const size_t few,
+/* Adds blocks b .. b + count of four rows of W with `rows` rows of x; both are constants. */
+CPU_INLINE void add_step(const struct block32 f, const struct row4 w, struct act_rows *x, const size_t rows,
                          const size_t count, size_t b)
 {
     const __m512 d = step_scales(f, w, count, b, 0), m = f.minimum ? step_scales(f, w, count, b, 1) : d;
     __m512i bytes[4];
     CPU_UNROLL
     for (size_t j = 0; j < 4; j++) {
-        const uint8_t *p = w.digits + j * w.digits_stride + b * f.block_bytes;
+        const uint8_t *p = w.codes + j * w.codes_stride + b * f.block_bytes;
         bytes[j] = f.bits == 4 ? quarters(f, count, p) : halves(f, count, p);
     }
     CPU_UNROLL
-    for (size_t r = 0; r < few; r++) {
-        const struct few_x row = load_x(f, count, x->q + r * x->k + b * CPU_BLOCK);
+    for (size_t r = 0; r < rows; r++) {
+        const struct act_step row = load_x(f, count, x->q + r * x->k + b * CPU_BLOCK);
         const __m512 scale = _mm512_mul_ps(d, by_block(f, count, x->scale + r * x->blocks + b));
         __m512i dot[4];
         CPU_UNROLL
@@ -220,7 +221,7 @@ CPU_INLINE void add_step(const struct layout f, const struct four w, struct few 
     }
 }
 
-/* What is asked for with block b of row r of four: bytes from first + r * stride + b * step on. */
+/* Prefetch of block b of row r of four: bytes from first + r * stride + b * step on. */
 struct ask {
     const uint8_t *first;
     size_t stride;
@@ -229,47 +230,48 @@ struct ask {
 
 #define APART_AHEAD 1024u
 
-CPU_INLINE struct ask what_comes(const struct layout f, const struct four w)
+CPU_INLINE struct ask prefetch_of(const struct block32 f, const struct row4 w)
 {
     if (w.apart)
-        return (struct ask){w.digits + APART_AHEAD, w.digits_stride, f.block_bytes};
-    /* The next four rows of W lie behind these: for each part of these as much of them. */
-    return (struct ask){w.digits + 4 * w.digits_stride, step_blocks(f) * f.block_bytes, 4 * f.block_bytes};
+        return (struct ask){w.codes + APART_AHEAD, w.codes_stride, f.block_bytes};
+    /* Prefetches the next four rows of W, which follow these, in proportion. */
+    return (struct ask){w.codes + 4 * w.codes_stride, step_blocks(f) * f.block_bytes, 4 * f.block_bytes};
 }
 
-/* Four rows of W with `few` (a constant) rows of x from row i on; their sums for row r of x to sums[r][0 .. 3]. */
-CPU_INLINE void dot_few(const struct layout f, const struct cpu_matmul *call, const struct four w, const size_t few,
-                        size_t i, float *const *sums)
+/* Multiplies four rows of W with `rows` (a constant) rows of x from row i on; sums of row r of x go to sums[r][0 .. 3].
+ */
+CPU_INLINE void dot_row4(const struct block32 f, const struct cpu_matmul *call, const struct row4 w, const size_t rows,
+                         size_t i, float *const *sums)
 {
     const size_t blocks = call->k / CPU_BLOCK, step = step_blocks(f);
-    struct few x = {.q = call->x8.q + i * call->k,
-                    .scale = call->x8.scale + i * blocks,
-                    .sum = call->x8.sum + i * blocks,
-                    .k = call->k,
-                    .blocks = blocks};
-    const struct ask ask = what_comes(f, w);
+    struct act_rows x = {.q = call->act_q8.q + i * call->k,
+                         .scale = call->act_q8.scale + i * blocks,
+                         .sum = call->act_q8.sum + i * blocks,
+                         .k = call->k,
+                         .blocks = blocks};
+    const struct ask ask = prefetch_of(f, w);
     size_t b = 0;
     CPU_UNROLL
-    for (size_t r = 0; r < few; r++)
+    for (size_t r = 0; r < rows; r++)
         x.acc[r] = _mm512_setzero_ps();
     for (; b + step <= blocks; b += step) {
         CPU_UNROLL
         for (size_t r = 0; r < 4; r++)
-            ask_lines(ask.first + r * ask.stride + b * ask.step, step * f.block_bytes);
-        add_step(f, w, &x, few, step, b);
+            prefetch_lines(ask.first + r * ask.stride + b * ask.step, step * f.block_bytes);
+        add_step(f, w, &x, rows, step, b);
     }
     if (step == 4 && b + 2 <= blocks) {
-        add_step(f, w, &x, few, 2, b);
+        add_step(f, w, &x, rows, 2, b);
         b += 2;
     }
     if (b < blocks)
-        add_step(f, w, &x, few, 1, b);
+        add_step(f, w, &x, rows, 1, b);
     CPU_UNROLL
-    for (size_t r = 0; r < few; r++) {
+    for (size_t r = 0; r < rows; r++) {
         const __m256 half = _mm256_castsi256_ps(_mm512_extracti64x4_epi64(_mm512_castps_si512(x.acc[r]), 1));
         const __m256 two = _mm256_add_ps(_mm512_castps512_ps256(x.acc[r]), half);
         _mm_storeu_ps(sums[r], _mm_add_ps(_mm256_castps256_ps128(two), _mm256_extractf128_ps(two, 1)));
     }
 }
 
-#include "plugins/cpu/kernels/vector/few_rows.h"
+#include "plugins/cpu/kernels/vector/gemv_row4.h"

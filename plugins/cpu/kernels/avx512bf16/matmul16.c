@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matmul of many rows of activations in BF16 with weights in BF16, AVX-512 with products of BF16: two vectors of rows
- * of W are turned, PAIRS pairs of values at a time, so that a vector holds a pair of each row; all rows of x pass over
- * that panel. Tile: 2 vectors x 12 rows, 24 sums in 32 registers. Twice the products of an instruction on floats. F16
- * would want two products for each of its weights, and would gain nothing. Bound: operations. On an Intel Xeon
- * the instruction has 58 Gmac/s of a core and one on floats 116, but that has AMX: processors without it are meant.
+ * GEMM of act_bf16 with BF16 weights, AVX-512 with BF16 products: two vectors of rows of W are transposed, PAIRS pairs
+ * of values at a time, so that a vector holds a pair of each row; all rows of x are multiplied with that panel. Tile: 2
+ * vectors x 12 rows, 24 sums in 32 registers. Twice the products of a float instruction. F16 weights would need two
+ * products each and gain nothing. Bound: operations. Meant for processors without AMX. Measured: doc/benchmark.md, GEMM
+ * cores.
  */
 #include "plugins/cpu/kernels/vector/finish.h"
 #include "plugins/cpu/kernels/vector/gemm.h"
 #include "plugins/cpu/kernels/vector/simd_bf16.h"
 
 #define W_ROWS 32u
-#define PAIRS 128u  /* of k: a panel of 16 KiB */
-#define X_ROWS 264u /* rows of x per pass over a panel: with as many values each they stay in the second cache */
+#define PAIRS 128u  /* pairs of k: a panel of 16 KiB */
+#define X_ROWS 264u /* rows of x per panel: as many values of each stay in the L2 cache */
 
-/* Pairs first .. first + count of W_ROWS rows from j on, `count` rounded up to four with zeros; rows past the end
- * repeat the last, whose results nobody stores. */
+/* Fills a panel with pairs first .. first + count of W_ROWS rows from j on, `count` rounded up to four with zeros; rows
+ * past the end repeat the last, their results are not stored. */
 static void fill(const struct cpu_matmul *call, size_t j, size_t end, size_t first, size_t count,
                  uint32_t (*panel)[W_ROWS])
 {
@@ -71,9 +71,9 @@ CPU_INLINE void tile(const uint32_t (*panel)[W_ROWS], const uint16_t *x, size_t 
     }
 }
 
-/* All rows of x of a pass over one panel. */
-static void pass(const uint32_t (*panel)[W_ROWS], const uint16_t *x, size_t stride, size_t count, size_t rows,
-                 float (*sums)[W_ROWS])
+/* Multiplies all rows of x with one panel. */
+static void accumulate(const uint32_t (*panel)[W_ROWS], const uint16_t *x, size_t stride, size_t count, size_t rows,
+                       float (*sums)[W_ROWS])
 {
     for (; rows >= 12; rows -= 12, x += 12 * stride, sums += 12)
         tile(panel, x, stride, count, 12, sums);
@@ -83,17 +83,18 @@ static void pass(const uint32_t (*panel)[W_ROWS], const uint16_t *x, size_t stri
         tile(panel, x, stride, count, 1, sums);
 }
 
-/* Rows i .. i + rows of x with up to W_ROWS rows of W from j on. */
+/* Multiplies rows i .. i + rows of x with up to W_ROWS rows of W from j on. */
 static void block(const struct cpu_matmul *call, size_t i, size_t rows, size_t j, size_t end)
 {
-    const size_t pairs = (call->k + 1) / 2, stride = cpu_row16(call->k);
+    const size_t pairs = (call->k + 1) / 2, stride = cpu_act_bf16_row(call->k);
     float sums[X_ROWS][W_ROWS];
     uint32_t panel[PAIRS][W_ROWS];
     memset(sums, 0, rows * sizeof(sums[0]));
     for (size_t first = 0; first < pairs; first += PAIRS) {
         const size_t count = least(PAIRS, pairs - first);
         fill(call, j, end, first, count, panel);
-        pass((const uint32_t(*)[W_ROWS])panel, call->x16 + i * stride + 2 * first, stride, count, rows, sums);
+        accumulate((const uint32_t(*)[W_ROWS])panel, call->act_bf16 + i * stride + 2 * first, stride, count, rows,
+                   sums);
     }
     for (size_t r = 0; r < rows; r++)
         finish_row(call, i + r, j, least(W_ROWS, end - j), sums[r]);
@@ -110,7 +111,7 @@ void cpu_matmul16_bf16_avx512bf16(const struct cpu_matmul *call, size_t begin, s
 typedef uint32_t bits16 __attribute__((vector_size(64)));
 typedef uint16_t halves16 __attribute__((vector_size(32)));
 
-/* To nearest, ties to even; a NaN stays one. */
+/* Rounds to nearest, ties to even; a NaN stays one. */
 CPU_INLINE void round_vector(vf x, uint16_t *out)
 {
     const bits16 bits = (bits16)x, near = (bits + 0x7fff + (bits >> 16 & 1)) >> 16, quiet = bits >> 16 | 0x40;
@@ -121,7 +122,7 @@ CPU_INLINE void round_vector(vf x, uint16_t *out)
 
 void cpu_round16_avx512bf16(const float *x, size_t stride, size_t k, uint16_t *out, size_t begin, size_t end)
 {
-    const size_t row = cpu_row16(k);
+    const size_t row = cpu_act_bf16_row(k);
     for (size_t r = begin; r < end; r++) {
         for (size_t l = 0; l < row; l += VN) {
             const float *from = x + r * stride + l;

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cores of the 8-bit matmul of many rows, AVX2 with VNNI: 16 rows of W (two vectors of 8) with 4 of x. One instruction
- * multiplies and adds four digits of 8 rows, whatever their width, in 32 bits. Bound: operations; 8 sums, 2 vectors of
- * W and a broadcast fit the 16 registers. An Intel Xeon with AMX has 131 to 147 of the 190 to 207 Gmac/s that the
- * instruction has of a core.
+ * 8-bit GEMM cores, AVX2 with VNNI: 16 rows of W (two vectors of 8) with 4 rows of x. One instruction multiplies and
+ * adds 4 codes of 8 rows in 32 bits, whatever their width. Bound: operations; 8 sums, 2 vectors of W and a broadcast
+ * fit the 16 registers. Measured: doc/benchmark.md, GEMM cores.
  */
 #include "plugins/cpu/kernels/vector/gemm_core.h"
 
 #define ROWS CPU_TILE_ROWS
 
-/* Sums of runs from .. from + steps of a block; digits are `center` above their value, sum `part` of the tile takes
- * that back. */
-CPU_INLINE void products(const int center, const uint8_t *digits, const struct cpu_tile *x, size_t part,
+/* Sums products of words from .. from + steps of a block; sum `part` of the tile corrects the zero point `center`. */
+CPU_INLINE void products(const int center, const uint8_t *codes, const struct cpu_tile *x, size_t part,
                          const size_t from, const size_t steps, __m256i acc[ROWS][2])
 {
     CPU_UNROLL
@@ -21,7 +19,7 @@ CPU_INLINE void products(const int center, const uint8_t *digits, const struct c
                    : _mm256_setzero_si256();
     CPU_UNROLL
     for (size_t c = from; c < from + steps; c++) {
-        const __m256i w0 = load_run(digits + c * RUN_BYTES), w1 = load_run(digits + c * RUN_BYTES + 32);
+        const __m256i w0 = load_256(codes + c * WORD_BYTES), w1 = load_256(codes + c * WORD_BYTES + 32);
         CPU_UNROLL
         for (size_t r = 0; r < ROWS; r++) {
             const __m256i four = broadcast4(x->q[c][r]);
@@ -31,31 +29,31 @@ CPU_INLINE void products(const int center, const uint8_t *digits, const struct c
     }
 }
 
-/* A scale for 32 digits. */
+/* A scale per 32 codes. */
 CPU_INLINE void core_narrow(const int center, const struct gemm_panel *panel, const struct cpu_tile *x, size_t count,
                             float (*sums)[PANEL_ROWS])
 {
     for (size_t b = 0; b < count; b++) {
         __m256i acc[ROWS][2];
-        products(center, panel->digits + b * BLOCK_BYTES, x + b, 0, 0, 8, acc);
+        products(center, panel->codes + b * BLOCK_BYTES, x + b, 0, 0, 8, acc);
         CPU_UNROLL
         for (size_t r = 0; r < ROWS; r++)
             add_scaled(acc[r], _mm256_broadcast_ss(&x[b].scale[r]), panel->d[b], sums[r]);
     }
 }
 
-/* A factor for 32 digits, or two, and a scale for 256. */
+/* An integer scale per 32 codes, or two, and a scale per 256. */
 CPU_INLINE void core_super(const int center, const int fine, const struct gemm_panel *panel, const struct cpu_tile *x,
                            size_t count, float (*sums)[PANEL_ROWS])
 {
     for (size_t at = 0; at < count; at += 8) {
         float part[ROWS][PANEL_ROWS] = {{0}};
         for (size_t b = at; b < at + 8; b++) {
-            const uint8_t *digits = panel->digits + b * BLOCK_BYTES;
+            const uint8_t *codes = panel->codes + b * BLOCK_BYTES;
             const size_t parts = fine ? 2 : 1;
             for (size_t h = 0; h < parts; h++) {
                 __m256i acc[ROWS][2];
-                products(center, digits, x + b, fine ? 1 + h : 0, 4 * h, fine ? 4 : 8, acc);
+                products(center, codes, x + b, fine ? 1 + h : 0, 4 * h, fine ? 4 : 8, acc);
                 CPU_UNROLL
                 for (size_t r = 0; r < ROWS; r++)
                     add_scaled(acc[r], _mm256_broadcast_ss(&x[b].scale[r]), panel->factor[b][h], part[r]);

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cores of the 8-bit matmul of many rows, aarch64: 16 rows of W (four vectors of four digits of 4 rows) with 4 of x, 16
- * sums in registers. A vector of the tile holds four digits of each of its rows, so that a load of x serves 16 products
- * of vectors by lane. With products of matrices a register is two rows of eight digits, and two rows of W meet two of
- * x; the panel was zipped for that (zip_panel), a tile is zipped as it is read. Digits are signed bytes, `center` above
- * their true value. Bound: operations. No speed is stated: run on an emulator only.
+ * 8-bit GEMM cores, aarch64: 16 rows of W (four vectors of 4 codes of 4 rows) with 4 rows of x, 16 sums in registers. A
+ * vector of the tile holds 4 codes of each of its rows, so that a load of x serves 16 products by lane. With matrix
+ * products (i8mm) a register is two rows of eight codes, two rows of W by two of x; zip_panel prepares the panel, tiles
+ * are zipped as they are read. Codes are signed bytes with zero point `center`. Bound: operations. No speed is stated:
+ * tested on an emulator only.
  */
 #include "plugins/cpu/kernels/vector/gemm_core.h"
 
 #define ROWS CPU_TILE_ROWS
-#define VECTORS 4u /* of rows of W */
+#define VECTORS 4u /* vectors of rows of W */
 
-/* Four rows of x, `center` times minus their sums. */
+/* Returns -`center` times the sums of four rows of x. */
 CPU_INLINE int32x4_t begin_of(const int center, const struct cpu_tile *x, size_t part)
 {
     return center ? vpaddlq_s16(vld1q_s16(x->minus[part][0])) * center : vdupq_n_s32(0);
 }
 
-CPU_INLINE int8x16_t load_digits(const void *p)
+CPU_INLINE int8x16_t load_codes(const void *p)
 {
     return vld1q_s8((const int8_t *)p);
 }
 
-/* Keeps the order in which products are added: the compiler would load all digits first, and spill them. */
-CPU_INLINE void keep(int32x4_t *acc)
+/* Forbids reordering of the sums: the compiler would load all codes first, and spill them. */
+CPU_INLINE void fix_order(int32x4_t *acc)
 {
     __asm__ volatile("" : "+w"(acc[0]), "+w"(acc[1]), "+w"(acc[2]), "+w"(acc[3]));
 }
@@ -36,13 +36,13 @@ CPU_INLINE int8x16_t zip(const int8x16_t a, const int8x16_t b, const int second)
     return vreinterpretq_s8_s32(second ? vzip2q_s32(v, w) : vzip1q_s32(v, w));
 }
 
-void CPU_NAME(zip_panel)(struct gemm_panel *panel, size_t runs)
+void CPU_NAME(zip_panel)(struct gemm_panel *panel, size_t words)
 {
-    for (size_t c = 0; c < runs; c += 2) {
-        uint8_t *at = panel->digits + c * RUN_BYTES;
+    for (size_t c = 0; c < words; c += 2) {
+        uint8_t *at = panel->codes + c * WORD_BYTES;
         int8x16_t pair[2 * VECTORS];
         for (size_t v = 0; v < VECTORS; v++) {
-            const int8x16_t first = load_digits(at + 16 * v), second = load_digits(at + RUN_BYTES + 16 * v);
+            const int8x16_t first = load_codes(at + 16 * v), second = load_codes(at + WORD_BYTES + 16 * v);
             pair[2 * v] = zip(first, second, 0);
             pair[2 * v + 1] = zip(first, second, 1);
         }
@@ -51,8 +51,8 @@ void CPU_NAME(zip_panel)(struct gemm_panel *panel, size_t runs)
     }
 }
 
-/* Sums of `steps` runs from `from` on. */
-CPU_INLINE void products(const int center, const uint8_t *digits, const struct cpu_tile *x, const size_t part,
+/* Sums products of `steps` words from `from` on. */
+CPU_INLINE void products(const int center, const uint8_t *codes, const struct cpu_tile *x, const size_t part,
                          const size_t from, const size_t steps, int32x4_t acc[ROWS][VECTORS])
 {
     const int64x2_t begin = vreinterpretq_s64_s32(begin_of(center, x, part));
@@ -64,17 +64,17 @@ CPU_INLINE void products(const int center, const uint8_t *digits, const struct c
     }
     CPU_UNROLL
     for (size_t c = from; c < from + steps; c += 2) {
-        const int8x16_t one = load_digits(x->q[c]), two = load_digits(x->q[c + 1]);
+        const int8x16_t one = load_codes(x->q[c]), two = load_codes(x->q[c + 1]);
         const int8x16_t low = zip(one, two, 0), high = zip(one, two, 1);
         CPU_UNROLL
         for (size_t p = 0; p < 2 * VECTORS; p++) {
-            const int8x16_t w = load_digits(digits + c * RUN_BYTES + 16 * p);
+            const int8x16_t w = load_codes(codes + c * WORD_BYTES + 16 * p);
             square[p][0] = vmmlaq_s32(square[p][0], w, low);
             square[p][1] = vmmlaq_s32(square[p][1], w, high);
         }
         CPU_UNROLL
         for (size_t p = 0; p < 2 * VECTORS; p += 2)
-            keep((int32x4_t *)square + 2 * p);
+            fix_order((int32x4_t *)square + 2 * p);
     }
     CPU_UNROLL
     for (size_t v = 0; v < VECTORS; v++) {
@@ -88,7 +88,7 @@ CPU_INLINE void products(const int center, const uint8_t *digits, const struct c
 
 #else
 
-CPU_INLINE void products(const int center, const uint8_t *digits, const struct cpu_tile *x, const size_t part,
+CPU_INLINE void products(const int center, const uint8_t *codes, const struct cpu_tile *x, const size_t part,
                          const size_t from, const size_t steps, int32x4_t acc[ROWS][VECTORS])
 {
     const int32x4_t begin = begin_of(center, x, part);
@@ -100,23 +100,23 @@ CPU_INLINE void products(const int center, const uint8_t *digits, const struct c
     }
     CPU_UNROLL
     for (size_t c = from; c < from + steps; c++) {
-        const int8x16_t four = load_digits(x->q[c]);
+        const int8x16_t four = load_codes(x->q[c]);
         CPU_UNROLL
         for (size_t v = 0; v < VECTORS; v++) {
-            const int8x16_t w = load_digits(digits + c * RUN_BYTES + 16 * v);
+            const int8x16_t w = load_codes(codes + c * WORD_BYTES + 16 * v);
             CPU_UNROLL
             for (size_t r = 0; r < ROWS; r++)
                 acc[r][v] = dot_lane(acc[r][v], w, four, r);
         }
         CPU_UNROLL
         for (size_t r = 0; r < ROWS; r++)
-            keep(acc[r]);
+            fix_order(acc[r]);
     }
 }
 
 #endif
 
-/* Adds integers times the scales of x times what `d` says of the 16 rows. */
+/* Adds integer sums * scales of x * scales `d` of the 16 rows. */
 CPU_INLINE void add_scaled(int32x4_t acc[ROWS][VECTORS], const float *scale, const float *d, float (*sums)[PANEL_ROWS])
 {
     const float32x4_t scales = vld1q_f32(scale);
@@ -131,31 +131,31 @@ CPU_INLINE void add_scaled(int32x4_t acc[ROWS][VECTORS], const float *scale, con
     }
 }
 
-/* A scale for 32 digits. */
+/* A scale per 32 codes. */
 CPU_INLINE void core_narrow(const int center, const struct gemm_panel *panel, const struct cpu_tile *x, size_t count,
                             float (*sums)[PANEL_ROWS])
 {
     for (size_t b = 0; b < count; b++) {
         int32x4_t acc[ROWS][VECTORS];
-        products(center, panel->digits + b * BLOCK_BYTES, x + b, 0, 0, 8, acc);
+        products(center, panel->codes + b * BLOCK_BYTES, x + b, 0, 0, 8, acc);
         add_scaled(acc, x[b].scale, panel->d[b], sums);
     }
 }
 
-/* A factor for 32 digits, or two, and a scale for 256. */
+/* An integer scale per 32 codes, or two, and a scale per 256. */
 CPU_INLINE void core_super(const int center, const int fine, const struct gemm_panel *panel, const struct cpu_tile *x,
                            size_t count, float (*sums)[PANEL_ROWS])
 {
     for (size_t at = 0; at < count; at += 8) {
         float part[ROWS][PANEL_ROWS] = {{0}};
         for (size_t b = at; b < at + 8; b++) {
-            const uint8_t *digits = panel->digits + b * BLOCK_BYTES;
+            const uint8_t *codes = panel->codes + b * BLOCK_BYTES;
             int32x4_t acc[ROWS][VECTORS];
-            products(center, digits, x + b, fine ? 1 : 0, 0, fine ? 4 : 8, acc);
+            products(center, codes, x + b, fine ? 1 : 0, 0, fine ? 4 : 8, acc);
             add_scaled(acc, x[b].scale, panel->factor[b][0], part);
             if (!fine)
                 continue;
-            products(center, digits, x + b, 2, 4, 4, acc);
+            products(center, codes, x + b, 2, 4, 4, acc);
             add_scaled(acc, x[b].scale, panel->factor[b][1], part);
         }
         for (size_t r = 0; r < ROWS; r++) {

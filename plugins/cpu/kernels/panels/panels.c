@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of weights to panels, and back. */
+/* Packs and unpacks weights. */
 #include "config.h"
 
 #include "panels.h"
 
 #include <string.h>
 
-#define TOGETHER 4u /* rows that are made of a panel for kernels that want rows */
+#define TOGETHER 4u /* rows that are unpacked at a time for kernels that read rows */
 #define ROW_MOST (CPU_PANEL_VALUES / 32 * 34)
 
-struct panel_form cpu_panel_form(uint32_t type)
+struct panel_format cpu_panel_format(uint32_t type)
 {
     static const struct {
         uint32_t type;
-        struct panel_form form;
-    } forms[] = {
+        struct panel_format format;
+    } formats[] = {
         {ACCEL_Q4_0, {32, 18, 0, 0, 0}},
         {ACCEL_Q4_1, {32, 20, PANEL_NO_HALF, 0, 0}},
         {ACCEL_Q8_0, {32, 34, 0, 0x80, 0}},
@@ -29,52 +29,52 @@ struct panel_form cpu_panel_form(uint32_t type)
         {ACCEL_Q6_K, {256, 210, 208, 0, 0}},
     };
 
-    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
-        if (forms[i].type == type)
-            return forms[i].form;
-    return (struct panel_form){0};
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+        if (formats[i].type == type)
+            return formats[i].format;
+    return (struct panel_format){0};
 }
 
-static size_t row_bytes(const struct panel_form *form, size_t k)
+static size_t row_bytes(const struct panel_format *format, size_t k)
 {
-    return k / form->block_values * form->block_bytes;
+    return k / format->block_values * format->block_bytes;
 }
 
-static size_t scales_bytes(const struct panel_form *form, size_t k)
+static size_t scales_bytes(const struct panel_format *format, size_t k)
 {
-    return form->planar == 0 ? 0 : k / form->planar * 2;
+    return format->planar == 0 ? 0 : k / format->planar * 2;
 }
 
-size_t cpu_panel_bytes(const struct panel_form *form, size_t k)
+size_t cpu_panel_bytes(const struct panel_format *format, size_t k)
 {
-    return (row_bytes(form, k) + scales_bytes(form, k)) * PANEL_ROWS;
+    return (row_bytes(format, k) + scales_bytes(format, k)) * PANEL_ROWS;
 }
 
-size_t cpu_panels_bytes(uint32_t level, uint32_t type, size_t n, size_t k)
+size_t cpu_packed_bytes(uint32_t isa, uint32_t type, size_t n, size_t k)
 {
-    const struct panel_form form = cpu_panel_form(type);
-    const size_t group = form.planar > form.block_values ? form.planar : form.block_values;
+    const struct panel_format format = cpu_panel_format(type);
+    const size_t group = format.planar > format.block_values ? format.planar : format.block_values;
 
-    if (level < CPU_LEVEL_AVX2 || level > CPU_LEVEL_AMX || form.block_values == 0)
+    if (isa < CPU_ISA_AVX2 || isa > CPU_ISA_AMX || format.block_values == 0)
         return 0;
     if (n == 0 || n % PANEL_ROWS != 0 || k == 0 || k % group != 0 || k > CPU_PANEL_VALUES)
         return 0;
-    return n / PANEL_ROWS * cpu_panel_bytes(&form, k);
+    return n / PANEL_ROWS * cpu_panel_bytes(&format, k);
 }
 
 /* ---- a block ---- */
 
-static void put_block(const struct panel_form *form, const uint8_t *block, size_t row, uint8_t *out)
+static void pack_block(const struct panel_format *format, const uint8_t *block, size_t row, uint8_t *out)
 {
-    const uint32_t flip = form->flip * 0x01010101u;
+    const uint32_t flip = format->flip * 0x01010101u;
     uint32_t at = 0;
 
-    if (form->half_at != PANEL_NO_HALF) {
-        memcpy(out + 2 * row, block + form->half_at, 2);
+    if (format->half_at != PANEL_NO_HALF) {
+        memcpy(out + 2 * row, block + format->half_at, 2);
         out += PANEL_HALF;
-        at = form->half_at == 0 ? 2 : 0;
+        at = format->half_at == 0 ? 2 : 0;
     }
-    for (out += 4 * row; at + 4 <= form->block_bytes; at += 4, out += PANEL_WORD) {
+    for (out += 4 * row; at + 4 <= format->block_bytes; at += 4, out += PANEL_WORD) {
         uint32_t word;
 
         memcpy(&word, block + at, sizeof(word));
@@ -83,17 +83,17 @@ static void put_block(const struct panel_form *form, const uint8_t *block, size_
     }
 }
 
-static void take_block(const struct panel_form *form, const uint8_t *from, size_t row, uint8_t *block)
+static void unpack_block(const struct panel_format *format, const uint8_t *from, size_t row, uint8_t *block)
 {
-    const uint32_t flip = form->flip * 0x01010101u;
+    const uint32_t flip = format->flip * 0x01010101u;
     uint32_t at = 0;
 
-    if (form->half_at != PANEL_NO_HALF) {
-        memcpy(block + form->half_at, from + 2 * row, 2);
+    if (format->half_at != PANEL_NO_HALF) {
+        memcpy(block + format->half_at, from + 2 * row, 2);
         from += PANEL_HALF;
-        at = form->half_at == 0 ? 2 : 0;
+        at = format->half_at == 0 ? 2 : 0;
     }
-    for (from += 4 * row; at + 4 <= form->block_bytes; at += 4, from += PANEL_WORD) {
+    for (from += 4 * row; at + 4 <= format->block_bytes; at += 4, from += PANEL_WORD) {
         uint32_t word;
 
         memcpy(&word, from, sizeof(word));
@@ -104,51 +104,53 @@ static void take_block(const struct panel_form *form, const uint8_t *from, size_
 
 /* ---- panels ---- */
 
-void cpu_panels_make(const struct cpu_matrix *w, size_t k, size_t begin, size_t end, void *out)
+void cpu_pack_weights(const struct cpu_matrix *w, size_t k, size_t begin, size_t end, void *out)
 {
-    const struct panel_form form = cpu_panel_form(w->type);
-    const size_t bytes = cpu_panel_bytes(&form, k), blocks = k / form.block_values;
+    const struct panel_format format = cpu_panel_format(w->type);
+    const size_t bytes = cpu_panel_bytes(&format, k), blocks = k / format.block_values;
 
     for (size_t row = begin; row < end; row++) {
         const uint8_t *from = (const uint8_t *)w->plane[0] + row * w->stride[0];
         uint8_t *panel = (uint8_t *)out + row / PANEL_ROWS * bytes;
-        uint8_t *scales = panel + cpu_panel_scales_at(&form, k) + row % PANEL_ROWS * 2;
+        uint8_t *scales = panel + cpu_panel_scales_at(&format, k) + row % PANEL_ROWS * 2;
 
         for (size_t b = 0; b < blocks; b++)
-            put_block(&form, from + b * form.block_bytes, row % PANEL_ROWS, panel + b * form.block_bytes * PANEL_ROWS);
-        for (size_t g = 0; form.planar != 0 && g < k / form.planar; g++)
+            pack_block(&format, from + b * format.block_bytes, row % PANEL_ROWS,
+                       panel + b * format.block_bytes * PANEL_ROWS);
+        for (size_t g = 0; format.planar != 0 && g < k / format.planar; g++)
             memcpy(scales + g * PANEL_HALF, (const uint8_t *)w->plane[1] + row * w->stride[1] + 2 * g, 2);
     }
 }
 
-/* Row `row` of W as it lies in rows. */
-static void take_row(const struct panel_form *form, const struct cpu_matrix *w, size_t k, size_t row, uint8_t *digits,
-                     uint8_t *halves)
+/* Unpacks row `row` of W. */
+static void unpack_row(const struct panel_format *format, const struct cpu_matrix *w, size_t k, size_t row,
+                       uint8_t *codes, uint8_t *halves)
 {
-    const uint8_t *panel = (const uint8_t *)w->panels + row / PANEL_ROWS * cpu_panel_bytes(form, k);
-    const uint8_t *scales = panel + cpu_panel_scales_at(form, k) + row % PANEL_ROWS * 2;
+    const uint8_t *panel = (const uint8_t *)w->packed + row / PANEL_ROWS * cpu_panel_bytes(format, k);
+    const uint8_t *scales = panel + cpu_panel_scales_at(format, k) + row % PANEL_ROWS * 2;
 
-    for (size_t b = 0; b < k / form->block_values; b++)
-        take_block(form, panel + b * form->block_bytes * PANEL_ROWS, row % PANEL_ROWS, digits + b * form->block_bytes);
-    for (size_t g = 0; form->planar != 0 && g < k / form->planar; g++)
+    for (size_t b = 0; b < k / format->block_values; b++)
+        unpack_block(format, panel + b * format->block_bytes * PANEL_ROWS, row % PANEL_ROWS,
+                     codes + b * format->block_bytes);
+    for (size_t g = 0; format->planar != 0 && g < k / format->planar; g++)
         memcpy(halves + 2 * g, scales + g * PANEL_HALF, 2);
 }
 
-void cpu_panels_by_rows(cpu_matmul_fn *matmul, const struct cpu_matmul *call, size_t begin, size_t end)
+void cpu_matmul_packed_by_rows(cpu_matmul_fn *matmul, const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    const struct panel_form form = cpu_panel_form(call->w.type);
-    uint8_t digits[TOGETHER * ROW_MOST], halves[TOGETHER * CPU_PANEL_VALUES / 16];
+    const struct panel_format format = cpu_panel_format(call->w.type);
+    uint8_t codes[TOGETHER * ROW_MOST], halves[TOGETHER * CPU_PANEL_VALUES / 16];
     struct cpu_matmul part = *call;
 
     part.n = TOGETHER;
-    part.w.panels = NULL;
-    part.w.plane[0] = digits;
-    part.w.stride[0] = row_bytes(&form, call->k);
+    part.w.packed = NULL;
+    part.w.plane[0] = codes;
+    part.w.stride[0] = row_bytes(&format, call->k);
     part.w.plane[1] = halves;
-    part.w.stride[1] = scales_bytes(&form, call->k);
+    part.w.stride[1] = scales_bytes(&format, call->k);
     for (size_t j = begin; j < end; j += TOGETHER) {
         for (size_t r = 0; r < TOGETHER; r++)
-            take_row(&form, &call->w, call->k, j + r, digits + r * part.w.stride[0], halves + r * part.w.stride[1]);
+            unpack_row(&format, &call->w, call->k, j + r, codes + r * part.w.stride[0], halves + r * part.w.stride[1]);
         part.y = call->y + j;
         part.bias = call->bias == NULL ? NULL : call->bias + j;
         part.residual = call->residual == NULL ? NULL : call->residual + j;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Attention in plain C: the twin of the vector kernels.
- * Layout: caches row by row, found through the page table. Tile: one query head, one key after the other, softmax
- * carried along (largest score so far, sum and weighted values under it), so no scratch grows with the length. Bound:
- * bytes of the caches. The weighted values are kept in y, in float; sums of scores in double.
+ * Attention in plain C: the reference of the vector kernels.
+ * Layout: caches row by row through the page table. Tile: one query head, key by key, with online softmax (largest
+ * score so far, sum and weighted values), so that scratch does not grow with the length. Bound: bytes of the caches.
+ * Weighted values are accumulated in y, in float; sums of scores in double.
  */
 #include "scalar.h"
 
@@ -13,10 +13,10 @@
 #include <math.h>
 #include <string.h>
 
-/* Element `at` of a planar row of 4 or 8 bits. */
+/* Decodes element `at` of a planar row of 4 or 8 bits. */
 static float planar_element(const struct cpu_cache *cache, size_t slot, size_t at)
 {
-    const unsigned char *run = cpu_cache_digits(cache, slot, at / 32 * 32);
+    const unsigned char *run = cpu_cache_codes(cache, slot, at / 32 * 32);
     const unsigned char *scale = cpu_cache_scales(cache, slot, at);
     const float d = accel_f16_to_f32((uint16_t)(scale[0] | scale[1] << 8));
     const size_t i = at % 32;
@@ -42,13 +42,13 @@ static float score_of(const struct cpu_attention *call, const float *q, size_t s
     return call->softcap != 0 ? call->softcap * tanhf(score / call->softcap) : score;
 }
 
-/* Keys that an item sees before its window. */
+/* Returns the sinks: visible keys before the window. */
 static size_t sinks_of(const struct cpu_attention *call, const struct cpu_view *view)
 {
     return call->sinks < view->first ? call->sinks : view->first;
 }
 
-/* Keys of a part of what an item sees, in order: sinks, then the window. */
+/* Returns the range of a part in the visible keys: sinks, then the window. */
 static void part_of(const struct cpu_attention *call, const struct cpu_view *view, size_t *out_begin, size_t *out_end)
 {
     const size_t span = sinks_of(call, view) + view->end - view->first;
@@ -56,17 +56,17 @@ static void part_of(const struct cpu_attention *call, const struct cpu_view *vie
     *out_end = call->parts > 1 ? span * (call->part + 1) / call->parts : span;
 }
 
-/* The place of visible key i, and whether its block is seen. */
-static int place_of(const struct cpu_attention *call, const struct cpu_view *view, size_t i, size_t *out_place)
+/* Finds the position of visible key i. Returns whether its block is unmasked. */
+static int key_position(const struct cpu_attention *call, const struct cpu_view *view, size_t i, size_t *out_position)
 {
     const size_t sinks = sinks_of(call, view), j = i < sinks ? i : view->first + i - sinks;
-    *out_place = j;
+    *out_position = j;
     return view->mask == NULL || (view->mask[j / call->block / 32] >> (j / call->block % 32) & 1) != 0;
 }
 
-static size_t slot_of(const struct cpu_attention *call, const struct cpu_view *view, size_t place)
+static size_t slot_of(const struct cpu_attention *call, const struct cpu_view *view, size_t position)
 {
-    return (size_t)view->pages[place / call->page] * call->page + place % call->page;
+    return (size_t)view->pages[position / call->page] * call->page + position % call->page;
 }
 
 static void item(const struct cpu_attention *call, size_t token, size_t head)
@@ -82,15 +82,15 @@ static void item(const struct cpu_attention *call, size_t token, size_t head)
     for (size_t i = 0; i < call->value_size; i++)
         y[i] = 0;
     for (size_t i = begin; i < end; i++) {
-        if (!place_of(call, &view, i, &j))
+        if (!key_position(call, &view, i, &j))
             continue;
         size_t slot = slot_of(call, &view, j);
         float score = score_of(call, q, slot, kv_head * call->size);
         float next = score > most ? score : most;
-        float keep = expf(most - next), weight = expf(score - next);
+        float rescale = expf(most - next), weight = expf(score - next);
         for (size_t e = 0; e < call->value_size; e++)
-            y[e] = y[e] * keep + weight * element(&call->v, slot, kv_head * call->value_size + e);
-        sum = sum * keep + weight;
+            y[e] = y[e] * rescale + weight * element(&call->v, slot, kv_head * call->value_size + e);
+        sum = sum * rescale + weight;
         most = next;
     }
     if (call->partial) {
@@ -112,18 +112,18 @@ void cpu_attention_scalar(const struct cpu_attention *call, size_t begin, size_t
         item(call, i / call->heads, i % call->heads);
 }
 
-void cpu_attention_mass_scalar(const struct cpu_attention *call, size_t begin, size_t end)
+void cpu_attention_score_sums_scalar(const struct cpu_attention *call, size_t begin, size_t end)
 {
     for (size_t i = begin; i < end; i++) {
         const struct cpu_view view = cpu_view_of(call, i / call->heads);
         const size_t kv_head = i % call->heads / (call->heads / call->kv_heads);
         const float most = call->stats[2 * i], sum = call->stats[2 * i + 1];
-        float *mass = call->mass + view.sequence * call->pages * call->page;
+        float *score_sums = call->score_sums + view.sequence * call->pages * call->page;
         size_t from, to, j;
         part_of(call, &view, &from, &to);
         for (size_t key = from; key < to; key++)
-            if (place_of(call, &view, key, &j))
-                mass[j] +=
+            if (key_position(call, &view, key, &j))
+                score_sums[j] +=
                     expf(score_of(call, call->q + i * call->size, slot_of(call, &view, j), kv_head * call->size) -
                          most) /
                     sum;
@@ -141,7 +141,7 @@ void cpu_attention_merge(const float *partial, size_t parts, size_t items, size_
         memset(out, 0, value_size * sizeof(float));
         for (size_t p = 0; p < parts; p++) {
             const float *from = partial + (p * items + item) * width;
-            /* A part without keys has the score -infinity, and so have all of a row without keys. */
+            /* A part without keys has the score -infinity, as have all parts of a row without keys. */
             const float weight = from[1] > 0 ? expf(from[0] - most) : 0;
             sum += weight * from[1];
             for (size_t i = 0; i < value_size && weight > 0; i++)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Matmul and embed in plain C, for every type through the reference decoder of accel/quant.
- * Layout: weights as they lie. Tile: one row of W, decoded 256 values at a time, with 4 rows of x; sums in double.
- * Bound: operations (decoding). These are the twins of the vector kernels, not meant for speed.
+ * Layout: weights in place. Tile: one row of W, decoded 512 values at a time, with 4 rows of x; sums in double. Bound:
+ * operations (decoding). References of the vector kernels, not optimized.
  */
+#include <stdbool.h>
+
 #include "scalar.h"
 
 #include <accel/quant/format.h>
@@ -12,7 +14,7 @@
 #define CHUNK 512u /* a multiple of every block */
 #define ROWS 4u
 
-/* Where the values from `at` on of a row begin. */
+/* Finds the bytes of the values from `at` on of a row. */
 static void planes_at(const struct accel_format *format, const struct cpu_matrix *w, size_t row, size_t at,
                       const void *out_planes[3])
 {
@@ -30,7 +32,7 @@ static void decode(const struct accel_format *format, const struct cpu_matrix *w
     (void)accel_format_decode(format->type, planes, count, out);
 }
 
-/* Bias, function and residual of one value. */
+/* Applies bias, function and residual to one value. */
 static void finish(const struct cpu_matmul *call, size_t i, size_t j, double sum)
 {
     float value = (float)(sum + (call->bias ? (double)call->bias[j] : 0));
@@ -45,7 +47,7 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* One row of W with rows i .. i + rows of x. */
+/* Multiplies one row of W with rows i .. i + rows of x. */
 static void sum_row(const struct accel_format *format, const struct cpu_matmul *call, size_t i, size_t rows, size_t j,
                     double *sums)
 {
@@ -61,9 +63,9 @@ static void sum_row(const struct accel_format *format, const struct cpu_matmul *
     }
 }
 
-/* 32 digits of a row as signed numbers, their scale and their offset: value = d * digit + m. */
-static void digits(const struct accel_format *format, const void *const *planes, size_t within, int32_t *out,
-                   float *out_d, float *out_m)
+/* Reads 32 codes of a row as signed numbers, their scale and their minimum: value = d * code + m. */
+static void read_codes(const struct accel_format *format, const void *const *planes, size_t within, int32_t *out,
+                       float *out_d, float *out_m)
 {
     const uint8_t *block = planes[0];
     int interleaved = format->kind == ACCEL_FORMAT_INTERLEAVED;
@@ -82,7 +84,7 @@ static void digits(const struct accel_format *format, const void *const *planes,
     }
 }
 
-/* The same with x rounded to 8 bits: the sum of a block is an exact integer. */
+/* Multiplies act_q8 with codes: the sum of a block is an exact integer. */
 static void sum_row8(const struct accel_format *format, const struct cpu_matmul *call, size_t i, size_t rows, size_t j,
                      double *sums)
 {
@@ -92,19 +94,19 @@ static void sum_row8(const struct accel_format *format, const struct cpu_matmul 
         float d, m;
         const void *planes[3];
         planes_at(format, &call->w, j, b * CPU_BLOCK, planes);
-        digits(format, planes, b * CPU_BLOCK % format->block_values, w, &d, &m);
+        read_codes(format, planes, b * CPU_BLOCK % format->block_values, w, &d, &m);
         for (size_t r = 0; r < rows; r++) {
-            const int8_t *x = call->x8.q + (i + r) * call->k + b * CPU_BLOCK;
+            const int8_t *x = call->act_q8.q + (i + r) * call->k + b * CPU_BLOCK;
             size_t at = (i + r) * blocks + b;
             int32_t dot = 0;
             for (size_t l = 0; l < CPU_BLOCK; l++)
                 dot += w[l] * x[l];
-            sums[r] += (double)d * call->x8.scale[at] * dot + (double)m * call->x8.sum[at];
+            sums[r] += (double)d * call->act_q8.scale[at] * dot + (double)m * call->act_q8.sum[at];
         }
     }
 }
 
-/* The same for formats whose digits are not read here: decoded values with rounded ones. */
+/* Multiplies act_q8 with decoded weights, for formats that read_codes does not support. */
 static void sum_decoded8(const struct accel_format *format, const struct cpu_matmul *call, size_t i, size_t rows,
                          size_t j, double *sums)
 {
@@ -113,23 +115,23 @@ static void sum_decoded8(const struct accel_format *format, const struct cpu_mat
         size_t count = least(CHUNK, call->k - at);
         decode(format, &call->w, j, at, count, weights);
         for (size_t r = 0; r < rows; r++) {
-            const int8_t *x = call->x8.q + (i + r) * call->k + at;
-            const float *scale = call->x8.scale + ((i + r) * call->k + at) / CPU_BLOCK;
+            const int8_t *x = call->act_q8.q + (i + r) * call->k + at;
+            const float *scale = call->act_q8.scale + ((i + r) * call->k + at) / CPU_BLOCK;
             for (size_t l = 0; l < count; l++)
                 sums[r] += (double)weights[l] * scale[l / CPU_BLOCK] * x[l];
         }
     }
 }
 
-/* Formats of which `digits` knows the layout. */
-static int has_digits(const struct accel_format *format)
+/* Returns whether read_codes supports a format. */
+static bool can_read_codes(const struct accel_format *format)
 {
     if (format->kind == ACCEL_FORMAT_PLANAR)
         return ACCEL_PLANAR_SCHEME(format->type) == ACCEL_SCHEME_SYMMETRIC && format->digit_bits >= 4;
     return format->type == ACCEL_Q8_0 || format->type == ACCEL_Q4_0 || format->type == ACCEL_Q4_1;
 }
 
-/* The same with x rounded to BF16. */
+/* Multiplies act_bf16 with decoded weights. */
 static void sum_row16(const struct accel_format *format, const struct cpu_matmul *call, size_t i, size_t rows, size_t j,
                       double *sums)
 {
@@ -138,7 +140,7 @@ static void sum_row16(const struct accel_format *format, const struct cpu_matmul
         size_t count = least(CHUNK, call->k - at);
         decode(format, &call->w, j, at, count, weights);
         for (size_t r = 0; r < rows; r++) {
-            const uint16_t *x = call->x16 + (i + r) * cpu_row16(call->k) + at;
+            const uint16_t *x = call->act_bf16 + (i + r) * cpu_act_bf16_row(call->k) + at;
             for (size_t l = 0; l < count; l++)
                 sums[r] += (double)weights[l] * accel_bf16_to_f32(x[l]);
         }
@@ -149,7 +151,7 @@ static void matmul(const struct cpu_matmul *call, uint32_t type, int bits, size_
 {
     struct accel_format format;
     (void)accel_format_describe(type, &format);
-    int read = has_digits(&format);
+    int read = can_read_codes(&format);
     for (size_t j = begin; j < end; j++) {
         for (size_t i = 0; i < call->m; i += ROWS) {
             double sums[ROWS] = {0};
@@ -179,7 +181,7 @@ static void embed(const struct cpu_matrix *table, uint32_t type, size_t rows, si
     }
 }
 
-/* One set of entry points per type: the table has no place for a type argument. */
+/* One set of entry points per type: the table has no type argument. */
 #define MATMUL(name, type)                                                                                             \
     void cpu_matmul_##name##_scalar(const struct cpu_matmul *call, size_t begin, size_t end)                           \
     {                                                                                                                  \
@@ -247,7 +249,7 @@ void cpu_matmul16_f16_scalar(const struct cpu_matmul *call, size_t begin, size_t
 
 void cpu_round16_scalar(const float *x, size_t stride, size_t k, uint16_t *out, size_t begin, size_t end)
 {
-    const size_t row = cpu_row16(k);
+    const size_t row = cpu_act_bf16_row(k);
     for (size_t r = begin; r < end; r++) {
         for (size_t l = 0; l < row; l++)
             out[r * row + l] = l < k ? accel_bf16_from_f32(x[r * stride + l]) : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Element-wise kernels in plain C, with the functions of the C library: twins of the vector kernels.
- * Layout: flat. Tile: one value. Bound: operations for the transcendental functions, bytes for the others.
+ * Element-wise kernels in plain C, with functions of the C library: references of the vector kernels. Layout: flat.
+ * Tile: one value. Bound: operations for the transcendental functions, bytes for the others.
  */
 #include "scalar.h"
 

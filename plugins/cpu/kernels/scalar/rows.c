@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels that work row by row, in plain C: norms, softmax, arg-max, rotary positions, rounding to 8 bits, cache rows.
- * Layout: rows as they lie. Tile: one row. Bound: bytes. Sums in double; twins of the vector kernels.
+ * Row kernels in plain C: norms, softmax, arg-max, rotary positions, rounding to 8 bits, cache rows.
+ * Layout: rows in place. Tile: one row. Bound: bytes. Sums in double; references of the vector kernels.
  */
 #include "scalar.h"
 
@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-/* This level reads x where it lies; that it arranges something is for callers that do not know. */
+/* The scalar matmul reads x in place; staging is for callers that do not distinguish ISAs. */
 void cpu_arrange_scalar(const float *x, size_t stride, size_t rows, size_t k, float *out, size_t begin, size_t end)
 {
     (void)rows;
@@ -82,7 +82,7 @@ void cpu_argmax_scalar(const float *x, size_t n, int32_t *y, size_t begin, size_
     }
 }
 
-/* Turns pairs lo .. lo + count of every head of one token. */
+/* Rotates pairs lo .. lo + count of every head of one token. */
 static void turn(const struct cpu_rotary *call, size_t token, size_t lo, size_t count, const float *cosine,
                  const float *sine)
 {
@@ -120,7 +120,7 @@ void cpu_rotary_scalar(const struct cpu_rotary *call, size_t begin, size_t end)
     }
 }
 
-/* Minus the sums of digits 0 and 1, and of 2 and 3, of every four in `half` (0 or 1) of a block. */
+/* Returns the negated sums of codes 0 and 1, and of 2 and 3, of every four in `half` (0 or 1) of a block. */
 static void tile_minus(const int8_t *q, size_t half, int16_t out[2])
 {
     int sums[2] = {0, 0};
@@ -130,8 +130,8 @@ static void tile_minus(const int8_t *q, size_t half, int16_t out[2])
     out[1] = (int16_t)sums[1];
 }
 
-/* Block b of row r, of which there are `blocks`, from the arrays of rows to the tiles. */
-static void tile_put(const struct cpu_rows8 *rows, size_t r, size_t b, size_t blocks)
+/* Copies block b of row r, of `blocks`, to its tile. */
+static void tile_put(const struct cpu_act_q8 *rows, size_t r, size_t b, size_t blocks)
 {
     const size_t lane = r % CPU_TILE_ROWS;
     const float scale = rows->scale[r * blocks + b];
@@ -148,7 +148,8 @@ static void tile_put(const struct cpu_rows8 *rows, size_t r, size_t b, size_t bl
     tile->scale[lane] = scale;
 }
 
-void cpu_quantize_scalar(const float *x, size_t stride, size_t k, const struct cpu_rows8 *out, size_t begin, size_t end)
+void cpu_quantize_scalar(const float *x, size_t stride, size_t k, const struct cpu_act_q8 *out, size_t begin,
+                         size_t end)
 {
     size_t blocks = k / CPU_BLOCK;
     for (size_t r = begin; r < end; r++) {
@@ -159,7 +160,7 @@ void cpu_quantize_scalar(const float *x, size_t stride, size_t k, const struct c
             int32_t sum = 0;
             for (size_t i = 0; i < CPU_BLOCK; i++)
                 most = fabsf(in[i]) > most ? fabsf(in[i]) : most;
-            /* Below this the reciprocal is infinite; such a block is as good as zero. */
+            /* Below this the reciprocal is infinite; such a block is rounded to zero. */
             float inverse = most > 1e-36f ? 127.0f / most : 0;
             for (size_t i = 0; i < CPU_BLOCK; i++) {
                 q[i] = (int8_t)rintf(in[i] * inverse);
@@ -174,7 +175,7 @@ void cpu_quantize_scalar(const float *x, size_t stride, size_t k, const struct c
     }
 }
 
-/* One row to a slot. */
+/* Writes one row to a slot. */
 static void write_slot(const float *x, const struct cpu_cache *cache, size_t slot)
 {
     char *to = (char *)(uintptr_t)cache->data + slot * cache->stride;

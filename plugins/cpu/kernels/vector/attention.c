@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Attention on vectors, tile by tile.
- * Layout: caches slot by slot through the page table. Tile: up to ROWS query rows that share a head of keys, and up to
- * KEYS keys, which are converted to floats once for all rows (staged), or multiplied as the 4-bit digits that they are.
- * Softmax is carried from tile to tile (largest score and sum of each row). Scratch is struct scratch, 90 KiB at most,
- * on the stack, however long the sequence is. Bound: bytes of the caches for one token, operations (2 multiply-adds per
- * element and row) for many.
+ * Vector attention, tile by tile (flash attention).
+ * Layout: caches slot by slot through the page table. Tile: up to ROWS query rows that share a KV head, and up to KEYS
+ * keys, which are converted to floats once for all rows (staged), or multiplied as 4-bit codes. The softmax state
+ * (largest score and sum of each row) persists across tiles. Scratch is struct scratch, at most 90 KiB on the
+ * stack for any sequence length. Bound: bytes of the caches for one token, operations (2 multiply-adds per element and
+ * row) for many.
  */
-#include "attention_digits.h"
+#include "attention_q4.h"
 #include "attention_staged.h"
 
 #include "plugins/cpu/kernels/view.h"
 
-/* A block of query rows that share a head of keys, and what is carried for each. */
+/* A block of query rows that share a KV head, and the softmax state of each. */
 struct block {
     const int32_t *pages;
     size_t sequence;
     size_t count;
-    size_t first, end; /* keys that any row sees */
-    size_t sinks;      /* keys before `first` that every row sees */
+    size_t first, end; /* keys that are visible to any row */
+    size_t sinks;      /* keys before `first` that are visible to every row */
     size_t item[ROWS];
-    size_t from[ROWS]; /* keys that a row sees */
+    size_t from[ROWS]; /* keys that are visible to a row */
     size_t to[ROWS];
     const uint32_t *mask[ROWS]; /* or NULL */
-    uint32_t seen[ROWS];        /* keys of the tile that a row sees, as bits */
+    uint32_t visible[ROWS];     /* keys of the tile that are visible to a row, as bits */
     float most[ROWS];
     float sum[ROWS];
 };
 
-/* Slots of keys first .. first + count. */
+/* Finds the slots of keys first .. first + count. */
 static void slots_of(const struct cpu_attention *call, const int32_t *pages, size_t first, size_t count, size_t *out)
 {
     size_t page = first / call->page, within = first % call->page;
@@ -43,43 +43,45 @@ static void slots_of(const struct cpu_attention *call, const int32_t *pages, siz
 
 /* ---- softmax ---- */
 
-/* Bits from .. to of a tile. */
+/* Returns bits from .. to of a tile. */
 static uint32_t bits_of(size_t from, size_t to)
 {
     const uint32_t below = from < KEYS ? (1u << from) - 1 : ~0u;
     return (to < KEYS ? (1u << to) - 1 : ~0u) & ~below;
 }
 
-/* What a row sees of a tile of `count` keys from key `j` on, as bits. */
-static uint32_t see(const struct cpu_attention *call, const struct block *block, size_t r, size_t j, size_t count)
+/* Returns the keys of a tile of `count` keys from key `j` on that are visible to a row, as bits. */
+static uint32_t find_visible(const struct cpu_attention *call, const struct block *block, size_t r, size_t j,
+                             size_t count)
 {
     const size_t from = block->from[r] > j ? least(block->from[r] - j, KEYS) : 0;
     const size_t to = block->to[r] > j ? least(block->to[r] - j, count) : 0;
-    uint32_t seen = bits_of(from, to) | bits_of(0, call->sinks > j ? least(call->sinks - j, to) : 0);
+    uint32_t visible = bits_of(from, to) | bits_of(0, call->sinks > j ? least(call->sinks - j, to) : 0);
     for (size_t l = 0, next; block->mask[r] != NULL && l < to; l = next) {
         const size_t at = (j + l) / call->block;
         next = least(to, (at + 1) * call->block - j);
         if ((block->mask[r][at / 32] >> at % 32 & 1) == 0)
-            seen &= ~bits_of(l, next);
+            visible &= ~bits_of(l, next);
     }
-    return seen;
+    return visible;
 }
 
-/* Caps the scores of one row, and those that it does not see are -infinity. */
-static void hide(const struct cpu_attention *call, uint32_t seen, float *score)
+/* Applies the softcap to the scores of one row and sets masked ones to -infinity. */
+static void mask_scores(const struct cpu_attention *call, uint32_t visible, float *score)
 {
     for (size_t j = 0; call->softcap != 0 && j < KEYS; j += VN)
         v_store(score + j, call->softcap * v_tanh(v_load(score + j) / call->softcap));
-    for (size_t j = 0; seen != ~0u && j < KEYS; j++)
-        if ((seen >> j & 1) == 0)
+    for (size_t j = 0; visible != ~0u && j < KEYS; j++)
+        if ((visible >> j & 1) == 0)
             score[j] = -INFINITY;
 }
 
-/* Turns the scores of one row, some of which it sees, into weights; answers what to multiply its sums with. */
-static float weigh(const struct cpu_attention *call, struct block *block, size_t r, float *score)
+/* Turns the scores of one row, not all of them masked, into weights; returns the factor that rescales its earlier sums.
+ */
+static float softmax_row(const struct cpu_attention *call, struct block *block, size_t r, float *score)
 {
     vf most = v_set(-INFINITY), sums = {0};
-    hide(call, block->seen[r], score);
+    mask_scores(call, block->visible[r], score);
     for (size_t j = 0; j < KEYS; j += VN)
         most = v_max(most, v_load(score + j));
     const float here = v_most(most), before = block->most[r], next = here > before ? here : before;
@@ -88,10 +90,10 @@ static float weigh(const struct cpu_attention *call, struct block *block, size_t
         v_store(score + j, weight);
         sums += weight;
     }
-    const float keep = before == next ? 1 : expf(before - next);
-    block->sum[r] = block->sum[r] * keep + v_sum(sums);
+    const float rescale = before == next ? 1 : expf(before - next);
+    block->sum[r] = block->sum[r] * rescale + v_sum(sums);
     block->most[r] = next;
-    return keep;
+    return rescale;
 }
 
 /* ---- a block of rows ---- */
@@ -127,15 +129,15 @@ static void store_rows(const struct cpu_attention *call, const struct block *blo
     }
 }
 
-/* What a block goes through: tiles of the sinks, then of the window; each part has whole ones. */
+/* Tiles of a block: those of the sinks, then of the window; each part has whole tiles. */
 struct tiles {
     size_t padded_k, padded_v; /* elements of a staged row */
     size_t step;               /* keys of a tile */
     size_t sunk;               /* tiles of the sinks */
-    size_t begin, end;         /* of the part */
+    size_t begin, end;         /* range of the part */
 };
 
-/* Elements of a staged row: whole vectors. */
+/* Returns the elements of a staged row: whole vectors. */
 static size_t padded_of(size_t size)
 {
     return (size + VN - 1) / VN * VN;
@@ -155,25 +157,26 @@ static struct tiles tiles_of(const struct cpu_attention *call, const struct bloc
     return t;
 }
 
-/* The scores of tile `t`, whose first key and number of keys are answered; 0 keys where no row sees any. */
+/* Computes the scores of tile `t`. Returns the number of its keys, 0 if all are masked, and its first key in out_first.
+ */
 static size_t score_keys(const struct cpu_attention *call, struct block *block, const struct tiles *tiles, size_t t,
                          size_t kv_head, size_t *out_first, struct scratch *s)
 {
     const size_t j = t < tiles->sunk ? t * tiles->step : block->first + (t - tiles->sunk) * tiles->step;
     const size_t count = least(tiles->step, (t < tiles->sunk ? block->sinks : block->end) - j);
     const size_t keys = (count + 3) / 4 * 4;
-    uint32_t seen = 0;
+    uint32_t visible = 0;
     *out_first = j;
     for (size_t r = 0; r < block->count; r++)
-        seen |= block->seen[r] = see(call, block, r, j, count);
-    if (seen == 0)
+        visible |= block->visible[r] = find_visible(call, block, r, j, count);
+    if (visible == 0)
         return 0;
     slots_of(call, block->pages, j, count, s->slot);
-    /* Keys that round up to four are any; their scores do not count. */
+    /* Keys that pad to a multiple of four are arbitrary; their scores are unused. */
     for (size_t l = count; l < keys; l++)
         s->slot[l] = s->slot[0];
-    if (s->k_digits) {
-        score_digits(&call->k, s, block->count, keys, kv_head * call->size, call->size);
+    if (s->k_codes) {
+        score_codes(&call->k, s, block->count, keys, kv_head * call->size, call->size);
     } else {
         stage(&call->k, s->slot, keys, kv_head * call->size, call->size, tiles->padded_k, s->k);
         score_tile(s, block->count, keys, tiles->padded_k, s->score);
@@ -181,50 +184,50 @@ static size_t score_keys(const struct cpu_attention *call, struct block *block, 
     return count;
 }
 
-/* Sums of one tile. */
+/* Accumulates one tile. */
 static void do_tile(const struct cpu_attention *call, struct block *block, const struct tiles *tiles, size_t t,
                     size_t kv_head, struct scratch *s)
 {
     const size_t at = kv_head * call->value_size, size = call->value_size;
-    float keep[ROWS];
+    float rescale[ROWS];
     size_t first;
     const size_t count = score_keys(call, block, tiles, t, kv_head, &first, s);
     if (count == 0)
         return;
     for (size_t r = 0; r < block->count; r++) {
-        keep[r] = 1;
-        if (block->seen[r] != 0)
-            keep[r] = weigh(call, block, r, s->score[r]);
+        rescale[r] = 1;
+        if (block->visible[r] != 0)
+            rescale[r] = softmax_row(call, block, r, s->score[r]);
         else
             memset(s->score[r], 0, sizeof(s->score[r]));
     }
-    if (s->v_digits) {
-        add_digits(&call->v, s, block->count, count, at, size, tiles->padded_v, keep);
+    if (s->v_codes) {
+        add_codes(&call->v, s, block->count, count, at, size, tiles->padded_v, rescale);
     } else {
         stage(&call->v, s->slot, count, at, size, tiles->padded_v, s->v);
-        add_tile(s, block->count, count, tiles->padded_v, keep);
+        add_tile(s, block->count, count, tiles->padded_v, rescale);
     }
 }
 
-/* Sinks that reach into the keys of a window are part of them. */
-static void join_sinks(const struct cpu_attention *call, struct block *block)
+/* Merges sinks that overlap the window into it. */
+static void merge_sinks(const struct cpu_attention *call, struct block *block)
 {
     if (call->sinks >= block->first)
         block->first = 0;
     block->sinks = least(call->sinks, block->first);
 }
 
-/* The queries of a block, ready for its tiles. */
+/* Prepares the queries of a block for its tiles. */
 static struct tiles begin_block(const struct cpu_attention *call, struct block *block, struct scratch *s)
 {
-    join_sinks(call, block);
+    merge_sinks(call, block);
     const struct tiles tiles = tiles_of(call, block);
-    s->k_digits = call->rounding == ACCEL_Q8_0 && has_digits(&call->k);
-    s->v_digits = call->rounding == ACCEL_Q8_0 && has_digits(&call->v);
+    s->k_codes = call->rounding == ACCEL_Q8_0 && is_q4_cache(&call->k);
+    s->v_codes = call->rounding == ACCEL_Q8_0 && is_q4_cache(&call->v);
     load_rows(call, block, tiles.padded_k, s);
-    if (s->k_digits)
+    if (s->k_codes)
         round_rows(s, block->count, call->size, tiles.padded_k, &call->k);
-    /* Staged rows end in zeros, which no conversion overwrites. */
+    /* Padding of staged rows stays zero, no conversion overwrites it. */
     memset(s->k, 0, tiles.step * tiles.padded_k * sizeof(float));
     return tiles;
 }
@@ -239,31 +242,31 @@ static void do_block(const struct cpu_attention *call, struct block *block, size
     store_rows(call, block, tiles.padded_v, s);
 }
 
-/* Scores once more, and what softmax made of them, summed over the rows. */
-static void do_mass(const struct cpu_attention *call, struct block *block, size_t kv_head, struct scratch *s)
+/* Recomputes the scores and sums the attention weights over the rows. */
+static void sum_scores(const struct cpu_attention *call, struct block *block, size_t kv_head, struct scratch *s)
 {
     const struct tiles tiles = begin_block(call, block, s);
-    float *mass = call->mass + block->sequence * call->pages * call->page;
+    float *score_sums = call->score_sums + block->sequence * call->pages * call->page;
     for (size_t t = tiles.begin; t < tiles.end; t++) {
         _Alignas(64) float sums[KEYS] = {0};
         size_t first;
         const size_t count = score_keys(call, block, &tiles, t, kv_head, &first, s);
         for (size_t r = 0; count != 0 && r < block->count; r++) {
-            if (block->seen[r] == 0)
+            if (block->visible[r] == 0)
                 continue;
             const float most = call->stats[2 * block->item[r]], inverse = 1 / call->stats[2 * block->item[r] + 1];
-            hide(call, block->seen[r], s->score[r]);
+            mask_scores(call, block->visible[r], s->score[r]);
             for (size_t j = 0; j < KEYS; j += VN)
                 v_store(sums + j, v_load(sums + j) + v_exp(v_load(s->score[r] + j) - most) * inverse);
         }
         for (size_t j = 0; j < count; j++)
-            mass[first + j] += sums[j];
+            score_sums[first + j] += sums[j];
     }
 }
 
 /* ---- items ---- */
 
-/* Adds the items of a token that are in begin .. end and read `kv_head`. */
+/* Adds the items of a token in begin .. end that read `kv_head` to a block. */
 static void add_token(const struct cpu_attention *call, size_t token, size_t kv_head, size_t begin, size_t end,
                       struct block *block)
 {
@@ -288,7 +291,7 @@ static void add_token(const struct cpu_attention *call, size_t token, size_t kv_
     }
 }
 
-/* Tokens of a block: those of one sequence, as many as rows allow. */
+/* Returns the tokens of a block: those of one sequence, as many as rows allow. */
 static size_t tokens_of(const struct cpu_attention *call, size_t token, size_t last)
 {
     const size_t group = call->heads / call->kv_heads;
@@ -303,7 +306,7 @@ static size_t tokens_of(const struct cpu_attention *call, size_t token, size_t l
 
 typedef void block_fn(const struct cpu_attention *call, struct block *block, size_t kv_head, struct scratch *s);
 
-/* Heads of one group past the rows of a block are done in blocks of their own. */
+/* Heads of one group that exceed the rows of a block get their own blocks. */
 static void do_tokens(const struct cpu_attention *call, size_t token, size_t tokens, size_t begin, size_t end,
                       block_fn *function, struct scratch *s)
 {
@@ -347,7 +350,7 @@ void CPU_NAME(attention)(const struct cpu_attention *call, size_t begin, size_t 
     do_items(call, begin, end, do_block);
 }
 
-void CPU_NAME(attention_mass)(const struct cpu_attention *call, size_t begin, size_t end)
+void CPU_NAME(attention_score_sums)(const struct cpu_attention *call, size_t begin, size_t end)
 {
-    do_items(call, begin, end, do_mass);
+    do_items(call, begin, end, sum_scores);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside of attention: the size of a block of rows and of a tile of keys, and what is kept of them on the stack. */
+/* Private to attention: sizes of a block of rows and of a tile of keys, and their scratch memory on the stack. */
 #ifndef CPU_VECTOR_ATTENTION_SCRATCH_H
 #define CPU_VECTOR_ATTENTION_SCRATCH_H
 
@@ -16,19 +16,19 @@ struct scratch {
     float k[TILE]; /* [keys, padded size]: staged */
     float v[TILE]; /* [keys, padded value size]: staged */
     float score[ROWS][KEYS];
-    float scale[GROUPS][KEYS]; /* of the groups of each key */
-    int32_t sum[ROWS][GROUPS]; /* of the elements of q8 in each group */
+    float scale[GROUPS][KEYS]; /* scales of the groups of each key */
+    int32_t sum[ROWS][GROUPS]; /* sums of q8 per group */
     float q_scale[ROWS];
     int8_t q8[TILE];     /* [rows, size] */
-    uint8_t bytes[TILE]; /* digits: of keys [keys, size]; of values [pairs, size, 2], those of two keys side by side */
+    uint8_t bytes[TILE]; /* codes: of keys [keys, size]; of values [pairs, size, 2], two keys interleaved */
     size_t slot[KEYS];
-    int k_digits; /* 1: keys are multiplied as digits */
-    int v_digits;
+    int k_codes; /* 1: keys are multiplied as codes */
+    int v_codes;
 };
 
-/* Asks for elements at .. at + size of the slot that lies a tile behind `slot`: slots mostly follow one another, but
- * the parts of one head are no stream that the processor follows by itself. Past the end of a cache it does nothing. */
-CPU_INLINE void ask_slot(const struct cpu_cache *cache, size_t slot, size_t at, size_t size)
+/* Prefetches elements at .. at + size of the slot one tile after `slot`: slots are mostly consecutive, but the parts of
+ * one head are no stream for the hardware prefetcher. Harmless past the end of a cache. */
+CPU_INLINE void prefetch_slot(const struct cpu_cache *cache, size_t slot, size_t at, size_t size)
 {
     const size_t bits = cache->type == ACCEL_F32 ? 32 : cache->type == ACCEL_F16 ? 16 : ACCEL_PLANAR_BITS(cache->type);
     const char *p = (const char *)cache->data + (slot + KEYS) * cache->stride + at * bits / 8;

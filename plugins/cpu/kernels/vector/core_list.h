@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside of the 8-bit matmuls: the cores that gemm_core.h declares, of what a level wrote before it includes this, for
- * digits `center` above their value:
- *     core_narrow(center, panel, x, count, sums)       a scale for 32 digits
- *     core_super(center, fine, panel, x, count, sums)  a factor for 32 digits (fine: two), and a scale for 256
- * core_wide is the level's own.
+ * Private to the 8-bit GEMM: instantiates the cores that gemm_core.h declares from functions of the ISA that includes
+ * this, for codes with zero point `center`:
+ *     core_narrow(center, panel, x, count, sums)       a scale per 32 codes
+ *     core_super(center, fine, panel, x, count, sums)  an integer scale per 32 codes (fine: two), and a scale per 256
+ * core_wide is the ISA's own.
  */
 #ifndef CPU_VECTOR_CORE_LIST_H
 #define CPU_VECTOR_CORE_LIST_H
@@ -13,7 +13,7 @@
 
 #define MINIMA_VECTORS (PANEL_ROWS / VN)
 
-/* m times the sums of x, of blocks or of both halves. */
+/* Adds m times the sums of x, of blocks or of both halves. */
 CPU_INLINE void minima(const size_t halves, const struct gemm_panel *panel, const struct cpu_tile *x, size_t count,
                        float (*sums)[PANEL_ROWS])
 {

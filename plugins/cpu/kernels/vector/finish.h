@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside of the vector kernels: what follows the sums of a matmul, bias, function and residual, for part of one row of
- * y. */
+/* Private to the vector kernels: the epilogue of a matmul (bias, function and residual) for part of a row of y. */
 #ifndef CPU_VECTOR_FINISH_H
 #define CPU_VECTOR_FINISH_H
 
 #include "functions.h"
 
-#define FINISH_COLUMNS 16u /* of y whose sums are kept until they are finished together */
+#define FINISH_COLUMNS 16u /* columns of y that are finished together */
 
 CPU_INLINE vf finish_vector(const struct cpu_matmul *call, vf sums, vf bias, vf residual)
 {
     return v_function(call->function, sums + bias) + residual;
 }
 
-/* Asks for what finish_row of row i at column j will touch: rows lie far apart, and no prefetcher of a processor sees
- * the next one coming. */
+/* Prefetches the operands of finish_row for row i, column j: rows are far apart, so that no hardware prefetcher follows
+ * them. */
 CPU_INLINE void finish_ahead(const struct cpu_matmul *call, size_t i, size_t j)
 {
     __builtin_prefetch(call->y + i * call->y_stride + j, 1, 3);
@@ -22,7 +21,7 @@ CPU_INLINE void finish_ahead(const struct cpu_matmul *call, size_t i, size_t j)
         __builtin_prefetch(call->residual + i * call->residual_stride + j, 0, 3);
 }
 
-/* Columns j .. j + count of row i from `sums`. Not inline: every tile of every type ends here. */
+/* Stores columns j .. j + count of row i from `sums`. Not inline: every tile of every type ends here. */
 static __attribute__((noinline)) void finish_row(const struct cpu_matmul *call, size_t i, size_t j, size_t count,
                                                  const float *sums)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside of the vector kernels: exp, tanh, erf and the element-wise functions of accel/ops.h on vectors of floats.
+ * Private to the vector kernels: exp, tanh, erf and the element-wise functions of accel/ops.h on vectors of floats.
  * Errors, measured by the tests over all exponents: exp 2 units in the last place, tanh and erf 3e-7 absolute.
  */
 #ifndef CPU_VECTOR_FUNCTIONS_H
@@ -64,7 +64,7 @@ CPU_INLINE vf v_sigmoid(vf x)
     return 1.0f / (1.0f + v_exp(-x));
 }
 
-/* `function` is a constant where this is called in a loop. */
+/* `function` is a constant in loops. */
 CPU_INLINE vf v_function(uint32_t function, vf x)
 {
     switch (function) {

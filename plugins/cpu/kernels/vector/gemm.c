@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matmul of many rows of activations rounded to 8 bits, for all types of weights: 16 rows of W become a panel for 16
- * blocks of k at a time (gemm_fill.h), which stays in the first cache while all rows of x pass over it, four or eight
- * at a time (the cores in gemm_core.c of each level).
+ * GEMM of act_q8 for all weight types: 16 rows of W become a panel for 16 blocks of k at a time (gemm_fill.h), which
+ * stays in the L1 cache while all rows of x are multiplied with it, four or eight at a time (gemm_core.c of each ISA).
  */
 #include "finish.h"
 #include "gemm_core.h"
 #include "gemm_fill.h"
 
-#define X_ROWS 512u /* rows of x per pass over a panel: their sums, 32 KiB, stay in the second cache */
+#define X_ROWS 512u /* rows of x per panel: their sums, 32 KiB, stay in the L2 cache */
 
-#define FEW_ROWS 32u  /* rows of x up to which panels are short, so that what is asked for comes in small parts */
-#define FEW_BLOCKS 8u /* blocks of a panel then */
+#define SHORT_ROWS 32u  /* rows of x up to which panels are short, so that prefetches are small */
+#define SHORT_BLOCKS 8u /* blocks of a short panel */
 #define LINE 64u
-#define FINISH_AHEAD 8u /* rows of y that are asked for before their turn */
+#define FINISH_AHEAD 8u /* rows of y that are prefetched */
 
 #define RECIPE(name, core, minimum) ((struct gemm_recipe){fill_##name, CPU_NAME(core), minimum})
 
-/* Planar types up to 4 bits have digits that the narrow cores hold, others go as bytes. */
+/* Planar types up to 4 bits fit the narrow cores, wider ones use bytes. */
 static struct gemm_recipe planar_recipe(uint32_t type)
 {
     const uint32_t bits = ACCEL_PLANAR_BITS(type), scheme = ACCEL_PLANAR_SCHEME(type);
@@ -70,7 +69,7 @@ struct gemm_recipe CPU_NAME(gemm_recipe)(uint32_t type)
     }
 }
 
-/* Memory that will be wanted, and how much of it is asked for before each tile. */
+/* Memory to prefetch, and the bytes to prefetch per tile. */
 struct ahead {
     const char *next;
     const char *end;
@@ -78,20 +77,19 @@ struct ahead {
 };
 
 /*
- * The next 16 rows of W, as large a part of them as blocks first .. first + count are of these: a panel reads 16
- * streams, which the processor's own prefetch does not follow: not asked for, filling panels takes 3 % of a prompt of
- * 512 tokens instead of 1.5, and a large part of the time with few rows. Rows follow one another, so that this is one
- * stream. It is asked for in as many pieces as there are tiles: all at once the requests wait for one another, and the
- * processor with them (a quarter to a third of the speed with 4 to 16 rows). Past the end of a matrix it does nothing.
+ * Returns the part of the next 16 rows of W that corresponds to blocks first .. first + count of this panel. A panel
+ * reads 16 streams, which the hardware prefetcher does not follow; adjacent rows are one stream. The prefetch is spread
+ * over the tiles, since requests issued together stall the processor (doc/benchmark.md, prefetch of weight rows).
+ * Harmless past the end of a matrix.
  */
-static struct ahead part_ahead(const struct gemm_rows *w, size_t blocks, size_t first, size_t count, size_t rows)
+static struct ahead next_panel(const struct gemm_rows *w, size_t blocks, size_t first, size_t count, size_t rows)
 {
     const size_t tiles = (rows + CPU_TILE_ROWS - 1) / CPU_TILE_ROWS;
     const size_t from = w->bytes * first / blocks, to = w->bytes * (first + count) / blocks;
     return (struct ahead){w->next + from, w->next + to, ((to - from) / LINE / tiles + 1) * LINE};
 }
 
-static void ask_piece(struct ahead *ahead)
+static void prefetch_piece(struct ahead *ahead)
 {
     const size_t left = (size_t)(ahead->end - ahead->next), bytes = least(ahead->each, left);
     for (size_t at = 0; at < bytes; at += LINE)
@@ -99,12 +97,12 @@ static void ask_piece(struct ahead *ahead)
     ahead->next += bytes;
 }
 
-/* All rows of x of a pass over one panel; tiles of a row of them are x_stride from those of the next. */
-static void pass(const struct gemm_recipe *recipe, const struct gemm_panel *panel, const struct cpu_tile *x,
-                 size_t x_stride, size_t count, size_t rows, struct ahead ahead, float (*sums)[PANEL_ROWS])
+/* Multiplies all rows of x with one panel; tiles of consecutive rows are x_stride apart. */
+static void accumulate(const struct gemm_recipe *recipe, const struct gemm_panel *panel, const struct cpu_tile *x,
+                       size_t x_stride, size_t count, size_t rows, struct ahead ahead, float (*sums)[PANEL_ROWS])
 {
     for (size_t r = 0; r < rows; r += CPU_TILE_ROWS, x += x_stride, sums += CPU_TILE_ROWS) {
-        ask_piece(&ahead);
+        prefetch_piece(&ahead);
         recipe->core(panel, x, count, sums);
         if (recipe->minimum == MINIMUM_BLOCK)
             CPU_NAME(minima_block)(panel, x, count, sums);
@@ -113,17 +111,17 @@ static void pass(const struct gemm_recipe *recipe, const struct gemm_panel *pane
     }
 }
 
-/* Rows past the end repeat the last; nobody stores their results. */
+/* Rows past the end repeat the last; their results are not stored. */
 static struct gemm_rows rows_from(const struct cpu_matmul *call, size_t j, size_t end)
 {
     struct gemm_rows from = {.w = &call->w, .bytes = PANEL_ROWS * call->w.stride[0]};
     for (size_t r = 0; r < PANEL_ROWS; r++)
         from.rows[r] = least(j + r, end - 1);
-    if (call->w.panels != NULL) {
-        const struct panel_form form = cpu_panel_form(call->w.type);
-        from.bytes = cpu_panel_bytes(&form, call->k);
-        from.panel = (const uint8_t *)call->w.panels + j / PANEL_ROWS * from.bytes;
-        from.scales = from.panel + cpu_panel_scales_at(&form, call->k);
+    if (call->w.packed != NULL) {
+        const struct panel_format format = cpu_panel_format(call->w.type);
+        from.bytes = cpu_panel_bytes(&format, call->k);
+        from.panel = (const uint8_t *)call->w.packed + j / PANEL_ROWS * from.bytes;
+        from.scales = from.panel + cpu_panel_scales_at(&format, call->k);
         from.next = (const char *)from.panel + from.bytes;
     } else {
         from.next = (const char *)call->w.plane[0] + j * call->w.stride[0] + from.bytes;
@@ -131,11 +129,11 @@ static struct gemm_rows rows_from(const struct cpu_matmul *call, size_t j, size_
     return from;
 }
 
-/* Rows j .. of W, 16 of them or those before `end`, with rows i .. i + rows of x. */
+/* Multiplies rows j .. of W, 16 of them or those before `end`, with rows i .. i + rows of x. */
 static void band(const struct gemm_recipe *recipe, const struct cpu_matmul *call, size_t i, size_t rows, size_t j,
                  size_t end)
 {
-    const size_t blocks = call->k / CPU_BLOCK, step = rows <= FEW_ROWS ? FEW_BLOCKS : PANEL_BLOCKS;
+    const size_t blocks = call->k / CPU_BLOCK, step = rows <= SHORT_ROWS ? SHORT_BLOCKS : PANEL_BLOCKS;
     float sums[X_ROWS][PANEL_ROWS];
     struct gemm_panel panel;
     const struct gemm_rows from = rows_from(call, j, end);
@@ -144,11 +142,11 @@ static void band(const struct gemm_recipe *recipe, const struct cpu_matmul *call
         const size_t count = least(step, blocks - first);
         recipe->fill(&from, first, count, &panel);
 #if defined(__ARM_FEATURE_MATMUL_INT8)
-        CPU_NAME(zip_panel)(&panel, count * (BLOCK_BYTES / RUN_BYTES));
+        CPU_NAME(zip_panel)(&panel, count * (BLOCK_BYTES / WORD_BYTES));
 #endif
-        const struct ahead ahead = part_ahead(&from, blocks, first, count, rows);
-        pass(recipe, &panel, cpu_tile_of(&call->x8, blocks, i / CPU_TILE_ROWS, first),
-             first % CPU_TILE_BLOCKS + cpu_tiles_together(blocks, first), count, rows, ahead, sums);
+        const struct ahead ahead = next_panel(&from, blocks, first, count, rows);
+        accumulate(recipe, &panel, cpu_tile_of(&call->act_q8, blocks, i / CPU_TILE_ROWS, first),
+                   first % CPU_TILE_BLOCKS + cpu_tiles_together(blocks, first), count, rows, ahead, sums);
     }
     for (size_t r = 0; r < rows && r < FINISH_AHEAD; r++)
         finish_ahead(call, i + r, j);

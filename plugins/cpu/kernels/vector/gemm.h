@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside of the 8-bit matmuls: the panel, 16 rows of weights of whatever type brought into one form, so that a handful
- * of cores multiplies all types. Rows lie side by side, four digits of a row at a time: one instruction serves 8 or 16
- * rows with the same four digits of x. For each block of 32: 8 runs of 64 bytes; run c holds digits 4c .. 4c + 3 of
- * row 0, then those of row 1 and so on.
+ * Private to the 8-bit GEMM: the panel, 16 rows of weights of any type in one layout, so that a handful of cores serves
+ * all types. Rows are interleaved by 4 codes: one instruction multiplies 8 or 16 rows with the same 4 codes of x. A
+ * block of 32 is 8 words of 64 bytes; word c holds codes 4c .. 4c + 3 of row 0, then of row 1 and so on.
  *
- * Digits are unsigned, `center` above their true value. Cores begin a sum with minus `center` times the sum of x, so
- * that what is added up in 16 bits has the size of true products: 16 pairs of digits within +-16, or 8 within +-32,
- * reach 32512 and fit, whatever the sums on the way there are.
+ * Codes are unsigned, with the zero point `center`. Cores start a sum at -`center` times the sum of x, so that 16-bit
+ * sums have the size of true products: 16 pairs of codes within +-16, or 8 within +-32, reach 32512 and fit, whatever
+ * the intermediate sums are.
  */
 #ifndef CPU_VECTOR_GEMM_H
 #define CPU_VECTOR_GEMM_H
@@ -16,33 +15,34 @@
 #include "vec.h"
 
 #define PANEL_BLOCKS CPU_TILE_BLOCKS
-#define RUN_BYTES 64u
-#define BLOCK_BYTES (8u * RUN_BYTES)
+#define WORD_BYTES 64u
+#define BLOCK_BYTES (8u * WORD_BYTES)
 
 #ifdef CPU_DOT32
 typedef float gemm_factor;
 #else
-typedef int32_t gemm_factor; /* twice the number in 16 bits: the other operand of a multiply-add */
+typedef int32_t gemm_factor; /* the number twice in 16 bits: the operand of a multiply-add */
 #endif
 
 struct gemm_panel {
-    uint8_t digits[2 * PANEL_BLOCKS * BLOCK_BYTES];  /* cores of signed digits: sizes and signs, run by run */
-    gemm_factor factor[PANEL_BLOCKS][2][PANEL_ROWS]; /* whole numbers by which sums of 32 (or twice 16) are scaled */
-    float d[PANEL_BLOCKS][PANEL_ROWS];               /* scale of a block, or in [b / 8] of eight */
-    float m[PANEL_BLOCKS][2][PANEL_ROWS];            /* what is added for each x: [b][0] for a block, or both halves */
+    uint8_t
+        codes[2 * PANEL_BLOCKS * BLOCK_BYTES]; /* cores of signed codes: magnitudes and signed codes, word by word */
+    gemm_factor factor[PANEL_BLOCKS][2][PANEL_ROWS]; /* integer scales of sums of 32 (or twice 16) */
+    float d[PANEL_BLOCKS][PANEL_ROWS];               /* scale of a block, or d[b / 8] of eight */
+    float m[PANEL_BLOCKS][2][PANEL_ROWS];            /* minima: [b][0] of a block, or both halves */
 };
 
-/* 16 rows of W: where they lie, or as weights in panels have them. */
+/* 16 rows of W: in place, or packed. */
 struct gemm_rows {
     const struct cpu_matrix *w;
-    const uint8_t *panel;  /* NULL: in rows */
-    const uint8_t *scales; /* of the panel, planar types */
-    const char *next;      /* where the 16 rows after them begin in memory */
-    size_t bytes;          /* from 16 rows to the next */
+    const uint8_t *panel;  /* NULL: rows in place */
+    const uint8_t *scales; /* scales of the panel, planar types */
+    const char *next;      /* the following 16 rows in memory */
+    size_t bytes;          /* bytes of 16 rows */
     size_t rows[PANEL_ROWS];
 };
 
-/* Blocks first .. first + count of them. */
+/* Fills a panel with blocks first .. first + count. */
 typedef void gemm_fill_fn(const struct gemm_rows *w, size_t first, size_t count, struct gemm_panel *out);
 
 /* Adds products of a panel with CPU_TILE_ROWS rows of x to `sums`. */
@@ -53,21 +53,22 @@ typedef void gemm_core_fn(const struct gemm_panel *panel, const struct cpu_tile 
 #define MINIMUM_BLOCK 1u /* one m for 32 weights */
 #define MINIMUM_HALF 2u  /* one for 16 */
 
-/* How the matmuls of many rows treat a type. */
+/* How GEMM computes a type. */
 struct gemm_recipe {
     gemm_fill_fn *fill;
     gemm_core_fn *core;
     uint32_t minimum;
 };
 
-/* The recipe of a type; `fill` is NULL where none is written for it. */
+/* Returns the recipe of a type; `fill` is NULL if the type has none. */
 struct gemm_recipe CPU_NAME(gemm_recipe)(uint32_t type);
 
-/* Many rows of x, tiles of which have been made, with the rows begin .. end of W. `type` is a type id. Returns 0 and
- * does nothing where no recipe is written for the type. */
+/* GEMM: multiplies all rows of x, whose tiles were made, with rows begin .. end of W. `type` is a type id. Returns 0
+ * and does nothing if the type has no recipe. */
 int CPU_NAME(gemm8)(const struct cpu_matmul *call, uint32_t type, size_t begin, size_t end);
 
-/* Four vectors, each 16 bytes of row r and of row r + 4, to four vectors of one dword of each of the 8 rows. */
+/* Transposes four vectors, each 16 bytes of row r and of row r + 4, to four vectors of one dword of each of the 8 rows.
+ */
 CPU_INLINE void transpose_dwords(__m256i v[4])
 {
     __m256i a = _mm256_unpacklo_epi32(v[0], v[1]), b = _mm256_unpacklo_epi32(v[2], v[3]);
@@ -78,7 +79,7 @@ CPU_INLINE void transpose_dwords(__m256i v[4])
     v[3] = _mm256_unpackhi_epi64(c, d);
 }
 
-/* The 16 bytes at `offset` of 8 rows, transposed. */
+/* Loads the 16 bytes at `offset` of 8 rows, transposed. */
 CPU_INLINE void load_transposed(const uint8_t *const rows[8], size_t offset, __m256i v[4])
 {
     CPU_UNROLL
@@ -90,7 +91,7 @@ CPU_INLINE void load_transposed(const uint8_t *const rows[8], size_t offset, __m
     transpose_dwords(v);
 }
 
-/* 32 digits of 4 bits of each row, from 16 bytes as planar types and the blocks of 32 have them. */
+/* Stores a block of 4-bit codes of each row, from 16 bytes as in planar types and blocks of 32. */
 CPU_INLINE void panel_nibbles(const uint8_t *const rows[PANEL_ROWS], size_t offset, uint8_t *out)
 {
     const __m256i low = _mm256_set1_epi8(15);
@@ -101,13 +102,13 @@ CPU_INLINE void panel_nibbles(const uint8_t *const rows[PANEL_ROWS], size_t offs
         CPU_UNROLL
         for (size_t c = 0; c < 4; c++) {
             __m256i high = _mm256_and_si256(_mm256_srli_epi16(v[c], 4), low);
-            _mm256_storeu_si256((__m256i *)(out + c * RUN_BYTES + 32 * h), _mm256_and_si256(v[c], low));
-            _mm256_storeu_si256((__m256i *)(out + (c + 4) * RUN_BYTES + 32 * h), high);
+            _mm256_storeu_si256((__m256i *)(out + c * WORD_BYTES + 32 * h), _mm256_and_si256(v[c], low));
+            _mm256_storeu_si256((__m256i *)(out + (c + 4) * WORD_BYTES + 32 * h), high);
         }
     }
 }
 
-/* 32 signed digits of a byte of each row, `center` added: one block, unsigned. */
+/* Stores a block of signed 8-bit codes of each row as unsigned codes, `center` added. */
 CPU_INLINE void panel_bytes(const uint8_t *const rows[PANEL_ROWS], size_t offset, int center, uint8_t *out)
 {
     const __m256i up = _mm256_set1_epi8((char)center);
@@ -117,14 +118,14 @@ CPU_INLINE void panel_bytes(const uint8_t *const rows[PANEL_ROWS], size_t offset
         load_transposed(rows + 8 * (h % 2), offset + h / 2 * 16, v);
         CPU_UNROLL
         for (size_t c = 0; c < 4; c++) {
-            uint8_t *at = out + (c + h / 2 * 4) * RUN_BYTES + 32 * (h % 2);
+            uint8_t *at = out + (c + h / 2 * 4) * WORD_BYTES + 32 * (h % 2);
             _mm256_storeu_si256((__m256i *)at, _mm256_add_epi8(v[c], up));
         }
     }
 }
 
-/* The same as sizes, and after each run of them the digits themselves for their signs; `flip` is 0x80 for digits
- * stored 128 too high. A block takes twice BLOCK_BYTES. */
+/* Stores a block of signed 8-bit codes as magnitudes, each word followed by the codes for their signs; `flip` is 0x80
+ * for codes with zero point 128. A block takes twice BLOCK_BYTES. */
 CPU_INLINE void panel_signed(const uint8_t *const rows[PANEL_ROWS], size_t offset, int flip, uint8_t *out)
 {
     const __m256i sign = _mm256_set1_epi8((char)flip);
@@ -134,15 +135,15 @@ CPU_INLINE void panel_signed(const uint8_t *const rows[PANEL_ROWS], size_t offse
         load_transposed(rows + 8 * (h % 2), offset + h / 2 * 16, v);
         CPU_UNROLL
         for (size_t c = 0; c < 4; c++) {
-            uint8_t *at = out + (c + h / 2 * 4) * 2 * RUN_BYTES + 32 * (h % 2);
-            __m256i digit = _mm256_xor_si256(v[c], sign);
-            _mm256_storeu_si256((__m256i *)at, _mm256_abs_epi8(digit));
-            _mm256_storeu_si256((__m256i *)(at + RUN_BYTES), digit);
+            uint8_t *at = out + (c + h / 2 * 4) * 2 * WORD_BYTES + 32 * (h % 2);
+            __m256i code = _mm256_xor_si256(v[c], sign);
+            _mm256_storeu_si256((__m256i *)at, _mm256_abs_epi8(code));
+            _mm256_storeu_si256((__m256i *)(at + WORD_BYTES), code);
         }
     }
 }
 
-/* Eight halves, one of each row. */
+/* Loads eight halves, one of each row. */
 CPU_INLINE __m128i eight_halves(const uint8_t *const rows[8], size_t offset)
 {
     uint16_t half[8];
@@ -159,14 +160,14 @@ CPU_INLINE __m128i eight_halves(const uint8_t *const rows[8], size_t offset)
     return _mm_unpacklo_epi64(v, w);
 }
 
-/* 16 halves, one of each row, widened. */
+/* Loads and widens 16 halves, one of each row. */
 CPU_INLINE void panel_halves(const uint8_t *const rows[PANEL_ROWS], size_t offset, float *out)
 {
     _mm256_storeu_ps(out, _mm256_cvtph_ps(eight_halves(rows, offset)));
     _mm256_storeu_ps(out + 8, _mm256_cvtph_ps(eight_halves(rows + 8, offset)));
 }
 
-/* Where 16 rows begin in a plane. */
+/* Returns the start of 16 rows in a plane. */
 CPU_INLINE void panel_rows(const struct cpu_matrix *w, size_t plane, const size_t rows[PANEL_ROWS],
                            const uint8_t *out[PANEL_ROWS])
 {

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside of the 8-bit matmuls: the cores of a level, which multiply a panel with a tile of rows of x. */
+/* Private to the 8-bit GEMM: the cores of an ISA, which multiply a panel with a tile of act_q8. */
 #ifndef CPU_VECTOR_GEMM_CORE_H
 #define CPU_VECTOR_GEMM_CORE_H
 
 #include "gemm.h"
 
-/* A scale for 32 digits of up to 4 bits, or 5 (narrow16), which are as many above their value as the name says. */
+/* A scale per 32 codes of up to 4 bits, or 5 (narrow16); the name ends in the zero point. */
 gemm_core_fn CPU_NAME(core_narrow0), CPU_NAME(core_narrow8), CPU_NAME(core_narrow16);
 
-/* A scale for 32 signed digits of 8 bits. */
+/* A scale per 32 signed codes of 8 bits. */
 gemm_core_fn CPU_NAME(core_wide);
 
-/* Factors for 32 digits and a scale for 256. */
+/* Integer scales per 32 codes and a scale per 256. */
 gemm_core_fn CPU_NAME(core_super0), CPU_NAME(core_super16);
 
-/* Factors for 16 digits and a scale for 256; up to 6 bits. */
+/* Integer scales per 16 codes and a scale per 256; up to 6 bits. */
 gemm_core_fn CPU_NAME(core_fine0), CPU_NAME(core_fine4), CPU_NAME(core_fine32);
 
-/* What is added for each x, by blocks and by halves. */
+/* Adds minima times sums of x, by blocks or by halves. */
 gemm_core_fn CPU_NAME(minima_block), CPU_NAME(minima_half);
 
 #if defined(CPU_BUILD_AVX512)
-/* Four digits of x, to all lanes. */
+/* Broadcasts 4 codes of x to all lanes. */
 CPU_INLINE __m512i broadcast4(const void *p)
 {
     int32_t four;
@@ -29,12 +29,12 @@ CPU_INLINE __m512i broadcast4(const void *p)
     return _mm512_set1_epi32(four);
 }
 #elif !defined(CPU_BUILD_NEON)
-CPU_INLINE __m256i load_run(const void *p)
+CPU_INLINE __m256i load_256(const void *p)
 {
     return _mm256_loadu_si256((const __m256i *)p);
 }
 
-/* Four digits of x, to all lanes. */
+/* Broadcasts 4 codes of x to all lanes. */
 CPU_INLINE __m256i broadcast4(const void *p)
 {
     int32_t four;
@@ -42,7 +42,7 @@ CPU_INLINE __m256i broadcast4(const void *p)
     return _mm256_set1_epi32(four);
 }
 
-/* Adds integers times a scale of x times what `d` says of the 16 rows. */
+/* Adds integer sums * scale of x * scales `d` of the 16 rows. */
 CPU_INLINE void add_scaled(const __m256i dot[2], __m256 scale, const float *d, float *sums)
 {
     CPU_UNROLL
@@ -55,8 +55,8 @@ CPU_INLINE void add_scaled(const __m256i dot[2], __m256 scale, const float *d, f
 #endif
 
 #if defined(__ARM_FEATURE_MATMUL_INT8)
-/* Zips runs two by two, so that 16 bytes are eight digits of a row and eight of the next. */
-void CPU_NAME(zip_panel)(struct gemm_panel *panel, size_t runs);
+/* Interleaves words in pairs, so that 16 bytes are eight codes of a row and eight of the next. */
+void CPU_NAME(zip_panel)(struct gemm_panel *panel, size_t words);
 #endif
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside of the 8-bit matmuls: how the weights of each type get into a panel (gemm.h). Only 256-bit integer
- * instructions: all levels of x86 share it. With 512 rows of x this is 2 to 5 % of a matmul's time.
+ * Private to the 8-bit GEMM: fills panels (gemm.h) from weights of each type. 256-bit integer instructions only: all
+ * x86 ISAs share them. With 512 rows of x this is 2 to 5 % of a matmul's time.
  */
 #ifndef CPU_VECTOR_GEMM_FILL_H
 #define CPU_VECTOR_GEMM_FILL_H
@@ -9,66 +9,67 @@
 #include "gemm_fill_k.h"
 #include "planar.h"
 
-/* Digits that a core of 16-bit sums cannot hold: sizes and signs there, 128 too high where four bytes are added in 32
- * bits. */
+/* Stores codes that a core of 16-bit sums cannot hold: magnitudes and signs, or zero point 128 if four bytes are summed
+ * in 32 bits. */
 CPU_INLINE void panel_wide(const uint8_t *const rows[PANEL_ROWS], size_t offset, int flip, size_t block,
                            struct gemm_panel *out)
 {
 #if defined(CPU_DOT_SIGNED)
-    panel_bytes(rows, offset, flip, out->digits + block * BLOCK_BYTES);
+    panel_bytes(rows, offset, flip, out->codes + block * BLOCK_BYTES);
 #elif defined(CPU_DOT32)
-    panel_bytes(rows, offset, flip ? 0 : 128, out->digits + block * BLOCK_BYTES);
+    panel_bytes(rows, offset, flip ? 0 : 128, out->codes + block * BLOCK_BYTES);
 #else
-    panel_signed(rows, offset, flip, out->digits + 2 * block * BLOCK_BYTES);
+    panel_signed(rows, offset, flip, out->codes + 2 * block * BLOCK_BYTES);
 #endif
 }
 
-/* Types of struct layout, in rows: digits of 4 bits, 8 above their value, and of 8 bits. */
-CPU_INLINE void fill_rows(const struct layout f, const struct gemm_rows *w, size_t first, size_t count,
+/* Fills a panel from rows of the types of struct block32: 4-bit codes with zero point 8, and 8-bit codes. */
+CPU_INLINE void fill_rows(const struct block32 f, const struct gemm_rows *w, size_t first, size_t count,
                           struct gemm_panel *out)
 {
-    const uint8_t *digits[PANEL_ROWS], *scales[PANEL_ROWS];
-    panel_rows(w->w, 0, w->rows, digits);
+    const uint8_t *codes[PANEL_ROWS], *scales[PANEL_ROWS];
+    panel_rows(w->w, 0, w->rows, codes);
     panel_rows(w->w, f.planar ? 1 : 0, w->rows, scales);
     for (size_t b = 0; b < count; b++) {
-        const size_t offset = (first + b) * f.block_bytes + f.digits_at;
+        const size_t offset = (first + b) * f.block_bytes + f.codes_at;
         if (f.bits == 4)
-            panel_nibbles(digits, offset, out->digits + b * BLOCK_BYTES);
+            panel_nibbles(codes, offset, out->codes + b * BLOCK_BYTES);
         else
-            panel_wide(digits, offset, f.planar ? 0x80 : 0, b, out);
+            panel_wide(codes, offset, f.planar ? 0x80 : 0, b, out);
         panel_halves(scales, scale_at(f, first + b), out->d[b]);
         if (f.minimum)
             panel_halves(scales, scale_at(f, first + b) + 2, out->m[b][0]);
     }
 }
 
-/* A block of digits that lie side by side already. */
-CPU_INLINE void spread_words(const struct layout f, const uint8_t *words, size_t block, struct gemm_panel *out)
+/* Stores a block of packed codes, which are interleaved already. */
+CPU_INLINE void spread_words(const struct block32 f, const uint8_t *words, size_t block, struct gemm_panel *out)
 {
-    uint8_t *digits = out->digits + block * BLOCK_BYTES;
+    uint8_t *codes = out->codes + block * BLOCK_BYTES;
     CPU_UNROLL
     for (size_t at = 0; at < 4 * f.bits / 4 * PANEL_WORD; at += 32) {
         const __m256i v = load32(words + at);
         if (f.bits == 4) {
             const __m256i low = _mm256_set1_epi8(15);
-            store32((int8_t *)digits + at, _mm256_and_si256(v, low));
-            store32((int8_t *)digits + at + 4 * RUN_BYTES, _mm256_and_si256(_mm256_srli_epi16(v, 4), low));
+            store32((int8_t *)codes + at, _mm256_and_si256(v, low));
+            store32((int8_t *)codes + at + 4 * WORD_BYTES, _mm256_and_si256(_mm256_srli_epi16(v, 4), low));
             continue;
         }
 #if defined(CPU_DOT_SIGNED)
-        store32((int8_t *)digits + at, _mm256_xor_si256(v, _mm256_set1_epi8((char)0x80)));
+        store32((int8_t *)codes + at, _mm256_xor_si256(v, _mm256_set1_epi8((char)0x80)));
 #elif defined(CPU_DOT32)
-        store32((int8_t *)digits + at, v);
+        store32((int8_t *)codes + at, v);
 #else
-        const __m256i digit = _mm256_xor_si256(v, _mm256_set1_epi8((char)0x80));
-        int8_t *to = (int8_t *)out->digits + 2 * block * BLOCK_BYTES + at / RUN_BYTES * 2 * RUN_BYTES + at % RUN_BYTES;
-        store32(to, _mm256_abs_epi8(digit));
-        store32(to + RUN_BYTES, digit);
+        const __m256i code = _mm256_xor_si256(v, _mm256_set1_epi8((char)0x80));
+        int8_t *to =
+            (int8_t *)out->codes + 2 * block * BLOCK_BYTES + at / WORD_BYTES * 2 * WORD_BYTES + at % WORD_BYTES;
+        store32(to, _mm256_abs_epi8(code));
+        store32(to + WORD_BYTES, code);
 #endif
     }
 }
 
-/* 16 halves `step` (a constant: 2 or 4) bytes apart, widened. */
+/* Widens 16 halves `step` (a constant: 2 or 4) bytes apart. */
 CPU_INLINE void spread_halves(const uint8_t *p, const size_t step, float *out)
 {
     if (step == 2) {
@@ -80,13 +81,13 @@ CPU_INLINE void spread_halves(const uint8_t *p, const size_t step, float *out)
         out[r] = half_to_float(p + 4 * r);
 }
 
-/* The same types in a panel. */
-CPU_INLINE void fill_words(const struct layout f, const struct gemm_rows *w, size_t first, size_t count,
+/* Fills a panel from packed weights of these types. */
+CPU_INLINE void fill_words(const struct block32 f, const struct gemm_rows *w, size_t first, size_t count,
                            struct gemm_panel *out)
 {
     for (size_t b = 0; b < count; b++) {
         const uint8_t *block = w->panel + (first + b) * f.block_bytes * PANEL_ROWS;
-        spread_words(f, block + f.digits_at * PANEL_ROWS, b, out);
+        spread_words(f, block + f.codes_at * PANEL_ROWS, b, out);
         if (f.minimum) {
             spread_halves(block, 4, out->d[b]);
             spread_halves(block + 2, 4, out->m[b][0]);
@@ -96,8 +97,8 @@ CPU_INLINE void fill_words(const struct layout f, const struct gemm_rows *w, siz
     }
 }
 
-CPU_INLINE void fill_layout(const struct layout f, const struct gemm_rows *w, size_t first, size_t count,
-                            struct gemm_panel *out)
+CPU_INLINE void fill_block32(const struct block32 f, const struct gemm_rows *w, size_t first, size_t count,
+                             struct gemm_panel *out)
 {
     if (w->panel == NULL)
         fill_rows(f, w, first, count, out);
@@ -105,55 +106,56 @@ CPU_INLINE void fill_layout(const struct layout f, const struct gemm_rows *w, si
         fill_words(f, w, first, count, out);
 }
 
-/* 16 rows of RUN_VALUES taken apart. */
+/* 16 rows of UNPACKED_VALUES unpacked weights. */
 struct staged {
-    struct run run[PANEL_ROWS];
-    const uint8_t *digits[PANEL_ROWS];
+    struct unpacked unpacked[PANEL_ROWS];
+    const uint8_t *codes[PANEL_ROWS];
 };
 
-CPU_INLINE void stage(const struct kind kind, const struct cpu_matrix *w, const size_t rows[PANEL_ROWS], size_t block,
-                      size_t count, struct staged *out)
+CPU_INLINE void stage(const struct traits traits, const struct cpu_matrix *w, const size_t rows[PANEL_ROWS],
+                      size_t block, size_t count, struct staged *out)
 {
     for (size_t r = 0; r < PANEL_ROWS; r++) {
-        take_apart(kind, w, rows[r], block * CPU_BLOCK, count * CPU_BLOCK, &out->run[r]);
-        out->digits[r] = (const uint8_t *)out->run[r].digits;
+        unpack_span(traits, w, rows[r], block * CPU_BLOCK, count * CPU_BLOCK, &out->unpacked[r]);
+        out->codes[r] = (const uint8_t *)out->unpacked[r].codes;
     }
 }
 
-/* Scales and minima of a staged block; a core that takes digits from `center` below has that in the minimum again. */
-CPU_INLINE void staged_scales(const struct kind kind, const struct staged *from, size_t b, float back, float *d,
+/* Stores scales and minima of a staged block; the zero point `back` is folded into the minimum. */
+CPU_INLINE void staged_scales(const struct traits traits, const struct staged *from, size_t b, float back, float *d,
                               float (*m)[PANEL_ROWS])
 {
     for (size_t r = 0; r < PANEL_ROWS; r++) {
-        const struct run *run = &from->run[r];
+        const struct unpacked *unpacked = &from->unpacked[r];
         if (d != NULL)
-            d[r] = run->d[2 * b];
-        if (!kind.minimum)
+            d[r] = unpacked->d[2 * b];
+        if (!traits.minimum)
             continue;
-        m[0][r] = run->m[2 * b] + back * run->d[2 * b];
-        m[1][r] = run->m[2 * b + 1];
+        m[0][r] = unpacked->m[2 * b] + back * unpacked->d[2 * b];
+        m[1][r] = unpacked->m[2 * b + 1];
     }
 }
 
-/* Any kind with a scale for 32: `center` of the core 0 means signed digits of 8 bits; `low` is the least digit. */
-CPU_INLINE void fill_staged(const struct kind kind, const int center, const int low, const struct cpu_matrix *w,
+/* Fills a panel of any format with a scale per 32: `center` of the core, 0 for signed 8-bit codes; `low` is the lowest
+ * code. */
+CPU_INLINE void fill_staged(const struct traits traits, const int center, const int low, const struct cpu_matrix *w,
                             const size_t rows[PANEL_ROWS], size_t first, size_t count, struct gemm_panel *out)
 {
-    for (size_t at = 0; at < count; at += RUN_VALUES / CPU_BLOCK) {
-        const size_t blocks = least(RUN_VALUES / CPU_BLOCK, count - at);
+    for (size_t at = 0; at < count; at += UNPACKED_VALUES / CPU_BLOCK) {
+        const size_t blocks = least(UNPACKED_VALUES / CPU_BLOCK, count - at);
         struct staged staged;
-        stage(kind, w, rows, first + at, blocks, &staged);
+        stage(traits, w, rows, first + at, blocks, &staged);
         for (size_t b = 0; b < blocks; b++) {
             if (center == 0)
-                panel_wide(staged.digits, b * CPU_BLOCK, 0, at + b, out);
+                panel_wide(staged.codes, b * CPU_BLOCK, 0, at + b, out);
             else
-                panel_bytes(staged.digits, b * CPU_BLOCK, -low, out->digits + (at + b) * BLOCK_BYTES);
-            staged_scales(kind, &staged, b, center == 0 ? 0 : (float)(center + low), out->d[at + b], out->m[at + b]);
+                panel_bytes(staged.codes, b * CPU_BLOCK, -low, out->codes + (at + b) * BLOCK_BYTES);
+            staged_scales(traits, &staged, b, center == 0 ? 0 : (float)(center + low), out->d[at + b], out->m[at + b]);
         }
     }
 }
 
-/* Digits of up to 4 bits of planar types: symmetric ones 8 above their value, asymmetric ones as stored. */
+/* Stores planar codes of up to 4 bits: symmetric ones with zero point 8, asymmetric ones as stored. */
 CPU_INLINE void planar_panel(const uint32_t bits, const int add, const uint8_t *const from[PANEL_ROWS], size_t first,
                              size_t count, struct gemm_panel *out)
 {
@@ -161,10 +163,10 @@ CPU_INLINE void planar_panel(const uint32_t bits, const int add, const uint8_t *
     const uint8_t *rows[PANEL_ROWS];
     for (size_t b = 0; b < count; b++) {
         for (size_t r = 0; r < PANEL_ROWS; r++) {
-            store32((int8_t *)raw[r], planar_digits(bits, from[r] + (first + b) * 4 * bits));
+            store32((int8_t *)raw[r], planar_codes(bits, from[r] + (first + b) * 4 * bits));
             rows[r] = raw[r];
         }
-        panel_bytes(rows, 0, add, out->digits + b * BLOCK_BYTES);
+        panel_bytes(rows, 0, add, out->codes + b * BLOCK_BYTES);
     }
 }
 
@@ -209,26 +211,26 @@ CPU_INLINE void fill_narrow(const int asymmetric, const struct cpu_matrix *w, co
         body;                                                                                                          \
     }
 
-FILL(q8_0, fill_layout(layout_q8_0, w, first, count, out))
-FILL(q4_0, fill_layout(layout_q4_0, w, first, count, out))
-FILL(q4_1, fill_layout(layout_q4_1, w, first, count, out))
-FILL(q8_g32, fill_layout(layout_q8_g32, w, first, count, out))
-FILL(q8_g128, fill_layout(layout_q8_g128, w, first, count, out))
-FILL(q4_g32, fill_layout(layout_q4_g32, w, first, count, out))
-FILL(q4_g128, fill_layout(layout_q4_g128, w, first, count, out))
-FILL(q5_0, fill_staged(kind_q5_0, 16, -16, w->w, w->rows, first, count, out))
-FILL(q5_1, fill_staged(kind_q5_1, 16, 0, w->w, w->rows, first, count, out))
-FILL(mxfp4, fill_staged(kind_mxfp4, 16, -16, w->w, w->rows, first, count, out))
-FILL(iq4_nl, fill_staged(kind_iq4_nl, 0, 0, w->w, w->rows, first, count, out))
-FILL(iq4_xs, fill_staged(kind_iq4_xs, 0, 0, w->w, w->rows, first, count, out))
-FILL(q2_k, fill_super(kind_q2_k, 0, w, first, count, out))
-FILL(q3_k, fill_super(kind_q3_k, 4, w, first, count, out))
-FILL(q4_k, fill_super(kind_q4_k, 0, w, first, count, out))
-FILL(q5_k, fill_super(kind_q5_k, 16, w, first, count, out))
-FILL(q6_k, fill_super(kind_q6_k, 32, w, first, count, out))
+FILL(q8_0, fill_block32(block32_q8_0, w, first, count, out))
+FILL(q4_0, fill_block32(block32_q4_0, w, first, count, out))
+FILL(q4_1, fill_block32(block32_q4_1, w, first, count, out))
+FILL(q8_g32, fill_block32(block32_q8_g32, w, first, count, out))
+FILL(q8_g128, fill_block32(block32_q8_g128, w, first, count, out))
+FILL(q4_g32, fill_block32(block32_q4_g32, w, first, count, out))
+FILL(q4_g128, fill_block32(block32_q4_g128, w, first, count, out))
+FILL(q5_0, fill_staged(traits_q5_0, 16, -16, w->w, w->rows, first, count, out))
+FILL(q5_1, fill_staged(traits_q5_1, 16, 0, w->w, w->rows, first, count, out))
+FILL(mxfp4, fill_staged(traits_mxfp4, 16, -16, w->w, w->rows, first, count, out))
+FILL(iq4_nl, fill_staged(traits_iq4_nl, 0, 0, w->w, w->rows, first, count, out))
+FILL(iq4_xs, fill_staged(traits_iq4_xs, 0, 0, w->w, w->rows, first, count, out))
+FILL(q2_k, fill_super(traits_q2_k, 0, w, first, count, out))
+FILL(q3_k, fill_super(traits_q3_k, 4, w, first, count, out))
+FILL(q4_k, fill_super(traits_q4_k, 0, w, first, count, out))
+FILL(q5_k, fill_super(traits_q5_k, 16, w, first, count, out))
+FILL(q6_k, fill_super(traits_q6_k, 32, w, first, count, out))
 FILL(planar, fill_narrow(0, w->w, w->rows, first, count, out))
 FILL(planar_a, fill_narrow(1, w->w, w->rows, first, count, out))
-FILL(planar8, fill_staged(kind_planar, 0, 0, w->w, w->rows, first, count, out))
-FILL(planar8_a, fill_staged(kind_planar_a, 0, 0, w->w, w->rows, first, count, out))
+FILL(planar8, fill_staged(traits_planar, 0, 0, w->w, w->rows, first, count, out))
+FILL(planar8_a, fill_staged(traits_planar_a, 0, 0, w->w, w->rows, first, count, out))
 
 #endif

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside of the 8-bit matmuls: blocks of 256 weights on their way into a panel. The bytes of eight rows are transposed
- * as they lie, and what they mean is taken apart afterwards, four digits or scales of each of the eight rows at a time.
- * Measured with AVX2 on one core of a shared Zen 3 server, weights in the cache: about a third of the time for q4_k
- * that taking every row apart alone needed; 8 rows of x go from 25 to 40 % of the peak of maddubs, 16 rows from 34 to
- * 46 %.
+ * Private to the 8-bit GEMM: fills panels from blocks of 256 weights. The bytes of eight rows are transposed as stored
+ * and unpacked afterwards, four codes or scales of each of the eight rows at a time: a third of the time of unpacking
+ * row by row (doc/benchmark.md, filling panels).
  */
 #ifndef CPU_VECTOR_GEMM_FILL_K_H
 #define CPU_VECTOR_GEMM_FILL_K_H
@@ -12,15 +10,15 @@
 #include "gemm.h"
 #include "unpack.h"
 
-/* Blocks of eight rows: where they lie, or words of a panel, of which `half` is what its rows have beside words. */
+/* Blocks of eight rows: in place, or words of a packed panel, with `half` the 2 bytes that are no word. */
 struct eight {
-    const uint8_t *const *rows; /* NULL: in a panel */
-    size_t offset;              /* of the block in a row */
+    const uint8_t *const *rows; /* NULL: packed */
+    size_t offset;              /* offset of the block in a row */
     const uint8_t *words;
     const uint8_t *half;
 };
 
-/* Four words of each row from byte `at` of the block on, a multiple of 4 where it lies in a panel. */
+/* Loads four words of each row from byte `at` of the block on, a multiple of 4 in packed weights. */
 CPU_INLINE void load_words(const struct eight *from, size_t at, __m256i v[4])
 {
     if (from->rows != NULL) {
@@ -32,24 +30,24 @@ CPU_INLINE void load_words(const struct eight *from, size_t at, __m256i v[4])
         v[c] = load32(from->words + (at / 4 + c) * PANEL_WORD);
 }
 
-/* The half at byte `at` of the block, which is the one beside words in a panel. */
+/* Loads the half at byte `at` of the block; in packed weights the one beside the words. */
 CPU_INLINE __m256 load_half(const struct eight *from, size_t at)
 {
     return _mm256_cvtph_ps(from->rows != NULL ? eight_halves(from->rows, from->offset + at)
                                               : _mm_loadu_si128((const __m128i *)(const void *)from->half));
 }
 
-/* Bits of every byte, moved left (right where negative) and masked. */
+/* Shifts the bits of every byte left (right if negative) and masks them. */
 CPU_INLINE __m256i moved(__m256i bytes, const int left, const int mask)
 {
     __m256i at = left > 0 ? _mm256_slli_epi16(bytes, left) : left < 0 ? _mm256_srli_epi16(bytes, -left) : bytes;
     return _mm256_and_si256(at, _mm256_set1_epi8((char)mask));
 }
 
-/* Digits of group g (a constant), without sign, from the bytes with their low bits and those with their high ones. */
-CPU_INLINE __m256i k_group(const struct kind kind, const int g, __m256i low, __m256i high)
+/* Returns the unsigned codes of group g (a constant) from bytes with their low bits and bytes with their high bits. */
+CPU_INLINE __m256i k_group(const struct traits traits, const int g, __m256i low, __m256i high)
 {
-    switch (kind.type) {
+    switch (traits.type) {
     case ACCEL_Q2_K:
         return moved(low, -2 * (g % 4), 3);
     case ACCEL_Q3_K:
@@ -63,50 +61,50 @@ CPU_INLINE __m256i k_group(const struct kind kind, const int g, __m256i low, __m
     }
 }
 
-/* Where 32 low parts begin that several groups have in common, and how many of those there are. */
-CPU_INLINE size_t k_low_at(const struct kind kind)
+/* Offset of the low code bits of a block, and of the high ones. */
+CPU_INLINE size_t k_low_at(const struct traits traits)
 {
-    return kind.type == ACCEL_Q5_K ? 48 : kind.type == ACCEL_Q3_K ? 32 : kind.type == ACCEL_Q6_K ? 0 : 16;
+    return traits.type == ACCEL_Q5_K ? 48 : traits.type == ACCEL_Q3_K ? 32 : traits.type == ACCEL_Q6_K ? 0 : 16;
 }
 
-CPU_INLINE size_t k_high_at(const struct kind kind)
+CPU_INLINE size_t k_high_at(const struct traits traits)
 {
-    return kind.type == ACCEL_Q6_K ? 128 : kind.type == ACCEL_Q5_K ? 16 : 0;
+    return traits.type == ACCEL_Q6_K ? 128 : traits.type == ACCEL_Q5_K ? 16 : 0;
 }
 
-/* Group i of those with low part `part`. */
-CPU_INLINE size_t k_group_at(const struct kind kind, size_t part, size_t i)
+/* Returns group i of those with low part `part`. */
+CPU_INLINE size_t k_group_at(const struct traits traits, size_t part, size_t i)
 {
-    if (kind.type == ACCEL_Q6_K)
+    if (traits.type == ACCEL_Q6_K)
         return part / 2 * 4 + part % 2 + 2 * i;
-    return kind.type == ACCEL_Q2_K || kind.type == ACCEL_Q3_K ? 4 * part + i : 2 * part + i;
+    return traits.type == ACCEL_Q2_K || traits.type == ACCEL_Q3_K ? 4 * part + i : 2 * part + i;
 }
 
-/* Digits `half` * 16 and the 15 after it of each group, of 8 rows; `out` is where the first run has these rows. */
-CPU_INLINE void k_digits(const struct kind kind, const struct eight *from, const size_t half, uint8_t *out)
+/* Stores codes 16 * `half` .. 16 * `half` + 15 of each group of 8 rows; `out` is the position of these rows in the
+ * first word. */
+CPU_INLINE void k_codes(const struct traits traits, const struct eight *from, const size_t half, uint8_t *out)
 {
-    const size_t shared = kind.type == ACCEL_Q2_K || kind.type == ACCEL_Q3_K ? 4 : 2;
-    const int has_high = kind.type != ACCEL_Q2_K && kind.type != ACCEL_Q4_K;
+    const size_t shared = traits.type == ACCEL_Q2_K || traits.type == ACCEL_Q3_K ? 4 : 2;
+    const int has_high = traits.type != ACCEL_Q2_K && traits.type != ACCEL_Q4_K;
     __m256i low[4], high[4];
     CPU_UNROLL
     for (size_t part = 0; part < 8 / shared; part++) {
-        if (has_high && (part == 0 || (kind.type == ACCEL_Q6_K && part == 2)))
-            load_words(from, k_high_at(kind) + part / 2 * 32 + 16 * half, high);
-        load_words(from, k_low_at(kind) + part * 32 + 16 * half, low);
+        if (has_high && (part == 0 || (traits.type == ACCEL_Q6_K && part == 2)))
+            load_words(from, k_high_at(traits) + part / 2 * 32 + 16 * half, high);
+        load_words(from, k_low_at(traits) + part * 32 + 16 * half, low);
         CPU_UNROLL
         for (size_t i = 0; i < shared; i++) {
-            const size_t g = k_group_at(kind, part, i);
+            const size_t g = k_group_at(traits, part, i);
             CPU_UNROLL
             for (size_t c = 0; c < 4; c++) {
-                uint8_t *at = out + g * BLOCK_BYTES + (4 * half + c) * RUN_BYTES;
-                _mm256_storeu_si256((__m256i *)at, k_group(kind, (int)g, low[c], has_high ? high[c] : low[c]));
+                uint8_t *at = out + g * BLOCK_BYTES + (4 * half + c) * WORD_BYTES;
+                _mm256_storeu_si256((__m256i *)at, k_group(traits, (int)g, low[c], has_high ? high[c] : low[c]));
             }
         }
     }
 }
 
-/* What the header of a block says, of 8 rows: 16 scales and 16 minima of a byte (8 of each where 32 weights share
- * them), four a word. */
+/* Block header of 8 rows: 16 scales and 16 minima of a byte (8 of each if 32 weights share them), four per word. */
 struct k_head {
     __m256i scales[4];
     __m256i minima[4];
@@ -114,7 +112,7 @@ struct k_head {
     __m256 dmin;
 };
 
-/* Numbers of which each word has one in its lower half and another in its upper one. */
+/* Widens two halves per word: the lower and the upper one. */
 CPU_INLINE void two_halves(__m256i words, __m256 *out_low, __m256 *out_high)
 {
     const __m256i apart =
@@ -130,7 +128,7 @@ CPU_INLINE __m256i and_words(__m256i v, int mask)
     return _mm256_and_si256(v, _mm256_set1_epi32(mask));
 }
 
-/* Four bits of `low` under two of `high`, both moved right. */
+/* Combines four bits of `low` with two of `high`, both shifted right. */
 CPU_INLINE __m256i four_and_two(__m256i low, const int low_right, __m256i high, const int high_right)
 {
     const __m256i four = and_words(low_right ? _mm256_srli_epi32(low, low_right) : low, 0x0f0f0f0f);
@@ -159,13 +157,13 @@ CPU_INLINE void head_q2(const struct eight *from, struct k_head *out)
         out->scales[i] = and_words(words[i], 0x0f0f0f0f);
         out->minima[i] = and_words(_mm256_srli_epi32(words[i], 4), 0x0f0f0f0f);
     }
-    /* The load begins with digits and ends with the block. */
+    /* The load starts within the codes and ends with the block. */
     load_words(from, 68, words);
     two_halves(words[3], &out->d, &out->dmin);
 }
 
-/* See scales_q3_k of unpack.h. In rows the load begins two bytes before the scales and ends with the block; in a panel
- * it begins a word before them. */
+/* See scales_q3_k of unpack.h. In rows the load starts two bytes before the scales and ends with the block; in packed
+ * weights it starts a word before them. */
 CPU_INLINE void head_q3(const struct eight *from, struct k_head *out)
 {
     const __m256i up = _mm256_set1_epi8(32);
@@ -194,7 +192,7 @@ CPU_INLINE void head_q6(const struct eight *from, struct k_head *out)
     out->d = load_half(from, 208);
 }
 
-/* Byte i (a constant) of every word, with its sign. */
+/* Returns byte i (a constant) of every word, sign-extended. */
 CPU_INLINE __m256i byte_of(__m256i words, const size_t i)
 {
     return _mm256_srai_epi32(i == 3 ? words : _mm256_slli_epi32(words, 24 - 8 * (int)i), 24);
@@ -211,18 +209,18 @@ CPU_INLINE void put_factors(__m256i numbers, gemm_factor *out)
 #endif
 }
 
-/* Factors and minima of eight blocks of 8 rows, `lane` the first of them; see gemm.h for `center`. */
-CPU_INLINE void k_scales(const struct kind kind, const int center, const struct k_head *head, size_t at, size_t lane,
-                         struct gemm_panel *out)
+/* Stores integer scales and minima of eight blocks of 8 rows, `lane` the first of them; see gemm.h for `center`. */
+CPU_INLINE void k_scales(const struct traits traits, const int center, const struct k_head *head, size_t at,
+                         size_t lane, struct gemm_panel *out)
 {
     const __m256 back = _mm256_mul_ps(head->d, _mm256_set1_ps((float)center));
-    const size_t scales = kind.fine ? 16 : 8;
+    const size_t scales = traits.fine ? 16 : 8;
     CPU_UNROLL
     for (size_t i = 0; i < scales; i++) {
-        const size_t block = at + (kind.fine ? i / 2 : i), half = kind.fine ? i % 2 : 0;
+        const size_t block = at + (traits.fine ? i / 2 : i), half = traits.fine ? i % 2 : 0;
         const __m256i scale = byte_of(head->scales[i / 4], i % 4);
         put_factors(scale, out->factor[block][half] + lane);
-        if (!kind.minimum)
+        if (!traits.minimum)
             continue;
         const __m256 minimum = _mm256_cvtepi32_ps(byte_of(head->minima[i / 4], i % 4));
         __m256 m = _mm256_sub_ps(_mm256_setzero_ps(), _mm256_mul_ps(minimum, head->dmin));
@@ -233,43 +231,43 @@ CPU_INLINE void k_scales(const struct kind kind, const int center, const struct 
     _mm256_storeu_ps(out->d[at / 8] + lane, head->d);
 }
 
-/* Eight rows of a panel from `lane` on, eight blocks of 32 from block `at` of the panel on; see gemm.h for `center`. */
-CPU_INLINE void fill_eight(const struct kind kind, const int center, const struct eight *from, size_t at, size_t lane,
-                           struct gemm_panel *out)
+/* Fills eight rows of a panel from `lane` on, eight blocks of 32 from block `at` on; see gemm.h for `center`. */
+CPU_INLINE void fill_eight(const struct traits traits, const int center, const struct eight *from, size_t at,
+                           size_t lane, struct gemm_panel *out)
 {
     struct k_head head;
     for (size_t half = 0; half < 2; half++)
-        k_digits(kind, from, half, out->digits + at * BLOCK_BYTES + 4 * lane);
-    if (kind.type == ACCEL_Q2_K)
+        k_codes(traits, from, half, out->codes + at * BLOCK_BYTES + 4 * lane);
+    if (traits.type == ACCEL_Q2_K)
         head_q2(from, &head);
-    else if (kind.type == ACCEL_Q3_K)
+    else if (traits.type == ACCEL_Q3_K)
         head_q3(from, &head);
-    else if (kind.type == ACCEL_Q6_K)
+    else if (traits.type == ACCEL_Q6_K)
         head_q6(from, &head);
     else
         head_6(from, &head);
-    k_scales(kind, kind.minimum ? center : 0, &head, at, lane, out);
+    k_scales(traits, traits.minimum ? center : 0, &head, at, lane, out);
 }
 
-/* Blocks of 256 with whole numbers for scales of 16 or 32; digits that are `center` above their true value and have a
- * minimum of their own have that in it. */
-CPU_INLINE void fill_super(const struct kind kind, const int center, const struct gemm_rows *w, size_t first,
+/* Fills a panel from blocks of 256 with integer scales per 16 or 32; formats with minima fold the zero point `center`
+ * into them. */
+CPU_INLINE void fill_super(const struct traits traits, const int center, const struct gemm_rows *w, size_t first,
                            size_t count, struct gemm_panel *out)
 {
     const uint8_t *from[PANEL_ROWS];
     if (w->panel == NULL)
         panel_rows(w->w, 0, w->rows, from);
     for (size_t at = 0; at < count; at += 8) {
-        const size_t offset = (first + at) / 8 * kind.block_bytes;
+        const size_t offset = (first + at) / 8 * traits.block_bytes;
         for (size_t lane = 0; lane < PANEL_ROWS; lane += 8) {
             struct eight eight = {from + lane, offset, NULL, NULL};
             if (w->panel != NULL) {
                 const uint8_t *block = w->panel + offset * PANEL_ROWS;
                 eight.rows = NULL;
                 eight.half = block + 2 * lane;
-                eight.words = block + (kind.block_bytes % 4 ? PANEL_HALF : 0) + 4 * lane;
+                eight.words = block + (traits.block_bytes % 4 ? PANEL_HALF : 0) + 4 * lane;
             }
-            fill_eight(kind, center, &eight, at, lane, out);
+            fill_eight(traits, center, &eight, at, lane, out);
         }
     }
 }

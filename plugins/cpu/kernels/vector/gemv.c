@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which family takes a matmul of few rows of x. */
+/* Dispatches GEMV to the family of a type. */
 #include "gemv.h"
 
 int CPU_NAME(gemv8)(uint32_t type, const struct cpu_matmul *call, size_t begin, size_t end)

@@ -1,49 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside of the vector kernels: matmul with few rows of x, rounded to 8 bits, which is bound by the bytes of W. The
- * entries of every type ask gemv8 first; what it leaves is for the tiles of many rows. One file per family of types.
- * 256-bit instructions at all levels of x86, with the dot product instruction where the level has it.
+ * Private to the vector kernels: GEMV, matmul of up to GEMV_ROWS rows of act_q8, bound by the bytes of W. The kernels
+ * of every type call gemv8 first and fall back to GEMM. One file per family of types. 256-bit instructions for all x86
+ * ISAs, with the dot-product instruction if the ISA has one.
  */
 #ifndef CPU_VECTOR_GEMV_H
 #define CPU_VECTOR_GEMV_H
 
 #include "planar.h"
 
-#define GEMV_ROWS 4u       /* most rows of x */
-#define GEMV_VALUES 32768u /* most values of x: what is derived from them lies on the stack */
+#define GEMV_ROWS 4u       /* maximum rows of x */
+#define GEMV_VALUES 32768u /* maximum values of x: data derived from them lies on the stack */
 
-/* A row of x with what kernels want beside its digits. */
+/* A row of act_q8 with derived sums. */
 struct gemv_x {
     const int8_t *q;     /* [k] */
     const float *scale;  /* [k / 32] */
-    const float *sum;    /* [k / 32]: scale times the sum of the digits */
-    const int16_t *half; /* [k / 16]: sums of 16 digits; only where the family makes them */
+    const float *sum;    /* [k / 32]: scale * sum of codes */
+    const int16_t *half; /* [k / 16]: sums of 16 codes; only in families that use them */
 };
 
-/* True when the call has been done. Families answer 0 for types that are not theirs. */
+/* Returns 1 if the call was computed, 0 for types of other families. */
 typedef int gemv_fn(uint32_t type, const struct cpu_matmul *call, size_t begin, size_t end);
 gemv_fn CPU_NAME(gemv8);
 gemv_fn CPU_NAME(gemv8_k);
-gemv_fn CPU_NAME(gemv8_fields); /* levels of 256 bits only */
+gemv_fn CPU_NAME(gemv8_fields); /* ISAs of 256 bits only */
 gemv_fn CPU_NAME(gemv8_planar);
 gemv_fn CPU_NAME(gemv8_blocks);
 
-/* Products of 32 unsigned digits with 32 of x, added up to 8 integers. */
-CPU_INLINE __m256i dot32u(__m256i digits, __m256i x)
+/* Multiplies 32 unsigned codes with 32 of x and sums them to 8 integers. */
+CPU_INLINE __m256i dot32u(__m256i codes, __m256i x)
 {
 #if defined(CPU_BUILD_NEON)
-    const int32x4_t low = dot16(vdupq_n_s32(0), digits.a, x.a), high = dot16(vdupq_n_s32(0), digits.b, x.b);
+    const int32x4_t low = dot16(vdupq_n_s32(0), codes.a, x.a), high = dot16(vdupq_n_s32(0), codes.b, x.b);
     return (__m256i){vreinterpretq_s8_s32(low), vreinterpretq_s8_s32(high)};
 #elif defined(CPU_BUILD_AVX512)
-    return _mm256_dpbusd_epi32(_mm256_setzero_si256(), digits, x);
+    return _mm256_dpbusd_epi32(_mm256_setzero_si256(), codes, x);
 #elif defined(CPU_BUILD_AVXVNNI)
-    return _mm256_dpbusd_avx_epi32(_mm256_setzero_si256(), digits, x);
+    return _mm256_dpbusd_avx_epi32(_mm256_setzero_si256(), codes, x);
 #else
-    return _mm256_madd_epi16(_mm256_maddubs_epi16(digits, x), _mm256_set1_epi16(1));
+    return _mm256_madd_epi16(_mm256_maddubs_epi16(codes, x), _mm256_set1_epi16(1));
 #endif
 }
 
-/* Two of them added, of digits below 64. */
+/* Sums two dot32u of codes below 64. */
 CPU_INLINE __m256i dot64u(__m256i first, __m256i x, __m256i second, __m256i y)
 {
 #if defined(CPU_BUILD_NEON)
@@ -60,17 +60,17 @@ CPU_INLINE __m256i dot64u(__m256i first, __m256i x, __m256i second, __m256i y)
 #endif
 }
 
-/* As dot32u for signed digits. */
-CPU_INLINE __m256i dot32s(__m256i digits, __m256i x)
+/* dot32u for signed codes. */
+CPU_INLINE __m256i dot32s(__m256i codes, __m256i x)
 {
 #if defined(CPU_DOT_SIGNED)
-    return dot32u(digits, x);
+    return dot32u(codes, x);
 #else
-    return dot32u(_mm256_abs_epi8(digits), _mm256_sign_epi8(x, digits));
+    return dot32u(_mm256_abs_epi8(codes), _mm256_sign_epi8(x, codes));
 #endif
 }
 
-/* Sums of 16 digits each. */
+/* Sums 16 codes each. */
 CPU_INLINE void half_sums(const int8_t *q, size_t values, int16_t *out)
 {
     for (size_t i = 0; i < values; i += 32) {
@@ -90,8 +90,8 @@ CPU_INLINE float sum8(__m256 v)
     return _mm_cvtss_f32(_mm_add_ss(four, _mm_movehdup_ps(four)));
 }
 
-/* Asks for the lines of `bytes` (a constant) from p on. Past the end of a matrix it does nothing. */
-CPU_INLINE void ask_lines(const uint8_t *p, size_t bytes)
+/* Prefetches `bytes` (a constant) from p on. Harmless past the end of a matrix. */
+CPU_INLINE void prefetch_lines(const uint8_t *p, size_t bytes)
 {
     CPU_UNROLL
     for (size_t at = 0; at < bytes; at += 64)
@@ -99,13 +99,13 @@ CPU_INLINE void ask_lines(const uint8_t *p, size_t bytes)
 }
 
 /*
- * Asks for what lies GEMV_AHEAD bytes further on: rows follow one another in memory, so that this is the next row or
- * the one after it. The processor's own prefetch stops at the end of a page.
+ * Prefetches GEMV_AHEAD bytes ahead: rows are adjacent in memory, so that this is one of the next two rows. The
+ * hardware prefetcher stops at the end of a page.
  */
 #define GEMV_AHEAD 2048u
 CPU_INLINE void gemv_prefetch(const uint8_t *p, size_t bytes)
 {
-    ask_lines(p + GEMV_AHEAD, bytes);
+    prefetch_lines(p + GEMV_AHEAD, bytes);
 }
 
 #endif

@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Few rows of x with blocks of 32 weights that begin with their scale (q5_0, q5_1, iq4_nl).
- * Layout: weights as they lie. Tile: four rows of W, so that their scales are widened together, with one row of x after
- * the other: the four rows of W come from the first cache for the second. Digits are unsigned but for iq4_nl, and their
- * offset is taken back through the sums of x.
- * Bound: bytes of W, of which a core reads 14 to 17 GB/s from memory. Measured on one core of a shared Zen 3 server
- * from the second cache, k = 2048, GB/s: q5_0 13.4, q5_1 12.7, iq4_nl 12.9.
+ * GEMV of blocks of 32 weights that begin with their scale (q5_0, q5_1, iq4_nl).
+ * Layout: weights in place. Tile: four rows of W, whose scales are widened together, with one row of x after the other:
+ * the four rows of W come from the L1 cache for the second. Codes are unsigned except for iq4_nl; the zero point is
+ * corrected with the sums of x.
+ * Bound: bytes of W. Measured: doc/benchmark.md, GEMV from the L2 cache.
  */
 #include "finish.h"
 #include "gemv.h"
 
-#define MOST_ROWS 2u /* of x: for more, digits taken apart once for all are the faster way (measured) */
+#define MOST_ROWS 2u /* rows of x: for more, GEMM is faster (measured) */
 
-/* Sums of four rows of W with a row of x; of their offsets. */
+/* Sums of four rows of W with a row of x, and of their zero points or minima. */
 struct sums4 {
     __m256 a, b, c, d;
     __m128 offset;
 };
 
-/* The halves `stride` bytes apart. */
+/* Loads four halves `stride` bytes apart. */
 CPU_INLINE __m128 halves4(const uint8_t *p, size_t stride)
 {
     uint16_t h[4];
@@ -30,7 +29,7 @@ CPU_INLINE __m128 halves4(const uint8_t *p, size_t stride)
     return _mm_cvtph_ps(_mm_insert_epi16(_mm_insert_epi16(v, h[2], 2), h[3], 3));
 }
 
-/* 32 digits of 4 bits from 16 bytes, with one load. */
+/* Returns 32 codes of 4 bits from 16 bytes, with one load. */
 CPU_INLINE __m256i nibbles32(const uint8_t *p)
 {
     const __m256i shifts = _mm256_setr_epi32(0, 0, 0, 0, 4, 4, 4, 4);
@@ -38,63 +37,63 @@ CPU_INLINE __m256i nibbles32(const uint8_t *p)
     return _mm256_and_si256(_mm256_srlv_epi32(twice, shifts), _mm256_set1_epi8(15));
 }
 
-CPU_INLINE __m256i block_digits(const struct kind kind, const uint8_t *block)
+CPU_INLINE __m256i block_codes(const struct traits traits, const uint8_t *block)
 {
-    switch (kind.type) {
+    switch (traits.type) {
     case ACCEL_Q5_0:
         return _mm256_or_si256(nibbles32(block + 6), fifth_bits(word_at(block + 2)));
     case ACCEL_Q5_1:
         return _mm256_or_si256(nibbles32(block + 8), fifth_bits(word_at(block + 4)));
     default:
-        return levels(nibbles32(block + 2));
+        return lookup_iq4(nibbles32(block + 2));
     }
 }
 
-CPU_INLINE __m256 block_add(const struct kind kind, const uint8_t *block, __m256i q, __m256 scale, __m256 sum)
+CPU_INLINE __m256 block_add(const struct traits traits, const uint8_t *block, __m256i q, __m256 scale, __m256 sum)
 {
-    __m256i digits = block_digits(kind, block);
-    __m256i dot = kind.type == ACCEL_IQ4_NL ? dot32s(digits, q) : dot32u(digits, q);
+    __m256i codes = block_codes(traits, block);
+    __m256i dot = traits.type == ACCEL_IQ4_NL ? dot32s(codes, q) : dot32u(codes, q);
     return _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot), scale, sum);
 }
 
-/* Block b of four rows of W: of the first, and bytes from one to the next (0: the same row four times). */
-CPU_INLINE struct sums4 block4(const struct kind kind, const uint8_t *p, size_t stride, const struct gemv_x *x,
+/* Adds block b of four rows of W: the first, and bytes from one to the next (0: the same row four times). */
+CPU_INLINE struct sums4 block4(const struct traits traits, const uint8_t *p, size_t stride, const struct gemv_x *x,
                                size_t b, struct sums4 s)
 {
     const __m256i q = load32(x->q + 32 * b);
     __m128 d = halves4(p, stride), both = _mm_mul_ps(d, _mm_broadcast_ss(x->scale + b));
     const __m256 scale = _mm256_set_m128(both, both);
-    if (kind.type != ACCEL_IQ4_NL)
-        s.offset = _mm_fmadd_ps(kind.minimum ? halves4(p + 2, stride) : d, _mm_broadcast_ss(x->sum + b), s.offset);
-    s.a = block_add(kind, p, q, _mm256_permute_ps(scale, 0x00), s.a);
-    s.b = block_add(kind, p + stride, q, _mm256_permute_ps(scale, 0x55), s.b);
-    s.c = block_add(kind, p + 2 * stride, q, _mm256_permute_ps(scale, 0xaa), s.c);
-    s.d = block_add(kind, p + 3 * stride, q, _mm256_permute_ps(scale, 0xff), s.d);
+    if (traits.type != ACCEL_IQ4_NL)
+        s.offset = _mm_fmadd_ps(traits.minimum ? halves4(p + 2, stride) : d, _mm_broadcast_ss(x->sum + b), s.offset);
+    s.a = block_add(traits, p, q, _mm256_permute_ps(scale, 0x00), s.a);
+    s.b = block_add(traits, p + stride, q, _mm256_permute_ps(scale, 0x55), s.b);
+    s.c = block_add(traits, p + 2 * stride, q, _mm256_permute_ps(scale, 0xaa), s.c);
+    s.d = block_add(traits, p + 3 * stride, q, _mm256_permute_ps(scale, 0xff), s.d);
     return s;
 }
 
-/* What the sums of a block's x are multiplied with, beside its minimum or scale. */
-CPU_INLINE float offset_factor(const struct kind kind)
+/* Returns the factor of the sums of x, beside the block's minimum or scale. */
+CPU_INLINE float offset_factor(const struct traits traits)
 {
-    return kind.minimum ? 1.0f : kind.type == ACCEL_Q5_0 ? -16.0f : 0.0f;
+    return traits.minimum ? 1.0f : traits.type == ACCEL_Q5_0 ? -16.0f : 0.0f;
 }
 
-CPU_INLINE __m128 dot4(const struct kind kind, const uint8_t *first, size_t stride, const struct gemv_x *x,
+CPU_INLINE __m128 dot4(const struct traits traits, const uint8_t *first, size_t stride, const struct gemv_x *x,
                        size_t blocks)
 {
     const __m256 zero = _mm256_setzero_ps();
     struct sums4 s = {zero, zero, zero, zero, _mm_setzero_ps()};
     for (size_t b = 0; b < blocks; b++) {
-        /* The four rows and the next four lie one after the other. */
-        ask_lines(first + 4 * (stride + b * kind.block_bytes), 4 * kind.block_bytes);
-        s = block4(kind, first + b * kind.block_bytes, stride, x, b, s);
+        /* The next four rows follow these four. */
+        prefetch_lines(first + 4 * (stride + b * traits.block_bytes), 4 * traits.block_bytes);
+        s = block4(traits, first + b * traits.block_bytes, stride, x, b, s);
     }
     __m256 sums = _mm256_hadd_ps(_mm256_hadd_ps(s.a, s.b), _mm256_hadd_ps(s.c, s.d));
     __m128 sum = _mm_add_ps(_mm256_castps256_ps128(sums), _mm256_extractf128_ps(sums, 1));
-    return _mm_fmadd_ps(s.offset, _mm_set1_ps(offset_factor(kind)), sum);
+    return _mm_fmadd_ps(s.offset, _mm_set1_ps(offset_factor(traits)), sum);
 }
 
-CPU_INLINE void gemv(const struct kind kind, const struct cpu_matmul *call, size_t begin, size_t end)
+CPU_INLINE void gemv(const struct traits traits, const struct cpu_matmul *call, size_t begin, size_t end)
 {
     const size_t blocks = call->k / CPU_BLOCK;
     for (size_t j = begin; j < end; j += FINISH_COLUMNS) {
@@ -104,9 +103,9 @@ CPU_INLINE void gemv(const struct kind kind, const struct cpu_matmul *call, size
             const uint8_t *first = (const uint8_t *)call->w.plane[0] + (j + at) * call->w.stride[0];
             const size_t stride = count - at >= 4 ? call->w.stride[0] : 0;
             for (size_t r = 0; r < call->m; r++) {
-                const struct gemv_x x = {call->x8.q + r * call->k, call->x8.scale + r * blocks,
-                                         call->x8.sum + r * blocks, NULL};
-                _mm_storeu_ps(sums[r] + at, dot4(kind, first, stride, &x, blocks));
+                const struct gemv_x x = {call->act_q8.q + r * call->k, call->act_q8.scale + r * blocks,
+                                         call->act_q8.sum + r * blocks, NULL};
+                _mm_storeu_ps(sums[r] + at, dot4(traits, first, stride, &x, blocks));
             }
         }
         for (size_t r = 0; r < call->m; r++)
@@ -120,13 +119,13 @@ int CPU_NAME(gemv8_blocks)(uint32_t type, const struct cpu_matmul *call, size_t 
         return 0;
     switch (type) {
     case ACCEL_Q5_0:
-        gemv(kind_q5_0, call, begin, end);
+        gemv(traits_q5_0, call, begin, end);
         return 1;
     case ACCEL_Q5_1:
-        gemv(kind_q5_1, call, begin, end);
+        gemv(traits_q5_1, call, begin, end);
         return 1;
     case ACCEL_IQ4_NL:
-        gemv(kind_iq4_nl, call, begin, end);
+        gemv(traits_iq4_nl, call, begin, end);
         return 1;
     default:
         return 0;

@@ -1,30 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Few rows of x with blocks of 256 weights (q2_k .. q6_k, iq4_xs); one row of x with q2_k, q3_k and iq4_xs has a
- * better way at the levels of 256 bits (avx2/gemv_fields.c).
- * Layout: weights as they lie. Tile: a block of two rows of W. One row of x meets the digits as they are taken apart in
- * registers; for 2 to 4 rows of iq4_xs they are kept in the first cache, and the tile is a block of one row of W (the
- * others make panels then). Digits stay unsigned; what they are offset by is taken back through the sums of x. Where 16
- * weights share a scale it multiplies in integers (exact: 7 bits times products of at most 15 bits), where 32 do it
- * joins the scale of x. Bound: bytes of W, of which a core reads 14 to 17 GB/s from memory. Measured on one core of a
- * shared Zen 3 server from the second cache, k = 2048, GB/s: Q4_K 14.9, Q5_K 16.2, Q6_K 20.2, and bound by operations
- * Q2_K 10.2, Q3_K 9.9, IQ4_XS 10.1 (3.3, 4.5 and 5.5 cycles for 32 weights). From memory on the same kind of core, in
- * GB/s beside 19 of a plain read: two rows, whose headers are taken apart together and which ask for the two behind
- * them, Q4_K 13.6, Q5_K 14.0, Q6_K 13 to 16; one row at a time 9.9, 9.9 and 11.
+ * GEMV of blocks of 256 weights (q2_k .. q6_k, iq4_xs); avx2/gemv_fields.c is faster for one row of x with q2_k, q3_k
+ * and iq4_xs on 256-bit ISAs.
+ * Layout: weights in place. Tile: a block of two rows of W. With one row of x codes are unpacked in registers; with 2
+ * to 4 rows of x codes of iq4_xs are unpacked to the L1 cache, and the tile is a block of one row of W (the other types
+ * use GEMM). Codes are unsigned; zero points are corrected with the sums of x. A scale per 16 weights multiplies in
+ * integers (exact: 7 bits times products of at most 15 bits), a scale per 32 is multiplied with the scale of x. Bound:
+ * bytes of W; operations for q2_k, q3_k and iq4_xs. Measured: doc/benchmark.md, GEMV from the L2 cache.
  */
 #include "finish.h"
 #include "gemv.h"
 
-/* The kind whose digits have been taken apart already: a byte each. */
-static const struct kind kind_apart = {ACCEL_TYPE_NONE, 256, 256, 0, 0};
-static const struct kind kind_apart_signed = {ACCEL_IQ4_NL, 256, 256, 0, 0};
+/* Formats whose codes were unpacked to bytes before. */
+static const struct traits traits_unpacked = {ACCEL_TYPE_NONE, 256, 256, 0, 0};
+static const struct traits traits_unpacked_signed = {ACCEL_IQ4_NL, 256, 256, 0, 0};
 
-/* Sums of a row of W with a row of x: four chains of additions, so that none is waited for. */
+/* Sums of a row of W with a row of x: four independent chains of additions. */
 struct sums {
     __m256 a, b, c, d;
 };
 
-CPU_INLINE struct sums no_sums(void)
+CPU_INLINE struct sums zero_sums(void)
 {
     const __m256 zero = _mm256_setzero_ps();
     return (struct sums){zero, zero, zero, zero};
@@ -45,17 +41,17 @@ CPU_INLINE __m256i left(__m256i v, const int bits)
     return bits > 0 ? _mm256_slli_epi16(v, bits) : bits < 0 ? _mm256_srli_epi16(v, -bits) : v;
 }
 
-/* Bits of every byte, moved left (right where negative) and masked. */
+/* Shifts the bits of every byte left (right if negative) and masks them. */
 CPU_INLINE __m256i part(const uint8_t *p, const int bits, const int mask)
 {
     return _mm256_and_si256(left(load32(p), bits), _mm256_set1_epi8((char)mask));
 }
 
-/* The 32 digits of group g (a constant) of a block: unsigned, but for the iq4 formats. */
-CPU_INLINE __m256i group_digits(const struct kind kind, const uint8_t *block, const size_t g)
+/* Returns the 32 codes of group g (a constant) of a block: unsigned, except for the iq4 formats. */
+CPU_INLINE __m256i group_codes(const struct traits traits, const uint8_t *block, const size_t g)
 {
     const int i = (int)g, quarter = i % 4;
-    switch (kind.type) {
+    switch (traits.type) {
     case ACCEL_Q2_K:
         return part(block + 16 + g / 4 * 32, -2 * quarter, 3);
     case ACCEL_Q3_K:
@@ -68,7 +64,7 @@ CPU_INLINE __m256i group_digits(const struct kind kind, const uint8_t *block, co
         return _mm256_or_si256(part(block + g / 4 * 64 + g % 2 * 32, quarter / 2 ? -4 : 0, 15),
                                part(block + 128 + g / 4 * 32, 4 - 2 * quarter, 48));
     case ACCEL_IQ4_XS:
-        return levels(nibbles(block + 8 + 16 * g));
+        return lookup_iq4(nibbles(block + 8 + 16 * g));
     default:
         return load32(block + 32 * g);
     }
@@ -76,13 +72,13 @@ CPU_INLINE __m256i group_digits(const struct kind kind, const uint8_t *block, co
 
 /* ---- 32 weights share a scale ---- */
 
-/* Eight unsigned bytes, four in each word. */
+/* Converts eight unsigned bytes, four in each word. */
 CPU_INLINE __m256 eight_bytes(uint32_t low, uint32_t high)
 {
     return to_float(_mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)(low | (uint64_t)high << 32))));
 }
 
-/* Eight scales of 4 and 2 bits, 32 too high. */
+/* Returns the eight scales of 6 bits, zero point 32 subtracted. */
 CPU_INLINE __m256 scales_iq4(const uint8_t *block)
 {
     const __m256i nibble = _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28);
@@ -94,25 +90,25 @@ CPU_INLINE __m256 scales_iq4(const uint8_t *block)
     return to_float(_mm256_sub_epi32(_mm256_or_si256(low, _mm256_slli_epi32(high, 4)), _mm256_set1_epi32(32)));
 }
 
-CPU_INLINE __m256 coarse_add(const struct kind kind, const uint8_t *block, const size_t g, const float *scale,
+CPU_INLINE __m256 coarse_add(const struct traits traits, const uint8_t *block, const size_t g, const float *scale,
                              const int8_t *q, __m256 sum)
 {
-    __m256i digits = group_digits(kind, block, g), x = load32(q + 32 * g);
-    __m256i dot = kind.type == ACCEL_IQ4_XS || kind.type == ACCEL_IQ4_NL ? dot32s(digits, x) : dot32u(digits, x);
+    __m256i codes = group_codes(traits, block, g), x = load32(q + 32 * g);
+    __m256i dot = traits.type == ACCEL_IQ4_XS || traits.type == ACCEL_IQ4_NL ? dot32s(codes, x) : dot32u(codes, x);
     return _mm256_fmadd_ps(to_float(dot), _mm256_broadcast_ss(scale + g), sum);
 }
 
-/* What a block's header says, whichever way its digits are read. */
+/* Block header of formats with a scale per 32 weights. */
 struct coarse {
     __m256 scales;
     __m256 minima;
 };
 
-CPU_INLINE struct coarse coarse_head(const struct kind kind, const uint8_t *block)
+CPU_INLINE struct coarse coarse_head(const struct traits traits, const uint8_t *block)
 {
     const __m256 d = _mm256_set1_ps(half_to_float(block));
     struct coarse head;
-    if (kind.minimum) {
+    if (traits.minimum) {
         uint32_t words[4];
         words6(block, words);
         head.scales = eight_bytes(words[0], words[1]);
@@ -124,37 +120,37 @@ CPU_INLINE struct coarse coarse_head(const struct kind kind, const uint8_t *bloc
     return head;
 }
 
-/* A block with a row of x. `digits`: the block, or its digits taken apart; `read` says which. */
-CPU_INLINE struct sums coarse_row(const struct kind kind, const struct kind read, const struct coarse *head,
-                                  const uint8_t *digits, const struct gemv_x *x, size_t b, struct sums s)
+/* Adds a block with a row of x. `codes`: the block, or its unpacked codes, depending on `read`. */
+CPU_INLINE struct sums coarse_row(const struct traits traits, const struct traits read, const struct coarse *head,
+                                  const uint8_t *codes, const struct gemv_x *x, size_t b, struct sums s)
 {
     const int8_t *q = x->q + 256 * b;
     float scale[8];
     _mm256_storeu_ps(scale, _mm256_mul_ps(head->scales, _mm256_loadu_ps(x->scale + 8 * b)));
-    s.a = coarse_add(read, digits, 0, scale, q, s.a);
-    s.b = coarse_add(read, digits, 1, scale, q, s.b);
-    s.c = coarse_add(read, digits, 2, scale, q, s.c);
-    s.d = coarse_add(read, digits, 3, scale, q, s.d);
-    s.a = coarse_add(read, digits, 4, scale, q, s.a);
-    s.b = coarse_add(read, digits, 5, scale, q, s.b);
-    s.c = coarse_add(read, digits, 6, scale, q, s.c);
-    s.d = coarse_add(read, digits, 7, scale, q, s.d);
-    if (kind.minimum)
+    s.a = coarse_add(read, codes, 0, scale, q, s.a);
+    s.b = coarse_add(read, codes, 1, scale, q, s.b);
+    s.c = coarse_add(read, codes, 2, scale, q, s.c);
+    s.d = coarse_add(read, codes, 3, scale, q, s.d);
+    s.a = coarse_add(read, codes, 4, scale, q, s.a);
+    s.b = coarse_add(read, codes, 5, scale, q, s.b);
+    s.c = coarse_add(read, codes, 6, scale, q, s.c);
+    s.d = coarse_add(read, codes, 7, scale, q, s.d);
+    if (traits.minimum)
         s.a = _mm256_fnmadd_ps(head->minima, _mm256_loadu_ps(x->sum + 8 * b), s.a);
     return s;
 }
 
 /* ---- 16 weights share a scale ---- */
 
-/* The sixteen scales of a block as signed bytes, in both halves; what the sums of x are multiplied with. */
+/* Sixteen scales of a block as signed bytes, in both halves, and the factors of the sums of x. */
 struct fine {
     __m256i scales;
     __m256i minima;
-    __m256 d; /* a 256th of it: fine_pair */
+    __m256 d; /* d / 256, see fine_pair */
     __m256 dmin;
 };
 
-/* The 6-bit scales of q3_k; the load ends with the block. */
+/* Returns the 6-bit scales of q3_k; the load ends with the block. */
 CPU_INLINE __m128i scales_q3(const uint8_t *block)
 {
     const __m128i four = _mm_set1_epi8(15), two = _mm_set1_epi8(3);
@@ -167,11 +163,11 @@ CPU_INLINE __m128i scales_q3(const uint8_t *block)
     return _mm_sub_epi8(low, _mm_set1_epi8(32));
 }
 
-/* Where there is no minimum, digits are an offset too high, which is a minimum in proportion to the scale. */
-CPU_INLINE struct fine fine_head(const struct kind kind, const uint8_t *block)
+/* Formats without minima have a zero point, which is a minimum proportional to the scale. */
+CPU_INLINE struct fine fine_head(const struct traits traits, const uint8_t *block)
 {
     struct fine f;
-    if (kind.type == ACCEL_Q2_K) {
+    if (traits.type == ACCEL_Q2_K) {
         const __m128i both = _mm_loadu_si128((const __m128i *)block), four = _mm_set1_epi8(15);
         f.scales = _mm256_and_si256(_mm256_broadcastsi128_si256(both), _mm256_set1_epi8(15));
         f.minima = _mm256_cvtepi8_epi16(_mm_and_si128(_mm_srli_epi16(both, 4), four));
@@ -179,7 +175,7 @@ CPU_INLINE struct fine fine_head(const struct kind kind, const uint8_t *block)
         f.dmin = _mm256_set1_ps(half_to_float(block + 82));
         return f;
     }
-    const int q3 = kind.type == ACCEL_Q3_K;
+    const int q3 = traits.type == ACCEL_Q3_K;
     const __m128i bytes = q3 ? scales_q3(block) : _mm_loadu_si128((const __m128i *)(block + 192));
     const float d = half_to_float(block + (q3 ? 108 : 208));
     f.scales = _mm256_broadcastsi128_si256(bytes);
@@ -190,8 +186,8 @@ CPU_INLINE struct fine fine_head(const struct kind kind, const uint8_t *block)
 }
 
 /*
- * 256 times the two scales of 32 weights, of the first 16 in the low half: as the upper bytes of 16 bits they keep
- * their sign. Sums of products times them stay below 2^31 and are multiples of 256, so that floats hold them exactly.
+ * Returns 256 times the two scales of 32 weights, of the first 16 in the low half: as upper bytes of 16 bits they are
+ * signed. Sums of products times them stay below 2^31 and are multiples of 256, so that floats hold them exactly.
  */
 CPU_INLINE __m256i fine_pair(const struct fine *f, const size_t g)
 {
@@ -199,16 +195,16 @@ CPU_INLINE __m256i fine_pair(const struct fine *f, const size_t g)
     return _mm256_shuffle_epi8(f->scales, _mm256_blend_epi32(low, high, 0xf0));
 }
 
-CPU_INLINE __m256 fine_add(const struct kind read, const struct fine *f, const uint8_t *digits, const size_t g,
+CPU_INLINE __m256 fine_add(const struct traits read, const struct fine *f, const uint8_t *codes, const size_t g,
                            const float *scale, const int8_t *q, __m256 sum)
 {
-    __m256i pairs = _mm256_maddubs_epi16(group_digits(read, digits, g), load32(q + 32 * g));
+    __m256i pairs = _mm256_maddubs_epi16(group_codes(read, codes, g), load32(q + 32 * g));
     __m256 dot = to_float(_mm256_madd_epi16(pairs, fine_pair(f, g)));
     return _mm256_fmadd_ps(dot, _mm256_broadcast_ss(scale + g), sum);
 }
 
-/* A block with a row of x; the sums of 16 of x, each times its minimum, are eight numbers, one for each 32. */
-CPU_INLINE struct sums fine_row(const struct kind read, const struct fine *f, const uint8_t *digits,
+/* Adds a block with a row of x; the sums of 16 of x, each times its minimum, are eight numbers, one per 32. */
+CPU_INLINE struct sums fine_row(const struct traits read, const struct fine *f, const uint8_t *codes,
                                 const struct gemv_x *x, size_t b, struct sums s)
 {
     const int8_t *q = x->q + 256 * b;
@@ -216,83 +212,83 @@ CPU_INLINE struct sums fine_row(const struct kind read, const struct fine *f, co
     const __m256i half = _mm256_loadu_si256((const __m256i *)(x->half + 16 * b));
     float scale[8];
     _mm256_storeu_ps(scale, _mm256_mul_ps(f->d, xs));
-    s.a = fine_add(read, f, digits, 0, scale, q, s.a);
-    s.b = fine_add(read, f, digits, 1, scale, q, s.b);
-    s.c = fine_add(read, f, digits, 2, scale, q, s.c);
-    s.d = fine_add(read, f, digits, 3, scale, q, s.d);
-    s.a = fine_add(read, f, digits, 4, scale, q, s.a);
-    s.b = fine_add(read, f, digits, 5, scale, q, s.b);
-    s.c = fine_add(read, f, digits, 6, scale, q, s.c);
-    s.d = fine_add(read, f, digits, 7, scale, q, s.d);
+    s.a = fine_add(read, f, codes, 0, scale, q, s.a);
+    s.b = fine_add(read, f, codes, 1, scale, q, s.b);
+    s.c = fine_add(read, f, codes, 2, scale, q, s.c);
+    s.d = fine_add(read, f, codes, 3, scale, q, s.d);
+    s.a = fine_add(read, f, codes, 4, scale, q, s.a);
+    s.b = fine_add(read, f, codes, 5, scale, q, s.b);
+    s.c = fine_add(read, f, codes, 6, scale, q, s.c);
+    s.d = fine_add(read, f, codes, 7, scale, q, s.d);
     s.a = _mm256_fnmadd_ps(to_float(_mm256_madd_epi16(f->minima, half)), _mm256_mul_ps(f->dmin, xs), s.a);
     return s;
 }
 
 /* ---- rows ---- */
 
-CPU_INLINE struct sums block_one(const struct kind kind, const uint8_t *block, const struct gemv_x *x, size_t b,
+CPU_INLINE struct sums block_one(const struct traits traits, const uint8_t *block, const struct gemv_x *x, size_t b,
                                  struct sums acc)
 {
-    if (kind.fine) {
-        const struct fine f = fine_head(kind, block);
-        return fine_row(kind, &f, block, x, b, acc);
+    if (traits.fine) {
+        const struct fine f = fine_head(traits, block);
+        return fine_row(traits, &f, block, x, b, acc);
     }
-    const struct coarse head = coarse_head(kind, block);
-    return coarse_row(kind, kind, &head, block, x, b, acc);
+    const struct coarse head = coarse_head(traits, block);
+    return coarse_row(traits, traits, &head, block, x, b, acc);
 }
 
-/* A row of W with one row of x. */
-CPU_INLINE float dot_one(const struct kind kind, const uint8_t *block, const struct gemv_x *x, size_t blocks)
+/* Multiplies a row of W with one row of x. */
+CPU_INLINE float dot_one(const struct traits traits, const uint8_t *block, const struct gemv_x *x, size_t blocks)
 {
-    struct sums acc = no_sums();
-    for (size_t b = 0; b < blocks; b++, block += kind.block_bytes) {
-        gemv_prefetch(block, kind.block_bytes);
-        acc = block_one(kind, block, x, b, acc);
+    struct sums acc = zero_sums();
+    for (size_t b = 0; b < blocks; b++, block += traits.block_bytes) {
+        gemv_prefetch(block, traits.block_bytes);
+        acc = block_one(traits, block, x, b, acc);
     }
     return total(acc);
 }
 
 /*
- * Two rows of W at a time with one row of x, whose loads they share: with one row these, and not the arithmetic, set
- * the pace (q2_k took 4.0 cycles for 32 weights).
+ * Sums of two rows of W with one row of x, which share the loads of x: these are the bottleneck with one row (q2_k: 4.0
+ * cycles per 32 weights).
  */
 struct fine_two {
     __m256 first;
     __m256 second;
 };
 
-CPU_INLINE __m256 fine_step(const struct kind kind, const struct fine *f, const uint8_t *block, const size_t g,
+CPU_INLINE __m256 fine_step(const struct traits traits, const struct fine *f, const uint8_t *block, const size_t g,
                             __m256i q, __m256 scale, __m256 sum)
 {
-    __m256i pairs = _mm256_maddubs_epi16(group_digits(kind, block, g), q);
+    __m256i pairs = _mm256_maddubs_epi16(group_codes(traits, block, g), q);
     return _mm256_fmadd_ps(_mm256_cvtepi32_ps(_mm256_madd_epi16(pairs, fine_pair(f, g))), scale, sum);
 }
 
-CPU_INLINE struct fine_two fine_both(const struct kind kind, const struct fine *f, const uint8_t *const block[2],
+CPU_INLINE struct fine_two fine_both(const struct traits traits, const struct fine *f, const uint8_t *const block[2],
                                      const size_t g, const struct gemv_x *x, size_t b, struct fine_two s)
 {
     const __m256i q = load32(x->q + 256 * b + 32 * g);
     const __m256 scale = _mm256_broadcast_ss(x->scale + 8 * b + g);
-    s.first = fine_step(kind, f, block[0], g, q, scale, s.first);
-    s.second = fine_step(kind, f + 1, block[1], g, q, scale, s.second);
+    s.first = fine_step(traits, f, block[0], g, q, scale, s.first);
+    s.second = fine_step(traits, f + 1, block[1], g, q, scale, s.second);
     return s;
 }
 
-CPU_INLINE struct fine_two block_two(const struct kind kind, const uint8_t *const block[2], const struct gemv_x *x,
+CPU_INLINE struct fine_two block_two(const struct traits traits, const uint8_t *const block[2], const struct gemv_x *x,
                                      size_t b, struct fine_two acc)
 {
-    const struct fine f[2] = {fine_head(kind, block[0]), fine_head(kind, block[1])};
+    const struct fine f[2] = {fine_head(traits, block[0]), fine_head(traits, block[1])};
     const __m256i half = _mm256_loadu_si256((const __m256i *)(x->half + 16 * b));
     const __m256 xs = _mm256_loadu_ps(x->scale + 8 * b), zero = _mm256_setzero_ps();
     struct fine_two even = {zero, zero}, odd = even;
-    even = fine_both(kind, f, block, 0, x, b, even);
-    odd = fine_both(kind, f, block, 1, x, b, odd);
-    even = fine_both(kind, f, block, 2, x, b, even);
-    odd = fine_both(kind, f, block, 3, x, b, odd);
-    even = fine_both(kind, f, block, 4, x, b, even);
-    odd = fine_both(kind, f, block, 5, x, b, odd);
-    even = fine_both(kind, f, block, 6, x, b, even);
-    odd = fine_both(kind, f, block, 7, x, b, odd);
+    even = fine_both(traits, f, block, 0, x, b, even);
+    odd = fine_both(traits, f, block, 1, x, b, odd);
+    even = fine_both(traits, f, block, 2, x, b, even);
+    odd = fine_both(traits, f, block, 3, x, b, odd);
+    even = fine_both(traits, f, block, 4, x, b, even);
+    odd = fine_both(traits, f, block, 5, x, b, odd);
+    even = fine_both(traits, f, block, 6, x, b, even);
+    odd = fine_both(traits, f, block, 7, x, b, odd);
     acc.first =
         _mm256_fnmadd_ps(to_float(_mm256_madd_epi16(f[0].minima, half)), _mm256_mul_ps(f[0].dmin, xs), acc.first);
     acc.second =
@@ -302,12 +298,12 @@ CPU_INLINE struct fine_two block_two(const struct kind kind, const uint8_t *cons
     return acc;
 }
 
-/* Heads of two blocks with scales and minima of 6 bits: what words6 does, for both at once. */
+/* Reads the headers of two blocks with 6-bit scales and minima: words6 for both at once. */
 CPU_INLINE void heads6(const uint8_t *const block[2], struct coarse head[2])
 {
     const __m256i both = _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)block[0])),
                                                  _mm_loadu_si128((const __m128i *)block[1]), 1);
-    /* Of the words d, a, b, c: low bits of scales 0 to 3 and 4 to 7 and of minima, and where 4 to 7 have two more. */
+    /* Of the words d, a, b, c: low bits of scales 0 to 3 and 4 to 7 and of minima, and the upper two bits of 4 to 7. */
     const __m256i first = _mm256_shuffle_epi32(both, 0xed), second = _mm256_shuffle_epi32(both, 0xa5);
     const __m256i down = _mm256_setr_epi32(0, 0, 0, 4, 0, 0, 0, 4);
     const __m256i low = _mm256_setr_epi32(0x3f3f3f3f, 0x0f0f0f0f, 0x3f3f3f3f, 0x0f0f0f0f, 0x3f3f3f3f, 0x0f0f0f0f,
@@ -325,126 +321,127 @@ CPU_INLINE void heads6(const uint8_t *const block[2], struct coarse head[2])
     }
 }
 
-CPU_INLINE __m256 coarse_step(const struct kind kind, const uint8_t *block, const size_t g, const float *scale,
+CPU_INLINE __m256 coarse_step(const struct traits traits, const uint8_t *block, const size_t g, const float *scale,
                               __m256i x, __m256 sum)
 {
-    __m256i digits = group_digits(kind, block, g);
-    __m256i dot = kind.type == ACCEL_IQ4_XS ? dot32s(digits, x) : dot32u(digits, x);
+    __m256i codes = group_codes(traits, block, g);
+    __m256i dot = traits.type == ACCEL_IQ4_XS ? dot32s(codes, x) : dot32u(codes, x);
     return _mm256_fmadd_ps(to_float(dot), _mm256_broadcast_ss(scale + g), sum);
 }
 
-CPU_INLINE struct fine_two coarse_both(const struct kind kind, const uint8_t *const block[2], const size_t g,
+CPU_INLINE struct fine_two coarse_both(const struct traits traits, const uint8_t *const block[2], const size_t g,
                                        const float (*scale)[8], const int8_t *q, struct fine_two s)
 {
     const __m256i x = load32(q + 32 * g);
-    s.first = coarse_step(kind, block[0], g, scale[0], x, s.first);
-    s.second = coarse_step(kind, block[1], g, scale[1], x, s.second);
+    s.first = coarse_step(traits, block[0], g, scale[0], x, s.first);
+    s.second = coarse_step(traits, block[1], g, scale[1], x, s.second);
     return s;
 }
 
-/* The sums of two rows: even and odd groups. */
+/* Sums of two rows: even and odd groups. */
 struct coarse_two {
     struct fine_two even;
     struct fine_two odd;
 };
 
-CPU_INLINE struct coarse_two coarse_block_two(const struct kind kind, const uint8_t *const block[2],
+CPU_INLINE struct coarse_two coarse_block_two(const struct traits traits, const uint8_t *const block[2],
                                               const struct gemv_x *x, size_t b, struct coarse_two s)
 {
     struct coarse head[2];
     const __m256 xs = _mm256_loadu_ps(x->scale + 8 * b), sum = _mm256_loadu_ps(x->sum + 8 * b);
     const int8_t *q = x->q + 256 * b;
     float scale[2][8];
-    if (kind.minimum) {
+    if (traits.minimum) {
         heads6(block, head);
     } else {
-        head[0] = coarse_head(kind, block[0]);
-        head[1] = coarse_head(kind, block[1]);
+        head[0] = coarse_head(traits, block[0]);
+        head[1] = coarse_head(traits, block[1]);
     }
     _mm256_storeu_ps(scale[0], _mm256_mul_ps(head[0].scales, xs));
     _mm256_storeu_ps(scale[1], _mm256_mul_ps(head[1].scales, xs));
-    if (kind.minimum) {
+    if (traits.minimum) {
         s.even.first = _mm256_fnmadd_ps(head[0].minima, sum, s.even.first);
         s.even.second = _mm256_fnmadd_ps(head[1].minima, sum, s.even.second);
     }
-    s.even = coarse_both(kind, block, 0, scale, q, s.even);
-    s.odd = coarse_both(kind, block, 1, scale, q, s.odd);
-    s.even = coarse_both(kind, block, 2, scale, q, s.even);
-    s.odd = coarse_both(kind, block, 3, scale, q, s.odd);
-    s.even = coarse_both(kind, block, 4, scale, q, s.even);
-    s.odd = coarse_both(kind, block, 5, scale, q, s.odd);
-    s.even = coarse_both(kind, block, 6, scale, q, s.even);
-    s.odd = coarse_both(kind, block, 7, scale, q, s.odd);
+    s.even = coarse_both(traits, block, 0, scale, q, s.even);
+    s.odd = coarse_both(traits, block, 1, scale, q, s.odd);
+    s.even = coarse_both(traits, block, 2, scale, q, s.even);
+    s.odd = coarse_both(traits, block, 3, scale, q, s.odd);
+    s.even = coarse_both(traits, block, 4, scale, q, s.even);
+    s.odd = coarse_both(traits, block, 5, scale, q, s.odd);
+    s.even = coarse_both(traits, block, 6, scale, q, s.even);
+    s.odd = coarse_both(traits, block, 7, scale, q, s.odd);
     return s;
 }
 
-CPU_INLINE void coarse_dot_two(const struct kind kind, const uint8_t *row, size_t stride, const struct gemv_x *x,
+CPU_INLINE void coarse_dot_two(const struct traits traits, const uint8_t *row, size_t stride, const struct gemv_x *x,
                                size_t blocks, float sums[2])
 {
     const __m256 zero = _mm256_setzero_ps();
     struct coarse_two acc = {{zero, zero}, {zero, zero}};
     for (size_t b = 0; b < blocks; b++) {
-        const uint8_t *block = row + b * kind.block_bytes;
-        /* The next two rows lie behind these: for each part of these as much of them. */
-        ask_lines(row + 2 * (stride + b * kind.block_bytes), 2 * kind.block_bytes);
-        acc = coarse_block_two(kind, (const uint8_t *const[2]){block, block + stride}, x, b, acc);
+        const uint8_t *block = row + b * traits.block_bytes;
+        /* Prefetches the next two rows, which follow these, in proportion. */
+        prefetch_lines(row + 2 * (stride + b * traits.block_bytes), 2 * traits.block_bytes);
+        acc = coarse_block_two(traits, (const uint8_t *const[2]){block, block + stride}, x, b, acc);
     }
     sums[0] = sum8(_mm256_add_ps(acc.even.first, acc.odd.first));
     sums[1] = sum8(_mm256_add_ps(acc.even.second, acc.odd.second));
 }
 
-CPU_INLINE void dot_two(const struct kind kind, const uint8_t *row, size_t stride, const struct gemv_x *x,
+CPU_INLINE void dot_two(const struct traits traits, const uint8_t *row, size_t stride, const struct gemv_x *x,
                         size_t blocks, float sums[2])
 {
     struct fine_two acc = {_mm256_setzero_ps(), _mm256_setzero_ps()};
     for (size_t b = 0; b < blocks; b++) {
-        const uint8_t *block = row + b * kind.block_bytes;
-        ask_lines(row + 2 * (stride + b * kind.block_bytes), 2 * kind.block_bytes);
-        acc = block_two(kind, (const uint8_t *const[2]){block, block + stride}, x, b, acc);
+        const uint8_t *block = row + b * traits.block_bytes;
+        prefetch_lines(row + 2 * (stride + b * traits.block_bytes), 2 * traits.block_bytes);
+        acc = block_two(traits, (const uint8_t *const[2]){block, block + stride}, x, b, acc);
     }
     sums[0] = sum8(acc.first);
     sums[1] = sum8(acc.second);
 }
 
-CPU_INLINE void block_apart(const struct kind kind, const uint8_t *block, uint8_t *out)
+CPU_INLINE void block_apart(const struct traits traits, const uint8_t *block, uint8_t *out)
 {
     CPU_UNROLL
     for (size_t g = 0; g < 8; g++)
-        store32((int8_t *)out + 32 * g, group_digits(kind, block, g));
+        store32((int8_t *)out + 32 * g, group_codes(traits, block, g));
 }
 
-CPU_INLINE void block_several(const struct kind kind, const uint8_t *block, const struct gemv_x *x, size_t rows,
+CPU_INLINE void block_several(const struct traits traits, const uint8_t *block, const struct gemv_x *x, size_t rows,
                               size_t b, struct sums *acc)
 {
-    uint8_t digits[256];
-    block_apart(kind, block, digits);
-    if (kind.fine) {
-        const struct fine f = fine_head(kind, block);
+    uint8_t codes[256];
+    block_apart(traits, block, codes);
+    if (traits.fine) {
+        const struct fine f = fine_head(traits, block);
         for (size_t r = 0; r < rows; r++)
-            acc[r] = fine_row(kind_apart, &f, digits, x + r, b, acc[r]);
+            acc[r] = fine_row(traits_unpacked, &f, codes, x + r, b, acc[r]);
         return;
     }
-    const struct coarse head = coarse_head(kind, block);
+    const struct coarse head = coarse_head(traits, block);
     for (size_t r = 0; r < rows; r++)
-        acc[r] = coarse_row(kind, kind.minimum ? kind_apart : kind_apart_signed, &head, digits, x + r, b, acc[r]);
+        acc[r] = coarse_row(traits, traits.minimum ? traits_unpacked : traits_unpacked_signed, &head, codes, x + r, b,
+                            acc[r]);
 }
 
-/* A row of W with `rows` rows of x; a column of `sums`. */
-CPU_INLINE void dot_several(const struct kind kind, const uint8_t *block, const struct gemv_x *x, size_t rows,
+/* Multiplies a row of W with `rows` rows of x: a column of `sums`. */
+CPU_INLINE void dot_several(const struct traits traits, const uint8_t *block, const struct gemv_x *x, size_t rows,
                             size_t blocks, float (*sums)[FINISH_COLUMNS], size_t column)
 {
     struct sums acc[GEMV_ROWS];
     for (size_t r = 0; r < rows; r++)
-        acc[r] = no_sums();
-    for (size_t b = 0; b < blocks; b++, block += kind.block_bytes) {
-        gemv_prefetch(block, kind.block_bytes);
-        block_several(kind, block, x, rows, b, acc);
+        acc[r] = zero_sums();
+    for (size_t b = 0; b < blocks; b++, block += traits.block_bytes) {
+        gemv_prefetch(block, traits.block_bytes);
+        block_several(traits, block, x, rows, b, acc);
     }
     for (size_t r = 0; r < rows; r++)
         sums[r][column] = total(acc[r]);
 }
 
-CPU_INLINE void gemv(const struct kind kind, const struct cpu_matmul *call, const struct gemv_x *x, size_t begin,
+CPU_INLINE void gemv(const struct traits traits, const struct cpu_matmul *call, const struct gemv_x *x, size_t begin,
                      size_t end)
 {
     const size_t blocks = call->k / 256;
@@ -454,16 +451,16 @@ CPU_INLINE void gemv(const struct kind kind, const struct cpu_matmul *call, cons
         const uint8_t *row = (const uint8_t *)call->w.plane[0] + j * call->w.stride[0];
         size_t c = 0;
         for (; call->m == 1 && c + 2 <= count; c += 2, row += 2 * call->w.stride[0]) {
-            if (kind.fine)
-                dot_two(kind, row, call->w.stride[0], x, blocks, sums[0] + c);
+            if (traits.fine)
+                dot_two(traits, row, call->w.stride[0], x, blocks, sums[0] + c);
             else
-                coarse_dot_two(kind, row, call->w.stride[0], x, blocks, sums[0] + c);
+                coarse_dot_two(traits, row, call->w.stride[0], x, blocks, sums[0] + c);
         }
         for (; c < count; c++, row += call->w.stride[0]) {
             if (call->m == 1)
-                sums[0][c] = dot_one(kind, row, x, blocks);
+                sums[0][c] = dot_one(traits, row, x, blocks);
             else
-                dot_several(kind, row, x, call->m, blocks, sums, c);
+                dot_several(traits, row, x, call->m, blocks, sums, c);
         }
         for (size_t r = 0; r < call->m; r++)
             finish_row(call, r, j, count, sums[r]);
@@ -474,34 +471,34 @@ int CPU_NAME(gemv8_k)(uint32_t type, const struct cpu_matmul *call, size_t begin
 {
     int16_t half[GEMV_VALUES / 16];
     struct gemv_x x[GEMV_ROWS];
-    /* Panels are the faster way from 2 rows of x on: 1.5 to 2 times with 4 rows of q4_k and q6_k. */
-    if (call->m > 1 && call->x8.tiles != NULL && type != ACCEL_IQ4_XS)
+    /* GEMM is faster from 2 rows of x on: 1.5 to 2 times with 4 rows of q4_k and q6_k. */
+    if (call->m > 1 && call->act_q8.tiles != NULL && type != ACCEL_IQ4_XS)
         return 0;
     for (size_t r = 0; r < call->m; r++) {
         const size_t blocks = call->k / CPU_BLOCK;
-        x[r] = (struct gemv_x){call->x8.q + r * call->k, call->x8.scale + r * blocks, call->x8.sum + r * blocks,
-                               half + 2 * r * blocks};
+        x[r] = (struct gemv_x){call->act_q8.q + r * call->k, call->act_q8.scale + r * blocks,
+                               call->act_q8.sum + r * blocks, half + 2 * r * blocks};
     }
     if (type == ACCEL_Q2_K || type == ACCEL_Q3_K || type == ACCEL_Q6_K)
-        half_sums(call->x8.q, call->m * call->k, half);
+        half_sums(call->act_q8.q, call->m * call->k, half);
     switch (type) {
     case ACCEL_Q2_K:
-        gemv(kind_q2_k, call, x, begin, end);
+        gemv(traits_q2_k, call, x, begin, end);
         return 1;
     case ACCEL_Q3_K:
-        gemv(kind_q3_k, call, x, begin, end);
+        gemv(traits_q3_k, call, x, begin, end);
         return 1;
     case ACCEL_Q4_K:
-        gemv(kind_q4_k, call, x, begin, end);
+        gemv(traits_q4_k, call, x, begin, end);
         return 1;
     case ACCEL_Q5_K:
-        gemv(kind_q5_k, call, x, begin, end);
+        gemv(traits_q5_k, call, x, begin, end);
         return 1;
     case ACCEL_Q6_K:
-        gemv(kind_q6_k, call, x, begin, end);
+        gemv(traits_q6_k, call, x, begin, end);
         return 1;
     case ACCEL_IQ4_XS:
-        gemv(kind_iq4_xs, call, x, begin, end);
+        gemv(traits_iq4_xs, call, x, begin, end);
         return 1;
     default:
         return 0;

@@ -1,40 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Few rows of x with planar weights of 2, 3, 4 and 8 bits, symmetric and asymmetric, groups of 32 up to the whole row.
- * Layout: weights as they lie. Tile: 128 weights of one row of W with up to 4 rows of x. x is laid out anew once for a
- * call, so that digits meet it in the order in which shifts and masks bring them out; the products of 128 weights end
- * in 8 integers, each of one block of 32. Zero points are taken back through the sums of x in a group.
- * Bound: bytes of W, of which a core reads 14 to 17 GB/s from memory. Measured on one core of a shared Zen 3 server
- * from the second cache, k = 2048, groups of 128, GB/s: 8 bits 23, 4 bits 17.5, and bound by operations 3 bits 9.5, 2
- * bits 11 (4.3 and 2.5 cycles for 32 weights; a row costs some 30 cycles besides).
+ * GEMV of planar weights of 2, 3, 4 and 8 bits, symmetric and asymmetric, groups of 32 up to the whole row.
+ * Layout: weights in place. Tile: 128 weights of one row of W with up to 4 rows of x. x is permuted once per call to
+ * the order in which shifts and masks unpack codes; the products of 128 weights end in 8 integers, each of one block of
+ * 32. Zero points are corrected with the sums of x in a group.
+ * Bound: bytes of W; operations for 2 and 3 bits. Measured: doc/benchmark.md, GEMV from the L2 cache.
  */
 #include "finish.h"
 #include "gemv.h"
 
 #define CHUNK 128u
-#define TWO_AHEAD 4096u                            /* bytes that two rows ask for ahead */
-#define X_VALUES (GEMV_VALUES + GEMV_ROWS * CHUNK) /* rows are filled up with zeros to whole chunks */
+#define TWO_AHEAD 4096u                            /* prefetch distance of two rows in bytes */
+#define X_VALUES (GEMV_VALUES + GEMV_ROWS * CHUNK) /* rows are padded with zeros to whole chunks */
 
-/* What the type says, and the shape. The first two are constants. */
+/* Type and shape. `bits` and `group` are constants. */
 struct planar {
     uint32_t bits;
     uint32_t group; /* 32, 64, or 128 for 128 and more */
-    uint32_t shift; /* from chunk to group, where these hold 128 or more */
+    uint32_t shift; /* log2 of chunks per group, for groups of 128 or more */
     uint32_t zeros; /* 1: plane 2 has a zero point for each group */
     size_t groups;
     size_t chunks;
     size_t blocks;
 };
 
-/* x as the chunks want it. */
+/* x, permuted for chunks. */
 struct planar_x {
     int8_t q[X_VALUES];
-    float scale[X_VALUES / 16];                       /* 8 for each chunk, in the order of lane_block */
-    float sum[GEMV_VALUES / 32 + 4 * GEMV_ROWS + 32]; /* of each group; rows lie sum_stride apart */
+    float scale[X_VALUES / 16];                       /* 8 per chunk, in the order of lane_block */
+    float sum[GEMV_VALUES / 32 + 4 * GEMV_ROWS + 32]; /* per group; rows are sum_stride apart */
     size_t sum_stride;
 };
 
-/* The scales of a row of W, and where the sums with each row of x begin: below zero by what zero points take away. */
+/* Scales of a row of W, and the initial sums with each row of x, which correct the zero points. */
 struct planar_scales {
     float d[GEMV_VALUES / 32 + 8];
     __m256 begin[GEMV_ROWS];
@@ -42,14 +40,14 @@ struct planar_scales {
 
 /* ---- x ---- */
 
-/* The block that lane `lane` of a chunk's products belongs to. */
+/* Returns the block of lane `lane` of a chunk's products. */
 CPU_INLINE uint32_t lane_block(const uint32_t bits, uint32_t lane)
 {
     const uint32_t four = (lane & 2) | lane >> 2;
     return bits == 8 ? lane & 3 : bits == 4 ? four : lane >> 1;
 }
 
-/* 128 values of x in the order of planar_chunk. */
+/* Permutes 128 values of x to the order of planar_chunk. */
 CPU_INLINE void place_chunk(const uint32_t bits, const int8_t *q, int8_t *out)
 {
     if (bits == 8) {
@@ -67,9 +65,9 @@ CPU_INLINE void place_chunk(const uint32_t bits, const int8_t *q, int8_t *out)
 CPU_INLINE void place_row(const struct planar p, const struct cpu_matmul *call, size_t r, struct planar_x *out)
 {
     const size_t per_group = p.blocks / p.groups, k = call->k;
-    const float *scale = call->x8.scale + r * p.blocks, *sum = call->x8.sum + r * p.blocks;
+    const float *scale = call->act_q8.scale + r * p.blocks, *sum = call->act_q8.sum + r * p.blocks;
     for (size_t c = 0; c < p.chunks; c++) {
-        const int8_t *q = call->x8.q + r * k + c * CHUNK;
+        const int8_t *q = call->act_q8.q + r * k + c * CHUNK;
         int8_t part[CHUNK] = {0};
         if (k - c * CHUNK < CHUNK)
             q = memcpy(part, q, k - c * CHUNK);
@@ -91,7 +89,7 @@ CPU_INLINE void place_row(const struct planar p, const struct cpu_matmul *call, 
 
 /* ---- scales of a row of W ---- */
 
-/* Up to eight halves. */
+/* Loads up to eight halves. */
 CPU_INLINE __m256 eight_halves(const uint8_t *p, size_t count)
 {
     uint8_t part[16] = {0};
@@ -108,7 +106,7 @@ CPU_INLINE __m256 eight_bytes(const uint8_t *p, size_t count)
     return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)p)));
 }
 
-/* The number that stands for zero among the digits as chunks multiply them: those of 8 bits have a sign there. */
+/* Returns the zero points of codes as chunks multiply them: 8-bit codes are signed there. */
 CPU_INLINE __m256 zero_points(const struct planar p, const uint8_t *zeros, size_t g)
 {
     const __m256 middle = _mm256_set1_ps(p.bits == 8 ? 128.0f : 0);
@@ -137,8 +135,8 @@ CPU_INLINE void planar_scales(const struct planar p, const struct cpu_matmul *ca
 
 /* ---- chunks ---- */
 
-/* 128 digits in the order of place_chunk. */
-struct four {
+/* 128 codes in the order of place_chunk. */
+struct codes128 {
     __m256i a, b, c, d;
 };
 
@@ -147,9 +145,9 @@ CPU_INLINE __m256i masked(__m256i v, const int shift, const int mask)
     return _mm256_and_si256(shift ? _mm256_srli_epi16(v, shift) : v, _mm256_set1_epi8((char)mask));
 }
 
-CPU_INLINE struct four two_bits(__m256i pairs)
+CPU_INLINE struct codes128 two_bits(__m256i pairs)
 {
-    return (struct four){masked(pairs, 0, 3), masked(pairs, 2, 3), masked(pairs, 4, 3), masked(pairs, 6, 3)};
+    return (struct codes128){masked(pairs, 0, 3), masked(pairs, 2, 3), masked(pairs, 4, 3), masked(pairs, 6, 3)};
 }
 
 CPU_INLINE __m256i two_loads(const uint8_t *low, const uint8_t *high)
@@ -158,7 +156,7 @@ CPU_INLINE __m256i two_loads(const uint8_t *low, const uint8_t *high)
     return _mm256_inserti128_si256(v, _mm_loadu_si128((const __m128i *)high), 1);
 }
 
-/* 4 in the byte of each digit whose third bit is set: byte `part` of the four words. */
+/* Returns 4 in the byte of each code whose third bit is set: byte `part` of the four words. */
 CPU_INLINE __m256i third_bits(__m256i words, const int part)
 {
     const __m256i from = _mm256_add_epi8(_mm256_setr_epi32(0, 0, 0x0c0c0c0c, 0x0c0c0c0c, 0, 0, 0x0c0c0c0c, 0x0c0c0c0c),
@@ -168,12 +166,12 @@ CPU_INLINE __m256i third_bits(__m256i words, const int part)
     return _mm256_and_si256(set, _mm256_set1_epi8(4));
 }
 
-/* Blocks of 12 bytes: 8 with the low two bits, 4 with the third ones. */
-CPU_INLINE struct four three_bits(const uint8_t *p)
+/* Unpacks blocks of 12 bytes: 8 with the low two bits, 4 with the third bits. */
+CPU_INLINE struct codes128 three_bits(const uint8_t *p)
 {
     __m256i first = two_loads(p, p + 24), rest = two_loads(p + 8, p + 32);
     __m256 pairs = _mm256_shuffle_ps(_mm256_castsi256_ps(first), _mm256_castsi256_ps(rest), _MM_SHUFFLE(2, 1, 1, 0));
-    struct four v = two_bits(_mm256_castps_si256(pairs));
+    struct codes128 v = two_bits(_mm256_castps_si256(pairs));
     v.a = _mm256_or_si256(v.a, third_bits(rest, 0));
     v.b = _mm256_or_si256(v.b, third_bits(rest, 1));
     v.c = _mm256_or_si256(v.c, third_bits(rest, 2));
@@ -181,7 +179,7 @@ CPU_INLINE struct four three_bits(const uint8_t *p)
     return v;
 }
 
-CPU_INLINE struct four planar_chunk(const uint32_t bits, const uint8_t *p)
+CPU_INLINE struct codes128 planar_chunk(const uint32_t bits, const uint8_t *p)
 {
     if (bits == 2)
         return two_bits(load32(p));
@@ -189,26 +187,26 @@ CPU_INLINE struct four planar_chunk(const uint32_t bits, const uint8_t *p)
         return three_bits(p);
     if (bits == 4) {
         __m256i first = load32(p), last = load32(p + 32);
-        return (struct four){masked(first, 0, 15), masked(first, 4, 15), masked(last, 0, 15), masked(last, 4, 15)};
+        return (struct codes128){masked(first, 0, 15), masked(first, 4, 15), masked(last, 0, 15), masked(last, 4, 15)};
     }
     const __m256i sign = _mm256_set1_epi8((char)0x80);
-    return (struct four){_mm256_xor_si256(load32(p), sign), _mm256_xor_si256(load32(p + 32), sign),
-                         _mm256_xor_si256(load32(p + 64), sign), _mm256_xor_si256(load32(p + 96), sign)};
+    return (struct codes128){_mm256_xor_si256(load32(p), sign), _mm256_xor_si256(load32(p + 32), sign),
+                             _mm256_xor_si256(load32(p + 64), sign), _mm256_xor_si256(load32(p + 96), sign)};
 }
 
-CPU_INLINE __m256i products(__m256i digits, const int8_t *x)
+CPU_INLINE __m256i products(__m256i codes, const int8_t *x)
 {
-    return _mm256_maddubs_epi16(digits, load32(x));
+    return _mm256_maddubs_epi16(codes, load32(x));
 }
 
-/* Both quarters of each half of two vectors, added: those of v, then those of w. */
+/* Adds both quarters of each half of two vectors: those of v, then those of w. */
 CPU_INLINE __m256i fold32(__m256i v, __m256i w)
 {
     return _mm256_add_epi32(_mm256_unpacklo_epi64(v, w), _mm256_unpackhi_epi64(v, w));
 }
 
-/* Products with 128 of x, added up to eight integers in the order of lane_block. */
-CPU_INLINE __m256i dot_chunk(const uint32_t bits, const struct four v, const int8_t *x)
+/* Multiplies 128 codes with x and sums them to eight integers in the order of lane_block. */
+CPU_INLINE __m256i dot_chunk(const uint32_t bits, const struct codes128 v, const int8_t *x)
 {
     if (bits == 8) {
         __m256i low = fold32(dot32s(v.a, load32(x)), dot32s(v.b, load32(x + 32)));
@@ -233,7 +231,7 @@ CPU_INLINE __m256i dot_chunk(const uint32_t bits, const struct four v, const int
 #endif
 }
 
-/* The scales of chunk c, one for each lane. */
+/* Returns the scales of chunk c, one per lane. */
 CPU_INLINE __m256 chunk_scales(const struct planar p, const float *d, size_t c)
 {
     if (p.group == 128)
@@ -246,15 +244,15 @@ CPU_INLINE __m256 chunk_scales(const struct planar p, const float *d, size_t c)
     return _mm256_permutevar8x32_ps(_mm256_castps128_ps256(_mm_loadu_ps(d + c * (4 / per))), lanes);
 }
 
-CPU_INLINE __m256 add_chunk(const struct planar p, const struct four v, const struct planar_x *x, size_t at, __m256 d,
-                            __m256 acc)
+CPU_INLINE __m256 add_chunk(const struct planar p, const struct codes128 v, const struct planar_x *x, size_t at,
+                            __m256 d, __m256 acc)
 {
     __m256 dot = _mm256_cvtepi32_ps(dot_chunk(p.bits, v, x->q + at * CHUNK));
     return _mm256_fmadd_ps(_mm256_mul_ps(dot, _mm256_loadu_ps(x->scale + 8 * at)), d, acc);
 }
 
-/* The digits of chunk c of a row; of the last one copied where it is not whole. */
-CPU_INLINE const uint8_t *chunk_digits(const struct planar p, const uint8_t *row, size_t c, uint8_t part[CHUNK])
+/* Returns the codes of chunk c of a row; a partial last chunk is copied. */
+CPU_INLINE const uint8_t *chunk_codes(const struct planar p, const uint8_t *row, size_t c, uint8_t part[CHUNK])
 {
     const size_t left = p.blocks - 4 * c;
     if (left >= 4)
@@ -280,15 +278,15 @@ CPU_INLINE float row_one(const struct planar p, const uint8_t *row, const struct
     row -= c * 16 * p.bits;
     for (; c < p.chunks; c++) {
         uint8_t part[CHUNK];
-        const uint8_t *digits = chunk_digits(p, row, c, part);
-        even = add_chunk(p, planar_chunk(p.bits, digits), x, c, chunk_scales(p, d, c), even);
+        const uint8_t *codes = chunk_codes(p, row, c, part);
+        even = add_chunk(p, planar_chunk(p.bits, codes), x, c, chunk_scales(p, d, c), even);
     }
     return sum8(_mm256_add_ps(even, odd));
 }
 
 /*
- * Two rows of digits of 2 or 3 bits with one row of x, whose loads they share and beside which the end of one row hides
- * that of the other: in groups of 128, 5.2 and 10.3 ns for 256 weights instead of 5.6 and 10.8.
+ * Multiplies two rows of 2- or 3-bit codes with one row of x: they share the loads of x and overlap in latency. In
+ * groups of 128, 5.2 and 10.3 ns per 256 weights instead of 5.6 and 10.8.
  */
 CPU_INLINE void row_two(const struct planar p, const uint8_t *row, size_t stride, const struct planar_x *x,
                         const struct planar_scales scales[2], float sums[2])
@@ -297,18 +295,18 @@ CPU_INLINE void row_two(const struct planar p, const uint8_t *row, size_t stride
     __m256 first = scales[0].begin[0], second = scales[1].begin[0];
     size_t c = 0;
     for (; c < whole; c++) {
-        const uint8_t *digits = row + c * 16 * p.bits;
-        /* The rows behind them lie one after the other: for each part of these as much of them. */
-        ask_lines(row + TWO_AHEAD + 2 * c * 16 * p.bits, 32 * p.bits);
-        first = add_chunk(p, planar_chunk(p.bits, digits), x, c, chunk_scales(p, scales[0].d, c), first);
-        second = add_chunk(p, planar_chunk(p.bits, digits + stride), x, c, chunk_scales(p, scales[1].d, c), second);
+        const uint8_t *codes = row + c * 16 * p.bits;
+        /* Prefetches the next rows, which follow these, in proportion. */
+        prefetch_lines(row + TWO_AHEAD + 2 * c * 16 * p.bits, 32 * p.bits);
+        first = add_chunk(p, planar_chunk(p.bits, codes), x, c, chunk_scales(p, scales[0].d, c), first);
+        second = add_chunk(p, planar_chunk(p.bits, codes + stride), x, c, chunk_scales(p, scales[1].d, c), second);
     }
     for (; c < p.chunks; c++) {
         uint8_t part[CHUNK];
-        const uint8_t *digits = chunk_digits(p, row, c, part);
-        first = add_chunk(p, planar_chunk(p.bits, digits), x, c, chunk_scales(p, scales[0].d, c), first);
-        digits = chunk_digits(p, row + stride, c, part);
-        second = add_chunk(p, planar_chunk(p.bits, digits), x, c, chunk_scales(p, scales[1].d, c), second);
+        const uint8_t *codes = chunk_codes(p, row, c, part);
+        first = add_chunk(p, planar_chunk(p.bits, codes), x, c, chunk_scales(p, scales[0].d, c), first);
+        codes = chunk_codes(p, row + stride, c, part);
+        second = add_chunk(p, planar_chunk(p.bits, codes), x, c, chunk_scales(p, scales[1].d, c), second);
     }
     sums[0] = sum8(first);
     sums[1] = sum8(second);
@@ -322,10 +320,10 @@ CPU_INLINE void row_several(const struct planar p, const uint8_t *row, const str
         acc[r] = scales->begin[r];
     for (size_t c = 0; c < p.chunks; c++) {
         uint8_t part[CHUNK];
-        const uint8_t *digits = chunk_digits(p, row, c, part);
-        const struct four v = planar_chunk(p.bits, digits);
+        const uint8_t *codes = chunk_codes(p, row, c, part);
+        const struct codes128 v = planar_chunk(p.bits, codes);
         const __m256 d = chunk_scales(p, scales->d, c);
-        gemv_prefetch(digits, 16 * p.bits);
+        gemv_prefetch(codes, 16 * p.bits);
         for (size_t r = 0; r < rows; r++)
             acc[r] = add_chunk(p, v, x, r * p.chunks + c, d, acc[r]);
     }
@@ -365,7 +363,7 @@ CPU_INLINE void gemv(const struct planar p, const struct cpu_matmul *call, size_
     }
 }
 
-/* `bits` is a constant; so is the group from here on. */
+/* `bits` is a constant; the group becomes one. */
 CPU_INLINE void gemv_bits(const uint32_t bits, struct planar p, const struct cpu_matmul *call, size_t begin, size_t end)
 {
     p.bits = bits;

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matmul with activations in F32, and embed, for every type of weights.
- * Layout: weights as they lie. Tile: 4 rows of W, decoded CHUNK values at a time into the first cache (F32, F16 and
- * BF16 are read in place), with 3 rows of x; 12 sums in registers. Up to 3 rows of x are multiplied with digits as they
- * come. Bound: bytes of W for one row of x, multiply-adds for many. Measured with AVX2 on one core of a shared Zen 3
- * server: one row of x reads 17 to 19 GB/s of F32 (a plain read had 11 to 17), 12 of F16, 9 of Q8_0, 5 to 6.5 of Q4_0
- * (bound by operations).
+ * Matmul with F32 activations, and embed, for every weight type.
+ * Layout: weights in place. Tile: 4 rows of W, decoded CHUNK values at a time into the L1 cache (F32, F16 and BF16 are
+ * read in place), with 3 rows of x; 12 sums in registers. Up to 3 rows of x are multiplied with codes directly. Bound:
+ * bytes of W for one row of x, multiply-adds for many. Measured: doc/benchmark.md, F32 matmul.
  */
 #include "finish.h"
 #include "gemm32.h"
@@ -39,62 +37,62 @@ CPU_INLINE void decode16(const int bfloat, const struct cpu_matrix *w, size_t ro
     }
 }
 
-/* Digits i .. i + VN of a block. */
-CPU_INLINE vf load_digits(const struct layout f, const uint8_t *digits, size_t i)
+/* Loads codes i .. i + VN of a block. */
+CPU_INLINE vf load_codes(const struct block32 f, const uint8_t *codes, size_t i)
 {
     if (f.bits == 4)
-        return v_load_u8(digits + i % 16, i < 16 ? 0 : 4, 15);
-    return f.planar ? v_load_u8(digits + i, 0, 255) : v_load_i8(digits + i);
+        return v_load_u8(codes + i % 16, i < 16 ? 0 : 4, 15);
+    return f.planar ? v_load_u8(codes + i, 0, 255) : v_load_i8(codes + i);
 }
 
-CPU_INLINE void decode_blocks(const struct layout f, const struct cpu_matrix *w, size_t row, size_t at, size_t count,
+CPU_INLINE void decode_blocks(const struct block32 f, const struct cpu_matrix *w, size_t row, size_t at, size_t count,
                               float *out)
 {
-    const uint8_t *digits = digits_of(f, w, row), *scales = scales_of(f, w, row);
+    const uint8_t *codes = codes_of(f, w, row), *scales = scales_of(f, w, row);
     const float zero = f.minimum || (f.bits == 8 && !f.planar) ? 0.0f : f.bits == 8 ? 128.0f : 8.0f;
     for (size_t b = at / CPU_BLOCK; b < (at + count) / CPU_BLOCK; b++, out += CPU_BLOCK) {
         float d = half_to_float(scales + scale_at(f, b));
         float m = f.minimum ? half_to_float(scales + scale_at(f, b) + 2) : 0;
         CPU_UNROLL
         for (size_t i = 0; i < CPU_BLOCK; i += VN) {
-            vf q = load_digits(f, digits + b * f.block_bytes, i);
+            vf q = load_codes(f, codes + b * f.block_bytes, i);
             v_store(out + i, f.minimum ? v_fma(q, v_set(d), v_set(m)) : (q - zero) * d);
         }
     }
 }
 
-/* `at` is a multiple of RUN_VALUES. */
-CPU_INLINE void decode_runs(const struct kind kind, const struct cpu_matrix *w, size_t row, size_t at, size_t count,
-                            float *out)
+/* `at` is a multiple of UNPACKED_VALUES. */
+CPU_INLINE void decode_unpacked(const struct traits traits, const struct cpu_matrix *w, size_t row, size_t at,
+                                size_t count, float *out)
 {
-    for (size_t end = at + count; at < end; at += RUN_VALUES, out += RUN_VALUES) {
-        struct run run;
-        const size_t values = least(RUN_VALUES, end - at);
-        take_apart(kind, w, row, at, values, &run);
+    for (size_t end = at + count; at < end; at += UNPACKED_VALUES, out += UNPACKED_VALUES) {
+        struct unpacked unpacked;
+        const size_t values = least(UNPACKED_VALUES, end - at);
+        unpack_span(traits, w, row, at, values, &unpacked);
         for (size_t i = 0; i < values; i += VN) {
-            vf d = v_set(run.d[i / 16]), q = v_load_i8((const uint8_t *)run.digits + i);
-            v_store(out + i, kind.minimum ? v_fma(q, d, v_set(run.m[i / 16])) : q * d);
+            vf d = v_set(unpacked.d[i / 16]), q = v_load_i8((const uint8_t *)unpacked.codes + i);
+            v_store(out + i, traits.minimum ? v_fma(q, d, v_set(unpacked.m[i / 16])) : q * d);
         }
     }
 }
 
-/* What the type of the matrix says is looked at for every call. */
+/* The scheme is tested once per call. */
 CPU_INLINE void decode_planar(const struct cpu_matrix *w, size_t row, size_t at, size_t count, float *out)
 {
-    if (is_of_levels(w))
-        decode_levels(w, row, at, count, out);
+    if (has_codebook(w))
+        decode_codebook(w, row, at, count, out);
     else if (is_asymmetric(w))
-        decode_runs(kind_planar_a, w, row, at, count, out);
+        decode_unpacked(traits_planar_a, w, row, at, count, out);
     else
-        decode_runs(kind_planar, w, row, at, count, out);
+        decode_unpacked(traits_planar, w, row, at, count, out);
 }
 
 /* How a tile reads its rows of W. */
 #define READ_F32 0
 #define READ_F16 1
 #define READ_BF16 2
-#define READ_BLOCKS 3 /* not by the tile: decoded before, or few rows of x by their layout */
-#define READ_RUNS 4   /* decoded before */
+#define READ_BLOCKS 3   /* not by the tile: decoded before, or GEMV on blocks */
+#define READ_UNPACKED 4 /* decoded before */
 
 CPU_INLINE vf load_weights(const int read, const void *row, size_t at)
 {
@@ -112,9 +110,8 @@ CPU_INLINE float load_weight(const int read, const void *row, size_t at)
 }
 
 /*
- * How far ahead of byte `at` of its rows a tile asks for what comes. AVX-512: a kilobyte of each row, and past their
- * end of the rows of the next tile; on two cores of a Xeon with AMX a model of 2.2 GB in F16 wrote 14.3 tokens a second
- * with it, 13.8 with 512 bytes and with 2048, 12.8 with the rows below. Other levels: those rows, see prefetch_ahead.
+ * Returns the prefetch distance of a tile from byte `at` of its rows. AVX-512: one kilobyte of each row, and past its
+ * end the rows of the next tile (doc/benchmark.md, prefetch of weight rows). Other ISAs: see prefetch_ahead.
  */
 CPU_INLINE size_t tile_ahead(size_t at, size_t w_stride)
 {
@@ -126,9 +123,8 @@ CPU_INLINE size_t tile_ahead(size_t at, size_t w_stride)
 #endif
 }
 
-/* Sums over `count` values for TILE_W rows of W, `w_stride` bytes apart in memory (0: decoded, in the cache), and
- * `rows` (a constant) rows of x, added to sums[row of x][row of W].
- */
+/* Adds products of `count` values of TILE_W rows of W, `w_stride` bytes apart in memory (0: decoded, in the cache),
+ * with `rows` (a constant) rows of x to sums[row of x][row of W]. */
 CPU_INLINE void tile(const int read, const void *const *w, size_t w_stride, const float *x, size_t stride,
                      const size_t rows, size_t count, float (*sums)[TILE_W])
 {
@@ -181,22 +177,22 @@ static __attribute__((noinline)) void tile_rows_f32(const void *const *w, size_t
 }
 
 /*
- * One row of blocks with `rows` (a constant, up to TILE_X) rows of x: the digits of a block are multiplied as they are,
- * and their sum by the scale. For few rows of x this saves the way of decoded weights through the cache.
+ * Multiplies a row of blocks with `rows` (a constant, up to TILE_X) rows of x: products with codes are scaled per
+ * block, so that decoded weights need not pass through the cache.
  */
-CPU_INLINE void dot_blocks(const struct layout f, const uint8_t *digits, size_t w_stride, const uint8_t *scales,
+CPU_INLINE void dot_blocks(const struct block32 f, const uint8_t *codes, size_t w_stride, const uint8_t *scales,
                            const float *x, size_t stride, const size_t rows, size_t blocks, float *sums)
 {
     const float zero = f.minimum || (f.bits == 8 && !f.planar) ? 0.0f : f.bits == 8 ? 128.0f : 8.0f;
     vf acc[TILE_X] = {{0}};
-    for (size_t b = 0; b < blocks; b++, digits += f.block_bytes) {
+    for (size_t b = 0; b < blocks; b++, codes += f.block_bytes) {
         vf d = v_set(half_to_float(scales + scale_at(f, b))), m = v_set(0), part[TILE_X] = {{0}};
-        prefetch_ahead(digits, w_stride);
+        prefetch_ahead(codes, w_stride);
         if (f.minimum)
             m = v_set(half_to_float(scales + scale_at(f, b) + 2));
         CPU_UNROLL
         for (size_t i = 0; i < CPU_BLOCK; i += VN) {
-            vf q = load_digits(f, digits, i) - zero;
+            vf q = load_codes(f, codes, i) - zero;
             CPU_UNROLL
             for (size_t r = 0; r < rows; r++) {
                 vf xs = v_load(x + r * stride + b * CPU_BLOCK + i);
@@ -214,28 +210,28 @@ CPU_INLINE void dot_blocks(const struct layout f, const uint8_t *digits, size_t 
         sums[r * TILE_W] = v_sum(acc[r]);
 }
 
-/* Rows of x from i on with the rows of blocks j .. j + count of W. */
-CPU_INLINE void few_blocks(const struct layout f, const struct cpu_matmul *call, size_t i, size_t rows, size_t j,
-                           size_t count, float (*sums)[TILE_W])
+/* Multiplies rows of x from i on with rows j .. j + count of W. */
+CPU_INLINE void gemv_blocks(const struct block32 f, const struct cpu_matmul *call, size_t i, size_t rows, size_t j,
+                            size_t count, float (*sums)[TILE_W])
 {
     const float *x = call->x + i * call->x_stride;
     for (size_t r = 0; r < count; r++) {
-        const uint8_t *digits = digits_of(f, &call->w, j + r), *scales = scales_of(f, &call->w, j + r);
+        const uint8_t *codes = codes_of(f, &call->w, j + r), *scales = scales_of(f, &call->w, j + r);
         const size_t blocks = call->k / CPU_BLOCK;
         if (rows == 1)
-            dot_blocks(f, digits, call->w.stride[0], scales, x, call->x_stride, 1, blocks, &sums[0][r]);
+            dot_blocks(f, codes, call->w.stride[0], scales, x, call->x_stride, 1, blocks, &sums[0][r]);
         else if (rows == 2)
-            dot_blocks(f, digits, call->w.stride[0], scales, x, call->x_stride, 2, blocks, &sums[0][r]);
+            dot_blocks(f, codes, call->w.stride[0], scales, x, call->x_stride, 2, blocks, &sums[0][r]);
         else
-            dot_blocks(f, digits, call->w.stride[0], scales, x, call->x_stride, 3, blocks, &sums[0][r]);
+            dot_blocks(f, codes, call->w.stride[0], scales, x, call->x_stride, 3, blocks, &sums[0][r]);
     }
 }
 
-/* Rows i .. i + rows of x with up to TILE_W rows of W from j on; missing rows repeat the last. */
-CPU_INLINE void four_rows(decode_fn *decode, const int read, const struct cpu_matmul *call, size_t i, size_t rows,
+/* Multiplies rows i .. i + rows of x with up to TILE_W rows of W from j on; missing rows repeat the last. */
+CPU_INLINE void gemm_row4(decode_fn *decode, const int read, const struct cpu_matmul *call, size_t i, size_t rows,
                           size_t j, size_t end, float (*sums)[TILE_W])
 {
-    float room[TILE_W][CHUNK];
+    float decoded[TILE_W][CHUNK];
     const size_t width = read == READ_F32 ? sizeof(float) : sizeof(uint16_t);
     const int in_place = read < READ_BLOCKS;
     const size_t chunk = in_place ? call->k : CHUNK;
@@ -245,9 +241,9 @@ CPU_INLINE void four_rows(decode_fn *decode, const int read, const struct cpu_ma
         for (size_t r = 0; r < TILE_W; r++) {
             size_t row = least(j + r, end - 1);
             w[r] = in_place ? (const char *)call->w.plane[0] + row * call->w.stride[0] + at * width
-                            : (const char *)room[r];
+                            : (const char *)decoded[r];
             if (!in_place)
-                decode(&call->w, row, at, count, room[r]);
+                decode(&call->w, row, at, count, decoded[r]);
         }
         const float *x = call->x + i * call->x_stride + at;
         if (in_place && read != READ_F32)
@@ -257,11 +253,11 @@ CPU_INLINE void four_rows(decode_fn *decode, const int read, const struct cpu_ma
     }
 }
 
-/* `f` matters for READ_BLOCKS only. */
-CPU_INLINE void matmul(decode_fn *decode, const int read, const struct layout f, const struct cpu_matmul *call,
+/* `f` is used by READ_BLOCKS only. */
+CPU_INLINE void matmul(decode_fn *decode, const int read, const struct block32 f, const struct cpu_matmul *call,
                        size_t begin, size_t end)
 {
-    if (call->m >= CPU_ROWS32_FROM && call->x32 != NULL) {
+    if (call->m >= CPU_ACT_F32_FROM && call->act_f32 != NULL) {
         CPU_NAME(gemm32)(decode, call, begin, end);
         return;
     }
@@ -272,9 +268,9 @@ CPU_INLINE void matmul(decode_fn *decode, const int read, const struct layout f,
             size_t count = least(TILE_W, end - j);
             memset(sums, 0, rows * sizeof(sums[0]));
             if (read == READ_BLOCKS && rows <= TILE_X)
-                few_blocks(f, call, i, rows, j, count, sums);
+                gemv_blocks(f, call, i, rows, j, count, sums);
             else
-                four_rows(decode, read, call, i, rows, j, end, sums);
+                gemm_row4(decode, read, call, i, rows, j, end, sums);
             for (size_t r = 0; r < rows; r++)
                 finish_row(call, i + r, j, count, sums[r]);
         }
@@ -290,7 +286,7 @@ CPU_INLINE void embed(decode_fn *decode, const struct cpu_matrix *table, size_t 
     }
 }
 
-/* The decoder of one type with its two kernels. */
+/* The decoder of one type and its two kernels. */
 #define KERNELS(name, read, f, decoder)                                                                                \
     static void decode_row_##name(const struct cpu_matrix *w, size_t row, size_t at, size_t count, float *out)         \
     {                                                                                                                  \
@@ -306,24 +302,24 @@ CPU_INLINE void embed(decode_fn *decode, const struct cpu_matrix *table, size_t 
         embed(decode_row_##name, table, rows, width, ids, y, begin, end);                                              \
     }
 
-KERNELS(f32, READ_F32, layout_q8_0, decode_f32(w, row, at, count, out))
-KERNELS(f16, READ_F16, layout_q8_0, decode16(0, w, row, at, count, out))
-KERNELS(bf16, READ_BF16, layout_q8_0, decode16(1, w, row, at, count, out))
-KERNELS(q8_0, READ_BLOCKS, layout_q8_0, decode_blocks(layout_q8_0, w, row, at, count, out))
-KERNELS(q4_0, READ_BLOCKS, layout_q4_0, decode_blocks(layout_q4_0, w, row, at, count, out))
-KERNELS(q4_1, READ_BLOCKS, layout_q4_1, decode_blocks(layout_q4_1, w, row, at, count, out))
-KERNELS(q8_g32, READ_BLOCKS, layout_q8_g32, decode_blocks(layout_q8_g32, w, row, at, count, out))
-KERNELS(q8_g128, READ_BLOCKS, layout_q8_g128, decode_blocks(layout_q8_g128, w, row, at, count, out))
-KERNELS(q4_g32, READ_BLOCKS, layout_q4_g32, decode_blocks(layout_q4_g32, w, row, at, count, out))
-KERNELS(q4_g128, READ_BLOCKS, layout_q4_g128, decode_blocks(layout_q4_g128, w, row, at, count, out))
-KERNELS(q5_0, READ_RUNS, layout_q8_0, decode_runs(kind_q5_0, w, row, at, count, out))
-KERNELS(q5_1, READ_RUNS, layout_q8_0, decode_runs(kind_q5_1, w, row, at, count, out))
-KERNELS(q2_k, READ_RUNS, layout_q8_0, decode_runs(kind_q2_k, w, row, at, count, out))
-KERNELS(q3_k, READ_RUNS, layout_q8_0, decode_runs(kind_q3_k, w, row, at, count, out))
-KERNELS(q4_k, READ_RUNS, layout_q8_0, decode_runs(kind_q4_k, w, row, at, count, out))
-KERNELS(q5_k, READ_RUNS, layout_q8_0, decode_runs(kind_q5_k, w, row, at, count, out))
-KERNELS(q6_k, READ_RUNS, layout_q8_0, decode_runs(kind_q6_k, w, row, at, count, out))
-KERNELS(iq4_nl, READ_RUNS, layout_q8_0, decode_runs(kind_iq4_nl, w, row, at, count, out))
-KERNELS(iq4_xs, READ_RUNS, layout_q8_0, decode_runs(kind_iq4_xs, w, row, at, count, out))
-KERNELS(mxfp4, READ_RUNS, layout_q8_0, decode_runs(kind_mxfp4, w, row, at, count, out))
-KERNELS(planar, READ_RUNS, layout_q8_0, decode_planar(w, row, at, count, out))
+KERNELS(f32, READ_F32, block32_q8_0, decode_f32(w, row, at, count, out))
+KERNELS(f16, READ_F16, block32_q8_0, decode16(0, w, row, at, count, out))
+KERNELS(bf16, READ_BF16, block32_q8_0, decode16(1, w, row, at, count, out))
+KERNELS(q8_0, READ_BLOCKS, block32_q8_0, decode_blocks(block32_q8_0, w, row, at, count, out))
+KERNELS(q4_0, READ_BLOCKS, block32_q4_0, decode_blocks(block32_q4_0, w, row, at, count, out))
+KERNELS(q4_1, READ_BLOCKS, block32_q4_1, decode_blocks(block32_q4_1, w, row, at, count, out))
+KERNELS(q8_g32, READ_BLOCKS, block32_q8_g32, decode_blocks(block32_q8_g32, w, row, at, count, out))
+KERNELS(q8_g128, READ_BLOCKS, block32_q8_g128, decode_blocks(block32_q8_g128, w, row, at, count, out))
+KERNELS(q4_g32, READ_BLOCKS, block32_q4_g32, decode_blocks(block32_q4_g32, w, row, at, count, out))
+KERNELS(q4_g128, READ_BLOCKS, block32_q4_g128, decode_blocks(block32_q4_g128, w, row, at, count, out))
+KERNELS(q5_0, READ_UNPACKED, block32_q8_0, decode_unpacked(traits_q5_0, w, row, at, count, out))
+KERNELS(q5_1, READ_UNPACKED, block32_q8_0, decode_unpacked(traits_q5_1, w, row, at, count, out))
+KERNELS(q2_k, READ_UNPACKED, block32_q8_0, decode_unpacked(traits_q2_k, w, row, at, count, out))
+KERNELS(q3_k, READ_UNPACKED, block32_q8_0, decode_unpacked(traits_q3_k, w, row, at, count, out))
+KERNELS(q4_k, READ_UNPACKED, block32_q8_0, decode_unpacked(traits_q4_k, w, row, at, count, out))
+KERNELS(q5_k, READ_UNPACKED, block32_q8_0, decode_unpacked(traits_q5_k, w, row, at, count, out))
+KERNELS(q6_k, READ_UNPACKED, block32_q8_0, decode_unpacked(traits_q6_k, w, row, at, count, out))
+KERNELS(iq4_nl, READ_UNPACKED, block32_q8_0, decode_unpacked(traits_iq4_nl, w, row, at, count, out))
+KERNELS(iq4_xs, READ_UNPACKED, block32_q8_0, decode_unpacked(traits_iq4_xs, w, row, at, count, out))
+KERNELS(mxfp4, READ_UNPACKED, block32_q8_0, decode_unpacked(traits_mxfp4, w, row, at, count, out))
+KERNELS(planar, READ_UNPACKED, block32_q8_0, decode_planar(w, row, at, count, out))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside of the kernels for aarch64: sums of products of bytes, with the instructions of each level. */
+/* Private to the aarch64 kernels: dot products of bytes with the instructions of each ISA. */
 #ifndef CPU_NEON_DOT_H
 #define CPU_NEON_DOT_H
 
-#include "plugins/cpu/kernels/vector/layout.h"
+#include "plugins/cpu/kernels/vector/traits.h"
 
 #include <arm_neon.h>
 
@@ -19,7 +19,7 @@ CPU_INLINE int32x4_t dot16(int32x4_t sums, int8x16_t a, int8x16_t b)
 #endif
 }
 
-/* The same with the four bytes of word `lane` (a constant) of x. */
+/* Adds products of each word of w with word `lane` (a constant) of x. */
 CPU_INLINE int32x4_t dot_lane(int32x4_t sums, int8x16_t w, int8x16_t x, const size_t lane)
 {
 #ifdef __ARM_FEATURE_DOTPROD

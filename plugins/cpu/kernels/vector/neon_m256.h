@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside of the kernels for aarch64: vectors of 128 bits, and of 256 bits as two registers, under the names that Intel
- * gave to the operations, so that the kernels of vector/ are one text. Only what they use is here, and only as far as
- * they use it: bytes that are multiplied as unsigned ones are below 128, byte shuffles have places 0 .. 15 or 128 and
- * above, and what Intel leaves undefined above a widened vector is zero.
+ * Private to the aarch64 kernels: vectors of 128 bits, and of 256 bits as two registers, under Intel's names of the
+ * operations, so that vector/ has one source. Only operations in use are here, and only for the operands in use: bytes
+ * that are multiplied as unsigned are below 128, byte shuffles have indices 0 .. 15 or 128 and above, and elements that
+ * Intel leaves undefined above a widened vector are zero.
  */
 #ifndef CPU_NEON_M256_H
 #define CPU_NEON_M256_H
@@ -24,7 +24,7 @@ typedef struct {
 #define M_OP static inline __attribute__((always_inline, unused))
 #define M_PAIR(f, v, ...) ((__m256i){f((v).a, __VA_ARGS__), f((v).b, __VA_ARGS__)})
 
-/* The same bytes as elements of other widths. */
+/* Reinterprets the bytes as elements of other widths. */
 #define B_S16(v) vreinterpretq_s16_s8(v)
 #define B_S32(v) vreinterpretq_s32_s8(v)
 #define B_S64(v) vreinterpretq_s64_s8(v)
@@ -247,7 +247,7 @@ M_OP __m128 _mm_fmadd_ps(__m128 a, __m128 b, __m128 c)
     return vfmaq_f32(c, a, b);
 }
 
-/* Of these the first element matters alone. */
+/* Only the first element is used. */
 #define _mm_add_ss(a, b) _mm_add_ps(a, b)
 #define _mm_mul_ss(a, b) _mm_mul_ps(a, b)
 #define _mm_max_ss(a, b) _mm_max_ps(a, b)
@@ -382,7 +382,7 @@ M_OP __m256i _mm256_castsi128_si256(__m128i v)
     return (__m256i){v, vdupq_n_s8(0)};
 }
 
-/* Into the upper half. */
+/* Replaces the upper half. */
 M_OP __m256i _mm256_inserti128_si256(__m256i v, __m128i high, int unused)
 {
     (void)unused;
@@ -459,7 +459,7 @@ M_OP __m256 _mm256_cvtph_ps(__m128i v)
     return (__m256){vcvt_f32_f16(vget_low_f16(halves)), vcvt_high_f32_f16(halves)};
 }
 
-/* Where the sign of the mask is set, b. */
+/* Selects b if the sign of the mask is set. */
 M_OP __m256 _mm256_blendv_ps(__m256 a, __m256 b, __m256 mask)
 {
     const uint32x4_t low = vcltq_s32(vreinterpretq_s32_f32(mask.a), vdupq_n_s32(0));
@@ -607,7 +607,7 @@ M_OP __m256i _mm256_shuffle_epi8(__m256i v, __m256i places)
 
 #define _mm256_shuffle_epi32(v, i) ((__m256i){_mm_shuffle_epi32((v).a, i), _mm_shuffle_epi32((v).b, i)})
 
-/* Of whole halves: the upper one of b. */
+/* Blends whole halves: the upper one of b. */
 #define _mm256_blend_epi32(v, w, halves) ((__m256i){(v).a, (w).b})
 
 #define M_ZIP(name, zip, width, cast)                                                                                  \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside of vector/vec.h: its vectors and operations on aarch64. */
+/* Private to vector/vec.h: its vectors and operations on aarch64. */
 #ifndef CPU_NEON_VEC_H
 #define CPU_NEON_VEC_H
 
@@ -10,7 +10,7 @@ CPU_INLINE vf v_fma(vf a, vf b, vf c)
     return vfmaq_f32(c, a, b);
 }
 
-/* Of a NaN and a number the second is the result. */
+/* Returns b if one operand is NaN. */
 CPU_INLINE vf v_max(vf a, vf b)
 {
     return vbslq_f32(vcgtq_f32(a, b), a, b);
@@ -36,7 +36,7 @@ CPU_INLINE void v_store_f16(uint16_t *p, vf v)
     vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32(v)));
 }
 
-/* Four bytes, and no more. */
+/* Loads exactly four bytes. */
 CPU_INLINE uint8x8_t v_bytes(const void *p)
 {
     uint32_t word;
@@ -66,7 +66,7 @@ CPU_INLINE float v_sum(vf v)
     return vaddvq_f32(v);
 }
 
-/* Four sums at once. */
+/* Computes four horizontal sums at once. */
 CPU_INLINE void v_sum4(const vf v[4], float *out)
 {
     vst1q_f32(out, vpaddq_f32(vpaddq_f32(v[0], v[1]), vpaddq_f32(v[2], v[3])));

@@ -20,7 +20,7 @@ CPU_INLINE void apply(const uint32_t function, const float *x, const float *up, 
     }
 }
 
-/* One loop per function, so that none decides inside. */
+/* One loop per function, without branches inside. */
 static void choose(uint32_t function, const float *x, const float *up, float *y, size_t begin, size_t end)
 {
     switch (function) {
@@ -65,8 +65,8 @@ CPU_INLINE vf operate(int multiply, vf a, vf b)
     return multiply ? a * b : a + b;
 }
 
-/* A run in which b does not start again. */
-CPU_INLINE void binary_run(int multiply, const float *a, const float *b, float *y, size_t count)
+/* Computes a span in which b does not repeat. */
+CPU_INLINE void binary_span(int multiply, const float *a, const float *b, float *y, size_t count)
 {
     size_t i = 0;
     for (; i + VN <= count; i += VN)
@@ -81,7 +81,7 @@ CPU_INLINE void binary(int multiply, const float *a, const float *b, size_t peri
 {
     while (begin < end) {
         size_t at = begin % period, count = least(period - at, end - begin);
-        binary_run(multiply, a + begin, b + at, y + begin, count);
+        binary_span(multiply, a + begin, b + at, y + begin, count);
         begin += count;
     }
 }

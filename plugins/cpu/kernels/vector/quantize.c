@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rounding of activations to 8 bits, blocks of 32.
- * Layout: see struct cpu_rows8 and struct cpu_tile. Tile: one block in registers, 256-bit instructions at all levels of
- * x86.
- * Bound: operations, some 80 for a block with its tile.
+ * Stages act_q8: rounds activations to 8 bits, blocks of 32.
+ * Layout: see struct cpu_act_q8 and struct cpu_tile. Tile: one block in registers, 256-bit instructions for all x86
+ * ISAs.
+ * Bound: operations, some 80 per block with its tile.
  */
 #include "plugins/cpu/kernels/tile.h"
 #include "vec.h"
 
-/* Where a block of one row goes in its tile. */
+/* Stores a block of one row in its tile. */
 CPU_INLINE void put_tile(__m256i q, float scale, struct cpu_tile *tile, size_t lane)
 {
     uint32_t words[8];
@@ -16,7 +16,7 @@ CPU_INLINE void put_tile(__m256i q, float scale, struct cpu_tile *tile, size_t l
     CPU_UNROLL
     for (size_t c = 0; c < 8; c++)
         memcpy(tile->q[c][lane], &words[c], sizeof(words[c]));
-    /* Sums of two neighbours; a word of two of them for every four digits, added up in each half. */
+    /* Sums neighbours; a word of two sums per four codes, added in each half. */
     __m256i pairs = _mm256_maddubs_epi16(_mm256_set1_epi8(1), q);
     pairs = _mm256_add_epi16(pairs, _mm256_shuffle_epi32(pairs, 0x4e));
     pairs = _mm256_add_epi16(pairs, _mm256_shuffle_epi32(pairs, 0xb1));
@@ -39,7 +39,7 @@ CPU_INLINE float most_of(__m256 v)
     return _mm_cvtss_f32(_mm_max_ss(four, _mm_movehdup_ps(four)));
 }
 
-/* Rounds a block; its digits, and its scale to out_scale. */
+/* Rounds a block. Returns its codes, and its scale in out_scale. */
 CPU_INLINE __m256i quantize_block(const float *x, float *out_scale)
 {
     const __m256 sign = _mm256_set1_ps(-0.0f);
@@ -51,7 +51,7 @@ CPU_INLINE __m256i quantize_block(const float *x, float *out_scale)
         most = _mm256_max_ps(most, _mm256_andnot_ps(sign, v[i]));
     }
     const float largest = most_of(most);
-    /* Below this the reciprocal is infinite; such a block is as good as zero. */
+    /* Below this the reciprocal is infinite; such a block is rounded to zero. */
     const __m256 inverse = _mm256_set1_ps(largest > 1e-36f ? 127.0f / largest : 0);
     CPU_UNROLL
     for (size_t i = 0; i < 4; i++)
@@ -62,7 +62,7 @@ CPU_INLINE __m256i quantize_block(const float *x, float *out_scale)
     return _mm256_permutevar8x32_epi32(packed, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
 }
 
-/* Sum of 32 digits. */
+/* Returns the sum of 32 codes. */
 CPU_INLINE int sum_of(__m256i q)
 {
     __m256i sums = _mm256_madd_epi16(_mm256_maddubs_epi16(_mm256_set1_epi8(1), q), _mm256_set1_epi16(1));
@@ -71,7 +71,7 @@ CPU_INLINE int sum_of(__m256i q)
     return _mm_cvtsi128_si32(_mm_add_epi32(four, _mm_shuffle_epi32(four, 0xb1)));
 }
 
-void CPU_NAME(quantize)(const float *x, size_t stride, size_t k, const struct cpu_rows8 *out, size_t begin, size_t end)
+void CPU_NAME(quantize)(const float *x, size_t stride, size_t k, const struct cpu_act_q8 *out, size_t begin, size_t end)
 {
     const size_t blocks = k / CPU_BLOCK;
     for (size_t r = begin; r < end; r++) {

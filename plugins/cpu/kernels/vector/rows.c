@@ -6,7 +6,7 @@
  */
 #include "functions.h"
 
-/* Sum of (x - mean)^2. */
+/* Returns the sum of (x - mean)^2. */
 CPU_INLINE float squares(const float *x, size_t n, float mean)
 {
     vf sums[4] = {{0}};
@@ -130,9 +130,9 @@ void CPU_NAME(argmax)(const float *x, size_t n, int32_t *y, size_t begin, size_t
 
 #define PAIRS 64u
 
-/* Pairs that lie apart: element i with element i + pairs. */
-CPU_INLINE void turn_halves(const float *x, float *y, size_t apart, size_t count, const float *cosine,
-                            const float *sine)
+/* Rotates element i with element i + pairs. */
+CPU_INLINE void rotate_halves(const float *x, float *y, size_t apart, size_t count, const float *cosine,
+                              const float *sine)
 {
     size_t i = 0;
     for (; i + VN <= count; i += VN) {
@@ -147,7 +147,7 @@ CPU_INLINE void turn_halves(const float *x, float *y, size_t apart, size_t count
     }
 }
 
-CPU_INLINE void turn_neighbours(const float *x, float *y, size_t count, const float *cosine, const float *sine)
+CPU_INLINE void rotate_neighbours(const float *x, float *y, size_t count, const float *cosine, const float *sine)
 {
     for (size_t i = 0; i < count; i++) {
         float a = x[2 * i], b = x[2 * i + 1];
@@ -156,15 +156,15 @@ CPU_INLINE void turn_neighbours(const float *x, float *y, size_t count, const fl
     }
 }
 
-static void turn(const struct cpu_rotary *call, size_t token, size_t lo, size_t count, const float *cosine,
-                 const float *sine)
+static void rotate(const struct cpu_rotary *call, size_t token, size_t lo, size_t count, const float *cosine,
+                   const float *sine)
 {
     for (size_t h = 0; h < call->heads; h++) {
         size_t at = (token * call->heads + h) * call->size;
         if (call->pairing == ACCEL_PAIR_HALVES)
-            turn_halves(call->x + at + lo, call->y + at + lo, call->pairs, count, cosine, sine);
+            rotate_halves(call->x + at + lo, call->y + at + lo, call->pairs, count, cosine, sine);
         else
-            turn_neighbours(call->x + at + 2 * lo, call->y + at + 2 * lo, count, cosine, sine);
+            rotate_neighbours(call->x + at + 2 * lo, call->y + at + 2 * lo, count, cosine, sine);
     }
 }
 
@@ -179,7 +179,7 @@ void CPU_NAME(rotary)(const struct cpu_rotary *call, size_t begin, size_t end)
                 cosine[i] = cosf(angle) * call->scale;
                 sine[i] = sinf(angle) * call->scale;
             }
-            turn(call, t, lo, count, cosine, sine);
+            rotate(call, t, lo, count, cosine, sine);
         }
         for (size_t h = 0; h < call->heads && call->x != call->y; h++) {
             size_t at = (t * call->heads + h) * call->size + 2 * call->pairs;
@@ -200,7 +200,7 @@ CPU_INLINE void write_half(const float *from, uint16_t *to, size_t row)
     }
 }
 
-/* The element of a group, a multiple of VN, that lies farthest from 0. */
+/* Returns the element of a group, a multiple of VN, farthest from 0. */
 CPU_INLINE float extreme_of(const float *x, size_t group)
 {
     vf low = v_set(0), high = v_set(0);
@@ -212,8 +212,8 @@ CPU_INLINE float extreme_of(const float *x, size_t group)
     return -least > most ? least : most;
 }
 
-/* One group: digits as accel_format_encode makes them, with the extreme element at the lowest one of 4 bits. */
-CPU_INLINE void write_group(const uint32_t bits, const float *x, size_t group, uint8_t *digits, uint8_t *scale)
+/* Encodes one group like accel_format_encode; 4 bits map the extreme element to the lowest code. */
+CPU_INLINE void write_group(const uint32_t bits, const float *x, size_t group, uint8_t *codes, uint8_t *scale)
 {
     const float extreme = extreme_of(x, group), offset = bits == 8 ? 128 : 8, highest = bits == 8 ? 255 : 15;
     const uint16_t half = _cvtss_sh(bits == 8 ? fabsf(extreme) / 127.0f : extreme / -8.0f, 0);
@@ -230,10 +230,10 @@ CPU_INLINE void write_group(const uint32_t bits, const float *x, size_t group, u
         }
         if (bits == 8)
             for (size_t j = 0; j < 32; j++)
-                digits[i + j] = (uint8_t)q[j];
+                codes[i + j] = (uint8_t)q[j];
         else
             for (size_t j = 0; j < 16; j++)
-                digits[i / 2 + j] = (uint8_t)(q[j] | q[j + 16] << 4);
+                codes[i / 2 + j] = (uint8_t)(q[j] | q[j + 16] << 4);
     }
 }
 
@@ -241,7 +241,7 @@ CPU_INLINE void write_planar(const uint32_t bits, const float *x, const struct c
 {
     const size_t group = (size_t)1 << ACCEL_PLANAR_LOG2_GROUP(cache->type);
     for (size_t i = 0; i < cache->row; i += group)
-        write_group(bits, x + i, group, (uint8_t *)(uintptr_t)cpu_cache_digits(cache, slot, i),
+        write_group(bits, x + i, group, (uint8_t *)(uintptr_t)cpu_cache_codes(cache, slot, i),
                     (uint8_t *)(uintptr_t)cpu_cache_scales(cache, slot, i));
 }
 

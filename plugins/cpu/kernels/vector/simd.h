@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The instructions of the x86 levels: the processor's own, or, under SIMD_EMULATE, stand-ins, so that the same kernels
- * are tested on machines without them.
+ * Instructions of the x86 ISAs: the processor's own, or, under SIMD_EMULATE, replacements, so that the kernels can be
+ * tested on other machines.
  */
 #ifndef CPU_VECTOR_SIMD_H
 #define CPU_VECTOR_SIMD_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The instructions for BF16 of the levels that have them, or, under SIMD_EMULATE, what stands in for them. */
+/* BF16 instructions of the ISAs that have them, or, under SIMD_EMULATE, replacements. */
 #ifndef CPU_VECTOR_SIMD_BF16_H
 #define CPU_VECTOR_SIMD_BF16_H
 
@@ -7,7 +7,7 @@
 
 #ifndef SIMD_EMULATE
 
-/* 16 floats and 16 more, rounded to BF16: those of `low` come first. */
+/* Rounds 16 floats and 16 more to BF16: those of `low` come first. */
 CPU_INLINE __m512i simd_cvtne2ps(__m512 high, __m512 low)
 {
     return (__m512i)_mm512_cvtne2ps_pbh(high, low);
@@ -41,7 +41,7 @@ static inline __attribute__((unused)) __m512i simd_cvtne2ps(__m512 high, __m512 
     return _mm512_loadu_si512(out);
 }
 
-/* SIMDe's has another order. The processor takes the odd pair first, each fused, and has no subnormal numbers. */
+/* SIMDe sums in another order. The processor adds the odd pair first, each fused, and has no subnormal numbers. */
 static inline __attribute__((unused)) __m512 simd_dpbf16(__m512 sums, __m512i a, __m512i b)
 {
     float s[16];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SIMDe's stand-ins for instructions of x86, and what SIMDe 0.7.4 and 0.8 lack or have otherwise. */
+/* SIMDe's replacements for x86 instructions, and those that SIMDe 0.7.4 and 0.8 lack or implement differently. */
 #ifndef CPU_VECTOR_SIMD_EMULATED_H
 #define CPU_VECTOR_SIMD_EMULATED_H
 
@@ -20,7 +20,7 @@ static inline __attribute__((unused)) __m512 simd_cvtepi32_ps(__m512i a)
 #undef _mm512_cvtepi32_ps
 #define _mm512_cvtepi32_ps(a) simd_cvtepi32_ps(a)
 
-/* The order of GCC and Clang: halves folded. */
+/* Folds halves, the order of GCC and Clang. */
 static inline __attribute__((unused)) float simd_reduce_add_ps(__m512 a)
 {
     float v[16];
@@ -79,7 +79,7 @@ static inline __attribute__((unused)) __m512 simd_cvtph_ps(__m256i halves)
 #undef _mm512_cvtph_ps
 #define _mm512_cvtph_ps(halves) simd_cvtph_ps(halves)
 
-/* Of AVX-VNNI it has none. */
+/* SIMDe has no AVX-VNNI. */
 static inline __attribute__((unused)) __m256i simd_dpbusd_avx(__m256i sums, __m256i a, __m256i b)
 {
     int32_t s[8];
@@ -95,7 +95,7 @@ static inline __attribute__((unused)) __m256i simd_dpbusd_avx(__m256i sums, __m2
 #undef _mm256_dpbusd_avx_epi32
 #define _mm256_dpbusd_avx_epi32(sums, a, b) simd_dpbusd_avx(sums, a, b)
 
-/* SIMDe's is a macro of four arguments. */
+/* SIMDe's version is a macro of four arguments. */
 static inline __attribute__((unused)) __m512i simd_madd_epi16(__m512i a, __m512i b)
 {
     int16_t v[32], w[32];

@@ -1,44 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside of the vector kernels: blocks of 256 or 32 weights whose digits have other widths than 4 or 8 bits, or scales
- * of their own, are taken apart into one form, signed digits of 8 bits with a scale and a minimum for every 16 of them.
- * What the bytes of each format mean is written in sdk/quant (decode_k.c, decode_blocks.c).
+ * Private to the vector kernels: unpacks blocks of 256 or 32 weights whose codes are not 4 or 8 bits wide, or which
+ * have sub-scales, to signed 8-bit codes with a scale and a minimum per 16 weights. quant/decode_k.c and
+ * quant/decode_blocks.c define the formats.
  */
 #ifndef CPU_VECTOR_UNPACK_H
 #define CPU_VECTOR_UNPACK_H
 
 #include "vec.h"
 
-#define RUN_VALUES 256u
-#define RUN_SCALES (RUN_VALUES / 16u)
+#define UNPACKED_VALUES 256u
+#define UNPACKED_SCALES (UNPACKED_VALUES / 16u)
 
-/* Up to RUN_VALUES weights of a row: weight i is d[i / 16] * digits[i] + m[i / 16]. */
-struct run {
-    int8_t digits[RUN_VALUES];
-    float d[RUN_SCALES];
-    float m[RUN_SCALES];    /* written for kinds with a minimum only */
-    int8_t low[RUN_VALUES]; /* of kinds with levels only: weight i is d[i / 16] * (256 * digits[i] + low[i]) */
+/* Up to UNPACKED_VALUES unpacked weights of a row: weight i is d[i / 16] * codes[i] + m[i / 16]. */
+struct unpacked {
+    int8_t codes[UNPACKED_VALUES];
+    float d[UNPACKED_SCALES];
+    float m[UNPACKED_SCALES];    /* only for formats with a minimum */
+    int8_t low[UNPACKED_VALUES]; /* only for codebooks: weight i is d[i / 16] * (256 * codes[i] + low[i]) */
 };
 
-/* What is the same for all blocks of a format; a constant for the compiler. */
-struct kind {
+/* Constants of a format, known to the compiler. */
+struct traits {
     uint32_t type;         /* ACCEL_Q4_K, ... */
-    uint32_t block_values; /* 32 or RUN_VALUES */
+    uint32_t block_values; /* 32 or UNPACKED_VALUES */
     uint32_t block_bytes;
-    uint32_t minimum; /* 1: m matters */
+    uint32_t minimum; /* 1: the format has minima */
     uint32_t fine;    /* 1: the scales of the 16 first and the 16 last of 32 weights differ */
 };
 
-static const struct kind kind_q5_0 = {ACCEL_Q5_0, 32, 22, 0, 0};
-static const struct kind kind_q5_1 = {ACCEL_Q5_1, 32, 24, 1, 0};
-static const struct kind kind_q2_k = {ACCEL_Q2_K, 256, 84, 1, 1};
-static const struct kind kind_q3_k = {ACCEL_Q3_K, 256, 110, 0, 1};
-static const struct kind kind_q4_k = {ACCEL_Q4_K, 256, 144, 1, 0};
-static const struct kind kind_q5_k = {ACCEL_Q5_K, 256, 176, 1, 0};
-static const struct kind kind_q6_k = {ACCEL_Q6_K, 256, 210, 0, 1};
-static const struct kind kind_iq4_nl = {ACCEL_IQ4_NL, 32, 18, 0, 0};
-static const struct kind kind_iq4_xs = {ACCEL_IQ4_XS, 256, 136, 0, 0};
-static const struct kind kind_mxfp4 = {ACCEL_MXFP4, 32, 17, 0, 0};
+static const struct traits traits_q5_0 = {ACCEL_Q5_0, 32, 22, 0, 0};
+static const struct traits traits_q5_1 = {ACCEL_Q5_1, 32, 24, 1, 0};
+static const struct traits traits_q2_k = {ACCEL_Q2_K, 256, 84, 1, 1};
+static const struct traits traits_q3_k = {ACCEL_Q3_K, 256, 110, 0, 1};
+static const struct traits traits_q4_k = {ACCEL_Q4_K, 256, 144, 1, 0};
+static const struct traits traits_q5_k = {ACCEL_Q5_K, 256, 176, 1, 0};
+static const struct traits traits_q6_k = {ACCEL_Q6_K, 256, 210, 0, 1};
+static const struct traits traits_iq4_nl = {ACCEL_IQ4_NL, 32, 18, 0, 0};
+static const struct traits traits_iq4_xs = {ACCEL_IQ4_XS, 256, 136, 0, 0};
+static const struct traits traits_mxfp4 = {ACCEL_MXFP4, 32, 17, 0, 0};
 
 CPU_INLINE __m256i load32(const void *p)
 {
@@ -57,13 +57,13 @@ CPU_INLINE uint32_t word_at(const uint8_t *p)
     return word;
 }
 
-/* Bits `shift` .. of every byte, under `mask`. */
+/* Returns bits `shift` .. of every byte, masked. */
 CPU_INLINE __m256i bits_of(__m256i bytes, int shift, int mask)
 {
     return _mm256_and_si256(_mm256_srl_epi16(bytes, _mm_cvtsi32_si128(shift)), _mm256_set1_epi8((char)mask));
 }
 
-/* 32 digits of 4 bits from 16 bytes: the low halves, then the high ones. */
+/* Returns 32 codes of 4 bits from 16 bytes: low nibbles, then high nibbles. */
 CPU_INLINE __m256i nibbles(const uint8_t *p)
 {
     __m128i bytes = _mm_loadu_si128((const __m128i *)p);
@@ -71,7 +71,7 @@ CPU_INLINE __m256i nibbles(const uint8_t *p)
     return _mm256_and_si256(both, _mm256_set1_epi8(15));
 }
 
-/* 16 in byte i where bit i of the word is set. */
+/* Returns 16 in byte i if bit i of the word is set, else 0. */
 CPU_INLINE __m256i fifth_bits(uint32_t word)
 {
     const __m256i spread = _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303);
@@ -80,18 +80,18 @@ CPU_INLINE __m256i fifth_bits(uint32_t word)
     return _mm256_and_si256(_mm256_cmpeq_epi8(bytes, bits), _mm256_set1_epi8(16));
 }
 
-/* The levels that 4-bit digits of the iq4 formats stand for. */
-CPU_INLINE __m256i levels(__m256i digits)
+/* Looks up 4-bit codes in the codebook of the iq4 formats. */
+CPU_INLINE __m256i lookup_iq4(__m256i codes)
 {
     const __m128i table = _mm_setr_epi8(-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113);
-    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), digits);
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), codes);
 }
 
-/* The doubled levels of mxfp4, and half of the power of two that its exponent byte means: 0 and 1 give subnormals. */
-CPU_INLINE __m256i levels_mxfp4(__m256i digits)
+/* Looks up 4-bit codes in the codebook of mxfp4, which is stored doubled. */
+CPU_INLINE __m256i lookup_mxfp4(__m256i codes)
 {
     const __m128i table = _mm_setr_epi8(0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12);
-    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), digits);
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), codes);
 }
 
 CPU_INLINE float half_of_power(uint8_t exponent)
@@ -107,8 +107,8 @@ CPU_INLINE void set_two(float *at, float value)
     at[0] = at[1] = value;
 }
 
-/* Eight unsigned bytes, each times `factor`, each for two groups of 16. */
-CPU_INLINE void set_eight(float out[RUN_SCALES], uint32_t low, uint32_t high, float factor)
+/* Multiplies eight unsigned bytes by `factor`; each covers two groups of 16. */
+CPU_INLINE void set_eight(float out[UNPACKED_SCALES], uint32_t low, uint32_t high, float factor)
 {
     const __m256i first = _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3), last = _mm256_setr_epi32(4, 4, 5, 5, 6, 6, 7, 7);
     __m256i bytes = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)((uint64_t)high << 32 | low)));
@@ -117,8 +117,8 @@ CPU_INLINE void set_eight(float out[RUN_SCALES], uint32_t low, uint32_t high, fl
     _mm256_storeu_ps(out + 8, _mm256_permutevar8x32_ps(values, last));
 }
 
-/* Sixteen signed bytes, each times `factor`. */
-CPU_INLINE void set_sixteen(float out[RUN_SCALES], __m128i bytes, float factor)
+/* Multiplies sixteen signed bytes by `factor`. */
+CPU_INLINE void set_sixteen(float out[UNPACKED_SCALES], __m128i bytes, float factor)
 {
     __m256i first = _mm256_cvtepi8_epi32(bytes), last = _mm256_cvtepi8_epi32(_mm_srli_si128(bytes, 8));
     _mm256_storeu_ps(out, _mm256_mul_ps(_mm256_cvtepi32_ps(first), _mm256_set1_ps(factor)));
@@ -127,28 +127,28 @@ CPU_INLINE void set_sixteen(float out[RUN_SCALES], __m128i bytes, float factor)
 
 /* ---- blocks of 32 ---- */
 
-/* Block g of a run. */
-CPU_INLINE void unpack_small(const struct kind kind, const uint8_t *block, size_t g, struct run *out)
+/* Unpacks block g of a span. */
+CPU_INLINE void unpack_small(const struct traits traits, const uint8_t *block, size_t g, struct unpacked *out)
 {
-    int8_t *digits = out->digits + 32 * g;
-    set_two(out->d + 2 * g, kind.type == ACCEL_MXFP4 ? half_of_power(block[0]) : half_to_float(block));
-    if (kind.type == ACCEL_MXFP4) {
-        store32(digits, levels_mxfp4(nibbles(block + 1)));
-    } else if (kind.type == ACCEL_IQ4_NL) {
-        store32(digits, levels(nibbles(block + 2)));
-    } else if (kind.type == ACCEL_Q5_0) {
+    int8_t *codes = out->codes + 32 * g;
+    set_two(out->d + 2 * g, traits.type == ACCEL_MXFP4 ? half_of_power(block[0]) : half_to_float(block));
+    if (traits.type == ACCEL_MXFP4) {
+        store32(codes, lookup_mxfp4(nibbles(block + 1)));
+    } else if (traits.type == ACCEL_IQ4_NL) {
+        store32(codes, lookup_iq4(nibbles(block + 2)));
+    } else if (traits.type == ACCEL_Q5_0) {
         __m256i five = _mm256_or_si256(nibbles(block + 6), fifth_bits(word_at(block + 2)));
-        store32(digits, _mm256_sub_epi8(five, _mm256_set1_epi8(16)));
+        store32(codes, _mm256_sub_epi8(five, _mm256_set1_epi8(16)));
     } else {
         set_two(out->m + 2 * g, half_to_float(block + 2));
-        store32(digits, _mm256_or_si256(nibbles(block + 8), fifth_bits(word_at(block + 4))));
+        store32(codes, _mm256_or_si256(nibbles(block + 8), fifth_bits(word_at(block + 4))));
     }
 }
 
 /* ---- blocks of 256 ---- */
 
-/* The 12 bytes of q4_k and q5_k: eight scales (out[0], out[1]) and eight minima (out[2], out[3]) of 6 bits, the last
- * four of each with their upper two bits above those of the first four. */
+/* Splits the 12 bytes of q4_k and q5_k: eight scales (out[0], out[1]) and eight minima (out[2], out[3]) of 6 bits; the
+ * upper two bits of the last four of each are stored above the first four. */
 CPU_INLINE void words6(const uint8_t *block, uint32_t out[4])
 {
     const uint32_t six = 0x3f3f3f3f, four = 0x0f0f0f0f, two = 0x03030303;
@@ -159,7 +159,7 @@ CPU_INLINE void words6(const uint8_t *block, uint32_t out[4])
     out[3] = (c >> 4 & four) | (b >> 6 & two) << 4;
 }
 
-CPU_INLINE void unpack_scales6(const uint8_t *block, struct run *out)
+CPU_INLINE void unpack_scales6(const uint8_t *block, struct unpacked *out)
 {
     uint32_t words[4];
     words6(block, words);
@@ -167,18 +167,18 @@ CPU_INLINE void unpack_scales6(const uint8_t *block, struct run *out)
     set_eight(out->m, words[2], words[3], -half_to_float(block + 2));
 }
 
-CPU_INLINE void unpack_q4_k(const uint8_t *block, struct run *out)
+CPU_INLINE void unpack_q4_k(const uint8_t *block, struct unpacked *out)
 {
     unpack_scales6(block, out);
     CPU_UNROLL
     for (size_t i = 0; i < 4; i++) {
         __m256i both = load32(block + 16 + 32 * i);
-        store32(out->digits + 64 * i, bits_of(both, 0, 15));
-        store32(out->digits + 64 * i + 32, bits_of(both, 4, 15));
+        store32(out->codes + 64 * i, bits_of(both, 0, 15));
+        store32(out->codes + 64 * i + 32, bits_of(both, 4, 15));
     }
 }
 
-CPU_INLINE void unpack_q5_k(const uint8_t *block, struct run *out)
+CPU_INLINE void unpack_q5_k(const uint8_t *block, struct unpacked *out)
 {
     const __m256i fifth = load32(block + 16);
     unpack_scales6(block, out);
@@ -186,11 +186,11 @@ CPU_INLINE void unpack_q5_k(const uint8_t *block, struct run *out)
     for (size_t i = 0; i < 8; i++) {
         __m256i low = bits_of(load32(block + 48 + i / 2 * 32), i % 2 ? 4 : 0, 15);
         __m256i high = _mm256_slli_epi16(bits_of(fifth, (int)i, 1), 4);
-        store32(out->digits + 32 * i, _mm256_or_si256(low, high));
+        store32(out->codes + 32 * i, _mm256_or_si256(low, high));
     }
 }
 
-CPU_INLINE void unpack_q6_k(const uint8_t *block, struct run *out)
+CPU_INLINE void unpack_q6_k(const uint8_t *block, struct unpacked *out)
 {
     set_sixteen(out->d, _mm_loadu_si128((const __m128i *)(block + 192)), half_to_float(block + 208));
     CPU_UNROLL
@@ -198,7 +198,7 @@ CPU_INLINE void unpack_q6_k(const uint8_t *block, struct run *out)
         const size_t half = i / 4, quarter = i % 4;
         __m256i low = bits_of(load32(block + 64 * half + 32 * (quarter % 2)), quarter / 2 ? 4 : 0, 15);
         __m256i high = _mm256_slli_epi16(bits_of(load32(block + 128 + 32 * half), (int)(2 * quarter), 3), 4);
-        store32(out->digits + 32 * i, _mm256_sub_epi8(_mm256_or_si256(low, high), _mm256_set1_epi8(32)));
+        store32(out->codes + 32 * i, _mm256_sub_epi8(_mm256_or_si256(low, high), _mm256_set1_epi8(32)));
     }
 }
 
@@ -212,7 +212,7 @@ CPU_INLINE __m128i scales_q3_k(const uint8_t *block)
     return _mm_sub_epi8(scales, _mm_set1_epi8(32));
 }
 
-CPU_INLINE void unpack_q3_k(const uint8_t *block, struct run *out)
+CPU_INLINE void unpack_q3_k(const uint8_t *block, struct unpacked *out)
 {
     const __m256i third = load32(block);
     set_sixteen(out->d, scales_q3_k(block), half_to_float(block + 108));
@@ -220,21 +220,21 @@ CPU_INLINE void unpack_q3_k(const uint8_t *block, struct run *out)
     for (size_t i = 0; i < 8; i++) {
         __m256i low = bits_of(load32(block + 32 + i / 4 * 32), (int)(i % 4 * 2), 3);
         __m256i high = _mm256_slli_epi16(bits_of(third, (int)i, 1), 2);
-        store32(out->digits + 32 * i, _mm256_sub_epi8(_mm256_or_si256(low, high), _mm256_set1_epi8(4)));
+        store32(out->codes + 32 * i, _mm256_sub_epi8(_mm256_or_si256(low, high), _mm256_set1_epi8(4)));
     }
 }
 
-CPU_INLINE void unpack_q2_k(const uint8_t *block, struct run *out)
+CPU_INLINE void unpack_q2_k(const uint8_t *block, struct unpacked *out)
 {
     const __m128i both = _mm_loadu_si128((const __m128i *)block), low = _mm_set1_epi8(15);
     set_sixteen(out->d, _mm_and_si128(both, low), half_to_float(block + 80));
     set_sixteen(out->m, _mm_and_si128(_mm_srli_epi16(both, 4), low), -half_to_float(block + 82));
     CPU_UNROLL
     for (size_t i = 0; i < 8; i++)
-        store32(out->digits + 32 * i, bits_of(load32(block + 16 + i / 4 * 32), (int)(i % 4 * 2), 3));
+        store32(out->codes + 32 * i, bits_of(load32(block + 16 + i / 4 * 32), (int)(i % 4 * 2), 3));
 }
 
-CPU_INLINE void unpack_iq4_xs(const uint8_t *block, struct run *out)
+CPU_INLINE void unpack_iq4_xs(const uint8_t *block, struct unpacked *out)
 {
     uint32_t low = word_at(block + 4), high = (uint32_t)block[2] | (uint32_t)block[3] << 8;
     float d = half_to_float(block);
@@ -242,22 +242,22 @@ CPU_INLINE void unpack_iq4_xs(const uint8_t *block, struct run *out)
     for (size_t i = 0; i < 8; i++) {
         int scale = (int)((low >> 4 * i & 15) | (high >> 2 * i & 3) << 4) - 32;
         set_two(out->d + 2 * i, d * (float)scale);
-        store32(out->digits + 32 * i, levels(nibbles(block + 8 + 16 * i)));
+        store32(out->codes + 32 * i, lookup_iq4(nibbles(block + 8 + 16 * i)));
     }
 }
 
 /* ---- any ---- */
 
-/* Takes apart `count` weights (a multiple of 32, and of the block) from weight `at` of a row on. */
-CPU_INLINE void unpack(const struct kind kind, const uint8_t *row, size_t at, size_t count, struct run *out)
+/* Unpacks `count` weights (a multiple of 32, and of the block) from weight `at` of a row on. */
+CPU_INLINE void unpack(const struct traits traits, const uint8_t *row, size_t at, size_t count, struct unpacked *out)
 {
-    const uint8_t *block = row + at / kind.block_values * kind.block_bytes;
-    if (kind.block_values == 32) {
+    const uint8_t *block = row + at / traits.block_values * traits.block_bytes;
+    if (traits.block_values == 32) {
         for (size_t g = 0; g < count / 32; g++)
-            unpack_small(kind, block + g * kind.block_bytes, g, out);
+            unpack_small(traits, block + g * traits.block_bytes, g, out);
         return;
     }
-    switch (kind.type) {
+    switch (traits.type) {
     case ACCEL_Q2_K:
         unpack_q2_k(block, out);
         break;

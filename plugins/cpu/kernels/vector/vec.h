@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside of the vector kernels: a vector of VN floats and the few operations that the compiler's own vector arithmetic
- * lacks. Files in vector/ are compiled once per level, with the level's flags; CPU_NAME gives their functions the
- * level's name. Everything here is static, so that no linker keeps one level's copy for another. Under SIMD_EMULATE
- * (tests of the 512-bit level on other machines) the operations are loops over the elements.
+ * Private to the vector kernels: a vector of VN floats and the few operations that the compiler's vector arithmetic
+ * lacks. Files in vector/ are compiled once per ISA, with its flags; CPU_NAME appends the ISA's name to their
+ * functions. Everything here is static, so that no linker shares one ISA's copy with another. Under SIMD_EMULATE (tests
+ * of 512-bit ISAs on other machines) the operations are loops over the elements.
  */
 #ifndef CPU_VECTOR_VEC_H
 #define CPU_VECTOR_VEC_H
 
-#include "layout.h"
 #include "plugins/cpu/kernels/declare.h"
+#include "traits.h"
 
 #include <math.h>
 
@@ -37,7 +37,7 @@
 #include "plugins/cpu/kernels/vector/simd.h"
 #endif
 
-/* Products of 8-bit digits are added in 32 bits, four at a time; of those with a sign, where there is DOT_SIGNED. */
+/* CPU_DOT32: products of 8-bit codes are summed in 32 bits, four at a time; CPU_DOT_SIGNED: signed codes too. */
 #if defined(CPU_BUILD_AVX512) || defined(CPU_BUILD_AVXVNNI) || defined(CPU_BUILD_NEON)
 #define CPU_DOT32
 #endif
@@ -71,7 +71,7 @@ CPU_INLINE vf v_set(float x)
 }
 
 #if defined(CPU_BUILD_AVX512) && !defined(SIMD_EMULATE)
-/* The first n < VN elements, zeros after them. */
+/* Loads the first n < VN elements, padded with zeros. */
 CPU_INLINE vf v_load_part(const float *p, size_t n)
 {
     return (vf)_mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), p);
@@ -82,7 +82,7 @@ CPU_INLINE void v_store_part(float *p, vf v, size_t n)
     _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), (__m512)v);
 }
 #else
-/* The first n < VN elements, zeros after them. */
+/* Loads the first n < VN elements, padded with zeros. */
 CPU_INLINE vf v_load_part(const float *p, size_t n)
 {
     float t[VN] = {0};
@@ -98,7 +98,7 @@ CPU_INLINE void v_store_part(float *p, vf v, size_t n)
 }
 #endif
 
-/* a where the mask is set, else b. */
+/* Returns a where the mask is set, else b. */
 CPU_INLINE vf v_select(vi mask, vf a, vf b)
 {
     return (vf)((mask & (vi)a) | (~mask & (vi)b));
@@ -182,7 +182,7 @@ CPU_INLINE vf v_fma(vf a, vf b, vf c)
     return _mm512_fmadd_ps(a, b, c);
 }
 
-/* Of a NaN and a number the second is the result. */
+/* Returns b if one operand is NaN. */
 CPU_INLINE vf v_max(vf a, vf b)
 {
     return _mm512_max_ps(a, b);
@@ -232,7 +232,7 @@ CPU_INLINE vf v_fma(vf a, vf b, vf c)
     return _mm256_fmadd_ps(a, b, c);
 }
 
-/* Of a NaN and a number the second is the result. */
+/* Returns b if one operand is NaN. */
 CPU_INLINE vf v_max(vf a, vf b)
 {
     return _mm256_max_ps(a, b);
@@ -292,7 +292,7 @@ CPU_INLINE float v_sum(vf v)
     return low + high;
 }
 
-/* Four sums at once. */
+/* Computes four horizontal sums at once. */
 CPU_INLINE void v_sum4(const vf v[4], float *out)
 {
 #if defined(SIMD_EMULATE)

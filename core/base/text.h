@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * Tests of strings. */
+#ifndef ACCEL_CORE_BASE_TEXT_H
+#define ACCEL_CORE_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <string.h>
+
+static inline bool accel_has_prefix(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+#endif

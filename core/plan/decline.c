@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Declines values that a run does not honor. A value that a profile or an environment variable of the documents
+ * recommends is declined: the built-in value replaces it, and a row records it for the notes of plans and runs.
+ * runnable.c refuses such a value if the user gave it. */
+#include "config.h"
+
+#include <string.h>
+
+#include "core/plan/plan.h"
+#include "core/profile/keys.h"
+
+bool accel_plan_recommends(const struct accel_profile_setting *setting)
+{
+    return setting->is_alias || (setting->layer > ACCEL_PROFILE_BUILTIN && setting->layer < ACCEL_PROFILE_SYSTEM);
+}
+
+static bool is_listed(const struct accel_rows *rows, const char *key)
+{
+    for (uint32_t i = 0; i < rows->count; i++)
+        if (strcmp(((const struct accel_plan_unhonored *)rows->items[i])->key, key) == 0)
+            return true;
+    return false;
+}
+
+int32_t accel_plan_add_unhonored(struct accel_plan *plan, struct accel_rows *rows,
+                                 const struct accel_profile_setting *setting, uint32_t outcome, const char *reason,
+                                 struct accel_error *error)
+{
+    struct accel_plan_unhonored row = {.size = sizeof(row), .outcome = outcome};
+    /* The rows that are rebuilt with the hints belong to an earlier step. */
+    if (is_listed(&plan->declines, setting->key) || is_listed(&plan->shape_unhonored, setting->key) ||
+        is_listed(rows, setting->key))
+        return ACCEL_OK;
+    row.key = accel_plan_text(plan, "%s", setting->key);
+    row.value = accel_plan_text(plan, "%s", setting->value);
+    row.unit = accel_plan_text(plan, "%s", setting->unit);
+    row.place = accel_plan_text(plan, "%s", setting->place);
+    row.reason = reason ? accel_plan_text(plan, "%s", reason) : NULL;
+    row.value_reason = accel_plan_text(plan, "%s", setting->reason);
+    if (!row.key || !row.value || !row.unit || !row.place || !row.reason || !row.value_reason ||
+        !accel_rows_add_copy(rows, &plan->arena, &row, sizeof(row)))
+        return accel_plan_no_memory(error);
+    return ACCEL_OK;
+}
+
+/* Makes the value that replaces a declined one: the setting's value as if nothing had overridden it. */
+static struct accel_profile_setting *make_value(struct accel_plan *plan, const struct accel_key *key, const char *value,
+                                                struct accel_error *error)
+{
+    struct accel_profile_setting *made = accel_arena_array(&plan->arena, 1, sizeof(*made));
+    bool is_digits = *value >= '0' && *value <= '9';
+    const char *unit = is_digits ? strcmp(key->unit, "bytes") == 0 ? "B" : key->unit : "";
+    struct accel_key_value parsed;
+    char why[200];
+    const char *text = accel_plan_text(plan, "%s%s", value, unit);
+    if (made == NULL || text == NULL) {
+        accel_plan_no_memory(error);
+        return NULL;
+    }
+    if (!accel_key_parse(key, text, &parsed, why, sizeof(why))) {
+        accel_error_set(error, ACCEL_E_INVALID, "accel_plan_decline: %s=%s: %s", key->name, text, why);
+        return NULL;
+    }
+    *made = (struct accel_profile_setting){
+        .key = key->name,
+        .value = accel_plan_text(plan, "%s", value),
+        .unit = is_digits ? key->unit : "",
+        .place = "built in",
+        .reason = "",
+        .overridden_text = "",
+        .layer = ACCEL_PROFILE_BUILTIN,
+        .is_number = parsed.is_number,
+        .number = parsed.number,
+    };
+    if (made->value == NULL) {
+        accel_plan_no_memory(error);
+        return NULL;
+    }
+    return made;
+}
+
+static int32_t decline(struct accel_plan *plan, const struct accel_key *key, const char *value, const char *reason,
+                       struct accel_error *error)
+{
+    const struct accel_profile_setting *setting = accel_plan_value(plan, key->name);
+    struct accel_profile_setting *made = make_value(plan, key, value, error);
+    size_t index = (size_t)(accel_settings_find(plan->settings, key->name) - accel_settings_get(plan->settings, 0));
+    int32_t code;
+    if (made == NULL)
+        return error ? error->code : ACCEL_E_INVALID;
+    if (plan->declined == NULL)
+        plan->declined = accel_arena_array(&plan->arena, accel_settings_count(plan->settings), sizeof(*plan->declined));
+    if (plan->declined == NULL)
+        return accel_plan_no_memory(error);
+    if (plan->is_planning_shapes) {
+        const struct accel_plan_replaced before = {index, plan->records[index]};
+        if (!accel_rows_add_copy(&plan->replaced, &plan->arena, &before, sizeof(before)))
+            return accel_plan_no_memory(error);
+    }
+    /* The setting moves to this list: the list of unmet settings is rebuilt with the hints. */
+    plan->unmet.count = 0;
+    code = accel_plan_add_unhonored(plan, plan->is_planning_shapes ? &plan->shape_unhonored : &plan->declines, setting,
+                                    0, reason, error);
+    if (code == ACCEL_OK)
+        code = accel_plan_decide(plan, key->name, made->value, ACCEL_ORIGIN_BUILTIN, "built in",
+                                 accel_plan_text(plan, "not honored: %s=%s, %s", key->name, setting->value, reason),
+                                 error);
+    plan->declined[index] = made;
+    return code;
+}
+
+/* Lists values of profiles that nothing honors yet, and such values of the documents' variables, which a run
+ * reports as notes. */
+static int32_t list_later(struct accel_plan *plan, struct accel_error *error)
+{
+    int32_t code = ACCEL_OK;
+    for (uint32_t i = 0; i < accel_key_count() && code == ACCEL_OK; i++) {
+        const struct accel_key *key = accel_key_get(i);
+        const struct accel_profile_setting *later = accel_settings_find(plan->settings, key->name)->later;
+        if (later == NULL)
+            continue;
+        code = later->is_alias
+                   ? accel_plan_add_unhonored(plan, &plan->declines, later, ACCEL_UNHONORED_NOTED,
+                                              accel_plan_text(plan, "later: %s", key->by), error)
+                   : accel_plan_add_unhonored(plan, &plan->laters, later, ACCEL_UNHONORED_LATER, key->by, error);
+    }
+    return code;
+}
+
+void accel_plan_forget_declines(struct accel_plan *plan)
+{
+    for (uint32_t i = plan->replaced.count; i-- > 0;) {
+        const struct accel_plan_replaced *before = plan->replaced.items[i];
+        plan->records[before->index] = before->record;
+        plan->declined[before->index] = NULL;
+    }
+    plan->replaced.count = 0;
+    plan->shape_unhonored.count = 0;
+}
+
+int32_t accel_plan_decline_unmet(struct accel_plan *plan, struct accel_error *error)
+{
+    int32_t code = list_later(plan, error);
+    /* The options of another machine's driver are not known. */
+    if (plan->device == NULL || accel_context_recording(plan->context))
+        return code;
+    for (uint32_t i = 0; i < accel_key_count() && code == ACCEL_OK; i++) {
+        const struct accel_key *key = accel_key_get(i);
+        const struct accel_profile_setting *setting = accel_plan_value(plan, key->name);
+        char reason[ACCEL_PLAN_REASON];
+        if (accel_plan_recommends(setting) && accel_plan_never_honored(plan, key, setting, reason))
+            code = decline(plan, key, key->preset, reason, error);
+    }
+    return code;
+}
+
+/* ---- public functions ---- */
+
+uint32_t accel_plan_is_recommended(const struct accel_plan *plan, const char *key)
+{
+    const struct accel_profile_setting *setting = plan && key ? accel_plan_value(plan, key) : NULL;
+    return setting != NULL && accel_plan_recommends(setting);
+}
+
+int32_t accel_plan_decline(struct accel_plan *plan, const char *key, const char *value, const char *reason,
+                           struct accel_error *error)
+{
+    const struct accel_key *row = key ? accel_key_find(key) : NULL;
+    if (plan == NULL || row == NULL || value == NULL || reason == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_decline: an argument is NULL or no setting");
+    if (!accel_plan_is_recommended(plan, key))
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_decline: %s is not a recommended value", key);
+    return decline(plan, row, value, reason, error);
+}
+
+uint32_t accel_plan_unhonored_count(const struct accel_plan *plan)
+{
+    return plan ? plan->declines.count + plan->shape_unhonored.count + plan->unmet.count + plan->laters.count : 0;
+}
+
+const struct accel_plan_unhonored *accel_plan_unhonored_get(const struct accel_plan *plan, uint32_t index)
+{
+    const struct accel_rows *const lists[] = {plan ? &plan->declines : NULL, plan ? &plan->shape_unhonored : NULL,
+                                              plan ? &plan->unmet : NULL, plan ? &plan->laters : NULL};
+    for (size_t i = 0; plan && i < sizeof(lists) / sizeof(lists[0]); i++) {
+        if (index < lists[i]->count)
+            return lists[i]->items[index];
+        index -= lists[i]->count;
+    }
+    return NULL;
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Describes the devices of a platform that has none in this machine: their number, profiles, memory and bandwidth. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/checked.h"
+#include "core/base/error.h"
+#include "core/plan/plan.h"
+
+/* Reads the facts that the file `name` of the folder devices states; ACCEL_E_NOT_FOUND: there is no such file. */
+static int32_t read_profile(struct accel_plan *plan, const char *name, struct accel_profile_facts *out_facts,
+                            struct accel_error *error)
+{
+    const struct accel_profile *profile = accel_context_profile(plan->context);
+    const struct accel_profile_pair named = {"device.profile", name, "the request names it"};
+    if (profile == NULL)
+        return accel_error_set(error, ACCEL_E_NOT_FOUND, "no profiles were found");
+    return accel_profile_facts(profile, &named, 1, out_facts, error);
+}
+
+static const struct accel_profile_fact *find_fact(const struct accel_profile_facts *facts, const char *key)
+{
+    for (uint32_t i = 0; i < facts->count; i++)
+        if (strcmp(facts->facts[i].key, key) == 0)
+            return &facts->facts[i];
+    return NULL;
+}
+
+static uint64_t stated_number(struct accel_plan *plan, const struct accel_profile_facts *facts, const char *key,
+                              const char **out_origin)
+{
+    const struct accel_profile_fact *fact = find_fact(facts, key);
+    uint64_t number = 0;
+    if (out_origin)
+        *out_origin = fact ? accel_plan_text(plan, "%s", fact->place) : "";
+    return fact && accel_parse_u64(fact->value, &number) ? number : 0;
+}
+
+/* ---- the request ---- */
+
+static int32_t bad_count(const char *name, struct accel_error *error)
+{
+    accel_error_by(error, ACCEL_FROM_DEVICE, ACCEL_E_NOT_FOUND,
+                   "there is no device %.80s: a count is 1 to %u, and so is the sum of a list", name,
+                   ACCEL_PLAN_DESCRIBED);
+    accel_error_remedy(error, "write the count before the profile, as in 4xa100");
+    return ACCEL_E_NOT_FOUND;
+}
+
+/* Parses one element of the list: "h100", "4xh100", or "2xt4" if a file has this very name. */
+static int32_t parse_one(struct accel_plan *plan, const char *name, struct accel_error *error)
+{
+    struct accel_plan_described *row = &plan->described[plan->described_count];
+    struct accel_profile_facts facts;
+    const struct accel_profile_fact *device_name, *platforms;
+    struct accel_error whole = {0};
+    char *end = NULL;
+    uint64_t stated;
+    unsigned long count = 1;
+    const char *profile = name;
+    int32_t code = read_profile(plan, name, &facts, &whole);
+    if (code == ACCEL_E_NOT_FOUND && *name >= '0' && *name <= '9') {
+        count = strtoul(name, &end, 10);
+        if (*end == 'x' && end[1] != '\0') {
+            profile = end + 1;
+            accel_error_clear(&whole);
+            code = read_profile(plan, profile, &facts, &whole);
+        }
+    }
+    if (code != ACCEL_OK)
+        return accel_error_copy(error, &whole);
+    stated = stated_number(plan, &facts, "device.count", NULL);
+    stated = stated == 0 || stated > ACCEL_PLAN_DESCRIBED ? 1 : stated;
+    device_name = find_fact(&facts, "device.name");
+    platforms = find_fact(&facts, "device.platforms");
+    *row = (struct accel_plan_described){
+        .profile = accel_plan_text(plan, "%s", profile),
+        .has_count = profile != name,
+        .memory = stated_number(plan, &facts, "device.memory", NULL),
+        .bandwidth = stated_number(plan, &facts, "device.bandwidth", NULL),
+        .count = count > ACCEL_PLAN_DESCRIBED ? ACCEL_PLAN_DESCRIBED + 1 : (uint32_t)(count * stated),
+        .name = accel_plan_text(plan, "%s", device_name ? device_name->value : profile),
+        .platforms = platforms ? accel_plan_text(plan, "%s", platforms->value) : NULL,
+    };
+    accel_profile_facts_free(&facts);
+    plan->described_devices += row->count;
+    plan->described_count++;
+    if (row->count == 0 || plan->described_devices > ACCEL_PLAN_DESCRIBED)
+        return bad_count(name, error);
+    return row->profile && row->name ? ACCEL_OK : accel_plan_no_memory(error);
+}
+
+static bool is_faster(const struct accel_plan_described *row, const struct accel_plan_described *other)
+{
+    return row->bandwidth != other->bandwidth ? row->bandwidth > other->bandwidth : row->memory > other->memory;
+}
+
+/* Sorts the rows by bandwidth, highest first. Devices are filled in this order, whatever the order of the list, so
+ * that a step takes the least time. */
+static void sort_described(struct accel_plan *plan)
+{
+    for (uint32_t i = 1; i < plan->described_count; i++) {
+        const struct accel_plan_described row = plan->described[i];
+        uint32_t to = i;
+        for (; to > 0 && is_faster(&row, &plan->described[to - 1]); to--)
+            plan->described[to] = plan->described[to - 1];
+        plan->described[to] = row;
+    }
+}
+
+int32_t accel_plan_parse_described(struct accel_plan *plan, const char *names, struct accel_error *error)
+{
+    const char *list = accel_plan_text(plan, "%s", names);
+    char *at = accel_arena_strdup(&plan->arena, names);
+    int32_t code = ACCEL_OK;
+    plan->described = accel_arena_array(&plan->arena, ACCEL_PLAN_DESCRIBED, sizeof(*plan->described));
+    if (plan->described == NULL || at == NULL || list == NULL)
+        return accel_plan_no_memory(error);
+    while (at && code == ACCEL_OK) {
+        char *comma = strchr(at, ',');
+        if (comma)
+            *comma = '\0';
+        if (plan->described_count == ACCEL_PLAN_DESCRIBED)
+            return bad_count(names, error);
+        code = parse_one(plan, at, error);
+        at = comma ? comma + 1 : NULL;
+    }
+    if (code != ACCEL_OK)
+        return code;
+    sort_described(plan);
+    plan->device_profile = plan->described[0].profile;
+    if (plan->described_count == 1 && !plan->described[0].has_count)
+        return ACCEL_OK;
+    plan->described_origin = accel_plan_text(plan, "the request names %s", list);
+    for (uint32_t i = 0; i < plan->described_count && plan->described_count > 1; i++)
+        plan->described_name = accel_plan_text(plan, "%s%s%" PRIu32 " x %s", i ? plan->described_name : "",
+                                               i ? " + " : "", plan->described[i].count, plan->described[i].name);
+    return plan->described_origin && (plan->described_count == 1 || plan->described_name) ? ACCEL_OK
+                                                                                          : accel_plan_no_memory(error);
+}
+
+/* Returns whether a list of platforms, "a, b, c", contains one platform. */
+static bool lists_platform(const char *list, const char *platform)
+{
+    const size_t length = strlen(platform);
+    for (const char *at = list; *at != '\0'; at += strcspn(at, ",")) {
+        at += strspn(at, ", ");
+        if (strncmp(at, platform, length) == 0 && (at[length] == '\0' || at[length] == ','))
+            return true;
+    }
+    return false;
+}
+
+int32_t accel_plan_check_platforms(const struct accel_plan *plan, struct accel_error *error)
+{
+    for (uint32_t i = 0; i < plan->described_count; i++) {
+        const struct accel_plan_described *row = &plan->described[i];
+        if (row->platforms == NULL || lists_platform(row->platforms, plan->platform))
+            continue;
+        accel_error_set(error, ACCEL_E_NOT_FOUND, "the platform %s does not drive the device %.80s (%.120s)",
+                        plan->platform, row->profile, row->name);
+        accel_error_remedy(error, "name a platform of that device (%.120s): --platform %.*s --device %.120s",
+                           row->platforms, (int)strcspn(row->platforms, ","), row->platforms, row->profile);
+        return ACCEL_E_NOT_FOUND;
+    }
+    return ACCEL_OK;
+}
+
+/* ---- memory and speed ---- */
+
+/* Overrides the file's numbers with the plan's facts, which may be stronger. They apply to the first kind of
+ * device alone. */
+static void use_plan_facts(struct accel_plan *plan, struct accel_plan_described *row, uint64_t *out_memory,
+                           uint64_t *out_reserve)
+{
+    const char *origin = "";
+    if (accel_plan_fact_number(plan, "device.memory", out_memory, &origin))
+        row->memory_origin = origin;
+    accel_plan_fact_number(plan, "device.reserve", out_reserve, NULL);
+    if (accel_plan_fact_number(plan, "device.bandwidth", &row->bandwidth, &origin))
+        row->bandwidth_origin = origin;
+    if (accel_plan_fact_number(plan, "device.compute", &row->compute, &origin))
+        row->compute_origin = origin;
+}
+
+static int32_t describe_one(struct accel_plan *plan, uint32_t index, struct accel_error *error)
+{
+    struct accel_plan_described *row = &plan->described[index];
+    uint64_t memory = 0, reserve = 0;
+    struct accel_profile_facts facts;
+    int32_t code;
+    row->memory_origin = row->bandwidth_origin = row->compute_origin = "";
+    if (index == 0) {
+        use_plan_facts(plan, row, &memory, &reserve);
+    } else {
+        code = read_profile(plan, row->profile, &facts, error);
+        if (code != ACCEL_OK)
+            return code;
+        memory = stated_number(plan, &facts, "device.memory", &row->memory_origin);
+        reserve = stated_number(plan, &facts, "device.reserve", NULL);
+        row->bandwidth = stated_number(plan, &facts, "device.bandwidth", &row->bandwidth_origin);
+        row->compute = stated_number(plan, &facts, "device.compute", &row->compute_origin);
+        accel_profile_facts_free(&facts);
+    }
+    row->memory = memory > reserve ? memory - reserve : memory;
+    if (reserve && memory > reserve)
+        row->memory_origin =
+            accel_plan_text(plan, "%s, less %" PRIu64 " MiB device.reserve", row->memory_origin, reserve >> 20);
+    if (row->memory_origin == NULL || row->bandwidth_origin == NULL || row->compute_origin == NULL)
+        return accel_plan_no_memory(error);
+    return ACCEL_OK;
+}
+
+int32_t accel_plan_describe_devices(struct accel_plan *plan, struct accel_error *error)
+{
+    uint64_t count = 1;
+    int32_t code = ACCEL_OK;
+    if (plan->device)
+        return ACCEL_OK;
+    if (plan->described_count == 0) {
+        plan->described = accel_arena_array(&plan->arena, 1, sizeof(*plan->described));
+        if (plan->described == NULL)
+            return accel_plan_no_memory(error);
+        plan->described_count = 1;
+    }
+    if (plan->described_count == 1) {
+        if (!accel_plan_fact_number(plan, "device.count", &count, NULL) || count == 0)
+            count = 1;
+        if (count > ACCEL_PLAN_DESCRIBED)
+            return accel_error_set(error, ACCEL_E_LIMIT, "device.count is %" PRIu64 ", at most %u are planned", count,
+                                   ACCEL_PLAN_DESCRIBED);
+        plan->described[0].count = (uint32_t)count;
+    }
+    for (uint32_t i = 0; i < plan->described_count && code == ACCEL_OK; i++)
+        code = describe_one(plan, i, error);
+    return code;
+}

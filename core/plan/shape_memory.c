@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Estimates memory from the shapes of a model, without a driver: every row states its formula. Components run one
+ * after the other, so the largest one determines the scratch; encoders that run at the same time add theirs. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "core/base/error.h"
+#include "core/plan/shape_plan.h"
+
+/* Nodes of a layer, and bytes of lists that the library stores for each weight. */
+enum { LAYER_NODES = 16, WEIGHT_BYTES = 512 };
+
+/* ---- settings that sizes depend on ---- */
+
+static uint64_t number_of(const struct accel_plan *plan, const char *key, uint64_t otherwise)
+{
+    const struct accel_profile_setting *setting = accel_plan_value(plan, key);
+    return setting->is_number && setting->number > 0 ? (uint64_t)setting->number : otherwise;
+}
+
+/* Reads the context in force: the length that the model supports, unless the caller requested more. */
+static int32_t read_context(struct accel_shape_planner *s)
+{
+    struct accel_plan *plan = s->plan;
+    const struct accel_profile_setting *setting = accel_plan_value(plan, "context");
+    uint64_t longest = 0;
+    const char *origin = "";
+    const char *value;
+    if (!accel_plan_fact_number(plan, "model.context", &longest, &origin) || longest == 0)
+        longest = 0;
+    s->context = number_of(plan, "context", longest ? longest : 4096);
+    if (longest && s->context > longest && setting->layer >= ACCEL_PROFILE_ENVIRONMENT)
+        return accel_plan_add_note(plan, ACCEL_NOTE_WARN, "context", "", s->error,
+                                   "context %" PRIu64 " tok (%s) is more than the %" PRIu64
+                                   " tokens that the model was trained for (%s): its text gets worse behind them",
+                                   s->context, setting->place, longest, origin);
+    if (longest && s->context > longest)
+        s->context = longest;
+    if (!setting->is_number || (uint64_t)setting->number != s->context) {
+        value = accel_plan_text(plan, "%" PRIu64, s->context);
+        return accel_plan_decide(plan, "context", value, longest ? ACCEL_ORIGIN_FILE : ACCEL_ORIGIN_BUILTIN,
+                                 longest ? origin : "built in",
+                                 longest ? "the length that the model was trained for"
+                                         : "the length that the model was trained for is unknown",
+                                 s->error);
+    }
+    return ACCEL_OK;
+}
+
+/* Reads the type of K or V. A head size that no group divides cannot be quantized. */
+static int32_t read_cache_type(struct accel_shape_planner *s, const char *key, uint32_t head,
+                               struct accel_plan_type *out)
+{
+    struct accel_plan *plan = s->plan;
+    const struct accel_profile_setting *setting = accel_plan_value(plan, key);
+    const struct accel_profile_setting *policy = accel_plan_value(plan, "fallback.kv");
+    const char *word = strcmp(setting->value, "auto") == 0 ? "f16" : setting->value;
+    uint32_t group = accel_plan_group(plan, "kv.group", 64);
+    if (!accel_plan_type_of(word, group, 0, head, out))
+        return accel_error_set(s->error, ACCEL_E_INTERNAL, "%s is %s", key, word);
+    if (*word != 'q' || out->block_values > 1)
+        return ACCEL_OK;
+    if (accel_plan_recommends(setting)) {
+        const char *reason =
+            accel_plan_text(plan, "heads of %" PRIu32 " elements have no group of 32 or more that divides them", head);
+        return reason ? accel_plan_decline(plan, key, "f16", reason, s->error) : accel_plan_no_memory(s->error);
+    }
+    if (strcmp(policy->value, "deny") == 0) {
+        accel_error_by(s->error, accel_setting_origin(setting), ACCEL_E_FALLBACK,
+                       "%s: %s=%s: heads of %" PRIu32 " elements have no group of 32 or more that divides them",
+                       setting->place, key, word, head);
+        accel_error_remedy(s->error, "set %s=f16, or fallback.kv to warn or allow", key);
+        return ACCEL_E_FALLBACK;
+    }
+    return accel_plan_add_note(plan, ACCEL_NOTE_WARN, "fallback.kv", "", s->error,
+                               "%s=%s comes to f16: no group of 32 or more divides heads of %" PRIu32
+                               ", and fallback.kv is %s",
+                               key, word, head, policy->value);
+}
+
+static int32_t read_cache(struct accel_shape_planner *s)
+{
+    uint32_t head = 0, value = 0;
+    int32_t code;
+    s->has_kv_cache = accel_plan_value(s->plan, "kv.enabled")->number != 0;
+    for (uint32_t i = 0; i < s->shapes->component_count && head == 0; i++)
+        if (s->shapes->components[i].cached) {
+            head = s->shapes->components[i].head_size;
+            value = s->shapes->components[i].value_size;
+        }
+    /* Without a KV cache the types have no effect. */
+    if (head == 0 || !s->has_kv_cache) {
+        accel_plan_type_of("f16", 64, 0, 64, &s->keys);
+        s->values = s->keys;
+        return ACCEL_OK;
+    }
+    code = read_cache_type(s, "kv.type.k", head, &s->keys);
+    return code == ACCEL_OK ? read_cache_type(s, "kv.type.v", value ? value : head, &s->values) : code;
+}
+
+int32_t accel_shape_plan_read_settings(struct accel_shape_planner *s)
+{
+    const char *compute = accel_plan_value(s->plan, "compute.type")->value;
+    uint64_t length;
+    int32_t code = read_context(s);
+    if (code != ACCEL_OK)
+        return code;
+    s->sequences = number_of(s->plan, "sequences", 1);
+    s->batch = number_of(s->plan, "batch", 1);
+    s->batch = s->batch < s->context ? s->batch : s->context;
+    s->length = s->context;
+    if (accel_plan_fact_number(s->plan, "request.length", &length, NULL) && length && length < s->length)
+        s->length = length;
+    s->element = strcmp(compute, "f16") == 0 || strcmp(compute, "bf16") == 0 ? 2 : 4;
+    return read_cache(s);
+}
+
+/* ---- keys and values ---- */
+
+/* Returns the tokens that a sequence caches. With an attention window, pages behind the window are evicted, unless
+ * the cache slides: then the tokens in it have already attended to evicted ones. A step needs the windows of its
+ * first to its last token; sinks have pages of their own. */
+static uint64_t cached_tokens(const struct accel_shape_planner *s)
+{
+    const char *full = accel_plan_value(s->plan, "kv.full")->value;
+    uint64_t page = strcmp(full, "prune") == 0 ? 1 : number_of(s->plan, "attention.page", 1);
+    uint64_t window = number_of(s->plan, "kv.window", 0), sinks = number_of(s->plan, "kv.sinks", 0), slots;
+    if (window == 0 || strcmp(full, "slide") == 0)
+        return s->context;
+    page = page < s->context ? page : s->context;
+    slots = ((sinks + page - 1) / page + (window + s->batch + 2 * page - 3) / page) * page;
+    return slots < s->context ? slots : s->context;
+}
+
+/* Returns the KV slots of all sequences, in whole pages. A single sequence without eviction has one page of its
+ * size. */
+uint64_t accel_shape_plan_kv_slots(const struct accel_shape_planner *s)
+{
+    const char *full = accel_plan_value(s->plan, "kv.full")->value;
+    uint64_t most = strcmp(full, "prune") == 0 ? 1 : strcmp(full, "slide") == 0 ? s->context / 4 : s->context;
+    uint64_t page = number_of(s->plan, "attention.page", 1), slots = cached_tokens(s);
+    page = page < most ? page : most;
+    if (page == 0 || (s->sequences == 1 && slots == s->context && strcmp(full, "stop") == 0))
+        page = slots;
+    return accel_plan_multiply(accel_plan_multiply((slots + page - 1) / page, page), s->sequences);
+}
+
+static uint64_t token_bytes(const struct accel_shape_planner *s, const struct accel_sketch_component *c)
+{
+    uint64_t value = c->value_size ? c->value_size : c->head_size;
+    return accel_plan_add(accel_plan_type_bytes(&s->keys, c->kv_heads, c->head_size),
+                          accel_plan_type_bytes(&s->values, c->kv_heads, value));
+}
+
+/* Returns the encoder positions whose keys and values a decoder caches as well; 0: it has no encoder. */
+static uint64_t crossed_tokens(const struct accel_shape_planner *s, const struct accel_sketch_component *c)
+{
+    if (strcmp(c->name, "decoder") != 0)
+        return 0;
+    for (uint32_t i = 0; i < s->shapes->component_count; i++) {
+        const struct accel_sketch_component *other = &s->shapes->components[i];
+        if (other != c && !other->cached && other->layers)
+            return other->tokens ? other->tokens : s->length;
+    }
+    return 0;
+}
+
+uint64_t accel_shape_plan_layer_state(const struct accel_shape_planner *s, const struct accel_sketch_component *c)
+{
+    uint64_t tokens;
+    if (!c->cached || !s->has_kv_cache)
+        return 0;
+    tokens = accel_plan_add(cached_tokens(s), crossed_tokens(s, c));
+    return accel_plan_multiply(accel_plan_multiply(token_bytes(s, c), tokens), s->sequences);
+}
+
+static int32_t add_state(struct accel_shape_planner *s)
+{
+    uint64_t tokens = cached_tokens(s), token = 0;
+    uint64_t crossed = 0;
+    for (uint32_t i = 0; i < s->shapes->component_count; i++) {
+        const struct accel_sketch_component *c = &s->shapes->components[i];
+        s->state = accel_plan_add(s->state, accel_plan_multiply(accel_shape_plan_layer_state(s, c), c->layers));
+        if (c->cached && s->has_kv_cache) {
+            token = accel_plan_add(token, accel_plan_multiply(token_bytes(s, c), c->layers));
+            crossed = crossed_tokens(s, c) > crossed ? crossed_tokens(s, c) : crossed;
+        }
+    }
+    s->step_state = s->state / s->sequences;
+    return accel_plan_add_row(s->plan, ACCEL_MEMORY_STATE, s->state, s->state,
+                              accel_plan_text(s->plan,
+                                              "estimated: %" PRIu64 " tokens x %" PRIu64 " sequences x %" PRIu64
+                                              " bytes of keys (%s) and values (%s) of all layers%s",
+                                              accel_plan_add(tokens, crossed), s->sequences, token, s->keys.name,
+                                              s->values.name, crossed ? ", positions of the encoder with them" : ""),
+                              s->error);
+}
+
+/* ---- activations and scratch ---- */
+
+static bool reads_text(const struct accel_sketch_component *c)
+{
+    static const char *const names[] = {"language", "text", "decoder"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (c->cached || strcmp(c->name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Returns the tokens of a component that one step computes. A component that reads no text and has no positions of
+ * its own takes those of the encoder before it. A model of convolutions alone has none, and its features are not
+ * counted. */
+static uint64_t step_tokens(const struct accel_shape_planner *s, const struct accel_sketch_component *c)
+{
+    if (c->tokens)
+        return c->tokens;
+    if (reads_text(c))
+        return c->cached && s->has_kv_cache ? s->batch : s->length;
+    for (uint32_t i = 0; i < s->shapes->component_count; i++)
+        if (s->shapes->components[i].tokens)
+            return s->shapes->components[i].tokens;
+    return 1;
+}
+
+static int32_t add_activations(struct accel_shape_planner *s)
+{
+    uint64_t tokens = 0, outputs = 0, images = 0;
+    for (uint32_t i = 0; i < s->shapes->component_count; i++) {
+        const struct accel_sketch_component *c = &s->shapes->components[i];
+        if (c->tokens)
+            images = accel_plan_add(images, accel_plan_multiply(accel_plan_multiply(c->tokens, c->hidden), 4));
+        else if (reads_text(c) && step_tokens(s, c) > tokens)
+            tokens = step_tokens(s, c);
+        outputs = c->vocabulary > outputs ? c->vocabulary : outputs;
+        outputs = c->vocabulary == 0 && c->hidden > outputs ? c->hidden : outputs;
+    }
+    s->activations = accel_plan_multiply(
+        s->sequences,
+        accel_plan_add(images, accel_plan_add(accel_plan_multiply(tokens, 8), accel_plan_multiply(outputs, 4))));
+    return accel_plan_add_row(s->plan, ACCEL_MEMORY_ACTIVATION, s->activations, s->activations,
+                              accel_plan_text(s->plan,
+                                              "estimated: %" PRIu64 " sequences x (%" PRIu64
+                                              " tokens x 8 bytes of ids and places, %" PRIu64
+                                              " outputs x 4 bytes, %" PRIu64 " bytes of other inputs)",
+                                              s->sequences, tokens, outputs, images),
+                              s->error);
+}
+
+/** Parts of the scratch of one component. */
+struct scratch {
+    uint64_t tokens;
+    uint64_t width;  /* elements of a token that live at the same time */
+    uint64_t scores; /* bytes of attention scores */
+    uint64_t bytes;
+};
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static void scratch_of(const struct accel_shape_planner *s, const struct accel_sketch_component *c, struct scratch *out)
+{
+    uint64_t value = c->value_size ? c->value_size : c->head_size;
+    uint64_t heads = (uint64_t)c->heads * (c->head_size + value) + (uint64_t)c->kv_heads * (c->head_size + value);
+    uint64_t keys, block;
+    out->tokens = step_tokens(s, c);
+    keys = c->cached && s->has_kv_cache ? cached_tokens(s) : out->tokens;
+    out->width = 2 * (uint64_t)c->hidden + larger(heads, 2 * (uint64_t)c->ffn);
+    block = s->block < out->tokens ? s->block : out->tokens;
+    if (s->tiled)
+        out->scores = accel_plan_multiply(c->heads, block * (s->block + value) * 4);
+    else
+        out->scores =
+            accel_plan_multiply(accel_plan_multiply(c->heads, out->tokens), accel_plan_multiply(keys, s->element));
+    out->scores = accel_plan_multiply(out->scores, s->sequences);
+    out->bytes = accel_plan_add(
+        out->scores, accel_plan_multiply(
+                         accel_plan_multiply(accel_plan_multiply(s->sequences, out->tokens), out->width), s->element));
+}
+
+static int32_t add_scratch(struct accel_shape_planner *s)
+{
+    struct scratch most = {0};
+    const char *name = "";
+    for (uint32_t i = 0; i < s->shapes->component_count; i++) {
+        struct scratch one;
+        scratch_of(s, &s->shapes->components[i], &one);
+        if (one.bytes >= most.bytes) {
+            most = one;
+            name = s->shapes->components[i].name;
+        }
+    }
+    s->scratch = most.bytes;
+    return accel_plan_add_row(s->plan, ACCEL_MEMORY_SCRATCH, 0, s->scratch,
+                              accel_plan_text(s->plan,
+                                              "estimated: %s: %" PRIu64 " sequences x %" PRIu64 " tokens x %" PRIu64
+                                              " numbers x %" PRIu64 " bytes, and %" PRIu64
+                                              " bytes for scores of %s attention",
+                                              name, s->sequences, most.tokens, most.width, s->element, most.scores,
+                                              s->tiled ? "tiled" : "eager"),
+                              s->error);
+}
+
+/* Adds a note about memory that the formulas omit. */
+static int32_t note_filters(struct accel_shape_planner *s)
+{
+    for (uint32_t i = 0; i < s->shapes->component_count; i++) {
+        const struct accel_sketch_component *c = &s->shapes->components[i];
+        if (c->layers && c->heads == 0 && !reads_text(c) && step_tokens(s, c) == 1)
+            return accel_plan_add_note(s->plan, ACCEL_NOTE_INFO, "", "", s->error,
+                                       "%s: features between filters are not in the scratch of the plan", c->name);
+    }
+    return ACCEL_OK;
+}
+
+/* ---- rows of memory ---- */
+
+/* Returns whether the device uses the host's memory, so that weights may be used in place in the mapped file. */
+static bool is_unified(const struct accel_plan *plan)
+{
+    const char *unified = accel_plan_fact(plan, "device.unified", NULL);
+    const char *kind = accel_plan_fact(plan, "device.kind", NULL);
+    return ((unified && strcmp(unified, "true") == 0) || (kind && strcmp(kind, "cpu") == 0)) &&
+           strcmp(accel_plan_setting_find(plan, "weights.load")->value, "read") != 0;
+}
+
+static int32_t add_weights(struct accel_shape_planner *s)
+{
+    bool mapped = is_unified(s->plan);
+    uint64_t elements = 0;
+    for (uint32_t i = 0; i < s->plan->parts.count; i++)
+        elements = accel_plan_add(elements, ((const struct accel_plan_part *)s->plan->parts.items[i])->elements);
+    return accel_plan_add_row(
+        s->plan, mapped ? ACCEL_MEMORY_MAPPED : ACCEL_MEMORY_WEIGHTS, mapped ? s->weights - s->tables : s->weights,
+        s->weights,
+        accel_plan_text(s->plan,
+                        "estimated: types x shapes of %" PRIu32 " weights with their scales, %.3f bits a weight",
+                        s->shapes->weight_count, elements ? (double)s->weights * 8 / (double)elements : 0.0),
+        s->error);
+}
+
+/* A driver with its own queues allocates more than a formula covers; its own estimate includes that memory. */
+#define NOT_COUNTED                                                                                                    \
+    "; without the driver's memory for queues, copies and compiled kernels, which an exact plan includes"
+
+static bool has_own_queues(const struct accel_plan *plan)
+{
+    return plan->device && plan->device->info.facts->limits->queues != 0;
+}
+
+static int32_t add_rest(struct accel_shape_planner *s)
+{
+    uint64_t nodes = 8;
+    int32_t code;
+    for (uint32_t i = 0; i < s->shapes->component_count; i++)
+        nodes += (uint64_t)s->shapes->components[i].layers * LAYER_NODES;
+    s->program = nodes * ACCEL_PLAN_NODE_BYTES;
+    s->host = (uint64_t)s->shapes->weight_count * WEIGHT_BYTES;
+    code = accel_plan_add_row(s->plan, ACCEL_MEMORY_PROGRAM, 0, s->program,
+                              accel_plan_text(s->plan, "estimated: %u bytes for each of %" PRIu64 " nodes%s",
+                                              ACCEL_PLAN_NODE_BYTES, nodes, has_own_queues(s->plan) ? NOT_COUNTED : ""),
+                              s->error);
+    if (code != ACCEL_OK)
+        return code;
+    return accel_plan_add_row(s->plan, ACCEL_MEMORY_HOST, 0, s->host,
+                              accel_plan_text(s->plan, "estimated: %d bytes of lists for each of %" PRIu32 " weights",
+                                              WEIGHT_BYTES, s->shapes->weight_count),
+                              s->error);
+}
+
+int32_t accel_shape_plan_sum_memory(struct accel_shape_planner *s)
+{
+    int32_t code = add_weights(s);
+    if (code == ACCEL_OK)
+        code = add_state(s);
+    if (code == ACCEL_OK)
+        code = add_activations(s);
+    if (code == ACCEL_OK)
+        code = add_scratch(s);
+    if (code == ACCEL_OK)
+        code = note_filters(s);
+    return code == ACCEL_OK ? add_rest(s) : code;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file Facts, settings and their layers: input and output of profiles. Strings belong to the code that made the
+ * struct. */
+#ifndef ACCEL_CORE_PROFILE_SETTING_H
+#define ACCEL_CORE_PROFILE_SETTING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <accel/error.h>
+#include <accel/plan.h>
+
+#include "core/base/arena.h"
+
+/** A fact ("driver.name" is "cpu"), or a setting of the caller. Sizes in facts are in bytes. */
+struct accel_profile_pair {
+    const char *key;
+    const char *value;
+    const char *origin; /**< words for people: "command line --set context=2048tok"; never NULL */
+};
+
+/* Origin of a setting's value: ACCEL_LAYER_... of accel/profile.h. */
+#define ACCEL_PROFILE_BUILTIN 0u     /**< the default of keys.def */
+#define ACCEL_PROFILE_BASE 1u        /**< base.yaml */
+#define ACCEL_PROFILE_PLATFORM 2u    /**< NAME.yaml: the fact platform, else driver.name */
+#define ACCEL_PROFILE_CLIENT 3u      /**< clients/NAME.yaml: the setting client */
+#define ACCEL_PROFILE_DEVICE 4u      /**< devices/NAME.yaml: those that match, or the fact device.profile */
+#define ACCEL_PROFILE_MODEL 5u       /**< models/NAME.yaml: the fact model.name */
+#define ACCEL_PROFILE_SYSTEM 6u      /**< /etc/accel/accel.yaml */
+#define ACCEL_PROFILE_USER 7u        /**< $XDG_CONFIG_HOME/accel/accel.yaml */
+#define ACCEL_PROFILE_FOLDER 8u      /**< ./accel.yaml */
+#define ACCEL_PROFILE_ENVIRONMENT 9u /**< environment: names of the documents, overridden by ACCEL_... */
+#define ACCEL_PROFILE_GIVEN 10u      /**< the caller */
+
+/** A fact in force. */
+struct accel_profile_fact {
+    const char *key;
+    const char *value;  /**< sizes in bytes */
+    const char *unit;   /**< "bytes", "tok" or empty */
+    const char *place;  /**< "profiles/devices/t4.yaml:7", or the origin that the caller gave */
+    const char *reason; /**< or empty */
+    uint32_t layer;     /**< ACCEL_PROFILE_GIVEN, MODEL, DEVICE, or BUILTIN for a fact derived from another one */
+};
+
+/** Merged facts of caller, devices and model. Free with accel_profile_facts_free. */
+struct accel_profile_facts {
+    struct accel_arena arena;
+    uint32_t count;
+    struct accel_profile_fact *facts;
+};
+
+/** The value of one setting. */
+struct accel_profile_setting {
+    const char *key;    /**< "kv.type.k" */
+    const char *value;  /**< without its unit: "f16", "2048", "true"; sizes in bytes, durations in ms */
+    const char *unit;   /**< "tok", "bytes", "ms", or empty */
+    const char *place;  /**< "/usr/share/accel/profiles/base.yaml:12", "environment ACCEL_CONTEXT", the giver's words */
+    const char *reason; /**< reason in the profile, or empty */
+    const char
+        *overridden_text; /**< "VALUE (PLACE; BECAUSE)" of each overridden value, strongest first, one per line */
+    uint32_t layer;       /**< ACCEL_PROFILE_... */
+    bool is_number;       /**< `number` holds the value; otherwise the value is a word, "auto" included */
+    int64_t number;       /**< integers, sizes in bytes, durations in ms; flags are 0 and 1 */
+    const struct accel_plan_overridden *overridden; /**< overridden values as records, strongest first */
+    uint32_t overridden_count;
+    bool is_alias; /**< the value comes from a variable of another program, and is a recommendation */
+    const struct accel_profile_setting *later; /**< a value that nothing honors yet, or NULL; never in force */
+};
+
+/** Returns the origin (ACCEL_FROM_...) of an error in a value of layer `layer`. */
+static inline uint32_t accel_layer_origin(uint32_t layer)
+{
+    return layer >= ACCEL_PROFILE_ENVIRONMENT ? ACCEL_FROM_SETTING : ACCEL_FROM_FILE;
+}
+
+/** Returns the origin of an error in the value in force. */
+static inline uint32_t accel_setting_origin(const struct accel_profile_setting *setting)
+{
+    return accel_layer_origin(setting->layer);
+}
+
+/** Receives an unknown variable of the environment. `near`: the probable name, or NULL. `level`: ACCEL_LOG_WARN, or
+ * ACCEL_LOG_INFO for a variable that may belong to another program. */
+typedef void (*accel_profile_unknown)(void *data, uint32_t level, const char *name, const char *near);
+
+#endif

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * Internals of a context: the data it owns, and the registration of drivers. The public interface is
+ * accel/context.h.
+ * Ownership: records (facts, hardware, devices, verdicts) and their strings live in the arena `records` until the
+ * next discover; discover is refused while an object of accel/run.h lives, so that such objects may point to
+ * records. Threads: discover and free require exclusive access; between them members are read-only, atomic, or
+ * protected by `attaching`. */
+#ifndef ACCEL_CORE_REGISTRY_CONTEXT_H
+#define ACCEL_CORE_REGISTRY_CONTEXT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include <accel/context.h>
+
+#include "core/base/arena.h"
+#include "core/base/caller_state.h"
+#include "core/base/fork.h"
+#include "core/base/log.h"
+#include "core/base/rows.h"
+#include "core/boundary/host.h"
+#include "core/boundary/memory.h"
+#include "core/profile/profile.h"
+
+struct accel_plugin;
+struct accel_plugins;
+struct accel_profile_list;
+struct accel_snapshot;
+struct accel_topology;
+
+/** Plugin index of a driver that was not loaded from a plugin file. */
+#define ACCEL_NO_PLUGIN 0xffffffffu
+
+/** Sink passed to a driver. It forwards one call at a time, from any thread, and none after enumerate has returned:
+ * a late call of a driver thread gets an error and does not access a dead stack frame. */
+struct accel_locked_sink {
+    struct accel_device_sink sink;         /**< first: the driver passes its address back */
+    const struct accel_device_sink *inner; /**< NULL: enumerate has returned */
+    pthread_mutex_t mutex;
+};
+
+/** A driver with its instance. Owned by the context, at an address that stays valid until detach. */
+struct accel_attached {
+    const struct accel_driver *driver;
+    struct accel_driver_instance *instance; /**< NULL: not attached */
+    struct accel_host_services host;
+    struct accel_locked_sink sink; /**< sink of its enumerate */
+    uint32_t minor;                /**< negotiated ABI minor */
+    uint32_t plugin;               /**< index of its plugin, or ACCEL_NO_PLUGIN */
+    uint32_t device_count;
+    bool waits;              /**< its devices are listed from a probe: accel_registry_need attaches it */
+    struct accel_error late; /**< error of a deferred attach */
+};
+
+/** One device of the list. */
+struct accel_listed {
+    struct accel_device_info info;
+    struct accel_attached *owner;
+    uint32_t order;                     /**< position in discovery order */
+    bool here;                          /**< a deferred driver enumerated the device when it was attached */
+    const struct accel_error *unranked; /**< why its profiles cannot be used; NULL: they rank it, or there are none */
+};
+
+/** Number of strings in the options. */
+#define ACCEL_CONTEXT_TEXTS 5u
+
+struct accel_context {
+    struct accel_context_options options; /**< strings point to `texts` */
+    char *texts[ACCEL_CONTEXT_TEXTS];     /**< owned copies, or NULL */
+    struct accel_log log;
+    struct accel_memory memory;
+    struct accel_fork_guard fork;
+    atomic_uint children; /**< number of live objects of accel/run.h, plans and similar */
+
+    struct accel_arena records;
+    struct accel_topology *topology;         /**< NULL before discover */
+    struct accel_plugins *plugins;           /**< NULL before discover, or if plugins were disabled */
+    struct accel_profile *profile;           /**< NULL if no profile could be read */
+    struct accel_error profile_error;        /**< why there is no profile */
+    struct accel_profile_list *profiles;     /**< NULL before accel_profile_load */
+    const struct accel_snapshot *snapshot;   /**< replayed snapshot; NULL: this machine */
+    const struct accel_recording *recording; /**< public form of the snapshot */
+    struct accel_rows recorded_plugins;      /**< struct accel_plugin_info; empty on this machine */
+    struct accel_rows facts;                 /**< struct accel_fact */
+    struct accel_rows hardware;              /**< struct accel_hardware */
+    struct accel_rows attached;              /**< struct accel_attached */
+    pthread_mutex_t attaching;               /**< held while a deferred driver is attached */
+    struct accel_rows devices;               /**< struct accel_listed, best first */
+    struct accel_rows verdicts;              /**< struct accel_verdict of drivers */
+    struct accel_rows own_verdicts;          /**< struct accel_verdict of the core */
+};
+
+/** Returns the topology, or NULL before discover. */
+const struct accel_topology *accel_context_topology(const struct accel_context *context);
+
+/** Returns the profiles of the context, or NULL if none could be read (the log reports why). */
+const struct accel_profile *accel_context_profile(const struct accel_context *context);
+
+/** Finds a device by "driver:id", or by the name of a driver (its best device). NULL: there is none. */
+const struct accel_listed *accel_context_find(const struct accel_context *context, const char *name);
+
+/** Selects a device for user input: as accel_context_find, or by a kind ("gpu": the best that is no software
+ * device), or by its id alone, or the first match of a comma-separated list of these. `driver` restricts the
+ * search unless NULL. *out_unranked: as with accel_context_unranked, of all matching devices. */
+const struct accel_listed *accel_context_choose(const struct accel_context *context, const char *names,
+                                                const char *driver, const struct accel_listed **out_unranked);
+
+/** Predicate for devices to select from. It is called for duplicates too: ranked, a duplicate might be the
+ * original. */
+typedef bool (*accel_listed_test)(const struct accel_listed *listed, const void *data);
+
+/** Returns the first device accepted by `may` that could not be ranked while others could: the best device is
+ * unknown then. NULL: it is known, or no device could be ranked and every plan fails by itself. */
+const struct accel_listed *accel_context_unranked(const struct accel_context *context, accel_listed_test may,
+                                                  const void *data);
+
+/** Writes the selectable devices, of one driver or of all, with their kinds; empty if there are none. */
+void accel_context_choices(const struct accel_context *context, const char *driver, char *text, size_t bytes);
+
+/** Returns "cpu", "gpu", "npu", "other"; empty for 0. */
+const char *accel_device_kind_name(uint32_t kind);
+
+/** True if `word` is the name of a device kind. */
+bool accel_is_device_kind(const char *word);
+
+/* ---- registry ---- */
+
+/** Attaches a driver whose const part core/plugin has validated, and adds its devices. `plugin` is the index of its
+ * plugin or ACCEL_NO_PLUGIN. After a failure only the driver's verdicts remain. Call accel_registry_finish after
+ * the last driver. */
+int32_t accel_registry_attach(struct accel_context *context, const struct accel_driver *driver, uint32_t plugin,
+                              struct accel_error *error);
+
+/** Lists the devices of a plugin from its cached probe result, without attaching the driver. False: there is no
+ * usable list, nothing is listed, and the driver must be attached. */
+bool accel_registry_list(struct accel_context *context, const struct accel_plugin *plugin, uint32_t index);
+
+/** Attaches the driver of a listed device if its attach was deferred. ACCEL_E_NOT_FOUND: the device has
+ * disappeared; else the driver's error. Thread-safe. */
+int32_t accel_registry_need(struct accel_context *context, const struct accel_listed *listed,
+                            struct accel_error *error);
+
+/** Detaches the instance of a driver, if it has one. */
+void accel_registry_detach(struct accel_context *context, struct accel_attached *owner);
+
+/** Adds one device of a driver: validates and copies its facts. */
+int32_t accel_registry_add_device(struct accel_context *context, struct accel_attached *owner,
+                                  const struct accel_facts *facts, struct accel_error *error);
+
+/** Adds one verdict of a driver and copies its texts: the caller sets `code`, `driver`, `hardware`, `text` and
+ * `remedy`. */
+int32_t accel_registry_add_verdict(struct accel_context *context, const struct accel_verdict *verdict,
+                                   struct accel_error *error);
+
+/** Reports the current driver call to the application; driver and slot are NULL after it has returned. */
+void accel_context_report(const struct accel_context *context, const char *driver, const char *slot);
+
+/** One guarded call of a driver. */
+struct accel_call_guard {
+    struct accel_context *context;
+    const char *driver;
+    const char *slot;
+    struct accel_caller_state before;
+};
+
+/** Guards a call of a driver: reports it to the application (`calling` of the context's options), and restores the
+ *  floating-point mode and the signal mask of the calling thread after it. The log reports what had changed. */
+void accel_call_guard_begin(struct accel_call_guard *call, struct accel_context *context, const char *driver,
+                            const char *slot);
+void accel_call_guard_end(const struct accel_call_guard *call);
+
+/** Ends a call of a step, which is repeated: the log reports only the first change, recorded in `is_reported`. */
+void accel_call_guard_end_step(const struct accel_call_guard *call, bool *is_reported);
+
+/** Ranks devices, marks duplicates, and explains why unclaimed hardware is no device. May be repeated. */
+int32_t accel_registry_finish(struct accel_context *context, struct accel_error *error);
+
+/** Detaches all drivers and removes their devices. */
+void accel_registry_forget(struct accel_context *context);
+
+/** Attaches and finishes in one call, for tests and for programs that link a driver statically. Requires discovery. */
+int32_t accel_context_attach_driver(struct accel_context *context, const struct accel_driver *driver,
+                                    struct accel_error *error);
+
+/** Finds the folder of that name in the context's cache, freed by the caller; NULL if nothing is cached. Fails with
+ * ACCEL_E_MEMORY only. */
+int32_t accel_context_cache_folder(const struct accel_context *context, const char *name, char **out_folder,
+                                   struct accel_error *error);
+
+/** Reads the profiles, before devices are ranked. Errors in profiles go to the log and to `profile_error`; a lack
+ * of memory is the only failure. */
+int32_t accel_context_profile_open(struct accel_context *context, struct accel_error *error);
+void accel_context_profile_close(struct accel_context *context);
+
+/** Frees the list of accel_profile_load. */
+void accel_context_profiles_forget(struct accel_context *context);
+
+/** Maximum number of facts of one device. */
+#define ACCEL_DEVICE_PAIRS 16u
+
+/** Facts of a device as pairs for profile conditions. Strings belong to the device and to this struct. */
+struct accel_device_pairs {
+    struct accel_profile_pair pairs[ACCEL_DEVICE_PAIRS];
+    uint32_t count;
+    char memory[32];
+    char threads[32];
+};
+
+void accel_device_pairs_fill(const struct accel_listed *listed, struct accel_device_pairs *out);
+
+/** Sets the rank of a device and its reason, a text in the arena `records`. */
+int32_t accel_rank_device(struct accel_context *context, struct accel_listed *listed, struct accel_error *error);
+
+/* ---- replay ---- */
+
+/** Reads the snapshot named by the options into the records. */
+int32_t accel_replay_begin(struct accel_context *context, struct accel_error *error);
+
+/** Returns ACCEL_OK on this machine, else ACCEL_E_UNSUPPORTED: devices of a recorded machine can be planned for but
+ * not opened. */
+int32_t accel_replay_refuse(const struct accel_context *context, const char *device, struct accel_error *error);
+
+/** Lists plugins, devices and verdicts of the snapshot; requires the discovered machine. */
+int32_t accel_replay_devices(struct accel_context *context, struct accel_error *error);
+
+/* ---- machine ---- */
+
+/** Loads the topology and fills hardware and facts. Facts that a snapshot lacks are derived from its topology, as
+ * on a live machine. */
+int32_t accel_machine_discover(struct accel_context *context, struct accel_error *error);
+
+/** Fills the facts from the loaded topology. */
+int32_t accel_machine_facts(struct accel_context *context, struct accel_error *error);
+
+/** Adds a piece of hardware with copies of its strings; for tests too. */
+int32_t accel_machine_add(struct accel_context *context, const struct accel_hardware *hardware,
+                          struct accel_error *error);
+
+/** Formats hardware for people: "Example GPU (0000:65:00.0)". Returns `text`. */
+const char *accel_machine_text(const struct accel_hardware *hardware, char *text, size_t bytes);
+
+#endif

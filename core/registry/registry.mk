@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+# Contexts, their devices with verdicts and ranks, and recorded hosts.
+libaccel_core_la_SOURCES += \
+	%D%/attach.c \
+	%D%/call_guard.c \
+	%D%/choose.c \
+	%D%/context.c \
+	%D%/context.h \
+	%D%/machine.c \
+	%D%/machine_facts.c \
+	%D%/model_facts.c \
+	%D%/profile.c \
+	%D%/profiles.c \
+	%D%/rank.c \
+	%D%/registry.c \
+	%D%/replay.c

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compiles in a worker: the side of the worker. Faults of the driver end this process alone. */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "core/base/error.h"
+#include "core/boundary/import.h"
+#include "core/plugin/ipc.h"
+#include "core/plugin/load.h"
+#include "core/runtime/task.h"
+#include "core/runtime/worker.h"
+
+#define INPUT_LIMIT (1u << 30)
+
+/* Writes to the descriptor of the blob. */
+struct writer {
+    struct accel_blob_writer face; /* first: the driver passes its address back */
+    uint64_t bytes;
+    int32_t code;
+};
+
+static int32_t write_blob(const struct accel_blob_writer *face, const void *bytes, uint64_t count,
+                          struct accel_error *error) ACCEL_NOEXCEPT
+{
+    struct writer *writer = (struct writer *)(uintptr_t)face;
+    const char *data = bytes;
+    if (count > ACCEL_BLOB_BYTES - writer->bytes)
+        return writer->code = accel_error_set(error, ACCEL_E_LIMIT, "a blob of more than %llu bytes",
+                                              (unsigned long long)ACCEL_BLOB_BYTES);
+    while (count != 0) {
+        ssize_t wrote = write(ACCEL_WORKER_DESCRIPTOR, data, (size_t)count);
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote <= 0)
+            return writer->code = accel_error_set(error, ACCEL_E_IO, "the blob cannot be written: error %d", errno);
+        data += wrote;
+        count -= (uint64_t)wrote;
+        writer->bytes += (uint64_t)wrote;
+    }
+    return ACCEL_OK;
+}
+
+/* Restricts the process: no core dump, exit with the parent, the memory limit of the job, and only its
+ * descriptors. A sanitizer's own memory exceeds every limit. */
+static void restrict_process(uint64_t memory)
+{
+    struct rlimit none = {0, 0};
+    setrlimit(RLIMIT_CORE, &none);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    fcntl(ACCEL_IPC_DESCRIPTOR, F_SETFD, FD_CLOEXEC);
+    fcntl(ACCEL_WORKER_DESCRIPTOR, F_SETFD, FD_CLOEXEC);
+    close_range(ACCEL_WORKER_DESCRIPTOR + 1, ~0u, 0);
+#ifndef __SANITIZE_ADDRESS__
+    if (memory != 0) {
+        struct rlimit limit = {memory, memory};
+        setrlimit(RLIMIT_DATA, &limit);
+    }
+#else
+    (void)memory;
+#endif
+}
+
+static int32_t read_job(struct accel_strbuf *input, struct accel_arena *arena, struct accel_worker_job *job,
+                        struct accel_error *error)
+{
+    char chunk[16384];
+    ssize_t got;
+    accel_strbuf_init(input, INPUT_LIMIT);
+    while ((got = read(STDIN_FILENO, chunk, sizeof(chunk))) > 0)
+        accel_strbuf_append(input, chunk, (size_t)got);
+    if (input->failed)
+        return accel_error_no_memory(error, "for the job");
+    return accel_worker_unpack(accel_strbuf_get(input), input->length, arena, job, error);
+}
+
+static int32_t compile(const struct accel_worker_job *job, struct accel_device *device, uint64_t *out_bytes,
+                       struct accel_error *error)
+{
+    struct writer writer = {.face = {.size = sizeof(writer.face), .write = write_blob}};
+    struct accel_driver_module *module = NULL;
+    struct accel_task_bridge bridge;
+    int32_t code;
+    accel_ipc_send_stage("compile");
+    code =
+        device->handle->table->compile(device->handle, job->graphs, job->graph_count, job->options, NULL, &writer.face,
+                                       accel_task_bridge_init(&bridge, device->object.context, NULL), &module, error);
+    accel_task_bridge_end(&bridge);
+    code = accel_import_code(code, device->driver, "compile", error);
+    if (code == ACCEL_OK && writer.code != ACCEL_OK)
+        code = accel_error_set(error, writer.code, "driver %s: compile ignored that its blob could not be written",
+                               device->driver);
+    if (code == ACCEL_OK && (writer.bytes == 0 || module != NULL))
+        code = accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INTERNAL, "driver %s: compile received a writer and %s",
+                              device->driver, module ? "returned a module" : "wrote nothing");
+    *out_bytes = writer.bytes;
+    return code;
+}
+
+static int32_t run_job(const struct accel_worker_job *job, struct accel_context *context, uint64_t *out_bytes,
+                       struct accel_error *error)
+{
+    accel_driver_query_function query = NULL;
+    const struct accel_driver *driver = NULL;
+    struct accel_device *device = NULL;
+    int32_t code = accel_context_discover(context, error);
+    if (code != ACCEL_OK)
+        return code;
+    accel_ipc_send_stage("load");
+    code = accel_load_open(job->path, &query, error);
+    if (code == ACCEL_OK)
+        code = accel_load_query(job->path, query, NULL, &context->records, &driver, error);
+    accel_ipc_send_stage("attach");
+    if (code == ACCEL_OK)
+        code = accel_context_attach_driver(context, driver, error);
+    accel_ipc_send_stage("open");
+    if (code == ACCEL_OK)
+        code = accel_device_open(context, job->device, job->settings, job->setting_count, &device, error);
+    if (code == ACCEL_OK)
+        code = compile(job, device, out_bytes, error);
+    accel_ipc_send_stage("close");
+    accel_device_free(device);
+    return code;
+}
+
+int accel_worker_main(void)
+{
+    struct accel_context_options options = {.size = sizeof(options),
+                                            .flags = ACCEL_CONTEXT_NO_PLUGINS | ACCEL_CONTEXT_NO_CACHE};
+    struct accel_context *context = NULL;
+    struct accel_worker_job job = {0};
+    struct accel_arena arena = {0};
+    struct accel_strbuf input = {0};
+    struct accel_strbuf record = {0};
+    struct accel_error error = {0};
+    uint64_t bytes = 0;
+    int32_t code;
+    accel_ipc_put_version(&record);
+    accel_ipc_send(&record);
+    accel_ipc_send_stage("begin");
+    code = read_job(&input, &arena, &job, &error);
+    restrict_process(job.memory);
+    if (code == ACCEL_OK)
+        code = accel_context_create(&options, &context, &error);
+    if (code == ACCEL_OK)
+        code = run_job(&job, context, &bytes, &error);
+    accel_context_free(context, NULL);
+    if (code == ACCEL_OK) {
+        accel_ipc_put_done(&record, (uint32_t)bytes);
+    } else {
+        error.code = code;
+        accel_ipc_put_failed(&record, &error);
+    }
+    accel_ipc_send(&record);
+    accel_arena_free(&arena);
+    accel_strbuf_free(&input);
+    return 0;
+}

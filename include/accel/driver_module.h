@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The driver ABI, second part: claims, estimates, blobs, weights, modules. Included by accel/driver.h.
+ */
+#ifndef ACCEL_DRIVER_MODULE_H
+#define ACCEL_DRIVER_MODULE_H
+
+#include <accel/abi.h>
+#include <accel/error.h>
+#include <accel/graph.h>
+#include <accel/host.h>
+
+ACCEL_BEGIN_C
+
+struct accel_driver_set;
+struct accel_set_description;
+
+/** How to compile. Open. */
+struct accel_compile_options {
+    uint32_t size;
+    uint32_t flags;          /**< ACCEL_COMPILE_... */
+    const uint64_t *buckets; /**< values of the symbols to compile for: of graph 0, symbol 0 of every bucket, and so
+                                  on: [bucket][symbol] for each graph in turn */
+    const uint32_t *bucket_counts; /**< buckets of each graph; at least 1 (the highest values) */
+    uint32_t threads;              /**< maximum thread count of the team for steps; 0: not known yet */
+    uint32_t zero;
+};
+
+#define ACCEL_COMPILE_DETERMINISTIC 1u /**< flag: the same bits at every run on this device, or ACCEL_E_UNSUPPORTED */
+
+/* Answers of `claim`. */
+#define ACCEL_CLAIM_NATIVE 1u   /**< as the operator specifies */
+#define ACCEL_CLAIM_EMULATED 2u /**< correct, by other means: slower, or more memory; `reason` explains */
+#define ACCEL_CLAIM_LIKELY 3u   /**< only compiling will tell */
+#define ACCEL_CLAIM_NO 4u       /**< not supported; `reason` explains */
+
+/* Placement of a weight. */
+#define ACCEL_RESIDENT 1u /**< in a container of weights */
+#define ACCEL_MAPPED 2u   /**< where it lies in the file, in the format's own layout */
+#define ACCEL_BAKED 3u    /**< in the module */
+
+/* How a kernel computes, as far as settings choose between ways. A program that reads a plan decides by this number,
+ * never by the name of a kernel. */
+#define ACCEL_VARIANT_PLAIN 0u   /**< the operator has one way */
+#define ACCEL_VARIANT_TILED 1u   /**< attention over scores of a block at a time */
+#define ACCEL_VARIANT_EAGER 2u   /**< attention over the whole matrix of scores */
+#define ACCEL_VARIANT_OWN 0x100u /**< the first number that a driver may give a meaning of its own */
+
+/** Answers for nodes of one graph. Closed. */
+struct accel_claim {
+    uint32_t graph;     /**< index in the list that was given */
+    uint32_t node;      /**< index in the graph */
+    uint32_t answer;    /**< ACCEL_CLAIM_... */
+    uint32_t weights;   /**< ACCEL_RESIDENT, ACCEL_MAPPED, ACCEL_BAKED; 0: reads no weight */
+    const char *kernel; /**< name of the kernel that will run, never NULL; empty with ACCEL_CLAIM_NO */
+    const char *reason; /**< never NULL; empty with ACCEL_CLAIM_NATIVE */
+    double tolerance;   /**< largest |error| to expect, relative to the largest element of the output */
+    uint64_t alignment; /**< of a mapped weight, a power of two; 0: any */
+    uint32_t variant;   /**< ACCEL_VARIANT_..., or a number of the driver's own from ACCEL_VARIANT_OWN on */
+    uint32_t zero;      /**< must be 0 */
+};
+
+/** Takes answers. Open. Every node needs one; the last one for a node counts. */
+struct accel_claim_sink {
+    uint32_t size;
+    uint32_t zero;
+    /** Takes one answer; it is copied before the call returns. Not ACCEL_OK: the driver ends its claim with that code.
+     */
+    int32_t(ACCEL_CALL *claim)(const struct accel_claim_sink *sink, const struct accel_claim *claim,
+                               struct accel_error *error) ACCEL_NOEXCEPT;
+};
+
+/** Takes estimates. Open. */
+struct accel_estimate_sink {
+    uint32_t size;
+    uint32_t zero;
+    /** Adds bytes of a class (ACCEL_MEMORY_...) in a heap, from `lower` to `upper`; `formula` explains the number.
+     * Several calls for one class add up. */
+    int32_t(ACCEL_CALL *bytes)(const struct accel_estimate_sink *sink, uint32_t heap, uint32_t memory_class,
+                               uint64_t lower, uint64_t upper, const char *formula,
+                               struct accel_error *error) ACCEL_NOEXCEPT;
+};
+
+/** Source of the bytes of weights. Open. Thread-safe. Planes are those of the weight's format. */
+struct accel_source {
+    uint32_t size;
+    uint32_t zero;
+    /** Address of a plane where it is mapped, valid as long as the source; ACCEL_E_UNSUPPORTED: only `read` works. */
+    int32_t(ACCEL_CALL *map)(const struct accel_source *source, const char *key, uint32_t plane,
+                             const void **out_address, uint64_t *out_bytes, struct accel_error *error) ACCEL_NOEXCEPT;
+    /** Copies bytes `offset` .. offset + bytes of a plane to `memory`. */
+    int32_t(ACCEL_CALL *read)(const struct accel_source *source, const char *key, uint32_t plane, uint64_t offset,
+                              void *memory, uint64_t bytes, struct accel_error *error) ACCEL_NOEXCEPT;
+    /** Optional (no packed form is cached): 16 bytes that name the content of a weight. */
+    int32_t(ACCEL_CALL *hash)(const struct accel_source *source, const char *key, uint8_t out_hash[16],
+                              struct accel_error *error) ACCEL_NOEXCEPT;
+};
+
+/** Takes a blob, front to back. Open. */
+struct accel_blob_writer {
+    uint32_t size;
+    uint32_t zero;
+    /** Appends `count` bytes. */
+    int32_t(ACCEL_CALL *write)(const struct accel_blob_writer *writer, const void *bytes, uint64_t count,
+                               struct accel_error *error) ACCEL_NOEXCEPT;
+};
+
+/** One weight of a container. Open. */
+struct accel_weight {
+    uint32_t size;
+    uint32_t type;
+    uint32_t rank;
+    uint32_t zero;
+    uint64_t dims[ACCEL_RANK]; /**< outermost first */
+    const char *key;
+};
+
+struct accel_driver_weights;
+
+/** Slots of a container of weights. Open. One thread at a time until `pull` has returned. */
+struct accel_weights_table {
+    uint32_t size;
+    uint32_t zero;
+    /** Frees the container and what `pull` filled. */
+    int32_t(ACCEL_CALL *free)(struct accel_driver_weights *weights) ACCEL_NOEXCEPT;
+    /** Reads the bytes of all weights in the layout of the driver. Uses at most one chunk of memory beside the
+     * container. */
+    int32_t(ACCEL_CALL *pull)(struct accel_driver_weights *weights, const struct accel_source *source,
+                              const struct accel_task *task, struct accel_error *error) ACCEL_NOEXCEPT;
+    /** Optional (default: packed weights are not cached): after `pull`, writes the container's bytes, front to
+     * back. The core caches them for containers of the same list, of weights with the same hashes, on devices of
+     * the same fingerprint and build. */
+    int32_t(ACCEL_CALL *save)(struct accel_driver_weights *weights, const struct accel_blob_writer *writer,
+                              struct accel_error *error) ACCEL_NOEXCEPT;
+    /** Optional, beside `save`: in place of `pull`, uses what that has written where it lies: `bytes` at a multiple of
+     *  4096, readable, unchanged and counted under ACCEL_MEMORY_WEIGHTS by the core until `free` has returned. Their
+     *  hash has been checked. ACCEL_E_MISS: nothing was taken, and `pull` follows. */
+    int32_t(ACCEL_CALL *adopt)(struct accel_driver_weights *weights, const void *packed, uint64_t bytes,
+                               struct accel_error *error) ACCEL_NOEXCEPT;
+};
+
+/** Begins every container of weights of a driver. Closed. */
+struct accel_driver_weights {
+    const struct accel_weights_table *table;
+};
+
+/** Compiled form of a node. Closed. */
+struct accel_node_report {
+    uint32_t graph;
+    uint32_t node;
+    uint32_t precision; /**< type of the arithmetic: ACCEL_F32, ACCEL_Q8_0 ... */
+    uint32_t zero;
+    const char *unit;   /**< where it runs: "avx2", "tensor core"; never NULL */
+    const char *kernel; /**< never NULL; "unknown" where the vendor's compiler does not say */
+};
+
+/** Takes reports. Open. */
+struct accel_report_sink {
+    uint32_t size;
+    uint32_t zero;
+    /** Takes the report of one node; it is copied before the call returns. */
+    int32_t(ACCEL_CALL *node)(const struct accel_report_sink *sink, const struct accel_node_report *report,
+                              struct accel_error *error) ACCEL_NOEXCEPT;
+};
+
+struct accel_driver_module;
+
+/** Slots of a module. Open. */
+struct accel_module_table {
+    uint32_t size;
+    uint32_t zero;
+    /** Frees the module; its sets are gone already. */
+    int32_t(ACCEL_CALL *free)(struct accel_driver_module *module) ACCEL_NOEXCEPT;
+    /** Bytes and alignment of the scratch that a set of this program needs with these values of its symbols and this
+     *  thread count. Scratch belongs to a queue and holds nothing between steps. Monotonic in each symbol. */
+    int32_t(ACCEL_CALL *scratch)(struct accel_driver_module *module, uint32_t program, const uint64_t *symbols,
+                                 uint32_t threads, uint64_t *out_bytes, uint64_t *out_alignment,
+                                 struct accel_error *error) ACCEL_NOEXCEPT;
+    /** Binds a program (index of its graph) to memory. All memory that a step needs is found here. */
+    int32_t(ACCEL_CALL *set_create)(struct accel_driver_module *module, const struct accel_set_description *description,
+                                    struct accel_driver_set **out_set, struct accel_error *error) ACCEL_NOEXCEPT;
+    /** Optional (default: the report repeats the claims): reports the compiled form of each node. */
+    int32_t(ACCEL_CALL *report)(struct accel_driver_module *module, const struct accel_report_sink *sink,
+                                struct accel_error *error) ACCEL_NOEXCEPT;
+};
+
+/** Begins every module of a driver. Closed. */
+struct accel_driver_module {
+    const struct accel_module_table *table;
+};
+
+ACCEL_END_C
+
+#endif

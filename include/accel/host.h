@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * What the core gives to a driver: log, counted memory, options, clock, threads to borrow, progress.
+ *
+ * The services are valid from attach to detach and may be called from any thread of the driver, never under a
+ * lock that one of its slots takes. They never call the driver, except that a team runs the function that it receives.
+ */
+#ifndef ACCEL_HOST_H
+#define ACCEL_HOST_H
+
+#include <accel/abi.h>
+#include <accel/error.h>
+
+ACCEL_BEGIN_C
+
+#define ACCEL_LOG_ERROR 1u
+#define ACCEL_LOG_WARN 2u
+#define ACCEL_LOG_INFO 3u
+#define ACCEL_LOG_DEBUG 4u
+
+/* Classes of memory. Every byte that is counted or estimated has one. */
+#define ACCEL_MEMORY_WEIGHTS 1u    /**< weights in a layout of the driver, or owned copies */
+#define ACCEL_MEMORY_MAPPED 2u     /**< weights used where a file is mapped */
+#define ACCEL_MEMORY_STATE 3u      /**< caches and recurrent state */
+#define ACCEL_MEMORY_ACTIVATION 4u /**< inputs and outputs of steps */
+#define ACCEL_MEMORY_SCRATCH 5u    /**< intermediates and work space of kernels */
+#define ACCEL_MEMORY_PROGRAM 6u    /**< compiled programs, descriptors, recordings */
+#define ACCEL_MEMORY_HOST 7u       /**< bookkeeping of the host */
+#define ACCEL_MEMORY_END 8u
+
+/* Types of options. */
+#define ACCEL_OPTION_INTEGER 1u
+#define ACCEL_OPTION_REAL 2u
+#define ACCEL_OPTION_TEXT 3u
+#define ACCEL_OPTION_FLAG 4u /**< `integer` is 0 or 1 */
+
+/** One row of a driver's option table, which lists all valid option names. Open. */
+struct accel_option {
+    uint32_t size;
+    uint32_t type;       /**< ACCEL_OPTION_... */
+    const char *name;    /**< lower case with dots: "cpu.isa" */
+    const char *help;    /**< one line */
+    int64_t integer;     /**< default of an integer or flag */
+    int64_t lowest;      /**< of an integer */
+    int64_t highest;     /**< of an integer */
+    double real;         /**< default of a real */
+    const char *text;    /**< default of a text */
+    const char *choices; /**< of a text: the values allowed, separated by spaces, or NULL */
+};
+
+/** The value of one option, already checked against the driver's table. Closed. */
+struct accel_setting {
+    const char *name;
+    const char *text; /**< of a text, else NULL */
+    int64_t integer;  /**< of an integer or flag */
+    double real;      /**< of a real */
+};
+
+struct accel_host;
+
+/** The host. Open. The core makes one for each instance. */
+struct accel_host {
+    uint32_t size;
+    uint32_t zero;
+    /** Writes one line of `key=value` text to the log of the application. Never fails; never blocks for long. */
+    int32_t(ACCEL_CALL *log)(const struct accel_host *host, uint32_t level, const char *text) ACCEL_NOEXCEPT;
+    /** Takes `bytes` of zeroed memory aligned to `alignment` (a power of two) and counts them under `memory_class`.
+     *  Large blocks of ACCEL_MEMORY_WEIGHTS lie in huge pages where the system has them. ACCEL_E_MEMORY when the system
+     *  or the budget has no more; 0 bytes is ACCEL_E_INVALID. */
+    int32_t(ACCEL_CALL *allocate)(const struct accel_host *host, uint32_t memory_class, uint64_t bytes,
+                                  uint64_t alignment, void **out_memory, struct accel_error *error) ACCEL_NOEXCEPT;
+    /** Gives memory of `allocate` back. NULL is allowed. Never fails. */
+    int32_t(ACCEL_CALL *release)(const struct accel_host *host, void *memory) ACCEL_NOEXCEPT;
+    /** Nanoseconds of a clock that never goes back. */
+    int32_t(ACCEL_CALL *clock)(const struct accel_host *host, uint64_t *out_nanoseconds) ACCEL_NOEXCEPT;
+    /** Counts memory that the driver makes by other means than `allocate`, as that of its device: `bytes` before they
+     *  are made, and the same with a minus after they are gone, which never fails. ACCEL_E_MEMORY when the budget has
+     *  no more: then nothing is counted, and the driver makes nothing. More given back than was counted, and 0 bytes,
+     *  are ACCEL_E_INVALID. Optional: a host without it does not count. */
+    int32_t(ACCEL_CALL *account)(const struct accel_host *host, uint32_t memory_class, int64_t bytes,
+                                 struct accel_error *error) ACCEL_NOEXCEPT;
+};
+
+/** A function that each thread of a team calls; `thread` is its index, `threads` their number. */
+typedef void(ACCEL_CALL *accel_team_function)(void *argument, uint32_t thread, uint32_t threads);
+
+/** A team of threads for one call, including the caller's thread. Open. All threads run concurrently, each on its
+ * processor, so a function may wait for other threads inside. Two calls of one driver never share a team. */
+struct accel_team {
+    uint32_t size;
+    uint32_t threads; /**< at least 1 */
+    /** Runs function(argument, index, threads) on `threads` threads (1 to team->threads) with the indices 0 .. threads
+     * - 1, index 0 in the caller's thread, and returns when all have ended. Not reentrant. */
+    int32_t(ACCEL_CALL *run)(const struct accel_team *team, uint32_t threads, accel_team_function function,
+                             void *argument, struct accel_error *error) ACCEL_NOEXCEPT;
+};
+
+/** A long call: reports progress and checks for cancellation. Open. Valid for the call it was passed to. */
+struct accel_task {
+    uint32_t size;
+    uint32_t zero;
+    /** Reports that `done` of `total` (bytes or nodes) are finished. ACCEL_E_CANCELLED: stop and return that code. */
+    int32_t(ACCEL_CALL *progress)(const struct accel_task *task, uint64_t done, uint64_t total) ACCEL_NOEXCEPT;
+    /** Threads for the call; never NULL. */
+    const struct accel_team *team;
+};
+
+ACCEL_END_C
+
+#endif

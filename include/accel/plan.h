@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The plan: on which device, with which settings, in how much memory, and where each of these comes from.
+ *
+ * Making one has two or three parts, since a model's graphs depend on settings: accel_plan_create chooses the device
+ * and resolves the settings from the profiles; accel_plan_sketch takes the shapes of a model and decides types,
+ * placement and memory by formula, also for a platform that has no device here; accel_plan_place takes the graphs that
+ * were built with the settings, asks the driver, and puts exact memory in the sketch's place. Nothing is loaded. A plan
+ * is used by one thread at a time; its records live as long as it.
+ *
+ * Every record names its origin: "measured" with what measured it, "estimated" with the formula, "claimed" with the
+ * document, "profile" with file:line, "file" with the header field of a model.
+ */
+#ifndef ACCEL_PLAN_H
+#define ACCEL_PLAN_H
+
+#include <accel/abi.h>
+#include <accel/context.h>
+#include <accel/error.h>
+#include <accel/graph.h>
+#include <accel/sketch.h>
+
+ACCEL_BEGIN_C
+
+struct accel_plan;
+struct accel_device;
+
+/** A setting that the caller fixes, or a fact of the model that rules may ask for. Closed. */
+struct accel_given {
+    const char *key;
+    const char *value;
+    const char *origin; /**< "command line --set kv.type.k=f16"; never NULL */
+};
+
+/** A request for a plan. Open. */
+struct accel_plan_request {
+    uint32_t size;
+    uint32_t given_count;
+    const char *device;              /**< a device's name or id, a driver, a kind, or a list of these; NULL: the best */
+    const struct accel_given *given; /**< settings, strongest layer */
+    const struct accel_given *model; /**< facts of the model: "model.family", "model.layers", ... */
+    uint32_t model_count;
+    uint32_t zero;
+    /** Plan for this platform: the name of a driver, or of a file of the profiles. NULL: for a device of this machine.
+     *  `device` is then one of it, as above, or a list of files of the folder devices, "4xa100,h200": the plan has no
+     *  device then, and lies on all of the list; NULL: its best device, and where none is here the plan has no device.
+     *  Among `given`, "device.count" is how many devices there are that are not here. */
+    const char *platform;
+};
+
+/** Chooses a device and resolves all settings. ACCEL_E_NOT_FOUND: no such device, with the reasons of those refused.
+ *  The context must have discovered. */
+ACCEL_API int32_t accel_plan_create(struct accel_context *context, const struct accel_plan_request *request,
+                                    struct accel_plan **out_plan, struct accel_error *error) ACCEL_NOEXCEPT;
+
+/** Frees a plan. NULL is allowed. */
+ACCEL_API void accel_plan_free(struct accel_plan *plan) ACCEL_NOEXCEPT;
+
+/** The device, or NULL where the plan is for a platform that has none here. */
+ACCEL_API const struct accel_device_info *accel_plan_device(const struct accel_plan *plan) ACCEL_NOEXCEPT;
+
+/** The platform: the name of the driver, or what the request named. */
+ACCEL_API const char *accel_plan_platform(const struct accel_plan *plan) ACCEL_NOEXCEPT;
+
+/** Number of facts that rules were asked with: of device, host, request and model. */
+ACCEL_API uint32_t accel_plan_fact_count(const struct accel_plan *plan) ACCEL_NOEXCEPT;
+/** The fact at `index` with its origin, or NULL past the end. */
+ACCEL_API const struct accel_given *accel_plan_fact_get(const struct accel_plan *plan, uint32_t index) ACCEL_NOEXCEPT;
+
+/** The model by what it is, not by its name: "llama, 22 layers x 2048, 1100048384 parameters, 637699456 B"; empty
+ *  where the request has no facts of one. Records of the history carry it. */
+ACCEL_API const char *accel_plan_model(const struct accel_plan *plan) ACCEL_NOEXCEPT;
+/** The settings that decide about memory and speed: "context 2048, batch 256, k f16, v f16, ...". */
+ACCEL_API const char *accel_plan_variant(const struct accel_plan *plan) ACCEL_NOEXCEPT;
+
+/** Opens the device of the plan with the options of its driver that profiles and caller set ("cpu.isa"). The caller
+ *  frees it (accel_device_free), before or after the plan. ACCEL_E_NOT_FOUND: the plan has no device; else the errors
+ * of accel_device_open. */
+ACCEL_API int32_t accel_plan_open_device(struct accel_plan *plan, struct accel_device **out_device,
+                                         struct accel_error *error) ACCEL_NOEXCEPT;
+
+/* Origin of a value. */
+#define ACCEL_ORIGIN_MEASURED 1u  /**< on this machine */
+#define ACCEL_ORIGIN_ESTIMATED 2u /**< by a formula that the origin's text shows */
+#define ACCEL_ORIGIN_CLAIMED 3u   /**< by a document or a driver */
+#define ACCEL_ORIGIN_PROFILE 4u   /**< a file of the profiles or of the site */
+#define ACCEL_ORIGIN_FILE 5u      /**< the model's file */
+#define ACCEL_ORIGIN_GIVEN 6u     /**< the caller, the command line or the environment */
+#define ACCEL_ORIGIN_BUILTIN 7u   /**< the default of the table of settings */
+
+/** A value that a stronger one has overridden. Closed. */
+struct accel_plan_overridden {
+    const char *value;  /**< as text, units applied */
+    const char *unit;   /**< "tok", "bytes", "ms" or empty */
+    const char *place;  /**< as of a setting */
+    const char *reason; /**< may be empty */
+};
+
+/** One setting in force. Open. */
+struct accel_plan_setting {
+    uint32_t size;
+    uint32_t origin;             /**< ACCEL_ORIGIN_... */
+    const char *key;             /**< "kv.type.k" */
+    const char *value;           /**< as text, units applied: "f16", "2048", "true" */
+    const char *unit;            /**< "tok", "bytes", "ms" or empty */
+    const char *place;           /**< "profiles/cpu.yaml:12" or the words of the caller */
+    const char *reason;          /**< the profile's reason, may be empty */
+    const char *overridden_text; /**< "VALUE (PLACE; REASON)" of each overridden value, one per line; may be empty */
+    const struct accel_plan_overridden *overridden; /**< [overridden_count], the strongest first */
+    uint32_t overridden_count;
+    uint32_t zero;
+};
+
+/** Number of settings: those of the profiles' table, then options of the driver that were set. */
+ACCEL_API uint32_t accel_plan_setting_count(const struct accel_plan *plan) ACCEL_NOEXCEPT;
+/** The setting at `index`, or NULL past the end. */
+ACCEL_API const struct accel_plan_setting *accel_plan_setting_get(const struct accel_plan *plan,
+                                                                  uint32_t index) ACCEL_NOEXCEPT;
+/** The setting called `key`, or NULL. */
+ACCEL_API const struct accel_plan_setting *accel_plan_setting_find(const struct accel_plan *plan,
+                                                                   const char *key) ACCEL_NOEXCEPT;
+/** Replaces a setting by the value that it has for this model, if the profiles leave it open or request more than the
+ *  model has: the record then has `value`, `place` (the file and its field) and `reason`, and the old value is listed
+ * as overridden. Not for a value that the caller has given: refuse that instead. accel_plan_setting_number still
+ * returns the profiles' number. Strings are copied. ACCEL_E_NOT_FOUND: there is no such setting. */
+ACCEL_API int32_t accel_plan_settle(struct accel_plan *plan, const char *key, const char *value, const char *place,
+                                    const char *reason, struct accel_error *error) ACCEL_NOEXCEPT;
+/** Returns a setting as a number: integers, sizes in bytes, durations in ms, flags as 0 and 1. cpu.threads is the
+ * plan's choice, also if the setting is auto. ACCEL_E_NOT_FOUND: there is no such setting; ACCEL_E_INVALID: it is
+ * a word. */
+ACCEL_API int32_t accel_plan_setting_number(const struct accel_plan *plan, const char *key, int64_t *out_number,
+                                            struct accel_error *error) ACCEL_NOEXCEPT;
+
+/** A weight that steps use where the source maps it, or in a copy of the core. Closed. */
+struct accel_plan_in_place {
+    const char *key;
+    uint32_t looked_up; /**< 1: steps read single rows of it so, and no more */
+    uint32_t zero;
+};
+
+/** Memory that a run of the graphs needs beside their values. Open. */
+struct accel_plan_work {
+    uint32_t size;
+    uint32_t graph_count;
+    const struct accel_graph *const *graphs; /**< all that share weights */
+    const uint64_t *const *symbols;          /**< of each graph: the highest values that will be used */
+    const struct accel_state_part *parts;    /**< of the state */
+    uint32_t part_count;
+    uint32_t sets;            /**< of each graph: 2 for the highest and for the lowest symbols, else 0 or 1 for one */
+    uint64_t slots;           /**< of the state */
+    uint64_t host_bytes;      /**< what the application itself keeps: tokenizer, tables */
+    const char *host_formula; /**< where that number comes from, or NULL */
+    uint64_t file_bytes; /**< bytes of the pages of mapped files that weights lie on; 0: nothing is used in place */
+    const char *const *converted; /**< keys of weights that are made when they are loaded, sorted by strcmp: no file has
+                                       their bytes */
+    uint64_t converted_count;
+    /** Optional (default: file_bytes count, if all weights are used in place): accel_plan_place calls it once the
+     * device has answered, with the weights that it does not copy, sorted by key and without converted ones.
+     * `*out_bytes` are the bytes of the pages of mapped files that hold them; it is ignored if file_bytes is 0.
+     * The list is valid for the call. Not ACCEL_OK: placing ends with that code. */
+    int32_t(ACCEL_CALL *in_place)(void *data, const struct accel_plan_in_place *list, uint32_t count,
+                                  uint64_t *out_bytes, struct accel_error *error) ACCEL_NOEXCEPT;
+    void *data; /**< handed to in_place */
+};
+
+/** Verifies the graphs, opens the device, requests claims and estimates, and decides whether it fits.
+ * ACCEL_E_REFUSED: the device does not run a node; ACCEL_E_FALLBACK: it would be emulated and the policy denies
+ * that. The error has node and reason, and the placement records exist. ACCEL_E_NOT_FOUND: the plan has no device.
+ * Not fitting is no failure. `work` is borrowed for the call. May be repeated with other work; earlier records of
+ * memory and nodes are then out of date, and stay readable. */
+ACCEL_API int32_t accel_plan_place(struct accel_plan *plan, const struct accel_plan_work *work,
+                                   struct accel_error *error) ACCEL_NOEXCEPT;
+
+/**
+ * Decides the type of every weight, the memory of each class by formula, the placement over devices, and whether it
+ * fits. The sketch is not kept. Types: role.* before the component's type before precision.adaptive before
+ * weights.type before what the file has; weights.least is the floor. ACCEL_E_INVALID: the sketch or the placement
+ * contradicts itself; ACCEL_E_REFUSED: settings contradict each other or what the device can do; ACCEL_E_FALLBACK: what
+ * was asked for cannot be had and the policy denies the next best. Not fitting is no failure. May be repeated.
+ */
+ACCEL_API int32_t accel_plan_sketch(struct accel_plan *plan, const struct accel_sketch *sketch,
+                                    struct accel_error *error) ACCEL_NOEXCEPT;
+
+/** Replaces the shape plan's figures by those of the plans of its stages: bytes of each class and the verdict are
+ * their sums, and `graph` of a node is its stage's index. For a plan that is spread over devices (its layers name
+ * several): each stage is a plan for one of them, with its share of the graph placed. Stages are borrowed for the
+ * call. ACCEL_E_INVALID: the plan is not spread, or a stage has not been placed. */
+ACCEL_API int32_t accel_plan_join(struct accel_plan *plan, const struct accel_plan *const *pieces, uint32_t count,
+                                  struct accel_error *error) ACCEL_NOEXCEPT;
+
+/** Weights of one component and role that get the same type for the same reason. Open. */
+struct accel_plan_part {
+    uint32_t size;
+    uint32_t count;        /**< weights */
+    const char *component; /**< "language" */
+    const char *role;      /**< "attention.q" */
+    const char *type_name; /**< "q4_g128" */
+    const char *file_type; /**< type in the file, empty where that is not known */
+    uint64_t elements;
+    uint64_t bytes;         /**< scales and zero points too */
+    double bits_per_weight; /**< 8 * bytes / elements */
+    const char *place;      /**< of the setting that decided, or the sketch's origin */
+    const char *reason;
+};
+
+/** Number of parts; 0 before accel_plan_sketch. */
+ACCEL_API uint32_t accel_plan_part_count(const struct accel_plan *plan) ACCEL_NOEXCEPT;
+/** The part at `index`, or NULL past the end. */
+ACCEL_API const struct accel_plan_part *accel_plan_part_get(const struct accel_plan *plan,
+                                                            uint32_t index) ACCEL_NOEXCEPT;
+
+/** One weight, with the type that it gets. Open. */
+struct accel_plan_weight {
+    uint32_t size;
+    uint32_t converted; /**< 1: a run makes it of another type than the file's when it loads */
+    uint32_t type;      /**< ACCEL_F16, ...; ACCEL_TYPE_NONE: no file was read, and nothing decides */
+    uint32_t file_type; /**< ACCEL_TYPE_NONE: not known */
+    uint64_t bytes;     /**< scales and zero points too */
+    const char *name;   /**< as in the file */
+};
+
+/** Number of weights; 0 before accel_plan_sketch. */
+ACCEL_API uint32_t accel_plan_weight_count(const struct accel_plan *plan) ACCEL_NOEXCEPT;
+/** Returns the weight at `index`, in the order of the description, or NULL past the end. */
+ACCEL_API const struct accel_plan_weight *accel_plan_weight_get(const struct accel_plan *plan,
+                                                                uint32_t index) ACCEL_NOEXCEPT;
+
+/** Neighbouring layers of one component on one device. Open. Weights of no layer (tables, head) are in a row of their
+ *  own whose first and last are ACCEL_NO_LAYER. */
+struct accel_plan_layer {
+    uint32_t size;
+    uint32_t first;
+    uint32_t last; /**< included */
+    uint32_t zero;
+    const char *component;
+    const char *device; /**< its name, or the platform's where no device is here */
+    uint64_t weight_bytes;
+    uint64_t state_bytes;
+};
+
+/** Number of rows of layers; 0 before accel_plan_sketch. */
+ACCEL_API uint32_t accel_plan_layer_count(const struct accel_plan *plan) ACCEL_NOEXCEPT;
+/** Returns the row at `index`, components in the order of the description, or NULL past the end. */
+ACCEL_API const struct accel_plan_layer *accel_plan_layer_get(const struct accel_plan *plan,
+                                                              uint32_t index) ACCEL_NOEXCEPT;
+
+#define ACCEL_NOTE_INFO 1u /**< good to know */
+#define ACCEL_NOTE_WARN 2u /**< something must be done before it runs like this, or is not as asked */
+
+/** Something that a reader of the plan should know. Open. */
+struct accel_plan_note {
+    uint32_t size;
+    uint32_t level;     /**< ACCEL_NOTE_... */
+    const char *key;    /**< the setting, or empty */
+    const char *text;   /**< one line */
+    const char *remedy; /**< may be empty */
+};
+
+/** Number of notes. */
+ACCEL_API uint32_t accel_plan_note_count(const struct accel_plan *plan) ACCEL_NOEXCEPT;
+/** The note at `index`, or NULL past the end. */
+ACCEL_API const struct accel_plan_note *accel_plan_note_get(const struct accel_plan *plan,
+                                                            uint32_t index) ACCEL_NOEXCEPT;
+
+/** Adds a note, and writes it to the log. Strings are copied. It stays until the next accel_plan_sketch. */
+ACCEL_API int32_t accel_plan_note(struct accel_plan *plan, const struct accel_plan_note *note,
+                                  struct accel_error *error) ACCEL_NOEXCEPT;
+
+/* Outcome of a value that a run does not honor. */
+#define ACCEL_UNHONORED_NOTED                                                                                          \
+    0u /**< a profile or a variable of the documents recommends it; a run goes on without it */
+#define ACCEL_UNHONORED_REFUSED 1u /**< the user gave it, and a run is refused */
+#define ACCEL_UNHONORED_LATER                                                                                          \
+    2u /**< a profile keeps it for what will honor it, which is the reason: "webgpu driver"                            \
+        */
+
+/** A value that a run of the plan does not honor. Open. */
+struct accel_plan_unhonored {
+    uint32_t size;
+    uint32_t outcome;         /**< ACCEL_UNHONORED_... */
+    const char *key;          /**< "kv.group" */
+    const char *value;        /**< as text, without its unit */
+    const char *unit;         /**< "tok", "bytes", "ms" or empty */
+    const char *place;        /**< of the value: "profiles/devices/t4.yaml:31" */
+    const char *reason;       /**< "keys and values are not quantized" */
+    const char *value_reason; /**< the profile's reason for the value; may be empty */
+};
+
+/** Number of values that a run does not honor. */
+ACCEL_API uint32_t accel_plan_unhonored_count(const struct accel_plan *plan) ACCEL_NOEXCEPT;
+/** The value at `index`, or NULL past the end. */
+ACCEL_API const struct accel_plan_unhonored *accel_plan_unhonored_get(const struct accel_plan *plan,
+                                                                      uint32_t index) ACCEL_NOEXCEPT;
+
+/** 1 where a profile or a variable of the documents recommends the value of a setting, so that a run which cannot honor
+ *  it calls accel_plan_decline; 0 where the user gave it (accel.yaml, ACCEL_..., the request), so that it is refused,
+ *  and where it is built in. */
+ACCEL_API uint32_t accel_plan_is_recommended(const struct accel_plan *plan, const char *key) ACCEL_NOEXCEPT;
+/** Puts `value` (in the setting's own unit, without it) in the place of a recommended value that a run cannot honor,
+ *  and lists the latter as not honored. ACCEL_E_INVALID: the value is not recommended, or `value` is none of the
+ *  setting. Strings are copied. */
+ACCEL_API int32_t accel_plan_decline(struct accel_plan *plan, const char *key, const char *value, const char *reason,
+                                     struct accel_error *error) ACCEL_NOEXCEPT;
+
+/** How fast it will be. Open. Rows exist where bytes of a step are known; both ends are 0 where nothing was measured.
+ */
+struct accel_plan_speed {
+    uint32_t size;
+    uint32_t runs;       /**< records of the history behind it */
+    const char *name;    /**< "written": steps of one token; "prefill": tokens of a prompt */
+    double lower;        /**< tokens a second; 0: not known */
+    double upper;        /**< 0: not known */
+    uint64_t step_bytes; /**< that a step of one token reads */
+    const char *origin;  /**< "measured: ..." or "estimated: ..." */
+};
+
+/** Number of rows of speed. */
+ACCEL_API uint32_t accel_plan_speed_count(const struct accel_plan *plan) ACCEL_NOEXCEPT;
+/** The row at `index`, or NULL past the end. */
+ACCEL_API const struct accel_plan_speed *accel_plan_speed_get(const struct accel_plan *plan,
+                                                              uint32_t index) ACCEL_NOEXCEPT;
+
+/** How well past plans for this model on this device foretold memory. Open. */
+struct accel_plan_past {
+    uint32_t size;
+    uint32_t runs;     /**< records behind it; 0: none */
+    uint64_t planned;  /**< of the last run */
+    uint64_t measured; /**< of the last run */
+    double last;       /**< (measured - planned) / planned of the last run */
+    double worst;      /**< the one that is farthest from 0 */
+    const char *origin;
+};
+
+/** Past errors. The caller sets past->size. */
+ACCEL_API int32_t accel_plan_past(const struct accel_plan *plan, struct accel_plan_past *past,
+                                  struct accel_error *error) ACCEL_NOEXCEPT;
+
+/** Checks that a run of this version honors the settings. ACCEL_E_UNSUPPORTED names the first setting of the user
+ * that a run would not honor, with its value and place; ACCEL_E_NOT_FOUND: the plan has no device. A value
+ * recommended by a profile or a variable of the documents never makes a run fail: accel_plan_unhonored_get lists
+ * it. */
+ACCEL_API int32_t accel_plan_runnable(const struct accel_plan *plan, struct accel_error *error) ACCEL_NOEXCEPT;
+
+/** Bytes of one class. Open. */
+struct accel_plan_memory {
+    uint32_t size;
+    uint32_t memory_class; /**< ACCEL_MEMORY_... */
+    uint64_t bytes;        /**< what the plan counts with (the upper end) */
+    uint64_t lower;        /**< the lower end */
+    const char *name;      /**< "weights" */
+    const char *origin;    /**< "estimated: 2 planes x 22 layers x ..." */
+};
+
+/** Number of classes of memory with bytes; 0 before accel_plan_sketch and accel_plan_place. */
+ACCEL_API uint32_t accel_plan_memory_count(const struct accel_plan *plan) ACCEL_NOEXCEPT;
+/** The row at `index`, or NULL past the end. */
+ACCEL_API const struct accel_plan_memory *accel_plan_memory_get(const struct accel_plan *plan,
+                                                                uint32_t index) ACCEL_NOEXCEPT;
+
+/** The verdict. Open. */
+struct accel_plan_fit {
+    uint32_t size;
+    uint32_t fits;     /**< 1 or 0 */
+    uint64_t needed;   /**< bytes in all */
+    uint64_t budget;   /**< bytes that may be taken */
+    uint64_t short_by; /**< needed - budget, or 0; where several devices are planned: of the one that lacks most */
+    const char *budget_origin; /**< origin of the budget, or that it is unknown: never NULL */
+};
+
+/** Returns the verdict on memory. The caller sets fit->size. ACCEL_E_INVALID before accel_plan_sketch and
+ * accel_plan_place. If the amount of memory is unknown, fits is 1 and budget 0. */
+ACCEL_API int32_t accel_plan_fit(const struct accel_plan *plan, struct accel_plan_fit *fit,
+                                 struct accel_error *error) ACCEL_NOEXCEPT;
+
+/** Placement of one node. Open. */
+struct accel_plan_node {
+    uint32_t size;
+    uint32_t graph;     /**< index in the work */
+    uint32_t node;      /**< index in its graph */
+    uint32_t answer;    /**< ACCEL_CLAIM_... */
+    const char *name;   /**< of the node; may be empty */
+    const char *op;     /**< "matmul" */
+    const char *device; /**< on which it runs */
+    const char *kernel; /**< as its driver calls it */
+    const char *reason; /**< why not natively, or empty */
+    double tolerance;   /**< largest error to expect, relative to the largest element of the output */
+    uint32_t variant;   /**< of the kernel: ACCEL_VARIANT_... of accel/driver_module.h */
+    uint32_t zero;
+};
+
+/** Number of nodes of all graphs that were placed. */
+ACCEL_API uint32_t accel_plan_node_count(const struct accel_plan *plan) ACCEL_NOEXCEPT;
+/** The node at `index`, graph after graph, or NULL past the end. */
+ACCEL_API const struct accel_plan_node *accel_plan_node_get(const struct accel_plan *plan,
+                                                            uint32_t index) ACCEL_NOEXCEPT;
+
+/** Returns the processor on which thread `thread` of a step runs, or -1 if it is not pinned; *out_threads is the thread
+ * count. */
+ACCEL_API int32_t accel_plan_processor(const struct accel_plan *plan, uint32_t thread,
+                                       uint32_t *out_threads) ACCEL_NOEXCEPT;
+
+/** Cores of one package, memory node and kind, and which of their hardware threads compute. Open. */
+struct accel_plan_cores {
+    uint32_t size;
+    uint32_t package; /**< number of the operating system */
+    int32_t node;     /**< of memory, number of the operating system; -1: near to none */
+    uint32_t cores;   /**< that this process may use */
+    uint32_t threads; /**< that the plan has there; 0: they are left alone */
+    uint32_t zero;
+    const char *kind;       /**< "IntelCore"; "fast" or "slow" where they have no name; empty: there is one kind */
+    const char *processors; /**< those of the threads: "0-7,16"; empty: none */
+    const char *idle;       /**< other hardware threads of the group, left free; empty: none */
+};
+
+/** Number of groups of cores: 0 where the device borrows no threads. */
+ACCEL_API uint32_t accel_plan_cores_count(const struct accel_plan *plan) ACCEL_NOEXCEPT;
+/** The group at `index`, in the order of the machine, or NULL past the end. */
+ACCEL_API const struct accel_plan_cores *accel_plan_cores_get(const struct accel_plan *plan,
+                                                              uint32_t index) ACCEL_NOEXCEPT;
+
+ACCEL_END_C
+
+#endif

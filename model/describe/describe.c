@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Creates a description from a path or from a name. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <accel/profile.h>
+
+#include "model/describe/internal.h"
+#include "model/family/family.h"
+#include "model/file/packed.h"
+
+/* Returns whether a path exists or fails for a reason that opening it would report. */
+static bool is_there(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 || (errno != ENOENT && errno != ENOTDIR);
+}
+
+/* Returns whether a text can only be a path. */
+static bool looks_like_path(const char *text)
+{
+    static const char *const ends[] = {".gguf", ".safetensors", ".json"};
+    size_t length = strlen(text);
+
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+        if (length > strlen(ends[i]) && strcmp(text + length - strlen(ends[i]), ends[i]) == 0)
+            return true;
+    return strchr(text, '/') != NULL;
+}
+
+/* Fills missing head counts: without number and size of heads, the matrices of keys and values count as one head, which
+ * gives the same cache bytes. */
+static void count_as_one_head(struct accel_model_description *d)
+{
+    for (uint32_t part = 0; part < PARTS; part++) {
+        struct shape *s = &d->shapes[part];
+
+        if (s->heads != 0 || s->key_rows == 0 || s->value_rows == 0)
+            continue;
+        s->heads = 1;
+        s->kv_heads = 1;
+        s->head_size = s->key_rows;
+        s->value_size = s->value_rows;
+    }
+}
+
+static int32_t finish(struct accel_model_description *d, struct accel_error *error)
+{
+    int32_t code;
+
+    describe_complete(d);
+    code = describe_finish(d, error);
+    return code == ACCEL_OK ? describe_write_facts(d, error) : code;
+}
+
+static int32_t from_open_file(struct accel_model_description *d, struct accel_context *context,
+                              const struct accel_model_file *file, struct accel_error *error)
+{
+    int32_t code = describe_file(d, file, error);
+
+    if (code != ACCEL_OK)
+        return code;
+    describe_complete(d);
+    if (context != NULL)
+        code = describe_fit(d, context, error);
+    count_as_one_head(d);
+    return code == ACCEL_OK ? finish(d, error) : code;
+}
+
+static int32_t from_file(struct accel_model_description *d, struct accel_context *context, struct accel_error *error)
+{
+    struct accel_model_open_options options = {.size = sizeof(options), .flags = ACCEL_MODEL_OPEN_READ};
+    struct accel_model_file *file = NULL;
+    struct accel_error packing = {0};
+    int32_t code = accel_model_file_open(d->path, &options, &file, error);
+
+    /* Unsupported packed models are described as stored. */
+    if (code == ACCEL_OK) {
+        code = model_packed_replace(file, &packing);
+        if (code != ACCEL_OK && code != ACCEL_E_UNSUPPORTED)
+            accel_error_set(error, code, "%s", packing.text);
+        else
+            code = ACCEL_OK;
+    }
+    if (code == ACCEL_OK)
+        code = from_open_file(d, context, file, error);
+    accel_model_file_close(file);
+    if (code == ACCEL_E_CORRUPT)
+        model_remedy_damaged(error);
+    return code;
+}
+
+static int32_t from_name(struct accel_model_description *d, struct accel_context *context, struct accel_error *error)
+{
+    int32_t code;
+
+    if (context == NULL)
+        return accel_error_set(error, ACCEL_E_NOT_FOUND, "%s: no such file", d->path);
+    code = describe_named(d, context, d->path, error);
+    describe_complete(d);
+    if (code == ACCEL_OK)
+        code = describe_recipe(d, error);
+    return code == ACCEL_OK ? finish(d, error) : code;
+}
+
+int32_t accel_model_describe(struct accel_context *context, const char *path_or_name,
+                             struct accel_model_description **out_description, struct accel_error *error)
+{
+    struct accel_model_description *d;
+    int32_t code;
+
+    *out_description = NULL;
+    if (path_or_name == NULL || *path_or_name == 0) {
+        code = accel_error_set(error, ACCEL_E_INVALID, "a model has a path or a name");
+        accel_error_remedy(error, "name its file or folder, or one of accelctl profile list models");
+        return code;
+    }
+    d = calloc(1, sizeof(*d));
+    if (d == NULL)
+        return accel_error_set(error, ACCEL_E_MEMORY, "%s: no memory for its description", path_or_name);
+    d->path = model_pool_text(&d->pool, path_or_name, strlen(path_or_name));
+    if (d->path == NULL)
+        code = accel_error_set(error, ACCEL_E_MEMORY, "%s: no memory for its description", path_or_name);
+    else if (is_there(d->path) || looks_like_path(d->path))
+        code = from_file(d, context, error);
+    else
+        code = from_name(d, context, error);
+    if (code != ACCEL_OK) {
+        accel_model_description_free(d);
+        return accel_error_origin(error, ACCEL_FROM_MODEL, code);
+    }
+    *out_description = d;
+    return ACCEL_OK;
+}
+
+void accel_model_description_free(struct accel_model_description *description)
+{
+    if (description == NULL)
+        return;
+    model_pool_free(&description->pool);
+    free(description);
+}
+
+const char *accel_model_description_path(const struct accel_model_description *description)
+{
+    return description->path;
+}
+
+uint32_t accel_model_description_is_file(const struct accel_model_description *description)
+{
+    return description->is_file;
+}
+
+const struct accel_given *accel_model_description_facts(const struct accel_model_description *description,
+                                                        uint32_t *out_count)
+{
+    *out_count = description->fact_count;
+    return description->facts;
+}
+
+const char *accel_model_description_fact(const struct accel_model_description *description, const char *key)
+{
+    return describe_find_fact(description, key);
+}
+
+const struct accel_sketch *accel_model_description_sketch(const struct accel_model_description *description)
+{
+    return &description->model_shapes;
+}
+
+int32_t accel_model_description_runs(const struct accel_model_description *description, struct accel_error *error)
+{
+    const char *name = describe_find_fact(description, "model.family");
+    const struct model_family *family;
+
+    return model_family_find(description->path, name == NULL ? "" : name, &family, error);
+}

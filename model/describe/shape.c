@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Converts shapes of components to facts and back. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/describe/internal.h"
+
+const char *const part_names[PARTS] = {"language", "text", "vision", "audio", "projector", "decoder"};
+
+/* Numbers of a shape. If `of_model` is set, those of the main component are also the model's. */
+static const struct {
+    const char *name;
+    size_t offset;
+    bool of_model;
+} members[] = {
+    {"layers", offsetof(struct shape, layers), true},
+    {"hidden", offsetof(struct shape, hidden), true},
+    {"ffn", offsetof(struct shape, ffn), true},
+    {"heads", offsetof(struct shape, heads), true},
+    {"kv_heads", offsetof(struct shape, kv_heads), true},
+    {"head_size", offsetof(struct shape, head_size), true},
+    {"vocabulary", offsetof(struct shape, vocabulary), true},
+    {"positions", offsetof(struct shape, positions), false},
+    {"types", offsetof(struct shape, types), false},
+    {"image", offsetof(struct shape, image), false},
+    {"patch", offsetof(struct shape, patch), false},
+    {"channels", offsetof(struct shape, channels), false},
+    {"stem", offsetof(struct shape, stem), false},
+    {"mels", offsetof(struct shape, mels), false},
+    {"window", offsetof(struct shape, window), false},
+    {"frames", offsetof(struct shape, frames), false},
+    {"queries", offsetof(struct shape, queries), false},
+    {"prompts", offsetof(struct shape, prompts), false},
+    {"kernel", offsetof(struct shape, kernel), false},
+    {"groups", offsetof(struct shape, groups), false},
+    {"tokens", offsetof(struct shape, tokens), false},
+    {"parameters", offsetof(struct shape, parameters), false},
+};
+enum { MEMBERS = sizeof(members) / sizeof(members[0]) };
+
+static const struct {
+    const char *name;
+    size_t offset;
+} lists[] = {
+    {"stages", offsetof(struct shape, stages)},
+    {"widths", offsetof(struct shape, widths)},
+    {"stage_heads", offsetof(struct shape, stage_heads)},
+    {"kernels", offsetof(struct shape, kernels)},
+};
+enum { LISTS = sizeof(lists) / sizeof(lists[0]) };
+
+/* Numbers of the model that belong to no component. */
+static const struct {
+    const char *name;
+    size_t offset;
+} model_numbers[] = {
+    {"model.classes", offsetof(struct traits, classes)},
+    {"model.projection", offsetof(struct traits, projection)},
+    {"model.buckets", offsetof(struct traits, buckets)},
+    {"model.context", offsetof(struct traits, context)},
+    {"model.parameters", offsetof(struct traits, parameters)},
+    {"model.weight_bytes", offsetof(struct traits, weight_bytes)},
+};
+enum { MODEL_NUMBERS = sizeof(model_numbers) / sizeof(model_numbers[0]) };
+
+enum { KEY_BYTES = 48, LIST_BYTES = SHAPE_ITEMS * 24 };
+
+static const struct accel_given *find(const struct accel_model_description *d, const char *key)
+{
+    for (uint32_t i = 0; i < d->fact_count; i++)
+        if (strcmp(d->facts[i].key, key) == 0)
+            return &d->facts[i];
+    return NULL;
+}
+
+const char *describe_find_fact(const struct accel_model_description *d, const char *key)
+{
+    const struct accel_given *fact = find(d, key);
+
+    return fact == NULL ? NULL : fact->value;
+}
+
+int32_t describe_fact(struct accel_model_description *d, const char *key, const char *value, const char *origin,
+                      struct accel_error *error)
+{
+    struct accel_given fact;
+
+    if (find(d, key) != NULL)
+        return ACCEL_OK;
+    if (d->fact_count == d->fact_capacity) {
+        uint32_t capacity = d->fact_capacity == 0 ? 32 : 2 * d->fact_capacity;
+        struct accel_given *facts = model_pool_alloc(&d->pool, capacity, sizeof(*facts));
+
+        if (facts == NULL)
+            return accel_error_set(error, ACCEL_E_MEMORY, "%s: no memory for its description", d->path);
+        if (d->fact_count > 0)
+            memcpy(facts, d->facts, d->fact_count * sizeof(*facts));
+        d->facts = facts;
+        d->fact_capacity = capacity;
+    }
+    fact.key = model_pool_text(&d->pool, key, strlen(key));
+    fact.value = model_pool_text(&d->pool, value, strlen(value));
+    fact.origin = model_pool_text(&d->pool, origin, strlen(origin));
+    if (fact.key == NULL || fact.value == NULL || fact.origin == NULL)
+        return accel_error_set(error, ACCEL_E_MEMORY, "%s: no memory for its description", d->path);
+    d->facts[d->fact_count++] = fact;
+    return ACCEL_OK;
+}
+
+/* ---- from facts ---- */
+
+/* Parses a number of at most 18 numerals with an optional unit. */
+static bool parse(const char *text, uint64_t *out_number, const char **out_end)
+{
+    char *end;
+
+    if (strspn(text, "0123456789") - 1 >= 18)
+        return false;
+    *out_number = strtoull(text, &end, 10);
+    *out_end = strncmp(end, "tok", 3) == 0 ? end + 3 : end;
+    return true;
+}
+
+static int32_t refuse(const struct accel_given *fact, const char *what, struct accel_error *error)
+{
+    return accel_error_set(error, ACCEL_E_CORRUPT, "%s: %s is \"%.80s\", which is no %s", fact->origin, fact->key,
+                           fact->value, what);
+}
+
+static int32_t read_number(const struct accel_model_description *d, const char *key, uint64_t *out_number,
+                           struct accel_error *error)
+{
+    const struct accel_given *fact = find(d, key);
+    const char *end;
+
+    if (fact == NULL)
+        return ACCEL_OK;
+    return parse(fact->value, out_number, &end) && *end == 0 ? ACCEL_OK : refuse(fact, "number", error);
+}
+
+static int32_t read_list(const struct accel_model_description *d, const char *key, struct shape_list *out_list,
+                         struct accel_error *error)
+{
+    const struct accel_given *fact = find(d, key);
+    const char *text;
+
+    if (fact == NULL)
+        return ACCEL_OK;
+    out_list->count = 0;
+    for (text = fact->value; *text != 0; text += strspn(text, " "))
+        if (out_list->count == SHAPE_ITEMS || !parse(text, &out_list->items[out_list->count++], &text))
+            return refuse(fact, "list of up to eight numbers", error);
+    return ACCEL_OK;
+}
+
+const char *describe_impossible(const struct shape *shape, char out_text[IMPOSSIBLE_BYTES])
+{
+    uint64_t heads = shape->heads, kv_heads = shape->kv_heads;
+
+    if (heads != 0 && kv_heads != 0 && heads % kv_heads != 0) {
+        snprintf(out_text, IMPOSSIBLE_BYTES, "%" PRIu64 " heads of keys do not divide %" PRIu64 " heads of queries",
+                 kv_heads, heads);
+        return "kv_heads";
+    }
+    if (heads != 0 && shape->hidden != 0 && shape->head_size == 0 && shape->hidden % heads != 0) {
+        snprintf(out_text, IMPOSSIBLE_BYTES,
+                 "%" PRIu64 " heads do not divide a width of %" PRIu64 ", and no size of a head is given", heads,
+                 shape->hidden);
+        return "heads";
+    }
+    return NULL;
+}
+
+static int32_t check_shape(const struct accel_model_description *d, enum part part, struct accel_error *error)
+{
+    const struct accel_given *fact;
+    char key[KEY_BYTES], text[IMPOSSIBLE_BYTES];
+    const char *name = describe_impossible(&d->shapes[part], text);
+
+    if (name == NULL)
+        return ACCEL_OK;
+    snprintf(key, sizeof(key), "%s.%s", part_names[part], name);
+    fact = find(d, key);
+    if (fact == NULL) {
+        snprintf(key, sizeof(key), "model.%s", name);
+        fact = find(d, key);
+    }
+    return accel_error_set(error, ACCEL_E_CORRUPT, "%s: %s: %s", fact == NULL ? d->path : fact->origin, key, text);
+}
+
+static int32_t read_shape(struct accel_model_description *d, enum part part, struct accel_error *error)
+{
+    struct shape *shape = &d->shapes[part];
+    int32_t code = ACCEL_OK;
+    char key[KEY_BYTES];
+
+    for (size_t i = 0; i < MEMBERS && code == ACCEL_OK; i++) {
+        uint64_t *member = number_at(shape, members[i].offset);
+
+        if (part == d->traits.main && members[i].of_model) {
+            snprintf(key, sizeof(key), "model.%s", members[i].name);
+            code = read_number(d, key, member, error);
+        }
+        snprintf(key, sizeof(key), "%s.%s", part_names[part], members[i].name);
+        if (code == ACCEL_OK)
+            code = read_number(d, key, member, error);
+        shape->used = shape->used || *member != 0;
+    }
+    for (size_t i = 0; i < LISTS && code == ACCEL_OK; i++) {
+        struct shape_list *list = list_at(shape, lists[i].offset);
+
+        snprintf(key, sizeof(key), "%s.%s", part_names[part], lists[i].name);
+        code = read_list(d, key, list, error);
+        shape->used = shape->used || list->count != 0;
+    }
+    return code;
+}
+
+int32_t describe_read_facts(struct accel_model_description *d, struct accel_error *error)
+{
+    const char *tied = describe_find_fact(d, "model.tied");
+    int32_t code = ACCEL_OK;
+
+    d->traits.tied = tied != NULL && strcmp(tied, "true") == 0;
+    for (size_t i = 0; i < MODEL_NUMBERS && code == ACCEL_OK; i++)
+        code = read_number(d, model_numbers[i].name, number_at(&d->traits, model_numbers[i].offset), error);
+    for (uint32_t part = 0; part < PARTS && code == ACCEL_OK; part++)
+        code = read_shape(d, part, error);
+    for (uint32_t part = 0; part < PARTS && code == ACCEL_OK; part++)
+        code = check_shape(d, part, error);
+    return code;
+}
+
+/* ---- derived members ---- */
+
+static uint64_t sum_of(const struct shape_list *list)
+{
+    uint64_t sum = 0;
+
+    for (uint64_t i = 0; i < list->count; i++)
+        sum += list->items[i];
+    return sum;
+}
+
+static void complete_heads(struct shape *s)
+{
+    if (s->head_size == 0 && s->heads != 0)
+        s->head_size = s->hidden / s->heads;
+    if (s->kv_heads == 0)
+        s->kv_heads = s->heads;
+    if (s->value_size == 0)
+        s->value_size = s->head_size;
+}
+
+/* Fills the positions of a vision transformer: patches, and a class token before them. */
+static void complete_vision(struct shape *s)
+{
+    uint64_t edge = s->patch == 0 ? 0 : s->image / s->patch;
+
+    if (s->channels == 0)
+        s->channels = 3;
+    if (s->heads != 0 && s->positions == 0 && edge > 0 && edge < 4096)
+        s->positions = edge * edge + 1;
+    if (s->heads != 0 && s->tokens == 0)
+        s->tokens = s->positions;
+}
+
+void describe_complete(struct accel_model_description *d)
+{
+    for (uint32_t part = 0; part < PARTS; part++) {
+        struct shape *s = &d->shapes[part];
+
+        if (!s->used)
+            continue;
+        if (s->stages.count != 0 && s->layers == 0)
+            s->layers = sum_of(&s->stages);
+        if (s->stages.count != 0 && s->widths.count != 0 && s->hidden == 0)
+            s->hidden = s->widths.items[s->widths.count - 1];
+        complete_heads(s);
+        if (s->queries != 0 && s->tokens == 0)
+            s->tokens = s->queries;
+        if (part == PART_VISION)
+            complete_vision(s);
+        if (part == PART_AUDIO && s->tokens == 0)
+            s->tokens = s->positions;
+    }
+}
+
+/* ---- to facts ---- */
+
+static int32_t write_number(struct accel_model_description *d, const char *group, const char *name, uint64_t number,
+                            struct accel_error *error)
+{
+    char key[KEY_BYTES], value[24];
+
+    if (number == 0)
+        return ACCEL_OK;
+    snprintf(key, sizeof(key), "%s.%s", group, name);
+    snprintf(value, sizeof(value), "%" PRIu64, number);
+    return describe_fact(d, key, value, d->origin, error);
+}
+
+static int32_t write_list(struct accel_model_description *d, const char *group, const char *name,
+                          const struct shape_list *list, struct accel_error *error)
+{
+    char key[KEY_BYTES], value[LIST_BYTES];
+    size_t used = 0;
+
+    if (list->count == 0)
+        return ACCEL_OK;
+    for (uint64_t i = 0; i < list->count; i++)
+        used += (size_t)snprintf(value + used, sizeof(value) - used, "%s%" PRIu64, i == 0 ? "" : " ", list->items[i]);
+    snprintf(key, sizeof(key), "%s.%s", group, name);
+    return describe_fact(d, key, value, d->origin, error);
+}
+
+static int32_t write_shape(struct accel_model_description *d, enum part part, struct accel_error *error)
+{
+    struct shape *shape = &d->shapes[part];
+    int32_t code = ACCEL_OK;
+
+    for (size_t i = 0; i < MEMBERS && code == ACCEL_OK; i++) {
+        uint64_t number = *number_at(shape, members[i].offset);
+
+        if (part == d->traits.main && members[i].of_model)
+            code = write_number(d, "model", members[i].name, number, error);
+        if (code == ACCEL_OK)
+            code = write_number(d, part_names[part], members[i].name, number, error);
+    }
+    for (size_t i = 0; i < LISTS && code == ACCEL_OK; i++)
+        code = write_list(d, part_names[part], lists[i].name, list_at(shape, lists[i].offset), error);
+    return code;
+}
+
+int32_t describe_write_facts(struct accel_model_description *d, struct accel_error *error)
+{
+    int32_t code = ACCEL_OK;
+
+    if (d->traits.family != NULL)
+        code = describe_fact(d, "model.family", d->traits.family, d->origin, error);
+    if (code == ACCEL_OK && d->traits.kind != NULL)
+        code = describe_fact(d, "model.kind", d->traits.kind, d->origin, error);
+    for (size_t i = 0; i < MODEL_NUMBERS && code == ACCEL_OK; i++) {
+        uint64_t number = *number_at(&d->traits, model_numbers[i].offset);
+
+        code = write_number(d, "model", model_numbers[i].name + strlen("model."), number, error);
+    }
+    if (code == ACCEL_OK && (d->traits.main == PART_LANGUAGE || d->traits.main == PART_DECODER) &&
+        d->shapes[d->traits.main].vocabulary != 0)
+        code = describe_fact(d, "model.tied", d->traits.tied ? "true" : "false", d->origin, error);
+    for (uint32_t part = 0; part < PARTS && code == ACCEL_OK; part++)
+        code = d->shapes[part].used ? write_shape(d, part, error) : ACCEL_OK;
+    return code;
+}

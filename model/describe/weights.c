@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Builds the model's shapes: collects weights, then computes components and sums. */
+#include <string.h>
+
+#include "model/describe/internal.h"
+#include "model/file/checked.h"
+
+int32_t describe_weight(struct accel_model_description *d, const struct accel_sketch_weight *weight,
+                        struct accel_error *error)
+{
+    struct accel_sketch_weight *slot;
+
+    if (d->model_shapes.weight_count == d->weight_capacity) {
+        uint32_t capacity = d->weight_capacity == 0 ? 256 : 2 * d->weight_capacity;
+        struct accel_sketch_weight *weights = model_pool_alloc(&d->pool, capacity, sizeof(*weights));
+
+        if (weights == NULL)
+            return model_no_memory(error, d->path, (uint64_t)capacity * sizeof(*weights));
+        if (d->model_shapes.weight_count > 0)
+            memcpy(weights, d->weights, d->model_shapes.weight_count * sizeof(*weights));
+        d->weights = weights;
+        d->weight_capacity = capacity;
+    }
+    slot = &d->weights[d->model_shapes.weight_count];
+    *slot = *weight;
+    slot->name = model_pool_text(&d->pool, weight->name, strlen(weight->name));
+    if (slot->name == NULL)
+        return model_no_memory(error, d->path, strlen(weight->name));
+    d->model_shapes.weight_count++;
+    return ACCEL_OK;
+}
+
+static enum part part_of(const struct accel_sketch_weight *weight)
+{
+    uint32_t part = 0;
+
+    while (part + 1 < PARTS && strcmp(part_names[part], weight->component) != 0)
+        part++;
+    return part;
+}
+
+static int32_t add_up(struct accel_model_description *d, struct accel_error *error)
+{
+    uint64_t total = 0, elements;
+
+    for (uint32_t part = 0; part < PARTS; part++)
+        d->shapes[part].parameters = 0;
+    for (uint32_t i = 0; i < d->model_shapes.weight_count; i++) {
+        const struct accel_sketch_weight *weight = &d->weights[i];
+        struct shape *shape = &d->shapes[part_of(weight)];
+
+        shape->used = true;
+        if (!multiply_u64(weight->rows, weight->columns, &elements) || !add_u64(total, elements, &total))
+            return accel_error_set(error, ACCEL_E_LIMIT, "%s: the elements of its weights do not fit in 64 bits",
+                                   d->path);
+        shape->parameters += elements;
+    }
+    if (!d->is_file && d->traits.parameters != 0 && d->traits.parameters != total)
+        return accel_error_set(error, ACCEL_E_CORRUPT, "%s: model.parameters is %llu, and its shapes give %llu",
+                               d->origin, (unsigned long long)d->traits.parameters, (unsigned long long)total);
+    d->traits.parameters = total;
+    return ACCEL_OK;
+}
+
+static uint32_t narrow(uint64_t number)
+{
+    return number > UINT32_MAX ? UINT32_MAX : (uint32_t)number;
+}
+
+/* Returns whether a component has a KV cache: generating decoders do; a detection decoder processes all queries at
+ * once. */
+static bool is_cached(const struct accel_model_description *d, enum part part)
+{
+    const struct shape *s = &d->shapes[part];
+
+    return (part == PART_LANGUAGE || part == PART_DECODER) && s->vocabulary != 0 && s->heads != 0;
+}
+
+int32_t describe_finish(struct accel_model_description *d, struct accel_error *error)
+{
+    int32_t code = add_up(d, error);
+
+    d->model_shapes.component_count = 0;
+    for (uint32_t part = 0; part < PARTS && code == ACCEL_OK; part++) {
+        const struct shape *s = &d->shapes[part];
+
+        if (s->parameters == 0)
+            continue;
+        d->components[d->model_shapes.component_count++] =
+            (struct accel_sketch_component){.size = sizeof(struct accel_sketch_component),
+                                            .layers = narrow(s->layers),
+                                            .hidden = narrow(s->hidden),
+                                            .ffn = narrow(s->ffn),
+                                            .heads = narrow(s->heads),
+                                            .kv_heads = narrow(s->kv_heads),
+                                            .head_size = narrow(s->head_size),
+                                            .value_size = narrow(s->value_size),
+                                            .cached = is_cached(d, part),
+                                            .tokens = narrow(s->tokens),
+                                            .vocabulary = s->vocabulary,
+                                            .name = part_names[part]};
+    }
+    d->model_shapes.size = sizeof(d->model_shapes);
+    d->model_shapes.weights = d->weights;
+    d->model_shapes.components = d->components;
+    d->model_shapes.origin = d->origin;
+    return code;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/family/weights.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <accel/quant/format.h>
+
+#include "model/file/fault.h"
+
+static int32_t refuse_shape(const struct accel_model_file *file, const struct accel_model_tensor *tensor,
+                            const char *wanted, struct accel_error *error)
+{
+    return accel_error_set(
+        error, ACCEL_E_CORRUPT, "%s: offset 0x%llx: tensor '%s' has rank %u and shape [%llu, %llu], not %s",
+        accel_model_file_part_path(file, tensor->part), (unsigned long long)tensor->offset, tensor->name, tensor->rank,
+        (unsigned long long)tensor->dims[0], (unsigned long long)tensor->dims[1], wanted);
+}
+
+static int32_t find(const struct accel_model_file *file, const char *name, const struct accel_model_tensor **out_tensor,
+                    struct accel_error *error)
+{
+    *out_tensor = accel_model_file_find(file, name);
+    if (*out_tensor == NULL)
+        return model_fault(error, ACCEL_E_CORRUPT, accel_model_file_path(file),
+                           accel_model_file_format(file) == ACCEL_MODEL_GGUF ? MODEL_GGUF_KEYS : 0,
+                           "tensor '%s' is missing", name);
+    if ((*out_tensor)->type == ACCEL_TYPE_NONE)
+        return accel_error_set(error, ACCEL_E_UNSUPPORTED,
+                               "%s: offset 0x%llx: tensor '%s' has type %s, which is not supported",
+                               accel_model_file_part_path(file, (*out_tensor)->part),
+                               (unsigned long long)(*out_tensor)->offset, name, (*out_tensor)->type_name);
+    return ACCEL_OK;
+}
+
+int32_t weights_check_matrix(const struct accel_model_file *file, const char *name, uint64_t rows, uint64_t width,
+                             const struct accel_model_tensor **out_tensor, struct accel_error *error)
+{
+    int32_t code = find(file, name, out_tensor, error);
+    char wanted[64];
+
+    if (code != ACCEL_OK)
+        return code;
+    if ((*out_tensor)->rank == 2 && (*out_tensor)->dims[0] == rows && (*out_tensor)->dims[1] == width)
+        return ACCEL_OK;
+    snprintf(wanted, sizeof(wanted), "[%llu, %llu]", (unsigned long long)rows, (unsigned long long)width);
+    return refuse_shape(file, *out_tensor, wanted, error);
+}
+
+int32_t weights_check_vector(const struct accel_model_file *file, const char *name, uint64_t width,
+                             const struct accel_model_tensor **out_tensor, struct accel_error *error)
+{
+    int32_t code = find(file, name, out_tensor, error);
+    char wanted[64];
+
+    if (code != ACCEL_OK)
+        return code;
+    snprintf(wanted, sizeof(wanted), "[%llu]", (unsigned long long)width);
+    if ((*out_tensor)->rank != 1 || (*out_tensor)->dims[0] != width)
+        return refuse_shape(file, *out_tensor, wanted, error);
+    switch ((*out_tensor)->type) {
+    case ACCEL_F32:
+    case ACCEL_F16:
+    case ACCEL_BF16:
+        return ACCEL_OK;
+    default:
+        return accel_error_set(error, ACCEL_E_UNSUPPORTED,
+                               "%s: offset 0x%llx: vector '%s' has type %s, not F32, F16 or BF16",
+                               accel_model_file_part_path(file, (*out_tensor)->part),
+                               (unsigned long long)(*out_tensor)->offset, name, (*out_tensor)->type_name);
+    }
+}
+
+int32_t weights_read_vector(const struct accel_model_file *file, const struct accel_model_tensor *tensor, float *out,
+                            struct accel_error *error)
+{
+    void *bytes = malloc(tensor->bytes + 1);
+    const void *planes[1] = {bytes};
+    int32_t code;
+
+    if (bytes == NULL)
+        return accel_error_set(error, ACCEL_E_MEMORY, "%s: %llu bytes for '%s'", accel_model_file_path(file),
+                               (unsigned long long)tensor->bytes, tensor->name);
+    code = accel_model_file_read(file, tensor, 0, tensor->bytes, bytes, error);
+    if (code == ACCEL_OK && accel_format_decode(tensor->type, planes, tensor->dims[0], out) != ACCEL_OK)
+        code = accel_error_set(error, ACCEL_E_INTERNAL, "cannot decode '%s'", tensor->name);
+    free(bytes);
+    return code;
+}
+
+static int compare_types(const void *name, const void *row)
+{
+    return strcmp(name, ((const struct weight_type *)row)->name);
+}
+
+const struct weight_type *weights_find_type(const struct weight_types *types, const char *name)
+{
+    if (types == NULL || types->count == 0)
+        return NULL;
+    return bsearch(name, types->rows, types->count, sizeof(*types->rows), compare_types);
+}
+
+int32_t weights_add_matrix(struct accel_builder *builder, const struct weight_types *types,
+                           const struct accel_model_tensor *tensor, uint32_t *out_value, uint64_t *bytes,
+                           struct accel_error *error)
+{
+    const struct weight_type *other = weights_find_type(types, tensor->name);
+    struct accel_dim dims[ACCEL_RANK] = {{0}};
+
+    for (uint32_t d = 0; d < tensor->rank; d++)
+        dims[d].add = tensor->dims[d];
+    *bytes += tensor->bytes;
+    return accel_builder_value(builder, ACCEL_ROLE_WEIGHT, tensor->name, other == NULL ? tensor->type : other->type,
+                               tensor->rank, dims, out_value, error);
+}
+
+int32_t weights_add_vector(struct accel_builder *builder, const struct accel_model_file *file,
+                           const struct accel_model_tensor *tensor, uint32_t *out_value, uint64_t *bytes,
+                           struct accel_error *error)
+{
+    float *values;
+    int32_t code;
+
+    if (tensor->type == ACCEL_F32)
+        return weights_add_matrix(builder, NULL, tensor, out_value, bytes, error);
+    values = malloc(tensor->dims[0] * sizeof(*values));
+    if (values == NULL)
+        return accel_error_set(error, ACCEL_E_MEMORY, "%llu values of '%s'", (unsigned long long)tensor->dims[0],
+                               tensor->name);
+    code = weights_read_vector(file, tensor, values, error);
+    if (code == ACCEL_OK)
+        code = accel_builder_constant(builder, tensor->name, ACCEL_F32, 1, tensor->dims, values, out_value, error);
+    free(values);
+    return code;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shared by decoder_config*.c: looks a fact up under its names in either kind of file, with table rows that state its
+ * member and its range.
+ */
+#ifndef ACCEL_MODEL_FILE_DECODER_CONFIG_READER_H
+#define ACCEL_MODEL_FILE_DECODER_CONFIG_READER_H
+
+#include <jansson.h>
+
+#include "model/file/decoder_config.h"
+#include "model/file/fault.h"
+
+/* Longest GGUF key built from architecture and name. */
+#define CONFIG_KEY_BYTES 160
+
+struct config_reader {
+    const char *path;                    /* for messages */
+    const struct accel_model_file *file; /* NULL if only the text of a config.json exists */
+    const json_t *scope;                 /* the object of config.json that is searched; NULL for GGUF */
+    const json_t *root;                  /* the whole config.json; NULL for GGUF */
+    const char *text;                    /* source text of root, `length` bytes */
+    uint64_t length;
+    struct accel_decoder_config *config;
+    struct accel_error *error;
+};
+
+enum config_kind { CONFIG_ABSENT, CONFIG_INTEGER, CONFIG_REAL, CONFIG_BOOL, CONFIG_TEXT, CONFIG_VARIES, CONFIG_OTHER };
+
+/* A value of the configuration as stored. */
+struct config_fact {
+    enum config_kind kind;
+    double real;      /* INTEGER and REAL */
+    uint64_t integer; /* INTEGER that is not negative and fits */
+    bool truth;
+    const char *text;
+    uint64_t offset; /* its offset in GGUF; JSON is searched only for a message */
+    char key[CONFIG_KEY_BYTES];
+};
+
+enum config_target { CONFIG_TO_U32, CONFIG_TO_F64 };
+
+/* A table row: a number, its names, its range and its struct member. */
+struct config_row {
+    const char *json[4]; /* names in config.json; the first one present and not null is used */
+    const char *gguf[2]; /* names in GGUF after the architecture and a dot */
+    size_t member;       /* offset in the struct */
+    enum config_target target;
+    bool required;
+    double low, high; /* allowed range; `low` itself only if it is not 0 or the target is an integer */
+};
+
+/* Looks a fact up; its kind is CONFIG_ABSENT if none of the names exists. A GGUF list whose elements are all equal
+ * counts as one element. */
+void config_find(const struct config_reader *reader, const char *const json[4], const char *const gguf[2],
+                 struct config_fact *out_fact);
+
+/* Returns the first name of a fact in this kind of file, for messages. */
+const char *config_first_name(const struct config_reader *reader, const char *const json[4], const char *const gguf[2]);
+
+/* Returns the offset of a key, for messages: by its name in config.json, or its full name or the part after the
+ * architecture in GGUF. A missing key gives the place where it is expected. */
+uint64_t config_offset(const struct config_reader *reader, const char *json, const char *gguf);
+
+/* Sets the error "PATH: offset 0x1c: KEY WHAT". */
+int32_t config_fault(const struct config_reader *reader, int32_t code, const struct config_fact *fact,
+                     const char *what);
+
+/* Fills a struct from rows. Members of absent facts keep their value; an absent required fact is an error. */
+int32_t config_fill(const struct config_reader *reader, const struct config_row *rows, size_t count, void *target);
+
+/* Reads a boolean; if it is absent, *out_found is false and *out_truth unchanged. */
+int32_t config_find_bool(const struct config_reader *reader, const char *name, bool *out_truth, bool *out_found);
+
+/* Reads rope and rope_sliding. Needs head_size and context. */
+int32_t config_rope_read(struct config_reader *reader);
+
+/* Read the facts that only one kind of file has. */
+int32_t config_json_read(struct config_reader *reader);
+int32_t config_gguf_read(struct config_reader *reader);
+
+/* Store special tokens. An id outside of the vocabulary is refused for bos and eos and ignored for others; UINT32_MAX
+ * and negative ids mean none. */
+int32_t config_set_token(const struct config_reader *reader, const char *key, int64_t id, int64_t *out_id,
+                         bool must_exist);
+int32_t config_set_eos(const struct config_reader *reader, const char *key, const int64_t *ids, size_t count);
+
+/* Allocates zeroed windows. */
+int32_t config_make_windows(const struct config_reader *reader, uint32_t **out_windows);
+
+/* Returns whether a tensor exists. */
+bool config_has(const struct config_reader *reader, const char *name);
+
+#endif

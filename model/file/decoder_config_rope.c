@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads rotary positions. Current checkpoints have `rope_parameters`, one object or one per layer type; older ones have
+ * `rope_theta` and `rope_scaling`, whose kind is `rope_type` or, older still, `type`. GGUF has `rope.*` keys.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "model/file/decoder_config_reader.h"
+#include "model/file/json.h"
+
+#define DEFAULT_BASE 10000.0
+#define DEFAULT_BETA_FAST 32.0
+#define DEFAULT_BETA_SLOW 1.0
+#define GGUF_DIVISORS "rope_freqs.weight"
+
+/* Values of the file before conversion to accel_rope_config; zero if absent. */
+struct rope_facts {
+    double base, factor, low, high, beta_fast, beta_slow, attention_factor, mscale, mscale_all, partial;
+    uint32_t dims, original;
+};
+
+#define FACT(name) offsetof(struct rope_facts, name)
+
+static const struct config_row rows[] = {
+    {{"rope_theta"}, {"rope.freq_base"}, FACT(base), CONFIG_TO_F64, false, 0, 1e15},
+    {{"factor"}, {"rope.scaling.factor", "rope.scale_linear"}, FACT(factor), CONFIG_TO_F64, false, 0, 1e6},
+    {{"low_freq_factor"}, {NULL}, FACT(low), CONFIG_TO_F64, false, 0, 1e6},
+    {{"high_freq_factor"}, {NULL}, FACT(high), CONFIG_TO_F64, false, 0, 1e6},
+    {{"beta_fast"}, {"rope.scaling.yarn_beta_fast"}, FACT(beta_fast), CONFIG_TO_F64, false, 0, 1e6},
+    {{"beta_slow"}, {"rope.scaling.yarn_beta_slow"}, FACT(beta_slow), CONFIG_TO_F64, false, 0, 1e6},
+    {{"attention_factor"}, {"rope.scaling.attn_factor"}, FACT(attention_factor), CONFIG_TO_F64, false, 0, 1e6},
+    {{"mscale"}, {NULL}, FACT(mscale), CONFIG_TO_F64, false, 0, 1e6},
+    {{"mscale_all_dim"}, {NULL}, FACT(mscale_all), CONFIG_TO_F64, false, 0, 1e6},
+    {{"partial_rotary_factor"}, {NULL}, FACT(partial), CONFIG_TO_F64, false, 0, 1},
+    {{NULL}, {"rope.dimension_count"}, FACT(dims), CONFIG_TO_U32, false, 1, 65536},
+    {{"original_max_position_embeddings"},
+     {"rope.scaling.original_context_length"},
+     FACT(original),
+     CONFIG_TO_U32,
+     false,
+     1,
+     4294967295.0},
+};
+
+static const struct {
+    const char *name;
+    enum accel_rope_kind kind;
+} kinds[] = {
+    {"default", ACCEL_ROPE_PLAIN},   {"none", ACCEL_ROPE_PLAIN}, {"linear", ACCEL_ROPE_LINEAR},
+    {"dynamic", ACCEL_ROPE_DYNAMIC}, {"yarn", ACCEL_ROPE_YARN},  {"llama3", ACCEL_ROPE_LLAMA3},
+};
+
+static int32_t read_kind(const struct config_reader *reader, enum accel_rope_kind *out_kind)
+{
+    static const char *const json[4] = {"rope_type", "type"};
+    static const char *const gguf[2] = {"rope.scaling.type"};
+    char shown[MODEL_QUOTE_BYTES], what[MODEL_QUOTE_BYTES + 32];
+    struct config_fact fact;
+    config_find(reader, json, gguf, &fact);
+    if (fact.kind == CONFIG_ABSENT)
+        return ACCEL_OK;
+    if (fact.kind != CONFIG_TEXT)
+        return config_fault(reader, ACCEL_E_CORRUPT, &fact, "is not a string");
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (strcmp(kinds[i].name, fact.text) != 0)
+            continue;
+        *out_kind = kinds[i].kind;
+        return ACCEL_OK;
+    }
+    snprintf(what, sizeof(what), "is %s, which is not supported", model_quote(shown, fact.text, strlen(fact.text)));
+    return config_fault(reader, ACCEL_E_UNSUPPORTED, &fact, what);
+}
+
+static double log_scale(double factor, double weight)
+{
+    return factor <= 1 ? 1 : 0.1 * weight * log(factor) + 1;
+}
+
+/* Returns the attention factor of YaRN (arXiv 2309.00071, section 3.4, and the extension by two weights). GGUF's own
+ * factor multiplies the result, that of config.json replaces it. */
+static double yarn_attention(const struct config_reader *reader, const struct rope_facts *facts)
+{
+    double computed = log_scale(facts->factor, 1);
+    if (facts->mscale > 0 && facts->mscale_all > 0)
+        computed = log_scale(facts->factor, facts->mscale) / log_scale(facts->factor, facts->mscale_all);
+    if (facts->attention_factor == 0)
+        return computed;
+    return reader->root != NULL ? facts->attention_factor : computed * facts->attention_factor;
+}
+
+static int32_t lacks(const struct config_reader *reader, const char *kind, const char *key)
+{
+    return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path, config_offset(reader, key, "rope.scaling.type"),
+                       "rotary scaling %s has no valid %s", kind, key);
+}
+
+static int32_t set_dims(const struct config_reader *reader, const struct rope_facts *facts,
+                        struct accel_rope_config *rope)
+{
+    uint32_t head_size = reader->config->head_size;
+    rope->dims = facts->dims == 0 ? head_size : facts->dims;
+    if (facts->partial > 0)
+        rope->dims = (uint32_t)((double)head_size * facts->partial);
+    if (rope->dims >= 2 && rope->dims % 2 == 0 && rope->dims <= head_size)
+        return ACCEL_OK;
+    return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path,
+                       config_offset(reader, "partial_rotary_factor", "rope.dimension_count"),
+                       "%u rotary dimensions in heads of %u, allowed are even numbers up to that", rope->dims,
+                       head_size);
+}
+
+/* Checks the values that each kind requires besides the base. */
+static int32_t check_kind(const struct config_reader *reader, struct rope_facts *facts, struct accel_rope_config *rope)
+{
+    if (rope->kind == ACCEL_ROPE_PLAIN) {
+        facts->factor = 1;
+        return ACCEL_OK;
+    }
+    if (rope->kind == ACCEL_ROPE_YARN && facts->factor == 0 && facts->original != 0)
+        facts->factor = (double)reader->config->context / (double)facts->original;
+    if (facts->factor == 0)
+        return lacks(reader, "of the model", "factor");
+    if (rope->kind == ACCEL_ROPE_YARN && rope->beta_fast <= rope->beta_slow)
+        return lacks(reader, "yarn", "beta_fast above beta_slow");
+    if (rope->kind != ACCEL_ROPE_LLAMA3)
+        return ACCEL_OK;
+    if (facts->low == 0 || facts->high <= facts->low)
+        return lacks(reader, "llama3", "low_freq_factor below high_freq_factor");
+    return facts->original == 0 ? lacks(reader, "llama3", "original_max_position_embeddings") : ACCEL_OK;
+}
+
+/* Reads one set of rotary facts from the reader's scope. `base` is the default of the base. */
+static int32_t read_one(struct config_reader *reader, double base, struct accel_rope_config *rope)
+{
+    struct rope_facts facts = {.base = base, .beta_fast = DEFAULT_BETA_FAST, .beta_slow = DEFAULT_BETA_SLOW};
+    bool found;
+    int32_t code = config_fill(reader, rows, sizeof(rows) / sizeof(rows[0]), &facts);
+    rope->truncate = true;
+    if (code == ACCEL_OK)
+        code = read_kind(reader, &rope->kind);
+    if (code == ACCEL_OK && reader->root != NULL)
+        code = config_find_bool(reader, "truncate", &rope->truncate, &found);
+    if (code == ACCEL_OK)
+        code = set_dims(reader, &facts, rope);
+    rope->beta_fast = facts.beta_fast;
+    rope->beta_slow = facts.beta_slow;
+    if (code == ACCEL_OK)
+        code = check_kind(reader, &facts, rope);
+    if (code != ACCEL_OK)
+        return code;
+    rope->base = facts.base;
+    rope->factor = facts.factor;
+    rope->low_frequency_factor = facts.low;
+    rope->high_frequency_factor = facts.high;
+    rope->original_context = facts.original == 0 ? reader->config->context : facts.original;
+    rope->attention_factor = rope->kind == ACCEL_ROPE_YARN ? yarn_attention(reader, &facts) : 1;
+    return ACCEL_OK;
+}
+
+static int32_t read_scope(struct config_reader *reader, const json_t *scope, double base,
+                          struct accel_rope_config *rope)
+{
+    int32_t code;
+    reader->scope = scope;
+    code = read_one(reader, base, rope);
+    reader->scope = reader->root;
+    return code;
+}
+
+/* Reads a number at the top level of config.json, or keeps the default. */
+static int32_t top_number(const struct config_reader *reader, const char *name, double *out_number)
+{
+    const struct config_row row = {{name}, {NULL}, 0, CONFIG_TO_F64, false, 0, 1e15};
+    return config_fill(reader, &row, 1, out_number);
+}
+
+/* Reads `rope_parameters` with an object per layer type. */
+static int32_t read_layer_types(struct config_reader *reader, const json_t *full, const json_t *sliding, double base)
+{
+    int32_t code = read_scope(reader, full, base, &reader->config->rope);
+    reader->config->rope_sliding = reader->config->rope;
+    if (code != ACCEL_OK || sliding == NULL)
+        return code;
+    if (!json_is_object(sliding))
+        return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path, config_offset(reader, "rope_parameters", NULL),
+                           "rope_parameters.sliding_attention is %s, not an object", model_json_kind(sliding));
+    memset(&reader->config->rope_sliding, 0, sizeof(reader->config->rope_sliding));
+    return read_scope(reader, sliding, base, &reader->config->rope_sliding);
+}
+
+static int32_t read_json(struct config_reader *reader)
+{
+    const json_t *scope = json_object_get(reader->root, "rope_parameters");
+    double base = DEFAULT_BASE, local = 0;
+    int32_t code = top_number(reader, "rope_theta", &base);
+    if (code == ACCEL_OK)
+        code = top_number(reader, "rope_local_base_freq", &local);
+    if (code != ACCEL_OK)
+        return code;
+    if (scope == NULL || json_is_null(scope))
+        scope = json_object_get(reader->root, "rope_scaling");
+    if (scope != NULL && !json_is_null(scope) && !json_is_object(scope))
+        return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path, config_offset(reader, "rope_scaling", NULL),
+                           "rope_parameters or rope_scaling is %s, not an object", model_json_kind(scope));
+    if (json_is_object(json_object_get(scope, "full_attention")))
+        return read_layer_types(reader, json_object_get(scope, "full_attention"),
+                                json_object_get(scope, "sliding_attention"), base);
+    code = read_scope(reader, scope, base, &reader->config->rope);
+    reader->config->rope_sliding = reader->config->rope;
+    if (local > 0) {
+        /* Older form of rope_parameters: layers with a window are never scaled and have this base. */
+        struct accel_rope_config plain = {
+            .dims = reader->config->rope.dims, .base = local, .factor = 1, .attention_factor = 1, .truncate = true};
+        plain.original_context = reader->config->context;
+        reader->config->rope_sliding = plain;
+    }
+    return code;
+}
+
+/* partial_rotary_factor may be at the top level while the rest is in rope_parameters. */
+static int32_t apply_top_partial(const struct config_reader *reader)
+{
+    struct accel_decoder_config *config = reader->config;
+    double partial = 0;
+    uint32_t dims;
+    int32_t code = top_number(reader, "partial_rotary_factor", &partial);
+    if (code != ACCEL_OK || partial == 0)
+        return code;
+    dims = partial <= 1 ? (uint32_t)((double)config->head_size * partial) : 0;
+    if (dims < 2 || dims % 2 != 0)
+        return model_fault(
+            reader->error, ACCEL_E_CORRUPT, reader->path, config_offset(reader, "partial_rotary_factor", NULL),
+            "partial_rotary_factor is %g, which gives %u of %u dimensions", partial, dims, config->head_size);
+    config->rope.dims = dims;
+    config->rope_sliding.dims = dims;
+    return ACCEL_OK;
+}
+
+int32_t config_rope_read(struct config_reader *reader)
+{
+    struct accel_decoder_config *config = reader->config;
+    int32_t code;
+    if (reader->root != NULL) {
+        config->pairing = ACCEL_ROPE_PAIRING_HALVES;
+        code = read_json(reader);
+        return code == ACCEL_OK ? apply_top_partial(reader) : code;
+    }
+    code = read_one(reader, DEFAULT_BASE, &config->rope);
+    config->rope_sliding = config->rope;
+    if (code == ACCEL_OK && config_has(reader, GGUF_DIVISORS))
+        config->rope_divisors = GGUF_DIVISORS;
+    return code;
+}

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+libaccel_model_core_la_SOURCES += \
+	%D%/checked.h \
+	%D%/decoder_config.c %D%/decoder_config.h \
+	%D%/decoder_config_gguf.c %D%/decoder_config_json.c %D%/decoder_config_rope.c %D%/decoder_config_reader.h \
+	%D%/container.c %D%/container.h \
+	%D%/element.c %D%/element.h \
+	%D%/fault.c %D%/fault.h \
+	%D%/file.c \
+	%D%/gguf.c \
+	%D%/gguf_split.c \
+	%D%/gguf_write.c %D%/gguf_write.h \
+	%D%/json.c %D%/json.h \
+	%D%/open_struct.c %D%/open_struct.h \
+	%D%/packed.c %D%/packed.h %D%/packed_config.c \
+	%D%/packed_matrix.c %D%/packed_matrix.h %D%/packed_shape.c %D%/packed_type.c \
+	%D%/part.c %D%/part.h \
+	%D%/place.c %D%/place.h \
+	%D%/planes.c %D%/planes.h \
+	%D%/pool.c %D%/pool.h \
+	%D%/rows.c %D%/rows.h \
+	%D%/safetensors.c %D%/safetensors_write.c \
+	%D%/shards.c \
+	%D%/staged.c %D%/staged.h \
+	%D%/text.c %D%/text.h \
+	%D%/parallel.c %D%/parallel.h \
+	%D%/value.c

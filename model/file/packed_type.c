@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Chooses the type of a packed matrix from its scales and zero points. */
+#include "config.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include <accel/quant/half.h>
+
+#include "model/file/checked.h"
+#include "model/file/container.h"
+#include "model/file/fault.h"
+#include "model/file/packed_matrix.h"
+#include "model/file/rows.h"
+
+#define SCAN_BYTES 65536u
+
+/* Properties of all scales of a matrix. */
+struct scales {
+    bool halves;    /* every scale is exactly a half */
+    float least;    /* smallest magnitude above zero */
+    float greatest; /* NaN counts as infinite */
+};
+
+static int32_t scan_scales(const struct accel_model_file *file, const struct model_packed *packed, struct scales *out,
+                           struct accel_error *error)
+{
+    const struct accel_model_tensor *tensor = &packed->scales;
+    const uint64_t each = tensor->type == ACCEL_F32 ? 4 : 2;
+    unsigned char *bytes = malloc(SCAN_BYTES);
+    int32_t code = bytes == NULL ? model_no_memory(error, file->path, SCAN_BYTES) : ACCEL_OK;
+    *out = (struct scales){true, FLT_MAX, 0};
+    for (uint64_t at = 0; at < tensor->bytes && code == ACCEL_OK; at += SCAN_BYTES) {
+        const uint64_t count = tensor->bytes - at < SCAN_BYTES ? tensor->bytes - at : SCAN_BYTES;
+        code = accel_model_file_read(file, tensor, at, count, bytes, error);
+        for (uint64_t i = 0; i < count && code == ACCEL_OK; i += each) {
+            const float scale = model_packed_scale(tensor->type, bytes + i), size = fabsf(scale);
+            out->halves = out->halves && accel_f16_to_f32(accel_f16_from_f32(scale)) == scale;
+            out->greatest = size <= out->greatest ? out->greatest : isnan(size) ? INFINITY : size;
+            if (size > 0 && size < out->least)
+                out->least = size;
+        }
+    }
+    free(bytes);
+    return code;
+}
+
+/* Chooses symmetric if every zero point is in the middle: such matrices have faster kernels. */
+static int32_t choose_scheme(const struct accel_model_file *file, const struct model_packed *packed,
+                             uint32_t *out_scheme, struct accel_error *error)
+{
+    const uint64_t stride = packed->zeros.name == NULL ? 0 : model_packed_zero_stride(packed);
+    unsigned char *zeros;
+    int32_t code;
+    *out_scheme = ACCEL_SCHEME_SYMMETRIC;
+    if (packed->zeros.name == NULL)
+        return ACCEL_OK;
+    zeros = malloc((size_t)packed->zeros.bytes + 4);
+    code = zeros == NULL ? model_no_memory(error, file->path, packed->zeros.bytes)
+                         : accel_model_file_read(file, &packed->zeros, 0, packed->zeros.bytes, zeros, error);
+    for (uint64_t g = 0; g < packed->groups && code == ACCEL_OK; g++)
+        for (uint64_t row = 0; row < packed->rows && *out_scheme == ACCEL_SCHEME_SYMMETRIC; row++)
+            if (model_packed_zero(packed, zeros, stride, g, row) != 1u << (packed->bits - 1))
+                *out_scheme = ACCEL_SCHEME_ASYMMETRIC;
+    free(zeros);
+    return code;
+}
+
+static int32_t choose_planar(const struct accel_model_file *file, struct model_packed *packed,
+                             struct accel_error *error)
+{
+    const struct accel_model_tensor shape = {.rank = 2, .dims = {packed->rows, packed->width}};
+    struct model_rows rows;
+    uint32_t scheme, log2_group = 5;
+    int32_t code = choose_scheme(file, packed, &scheme, error);
+    if (code != ACCEL_OK)
+        return code;
+    for (packed->group = 512; packed->file_group % packed->group != 0 || packed->width % packed->group != 0;)
+        packed->group /= 2;
+    while (1u << log2_group < packed->group)
+        log2_group++;
+    packed->type = ACCEL_PLANAR(packed->bits, log2_group, scheme);
+    if (model_rows_of(&shape, packed->type, &rows) != ACCEL_OK)
+        return accel_error_set(error, ACCEL_E_INTERNAL, "%s: type 0x%x", packed->codes.name, packed->type);
+    packed->planes = rows.planes;
+    for (uint32_t p = 0; p < rows.planes; p++)
+        packed->plane_bytes[p] = rows.rows * rows.row_bytes[p];
+    return ACCEL_OK;
+}
+
+int32_t model_packed_choose_type(const struct accel_model_file *file, struct model_packed *packed,
+                                 struct accel_error *error)
+{
+    const bool whole = packed->width % 32 == 0 && packed->file_group % 32 == 0 && packed->order == NULL;
+    const float steps = (float)((1u << packed->bits) - 1);
+    struct scales scales = {true, 0, 0};
+    uint64_t bytes;
+    int32_t code = ACCEL_OK;
+    if (!whole || packed->scales.type != ACCEL_F16)
+        code = scan_scales(file, packed, &scales, error);
+    if (code != ACCEL_OK)
+        return code;
+    if (whole && (scales.halves || (scales.least >= 0x1p-14f && scales.greatest <= 65504.0f)))
+        return choose_planar(file, packed, error);
+    packed->dense = true;
+    packed->type = scales.least >= 0x1p-14f && scales.greatest * steps <= 65504.0f ? ACCEL_F16 : ACCEL_F32;
+    packed->planes = 1;
+    if (!multiply_u64(packed->rows, packed->width, &bytes) ||
+        !multiply_u64(bytes, packed->type == ACCEL_F16 ? 2 : 4, &packed->plane_bytes[0]))
+        return model_packed_corrupt(file, &packed->codes, "is too large", error);
+    return ACCEL_OK;
+}

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Adaptive precision. If precision.dynamic is on and the plan exceeds its memory, matrices step down to fewer
+ * bits: first the matrix that adds the least squared relative error per byte saved. If precision.tolerance is set,
+ * converted matrices whose error exceeds it step up as far as memory allows. Errors are measured: evenly spaced
+ * rows of the file are encoded, decoded and compared with the original values. The model is then planned again
+ * with the new types, and the plan gets one note for all matrices of a role with equal old and new types, with
+ * type, bytes and error before and after.
+ */
+#include "config.h"
+
+#include "model/plan/adapt.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <accel/quant/format.h>
+
+#include "model/file/rows.h"
+
+/* Rows sampled from a matrix. */
+enum { SAMPLE = 32, ROUNDS = 8 };
+
+/* Bits; 16 is f16. */
+static const uint32_t ladder[] = {16, 8, 4, 3, 2};
+#define RUNGS (sizeof(ladder) / sizeof(*ladder))
+
+/* ---- settings ---- */
+
+static const char *word_of(const struct accel_model_plan *plan, const char *key)
+{
+    const struct accel_plan_setting *setting = accel_plan_setting_find(accel_model_plan_plan(plan), key);
+
+    return setting == NULL ? "" : setting->value;
+}
+
+static bool is_on(const struct accel_model_plan *plan, const char *key)
+{
+    return strcmp(word_of(plan, key), "true") == 0;
+}
+
+static int64_t number_of(const struct accel_model_plan *plan, const char *key)
+{
+    int64_t number = 0;
+
+    if (accel_plan_setting_number(accel_model_plan_plan(plan), key, &number, NULL) != ACCEL_OK)
+        number = strtoll(word_of(plan, key), NULL, 10);
+    return number;
+}
+
+static void read_settings(struct adapting *a)
+{
+    const char *least = word_of(a->plan, "weights.least");
+    int64_t group = number_of(a->plan, "weights.group");
+
+    while (a->log2_group < 9 && (INT64_C(1) << a->log2_group) < group)
+        a->log2_group++;
+    a->scheme = strcmp(word_of(a->plan, "weights.scheme"), "asymmetric") == 0 ? ACCEL_SCHEME_ASYMMETRIC
+                                                                              : ACCEL_SCHEME_SYMMETRIC;
+    a->least = least[0] == 'q' ? (uint32_t)(least[1] - '0') : least[0] == 'f' ? 16 : 0;
+}
+
+/* ---- forms ---- */
+
+static bool reads(const struct accel_model_plan *plan, uint32_t type)
+{
+    const struct accel_device_info *device = accel_plan_device(accel_model_plan_plan(plan));
+    const struct accel_facts *facts = device == NULL ? NULL : device->facts;
+
+    for (uint32_t i = 0; facts != NULL && i < facts->type_count; i++)
+        if (facts->types[i] == type)
+            return true;
+    return facts == NULL || facts->type_count == 0;
+}
+
+/* Returns the planar type of `bits`, with the largest group up to the configured one that divides the rows. */
+static struct form form_of(const struct adapting *a, const struct matrix *m, uint32_t bits)
+{
+    uint64_t width = m->tensor->dims[m->tensor->rank - 1];
+    struct form form = {ACCEL_TYPE_NONE, 0, 0};
+    struct model_rows rows;
+
+    if (bits == 16)
+        return (struct form){reads(a->plan, ACCEL_F16) ? ACCEL_F16 : ACCEL_TYPE_NONE,
+                             m->tensor->dims[0] * m->tensor->dims[1] * 2, 0};
+    for (uint32_t log2_group = a->log2_group; log2_group >= 5; log2_group--) {
+        uint32_t type = ACCEL_PLANAR(bits, log2_group, a->scheme);
+
+        if (width % (UINT64_C(1) << log2_group) != 0 || !reads(a->plan, type) ||
+            model_rows_of(m->tensor, type, &rows) != ACCEL_OK)
+            continue;
+        form = (struct form){type, rows.rows * rows.all_bytes, 0};
+        break;
+    }
+    return form;
+}
+
+/* Adds the error of one row. */
+static int32_t measure_row(const struct adapting *a, const struct matrix *m, const struct model_rows *from,
+                           const struct model_rows *to, uint64_t row, struct model_loss *loss)
+{
+    float *again = a->values + from->width;
+    void *bytes = again + from->width;
+    int32_t code = model_rows_decode(a->file, m->tensor, from, row, 1, bytes, a->values, a->error);
+
+    if (code != ACCEL_OK)
+        return code;
+    code = model_row_fit(to, a->values, NULL, bytes, again);
+    if (code != ACCEL_OK)
+        return accel_error_set(a->error, code, "tensor '%s' cannot be converted", m->tensor->name);
+    model_loss_add(loss, a->values, again, NULL, from->width);
+    return ACCEL_OK;
+}
+
+static int32_t measure(const struct adapting *a, const struct matrix *m, struct form *form)
+{
+    struct model_loss loss = {0, 0};
+    struct model_rows from, to;
+    uint64_t step;
+    int32_t code = model_rows_of(m->tensor, m->tensor->type, &from);
+
+    form->error = 0;
+    if (form->type == m->tensor->type || code != ACCEL_OK)
+        return code;
+    code = model_rows_of(m->tensor, form->type, &to);
+    step = from.rows / SAMPLE == 0 ? 1 : from.rows / SAMPLE;
+    for (uint64_t row = 0; row < from.rows && code == ACCEL_OK; row += step)
+        code = measure_row(a, m, &from, &to, row, &loss);
+    form->error = model_loss_error(&loss);
+    return code;
+}
+
+/* Finds the highest rung of the ladder that needs fewer bytes than the matrix needs now. */
+static int32_t find_below(const struct adapting *a, struct matrix *m)
+{
+    m->below.type = ACCEL_TYPE_NONE;
+    for (size_t r = 0; r < RUNGS && m->below.type == ACCEL_TYPE_NONE; r++) {
+        struct form form = ladder[r] < a->least ? (struct form){ACCEL_TYPE_NONE, 0, 0} : form_of(a, m, ladder[r]);
+
+        if (form.type != ACCEL_TYPE_NONE && form.bytes < m->now.bytes)
+            m->below = form;
+    }
+    return m->below.type == ACCEL_TYPE_NONE ? ACCEL_OK : measure(a, m, &m->below);
+}
+
+/* Finds the lowest rung that needs more bytes than the matrix needs now and fewer than in the file; else the
+ * file's own type. */
+static struct form find_above(const struct adapting *a, const struct matrix *m)
+{
+    struct form above = {m->tensor->type, m->tensor->bytes, 0};
+
+    for (size_t r = 0; r < RUNGS; r++) {
+        struct form form = form_of(a, m, ladder[r]);
+
+        if (form.type != ACCEL_TYPE_NONE && form.bytes > m->now.bytes && form.bytes < above.bytes)
+            above = form;
+    }
+    return above;
+}
+
+/* ---- matrices ---- */
+
+/* Lists all matrices of the model that the file contains, with their planned types. */
+static int32_t list_matrices(struct adapting *a)
+{
+    const struct accel_plan *made = accel_model_plan_plan(a->plan);
+    uint32_t all = accel_plan_weight_count(made);
+    uint64_t widest = 0, bytes = 0;
+
+    a->matrices = calloc((size_t)all + 1, sizeof(*a->matrices));
+    if (a->matrices == NULL)
+        return accel_error_no_memory(a->error, "to adapt the precision of a model");
+    for (uint32_t i = 0; i < all; i++) {
+        const struct accel_plan_weight *weight = accel_plan_weight_get(made, i);
+        const struct accel_model_tensor *tensor = accel_model_file_find(a->file, weight->name);
+        struct model_rows rows;
+
+        if (tensor == NULL || tensor->rank != 2 || tensor->dims[0] < 2 || tensor->dims[1] < 2 ||
+            model_rows_of(tensor, tensor->type, &rows) != ACCEL_OK)
+            continue;
+        widest = rows.width > widest ? rows.width : widest;
+        bytes = rows.all_bytes > bytes ? rows.all_bytes : bytes;
+        a->matrices[a->count++] = (struct matrix){.tensor = tensor,
+                                                  .index = i,
+                                                  .begun = {weight->type, weight->bytes, 0},
+                                                  .now = {weight->type, weight->bytes, 0}};
+    }
+    /* No encoded row is larger than one of F32. */
+    a->values = malloc((size_t)(2 * widest + widest) * sizeof(float) + (size_t)bytes + 1);
+    return a->values == NULL ? accel_error_no_memory(a->error, "to adapt the precision of a model") : ACCEL_OK;
+}
+
+/* ---- steps ---- */
+
+/* Returns the squared error, each matrix weighted by its elements, that the next step down adds per byte saved. */
+static double price_of(const struct matrix *m)
+{
+    double elements = (double)m->tensor->dims[0] * (double)m->tensor->dims[1];
+
+    if (m->below.type == ACCEL_TYPE_NONE)
+        return INFINITY;
+    return (m->below.error * m->below.error - m->now.error * m->now.error) * elements /
+           (double)(m->now.bytes - m->below.bytes);
+}
+
+static struct matrix *find_cheapest(struct adapting *a)
+{
+    struct matrix *best = NULL;
+
+    for (uint32_t i = 0; i < a->count; i++)
+        if (a->matrices[i].below.type != ACCEL_TYPE_NONE &&
+            (best == NULL || price_of(&a->matrices[i]) < price_of(best)))
+            best = &a->matrices[i];
+    return best;
+}
+
+/* Steps matrices down until `bytes` are saved or no matrix can go lower. */
+static int32_t step_down(struct adapting *a, uint64_t bytes, uint64_t *out_saved)
+{
+    struct matrix *best;
+    int32_t code = ACCEL_OK;
+
+    *out_saved = 0;
+    for (uint32_t i = 0; i < a->count && code == ACCEL_OK; i++)
+        code = find_below(a, &a->matrices[i]);
+    while (code == ACCEL_OK && *out_saved < bytes && (best = find_cheapest(a)) != NULL) {
+        *out_saved += best->now.bytes - best->below.bytes;
+        best->now = best->below;
+        code = find_below(a, best);
+    }
+    return code;
+}
+
+/* Finds the matrix with the largest error over the tolerance that can step up within `spare` bytes, and its new
+ * form. */
+static struct matrix *find_worst(struct adapting *a, double tolerance, uint64_t spare, struct form *out_above)
+{
+    struct matrix *worst = NULL;
+
+    for (uint32_t i = 0; i < a->count; i++) {
+        struct matrix *m = &a->matrices[i];
+        struct form above;
+
+        if (m->now.type == m->tensor->type || m->now.error <= tolerance ||
+            (worst != NULL && m->now.error <= worst->now.error))
+            continue;
+        above = find_above(a, m);
+        if (above.bytes - m->now.bytes > spare)
+            continue;
+        worst = m;
+        *out_above = above;
+    }
+    return worst;
+}
+
+/* Steps converted matrices over the tolerance up, the worst first, as long as `spare` bytes last. */
+static int32_t step_up(struct adapting *a, double tolerance, uint64_t spare, uint32_t *out_steps)
+{
+    struct matrix *worst;
+    struct form above;
+    int32_t code = ACCEL_OK;
+
+    while (code == ACCEL_OK && (worst = find_worst(a, tolerance, spare, &above)) != NULL) {
+        spare -= above.bytes - worst->now.bytes;
+        worst->now = above;
+        code = measure(a, worst, &worst->now);
+        ++*out_steps;
+    }
+    return code;
+}
+
+/* ---- results ---- */
+
+/* Copies the shape plan with the new types, and plans again. */
+static int32_t apply(struct adapting *a)
+{
+    struct accel_model_plan *plan = a->plan;
+    const struct accel_sketch *shapes = accel_model_description_sketch(plan->subject->description);
+    struct accel_sketch_weight *weights = plan->stepped;
+
+    if (weights == NULL)
+        weights = plan->stepped = malloc(((size_t)shapes->weight_count + 1) * sizeof(*weights));
+    if (weights == NULL)
+        return accel_error_no_memory(a->error, "to adapt the precision of a model");
+    if (shapes->weight_count != 0)
+        memcpy(weights, shapes->weights, shapes->weight_count * sizeof(*weights));
+    plan->stepped_shapes = *shapes;
+    plan->stepped_shapes.weights = weights;
+    for (uint32_t i = 0; i < a->count; i++)
+        if (a->matrices[i].now.type != a->matrices[i].begun.type)
+            weights[a->matrices[i].index].wanted = a->matrices[i].now.type;
+    return model_plan_remake(plan, a->error);
+}
+
+/* Measures the errors of all matrices with their current types. */
+static int32_t measure_now(struct adapting *a)
+{
+    int32_t code = ACCEL_OK;
+
+    for (uint32_t i = 0; i < a->count && code == ACCEL_OK; i++)
+        code = measure(a, &a->matrices[i], &a->matrices[i].now);
+    return code;
+}
+
+/* Measures the errors of all matrices with the types of the settings. */
+static int32_t measure_begun(struct adapting *a)
+{
+    int32_t code = measure_now(a);
+
+    for (uint32_t i = 0; i < a->count && code == ACCEL_OK; i++)
+        a->matrices[i].begun.error = a->matrices[i].now.error;
+    return code;
+}
+
+/* Savings are rounded to pages of mapped files, so a second round may be required. */
+static int32_t fit_memory(struct adapting *a)
+{
+    struct accel_plan_fit fit = model_plan_verdict(a->plan);
+    uint64_t saved = 1;
+    int32_t code = ACCEL_OK;
+
+    for (uint32_t round = 0; round < ROUNDS && !fit.fits && saved != 0 && code == ACCEL_OK; round++) {
+        code = step_down(a, fit.short_by, &saved);
+        if (code == ACCEL_OK && saved != 0)
+            code = apply(a);
+        if (code == ACCEL_OK)
+            fit = model_plan_verdict(a->plan);
+    }
+    return code;
+}
+
+static int32_t fit_tolerance(struct adapting *a, double tolerance)
+{
+    struct accel_plan_fit fit = model_plan_verdict(a->plan);
+    uint32_t steps = 0;
+    int32_t code = ACCEL_OK;
+
+    if (tolerance > 0 && fit.fits)
+        code = step_up(a, tolerance, fit.budget == 0 ? UINT64_MAX : fit.budget - fit.needed, &steps);
+    return code == ACCEL_OK && steps != 0 ? apply(a) : code;
+}
+
+int32_t model_plan_adapt(struct accel_model_plan *plan, struct accel_error *error)
+{
+    struct adapting a = {.plan = plan, .error = error};
+    bool dynamic = is_on(plan, "precision.dynamic"), measured = is_on(plan, "precision.measure");
+    double tolerance = (double)number_of(plan, "precision.tolerance") / 1000;
+    int32_t code;
+
+    if (plan->session == NULL || (!measured && tolerance <= 0 && (!dynamic || model_plan_verdict(plan).fits)))
+        return ACCEL_OK;
+    a.file = accel_model_file_of(plan->subject->model);
+    read_settings(&a);
+    code = list_matrices(&a);
+    if (code == ACCEL_OK)
+        code = measure_begun(&a);
+    if (code == ACCEL_OK && dynamic)
+        code = fit_memory(&a);
+    if (code == ACCEL_OK)
+        code = fit_tolerance(&a, tolerance);
+    if (code == ACCEL_OK)
+        code = adapt_note_steps(&a);
+    if (code == ACCEL_OK && measured)
+        code = measure_now(&a);
+    if (code == ACCEL_OK && measured)
+        code = adapt_note_errors(&a);
+    free(a.matrices);
+    free(a.values);
+    return code;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private declarations of adaptive precision: the matrices of a plan and their chosen types (adapt.c), and the notes
+ * about them (adapt_notes.c). One thread. */
+#ifndef ACCEL_MODEL_PLAN_ADAPT_H
+#define ACCEL_MODEL_PLAN_ADAPT_H
+
+#include "model/plan/internal.h"
+
+/* One form of a matrix. */
+struct form {
+    uint32_t type; /* ACCEL_TYPE_NONE: unavailable */
+    uint64_t bytes;
+    double error; /* relative; 0 for the file's own type */
+};
+
+struct matrix {
+    const struct accel_model_tensor *tensor;
+    uint32_t index; /* index in the shape plan */
+    uint32_t zero;
+    struct form begun, now, below;
+};
+
+struct adapting {
+    struct accel_model_plan *plan;
+    const struct accel_model_file *file;
+    struct matrix *matrices;
+    uint32_t count;
+    uint32_t log2_group;
+    uint32_t scheme;
+    uint32_t least; /* bits */
+    float *values;  /* two rows of the widest matrix, and a buffer for its bytes */
+    struct accel_error *error;
+};
+
+/* Adds a note for all matrices of a role with equal old and new types: type, bytes and error before and after. */
+int32_t adapt_note_steps(const struct adapting *a);
+
+/* Adds one note with the error of all converted matrices; measures the errors of `now`. */
+int32_t adapt_note_errors(const struct adapting *a);
+
+#endif

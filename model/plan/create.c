@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Creates plans: copies options, opens the model, and plans a session if possible. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <accel/model/tokenizer.h>
+
+#include "model/plan/internal.h"
+#include "model/session/plan.h"
+#include "model/session/session.h"
+
+/* ---- options ---- */
+
+/* Appends a copy of a text that may be NULL to the texts at *at. */
+static const char *copy_text(char **at, const char *text)
+{
+    char *copy = *at;
+
+    if (text == NULL)
+        return NULL;
+    *at = stpcpy(copy, text) + 1;
+    return copy;
+}
+
+static size_t bytes_of(const char *text)
+{
+    return text == NULL ? 0 : strlen(text) + 1;
+}
+
+static size_t bytes_of_given(const struct accel_given *given, uint32_t count)
+{
+    size_t bytes = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        bytes += bytes_of(given[i].key) + bytes_of(given[i].value) + bytes_of(given[i].origin);
+    return bytes;
+}
+
+static void append_given(struct accel_model_plan *plan, char **at, const struct accel_given *given, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        struct accel_given *copy = &plan->given[plan->options.given_count++];
+
+        copy->key = copy_text(at, given[i].key);
+        copy->value = copy_text(at, given[i].value);
+        copy->origin = copy_text(at, given[i].origin);
+    }
+}
+
+/* Copies options and appends more settings, so that the last one has the highest precedence. */
+static int32_t copy_options(struct accel_model_plan *plan, const struct accel_model_plan_options *options,
+                            const struct accel_given *more, uint32_t more_count, struct accel_error *error)
+{
+    size_t bytes = bytes_of(options->path) + bytes_of(options->platform) + bytes_of(options->device) +
+                   bytes_of(options->mode) + bytes_of_given(options->given, options->given_count) +
+                   bytes_of_given(more, more_count);
+    char *at = plan->texts = malloc(bytes);
+
+    plan->given = calloc((size_t)options->given_count + more_count + 1, sizeof(*plan->given));
+    if (plan->texts == NULL || plan->given == NULL)
+        return accel_error_no_memory(error, "for the plan of a model");
+    plan->options = *options;
+    plan->options.path = copy_text(&at, options->path);
+    plan->options.platform = copy_text(&at, options->platform);
+    plan->options.device = copy_text(&at, options->device);
+    plan->options.mode = copy_text(&at, options->mode);
+    plan->options.given = plan->given;
+    plan->options.given_count = 0;
+    append_given(plan, &at, options->given, options->given_count);
+    append_given(plan, &at, more, more_count);
+    return ACCEL_OK;
+}
+
+bool model_plan_is_mode(const char *mode)
+{
+    return mode != NULL && (strcmp(mode, "stream") == 0 || strcmp(mode, "components") == 0);
+}
+
+static int32_t check_options(const struct accel_context *context, const struct accel_model_plan_options *given,
+                             struct accel_model_plan_options *out_options, struct accel_error *error)
+{
+    int32_t code = open_struct_import(given, ACCEL_END_OF(struct accel_model_plan_options, request_length),
+                                      sizeof(*out_options), "accel_model_plan_options", out_options, error);
+
+    if (code != ACCEL_OK)
+        return code;
+    if (context == NULL || out_options->path == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "a model's plan needs a context and a path");
+    if (out_options->mode != NULL && !model_plan_is_mode(out_options->mode))
+        return accel_error_set(error, ACCEL_E_INVALID, "mode \"%.60s\" of a model's plan is none of: stream components",
+                               out_options->mode);
+    for (uint32_t i = 0; i < out_options->given_count; i++) {
+        const struct accel_given *row = out_options->given == NULL ? NULL : &out_options->given[i];
+
+        if (row == NULL || row->key == NULL || row->value == NULL || row->origin == NULL)
+            return accel_error_set(error, ACCEL_E_INVALID, "setting %u of a model's plan has no key, value or origin",
+                                   i);
+    }
+    return ACCEL_OK;
+}
+
+/* ---- the subject ---- */
+
+static void release_subject(struct plan_subject *subject)
+{
+    if (subject == NULL || atomic_fetch_sub(&subject->owners, 1) != 1)
+        return;
+    accel_model_close(subject->model);
+    accel_model_description_free(subject->description);
+    free(subject);
+}
+
+/* Opens the model. A file of an unsupported family can still be planned; a damaged one cannot. */
+static int32_t open_model(const char *path, struct plan_subject *subject, struct accel_error *error)
+{
+    int32_t code;
+
+    if (accel_model_description_runs(subject->description, &subject->reason) != ACCEL_OK)
+        return ACCEL_OK;
+    if (!accel_model_description_is_file(subject->description)) {
+        accel_error_set(&subject->reason, ACCEL_E_NOT_FOUND, "%s: is a description; its weights are not here", path);
+        accel_error_remedy(&subject->reason, "name the model's file or folder");
+        return ACCEL_OK;
+    }
+    code = accel_model_open(path, NULL, &subject->model, &subject->reason);
+    if (code == ACCEL_OK || code == ACCEL_E_UNSUPPORTED)
+        return ACCEL_OK;
+    if (error != NULL && error->code == ACCEL_OK)
+        *error = subject->reason;
+    return code;
+}
+
+static int32_t open_subject(struct accel_context *context, const char *path, struct plan_subject **out_subject,
+                            struct accel_error *error)
+{
+    struct plan_subject *subject = calloc(1, sizeof(*subject));
+    int32_t code;
+
+    *out_subject = NULL;
+    if (subject == NULL)
+        return accel_error_no_memory(error, "for the plan of a model");
+    atomic_init(&subject->owners, 1);
+    code = accel_model_describe(context, path, &subject->description, error);
+    if (code == ACCEL_OK)
+        code = open_model(path, subject, error);
+    if (code == ACCEL_OK)
+        *out_subject = subject;
+    else
+        release_subject(subject);
+    return code;
+}
+
+/* ---- the plan ---- */
+
+enum { LENGTH_TEXT = 24, REQUEST_FACTS = 2 };
+
+/* Plans settings and types from the model's shapes. Facts of the request join those of the model. */
+static int32_t make_shape_plan(struct accel_model_plan *plan, struct accel_error *error)
+{
+    const struct accel_model_description *description = plan->subject->description;
+    struct accel_plan_request request = {.size = sizeof(request),
+                                         .given_count = plan->options.given_count,
+                                         .device = plan->options.device,
+                                         .given = plan->options.given,
+                                         .platform = plan->options.platform};
+    const struct accel_given *facts = accel_model_description_facts(description, &request.model_count);
+    struct accel_given *all = calloc((size_t)request.model_count + REQUEST_FACTS, sizeof(*all));
+    char length[LENGTH_TEXT];
+    int32_t code;
+
+    if (all == NULL)
+        return accel_error_no_memory(error, "for the plan of a model");
+    if (request.model_count != 0)
+        memcpy(all, facts, request.model_count * sizeof(*all));
+    snprintf(length, sizeof(length), "%" PRIu64, plan->options.request_length);
+    if (plan->options.request_length != 0)
+        all[request.model_count++] = (struct accel_given){"request.length", length, "the request"};
+    if (plan->options.mode != NULL)
+        all[request.model_count++] = (struct accel_given){"request.mode", plan->options.mode, "the request"};
+    request.model = all;
+    code = accel_plan_create(plan->context, &request, &plan->shape_plan, error);
+    if (code == ACCEL_OK)
+        code = accel_plan_sketch(plan->shape_plan,
+                                 plan->stepped ? &plan->stepped_shapes : accel_model_description_sketch(description),
+                                 error);
+    if (code == ACCEL_OK)
+        code = session_check_context(plan->shape_plan, plan->options.path, model_plan_longest(plan), error);
+    free(all);
+    return code;
+}
+
+/* Moves an error to the caller. */
+static int32_t fail(const struct accel_model_plan *plan, struct accel_error *error)
+{
+    if (error != NULL && error->code == ACCEL_OK)
+        *error = plan->reason;
+    return plan->reason.code;
+}
+
+/* Plans a session with the driver, if there is one and the settings match those of a run. A missing implementation
+ * becomes the reason of the shape plan; every other failure fails the plan. */
+static int32_t make_session(struct accel_model_plan *plan, struct accel_error *error)
+{
+    const struct accel_model *model = plan->subject->model;
+    int32_t code = accel_plan_runnable(plan->shape_plan, &plan->reason);
+
+    if (code == ACCEL_E_UNSUPPORTED || code == ACCEL_E_NOT_FOUND)
+        return ACCEL_OK;
+    if (code != ACCEL_OK)
+        return fail(plan, error);
+    if (model == NULL) {
+        plan->reason = plan->subject->reason;
+        return ACCEL_OK;
+    }
+    code = session_from_plan(plan->context, model, plan->shape_plan, plan->options.flags, plan->options.outputs,
+                             &plan->session, &plan->reason);
+    if (code == ACCEL_OK)
+        plan->shape_plan = NULL;
+    /* Some values turn out not to be honored only when kernels and memory are known. */
+    if (code == ACCEL_OK) {
+        code = accel_plan_runnable(plan->session->plan, &plan->reason);
+        if (code != ACCEL_OK)
+            plan->shape_plan = session_release_plan(&plan->session);
+    }
+    return code == ACCEL_OK || code == ACCEL_E_UNSUPPORTED ? ACCEL_OK : fail(plan, error);
+}
+
+int32_t model_plan_remake(struct accel_model_plan *plan, struct accel_error *error)
+{
+    int32_t code;
+
+    accel_session_free(plan->session);
+    accel_plan_free(plan->shape_plan);
+    plan->session = NULL;
+    plan->shape_plan = NULL;
+    code = make_shape_plan(plan, error);
+    return code == ACCEL_OK ? make_session(plan, error) : code;
+}
+
+/* Takes ownership of one reference to the subject, also on failure. */
+static int32_t create(struct accel_context *context, struct plan_subject *subject,
+                      const struct accel_model_plan_options *options, const struct accel_given *more,
+                      uint32_t more_count, struct accel_model_plan **out_plan, struct accel_error *error)
+{
+    struct accel_model_plan *plan = calloc(1, sizeof(*plan));
+    int32_t code;
+
+    if (plan == NULL) {
+        release_subject(subject);
+        return accel_error_no_memory(error, "for the plan of a model");
+    }
+    plan->context = context;
+    plan->subject = subject;
+    code = copy_options(plan, options, more, more_count, error);
+    if (code == ACCEL_OK)
+        code = make_shape_plan(plan, error);
+    if (code == ACCEL_OK)
+        code = make_session(plan, error);
+    if (code == ACCEL_OK)
+        code = model_plan_adapt(plan, error);
+    if (code == ACCEL_OK)
+        *out_plan = plan;
+    else
+        accel_model_plan_free(plan);
+    return code;
+}
+
+int32_t accel_model_plan_create(struct accel_context *context, const struct accel_model_plan_options *options,
+                                struct accel_model_plan **out_plan, struct accel_error *error)
+{
+    struct accel_model_plan_options chosen;
+    struct plan_subject *subject;
+    int32_t code;
+
+    *out_plan = NULL;
+    code = check_options(context, options, &chosen, error);
+    if (code == ACCEL_OK)
+        code = open_subject(context, chosen.path, &subject, error);
+    return code == ACCEL_OK ? create(context, subject, &chosen, NULL, 0, out_plan, error) : code;
+}
+
+int32_t accel_model_plan_vary(const struct accel_model_plan *plan, const struct accel_given *more, uint32_t more_count,
+                              struct accel_model_plan **out_plan, struct accel_error *error)
+{
+    *out_plan = NULL;
+    atomic_fetch_add(&plan->subject->owners, 1);
+    return create(plan->context, plan->subject, &plan->options, more, more_count, out_plan, error);
+}
+
+void accel_model_plan_free(struct accel_model_plan *plan)
+{
+    if (plan == NULL)
+        return;
+    accel_session_free(plan->session);
+    accel_plan_free(plan->shape_plan);
+    release_subject(plan->subject);
+    free(plan->stepped);
+    free(plan->given);
+    free(plan->texts);
+    free(plan);
+}
+
+/* ---- accessors ---- */
+
+const struct accel_plan *accel_model_plan_plan(const struct accel_model_plan *plan)
+{
+    return plan->session == NULL ? plan->shape_plan : accel_session_plan(plan->session);
+}
+
+int32_t accel_model_plan_note_tokenizer(struct accel_model_plan *plan, struct accel_error *error)
+{
+    const struct accel_model *model = plan->subject->model;
+    struct accel_plan *inner = plan->session == NULL ? plan->shape_plan : plan->session->plan;
+    struct accel_tokenizer *tokenizer = NULL;
+    struct accel_error why = {0};
+    char text[sizeof(why.text) + 40];
+    struct accel_plan_note note = {
+        .size = sizeof(note), .level = ACCEL_NOTE_WARN, .key = "tokenizer", .text = text, .remedy = why.remedy};
+
+    if (model == NULL)
+        return ACCEL_OK;
+    accel_tokenizer_create_file(accel_model_file_of(model), &tokenizer, &why);
+    accel_tokenizer_free(tokenizer);
+    if (why.code == ACCEL_OK)
+        return ACCEL_OK;
+    if (why.code == ACCEL_E_MEMORY)
+        return accel_error_set(error, ACCEL_E_MEMORY, "%s", why.text);
+    snprintf(text, sizeof(text), "a run of texts is refused: %s", why.text);
+    return accel_plan_note(inner, &note, error);
+}
+
+const struct accel_model_description *accel_model_plan_description(const struct accel_model_plan *plan)
+{
+    return plan->subject->description;
+}
+
+const struct accel_model *accel_model_plan_model(const struct accel_model_plan *plan)
+{
+    return plan->session == NULL ? NULL : plan->subject->model;
+}
+
+int32_t accel_model_plan_session(struct accel_model_plan *plan, struct accel_session **out_session,
+                                 struct accel_error *error)
+{
+    *out_session = plan->session;
+    if (plan->session != NULL)
+        return ACCEL_OK;
+    return fail(plan, error);
+}
+
+uint32_t accel_model_plan_exact(const struct accel_model_plan *plan)
+{
+    return plan->session != NULL;
+}
+
+uint64_t model_plan_longest(const struct accel_model_plan *plan)
+{
+    const char *context = accel_model_description_fact(plan->subject->description, "model.context");
+
+    if (plan->subject->model != NULL)
+        return session_longest_context(plan->subject->model);
+    return context == NULL ? 0 : strtoull(context, NULL, 10);
+}
+
+struct accel_plan_fit model_plan_verdict(const struct accel_model_plan *plan)
+{
+    struct accel_plan_fit fit = {.size = sizeof(fit)};
+
+    if (accel_plan_fit(accel_model_plan_plan(plan), &fit, NULL) != ACCEL_OK)
+        fit = (struct accel_plan_fit){.size = sizeof(fit), .budget_origin = ""};
+    return fit;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Identifies model files by size, modification time and a hash of the header (names, types, shapes, offsets,
+ * metadata). This detects a file that was replaced or edited by ordinary means; hashing every weight would take
+ * seconds, and a plan takes milliseconds.
+ */
+#include "model/plan/identity.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "model/plan/json.h"
+
+/* Bytes per read, and most hashed bytes of a header. */
+enum { CHUNK = 1 << 16, TIME_TEXT = 48 };
+#define HEADER_MOST (64ull << 20)
+
+struct identity {
+    uint64_t bytes;
+    int64_t seconds;
+    int64_t nanoseconds;
+    uint64_t header;
+};
+
+/* Bytes of a part before its first tensor. */
+static uint64_t header_bytes(const struct accel_model_file *file, uint32_t part)
+{
+    uint64_t first = accel_model_file_part_bytes(file, part);
+
+    for (uint64_t i = 0; i < accel_model_file_tensor_count(file); i++) {
+        const struct accel_model_tensor *tensor = accel_model_file_tensor(file, i);
+
+        if (tensor->part == part && tensor->offset < first)
+            first = tensor->offset;
+    }
+    return first < HEADER_MOST ? first : HEADER_MOST;
+}
+
+static uint64_t hash_range(int fd, uint64_t bytes)
+{
+    XXH3_state_t *state = XXH3_createState();
+    unsigned char *chunk = malloc(CHUNK);
+    uint64_t hash = 0;
+    uint64_t at = 0;
+    ssize_t got = 1;
+
+    if (state != NULL && chunk != NULL && XXH3_64bits_reset(state) == XXH_OK) {
+        while (at < bytes && got > 0) {
+            got = pread(fd, chunk, bytes - at < CHUNK ? bytes - at : CHUNK, (off_t)at);
+            if (got > 0)
+                XXH3_64bits_update(state, chunk, (size_t)got);
+            at += got > 0 ? (uint64_t)got : 0;
+        }
+        hash = XXH3_64bits_digest(state);
+    }
+    free(chunk);
+    XXH3_freeState(state);
+    return hash;
+}
+
+static int identify(int fd, uint64_t hashed, struct identity *out)
+{
+    struct stat status;
+
+    if (fd < 0 || fstat(fd, &status) != 0)
+        return 0;
+    *out = (struct identity){(uint64_t)status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
+                             hash_range(fd, hashed)};
+    return 1;
+}
+
+static void time_text(const struct identity *id, char text[TIME_TEXT])
+{
+    snprintf(text, TIME_TEXT, "%" PRId64 ".%09" PRId64, id->seconds, id->nanoseconds);
+}
+
+static void add_file(json_t *files, const char *path, int fd, uint64_t hashed)
+{
+    char *real = realpath(path, NULL);
+    struct identity id;
+    char changed[TIME_TEXT], header[24];
+
+    if (identify(fd, hashed, &id)) {
+        time_text(&id, changed);
+        snprintf(header, sizeof(header), "%016" PRIx64, id.header);
+        json_array_append_new(files,
+                              json_pack("{s:o, s:I, s:s, s:s}", "path", plan_text_json(real == NULL ? path : real),
+                                        "bytes", (json_int_t)id.bytes, "changed", changed, "header", header));
+    }
+    free(real);
+}
+
+/* The configuration beside safetensors determines the model as much as their header. */
+static void add_configuration(json_t *files, const char *part)
+{
+    static const char *const names[] = {"config.json", "tokenizer.json"};
+    const char *slash = strrchr(part, '/');
+
+    for (uint32_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        char path[4200];
+        struct stat status;
+        int fd;
+
+        snprintf(path, sizeof(path), "%.*s%s", slash == NULL ? 0 : (int)(slash + 1 - part), part, names[i]);
+        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        if (fd < 0)
+            continue;
+        if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+            add_file(files, path, fd, (uint64_t)status.st_size < HEADER_MOST ? (uint64_t)status.st_size : HEADER_MOST);
+        close(fd);
+    }
+}
+
+json_t *plan_identity(const struct accel_model *model)
+{
+    const struct accel_model_file *file = accel_model_file_of(model);
+    json_t *files = json_array();
+
+    for (uint32_t part = 0; files != NULL && part < accel_model_file_part_count(file); part++)
+        add_file(files, accel_model_file_part_path(file, part), accel_model_file_part_fd(file, part),
+                 header_bytes(file, part));
+    if (files != NULL && accel_model_file_format(file) == ACCEL_MODEL_SAFETENSORS)
+        add_configuration(files, accel_model_file_part_path(file, 0));
+    return files;
+}
+
+int32_t plan_identity_check(const struct accel_model *model, const json_t *files, const char *place,
+                            struct accel_error *error)
+{
+    static const char *const members[] = {"path", "bytes", "changed", "header"};
+    static const char *const words[] = {"lies somewhere else", "has another size", "was changed since",
+                                        "has another header"};
+    json_t *now = plan_identity(model);
+    int32_t code = ACCEL_OK;
+
+    if (now == NULL)
+        return accel_error_no_memory(error, "to compare files");
+    if (json_array_size(now) != json_array_size(files))
+        code = accel_error_set(error, ACCEL_E_REFUSED, "%s: the model had %zu files and has %zu", place,
+                               json_array_size(files), json_array_size(now));
+    for (size_t i = 0; code == ACCEL_OK && i < json_array_size(now); i++) {
+        const json_t *a = json_array_get(files, i), *b = json_array_get(now, i);
+
+        for (uint32_t m = 0; code == ACCEL_OK && m < 4; m++)
+            if (!json_equal(json_object_get(a, members[m]), json_object_get(b, members[m])))
+                code = accel_error_set(error, ACCEL_E_REFUSED, "%s: %s %s", place,
+                                       json_string_value(json_object_get(b, "path")), words[m]);
+    }
+    json_decref(now);
+    return code;
+}
+
+int32_t plan_identity_glance(const json_t *files, const char *place, struct accel_error *error)
+{
+    for (size_t i = 0; i < json_array_size(files); i++) {
+        const json_t *then = json_array_get(files, i);
+        const char *path = json_string_value(json_object_get(then, "path"));
+        const char *changed = json_string_value(json_object_get(then, "changed"));
+        struct stat status;
+        struct identity now;
+        char text[TIME_TEXT];
+
+        if (path == NULL || changed == NULL)
+            continue;
+        if (stat(path, &status) != 0) {
+            accel_error_set(error, ACCEL_E_NOT_FOUND, "%s: its model %s is not there", place, path);
+            accel_error_remedy(error, "put it back, or make the plan again with accelctl plan MODEL --out FILE");
+            return ACCEL_E_NOT_FOUND;
+        }
+        now = (struct identity){(uint64_t)status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec, 0};
+        time_text(&now, text);
+        if (strcmp(text, changed) != 0 ||
+            json_integer_value(json_object_get(then, "bytes")) != (json_int_t)status.st_size)
+            return accel_error_set(error, ACCEL_E_REFUSED, "%s: %s %s", place, path,
+                                   strcmp(text, changed) != 0 ? "was changed since" : "has another size");
+    }
+    return ACCEL_OK;
+}

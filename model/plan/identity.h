@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checks whether a model's files are still those that were planned. */
+#ifndef ACCEL_MODEL_PLAN_IDENTITY_H
+#define ACCEL_MODEL_PLAN_IDENTITY_H
+
+#include <jansson.h>
+
+#include "model/plan/internal.h"
+
+/* Returns one object for each file that provides tensors or configuration: path, bytes, modification time, and the
+ * hash of the bytes before the first tensor, at most 64 MiB. NULL if memory runs out. */
+json_t *plan_identity(const struct accel_model *model);
+
+/* Compares the files with an identity array found at `place`. ACCEL_E_REFUSED names the first file that differs
+ * and how. */
+int32_t plan_identity_check(const struct accel_model *model, const json_t *files, const char *place,
+                            struct accel_error *error);
+
+/* Compares only sizes and times with an identity array, before any file is opened: ACCEL_E_NOT_FOUND if a file is
+ * missing, ACCEL_E_REFUSED if one was changed. */
+int32_t plan_identity_glance(const json_t *files, const char *place, struct accel_error *error);
+
+#endif

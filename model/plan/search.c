@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the extreme value of a setting that fits, by planning again. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "model/plan/internal.h"
+
+/* Result for one value, `at` steps from the end that needs least memory. */
+struct point {
+    uint64_t at;
+    uint64_t needed;
+    uint64_t budget;
+    bool fits;
+    bool is_over; /* a single buffer exceeds the device's limit: the sum is unknown */
+};
+
+/* Returns the value that is `at` steps from the end that needs least memory. */
+static uint64_t value_at(const struct accel_model_plan_range *range, uint64_t at)
+{
+    return range->smallest ? range->high - at : range->low + at;
+}
+
+static int32_t plan_point(const struct accel_model_plan *plan, const struct accel_model_plan_range *range, uint64_t at,
+                          struct point *out_point, struct accel_error *error)
+{
+    char value[48];
+    struct accel_given given = {range->key, value, "tried"};
+    struct accel_model_plan *tried = NULL;
+    struct accel_plan_fit fit;
+    int32_t code;
+
+    snprintf(value, sizeof(value), "%" PRIu64 "%s", value_at(range, at), range->unit);
+    code = accel_model_plan_vary(plan, &given, 1, &tried, error);
+    if (code == ACCEL_E_LIMIT) {
+        accel_error_clear(error);
+        *out_point = (struct point){.at = at, .is_over = true};
+        return ACCEL_OK;
+    }
+    if (code != ACCEL_OK)
+        return code;
+    fit = model_plan_verdict(tried);
+    *out_point = (struct point){.at = at, .needed = fit.needed, .budget = fit.budget, .fits = fit.fits};
+    accel_model_plan_free(tried);
+    return ACCEL_OK;
+}
+
+/* Interpolates linearly between two points to the budget: exact if memory grows linearly, and always within the
+ * bounds. */
+static uint64_t interpolate(const struct point *low, const struct point *high)
+{
+    double slope, at;
+
+    if (high->is_over)
+        return low->at + (high->at - low->at) / 2;
+    slope = ((double)high->needed - (double)low->needed) / (double)(high->at - low->at);
+    at = slope <= 0 ? 0 : (double)low->at + ((double)low->budget - (double)low->needed) / slope;
+
+    if (at <= (double)low->at + 1)
+        return low->at + 1;
+    return at >= (double)high->at ? high->at - 1 : (uint64_t)at;
+}
+
+/* Decides whether a point fits the budget of the first plan, since free memory changes during the search. If several
+ * devices have budgets of their own, there is no total budget, and each plan's own verdict counts. */
+static void apply_budget(struct point *point, const struct point *first)
+{
+    if (point->is_over || first->fits != (first->budget == 0 || first->needed <= first->budget))
+        return;
+    point->budget = first->budget;
+    point->fits = point->budget == 0 || point->needed <= point->budget;
+}
+
+int32_t accel_model_plan_search(const struct accel_model_plan *plan, const struct accel_model_plan_range *range,
+                                uint64_t *out_value, uint32_t *out_fits, struct accel_error *error)
+{
+    struct point low, high, middle;
+    uint32_t tries = 0;
+    int32_t code = plan_point(plan, range, 0, &low, error);
+
+    *out_value = value_at(range, 0);
+    *out_fits = 0;
+    if (code != ACCEL_OK || !low.fits)
+        return code;
+    code = plan_point(plan, range, range->high - range->low, &high, error);
+    if (code != ACCEL_OK)
+        return code;
+    apply_budget(&high, &low);
+    while (!high.fits && high.at - low.at > 1) {
+        /* Periodic bisection bounds the number of plans if memory does not grow linearly. */
+        uint64_t at = tries++ % 4 == 3 ? low.at + (high.at - low.at) / 2 : interpolate(&low, &high);
+
+        code = plan_point(plan, range, at, &middle, error);
+        if (code != ACCEL_OK)
+            return code;
+        apply_budget(&middle, &low);
+        if (middle.fits)
+            low = middle;
+        else
+            high = middle;
+    }
+    *out_value = value_at(range, high.fits ? high.at : low.at);
+    *out_fits = 1;
+    return ACCEL_OK;
+}
+
+int32_t accel_model_plan_max_context(const struct accel_model_plan *plan, uint64_t *out_tokens,
+                                     struct accel_error *error)
+{
+    struct accel_model_plan_range range = {"context", "tok", 1, model_plan_longest(plan), 0, 0};
+    uint64_t value;
+    uint32_t fits;
+    int32_t code;
+
+    *out_tokens = 0;
+    if (range.high == 0)
+        return accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: the maximum length of its sequences is unknown",
+                               plan->options.path);
+    code = accel_model_plan_search(plan, &range, &value, &fits, error);
+    if (code == ACCEL_OK && fits)
+        *out_tokens = value;
+    return code;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Buffers of the inputs and outputs of a graph. */
+#ifndef ACCEL_MODEL_SESSION_IO_H
+#define ACCEL_MODEL_SESSION_IO_H
+
+#include "model/session/state.h"
+
+/* Creates the io buffers of the graph and finds the indices of its outputs. */
+int32_t session_io_create(struct accel_session *session, struct accel_error *error);
+void session_io_free(struct accel_session *session);
+
+/* Binds io buffers and state to the values of the graph, for steps of up to these symbols. */
+int32_t session_set_create(struct accel_session *session, const uint64_t *symbols, struct accel_set **out_set,
+                           struct accel_error *error);
+
+#endif

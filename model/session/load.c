@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Decides weights.load=auto: weights are used in the mapped file, or copied into huge pages. Decode reads every weight
+ * for every token, and address translation of small pages costs time. Prefetching (pages.c) uses huge pages on file
+ * systems that have them (ext4 and XFS of Linux 6.16 and later); elsewhere only a copy has them. doc/benchmark.md has
+ * measurements.
+ */
+#include "model/session/load.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define HUGE_PAGES "/sys/kernel/mm/transparent_hugepage/enabled"
+
+/* For smaller models, small pages and caches are good enough. */
+#define LEAST_BYTES (UINT64_C(64) << 20)
+
+static bool is_set(const struct accel_session *session, const char *key, const char *value)
+{
+    const struct accel_plan_setting *setting = accel_plan_setting_find(session->plan, key);
+
+    return setting != NULL && strcmp(setting->value, value) == 0;
+}
+
+/* Returns whether the system gives huge pages to memory on request. */
+static bool has_huge_pages(void)
+{
+    FILE *file = fopen(HUGE_PAGES, "re");
+    char text[128] = "";
+
+    if (file == NULL)
+        return false;
+    if (fgets(text, sizeof(text), file) == NULL)
+        text[0] = '\0';
+    fclose(file);
+    return strstr(text, "[always]") != NULL || strstr(text, "[madvise]") != NULL;
+}
+
+/* Returns why weights stay mapped, with the key that decides it in *out_place; NULL: they are copied. */
+static const char *why_mapped(const struct accel_session *session, const char **out_place)
+{
+    const struct accel_device_info *device = accel_plan_device(session->plan);
+
+    *out_place = "device.kind";
+    if (device == NULL || device->facts->kind != ACCEL_DEVICE_CPU)
+        return "the device uploads weights from the mapped file to its own memory";
+    *out_place = "model.weight_bytes";
+    if (session->model->facts.weight_bytes < LEAST_BYTES)
+        return "so small a model gains nothing from a copy, and processes share the pages of a mapped file";
+    *out_place = "memory.efficient";
+    if (is_set(session, "memory.efficient", "true"))
+        return "memory.efficient allows no second copy";
+    *out_place = HUGE_PAGES;
+    return has_huge_pages() ? NULL : "a copy would have no huge pages either: the system has them disabled";
+}
+
+static int32_t set_load(struct accel_session *session, const char *place, const char *why_mapped,
+                        struct accel_error *error)
+{
+    int32_t code =
+        accel_plan_settle(session->plan, "weights.load", why_mapped == NULL ? "read" : "map", place,
+                          why_mapped == NULL ? "each step reads a copy in huge pages 6 to 20 % faster than pages of a "
+                                               "mapped file; map shares them between processes instead"
+                                             : why_mapped,
+                          error);
+
+    session->source.copy = why_mapped == NULL;
+    return code;
+}
+
+int32_t session_resolve_load(struct accel_session *session, struct accel_error *error)
+{
+    const char *place, *why;
+
+    session->load_is_open = 0;
+    session->source.copy = is_set(session, "weights.load", "read");
+    if (!is_set(session, "weights.load", "auto"))
+        return ACCEL_OK;
+    why = why_mapped(session, &place);
+    if (why != NULL)
+        return set_load(session, place, why, error);
+    session->source.copy = 1;
+    session->load_is_open = 1;
+    return ACCEL_OK;
+}
+
+int32_t session_finalize_load(struct accel_session *session, uint32_t *out_again, struct accel_error *error)
+{
+    const char *why = session->streamed < LEAST_BYTES
+                          ? "the device uploads what steps read most from the mapped file to its own memory"
+                          : NULL;
+
+    *out_again = 0;
+    if (!session->load_is_open)
+        return ACCEL_OK;
+    session->load_is_open = 0;
+    *out_again = why != NULL;
+    return set_load(session, why == NULL ? HUGE_PAGES : "the device's claims", why, error);
+}

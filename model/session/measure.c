@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Measures steps as settings ask for it: trace.steps and measure.memory write a line of JSON after each step into files
+ * of measure.folder, metrics.performance and metrics.memory add a note to the plan after each text, and memory.trim
+ * gives unused memory of the heap back after so many texts. */
+#include "model/session/measure.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+static const char *const classes[] = {"all", "weights", "mapped", "state", "activation", "scratch", "program", "host"};
+
+uint64_t session_now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+static const char *value_of(const struct accel_session *session, const char *key)
+{
+    return accel_plan_setting_find(session->plan, key)->value;
+}
+
+static bool is_on(const struct accel_session *session, const char *key)
+{
+    return strcmp(value_of(session, key), "true") == 0;
+}
+
+static int32_t open_file(const struct accel_session *session, const char *name, FILE **out_file,
+                         struct accel_error *error)
+{
+    const struct accel_plan_setting *folder = accel_plan_setting_find(session->plan, "measure.folder");
+    char path[4096];
+
+    if ((size_t)snprintf(path, sizeof(path), "%s/%s", folder->value, name) >= sizeof(path))
+        return accel_error_set(error, ACCEL_E_LIMIT, "%s: measure.folder is too long", folder->place);
+    if (mkdir(folder->value, 0777) == 0 || errno == EEXIST)
+        *out_file = fopen(path, "w");
+    if (*out_file != NULL)
+        return ACCEL_OK;
+    accel_error_set(error, ACCEL_E_IO, "%.300s: measure.folder: %.300s cannot be written: %s", folder->place, path,
+                    strerror(errno));
+    accel_error_remedy(error, "set measure.folder to a folder that you may write to");
+    return ACCEL_E_IO;
+}
+
+int32_t session_measure_begin(struct accel_session *session, struct accel_error *error)
+{
+    struct measure *measure = &session->measure;
+    int32_t code = ACCEL_OK;
+
+    *measure = (struct measure){.begin = session_now(),
+                                .times = is_on(session, "metrics.performance"),
+                                .memory = is_on(session, "metrics.memory"),
+                                .trim = strtoull(value_of(session, "memory.trim"), NULL, 10)};
+    if (is_on(session, "trace.steps"))
+        code = open_file(session, "steps.jsonl", &measure->steps_file, error);
+    if (code == ACCEL_OK && is_on(session, "measure.memory"))
+        code = open_file(session, "memory.jsonl", &measure->memory_file, error);
+    return code;
+}
+
+uint64_t session_measure_now(const struct accel_session *session)
+{
+    const struct measure *measure = &session->measure;
+
+    return measure->times || measure->steps_file != NULL || measure->memory_file != NULL ? session_now() : 0;
+}
+
+static void write_memory(const struct accel_session *session, uint64_t end)
+{
+    FILE *file = session->measure.memory_file;
+
+    fprintf(file, "{\"step\": %" PRIu64 ", \"ns\": %" PRIu64, session->measure.steps, end - session->measure.begin);
+    for (uint32_t class = 0; class < sizeof(classes) / sizeof(*classes); class ++) {
+        uint64_t held = 0, peak = 0;
+
+        if (class == ACCEL_MEMORY_MAPPED)
+            held = accel_session_resident(session);
+        else
+            accel_memory_usage(session->context, class, &held, &peak);
+        fprintf(file, ", \"%s\": %" PRIu64, classes[class], held);
+    }
+    fputs("}\n", file);
+}
+
+void session_measure_step(struct accel_session *session, uint64_t begin, uint64_t tokens)
+{
+    struct measure *measure = &session->measure;
+    uint64_t end = session_measure_now(session), time = end - begin;
+
+    if (end == 0)
+        return;
+    measure->steps++;
+    measure->count++;
+    measure->total += time;
+    measure->shortest = measure->count == 1 || time < measure->shortest ? time : measure->shortest;
+    measure->longest = time > measure->longest ? time : measure->longest;
+    if (measure->steps_file != NULL)
+        fprintf(measure->steps_file,
+                "{\"step\": %" PRIu64 ", \"tokens\": %" PRIu64 ", \"begin_ns\": %" PRIu64 ", \"end_ns\": %" PRIu64
+                "}\n",
+                measure->steps, tokens, begin - measure->begin, end - measure->begin);
+    if (measure->memory_file != NULL)
+        write_memory(session, end);
+}
+
+static int32_t note_times(struct accel_session *session, struct accel_error *error)
+{
+    struct measure *measure = &session->measure;
+    struct accel_plan_note note = {
+        .size = sizeof(note), .level = ACCEL_NOTE_INFO, .key = "metrics.performance", .remedy = ""};
+    char text[200];
+
+    snprintf(text, sizeof(text), "measured: %" PRIu64 " steps, %.3f ms in the mean, %.3f at least, %.3f at most",
+             measure->count, (double)measure->total / (double)measure->count / 1e6, (double)measure->shortest / 1e6,
+             (double)measure->longest / 1e6);
+    note.text = text;
+    measure->count = measure->total = measure->longest = 0;
+    return accel_plan_note(session->plan, &note, error);
+}
+
+static int32_t note_memory(struct accel_session *session, struct accel_error *error)
+{
+    struct accel_plan_note note = {
+        .size = sizeof(note), .level = ACCEL_NOTE_INFO, .key = "metrics.memory", .remedy = ""};
+    char text[400] = "measured: bytes at most:";
+
+    for (uint32_t class = 1; class < sizeof(classes) / sizeof(*classes); class ++) {
+        uint64_t held = 0, peak = 0;
+        size_t used = strlen(text);
+
+        if (class == ACCEL_MEMORY_MAPPED)
+            peak = accel_session_resident(session);
+        else
+            accel_memory_usage(session->context, class, &held, &peak);
+        snprintf(text + used, sizeof(text) - used, " %s %" PRIu64 ",", classes[class], peak);
+    }
+    text[strlen(text) - 1] = '\0';
+    note.text = text;
+    return accel_plan_note(session->plan, &note, error);
+}
+
+int32_t session_measure_text(struct accel_session *session, struct accel_error *error)
+{
+    struct measure *measure = &session->measure;
+    int32_t code = ACCEL_OK;
+
+    if (measure->times && measure->count != 0)
+        code = note_times(session, error);
+    if (code == ACCEL_OK && measure->memory)
+        code = note_memory(session, error);
+    if (measure->trim != 0 && ++measure->texts % measure->trim == 0)
+        malloc_trim(0);
+    return code;
+}
+
+void session_measure_end(struct accel_session *session)
+{
+    if (session->measure.steps_file != NULL)
+        fclose(session->measure.steps_file);
+    if (session->measure.memory_file != NULL)
+        fclose(session->measure.memory_file);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Measurements that settings request: times of steps, memory, trims of the heap. */
+#ifndef ACCEL_MODEL_SESSION_MEASURE_H
+#define ACCEL_MODEL_SESSION_MEASURE_H
+
+#include "model/session/state.h"
+
+/* Returns the monotonic time in nanoseconds. */
+uint64_t session_now(void);
+
+/* Opens the files of trace.steps and measure.memory. */
+int32_t session_measure_begin(struct accel_session *session, struct accel_error *error);
+
+/* Returns the time, or 0 if no setting requests times. */
+uint64_t session_measure_now(const struct accel_session *session);
+
+/* Records a step of `tokens` tokens that began at `begin`. */
+void session_measure_step(struct accel_session *session, uint64_t begin, uint64_t tokens);
+
+/* Records the end of a text. */
+int32_t session_measure_text(struct accel_session *session, struct accel_error *error);
+void session_measure_end(struct accel_session *session);
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opens a model: file, configuration and family, checked against each other. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/file/fault.h"
+#include "model/file/packed.h"
+#include "model/session/state.h"
+
+/* Most distinct matrix types; no file has more. */
+enum { TYPES_MOST = 8 };
+
+/* Lists the types of the matrices as text, the most frequent first. */
+static void name_types(struct accel_model *model)
+{
+    struct {
+        const char *name;
+        uint64_t count;
+    } seen[TYPES_MOST] = {{0}};
+    uint32_t types = 0;
+    size_t used = 0;
+
+    for (uint64_t i = 0; i < accel_model_file_tensor_count(model->file); i++) {
+        const struct accel_model_tensor *tensor = accel_model_file_tensor(model->file, i);
+        uint32_t t = 0;
+
+        if (tensor->rank < 2)
+            continue;
+        while (t < types && strcmp(seen[t].name, tensor->type_name) != 0)
+            t++;
+        if (t == types && types < TYPES_MOST)
+            seen[types++].name = tensor->type_name;
+        if (t < types)
+            seen[t].count++;
+    }
+    while (types > 0) {
+        uint32_t best = 0;
+        int count;
+
+        for (uint32_t t = 1; t < types; t++)
+            best = seen[t].count > seen[best].count ? t : best;
+        count =
+            snprintf(model->types + used, sizeof(model->types) - used, "%s%s", used == 0 ? "" : ", ", seen[best].name);
+        used += count > 0 && (size_t)count < sizeof(model->types) - used ? (size_t)count : 0;
+        seen[best] = seen[--types];
+    }
+}
+
+static void fill_facts(struct accel_model *model)
+{
+    const struct accel_decoder_config *c = &model->config;
+
+    name_types(model);
+    model->facts = (struct accel_model_facts){.size = sizeof(model->facts),
+                                              .layers = c->layers,
+                                              .architecture = c->architecture,
+                                              .types = model->types,
+                                              .hidden = c->hidden,
+                                              .ffn = c->ffn,
+                                              .heads = c->heads,
+                                              .kv_heads = c->kv_heads,
+                                              .head_size = c->head_size,
+                                              .vocabulary = c->vocabulary,
+                                              .context = c->context,
+                                              .tied = c->tied,
+                                              .bos = c->bos,
+                                              .eos = c->eos,
+                                              .eos_count = c->eos_count};
+    for (uint64_t i = 0; i < accel_model_file_tensor_count(model->file); i++) {
+        const struct accel_model_tensor *tensor = accel_model_file_tensor(model->file, i);
+        uint64_t elements = 1;
+
+        for (uint32_t d = 0; d < tensor->rank; d++)
+            elements *= tensor->dims[d];
+        model->facts.parameters += elements;
+        model->facts.weight_bytes += tensor->bytes;
+    }
+}
+
+/* Adds a remedy to an error about a model whose file opens, unless it has one. */
+static void add_remedy(int32_t code, struct accel_error *error)
+{
+    if (code == ACCEL_E_UNSUPPORTED)
+        accel_error_remedy(error, "choose a model of a supported architecture: accelctl profile list models "
+                                  "lists examples");
+    else if (code == ACCEL_E_CORRUPT || code == ACCEL_E_INVALID)
+        model_remedy_damaged(error);
+}
+
+int32_t accel_model_open(const char *path, const struct accel_model_open_options *options,
+                         struct accel_model **out_model, struct accel_error *error)
+{
+    struct accel_model *model = calloc(1, sizeof(*model));
+    int32_t code;
+
+    *out_model = NULL;
+    if (model == NULL)
+        return accel_error_set(error, ACCEL_E_MEMORY, "%s: no memory for the model", path);
+    code = accel_model_file_open(path, options, &model->file, error);
+    if (code == ACCEL_OK)
+        code = model_packed_replace(model->file, error);
+    if (code == ACCEL_OK)
+        code = accel_decoder_config_read(model->file, &model->config, error);
+    if (code == ACCEL_OK)
+        code = model_family_find(path, model->config.architecture, &model->family, error);
+    if (code == ACCEL_OK)
+        code = model->family->check(model->family, model->file, &model->config, error);
+    if (code != ACCEL_OK) {
+        add_remedy(code, error);
+        accel_model_close(model);
+        return accel_error_origin(error, ACCEL_FROM_MODEL, code);
+    }
+    fill_facts(model);
+    *out_model = model;
+    return ACCEL_OK;
+}
+
+void accel_model_close(struct accel_model *model)
+{
+    if (model == NULL)
+        return;
+    accel_decoder_config_free(&model->config);
+    accel_model_file_close(model->file);
+    free(model);
+}
+
+const struct accel_model_file *accel_model_file_of(const struct accel_model *model)
+{
+    return model->file;
+}
+
+const struct accel_model_facts *accel_model_facts_of(const struct accel_model *model)
+{
+    return &model->facts;
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Counts, prefetches and drops the mapped pages of a session's weights. Neighbouring weights share pages, so ranges are
+ * sorted and each page counts once. The header, tensors that no step reads, and weights that the device holds in its
+ * own memory do not count.
+ *
+ * A page is resident if the page cache holds it (mincore), whichever process read it: this is the memory that the
+ * machine has less of. The RSS of the process would differ from run to run, by the embedding rows that its tokens
+ * touch. mincore reports every page as resident if the process can neither write nor owns the file.
+ */
+#include "model/session/pages.h"
+
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <accel/quant/format.h>
+
+/* The largest request that every system reads ahead; larger ones are silently cut to the device's read-ahead size. */
+#define PREFETCH_BYTES (UINT64_C(128) << 10)
+
+/* Bytes mapped by one MADV_POPULATE_READ. */
+#define POPULATE_BYTES (UINT64_C(256) << 20)
+
+/* One page of so many bytes is checked for residency before a prefetch. */
+#define SAMPLE_BYTES (UINT64_C(1) << 20)
+
+/* Pages by their number, address / page size. */
+struct range {
+    uint64_t first;
+    uint64_t end;
+};
+
+static int compare(const void *a, const void *b)
+{
+    const struct range *x = a, *y = b;
+
+    return x->first < y->first ? -1 : x->first > y->first;
+}
+
+/* Selects all weights, those used in place, or those uploaded to memory of the device. */
+enum which { ALL, IN_PLACE, UPLOADED };
+
+static bool is_selected(const struct accel_session *session, uint32_t value, enum which which)
+{
+    const int in_place = session->in_place == NULL || session->in_place[value];
+
+    return which == ALL || in_place == (which == IN_PLACE);
+}
+
+/* Returns the page ranges of weights, sorted and merged; the caller frees them. NULL if nothing is mapped or memory is
+ * out. */
+static struct range *list_ranges(const struct accel_session *session, enum which which, uint64_t page,
+                                 uint32_t *out_count)
+{
+    const struct accel_graph *graph = session->step.graph;
+    struct range *ranges =
+        graph == NULL ? NULL : calloc((size_t)graph->value_count * ACCEL_FORMAT_PLANES, sizeof(*ranges));
+    uint32_t found = 0, merged = 0;
+
+    *out_count = 0;
+    for (uint32_t v = 0; ranges != NULL && v < graph->value_count; v++) {
+        const struct accel_model_tensor *tensor;
+
+        if (graph->values[v]->role != ACCEL_ROLE_WEIGHT || !is_selected(session, v, which) ||
+            weights_find_type(&session->types, graph->values[v]->key) != NULL)
+            continue;
+        tensor = accel_model_file_find(session->model->file, graph->values[v]->key);
+        for (uint32_t p = 0; p < ACCEL_FORMAT_PLANES && tensor != NULL; p++) {
+            uint64_t bytes;
+            uintptr_t address = (uintptr_t)accel_model_file_plane(session->model->file, tensor, p, &bytes);
+
+            if (address != 0 && bytes != 0)
+                ranges[found++] = (struct range){address / page, (address + bytes + page - 1) / page};
+        }
+    }
+    if (found != 0)
+        qsort(ranges, found, sizeof(*ranges), compare);
+    for (uint32_t i = 0; i < found; i++) {
+        if (merged == 0 || ranges[i].first > ranges[merged - 1].end)
+            ranges[merged++] = ranges[i];
+        else if (ranges[i].end > ranges[merged - 1].end)
+            ranges[merged - 1].end = ranges[i].end;
+    }
+    *out_count = merged;
+    return ranges;
+}
+
+static uint64_t count_resident(const struct range *range, uint64_t page)
+{
+    unsigned char seen[4096];
+    uint64_t resident = 0;
+
+    for (uint64_t at = range->first; at < range->end; at += sizeof(seen)) {
+        uint64_t count = range->end - at < sizeof(seen) ? range->end - at : sizeof(seen);
+
+        if (mincore((void *)(uintptr_t)(at * page), count * page, seen) != 0)
+            return resident;
+        for (uint64_t i = 0; i < count; i++)
+            resident += seen[i] & 1u;
+    }
+    return resident;
+}
+
+static uint64_t count_pages(const struct accel_session *session, enum which which, uint32_t resident_only)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t pages = 0;
+    uint32_t count;
+    struct range *ranges = session->source.copy ? NULL : list_ranges(session, which, page, &count);
+
+    for (uint32_t i = 0; ranges != NULL && i < count; i++)
+        pages += resident_only ? count_resident(&ranges[i], page) : ranges[i].end - ranges[i].first;
+    free(ranges);
+    return pages * page;
+}
+
+/* Returns whether all sampled pages are resident. This skips the prefetch of a warm file, which would take as long as a
+ * fifth of reading it. */
+static bool sample_is_resident(const struct range *ranges, uint32_t count, uint64_t page)
+{
+    const uint64_t step = SAMPLE_BYTES / page == 0 ? 1 : SAMPLE_BYTES / page;
+    unsigned char seen;
+
+    for (uint32_t i = 0; i < count; i++)
+        for (uint64_t at = ranges[i].first; at < ranges[i].end; at += step)
+            if (mincore((void *)(uintptr_t)(at * page), page, &seen) != 0 || (seen & 1u) == 0)
+                return false;
+    return true;
+}
+
+/* Reads a range from the disk in order and maps it. Sequential read-ahead uses huge pages if the file system has them,
+ * while MADV_WILLNEED reads small pages that stay small. Returns false if the system lacks MADV_POPULATE_READ or the
+ * range exceeds half of memory. */
+static int map_stream(const struct accel_session *session, const struct range *range, uint64_t page)
+{
+#if defined(MADV_POPULATE_READ)
+    void *all = (void *)(uintptr_t)(range->first * page);
+    const uint64_t bytes = (range->end - range->first) * page;
+    int done = bytes / page < (uint64_t)sysconf(_SC_PHYS_PAGES) / 2;
+
+    (void)madvise(all, bytes, MADV_SEQUENTIAL);
+    for (uint64_t at = 0; done && at < bytes && !atomic_load(&session->cancelled); at += POPULATE_BYTES)
+        done = madvise((char *)all + at, bytes - at < POPULATE_BYTES ? bytes - at : POPULATE_BYTES,
+                       MADV_POPULATE_READ) == 0;
+    (void)madvise(all, bytes, MADV_NORMAL);
+    return done;
+#else
+    (void)session;
+    (void)range;
+    (void)page;
+    return 0;
+#endif
+}
+
+static void prefetch_pages(const struct accel_session *session, enum which which)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t step = PREFETCH_BYTES / page == 0 ? 1 : PREFETCH_BYTES / page;
+    uint32_t count;
+    struct range *ranges = session->source.copy ? NULL : list_ranges(session, which, page, &count);
+
+    /* This is advice: if the system ignores it, pages are read when steps touch them. */
+    if (ranges != NULL && sample_is_resident(ranges, count, page))
+        count = 0;
+    for (uint32_t i = 0; ranges != NULL && i < count; i++) {
+        if (map_stream(session, &ranges[i], page))
+            continue;
+        for (uint64_t at = ranges[i].first; at < ranges[i].end; at += step) {
+            uint64_t pages = ranges[i].end - at < step ? ranges[i].end - at : step;
+
+            (void)madvise((void *)(uintptr_t)(at * page), pages * page, MADV_WILLNEED);
+        }
+    }
+    free(ranges);
+}
+
+void session_prefetch_in_place(const struct accel_session *session)
+{
+    prefetch_pages(session, IN_PLACE);
+}
+
+void session_prefetch_all(struct accel_session *session, const char *key)
+{
+    const struct accel_graph *graph = session->step.graph;
+
+    for (uint32_t v = 0; session->in_place != NULL && v < graph->value_count; v++)
+        if (graph->values[v]->role == ACCEL_ROLE_WEIGHT && !session->in_place[v] &&
+            strcmp(graph->values[v]->key, key) == 0 && atomic_exchange(&session->source.prefetched, 1) == 0)
+            prefetch_pages(session, ALL);
+}
+
+void session_drop_uploaded(const struct accel_session *session)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    uint32_t count;
+    struct range *ranges = session->source.copy ? NULL : list_ranges(session, UPLOADED, page, &count);
+
+    for (uint32_t i = 0; ranges != NULL && i < count; i++)
+        (void)madvise((void *)(uintptr_t)(ranges[i].first * page), (ranges[i].end - ranges[i].first) * page,
+                      MADV_DONTNEED);
+    free(ranges);
+}
+
+uint64_t session_mapped_bytes(const struct accel_session *session)
+{
+    return count_pages(session, ALL, 0);
+}
+
+static int compare_key(const void *key, const void *item)
+{
+    return strcmp(key, ((const struct accel_plan_in_place *)item)->key);
+}
+
+int32_t session_note_in_place(void *data, const struct accel_plan_in_place *list, uint32_t count, uint64_t *out_bytes,
+                              struct accel_error *error) ACCEL_NOEXCEPT
+{
+    struct accel_session *session = data;
+    const struct accel_graph *graph = session->step.graph;
+
+    free(session->in_place);
+    session->streamed = 0;
+    *out_bytes = 0;
+    session->in_place = calloc((size_t)graph->value_count + 1, sizeof(*session->in_place));
+    if (session->in_place == NULL)
+        return accel_error_no_memory(error, "for the list of %u weights", count);
+    for (uint32_t v = 0; count != 0 && v < graph->value_count; v++) {
+        const struct accel_plan_in_place *row =
+            graph->values[v]->role != ACCEL_ROLE_WEIGHT
+                ? NULL
+                : bsearch(graph->values[v]->key, list, count, sizeof(*list), compare_key);
+        const struct accel_model_tensor *tensor =
+            row == NULL ? NULL : accel_model_file_find(session->model->file, row->key);
+
+        session->in_place[v] = row != NULL;
+        if (tensor != NULL && !row->looked_up)
+            session->streamed += tensor->bytes;
+    }
+    *out_bytes = count_pages(session, IN_PLACE, 0);
+    return ACCEL_OK;
+}
+
+/* A driver with its own copies reads the file once, during the load. */
+static bool is_mapped(const struct accel_plan *plan)
+{
+    for (uint32_t i = 0; i < accel_plan_memory_count(plan); i++)
+        if (accel_plan_memory_get(plan, i)->memory_class == ACCEL_MEMORY_MAPPED)
+            return true;
+    return false;
+}
+
+uint32_t session_reads_file(const struct accel_session *session)
+{
+    uint32_t reads = !session->source.copy && session->pipeline_count == 0 && is_mapped(session->plan);
+
+    for (uint32_t p = 0; p < session->pipeline_count; p++)
+        reads |= session_reads_file(session->pipeline[p]);
+    return reads;
+}
+
+uint64_t accel_session_resident(const struct accel_session *session)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t p = 0; p < session->pipeline_count; p++)
+        bytes += accel_session_resident(session->pipeline[p]);
+    return session->pipeline_count != 0 ? bytes : is_mapped(session->plan) ? count_pages(session, IN_PLACE, 1) : 0;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pages of mapped weights: prefetches, counts and drops them. */
+#ifndef ACCEL_MODEL_SESSION_PAGES_H
+#define ACCEL_MODEL_SESSION_PAGES_H
+
+#include "model/session/state.h"
+
+/* Returns the bytes of the mapped pages that hold weights, or 0 if nothing is mapped. The graph exists. */
+uint64_t session_mapped_bytes(const struct accel_session *session);
+
+/* Callback accel_plan_work.in_place, with the session as data: records the weights that are used in place. */
+int32_t session_note_in_place(void *data, const struct accel_plan_in_place *list, uint32_t count, uint64_t *out_bytes,
+                              struct accel_error *error) ACCEL_NOEXCEPT;
+
+/* Prefetches the pages of weights used in place. Sequential reading lets the system use huge pages; page faults of
+ * steps would come in random order. Returns early when cancelled. */
+void session_prefetch_in_place(const struct accel_session *session);
+
+/* Prefetches the pages of all weights when the first one is uploaded; weights that a device finds in its cache are not
+ * read. */
+void session_prefetch_all(struct accel_session *session, const char *key);
+
+/* Unmaps the pages of uploaded weights from this process, so that the system can reclaim them. */
+void session_drop_uploaded(const struct accel_session *session);
+
+/* Returns whether steps read weights in the mapped file. */
+uint32_t session_reads_file(const struct accel_session *session);
+
+#endif

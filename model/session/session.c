@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loads and frees sessions. */
+#include "model/session/session.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/session/inputs.h"
+#include "model/session/io.h"
+#include "model/session/measure.h"
+#include "model/session/pages.h"
+#include "model/session/pipeline.h"
+#include "model/session/sequences.h"
+#include "model/session/source_hash.h"
+#include "model/session/types.h"
+
+enum { PROCESSORS = 1024 };
+
+#define MIB 1048576.0
+
+static int32_t create_queue(struct accel_session *session, struct accel_error *error)
+{
+    struct accel_queue_options options = {.size = sizeof(options)};
+    int32_t *processors;
+    uint32_t threads = 1;
+    int32_t code;
+
+    accel_plan_processor(session->plan, 0, &threads);
+    if (threads == 0 || threads > PROCESSORS)
+        return accel_error_set(error, ACCEL_E_LIMIT, "a plan with %u threads", threads);
+    processors = malloc(threads * sizeof(*processors));
+    if (processors == NULL)
+        return accel_error_no_memory(error, "for %u threads", threads);
+    for (uint32_t r = 0; r < threads; r++)
+        processors[r] = accel_plan_processor(session->plan, r, &threads);
+    options.threads = threads;
+    options.processors = processors;
+    options.pin_caller = 0;
+    code = accel_queue_create(session->device, &options, &session->queue, error);
+    free(processors);
+    return code;
+}
+
+static int32_t check_budget(const struct accel_session *session, struct accel_error *error)
+{
+    struct accel_plan_fit fit = {.size = sizeof(fit)};
+    int32_t code = accel_plan_fit(session->plan, &fit, error);
+    double lack;
+
+    if (code != ACCEL_OK || fit.fits)
+        return code;
+    if (error != NULL && error->code == ACCEL_OK) {
+        error->asked = fit.needed;
+        error->free = fit.budget;
+    }
+    /* A small lack is not printed as 0.00. */
+    lack = (double)fit.short_by / MIB;
+    accel_error_set(error, ACCEL_E_MEMORY, "the plan needs %.2f MiB, %.2f MiB more than the budget of %.2f MiB (%s)",
+                    (double)fit.needed / MIB, lack < 0.01 ? 0.01 : lack, (double)fit.budget / MIB, fit.budget_origin);
+    accel_error_remedy(error,
+                       "accelctl plan MODEL --fit finds settings that fit: a smaller context or batch (--set context=, "
+                       "batch=), or fewer bits per weight (--set weights.type=q4)");
+    return ACCEL_E_MEMORY;
+}
+
+static int32_t create_sets(struct accel_session *session, struct accel_error *error)
+{
+    const struct step_options *options = &session->options;
+    const uint64_t most[SYMBOLS] = {options->batch, options->outputs, options->sequences}, one[SYMBOLS] = {1, 1, 1};
+    int32_t code = session_set_create(session, most, &session->many, error);
+
+    if (code != ACCEL_OK || options->batch == 1)
+        return code;
+    return session_set_create(session, one, &session->one, error);
+}
+
+static int32_t create_sequences(struct accel_session *session, struct accel_error *error)
+{
+    const struct step_options *options = &session->options;
+    int32_t code = kv_create(&session->kv, (uint32_t)options->sequences, options->page, options->kv_capacity,
+                             (uint32_t)options->sinks, session->by_usage, error);
+
+    session->spans = calloc(options->sequences, sizeof(*session->spans));
+    if (code == ACCEL_OK && session->spans == NULL)
+        code = accel_error_no_memory(error, "for %llu sequences", (unsigned long long)options->sequences);
+    if (code == ACCEL_OK)
+        session->kv.sequences[0].is_open = true;
+    return code;
+}
+
+/* Lets the long calls of a load check for cancellation. */
+struct load_task {
+    struct accel_task task;              /* first */
+    const struct accel_session *session; /* the session that the caller may cancel */
+};
+
+static int32_t poll_cancel(const struct accel_task *task, uint64_t done, uint64_t total) ACCEL_NOEXCEPT
+{
+    (void)done, (void)total;
+    return atomic_load(&((const struct load_task *)task)->session->cancelled) != 0 ? ACCEL_E_CANCELLED : ACCEL_OK;
+}
+
+static int32_t check_load_cancel(const struct load_task *load, struct accel_error *error)
+{
+    return poll_cancel(&load->task, 0, 0) == ACCEL_OK
+               ? ACCEL_OK
+               : accel_error_set(error, ACCEL_E_CANCELLED, "cancelled while the model was loaded");
+}
+
+/* Loads a session, or a pipeline stage of `whole`, onto its device. A stage without layers has no caches. */
+static int32_t load_device(struct accel_session *session, const struct accel_session *whole, struct accel_error *error)
+{
+    const struct load_task load = {{.size = sizeof(load.task), .progress = poll_cancel}, whole};
+    const struct accel_graph *graphs[] = {session->step.graph};
+    int32_t code;
+
+    session->source.session = session;
+    file_source_identify(&session->source);
+    session_prefetch_in_place(session);
+    code = accel_plan_open_device(session->plan, &session->device, error);
+    if (code == ACCEL_OK)
+        code = accel_module_create(session->device, graphs, 1, NULL, &session->source.base, &load.task,
+                                   &session->module, error);
+    if (code == ACCEL_OK)
+        code = accel_weights_create(session->module, &session->source.base, &load.task, &session->weights, error);
+    session_drop_uploaded(session);
+    if (code == ACCEL_OK && session->part_count != 0)
+        code = accel_state_create(session->device, session->parts, session->part_count, session->options.slots,
+                                  &session->state, error);
+    if (code == ACCEL_OK)
+        code = create_queue(session, error);
+    if (code == ACCEL_OK)
+        code = session_io_create(session, error);
+    if (code == ACCEL_OK && session->options.inputs)
+        code = session_inputs_create(session, error);
+    if (code == ACCEL_OK)
+        code = check_load_cancel(&load, error);
+    return code == ACCEL_OK ? create_sets(session, error) : code;
+}
+
+static int32_t load_pipeline(struct accel_session *session, struct accel_error *error)
+{
+    int32_t code = ACCEL_OK;
+
+    for (uint32_t p = 0; code == ACCEL_OK && p < session->pipeline_count; p++)
+        code = load_device(session->pipeline[p], session, error);
+    return code == ACCEL_OK ? session_io_create(session, error) : code;
+}
+
+int32_t accel_session_load(struct accel_session *session, struct accel_error *error)
+{
+    int32_t code;
+
+    /* A failed load is cleaned up by accel_session_free; a second load would leak it. */
+    if (session->kv.sequences != NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "the session was loaded, or failed to load: create another one");
+    code = accel_plan_runnable(session->plan, error);
+    if (code == ACCEL_OK)
+        code = check_budget(session, error);
+    if (code == ACCEL_OK)
+        code = session_measure_begin(session, error);
+    if (code == ACCEL_OK)
+        code = create_sequences(session, error);
+    if (code == ACCEL_OK)
+        code = session->pipeline_count != 0 ? load_pipeline(session, error) : load_device(session, session, error);
+    session->is_loaded = code == ACCEL_OK;
+    session->reads_file = session_reads_file(session);
+    return code;
+}
+
+static int32_t store_packed(struct accel_session *session, const struct accel_session *whole, uint32_t *state,
+                            struct accel_error *error)
+{
+    const struct load_task load = {{.size = sizeof(load.task), .progress = poll_cancel}, whole};
+    uint32_t here;
+    int32_t code = accel_weights_store(session->weights, &load.task, &here, error);
+
+    if (here > *state)
+        *state = here;
+    return code;
+}
+
+int32_t accel_session_store(struct accel_session *session, uint32_t *out_stored, struct accel_error *error)
+{
+    const struct accel_plan_setting *cache = accel_plan_setting_find(session->plan, "cache.components");
+    uint32_t state = ACCEL_STORE_UNPACKED;
+    int32_t code = ACCEL_OK;
+
+    if (!session->is_loaded)
+        return accel_error_set(error, ACCEL_E_INVALID, "a session that is not loaded has packed nothing");
+    if (strcmp(cache->value, "false") == 0)
+        state = ACCEL_STORE_DISABLED;
+    else if (session->pipeline_count == 0)
+        code = store_packed(session, session, &state, error);
+    for (uint32_t p = 0; code == ACCEL_OK && state != ACCEL_STORE_DISABLED && p < session->pipeline_count; p++)
+        code = store_packed(session->pipeline[p], session, &state, error);
+    if (out_stored != NULL)
+        *out_stored = state;
+    /* A cancel that came before the call could check for it. */
+    if (atomic_exchange(&session->cancelled, 0) != 0 && code == ACCEL_E_BUSY)
+        return accel_error_set(error, ACCEL_E_CANCELLED, "storing weights was cancelled");
+    return code;
+}
+
+void accel_session_free(struct accel_session *session)
+{
+    if (session == NULL)
+        return;
+    session_measure_end(session);
+    accel_set_free(session->one);
+    accel_set_free(session->many);
+    session_io_free(session);
+    session_pipeline_free(session);
+    free(session->inputs);
+    accel_queue_free(session->queue);
+    accel_state_free(session->state);
+    accel_weights_free(session->weights);
+    accel_module_free(session->module);
+    accel_device_free(session->device);
+    accel_plan_free(session->plan);
+    step_graph_free(&session->step);
+    session_types_free(session);
+    kv_free(&session->kv);
+    free(session->spans);
+    free(session->parts);
+    free(session->in_place);
+    free(session);
+}
+
+struct accel_plan *session_release_plan(struct accel_session **session)
+{
+    struct accel_plan *plan = (*session)->plan;
+
+    (*session)->plan = NULL;
+    accel_session_free(*session);
+    *session = NULL;
+    return plan;
+}
+
+const struct accel_plan *accel_session_plan(const struct accel_session *session)
+{
+    return session->plan;
+}
+
+const struct accel_graph *accel_session_graph(const struct accel_session *session)
+{
+    return session->step.graph;
+}
+
+uint64_t accel_session_context(const struct accel_session *session)
+{
+    return session->options.context;
+}
+
+uint64_t accel_session_length(const struct accel_session *session)
+{
+    return session->kv.count == 0 ? 0 : session_length(session, &session->kv.sequences[0]);
+}
+
+uint64_t accel_session_batch(const struct accel_session *session)
+{
+    return session->options.batch;
+}
+
+void accel_session_cancel(struct accel_session *session)
+{
+    atomic_store(&session->cancelled, 1);
+}

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Feeds tokens: cuts them into steps, fills the inputs of each step, runs it, and returns its rows of logits. */
+#include "model/session/step.h"
+
+#include <string.h>
+
+#include "model/family/rope.h"
+#include "model/session/measure.h"
+#include "model/session/pipeline.h"
+#include "model/session/plan.h"
+#include "model/session/sequences.h"
+
+/* Appends the tokens of a span behind the *tokens and *outputs of the spans before it. */
+static void fill_span(struct accel_session *session, const struct step_span *span, uint64_t *tokens, uint64_t *outputs)
+{
+    int32_t *id = (int32_t *)session->io[IO_IDS].bytes + *tokens;
+    int32_t *position = (int32_t *)session->io[IO_POSITION].bytes + *tokens;
+    int32_t *slot = (int32_t *)session->io[IO_KV_SLOT].bytes + *tokens;
+    int32_t *rows = (int32_t *)session->io[IO_ROWS].bytes + *outputs;
+
+    for (uint64_t t = 0; t < span->count; t++) {
+        id[t] = span->ids[t];
+        position[t] = span->position + (int32_t)t;
+        slot[t] = (int32_t)kv_slot(&session->kv, span->sequence, span->place + t);
+    }
+    *tokens += span->count;
+    for (uint64_t r = 0; r < span->outputs; r++)
+        rows[r] = (int32_t)(*tokens - span->outputs + r);
+    *outputs += span->outputs;
+}
+
+static void fill_inputs(struct accel_session *session, const struct step_span *spans, uint32_t count,
+                        uint64_t symbols[SYMBOLS])
+{
+    int32_t *table = session->io[IO_TABLE].bytes;
+    int32_t *first = session->io[IO_FIRST].bytes;
+    int32_t *length = session->io[IO_LENGTH].bytes;
+    uint64_t tokens = 0, outputs = 0;
+
+    for (uint32_t p = 0; p < count; p++) {
+        const struct kv_sequence *sequence = spans[p].sequence;
+
+        first[p] = (int32_t)tokens;
+        length[p] = (int32_t)(spans[p].place + spans[p].count);
+        memcpy(table + (size_t)p * session->kv.pages_each, sequence->table, sequence->pages * sizeof(*table));
+        fill_span(session, &spans[p], &tokens, &outputs);
+    }
+    first[count] = (int32_t)tokens;
+    /* A graph outputs at least one row. */
+    if (outputs == 0)
+        ((int32_t *)session->io[IO_ROWS].bytes)[outputs++] = (int32_t)tokens - 1;
+    if (session->io[IO_FREQUENCY].bytes != NULL)
+        rope_frequencies(&session->model->config.rope, (uint64_t)spans[0].position + spans[0].count, NULL,
+                         session->io[IO_FREQUENCY].bytes);
+    symbols[SYMBOL_TOKENS] = tokens;
+    symbols[SYMBOL_OUTPUTS] = outputs;
+    symbols[SYMBOL_SEQUENCES] = count;
+}
+
+static struct accel_step *add_queue_step(struct accel_session *session, uint32_t kind, uint32_t *count)
+{
+    struct accel_step *step = &session->queue_steps[*count];
+
+    *step = (struct accel_step){.size = sizeof(*step), .kind = kind};
+    session->queue_step_list[(*count)++] = step;
+    return step;
+}
+
+/* Splits an update into blocks that the device accepts. */
+static void add_update(struct accel_session *session, const struct io_buffer *io, uint32_t *count)
+{
+    for (uint64_t done = 0; done < io->size;) {
+        struct accel_step *step = add_queue_step(session, ACCEL_STEP_UPDATE, count);
+
+        step->target = io->buffer;
+        step->target_offset = done;
+        step->data = (const char *)io->bytes + done;
+        step->bytes = io->size - done < session->update_limit ? io->size - done : session->update_limit;
+        done += step->bytes;
+    }
+}
+
+static void add_read(struct accel_session *session, const struct io_buffer *io, uint32_t *count)
+{
+    struct accel_step *step = add_queue_step(session, ACCEL_STEP_READ, count);
+
+    step->source = io->buffer;
+    step->memory = io->bytes;
+    step->bytes = io->size;
+}
+
+/* Submits updates of inputs, the run, and reads of outputs together. */
+static int32_t run_with_transfers(struct accel_session *session, struct accel_set *set, const uint64_t *symbols,
+                                  struct accel_error *error)
+{
+    struct accel_step *run;
+    uint32_t count = 0;
+    uint64_t value = 0;
+    int32_t code;
+
+    for (uint32_t i = 0; i < session->io_count; i++)
+        if (session->io[i].copied && !session->io[i].is_output && !session->io[i].on_demand)
+            add_update(session, &session->io[i], &count);
+    run = add_queue_step(session, ACCEL_STEP_RUN, &count);
+    run->set = set;
+    run->symbols = symbols;
+    for (uint32_t i = 0; i < session->io_count; i++)
+        if (session->io[i].copied && session->io[i].is_output && !session->io[i].on_demand)
+            add_read(session, &session->io[i], &count);
+    code = accel_queue_submit(session->queue, session->queue_step_list, count, NULL, 0, &value, error);
+    return code == ACCEL_OK ? accel_queue_wait(session->queue, value, UINT64_MAX, error) : code;
+}
+
+int32_t session_run_set(struct accel_session *session, const uint64_t symbols[SYMBOLS], struct accel_error *error)
+{
+    struct accel_set *set = symbols[SYMBOL_TOKENS] == 1 && session->one != NULL ? session->one : session->many;
+
+    return session->queue_step_list == NULL ? accel_set_run(set, symbols, error)
+                                            : run_with_transfers(session, set, symbols, error);
+}
+
+int32_t session_run(struct accel_session *session, const struct step_span *spans, uint32_t count,
+                    struct accel_error *error)
+{
+    const uint64_t begin = session_measure_now(session);
+    uint64_t symbols[SYMBOLS];
+    int32_t code;
+
+    fill_inputs(session, spans, count, symbols);
+    code = session->pipeline_count != 0 ? session_pipeline_run(session, symbols, error)
+                                        : session_run_set(session, symbols, error);
+    if (code == ACCEL_OK) {
+        memcpy(session->last, symbols, sizeof(symbols));
+        session_measure_step(session, begin, symbols[SYMBOL_TOKENS]);
+    }
+    return code;
+}
+
+/* Records the tokens of span `index` as cached. */
+static void commit_span(const struct accel_session *session, const struct step_span *span, uint32_t index)
+{
+    const struct kv *kv = &session->kv;
+    struct kv_sequence *sequence = span->sequence;
+
+    for (uint64_t t = 0; t < span->count; t++) {
+        uint64_t place = span->place + t;
+
+        sequence->position[place] = span->position + (int32_t)t;
+        if (place < kv->sinks)
+            sequence->sinks[place] = span->ids[t];
+    }
+    sequence->length = span->place + span->count;
+    if (session->by_usage)
+        kv_add_scores(kv, sequence, span->count,
+                      (const float *)session->io[session->scores_io].bytes + index * kv->pages_each * kv->page,
+                      1.0f / (float)(session->model->config.heads * session->model->config.layers));
+}
+
+/* Runs a step of spans that continue their sequences: `ids`, `count` and `outputs` are given, the rest is filled.
+ */
+static int32_t run_step(struct accel_session *session, struct step_span *spans, uint32_t count,
+                        struct accel_error *error)
+{
+    int32_t code = session_check_cancel(session, error);
+
+    for (uint32_t p = 0; code == ACCEL_OK && p < count; p++) {
+        code = session_reserve(session, spans[p].sequence, spans[p].count, error);
+        spans[p].place = spans[p].sequence->length;
+        spans[p].position = kv_next(spans[p].sequence);
+    }
+    if (code == ACCEL_OK)
+        code = session_run(session, spans, count, error);
+    if (code == ACCEL_OK && session->reads_file)
+        code = accel_model_file_check(session->model->file, error);
+    for (uint32_t p = 0; code == ACCEL_OK && p < count; p++)
+        commit_span(session, &spans[p], p);
+    return code;
+}
+
+int32_t session_check_ids(const struct accel_session *session, const int32_t *ids, uint64_t count,
+                          struct accel_error *error)
+{
+    if (!session->is_loaded)
+        return accel_error_set(error, ACCEL_E_INVALID, "the session is not loaded");
+    if (count == 0)
+        return accel_error_set(error, ACCEL_E_INVALID, "no tokens to feed");
+    for (uint64_t i = 0; i < count; i++)
+        if (ids[i] < 0 || (uint32_t)ids[i] >= session->model->facts.vocabulary)
+            return accel_error_set(error, ACCEL_E_INVALID, "token %llu is %d, outside of the vocabulary of %u",
+                                   (unsigned long long)i, ids[i], session->model->facts.vocabulary);
+    return ACCEL_OK;
+}
+
+static int32_t check_length(const struct accel_session *session, const struct kv_sequence *sequence, uint64_t count,
+                            struct accel_error *error)
+{
+    const uint64_t length = session_length(session, sequence), longest = session_longest_context(session->model);
+
+    if (session->full != FULL_STOP || count <= session->options.context - length)
+        return ACCEL_OK;
+    accel_error_set(error, ACCEL_E_LIMIT, "%llu tokens do not fit: the context of %llu tokens holds %llu so far",
+                    (unsigned long long)count, (unsigned long long)session->options.context,
+                    (unsigned long long)length);
+    if (session->options.context < longest)
+        accel_error_remedy(
+            error, "set a longer context (--set context=%llu at most) or --set kv.full=slide, or use a shorter text",
+            (unsigned long long)longest);
+    else
+        accel_error_remedy(
+            error,
+            "use a shorter text, or --set kv.full=slide; the model was trained for %llu tokens, and --set "
+            "context=N --set context.beyond_training=true continues past them",
+            (unsigned long long)longest);
+    return ACCEL_E_LIMIT;
+}
+
+/* Checks tokens for sequence 0. */
+static int32_t check_feed(struct accel_session *session, const int32_t *ids, uint64_t count, struct accel_error *error)
+{
+    int32_t code = session_check_ids(session, ids, count, error);
+
+    return code == ACCEL_OK ? check_length(session, &session->kv.sequences[0], count, error) : code;
+}
+
+int32_t session_check_cancel(struct accel_session *session, struct accel_error *error)
+{
+    if (atomic_exchange(&session->cancelled, 0) == 0)
+        return ACCEL_OK;
+    return accel_error_set(error, ACCEL_E_CANCELLED, "cancelled after %llu tokens",
+                           (unsigned long long)accel_session_length(session));
+}
+
+int32_t accel_session_feed(struct accel_session *session, const int32_t *ids, uint64_t count, const float **out_logits,
+                           struct accel_error *error)
+{
+    int32_t code = check_feed(session, ids, count, error);
+
+    *out_logits = NULL;
+    for (uint64_t done = 0; code == ACCEL_OK && done < count;) {
+        uint64_t tokens = count - done < session->options.batch ? count - done : session->options.batch;
+        struct step_span span = {
+            .sequence = &session->kv.sequences[0], .ids = ids + done, .count = tokens, .outputs = 1};
+
+        code = run_step(session, &span, 1, error);
+        done += tokens;
+    }
+    if (code == ACCEL_OK)
+        *out_logits = session->io[session->logits_io].bytes;
+    return code;
+}
+
+int32_t accel_session_score(struct accel_session *session, const int32_t *ids, uint64_t count,
+                            accel_logits_function function, void *data, struct accel_error *error)
+{
+    uint64_t most = session->options.outputs;
+    int32_t code = check_feed(session, ids, count, error);
+
+    for (uint64_t done = 0; code == ACCEL_OK && done < count;) {
+        uint64_t tokens = count - done < most ? count - done : most;
+        struct step_span span = {
+            .sequence = &session->kv.sequences[0], .ids = ids + done, .count = tokens, .outputs = tokens};
+        const float *logits;
+
+        code = run_step(session, &span, 1, error);
+        logits = session->io[session->logits_io].bytes;
+        for (uint64_t t = 0; code == ACCEL_OK && t < tokens; t++)
+            code = function(data, done + t, logits + t * session->model->facts.vocabulary);
+        done += tokens;
+    }
+    return code;
+}
+
+/* Validates one part of a step against those before it and copies it to a span. */
+static int32_t import_span(struct accel_session *session, const struct accel_session_part *parts, uint32_t index,
+                           struct accel_error *error)
+{
+    const struct accel_session_part *given = &parts[index];
+    struct step_span *span = &session->spans[index];
+    int32_t code = session_check_ids(session, given->ids, given->count, error);
+
+    if (code != ACCEL_OK)
+        return code;
+    if (given->sequence >= session->kv.count || !session->kv.sequences[given->sequence].is_open)
+        return accel_error_set(error, ACCEL_E_INVALID, "part %u: sequence %u is not open", index, given->sequence);
+    for (uint32_t p = 0; p < index; p++)
+        if (parts[p].sequence == given->sequence)
+            return accel_error_set(error, ACCEL_E_INVALID, "parts %u and %u are of the same sequence", p, index);
+    if (given->outputs > given->count)
+        return accel_error_set(error, ACCEL_E_INVALID, "part %u: %u rows of logits of %llu tokens", index,
+                               given->outputs, (unsigned long long)given->count);
+    *span = (struct step_span){.sequence = &session->kv.sequences[given->sequence],
+                               .ids = given->ids,
+                               .count = given->count,
+                               .outputs = given->outputs};
+    return check_length(session, span->sequence, span->count, error);
+}
+
+int32_t accel_session_step(struct accel_session *session, const struct accel_session_part *parts, uint32_t count,
+                           const float **out_logits, struct accel_error *error)
+{
+    uint64_t tokens = 0, outputs = 0;
+    int32_t code = ACCEL_OK;
+
+    *out_logits = NULL;
+    if (!session->is_loaded)
+        return accel_error_set(error, ACCEL_E_INVALID, "the session is not loaded");
+    if (count == 0 || count > session->kv.count)
+        return accel_error_set(error, ACCEL_E_INVALID, "a step of %u parts: the session has %u sequences", count,
+                               session->kv.count);
+    for (uint32_t p = 0; code == ACCEL_OK && p < count; p++) {
+        code = import_span(session, parts, p, error);
+        tokens += parts[p].count;
+        outputs += parts[p].outputs;
+    }
+    if (code == ACCEL_OK && (tokens > session->options.batch || outputs > session->options.outputs))
+        code =
+            accel_error_set(error, ACCEL_E_LIMIT, "a step of %llu tokens and %llu rows of logits: at most %llu, %llu",
+                            (unsigned long long)tokens, (unsigned long long)outputs,
+                            (unsigned long long)session->options.batch, (unsigned long long)session->options.outputs);
+    if (code == ACCEL_OK)
+        code = run_step(session, session->spans, count, error);
+    if (code == ACCEL_OK && outputs > 0)
+        *out_logits = session->io[session->logits_io].bytes;
+    return code;
+}
+
+uint32_t accel_session_stage_count(const struct accel_session *session)
+{
+    return session->options.stages && session->io != NULL ? session->io_count - IO_INPUTS : 0;
+}
+
+int32_t accel_session_stage(const struct accel_session *session, uint32_t index, struct accel_stage *out_stage,
+                            struct accel_error *error)
+{
+    const struct accel_value *value;
+    const struct io_buffer *io;
+    int32_t code;
+
+    if (out_stage->size < ACCEL_END_OF(struct accel_stage, width))
+        return accel_error_set(error, ACCEL_E_INVALID, "struct accel_stage cannot have %u bytes", out_stage->size);
+    if (index >= accel_session_stage_count(session) || session->last[SYMBOL_TOKENS] == 0)
+        return accel_error_set(error, ACCEL_E_INVALID, "no stage %u of a step that has run", index);
+    io = &session->io[IO_INPUTS + index];
+    value = session->step.graph->values[io->value];
+    out_stage->name = value->name;
+    out_stage->values = io->bytes;
+    code = accel_dim_value(&value->dims[0], session->last, SYMBOLS, &out_stage->rows, error);
+    if (code == ACCEL_OK)
+        code = accel_dim_value(&value->dims[1], session->last, SYMBOLS, &out_stage->width, error);
+    return code;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs steps. */
+#ifndef ACCEL_MODEL_SESSION_STEP_H
+#define ACCEL_MODEL_SESSION_STEP_H
+
+#include "model/session/state.h"
+
+/* Runs a set over the io buffers as they are. */
+int32_t session_run_set(struct accel_session *session, const uint64_t symbols[SYMBOLS], struct accel_error *error);
+
+/* Runs one step over spans whose places are reserved. Does not change lengths. */
+int32_t session_run(struct accel_session *session, const struct step_span *spans, uint32_t count,
+                    struct accel_error *error);
+
+/* Checks ids against the vocabulary. */
+int32_t session_check_ids(const struct accel_session *session, const int32_t *ids, uint64_t count,
+                          struct accel_error *error);
+
+/* ACCEL_E_CANCELLED once after accel_session_cancel. */
+int32_t session_check_cancel(struct accel_session *session, struct accel_error *error);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lists the weights that are converted to the types of the plan. */
+#ifndef ACCEL_MODEL_SESSION_TYPES_H
+#define ACCEL_MODEL_SESSION_TYPES_H
+
+#include "model/session/state.h"
+
+/* Lists the weights whose type in the plan differs from the file. Freed with the session. */
+int32_t session_types_create(struct accel_session *session, struct accel_error *error);
+void session_types_free(struct accel_session *session);
+
+#endif

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "model/tokenizer/decode.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define REPLACEMENT "\xef\xbf\xbd"
+
+/* State that a stage retains between pieces. */
+struct token_stage {
+    struct token_buffer held; /* bytes or a piece that wait for more input */
+    size_t stripped;          /* STRIP: characters gone from the beginning of the text */
+    bool begun;               /* a piece has passed */
+    bool open;                /* STRIP behind a Fuse: still at the beginning */
+};
+
+int32_t token_decoders_add(struct token_decoders *list, struct token_decoder step, const char *where,
+                           struct accel_error *error)
+{
+    int32_t code = ACCEL_OK;
+
+    step.fused = list->fused;
+    if (step.fused && (step.kind == TOKEN_DECODE_SUFFIX || (step.kind == TOKEN_DECODE_STRIP && step.stop > 0) ||
+                       (step.kind == TOKEN_DECODE_REPLACE && step.pattern != NULL)))
+        code = accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: this decoder behind Fuse needs the whole text", where);
+    else if (!token_array_grow(&list->items, &list->capacity, list->count + 1, sizeof(*list->items)))
+        code = accel_error_no_memory(error, "to decode tokens");
+    if (code != ACCEL_OK) {
+        token_step_free(step.pattern, step.text);
+        return code;
+    }
+    if (step.kind == TOKEN_DECODE_FUSE)
+        list->fused = true;
+    list->items[list->count++] = step;
+    return ACCEL_OK;
+}
+
+void token_decoders_free(struct token_decoders *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        token_step_free(list->items[i].pattern, list->items[i].text);
+    free(list->items);
+    memset(list, 0, sizeof(*list));
+}
+
+int32_t token_decoding_begin(struct token_decoding *decoding, const struct token_decoders *list, bool eager,
+                             struct accel_error *error)
+{
+    memset(decoding, 0, sizeof(*decoding));
+    decoding->list = list;
+    decoding->eager = eager;
+    decoding->stages = calloc(list->count + 1, sizeof(*decoding->stages));
+    return decoding->stages == NULL ? accel_error_no_memory(error, "to decode tokens") : ACCEL_OK;
+}
+
+void token_decoding_free(struct token_decoding *decoding)
+{
+    for (size_t i = 0; decoding->stages != NULL && i < decoding->list->count; i++)
+        token_buffer_free(&decoding->stages[i].held);
+    free(decoding->stages);
+    token_buffer_free(&decoding->out);
+    memset(decoding, 0, sizeof(*decoding));
+}
+
+static int32_t feed(struct token_decoding *decoding, size_t at, const char *text, size_t size,
+                    struct accel_error *error);
+
+/* Returns the length of one malformed character at `data`: the longest prefix of a valid one, at least 1 byte.
+ * *out_open is set if more bytes could complete it. */
+static size_t broken_length(const char *data, size_t size, bool *out_open)
+{
+    const unsigned char *bytes = (const unsigned char *)data;
+    unsigned low = bytes[0] == 0xe0 ? 0xa0 : bytes[0] == 0xf0 ? 0x90 : 0x80;
+    unsigned high = bytes[0] == 0xed ? 0x9f : bytes[0] == 0xf4 ? 0x8f : 0xbf;
+    size_t wanted = bytes[0] < 0xc2 || bytes[0] > 0xf4 ? 1 : bytes[0] < 0xe0 ? 2 : bytes[0] < 0xf0 ? 3 : 4;
+    size_t length = 1;
+
+    while (length < wanted && length < size && bytes[length] >= low && bytes[length] <= high) {
+        low = 0x80;
+        high = 0xbf;
+        length++;
+    }
+    *out_open = length == size && length < wanted;
+    return length;
+}
+
+/* Emits the held bytes as UTF-8. Malformed characters become U+FFFD: one for each maximal subpart, or one for each
+ * byte. Unless `last`, an incomplete character at the end is held. */
+static int32_t give_bytes(struct token_decoding *decoding, size_t at, bool per_byte, bool last,
+                          struct accel_error *error)
+{
+    struct token_buffer *held = &decoding->stages[at].held;
+    struct token_buffer made = {0};
+    size_t done = 0;
+    int32_t code = ACCEL_OK;
+
+    while (done < held->size) {
+        uint32_t point;
+        bool open = false;
+        size_t length = token_utf8_next(held->data + done, held->size - done, &point);
+        size_t broken = length > 0 ? 0 : broken_length(held->data + done, held->size - done, &open);
+
+        if (open && !last)
+            break;
+        if (length > 0 ? !token_buffer_append(&made, held->data + done, length)
+                       : !token_buffer_append(&made, REPLACEMENT, 3)) {
+            token_buffer_free(&made);
+            return accel_error_no_memory(error, "to decode tokens");
+        }
+        done += length > 0 ? length : per_byte ? 1 : broken;
+    }
+    if (done > 0)
+        memmove(held->data, held->data + done, held->size - done);
+    held->size -= done;
+    if (made.size > 0)
+        code = feed(decoding, at + 1, made.data, made.size, error);
+    token_buffer_free(&made);
+    return code;
+}
+
+/* ByteLevel: a piece is decoded to bytes only if each of its characters encodes one; else it is text as it is. */
+static int32_t feed_bytes(struct token_decoding *decoding, size_t at, const char *text, size_t size,
+                          struct accel_error *error)
+{
+    struct token_buffer *held = &decoding->stages[at].held;
+    size_t before = held->size;
+
+    if (!token_buffer_reserve(held, size))
+        return accel_error_no_memory(error, "to decode tokens");
+    for (size_t i = 0, length; i < size; i += length) {
+        uint32_t code = 0;
+        int byte;
+
+        length = token_utf8_next(text + i, size - i, &code);
+        byte = length == 0 ? -1 : token_character_byte(code);
+        if (byte < 0) {
+            held->size = before;
+            if (!token_buffer_append(held, text, size))
+                return accel_error_no_memory(error, "to decode tokens");
+            break;
+        }
+        held->data[held->size++] = (char)byte;
+    }
+    return give_bytes(decoding, at, false, false, error);
+}
+
+static int hex_digit(char letter)
+{
+    if (letter >= '0' && letter <= '9')
+        return letter - '0';
+    if (letter >= 'A' && letter <= 'F')
+        return letter - 'A' + 10;
+    return letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
+}
+
+/* The byte that a piece spells as <0xNN>, or -1. */
+static int spelt_byte(const char *text, size_t size)
+{
+    if (size != 6 || memcmp(text, "<0x", 3) != 0 || text[5] != '>' || hex_digit(text[3]) < 0 || hex_digit(text[4]) < 0)
+        return -1;
+    return hex_digit(text[3]) * 16 + hex_digit(text[4]);
+}
+
+/* Ends a run of bytes. A whole text follows the reference: one malformed character turns every byte of the run
+ * into U+FFFD. A stream has already emitted the valid ones. */
+static int32_t end_run(struct token_decoding *decoding, size_t at, struct accel_error *error)
+{
+    struct token_buffer *held = &decoding->stages[at].held;
+    size_t size = held->size;
+    int32_t code = ACCEL_OK;
+
+    if (size == 0)
+        return ACCEL_OK;
+    if (!decoding->eager && token_utf8_check(held->data, size) < size)
+        memset(held->data, 0xff, size);
+    code = give_bytes(decoding, at, true, true, error);
+    return code;
+}
+
+static int32_t feed_fallback(struct token_decoding *decoding, size_t at, const char *text, size_t size,
+                             struct accel_error *error)
+{
+    int byte = spelt_byte(text, size);
+    int32_t code;
+
+    if (byte >= 0) {
+        char letter = (char)byte;
+
+        if (!token_buffer_append(&decoding->stages[at].held, &letter, 1))
+            return accel_error_no_memory(error, "to decode tokens");
+        return decoding->eager ? give_bytes(decoding, at, true, false, error) : ACCEL_OK;
+    }
+    code = end_run(decoding, at, error);
+    return code == ACCEL_OK ? feed(decoding, at + 1, text, size, error) : code;
+}
+
+static int32_t feed_replaced(struct token_decoding *decoding, size_t at, const char *text, size_t size,
+                             struct accel_error *error)
+{
+    const struct token_decoder *step = &decoding->list->items[at];
+    struct token_buffer made = {0};
+    int32_t code = ACCEL_OK;
+    bool mark = step->kind == TOKEN_DECODE_MARK;
+    /* Metaspace drops every mark of the first piece, as its reference does. */
+    bool drop = mark && step->prefix && !decoding->stages[at].begun;
+
+    decoding->stages[at].begun = true;
+    code =
+        token_replace(step->pattern, text, size, mark ? " " : step->text, mark ? !drop : step->text_size, &made, error);
+    if (code == ACCEL_OK)
+        code = feed(decoding, at + 1, made.data, made.size, error);
+    token_buffer_free(&made);
+    return code;
+}
+
+static int32_t feed_stripped(struct token_decoding *decoding, size_t at, const char *text, size_t size,
+                             struct accel_error *error)
+{
+    const struct token_decoder *step = &decoding->list->items[at];
+    struct token_stage *stage = &decoding->stages[at];
+    size_t start = 0, end = size;
+    size_t gone = step->fused ? stage->stripped : 0;
+
+    if (!step->fused || !stage->open) {
+        while (gone < step->start && end - start >= step->text_size &&
+               memcmp(text + start, step->text, step->text_size) == 0) {
+            start += step->text_size;
+            gone++;
+        }
+    }
+    stage->stripped = gone;
+    /* After a Fuse only the beginning of the whole text counts: it ends at the first character that is not
+     * stripped. */
+    stage->open = stage->open || start < end;
+    for (size_t i = 0; i < step->stop && end - start >= step->text_size &&
+                       memcmp(text + end - step->text_size, step->text, step->text_size) == 0;
+         i++)
+        end -= step->text_size;
+    return feed(decoding, at + 1, text + start, end - start, error);
+}
+
+/* BPEDecoder must know which piece is the last, so it holds one piece back. */
+static int32_t feed_suffix(struct token_decoding *decoding, size_t at, const char *text, size_t size, bool last,
+                           struct accel_error *error)
+{
+    const struct token_decoder *step = &decoding->list->items[at];
+    struct token_stage *stage = &decoding->stages[at];
+    struct token_buffer made = {0};
+    int32_t code = ACCEL_OK;
+
+    if (stage->begun) {
+        code = token_replace(step->pattern, stage->held.data, stage->held.size, " ", last ? 0 : 1, &made, error);
+        if (code == ACCEL_OK)
+            code = feed(decoding, at + 1, made.data, made.size, error);
+    }
+    token_buffer_free(&made);
+    stage->held.size = 0;
+    stage->begun = !last;
+    if (code == ACCEL_OK && !token_buffer_append(&stage->held, text, size))
+        code = accel_error_no_memory(error, "to decode tokens");
+    return code;
+}
+
+/* Passes a piece to stage `at`; after the last stage the piece is text. */
+static int32_t feed(struct token_decoding *decoding, size_t at, const char *text, size_t size,
+                    struct accel_error *error)
+{
+    if (text == NULL) /* an empty piece may come from an unallocated buffer */
+        text = "";
+    if (at >= decoding->list->count)
+        return token_buffer_append(&decoding->out, text, size) ? ACCEL_OK
+                                                               : accel_error_no_memory(error, "to decode tokens");
+    switch (decoding->list->items[at].kind) {
+    case TOKEN_DECODE_BYTES:
+        return feed_bytes(decoding, at, text, size, error);
+    case TOKEN_DECODE_FALLBACK:
+        return feed_fallback(decoding, at, text, size, error);
+    case TOKEN_DECODE_REPLACE:
+    case TOKEN_DECODE_MARK:
+        return feed_replaced(decoding, at, text, size, error);
+    case TOKEN_DECODE_STRIP:
+        return feed_stripped(decoding, at, text, size, error);
+    case TOKEN_DECODE_SUFFIX:
+        return feed_suffix(decoding, at, text, size, false, error);
+    case TOKEN_DECODE_BLANKS:
+        if (decoding->stages[at].begun && !token_buffer_append(&decoding->out, " ", 1))
+            return accel_error_no_memory(error, "to decode tokens");
+        decoding->stages[at].begun = true;
+        return feed(decoding, at + 1, text, size, error);
+    default:
+        return feed(decoding, at + 1, text, size, error);
+    }
+}
+
+int32_t token_decoding_push(struct token_decoding *decoding, const char *text, size_t size, struct accel_error *error)
+{
+    return feed(decoding, 0, text, size, error);
+}
+
+int32_t token_decoding_end(struct token_decoding *decoding, struct accel_error *error)
+{
+    int32_t code = ACCEL_OK;
+
+    for (size_t at = 0; at < decoding->list->count; at++) {
+        struct token_stage *stage = &decoding->stages[at];
+
+        if (code == ACCEL_OK && decoding->list->items[at].kind == TOKEN_DECODE_BYTES)
+            code = give_bytes(decoding, at, false, true, error);
+        if (code == ACCEL_OK && decoding->list->items[at].kind == TOKEN_DECODE_FALLBACK)
+            code = end_run(decoding, at, error);
+        if (code == ACCEL_OK && decoding->list->items[at].kind == TOKEN_DECODE_SUFFIX)
+            code = feed_suffix(decoding, at, NULL, 0, true, error);
+        stage->held.size = 0;
+        stage->stripped = 0;
+        stage->begun = stage->open = false;
+    }
+    return code;
+}

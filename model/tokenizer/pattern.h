@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Regular expressions of tokenizer files, run by PCRE2 with the semantics of their reference engine (Oniguruma).
+ *
+ * White space is Unicode's White_Space; word characters are letters, marks, decimal numbers (category Nd) and
+ * connectors. PCRE2's own classes differ in single characters, so \s, \S, \w and \W are expanded when a pattern is
+ * compiled. A pattern is immutable and may be used by any thread; a cursor belongs to one. */
+#ifndef ACCEL_MODEL_TOKENIZER_PATTERN_H
+#define ACCEL_MODEL_TOKENIZER_PATTERN_H
+
+#include <accel/error.h>
+
+#include "model/tokenizer/buffer.h"
+
+struct token_pattern;
+
+/* Compiles `source`, UTF-8 of `size` bytes. `where` names it in messages. */
+int32_t token_pattern_create(const char *source, size_t size, const char *where, struct token_pattern **out_pattern,
+                             struct accel_error *error);
+
+/* A pattern that matches exactly one string. */
+int32_t token_pattern_create_text(const char *text, size_t size, struct token_pattern **out_pattern,
+                                  struct accel_error *error);
+
+void token_pattern_free(struct token_pattern *pattern);
+
+/* Frees what a step of a normalizer, splitter or decoder owns: its pattern and its text. Either may be NULL. */
+void token_step_free(struct token_pattern *pattern, char *text);
+
+/* Iterates over the matches in a text; starts zeroed except for pattern, text and size. */
+struct token_cursor {
+    const struct token_pattern *pattern;
+    const char *text; /* valid UTF-8 */
+    size_t size;
+    size_t at;   /* offset at which the search continues */
+    void *match; /* PCRE2's match data */
+};
+
+/* Finds the next match that is not empty: *out_start < *out_end, or *out_start == size if there is none. */
+int32_t token_cursor_next(struct token_cursor *cursor, size_t *out_start, size_t *out_end, struct accel_error *error);
+
+/* Frees the memory of the cursor, which may be reused. */
+void token_cursor_end(struct token_cursor *cursor);
+
+#endif

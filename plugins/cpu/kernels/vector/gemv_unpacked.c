@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Gemv of act_q8 for the formats of unpack.h and planar.h.
+ * Layout: weights in place. Tile: 8 spans of 256 weights of one row of W are unpacked into the L1 cache and multiplied
+ * with 2 rows of x at a time; sums of 32 products are exact integers, scaled in float.
+ * Bound: operations.
+ */
+#include "finish.h"
+#include "gemm.h"
+#include "gemv.h"
+
+#define SPANS 8u   /* spans of a row of W unpacked at a time: 3 KiB */
+#define X_ROWS 64u /* rows of x per unpacked span */
+#define PAIR 2u
+#define GEMV_PASS 3u /* rows of x up to which this is faster than GEMM */
+
+/* Rows of act_q8, from a block on. */
+struct act_rows {
+    const int8_t *q;
+    const float *scale;
+    const float *sum;
+    size_t k;
+    size_t blocks;
+};
+
+/* Multiplies a block of a span with x. */
+CPU_INLINE __m256i dot_block(const struct traits traits, const struct unpacked *unpacked, size_t g, __m256i x)
+{
+    __m256i products = dot32s(load32(unpacked->codes + 32 * g), x);
+    if (traits_have_codebook(traits))
+        products = _mm256_add_epi32(_mm256_slli_epi32(products, 8), dot32s(load32(unpacked->low + 32 * g), x));
+    return products;
+}
+
+/* Broadcasts p[0] to the low half and p[1] to the high half. */
+CPU_INLINE __m256 two_floats(const float *p)
+{
+    return _mm256_set_m128(_mm_broadcast_ss(p + 1), _mm_broadcast_ss(p));
+}
+
+/* Returns the minima of block g times the sums of x; `scale` is the scale of x. */
+CPU_INLINE __m256 minimum_part(const struct traits traits, const struct unpacked *unpacked, size_t g, __m256i x,
+                               __m256 scale, const float *sum)
+{
+    if (!traits.fine)
+        return _mm256_castps128_ps256(_mm_mul_ss(_mm_load_ss(unpacked->m + 2 * g), _mm_load_ss(sum)));
+    __m256i sums = _mm256_madd_epi16(_mm256_maddubs_epi16(_mm256_set1_epi8(1), x), _mm256_set1_epi16(1));
+    return _mm256_mul_ps(_mm256_cvtepi32_ps(sums), _mm256_mul_ps(two_floats(unpacked->m + 2 * g), scale));
+}
+
+/* Adds `count` blocks of 32 to the sums of `rows` (a constant) rows of x. */
+CPU_INLINE void accumulate_block(const struct traits traits, const struct unpacked *unpacked, const struct act_rows *x,
+                                 size_t block, size_t count, const size_t rows, __m256 acc[PAIR])
+{
+    for (size_t g = 0; g < count; g++) {
+        __m256 d = traits.fine ? two_floats(unpacked->d + 2 * g) : _mm256_broadcast_ss(unpacked->d + 2 * g);
+        CPU_UNROLL
+        for (size_t r = 0; r < rows; r++) {
+            const size_t at = r * x->blocks + block + g;
+            __m256i q = load32(x->q + r * x->k + (block + g) * 32);
+            __m256 scale = _mm256_broadcast_ss(x->scale + at);
+            acc[r] =
+                _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot_block(traits, unpacked, g, q)), _mm256_mul_ps(d, scale), acc[r]);
+            if (traits.minimum && traits.fine)
+                acc[r] = _mm256_add_ps(acc[r], minimum_part(traits, unpacked, g, q, scale, x->sum + at));
+        }
+    }
+}
+
+/* Returns the minima of a span, one per 32 weights, times the sums of x. */
+CPU_INLINE float minima(const struct unpacked *unpacked, const float *sum, size_t count)
+{
+    float total = 0;
+    for (size_t g = 0; g < count; g++)
+        total += unpacked->m[2 * g] * sum[g];
+    return total;
+}
+
+/* Multiplies `values` unpacked weights of one row of W with `rows` (a constant) rows of x and adds to `sums`,
+ * FINISH_COLUMNS apart per row of x. */
+CPU_INLINE void accumulate(const struct traits traits, const struct unpacked *spans, size_t values,
+                           const struct act_rows *x, const size_t rows, float *sums)
+{
+    __m256 acc[PAIR];
+    float offset[PAIR] = {0};
+    CPU_UNROLL
+    for (size_t r = 0; r < rows; r++)
+        acc[r] = _mm256_setzero_ps();
+    for (size_t at = 0; at < values; at += UNPACKED_VALUES, spans++) {
+        const size_t count = least(UNPACKED_VALUES, values - at) / 32;
+        accumulate_block(traits, spans, x, at / 32, count, rows, acc);
+        for (size_t r = 0; traits.minimum && !traits.fine && r < rows; r++)
+            offset[r] += minima(spans, x->sum + r * x->blocks + at / 32, count);
+    }
+    CPU_UNROLL
+    for (size_t r = 0; r < rows; r++)
+        sums[r * FINISH_COLUMNS] += sum8(acc[r]) + offset[r];
+}
+
+/* Unpacks `values` weights of row j from `at` on. */
+CPU_INLINE void unpack_row(const struct traits traits, const struct cpu_matrix *w, size_t j, size_t at, size_t values,
+                           struct unpacked spans[SPANS])
+{
+    const uint8_t *row = (const uint8_t *)w->plane[0] + j * w->stride[0];
+    for (size_t done = 0; done < values; done += UNPACKED_VALUES) {
+        prefetch_ahead(row + bytes_before(traits, w, at + done), w->stride[0]);
+        prefetch_ahead(row + bytes_before(traits, w, at + done) + 64, w->stride[0]);
+        unpack_span(traits, w, j, at + done, least(UNPACKED_VALUES, values - done), spans++);
+    }
+}
+
+/* Multiplies one row of W with rows i .. i + rows of x: one column of `sums`. */
+CPU_INLINE void one_row(const struct traits traits, const struct cpu_matmul *call, size_t i, size_t rows, size_t j,
+                        float *sums)
+{
+    const size_t blocks = call->k / 32;
+    for (size_t at = 0; at < call->k; at += SPANS * UNPACKED_VALUES) {
+        struct unpacked spans[SPANS];
+        size_t values = least(SPANS * UNPACKED_VALUES, call->k - at), r = 0;
+        unpack_row(traits, &call->w, j, at, values, spans);
+        for (; r < rows; r += PAIR) {
+            size_t first = (i + r) * blocks + at / 32;
+            const struct act_rows x = {call->act_q8.q + (i + r) * call->k + at, call->act_q8.scale + first,
+                                       call->act_q8.sum + first, call->k, blocks};
+            if (rows - r >= PAIR)
+                accumulate(traits, spans, values, &x, PAIR, sums + r * FINISH_COLUMNS);
+            else
+                accumulate(traits, spans, values, &x, 1, sums + r * FINISH_COLUMNS);
+        }
+    }
+}
+
+CPU_INLINE void matmul8(const struct traits traits, const struct cpu_matmul *call, size_t begin, size_t end)
+{
+    const int fast_panel = traits.block_values == UNPACKED_VALUES && traits.type != ACCEL_IQ4_XS; /* gemm_fill_k.h */
+    if (call->m > (fast_panel ? 1 : GEMV_PASS) && call->act_q8.tiles != NULL &&
+        CPU_NAME(gemm8)(call, is_planar(traits) ? call->w.type : traits.type, begin, end))
+        return;
+    for (size_t i = 0; i < call->m; i += X_ROWS) {
+        const size_t rows = least(X_ROWS, call->m - i);
+        for (size_t j = begin; j < end; j += FINISH_COLUMNS) {
+            float sums[X_ROWS * FINISH_COLUMNS];
+            const size_t count = least(FINISH_COLUMNS, end - j);
+            memset(sums, 0, rows * FINISH_COLUMNS * sizeof(sums[0]));
+            for (size_t c = 0; c < count; c++)
+                one_row(traits, call, i, rows, j + c, sums + c);
+            for (size_t r = 0; r < rows; r++)
+                finish_row(call, i + r, j, count, sums + r * FINISH_COLUMNS);
+        }
+    }
+}
+
+#define MATMUL8(name)                                                                                                  \
+    void CPU_NAME(matmul8_##name)(const struct cpu_matmul *call, size_t begin, size_t end)                             \
+    {                                                                                                                  \
+        if (!CPU_NAME(gemv8)(traits_##name.type, call, begin, end))                                                    \
+            matmul8(traits_##name, call, begin, end);                                                                  \
+    }
+
+MATMUL8(q5_0)
+MATMUL8(q5_1)
+MATMUL8(q2_k)
+MATMUL8(q3_k)
+MATMUL8(q4_k)
+MATMUL8(q5_k)
+MATMUL8(q6_k)
+MATMUL8(iq4_nl)
+MATMUL8(iq4_xs)
+MATMUL8(mxfp4)
+
+void CPU_NAME(matmul8_planar)(const struct cpu_matmul *call, size_t begin, size_t end)
+{
+    if (CPU_NAME(gemv8)(call->w.type, call, begin, end))
+        return;
+    if (has_codebook(&call->w))
+        matmul8(traits_codebook, call, begin, end);
+    else if (is_asymmetric(&call->w))
+        matmul8(traits_planar_a, call, begin, end);
+    else
+        matmul8(traits_planar, call, begin, end);
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Unpacks blocks of 256 values whose codes are no plain bit fields: entries of a code grid (iq1, iq2, iq3) and powers
+ * of three (tq1, tq2). The result is integer codes under sixteen scales, all exact in binary32.
+ */
+#include <accel/quant/format.h>
+
+#include "blocks.h"
+#include "grids.h"
+
+static const int8_t codebook_iq1[4] = {-8, 0, 8, 0};
+static const int8_t codebook_iq2[4] = {8, 25, 43, 0};
+static const int8_t codebook_iq3_xxs[8] = {4, 12, 20, 28, 36, 44, 52, 62};
+static const int8_t codebook_iq3_s[8] = {1, 3, 5, 7, 9, 11, 13, 15};
+
+/* Returns the signs of eight values of which seven bits are stored: an even number of them is negative. */
+static uint32_t even_signs(uint32_t seven)
+{
+    uint32_t parity = seven ^ seven >> 4;
+    parity ^= parity >> 2;
+    parity ^= parity >> 1;
+    return seven | (parity & 1u) << 7;
+}
+
+/* Stores `count` codes of an entry; a set sign bit negates. */
+static void put_entry(uint32_t entry, uint32_t bits, uint32_t count, const int8_t *codebook, uint32_t signs,
+                      int8_t *codes)
+{
+    for (uint32_t j = 0; j < count; j++) {
+        int8_t value = codebook[entry >> bits * j & ((1u << bits) - 1)];
+        codes[j] = (int8_t)(signs >> j & 1u ? -value : value);
+    }
+}
+
+/* Stores the scales of two groups of 16, four bits each: d * (s + 1/2) / 4. */
+static void put_scales_iq2(float d, uint32_t low, uint32_t high, float *scales)
+{
+    scales[0] = d * (0.5f + (float)low) * 0.25f;
+    scales[1] = d * (0.5f + (float)high) * 0.25f;
+}
+
+/* Block, per 32 values eight bytes: four entries, then 4 x 7 signs and a scale of 4 bits. */
+void quant_unpack_iq2_xxs(const uint8_t *block, int8_t *codes, float *scales)
+{
+    const float d = quant_read_half(block);
+    for (uint32_t g = 0; g < 8; g++) {
+        const uint8_t *group = block + 2 + 8 * g;
+        const uint32_t rest = quant_read32(group + 4);
+        put_scales_iq2(d, rest >> 28, rest >> 28, scales + 2 * g);
+        for (uint32_t l = 0; l < 4; l++)
+            put_entry(quant_grid_iq2_xxs[group[l]], 2, 8, codebook_iq2, even_signs(rest >> 7 * l & 127u),
+                      codes + 32 * g + 8 * l);
+    }
+}
+
+/* Block: 32 words of a 9-bit entry and 7 signs, then eight bytes of two scales. */
+void quant_unpack_iq2_xs(const uint8_t *block, int8_t *codes, float *scales)
+{
+    const float d = quant_read_half(block);
+    for (uint32_t g = 0; g < 8; g++)
+        put_scales_iq2(d, block[66 + g] & 15u, block[66 + g] >> 4, scales + 2 * g);
+    for (uint32_t l = 0; l < 32; l++) {
+        const uint32_t word = quant_read16(block + 2 + 2 * l);
+        put_entry(quant_grid_iq2_xs[word & 511u], 2, 8, codebook_iq2, even_signs(word >> 9), codes + 8 * l);
+    }
+}
+
+/* Block: 32 bytes of entries, 32 of signs, eight that hold the upper two bits of four entries each, eight of two
+ * scales. */
+void quant_unpack_iq2_s(const uint8_t *block, int8_t *codes, float *scales)
+{
+    const float d = quant_read_half(block);
+    for (uint32_t g = 0; g < 8; g++)
+        put_scales_iq2(d, block[74 + g] & 15u, block[74 + g] >> 4, scales + 2 * g);
+    for (uint32_t l = 0; l < 32; l++) {
+        const uint32_t entry = block[2 + l] | (uint32_t)(block[66 + l / 4] >> l % 4 * 2 & 3u) << 8;
+        put_entry(quant_grid_iq2_s[entry], 2, 8, codebook_iq2, block[34 + l], codes + 8 * l);
+    }
+}
+
+/* Block: 64 bytes of entries of four values, then per 32 values a word of 4 x 7 signs and a scale of 4 bits. */
+void quant_unpack_iq3_xxs(const uint8_t *block, int8_t *codes, float *scales)
+{
+    const float d = quant_read_half(block);
+    for (uint32_t g = 0; g < 8; g++) {
+        const uint32_t rest = quant_read32(block + 66 + 4 * g);
+        scales[2 * g] = scales[2 * g + 1] = d * (0.5f + (float)(rest >> 28)) * 0.5f;
+        for (uint32_t l = 0; l < 8; l++)
+            put_entry(quant_grid_iq3_xxs[block[2 + 8 * g + l]], 3, 4, codebook_iq3_xxs,
+                      even_signs(rest >> l / 2 * 7 & 127u) >> l % 2 * 4, codes + 32 * g + 4 * l);
+    }
+}
+
+/* Block: 64 bytes of entries of four values, eight bytes of their ninth bits, 32 of signs, four of two scales of 32. */
+void quant_unpack_iq3_s(const uint8_t *block, int8_t *codes, float *scales)
+{
+    const float d = quant_read_half(block);
+    for (uint32_t g = 0; g < 8; g++) {
+        const uint32_t scale = block[106 + g / 2] >> g % 2 * 4 & 15u;
+        scales[2 * g] = scales[2 * g + 1] = d * (float)(1 + 2 * scale);
+    }
+    for (uint32_t l = 0; l < 64; l++) {
+        const uint32_t entry = block[2 + l] | (uint32_t)(block[66 + l / 8] >> l % 8 & 1u) << 8;
+        put_entry(quant_grid_iq3_s[entry], 3, 4, codebook_iq3_s, (uint32_t)block[74 + l / 2] >> l % 2 * 4,
+                  codes + 4 * l);
+    }
+}
+
+/* Stores an entry of iq1, shifted by an eighth up or down: in eighths the codes are integers. */
+static void put_entry_iq1(uint32_t entry, int down, int8_t *codes)
+{
+    put_entry(quant_grid_iq1[entry], 2, 8, codebook_iq1, 0, codes);
+    for (uint32_t j = 0; j < 8; j++)
+        codes[j] = (int8_t)(codes[j] + (down ? -1 : 1));
+}
+
+/* Block: 32 bytes of entries; per 32 values a word: four times the upper 3 bits of an entry, a scale of 3 bits, a
+ * shift. */
+void quant_unpack_iq1_s(const uint8_t *block, int8_t *codes, float *scales)
+{
+    const float d = quant_read_half(block);
+    for (uint32_t g = 0; g < 8; g++) {
+        const uint32_t word = quant_read16(block + 34 + 2 * g);
+        scales[2 * g] = scales[2 * g + 1] = d * (float)(2 * (word >> 12 & 7u) + 1) * 0.125f;
+        for (uint32_t l = 0; l < 4; l++)
+            put_entry_iq1(block[2 + 4 * g + l] | (word >> 3 * l & 7u) << 8, (word & 0x8000u) != 0,
+                          codes + 32 * g + 8 * l);
+    }
+}
+
+/* Block: 32 bytes of entries; 16 of two nibbles, 3 upper bits and a shift for an entry; four words of four scales of 3
+ * bits, whose upper four bits are a quarter of the block's scale. */
+void quant_unpack_iq1_m(const uint8_t *block, int8_t *codes, float *scales)
+{
+    uint32_t half = 0;
+    for (uint32_t w = 0; w < 4; w++)
+        half |= (uint32_t)(block[49 + 2 * w] >> 4) << 4 * w;
+    const float d = accel_f16_to_f32((uint16_t)half);
+    for (uint32_t g = 0; g < 16; g++) {
+        const uint32_t scale = quant_read16(block + 48 + g / 4 * 2) >> g % 4 * 3 & 7u;
+        scales[g] = d * (float)(2 * scale + 1) * 0.125f;
+    }
+    for (uint32_t l = 0; l < 32; l++) {
+        const uint32_t high = block[32 + l / 2] >> l % 2 * 4 & 15u;
+        put_entry_iq1(block[l] | (high & 7u) << 8, (high & 8u) != 0, codes + 8 * l);
+    }
+}
+
+/* Returns code `place` of a byte that holds five, the first as the highest: byte / 256 is a base-three fraction. */
+static int8_t ternary(uint8_t byte, uint32_t place)
+{
+    static const uint8_t power[5] = {1, 3, 9, 27, 81};
+    const uint8_t fraction = (uint8_t)(byte * power[place]);
+    return (int8_t)((fraction * 3 >> 8) - 1);
+}
+
+static void put_ternary(const uint8_t *bytes, uint32_t count, uint32_t places, int8_t *codes)
+{
+    for (uint32_t n = 0; n < places; n++) {
+        for (uint32_t j = 0; j < count; j++)
+            codes[n * count + j] = ternary(bytes[j], n);
+    }
+}
+
+static void put_one_scale(float d, float *scales)
+{
+    for (uint32_t g = 0; g < 16; g++)
+        scales[g] = d;
+}
+
+/* Block: 32 bytes of five codes, 16 bytes of five, 4 bytes of four; the scale. */
+void quant_unpack_tq1_0(const uint8_t *block, int8_t *codes, float *scales)
+{
+    put_one_scale(quant_read_half(block + 52), scales);
+    put_ternary(block, 32, 5, codes);
+    put_ternary(block + 32, 16, 5, codes + 160);
+    put_ternary(block + 48, 4, 4, codes + 240);
+}
+
+/* Block: 64 bytes of four codes, 32 bytes at a time; the scale. */
+void quant_unpack_tq2_0(const uint8_t *block, int8_t *codes, float *scales)
+{
+    put_one_scale(quant_read_half(block + 64), scales);
+    for (uint32_t i = 0; i < 256; i++)
+        codes[i] = (int8_t)((block[i / 128 * 32 + i % 32] >> i / 32 % 4 * 2 & 3) - 1);
+}
+
+static const struct {
+    uint32_t type;
+    quant_unpack_block *unpack;
+} unpackers[] = {
+    {ACCEL_IQ1_S, quant_unpack_iq1_s},   {ACCEL_IQ1_M, quant_unpack_iq1_m}, {ACCEL_IQ2_XXS, quant_unpack_iq2_xxs},
+    {ACCEL_IQ2_XS, quant_unpack_iq2_xs}, {ACCEL_IQ2_S, quant_unpack_iq2_s}, {ACCEL_IQ3_XXS, quant_unpack_iq3_xxs},
+    {ACCEL_IQ3_S, quant_unpack_iq3_s},   {ACCEL_TQ1_0, quant_unpack_tq1_0}, {ACCEL_TQ2_0, quant_unpack_tq2_0},
+};
+
+quant_unpack_block *quant_unpacker(uint32_t type)
+{
+    for (size_t i = 0; i < sizeof(unpackers) / sizeof(unpackers[0]); i++) {
+        if (unpackers[i].type == type)
+            return unpackers[i].unpack;
+    }
+    return NULL;
+}
+
+int32_t accel_format_unpack(uint32_t type, const void *block, int8_t *codes, float *scales)
+{
+    quant_unpack_block *unpack = quant_unpacker(type);
+    if (unpack == NULL)
+        return ACCEL_E_UNSUPPORTED;
+    unpack(block, codes, scales);
+    return ACCEL_OK;
+}

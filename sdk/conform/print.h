@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file Output of accel-conform: failures as they occur, and at the end the table of groups and the unclaimed
+ * tests. */
+#ifndef ACCEL_SDK_CONFORM_PRINT_H
+#define ACCEL_SDK_CONFORM_PRINT_H
+
+#include "sdk/conform/run.h"
+
+/** All results of a run. */
+struct run_report {
+    const struct run_options *options;
+    const struct run_facts *facts;
+    const struct run_result *results;
+    uint32_t count;
+    uint32_t passed, failed, skipped, unclaimed, expected;
+    uint64_t cases;
+    bool is_cut; /**< the run ended early, since several tests hung */
+};
+
+/** Prints one result that is not a pass, immediately. */
+void print_result(const struct run_options *options, const struct run_result *result);
+/** Prints the summary of the run. */
+void print_report(const struct run_report *report);
+/** Prints the report as JSON. */
+void print_json(const struct run_report *report);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The reference implementation of the operators of accel/ops.h, which driver results are compared with: plain
+ * scalar C with sums in binary64. Rows are contiguous; results are doubles. It shares no code with any driver.
+ */
+#ifndef ACCEL_SDK_CONFORM_REFERENCE_H
+#define ACCEL_SDK_CONFORM_REFERENCE_H
+
+#include <accel/ops.h>
+
+/** Computes the activation function ACCEL_FN_... of x. */
+double reference_function(uint32_t function, double x);
+/** Returns the name of a function, such as "silu" for ACCEL_FN_SILU. */
+const char *reference_function_name(uint32_t function);
+
+/** Computes y [m, n] of x [m, k], w [n, k], bias [n] or NULL, residual [m, n] or NULL. */
+void reference_matmul(const float *x, const float *w, const float *bias, const float *residual, uint32_t function,
+                      uint64_t m, uint64_t n, uint64_t k, double *y);
+
+/** Computes ACCEL_OP_RMS_NORM or ACCEL_OP_LAYER_NORM of x [rows, n]; bias may be NULL. */
+void reference_norm(uint32_t op, const float *x, const float *weight, const float *bias, double epsilon, uint64_t rows,
+                    uint64_t n, double *y);
+
+void reference_softmax(const float *x, uint64_t rows, uint64_t n, double *y);
+
+/** Rotates x [tokens, heads, size] by position [tokens] and frequency [pairs]. The angle is a product in F32, as
+ * its inputs are F32. */
+void reference_rotary(const struct accel_rotary *attributes, const float *x, const int32_t *position,
+                      const float *frequency, uint64_t tokens, uint64_t heads, uint64_t size, uint64_t pairs,
+                      double *y);
+
+/** Inputs of one attention call, with decoded caches. */
+struct reference_attention {
+    const struct accel_attention *attributes;
+    uint64_t tokens, heads, size, value_size, sequences, pages;
+    const float *q;                        /**< [tokens, heads, size] */
+    const float *k;                        /**< [slots, kv_heads, size] */
+    const float *v;                        /**< [slots, kv_heads, value_size] */
+    const int32_t *table, *first, *length; /**< defined by the operator */
+    const int32_t *mask;                   /**< defined by the operator; may be NULL */
+    double *score_sums;                    /**< [sequences, pages * page], accumulated into; or NULL */
+};
+
+/** Computes y [tokens, heads, value_size]; rows of no sequence are left unchanged. `scores` holds at least the
+ * longest length. */
+void reference_attend(const struct reference_attention *attention, double *scores, double *y);
+
+#endif

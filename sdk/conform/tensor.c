@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "sdk/conform/tensor.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define PLANE_ALIGNMENT 64u /* alignment of a plane's first byte */
+
+#define GGML_TYPES 64u
+#define MOST_TYPES 256u
+
+static uint32_t add_type(uint32_t *types, uint32_t count, uint32_t type)
+{
+    struct accel_format format;
+
+    if (accel_format_describe(type, &format) == ACCEL_OK)
+        types[count++] = type;
+    return count;
+}
+
+uint32_t conform_type(uint32_t index)
+{
+    static const uint32_t bits[] = {8, 4, 3, 2};
+    uint32_t types[MOST_TYPES] = {ACCEL_F32, ACCEL_F16, ACCEL_BF16};
+    uint32_t count = 3;
+
+    for (uint32_t number = 2; number < GGML_TYPES; number++)
+        count = add_type(types, count, ACCEL_GGML(number));
+    for (uint32_t b = 0; b < 4; b++)
+        for (uint32_t scheme = ACCEL_SCHEME_SYMMETRIC; scheme <= ACCEL_SCHEME_CODEBOOK; scheme++)
+            for (uint32_t group = 0; group < 10; group++)
+                count = add_type(types, count, ACCEL_PLANAR(bits[b], group, scheme));
+    return index < count ? types[index] : ACCEL_TYPE_NONE;
+}
+
+uint64_t conform_block(uint32_t type)
+{
+    struct accel_format format;
+
+    return accel_format_describe(type, &format) == ACCEL_OK ? format.block_values : 1;
+}
+
+/* Generates a block of a type that has no encoder: random codes and scales near 1/64 at the offsets of the layout. */
+static void random_block(struct conform *conform, uint32_t type, uint8_t *block, uint32_t bytes)
+{
+    uint16_t scale = (uint16_t)(0x2000u + conform_below(conform, 0x400u));
+
+    for (uint32_t i = 0; i < bytes; i++)
+        block[i] = (uint8_t)conform_below(conform, 256);
+    if (type == ACCEL_IQ1_M) {
+        /* The scale is spread over the upper nibbles of four bytes of scales, least significant nibble first. */
+        for (uint32_t i = 0; i < 4; i++)
+            block[bytes - 8 + 2 * i + 1] =
+                (uint8_t)((block[bytes - 8 + 2 * i + 1] & 15u) | (scale >> (4 * i) & 15u) << 4);
+        return;
+    }
+    memcpy(type == ACCEL_TQ1_0 || type == ACCEL_TQ2_0 ? block + bytes - 2 : block, &scale, sizeof(scale));
+}
+
+static void make_row(struct conform *conform, const struct conform_tensor *tensor, void *const *planes)
+{
+    float *values = conform_floats(conform, tensor->width);
+    uint32_t bytes = tensor->format.plane_bytes[0];
+
+    if (accel_format_encode(tensor->format.type, values, tensor->width, planes) != ACCEL_OK)
+        for (uint64_t b = 0; b < tensor->width / tensor->format.block_values; b++)
+            random_block(conform, tensor->format.type, (uint8_t *)planes[0] + b * bytes, bytes);
+    free(values);
+}
+
+/* ---- guarded memory ---- */
+
+/* Returns the bytes of whole pages that hold a plane. */
+static size_t plane_space(uint64_t bytes)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+    return (size_t)((bytes + PLANE_ALIGNMENT + page - 1) / page * page);
+}
+
+static char *plane_pages(void *plane, uint64_t bytes)
+{
+    return (char *)plane + (bytes + PLANE_ALIGNMENT - 1) / PLANE_ALIGNMENT * PLANE_ALIGNMENT - plane_space(bytes);
+}
+
+static void *make_plane(struct conform *conform, uint64_t bytes)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), space = plane_space(bytes);
+    char *pages = mmap(NULL, space + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (pages == MAP_FAILED) {
+        conform_fail(conform, "no memory for %llu bytes of the kit's own", (unsigned long long)bytes);
+        conform_end(conform);
+    }
+    mprotect(pages + space, page, PROT_NONE);
+    return pages + space - (bytes + PLANE_ALIGNMENT - 1) / PLANE_ALIGNMENT * PLANE_ALIGNMENT;
+}
+
+void conform_tensor_protect(const struct conform_tensor *tensor)
+{
+    for (uint32_t p = 0; p < tensor->format.planes; p++)
+        mprotect(plane_pages(tensor->planes[p], tensor->bytes[p]), plane_space(tensor->bytes[p]), PROT_READ);
+}
+
+/* ---- tensors ---- */
+
+/* Generates the values of the first `exact` rows. */
+static void make(struct conform *conform, uint32_t type, uint64_t rows, uint64_t width, uint64_t exact,
+                 struct conform_tensor *tensor)
+{
+    size_t stride[ACCEL_FORMAT_PLANES] = {0};
+
+    memset(tensor, 0, sizeof(*tensor));
+    tensor->rows = rows;
+    tensor->width = width;
+    accel_format_describe(type, &tensor->format);
+    for (uint32_t p = 0; p < tensor->format.planes; p++) {
+        accel_format_row_bytes(type, p, width, &stride[p]);
+        tensor->bytes[p] = rows * stride[p];
+        tensor->planes[p] = make_plane(conform, tensor->bytes[p]);
+    }
+    tensor->exact = conform_memory(conform, exact * width, sizeof(float));
+    for (uint64_t r = 0; r < rows; r++) {
+        void *at[ACCEL_FORMAT_PLANES] = {NULL};
+
+        for (uint32_t p = 0; p < tensor->format.planes; p++) {
+            at[p] = (char *)tensor->planes[p] + r * stride[p];
+            if (r >= CONFORM_DISTINCT)
+                memcpy(at[p], (char *)tensor->planes[p] + r % CONFORM_DISTINCT * stride[p], stride[p]);
+        }
+        if (r < CONFORM_DISTINCT)
+            make_row(conform, tensor, at);
+        if (r < exact)
+            accel_format_decode(type, (const void *const *)at, width, tensor->exact + r * width);
+    }
+}
+
+void conform_tensor_make(struct conform *conform, uint32_t type, uint64_t rows, uint64_t width,
+                         struct conform_tensor *tensor)
+{
+    make(conform, type, rows, width, rows, tensor);
+}
+
+void conform_tensor_make_tall(struct conform *conform, uint32_t type, uint64_t rows, uint64_t width,
+                              struct conform_tensor *tensor)
+{
+    make(conform, type, rows, width, rows < CONFORM_DISTINCT ? rows : CONFORM_DISTINCT, tensor);
+}
+
+void conform_tensor_free(struct conform_tensor *tensor)
+{
+    for (uint32_t p = 0; p < ACCEL_FORMAT_PLANES; p++)
+        if (tensor->planes[p] != NULL)
+            munmap(plane_pages(tensor->planes[p], tensor->bytes[p]),
+                   plane_space(tensor->bytes[p]) + (size_t)sysconf(_SC_PAGESIZE));
+    free(tensor->exact);
+    memset(tensor, 0, sizeof(*tensor));
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file A random matrix of any type, with the values that the format registry decodes from it. */
+#ifndef ACCEL_SDK_CONFORM_TENSOR_H
+#define ACCEL_SDK_CONFORM_TENSOR_H
+
+#include <accel/quant/format.h>
+
+#include "sdk/conform/conform.h"
+
+/** Distinct rows of one tensor: a prime, so that tiles and groups of rows do not all hold identical rows. */
+#define CONFORM_DISTINCT 61u
+
+/** Rows of `width` values. The creator owns the tensor. A plane ends at a guard page, with at most 63 bytes
+ * between. */
+struct conform_tensor {
+    struct accel_format format;
+    uint64_t rows;
+    uint64_t width;
+    void *planes[ACCEL_FORMAT_PLANES];
+    uint64_t bytes[ACCEL_FORMAT_PLANES];
+    float *exact; /**< [rows, width]; of a tall tensor only the distinct rows */
+};
+
+/** Returns weight type number `index`: the scalars F32, F16 and BF16, then block types, then planar types. Returns
+ * NONE past the last. */
+uint32_t conform_type(uint32_t index);
+
+/** Fills a tensor with values in -1 .. 1, rounded to the type. Large tensors repeat rows, since rounding is slow. */
+void conform_tensor_make(struct conform *conform, uint32_t type, uint64_t rows, uint64_t width,
+                         struct conform_tensor *tensor);
+/** Fills a tall tensor, which stores only the values of the first CONFORM_DISTINCT rows: row r equals row r %
+ * DISTINCT. */
+void conform_tensor_make_tall(struct conform *conform, uint32_t type, uint64_t rows, uint64_t width,
+                              struct conform_tensor *tensor);
+/** Write-protects the planes: a write to them ends the process. */
+void conform_tensor_protect(const struct conform_tensor *tensor);
+void conform_tensor_free(struct conform_tensor *tensor);
+
+/** Returns the least width that is a whole number of blocks of the type. */
+uint64_t conform_block(uint32_t type);
+
+#endif

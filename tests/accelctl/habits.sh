@@ -1,0 +1,243 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What users of llama.cpp and ollama type: every row of doc/llama-cpp.md, the ten commonest command lines as they are
+# translated by habit, layers on a GPU, stop texts, and a context longer than the model was trained for.
+. "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
+page=$src/doc/llama-cpp.md
+
+# ---- the tables of the page ----
+
+# cells N: the rows below the N-th heading, without their head, columns with tabs between.
+cells()
+{
+    awk -v wanted="$1" '/^## /{ at++ } at == wanted && /^\| `/{ gsub(/^\| | \|$/, ""); gsub(/ \| /, "\t"); print }' "$page"
+}
+
+# Each option that is here parses, with its value, for each command of its row.
+cells 2 >"$work/rows"
+[ "$(wc -l <"$work/rows")" -gt 20 ] || fail "the page has no table of options"
+tab=$(printf '\t')
+while IFS=$tab read -r theirs ours commands_of_row; do
+    [ -n "$ours" ] || fail "nothing stands beside $theirs"
+    echo "$theirs" | tr ',' '\n' | sed 's/^ *`//; s/`$//' >"$work/flags"
+    while read -r flag; do
+        for command in $commands_of_row; do
+            # shellcheck disable=SC2086 # a flag and its value
+            try 0 "$accelctl" "$command" $flag --help
+            has "Usage: accelctl $command"
+        done
+    done <"$work/flags"
+done <"$work/rows"
+
+# Each option that is not here is refused with what the page says.
+cells 3 >"$work/rows"
+[ "$(wc -l <"$work/rows")" -gt 20 ] || fail "the page has no table of options that are not here"
+while IFS=$tab read -r theirs command instead; do
+    for flag in $(echo "$theirs" | tr -d '`,'); do
+        try 2 "$accelctl" "$command" "$flag" 1 "$q8"
+        one_error "$command: there is no option $flag"
+        grep -qxF "  remedy: $instead" "$work/err" || { cat "$work/err"; fail "$command $flag: not '$instead'"; }
+    done
+done <"$work/rows"
+
+# Each command that is not here says what the page says.
+cells 4 >"$work/rows"
+[ "$(wc -l <"$work/rows")" -gt 8 ] || fail "the page has no table of commands"
+while IFS=$tab read -r names instead; do
+    for name in $(echo "$names" | tr -d '`,'); do
+        try 2 "$accelctl" "$name" "$q8"
+        one_error "there is no command '$name'"
+        grep -qxF "  remedy: $instead" "$work/err" || { cat "$work/err"; fail "$name: not '$instead'"; }
+    done
+done <"$work/rows"
+# What is told to be typed exists.
+for command in run chat plan bench quantize eval cache info tokenize; do
+    commands | grep -qx "$command" || fail "the page speaks of accelctl $command"
+done
+
+# ---- command lines ----
+
+try 0 "$accelctl" run -m "$f32" -p "Once upon a time" -n 8 -c 256 -t 1 -ngl 0 --temp 0
+is "$(cat "$work/out")" "Once upon a time, there was a little girl" "llama-cli"
+try 0 "$accelctl" run -m "$q8" -p "Once upon a time" -n 8 -no-cnv --no-display-prompt --temp 0 -b 2048 -ub 64 -s 1 \
+    --top-k 40 --top-p 0.9 --min-p 0.05 --repeat-penalty 1.1 --ignore-eos --no-mmap -ctk f16 -ctv f16 --no-warmup
+grep -q "Once upon" "$work/out" && fail "the prompt is displayed"
+try 0 "$accelctl" plan -m "$q8" -c 128 -t 1 -b 2048 -ub 32 --reasons
+has "command line -c 128"
+has "command line -ub 32"
+try 0 "$accelctl" bench -m "$q8" -p 16 -n 4 -r 1 -t 1 -ngl 0 prefill decode
+try 0 "$accelctl" quantize "$f32" "$work/out.gguf" Q4_K_M
+try 0 "$accelctl" run -m "$work/out.gguf" -p Once -n 2
+echo "Once upon a time there was a little girl." >"$work/text"
+try 0 "$accelctl" eval -m "$q8" -f "$work/text" -c 8 -t 1
+try 0 "$accelctl" show "$q8"
+try 0 "$accelctl" tokenize "$q8" "Once upon a time"
+try 0 "$accelctl" plan llama-2-7b --platform cuda --device rtx3090 -ngl 20 --emit llama-server
+has "-ngl 20"
+if grep -q "gpu.layers" "$work/out"; then fail "gpu.layers has a flag of llama-server, -ngl"; fi
+try 0 "$accelctl" plan -m "$q8" -c 128 -ngl 0 --emit llama-server
+has "-ngl 0"
+try 2 "$accelctl" run "$q8" "Hello"
+one_error "one argument too many: 'Hello'"
+grep -q "remedy: .*--chat --prompt" "$work/err" || fail "nothing says how a message is given"
+try 2 "$accelctl" run -m "$work/none.gguf" -cnv -sys
+one_error "--system requires a value"
+
+# An option of several letters is never a letter with a value; a number may stand right behind its letter.
+for word in -nx -ngx -pHello -tx -gqx -mtp; do
+    try 2 "$accelctl" run "$q8" "$word"
+    one_error "there is no option $word"
+done
+try 2 "$accelctl" run "$q8" -ngll 1
+one_error "did you mean -ngl?"
+try 0 "$accelctl" run "$q8" -n3 -gq -p Once
+is "$(cat "$work/out")" " upon a time" "-n3 -gq"
+# --mmap is a setting, which is stronger than a variable and takes back an earlier --no-mmap.
+try 0 env ACCEL_WEIGHTS_LOAD=read "$accelctl" plan "$q8" --no-mmap --mmap --reasons
+grep -qE 'weights.load +map .*command line --mmap' "$work/out" || { cat "$work/out"; fail "--mmap sets nothing"; }
+# The newline at the end of a file is not part of its text, for -f as for a pipe.
+try 0 "$accelctl" run "$f32" -q -n 8 --temp 0 -p "Once upon a time"
+cp "$work/out" "$work/wanted"
+echo "Once upon a time" >"$work/prompt"
+try 0 "$accelctl" run "$f32" -q -n 8 --temp 0 -f "$work/prompt"
+cmp "$work/out" "$work/wanted" || fail "-f: the newline at the end of the file is part of the prompt"
+"$accelctl" run "$f32" -q -n 8 --temp 0 <"$work/prompt" >"$work/out" 2>"$work/err"
+cmp "$work/out" "$work/wanted" || fail "a pipe: the newline at its end is part of the prompt"
+# A temperature below 0 is 0, a top-k below 0 is all; -n 0 is refused.
+try 0 "$accelctl" run "$f32" -q -n 8 --temp -1 -p "Once upon a time"
+cmp "$work/out" "$work/wanted" || fail "--temp -1 is not greedy"
+try 0 "$accelctl" run "$f32" -q -n 8 --top-k 0 -p "Once upon a time"
+cp "$work/out" "$work/wanted"
+try 0 "$accelctl" run "$f32" -q -n 8 --top-k -1 -p "Once upon a time"
+cmp "$work/out" "$work/wanted" || fail "--top-k -1 is not --top-k 0"
+try 2 "$accelctl" run "$f32" -n 0 -p x
+one_error "--tokens requires a whole number from 1 on, or -1 for no limit, not '0'"
+# Escapes: as they stand, and expanded by -e.
+try 0 "$accelctl" run "$f32" -n 1 --temp 0 -p 'a\nb\x41\q'
+is "$(head -c 10 "$work/out")" 'a\nb\x41\q' "a prompt without -e"
+try 0 "$accelctl" run "$f32" -n 1 --temp 0 -e -p 'a\nb\x41\q'
+is "$(head -c 6 "$work/out")" "$(printf 'a\nbA\\q')" "a prompt with -e"
+try 0 "$accelctl" run "$f32" -q -n 1 --temp 0 -e -p 'Once upon a\x20time'
+is "$(cat "$work/out")" "," "a prompt of -e"
+try 2 "$accelctl" run "$f32" -e -p 'a\x00b'
+one_error "--escape: \\x00 is a zero byte"
+try 2 "$accelctl" -m "$f32" -p Hi
+one_error "a command is required before the option '-m'"
+grep -q "^  remedy: accelctl run -m MODEL" "$work/err" || fail "no command for -m"
+try 2 "$accelctl" run "$f32" --set top_k=3
+grep -qx "  remedy: --top-k 3" "$work/err" || fail "no option for top_k"
+try 2 "$accelctl" run "$f32" --set temp=0
+one_error "temp is no setting of a plan"
+try 2 "$accelctl" run "$f32" --set temperature=0
+one_error "temperature is no setting of a plan"
+grep -qx "  remedy: --temperature 0" "$work/err" || fail "no option for a setting"
+# The last one counts, among options and settings alike.
+try 0 "$accelctl" plan "$q8" --set context=64 -c 128 --reasons
+has "command line -c 128"
+try 0 "$accelctl" plan "$q8" -c 128 --set context=64tok --reasons
+has "command line --set context=64tok"
+# More threads than there are: the option as it was typed.
+try 4 "$accelctl" run "$q8" -t 4000 -n 1 -p x
+one_error "command line -t 4000: cpu.threads=4000"
+# A drawn seed is printed and repeats its text.
+try 0 "$accelctl" run "$q8" -n 30 -s -1 -p Once
+seed=$(sed -n 's/^seed  *//p' "$work/err")
+cp "$work/out" "$work/drawn"
+try 0 "$accelctl" run "$q8" -n 30 -s "$seed" -p Once
+cmp "$work/out" "$work/drawn" || fail "seed $seed does not repeat its text"
+# Documents have it, and the error output stays empty.
+for more in "" "--prompt Twice"; do
+    at=text
+    [ -z "$more" ] || at=texts.1.text
+    # shellcheck disable=SC2086
+    try 0 "$accelctl" run "$q8" -n 30 -s -1 --json -p Once $more
+    is "$(cat "$work/err")" "" "the error output of a document"
+    seed=$(number sampling.seed)
+    drawn=$(value $at)
+    # shellcheck disable=SC2086
+    try 0 "$accelctl" run "$q8" -n 30 -s "$seed" --json -p Once $more
+    is "$(value $at)" "$drawn" "text of seed $seed"
+done
+try 0 "$accelctl" run "$q8" -n 3 -s -1 -q -p Once
+is "$(cat "$work/err")" "" "the error output of a quiet run"
+try 0 "$accelctl" run "$q8" -n 3 --greedy --json -p Once
+is "$(value sampling.seed)" null "the seed where nothing is drawn"
+printf 'Once\n' >"$work/in"
+try 0 sh -c 'exec "$@" <'"$work/in" sh "$accelctl" chat "$q8" --chat-template chatml -n 3 -s -1 --json
+is "$(cat "$work/err")" "" "the error output of a chat"
+number sampling.seed >/dev/null
+
+# ---- one value for keys and values, numbers without their unit ----
+
+try 0 "$accelctl" plan "$q8" --set kv.type=f32 --set batch=32 --reasons
+is "$(grep -c "f32 .*command line --set kv.type=f32" "$work/out")" 2 "settings of kv.type"
+try 0 env ACCEL_KV_TYPE=f32 ACCEL_KV_TYPE_V=f16 "$accelctl" plan "$q8" --reasons
+has "environment ACCEL_KV_TYPE_V"
+is "$(grep -cE "environment ACCEL_KV_TYPE$" "$work/out")" 1 "a variable of one setting is stronger"
+
+# ---- layers on a GPU ----
+
+# Without one: by name, as the policy says; none of the layers needs none.
+try 4 "$accelctl" run "$q8" -ngl 99 -n 1 -p x
+one_error "command line -ngl 99: gpu.layers=99: there is no GPU that is hardware; here are cpu:cpu0 (cpu)"
+grep -q "remedy: gpu.layers=0 (-ngl 0) runs on the processors" "$work/err" || fail "no remedy without a GPU"
+try 4 env ACCEL_GPU_LAYERS=2 "$accelctl" plan "$q8"
+one_error "environment ACCEL_GPU_LAYERS: gpu.layers=2"
+try 0 "$accelctl" run "$q8" -ngl 99 -n 1 -p x --set fallback.device=allow
+grep -q "cpu:cpu0 stands in for a GPU (command line -ngl 99" "$work/err" || { cat "$work/err"; fail "a fallback is not told"; }
+try 2 "$accelctl" run "$q8" -ngl 3 --device cpu -n 1 -p x
+one_error "gpu.layers=3 needs a GPU, and the request names the device cpu:cpu0"
+try 2 "$accelctl" run "$f32" -n 1 -p x --device cpu --set offload.layers=2
+one_error "offload.layers=2 needs a GPU, and the request names the device cpu:cpu0"
+try 2 "$accelctl" run "$q8" -ngl gl -n 1 -p x
+one_error "gpu.layers: \"gl\" is not a whole number, and none of: auto all"
+
+# ---- stop texts ----
+
+whole=", there was a little girl named Lily. She loved to play outside in the park."
+try 0 "$accelctl" run "$f32" -p "Once upon a time" --temp 0 -q -n 30
+case $(cat "$work/out") in "$whole"*) ;; *) fail "the text changed: $(cat "$work/out")" ;; esac
+# stop TEXT WANTED: also one that begins and ends inside of tokens, or is longer than any.
+stop()
+{
+    try 0 "$accelctl" run "$f32" -p "Once upon a time" --temp 0 -q -n 30 --stop "$1"
+    is "$(cat "$work/out")" "$2" "stop at '$1'"
+}
+stop "girl" ", there was a little "
+stop "irl named L" ", there was a little g"
+stop "tle girl named Lily. She lov" ", there was a lit"
+stop "," ""
+stop "little boy" "$(head -c -1 "$work/out" >/dev/null; "$accelctl" run "$f32" -p "Once upon a time" --temp 0 -q -n 30 2>/dev/null)"
+try 0 "$accelctl" run "$f32" -p "Once upon a time" --temp 0 -n 30 -r park -r "named Lily" --json
+is "$(value text)" ", there was a little girl " "the first of two stop texts"
+is "$(value stop)" "stop text" "why a text ended"
+# Text that may begin a stop text comes at the end.
+try 0 "$accelctl" run "$f32" -p "Once upon a time" --temp 0 -q -n 7 --stop "little giant"
+is "$(cat "$work/out")" "$("$accelctl" run "$f32" -p "Once upon a time" --temp 0 -q -n 7 2>/dev/null)" "held text at the end"
+try 0 "$accelctl" run "$f32" -p "Once upon a time" -p "Lily and Tom" --temp 0 -q -n 30 --stop "."
+grep -qF "." "$work/out" && fail "a stop text is printed: $(cat "$work/out")"
+is "$(wc -l <"$work/out")" 2 "texts that are stopped"
+try 2 "$accelctl" run "$q8" -p x --stop ""
+one_error "--stop requires a text that is not empty"
+
+# ---- a context longer than the model was trained for ----
+
+for command in plan "run -n 1 -p x"; do
+    # shellcheck disable=SC2086
+    try 2 "$accelctl" $command -c 1000 "$q8"
+    one_error "command line -c 1000: context=1000: $q8 was trained for 512 tokens"
+    grep -q "remedy: -c 512, or --set context.beyond_training=true" "$work/err" || fail "no setting allows it"
+    # shellcheck disable=SC2086
+    try 2 "$accelctl" $command --set context=1000 "$q8"
+    grep -q "remedy: --set context=512, or --set context.beyond_training=true" "$work/err" || fail "no context is named"
+done
+try 2 "$accelctl" plan llama-2-7b -c 100000
+one_error "context=100000: llama-2-7b was trained for 4096 tokens"
+try 0 "$accelctl" plan "$q8" -c 1000 --set context.beyond_training=true
+grep -q "^context *1000 tokens.*512" "$work/out" || { cat "$work/out"; fail "no context past the trained one"; }
+try 0 "$accelctl" run "$q8" --greedy --ignore-eos -c 700 -n 600 -p Once --set context.beyond_training=true
+grep -q "^generated  600 tokens" "$work/err" || fail "a text past the trained context"
+grep -q "^warning .*more than the 512 tokens that the model was trained for" "$work/err" || fail "no warning past the trained context"
+try 0 "$accelctl" run "$q8" -q -c 0 -n 1 -p Once
+
+finish

@@ -1,0 +1,80 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Every number of the documents of run, eval, scores and quantize has its origin; what is not known is null; a rate needs
+# tokens and time; allocated memory is told apart from that of the process.
+. "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
+
+# origins WHAT: no number of the document in $work/out is without an origin.
+origins()
+{
+    checks=$((checks + 1))
+    "$json" "$work/out" --origins >"$work/missing" || { head -5 "$work/missing"; fail "numbers without origins: $1"; }
+}
+
+# The check itself finds a number without one, one whose object speaks of another, and a word that is none.
+for document in '{"a": 1}' '{"a": {"origin": "measured: x", "b": 1}, "c": [2]}' \
+    '{"origin": {"a": "measured"}, "b": {"a": 1}}' '{"origin": "guessed: x", "a": 1}'; do
+    echo "$document" >"$work/out"
+    checks=$((checks + 1))
+    "$json" "$work/out" --origins >/dev/null && fail "$document passes"
+done
+echo '{"origin": {"a": "measured: x", "c": "given"}, "a": [{"b": 1}], "c": {"d": 2}, "e": null}' >"$work/out"
+origins "the check"
+
+# run: one token has no rate, 40 have one; the peak of the process is larger than what is allocated in this small model.
+try 0 "$accelctl" run "$q8" --json --greedy --ignore-end -n 1 --prompt Once
+origins "run of one token"
+is "$(value time.tokens_per_second)" null "rate of one token"
+is "$(value time.prompt_tokens_per_second)" null "rate of a prompt of two tokens"
+grep -q '"measured":' "$work/out" && fail "what is allocated is called measured"
+[ "$(number memory.vm_hwm)" -gt "$(number memory.allocated)" ] || fail "the process has less than it allocates"
+libraries=$(number memory.driver_libraries)
+[ "$libraries" -gt 4096 ] && [ "$libraries" -lt "$(number memory.vm_hwm)" ] || fail "driver libraries: $libraries bytes"
+try 0 "$accelctl" run "$f32" --greedy --ignore-end -n 1 --prompt Once
+grep -q 'tokens/s' "$work/err" && fail "a rate of one token: $(cat "$work/err")"
+grep -q '^memory     planned .*, allocated .*(mapped weights: ' "$work/err" || fail "no allocated memory"
+grep -q '^process    peak .* (VmHWM), driver libraries .* resident now$' "$work/err" || fail "no peak of the process"
+grep -q '"tokens_per_1000_s"' "$XDG_STATE_HOME/accel/history.jsonl" && fail "the rate of one token is in the history"
+try 0 "$accelctl" plan "$f32" --json
+is "$(value speed.0.origin)" "nothing was measured on this device" "speed after runs of one token"
+try 0 "$accelctl" run "$f32" --json --greedy --ignore-end -n 200 --prompt "Once upon a time there was a girl"
+origins "run of 200 tokens"
+value time.tokens_per_second | awk '{ exit !($1 > 0) }' || fail "no rate of 200 tokens"
+# What is learned of a run counts the tokens that its cache held: 90 more on average at 640 bytes each.
+history=$XDG_STATE_HOME/accel/history.jsonl
+for tokens in 20 200; do
+    try 0 "$accelctl" run "$f32" -q --greedy --ignore-end -n $tokens --prompt Once
+    short=${long:-0}
+    long=$(sed -n '$s/.*"step_bytes":\([0-9]*\).*/\1/p' "$history")
+done
+is $((long - short)) 57600 "bytes of a step of a run of 200 tokens over those of one of 20"
+# A bandwidth tells something of runs with as many threads.
+for threads in 1 999; do
+    printf '{"accel-history":1,"kind":"bandwidth","device":"cpu:cpu0","threads":%s,"bytes_per_1000_s":1000000000000}\n' $threads >"$history"
+    try 0 "$accelctl" plan "$f32" --set cpu.threads=1 --json
+    echo "$threads: $(value speed.0.origin)" >>"$work/origins"
+done
+grep -q '^1: estimated: bytes/s of 1 measurement / ' "$work/origins" &&
+    grep -q '^999: nothing was measured on this device with as many threads$' "$work/origins" || fail "$(cat "$work/origins")"
+try 0 "$accelctl" run "$f32" --json -n 8 --prompt Once --prompt "There was"
+origins "run of two texts"
+
+# eval, quantize, scores
+head -c 600 "$src/README.md" >"$work/text"
+try 0 "$accelctl" eval --json --against "$f32" --text "$work/text" --chunk 32 "$q8"
+origins eval
+for how in "" --sensitivity --dry-run "--budget 260kB"; do
+    # shellcheck disable=SC2086 # a list of words
+    case $how in
+    "") try 0 "$accelctl" quantize --json --type q4_0 "$f32" "$work/out.gguf" ;;
+    *) try 0 "$accelctl" quantize --json $how "$f32" "$work/other.gguf" ;;
+    esac
+    origins "quantize $how"
+    case $how in
+    --budget*) is "$(value budget)" 260000 "the budget" ;;
+    *) is "$(value budget)" null "a budget that nobody gave" ;;
+    esac
+done
+try 0 "$accelctl" scores --json --columns --repeats 1 "$src/tests/fixtures/scores/synthetic.csv"
+origins scores
+finish

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Chooses the operators to run: types, shapes and lengths of the command line, or the shapes of a model's
+ * attention. */
+#include "config.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include <accel/quant/format.h>
+#include <accel/run.h>
+
+#include "tools/accelctl/bench/bench.h"
+
+#define MIB 1048576.0
+
+/* Returns whether `word` is in the list, which has commas between; a list of NULL contains all words. */
+static bool is_listed(const char *list, const char *word)
+{
+    const size_t length = strlen(word);
+
+    for (const char *at = list; at != NULL; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncasecmp(at, word, length) == 0 && (at[length] == ',' || at[length] == '\0'))
+            return true;
+    }
+    return list == NULL;
+}
+
+/* Returns the rows of a weight that is larger than all caches, unless a shape was given. */
+static uint64_t rows_past_caches(uint32_t type, uint64_t k)
+{
+    struct accel_format format;
+    double wanted = 4 * measure_last_cache();
+
+    if (accel_format_describe(type, &format) != ACCEL_OK)
+        return 1;
+    wanted = wanted < 64 * MIB ? 64 * MIB : wanted > 512 * MIB ? 512 * MIB : wanted;
+    return (uint64_t)(wanted / (format.bits_per_value / 8 * (double)k)) / 256 * 256;
+}
+
+enum { OPERATORS_MOST = 256 };
+
+struct list {
+    struct bench_operator items[OPERATORS_MOST];
+    uint32_t count;
+};
+
+static void append(struct list *list, const struct bench *bench, struct bench_operator what)
+{
+    if (list->count < OPERATORS_MOST && is_listed(bench->chosen->operators, accel_op_name(what.op)))
+        list->items[list->count++] = what;
+}
+
+/* Parses MxNxK; 0 for other texts. */
+static uint32_t read_shape(const char *text, struct bench_operator *what)
+{
+    unsigned long long m, n, k;
+    int end = 0;
+
+    if (sscanf(text, "%9llux%9llux%9llu%n", &m, &n, &k, &end) != 3 || m == 0 || n == 0 || k == 0 ||
+        (text[end] != ',' && text[end] != '\0'))
+        return 0;
+    what->m = m;
+    what->n = n;
+    what->k = k;
+    return 1;
+}
+
+static int append_matmul(struct list *list, const struct bench *bench, uint32_t type)
+{
+    struct bench_operator what = {.op = ACCEL_OP_MATMUL, .type = type, .k = 2048, .rounding = ACCEL_Q8_0};
+    char text[160];
+
+    for (const char *at = bench->chosen->shapes; at != NULL; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (!read_shape(at, &what)) {
+            snprintf(text, sizeof(text), "bench: --shape requires MxNxK, separated by commas, not '%.80s'", at);
+            return report_error_text(bench->chosen->common.json, EXIT_USAGE, "usage", text,
+                                     "--shape 1x8192x2048,512x2048x2048: rows of x, rows of the weight, width");
+        }
+        append(list, bench, what);
+    }
+    if (bench->chosen->shapes != NULL)
+        return -1;
+    for (what.m = 1; what.m <= 4; what.m *= 4) {
+        what.n = rows_past_caches(type, what.k);
+        append(list, bench, what);
+    }
+    what.m = 512;
+    what.n = 2048;
+    append(list, bench, what);
+    return -1;
+}
+
+static int append_types(struct list *list, const struct bench *bench)
+{
+    char name[24];
+    int code = -1;
+
+    for (const char *at = bench->chosen->types; code < 0 && at != NULL; at = strchr(at, ',')) {
+        uint32_t type;
+
+        at += *at == ',';
+        snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, ","), at);
+        type = accel_format_find(name);
+        if (type == ACCEL_TYPE_NONE) {
+            char text[100];
+
+            snprintf(text, sizeof(text), "bench: --type %.40s: there is no such type", name);
+            return report_error_text(
+                bench->chosen->common.json, EXIT_USAGE, "usage", text,
+                "f32, f16, bf16, q8_0, q4_0, q4_k, ..., or planar ones: q4_g128, q3_g64a, nf4_g64");
+        }
+        code = append_matmul(list, bench, type);
+    }
+    return code;
+}
+
+static void append_others(struct list *list, const struct bench *bench)
+{
+    static const uint32_t kv[] = {ACCEL_F16, ACCEL_PLANAR(8u, 6u, ACCEL_SCHEME_SYMMETRIC),
+                                  ACCEL_PLANAR(4u, 6u, ACCEL_SCHEME_SYMMETRIC)};
+    static const struct bench_operator rows[] = {
+        {.op = ACCEL_OP_RMS_NORM, .type = ACCEL_F32, .m = 512, .n = 2048},
+        {.op = ACCEL_OP_ROTARY, .type = ACCEL_F32, .m = 512, .heads = 32, .size = 64},
+        {.op = ACCEL_OP_GATE, .type = ACCEL_F32, .m = 512, .n = 5632},
+        {.op = ACCEL_OP_ADD, .type = ACCEL_F32, .m = 512, .n = 2048},
+        {.op = ACCEL_OP_SOFTMAX, .type = ACCEL_F32, .m = 512, .n = 2048},
+        {.op = ACCEL_OP_EMBED, .type = ACCEL_Q8_0, .m = 512, .n = 32000, .k = 2048},
+        {.op = ACCEL_OP_ARGMAX, .type = ACCEL_F32, .m = 1, .n = 32000},
+    };
+
+    for (uint32_t t = 0; t < sizeof(kv) / sizeof(*kv); t++)
+        for (uint32_t i = 0; i < bench->lengths.count; i++)
+            append(list, bench,
+                   (struct bench_operator){.op = ACCEL_OP_ATTENTION,
+                                           .type = kv[t],
+                                           .m = 1,
+                                           .heads = 32,
+                                           .kv_heads = 4,
+                                           .size = 64,
+                                           .length = bench->lengths.items[i],
+                                           .rounding = ACCEL_Q8_0});
+    for (uint32_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        append(list, bench, rows[i]);
+}
+
+/* Opens the device of a plan without facts of a model: the device, its options, threads. */
+static int open_device(struct bench *bench, struct accel_context *context, struct accel_device **out_device)
+{
+    const struct common *common = &bench->chosen->common;
+    struct accel_given given[GIVEN_MOST + 1];
+    struct accel_plan_request request = {.size = sizeof(request), .device = common->device, .given = given};
+    struct accel_plan *plan = NULL;
+    char *texts = NULL, threads[32];
+    int code = given_settings(common, given, &request.given_count, &texts);
+
+    if (code < 0)
+        request.given_count += bench_give_threads(bench, threads, &given[request.given_count]);
+    if (code < 0 && (accel_plan_create(context, &request, &plan, &bench->error) != ACCEL_OK ||
+                     accel_plan_open_device(plan, out_device, &bench->error) != ACCEL_OK))
+        code = report_session_error(common->json, &bench->error);
+    if (code < 0 && !bench->machine.measured) {
+        bench_machine_threads(&bench->machine, plan);
+        bench_facts_plan(bench, plan);
+        bench_device_measure(bench, *out_device, accel_plan_device(plan)->facts);
+    }
+    accel_plan_free(plan);
+    free(texts);
+    return code;
+}
+
+static int run_list(struct bench *bench, enum bench_subject subject, struct accel_device *device,
+                    const struct list *list)
+{
+    const struct accel_queue_options options = {
+        .size = sizeof(options), .threads = bench->machine.threads, .processors = bench->machine.processors};
+    struct accel_queue *queue = NULL;
+    int code = -1;
+
+    if (accel_queue_create(device, &options, &queue, &bench->error) != ACCEL_OK)
+        code = report_session_error(bench->chosen->common.json, &bench->error);
+    for (uint32_t i = 0; code < 0 && !bench->interrupted && i < list->count; i++)
+        code = bench_operator_run(bench, subject, device, queue, &list->items[i]);
+    accel_queue_free(queue);
+    return code;
+}
+
+/* Checks that all listed names are known. */
+static int check_names(const struct bench *bench)
+{
+    static const char *const known[] = {"matmul", "attention", "rms_norm", "rotary", "gate",
+                                        "add",    "softmax",   "embed",    "argmax"};
+    char name[40], text[120];
+
+    for (const char *at = bench->chosen->operators; at != NULL; at = strchr(at, ',')) {
+        uint32_t found = 0;
+
+        at += *at == ',';
+        snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, ","), at);
+        for (uint32_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+            found |= strcasecmp(name, known[i]) == 0;
+        if (found)
+            continue;
+        snprintf(text, sizeof(text), "bench: --operator %s: there is no such operator", name);
+        return report_error_text(bench->chosen->common.json, EXIT_USAGE, "usage", text,
+                                 "matmul, attention, rms_norm, rotary, gate, add, softmax, embed, argmax");
+    }
+    return -1;
+}
+
+int bench_operators_check(const struct bench *bench)
+{
+    struct list *list = calloc(1, sizeof(*list));
+    int code = check_names(bench);
+
+    if (list != NULL && code < 0)
+        code = append_types(list, bench);
+    free(list);
+    return code;
+}
+
+int bench_operators(struct bench *bench, struct accel_context *context)
+{
+    struct list *list = calloc(1, sizeof(*list));
+    struct accel_device *device = NULL;
+    int code = list == NULL ? EXIT_SHORT : append_types(list, bench);
+
+    if (list == NULL)
+        return report_error_text(bench->chosen->common.json, code, "ACCEL_E_MEMORY",
+                                 "no memory for a list of operators", NULL);
+    if (code < 0 && bench->chosen->shapes == NULL)
+        append_others(list, bench);
+    if (code < 0)
+        code = open_device(bench, context, &device);
+    if (code < 0 && !bench->machine.measured)
+        code = bench_machine_measure(bench);
+    if (code < 0 && bench->wanted[BENCH_OPERATORS])
+        code = run_list(bench, BENCH_OPERATORS, device, list);
+    accel_device_free(device);
+    free(list);
+    return code;
+}
+
+/* Reads the shapes of attention from its first node; all nodes share them. */
+static uint32_t read_attention(const struct accel_graph *graph, struct bench_operator *what)
+{
+    for (uint32_t n = 0; n < graph->node_count; n++) {
+        const struct accel_node *node = graph->nodes[n];
+        const struct accel_attention *how = node->attributes;
+
+        if (node->op != ACCEL_OP_ATTENTION)
+            continue;
+        *what = (struct bench_operator){.op = ACCEL_OP_ATTENTION,
+                                        .type = graph->values[node->inputs[1]]->type,
+                                        .heads = graph->values[node->inputs[0]]->dims[1].add,
+                                        .kv_heads = how->kv_heads,
+                                        .size = graph->values[node->inputs[0]]->dims[2].add,
+                                        .rounding = how->rounding,
+                                        .window = how->window};
+        return 1;
+    }
+    return 0;
+}
+
+/* Returns the most tokens that a step of the plan may have. The session's own batch may be smaller, since it is
+ * limited by its context, which suits the other tests. */
+static uint64_t batch_of(const struct opened *opened)
+{
+    int64_t batch = 1;
+
+    (void)accel_plan_setting_number(accel_session_plan(opened->session), "batch", &batch, NULL);
+    return batch < 1 ? 1 : (uint64_t)batch;
+}
+
+/* Adds one token at each length, then a batch of tokens unless that is a single token, too. */
+static void append_attention(struct list *list, const struct bench *bench, struct bench_operator what, uint64_t batch)
+{
+    for (uint32_t many = 0; many < 2; many++)
+        for (uint32_t i = 0; i < bench->lengths.count; i++) {
+            what.length = bench->lengths.items[i];
+            what.m = many == 0 ? 1 : batch < what.length ? batch : what.length;
+            if (many == 0 || what.m > 1)
+                append(list, bench, what);
+        }
+}
+
+int bench_attention(struct bench *bench, const struct opened *opened)
+{
+    struct list *list = calloc(1, sizeof(*list));
+    struct accel_device *device = NULL;
+    struct bench_operator what;
+    int code;
+
+    if (list == NULL)
+        return report_error_text(bench->chosen->common.json, EXIT_SHORT, "ACCEL_E_MEMORY",
+                                 "no memory for a list of operators", NULL);
+    if (read_attention(accel_session_graph(opened->session), &what))
+        append_attention(list, bench, what, batch_of(opened));
+    code = open_device(bench, opened->context, &device);
+    if (code < 0)
+        code = run_list(bench, BENCH_ATTENTION, device, list);
+    accel_device_free(device);
+    free(list);
+    return code;
+}

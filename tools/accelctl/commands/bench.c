@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "tools/accelctl/bench/bench.h"
+#include "tools/accelctl/print/more.h"
+#include "tools/accelctl/words.h"
+
+static const struct option_row options[] = {
+    {"prompt", 'p', OPTION_TEXT, offsetof(struct bench_options, prompts), "N,N...",
+     "prompt lengths of prefill; without: 512", 0, 0},
+    {"tokens", 'n', OPTION_TEXT, offsetof(struct bench_options, tokens), "N,N...",
+     "numbers of tokens to decode; without: 128", 0, 0},
+    {"depth", 'd', OPTION_TEXT, offsetof(struct bench_options, depths), "N,N...",
+     "tokens in the KV cache before prefill and decode start; without: 0", 0, 0},
+    {"length", 'l', OPTION_TEXT, offsetof(struct bench_options, lengths), "N,N...",
+     "of attention: tokens in the KV cache; without: 512,2048,8192", 0, 0},
+    {"sequences", 'B', OPTION_TEXT, offsetof(struct bench_options, sequences), "N,N...",
+     "of batch: number of sequences of a batched decode; without: 8", 0, 0},
+    {"type", 0, OPTION_TEXT, offsetof(struct bench_options, types), "TYPE,TYPE...",
+     "of operators: weight types; without: f16,q8_0,q4_0,q4_k", 0, 0},
+    {"operator", 0, OPTION_TEXT, offsetof(struct bench_options, operators), "NAME,NAME...",
+     "of operators: names of the operators; without: all", 0, 0},
+    {"shape", 0, OPTION_TEXT, offsetof(struct bench_options, shapes), "MxNxK,...",
+     "of operators: rows of the activations, rows of the weight, and their width", 0, 0},
+    {"rounds", 'r', OPTION_NUMBER, offsetof(struct bench_options, rounds), "N",
+     "measured runs of each test, after one warm-up; without: 5", 1, BENCH_ROUNDS},
+    {"threads", 't', OPTION_NUMBER, offsetof(struct bench_options, threads), "N",
+     "alias: --set cpu.threads=N; without: as planned", 1, MEASURE_THREADS},
+    {"against", 'a', OPTION_LIST, offsetof(struct bench_options, against), "FILE",
+     "compare with a run of llama-bench -o json or -o jsonl, or of accelctl bench --json; may be repeated", 0, 0},
+    {"sqlite", 0, OPTION_TEXT, offsetof(struct bench_options, sqlite), "FILE",
+     "append the results to an SQLite database, which is created if it does not exist", 0, 0},
+    MODEL_OPTION,
+    PLAN_OPTIONS(struct bench_options, common),
+    COMMON_OPTIONS(struct bench_options, common),
+};
+
+/* ---- requested subjects and numbers ---- */
+
+static int refuse(const struct bench *bench, const char *format, const char *text)
+{
+    char whole[256];
+
+    snprintf(whole, sizeof(whole), format, text);
+    return report_error_text(bench->chosen->common.json, EXIT_USAGE, "usage", whole,
+                             "accelctl bench --help lists arguments and options");
+}
+
+/* Returns the subject that a misspelt word stands for, or NULL if the word names a model. */
+static const char *nearest_subject(const char *word)
+{
+    struct stat file;
+
+    for (uint32_t s = 0; s < BENCH_SUBJECTS && stat(word, &file) != 0; s++)
+        if (word_distance(word, bench_subject_name(s)) <= 2)
+            return bench_subject_name(s);
+    return NULL;
+}
+
+/* Refuses a second word that is neither a subject nor a model. */
+static int refuse_subject(const struct bench *bench, const char *word)
+{
+    char text[200], remedy[160];
+    size_t used = (size_t)snprintf(remedy, sizeof(remedy), "subjects are");
+
+    for (uint32_t s = 0; s < BENCH_SUBJECTS && used < sizeof(remedy); s++)
+        used +=
+            (size_t)snprintf(remedy + used, sizeof(remedy) - used, "%s %s", s == 0 ? "" : ",", bench_subject_name(s));
+    snprintf(text, sizeof(text), "bench: there is no subject and no file '%.100s'", word);
+    return report_error_text(bench->chosen->common.json, EXIT_USAGE, "usage", text, remedy);
+}
+
+/* Each word is a subject or the model. */
+static int read_subjects(struct bench *bench, int count, char **arguments)
+{
+    uint32_t subjects = 0;
+    struct stat file;
+    char words[120];
+
+    for (int at = 0; at < count; at++) {
+        const char *word = arguments[at], *nearest;
+        uint32_t s = 0;
+
+        while (s < BENCH_SUBJECTS && strcmp(word, bench_subject_name(s)) != 0)
+            s++;
+        if (s < BENCH_SUBJECTS) {
+            bench->wanted[s] = 1;
+            subjects++;
+            continue;
+        }
+        nearest = nearest_subject(word);
+        if (nearest != NULL) {
+            snprintf(words, sizeof(words), "'%.60s'; did you mean %s?", word, nearest);
+            return refuse(bench, "bench: there is no subject and no file %s", words);
+        }
+        if (bench->path != NULL && stat(bench->path, &file) != 0)
+            word = bench->path;
+        if (bench->path != NULL && stat(word, &file) != 0)
+            return refuse_subject(bench, word);
+        if (bench->path != NULL)
+            return refuse(bench, "bench: one model at a time, not '%.100s' too", word);
+        bench->path = word;
+    }
+    if (subjects == 0)
+        bench->wanted[BENCH_LOAD] = bench->wanted[BENCH_PREFILL] = bench->wanted[BENCH_DECODE] =
+            bench->wanted[BENCH_BATCH] = bench->wanted[BENCH_ATTENTION] = 1;
+    for (uint32_t s = BENCH_LOAD; bench->path == NULL && s < BENCH_OPERATORS; s++)
+        if (bench->wanted[s])
+            return refuse(bench, "bench %s: requires a model", bench_subject_name(s));
+    return -1;
+}
+
+static int read_numbers(const struct bench *bench, const char *name, const char *text, uint64_t least,
+                        struct bench_numbers *out)
+{
+    char words[160];
+
+    snprintf(words, sizeof(words), "%s requires whole numbers from %" PRIu64 " on, separated by commas, not '%.60s'",
+             name, least, text);
+    out->count = 0;
+    for (const char *at = text; out->count < BENCH_LIST; at++) {
+        char *end = NULL;
+
+        errno = 0;
+        out->items[out->count] = strtoull(at, &end, 10);
+        if (errno != 0 || end == at || *at < '0' || *at > '9' || out->items[out->count] < least ||
+            out->items[out->count] > UINT32_MAX)
+            break;
+        out->count++;
+        if (*end == '\0')
+            return -1;
+        if (*end != ',')
+            break;
+        at = end;
+    }
+    return refuse(bench, "bench: %.150s", words);
+}
+
+static int read_lists(struct bench *bench)
+{
+    const struct bench_options *chosen = bench->chosen;
+    int code = read_numbers(bench, "--prompt", chosen->prompts, 1, &bench->prompts);
+
+    if (code < 0)
+        code = read_numbers(bench, "--tokens", chosen->tokens, 1, &bench->tokens);
+    if (code < 0)
+        code = read_numbers(bench, "--depth", chosen->depths, 0, &bench->depths);
+    if (code < 0)
+        code = read_numbers(bench, "--sequences", chosen->sequences, 1, &bench->sequences);
+    return code < 0 ? read_numbers(bench, "--length", chosen->lengths, 1, &bench->lengths) : code;
+}
+
+/* ---- the command ---- */
+
+static bool requires_model(const struct bench *bench)
+{
+    return bench->wanted[BENCH_PREFILL] || bench->wanted[BENCH_DECODE] || bench->wanted[BENCH_BATCH] ||
+           bench->wanted[BENCH_ATTENTION];
+}
+
+static uint64_t largest(const struct bench_numbers *numbers)
+{
+    uint64_t most = 0;
+
+    for (uint32_t i = 0; i < numbers->count; i++)
+        most = numbers->items[i] > most ? numbers->items[i] : most;
+    return most;
+}
+
+/* Chooses a context for the longest test, limited to that of the model's training. */
+static int choose_context(struct bench *bench, uint64_t *out_context)
+{
+    struct accel_model *model = NULL;
+    uint64_t tokens = 0;
+
+    if (bench->wanted[BENCH_PREFILL])
+        tokens = largest(&bench->prompts);
+    if ((bench->wanted[BENCH_DECODE] || bench->wanted[BENCH_BATCH]) && largest(&bench->tokens) > tokens)
+        tokens = largest(&bench->tokens);
+    tokens += largest(&bench->depths);
+    if (accel_model_open(bench->path, NULL, &model, NULL) == ACCEL_OK) {
+        const uint64_t made_for = accel_model_facts_of(model)->context;
+
+        if (made_for != 0 && tokens > made_for)
+            tokens = made_for;
+    }
+    accel_model_close(model);
+    *out_context = tokens < 1 ? 1 : tokens;
+    return -1;
+}
+
+static int run_with_model(struct bench *bench, struct opened *opened)
+{
+    char context[32], threads[32], sequences[32];
+    struct accel_given more[3];
+    struct wish wish = {.path = bench->path, .more = more, .outputs = 1, .runs = 1};
+    uint64_t tokens;
+    int code = choose_context(bench, &tokens);
+
+    if (code >= 0)
+        return code;
+    snprintf(context, sizeof(context), "%" PRIu64 "tok", tokens);
+    if (!is_set(&bench->chosen->common, "context"))
+        more[wish.more_count++] = (struct accel_given){"context", context, "longest test of accelctl bench"};
+    snprintf(sequences, sizeof(sequences), "%" PRIu64, largest(&bench->sequences));
+    if (bench->wanted[BENCH_BATCH] && !is_set(&bench->chosen->common, "sequences"))
+        more[wish.more_count++] = (struct accel_given){"sequences", sequences, "accelctl bench --sequences"};
+    wish.more_count += bench_give_threads(bench, threads, &more[wish.more_count]);
+    code = open_model(&bench->chosen->common, &wish, opened);
+    if (code < 0)
+        code = bench_model_check(bench, opened);
+    if (code >= 0)
+        return code;
+    if (!bench->chosen->common.json)
+        print_unhonored(accel_session_plan(opened->session));
+    bench_facts_host(bench, opened->context);
+    bench_facts_plan(bench, accel_session_plan(opened->session));
+    bench_facts_model(bench, opened->model);
+    bench_machine_threads(&bench->machine, accel_session_plan(opened->session));
+    code = bench_machine_measure(bench);
+    if (code < 0)
+        code = bench_machine_measure_device(bench, opened->context,
+                                            accel_plan_device(accel_session_plan(opened->session)));
+    if (code < 0 && !bench->interrupted &&
+        (bench->wanted[BENCH_PREFILL] || bench->wanted[BENCH_DECODE] || bench->wanted[BENCH_BATCH]))
+        code = bench_model(bench, opened);
+    if (code < 0 && !bench->interrupted && bench->wanted[BENCH_ATTENTION])
+        code = bench_attention(bench, opened);
+    return code;
+}
+
+/* Runs subjects without a model: operators need a device, the machine alone not even that. */
+static int run_without_model(struct bench *bench, struct opened *opened)
+{
+    struct accel_context *context = opened->context;
+    int code = -1;
+
+    if (bench->interrupted || (requires_model(bench) && !bench->wanted[BENCH_OPERATORS]))
+        return -1;
+    if (context == NULL)
+        context = open_context(&bench->chosen->common, &code);
+    if (context == NULL)
+        return code;
+    if (opened->context == NULL)
+        bench_facts_host(bench, context);
+    code = bench_operators(bench, context);
+    if (opened->context == NULL)
+        close_context(context);
+    return code;
+}
+
+static int finish(struct bench *bench)
+{
+    const struct bench_options *chosen = bench->chosen;
+    struct measure_moment ended;
+    json_t *document = NULL;
+    int code = -1;
+
+    measure_moment(&ended);
+    measure_noise(&bench->begun, &ended, &bench->noise);
+    bench_machine_again(bench);
+    bench_rows_finish(bench);
+    bench_noise_judge(bench);
+    bench_against_match(bench);
+    if (chosen->common.json || chosen->sqlite != NULL) {
+        document = bench_json(bench);
+        if (document == NULL)
+            return report_error_text(chosen->common.json, EXIT_SHORT, "ACCEL_E_MEMORY", "no memory for the results",
+                                     NULL);
+    }
+    if (!chosen->common.json && bench->interrupted && bench->count == 0 && !bench->machine.measured)
+        report_error_text(0, EXIT_INTERRUPTED, accel_error_name(ACCEL_E_CANCELLED),
+                          "bench: interrupted before anything was measured", NULL);
+    else if (!chosen->common.json)
+        bench_print(bench);
+    else
+        code = print_json(json_incref(document), "accelctl/bench/1");
+    if (code <= EXIT_DONE && chosen->sqlite != NULL)
+        code = bench_sqlite_append(bench, document);
+    json_decref(document);
+    if (code > EXIT_DONE)
+        return code;
+    return bench->interrupted ? EXIT_INTERRUPTED : EXIT_DONE;
+}
+
+static int measure(struct bench *bench)
+{
+    struct opened opened = {0};
+    int code;
+
+    bench->facts = json_object();
+    bench_facts_run(bench);
+    measure_moment(&bench->begun);
+    progress_begin(&bench->progress, &bench->session, 1);
+    code = bench->wanted[BENCH_LOAD] ? bench_load(bench) : -1;
+    if (code < 0 && !bench->interrupted && requires_model(bench))
+        code = run_with_model(bench, &opened);
+    if (code < 0)
+        code = run_without_model(bench, &opened);
+    progress_end(&bench->progress);
+    close_model(&opened);
+    if (code < 0)
+        bench_facts_unopened(bench);
+    return code < 0 ? finish(bench) : code;
+}
+
+static void free_all(struct bench *bench)
+{
+    for (uint32_t i = 0; i < bench->count; i++)
+        free(bench->rows[i].seconds);
+    free(bench->rows);
+    json_decref(bench->facts);
+    json_decref(bench->warnings);
+    bench_against_free(bench->peer);
+}
+
+static int run(int count, char **arguments, const struct command *command)
+{
+    struct bench_options chosen = {.prompts = "512",
+                                   .tokens = "128",
+                                   .depths = "0",
+                                   .lengths = "512,2048,8192",
+                                   .sequences = "8",
+                                   .types = "f16,q8_0,q4_0,q4_k",
+                                   .rounds = 5};
+    struct bench bench = {.chosen = &chosen};
+    int code = parse_options(command, &count, arguments, &chosen);
+
+    if (code >= 0)
+        return code;
+    bench.warnings = json_array();
+    code = read_subjects(&bench, count, arguments);
+    if (code < 0)
+        code = read_lists(&bench);
+    if (code < 0)
+        code = bench_operators_check(&bench);
+    if (code < 0)
+        code = bench_against_read(&bench);
+    if (code < 0)
+        code = bench_sqlite_check(&bench);
+    if (code < 0)
+        code = measure(&bench);
+    free_all(&bench);
+    return code;
+}
+
+const struct command command_bench = {
+    .name = "bench",
+    .summary = "measure how fast a model or an operator runs, and compare it with the limits of the machine",
+    .arguments = "[SUBJECT...] [MODEL]",
+    .detail = "SUBJECT is one of prefill, decode, attention, batch and load, which require a MODEL, operators and "
+              "machine; the default is all subjects that require a model. First the machine is measured with the "
+              "threads of the run: the bandwidth of main memory, and the peak rate of each multiply-add instruction of "
+              "the processor. Each result is compared with the minimum time for its bytes and its multiply-adds at "
+              "these rates; doc/benchmark.md has the formulas.\n"
+              "--against adds a run of llama-bench, or an earlier one of this command, to the table: a ratio above 1 "
+              "means that this run is faster. Differences between the two setups are printed as warnings.\n"
+              "Rates are medians, with quartiles. Noise of the machine is reported. An interrupt (Ctrl-C) stops the "
+              "measurement and prints the results so far.",
+    .example = "llama-bench -m model.gguf -o json > theirs.json; accelctl bench --against theirs.json prefill decode "
+               "model.gguf\n"
+               "compare the same tests of both programs",
+    .options = options,
+    .option_count = sizeof(options) / sizeof(*options),
+    .least = 1,
+    .most = 8,
+    .run = run,
+};

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/accelctl/print/emit.h"
+#include "tools/accelctl/print/explain.h"
+#include "tools/accelctl/print/plan.h"
+#include "tools/accelctl/print/steps.h"
+#include "tools/accelctl/target.h"
+
+struct plan_options {
+    struct common common;
+    struct shown shown;
+    uint32_t most;
+    uint32_t fit;
+    const char *advise;
+    const char *platform;
+    const char *mode;
+    uint64_t length;
+    const char *explain;
+    const char *out;
+    const char *emit;
+};
+
+static const struct option_row options[] = {
+    {"explain", 'e', OPTION_TEXT, offsetof(struct plan_options, explain), "KEY",
+     "print why a setting has its value: file, line, reason, and every overridden value", 0, 0},
+    {"reasons", 'r', OPTION_FLAG, offsetof(struct plan_options, shown.reasons), NULL,
+     "list the settings that profiles, the environment or the command line set, with place and reason", 0, 0},
+    {"all", 'a', OPTION_FLAG, offsetof(struct plan_options, shown.all), NULL,
+     "print every section: threads, facts, all settings with reasons, memory with its formulas, kernels, notes", 0, 0},
+    {"overruled", 'o', OPTION_FLAG, offsetof(struct plan_options, shown.overridden), NULL,
+     "print the overridden values under each setting", 0, 0},
+    {"nodes", 0, OPTION_FLAG, offsetof(struct plan_options, shown.nodes), NULL, "list every node with its kernel", 0,
+     0},
+    {"parts", 0, OPTION_FLAG, offsetof(struct plan_options, shown.parts), NULL,
+     "list the weight types of each component by role, with the reason", 0, 0},
+    {"layers", 0, OPTION_FLAG, offsetof(struct plan_options, shown.layers), NULL, "list the device of each layer", 0,
+     0},
+    {"platform", 'p', OPTION_TEXT, offsetof(struct plan_options, platform), "NAME",
+     "plan for a platform, even if no device of it is here; --device then names one of its devices that is here, or "
+     "files of the folder devices: h100, 4xa100, a100,h200; --set device.count=N sets the number",
+     0, 0},
+    {"fit", 'f', OPTION_FLAG, offsetof(struct plan_options, fit), NULL,
+     "change settings until the model fits, the cheapest change first; print what each change saves and costs", 0, 0},
+    {"advise", 0, OPTION_TEXT, offsetof(struct plan_options, advise), "TOPIC",
+     "list possible changes if the model is out of memory (oom), slow or not accurate (accuracy)", 0, 0},
+    {"max-context", 0, OPTION_FLAG, offsetof(struct plan_options, most), NULL, "print the longest context that fits", 0,
+     0},
+    {"out", 0, OPTION_TEXT, offsetof(struct plan_options, out), "FILE",
+     "write the plan to FILE.json, for accelctl run FILE.json", 0, 0},
+    {"emit", 0, OPTION_TEXT, offsetof(struct plan_options, emit), "PROGRAM",
+     "print the settings as a command line of llama-server or vllm, and those that it has no option for", 0, 0},
+    {"length", 'l', OPTION_NUMBER, offsetof(struct plan_options, length), "N",
+     "length in tokens of the texts, for profiles that have a condition on it", 1, 1e9},
+    {"mode", 0, OPTION_TEXT, offsetof(struct plan_options, mode), "WORD",
+     "stream or components, for profiles that have a condition on it", 0, 0},
+    MODEL_OPTION,
+    CONTEXT_OPTIONS(struct plan_options, common),
+    PLAN_OPTIONS(struct plan_options, common),
+    COMMON_OPTIONS(struct plan_options, common),
+};
+
+/* Prints how much of the context fits. */
+static void print_tokens(const struct opened *opened, uint64_t tokens)
+{
+    const struct accel_plan *plan = accel_model_plan_plan(opened->made);
+    const char *planned = accel_plan_setting_find(plan, "context")->value;
+    struct accel_plan_fit fit = {.size = sizeof(fit)};
+    char command[1200];
+
+    if (tokens == 0)
+        print("no context fits, not even of one token\n  remedy: %s --fit\n",
+              opened->command == NULL ? "accelctl plan" : clean_text(opened->command, command, sizeof(command)));
+    else if (accel_plan_fit(plan, &fit, NULL) == ACCEL_OK && fit.budget == 0)
+        print("%" PRIu64 " tokens, what the model was made for; %s\n", tokens, fit.budget_origin);
+    else
+        print("%" PRIu64 " tokens fit; planned are %s\n", tokens, planned);
+}
+
+static int print_most(const struct plan_options *chosen, const struct opened *opened)
+{
+    const struct accel_plan *plan = accel_model_plan_plan(opened->made);
+    struct accel_error error = {0};
+    int code = EXIT_DONE;
+    uint64_t tokens;
+
+    if (accel_model_plan_max_context(opened->made, &tokens, &error) != ACCEL_OK)
+        return report_session_error(chosen->common.json, &error);
+    if (chosen->common.json)
+        code = print_json(json_pack("{s:I, s:s}", "max_context", (json_int_t)tokens, "planned",
+                                    accel_plan_setting_find(plan, "context")->value),
+                          "accelctl/max-context/1");
+    else
+        print_tokens(opened, tokens);
+    return code == EXIT_DONE && tokens == 0 ? EXIT_SHORT : code;
+}
+
+static int print_advice(const struct plan_options *chosen, const struct opened *opened)
+{
+    struct plan_steps *steps = NULL;
+    struct accel_error error = {0};
+    int code = EXIT_DONE;
+
+    if (advise_on_plan(opened->context, opened->made, chosen->advise, &steps, &error) != ACCEL_OK)
+        return error.code == ACCEL_E_NOT_FOUND
+                   ? report_error_text(chosen->common.json, EXIT_USAGE, "usage", error.text, error.remedy)
+                   : report_error(chosen->common.json, &error);
+    if (chosen->common.json)
+        code = print_json(json_pack("{s:s, s:o}", "topic", chosen->advise, "steps", steps_json(steps)),
+                          "accelctl/advice/1");
+    else
+        print_steps(steps);
+    plan_steps_free(steps);
+    return code;
+}
+
+/* Replaces the requested plan by one that fits, with all changes applied. */
+static int fit_plan(const struct plan_options *chosen, struct opened *opened, struct plan_steps **out_steps)
+{
+    struct accel_model_plan *fitted = NULL;
+    struct accel_error error = {0};
+
+    if (fit_model_plan(opened->context, opened->made, &fitted, out_steps, &error) != ACCEL_OK)
+        return report_session_error(chosen->common.json, &error);
+    replace_plan(opened, fitted);
+    return -1;
+}
+
+static int print_whole(const struct plan_options *chosen, const struct opened *opened, const struct plan_steps *steps)
+{
+    struct accel_error error = {0};
+    json_t *document;
+
+    if (!chosen->common.json && steps == NULL) {
+        print_plan(opened, &chosen->shown);
+        return EXIT_DONE;
+    }
+    if (!chosen->common.json) {
+        print_verdict(opened, 1);
+        print_applied(steps);
+        if (chosen->shown.all)
+            print_steps(steps);
+        else
+            print_applied_steps(steps);
+        return EXIT_DONE;
+    }
+    document = plan_json(opened, &error);
+    if (document != NULL && steps != NULL)
+        json_object_set_new(document, "steps", steps_json(steps));
+    return document == NULL ? report_error(1, &error) : print_json(document, "accelctl/plan/2");
+}
+
+/* Prints the path to which --out wrote the plan above. */
+static void print_out(const char *path)
+{
+    char name[4096];
+
+    print("written    %s, for accelctl run to repeat\n", clean_text(path, name, sizeof(name)));
+}
+
+/* Answers what the options request of the open plan. */
+static int answer(const struct plan_options *chosen, const struct opened *opened, const struct plan_steps *steps)
+{
+    struct accel_plan_fit fit = {.size = sizeof(fit)};
+    struct accel_error error = {0};
+    int code;
+
+    if (chosen->explain == NULL && !chosen->most && chosen->emit == NULL &&
+        accel_model_plan_note_tokenizer(opened->made, &error) != ACCEL_OK)
+        return report_error(chosen->common.json, &error);
+    if (chosen->out != NULL && accel_model_plan_write(opened->made, chosen->out, &error) != ACCEL_OK)
+        return report_output_error(chosen->common.json, &error, chosen->out);
+    if (chosen->explain != NULL)
+        return explain_setting(opened, chosen->explain, chosen->common.json);
+    if (chosen->most)
+        return print_most(chosen, opened);
+    code = chosen->emit != NULL ? emit_call(opened, chosen->emit) : print_whole(chosen, opened, steps);
+    if (chosen->out != NULL && !chosen->common.json)
+        print_out(chosen->out);
+    if (code == EXIT_DONE && chosen->emit == NULL && does_not_run(opened, &error))
+        return EXIT_REFUSED;
+    if (code == EXIT_DONE && accel_plan_fit(accel_model_plan_plan(opened->made), &fit, NULL) == ACCEL_OK && !fit.fits)
+        code = EXIT_SHORT;
+    return code;
+}
+
+static int act(const struct plan_options *chosen, struct opened *opened)
+{
+    struct plan_steps *steps = NULL;
+    int code = -1;
+
+    if (chosen->advise != NULL)
+        return print_advice(chosen, opened);
+    if (chosen->fit)
+        code = fit_plan(chosen, opened, &steps);
+    if (code < 0)
+        code = answer(chosen, opened, steps);
+    plan_steps_free(steps);
+    return code;
+}
+
+static int run(int count, char **arguments, const struct command *command)
+{
+    struct plan_options chosen = {0};
+    struct wish wish = {.outputs = 1};
+    struct opened opened = {0};
+    int code = parse_options(command, &count, arguments, &chosen);
+
+    if (code >= 0)
+        return code;
+    if (chosen.mode != NULL && strcmp(chosen.mode, "stream") != 0 && strcmp(chosen.mode, "components") != 0)
+        return report_error_text(chosen.common.json, EXIT_USAGE, "usage", "plan: --mode requires stream or components",
+                                 NULL);
+    if (chosen.emit != NULL && !emit_knows(chosen.emit))
+        return report_error_text(chosen.common.json, EXIT_USAGE, "usage", "plan: --emit requires llama-server or vllm",
+                                 NULL);
+    if (chosen.emit != NULL && chosen.common.json)
+        return report_error_text(1, EXIT_USAGE, "usage", "plan: --emit prints a call, not JSON", NULL);
+    if ((uint32_t)chosen.fit + chosen.most + (chosen.advise != NULL) + (chosen.explain != NULL) +
+            (chosen.emit != NULL) >
+        1)
+        return report_error_text(chosen.common.json, EXIT_USAGE, "usage",
+                                 "plan: --fit, --max-context, --advise, --explain and --emit answer one question each",
+                                 NULL);
+    if (chosen.out != NULL && (chosen.most || chosen.advise != NULL || chosen.explain != NULL || chosen.emit != NULL))
+        return report_error_text(chosen.common.json, EXIT_USAGE, "usage",
+                                 "plan: --out is for the plan itself, or with --fit", NULL);
+    code = target_check(chosen.common.json, chosen.out, TARGET_JSON);
+    if (code >= 0)
+        return code;
+    wish.path = arguments[0];
+    wish.platform = chosen.platform;
+    wish.mode = chosen.mode;
+    wish.length = chosen.length;
+    code = open_model(&chosen.common, &wish, &opened);
+    if (code < 0)
+        code = act(&chosen, &opened);
+    close_model(&opened);
+    return code;
+}
+
+const struct command command_plan = {
+    .name = "plan",
+    .summary = "show how a model would run: whether it fits, settings, memory and kernels, each with its origin",
+    .arguments = "MODEL",
+    .detail =
+        "Prints the verdict, device, memory, speed, and the settings that a run does not honor; --reasons and --all "
+        "print the rest. MODEL is a GGUF file, a safetensors file beside its config.json, a folder with them, or the "
+        "name of a file in the folder models of the profiles. Nothing is loaded. If the model, its family or the "
+        "device is not here, the plan is computed by formula, and a note states so.\n"
+        "Each setting names the file and line of the profile that it comes from, or what measured it. The exit status "
+        "is 5 if memory does not suffice, and 4 if the device is here but does not implement the model or a setting.",
+    .example = "accelctl plan --set context=2048tok model.gguf\nhow the model would run with caches for 2048 tokens",
+    .options = options,
+    .option_count = sizeof(options) / sizeof(*options),
+    .least = 1,
+    .most = 1,
+    .run = run,
+};

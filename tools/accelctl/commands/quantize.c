@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tools/accelctl/command.h"
+#include "tools/accelctl/errors.h"
+#include "tools/accelctl/progress.h"
+#include "tools/accelctl/quantize/quantize.h"
+#include "tools/accelctl/sigbus_guard.h"
+#include "tools/accelctl/target.h"
+#include "tools/accelctl/words.h"
+
+static const struct option_row options[] = {
+    {"type", 't', OPTION_TEXT, offsetof(struct quantize_options, type), "TYPE",
+     "type of the matrices, also as a third argument: q4_k_m (the default), q4_k_s, q5_k_m, q5_k_s, q6_k, q3_k_s, "
+     "q3_k_m, q3_k_l, q2_k, q2_k_s, q8_0, q5_1, q5_0, q4_1, q4_0, iq4_nl, iq4_xs or mxfp4_moe: the mix of types that "
+     "llama-quantize writes under that name (q3_k, q4_k and q5_k are its _M); f32, f16, bf16 or mxfp4: that type; q8, "
+     "q4, q3, q2, nf4 or c4 with --group and --scheme. With --budget it only names the family of the candidates",
+     0, 0},
+    {"pure", 0, OPTION_FLAG, offsetof(struct quantize_options, pure), NULL,
+     "no mix: all matrices get the type of --type, as q4_k", 0, 0},
+    {"requantize", 0, OPTION_FLAG, offsetof(struct quantize_options, requantize), NULL,
+     "allow a quantized IN: the rounding errors of both types add up, so that the result is worse than one of the "
+     "original weights",
+     0, 0},
+    {"allow-requantize", 0, OPTION_FLAG, offsetof(struct quantize_options, requantize), NULL,
+     "alias of --requantize, the name in llama-quantize", 0, 0},
+    {"group", 'g', OPTION_TEXT, offsetof(struct quantize_options, group), "COUNT",
+     "values that share one scale: 32, 64, 128, 256, 512 or row; for q2, q3, q4, q8, nf4 and c4; without: 128, 64 for "
+     "q2 and nf4, row for c4",
+     0, 0},
+    {"scheme", 0, OPTION_TEXT, offsetof(struct quantize_options, scheme), "SCHEME",
+     "symmetric, as without the option, or asymmetric: with a zero point for each group; for q2, q3, q4 and q8", 0, 0},
+    {"role", 'r', OPTION_LIST, offsetof(struct quantize_options, roles), "ROLE=TYPE",
+     "type for embedding, q, k, v, o, attention (these four), gate, up, down, ffn (these three), head, norm or conv; "
+     "may be repeated",
+     0, 0},
+    {"critical", 0, OPTION_TEXT, offsetof(struct quantize_options, critical), "TYPE",
+     "type for attention, embedding and head; --role overrides it", 0, 0},
+    {"method", 'm', OPTION_TEXT, offsetof(struct quantize_options, method), "METHOD",
+     "nearest: scale from the largest value; search: scale with the smallest error of a group, the default without "
+     "--calib; importance: the same, weighted by --calib; gptq: later columns compensate the errors of earlier ones, "
+     "the default with --calib",
+     0, 0},
+    {"calib", 'c', OPTION_TEXT, offsetof(struct quantize_options, calib), "FILE",
+     "calibration text, which the model reads first: its activations weight the errors", 0, 0},
+    {"calib-tokens", 0, OPTION_NUMBER, offsetof(struct quantize_options, calib_tokens), "N",
+     "read the first N tokens of that text alone", 2, 1e15},
+    {"budget", 'b', OPTION_TEXT, offsetof(struct quantize_options, budget), "SIZE",
+     "size of the whole file, as 60MB or 1.2GiB: each matrix gets the type that minimizes the sum of losses; overrides "
+     "--role and --critical",
+     0, 0},
+    {"candidate", 0, OPTION_LIST, offsetof(struct quantize_options, candidates), "TYPE",
+     "a type that --budget and --sensitivity may choose; may be repeated; without: f16 and types of 2 to 8 bits, "
+     "planar if --type is, otherwise those of GGUF",
+     0, 0},
+    {"sensitivity", 0, OPTION_FLAG, offsetof(struct quantize_options, sensitivity), NULL,
+     "print the loss of each matrix in each type, and write nothing; OUT may be omitted", 0, 0},
+    {"keep", 'k', OPTION_LIST, offsetof(struct quantize_options, keep), "PATTERN",
+     "copy tensors whose names match, as 'blk.*.attn_v.weight'; overrides all other options; may be repeated", 0, 0},
+    {"threads", 0, OPTION_NUMBER, offsetof(struct quantize_options, threads), "COUNT",
+     "threads; without: one per processor", 1, THREADS_MAX},
+    {"dry-run", 'n', OPTION_FLAG, offsetof(struct quantize_options, dry), NULL,
+     "print what would be written, and write nothing; OUT may be omitted", 0, 0},
+    {"tensors", 0, OPTION_FLAG, offsetof(struct quantize_options, tensors), NULL, "list every tensor", 0, 0},
+    COMMON_OPTIONS(struct quantize_options, common),
+};
+
+/* Budget without effect: it makes the job measure every matrix. */
+#define NO_LIMIT ((uint64_t)INT64_MAX)
+
+/* One run. */
+struct quantizing {
+    const struct quantize_options *chosen;
+    char type[TYPE_NAME];
+    uint32_t method;
+    struct accel_model_file *file;
+    struct accel_quantize_job *job;
+    struct calibration calibration;
+    struct outcome outcome;
+    struct progress progress;
+    struct accel_error error;
+};
+
+int quantize_refuse(uint32_t json, struct accel_error *error, const char *out)
+{
+    char remedy[SPACE_REMEDY_BYTES];
+    int code;
+
+    if (error->remedy[0] == '\0' && (error->native == ENOSPC || error->native == EDQUOT || error->native == EFBIG)) {
+        space_remedy(error->native, out, remedy);
+        accel_error_remedy(error, "%s", remedy);
+    }
+    switch (error->code) {
+    case ACCEL_E_CANCELLED:
+        accel_error_remedy(error, "the same command resumes from there");
+        code = EXIT_INTERRUPTED;
+        break;
+    case ACCEL_E_IO:
+        code = EXIT_FAILED;
+        break;
+    case ACCEL_E_INVALID:
+        accel_error_remedy(error, "accelctl quantize --help lists types, groups, roles and methods");
+        code = EXIT_USAGE;
+        break;
+    case ACCEL_E_UNSUPPORTED:
+        /* Errors in --type, --role, --critical and --candidate are wrong usage; all others are those of an
+         * unsupported file. */
+        code = error->origin == ACCEL_FROM_SETTING ? EXIT_USAGE : EXIT_INPUT;
+        break;
+    default:
+        return report_error(json, error);
+    }
+    return report_error_as(json, code, error);
+}
+
+uint32_t default_threads(void)
+{
+    long count = sysconf(_SC_NPROCESSORS_ONLN);
+
+    return count < 1 ? 1 : count > THREADS_MAX ? THREADS_MAX : (uint32_t)count;
+}
+
+static struct accel_quantize_options wanted_of(struct quantizing *quantizing)
+{
+    const struct quantize_options *chosen = quantizing->chosen;
+
+    return (struct accel_quantize_options){.size = sizeof(struct accel_quantize_options),
+                                           .threads =
+                                               chosen->threads == 0 ? default_threads() : (uint32_t)chosen->threads,
+                                           .type = quantizing->type,
+                                           .flags = chosen->pure ? 0 : ACCEL_QUANTIZE_MIX,
+                                           .keep_count = chosen->keep.count,
+                                           .method = quantizing->method,
+                                           .group = parse_group(chosen->group),
+                                           .scheme = chosen->scheme,
+                                           .roles = chosen->roles.items,
+                                           .role_count = chosen->roles.count,
+                                           .critical = chosen->critical,
+                                           .keep = chosen->keep.items,
+                                           .progress = progress_update,
+                                           .progress_data = &quantizing->progress};
+}
+
+/* Checks whether OUT is IN, or will be replaced; of a folder it is the file of weights. Answers -1 to go on. */
+static int check_out(const struct quantize_options *chosen, char **arguments, struct outcome *outcome)
+{
+    char path[4096], text[400];
+    struct stat in, out;
+
+    outcome->path = arguments[1] == NULL ? "OUT" : arguments[1];
+    if (arguments[1] == NULL)
+        return -1;
+    if (stat(arguments[0], &in) != 0 || stat(arguments[1], &out) != 0)
+        return -1;
+    if (in.st_dev == out.st_dev && in.st_ino == out.st_ino) {
+        snprintf(text, sizeof(text), "%.300s: is the %s that is read; write to another name", arguments[1],
+                 S_ISDIR(in.st_mode) ? "folder" : "file");
+        return report_error_text(chosen->common.json, EXIT_USAGE, "usage", text,
+                                 "name another OUT, and rename it when it is complete");
+    }
+    outcome->replaced = !S_ISDIR(out.st_mode);
+    if (S_ISDIR(out.st_mode) && snprintf(path, sizeof(path), "%s/model.safetensors", arguments[1]) < (int)sizeof(path))
+        outcome->replaced = access(path, F_OK) == 0;
+    return -1;
+}
+
+/* Refuses a word that is no type of a GGUF file. Names of planar types are left to the library. Answers -1 to go
+ * on. */
+static int check_type(const struct accel_model_file *file, uint32_t json, const char *type)
+{
+    const char *words = option_words("quantize", "type"), *meant;
+    char text[200], near[WORD_MOST];
+
+    if (strcasecmp(type, "copy") == 0)
+        return report_error_text(json, EXIT_USAGE, "usage",
+                                 "quantize: COPY is no type: it writes the file again as it is",
+                                 "cp IN OUT; --type f16 and f32 unpack the matrices");
+    if (type[strspn(type, "0123456789")] == '\0') {
+        snprintf(text, sizeof(text), "quantize: types have names here, not numbers of llama-quantize as '%.20s'", type);
+        return report_error_text(
+            json, EXIT_USAGE, "usage", text,
+            "the names beside the numbers in llama-quantize --help: 2 is Q4_0, 7 Q8_0, 15 Q4_K_M, 17 Q5_K_M, 18 "
+            "Q6_K");
+    }
+    if (accel_model_file_format(file) != ACCEL_MODEL_GGUF || is_one_of(words, type) || strstr(type, "_g") != NULL ||
+        strstr(type, "_row") != NULL)
+        return -1;
+    meant = nearest_word(words, type, near);
+    snprintf(text, sizeof(text), "quantize: there is no type '%.40s' of a GGUF file%s%s%s", type,
+             meant != NULL ? "; did you mean " : "", meant != NULL ? meant : "", meant != NULL ? "?" : "");
+    return report_error_text(json, EXIT_USAGE, "usage", text, "accelctl quantize --help lists the types");
+}
+
+/* Plans the job, and writes the file unless it is a dry run. */
+static int32_t make(struct quantizing *quantizing)
+{
+    const struct quantize_options *chosen = quantizing->chosen;
+    struct accel_quantize_options wanted = wanted_of(quantizing);
+    struct outcome *outcome = &quantizing->outcome;
+    struct timespec begun;
+    int32_t code;
+
+    clock_gettime(CLOCK_MONOTONIC, &begun);
+    calibration_give(&quantizing->calibration, &wanted);
+    outcome->calibration = wanted.id_count;
+    wanted.budget = outcome->budget;
+    wanted.candidates = chosen->candidates.items;
+    wanted.candidate_count = chosen->candidates.count;
+    progress_next(&quantizing->progress, wanted.ids != NULL ? "reading the text" : "choosing types");
+    code = accel_quantize_plan(quantizing->file, &wanted, &quantizing->job, &quantizing->error);
+    progress_next(&quantizing->progress, "writing");
+    if (code == ACCEL_OK && !chosen->dry && !chosen->sensitivity)
+        code = accel_quantize_run(quantizing->job, outcome->path, &outcome->resumed, &quantizing->error);
+    outcome->seconds = seconds_since(&begun);
+    return code;
+}
+
+/* Answers -1 to go on to the result. */
+static uint64_t file_bytes(const struct accel_model_file *file)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < accel_model_file_part_count(file); i++)
+        bytes += accel_model_file_part_bytes(file, i);
+    return bytes;
+}
+
+static uint64_t widest_row(const struct accel_model_file *file)
+{
+    uint64_t widest = 0;
+
+    for (uint64_t i = 0; i < accel_model_file_tensor_count(file); i++) {
+        const struct accel_model_tensor *tensor = accel_model_file_tensor(file, i);
+
+        if (tensor->rank == 2 && tensor->dims[1] > widest)
+            widest = tensor->dims[1];
+    }
+    return widest;
+}
+
+/* ---- arguments ---- */
+
+static bool is_type_word(const char *word)
+{
+    return is_one_of(option_words("quantize", "type"), word);
+}
+
+/* Reads TYPE and THREADS behind IN and OUT, in the order of llama-quantize, and takes them off *count. If OUT is
+ * omitted, TYPE follows IN. Returns -1 to go on. */
+static int read_positions(struct quantize_options *chosen, int *count, char **arguments)
+{
+    const char *type = *count > 2 ? arguments[2] : NULL;
+    char text[400], *end;
+
+    if (*count == 2 && is_type_word(arguments[1]) && access(arguments[1], F_OK) != 0) {
+        if (!chosen->dry && !chosen->sensitivity) {
+            snprintf(text, sizeof(text), "quantize: OUT is missing: '%.40s' is a type", arguments[1]);
+            return report_error_text(chosen->common.json, EXIT_USAGE, "usage", text, "accelctl quantize IN OUT TYPE");
+        }
+        type = arguments[1];
+    }
+    if (*count > 3) {
+        chosen->threads = strtoull(arguments[3], &end, 10);
+        if (end == arguments[3] || *end != '\0' || chosen->threads < 1 || chosen->threads > THREADS_MAX) {
+            snprintf(text, sizeof(text), "quantize: '%.40s' behind TYPE is no number of threads from 1 to %d",
+                     arguments[3], THREADS_MAX);
+            return report_error_text(chosen->common.json, EXIT_USAGE, "usage", text,
+                                     "accelctl quantize IN OUT TYPE [THREADS]");
+        }
+    }
+    if (type != NULL && chosen->type != NULL && strcasecmp(type, chosen->type) != 0) {
+        snprintf(text, sizeof(text), "quantize: two types: --type %.40s, and '%.40s' behind OUT", chosen->type, type);
+        return report_error_text(chosen->common.json, EXIT_USAGE, "usage", text, "leave one of them out");
+    }
+    chosen->type = type != NULL ? type : chosen->type != NULL ? chosen->type : "q4_k_m";
+    *count = *count > 2 ? 2 : type != NULL ? 1 : *count;
+    return -1;
+}
+
+/* Refuses options without effect, and a missing OUT. Answers -1 to go on. */
+static int check_usage(const struct quantize_options *chosen, int count)
+{
+    const char *text = NULL, *remedy = NULL;
+
+    if (count < 2 && !chosen->dry && !chosen->sensitivity) {
+        text = "quantize: requires an argument: IN OUT";
+        remedy = "OUT may be left out with --dry-run and --sensitivity";
+    } else if (chosen->candidates.count > 0 && chosen->budget == NULL && !chosen->sensitivity) {
+        text = "quantize: --candidate is for --budget and --sensitivity";
+        remedy = "--type and --role give types without a budget";
+    } else if (chosen->pure && chosen->budget != NULL) {
+        text = "quantize: --pure and --budget exclude each other: a budget chooses a type for each matrix";
+        remedy = "leave one of them out";
+    }
+    return text == NULL ? -1 : report_error_text(chosen->common.json, EXIT_USAGE, "usage", text, remedy);
+}
+
+/* Refuses a GGUF name for the output of a safetensors folder, which is another folder. Answers -1 to go on. */
+static int check_container(const struct accel_model_file *file, uint32_t json, const char *out)
+{
+    size_t length = out == NULL ? 0 : strlen(out);
+    char text[400];
+
+    if (accel_model_file_format(file) != ACCEL_MODEL_SAFETENSORS || length < 5 ||
+        strcmp(out + length - 5, ".gguf") != 0 || access(out, F_OK) == 0)
+        return -1;
+    snprintf(text, sizeof(text), "%.300s: a folder of safetensors becomes another folder, not a GGUF file", out);
+    return report_error_text(json, EXIT_USAGE, "usage", text,
+                             "name a folder; convert_hf_to_gguf.py of llama.cpp makes GGUF of one");
+}
+
+/* ---- quantized input ---- */
+
+/* Counts matrices of a quantized type that the rules would quantize again; a budget may choose among all of them. */
+static int32_t count_requantized(struct quantizing *quantizing, uint64_t *out_count, const char **out_type)
+{
+    struct accel_quantize_options wanted = wanted_of(quantizing);
+    struct accel_quantize_job *job = NULL;
+    int32_t code;
+
+    *out_count = 0;
+    *out_type = "";
+    /* Methods and mixes that need a calibration would require one here; none is read for this count. */
+    wanted.method = ACCEL_QUANTIZE_METHOD_DEFAULT;
+    wanted.progress = NULL;
+    if (quantizing->chosen->calib != NULL && strcasecmp(quantizing->type, "q2_k_s") == 0)
+        wanted.type = "q2_k";
+    code = accel_quantize_plan(quantizing->file, &wanted, &job, &quantizing->error);
+    for (uint64_t i = 0; code == ACCEL_OK && i < accel_quantize_count(job); i++) {
+        const struct accel_quantize_row *row = accel_quantize_get(job, i);
+
+        if (!is_requantized(row))
+            continue;
+        *out_type = accel_model_file_tensor(quantizing->file, i)->type_name;
+        ++*out_count;
+    }
+    accel_quantize_free(job);
+    return code;
+}
+
+static bool has_quantized(const struct accel_model_file *file)
+{
+    for (uint64_t i = 0; i < accel_model_file_tensor_count(file); i++)
+        if (is_quantized_type(accel_model_file_tensor(file, i)->type))
+            return true;
+    return false;
+}
+
+/* Refuses to round values twice unless --requantize allows it. Returns -1 to go on. */
+static int check_requantize(struct quantizing *quantizing, const char *in)
+{
+    const struct quantize_options *chosen = quantizing->chosen;
+    const char *type;
+    char text[400];
+    uint64_t count;
+
+    if (chosen->requantize || chosen->sensitivity || !has_quantized(quantizing->file))
+        return -1;
+    if (count_requantized(quantizing, &count, &type) != ACCEL_OK)
+        return quantize_refuse(chosen->common.json, &quantizing->error, quantizing->outcome.path);
+    if (count == 0)
+        return -1;
+    snprintf(text, sizeof(text),
+             "quantize: %.200s is quantized already: %llu %s would be rounded a second time, and errors of both types "
+             "add up",
+             in, (unsigned long long)count, count == 1 ? "matrix" : "matrices");
+    return report_error_text(
+        chosen->common.json, EXIT_USAGE, "usage", text,
+        "quantize the file of the original weights (F16, BF16 or F32), or allow the loss with --requantize");
+}
+
+static int open_and_make(struct quantizing *quantizing, char **arguments)
+{
+    static const struct accel_model_open_options packed = {sizeof(packed), ACCEL_MODEL_OPEN_PACKED};
+    uint32_t json = quantizing->chosen->common.json;
+    int code;
+
+    if (accel_model_file_open(arguments[0], &packed, &quantizing->file, &quantizing->error) != ACCEL_OK)
+        return report_error(json, &quantizing->error);
+    sigbus_guard_begin(quantizing->file, "do not change the file while it is read");
+    quantizing->outcome.before = file_bytes(quantizing->file);
+    quantizing->outcome.widest = widest_row(quantizing->file);
+    code = check_type(quantizing->file, json, quantizing->type);
+    if (code < 0)
+        code = check_container(quantizing->file, json, arguments[1]);
+    if (code < 0 && arguments[1] != NULL && accel_model_file_format(quantizing->file) == ACCEL_MODEL_GGUF)
+        code = target_check(json, arguments[1], TARGET_ANY);
+    else if (code < 0 && arguments[1] != NULL)
+        code = target_folder_check(json, arguments[1]);
+    if (code < 0)
+        code = check_requantize(quantizing, arguments[0]);
+    if (code >= 0)
+        return code;
+    code = calibration_open(&quantizing->chosen->common, arguments[0], quantizing->chosen->calib,
+                            quantizing->chosen->calib_tokens, &quantizing->calibration);
+    if (code >= 0)
+        return code;
+    progress_begin(&quantizing->progress, NULL, 0);
+    code = make(quantizing) == ACCEL_OK ? -1 : EXIT_FAILED;
+    progress_end(&quantizing->progress);
+    if (code >= 0 && quantizing->chosen->budget != NULL && quantizing->error.code == ACCEL_E_LIMIT)
+        return report_error_text(json, EXIT_USAGE, accel_error_name(ACCEL_E_LIMIT), quantizing->error.text,
+                                 "take a larger --budget, or smaller types, as --candidate q2_g32 --candidate q4_g32");
+    return code < 0 ? -1 : quantize_refuse(json, &quantizing->error, quantizing->outcome.path);
+}
+
+static int run(int count, char **arguments, const struct command *command)
+{
+    struct quantize_options chosen = {.type = NULL};
+    struct quantizing quantizing = {.chosen = &chosen};
+    int code = parse_options(command, &count, arguments, &chosen);
+
+    if (code < 0)
+        code = read_positions(&chosen, &count, arguments);
+    if (code < 0)
+        code = type_name(chosen.common.json, command->name, chosen.type, chosen.group, chosen.scheme,
+                         chosen.roles.count > 0 || chosen.critical != NULL, quantizing.type);
+    if (code < 0 && count < 2)
+        arguments[1] = NULL;
+    if (code < 0)
+        code = check_usage(&chosen, count);
+    if (code < 0)
+        code = parse_method(chosen.common.json, command->name, chosen.method, chosen.calib, &quantizing.method);
+    quantizing.outcome.limited = chosen.budget != NULL;
+    if (code < 0 && chosen.budget != NULL)
+        code = parse_bytes(chosen.common.json, command->name, "budget", chosen.budget, &quantizing.outcome.budget);
+    else if (code < 0 && chosen.sensitivity)
+        quantizing.outcome.budget = NO_LIMIT;
+    if (code < 0)
+        code = check_out(&chosen, arguments, &quantizing.outcome);
+    if (code >= 0)
+        return code;
+    chosen.type = quantizing.type;
+    code = open_and_make(&quantizing, arguments);
+    if (code < 0 && chosen.common.json) {
+        code = quantize_document(quantizing.job, &quantizing.outcome, !chosen.dry && !chosen.sensitivity);
+    } else if (code < 0) {
+        quantize_print(quantizing.job, &chosen, &quantizing.outcome);
+        code = EXIT_DONE;
+    }
+    sigbus_guard_end(quantizing.file);
+    accel_quantize_free(quantizing.job);
+    calibration_close(&quantizing.calibration);
+    accel_model_file_close(quantizing.file);
+    return code;
+}
+
+const struct command command_quantize = {
+    .name = "quantize",
+    .summary = "convert a model to other weight types",
+    .arguments = "IN OUT [TYPE [THREADS]]",
+    .detail = "IN and OUT are GGUF files, or folders of safetensors; the weights of an IN folder may be packed by "
+              "GPTQ, AWQ or compressed-tensors. File types of llama.cpp, as Q4_K_M, give each matrix the type that "
+              "llama-quantize gives it: more bits for the output projection, the attention values and some "
+              "feed-forward layers; --role and --critical override them, --pure gives all matrices one type. q2, q3, "
+              "q4 and q8 are planar, with --group and --scheme, or in one word as q4_g128a (with zero points) or "
+              "q3_row; so are nf4 (codebook of a normal distribution) and c4 (a codebook of 16 values per row). A "
+              "folder whose matrices have one planar type is written in the layout of GPTQ, which other programs read; "
+              "otherwise both kinds of files get a layout of planes that accelctl reads (quant/LAYOUT.md).\n"
+              "If groups or blocks do not divide the rows of a matrix, it gets the largest groups that do, the next "
+              "larger type with blocks of 32 (Q8_0 for Q6_K, Q5_1 for Q5_K, Q5_0 for Q4_K, IQ4_NL for IQ4_XS, Q3_K and "
+              "Q2_K), or F16. The number of such matrices is printed; norms and biases keep their precision, and "
+              "--tensors prints the reason of each.\n"
+              "An IN that is already quantized is refused, since its values would be rounded twice; --requantize "
+              "allows it. f32, f16 and bf16 are always allowed, since they only unpack.\n"
+              "With --calib the model reads a text before it is quantized, and errors are weighted by their effect on "
+              "its outputs. Choose a text of a few thousand words that resembles the later use. --budget measures the "
+              "loss of each matrix in each type and solves for the best assignment.\n"
+              "OUT is renamed into place when it is complete, and replaces an existing file. An interrupted or killed "
+              "run leaves OUT.part; the same command resumes from it, unless a file of IN has changed or been replaced "
+              "(a copy counts as replaced): then it starts over. doc/quantization.md compares types and methods.",
+    .example = "accelctl quantize model-f16.gguf model-q4_k_m.gguf Q4_K_M\n"
+               "a file of a third of the size, which every program that reads GGUF runs",
+    .options = options,
+    .option_count = sizeof(options) / sizeof(*options),
+    .least = 1,
+    .most = 4,
+    .run = run,
+};

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Maps names of llama.cpp, as its common/arg.cpp and tools have them at the end of 2025, and of ollama's commands.
+ * tests/accelctl/habits.sh compares each row of doc/llama-cpp.md with this file. */
+#include "config.h"
+
+#include "tools/accelctl/habits.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- names of options that are here ---- */
+
+static const struct {
+    const char *commands; /* "" for all */
+    const char *option;
+    const char *names;
+} names[] = {
+    {"chat", "chat-template", "--chat-template-file"},
+    {"run", "chat", "-cnv --conversation -st --single-turn"},
+    {"run", "prompt-file", "--file"},
+    {"run chat", "system", "-sys --system-prompt"},
+    {"run chat", "tokens", "--n-predict --predict"},
+    {"run chat", "temperature", "--temp"},
+    {"run chat", "repetition-penalty", "--repeat-penalty"},
+    {"run chat", "ignore-end", "--ignore-eos"},
+    {"run chat", "quiet", "--log-disable"},
+    {"bench", "prompt", "--n-prompt"},
+    {"bench", "tokens", "--n-gen"},
+    {"bench", "depth", "-D --n-depth"},
+    {"bench", "rounds", "--repetitions"},
+    {"eval", "text", "--file"},
+    {"eval", "chunk", "--ctx-size"},
+    {"eval", "stride", "--ppl-stride"},
+    {"", "stop", "-r --reverse-prompt"},
+    {"", "device", "-dev"},
+    {"", "ubatch-size", "-ub"},
+    {"", "gpu-layers", "-ngl --n-gpu-layers"},
+    {"", "cache-type-k", "-ctk"},
+    {"", "cache-type-v", "-ctv"},
+    {"", "flash-attn", "-fa"},
+};
+
+/* Settings with llama.cpp's own option for each. */
+static const struct {
+    const char *option;
+    const char *key;
+} settings[] = {
+    {"ctx-size", "context"},       {"threads", "cpu.threads"},         {"batch-size", "batch"},
+    {"ubatch-size", "batch"},      {"gpu-layers", "gpu.layers"},       {"cache-type-k", "kv.type.k"},
+    {"cache-type-v", "kv.type.v"}, {"flash-attn", "attention.kernel"}, {"no-mmap", "weights.load=read"},
+    {"mmap", "weights.load=map"},
+};
+
+/* Parameters of ollama that llama.cpp names otherwise, and the option of accelctl. */
+static const struct {
+    const char *parameter;
+    const char *option;
+} parameters[] = {
+    {"num-predict", "tokens"}, {"max-tokens", "tokens"},  {"num-ctx", "ctx-size"},
+    {"num-thread", "threads"}, {"num-gpu", "gpu-layers"}, {"num-batch", "batch-size"},
+};
+
+static const struct {
+    const char *key;
+    const char *theirs;
+    const char *ours;
+} values[] = {
+    {"context", "0", "auto"},
+    {"cpu.threads", "-1", "auto"},
+    {"kv.type.k", "q8_0", "q8"},
+    {"kv.type.k", "q4_0", "q4"},
+    {"kv.type.v", "q8_0", "q8"},
+    {"kv.type.v", "q4_0", "q4"},
+    {"attention.kernel", "on", "tiled"},
+    {"attention.kernel", "1", "tiled"},
+    {"attention.kernel", "off", "eager"},
+    {"attention.kernel", "0", "eager"},
+};
+
+#define COUNT(list) (sizeof(list) / sizeof(list)[0])
+
+uint32_t has_word(const char *words, const char *word, size_t length)
+{
+    while (*words != '\0') {
+        size_t here = strcspn(words, " ");
+
+        if (here == length && strncmp(words, word, length) == 0)
+            return 1;
+        words += here + strspn(words + here, " ");
+    }
+    return 0;
+}
+
+const char *other_names(const struct command *command, const struct option_row *row)
+{
+    for (size_t i = 0; i < COUNT(names); i++)
+        if (strcmp(names[i].option, row->name) == 0 &&
+            (names[i].commands[0] == '\0' || has_word(names[i].commands, command->name, strlen(command->name))))
+            return names[i].names;
+    return "";
+}
+
+const char *option_of_parameter(const struct command *command, const char *name)
+{
+    char option[64];
+
+    for (size_t i = 0; i < COUNT(parameters); i++)
+        if (strcmp(parameters[i].parameter, name) == 0)
+            return parameters[i].option;
+    for (uint32_t i = 0; i < command->option_count; i++)
+        for (int dashes = 1; dashes <= 2; dashes++) {
+            snprintf(option, sizeof(option), "%.*s%s", dashes, "--", name);
+            if (has_word(other_names(command, &command->options[i]), option, strlen(option)))
+                return command->options[i].name;
+        }
+    return name;
+}
+
+const char *setting_of_option(const char *option)
+{
+    for (size_t i = 0; i < COUNT(settings); i++)
+        if (strcmp(settings[i].option, option) == 0)
+            return settings[i].key;
+    return NULL;
+}
+
+const char *setting_word(const char *key, const char *value)
+{
+    for (size_t i = 0; i < COUNT(values); i++)
+        if (strcmp(values[i].key, key) == 0 && strcmp(values[i].theirs, value) == 0)
+            return values[i].ours;
+    return value;
+}
+
+/* Flags without effect: prompts are continued as they are unless --chat is given, chat templates are rendered as
+ * the file has them, and there is no warm-up run. */
+static const struct {
+    const char *commands;
+    const char *words;
+} always[] = {
+    {"run chat", "--jinja --no-warmup --no-escape"},
+    {"run", "-no-cnv --no-conversation"},
+};
+
+uint32_t is_always_so(const char *command, const char *word)
+{
+    for (size_t i = 0; i < COUNT(always); i++)
+        if (has_word(always[i].commands, command, strlen(command)) && has_word(always[i].words, word, strlen(word)))
+            return 1;
+    return 0;
+}
+
+/* ---- what is not here ---- */
+
+static const struct {
+    const char *commands; /* "" for all; rows for one command stand before them */
+    const char *words;
+    const char *instead;
+} options[] = {
+    {"quantize", "--imatrix", "--calib FILE reads a text and measures what each matrix is multiplied with"},
+    {"quantize", "--leave-output-tensor", "--keep output.weight copies a tensor as it is"},
+    {"quantize", "--output-tensor-type", "--role head=TYPE"},
+    {"quantize", "--token-embedding-type", "--role embedding=TYPE"},
+    {"quantize", "--tensor-type --tensor-type-file", "--role ROLE=TYPE, as --role down=q6_k"},
+    {"eval", "--chunks", "--tokens N reads the first N tokens of the text"},
+    {"eval", "--kl-divergence --kl-divergence-base --save-all-logits",
+     "--against FILE computes the KL divergence from a reference model in one go"},
+    {"bench", "-o --output -oe --output-err", "--json prints one JSON document, --sqlite FILE fills a database"},
+    {"bench", "-pg", "-d N measures decode with N tokens in the cache, -p N prefill"},
+    {"", "-mg --main-gpu", "--device NAME chooses the device; accelctl devices lists them"},
+    {"", "-sm --split-mode", "--set placement=auto or balanced spreads layers over devices; rows are not split"},
+    {"", "-ts --tensor-split", "--set placement=0-13=DEVICE,14-31=DEVICE places layers; balanced goes by free memory"},
+    {"", "-ot --override-tensor -cmoe --cpu-moe -ncmoe --n-cpu-moe",
+     "single tensors have no place of their own; --set placement=0-13=DEVICE,14-31=DEVICE places whole layers"},
+    {"", "-tb --threads-batch", "--threads N is for prefill and decode"},
+    {"", "-C --cpu-mask -Cr --cpu-range --cpu-strict --prio --poll --numa",
+     "threads are bound to their processors (--set cpu.pin=false: not); taskset -c LIST accelctl ... limits them"},
+    {"", "--mlock", "--set weights.load=read copies weights into memory of the process; no page is locked"},
+    {"", "-nkvo --no-kv-offload", "keys and values are on the device of their layer"},
+    {"", "-hf -hfr --hf-repo -hff --hf-file -mu --model-url -hft --hf-token -dr --docker-repo",
+     "nothing is downloaded: name a GGUF file or a folder of safetensors that is here"},
+    {"", "--grammar --grammar-file -j --json-schema -jf --json-schema-file", "the output cannot be constrained yet"},
+    {"", "--lora --lora-scaled --control-vector --control-vector-scaled",
+     "adapters are not applied; merge the adapter into the model's file first"},
+    {"",
+     "--mirostat --mirostat-lr --mirostat-ent --typical --typical-p --xtc-probability --xtc-threshold "
+     "--dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker "
+     "--presence-penalty --frequency-penalty --dynatemp-range --dynatemp-exp --top-nsigma --top-n-sigma --samplers "
+     "--sampler-seq --sampling-seq --adaptive-target --adaptive-decay -l --logit-bias",
+     "sampling is by --temp, --top-k, --top-p, --min-p and --repeat-penalty"},
+    {"", "--context-shift --no-context-shift",
+     "--set kv.full=slide continues when the context is full, stop ends there"},
+    {"", "--keep", "--set kv.sinks=N keeps the first N tokens when the context is full"},
+    {"", "-np --parallel", "--set sequences=N"},
+    {"", "-sysf --system-prompt-file", "--system \"$(cat FILE)\""},
+    {"", "-if --interactive-first -i --interactive -mli --multiline-input",
+     "accelctl chat MODEL is interactive; enclose a message of several lines in \"\"\" there"},
+    {"",
+     "--rope-scaling --rope-scale --rope-freq-base --rope-freq-scale --yarn-orig-ctx --yarn-ext-factor "
+     "--yarn-attn-factor --yarn-beta-slow --yarn-beta-fast -gan --grp-attn-n -gaw --grp-attn-w",
+     "rotary scaling is read from the model's file"},
+    {"", "-md --model-draft --draft --draft-max --draft-min -ngld -devd", "there is no speculative decoding"},
+    {"", "-mm --mmproj --image --audio --video", "models that take images or sound do not run yet"},
+    {"", "--port --api-key --path --metrics --slots -cb --cont-batching --embedding --embeddings --rerank --reranking",
+     "there is no server yet; accelctl plan MODEL --emit llama-server prints its call with the planned settings"},
+    {"chat", "-e --escape", "the shell makes escapes: --system $'one line\\nanother'"},
+    {"run chat", "--max-tokens --max-new-tokens --num-predict", "-n N"},
+    {"run chat plan", "--num-ctx --max-model-len", "-c N"},
+    {"", "--verbose-prompt", "accelctl tokenize MODEL TEXT prints the tokens of a text"},
+    {"", "--list-devices", "accelctl devices"},
+    {"", "--override-kv", "metadata are taken as the file has them"},
+    {"", "--prompt-cache --prompt-cache-all --prompt-cache-ro --slot-save-path", "no session is saved to a file yet"},
+    {"", "-lv --verbosity --log-verbosity --log-file --log-colors --log-prefix --log-timestamps",
+     "--verbose logs to the error output, 2>FILE takes it to a file"},
+    {"", "--perf --no-perf --show-timings --no-show-timings",
+     "the statistics are printed on the error output; -q omits them"},
+};
+
+static const struct {
+    const char *names;
+    const char *instead;
+} commands_elsewhere[] = {
+    {"serve server llama-server start",
+     "there is no server yet: accelctl run MODEL --prompt TEXT and accelctl chat MODEL generate here, and accelctl "
+     "plan "
+     "MODEL --emit llama-server prints the call of llama-server with the planned settings"},
+    {"cli llama-cli main simple llama-simple generate",
+     "accelctl chat MODEL for a conversation, accelctl run MODEL --prompt TEXT for a text"},
+    {"list ls", "there is no list of models: a MODEL is the path of a GGUF file or of a folder of safetensors; "
+                "accelctl profile list models lists those that can be planned without a file"},
+    {"inspect gguf-dump llama-gguf", "accelctl info MODEL"},
+    {"ps", "no model stays loaded behind a command: accelctl plan MODEL prints the memory of one, accelctl cache list "
+           "the files cached on disk"},
+    {"pull download",
+     "nothing is downloaded: get the model's GGUF file or folder, and name its path: accelctl run PATH"},
+    {"push cp create rm stop signin signout",
+     "models are files: cp, mv and rm work on them, accelctl quantize IN OUT makes smaller ones"},
+    {"llama-bench", "accelctl bench MODEL"},
+    {"llama-quantize", "accelctl quantize IN OUT TYPE"},
+    {"llama-tokenize detokenize", "accelctl tokenize MODEL TEXT, and back with --decode IDS"},
+    {"perplexity llama-perplexity", "accelctl eval --text FILE MODEL"},
+    {"imatrix llama-imatrix", "accelctl quantize --calib FILE IN OUT"},
+    {"convert convert-hf-to-gguf", "a folder of safetensors runs as it is: accelctl run FOLDER; accelctl quantize "
+                                   "FOLDER OUT TYPE writes a smaller one"},
+    {"llama-gguf-split gguf-split",
+     "a GGUF model in several files runs as it is: accelctl run PREFIX-00001-of-00003.gguf"},
+    {"embedding embeddings embed llama-embedding rerank", "embeddings are not computed yet"},
+};
+
+const char *instead_of_option(const char *command, const char *word, size_t length)
+{
+    for (size_t i = 0; i < COUNT(options); i++)
+        if ((options[i].commands[0] == '\0' || has_word(options[i].commands, command, strlen(command))) &&
+            has_word(options[i].words, word, length))
+            return options[i].instead;
+    return NULL;
+}
+
+const char *option_of_setting(const struct command *command, const char *key)
+{
+    static const char sampling[] = "temperature top-k top-p min-p repetition-penalty repeat-last-n seed stop tokens";
+    const char *option;
+    char name[40];
+
+    snprintf(name, sizeof(name), "%s", key);
+    for (char *at = name; *at != '\0'; at++)
+        *at = *at == '_' ? '-' : *at;
+    option = option_of_parameter(command, name);
+    for (uint32_t i = 0; has_word(sampling, option, strlen(option)) && i < command->option_count; i++)
+        if (strcmp(command->options[i].name, option) == 0)
+            return command->options[i].name;
+    return NULL;
+}
+
+const char *option_word(const char *command, const char *option, const char *value)
+{
+    char *end;
+
+    if (!has_word("run chat", command, strlen(command)))
+        return value;
+    if (strcmp(option, "temperature") != 0 && strcmp(option, "top-k") != 0)
+        return value;
+    return value[0] == '-' && strtod(value, &end) <= 0 && end != value && *end == '\0' ? "0" : value;
+}
+
+const char *instead_of_value(const char *command, const char *option, const char *value)
+{
+    if (has_word("run chat", command, strlen(command)) && strcmp(option, "tokens") == 0 && strcmp(value, "0") == 0)
+        return "-n 1 is the least; accelctl bench prefill MODEL measures a prompt alone";
+    return NULL;
+}
+
+const char *instead_of_argument(const char *command)
+{
+    /* ollama run MODEL PROMPT */
+    if (strcmp(command, "run") == 0)
+        return "run MODEL --prompt TEXT continues a text, run MODEL --chat --prompt TEXT answers a message";
+    return NULL;
+}
+
+const char *instead_of_command(const char *name)
+{
+    for (size_t i = 0; i < COUNT(commands_elsewhere); i++)
+        if (has_word(commands_elsewhere[i].names, name, strlen(name)))
+            return commands_elsewhere[i].instead;
+    return NULL;
+}

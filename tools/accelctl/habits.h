@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Spellings of llama.cpp and ollama: their names of options, and suggestions for options and commands that are
+ * missing here. */
+#ifndef ACCELCTL_HABITS_H
+#define ACCELCTL_HABITS_H
+
+#include "tools/accelctl/command.h"
+
+/* Returns the other names of an option of a command, with their dashes and spaces between; "" if it has none. */
+const char *other_names(const struct command *command, const struct option_row *row);
+
+/* Returns the option of the command that llama.cpp or ollama calls `name`, a word without leading dashes:
+ * "gpu-layers" for "num-gpu" and "ngl". `name` itself if there is none. */
+const char *option_of_parameter(const struct command *command, const char *name);
+
+/* Returns the setting of an OPTION_SETTING: its key, or KEY=VALUE for an option without an argument. NULL for all
+ * other words. */
+const char *setting_of_option(const char *option);
+
+/* Translates a value of a setting from llama.cpp's spelling: "q8_0" is "q8" for kv.type.k. */
+const char *setting_word(const char *key, const char *value);
+
+/* Returns the sampling option of run and chat that `key` names, as "temperature" for temp; NULL if there is none. */
+const char *option_of_setting(const struct command *command, const char *key);
+
+/* Translates a value of an option from llama.cpp's: a temperature or top-k below 0 is 0. */
+const char *option_word(const char *command, const char *option, const char *value);
+
+/* Suggests a replacement of a value that an option refuses; NULL if none is known. */
+const char *instead_of_value(const char *command, const char *option, const char *value);
+
+/* Returns 1 for a flag of llama.cpp that requests the command's only behaviour: it is accepted. */
+uint32_t is_always_so(const char *command, const char *word);
+
+/* Suggests a replacement of an option or a command of llama.cpp or ollama that this command does not have; NULL if
+ * the word is none of theirs. `length` bytes of the word count. */
+const char *instead_of_option(const char *command, const char *word, size_t length);
+const char *instead_of_command(const char *name);
+
+/* Suggests a replacement of one argument more than a command accepts; NULL if none is known. */
+const char *instead_of_argument(const char *command);
+
+/* Returns 1 if `words`, separated by spaces, contain the first `length` bytes of `word`. */
+uint32_t has_word(const char *words, const char *word, size_t length);
+
+#endif

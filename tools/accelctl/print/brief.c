@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "tools/accelctl/print/brief.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/accelctl/print/more.h"
+#include "tools/accelctl/print/plan.h"
+#include "tools/accelctl/print/where.h"
+
+/* Column where the texts of memory rows begin; devices with a row of their own. */
+enum { DETAIL = HEAD + 28, DEVICE_ROWS = 4 };
+
+/* ---- model, device, context ---- */
+
+static const char *fact_of(const struct opened *opened, const char *key)
+{
+    return accel_model_description_fact(accel_model_plan_description(opened->made), key);
+}
+
+static void print_model_line(const struct opened *opened)
+{
+    const char *family = fact_of(opened, "model.family"), *layers = fact_of(opened, "model.layers");
+    const char *bytes = fact_of(opened, "model.weight_bytes"), *types = model_types(opened);
+    char line[400], count[32], size[32];
+    int used = snprintf(line, sizeof(line), "%s", family == NULL ? "unknown family" : family);
+
+    if (layers != NULL)
+        used += snprintf(line + used, sizeof(line) - (size_t)used, ", %.12s layers", layers);
+    used += snprintf(line + used, sizeof(line) - (size_t)used, ", %s parameters",
+                     count_text(fact_of(opened, "model.parameters"), count));
+    if (bytes != NULL)
+        snprintf(line + used, sizeof(line) - (size_t)used, ", %s%s%.100s", bytes_text(strtoull(bytes, NULL, 10), size),
+                 types == NULL ? "" : " in ", types == NULL ? "" : types);
+    print("model      %s\n", accel_model_description_path(accel_model_plan_description(opened->made)));
+    print_wrapped((uint32_t)print("%*s", HEAD, ""), HEAD, line);
+}
+
+static void print_context(const struct opened *opened)
+{
+    const struct accel_plan *plan = accel_model_plan_plan(opened->made);
+    const char *trained = fact_of(opened, "model.context"), *sequences = plan_setting_text(plan, "sequences");
+    const char *context = plan_setting_text(plan, "context");
+    char line[300];
+
+    if (trained == NULL)
+        return;
+    snprintf(line, sizeof(line), "%s tokens (trained for %s), %s sequence%s, prefill batch %s", context,
+             strcmp(context, trained) == 0 ? "as many" : trained, sequences, strcmp(sequences, "1") == 0 ? "" : "s",
+             plan_setting_text(plan, "batch"));
+    print_wrapped((uint32_t)print("context    "), HEAD, line);
+}
+
+/* ---- memory ---- */
+
+/* Bytes of two classes of memory. */
+static uint64_t sum_classes(const struct accel_plan *plan, uint32_t one, uint32_t other)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < accel_plan_memory_count(plan); i++) {
+        const struct accel_plan_memory *row = accel_plan_memory_get(plan, i);
+
+        if (row->memory_class == one || row->memory_class == other)
+            bytes += row->bytes;
+    }
+    return bytes;
+}
+
+static void print_row(const char *name, uint64_t bytes, const char *text)
+{
+    const char *head = strcmp(name, "weights") == 0 ? "memory" : "";
+    char size[32];
+
+    print_wrapped((uint32_t)print("%-*s%-14s %10s  ", HEAD, head, name, bytes_text(bytes, size)), DETAIL, text);
+}
+
+static void print_weights(const struct opened *opened)
+{
+    const struct accel_plan *plan = accel_model_plan_plan(opened->made);
+    uint64_t mapped = sum_classes(plan, ACCEL_MEMORY_MAPPED, ACCEL_MEMORY_MAPPED);
+    uint64_t bytes = sum_classes(plan, ACCEL_MEMORY_WEIGHTS, ACCEL_MEMORY_MAPPED);
+    char text[700] = "", size[32];
+
+    if (!accel_model_plan_exact(opened->made) || converts_weights(plan))
+        types_text(plan, text, sizeof(text));
+    else if (mapped != 0 && mapped != bytes)
+        snprintf(text, sizeof(text), "%s mapped from the file, rest packed", bytes_text(mapped, size));
+    else
+        snprintf(text, sizeof(text), "%s", mapped != 0 ? "used where the file is mapped" : "copied from the file");
+    print_row("weights", bytes, text);
+}
+
+static void print_cache(const struct accel_plan *plan)
+{
+    uint64_t bytes = sum_classes(plan, ACCEL_MEMORY_STATE, ACCEL_MEMORY_STATE);
+    uint64_t tokens = strtoull(plan_setting_text(plan, "context"), NULL, 10) *
+                      strtoull(plan_setting_text(plan, "sequences"), NULL, 10);
+    char text[200], size[32];
+
+    snprintf(text, sizeof(text), "keys %s, values %s", plan_setting_text(plan, "kv.type.k"),
+             plan_setting_text(plan, "kv.type.v"));
+    if (bytes != 0 && tokens != 0) {
+        size_t used = strlen(text);
+
+        snprintf(text + used, sizeof(text) - used, ", %s per token", bytes_text(bytes / tokens, size));
+    }
+    print_row("KV cache", bytes, bytes == 0 ? "none" : text);
+}
+
+static void print_memory_rows(const struct opened *opened)
+{
+    const struct accel_plan *plan = accel_model_plan_plan(opened->made);
+
+    if (accel_plan_memory_count(plan) == 0)
+        return;
+    print_weights(opened);
+    print_cache(plan);
+    print_row("activations", sum_classes(plan, ACCEL_MEMORY_ACTIVATION, ACCEL_MEMORY_SCRATCH),
+              "inputs, outputs and scratch of a step");
+    print_row("compiled graph", sum_classes(plan, ACCEL_MEMORY_PROGRAM, ACCEL_MEMORY_PROGRAM),
+              "kernels and command lists of the driver");
+    print_row("host", sum_classes(plan, ACCEL_MEMORY_HOST, ACCEL_MEMORY_HOST), "records of the library and the driver");
+}
+
+/* ---- several devices ---- */
+
+static void print_split(const struct accel_plan *plan)
+{
+    uint32_t count = accel_plan_layer_count(plan), shown = 0;
+    uint32_t is_split = count_devices(plan) > 1;
+
+    for (uint32_t i = 0; i < count && is_split; i++) {
+        const struct accel_plan_layer *layer = accel_plan_layer_get(plan, i);
+        char weights[32], state[32], devices[300];
+
+        if (layer->first == ACCEL_NO_LAYER)
+            continue;
+        if (shown++ == DEVICE_ROWS) {
+            print("%*sand more: --layers lists all\n", HEAD, "");
+            return;
+        }
+        print("%-*slayers %" PRIu32 "-%" PRIu32 " on %s: weights %s, KV cache %s\n", HEAD, shown == 1 ? "split" : "",
+              layer->first, layer->last, shorten_devices(layer->device, devices, sizeof(devices)),
+              bytes_text(layer->weight_bytes, weights), bytes_text(layer->state_bytes, state));
+    }
+}
+
+/* ---- what does not go as the settings say ---- */
+
+/* Values with one of ACCEL_UNHONORED_NOTED and ACCEL_UNHONORED_REFUSED. */
+static void print_unhonored_line(const struct accel_plan *plan, uint32_t outcome)
+{
+    char line[1200] = "";
+
+    for (uint32_t i = 0; i < accel_plan_unhonored_count(plan); i++) {
+        const struct accel_plan_unhonored *row = accel_plan_unhonored_get(plan, i);
+        size_t used = strlen(line);
+        char value[64];
+
+        if (row->outcome == outcome)
+            snprintf(line + used, sizeof(line) - used, "%s%s=%s", used == 0 ? "" : ", ", row->key,
+                     value_text(row->value, row->unit, value));
+    }
+    if (line[0] != '\0')
+        print_wrapped((uint32_t)print(outcome == ACCEL_UNHONORED_REFUSED ? "refused by a run: " : "not honored: "),
+                      HEAD, line);
+}
+
+static void print_warnings(const struct accel_plan *plan)
+{
+    for (uint32_t i = 0; i < accel_plan_note_count(plan); i++) {
+        const struct accel_plan_note *note = accel_plan_note_get(plan, i);
+        char copy[700];
+
+        uint32_t is_short = note->level == ACCEL_NOTE_WARN || strcmp(note->key, "device") == 0;
+
+        if (!is_short)
+            continue;
+        print_wrapped((uint32_t)print(note->level == ACCEL_NOTE_WARN ? "! " : "- "), HEAD,
+                      short_places(note->text, copy, sizeof(copy)));
+        if (note->remedy[0] != '\0')
+            print_wrapped((uint32_t)print("%*sremedy: ", HEAD, ""), HEAD, note->remedy);
+    }
+}
+
+/* ---- the whole ---- */
+
+void print_brief(const struct opened *opened)
+{
+    const struct accel_plan *plan = accel_model_plan_plan(opened->made);
+
+    print_verdict(opened, 0);
+    print_model_line(opened);
+    print_device_line(opened);
+    print_context(opened);
+    print_memory_rows(opened);
+    print_split(plan);
+    print_speed(plan, 0);
+    print_warnings(plan);
+    print_unhonored_line(plan, ACCEL_UNHONORED_REFUSED);
+    print_unhonored_line(plan, ACCEL_UNHONORED_NOTED);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Prints a summary of a plan: at most some 20 lines. */
+#ifndef ACCELCTL_PRINT_BRIEF_H
+#define ACCELCTL_PRINT_BRIEF_H
+
+#include "tools/accelctl/model.h"
+
+/* Prints the verdict, the model, the device, the context, memory in five rows, the speed, warnings, and which settings
+ * a run does not honor. */
+void print_brief(const struct opened *opened);
+
+#endif

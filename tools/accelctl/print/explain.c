@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "tools/accelctl/print/explain.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <accel/profile.h>
+
+#include "tools/accelctl/print/plan.h"
+#include "tools/accelctl/words.h"
+
+/* Column of the origins of overridden values, with the reasons below them. */
+enum { OVERRIDDEN = HEAD + 11 };
+
+static int refuse_key(const struct accel_plan *plan, const char *key, uint32_t json)
+{
+    const char *nearest = NULL;
+    uint32_t least = 4;
+    char text[200];
+
+    for (uint32_t i = 0; i < accel_plan_setting_count(plan); i++) {
+        const char *name = accel_plan_setting_get(plan, i)->key;
+        uint32_t distance = word_distance(key, name);
+
+        if (distance < least) {
+            least = distance;
+            nearest = name;
+        }
+    }
+    snprintf(text, sizeof(text), "--explain: there is no setting '%.60s'%s%s%s", key,
+             nearest == NULL ? "" : "; did you mean '", nearest == NULL ? "" : nearest, nearest == NULL ? "" : "'?");
+    return report_error_text(json, EXIT_USAGE, "usage", text, "accelctl plan --all lists the settings");
+}
+
+static int explain_json(const struct opened *opened, const char *key)
+{
+    struct accel_error error = {0};
+    json_t *document = plan_json(opened, &error);
+    json_t *setting;
+
+    if (document == NULL)
+        return report_error(1, &error);
+    setting = json_incref(json_object_get(json_object_get(document, "settings"), key));
+    json_decref(document);
+    json_object_set_new(setting, "key", json_string(key));
+    return print_json(setting, "accelctl/explain/1");
+}
+
+/* Prints the row of the table of settings: its purpose, its values and its environment variable. */
+static void print_row(const char *key)
+{
+    char variable[128];
+
+    for (uint32_t i = 0; i < accel_setting_row_count(); i++) {
+        const struct accel_setting_row *row = accel_setting_row_get(i);
+
+        if (strcmp(row->name, key) != 0)
+            continue;
+        print_wrapped((uint32_t)print("  is       "), HEAD, row->help);
+        if (row->type == ACCEL_SETTING_CHOICE)
+            print_wrapped((uint32_t)print("  values   "), HEAD, row->words);
+        if (accel_setting_variable(key, variable, sizeof(variable)) == ACCEL_OK)
+            print("  variable %s\n", variable);
+    }
+}
+
+int explain_setting(const struct opened *opened, const char *key, uint32_t json)
+{
+    const struct accel_plan *plan = accel_model_plan_plan(opened->made);
+    const struct accel_plan_setting *s = accel_plan_setting_find(plan, key);
+    char value[64], place[1200];
+
+    if (s == NULL)
+        return refuse_key(plan, key, json);
+    if (json)
+        return explain_json(opened, key);
+    print("%s = %s\n", s->key, value_text(s->value, s->unit, value));
+    print_row(key);
+    print("  from     %s\n", real_place(s->place, place, sizeof(place)));
+    if (s->reason[0] != '\0')
+        print_wrapped((uint32_t)print("  because  "), HEAD, s->reason);
+    for (uint32_t i = 0; i < s->overridden_count; i++) {
+        const struct accel_plan_overridden *row = &s->overridden[i];
+
+        print("  over     %-10s %s\n", value_text(row->value, row->unit, value),
+              real_place(row->place, place, sizeof(place)));
+        if (row->reason[0] != '\0')
+            print_wrapped((uint32_t)print("%*s", OVERRIDDEN, ""), OVERRIDDEN, row->reason);
+    }
+    return EXIT_DONE;
+}

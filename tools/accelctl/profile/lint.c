@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* accelctl profile lint: checks files of profiles, and the values of variables. */
+#include "config.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tools/accelctl/profile/profile.h"
+
+/* Collects the findings of a check. */
+struct report {
+    json_t *findings; /* NULL: they are printed */
+    uint32_t errors;
+    uint32_t warnings;
+    uint32_t files;
+};
+
+static void add_finding(void *data, uint32_t level, const char *place, const char *text)
+{
+    struct report *report = data;
+    uint32_t is_error = level == ACCEL_LOG_ERROR;
+
+    if (level == ACCEL_LOG_INFO) {
+        if (report->findings == NULL)
+            print("  remedy: %s\n", text);
+        else
+            json_object_set_new(json_array_get(report->findings, json_array_size(report->findings) - 1), "remedy",
+                                json_string(text));
+        return;
+    }
+
+    report->errors += is_error;
+    report->warnings += !is_error;
+    if (report->findings != NULL) {
+        json_array_append_new(report->findings, json_pack("{s:s, s:s, s:s}", "level", is_error ? "error" : "warning",
+                                                          "place", place, "text", text));
+        return;
+    }
+    /* Prints in the format of compilers, so that editors find the place. */
+    print("%s: %s%s:%s %s\n", place, paint(is_error ? PAINT_BAD : PAINT_HEADING), is_error ? "error" : "warning",
+          paint(PAINT_PLAIN), text);
+}
+
+/* Returns the path of a profile that is given by its listed name; a file of that name has priority. */
+static const char *path_of(const struct accel_context *context, const char *name)
+{
+    char title[512];
+
+    for (uint32_t i = 0; access(name, F_OK) != 0 && i < accel_profile_count(context); i++) {
+        const struct accel_profile_info *info = accel_profile_get(context, i);
+
+        if (strcmp(name, info->name) == 0 || strcmp(name, profile_title(info, title, sizeof(title))) == 0)
+            return info->path;
+    }
+    return name;
+}
+
+static int is_yaml(const struct dirent *entry)
+{
+    size_t length = strlen(entry->d_name);
+
+    return length > 5 && entry->d_name[0] != '.' && strcmp(entry->d_name + length - 5, ".yaml") == 0;
+}
+
+/* Counts an invalid value of a variable as an error, since it fails every plan as a file with an error does. */
+static void add_variable_finding(void *data, const char *name, const char *why)
+{
+    char place[160], remedy[280];
+
+    snprintf(place, sizeof(place), "environment %.96s", name);
+    snprintf(remedy, sizeof(remedy), "unset %.96s, or set it to a value that accelctl profile env %.96s lists", name,
+             name);
+    add_finding(data, ACCEL_LOG_ERROR, place, why);
+    add_finding(data, ACCEL_LOG_INFO, place, remedy);
+}
+
+static int check_all(const struct accel_context *context, const struct profile_options *chosen, struct report *report)
+{
+    struct accel_error error = {0};
+
+    report->files += accel_profile_count(context);
+    if (accel_profile_lint(context, add_finding, report, NULL, &error) != ACCEL_OK)
+        return report_error(chosen->common.json, &error);
+    return -1;
+}
+
+static int check_file(const struct accel_context *context, const struct profile_options *chosen, const char *path,
+                      struct report *report)
+{
+    struct accel_error error = {0};
+
+    report->files++;
+    if (accel_profile_lint_file(context, path, add_finding, report, NULL, &error) != ACCEL_OK)
+        return report_error(chosen->common.json, &error);
+    return -1;
+}
+
+/* Checks one of the layers of a folder of profiles. */
+static int check_layer(const struct accel_context *context, const struct profile_options *chosen, const char *folder,
+                       struct report *report)
+{
+    struct dirent **entries = NULL;
+    int count = scandir(folder, &entries, is_yaml, alphasort), code = -1;
+
+    for (int i = 0; i < count; i++) {
+        char path[4096];
+
+        if (code < 0 && snprintf(path, sizeof(path), "%s/%s", folder, entries[i]->d_name) < (int)sizeof(path))
+            code = check_file(context, chosen, path, report);
+        free(entries[i]);
+    }
+    free(entries);
+    return code;
+}
+
+/* Checks a folder as --profiles FOLDER would. */
+static int check_folder(const struct accel_context *context, const struct profile_options *chosen, char *folder,
+                        struct report *report)
+{
+    struct common common = chosen->common;
+    struct accel_context *own;
+    size_t length = strlen(folder);
+    const char *leaf;
+    int code;
+
+    while (length > 1 && folder[length - 1] == '/')
+        folder[--length] = '\0';
+    leaf = strrchr(folder, '/') != NULL ? strrchr(folder, '/') + 1 : folder;
+    if (strcmp(leaf, "clients") == 0 || strcmp(leaf, "devices") == 0 || strcmp(leaf, "models") == 0)
+        return check_layer(context, chosen, folder, report);
+    common.profiles = folder;
+    own = open_profiles(&common, &code);
+    if (own == NULL)
+        return code;
+    code = check_all(own, chosen, report);
+    close_context(own);
+    return code;
+}
+
+static int check(const struct accel_context *context, const struct profile_options *chosen, int count, char **arguments,
+                 struct report *report)
+{
+    int code = count == 0 ? check_all(context, chosen, report) : -1;
+
+    if (count == 0 && code < 0)
+        profile_env_errors(context, add_variable_finding, report);
+    for (int i = 0; i < count && code < 0; i++) {
+        struct stat status;
+
+        if (stat(arguments[i], &status) == 0 && S_ISDIR(status.st_mode))
+            code = check_folder(context, chosen, arguments[i], report);
+        else
+            code = check_file(context, chosen, path_of(context, arguments[i]), report);
+    }
+    return code;
+}
+
+static void print_sum(const struct report *report)
+{
+    print("%u file%s, %s%u error%s%s, %u warning%s\n", report->files, report->files == 1 ? "" : "s",
+          paint(report->errors > 0 ? PAINT_BAD : PAINT_GOOD), report->errors, report->errors == 1 ? "" : "s",
+          paint(PAINT_PLAIN), report->warnings, report->warnings == 1 ? "" : "s");
+}
+
+int profile_lint(const struct profile_options *chosen, int count, char **arguments)
+{
+    struct report report = {.findings = chosen->common.json ? json_array() : NULL};
+    struct accel_context *context;
+    int code;
+
+    context = open_profiles(&chosen->common, &code);
+    if (context == NULL) {
+        json_decref(report.findings);
+        return code;
+    }
+    code = check(context, chosen, count, arguments, &report);
+    if (code < 0) {
+        code = EXIT_DONE;
+        if (chosen->common.json)
+            code =
+                print_json(json_pack("{s:i, s:i, s:i, s:O}", "files", (int)report.files, "errors", (int)report.errors,
+                                     "warnings", (int)report.warnings, "findings", report.findings),
+                           "accelctl/profile-lint/1");
+        else
+            print_sum(&report);
+        if (code == EXIT_DONE && (report.errors > 0 || (chosen->strict && report.warnings > 0)))
+            code = EXIT_INPUT;
+    }
+    json_decref(report.findings);
+    close_context(context);
+    return code;
+}

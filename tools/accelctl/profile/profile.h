@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Actions of the command profile. Each receives the arguments after its name and answers an exit code. */
+#ifndef ACCELCTL_PROFILE_H
+#define ACCELCTL_PROFILE_H
+
+#include <accel/profile.h>
+
+#include "tools/accelctl/common.h"
+
+struct profile_options {
+    struct common common;
+    struct text_list facts;
+    const char *model;
+    uint32_t all;
+    uint32_t overridden;
+    uint32_t names;
+    uint32_t strict;
+};
+
+int profile_list(const struct profile_options *chosen, int count, char **arguments);
+int profile_show(const struct profile_options *chosen, int count, char **arguments);
+int profile_diff(const struct profile_options *chosen, int count, char **arguments);
+int profile_lint(const struct profile_options *chosen, int count, char **arguments);
+int profile_env(const struct profile_options *chosen, int count, char **arguments);
+int profile_settings(const struct profile_options *chosen, int count, char **arguments);
+int profile_facts(const struct profile_options *chosen, int count, char **arguments);
+int profile_schema_print(const struct profile_options *chosen, int count, char **arguments);
+
+/* Calls `take` for every variable that is set to an invalid value, with its name and the reason. */
+void profile_env_errors(const struct accel_context *context,
+                        void (*take)(void *data, const char *name, const char *why), void *data);
+
+/* Names a layer of files: "platform", and in the plural "platforms". */
+const char *profile_layer(uint32_t layer, uint32_t plural);
+
+/* Returns the title of a profile: "devices/t4" for a file of the folder, else the path. */
+const char *profile_title(const struct accel_profile_info *info, char *text, size_t size);
+
+/* Returns the first sentence of a file's `about`. */
+const char *first_sentence(const char *about, char *text, size_t size);
+
+/* Files that NAME+NAME selects: at most one of each of these layers; NULL if none is named. */
+struct selection {
+    const struct accel_profile_info *platform;
+    const struct accel_profile_info *device;
+    const struct accel_profile_info *client;
+    const struct accel_profile_info *model;
+};
+
+/* Finds the files of `names`, separated by '+'. Answers -1, or an exit code after an error has been printed. */
+int select_profiles(const struct accel_context *context, const char *names, uint32_t json, struct selection *selection);
+
+#endif

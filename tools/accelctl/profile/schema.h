@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Makes the JSON schema (draft 2020-12) of the profile language for editors, from the tables of settings and
+ * facts. */
+#ifndef ACCELCTL_PROFILE_SCHEMA_H
+#define ACCELCTL_PROFILE_SCHEMA_H
+
+#include <jansson.h>
+
+#include <accel/context.h>
+
+/* Returns the schema. Options of drivers are recognized by the names of the platforms in the context's folder. The
+ * caller frees the document. */
+json_t *profile_schema(const struct accel_context *context);
+
+#endif

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* accelctl profile show and diff: print the settings that profiles result in. */
+#include "config.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/accelctl/print/more.h"
+#include "tools/accelctl/profile/view.h"
+
+/* Returns true for a setting with its built-in value. */
+static bool is_untouched(const struct accel_plan_setting *setting)
+{
+    return setting->origin == ACCEL_ORIGIN_BUILTIN;
+}
+
+static void print_head(const char *label, const char *name, const char *about)
+{
+    char sentence[600], text[800];
+
+    snprintf(text, sizeof(text), "%s%s%s", name, about[0] == '\0' ? "" : ": ",
+             first_sentence(about, sentence, sizeof(sentence)));
+    print_wrapped((uint32_t)print("%-10s ", label), 11, text);
+}
+
+static void print_heads(const struct view *view)
+{
+    const struct accel_device_info *device = accel_plan_device(view->plan);
+    const struct selection *s = &view->selection;
+
+    print_head("platform", accel_plan_platform(view->plan), s->platform == NULL ? "" : s->platform->about);
+    if (s->device != NULL)
+        print_head("device", s->device->name, s->device->about);
+    else if (device != NULL)
+        print_head("device", device->name, device->facts->name);
+    else
+        print_head("device", "none of this platform is here", "");
+    if (s->client != NULL)
+        print_head("client", s->client->name, s->client->about);
+    if (s->model != NULL)
+        print_head("model", s->model->name, s->model->about);
+    if (view->description != NULL)
+        print_head("model", accel_model_description_path(view->description), "");
+}
+
+/* Returns the larger of a column's width and a text's, unless the text is wider than `most`. */
+static uint32_t wider(uint32_t width, const char *text, uint32_t most)
+{
+    uint32_t length = (uint32_t)strlen(text);
+
+    return length > width && length <= most ? length : width;
+}
+
+static void print_overridden(const struct accel_plan_overridden *row, uint32_t indent)
+{
+    char value[96], place[600], line[1600];
+
+    snprintf(line, sizeof(line), "%s (%s%s%s)", view_value(row->value, row->unit, value, sizeof(value)),
+             short_places(row->place, place, sizeof(place)), row->reason[0] == '\0' ? "" : ": ", row->reason);
+    print_wrapped((uint32_t)print("%*sover ", (int)indent, ""), indent + 5, line);
+}
+
+/* Finds an earlier setting of the rule, whose reason need not be repeated; NULL if there is none. In a comparison
+ * with `other`, an equal setting is not shown, and so does not count. */
+static const struct accel_plan_setting *same_reason(const struct accel_plan *plan, const struct accel_plan *other,
+                                                    const struct accel_plan_setting *s)
+{
+    for (uint32_t i = 0; s->reason[0] != '\0'; i++) {
+        const struct accel_plan_setting *earlier = accel_plan_setting_get(plan, i);
+        const struct accel_plan_setting *there;
+
+        if (earlier == s || earlier == NULL)
+            return NULL;
+        if (strcmp(earlier->place, s->place) != 0 || strcmp(earlier->reason, s->reason) != 0)
+            continue;
+        there = other == NULL ? NULL : accel_plan_setting_find(other, earlier->key);
+        if (there == NULL || strcmp(there->value, earlier->value) != 0)
+            return earlier;
+    }
+    return NULL;
+}
+
+/* Formats the origin of a value and its reason. */
+static const char *reason_text(const struct accel_plan *plan, const struct accel_plan *other,
+                               const struct accel_plan_setting *s, char *text, size_t size)
+{
+    const struct accel_plan_setting *earlier = same_reason(plan, other, s);
+    char place[600];
+
+    snprintf(text, size, "%s%s%s%s", short_places(s->place, place, sizeof(place)), s->reason[0] == '\0' ? "" : ": ",
+             earlier == NULL ? "" : "as for ", earlier == NULL ? s->reason : earlier->key);
+    return text;
+}
+
+static void print_setting(const struct accel_plan *plan, const struct accel_plan_setting *s, uint32_t keys,
+                          uint32_t values, uint32_t overridden)
+{
+    char value[96], text[1600];
+    uint32_t indent = keys + values + 6;
+    uint32_t at;
+
+    at = (uint32_t)print("  %-*s  %-*s  ", (int)keys, s->key, (int)values,
+                         view_value(s->value, s->unit, value, sizeof(value)));
+    print_wrapped(at, indent, reason_text(plan, NULL, s, text, sizeof(text)));
+    for (uint32_t i = 0; overridden && i < s->overridden_count; i++)
+        print_overridden(&s->overridden[i], indent);
+}
+
+static void print_settings(const struct view *view, const struct profile_options *chosen)
+{
+    uint32_t keys = 8, values = 6, hidden = 0;
+    char value[96];
+
+    for (uint32_t i = 0; i < accel_plan_setting_count(view->plan); i++) {
+        const struct accel_plan_setting *s = accel_plan_setting_get(view->plan, i);
+
+        if (!chosen->all && is_untouched(s))
+            continue;
+        keys = wider(keys, s->key, 28);
+        values = wider(values, view_value(s->value, s->unit, value, sizeof(value)), 14);
+    }
+    print("%ssettings%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
+    for (uint32_t i = 0; i < accel_plan_setting_count(view->plan); i++) {
+        const struct accel_plan_setting *s = accel_plan_setting_get(view->plan, i);
+
+        if (chosen->all || !is_untouched(s))
+            print_setting(view->plan, s, keys, values, chosen->overridden);
+        else
+            hidden++;
+    }
+    if (hidden > 0)
+        print("  and %u more as they are built in (--all shows them)\n", hidden);
+}
+
+/* Formats the origin of a fact without the folder of a profile. */
+static const char *short_origin(const char *origin, char *text, size_t size)
+{
+    const char *slash = strrchr(origin, '/');
+    size_t length = strlen(origin);
+
+    if (slash != NULL && length > 5 && strcmp(origin + length - 5, ".yaml") == 0)
+        return slash + 1;
+    return short_places(origin, text, size);
+}
+
+static void print_fact_list(const struct view *view)
+{
+    uint32_t names = 8, values = 6;
+    char value[96], place[600];
+
+    for (uint32_t i = 0; i < accel_plan_fact_count(view->plan); i++) {
+        const struct accel_given *fact = accel_plan_fact_get(view->plan, i);
+
+        names = wider(names, fact->key, 28);
+        values = wider(values, view_fact(fact, value, sizeof(value)), 32);
+    }
+    print("%sfacts%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
+    for (uint32_t i = 0; i < accel_plan_fact_count(view->plan); i++) {
+        const struct accel_given *fact = accel_plan_fact_get(view->plan, i);
+        uint32_t at = (uint32_t)print("  %-*s  %-*s  ", (int)names, fact->key, (int)values,
+                                      view_fact(fact, value, sizeof(value)));
+
+        print_wrapped(at, names + values + 6, short_origin(fact->origin, place, sizeof(place)));
+    }
+}
+
+int profile_show(const struct profile_options *chosen, int count, char **arguments)
+{
+    struct view view = {.plan = NULL};
+    struct accel_context *context;
+    int code;
+
+    context = open_context(&chosen->common, &code);
+    if (context == NULL)
+        return code;
+    code = view_open(context, chosen, count, arguments, &view);
+    if (code < 0) {
+        code = EXIT_DONE;
+        if (chosen->common.json) {
+            code = print_json(view_json(&view), "accelctl/profile-show/1");
+        } else {
+            print_heads(&view);
+            print_settings(&view, chosen);
+            print_later(view.plan, 1);
+            if (chosen->all)
+                print_fact_list(&view);
+        }
+    }
+    view_close(&view);
+    close_context(context);
+    return code;
+}
+
+/* ---- diff ---- */
+
+/* One setting of two views; either is NULL if only the other side's driver has the option. */
+struct pair {
+    const struct accel_plan_setting *a;
+    const struct accel_plan_setting *b;
+};
+
+/* Returns whether the sides differ. The client is left out, since the views are named by it. */
+static bool differs(const struct pair *pair)
+{
+    if (pair->a != NULL && strcmp(pair->a->key, "client") == 0)
+        return false;
+    return pair->a == NULL || pair->b == NULL || strcmp(pair->a->value, pair->b->value) != 0;
+}
+
+/* Returns the pair at `index`: the settings of the left side, then those that only the right side has. */
+static uint32_t get_pair(const struct view views[2], uint32_t index, struct pair *out_pair)
+{
+    uint32_t left = accel_plan_setting_count(views[0].plan);
+
+    if (index < left) {
+        out_pair->a = accel_plan_setting_get(views[0].plan, index);
+        out_pair->b = accel_plan_setting_find(views[1].plan, out_pair->a->key);
+        return 1;
+    }
+    out_pair->a = NULL;
+    out_pair->b = accel_plan_setting_get(views[1].plan, index - left);
+    if (out_pair->b == NULL)
+        return 0;
+    if (accel_plan_setting_find(views[0].plan, out_pair->b->key) != NULL)
+        *out_pair = (struct pair){out_pair->b, out_pair->b};
+    return 1;
+}
+
+static const char *value_of(const struct accel_plan_setting *setting, char *text, size_t size)
+{
+    if (setting == NULL)
+        return "-";
+    return view_value(setting->value, setting->unit, text, size);
+}
+
+/* Prints one side of a pair: `side` 0 or 1. */
+static void print_side(const struct view views[2], uint32_t side, const char *name,
+                       const struct accel_plan_setting *setting, uint32_t width)
+{
+    char text[1600];
+
+    if (setting != NULL)
+        print_wrapped((uint32_t)print("    %-*s  ", (int)width, name), width + 6,
+                      reason_text(views[side].plan, views[1 - side].plan, setting, text, sizeof(text)));
+}
+
+static void print_diff(const struct view views[2], char *const names[2])
+{
+    uint32_t keys = 8, left = (uint32_t)strlen(names[0]), sides = left, same = 0, different = 0;
+    struct pair pair;
+    char a[96], b[96];
+
+    sides = strlen(names[1]) > sides ? (uint32_t)strlen(names[1]) : sides;
+    for (uint32_t i = 0; get_pair(views, i, &pair); i++) {
+        if (!differs(&pair))
+            continue;
+        keys = wider(keys, pair.a == NULL ? pair.b->key : pair.a->key, 28);
+        left = wider(left, value_of(pair.a, a, sizeof(a)), 24);
+        different++;
+    }
+    if (different > 0)
+        print("%s%-*s  %-*s  %s%s\n", paint(PAINT_HEADING), (int)keys, "", (int)left, names[0], names[1],
+              paint(PAINT_PLAIN));
+    for (uint32_t i = 0; get_pair(views, i, &pair); i++) {
+        same +=
+            i < accel_plan_setting_count(views[0].plan) && pair.b != NULL && strcmp(pair.a->value, pair.b->value) == 0;
+        if (!differs(&pair))
+            continue;
+        print("%-*s  %s%-*s  %s%s\n", (int)keys, pair.a == NULL ? pair.b->key : pair.a->key, paint(PAINT_HEADING),
+              (int)left, value_of(pair.a, a, sizeof(a)), value_of(pair.b, b, sizeof(b)), paint(PAINT_PLAIN));
+        print_side(views, 0, names[0], pair.a, sides);
+        print_side(views, 1, names[1], pair.b, sides);
+    }
+    print("%s%u setting%s %s the same\n", different == 0 ? "nothing differs: all " : "", same, same == 1 ? "" : "s",
+          same == 1 ? "is" : "are");
+}
+
+static json_t *diff_json(const struct view views[2], char *const names[2])
+{
+    json_t *settings = json_object();
+    struct pair pair;
+
+    for (uint32_t i = 0; get_pair(views, i, &pair); i++)
+        if (differs(&pair))
+            json_object_set_new(settings, pair.a == NULL ? pair.b->key : pair.a->key,
+                                json_pack("{s:o, s:o}", "a", pair.a == NULL ? json_null() : view_setting_json(pair.a),
+                                          "b", pair.b == NULL ? json_null() : view_setting_json(pair.b)));
+    return json_pack("{s:s, s:s, s:o}", "a", names[0], "b", names[1], "settings", settings);
+}
+
+int profile_diff(const struct profile_options *chosen, int count, char **arguments)
+{
+    struct view views[2] = {{.plan = NULL}, {.plan = NULL}};
+    struct accel_context *context;
+    int code;
+
+    (void)count;
+    context = open_context(&chosen->common, &code);
+    if (context == NULL)
+        return code;
+    code = view_open(context, chosen, 1, arguments, &views[0]);
+    if (code < 0)
+        code = view_open(context, chosen, 1, arguments + 1, &views[1]);
+    if (code < 0) {
+        code = EXIT_DONE;
+        if (chosen->common.json)
+            code = print_json(diff_json(views, arguments), "accelctl/profile-diff/1");
+        else
+            print_diff(views, arguments);
+    }
+    view_close(&views[0]);
+    view_close(&views[1]);
+    close_context(context);
+    return code;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "tools/accelctl/run/history.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <accel/history.h>
+
+#include "tools/accelctl/print/rate.h"
+#include "tools/accelctl/print/where.h"
+
+static const char *fact_of(const struct accel_plan *plan, const char *key)
+{
+    for (uint32_t i = 0; i < accel_plan_fact_count(plan); i++)
+        if (strcmp(accel_plan_fact_get(plan, i)->key, key) == 0)
+            return accel_plan_fact_get(plan, i)->value;
+    return "";
+}
+
+static uint32_t list_memory_classes(const struct opened *opened, const struct accel_plan *plan, uint64_t resident,
+                                    struct accel_history_class *out_classes)
+{
+    uint32_t count = accel_plan_memory_count(plan);
+
+    for (uint32_t i = 0; i < count; i++) {
+        const struct accel_plan_memory *row = accel_plan_memory_get(plan, i);
+        uint64_t now = 0, peak = resident;
+
+        if (row->memory_class != ACCEL_MEMORY_MAPPED)
+            accel_memory_usage(opened->context, row->memory_class, &now, &peak);
+        out_classes[i] = (struct accel_history_class){row->memory_class, 0, row->bytes, peak};
+    }
+    return count;
+}
+
+/* Returns the bytes that a decode step of the run read on average: the weights, and the tokens in the KV cache at
+ * that time. The plan's steps read a full cache. The cache grows by a token with each step until it is full. */
+static uint64_t average_step_bytes(struct accel_session *session, const struct accel_generate_result *result)
+{
+    const struct accel_plan *plan = accel_session_plan(session);
+    const struct accel_plan_speed *speed = accel_plan_speed_get(plan, 0);
+    double context = (double)accel_session_context(session), end = (double)accel_session_length(session);
+    double steps = (double)result->steps, grown = end - (double)result->prompt_tokens, cached, state = 0;
+    int64_t sequences = 1;
+
+    if (speed == NULL || context <= 0)
+        return 0;
+    grown = grown < 0 ? 0 : grown > steps ? steps : grown;
+    cached = steps > 0 ? end - grown * grown / (2 * steps) : end;
+    accel_plan_setting_number(plan, "sequences", &sequences, NULL);
+    for (uint32_t i = 0; i < accel_plan_memory_count(plan); i++)
+        if (accel_plan_memory_get(plan, i)->memory_class == ACCEL_MEMORY_STATE)
+            state = (double)(accel_plan_memory_get(plan, i)->bytes / (uint64_t)sequences);
+    return cached >= context ? speed->step_bytes
+                             : (uint64_t)((double)speed->step_bytes - state * (1 - cached / context));
+}
+
+int32_t history_record_run(const struct opened *opened, const struct accel_generate_result *result, uint64_t peak,
+                           uint64_t resident, struct accel_error *error)
+{
+    const struct accel_plan *plan = accel_session_plan(opened->session);
+    struct accel_plan_fit fit = {.size = sizeof(fit)};
+    struct accel_history_class classes[ACCEL_MEMORY_END];
+    struct accel_history_record record = {.size = sizeof(record), .kind = ACCEL_HISTORY_RUN};
+    int64_t threads = 0;
+    char driver[200], device[300];
+
+    accel_plan_fit(plan, &fit, NULL);
+    accel_plan_setting_number(plan, "cpu.threads", &threads, NULL);
+    snprintf(driver, sizeof(driver), "%s %s", accel_plan_device(plan)->driver, fact_of(plan, "driver.version"));
+    record.device = devices_text(plan, device, sizeof(device));
+    record.driver = driver;
+    record.model = accel_plan_model(plan);
+    record.settings = accel_plan_variant(plan);
+    record.context = accel_session_context(opened->session);
+    record.planned = fit.needed;
+    record.measured = peak;
+    record.step_bytes = average_step_bytes(opened->session, result);
+    record.prompt = result->prompt_tokens;
+    record.tokens = result->tokens;
+    record.prompt_speed = token_rate(result->prompt_tokens, result->prompt_time);
+    record.speed = token_rate(result->steps, result->decode_time);
+    record.threads = (uint32_t)threads;
+    record.class_count = list_memory_classes(opened, plan, resident, classes);
+    record.classes = classes;
+    return accel_history_add(opened->context, &record, error);
+}

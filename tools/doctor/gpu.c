@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "tools/doctor/gpu.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/accelctl/errors.h"
+
+static uint32_t is_accelerator(const struct accel_device_info *info)
+{
+    return info->facts->kind != ACCEL_DEVICE_CPU;
+}
+
+static uint32_t is_software(const struct accel_device_info *info)
+{
+    return (info->facts->flags & ACCEL_DEVICE_SOFTWARE) != 0;
+}
+
+/* Finds the best hardware device, or the best software device. */
+static const struct accel_device_info *find_device(const struct accel_context *context, uint32_t software)
+{
+    for (uint32_t i = 0; i < accel_device_count(context); i++) {
+        const struct accel_device_info *info = accel_device_get(context, i);
+
+        if (is_accelerator(info) && is_software(info) == software)
+            return info;
+    }
+    return NULL;
+}
+
+/* Describes a device and why it is used or not. Devices are sorted by rank; the first one runs whatever is not
+ * placed explicitly. */
+static void tell_device(const struct accel_context *context, const struct accel_device_info *device,
+                        struct gpu_answer *answer)
+{
+    const struct accel_device_info *first = accel_device_get(context, 0);
+    char reason[1200], own[1200];
+
+    answer->device = device->name;
+    short_places(first->rank_reason, reason, sizeof(reason));
+    if (device == first) {
+        answer->state = "used";
+        snprintf(answer->text, sizeof(answer->text), "%s, %s, is used: it ranks first (%.500s)", device->name,
+                 device->facts->name, reason);
+        return;
+    }
+    answer->state = "behind";
+    short_places(device->rank_reason, own, sizeof(own));
+    snprintf(answer->text, sizeof(answer->text),
+             "%s, %s, can be used and is not by itself: %s ranks higher (%.250s; the GPU: %.250s)", device->name,
+             device->facts->name, first->name, reason, own);
+    snprintf(answer->remedy, sizeof(answer->remedy), "--device %s runs a model on it", device->name);
+}
+
+static uint32_t is_claimed(const struct accel_context *context, int32_t hardware)
+{
+    for (uint32_t i = 0; i < accel_device_count(context); i++)
+        if (accel_device_get(context, i)->hardware == hardware)
+            return 1;
+    return 0;
+}
+
+/* Finds the first fault of hardware that no driver serves: rows go from the kernel over device nodes and libraries
+ * to the drivers' reports, and each depends on the one before. */
+static const struct accel_doctor_row *find_fault(const struct accel_context *context, const struct accel_doctor *doctor,
+                                                 uint32_t state)
+{
+    for (uint32_t i = 0; i < accel_doctor_count(doctor); i++) {
+        const struct accel_doctor_row *row = accel_doctor_get(doctor, i);
+        const struct accel_hardware *hardware =
+            row->hardware < 0 ? NULL : accel_hardware_get(context, (uint32_t)row->hardware);
+
+        if (row->state == state && hardware != NULL && hardware->kind != ACCEL_HARDWARE_CPU &&
+            !is_claimed(context, row->hardware))
+            return row;
+    }
+    return NULL;
+}
+
+static void tell_fault(const struct accel_context *context, const struct accel_doctor_row *row,
+                       struct gpu_answer *answer)
+{
+    const char *name = accel_hardware_get(context, (uint32_t)row->hardware)->name;
+    uint32_t is_named = strncmp(row->subject, name, strlen(name)) == 0;
+
+    answer->state = "refused";
+    snprintf(answer->text, sizeof(answer->text), "%s is not used: %s%s%s", is_named ? row->subject : name,
+             is_named ? "" : row->subject, is_named ? "" : " ", row->text);
+    snprintf(answer->remedy, sizeof(answer->remedy), "%s",
+             row->remedy[0] != '\0' ? row->remedy : "accelctl doctor --all shows all that was looked at");
+}
+
+static const struct accel_doctor_row *find_check(const struct accel_doctor *doctor, const char *check)
+{
+    for (uint32_t i = 0; i < accel_doctor_count(doctor); i++) {
+        const struct accel_doctor_row *row = accel_doctor_get(doctor, i);
+
+        if (strcmp(row->check, check) == 0)
+            return row;
+    }
+    return NULL;
+}
+
+/* Explains that no plan chooses among the devices, since a profile is invalid. */
+static void tell_unranked(const struct accel_device_info *device, const struct accel_doctor_row *row,
+                          struct gpu_answer *answer)
+{
+    answer->state = "refused";
+    answer->device = device->name;
+    snprintf(answer->text, sizeof(answer->text), "%s, %s, is not used by itself, and nothing is: %s %s", device->name,
+             device->facts->name, row->subject, row->text);
+    snprintf(answer->remedy, sizeof(answer->remedy), "%s", row->remedy);
+}
+
+/* Explains that the system has no GPU or NPU. */
+static void tell_none(const struct accel_context *context, const struct accel_doctor *doctor, struct gpu_answer *answer)
+{
+    const struct accel_device_info *software = find_device(context, 1);
+    /* The report of a driver without devices is used if no other row explains the fault. */
+    const struct accel_doctor_row *word = find_check(doctor, "driver.says");
+
+    answer->state = software != NULL ? "software" : "none";
+    answer->device = software != NULL ? software->name : "";
+    if (software != NULL)
+        snprintf(answer->text, sizeof(answer->text),
+                 "the system shows none; %s, %s, is a device in software: it runs on the processors, which the driver "
+                 "for them does better",
+                 software->name, software->facts->name);
+    else if (word != NULL)
+        snprintf(answer->text, sizeof(answer->text), "the system shows none; driver %s: %.500s", word->subject,
+                 word->text);
+    else
+        snprintf(answer->text, sizeof(answer->text), "the system shows none");
+    snprintf(answer->remedy, sizeof(answer->remedy),
+             "where this machine has one: a container or a virtual machine has to be given it (docker run --gpus all, "
+             "or --device /dev/dri and /dev/kfd)");
+}
+
+void find_gpu_answer(const struct accel_context *context, const struct accel_doctor *doctor, struct gpu_answer *answer)
+{
+    const struct accel_device_info *device = find_device(context, 0);
+    const struct accel_doctor_row *unranked = find_check(doctor, "profiles.rank");
+    const struct accel_doctor_row *fault = NULL;
+
+    *answer = (struct gpu_answer){.device = ""};
+    if (device == NULL)
+        fault = find_fault(context, doctor, ACCEL_DOCTOR_BAD);
+    if (device == NULL && fault == NULL)
+        fault = find_fault(context, doctor, ACCEL_DOCTOR_WARN);
+    if (device != NULL && unranked != NULL)
+        tell_unranked(device, unranked, answer);
+    else if (device != NULL)
+        tell_device(context, device, answer);
+    else if (fault != NULL)
+        tell_fault(context, fault, answer);
+    else
+        tell_none(context, doctor, answer);
+}

@@ -1,0 +1,558 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Evaluates advice on a plan: every step of a topic is planned, so its bytes are those of a real plan and not of a
+ * rule of thumb. fit accumulates steps; advise tries each step on the unchanged plan.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/tables/steps.h"
+#include "tools/tables/tables.h"
+
+enum { SETTINGS_MOST = 16, VALUE = 48 };
+
+/* Texts generated for one step; all other texts belong to the tables. */
+struct step_texts {
+    char *settings;
+    char *cost;
+    char *needs;
+    char *text;
+};
+
+struct plan_steps {
+    struct accel_tables *tables;
+    struct plan_step *steps;
+    struct step_texts *texts; /* one for each step */
+    uint32_t count;
+    bool must_run; /* fit skips steps after which the current file could not run */
+};
+
+/* One step under trial. */
+struct trial {
+    const struct accel_advice *advice;
+    struct accel_given given[SETTINGS_MOST];
+    uint32_t given_count;
+    char value[VALUE]; /* value of the searched setting */
+    struct accel_model_plan *plan;
+    struct accel_error error;
+    struct accel_error reason; /* why the tried plan does not run */
+    char idle[400];            /* a value of the step that a run does not honor */
+};
+
+/* Returns the verdict of a plan; `needed` is 0 if it is unknown. */
+static struct accel_plan_fit verdict_of(const struct accel_model_plan *plan)
+{
+    struct accel_plan_fit fit = {.size = sizeof(fit)};
+
+    if (accel_plan_fit(accel_model_plan_plan(plan), &fit, NULL) != ACCEL_OK)
+        fit = (struct accel_plan_fit){.size = sizeof(fit), .budget_origin = ""};
+    return fit;
+}
+
+/* ---- trials ---- */
+
+/* Returns the effective value of a setting as an integer, 0 for a word. */
+static uint64_t value_now(const struct accel_model_plan *plan, const char *key)
+{
+    const struct accel_plan_setting *setting = accel_plan_setting_find(accel_model_plan_plan(plan), key);
+
+    return setting == NULL ? 0 : strtoull(setting->value, NULL, 10);
+}
+
+static const char *unit_of(const struct accel_model_plan *plan, const char *key)
+{
+    const struct accel_plan_setting *setting = accel_plan_setting_find(accel_model_plan_plan(plan), key);
+
+    if (setting == NULL)
+        return "";
+    return strcmp(setting->unit, "bytes") == 0 ? "B" : setting->unit;
+}
+
+/* Searches the value that the advice leaves open: the best that fits, else the one that needs least memory. */
+static int32_t find_value(const struct accel_model_plan *plan, struct trial *trial)
+{
+    const struct accel_advice *advice = trial->advice;
+    uint64_t now = value_now(plan, advice->search), bound = strtoull(advice->bound, NULL, 10), value = 0;
+    struct accel_model_plan_range range = {advice->search, unit_of(plan, advice->search), bound, now, 0, 0};
+    uint32_t fits = 0;
+    int32_t code;
+
+    if (advice->search_wanted == ACCEL_ADVICE_SMALLEST)
+        range = (struct accel_model_plan_range){advice->search, range.unit, now, bound, 1, 0};
+    if (range.low >= range.high)
+        return ACCEL_OK;
+    code = accel_model_plan_search(plan, &range, &value, &fits, &trial->error);
+    if (code != ACCEL_OK)
+        return code;
+    snprintf(trial->value, sizeof(trial->value), "%" PRIu64 "%s", value, range.unit);
+    trial->given[trial->given_count++] = (struct accel_given){advice->search, trial->value, advice->place};
+    return ACCEL_OK;
+}
+
+/* Plans with the settings of the advice. trial->plan stays NULL if the advice has no settings or they cannot be
+ * planned; trial->error gives the reason then. */
+static void try_advice(const struct accel_model_plan *plan, const struct accel_advice *advice, struct trial *trial)
+{
+    int32_t code = ACCEL_OK;
+
+    *trial = (struct trial){.advice = advice};
+    for (uint32_t i = 0; i < advice->set_count && i < SETTINGS_MOST - 1; i++)
+        trial->given[trial->given_count++] = advice->set[i];
+    if (advice->search_wanted != ACCEL_ADVICE_FIXED)
+        code = find_value(plan, trial);
+    if (code == ACCEL_OK && trial->given_count != 0)
+        accel_model_plan_vary(plan, trial->given, trial->given_count, &trial->plan, &trial->error);
+}
+
+/* Returns whether every setting of the trial already has its value. */
+static bool is_in_force(const struct accel_model_plan *plan, const struct trial *trial)
+{
+    const struct accel_plan *before = accel_model_plan_plan(plan), *after = accel_model_plan_plan(trial->plan);
+
+    for (uint32_t i = 0; i < trial->given_count; i++) {
+        const struct accel_plan_setting *was = accel_plan_setting_find(before, trial->given[i].key);
+        const struct accel_plan_setting *is = accel_plan_setting_find(after, trial->given[i].key);
+
+        if (was == NULL || is == NULL || strcmp(was->value, is->value) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* ---- weights of a quantized file ---- */
+
+/* Returns the bits of a type by its name: 4 for "q4", "q4_1", "iq4_nl" and "nf4", 16 for "bf16"; 0 if the name has
+ * none. */
+static unsigned long bits_of(const char *type)
+{
+    return strtoul(type + strcspn(type, "0123456789"), NULL, 10);
+}
+
+/* Returns the type of most of the file's weights if it is quantized, else NULL. */
+static const char *quantized_type(const struct accel_model_plan *plan)
+{
+    const struct accel_plan *inner = accel_model_plan_plan(plan);
+
+    for (uint32_t i = 0; i < accel_plan_fact_count(inner); i++) {
+        const struct accel_given *fact = accel_plan_fact_get(inner, i);
+
+        if (strcmp(fact->key, "model.weights") == 0 && bits_of(fact->value) != 0 && bits_of(fact->value) < 16)
+            return fact->value;
+    }
+    return NULL;
+}
+
+/* Returns whether a step for all weights requests no fewer bits than the file has: precision lost by rounding cannot
+ * be restored. */
+static bool has_fewer_bits(const struct accel_model_plan *plan, struct trial *trial)
+{
+    const char *type = quantized_type(plan);
+
+    for (uint32_t i = 0; type != NULL && i < trial->given_count; i++) {
+        const unsigned long wanted = bits_of(trial->given[i].value);
+
+        if (strcmp(trial->given[i].key, "weights.type") != 0 || wanted < bits_of(type))
+            continue;
+        snprintf(trial->idle, sizeof(trial->idle),
+                 wanted == bits_of(type)
+                     ? "most weights of the file are %.30s already"
+                     : "weights of the file are %.30s, and more bits do not bring back what rounding "
+                       "lost: take a file with more",
+                 type);
+        return true;
+    }
+    return false;
+}
+
+/* accelctl quantize refuses a quantized file: then the step requires another file. */
+static char *needs_text(const struct accel_model_plan *plan, const struct accel_advice *advice)
+{
+    static const char command[] = "accelctl quantize --type ";
+    const size_t bytes = strlen(advice->needs) + 128;
+    const char *in = strstr(advice->needs, " IN OUT");
+    char *text = malloc(bytes);
+
+    if (text == NULL || in == NULL || strncmp(advice->needs, command, sizeof(command) - 1) != 0 ||
+        quantized_type(plan) == NULL)
+        return text == NULL ? NULL : strcpy(text, advice->needs);
+    snprintf(text, bytes, "%.*s ORIGINAL OUT, with the original weights (F16, BF16 or F32): this file is quantized",
+             (int)(in - advice->needs), advice->needs);
+    return text;
+}
+
+/* ---- records ---- */
+
+static char *settings_text(const struct trial *trial)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+
+    if (out == NULL)
+        return NULL;
+    for (uint32_t i = 0; i < trial->given_count; i++)
+        fprintf(out, "%s--set %s=%s", i == 0 ? "" : " ", trial->given[i].key, trial->given[i].value);
+    fclose(out);
+    return text;
+}
+
+static char *cost_text(const struct accel_advice *advice)
+{
+    size_t bytes = strlen(advice->cost) + strlen(advice->cost_origin) + 4;
+    char *text = malloc(bytes);
+
+    if (text != NULL)
+        snprintf(text, bytes, "%s%s%s%s", advice->cost, advice->cost_origin[0] == '\0' ? "" : " (", advice->cost_origin,
+                 advice->cost_origin[0] == '\0' ? "" : ")");
+    return text;
+}
+
+/* Returns whether the trial needs fewer bytes in total, or on the device with the largest deficit. */
+static bool saves_memory(const struct accel_model_plan *plan, const struct accel_model_plan *tried)
+{
+    struct accel_plan_fit before = verdict_of(plan), after = verdict_of(tried);
+
+    return after.needed < before.needed || after.short_by < before.short_by;
+}
+
+static bool lists_unhonored(const struct accel_plan *plan, const char *key)
+{
+    for (uint32_t i = 0; i < accel_plan_unhonored_count(plan); i++)
+        if (strcmp(accel_plan_unhonored_get(plan, i)->key, key) == 0)
+            return true;
+    return false;
+}
+
+/* Returns whether the trial has a value that a run does not honor and that the previous plan did not have. */
+static bool is_idle(const struct accel_model_plan *plan, struct trial *trial)
+{
+    const struct accel_plan *before = accel_model_plan_plan(plan), *after = accel_model_plan_plan(trial->plan);
+
+    for (uint32_t i = 0; i < accel_plan_unhonored_count(after); i++) {
+        const struct accel_plan_unhonored *row = accel_plan_unhonored_get(after, i);
+
+        if (row->outcome == ACCEL_UNHONORED_LATER || lists_unhonored(before, row->key))
+            continue;
+        snprintf(trial->idle, sizeof(trial->idle), "a run does not honor %s=%s: %s", row->key, row->value, row->reason);
+        return true;
+    }
+    return false;
+}
+
+/* Returns the outcome of a trial and sets its reason. */
+static uint32_t evaluate_trial(const struct accel_model_plan *plan, struct trial *trial, bool must_save, bool must_run,
+                               const char **out_text)
+{
+    struct accel_session *session;
+
+    *out_text = "";
+    if (trial->error.code != ACCEL_OK) {
+        *out_text = trial->error.text;
+        return ACCEL_PLAN_STEP_REFUSED;
+    }
+    if (trial->plan == NULL)
+        return ACCEL_PLAN_STEP_OFFERED;
+    if (is_in_force(plan, trial)) {
+        *out_text = "it is so already";
+        return ACCEL_PLAN_STEP_SAME;
+    }
+    if (!must_save && has_fewer_bits(plan, trial)) {
+        *out_text = trial->idle;
+        return ACCEL_PLAN_STEP_SAME;
+    }
+    if (must_save && !saves_memory(plan, trial->plan)) {
+        *out_text = "it saves nothing here";
+        return ACCEL_PLAN_STEP_SAME;
+    }
+    if (must_run && accel_model_plan_exact(plan) && !accel_model_plan_exact(trial->plan)) {
+        accel_model_plan_session(trial->plan, &session, &trial->reason);
+        *out_text = trial->reason.text;
+        return ACCEL_PLAN_STEP_REFUSED;
+    }
+    if (must_run && accel_model_plan_exact(plan) && is_idle(plan, trial)) {
+        *out_text = trial->idle;
+        return ACCEL_PLAN_STEP_SAME;
+    }
+    return ACCEL_PLAN_STEP_OFFERED;
+}
+
+static int32_t add_step(struct plan_steps *list, const struct accel_model_plan *plan, const struct trial *trial,
+                        uint32_t state, const char *why, struct accel_error *error)
+{
+    struct accel_plan_fit before = verdict_of(plan);
+    struct accel_plan_fit after = trial->plan == NULL ? before : verdict_of(trial->plan);
+    struct step_texts *texts = &list->texts[list->count];
+
+    *texts = (struct step_texts){settings_text(trial), cost_text(trial->advice), needs_text(plan, trial->advice),
+                                 strdup(why)};
+    list->steps[list->count++] = (struct plan_step){.size = sizeof(list->steps[0]),
+                                                    .state = state,
+                                                    .name = trial->advice->id,
+                                                    .words = trial->advice->text,
+                                                    .settings = texts->settings,
+                                                    .cost = texts->cost,
+                                                    .needs = texts->needs,
+                                                    .source = trial->advice->source,
+                                                    .place = trial->advice->place,
+                                                    .text = texts->text,
+                                                    .before = before.needed,
+                                                    .after = after.needed,
+                                                    .short_by = after.short_by};
+    return texts->settings == NULL || texts->cost == NULL || texts->needs == NULL || texts->text == NULL
+               ? accel_error_no_memory(error, "for steps of advice")
+               : ACCEL_OK;
+}
+
+/* Refuses an unknown topic and lists the known ones. */
+static int32_t refuse_topic(const struct accel_tables *tables, const char *topic, struct accel_error *error)
+{
+    char names[200] = "";
+
+    for (uint32_t i = 0; i < accel_advice_topic_count(tables); i++)
+        snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s", i == 0 ? "" : ", ",
+                 accel_advice_topic_get(tables, i, NULL));
+    accel_error_set(error, ACCEL_E_NOT_FOUND, "there is no advice on \"%.60s\"", topic);
+    accel_error_remedy(error, "topics: %s", names);
+    return ACCEL_E_NOT_FOUND;
+}
+
+static int32_t make_list(struct accel_context *context, const char *topic, struct plan_steps **out_list,
+                         struct accel_error *error)
+{
+    struct plan_steps *list = calloc(1, sizeof(*list));
+    uint32_t most;
+    int32_t code;
+
+    *out_list = NULL;
+    if (list == NULL)
+        return accel_error_no_memory(error, "for steps of advice");
+    code = accel_tables_read(context, &list->tables, error);
+    most = code == ACCEL_OK ? accel_advice_count(list->tables, topic) : 0;
+    if (code == ACCEL_OK && most == 0)
+        code = refuse_topic(list->tables, topic, error);
+    list->steps = calloc((size_t)most + 1, sizeof(*list->steps));
+    list->texts = calloc((size_t)most + 1, sizeof(*list->texts));
+    if (code == ACCEL_OK && (list->steps == NULL || list->texts == NULL))
+        code = accel_error_no_memory(error, "for steps of advice");
+    if (code == ACCEL_OK)
+        *out_list = list;
+    else
+        plan_steps_free(list);
+    return code;
+}
+
+static void clear_list(struct plan_steps *list)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        free(list->texts[i].settings);
+        free(list->texts[i].cost);
+        free(list->texts[i].needs);
+        free(list->texts[i].text);
+    }
+    list->count = 0;
+}
+
+void plan_steps_free(struct plan_steps *list)
+{
+    if (list == NULL)
+        return;
+    clear_list(list);
+    free(list->texts);
+    free(list->steps);
+    accel_tables_free(list->tables);
+    free(list);
+}
+
+uint32_t plan_step_count(const struct plan_steps *steps)
+{
+    return steps->count;
+}
+
+const struct plan_step *plan_step_get(const struct plan_steps *steps, uint32_t index)
+{
+    return index < steps->count ? &steps->steps[index] : NULL;
+}
+
+/* ---- fit and advise ---- */
+
+/* Evaluates the conditions of a step with the facts of the plan. */
+static bool applies(const struct plan_steps *list, const struct accel_advice *advice,
+                    const struct accel_model_plan *plan)
+{
+    const struct accel_plan *inner = accel_model_plan_plan(plan);
+    uint32_t count = accel_plan_fact_count(inner);
+    struct accel_given *facts = calloc((size_t)count + 1, sizeof(*facts));
+    bool holds;
+
+    for (uint32_t i = 0; facts != NULL && i < count; i++)
+        facts[i] = *accel_plan_fact_get(inner, i);
+    holds = facts != NULL && accel_advice_applies(list->tables, advice, facts, count);
+    free(facts);
+    return holds;
+}
+
+int32_t advise_on_plan(struct accel_context *context, const struct accel_model_plan *plan, const char *topic,
+                       struct plan_steps **out_steps, struct accel_error *error)
+{
+    struct plan_steps *list;
+    bool must_save = strcmp(topic, "oom") == 0;
+    int32_t code;
+
+    *out_steps = NULL;
+    code = make_list(context, topic, &list, error);
+    for (uint32_t i = 0; code == ACCEL_OK && i < accel_advice_count(list->tables, topic); i++) {
+        const struct accel_advice *advice = accel_advice_get(list->tables, topic, i);
+        struct trial trial;
+        const char *why;
+        uint32_t state;
+
+        if (!applies(list, advice, plan))
+            continue;
+        try_advice(plan, advice, &trial);
+        state = evaluate_trial(plan, &trial, must_save, true, &why);
+        code = add_step(list, plan, &trial, state, why, error);
+        accel_model_plan_free(trial.plan);
+    }
+    if (code == ACCEL_OK)
+        *out_steps = list;
+    else
+        plan_steps_free(list);
+    return code;
+}
+
+/* Rows of advice, as bits. */
+enum { ROWS_MOST = 64 };
+
+static const char not_needed[] = "the others suffice without it";
+
+/* Tries one step of fit; replaces *plan if it helps and the step may be applied. */
+static int32_t try_step(struct plan_steps *list, const struct accel_advice *advice, bool may_apply,
+                        struct accel_model_plan **plan, struct accel_error *error)
+{
+    struct trial trial;
+    const char *why;
+    uint32_t state;
+    int32_t code;
+
+    try_advice(*plan, advice, &trial);
+    state = evaluate_trial(*plan, &trial, true, list->must_run, &why);
+    if (state == ACCEL_PLAN_STEP_OFFERED && trial.plan != NULL)
+        state = may_apply ? ACCEL_PLAN_STEP_APPLIED : ACCEL_PLAN_STEP_SAME;
+    if (state == ACCEL_PLAN_STEP_SAME && why[0] == '\0')
+        why = not_needed;
+    code = add_step(list, *plan, &trial, state, why, error);
+    if (code == ACCEL_OK && state == ACCEL_PLAN_STEP_APPLIED) {
+        accel_model_plan_free(*plan);
+        *plan = trial.plan;
+    } else {
+        accel_model_plan_free(trial.plan);
+    }
+    return code;
+}
+
+/* Records a step that fit skips. */
+static int32_t add_skipped_step(struct plan_steps *list, const struct accel_advice *advice,
+                                const struct accel_model_plan *plan, struct accel_error *error)
+{
+    struct trial trial = {.advice = advice};
+
+    return add_step(list, plan, &trial, ACCEL_PLAN_STEP_SAME, not_needed, error);
+}
+
+/* Applies the steps in `allowed` but not in `left_out`, one by one, until the plan fits; *out_applied gets the
+ * applied ones. */
+static int32_t apply_steps(struct plan_steps *list, const struct accel_model_plan *plan, uint64_t allowed,
+                           uint64_t left_out, struct accel_model_plan **out_fitted, uint64_t *out_applied,
+                           struct accel_error *error)
+{
+    struct accel_model_plan *fitted = NULL;
+    uint32_t count = accel_advice_count(list->tables, "oom");
+    int32_t code = accel_model_plan_vary(plan, NULL, 0, &fitted, error);
+
+    clear_list(list);
+    *out_applied = 0;
+    for (uint32_t i = 0; code == ACCEL_OK && i < count && i < ROWS_MOST && !verdict_of(fitted).fits; i++) {
+        const struct accel_advice *advice = accel_advice_get(list->tables, "oom", i);
+
+        if (!applies(list, advice, fitted))
+            continue;
+        if ((left_out >> i & 1) != 0) {
+            code = add_skipped_step(list, advice, fitted, error);
+            continue;
+        }
+        code = try_step(list, advice, (allowed >> i & 1) != 0, &fitted, error);
+        if (code == ACCEL_OK && list->steps[list->count - 1].state == ACCEL_PLAN_STEP_APPLIED)
+            *out_applied |= UINT64_C(1) << i;
+    }
+    *out_fitted = fitted;
+    return code;
+}
+
+/* Removes redundant steps: a late step may save so much that earlier ones are unnecessary. Removes one at a time,
+ * the costliest first. */
+static int32_t remove_redundant_steps(struct plan_steps *list, const struct accel_model_plan *plan, uint64_t applied,
+                                      uint64_t *out_left_out, struct accel_error *error)
+{
+    int32_t code = ACCEL_OK;
+
+    *out_left_out = 0;
+    for (uint32_t i = ROWS_MOST; i > 0 && code == ACCEL_OK; i--) {
+        const uint64_t bit = UINT64_C(1) << (i - 1);
+        struct accel_model_plan *tried = NULL;
+        uint64_t still;
+
+        if ((applied & bit) == 0)
+            continue;
+        /* Steps that the first pass did not apply must not replace the removed one. */
+        code = apply_steps(list, plan, applied, *out_left_out | bit, &tried, &still, error);
+        if (code == ACCEL_OK && verdict_of(tried).fits)
+            *out_left_out |= bit;
+        accel_model_plan_free(tried);
+    }
+    return code;
+}
+
+int32_t fit_model_plan(struct accel_context *context, const struct accel_model_plan *plan,
+                       struct accel_model_plan **out_fitted, struct plan_steps **out_steps, struct accel_error *error)
+{
+    struct plan_steps *list = NULL;
+    struct accel_model_plan *fitted = NULL;
+    uint64_t applied = 0, left_out = 0;
+    int32_t code;
+
+    *out_fitted = NULL;
+    *out_steps = NULL;
+    code = make_list(context, "oom", &list, error);
+    if (code == ACCEL_OK) {
+        list->must_run = true;
+        code = apply_steps(list, plan, UINT64_MAX, 0, &fitted, &applied, error);
+    }
+    /* A step that this file cannot run is better than no fitting plan. */
+    if (code == ACCEL_OK && !verdict_of(fitted).fits && accel_model_plan_exact(plan)) {
+        accel_model_plan_free(fitted);
+        fitted = NULL;
+        list->must_run = false;
+        code = apply_steps(list, plan, UINT64_MAX, 0, &fitted, &applied, error);
+    }
+    if (code == ACCEL_OK && applied != 0 && verdict_of(fitted).fits) {
+        accel_model_plan_free(fitted);
+        fitted = NULL;
+        code = remove_redundant_steps(list, plan, applied, &left_out, error);
+        /* The trials of pruning overwrote the list. */
+        if (code == ACCEL_OK)
+            code = apply_steps(list, plan, applied, left_out, &fitted, &applied, error);
+    }
+    if (code == ACCEL_OK) {
+        *out_fitted = fitted;
+        *out_steps = list;
+        return ACCEL_OK;
+    }
+    accel_model_plan_free(fitted);
+    plan_steps_free(list);
+    return code;
+}
