@@ -37,7 +37,7 @@ for signal in INT TERM; do
     kill -$signal $pid
     wait $pid
     is $? 130 "status of a run after SIG$signal"
-    grep -q '^written .*ended by: interrupted' "$work/err" || { cat "$work/err"; fail "no numbers after SIG$signal"; }
+    grep -q '^generated .*ended by: interrupted' "$work/err" || { cat "$work/err"; fail "no numbers after SIG$signal"; }
     [ "$(wc -c <"$work/out")" -gt 99 ] || fail "no text before SIG$signal"
 done
 # With --json nothing shows when the text has begun: the run may still load, which an interrupt ends as well, with an
@@ -125,5 +125,5 @@ wait $pid
 status=$?
 [ $status = 0 ] || cat "$work/err"
 is $status 0 "status with weights that were read"
-grep -q '^written *3000 tokens' "$work/err" || fail "a run with weights that were read did not go on"
+grep -q '^generated *3000 tokens' "$work/err" || fail "a run with weights that were read did not go on"
 finish

@@ -107,7 +107,7 @@ static const struct sample samples[] = {
     {HEAD "later: [{set: {kernels.unrol: 4}, because: x}]\n", "did you mean \"kernels.unroll\"?"},
     {HEAD "later: [{set: {load.chunk: 4}, because: x}]\n", "lacks its unit"},
     {HEAD "later: [{set: {kernels.unroll: 4}}]\n", "\"because\""},
-    {HEAD "later: [{set: {context: 4tok}, because: x}]\n", "t.yaml:2:16: context is honored (plan/shape_memory.c)"},
+    {HEAD "later: [{set: {context: 4tok}, because: x}]\n", "t.yaml:2:16: context is honored (core/plan/shape_memory.c)"},
     {HEAD "later: {kernels.unroll: 4}\n", "\"later\" requires a list"},
     {HEAD "defaults: {kernels.unroll: 4}\n", "t.yaml:2:12: kernels.unroll=4 is not honored yet (later: webgpu driver)"},
     {HEAD "rules: [{set: {kernels.unroll: 4}, because: x}]\n", "kernels.unroll=4 is not honored yet"},
