@@ -31,6 +31,18 @@ answer()
     sed -n "$1p" "$work/answers" >"$work/out"
 }
 
+# all_lines SCHEMA...: the output is one line of JSON for each, of that schema.
+all_lines()
+{
+    is "$(wc -l <"$work/out" | tr -d ' ')" $# "lines of JSON"
+    cp "$work/out" "$work/lines"
+    for schema; do
+        head -n 1 "$work/lines" >"$work/line"
+        sed -i 1d "$work/lines"
+        "$json" "$work/line" "$schema" || { cat "$work/line"; fail "a line of $schema"; }
+    done
+}
+
 # ---- turns ----
 chat 0 "Once upon a time\n/save $work/one.json\nTom and Lily\n" --json
 is "$(wc -l <"$work/out" | tr -d ' ')" 2 "answers"
@@ -185,6 +197,17 @@ chat 2 '/nothing\nOnce upon a time there was a girl\nAnd a boy\nAnd a dog\nOnce 
     --ignore-end
 says "the context is full (kv.full=stop): with this message"
 chat 3 "/load $work/none.json\n/save $work/no/file\n/nothing\n" -q
+# With --json the answers and the errors of commands are lines of one stream, and those of the options as well.
+chat 2 "/set temperature=x\n/set greedy=7\n/nothing\n/load $work/none.json\n/save $work/no/file\nOnce\n/set x=1\n" \
+    -n 2 --json
+error=accelctl/error/1
+all_lines $error $error $error $error $error accelctl/chat/1 $error
+is "$(cat "$work/err")" "" "the error output beside lines of JSON"
+has '"/set: temperature requires a number from 0 to 1000, not '"'x'"'"'
+chat 2 '' --json --nothing
+all_lines $error
+try 3 "$accelctl" run --json-lines --prompt Once "$work/none.gguf"
+all_lines $error
 
 # ---- signals ----
 # Nobody sits at a pipe: an answer that is cut is not a success, and no further line is answered.

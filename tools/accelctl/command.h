@@ -83,6 +83,9 @@ struct command {
  * else an exit code (--help was given, or an error has been printed). */
 int parse_options(const struct command *command, int *count, char **arguments, void *target);
 
+/* Parses options as parse_options does; errors are JSON if `json` is set, whatever the options are. */
+int parse_options_as(const struct command *command, int *count, char **arguments, uint32_t json, void *target);
+
 /* Finds the action that the first of `count` arguments names, and checks the number of further arguments; NULL
  * after an error has been printed, with a suggestion for a misspelt name, and *out_exit set. */
 const struct action_row *find_action(const struct command *command, int count, char **arguments, uint32_t json,

@@ -15,6 +15,7 @@
 enum { TEXT_BYTES = 4096 };
 
 static volatile sig_atomic_t is_json;
+static volatile sig_atomic_t is_one_line;
 static atomic_flag told = ATOMIC_FLAG_INIT;
 
 static void write_bytes(int handle, const char *text, size_t length)
@@ -70,25 +71,40 @@ static void print_line(const struct crash_report *report)
     write_text(error_output_file(), "\n");
 }
 
+/* Writes a piece of a document. Its new lines, and the blanks after them and after a colon, are left out if the
+ * document is one line. */
+static void write_layout(const char *text)
+{
+    for (; *text != '\0'; text++)
+        if (!is_one_line || strchr(" \n", *text) == NULL)
+            write_bytes(output_file(), text, 1);
+}
+
 static void print_document(const struct crash_report *report)
 {
     const char digits[] = {(char)('0' + report->status / 100), (char)('0' + report->status / 10 % 10),
                            (char)('0' + report->status % 10), '\0'};
 
-    write_text(output_file(), "{\n  \"schema\": \"accelctl/error/1\",\n  \"error\": {\n    \"code\": \"");
-    write_text(output_file(), report->code);
-    write_text(output_file(), "\",\n    \"text\": \"");
+    write_layout("{\n  \"schema\": \"accelctl/error/1\",\n  \"error\": {\n    \"code\": \"");
+    write_layout(report->code);
+    write_layout("\",\n    \"text\": \"");
     write_pieces(report);
-    write_text(output_file(), "\",\n    \"remedy\": \"");
+    write_layout("\",\n    \"remedy\": \"");
     write_clean(report->remedy == NULL ? "" : report->remedy);
-    write_text(output_file(), "\",\n    \"exit\": ");
-    write_text(output_file(), digits + (report->status < 10 ? 2 : report->status < 100 ? 1 : 0));
-    write_text(output_file(), "\n  }\n}\n");
+    write_layout("\",\n    \"exit\": ");
+    write_layout(digits + (report->status < 10 ? 2 : report->status < 100 ? 1 : 0));
+    write_layout("\n  }\n}");
+    write_text(output_file(), "\n");
 }
 
 void crash_report_as_json(uint32_t json)
 {
     is_json = json != 0;
+}
+
+void crash_report_on_one_line(void)
+{
+    is_one_line = 1;
 }
 
 void crash_report_print(const struct crash_report *report)

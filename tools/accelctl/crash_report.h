@@ -20,6 +20,9 @@ struct crash_report {
 /* 1: reports are documents of accelctl/error/1 on the standard output from now on, not lines on the error output. */
 void crash_report_as_json(uint32_t json);
 
+/* Makes documents one line each, for commands whose output is lines of JSON. */
+void crash_report_on_one_line(void);
+
 /* Prints the report, once in the life of the process: a later thread waits for the end. Async-signal-safe. */
 void crash_report_print(const struct crash_report *report);
 

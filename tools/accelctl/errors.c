@@ -222,6 +222,14 @@ int report_session_error(uint32_t json, const struct accel_error *error)
     return report_error(json, error);
 }
 
+static uint32_t is_one_line;
+
+void print_json_lines(void)
+{
+    is_one_line = 1;
+    crash_report_on_one_line();
+}
+
 int print_json(json_t *document, const char *schema)
 {
     json_t *whole = json_object();
@@ -229,7 +237,7 @@ int print_json(json_t *document, const char *schema)
 
     json_object_set_new(whole, "schema", json_string(schema));
     if (document != NULL && json_object_update(whole, document) == 0)
-        code = json_dumpf(whole, output(), JSON_INDENT(2));
+        code = json_dumpf(whole, output(), is_one_line ? JSON_COMPACT : JSON_INDENT(2));
     json_decref(document);
     json_decref(whole);
     if (code != 0 && document == NULL)
@@ -237,8 +245,8 @@ int print_json(json_t *document, const char *schema)
                                  NULL);
     if (code != 0 || print_char('\n') == EOF)
         return EXIT_FAILED;
-    /* A crash of a driver from here on is reported as text, since the document is complete. */
-    if (fflush(output()) == 0)
+    /* A crash of a driver from here on is reported as text, since the document is complete. Lines may follow lines. */
+    if (fflush(output()) == 0 && !is_one_line)
         crash_report_as_json(0);
     return EXIT_DONE;
 }

@@ -51,6 +51,9 @@ json_t *json_text(const char *text);
 /* Returns a string of an object; empty if it has none of that key. */
 const char *json_member_text(const json_t *object, const char *key);
 
+/* Makes every document of print_json, errors among them, one line, for commands whose output is lines of JSON. */
+void print_json_lines(void);
+
 /* Prints a document with its schema name and frees it; answers an exit code. */
 int print_json(json_t *document, const char *schema);
 

@@ -324,13 +324,10 @@ static int parse_word(struct parser *p)
     return word[1] == '-' ? refuse_option(p, word, strcspn(word, "=")) : parse_short(p, word);
 }
 
-int parse_options(const struct command *command, int *count, char **arguments, void *target)
+int parse_options_as(const struct command *command, int *count, char **arguments, uint32_t json, void *target)
 {
-    struct parser p = {.command = command, .target = target, .arguments = arguments, .count = *count};
+    struct parser p = {.command = command, .target = target, .arguments = arguments, .count = *count, .json = json};
 
-    for (int i = 0; i < *count && strcmp(arguments[i], "--") != 0; i++)
-        p.json |= strcmp(arguments[i], "--json") == 0;
-    crash_report_as_json(p.json);
     while (p.at < p.count) {
         int code;
 
@@ -355,4 +352,14 @@ int parse_options(const struct command *command, int *count, char **arguments, v
     if ((uint32_t)p.positional_count > command->most)
         return complain(&p, "one argument too many: '%s'", arguments[command->most]);
     return -1;
+}
+
+int parse_options(const struct command *command, int *count, char **arguments, void *target)
+{
+    uint32_t json = 0;
+
+    for (int i = 0; i < *count && strcmp(arguments[i], "--") != 0; i++)
+        json |= strcmp(arguments[i], "--json") == 0;
+    crash_report_as_json(json);
+    return parse_options_as(command, count, arguments, json, target);
 }

@@ -130,7 +130,7 @@ static void set_value(struct chat *chat, const struct option_row *row, const cha
     int count = 1, code;
 
     snprintf(word, sizeof(word), "--%s=%.150s", row->name, value);
-    code = parse_options(&set_command, &count, arguments, &target);
+    code = parse_options_as(&set_command, &count, arguments, chat->options->common.json, &target);
     if (code >= 0) {
         record_failure(chat, code);
         return;

@@ -226,8 +226,10 @@ static uint32_t finish(struct chat *chat, struct listener *listener, const struc
     if (code != ACCEL_OK && code != ACCEL_E_CANCELLED && !listener->output_failed)
         record_failure(chat, report_error(chat->options->common.json, error));
     if (result->tokens == 0 && result->stop == 0) {
-        if (code == ACCEL_E_CANCELLED)
-            chat_note(chat, "interrupted before the answer began; the message is not stream");
+        if (code == ACCEL_E_CANCELLED && chat->options->common.json)
+            report_error(1, error);
+        else if (code == ACCEL_E_CANCELLED)
+            chat_note(chat, "interrupted before the answer began; the message is dropped");
         return 0;
     }
     if (conversation_add(&chat->conversation, 1, listener->text, listener->bytes, &own) != ACCEL_OK) {
@@ -493,8 +495,10 @@ static int run(int count, char **arguments, const struct command *command)
     struct wish wish = {.outputs = 1, .runs = 1};
     struct chat chat = {.options = &chosen};
     const char *wrong;
-    int code = parse_options(command, &count, arguments, &chosen);
+    int code;
 
+    print_json_lines();
+    code = parse_options(command, &count, arguments, &chosen);
     if (code >= 0)
         return code;
     wrong = sampling_contradiction(&chosen.sampling);
@@ -557,7 +561,8 @@ const struct command command_chat = {
               "and the conversation continues.\n"
               "If the standard input is not a terminal, each of its lines is a message or a command, and the exit "
               "status is that of the first line that failed; an interrupt ends the chat with 130, as SIGTERM always "
-              "does. With --json each answer is a line of JSON with the schema accelctl/chat/1.",
+              "does. With --json each answer is a line of JSON with the schema "
+              "accelctl/chat/1, and each error, those of commands among them, a line with the schema accelctl/error/1.",
     .example = "accelctl chat -c 8192 model.gguf\n"
                "talk to a model with a context of 8192 tokens\n"
                "printf 'What is 2+2?\\n/save sum.json\\n' | accelctl chat -q --greedy model.gguf\n"
