@@ -10,7 +10,6 @@
 #include "doc/roff.h"
 #include "tools/accelctl/habits.h"
 
-#include <accel/profile.h>
 #include <string.h>
 
 static void put_paragraphs(FILE *out, const char *text)
@@ -150,14 +149,14 @@ static FILE *begin(const char *folder, const char *name)
 static const struct page {
     const char *name;
     void (*write)(FILE *out); /* or the next one, which looks into the profiles */
-    int (*reference)(FILE *out, const struct profiles *profiles);
+    int (*reference)(FILE *out, const struct profile_files *profiles);
 } pages[] = {
     {"accelctl.1", main_page, NULL},           {"completion/accelctl", write_bash, NULL},
     {"completion/_accelctl", write_zsh, NULL}, {"accel-settings.5", NULL, write_settings},
     {"accel-profile.5", NULL, write_language}, {"accel-profile.schema.json", NULL, write_schema},
 };
 
-static int write_pages(const char *folder, const struct profiles *profiles)
+static int write_pages(const char *folder, const struct profile_files *profiles)
 {
     char name[64];
     int failed = 0;
@@ -189,17 +188,19 @@ int main(int count, char **arguments)
     struct accel_context_options options = {.size = sizeof options, .flags = ACCEL_CONTEXT_NO_PLUGINS};
     struct accel_context *context = NULL;
     struct accel_error error = {0};
+    struct profile_files profiles;
     int failed;
 
     if (count != 3)
         return 2;
     options.profile_path = arguments[2];
     if (accel_context_create(&options, &context, &error) != ACCEL_OK ||
-        accel_profile_load(context, &error) != ACCEL_OK) {
+        profile_files_read(&profiles, context, NULL, &error) != ACCEL_OK) {
         fprintf(stderr, "%s\n", error.text);
         return 1;
     }
-    failed = write_pages(arguments[1], &(struct profiles){arguments[2], context});
+    failed = write_pages(arguments[1], &profiles);
+    profile_files_free(&profiles);
     accel_context_free(context, NULL);
     return failed;
 }

@@ -52,15 +52,15 @@ static void put_facts(FILE *out)
 }
 
 /* The names that the documents give to settings. */
-static void put_variables(FILE *out, const struct accel_context *context)
+static void put_variables(FILE *out, const struct profile_files *profiles)
 {
     fputs(".SH ENVIRONMENT\nEvery setting has a variable: \\fBACCEL_\\fR and its name in capitals, with '_' for '.'. "
           "An option of a driver has one, too: \\fBACCEL_CPU_ISA\\fR is the option \\fBisa\\fR of the driver "
           "\\fBcpu\\fR. The names below, from the file \\fIenvironment.yaml\\fR of the folder of profiles, set "
           "settings as well, and are weaker.\n",
           out);
-    for (uint32_t i = 0; i < accel_variable_count(context); i++) {
-        const struct accel_variable *variable = accel_variable_get(context, i);
+    for (uint32_t i = 0; i < profiles->variable_count; i++) {
+        const struct profile_variable *variable = &profiles->variables[i];
 
         fputs(".TP\n\\fB", out);
         roff_put(out, variable->name);
@@ -72,7 +72,7 @@ static void put_variables(FILE *out, const struct accel_context *context)
     }
 }
 
-int write_settings(FILE *out, const struct profiles *profiles)
+int write_settings(FILE *out, const struct profile_files *profiles)
 {
     roff_head(out, "accel-settings", 5, "settings, facts and variables of profiles");
     fputs(".SH DESCRIPTION\nA setting gets its value from profiles, from the environment or from the caller;\n"
@@ -82,12 +82,12 @@ int write_settings(FILE *out, const struct profiles *profiles)
           out);
     put_settings(out);
     put_facts(out);
-    put_variables(out, profiles->context);
+    put_variables(out, profiles);
     fputs(".SH SEE ALSO\n.BR accel\\-profile (5),\n.BR accelctl\\-profile (1)\n", out);
     return 0;
 }
 
-int write_language(FILE *out, const struct profiles *profiles)
+int write_language(FILE *out, const struct profile_files *profiles)
 {
     static const struct word_row files[] = {
         {"/usr/share/accel/profiles", "the folder of profiles, below the prefix of the installation; "
@@ -102,7 +102,7 @@ int write_language(FILE *out, const struct profiles *profiles)
     FILE *in;
 
     roff_head(out, "accel-profile", 5, "profiles turn facts about device and model into settings");
-    snprintf(path, sizeof path, "%s/README.md", profiles->folder);
+    snprintf(path, sizeof path, "%s/README.md", profiles->root);
     in = fopen(path, "r");
     if (in == NULL) {
         perror(path);
@@ -115,9 +115,9 @@ int write_language(FILE *out, const struct profiles *profiles)
     return 0;
 }
 
-int write_schema(FILE *out, const struct profiles *profiles)
+int write_schema(FILE *out, const struct profile_files *profiles)
 {
-    json_t *schema = profile_schema(profiles->context);
+    json_t *schema = profile_schema(profiles);
     int failed = json_dumpf(schema, out, JSON_INDENT(2)) != 0;
 
     if (failed)

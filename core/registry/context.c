@@ -111,7 +111,6 @@ static void forget(struct accel_context *context)
     accel_plugins_free(context->plugins);
     context->plugins = NULL;
     accel_context_profile_close(context);
-    accel_context_profiles_forget(context);
     if (context->topology != NULL) {
         accel_plugins_lock();
         accel_topology_free(context->topology);

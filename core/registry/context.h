@@ -79,7 +79,6 @@ struct accel_context {
     struct accel_plugins *plugins;           /**< NULL before discover, or if plugins were disabled */
     struct accel_profile *profile;           /**< NULL if no profile could be read */
     struct accel_error profile_error;        /**< why there is no profile */
-    struct accel_profile_list *profiles;     /**< NULL before accel_profile_load */
     const struct accel_snapshot *snapshot;   /**< replayed snapshot; NULL: this machine */
     const struct accel_recording *recording; /**< public form of the snapshot */
     struct accel_rows recorded_plugins;      /**< struct accel_plugin_info; empty on this machine */
@@ -193,9 +192,6 @@ int32_t accel_context_cache_folder(const struct accel_context *context, const ch
  * of memory is the only failure. */
 int32_t accel_context_profile_open(struct accel_context *context, struct accel_error *error);
 void accel_context_profile_close(struct accel_context *context);
-
-/** Frees the list of accel_profile_load. */
-void accel_context_profiles_forget(struct accel_context *context);
 
 /** Maximum number of facts of one device. */
 #define ACCEL_DEVICE_PAIRS 16u

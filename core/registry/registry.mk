@@ -10,7 +10,6 @@ libaccel_core_la_SOURCES += \
 	%D%/machine_facts.c \
 	%D%/model_facts.c \
 	%D%/profile.c \
-	%D%/profiles.c \
 	%D%/rank.c \
 	%D%/registry.c \
 	%D%/replay.c

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Profiles from outside: the tables of settings and facts, the names that the environment may use, and every file of
- * profiles with what is wrong with it. What the profiles come to for a device and a model is a plan (accel/plan.h).
+ * Profiles from outside: the tables of settings and facts, the folder of the profiles, and the facts of its models.
+ * What the profiles come to for a device and a model is a plan (accel/plan.h).
  *
- * The tables belong to the library and are the same for every context. Files and variables belong to the context from
- * accel_profile_load until it loads them again, discovers or is freed. Strings are never NULL. Structs are open: the
+ * The tables belong to the library and are the same for every context. Strings are never NULL. Structs are open: the
  * library fills them.
  *
- * Any thread, except that accel_profile_load wants its context alone.
+ * Any thread.
  */
 #ifndef ACCEL_PROFILE_H
 #define ACCEL_PROFILE_H
@@ -86,12 +85,6 @@ ACCEL_API const struct accel_fact_row *accel_fact_row_get(uint32_t index) ACCEL_
 ACCEL_API int32_t accel_profile_folder(const struct accel_context *context, char **out_folder,
                                        struct accel_error *error) ACCEL_NOEXCEPT;
 
-/**
- * Reads every file of profiles: those of the folder and those of the site. A file that cannot be used is a record,
- * never a failure. Needs no discovery. ACCEL_E_NOT_FOUND: there is no folder of profiles; what was loaded before stays.
- */
-ACCEL_API int32_t accel_profile_load(struct accel_context *context, struct accel_error *error) ACCEL_NOEXCEPT;
-
 /* Layers, weakest first. */
 #define ACCEL_LAYER_BUILTIN 0u     /**< the default of the table */
 #define ACCEL_LAYER_BASE 1u        /**< base.yaml */
@@ -104,48 +97,6 @@ ACCEL_API int32_t accel_profile_load(struct accel_context *context, struct accel
 #define ACCEL_LAYER_FOLDER 8u      /**< ./accel.yaml */
 #define ACCEL_LAYER_ENVIRONMENT 9u /**< variables; ACCEL_... are stronger than the documents' names */
 #define ACCEL_LAYER_GIVEN 10u      /**< the caller */
-
-/** One file of profiles. Open. */
-struct accel_profile_info {
-    uint32_t size;
-    uint32_t layer;         /**< ACCEL_LAYER_BASE to ACCEL_LAYER_FOLDER */
-    int32_t code;           /**< ACCEL_OK, or why it cannot be used: `text` and `remedy` */
-    uint32_t settings;      /**< settings that it sets, with those that it inherits, each rule counted */
-    uint32_t facts;         /**< facts that it states */
-    uint32_t zero;          /**< must be 0 */
-    const char *layer_name; /**< "platform" */
-    const char *name;       /**< "t4" */
-    const char *path;
-    const char *about;    /**< in its own words; may be empty */
-    const char *match;    /**< its conditions, " and " between them; may be empty */
-    const char *inherits; /**< names, separated by spaces; may be empty */
-    const char *text;     /**< what is wrong with it, or empty */
-    const char *remedy;   /**< or empty */
-};
-
-/** Number of files, good and bad, weakest layer first and by name inside one; 0 before accel_profile_load. */
-ACCEL_API uint32_t accel_profile_count(const struct accel_context *context) ACCEL_NOEXCEPT;
-/** The file at `index`, or NULL past the end. */
-ACCEL_API const struct accel_profile_info *accel_profile_get(const struct accel_context *context,
-                                                             uint32_t index) ACCEL_NOEXCEPT;
-
-/** A name of the documents that the environment may use for a setting. Open. */
-struct accel_variable {
-    uint32_t size;
-    uint32_t zero;      /**< must be 0 */
-    const char *name;   /**< "WEBGPU_DEFAULT_TO_4BIT" */
-    const char *keys;   /**< settings that it sets, separated by spaces */
-    const char *values; /**< "1=q4 0=auto" where the table lists its values; empty: those of the setting */
-    const char *unit;   /**< unit of its number: "MB", or empty */
-    const char *place;  /**< "profiles/environment.yaml:12" */
-    const char *reason; /**< document and line */
-};
-
-/** Number of such names, in the order of their table; 0 before accel_profile_load. */
-ACCEL_API uint32_t accel_variable_count(const struct accel_context *context) ACCEL_NOEXCEPT;
-/** The name at `index`, or NULL past the end. */
-ACCEL_API const struct accel_variable *accel_variable_get(const struct accel_context *context,
-                                                          uint32_t index) ACCEL_NOEXCEPT;
 
 /* ---- models ---- */
 
@@ -167,39 +118,12 @@ typedef int32_t(ACCEL_CALL *accel_model_fact_function)(void *data, const struct 
 /**
  * Hands out what the file models/NAME.yaml states, or, where `name` is NULL, what every file there states, one file
  * after the other by name; the first file that cannot be used is then the error, after all others were handed out.
- * Needs neither discovery nor accel_profile_load. Any thread. ACCEL_E_NOT_FOUND: there is no such file, and the remedy
+ * Needs no discovery. Any thread. ACCEL_E_NOT_FOUND: there is no such file, and the remedy
  * is the nearest name.
  */
 ACCEL_API int32_t accel_model_facts_read(const struct accel_context *context, const char *name,
                                          accel_model_fact_function function, void *data,
                                          struct accel_error *error) ACCEL_NOEXCEPT;
-
-/* ---- checks ---- */
-
-/**
- * Checks one file by itself: a profile or a table of variables, by its first key. A file that lies in a folder devices
- * or models may state facts. ACCEL_E_CORRUPT and the like name file, line and column.
- */
-ACCEL_API int32_t accel_profile_check(const char *path, struct accel_error *error) ACCEL_NOEXCEPT;
-
-/** Receives one finding of a check: ACCEL_LOG_ERROR, the file cannot be used; ACCEL_LOG_WARN, a likely mistake;
- * ACCEL_LOG_INFO, the remedy of the error before. `place` is "FILE:LINE" or the file. Strings are valid for the
- * call. */
-typedef void(ACCEL_CALL *accel_profile_finding)(void *data, uint32_t level, const char *place, const char *text);
-
-/**
- * Checks one file and warns of what it hardly means: a rule that can never hold, one that is hidden by another with the
- * same conditions, a value without a reason. `context` may be NULL; with one that is loaded, names of platforms,
- * clients and the like are known too. *out_errors (may be NULL) counts errors. The answer is not ACCEL_OK only where
- * the check itself failed.
- */
-ACCEL_API int32_t accel_profile_lint_file(const struct accel_context *context, const char *path,
-                                          accel_profile_finding finding, void *data, uint32_t *out_errors,
-                                          struct accel_error *error) ACCEL_NOEXCEPT;
-
-/** Checks every file that accel_profile_load has found, and the table of variables. */
-ACCEL_API int32_t accel_profile_lint(const struct accel_context *context, accel_profile_finding finding, void *data,
-                                     uint32_t *out_errors, struct accel_error *error) ACCEL_NOEXCEPT;
 
 ACCEL_END_C
 

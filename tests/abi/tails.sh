@@ -6,7 +6,7 @@ set -u
 top=$ACCEL_TEST_SRCDIR
 # What the library writes, and programs read: a later minor appends what an earlier program does not look at.
 out='fact plugin_info device_info verdict plan_setting plan_part plan_weight plan_layer plan_note
-    plan_cores plan_speed plan_past plan_memory plan_fit plan_node plan_unhonored setting_row fact_row profile_info variable model_fact
+    plan_cores plan_speed plan_past plan_memory plan_fit plan_node plan_unhonored setting_row fact_row model_fact
     recording'
 # What the library gives to drivers: accel-conform sets tails there (layout/tails), or they hold functions.
 to_drivers='hardware device_sink claim_sink estimate_sink report_sink blob_writer weight set_description driver_step host team'

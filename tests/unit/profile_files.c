@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* accel/profile.h: the tables, the list of files and variables, and what the checks find. */
+/* Tables of settings and facts; the list of files and variables, and what the checks find. */
 #include "config.h"
 
 #include <setjmp.h>
@@ -17,12 +17,15 @@
 #include <accel/profile.h>
 
 #include "tests/unit/profile_folder.h"
+#include "tools/profiles/files.h"
 
 struct fixture {
     char *folder;
     struct accel_context *context;
+    struct profile_files files;
     struct accel_error error;
     char findings[8000];
+    uint32_t errors;
 };
 
 static int set_up(void **state)
@@ -40,6 +43,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct fixture *f = *state;
+    profile_files_free(&f->files);
     accel_context_free(f->context, NULL);
     profile_folder_remove(f->folder);
     free(f);
@@ -73,10 +77,10 @@ static void test_tables(void **state)
     assert_int_equal(accel_setting_variable("kv.type.k", variable, 16), ACCEL_OK);
 }
 
-static const struct accel_profile_info *find(const struct fixture *f, uint32_t layer, const char *name)
+static const struct profile_info *find(const struct fixture *f, uint32_t layer, const char *name)
 {
-    for (uint32_t i = 0; i < accel_profile_count(f->context); i++) {
-        const struct accel_profile_info *info = accel_profile_get(f->context, i);
+    for (uint32_t i = 0; i < f->files.count; i++) {
+        const struct profile_info *info = &f->files.list[i];
         if (info->layer == layer && strcmp(info->name, name) == 0)
             return info;
     }
@@ -86,7 +90,7 @@ static const struct accel_profile_info *find(const struct fixture *f, uint32_t l
 static void test_list(void **state)
 {
     struct fixture *f = *state;
-    const struct accel_profile_info *info;
+    const struct profile_info *info;
     char path[600];
     profile_folder_write(f->folder, "base.yaml", HEAD "about: of all\nfoo: 1\n");
     profile_folder_write(f->folder, "one.yaml",
@@ -104,18 +108,14 @@ static void test_list(void **state)
         "  A_BITS: {key: weights.type, values: {\"4\": q4, \"0\": auto}, because: doc}\n"
         "  A_BOTH: {set: {\"1\": {kv.type.k: q4, kv.type.v: q8}, \"0\": {kv.type.k: auto}}, because: doc}\n"
         "  A_SIZE: {key: load.chunk, unit: MB, because: doc}\n");
-    assert_int_equal(accel_profile_count(f->context), 0);
-    assert_int_equal(accel_variable_count(f->context), 0);
-    assert_int_equal(accel_profile_load(f->context, &f->error), ACCEL_OK);
-    assert_int_equal(accel_profile_count(f->context), 6);
-    assert_null(accel_profile_get(f->context, 6));
-    info = accel_profile_get(f->context, 0);
+    assert_int_equal(profile_files_read(&f->files, f->context, f->folder, &f->error), ACCEL_OK);
+    assert_int_equal(f->files.count, 6);
+    info = f->files.list;
     assert_string_equal(info->name, "base");
     assert_int_equal(info->code, ACCEL_E_INVALID);
     assert_non_null(strstr(info->text, "base.yaml:3:1: \"foo\" is unknown here"));
     info = find(f, ACCEL_LAYER_PLATFORM, "one");
     assert_int_equal(info->code, ACCEL_OK);
-    assert_string_equal(info->layer_name, "platform");
     assert_string_equal(info->match, "device.kind == gpu and device.count > 1");
     assert_string_equal(info->inherits, "two devices/t4");
     assert_int_equal(info->settings, 3);
@@ -126,15 +126,14 @@ static void test_list(void **state)
     assert_int_equal(info->code, ACCEL_E_DENIED);
     assert_non_null(strstr(info->remedy, "chmod go-w"));
     assert_null(find(f, ACCEL_LAYER_SYSTEM, "accel"));
-    assert_int_equal(accel_variable_count(f->context), 3);
-    assert_string_equal(accel_variable_get(f->context, 0)->values, "4=q4 0=auto");
-    assert_string_equal(accel_variable_get(f->context, 0)->keys, "weights.type");
-    assert_string_equal(accel_variable_get(f->context, 1)->values, "1=kv.type.k:q4,kv.type.v:q8 0=kv.type.k:auto");
-    assert_string_equal(accel_variable_get(f->context, 1)->keys, "kv.type.k kv.type.v");
-    assert_string_equal(accel_variable_get(f->context, 2)->unit, "MB");
-    assert_string_equal(accel_variable_get(f->context, 2)->values, "");
-    assert_non_null(strstr(accel_variable_get(f->context, 2)->place, "environment.yaml:5"));
-    assert_null(accel_variable_get(f->context, 3));
+    assert_int_equal(f->files.variable_count, 3);
+    assert_string_equal(f->files.variables[0].values, "4=q4 0=auto");
+    assert_string_equal(f->files.variables[0].keys, "weights.type");
+    assert_string_equal(f->files.variables[1].values, "1=kv.type.k:q4,kv.type.v:q8 0=kv.type.k:auto");
+    assert_string_equal(f->files.variables[1].keys, "kv.type.k kv.type.v");
+    assert_string_equal(f->files.variables[2].unit, "MB");
+    assert_string_equal(f->files.variables[2].values, "");
+    assert_non_null(strstr(f->files.variables[2].place, "environment.yaml:5"));
 }
 
 static void take(void *data, uint32_t level, const char *place, const char *text)
@@ -142,6 +141,7 @@ static void take(void *data, uint32_t level, const char *place, const char *text
     struct fixture *f = data;
     size_t used = strlen(f->findings);
     size_t folder = strlen(f->folder);
+    f->errors += level == ACCEL_LOG_ERROR;
     /* The folder's name changes from run to run. */
     if (strncmp(place, f->folder, folder) == 0)
         place += folder + 1;
@@ -172,7 +172,7 @@ static void test_lint(void **state)
         "error environment.yaml:2:22: setting \"nothing.at.all\" is unknown\n",
     };
     struct fixture *f = *state;
-    uint32_t errors = 0, count = 0;
+    uint32_t count = 0;
     char path[600];
     profile_folder_write(f->folder, "base.yaml", HEAD);
     profile_folder_write(f->folder, "one.yaml", HEAD "defaults: {contxt: 1tok}\n");
@@ -197,15 +197,13 @@ static void test_lint(void **state)
     assert_int_equal(chmod(path, 0666), 0);
     profile_folder_write(f->folder, "environment.yaml",
                          "accel-environment: 1\nvariables: {A: {key: nothing.at.all, because: x}}\n");
-    assert_int_equal(accel_profile_lint(f->context, take, f, &errors, &f->error), ACCEL_E_INVALID);
-    accel_error_clear(&f->error);
-    assert_int_equal(accel_profile_load(f->context, &f->error), ACCEL_OK);
-    assert_int_equal(accel_profile_lint(f->context, take, f, &errors, &f->error), ACCEL_OK);
+    assert_int_equal(profile_files_read(&f->files, f->context, f->folder, &f->error), ACCEL_OK);
+    assert_int_equal(profile_lint_files(&f->files, take, f, &f->error), ACCEL_OK);
     for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
         assert_finding(f, expected[i]);
     for (const char *at = f->findings; (at = strchr(at, '\n')) != NULL; at++)
         count++;
-    assert_int_equal(errors, 3);
+    assert_int_equal(f->errors, 3);
     assert_int_equal(count, sizeof(expected) / sizeof(expected[0]));
 }
 
@@ -213,34 +211,35 @@ static void test_check(void **state)
 {
     static const struct {
         const char *file, *text;
-        int32_t code;
+        uint32_t errors;
         const char *words;
     } cases[] = {
-        {"base.yaml", HEAD "defaults: {context: 1tok}\n", ACCEL_OK, ""},
-        {"devices/a.yaml", HEAD "facts: {device.kind: gpu}\n", ACCEL_OK, ""},
-        {"models/a.yaml", HEAD "facts: {device.kind: gpu}\n", ACCEL_E_INVALID,
+        {"base.yaml", HEAD "defaults: {context: 1tok}\n", 0, ""},
+        {"devices/a.yaml", HEAD "facts: {device.kind: gpu}\n", 0, ""},
+        {"models/a.yaml", HEAD "facts: {device.kind: gpu}\n", 1,
          "models/a.yaml:2:9: fact device.kind is not for a file of models to state"},
-        {"a.yaml", HEAD "facts: {device.kind: gpu}\n", ACCEL_E_INVALID,
+        {"a.yaml", HEAD "facts: {device.kind: gpu}\n", 1,
          "a.yaml:2:8: \"facts\" belongs into files of the folders devices and models"},
-        {"a.yaml", HEAD "inherits: devices/a\n", ACCEL_OK, ""},
-        {"devices/b.yaml", HEAD "inherits: a\n", ACCEL_OK, ""},
-        {"environment.yaml", "accel-environment: 1\nvariables: {}\n", ACCEL_OK, ""},
-        {"c.yaml", "accel-claims: 1\n", ACCEL_E_UNSUPPORTED, "\"accel-claims\" is neither a profile nor"},
-        {"c.yaml", "about: x\n", ACCEL_E_INVALID, "c.yaml:1:1: \"accel-profile\" is missing"},
-        {"folder/accel.yaml", HEAD "inherits: base\n", ACCEL_E_INVALID, "cannot inherit"},
+        {"a.yaml", HEAD "inherits: devices/a\n", 0, ""},
+        {"devices/b.yaml", HEAD "inherits: a\n", 0, ""},
+        {"environment.yaml", "accel-environment: 1\nvariables: {}\n", 0, ""},
+        {"c.yaml", "accel-claims: 1\n", 1, "\"accel-claims\" is neither a profile nor"},
+        {"c.yaml", "about: x\n", 1, "c.yaml:1:1: \"accel-profile\" is missing"},
+        {"folder/accel.yaml", HEAD "inherits: base\n", 1, "cannot inherit"},
     };
     struct fixture *f = *state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char path[600];
         profile_folder_write(f->folder, cases[i].file, cases[i].text);
         snprintf(path, sizeof(path), "%s/%s", f->folder, cases[i].file);
-        accel_error_clear(&f->error);
-        if (accel_profile_check(path, &f->error) != cases[i].code || strstr(f->error.text, cases[i].words) == NULL)
-            fail_msg("%s: %s", cases[i].file, f->error.text);
+        f->errors = 0;
+        f->findings[0] = '\0';
+        assert_int_equal(profile_lint_file(&f->files, path, take, f, &f->error), ACCEL_OK);
+        if (f->errors != cases[i].errors || strstr(f->findings, cases[i].words) == NULL)
+            fail_msg("%s: %s", cases[i].file, f->findings);
     }
-    accel_error_clear(&f->error);
-    assert_int_equal(accel_profile_check("/nowhere/x.yaml", &f->error), ACCEL_E_NOT_FOUND);
-    assert_int_equal(accel_profile_check(NULL, NULL), ACCEL_E_INVALID);
+    assert_int_equal(profile_lint_file(&f->files, "/nowhere/x.yaml", take, f, &f->error), ACCEL_OK);
+    assert_finding(f, "error /nowhere/x.yaml: ");
 }
 
 /* ---- contexts ---- */
@@ -303,16 +302,15 @@ static void test_installed(void **state)
     struct accel_context_options options = {.size = sizeof(options), .flags = ACCEL_CONTEXT_NO_PLUGINS};
     struct fixture *f = *state;
     struct accel_context *context;
-    uint32_t errors = 0;
     if (getenv("ACCEL_PROFILE_PATH") == NULL)
         skip();
     options.site_path = f->folder;
     assert_int_equal(accel_context_create(&options, &context, &f->error), ACCEL_OK);
-    assert_int_equal(accel_profile_load(context, &f->error), ACCEL_OK);
-    assert_true(accel_profile_count(context) > 20);
-    assert_int_equal(accel_profile_lint(context, take, f, &errors, &f->error), ACCEL_OK);
+    assert_int_equal(profile_files_read(&f->files, context, f->folder, &f->error), ACCEL_OK);
+    assert_true(f->files.count > 20);
+    assert_int_equal(profile_lint_files(&f->files, take, f, &f->error), ACCEL_OK);
     accel_context_free(context, NULL);
-    if (errors || *f->findings)
+    if (*f->findings)
         fail_msg("%s", f->findings);
 }
 

@@ -10,8 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <accel/profile.h>
-
 #include "tools/accelctl/elapsed.h"
 #include "tools/accelctl/output.h"
 #include "tools/accelctl/watchdog.h"
@@ -145,10 +143,8 @@ static int check_paths(const struct common *common, const char *drivers)
     return -1;
 }
 
-/* Opens a context and runs one step of discovery; NULL after an error has been printed. */
-static struct accel_context *open_with(const struct common *common,
-                                       int32_t (*step)(struct accel_context *context, struct accel_error *error),
-                                       int *out_exit)
+/* Opens a context and discovers devices if `discover`; NULL after an error has been printed. */
+static struct accel_context *open_with(const struct common *common, bool discover, int *out_exit)
 {
     char *drivers = common->drivers == NULL ? NULL : absolute_paths(common->drivers);
     struct accel_context_options options = {.size = sizeof(options),
@@ -164,17 +160,19 @@ static struct accel_context *open_with(const struct common *common,
     struct accel_error error = {0};
 
     *out_exit = check_paths(common, drivers);
-    if (*out_exit < 0 && step == accel_context_discover && common->host == NULL)
+    if (*out_exit < 0 && discover && common->host == NULL)
         *out_exit = check_variable(common);
     if (*out_exit < 0 && accel_context_create(&options, &context, &error) == ACCEL_OK) {
         filter_begin();
         watchdog_start();
+    }
+    if (context != NULL && discover) {
         if (!common->verbose)
-            elapsed_begin(&elapsed, step == accel_context_discover ? "finding devices" : "reading profiles", 0);
-        step(context, &error);
+            elapsed_begin(&elapsed, "finding devices", 0);
+        accel_context_discover(context, &error);
         elapsed_end(&elapsed);
     }
-    if (context != NULL && error.code == ACCEL_OK && step == accel_context_discover) {
+    if (context != NULL && error.code == ACCEL_OK && discover) {
         warn_refused(context, drivers);
         warn_refused(context, secure_getenv("ACCEL_DRIVER_PATH"));
     }
@@ -189,12 +187,12 @@ static struct accel_context *open_with(const struct common *common,
 
 struct accel_context *open_context(const struct common *common, int *out_exit)
 {
-    return open_with(common, accel_context_discover, out_exit);
+    return open_with(common, true, out_exit);
 }
 
-struct accel_context *open_profiles(const struct common *common, int *out_exit)
+struct accel_context *open_undiscovered(const struct common *common, int *out_exit)
 {
-    return open_with(common, accel_profile_load, out_exit);
+    return open_with(common, false, out_exit);
 }
 
 void close_context(struct accel_context *context)

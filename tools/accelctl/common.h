@@ -134,8 +134,8 @@ struct common {
 
 /* Opens a context and discovers devices; NULL after an error has been printed and *out_exit set. */
 struct accel_context *open_context(const struct common *common, int *out_exit);
-/* Opens a context that has read the profiles alone: no drivers, no devices. */
-struct accel_context *open_profiles(const struct common *common, int *out_exit);
+/* Opens a context without drivers and devices; NULL as open_context. */
+struct accel_context *open_undiscovered(const struct common *common, int *out_exit);
 void close_context(struct accel_context *context);
 
 /* Prints the machine that a replayed recording is of; nothing without one. */

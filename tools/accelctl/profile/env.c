@@ -62,13 +62,13 @@ static struct variable *find(const struct list *list, const char *name, size_t l
     return NULL;
 }
 
-static void add_known(struct list *list, const struct accel_context *context)
+static void add_known(struct list *list, const struct profile_files *files)
 {
     struct variable *row;
     char name[96];
 
-    for (uint32_t i = 0; i < accel_variable_count(context); i++) {
-        const struct accel_variable *variable = accel_variable_get(context, i);
+    for (uint32_t i = 0; i < files->variable_count; i++) {
+        const struct profile_variable *variable = &files->variables[i];
 
         row = add(list, VARIABLE_DOCUMENT, variable->name);
         if (row == NULL)
@@ -93,10 +93,10 @@ static void add_known(struct list *list, const struct accel_context *context)
 }
 
 /* Returns whether `name` is ACCEL_, the name of a platform in capitals and more. */
-static bool is_option(const struct accel_context *context, const char *name)
+static bool is_option(const struct profile_files *files, const char *name)
 {
-    for (uint32_t i = 0; i < accel_profile_count(context); i++) {
-        const struct accel_profile_info *info = accel_profile_get(context, i);
+    for (uint32_t i = 0; i < files->count; i++) {
+        const struct profile_info *info = &files->list[i];
         size_t length = strlen(info->name);
         char capitals[64];
 
@@ -138,7 +138,7 @@ static bool is_alike(const struct list *list, uint32_t known, const char *name)
 }
 
 /* Adds variables of the environment that look as if they were meant for the library. */
-static void add_others(struct list *list, const struct accel_context *context)
+static void add_others(struct list *list, const struct profile_files *files)
 {
     uint32_t known = list->count;
 
@@ -152,7 +152,7 @@ static void add_others(struct list *list, const struct accel_context *context)
         if (!is_alike(list, known, *at) || find(list, *at, length) != NULL || length >= sizeof(name))
             continue;
         snprintf(name, sizeof(name), "%.*s", (int)length, *at);
-        option = is_option(context, name);
+        option = is_option(files, name);
         row = add(list, option ? VARIABLE_OPTION : VARIABLE_UNKNOWN, name);
         if (row == NULL)
             return;
@@ -411,13 +411,13 @@ static void print_text(const struct list *list, uint32_t all)
     print("%s%u of %u variables are not set (--all shows them)\n", unset == known ? "" : "  ", unset, known);
 }
 
-void profile_env_errors(const struct accel_context *context,
-                        void (*take)(void *data, const char *name, const char *why), void *data)
+void profile_env_errors(const struct profile_files *files, void (*take)(void *data, const char *name, const char *why),
+                        void *data)
 {
     struct list list = {NULL, 0, 0};
     char text[800];
 
-    add_known(&list, context);
+    add_known(&list, files);
     for (uint32_t i = 0; i < list.count; i++)
         if (list.rows[i].value != NULL && list.rows[i].value[0] != '\0' &&
             !outcome(&list, &list.rows[i], text, sizeof(text)))
@@ -428,14 +428,14 @@ void profile_env_errors(const struct accel_context *context,
 int profile_env(const struct profile_options *chosen, int count, char **arguments)
 {
     struct list list = {NULL, 0, 0};
-    struct accel_context *context;
+    struct profile_files files;
     int code;
 
-    context = open_profiles(&chosen->common, &code);
-    if (context == NULL)
+    code = open_profiles(&chosen->common, &files);
+    if (code >= 0)
         return code;
-    add_known(&list, context);
-    add_others(&list, context);
+    add_known(&list, &files);
+    add_others(&list, &files);
     code = print_named(&list, chosen, count, arguments);
     if (code < 0) {
         code = EXIT_DONE;
@@ -445,6 +445,6 @@ int profile_env(const struct profile_options *chosen, int count, char **argument
             print_text(&list, chosen->all);
     }
     free(list.rows);
-    close_context(context);
+    profile_files_free(&files);
     return code;
 }

@@ -46,12 +46,12 @@ static void add_finding(void *data, uint32_t level, const char *place, const cha
 }
 
 /* Returns the path of a profile that is given by its listed name; a file of that name has priority. */
-static const char *path_of(const struct accel_context *context, const char *name)
+static const char *path_of(const struct profile_files *files, const char *name)
 {
     char title[512];
 
-    for (uint32_t i = 0; access(name, F_OK) != 0 && i < accel_profile_count(context); i++) {
-        const struct accel_profile_info *info = accel_profile_get(context, i);
+    for (uint32_t i = 0; access(name, F_OK) != 0 && i < files->count; i++) {
+        const struct profile_info *info = &files->list[i];
 
         if (strcmp(name, info->name) == 0 || strcmp(name, profile_title(info, title, sizeof(title))) == 0)
             return info->path;
@@ -78,29 +78,29 @@ static void add_variable_finding(void *data, const char *name, const char *why)
     add_finding(data, ACCEL_LOG_INFO, place, remedy);
 }
 
-static int check_all(const struct accel_context *context, const struct profile_options *chosen, struct report *report)
+static int check_all(const struct profile_files *files, const struct profile_options *chosen, struct report *report)
 {
     struct accel_error error = {0};
 
-    report->files += accel_profile_count(context);
-    if (accel_profile_lint(context, add_finding, report, NULL, &error) != ACCEL_OK)
+    report->files += files->count;
+    if (profile_lint_files(files, add_finding, report, &error) != ACCEL_OK)
         return report_error(chosen->common.json, &error);
     return -1;
 }
 
-static int check_file(const struct accel_context *context, const struct profile_options *chosen, const char *path,
+static int check_file(const struct profile_files *files, const struct profile_options *chosen, const char *path,
                       struct report *report)
 {
     struct accel_error error = {0};
 
     report->files++;
-    if (accel_profile_lint_file(context, path, add_finding, report, NULL, &error) != ACCEL_OK)
+    if (profile_lint_file(files, path, add_finding, report, &error) != ACCEL_OK)
         return report_error(chosen->common.json, &error);
     return -1;
 }
 
 /* Checks one of the layers of a folder of profiles. */
-static int check_layer(const struct accel_context *context, const struct profile_options *chosen, const char *folder,
+static int check_layer(const struct profile_files *files, const struct profile_options *chosen, const char *folder,
                        struct report *report)
 {
     struct dirent **entries = NULL;
@@ -110,7 +110,7 @@ static int check_layer(const struct accel_context *context, const struct profile
         char path[4096];
 
         if (code < 0 && snprintf(path, sizeof(path), "%s/%s", folder, entries[i]->d_name) < (int)sizeof(path))
-            code = check_file(context, chosen, path, report);
+            code = check_file(files, chosen, path, report);
         free(entries[i]);
     }
     free(entries);
@@ -118,11 +118,11 @@ static int check_layer(const struct accel_context *context, const struct profile
 }
 
 /* Checks a folder as --profiles FOLDER would. */
-static int check_folder(const struct accel_context *context, const struct profile_options *chosen, char *folder,
+static int check_folder(const struct profile_files *files, const struct profile_options *chosen, char *folder,
                         struct report *report)
 {
     struct common common = chosen->common;
-    struct accel_context *own;
+    struct profile_files own;
     size_t length = strlen(folder);
     const char *leaf;
     int code;
@@ -131,30 +131,30 @@ static int check_folder(const struct accel_context *context, const struct profil
         folder[--length] = '\0';
     leaf = strrchr(folder, '/') != NULL ? strrchr(folder, '/') + 1 : folder;
     if (strcmp(leaf, "clients") == 0 || strcmp(leaf, "devices") == 0 || strcmp(leaf, "models") == 0)
-        return check_layer(context, chosen, folder, report);
+        return check_layer(files, chosen, folder, report);
     common.profiles = folder;
-    own = open_profiles(&common, &code);
-    if (own == NULL)
+    code = open_profiles(&common, &own);
+    if (code >= 0)
         return code;
-    code = check_all(own, chosen, report);
-    close_context(own);
+    code = check_all(&own, chosen, report);
+    profile_files_free(&own);
     return code;
 }
 
-static int check(const struct accel_context *context, const struct profile_options *chosen, int count, char **arguments,
+static int check(const struct profile_files *files, const struct profile_options *chosen, int count, char **arguments,
                  struct report *report)
 {
-    int code = count == 0 ? check_all(context, chosen, report) : -1;
+    int code = count == 0 ? check_all(files, chosen, report) : -1;
 
     if (count == 0 && code < 0)
-        profile_env_errors(context, add_variable_finding, report);
+        profile_env_errors(files, add_variable_finding, report);
     for (int i = 0; i < count && code < 0; i++) {
         struct stat status;
 
         if (stat(arguments[i], &status) == 0 && S_ISDIR(status.st_mode))
-            code = check_folder(context, chosen, arguments[i], report);
+            code = check_folder(files, chosen, arguments[i], report);
         else
-            code = check_file(context, chosen, path_of(context, arguments[i]), report);
+            code = check_file(files, chosen, path_of(files, arguments[i]), report);
     }
     return code;
 }
@@ -169,15 +169,15 @@ static void print_sum(const struct report *report)
 int profile_lint(const struct profile_options *chosen, int count, char **arguments)
 {
     struct report report = {.findings = chosen->common.json ? json_array() : NULL};
-    struct accel_context *context;
+    struct profile_files files;
     int code;
 
-    context = open_profiles(&chosen->common, &code);
-    if (context == NULL) {
+    code = open_profiles(&chosen->common, &files);
+    if (code >= 0) {
         json_decref(report.findings);
         return code;
     }
-    code = check(context, chosen, count, arguments, &report);
+    code = check(&files, chosen, count, arguments, &report);
     if (code < 0) {
         code = EXIT_DONE;
         if (chosen->common.json)
@@ -191,6 +191,6 @@ int profile_lint(const struct profile_options *chosen, int count, char **argumen
             code = EXIT_INPUT;
     }
     json_decref(report.findings);
-    close_context(context);
+    profile_files_free(&files);
     return code;
 }

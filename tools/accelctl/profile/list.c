@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/accelctl/elapsed.h"
 #include "tools/accelctl/profile/profile.h"
 #include "tools/accelctl/words.h"
 
@@ -28,7 +29,7 @@ const char *profile_layer(uint32_t layer, uint32_t plural)
     return plural ? layers[layer].more : layers[layer].one;
 }
 
-const char *profile_title(const struct accel_profile_info *info, char *text, size_t size)
+const char *profile_title(const struct profile_info *info, char *text, size_t size)
 {
     const char *folder = info->layer < LAYERS ? layers[info->layer].folder : NULL;
 
@@ -39,21 +40,43 @@ const char *profile_title(const struct accel_profile_info *info, char *text, siz
     return text;
 }
 
+int open_profiles(const struct common *common, struct profile_files *files)
+{
+    struct elapsed elapsed = {0};
+    struct accel_error error = {0};
+    int code;
+    struct accel_context *context = open_undiscovered(common, &code);
+
+    if (context == NULL)
+        return code;
+    if (!common->verbose)
+        elapsed_begin(&elapsed, "reading profiles", 0);
+    profile_files_read(files, context, NULL, &error);
+    elapsed_end(&elapsed);
+    code = -1;
+    if (error.code != ACCEL_OK) {
+        code = report_error(common->json, &error);
+        profile_files_free(files);
+    }
+    close_context(context);
+    return code;
+}
+
 /* ---- by name ---- */
 
-static const char *nearest_name(const struct accel_context *context, const char *name)
+static const char *nearest_name(const struct profile_files *files, const char *name)
 {
     const char *nearest = NULL;
     uint32_t least = 4;
 
-    for (uint32_t i = 0; i < accel_profile_count(context); i++)
-        if (is_nearer(name, accel_profile_get(context, i)->name, &least))
-            nearest = accel_profile_get(context, i)->name;
+    for (uint32_t i = 0; i < files->count; i++)
+        if (is_nearer(name, files->list[i].name, &least))
+            nearest = files->list[i].name;
     return nearest;
 }
 
 /* Returns the member of a selection for files of a layer, or NULL. */
-static const struct accel_profile_info **member_of(struct selection *selection, uint32_t layer)
+static const struct profile_info **member_of(struct selection *selection, uint32_t layer)
 {
     switch (layer) {
     case ACCEL_LAYER_PLATFORM:
@@ -69,9 +92,9 @@ static const struct accel_profile_info **member_of(struct selection *selection, 
     }
 }
 
-static int refuse_name(const struct accel_context *context, const char *name, uint32_t json)
+static int refuse_name(const struct profile_files *files, const char *name, uint32_t json)
 {
-    const char *nearest = nearest_name(context, name);
+    const char *nearest = nearest_name(files, name);
     char text[256];
 
     if (nearest == NULL)
@@ -82,14 +105,14 @@ static int refuse_name(const struct accel_context *context, const char *name, ui
                              "accelctl profile list names them");
 }
 
-static int select_one(const struct accel_context *context, const char *name, uint32_t json, struct selection *selection)
+static int select_one(const struct profile_files *files, const char *name, uint32_t json, struct selection *selection)
 {
-    const struct accel_profile_info *found = NULL;
-    const struct accel_profile_info **member;
+    const struct profile_info *found = NULL;
+    const struct profile_info **member;
     char text[512], title[512];
 
-    for (uint32_t i = 0; i < accel_profile_count(context) && found == NULL; i++) {
-        const struct accel_profile_info *info = accel_profile_get(context, i);
+    for (uint32_t i = 0; i < files->count && found == NULL; i++) {
+        const struct profile_info *info = &files->list[i];
 
         if (member_of(selection, info->layer) != NULL &&
             (strcmp(name, info->name) == 0 || strcmp(name, profile_title(info, title, sizeof(title))) == 0))
@@ -98,7 +121,7 @@ static int select_one(const struct accel_context *context, const char *name, uin
     if (found == NULL && strcmp(name, "base") == 0)
         return -1; /* it holds for everything */
     if (found == NULL)
-        return refuse_name(context, name, json);
+        return refuse_name(files, name, json);
     member = member_of(selection, found->layer);
     if (*member != NULL && *member != found) {
         snprintf(text, sizeof(text), "%s and %s are both of the layer %s, and one holds at a time", (*member)->name,
@@ -111,7 +134,7 @@ static int select_one(const struct accel_context *context, const char *name, uin
     return report_error_text(json, EXIT_INPUT, accel_error_name(found->code), found->text, found->remedy);
 }
 
-int select_profiles(const struct accel_context *context, const char *names, uint32_t json, struct selection *selection)
+int select_profiles(const struct profile_files *files, const char *names, uint32_t json, struct selection *selection)
 {
     int code = -1;
 
@@ -120,7 +143,7 @@ int select_profiles(const struct accel_context *context, const char *names, uint
         char name[128];
 
         snprintf(name, sizeof(name), "%.*s", (int)length, at);
-        code = select_one(context, name, json, selection);
+        code = select_one(files, name, json, selection);
         if (at[length] == '\0')
             break;
         at += length + 1;
@@ -142,7 +165,7 @@ const char *first_sentence(const char *about, char *text, size_t size)
 
 /* ---- the list ---- */
 
-static void print_info(const struct accel_profile_info *info, uint32_t width, uint32_t all)
+static void print_info(const struct profile_info *info, uint32_t width, uint32_t all)
 {
     char title[512], counts[64], about[1200], line[1400];
 
@@ -169,12 +192,12 @@ static void print_info(const struct accel_profile_info *info, uint32_t width, ui
     print_wrapped(width + 4, width + 4, line);
 }
 
-static uint32_t widest(const struct accel_context *context)
+static uint32_t widest(const struct profile_files *files)
 {
     uint32_t width = 8;
 
-    for (uint32_t i = 0; i < accel_profile_count(context); i++) {
-        const struct accel_profile_info *info = accel_profile_get(context, i);
+    for (uint32_t i = 0; i < files->count; i++) {
+        const struct profile_info *info = &files->list[i];
         uint32_t length = (uint32_t)strlen(info->name);
 
         if (info->layer < ACCEL_LAYER_SYSTEM && length > width && length < 40)
@@ -184,23 +207,23 @@ static uint32_t widest(const struct accel_context *context)
 }
 
 /* Prints the folder of base.yaml, with which every list begins. */
-static void print_folder(const struct accel_context *context)
+static void print_folder(const struct profile_files *files)
 {
-    const struct accel_profile_info *info = accel_profile_get(context, 0);
+    const struct profile_info *info = files->count > 0 ? files->list : NULL;
     const char *slash = info == NULL ? NULL : strrchr(info->path, '/');
 
     if (slash != NULL && info->layer == ACCEL_LAYER_BASE)
         print("folder %.*s\n", (int)(slash - info->path), info->path);
 }
 
-static void print_list(const struct accel_context *context, uint32_t layer, uint32_t all)
+static void print_list(const struct profile_files *files, uint32_t layer, uint32_t all)
 {
-    uint32_t width = widest(context);
+    uint32_t width = widest(files);
     uint32_t before = ACCEL_LAYER_BUILTIN;
 
-    print_folder(context);
-    for (uint32_t i = 0; i < accel_profile_count(context); i++) {
-        const struct accel_profile_info *info = accel_profile_get(context, i);
+    print_folder(files);
+    for (uint32_t i = 0; i < files->count; i++) {
+        const struct profile_info *info = &files->list[i];
         uint32_t heading = info->layer >= ACCEL_LAYER_SYSTEM ? ACCEL_LAYER_SYSTEM : info->layer;
 
         if (layer != LAYERS && info->layer != layer)
@@ -213,12 +236,12 @@ static void print_list(const struct accel_context *context, uint32_t layer, uint
     }
 }
 
-static json_t *list_json(const struct accel_context *context, uint32_t layer)
+static json_t *list_json(const struct profile_files *files, uint32_t layer)
 {
     json_t *list = json_array();
 
-    for (uint32_t i = 0; i < accel_profile_count(context); i++) {
-        const struct accel_profile_info *info = accel_profile_get(context, i);
+    for (uint32_t i = 0; i < files->count; i++) {
+        const struct profile_info *info = &files->list[i];
 
         if (layer == LAYERS || info->layer == layer)
             json_array_append_new(list,
@@ -232,10 +255,10 @@ static json_t *list_json(const struct accel_context *context, uint32_t layer)
 }
 
 /* Prints the names that show and diff accept. */
-static void print_names(const struct accel_context *context, uint32_t layer)
+static void print_names(const struct profile_files *files, uint32_t layer)
 {
-    for (uint32_t i = 0; i < accel_profile_count(context); i++) {
-        const struct accel_profile_info *info = accel_profile_get(context, i);
+    for (uint32_t i = 0; i < files->count; i++) {
+        const struct profile_info *info = &files->list[i];
 
         if (info->layer < ACCEL_LAYER_SYSTEM && (layer == LAYERS || info->layer == layer))
             print("%s\n", info->name);
@@ -268,22 +291,22 @@ static int choose_layer(const char *word, uint32_t json, uint32_t *out_layer)
 
 int profile_list(const struct profile_options *chosen, int count, char **arguments)
 {
-    struct accel_context *context;
+    struct profile_files files;
     uint32_t layer;
     int code = choose_layer(count == 0 ? NULL : arguments[0], chosen->common.json, &layer);
 
     if (code >= 0)
         return code;
-    context = open_profiles(&chosen->common, &code);
-    if (context == NULL)
+    code = open_profiles(&chosen->common, &files);
+    if (code >= 0)
         return code;
     code = EXIT_DONE;
     if (chosen->common.json)
-        code = print_json(list_json(context, layer), "accelctl/profile-list/1");
+        code = print_json(list_json(&files, layer), "accelctl/profile-list/1");
     else if (chosen->names)
-        print_names(context, layer);
+        print_names(&files, layer);
     else
-        print_list(context, layer, chosen->all);
-    close_context(context);
+        print_list(&files, layer, chosen->all);
+    profile_files_free(&files);
     return code;
 }

@@ -6,6 +6,7 @@
 #include <accel/profile.h>
 
 #include "tools/accelctl/common.h"
+#include "tools/profiles/files.h"
 
 struct profile_options {
     struct common common;
@@ -26,28 +27,32 @@ int profile_settings(const struct profile_options *chosen, int count, char **arg
 int profile_facts(const struct profile_options *chosen, int count, char **arguments);
 int profile_schema_print(const struct profile_options *chosen, int count, char **arguments);
 
+/* Reads the files of profiles, without devices. Answers -1 and files that the caller frees, or an exit code after an
+ * error has been printed. */
+int open_profiles(const struct common *common, struct profile_files *files);
+
 /* Calls `take` for every variable that is set to an invalid value, with its name and the reason. */
-void profile_env_errors(const struct accel_context *context,
-                        void (*take)(void *data, const char *name, const char *why), void *data);
+void profile_env_errors(const struct profile_files *files, void (*take)(void *data, const char *name, const char *why),
+                        void *data);
 
 /* Names a layer of files: "platform", and in the plural "platforms". */
 const char *profile_layer(uint32_t layer, uint32_t plural);
 
 /* Returns the title of a profile: "devices/t4" for a file of the folder, else the path. */
-const char *profile_title(const struct accel_profile_info *info, char *text, size_t size);
+const char *profile_title(const struct profile_info *info, char *text, size_t size);
 
 /* Returns the first sentence of a file's `about`. */
 const char *first_sentence(const char *about, char *text, size_t size);
 
 /* Files that NAME+NAME selects: at most one of each of these layers; NULL if none is named. */
 struct selection {
-    const struct accel_profile_info *platform;
-    const struct accel_profile_info *device;
-    const struct accel_profile_info *client;
-    const struct accel_profile_info *model;
+    const struct profile_info *platform;
+    const struct profile_info *device;
+    const struct profile_info *client;
+    const struct profile_info *model;
 };
 
 /* Finds the files of `names`, separated by '+'. Answers -1, or an exit code after an error has been printed. */
-int select_profiles(const struct accel_context *context, const char *names, uint32_t json, struct selection *selection);
+int select_profiles(const struct profile_files *files, const char *names, uint32_t json, struct selection *selection);
 
 #endif

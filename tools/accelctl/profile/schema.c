@@ -87,7 +87,7 @@ static json_t *value_schema(const struct accel_setting_row *row)
 }
 
 /* Builds the pattern of drivers' options: the name of a platform, a dot, a name. NULL without memory. */
-static char *option_pattern(const struct accel_context *context)
+static char *option_pattern(const struct profile_files *files)
 {
     char *text = NULL;
     size_t bytes = 0;
@@ -97,8 +97,8 @@ static char *option_pattern(const struct accel_context *context)
     if (out == NULL)
         return NULL;
     fputs("^(", out);
-    for (uint32_t i = 0; i < accel_profile_count(context); i++) {
-        const struct accel_profile_info *info = accel_profile_get(context, i);
+    for (uint32_t i = 0; i < files->count; i++) {
+        const struct profile_info *info = &files->list[i];
 
         if (info->layer == ACCEL_LAYER_PLATFORM)
             fprintf(out, "%s%s", count++ == 0 ? "" : "|", info->name);
@@ -248,9 +248,9 @@ static json_t *environment_definition(void)
                      "items", "type", "string", "variables", "type", "object", "additionalProperties", variable);
 }
 
-json_t *profile_schema(const struct accel_context *context)
+json_t *profile_schema(const struct profile_files *files)
 {
-    char *options = option_pattern(context);
+    char *options = option_pattern(files);
     json_t *definitions = json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "profile", profile_definition(),
         "environment", environment_definition(), "rule", rule_schema("value"), "later", rule_schema("later-value"),

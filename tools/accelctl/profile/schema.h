@@ -6,10 +6,10 @@
 
 #include <jansson.h>
 
-#include <accel/context.h>
+#include "tools/profiles/files.h"
 
-/* Returns the schema. Options of drivers are recognized by the names of the platforms in the context's folder. The
+/* Returns the schema. Options of drivers are recognized by the names of the platforms of `files`. The
  * caller frees the document. */
-json_t *profile_schema(const struct accel_context *context);
+json_t *profile_schema(const struct profile_files *files);
 
 #endif

@@ -156,19 +156,19 @@ int profile_facts(const struct profile_options *chosen, int count, char **argume
 
 int profile_schema_print(const struct profile_options *chosen, int count, char **arguments)
 {
-    struct accel_context *context;
+    struct profile_files files;
     json_t *schema;
     int code;
 
     (void)count;
     (void)arguments;
-    context = open_profiles(&chosen->common, &code);
-    if (context == NULL)
+    code = open_profiles(&chosen->common, &files);
+    if (code >= 0)
         return code;
     /* The document is itself a schema, so it has no member with the name of one of ours. */
-    schema = profile_schema(context);
+    schema = profile_schema(&files);
     code = json_dumpf(schema, output(), JSON_INDENT(2)) == 0 && print_char('\n') != EOF ? EXIT_DONE : EXIT_FAILED;
     json_decref(schema);
-    close_context(context);
+    profile_files_free(&files);
     return code;
 }

@@ -66,13 +66,12 @@ static int check_facts(const struct accel_given *facts, uint32_t count, uint32_t
 }
 
 /* Returns the only platform that the conditions of a device's file name, or NULL. */
-static const struct accel_profile_info *platform_of(const struct accel_context *context,
-                                                    const struct accel_profile_info *device)
+static const struct profile_info *platform_of(const struct profile_files *files, const struct profile_info *device)
 {
-    const struct accel_profile_info *found = NULL;
+    const struct profile_info *found = NULL;
 
-    for (uint32_t i = 0; i < accel_profile_count(context); i++) {
-        const struct accel_profile_info *info = accel_profile_get(context, i);
+    for (uint32_t i = 0; i < files->count; i++) {
+        const struct profile_info *info = &files->list[i];
         size_t length = strlen(info->name);
 
         if (info->layer != ACCEL_LAYER_PLATFORM)
@@ -88,14 +87,14 @@ static const struct accel_profile_info *platform_of(const struct accel_context *
     return found;
 }
 
-static int choose_platform(const struct accel_context *context, uint32_t json, struct selection *selection)
+static int choose_platform(const struct profile_files *files, uint32_t json, struct selection *selection)
 {
-    const struct accel_profile_info *named = selection->device != NULL ? selection->device : selection->client;
+    const struct profile_info *named = selection->device != NULL ? selection->device : selection->client;
     char text[256], remedy[160];
 
     if (selection->platform != NULL || named == NULL)
         return -1;
-    selection->platform = platform_of(context, named);
+    selection->platform = platform_of(files, named);
     if (selection->platform != NULL)
         return -1;
     snprintf(text, sizeof(text), "%s \"%s\" does not state the platform that it is used with",
@@ -119,7 +118,7 @@ static int select_model(struct accel_context *context, const char *name, uint32_
             return report_error_text(json, EXIT_USAGE, "usage", "--model and a name give two models", NULL);
         return -1;
     }
-    code = select_profiles(context, name, json, &found);
+    code = select_profiles(&view->files, name, json, &found);
     if (code >= 0)
         return code;
     if (found.model == NULL)
@@ -138,10 +137,10 @@ static int select_names(struct accel_context *context, const struct profile_opti
     int code = -1;
 
     for (int i = 0; i < count && code < 0; i++)
-        code = select_profiles(context, names[i], json, &view->selection);
+        code = select_profiles(&view->files, names[i], json, &view->selection);
     if (code < 0 && chosen->model != NULL)
         code = select_model(context, chosen->model, json, view);
-    return code < 0 ? choose_platform(context, json, &view->selection) : code;
+    return code < 0 ? choose_platform(&view->files, json, &view->selection) : code;
 }
 
 /* Collects the values of an option, NAME=VALUE each, with the command line as their origin. Their texts live in
@@ -236,13 +235,13 @@ int view_open(struct accel_context *context, const struct profile_options *chose
     struct accel_error error = {0};
     int code;
 
-    if (accel_profile_count(context) == 0 && accel_profile_load(context, &error) != ACCEL_OK)
+    if (profile_files_read(&view->files, context, NULL, &error) != ACCEL_OK)
         return report_error(chosen->common.json, &error);
     code = select_names(context, chosen, count, names, view);
     if (code < 0)
         code = make_plan(context, chosen, view);
-    for (uint32_t i = 0; code < 0 && i < accel_profile_count(context); i++) {
-        const struct accel_profile_info *info = accel_profile_get(context, i);
+    for (uint32_t i = 0; code < 0 && i < view->files.count; i++) {
+        const struct profile_info *info = &view->files.list[i];
 
         if (info->layer == ACCEL_LAYER_PLATFORM && strcmp(info->name, accel_plan_platform(view->plan)) == 0)
             view->selection.platform = info;
@@ -254,6 +253,7 @@ void view_close(struct view *view)
 {
     accel_plan_free(view->plan);
     accel_model_description_free(view->description);
+    profile_files_free(&view->files);
     free(view->texts[0]);
     free(view->texts[1]);
 }
@@ -337,7 +337,7 @@ json_t *view_setting_json(const struct accel_plan_setting *setting)
     return json_pack("{s:s, s:s, s:o}", "value", setting->value, "unit", setting->unit, "origin", origin);
 }
 
-static json_t *name_json(const struct accel_profile_info *info)
+static json_t *name_json(const struct profile_info *info)
 {
     return info == NULL ? json_null() : json_string(info->name);
 }

@@ -8,6 +8,7 @@
 #include "tools/accelctl/profile/profile.h"
 
 struct view {
+    struct profile_files files;
     struct selection selection;
     struct accel_model_description *description; /* of --model FILE, or NULL */
     struct accel_plan *plan;

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks one file: errors of the language, and valid statements that are probably mistakes. */
+/* Checks files: errors of the language, and valid statements that are probably mistakes. */
 #include "config.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/file.h"
-#include "core/base/strbuf.h"
 #include "core/profile/environment.h"
 #include "core/profile/folder.h"
 #include "core/profile/language.h"
-#include "core/profile/list.h"
 #include "core/profile/members.h"
+#include "tools/profiles/files.h"
 
 /* Maximum statements that are compared with each other; people do not write larger files. */
 #define MOST_COMPARED 2000u
 
 /** State of checking one file. */
 struct lint {
-    const struct accel_profile_list *list;
+    const struct profile_files *files;
     const struct accel_profile_file *file;
-    accel_profile_finding finding;
+    profile_finding finding;
     void *data;
     const char *path;
     struct accel_faults faults; /**< faults of the profile, at the end those of the whole file */
@@ -46,15 +46,15 @@ static bool is_own(const struct lint *lint, const char *place)
 
 /* ---- conditions ---- */
 
-/* Returns whether a file exists for a fact that names a file. True if there is no list to search. */
+/* Returns whether a file exists for a fact that names a file. True if there are no files to search. */
 static bool names_file(const struct lint *lint, uint32_t layer, const char *name)
 {
     bool any = false;
-    for (uint32_t i = 0; lint->list && i < lint->list->count; i++) {
-        if (lint->list->files[i].layer != layer)
+    for (uint32_t i = 0; i < lint->files->count; i++) {
+        if (lint->files->list[i].layer != layer)
             continue;
         any = true;
-        if (strcmp(lint->list->files[i].name, name) == 0)
+        if (strcmp(lint->files->list[i].name, name) == 0)
             return true;
     }
     return !any;
@@ -182,8 +182,7 @@ static int32_t check_table(struct lint *lint, const char *path, const char *data
                            struct accel_error *out_why)
 {
     struct accel_aliases aliases;
-    struct accel_faults *faults = lint->finding ? &lint->faults : NULL;
-    int32_t code = accel_aliases_parse(&aliases, path, data, bytes, faults, out_why);
+    int32_t code = accel_aliases_parse(&aliases, path, data, bytes, &lint->faults, out_why);
     accel_aliases_free(&aliases);
     return code;
 }
@@ -192,20 +191,18 @@ static int32_t check_profile(struct lint *lint, const char *path, const char *da
                              struct accel_error *out_why)
 {
     struct accel_profile_file file = {0};
-    struct accel_profile_source source = {.path = path, .faults = lint->finding ? &lint->faults : NULL};
+    struct accel_profile_source source = {.path = path, .faults = &lint->faults};
     char *folder = NULL, *name = NULL;
     int32_t code = ACCEL_E_MEMORY;
     if (split(path, &folder, &name)) {
         source.layer = layer_of(folder, name);
         source.name = name;
         /* A file of the site inherits from the loaded profiles. */
-        source.root = source.layer == ACCEL_PROFILE_FOLDER ? lint->list ? lint->list->root : NULL
-                      : *folder                            ? folder
-                                                           : ".";
+        source.root = source.layer == ACCEL_PROFILE_FOLDER ? lint->files->root : *folder ? folder : ".";
         code = accel_profile_file_parse(&file, &source, data, bytes, out_why);
     }
     lint->file = &file;
-    if (code == ACCEL_OK && lint->finding && lint->faults.count == 0) {
+    if (code == ACCEL_OK && lint->faults.count == 0) {
         check_conditions(lint, file.match);
         check_statements(lint);
     }
@@ -261,28 +258,47 @@ static bool has_key(const char *text)
     return *key != 0;
 }
 
-int32_t accel_profile_lint_path(const struct accel_profile_list *list, const char *path, accel_profile_finding finding,
-                                void *data, uint32_t *out_errors, struct accel_error *out_why,
-                                struct accel_error *error)
+int32_t profile_lint_file(const struct profile_files *files, const char *path, profile_finding finding, void *data,
+                          struct accel_error *error)
 {
-    struct lint lint = {.list = list, .finding = finding, .data = data, .path = path};
+    struct lint lint = {.files = files, .finding = finding, .data = data, .path = path};
+    struct accel_error why = {0};
     char *text = NULL;
     size_t bytes;
-    int32_t code = accel_file_read(path, ACCEL_YAML_BYTES, &text, &bytes, out_why);
+    int32_t code = accel_file_read(path, ACCEL_YAML_BYTES, &text, &bytes, &why);
     lint.faults = (struct accel_faults){.report = report_fault, .data = &lint};
     if (code != ACCEL_OK)
-        accel_error_remedy(out_why, code == ACCEL_E_LIMIT
-                                        ? "a file of profiles is shorter: name one, or cut it into several"
-                                        : "name a file that is there and may be read; accelctl profile list has them");
+        accel_error_remedy(&why, code == ACCEL_E_LIMIT
+                                     ? "a file of profiles is shorter: name one, or cut it into several"
+                                     : "name a file that is there and may be read; accelctl profile list has them");
     else
-        code = check_any(&lint, path, text, bytes, out_why);
+        code = check_any(&lint, path, text, bytes, &why);
     if (code != ACCEL_OK && text != NULL && !has_key(text))
-        accel_error_remedy(out_why, "a profile is YAML that begins with accel-profile: 1");
+        accel_error_remedy(&why, "a profile is YAML that begins with accel-profile: 1");
     free(text);
     if (code == ACCEL_E_MEMORY)
         return accel_error_set(error, code, "no memory to check %.200s", path);
-    if (out_why->code != ACCEL_OK && finding)
-        report_error(&lint, path, out_why);
-    *out_errors += lint.faults.count + (out_why->code != ACCEL_OK);
+    if (why.code != ACCEL_OK)
+        report_error(&lint, path, &why);
     return ACCEL_OK;
+}
+
+int32_t profile_lint_files(const struct profile_files *files, profile_finding finding, void *data,
+                           struct accel_error *error)
+{
+    int32_t code = ACCEL_OK;
+    for (uint32_t i = 0; i < files->count && code == ACCEL_OK; i++) {
+        const struct profile_info *file = &files->list[i];
+        /* A file that must not be read is not read for a check either. */
+        if (file->code == ACCEL_E_DENIED) {
+            size_t path = strlen(file->path);
+            bool repeats = strncmp(file->text, file->path, path) == 0 && strncmp(file->text + path, ": ", 2) == 0;
+            finding(data, ACCEL_LOG_ERROR, file->path, file->text + (repeats ? path + 2 : 0));
+        } else {
+            code = profile_lint_file(files, file->path, finding, data, error);
+        }
+    }
+    if (code == ACCEL_OK && files->variables_path)
+        code = profile_lint_file(files, files->variables_path, finding, data, error);
+    return code;
 }
