@@ -68,6 +68,10 @@ int32_t model_container_check_name(const struct model_part *part, uint64_t offse
 int32_t model_gguf_read(struct accel_model_file *file, uint32_t part, struct accel_error *error);
 int32_t model_safetensors_read(struct accel_model_file *file, uint32_t part, struct accel_error *error);
 
+/* Finds the only GGUF model of a folder; the caller frees its path, which is NULL without one. ACCEL_E_INVALID names
+ * several. */
+int32_t model_gguf_find(const char *folder, char **out_path, struct accel_error *error);
+
 /* Opens and reads the other files of a split GGUF model whose part 0 is read; does nothing for others. */
 int32_t model_gguf_split_read(struct accel_model_file *file, struct accel_error *error);
 

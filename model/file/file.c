@@ -88,7 +88,28 @@ static int32_t open_regular(struct accel_model_file *file, const char *path, int
     return read_single(file, error);
 }
 
-/* Opens a folder: its single file, or its index. */
+/* Opens the only GGUF model of a folder, as if its own path had been given. */
+static int32_t open_folder_gguf(struct accel_model_file *file, struct accel_error *error)
+{
+    struct stat status;
+    char *path;
+    int fd;
+    int32_t code = model_gguf_find(file->folder, &path, error);
+    if (code != ACCEL_OK)
+        return code;
+    if (path == NULL) {
+        code = model_fault(error, ACCEL_E_NOT_FOUND, file->path, MODEL_NO_OFFSET,
+                           "the folder has neither " SINGLE_NAME " nor " INDEX_NAME " nor a GGUF file");
+        accel_error_remedy(error, "name the model file itself if it has another name");
+        return code;
+    }
+    free(file->path);
+    file->path = path;
+    code = model_path_open(path, &fd, &status, error);
+    return code == ACCEL_OK ? open_regular(file, path, fd, &status, error) : code;
+}
+
+/* Opens a folder: its single file, its index, or its only GGUF model. */
 static int32_t open_folder(struct accel_model_file *file, struct accel_error *error)
 {
     char *single = model_text_join(file->folder, SINGLE_NAME);
@@ -106,9 +127,7 @@ static int32_t open_folder(struct accel_model_file *file, struct accel_error *er
         file->format = ACCEL_MODEL_SAFETENSORS;
         code = model_shards_read(file, index, error);
     } else {
-        code = model_fault(error, ACCEL_E_NOT_FOUND, file->path, MODEL_NO_OFFSET,
-                           "the folder has neither " SINGLE_NAME " nor " INDEX_NAME);
-        accel_error_remedy(error, "name the model file itself if it has another name");
+        code = open_folder_gguf(file, error);
     }
     free(single);
     free(index);
@@ -163,7 +182,7 @@ static void add_remedy(int32_t code, struct accel_error *error)
     switch (code) {
     case ACCEL_E_NOT_FOUND:
         accel_error_remedy(error, "check the path: a model is a GGUF file, a safetensors file, or a folder with one; "
-                                  "accelctl profile list models lists known models");
+                                  "accelctl profile list models lists models that accelctl plan knows by name");
         break;
     case ACCEL_E_DENIED:
         accel_error_remedy(error, "let this user read the file (chmod a+r) and enter its folders (chmod a+x)");

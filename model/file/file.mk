@@ -8,6 +8,7 @@ libaccel_model_core_la_SOURCES += \
 	%D%/fault.c %D%/fault.h \
 	%D%/file.c \
 	%D%/gguf.c \
+	%D%/gguf_folder.c \
 	%D%/gguf_split.c \
 	%D%/gguf_write.c %D%/gguf_write.h \
 	%D%/json.c %D%/json.h \

@@ -112,6 +112,20 @@ static void release_subject(struct plan_subject *subject)
     free(subject);
 }
 
+/* Sets why a model that is known by name alone does not run. */
+static void refuse_description(const char *name, struct plan_subject *subject)
+{
+    const char *source = accel_model_description_fact(subject->description, "model.source");
+
+    accel_error_set(&subject->reason, ACCEL_E_NOT_FOUND,
+                    "%s: is a description without weights, which can be planned, not run%s%s", name,
+                    source == NULL ? "" : "; it describes ", source == NULL ? "" : source);
+    accel_error_remedy(&subject->reason,
+                       "accelctl plan %.64s plans it; to run it, download its GGUF file or Hugging Face folder, and "
+                       "give the path instead of the name",
+                       name);
+}
+
 /* Opens the model. A file of an unsupported family can still be planned; a damaged one cannot. */
 static int32_t open_model(const char *path, struct plan_subject *subject, struct accel_error *error)
 {
@@ -120,8 +134,7 @@ static int32_t open_model(const char *path, struct plan_subject *subject, struct
     if (accel_model_description_runs(subject->description, &subject->reason) != ACCEL_OK)
         return ACCEL_OK;
     if (!accel_model_description_is_file(subject->description)) {
-        accel_error_set(&subject->reason, ACCEL_E_NOT_FOUND, "%s: is a description; its weights are not here", path);
-        accel_error_remedy(&subject->reason, "name the model's file or folder");
+        refuse_description(path, subject);
         return ACCEL_OK;
     }
     code = accel_model_open(path, NULL, &subject->model, &subject->reason);

@@ -168,9 +168,14 @@ if [ "$(value bytes)" != 0 ]; then
 fi
 try 4 "$accelctl" cache warm "$q8" --device nothing
 try 2 "$accelctl" cache clear --device cpu
-one_error "--device, --client and --set are for cache warm"
+one_error "options of a model's plan, as --device, --client and --set, are for cache warm"
 try 2 "$accelctl" cache clean
 one_error "did you mean 'clear'?"
+# The model, context and threads as run takes them, also before the action.
+try 0 "$accelctl" cache warm -m "$q8" -c 64 -t 1
+try 0 "$accelctl" cache -m "$q8" warm
+try 2 "$accelctl" cache list -c 64
+one_error "are for cache warm"
 try 3 env -u XDG_CACHE_HOME -u HOME "$accelctl" cache list
 one_error "neither XDG_CACHE_HOME nor HOME"
 finish

@@ -174,7 +174,28 @@ try 3 "$accelctl" info --json "$work/none.gguf"
 "$json" "$work/out" accelctl/error/1 || fail "an error as JSON"
 mkdir "$work/empty"
 try 3 "$accelctl" info "$work/empty"
-one_error "has neither"
+one_error "has neither model.safetensors nor model.safetensors.index.json nor a GGUF file"
+# A folder with a GGUF model is that model, whatever lies beside it; of several one is chosen by its path.
+mkdir "$work/one" "$work/two"
+cp "$f32" "$work/one/small.gguf"
+echo "about it" >"$work/one/README.md"
+cp "$q8" "$work/one/.hidden.gguf"
+try 0 "$accelctl" info "$work/one"
+has "GGUF F32, 1 file"
+try 0 "$accelctl" run "$f32" -q -n 8 --greedy -p Once
+cp "$work/out" "$work/wanted"
+try 0 "$accelctl" run "$work/one/" -q -n 8 --greedy -p Once
+cmp "$work/out" "$work/wanted" || fail "a folder with a GGUF file generates another text"
+try 0 "$accelctl" quantize "$work/one" "$work/smaller.gguf" Q4_0
+try 2 "$accelctl" quantize "$work/one" "$work/one" Q4_0
+try 2 "$accelctl" quantize "$work/one" "$work/one/small.gguf" Q4_0
+one_error "is the file that is read"
+for name in a b c d e f; do
+    cp "$q8" "$work/two/$name.gguf"
+done
+try 3 "$accelctl" info "$work/two"
+one_error "the folder has 6 GGUF models: 'a.gguf', 'b.gguf', 'c.gguf', 'd.gguf' and 2 more"
+grep -q "remedy: choose one: give the path of the file" "$work/err" || fail "several GGUF models: no remedy"
 try 2 "$accelctl" info
 one_error "requires an argument"
 for file in "$src"/tests/fixtures/malformed/*; do

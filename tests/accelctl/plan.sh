@@ -104,7 +104,14 @@ short
 try 0 "$accelctl" plan llama-2-7b --platform cuda --device t4 --all
 grep -q "  device.memory  *16106127360  *t4.yaml:" "$work/out" || fail "device.memory has no place"
 try 3 "$accelctl" run llama-2-7b
-one_error "its weights are not here"
+one_error "is a description without weights, which can be planned, not run; it describes huggingface.co/meta-llama/Llama-2-7b-hf, config.json"
+grep -q "remedy: accelctl plan llama-2-7b plans it; to run it, download its GGUF file" "$work/err" || fail "no remedy for a described model"
+for command in run chat bench "cache warm"; do
+    # shellcheck disable=SC2086 # a command and its action
+    try 3 "$accelctl" $command llama3
+    grep -q "remedy: did you mean llama-3-8b? accelctl plan plans it by its name; to run a model, give the path" "$work/err" ||
+        { cat "$work/err"; fail "$command llama3: no remedy"; }
+done
 try 3 "$accelctl" plan llama-2-7c
 one_error "llama-2-7c"
 try 0 "$accelctl" plan llama-2-7b --platform cuda --device t4 --json

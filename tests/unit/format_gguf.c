@@ -353,6 +353,11 @@ static void split_files_are_one_model(void **state)
         assert_true(value == (float)i + 1);
     }
     accel_model_file_close(file);
+    /* They are the only model of the folder. */
+    if (accel_model_file_open(folder, NULL, &file, &error) != ACCEL_OK)
+        fail_msg("%s", error.text);
+    assert_int_equal(accel_model_file_part_count(file), PIECES);
+    accel_model_file_close(file);
 
     refuse_piece(folder, "m-00002-of-00003.gguf", ACCEL_E_UNSUPPORTED, "split.count is 3");
     snprintf(other, sizeof(other), "%s/renamed.gguf", folder);

@@ -16,7 +16,7 @@ static const struct {
     const char *option;
     const char *names;
 } names[] = {
-    {"chat", "chat-template", "--chat-template-file"},
+    {"run chat", "chat-template", "--chat-template-file"},
     {"run", "chat", "-cnv --conversation -st --single-turn"},
     {"run", "prompt-file", "--file"},
     {"run chat", "system", "-sys --system-prompt"},

@@ -99,9 +99,10 @@ struct accel_model_mapping {
 };
 
 /**
- * Opens a GGUF file, a safetensors file, or a folder with model.safetensors or model.safetensors.index.json. The
- * content decides, not the name. Of a GGUF model in several files `path` is the first (PREFIX-00001-of-00003.gguf); the
- * others are opened as well. The caller closes the file. One file descriptor per part stays open.
+ * Opens a GGUF file, a safetensors file, or a folder with model.safetensors, model.safetensors.index.json, or one GGUF
+ * model. The content decides, not the name. Of a GGUF model in several files `path` is the first
+ * (PREFIX-00001-of-00003.gguf); the others are opened as well. The caller closes the file. One file descriptor per part
+ * stays open.
  */
 ACCEL_API int32_t accel_model_file_open(const char *path, const struct accel_model_open_options *options,
                                         struct accel_model_file **out_file, struct accel_error *error) ACCEL_NOEXCEPT;

@@ -23,6 +23,8 @@ struct cache_options {
 };
 
 static const struct option_row options[] = {
+    MODEL_OPTION,
+    CONTEXT_OPTIONS(struct cache_options, common),
     PLAN_OPTIONS(struct cache_options, common),
     COMMON_OPTIONS(struct cache_options, common),
 };
@@ -322,20 +324,27 @@ _Static_assert(sizeof(functions) / sizeof(*functions) == sizeof(actions) / sizeo
 
 static int run(int count, char **arguments, const struct command *command)
 {
+    static char warm_name[] = "warm";
     struct cache_options chosen = {{0}};
     const struct action_row *action;
     int code = parse_options(command, &count, arguments, &chosen);
 
     if (code >= 0)
         return code;
+    /* accelctl cache -m MODEL warm */
+    if (count == 2 && strcmp(arguments[1], warm_name) == 0) {
+        arguments[1] = arguments[0];
+        arguments[0] = warm_name;
+    }
     action = find_action(command, count, arguments, chosen.common.json, &code);
     if (action == NULL)
         return code;
     if (strcmp(action->name, "warm") != 0 &&
         (chosen.common.device != NULL || chosen.common.client != NULL || chosen.common.sets.count != 0))
-        return report_error_text(chosen.common.json, EXIT_USAGE, "usage",
-                                 "cache: --device, --client and --set are for cache warm",
-                                 "accelctl cache clear DRIVER names drivers without an option");
+        return report_error_text(
+            chosen.common.json, EXIT_USAGE, "usage",
+            "cache: options of a model's plan, as --device, --client and --set, are for cache warm",
+            "accelctl cache clear DRIVER names drivers without an option");
     return functions[action - actions](&chosen, (const char *const *)(arguments + 1), (uint32_t)count - 1);
 }
 
