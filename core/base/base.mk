@@ -12,7 +12,6 @@ libaccel_core_la_SOURCES += \
 	%D%/fork.c %D%/fork.h \
 	%D%/hash.c %D%/hash.h \
 	%D%/huge.c %D%/huge.h \
-	%D%/json.c %D%/json.h \
 	%D%/log.c %D%/log.h \
 	%D%/open.c %D%/open.h \
 	%D%/paths.c %D%/paths.h \

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/checked.h"
+#include "core/base/utf8.h"
 
 void accel_strbuf_init(struct accel_strbuf *buf, size_t limit)
 {
@@ -57,6 +58,36 @@ void accel_strbuf_text(struct accel_strbuf *buf, const char *text)
 void accel_strbuf_char(struct accel_strbuf *buf, char byte)
 {
     accel_strbuf_append(buf, &byte, 1);
+}
+
+static void append_escaped(struct accel_strbuf *buf, unsigned char byte)
+{
+    static const char shorts[] = "\b\f\n\r\t\"\\";
+    static const char letters[] = "bfnrt\"\\";
+    const char *found = strchr(shorts, byte);
+    if (found)
+        accel_strbuf_printf(buf, "\\%c", letters[found - shorts]);
+    else if (byte < 0x20 || byte == 0x7f)
+        accel_strbuf_printf(buf, "\\u%04x", byte);
+    else
+        accel_strbuf_char(buf, (char)byte);
+}
+
+void accel_strbuf_json(struct accel_strbuf *buf, const char *text)
+{
+    size_t bytes = strlen(text);
+    accel_strbuf_char(buf, '"');
+    for (size_t at = 0; at < bytes;) {
+        size_t length = accel_utf8_char(text + at, bytes - at);
+        if (length == 0)
+            accel_strbuf_text(buf, "\\ufffd");
+        else if (length == 1)
+            append_escaped(buf, (unsigned char)text[at]);
+        else
+            accel_strbuf_append(buf, text + at, length);
+        at += length ? length : 1;
+    }
+    accel_strbuf_char(buf, '"');
 }
 
 void accel_strbuf_vprintf(struct accel_strbuf *buf, const char *format, va_list values)

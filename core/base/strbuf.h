@@ -33,6 +33,9 @@ void accel_strbuf_text(struct accel_strbuf *buf, const char *text);
 /** Appends one byte. */
 void accel_strbuf_char(struct accel_strbuf *buf, char byte);
 
+/** Appends a string as JSON (RFC 8259), quoted and escaped; malformed UTF-8 becomes U+FFFD. */
+void accel_strbuf_json(struct accel_strbuf *buf, const char *text);
+
 /** Appends formatted text. */
 void accel_strbuf_printf(struct accel_strbuf *buf, const char *format, ...) ACCEL_PRINTF(2, 3);
 

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -17,8 +18,8 @@
 #include <unistd.h>
 
 #include "core/base/file.h"
-#include "core/base/json.h"
 #include "core/base/open.h"
+#include "core/base/strbuf.h"
 #include "core/plan/plan.h"
 #include "core/registry/context.h"
 
@@ -39,16 +40,18 @@ int32_t accel_history_file(char **out_path, struct accel_error *error)
 
 /* ---- one line ---- */
 
-static void put_text(struct accel_json *json, const char *key, const char *text)
+static void put_text(struct accel_strbuf *line, const char *key, const char *text)
 {
-    if (text && *text)
-        accel_json_member_text(json, key, text);
+    if (text == NULL || *text == '\0')
+        return;
+    accel_strbuf_printf(line, ",\"%s\":", key);
+    accel_strbuf_json(line, text);
 }
 
-static void put_number(struct accel_json *json, const char *key, uint64_t number)
+static void put_number(struct accel_strbuf *line, const char *key, uint64_t number)
 {
     if (number)
-        accel_json_member_u64(json, key, number);
+        accel_strbuf_printf(line, ",\"%s\":%" PRIu64, key, number);
 }
 
 /* Converts to whole thousandths: whole numbers read the same in every locale. */
@@ -57,45 +60,39 @@ static uint64_t thousandths(double value)
     return value > 0 && value < 1e15 ? (uint64_t)(value * 1000 + 0.5) : 0;
 }
 
-static void put_classes(struct accel_json *json, const struct accel_history_record *record)
+static void put_classes(struct accel_strbuf *line, const struct accel_history_record *record)
 {
     if (record->class_count == 0)
         return;
-    accel_json_member_object(json, "classes");
-    for (uint32_t i = 0; i < record->class_count; i++) {
-        accel_json_member_array(json, accel_plan_class_name(record->classes[i].memory_class));
-        accel_json_u64(json, record->classes[i].planned);
-        accel_json_u64(json, record->classes[i].measured);
-        accel_json_array_end(json);
-    }
-    accel_json_object_end(json);
+    accel_strbuf_text(line, ",\"classes\":{");
+    for (uint32_t i = 0; i < record->class_count; i++)
+        accel_strbuf_printf(line, "%s\"%s\":[%" PRIu64 ",%" PRIu64 "]", i == 0 ? "" : ",",
+                            accel_plan_class_name(record->classes[i].memory_class), record->classes[i].planned,
+                            record->classes[i].measured);
+    accel_strbuf_char(line, '}');
 }
 
-static bool write_line(const struct accel_history_record *record, struct accel_strbuf *line)
+static void write_line(const struct accel_history_record *record, struct accel_strbuf *line)
 {
-    struct accel_json json;
-    accel_json_init(&json, line, 0);
-    accel_json_object_begin(&json);
-    accel_json_member_u64(&json, "accel-history", 1);
-    accel_json_member_text(&json, "kind", record->kind == ACCEL_HISTORY_RUN ? "run" : "bandwidth");
-    accel_json_member_u64(&json, "time", record->time ? record->time : (uint64_t)time(NULL));
-    put_text(&json, "device", record->device);
-    put_text(&json, "driver", record->driver);
-    put_text(&json, "model", record->model);
-    put_text(&json, "settings", record->settings);
-    put_number(&json, "threads", record->threads);
-    put_number(&json, "context", record->context);
-    put_number(&json, "planned", record->planned);
-    put_number(&json, "measured", record->measured);
-    put_number(&json, "step_bytes", record->step_bytes);
-    put_number(&json, "prompt", record->prompt);
-    put_number(&json, "tokens", record->tokens);
-    put_number(&json, "prompt_tokens_per_1000_s", thousandths(record->prompt_speed));
-    put_number(&json, "tokens_per_1000_s", thousandths(record->speed));
-    put_number(&json, "bytes_per_1000_s", thousandths(record->bandwidth));
-    put_classes(&json, record);
-    accel_json_object_end(&json);
-    return accel_json_finish(&json);
+    accel_strbuf_text(line, ACCEL_HISTORY_BEGIN);
+    accel_strbuf_printf(line, "\"kind\":\"%s\"", record->kind == ACCEL_HISTORY_RUN ? "run" : "bandwidth");
+    put_number(line, "time", record->time ? record->time : (uint64_t)time(NULL));
+    put_text(line, "device", record->device);
+    put_text(line, "driver", record->driver);
+    put_text(line, "model", record->model);
+    put_text(line, "settings", record->settings);
+    put_number(line, "threads", record->threads);
+    put_number(line, "context", record->context);
+    put_number(line, "planned", record->planned);
+    put_number(line, "measured", record->measured);
+    put_number(line, "step_bytes", record->step_bytes);
+    put_number(line, "prompt", record->prompt);
+    put_number(line, "tokens", record->tokens);
+    put_number(line, "prompt_tokens_per_1000_s", thousandths(record->prompt_speed));
+    put_number(line, "tokens_per_1000_s", thousandths(record->speed));
+    put_number(line, "bytes_per_1000_s", thousandths(record->bandwidth));
+    put_classes(line, record);
+    accel_strbuf_char(line, '}');
 }
 
 static int32_t check_text(const char *text, const char *name, struct accel_error *error)
@@ -295,8 +292,7 @@ int32_t accel_history_add(struct accel_context *context, const struct accel_hist
     /* The record begins with a line end, which is omitted if the file already ends in one. */
     accel_strbuf_init(&line, ACCEL_HISTORY_LINE);
     accel_strbuf_char(&line, '\n');
-    if (!write_line(record, &line))
-        line.failed = true;
+    write_line(record, &line);
     accel_strbuf_char(&line, '\n');
     if (line.failed)
         code = accel_error_no_memory(error, "for a record of the history");

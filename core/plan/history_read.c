@@ -8,7 +8,7 @@
 
 #include "core/base/checked.h"
 #include "core/base/file.h"
-#include "core/base/json.h"
+#include "core/base/strbuf.h"
 #include "core/plan/history.h"
 #include "core/plan/plan.h"
 #include "core/profile/yaml.h"
@@ -240,17 +240,13 @@ static int32_t read_file(struct accel_history *history, const struct filter *fil
 static bool make_member(const char *key, const char *text, char **out_member)
 {
     struct accel_strbuf buffer;
-    struct accel_json json;
     *out_member = NULL;
     if (text == NULL)
         return true;
     accel_strbuf_init(&buffer, 0);
     accel_strbuf_printf(&buffer, "\"%s\":", key);
-    accel_json_init(&json, &buffer, 0);
-    accel_json_text(&json, text);
-    if (accel_json_finish(&json))
-        *out_member = accel_strbuf_detach(&buffer);
-    accel_strbuf_free(&buffer);
+    accel_strbuf_json(&buffer, text);
+    *out_member = accel_strbuf_detach(&buffer);
     return *out_member != NULL;
 }
 

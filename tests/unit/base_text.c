@@ -2,8 +2,6 @@
 /* Errors, UTF-8, strings, the log, the JSON writer and addresses of PCI functions. */
 #include "config.h"
 
-#include <locale.h>
-#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,11 +14,11 @@
 
 #include <accel/error.h>
 
-#include "core/base/json.h"
 #include "core/base/log.h"
 #include "core/base/pci.h"
 #include "core/base/strbuf.h"
 #include "core/base/utf8.h"
+#include "tools/doctor/json.h"
 
 static void error_names(void **state)
 {
@@ -183,14 +181,11 @@ static void json_writes(void **state)
     accel_json_member_text(&json, "none", NULL);
     accel_json_member_i64(&json, "i", INT64_MIN);
     accel_json_member_u64(&json, "u", UINT64_MAX);
-    accel_json_member_bool(&json, "b", true);
+    accel_json_key(&json, "b");
+    accel_json_literal(&json, "true");
     accel_json_member_array(&json, "d");
-    accel_json_double(&json, 0.1);
-    accel_json_double(&json, 1e300);
-    accel_json_double(&json, -0.0);
-    accel_json_double(&json, NAN);
-    accel_json_double(&json, INFINITY);
-    accel_json_double(&json, 5e-324);
+    accel_json_u64(&json, 3);
+    accel_json_text(&json, "");
     accel_json_array_end(&json);
     accel_json_member_object(&json, "o");
     accel_json_object_end(&json);
@@ -199,7 +194,7 @@ static void json_writes(void **state)
     assert_true(accel_json_finish(&json));
     assert_string_equal(buf.text, "{\"t\\\"x\":\"a\\\\b\\n\\u0001\\u007f\xc3\xa4\\ufffd/\",\"none\":null,"
                                   "\"i\":-9223372036854775808,\"u\":18446744073709551615,\"b\":true,"
-                                  "\"d\":[0.1,1e+300,-0,null,null,4.94065645841247e-324],\"o\":{}}");
+                                  "\"d\":[3,\"\"],\"o\":{}}");
     accel_strbuf_free(&buf);
 }
 
@@ -217,20 +212,6 @@ static void json_indents(void **state)
     accel_json_array_end(&json);
     assert_true(accel_json_finish(&json));
     assert_string_equal(buf.text, "[\n  1,\n  {\n    \"a\": 2\n  }\n]");
-    accel_strbuf_free(&buf);
-}
-
-static void json_numbers_ignore_the_locale(void **state)
-{
-    struct accel_strbuf buf = {0};
-    struct accel_json json;
-    (void)state;
-    if (!setlocale(LC_NUMERIC, "de_DE.UTF-8") && !setlocale(LC_NUMERIC, "fr_FR.UTF-8"))
-        skip();
-    accel_json_init(&json, &buf, 0);
-    accel_json_double(&json, 1.5);
-    setlocale(LC_NUMERIC, "C");
-    assert_string_equal(buf.text, "1.5");
     accel_strbuf_free(&buf);
 }
 
@@ -263,13 +244,13 @@ static void misuse_key_without_value(struct accel_json *json)
 
 static void misuse_two_values(struct accel_json *json)
 {
-    accel_json_null(json);
-    accel_json_null(json);
+    accel_json_literal(json, "null");
+    accel_json_literal(json, "null");
 }
 
 static void misuse_end_of_nothing(struct accel_json *json)
 {
-    accel_json_null(json);
+    accel_json_literal(json, "null");
     accel_json_array_end(json);
 }
 
@@ -375,7 +356,6 @@ int main(void)
         cmocka_unit_test(strbuf_grows_and_stops),
         cmocka_unit_test(json_writes),
         cmocka_unit_test(json_indents),
-        cmocka_unit_test(json_numbers_ignore_the_locale),
         cmocka_unit_test(json_refuses_misuse),
         cmocka_unit_test(json_tells_lost_text),
         cmocka_unit_test(log_filters),

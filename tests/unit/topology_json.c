@@ -125,8 +125,11 @@ static void write_pci(const struct accel_machine *machine, struct accel_json *js
             accel_json_member_text(json, "name", device->name);
         if (device->numa_node >= 0)
             accel_json_member_i64(json, "numa_node", device->numa_node);
-        if (device->link > 0)
-            accel_json_member_double(json, "link_gb_per_s", device->link);
+        if (device->link > 0) {
+            snprintf(text, sizeof(text), "%.15g", device->link);
+            accel_json_key(json, "link_gb_per_s");
+            accel_json_literal(json, text);
+        }
         write_os_devices(device->os_devices, device->os_device_count, json);
         accel_json_object_end(json);
     }
@@ -149,7 +152,8 @@ void accel_topology_write_json(const struct accel_topology *topology, struct acc
 {
     const struct accel_machine *machine = accel_topology_machine(topology);
     accel_json_object_begin(json);
-    accel_json_member_bool(json, "recorded", machine->recorded);
+    accel_json_key(json, "recorded");
+    accel_json_literal(json, machine->recorded ? "true" : "false");
     accel_json_member_text(json, "processor", machine->processor);
     if (machine->board[0])
         accel_json_member_text(json, "board", machine->board);

@@ -48,7 +48,7 @@ unit_tests += tests/unit/error_origin
 tests_unit_error_origin_SOURCES = %D%/error_origin.c
 tests_unit_error_origin_LDADD = $(accel_scores_libs) $(CMOCKA_LIBS)
 tests_unit_base_text_SOURCES = %D%/base_text.c
-tests_unit_base_text_LDADD = $(core_test_libs)
+tests_unit_base_text_LDADD = libaccel-doctor.la $(core_test_libs)
 tests_unit_base_memory_SOURCES = %D%/base_memory.c
 tests_unit_base_memory_LDADD = $(core_test_libs)
 tests_unit_base_file_SOURCES = %D%/base_file.c %D%/remove_tree.h
@@ -82,7 +82,7 @@ tests_unit_topology_limits_SOURCES = %D%/topology_limits.c
 tests_unit_topology_limits_LDADD = $(core_test_libs)
 tests_unit_topology_machines_SOURCES = %D%/topology_machines.c \
 	%D%/topology_json.c %D%/topology_json.h
-tests_unit_topology_machines_LDADD = $(core_test_libs)
+tests_unit_topology_machines_LDADD = libaccel-doctor.la $(core_test_libs)
 EXTRA_DIST += tests/topologies
 
 unit_tests += tests/unit/token_sampler

@@ -11,6 +11,7 @@ libaccel_doctor_la_SOURCES = \
 	%D%/evaluate_needs.c \
 	%D%/gather.c %D%/gather.h \
 	%D%/gpu.c %D%/gpu.h \
+	%D%/json.c %D%/json.h \
 	%D%/linux_libraries.c \
 	%D%/linux_look.c \
 	%D%/measure.c \

@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/base/json.h"
 #include "core/base/pci.h"
 #include "core/snapshot/fields.h"
 #include "core/snapshot/tables.h"
+#include "tools/doctor/json.h"
 #include "tools/doctor/snapshot.h"
 
 static void write_fields(const struct accel_fields *table, const void *record, struct accel_json *json);

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "core/base/json.h"
+#include "tools/doctor/json.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include "core/base/utf8.h"
 
 void accel_json_init(struct accel_json *json, struct accel_strbuf *out, uint32_t indent)
 {
@@ -100,35 +96,6 @@ void accel_json_array_end(struct accel_json *json)
     end(json, '[', ']');
 }
 
-static void write_escaped_byte(struct accel_strbuf *out, unsigned char byte)
-{
-    static const char shorts[] = "\b\f\n\r\t\"\\";
-    static const char letters[] = "bfnrt\"\\";
-    const char *found = byte ? strchr(shorts, byte) : NULL;
-    if (found)
-        accel_strbuf_printf(out, "\\%c", letters[found - shorts]);
-    else if (byte < 0x20 || byte == 0x7f)
-        accel_strbuf_printf(out, "\\u%04x", byte);
-    else
-        accel_strbuf_char(out, (char)byte);
-}
-
-static void write_string(struct accel_strbuf *out, const char *text, size_t bytes)
-{
-    accel_strbuf_char(out, '"');
-    for (size_t at = 0; at < bytes;) {
-        size_t length = accel_utf8_char(text + at, bytes - at);
-        if (length == 0)
-            accel_strbuf_text(out, "\\ufffd");
-        else if (length == 1)
-            write_escaped_byte(out, (unsigned char)text[at]);
-        else
-            accel_strbuf_append(out, text + at, length);
-        at += length ? length : 1;
-    }
-    accel_strbuf_char(out, '"');
-}
-
 void accel_json_key(struct accel_json *json, const char *key)
 {
     if (json->failed || json->has_key || json->depth == 0 || json->open[json->depth - 1] != '{') {
@@ -136,78 +103,37 @@ void accel_json_key(struct accel_json *json, const char *key)
         return;
     }
     start_member(json);
-    write_string(json->out, key, strlen(key));
+    accel_strbuf_json(json->out, key);
     accel_strbuf_text(json->out, json->indent ? ": " : ":");
     json->has_key = true;
 }
 
-void accel_json_text_bytes(struct accel_json *json, const char *text, size_t bytes)
+void accel_json_literal(struct accel_json *json, const char *literal)
 {
     if (start_value(json))
-        write_string(json->out, text, bytes);
+        accel_strbuf_text(json->out, literal);
 }
 
 void accel_json_text(struct accel_json *json, const char *text)
 {
-    if (text)
-        accel_json_text_bytes(json, text, strlen(text));
-    else
-        accel_json_null(json);
+    if (text == NULL)
+        accel_json_literal(json, "null");
+    else if (start_value(json))
+        accel_strbuf_json(json->out, text);
 }
 
 void accel_json_i64(struct accel_json *json, int64_t value)
 {
-    if (start_value(json))
-        accel_strbuf_printf(json->out, "%" PRId64, value);
+    char number[24];
+    snprintf(number, sizeof(number), "%" PRId64, value);
+    accel_json_literal(json, number);
 }
 
 void accel_json_u64(struct accel_json *json, uint64_t value)
 {
-    if (start_value(json))
-        accel_strbuf_printf(json->out, "%" PRIu64, value);
-}
-
-/* Replaces the decimal point of the locale, which may have several bytes; nothing else in %g depends on the
- * locale. */
-static void write_number(struct accel_strbuf *out, const char *number)
-{
-    static const char portable[] = "0123456789+-e";
-    size_t length = strspn(number, portable);
-    accel_strbuf_append(out, number, length);
-    if (number[length] == '\0')
-        return;
-    accel_strbuf_char(out, '.');
-    accel_strbuf_text(out, strpbrk(number + length, portable));
-}
-
-void accel_json_double(struct accel_json *json, double value)
-{
-    char number[40];
-    if (!isfinite(value)) {
-        accel_json_null(json);
-        return;
-    }
-    if (!start_value(json))
-        return;
-    /* Tries short forms first: a precision of 17 always reads back as the same number, a lower one usually does. */
-    for (int precision = 15; precision <= 17; precision++) {
-        snprintf(number, sizeof(number), "%.*g", precision, value);
-        if (strtod(number, NULL) == value)
-            break;
-    }
-    write_number(json->out, number);
-}
-
-void accel_json_bool(struct accel_json *json, bool value)
-{
-    if (start_value(json))
-        accel_strbuf_text(json->out, value ? "true" : "false");
-}
-
-void accel_json_null(struct accel_json *json)
-{
-    if (start_value(json))
-        accel_strbuf_text(json->out, "null");
+    char number[24];
+    snprintf(number, sizeof(number), "%" PRIu64, value);
+    accel_json_literal(json, number);
 }
 
 void accel_json_member_text(struct accel_json *json, const char *key, const char *text)
@@ -226,18 +152,6 @@ void accel_json_member_u64(struct accel_json *json, const char *key, uint64_t va
 {
     accel_json_key(json, key);
     accel_json_u64(json, value);
-}
-
-void accel_json_member_double(struct accel_json *json, const char *key, double value)
-{
-    accel_json_key(json, key);
-    accel_json_double(json, value);
-}
-
-void accel_json_member_bool(struct accel_json *json, const char *key, bool value)
-{
-    accel_json_key(json, key);
-    accel_json_bool(json, value);
 }
 
 void accel_json_member_object(struct accel_json *json, const char *key)

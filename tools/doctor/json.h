@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Writes JSON (RFC 8259) into a string, with commas, indents and escapes. Numbers do not depend on the locale; NaN
- * and infinities, which JSON lacks, become null; malformed UTF-8 becomes U+FFFD. A misuse (value without key in an
- * object, unbalanced end) and a lack of memory make it fail; failure is sticky and accel_json_finish returns it.
+ * Writes JSON (RFC 8259) into a string, with commas, indents and escapes; malformed UTF-8 becomes U+FFFD. A misuse
+ * (value without key in an object, unbalanced end) and a lack of memory make it fail; failure is sticky and
+ * accel_json_finish returns it.
  * One owner, one thread at a time. */
-#ifndef ACCEL_CORE_BASE_JSON_H
-#define ACCEL_CORE_BASE_JSON_H
+#ifndef TOOLS_DOCTOR_JSON_H
+#define TOOLS_DOCTOR_JSON_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,22 +38,16 @@ void accel_json_array_end(struct accel_json *json);
 /** Writes the key of the next value of an object. Duplicates are not detected. */
 void accel_json_key(struct accel_json *json, const char *key);
 
-/* Write a value. A NULL text is written as null. A double is written in the shortest form that reads back as the
- * same number. */
+/* Write a value. A NULL text is written as null; a literal is a number, true, false or null. */
 void accel_json_text(struct accel_json *json, const char *text);
-void accel_json_text_bytes(struct accel_json *json, const char *text, size_t bytes);
 void accel_json_i64(struct accel_json *json, int64_t value);
 void accel_json_u64(struct accel_json *json, uint64_t value);
-void accel_json_double(struct accel_json *json, double value);
-void accel_json_bool(struct accel_json *json, bool value);
-void accel_json_null(struct accel_json *json);
+void accel_json_literal(struct accel_json *json, const char *literal);
 
 /* Write a key and its value in one call. */
 void accel_json_member_text(struct accel_json *json, const char *key, const char *text);
 void accel_json_member_i64(struct accel_json *json, const char *key, int64_t value);
 void accel_json_member_u64(struct accel_json *json, const char *key, uint64_t value);
-void accel_json_member_double(struct accel_json *json, const char *key, double value);
-void accel_json_member_bool(struct accel_json *json, const char *key, bool value);
 void accel_json_member_object(struct accel_json *json, const char *key);
 void accel_json_member_array(struct accel_json *json, const char *key);
 
