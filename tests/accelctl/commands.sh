@@ -84,7 +84,13 @@ one_error "requires an argument: MODEL"
 try 2 "$accelctl" plan "$q8" "$q8"
 try 2 "$accelctl" plan --device
 one_error "--device requires a value"
-try 2 "$accelctl" devices --json=yes
+# What asks for JSON in a wrong way is told in JSON.
+for words in "devices --json=yes" "plan --json= $q8" "--json=1" "nothing --json=1" "run --json-lines=1 $q8"; do
+    # shellcheck disable=SC2086 # words
+    try 2 "$accelctl" $words
+    "$json" "$work/out" accelctl/error/1 || { cat "$work/out" "$work/err"; fail "no document of: $words"; }
+done
+has '"text":"run: --json-lines takes no value"'
 try 0 "$accelctl" plan -- "$q8"
 try 3 "$accelctl" plan -- --json
 one_error "--json"

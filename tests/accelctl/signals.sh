@@ -40,6 +40,57 @@ for signal in INT TERM; do
     grep -q '^generated .*ended by: interrupted' "$work/err" || { cat "$work/err"; fail "no numbers after SIG$signal"; }
     [ "$(wc -c <"$work/out")" -gt 99 ] || fail "no text before SIG$signal"
 done
+# An interrupt before the work has begun, or while a pipe without a writer is opened, ends the command as well.
+mkfifo "$work/pipe"
+# waits ARGUMENT...: interrupts a command that waits for the pipe, with the document or the line of the error.
+waits()
+{
+    for signal in INT TERM; do
+        : >"$work/out"
+        env --default-signal=INT "$accelctl" "$@" >"$work/out" 2>"$work/err" </dev/null &
+        pid=$!
+        await_handler
+        sleep 0.3
+        kill -$signal $pid
+        wait $pid
+        is $? 130 "status after SIG$signal while a pipe is opened: $*"
+        case " $* " in
+        *" --json "*)
+            "$json" "$work/out" accelctl/error/1 || { cat "$work/out" "$work/err"; fail "no document: $*"; }
+            is "$(value error.code) $(value error.origin) $(value error.exit)" "ACCEL_E_CANCELLED caller 130" \
+                "the document of an interrupt: $*"
+            ;;
+        *) grep -q 'interrupted.*(ACCEL_E_CANCELLED)' "$work/err" || { cat "$work/err"; fail "no error: $*"; } ;;
+        esac
+    done
+}
+waits run --file "$work/pipe" --json "$f32"
+waits run --file "$work/pipe" "$f32"
+waits run --chat --chat-template "$work/pipe" --prompt Once --json "$f32"
+waits chat --chat-template "$work/pipe" --json "$f32"
+waits chat --resume "$work/pipe" --chat-template chatml "$f32"
+waits eval --text "$work/pipe" --json "$f32"
+waits quantize --calib "$work/pipe" --json "$f32" "$work/none.gguf"
+printf '/load %s\nOnce\n' "$work/pipe" >"$work/in"
+env --default-signal=INT "$accelctl" chat --chat-template chatml --json "$f32" <"$work/in" >"$work/out" 2>"$work/err" &
+pid=$!
+await_handler
+sleep 1
+kill -INT $pid
+wait $pid
+is $? 130 "status after an interrupt in /load"
+is "$(wc -l <"$work/out" | tr -d ' ') $(value error.code)" "1 ACCEL_E_CANCELLED" "the line of an interrupt in /load"
+
+# A second signal ends the run at once, with an error.
+begin --json
+await_handler
+kill -INT $pid
+kill -TERM $pid
+wait $pid
+status=$?
+[ $status = 130 ] || [ $status = 143 ] || fail "status $status after two signals"
+"$json" "$work/out" - || { cat "$work/out"; fail "the document after two signals"; }
+
 # With --json nothing shows when the text has begun: the run may still load, which an interrupt ends as well, with an
 # error. Then the next one is left more time.
 for pause in 0 0.2 0.5 1 2 5 10 20; do

@@ -86,6 +86,10 @@ int parse_options(const struct command *command, int *count, char **arguments, v
 /* Parses options as parse_options does; errors are JSON if `json` is set, whatever the options are. */
 int parse_options_as(const struct command *command, int *count, char **arguments, uint32_t json, void *target);
 
+/* Returns whether the arguments request JSON: --json or --json-lines, also with a value, which neither takes. After
+ * --json-lines documents are one line each. */
+uint32_t requests_json(int count, char *const *arguments);
+
 /* Finds the action that the first of `count` arguments names, and checks the number of further arguments; NULL
  * after an error has been printed, with a suggestion for a misspelt name, and *out_exit set. */
 const struct action_row *find_action(const struct command *command, int count, char **arguments, uint32_t json,

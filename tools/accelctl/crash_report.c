@@ -87,6 +87,8 @@ static void print_document(const struct crash_report *report)
 
     write_layout("{\n  \"schema\": \"accelctl/error/1\",\n  \"error\": {\n    \"code\": \"");
     write_layout(report->code);
+    write_layout("\",\n    \"origin\": \"");
+    write_layout(report->origin == NULL ? "system" : report->origin);
     write_layout("\",\n    \"text\": \"");
     write_pieces(report);
     write_layout("\",\n    \"remedy\": \"");

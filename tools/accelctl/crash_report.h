@@ -13,6 +13,7 @@ enum { CRASH_REPORT_PIECES = 8 };
 struct crash_report {
     const char *text[CRASH_REPORT_PIECES]; /* written one after the other, up to the first NULL */
     const char *code;                      /* "ACCEL_E_IO" */
+    const char *origin;                    /* "driver"; NULL: "system" */
     const char *remedy;                    /* or NULL */
     int status;                            /* of the process, 0 to 255 */
 };

@@ -40,12 +40,12 @@ static const struct command *find_command(const char *name)
     return NULL;
 }
 
-static int refuse_command(const char *name, char **arguments)
+static int refuse_command(const char *name, int count, char **arguments)
 {
     const char *instead = instead_of_command(name);
     const struct command *nearest = NULL;
     uint32_t least = 3;
-    uint32_t json = 0;
+    uint32_t json = requests_json(count, arguments);
     char text[200];
 
     if (name[0] == '-') {
@@ -55,8 +55,6 @@ static int refuse_command(const char *name, char **arguments)
     for (uint32_t i = 0; commands[i] != NULL && name[0] != '-'; i++)
         if (is_nearer(name, commands[i]->name, &least))
             nearest = commands[i];
-    for (; *arguments != NULL; arguments++)
-        json |= strcmp(*arguments, "--json") == 0;
     if (name[0] == '-')
         return report_error_text(json, EXIT_USAGE, "usage", text, instead);
     if (nearest == NULL || instead != NULL)
@@ -67,7 +65,7 @@ static int refuse_command(const char *name, char **arguments)
                              instead != NULL ? instead : "accelctl --help lists the commands");
 }
 
-static int help(const char *name, char **arguments)
+static int help(const char *name, int count, char **arguments)
 {
     const struct command *command = name == NULL ? NULL : find_command(name);
 
@@ -76,7 +74,7 @@ static int help(const char *name, char **arguments)
     else if (name == NULL)
         print_help();
     else
-        return refuse_command(name, arguments);
+        return refuse_command(name, count, arguments);
     return EXIT_DONE;
 }
 
@@ -87,16 +85,16 @@ static int act(int count, char **arguments)
     if (count < 2)
         return report_error_text(0, EXIT_USAGE, "usage", "requires a command", "accelctl --help lists the commands");
     if (strcmp(arguments[1], "--help") == 0 || strcmp(arguments[1], "-h") == 0)
-        return help(NULL, arguments);
+        return help(NULL, count, arguments);
     if (strcmp(arguments[1], "help") == 0)
-        return help(arguments[2], arguments);
+        return help(arguments[2], count, arguments);
     if (strcmp(arguments[1], "--version") == 0)
         return command_version.run(0, arguments + 2, &command_version);
     command = find_command(arguments[1]);
     if (command != NULL)
         return command->run(count - 2, arguments + 2, command);
     run_external(arguments[1], arguments + 1);
-    return refuse_command(arguments[1], arguments);
+    return refuse_command(arguments[1], count, arguments);
 }
 
 int main(int count, char **arguments)

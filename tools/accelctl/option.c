@@ -354,12 +354,26 @@ int parse_options_as(const struct command *command, int *count, char **arguments
     return -1;
 }
 
-int parse_options(const struct command *command, int *count, char **arguments, void *target)
+uint32_t requests_json(int count, char *const *arguments)
 {
+    static const char *const names[] = {"--json", "--json-lines"};
     uint32_t json = 0;
 
-    for (int i = 0; i < *count && strcmp(arguments[i], "--") != 0; i++)
-        json |= strcmp(arguments[i], "--json") == 0;
+    for (int i = 0; i < count && strcmp(arguments[i], "--") != 0; i++)
+        for (uint32_t n = 0; n < 2; n++)
+            if (strcspn(arguments[i], "=") == strlen(names[n]) &&
+                strncmp(arguments[i], names[n], strlen(names[n])) == 0) {
+                json = 1;
+                if (n == 1)
+                    print_json_lines();
+            }
+    return json;
+}
+
+int parse_options(const struct command *command, int *count, char **arguments, void *target)
+{
+    uint32_t json = requests_json(*count, arguments);
+
     crash_report_as_json(json);
     return parse_options_as(command, count, arguments, json, target);
 }

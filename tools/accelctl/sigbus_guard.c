@@ -26,6 +26,7 @@ static void end_of_file(const char *path, const char *remedy)
 {
     const struct crash_report report = {.text = {path, ": the file shrank while it was in use, or its disk failed"},
                                         .code = "ACCEL_E_IO",
+                                        .origin = "file",
                                         .remedy = remedy,
                                         .status = EXIT_INPUT};
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "tools/accelctl/command.h"
+#include "tools/accelctl/crash_report.h"
 #include "tools/accelctl/errors.h"
 #include "tools/accelctl/process_memory.h"
 #include "tools/accelctl/watchdog.h"
@@ -33,6 +34,8 @@ int run_process(int (*act)(int count, char **arguments), int count, char **argum
 {
     int code;
 
+    crash_report_as_json(requests_json(count, arguments));
+    watchdog_begin();
     fill_standard_file(STDIN_FILENO, O_RDONLY);
     fill_standard_file(STDERR_FILENO, O_WRONLY);
 
@@ -40,7 +43,6 @@ int run_process(int (*act)(int count, char **arguments), int count, char **argum
     process_memory_begin();
     /* Disables hwloc's plugins, which would open the libraries of vendors in this process; drivers do that. */
     setenv("HWLOC_PLUGINS_PATH", "", 1);
-    watchdog_begin();
     /* Ignores SIGXFSZ, so that a file size limit (ulimit -f) is reported as an error of the write, and does not
      * end the command silently. */
     signal(SIGXFSZ, SIG_IGN);

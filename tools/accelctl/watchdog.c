@@ -68,6 +68,7 @@ static void fill_report(struct crash_report *report, const char *what, const cha
 
     if (driver != NULL) {
         memcpy(report->text, named, sizeof(named));
+        report->origin = "driver";
     } else {
         report->text[0] = other;
         report->text[1] = more;
@@ -110,11 +111,34 @@ static void on_crash(int number)
     raise(number);
 }
 
+/* ---- interrupts ---- */
+
+/* Ends the command at a signal that nothing else handles. SIGTERM within a driver has its own status, as when the
+ * driver hangs. A child that was forked ends as if it had no handler. */
+static void end_interrupted(int number)
+{
+    struct crash_report report = {.code = "ACCEL_E_CANCELLED", .status = EXIT_INTERRUPTED};
+
+    if (watched != getpid()) {
+        signal(number, SIG_DFL);
+        raise(number);
+        return;
+    }
+    fill_report(&report, "interrupted, and the command ends without it", "interrupted", NULL);
+    report.origin = "caller";
+    report.remedy = NULL;
+    if (atomic_load_explicit(&calling_driver, memory_order_relaxed) != NULL)
+        report.status = 128 + number;
+    crash_report_end(&report);
+}
+
 void watchdog_begin(void)
 {
+    const struct sigaction ending = {.sa_handler = end_interrupted};
     const struct sigaction action = {.sa_handler = on_crash, .sa_flags = SA_ONSTACK};
     static char stack[STACK_BYTES];
     const stack_t other = {.ss_sp = stack, .ss_size = sizeof(stack)};
+    const int ends[] = {SIGINT, SIGTERM};
     struct sigaction before;
     stack_t present;
 
@@ -125,6 +149,9 @@ void watchdog_begin(void)
     for (size_t i = 0; i < sizeof(crashes) / sizeof(*crashes); i++)
         if (sigaction(crashes[i].number, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
             sigaction(crashes[i].number, &action, NULL);
+    for (size_t i = 0; i < 2; i++)
+        if (sigaction(ends[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+            sigaction(ends[i], &ending, NULL);
 }
 
 void watchdog_done(void)
@@ -208,10 +235,8 @@ void watchdog_start(void)
 
 void watchdog_interrupt(int number)
 {
-    if (interrupted != 0) {
-        signal(number, SIG_DFL);
-        raise(number);
-    }
+    if (interrupted != 0)
+        end_interrupted(number);
     interrupted = number;
 }
 

@@ -3,8 +3,9 @@
 #ifndef ACCELCTL_WATCHDOG_H
 #define ACCELCTL_WATCHDOG_H
 
-/* Installs handlers of crashes, and of an exit() before watchdog_done. An existing handler, such as that of an
- * address sanitizer, stays. */
+/* Installs handlers of crashes, of an exit() before watchdog_done, and of SIGINT and SIGTERM: they report the
+ * interrupt and end the command, until it installs handlers that cancel its work (progress_begin). An existing handler,
+ * such as that of an address sanitizer, stays, and an ignored signal stays ignored. */
 void watchdog_begin(void);
 
 /* Marks the normal end of the command: exit() is no error any more. */
@@ -18,7 +19,8 @@ void watchdog_note_call(void *data, const char *driver, const char *slot);
 void watchdog_start(void);
 
 /* Starts a deadline from a handler of SIGINT or SIGTERM: a driver that stays in one call for 5 more seconds is
- * named, and the command ends with the status 128 + number. The second signal ends the command at once. */
+ * named, and the command ends with the status 128 + number. The second signal is reported and ends the
+ * command at once. */
 void watchdog_interrupt(int number);
 
 /* Cancels the deadline of watchdog_interrupt, since the interrupted call has returned. */

@@ -44,6 +44,10 @@ void chat_refuse(struct chat *chat, const char *text, const char *remedy);
 /* Prints a line beside the conversation, which with -q and --json is left out. */
 void chat_note(const struct chat *chat, const char *format, ...) __attribute__((__format__(__printf__, 2, 3)));
 
+/* Ends the chat after a signal that the progress in use received: without a terminal each one does, at a terminal
+ * SIGTERM alone. */
+void chat_heed_signal(struct chat *chat);
+
 /* Answers the last message. 0 if no answer was generated; the conversation is unchanged then. */
 uint32_t chat_answer(struct chat *chat);
 

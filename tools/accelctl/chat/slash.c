@@ -13,6 +13,7 @@
 #include "tools/accelctl/chat/chat.h"
 #include "tools/accelctl/habits.h"
 #include "tools/accelctl/output.h"
+#include "tools/accelctl/progress.h"
 #include "tools/accelctl/words.h"
 
 /* ---- /set ---- */
@@ -358,11 +359,16 @@ int chat_load(struct chat *chat, const char *path)
 static void slash_load(struct chat *chat, const char *text)
 {
     char *path = parse_path(chat, "load", text);
+    struct progress progress;
     int code;
 
     if (path == NULL)
         return;
+    /* Lets an interrupt end the wait for a pipe. */
+    progress_begin(&progress, NULL, 0);
     code = chat_load(chat, path);
+    chat_heed_signal(chat);
+    progress_end(&progress);
     if (code >= 0)
         record_failure(chat, code);
     free(path);

@@ -57,6 +57,14 @@ void chat_note(const struct chat *chat, const char *format, ...)
     fputc('\n', error_output());
 }
 
+void chat_heed_signal(struct chat *chat)
+{
+    int number = progress_interrupted();
+
+    if (number == SIGTERM || (number != 0 && !line_reader_is_terminal(chat->reader)))
+        chat->ends = chat->cut = 1;
+}
+
 /* ---- an answer ---- */
 
 /* Receives the text of an answer as it is generated. */
@@ -183,9 +191,7 @@ static int32_t generate(struct chat *chat, const struct turn *turn, struct liste
         *result = (struct accel_generate_result){.size = sizeof(*result)};
         code = accel_generate(chat->opened.session, chat->tokenizer, turn->ids, turn->count, &how, result, error);
     }
-    /* At a terminal, an interrupt stops the answer; without one it ends the chat. */
-    if (progress_interrupted() == SIGTERM || (progress_interrupted() != 0 && !line_reader_is_terminal(chat->reader)))
-        chat->ends = chat->cut = 1;
+    chat_heed_signal(chat);
     progress_end(&progress);
     elapsed_end(&listener->elapsed);
     return code;

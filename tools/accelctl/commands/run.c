@@ -574,8 +574,6 @@ static int run(int count, char **arguments, const struct command *command)
         return code;
     wrong = contradiction(&chosen, &remedy);
     chosen.common.json |= chosen.lines;
-    if (chosen.lines)
-        print_json_lines();
     if (wrong == NULL && chosen.escapes)
         wrong = expand_options(&chosen);
     if (wrong == NULL)

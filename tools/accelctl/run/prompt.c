@@ -10,12 +10,15 @@
 #include <string.h>
 
 #include "tools/accelctl/clean_text.h"
+#include "tools/accelctl/progress.h"
 #include "tools/accelctl/run/chat_template.h"
 
 enum { PROMPT_MOST = 64 << 20 };
 
 static int32_t refuse(struct accel_error *error, int32_t code, const char *path, int native)
 {
+    if (native == EINTR)
+        return accel_error_set(error, ACCEL_E_CANCELLED, "%s: interrupted while it was read", path);
     accel_error_set(error, code, "%s: %s", path, strerror(native));
     accel_error_remedy(error, "name a file of text that is there and may be read, or - for the standard input");
     return code;
@@ -37,12 +40,16 @@ static void check_utf8(const char *path, const char *text, struct accel_error *e
 
 int32_t read_prompt(const char *path, char **out_text, struct accel_error *error)
 {
-    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
     char *text = NULL;
     size_t capacity = 0;
     ssize_t length;
+    FILE *file;
 
     *out_text = NULL;
+    /* A pipe without a writer would be waited for after the interrupt. */
+    if (progress_interrupted() != 0)
+        return refuse(error, ACCEL_E_CANCELLED, path, EINTR);
+    file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
     if (file == NULL)
         return refuse(error, errno == EACCES ? ACCEL_E_DENIED : ACCEL_E_NOT_FOUND, path, errno);
     errno = 0;
