@@ -39,5 +39,4 @@ libaccel_core_la_SOURCES += \
 	%D%/weights.h \
 	%D%/worker.c \
 	%D%/worker.h \
-	%D%/worker_child.c \
 	%D%/worker_ipc.c

@@ -72,7 +72,4 @@ bool accel_worker_is_required(const struct accel_device *device);
 int32_t accel_worker_compile(struct accel_module *module, const struct accel_compile_options *options, bool again,
                              const struct accel_task *task, struct accel_blob *out_blob, struct accel_error *error);
 
-/** Runs the worker's side in accel-probe: reads the job, compiles, reports. Returns the exit status. */
-int accel_worker_main(void);
-
 #endif

@@ -26,6 +26,7 @@
 #include "core/plugin/ipc.h"
 #include "core/plugin/load.h"
 #include "core/runtime/worker.h"
+#include "tools/accel-probe/probe.h"
 
 #define INPUT_LIMIT (4u << 20)
 /* Limits the bytes that devices and verdicts take up in an answer; the rest is reserved for its other messages. */
@@ -233,29 +234,34 @@ static int32_t try_driver(struct probe *probe, const char *path)
 
 /* ---- the process ---- */
 
+void read_input(struct accel_strbuf *input, size_t limit)
+{
+    char chunk[16384];
+    ssize_t got;
+    accel_strbuf_init(input, limit);
+    while ((got = read(STDIN_FILENO, chunk, sizeof(chunk))) > 0)
+        accel_strbuf_append(input, chunk, (size_t)got);
+}
+
 static int32_t read_hardware(struct probe *probe)
 {
-    struct accel_strbuf input = {0};
-    char chunk[4096];
-    ssize_t got;
+    struct accel_strbuf input;
     int32_t code;
-    accel_strbuf_init(&input, INPUT_LIMIT);
-    while ((got = read(STDIN_FILENO, chunk, sizeof(chunk))) > 0)
-        accel_strbuf_append(&input, chunk, (size_t)got);
+    read_input(&input, INPUT_LIMIT);
     code = accel_ipc_read_hardware(accel_strbuf_get(&input), input.length, &probe->arena, &probe->hardware,
                                    &probe->hardware_count, &probe->error);
     accel_strbuf_free(&input);
     return code;
 }
 
-/* Isolates the process: no core dumps, no inherited descriptors, and an end with the parent. */
-static void shelter(void)
+void shelter(int last)
 {
     struct rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    fcntl(ACCEL_IPC_DESCRIPTOR, F_SETFD, FD_CLOEXEC);
-    close_range(ACCEL_IPC_DESCRIPTOR + 1, ~0u, 0);
+    for (int descriptor = ACCEL_IPC_DESCRIPTOR; descriptor <= last; descriptor++)
+        fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+    close_range((unsigned)last + 1, ~0u, 0);
 }
 
 int main(int count, char **arguments)
@@ -268,12 +274,12 @@ int main(int count, char **arguments)
     struct accel_strbuf record = {0};
     int32_t code;
     if (count == 2 && strcmp(arguments[1], "--compile") == 0 && fcntl(ACCEL_WORKER_DESCRIPTOR, F_GETFD) >= 0)
-        return accel_worker_main();
+        return compile_job();
     if (count != 2 || fcntl(ACCEL_IPC_DESCRIPTOR, F_GETFD) < 0) {
         fputs("accel-probe is run by libaccel to try out a driver; see accelctl plugins\n", stderr);
         return 2;
     }
-    shelter();
+    shelter(ACCEL_IPC_DESCRIPTOR);
     accel_ipc_put_version(&record);
     accel_ipc_send(&record);
     code = read_hardware(&probe);

@@ -3,11 +3,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -17,6 +12,7 @@
 #include "core/plugin/load.h"
 #include "core/runtime/task.h"
 #include "core/runtime/worker.h"
+#include "tools/accel-probe/probe.h"
 
 #define INPUT_LIMIT (1u << 30)
 
@@ -48,21 +44,13 @@ static int32_t write_blob(const struct accel_blob_writer *face, const void *byte
     return ACCEL_OK;
 }
 
-/* Restricts the process: no core dump, exit with the parent, the memory limit of the job, and only its
- * descriptors. A sanitizer's own memory exceeds every limit. */
-static void restrict_process(uint64_t memory)
+/* Limits the memory of the process. A sanitizer's own memory exceeds every limit. */
+static void limit_memory(uint64_t memory)
 {
-    struct rlimit none = {0, 0};
-    setrlimit(RLIMIT_CORE, &none);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    fcntl(ACCEL_IPC_DESCRIPTOR, F_SETFD, FD_CLOEXEC);
-    fcntl(ACCEL_WORKER_DESCRIPTOR, F_SETFD, FD_CLOEXEC);
-    close_range(ACCEL_WORKER_DESCRIPTOR + 1, ~0u, 0);
 #ifndef __SANITIZE_ADDRESS__
-    if (memory != 0) {
-        struct rlimit limit = {memory, memory};
+    struct rlimit limit = {memory, memory};
+    if (memory != 0)
         setrlimit(RLIMIT_DATA, &limit);
-    }
 #else
     (void)memory;
 #endif
@@ -71,11 +59,7 @@ static void restrict_process(uint64_t memory)
 static int32_t read_job(struct accel_strbuf *input, struct accel_arena *arena, struct accel_worker_job *job,
                         struct accel_error *error)
 {
-    char chunk[16384];
-    ssize_t got;
-    accel_strbuf_init(input, INPUT_LIMIT);
-    while ((got = read(STDIN_FILENO, chunk, sizeof(chunk))) > 0)
-        accel_strbuf_append(input, chunk, (size_t)got);
+    read_input(input, INPUT_LIMIT);
     if (input->failed)
         return accel_error_no_memory(error, "for the job");
     return accel_worker_unpack(accel_strbuf_get(input), input->length, arena, job, error);
@@ -130,7 +114,7 @@ static int32_t run_job(const struct accel_worker_job *job, struct accel_context 
     return code;
 }
 
-int accel_worker_main(void)
+int compile_job(void)
 {
     struct accel_context_options options = {.size = sizeof(options),
                                             .flags = ACCEL_CONTEXT_NO_PLUGINS | ACCEL_CONTEXT_NO_CACHE};
@@ -146,7 +130,8 @@ int accel_worker_main(void)
     accel_ipc_send(&record);
     accel_ipc_send_stage("begin");
     code = read_job(&input, &arena, &job, &error);
-    restrict_process(job.memory);
+    shelter(ACCEL_WORKER_DESCRIPTOR);
+    limit_memory(job.memory);
     if (code == ACCEL_OK)
         code = accel_context_create(&options, &context, &error);
     if (code == ACCEL_OK)
