@@ -13,6 +13,7 @@
 #include "core/base/open.h"
 #include "core/base/strbuf.h"
 #include "core/plan/plan.h"
+#include "core/profile/keys.h"
 
 const char *accel_plan_text(struct accel_plan *plan, const char *format, ...)
 {
@@ -91,12 +92,13 @@ static int32_t refuse_for(const struct accel_context *context, const char *drive
  * device kind, and the reasons of all drivers are reported. */
 static int32_t refuse_device(const struct accel_context *context, const char *name, struct accel_error *error)
 {
-    char driver[64], choices[200], begin[450] = "there is no device";
+    char driver[64], choices[200], guess[ACCEL_DID_YOU_MEAN], begin[560] = "there is no device";
     accel_context_choices(context, NULL, choices, sizeof(choices));
     if (name) {
         snprintf(driver, sizeof(driver), "%.*s", (int)strcspn(name, ":,"), name);
-        snprintf(begin, sizeof(begin), "there is no device %.200s%s%s%s", *name ? name : "without a name",
-                 accel_is_device_kind(name) ? " that is hardware" : "", *choices ? "; here are " : "", choices);
+        snprintf(begin, sizeof(begin), "there is no device %.200s%s%s%s%s", *name ? name : "without a name",
+                 accel_is_device_kind(name) ? " that is hardware" : "", *choices ? "; here are " : "", choices,
+                 accel_context_guess(context, name, guess, sizeof(guess)));
     }
     return refuse_for(context, name && strchr(name, ',') == NULL && !accel_is_device_kind(name) ? driver : NULL, begin,
                       "name DRIVER:ID, DRIVER, ID, a kind of hardware (cpu, gpu, npu, other), or a list of these, of "

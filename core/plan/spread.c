@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/plan/placer.h"
+#include "core/profile/keys.h"
 
 /* ---- the devices ---- */
 
@@ -168,6 +169,7 @@ static int32_t named_target(struct accel_placer *p, const struct accel_profile_s
                             uint32_t *out_index)
 {
     const struct accel_listed *device;
+    char guess[ACCEL_DID_YOU_MEAN];
     for (uint32_t i = 0; i < p->target_count; i++)
         if (strcmp(p->targets[i].name, name) == 0) {
             *out_index = i;
@@ -177,7 +179,8 @@ static int32_t named_target(struct accel_placer *p, const struct accel_profile_s
     if (device)
         return add_listed(p, device, out_index);
     accel_error_by(p->s->error, accel_setting_origin(setting), ACCEL_E_NOT_FOUND,
-                   "%s: placement: there is no device %.80s", setting->place, name);
+                   "%s: placement: there is no device %.80s%s", setting->place, name,
+                   accel_context_guess(p->s->plan->context, name, guess, sizeof(guess)));
     accel_error_remedy(p->s->error, "accelctl devices lists them");
     return ACCEL_E_NOT_FOUND;
 }

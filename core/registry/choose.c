@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/profile/keys.h"
 #include "core/registry/context.h"
 
 /* Compares a word of a list, which ends at a comma. */
@@ -110,4 +111,26 @@ void accel_context_choices(const struct accel_context *context, const char *driv
         }
         used += (size_t)count;
     }
+}
+
+/* Names that a guess is taken from: the four kinds, and name, id and driver of a device. */
+enum { KINDS = 4, NAMES_OF_DEVICE = 3, GUESSED_DEVICES = 64, SHORTEST_GUESSED = 4 };
+
+const char *accel_context_guess(const struct accel_context *context, const char *name, char *text, size_t bytes)
+{
+    const char *names[KINDS + NAMES_OF_DEVICE * GUESSED_DEVICES] = {"cpu", "gpu", "npu", "other"};
+    char hint[ACCEL_DID_YOU_MEAN];
+    uint32_t count = KINDS;
+    text[0] = '\0';
+    /* A name of three letters is near to every kind. */
+    if (strlen(name) < SHORTEST_GUESSED || accel_is_device_kind(name))
+        return text;
+    for (uint32_t i = 0; i < context->devices.count && i < GUESSED_DEVICES; i++) {
+        const struct accel_device_info *info = &((const struct accel_listed *)context->devices.items[i])->info;
+        names[count++] = info->name;
+        names[count++] = info->driver;
+        names[count++] = info->facts->id;
+    }
+    snprintf(text, bytes, "%s", accel_did_you_mean(accel_suggest(name, names, count), hint));
+    return text;
 }

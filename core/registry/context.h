@@ -118,6 +118,10 @@ const struct accel_listed *accel_context_unranked(const struct accel_context *co
 /** Writes the selectable devices, of one driver or of all, with their kinds; empty if there are none. */
 void accel_context_choices(const struct accel_context *context, const char *driver, char *text, size_t bytes);
 
+/** Formats "; did you mean \"NAME\"?" with the device, id, driver or kind nearest to `name`; empty if none is near.
+ * Returns `text`. */
+const char *accel_context_guess(const struct accel_context *context, const char *name, char *text, size_t bytes);
+
 /** Returns "cpu", "gpu", "npu", "other"; empty for 0. */
 const char *accel_device_kind_name(uint32_t kind);
 

@@ -77,6 +77,33 @@ try 2 "$accelctl"
 one_error "requires a command"
 try 2 "$accelctl" devcies
 one_error "did you mean 'devices'?"
+# A misspelt word is answered with the nearest of the known ones wherever there is a list of them.
+while IFS='|' read -r guess words; do
+    # shellcheck disable=SC2086 # words of a command
+    eval "set -- $words"
+    checks=$((checks + 1))
+    "$accelctl" "$@" >"$work/out" 2>"$work/err" </dev/null
+    [ $? -ge 2 ] || fail "accepted: accelctl $words"
+    one_error "did you mean $guess?"
+done <<END
+"cpu"|run "$q8" --device cpuu
+"cpu:cpu0"|run "$q8" --device cpu:cpu
+"cpu:cpu0"|plan "$q8" --set placement=0-4=cpu:cpu7
+"devices"|profile list device_
+"a100"|profile show devices/a10
+"a100"|profile show a10
+"oom"|plan llama-2-7b --advise om
+vllm|plan llama-2-7b --emit vlm
+stream|plan llama-2-7b --mode steam
+memory|claims --subject memry
+claimed|claims --verdict claimd
+json|matrix --format jsn
+matmul|bench --operator matml "$q8"
+chatml|run "$q8" --chat --chat-template chatmll -p a
+asymmetric|quantize --scheme asymetric --type q4 "$f32" "$work/none.gguf"
+gptq|quantize --method gtpq --type q4 "$f32" "$work/none.gguf"
+smollm2-135m|run smolm2-135m
+END
 try 2 "$accelctl" help nothing
 try 2 "$accelctl" ../accelctl
 try 2 "$accelctl" plan

@@ -30,7 +30,7 @@ try 0 "$accelctl" claims --format html --out "$work/claims.html"
 is "$(count '<tr><th scope' "$work/claims.html")" 97 "claims in HTML"
 is "$(count '&lt;1 %' "$work/claims.html")" 1 "what HTML reserves is escaped"
 try 2 "$accelctl" claims --verdict wrong
-one_error "no claim has that verdict"
+one_error "--verdict requires claimed, estimated, measured or rejected, not 'wrong'"
 try 2 "$accelctl" claims --format pdf
 one_error "--format requires text, json or html"
 try 2 "$accelctl" claims --out "$work/x"

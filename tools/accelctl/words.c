@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "tools/accelctl/command.h"
+#include "tools/accelctl/errors.h"
 
 static const struct {
     const char *command;
@@ -80,6 +81,34 @@ const char *nearest_word(const char *words, const char *word, char *near)
         }
     }
     return near[0] == '\0' ? NULL : near;
+}
+
+const char *guess_text(const char *words, const char *word, char text[GUESS_BYTES])
+{
+    char near[WORD_MOST];
+    const char *meant = word[0] == '\0' ? NULL : nearest_word(words, word, near);
+
+    snprintf(text, GUESS_BYTES, "%s%s%s", meant == NULL ? "" : "; did you mean ", meant == NULL ? "" : meant,
+             meant == NULL ? "" : "?");
+    return text;
+}
+
+int refuse_option_word(uint32_t json, const char *command, const char *option, const char *words, const char *word)
+{
+    char text[460], list[240], guess[GUESS_BYTES], remedy[100];
+    size_t used = 0;
+
+    for (const char *at = words; *at != '\0' && used < sizeof(list); at += strspn(at, " ")) {
+        size_t length = strcspn(at, " ");
+        const char *before = at == words ? "" : at[length] == '\0' ? " or " : ", ";
+
+        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%.*s", before, (int)length, at);
+        at += length;
+    }
+    snprintf(text, sizeof(text), "%s: --%s requires %s, not '%.40s'%s", command, option, list, word,
+             guess_text(words, word, guess));
+    snprintf(remedy, sizeof(remedy), "accelctl %s --help lists arguments and options", command);
+    return report_error_text(json, EXIT_USAGE, "usage", text, remedy);
 }
 
 uint32_t word_distance(const char *a, const char *b)

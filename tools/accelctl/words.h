@@ -12,12 +12,22 @@ const char *option_words(const char *command, const char *option);
 /* Returns 1 if `word` is one of `words`, ignoring case. */
 uint32_t is_one_of(const char *words, const char *word);
 
+/* Size of a word with its end. */
+enum { WORD_MOST = 64 };
+
 /* Suggests a word: the first with that beginning, else the nearest; NULL if none is near. The text lives in
  * `near`, whose size is WORD_MOST. */
 const char *nearest_word(const char *words, const char *word, char *near);
 
+/* Formats the end of an error about an unknown word: "; did you mean WORD?" with the nearest of `words`, or nothing if
+ * none is near. Returns `text`. */
+enum { GUESS_BYTES = WORD_MOST + 20 };
+const char *guess_text(const char *words, const char *word, char text[GUESS_BYTES]);
+
+/* Refuses the value of an option that is none of `words`, with a guess. Returns the exit code. */
+int refuse_option_word(uint32_t json, const char *command, const char *option, const char *words, const char *word);
+
 /* Returns the edit distance of two short words; WORD_MOST if either has as many letters. */
-enum { WORD_MOST = 64 };
 uint32_t word_distance(const char *a, const char *b);
 /* Returns 1 if `other` is a likely correction of `word` and nearer than *least, which is then its distance. */
 uint32_t is_nearer(const char *word, const char *other, uint32_t *least);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/profile/keys.h"
 #include "tools/tables/steps.h"
 #include "tools/tables/tables.h"
 
@@ -311,12 +312,19 @@ static int32_t add_step(struct plan_steps *list, const struct accel_model_plan *
 /* Refuses an unknown topic and lists the known ones. */
 static int32_t refuse_topic(const struct accel_tables *tables, const char *topic, struct accel_error *error)
 {
-    char names[200] = "";
+    char names[200] = "", hint[ACCEL_DID_YOU_MEAN];
+    const char *topics[32];
+    uint32_t count = 0;
 
-    for (uint32_t i = 0; i < accel_advice_topic_count(tables); i++)
-        snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s", i == 0 ? "" : ", ",
-                 accel_advice_topic_get(tables, i, NULL));
-    accel_error_set(error, ACCEL_E_NOT_FOUND, "there is no advice on \"%.60s\"", topic);
+    for (uint32_t i = 0; i < accel_advice_topic_count(tables); i++) {
+        const char *known = accel_advice_topic_get(tables, i, NULL);
+
+        snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s", i == 0 ? "" : ", ", known);
+        if (count < sizeof(topics) / sizeof(*topics))
+            topics[count++] = known;
+    }
+    accel_error_set(error, ACCEL_E_NOT_FOUND, "there is no advice on \"%.60s\"%s", topic,
+                    accel_did_you_mean(accel_suggest(topic, topics, count), hint));
     accel_error_remedy(error, "topics: %s", names);
     return ACCEL_E_NOT_FOUND;
 }

@@ -13,6 +13,7 @@
 #include <accel/run.h>
 
 #include "tools/accelctl/bench/bench.h"
+#include "tools/accelctl/words.h"
 
 #define MIB 1048576.0
 
@@ -194,7 +195,7 @@ static int check_names(const struct bench *bench)
 {
     static const char *const known[] = {"matmul", "attention", "rms_norm", "rotary", "gate",
                                         "add",    "softmax",   "embed",    "argmax"};
-    char name[40], text[120];
+    char name[40], text[240], guess[GUESS_BYTES];
 
     for (const char *at = bench->chosen->operators; at != NULL; at = strchr(at, ',')) {
         uint32_t found = 0;
@@ -205,7 +206,8 @@ static int check_names(const struct bench *bench)
             found |= strcasecmp(name, known[i]) == 0;
         if (found)
             continue;
-        snprintf(text, sizeof(text), "bench: --operator %s: there is no such operator", name);
+        snprintf(text, sizeof(text), "bench: --operator %s: there is no such operator%s", name,
+                 guess_text(option_words("bench", "operator"), name, guess));
         return report_error_text(bench->chosen->common.json, EXIT_USAGE, "usage", text,
                                  "matmul, attention, rms_norm, rotary, gate, add, softmax, embed, argmax");
     }

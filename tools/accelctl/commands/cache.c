@@ -16,6 +16,7 @@
 #include "tools/accelctl/model.h"
 #include "tools/accelctl/print/where.h"
 #include "tools/accelctl/progress.h"
+#include "tools/accelctl/words.h"
 #include "tools/measure/team.h"
 
 struct cache_options {
@@ -124,14 +125,19 @@ static bool is_wanted(const char *driver, const char *const *drivers, uint32_t c
 static int check_drivers(uint32_t json, const struct cache_folder *list, const char *const *drivers, uint32_t count)
 {
     for (uint32_t d = 0; d < count && list->count != 0; d++) {
-        uint32_t found = 0;
-        char text[200];
+        const char *nearest = "";
+        uint32_t found = 0, least = 4;
+        char text[300], guess[GUESS_BYTES];
 
-        for (uint32_t i = 0; i < list->count; i++)
+        for (uint32_t i = 0; i < list->count; i++) {
             found |= strcmp(list->files[i].driver, drivers[d]) == 0;
+            if (is_nearer(drivers[d], list->files[i].driver, &least))
+                nearest = list->files[i].driver;
+        }
         if (found)
             continue;
-        snprintf(text, sizeof(text), "cache clear: the driver %.80s has no cached files", drivers[d]);
+        snprintf(text, sizeof(text), "cache clear: the driver %.80s has no cached files%s", drivers[d],
+                 guess_text(nearest, drivers[d], guess));
         return report_error_text(json, EXIT_USAGE, "usage", text, "accelctl cache list names the files of drivers");
     }
     return -1;

@@ -8,6 +8,7 @@
 
 #include "tools/accelctl/tables/claims_measure.h"
 #include "tools/accelctl/tables/tables.h"
+#include "tools/accelctl/words.h"
 
 struct claims_options {
     struct common common;
@@ -238,6 +239,12 @@ static const char small_note[] =
 
 static int refuse_none(const struct claims_options *chosen)
 {
+    const char *verdicts = option_words("claims", "verdict"), *subjects = option_words("claims", "subject");
+
+    if (chosen->verdict != NULL && !is_one_of(verdicts, chosen->verdict))
+        return refuse_option_word(chosen->common.json, "claims", "verdict", verdicts, chosen->verdict);
+    if (chosen->subject != NULL && !is_one_of(subjects, chosen->subject))
+        return refuse_option_word(chosen->common.json, "claims", "subject", subjects, chosen->subject);
     return report_error_text(chosen->common.json, EXIT_USAGE, "usage", "no claim has that verdict and subject",
                              "accelctl claims lists all of them");
 }

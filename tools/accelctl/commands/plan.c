@@ -10,6 +10,7 @@
 #include "tools/accelctl/print/plan.h"
 #include "tools/accelctl/print/steps.h"
 #include "tools/accelctl/target.h"
+#include "tools/accelctl/words.h"
 
 struct plan_options {
     struct common common;
@@ -213,11 +214,9 @@ static int run(int count, char **arguments, const struct command *command)
     if (code >= 0)
         return code;
     if (chosen.mode != NULL && strcmp(chosen.mode, "stream") != 0 && strcmp(chosen.mode, "components") != 0)
-        return report_error_text(chosen.common.json, EXIT_USAGE, "usage", "plan: --mode requires stream or components",
-                                 NULL);
+        return refuse_option_word(chosen.common.json, "plan", "mode", "stream components", chosen.mode);
     if (chosen.emit != NULL && !emit_knows(chosen.emit))
-        return report_error_text(chosen.common.json, EXIT_USAGE, "usage", "plan: --emit requires llama-server or vllm",
-                                 NULL);
+        return refuse_option_word(chosen.common.json, "plan", "emit", option_words("plan", "emit"), chosen.emit);
     if (chosen.emit != NULL && chosen.common.json)
         return report_error_text(1, EXIT_USAGE, "usage", "plan: --emit prints a call, not JSON", NULL);
     if ((uint32_t)chosen.fit + chosen.most + (chosen.advise != NULL) + (chosen.explain != NULL) +

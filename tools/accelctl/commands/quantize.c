@@ -178,8 +178,8 @@ static int check_out(const struct quantize_options *chosen, char **arguments, st
  * on. */
 static int check_type(const struct accel_model_file *file, uint32_t json, const char *type)
 {
-    const char *words = option_words("quantize", "type"), *meant;
-    char text[200], near[WORD_MOST];
+    const char *words = option_words("quantize", "type");
+    char text[200], guess[GUESS_BYTES];
 
     if (strcasecmp(type, "copy") == 0)
         return report_error_text(json, EXIT_USAGE, "usage",
@@ -195,9 +195,8 @@ static int check_type(const struct accel_model_file *file, uint32_t json, const 
     if (accel_model_file_format(file) != ACCEL_MODEL_GGUF || is_one_of(words, type) || strstr(type, "_g") != NULL ||
         strstr(type, "_row") != NULL)
         return -1;
-    meant = nearest_word(words, type, near);
-    snprintf(text, sizeof(text), "quantize: there is no type '%.40s' of a GGUF file%s%s%s", type,
-             meant != NULL ? "; did you mean " : "", meant != NULL ? meant : "", meant != NULL ? "?" : "");
+    snprintf(text, sizeof(text), "quantize: there is no type '%.40s' of a GGUF file%s", type,
+             guess_text(words, type, guess));
     return report_error_text(json, EXIT_USAGE, "usage", text, "accelctl quantize --help lists the types");
 }
 

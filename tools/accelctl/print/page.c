@@ -12,6 +12,7 @@
 
 #include "tools/accelctl/command.h"
 #include "tools/accelctl/errors.h"
+#include "tools/accelctl/words.h"
 
 /* Attempts to find an unused name of a temporary file. */
 enum { NAME_TRIES = 1000 };
@@ -20,7 +21,7 @@ int page_format(const char *word, uint32_t json, const char *path, enum format *
 {
     static const char *const words[] = {"text", "json", "html"};
     uint32_t known = word == NULL;
-    char text[160];
+    char text[260], guess[GUESS_BYTES];
 
     *out_format = json ? FORMAT_JSON : FORMAT_TEXT;
     for (int i = 0; word != NULL && i < 3; i++)
@@ -29,7 +30,8 @@ int page_format(const char *word, uint32_t json, const char *path, enum format *
             known = 1;
         }
     if (!known) {
-        snprintf(text, sizeof(text), "--format requires text, json or html, not '%.80s'", word);
+        snprintf(text, sizeof(text), "--format requires text, json or html, not '%.80s'%s", word,
+                 guess_text("text json html", word, guess));
         return report_error_text(json, EXIT_USAGE, "usage", text,
                                  "--format html --out FILE.html writes a page, --format json JSON");
     }

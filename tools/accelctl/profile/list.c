@@ -64,14 +64,22 @@ int open_profiles(const struct common *common, struct profile_files *files)
 
 /* ---- by name ---- */
 
+/* Finds the nearest name, of the same layer if the wrong one has a folder, as "devices/a10". */
 static const char *nearest_name(const struct profile_files *files, const char *name)
 {
-    const char *nearest = NULL;
+    const char *nearest = NULL, *slash = strrchr(name, '/'), *base = slash == NULL ? name : slash + 1;
     uint32_t least = 4;
+    char title[512];
 
-    for (uint32_t i = 0; i < files->count; i++)
-        if (is_nearer(name, files->list[i].name, &least))
-            nearest = files->list[i].name;
+    for (uint32_t i = 0; i < files->count; i++) {
+        const struct profile_info *info = &files->list[i];
+
+        profile_title(info, title, sizeof(title));
+        if (slash != NULL && strncmp(title, name, (size_t)(slash + 1 - name)) != 0)
+            continue;
+        if (is_nearer(base, info->name, &least))
+            nearest = info->name;
+    }
     return nearest;
 }
 

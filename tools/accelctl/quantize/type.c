@@ -42,21 +42,6 @@ uint32_t type_has_groups(const char *type)
     return find(type) >= 0;
 }
 
-static int refuse_word(uint32_t json, const char *command, const char *option, const char *words, const char *word)
-{
-    char text[260], list[160];
-    size_t used = 0;
-
-    for (size_t i = 0; words[i] != '\0' && used + 3 < sizeof(list); i++) {
-        if (words[i] == ' ')
-            list[used++] = ',';
-        list[used++] = words[i];
-    }
-    list[used] = '\0';
-    snprintf(text, sizeof(text), "--%s requires one of %s, not '%.40s'", option, list, word);
-    return usage(json, command, text, NULL);
-}
-
 int type_name(uint32_t json, const char *command, const char *type, const char *group, const char *scheme,
               uint32_t others, char out_name[TYPE_NAME])
 {
@@ -65,9 +50,9 @@ int type_name(uint32_t json, const char *command, const char *type, const char *
     char text[200];
 
     if (group != NULL && !is_one_of(groups, group))
-        return refuse_word(json, command, "group", groups, group);
+        return refuse_option_word(json, command, "group", groups, group);
     if (scheme != NULL && !is_one_of(schemes, scheme))
-        return refuse_word(json, command, "scheme", schemes, scheme);
+        return refuse_option_word(json, command, "scheme", schemes, scheme);
     if (at < 0 && !others && (group != NULL || scheme != NULL)) {
         snprintf(text, sizeof(text), "the name '%.40s' already defines the groups: --%s contradicts it", type,
                  group != NULL ? "group" : "scheme");
@@ -130,7 +115,7 @@ int parse_method(uint32_t json, const char *command, const char *word, const cha
         if (is_one_of(names[i], word))
             *out_method = i;
     if (word != NULL && *out_method == ACCEL_QUANTIZE_METHOD_DEFAULT)
-        return refuse_word(json, command, "method", "nearest search importance gptq", word);
+        return refuse_option_word(json, command, "method", "nearest search importance gptq", word);
     if (*out_method < ACCEL_QUANTIZE_METHOD_IMPORTANCE || calib != NULL)
         return -1;
     snprintf(text, sizeof(text), "--method %s requires a --calib", names[*out_method]);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "tools/accelctl/run/prompt.h"
+#include "tools/accelctl/words.h"
 
 /* Prepends the system message to the first message of the user, for models without a system role. */
 #define SYSTEM_IN_USER                                                                                                 \
@@ -77,8 +78,10 @@ static int32_t read_template(const char *path, struct accel_chat_template **out_
     int32_t code;
 
     if (strcmp(path, "-") != 0 && access(path, F_OK) != 0) {
-        accel_error_set(error, ACCEL_E_NOT_FOUND, "--chat-template %.300s: no such file, and no built-in template",
-                        path);
+        char guess[GUESS_BYTES];
+
+        accel_error_set(error, ACCEL_E_NOT_FOUND, "--chat-template %.300s: no such file, and no built-in template%s",
+                        path, guess_text("chatml gemma llama2 llama3 mistral phi3 zephyr", path, guess));
         accel_error_remedy(error, "name a file of Jinja, or one of chatml, gemma, llama2, llama3, mistral, phi3, "
                                   "zephyr");
         return ACCEL_E_NOT_FOUND;
