@@ -79,7 +79,7 @@ done
 # No claim is as wanted: the same answer with a measurement and without.
 for more in "" "--measure $f32"; do
     # shellcheck disable=SC2086
-    try 2 "$accelctl" claims --subject weights --verdict rejected $more
+    try 2 "$accelctl" claims --subject audio --verdict estimated $more
     one_error "no claim has that verdict and subject"
 done
 
