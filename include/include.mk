@@ -10,7 +10,6 @@ accelinclude_HEADERS += \
 	%D%/accel/driver_queue.h \
 	%D%/accel/error.h \
 	%D%/accel/graph.h \
-	%D%/accel/history.h \
 	%D%/accel/host.h \
 	%D%/accel/ops.h \
 	%D%/accel/plan.h \

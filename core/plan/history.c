@@ -1,30 +1,228 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Appends to the history. A lock file beside the history orders writers; each writes its line in one call. A
- * writer that would exceed the size limit first drops the older half: it writes a new file and renames it over the
- * old one. Readers take no lock: they read the old file or the new one, and skip a line that is still being
- * written. */
+/* Reads the history: newest lines first, each parsed alone, so that a damaged line loses only itself. */
 #include "config.h"
 
-#include "core/plan/history.h"
-
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
+#include "core/base/checked.h"
 #include "core/base/file.h"
-#include "core/base/open.h"
 #include "core/base/strbuf.h"
+#include "core/plan/history.h"
 #include "core/plan/plan.h"
+#include "core/profile/yaml.h"
 #include "core/registry/context.h"
 
-/** Attempts to take the lock, one millisecond apart: a stopped writer must not block others for good. */
-#define TRIES 2000u
+struct accel_history {
+    struct accel_arena arena;
+    struct accel_history_record **records;
+    uint32_t count;
+    uint32_t capacity;
+    uint32_t damaged;
+    const char *path;
+    const char *reason;
+};
+
+/** The filter of a reader. Texts are in their form in a line, escaped and quoted; NULL matches anything. */
+struct filter {
+    uint32_t kind;
+    char *model;
+    char *device;
+    const char *model_text; /* the same texts, not escaped */
+    const char *device_text;
+};
+
+static const char *const class_names[ACCEL_MEMORY_END] = {
+    [ACCEL_MEMORY_WEIGHTS] = "weights", [ACCEL_MEMORY_MAPPED] = "mapped weights",
+    [ACCEL_MEMORY_STATE] = "state",     [ACCEL_MEMORY_ACTIVATION] = "activations",
+    [ACCEL_MEMORY_SCRATCH] = "scratch", [ACCEL_MEMORY_PROGRAM] = "program",
+    [ACCEL_MEMORY_HOST] = "host",
+};
+
+const char *accel_history_class_name(uint32_t memory_class)
+{
+    return memory_class < ACCEL_MEMORY_END ? class_names[memory_class] : NULL;
+}
+
+/* ---- one line ---- */
+
+static const struct accel_yaml_node *member(const struct accel_yaml_node *root, const char *key)
+{
+    for (const struct accel_yaml_node *entry = root->first; entry; entry = entry->next)
+        if (strcmp(entry->text, key) == 0)
+            return entry->value;
+    return NULL;
+}
+
+static const char *text_of(const struct accel_yaml_node *root, const char *key)
+{
+    const struct accel_yaml_node *node = member(root, key);
+    return node && node->kind == ACCEL_YAML_TEXT ? node->text : "";
+}
+
+static bool parse_u64(const struct accel_yaml_node *node, uint64_t *out_number)
+{
+    return node && node->kind == ACCEL_YAML_TEXT && accel_parse_u64(node->text, out_number);
+}
+
+/* Returns a number of a line. Digits that exceed 64 bits give the largest number, which is_absurd refuses. */
+static uint64_t number_of(const struct accel_yaml_node *root, const char *key)
+{
+    const struct accel_yaml_node *node = member(root, key);
+    uint64_t number;
+    if (parse_u64(node, &number))
+        return number;
+    return *text_of(root, key) && strspn(node->text, "0123456789") == strlen(node->text) ? UINT64_MAX : 0;
+}
+
+/* Limit of plausible numbers: larger ones would spoil every average that they enter. */
+#define MOST_NUMBER ((uint64_t)1 << 53)
+#define MOST_RATIO UINT64_C(1000)
+
+static bool is_absurd_pair(uint64_t planned, uint64_t measured)
+{
+    if (planned > MOST_NUMBER || measured > MOST_NUMBER)
+        return true;
+    return planned && measured && (planned > MOST_RATIO * measured || measured > MOST_RATIO * planned);
+}
+
+static bool is_absurd(const struct accel_history_record *record)
+{
+    const double speeds[] = {record->prompt_speed, record->speed, record->bandwidth};
+    for (size_t i = 0; i < sizeof(speeds) / sizeof(speeds[0]); i++)
+        if (speeds[i] > (double)MOST_NUMBER)
+            return true;
+    for (uint32_t i = 0; i < record->class_count; i++)
+        if (record->classes[i].planned > MOST_NUMBER || record->classes[i].measured > MOST_NUMBER)
+            return true;
+    return is_absurd_pair(record->planned, record->measured) || record->step_bytes > MOST_NUMBER ||
+           record->prompt > MOST_NUMBER || record->tokens > MOST_NUMBER;
+}
+
+static uint32_t class_of(const char *name)
+{
+    for (uint32_t i = 1; i < ACCEL_MEMORY_END; i++)
+        if (strcmp(accel_history_class_name(i), name) == 0)
+            return i;
+    return 0;
+}
+
+static void read_classes(struct accel_history *history, const struct accel_yaml_node *root,
+                         struct accel_history_record *record)
+{
+    const struct accel_yaml_node *list = member(root, "classes");
+    struct accel_history_class *classes = accel_arena_array(&history->arena, ACCEL_MEMORY_END, sizeof(*classes));
+    if (classes == NULL || list == NULL || list->kind != ACCEL_YAML_MAPPING)
+        return;
+    for (const struct accel_yaml_node *entry = list->first; entry; entry = entry->next) {
+        const struct accel_yaml_node *pair = entry->value;
+        struct accel_history_class one = {.memory_class = class_of(entry->text)};
+        if (one.memory_class == 0 || pair->kind != ACCEL_YAML_SEQUENCE || pair->child_count != 2 ||
+            !parse_u64(pair->first, &one.planned) || !parse_u64(pair->first->next, &one.measured) ||
+            record->class_count == ACCEL_MEMORY_END)
+            continue;
+        classes[record->class_count++] = one;
+    }
+    record->classes = classes;
+}
+
+static bool parse_line(struct accel_history *history, const char *line, size_t bytes,
+                       struct accel_history_record *record)
+{
+    struct accel_yaml_node *root = NULL;
+    const char *kind;
+    if (accel_yaml_parse(history->path, line, bytes, &history->arena, &root, NULL) != ACCEL_OK ||
+        root->kind != ACCEL_YAML_MAPPING)
+        return false;
+    kind = text_of(root, "kind");
+    *record = (struct accel_history_record){
+        .kind = strcmp(kind, "run") == 0 ? ACCEL_HISTORY_RUN
+                                         : (strcmp(kind, "bandwidth") == 0 ? ACCEL_HISTORY_BANDWIDTH : 0),
+        .device = text_of(root, "device"),
+        .driver = text_of(root, "driver"),
+        .model = text_of(root, "model"),
+        .settings = text_of(root, "settings"),
+        .time = number_of(root, "time"),
+        .context = number_of(root, "context"),
+        .planned = number_of(root, "planned"),
+        .measured = number_of(root, "measured"),
+        .step_bytes = number_of(root, "step_bytes"),
+        .prompt = number_of(root, "prompt"),
+        .tokens = number_of(root, "tokens"),
+        .prompt_speed = (double)number_of(root, "prompt_tokens_per_1000_s") / 1000,
+        .speed = (double)number_of(root, "tokens_per_1000_s") / 1000,
+        .bandwidth = (double)number_of(root, "bytes_per_1000_s") / 1000,
+        .threads = (uint32_t)number_of(root, "threads"),
+    };
+    read_classes(history, root, record);
+    return record->kind != 0 && !is_absurd(record);
+}
+
+/* ---- all lines ---- */
+
+/* Returns whether a line may match: a cheap text search, since only matching lines are worth parsing. */
+static bool may_be_wanted(const struct filter *filter, const char *line)
+{
+    const char *kind = filter->kind == ACCEL_HISTORY_BANDWIDTH ? "\"kind\":\"bandwidth\"" : "\"kind\":\"run\"";
+    return (filter->kind == 0 || strstr(line, kind)) && (filter->model == NULL || strstr(line, filter->model)) &&
+           (filter->device == NULL || strstr(line, filter->device));
+}
+
+/* Returns whether a parsed record matches the filter: a line may contain the words of another kind or model in
+ * other members. */
+static bool is_wanted(const struct filter *filter, const struct accel_history_record *record)
+{
+    return (filter->kind == 0 || filter->kind == record->kind) &&
+           (filter->model == NULL || strcmp(filter->model_text, record->model) == 0) &&
+           (filter->device == NULL || strcmp(filter->device_text, record->device) == 0);
+}
+
+static int32_t add_record(struct accel_history *history, const struct accel_history_record *record)
+{
+    struct accel_history_record *copy = accel_arena_array(&history->arena, 1, sizeof(*copy));
+    if (copy == NULL || history->count == history->capacity)
+        return ACCEL_E_MEMORY;
+    *copy = *record;
+    history->records[history->count++] = copy;
+    return ACCEL_OK;
+}
+
+static int32_t read_line(struct accel_history *history, const struct filter *filter, char *line, size_t bytes)
+{
+    struct accel_history_record record;
+    const size_t begin = sizeof(ACCEL_HISTORY_BEGIN) - 1;
+    if (bytes == 0)
+        return ACCEL_OK;
+    if (bytes > ACCEL_HISTORY_LINE || strlen(line) != bytes || strncmp(line, ACCEL_HISTORY_BEGIN, begin) != 0 ||
+        line[bytes - 1] != '}') {
+        history->damaged++;
+        return ACCEL_OK;
+    }
+    if (history->count == history->capacity || !may_be_wanted(filter, line))
+        return ACCEL_OK;
+    if (parse_line(history, line, bytes, &record))
+        return is_wanted(filter, &record) ? add_record(history, &record) : ACCEL_OK;
+    history->damaged++;
+    return ACCEL_OK;
+}
+
+/* Reads lines from the end to the beginning; the text behind the last line end is still being written. */
+static int32_t read_lines(struct accel_history *history, const struct filter *filter, char *data, size_t bytes)
+{
+    int32_t code = ACCEL_OK;
+    while (bytes > 0 && data[bytes - 1] != '\n')
+        bytes--;
+    while (bytes > 0 && code == ACCEL_OK) {
+        size_t end = bytes - 1, from = end;
+        while (from > 0 && data[from - 1] != '\n')
+            from--;
+        data[end] = '\0';
+        code = read_line(history, filter, data + from, end - from);
+        bytes = from;
+    }
+    return code;
+}
 
 int32_t accel_history_file(char **out_path, struct accel_error *error)
 {
@@ -38,267 +236,104 @@ int32_t accel_history_file(char **out_path, struct accel_error *error)
     return *out_path ? ACCEL_OK : accel_error_no_memory(error, "for the path of the history");
 }
 
-/* ---- one line ---- */
-
-static void put_text(struct accel_strbuf *line, const char *key, const char *text)
+static int32_t read_file(struct accel_history *history, const struct filter *filter, struct accel_error *error)
 {
-    if (text == NULL || *text == '\0')
-        return;
-    accel_strbuf_printf(line, ",\"%s\":", key);
-    accel_strbuf_json(line, text);
-}
-
-static void put_number(struct accel_strbuf *line, const char *key, uint64_t number)
-{
-    if (number)
-        accel_strbuf_printf(line, ",\"%s\":%" PRIu64, key, number);
-}
-
-/* Converts to whole thousandths: whole numbers read the same in every locale. */
-static uint64_t thousandths(double value)
-{
-    return value > 0 && value < 1e15 ? (uint64_t)(value * 1000 + 0.5) : 0;
-}
-
-static void put_classes(struct accel_strbuf *line, const struct accel_history_record *record)
-{
-    if (record->class_count == 0)
-        return;
-    accel_strbuf_text(line, ",\"classes\":{");
-    for (uint32_t i = 0; i < record->class_count; i++)
-        accel_strbuf_printf(line, "%s\"%s\":[%" PRIu64 ",%" PRIu64 "]", i == 0 ? "" : ",",
-                            accel_plan_class_name(record->classes[i].memory_class), record->classes[i].planned,
-                            record->classes[i].measured);
-    accel_strbuf_char(line, '}');
-}
-
-static void write_line(const struct accel_history_record *record, struct accel_strbuf *line)
-{
-    accel_strbuf_text(line, ACCEL_HISTORY_BEGIN);
-    accel_strbuf_printf(line, "\"kind\":\"%s\"", record->kind == ACCEL_HISTORY_RUN ? "run" : "bandwidth");
-    put_number(line, "time", record->time ? record->time : (uint64_t)time(NULL));
-    put_text(line, "device", record->device);
-    put_text(line, "driver", record->driver);
-    put_text(line, "model", record->model);
-    put_text(line, "settings", record->settings);
-    put_number(line, "threads", record->threads);
-    put_number(line, "context", record->context);
-    put_number(line, "planned", record->planned);
-    put_number(line, "measured", record->measured);
-    put_number(line, "step_bytes", record->step_bytes);
-    put_number(line, "prompt", record->prompt);
-    put_number(line, "tokens", record->tokens);
-    put_number(line, "prompt_tokens_per_1000_s", thousandths(record->prompt_speed));
-    put_number(line, "tokens_per_1000_s", thousandths(record->speed));
-    put_number(line, "bytes_per_1000_s", thousandths(record->bandwidth));
-    put_classes(line, record);
-    accel_strbuf_char(line, '}');
-}
-
-static int32_t check_text(const char *text, const char *name, struct accel_error *error)
-{
-    if (text && strlen(text) > ACCEL_HISTORY_TEXT)
-        return accel_error_set(error, ACCEL_E_LIMIT, "accel_history_add: %s has over %u bytes", name,
-                               ACCEL_HISTORY_TEXT);
-    return ACCEL_OK;
-}
-
-static int32_t check_record(const struct accel_context *context, const struct accel_history_record *record,
-                            struct accel_error *error)
-{
-    const char *const texts[][2] = {{record ? record->device : NULL, "device"},
-                                    {record ? record->driver : NULL, "driver"},
-                                    {record ? record->model : NULL, "model"},
-                                    {record ? record->settings : NULL, "settings"}};
-    int32_t code;
-    if (context == NULL)
-        return accel_error_set(error, ACCEL_E_INVALID, "accel_history_add requires a context");
-    code = accel_open_check(record, ACCEL_END_OF(struct accel_history_record, classes), sizeof(*record), "the caller",
-                            "accel_history_record", error);
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]) && code == ACCEL_OK; i++)
-        code = check_text(texts[i][0], texts[i][1], error);
-    if (code != ACCEL_OK)
-        return code;
-    if ((record->kind != ACCEL_HISTORY_RUN && record->kind != ACCEL_HISTORY_BANDWIDTH) ||
-        record->class_count > ACCEL_MEMORY_END || (record->class_count && record->classes == NULL))
-        return accel_error_set(error, ACCEL_E_INVALID, "accel_history_add: the kind is none, or the classes are wrong");
-    for (uint32_t i = 0; i < record->class_count; i++)
-        if (accel_plan_class_name(record->classes[i].memory_class) == NULL)
-            return accel_error_set(error, ACCEL_E_INVALID, "accel_history_add: class %u is none",
-                                   record->classes[i].memory_class);
-    return ACCEL_OK;
-}
-
-/* ---- the file ---- */
-
-static int32_t fail(struct accel_error *error, const char *path, const char *what)
-{
-    int system_error = errno;
-    int32_t code =
-        accel_error_set(error, accel_file_code(system_error), "%.300s: %s: %s", path, what, strerror(system_error));
-    if (error)
-        error->native = system_error;
-    return code;
-}
-
-static int32_t lock_history(const char *path, int *out_file, struct accel_error *error)
-{
-    const struct timespec moment = {0, 1000000};
-    uint32_t tries = 0;
-    int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    *out_file = -1;
-    if (file < 0)
-        return fail(error, path, "cannot be opened");
-    while (flock(file, LOCK_EX | LOCK_NB) != 0) {
-        if ((errno != EWOULDBLOCK && errno != EINTR) || ++tries == TRIES) {
-            int32_t code = fail(error, path, "cannot be locked");
-            close(file);
-            return code;
-        }
-        nanosleep(&moment, NULL);
-    }
-    *out_file = file;
-    return ACCEL_OK;
-}
-
-/* Reads the last bytes of the file, at most half of the size limit. */
-static int32_t read_tail(const char *path, char *data, size_t *out_bytes, struct accel_error *error)
-{
-    const size_t most = ACCEL_HISTORY_BYTES / 2;
-    struct stat facts;
-    off_t from;
-    ssize_t got = 1;
-    int32_t code = ACCEL_OK;
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    *out_bytes = 0;
-    if (file < 0 || fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode)) {
-        code = fail(error, path, "cannot be read");
-        if (file >= 0)
-            close(file);
-        return code;
-    }
-    from = facts.st_size > (off_t)most ? facts.st_size - (off_t)most : 0;
-    while (got > 0 && *out_bytes < most) {
-        got = pread(file, data + *out_bytes, most - *out_bytes, from + (off_t)*out_bytes);
-        *out_bytes += got > 0 ? (size_t)got : 0;
-    }
-    if (got < 0)
-        code = fail(error, path, "cannot be read");
-    close(file);
-    return code;
-}
-
-/* Rewrites the file with its newer half, in whole lines. */
-static int32_t trim(const char *path, struct accel_error *error)
-{
-    char *data = malloc(ACCEL_HISTORY_BYTES / 2);
-    size_t bytes = 0, from = 0;
-    int32_t code =
-        data ? read_tail(path, data, &bytes, error) : accel_error_no_memory(error, "to shorten %.300s", path);
-    /* The first line of the tail is cut, unless the tail is the whole file. */
-    if (bytes == ACCEL_HISTORY_BYTES / 2)
-        for (from = 1; from < bytes && data[from - 1] != '\n';)
-            from++;
+    struct accel_error why = {0};
+    char *data = NULL, *path = NULL;
+    size_t bytes = 0;
+    int32_t code = accel_history_file(&path, &why);
+    if (path)
+        history->path = accel_arena_strdup(&history->arena, path);
+    /* Refuses a history that other users may write: it could claim anything about the past. */
     if (code == ACCEL_OK)
-        code = accel_file_write(path, data + from, bytes - from, 0600, error);
-    free(data);
-    return code;
-}
-
-static int32_t write_whole(int file, const char *path, const char *data, size_t bytes, struct accel_error *error)
-{
-    ssize_t written;
-    do
-        written = write(file, data, bytes);
-    while (written < 0 && errno == EINTR);
-    if (written < 0)
-        return fail(error, path, "cannot be written");
-    if ((size_t)written != bytes)
-        return accel_error_set(error, ACCEL_E_IO, "%.300s: only a part of a record could be written", path);
-    return ACCEL_OK;
-}
-
-/* Returns whether the file ends in a line end. An unfinished record of another writer must not damage the next
- * record. */
-static bool ends_in_line(int file, off_t size)
-{
-    char last = '\n';
-    return size == 0 || (pread(file, &last, 1, size - 1) == 1 && last == '\n');
-}
-
-static int32_t append(const char *path, struct accel_strbuf *line, struct accel_error *error)
-{
-    struct stat facts;
-    int32_t code;
-    int file;
-    if (stat(path, &facts) == 0 && (uint64_t)facts.st_size + line->length + 2 > ACCEL_HISTORY_BYTES) {
-        code = trim(path, error);
-        if (code != ACCEL_OK)
-            return code;
-    }
-    file = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (file < 0)
-        return fail(error, path, "cannot be opened");
-    if (fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode)) {
-        close(file);
-        return accel_error_set(error, ACCEL_E_IO, "%.300s: is no regular file", path);
-    }
-    if (ends_in_line(file, facts.st_size))
-        code = write_whole(file, path, line->text + 1, line->length - 1, error);
-    else
-        code = write_whole(file, path, line->text, line->length, error);
-    if (close(file) != 0 && code == ACCEL_OK)
-        code = fail(error, path, "cannot be written");
-    return code;
-}
-
-static int32_t append_locked(const char *path, struct accel_strbuf *line, struct accel_error *error)
-{
-    char *folder = NULL;
-    char *lock = NULL;
-    int file = -1;
-    int32_t code = accel_file_user_state(&folder, error);
-    if (code == ACCEL_OK)
-        code = accel_file_make_folders(folder, 0700, error);
-    if (code == ACCEL_OK && (lock = accel_file_join(folder, "history.lock")) == NULL)
-        code = accel_error_no_memory(error, "for the path of the history");
-    if (code == ACCEL_OK)
-        code = lock_history(lock, &file, error);
-    if (code == ACCEL_OK)
-        code = append(path, line, error);
-    if (file >= 0)
-        close(file);
-    free(lock);
-    free(folder);
-    return code;
-}
-
-bool accel_history_is_enabled(const struct accel_context *context)
-{
-    return (context->options.flags & ACCEL_CONTEXT_NO_CACHE) == 0 && context->recording == NULL;
-}
-
-int32_t accel_history_add(struct accel_context *context, const struct accel_history_record *record,
-                          struct accel_error *error)
-{
-    struct accel_strbuf line;
-    char *path = NULL;
-    int32_t code = check_record(context, record, error);
-    if (code != ACCEL_OK || !accel_history_is_enabled(context))
-        return code;
-    code = accel_history_file(&path, error);
-    if (code != ACCEL_OK)
-        return code;
-    /* The record begins with a line end, which is omitted if the file already ends in one. */
-    accel_strbuf_init(&line, ACCEL_HISTORY_LINE);
-    accel_strbuf_char(&line, '\n');
-    write_line(record, &line);
-    accel_strbuf_char(&line, '\n');
-    if (line.failed)
-        code = accel_error_no_memory(error, "for a record of the history");
-    else
-        code = append_locked(path, &line, error);
-    accel_strbuf_free(&line);
+        code = accel_file_read_trusted(path, (size_t)ACCEL_HISTORY_BYTES * 2, &data, &bytes, &why);
     free(path);
-    return code;
+    if (code == ACCEL_OK && read_lines(history, filter, data, bytes) != ACCEL_OK)
+        code = ACCEL_E_MEMORY;
+    free(data);
+    /* A missing file is normal; an unusable home or folder is reported. */
+    if (code != ACCEL_OK && code != ACCEL_E_MEMORY && why.native != ENOENT)
+        history->reason = accel_arena_strdup(&history->arena, why.text);
+    if (code == ACCEL_E_MEMORY || history->path == NULL || history->reason == NULL)
+        return accel_error_no_memory(error, "for the history");
+    return ACCEL_OK;
+}
+
+/* Formats "KEY":"TEXT" the way the writer does. */
+static bool make_member(const char *key, const char *text, char **out_member)
+{
+    struct accel_strbuf buffer;
+    *out_member = NULL;
+    if (text == NULL)
+        return true;
+    accel_strbuf_init(&buffer, 0);
+    accel_strbuf_printf(&buffer, "\"%s\":", key);
+    accel_strbuf_json(&buffer, text);
+    *out_member = accel_strbuf_detach(&buffer);
+    return *out_member != NULL;
+}
+
+int32_t accel_history_find(const struct accel_context *context, uint32_t kind, const char *model, const char *device,
+                           uint32_t most, struct accel_history **out_history, struct accel_error *error)
+{
+    struct filter filter = {.kind = kind, .model_text = model, .device_text = device};
+    struct accel_history *history;
+    int32_t code = ACCEL_OK;
+    if (out_history == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_history_find: out_history is NULL");
+    *out_history = NULL;
+    if (context == NULL || kind > ACCEL_HISTORY_BANDWIDTH)
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_history_find requires a context and a known kind");
+    history = calloc(1, sizeof(*history));
+    if (history == NULL)
+        return accel_error_no_memory(error, "for the history");
+    history->path = history->reason = "";
+    history->capacity = most && most < 4096 ? most : 4096;
+    history->records = accel_arena_array(&history->arena, history->capacity, sizeof(struct accel_history_record *));
+    if (history->records == NULL || !make_member("model", model, &filter.model) ||
+        !make_member("device", device, &filter.device))
+        code = accel_error_no_memory(error, "for the history");
+    if (code == ACCEL_OK && (context->options.flags & ACCEL_CONTEXT_NO_CACHE) == 0 && context->recording == NULL)
+        code = read_file(history, &filter, error);
+    free(filter.model);
+    free(filter.device);
+    if (code != ACCEL_OK) {
+        accel_history_free(history);
+        return code;
+    }
+    *out_history = history;
+    return ACCEL_OK;
+}
+
+void accel_history_free(struct accel_history *history)
+{
+    if (history == NULL)
+        return;
+    accel_arena_free(&history->arena);
+    free(history);
+}
+
+uint32_t accel_history_count(const struct accel_history *history)
+{
+    return history ? history->count : 0;
+}
+
+const struct accel_history_record *accel_history_get(const struct accel_history *history, uint32_t index)
+{
+    return index < accel_history_count(history) ? history->records[index] : NULL;
+}
+
+uint32_t accel_history_damaged(const struct accel_history *history)
+{
+    return history ? history->damaged : 0;
+}
+
+const char *accel_history_path(const struct accel_history *history)
+{
+    return history ? history->path : "";
+}
+
+const char *accel_history_reason(const struct accel_history *history)
+{
+    return history ? history->reason : "";
 }

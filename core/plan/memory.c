@@ -15,6 +15,7 @@
 #include "core/boundary/import.h"
 #include "core/graph/lifetime.h"
 #include "core/graph/types.h"
+#include "core/plan/history.h"
 #include "core/plan/shape_plan.h"
 #include "core/runtime/object.h"
 
@@ -38,21 +39,9 @@ struct weight {
     uint64_t bytes;
 };
 
-static const char *const class_names[ACCEL_MEMORY_END] = {
-    [ACCEL_MEMORY_WEIGHTS] = "weights", [ACCEL_MEMORY_MAPPED] = "mapped weights",
-    [ACCEL_MEMORY_STATE] = "state",     [ACCEL_MEMORY_ACTIVATION] = "activations",
-    [ACCEL_MEMORY_SCRATCH] = "scratch", [ACCEL_MEMORY_PROGRAM] = "program",
-    [ACCEL_MEMORY_HOST] = "host",
-};
-
 static int32_t too_large(const struct adder *a)
 {
     return accel_error_set(a->error, ACCEL_E_LIMIT, "the memory of the plan does not fit 64 bits");
-}
-
-const char *accel_plan_class_name(uint32_t memory_class)
-{
-    return memory_class < ACCEL_MEMORY_END ? class_names[memory_class] : NULL;
 }
 
 int32_t accel_plan_add_row(struct accel_plan *plan, uint32_t memory_class, uint64_t lower, uint64_t upper,
@@ -67,7 +56,7 @@ int32_t accel_plan_add_row(struct accel_plan *plan, uint32_t memory_class, uint6
         .memory_class = memory_class,
         .bytes = upper,
         .lower = lower,
-        .name = class_names[memory_class],
+        .name = accel_history_class_name(memory_class),
         .origin = origin,
     };
     return ACCEL_OK;

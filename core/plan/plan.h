@@ -237,9 +237,6 @@ int32_t accel_plan_claim(struct accel_plan *plan, struct accel_device *device, c
 int32_t accel_plan_check_policies(struct accel_plan *plan, const struct accel_plan_work *work,
                                   struct accel_error *error);
 
-/** Returns the name of a memory class in plans and in lines of the history; NULL past the end. */
-const char *accel_plan_class_name(uint32_t memory_class);
-
 /** Estimated bytes of a node in a compiled program if the driver reports none. */
 #define ACCEL_PLAN_NODE_BYTES 512u
 

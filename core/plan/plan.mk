@@ -10,7 +10,6 @@ libaccel_core_la_SOURCES += \
 	%D%/facts.c \
 	%D%/history.c \
 	%D%/history.h \
-	%D%/history_read.c \
 	%D%/merge.c \
 	%D%/limits.c \
 	%D%/memory.c \

@@ -9,7 +9,6 @@
 
 #include <accel/builder.h>
 #include <accel/context.h>
-#include <accel/history.h>
 #include <accel/plan.h>
 #include <accel/profile.h>
 #include <accel/run.h>

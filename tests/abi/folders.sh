@@ -69,15 +69,18 @@ refuse "block formats and the drivers' library know no models" "$private(model/|
 #   core/thread/pool.h  threads of the measurement
 #   of tools/tables, which reads compat.yaml, claims.yaml and advice.yaml:
 #   core/base/{arena,file,strbuf}.h, core/profile/{condition,keys,members,profile,yaml}.h   YAML, settings, conditions
+#   of tools/history, which writes what core/plan/history.h reads:
+#   core/base/{file,strbuf}.h, core/plan/history.h
 #   of tools/profiles, which lists and checks files that the core reads:
 #   core/base/{arena,file,strbuf}.h, core/profile/{environment,folder,language,members,site}.h   files and their language
 exceptions='^tools/accel-scores/[a-z]*\.c:.*"(core/base/(file|text)|model/file/fault)\.h"'
 exceptions="$exceptions|^tools/doctor/[a-z_]*\.[ch]:.*\"core/(base/[a-z0-9]*|plugin/plugin|topology/topology|registry/context|profile/yaml"
 exceptions="$exceptions|snapshot/[a-z]*|thread/pool)\.h\""
 exceptions="$exceptions|^tools/tables/[a-z]*\.[ch]:.*\"core/(base/(arena|file|strbuf)|profile/(condition|keys|members|profile|yaml))\.h\""
+exceptions="$exceptions|^tools/history/history\.[ch]:.*\"core/(base/(file|strbuf)|plan/history)\.h\""
 exceptions="$exceptions|^tools/profiles/[a-z]*\.[ch]:.*\"core/(base/(arena|file|strbuf)|profile/(environment|folder|language|members|site))\.h\""
 refuse "the command uses public headers, and those listed here" "$private(core|plugins|model|convert|quant|sdk)/" \
-    tools/accelctl tools/accel-scores tools/doctor tools/profiles tools/tables
+    tools/accelctl tools/accel-scores tools/doctor tools/history tools/profiles tools/tables
 exceptions='^$'
 
 families='llama|gpt-?2|gpt-?neox|bert|roberta|distilbert|albert|t5|vit|deit|detr|llava|blip2?|xclip|whisper|wav2vec2?|hubert|clap'

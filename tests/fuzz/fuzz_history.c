@@ -10,8 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <accel/history.h>
-
 #include "core/base/strbuf.h"
 #include "core/plan/history.h"
 #include "core/registry/context.h"

@@ -4,7 +4,6 @@
  * when it is not, wherever in the tail the value stands. tests/abi/tails.sh sees that no struct of the headers is
  * forgotten.
  */
-#include <accel/history.h>
 #include <accel/plan.h>
 #include <accel/sketch.h>
 
@@ -129,11 +128,6 @@ static int32_t give_request(struct room *r, const void *given)
     return code;
 }
 
-static int32_t give_record(struct room *r, const void *given)
-{
-    return accel_history_add(r->context, given, &r->error);
-}
-
 static struct sum_source source;
 static const uint64_t bucket = 4;
 static const uint32_t one = 1;
@@ -144,7 +138,6 @@ static const struct accel_step step = {.size = sizeof(step), .kind = ACCEL_STEP_
 static const struct accel_compile_options compile_options = {
     .size = sizeof(compile_options), .buckets = &bucket, .bucket_counts = &one, .threads = 1};
 static const struct accel_plan_request request = {.size = sizeof(request), .device = "direct:nobody"};
-static const struct accel_history_record record = {.size = sizeof(record)};
 
 /* Structs with a function that gives one to the library; `base` NULL: of the graph. */
 static const struct row {
@@ -163,7 +156,6 @@ static const struct row {
     {"accel_value", NULL, give_value, ACCEL_OK},
     {"accel_node", NULL, give_node, ACCEL_OK},
     {"accel_plan_request", &request, give_request, ACCEL_E_NOT_FOUND},
-    {"accel_history_record", &record, give_record, ACCEL_E_INVALID},
 };
 
 static const void *base_of(const struct room *r, const struct row *row)

@@ -334,7 +334,7 @@ tests_unit_describe_files_LDADD = $(model_test_libs) $(JANSSON_LIBS)
 unit_tests += tests/unit/plan_history
 tests_unit_plan_history_SOURCES = %D%/plan_history.c %D%/plan_farm.c %D%/plan_farm.h %D%/shapes_support.h \
 	%D%/device_support.h
-tests_unit_plan_history_LDADD = $(core_test_libs)
+tests_unit_plan_history_LDADD = libaccel-history.la $(core_test_libs)
 unit_tests += tests/unit/snapshot_hosts tests/unit/doctor_table
 tests_unit_snapshot_hosts_SOURCES = %D%/snapshot_hosts.c
 tests_unit_snapshot_hosts_LDADD = libaccel-doctor.la $(core_test_libs)

@@ -25,4 +25,4 @@ libaccel_doctor_la_CPPFLAGS = $(accelctl_CPPFLAGS)
 pkglibexec_PROGRAMS += accelctl-doctor
 accelctl_doctor_SOURCES = %D%/main.c
 accelctl_doctor_CPPFLAGS = $(accelctl_CPPFLAGS)
-accelctl_doctor_LDADD = libaccel-doctor.la libaccelctl.la libaccel-core.la $(JANSSON_LIBS)
+accelctl_doctor_LDADD = libaccel-doctor.la libaccelctl.la libaccel-history.la libaccel-core.la $(JANSSON_LIBS)

@@ -5,13 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <accel/history.h>
-
 #include "tools/accelctl/output.h"
 #include "tools/doctor/commands.h"
 #include "tools/doctor/doctor.h"
 #include "tools/doctor/gpu.h"
 #include "tools/doctor/options.h"
+#include "tools/history/history.h"
 
 static const char *state_name(uint32_t state)
 {
@@ -176,16 +175,14 @@ static int32_t record_bandwidth(struct accel_context *context, const struct acce
                                 struct accel_error *error)
 {
     const struct accel_device_info *device = host_device(context);
-    struct accel_history_record record = {.size = sizeof(record),
-                                          .kind = ACCEL_HISTORY_BANDWIDTH,
-                                          .threads = bandwidth->threads,
-                                          .bandwidth = bandwidth->bytes_per_second};
+    struct accel_history_record record = {
+        .kind = ACCEL_HISTORY_BANDWIDTH, .threads = bandwidth->threads, .bandwidth = bandwidth->bytes_per_second};
 
     if (device == NULL)
         return ACCEL_OK;
     record.device = device->name;
     record.driver = device->driver;
-    return accel_history_add(context, &record, error);
+    return history_add(&record, error);
 }
 
 /* ---- JSON ---- */
@@ -270,7 +267,7 @@ int report_machine(int count, char **arguments)
     }
     if (!chosen.measure)
         bandwidth.size = 0;
-    else if (record_bandwidth(context, &bandwidth, &error) != ACCEL_OK)
+    else if (!chosen.common.no_cache && record_bandwidth(context, &bandwidth, &error) != ACCEL_OK)
         fprintf(error_output(), "warn: the measurement is not recorded: %s\n", error.text);
     accel_error_clear(&error);
     code = show(context, &chosen, &bandwidth, &error);

@@ -329,8 +329,8 @@ static void record_run(const struct run_options *chosen, const struct opened *op
     uint64_t resident;
     uint64_t peak = allocated_peak(opened, &resident);
 
-    if (history_record_run(opened, result, peak, resident, &error) != ACCEL_OK && !chosen->quiet &&
-        !chosen->common.json)
+    if (!chosen->common.no_cache && history_record_run(opened, result, peak, resident, &error) != ACCEL_OK &&
+        !chosen->quiet && !chosen->common.json)
         fprintf(error_output(), "history    not recorded: %s\n", error.text);
 }
 

@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#include <accel/history.h>
+#include "tools/history/history.h"
 
 /** The origin of rates in JSON documents. */
 #define RATE_ORIGIN                                                                                                    \

@@ -6,10 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <accel/history.h>
-
 #include "tools/accelctl/print/rate.h"
 #include "tools/accelctl/print/where.h"
+#include "tools/history/history.h"
 
 static const char *fact_of(const struct accel_plan *plan, const char *key)
 {
@@ -30,7 +29,7 @@ static uint32_t list_memory_classes(const struct opened *opened, const struct ac
 
         if (row->memory_class != ACCEL_MEMORY_MAPPED)
             accel_memory_usage(opened->context, row->memory_class, &now, &peak);
-        out_classes[i] = (struct accel_history_class){row->memory_class, 0, row->bytes, peak};
+        out_classes[i] = (struct accel_history_class){row->memory_class, row->bytes, peak};
     }
     return count;
 }
@@ -63,7 +62,7 @@ int32_t history_record_run(const struct opened *opened, const struct accel_gener
     const struct accel_plan *plan = accel_session_plan(opened->session);
     struct accel_plan_fit fit = {.size = sizeof(fit)};
     struct accel_history_class classes[ACCEL_MEMORY_END];
-    struct accel_history_record record = {.size = sizeof(record), .kind = ACCEL_HISTORY_RUN};
+    struct accel_history_record record = {.kind = ACCEL_HISTORY_RUN};
     int64_t threads = 0;
     char driver[200], device[300];
 
@@ -85,5 +84,5 @@ int32_t history_record_run(const struct opened *opened, const struct accel_gener
     record.threads = (uint32_t)threads;
     record.class_count = list_memory_classes(opened, plan, resident, classes);
     record.classes = classes;
-    return accel_history_add(opened->context, &record, error);
+    return history_add(&record, error);
 }
