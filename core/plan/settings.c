@@ -167,13 +167,13 @@ int32_t accel_plan_choose_threads(struct accel_plan *plan, struct accel_error *e
 
 /* ---- public functions ---- */
 
-int32_t accel_plan_settle(struct accel_plan *plan, const char *key, const char *value, const char *place,
-                          const char *reason, struct accel_error *error)
+int32_t accel_plan_setting_override(struct accel_plan *plan, const char *key, const char *value, const char *place,
+                                    const char *reason, struct accel_error *error)
 {
     if (plan == NULL || key == NULL || value == NULL || place == NULL || reason == NULL)
-        return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_settle: an argument is NULL");
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_setting_override: an argument is NULL");
     if (accel_plan_setting_find(plan, key) == NULL)
-        return accel_error_set(error, ACCEL_E_NOT_FOUND, "accel_plan_settle: no setting is called %s", key);
+        return accel_error_set(error, ACCEL_E_NOT_FOUND, "accel_plan_setting_override: no setting is called %s", key);
     return accel_plan_decide(plan, key, accel_plan_text(plan, "%s", value), ACCEL_ORIGIN_FILE,
                              accel_plan_text(plan, "%s", place), accel_plan_text(plan, "%s", reason), error);
 }

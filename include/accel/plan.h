@@ -120,12 +120,14 @@ ACCEL_API const struct accel_plan_setting *accel_plan_setting_get(const struct a
 /** The setting called `key`, or NULL. */
 ACCEL_API const struct accel_plan_setting *accel_plan_setting_find(const struct accel_plan *plan,
                                                                    const char *key) ACCEL_NOEXCEPT;
-/** Replaces a setting by the value that it has for this model, if the profiles leave it open or request more than the
- *  model has: the record then has `value`, `place` (the file and its field) and `reason`, and the old value is listed
- * as overridden. Not for a value that the caller has given: refuse that instead. accel_plan_setting_number still
- * returns the profiles' number. Strings are copied. ACCEL_E_NOT_FOUND: there is no such setting. */
-ACCEL_API int32_t accel_plan_settle(struct accel_plan *plan, const char *key, const char *value, const char *place,
-                                    const char *reason, struct accel_error *error) ACCEL_NOEXCEPT;
+/** Overrides a setting with the value that this model requires, if the profiles leave it open or set more than the
+ * model supports. The setting's record then has `value`, `place` (the model's file and field) and `reason`, and lists
+ * the old value as overridden. Do not call this for a value that the caller set: refuse the run instead.
+ * accel_plan_setting_number still returns the profiles' number. Strings are copied. ACCEL_E_NOT_FOUND: there is no
+ * such setting. */
+ACCEL_API int32_t accel_plan_setting_override(struct accel_plan *plan, const char *key, const char *value,
+                                              const char *place, const char *reason,
+                                              struct accel_error *error) ACCEL_NOEXCEPT;
 /** Returns a setting as a number: integers, sizes in bytes, durations in ms, flags as 0 and 1. cpu.threads is the
  * plan's choice, also if the setting is auto. ACCEL_E_NOT_FOUND: there is no such setting; ACCEL_E_INVALID: it is
  * a word. */

@@ -57,12 +57,12 @@ static const char *why_mapped(const struct accel_session *session, const char **
 static int32_t set_load(struct accel_session *session, const char *place, const char *why_mapped,
                         struct accel_error *error)
 {
-    int32_t code =
-        accel_plan_settle(session->plan, "weights.load", why_mapped == NULL ? "read" : "map", place,
-                          why_mapped == NULL ? "each step reads a copy in huge pages 6 to 20 % faster than pages of a "
-                                               "mapped file; map shares them between processes instead"
-                                             : why_mapped,
-                          error);
+    int32_t code = accel_plan_setting_override(
+        session->plan, "weights.load", why_mapped == NULL ? "read" : "map", place,
+        why_mapped == NULL ? "each step reads a copy in huge pages 6 to 20 % faster than pages of a "
+                             "mapped file; map shares them between processes instead"
+                           : why_mapped,
+        error);
 
     session->source.copy = why_mapped == NULL;
     return code;

@@ -189,8 +189,8 @@ static int32_t resolve_context(struct accel_session *session, int64_t asked, str
     if (asked > 0 && setting->origin == ACCEL_ORIGIN_GIVEN)
         return session_refuse_context(session->plan, accel_model_file_path(model->file), longest, error);
     snprintf(value, sizeof(value), "%" PRIu64, session->options.context);
-    return accel_plan_settle(session->plan, "context", value, accel_model_file_path(model->file),
-                             "what the model was made for", error);
+    return accel_plan_setting_override(session->plan, "context", value, accel_model_file_path(model->file),
+                                       "what the model was made for", error);
 }
 
 static bool is_set(const struct accel_plan *plan, const char *key, const char *value)
