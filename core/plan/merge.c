@@ -9,16 +9,17 @@
 #include "core/base/strbuf.h"
 #include "core/plan/shape_plan.h"
 
-static int32_t check(const struct accel_plan *plan, const struct accel_plan *const *pieces, uint32_t count,
-                     struct accel_error *error)
+static int32_t check_stages(const struct accel_plan *plan, const struct accel_plan *const *stages, uint32_t count,
+                            struct accel_error *error)
 {
-    if (plan == NULL || pieces == NULL || count == 0 || !plan->spread)
+    if (plan == NULL || stages == NULL || count == 0 || !plan->spread)
         return accel_error_set(
             error, ACCEL_E_INVALID,
-            "accel_plan_join requires a plan that is spread over devices, and the plans of its pieces");
+            "accel_plan_merge_stages requires a plan that is spread over devices, and the plans of its stages");
     for (uint32_t i = 0; i < count; i++)
-        if (pieces[i] == NULL || pieces[i]->context != plan->context || !pieces[i]->placed)
-            return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_join: piece %" PRIu32 " has not been placed", i);
+        if (stages[i] == NULL || stages[i]->context != plan->context || !stages[i]->placed)
+            return accel_error_set(error, ACCEL_E_INVALID,
+                                   "accel_plan_merge_stages: stage %" PRIu32 " has no assigned graphs", i);
     return ACCEL_OK;
 }
 
@@ -32,7 +33,7 @@ static const struct accel_plan_memory *find_class(const struct accel_plan *plan,
 
 /* Merges one memory class: "one 4096, two 8192 bytes; " with the names of the devices, and the origin of the first
  * row. */
-static int32_t merge_class(struct accel_plan *plan, const struct accel_plan *const *pieces, uint32_t count,
+static int32_t merge_class(struct accel_plan *plan, const struct accel_plan *const *stages, uint32_t count,
                            uint32_t memory_class, struct accel_error *error)
 {
     uint64_t lower = 0, upper = 0;
@@ -41,10 +42,10 @@ static int32_t merge_class(struct accel_plan *plan, const struct accel_plan *con
     int32_t code;
     accel_strbuf_init(&text, 0);
     for (uint32_t i = 0; i < count; i++) {
-        const struct accel_plan_memory *row = find_class(pieces[i], memory_class);
+        const struct accel_plan_memory *row = find_class(stages[i], memory_class);
         if (row == NULL)
             continue;
-        accel_strbuf_printf(&text, "%s%s %" PRIu64, first ? ", " : "", pieces[i]->device->info.name, row->bytes);
+        accel_strbuf_printf(&text, "%s%s %" PRIu64, first ? ", " : "", stages[i]->device->info.name, row->bytes);
         first = first ? first : row->origin;
         lower = accel_plan_add(lower, row->lower);
         upper = accel_plan_add(upper, row->bytes);
@@ -57,20 +58,20 @@ static int32_t merge_class(struct accel_plan *plan, const struct accel_plan *con
     return code;
 }
 
-static int32_t merge_nodes(struct accel_plan *plan, const struct accel_plan *const *pieces, uint32_t count,
+static int32_t merge_nodes(struct accel_plan *plan, const struct accel_plan *const *stages, uint32_t count,
                            struct accel_error *error)
 {
     struct accel_plan_node *record;
     uint64_t all = 0;
     for (uint32_t i = 0; i < count; i++)
-        all += pieces[i]->node_count;
+        all += stages[i]->node_count;
     record = plan->nodes = accel_arena_array(&plan->arena, all, sizeof(*plan->nodes));
     plan->node_count = record ? (uint32_t)all : 0;
     if (record == NULL)
         return accel_plan_no_memory(error);
     for (uint32_t i = 0; i < count; i++)
-        for (uint32_t n = 0; n < pieces[i]->node_count; n++, record++) {
-            *record = pieces[i]->nodes[n];
+        for (uint32_t n = 0; n < stages[i]->node_count; n++, record++) {
+            *record = stages[i]->nodes[n];
             record->graph = i;
             record->name = accel_plan_text(plan, "%s", record->name);
             record->kernel = accel_plan_text(plan, "%s", record->kernel);
@@ -82,15 +83,15 @@ static int32_t merge_nodes(struct accel_plan *plan, const struct accel_plan *con
 }
 
 /* Checks that each device has enough memory for its stages, and the budget of the whole plan for all of them. */
-static int32_t merge_fit(struct accel_plan *plan, const struct accel_plan *const *pieces, uint32_t count,
+static int32_t merge_fit(struct accel_plan *plan, const struct accel_plan *const *stages, uint32_t count,
                          struct accel_error *error)
 {
     struct accel_plan_budget budget = {plan->fit.budget, plan->fit.budget_origin};
     uint64_t needed = 0, lack = 0;
     int32_t code;
     for (uint32_t i = 0; i < count; i++) {
-        needed = accel_plan_add(needed, pieces[i]->fit.needed);
-        lack = pieces[i]->fit.short_by > lack ? pieces[i]->fit.short_by : lack;
+        needed = accel_plan_add(needed, stages[i]->fit.needed);
+        lack = stages[i]->fit.short_by > lack ? stages[i]->fit.short_by : lack;
     }
     if (needed == UINT64_MAX)
         return accel_error_set(error, ACCEL_E_LIMIT, "the memory of the plan does not fit 64 bits");
@@ -103,20 +104,20 @@ static int32_t merge_fit(struct accel_plan *plan, const struct accel_plan *const
     return code;
 }
 
-int32_t accel_plan_join(struct accel_plan *plan, const struct accel_plan *const *pieces, uint32_t count,
-                        struct accel_error *error)
+int32_t accel_plan_merge_stages(struct accel_plan *plan, const struct accel_plan *const *stages, uint32_t count,
+                                struct accel_error *error)
 {
-    int32_t code = check(plan, pieces, count, error);
+    int32_t code = check_stages(plan, stages, count, error);
     if (code != ACCEL_OK)
         return code;
     plan->memory_count = 0;
     plan->placed = false;
     for (uint32_t c = 1; c < ACCEL_MEMORY_END && code == ACCEL_OK; c++)
-        code = merge_class(plan, pieces, count, c, error);
+        code = merge_class(plan, stages, count, c, error);
     if (code == ACCEL_OK)
-        code = merge_nodes(plan, pieces, count, error);
+        code = merge_nodes(plan, stages, count, error);
     if (code == ACCEL_OK)
-        code = merge_fit(plan, pieces, count, error);
+        code = merge_fit(plan, stages, count, error);
     plan->placed = code == ACCEL_OK;
     return code == ACCEL_OK ? accel_plan_rebuild_hints(plan, error) : code;
 }

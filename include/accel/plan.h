@@ -184,12 +184,13 @@ ACCEL_API int32_t accel_plan_place(struct accel_plan *plan, const struct accel_p
 ACCEL_API int32_t accel_plan_sketch(struct accel_plan *plan, const struct accel_sketch *sketch,
                                     struct accel_error *error) ACCEL_NOEXCEPT;
 
-/** Replaces the shape plan's figures by those of the plans of its stages: bytes of each class and the verdict are
- * their sums, and `graph` of a node is its stage's index. For a plan that is spread over devices (its layers name
- * several): each stage is a plan for one of them, with its share of the graph placed. Stages are borrowed for the
- * call. ACCEL_E_INVALID: the plan is not spread, or a stage has not been placed. */
-ACCEL_API int32_t accel_plan_join(struct accel_plan *plan, const struct accel_plan *const *pieces, uint32_t count,
-                                  struct accel_error *error) ACCEL_NOEXCEPT;
+/** Replaces the estimates of a plan that is spread over several devices by the figures of its pipeline stages. Each
+ * stage is a plan for one of the devices, to which accel_plan_place has assigned its part of the graph. The plan then
+ * has the sum of their bytes per memory class and their nodes, where `graph` is the index of the stage; it fits if
+ * every stage fits. The stages are borrowed for the call. ACCEL_E_INVALID: the plan is not spread, or a stage has no
+ * assigned graphs. */
+ACCEL_API int32_t accel_plan_merge_stages(struct accel_plan *plan, const struct accel_plan *const *stages,
+                                          uint32_t count, struct accel_error *error) ACCEL_NOEXCEPT;
 
 /** Weights of one component and role that get the same type for the same reason. Open. */
 struct accel_plan_part {

@@ -377,7 +377,7 @@ static int32_t merge_plans(struct accel_session *session, struct accel_error *er
         return accel_error_no_memory(error, "for the plans of %u stages", session->pipeline_count);
     for (uint32_t p = 0; p < session->pipeline_count; p++)
         plans[p] = session->pipeline[p]->plan;
-    code = accel_plan_join(session->plan, plans, session->pipeline_count, error);
+    code = accel_plan_merge_stages(session->plan, plans, session->pipeline_count, error);
     free(plans);
     return code;
 }

@@ -175,7 +175,7 @@ static void test_auto(void **state)
     assert_int_equal(farm_place(b->plan, &b->graph, &b->error), ACCEL_OK);
     assert_fit(b, SPREAD + 2 * OVERHEAD + HOST, 8000000, 0);
     assert_int_equal(accel_plan_runnable(b->plan, &b->error), ACCEL_OK);
-    assert_int_equal(accel_plan_join(b->plan, NULL, 0, &b->error), ACCEL_E_INVALID);
+    assert_int_equal(accel_plan_merge_stages(b->plan, NULL, 0, &b->error), ACCEL_E_INVALID);
 }
 
 /* 2,000,000 have room for 1,434,336: the table, one layer, and the processors take the rest. */
