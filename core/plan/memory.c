@@ -530,7 +530,7 @@ int32_t accel_plan_fit(const struct accel_plan *plan, struct accel_plan_fit *fit
     if (plan == NULL || fit == NULL || fit->size < sizeof(size))
         return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_fit requires a plan and a record with its size");
     if (!plan->has_fit)
-        return accel_error_set(error, ACCEL_E_INVALID, "the plan has not been placed");
+        return accel_error_set(error, ACCEL_E_INVALID, "the plan has no assigned graphs");
     size = fit->size < sizeof(*fit) ? fit->size : (uint32_t)sizeof(*fit);
     memcpy(fit, &plan->fit, size);
     fit->size = size;

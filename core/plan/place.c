@@ -169,13 +169,13 @@ int32_t accel_plan_check_policies(struct accel_plan *plan, const struct accel_pl
 static int32_t check_symbols(const struct accel_graph *graph, const uint64_t *symbols, struct accel_error *error)
 {
     if (graph->symbol_count && symbols == NULL)
-        return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_place: graph %s has symbols, and no values of them",
-                               graph->name);
+        return accel_error_set(error, ACCEL_E_INVALID,
+                               "accel_plan_assign_graphs: graph %s has symbols, and no values of them", graph->name);
     for (uint32_t i = 0; i < graph->symbol_count; i++)
         if (symbols[i] < graph->symbols[i]->lowest || symbols[i] > graph->symbols[i]->highest ||
             symbols[i] % graph->symbols[i]->multiple != 0)
             return accel_error_set(error, ACCEL_E_INVALID,
-                                   "accel_plan_place: graph %s: symbol %s is %" PRIu64 ", allowed are %" PRIu64
+                                   "accel_plan_assign_graphs: graph %s: symbol %s is %" PRIu64 ", allowed are %" PRIu64
                                    " to %" PRIu64 " in steps of %" PRIu64,
                                    graph->name, graph->symbols[i]->name, symbols[i], graph->symbols[i]->lowest,
                                    graph->symbols[i]->highest, graph->symbols[i]->multiple);
@@ -186,17 +186,19 @@ static int32_t check_work(const struct accel_plan *plan, const struct accel_plan
 {
     int32_t code = ACCEL_OK;
     if (plan == NULL || work == NULL)
-        return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_place requires a plan and its work");
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_assign_graphs requires a plan and its work");
     code = accel_open_check(work, ACCEL_END_OF(struct accel_plan_work, file_bytes), sizeof(*work), "the caller",
                             "accel_plan_work", error);
     if (code != ACCEL_OK)
         return code;
     if (ACCEL_HAS(work, converted_count) && work->converted_count != 0 && work->converted == NULL)
-        return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_place: keys of converted weights are missing");
+        return accel_error_set(error, ACCEL_E_INVALID,
+                               "accel_plan_assign_graphs: keys of converted weights are missing");
     if (work->graph_count == 0 || work->graphs == NULL || work->symbols == NULL || work->sets > 2 ||
         (work->part_count && work->parts == NULL))
-        return accel_error_set(error, ACCEL_E_INVALID,
-                               "accel_plan_place: graphs, their symbols or the parts are missing, or sets is over 2");
+        return accel_error_set(
+            error, ACCEL_E_INVALID,
+            "accel_plan_assign_graphs: graphs, their symbols or the parts are missing, or sets is over 2");
     for (uint32_t g = 0; g < work->graph_count && code == ACCEL_OK; g++) {
         code = accel_graph_verify(work->graphs[g], error);
         if (code == ACCEL_OK)
@@ -267,7 +269,7 @@ static uint8_t **make_wanted(struct accel_plan *plan, const struct accel_plan_wo
     return wanted;
 }
 
-int32_t accel_plan_place(struct accel_plan *plan, const struct accel_plan_work *work, struct accel_error *error)
+int32_t accel_plan_assign_graphs(struct accel_plan *plan, const struct accel_plan_work *work, struct accel_error *error)
 {
     struct accel_compile_options options;
     struct accel_device *device = NULL;

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The plan: on which device, with which settings, in how much memory, and where each of these comes from.
+ * The plan of a run: its device, settings, weight types, memory and speed, each with its origin.
  *
- * Making one has two or three parts, since a model's graphs depend on settings: accel_plan_create chooses the device
- * and resolves the settings from the profiles; accel_plan_sketch takes the shapes of a model and decides types,
- * placement and memory by formula, also for a platform that has no device here; accel_plan_place takes the graphs that
- * were built with the settings, asks the driver, and puts exact memory in the sketch's place. Nothing is loaded. A plan
- * is used by one thread at a time; its records live as long as it.
+ * A plan is made in two or three calls, since a model's graphs depend on settings:
+ *  1. accel_plan_create chooses the device and resolves the settings from the profiles.
+ *  2. accel_plan_sketch, for a model that is known by its shapes, decides weight types and placement, and estimates
+ *     memory by formula. This works without graphs and for a platform that has no device on this machine.
+ *  3. accel_plan_assign_graphs, with the graphs built for these settings, gets the driver's claims and exact memory,
+ *     which replace the estimates.
+ * None of them loads weights. One thread at a time may use a plan. Its records are valid until accel_plan_free.
  *
- * Every record names its origin: "measured" with what measured it, "estimated" with the formula, "claimed" with the
- * document, "profile" with file:line, "file" with the header field of a model.
+ * Every record has an origin: "measured: " and the measurement, "estimated: " and the formula, "claimed: " and the
+ * document, a profile's file:line, or the header field of a model file.
  */
 #ifndef ACCEL_PLAN_H
 #define ACCEL_PLAN_H
@@ -157,22 +159,23 @@ struct accel_plan_work {
     const char *const *converted; /**< keys of weights that are made when they are loaded, sorted by strcmp: no file has
                                        their bytes */
     uint64_t converted_count;
-    /** Optional (default: file_bytes count, if all weights are used in place): accel_plan_place calls it once the
-     * device has answered, with the weights that it does not copy, sorted by key and without converted ones.
-     * `*out_bytes` are the bytes of the pages of mapped files that hold them; it is ignored if file_bytes is 0.
-     * The list is valid for the call. Not ACCEL_OK: placing ends with that code. */
+    /** Optional (default: file_bytes count, if all weights are used in place): accel_plan_assign_graphs calls it once
+     * the device has answered, with the weights that the device does not copy, sorted by key and without converted
+     * ones. Stores in `*out_bytes` the bytes of the pages of mapped files that hold them, which are ignored if
+     * file_bytes is 0. The list is valid for the call. accel_plan_assign_graphs fails with any code but ACCEL_OK. */
     int32_t(ACCEL_CALL *in_place)(void *data, const struct accel_plan_in_place *list, uint32_t count,
                                   uint64_t *out_bytes, struct accel_error *error) ACCEL_NOEXCEPT;
     void *data; /**< handed to in_place */
 };
 
-/** Verifies the graphs, opens the device, requests claims and estimates, and decides whether it fits.
- * ACCEL_E_REFUSED: the device does not run a node; ACCEL_E_FALLBACK: it would be emulated and the policy denies
- * that. The error has node and reason, and the placement records exist. ACCEL_E_NOT_FOUND: the plan has no device.
- * Not fitting is no failure. `work` is borrowed for the call. May be repeated with other work; earlier records of
- * memory and nodes are then out of date, and stay readable. */
-ACCEL_API int32_t accel_plan_place(struct accel_plan *plan, const struct accel_plan_work *work,
-                                   struct accel_error *error) ACCEL_NOEXCEPT;
+/** Assigns graphs to the plan's device: verifies them, opens the device, gets the driver's claim for each node and its
+ * memory estimates, and computes whether the run fits into memory. A run that does not fit is not an error: see
+ * accel_plan_fit. `work` is borrowed for the call. The call may be repeated with other work; earlier records of memory
+ * and nodes are then out of date, and stay readable. ACCEL_E_REFUSED: the device does not run a node; ACCEL_E_FALLBACK:
+ * a node would be emulated and the policy denies that (both errors name the node and the reason, and the records of
+ * the nodes exist); ACCEL_E_NOT_FOUND: the plan has no device. */
+ACCEL_API int32_t accel_plan_assign_graphs(struct accel_plan *plan, const struct accel_plan_work *work,
+                                           struct accel_error *error) ACCEL_NOEXCEPT;
 
 /**
  * Decides the type of every weight, the memory of each class by formula, the placement over devices, and whether it
@@ -185,10 +188,10 @@ ACCEL_API int32_t accel_plan_sketch(struct accel_plan *plan, const struct accel_
                                     struct accel_error *error) ACCEL_NOEXCEPT;
 
 /** Replaces the estimates of a plan that is spread over several devices by the figures of its pipeline stages. Each
- * stage is a plan for one of the devices, to which accel_plan_place has assigned its part of the graph. The plan then
- * has the sum of their bytes per memory class and their nodes, where `graph` is the index of the stage; it fits if
- * every stage fits. The stages are borrowed for the call. ACCEL_E_INVALID: the plan is not spread, or a stage has no
- * assigned graphs. */
+ * stage is a plan for one of the devices, to which accel_plan_assign_graphs has assigned its part of the graph. The
+ * plan then has the sum of their bytes per memory class and their nodes, where `graph` is the index of the stage; it
+ * fits if every stage fits. The stages are borrowed for the call. ACCEL_E_INVALID: the plan is not spread, or a stage
+ * has no assigned graphs. */
 ACCEL_API int32_t accel_plan_merge_stages(struct accel_plan *plan, const struct accel_plan *const *stages,
                                           uint32_t count, struct accel_error *error) ACCEL_NOEXCEPT;
 
@@ -355,7 +358,7 @@ struct accel_plan_memory {
     const char *origin;    /**< "estimated: 2 planes x 22 layers x ..." */
 };
 
-/** Number of classes of memory with bytes; 0 before accel_plan_sketch and accel_plan_place. */
+/** Number of classes of memory with bytes; 0 before accel_plan_sketch and accel_plan_assign_graphs. */
 ACCEL_API uint32_t accel_plan_memory_count(const struct accel_plan *plan) ACCEL_NOEXCEPT;
 /** The row at `index`, or NULL past the end. */
 ACCEL_API const struct accel_plan_memory *accel_plan_memory_get(const struct accel_plan *plan,
@@ -372,7 +375,7 @@ struct accel_plan_fit {
 };
 
 /** Returns the verdict on memory. The caller sets fit->size. ACCEL_E_INVALID before accel_plan_sketch and
- * accel_plan_place. If the amount of memory is unknown, fits is 1 and budget 0. */
+ * accel_plan_assign_graphs. If the amount of memory is unknown, fits is 1 and budget 0. */
 ACCEL_API int32_t accel_plan_fit(const struct accel_plan *plan, struct accel_plan_fit *fit,
                                  struct accel_error *error) ACCEL_NOEXCEPT;
 

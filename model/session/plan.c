@@ -442,13 +442,13 @@ int32_t session_place(struct accel_session *session, struct accel_error *error)
         code = session_finalize_load(session, &again, error);
         return code == ACCEL_OK ? session_pipeline_place(session, error) : code;
     }
-    code = accel_plan_place(session->plan, &work, error);
+    code = accel_plan_assign_graphs(session->plan, &work, error);
     if (code == ACCEL_OK)
         code = session_finalize_load(session, &again, error);
     if (code != ACCEL_OK || !again)
         return code;
     work.file_bytes = session_mapped_bytes(session);
-    return accel_plan_place(session->plan, &work, error);
+    return accel_plan_assign_graphs(session->plan, &work, error);
 }
 
 int32_t session_retype(struct accel_session *session, const struct weight_type *rows, uint32_t count,

@@ -61,7 +61,7 @@ static double stated(struct rig *rig, const struct net *net)
 
     work.symbols = &symbols;
     rig_ok(accel_plan_create(rig->context, &request, &plan, &rig->error), &rig->error);
-    rig_ok(accel_plan_place(plan, &work, &rig->error), &rig->error);
+    rig_ok(accel_plan_assign_graphs(plan, &work, &rig->error), &rig->error);
     tolerance = accel_plan_node_get(plan, net->graph->node_count - 1)->tolerance;
     accel_plan_free(plan);
     return tolerance;

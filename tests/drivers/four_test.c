@@ -150,7 +150,7 @@ static void is_planned(void **state)
     rig_open(&rig, "tests/drivers/.libs/four.so", NULL, NULL, 0);
     rig_ok(accel_plan_create(rig.context, &request, &plan, &rig.error), &rig.error);
     assert_string_equal(accel_plan_device(plan)->name, "four:one");
-    rig_ok(accel_plan_place(plan, &work, &rig.error), &rig.error);
+    rig_ok(accel_plan_assign_graphs(plan, &work, &rig.error), &rig.error);
     assert_int_equal(accel_plan_node_count(plan), 5);
     assert_string_equal(accel_plan_node_get(plan, 1)->kernel, "matmul f32");
     assert_string_equal(accel_plan_node_get(plan, 3)->kernel, "matmul q4_0");

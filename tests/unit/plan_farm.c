@@ -187,5 +187,5 @@ int32_t farm_place(struct accel_plan *plan, const struct farm_graph *graph, stru
                                    .part_count = 2,
                                    .slots = 64};
     accel_error_clear(error);
-    return accel_plan_place(plan, &work, error);
+    return accel_plan_assign_graphs(plan, &work, error);
 }

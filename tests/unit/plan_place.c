@@ -120,7 +120,7 @@ static int32_t place_told(struct bench *b, uint64_t file_bytes, struct told *tol
                                    .in_place = told == NULL ? NULL : hear_in_place,
                                    .data = told};
     accel_error_clear(&b->error);
-    return accel_plan_place(b->plan, &work, &b->error);
+    return accel_plan_assign_graphs(b->plan, &work, &b->error);
 }
 
 static int32_t place(struct bench *b, uint64_t file_bytes)
@@ -366,14 +366,14 @@ static void test_budget(void **state)
                                    .slots = 1024};
     open_context(b, 0);
     assert_int_equal(create(b, NULL, &small, 1), ACCEL_OK);
-    assert_int_equal(accel_plan_place(b->plan, &work, &b->error), ACCEL_OK);
+    assert_int_equal(accel_plan_assign_graphs(b->plan, &work, &b->error), ACCEL_OK);
     assert_int_equal(accel_plan_fit(b->plan, &fit, &b->error), ACCEL_OK);
     assert_int_equal(fit.fits, 0);
     assert_int_equal(fit.budget, 1u << 20);
     assert_int_equal(fit.short_by, fit.needed - fit.budget);
     assert_string_equal(fit.budget_origin, "memory.budget: --set");
     work.slots = UINT64_MAX / 2;
-    assert_int_equal(accel_plan_place(b->plan, &work, &b->error), ACCEL_E_LIMIT);
+    assert_int_equal(accel_plan_assign_graphs(b->plan, &work, &b->error), ACCEL_E_LIMIT);
 }
 
 /* Settings for drivers come to the driver that knows them, its own options over them; others are refused by name. */
@@ -453,7 +453,7 @@ static void test_limit_of_bindings(void **state)
     b->script.most_binding = 127;
     open_context(b, 0);
     assert_int_equal(create(b, NULL, NULL, 0), ACCEL_OK);
-    assert_int_equal(accel_plan_place(b->plan, &work, &b->error), ACCEL_E_LIMIT);
+    assert_int_equal(accel_plan_assign_graphs(b->plan, &work, &b->error), ACCEL_E_LIMIT);
     assert_non_null(strstr(b->error.text, "has 128 bytes, and device scripted:one binds no more than 127 at a time"));
 }
 
@@ -469,7 +469,7 @@ static void test_limit_of_scratch(void **state)
         accel_error_clear(&b->error);
         open_context(b, own);
         assert_int_equal(create(b, NULL, NULL, 0), ACCEL_OK);
-        assert_int_equal(accel_plan_place(b->plan, &work, &b->error), own == 2 ? ACCEL_E_LIMIT : ACCEL_OK);
+        assert_int_equal(accel_plan_assign_graphs(b->plan, &work, &b->error), own == 2 ? ACCEL_E_LIMIT : ACCEL_OK);
         if (own == 2)
             assert_non_null(strstr(b->error.text, "scratch of a step is one buffer of 110 bytes, and device "
                                                   "scripted:one makes none of over 109"));
@@ -521,19 +521,19 @@ static void test_bad_work(void **state)
     struct accel_plan_work work = {.size = sizeof(work), .graph_count = 1, .graphs = &b->sum.graph, .symbols = symbols};
     open_context(b, 0);
     assert_int_equal(create(b, NULL, NULL, 0), ACCEL_OK);
-    assert_int_equal(accel_plan_place(b->plan, &work, &b->error), ACCEL_E_INVALID);
+    assert_int_equal(accel_plan_assign_graphs(b->plan, &work, &b->error), ACCEL_E_INVALID);
     assert_non_null(strstr(b->error.text, "symbol tokens is 9, allowed are 1 to 8"));
     tokens = 8;
     work.graph_count = 0;
-    assert_int_equal(accel_plan_place(b->plan, &work, NULL), ACCEL_E_INVALID);
+    assert_int_equal(accel_plan_assign_graphs(b->plan, &work, NULL), ACCEL_E_INVALID);
     work.graph_count = 1;
     work.part_count = 1;
-    assert_int_equal(accel_plan_place(b->plan, &work, NULL), ACCEL_E_INVALID);
+    assert_int_equal(accel_plan_assign_graphs(b->plan, &work, NULL), ACCEL_E_INVALID);
     work.part_count = 0;
     work.size = 8;
-    assert_true(accel_plan_place(b->plan, &work, NULL) < 0);
+    assert_true(accel_plan_assign_graphs(b->plan, &work, NULL) < 0);
     assert_int_equal(b->script.opened, 0);
-    assert_int_equal(accel_plan_place(NULL, &work, NULL), ACCEL_E_INVALID);
+    assert_int_equal(accel_plan_assign_graphs(NULL, &work, NULL), ACCEL_E_INVALID);
 }
 
 int main(void)
