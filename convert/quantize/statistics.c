@@ -243,15 +243,15 @@ int32_t quantize_session_create(const struct quantize_text *text, uint64_t chunk
                                 struct accel_session **out_session, struct accel_error *error)
 {
     char context[24], batch[24];
-    const struct accel_given given[] = {{"kv.type.k", "f32", "calibration"},
-                                        {"kv.type.v", "f32", "calibration"},
-                                        {"compute.activations", "f32", "calibration"},
-                                        {"context", context, "calibration"},
-                                        {"batch", batch, "calibration"}};
+    const struct accel_named_value given[] = {{"kv.type.k", "f32", "calibration"},
+                                              {"kv.type.v", "f32", "calibration"},
+                                              {"compute.activations", "f32", "calibration"},
+                                              {"context", context, "calibration"},
+                                              {"batch", batch, "calibration"}};
     const struct accel_session_options options = {.size = sizeof(options),
                                                   .flags = flags,
-                                                  .given = given,
-                                                  .given_count = sizeof(given) / sizeof(*given),
+                                                  .overrides = given,
+                                                  .override_count = sizeof(given) / sizeof(*given),
                                                   .outputs = (uint32_t)step};
 
     snprintf(context, sizeof(context), "%llutok", (unsigned long long)chunk);

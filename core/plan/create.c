@@ -159,12 +159,13 @@ static const struct accel_listed *best_device(const struct accel_context *contex
 
 /* ---- settings ---- */
 
-static int32_t check_given(const struct accel_given *given, uint32_t count, const char *what, struct accel_error *error)
+static int32_t check_named_values(const struct accel_named_value *settings, uint32_t count, const char *what,
+                                  struct accel_error *error)
 {
-    if (count && given == NULL)
+    if (count && settings == NULL)
         return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_create: %s is NULL", what);
     for (uint32_t i = 0; i < count; i++)
-        if (!given[i].key || !given[i].value || !given[i].origin)
+        if (!settings[i].key || !settings[i].value || !settings[i].origin)
             return accel_error_set(error, ACCEL_E_INVALID,
                                    "accel_plan_create: %s %" PRIu32 " has no key, value or origin", what, i);
     return ACCEL_OK;
@@ -172,28 +173,29 @@ static int32_t check_given(const struct accel_given *given, uint32_t count, cons
 
 /* Returns whether a setting is device.count: a fact that a caller may give among the settings, for devices that
  * are not in this machine. */
-static bool is_count(const struct accel_given *given)
+static bool is_device_count(const struct accel_named_value *setting)
 {
-    return strcmp(given->key, "device.count") == 0;
+    return strcmp(setting->key, "device.count") == 0;
 }
 
-static int32_t parse_device_count(struct accel_plan *plan, const struct accel_given *given, struct accel_error *error)
+static int32_t parse_device_count(struct accel_plan *plan, const struct accel_named_value *setting,
+                                  struct accel_error *error)
 {
     uint64_t count = 0;
     if (plan->device)
         accel_error_by(error, ACCEL_FROM_SETTING, ACCEL_E_INVALID,
-                       "%.160s: device.count is for devices that are not here, and %s is one that is", given->origin,
+                       "%.160s: device.count is for devices that are not here, and %s is one that is", setting->origin,
                        plan->device->info.name);
     else if (plan->described_count > 1 || (plan->described_count == 1 && plan->described[0].has_count))
-        accel_error_by(error, ACCEL_FROM_SETTING, ACCEL_E_INVALID, "%.160s: device.count=%.20s, and %s", given->origin,
-                       given->value, plan->described_origin);
-    else if (!accel_parse_u64(given->value, &count) || count == 0 || count > ACCEL_PLAN_DESCRIBED)
+        accel_error_by(error, ACCEL_FROM_SETTING, ACCEL_E_INVALID, "%.160s: device.count=%.20s, and %s",
+                       setting->origin, setting->value, plan->described_origin);
+    else if (!accel_parse_u64(setting->value, &count) || count == 0 || count > ACCEL_PLAN_DESCRIBED)
         accel_error_by(error, ACCEL_FROM_SETTING, ACCEL_E_INVALID,
-                       "%.160s: device.count: \"%.20s\" is no number from 1 to %u", given->origin, given->value,
+                       "%.160s: device.count: \"%.20s\" is no number from 1 to %u", setting->origin, setting->value,
                        ACCEL_PLAN_DESCRIBED);
     else {
         plan->described_devices = (uint32_t)count;
-        plan->described_origin = accel_plan_text(plan, "%s", given->origin);
+        plan->described_origin = accel_plan_text(plan, "%s", setting->origin);
         return plan->described_origin ? ACCEL_OK : accel_plan_no_memory(error);
     }
     accel_error_remedy(error, "name devices of a platform that is not here: --platform NAME --device 4xPROFILE");
@@ -204,16 +206,16 @@ static int32_t parse_device_counts(struct accel_plan *plan, const struct accel_p
                                    struct accel_error *error)
 {
     int32_t code = ACCEL_OK;
-    for (uint32_t i = 0; i < request->given_count && code == ACCEL_OK; i++)
-        if (is_count(&request->given[i]))
-            code = parse_device_count(plan, &request->given[i], error);
+    for (uint32_t i = 0; i < request->override_count && code == ACCEL_OK; i++)
+        if (is_device_count(&request->overrides[i]))
+            code = parse_device_count(plan, &request->overrides[i], error);
     return code;
 }
 
 static int32_t resolve(struct accel_plan *plan, const struct accel_plan_request *request, struct accel_error *error)
 {
     const struct accel_profile *profile = accel_context_profile(plan->context);
-    struct accel_profile_pair *given;
+    struct accel_profile_pair *settings;
     uint32_t count = 0;
     int32_t code;
     if (profile == NULL) {
@@ -226,16 +228,16 @@ static int32_t resolve(struct accel_plan *plan, const struct accel_plan_request 
         code = accel_plan_make_facts(plan, request, error);
     if (code != ACCEL_OK)
         return code;
-    given = accel_arena_array(&plan->arena, request->given_count, sizeof(*given));
-    if (given == NULL)
+    settings = accel_arena_array(&plan->arena, request->override_count, sizeof(*settings));
+    if (settings == NULL)
         return accel_plan_no_memory(error);
-    for (uint32_t i = 0; i < request->given_count; i++)
-        if (!is_count(&request->given[i]))
-            given[count++] =
-                (struct accel_profile_pair){request->given[i].key, request->given[i].value, request->given[i].origin};
+    for (uint32_t i = 0; i < request->override_count; i++)
+        if (!is_device_count(&request->overrides[i]))
+            settings[count++] = (struct accel_profile_pair){request->overrides[i].key, request->overrides[i].value,
+                                                            request->overrides[i].origin};
     accel_settings_free(plan->settings);
     plan->settings = NULL;
-    code = accel_profile_resolve(profile, plan->facts, plan->fact_count, given, count, &plan->settings, error);
+    code = accel_profile_resolve(profile, plan->facts, plan->fact_count, settings, count, &plan->settings, error);
     if (code == ACCEL_OK)
         code = accel_plan_import_facts(plan, error);
     return code == ACCEL_OK ? accel_plan_describe_devices(plan, error) : code;
@@ -448,8 +450,8 @@ static int32_t check_request(const struct accel_context *context, const struct a
         return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_create: member zero of the request is not 0");
     if (accel_context_topology(context) == NULL)
         return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_create: the context has not discovered");
-    code = check_given(request->given, request->given_count, "given", error);
-    return code == ACCEL_OK ? check_given(request->model, request->model_count, "model", error) : code;
+    code = check_named_values(request->overrides, request->override_count, "overrides", error);
+    return code == ACCEL_OK ? check_named_values(request->model, request->model_count, "model", error) : code;
 }
 
 int32_t accel_plan_create(struct accel_context *context, const struct accel_plan_request *request,

@@ -123,7 +123,7 @@ int32_t accel_plan_import_facts(struct accel_plan *plan, struct accel_error *err
         return accel_plan_no_memory(error);
     for (uint32_t i = 0; i < plan->fact_count; i++) {
         const struct accel_profile_fact *fact = accel_settings_fact(plan->settings, i);
-        plan->shown[i] = (struct accel_given){fact->key, fact->value, fact->place};
+        plan->shown[i] = (struct accel_named_value){fact->key, fact->value, fact->place};
     }
     return note_model(plan, error);
 }
@@ -153,7 +153,7 @@ uint32_t accel_plan_fact_count(const struct accel_plan *plan)
     return plan ? plan->fact_count : 0;
 }
 
-const struct accel_given *accel_plan_fact_get(const struct accel_plan *plan, uint32_t index)
+const struct accel_named_value *accel_plan_fact_get(const struct accel_plan *plan, uint32_t index)
 {
     return index < accel_plan_fact_count(plan) ? &plan->shown[index] : NULL;
 }

@@ -38,7 +38,7 @@ const struct accel_option *accel_plan_option_of(const struct accel_plan *plan, c
     return NULL;
 }
 
-uint32_t accel_plan_pass_options(struct accel_plan *plan, struct accel_given *given)
+uint32_t accel_plan_pass_options(struct accel_plan *plan, struct accel_named_value *given)
 {
     const char *driver = plan->device->owner->driver->name;
     uint32_t count = 0;
@@ -49,8 +49,8 @@ uint32_t accel_plan_pass_options(struct accel_plan *plan, struct accel_given *gi
         /* The driver chooses a value that is built in. */
         if (setting == NULL || setting->layer == ACCEL_PROFILE_BUILTIN)
             continue;
-        given[count++] =
-            (struct accel_given){accel_plan_text(plan, "%s.%s", driver, option->name), setting->value, setting->place};
+        given[count++] = (struct accel_named_value){accel_plan_text(plan, "%s.%s", driver, option->name),
+                                                    setting->value, setting->place};
     }
     return count;
 }

@@ -209,7 +209,7 @@ static int32_t check_work(const struct accel_plan *plan, const struct accel_plan
 
 int32_t accel_plan_open_device(struct accel_plan *plan, struct accel_device **out_device, struct accel_error *error)
 {
-    struct accel_given *given;
+    struct accel_named_value *given;
     uint32_t first, count, passed;
     int32_t code = accel_plan_need_device(plan, error);
     *out_device = NULL;
@@ -227,7 +227,7 @@ int32_t accel_plan_open_device(struct accel_plan *plan, struct accel_device **ou
             return accel_plan_no_memory(error);
     for (uint32_t i = 0; i < count; i++) {
         const struct accel_profile_setting *setting = accel_settings_get(plan->settings, first + i);
-        given[passed + i] = (struct accel_given){setting->key, setting->value, setting->place};
+        given[passed + i] = (struct accel_named_value){setting->key, setting->value, setting->place};
     }
     return accel_device_open(plan->context, plan->device->info.name, given, passed + count, out_device, error);
 }

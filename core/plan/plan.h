@@ -59,9 +59,9 @@ struct accel_plan {
     struct accel_arena arena;
     struct accel_profile_pair *facts; /**< facts of device, host, request and caller; `shown` adds those of files */
     uint32_t fact_count;
-    struct accel_given *shown; /**< all facts that rules were evaluated with */
-    const char *model;         /**< result of accel_plan_model */
-    const char *variant;       /**< result of accel_plan_variant */
+    struct accel_named_value *shown; /**< all facts that rules were evaluated with */
+    const char *model;               /**< result of accel_plan_model */
+    const char *variant;             /**< result of accel_plan_variant */
     struct accel_settings *settings;
     struct accel_plan_setting *records;      /**< one record per setting */
     struct accel_profile_setting **declined; /**< per setting: the value in force if a run cannot honor the resolved
@@ -251,7 +251,7 @@ const struct accel_option *accel_plan_option_of(const struct accel_plan *plan, c
 
 /** Writes to `given` the driver options for settings that are passed on and not built in; returns their number. The
  * capacity of `given` is accel_key_count(). If memory runs out, the key of an option is NULL. */
-uint32_t accel_plan_pass_options(struct accel_plan *plan, struct accel_given *given);
+uint32_t accel_plan_pass_options(struct accel_plan *plan, struct accel_named_value *given);
 
 /** Checks the bindings of a step and the state against the limits of the device: ACCEL_E_LIMIT with numbers and a
  * remedy if a run would be refused. */

@@ -42,7 +42,7 @@ static bool is_choice(const char *choices, const char *text)
     return false;
 }
 
-static int32_t refuse(const struct accel_given *given, const char *why, struct accel_error *error)
+static int32_t refuse(const struct accel_named_value *given, const char *why, struct accel_error *error)
 {
     accel_error_by(error, ACCEL_FROM_SETTING, ACCEL_E_INVALID, "%s=%s (%s): %s", given->key, given->value,
                    given->origin, why);
@@ -50,7 +50,7 @@ static int32_t refuse(const struct accel_given *given, const char *why, struct a
     return ACCEL_E_INVALID;
 }
 
-static int32_t parse_number(const struct accel_option *option, const struct accel_given *given,
+static int32_t parse_number(const struct accel_option *option, const struct accel_named_value *given,
                             struct accel_setting *setting, struct accel_error *error)
 {
     char *end = NULL;
@@ -73,7 +73,8 @@ static int32_t parse_number(const struct accel_option *option, const struct acce
     return ACCEL_OK;
 }
 
-static int32_t parse_flag(const struct accel_given *given, struct accel_setting *setting, struct accel_error *error)
+static int32_t parse_flag(const struct accel_named_value *given, struct accel_setting *setting,
+                          struct accel_error *error)
 {
     if (strcmp(given->value, "true") == 0 || strcmp(given->value, "1") == 0)
         setting->integer = 1;
@@ -82,7 +83,7 @@ static int32_t parse_flag(const struct accel_given *given, struct accel_setting 
     return ACCEL_OK;
 }
 
-static int32_t parse_setting(const struct accel_option *option, const struct accel_given *given,
+static int32_t parse_setting(const struct accel_option *option, const struct accel_named_value *given,
                              struct accel_setting *setting, struct accel_error *error)
 {
     *setting = (struct accel_setting){.name = option->name};
@@ -101,7 +102,7 @@ static int32_t parse_setting(const struct accel_option *option, const struct acc
 }
 
 /* Reports an unknown option; the remedy lists the names of all options, as far as they fit. */
-static int32_t refuse_option(const struct accel_driver *driver, const struct accel_given *given,
+static int32_t refuse_option(const struct accel_driver *driver, const struct accel_named_value *given,
                              struct accel_error *error)
 {
     char names[200] = "";
@@ -118,7 +119,7 @@ static int32_t refuse_option(const struct accel_driver *driver, const struct acc
 }
 
 /* Parses settings; `settings` has capacity for all of `given`. The last setting of a name wins. */
-static int32_t parse_settings(const struct accel_driver *driver, const struct accel_given *given, uint32_t count,
+static int32_t parse_settings(const struct accel_driver *driver, const struct accel_named_value *given, uint32_t count,
                               struct accel_setting *settings, uint32_t *out_count, struct accel_error *error)
 {
     *out_count = 0;
@@ -171,7 +172,7 @@ static char *copy_text(char **place, const char *text)
 }
 
 /* Copies the settings as text, so that a worker opens the device with the settings of this process. */
-static int32_t copy_settings(struct accel_device *device, const struct accel_given *given, uint32_t count,
+static int32_t copy_settings(struct accel_device *device, const struct accel_named_value *given, uint32_t count,
                              struct accel_error *error)
 {
     uint64_t bytes = 0;
@@ -192,7 +193,7 @@ static int32_t copy_settings(struct accel_device *device, const struct accel_giv
     place = (char *)(device->settings + device->setting_count);
     device->setting_count = 0;
     for (uint32_t i = 0; i < count; i++) {
-        struct accel_given *copy = &device->settings[device->setting_count];
+        struct accel_named_value *copy = &device->settings[device->setting_count];
         if (key_of(given[i].key, device->driver) == NULL)
             continue;
         copy->key = copy_text(&place, given[i].key);
@@ -244,7 +245,7 @@ static int32_t find_listed(struct accel_context *context, const char *name, cons
     return accel_replay_refuse(context, name, error);
 }
 
-int32_t accel_device_open(struct accel_context *context, const char *name, const struct accel_given *settings,
+int32_t accel_device_open(struct accel_context *context, const char *name, const struct accel_named_value *settings,
                           uint32_t count, struct accel_device **out_device, struct accel_error *error) ACCEL_NOEXCEPT
 {
     const struct accel_listed *listed;

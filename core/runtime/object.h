@@ -42,7 +42,7 @@ struct accel_device {
     const struct accel_listed *listed; /**< record, valid as long as the device */
     const char *driver;                /**< driver name, for messages */
     struct accel_driver_device *handle;
-    struct accel_given *settings; /**< parsed settings with their strings in one block, for a worker; or NULL */
+    struct accel_named_value *settings; /**< parsed settings with their strings in one block, for a worker; or NULL */
     uint32_t setting_count;
     bool has_queues; /**< steps go through driver queues, not through `run` */
     atomic_bool lost;

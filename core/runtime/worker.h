@@ -35,7 +35,7 @@ struct accel_worker_job {
     uint64_t memory;    /**< memory limit; 0: no limit */
     uint32_t setting_count;
     uint32_t graph_count;
-    const struct accel_given *settings;
+    const struct accel_named_value *settings;
     const struct accel_graph *const *graphs;
     const struct accel_compile_options *options;
 };

@@ -44,7 +44,7 @@ void accel_worker_pack(const struct accel_worker_job *job, struct accel_strbuf *
 
 static void read_settings(struct accel_bytes_reader *reader, struct accel_worker_job *job)
 {
-    struct accel_given *settings = accel_bytes_make(reader, job->setting_count + 1u, sizeof(*settings));
+    struct accel_named_value *settings = accel_bytes_make(reader, job->setting_count + 1u, sizeof(*settings));
     for (uint32_t i = 0; i < job->setting_count && reader->code == ACCEL_OK; i++) {
         settings[i].key = accel_bytes_read_text(reader, MOST_TEXT, false);
         settings[i].value = accel_bytes_read_text(reader, MOST_TEXT, false);

@@ -28,8 +28,9 @@ ACCEL_BEGIN_C
 struct accel_plan;
 struct accel_device;
 
-/** A setting that the caller fixes, or a fact of the model that rules may ask for. Closed. */
-struct accel_given {
+/** A key with its value and the origin of that value: a setting that overrides the profiles, or a fact of the model
+ * that conditions of profiles read. Closed. */
+struct accel_named_value {
     const char *key;
     const char *value;
     const char *origin; /**< "command line --set kv.type.k=f16"; never NULL */
@@ -38,16 +39,17 @@ struct accel_given {
 /** A request for a plan. Open. */
 struct accel_plan_request {
     uint32_t size;
-    uint32_t given_count;
-    const char *device;              /**< a device's name or id, a driver, a kind, or a list of these; NULL: the best */
-    const struct accel_given *given; /**< settings, strongest layer */
-    const struct accel_given *model; /**< facts of the model: "model.family", "model.layers", ... */
+    uint32_t override_count;
+    const char *device; /**< a device's name or id, a driver, a kind, or a list of these; NULL: the best */
+    const struct accel_named_value *overrides; /**< settings that override those of all profiles */
+    const struct accel_named_value *model;     /**< facts of the model: "model.family", "model.layers", ... */
     uint32_t model_count;
     uint32_t zero;
-    /** Plan for this platform: the name of a driver, or of a file of the profiles. NULL: for a device of this machine.
-     *  `device` is then one of it, as above, or a list of files of the folder devices, "4xa100,h200": the plan has no
-     *  device then, and lies on all of the list; NULL: its best device, and where none is here the plan has no device.
-     *  Among `given`, "device.count" is how many devices there are that are not here. */
+    /** The platform to plan for: the name of a driver, or of a file in profiles/. NULL: a device of this machine.
+     *  With a platform, `device` is one of its devices, as above, or NULL for the best one; the plan has no device if
+     *  the platform has none on this machine. `device` may also be a list of files in profiles/devices, "4xa100,h200":
+     *  the plan is then spread over all of the list and has no device. The override "device.count" is the number of
+     *  devices of a platform that is not on this machine. */
     const char *platform;
 };
 
@@ -68,7 +70,8 @@ ACCEL_API const char *accel_plan_platform(const struct accel_plan *plan) ACCEL_N
 /** Number of facts that rules were asked with: of device, host, request and model. */
 ACCEL_API uint32_t accel_plan_fact_count(const struct accel_plan *plan) ACCEL_NOEXCEPT;
 /** The fact at `index` with its origin, or NULL past the end. */
-ACCEL_API const struct accel_given *accel_plan_fact_get(const struct accel_plan *plan, uint32_t index) ACCEL_NOEXCEPT;
+ACCEL_API const struct accel_named_value *accel_plan_fact_get(const struct accel_plan *plan,
+                                                              uint32_t index) ACCEL_NOEXCEPT;
 
 /** The model by what it is, not by its name: "llama, 22 layers x 2048, 1100048384 parameters, 637699456 B"; empty
  *  where the request has no facts of one. Records of the history carry it. */

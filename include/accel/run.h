@@ -38,9 +38,9 @@ struct accel_queue;
  *  refuses unknown ones; of two with one name the later wins. `settings` is NULL or has `count` entries, which are
  *  needed for the call alone. ACCEL_E_NOT_FOUND: no such device, or its driver has no such option;
  *  ACCEL_E_UNSUPPORTED: a device that can be compiled for and not run here. */
-ACCEL_API int32_t accel_device_open(struct accel_context *context, const char *name, const struct accel_given *settings,
-                                    uint32_t count, struct accel_device **out_device,
-                                    struct accel_error *error) ACCEL_NOEXCEPT;
+ACCEL_API int32_t accel_device_open(struct accel_context *context, const char *name,
+                                    const struct accel_named_value *settings, uint32_t count,
+                                    struct accel_device **out_device, struct accel_error *error) ACCEL_NOEXCEPT;
 /** Drops the device; it is closed when nothing made from it is left. */
 ACCEL_API void accel_device_free(struct accel_device *device) ACCEL_NOEXCEPT;
 

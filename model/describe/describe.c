@@ -154,8 +154,8 @@ uint32_t accel_model_description_is_file(const struct accel_model_description *d
     return description->is_file;
 }
 
-const struct accel_given *accel_model_description_facts(const struct accel_model_description *description,
-                                                        uint32_t *out_count)
+const struct accel_named_value *accel_model_description_facts(const struct accel_model_description *description,
+                                                              uint32_t *out_count)
 {
     *out_count = description->fact_count;
     return description->facts;

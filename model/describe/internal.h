@@ -110,7 +110,7 @@ struct accel_model_description {
     uint32_t fact_count;
     uint32_t fact_capacity;
     uint32_t weight_capacity;
-    struct accel_given *facts;
+    struct accel_named_value *facts;
     struct accel_sketch_weight *weights;
     struct accel_sketch_component components[PARTS];
     struct accel_sketch model_shapes; /* the public record of weights and components */

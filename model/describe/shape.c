@@ -67,7 +67,7 @@ enum { MODEL_NUMBERS = sizeof(model_numbers) / sizeof(model_numbers[0]) };
 
 enum { KEY_BYTES = 48, LIST_BYTES = SHAPE_ITEMS * 24 };
 
-static const struct accel_given *find(const struct accel_model_description *d, const char *key)
+static const struct accel_named_value *find(const struct accel_model_description *d, const char *key)
 {
     for (uint32_t i = 0; i < d->fact_count; i++)
         if (strcmp(d->facts[i].key, key) == 0)
@@ -77,7 +77,7 @@ static const struct accel_given *find(const struct accel_model_description *d, c
 
 const char *describe_find_fact(const struct accel_model_description *d, const char *key)
 {
-    const struct accel_given *fact = find(d, key);
+    const struct accel_named_value *fact = find(d, key);
 
     return fact == NULL ? NULL : fact->value;
 }
@@ -85,13 +85,13 @@ const char *describe_find_fact(const struct accel_model_description *d, const ch
 int32_t describe_fact(struct accel_model_description *d, const char *key, const char *value, const char *origin,
                       struct accel_error *error)
 {
-    struct accel_given fact;
+    struct accel_named_value fact;
 
     if (find(d, key) != NULL)
         return ACCEL_OK;
     if (d->fact_count == d->fact_capacity) {
         uint32_t capacity = d->fact_capacity == 0 ? 32 : 2 * d->fact_capacity;
-        struct accel_given *facts = model_pool_alloc(&d->pool, capacity, sizeof(*facts));
+        struct accel_named_value *facts = model_pool_alloc(&d->pool, capacity, sizeof(*facts));
 
         if (facts == NULL)
             return accel_error_set(error, ACCEL_E_MEMORY, "%s: no memory for its description", d->path);
@@ -123,7 +123,7 @@ static bool parse(const char *text, uint64_t *out_number, const char **out_end)
     return true;
 }
 
-static int32_t refuse(const struct accel_given *fact, const char *what, struct accel_error *error)
+static int32_t refuse(const struct accel_named_value *fact, const char *what, struct accel_error *error)
 {
     return accel_error_set(error, ACCEL_E_CORRUPT, "%s: %s is \"%.80s\", which is no %s", fact->origin, fact->key,
                            fact->value, what);
@@ -132,7 +132,7 @@ static int32_t refuse(const struct accel_given *fact, const char *what, struct a
 static int32_t read_number(const struct accel_model_description *d, const char *key, uint64_t *out_number,
                            struct accel_error *error)
 {
-    const struct accel_given *fact = find(d, key);
+    const struct accel_named_value *fact = find(d, key);
     const char *end;
 
     if (fact == NULL)
@@ -143,7 +143,7 @@ static int32_t read_number(const struct accel_model_description *d, const char *
 static int32_t read_list(const struct accel_model_description *d, const char *key, struct shape_list *out_list,
                          struct accel_error *error)
 {
-    const struct accel_given *fact = find(d, key);
+    const struct accel_named_value *fact = find(d, key);
     const char *text;
 
     if (fact == NULL)
@@ -175,7 +175,7 @@ const char *describe_impossible(const struct shape *shape, char out_text[IMPOSSI
 
 static int32_t check_shape(const struct accel_model_description *d, enum part part, struct accel_error *error)
 {
-    const struct accel_given *fact;
+    const struct accel_named_value *fact;
     char key[KEY_BYTES], text[IMPOSSIBLE_BYTES];
     const char *name = describe_impossible(&d->shapes[part], text);
 

@@ -29,47 +29,48 @@ static size_t bytes_of(const char *text)
     return text == NULL ? 0 : strlen(text) + 1;
 }
 
-static size_t bytes_of_given(const struct accel_given *given, uint32_t count)
+static size_t bytes_of_overrides(const struct accel_named_value *overrides, uint32_t count)
 {
     size_t bytes = 0;
 
     for (uint32_t i = 0; i < count; i++)
-        bytes += bytes_of(given[i].key) + bytes_of(given[i].value) + bytes_of(given[i].origin);
+        bytes += bytes_of(overrides[i].key) + bytes_of(overrides[i].value) + bytes_of(overrides[i].origin);
     return bytes;
 }
 
-static void append_given(struct accel_model_plan *plan, char **at, const struct accel_given *given, uint32_t count)
+static void append_overrides(struct accel_model_plan *plan, char **at, const struct accel_named_value *overrides,
+                             uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        struct accel_given *copy = &plan->given[plan->options.given_count++];
+        struct accel_named_value *copy = &plan->overrides[plan->options.override_count++];
 
-        copy->key = copy_text(at, given[i].key);
-        copy->value = copy_text(at, given[i].value);
-        copy->origin = copy_text(at, given[i].origin);
+        copy->key = copy_text(at, overrides[i].key);
+        copy->value = copy_text(at, overrides[i].value);
+        copy->origin = copy_text(at, overrides[i].origin);
     }
 }
 
 /* Copies options and appends more settings, so that the last one has the highest precedence. */
 static int32_t copy_options(struct accel_model_plan *plan, const struct accel_model_plan_options *options,
-                            const struct accel_given *more, uint32_t more_count, struct accel_error *error)
+                            const struct accel_named_value *more, uint32_t more_count, struct accel_error *error)
 {
     size_t bytes = bytes_of(options->path) + bytes_of(options->platform) + bytes_of(options->device) +
-                   bytes_of(options->mode) + bytes_of_given(options->given, options->given_count) +
-                   bytes_of_given(more, more_count);
+                   bytes_of(options->mode) + bytes_of_overrides(options->overrides, options->override_count) +
+                   bytes_of_overrides(more, more_count);
     char *at = plan->texts = malloc(bytes);
 
-    plan->given = calloc((size_t)options->given_count + more_count + 1, sizeof(*plan->given));
-    if (plan->texts == NULL || plan->given == NULL)
+    plan->overrides = calloc((size_t)options->override_count + more_count + 1, sizeof(*plan->overrides));
+    if (plan->texts == NULL || plan->overrides == NULL)
         return accel_error_no_memory(error, "for the plan of a model");
     plan->options = *options;
     plan->options.path = copy_text(&at, options->path);
     plan->options.platform = copy_text(&at, options->platform);
     plan->options.device = copy_text(&at, options->device);
     plan->options.mode = copy_text(&at, options->mode);
-    plan->options.given = plan->given;
-    plan->options.given_count = 0;
-    append_given(plan, &at, options->given, options->given_count);
-    append_given(plan, &at, more, more_count);
+    plan->options.overrides = plan->overrides;
+    plan->options.override_count = 0;
+    append_overrides(plan, &at, options->overrides, options->override_count);
+    append_overrides(plan, &at, more, more_count);
     return ACCEL_OK;
 }
 
@@ -91,8 +92,8 @@ static int32_t check_options(const struct accel_context *context, const struct a
     if (out_options->mode != NULL && !model_plan_is_mode(out_options->mode))
         return accel_error_set(error, ACCEL_E_INVALID, "mode \"%.60s\" of a model's plan is none of: stream components",
                                out_options->mode);
-    for (uint32_t i = 0; i < out_options->given_count; i++) {
-        const struct accel_given *row = out_options->given == NULL ? NULL : &out_options->given[i];
+    for (uint32_t i = 0; i < out_options->override_count; i++) {
+        const struct accel_named_value *row = out_options->overrides == NULL ? NULL : &out_options->overrides[i];
 
         if (row == NULL || row->key == NULL || row->value == NULL || row->origin == NULL)
             return accel_error_set(error, ACCEL_E_INVALID, "setting %u of a model's plan has no key, value or origin",
@@ -174,12 +175,12 @@ static int32_t make_shape_plan(struct accel_model_plan *plan, struct accel_error
 {
     const struct accel_model_description *description = plan->subject->description;
     struct accel_plan_request request = {.size = sizeof(request),
-                                         .given_count = plan->options.given_count,
+                                         .override_count = plan->options.override_count,
                                          .device = plan->options.device,
-                                         .given = plan->options.given,
+                                         .overrides = plan->options.overrides,
                                          .platform = plan->options.platform};
-    const struct accel_given *facts = accel_model_description_facts(description, &request.model_count);
-    struct accel_given *all = calloc((size_t)request.model_count + REQUEST_FACTS, sizeof(*all));
+    const struct accel_named_value *facts = accel_model_description_facts(description, &request.model_count);
+    struct accel_named_value *all = calloc((size_t)request.model_count + REQUEST_FACTS, sizeof(*all));
     char length[LENGTH_TEXT];
     int32_t code;
 
@@ -189,9 +190,9 @@ static int32_t make_shape_plan(struct accel_model_plan *plan, struct accel_error
         memcpy(all, facts, request.model_count * sizeof(*all));
     snprintf(length, sizeof(length), "%" PRIu64, plan->options.request_length);
     if (plan->options.request_length != 0)
-        all[request.model_count++] = (struct accel_given){"request.length", length, "the request"};
+        all[request.model_count++] = (struct accel_named_value){"request.length", length, "the request"};
     if (plan->options.mode != NULL)
-        all[request.model_count++] = (struct accel_given){"request.mode", plan->options.mode, "the request"};
+        all[request.model_count++] = (struct accel_named_value){"request.mode", plan->options.mode, "the request"};
     request.model = all;
     code = accel_plan_create(plan->context, &request, &plan->shape_plan, error);
     if (code == ACCEL_OK)
@@ -254,7 +255,7 @@ int32_t model_plan_remake(struct accel_model_plan *plan, struct accel_error *err
 
 /* Takes ownership of one reference to the subject, also on failure. */
 static int32_t create(struct accel_context *context, struct plan_subject *subject,
-                      const struct accel_model_plan_options *options, const struct accel_given *more,
+                      const struct accel_model_plan_options *options, const struct accel_named_value *more,
                       uint32_t more_count, struct accel_model_plan **out_plan, struct accel_error *error)
 {
     struct accel_model_plan *plan = calloc(1, sizeof(*plan));
@@ -294,8 +295,8 @@ int32_t accel_model_plan_create(struct accel_context *context, const struct acce
     return code == ACCEL_OK ? create(context, subject, &chosen, NULL, 0, out_plan, error) : code;
 }
 
-int32_t accel_model_plan_vary(const struct accel_model_plan *plan, const struct accel_given *more, uint32_t more_count,
-                              struct accel_model_plan **out_plan, struct accel_error *error)
+int32_t accel_model_plan_vary(const struct accel_model_plan *plan, const struct accel_named_value *more,
+                              uint32_t more_count, struct accel_model_plan **out_plan, struct accel_error *error)
 {
     *out_plan = NULL;
     atomic_fetch_add(&plan->subject->owners, 1);
@@ -310,7 +311,7 @@ void accel_model_plan_free(struct accel_model_plan *plan)
     accel_plan_free(plan->shape_plan);
     release_subject(plan->subject);
     free(plan->stepped);
-    free(plan->given);
+    free(plan->overrides);
     free(plan->texts);
     free(plan);
 }

@@ -19,8 +19,8 @@ struct plan_subject {
 
 struct accel_model_plan {
     struct accel_context *context;
-    struct accel_model_plan_options options; /* strings and settings are copies owned by `texts` and `given` */
-    struct accel_given *given;
+    struct accel_model_plan_options options; /* strings and settings are copies owned by `texts` and `overrides` */
+    struct accel_named_value *overrides;
     char *texts;
     struct plan_subject *subject;
     struct accel_session *session;       /* NULL: only a shape plan */

@@ -155,10 +155,10 @@ static json_t *request_json(const struct accel_model_plan_options *options)
 {
     json_t *given = json_array();
 
-    for (uint32_t i = 0; i < options->given_count; i++)
-        json_array_append_new(given,
-                              json_pack("{s:s, s:s, s:o}", "key", options->given[i].key, "value",
-                                        options->given[i].value, "origin", plan_text_json(options->given[i].origin)));
+    for (uint32_t i = 0; i < options->override_count; i++)
+        json_array_append_new(given, json_pack("{s:s, s:s, s:o}", "key", options->overrides[i].key, "value",
+                                               options->overrides[i].value, "origin",
+                                               plan_text_json(options->overrides[i].origin)));
     return json_pack("{s:o, s:s, s:s, s:s, s:I, s:o}", "path", plan_text_json(options->path), "platform",
                      options->platform == NULL ? "" : options->platform, "device",
                      options->device == NULL ? "" : options->device, "mode", options->mode == NULL ? "" : options->mode,

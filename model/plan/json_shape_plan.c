@@ -85,7 +85,7 @@ static json_t *facts_json(const struct accel_plan *plan)
     json_t *facts = json_object();
 
     for (uint32_t i = 0; i < accel_plan_fact_count(plan); i++) {
-        const struct accel_given *fact = accel_plan_fact_get(plan, i);
+        const struct accel_named_value *fact = accel_plan_fact_get(plan, i);
 
         json_object_set_new(
             facts, fact->key,

@@ -29,8 +29,8 @@ enum { VALUES_MOST = 1 << 20 };
 struct record {
     const char *path;
     json_t *root;
-    struct accel_given *given; /* settings of the request, then the overridden ones */
-    uint32_t given_count;
+    struct accel_named_value *overrides; /* settings of the request, then the overridden ones */
+    uint32_t override_count;
     char **texts; /* setting values formatted with their units */
     uint32_t text_count;
 };
@@ -113,7 +113,7 @@ static int32_t check_members(const struct record *record, struct accel_error *er
     json_array_foreach(json_object_get(part(record, "request"), "given"), i, setting)
     {
         if (member(setting, "key")[0] == '\0' || !json_is_string(json_object_get(setting, "value")))
-            return malformed(record, "what was given has no key or no value", error);
+            return malformed(record, "a given setting has no key or no value", error);
     }
     return check_request(record, error);
 }
@@ -192,26 +192,26 @@ static void free_record(struct record *record)
     for (uint32_t i = 0; i < record->text_count; i++)
         free(record->texts[i]);
     free(record->texts);
-    free(record->given);
+    free(record->overrides);
     json_decref(record->root);
 }
 
 /* ---- settings ---- */
 
 /* Imports the settings of the recorded request. */
-static int32_t import_given(struct record *record, struct accel_error *error)
+static int32_t import_overrides(struct record *record, struct accel_error *error)
 {
-    json_t *given = json_object_get(part(record, "request"), "given");
+    json_t *recorded = json_object_get(part(record, "request"), "given");
     size_t settings = json_object_size(part(record, "settings"));
     json_t *row;
     size_t i;
 
-    record->given = calloc(json_array_size(given) + settings + 1, sizeof(*record->given));
+    record->overrides = calloc(json_array_size(recorded) + settings + 1, sizeof(*record->overrides));
     record->texts = calloc(settings + 1, sizeof(*record->texts));
-    if (record->given == NULL || record->texts == NULL)
+    if (record->overrides == NULL || record->texts == NULL)
         return accel_error_no_memory(error, "to repeat a plan");
-    json_array_foreach(given, i, row) record->given[record->given_count++] =
-        (struct accel_given){member(row, "key"), member(row, "value"), member(row, "origin")};
+    json_array_foreach(recorded, i, row) record->overrides[record->override_count++] =
+        (struct accel_named_value){member(row, "key"), member(row, "value"), member(row, "origin")};
     return ACCEL_OK;
 }
 
@@ -237,7 +237,7 @@ static int32_t override_setting(struct record *record, const char *key, const js
         return accel_error_no_memory(error, "to repeat a plan");
     snprintf(text, bytes, "%s%s", value, strcmp(unit, "bytes") == 0 ? "B" : unit);
     record->texts[record->text_count++] = text;
-    record->given[record->given_count++] = (struct accel_given){key, text, record->path};
+    record->overrides[record->override_count++] = (struct accel_named_value){key, text, record->path};
     return ACCEL_OK;
 }
 
@@ -376,8 +376,8 @@ static int32_t plan_again(struct accel_context *context, struct record *record,
         .outputs = options == NULL ? 0 : options->outputs,
     };
 
-    again.given = record->given;
-    again.given_count = record->given_count;
+    again.overrides = record->overrides;
+    again.override_count = record->override_count;
     return accel_model_plan_create(context, &again, out_plan, error);
 }
 
@@ -387,7 +387,7 @@ int32_t accel_model_plan_repeat(struct accel_context *context, const char *path,
 {
     struct record record = {.path = path};
     struct accel_model_plan *plan = NULL;
-    uint32_t given;
+    uint32_t recorded;
     int32_t code;
 
     *out_plan = NULL;
@@ -397,13 +397,13 @@ int32_t accel_model_plan_repeat(struct accel_context *context, const char *path,
     if (code == ACCEL_E_REFUSED)
         refuse_difference(error);
     if (code == ACCEL_OK)
-        code = import_given(&record, error);
+        code = import_overrides(&record, error);
     if (code == ACCEL_OK)
         code = plan_again(context, &record, options, &plan, error);
-    given = record.given_count;
+    recorded = record.override_count;
     if (code == ACCEL_OK)
         code = override_differing(&record, accel_model_plan_plan(plan), error);
-    if (code == ACCEL_OK && record.given_count != given) {
+    if (code == ACCEL_OK && record.override_count != recorded) {
         accel_model_plan_free(plan);
         plan = NULL;
         code = plan_again(context, &record, options, &plan, error);

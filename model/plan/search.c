@@ -25,13 +25,13 @@ static int32_t plan_point(const struct accel_model_plan *plan, const struct acce
                           struct point *out_point, struct accel_error *error)
 {
     char value[48];
-    struct accel_given given = {range->key, value, "tried"};
+    struct accel_named_value tried_value = {range->key, value, "tried"};
     struct accel_model_plan *tried = NULL;
     struct accel_plan_fit fit;
     int32_t code;
 
     snprintf(value, sizeof(value), "%" PRIu64 "%s", value_at(range, at), range->unit);
-    code = accel_model_plan_vary(plan, &given, 1, &tried, error);
+    code = accel_model_plan_vary(plan, &tried_value, 1, &tried, error);
     if (code == ACCEL_E_LIMIT) {
         accel_error_clear(error);
         *out_point = (struct point){.at = at, .is_over = true};

@@ -20,7 +20,7 @@
 enum { OVERRIDE_TEXT = 192, STAGE_INPUTS = 16 };
 
 struct override_list {
-    struct accel_given *rows;
+    struct accel_named_value *rows;
     char (*values)[OVERRIDE_TEXT];
     uint32_t count;
 };
@@ -85,7 +85,7 @@ struct cutter {
     uint32_t *map;       /* [values of the whole]: value in the stage, or ACCEL_NO_VALUE */
     struct accel_builder *builder;
     struct accel_session *stage;
-    uint32_t given; /* value of the whole that the previous stage outputs, or ACCEL_NO_VALUE */
+    uint32_t input; /* value of the whole that the previous stage outputs, or ACCEL_NO_VALUE */
     struct accel_error *error;
 };
 
@@ -121,7 +121,7 @@ static int32_t add_outer(struct cutter *c, uint32_t number)
     if (role == ACCEL_ROLE_CONSTANT)
         return add_constant(c, value, &c->map[number]);
     if (role == ACCEL_ROLE_INTERMEDIATE || role == ACCEL_ROLE_OUTPUT) {
-        if (c->stage->step.crossed != ACCEL_NO_VALUE || number != c->given)
+        if (c->stage->step.crossed != ACCEL_NO_VALUE || number != c->input)
             return accel_error_set(c->error, ACCEL_E_UNSUPPORTED,
                                    "layers on several devices: more than one value crosses, among them \"%s\"",
                                    value->name);
@@ -225,7 +225,7 @@ static int32_t cut_graph(const struct accel_session *session, struct accel_sessi
     struct cutter c = {.whole = session->step.graph, .first = first, .end = end, .stage = stage};
     int32_t code;
 
-    c.given =
+    c.input =
         session->pipeline_count > 1 ? session->pipeline[session->pipeline_count - 2]->stage_output : ACCEL_NO_VALUE;
 
     c.error = error == NULL ? &own : error;
@@ -291,10 +291,10 @@ static int32_t list_overrides(const struct accel_plan *plan, const char *device,
                  !is_number                            ? ""
                  : strcmp(setting->unit, "bytes") == 0 ? "B"
                                                        : setting->unit);
-        list->rows[list->count++] = (struct accel_given){setting->key, value, setting->place};
+        list->rows[list->count++] = (struct accel_named_value){setting->key, value, setting->place};
     }
     /* A settings file may spread the whole model, but a stage stays on its device. */
-    list->rows[list->count++] = (struct accel_given){"gpu.layers", "auto", "a stage of a spread model"};
+    list->rows[list->count++] = (struct accel_named_value){"gpu.layers", "auto", "a stage of a spread model"};
     return ACCEL_OK;
 }
 
@@ -302,27 +302,27 @@ static int32_t create_stage_plan(struct accel_session *session, struct accel_ses
                                  struct accel_error *error)
 {
     struct accel_plan_request request = {.size = sizeof(request), .device = device};
-    struct override_list given = {0};
+    struct override_list overrides = {0};
     uint32_t count = accel_plan_fact_count(session->plan);
-    struct accel_given *facts = calloc((size_t)count + 1, sizeof(*facts));
-    int32_t code = list_overrides(session->plan, device, &given, error);
+    struct accel_named_value *facts = calloc((size_t)count + 1, sizeof(*facts));
+    int32_t code = list_overrides(session->plan, device, &overrides, error);
 
     if (code == ACCEL_OK && facts == NULL)
         code = accel_error_no_memory(error, "for the facts of a stage");
     for (uint32_t i = 0; code == ACCEL_OK && i < count; i++) {
-        const struct accel_given *fact = accel_plan_fact_get(session->plan, i);
+        const struct accel_named_value *fact = accel_plan_fact_get(session->plan, i);
 
         if (strncmp(fact->key, "model.", 6) == 0 || strncmp(fact->key, "request.", 8) == 0)
             facts[request.model_count++] = *fact;
     }
     request.model = facts;
-    request.given = given.rows;
-    request.given_count = given.count;
+    request.overrides = overrides.rows;
+    request.override_count = overrides.count;
     if (code == ACCEL_OK)
         code = accel_plan_create(session->context, &request, &stage->plan, error);
     free(facts);
-    free(given.rows);
-    free(given.values);
+    free(overrides.rows);
+    free(overrides.values);
     return code;
 }
 

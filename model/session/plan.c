@@ -19,7 +19,7 @@
 enum { FACTS = 9, FACT_TEXT = 32 };
 
 struct facts {
-    struct accel_given rows[FACTS];
+    struct accel_named_value rows[FACTS];
     char texts[FACTS][FACT_TEXT];
     uint32_t count;
 };
@@ -27,7 +27,7 @@ struct facts {
 static void add_fact(struct facts *facts, const char *key, uint64_t value, const char *origin)
 {
     snprintf(facts->texts[facts->count], FACT_TEXT, "%" PRIu64, value);
-    facts->rows[facts->count] = (struct accel_given){key, facts->texts[facts->count], origin};
+    facts->rows[facts->count] = (struct accel_named_value){key, facts->texts[facts->count], origin};
     facts->count++;
 }
 
@@ -37,7 +37,7 @@ static void collect_facts(const struct accel_model *model, struct facts *facts)
     const struct accel_model_facts *f = &model->facts;
 
     facts->count = 0;
-    facts->rows[facts->count++] = (struct accel_given){"model.family", f->architecture, path};
+    facts->rows[facts->count++] = (struct accel_named_value){"model.family", f->architecture, path};
     add_fact(facts, "model.layers", f->layers, path);
     add_fact(facts, "model.hidden", f->hidden, path);
     add_fact(facts, "model.heads", f->heads, path);
@@ -536,8 +536,8 @@ int32_t accel_session_create(struct accel_context *context, const struct accel_m
     request.model = facts.rows;
     request.model_count = facts.count;
     request.device = chosen.device;
-    request.given = chosen.given;
-    request.given_count = chosen.given_count;
+    request.overrides = chosen.overrides;
+    request.override_count = chosen.override_count;
     code = accel_plan_create(context, &request, &plan, error);
     if (code != ACCEL_OK)
         return code;

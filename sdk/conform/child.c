@@ -180,7 +180,7 @@ int32_t conform_attach(struct conform *conform, const struct accel_plugin_info *
 static bool open_device(struct conform *conform)
 {
     const struct accel_plugin_info *plugin;
-    struct accel_given given[CONFORM_SETTINGS];
+    struct accel_named_value given[CONFORM_SETTINGS];
     char name[256], keys[CONFORM_SETTINGS][256];
     int32_t code;
 
@@ -196,7 +196,7 @@ static bool open_device(struct conform *conform)
         const size_t length = strcspn(option, "=");
 
         snprintf(keys[i], sizeof(keys[i]), "%s.%.*s", plugin->name, (int)length, option);
-        given[i] = (struct accel_given){keys[i], option + length + 1, "command line --set"};
+        given[i] = (struct accel_named_value){keys[i], option + length + 1, "command line --set"};
     }
     conform_stage(conform, "open");
     code = accel_device_open(conform->context, name, given, conform->option_count, &conform->device, &conform->error);

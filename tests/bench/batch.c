@@ -128,8 +128,8 @@ static uint64_t number(int count, char **arguments, int index, uint64_t otherwis
 
 int main(int count, char **arguments)
 {
-    struct accel_given given[SETTINGS_MOST + 1];
-    struct accel_session_options options = {.size = sizeof(options), .given = given};
+    struct accel_named_value given[SETTINGS_MOST + 1];
+    struct accel_session_options options = {.size = sizeof(options), .overrides = given};
     struct accel_context *context = NULL;
     struct accel_model *model = NULL;
     struct accel_error error = {0};
@@ -144,14 +144,14 @@ int main(int count, char **arguments)
         return 2;
     }
     snprintf(sequences, sizeof(sequences), "%u", b.sequences);
-    given[options.given_count++] = (struct accel_given){"sequences", sequences, "benchmark"};
-    for (int i = 6; i < count && options.given_count < SETTINGS_MOST; i++) {
+    given[options.override_count++] = (struct accel_named_value){"sequences", sequences, "benchmark"};
+    for (int i = 6; i < count && options.override_count < SETTINGS_MOST; i++) {
         char *equals = strchr(arguments[i], '=');
 
         if (equals == NULL)
             continue;
         *equals = '\0';
-        given[options.given_count++] = (struct accel_given){arguments[i], equals + 1, "benchmark's arguments"};
+        given[options.override_count++] = (struct accel_named_value){arguments[i], equals + 1, "benchmark's arguments"};
     }
     stop_on(accel_context_create(NULL, &context, &error), &error);
     stop_on(accel_context_discover(context, &error), &error);

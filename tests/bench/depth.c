@@ -42,10 +42,10 @@ static void stop_on(int32_t code, const struct accel_error *error)
 static void session_of(struct accel_context *context, struct accel_model *model, uint64_t depth, struct run *run)
 {
     char length[32];
-    const struct accel_given given[] = {{"kv.type.k", run->type, "benchmark's arguments"},
-                                        {"kv.type.v", run->type, "benchmark's arguments"},
-                                        {"context", length, "benchmark's arguments"}};
-    const struct accel_session_options options = {.size = sizeof(options), .given = given, .given_count = 3};
+    const struct accel_named_value given[] = {{"kv.type.k", run->type, "benchmark's arguments"},
+                                              {"kv.type.v", run->type, "benchmark's arguments"},
+                                              {"context", length, "benchmark's arguments"}};
+    const struct accel_session_options options = {.size = sizeof(options), .overrides = given, .override_count = 3};
     struct accel_error error = {0};
 
     snprintf(length, sizeof(length), "%llutok", (unsigned long long)depth);

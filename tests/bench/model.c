@@ -89,7 +89,7 @@ static void measure(struct bench *b, uint64_t rounds)
     print_line("decode", b->tokens, tokens, rounds);
 }
 
-static uint32_t read_settings(int count, char **arguments, struct accel_given *given, const char **out_device)
+static uint32_t read_settings(int count, char **arguments, struct accel_named_value *given, const char **out_device)
 {
     uint32_t settings = 0;
 
@@ -103,7 +103,7 @@ static uint32_t read_settings(int count, char **arguments, struct accel_given *g
             *out_device = equals + 1;
             continue;
         }
-        given[settings++] = (struct accel_given){arguments[i], equals + 1, "benchmark's arguments"};
+        given[settings++] = (struct accel_named_value){arguments[i], equals + 1, "benchmark's arguments"};
     }
     return settings;
 }
@@ -115,8 +115,8 @@ static uint64_t number(int count, char **arguments, int index, uint64_t otherwis
 
 int main(int count, char **arguments)
 {
-    struct accel_given given[SETTINGS_MOST];
-    struct accel_session_options options = {.size = sizeof(options), .given = given};
+    struct accel_named_value given[SETTINGS_MOST];
+    struct accel_session_options options = {.size = sizeof(options), .overrides = given};
     struct accel_context *context = NULL;
     struct accel_model *model = NULL;
     struct accel_error error = {0};
@@ -129,7 +129,7 @@ int main(int count, char **arguments)
         fprintf(stderr, "usage: model FILE [PROMPT [TOKENS [ROUNDS [KEY=VALUE...]]]]\n");
         return 2;
     }
-    options.given_count = read_settings(count, arguments, given, &options.device);
+    options.override_count = read_settings(count, arguments, given, &options.device);
     stop_on(accel_context_create(NULL, &context, &error), &error);
     stop_on(accel_context_discover(context, &error), &error);
     stop_on(accel_model_open(arguments[1], NULL, &model, &error), &error);

@@ -81,9 +81,9 @@ static void read_file(const char *path)
     close(handle);
 }
 
-static void start(const char *path, const struct accel_given *given, uint32_t count, struct times *times)
+static void start(const char *path, const struct accel_named_value *given, uint32_t count, struct times *times)
 {
-    struct accel_session_options options = {.size = sizeof(options), .given = given, .given_count = count};
+    struct accel_session_options options = {.size = sizeof(options), .overrides = given, .override_count = count};
     struct clocks clocks = {seconds(CLOCK_MONOTONIC), seconds(CLOCK_PROCESS_CPUTIME_ID)};
     struct accel_session *session = NULL;
     struct accel_context *context = NULL;
@@ -106,7 +106,7 @@ static void start(const char *path, const struct accel_given *given, uint32_t co
 }
 
 /* In a process of its own, which ends without freeing. */
-static void round_of(const char *path, const struct accel_given *given, uint32_t count, uint32_t reading,
+static void round_of(const char *path, const struct accel_named_value *given, uint32_t count, uint32_t reading,
                      struct times *out_times)
 {
     int ends[2];
@@ -146,7 +146,7 @@ static void keep_least(struct times *best, const struct times *times)
 
 int main(int count, char **arguments)
 {
-    struct accel_given given[SETTINGS_MOST];
+    struct accel_named_value given[SETTINGS_MOST];
     uint32_t settings = 0;
     struct times best = {0}, times;
     uint64_t rounds = count > 2 ? strtoull(arguments[2], NULL, 10) : 5;
@@ -161,7 +161,7 @@ int main(int count, char **arguments)
         if (equals == NULL)
             continue;
         *equals = '\0';
-        given[settings++] = (struct accel_given){arguments[i], equals + 1, "benchmark's arguments"};
+        given[settings++] = (struct accel_named_value){arguments[i], equals + 1, "benchmark's arguments"};
     }
     for (uint64_t r = 0; r < rounds; r++)
         for (uint32_t reading = 0; reading < 2; reading++) {

@@ -23,8 +23,8 @@ uint32_t cpu_open_with(struct rig *rig, uint32_t isa, const char *layout)
 {
     static const char *const names[CPU_TEST_ISAS] = {"scalar", "avx2", "avxvnni", "avx512", "avx512bf16",
                                                      "amx",    "neon", "dotprod", "i8mm"};
-    const struct accel_given options[] = {{.key = "cpu.isa", .value = names[isa], .origin = "test"},
-                                          {.key = "cpu.layout", .value = layout, .origin = "test"}};
+    const struct accel_named_value options[] = {{.key = "cpu.isa", .value = names[isa], .origin = "test"},
+                                                {.key = "cpu.layout", .value = layout, .origin = "test"}};
     int32_t code;
 
     rig_open(rig, "plugins/cpu/.libs/cpu.so", NULL, NULL, 0);

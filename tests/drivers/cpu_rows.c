@@ -468,8 +468,8 @@ static void attention_is_right(void **state)
 
 static void settings_are_checked(void **state)
 {
-    static const struct accel_given wrong[] = {{.key = "cpu.isa", .value = "sse9", .origin = "test"},
-                                               {.key = "cpu.speed", .value = "11", .origin = "test"}};
+    static const struct accel_named_value wrong[] = {{.key = "cpu.isa", .value = "sse9", .origin = "test"},
+                                                     {.key = "cpu.speed", .value = "11", .origin = "test"}};
     struct rig rig;
 
     (void)state;

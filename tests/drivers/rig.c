@@ -10,7 +10,7 @@ void rig_ok(int32_t code, const struct accel_error *error)
         fail_msg("%s: %s", accel_error_name(code), error->text);
 }
 
-void rig_open(struct rig *rig, const char *driver, const char *device, const struct accel_given *settings,
+void rig_open(struct rig *rig, const char *driver, const char *device, const struct accel_named_value *settings,
               uint32_t setting_count)
 {
     const char *build = getenv("ACCEL_TEST_BUILDDIR");

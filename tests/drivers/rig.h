@@ -35,7 +35,7 @@ struct rig {
 };
 
 /** Discovers with the file or folder below the build folder in front of the search path, and opens `device`. */
-void rig_open(struct rig *rig, const char *driver, const char *device, const struct accel_given *settings,
+void rig_open(struct rig *rig, const char *driver, const char *device, const struct accel_named_value *settings,
               uint32_t setting_count);
 void rig_close(struct rig *rig);
 

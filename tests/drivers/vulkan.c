@@ -84,7 +84,7 @@ static bool have_layer(void)
 
 static void open_rig(struct rig *rig, const char *features)
 {
-    struct accel_given given[] = {
+    struct accel_named_value given[] = {
         {"vulkan.cache", "off", "test"},
         {"vulkan.features", features, "test"},
         {"vulkan.validation", have_layer() ? "true" : "false", "test"},
@@ -147,7 +147,7 @@ static void kernels_are_kept_on_disk(void **state)
     assert_non_null(mkdtemp(folder));
     product_make(&p, 40, 64);
     for (uint32_t round = 0; round < 2; round++) {
-        struct accel_given given = {"vulkan.cache", folder, "test"};
+        struct accel_named_value given = {"vulkan.cache", folder, "test"};
         struct rig_step step;
         struct rig rig;
 

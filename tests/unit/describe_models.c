@@ -193,7 +193,7 @@ static int32_t count_names(void *data, const struct accel_model_fact *fact)
 static void check_facts(const struct accel_model_description *d)
 {
     uint32_t count;
-    const struct accel_given *facts = accel_model_description_facts(d, &count);
+    const struct accel_named_value *facts = accel_model_description_facts(d, &count);
 
     assert_true(count > 8);
     for (uint32_t i = 0; i < count; i++) {

@@ -547,7 +547,7 @@ static void settings_are_typed(void **state)
 {
     struct bench *b = *state;
     struct accel_device *device = NULL;
-    struct accel_given given = {.key = "direct.level", .value = "7", .origin = "test"};
+    struct accel_named_value given = {.key = "direct.level", .value = "7", .origin = "test"};
     expect(b, accel_device_open(b->context, "direct", &given, 1, &device, &b->error), ACCEL_OK, NULL);
     assert_string_equal(direct.setting.name, "level");
     assert_int_equal(direct.setting.integer, 7);
@@ -556,7 +556,7 @@ static void settings_are_typed(void **state)
     expect(b, accel_device_open(b->context, "direct", &given, 1, &device, &b->error), ACCEL_E_INVALID, "0 to 9");
     given.value = "x";
     expect(b, accel_device_open(b->context, "direct", &given, 1, &device, &b->error), ACCEL_E_INVALID, "not a number");
-    given = (struct accel_given){.key = "direct.mode", .value = "fas", .origin = "test"};
+    given = (struct accel_named_value){.key = "direct.mode", .value = "fas", .origin = "test"};
     expect(b, accel_device_open(b->context, "direct", &given, 1, &device, &b->error), ACCEL_E_INVALID, "slow fast");
     given.key = "direct.none";
     expect(b, accel_device_open(b->context, "direct", &given, 1, &device, &b->error), ACCEL_E_NOT_FOUND, "no such");

@@ -76,7 +76,7 @@ static int tear_down(void **state)
 static int32_t compile_with(struct place *place, const char *mode, const struct accel_task *task,
                             struct accel_error *error)
 {
-    struct accel_given given = {.key = "compiler.mode", .value = mode, .origin = "the test"};
+    struct accel_named_value given = {.key = "compiler.mode", .value = mode, .origin = "the test"};
     struct accel_device *device = NULL;
     struct accel_module *module = NULL;
     int32_t code;
@@ -233,7 +233,7 @@ static void a_damaged_blob_reaches_no_driver(void **state)
 static void a_job_comes_back(void **state)
 {
     struct place *place = *state;
-    struct accel_given given = {"compiler.mode", "good", "here"};
+    struct accel_named_value given = {"compiler.mode", "good", "here"};
     uint64_t buckets[] = {1, 8};
     uint32_t counts[] = {2};
     struct accel_compile_options options = {

@@ -36,10 +36,10 @@ static const char *model_path(char path[PATH_BYTES])
     return path;
 }
 
-static struct accel_model_plan *plan_model(const char *path, const struct accel_given *given, uint32_t count)
+static struct accel_model_plan *plan_model(const char *path, const struct accel_named_value *given, uint32_t count)
 {
     struct accel_model_plan_options options = {
-        .size = sizeof(options), .path = path, .given = given, .given_count = count};
+        .size = sizeof(options), .path = path, .overrides = given, .override_count = count};
     struct accel_model_plan *plan = NULL;
     struct accel_error error = {0};
 
@@ -70,7 +70,7 @@ static const struct accel_plan_setting *setting_of(const struct accel_model_plan
 static void test_exact(void **state)
 {
     char path[PATH_BYTES], key[] = "context", value[] = "64tok";
-    struct accel_given given = {key, value, "test"};
+    struct accel_named_value given = {key, value, "test"};
     struct accel_model_plan *plan = plan_model(model_path(path), &given, 1);
     struct accel_session *session = NULL;
     struct accel_error error = {0};
@@ -104,7 +104,7 @@ static void refuse(const struct accel_model_plan_options *options, int32_t code,
 static void test_misuse(void **state)
 {
     char path[PATH_BYTES];
-    struct accel_given nameless = {NULL, "1", "test"}, unknown = {"contxt", "64tok", "test"};
+    struct accel_named_value nameless = {NULL, "1", "test"}, unknown = {"contxt", "64tok", "test"};
     struct accel_model_plan_options options = {.size = sizeof(options)};
 
     (void)state;
@@ -113,12 +113,12 @@ static void test_misuse(void **state)
     options.path = "/nowhere/at/all";
     refuse(&options, ACCEL_E_NOT_FOUND, "/nowhere/at/all");
     options.path = model_path(path);
-    options.given = &nameless;
-    options.given_count = 1;
+    options.overrides = &nameless;
+    options.override_count = 1;
     refuse(&options, ACCEL_E_INVALID, "setting 0");
-    options.given = &unknown;
+    options.overrides = &unknown;
     refuse(&options, ACCEL_E_NOT_FOUND, "did you mean \"context\"");
-    options.given_count = 0;
+    options.override_count = 0;
     options.device = "gpu:none";
     refuse(&options, ACCEL_E_NOT_FOUND, "gpu:none");
     options.device = NULL;
@@ -134,7 +134,7 @@ static void test_misuse(void **state)
 static void test_longest(void **state)
 {
     char path[PATH_BYTES], value[32];
-    struct accel_given given[] = {{"memory.budget", "1200KiB", "test"}, {"context", value, "test"}};
+    struct accel_named_value given[] = {{"memory.budget", "1200KiB", "test"}, {"context", value, "test"}};
     struct accel_model_plan *plan = plan_model(model_path(path), given, 1);
     struct accel_error error = {0};
     uint64_t tokens;
@@ -160,7 +160,7 @@ static void test_longest(void **state)
 static void test_no_kernel(void **state)
 {
     char path[PATH_BYTES];
-    struct accel_given given = {"role.norm", "f16", "test says so"};
+    struct accel_named_value given = {"role.norm", "f16", "test says so"};
     struct accel_model_plan *plan = plan_model(model_path(path), &given, 1);
     struct accel_session *session = (struct accel_session *)&session;
     struct accel_error error = {0};
@@ -176,14 +176,14 @@ static void test_no_kernel(void **state)
 }
 
 static struct accel_model_plan *plan_elsewhere(const char *name, const char *platform, const char *device,
-                                               const struct accel_given *given, uint32_t count)
+                                               const struct accel_named_value *given, uint32_t count)
 {
     struct accel_model_plan_options options = {.size = sizeof(options),
                                                .path = name,
                                                .platform = platform,
                                                .device = device,
-                                               .given = given,
-                                               .given_count = count};
+                                               .overrides = given,
+                                               .override_count = count};
     struct accel_model_plan *plan = NULL;
     struct accel_error error = {0};
 
@@ -207,7 +207,7 @@ static void test_platform(void **state)
     assert_null(accel_model_plan_model(plan));
     assert_int_not_equal(accel_model_plan_session(plan, &session, &error), ACCEL_OK);
     for (uint32_t i = 0; i < accel_plan_fact_count(inner); i++) {
-        const struct accel_given *fact = accel_plan_fact_get(inner, i);
+        const struct accel_named_value *fact = accel_plan_fact_get(inner, i);
 
         assert_true(fact->origin[0] != '\0');
         from_device += strstr(fact->origin, "devices/t4.yaml:") != NULL;
@@ -221,7 +221,7 @@ static void test_platform(void **state)
 
 static void test_fit(void **state)
 {
-    struct accel_given given[] = {{"memory.device", "3800MiB", "test"}, {"placement", "single", "test"}};
+    struct accel_named_value given[] = {{"memory.device", "3800MiB", "test"}, {"placement", "single", "test"}};
     struct accel_model_plan *plan = plan_elsewhere("llama-2-7b", "cuda", "t4", given, 2);
     struct accel_model_plan *fitted = NULL;
     struct plan_steps *steps = NULL;
@@ -308,7 +308,7 @@ static void test_record(void **state)
         {"\"kernel\": \"rms norm\"", "\"kernel\": \"other\"", "ran \"other\""},
     };
     char path[PATH_BYTES];
-    struct accel_given given = {"context", "100tok", "test"};
+    struct accel_named_value given = {"context", "100tok", "test"};
     struct accel_model_plan *plan = plan_model(model_path(path), &given, 1), *again = NULL;
     struct accel_error error = {0};
 

@@ -76,12 +76,12 @@ static int tear_down(void **state)
 static int32_t create(struct bench *b, const char *device, const char *first, const char *first_value,
                       const char *second, const char *second_value)
 {
-    const struct accel_given given[] = {{first, first_value, "the test"}, {second, second_value, "the test"}};
-    static const struct accel_given capability = {"device.capability", "75", "the test's device"};
+    const struct accel_named_value given[] = {{first, first_value, "the test"}, {second, second_value, "the test"}};
+    static const struct accel_named_value capability = {"device.capability", "75", "the test's device"};
     struct accel_plan_request request = {.size = sizeof(request),
                                          .device = device,
-                                         .given = given,
-                                         .given_count = (first != NULL) + (second != NULL),
+                                         .overrides = given,
+                                         .override_count = (first != NULL) + (second != NULL),
                                          .model = &capability,
                                          .model_count = 1};
     accel_plan_free(b->plan);

@@ -82,11 +82,11 @@ static void open_context(struct bench *b, uint64_t first, uint64_t second)
 static int32_t make(struct bench *b, const char *platform, const char *device, const char *placement,
                     const char *offload)
 {
-    const struct accel_given given[] = {{"placement", placement, "the test"},
-                                        {"offload.layers", offload, "the test"},
-                                        {"context", "64tok", "the test"}};
+    const struct accel_named_value given[] = {{"placement", placement, "the test"},
+                                              {"offload.layers", offload, "the test"},
+                                              {"context", "64tok", "the test"}};
     struct accel_plan_request request = {
-        .size = sizeof(request), .platform = platform, .device = device, .given = given, .given_count = 3};
+        .size = sizeof(request), .platform = platform, .device = device, .overrides = given, .override_count = 3};
     struct owned_shapes s;
     int32_t code;
     accel_plan_free(b->plan);
@@ -254,8 +254,8 @@ static void test_bad_maps(void **state)
 static void test_map_without_layers(void **state)
 {
     struct bench *b = *state;
-    const struct accel_given given = {"placement", "", "the test"};
-    const struct accel_plan_request request = {.size = sizeof(request), .given = &given, .given_count = 1};
+    const struct accel_named_value given = {"placement", "", "the test"};
+    const struct accel_plan_request request = {.size = sizeof(request), .overrides = &given, .override_count = 1};
     const struct accel_sketch_weight weight = {
         sizeof(weight), ACCEL_NO_LAYER, "filter", "vision", "conv", ACCEL_F16, 0, 64, 64};
     const struct accel_sketch_component component = {.size = sizeof(component), .name = "vision"};

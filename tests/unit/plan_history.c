@@ -328,8 +328,8 @@ static void test_unwritable(void **state)
     struct accel_history *history;
     struct owned_shapes s;
     static const struct shapes small = {2, 64, 64, 2, 2, 32, 100, ACCEL_F16};
-    static const struct accel_given context = {"context", "8tok", "the test"};
-    struct accel_plan_request request = {.size = sizeof(request), .given = &context, .given_count = 1};
+    static const struct accel_named_value context = {"context", "8tok", "the test"};
+    struct accel_plan_request request = {.size = sizeof(request), .overrides = &context, .override_count = 1};
     struct accel_plan *plan = NULL;
     snprintf(path, sizeof(path), "%s/accel", b->folder);
     write_file(path, "in the way\n");
@@ -360,10 +360,10 @@ static void fill(const struct accel_plan *plan, struct accel_history_record *rec
 static void test_plan(void **state)
 {
     static const struct shapes small = {2, 64, 64, 2, 2, 32, 100, ACCEL_F16};
-    static const struct accel_given context = {"context", "8tok", "the test"};
-    struct accel_given model[] = {{"model.family", "llama", "a header"}, {"model.layers", "2", "a header"}};
+    static const struct accel_named_value context = {"context", "8tok", "the test"};
+    struct accel_named_value model[] = {{"model.family", "llama", "a header"}, {"model.layers", "2", "a header"}};
     struct accel_plan_request request = {
-        .size = sizeof(request), .given = &context, .given_count = 1, .model = model, .model_count = 2};
+        .size = sizeof(request), .overrides = &context, .override_count = 1, .model = model, .model_count = 2};
     struct bench *b = *state;
     struct accel_plan *plan = NULL;
     struct accel_plan_past past = {.size = sizeof(past)};

@@ -73,10 +73,10 @@ static int tear_down(void **state)
     return 0;
 }
 
-static int32_t create(struct bench *b, const char *device, const struct accel_given *given, uint32_t count)
+static int32_t create(struct bench *b, const char *device, const struct accel_named_value *given, uint32_t count)
 {
     struct accel_plan_request request = {
-        .size = sizeof(request), .device = device, .given = given, .given_count = count};
+        .size = sizeof(request), .device = device, .overrides = given, .override_count = count};
     accel_plan_free(b->plan);
     accel_error_clear(&b->error);
     return accel_plan_create(b->context, &request, &b->plan, &b->error);
@@ -148,7 +148,7 @@ static void assert_row(const struct bench *b, uint32_t memory_class, uint64_t lo
 
 static void test_settings(void **state)
 {
-    static const struct accel_given given = {"context", "64tok", "the test"};
+    static const struct accel_named_value given = {"context", "64tok", "the test"};
     struct bench *b = *state;
     const struct accel_plan_setting *setting;
     int64_t number;
@@ -176,7 +176,7 @@ static void test_settings(void **state)
 
 static void test_bad_requests(void **state)
 {
-    static const struct accel_given wrong = {"contxt", "64tok", "--set"}, half = {"context", NULL, "--set"};
+    static const struct accel_named_value wrong = {"contxt", "64tok", "--set"}, half = {"context", NULL, "--set"};
     struct bench *b = *state;
     open_context(b, 0);
     assert_int_equal(create(b, NULL, &wrong, 1), ACCEL_E_NOT_FOUND);
@@ -191,7 +191,7 @@ static void test_bad_requests(void **state)
 /* A name that no device has: the reasons of its driver are told. */
 static void test_device_choice(void **state)
 {
-    static const struct accel_given allow = {"fallback.device", "allow", "--set"};
+    static const struct accel_named_value allow = {"fallback.device", "allow", "--set"};
     struct bench *b = *state;
     open_context(b, 0);
     assert_int_equal(create(b, "scripted", NULL, 0), ACCEL_OK);
@@ -246,8 +246,9 @@ static void test_broken_base(void **state)
 
 static void test_threads(void **state)
 {
-    static const struct accel_given one = {"cpu.threads", "1", "--set"}, many = {"cpu.threads", "4096", "--set"};
-    const struct accel_given loose[] = {many, {"fallback.threads", "warn", "--set"}, {"cpu.pin", "false", "--set"}};
+    static const struct accel_named_value one = {"cpu.threads", "1", "--set"}, many = {"cpu.threads", "4096", "--set"};
+    const struct accel_named_value loose[] = {
+        many, {"fallback.threads", "warn", "--set"}, {"cpu.pin", "false", "--set"}};
     struct bench *b = *state;
     const struct accel_plan_setting *setting;
     uint32_t threads;
@@ -351,7 +352,7 @@ static void test_core_formula(void **state)
 
 static void test_budget(void **state)
 {
-    static const struct accel_given small = {"memory.budget", "1MiB", "--set"};
+    static const struct accel_named_value small = {"memory.budget", "1MiB", "--set"};
     struct bench *b = *state;
     struct accel_plan_fit fit = {.size = sizeof(fit)};
     static const uint64_t tokens = 8;
@@ -380,7 +381,7 @@ static void test_budget(void **state)
 static void test_options(void **state)
 {
     static const struct {
-        struct accel_given given[2];
+        struct accel_named_value overrides[2];
         uint32_t count;
         const char *options; /* NULL: refused */
     } rows[] = {
@@ -397,11 +398,11 @@ static void test_options(void **state)
     open_context(b, 0);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char words[96];
-        assert_int_equal(create(b, NULL, rows[i].given, rows[i].count), ACCEL_OK);
+        assert_int_equal(create(b, NULL, rows[i].overrides, rows[i].count), ACCEL_OK);
         assert_int_equal(place(b, 16), ACCEL_OK);
         assert_int_equal(accel_plan_runnable(b->plan, &b->error), rows[i].options ? ACCEL_OK : ACCEL_E_UNSUPPORTED);
         snprintf(words, sizeof(words), "%s=%s is for drivers that know it, and the driver scripted does not",
-                 rows[i].given[0].key, rows[i].given[0].value);
+                 rows[i].overrides[0].key, rows[i].overrides[0].value);
         if (rows[i].options)
             assert_string_equal(b->script.options, rows[i].options);
         else if (strstr(b->error.text, words) == NULL)
@@ -482,7 +483,7 @@ static void test_limit_of_scratch(void **state)
 
 static void test_policies(void **state)
 {
-    static const struct accel_given allow = {"fallback.operator", "allow", "--set"};
+    static const struct accel_named_value allow = {"fallback.operator", "allow", "--set"};
     struct bench *b = *state;
     const struct accel_plan_node *node;
     open_context(b, 0);

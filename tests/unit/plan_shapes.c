@@ -56,16 +56,17 @@ static int tear_down(void **state)
 /* Makes the plan for "key=value key=value ...". */
 static int32_t create(struct bench *b, const char *device, const char *settings)
 {
-    struct accel_given given[12];
+    struct accel_named_value given[12];
     char text[512];
-    struct accel_plan_request request = {.size = sizeof(request), .platform = "big", .device = device, .given = given};
+    struct accel_plan_request request = {
+        .size = sizeof(request), .platform = "big", .device = device, .overrides = given};
     snprintf(text, sizeof(text), "%s", settings);
     for (char *at = strtok(text, " "); at; at = strtok(NULL, " ")) {
         char *value = strchr(at, '=');
         assert_non_null(value);
-        assert_true(request.given_count < 12);
+        assert_true(request.override_count < 12);
         *value = '\0';
-        given[request.given_count++] = (struct accel_given){at, value + 1, "the test"};
+        given[request.override_count++] = (struct accel_named_value){at, value + 1, "the test"};
     }
     accel_plan_free(b->plan);
     b->plan = NULL;
@@ -101,7 +102,7 @@ static void test_platform(void **state)
     assert_null(accel_plan_device(b->plan));
     assert_string_equal(accel_plan_platform(b->plan), "big");
     for (uint32_t i = 0; i < accel_plan_fact_count(b->plan); i++) {
-        const struct accel_given *fact = accel_plan_fact_get(b->plan, i);
+        const struct accel_named_value *fact = accel_plan_fact_get(b->plan, i);
         assert_true(*fact->origin != '\0');
         if (strcmp(fact->key, "device.memory") == 0 && strcmp(fact->value, "16000000000") == 0 &&
             strstr(fact->origin, "devices/one.yaml:3"))
@@ -361,8 +362,8 @@ static void test_scores(void **state)
 
 static void test_context(void **state)
 {
-    static const struct accel_given model = {"model.context", "2048", "a header"};
-    static const struct accel_given given = {"context", "4096tok", "the test"};
+    static const struct accel_named_value model = {"model.context", "2048", "a header"};
+    static const struct accel_named_value given = {"context", "4096tok", "the test"};
     struct bench *b = *state;
     struct accel_plan_request request = {.size = sizeof(request), .platform = "big", .model = &model, .model_count = 1};
     struct owned_shapes s;
@@ -376,8 +377,8 @@ static void test_context(void **state)
     assert_int_equal(accel_plan_sketch(b->plan, &s.model, &b->error), ACCEL_OK);
     assert_int_equal(accel_plan_setting_find(b->plan, "context")->overridden_count, 1);
     accel_plan_free(b->plan);
-    request.given = &given;
-    request.given_count = 1;
+    request.overrides = &given;
+    request.override_count = 1;
     assert_int_equal(accel_plan_create(b->context, &request, &b->plan, &b->error), ACCEL_OK);
     assert_int_equal(accel_plan_sketch(b->plan, &s.model, &b->error), ACCEL_OK);
     assert_int_equal(memory_row(b->plan, ACCEL_MEMORY_STATE)->bytes, 524288ull * 4096);

@@ -19,11 +19,12 @@ struct subject {
 
 static struct accel_session *open_session(struct subject *s, const char *sequences, const char *page)
 {
-    const struct accel_given given[] = {{"kv.type.k", "f32", "test"},     {"kv.type.v", "f32", "test"},
-                                        {"sequences", sequences, "test"}, {"attention.page", page, "test"},
-                                        {"context", "100tok", "test"},    {"batch", "48tok", "test"},
-                                        {"cpu.threads", "2", "test"}};
-    struct accel_session_options options = {.size = sizeof(options), .device = "cpu", .given = given, .given_count = 7};
+    const struct accel_named_value given[] = {{"kv.type.k", "f32", "test"},     {"kv.type.v", "f32", "test"},
+                                              {"sequences", sequences, "test"}, {"attention.page", page, "test"},
+                                              {"context", "100tok", "test"},    {"batch", "48tok", "test"},
+                                              {"cpu.threads", "2", "test"}};
+    struct accel_session_options options = {
+        .size = sizeof(options), .device = "cpu", .overrides = given, .override_count = 7};
     struct accel_session *session = NULL;
     struct accel_error error = {0};
 

@@ -18,8 +18,9 @@ struct subject {
 static void begin(struct subject *s, const char *context, const char *prompt)
 {
     const char *source = getenv("ACCEL_TEST_SRCDIR");
-    const struct accel_given given[] = {{"context", context, "test"}};
-    struct accel_session_options options = {.size = sizeof(options), .device = "cpu", .given = given, .given_count = 1};
+    const struct accel_named_value given[] = {{"context", context, "test"}};
+    struct accel_session_options options = {
+        .size = sizeof(options), .device = "cpu", .overrides = given, .override_count = 1};
     struct accel_error error = {0};
     char path[PATH_BYTES];
 

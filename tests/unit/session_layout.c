@@ -22,20 +22,21 @@ struct run {
 };
 
 /* Settings up to one without a key, after those that all runs share. */
-static void run_open(struct run *run, const char *file, const struct accel_given *more)
+static void run_open(struct run *run, const char *file, const struct accel_named_value *more)
 {
     const char *tree = getenv("ACCEL_TEST_SRCDIR");
-    struct accel_given given[SETTINGS] = {{"kv.type.k", "f32", "test"},
-                                          {"kv.type.v", "f32", "test"},
-                                          {"batch", "16tok", "test"},
-                                          {"log.quantization", "true", "test"}};
+    struct accel_named_value given[SETTINGS] = {{"kv.type.k", "f32", "test"},
+                                                {"kv.type.v", "f32", "test"},
+                                                {"batch", "16tok", "test"},
+                                                {"log.quantization", "true", "test"}};
     char path[PATH_BYTES];
-    struct accel_model_plan_options options = {.size = sizeof(options), .path = path, .given = given, .given_count = 4};
+    struct accel_model_plan_options options = {
+        .size = sizeof(options), .path = path, .overrides = given, .override_count = 4};
     struct accel_error error = {0};
 
     for (; more->key != NULL; more++)
-        given[options.given_count++] = *more;
-    assert_in_range(options.given_count, 4, SETTINGS);
+        given[options.override_count++] = *more;
+    assert_in_range(options.override_count, 4, SETTINGS);
     snprintf(path, sizeof(path), "%s/samples/stories260K/%s", tree == NULL ? "." : tree, file);
     memset(run, 0, sizeof(*run));
     OK(accel_model_plan_create(context, &options, &run->plan, &error));
@@ -134,10 +135,10 @@ static void assert_same_notes(const struct run *a, const struct run *b, uint32_t
     }
 }
 
-/* What a run is given, in either layout. */
+/* Settings of a run, in either layout. */
 static const struct variant {
     const char *name, *file;
-    struct accel_given given[3];
+    struct accel_named_value overrides[3];
     double tolerance; /* rounding of activations may turn the last bit of a sum into one of 8 bits */
     uint32_t packs;   /* 1: there are panels of the type of its matrices */
     uint32_t converts;
@@ -174,10 +175,10 @@ static void the_same_text_in_either_layout(void **state)
     (void)state;
     for (uint32_t i = 0; i < sizeof(variants) / sizeof(*variants); i++) {
         const struct variant *v = &variants[i];
-        const struct accel_given in_rows[] = {
-            {"cpu.layout", "rows", "test"}, v->given[0], v->given[1], v->given[2], {NULL, NULL, NULL}};
-        const struct accel_given packed[] = {
-            {"cpu.layout", "panels", "test"}, v->given[0], v->given[1], v->given[2], {NULL, NULL, NULL}};
+        const struct accel_named_value in_rows[] = {
+            {"cpu.layout", "rows", "test"}, v->overrides[0], v->overrides[1], v->overrides[2], {NULL, NULL, NULL}};
+        const struct accel_named_value packed[] = {
+            {"cpu.layout", "panels", "test"}, v->overrides[0], v->overrides[1], v->overrides[2], {NULL, NULL, NULL}};
         struct run rows, panels;
 
         print_message("%s\n", v->name);
@@ -198,7 +199,7 @@ static void the_same_text_in_either_layout(void **state)
 /* Options belong to a driver: the other device of a plan leaves its weights in rows. */
 static void layers_in_panels_beside_layers_in_rows(void **state)
 {
-    static const struct accel_given alone[] = {
+    static const struct accel_named_value alone[] = {
         {"compute.activations", "f32", "test"}, {"cpu.layout", "rows", "test"}, {NULL, NULL, NULL}};
     static const char *const placements[] = {"0-1=cpu:cpu0,2-4=second:cpu0", "0-2=second:cpu0,3-4=cpu:cpu0"};
     struct run rows, both;
@@ -207,10 +208,10 @@ static void layers_in_panels_beside_layers_in_rows(void **state)
     run_open(&rows, "stories260K-q8_0.gguf", alone);
     write_text(&rows);
     for (uint32_t i = 0; i < 2; i++) {
-        const struct accel_given split[] = {{"compute.activations", "f32", "test"},
-                                            {"cpu.layout", "panels", "test"},
-                                            {"placement", placements[i], "test"},
-                                            {NULL, NULL, NULL}};
+        const struct accel_named_value split[] = {{"compute.activations", "f32", "test"},
+                                                  {"cpu.layout", "panels", "test"},
+                                                  {"placement", placements[i], "test"},
+                                                  {NULL, NULL, NULL}};
 
         run_open(&both, "stories260K-q8_0.gguf", split);
         assert_int_equal(planned(&both, ACCEL_MEMORY_WEIGHTS) > 0, has_panels(&rows));

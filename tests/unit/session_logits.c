@@ -73,10 +73,10 @@ static void *read_tensor(const struct accel_model_file *file, const char *name, 
 static struct accel_session *session_with(struct accel_context *context, const struct accel_model *model,
                                           const char *activations)
 {
-    const struct accel_given given[] = {
+    const struct accel_named_value given[] = {
         {"kv.type.k", "f32", "test"}, {"kv.type.v", "f32", "test"}, {"compute.activations", activations, "test"}};
     struct accel_session_options options = {
-        .size = sizeof(options), .device = "cpu", .given = given, .given_count = 3, .outputs = 64};
+        .size = sizeof(options), .device = "cpu", .overrides = given, .override_count = 3, .outputs = 64};
     struct accel_session *session = NULL;
     struct accel_error error = {0};
 

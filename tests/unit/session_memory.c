@@ -140,15 +140,15 @@ static void compare_all(const struct accel_context *context, const struct accel_
 static void test_row(void **state)
 {
     const struct row *row = *state;
-    const struct accel_given given[] = {{"kv.type.k", row->caches, "test"},
-                                        {"kv.type.v", row->caches, "test"},
-                                        {"context", row->context, "test"},
-                                        {"cpu.threads", row->threads, "test"},
-                                        {"weights.load", row->load == NULL ? "map" : row->load, "test"},
-                                        {"kv.window", row->window, "test"},
-                                        {"batch", "64tok", "test"}};
+    const struct accel_named_value given[] = {{"kv.type.k", row->caches, "test"},
+                                              {"kv.type.v", row->caches, "test"},
+                                              {"context", row->context, "test"},
+                                              {"cpu.threads", row->threads, "test"},
+                                              {"weights.load", row->load == NULL ? "map" : row->load, "test"},
+                                              {"kv.window", row->window, "test"},
+                                              {"batch", "64tok", "test"}};
     struct accel_session_options options = {
-        .size = sizeof(options), .device = "cpu", .given = given, .given_count = sizeof(given) / sizeof(*given)};
+        .size = sizeof(options), .device = "cpu", .overrides = given, .override_count = sizeof(given) / sizeof(*given)};
     struct accel_error error = {0};
     struct accel_context *context = make_context();
     struct accel_model *model = NULL;
@@ -169,10 +169,10 @@ static void test_row(void **state)
 /* Logits of a few tokens, weights loaded as `load` says by two threads. */
 static void logits_of(const struct accel_model *model, const char *load, float *out_logits)
 {
-    const struct accel_given given[] = {
+    const struct accel_named_value given[] = {
         {"weights.load", load, "test"}, {"context", "64tok", "test"}, {"cpu.threads", "2", "test"}};
     struct accel_session_options options = {
-        .size = sizeof(options), .device = "cpu", .given = given, .given_count = sizeof(given) / sizeof(*given)};
+        .size = sizeof(options), .device = "cpu", .overrides = given, .override_count = sizeof(given) / sizeof(*given)};
     struct accel_error error = {0};
     struct accel_context *context = make_context();
     struct accel_session *session = NULL;
@@ -230,13 +230,13 @@ static void set_context(const char *path, uint32_t tokens)
 static uint64_t scratch_of(struct accel_context *context, const struct accel_model *model, const char *length,
                            const char *type, const char *batch)
 {
-    const struct accel_given given[] = {{"kv.type.k", type, "test"},
-                                        {"kv.type.v", type, "test"},
-                                        {"context", length, "test"},
-                                        {"cpu.threads", "2", "test"},
-                                        {"batch", batch, "test"}};
+    const struct accel_named_value given[] = {{"kv.type.k", type, "test"},
+                                              {"kv.type.v", type, "test"},
+                                              {"context", length, "test"},
+                                              {"cpu.threads", "2", "test"},
+                                              {"batch", batch, "test"}};
     struct accel_session_options options = {
-        .size = sizeof(options), .device = "cpu", .given = given, .given_count = sizeof(given) / sizeof(*given)};
+        .size = sizeof(options), .device = "cpu", .overrides = given, .override_count = sizeof(given) / sizeof(*given)};
     struct accel_session *session = NULL;
     struct accel_error error = {0};
     uint64_t bytes = 0;

@@ -84,7 +84,7 @@ static void test_session_options(void **state)
 /* Settings that no run carries out are refused by name when a session is made, never passed over. */
 static void test_session_settings(void **state)
 {
-    static const struct accel_given wrong[] = {
+    static const struct accel_named_value wrong[] = {
         {"kernels.sparse", "true", "test 1"}, {"measure.folder", "x", "test 2"},
         {"weights.type", "q4", "test 3"},     {"compute.type", "f16", "test 4"},
         {"kv.enabled", "false", "test 5"},    {"precision.adaptive", "true", "test 6"},
@@ -92,7 +92,7 @@ static void test_session_settings(void **state)
     struct used *used = *state;
 
     for (uint32_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
-        struct accel_session_options options = {.size = sizeof(options), .given = &wrong[i], .given_count = 1};
+        struct accel_session_options options = {.size = sizeof(options), .overrides = &wrong[i], .override_count = 1};
         struct accel_session *session = NULL;
         struct accel_error error = {0};
 

@@ -77,12 +77,12 @@ static void assert_planned(const struct accel_context *context, const struct acc
 
 static void start_with(struct start *start, uint32_t flags, const char *type)
 {
-    const struct accel_given given[] = {{"kv.type.k", "f32", "test"},
-                                        {"cpu.layout", "panels", "test"},
-                                        {"weights.type", type, "test"},
-                                        {"weights.group", "32", "test"}};
+    const struct accel_named_value given[] = {{"kv.type.k", "f32", "test"},
+                                              {"cpu.layout", "panels", "test"},
+                                              {"weights.type", type, "test"},
+                                              {"weights.group", "32", "test"}};
     struct accel_model_plan_options options = {
-        .size = sizeof(options), .path = model_path, .given = given, .given_count = type == NULL ? 2 : 4};
+        .size = sizeof(options), .path = model_path, .overrides = given, .override_count = type == NULL ? 2 : 4};
     struct accel_context *context = open_context(start, flags);
     struct accel_model_plan *plan = NULL;
     struct accel_session *session = NULL;
@@ -443,9 +443,9 @@ static void what_was_not_used_for_longest_goes_first(void **state)
 /* Cancelled before it begins or while it writes, it leaves nothing; asked again, it does it; and once is enough. */
 static void keeping_can_be_cancelled_and_asked_again(void **state)
 {
-    const struct accel_given given[] = {{"cpu.layout", "panels", "test"}};
+    const struct accel_named_value given[] = {{"cpu.layout", "panels", "test"}};
     struct accel_model_plan_options options = {
-        .size = sizeof(options), .path = model_path, .given = given, .given_count = 1};
+        .size = sizeof(options), .path = model_path, .overrides = given, .override_count = 1};
     struct accel_model_plan *plan = NULL;
     struct accel_session *session = NULL;
     struct accel_error error = {0};

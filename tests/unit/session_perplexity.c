@@ -38,10 +38,10 @@ static int32_t add_loss(void *data, uint64_t index, const float *logits)
 static double perplexity(struct accel_context *context, const struct accel_model *model, const int32_t *ids,
                          const char *activations)
 {
-    const struct accel_given given[] = {
+    const struct accel_named_value given[] = {
         {"kv.type.k", "f32", "test"}, {"kv.type.v", "f32", "test"}, {"compute.activations", activations, "test"}};
     struct accel_session_options options = {
-        .size = sizeof(options), .device = "cpu", .given = given, .given_count = 3, .outputs = 64};
+        .size = sizeof(options), .device = "cpu", .overrides = given, .override_count = 3, .outputs = 64};
     struct sum sum = {.vocabulary = accel_model_facts_of(model)->vocabulary};
     struct accel_session *session = NULL;
     struct accel_error error = {0};

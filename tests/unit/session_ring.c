@@ -16,19 +16,19 @@ struct subject {
     struct accel_model *model;
 };
 
-static struct accel_session *open_session(struct subject *s, const struct accel_given *more, uint32_t count)
+static struct accel_session *open_session(struct subject *s, const struct accel_named_value *more, uint32_t count)
 {
-    struct accel_given given[12] = {{"kv.type.k", "f32", "test"},
-                                    {"kv.type.v", "f32", "test"},
-                                    {"context", "64tok", "test"},
-                                    {"attention.page", "8tok", "test"},
-                                    {"batch", "16tok", "test"}};
-    struct accel_session_options options = {.size = sizeof(options), .device = "cpu", .given = given};
+    struct accel_named_value given[12] = {{"kv.type.k", "f32", "test"},
+                                          {"kv.type.v", "f32", "test"},
+                                          {"context", "64tok", "test"},
+                                          {"attention.page", "8tok", "test"},
+                                          {"batch", "16tok", "test"}};
+    struct accel_session_options options = {.size = sizeof(options), .device = "cpu", .overrides = given};
     struct accel_session *session = NULL;
     struct accel_error error = {0};
 
     memcpy(given + 5, more, count * sizeof(*more));
-    options.given_count = 5 + count;
+    options.override_count = 5 + count;
     OK(accel_session_create(s->context, s->model, &options, &session, &error));
     OK(accel_session_load(session, &error));
     return session;
@@ -79,9 +79,9 @@ static void compare(struct accel_session *fresh, const float *logits, uint64_t l
 
 static void test_slide(void **state)
 {
-    static const struct accel_given none[] = {{"cpu.threads", "2", "test"}};
+    static const struct accel_named_value none[] = {{"cpu.threads", "2", "test"}};
     const char *text = *state;
-    const struct accel_given slide[] = {{"kv.full", "slide", "test"}, {"kv.sinks", text, "test"}};
+    const struct accel_named_value slide[] = {{"kv.full", "slide", "test"}, {"kv.sinks", text, "test"}};
     uint32_t sinks = (uint32_t)strtoul(text, NULL, 10);
     struct subject s;
     struct accel_session *session, *fresh;
@@ -114,7 +114,7 @@ static void test_slide(void **state)
 /* Tokens leave one by one behind the sinks, and positions stay. */
 static void test_prune(void **state)
 {
-    static const struct accel_given prune[] = {{"kv.full", "prune", "test"}, {"kv.prune", "recency", "test"}};
+    static const struct accel_named_value prune[] = {{"kv.full", "prune", "test"}, {"kv.prune", "recency", "test"}};
     struct subject s;
     struct accel_session *session;
     struct accel_error error = {0};
@@ -142,7 +142,7 @@ static void test_prune(void **state)
  * of its places; what stands in the sequence fades from token to token. */
 static void test_prune_usage(void **state)
 {
-    static const struct accel_given prune[] = {{"kv.full", "prune", "test"}, {"kv.prune", "usage", "test"}};
+    static const struct accel_named_value prune[] = {{"kv.full", "prune", "test"}, {"kv.prune", "usage", "test"}};
     struct subject s;
     struct accel_session *session;
     struct accel_error error = {0};
@@ -197,9 +197,10 @@ static void test_prune_usage(void **state)
 
 static void test_window(void **state)
 {
-    const struct accel_given wide[] = {{"kv.window", "64tok", "test"}}, narrow[] = {{"kv.window", "8tok", "test"}};
-    const struct accel_given whole[] = {{"kv.window", "30tok", "test"}, {"kv.sinks", "20tok", "test"}};
-    static const struct accel_given none[] = {{"cpu.threads", "2", "test"}};
+    const struct accel_named_value wide[] = {{"kv.window", "64tok", "test"}},
+                                   narrow[] = {{"kv.window", "8tok", "test"}};
+    const struct accel_named_value whole[] = {{"kv.window", "30tok", "test"}, {"kv.sinks", "20tok", "test"}};
+    static const struct accel_named_value none[] = {{"cpu.threads", "2", "test"}};
     struct subject s;
     struct accel_session *sessions[4];
     struct accel_error error = {0};
@@ -232,12 +233,12 @@ enum { LONG = 400 };
 /* Caches hold what the window, a step and the sinks need, and no logit can tell: the same as with all of it. */
 static void test_window_memory(void **state)
 {
-    static const struct accel_given pages[] = {
+    static const struct accel_named_value pages[] = {
         {"kv.window", "24tok", "test"}, {"kv.sinks", "5tok", "test"}, {"context", "512tok", "test"}};
-    static const struct accel_given one[] = {{"kv.window", "24tok", "test"},
-                                             {"kv.sinks", "5tok", "test"},
-                                             {"context", "512tok", "test"},
-                                             {"attention.page", "512tok", "test"}};
+    static const struct accel_named_value one[] = {{"kv.window", "24tok", "test"},
+                                                   {"kv.sinks", "5tok", "test"},
+                                                   {"context", "512tok", "test"},
+                                                   {"attention.page", "512tok", "test"}};
     struct subject s;
     struct accel_session *narrow, *whole;
     struct accel_error error = {0};
@@ -288,10 +289,10 @@ static void test_window_memory(void **state)
 /* Two sequences, one of them a fork behind the window: pages that both have leave either. */
 static void test_window_fork(void **state)
 {
-    static const struct accel_given given[] = {{"kv.window", "24tok", "test"},
-                                               {"kv.sinks", "5tok", "test"},
-                                               {"context", "512tok", "test"},
-                                               {"sequences", "2", "test"}};
+    static const struct accel_named_value given[] = {{"kv.window", "24tok", "test"},
+                                                     {"kv.sinks", "5tok", "test"},
+                                                     {"context", "512tok", "test"},
+                                                     {"sequences", "2", "test"}};
     struct subject s;
     struct accel_session *session;
     struct accel_error error = {0};
@@ -324,7 +325,7 @@ static void test_window_fork(void **state)
 static void test_refusals(void **state)
 {
     static const struct {
-        struct accel_given given[2];
+        struct accel_named_value overrides[2];
         int32_t code;
     } rows[] = {
         {{{"kv.full", "prune", "test"}, {"kv.sinks", "4tok", "test"}}, ACCEL_E_INVALID},
@@ -338,7 +339,7 @@ static void test_refusals(void **state)
     begin(&s);
     for (uint32_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct accel_session_options options = {
-            .size = sizeof(options), .device = "cpu", .given = rows[i].given, .given_count = 2};
+            .size = sizeof(options), .device = "cpu", .overrides = rows[i].overrides, .override_count = 2};
         struct accel_session *session = NULL;
         struct accel_error error = {0};
 

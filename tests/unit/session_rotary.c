@@ -206,12 +206,13 @@ static double compare(struct accel_session *session, struct decoder *d, const in
 
 static void test_dynamic(void **state)
 {
-    const struct accel_given given[] = {{"kv.type.k", "f32", "test"},
-                                        {"kv.type.v", "f32", "test"},
-                                        {"compute.activations", "f32", "test"},
-                                        {"batch", "64tok", "test"},
-                                        {"context", "40tok", "test"}};
-    struct accel_session_options options = {.size = sizeof(options), .device = "cpu", .given = given, .given_count = 5};
+    const struct accel_named_value given[] = {{"kv.type.k", "f32", "test"},
+                                              {"kv.type.v", "f32", "test"},
+                                              {"compute.activations", "f32", "test"},
+                                              {"batch", "64tok", "test"},
+                                              {"context", "40tok", "test"}};
+    struct accel_session_options options = {
+        .size = sizeof(options), .device = "cpu", .overrides = given, .override_count = 5};
     struct accel_context *context = make_context();
     struct accel_session *session = NULL;
     struct accel_model *model = NULL;

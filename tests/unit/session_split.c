@@ -14,13 +14,13 @@ enum { PROMPT = 20, WRITTEN = 24 };
 /* An exact plan for the small model with its layers as `placement` says, loaded; its session is *out_session. */
 static struct accel_model_plan *make_plan(const char *placement, struct accel_session **out_session)
 {
-    const struct accel_given given[] = {
+    const struct accel_named_value given[] = {
         {"kv.type.k", "f32", "test"},     {"kv.type.v", "f32", "test"}, {"compute.activations", "f32", "test"},
         {"placement", placement, "test"}, {"batch", "16tok", "test"},   {"cpu.threads", "1", "test"},
     };
     char path[PATH_BYTES];
     struct accel_model_plan_options options = {
-        .size = sizeof(options), .path = path, .given = given, .given_count = sizeof(given) / sizeof(*given)};
+        .size = sizeof(options), .path = path, .overrides = given, .override_count = sizeof(given) / sizeof(*given)};
     struct accel_model_plan *plan = NULL;
     struct accel_error error = {0};
 

@@ -68,9 +68,10 @@ struct subject {
 /* A session over the random model with `threads`, steps of at most `batch` tokens. */
 static void begin(struct subject *subject, const char *threads, const char *batch)
 {
-    const struct accel_given given[] = {
+    const struct accel_named_value given[] = {
         {"cpu.threads", threads, "test"}, {"batch", batch, "test"}, {"context", "1024tok", "test"}};
-    struct accel_session_options options = {.size = sizeof(options), .device = "cpu", .given = given, .given_count = 3};
+    struct accel_session_options options = {
+        .size = sizeof(options), .device = "cpu", .overrides = given, .override_count = 3};
     struct accel_error error = {0};
     char path[PATH_BYTES];
 
@@ -124,12 +125,12 @@ static void test_allocations(void **state)
  * first that writes it, and with tokens that leave. */
 static void test_step_allocations(void **state)
 {
-    const struct accel_given given[] = {{"sequences", "3", "test"},        {"context", "64tok", "test"},
-                                        {"batch", "16tok", "test"},        {"kv.full", "slide", "test"},
-                                        {"kv.sinks", "4tok", "test"},      {"cpu.threads", *state, "test"},
-                                        {"attention.page", "8tok", "test"}};
+    const struct accel_named_value given[] = {{"sequences", "3", "test"},        {"context", "64tok", "test"},
+                                              {"batch", "16tok", "test"},        {"kv.full", "slide", "test"},
+                                              {"kv.sinks", "4tok", "test"},      {"cpu.threads", *state, "test"},
+                                              {"attention.page", "8tok", "test"}};
     struct accel_session_options options = {
-        .size = sizeof(options), .device = "cpu", .given = given, .given_count = sizeof(given) / sizeof(*given)};
+        .size = sizeof(options), .device = "cpu", .overrides = given, .override_count = sizeof(given) / sizeof(*given)};
     const int32_t ids[10] = {5, 17, 400, 3, 8, 77, 120, 9, 300, 301};
     struct subject s;
     struct accel_error error = {0};

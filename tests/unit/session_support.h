@@ -69,7 +69,7 @@ static inline struct accel_context *make_context(void)
     return context;
 }
 
-static const struct accel_given exact_settings[] = {
+static const struct accel_named_value exact_settings[] = {
     {"kv.type.k", "f32", "test"},
     {"kv.type.v", "f32", "test"},
     {"compute.activations", "f32", "test"},
@@ -83,8 +83,8 @@ static inline struct accel_session *make_session(struct accel_context *context, 
     struct accel_session_options options = {.size = sizeof(options),
                                             .flags = flags,
                                             .device = device == NULL ? "cpu" : device,
-                                            .given = exact_settings,
-                                            .given_count = 3,
+                                            .overrides = exact_settings,
+                                            .override_count = 3,
                                             .outputs = outputs};
     struct accel_session *session = NULL;
     struct accel_error error = {0};

@@ -10,11 +10,12 @@ enum { COUNT = 60 };
 /* Logits after COUNT tokens that were fed in steps of `step`. */
 static float *logits_of(const char *name, const char *caches, uint32_t step, uint32_t *out_vocabulary)
 {
-    const struct accel_given given[] = {{"kv.type.k", caches, "test"},
-                                        {"kv.type.v", caches, "test"},
-                                        {"compute.activations", "f32", "test"},
-                                        {"batch", "64tok", "test"}};
-    struct accel_session_options options = {.size = sizeof(options), .device = "cpu", .given = given, .given_count = 4};
+    const struct accel_named_value given[] = {{"kv.type.k", caches, "test"},
+                                              {"kv.type.v", caches, "test"},
+                                              {"compute.activations", "f32", "test"},
+                                              {"batch", "64tok", "test"}};
+    struct accel_session_options options = {
+        .size = sizeof(options), .device = "cpu", .overrides = given, .override_count = 4};
     struct accel_context *context = make_context();
     struct accel_model *model = NULL;
     struct accel_session *session = NULL;

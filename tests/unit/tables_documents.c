@@ -347,7 +347,7 @@ static void order_of_remedies(void **state)
 static uint32_t applies(const struct accel_tables *tables, const char *topic, const char *id, const char *fact,
                         const char *value)
 {
-    const struct accel_given given = {fact, value, "test"};
+    const struct accel_named_value given = {fact, value, "test"};
     return accel_advice_applies(tables, accel_advice_get(tables, topic, rank_of(tables, topic, id) - 1), &given, 1);
 }
 
@@ -388,8 +388,8 @@ static void layers_on_processors(void **state)
     assert_string_equal(many->bound, "32");
     assert_string_equal(few->bound, "8");
     for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); i++) {
-        const struct accel_given given[] = {{"device.kind", models[i].kind, "test"},
-                                            {"model.layers", models[i].layers, "test"}};
+        const struct accel_named_value given[] = {{"device.kind", models[i].kind, "test"},
+                                                  {"model.layers", models[i].layers, "test"}};
         assert_int_equal(accel_advice_applies(tables, many, given, 2), models[i].many);
         assert_int_equal(accel_advice_applies(tables, few, given, 2), models[i].few);
     }

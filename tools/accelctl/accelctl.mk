@@ -18,7 +18,6 @@ libaccelctl_la_SOURCES = \
 	%D%/external.c \
 	%D%/external.h \
 	%D%/filter.c \
-	%D%/given.c \
 	%D%/sigbus_guard.c \
 	%D%/sigbus_guard.h \
 	%D%/habits.c \
@@ -34,6 +33,7 @@ libaccelctl_la_SOURCES = \
 	%D%/option.c \
 	%D%/output.c \
 	%D%/output.h \
+	%D%/overrides.c \
 	%D%/process_memory.h \
 	%D%/elapsed.c \
 	%D%/elapsed.h \

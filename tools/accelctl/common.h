@@ -141,16 +141,16 @@ void close_context(struct accel_context *context);
 /* Prints the machine that a replayed recording is of; nothing without one. */
 void print_recording(const struct accel_context *context);
 
-enum { GIVEN_MOST = 2 * LIST_MOST + 1 };
+enum { OVERRIDES_MOST = 2 * LIST_MOST + 1 };
 
 /* The last value that the command line gives `key`; NULL if it gives none. */
-const char *given_value(const struct common *common, const char *key);
+const char *overridden_value(const struct common *common, const char *key);
 /* Returns 1 if the command line sets `key`. */
 uint32_t is_set(const struct common *common, const char *key);
 
 /* Collects --client, --set and --reference-set as *out_count settings, in this order. Their texts live in `texts`,
  * freed by the caller. Answers -1, or an exit code. */
-int given_settings(const struct common *common, struct accel_given given[GIVEN_MOST], uint32_t *out_count,
-                   char **out_texts);
+int collect_overrides(const struct common *common, struct accel_named_value overrides[OVERRIDES_MOST],
+                      uint32_t *out_count, char **out_texts);
 
 #endif

@@ -96,8 +96,8 @@ static void write_option(FILE *out, const char *name, const char *value)
 }
 
 /* Composes the call of accelctl plan for the same plan, to which remedies add options. NULL without memory. */
-static char *make_command(const struct common *common, const struct wish *wish, const struct accel_given *given,
-                          uint32_t count)
+static char *make_command(const struct common *common, const struct wish *wish,
+                          const struct accel_named_value *overrides, uint32_t count)
 {
     char *text = NULL;
     size_t bytes = 0;
@@ -117,11 +117,11 @@ static char *make_command(const struct common *common, const struct wish *wish, 
     if (wish->length != 0)
         fprintf(out, " --length %" PRIu64, wish->length);
     for (uint32_t i = 0; i < count; i++)
-        if (strcmp(given[i].key, "client") != 0 || common->client == NULL) {
+        if (strcmp(overrides[i].key, "client") != 0 || common->client == NULL) {
             fputs(" --set ", out);
-            write_word(out, given[i].key);
+            write_word(out, overrides[i].key);
             putc('=', out);
-            write_word(out, given[i].value);
+            write_word(out, overrides[i].value);
         }
     if (fclose(out) != 0) {
         free(text);
@@ -132,26 +132,26 @@ static char *make_command(const struct common *common, const struct wish *wish, 
 
 static int make(const struct common *common, const struct wish *wish, struct opened *opened)
 {
-    struct accel_given given[GIVEN_MOST + MORE_MOST];
+    struct accel_named_value overrides[OVERRIDES_MOST + MORE_MOST];
     struct accel_model_plan_options options = {.size = sizeof(options),
                                                .flags = wish->flags,
                                                .path = wish->path,
                                                .platform = wish->platform,
                                                .device = common->device,
                                                .mode = wish->mode,
-                                               .given = given,
+                                               .overrides = overrides,
                                                .outputs = wish->outputs,
                                                .request_length = wish->length};
     struct accel_error error = {0};
-    int code = given_settings(common, given, &options.given_count, &opened->texts);
+    int code = collect_overrides(common, overrides, &options.override_count, &opened->texts);
 
     if (code >= 0)
         return code;
-    opened->command = make_command(common, wish, given, options.given_count);
+    opened->command = make_command(common, wish, overrides, options.override_count);
     if (opened->command == NULL)
         return report_error_text(common->json, EXIT_SHORT, "ACCEL_E_MEMORY", "no memory for the command", NULL);
     for (uint32_t i = 0; i < wish->more_count && i < MORE_MOST; i++)
-        given[options.given_count++] = wish->more[i];
+        overrides[options.override_count++] = wish->more[i];
     if (accel_model_plan_create(opened->context, &options, &opened->made, &error) != ACCEL_OK)
         return error.origin == ACCEL_FROM_MODEL ? report_error(common->json, &error)
                                                 : report_session_error(common->json, &error);

@@ -16,7 +16,7 @@ struct wish {
     const char *platform;
     const char *mode;
     uint64_t length;
-    const struct accel_given *more; /* settings behind those of the command line, at most MORE_MOST */
+    const struct accel_named_value *more; /* settings behind those of the command line, at most MORE_MOST */
     uint32_t more_count;
     uint32_t flags; /* ACCEL_SESSION_... */
     uint32_t outputs;

@@ -15,21 +15,21 @@ enum { ID, TEXT, WHEN, SET, SEARCH, COST, COST_ORIGIN, NEEDS, BECAUSE, MEMBERS }
 static int32_t read_set(const struct accel_table_reader *reader, const struct accel_yaml_node *mapping,
                         struct accel_advice *step)
 {
-    struct accel_given *given;
+    struct accel_named_value *settings;
     int32_t code;
     if (mapping == NULL)
         return ACCEL_OK;
-    code = accel_table_array(reader, mapping->child_count, sizeof(*given), &given);
+    code = accel_table_array(reader, mapping->child_count, sizeof(*settings), &settings);
     for (const struct accel_yaml_node *key = mapping->first; key && code == ACCEL_OK; key = key->next) {
         code = accel_table_setting(reader, key);
         if (code != ACCEL_OK)
             break;
-        given[step->set_count].key = key->text;
-        given[step->set_count].value = key->value->text;
-        code = accel_table_place(reader, key, &given[step->set_count].origin);
+        settings[step->set_count].key = key->text;
+        settings[step->set_count].value = key->value->text;
+        code = accel_table_place(reader, key, &settings[step->set_count].origin);
         step->set_count++;
     }
-    step->set = given;
+    step->set = settings;
     return code;
 }
 
@@ -230,7 +230,7 @@ const struct accel_advice *accel_advice_get(const struct accel_tables *tables, c
 }
 
 /* Evaluates a condition with the fact that it refers to; the last value given takes effect, as in profiles. */
-static bool one_applies(struct accel_condition condition, const struct accel_given *facts, uint32_t fact_count)
+static bool one_applies(struct accel_condition condition, const struct accel_named_value *facts, uint32_t fact_count)
 {
     struct accel_profile_pair pair = {NULL, NULL, NULL};
     for (uint32_t i = 0; i < fact_count; i++)
@@ -241,7 +241,7 @@ static bool one_applies(struct accel_condition condition, const struct accel_giv
 }
 
 uint32_t accel_advice_applies(const struct accel_tables *tables, const struct accel_advice *step,
-                              const struct accel_given *facts, uint32_t fact_count)
+                              const struct accel_named_value *facts, uint32_t fact_count)
 {
     const struct accel_advice_topic *topic = step ? find_topic(tables, step->topic) : NULL;
     if (topic == NULL || step < topic->steps || step >= topic->steps + topic->count)

@@ -36,8 +36,8 @@ struct plan_steps {
 /* One step under trial. */
 struct trial {
     const struct accel_advice *advice;
-    struct accel_given given[SETTINGS_MOST];
-    uint32_t given_count;
+    struct accel_named_value overrides[SETTINGS_MOST];
+    uint32_t override_count;
     char value[VALUE]; /* value of the searched setting */
     struct accel_model_plan *plan;
     struct accel_error error;
@@ -91,7 +91,7 @@ static int32_t find_value(const struct accel_model_plan *plan, struct trial *tri
     if (code != ACCEL_OK)
         return code;
     snprintf(trial->value, sizeof(trial->value), "%" PRIu64 "%s", value, range.unit);
-    trial->given[trial->given_count++] = (struct accel_given){advice->search, trial->value, advice->place};
+    trial->overrides[trial->override_count++] = (struct accel_named_value){advice->search, trial->value, advice->place};
     return ACCEL_OK;
 }
 
@@ -103,11 +103,11 @@ static void try_advice(const struct accel_model_plan *plan, const struct accel_a
 
     *trial = (struct trial){.advice = advice};
     for (uint32_t i = 0; i < advice->set_count && i < SETTINGS_MOST - 1; i++)
-        trial->given[trial->given_count++] = advice->set[i];
+        trial->overrides[trial->override_count++] = advice->set[i];
     if (advice->search_wanted != ACCEL_ADVICE_FIXED)
         code = find_value(plan, trial);
-    if (code == ACCEL_OK && trial->given_count != 0)
-        accel_model_plan_vary(plan, trial->given, trial->given_count, &trial->plan, &trial->error);
+    if (code == ACCEL_OK && trial->override_count != 0)
+        accel_model_plan_vary(plan, trial->overrides, trial->override_count, &trial->plan, &trial->error);
 }
 
 /* Returns whether every setting of the trial already has its value. */
@@ -115,9 +115,9 @@ static bool is_in_force(const struct accel_model_plan *plan, const struct trial 
 {
     const struct accel_plan *before = accel_model_plan_plan(plan), *after = accel_model_plan_plan(trial->plan);
 
-    for (uint32_t i = 0; i < trial->given_count; i++) {
-        const struct accel_plan_setting *was = accel_plan_setting_find(before, trial->given[i].key);
-        const struct accel_plan_setting *is = accel_plan_setting_find(after, trial->given[i].key);
+    for (uint32_t i = 0; i < trial->override_count; i++) {
+        const struct accel_plan_setting *was = accel_plan_setting_find(before, trial->overrides[i].key);
+        const struct accel_plan_setting *is = accel_plan_setting_find(after, trial->overrides[i].key);
 
         if (was == NULL || is == NULL || strcmp(was->value, is->value) != 0)
             return false;
@@ -140,7 +140,7 @@ static const char *quantized_type(const struct accel_model_plan *plan)
     const struct accel_plan *inner = accel_model_plan_plan(plan);
 
     for (uint32_t i = 0; i < accel_plan_fact_count(inner); i++) {
-        const struct accel_given *fact = accel_plan_fact_get(inner, i);
+        const struct accel_named_value *fact = accel_plan_fact_get(inner, i);
 
         if (strcmp(fact->key, "model.weights") == 0 && bits_of(fact->value) != 0 && bits_of(fact->value) < 16)
             return fact->value;
@@ -154,10 +154,10 @@ static bool has_fewer_bits(const struct accel_model_plan *plan, struct trial *tr
 {
     const char *type = quantized_type(plan);
 
-    for (uint32_t i = 0; type != NULL && i < trial->given_count; i++) {
-        const unsigned long wanted = bits_of(trial->given[i].value);
+    for (uint32_t i = 0; type != NULL && i < trial->override_count; i++) {
+        const unsigned long wanted = bits_of(trial->overrides[i].value);
 
-        if (strcmp(trial->given[i].key, "weights.type") != 0 || wanted < bits_of(type))
+        if (strcmp(trial->overrides[i].key, "weights.type") != 0 || wanted < bits_of(type))
             continue;
         snprintf(trial->idle, sizeof(trial->idle),
                  wanted == bits_of(type)
@@ -196,8 +196,8 @@ static char *settings_text(const struct trial *trial)
 
     if (out == NULL)
         return NULL;
-    for (uint32_t i = 0; i < trial->given_count; i++)
-        fprintf(out, "%s--set %s=%s", i == 0 ? "" : " ", trial->given[i].key, trial->given[i].value);
+    for (uint32_t i = 0; i < trial->override_count; i++)
+        fprintf(out, "%s--set %s=%s", i == 0 ? "" : " ", trial->overrides[i].key, trial->overrides[i].value);
     fclose(out);
     return text;
 }
@@ -394,7 +394,7 @@ static bool applies(const struct plan_steps *list, const struct accel_advice *ad
 {
     const struct accel_plan *inner = accel_model_plan_plan(plan);
     uint32_t count = accel_plan_fact_count(inner);
-    struct accel_given *facts = calloc((size_t)count + 1, sizeof(*facts));
+    struct accel_named_value *facts = calloc((size_t)count + 1, sizeof(*facts));
     bool holds;
 
     for (uint32_t i = 0; facts != NULL && i < count; i++)

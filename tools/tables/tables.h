@@ -146,21 +146,21 @@ const char *accel_promise_verdict_name(uint32_t verdict);
 /** One step of the advice on a topic. */
 struct accel_advice {
     uint32_t size;
-    uint32_t search_wanted;        /**< ACCEL_ADVICE_... */
-    const char *topic;             /**< "oom" */
-    const char *id;                /**< "oom.q4": stable, for people and programs */
-    const char *text;              /**< what to do, a sentence in the imperative */
-    const char *when;              /**< its conditions as they are written, ", " between them, or empty */
-    const struct accel_given *set; /**< settings that carry it out; `origin` is the place in the file */
-    const char *search;            /**< setting whose value is searched, or empty */
-    const char *bound;             /**< least or most value of it, without unit (tokens, bytes), or empty */
-    const char *cost;              /**< what it costs, in words; may be empty */
-    const char *cost_origin;       /**< "claimed S3:75", "measured ...", "estimated: ..."; empty where cost is */
-    const char *needs;             /**< what has to be done besides: "accelctl quantize MODEL ...", or empty */
-    const char *source;            /**< document and line, and words */
-    const char *place;             /**< file and line of the table */
-    uint32_t set_count;            /**< of `set` */
-    uint32_t rank;                 /**< place among the steps of its topic, from 1: what is tried first */
+    uint32_t search_wanted;              /**< ACCEL_ADVICE_... */
+    const char *topic;                   /**< "oom" */
+    const char *id;                      /**< "oom.q4": stable, for people and programs */
+    const char *text;                    /**< what to do, a sentence in the imperative */
+    const char *when;                    /**< its conditions as they are written, ", " between them, or empty */
+    const struct accel_named_value *set; /**< settings that carry it out; `origin` is the place in the file */
+    const char *search;                  /**< setting whose value is searched, or empty */
+    const char *bound;                   /**< least or most value of it, without unit (tokens, bytes), or empty */
+    const char *cost;                    /**< what it costs, in words; may be empty */
+    const char *cost_origin;             /**< "claimed S3:75", "measured ...", "estimated: ..."; empty where cost is */
+    const char *needs;                   /**< what has to be done besides: "accelctl quantize MODEL ...", or empty */
+    const char *source;                  /**< document and line, and words */
+    const char *place;                   /**< file and line of the table */
+    uint32_t set_count;                  /**< of `set` */
+    uint32_t rank;                       /**< place among the steps of its topic, from 1: what is tried first */
 };
 
 /** Number of topics. */
@@ -175,7 +175,7 @@ const struct accel_advice *accel_advice_get(const struct accel_tables *tables, c
  * condition on a missing fact does not hold. Only a plan can tell whether a step is in force already, and whether
  * it helps. */
 uint32_t accel_advice_applies(const struct accel_tables *tables, const struct accel_advice *step,
-                              const struct accel_given *facts, uint32_t fact_count);
+                              const struct accel_named_value *facts, uint32_t fact_count);
 
 /* ---- reading ---- */
 

@@ -46,8 +46,8 @@ ACCEL_API const char *accel_model_description_path(const struct accel_model_desc
 ACCEL_API uint32_t accel_model_description_is_file(const struct accel_model_description *description) ACCEL_NOEXCEPT;
 
 /** The facts, each with where it was read as its origin: *out_count of them, as accel_plan_request.model takes them. */
-ACCEL_API const struct accel_given *accel_model_description_facts(const struct accel_model_description *description,
-                                                                  uint32_t *out_count) ACCEL_NOEXCEPT;
+ACCEL_API const struct accel_named_value *
+accel_model_description_facts(const struct accel_model_description *description, uint32_t *out_count) ACCEL_NOEXCEPT;
 
 /** The value of one fact ("model.kind"), or NULL where it is not known. */
 ACCEL_API const char *accel_model_description_fact(const struct accel_model_description *description,

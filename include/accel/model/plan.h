@@ -32,8 +32,8 @@ struct accel_model_plan_options {
     const char *platform; /**< platform to plan for, be a device of it here or not; NULL: the device's own */
     const char *device;   /**< device or driver; with a platform, a file of profiles/devices; NULL: the best */
     const char *mode;     /**< the fact request.mode, or NULL */
-    const struct accel_given *given; /**< settings, the strongest layer */
-    uint32_t given_count;
+    const struct accel_named_value *overrides; /**< settings that override those of all profiles */
+    uint32_t override_count;
     uint32_t outputs;        /**< rows of logits that one step can give; 0: 1 */
     uint64_t request_length; /**< the fact request.length in tokens; 0: not known */
 };
@@ -73,8 +73,9 @@ ACCEL_API int32_t accel_model_plan_note_tokenizer(struct accel_model_plan *plan,
 
 /* ---- what to change ---- */
 
-/** Plans again with `count` settings on top of those of `plan`; the caller frees the result. */
-ACCEL_API int32_t accel_model_plan_vary(const struct accel_model_plan *plan, const struct accel_given *given,
+/** Plans again with `count` overrides in addition to those of `plan`; of two for one key the new one takes effect. The
+ * caller frees the result. */
+ACCEL_API int32_t accel_model_plan_vary(const struct accel_model_plan *plan, const struct accel_named_value *overrides,
                                         uint32_t count, struct accel_model_plan **out_plan,
                                         struct accel_error *error) ACCEL_NOEXCEPT;
 

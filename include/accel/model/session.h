@@ -69,9 +69,9 @@ struct accel_session;
 struct accel_session_options {
     uint32_t size;
     uint32_t flags;
-    const char *device;              /**< name of a device or driver, or NULL: the best one */
-    const struct accel_given *given; /**< settings, the strongest layer */
-    uint32_t given_count;
+    const char *device;                        /**< name of a device or driver, or NULL: the best one */
+    const struct accel_named_value *overrides; /**< settings that override those of all profiles */
+    uint32_t override_count;
     uint32_t outputs; /**< most rows of logits of one step; 0, or fewer than sequences: one for each sequence */
 };
 

@@ -108,7 +108,7 @@ static int start_once(const struct bench *bench, const struct start *start, cons
 {
     struct common common = bench->chosen->common;
     char threads[32], option[96];
-    struct accel_given more[2];
+    struct accel_named_value more[2];
     struct wish wish = {.path = bench->path, .more = more, .outputs = 1, .runs = 1, .is_repeated = 1};
     struct opened opened = {0};
     struct accel_error error = {0};
@@ -118,9 +118,9 @@ static int start_once(const struct bench *bench, const struct start *start, cons
     int code;
 
     snprintf(option, sizeof(option), "%s.precompile", driver);
-    wish.more_count += bench_give_threads(bench, threads, more);
+    wish.more_count += bench_override_threads(bench, threads, more);
     if (start->by_use)
-        more[wish.more_count++] = (struct accel_given){option, "false", "accelctl bench load"};
+        more[wish.more_count++] = (struct accel_named_value){option, "false", "accelctl bench load"};
     common.no_cache |= start->no_cache;
     code = open_model(&common, &wish, &opened);
     if (code < 0 && (accel_session_load(opened.session, &error) != ACCEL_OK ||

@@ -153,14 +153,14 @@ static void append_others(struct list *list, const struct bench *bench)
 static int open_device(struct bench *bench, struct accel_context *context, struct accel_device **out_device)
 {
     const struct common *common = &bench->chosen->common;
-    struct accel_given given[GIVEN_MOST + 1];
-    struct accel_plan_request request = {.size = sizeof(request), .device = common->device, .given = given};
+    struct accel_named_value overrides[OVERRIDES_MOST + 1];
+    struct accel_plan_request request = {.size = sizeof(request), .device = common->device, .overrides = overrides};
     struct accel_plan *plan = NULL;
     char *texts = NULL, threads[32];
-    int code = given_settings(common, given, &request.given_count, &texts);
+    int code = collect_overrides(common, overrides, &request.override_count, &texts);
 
     if (code < 0)
-        request.given_count += bench_give_threads(bench, threads, &given[request.given_count]);
+        request.override_count += bench_override_threads(bench, threads, &overrides[request.override_count]);
     if (code < 0 && (accel_plan_create(context, &request, &plan, &bench->error) != ACCEL_OK ||
                      accel_plan_open_device(plan, out_device, &bench->error) != ACCEL_OK))
         code = report_session_error(common->json, &bench->error);

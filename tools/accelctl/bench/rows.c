@@ -117,11 +117,11 @@ uint32_t bench_rounds(const struct bench *bench, uint32_t least, uint32_t most)
     return rounds < least ? least : rounds > most ? most : (uint32_t)rounds;
 }
 
-uint32_t bench_give_threads(const struct bench *bench, char text[32], struct accel_given *out_given)
+uint32_t bench_override_threads(const struct bench *bench, char text[32], struct accel_named_value *out_override)
 {
     if (bench->chosen->threads == 0)
         return 0;
     snprintf(text, 32, "%" PRIu64, bench->chosen->threads);
-    *out_given = (struct accel_given){"cpu.threads", text, "accelctl bench --threads"};
+    *out_override = (struct accel_named_value){"cpu.threads", text, "accelctl bench --threads"};
     return 1;
 }

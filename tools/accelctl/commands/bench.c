@@ -200,7 +200,7 @@ static int choose_context(struct bench *bench, uint64_t *out_context)
 static int run_with_model(struct bench *bench, struct opened *opened)
 {
     char context[32], threads[32], sequences[32];
-    struct accel_given more[3];
+    struct accel_named_value more[3];
     struct wish wish = {.path = bench->path, .more = more, .outputs = 1, .runs = 1};
     uint64_t tokens;
     int code = choose_context(bench, &tokens);
@@ -209,11 +209,11 @@ static int run_with_model(struct bench *bench, struct opened *opened)
         return code;
     snprintf(context, sizeof(context), "%" PRIu64 "tok", tokens);
     if (!is_set(&bench->chosen->common, "context"))
-        more[wish.more_count++] = (struct accel_given){"context", context, "longest test of accelctl bench"};
+        more[wish.more_count++] = (struct accel_named_value){"context", context, "longest test of accelctl bench"};
     snprintf(sequences, sizeof(sequences), "%" PRIu64, largest(&bench->sequences));
     if (bench->wanted[BENCH_BATCH] && !is_set(&bench->chosen->common, "sequences"))
-        more[wish.more_count++] = (struct accel_given){"sequences", sequences, "accelctl bench --sequences"};
-    wish.more_count += bench_give_threads(bench, threads, &more[wish.more_count]);
+        more[wish.more_count++] = (struct accel_named_value){"sequences", sequences, "accelctl bench --sequences"};
+    wish.more_count += bench_override_threads(bench, threads, &more[wish.more_count]);
     code = open_model(&bench->chosen->common, &wish, opened);
     if (code < 0)
         code = bench_model_check(bench, opened);

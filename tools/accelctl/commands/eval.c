@@ -241,7 +241,7 @@ static int compare_tensors(struct evaluation *evaluation)
  * was trained for as many. */
 static int choose_window(struct evaluation *evaluation)
 {
-    const char *context = given_value(&evaluation->chosen->common, "context");
+    const char *context = overridden_value(&evaluation->chosen->common, "context");
     const uint32_t is_auto = context != NULL && strcmp(context, "auto") == 0;
 
     evaluation->chunk = is_auto ? UINT64_MAX : CHUNK_MOST;
@@ -281,10 +281,10 @@ static int read_planned_window(struct evaluation *evaluation)
 static int open_sessions(struct evaluation *evaluation)
 {
     const uint64_t thread_count = evaluation->chosen->versions.threads;
-    const char *set_context = given_value(&evaluation->chosen->common, "context");
+    const char *set_context = overridden_value(&evaluation->chosen->common, "context");
     const uint32_t is_planned = set_context != NULL && strcmp(set_context, "auto") != 0;
     char context[32], threads[32], origin[64] = "accelctl eval";
-    struct accel_given more[2];
+    struct accel_named_value more[2];
     uint32_t more_count = 0;
 
     snprintf(context, sizeof(context), "%" PRIu64 "tok", evaluation->chunk);
@@ -292,9 +292,9 @@ static int open_sessions(struct evaluation *evaluation)
     if (evaluation->chosen->chunk != 0)
         snprintf(origin, sizeof(origin), "command line --chunk %" PRIu64, evaluation->chunk);
     if (!is_planned)
-        more[more_count++] = (struct accel_given){"context", context, origin};
+        more[more_count++] = (struct accel_named_value){"context", context, origin};
     if (thread_count != 0)
-        more[more_count++] = (struct accel_given){"cpu.threads", threads, "accelctl eval --threads"};
+        more[more_count++] = (struct accel_named_value){"cpu.threads", threads, "accelctl eval --threads"};
     for (uint32_t i = 0; i < evaluation->count; i++) {
         const struct wish wish = {
             .path = evaluation->rows[i]->path, .more = more, .more_count = more_count, .outputs = OUTPUTS, .runs = 1};
@@ -484,7 +484,7 @@ static int check_usage(const struct eval_options *chosen, int count)
             chosen->common.json, EXIT_USAGE, "usage", "eval: --reference-set needs --text and --against",
             "the model may be its own reference: accelctl eval --text FILE --set KEY=VALUE --against MODEL "
             "--reference-set KEY=VALUE MODEL");
-    if (chosen->chunk != 0 && given_value(&chosen->common, "context") != NULL)
+    if (chosen->chunk != 0 && overridden_value(&chosen->common, "context") != NULL)
         return report_error_text(chosen->common.json, EXIT_USAGE, "usage",
                                  "eval: --chunk and --set context both give the tokens of a window",
                                  "give --chunk (-c) alone");

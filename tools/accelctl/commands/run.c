@@ -560,7 +560,7 @@ static const char *expand_options(const struct run_options *chosen)
 static int run(int count, char **arguments, const struct command *command)
 {
     struct run_options chosen = {.sampling = SAMPLING_UNSET};
-    struct accel_given sequences = {"sequences", NULL, "accelctl run"};
+    struct accel_named_value sequences = {"sequences", NULL, "accelctl run"};
     struct wish wish = {.outputs = 1, .runs = 1};
     char **lines = NULL;
     char number[16];

@@ -32,7 +32,7 @@ static const struct option_row options[] = {
     COMMON_OPTIONS(struct trace_options, common),
 };
 
-static const struct accel_given exact[] = {
+static const struct accel_named_value exact[] = {
     {"kv.type.k", "f32", "accelctl trace"},
     {"kv.type.v", "f32", "accelctl trace"},
     {"compute.activations", "f32", "accelctl trace"},
@@ -244,7 +244,7 @@ static int run_trace(const struct trace_options *chosen, const char *path, struc
 {
     struct opened opened = {0};
     struct trace trace = {.opened = &opened, .inputs = inputs, .stepwise = chosen->stepwise};
-    struct accel_given settings[4];
+    struct accel_named_value settings[4];
     struct accel_error error = {0};
     struct progress progress;
     char batch[32];
@@ -259,7 +259,7 @@ static int run_trace(const struct trace_options *chosen, const char *path, struc
 
     snprintf(batch, sizeof(batch), "%llutok", (unsigned long long)(longest == 0 ? 1 : longest));
     memcpy(settings, exact, sizeof(exact));
-    settings[3] = (struct accel_given){"batch", batch, "accelctl trace: the longest case"};
+    settings[3] = (struct accel_named_value){"batch", batch, "accelctl trace: the longest case"};
     code = open_model(&chosen->common, &wish, &opened);
     if (code < 0)
         code = refuse_target(chosen, accel_model_file_of(opened.model));

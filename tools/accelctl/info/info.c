@@ -42,7 +42,7 @@ static json_t *architecture_json(const char *path, uint32_t has_weights)
 
     json_object_set_new(object, "facts", facts);
     if (code == ACCEL_OK) {
-        const struct accel_given *list = accel_model_description_facts(description, &count);
+        const struct accel_named_value *list = accel_model_description_facts(description, &count);
 
         for (uint32_t i = 0; i < count; i++)
             json_object_set_new(facts, list[i].key, json_text(list[i].value));

@@ -85,7 +85,7 @@ void print_facts(const struct accel_plan *plan)
 {
     print("%sfacts%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
     for (uint32_t i = 0; i < accel_plan_fact_count(plan); i++) {
-        const struct accel_given *fact = accel_plan_fact_get(plan, i);
+        const struct accel_named_value *fact = accel_plan_fact_get(plan, i);
         char copy[400];
 
         print_wrapped((uint32_t)print("  %-20s %-18s ", fact->key, fact->value), ORIGIN,

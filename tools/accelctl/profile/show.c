@@ -151,14 +151,14 @@ static void print_fact_list(const struct view *view)
     char value[96], place[600];
 
     for (uint32_t i = 0; i < accel_plan_fact_count(view->plan); i++) {
-        const struct accel_given *fact = accel_plan_fact_get(view->plan, i);
+        const struct accel_named_value *fact = accel_plan_fact_get(view->plan, i);
 
         names = wider(names, fact->key, 28);
         values = wider(values, view_fact(fact, value, sizeof(value)), 32);
     }
     print("%sfacts%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
     for (uint32_t i = 0; i < accel_plan_fact_count(view->plan); i++) {
-        const struct accel_given *fact = accel_plan_fact_get(view->plan, i);
+        const struct accel_named_value *fact = accel_plan_fact_get(view->plan, i);
         uint32_t at = (uint32_t)print("  %-*s  %-*s  ", (int)names, fact->key, (int)values,
                                       view_fact(fact, value, sizeof(value)));
 

@@ -38,7 +38,7 @@ static bool is_number_of(const struct accel_fact_row *row, const char *value)
     return unit[0] == '\0' || strcmp(unit, row->unit) == 0;
 }
 
-static int check_facts(const struct accel_given *facts, uint32_t count, uint32_t json)
+static int check_facts(const struct accel_named_value *facts, uint32_t count, uint32_t json)
 {
     for (uint32_t i = 0; i < count; i++) {
         const struct accel_fact_row *row = find_fact(facts[i].key);
@@ -145,8 +145,8 @@ static int select_names(struct accel_context *context, const struct profile_opti
 
 /* Collects the values of an option, NAME=VALUE each, with the command line as their origin. Their texts live in
  * *out_texts. */
-static int give(const struct text_list *list, const char *option, uint32_t json, struct accel_given given[LIST_MOST],
-                char **out_texts)
+static int parse_named_values(const struct text_list *list, const char *option, uint32_t json,
+                              struct accel_named_value out_values[LIST_MOST], char **out_texts)
 {
     size_t bytes = 1;
     char *at;
@@ -170,33 +170,33 @@ static int give(const struct text_list *list, const char *option, uint32_t json,
                      strcmp(option, "set") == 0 ? "setting" : option);
             return report_error_text(json, EXIT_USAGE, "usage", text, remedy);
         }
-        given[i].key = at;
+        out_values[i].key = at;
         at += sprintf(at, "%.*s", (int)(equals - item), item) + 1;
-        given[i].value = equals + 1;
-        given[i].origin = at;
+        out_values[i].value = equals + 1;
+        out_values[i].origin = at;
         at += sprintf(at, "command line --%s %s", option, item) + 1;
     }
     return -1;
 }
 
 /* Plans with `facts` of the command line, followed by those that the names stand for. */
-static int plan(struct accel_context *context, struct accel_given *settings, uint32_t setting_count,
-                struct accel_given *facts, uint32_t fact_count, uint32_t json, struct view *view)
+static int plan(struct accel_context *context, struct accel_named_value *settings, uint32_t setting_count,
+                struct accel_named_value *facts, uint32_t fact_count, uint32_t json, struct view *view)
 {
     const struct selection *s = &view->selection;
-    struct accel_plan_request request = {.size = sizeof(request), .given = settings, .model = facts};
+    struct accel_plan_request request = {.size = sizeof(request), .overrides = settings, .model = facts};
     struct accel_error error = {0};
-    const struct accel_given *described;
+    const struct accel_named_value *described;
     uint32_t count = 0;
 
     if (s->client != NULL)
-        settings[setting_count++] = (struct accel_given){"client", s->client->name, "command line"};
+        settings[setting_count++] = (struct accel_named_value){"client", s->client->name, "command line"};
     if (s->model != NULL)
-        facts[fact_count++] = (struct accel_given){"model.name", s->model->name, "command line"};
+        facts[fact_count++] = (struct accel_named_value){"model.name", s->model->name, "command line"};
     described = view->description == NULL ? NULL : accel_model_description_facts(view->description, &count);
     for (uint32_t i = 0; i < count; i++)
         facts[fact_count++] = described[i];
-    request.given_count = setting_count;
+    request.override_count = setting_count;
     request.model_count = fact_count;
     request.platform = s->platform == NULL ? NULL : s->platform->name;
     request.device = s->device == NULL ? NULL : s->device->name;
@@ -207,11 +207,11 @@ static int plan(struct accel_context *context, struct accel_given *settings, uin
 
 static int make_plan(struct accel_context *context, const struct profile_options *chosen, struct view *view)
 {
-    struct accel_given settings[LIST_MOST + OWN];
-    struct accel_given *facts;
+    struct accel_named_value settings[LIST_MOST + OWN];
+    struct accel_named_value *facts;
     uint32_t json = chosen->common.json;
     uint32_t described = 0;
-    int code = give(&chosen->common.sets, "set", json, settings, &view->texts[0]);
+    int code = parse_named_values(&chosen->common.sets, "set", json, settings, &view->texts[0]);
 
     if (code >= 0)
         return code;
@@ -220,7 +220,7 @@ static int make_plan(struct accel_context *context, const struct profile_options
     facts = calloc(LIST_MOST + OWN + (size_t)described, sizeof(*facts));
     if (facts == NULL)
         return report_error_text(json, EXIT_SHORT, "ACCEL_E_MEMORY", "no memory for facts", NULL);
-    code = give(&chosen->facts, "fact", json, facts, &view->texts[1]);
+    code = parse_named_values(&chosen->facts, "fact", json, facts, &view->texts[1]);
     if (code < 0)
         code = check_facts(facts, chosen->facts.count, json);
     if (code < 0)
@@ -291,7 +291,7 @@ const char *view_value(const char *value, const char *unit, char *text, size_t s
     return text;
 }
 
-const char *view_fact(const struct accel_given *fact, char *text, size_t size)
+const char *view_fact(const struct accel_named_value *fact, char *text, size_t size)
 {
     const struct accel_fact_row *row = find_fact(fact->key);
 
@@ -362,7 +362,7 @@ json_t *view_json(const struct view *view)
         json_object_set_new(settings, setting->key, view_setting_json(setting));
     }
     for (uint32_t i = 0; i < accel_plan_fact_count(view->plan); i++) {
-        const struct accel_given *fact = accel_plan_fact_get(view->plan, i);
+        const struct accel_named_value *fact = accel_plan_fact_get(view->plan, i);
 
         json_object_set_new(facts, fact->key, json_pack("{s:s, s:s}", "value", fact->value, "origin", fact->origin));
     }

@@ -64,7 +64,7 @@ static void add_later(struct matrix_cell *cell, const char *key, const char *val
 /* Parses "KEY=VALUE KEY=VALUE" and the client as settings; `copy` holds their texts. Settings that are not honored
  * yet go to cell->later instead, "KEY=VALUE later: WHAT". */
 static uint32_t cell_settings(struct matrix_cell *matrix_cell, char *copy, size_t size,
-                              struct accel_given given[SETTINGS_MOST])
+                              struct accel_named_value overrides[SETTINGS_MOST])
 {
     const struct accel_compat *cell = matrix_cell->document;
     uint32_t count = 0;
@@ -72,7 +72,7 @@ static uint32_t cell_settings(struct matrix_cell *matrix_cell, char *copy, size_
 
     snprintf(copy, size, "%s", cell->settings);
     if (cell->client[0] != '\0')
-        given[count++] = (struct accel_given){"client", cell->client, cell->place};
+        overrides[count++] = (struct accel_named_value){"client", cell->client, cell->place};
     for (char *item = strtok_r(copy, " ", &rest); item != NULL && count < SETTINGS_MOST;
          item = strtok_r(NULL, " ", &rest)) {
         char *equals = strchr(item, '=');
@@ -83,7 +83,7 @@ static uint32_t cell_settings(struct matrix_cell *matrix_cell, char *copy, size_
         add_later(matrix_cell, item, equals + 1);
         if (find_setting(item) != NULL && find_setting(item)->honored == ACCEL_HONORED_LATER)
             continue;
-        given[count++] = (struct accel_given){item, equals + 1, cell->place};
+        overrides[count++] = (struct accel_named_value){item, equals + 1, cell->place};
     }
     return count;
 }
@@ -186,8 +186,8 @@ static void judge(const struct matrix *matrix, struct matrix_cell *cell, struct 
 {
     struct accel_context *context = matrix->context;
     const char *model = cell->document != NULL ? cell->document->model : cell->row->model;
-    struct accel_given given[SETTINGS_MOST];
-    struct accel_plan_request request = {.size = sizeof(request), .platform = cell->platform, .given = given};
+    struct accel_named_value overrides[SETTINGS_MOST];
+    struct accel_plan_request request = {.size = sizeof(request), .platform = cell->platform, .overrides = overrides};
     struct accel_plan *plan = NULL;
     struct accel_error error = {0};
     char copy[512];
@@ -199,7 +199,7 @@ static void judge(const struct matrix *matrix, struct matrix_cell *cell, struct 
         return;
     }
     if (cell->document != NULL)
-        request.given_count = cell_settings(cell, copy, sizeof(copy), given);
+        request.override_count = cell_settings(cell, copy, sizeof(copy), overrides);
     request.model = accel_model_description_facts(*description, &request.model_count);
     code = accel_plan_create(context, &request, &plan, &error);
     if (code == ACCEL_OK)

@@ -54,9 +54,9 @@ static bool refuses_option(const struct common *common, const char *set, const c
     return true;
 }
 
-/* Appends the settings of one option to `given`; each of its texts is KEY=VALUE. */
+/* Appends the settings of one option to `overrides`; each of its texts is KEY=VALUE. */
 static int add_settings(const struct common *common, const char *option, const struct text_list *sets,
-                        struct accel_given *given, uint32_t *count, char **at)
+                        struct accel_named_value *overrides, uint32_t *count, char **at)
 {
     char before[64];
     int code = -1;
@@ -77,14 +77,14 @@ static int add_settings(const struct common *common, const char *option, const s
             continue;
         if (sets->words[i] == NULL && refuses_option(common, option, item, &code))
             return code;
-        given[*count].key = keep(at, "", item, (size_t)(equals - item));
-        given[*count].value = equals + 1;
+        overrides[*count].key = keep(at, "", item, (size_t)(equals - item));
+        overrides[*count].value = equals + 1;
         if (sets->words[i] != NULL) {
-            given[(*count)++].origin = keep(at, "command line ", sets->words[i], strlen(sets->words[i]));
+            overrides[(*count)++].origin = keep(at, "command line ", sets->words[i], strlen(sets->words[i]));
             continue;
         }
         /* Shortens the value, since errors begin with the origin. */
-        given[(*count)++].origin =
+        overrides[(*count)++].origin =
             keep(at, before, item, strlen(item) <= SHOWN ? strlen(item) : (size_t)(equals - item));
     }
     return -1;
@@ -100,7 +100,7 @@ static size_t settings_bytes(const struct text_list *sets)
     return bytes;
 }
 
-const char *given_value(const struct common *common, const char *key)
+const char *overridden_value(const struct common *common, const char *key)
 {
     const size_t length = strlen(key);
 
@@ -112,11 +112,11 @@ const char *given_value(const struct common *common, const char *key)
 
 uint32_t is_set(const struct common *common, const char *key)
 {
-    return given_value(common, key) != NULL;
+    return overridden_value(common, key) != NULL;
 }
 
-int given_settings(const struct common *common, struct accel_given given[GIVEN_MOST], uint32_t *out_count,
-                   char **out_texts)
+int collect_overrides(const struct common *common, struct accel_named_value overrides[OVERRIDES_MOST],
+                      uint32_t *out_count, char **out_texts)
 {
     static const struct text_list none;
     const struct text_list *reference = common->reference_sets == NULL ? &none : common->reference_sets;
@@ -131,11 +131,11 @@ int given_settings(const struct common *common, struct accel_given given[GIVEN_M
     if (at == NULL)
         return report_error_text(common->json, EXIT_SHORT, "ACCEL_E_MEMORY", "no memory for the settings", NULL);
     if (common->client != NULL)
-        given[count++] = (struct accel_given){
+        overrides[count++] = (struct accel_named_value){
             "client", common->client, keep(&at, "command line --client ", common->client, strlen(common->client))};
-    code = add_settings(common, "--set", &common->sets, given, &count, &at);
+    code = add_settings(common, "--set", &common->sets, overrides, &count, &at);
     if (code < 0)
-        code = add_settings(common, "--reference-set", reference, given, &count, &at);
+        code = add_settings(common, "--reference-set", reference, overrides, &count, &at);
     *out_count = count;
     return code;
 }
