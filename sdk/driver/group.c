@@ -12,7 +12,7 @@
 struct touch {
     uintptr_t begin;
     uintptr_t end;
-    const struct sdk_tensor *tensor; /* NULL: scratch or a form */
+    const struct sdk_tensor *tensor; /* NULL: scratch, or staged activations */
     uint32_t writes;
     uint32_t zero;
 };
@@ -26,12 +26,12 @@ static struct touch touch_of(const struct sdk_tensor *tensor, uint32_t writes)
     return (struct touch){begin, begin + tensor->rows * sdk_row_bytes(tensor->type, tensor->width), tensor, writes, 0};
 }
 
-static struct touch form_of(const struct sdk_set *set, uint32_t c, uint32_t writes)
+static struct touch touch_staged(const struct sdk_set *set, uint32_t c, uint32_t writes)
 {
-    const uintptr_t begin = (uintptr_t)set->calls[c].form;
-    uint32_t form;
+    const uintptr_t begin = (uintptr_t)set->calls[c].staged;
+    uint32_t format;
 
-    return (struct touch){begin, begin + set->kernels[c]->form(&set->calls[c], &form), NULL, writes, 0};
+    return (struct touch){begin, begin + set->kernels[c]->staged_bytes(&set->calls[c], &format), NULL, writes, 0};
 }
 
 /* Nodes of every operator but attention may write their states. */
@@ -57,16 +57,16 @@ static uint32_t touches_of(const struct sdk_set *set, const struct sdk_action *a
     const struct sdk_call *call = &set->calls[action->call];
     uint32_t count = 0;
 
-    if (action->is_form) {
+    if (action->is_staging) {
         out_touches[count++] = touch_of(call->inputs[0], 0);
-        out_touches[count++] = form_of(set, action->call, 1);
+        out_touches[count++] = touch_staged(set, action->call, 1);
         return count;
     }
     count = touch_inputs(set, action->call, out_touches);
     for (uint32_t i = 0; i < SDK_OUTPUTS && call->outputs[i] != NULL; i++)
         out_touches[count++] = touch_of(call->outputs[i], 1);
-    if (call->form != NULL)
-        out_touches[count++] = form_of(set, action->call, set->kernels[action->call]->form_part == NULL);
+    if (call->staged != NULL)
+        out_touches[count++] = touch_staged(set, action->call, set->kernels[action->call]->stage_part == NULL);
     if (call->scratch != NULL)
         out_touches[count++] = (struct touch){(uintptr_t)call->scratch, (uintptr_t)call->scratch + 1, NULL, 1, 0};
     return count;
@@ -120,8 +120,8 @@ static void count_parts(const struct sdk_set *set, struct sdk_action *action)
 
     action->grain = 1;
     action->parts = 0;
-    if (action->is_form)
-        action->parts = kernel->form_parts(call, &action->grain);
+    if (action->is_staging)
+        action->parts = kernel->stage_parts(call, &action->grain);
     else if (kernel->part != NULL)
         action->parts = kernel->parts(call, &action->grain);
 }
@@ -132,7 +132,7 @@ static uint32_t by_elements(const struct sdk_set *set, const struct sdk_action *
     const struct sdk_call *call = &set->calls[action->call];
 
     return action->parts ==
-           elements_of(action->is_form || call->outputs[0] == NULL ? call->inputs[0] : call->outputs[0]);
+           elements_of(action->is_staging || call->outputs[0] == NULL ? call->inputs[0] : call->outputs[0]);
 }
 
 static uint64_t common_grain(uint64_t a, uint64_t b)
@@ -152,7 +152,7 @@ static uint64_t common_grain(uint64_t a, uint64_t b)
 static bool joins(const struct sdk_set *set, uint32_t first, uint32_t members)
 {
     const struct sdk_action *head = &set->actions[first], *next = &set->actions[first + members];
-    bool partwise = next->is_form || (set->kernels[next->call]->flags & SDK_KERNEL_PARTWISE) != 0;
+    bool partwise = next->is_staging || (set->kernels[next->call]->flags & SDK_KERNEL_PARTWISE) != 0;
 
     if (head->parts == 0 || next->parts != head->parts || !by_elements(set, head) || !by_elements(set, next))
         return false;

@@ -29,8 +29,8 @@ static void place_apart(struct sdk_set *set, uint32_t apart)
         if (!is_constant(set, v))
             set->tensors[v].planes[0] = apart ? place_of(set->program->roots[v]) : NULL;
     for (uint32_t c = 0; c < set->call_count; c++) {
-        set->calls[c].form =
-            apart && set->uses[c].form != 0 ? place_of(values + 2u * (uint64_t)set->uses[c].producer) : NULL;
+        set->calls[c].staged =
+            apart && set->uses[c].format != 0 ? place_of(values + 2u * (uint64_t)set->uses[c].producer) : NULL;
         set->calls[c].scratch =
             apart && set->kernels[c]->scratch != NULL ? place_of(values + 2u * (uint64_t)c + 1) : NULL;
     }
@@ -52,7 +52,7 @@ static void extend_call(struct sdk_set *set, uint32_t c, uint32_t node)
             extend_block(&set->blocks[set->program->roots[n->inputs[i]]], node);
     for (uint32_t i = 0; i < n->output_count; i++)
         extend_block(&set->blocks[set->program->roots[n->outputs[i]]], node);
-    if (set->uses[c].form != 0)
+    if (set->uses[c].format != 0)
         extend_block(&set->blocks[set->uses[set->uses[c].producer].block], node);
 }
 

@@ -86,18 +86,18 @@ struct sdk_module {
 /* Per-call data of a set beside the call that the kernel sees. */
 struct sdk_use {
     uint32_t node;
-    uint32_t form;     /* 0: none */
-    uint32_t producer; /* the call that makes its form; itself if it makes it or uses none */
-    uint32_t block;    /* of the form, where it makes it */
+    uint32_t format;   /* of the staged activations; 0: none */
+    uint32_t producer; /* call that stages the input; the call itself if it does, or reads no staged input */
+    uint32_t block;    /* of the staged activations, if this call is their producer */
 };
 
 /*
- * A step of a set's schedule: runs a call, or makes the form of its input. Consecutive actions that run part by part
- * are a group, whose first action holds the members of the group.
+ * A step of a set's schedule: runs a call, or stages the activations of its input. Consecutive actions that run part by
+ * part are a group, whose first action holds the members of the group.
  */
 struct sdk_action {
     uint32_t call;
-    bool is_form;
+    bool is_staging;
     uint32_t members; /* of the group that begins here; 0: one before it began the group */
     uint32_t split;   /* 1: all threads share the group, 0: thread 0 runs it */
     uint32_t barrier; /* 1: threads wait at the barrier after it */

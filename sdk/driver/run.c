@@ -22,8 +22,8 @@ static void run_parts(const struct sdk_set *set, const struct sdk_action *head, 
         const struct sdk_kernel *kernel = set->kernels[head[i].call];
         const struct sdk_call *call = &set->calls[head[i].call];
 
-        if (head[i].is_form)
-            kernel->form_part(call, begin, end);
+        if (head[i].is_staging)
+            kernel->stage_part(call, begin, end);
         else
             kernel->part(call, begin, end);
     }

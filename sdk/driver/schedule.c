@@ -22,7 +22,7 @@ static uint64_t work_of(const struct sdk_set *set, const struct sdk_action *acti
     const struct sdk_kernel *kernel = set->kernels[action->call];
     const struct sdk_call *call = &set->calls[action->call];
 
-    if (action->is_form)
+    if (action->is_staging)
         return call->inputs[0]->rows * call->inputs[0]->width / 4;
     if (kernel->work == NULL)
         return UINT64_MAX;
@@ -73,7 +73,7 @@ static uint64_t place_barriers(struct sdk_set *set)
 static void assign_barrier(struct sdk_set *set)
 {
     for (uint32_t a = 0; a < set->action_count; a++)
-        if (set->actions[a].members != 0 && !set->actions[a].is_form)
+        if (set->actions[a].members != 0 && !set->actions[a].is_staging)
             set->calls[set->actions[a].call].barrier = set->actions[a].split && !set->serial ? &set->barrier : NULL;
 }
 

@@ -22,7 +22,8 @@ static bool is_symbolic(const struct accel_value *value)
     return false;
 }
 
-/* The set's one block of memory, cut in this order. Blocks: at most one per value, and scratch and form per node. */
+/* The set's one block of memory, cut in this order. Blocks: at most one per value, and scratch and staged activations
+ * per node. */
 struct allocation {
     uint64_t tensors, calls, kernels, symbols, blocks, actions, claimed, uses, symbolic, bytes;
 };
@@ -104,21 +105,22 @@ static void add_values(struct sdk_set *set, const struct accel_graph *graph)
     set->block_count = graph->value_count;
 }
 
-/* Returns the call that makes the form that call `count` uses, or NULL if no earlier call does. The form of a state is
- * made each time, since nodes write to states. */
-static struct sdk_use *find_form(struct sdk_set *set, const struct accel_graph *graph, uint32_t count, uint32_t form)
+/* Returns the earlier call that stages input 0 of call `count` in this format, or NULL. A state is staged by each call,
+ * since nodes write to states. */
+static struct sdk_use *find_producer(struct sdk_set *set, const struct accel_graph *graph, uint32_t count,
+                                     uint32_t format)
 {
     const struct accel_node *node = graph->nodes[set->uses[count].node];
 
     if (graph->values[set->program->roots[node->inputs[0]]]->role == ACCEL_ROLE_STATE)
         return NULL;
     for (uint32_t c = count; c-- > 0;)
-        if (set->uses[c].form == form && set->calls[c].inputs[0] == set->calls[count].inputs[0])
+        if (set->uses[c].format == format && set->calls[c].inputs[0] == set->calls[count].inputs[0])
             return &set->uses[set->uses[c].producer];
     return NULL;
 }
 
-/* Scratch of one node, and the form of its input: made by it, or shared with the call that makes it. */
+/* Adds the blocks of one node: its scratch and its staged activations, unless it shares those of an earlier call. */
 static void add_call(struct sdk_set *set, const struct accel_graph *graph, uint32_t c)
 {
     struct sdk_call *call = &set->calls[c];
@@ -133,35 +135,35 @@ static void add_call(struct sdk_set *set, const struct accel_graph *graph, uint3
                                                              .last = use->node,
                                                              .address = &call->scratch};
     use->producer = c;
-    bytes = kernel->form == NULL ? 0 : kernel->form(call, &use->form);
-    if (bytes == 0 || use->form == 0) {
-        use->form = 0;
+    bytes = kernel->staged_bytes == NULL ? 0 : kernel->staged_bytes(call, &use->format);
+    if (bytes == 0 || use->format == 0) {
+        use->format = 0;
         return;
     }
-    producer = find_form(set, graph, c, use->form);
+    producer = find_producer(set, graph, c, use->format);
     if (producer != NULL) {
         struct sdk_block *block = &set->blocks[producer->block];
 
         use->producer = producer->producer;
-        call->form_made = 1;
+        call->is_staged = 1;
         block->last = use->node;
         block->bytes = bytes > block->bytes ? bytes : block->bytes;
         return;
     }
     use->block = set->block_count;
     set->blocks[set->block_count++] =
-        (struct sdk_block){.bytes = bytes, .first = use->node, .last = use->node, .address = &call->form};
+        (struct sdk_block){.bytes = bytes, .first = use->node, .last = use->node, .address = &call->staged};
 }
 
-/* A form is made by an action of its own where the kernel can make it by parts. */
+/* Adds the actions of one call. Staging is an action of its own if the kernel can stage part by part. */
 static void add_actions(struct sdk_set *set, uint32_t c)
 {
     const struct sdk_use *use = &set->uses[c];
 
-    if (use->form != 0 && set->kernels[c]->form_part != NULL) {
+    if (use->format != 0 && set->kernels[c]->stage_part != NULL) {
         if (use->producer == c)
-            set->actions[set->action_count++] = (struct sdk_action){.call = c, .is_form = true};
-        set->calls[c].form_made = 1;
+            set->actions[set->action_count++] = (struct sdk_action){.call = c, .is_staging = true};
+        set->calls[c].is_staged = 1;
     }
     set->actions[set->action_count++] = (struct sdk_action){.call = c};
 }
@@ -285,7 +287,7 @@ static int32_t check_planes(const struct sdk_set *set, struct accel_error *error
     return ACCEL_OK;
 }
 
-/* Sets the addresses in scratch, then those of values and forms that share storage. */
+/* Sets the addresses in scratch, then those of values and staged activations that share storage. */
 static int32_t place(struct sdk_set *set, const struct accel_set_description *description, struct accel_error *error)
 {
     const struct accel_graph *graph = set->program->graph;
@@ -303,7 +305,7 @@ static int32_t place(struct sdk_set *set, const struct accel_set_description *de
                              graph->values[v]->name);
     }
     for (uint32_t c = 0; c < set->call_count; c++)
-        set->calls[c].form = set->calls[set->uses[c].producer].form;
+        set->calls[c].staged = set->calls[set->uses[c].producer].staged;
     return check_planes(set, error);
 }
 

@@ -229,8 +229,8 @@ static void bare(const struct sdk_set *set)
         const struct sdk_call *call = &set->calls[set->actions[a].call];
         uint64_t grain;
 
-        if (set->actions[a].is_form)
-            kernel->form_part(call, 0, kernel->form_parts(call, &grain));
+        if (set->actions[a].is_staging)
+            kernel->stage_part(call, 0, kernel->stage_parts(call, &grain));
         else if (kernel->part != NULL)
             kernel->part(call, 0, kernel->parts(call, &grain));
         else

@@ -18,9 +18,9 @@ static uint64_t bytes_for(const struct cpu_device *device, uint32_t type, uint32
     const struct sdk_tensor x = {.type = ACCEL_F32, .rows = rows, .width = width};
     const struct sdk_tensor w = {.type = type, .rows = 64, .width = width};
     const struct sdk_call call = {.inputs = {&x, &w}, .device = device, .variant = variant};
-    uint32_t form;
+    uint32_t format;
 
-    return cpu_matmul_act(&call, &form);
+    return cpu_matmul_act(&call, &format);
 }
 
 static void fewer_rows_fit(void **state)

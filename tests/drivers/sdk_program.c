@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Programs and sets of the driver library over a toy backend and random graphs, against an interpreter that shares no
- * memory between values: storage by lifetime, reshapes, forms and their lifetime, scratch, symbols, threads, refusals,
- * memory that runs out. Kernels: add = (a + b) / 2; mul = form(a) + b with form(a) = 2 a + 1; activation = -x by way of
- * scratch; softmax = x + 1 in one thread. Two backends: one whose kernels share their work out themselves, and one that
- * leaves it to the library, so that nodes run in groups and threads do not meet after each.
+ * memory between values: storage by lifetime, reshapes, staged activations and their lifetime, scratch, symbols,
+ * threads, refusals, memory that runs out. Kernels: add = (a + b) / 2; mul = s(a) + b with staged activations s(a) = 2
+ * a + 1; activation = -x through scratch; softmax = x + 1 in one thread. Two backends: one whose kernels share their
+ * work out themselves, and one that leaves it to the library, so that nodes run in groups and threads do not meet after
+ * each.
  */
 #include <sched.h>
 #include <stdio.h>
@@ -43,26 +44,26 @@ static void add_run(const struct sdk_call *call, uint32_t thread, uint32_t threa
         y[i] = (a[i] + b[i]) / 2;
 }
 
-static uint64_t double_form(const struct sdk_call *call, uint32_t *out_form)
+static uint64_t staged_size(const struct sdk_call *call, uint32_t *out_format)
 {
-    *out_form = 1;
+    *out_format = 1;
     return count_of(call->inputs[0]) * sizeof(float);
 }
 
 static void mul_run(const struct sdk_call *call, uint32_t thread, uint32_t threads)
 {
     const float *a = call->inputs[0]->planes[0], *b = call->inputs[1]->planes[0];
-    float *y = call->outputs[0]->planes[0], *form = call->form;
+    float *y = call->outputs[0]->planes[0], *staged = call->staged;
     uint64_t count = count_of(call->outputs[0]), begin, end;
 
     share(call, thread, threads, &begin, &end);
-    if (!call->form_made) {
+    if (!call->is_staged) {
         for (uint64_t i = begin; i < end; i++)
-            form[i] = 2 * a[i] + 1;
+            staged[i] = 2 * a[i] + 1;
         sdk_barrier_wait(call->barrier);
     }
     for (uint64_t i = begin; i < end; i++)
-        y[count - 1 - i] = form[count - 1 - i] + b[count - 1 - i]; /* what another thread made */
+        y[count - 1 - i] = staged[count - 1 - i] + b[count - 1 - i]; /* what another thread made */
 }
 
 static uint64_t row_scratch(const struct sdk_call *call, uint32_t threads)
@@ -117,7 +118,7 @@ static const char *gate_check(const struct sdk_kernel *kernel, const struct sdk_
 
 static const struct sdk_kernel kernels[] = {
     {.op = ACCEL_OP_ADD, .name = "add", .run = add_run, .work = no_work},
-    {.op = ACCEL_OP_MUL, .name = "mul", .run = mul_run, .form = double_form, .work = some_work},
+    {.op = ACCEL_OP_MUL, .name = "mul", .run = mul_run, .staged_bytes = staged_size, .work = some_work},
     {.op = ACCEL_OP_ACTIVATION, .name = "negate", .run = negate_run, .scratch = row_scratch},
     {.op = ACCEL_OP_SOFTMAX, .name = "next", .run = next_run, .flags = SDK_KERNEL_ONE_THREAD},
     {.op = ACCEL_OP_GATE, .name = "gate", .check = gate_check, .run = next_run},
@@ -131,7 +132,7 @@ static uint64_t some_parts(const struct sdk_call *call, uint64_t *out_grain)
     return count_of(call->outputs[0]);
 }
 
-static uint64_t form_parts(const struct sdk_call *call, uint64_t *out_grain)
+static uint64_t stage_parts(const struct sdk_call *call, uint64_t *out_grain)
 {
     *out_grain = 2;
     return count_of(call->inputs[0]);
@@ -154,27 +155,27 @@ static void add_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
         y[i] = (a[i] + b[i]) / 2;
 }
 
-static void mul_form(const struct sdk_call *call, uint64_t begin, uint64_t end)
+static void stage_double(const struct sdk_call *call, uint64_t begin, uint64_t end)
 {
     const float *a = call->inputs[0]->planes[0];
-    float *form = call->form;
+    float *staged = call->staged;
 
     for (uint64_t i = begin; i < end; i++)
-        form[i] = 2 * a[i] + 1;
+        staged[i] = 2 * a[i] + 1;
 }
 
 /* Reads elements that another part of an earlier node has made: all of them have to be there. */
 static void mul_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
 {
     const uint64_t last = count_of(call->outputs[0]) - 1;
-    const float *b = call->inputs[1]->planes[0], *form = call->form;
+    const float *b = call->inputs[1]->planes[0], *staged = call->staged;
     float *y = call->outputs[0]->planes[0];
     float other = 0;
 
     dawdle(begin);
     for (uint64_t i = begin; i < end; i++) {
-        other += form[last - i];
-        y[i] = form[i] + b[i];
+        other += staged[last - i];
+        y[i] = staged[i] + b[i];
     }
     assert_true(other > -1e6f);
 }
@@ -200,9 +201,9 @@ static const struct sdk_kernel part_kernels[] = {
      .name = "mul",
      .parts = some_parts,
      .part = mul_part,
-     .form = double_form,
-     .form_parts = form_parts,
-     .form_part = mul_form},
+     .staged_bytes = staged_size,
+     .stage_parts = stage_parts,
+     .stage_part = stage_double},
     {.op = ACCEL_OP_ACTIVATION,
      .name = "negate",
      .flags = SDK_KERNEL_PARTWISE,

@@ -42,12 +42,12 @@ struct sdk_tensor {
 struct sdk_call {
     const struct sdk_tensor *inputs[SDK_INPUTS]; /**< NULL: optional and absent */
     struct sdk_tensor *outputs[SDK_OUTPUTS];
-    const void *attributes;      /**< the operator's open struct, checked by the core; NULL where it has none */
-    const void *device;          /**< sdk_backend.device_bytes of the driver's own */
-    void *scratch;               /**< of sdk_kernel.scratch bytes, shared by all threads, 64-byte aligned; or NULL */
-    void *form;                  /**< of sdk_kernel.form bytes, 64-byte aligned: the other form of input 0; or NULL */
+    const void *attributes; /**< the operator's open struct, checked by the core; NULL where it has none */
+    const void *device;     /**< sdk_backend.device_bytes of the driver's own */
+    void *scratch;          /**< of sdk_kernel.scratch bytes, shared by all threads, 64-byte aligned; or NULL */
+    void *staged;           /**< staged activations of input 0: sdk_kernel.staged_bytes, 64-byte aligned; or NULL */
     struct sdk_barrier *barrier; /**< for sdk_barrier_wait inside of `run`; NULL with one thread */
-    uint32_t form_made;          /**< 1: an earlier node of this step has filled `form`: only read it */
+    uint32_t is_staged;          /**< 1: an earlier node or `stage_part` has filled `staged`: only read it */
     uint32_t variant;            /**< of the kernel */
 };
 
@@ -96,18 +96,18 @@ struct sdk_kernel {
     /** Computes parts begin .. end. The result must not depend on how the parts are divided. */
     void (*part)(const struct sdk_call *call, uint64_t begin, uint64_t end) ACCEL_NOEXCEPT;
     /** Optional: bytes of scratch for the dims of this call, called once with the highest symbols and the maximum
-     * thread count: no step may need more. Tensors have dims but no addresses yet, here and in `form`. */
+     * thread count: no step may need more. Tensors have dims but no addresses yet, here and in `staged_bytes`. */
     uint64_t (*scratch)(const struct sdk_call *call, uint32_t threads) ACCEL_NOEXCEPT;
-    /** Optional: returns the bytes of the staged activations of input 0 (activations in 8 bits, for example), and in
-     * *out_form a number above 0 that identifies the format; called once with the highest symbols: no step may need
-     * more. Nodes that need the same format of the same value share it: `form_part` fills it, and without `form_part`
-     * the first node fills it (`form_made` is 0) and waits at the barrier before it reads what other threads wrote. 0
-     * bytes: none. */
-    uint64_t (*form)(const struct sdk_call *call, uint32_t *out_form) ACCEL_NOEXCEPT;
-    /** Optional, with `form_part`: like `parts` and `part`, for staging the activations. If there are as many parts
-     * as input 0 has elements, a part reads those elements alone. */
-    uint64_t (*form_parts)(const struct sdk_call *call, uint64_t *out_grain) ACCEL_NOEXCEPT;
-    void (*form_part)(const struct sdk_call *call, uint64_t begin, uint64_t end) ACCEL_NOEXCEPT;
+    /** Optional: returns the bytes of the staged activations of input 0 (a copy of it in the format that the kernel
+     * reads, for example in 8 bits), or 0 if this call reads input 0 itself; stores in *out_format a number above 0
+     * that identifies the format. Called once with the highest symbols: no step may need more. Nodes that read the
+     * same value in the same format share one copy. `stage_part` fills it; without `stage_part`, the first of these
+     * nodes fills it (`is_staged` is 0) and waits at the barrier before it reads what other threads wrote. */
+    uint64_t (*staged_bytes)(const struct sdk_call *call, uint32_t *out_format) ACCEL_NOEXCEPT;
+    /** Optional, both or none: like `parts` and `part`, for staging the activations before the node runs. If there are
+     * as many parts as input 0 has elements, a part reads those elements alone. */
+    uint64_t (*stage_parts)(const struct sdk_call *call, uint64_t *out_grain) ACCEL_NOEXCEPT;
+    void (*stage_part)(const struct sdk_call *call, uint64_t begin, uint64_t end) ACCEL_NOEXCEPT;
     /** Optional (default: the node runs on all threads): estimates the nanoseconds that the call takes on one thread,
      * from its dims alone; 0 if it cannot be divided. Called when symbols change; a factor of two is accurate enough.
      */

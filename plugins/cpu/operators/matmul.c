@@ -105,12 +105,12 @@ const char *cpu_matmul_check(const struct sdk_kernel *kernel, const struct sdk_n
 
 /* Returns the bytes of staged activations. Memory for the maximum number of rows also serves smaller steps, whose
  * staging can be larger: BF16 rows are smaller than fewer Q8 rows with their tiles. */
-uint64_t cpu_matmul_act(const struct sdk_call *call, uint32_t *out_form)
+uint64_t cpu_matmul_act(const struct sdk_call *call, uint32_t *out_format)
 {
     const uint64_t rows = call->inputs[0]->rows, bytes = act_bytes(call, rows);
     const uint64_t below = rows >= CPU_ACT_BF16_FROM ? act_bytes(call, CPU_ACT_BF16_FROM - 1) : 0;
 
-    *out_form = allowed_act(call);
+    *out_format = allowed_act(call);
     return bytes > below ? bytes : below;
 }
 
@@ -134,14 +134,14 @@ void cpu_matmul_act_part(const struct sdk_call *call, uint64_t begin, uint64_t e
     struct cpu_act_q8 rows8;
 
     if (act_now(call) == ACT_F32) {
-        device->kernels.arrange(x->planes[0], x->width, x->rows, x->width, call->form, begin, end);
+        device->kernels.arrange(x->planes[0], x->width, x->rows, x->width, call->staged, begin, end);
         return;
     }
     if (act_now(call) == ACT_BF16) {
-        device->kernels.round16(x->planes[0], x->width, x->width, call->form, begin, end);
+        device->kernels.round16(x->planes[0], x->width, x->width, call->staged, begin, end);
         return;
     }
-    cpu_act_q8_map(call->form, x->rows, x->width, &rows8);
+    cpu_act_q8_map(call->staged, x->rows, x->width, &rows8);
     if (x->rows > 1)
         device->kernels.quantize(x->planes[0], x->width, x->width, &rows8, begin, end);
     else
@@ -178,19 +178,19 @@ void cpu_matmul_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
 
     cpu_matrix_of(device, call->inputs[1], weight, &matmul.w);
     if (act_now(call) == ACT_BF16) {
-        matmul.act_bf16 = call->form;
+        matmul.act_bf16 = call->staged;
         device->kernels.matmul16[weight](&matmul, begin, end);
         return;
     }
     if (act_now(call) != ACT_Q8) {
-        matmul.act_f32 = act_now(call) == ACT_F32 ? call->form : NULL;
+        matmul.act_f32 = act_now(call) == ACT_F32 ? call->staged : NULL;
         if (matmul.w.packed != NULL)
             cpu_matmul_packed_by_rows(device->kernels.matmul[weight], &matmul, begin, end);
         else
             device->kernels.matmul[weight](&matmul, begin, end);
         return;
     }
-    cpu_act_q8_map(call->form, x->rows, x->width, &matmul.act_q8);
+    cpu_act_q8_map(call->staged, x->rows, x->width, &matmul.act_q8);
     if (matmul.w.packed != NULL)
         device->kernels.packed8(&matmul, begin, end);
     else

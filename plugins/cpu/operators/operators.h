@@ -22,7 +22,7 @@ static inline uint32_t cpu_variant_weight(uint32_t variant)
 const char *cpu_matmul_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
 uint64_t cpu_matmul_parts(const struct sdk_call *call, uint64_t *out_grain);
 void cpu_matmul_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
-uint64_t cpu_matmul_act(const struct sdk_call *call, uint32_t *out_form);
+uint64_t cpu_matmul_act(const struct sdk_call *call, uint32_t *out_format);
 uint64_t cpu_matmul_act_parts(const struct sdk_call *call, uint64_t *out_grain);
 void cpu_matmul_act_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
 

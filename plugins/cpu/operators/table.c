@@ -13,21 +13,21 @@
     {                                                                                                                  \
         .op = ACCEL_OP_MATMUL, .name = "matmul " text " x q8", .precision = ACCEL_Q8_0,                                \
         .variant = (weight) | CPU_ROUNDED, .tolerance = ROUNDED, .check = cpu_matmul_check, .parts = cpu_matmul_parts, \
-        .part = cpu_matmul_part, .form = cpu_matmul_act, .form_parts = cpu_matmul_act_parts,                           \
-        .form_part = cpu_matmul_act_part, .work = cpu_matmul_work, .packed_inputs = PANELS                             \
+        .part = cpu_matmul_part, .staged_bytes = cpu_matmul_act, .stage_parts = cpu_matmul_act_parts,                  \
+        .stage_part = cpu_matmul_act_part, .work = cpu_matmul_work, .packed_inputs = PANELS                            \
     }
 #define MATMUL16(weight, text)                                                                                         \
     {                                                                                                                  \
         .op = ACCEL_OP_MATMUL, .name = "matmul " text " x bf16", .precision = ACCEL_BF16,                              \
         .variant = (weight) | CPU_ROUNDED, .tolerance = ROUNDED, .check = cpu_matmul_check, .parts = cpu_matmul_parts, \
-        .part = cpu_matmul_part, .form = cpu_matmul_act, .form_parts = cpu_matmul_act_parts,                           \
-        .form_part = cpu_matmul_act_part, .work = cpu_matmul_work, .packed_inputs = PANELS                             \
+        .part = cpu_matmul_part, .staged_bytes = cpu_matmul_act, .stage_parts = cpu_matmul_act_parts,                  \
+        .stage_part = cpu_matmul_act_part, .work = cpu_matmul_work, .packed_inputs = PANELS                            \
     }
 #define MATMUL(weight, text)                                                                                           \
     {                                                                                                                  \
         .op = ACCEL_OP_MATMUL, .name = "matmul " text " x f32", .precision = ACCEL_F32, .variant = (weight),           \
         .tolerance = EXACT, .check = cpu_matmul_check, .parts = cpu_matmul_parts, .part = cpu_matmul_part,             \
-        .form = cpu_matmul_act, .form_parts = cpu_matmul_act_parts, .form_part = cpu_matmul_act_part,                  \
+        .staged_bytes = cpu_matmul_act, .stage_parts = cpu_matmul_act_parts, .stage_part = cpu_matmul_act_part,        \
         .work = cpu_matmul_work, .packed_inputs = PANELS                                                               \
     }
 #define EMBED(weight, text)                                                                                            \
