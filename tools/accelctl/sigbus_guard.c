@@ -18,11 +18,12 @@
 /* Guarded files; accessed from the signal handler. */
 static const struct accel_model_file *volatile guarded[GUARDED_MOST];
 static const char *volatile remedies[GUARDED_MOST];
-static struct sigaction before; /* what bus errors met before the first guard */
-static char other_path[4096];   /* a signal's stack is short */
+static struct sigaction before; /* handler of SIGBUS before the first guard */
+static char other_path[4096];   /* static, since the stack of a signal handler is small */
 static atomic_flag is_reporting = ATOMIC_FLAG_INIT;
 
-static void end_of_file(const char *path, const char *remedy)
+/* Reports that a page of a mapped file can no longer be read, and ends the process. */
+static void exit_for_lost_page(const char *path, const char *remedy)
 {
     const struct crash_report report = {.text = {path, ": the file shrank while it was in use, or its disk failed"},
                                         .code = "ACCEL_E_IO",
@@ -33,7 +34,8 @@ static void end_of_file(const char *path, const char *remedy)
     crash_report_end(&report);
 }
 
-static void end_if_inside(const struct accel_model_file *file, const char *remedy, const char *at)
+/* Ends the process as above if address `at` lies in one of the mappings of a model file. */
+static void exit_if_mapped(const struct accel_model_file *file, const char *remedy, const char *at)
 {
     struct accel_model_mapping mapping;
 
@@ -41,7 +43,7 @@ static void end_if_inside(const struct accel_model_file *file, const char *remed
         const char *begin = mapping.address;
 
         if (at >= begin && at < begin + mapping.bytes)
-            end_of_file(mapping.path, remedy);
+            exit_for_lost_page(mapping.path, remedy);
     }
 }
 
@@ -54,13 +56,14 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
     while (atomic_flag_test_and_set(&is_reporting))
         pause();
     for (size_t i = 0; i < GUARDED_MOST; i++)
-        end_if_inside(guarded[i], remedies[i], info->si_addr);
+        exit_if_mapped(guarded[i], remedies[i], info->si_addr);
     /* Other mapped files are mostly packed weights. */
     if (mapped_file(info->si_addr, other_path, sizeof(other_path)))
-        end_of_file(other_path,
-                    strstr(other_path, "-weights-") == NULL
-                        ? "do not change files while they are in use"
-                        : "remove it with accelctl cache clear, so that the next run packs again, or use --no-cache");
+        exit_for_lost_page(
+            other_path,
+            strstr(other_path, "-weights-") == NULL
+                ? "do not change files while they are in use"
+                : "remove it with accelctl cache clear, so that the next run packs again, or use --no-cache");
     sigaction(number, &before, NULL);
     atomic_flag_clear(&is_reporting);
     raise(number);
