@@ -352,7 +352,7 @@ int conversation_save(const struct conversation *c, const char *model, const cha
         json_pack("{s:s, s:o, s:o}", "schema", CONVERSATION_SCHEMA, "model", json_text(model), "messages", messages);
     if (document == NULL)
         return report_error_text(json, EXIT_SHORT, "ACCEL_E_MEMORY", "no memory to write the conversation", NULL);
-    code = page_write(json, path, write_document, document);
+    code = write_output(json, path, write_document, document);
     json_decref(document);
     return code;
 }

@@ -339,7 +339,7 @@ static int print_ledger(const struct claims_options *chosen, enum format format,
         }
     if (wanted == 0)
         return refuse_none(chosen);
-    return page_write(chosen->common.json, chosen->out, writers[format], &ledger);
+    return write_output(chosen->common.json, chosen->out, writers[format], &ledger);
 }
 
 static int run(int count, char **arguments, const struct command *command)

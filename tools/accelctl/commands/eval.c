@@ -433,7 +433,7 @@ static int print_evaluation(struct evaluation *evaluation)
     int code = EXIT_DONE;
 
     if (chosen->html != NULL)
-        code = page_write(chosen->common.json, chosen->html, eval_html, &evaluation->report);
+        code = write_output(chosen->common.json, chosen->html, eval_html, &evaluation->report);
     if (code != EXIT_DONE)
         return code;
     if (chosen->common.json)

@@ -107,7 +107,7 @@ static int print_cells(const struct matrix_options *chosen, enum format format, 
     if (matrix.count == 0)
         code = refuse_table(chosen->common.json, tables);
     else
-        code = page_write(chosen->common.json, chosen->out, writers[format], &matrix);
+        code = write_output(chosen->common.json, chosen->out, writers[format], &matrix);
     matrix_free(&matrix);
     return code;
 }
@@ -121,7 +121,7 @@ static int run(int count, char **arguments, const struct command *command)
     if (code < 0)
         code = open_tables(&chosen.common, chosen.format, chosen.out, &opened);
     if (code < 0 && chosen.recommended)
-        code = page_write(chosen.common.json, chosen.out, recommendation_writers[opened.format], opened.tables);
+        code = write_output(chosen.common.json, chosen.out, recommendation_writers[opened.format], opened.tables);
     else if (code < 0)
         code = print_cells(&chosen, opened.format, opened.context, opened.tables);
     close_tables(&opened);

@@ -17,7 +17,7 @@
 /* Attempts to find an unused name of a temporary file. */
 enum { NAME_TRIES = 1000 };
 
-int page_format(const char *word, uint32_t json, const char *path, enum format *out_format)
+int parse_output_format(const char *word, uint32_t json, const char *path, enum format *out_format)
 {
     static const char *const words[] = {"text", "json", "html"};
     uint32_t known = word == NULL;
@@ -184,7 +184,7 @@ static int write_beside(uint32_t json, const char *path, char *beside, size_t by
     return failure != 0 ? refuse_file(json, path, failure) : code;
 }
 
-int page_write(uint32_t json, const char *path, int (*write)(FILE *out, void *data), void *data)
+int write_output(uint32_t json, const char *path, int (*write)(FILE *out, void *data), void *data)
 {
     char *beside;
     size_t bytes;

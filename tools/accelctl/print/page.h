@@ -10,9 +10,9 @@
 
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_HTML };
 
-/* Parses the name of a format, text if it is NULL; `json` has priority. Text is not written to files. Answers -1,
- * or an exit code after an error has been printed. */
-int page_format(const char *word, uint32_t json, const char *path, enum format *out_format);
+/* Parses the word of --format; NULL is text. JSON if `json` is 1, whatever the word. Refuses text if `path` (of --out)
+ * is not NULL. Answers -1, or an exit code after an error has been printed. */
+int parse_output_format(const char *word, uint32_t json, const char *path, enum format *out_format);
 
 /* Writes a document with the name of its schema; frees `document`. Answers an exit code: EXIT_FAILED if `out`
  * cannot be written, which the opener of `out` reports. Reports a `document` of NULL as lack of memory. */
@@ -28,8 +28,9 @@ void html_between(FILE *out, const char *before, const char *text, const char *a
 void html_begin(FILE *out, const char *title, const char *about);
 void html_end(FILE *out);
 
-/* Calls `write` with the standard output, or, if `path` is not NULL, with a file beside it that is renamed to
- * `path` once complete. Answers an exit code. */
-int page_write(uint32_t json, const char *path, int (*write)(FILE *out, void *data), void *data);
+/* Writes a document to `path`, or to the standard output if `path` is NULL, by calling `write` with `data`. A file is
+ * written under a temporary name in the same folder and renamed to `path` once it is complete. Answers the exit code
+ * of `write`, or that of a failure, which is printed. */
+int write_output(uint32_t json, const char *path, int (*write)(FILE *out, void *data), void *data);
 
 #endif

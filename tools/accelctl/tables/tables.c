@@ -8,7 +8,7 @@
 int open_tables(const struct common *common, const char *format, const char *out, struct opened_tables *opened)
 {
     struct accel_error error = {0};
-    int code = page_format(format, common->json, out, &opened->format);
+    int code = parse_output_format(format, common->json, out, &opened->format);
 
     if (code < 0)
         code = target_check(common->json, out, opened->format == FORMAT_HTML ? TARGET_HTML : TARGET_JSON);
