@@ -28,11 +28,11 @@ static void give_back(const struct accel_snapshot *snapshot)
     struct accel_strbuf first = {0};
     struct accel_strbuf second = {0};
     struct accel_error error = {0};
-    if (accel_snapshot_print(snapshot, &first, &error) != ACCEL_OK)
+    if (accel_snapshot_to_json(snapshot, &first, &error) != ACCEL_OK)
         abort();
     /* Texts that are nearly too long may become so: escapes take more bytes. */
     if (accel_snapshot_parse("again", first.text, first.length, &arena, &again, &error) == ACCEL_OK) {
-        if (accel_snapshot_print(&again, &second, &error) != ACCEL_OK || strcmp(first.text, second.text) != 0)
+        if (accel_snapshot_to_json(&again, &second, &error) != ACCEL_OK || strcmp(first.text, second.text) != 0)
             abort();
     } else if (error.code != ACCEL_E_LIMIT) {
         abort();

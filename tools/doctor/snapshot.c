@@ -277,7 +277,7 @@ static int32_t print(const struct accel_snapshot *snapshot, char **out_text, uin
     struct accel_strbuf text = {0};
     int32_t code;
     accel_strbuf_init(&text, ACCEL_SNAPSHOT_BYTES);
-    code = accel_snapshot_print(snapshot, &text, error);
+    code = accel_snapshot_to_json(snapshot, &text, error);
     if (code == ACCEL_OK) {
         *out_bytes = text.length;
         *out_text = without_home(accel_strbuf_detach(&text), out_bytes);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Writes snapshots: one JSON file with all that a context knows of its machine, so that devices, doctor and plan answer
- * for that machine anywhere else: hwloc's description, limits, facts, hardware, devices with their facts, verdicts,
- * plugins, the doctor's evidence, and which profiles were in force. accel_context_options.host_path replays one.
+ * Writes snapshots. A snapshot is a JSON file that describes a machine: hwloc's topology, limits, facts, hardware,
+ * devices with their facts, verdicts, plugins, the doctor's evidence and the profiles in force. With it,
+ * accel_context_options.host_path replays the machine elsewhere: devices, doctor and plan report what they would there.
  *
- * A snapshot names no user, host, serial number or network address: those are left out of hwloc's output.
- * Thread-safe. A context that has not discovered is ACCEL_E_INVALID, as is a missing pointer. */
+ * A snapshot contains no name of a user or host, serial number or network address: they are removed from hwloc's
+ * output. All functions are thread-safe, and return ACCEL_E_INVALID if a pointer is NULL or the context has not
+ * completed discovery. */
 #ifndef DOCTOR_SNAPSHOT_H
 #define DOCTOR_SNAPSHOT_H
 
@@ -14,25 +15,25 @@
 #include "core/base/strbuf.h"
 #include "core/snapshot/snapshot.h"
 
-/** Writes the snapshot of a context that has discovered, replacing a file of that name at once; `path` "-" writes
- *  nothing and is ACCEL_E_INVALID: see accel_snapshot_text. A context that replays writes what it replays.
- *  ACCEL_E_NOT_FOUND, ACCEL_E_DENIED, ACCEL_E_IO: the file cannot be written, and is as it was; ACCEL_E_MEMORY: there
- *  is no memory for it, or it would be longer than a snapshot may be. */
+/** Writes the snapshot of a context to `path`, replacing an existing file atomically. A context that replays a snapshot
+ * writes that snapshot again. ACCEL_E_INVALID also for the path "-", which stands for the standard output elsewhere:
+ * use accel_snapshot_text. ACCEL_E_NOT_FOUND, ACCEL_E_DENIED, ACCEL_E_IO: the file cannot be written and is unchanged;
+ * ACCEL_E_MEMORY: memory ran out, or the snapshot would exceed the maximum size. */
 int32_t accel_snapshot_write(struct accel_context *context, const char *path, struct accel_error *error);
 
-/** Returns the snapshot as text: UTF-8 JSON with a zero byte that `out_bytes` (may be NULL) does not count. The
- * caller frees it with accel_snapshot_free; it is NULL after a failure. */
+/** Returns the snapshot as zero-terminated UTF-8 JSON, which the caller frees with accel_snapshot_free; NULL after a
+ * failure. `*out_bytes` is its length without the zero byte; `out_bytes` may be NULL. */
 int32_t accel_snapshot_text(struct accel_context *context, char **out_text, uint64_t *out_bytes,
                             struct accel_error *error);
 /** Frees a text. NULL is allowed. */
 void accel_snapshot_free(char *text);
 
-/** Appends a snapshot to a text; a lack of memory is the only failure. */
-int32_t accel_snapshot_print(const struct accel_snapshot *snapshot, struct accel_strbuf *out,
-                             struct accel_error *error);
+/** Appends a snapshot as JSON to `out`. The only error is ACCEL_E_MEMORY. */
+int32_t accel_snapshot_to_json(const struct accel_snapshot *snapshot, struct accel_strbuf *out,
+                               struct accel_error *error);
 
-/** Splits the output of hwloc into the lines of a snapshot, without those that name a host, a serial number or a
- * network address. Modifies the text, which has to live as long as the lines. */
+/** Stores hwloc's XML in a snapshot, as lines, without those that contain a host name, a serial number or a network
+ * address. Modifies `xml`, to which the lines point: it must stay valid as long as the snapshot. */
 int32_t accel_snapshot_set_xml(struct accel_snapshot *snapshot, char *xml, struct accel_arena *arena,
                                struct accel_error *error);
 

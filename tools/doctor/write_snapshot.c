@@ -224,7 +224,8 @@ static void write_evidence(const struct accel_evidence *evidence, struct accel_j
     accel_json_array_end(json);
 }
 
-int32_t accel_snapshot_print(const struct accel_snapshot *snapshot, struct accel_strbuf *out, struct accel_error *error)
+int32_t accel_snapshot_to_json(const struct accel_snapshot *snapshot, struct accel_strbuf *out,
+                               struct accel_error *error)
 {
     struct accel_json json;
     accel_json_init(&json, out, 1);
@@ -234,5 +235,5 @@ int32_t accel_snapshot_print(const struct accel_snapshot *snapshot, struct accel
     accel_json_object_end(&json);
     accel_strbuf_char(out, '\n');
     return accel_json_finish(&json) && !out->failed ? ACCEL_OK
-                                                    : accel_error_no_memory(error, "for snapshot to be written");
+                                                    : accel_error_no_memory(error, "for the JSON of a snapshot");
 }
