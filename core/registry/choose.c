@@ -8,42 +8,47 @@
 #include "core/profile/keys.h"
 #include "core/registry/context.h"
 
-/* Compares a word of a list, which ends at a comma. */
-static bool is(const char *word, size_t length, const char *name)
+/* Returns whether a word of a list, which ends at a comma, equals a name. */
+static bool equals(const char *word, size_t length, const char *name)
 {
     return strlen(name) == length && strncmp(word, name, length) == 0;
 }
 
-/* A word of a list, and how it is interpreted. */
-struct wanted {
-    const char *word;
+/* What a word is compared with, in the order in which the comparisons are tried. */
+enum match { MATCH_NAME_OR_DRIVER, MATCH_KIND, MATCH_ID, MATCH_COUNT };
+
+/* A word of the request, and its interpretation. */
+struct selector {
+    const char *word; /* not zero-terminated */
     size_t length;
-    const char *driver;
-    uint32_t way;
+    const char *driver; /* the only driver whose devices match; NULL: any */
+    enum match match;
 };
 
-static bool is_duplicate(const struct accel_listed *listed)
+/* Returns whether a device is selected by its name or driver alone, not by kind or id: another driver's device of the
+ * same hardware ranks higher, or programs can be compiled for the device and not run on it. */
+static bool requires_name(const struct accel_listed *listed)
 {
     return listed->info.duplicate_of >= 0 || (listed->info.facts->flags & ACCEL_DEVICE_TARGET) != 0;
 }
 
-/* Returns whether the word matches, including another driver's device of the same hardware. */
-static bool fits(const struct accel_listed *listed, const void *data)
+/* Returns whether a device matches, also if it requires its name. */
+static bool matches(const struct accel_listed *listed, const void *data)
 {
-    const struct wanted *wanted = data;
+    const struct selector *selector = data;
     const struct accel_facts *facts = listed->info.facts;
-    if (wanted->driver && strcmp(listed->info.driver, wanted->driver) != 0)
+    if (selector->driver && strcmp(listed->info.driver, selector->driver) != 0)
         return false;
-    switch (wanted->way) {
-    case 0:
-        return is(wanted->word, wanted->length, listed->info.name) ||
-               is(wanted->word, wanted->length, listed->info.driver);
-    case 1:
+    switch (selector->match) {
+    case MATCH_NAME_OR_DRIVER:
+        return equals(selector->word, selector->length, listed->info.name) ||
+               equals(selector->word, selector->length, listed->info.driver);
+    case MATCH_KIND:
         /* "gpu" does not match software devices. */
         return (facts->flags & (ACCEL_DEVICE_SOFTWARE | ACCEL_DEVICE_TARGET)) == 0 &&
-               is(wanted->word, wanted->length, accel_device_kind_name(facts->kind));
+               equals(selector->word, selector->length, accel_device_kind_name(facts->kind));
     default:
-        return (facts->flags & ACCEL_DEVICE_TARGET) == 0 && is(wanted->word, wanted->length, facts->id);
+        return (facts->flags & ACCEL_DEVICE_TARGET) == 0 && equals(selector->word, selector->length, facts->id);
     }
 }
 
@@ -67,13 +72,13 @@ const struct accel_listed *accel_context_unranked(const struct accel_context *co
 static const struct accel_listed *choose_one(const struct accel_context *context, const char *word, size_t length,
                                              const char *driver, const struct accel_listed **out_unranked)
 {
-    struct wanted wanted = {word, length, driver, 0};
-    for (; wanted.way < 3; wanted.way++)
+    struct selector selector = {word, length, driver, MATCH_NAME_OR_DRIVER};
+    for (; selector.match < MATCH_COUNT; selector.match++)
         for (uint32_t i = 0; i < context->devices.count; i++) {
             const struct accel_listed *listed = context->devices.items[i];
-            if ((wanted.way != 0 && is_duplicate(listed)) || !fits(listed, &wanted))
+            if ((selector.match != MATCH_NAME_OR_DRIVER && requires_name(listed)) || !matches(listed, &selector))
                 continue;
-            *out_unranked = accel_context_unranked(context, fits, &wanted);
+            *out_unranked = accel_context_unranked(context, matches, &selector);
             return listed;
         }
     return NULL;
