@@ -66,7 +66,7 @@ gpu()
     "$accelctl" doctor --host "$hosts/$1.json" >"$work/out" 2>"$work/err"
     is "$(grep -c '^GPU: ' "$work/out")" 1 "lines of $1 about its GPU"
 }
-gpu gpu-without-driver refused '' "the kernel's module nouveau drives it, not nvidia" "install NVIDIA's driver"
+gpu gpu-without-driver refused '' "kernel module nouveau drives it, not nvidia" "install NVIDIA's driver"
 gpu gpu-node-closed refused '' "is not used: /dev/kfd is not readable by this user" "add the user to group render"
 gpu board-arm refused '' "no driver of accel that could use it is loaded" "install the driver plugin vulkan or opencl"
 gpu two-sockets none '' "the system shows none" "has to be given it"
@@ -156,7 +156,7 @@ server-8-gpus 0 cuda:0000:5e:00.0 write /usr/local/cuda/lib64 into a file of /et
 container-quota 0 cpu:cpu0 the time of 1.5 processors, of 6
 board-arm 6 cpu:cpu0 no driver of accel that could use it is loaded
 desktop-two-gpus 0 cuda:0000:01:00.0 ALL GOOD
-gpu-without-driver 6 cpu:cpu0 the kernel's module nouveau drives it, not nvidia
+gpu-without-driver 6 cpu:cpu0 kernel module nouveau drives it, not nvidia
 gpu-node-closed 6 cpu:cpu0 remedy: add the user to group render
 END
 

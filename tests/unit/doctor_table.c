@@ -168,13 +168,13 @@ static void nodes_here(void **state)
     const struct accel_evidence_item *item;
     (void)state;
     accel_evidence_init(&evidence, &arena);
-    accel_doctor_look_node(&evidence, "/dev/null");
+    accel_doctor_gather_node(&evidence, "/dev/null");
     item = accel_evidence_find(&evidence, "node", "/dev/null");
     assert_true(accel_evidence_is(item, "exists") && accel_evidence_is(item, "readable") &&
                 accel_evidence_is(item, "writable"));
     assert_string_equal(accel_evidence_value(item, "type"), "device");
     assert_string_equal(accel_evidence_value(item, "mode"), "0666");
-    accel_doctor_look_node(&evidence, "/dev/no-such-node");
+    accel_doctor_gather_node(&evidence, "/dev/no-such-node");
     item = accel_evidence_find(&evidence, "node", "/dev/no-such-node");
     assert_non_null(item);
     assert_false(accel_evidence_is(item, "exists"));
@@ -191,11 +191,11 @@ static void libraries_here(void **state)
     const struct accel_evidence_item *item;
     (void)state;
     accel_evidence_init(&evidence, &arena);
-    accel_doctor_look_library(&evidence, "libc.so.*", &none);
+    accel_doctor_gather_library(&evidence, "libc.so.*", &none);
     item = accel_evidence_find(&evidence, "library", "libc.so.*");
     assert_true(accel_evidence_is(item, "found") && accel_evidence_is(item, "loader"));
     assert_int_equal(access(accel_evidence_value(item, "path"), R_OK), 0);
-    accel_doctor_look_library(&evidence, "libno-such-library.so.1", &folders);
+    accel_doctor_gather_library(&evidence, "libno-such-library.so.1", &folders);
     item = accel_evidence_find(&evidence, "library", "libno-such-library.so.1");
     assert_non_null(item);
     assert_false(accel_evidence_is(item, "found"));
@@ -213,7 +213,7 @@ static void no_name_of_the_user(void **state)
     if (user == NULL)
         skip();
     accel_evidence_init(&evidence, &arena);
-    accel_doctor_look_process(&evidence);
+    accel_doctor_gather_process(&evidence);
     rest = groups = strdup(accel_evidence_value(accel_evidence_find(&evidence, "process", ""), "groups"));
     for (const char *group = strsep(&rest, " "); group; group = strsep(&rest, " "))
         assert_string_not_equal(group, user->pw_name);
@@ -258,7 +258,7 @@ static const char table_text[] = "accel-doctor: 1\nhardware:\n"
                                  "  - {library: libc.so.*, least: '2.0', remedy: none}\n"
                                  "  - {kernel: nothing-of-that-name, remedy: load it}\n";
 
-static const struct accel_doctor_row *find_row(const struct accel_doctor_case *doctor, const char *check,
+static const struct accel_doctor_row *find_row(const struct accel_doctor_evaluation *doctor, const char *check,
                                                const char *subject)
 {
     for (uint32_t i = 0; i < doctor->rows.count; i++) {
@@ -270,7 +270,7 @@ static const struct accel_doctor_row *find_row(const struct accel_doctor_case *d
     return NULL;
 }
 
-static void check_rows(const struct accel_doctor_case *doctor, bool closed)
+static void check_rows(const struct accel_doctor_evaluation *doctor, bool closed)
 {
     const struct accel_doctor_row *row = find_row(doctor, "hardware.node", "doctor_node");
     assert_int_equal(row->state, closed ? ACCEL_DOCTOR_BAD : ACCEL_DOCTOR_GOOD);
@@ -292,7 +292,7 @@ static void look_and_judge(struct accel_context *context, struct accel_doctor_ta
                            bool closed)
 {
     struct accel_evidence evidence;
-    struct accel_doctor_case doctor = {.context = context, .table = table, .evidence = &evidence, .arena = arena};
+    struct accel_doctor_evaluation doctor = {.context = context, .table = table, .evidence = &evidence, .arena = arena};
     bool root = geteuid() == 0;
     accel_evidence_init(&evidence, arena);
     if (closed && root)
@@ -300,7 +300,7 @@ static void look_and_judge(struct accel_context *context, struct accel_doctor_ta
     assert_int_equal(accel_doctor_gather(context, table, &evidence, NULL), ACCEL_OK);
     if (closed && root)
         assert_int_equal(seteuid(0) | setegid(0), 0);
-    accel_doctor_judge_hardware(&doctor);
+    accel_doctor_check_hardware(&doctor);
     assert_false(doctor.failed);
     check_rows(&doctor, closed);
     if (closed && root)

@@ -22,7 +22,7 @@ struct accel_doctor {
     struct accel_arena arena;
     struct accel_doctor_table table;
     struct accel_evidence evidence;
-    struct accel_doctor_case evaluation;
+    struct accel_doctor_evaluation evaluation;
 };
 
 int32_t accel_doctor_open_table(const struct accel_context *context, struct accel_arena *arena,
@@ -54,7 +54,7 @@ static bool has_container(const struct accel_evidence *evidence)
 
 /* Reports an unreadable table as a row: the doctor has to diagnose this case, too, and checks the rest without the
  * table. */
-static void say_table(struct accel_doctor_case *doctor, const struct accel_error *why)
+static void add_table_row(struct accel_doctor_evaluation *doctor, const struct accel_error *why)
 {
     const struct accel_doctor_row row = {
         .state = ACCEL_DOCTOR_BAD,
@@ -64,28 +64,28 @@ static void say_table(struct accel_doctor_case *doctor, const struct accel_error
         .subject = TABLE_FILE,
         .text = accel_doctor_text(doctor, "%s: what hardware needs is not known", why->text),
         .remedy = accel_doctor_text(doctor, "%s", why->remedy)};
-    accel_doctor_say(doctor, &row);
+    accel_doctor_add_row(doctor, &row);
 }
 
 static int32_t evaluate(struct accel_doctor *doctor, const struct accel_evidence *evidence,
                         const struct accel_error *table_error, struct accel_error *error)
 {
-    struct accel_doctor_case *judged = &doctor->evaluation;
-    *judged = (struct accel_doctor_case){.context = doctor->context,
-                                         .table = &doctor->table,
-                                         .evidence = evidence,
-                                         .arena = &doctor->arena,
-                                         .contained = has_container(evidence)};
-    accel_doctor_judge_host(judged);
+    struct accel_doctor_evaluation *evaluation = &doctor->evaluation;
+    *evaluation = (struct accel_doctor_evaluation){.context = doctor->context,
+                                                   .table = &doctor->table,
+                                                   .evidence = evidence,
+                                                   .arena = &doctor->arena,
+                                                   .in_container = has_container(evidence)};
+    accel_doctor_check_host(evaluation);
     if (table_error->code != ACCEL_OK)
-        say_table(judged, table_error);
-    accel_doctor_judge_hardware(judged);
-    return judged->failed ? accel_error_no_memory(error, "for the doctor") : ACCEL_OK;
+        add_table_row(evaluation, table_error);
+    accel_doctor_check_hardware(evaluation);
+    return evaluation->failed ? accel_error_no_memory(error, "for the doctor") : ACCEL_OK;
 }
 
 /* Collects the evidence of the recording, or of this machine. */
-static int32_t take_evidence(struct accel_doctor *doctor, const struct accel_evidence **out_evidence,
-                             struct accel_error *error)
+static int32_t get_evidence(struct accel_doctor *doctor, const struct accel_evidence **out_evidence,
+                            struct accel_error *error)
 {
     const struct accel_snapshot *snapshot = doctor->context->snapshot;
     accel_evidence_init(&doctor->evidence, &doctor->arena);
@@ -100,7 +100,7 @@ static int32_t examine(struct accel_doctor *doctor, struct accel_error *error)
     int32_t code = accel_doctor_open_table(doctor->context, &doctor->arena, &doctor->table, &why);
     if (code == ACCEL_E_MEMORY)
         return accel_error_no_memory(error, "for the doctor");
-    code = take_evidence(doctor, &evidence, error);
+    code = get_evidence(doctor, &evidence, error);
     return code == ACCEL_OK ? evaluate(doctor, evidence, &why, error) : code;
 }
 

@@ -9,7 +9,7 @@
 #include "core/base/strbuf.h"
 
 /* Moves a text into the arena. */
-static const char *keep(struct accel_doctor_case *doctor, struct accel_strbuf *text)
+static const char *keep(struct accel_doctor_evaluation *doctor, struct accel_strbuf *text)
 {
     const char *kept = text->failed ? NULL : accel_arena_strdup(doctor->arena, accel_strbuf_get(text));
     doctor->failed |= kept == NULL;
@@ -17,7 +17,7 @@ static const char *keep(struct accel_doctor_case *doctor, struct accel_strbuf *t
     return kept ? kept : "";
 }
 
-const char *accel_doctor_text(struct accel_doctor_case *doctor, const char *format, ...)
+const char *accel_doctor_text(struct accel_doctor_evaluation *doctor, const char *format, ...)
 {
     struct accel_strbuf text = {0};
     va_list values;
@@ -27,7 +27,7 @@ const char *accel_doctor_text(struct accel_doctor_case *doctor, const char *form
     return keep(doctor, &text);
 }
 
-const char *accel_doctor_join(struct accel_doctor_case *doctor, const struct accel_doctor_words *words)
+const char *accel_doctor_join(struct accel_doctor_evaluation *doctor, const struct accel_doctor_words *words)
 {
     struct accel_strbuf text = {0};
     for (uint32_t i = 0; i < words->count; i++)
@@ -40,7 +40,7 @@ static const char *or_empty(const char *text)
     return text ? text : "";
 }
 
-void accel_doctor_say(struct accel_doctor_case *doctor, const struct accel_doctor_row *row)
+void accel_doctor_add_row(struct accel_doctor_evaluation *doctor, const struct accel_doctor_row *row)
 {
     struct accel_doctor_row *copy = accel_arena_array(doctor->arena, 1, sizeof(*copy));
     if (copy == NULL || !accel_rows_add(&doctor->rows, copy)) {

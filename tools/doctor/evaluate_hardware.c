@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Evaluates hardware: which driver claims it, or why none does. Adds rows of drivers that concern no piece of
- * hardware. */
+/* Evaluates each piece of hardware: the device that a driver offers for it, or the reason why no driver does. Adds the
+ * reports of drivers that concern no piece of hardware. */
 #include "config.h"
 
 #include <string.h>
 
 #include "tools/doctor/evaluate.h"
 
-static void say(struct accel_doctor_case *doctor, const struct accel_doctor_subject *subject,
-                struct accel_doctor_row row)
+static void add_row(struct accel_doctor_evaluation *doctor, const struct accel_doctor_subject *subject,
+                    struct accel_doctor_row row)
 {
     row.hardware = (int32_t)subject->index;
     row.area = "hardware";
     row.check = row.check ? row.check : "hardware.claim";
     row.subject = row.origin = subject->name;
-    accel_doctor_say(doctor, &row);
+    accel_doctor_add_row(doctor, &row);
 }
 
 static const struct accel_device_info *claimed_by(const struct accel_context *context, uint32_t hardware)
@@ -27,23 +27,23 @@ static const struct accel_device_info *claimed_by(const struct accel_context *co
     return NULL;
 }
 
-/* Adds the verdicts of drivers on a piece of hardware. */
-static bool say_verdicts(struct accel_doctor_case *doctor, const struct accel_doctor_subject *subject)
+/* Adds a row for each driver that refuses a piece of hardware. Returns whether there is one. */
+static bool add_verdicts(struct accel_doctor_evaluation *doctor, const struct accel_doctor_subject *subject)
 {
-    bool said = false;
+    bool has_verdict = false;
     for (uint32_t i = 0; i < accel_verdict_count(doctor->context); i++) {
         const struct accel_verdict *verdict = accel_verdict_get(doctor->context, i);
         if (verdict->hardware != (int32_t)subject->index || verdict->driver[0] == '\0')
             continue;
-        say(doctor, subject,
-            (struct accel_doctor_row){
-                .state = subject->worst,
-                .check = "hardware.driver",
-                .text = accel_doctor_text(doctor, "driver %s refuses it: %s", verdict->driver, verdict->text),
-                .remedy = verdict->remedy});
-        said = true;
+        add_row(doctor, subject,
+                (struct accel_doctor_row){
+                    .state = subject->worst,
+                    .check = "hardware.driver",
+                    .text = accel_doctor_text(doctor, "driver %s refuses it: %s", verdict->driver, verdict->text),
+                    .remedy = verdict->remedy});
+        has_verdict = true;
     }
-    return said;
+    return has_verdict;
 }
 
 static bool is_loaded(const struct accel_context *context, const char *driver)
@@ -56,9 +56,10 @@ static bool is_loaded(const struct accel_context *context, const char *driver)
     return false;
 }
 
-/* Adds a row for hardware that doctor.yaml knows and no driver claims. `met`: all its system requirements are met. */
-static void say_unclaimed(struct accel_doctor_case *doctor, const struct accel_doctor_subject *subject,
-                          const struct accel_doctor_entry *entry, bool met)
+/* Adds a row for hardware that has an entry in doctor.yaml, and that no driver claims or refuses. `met`: the system
+ * meets the requirements of the entry. */
+static void add_unclaimed_row(struct accel_doctor_evaluation *doctor, const struct accel_doctor_subject *subject,
+                              const struct accel_doctor_entry *entry, bool met)
 {
     struct accel_doctor_row row = {.state = ACCEL_DOCTOR_BAD};
     bool loaded = false;
@@ -67,91 +68,92 @@ static void say_unclaimed(struct accel_doctor_case *doctor, const struct accel_d
     if (entry->drivers.count == 0) {
         row.state = ACCEL_DOCTOR_WARN;
         row.text = accel_doctor_text(doctor, "%s: accel has no driver for it", entry->name);
-        row.remedy = "a driver plugin of its maker would do";
+        row.remedy = "install a driver plugin of its vendor";
     } else if (!loaded) {
         row.text = accel_doctor_text(doctor, "%s: no driver of accel that could use it is loaded", entry->name);
         row.remedy = accel_doctor_text(doctor, "install the driver plugin %s of accel",
                                        accel_doctor_join(doctor, &entry->drivers));
     } else if (!met) {
         row.text = accel_doctor_text(doctor, "%s: no driver claims it", entry->name);
-        row.remedy = "mend the rows about it, then look again";
+        row.remedy = "follow the remedies of the rows about it, then run accelctl doctor again";
     } else {
-        row.text = accel_doctor_text(doctor, "%s: no driver claims it, and none says why", entry->name);
-        row.remedy = "accelctl devices --all --verbose shows what the drivers say";
+        row.text = accel_doctor_text(doctor, "%s: no driver claims it, and none reports why", entry->name);
+        row.remedy = "accelctl devices --all --verbose shows what the drivers report";
     }
-    say(doctor, subject, row);
+    add_row(doctor, subject, row);
 }
 
-static void say_claimed(struct accel_doctor_case *doctor, const struct accel_doctor_subject *subject,
-                        const struct accel_device_info *device)
+static void add_claimed_row(struct accel_doctor_evaluation *doctor, const struct accel_doctor_subject *subject,
+                            const struct accel_device_info *device)
 {
-    say(doctor, subject,
-        (struct accel_doctor_row){.state = ACCEL_DOCTOR_GOOD,
-                                  .text = accel_doctor_text(doctor, "is device %s", device->name)});
+    add_row(doctor, subject,
+            (struct accel_doctor_row){.state = ACCEL_DOCTOR_GOOD,
+                                      .text = accel_doctor_text(doctor, "is device %s", device->name)});
 }
 
-static void judge_known(struct accel_doctor_case *doctor, const struct accel_doctor_subject *subject,
+/* Evaluates hardware with an entry in doctor.yaml. */
+static void check_known(struct accel_doctor_evaluation *doctor, const struct accel_doctor_subject *subject,
                         const struct accel_doctor_entry *entry, const struct accel_device_info *device)
 {
     bool met;
     if (!entry->computes) {
-        say(doctor, subject,
-            (struct accel_doctor_row){.state = ACCEL_DOCTOR_NOTE,
-                                      .text = entry->about[0] != '\0' ? entry->about : "computes nothing"});
+        add_row(doctor, subject,
+                (struct accel_doctor_row){.state = ACCEL_DOCTOR_NOTE,
+                                          .text = entry->about[0] != '\0' ? entry->about : "computes nothing"});
         return;
     }
     if (device)
-        say_claimed(doctor, subject, device);
-    met = accel_doctor_judge_needs(doctor, subject, entry);
-    if (device == NULL && !say_verdicts(doctor, subject))
-        say_unclaimed(doctor, subject, entry, met);
+        add_claimed_row(doctor, subject, device);
+    met = accel_doctor_check_needs(doctor, subject, entry);
+    if (device == NULL && !add_verdicts(doctor, subject))
+        add_unclaimed_row(doctor, subject, entry, met);
 }
 
-/* Adds a row for hardware that doctor.yaml does not know, and for the processors, which require nothing. */
-static void judge_unknown(struct accel_doctor_case *doctor, const struct accel_doctor_subject *subject,
+/* Evaluates hardware without an entry in doctor.yaml, such as the processors, which have no requirements. */
+static void check_unknown(struct accel_doctor_evaluation *doctor, const struct accel_doctor_subject *subject,
                           const struct accel_device_info *device)
 {
     const struct accel_hardware *hardware = subject->hardware;
     if (device)
-        say_claimed(doctor, subject, device);
+        add_claimed_row(doctor, subject, device);
     else if (hardware->kind == ACCEL_HARDWARE_CPU)
-        say(doctor, subject,
-            (struct accel_doctor_row){
-                .state = ACCEL_DOCTOR_BAD,
-                .text = "no driver claims the processors",
-                .remedy = "install the driver plugin for processors; the rows of plugins tell which were refused"});
-    else if (!say_verdicts(doctor, subject))
-        say(doctor, subject,
-            (struct accel_doctor_row){
-                .state = ACCEL_DOCTOR_WARN,
-                .text = accel_doctor_text(doctor,
-                                          "no driver claims it, and doctor.yaml does not know it (vendor 0x%04x, "
-                                          "device 0x%04x, class 0x%04x)",
-                                          hardware->vendor, hardware->device, hardware->device_class),
-                .remedy = "if it computes, a driver plugin of its maker would do"});
+        add_row(doctor, subject,
+                (struct accel_doctor_row){
+                    .state = ACCEL_DOCTOR_BAD,
+                    .text = "no driver claims the processors",
+                    .remedy = "install the driver plugin for processors; the rows of plugins show which were refused"});
+    else if (!add_verdicts(doctor, subject))
+        add_row(doctor, subject,
+                (struct accel_doctor_row){
+                    .state = ACCEL_DOCTOR_WARN,
+                    .text = accel_doctor_text(doctor,
+                                              "no driver claims it, and doctor.yaml does not know it (vendor 0x%04x, "
+                                              "device 0x%04x, class 0x%04x)",
+                                              hardware->vendor, hardware->device, hardware->device_class),
+                    .remedy = "if it computes, install a driver plugin of its vendor"});
 }
 
-/* Adds the verdicts without hardware. Most come from a driver that found no device: they are the only explanation
- * why it is not used. */
-static void judge_rest(struct accel_doctor_case *doctor)
+/* Adds the verdicts of drivers on no piece of hardware. Most come from a driver that found no device, and nothing else
+ * explains why it is not used. */
+static void check_drivers(struct accel_doctor_evaluation *doctor)
 {
     for (uint32_t i = 0; i < accel_verdict_count(doctor->context); i++) {
         const struct accel_verdict *verdict = accel_verdict_get(doctor->context, i);
         const struct accel_doctor_row row = {
             .state = verdict->code == ACCEL_E_NOT_FOUND ? ACCEL_DOCTOR_NOTE : ACCEL_DOCTOR_WARN,
             .area = "drivers",
-            .check = "driver.says",
+            .check = "driver.report",
             .subject = verdict->driver,
             .origin = verdict->driver,
             .hardware = -1,
             .text = accel_doctor_text(doctor, "%s (%s)", verdict->text, accel_error_name(verdict->code)),
             .remedy = verdict->remedy};
         if (verdict->hardware < 0)
-            accel_doctor_say(doctor, &row);
+            accel_doctor_add_row(doctor, &row);
     }
 }
 
-void accel_doctor_judge_hardware(struct accel_doctor_case *doctor)
+void accel_doctor_check_hardware(struct accel_doctor_evaluation *doctor)
 {
     for (uint32_t i = 0; i < doctor->context->hardware.count; i++) {
         const struct accel_hardware *hardware = doctor->context->hardware.items[i];
@@ -165,9 +167,9 @@ void accel_doctor_judge_hardware(struct accel_doctor_case *doctor)
             .worst = device ? ACCEL_DOCTOR_WARN : ACCEL_DOCTOR_BAD,
             .name = accel_doctor_text(doctor, "%s", accel_machine_text(hardware, name, sizeof(name)))};
         if (entry)
-            judge_known(doctor, &subject, entry, device);
+            check_known(doctor, &subject, entry, device);
         else
-            judge_unknown(doctor, &subject, device);
+            check_unknown(doctor, &subject, device);
     }
-    judge_rest(doctor);
+    check_drivers(doctor);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Evaluates the checks of every machine, independent of its vendors. */
+/* Evaluates the checks that every machine has: system, processors, memory, folders, profiles and plugins. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -11,42 +11,43 @@
 #include "tools/doctor/gather.h"
 
 #define GIB ((double)(1u << 30))
-#define LITTLE_ROOM ((uint64_t)512 << 20) /* with less memory even small models and their caches do not fit */
-#define LITTLE_DISK ((uint64_t)64 << 20)  /* compiled programs and repacked weights need more disk space */
+#define LOW_MEMORY ((uint64_t)512 << 20) /* with less memory even small models and their caches do not fit */
+#define LOW_DISK ((uint64_t)64 << 20)    /* compiled programs and repacked weights need more disk space */
 
-static const struct accel_machine *machine_of(const struct accel_doctor_case *doctor)
+static const struct accel_machine *machine_of(const struct accel_doctor_evaluation *doctor)
 {
     return accel_topology_machine(accel_context_topology(doctor->context));
 }
 
 /* Adds a row that concerns no piece of hardware. */
-static void say(struct accel_doctor_case *doctor, struct accel_doctor_row row)
+static void add_row(struct accel_doctor_evaluation *doctor, struct accel_doctor_row row)
 {
     row.hardware = -1;
-    accel_doctor_say(doctor, &row);
+    accel_doctor_add_row(doctor, &row);
 }
 
 /* ---- system ---- */
 
-static void judge_containers(struct accel_doctor_case *doctor)
+static void check_containers(struct accel_doctor_evaluation *doctor)
 {
     for (const struct accel_evidence_item *item = doctor->evidence->first; item; item = item->next) {
         if (strcmp(item->kind, "container") != 0)
             continue;
-        say(doctor,
-            (struct accel_doctor_row){
-                .state = ACCEL_DOCTOR_NOTE,
-                .area = "system",
-                .check = "system.container",
-                .subject = "container",
-                .text = accel_doctor_text(
-                    doctor, "runs inside of one (%s): limits, device nodes and libraries are those it was given",
-                    item->name),
-                .origin = accel_evidence_value(item, "origin")});
+        add_row(doctor,
+                (struct accel_doctor_row){
+                    .state = ACCEL_DOCTOR_NOTE,
+                    .area = "system",
+                    .check = "system.container",
+                    .subject = "container",
+                    .text = accel_doctor_text(
+                        doctor,
+                        "runs inside a container (%s): limits, device nodes and libraries are those of the container",
+                        item->name),
+                    .origin = accel_evidence_value(item, "origin")});
     }
 }
 
-static void judge_system(struct accel_doctor_case *doctor)
+static void check_system(struct accel_doctor_evaluation *doctor)
 {
     const struct accel_evidence_item *item = accel_evidence_find(doctor->evidence, "system", "");
     const struct accel_evidence_item *pages = accel_evidence_find(doctor->evidence, "value", DOCTOR_HUGE_PAGES);
@@ -54,26 +55,26 @@ static void judge_system(struct accel_doctor_case *doctor)
     const char *os = accel_evidence_value(item, "os");
     const char *huge = accel_evidence_value(pages, "text");
     if (kernel)
-        say(doctor,
-            (struct accel_doctor_row){.state = ACCEL_DOCTOR_NOTE,
-                                      .area = "system",
-                                      .check = "system.kernel",
-                                      .subject = "kernel",
-                                      .text = accel_doctor_text(doctor, "%s%s%s", kernel, os ? ", " : "", os ? os : ""),
-                                      .origin = "uname"});
-    judge_containers(doctor);
+        add_row(doctor, (struct accel_doctor_row){
+                            .state = ACCEL_DOCTOR_NOTE,
+                            .area = "system",
+                            .check = "system.kernel",
+                            .subject = "kernel",
+                            .text = accel_doctor_text(doctor, "%s%s%s", kernel, os ? ", " : "", os ? os : ""),
+                            .origin = "uname"});
+    check_containers(doctor);
     if (huge && strstr(huge, "[never]"))
-        say(doctor, (struct accel_doctor_row){.state = ACCEL_DOCTOR_NOTE,
-                                              .area = "system",
-                                              .check = "system.hugepages",
-                                              .subject = "huge pages",
-                                              .text = "switched off: weights lie in small pages",
-                                              .origin = DOCTOR_HUGE_PAGES});
+        add_row(doctor, (struct accel_doctor_row){.state = ACCEL_DOCTOR_NOTE,
+                                                  .area = "system",
+                                                  .check = "system.hugepages",
+                                                  .subject = "huge pages",
+                                                  .text = "switched off: weights are in small pages",
+                                                  .origin = DOCTOR_HUGE_PAGES});
 }
 
 /* ---- processors ---- */
 
-static void judge_set(struct accel_doctor_case *doctor)
+static void check_cpu_set(struct accel_doctor_evaluation *doctor)
 {
     const struct accel_machine *machine = machine_of(doctor);
     struct accel_doctor_row row = {.state = ACCEL_DOCTOR_GOOD,
@@ -91,32 +92,32 @@ static void judge_set(struct accel_doctor_case *doctor)
         row.text = accel_doctor_text(doctor, "all %u hardware threads of %u cores may be used", machine->cpu_count,
                                      machine->core_count);
     }
-    say(doctor, row);
+    add_row(doctor, row);
 }
 
-static void judge_quota(struct accel_doctor_case *doctor)
+static void check_cpu_quota(struct accel_doctor_evaluation *doctor)
 {
     const struct accel_machine *machine = machine_of(doctor);
     const struct accel_cpu_quota *quota = &machine->limits.cpu;
-    double paid = quota->period == 0 ? 0 : (double)quota->quota / (double)quota->period;
+    double processors = quota->period == 0 ? 0 : (double)quota->quota / (double)quota->period;
     struct accel_doctor_row row = {.state = ACCEL_DOCTOR_GOOD,
                                    .area = "processors",
                                    .check = "cpu.quota",
                                    .subject = "quota",
                                    .text = "no limit of processor time that is below the processors",
                                    .origin = quota->origin};
-    if (quota->origin && paid > 0 && paid < machine->allowed_cpu_count) {
+    if (quota->origin && processors > 0 && processors < machine->allowed_cpu_count) {
         row.state = ACCEL_DOCTOR_WARN;
         row.text = accel_doctor_text(doctor, "the group may use the time of %.3g processors, of %u that it may run on",
-                                     paid, machine->allowed_cpu_count);
+                                     processors, machine->allowed_cpu_count);
         row.remedy = accel_doctor_text(
             doctor, "raise cpu.max of the group (--cpus=%u for a container) if more time is meant for it",
             machine->allowed_cpu_count);
     }
-    say(doctor, row);
+    add_row(doctor, row);
 }
 
-static void judge_threads(struct accel_doctor_case *doctor)
+static void check_thread_plan(struct accel_doctor_evaluation *doctor)
 {
     const struct accel_thread_policy policy = {0};
     struct accel_thread_plan plan = {0};
@@ -132,39 +133,39 @@ static void judge_threads(struct accel_doctor_case *doctor)
         row.text = accel_doctor_text(doctor, "%u would compute: %s", plan.count, plan.reason);
         row.origin = accel_doctor_text(doctor, "%s", plan.origin);
     }
-    say(doctor, row);
+    add_row(doctor, row);
     accel_thread_plan_free(&plan);
 }
 
 /* ---- memory ---- */
 
-static void judge_usable(struct accel_doctor_case *doctor)
+static void check_usable_memory(struct accel_doctor_evaluation *doctor)
 {
     const struct accel_machine *machine = machine_of(doctor);
     const struct accel_amount *usable = &machine->memory_usable;
-    /* The next row reports memory that the limit of a control group leaves. */
-    bool little = usable->bytes < LITTLE_ROOM && usable->origin != machine->limits.memory_headroom.origin;
+    /* If the limit of a control group is the cause, check_memory_limit reports it. */
+    bool is_low = usable->bytes < LOW_MEMORY && usable->origin != machine->limits.memory_headroom.origin;
     struct accel_doctor_row row = {.state = ACCEL_DOCTOR_UNKNOWN,
                                    .area = "memory",
                                    .check = "memory.usable",
                                    .subject = "memory",
-                                   .text = "nothing tells how much there is",
+                                   .text = "the amount of memory is unknown",
                                    .origin = usable->origin};
     if (usable->origin) {
-        row.state = little ? ACCEL_DOCTOR_WARN : ACCEL_DOCTOR_GOOD;
+        row.state = is_low ? ACCEL_DOCTOR_WARN : ACCEL_DOCTOR_GOOD;
         row.text = accel_doctor_text(doctor, "%.2f GiB can be taken now, of %.2f GiB", (double)usable->bytes / GIB,
                                      (double)machine->limits.memory_total.bytes / GIB);
-        row.remedy = little ? "end programs that hold memory" : "";
+        row.remedy = is_low ? "end programs that hold memory" : "";
     }
-    say(doctor, row);
+    add_row(doctor, row);
 }
 
-static void judge_limit(struct accel_doctor_case *doctor)
+static void check_memory_limit(struct accel_doctor_evaluation *doctor)
 {
     const struct accel_host_limits *limits = &machine_of(doctor)->limits;
     const struct accel_amount *limit = &limits->memory_limit;
     const struct accel_amount *total = &limits->memory_total;
-    bool little = limits->memory_headroom.bytes < LITTLE_ROOM;
+    bool is_low = limits->memory_headroom.bytes < LOW_MEMORY;
     struct accel_doctor_row row = {.state = ACCEL_DOCTOR_GOOD,
                                    .area = "memory",
                                    .check = "memory.limit",
@@ -172,60 +173,62 @@ static void judge_limit(struct accel_doctor_case *doctor)
                                    .text = "the groups set none below the machine's memory",
                                    .origin = limit->origin};
     if (limit->origin && (total->origin == NULL || limit->bytes < total->bytes)) {
-        row.state = little ? ACCEL_DOCTOR_WARN : ACCEL_DOCTOR_NOTE;
+        row.state = is_low ? ACCEL_DOCTOR_WARN : ACCEL_DOCTOR_NOTE;
         row.text = accel_doctor_text(doctor, "the group may hold %.2f GiB, of which %.2f GiB are left",
                                      (double)limit->bytes / GIB, (double)limits->memory_headroom.bytes / GIB);
-        row.remedy = little ? "raise memory.max of the group (--memory for a container), or end what fills it" : "";
+        row.remedy =
+            is_low ? "raise memory.max of the group (--memory for a container), or end the processes that use it" : "";
     }
-    say(doctor, row);
+    add_row(doctor, row);
 }
 
-static void judge_nodes(struct accel_doctor_case *doctor)
+static void check_numa_nodes(struct accel_doctor_evaluation *doctor)
 {
     uint32_t count = machine_of(doctor)->numa_count;
     if (count > 1)
-        say(doctor, (struct accel_doctor_row){
-                        .state = ACCEL_DOCTOR_NOTE,
-                        .area = "memory",
-                        .check = "memory.numa",
-                        .subject = "NUMA",
-                        .text = accel_doctor_text(doctor, "%u nodes: memory of another node is slower to read", count),
-                        .origin = "hwloc"});
+        add_row(doctor,
+                (struct accel_doctor_row){
+                    .state = ACCEL_DOCTOR_NOTE,
+                    .area = "memory",
+                    .check = "memory.numa",
+                    .subject = "NUMA",
+                    .text = accel_doctor_text(doctor, "%u nodes: memory of another node is slower to read", count),
+                    .origin = "hwloc"});
 }
 
 /* ---- folders ---- */
 
 /* One of the user's folders. */
 struct folder {
-    const char *name;     /* name of its evidence */
-    const char *check;    /* check of its row */
+    const char *name;     /* of its evidence item */
+    const char *check;    /* of its row */
     const char *variable; /* environment variable that overrides the folder */
-    const char *lost;     /* features that are lost without it */
+    const char *lost;     /* consequence if the folder cannot be written */
 };
 
-static void judge_unwritable(struct accel_doctor_case *doctor, const struct folder *folder,
-                             const struct accel_evidence_item *item, struct accel_doctor_row *row)
+static void describe_unwritable(struct accel_doctor_evaluation *doctor, const struct folder *folder,
+                                const struct accel_evidence_item *item, struct accel_doctor_row *row)
 {
     const char *reason = accel_evidence_value(item, "reason");
     const char *error = accel_evidence_value(item, "error");
     const char *why = error ? error : reason;
     const char *remedy = "";
     if (reason && strcmp(reason, "full") == 0)
-        remedy = "make room on its disk, or ";
+        remedy = "free space on its disk, or ";
     else if (reason && strcmp(reason, "denied") == 0)
         remedy = "give this user the right to write there, or ";
     row->state = ACCEL_DOCTOR_WARN;
     row->text = accel_doctor_text(doctor, "cannot be written (%s): %s", why ? why : "no reason is known", folder->lost);
-    row->remedy = accel_doctor_text(doctor, "%sset %s to a folder that this user may write and that has room", remedy,
-                                    folder->variable);
+    row->remedy = accel_doctor_text(doctor, "%sset %s to a folder that this user may write and whose disk has space",
+                                    remedy, folder->variable);
 }
 
-static void judge_folder(struct accel_doctor_case *doctor, const struct folder *folder)
+static void check_folder(struct accel_doctor_evaluation *doctor, const struct folder *folder)
 {
     const struct accel_evidence_item *item = accel_evidence_find(doctor->evidence, "folder", folder->name);
     const char *path = accel_evidence_value(item, "path");
-    const char *room = accel_evidence_value(item, "free");
-    uint64_t left = room ? strtoull(room, NULL, 10) : UINT64_MAX;
+    const char *free_bytes = accel_evidence_value(item, "free");
+    uint64_t free_space = free_bytes ? strtoull(free_bytes, NULL, 10) : UINT64_MAX;
     struct accel_doctor_row row = {.state = ACCEL_DOCTOR_GOOD,
                                    .area = "folders",
                                    .check = folder->check,
@@ -233,93 +236,93 @@ static void judge_folder(struct accel_doctor_case *doctor, const struct folder *
                                    .origin = path};
     if (item == NULL) {
         row.state = ACCEL_DOCTOR_UNKNOWN;
-        row.text = "was not looked at";
+        row.text = "was not checked";
     } else if (!accel_evidence_is(item, "writable")) {
-        judge_unwritable(doctor, folder, item, &row);
-    } else if (left < LITTLE_DISK) {
+        describe_unwritable(doctor, folder, item, &row);
+    } else if (free_space < LOW_DISK) {
         row.state = ACCEL_DOCTOR_WARN;
-        row.text = accel_doctor_text(doctor, "%" PRIu64 " MiB are left on its disk", left >> 20);
+        row.text = accel_doctor_text(doctor, "%" PRIu64 " MiB are left on its disk", free_space >> 20);
         row.remedy =
-            accel_doctor_text(doctor, "make room there, or set %s to a folder on another disk", folder->variable);
+            accel_doctor_text(doctor, "free space there, or set %s to a folder on another disk", folder->variable);
     } else {
-        row.text = accel_evidence_is(item, "exists") ? "can be written" : "will be made when it is needed";
+        row.text = accel_evidence_is(item, "exists") ? "can be written" : "will be created on first use";
     }
-    say(doctor, row);
+    add_row(doctor, row);
 }
 
-static void judge_folders(struct accel_doctor_case *doctor)
+static void check_folders(struct accel_doctor_evaluation *doctor)
 {
     static const struct folder folders[] = {
-        {"cache", "folder.cache", "XDG_CACHE_HOME", "results of probes and compiled programs are not kept"},
-        {"state", "folder.state", "XDG_STATE_HOME", "measurements are not kept"},
+        {"cache", "folder.cache", "XDG_CACHE_HOME", "results of probes and compiled programs are not stored"},
+        {"state", "folder.state", "XDG_STATE_HOME", "measurements are not stored"},
     };
     for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
-        judge_folder(doctor, &folders[i]);
+        check_folder(doctor, &folders[i]);
 }
 
 /* ---- profiles and plugins ---- */
 
-/* Adds a row for each fault of devices without a rank in the profiles: a plan refuses to choose among devices
- * then. Returns the number of faults. */
-static uint32_t judge_ranks(struct accel_doctor_case *doctor)
+/* Adds one row for each distinct error that leaves devices without a rank, with which plans refuse to choose a device.
+ * Returns the number of rows. */
+static uint32_t check_device_ranks(struct accel_doctor_evaluation *doctor)
 {
     const struct accel_rows *devices = &doctor->context->devices;
     uint32_t count = 0;
     for (uint32_t i = 0; i < devices->count; i++) {
         const struct accel_listed *listed = devices->items[i];
-        bool is_said = listed->unranked == NULL;
-        for (uint32_t j = 0; j < i && !is_said; j++) {
+        bool is_reported = listed->unranked == NULL;
+        for (uint32_t j = 0; j < i && !is_reported; j++) {
             const struct accel_listed *other = devices->items[j];
-            is_said = other->unranked && strcmp(other->unranked->text, listed->unranked->text) == 0;
+            is_reported = other->unranked && strcmp(other->unranked->text, listed->unranked->text) == 0;
         }
-        if (is_said)
+        if (is_reported)
             continue;
         count++;
-        say(doctor,
-            (struct accel_doctor_row){
-                .state = ACCEL_DOCTOR_BAD,
-                .area = "folders",
-                .check = "profiles.rank",
-                .subject = listed->info.name,
-                .text = accel_doctor_text(doctor, "cannot be ranked or planned for: %s", listed->unranked->text),
-                .remedy = *listed->unranked->remedy
-                              ? accel_doctor_text(doctor, "%s", listed->unranked->remedy)
-                              : "correct the profile; accelctl profile lint shows all that is wrong"});
+        add_row(doctor,
+                (struct accel_doctor_row){
+                    .state = ACCEL_DOCTOR_BAD,
+                    .area = "folders",
+                    .check = "profiles.rank",
+                    .subject = listed->info.name,
+                    .text = accel_doctor_text(doctor, "cannot be ranked or planned for: %s", listed->unranked->text),
+                    .remedy = *listed->unranked->remedy
+                                  ? accel_doctor_text(doctor, "%s", listed->unranked->remedy)
+                                  : "correct the profile; accelctl profile lint shows all that is wrong"});
     }
     return count;
 }
 
 /* Adds a row for an unknown variable. */
-static void judge_variable(void *data, uint32_t level, const char *name, const char *near)
+static void check_variable(void *data, uint32_t level, const char *name, const char *near)
 {
-    struct accel_doctor_case *doctor = data;
+    struct accel_doctor_evaluation *doctor = data;
     bool is_meant = level <= ACCEL_LOG_WARN;
     /* A variable is set in the environment, an option is typed on the command line. */
-    const char *verb = near && *near == '-' ? "type " : "set ";
-    say(doctor, (struct accel_doctor_row){
-                    .state = is_meant ? ACCEL_DOCTOR_WARN : ACCEL_DOCTOR_NOTE,
-                    .area = "folders",
-                    .check = "profiles.variable",
-                    .subject = accel_doctor_text(doctor, "environment %s", name),
-                    .text = accel_doctor_text(doctor, "unknown variable without effect%s%s%s",
-                                              near ? "; did you mean " : "", near ? near : "", near ? "?" : ""),
-                    .remedy = is_meant ? accel_doctor_text(doctor, "%s%s%sunset %s", near ? verb : "", near ? near : "",
-                                                           near ? " instead, or " : "", name)
-                                       : ""});
+    const char *action = near && *near == '-' ? "type " : "set ";
+    add_row(doctor, (struct accel_doctor_row){
+                        .state = is_meant ? ACCEL_DOCTOR_WARN : ACCEL_DOCTOR_NOTE,
+                        .area = "folders",
+                        .check = "profiles.variable",
+                        .subject = accel_doctor_text(doctor, "environment %s", name),
+                        .text = accel_doctor_text(doctor, "unknown variable without effect%s%s%s",
+                                                  near ? "; did you mean " : "", near ? near : "", near ? "?" : ""),
+                        .remedy = is_meant ? accel_doctor_text(doctor, "%s%s%sunset %s", near ? action : "",
+                                                               near ? near : "", near ? " instead, or " : "", name)
+                                           : ""});
 }
 
-static void judge_profiles(struct accel_doctor_case *doctor)
+static void check_profiles(struct accel_doctor_evaluation *doctor)
 {
     const struct accel_error *why = &doctor->context->profile_error;
     struct accel_doctor_row row = {.state = ACCEL_DOCTOR_GOOD,
                                    .area = "folders",
                                    .check = "profiles",
                                    .subject = "profiles",
-                                   .text = "those that count here could be read"};
+                                   .text = "all profiles that apply here could be read"};
     /* A faulty table of variables blocks every plan; the rows of the devices report it. */
     if (doctor->context->profile)
-        accel_profile_unknown_each(doctor->context->profile, judge_variable, doctor, NULL);
-    if (judge_ranks(doctor) != 0)
+        accel_profile_unknown_each(doctor->context->profile, check_variable, doctor, NULL);
+    if (check_device_ranks(doctor) != 0)
         return;
     if (doctor->context->profile == NULL) {
         row.state = ACCEL_DOCTOR_BAD;
@@ -328,10 +331,10 @@ static void judge_profiles(struct accel_doctor_case *doctor)
                          ? accel_doctor_text(doctor, "%s", why->remedy)
                          : "install them, or set ACCEL_PROFILE_PATH to the folder that holds base.yaml";
     }
-    say(doctor, row);
+    add_row(doctor, row);
 }
 
-static void judge_plugin(struct accel_doctor_case *doctor, const struct accel_plugin_info *info)
+static void check_plugin(struct accel_doctor_evaluation *doctor, const struct accel_plugin_info *info)
 {
     struct accel_doctor_row row = {.area = "plugins",
                                    .check = info->code == ACCEL_E_DENIED ? "plugin.trust" : "plugin.load",
@@ -351,30 +354,30 @@ static void judge_plugin(struct accel_doctor_case *doctor, const struct accel_pl
         row.text = accel_doctor_text(doctor, "refused: %s (%s)", info->text, accel_error_name(info->code));
         row.remedy = info->remedy;
     }
-    say(doctor, row);
+    add_row(doctor, row);
 }
 
-static void judge_plugins(struct accel_doctor_case *doctor)
+static void check_plugins(struct accel_doctor_evaluation *doctor)
 {
     uint32_t count = accel_plugin_count(doctor->context);
     for (uint32_t i = 0; i < count; i++)
-        judge_plugin(doctor, accel_plugin_get(doctor->context, i));
+        check_plugin(doctor, accel_plugin_get(doctor->context, i));
     if (count == 0)
-        say(doctor, (struct accel_doctor_row){
-                        .state = ACCEL_DOCTOR_BAD,
-                        .area = "plugins",
-                        .check = "plugin.found",
-                        .subject = "drivers",
-                        .text = "no driver plugin was found",
-                        .remedy = "install the drivers of accel, or set ACCEL_DRIVER_PATH to the folder that holds "
-                                  "them"});
+        add_row(doctor, (struct accel_doctor_row){
+                            .state = ACCEL_DOCTOR_BAD,
+                            .area = "plugins",
+                            .check = "plugin.found",
+                            .subject = "drivers",
+                            .text = "no driver plugin was found",
+                            .remedy = "install the drivers of accel, or set ACCEL_DRIVER_PATH to the folder that holds "
+                                      "them"});
 }
 
-void accel_doctor_judge_host(struct accel_doctor_case *doctor)
+void accel_doctor_check_host(struct accel_doctor_evaluation *doctor)
 {
-    static void (*const checks[])(struct accel_doctor_case *) = {
-        judge_system, judge_set,   judge_quota,   judge_threads,  judge_usable,
-        judge_limit,  judge_nodes, judge_folders, judge_profiles, judge_plugins};
+    static void (*const checks[])(struct accel_doctor_evaluation *) = {
+        check_system,       check_cpu_set,    check_cpu_quota, check_thread_plan, check_usable_memory,
+        check_memory_limit, check_numa_nodes, check_folders,   check_profiles,    check_plugins};
     for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++)
         checks[i](doctor);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Evaluates the system requirements of hardware in doctor.yaml: kernel modules, device nodes and libraries. */
+/* Evaluates the `needs` of hardware in doctor.yaml: kernel modules, device nodes and libraries that it requires of the
+ * system. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -12,17 +13,17 @@
 #define GROUP_READS_WRITES 060ul /* bits of a file mode */
 
 /* Evaluation of one requirement of one piece of hardware. */
-struct trial {
-    struct accel_doctor_case *doctor;
+struct need_check {
+    struct accel_doctor_evaluation *doctor;
     const struct accel_doctor_subject *subject;
     const struct accel_doctor_need *need;
-    const char *check; /* check of its rows */
-    bool failed;       /* the requirement is mandatory and not met */
+    const char *name; /* check of its rows: "hardware.node" */
+    bool failed;      /* the requirement is mandatory and not met */
 };
 
-/* Returns whether an equal row exists: several pieces of hardware share libraries and nodes, and each fault is
+/* Returns whether an equal row exists. Several pieces of hardware may require the same library or node, whose fault is
  * reported once. */
-static bool is_said(const struct accel_doctor_case *doctor, const struct accel_doctor_row *row)
+static bool has_row(const struct accel_doctor_evaluation *doctor, const struct accel_doctor_row *row)
 {
     for (uint32_t i = 0; i < doctor->rows.count; i++) {
         const struct accel_doctor_row *other = doctor->rows.items[i];
@@ -33,56 +34,57 @@ static bool is_said(const struct accel_doctor_case *doctor, const struct accel_d
     return false;
 }
 
-static void add_row(const struct trial *trial, struct accel_doctor_row row)
+static void add_row(const struct need_check *check, struct accel_doctor_row row)
 {
-    row.hardware = (int32_t)trial->subject->index;
+    row.hardware = (int32_t)check->subject->index;
     row.area = "hardware";
-    row.check = trial->check;
+    row.check = check->name;
     row.origin = row.subject;
-    row.place = trial->need->place;
+    row.place = check->need->place;
     row.remedy = row.remedy ? row.remedy : "";
-    if (!is_said(trial->doctor, &row))
-        accel_doctor_say(trial->doctor, &row);
+    if (!has_row(check->doctor, &row))
+        accel_doctor_add_row(check->doctor, &row);
 }
 
-/* Returns the reason of a row. If the requirement has a minimum version, the reason explains that version, and
- * other rows omit it. */
+/* Returns the reason for all rows but that of an old version. In an entry with a minimum version, the reason explains
+ * that version, so other rows have none. */
 static const char *reason_of(const struct accel_doctor_need *need)
 {
     return need->least[0] == '\0' ? need->reason : "";
 }
 
-static void say(const struct trial *trial, uint32_t state, const char *subject, const char *text)
+static void report(const struct need_check *check, uint32_t state, const char *subject, const char *text)
 {
-    add_row(trial, (struct accel_doctor_row){
-                       .state = state, .subject = subject, .text = text, .reason = reason_of(trial->need)});
+    add_row(check, (struct accel_doctor_row){
+                       .state = state, .subject = subject, .text = text, .reason = reason_of(check->need)});
 }
 
-static void fail_with_reason(struct trial *trial, const char *subject, const char *text, const char *remedy,
-                             const char *reason)
+/* Adds a row for an unmet requirement. The state of the row is at most that of the hardware's worst fault. */
+static void report_fault_with_reason(struct need_check *check, const char *subject, const char *text,
+                                     const char *remedy, const char *reason)
 {
-    const uint32_t state = trial->need->state < trial->subject->worst ? trial->need->state : trial->subject->worst;
-    trial->failed = trial->need->state == ACCEL_DOCTOR_BAD;
-    add_row(trial, (struct accel_doctor_row){
+    const uint32_t state = check->need->state < check->subject->worst ? check->need->state : check->subject->worst;
+    check->failed = check->need->state == ACCEL_DOCTOR_BAD;
+    add_row(check, (struct accel_doctor_row){
                        .state = state, .subject = subject, .text = text, .remedy = remedy, .reason = reason});
 }
 
-static void fail(struct trial *trial, const char *subject, const char *text, const char *remedy)
+static void report_fault(struct need_check *check, const char *subject, const char *text, const char *remedy)
 {
-    fail_with_reason(trial, subject, text, remedy, reason_of(trial->need));
+    report_fault_with_reason(check, subject, text, remedy, reason_of(check->need));
 }
 
 /* Returns the remedy of doctor.yaml, inside or outside of a container. */
-static const char *remedy_of(const struct trial *trial)
+static const char *remedy_of(const struct need_check *check)
 {
-    const struct accel_doctor_need *need = trial->need;
-    return trial->doctor->contained && need->container[0] != '\0' ? need->container : need->remedy;
+    const struct accel_doctor_need *need = check->need;
+    return check->doctor->in_container && need->container[0] != '\0' ? need->container : need->remedy;
 }
 
 /* Adds a row for a version below the required one. */
-static void fail_version(struct trial *trial, const char *subject, const char *text)
+static void report_old_version(struct need_check *check, const char *subject, const char *text)
 {
-    fail_with_reason(trial, subject, text, remedy_of(trial), trial->need->reason);
+    report_fault_with_reason(check, subject, text, remedy_of(check), check->need->reason);
 }
 
 static bool is_old(const struct accel_doctor_need *need, const char *version)
@@ -90,7 +92,7 @@ static bool is_old(const struct accel_doctor_need *need, const char *version)
     return need->least[0] != '\0' && version && version[0] != '\0' && strverscmp(version, need->least) < 0;
 }
 
-/* ---- modules of the kernel ---- */
+/* ---- kernel modules ---- */
 
 static bool has_word(const struct accel_doctor_words *words, const char *word)
 {
@@ -100,61 +102,63 @@ static bool has_word(const struct accel_doctor_words *words, const char *word)
     return false;
 }
 
-/* Returns a loaded module for a device-tree device. Such a device has no address, so the binding of module and
- * device cannot be checked. */
-static const char *loaded_module(const struct trial *trial)
+/* Returns a required module that is loaded. For device-tree hardware, which has no PCI address, that is the only
+ * check: its driver link is not read. */
+static const char *loaded_module(const struct need_check *check)
 {
-    for (uint32_t i = 0; i < trial->need->names.count; i++) {
-        const char *name = trial->need->names.items[i];
-        if (accel_evidence_is(accel_evidence_find(trial->doctor->evidence, "module", name), "loaded"))
+    for (uint32_t i = 0; i < check->need->names.count; i++) {
+        const char *name = check->need->names.items[i];
+        if (accel_evidence_is(accel_evidence_find(check->doctor->evidence, "module", name), "loaded"))
             return name;
     }
     return NULL;
 }
 
-static const char *bound_module(const struct trial *trial)
+/* Returns the kernel module that drives the hardware; "" if none does, NULL if that was not recorded. */
+static const char *bound_module(const struct need_check *check)
 {
-    const struct accel_hardware *hardware = trial->subject->hardware;
+    const struct accel_hardware *hardware = check->subject->hardware;
     char address[ACCEL_PCI_TEXT];
     if (hardware->kind != ACCEL_HARDWARE_PCI)
-        return loaded_module(trial);
+        return loaded_module(check);
     accel_pci_write(hardware->domain, hardware->bus, hardware->slot, hardware->function, address);
-    return accel_evidence_value(accel_evidence_find(trial->doctor->evidence, "bound", address), "kernel");
+    return accel_evidence_value(accel_evidence_find(check->doctor->evidence, "bound", address), "kernel");
 }
 
 /* Adds a row for a device bound to another kernel module than the required ones, or to none. */
-static void fail_kernel(struct trial *trial, const char *bound, const char *wanted)
+static void report_wrong_module(struct need_check *check, const char *bound, const char *required)
 {
-    fail(trial, trial->subject->name,
-         bound[0] == '\0' ? accel_doctor_text(trial->doctor, "no module of the kernel drives it; %s would", wanted)
-                          : accel_doctor_text(trial->doctor, "the kernel's module %s drives it, not %s", bound, wanted),
-         remedy_of(trial));
+    report_fault(check, check->subject->name,
+                 bound[0] == '\0'
+                     ? accel_doctor_text(check->doctor, "no kernel module drives it; %s would", required)
+                     : accel_doctor_text(check->doctor, "kernel module %s drives it, not %s", bound, required),
+                 remedy_of(check));
 }
 
-static void try_kernel(struct trial *trial)
+static void check_kernel_module(struct need_check *check)
 {
-    struct accel_doctor_case *doctor = trial->doctor;
-    const char *name = trial->subject->name;
-    const char *wanted = accel_doctor_join(doctor, &trial->need->names);
-    const char *bound = bound_module(trial);
+    struct accel_doctor_evaluation *doctor = check->doctor;
+    const char *name = check->subject->name;
+    const char *required = accel_doctor_join(doctor, &check->need->names);
+    const char *bound = bound_module(check);
     const char *version =
         bound ? accel_evidence_value(accel_evidence_find(doctor->evidence, "module", bound), "version") : NULL;
     if (bound == NULL)
-        say(trial, ACCEL_DOCTOR_UNKNOWN, name,
-            accel_doctor_text(doctor, "nothing tells which module of the kernel drives it; %s would", wanted));
-    else if (!has_word(&trial->need->names, bound))
-        fail_kernel(trial, bound, wanted);
-    else if (is_old(trial->need, version))
-        fail_version(trial, name,
-                     accel_doctor_text(doctor, "version %s of the kernel's module %s is older than %s", version, bound,
-                                       trial->need->least));
+        report(check, ACCEL_DOCTOR_UNKNOWN, name,
+               accel_doctor_text(doctor, "the kernel module that drives it is unknown; %s would drive it", required));
+    else if (!has_word(&check->need->names, bound))
+        report_wrong_module(check, bound, required);
+    else if (is_old(check->need, version))
+        report_old_version(check, name,
+                           accel_doctor_text(doctor, "version %s of kernel module %s is older than %s", version, bound,
+                                             check->need->least));
     else
-        say(trial, ACCEL_DOCTOR_GOOD, name,
-            accel_doctor_text(doctor, "the kernel's module %s drives it%s%s", bound, version ? ", version " : "",
-                              version ? version : ""));
+        report(check, ACCEL_DOCTOR_GOOD, name,
+               accel_doctor_text(doctor, "kernel module %s drives it%s%s", bound, version ? ", version " : "",
+                                 version ? version : ""));
 }
 
-/* ---- nodes ---- */
+/* ---- device nodes ---- */
 
 enum node_state { NODE_UNKNOWN, NODE_MISSING, NODE_CLOSED, NODE_OPEN };
 
@@ -167,15 +171,15 @@ static enum node_state node_state(const struct accel_evidence_item *item)
     return accel_evidence_is(item, "readable") && accel_evidence_is(item, "writable") ? NODE_OPEN : NODE_CLOSED;
 }
 
-/* The best of the alternative nodes. */
-struct node_choice {
+/* The most accessible of the alternative nodes of a requirement; one suffices. */
+struct best_node {
     const struct accel_evidence_item *item;
     enum node_state state;
 };
 
-static void offer_node(const struct trial *trial, const char *path, struct node_choice *choice)
+static void prefer_node(const struct need_check *check, const char *path, struct best_node *choice)
 {
-    const struct accel_evidence_item *item = accel_evidence_find(trial->doctor->evidence, "node", path);
+    const struct accel_evidence_item *item = accel_evidence_find(check->doctor->evidence, "node", path);
     enum node_state state = node_state(item);
     if (state > choice->state) {
         choice->item = item;
@@ -183,9 +187,9 @@ static void offer_node(const struct trial *trial, const char *path, struct node_
     }
 }
 
-static void offer_pattern(const struct trial *trial, const char *pattern, struct node_choice *choice)
+static void prefer_matches(const struct need_check *check, const char *pattern, struct best_node *choice)
 {
-    const struct accel_evidence_item *item = accel_evidence_find(trial->doctor->evidence, "pattern", pattern);
+    const struct accel_evidence_item *item = accel_evidence_find(check->doctor->evidence, "pattern", pattern);
     const char *matches = accel_evidence_value(item, "matches");
     char *list = matches ? strdup(matches) : NULL;
     char *rest = list;
@@ -193,24 +197,24 @@ static void offer_pattern(const struct trial *trial, const char *pattern, struct
         choice->state = NODE_MISSING;
     for (char *path = strsep(&rest, " "); path; path = strsep(&rest, " "))
         if (path[0] != '\0')
-            offer_node(trial, path, choice);
+            prefer_node(check, path, choice);
     free(list);
 }
 
-static void choose_node(const struct trial *trial, const char *name, struct node_choice *choice)
+static void choose_node(const struct need_check *check, const char *name, struct best_node *choice)
 {
     const char *paths[DOCTOR_NODES];
     uint32_t count;
-    if (!accel_doctor_nodes(name, trial->subject->hardware, trial->doctor->arena, paths, &count))
-        trial->doctor->failed = true;
+    if (!accel_doctor_nodes(name, check->subject->hardware, check->doctor->arena, paths, &count))
+        check->doctor->failed = true;
     /* If no file of the hardware matches a placeholder, the node is missing. */
     if (count == 0 && choice->state == NODE_UNKNOWN)
         choice->state = NODE_MISSING;
-    for (uint32_t i = 0; i < count && !trial->doctor->failed; i++) {
+    for (uint32_t i = 0; i < count && !check->doctor->failed; i++) {
         if (accel_doctor_is_pattern(paths[i]))
-            offer_pattern(trial, paths[i], choice);
+            prefer_matches(check, paths[i], choice);
         else
-            offer_node(trial, paths[i], choice);
+            prefer_node(check, paths[i], choice);
     }
 }
 
@@ -234,7 +238,7 @@ static struct rights rights_of(const struct accel_evidence_item *item)
     return rights;
 }
 
-static const char *rights_remedy(struct accel_doctor_case *doctor, const struct accel_evidence_item *item)
+static const char *rights_remedy(struct accel_doctor_evaluation *doctor, const struct accel_evidence_item *item)
 {
     const struct rights rights = rights_of(item);
     if (!rights.by_group)
@@ -244,7 +248,7 @@ static const char *rights_remedy(struct accel_doctor_case *doctor, const struct 
     if (accel_evidence_is(item, "member"))
         return "the group has the right and this process is in it: something else forbids it (a container that was not "
                "given the device, or a security module)";
-    if (doctor->contained)
+    if (doctor->in_container)
         return accel_doctor_text(doctor, "start the container with --group-add %s (%s%s), or as a user of that group",
                                  rights.id, rights.group ? "group " : "the node's group",
                                  rights.group ? rights.group : "");
@@ -258,7 +262,7 @@ static const char *rights_remedy(struct accel_doctor_case *doctor, const struct 
                              rights.group, rights.group);
 }
 
-static const char *rights_text(struct accel_doctor_case *doctor, const struct accel_evidence_item *item)
+static const char *rights_text(struct accel_doctor_evaluation *doctor, const struct accel_evidence_item *item)
 {
     const struct rights rights = rights_of(item);
     const char *group = rights.group ? rights.group : rights.id;
@@ -267,46 +271,47 @@ static const char *rights_text(struct accel_doctor_case *doctor, const struct ac
                              rights.mode ? rights.mode : "?", group ? group : "?");
 }
 
-static void try_node(struct trial *trial)
+static void check_device_node(struct need_check *check)
 {
-    struct accel_doctor_case *doctor = trial->doctor;
-    struct node_choice choice = {0};
+    struct accel_doctor_evaluation *doctor = check->doctor;
+    struct best_node choice = {0};
     const char *subject;
-    for (uint32_t i = 0; i < trial->need->names.count; i++)
-        choose_node(trial, trial->need->names.items[i], &choice);
+    for (uint32_t i = 0; i < check->need->names.count; i++)
+        choose_node(check, check->need->names.items[i], &choice);
     subject =
-        choice.item && choice.state > NODE_MISSING ? choice.item->name : accel_doctor_join(doctor, &trial->need->names);
+        choice.item && choice.state > NODE_MISSING ? choice.item->name : accel_doctor_join(doctor, &check->need->names);
     switch (choice.state) {
     case NODE_UNKNOWN:
-        say(trial, ACCEL_DOCTOR_UNKNOWN, subject, "was not looked at");
+        report(check, ACCEL_DOCTOR_UNKNOWN, subject, "was not checked");
         break;
     case NODE_MISSING:
-        fail(trial, subject, "is not there", remedy_of(trial));
+        report_fault(check, subject, "is not there", remedy_of(check));
         break;
     case NODE_CLOSED:
-        fail(trial, subject, rights_text(doctor, choice.item), rights_remedy(doctor, choice.item));
+        report_fault(check, subject, rights_text(doctor, choice.item), rights_remedy(doctor, choice.item));
         break;
     default:
-        say(trial, ACCEL_DOCTOR_GOOD, subject, "can be read and written");
+        report(check, ACCEL_DOCTOR_GOOD, subject, "can be read and written");
     }
 }
 
 /* ---- libraries ---- */
 
-static const char *folder_of(struct accel_doctor_case *doctor, const char *path)
+static const char *folder_of(struct accel_doctor_evaluation *doctor, const char *path)
 {
     const char *slash = strrchr(path, '/');
     return accel_doctor_text(doctor, "%.*s", slash ? (int)(slash - path) : 0, path);
 }
 
-/* Chooses the first of the alternative libraries that the loader finds. */
-static const struct accel_evidence_item *choose_library(const struct trial *trial, bool *out_seen)
+/* Returns the first of the alternative libraries that the loader finds, else one in a folder that the loader does not
+ * search, else NULL. *out_seen: at least one was searched for. */
+static const struct accel_evidence_item *choose_library(const struct need_check *check, bool *out_seen)
 {
     const struct accel_evidence_item *chosen = NULL;
     *out_seen = false;
-    for (uint32_t i = 0; i < trial->need->names.count; i++) {
+    for (uint32_t i = 0; i < check->need->names.count; i++) {
         const struct accel_evidence_item *item =
-            accel_evidence_find(trial->doctor->evidence, "library", trial->need->names.items[i]);
+            accel_evidence_find(check->doctor->evidence, "library", check->need->names.items[i]);
         *out_seen |= item != NULL;
         if (item && accel_evidence_is(item, "found") &&
             (chosen == NULL || (!accel_evidence_is(chosen, "loader") && accel_evidence_is(item, "loader"))))
@@ -315,49 +320,49 @@ static const struct accel_evidence_item *choose_library(const struct trial *tria
     return chosen;
 }
 
-static void try_library(struct trial *trial)
+static void check_library(struct need_check *check)
 {
-    struct accel_doctor_case *doctor = trial->doctor;
+    struct accel_doctor_evaluation *doctor = check->doctor;
     bool seen;
-    const struct accel_evidence_item *item = choose_library(trial, &seen);
-    const char *wanted = accel_doctor_join(doctor, &trial->need->names);
+    const struct accel_evidence_item *item = choose_library(check, &seen);
+    const char *required = accel_doctor_join(doctor, &check->need->names);
     const char *path = accel_evidence_value(item, "path");
     const char *version = accel_evidence_value(item, "version");
     if (!seen)
-        say(trial, ACCEL_DOCTOR_UNKNOWN, wanted, "was not looked for");
+        report(check, ACCEL_DOCTOR_UNKNOWN, required, "was not searched for");
     else if (path == NULL)
-        fail(trial, wanted, "is not where the loader looks", remedy_of(trial));
+        report_fault(check, required, "is not where the loader looks", remedy_of(check));
     else if (!accel_evidence_is(item, "loader"))
-        fail(trial, path, "lies where the loader does not look",
-             accel_doctor_text(doctor,
-                               "write %s into a file of /etc/ld.so.conf.d and run ldconfig, or add it to "
-                               "LD_LIBRARY_PATH",
-                               folder_of(doctor, path)));
-    else if (is_old(trial->need, version))
-        fail_version(trial, path,
-                     accel_doctor_text(doctor, "version %s is older than %s", version, trial->need->least));
+        report_fault(check, path, "lies where the loader does not look",
+                     accel_doctor_text(doctor,
+                                       "write %s into a file of /etc/ld.so.conf.d and run ldconfig, or add it to "
+                                       "LD_LIBRARY_PATH",
+                                       folder_of(doctor, path)));
+    else if (is_old(check->need, version))
+        report_old_version(check, path,
+                           accel_doctor_text(doctor, "version %s is older than %s", version, check->need->least));
     else
-        say(trial, ACCEL_DOCTOR_GOOD, path,
-            version && version[0] != '\0' ? accel_doctor_text(doctor, "found, version %s", version) : "found");
+        report(check, ACCEL_DOCTOR_GOOD, path,
+               version && version[0] != '\0' ? accel_doctor_text(doctor, "found, version %s", version) : "found");
 }
 
-/* ---- all of them ---- */
+/* ---- all requirements ---- */
 
-bool accel_doctor_judge_needs(struct accel_doctor_case *doctor, const struct accel_doctor_subject *subject,
+bool accel_doctor_check_needs(struct accel_doctor_evaluation *doctor, const struct accel_doctor_subject *subject,
                               const struct accel_doctor_entry *entry)
 {
     static const struct {
-        void (*run)(struct trial *trial);
+        void (*run)(struct need_check *check);
         const char *check;
-    } trials[] = {[DOCTOR_KERNEL] = {try_kernel, "hardware.kernel"},
-                  [DOCTOR_NODE] = {try_node, "hardware.node"},
-                  [DOCTOR_LIBRARY] = {try_library, "hardware.library"}};
+    } kinds[] = {[DOCTOR_KERNEL] = {check_kernel_module, "hardware.kernel"},
+                 [DOCTOR_NODE] = {check_device_node, "hardware.node"},
+                 [DOCTOR_LIBRARY] = {check_library, "hardware.library"}};
     bool met = true;
     for (uint32_t i = 0; i < entry->need_count; i++) {
         const struct accel_doctor_need *need = &entry->needs[i];
-        struct trial trial = {.doctor = doctor, .subject = subject, .need = need, .check = trials[need->kind].check};
-        trials[need->kind].run(&trial);
-        met &= !trial.failed;
+        struct need_check check = {.doctor = doctor, .subject = subject, .need = need, .name = kinds[need->kind].check};
+        kinds[need->kind].run(&check);
+        met &= !check.failed;
     }
     return met;
 }

@@ -88,7 +88,7 @@ static const char *reason_of(int failure)
     return failure == EROFS ? "read-only" : failure == EACCES || failure == EPERM ? "denied" : "other";
 }
 
-static void look_folder(struct accel_evidence *evidence, const char *name, const char *folder)
+static void gather_folder(struct accel_evidence *evidence, const char *name, const char *folder)
 {
     struct accel_evidence_item *item = accel_evidence_add(evidence, "folder", name);
     char *there = nearest(folder);
@@ -110,16 +110,17 @@ static void look_folder(struct accel_evidence *evidence, const char *name, const
 }
 
 /* Checks one of the user's folders. Takes ownership of `path`; if it is NULL, `why` has the reason. */
-static void take_folder(struct accel_evidence *evidence, const char *name, char *path, const struct accel_error *why)
+static void gather_user_folder(struct accel_evidence *evidence, const char *name, char *path,
+                               const struct accel_error *why)
 {
     if (path)
-        look_folder(evidence, name, path);
+        gather_folder(evidence, name, path);
     else
         accel_evidence_put(evidence, accel_evidence_add(evidence, "folder", name), "error", why->text);
     free(path);
 }
 
-static void look_folders(const struct accel_context *context, struct accel_evidence *evidence)
+static void gather_folders(const struct accel_context *context, struct accel_evidence *evidence)
 {
     struct accel_error error = {0};
     char *path = NULL;
@@ -127,11 +128,11 @@ static void look_folders(const struct accel_context *context, struct accel_evide
         path = strdup(context->options.cache_path);
     else
         accel_file_user_cache(&path, &error);
-    take_folder(evidence, "cache", path, &error);
+    gather_user_folder(evidence, "cache", path, &error);
     accel_error_clear(&error);
     path = NULL;
     accel_file_user_state(&path, &error);
-    take_folder(evidence, "state", path, &error);
+    gather_user_folder(evidence, "state", path, &error);
 }
 
 /* ---- requirements of hardware ---- */
@@ -142,13 +143,13 @@ static bool is_new(const struct accel_evidence *evidence, const char *kind, cons
     return accel_evidence_find(evidence, kind, name) == NULL;
 }
 
-static void look_path(struct accel_evidence *evidence, const char *path)
+static void gather_path(struct accel_evidence *evidence, const char *path)
 {
     if (is_new(evidence, "node", path))
-        accel_doctor_look_node(evidence, path);
+        accel_doctor_gather_node(evidence, path);
 }
 
-static void look_pattern(struct accel_evidence *evidence, const char *pattern)
+static void gather_pattern(struct accel_evidence *evidence, const char *pattern)
 {
     struct accel_evidence_item *item;
     struct accel_strbuf matches = {0};
@@ -159,7 +160,7 @@ static void look_pattern(struct accel_evidence *evidence, const char *pattern)
     if (glob(pattern, 0, NULL, &found) == 0) {
         for (size_t i = 0; i < found.gl_pathc && i < DOCTOR_NODES; i++) {
             accel_strbuf_printf(&matches, "%s%s", i == 0 ? "" : " ", found.gl_pathv[i]);
-            look_path(evidence, found.gl_pathv[i]);
+            gather_path(evidence, found.gl_pathv[i]);
         }
     }
     globfree(&found);
@@ -168,7 +169,7 @@ static void look_pattern(struct accel_evidence *evidence, const char *pattern)
     accel_strbuf_free(&matches);
 }
 
-static void look_nodes(struct accel_evidence *evidence, const char *name, const struct accel_hardware *hardware)
+static void gather_nodes(struct accel_evidence *evidence, const char *name, const struct accel_hardware *hardware)
 {
     const char *paths[DOCTOR_NODES];
     uint32_t count;
@@ -176,48 +177,48 @@ static void look_nodes(struct accel_evidence *evidence, const char *name, const 
         evidence->failed = true;
     for (uint32_t i = 0; i < count && !evidence->failed; i++) {
         if (accel_doctor_is_pattern(paths[i]))
-            look_pattern(evidence, paths[i]);
+            gather_pattern(evidence, paths[i]);
         else
-            look_path(evidence, paths[i]);
+            gather_path(evidence, paths[i]);
     }
 }
 
-static void look_need(struct accel_evidence *evidence, const struct accel_doctor_need *need,
-                      const struct accel_hardware *hardware)
+static void gather_need(struct accel_evidence *evidence, const struct accel_doctor_need *need,
+                        const struct accel_hardware *hardware)
 {
     for (uint32_t i = 0; i < need->names.count; i++) {
         const char *name = need->names.items[i];
         if (need->kind == DOCTOR_NODE)
-            look_nodes(evidence, name, hardware);
+            gather_nodes(evidence, name, hardware);
         else if (need->kind == DOCTOR_LIBRARY && is_new(evidence, "library", name))
-            accel_doctor_look_library(evidence, name, &need->folders);
+            accel_doctor_gather_library(evidence, name, &need->folders);
         else if (need->kind == DOCTOR_KERNEL && is_new(evidence, "module", name))
-            accel_doctor_look_module(evidence, name);
+            accel_doctor_gather_module(evidence, name);
     }
 }
 
-static void look_hardware(const struct accel_context *context, const struct accel_doctor_table *table,
-                          struct accel_evidence *evidence)
+static void gather_hardware(const struct accel_context *context, const struct accel_doctor_table *table,
+                            struct accel_evidence *evidence)
 {
     for (uint32_t i = 0; i < context->hardware.count; i++) {
         const struct accel_hardware *hardware = context->hardware.items[i];
         const struct accel_doctor_entry *entry = accel_doctor_table_find(table, hardware);
         char address[ACCEL_PCI_TEXT];
         if (hardware->kind == ACCEL_HARDWARE_PCI)
-            accel_doctor_look_bound(evidence, accel_pci_write(hardware->domain, hardware->bus, hardware->slot,
-                                                              hardware->function, address));
+            accel_doctor_gather_bound(evidence, accel_pci_write(hardware->domain, hardware->bus, hardware->slot,
+                                                                hardware->function, address));
         for (uint32_t n = 0; entry && n < entry->need_count; n++)
-            look_need(evidence, &entry->needs[n], hardware);
+            gather_need(evidence, &entry->needs[n], hardware);
     }
 }
 
 int32_t accel_doctor_gather(const struct accel_context *context, const struct accel_doctor_table *table,
                             struct accel_evidence *evidence, struct accel_error *error)
 {
-    accel_doctor_look_system(evidence);
-    accel_doctor_look_process(evidence);
-    accel_doctor_look_container(evidence);
-    look_folders(context, evidence);
-    look_hardware(context, table, evidence);
+    accel_doctor_gather_system(evidence);
+    accel_doctor_gather_process(evidence);
+    accel_doctor_gather_container(evidence);
+    gather_folders(context, evidence);
+    gather_hardware(context, table, evidence);
     return evidence->failed ? accel_error_no_memory(error, "for the doctor's evidence") : ACCEL_OK;
 }

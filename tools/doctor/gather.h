@@ -42,13 +42,13 @@ bool accel_doctor_is_pattern(const char *name);
 
 /* Functions that one file per operating system implements. A part of the system that cannot be inspected leaves no
  * item. */
-void accel_doctor_look_system(struct accel_evidence *evidence);
-void accel_doctor_look_process(struct accel_evidence *evidence);
-void accel_doctor_look_container(struct accel_evidence *evidence);
-void accel_doctor_look_bound(struct accel_evidence *evidence, const char *address);
-void accel_doctor_look_module(struct accel_evidence *evidence, const char *name);
-void accel_doctor_look_node(struct accel_evidence *evidence, const char *path);
-void accel_doctor_look_library(struct accel_evidence *evidence, const char *pattern,
-                               const struct accel_doctor_words *folders);
+void accel_doctor_gather_system(struct accel_evidence *evidence);
+void accel_doctor_gather_process(struct accel_evidence *evidence);
+void accel_doctor_gather_container(struct accel_evidence *evidence);
+void accel_doctor_gather_bound(struct accel_evidence *evidence, const char *address);
+void accel_doctor_gather_module(struct accel_evidence *evidence, const char *name);
+void accel_doctor_gather_node(struct accel_evidence *evidence, const char *path);
+void accel_doctor_gather_library(struct accel_evidence *evidence, const char *pattern,
+                                 const struct accel_doctor_words *folders);
 
 #endif

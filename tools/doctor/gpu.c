@@ -32,8 +32,8 @@ static const struct accel_device_info *find_device(const struct accel_context *c
 
 /* Describes a device and why it is used or not. Devices are sorted by rank; the first one runs whatever is not
  * placed explicitly. */
-static void tell_device(const struct accel_context *context, const struct accel_device_info *device,
-                        struct gpu_answer *answer)
+static void describe_device(const struct accel_context *context, const struct accel_device_info *device,
+                            struct gpu_answer *answer)
 {
     const struct accel_device_info *first = accel_device_get(context, 0);
     char reason[1200], own[1200];
@@ -79,8 +79,8 @@ static const struct accel_doctor_row *find_fault(const struct accel_context *con
     return NULL;
 }
 
-static void tell_fault(const struct accel_context *context, const struct accel_doctor_row *row,
-                       struct gpu_answer *answer)
+static void describe_fault(const struct accel_context *context, const struct accel_doctor_row *row,
+                           struct gpu_answer *answer)
 {
     const char *name = accel_hardware_get(context, (uint32_t)row->hardware)->name;
     uint32_t is_named = strncmp(row->subject, name, strlen(name)) == 0;
@@ -89,7 +89,7 @@ static void tell_fault(const struct accel_context *context, const struct accel_d
     snprintf(answer->text, sizeof(answer->text), "%s is not used: %s%s%s", is_named ? row->subject : name,
              is_named ? "" : row->subject, is_named ? "" : " ", row->text);
     snprintf(answer->remedy, sizeof(answer->remedy), "%s",
-             row->remedy[0] != '\0' ? row->remedy : "accelctl doctor --all shows all that was looked at");
+             row->remedy[0] != '\0' ? row->remedy : "accelctl doctor --all shows all checks");
 }
 
 static const struct accel_doctor_row *find_check(const struct accel_doctor *doctor, const char *check)
@@ -104,8 +104,8 @@ static const struct accel_doctor_row *find_check(const struct accel_doctor *doct
 }
 
 /* Explains that no plan chooses among the devices, since a profile is invalid. */
-static void tell_unranked(const struct accel_device_info *device, const struct accel_doctor_row *row,
-                          struct gpu_answer *answer)
+static void describe_unranked(const struct accel_device_info *device, const struct accel_doctor_row *row,
+                              struct gpu_answer *answer)
 {
     answer->state = "refused";
     answer->device = device->name;
@@ -115,11 +115,12 @@ static void tell_unranked(const struct accel_device_info *device, const struct a
 }
 
 /* Explains that the system has no GPU or NPU. */
-static void tell_none(const struct accel_context *context, const struct accel_doctor *doctor, struct gpu_answer *answer)
+static void describe_absence(const struct accel_context *context, const struct accel_doctor *doctor,
+                             struct gpu_answer *answer)
 {
     const struct accel_device_info *software = find_device(context, 1);
     /* The report of a driver without devices is used if no other row explains the fault. */
-    const struct accel_doctor_row *word = find_check(doctor, "driver.says");
+    const struct accel_doctor_row *report = find_check(doctor, "driver.report");
 
     answer->state = software != NULL ? "software" : "none";
     answer->device = software != NULL ? software->name : "";
@@ -128,9 +129,9 @@ static void tell_none(const struct accel_context *context, const struct accel_do
                  "the system shows none; %s, %s, is a device in software: it runs on the processors, which the driver "
                  "for them does better",
                  software->name, software->facts->name);
-    else if (word != NULL)
-        snprintf(answer->text, sizeof(answer->text), "the system shows none; driver %s: %.500s", word->subject,
-                 word->text);
+    else if (report != NULL)
+        snprintf(answer->text, sizeof(answer->text), "the system shows none; driver %s: %.500s", report->subject,
+                 report->text);
     else
         snprintf(answer->text, sizeof(answer->text), "the system shows none");
     snprintf(answer->remedy, sizeof(answer->remedy),
@@ -150,11 +151,11 @@ void find_gpu_answer(const struct accel_context *context, const struct accel_doc
     if (device == NULL && fault == NULL)
         fault = find_fault(context, doctor, ACCEL_DOCTOR_WARN);
     if (device != NULL && unranked != NULL)
-        tell_unranked(device, unranked, answer);
+        describe_unranked(device, unranked, answer);
     else if (device != NULL)
-        tell_device(context, device, answer);
+        describe_device(context, device, answer);
     else if (fault != NULL)
-        tell_fault(context, fault, answer);
+        describe_fault(context, fault, answer);
     else
-        tell_none(context, doctor, answer);
+        describe_absence(context, doctor, answer);
 }

@@ -137,8 +137,8 @@ static const char *version_of(const char *path)
     return suffix ? suffix + sizeof(SUFFIX) - 1 : "";
 }
 
-void accel_doctor_look_library(struct accel_evidence *evidence, const char *pattern,
-                               const struct accel_doctor_words *folders)
+void accel_doctor_gather_library(struct accel_evidence *evidence, const char *pattern,
+                                 const struct accel_doctor_words *folders)
 {
     static const char *const defaults[] = {"/lib", "/usr/lib", "/lib64", "/usr/lib64"};
     struct accel_evidence_item *item = accel_evidence_add(evidence, "library", pattern);

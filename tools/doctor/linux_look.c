@@ -63,7 +63,7 @@ static void put_distribution(struct accel_evidence *evidence, struct accel_evide
     free(text);
 }
 
-static void look_limit(struct accel_evidence *evidence, const char *name, int resource)
+static void gather_limit(struct accel_evidence *evidence, const char *name, int resource)
 {
     struct rlimit limit;
     struct accel_evidence_item *item;
@@ -76,7 +76,7 @@ static void look_limit(struct accel_evidence *evidence, const char *name, int re
         accel_evidence_number(evidence, item, "soft", limit.rlim_cur);
 }
 
-void accel_doctor_look_system(struct accel_evidence *evidence)
+void accel_doctor_gather_system(struct accel_evidence *evidence)
 {
     struct accel_evidence_item *item = accel_evidence_add(evidence, "system", "");
     struct utsname names;
@@ -85,8 +85,8 @@ void accel_doctor_look_system(struct accel_evidence *evidence)
         accel_evidence_put(evidence, item, "processor", names.machine);
     }
     put_distribution(evidence, item);
-    look_limit(evidence, "memlock", RLIMIT_MEMLOCK);
-    look_limit(evidence, "nofile", RLIMIT_NOFILE);
+    gather_limit(evidence, "memlock", RLIMIT_MEMLOCK);
+    gather_limit(evidence, "nofile", RLIMIT_NOFILE);
     if (access(DOCTOR_HUGE_PAGES, R_OK) == 0)
         put_file(evidence, accel_evidence_add(evidence, "value", DOCTOR_HUGE_PAGES), "text", DOCTOR_HUGE_PAGES);
 }
@@ -129,7 +129,7 @@ static void add_group(struct accel_strbuf *text, gid_t id, const struct user_ent
         accel_strbuf_printf(text, "%s%s", text->length == 0 ? "" : " ", entry.group.gr_name);
 }
 
-void accel_doctor_look_process(struct accel_evidence *evidence)
+void accel_doctor_gather_process(struct accel_evidence *evidence)
 {
     struct accel_evidence_item *item = accel_evidence_add(evidence, "process", "");
     struct accel_strbuf text = {0};
@@ -156,7 +156,7 @@ static void add_container(struct accel_evidence *evidence, const char *kind, con
 }
 
 /* Reads container=KIND in the environment of process 1, which only its owner may read. */
-static bool look_first_process(struct accel_evidence *evidence)
+static bool gather_first_process(struct accel_evidence *evidence)
 {
     static const char key[] = "container=";
     char *text = NULL;
@@ -173,7 +173,7 @@ static bool look_first_process(struct accel_evidence *evidence)
     return found;
 }
 
-static bool look_control_group(struct accel_evidence *evidence)
+static bool gather_control_group(struct accel_evidence *evidence)
 {
     static const struct {
         const char *words;
@@ -192,7 +192,7 @@ static bool look_control_group(struct accel_evidence *evidence)
     return found;
 }
 
-void accel_doctor_look_container(struct accel_evidence *evidence)
+void accel_doctor_gather_container(struct accel_evidence *evidence)
 {
     char *kind = first_line("/run/systemd/container");
     if (kind && kind[0] != '\0')
@@ -201,14 +201,14 @@ void accel_doctor_look_container(struct accel_evidence *evidence)
         add_container(evidence, "docker", "/.dockerenv");
     else if (access("/run/.containerenv", F_OK) == 0)
         add_container(evidence, "podman", "/run/.containerenv");
-    else if (!look_first_process(evidence))
-        look_control_group(evidence);
+    else if (!gather_first_process(evidence))
+        gather_control_group(evidence);
     free(kind);
 }
 
 /* ---- modules ---- */
 
-void accel_doctor_look_bound(struct accel_evidence *evidence, const char *address)
+void accel_doctor_gather_bound(struct accel_evidence *evidence, const char *address)
 {
     struct accel_evidence_item *item = accel_evidence_add(evidence, "bound", address);
     char path[128], target[256];
@@ -221,7 +221,7 @@ void accel_doctor_look_bound(struct accel_evidence *evidence, const char *addres
     accel_evidence_put(evidence, item, "kernel", name ? name + 1 : "");
 }
 
-void accel_doctor_look_module(struct accel_evidence *evidence, const char *name)
+void accel_doctor_gather_module(struct accel_evidence *evidence, const char *name)
 {
     struct accel_evidence_item *item = accel_evidence_add(evidence, "module", name);
     char path[256];
@@ -260,7 +260,7 @@ static const char *type_name(mode_t mode)
     return S_ISCHR(mode) ? "device" : S_ISDIR(mode) ? "folder" : S_ISREG(mode) ? "file" : "other";
 }
 
-void accel_doctor_look_node(struct accel_evidence *evidence, const char *path)
+void accel_doctor_gather_node(struct accel_evidence *evidence, const char *path)
 {
     struct accel_evidence_item *item = accel_evidence_add(evidence, "node", path);
     struct stat facts;

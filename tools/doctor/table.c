@@ -105,7 +105,7 @@ static int32_t read_numbers(const struct reader *reader, const struct accel_yaml
 
 /* ---- needs ---- */
 
-static bool begins_need(const char *key, enum accel_doctor_need_kind *out_kind)
+static bool parse_need_kind(const char *key, enum accel_doctor_need_kind *out_kind)
 {
     static const char *const names[] = {
         [DOCTOR_KERNEL] = "kernel", [DOCTOR_NODE] = "node", [DOCTOR_LIBRARY] = "library"};
@@ -132,7 +132,7 @@ static int32_t read_need_key(const struct reader *reader, const struct accel_yam
 {
     const struct accel_yaml_node *value = key->value;
     enum accel_doctor_need_kind kind;
-    if (begins_need(key->text, &kind)) {
+    if (parse_need_kind(key->text, &kind)) {
         if (need->names.count != 0)
             return refuse(reader, key, "one need says one of kernel, node and library, not also", key->text);
         need->kind = kind;
