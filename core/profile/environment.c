@@ -174,13 +174,76 @@ static int32_t read_options(struct collector *c, const char *driver)
     return code;
 }
 
+/* ---- limits of the library ---- */
+
+static const struct limit {
+    const char *name;
+    const char *unit; /* "bytes" or "ms", which a bare number has */
+    int64_t least;
+    const char *what;
+    const char *remedy;
+} limits[] = {
+    {"ACCEL_COMPILE_MILLISECONDS", "ms", 1, "time from 1 ms on", "a time such as 600000 or 10min"},
+    {"ACCEL_COMPILE_BYTES", "bytes", 1, "number of bytes from 1 on", "a size such as 4GiB"},
+    {"ACCEL_PACKED_BYTES", "bytes", 0, "number of bytes", "a size such as 16GiB, or to 0 to store no packed weights"},
+};
+
+static int32_t parse_limit(const struct limit *limit, const char *text, int64_t *out_number, struct accel_error *error)
+{
+    const char *unit = "";
+    if (accel_number_parse(text, out_number, &unit) && *out_number >= limit->least &&
+        (*unit == '\0' || strcmp(unit, limit->unit) == 0))
+        return ACCEL_OK;
+    accel_error_by(error, ACCEL_FROM_SETTING, ACCEL_E_INVALID, "environment %s: \"%.60s\" is no %s", limit->name, text,
+                   limit->what);
+    accel_error_remedy(error, "set %s to %s, or unset it", limit->name, limit->remedy);
+    return ACCEL_E_INVALID;
+}
+
+static const struct limit *find_limit(const char *name)
+{
+    for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
+        if (strcmp(limits[i].name, name) == 0)
+            return &limits[i];
+    return NULL;
+}
+
+int32_t accel_environment_limit(const char *name, uint64_t fallback, uint64_t *out_limit, struct accel_error *error)
+{
+    const struct limit *limit = find_limit(name);
+    const char *text = accel_env_get(name, NULL);
+    int64_t number;
+    int32_t code = limit && text ? parse_limit(limit, text, &number, error) : ACCEL_OK;
+    if (code == ACCEL_OK)
+        *out_limit = limit && text ? (uint64_t)number : fallback;
+    return code;
+}
+
+int32_t accel_environment_limit_check(const char *name, const char *value, struct accel_error *error)
+{
+    const struct limit *limit = find_limit(name);
+    int64_t number;
+    return limit ? parse_limit(limit, value, &number, error) : ACCEL_E_NOT_FOUND;
+}
+
+static int32_t check_limits(struct accel_error *error)
+{
+    uint64_t limit;
+    int32_t code = ACCEL_OK;
+    for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]) && code == ACCEL_OK; i++)
+        code = accel_environment_limit(limits[i].name, 0, &limit, error);
+    return code;
+}
+
 int32_t accel_environment_read(const struct accel_aliases *aliases, const char *driver, struct accel_arena *arena,
                                const struct accel_environment_setting **out_settings, struct accel_error *error)
 {
     struct collector c = {.arena = arena, .error = error};
     int32_t code;
     c.end = &c.first;
-    code = read_aliases(&c, aliases);
+    code = check_limits(error);
+    if (code == ACCEL_OK)
+        code = read_aliases(&c, aliases);
     if (code == ACCEL_OK)
         code = read_settings(&c);
     if (code == ACCEL_OK && driver && strlen(driver) <= ACCEL_PROFILE_NAME_MAX)

@@ -78,8 +78,16 @@ struct accel_environment_setting {
     bool is_alias;      /**< the variable belongs to another program and is listed in the table */
 };
 
+/** Reads a variable that limits the library: ACCEL_COMPILE_MILLISECONDS, ACCEL_COMPILE_BYTES or ACCEL_PACKED_BYTES, a
+ * number with or without a unit. `*out_limit` is `fallback` if it is not set. ACCEL_E_INVALID: it is no such number. */
+int32_t accel_environment_limit(const char *name, uint64_t fallback, uint64_t *out_limit, struct accel_error *error);
+
+/** Checks a value of such a variable. ACCEL_E_NOT_FOUND: there is no such variable. */
+int32_t accel_environment_limit_check(const char *name, const char *value, struct accel_error *error);
+
 /** Collects the settings that the environment requests, weakest first, in `arena`. `driver` may be NULL.
- * ACCEL_E_INVALID: a variable of the table has a value that the table does not list. */
+ * ACCEL_E_INVALID: a variable of the table has a value that the table does not list, or a limit of the library is no
+ * number. */
 int32_t accel_environment_read(const struct accel_aliases *aliases, const char *driver, struct accel_arena *arena,
                                const struct accel_environment_setting **out_settings, struct accel_error *error);
 

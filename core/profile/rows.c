@@ -7,6 +7,7 @@
 #include <accel/profile.h>
 
 #include "core/base/error.h"
+#include "core/profile/environment.h"
 #include "core/profile/keys.h"
 
 #define COUNT(list) ((uint32_t)(sizeof(list) / sizeof((list)[0])))
@@ -62,6 +63,11 @@ int32_t accel_setting_check(const char *name, const char *value, struct accel_er
     const struct accel_key *key = name == NULL ? NULL : accel_key_find(name);
     struct accel_key_value checked;
     char why[200];
+    if (key == NULL && name != NULL && value != NULL) {
+        int32_t code = accel_environment_limit_check(name, value, error);
+        if (code != ACCEL_E_NOT_FOUND)
+            return code;
+    }
     if (key == NULL)
         return accel_error_by(error, ACCEL_FROM_SETTING, ACCEL_E_NOT_FOUND, "setting \"%.80s\" is unknown",
                               name == NULL ? "" : name);

@@ -58,8 +58,8 @@ int32_t accel_packed_use(struct accel_weights *weights, const struct accel_weigh
 int32_t accel_packed_store(struct accel_weights *weights, const struct accel_task *task, struct accel_error *error);
 
 /** Evicts files until one of `bytes` bytes fits into the open folder: the least recently used files, and temporary
- * files of killed writers. ACCEL_E_LIMIT: the file must not be stored. */
-int32_t accel_packed_evict(int folder, uint64_t bytes, struct accel_error *error);
+ * files of killed writers. Errors name the folder by `path`. ACCEL_E_LIMIT: the file must not be stored. */
+int32_t accel_packed_evict(int folder, const char *path, uint64_t bytes, struct accel_error *error);
 
 /** Returns whether the name is DRIVER-weights-HASH; `out_unfinished`: it has the suffix of a temporary file. */
 bool accel_packed_is_name(const char *name, bool *out_unfinished);

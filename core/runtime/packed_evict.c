@@ -13,9 +13,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "core/base/checked.h"
-#include "core/base/env.h"
-#include "core/profile/keys.h"
+#include "core/base/error.h"
+#include "core/profile/environment.h"
 #include "core/runtime/packed.h"
 
 /* One file takes at most 1/SHARE of the free disk space. */
@@ -33,22 +32,6 @@ struct list {
     size_t count;
     uint64_t bytes;
 };
-
-/* Reads the limit: a number of bytes, with or without a unit as in settings. */
-static int32_t read_limit(uint64_t *out_limit, struct accel_error *error)
-{
-    const char *text = accel_env_get("ACCEL_PACKED_BYTES", NULL), *unit = "";
-    int64_t number = ACCEL_PACKED_BYTES;
-    if (text != NULL &&
-        (!accel_number_parse(text, &number, &unit) || number < 0 || (*unit != '\0' && strcmp(unit, "bytes") != 0))) {
-        accel_error_set(error, ACCEL_E_INVALID, "ACCEL_PACKED_BYTES=%.40s is no number of bytes", text);
-        accel_error_remedy(error,
-                           "set it to a size such as 16GiB, set it to 0 to store no packed weights, or unset it");
-        return ACCEL_E_INVALID;
-    }
-    *out_limit = (uint64_t)number;
-    return ACCEL_OK;
-}
 
 /* Removes a temporary file that no process has locked: its writer was killed. */
 static void remove_abandoned(int folder, const char *name)
@@ -110,19 +93,20 @@ static int32_t read_folder(int folder, struct list *out_list, struct accel_error
     return fits ? ACCEL_OK : accel_error_no_memory(error, "to list packed weights");
 }
 
-int32_t accel_packed_evict(int folder, uint64_t bytes, struct accel_error *error)
+int32_t accel_packed_evict(int folder, const char *path, uint64_t bytes, struct accel_error *error)
 {
     struct list list = {0};
     struct statvfs disk;
     uint64_t limit, freed = 0;
     size_t evicted = 0;
-    int32_t code = read_limit(&limit, error);
+    int32_t code = accel_environment_limit("ACCEL_PACKED_BYTES", ACCEL_PACKED_BYTES, &limit, error);
     if (code != ACCEL_OK)
         return code;
     if (bytes > limit) {
-        accel_error_set(error, ACCEL_E_LIMIT,
-                        "%llu bytes of packed weights are not stored: ACCEL_PACKED_BYTES allows %llu",
-                        (unsigned long long)bytes, (unsigned long long)limit);
+        accel_error_by(
+            error, ACCEL_FROM_SETTING, ACCEL_E_LIMIT,
+            "environment ACCEL_PACKED_BYTES: %llu bytes of packed weights are not stored, since it allows %llu",
+            (unsigned long long)bytes, (unsigned long long)limit);
         accel_error_remedy(error, "set ACCEL_PACKED_BYTES=%llu or more", (unsigned long long)bytes);
         return ACCEL_E_LIMIT;
     }
@@ -131,10 +115,10 @@ int32_t accel_packed_evict(int folder, uint64_t bytes, struct accel_error *error
         freed += list.files[evicted++].bytes;
     if (code == ACCEL_OK && fstatvfs(folder, &disk) == 0 &&
         ((uint64_t)disk.f_bavail * disk.f_frsize + freed) / SHARE < bytes) {
-        code = accel_error_set(
-            error, ACCEL_E_LIMIT,
-            "%llu bytes of packed weights are not stored: that is more than half of the free disk space",
-            (unsigned long long)bytes);
+        code = accel_error_by(error, ACCEL_FROM_SYSTEM, ACCEL_E_LIMIT,
+                              "%.300s: %llu bytes of packed weights are not stored: that is more than half of the free "
+                              "disk space",
+                              path, (unsigned long long)bytes);
         accel_error_remedy(error, "free disk space, or set XDG_CACHE_HOME to a folder on another disk");
     }
     /* Evicts files only if the new file fits afterwards. */

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/boundary/import.h"
 #include "core/runtime/device.h"
@@ -53,14 +54,28 @@ static void fill_header(struct header *head, const struct accel_packed_place *pl
 static int32_t fail(const struct accel_packed_place *place, const char *what, int native, struct accel_error *error)
 {
     char reason[128];
+    bool first = error && error->code == ACCEL_OK;
     int32_t code = accel_file_code(native);
-    return accel_error_set(error, code, "%s/%s: cannot %s: %s", place->folder, place->name, what,
-                           strerror_r(native, reason, sizeof(reason)));
+    accel_error_by(error, ACCEL_FROM_SYSTEM, code, "%s/%s: cannot %s: %s", place->folder, place->name, what,
+                   strerror_r(native, reason, sizeof(reason)));
+    if (first)
+        error->native = native;
+    return code;
 }
 
 static int32_t refuse(const struct accel_packed_place *place, int32_t code, const char *what, struct accel_error *error)
 {
     return accel_error_set(error, code, "%s/%s: %s", place->folder, place->name, what);
+}
+
+static int32_t refuse_size(const struct accel_packed_place *place, struct accel_error *error)
+{
+    bool first = error && error->code == ACCEL_OK;
+    accel_error_by(error, ACCEL_FROM_SYSTEM, ACCEL_E_LIMIT, "%s/%s: would exceed the file size limit", place->folder,
+                   place->name);
+    if (first)
+        error->native = EFBIG;
+    return ACCEL_E_LIMIT;
 }
 
 /* ---- hashing ---- */
@@ -275,7 +290,7 @@ static int32_t write_bytes(const struct accel_blob_writer *face, const void *byt
     struct output *out = (struct output *)(uintptr_t)face;
     const char *at = bytes;
     if (out->code == ACCEL_OK && count > out->most - out->done)
-        out->code = refuse(out->place, ACCEL_E_LIMIT, "would exceed the file size limit", error);
+        out->code = refuse_size(out->place, error);
     while (count > 0 && out->code == ACCEL_OK) {
         const uint64_t piece = count < PIECE ? count : PIECE;
         out->code = write_piece(out, at, piece, error);
@@ -342,7 +357,7 @@ static int32_t fill_file(struct output *out, struct accel_error *error)
     void *memory;
     int32_t code;
     if (ACCEL_PACKED_HEADER + out->expected > out->most)
-        return refuse(out->place, ACCEL_E_LIMIT, "would exceed the file size limit", error);
+        return refuse_size(out->place, error);
     /* Fails early on a full disk; if space cannot be reserved, the write reports it. */
     if (ftruncate(out->file, 0) != 0 ||
         (fallocate(out->file, 0, 0, (off_t)(ACCEL_PACKED_HEADER + out->expected)) != 0 &&
@@ -423,7 +438,7 @@ int32_t accel_packed_store(struct accel_weights *weights, const struct accel_tas
         return fail(place, "open its folder", errno, error);
     /* Another process may have stored it meanwhile. */
     if (place->replaces || faccessat(folder, place->name, F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
-        code = accel_packed_evict(folder, bytes + ACCEL_PACKED_HEADER, error);
+        code = accel_packed_evict(folder, place->folder, bytes + ACCEL_PACKED_HEADER, error);
         if (code == ACCEL_OK)
             code = store_in(folder, &out, error);
     }

@@ -13,14 +13,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/base/checked.h"
-#include "core/base/env.h"
 #include "core/base/error.h"
 #include "core/base/utf8.h"
 #include "core/plugin/child.h"
 #include "core/plugin/ipc.h"
 #include "core/plugin/plugin.h"
 #include "core/plugin/probe.h"
+#include "core/profile/environment.h"
 #include "core/runtime/device.h"
 #include "core/runtime/task.h"
 #include "core/topology/topology.h"
@@ -51,13 +50,6 @@ bool accel_worker_is_required(const struct accel_device *device)
 {
     const struct accel_plugin *plugin = plugin_of(device);
     return plugin != NULL && plugin->note != NULL && strcmp(plugin->note->isolate, "compile") == 0;
-}
-
-static uint64_t read_limit(const char *variable, uint64_t fallback)
-{
-    const char *text = accel_env_get(variable, NULL);
-    uint64_t number;
-    return text != NULL && accel_parse_u64(text, &number) && number != 0 ? number : fallback;
 }
 
 /* ---- cache ---- */
@@ -256,8 +248,7 @@ int32_t accel_worker_compile(struct accel_module *module, const struct accel_com
                               .device = device,
                               .context = device->object.context,
                               .plugin = plugin_of(device),
-                              .task = accel_task_bridge_init(&bridge, device->object.context, task),
-                              .milliseconds = read_limit("ACCEL_COMPILE_MILLISECONDS", ACCEL_WORKER_MILLISECONDS)};
+                              .task = accel_task_bridge_init(&bridge, device->object.context, task)};
     /* The deadline of a child has 32 bits. */
     const uint64_t day = 86400000u;
     const struct accel_machine *machine = accel_topology_machine(accel_context_topology(attempt.context));
@@ -268,15 +259,21 @@ int32_t accel_worker_compile(struct accel_module *module, const struct accel_com
                                    .graphs = module->graphs,
                                    .graph_count = module->graph_count,
                                    .options = options};
+    uint64_t memory = 0;
     int32_t code;
     memset(out_blob, 0, sizeof(*out_blob));
-    if (attempt.milliseconds > day)
-        attempt.milliseconds = day;
     if (!ACCEL_CAN(device->handle->table, load))
         return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_UNSUPPORTED,
                               "driver %s requires isolated compile but cannot load the compiled module",
                               device->driver);
     code = check_baked(module, error);
+    if (code == ACCEL_OK)
+        code = accel_environment_limit("ACCEL_COMPILE_MILLISECONDS", ACCEL_WORKER_MILLISECONDS, &attempt.milliseconds,
+                                       error);
+    if (code == ACCEL_OK)
+        code = accel_environment_limit("ACCEL_COMPILE_BYTES", machine->memory_usable.bytes, &memory, error);
+    if (attempt.milliseconds > day)
+        attempt.milliseconds = day;
     if (code == ACCEL_OK)
         code = accel_context_cache_folder(attempt.context, "compiled", &attempt.folder, error);
     if (code != ACCEL_OK)
@@ -284,7 +281,7 @@ int32_t accel_worker_compile(struct accel_module *module, const struct accel_com
     accel_worker_pack(&job, &attempt.input); /* without the memory limit, which is not part of the name */
     name_blob(&attempt);
     accel_strbuf_free(&attempt.input);
-    job.memory = read_limit("ACCEL_COMPILE_BYTES", machine->memory_usable.bytes);
+    job.memory = memory;
     accel_worker_pack(&job, &attempt.input);
     if (attempt.input.failed)
         code = accel_error_no_memory(error, "for the job of a worker");

@@ -59,7 +59,8 @@ ACCEL_API const struct accel_setting_row *accel_setting_row_get(uint32_t index) 
  *  is "ACCEL_CPU_ISA". ACCEL_E_LIMIT: it does not fit into `bytes`. */
 ACCEL_API int32_t accel_setting_variable(const char *name, char *text, size_t bytes) ACCEL_NOEXCEPT;
 
-/** Checks a value of a setting, written as in a profile: "2048tok". ACCEL_E_NOT_FOUND: there is no such setting;
+/** Checks a value of a setting, written as in a profile: "2048tok", or of a variable that limits the library:
+ * ACCEL_PACKED_BYTES. ACCEL_E_NOT_FOUND: there is no such setting;
  * ACCEL_E_INVALID: the value has the wrong type, lacks its unit or is out of range. */
 ACCEL_API int32_t accel_setting_check(const char *name, const char *value, struct accel_error *error) ACCEL_NOEXCEPT;
 

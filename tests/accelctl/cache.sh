@@ -158,13 +158,24 @@ if [ "$(value bytes)" != 0 ]; then
     try 1 "$accelctl" cache warm "$work/new.gguf" --set cpu.layout=panels
     one_error "changed less than two seconds ago"
     try 0 "$accelctl" cache clear
-    try 3 env ACCEL_PACKED_BYTES=some "$accelctl" cache warm "$q8" --set cpu.layout=panels
-    one_error "ACCEL_PACKED_BYTES=some is no number of bytes"
+    try 2 env ACCEL_PACKED_BYTES=some "$accelctl" cache warm "$q8" --set cpu.layout=panels
+    one_error 'environment ACCEL_PACKED_BYTES: "some" is no number of bytes'
     try 2 "$accelctl" cache warm "$q8" --no-cache
     one_error "--no-cache contradicts it"
-    try 3 env ACCEL_PACKED_BYTES=1 "$accelctl" cache warm "$q8" --set cpu.layout=panels
-    one_error "ACCEL_PACKED_BYTES"
+    try 2 env ACCEL_PACKED_BYTES=1 "$accelctl" cache warm "$q8" --set cpu.layout=panels
+    one_error "environment ACCEL_PACKED_BYTES: "
     is "$(ls "$kept")" "" "what is left of weights over a limit"
+    # A disk, a limit of sizes or a folder that takes no file is no fault of the model, and leaves nothing.
+    (
+        ulimit -f 100
+        try 1 "$accelctl" cache warm "$q8" --set cpu.layout=panels
+        one_error "$kept/cpu-weights-"
+        grep -q "remedy: files of this process may have [0-9]* bytes (ulimit -f)" "$work/err" || fail "no remedy"
+    )
+    is "$(ls "$kept")" "" "what is left of weights over the limit of sizes"
+    : >"$work/file"
+    try 1 env XDG_CACHE_HOME="$work/file" "$accelctl" cache warm "$q8" --set cpu.layout=panels
+    one_error "$work/file/accel/kernels: cannot make the folder"
 fi
 try 4 "$accelctl" cache warm "$q8" --device nothing
 try 2 "$accelctl" cache clear --device cpu

@@ -433,6 +433,32 @@ try 2 "$accelctl" plan "$q8" --set memory.budget=64
 one_error "lacks its unit, MiB or GiB"
 ACCEL_MEMORY_BUDGET=64 try 2 "$accelctl" plan "$q8"
 one_error "environment ACCEL_MEMORY_BUDGET: memory.budget: \"64\" lacks its unit"
+# So is a limit of the library, with or without a unit, and a path of the environment.
+for set in ACCEL_PACKED_BYTES=some ACCEL_PACKED_BYTES=4tok ACCEL_COMPILE_BYTES=0 ACCEL_COMPILE_BYTES=-1 \
+    ACCEL_COMPILE_MILLISECONDS=soon ACCEL_COMPILE_MILLISECONDS=1MiB; do
+    for command in plan "run -n 1"; do
+        # shellcheck disable=SC2086 # words
+        try 2 env "$set" "$accelctl" $command "$q8"
+        one_error "environment ${set%=*}: \"${set#*=}\" is no "
+        grep -q "^  remedy: set ${set%=*} to a .*, or unset it$" "$work/err" || fail "no remedy for $set"
+    done
+    try 3 env "$set" "$accelctl" profile lint
+    has "environment ${set%=*}: error: \"${set#*=}\" is no "
+done
+try 0 env ACCEL_PACKED_BYTES=1GiB ACCEL_COMPILE_BYTES=4GiB ACCEL_COMPILE_MILLISECONDS=10min "$accelctl" plan "$q8"
+mkdir "$work/empty"
+for command in devices plugins "plan $q8" "profile lint" "profile list"; do
+    # shellcheck disable=SC2086 # words
+    ACCEL_PROFILE_PATH=$work/empty try 2 "$accelctl" $command
+    one_error "environment ACCEL_PROFILE_PATH $work/empty: holds no profiles: base.yaml cannot be read"
+    grep -q "^  remedy: set ACCEL_PROFILE_PATH to the folder" "$work/err" || fail "no remedy for profiles"
+done
+# Named by an option, such a folder is a missing file.
+for command in devices "plan $q8"; do
+    # shellcheck disable=SC2086 # words
+    try 3 "$accelctl" $command --profiles "$work/empty"
+    one_error "--profiles $work/empty: holds no profiles: base.yaml cannot be read"
+done
 try 2 "$accelctl" run "$q8" -n 1 --set kv.full=slide --set context=16tok
 one_error "command line --set kv.full=slide: kv.full=slide: 4 sinks never leave, so a context of less than 20 tokens"
 grep -qF "  remedy: set context=20tok or more" "$work/err" || fail "no remedy for a context that is too short"

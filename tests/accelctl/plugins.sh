@@ -198,8 +198,12 @@ grep -q "^warn: the driver $work/named/text.so.6 that was named is refused: text
 ACCEL_DRIVER_PATH=$work/named:$work/not-yet try 0 "$accelctl" plugins
 is "$(grep -c "$work/named" "$work/out")" 0 "rows of a folder without files of drivers"
 for path in "$work/lost.so" "$work/named:$work/lost.so.1" named; do
-    ACCEL_DRIVER_PATH=$path try 3 "$accelctl" plugins
+    ACCEL_DRIVER_PATH=$path try 2 "$accelctl" plugins
     one_error "environment ACCEL_DRIVER_PATH ${path#*:}: "
     grep -q "^  remedy: name files and folders that are there" "$work/err" || fail "no remedy for $path"
+done
+for path in "$work/none" accel-probe; do
+    ACCEL_PROBE=$path try 2 "$accelctl" plugins
+    one_error "environment ACCEL_PROBE $path: "
 done
 finish

@@ -82,12 +82,22 @@ static bool is_file_name(const char *path)
     return end != NULL && (end[3] == '\0' || end[3] == '.');
 }
 
-/* Checks the folders of ACCEL_DRIVER_PATH: each has to exist, since a missing folder cannot be meant to hold a
- * driver. Relative paths are refused, since the library would ignore them. */
-static int check_variable(const struct common *common)
+/* Reports a path of the environment that cannot be used: wrong usage, as a wrong setting of the environment. */
+static int refuse_variable(const struct common *common, const char *name, const char *path, const char *fault,
+                           const char *remedy)
 {
-    const char *list = secure_getenv("ACCEL_DRIVER_PATH");
-    char path[PATH_MAX], text[512];
+    char text[512];
+
+    snprintf(text, sizeof(text), "environment %s %.400s: %s", name, path, fault);
+    return report_error_text(common->json, EXIT_USAGE, accel_error_name(ACCEL_E_INVALID), text, remedy);
+}
+
+/* Checks the files of ACCEL_DRIVER_PATH: each has to exist, since a missing file cannot be meant to be a driver.
+ * Relative paths are refused, since the library would ignore them. ACCEL_PROBE has to be a program. */
+static int check_driver_variables(const struct common *common)
+{
+    const char *list = secure_getenv("ACCEL_DRIVER_PATH"), *probe = secure_getenv("ACCEL_PROBE");
+    char path[PATH_MAX];
 
     while (next_path(&list, path)) {
         const char *fault = NULL;
@@ -96,12 +106,32 @@ static int check_variable(const struct common *common)
             fault = "is no absolute path";
         else if (is_file_name(path) && access(path, R_OK) != 0)
             fault = "cannot be read";
-        snprintf(text, sizeof(text), "environment ACCEL_DRIVER_PATH %.400s: %s", path, fault == NULL ? "" : fault);
         if (fault != NULL)
-            return report_error_text(common->json, EXIT_INPUT, accel_error_name(ACCEL_E_NOT_FOUND), text,
-                                     "name files and folders that are there, from / on, or unset ACCEL_DRIVER_PATH");
+            return refuse_variable(common, "ACCEL_DRIVER_PATH", path, fault,
+                                   "name files and folders that are there, from / on, or unset ACCEL_DRIVER_PATH");
     }
+    if (probe != NULL && probe[0] != '\0' && (probe[0] != '/' || access(probe, X_OK) != 0))
+        return refuse_variable(common, "ACCEL_PROBE", probe,
+                               probe[0] != '/' ? "is no absolute path" : "is no program that may be run",
+                               "name the program accel-probe, from / on, or unset ACCEL_PROBE");
     return -1;
+}
+
+/* Checks that the folder of profiles that the user named has profiles. */
+static int check_profiles(const struct common *common)
+{
+    const char *named = common->profiles != NULL ? common->profiles : secure_getenv("ACCEL_PROFILE_PATH");
+    char path[PATH_MAX], text[512];
+
+    if (named == NULL || named[0] == '\0' || snprintf(path, sizeof(path), "%s/base.yaml", named) >= (int)sizeof(path) ||
+        access(path, R_OK) == 0)
+        return -1;
+    if (common->profiles == NULL)
+        return refuse_variable(common, "ACCEL_PROFILE_PATH", named, "holds no profiles: base.yaml cannot be read",
+                               "set ACCEL_PROFILE_PATH to the folder that holds base.yaml, or unset it");
+    snprintf(text, sizeof(text), "--profiles %.400s: holds no profiles: base.yaml cannot be read", named);
+    return report_error_text(common->json, EXIT_INPUT, accel_error_name(ACCEL_E_NOT_FOUND), text,
+                             "name the folder that holds base.yaml; without the option it is the installed one");
 }
 
 /* Warns of a named driver file that cannot be used, since the run would otherwise seem to use it. */
@@ -143,8 +173,9 @@ static int check_paths(const struct common *common, const char *drivers)
     return -1;
 }
 
-/* Opens a context and discovers devices if `discover`; NULL after an error has been printed. */
-static struct accel_context *open_with(const struct common *common, bool discover, int *out_exit)
+/* Opens a context and discovers devices if `discover`; NULL after an error has been printed. Without `profiled` the
+ * folder of profiles may be empty. */
+static struct accel_context *open_with(const struct common *common, bool discover, bool profiled, int *out_exit)
 {
     char *drivers = common->drivers == NULL ? NULL : absolute_paths(common->drivers);
     struct accel_context_options options = {.size = sizeof(options),
@@ -161,7 +192,9 @@ static struct accel_context *open_with(const struct common *common, bool discove
 
     *out_exit = check_paths(common, drivers);
     if (*out_exit < 0 && discover && common->host == NULL)
-        *out_exit = check_variable(common);
+        *out_exit = check_driver_variables(common);
+    if (*out_exit < 0 && profiled)
+        *out_exit = check_profiles(common);
     if (*out_exit < 0 && accel_context_create(&options, &context, &error) == ACCEL_OK) {
         filter_begin();
         watchdog_start();
@@ -187,12 +220,18 @@ static struct accel_context *open_with(const struct common *common, bool discove
 
 struct accel_context *open_context(const struct common *common, int *out_exit)
 {
-    return open_with(common, true, out_exit);
+    return open_with(common, true, true, out_exit);
+}
+
+struct accel_context *open_to_diagnose(const struct common *common, int *out_exit)
+{
+    return open_with(common, true, false, out_exit);
 }
 
 struct accel_context *open_undiscovered(const struct common *common, int *out_exit)
 {
-    return open_with(common, false, out_exit);
+    /* A folder without base.yaml is what profile lint reports; a variable is wrong for it as well. */
+    return open_with(common, false, common->profiles == NULL, out_exit);
 }
 
 void close_context(struct accel_context *context)

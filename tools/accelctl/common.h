@@ -134,6 +134,8 @@ struct common {
 
 /* Opens a context and discovers devices; NULL after an error has been printed and *out_exit set. */
 struct accel_context *open_context(const struct common *common, int *out_exit);
+/* Opens a context as open_context does, also if a named folder of profiles has none, which is diagnosed then. */
+struct accel_context *open_to_diagnose(const struct common *common, int *out_exit);
 /* Opens a context without drivers and devices; NULL as open_context. */
 struct accel_context *open_undiscovered(const struct common *common, int *out_exit);
 void close_context(struct accel_context *context);

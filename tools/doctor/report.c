@@ -257,7 +257,7 @@ int report_machine(int count, char **arguments)
 
     if (code >= 0)
         return code;
-    context = open_context(&chosen.common, &code);
+    context = open_to_diagnose(&chosen.common, &code);
     if (context == NULL)
         return code;
     if (chosen.measure && accel_doctor_measure(context, &bandwidth, &error) != ACCEL_OK) {

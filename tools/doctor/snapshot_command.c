@@ -53,7 +53,7 @@ int record_machine(int count, char **arguments)
         code = target_check(chosen.common.json, arguments[0], TARGET_JSON);
     if (code >= 0)
         return code;
-    context = open_context(&chosen.common, &code);
+    context = open_to_diagnose(&chosen.common, &code);
     if (context == NULL)
         return code;
     if (count == 0 || strcmp(arguments[0], "-") == 0)

@@ -268,6 +268,27 @@ static int32_t store_session_caches(struct accel_session *session, uint32_t *out
     return code;
 }
 
+/* Prints an error from writing the caches. A disk or a folder that takes no file is no fault of the model. */
+static int report_store_error(uint32_t json, const struct accel_error *error)
+{
+    struct accel_error known = *error;
+    char remedy[SPACE_REMEDY_BYTES];
+
+    if (error->origin == ACCEL_FROM_SETTING)
+        return report_error_as(json, EXIT_USAGE, error);
+    if (error->origin == ACCEL_FROM_DRIVER || error->origin == ACCEL_FROM_MODEL ||
+        (error->code != ACCEL_E_IO && error->code != ACCEL_E_LIMIT && error->code != ACCEL_E_DENIED &&
+         error->code != ACCEL_E_NOT_FOUND))
+        return report_error(json, error);
+    space_remedy(error->native, "", remedy);
+    if (error->remedy[0] == '\0')
+        accel_error_remedy(&known, "%s",
+                           error->native == EFBIG
+                               ? remedy
+                               : "free disk space there, or set XDG_CACHE_HOME to a folder that may be written");
+    return report_error_as(json, EXIT_FAILED, &known);
+}
+
 /* Answers -1, or the exit code of an error that has been printed. */
 static int warm_session(const struct cache_options *chosen, struct opened *opened, struct warmed *warmed)
 {
@@ -275,6 +296,7 @@ static int warm_session(const struct cache_options *chosen, struct opened *opene
     struct accel_error error = {0};
     struct elapsed elapsed;
     struct progress progress;
+    bool stores;
     int32_t code;
 
     progress_begin(&progress, &opened->session, 1);
@@ -282,7 +304,8 @@ static int warm_session(const struct cache_options *chosen, struct opened *opene
     code = accel_session_load(opened->session, &error);
     if (code == ACCEL_OK && warmed->compiles)
         code = run_trial_steps(opened->session, &error);
-    if (code == ACCEL_OK)
+    stores = code == ACCEL_OK;
+    if (stores)
         code = store_session_caches(opened->session, &warmed->stored, &error);
     elapsed_end(&elapsed);
     progress_end(&progress);
@@ -291,6 +314,8 @@ static int warm_session(const struct cache_options *chosen, struct opened *opene
                                  "cache warm: packed weights were not cached: the model's file was changed less than "
                                  "two seconds ago, or there is no cache folder",
                                  "run the command again; XDG_CACHE_HOME or HOME names the folder");
+    if (code != ACCEL_OK && stores)
+        return report_store_error(json, &error);
     return code == ACCEL_OK ? -1 : report_error(json, &error);
 }
 

@@ -246,6 +246,7 @@ static uint32_t put_settings(const struct list *list, const struct variable *row
 /* Describes the effect of a variable. Answers 1 if its value is valid. */
 static uint32_t outcome(const struct list *list, const struct variable *row, char *text, size_t size)
 {
+    struct accel_error error = {0};
     char word[96];
 
     if (row->kind == VARIABLE_UNKNOWN) {
@@ -254,6 +255,12 @@ static uint32_t outcome(const struct list *list, const struct variable *row, cha
         return 0;
     }
     snprintf(text, size, "%s", row->help);
+    if (row->kind == VARIABLE_LIBRARY && row->value[0] != '\0' &&
+        accel_setting_check(row->name, row->value, &error) == ACCEL_E_INVALID) {
+        /* The variable is named beside it. */
+        snprintf(text, size, "%s", strchr(error.text, ':') + 2);
+        return 0;
+    }
     if (row->keys[0] == '\0')
         return 1;
     if (row->kind != VARIABLE_DOCUMENT || row->help[0] == '\0')
