@@ -18,30 +18,21 @@ static const struct accel_yaml_limits limits = {.kind = "snapshot",
                                                 .nodes = 1u << 20,
                                                 .is_recorded = true};
 
-static int32_t read_item(const char *path, const struct accel_yaml_node *node, struct accel_evidence *evidence,
-                         struct accel_error *error)
+static int32_t check_item(const char *path, const struct accel_yaml_node *node, struct accel_error *error)
 {
-    const struct accel_yaml_node *kind, *name;
-    struct accel_evidence_item *item;
     if (node->kind != ACCEL_YAML_MAPPING)
         return accel_yaml_refuse(path, node, error, ACCEL_E_CORRUPT, "an item of the evidence is an object");
     for (const struct accel_yaml_node *key = node->first; key; key = key->next)
         if (key->value->kind != ACCEL_YAML_TEXT)
             return accel_yaml_refuse(path, key, error, ACCEL_E_CORRUPT, "\"%.80s\" of evidence is no text", key->text);
-    kind = accel_fields_find(node, "kind");
-    name = accel_fields_find(node, "name");
-    if (kind == NULL || name == NULL)
+    if (accel_fields_find(node, "kind") == NULL || accel_fields_find(node, "name") == NULL)
         return accel_yaml_refuse(path, node, error, ACCEL_E_CORRUPT,
                                  "an item of the evidence has a \"kind\" and a \"name\"");
-    item = accel_evidence_add(evidence, kind->text, name->text);
-    for (const struct accel_yaml_node *key = node->first; key; key = key->next)
-        if (key->value != kind && key->value != name)
-            accel_evidence_put(evidence, item, key->text, key->value->text);
-    return evidence->failed ? accel_error_no_memory(error, "for snapshot %.200s", path) : ACCEL_OK;
+    return ACCEL_OK;
 }
 
 /* Moves the evidence out of the tree, so that the table describes the rest. */
-static int32_t read_evidence(const char *path, struct accel_yaml_node *root, struct accel_evidence *evidence,
+static int32_t take_evidence(const char *path, struct accel_yaml_node *root, const struct accel_yaml_node **out_list,
                              struct accel_error *error)
 {
     const struct accel_yaml_node *list = NULL;
@@ -56,7 +47,8 @@ static int32_t read_evidence(const char *path, struct accel_yaml_node *root, str
     if (list && list->kind != ACCEL_YAML_SEQUENCE)
         return accel_yaml_refuse(path, list, error, ACCEL_E_CORRUPT, "evidence is a list");
     for (const struct accel_yaml_node *node = list ? list->first : NULL; node && code == ACCEL_OK; node = node->next)
-        code = read_item(path, node, evidence, error);
+        code = check_item(path, node, error);
+    *out_list = list;
     return code;
 }
 
@@ -73,7 +65,6 @@ int32_t accel_snapshot_parse(const char *path, const char *data, size_t bytes, s
     struct accel_error why = {0};
     int32_t code;
     memset(out_snapshot, 0, sizeof(*out_snapshot));
-    accel_evidence_init(&out_snapshot->evidence, arena);
     code = accel_yaml_parse_within(&limits, path, data, bytes, arena, &root, &why);
     if (code == ACCEL_E_MEMORY)
         return accel_error_by(error, ACCEL_FROM_FILE, code, "%s", why.text);
@@ -86,7 +77,7 @@ int32_t accel_snapshot_parse(const char *path, const char *data, size_t bytes, s
         return add_remedy(accel_error_by(error, ACCEL_FROM_FILE, code, "%s", why.text), error);
     if (root->kind != ACCEL_YAML_MAPPING)
         return accel_yaml_refuse(path, root, error, ACCEL_E_CORRUPT, "a snapshot is one object");
-    code = read_evidence(path, root, &out_snapshot->evidence, error);
+    code = take_evidence(path, root, &out_snapshot->evidence, error);
     if (code == ACCEL_OK)
         code = accel_fields_read(&accel_snapshot_fields, path, root, arena, out_snapshot, error);
     if (code == ACCEL_OK && strcmp(out_snapshot->schema, ACCEL_SNAPSHOT_SCHEMA) != 0)

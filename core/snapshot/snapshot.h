@@ -12,7 +12,6 @@
 #include <accel/error.h>
 
 #include "core/base/arena.h"
-#include "core/snapshot/evidence.h"
 #include "core/topology/limits.h"
 
 #define ACCEL_SNAPSHOT_SCHEMA "accel/snapshot/1"
@@ -42,6 +41,8 @@ struct accel_snapshot_file {
     uint64_t bytes;
 };
 
+struct accel_yaml_node;
+
 /** A whole snapshot. Strings are never NULL; unknown ones are empty. */
 struct accel_snapshot {
     const char *path; /**< path of the file that was read, else empty */
@@ -66,7 +67,7 @@ struct accel_snapshot {
     uint32_t verdict_count;
     uint32_t profile_count;
     uint32_t environment_count;
-    struct accel_evidence evidence;
+    const struct accel_yaml_node *evidence; /**< observations for the doctor: a list whose form is checked, or NULL */
 };
 
 /** Reads a file. Initializes the arena, which the caller frees also after a failure. ACCEL_E_CORRUPT, ACCEL_E_LIMIT

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 libaccel_core_la_SOURCES += \
-	%D%/evidence.c %D%/evidence.h \
 	%D%/fields.c %D%/fields.h \
 	%D%/snapshot.c %D%/snapshot.h \
 	%D%/tables.c %D%/tables.h

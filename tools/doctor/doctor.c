@@ -67,15 +67,14 @@ static void add_table_row(struct accel_doctor_evaluation *doctor, const struct a
     accel_doctor_add_row(doctor, &row);
 }
 
-static int32_t evaluate(struct accel_doctor *doctor, const struct accel_evidence *evidence,
-                        const struct accel_error *table_error, struct accel_error *error)
+static int32_t evaluate(struct accel_doctor *doctor, const struct accel_error *table_error, struct accel_error *error)
 {
     struct accel_doctor_evaluation *evaluation = &doctor->evaluation;
     *evaluation = (struct accel_doctor_evaluation){.context = doctor->context,
                                                    .table = &doctor->table,
-                                                   .evidence = evidence,
+                                                   .evidence = &doctor->evidence,
                                                    .arena = &doctor->arena,
-                                                   .in_container = has_container(evidence)};
+                                                   .in_container = has_container(&doctor->evidence)};
     accel_doctor_check_host(evaluation);
     if (table_error->code != ACCEL_OK)
         add_table_row(evaluation, table_error);
@@ -84,24 +83,24 @@ static int32_t evaluate(struct accel_doctor *doctor, const struct accel_evidence
 }
 
 /* Collects the evidence of the recording, or of this machine. */
-static int32_t get_evidence(struct accel_doctor *doctor, const struct accel_evidence **out_evidence,
-                            struct accel_error *error)
+static int32_t collect_evidence(struct accel_doctor *doctor, struct accel_error *error)
 {
     const struct accel_snapshot *snapshot = doctor->context->snapshot;
     accel_evidence_init(&doctor->evidence, &doctor->arena);
-    *out_evidence = snapshot ? &snapshot->evidence : &doctor->evidence;
-    return snapshot ? ACCEL_OK : accel_doctor_gather(doctor->context, &doctor->table, &doctor->evidence, error);
+    if (snapshot == NULL)
+        return accel_doctor_gather(doctor->context, &doctor->table, &doctor->evidence, error);
+    accel_evidence_read(&doctor->evidence, snapshot->evidence);
+    return doctor->evidence.failed ? accel_error_no_memory(error, "for the doctor's evidence") : ACCEL_OK;
 }
 
 static int32_t examine(struct accel_doctor *doctor, struct accel_error *error)
 {
-    const struct accel_evidence *evidence;
     struct accel_error why = {0};
     int32_t code = accel_doctor_open_table(doctor->context, &doctor->arena, &doctor->table, &why);
     if (code == ACCEL_E_MEMORY)
         return accel_error_no_memory(error, "for the doctor");
-    code = get_evidence(doctor, &evidence, error);
-    return code == ACCEL_OK ? evaluate(doctor, evidence, &why, error) : code;
+    code = collect_evidence(doctor, error);
+    return code == ACCEL_OK ? evaluate(doctor, &why, error) : code;
 }
 
 int32_t accel_doctor_create(struct accel_context *context, struct accel_doctor **out_doctor, struct accel_error *error)

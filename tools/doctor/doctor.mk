@@ -9,6 +9,7 @@ libaccel_doctor_la_SOURCES = \
 	%D%/evaluate_hardware.c \
 	%D%/evaluate_host.c \
 	%D%/evaluate_needs.c \
+	%D%/evidence.c %D%/evidence.h \
 	%D%/gather.c %D%/gather.h \
 	%D%/gpu.c %D%/gpu.h \
 	%D%/json.c %D%/json.h \

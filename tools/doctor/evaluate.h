@@ -6,8 +6,8 @@
 #define DOCTOR_EVALUATE_H
 
 #include "core/registry/context.h"
-#include "core/snapshot/evidence.h"
 #include "tools/doctor/doctor.h"
+#include "tools/doctor/evidence.h"
 #include "tools/doctor/table.h"
 
 /** One evaluation. */

@@ -14,7 +14,7 @@
 
 #include <accel/context.h>
 
-#include "core/snapshot/evidence.h"
+#include "tools/doctor/evidence.h"
 #include "tools/doctor/table.h"
 
 /** File with the system's policy for huge pages: an item of the kind "value". */

@@ -31,6 +31,7 @@ struct recorder {
     struct accel_context *context;
     struct accel_arena arena;
     struct accel_snapshot snapshot;
+    struct accel_evidence evidence;
     struct accel_error *error;
     char *xml;
     char time[32];
@@ -209,7 +210,7 @@ static int32_t record_evidence(struct recorder *recorder)
         return accel_error_no_memory(recorder->error, "for a snapshot");
     if (code != ACCEL_OK)
         accel_log_write(&recorder->context->log, ACCEL_LOG_WARN, "doctor", "text=\"%s\"", why.text);
-    return accel_doctor_gather(recorder->context, &table, &recorder->snapshot.evidence, recorder->error);
+    return accel_doctor_gather(recorder->context, &table, &recorder->evidence, recorder->error);
 }
 
 static void record_time(struct recorder *recorder)
@@ -271,13 +272,13 @@ static char *without_home(char *text, uint64_t *bytes)
 
 /* ---- public functions ---- */
 
-static int32_t print(const struct accel_snapshot *snapshot, char **out_text, uint64_t *out_bytes,
-                     struct accel_error *error)
+static int32_t print(const struct accel_snapshot *snapshot, const struct accel_evidence *evidence, char **out_text,
+                     uint64_t *out_bytes, struct accel_error *error)
 {
     struct accel_strbuf text = {0};
     int32_t code;
     accel_strbuf_init(&text, ACCEL_SNAPSHOT_BYTES);
-    code = accel_snapshot_to_json(snapshot, &text, error);
+    code = accel_snapshot_to_json(snapshot, evidence, &text, error);
     if (code == ACCEL_OK) {
         *out_bytes = text.length;
         *out_text = without_home(accel_strbuf_detach(&text), out_bytes);
@@ -288,16 +289,30 @@ static int32_t print(const struct accel_snapshot *snapshot, char **out_text, uin
     return code;
 }
 
+static int32_t print_recorded(const struct accel_snapshot *snapshot, char **out_text, uint64_t *out_bytes,
+                              struct accel_error *error)
+{
+    struct accel_arena arena = {0};
+    struct accel_evidence evidence;
+    int32_t code;
+    accel_evidence_init(&evidence, &arena);
+    accel_evidence_read(&evidence, snapshot->evidence);
+    code = evidence.failed ? accel_error_no_memory(error, "for a snapshot")
+                           : print(snapshot, &evidence, out_text, out_bytes, error);
+    accel_arena_free(&arena);
+    return code;
+}
+
 static int32_t print_live(struct accel_context *context, char **out_text, uint64_t *out_bytes,
                           struct accel_error *error)
 {
     struct recorder recorder = {.context = context, .error = error};
     int32_t code;
     accel_arena_init(&recorder.arena, 0);
-    accel_evidence_init(&recorder.snapshot.evidence, &recorder.arena);
+    accel_evidence_init(&recorder.evidence, &recorder.arena);
     code = fill(&recorder);
     if (code == ACCEL_OK)
-        code = print(&recorder.snapshot, out_text, out_bytes, error);
+        code = print(&recorder.snapshot, &recorder.evidence, out_text, out_bytes, error);
     free(recorder.xml);
     accel_arena_free(&recorder.arena);
     return code;
@@ -313,7 +328,7 @@ int32_t accel_snapshot_text(struct accel_context *context, char **out_text, uint
     if (context == NULL || out_text == NULL || accel_context_topology(context) == NULL)
         return accel_error_set(error, ACCEL_E_INVALID,
                                "accel_snapshot_text needs a context that has discovered, and a place for the text");
-    code = context->snapshot ? print(context->snapshot, out_text, &bytes, error)
+    code = context->snapshot ? print_recorded(context->snapshot, out_text, &bytes, error)
                              : print_live(context, out_text, &bytes, error);
     if (out_bytes)
         *out_bytes = bytes;

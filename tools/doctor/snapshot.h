@@ -14,6 +14,7 @@
 
 #include "core/base/strbuf.h"
 #include "core/snapshot/snapshot.h"
+#include "tools/doctor/evidence.h"
 
 /** Writes the snapshot of a context to `path`, replacing an existing file atomically. A context that replays a snapshot
  * writes that snapshot again. ACCEL_E_INVALID also for the path "-", which stands for the standard output elsewhere:
@@ -29,8 +30,8 @@ int32_t accel_snapshot_text(struct accel_context *context, char **out_text, uint
 void accel_snapshot_free(char *text);
 
 /** Appends a snapshot as JSON to `out`. The only error is ACCEL_E_MEMORY. */
-int32_t accel_snapshot_to_json(const struct accel_snapshot *snapshot, struct accel_strbuf *out,
-                               struct accel_error *error);
+int32_t accel_snapshot_to_json(const struct accel_snapshot *snapshot, const struct accel_evidence *evidence,
+                               struct accel_strbuf *out, struct accel_error *error);
 
 /** Stores hwloc's XML in a snapshot, as lines, without those that contain a host name, a serial number or a network
  * address. Modifies `xml`, to which the lines point: it must stay valid as long as the snapshot. */

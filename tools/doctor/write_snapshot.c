@@ -224,14 +224,14 @@ static void write_evidence(const struct accel_evidence *evidence, struct accel_j
     accel_json_array_end(json);
 }
 
-int32_t accel_snapshot_to_json(const struct accel_snapshot *snapshot, struct accel_strbuf *out,
-                               struct accel_error *error)
+int32_t accel_snapshot_to_json(const struct accel_snapshot *snapshot, const struct accel_evidence *evidence,
+                               struct accel_strbuf *out, struct accel_error *error)
 {
     struct accel_json json;
     accel_json_init(&json, out, 1);
     accel_json_object_begin(&json);
     write_fields(&accel_snapshot_fields, snapshot, &json);
-    write_evidence(&snapshot->evidence, &json);
+    write_evidence(evidence, &json);
     accel_json_object_end(&json);
     accel_strbuf_char(out, '\n');
     return accel_json_finish(&json) && !out->failed ? ACCEL_OK

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "core/snapshot/evidence.h"
+#include "tools/doctor/evidence.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "core/snapshot/fields.h"
 
 void accel_evidence_init(struct accel_evidence *evidence, struct accel_arena *arena)
 {
@@ -48,6 +50,17 @@ void accel_evidence_put(struct accel_evidence *evidence, struct accel_evidence_i
     else
         item->first = pair;
     item->last = pair;
+}
+
+void accel_evidence_read(struct accel_evidence *evidence, const struct accel_yaml_node *list)
+{
+    for (const struct accel_yaml_node *node = list ? list->first : NULL; node; node = node->next) {
+        const struct accel_yaml_node *kind = accel_fields_find(node, "kind"), *name = accel_fields_find(node, "name");
+        struct accel_evidence_item *item = accel_evidence_add(evidence, kind->text, name->text);
+        for (const struct accel_yaml_node *key = node->first; key; key = key->next)
+            if (key->value != kind && key->value != name)
+                accel_evidence_put(evidence, item, key->text, key->value->text);
+    }
 }
 
 void accel_evidence_flag(struct accel_evidence *evidence, struct accel_evidence_item *item, const char *key, bool value)

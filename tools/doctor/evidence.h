@@ -4,8 +4,8 @@
  * text pairs of key and value. It decouples the code that gathers, evaluates and writes it.
  * All data lives in the arena passed to init. A lack of memory is sticky, and checked once, at the end. One owner
  * while it grows; any number of readers afterwards. */
-#ifndef ACCEL_CORE_SNAPSHOT_EVIDENCE_H
-#define ACCEL_CORE_SNAPSHOT_EVIDENCE_H
+#ifndef TOOLS_DOCTOR_EVIDENCE_H
+#define TOOLS_DOCTOR_EVIDENCE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,6 +38,11 @@ struct accel_evidence {
 
 /** Initializes an empty struct. */
 void accel_evidence_init(struct accel_evidence *evidence, struct accel_arena *arena);
+
+struct accel_yaml_node;
+
+/** Adds the items of a snapshot that was read; `list` may be NULL. */
+void accel_evidence_read(struct accel_evidence *evidence, const struct accel_yaml_node *list);
 
 /** Adds an item; NULL without memory, which the next functions accept. */
 struct accel_evidence_item *accel_evidence_add(struct accel_evidence *evidence, const char *kind, const char *name);
