@@ -72,7 +72,7 @@ kernels_tests += tests/kernels/emulated tests/kernels/emulated_avx512bf16 tests/
 check_LTLIBRARIES += libcpu-kernels-emulated.la
 libcpu_kernels_emulated_la_SOURCES = $(cpu_kernels_avx512) $(cpu_kernels_avx512bf16) $(cpu_kernels_amx) $(cpu_kernels_common)
 libcpu_kernels_emulated_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_BUILD_AVX512 -DEMULATE_AVX512 -DSIMD_EMULATE
-libcpu_kernels_emulated_la_CFLAGS = $(AM_CFLAGS) $(SIMDE_CFLAGS) -Wno-psabi
+libcpu_kernels_emulated_la_CFLAGS = $(AM_CFLAGS) $(KERNEL_CFLAGS) $(SIMDE_CFLAGS) -Wno-psabi
 tests_kernels_emulated_SOURCES = %D%/main.c
 tests_kernels_emulated_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_ISA=CPU_ISA_AVX512 -DKERNELS_EMULATED
 tests_kernels_emulated_LDADD = libkernels-tests.la libcpu-kernels-emulated.la $(kernels_emulated_libs)
@@ -89,7 +89,7 @@ kernels_tests += tests/kernels/emulated_avxvnni
 check_LTLIBRARIES += libcpu-kernels-emulated-avxvnni.la
 libcpu_kernels_emulated_avxvnni_la_SOURCES = $(cpu_kernels_avxvnni) $(cpu_kernels_common)
 libcpu_kernels_emulated_avxvnni_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_BUILD_AVXVNNI -DEMULATE_AVXVNNI -DSIMD_EMULATE
-libcpu_kernels_emulated_avxvnni_la_CFLAGS = $(AM_CFLAGS) $(SIMDE_CFLAGS) -Wno-psabi
+libcpu_kernels_emulated_avxvnni_la_CFLAGS = $(AM_CFLAGS) $(KERNEL_CFLAGS) $(SIMDE_CFLAGS) -Wno-psabi
 tests_kernels_emulated_avxvnni_SOURCES = %D%/main.c
 tests_kernels_emulated_avxvnni_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_ISA=CPU_ISA_AVXVNNI -DKERNELS_EMULATED
 tests_kernels_emulated_avxvnni_LDADD = libkernels-tests.la libcpu-kernels-emulated-avxvnni.la $(kernels_emulated_libs)

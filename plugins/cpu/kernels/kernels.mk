@@ -36,18 +36,18 @@ cpu_kernels_neon = $(cpu_kernels_vector) %D%/vector/neon_dot.h %D%/vector/neon_m
 
 libcpu_kernels_avx2_la_SOURCES = $(cpu_kernels_vector) %D%/avx2/matmul8.c %D%/avx2/gemv_fields.c \
 	%D%/avx2/packed8.c %D%/avx2/gemm_core.c
-libcpu_kernels_avx2_la_CFLAGS = $(AM_CFLAGS) $(AVX2_CFLAGS)
+libcpu_kernels_avx2_la_CFLAGS = $(AM_CFLAGS) $(KERNEL_CFLAGS) $(AVX2_CFLAGS)
 libcpu_kernels_avxvnni_la_SOURCES = $(cpu_kernels_avxvnni)
-libcpu_kernels_avxvnni_la_CFLAGS = $(AM_CFLAGS) $(AVXVNNI_CFLAGS) -DCPU_BUILD_AVXVNNI
+libcpu_kernels_avxvnni_la_CFLAGS = $(AM_CFLAGS) $(KERNEL_CFLAGS) $(AVXVNNI_CFLAGS) -DCPU_BUILD_AVXVNNI
 libcpu_kernels_avx512_la_SOURCES = $(cpu_kernels_avx512)
-libcpu_kernels_avx512_la_CFLAGS = $(AM_CFLAGS) $(AVX512_CFLAGS) -DCPU_BUILD_AVX512
+libcpu_kernels_avx512_la_CFLAGS = $(AM_CFLAGS) $(KERNEL_CFLAGS) $(AVX512_CFLAGS) -DCPU_BUILD_AVX512
 libcpu_kernels_avx512bf16_la_SOURCES = $(cpu_kernels_avx512bf16)
-libcpu_kernels_avx512bf16_la_CFLAGS = $(AM_CFLAGS) $(AVX512BF16_CFLAGS) -DCPU_BUILD_AVX512
+libcpu_kernels_avx512bf16_la_CFLAGS = $(AM_CFLAGS) $(KERNEL_CFLAGS) $(AVX512BF16_CFLAGS) -DCPU_BUILD_AVX512
 libcpu_kernels_amx_la_SOURCES = $(cpu_kernels_amx)
-libcpu_kernels_amx_la_CFLAGS = $(AM_CFLAGS) $(AMX_CFLAGS) -DCPU_BUILD_AVX512
+libcpu_kernels_amx_la_CFLAGS = $(AM_CFLAGS) $(KERNEL_CFLAGS) $(AMX_CFLAGS) -DCPU_BUILD_AVX512
 libcpu_kernels_neon_la_SOURCES = $(cpu_kernels_neon)
-libcpu_kernels_neon_la_CFLAGS = $(AM_CFLAGS) $(NEON_CFLAGS) -DCPU_BUILD_NEON
+libcpu_kernels_neon_la_CFLAGS = $(AM_CFLAGS) $(KERNEL_CFLAGS) $(NEON_CFLAGS) -DCPU_BUILD_NEON
 libcpu_kernels_dotprod_la_SOURCES = $(cpu_kernels_neon)
-libcpu_kernels_dotprod_la_CFLAGS = $(AM_CFLAGS) $(DOTPROD_CFLAGS) -DCPU_BUILD_NEON
+libcpu_kernels_dotprod_la_CFLAGS = $(AM_CFLAGS) $(KERNEL_CFLAGS) $(DOTPROD_CFLAGS) -DCPU_BUILD_NEON
 libcpu_kernels_i8mm_la_SOURCES = $(cpu_kernels_neon)
-libcpu_kernels_i8mm_la_CFLAGS = $(AM_CFLAGS) $(I8MM_CFLAGS) -DCPU_BUILD_NEON
+libcpu_kernels_i8mm_la_CFLAGS = $(AM_CFLAGS) $(KERNEL_CFLAGS) $(I8MM_CFLAGS) -DCPU_BUILD_NEON

@@ -12,12 +12,6 @@
 #include "plugins/cpu/kernels/vector/gemm_core.h"
 #include "plugins/cpu/kernels/vector/gemm_fill_k.h"
 
-#ifdef SIMD_EMULATE
-/* Emulated instructions, unrolled, would take minutes to compile. */
-#undef CPU_UNROLL
-#define CPU_UNROLL CPU_NO_UNROLL
-#endif
-
 #define TILE CPU_TILE_ROWS
 #define HALVES 2u   /* vectors of a panel's 16 rows */
 #define STREAMS 4u  /* memory streams with one row of x */

@@ -11,12 +11,6 @@
 #include "plugins/cpu/kernels/vector/gemm_core.h"
 #include "plugins/cpu/kernels/vector/unpack.h"
 
-#ifdef SIMD_EMULATE
-/* Emulated instructions, unrolled, would take ten minutes to compile. */
-#undef CPU_UNROLL
-#define CPU_UNROLL CPU_NO_UNROLL
-#endif
-
 #define GEMV_PASS 8u  /* rows of x per pass */
 #define GEMV_MOST 16u /* rows of x up to which passes are faster than GEMM */
 #define GEMV_MOST_FINE                                                                                                 \

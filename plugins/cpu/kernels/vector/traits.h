@@ -19,6 +19,14 @@
 #define CPU_UNROLL _Pragma("GCC unroll 16")
 #define CPU_NO_UNROLL _Pragma("GCC unroll 1")
 #endif
+#ifdef SIMD_EMULATE
+/* Emulated instructions, unrolled and optimized further, would take minutes to compile. */
+#undef CPU_UNROLL
+#define CPU_UNROLL CPU_NO_UNROLL
+#ifndef __clang__
+#pragma GCC optimize 1
+#endif
+#endif
 
 struct block32 {
     uint32_t bits;         /* 4 or 8 */
