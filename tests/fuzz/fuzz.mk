@@ -49,6 +49,7 @@ tests_fuzz_fuzz_driver_LDADD = libaccel-core.la $(CMOCKA_LIBS)
 # The files of the commands that read what they are given; tests/fuzz/run takes the same.
 fuzz_tools_readers = tools/accelctl/bench/against.c tools/accelctl/bench/rows.c tools/accelctl/certificate.c \
 	tools/accelctl/run/chat_template.c tools/accelctl/run/prompt.c tools/accelctl/run/prompt_lines.c tools/accelctl/clean_text.c tools/accelctl/output.c tools/accelctl/errors.c tools/accelctl/crash_report.c tools/accelctl/filter.c \
+	tools/accelctl/progress.c tools/accelctl/watchdog.c tools/accelctl/words.c \
 	sdk/conform/known.c sdk/conform/text.c
 endif
 EXTRA_DIST += tests/fixtures/tokenizers/fuzz/empty.json tests/fixtures/tokenizers/fuzz/steps.json tests/fixtures/tokenizers/fuzz/suffix.json \
