@@ -53,9 +53,11 @@ int32_t accel_packed_use(struct accel_weights *weights, const struct accel_weigh
                          const struct accel_source *source, const struct accel_task *task, bool *out_done,
                          struct accel_error *error);
 
-/** Stores the container's weights in the cache, unless another process has done so; others see the whole file or
- * none. ACCEL_E_BUSY: another process is writing it; ACCEL_E_CANCELLED: the task was cancelled. */
-int32_t accel_packed_store(struct accel_weights *weights, const struct accel_task *task, struct accel_error *error);
+/** Stores the container's weights in the cache with a label (may be NULL), unless another process has done so; others
+ * see the whole file or none. ACCEL_E_BUSY: another process is writing it; ACCEL_E_CANCELLED: the task was cancelled.
+ */
+int32_t accel_packed_store(struct accel_weights *weights, const struct accel_task *task, const char *label,
+                           struct accel_error *error);
 
 /** Evicts files until one of `bytes` bytes fits into the open folder: the least recently used files, and temporary
  * files of killed writers. Errors name the folder by `path`. ACCEL_E_LIMIT: the file must not be stored. */

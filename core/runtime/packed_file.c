@@ -28,10 +28,11 @@ struct header {
     char magic[8];
     uint32_t version;
     uint32_t zero;
-    struct accel_hash128 key;     /* key of the file name: rejects a renamed file */
-    uint64_t bytes;               /* bytes after the header */
-    struct accel_hash128 content; /* hash of the hashes of all pieces */
-    char rest[ACCEL_PACKED_HEADER - 64];
+    struct accel_hash128 key;        /* key of the file name: rejects a renamed file */
+    uint64_t bytes;                  /* bytes after the header */
+    struct accel_hash128 content;    /* hash of the hashes of all pieces */
+    char label[ACCEL_WEIGHTS_LABEL]; /* for people; zeros in files without one */
+    char rest[ACCEL_PACKED_HEADER - 64 - ACCEL_WEIGHTS_LABEL];
     uint64_t check; /* hash of all members before it */
 };
 
@@ -39,7 +40,19 @@ _Static_assert(sizeof(struct header) == ACCEL_PACKED_HEADER, "the bytes after th
 
 static const char magic[8] = {'a', 'c', 'c', 'e', 'l', 'w', '1', '\n'};
 
-static void fill_header(struct header *head, const struct accel_packed_place *place, uint64_t bytes,
+/* Copies a label, cut at a whole UTF-8 character. */
+static void copy_label(char out_label[ACCEL_WEIGHTS_LABEL], const char *label)
+{
+    size_t length = label == NULL ? 0 : strnlen(label, ACCEL_WEIGHTS_LABEL);
+    if (length == ACCEL_WEIGHTS_LABEL)
+        for (length--; length > 0 && ((unsigned char)label[length] & 0xc0u) == 0x80u;)
+            length--;
+    if (length != 0)
+        memcpy(out_label, label, length);
+    out_label[length] = '\0';
+}
+
+static void fill_header(struct header *head, const struct accel_packed_place *place, const char *label, uint64_t bytes,
                         struct accel_hash128 content)
 {
     memset(head, 0, sizeof(*head));
@@ -48,6 +61,7 @@ static void fill_header(struct header *head, const struct accel_packed_place *pl
     head->key = place->key;
     head->bytes = bytes;
     head->content = content;
+    copy_label(head->label, label);
     head->check = accel_hash64(head, offsetof(struct header, check), 0);
 }
 
@@ -173,6 +187,15 @@ static int32_t check_attributes(const struct accel_packed_place *place, const st
     return ACCEL_OK;
 }
 
+/* Reads the header and checks it against the size of the file. */
+static bool read_header(int file, const struct stat *facts, struct header *out_head)
+{
+    return pread(file, out_head, sizeof(*out_head), 0) == (ssize_t)sizeof(*out_head) &&
+           memcmp(out_head->magic, magic, sizeof(magic)) == 0 &&
+           out_head->check == accel_hash64(out_head, offsetof(struct header, check), 0) &&
+           out_head->bytes == (uint64_t)facts->st_size - sizeof(*out_head);
+}
+
 static int32_t map_open(int file, const struct accel_packed_place *place, struct accel_packed *out_packed,
                         struct accel_error *error)
 {
@@ -185,9 +208,7 @@ static int32_t map_open(int file, const struct accel_packed_place *place, struct
     code = check_attributes(place, &facts, error);
     if (code != ACCEL_OK)
         return code;
-    if (pread(file, &head, sizeof(head), 0) != (ssize_t)sizeof(head) || memcmp(head.magic, magic, sizeof(magic)) != 0 ||
-        head.check != accel_hash64(&head, offsetof(struct header, check), 0) ||
-        head.bytes != (uint64_t)facts.st_size - sizeof(head))
+    if (!read_header(file, &facts, &head))
         return refuse(place, ACCEL_E_CORRUPT, "is damaged: its header is wrong", error);
     if (head.version != VERSION_OF_FILE || memcmp(&head.key, &place->key, sizeof(head.key)) != 0)
         return refuse(place, ACCEL_E_CORRUPT, "belongs to other weights or another version", error);
@@ -256,6 +277,28 @@ void accel_packed_unmap(struct accel_packed *packed)
     *packed = (struct accel_packed){0};
 }
 
+int32_t accel_weights_label_read(const char *path, char out_label[ACCEL_WEIGHTS_LABEL],
+                                 struct accel_error *error) ACCEL_NOEXCEPT
+{
+    struct stat facts;
+    struct header head;
+    char reason[128];
+    int32_t code = ACCEL_OK;
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    out_label[0] = '\0';
+    if (file < 0)
+        return accel_error_by(error, ACCEL_FROM_FILE, accel_file_code(errno), "%s: cannot open: %s", path,
+                              strerror_r(errno, reason, sizeof(reason)));
+    if (fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode))
+        code = accel_error_by(error, ACCEL_FROM_FILE, ACCEL_E_DENIED, "%s: is no regular file", path);
+    else if (!read_header(file, &facts, &head) || head.version != VERSION_OF_FILE)
+        code = accel_error_by(error, ACCEL_FROM_FILE, ACCEL_E_CORRUPT, "%s: has no header of packed weights", path);
+    else if (memchr(head.label, '\0', sizeof(head.label)) != NULL)
+        memcpy(out_label, head.label, sizeof(head.label));
+    close(file);
+    return code;
+}
+
 /* ---- writing ---- */
 
 /* Receives the bytes that the driver writes. */
@@ -263,6 +306,7 @@ struct output {
     struct accel_blob_writer writer; /* first: the driver passes its address back */
     struct accel_weights *weights;
     const struct accel_packed_place *place; /* of the caller */
+    const char *label;                      /* of the caller; or NULL */
     const struct accel_task *task;
     uint64_t expected, done, most; /* in bytes; `most` is the file size limit */
     int file;
@@ -331,7 +375,7 @@ static int32_t finish(struct output *out, struct accel_error *error)
     munmap(memory, bytes);
     if (code != ACCEL_OK)
         return code;
-    fill_header(&head, out->place, out->done, content);
+    fill_header(&head, out->place, out->label, out->done, content);
     if (pwrite(out->file, &head, sizeof(head), 0) != (ssize_t)sizeof(head) || fsync(out->file) != 0)
         return fail(out->place, "write it", errno, error);
     return ACCEL_OK;
@@ -419,13 +463,15 @@ static int32_t store_in(int folder, struct output *out, struct accel_error *erro
     return code;
 }
 
-int32_t accel_packed_store(struct accel_weights *weights, const struct accel_task *task, struct accel_error *error)
+int32_t accel_packed_store(struct accel_weights *weights, const struct accel_task *task, const char *label,
+                           struct accel_error *error)
 {
     const struct accel_packed_place *place = &weights->place;
     const uint64_t bytes = weights->packed_bytes;
     struct output out = {.writer = {.size = sizeof(out.writer), .write = write_bytes},
                          .weights = weights,
                          .place = place,
+                         .label = label,
                          .task = task,
                          .expected = bytes,
                          .most = largest_file(bytes)};

@@ -91,8 +91,8 @@ static uint32_t cache_state(const struct accel_weights *weights)
     return weights->packed.memory != NULL || weights->stored ? ACCEL_STORE_CACHED : ACCEL_STORE_DISABLED;
 }
 
-int32_t accel_weights_store(struct accel_weights *weights, const struct accel_task *task, uint32_t *out_stored,
-                            struct accel_error *error) ACCEL_NOEXCEPT
+int32_t accel_weights_store(struct accel_weights *weights, const struct accel_task *task, const char *label,
+                            uint32_t *out_stored, struct accel_error *error) ACCEL_NOEXCEPT
 {
     struct accel_packed_place *place;
     struct accel_task_bridge bridge;
@@ -109,7 +109,7 @@ int32_t accel_weights_store(struct accel_weights *weights, const struct accel_ta
         return code;
     place = &weights->place;
     log = &weights->object.context->log;
-    code = accel_packed_store(weights, accel_task_bridge_init(&bridge, weights->object.context, task), &why);
+    code = accel_packed_store(weights, accel_task_bridge_init(&bridge, weights->object.context, task), label, &why);
     accel_task_bridge_end(&bridge);
     if (code == ACCEL_OK) {
         accel_log_write(log, ACCEL_LOG_INFO, "packed", "stored=%s/%s", place->folder, place->name);

@@ -69,12 +69,20 @@ ACCEL_API int32_t accel_weights_create(struct accel_module *module, const struct
 /** Stores the weights that the driver has packed in the disk cache, so that the next accel_weights_create for these
  * weights, on such a device, maps them instead of packing again. Writes and syncs about as many bytes as they
  * have: call it when no latency matters, after the first steps or before the free; steps may run meanwhile.
- * `out_stored` (may be NULL) is one of ACCEL_STORE_.... ACCEL_E_BUSY: another process is writing it; ACCEL_E_LIMIT:
- * more than ACCEL_PACKED_BYTES of the environment, than half of the free disk space, or than the file size limit;
- * ACCEL_E_IO, ACCEL_E_DENIED: a folder that is not the user's ...: nothing is lost but the copy, and another call
- * tries again. */
-ACCEL_API int32_t accel_weights_store(struct accel_weights *weights, const struct accel_task *task,
+ * `label` (may be NULL) is text for people that the file keeps, such as the name of the model's file; it is cut at
+ * ACCEL_WEIGHTS_LABEL - 1 bytes, and selects nothing. `out_stored` (may be NULL) is one of ACCEL_STORE_....
+ * ACCEL_E_BUSY: another process is writing it; ACCEL_E_LIMIT: more than ACCEL_PACKED_BYTES of the environment, than
+ * half of the free disk space, or than the file size limit; ACCEL_E_IO, ACCEL_E_DENIED: a folder that is not the user's
+ * ...: nothing is lost but the copy, and another call tries again. */
+ACCEL_API int32_t accel_weights_store(struct accel_weights *weights, const struct accel_task *task, const char *label,
                                       uint32_t *out_stored, struct accel_error *error) ACCEL_NOEXCEPT;
+/** Size of a label with its end. */
+#define ACCEL_WEIGHTS_LABEL 128u
+/** Reads the label of a file that accel_weights_store wrote: empty if it has none. Any thread. ACCEL_E_CORRUPT: the
+ * file has no valid header; ACCEL_E_NOT_FOUND, ACCEL_E_DENIED ...: it cannot be read, or is a link or no regular file.
+ */
+ACCEL_API int32_t accel_weights_label_read(const char *path, char out_label[ACCEL_WEIGHTS_LABEL],
+                                           struct accel_error *error) ACCEL_NOEXCEPT;
 /** Drops the weights. */
 ACCEL_API void accel_weights_free(struct accel_weights *weights) ACCEL_NOEXCEPT;
 

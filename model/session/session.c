@@ -3,6 +3,7 @@
 #include "model/session/session.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -169,13 +170,31 @@ int32_t accel_session_load(struct accel_session *session, struct accel_error *er
     return code;
 }
 
+/* Writes the name of the model's file for people, or of its folder if the file has the name that all such files have.
+ */
+static void name_model(const struct accel_session *session, char out_name[ACCEL_WEIGHTS_LABEL])
+{
+    char *path = realpath(accel_model_file_path(session->model->file), NULL);
+    char *slash = path == NULL ? NULL : strrchr(path, '/');
+
+    if (slash != NULL && slash != path && strncmp(slash, "/model.safetensors", 18) == 0) {
+        *slash = '\0';
+        slash = strrchr(path, '/');
+    }
+    snprintf(out_name, ACCEL_WEIGHTS_LABEL, "%s", slash == NULL ? "" : slash + 1);
+    free(path);
+}
+
 static int32_t store_packed(struct accel_session *session, const struct accel_session *whole, uint32_t *state,
                             struct accel_error *error)
 {
+    char name[ACCEL_WEIGHTS_LABEL];
     const struct load_task load = {{.size = sizeof(load.task), .progress = poll_cancel}, whole};
     uint32_t here;
-    int32_t code = accel_weights_store(session->weights, &load.task, &here, error);
+    int32_t code;
 
+    name_model(whole, name);
+    code = accel_weights_store(session->weights, &load.task, name, &here, error);
     if (here > *state)
         *state = here;
     return code;

@@ -80,6 +80,17 @@ packing
 if grep -q 'component=packed' "$work/log"; then
     grep -q 'component=packed stored=' "$work/log" || fail "packed weights are not stored: $(grep component=packed "$work/log")"
     cmp -s "$work/text" "$work/text.first" || fail "another text"
+    # The list names the model; a file of an earlier version has no name, and a damaged one is listed all the same.
+    try 0 "$accelctl" cache list
+    grep -qE "^  cpu-weights-[0-9a-f]{32} .* ago, of stories260K-q8_0.gguf$" "$work/out" || { cat "$work/out"; fail "no name of a model"; }
+    try 0 "$accelctl" cache list --json
+    is "$(value files.0.model)" stories260K-q8_0.gguf "the model of packed weights"
+    packed=$(ls "$kept"/cpu-weights-*)
+    cp "$packed" "$work/packed"
+    printf x | dd of="$packed" bs=1 seek=64 conv=notrunc 2>"$work/log"
+    try 0 "$accelctl" cache list
+    grep -qE "^  cpu-weights-[0-9a-f]{32} .* ago$" "$work/out" || { cat "$work/out"; fail "a damaged file is not listed without a name"; }
+    cp "$work/packed" "$packed"
     packing
     grep -q 'component=packed used=' "$work/log" || fail "packed weights are not used: $(grep component=packed "$work/log")"
     cmp -s "$work/text" "$work/text.first" || fail "another text of kept weights"

@@ -283,6 +283,37 @@ static void flip(const char *path, off_t at)
     close(file);
 }
 
+/* The file keeps the name of the model. One of an earlier version has zeros there, and is used as well. */
+static void a_file_has_the_name_of_its_model(void **state)
+{
+    enum { LABEL_AT = 56, CHECK_AT = ACCEL_PACKED_HEADER - 8 };
+    struct accel_packed_place place;
+    char label[ACCEL_WEIGHTS_LABEL], head[ACCEL_PACKED_HEADER];
+    const char *path;
+    uint64_t check;
+    int file;
+
+    (void)state;
+    path = begin_with_file(&place);
+    assert_int_equal(accel_weights_label_read(path, label, NULL), ACCEL_OK);
+    assert_string_equal(label, "stories260K-q8_0.gguf");
+    file = open(path, O_RDWR);
+    assert_int_equal(pread(file, head, sizeof(head), 0), sizeof(head));
+    memset(head + LABEL_AT, 0, ACCEL_WEIGHTS_LABEL);
+    check = accel_hash64(head, CHECK_AT, 0);
+    memcpy(head + CHECK_AT, &check, sizeof(check));
+    assert_int_equal(pwrite(file, head, sizeof(head), 0), sizeof(head));
+    close(file);
+    assert_int_equal(accel_weights_label_read(path, label, NULL), ACCEL_OK);
+    assert_string_equal(label, "");
+    assert_int_equal(map_code(&place), ACCEL_OK);
+    flip(path, 0);
+    assert_int_equal(accel_weights_label_read(path, label, NULL), ACCEL_E_CORRUPT);
+    assert_int_equal(accel_weights_label_read(cache, label, NULL), ACCEL_E_DENIED);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(accel_weights_label_read(path, label, NULL), ACCEL_E_NOT_FOUND);
+}
+
 static void a_damaged_file_is_not_used(void **state)
 {
     struct accel_packed_place place;
@@ -546,7 +577,7 @@ static void a_writer_that_is_killed_leaves_nothing_to_use(void **state)
     if (child == 0) {
         device.object.context = open_context(&again, 0);
         weights.place = place;
-        accel_packed_store(&weights, &task, NULL);
+        accel_packed_store(&weights, &task, NULL, NULL);
         _exit(0);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -573,6 +604,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_second_start_uses_what_the_first_one_kept),
         cmocka_unit_test(another_type_is_another_file),
+        cmocka_unit_test(a_file_has_the_name_of_its_model),
         cmocka_unit_test(a_damaged_file_is_not_used),
         cmocka_unit_test(somebody_elses_file_is_not_used),
         cmocka_unit_test(a_changed_model_is_packed_anew),

@@ -58,10 +58,14 @@ static int add(struct cache_folder *list, int folder, const char *name, time_t n
     struct cached_file file = {.bytes = 0};
     struct cached_file *more;
     struct stat status;
+    char path[CACHE_PATH_BYTES + CACHED_NAME_BYTES];
 
     if (!parse_name(name, &file) || fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
         !S_ISREG(status.st_mode) || status.st_uid != geteuid())
         return 0;
+    if (file.weights && !file.unfinished &&
+        snprintf(path, sizeof(path), "%s/%s", list->folder, name) < (int)sizeof(path))
+        accel_weights_label_read(path, file.model, NULL);
     file.bytes = (uint64_t)status.st_size;
     file.seconds = status.st_mtime < now ? (uint64_t)(now - status.st_mtime) : 0;
     more = realloc(list->files, (list->count + 1) * sizeof(*more));

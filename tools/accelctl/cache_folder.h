@@ -6,11 +6,14 @@
 
 #include <stdint.h>
 
+#include <accel/run.h>
+
 enum { CACHED_NAME_BYTES = 128, CACHE_PATH_BYTES = 512 };
 
 struct cached_file {
     char name[CACHED_NAME_BYTES];
     char driver[CACHED_NAME_BYTES];
+    char model[ACCEL_WEIGHTS_LABEL]; /* whose weights these are; empty: unknown, or kernels */
     uint64_t bytes;
     uint64_t seconds;    /* since it was written */
     uint32_t weights;    /* 1: packed weights, else kernels */

@@ -31,7 +31,7 @@ static const struct option_row options[] = {
 };
 
 static const struct action_row actions[] = {
-    {"list", "", "list the files of compiled kernels and packed weights, with their sizes and ages", 0, 0,
+    {"list", "", "list the files of compiled kernels and packed weights, with their sizes, ages and models", 0, 0,
      ACTION_NOTHING},
     {"clear", "[DRIVER...]", "remove the files of all drivers or of the named ones; runs create them again", 0, 16,
      ACTION_NOTHING},
@@ -79,10 +79,11 @@ static json_t *list_json(const struct cache_folder *list)
     for (uint32_t i = 0; i < list->count; i++) {
         const struct cached_file *f = &list->files[i];
 
-        json_array_append_new(files, json_pack("{s:o, s:o, s:s, s:I, s:I, s:b}", "name", json_text(f->name), "driver",
-                                               json_text(f->driver), "kind", f->weights ? "weights" : "kernels",
-                                               "bytes", (json_int_t)f->bytes, "seconds", (json_int_t)f->seconds,
-                                               "unfinished", (int)f->unfinished));
+        json_array_append_new(
+            files, json_pack("{s:o, s:o, s:s, s:o, s:I, s:I, s:b}", "name", json_text(f->name), "driver",
+                             json_text(f->driver), "kind", f->weights ? "weights" : "kernels", "model",
+                             f->model[0] == '\0' ? json_null() : json_text(f->model), "bytes", (json_int_t)f->bytes,
+                             "seconds", (json_int_t)f->seconds, "unfinished", (int)f->unfinished));
     }
     return json_pack("{s:o, s:I, s:o}", "folder", json_text(list->folder), "bytes", (json_int_t)list->bytes, "files",
                      files);
@@ -91,7 +92,7 @@ static json_t *list_json(const struct cache_folder *list)
 static int list_cache(const struct cache_options *chosen, const char *const *drivers, uint32_t count)
 {
     struct cache_folder list;
-    char bytes[32], age[32], name[CACHED_NAME_BYTES];
+    char bytes[32], age[32], name[CACHED_NAME_BYTES], model[ACCEL_WEIGHTS_LABEL];
     int native = cache_folder_read(&list), code = EXIT_DONE;
 
     (void)drivers, (void)count;
@@ -103,9 +104,10 @@ static int list_cache(const struct cache_options *chosen, const char *const *dri
         print("%s%s%s   %" PRIu32 " file%s, %s\n", paint(PAINT_HEADING), list.folder, paint(PAINT_PLAIN), list.count,
               list.count == 1 ? "" : "s", bytes_text(list.bytes, bytes));
         for (uint32_t i = 0; i < list.count; i++)
-            print("  %-48s %10s  written %s ago%s\n", clean_text(list.files[i].name, name, sizeof(name)),
+            print("  %-48s %10s  written %s ago%s%s%s\n", clean_text(list.files[i].name, name, sizeof(name)),
                   bytes_text(list.files[i].bytes, bytes), age_text(list.files[i].seconds, age),
-                  list.files[i].unfinished ? "; being written, or left over" : "");
+                  list.files[i].unfinished ? "; being written, or left over" : "",
+                  list.files[i].model[0] == '\0' ? "" : ", of ", clean_text(list.files[i].model, model, sizeof(model)));
     }
     cache_folder_free(&list);
     return code;
