@@ -16,7 +16,7 @@ ACCEL_BEGIN_C
 struct accel_driver_set;
 struct accel_set_description;
 
-/** How to compile. Open. */
+/** Options of a compilation. Open. */
 struct accel_compile_options {
     uint32_t size;
     uint32_t flags;          /**< ACCEL_COMPILE_... */
@@ -27,51 +27,53 @@ struct accel_compile_options {
     uint32_t zero;
 };
 
-#define ACCEL_COMPILE_DETERMINISTIC 1u /**< flag: the same bits at every run on this device, or ACCEL_E_UNSUPPORTED */
+#define ACCEL_COMPILE_DETERMINISTIC                                                                                    \
+    1u /**< flag: bitwise equal results in every run on this device, else fail with                                    \
+            ACCEL_E_UNSUPPORTED */
 
 /* Answers of `claim`. */
 #define ACCEL_CLAIM_NATIVE 1u   /**< as the operator specifies */
 #define ACCEL_CLAIM_EMULATED 2u /**< correct, by other means: slower, or more memory; `reason` explains */
-#define ACCEL_CLAIM_LIKELY 3u   /**< only compiling will tell */
+#define ACCEL_CLAIM_LIKELY 3u   /**< probably supported; the compilation decides */
 #define ACCEL_CLAIM_NO 4u       /**< not supported; `reason` explains */
 
-/* Placement of a weight. */
-#define ACCEL_RESIDENT 1u /**< in a container of weights */
-#define ACCEL_MAPPED 2u   /**< where it lies in the file, in the format's own layout */
-#define ACCEL_BAKED 3u    /**< in the module */
+/* Location of a weight during steps. */
+#define ACCEL_RESIDENT 1u /**< in a container of weights, of the driver or the core */
+#define ACCEL_MAPPED 2u   /**< in place: in the source's mapping, in the layout of the file format */
+#define ACCEL_BAKED 3u    /**< in the compiled module */
 
-/* How a kernel computes, as far as settings choose between ways. A program that reads a plan decides by this number,
- * never by the name of a kernel. */
-#define ACCEL_VARIANT_PLAIN 0u   /**< the operator has one way */
-#define ACCEL_VARIANT_TILED 1u   /**< attention over scores of a block at a time */
-#define ACCEL_VARIANT_EAGER 2u   /**< attention over the whole matrix of scores */
-#define ACCEL_VARIANT_OWN 0x100u /**< the first number that a driver may give a meaning of its own */
+/* Variant of a kernel, if settings choose between several. Programs that read a plan use this number, not the name of
+ * the kernel, which is for display. */
+#define ACCEL_VARIANT_PLAIN 0u   /**< the only variant */
+#define ACCEL_VARIANT_TILED 1u   /**< attention that computes the scores block by block */
+#define ACCEL_VARIANT_EAGER 2u   /**< attention that computes the whole matrix of scores */
+#define ACCEL_VARIANT_OWN 0x100u /**< first number that a driver may define */
 
-/** Answers for nodes of one graph. Closed. */
+/** A driver's claim for one node. Closed. */
 struct accel_claim {
-    uint32_t graph;     /**< index in the list that was given */
+    uint32_t graph;     /**< index in the list of `claim` */
     uint32_t node;      /**< index in the graph */
     uint32_t answer;    /**< ACCEL_CLAIM_... */
     uint32_t weights;   /**< ACCEL_RESIDENT, ACCEL_MAPPED, ACCEL_BAKED; 0: reads no weight */
-    const char *kernel; /**< name of the kernel that will run, never NULL; empty with ACCEL_CLAIM_NO */
+    const char *kernel; /**< name of the kernel that would run, never NULL; empty with ACCEL_CLAIM_NO */
     const char *reason; /**< never NULL; empty with ACCEL_CLAIM_NATIVE */
     double tolerance;   /**< largest |error| to expect, relative to the largest element of the output */
-    uint64_t alignment; /**< of a mapped weight, a power of two; 0: any */
+    uint64_t alignment; /**< required of a mapped weight's address, in bytes, a power of two; 0: any */
     uint32_t variant;   /**< ACCEL_VARIANT_..., or a number of the driver's own from ACCEL_VARIANT_OWN on */
     uint32_t zero;      /**< must be 0 */
 };
 
-/** Takes answers. Open. Every node needs one; the last one for a node counts. */
+/** Receives claims. Open. Every node needs one; the last one for a node takes effect. */
 struct accel_claim_sink {
     uint32_t size;
     uint32_t zero;
-    /** Takes one answer; it is copied before the call returns. Not ACCEL_OK: the driver ends its claim with that code.
-     */
+    /** Receives one claim, which is copied before the call returns. If it returns any code but ACCEL_OK, the driver's
+     * `claim` returns that code. */
     int32_t(ACCEL_CALL *claim)(const struct accel_claim_sink *sink, const struct accel_claim *claim,
                                struct accel_error *error) ACCEL_NOEXCEPT;
 };
 
-/** Takes estimates. Open. */
+/** Receives memory estimates. Open. */
 struct accel_estimate_sink {
     uint32_t size;
     uint32_t zero;
@@ -86,18 +88,19 @@ struct accel_estimate_sink {
 struct accel_source {
     uint32_t size;
     uint32_t zero;
-    /** Address of a plane where it is mapped, valid as long as the source; ACCEL_E_UNSUPPORTED: only `read` works. */
+    /** Returns the mapped address of a plane, valid as long as the source. ACCEL_E_UNSUPPORTED: it is not mapped; use
+     * `read`. */
     int32_t(ACCEL_CALL *map)(const struct accel_source *source, const char *key, uint32_t plane,
                              const void **out_address, uint64_t *out_bytes, struct accel_error *error) ACCEL_NOEXCEPT;
-    /** Copies bytes `offset` .. offset + bytes of a plane to `memory`. */
+    /** Copies the `bytes` bytes of a plane from `offset` on to `memory`. */
     int32_t(ACCEL_CALL *read)(const struct accel_source *source, const char *key, uint32_t plane, uint64_t offset,
                               void *memory, uint64_t bytes, struct accel_error *error) ACCEL_NOEXCEPT;
-    /** Optional (no packed form is cached): 16 bytes that name the content of a weight. */
+    /** Optional (packed weights are not cached): returns a 16-byte hash of the content of a weight. */
     int32_t(ACCEL_CALL *hash)(const struct accel_source *source, const char *key, uint8_t out_hash[16],
                               struct accel_error *error) ACCEL_NOEXCEPT;
 };
 
-/** Takes a blob, front to back. Open. */
+/** Receives a blob, in order from its first byte. Open. */
 struct accel_blob_writer {
     uint32_t size;
     uint32_t zero;
@@ -122,20 +125,21 @@ struct accel_driver_weights;
 struct accel_weights_table {
     uint32_t size;
     uint32_t zero;
-    /** Frees the container and what `pull` filled. */
+    /** Frees the container and its weights. */
     int32_t(ACCEL_CALL *free)(struct accel_driver_weights *weights) ACCEL_NOEXCEPT;
-    /** Reads the bytes of all weights in the layout of the driver. Uses at most one chunk of memory beside the
-     * container. */
+    /** Loads all weights from `source` and stores them in the driver's layout. Apart from the container itself it
+     * allocates at most one buffer to convert a chunk of a weight at a time. */
     int32_t(ACCEL_CALL *pull)(struct accel_driver_weights *weights, const struct accel_source *source,
                               const struct accel_task *task, struct accel_error *error) ACCEL_NOEXCEPT;
-    /** Optional (default: packed weights are not cached): after `pull`, writes the container's bytes, front to
-     * back. The core caches them for containers of the same list, of weights with the same hashes, on devices of
-     * the same fingerprint and build. */
+    /** Optional (packed weights are not cached): after `pull`, writes the container's bytes to `writer`. The core
+     * caches them for containers with an equal list, equal hashes of the weights, and an equal fingerprint of the
+     * device and build of the driver. */
     int32_t(ACCEL_CALL *save)(struct accel_driver_weights *weights, const struct accel_blob_writer *writer,
                               struct accel_error *error) ACCEL_NOEXCEPT;
-    /** Optional, beside `save`: in place of `pull`, uses what that has written where it lies: `bytes` at a multiple of
-     *  4096, readable, unchanged and counted under ACCEL_MEMORY_WEIGHTS by the core until `free` has returned. Their
-     *  hash has been checked. ACCEL_E_MISS: nothing was taken, and `pull` follows. */
+    /** Required with `save`, else NULL: called instead of `pull`, uses the bytes that `save` wrote in place. The core
+     * keeps them readable and unchanged, at an address that is a multiple of 4096, until `free` has returned, counts
+     * them under ACCEL_MEMORY_WEIGHTS, and has verified their hash. ACCEL_E_MISS: the container is still empty, and the
+     * core calls `pull`. */
     int32_t(ACCEL_CALL *adopt)(struct accel_driver_weights *weights, const void *packed, uint64_t bytes,
                                struct accel_error *error) ACCEL_NOEXCEPT;
 };
@@ -145,21 +149,21 @@ struct accel_driver_weights {
     const struct accel_weights_table *table;
 };
 
-/** Compiled form of a node. Closed. */
+/** Reports how a node was compiled. Closed. */
 struct accel_node_report {
     uint32_t graph;
     uint32_t node;
     uint32_t precision; /**< type of the arithmetic: ACCEL_F32, ACCEL_Q8_0 ... */
     uint32_t zero;
-    const char *unit;   /**< where it runs: "avx2", "tensor core"; never NULL */
-    const char *kernel; /**< never NULL; "unknown" where the vendor's compiler does not say */
+    const char *unit;   /**< execution unit or instruction set: "avx2", "tensor core"; never NULL */
+    const char *kernel; /**< never NULL; "unknown" if the vendor's compiler does not report it */
 };
 
-/** Takes reports. Open. */
+/** Receives reports. Open. */
 struct accel_report_sink {
     uint32_t size;
     uint32_t zero;
-    /** Takes the report of one node; it is copied before the call returns. */
+    /** Receives the report of one node, which is copied before the call returns. */
     int32_t(ACCEL_CALL *node)(const struct accel_report_sink *sink, const struct accel_node_report *report,
                               struct accel_error *error) ACCEL_NOEXCEPT;
 };
@@ -170,14 +174,15 @@ struct accel_driver_module;
 struct accel_module_table {
     uint32_t size;
     uint32_t zero;
-    /** Frees the module; its sets are gone already. */
+    /** Frees the module, after its sets. */
     int32_t(ACCEL_CALL *free)(struct accel_driver_module *module) ACCEL_NOEXCEPT;
-    /** Bytes and alignment of the scratch that a set of this program needs with these values of its symbols and this
-     *  thread count. Scratch belongs to a queue and holds nothing between steps. Monotonic in each symbol. */
+    /** Returns the bytes and alignment of the scratch memory that a set of this program needs for these values of the
+     * symbols and this thread count. The bytes never decrease as a symbol increases. Sets of a queue share scratch, so
+     * its contents are undefined when a step begins. */
     int32_t(ACCEL_CALL *scratch)(struct accel_driver_module *module, uint32_t program, const uint64_t *symbols,
                                  uint32_t threads, uint64_t *out_bytes, uint64_t *out_alignment,
                                  struct accel_error *error) ACCEL_NOEXCEPT;
-    /** Binds a program (index of its graph) to memory. All memory that a step needs is found here. */
+    /** Creates a set: binds a program (the index of its graph) to memory. Allocates all memory that steps need. */
     int32_t(ACCEL_CALL *set_create)(struct accel_driver_module *module, const struct accel_set_description *description,
                                     struct accel_driver_set **out_set, struct accel_error *error) ACCEL_NOEXCEPT;
     /** Optional (default: the report repeats the claims): reports the compiled form of each node. */

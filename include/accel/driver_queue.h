@@ -3,11 +3,11 @@
  * @file
  * The driver ABI, third part: buffers, states, sets, steps and queues with their timeline. Included by accel/driver.h.
  *
- * A queue runs steps in order. Each submit answers a value of the queue's timeline, greater than all before; the value
- * is reached when the steps of that submit are done. Failure travels on the timeline: when the steps of value v fail,
- * v and every later value complete as failed (later ones as ACCEL_E_DEPENDS), in this queue and in those that wait
- * for them, until `reset`; what failed steps wrote is undefined. Only values that submit has already returned may be
- * waited for.
+ * A queue runs steps in order. Each submit returns a value of the queue's timeline, greater than all earlier ones; the
+ * value is reached when the steps of that submit are done. Failures propagate along the timeline: if the steps of value
+ * v fail, v fails with their error, and every later value fails with ACCEL_E_DEPENDS, in this queue and in queues that
+ * wait for such a value, until `reset`. The contents of memory that failed steps write are undefined. Only values that
+ * submit has already returned may be waited for.
  */
 #ifndef ACCEL_DRIVER_QUEUE_H
 #define ACCEL_DRIVER_QUEUE_H
@@ -32,8 +32,8 @@ struct accel_buffer_table {
     uint32_t zero;
     /** Frees the buffer. */
     int32_t(ACCEL_CALL *free)(struct accel_driver_buffer *buffer) ACCEL_NOEXCEPT;
-    /** Optional (contents cross by steps alone): the address at which the host may use the whole buffer while no step
-     *  uses it, valid until free. */
+    /** Optional (the host accesses the contents through steps only): returns the host address of the whole buffer,
+     * valid until `free`. The host accesses it only while no step uses the buffer. */
     int32_t(ACCEL_CALL *map)(struct accel_driver_buffer *buffer, void **out_address,
                              struct accel_error *error) ACCEL_NOEXCEPT;
 };
@@ -45,7 +45,7 @@ struct accel_driver_buffer {
 
 /* ---- state ---- */
 
-/** One part of a state: [slots, row] of a type. Closed. */
+/** One part of a state: a matrix of [slots, row] elements, such as the keys of one layer. Closed. */
 struct accel_state_part {
     uint32_t type; /**< ACCEL_F32, ACCEL_F16, ... */
     uint32_t zero;
@@ -53,7 +53,7 @@ struct accel_state_part {
 };
 
 #define ACCEL_STATE_RESET 1u /**< all slots become zero */
-#define ACCEL_STATE_COPY 2u  /**< slot `from` to slot `to`, `count` slots, as memmove */
+#define ACCEL_STATE_COPY 2u  /**< copy `count` slots from slot `from` on to slot `to`; the ranges may overlap */
 
 /** A change of a state. Closed. */
 struct accel_state_change {
@@ -102,12 +102,12 @@ struct accel_binding {
 struct accel_set_description {
     uint32_t size;
     uint32_t program;        /**< index of the graph in the list that was compiled */
-    const uint64_t *symbols; /**< highest values a step of this set will have */
+    const uint64_t *symbols; /**< [symbol_count] highest values that steps of this set use */
     uint32_t symbol_count;
     uint32_t binding_count;
     const struct accel_binding *bindings;       /**< inputs, outputs, states and weights; constants lie in the graph */
-    void *scratch;                              /**< host memory of the core, aligned as `scratch` said; or NULL */
-    struct accel_driver_buffer *scratch_buffer; /**< the driver's own buffer, where it makes buffers; or NULL */
+    void *scratch;                              /**< host memory of the core, aligned as `scratch` requires; or NULL */
+    struct accel_driver_buffer *scratch_buffer; /**< instead, if the driver has buffer_create: its buffer; or NULL */
     uint64_t scratch_bytes;
     uint32_t threads; /**< maximum thread count of the team passed to `run` */
     uint32_t zero;
@@ -115,7 +115,7 @@ struct accel_set_description {
 
 #define ACCEL_STEP_RUN 1u    /**< run `set` with `symbols` */
 #define ACCEL_STEP_COPY 2u   /**< copy `bytes` from source to target */
-#define ACCEL_STEP_UPDATE 3u /**< write `bytes` of `data` to target; data is taken before submit returns */
+#define ACCEL_STEP_UPDATE 3u /**< write `bytes` of `data` to target; data is copied before submit returns */
 #define ACCEL_STEP_READ 4u   /**< copy `bytes` of source to `memory`, which stays valid until the value is reached */
 #define ACCEL_STEP_FILL 5u   /**< fill `bytes` of target with the byte `fill` */
 #define ACCEL_STEP_STATE 6u  /**< apply `changes` to `state`, in order */
@@ -125,7 +125,7 @@ struct accel_driver_step {
     uint32_t size;
     uint32_t kind; /**< ACCEL_STEP_... */
     struct accel_driver_set *set;
-    const uint64_t *symbols; /**< of the set's program, in the order of its graph; taken before submit returns */
+    const uint64_t *symbols; /**< of the set's program, in the order of its graph; copied before submit returns */
     uint32_t symbol_count;
     uint32_t fill;
     struct accel_driver_buffer *source;
@@ -144,7 +144,7 @@ struct accel_driver_step {
 struct accel_set_table {
     uint32_t size;
     uint32_t zero;
-    /** Frees the set, not what it was bound to. */
+    /** Frees the set, but not the memory that it binds. */
     int32_t(ACCEL_CALL *free)(struct accel_driver_set *set) ACCEL_NOEXCEPT;
     /** Required if the driver has no queue_create, else NULL: runs the program now, in the caller's thread and on
      * the threads of the team, and returns when it is done. One call at a time for one set, and for all sets that
@@ -170,24 +170,24 @@ struct accel_driver_fence {
 struct accel_queue_table {
     uint32_t size;
     uint32_t zero;
-    /** Only called when nothing of the queue is in flight. */
+    /** Frees the queue. Called only when no step of it is in flight. */
     int32_t(ACCEL_CALL *free)(struct accel_driver_queue *queue) ACCEL_NOEXCEPT;
-    /** Enqueues steps that begin when all waits are reached. Never blocks, never allocates; ACCEL_E_AGAIN: full.
-     *  ACCEL_OK means enqueued and on its way: verdicts are the value's. */
+    /** Enqueues steps that begin when all fences in `waits` are reached. Never blocks, never allocates. ACCEL_OK: the
+     * steps are enqueued; a failure of theirs is a failure of *out_value. ACCEL_E_AGAIN: the queue is full. */
     int32_t(ACCEL_CALL *submit)(struct accel_driver_queue *queue, const struct accel_driver_step *const *steps,
                                 uint32_t step_count, const struct accel_driver_fence *waits, uint32_t wait_count,
                                 uint64_t *out_value, struct accel_error *error) ACCEL_NOEXCEPT;
     /** Waits until `value` is reached (ACCEL_OK), has failed (its code) or the deadline on the host's clock has passed
-     *  (ACCEL_E_TIMEOUT). Makes progress by itself. */
+     *  (ACCEL_E_TIMEOUT). Steps make progress without another call. */
     int32_t(ACCEL_CALL *wait)(struct accel_driver_queue *queue, uint64_t value, uint64_t deadline,
                               struct accel_error *error) ACCEL_NOEXCEPT;
-    /** The highest value reached without failure. */
+    /** Returns the highest value that was reached without failure. */
     int32_t(ACCEL_CALL *completed)(struct accel_driver_queue *queue, uint64_t *out_value,
                                    struct accel_error *error) ACCEL_NOEXCEPT;
-    /** Optional (steps in flight run to their end): asks steps in flight to stop; their values fail with
+    /** Optional (steps in flight run to their end): stops the steps in flight; their values fail with
      *  ACCEL_E_CANCELLED. */
     int32_t(ACCEL_CALL *cancel)(struct accel_driver_queue *queue, struct accel_error *error) ACCEL_NOEXCEPT;
-    /** Ends a failure: waits until nothing is in flight, then the queue takes steps again. */
+    /** Clears a failure: waits until no step is in flight; after that the queue accepts steps again. */
     int32_t(ACCEL_CALL *reset)(struct accel_driver_queue *queue, struct accel_error *error) ACCEL_NOEXCEPT;
 };
 

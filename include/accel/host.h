@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What the core gives to a driver: log, counted memory, options, clock, threads to borrow, progress.
+ * Services of the core for drivers: log, counted memory, options, clock, thread teams, progress of long calls.
  *
- * The services are valid from attach to detach and may be called from any thread of the driver, never under a
- * lock that one of its slots takes. They never call the driver, except that a team runs the function that it receives.
+ * The services are valid from attach to detach and may be called from any thread, but not while holding a lock that one
+ * of the driver's slots acquires. They never call the driver, except that a team calls the function passed to it.
  */
 #ifndef ACCEL_HOST_H
 #define ACCEL_HOST_H
@@ -20,13 +20,13 @@ ACCEL_BEGIN_C
 #define ACCEL_LOG_DEBUG 4u
 
 /* Classes of memory. Every byte that is counted or estimated has one. */
-#define ACCEL_MEMORY_WEIGHTS 1u    /**< weights in a layout of the driver, or owned copies */
-#define ACCEL_MEMORY_MAPPED 2u     /**< weights used where a file is mapped */
-#define ACCEL_MEMORY_STATE 3u      /**< caches and recurrent state */
+#define ACCEL_MEMORY_WEIGHTS 1u    /**< weights in a driver's layout, or copied by the core */
+#define ACCEL_MEMORY_MAPPED 2u     /**< weights used in place in a mapped file */
+#define ACCEL_MEMORY_STATE 3u      /**< KV caches and recurrent state */
 #define ACCEL_MEMORY_ACTIVATION 4u /**< inputs and outputs of steps */
 #define ACCEL_MEMORY_SCRATCH 5u    /**< intermediates and work space of kernels */
 #define ACCEL_MEMORY_PROGRAM 6u    /**< compiled programs, descriptors, recordings */
-#define ACCEL_MEMORY_HOST 7u       /**< bookkeeping of the host */
+#define ACCEL_MEMORY_HOST 7u       /**< other host memory: tokenizer, tables, bookkeeping */
 #define ACCEL_MEMORY_END 8u
 
 /* Types of options. */
@@ -46,7 +46,7 @@ struct accel_option {
     int64_t highest;     /**< of an integer */
     double real;         /**< default of a real */
     const char *text;    /**< default of a text */
-    const char *choices; /**< of a text: the values allowed, separated by spaces, or NULL */
+    const char *choices; /**< of a text: allowed values, separated by spaces; NULL: any text */
 };
 
 /** The value of one option, already checked against the driver's table. Closed. */
@@ -59,25 +59,25 @@ struct accel_setting {
 
 struct accel_host;
 
-/** The host. Open. The core makes one for each instance. */
+/** The services. Open. The core creates one struct for each instance of a driver. */
 struct accel_host {
     uint32_t size;
     uint32_t zero;
-    /** Writes one line of `key=value` text to the log of the application. Never fails; never blocks for long. */
+    /** Writes one line of `key=value` text to the application's log. Always returns ACCEL_OK. */
     int32_t(ACCEL_CALL *log)(const struct accel_host *host, uint32_t level, const char *text) ACCEL_NOEXCEPT;
-    /** Takes `bytes` of zeroed memory aligned to `alignment` (a power of two) and counts them under `memory_class`.
-     *  Large blocks of ACCEL_MEMORY_WEIGHTS lie in huge pages where the system has them. ACCEL_E_MEMORY when the system
-     *  or the budget has no more; 0 bytes is ACCEL_E_INVALID. */
+    /** Allocates `bytes` (at least 1) of zeroed host memory aligned to `alignment` (a power of two) and counts them
+     * under `memory_class`. Large blocks of ACCEL_MEMORY_WEIGHTS use huge pages if the system provides them. The driver
+     * frees the memory with `release`. ACCEL_E_MEMORY: the system or the context's budget has no more. */
     int32_t(ACCEL_CALL *allocate)(const struct accel_host *host, uint32_t memory_class, uint64_t bytes,
                                   uint64_t alignment, void **out_memory, struct accel_error *error) ACCEL_NOEXCEPT;
-    /** Gives memory of `allocate` back. NULL is allowed. Never fails. */
+    /** Frees memory of `allocate`. NULL is allowed. Always returns ACCEL_OK. */
     int32_t(ACCEL_CALL *release)(const struct accel_host *host, void *memory) ACCEL_NOEXCEPT;
-    /** Nanoseconds of a clock that never goes back. */
+    /** Returns nanoseconds of a monotonic clock, the one of all deadlines. */
     int32_t(ACCEL_CALL *clock)(const struct accel_host *host, uint64_t *out_nanoseconds) ACCEL_NOEXCEPT;
-    /** Counts memory that the driver makes by other means than `allocate`, as that of its device: `bytes` before they
-     *  are made, and the same with a minus after they are gone, which never fails. ACCEL_E_MEMORY when the budget has
-     *  no more: then nothing is counted, and the driver makes nothing. More given back than was counted, and 0 bytes,
-     *  are ACCEL_E_INVALID. Optional: a host without it does not count. */
+    /** Optional (such memory is not counted): counts memory that the driver allocates by other means than `allocate`,
+     * such as device memory. The driver passes `bytes` before it allocates them, and -bytes after it has freed them,
+     * which never fails. ACCEL_E_MEMORY: they exceed the budget; nothing is counted, and the driver must not allocate.
+     * ACCEL_E_INVALID: 0 bytes, or more freed than were counted. */
     int32_t(ACCEL_CALL *account)(const struct accel_host *host, uint32_t memory_class, int64_t bytes,
                                  struct accel_error *error) ACCEL_NOEXCEPT;
 };
@@ -85,8 +85,9 @@ struct accel_host {
 /** A function that each thread of a team calls; `thread` is its index, `threads` their number. */
 typedef void(ACCEL_CALL *accel_team_function)(void *argument, uint32_t thread, uint32_t threads);
 
-/** A team of threads for one call, including the caller's thread. Open. All threads run concurrently, each on its
- * processor, so a function may wait for other threads inside. Two calls of one driver never share a team. */
+/** A team of threads for one call, including the calling thread. Open. All threads run concurrently, each on its own
+ * processor, so the function may wait for other threads of the team, for instance at a barrier. Two calls that run at
+ * the same time never use the same team. */
 struct accel_team {
     uint32_t size;
     uint32_t threads; /**< at least 1 */
