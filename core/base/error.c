@@ -73,6 +73,19 @@ int32_t accel_error_by(struct accel_error *error, uint32_t origin, int32_t code,
     return code;
 }
 
+int32_t accel_error_native(struct accel_error *error, uint32_t origin, int32_t code, int32_t native, const char *format,
+                           ...)
+{
+    bool first = error && error->code == ACCEL_OK;
+    va_list values;
+    va_start(values, format);
+    set(error, origin, code, format, values);
+    va_end(values);
+    if (first)
+        error->native = native;
+    return code;
+}
+
 void accel_error_remedy(struct accel_error *error, const char *format, ...) ACCEL_NOEXCEPT
 {
     va_list values;

@@ -38,16 +38,13 @@ int32_t accel_file_code(int system_error)
 static int32_t fail_system(struct accel_error *error, const char *operation, const char *path, int system_error)
 {
     char reason[128];
-    bool first = error && error->code == ACCEL_OK;
     int32_t code = accel_file_code(system_error);
     /* strerror is not thread-safe; the GNU form of strerror_r may return a constant text and leave the buffer
      * unchanged. */
     const char *text = strerror_r(system_error, reason, sizeof(reason));
-    accel_error_by(error, code == ACCEL_E_NOT_FOUND || code == ACCEL_E_DENIED ? ACCEL_FROM_FILE : ACCEL_FROM_SYSTEM,
-                   code, "%s: cannot %s: %s", path, operation, text);
-    if (first)
-        error->native = system_error;
-    return code;
+    return accel_error_native(error,
+                              code == ACCEL_E_NOT_FOUND || code == ACCEL_E_DENIED ? ACCEL_FROM_FILE : ACCEL_FROM_SYSTEM,
+                              code, system_error, "%s: cannot %s: %s", path, operation, text);
 }
 
 static int32_t fail_memory(struct accel_error *error, const char *path)

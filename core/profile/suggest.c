@@ -7,8 +7,8 @@
 
 #include "core/profile/keys.h"
 
-/* Maximum length of a name; longer names are never near, since the row of edit distances is on the stack. */
-#define LONGEST_NAME 64u
+/* Maximum length of a name; longer names are never near. */
+#define LONGEST_NAME ACCEL_EDIT_DISTANCE_MOST
 
 static uint32_t least(uint32_t a, uint32_t b, uint32_t c)
 {
@@ -16,8 +16,7 @@ static uint32_t least(uint32_t a, uint32_t b, uint32_t c)
     return ab < c ? ab : c;
 }
 
-/* Returns the edit distance: letters to insert, delete or replace. A swap of neighbours counts two. */
-static uint32_t edits(const char *a, const char *b)
+uint32_t accel_edit_distance(const char *a, const char *b)
 {
     uint32_t row[LONGEST_NAME + 1], a_length = (uint32_t)strlen(a), b_length = (uint32_t)strlen(b);
     for (uint32_t j = 0; j <= b_length; j++)
@@ -40,7 +39,7 @@ static const char *nearer(const char *name, const char *word, const char *best, 
     uint32_t found;
     if (strlen(word) > LONGEST_NAME)
         return best;
-    found = edits(name, word);
+    found = accel_edit_distance(name, word);
     if (found >= *distance)
         return best;
     *distance = found;

@@ -68,13 +68,8 @@ static void fill_header(struct header *head, const struct accel_packed_place *pl
 static int32_t fail(const struct accel_packed_place *place, const char *what, int native, struct accel_error *error)
 {
     char reason[128];
-    bool first = error && error->code == ACCEL_OK;
-    int32_t code = accel_file_code(native);
-    accel_error_by(error, ACCEL_FROM_SYSTEM, code, "%s/%s: cannot %s: %s", place->folder, place->name, what,
-                   strerror_r(native, reason, sizeof(reason)));
-    if (first)
-        error->native = native;
-    return code;
+    return accel_error_native(error, ACCEL_FROM_SYSTEM, accel_file_code(native), native, "%s/%s: cannot %s: %s",
+                              place->folder, place->name, what, strerror_r(native, reason, sizeof(reason)));
 }
 
 static int32_t refuse(const struct accel_packed_place *place, int32_t code, const char *what, struct accel_error *error)
@@ -84,12 +79,8 @@ static int32_t refuse(const struct accel_packed_place *place, int32_t code, cons
 
 static int32_t refuse_size(const struct accel_packed_place *place, struct accel_error *error)
 {
-    bool first = error && error->code == ACCEL_OK;
-    accel_error_by(error, ACCEL_FROM_SYSTEM, ACCEL_E_LIMIT, "%s/%s: would exceed the file size limit", place->folder,
-                   place->name);
-    if (first)
-        error->native = EFBIG;
-    return ACCEL_E_LIMIT;
+    return accel_error_native(error, ACCEL_FROM_SYSTEM, ACCEL_E_LIMIT, EFBIG, "%s/%s: would exceed the file size limit",
+                              place->folder, place->name);
 }
 
 /* ---- hashing ---- */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/profile/keys.h"
 #include "tools/accelctl/command.h"
 #include "tools/accelctl/errors.h"
 
@@ -113,27 +114,9 @@ int refuse_option_word(uint32_t json, const char *command, const char *option, c
 
 uint32_t word_distance(const char *a, const char *b)
 {
-    uint32_t row[WORD_MOST];
-    size_t width = strlen(b);
-
-    if (width >= WORD_MOST || strlen(a) >= WORD_MOST)
+    if (strlen(a) >= WORD_MOST || strlen(b) >= WORD_MOST)
         return WORD_MOST;
-    for (uint32_t j = 0; j <= width; j++)
-        row[j] = j;
-    for (uint32_t i = 1; a[i - 1] != '\0'; i++) {
-        uint32_t corner = row[0];
-
-        row[0] = i;
-        for (uint32_t j = 1; j <= width; j++) {
-            uint32_t above = row[j];
-            uint32_t best = corner + (a[i - 1] != b[j - 1]);
-
-            best = above + 1 < best ? above + 1 : best;
-            row[j] = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
-            corner = above;
-        }
-    }
-    return row[width];
+    return accel_edit_distance(a, b);
 }
 
 uint32_t is_nearer(const char *word, const char *other, uint32_t *least)
