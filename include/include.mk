@@ -23,6 +23,7 @@ accelquantinclude_HEADERS += \
 acceldriverinclude_HEADERS += \
 	%D%/accel/driver/kernel.h \
 	%D%/accel/driver/note.h \
+	%D%/accel/driver/ops.def \
 	%D%/accel/driver/sdk.h
 accelmodelinclude_HEADERS += \
 	%D%/accel/model/chat.h \

@@ -10,23 +10,30 @@
 /** Sets ACCEL_E_INVALID with "node NAME (OPERATOR): TEXT". */
 int32_t accel_op_refuse(const struct accel_op_call *call, struct accel_error *error, const char *text);
 
-int32_t accel_check_matmul(const struct accel_op_call *call, struct accel_error *error);
-int32_t accel_check_norm(const struct accel_op_call *call, struct accel_error *error);
-int32_t accel_check_rotary(const struct accel_op_call *call, struct accel_error *error);
-int32_t accel_check_attention(const struct accel_op_call *call, struct accel_error *error);
-int32_t accel_check_activation(const struct accel_op_call *call, struct accel_error *error);
+/** Sets ACCEL_E_INVALID with the shapes of inputs `a` and `b` and the rule that they break. */
+int32_t accel_op_refuse_shapes(const struct accel_op_call *call, uint32_t a, uint32_t b, const char *rule,
+                               struct accel_error *error);
 
-int32_t accel_infer_embed(struct accel_op_call *call, struct accel_error *error);
-int32_t accel_infer_matmul(struct accel_op_call *call, struct accel_error *error);
-int32_t accel_infer_norm(struct accel_op_call *call, struct accel_error *error);
-int32_t accel_infer_rotary(struct accel_op_call *call, struct accel_error *error);
-int32_t accel_infer_cache_write(struct accel_op_call *call, struct accel_error *error);
-int32_t accel_infer_attention(struct accel_op_call *call, struct accel_error *error);
-int32_t accel_infer_broadcast(struct accel_op_call *call, struct accel_error *error);
-int32_t accel_infer_same(struct accel_op_call *call, struct accel_error *error);
-int32_t accel_infer_gate(struct accel_op_call *call, struct accel_error *error);
-int32_t accel_infer_gather(struct accel_op_call *call, struct accel_error *error);
-int32_t accel_infer_reshape(struct accel_op_call *call, struct accel_error *error);
-int32_t accel_infer_argmax(struct accel_op_call *call, struct accel_error *error);
+/** Checks the attributes of a product: function and rounding. */
+int32_t accel_op_check_product(const struct accel_op_call *call, uint32_t function, uint32_t rounding,
+                               struct accel_error *error);
+
+/** Refuses an attribute `zero` that is not 0. */
+int32_t accel_op_check_zero(const struct accel_op_call *call, uint64_t zero, struct accel_error *error);
+
+/** Gives the output the type and shape of a value. */
+void accel_op_output_like(struct accel_op_call *call, const struct accel_value *value);
+
+/* The functions that the rows of accel/driver/ops.def name: a check for each struct of attributes, and shape rules. */
+#define NO_ATTRIBUTES accel_check_nothing
+#define ATTRIBUTES(tag, last) accel_check_##tag
+#define DECLARE(check, in_place, shape, ...)                                                                           \
+    int32_t check(const struct accel_op_call *call, struct accel_error *error);                                        \
+    int32_t accel_infer_##shape(struct accel_op_call *call, struct accel_error *error);
+#define ACCEL_OPERATOR(number, ID, name, since, outputs, ...) DECLARE(__VA_ARGS__)
+#include <accel/driver/ops.def>
+#undef NO_ATTRIBUTES
+#undef ATTRIBUTES
+#undef DECLARE
 
 #endif

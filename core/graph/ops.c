@@ -15,41 +15,27 @@
 
 #define FLOATS (ACCEL_CLASS_F32 | ACCEL_CLASS_HALF)
 #define NUMBERS (FLOATS | ACCEL_CLASS_BLOCK)
-#define ATTRIBUTES(type, last) (uint32_t)sizeof(struct type), (uint32_t)ACCEL_END_OF(struct type, last)
-
-#define NO_ATTRIBUTES 0, 0
 #define F32 ACCEL_CLASS_F32
 #define I32 ACCEL_CLASS_I32
 #define F32_I32 (ACCEL_CLASS_F32 | ACCEL_CLASS_I32)
 #define ANY ACCEL_RANK
-#define IN(name, classes, lowest, highest)                                                                             \
+#define NO_ATTRIBUTES 0, 0, NULL
+#define ATTRIBUTES(tag, last)                                                                                          \
+    (uint32_t)sizeof(struct accel_##tag), (uint32_t)ACCEL_END_OF(struct accel_##tag, last), accel_check_##tag
+#define INPUT(name, classes, lowest, highest, is_optional, is_state)                                                   \
     {                                                                                                                  \
-#name, classes, lowest, highest, false, false                                                                  \
+#name, classes, lowest, highest, is_optional, is_state                                                         \
     }
-#define MAYBE(name, classes, lowest, highest)                                                                          \
-    {                                                                                                                  \
-#name, classes, lowest, highest, true, false                                                                   \
-    }
-#define STATE(name, classes, lowest, highest)                                                                          \
-    {                                                                                                                  \
-#name, classes, lowest, highest, false, true                                                                   \
-    }
+#define IN(name, classes, lowest, highest) INPUT(name, classes, lowest, highest, false, false)
+#define MAYBE(name, classes, lowest, highest) INPUT(name, classes, lowest, highest, true, false)
+#define STATE(name, classes, lowest, highest) INPUT(name, classes, lowest, highest, false, true)
 #define INPUT_COUNT(...) (uint32_t)(sizeof((struct accel_op_slot[]){__VA_ARGS__}) / sizeof(struct accel_op_slot))
-#define accel_check_none NULL
-
-#define OP(id, name, since, outputs, attributes, in_place, check, infer, second, ...)                                  \
-    [ACCEL_OP_##id] = {#name,                                                                                          \
-                       since,                                                                                          \
-                       INPUT_COUNT(__VA_ARGS__),                                                                       \
-                       outputs,                                                                                        \
-                       {__VA_ARGS__},                                                                                  \
-                       attributes,                                                                                     \
-                       in_place,                                                                                       \
-                       accel_check_##check,                                                                            \
-                       accel_infer_##infer,                                                                            \
-                       second},
+#define ROW(number, name, since, outputs, bytes, base, check, in_place, shape, second, ...)                            \
+    [number] = {#name, since,    INPUT_COUNT(__VA_ARGS__), outputs, {__VA_ARGS__}, bytes, base,                        \
+                check, in_place, accel_infer_##shape,      second},
+#define ACCEL_OPERATOR(number, ID, ...) ROW(number, __VA_ARGS__)
 static const struct accel_op op_rows[ACCEL_OP_END] = {
-#include "core/graph/ops.def"
+#include <accel/driver/ops.def>
 };
 
 const struct accel_op *accel_op_find(uint32_t op)
@@ -148,7 +134,7 @@ static int32_t copy_attributes(struct accel_op_call *call, unsigned char *storag
                            error);
     if (code != ACCEL_OK)
         return code;
-    return op->check ? op->check(call, error) : ACCEL_OK;
+    return op->check(call, error);
 }
 
 int32_t accel_op_infer(const struct accel_graph *graph, const struct accel_node *node, struct accel_op_call *call,

@@ -13,10 +13,10 @@
 #include "core/graph/types.h"
 
 /** Maximum number of inputs and outputs of an operator. */
-#define ACCEL_OP_INPUTS 8u
+#define ACCEL_OP_INPUTS 12u
 #define ACCEL_OP_OUTPUTS 2u
 /** Buffer size for the attributes of any operator. */
-#define ACCEL_OP_ATTRIBUTES 64u
+#define ACCEL_OP_ATTRIBUTES 96u
 /** Maximum length of a name or key, without the zero byte. */
 #define ACCEL_NAME_LIMIT 1023u
 
@@ -60,9 +60,9 @@ struct accel_op {
     struct accel_op_slot slots[ACCEL_OP_INPUTS];
     uint32_t attribute_size; /**< bytes of the attributes of this minor, 0: none */
     uint32_t attribute_base; /**< size of the attributes in the first minor */
-    uint32_t in_place;       /**< bit i: the output may reuse the memory of input i if both have the same size */
-    /** Checks the attributes; NULL: nothing to check. */
+    /** Checks the attributes; NULL: the operator has none. */
     int32_t (*check)(const struct accel_op_call *call, struct accel_error *error);
+    uint32_t in_place; /**< bit i: the output may reuse the memory of input i if both have the same size */
     /** Checks the shapes against each other and fills type, rank and dims of the output. */
     int32_t (*infer)(struct accel_op_call *call, struct accel_error *error);
     const char *second; /**< name of an optional second output; NULL: none */

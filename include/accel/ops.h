@@ -1,99 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The closed set of operators: number, inputs, outputs, attributes and meaning of each.
+ * The closed set of operators. accel/driver/ops.def has a row for each with its number, inputs, outputs and meaning;
+ * here are the rules that hold for all of them, and the attributes.
  *
- * Shapes are outermost first; `...` stands for any leading dimensions, the same in every place of one
- * operator. Activations are F32 and rows are contiguous; gather and reshape take I32 too. Weights of norms, biases and
+ * Shapes are outermost first; `...` stands for any leading dimensions, the same in every place of one operator.
+ * Activations are F32 and rows are contiguous; operators that move elements take I32 too. Matrices of embed, matmul,
+ * conv and expert_matmul, and states, have any type of accel/types.h that has real values. Weights of norms, biases and
  * the second input of add and mul are F32, F16 or BF16, and a driver may refuse the latter two. Inputs are listed in
- * the order of the node's `inputs`; one in brackets is optional and may be ACCEL_NO_VALUE. Arithmetic is that of F32
- * with sums in any order, unless an attribute allows rounding.
+ * the order of the node's `inputs`; one in brackets is optional and may be ACCEL_NO_VALUE, and so is an output in
+ * brackets. Arithmetic is that of F32 with sums in any order, unless an attribute allows rounding.
  *
- * The comment of an operator says "since 0.k": the minor that introduced it, and so the lowest minor of a node
- * that uses it. Numbers are never reused.
+ * A row names the minor that introduced the operator, the lowest `minor` of a node that uses it. Numbers are never
+ * reused.
  */
 #ifndef ACCEL_OPS_H
 #define ACCEL_OPS_H
 
 #include <accel/abi.h>
 
-/** Rows of a table. table [rows, width] of any type, ids I32 [n] -> y F32 [n, width]. An id outside of the table is the
- *  caller's mistake and is refused before the step runs where the core sees it; a driver reads row 0. Since 0.1. */
-#define ACCEL_OP_EMBED 1u
-
-/** y = activation(x W^T + bias) + residual. x [..., k], W [n, k] of any type, [bias [n]], [residual [..., n]] -> y
- *  [..., n]. Attributes: accel_matmul. Since 0.1. */
-#define ACCEL_OP_MATMUL 2u
-
-/** y = x / sqrt(mean(x^2) + epsilon) * weight over the innermost dimension. x [..., n], weight [n] -> y [..., n].
- *  Attributes: accel_norm. Since 0.1. */
-#define ACCEL_OP_RMS_NORM 3u
-
-/** y = (x - mean) / sqrt(variance + epsilon) * weight + bias over the innermost dimension, the variance divided by
- *  n. x [..., n], weight [n], [bias [n]] -> y [..., n]. Attributes: accel_norm. Since 0.1. */
-#define ACCEL_OP_LAYER_NORM 4u
-
-/** Rotary positions. x [tokens, heads, size], position I32 [tokens], frequency F32 [pairs] -> y like x. Pair i of a
- * head turns by position * frequency[i]; cosine and sine are multiplied by `scale`. Elements past 2 * pairs pass
- *  unchanged. Every scaling of rotary positions is a choice of frequency and scale (models that change them with the
- *  length give frequency as an input). Attributes: accel_rotary. Since 0.1. */
-#define ACCEL_OP_ROTARY 5u
-
-/** Stores rows in a state. x [tokens, ...], slot I32 [tokens], state [slots, row] with row = elements of one token of
- *  x. Row t goes to slot[t]; a slot of -1 writes nothing. Into a state of a quantized type rows are rounded, each group
- *  to nearest under the scale of its extreme element. A slot of a planar type holds the planes of its row one after the
- *  other. No output: nodes act on a state in their order.
- *  Since 0.1. */
-#define ACCEL_OP_CACHE_WRITE 6u
-
-/** Attention over cached keys and values. q [tokens, heads, size], k state [slots, kv_heads * size], v state [slots,
- *  kv_heads * value_size], table I32 [sequences, pages], first I32 [sequences + 1], length I32 [sequences], [mask I32
- *  [sequences, blocks, words]] -> y [tokens, heads, value_size], [score_sums F32 [sequences, pages * page]].
- *
- *  Rows first[s] .. first[s + 1] - 1 of q are the newest tokens of sequence s, in order; length[s] counts its cached
- *  tokens, these included. Token p of a sequence lies in slot table[s][p / page] * page + p % page. The query at
- *  place p sees keys j <= p when causal, and of these only j > p - window or j < sinks when window is not 0. Scores are
- *  scale * q.k, then softcap * tanh(score / softcap) when softcap is not 0, then softmax. Query head h reads key
- *  head h / (heads / kv_heads). Rows of q that belong to no sequence give rows of any finite value.
- *
- *  The mask narrows what is seen to blocks of `block` places: the query at place p sees key j only where bit
- *  (j / block) % 32 of mask[s][p / block][j / block / 32] is 1. blocks = pages * page / block rounded up, words =
- * blocks / 32 rounded up, pages fixed. A query that sees no key gives zeros. Without a mask `block` is 0.
- *
- *  The second output is made where the node names it: score_sums[s][j] is the sum of the weights (of softmax) that all
- * heads of all rows of sequence s give to its place j, and 0 from length[s] on. Attributes: accel_attention. Since 0.1.
- */
-#define ACCEL_OP_ATTENTION 7u
-
-/** y = a + b. a [...], b of the same shape or of a's trailing dimensions (broadcast) -> y [...]. Since 0.1. */
-#define ACCEL_OP_ADD 8u
-
-/** y = a * b, shapes as ACCEL_OP_ADD. Since 0.1. */
-#define ACCEL_OP_MUL 9u
-
-/** y = function(x), element by element. Attributes: accel_activation. Since 0.1. */
-#define ACCEL_OP_ACTIVATION 10u
-
-/** y = function(gate) * up, element by element: gate [...], up [...] -> y [...]. Attributes: accel_activation.
- *  Since 0.1. */
-#define ACCEL_OP_GATE 11u
-
-/** y = softmax(x) over the innermost dimension. x [..., n] -> y [..., n]. Since 0.1. */
-#define ACCEL_OP_SOFTMAX 12u
-
-/** Chosen rows. x [n, ...], index I32 [m] -> y [m, ...]. An index outside of x is the caller's mistake: a driver reads
- *  row 0. Since 0.1. */
-#define ACCEL_OP_GATHER 13u
-
-/** Gives x another shape; elements and their order stay. x -> y. Since 0.1. */
-#define ACCEL_OP_RESHAPE 14u
-
-/** Place of the largest element of the innermost dimension, the first of equals. x [..., n] -> y I32 [...], rank at
- *  least 1: a row alone gives [1]. Since 0.1. */
-#define ACCEL_OP_ARGMAX 15u
-
-/** One more than the highest operator of this minor. */
-#define ACCEL_OP_END 16u
+/** Numbers of operators, the `op` of a node: ACCEL_OP_EMBED = 1 and so on, and ACCEL_OP_END, one more than the highest
+ * of this minor. */
+enum {
+#define ACCEL_OPERATOR(number, ID, ...) ACCEL_OP_##ID = number,
+#include <accel/driver/ops.def>
+    ACCEL_OP_END
+};
 
 /* Element-wise functions. */
 #define ACCEL_FN_NONE 0u       /**< x */
@@ -152,6 +84,149 @@ struct accel_attention {
 struct accel_activation {
     uint32_t size;
     uint32_t function; /**< ACCEL_FN_... */
+};
+
+/** Attributes of ACCEL_OP_SCALE. Open. */
+struct accel_scale {
+    uint32_t size;
+    float scale;
+    float add;
+    uint32_t zero;
+};
+
+/** Attributes of ACCEL_OP_CLAMP. Open. */
+struct accel_clamp {
+    uint32_t size;
+    float low;  /**< -infinity: no limit below */
+    float high; /**< at least `low`; infinity: no limit above */
+    uint32_t zero;
+};
+
+/** Attributes of ACCEL_OP_CONCAT. Open. */
+struct accel_axis {
+    uint32_t size;
+    uint32_t axis; /**< below the rank */
+    uint64_t zero;
+};
+
+/** Attributes of ACCEL_OP_SLICE. Open. */
+struct accel_slice {
+    uint32_t size;
+    uint32_t axis; /**< below the rank */
+    uint64_t begin;
+    uint64_t step;   /**< at least 1 */
+    uint64_t extent; /**< at least 1; begin + (extent - 1) * step is below the extent of x */
+};
+
+/** Attributes of ACCEL_OP_PERMUTE. Open. */
+struct accel_permute {
+    uint32_t size;
+    uint32_t zero;
+    uint32_t order[6]; /**< each dimension of x once; 0 past the rank */
+};
+
+#define ACCEL_PAD_VALUE 0u  /**< new elements are `value` */
+#define ACCEL_PAD_MIRROR 1u /**< elements 1, 2 ... from the end; before and after are below the extent of x */
+#define ACCEL_PAD_EDGE 2u   /**< the element at the end */
+
+/** Attributes of ACCEL_OP_PAD. Open. */
+struct accel_pad {
+    uint32_t size;
+    uint32_t axis; /**< below the rank; fixed for ACCEL_PAD_MIRROR */
+    uint32_t mode; /**< ACCEL_PAD_... */
+    float value;   /**< for ACCEL_PAD_VALUE, else 0 */
+    uint64_t before;
+    uint64_t after;
+};
+
+#define ACCEL_REDUCE_SUM 0u
+#define ACCEL_REDUCE_MEAN 1u
+#define ACCEL_REDUCE_MAX 2u
+
+/** Attributes of ACCEL_OP_REDUCE. Open. */
+struct accel_reduce {
+    uint32_t size;
+    uint32_t kind; /**< ACCEL_REDUCE_... */
+    uint32_t zero;
+    uint32_t axis; /**< below the rank; 0 with segments */
+};
+
+/** Attributes of ACCEL_OP_GROUP_NORM. Open. */
+struct accel_group_norm {
+    uint32_t size;
+    uint32_t groups; /**< divides the channels */
+    float epsilon;
+    uint32_t zero;
+};
+
+/** Attributes of ACCEL_OP_CONV. Open. Pairs are of height and width; a convolution over one place has its own in [1],
+ * and a kernel, stride and dilation of 1 and no padding in [0]. */
+struct accel_conv {
+    uint32_t size;
+    uint32_t groups; /**< divides channels and outputs */
+    uint32_t kernel[2];
+    uint32_t stride[2];
+    uint32_t dilation[2];
+    uint32_t before[2]; /**< places of zeros before x */
+    uint32_t after[2];  /**< and behind it */
+    uint32_t function;  /**< ACCEL_FN_...: applied after the bias */
+    uint32_t rounding;  /**< as in accel_matmul */
+    uint32_t zero;
+    uint32_t transposed; /**< 0 or 1 */
+};
+
+#define ACCEL_POOL_MAX 0u
+#define ACCEL_POOL_AVERAGE 1u
+
+/** Attributes of ACCEL_OP_POOL. Open. Pairs as in accel_conv. */
+struct accel_pool {
+    uint32_t size;
+    uint32_t kind; /**< ACCEL_POOL_... */
+    uint32_t kernel[2];
+    uint32_t stride[2];
+    uint32_t before[2]; /**< below the kernel */
+    uint32_t after[2];  /**< below the kernel */
+    uint32_t zero;
+    uint32_t count_outside; /**< 0 or 1, 0 for maxima */
+};
+
+#define ACCEL_RESIZE_NEAREST 0u
+#define ACCEL_RESIZE_LINEAR 1u
+#define ACCEL_RESIZE_CUBIC 2u
+
+/** Attributes of ACCEL_OP_RESIZE. Open. */
+struct accel_resize {
+    uint32_t size;
+    uint32_t mode;      /**< ACCEL_RESIZE_... */
+    uint32_t extent[2]; /**< height and width of y; [0] is 1 for one place */
+    uint32_t zero;
+    uint32_t align_corners; /**< 0 or 1, 0 for the nearest place */
+};
+
+/** Attributes of ACCEL_OP_TOP_K. Open. */
+struct accel_top_k {
+    uint32_t size;
+    uint32_t k; /**< 1 .. n */
+};
+
+/** Attributes of ACCEL_OP_EXPERT_MATMUL. Open. */
+struct accel_expert_matmul {
+    uint32_t size;
+    uint32_t function; /**< ACCEL_FN_...: applied after the bias */
+    uint32_t rounding; /**< as in accel_matmul */
+    uint32_t experts;  /**< divides the rows of W */
+};
+
+/** Attributes of ACCEL_OP_DENSE_ATTENTION. Open. */
+struct accel_dense_attention {
+    uint32_t size;
+    uint32_t causal; /**< 0 or 1 */
+    float scale;
+    float softcap;   /**< 0: none */
+    uint32_t before; /**< window to earlier keys, the query's own place included; 0: all */
+    uint32_t after;  /**< window to later keys, the query's own place included; 0: all */
+    uint32_t zero;
+    uint32_t center; /**< place of `relative` that keys at the place of the query have */
 };
 
 #endif

@@ -51,27 +51,27 @@ int32_t sdk_check_weight(const struct accel_weight *weight, struct accel_error *
 
 static int32_t check_attributes(const struct accel_node *node, struct accel_error *error)
 {
-    static const size_t least[ACCEL_OP_END] = {
-        [ACCEL_OP_MATMUL] = ACCEL_END_OF(struct accel_matmul, zero),
-        [ACCEL_OP_RMS_NORM] = ACCEL_END_OF(struct accel_norm, epsilon),
-        [ACCEL_OP_LAYER_NORM] = ACCEL_END_OF(struct accel_norm, epsilon),
-        [ACCEL_OP_ROTARY] = ACCEL_END_OF(struct accel_rotary, zero),
-        [ACCEL_OP_ATTENTION] = offsetof(struct accel_attention, sinks),
-        [ACCEL_OP_ACTIVATION] = ACCEL_END_OF(struct accel_activation, function),
-        [ACCEL_OP_GATE] = ACCEL_END_OF(struct accel_activation, function),
-    };
-    static const size_t known[ACCEL_OP_END] = {
-        [ACCEL_OP_MATMUL] = sizeof(struct accel_matmul),       [ACCEL_OP_RMS_NORM] = sizeof(struct accel_norm),
-        [ACCEL_OP_LAYER_NORM] = sizeof(struct accel_norm),     [ACCEL_OP_ROTARY] = sizeof(struct accel_rotary),
-        [ACCEL_OP_ATTENTION] = sizeof(struct accel_attention), [ACCEL_OP_ACTIVATION] = sizeof(struct accel_activation),
-        [ACCEL_OP_GATE] = sizeof(struct accel_activation),
+#define NO_ATTRIBUTES                                                                                                  \
+    {                                                                                                                  \
+        0, 0                                                                                                           \
+    }
+#define ATTRIBUTES(tag, last)                                                                                          \
+    {                                                                                                                  \
+        ACCEL_END_OF(struct accel_##tag, last), sizeof(struct accel_##tag)                                             \
+    }
+#define ACCEL_OPERATOR(number, ID, name, since, outputs, attributes, ...) [number] = attributes,
+    static const struct {
+        size_t least, known;
+    } bytes[ACCEL_OP_END] = {
+#include <accel/driver/ops.def>
     };
     static const char what[] = "the attributes of a node";
 
     if (node->attributes == NULL || node->op >= ACCEL_OP_END)
         return ACCEL_OK;
-    return known[node->op] == 0 ? check(node->attributes, sizeof(uint64_t), sizeof(uint64_t), what, error)
-                                : check(node->attributes, least[node->op], known[node->op], what, error);
+    if (bytes[node->op].known == 0)
+        return check(node->attributes, sizeof(uint64_t), sizeof(uint64_t), what, error);
+    return check(node->attributes, bytes[node->op].least, bytes[node->op].known, what, error);
 }
 
 static int32_t check_graph(const struct accel_graph *graph, struct accel_error *error)

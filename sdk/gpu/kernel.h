@@ -29,7 +29,7 @@
 
 #include "sdk/gpu/api.h"
 
-#define GPU_INPUTS 8u
+#define GPU_INPUTS 12u
 #define GPU_OUTPUTS 2u
 #define GPU_PLANES 4u
 

@@ -22,13 +22,15 @@ for header in "$top"/include/accel/*.h; do
     awk -f "$top/tests/abi/next.awk" "$header" >"$next/accel/${header##*/}" || exit 99
 done
 cp "$top"/include/accel/driver/*.h "$next/accel/driver"
+awk '/^ACCEL_OPERATOR/ { count++ } /^#undef/ { print "ACCEL_OPERATOR(" count + 1 ", SENTINEL, sentinel, 3, 1, NO_ATTRIBUTES, 0, same, NULL, IN(x, F32, 1, ANY))" }
+    { print }' "$top/include/accel/driver/ops.def" >"$next/accel/driver/ops.def"
 sed -e 's/^#define SDK_ABI_MINOR_TEXT "2"/#define SDK_ABI_MINOR_TEXT "3"/' \
     "$top/include/accel/driver/note.h" >"$next/accel/driver/note.h"
 sed 's/^#define ACCEL_PLUGIN_LOWEST_MINOR ACCEL_ABI_MINOR/#define ACCEL_PLUGIN_LOWEST_MINOR 2u/' \
     "$top/core/plugin/plugin.h" >"$next/core/plugin/plugin.h"
 structs=$(grep -c 'sentinel;\|\*sentinel)' "$next"/accel/*.h | awk -F: '{ n += $2 } END { print n }')
 [ "$structs" -gt 50 ] || { echo "only $structs open structs: the headers were not understood"; exit 1; }
-grep -q '^#define ACCEL_OP_SENTINEL [0-9]*u$' "$next/accel/ops.h" && grep -q '^#define ACCEL_E_SENTINEL' "$next/accel/error.h" &&
+grep -q '^ACCEL_OPERATOR([0-9]*, SENTINEL' "$next/accel/driver/ops.def" && grep -q '^#define ACCEL_E_SENTINEL' "$next/accel/error.h" &&
     grep -q '^#define ACCEL_DEVICE_SENTINEL [0-9]*u$' "$next"/accel/*.h || { echo "no new operator, code or bit"; exit 1; }
 include="-I$next -I$top/include -I$top -I$build"
 
@@ -95,10 +97,9 @@ for trim in $trims; do
     count=$(awk -v trims="$trim" -f "$top/tests/abi/earlier.awk" "$top"/include/accel/*.h | wc -l)
     [ "$count" -lt "$(cat "$top"/include/accel/*.h | wc -l)" ] || { echo "no member $trim"; failures=$((failures + 1)); }
 done
-cp "$top"/include/accel/driver/*.h "$earlier/accel/driver"
+cp "$top"/include/accel/driver/*.h "$top"/include/accel/driver/*.def "$earlier/accel/driver"
 for source in "$top"/sdk/driver/*.c; do
-    sed -e '/\.fingerprint = device_fingerprint,/d' -e 's/offsetof(struct accel_attention, sinks)/sizeof(struct accel_attention)/' \
-        "$source" >"$earlier/driver/${source##*/}"
+    sed -e '/\.fingerprint = device_fingerprint,/d' "$source" >"$earlier/driver/${source##*/}"
 done
 # early NAME: a driver of the earlier minor
 early() {

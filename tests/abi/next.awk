@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Reads a public header and writes it as the next minor might have it: a member at the end of every open struct, a slot
-# at the end of every table, an operator, an error code and a bit of a device more, and another minor. Structs are open
+# at the end of every table, an error code and a bit of a device more, and another minor. Structs are open
 # where the comment before them says so.
 /\/\*/ && tag == "" { comment = "" }
 tag == "" { comment = comment " " $0 }
@@ -19,10 +19,6 @@ tag == "" { comment = comment " " $0 }
 }
 {
     sub(/^#define ACCEL_ABI_MINOR 2u/, "#define ACCEL_ABI_MINOR 3u")
-    if ($2 == "ACCEL_OP_END") {
-        print "#define ACCEL_OP_SENTINEL " $3
-        $3 = (substr($3, 1, length($3) - 1) + 1) "u"
-    }
     print
     if ($2 == "ACCEL_E_INTERNAL")
         print "#define ACCEL_E_SENTINEL (" substr($3, 2, length($3) - 2) - 1 ")"

@@ -317,8 +317,8 @@ static void test_mask_refusals(void **state)
         {43, 2, 13, 1, "the mask has a row of bits"},
         {43, 2, 0, 1, "block and input mask have no meaning"},
         {43, 0, 12, 1, "block and input mask have no meaning"},
-        {43, 2, 12, 3, "allowed are up to 7 and 1"},
-        {43, 2, 12, 0, "allowed are up to 7 and 1"},
+        {43, 2, 12, 3, "allowed are up to 9 and 1"},
+        {43, 2, 12, 0, "allowed are up to 9 and 1"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -19,7 +19,7 @@
 #include <accel/driver.h>
 
 /** Most inputs and outputs of an operator. */
-#define SDK_INPUTS 8u
+#define SDK_INPUTS 12u
 #define SDK_OUTPUTS 2u
 /** Most planes of a format. */
 #define SDK_PLANES 4u
@@ -69,10 +69,12 @@ uint32_t sdk_all_f32(const struct sdk_node *node, uint32_t others);
 /** flag: where parts are elements of the output (there are as many), part begin .. end reads only those elements of
  *  inputs that have as many. */
 #define SDK_KERNEL_PARTWISE 2u
-/** Flags of attention: the kernel reads a block mask (input 6); it returns the attention score sums (output 1). A
- * kernel without the flag is refused for nodes that have one. */
+/** Flags of attention: the kernel reads a block mask (input 6), slopes (7), sinks (8); it returns the attention score sums
+ * (output 1). A kernel without the flag is refused for nodes that have one. */
 #define SDK_KERNEL_MASK 4u
 #define SDK_KERNEL_SCORE_SUMS 8u
+#define SDK_KERNEL_SLOPE 32u
+#define SDK_KERNEL_SINK 64u
 /** flag of attention: the kernel computes the whole matrix of scores; its claims say ACCEL_VARIANT_EAGER, those of
  * other attention kernels ACCEL_VARIANT_TILED. */
 #define SDK_KERNEL_EAGER 16u

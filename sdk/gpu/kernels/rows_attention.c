@@ -83,6 +83,8 @@ const char *gpu_attention_check(const struct gpu_row *row, const struct gpu_node
         return "keys and values have to be cached in F32, F16, or symmetric 8 or 4 bits in groups that divide a head";
     if (gpu_node_input(node, 6) != NULL && gpu_node_input(node, 6)->type != ACCEL_I32)
         return "the mask has to be I32";
+    if (gpu_node_input(node, 7) != NULL || gpu_node_input(node, 8) != NULL)
+        return "there are no kernels with slopes or learned sinks";
     return gpu_node_input(node, 0)->type == ACCEL_F32 && gpu_node_output(node, 0)->type == ACCEL_F32
                ? NULL
                : "q and y have to be F32";

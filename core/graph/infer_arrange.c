@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shape rules of operators that scale, limit, join, cut, reorder, pad or reduce values. */
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/graph/dim.h"
+#include "core/graph/infer.h"
+
+int32_t accel_check_scale(const struct accel_op_call *call, struct accel_error *error)
+{
+    const struct accel_scale *at = call->attributes;
+    if (!isfinite(at->scale) || !isfinite(at->add))
+        return accel_op_refuse(call, error, "attribute scale or add is not finite");
+    return accel_op_check_zero(call, at->zero, error);
+}
+
+int32_t accel_check_clamp(const struct accel_op_call *call, struct accel_error *error)
+{
+    const struct accel_clamp *at = call->attributes;
+    if (!(at->low <= at->high))
+        return accel_op_refuse(call, error, "attribute low is above high, or one is no number");
+    return accel_op_check_zero(call, at->zero, error);
+}
+
+int32_t accel_check_axis(const struct accel_op_call *call, struct accel_error *error)
+{
+    const struct accel_axis *at = call->attributes;
+    return accel_op_check_zero(call, at->zero, error);
+}
+
+int32_t accel_check_slice(const struct accel_op_call *call, struct accel_error *error)
+{
+    const struct accel_slice *at = call->attributes;
+    return at->step && at->extent ? ACCEL_OK : accel_op_refuse(call, error, "attribute step or extent is 0");
+}
+
+int32_t accel_check_permute(const struct accel_op_call *call, struct accel_error *error)
+{
+    const struct accel_permute *at = call->attributes;
+    uint32_t rank = call->inputs[0]->rank, found = 0;
+    for (uint32_t i = 0; i < ACCEL_RANK; i++) {
+        if (at->order[i] >= (i < rank ? rank : 1))
+            return accel_op_refuse(call, error, "attribute order names a dimension that x does not have");
+        found |= i < rank ? 1u << at->order[i] : 0;
+    }
+    if (found != (1u << rank) - 1)
+        return accel_op_refuse(call, error, "attribute order names a dimension twice");
+    return accel_op_check_zero(call, at->zero, error);
+}
+
+int32_t accel_check_pad(const struct accel_op_call *call, struct accel_error *error)
+{
+    const struct accel_pad *at = call->attributes;
+    if (at->mode > ACCEL_PAD_EDGE)
+        return accel_op_refuse(call, error, "attribute mode is unknown");
+    if (!isfinite(at->value) || (at->value != 0 && at->mode != ACCEL_PAD_VALUE))
+        return accel_op_refuse(call, error, "attribute value is not finite, or has no meaning in this mode");
+    return ACCEL_OK;
+}
+
+int32_t accel_check_reduce(const struct accel_op_call *call, struct accel_error *error)
+{
+    const struct accel_reduce *at = call->attributes;
+    if (at->kind > ACCEL_REDUCE_MAX)
+        return accel_op_refuse(call, error, "attribute kind is unknown");
+    if (call->inputs[1] && at->axis != 0)
+        return accel_op_refuse(call, error, "attribute axis is not 0 with segments");
+    return accel_op_check_zero(call, at->zero, error);
+}
+
+int32_t accel_check_top_k(const struct accel_op_call *call, struct accel_error *error)
+{
+    const struct accel_top_k *at = call->attributes;
+    return at->k ? ACCEL_OK : accel_op_refuse(call, error, "attribute k is 0");
+}
+
+/* Returns the extent of an attribute's axis, NULL with the error set if x has no such dimension. */
+static const struct accel_dim *find_axis(const struct accel_op_call *call, uint32_t axis, struct accel_error *error)
+{
+    if (axis < call->inputs[0]->rank)
+        return &call->inputs[0]->dims[axis];
+    accel_op_refuse(call, error, "attribute axis is not below the rank of x");
+    return NULL;
+}
+
+int32_t accel_infer_concat(struct accel_op_call *call, struct accel_error *error)
+{
+    const struct accel_axis *at = call->attributes;
+    const struct accel_value *first = call->inputs[0];
+    if (find_axis(call, at->axis, error) == NULL)
+        return ACCEL_E_INVALID;
+    accel_op_output_like(call, first);
+    for (uint32_t i = 1; i < call->op->input_count; i++) {
+        const struct accel_value *value = call->inputs[i];
+        struct accel_dim *sum = &call->dims[at->axis];
+        if (value == NULL)
+            continue;
+        if (value->type != first->type || value->rank != first->rank)
+            return accel_op_refuse_shapes(call, 0, i, "their types or ranks differ", error);
+        for (uint32_t d = 0; d < first->rank; d++)
+            if (d != at->axis && !accel_dim_equal(&first->dims[d], &value->dims[d]))
+                return accel_op_refuse_shapes(call, 0, i, "extents beside the axis differ", error);
+        if (!(accel_dim_is_fixed(sum)
+                  ? accel_dim_plus(&value->dims[at->axis], sum->add, sum)
+                  : accel_dim_is_fixed(&value->dims[at->axis]) && accel_dim_plus(sum, value->dims[at->axis].add, sum)))
+            return accel_op_refuse_shapes(call, 0, i, "the extents of the axis cannot be added", error);
+    }
+    return ACCEL_OK;
+}
+
+int32_t accel_infer_slice(struct accel_op_call *call, struct accel_error *error)
+{
+    const struct accel_slice *at = call->attributes;
+    const struct accel_dim *axis = find_axis(call, at->axis, error);
+    if (axis == NULL)
+        return ACCEL_E_INVALID;
+    if (!accel_dim_is_fixed(axis) || at->begin >= axis->add || at->extent - 1 > (axis->add - 1 - at->begin) / at->step)
+        return accel_op_refuse(call, error, "the elements do not lie within a fixed extent of x");
+    accel_op_output_like(call, call->inputs[0]);
+    call->dims[at->axis] = accel_dim_fixed(at->extent);
+    return ACCEL_OK;
+}
+
+int32_t accel_infer_permute(struct accel_op_call *call, struct accel_error *error)
+{
+    const struct accel_permute *at = call->attributes;
+    (void)error;
+    accel_op_output_like(call, call->inputs[0]);
+    for (uint32_t i = 0; i < call->rank; i++)
+        call->dims[i] = call->inputs[0]->dims[at->order[i]];
+    return ACCEL_OK;
+}
+
+int32_t accel_infer_pad(struct accel_op_call *call, struct accel_error *error)
+{
+    const struct accel_pad *at = call->attributes;
+    const struct accel_dim *axis = find_axis(call, at->axis, error);
+    struct accel_dim sum;
+    if (axis == NULL)
+        return ACCEL_E_INVALID;
+    if (at->mode == ACCEL_PAD_MIRROR &&
+        (!accel_dim_is_fixed(axis) || at->before >= axis->add || at->after >= axis->add))
+        return accel_op_refuse(call, error, "more elements are mirrored than a fixed extent of x has");
+    if (!accel_dim_plus(axis, at->before, &sum) || !accel_dim_plus(&sum, at->after, &sum))
+        return accel_op_refuse(call, error, "the extent does not fit 64 bits");
+    accel_op_output_like(call, call->inputs[0]);
+    call->dims[at->axis] = sum;
+    return ACCEL_OK;
+}
+
+int32_t accel_infer_reduce(struct accel_op_call *call, struct accel_error *error)
+{
+    const struct accel_reduce *at = call->attributes;
+    const struct accel_value *x = call->inputs[0], *first = call->inputs[1];
+    if (find_axis(call, at->axis, error) == NULL)
+        return ACCEL_E_INVALID;
+    accel_op_output_like(call, x);
+    if (first) {
+        call->dims[0] = first->dims[0];
+        if (call->dims[0].add-- == 0)
+            return accel_op_refuse(call, error, "first has one more element than there are segments");
+    } else if (x->rank == 1) {
+        call->dims[0] = accel_dim_fixed(1);
+    } else {
+        call->rank--;
+        memmove(&call->dims[at->axis], &call->dims[at->axis + 1], (call->rank - at->axis) * sizeof(call->dims[0]));
+        memset(&call->dims[call->rank], 0, sizeof(call->dims[0]));
+    }
+    return ACCEL_OK;
+}
+
+int32_t accel_infer_top_k(struct accel_op_call *call, struct accel_error *error)
+{
+    const struct accel_top_k *at = call->attributes;
+    const struct accel_dim *row = &call->inputs[0]->dims[call->inputs[0]->rank - 1];
+    if (!accel_dim_is_fixed(row) || at->k > row->add)
+        return accel_op_refuse(call, error, "a row of x is not fixed, or has fewer elements than attribute k");
+    accel_op_output_like(call, call->inputs[0]);
+    call->type = ACCEL_I32;
+    call->dims[call->rank - 1] = accel_dim_fixed(at->k);
+    call->second = (struct accel_op_made){.type = ACCEL_F32, .rank = call->rank};
+    memcpy(call->second.dims, call->dims, sizeof(call->dims));
+    return ACCEL_OK;
+}
