@@ -69,8 +69,8 @@ uint32_t sdk_all_f32(const struct sdk_node *node, uint32_t others);
 /** flag: where parts are elements of the output (there are as many), part begin .. end reads only those elements of
  *  inputs that have as many. */
 #define SDK_KERNEL_PARTWISE 2u
-/** Flags of attention: the kernel reads a block mask (input 6), slopes (7), sinks (8); it returns the attention score sums
- * (output 1). A kernel without the flag is refused for nodes that have one. */
+/** Flags of attention: the kernel reads a block mask (input 6), slopes (7), sinks (8); it returns the attention score
+ * sums (output 1). A kernel without the flag is refused for nodes that have one. */
 #define SDK_KERNEL_MASK 4u
 #define SDK_KERNEL_SCORE_SUMS 8u
 #define SDK_KERNEL_SLOPE 32u
