@@ -80,7 +80,8 @@ const char *accel_known_fact_suggest(const char *name);
 
 /** Longest second name of accel_edit_distance, whose row of distances is on the stack. */
 #define ACCEL_EDIT_DISTANCE_MOST 64u
-/** Returns the edit distance: letters to insert, delete or replace. A swap of neighbours counts two. */
+/** Returns the edit distance: letters to insert, delete or replace, ignoring case. A swap of neighbours
+ * counts two. */
 uint32_t accel_edit_distance(const char *a, const char *b);
 
 /** Returns the nearest of `count` words, or NULL if none is near: at most one edit per three letters. */

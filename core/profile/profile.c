@@ -4,6 +4,7 @@
 #include "core/profile/profile.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -281,6 +282,9 @@ static const char *suggest_name(const struct accel_profile *profile, const struc
     return near;
 }
 
+/* Bytes of the names that a remedy lists; more names than that are counted. */
+enum { REMEDY_LIST = 200 };
+
 int32_t accel_profile_refuse_name(const struct accel_profile *profile, uint32_t layer, const char *name,
                                   const char *place, struct accel_error *error)
 {
@@ -288,16 +292,23 @@ int32_t accel_profile_refuse_name(const struct accel_profile *profile, uint32_t 
     struct accel_strbuf list;
     char hint[ACCEL_DID_YOU_MEAN];
     const char *near;
+    size_t bytes = 0;
     int32_t code;
-    accel_strbuf_init(&list, 200);
+    accel_strbuf_init(&list, REMEDY_LIST);
     if (accel_profile_names_read(profile->folder, layer, &known, NULL) != ACCEL_OK)
         known = (struct accel_profile_names){0};
-    for (uint32_t i = 0; i < known.count; i++)
+    for (uint32_t i = 0; i < known.count; i++) {
         accel_strbuf_printf(&list, "%s%s", i ? ", " : "", known.names[i]);
+        bytes += strlen(known.names[i]) + 2;
+    }
     near = suggest_name(profile, &known, layer, name);
     code = accel_error_by(error, ACCEL_FROM_FILE, ACCEL_E_NOT_FOUND, "%.160s: there is no %s \"%.60s\"%s", place,
                           accel_profile_layer_name(layer), name, accel_did_you_mean(near, hint));
-    accel_error_remedy(error, "files of that kind: %s", known.count ? accel_strbuf_get(&list) : "none");
+    if (bytes < REMEDY_LIST)
+        accel_error_remedy(error, "files of that kind: %s", known.count ? accel_strbuf_get(&list) : "none");
+    else
+        accel_error_remedy(error, "accelctl profile list %ss lists the %" PRIu32 " files of that kind",
+                           accel_profile_layer_name(layer), known.count);
     accel_strbuf_free(&list);
     accel_profile_names_free(&known);
     return code;

@@ -2,6 +2,7 @@
 /* Suggests the known name nearest to an unknown one. */
 #include "config.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,6 +17,11 @@ static uint32_t least(uint32_t a, uint32_t b, uint32_t c)
     return ab < c ? ab : c;
 }
 
+static bool is_same_letter(char a, char b)
+{
+    return tolower((unsigned char)a) == tolower((unsigned char)b);
+}
+
 uint32_t accel_edit_distance(const char *a, const char *b)
 {
     uint32_t row[LONGEST_NAME + 1], a_length = (uint32_t)strlen(a), b_length = (uint32_t)strlen(b);
@@ -26,7 +32,7 @@ uint32_t accel_edit_distance(const char *a, const char *b)
         row[0] = i;
         for (uint32_t j = 1; j <= b_length; j++) {
             uint32_t above = row[j];
-            row[j] = least(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
+            row[j] = least(above + 1, row[j - 1] + 1, diagonal + !is_same_letter(a[i - 1], b[j - 1]));
             diagonal = above;
         }
     }

@@ -127,8 +127,11 @@ static int32_t read_model(struct accel_tokenizer *made, const json_t *root, stru
     if (!json_is_object(model))
         return accel_error_set(error, ACCEL_E_CORRUPT, "model must be an object");
     /* Old files omit the type; merges identify it. */
-    if (strcmp(type, "BPE") != 0 && !(*type == '\0' && json_object_get(model, "merges") != NULL))
-        return token_json_unsupported(&place, type, error);
+    if (strcmp(type, "BPE") != 0 && !(*type == '\0' && json_object_get(model, "merges") != NULL)) {
+        code = token_json_unsupported(&place, type, error);
+        accel_error_remedy(error, "use a model whose tokenizer is a byte-pair encoding (\"type\": \"BPE\")");
+        return code;
+    }
     code = read_options(made, model, &place, error);
     if (code == ACCEL_OK)
         code = read_vocabulary(made, model, &place, error);
@@ -327,6 +330,8 @@ int32_t accel_tokenizer_create_json(const char *text, size_t size, const char *c
         code = build(root, settings, out_tokenizer, &inner);
         if (code != ACCEL_OK)
             accel_error_set(error, code, "%s: %s", name, inner.text);
+        if (inner.remedy[0] != '\0')
+            accel_error_remedy(error, "%s", inner.remedy);
     }
     json_decref(root);
     json_decref(settings);

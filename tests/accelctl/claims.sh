@@ -48,6 +48,20 @@ four=$(row Z4.a measured)
 awk -v two="$two" -v four="$four" 'BEGIN { exit !(two > four && four > 0) }' || fail "2 bits lose $two %, 4 bits $four %"
 is "$(row Z4.a measured)" "$(row Z4.b measured)" "two claims on one number"
 
+# On a terminal the line of progress is erased before a result is printed.
+if command -v script >/dev/null; then
+    checks=$((checks + 1))
+    script -qec "'$accelctl' claims --measure '$f32' --subject weights" /dev/null >"$work/out" 2>&1 </dev/null
+    grep -qF "measuring" "$work/out" || fail "no progress on a terminal"
+    for words in "Z1.a" "agree, "; do
+        has "$words"
+        grep -F "$words" "$work/out" | tr '\r' '\n' | grep -F "$words" | grep -qF "measuring" &&
+            fail "progress and '$words' share a line"
+    done
+else
+    echo "skipped: script is not here to print to a terminal"
+fi
+
 # What cannot be measured has a reason and no number: heads of 8 values, a text and a table that are not given.
 try 0 "$accelctl" claims --measure "$f32" --subject kv --json
 is "$(row Z6.a measured)" null "a cache that this model cannot have"

@@ -83,6 +83,23 @@ grep -q "remedy: .*--chat --prompt" "$work/err" || fail "nothing says how a mess
 try 2 "$accelctl" run -m "$work/none.gguf" -cnv -sys
 one_error "--system requires a value"
 
+# No device of llama.cpp's list is the processors.
+try 0 "$accelctl" run "$f32" -dev none -n 8 --temp 0 -p "Once upon a time"
+grep -q "^placement .* on cpu:cpu0, 0 fallbacks$" "$work/err" || { cat "$work/err"; fail "-dev none is not the CPU"; }
+# What the page says of types that are not written: as TYPE, and where OUT was forgotten, whatever the case.
+for type in IQ3_M iq2_xxs TQ1_0 Q4_0_4_4; do
+    try 2 "$accelctl" quantize "$f32" "$work/type.gguf" $type
+    one_error "the type $type of llama-quantize is not written here"
+    grep -qE "^  remedy: Q[234]_[0K](_M)? is the nearest in size" "$work/err" || fail "no nearest type for $type"
+done
+for type in IQ3_M COPY tq1_0; do
+    try 2 sh -c 'cd "$3" && exec "$1" quantize "$2" "$4"' sh "$accelctl" "$f32" "$work" $type
+    one_error "OUT is missing: '$type' is a type"
+    [ ! -e "$work/$type" ] || fail "a file named $type was written"
+done
+try 2 "$accelctl" quantize -n "$f32" IQ3_M
+one_error "the type IQ3_M of llama-quantize is not written here"
+
 # An option of several letters is never a letter with a value; a number may stand right behind its letter.
 for word in -nx -ngx -pHello -tx -gqx -mtp; do
     try 2 "$accelctl" run "$q8" "$word"

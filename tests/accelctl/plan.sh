@@ -206,6 +206,25 @@ short
 try 0 "$accelctl" plan llama-2-70b --platform cuda --device a100,h100 --set context=4096tok --set sequences=16
 grep -q "layers 0-[67][0-9] on h100: " "$work/out" && grep -q "layers [67][0-9]-79 on a100: " "$work/out" ||
     { cat "$work/out"; fail "layers are not split over an H100 and an A100"; }
+# Many devices, and several of them that lack memory: three rows of the split, one warning, and no speed.
+try 0 "$accelctl" plan llama-2-70b --platform cuda --device 16xt4 --set weights.type=f16
+short
+is "$(grep -c "^\(split\|     \)      layers .* on cuda:" "$work/out")" 2 "rows of the split"
+has "           and 8 more: --layers lists all"
+has "speed      decode at most"
+for list in "vulkan --device 2xt4" "cuda --device 8xt4 --set sequences=16 --set weights.type=f16"; do
+    # shellcheck disable=SC2086 # words
+    try 5 "$accelctl" plan llama-2-70b --platform $list
+    sed '/^ *remedy: /d' "$work/out" >"$work/line"
+    is "$(grep -c "^! .* takes " "$work/line")" 1 "warnings of $list"
+    grep -q "^speed" "$work/out" && fail "a speed of a split that does not fit"
+    [ "$(wc -l <"$work/out")" -le 20 ] || { cat "$work/out"; fail "over 20 lines: $list"; }
+done
+try 5 "$accelctl" plan llama-2-70b --platform vulkan --device 2xt4
+tr -s ' \n' '  ' <"$work/out" >"$work/line"
+grep -qF "less 1024 MiB device.reserve): too much, as on 1 more" "$work/line" || { cat "$work/out"; fail "the second device"; }
+try 5 "$accelctl" plan llama-2-70b --platform vulkan --device 2xt4 --all
+is "$(grep -c "vulkan:[01] takes 17" "$work/out")" 2 "devices that lack memory, of --all"
 # The order of the list changes nothing: the device with the most bandwidth is filled first.
 for list in a100,h200 h200,a100; do
     try 0 "$accelctl" plan llama-2-70b --platform cuda --device $list
@@ -228,6 +247,13 @@ for file in llama-2-7b "$q8"; do
 done
 try 4 "$accelctl" plan llama-2-7b --platform metal
 one_error 'there is no platform "metal"; did you mean "mps"?'
+# A device as its data sheet writes it: the name that the profile has.
+for name in A100 H100 MI300X RTX4090; do
+    try 4 "$accelctl" plan llama-2-7b --platform cuda --device $name
+    one_error "there is no device \"$name\"; did you mean \"$(echo $name | tr A-Z a-z)\"?"
+    grep -qE "^  remedy: accelctl profile list devices lists the [0-9]+ files of that kind$" "$work/err" ||
+        { cat "$work/err"; fail "a list of devices that is cut"; }
+done
 try 3 "$accelctl" plan llama3
 grep -q "remedy: did you mean llama-3-8b?" "$work/err" || fail "llama3: $(cat "$work/err")"
 # The remedy is the call with one more option, for a shell; what a run refuses is called so.

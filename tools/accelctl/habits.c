@@ -158,16 +158,22 @@ static const struct {
     const char *words;
     const char *instead;
 } options[] = {
-    {"quantize", "--imatrix", "--calib FILE reads a text and measures what each matrix is multiplied with"},
+    {"quantize", "--imatrix --include-weights --exclude-weights",
+     "--calib FILE reads a text and measures what each matrix is multiplied with"},
     {"quantize", "--leave-output-tensor", "--keep output.weight copies a tensor as it is"},
     {"quantize", "--output-tensor-type", "--role head=TYPE"},
     {"quantize", "--token-embedding-type", "--role embedding=TYPE"},
     {"quantize", "--tensor-type --tensor-type-file", "--role ROLE=TYPE, as --role down=q6_k"},
+    {"info", "--modelfile --parameters --license --system --verbose -v",
+     "accelctl info MODEL prints the metadata, --all without shortening lists, --template the chat template alone"},
+    {"eval", "--hellaswag --winogrande --multiple-choice",
+     "no multiple-choice task is scored; --text FILE measures the perplexity of a text"},
     {"eval", "--chunks", "--tokens N reads the first N tokens of the text"},
     {"eval", "--kl-divergence --kl-divergence-base --save-all-logits",
      "--against FILE computes the KL divergence from a reference model in one go"},
     {"bench", "-o --output -oe --output-err", "--json prints one JSON document, --sqlite FILE fills a database"},
     {"bench", "-pg", "-d N measures decode with N tokens in the cache, -p N prefill"},
+    {"bench", "-mmp", "--mmap maps the model's file, --no-mmap reads it"},
     {"", "-mg --main-gpu", "--device NAME chooses the device; accelctl devices lists them"},
     {"", "-sm --split-mode", "--set placement=auto or balanced spreads layers over devices; rows are not split"},
     {"", "-ts --tensor-split", "--set placement=0-13=DEVICE,14-31=DEVICE places layers; balanced goes by free memory"},
@@ -176,11 +182,16 @@ static const struct {
     {"", "-tb --threads-batch", "--threads N is for prefill and decode"},
     {"", "-C --cpu-mask -Cr --cpu-range --cpu-strict --prio --poll --numa",
      "threads are bound to their processors (--set cpu.pin=false: not); taskset -c LIST accelctl ... limits them"},
+    {"", "-nr --no-repack --repack", "--set cpu.layout=rows uses weights as the file has them, panels packs them"},
+    {"", "--rpc", "devices of other machines cannot be used"},
     {"", "--mlock", "--set weights.load=read copies weights into memory of the process; no page is locked"},
     {"", "-nkvo --no-kv-offload", "keys and values are on the device of their layer"},
-    {"", "-hf -hfr --hf-repo -hff --hf-file -mu --model-url -hft --hf-token -dr --docker-repo",
+    {"",
+     "-hf -hfr --hf-repo -hff --hf-file -mu --model-url -hft --hf-token -dr --docker-repo --offline "
+     "--insecure",
      "nothing is downloaded: name a GGUF file or a folder of safetensors that is here"},
-    {"", "--grammar --grammar-file -j --json-schema -jf --json-schema-file", "the output cannot be constrained yet"},
+    {"", "--grammar --grammar-file -j --json-schema -jf --json-schema-file --format",
+     "the output cannot be constrained yet"},
     {"", "--lora --lora-scaled --control-vector --control-vector-scaled",
      "adapters are not applied; merge the adapter into the model's file first"},
     {"",
@@ -194,7 +205,7 @@ static const struct {
     {"", "--keep", "--set kv.sinks=N keeps the first N tokens when the context is full"},
     {"", "-np --parallel", "--set sequences=N"},
     {"", "-sysf --system-prompt-file", "--system \"$(cat FILE)\""},
-    {"", "-if --interactive-first -i --interactive -mli --multiline-input",
+    {"", "-if --interactive-first -i --interactive -ins --instruct -mli --multiline-input",
      "accelctl chat MODEL is interactive; enclose a message of several lines in \"\"\" there"},
     {"",
      "--rope-scaling --rope-scale --rope-freq-base --rope-freq-scale --yarn-orig-ctx --yarn-ext-factor "
@@ -204,9 +215,21 @@ static const struct {
     {"", "-mm --mmproj --image --audio --video", "models that take images or sound do not run yet"},
     {"", "--port --api-key --path --metrics --slots -cb --cont-batching --embedding --embeddings --rerank --reranking",
      "there is no server yet; accelctl plan MODEL --emit llama-server prints its call with the planned settings"},
+    {"", "-co --color", "leave it out: generated text is printed without colors"},
+    {"", "--nowordwrap", "leave it out: lines are not wrapped"},
+    {"", "--simple-io", "leave it out: without a terminal, accelctl chat reads plain lines"},
+    {"", "-sp --special", "special tokens have no text; the ids of --json contain them"},
+    {"", "--in-prefix --in-prefix-bos --in-suffix", "--chat-template FILE defines what precedes and follows a message"},
+    {"", "--reasoning-format --reasoning-budget --chat-template-kwargs --think --hidethinking",
+     "the text is printed as the model generates it, its reasoning included"},
+    {"", "--keepalive", "no model stays loaded behind a command"},
+    {"run chat", "-fit --fit -fitt --fit-target",
+     "accelctl plan MODEL --fit lists what to change until the model fits"},
+    {"chat", "-p --prompt -f --file",
+     "--system TEXT is the system message; accelctl run MODEL --chat --prompt TEXT answers one message"},
     {"chat", "-e --escape", "the shell makes escapes: --system $'one line\\nanother'"},
-    {"run chat", "--max-tokens --max-new-tokens --num-predict", "-n N"},
-    {"run chat plan", "--num-ctx --max-model-len", "-c N"},
+    {"run chat", "--max-tokens --max-new-tokens --num-predict --num_predict", "-n N"},
+    {"run chat plan", "--num-ctx --num_ctx --max-model-len", "-c N"},
     {"", "--verbose-prompt", "accelctl tokenize MODEL TEXT prints the tokens of a text"},
     {"", "--list-devices", "accelctl devices"},
     {"", "--override-kv", "metadata are taken as the file has them"},
@@ -225,24 +248,31 @@ static const struct {
      "there is no server yet: accelctl run MODEL --prompt TEXT and accelctl chat MODEL generate here, and accelctl "
      "plan "
      "MODEL --emit llama-server prints the call of llama-server with the planned settings"},
-    {"cli llama-cli main simple llama-simple generate",
+    {"cli llama-cli llama-run llama-completion completion main simple llama-simple generate",
      "accelctl chat MODEL for a conversation, accelctl run MODEL --prompt TEXT for a text"},
-    {"list ls", "there is no list of models: a MODEL is the path of a GGUF file or of a folder of safetensors; "
-                "accelctl profile list models lists those that can be planned without a file"},
+    {"list ls models", "there is no list of models: a MODEL is the path of a GGUF file or of a folder of safetensors; "
+                       "accelctl profile list models lists those that can be planned without a file"},
     {"inspect gguf-dump llama-gguf", "accelctl info MODEL"},
     {"ps", "no model stays loaded behind a command: accelctl plan MODEL prints the memory of one, accelctl cache list "
            "the files cached on disk"},
     {"pull download",
      "nothing is downloaded: get the model's GGUF file or folder, and name its path: accelctl run PATH"},
-    {"push cp create rm stop signin signout",
-     "models are files: cp, mv and rm work on them, accelctl quantize IN OUT makes smaller ones"},
+    {"push cp rm stop", "models are files: cp, mv and rm work on them, accelctl quantize IN OUT makes smaller ones"},
+    {"create",
+     "there is no Modelfile: accelctl chat FILE --system TEXT --temp 0.7 -c 4096 gives its settings, accelctl "
+     "quantize IN OUT TYPE writes another type"},
+    {"signin signout login logout", "there is no account: models are files that are here"},
     {"llama-bench", "accelctl bench MODEL"},
+    {"llama-batched-bench batched-bench", "accelctl bench batch MODEL"},
+    {"llama-mtmd-cli mtmd-cli llama-tts tts", "models that take images or make sound do not run yet"},
+    {"rpc-server", "devices of other machines cannot be used"},
     {"llama-quantize", "accelctl quantize IN OUT TYPE"},
     {"llama-tokenize detokenize", "accelctl tokenize MODEL TEXT, and back with --decode IDS"},
     {"perplexity llama-perplexity", "accelctl eval --text FILE MODEL"},
     {"imatrix llama-imatrix", "accelctl quantize --calib FILE IN OUT"},
-    {"convert convert-hf-to-gguf", "a folder of safetensors runs as it is: accelctl run FOLDER; accelctl quantize "
-                                   "FOLDER OUT TYPE writes a smaller one"},
+    {"convert convert-hf-to-gguf convert_hf_to_gguf convert_hf_to_gguf.py",
+     "a folder of safetensors runs as it is: accelctl run FOLDER; accelctl quantize "
+     "FOLDER OUT TYPE writes a smaller one"},
     {"llama-gguf-split gguf-split",
      "a GGUF model in several files runs as it is: accelctl run PREFIX-00001-of-00003.gguf"},
     {"embedding embeddings embed llama-embedding rerank", "embeddings are not computed yet"},
@@ -277,6 +307,8 @@ const char *option_word(const char *command, const char *option, const char *val
 {
     char *end;
 
+    if (strcmp(option, "device") == 0)
+        return strcmp(value, "none") == 0 ? "cpu" : value;
     if (!has_word("run chat", command, strlen(command)))
         return value;
     if (strcmp(option, "temperature") != 0 && strcmp(option, "top-k") != 0)

@@ -236,7 +236,7 @@ static int store(struct parser *p, const struct option_row *row, const char *val
         *(uint32_t *)place = 1;
         return -1;
     case OPTION_TEXT:
-        *(const char **)place = value;
+        *(const char **)place = option_word(p->command->name, row->name, value);
         return -1;
     case OPTION_LIST:
         if (list->count == LIST_MOST)

@@ -46,7 +46,7 @@ void progress_begin(struct progress *progress, struct accel_session *const *sess
     sigaction(SIGTERM, &action, &progress->termination);
 }
 
-static void wipe(struct progress *progress)
+void progress_clear(struct progress *progress)
 {
     if (progress->shown)
         fprintf(error_output(), "\r\033[K");
@@ -55,7 +55,7 @@ static void wipe(struct progress *progress)
 
 void progress_next(struct progress *progress, const char *what)
 {
-    wipe(progress);
+    progress_clear(progress);
     progress->what = what;
     progress->shown_at = 0;
     /* Prints a line before the first piece, which may be the longest. */
@@ -87,7 +87,7 @@ int progress_interrupted(void)
 
 void progress_end(struct progress *progress)
 {
-    wipe(progress);
+    progress_clear(progress);
     running = NULL;
     watchdog_rest();
     sigaction(SIGINT, &progress->interrupt, NULL);

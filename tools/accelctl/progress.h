@@ -24,6 +24,8 @@ void progress_begin(struct progress *progress, struct accel_session *const *sess
 void progress_next(struct progress *progress, const char *what);
 /* Progress function of the library over a `struct progress`. */
 int32_t progress_update(void *data, uint64_t done, uint64_t all);
+/* Erases the line, so that other output can be printed; the next update shows it again. */
+void progress_clear(struct progress *progress);
 /* Returns the signal received since progress_begin, or 0. */
 int progress_interrupted(void);
 /* Erases the line, and restores the handling of interrupts. */

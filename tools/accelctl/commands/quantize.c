@@ -174,12 +174,32 @@ static int check_out(const struct quantize_options *chosen, char **arguments, st
     return -1;
 }
 
+/* Types of llama-quantize that are not written here, and the nearest type in size that is. */
+static const struct {
+    const char *names;
+    const char *nearest;
+} other_types[] = {
+    {"iq3_m iq3_s", "Q3_K_M"},
+    {"iq3_xs iq3_xxs", "Q3_K_S"},
+    {"iq2_m iq2_s iq2_xs iq2_xxs iq1_m iq1_s tq2_0 tq1_0", "Q2_K"},
+    {"q4_0_4_4 q4_0_4_8 q4_0_8_8", "Q4_0"},
+};
+
+/* Returns NULL if the word is no type of llama-quantize, or one that is written here. */
+static const char *nearest_type(const char *type)
+{
+    for (size_t i = 0; i < sizeof(other_types) / sizeof(*other_types); i++)
+        if (is_one_of(other_types[i].names, type))
+            return other_types[i].nearest;
+    return NULL;
+}
+
 /* Refuses a word that is no type of a GGUF file. Names of planar types are left to the library. Answers -1 to go
  * on. */
 static int check_type(const struct accel_model_file *file, uint32_t json, const char *type)
 {
     const char *words = option_words("quantize", "type");
-    char text[200], guess[GUESS_BYTES];
+    char text[200], remedy[120], guess[GUESS_BYTES];
 
     if (strcasecmp(type, "copy") == 0)
         return report_error_text(json, EXIT_USAGE, "usage",
@@ -195,6 +215,12 @@ static int check_type(const struct accel_model_file *file, uint32_t json, const 
     if (accel_model_file_format(file) != ACCEL_MODEL_GGUF || is_one_of(words, type) || strstr(type, "_g") != NULL ||
         strstr(type, "_row") != NULL)
         return -1;
+    if (nearest_type(type) != NULL) {
+        snprintf(text, sizeof(text), "quantize: the type %.40s of llama-quantize is not written here", type);
+        snprintf(remedy, sizeof(remedy), "%s is the nearest in size; accelctl quantize --help lists the types",
+                 nearest_type(type));
+        return report_error_text(json, EXIT_USAGE, "usage", text, remedy);
+    }
     snprintf(text, sizeof(text), "quantize: there is no type '%.40s' of a GGUF file%s", type,
              guess_text(words, type, guess));
     return report_error_text(json, EXIT_USAGE, "usage", text, "accelctl quantize --help lists the types");
@@ -251,7 +277,7 @@ static uint64_t widest_row(const struct accel_model_file *file)
 
 static bool is_type_word(const char *word)
 {
-    return is_one_of(option_words("quantize", "type"), word);
+    return is_one_of(option_words("quantize", "type"), word) || nearest_type(word) != NULL || is_one_of("copy", word);
 }
 
 /* Reads TYPE and THREADS behind IN and OUT, in the order of llama-quantize, and takes them off *count. If OUT is

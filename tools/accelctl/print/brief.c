@@ -13,7 +13,7 @@
 #include "tools/accelctl/print/where.h"
 
 /* Column where the texts of memory rows begin; devices with a row of their own. */
-enum { DETAIL = HEAD + 28, DEVICE_ROWS = 4 };
+enum { DETAIL = HEAD + 28, DEVICE_ROWS = 3 };
 
 /* ---- model, device, context ---- */
 
@@ -132,16 +132,19 @@ static void print_memory_rows(const struct opened *opened)
 static void print_split(const struct accel_plan *plan)
 {
     uint32_t count = accel_plan_layer_count(plan), shown = 0;
-    uint32_t is_split = count_devices(plan) > 1;
+    uint32_t parts = 0, is_split = count_devices(plan) > 1;
 
+    for (uint32_t i = 0; i < count; i++)
+        parts += accel_plan_layer_get(plan, i)->first != ACCEL_NO_LAYER;
     for (uint32_t i = 0; i < count && is_split; i++) {
         const struct accel_plan_layer *layer = accel_plan_layer_get(plan, i);
         char weights[32], state[32], devices[300];
 
         if (layer->first == ACCEL_NO_LAYER)
             continue;
-        if (shown++ == DEVICE_ROWS) {
-            print("%*sand more: --layers lists all\n", HEAD, "");
+        /* The last row counts the parts that have none. */
+        if (shown++ == DEVICE_ROWS - 1 && parts > DEVICE_ROWS) {
+            print("%*sand %" PRIu32 " more: --layers lists all\n", HEAD, "", parts - DEVICE_ROWS + 1);
             return;
         }
         print("%-*slayers %" PRIu32 "-%" PRIu32 " on %s: weights %s, KV cache %s\n", HEAD, shown == 1 ? "split" : "",
@@ -171,18 +174,31 @@ static void print_unhonored_line(const struct accel_plan *plan, uint32_t outcome
                       HEAD, line);
 }
 
+/* Returns whether the note reports a device that lacks memory. */
+static uint32_t is_lack(const struct accel_plan_note *note)
+{
+    return note->level == ACCEL_NOTE_WARN && strcmp(note->key, "placement") == 0;
+}
+
+/* Prints the warnings; of several devices that lack memory the first one, with the number of the others. */
 static void print_warnings(const struct accel_plan *plan)
 {
+    uint32_t lacks = 0, seen = 0;
+
+    for (uint32_t i = 0; i < accel_plan_note_count(plan); i++)
+        lacks += is_lack(accel_plan_note_get(plan, i));
     for (uint32_t i = 0; i < accel_plan_note_count(plan); i++) {
         const struct accel_plan_note *note = accel_plan_note_get(plan, i);
-        char copy[700];
+        char copy[700], line[760], more[40] = "";
 
         uint32_t is_short = note->level == ACCEL_NOTE_WARN || strcmp(note->key, "device") == 0;
 
-        if (!is_short)
+        if (!is_short || (is_lack(note) && seen++ > 0))
             continue;
-        print_wrapped((uint32_t)print(note->level == ACCEL_NOTE_WARN ? "! " : "- "), HEAD,
-                      short_places(note->text, copy, sizeof(copy)));
+        if (is_lack(note) && lacks > 1)
+            snprintf(more, sizeof(more), ", as on %" PRIu32 " more", lacks - 1);
+        snprintf(line, sizeof(line), "%s%s", short_places(note->text, copy, sizeof(copy)), more);
+        print_wrapped((uint32_t)print(note->level == ACCEL_NOTE_WARN ? "! " : "- "), HEAD, line);
         if (note->remedy[0] != '\0')
             print_wrapped((uint32_t)print("%*sremedy: ", HEAD, ""), HEAD, note->remedy);
     }
@@ -193,6 +209,7 @@ static void print_warnings(const struct accel_plan *plan)
 void print_brief(const struct opened *opened)
 {
     const struct accel_plan *plan = accel_model_plan_plan(opened->made);
+    struct accel_plan_fit fit = {.size = sizeof(fit)};
 
     print_verdict(opened, 0);
     print_model_line(opened);
@@ -200,7 +217,9 @@ void print_brief(const struct opened *opened)
     print_context(opened);
     print_memory_rows(opened);
     print_split(plan);
-    print_speed(plan, 0);
+    /* A split that does not fit has no speed: what makes it fit moves its layers. */
+    if (count_devices(plan) <= 1 || accel_plan_fit(plan, &fit, NULL) != ACCEL_OK || fit.fits)
+        print_speed(plan, 0);
     print_warnings(plan);
     print_unhonored_line(plan, ACCEL_UNHONORED_REFUSED);
     print_unhonored_line(plan, ACCEL_UNHONORED_NOTED);

@@ -663,6 +663,8 @@ void measure_claim(struct measuring *measuring, const char *name, const char *un
         row->measure(measuring, &parts, unit, out);
     else
         snprintf(out->how, sizeof(out->how), "there is no measurement \"%.60s\"", name);
+    /* The caller prints the result. */
+    progress_clear(&measuring->progress);
 }
 
 int measure_begin(struct measuring *measuring, const struct measure_wish *wish)
@@ -697,6 +699,7 @@ int measure_begin(struct measuring *measuring, const struct measure_wish *wish)
     if (version(measuring, &measured, "f16", f16) == NULL)
         return report_error_text(wish->json, EXIT_INPUT, "ACCEL_E_INVALID", measured.how,
                                  "--measure requires a model that quantize reads");
+    progress_clear(&measuring->progress);
     return code;
 }
 
