@@ -79,15 +79,12 @@ static struct accel_profile_setting *make_value(struct accel_plan *plan, const s
     return made;
 }
 
-static int32_t decline(struct accel_plan *plan, const struct accel_key *key, const char *value, const char *reason,
-                       struct accel_error *error)
+/* Replaces a setting by `made`, and lists it as not honored. */
+static int32_t replace(struct accel_plan *plan, const struct accel_profile_setting *setting,
+                       struct accel_profile_setting *made, const char *reason, struct accel_error *error)
 {
-    const struct accel_profile_setting *setting = accel_plan_value(plan, key->name);
-    struct accel_profile_setting *made = make_value(plan, key, value, error);
-    size_t index = (size_t)(accel_settings_find(plan->settings, key->name) - accel_settings_get(plan->settings, 0));
+    size_t index = (size_t)(accel_settings_find(plan->settings, setting->key) - accel_settings_get(plan->settings, 0));
     int32_t code;
-    if (made == NULL)
-        return error ? error->code : ACCEL_E_INVALID;
     if (plan->declined == NULL)
         plan->declined = accel_arena_array(&plan->arena, accel_settings_count(plan->settings), sizeof(*plan->declined));
     if (plan->declined == NULL)
@@ -102,11 +99,44 @@ static int32_t decline(struct accel_plan *plan, const struct accel_key *key, con
     code = accel_plan_add_unhonored(plan, plan->is_planning_shapes ? &plan->shape_unhonored : &plan->declines, setting,
                                     0, reason, error);
     if (code == ACCEL_OK)
-        code = accel_plan_decide(plan, key->name, made->value, ACCEL_ORIGIN_BUILTIN, "built in",
-                                 accel_plan_text(plan, "not honored: %s=%s, %s", key->name, setting->value, reason),
+        code = accel_plan_decide(plan, setting->key, made->value, ACCEL_ORIGIN_BUILTIN, "built in",
+                                 accel_plan_text(plan, "not honored: %s=%s, %s", setting->key, setting->value, reason),
                                  error);
     plan->declined[index] = made;
     return code;
+}
+
+static int32_t decline(struct accel_plan *plan, const struct accel_key *key, const char *value, const char *reason,
+                       struct accel_error *error)
+{
+    struct accel_profile_setting *made = make_value(plan, key, value, error);
+    if (made == NULL)
+        return error ? error->code : ACCEL_E_INVALID;
+    return replace(plan, accel_plan_value(plan, key->name), made, reason, error);
+}
+
+int32_t accel_plan_decline_option(struct accel_plan *plan, const struct accel_profile_setting *setting,
+                                  const char *value, const char *reason, struct accel_error *error)
+{
+    const struct accel_key *key = accel_key_find(setting->key);
+    struct accel_profile_setting *made;
+    if (value == NULL)
+        return accel_plan_no_memory(error);
+    if (key != NULL)
+        return decline(plan, key, key->preset, reason, error);
+    made = accel_arena_array(&plan->arena, 1, sizeof(*made));
+    if (made == NULL)
+        return accel_plan_no_memory(error);
+    *made = (struct accel_profile_setting){
+        .key = setting->key,
+        .value = value,
+        .unit = setting->unit,
+        .place = "built in",
+        .reason = "",
+        .overridden_text = "",
+        .layer = ACCEL_PROFILE_BUILTIN,
+    };
+    return replace(plan, setting, made, reason, error);
 }
 
 /* Lists values of profiles that nothing honors yet, and such values of the documents' variables, which a run

@@ -2,13 +2,26 @@
 /* Passes settings to drivers that support them. A driver supports "kernels.subgroups" if its option table has a
  * row of that name, or of the part behind the first dot, "subgroups", with values of the same kind; it then
  * receives the value unless that is the built-in default. The driver's own option, "DRIVER.subgroups", takes
- * precedence. */
+ * precedence. Opens the device with them: an option that a profile recommends and the device cannot honor is left out
+ * and noted. */
 #include "config.h"
 
+#include <inttypes.h>
 #include <string.h>
 
+#include <accel/run.h>
+
+#include "core/base/error.h"
+#include "core/base/text.h"
 #include "core/plan/plan.h"
 #include "core/profile/keys.h"
+
+/** The options that a driver is opened with, and the setting that each comes from. */
+struct options {
+    struct accel_named_value *given;
+    const struct accel_profile_setting **settings;
+    uint32_t count;
+};
 
 static bool is_alike(const struct accel_key *key, const struct accel_option *option)
 {
@@ -38,19 +51,121 @@ const struct accel_option *accel_plan_option_of(const struct accel_plan *plan, c
     return NULL;
 }
 
-uint32_t accel_plan_pass_options(struct accel_plan *plan, struct accel_named_value *given)
+static int32_t add_option(struct options *options, const struct accel_profile_setting *setting, const char *key,
+                          struct accel_error *error)
+{
+    if (key == NULL)
+        return accel_plan_no_memory(error);
+    options->settings[options->count] = setting;
+    options->given[options->count++] = (struct accel_named_value){key, setting->value, setting->place};
+    return ACCEL_OK;
+}
+
+/* Lists the options of settings for any driver that this driver supports, then its own: of two values for the same
+ * option the later takes effect. */
+static int32_t list_options(struct accel_plan *plan, struct options *options, struct accel_error *error)
 {
     const char *driver = plan->device->owner->driver->name;
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < accel_key_count(); i++) {
+    uint32_t first = accel_settings_driver_begin(plan->settings), count = accel_settings_count(plan->settings);
+    size_t most = (size_t)count - first + accel_key_count();
+    int32_t code = ACCEL_OK;
+    *options = (struct options){accel_arena_array(&plan->arena, most, sizeof(*options->given)),
+                                accel_arena_array(&plan->arena, most, sizeof(const void *)), 0};
+    if (options->given == NULL || options->settings == NULL)
+        return accel_plan_no_memory(error);
+    for (uint32_t i = 0; i < accel_key_count() && code == ACCEL_OK; i++) {
         const struct accel_key *key = accel_key_get(i);
         const struct accel_option *option = accel_plan_option_of(plan, key);
         const struct accel_profile_setting *setting = option ? accel_plan_value(plan, key->name) : NULL;
         /* The driver chooses a value that is built in. */
-        if (setting == NULL || setting->layer == ACCEL_PROFILE_BUILTIN)
-            continue;
-        given[count++] = (struct accel_named_value){accel_plan_text(plan, "%s.%s", driver, option->name),
-                                                    setting->value, setting->place};
+        if (setting != NULL && setting->layer != ACCEL_PROFILE_BUILTIN)
+            code = add_option(options, setting, accel_plan_text(plan, "%s.%s", driver, option->name), error);
     }
-    return count;
+    for (uint32_t i = first; i < count && code == ACCEL_OK; i++)
+        if (plan->declined == NULL || plan->declined[i] == NULL)
+            code = add_option(options, accel_settings_get(plan->settings, i),
+                              accel_settings_get(plan->settings, i)->key, error);
+    return code;
+}
+
+/* Opens the device with the options that are not left out. */
+static int32_t open_with(struct accel_plan *plan, const struct options *options, const bool *left_out,
+                         struct accel_device **out_device, struct accel_error *error)
+{
+    struct accel_named_value *given = accel_arena_array(&plan->arena, options->count, sizeof(*given));
+    uint32_t count = 0;
+    if (given == NULL)
+        return accel_plan_no_memory(error);
+    for (uint32_t i = 0; i < options->count; i++)
+        if (!left_out[i])
+            given[count++] = options->given[i];
+    return accel_device_open(plan->context, plan->device->info.name, given, count, out_device, error);
+}
+
+/* Returns the default of the driver option that a setting "DRIVER.OPTION" names; NULL if memory runs out. */
+static const char *find_default(struct accel_plan *plan, const struct accel_profile_setting *setting)
+{
+    const struct accel_driver *driver = plan->device->owner->driver;
+    for (uint32_t i = 0; i < driver->option_count; i++) {
+        const struct accel_option *option = driver->options[i];
+        if (!accel_has_prefix(setting->key, driver->name) ||
+            strcmp(setting->key + strlen(driver->name) + 1, option->name) != 0)
+            continue;
+        if (option->type == ACCEL_OPTION_TEXT)
+            return option->text;
+        if (option->type == ACCEL_OPTION_FLAG)
+            return option->integer ? "true" : "false";
+        return option->type == ACCEL_OPTION_REAL ? accel_plan_text(plan, "%g", option->real)
+                                                 : accel_plan_text(plan, "%" PRId64, option->integer);
+    }
+    return "";
+}
+
+/* Opens a device that refuses the options together: without those that are recommended, then with one more of them at
+ * a time; what it refuses is declined for its reason. */
+static int32_t open_without(struct accel_plan *plan, const struct options *options, bool *left_out,
+                            struct accel_device **out_device, struct accel_error *error)
+{
+    int32_t code;
+    for (uint32_t i = 0; i < options->count; i++)
+        left_out[i] = accel_plan_recommends(options->settings[i]);
+    code = open_with(plan, options, left_out, out_device, error);
+    for (uint32_t i = 0; i < options->count && code == ACCEL_OK; i++) {
+        struct accel_error why = {.code = ACCEL_OK};
+        if (!left_out[i])
+            continue;
+        accel_device_free(*out_device);
+        left_out[i] = false;
+        code = open_with(plan, options, left_out, out_device, &why);
+        if (code != ACCEL_E_UNSUPPORTED) {
+            accel_error_copy(error, &why);
+            continue;
+        }
+        left_out[i] = true;
+        code = accel_plan_decline_option(plan, options->settings[i], find_default(plan, options->settings[i]), why.text,
+                                         error);
+        if (code == ACCEL_OK)
+            code = open_with(plan, options, left_out, out_device, error);
+    }
+    return code;
+}
+
+int32_t accel_plan_open_device(struct accel_plan *plan, struct accel_device **out_device, struct accel_error *error)
+{
+    struct accel_error why = {.code = ACCEL_OK};
+    struct options options;
+    bool *left_out;
+    int32_t code = accel_plan_need_device(plan, error);
+    *out_device = NULL;
+    if (code == ACCEL_OK)
+        code = list_options(plan, &options, error);
+    if (code != ACCEL_OK)
+        return code;
+    left_out = accel_arena_array(&plan->arena, options.count, sizeof(*left_out));
+    if (left_out == NULL)
+        return accel_plan_no_memory(error);
+    code = open_with(plan, &options, left_out, out_device, &why);
+    if (code == ACCEL_E_UNSUPPORTED)
+        return open_without(plan, &options, left_out, out_device, error);
+    return code == ACCEL_OK ? ACCEL_OK : accel_error_copy(error, &why);
 }

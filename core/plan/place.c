@@ -207,31 +207,6 @@ static int32_t check_work(const struct accel_plan *plan, const struct accel_plan
     return code;
 }
 
-int32_t accel_plan_open_device(struct accel_plan *plan, struct accel_device **out_device, struct accel_error *error)
-{
-    struct accel_named_value *given;
-    uint32_t first, count, passed;
-    int32_t code = accel_plan_need_device(plan, error);
-    *out_device = NULL;
-    if (code != ACCEL_OK)
-        return code;
-    first = accel_settings_driver_begin(plan->settings);
-    count = accel_settings_count(plan->settings) - first;
-    given = accel_arena_array(&plan->arena, (size_t)count + accel_key_count(), sizeof(*given));
-    if (given == NULL)
-        return accel_plan_no_memory(error);
-    /* The later one of two values for the same option takes effect. */
-    passed = accel_plan_pass_options(plan, given);
-    for (uint32_t i = 0; i < passed; i++)
-        if (given[i].key == NULL)
-            return accel_plan_no_memory(error);
-    for (uint32_t i = 0; i < count; i++) {
-        const struct accel_profile_setting *setting = accel_settings_get(plan->settings, first + i);
-        given[passed + i] = (struct accel_named_value){setting->key, setting->value, setting->place};
-    }
-    return accel_device_open(plan->context, plan->device->info.name, given, passed + count, out_device, error);
-}
-
 /* Adds one binding set for each graph bucket: the highest symbol values, and the lowest. */
 static int32_t make_options(struct accel_plan *plan, const struct accel_plan_work *work,
                             struct accel_compile_options *options, struct accel_error *error)

@@ -249,9 +249,10 @@ uint64_t accel_plan_bookkeeping(const struct accel_device *device, const struct 
  * support it. */
 const struct accel_option *accel_plan_option_of(const struct accel_plan *plan, const struct accel_key *key);
 
-/** Writes to `given` the driver options for settings that are passed on and not built in; returns their number. The
- * capacity of `given` is accel_key_count(). If memory runs out, the key of an option is NULL. */
-uint32_t accel_plan_pass_options(struct accel_plan *plan, struct accel_named_value *given);
+/** Declines a recommended setting that was passed to the driver: the device is opened without it, and `reason` is
+ * noted. `value` is the default of the driver option, which is in force. */
+int32_t accel_plan_decline_option(struct accel_plan *plan, const struct accel_profile_setting *setting,
+                                  const char *value, const char *reason, struct accel_error *error);
 
 /** Checks the bindings of a step and the state against the limits of the device: ACCEL_E_LIMIT with numbers and a
  * remedy if a run would be refused. */

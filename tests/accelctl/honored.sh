@@ -29,6 +29,8 @@ rows()
             mv "$work/out" "$work/plan.json"
             try 0 "$accelctl" run "$model" --device $device ${3-} --greedy -n 1 --prompt hello
         }
+        # A profile is named by its file: of its folder there is more than one name.
+        grep 'not honored: .*/[^ ]*\.yaml:' "$work/err" && fail "$1 on $device: a note names a folder of profiles"
         "$honored" "$work/plan.json" "$work/err" "$2" "$1" $device >>"$table" 2>"$work/why" ||
             { cat "$work/why"; fail "$1 on $device has a value that is not accounted for"; }
     done
@@ -67,6 +69,26 @@ for device in $devices; do
     outcome rtx4090 $device attention.kernel=tiled honored
 done
 
+
+# Driver options of a profile that the device at hand refuses, beside one that it takes.
+isa=neon
+[ "$(uname -m)" = x86_64 ] || isa=avx2
+cat >"$work/profiles/devices/options.yaml" <<END
+accel-profile: 1
+match: device.memory > 0B
+defaults: {cpu.isa: $isa, vulkan.subgroup: 64, kernels.precompile: false}
+END
+ACCEL_PROFILE_PATH=$work/profiles rows options "/options.yaml"
+rm "$work/profiles/devices/options.yaml"
+for device in $devices; do
+    case $device in
+    cpu) outcome options cpu cpu.isa=$isa noted ;;
+    vulkan)
+        outcome options vulkan vulkan.subgroup=64 noted
+        outcome options vulkan kernels.precompile=false honored
+        ;;
+    esac
+done
 
 # Each client: what its profile says of kernels is kept for later, and the run says nothing of it.
 for file in "$profiles"/clients/*.yaml; do

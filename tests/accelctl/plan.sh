@@ -103,6 +103,9 @@ has "platform   cuda, 1 x Tesla T4, of which no device is here"
 short
 try 0 "$accelctl" plan llama-2-7b --platform cuda --device t4 --all
 grep -q "  device.memory  *16106127360  *t4.yaml:" "$work/out" || fail "device.memory has no place"
+# The reason of a value that a rule decided names profiles as their own rows do.
+has "(t4.yaml:"
+grep '^ .*/[^ ]*\.yaml:' "$work/out" && fail "a plan names a profile by its folder"
 try 3 "$accelctl" run llama-2-7b
 one_error "is a description without weights, which can be planned, not run; it describes huggingface.co/meta-llama/Llama-2-7b-hf, config.json"
 grep -q "remedy: accelctl plan llama-2-7b plans it; to run it, download its GGUF file" "$work/err" || fail "no remedy for a described model"

@@ -410,6 +410,57 @@ static void test_options(void **state)
     }
 }
 
+/* Options of profiles that the device refuses are left out and noted, each for its own reason; the user's are refused.
+ */
+static void test_refused_options(void **state)
+{
+    static const struct {
+        const char *refuses[2], *options, *unhonored[2];
+        struct accel_named_value given;
+        const char *error; /* NULL: it is opened */
+    } rows[] = {
+        {{NULL}, "subgroups=on precompile= ", {NULL}, {0}, NULL},
+        {{"subgroups=on "}, "precompile= ", {"kernels.subgroups"}, {0}, NULL},
+        {{"precompile= "}, "subgroups=on ", {"scripted.precompile"}, {0}, NULL},
+        {{"precompile= ", "subgroups=on "}, "", {"kernels.subgroups", "scripted.precompile"}, {0}, NULL},
+        {{"precompile= ", "subgroups=off "}, NULL, {NULL}, {"kernels.subgroups", "off", "--set"}, "no subgroups=off "},
+    };
+    struct bench *b = *state;
+    write_profile(b, "scripted.yaml",
+                  "accel-profile: 1\ndefaults: {kernels.subgroups: \"on\", scripted.precompile: false}\n");
+    open_context(b, 0);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        uint32_t noted = 0;
+        memcpy(b->script.refuses, rows[i].refuses, sizeof(b->script.refuses));
+        assert_int_equal(create(b, NULL, &rows[i].given, rows[i].error != NULL), ACCEL_OK);
+        assert_int_equal(place(b, 16), rows[i].error ? ACCEL_E_UNSUPPORTED : ACCEL_OK);
+        if (rows[i].error) {
+            if (strstr(b->error.text, rows[i].error) == NULL)
+                fail_msg("%s", b->error.text);
+            continue;
+        }
+        assert_int_equal(b->error.code, ACCEL_OK);
+        for (uint32_t u = 0; u < accel_plan_unhonored_count(b->plan); u++) {
+            const struct accel_plan_unhonored *row = accel_plan_unhonored_get(b->plan, u);
+            assert_int_equal(row->outcome, ACCEL_UNHONORED_NOTED);
+            assert_string_equal(row->key, rows[i].unhonored[noted++]);
+            assert_non_null(strstr(row->reason, strchr(row->key, '.') + 1));
+            assert_string_equal(accel_plan_setting_find(b->plan, row->key)->value,
+                                strcmp(row->key, "kernels.subgroups") == 0 ? "auto" : "true");
+        }
+        assert_int_equal(noted, (rows[i].unhonored[0] != NULL) + (rows[i].unhonored[1] != NULL));
+        /* A run opens the device as the plan did, without another try. */
+        for (uint32_t times = 0; times < 2; times++) {
+            struct accel_device *device;
+            assert_string_equal(b->script.options, rows[i].options);
+            b->script.opened = 0;
+            assert_int_equal(accel_plan_open_device(b->plan, &device, &b->error), ACCEL_OK);
+            accel_device_free(device);
+            assert_int_equal(b->script.opened, 1);
+        }
+    }
+}
+
 /* What a single buffer or binding may have: numbers of both sides, and what would do. The state of place() has parts of
  * 6,400 and 6,800 bytes, its input and output 128, its scratch at least 110. */
 static void test_limits(void **state)
@@ -553,6 +604,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_core_formula, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_budget, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_options, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_refused_options, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_limits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_limit_of_bindings, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_limit_of_scratch, set_up, tear_down),

@@ -120,12 +120,19 @@ static int32_t open_device(struct accel_driver_instance *instance, const char *i
 {
     struct scripted *script = (struct scripted *)instance;
     size_t used = 0;
-    (void)id, (void)error;
+    (void)id;
     script->options[0] = '\0';
     for (uint32_t i = 0; i < setting_count; i++) {
         const struct accel_setting *one = &settings[i];
         used += (size_t)snprintf(script->options + used, sizeof(script->options) - used, "%s=%s%.0d ", one->name,
                                  one->text ? one->text : "", (int)one->integer);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        if (script->refuses[i] == NULL || strstr(script->options, script->refuses[i]) == NULL)
+            continue;
+        error->code = ACCEL_E_UNSUPPORTED;
+        snprintf(error->text, sizeof(error->text), "there is no %s", script->refuses[i]);
+        return ACCEL_E_UNSUPPORTED;
     }
     script->opened++;
     *out_device = &script->device;

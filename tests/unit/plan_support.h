@@ -11,14 +11,15 @@ struct scripted {
     struct accel_driver_device device;
     uint32_t answer; /* of the node `node`; of all others NATIVE */
     uint32_t node;
-    uint32_t silent;       /* node that is passed over, or ACCEL_NO_VALUE */
-    uint32_t weights;      /* ACCEL_RESIDENT ... */
-    uint32_t flags;        /* of the device */
-    uint32_t threads;      /* of its limits */
-    uint64_t most_buffer;  /* of its limits; 0: more than it has memory */
-    uint64_t most_binding; /* the same */
-    const char *kernel;    /* what it calls its kernels; NULL: "add_f32" */
-    char options[128];     /* what the last open was given: "precompile=0 subgroups=off " */
+    uint32_t silent;        /* node that is passed over, or ACCEL_NO_VALUE */
+    uint32_t weights;       /* ACCEL_RESIDENT ... */
+    uint32_t flags;         /* of the device */
+    uint32_t threads;       /* of its limits */
+    uint64_t most_buffer;   /* of its limits; 0: more than it has memory */
+    uint64_t most_binding;  /* the same */
+    const char *kernel;     /* what it calls its kernels; NULL: "add_f32" */
+    char options[128];      /* what the last open was given: "precompile=0 subgroups=off " */
+    const char *refuses[2]; /* options that it is not opened with: "subgroups=on "; NULL: none */
     uint32_t opened;
     uint64_t bucket; /* first one that claim was given */
 };

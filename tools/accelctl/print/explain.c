@@ -70,7 +70,7 @@ int explain_setting(const struct opened *opened, const char *key, uint32_t json)
 {
     const struct accel_plan *plan = accel_model_plan_plan(opened->made);
     const struct accel_plan_setting *s = accel_plan_setting_find(plan, key);
-    char value[64], place[1200];
+    char value[64], place[1200], reason[4400];
 
     if (s == NULL)
         return refuse_key(plan, key, json);
@@ -80,14 +80,15 @@ int explain_setting(const struct opened *opened, const char *key, uint32_t json)
     print_row(key);
     print("  from     %s\n", real_place(s->place, place, sizeof(place)));
     if (s->reason[0] != '\0')
-        print_wrapped((uint32_t)print("  because  "), HEAD, s->reason);
+        print_wrapped((uint32_t)print("  because  "), HEAD, short_places(s->reason, reason, sizeof(reason)));
     for (uint32_t i = 0; i < s->overridden_count; i++) {
         const struct accel_plan_overridden *row = &s->overridden[i];
 
         print("  over     %-10s %s\n", value_text(row->value, row->unit, value),
               real_place(row->place, place, sizeof(place)));
         if (row->reason[0] != '\0')
-            print_wrapped((uint32_t)print("%*s", OVERRIDDEN, ""), OVERRIDDEN, row->reason);
+            print_wrapped((uint32_t)print("%*s", OVERRIDDEN, ""), OVERRIDDEN,
+                          short_places(row->reason, reason, sizeof(reason)));
     }
     return EXIT_DONE;
 }

@@ -175,11 +175,12 @@ void print_layers(const struct accel_plan *plan)
 /* Formats a value that is not honored: "not honored: KEY=VALUE, REASON (PLACE)". */
 static const char *unhonored_text(const struct accel_plan_unhonored *row, char *text, size_t size)
 {
-    char value[64], copy[400];
+    char value[64], reason[600], copy[400];
 
     snprintf(text, size, "%s: %s=%s, %s (%s)",
              row->outcome == ACCEL_UNHONORED_REFUSED ? "refused by a run" : "not honored", row->key,
-             value_text(row->value, row->unit, value), row->reason, short_places(row->place, copy, sizeof(copy)));
+             value_text(row->value, row->unit, value), short_places(row->reason, reason, sizeof(reason)),
+             short_places(row->place, copy, sizeof(copy)));
     return text;
 }
 

@@ -56,14 +56,14 @@ static void print_reasons(const struct reasons *reasons)
     if (reasons->count != 0)
         print("%sreasons%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
     for (uint32_t i = 0; i < reasons->count; i++) {
-        char copy[400];
+        char copy[4400];
         int width = print("  %s", short_places(reasons->places[i], copy, sizeof(copy)));
 
         if (width < REASON)
             print("%*s", REASON - width, "");
         else
             print("\n%*s", REASON, "");
-        print_wrapped(REASON, REASON, reasons->texts[i]);
+        print_wrapped(REASON, REASON, short_places(reasons->texts[i], copy, sizeof(copy)));
     }
 }
 
