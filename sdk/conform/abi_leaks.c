@@ -5,6 +5,8 @@
 #include "sdk/conform/abi.h"
 #include "sdk/conform/leak.h"
 
+#define STATE_SLOTS 40u
+
 static const struct way {
     const char *name;
     const char *what;
@@ -68,8 +70,50 @@ static void leaks(struct conform *conform)
     direct_end(&direct);
 }
 
+/* States are made by no stage of a step: the small graph has none. */
+static void leak_state(struct conform *conform)
+{
+    const struct accel_state_part parts[2] = {{.type = ACCEL_F32, .row = DIRECT_WIDTH},
+                                              {.type = ACCEL_F16, .row = DIRECT_WIDTH}};
+    struct direct direct;
+    struct leak leak = {.count = 0};
+    char doubt[LEAK_TEXT];
+    bool is_good = true;
+
+    if (!leak_is_told()) {
+        conform_skip(conform, "the allocator of this build does not tell what it holds");
+        return;
+    }
+    if (!direct_begin(&direct, conform))
+        return;
+    conform_case(conform, "%u times: states", LEAK_ROUNDS);
+    for (uint32_t stage = 0; stage <= DIRECT_OPEN && is_good; stage++)
+        is_good = go(&direct, stage);
+    if (is_good && !ACCEL_CAN(direct.device->table, state_create)) {
+        conform_skip(conform, "the driver leaves states to the core");
+        is_good = false;
+    }
+    for (uint32_t i = 0; i < LEAK_ROUNDS && is_good; i++) {
+        struct accel_driver_state *state = NULL;
+        int32_t code = direct.device->table->state_create(direct.device, parts, 2, STATE_SLOTS, &state, &direct.error);
+
+        conform->error = direct.error;
+        is_good = conform_ok(conform, code, "state_create");
+        if (is_good)
+            state->table->free(state);
+        leak_look(&leak, atomic_load(&direct.host.alive));
+    }
+    if (is_good) {
+        leak_judge(&leak, conform, "state", "blocks", doubt);
+        if (doubt[0] != '\0')
+            conform_skip(conform, doubt);
+    }
+    direct_end(&direct);
+}
+
 void conform_add_leaks(struct conform_list *list)
 {
     for (uint32_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
         conform_add(list, CONFORM_DRIVER, i, leaks, "leaks/%s", ways[i].name);
+    conform_add(list, CONFORM_DRIVER, 0, leak_state, "leaks/state");
 }

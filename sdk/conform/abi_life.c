@@ -44,13 +44,22 @@ static void query(struct conform *conform)
             conform_fail(conform, "two calls answered two tables");
         again = one;
     }
-    conform_case(conform, "another major is refused by name");
-    again = driver;
-    code = entry(ACCEL_ABI_MAJOR + 1, 0, &again, &conform->error);
-    abi_refused(conform, code, ACCEL_E_ABI, again);
+    conform_case(conform, "a later major is refused by name, whatever its minor");
+    for (uint32_t i = 0; i < 2; i++) {
+        again = driver;
+        code = entry(ACCEL_ABI_MAJOR + 1, i == 0 ? 0 : ACCEL_ABI_MINOR, &again, &conform->error);
+        abi_refused(conform, code, ACCEL_E_ABI, again);
+    }
+    if (driver->abi_lowest != 0) {
+        conform_case(conform, "minor %u is refused by name: the driver takes %u and later ones", driver->abi_lowest - 1,
+                     driver->abi_lowest);
+        again = driver;
+        code = entry(ACCEL_ABI_MAJOR, driver->abi_lowest - 1, &again, &conform->error);
+        abi_refused(conform, code, ACCEL_E_ABI, again);
+    }
     conform_case(conform, "an error may be missing");
     again = driver;
-    code = entry(ACCEL_ABI_MAJOR + 1, 0, &again, NULL);
+    code = entry(ACCEL_ABI_MAJOR + 1, ACCEL_ABI_MINOR, &again, NULL);
     if (code == ACCEL_OK || again != NULL)
         conform_fail(conform, "another major was taken, or the handle is not NULL");
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Queue tests: byte transfers by steps, timeline values that rise, several submits in flight, two queues,
- * deadlines, cancel and reset. A driver without queues must pass through the core's queue, which calls its `run`.
+ * deadlines, values that are reported as reached, cancel and reset. A driver without queues must pass through the
+ * core's queue, which calls its `run`.
  */
 #include "config.h"
 
@@ -12,6 +13,9 @@
 
 #define BYTES 4096u
 #define FOREVER 60000000000u
+#define LONG_BYTES ((uint64_t)8 << 20) /* of the buffer of a long step */
+#define LONG_FILLS 12u                 /* fills of that buffer before its end is read */
+#define LONG_ROUNDS 6u
 
 /* Two buffers and two queues. */
 struct bench {
@@ -204,17 +208,56 @@ static void flight(struct conform *conform)
     bench_end(&b);
 }
 
-/* A queue that waits for a timeline value reads the bytes that another queue stored before it. */
+/* ---- long steps ---- */
+
+/* Makes a buffer that takes milliseconds to fill a few times. Skips the test and returns false if the device has none.
+ */
+static bool make_long(struct bench *b, struct accel_buffer **out_buffer)
+{
+    struct conform *conform = b->conform;
+    const uint64_t largest = conform->facts->limits->buffer_bytes;
+
+    if (largest != 0 && largest < LONG_BYTES) {
+        conform_skip(conform, "its buffers are too small for a step that takes long");
+        return false;
+    }
+    return conform_ok(conform, accel_buffer_create(conform->device, LONG_BYTES, 0, out_buffer, &conform->error),
+                      "make a buffer");
+}
+
+/* Submits steps that take milliseconds: fills of `buffer` in front of `last`. */
+static bool submit_long(struct bench *b, uint32_t queue, struct accel_buffer *buffer, uint32_t byte,
+                        const struct accel_step *last, uint64_t *value)
+{
+    struct accel_step steps[LONG_FILLS];
+    const struct accel_step *list[LONG_FILLS + 1];
+    struct conform *conform = b->conform;
+    const struct accel_limits *limits = conform->facts->limits;
+    const uint32_t fills = limits->queues != 0 && limits->in_flight <= LONG_FILLS ? limits->in_flight - 1 : LONG_FILLS;
+
+    for (uint32_t i = 0; i < fills; i++) {
+        steps[i] = fill(buffer, 0, LONG_BYTES, byte + fills - 1 - i);
+        list[i] = &steps[i];
+    }
+    list[fills] = last;
+    return conform_ok(conform, accel_queue_submit(b->queues[queue], list, fills + 1, NULL, 0, value, &conform->error),
+                      "submit");
+}
+
+/* A queue that waits for a timeline value reads the bytes that another queue stored before it,
+ * however long that takes. */
 static void across(struct conform *conform)
 {
     uint8_t got[BYTES], want[BYTES];
     struct accel_step steps[2];
+    struct accel_buffer *buffer = NULL;
     uint64_t values[2] = {0, 0};
     struct bench b;
-    bool is_good = true;
+    bool is_good;
 
     if (!bench_begin(&b, conform))
         return;
+    is_good = make_long(&b, &buffer);
     for (uint32_t i = 0; i < 20 && is_good; i++) {
         uint32_t here = i % 2, there = !here;
         struct accel_fence point = {.queue = b.queues[here]};
@@ -222,13 +265,69 @@ static void across(struct conform *conform)
         conform_case(conform, "queue %u waits for queue %u, %u", there, here, i);
         memset(want, (int)i + 1, sizeof(want));
         steps[0] = fill(b.buffers[0], 0, BYTES, i + 1);
-        is_good = submit(&b, here, steps, 1, NULL, &values[here]);
+        is_good = submit_long(&b, here, buffer, i, &steps[0], &values[here]);
         point.value = values[here];
         steps[0] = copy(b.buffers[0], 0, b.buffers[1], 0, BYTES);
         steps[1] = read_back(b.buffers[1], got);
         is_good = is_good && submit(&b, there, steps, 2, &point, &values[there]) && wait(&b, there, values[there]) &&
                   is_same(&b, got, want);
     }
+    accel_buffer_free(buffer);
+    bench_end(&b);
+}
+
+enum early { EARLY_WAIT, EARLY_COMPLETED, EARLY_RESET, EARLY_END };
+
+/* Returns whether the driver reports `value` as reached, by the way that is tested. */
+static bool is_reported(struct bench *b, enum early way, uint64_t value)
+{
+    struct conform *conform = b->conform;
+    uint64_t done = 0;
+    int32_t code = ACCEL_OK;
+
+    if (way == EARLY_COMPLETED)
+        return conform_ok(conform, accel_queue_completed(b->queues[0], &done, &conform->error), "completed") &&
+               done >= value;
+    if (way == EARLY_RESET && !conform_ok(conform, accel_queue_reset(b->queues[0], &conform->error), "reset"))
+        return false;
+    code = accel_queue_wait(b->queues[0], value, 0, &conform->error);
+    if (code == ACCEL_E_TIMEOUT && way == EARLY_RESET)
+        conform_fail(conform, "value %llu is still in flight after the reset, which has to wait for it",
+                     (unsigned long long)value);
+    else if (code != ACCEL_E_TIMEOUT)
+        conform_ok(conform, code, "wait");
+    accel_error_clear(&conform->error);
+    return code == ACCEL_OK;
+}
+
+/* A value that wait or completed reports as reached has moved its bytes, however long its steps take; a reset waits for
+ * the steps in flight. */
+static void early(struct conform *conform)
+{
+    static const char *const ways[EARLY_END] = {"a wait whose deadline has passed", "completed", "a reset"};
+    struct accel_buffer *buffer = NULL;
+    struct accel_step read;
+    uint8_t got[BYTES], want[BYTES];
+    struct bench b;
+    bool is_good;
+
+    if (!bench_begin(&b, conform))
+        return;
+    is_good = make_long(&b, &buffer);
+    read = read_back(buffer, got);
+    read.source_offset = LONG_BYTES - BYTES;
+    for (uint32_t i = 0; i < LONG_ROUNDS * EARLY_END && is_good; i++) {
+        uint64_t value = 0;
+
+        conform_case(conform, "%s behind long steps, %u", ways[i % EARLY_END], i / EARLY_END);
+        memset(got, 0, sizeof(got));
+        memset(want, (int)i + 1, sizeof(want));
+        is_good = submit_long(&b, 0, buffer, i + 1, &read, &value);
+        if (is_good && is_reported(&b, i % EARLY_END, value))
+            is_good = is_same(&b, got, want);
+        is_good = is_good && wait(&b, 0, value) && is_same(&b, got, want);
+    }
+    accel_buffer_free(buffer);
     bench_end(&b);
 }
 
@@ -302,6 +401,7 @@ void conform_add_timeline(struct conform_list *list)
     conform_add(list, CONFORM_DEVICE, 0, bytes, "timeline/bytes");
     conform_add(list, CONFORM_DEVICE, 0, flight, "timeline/flight");
     conform_add(list, CONFORM_DEVICE, 0, across, "timeline/queues");
+    conform_add(list, CONFORM_DEVICE, 0, early, "timeline/early");
     conform_add(list, CONFORM_DEVICE, 0, cancel, "timeline/cancel");
     conform_add(list, CONFORM_DEVICE, 0, ends, "timeline/ends");
 }

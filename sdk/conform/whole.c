@@ -212,7 +212,46 @@ static void run_types(struct conform *conform)
     decoder_free(&decoder);
 }
 
-/* Tests changes of the state: slots are copied, copied to an overlapping range, and reset. */
+/* Feeds both sessions one token, which attends to a page of slots that hold no token, and compares the logits. */
+static void compare_unwritten(struct session *used, struct session *fresh, uint32_t base)
+{
+    struct session *both[2] = {used, fresh};
+    struct conform *conform = used->conform;
+    const struct conform_random numbers = conform->random;
+    double largest = 0;
+
+    for (uint32_t i = 0; i < 2; i++) {
+        both[i]->base = base;
+        both[i]->length = DECODER_PAGE;
+        conform->random = numbers;
+        if (!feed(both[i], 1, 1))
+            return;
+    }
+    for (uint32_t i = 0; i < DECODER_VOCABULARY; i++)
+        largest = fmax(largest, fabs((double)fresh->got[i]));
+    for (uint32_t i = 0; i < DECODER_VOCABULARY; i++)
+        if (!(fabs((double)used->got[i] - (double)fresh->got[i]) <= TOLERANCE * largest)) {
+            conform_fail(conform, "logit %u is %.6g, and with a new state %.6g", i, (double)used->got[i],
+                         (double)fresh->got[i]);
+            return;
+        }
+}
+
+/* Tests that slots of a state that was emptied are those of a new one: zero, whatever tokens they had. */
+static void compare_reset(struct session *used, struct decoder *decoder)
+{
+    const struct accel_state_change empty = {.kind = ACCEL_STATE_RESET};
+    struct session fresh = {0};
+
+    conform_case(used->conform, "slots of a state that was emptied, and of a new one");
+    if (make(&fresh, used->conform, decoder, 0) && change(used, &empty)) {
+        compare_unwritten(used, &fresh, 0);
+        compare_unwritten(used, &fresh, DECODER_PAGES);
+    }
+    end(&fresh);
+}
+
+/* Tests changes of the state: slots are copied, copied to ranges that overlap them on either side, and reset. */
 static void run_states(struct conform *conform)
 {
     const struct accel_state_change empty = {.kind = ACCEL_STATE_RESET};
@@ -222,6 +261,10 @@ static void run_states(struct conform *conform)
                                                .from = DECODER_PAGES * DECODER_PAGE,
                                                .to = (DECODER_PAGES - 1) * DECODER_PAGE,
                                                .count = DECODER_PAGES * DECODER_PAGE};
+    const struct accel_state_change back = {.kind = ACCEL_STATE_COPY,
+                                            .from = (DECODER_PAGES - 1) * DECODER_PAGE,
+                                            .to = DECODER_PAGES * DECODER_PAGE,
+                                            .count = DECODER_PAGES * DECODER_PAGE};
     struct decoder decoder;
     struct session session = {0};
 
@@ -237,11 +280,16 @@ static void run_states(struct conform *conform)
         session.base = DECODER_PAGES - 1;
         if (change(&session, &overlap) && feed(&session, 2, 2))
             compare(&session, 2);
+        conform_case(conform, "slots are copied over themselves, towards the end");
+        session.base = DECODER_PAGES;
+        if (change(&session, &back) && feed(&session, 2, 2))
+            compare(&session, 2);
         conform_case(conform, "the state is emptied");
         session.base = 0;
         session.length = 0;
         if (change(&session, &empty) && feed(&session, 4, 4))
             compare(&session, 4);
+        compare_reset(&session, &decoder);
     }
     end(&session);
     decoder_free(&decoder);

@@ -76,7 +76,7 @@ plant()
 objects_of()
 {
     case $2 in
-    emulated) levels=emulated ;;
+    emulated*) levels=$(echo "$2" | tr - _) ;;
     avx512bf16) levels='avx512|avx512bf16' ;;
     amx) levels='avx512|avx512bf16|amx' ;;
     *) levels=$2 ;;
@@ -84,7 +84,7 @@ objects_of()
     (cd "$build" && find "plugins/$3" sdk -name '*.Plo' -exec grep -lF " $top/$1" {} +) |
         sed 's,/\.deps/,/,; s/\.Plo$/.lo/' | grep -v '/model/' |
         grep -E -e "libcpu_kernels_($levels)_la-" -e 'libaccel_quant_la-' -e '/[a-z0-9_]*\.lo$' |
-        if [ "$2" = emulated ]; then grep -v 'plugins/cpu/kernels/[a-z]*\.lo'; else cat; fi
+        case $2 in emulated*) grep -v 'plugins/cpu/kernels/[a-z]*\.lo' ;; *) cat ;; esac
 }
 
 # compile OBJECT FILE: compiles the edited sources as the build compiled OBJECT; the new one lies under $out.
@@ -119,16 +119,19 @@ link()
         *) front="$front $out/$object" ;;
         esac
     done
-    if [ "$2" = emulated ]; then
+    case $2 in
+    emulated*)
         kernels='\./\.libs/libcpu-kernels'
         command=$(echo "$command" |
-            sed "s,$kernels\.a,.libs/libcpu-kernels-emulated.a .libs/libcpu-kernels-scalar.a .libs/libcpu-kernels-avx2.a,")
+            sed "s,$kernels\.a,.libs/libcpu-kernels-$2.a .libs/libcpu-kernels-scalar.a .libs/libcpu-kernels-avx2.a,")
         front="$front $work/emulated.o"
-    fi
+        ;;
+    esac
     (cd "$build" && eval "${command%% -shared*} -shared $front ${command#* -shared} -Wl,-z,muldefs -Wl,-S -o '$out/$1.so'")
 }
 
-# can_run ISA: whether the machine has the level. Without AVX-512 or AMX its kernels run by emulation, where it is built.
+# can_run ISA: whether the machine has the level. Without AVX-VNNI, AVX-512 or AMX its kernels run by emulation, where it is
+# built.
 can_run()
 {
     eval "known=\${can_$1-}"
@@ -179,12 +182,11 @@ begin()
     cpu)
         if [ -n "$isa" ] && ! can_run "$isa"; then
             case $isa in
-            avx512*) ;;
-            amx) ;;
+            avx512* | amx) isa=emulated ;;
+            avxvnni) isa=emulated-avxvnni ;;
             *) return 1 ;;
             esac
-            [ -f "$build/.libs/libcpu-kernels-emulated.a" ] && can_run avx2 || return 1
-            isa=emulated
+            [ -f "$build/.libs/libcpu-kernels-$isa.a" ] && can_run avx2 || return 1
         fi
         ;;
     faulty) environment="ACCEL_TEST_FAULT=$(field "$1" fault)" ;;
@@ -270,7 +272,7 @@ if [ -z "$chosen" ] && [ "${ACCEL_PLANTED-}" = all ]; then
 elif [ -z "$chosen" ]; then
     chosen=$(awk '/^bug: / { name = $2 } /^quick: yes/ { print name }' "$bugs_file")
 fi
-if [ -f "$build/.libs/libcpu-kernels-emulated.a" ]; then
+if [ -f "$build/.libs/libcpu-kernels-emulated.a" ] || [ -f "$build/.libs/libcpu-kernels-emulated-avxvnni.a" ]; then
     cat >"$work/emulated.c" <<'END'
 #include <stddef.h>
 #include <stdint.h>
