@@ -68,10 +68,10 @@ double dense_quadratic(const float *x, size_t rows, size_t width, const float *h
 
 /*
  * Computes the upper triangular u [n, n] with u^T u = (h + d)^-1, where the diagonal matrix d is *share times the
- * mean of the diagonal of h; elements below the diagonal are zero. Reads only the lower triangle of h. If rounding
- * makes h + d not positive definite, the share is multiplied by 10 until it is; *share returns the share used. A
- * zero h counts as the identity. 2 n^3 / 3 operations; diagonal blocks in binary64. ACCEL_E_MEMORY for its own 128
- * * n * 8 bytes and a little; ACCEL_E_CORRUPT if h is not finite.
+ * mean of the diagonal of h; elements below the diagonal are zero. Reads only the lower triangle of h. *share must be
+ * above 0; while h + d is not positive definite, it is multiplied by 10, and returns the share used. A zero h counts as
+ * the identity. 2 n^3 / 3 operations; diagonal blocks in binary64. ACCEL_E_MEMORY for its own 128 * n * 8 bytes and a
+ * little; ACCEL_E_CORRUPT if the mean of the diagonal is negative or not finite, or a share over 100 does not suffice.
  */
 int32_t dense_inverse_factor(const float *h, size_t n, const struct dense_team *team, double *share, float *out_u,
                              struct accel_error *error);

@@ -203,7 +203,7 @@ static int32_t run(struct factor *f, const float *h, double *share, struct accel
     if (!isfinite(mean) || mean < 0)
         return accel_error_origin(
             error, ACCEL_FROM_MODEL,
-            accel_error_set(error, ACCEL_E_CORRUPT, "products of inputs have a mean square of %g", mean));
+            accel_error_set(error, ACCEL_E_CORRUPT, "calibration: the mean square of the inputs is %g", mean));
     for (;; *share *= 10) {
         double damping = mean > 0 ? *share * mean : 1;
         f->floor = damping / 2;
@@ -215,7 +215,10 @@ static int32_t run(struct factor *f, const float *h, double *share, struct accel
         if (*share > 100)
             return accel_error_origin(
                 error, ACCEL_FROM_MODEL,
-                accel_error_set(error, ACCEL_E_CORRUPT, "products of inputs are no positive definite matrix"));
+                accel_error_set(
+                    error, ACCEL_E_CORRUPT,
+                    "calibration: the products of the inputs are not positive definite, even with a damping of %g",
+                    *share));
     }
     invert_lower(f);
     reverse(f->a, f->n * f->n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
  * Checked arithmetic on sizes from a file, a peer or a user. Each function returns true and writes the result, or
- * returns false without writing it if it overflows. */
+ * returns false without writing it if it overflows; accel_within_u64 only compares. */
 #ifndef ACCEL_CORE_BASE_CHECKED_H
 #define ACCEL_CORE_BASE_CHECKED_H
 
@@ -73,13 +73,5 @@ static inline bool accel_within_u64(uint64_t offset, uint64_t bytes, uint64_t wh
     return offset <= whole && bytes <= whole - offset;
 }
 
-/** Converts a 64-bit number to a size. Cannot fail on the platforms of abi.h. */
-static inline bool accel_size_of_u64(uint64_t value, size_t *out_size)
-{
-    if (value > SIZE_MAX)
-        return false;
-    *out_size = (size_t)value;
-    return true;
-}
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** One guard per owner. A zeroed guard is closed. */
+/** One guard per owner. A zeroed guard is closed: is_child returns true for it. */
 struct accel_fork_guard {
     volatile uint32_t *page; /**< reads 0 in a child, or NULL if the kernel cannot wipe pages */
     int64_t process;         /**< 0: closed */
@@ -21,7 +21,7 @@ void accel_fork_guard_open(struct accel_fork_guard *guard);
 /** Frees the guard's page, in the parent and in a child alike. */
 void accel_fork_guard_close(struct accel_fork_guard *guard);
 
-/** Returns whether this process is not the one that opened the guard. Thread-safe. */
+/** Returns true in a process that did not open the guard, such as a child of the one that did. Thread-safe. */
 bool accel_fork_guard_is_child(const struct accel_fork_guard *guard);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Open structs (accel/abi.h) from drivers and applications: checks their sizes and handles members that this
- * library does not know. Pure functions, thread-safe. */
+ * Open structs (accel/abi.h: extensible structs that begin with their size) from drivers and applications: checks their
+ * sizes and handles members that this library does not know. Pure functions, thread-safe. */
 #ifndef ACCEL_CORE_BASE_OPEN_H
 #define ACCEL_CORE_BASE_OPEN_H
 
@@ -14,13 +14,13 @@
  * size. */
 #define ACCEL_OPEN_LIMIT 4096u
 
-/** Value of `known` that ignores unknown members. */
+/** Value of `known` that ignores unknown members; for accel_open_check alone. */
 #define ACCEL_OPEN_IGNORE_TAIL SIZE_MAX
 
 /** Checks an open struct: it is not NULL, its size is at least `minimum`, a multiple of 8 and at most
- * ACCEL_OPEN_LIMIT, and bytes past the `known` ones are zero. `who` is its owner ("driver cpu", "the caller"),
- * `what` is its tag. ACCEL_E_INVALID: a rule is broken; ACCEL_E_UNSUPPORTED: a member that this minor does not
- * know is set. */
+ * ACCEL_OPEN_LIMIT, and bytes past the `known` ones are zero. `who` is its owner in the error's text ("driver cpu",
+ * "the caller"), `what` is the name of the struct. ACCEL_E_INVALID: a rule is broken; ACCEL_E_UNSUPPORTED: a member
+ * that this minor does not know is set. */
 int32_t accel_open_check(const void *given, size_t minimum, size_t known, const char *who, const char *what,
                          struct accel_error *error);
 

@@ -13,7 +13,7 @@ struct token_stage {
     struct token_buffer held; /* bytes or a piece that wait for more input */
     size_t stripped;          /* STRIP: characters gone from the beginning of the text */
     bool begun;               /* a piece has passed */
-    bool open;                /* STRIP behind a Fuse: still at the beginning */
+    bool past_start;          /* STRIP behind a Fuse: a character that is not stripped has passed */
 };
 
 int32_t token_decoders_add(struct token_decoders *list, struct token_decoder step, const char *where,
@@ -24,7 +24,8 @@ int32_t token_decoders_add(struct token_decoders *list, struct token_decoder ste
     step.fused = list->fused;
     if (step.fused && (step.kind == TOKEN_DECODE_SUFFIX || (step.kind == TOKEN_DECODE_STRIP && step.stop > 0) ||
                        (step.kind == TOKEN_DECODE_REPLACE && step.pattern != NULL)))
-        code = accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: this decoder behind Fuse needs the whole text", where);
+        code = accel_error_set(error, ACCEL_E_UNSUPPORTED,
+                               "%s: decoders that depend on the end of the text are not supported behind Fuse", where);
     else if (!token_array_grow(&list->items, &list->capacity, list->count + 1, sizeof(*list->items)))
         code = accel_error_no_memory(error, "to decode tokens");
     if (code != ACCEL_OK) {
@@ -223,7 +224,7 @@ static int32_t feed_stripped(struct token_decoding *decoding, size_t at, const c
     size_t start = 0, end = size;
     size_t gone = step->fused ? stage->stripped : 0;
 
-    if (!step->fused || !stage->open) {
+    if (!step->fused || !stage->past_start) {
         while (gone < step->start && end - start >= step->text_size &&
                memcmp(text + start, step->text, step->text_size) == 0) {
             start += step->text_size;
@@ -231,9 +232,8 @@ static int32_t feed_stripped(struct token_decoding *decoding, size_t at, const c
         }
     }
     stage->stripped = gone;
-    /* After a Fuse only the beginning of the whole text counts: it ends at the first character that is not
-     * stripped. */
-    stage->open = stage->open || start < end;
+    /* After a Fuse only the start of the whole text is stripped: it ends at the first character that is not. */
+    stage->past_start = stage->past_start || start < end;
     for (size_t i = 0; i < step->stop && end - start >= step->text_size &&
                        memcmp(text + end - step->text_size, step->text, step->text_size) == 0;
          i++)
@@ -314,7 +314,7 @@ int32_t token_decoding_end(struct token_decoding *decoding, struct accel_error *
             code = feed_suffix(decoding, at, NULL, 0, true, error);
         stage->held.size = 0;
         stage->stripped = 0;
-        stage->begun = stage->open = false;
+        stage->begun = stage->past_start = false;
     }
     return code;
 }

@@ -12,7 +12,7 @@ enum token_decoder_kind {
     TOKEN_DECODE_BYTES,    /* ByteLevel: printable characters to bytes */
     TOKEN_DECODE_FALLBACK, /* ByteFallback: <0xNN> to bytes */
     TOKEN_DECODE_REPLACE,  /* matches of `pattern` become `text`, in each piece */
-    TOKEN_DECODE_MARK,     /* Metaspace: `text` becomes a blank; the very first one may go */
+    TOKEN_DECODE_MARK,     /* Metaspace: `text` becomes a blank; dropped in the first piece with `prefix` */
     TOKEN_DECODE_FUSE,     /* all pieces are one from here on */
     TOKEN_DECODE_STRIP,    /* up to `start` and `stop` times `text` (one character) go from the ends of a piece */
     TOKEN_DECODE_SUFFIX,   /* BPEDecoder: `text` at a piece's end becomes a blank, or nothing at the last piece */
@@ -22,7 +22,7 @@ enum token_decoder_kind {
 struct token_decoder {
     enum token_decoder_kind kind;
     bool fused;  /* stands behind a Fuse, so it sees the text as one piece */
-    bool prefix; /* MARK: the first one goes */
+    bool prefix; /* MARK: every `text` in the first piece is dropped */
     size_t start, stop;
     struct token_pattern *pattern;
     char *text;

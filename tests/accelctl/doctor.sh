@@ -69,7 +69,7 @@ gpu()
 gpu gpu-without-driver refused '' "kernel module nouveau drives it, not nvidia" "install NVIDIA's driver"
 gpu gpu-node-closed refused '' "is not used: /dev/kfd is not readable by this user" "add the user to group render"
 gpu board-arm refused '' "no driver of accel that could use it is loaded" "install the driver plugin vulkan or opencl"
-gpu two-sockets none '' "the system shows none" "has to be given it"
+gpu two-sockets none '' "no GPU found" "pass it to the container"
 gpu server-8-gpus used cuda:0000:34:00.0 "Tesla V100-SXM3-32GB, is used: it ranks first" ""
 # A profile that puts the processors in front of it.
 cp -r "$src/profiles" "$work/profiles"
@@ -77,7 +77,7 @@ chmod -R u+w "$work/profiles"
 sed -i 's/device.rank: 100}/device.rank: 900}/' "$work/profiles/base.yaml"
 ACCEL_PROFILE_PATH=$work/profiles
 export ACCEL_PROFILE_PATH
-gpu laptop-hybrid behind vulkan:0000:00:02.0 "can be used and is not by itself: cpu:cpu0 ranks higher" "--device vulkan:0000:00:02.0"
+gpu laptop-hybrid behind vulkan:0000:00:02.0 "works but is not chosen automatically: cpu:cpu0 ranks higher" "--device vulkan:0000:00:02.0"
 unset ACCEL_PROFILE_PATH
 gpu laptop-hybrid used vulkan:0000:00:02.0 "ranks first" ""
 # A profile that cannot be used moves no model to the next device: nothing is chosen, and the row says why.

@@ -49,7 +49,7 @@ static void describe_device(const struct accel_context *context, const struct ac
     answer->state = "behind";
     short_places(device->rank_reason, own, sizeof(own));
     snprintf(answer->text, sizeof(answer->text),
-             "%s, %s, can be used and is not by itself: %s ranks higher (%.250s; the GPU: %.250s)", device->name,
+             "%s, %s, works but is not chosen automatically: %s ranks higher (%.250s; the GPU: %.250s)", device->name,
              device->facts->name, first->name, reason, own);
     snprintf(answer->remedy, sizeof(answer->remedy), "--device %s runs a model on it", device->name);
 }
@@ -109,7 +109,8 @@ static void describe_unranked(const struct accel_device_info *device, const stru
 {
     answer->state = "refused";
     answer->device = device->name;
-    snprintf(answer->text, sizeof(answer->text), "%s, %s, is not used by itself, and nothing is: %s %s", device->name,
+    snprintf(answer->text, sizeof(answer->text),
+             "%s, %s, is not chosen automatically: no device is, since a profile is invalid: %s %s", device->name,
              device->facts->name, row->subject, row->text);
     snprintf(answer->remedy, sizeof(answer->remedy), "%s", row->remedy);
 }
@@ -126,16 +127,14 @@ static void describe_absence(const struct accel_context *context, const struct a
     answer->device = software != NULL ? software->name : "";
     if (software != NULL)
         snprintf(answer->text, sizeof(answer->text),
-                 "the system shows none; %s, %s, is a device in software: it runs on the processors, which the driver "
-                 "for them does better",
+                 "no GPU found; %s, %s, is a software device that runs on the CPU, more slowly than the cpu driver",
                  software->name, software->facts->name);
     else if (report != NULL)
-        snprintf(answer->text, sizeof(answer->text), "the system shows none; driver %s: %.500s", report->subject,
-                 report->text);
+        snprintf(answer->text, sizeof(answer->text), "no GPU found; driver %s: %.500s", report->subject, report->text);
     else
-        snprintf(answer->text, sizeof(answer->text), "the system shows none");
+        snprintf(answer->text, sizeof(answer->text), "no GPU found");
     snprintf(answer->remedy, sizeof(answer->remedy),
-             "where this machine has one: a container or a virtual machine has to be given it (docker run --gpus all, "
+             "if the machine has a GPU, pass it to the container or virtual machine (docker run --gpus all, "
              "or --device /dev/dri and /dev/kfd)");
 }
 

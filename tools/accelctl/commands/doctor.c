@@ -17,13 +17,14 @@ const struct command command_doctor = {
     .name = "doctor",
     .summary = "what of this machine stands in the way, and what to do about it",
     .arguments = "",
-    .detail = "Looks at limits of processors and memory, folders, plugins and every accelerator: the kernel's modules, "
-              "device nodes and groups, libraries and their versions. Nothing is changed and no library of a maker is "
-              "loaded. "
-              "What a maker's hardware needs stands in doctor.yaml of the profiles.\n"
-              "The line GPU answers whether an accelerator is used by itself, and if not, what comes first of what is "
-              "in its way.\n"
-              "The exit status is 6 where a row is bad: something cannot be used, and its remedy says what to do.",
+    .detail =
+        "Looks at limits of processors and memory, folders, plugins and every accelerator: the kernel's modules, "
+        "device nodes and groups, libraries and their versions. Nothing is changed and no library of a maker is "
+        "loaded. "
+        "What a maker's hardware needs stands in doctor.yaml of the profiles.\n"
+        "The line GPU answers whether an accelerator is chosen automatically, and if not, what comes first of what is "
+        "in its way.\n"
+        "The exit status is 6 where a row is bad: something cannot be used, and its remedy says what to do.",
     .example = "accelctl doctor --all\nevery check, with what was found and where",
     .options = options,
     .option_count = sizeof(options) / sizeof(*options),
