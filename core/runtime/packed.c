@@ -53,7 +53,7 @@ static bool add_weight(struct accel_strbuf *text, const struct accel_weight *wei
                         weight->rank);
     for (uint32_t d = 0; d < weight->rank; d++)
         accel_strbuf_printf(text, " %" PRIu64, weight->dims[d]);
-    accel_strbuf_append(text, (const char *)hash, sizeof(hash));
+    accel_strbuf_append(text, hash, sizeof(hash));
     return true;
 }
 
@@ -67,7 +67,7 @@ static bool write_subject(struct accel_strbuf *text, const struct accel_device *
         return false;
     accel_strbuf_printf(text, "packed %u abi %u.%u\n%s\n%s\n", VERSION_OF_SUBJECT, ACCEL_ABI_MAJOR, ACCEL_ABI_MINOR,
                         device->driver, build);
-    accel_strbuf_append(text, (const char *)fingerprint, sizeof(fingerprint));
+    accel_strbuf_append(text, fingerprint, sizeof(fingerprint));
     for (uint32_t i = 0; i < count; i++)
         if (!add_weight(text, list[i], source))
             return false;
