@@ -256,7 +256,7 @@ static int32_t replace_device(struct accel_plan *plan, const struct accel_plan_r
     if (plan->device == NULL || resolve(plan, request, NULL) != ACCEL_OK)
         return refuse_device(plan->context, request->device, error);
     policy = accel_plan_value(plan, "fallback.device");
-    if (strcmp(policy->value, "deny") == 0 || policy->layer < ACCEL_PROFILE_ENVIRONMENT)
+    if (strcmp(policy->value, "deny") == 0 || policy->layer < ACCEL_LAYER_ENVIRONMENT)
         return refuse_device(plan->context, request->device, error);
     if (unranked)
         return accel_plan_refuse_unranked(plan->context, unranked, true, error);
@@ -374,7 +374,7 @@ static int32_t replace_gpu(struct accel_plan *plan, struct accel_error *error)
 {
     const struct accel_profile_setting *setting = accel_plan_value(plan, "gpu.layers");
     const struct accel_profile_setting *policy = accel_plan_value(plan, "fallback.device");
-    if (strcmp(policy->value, "deny") == 0 || policy->layer < ACCEL_PROFILE_ENVIRONMENT)
+    if (strcmp(policy->value, "deny") == 0 || policy->layer < ACCEL_LAYER_ENVIRONMENT)
         return refuse_layers(plan, setting, error);
     if (strcmp(policy->value, "warn") == 0)
         accel_log_write(&plan->context->log, ACCEL_LOG_WARN, "plan", "fallback=device from=gpu to=%s",

@@ -10,25 +10,25 @@
 #include "core/plan/plan.h"
 #include "core/profile/keys.h"
 
-static bool is_alike(const struct accel_key *key, const struct accel_option *option)
+static bool is_alike(const struct accel_setting_row *key, const struct accel_option *option)
 {
     switch (key->type) {
-    case ACCEL_KEY_FLAG:
+    case ACCEL_SETTING_FLAG:
         return option->type == ACCEL_OPTION_FLAG;
-    case ACCEL_KEY_INTEGER:
-    case ACCEL_KEY_SIZE:
-    case ACCEL_KEY_DURATION:
+    case ACCEL_SETTING_INTEGER:
+    case ACCEL_SETTING_SIZE:
+    case ACCEL_SETTING_DURATION:
         return option->type == ACCEL_OPTION_INTEGER;
     default:
         return option->type == ACCEL_OPTION_TEXT;
     }
 }
 
-const struct accel_option *accel_plan_option_of(const struct accel_plan *plan, const struct accel_key *key)
+const struct accel_option *accel_plan_option_of(const struct accel_plan *plan, const struct accel_setting_row *key)
 {
     const struct accel_driver *driver = plan->device ? plan->device->owner->driver : NULL;
     const char *dot = strchr(key->name, '.');
-    if (driver == NULL || key->honored_by != ACCEL_KEY_BY_DRIVER)
+    if (driver == NULL || key->honored != ACCEL_HONORED_DRIVER)
         return NULL;
     for (uint32_t i = 0; i < driver->option_count; i++) {
         const char *name = driver->options[i]->name;
@@ -42,12 +42,12 @@ uint32_t accel_plan_pass_options(struct accel_plan *plan, struct accel_named_val
 {
     const char *driver = plan->device->owner->driver->name;
     uint32_t count = 0;
-    for (uint32_t i = 0; i < accel_key_count(); i++) {
-        const struct accel_key *key = accel_key_get(i);
+    for (uint32_t i = 0; i < accel_setting_row_count(); i++) {
+        const struct accel_setting_row *key = accel_setting_row_get(i);
         const struct accel_option *option = accel_plan_option_of(plan, key);
         const struct accel_profile_setting *setting = option ? accel_plan_value(plan, key->name) : NULL;
         /* The driver chooses a value that is built in. */
-        if (setting == NULL || setting->layer == ACCEL_PROFILE_BUILTIN)
+        if (setting == NULL || setting->layer == ACCEL_LAYER_BUILTIN)
             continue;
         given[count++] = (struct accel_named_value){accel_plan_text(plan, "%s.%s", driver, option->name),
                                                     setting->value, setting->place};

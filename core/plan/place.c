@@ -217,7 +217,7 @@ int32_t accel_plan_open_device(struct accel_plan *plan, struct accel_device **ou
         return code;
     first = accel_settings_driver_begin(plan->settings);
     count = accel_settings_count(plan->settings) - first;
-    given = accel_arena_array(&plan->arena, (size_t)count + accel_key_count(), sizeof(*given));
+    given = accel_arena_array(&plan->arena, (size_t)count + accel_setting_row_count(), sizeof(*given));
     if (given == NULL)
         return accel_plan_no_memory(error);
     /* The later one of two values for the same option takes effect. */

@@ -202,14 +202,14 @@ int32_t accel_plan_add_unhonored(struct accel_plan *plan, struct accel_rows *row
  * that nothing honors yet. */
 int32_t accel_plan_decline_unmet(struct accel_plan *plan, struct accel_error *error);
 
-struct accel_key;
+struct accel_setting_row;
 
 /** Maximum bytes of the reason why a value is not honored. */
 #define ACCEL_PLAN_REASON 200u
 
 /** Returns whether no run on the plan's device honors the value of a setting, whatever the model; `reason` then
  * states why. */
-bool accel_plan_never_honored(const struct accel_plan *plan, const struct accel_key *key,
+bool accel_plan_never_honored(const struct accel_plan *plan, const struct accel_setting_row *key,
                               const struct accel_profile_setting *setting, char reason[ACCEL_PLAN_REASON]);
 
 struct accel_device;
@@ -247,10 +247,10 @@ uint64_t accel_plan_bookkeeping(const struct accel_device *device, const struct 
 
 /** Returns the option of the plan's driver that receives a setting for drivers, or NULL if the driver does not
  * support it. */
-const struct accel_option *accel_plan_option_of(const struct accel_plan *plan, const struct accel_key *key);
+const struct accel_option *accel_plan_option_of(const struct accel_plan *plan, const struct accel_setting_row *key);
 
 /** Writes to `given` the driver options for settings that are passed on and not built in; returns their number. The
- * capacity of `given` is accel_key_count(). If memory runs out, the key of an option is NULL. */
+ * capacity of `given` is accel_setting_row_count(). If memory runs out, the key of an option is NULL. */
 uint32_t accel_plan_pass_options(struct accel_plan *plan, struct accel_named_value *given);
 
 /** Checks the bindings of a step and the state against the limits of the device: ACCEL_E_LIMIT with numbers and a

@@ -18,9 +18,9 @@ const struct accel_profile_setting *accel_plan_value(const struct accel_plan *pl
 
 static uint32_t origin_of(uint32_t layer)
 {
-    if (layer == ACCEL_PROFILE_BUILTIN)
+    if (layer == ACCEL_LAYER_BUILTIN)
         return ACCEL_ORIGIN_BUILTIN;
-    return layer < ACCEL_PROFILE_ENVIRONMENT ? ACCEL_ORIGIN_PROFILE : ACCEL_ORIGIN_GIVEN;
+    return layer < ACCEL_LAYER_ENVIRONMENT ? ACCEL_ORIGIN_PROFILE : ACCEL_ORIGIN_GIVEN;
 }
 
 int32_t accel_plan_make_records(struct accel_plan *plan, struct accel_error *error)
@@ -58,7 +58,7 @@ static struct accel_plan_setting *find_record(const struct accel_plan *plan, con
 /* Returns the unit of a decided value: a number has its setting's unit, a word has none. */
 static const char *unit_of(const char *key, const char *value)
 {
-    const struct accel_key *row = accel_key_find(key);
+    const struct accel_setting_row *row = accel_key_find(key);
     return row && value && *value >= '0' && *value <= '9' ? row->unit : "";
 }
 

@@ -31,7 +31,7 @@ static int32_t read_context(struct accel_shape_planner *s)
     if (!accel_plan_fact_number(plan, "model.context", &longest, &origin) || longest == 0)
         longest = 0;
     s->context = number_of(plan, "context", longest ? longest : 4096);
-    if (longest && s->context > longest && setting->layer >= ACCEL_PROFILE_ENVIRONMENT)
+    if (longest && s->context > longest && setting->layer >= ACCEL_LAYER_ENVIRONMENT)
         return accel_plan_add_note(plan, ACCEL_NOTE_WARN, "context", "", s->error,
                                    "context %" PRIu64 " tok (%s) is more than the %" PRIu64
                                    " tokens that the model was trained for (%s): its text gets worse behind them",

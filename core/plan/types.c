@@ -201,7 +201,7 @@ static void find_decision(const struct accel_plan *plan, const struct accel_sket
 
 static bool is_set(const struct accel_profile_setting *setting)
 {
-    return setting->layer != ACCEL_PROFILE_BUILTIN;
+    return setting->layer != ACCEL_LAYER_BUILTIN;
 }
 
 static bool is_of_user(const struct accel_profile_setting *setting)

@@ -24,7 +24,8 @@ static int32_t refuse(const struct reading *r, const struct accel_yaml_node *nod
     return accel_yaml_refuse(r->aliases->path, node, r->error, ACCEL_E_INVALID, "%s", text);
 }
 
-static int32_t find_key(const struct reading *r, const struct accel_yaml_node *node, const struct accel_key **out_key)
+static int32_t find_key(const struct reading *r, const struct accel_yaml_node *node,
+                        const struct accel_setting_row **out_key)
 {
     *out_key = accel_key_find(node->text);
     if (*out_key)
@@ -34,8 +35,8 @@ static int32_t find_key(const struct reading *r, const struct accel_yaml_node *n
 }
 
 /* Adds a setting of a value, after a check that the setting accepts it. */
-static int32_t add_setting(const struct reading *r, struct accel_alias_value *value, const struct accel_key *key,
-                           const struct accel_yaml_node *node)
+static int32_t add_setting(const struct reading *r, struct accel_alias_value *value,
+                           const struct accel_setting_row *key, const struct accel_yaml_node *node)
 {
     struct accel_alias_setting *setting = accel_arena_array(&r->aliases->arena, 1, sizeof(*setting));
     struct accel_alias_setting **end = &value->settings;
@@ -62,7 +63,7 @@ static int32_t add_settings(const struct reading *r, struct accel_alias_value *v
     if (mapping->kind != ACCEL_YAML_MAPPING)
         return refuse(r, mapping, "each value of \"set\" requires a mapping of settings");
     for (const struct accel_yaml_node *node = mapping->first; node && code == ACCEL_OK; node = node->next) {
-        const struct accel_key *key;
+        const struct accel_setting_row *key;
         code = find_key(r, node, &key);
         if (code == ACCEL_OK)
             code = add_setting(r, value, key, node->value);
@@ -93,7 +94,7 @@ static int32_t read_values(const struct reading *r, struct accel_alias *alias, c
 
 static int32_t check_unit(const struct reading *r, const struct accel_alias *alias, const struct accel_yaml_node *node)
 {
-    const char *base = "", *wanted = alias->key->type == ACCEL_KEY_DURATION ? "ms" : alias->key->unit;
+    const char *base = "", *wanted = alias->key->type == ACCEL_SETTING_DURATION ? "ms" : alias->key->unit;
     int64_t number;
     char text[40];
     snprintf(text, sizeof(text), "1%.30s", node->text);

@@ -21,7 +21,7 @@ static struct accel_key_slot *find_slot(struct accel_resolver *r, const char *na
     return slot;
 }
 
-static struct accel_key_slot *add_slot(struct accel_resolver *r, const struct accel_key *key)
+static struct accel_key_slot *add_slot(struct accel_resolver *r, const struct accel_setting_row *key)
 {
     struct accel_key_slot *slot = accel_arena_array(&r->settings->arena, 1, sizeof(*slot));
     if (slot == NULL)
@@ -30,17 +30,6 @@ static struct accel_key_slot *add_slot(struct accel_resolver *r, const struct ac
     *r->end = slot;
     r->end = &slot->next;
     return slot;
-}
-
-/* Makes a row for a driver option, with a name that the settings own. */
-static const struct accel_key *copy_option(struct accel_resolver *r, const char *name)
-{
-    struct accel_key *key = accel_arena_array(&r->settings->arena, 1, sizeof(*key));
-    char *copy = accel_arena_strdup(&r->settings->arena, name);
-    if (key == NULL || copy == NULL)
-        return NULL;
-    *key = (struct accel_key){copy, ACCEL_KEY_TEXT, "", 0, 0, "", "", ACCEL_KEY_BY_DRIVER, "", ""};
-    return key;
 }
 
 static int32_t add_candidate(struct accel_resolver *r, struct accel_key_slot *slot, const struct accel_key_value *value,
@@ -70,8 +59,8 @@ static int32_t add_candidate(struct accel_resolver *r, struct accel_key_slot *sl
 static int32_t apply_builtin(struct accel_resolver *r)
 {
     int32_t code = ACCEL_OK;
-    for (uint32_t i = 0; i < accel_key_count() && code == ACCEL_OK; i++) {
-        const struct accel_key *key = accel_key_get(i);
+    for (uint32_t i = 0; i < accel_setting_row_count() && code == ACCEL_OK; i++) {
+        const struct accel_setting_row *key = accel_setting_row_get(i);
         struct accel_key_value value;
         struct accel_key_slot *slot = add_slot(r, key);
         char why[200], preset[64];
@@ -82,7 +71,7 @@ static int32_t apply_builtin(struct accel_resolver *r)
                  key->preset[0] >= '0' && key->preset[0] <= '9' ? strcmp(key->unit, "bytes") ? key->unit : "B" : "");
         if (!accel_key_parse(key, preset, &value, why, sizeof(why)))
             return accel_error_set(r->error, ACCEL_E_INTERNAL, "keys.def: %s: %s", key->name, why);
-        code = add_candidate(r, slot, &value, "built in", "", ACCEL_PROFILE_BUILTIN);
+        code = add_candidate(r, slot, &value, "built in", "", ACCEL_LAYER_BUILTIN);
     }
     return code;
 }
@@ -97,8 +86,10 @@ static bool is_option_of(const char *driver, const char *name)
 static struct accel_key_slot *need_slot(struct accel_resolver *r, const char *name)
 {
     struct accel_key_slot *slot = find_slot(r, name);
-    const struct accel_key *key = slot ? NULL : copy_option(r, name);
-    return slot ? slot : key ? add_slot(r, key) : NULL;
+    struct accel_arena *arena = &r->settings->arena;
+    const char *copy = slot ? NULL : accel_arena_strdup(arena, name);
+    const struct accel_setting_row *key = copy ? accel_key_of_option(copy, arena) : NULL;
+    return key ? add_slot(r, key) : slot;
 }
 
 static int32_t apply_locks(struct accel_resolver *r, const struct accel_profile_file *file)
@@ -122,7 +113,7 @@ static int32_t apply_locks(struct accel_resolver *r, const struct accel_profile_
 static bool counts_here(struct accel_resolver *r, const struct accel_profile_file *file,
                         const struct accel_statement *s)
 {
-    if (accel_key_find(s->key->name) || file->layer == ACCEL_PROFILE_PLATFORM || is_option_of(r->driver, s->key->name))
+    if (accel_key_find(s->key->name) || file->layer == ACCEL_LAYER_PLATFORM || is_option_of(r->driver, s->key->name))
         return true;
     return find_slot(r, s->key->name) != NULL;
 }
@@ -189,7 +180,7 @@ static int32_t apply_text(struct accel_resolver *r, struct accel_key_slot *slot,
 }
 
 /* Refuses a value of the user that nothing honors yet. */
-static int32_t refuse_later(const struct accel_resolver *r, const struct accel_key *key, const char *place,
+static int32_t refuse_later(const struct accel_resolver *r, const struct accel_setting_row *key, const char *place,
                             const char *value)
 {
     accel_error_by(r->error, ACCEL_FROM_SETTING, ACCEL_E_UNSUPPORTED, "%.160s: %s=%.60s is not honored yet (later: %s)",
@@ -207,9 +198,9 @@ static int32_t apply_environment(struct accel_resolver *r)
         code = accel_environment_read(aliases, r->driver, &r->settings->arena, &setting, r->error);
     for (; setting && code == ACCEL_OK; setting = setting->next) {
         struct accel_key_slot *slot = need_slot(r, setting->key);
-        code = slot ? apply_text(r, slot, setting->text, setting->place, setting->reason, ACCEL_PROFILE_ENVIRONMENT)
+        code = slot ? apply_text(r, slot, setting->text, setting->place, setting->reason, ACCEL_LAYER_ENVIRONMENT)
                     : accel_resolver_no_memory(r);
-        if (code == ACCEL_OK && !setting->is_alias && slot->key->honored_by == ACCEL_KEY_BY_LATER)
+        if (code == ACCEL_OK && !setting->is_alias && slot->key->honored == ACCEL_HONORED_LATER)
             code = refuse_later(r, slot->key, setting->place, setting->text);
         if (code == ACCEL_OK)
             slot->strongest->is_alias = setting->is_alias;
@@ -263,8 +254,8 @@ static int32_t apply_given(struct accel_resolver *r, const struct accel_profile_
             pair.key = group ? group->members[m] : pair.key;
             code = find_given(r, &pair, given, count, &slot);
             if (code == ACCEL_OK)
-                code = apply_text(r, slot, pair.value, pair.origin, "", ACCEL_PROFILE_GIVEN);
-            if (code == ACCEL_OK && slot->key->honored_by == ACCEL_KEY_BY_LATER)
+                code = apply_text(r, slot, pair.value, pair.origin, "", ACCEL_LAYER_GIVEN);
+            if (code == ACCEL_OK && slot->key->honored == ACCEL_HONORED_LATER)
                 code = refuse_later(r, slot->key, pair.origin, pair.value);
         }
     }
@@ -293,7 +284,7 @@ static int32_t choose_client(struct accel_resolver *r, bool *out_again)
 {
     const struct accel_key_candidate *winner = find_slot(r, "client")->strongest;
     const char *name = winner->value.word;
-    struct accel_profile_fact fact = {"client.name", name, "", winner->place, winner->reason, ACCEL_PROFILE_GIVEN};
+    struct accel_profile_fact fact = {"client.name", name, "", winner->place, winner->reason, ACCEL_LAYER_GIVEN};
     int32_t code;
     *out_again = false;
     if (strcmp(name, "none") == 0)
@@ -302,12 +293,10 @@ static int32_t choose_client(struct accel_resolver *r, bool *out_again)
     if (strcmp(name, "auto") == 0 && (fact.value = accel_profile_selection_fact(&r->selection, "client.name")) == NULL)
         return ACCEL_OK;
     if (!accel_profile_name_valid(fact.value))
-        return accel_profile_refuse_name(r->selection.profile, ACCEL_PROFILE_CLIENT, fact.value, winner->place,
-                                         r->error);
-    code = accel_profile_entry_find(r->selection.profile, ACCEL_PROFILE_CLIENT, fact.value, &r->client, r->error);
+        return accel_profile_refuse_name(r->selection.profile, ACCEL_LAYER_CLIENT, fact.value, winner->place, r->error);
+    code = accel_profile_entry_find(r->selection.profile, ACCEL_LAYER_CLIENT, fact.value, &r->client, r->error);
     if (code == ACCEL_OK && r->client->file.is_absent)
-        return accel_profile_refuse_name(r->selection.profile, ACCEL_PROFILE_CLIENT, fact.value, winner->place,
-                                         r->error);
+        return accel_profile_refuse_name(r->selection.profile, ACCEL_LAYER_CLIENT, fact.value, winner->place, r->error);
     if (code == ACCEL_OK)
         code = accel_profile_entry_failure(r->client, r->error);
     *out_again = true;

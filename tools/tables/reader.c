@@ -110,7 +110,7 @@ int32_t accel_table_source(const struct accel_table_reader *reader, const struct
 
 int32_t accel_table_setting(const struct accel_table_reader *reader, const struct accel_yaml_node *key)
 {
-    const struct accel_key *known = accel_key_find(key->text);
+    const struct accel_setting_row *known = accel_key_find(key->text);
     struct accel_key_value value;
     char why[200];
     if (known == NULL)
