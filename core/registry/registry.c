@@ -78,11 +78,9 @@ int32_t accel_registry_add_device(struct accel_context *context, struct accel_at
     struct accel_facts *facts = NULL;
     int32_t code = accel_import_facts(&context->records, given, context->hardware.count, driver, &facts, error);
     if (code == ACCEL_OK && context->devices.count >= MOST_DEVICES)
-        code = accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_LIMIT, "driver %s: more than %u devices", driver,
-                              MOST_DEVICES);
+        code = accel_error_driver(error, ACCEL_E_LIMIT, driver, "more than %u devices", MOST_DEVICES);
     if (code == ACCEL_OK && id_is_taken(context, owner, facts->id))
-        code = accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INVALID, "driver %s: two devices are called %s", driver,
-                              facts->id);
+        code = accel_error_driver(error, ACCEL_E_INVALID, driver, "two devices are called %s", facts->id);
     return code == ACCEL_OK ? add_device(context, owner, facts, error) : code;
 }
 

@@ -312,6 +312,17 @@ int32_t accel_device_note_loss(struct accel_device *device, int32_t code)
     return code;
 }
 
+int32_t accel_device_import_code(struct accel_device *device, int32_t code, const char *slot, struct accel_error *error)
+{
+    return accel_import_code(accel_device_note_loss(device, code), device->driver, slot, error);
+}
+
+int32_t accel_device_import_handle(struct accel_device *device, int32_t code, const void *handle, const char *slot,
+                                   struct accel_error *error)
+{
+    return accel_import_handle(accel_device_note_loss(device, code), handle, device->driver, slot, error);
+}
+
 /* Adds the device and a remedy to the error of a lost device; the driver reports only the cause. */
 int32_t accel_queue_import_code(struct accel_queue *queue, uint64_t value, int32_t code, const char *slot,
                                 struct accel_error *error)

@@ -87,7 +87,7 @@ static int32_t make_driver_state(struct accel_state *state, struct accel_error *
     code = device->handle->table->state_create(device->handle, state->parts, state->part_count, state->slots, &handle,
                                                error);
     accel_call_guard_end(&call);
-    code = accel_import_handle(accel_device_note_loss(device, code), handle, device->driver, "state_create", error);
+    code = accel_device_import_handle(device, code, handle, "state_create", error);
     if (code != ACCEL_OK)
         return code;
     /* The core owns a handle that it can free, even if the rest of its table is refused. */

@@ -96,8 +96,7 @@ static int32_t classify_end(const struct attempt *attempt, struct accel_child_en
     *out_lasting = true;
     if (end->stopped) {
         *out_lasting = false;
-        code =
-            accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_CANCELLED, "driver %s: compiling was cancelled", driver);
+        code = accel_error_driver(error, ACCEL_E_CANCELLED, driver, "compiling was cancelled");
     } else if (end->timed_out) {
         code = accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_TIMEOUT,
                               "driver %s hangs in %s: its worker was ended after %llu ms%s%s", driver, answer.stage,
@@ -116,9 +115,8 @@ static int32_t classify_end(const struct attempt *attempt, struct accel_child_en
                               "driver %s ends its worker in %s, with the exit status %d%s%s", driver, answer.stage,
                               end->status, quote, line);
     } else if (answer.devices != (uint32_t)bytes || bytes == 0) {
-        code = accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_CORRUPT,
-                              "driver %s: its worker reported %u bytes, but the blob has %llu", driver, answer.devices,
-                              (unsigned long long)bytes);
+        code = accel_error_driver(error, ACCEL_E_CORRUPT, driver, "its worker reported %u bytes, but the blob has %llu",
+                                  answer.devices, (unsigned long long)bytes);
     }
     if (error != NULL && end->signal != 0 && error->code == code)
         error->native = end->timed_out ? 0 : end->signal;

@@ -83,8 +83,8 @@ static int32_t compile(const struct accel_worker_job *job, struct accel_device *
         code = accel_error_set(error, writer.code, "driver %s: compile ignored that its blob could not be written",
                                device->driver);
     if (code == ACCEL_OK && (writer.bytes == 0 || module != NULL))
-        code = accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INTERNAL, "driver %s: compile received a writer and %s",
-                              device->driver, module ? "returned a module" : "wrote nothing");
+        code = accel_error_driver(error, ACCEL_E_INTERNAL, device->driver, "compile received a writer and %s",
+                                  module ? "returned a module" : "wrote nothing");
     *out_bytes = writer.bytes;
     return code;
 }
