@@ -122,7 +122,7 @@ static int32_t fill(const struct reading *r, struct accel_alias *alias, const st
         {"because", true, ACCEL_YAML_TEXT, false, NULL},
     };
     const struct accel_yaml_node *key, *unit, *values, *set;
-    int32_t code = accel_members_read_all(r->aliases->path, node->value, members, 5, NULL, r->faults, r->error);
+    int32_t code = accel_members_read(r->aliases->path, node->value, members, 5, NULL, r->faults, r->error);
     if (code != ACCEL_OK)
         return code;
     key = members[0].value;
@@ -188,7 +188,7 @@ static int32_t read_table(const struct reading *r, const char *data, size_t byte
     struct accel_yaml_node *root;
     int32_t code = accel_yaml_parse(r->aliases->path, data, bytes, &r->aliases->arena, &root, r->error);
     if (code == ACCEL_OK)
-        code = accel_members_read_all(r->aliases->path, root, members, 4, NULL, r->faults, r->error);
+        code = accel_members_read(r->aliases->path, root, members, 4, NULL, r->faults, r->error);
     if (code == ACCEL_OK && strcmp(members[0].value->text, "1") != 0)
         return refuse(r, members[0].value, "only version 1 of the table is known");
     if (code != ACCEL_OK)

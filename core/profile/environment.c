@@ -165,15 +165,6 @@ static int32_t read_option(struct collector *c, const char *driver, const char *
     return add(c, key, entry + length + 1, place, "");
 }
 
-static int32_t read_options(struct collector *c, const char *driver)
-{
-    int32_t code = ACCEL_OK;
-    for (const char *const *entry = accel_env_all(); *entry && code == ACCEL_OK; entry++)
-        if (strncmp(*entry, "ACCEL_", 6) == 0)
-            code = read_option(c, driver, *entry);
-    return code;
-}
-
 /* ---- limits of the library ---- */
 
 static const struct limit {
@@ -219,28 +210,23 @@ int32_t accel_environment_limit(const char *name, uint64_t fallback, uint64_t *o
     return code;
 }
 
-static int32_t check_limits(struct accel_error *error)
-{
-    uint64_t limit;
-    int32_t code = ACCEL_OK;
-    for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]) && code == ACCEL_OK; i++)
-        code = accel_environment_limit(limits[i].name, 0, &limit, error);
-    return code;
-}
-
 int32_t accel_environment_read(const struct accel_aliases *aliases, const char *driver, struct accel_arena *arena,
                                const struct accel_environment_setting **out_settings, struct accel_error *error)
 {
     struct collector c = {.arena = arena, .error = error};
-    int32_t code;
+    uint64_t limit;
+    int32_t code = ACCEL_OK;
     c.end = &c.first;
-    code = check_limits(error);
+    for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]) && code == ACCEL_OK; i++)
+        code = accel_environment_limit(limits[i].name, 0, &limit, error);
     if (code == ACCEL_OK)
         code = read_aliases(&c, aliases);
     if (code == ACCEL_OK)
         code = read_settings(&c);
-    if (code == ACCEL_OK && driver && strlen(driver) <= ACCEL_PROFILE_NAME_MAX)
-        code = read_options(&c, driver);
+    if (driver && strlen(driver) <= ACCEL_PROFILE_NAME_MAX)
+        for (const char *const *entry = accel_env_all(); *entry && code == ACCEL_OK; entry++)
+            if (strncmp(*entry, "ACCEL_", 6) == 0)
+                code = read_option(&c, driver, *entry);
     *out_settings = c.first;
     return code;
 }

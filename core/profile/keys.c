@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/text.h"
+
 #define COUNT(list) ((uint32_t)(sizeof(list) / sizeof((list)[0])))
 
 static const struct accel_setting_row keys[] = {
@@ -168,15 +170,6 @@ bool accel_number_parse(const char *text, int64_t *out_number, const char **out_
         *out_unit = units[i].base;
         return true;
     }
-    return false;
-}
-
-bool accel_word_is_among(const char *words, const char *text)
-{
-    size_t length = strlen(text);
-    for (const char *at = words; *at; at += strcspn(at, " "), at += *at == ' ')
-        if (strcspn(at, " ") == length && strncmp(at, text, length) == 0)
-            return length != 0;
     return false;
 }
 

@@ -72,9 +72,6 @@ void accel_key_variable(const char *name, char *text, size_t bytes);
 /** Returns the values of a fact with a closed list, separated by spaces: "cpu gpu npu other"; else NULL. */
 const char *accel_known_fact_words(const char *name);
 
-/** Returns whether `text` is one of `words`, which are separated by spaces. */
-bool accel_word_is_among(const char *words, const char *text);
-
 /** Returns the setting that was meant by an apparent driver option, or NULL: "cpu.pinn" is one letter from
  * "cpu.pin", unlike "cpu.isa". Stricter than accel_key_suggest, because drivers name their options themselves. */
 const char *accel_key_meant(const char *name);

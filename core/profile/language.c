@@ -136,10 +136,10 @@ static int32_t read_root(struct accel_loader *loader, const struct accel_yaml_no
         {"later", false, ACCEL_YAML_SEQUENCE, false, NULL},
     };
     const struct accel_condition *match = NULL;
-    int32_t code = accel_members_read_all(loader->path, root, members, 9,
-                                          "settings stand below \"defaults:\", the first line is \"accel-profile: 1\"; "
-                                          "man accel-profile",
-                                          loader->faults, loader->error);
+    int32_t code = accel_members_read(loader->path, root, members, 9,
+                                      "settings stand below \"defaults:\", the first line is \"accel-profile: 1\"; "
+                                      "man accel-profile",
+                                      loader->faults, loader->error);
     if (code == ACCEL_OK)
         code = check_head(loader, &members[0], &members[4]);
     if (code == ACCEL_OK && loader->depth == 1)

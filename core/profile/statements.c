@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/base/file.h"
+#include "core/base/text.h"
 #include "core/profile/loader.h"
 #include "core/profile/members.h"
 
@@ -201,7 +202,7 @@ static int32_t add_statement(struct accel_loader *loader, const struct accel_yam
 static int32_t read_members(const struct accel_loader *loader, const struct accel_yaml_node *mapping,
                             struct accel_member *members, uint32_t count)
 {
-    return accel_members_read_all(loader->path, mapping, members, count, NULL, loader->faults, loader->error);
+    return accel_members_read(loader->path, mapping, members, count, NULL, loader->faults, loader->error);
 }
 
 /* ---- the sections ---- */

@@ -104,12 +104,8 @@ int32_t accel_buffer_create(struct accel_device *device, uint64_t bytes, uint32_
     accel_object_retain(&device->object);
     code = ACCEL_CAN(device->handle->table, buffer_create) ? make_driver_buffer(buffer, heap, error)
                                                            : make_host_buffer(buffer, heap, error);
-    if (code != ACCEL_OK) {
-        accel_object_release(object);
-        return code;
-    }
-    *out_buffer = buffer;
-    return ACCEL_OK;
+    *out_buffer = (struct accel_buffer *)accel_object_finish(object, code);
+    return code;
 }
 
 void accel_buffer_free(struct accel_buffer *buffer) ACCEL_NOEXCEPT

@@ -6,6 +6,9 @@
 
 #include "core/runtime/object.h"
 
+/** Returns the file of the device's driver, or NULL if the application passed the driver itself. */
+const struct accel_plugin *accel_device_plugin(const struct accel_device *device);
+
 /** Computes the fingerprint that cached kernels and weights of the device depend on; an error if the driver does
  * not report it. */
 int32_t accel_device_fingerprint(const struct accel_device *device, uint8_t out_fingerprint[16]);

@@ -126,12 +126,8 @@ int32_t accel_queue_create(struct accel_device *device, const struct accel_queue
         code = accel_pool_team_create(object->context, &options, &queue->own_team, error);
         queue->team = &queue->own_team.team;
     }
-    if (code != ACCEL_OK) {
-        accel_object_release(object);
-        return code;
-    }
-    *out_queue = queue;
-    return ACCEL_OK;
+    *out_queue = (struct accel_queue *)accel_object_finish(object, code);
+    return code;
 }
 
 void accel_queue_drain(struct accel_queue *queue)

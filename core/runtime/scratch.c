@@ -18,15 +18,6 @@ static void scratch_destroy(struct accel_object *object)
     accel_object_release(&scratch->device->object);
 }
 
-static int32_t fill(struct accel_scratch *scratch, struct accel_error *error)
-{
-    if (ACCEL_CAN(scratch->device->handle->table, buffer_create))
-        return accel_device_make_buffer(scratch->device, scratch->bytes, 0, ACCEL_MEMORY_SCRATCH, &scratch->handle,
-                                        error);
-    return accel_memory_allocate(&scratch->object.context->memory, ACCEL_MEMORY_SCRATCH, scratch->bytes,
-                                 scratch->alignment, &scratch->address, error);
-}
-
 int32_t accel_queue_scratch(struct accel_queue *queue, uint64_t bytes, uint64_t alignment,
                             struct accel_scratch **out_scratch, struct accel_error *error)
 {
@@ -51,7 +42,10 @@ int32_t accel_queue_scratch(struct accel_queue *queue, uint64_t bytes, uint64_t 
     scratch->bytes = bytes;
     scratch->alignment = alignment;
     accel_object_retain(&queue->device->object);
-    code = fill(scratch, error);
+    code = ACCEL_CAN(scratch->device->handle->table, buffer_create)
+               ? accel_device_make_buffer(scratch->device, bytes, 0, ACCEL_MEMORY_SCRATCH, &scratch->handle, error)
+               : accel_memory_allocate(&object->context->memory, ACCEL_MEMORY_SCRATCH, bytes, alignment,
+                                       &scratch->address, error);
     if (code != ACCEL_OK) {
         accel_object_release(object);
         return code;

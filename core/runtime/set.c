@@ -240,12 +240,8 @@ int32_t accel_set_create(struct accel_module *module, uint32_t program, struct a
     set->graph = module->graphs[program];
     accel_object_retain(&queue->object);
     code = build(set, &recipe, error);
-    if (code != ACCEL_OK) {
-        accel_object_release(object);
-        return code;
-    }
-    *out_set = set;
-    return ACCEL_OK;
+    *out_set = (struct accel_set *)accel_object_finish(object, code);
+    return code;
 }
 
 void accel_set_free(struct accel_set *set) ACCEL_NOEXCEPT

@@ -121,12 +121,8 @@ int32_t accel_state_create(struct accel_device *device, const struct accel_state
     if (code == ACCEL_OK)
         code = ACCEL_CAN(device->handle->table, state_create) ? make_driver_state(state, error)
                                                               : make_host_state(state, error);
-    if (code != ACCEL_OK) {
-        accel_object_release(object);
-        return code;
-    }
-    *out_state = state;
-    return ACCEL_OK;
+    *out_state = (struct accel_state *)accel_object_finish(object, code);
+    return code;
 }
 
 void accel_state_free(struct accel_state *state) ACCEL_NOEXCEPT

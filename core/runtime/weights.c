@@ -299,12 +299,8 @@ int32_t accel_weights_create(struct accel_module *module, const struct accel_sou
             code = pull_resident(weights, source, inner, error);
         accel_task_bridge_end(&bridge);
     }
-    if (code != ACCEL_OK) {
-        accel_object_release(object);
-        return code;
-    }
-    *out_weights = weights;
-    return ACCEL_OK;
+    *out_weights = (struct accel_weights *)accel_object_finish(object, code);
+    return code;
 }
 
 void accel_weights_free(struct accel_weights *weights) ACCEL_NOEXCEPT

@@ -39,16 +39,9 @@ struct attempt {
     const struct accel_task *task;
 };
 
-static const struct accel_plugin *plugin_of(const struct accel_device *device)
-{
-    const struct accel_attached *owner = device->listed->owner;
-    struct accel_plugins *plugins = device->object.context->plugins;
-    return plugins == NULL || owner->plugin == ACCEL_NO_PLUGIN ? NULL : accel_plugins_get(plugins, owner->plugin);
-}
-
 bool accel_worker_is_required(const struct accel_device *device)
 {
-    const struct accel_plugin *plugin = plugin_of(device);
+    const struct accel_plugin *plugin = accel_device_plugin(device);
     return plugin != NULL && plugin->note != NULL && strcmp(plugin->note->isolate, "compile") == 0;
 }
 
@@ -245,7 +238,7 @@ int32_t accel_worker_compile(struct accel_module *module, const struct accel_com
     struct attempt attempt = {.module = module,
                               .device = device,
                               .context = device->object.context,
-                              .plugin = plugin_of(device),
+                              .plugin = accel_device_plugin(device),
                               .task = accel_task_bridge_init(&bridge, device->object.context, task)};
     /* The deadline of a child has 32 bits. */
     const uint64_t day = 86400000u;

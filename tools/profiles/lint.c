@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/file.h"
+#include "core/base/text.h"
 #include "core/profile/environment.h"
 #include "core/profile/folder.h"
 #include "core/profile/language.h"

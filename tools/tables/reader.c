@@ -21,7 +21,7 @@ int32_t accel_table_refuse(const struct accel_table_reader *reader, const struct
 int32_t accel_table_take(const struct accel_table_reader *reader, const struct accel_yaml_node *mapping,
                          struct accel_member *members, uint32_t count)
 {
-    return accel_members_read(reader->path, mapping, members, count, reader->error);
+    return accel_members_read(reader->path, mapping, members, count, NULL, NULL, reader->error);
 }
 
 int32_t accel_table_version(const struct accel_table_reader *reader, const struct accel_member *member)
