@@ -122,11 +122,9 @@ struct accel_plan_replaced {
 /** Restores the values that the last shape plan declined: the next one may honor them. */
 void accel_plan_forget_declines(struct accel_plan *plan);
 
-/** Adds a note or a hint. `key` and `remedy` may be empty. */
-int32_t accel_plan_add_note(struct accel_plan *plan, uint32_t level, const char *key, const char *remedy,
-                            struct accel_error *error, const char *format, ...) ACCEL_PRINTF(6, 7);
-int32_t accel_plan_add_hint(struct accel_plan *plan, uint32_t level, const char *key, const char *remedy,
-                            struct accel_error *error, const char *format, ...) ACCEL_PRINTF(6, 7);
+/** Adds a note to the plan's `notes`, or to its `hints`, which are made anew. `key` and `remedy` may be empty. */
+int32_t accel_plan_add_note(struct accel_plan *plan, struct accel_rows *rows, uint32_t level, const char *key,
+                            const char *remedy, struct accel_error *error, const char *format, ...) ACCEL_PRINTF(7, 8);
 
 /** Formats a text in the plan's arena; NULL if memory runs out. */
 const char *accel_plan_text(struct accel_plan *plan, const char *format, ...) ACCEL_PRINTF(2, 3);

@@ -273,8 +273,8 @@ int32_t accel_plan_runnable(const struct accel_plan *plan, struct accel_error *e
 
 static int32_t hint_fallback(struct accel_plan *plan, const char *policy, const char *text, struct accel_error *error)
 {
-    return text ? accel_plan_add_hint(plan, ACCEL_NOTE_WARN, policy, "", error, "%s; %s is %s", text, policy,
-                                      accel_plan_value(plan, policy)->value)
+    return text ? accel_plan_add_note(plan, &plan->hints, ACCEL_NOTE_WARN, policy, "", error, "%s; %s is %s", text,
+                                      policy, accel_plan_value(plan, policy)->value)
                 : ACCEL_OK;
 }
 
@@ -292,8 +292,8 @@ static void hint_unknown(void *data, uint32_t level, const char *name, const cha
     struct unknowns *unknowns = data;
     if (level > ACCEL_LOG_WARN || unknowns->code != ACCEL_OK)
         return;
-    unknowns->code = accel_plan_add_hint(unknowns->plan, ACCEL_NOTE_WARN, "environment", "", unknowns->error,
-                                         "environment %s: unknown variable without effect%s%s%s", name,
+    unknowns->code = accel_plan_add_note(unknowns->plan, &unknowns->plan->hints, ACCEL_NOTE_WARN, "environment", "",
+                                         unknowns->error, "environment %s: unknown variable without effect%s%s%s", name,
                                          near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
@@ -336,10 +336,10 @@ static int32_t list_unmet(struct accel_plan *plan, struct accel_error *error)
 static int32_t hint_list(struct accel_plan *plan, struct accel_error *error)
 {
     if (plan->listed)
-        return accel_plan_add_hint(plan, ACCEL_NOTE_INFO, "device", "", error, "of %s, %s is the first that is here",
-                                   plan->listed, plan->device->info.name);
+        return accel_plan_add_note(plan, &plan->hints, ACCEL_NOTE_INFO, "device", "", error,
+                                   "of %s, %s is the first that is here", plan->listed, plan->device->info.name);
     if (plan->described_name)
-        return accel_plan_add_hint(plan, ACCEL_NOTE_INFO, "device", "", error,
+        return accel_plan_add_note(plan, &plan->hints, ACCEL_NOTE_INFO, "device", "", error,
                                    "no device of the list is here: the plan fills all of them, those with the most "
                                    "bandwidth first, as far as it needs them, with the settings of %s",
                                    plan->device_profile);

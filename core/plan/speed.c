@@ -284,9 +284,10 @@ int32_t accel_plan_rebuild_hints(struct accel_plan *plan, struct accel_error *er
         return code;
     code = note_past(plan, history, error);
     if (code == ACCEL_OK && *history->reason)
-        code = accel_plan_add_hint(plan, ACCEL_NOTE_INFO, "", "", error, "no history of runs: %s", history->reason);
+        code = accel_plan_add_note(plan, &plan->hints, ACCEL_NOTE_INFO, "", "", error, "no history of runs: %s",
+                                   history->reason);
     if (code == ACCEL_OK && history->damaged)
-        code = accel_plan_add_hint(plan, ACCEL_NOTE_INFO, "", "", error,
+        code = accel_plan_add_note(plan, &plan->hints, ACCEL_NOTE_INFO, "", "", error,
                                    "%s: %" PRIu32 " damaged lines were passed over", history->path, history->damaged);
     if (code == ACCEL_OK && plan->step_weights)
         code = predict_decode(plan, history, error);

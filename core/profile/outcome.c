@@ -83,7 +83,8 @@ static int32_t write_value(struct accel_resolver *r, const struct accel_key_slot
         .overridden_count = count,
         .is_alias = winner->is_alias,
     };
-    return out->value && out->overridden_text && overridden ? ACCEL_OK : accel_resolver_no_memory(r);
+    return out->value && out->overridden_text && overridden ? ACCEL_OK
+                                                            : accel_error_no_memory(r->error, "for settings");
 }
 
 /* Writes one setting. If nothing honors the setting yet, the built-in value is in force, and the profile's value
@@ -100,7 +101,7 @@ static int32_t write_setting(struct accel_resolver *r, const struct accel_key_sl
         builtin = builtin->weaker;
     later = accel_arena_array(&r->settings->arena, 1, sizeof(*later));
     if (later == NULL)
-        return accel_resolver_no_memory(r);
+        return accel_error_no_memory(r->error, "for settings");
     code = write_value(r, slot, slot->strongest, later);
     if (code == ACCEL_OK)
         code = write_value(r, slot, builtin, out);
@@ -118,7 +119,7 @@ int32_t accel_resolver_write(struct accel_resolver *r)
     settings->key_count = accel_setting_row_count();
     settings->settings = accel_arena_array(&settings->arena, settings->count, sizeof(*settings->settings));
     if (settings->settings == NULL)
-        return accel_resolver_no_memory(r);
+        return accel_error_no_memory(r->error, "for settings");
     settings->count = 0;
     for (const struct accel_key_slot *slot = r->first; slot && code == ACCEL_OK; slot = slot->next)
         if (slot->strongest)

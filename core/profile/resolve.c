@@ -8,11 +8,6 @@
 #include "core/base/error.h"
 #include "core/profile/resolver.h"
 
-int32_t accel_resolver_no_memory(const struct accel_resolver *r)
-{
-    return accel_error_no_memory(r->error, "for settings");
-}
-
 static struct accel_key_slot *find_slot(struct accel_resolver *r, const char *name)
 {
     struct accel_key_slot *slot = r->first;
@@ -42,7 +37,7 @@ static int32_t add_candidate(struct accel_resolver *r, struct accel_key_slot *sl
                               "%.160s: setting %s is locked by %.160s", place, slot->key->name, slot->locked_by);
     candidate = accel_arena_array(arena, 1, sizeof(*candidate));
     if (candidate == NULL)
-        return accel_resolver_no_memory(r);
+        return accel_error_no_memory(r->error, "for settings");
     candidate->value = *value;
     candidate->layer = layer;
     candidate->place = accel_arena_strdup(arena, place);
@@ -50,7 +45,7 @@ static int32_t add_candidate(struct accel_resolver *r, struct accel_key_slot *sl
     if (value->word)
         candidate->value.word = accel_arena_strdup(arena, value->word);
     if (!candidate->place || !candidate->reason || (value->word && !candidate->value.word))
-        return accel_resolver_no_memory(r);
+        return accel_error_no_memory(r->error, "for settings");
     candidate->weaker = slot->strongest;
     slot->strongest = candidate;
     return ACCEL_OK;
@@ -65,7 +60,7 @@ static int32_t apply_builtin(struct accel_resolver *r)
         struct accel_key_slot *slot = add_slot(r, key);
         char why[200], preset[64];
         if (slot == NULL)
-            return accel_resolver_no_memory(r);
+            return accel_error_no_memory(r->error, "for settings");
         /* Defaults in keys.def are in the base unit, which the parser requires to be written. */
         snprintf(preset, sizeof(preset), "%s%s", key->preset,
                  key->preset[0] >= '0' && key->preset[0] <= '9' ? strcmp(key->unit, "bytes") ? key->unit : "B" : "");
@@ -97,13 +92,13 @@ static int32_t apply_locks(struct accel_resolver *r, const struct accel_profile_
     for (const struct accel_lock *lock = file->locks; lock; lock = lock->next) {
         struct accel_key_slot *slot = need_slot(r, lock->key);
         if (slot == NULL)
-            return accel_resolver_no_memory(r);
+            return accel_error_no_memory(r->error, "for settings");
         if (slot->locked_by)
             continue;
         slot->locked_by = accel_arena_strdup(&r->settings->arena, lock->place);
         slot->locked_layer = file->layer;
         if (slot->locked_by == NULL)
-            return accel_resolver_no_memory(r);
+            return accel_error_no_memory(r->error, "for settings");
     }
     return ACCEL_OK;
 }
@@ -127,7 +122,8 @@ static int32_t apply_file(struct accel_resolver *r, const struct accel_profile_f
         if (!counts_here(r, file, s) || !accel_condition_holds(s->conditions, selection->pairs, selection->fact_count))
             continue;
         slot = need_slot(r, s->key->name);
-        code = slot ? add_candidate(r, slot, &s->value, s->place, s->reason, file->layer) : accel_resolver_no_memory(r);
+        code = slot ? add_candidate(r, slot, &s->value, s->place, s->reason, file->layer)
+                    : accel_error_no_memory(r->error, "for settings");
     }
     return code == ACCEL_OK ? apply_locks(r, file) : code;
 }
@@ -199,7 +195,7 @@ static int32_t apply_environment(struct accel_resolver *r)
     for (; setting && code == ACCEL_OK; setting = setting->next) {
         struct accel_key_slot *slot = need_slot(r, setting->key);
         code = slot ? apply_text(r, slot, setting->text, setting->place, setting->reason, ACCEL_LAYER_ENVIRONMENT)
-                    : accel_resolver_no_memory(r);
+                    : accel_error_no_memory(r->error, "for settings");
         if (code == ACCEL_OK && !setting->is_alias && slot->key->honored == ACCEL_HONORED_LATER)
             code = refuse_later(r, slot->key, setting->place, setting->text);
         if (code == ACCEL_OK)
@@ -233,7 +229,7 @@ static int32_t find_given(struct accel_resolver *r, const struct accel_profile_p
         return ACCEL_OK;
     if (near == NULL && (is_option_of(r->driver, pair->key) || is_option_of_placed(given, count, pair->key))) {
         *out_slot = need_slot(r, pair->key);
-        return *out_slot ? ACCEL_OK : accel_resolver_no_memory(r);
+        return *out_slot ? ACCEL_OK : accel_error_no_memory(r->error, "for settings");
     }
     if (near == NULL)
         near = accel_key_suggest(pair->key);
@@ -337,7 +333,7 @@ int32_t accel_profile_resolve(const struct accel_profile *profile, const struct 
     *out_settings = NULL;
     r.settings = calloc(1, sizeof(*r.settings));
     if (r.settings == NULL)
-        return accel_resolver_no_memory(&r);
+        return accel_error_no_memory(r.error, "for settings");
     accel_arena_init(&r.settings->arena, 0);
     r.selection = (struct accel_profile_selection){.profile = profile, .arena = &r.settings->arena, .error = error};
     code = accel_profile_select(&r.selection, facts, fact_count);

@@ -36,8 +36,6 @@ struct accel_resolver {
     struct accel_error *error;
 };
 
-int32_t accel_resolver_no_memory(const struct accel_resolver *r);
-
 /** Writes values in force, overridden values and facts into the settings. */
 int32_t accel_resolver_write(struct accel_resolver *r);
 
