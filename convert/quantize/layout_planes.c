@@ -2,6 +2,7 @@
 /* Layout "accel 1" (quant/LAYOUT.md) in both containers. */
 #include "config.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,7 +116,7 @@ static int32_t gguf_header(struct accel_quantize_job *job, struct accel_error *e
 static int32_t folder_header(struct accel_quantize_job *job, struct accel_error *error)
 {
     json_t *metadata = json_pack("{s:s}", MODEL_PLANES_LAYOUT, MODEL_PLANES_VERSION);
-    int failed = metadata == NULL;
+    bool failed = metadata == NULL;
     int32_t code;
     for (uint64_t i = 0; i < job->count && !failed; i++) {
         char *key = needs_planes(job, i) ? key_of(job->rows[i].name) : NULL;

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 libaccel_core_la_SOURCES += \
 	%D%/arena.c %D%/arena.h \
-	%D%/bytes.c %D%/bytes.h \
 	%D%/caller_state.c %D%/caller_state.h \
 	%D%/checked.h \
 	%D%/clock.c %D%/clock.h \
@@ -18,5 +17,5 @@ libaccel_core_la_SOURCES += \
 	%D%/pci.c %D%/pci.h \
 	%D%/rows.c %D%/rows.h \
 	%D%/strbuf.c %D%/strbuf.h \
-	%D%/text.h \
+	%D%/text.c %D%/text.h \
 	%D%/utf8.c %D%/utf8.h

@@ -73,6 +73,16 @@ int32_t accel_error_by(struct accel_error *error, uint32_t origin, int32_t code,
     return code;
 }
 
+int32_t accel_error_driver(struct accel_error *error, int32_t code, const char *driver, const char *format, ...)
+{
+    char text[sizeof(error->text)];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(text, sizeof(text), format, values);
+    va_end(values);
+    return accel_error_by(error, ACCEL_FROM_DRIVER, code, "driver %s: %s", driver, text);
+}
+
 int32_t accel_error_native(struct accel_error *error, uint32_t origin, int32_t code, int32_t native, const char *format,
                            ...)
 {

@@ -14,6 +14,10 @@ int32_t accel_error_copy(struct accel_error *error, const struct accel_error *fr
 int32_t accel_error_by(struct accel_error *error, uint32_t origin, int32_t code, const char *format, ...)
     ACCEL_PRINTF(4, 5);
 
+/** accel_error_by of a fault of a driver; the text begins with "driver NAME: ". */
+int32_t accel_error_driver(struct accel_error *error, int32_t code, const char *driver, const char *format, ...)
+    ACCEL_PRINTF(4, 5);
+
 /** accel_error_by of a failed system call, with its errno. */
 int32_t accel_error_native(struct accel_error *error, uint32_t origin, int32_t code, int32_t native, const char *format,
                            ...) ACCEL_PRINTF(5, 6);

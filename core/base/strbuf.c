@@ -40,7 +40,7 @@ static bool reserve(struct accel_strbuf *buf, size_t more)
     return true;
 }
 
-void accel_strbuf_append(struct accel_strbuf *buf, const char *data, size_t bytes)
+void accel_strbuf_append(struct accel_strbuf *buf, const void *data, size_t bytes)
 {
     if (!reserve(buf, bytes))
         return;
@@ -58,6 +58,13 @@ void accel_strbuf_text(struct accel_strbuf *buf, const char *text)
 void accel_strbuf_char(struct accel_strbuf *buf, char byte)
 {
     accel_strbuf_append(buf, &byte, 1);
+}
+
+void accel_strbuf_counted(struct accel_strbuf *buf, const char *text)
+{
+    uint32_t bytes = text ? (uint32_t)strlen(text) : ACCEL_STRBUF_NO_TEXT;
+    accel_strbuf_append(buf, &bytes, sizeof(bytes));
+    accel_strbuf_append(buf, text, text ? bytes : 0);
 }
 
 static void append_escaped(struct accel_strbuf *buf, unsigned char byte)

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <accel/abi.h>
 
@@ -24,11 +25,18 @@ struct accel_strbuf {
 /** Initializes an empty string of at most `limit` bytes (0: no limit). Allocates nothing. */
 void accel_strbuf_init(struct accel_strbuf *buf, size_t limit);
 
-/** Appends `bytes` bytes. */
-void accel_strbuf_append(struct accel_strbuf *buf, const char *data, size_t bytes);
+/** Appends `bytes` bytes; `data` may be NULL if `bytes` is 0. */
+void accel_strbuf_append(struct accel_strbuf *buf, const void *data, size_t bytes);
 
 /** Appends a string. */
 void accel_strbuf_text(struct accel_strbuf *buf, const char *text);
+
+/** Length of a NULL text in accel_strbuf_counted. */
+#define ACCEL_STRBUF_NO_TEXT 0xffffffffu
+
+/** Appends the length of a text as a 32-bit number of this machine, and its bytes; NULL and an empty text are
+ * distinct. */
+void accel_strbuf_counted(struct accel_strbuf *buf, const char *text);
 
 /** Appends one byte. */
 void accel_strbuf_char(struct accel_strbuf *buf, char byte);

@@ -7,6 +7,9 @@
 #include <stdbool.h>
 #include <string.h>
 
+/** Returns whether `text` is one of `words`, which are separated by spaces; an empty text is none. */
+bool accel_word_is_among(const char *words, const char *text);
+
 static inline bool accel_has_prefix(const char *text, const char *prefix)
 {
     return strncmp(text, prefix, strlen(prefix)) == 0;

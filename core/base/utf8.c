@@ -35,21 +35,6 @@ size_t accel_utf8_char(const char *text, size_t bytes)
     return length;
 }
 
-bool accel_utf8_valid(const char *text, size_t bytes, size_t *out_bad)
-{
-    size_t at = 0;
-    while (at < bytes) {
-        size_t length = accel_utf8_char(text + at, bytes - at);
-        if (length == 0) {
-            if (out_bad)
-                *out_bad = at;
-            return false;
-        }
-        at += length;
-    }
-    return true;
-}
-
 size_t accel_utf8_cut(const char *text, size_t bytes, size_t limit)
 {
     size_t cut = limit;
@@ -83,19 +68,29 @@ static bool is_hidden(const char *at, size_t length)
     return false;
 }
 
-bool accel_utf8_plain(const char *text, size_t bytes, size_t *out_bad)
+/* Checks that all characters are well formed, and printable if `plain`. */
+static bool check(const char *text, size_t bytes, bool plain, size_t *out_bad)
 {
-    size_t at = 0;
-    while (at < bytes) {
-        size_t length = accel_utf8_char(text + at, bytes - at);
-        if (length == 0 || is_hidden(text + at, length)) {
-            if (out_bad)
-                *out_bad = at;
-            return false;
-        }
-        at += length;
+    size_t length;
+    for (size_t at = 0; at < bytes; at += length) {
+        length = accel_utf8_char(text + at, bytes - at);
+        if (length != 0 && !(plain && is_hidden(text + at, length)))
+            continue;
+        if (out_bad)
+            *out_bad = at;
+        return false;
     }
     return true;
+}
+
+bool accel_utf8_valid(const char *text, size_t bytes, size_t *out_bad)
+{
+    return check(text, bytes, false, out_bad);
+}
+
+bool accel_utf8_plain(const char *text, size_t bytes, size_t *out_bad)
+{
+    return check(text, bytes, true, out_bad);
 }
 
 void accel_utf8_one_line(char *text)

@@ -43,15 +43,13 @@ int32_t accel_import_cancellable_code(int32_t code, bool cancel_requested, const
         return ACCEL_OK;
     sanitize_error(known, driver, slot, error);
     if (code == ACCEL_E_CANCELLED && !cancel_requested)
-        return accel_error_by(error, ACCEL_FROM_DRIVER, known,
-                              "driver %s: %s returned ACCEL_E_CANCELLED, but no cancellation was requested", driver,
-                              slot);
+        return accel_error_driver(error, known, driver,
+                                  "%s returned ACCEL_E_CANCELLED, but no cancellation was requested", slot);
     if (known != code)
-        return accel_error_by(error, ACCEL_FROM_DRIVER, known,
-                              "driver %s: %s returned %d, which is no code of ABI %u.%u", driver, slot, code,
-                              ACCEL_ABI_MAJOR, ACCEL_ABI_MINOR);
-    return accel_error_by(error, ACCEL_FROM_DRIVER, code, "driver %s: %s failed with %s and without an error text",
-                          driver, slot, accel_error_name(code));
+        return accel_error_driver(error, known, driver, "%s returned %d, which is no code of ABI %u.%u", slot, code,
+                                  ACCEL_ABI_MAJOR, ACCEL_ABI_MINOR);
+    return accel_error_driver(error, code, driver, "%s failed with %s and without an error text", slot,
+                              accel_error_name(code));
 }
 
 int32_t accel_import_code(int32_t code, const char *driver, const char *slot, struct accel_error *error)
@@ -68,8 +66,7 @@ int32_t accel_import_handle(int32_t code, const void *handle, const char *driver
     if (handle != NULL)
         memcpy(&table, handle, sizeof(table));
     if (table == NULL)
-        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INTERNAL, "driver %s: %s succeeded without a handle",
-                              driver, slot);
+        return accel_error_driver(error, ACCEL_E_INTERNAL, driver, "%s succeeded without a handle", slot);
     return ACCEL_OK;
 }
 
@@ -101,18 +98,16 @@ static int32_t check_table(const void *table, const struct slot *slots, size_t c
         if (slots[i].offset + sizeof(void *) > minimum)
             minimum = slots[i].offset + sizeof(void *);
     if (size < minimum || size > ACCEL_OPEN_LIMIT)
-        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INVALID,
-                              "driver %s: struct %s has %u bytes, at least %zu are needed", driver, what, size,
-                              minimum);
+        return accel_error_driver(error, ACCEL_E_INVALID, driver, "struct %s has %u bytes, at least %zu are needed",
+                                  what, size, minimum);
     if (head[1] != 0)
-        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INVALID, "driver %s: %s.zero is %u", driver, what,
-                              head[1]);
+        return accel_error_driver(error, ACCEL_E_INVALID, driver, "%s.zero is %u", what, head[1]);
     for (size_t i = 0; i < count; i++) {
         void *function;
         memcpy(&function, (const char *)table + slots[i].offset, sizeof(function));
         if (function == NULL)
-            return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INVALID,
-                                  "driver %s: struct %s lacks the required slot %s", driver, what, slots[i].name);
+            return accel_error_driver(error, ACCEL_E_INVALID, driver, "struct %s lacks the required slot %s", what,
+                                      slots[i].name);
     }
     return ACCEL_OK;
 }
@@ -135,11 +130,10 @@ int32_t accel_import_device(const struct accel_driver_device *device, const char
         return code;
     /* Steps of a driver queue refer to buffers and states by driver handles only. */
     if (ACCEL_CAN(table, queue_create) && (!ACCEL_CAN(table, buffer_create) || !ACCEL_CAN(table, state_create)))
-        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INVALID,
-                              "driver %s: a driver with queue_create needs buffer_create and state_create", driver);
+        return accel_error_driver(error, ACCEL_E_INVALID, driver,
+                                  "a driver with queue_create needs buffer_create and state_create");
     if (ACCEL_CAN(table, state_create) && !ACCEL_CAN(table, queue_create))
-        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INVALID,
-                              "driver %s: a driver with state_create needs queue_create", driver);
+        return accel_error_driver(error, ACCEL_E_INVALID, driver, "a driver with state_create needs queue_create");
     return ACCEL_OK;
 }
 
@@ -196,8 +190,7 @@ int32_t accel_import_text(struct accel_arena *arena, const char *given, const ch
 {
     *out_text = NULL;
     if (!is_valid_text(given, ACCEL_IMPORT_TEXT))
-        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INVALID,
-                              "driver %s: %s is missing, too long or not UTF-8", driver, what);
+        return accel_error_driver(error, ACCEL_E_INVALID, driver, "%s is missing, too long or not UTF-8", what);
     *out_text = accel_arena_strdup(arena, given);
     if (*out_text == NULL)
         return accel_error_no_memory(error, "for %s of driver %s", what, driver);
@@ -211,11 +204,10 @@ int32_t accel_import_verdict(struct accel_arena *arena, struct accel_verdict *ve
     char *copy = NULL;
     int32_t code;
     if (verdict->hardware < -1 || (verdict->hardware >= 0 && (uint32_t)verdict->hardware >= hardware_count))
-        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INVALID,
-                              "driver %s: a verdict names hardware %d, which is not there", driver, verdict->hardware);
+        return accel_error_driver(error, ACCEL_E_INVALID, driver, "a verdict names hardware %d, which is not there",
+                                  verdict->hardware);
     if (verdict->code >= ACCEL_OK || verdict->code < ACCEL_E_LAST)
-        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INVALID, "driver %s: a verdict has the code %d", driver,
-                              verdict->code);
+        return accel_error_driver(error, ACCEL_E_INVALID, driver, "a verdict has the code %d", verdict->code);
     code = accel_import_text(arena, verdict->text, driver, "a verdict's text", &copy, error);
     verdict->text = copy;
     if (code != ACCEL_OK || verdict->remedy == NULL)
@@ -230,32 +222,30 @@ int32_t accel_import_claim(const struct accel_claim *given, const struct accel_g
                            struct accel_error *error)
 {
     if (given == NULL)
-        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INVALID, "driver %s: a claim is NULL", driver);
+        return accel_error_driver(error, ACCEL_E_INVALID, driver, "a claim is NULL");
     *out_claim = *given;
     if (out_claim->graph >= graph_count || out_claim->node >= graphs[out_claim->graph]->node_count)
-        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INVALID,
-                              "driver %s: a claim names node %u of graph %u, which is not there", driver,
-                              out_claim->node, out_claim->graph);
+        return accel_error_driver(error, ACCEL_E_INVALID, driver,
+                                  "a claim names node %u of graph %u, which is not there", out_claim->node,
+                                  out_claim->graph);
     if (out_claim->answer < ACCEL_CLAIM_NATIVE || out_claim->answer > ACCEL_CLAIM_NO)
-        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INVALID, "driver %s: a claim has the unknown answer %u",
-                              driver, out_claim->answer);
+        return accel_error_driver(error, ACCEL_E_INVALID, driver, "a claim has the unknown answer %u",
+                                  out_claim->answer);
     if (out_claim->weights > ACCEL_BAKED)
-        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INVALID,
-                              "driver %s: a claim has the unknown placement %u of weights", driver, out_claim->weights);
+        return accel_error_driver(error, ACCEL_E_INVALID, driver, "a claim has the unknown placement %u of weights",
+                                  out_claim->weights);
     if (!isfinite(out_claim->tolerance) || out_claim->tolerance < 0)
-        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INVALID,
-                              "driver %s: the tolerance of a claim is no finite number >= 0", driver);
+        return accel_error_driver(error, ACCEL_E_INVALID, driver, "the tolerance of a claim is no finite number >= 0");
     if ((out_claim->alignment & (out_claim->alignment - 1)) != 0 || out_claim->alignment > (UINT64_C(1) << 21))
-        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INVALID, "driver %s: a claim has the alignment %llu",
-                              driver, (unsigned long long)out_claim->alignment);
+        return accel_error_driver(error, ACCEL_E_INVALID, driver, "a claim has the alignment %llu",
+                                  (unsigned long long)out_claim->alignment);
     if (out_claim->variant > ACCEL_VARIANT_EAGER && out_claim->variant < ACCEL_VARIANT_OWN)
-        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INVALID,
-                              "driver %s: a claim has the unknown variant %u", driver, out_claim->variant);
+        return accel_error_driver(error, ACCEL_E_INVALID, driver, "a claim has the unknown variant %u",
+                                  out_claim->variant);
     if (out_claim->zero != 0)
-        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INVALID, "driver %s: accel_claim.zero is %u", driver,
-                              out_claim->zero);
+        return accel_error_driver(error, ACCEL_E_INVALID, driver, "accel_claim.zero is %u", out_claim->zero);
     if (!is_valid_text(out_claim->kernel, ACCEL_IMPORT_TEXT) || !is_valid_text(out_claim->reason, ACCEL_IMPORT_TEXT))
-        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INVALID,
-                              "driver %s: kernel or reason of a claim is missing or not UTF-8", driver);
+        return accel_error_driver(error, ACCEL_E_INVALID, driver,
+                                  "kernel or reason of a claim is missing or not UTF-8");
     return ACCEL_OK;
 }

@@ -16,26 +16,22 @@ static int32_t check_scalars(const struct accel_facts *facts, uint32_t hardware_
                              struct accel_error *error)
 {
     if (facts->kind < ACCEL_DEVICE_CPU || facts->kind > ACCEL_DEVICE_OTHER)
-        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INVALID, "driver %s: accel_facts.kind %u is not known",
-                              driver, facts->kind);
+        return accel_error_driver(error, ACCEL_E_INVALID, driver, "accel_facts.kind %u is not known", facts->kind);
     if ((facts->flags & ~KNOWN_FLAGS) != 0)
-        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_UNSUPPORTED,
-                              "driver %s: accel_facts.flags 0x%x has unknown bits", driver, facts->flags);
+        return accel_error_driver(error, ACCEL_E_UNSUPPORTED, driver, "accel_facts.flags 0x%x has unknown bits",
+                                  facts->flags);
     if (facts->zero != 0)
-        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INVALID, "driver %s: accel_facts.zero is %u", driver,
-                              facts->zero);
+        return accel_error_driver(error, ACCEL_E_INVALID, driver, "accel_facts.zero is %u", facts->zero);
     if (facts->hardware < -1 || (facts->hardware >= 0 && (uint32_t)facts->hardware >= hardware_count))
-        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INVALID,
-                              "driver %s: accel_facts.hardware %d is outside of the list of %u", driver,
-                              facts->hardware, hardware_count);
+        return accel_error_driver(error, ACCEL_E_INVALID, driver,
+                                  "accel_facts.hardware %d is outside of the list of %u", facts->hardware,
+                                  hardware_count);
     if (facts->heap_count == 0 || facts->heap_count > ACCEL_IMPORT_HEAPS || facts->heaps == NULL)
-        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_LIMIT,
-                              "driver %s: accel_facts.heap_count %u, must be 1 to %u", driver, facts->heap_count,
-                              ACCEL_IMPORT_HEAPS);
+        return accel_error_driver(error, ACCEL_E_LIMIT, driver, "accel_facts.heap_count %u, must be 1 to %u",
+                                  facts->heap_count, ACCEL_IMPORT_HEAPS);
     if (facts->type_count > ACCEL_IMPORT_TYPES || (facts->type_count != 0 && facts->types == NULL))
-        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_LIMIT,
-                              "driver %s: accel_facts.type_count %u, must be at most %u", driver, facts->type_count,
-                              ACCEL_IMPORT_TYPES);
+        return accel_error_driver(error, ACCEL_E_LIMIT, driver, "accel_facts.type_count %u, must be at most %u",
+                                  facts->type_count, ACCEL_IMPORT_TYPES);
     return ACCEL_OK;
 }
 
@@ -43,8 +39,7 @@ static int32_t check_scalars(const struct accel_facts *facts, uint32_t hardware_
 static int32_t check_id(const char *id, const char *driver, struct accel_error *error)
 {
     if (id[0] == '\0' || strlen(id) > 127 || strpbrk(id, " \t'\"\\") != NULL)
-        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INVALID,
-                              "driver %s: accel_facts.id \"%.40s\" is no name", driver, id);
+        return accel_error_driver(error, ACCEL_E_INVALID, driver, "accel_facts.id \"%.40s\" is no name", id);
     return ACCEL_OK;
 }
 
@@ -80,15 +75,14 @@ static int32_t copy_heaps(struct accel_arena *arena, struct accel_facts *facts, 
         char *name;
         int32_t code;
         if (heaps[i].zero != 0 || (heaps[i].flags & ~(ACCEL_HEAP_HOST | ACCEL_HEAP_DEVICE)) != 0)
-            return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_UNSUPPORTED,
-                                  "driver %s: accel_heap.flags 0x%x has unknown bits", driver, heaps[i].flags);
+            return accel_error_driver(error, ACCEL_E_UNSUPPORTED, driver, "accel_heap.flags 0x%x has unknown bits",
+                                      heaps[i].flags);
         if (heaps[i].bytes > ACCEL_IMPORT_BYTES)
-            return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_LIMIT,
-                                  "driver %s: accel_heap.bytes %llu, must be at most %llu", driver,
-                                  (unsigned long long)heaps[i].bytes, (unsigned long long)ACCEL_IMPORT_BYTES);
+            return accel_error_driver(error, ACCEL_E_LIMIT, driver, "accel_heap.bytes %llu, must be at most %llu",
+                                      (unsigned long long)heaps[i].bytes, (unsigned long long)ACCEL_IMPORT_BYTES);
         if (alignment == 0 || (alignment & (alignment - 1)) != 0 || alignment > (UINT64_C(1) << 21))
-            return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INVALID, "driver %s: accel_heap.alignment %llu",
-                                  driver, (unsigned long long)alignment);
+            return accel_error_driver(error, ACCEL_E_INVALID, driver, "accel_heap.alignment %llu",
+                                      (unsigned long long)alignment);
         code = accel_import_text(arena, heaps[i].name, driver, "accel_heap.name", &name, error);
         if (code != ACCEL_OK)
             return code;
@@ -108,13 +102,11 @@ static int32_t copy_limits(struct accel_arena *arena, struct accel_facts *facts,
     if (limits == NULL || types == NULL)
         return accel_error_no_memory(error, "for the limits of driver %s", driver);
     if (facts->limits == NULL)
-        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INVALID, "driver %s: accel_facts.limits is NULL",
-                              driver);
+        return accel_error_driver(error, ACCEL_E_INVALID, driver, "accel_facts.limits is NULL");
     *limits = *facts->limits;
     if (limits->in_flight > ACCEL_IMPORT_IN_FLIGHT || (limits->queues != 0 && limits->in_flight == 0))
-        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_LIMIT,
-                              "driver %s: accel_limits.in_flight %u, must be 1 to %u", driver, limits->in_flight,
-                              ACCEL_IMPORT_IN_FLIGHT);
+        return accel_error_driver(error, ACCEL_E_LIMIT, driver, "accel_limits.in_flight %u, must be 1 to %u",
+                                  limits->in_flight, ACCEL_IMPORT_IN_FLIGHT);
     if (facts->type_count != 0)
         memcpy(types, facts->types, facts->type_count * sizeof(*types));
     facts->limits = limits;

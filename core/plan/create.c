@@ -202,28 +202,20 @@ static int32_t parse_device_count(struct accel_plan *plan, const struct accel_na
     return ACCEL_E_INVALID;
 }
 
-static int32_t parse_device_counts(struct accel_plan *plan, const struct accel_plan_request *request,
-                                   struct accel_error *error)
-{
-    int32_t code = ACCEL_OK;
-    for (uint32_t i = 0; i < request->override_count && code == ACCEL_OK; i++)
-        if (is_device_count(&request->overrides[i]))
-            code = parse_device_count(plan, &request->overrides[i], error);
-    return code;
-}
-
 static int32_t resolve(struct accel_plan *plan, const struct accel_plan_request *request, struct accel_error *error)
 {
     const struct accel_profile *profile = accel_context_profile(plan->context);
     struct accel_profile_pair *settings;
     uint32_t count = 0;
-    int32_t code;
+    int32_t code = ACCEL_OK;
     if (profile == NULL) {
         const struct accel_error *why = &plan->context->profile_error;
         return why->code != ACCEL_OK ? accel_error_copy(error, why)
                                      : accel_error_set(error, ACCEL_E_NOT_FOUND, "no profiles were found");
     }
-    code = parse_device_counts(plan, request, error);
+    for (uint32_t i = 0; i < request->override_count && code == ACCEL_OK; i++)
+        if (is_device_count(&request->overrides[i]))
+            code = parse_device_count(plan, &request->overrides[i], error);
     if (code == ACCEL_OK)
         code = accel_plan_make_facts(plan, request, error);
     if (code != ACCEL_OK)
@@ -256,7 +248,7 @@ static int32_t replace_device(struct accel_plan *plan, const struct accel_plan_r
     if (plan->device == NULL || resolve(plan, request, NULL) != ACCEL_OK)
         return refuse_device(plan->context, request->device, error);
     policy = accel_plan_value(plan, "fallback.device");
-    if (strcmp(policy->value, "deny") == 0 || policy->layer < ACCEL_PROFILE_ENVIRONMENT)
+    if (strcmp(policy->value, "deny") == 0 || policy->layer < ACCEL_LAYER_ENVIRONMENT)
         return refuse_device(plan->context, request->device, error);
     if (unranked)
         return accel_plan_refuse_unranked(plan->context, unranked, true, error);
@@ -374,7 +366,7 @@ static int32_t replace_gpu(struct accel_plan *plan, struct accel_error *error)
 {
     const struct accel_profile_setting *setting = accel_plan_value(plan, "gpu.layers");
     const struct accel_profile_setting *policy = accel_plan_value(plan, "fallback.device");
-    if (strcmp(policy->value, "deny") == 0 || policy->layer < ACCEL_PROFILE_ENVIRONMENT)
+    if (strcmp(policy->value, "deny") == 0 || policy->layer < ACCEL_LAYER_ENVIRONMENT)
         return refuse_layers(plan, setting, error);
     if (strcmp(policy->value, "warn") == 0)
         accel_log_write(&plan->context->log, ACCEL_LOG_WARN, "plan", "fallback=device from=gpu to=%s",

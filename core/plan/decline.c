@@ -11,7 +11,7 @@
 
 bool accel_plan_recommends(const struct accel_profile_setting *setting)
 {
-    return setting->is_alias || (setting->layer > ACCEL_PROFILE_BUILTIN && setting->layer < ACCEL_PROFILE_SYSTEM);
+    return setting->is_alias || (setting->layer > ACCEL_LAYER_BUILTIN && setting->layer < ACCEL_LAYER_SYSTEM);
 }
 
 static bool is_listed(const struct accel_rows *rows, const char *key)
@@ -44,8 +44,8 @@ int32_t accel_plan_add_unhonored(struct accel_plan *plan, struct accel_rows *row
 }
 
 /* Makes the value that replaces a declined one: the setting's value as if nothing had overridden it. */
-static struct accel_profile_setting *make_value(struct accel_plan *plan, const struct accel_key *key, const char *value,
-                                                struct accel_error *error)
+static struct accel_profile_setting *make_value(struct accel_plan *plan, const struct accel_setting_row *key,
+                                                const char *value, struct accel_error *error)
 {
     struct accel_profile_setting *made = accel_arena_array(&plan->arena, 1, sizeof(*made));
     bool is_digits = *value >= '0' && *value <= '9';
@@ -68,7 +68,7 @@ static struct accel_profile_setting *make_value(struct accel_plan *plan, const s
         .place = "built in",
         .reason = "",
         .overridden_text = "",
-        .layer = ACCEL_PROFILE_BUILTIN,
+        .layer = ACCEL_LAYER_BUILTIN,
         .is_number = parsed.is_number,
         .number = parsed.number,
     };
@@ -106,8 +106,8 @@ static int32_t replace(struct accel_plan *plan, const struct accel_profile_setti
     return code;
 }
 
-static int32_t decline(struct accel_plan *plan, const struct accel_key *key, const char *value, const char *reason,
-                       struct accel_error *error)
+static int32_t decline(struct accel_plan *plan, const struct accel_setting_row *key, const char *value,
+                       const char *reason, struct accel_error *error)
 {
     struct accel_profile_setting *made = make_value(plan, key, value, error);
     if (made == NULL)
@@ -118,7 +118,7 @@ static int32_t decline(struct accel_plan *plan, const struct accel_key *key, con
 int32_t accel_plan_decline_option(struct accel_plan *plan, const struct accel_profile_setting *setting,
                                   const char *value, const char *reason, struct accel_error *error)
 {
-    const struct accel_key *key = accel_key_find(setting->key);
+    const struct accel_setting_row *key = accel_key_find(setting->key);
     struct accel_profile_setting *made;
     if (value == NULL)
         return accel_plan_no_memory(error);
@@ -134,7 +134,7 @@ int32_t accel_plan_decline_option(struct accel_plan *plan, const struct accel_pr
         .place = "built in",
         .reason = "",
         .overridden_text = "",
-        .layer = ACCEL_PROFILE_BUILTIN,
+        .layer = ACCEL_LAYER_BUILTIN,
     };
     return replace(plan, setting, made, reason, error);
 }
@@ -144,8 +144,8 @@ int32_t accel_plan_decline_option(struct accel_plan *plan, const struct accel_pr
 static int32_t list_later(struct accel_plan *plan, struct accel_error *error)
 {
     int32_t code = ACCEL_OK;
-    for (uint32_t i = 0; i < accel_key_count() && code == ACCEL_OK; i++) {
-        const struct accel_key *key = accel_key_get(i);
+    for (uint32_t i = 0; i < accel_setting_row_count() && code == ACCEL_OK; i++) {
+        const struct accel_setting_row *key = accel_setting_row_get(i);
         const struct accel_profile_setting *later = accel_settings_find(plan->settings, key->name)->later;
         if (later == NULL)
             continue;
@@ -174,8 +174,8 @@ int32_t accel_plan_decline_unmet(struct accel_plan *plan, struct accel_error *er
     /* The options of another machine's driver are not known. */
     if (plan->device == NULL || accel_context_recording(plan->context))
         return code;
-    for (uint32_t i = 0; i < accel_key_count() && code == ACCEL_OK; i++) {
-        const struct accel_key *key = accel_key_get(i);
+    for (uint32_t i = 0; i < accel_setting_row_count() && code == ACCEL_OK; i++) {
+        const struct accel_setting_row *key = accel_setting_row_get(i);
         const struct accel_profile_setting *setting = accel_plan_value(plan, key->name);
         char reason[ACCEL_PLAN_REASON];
         if (accel_plan_recommends(setting) && accel_plan_never_honored(plan, key, setting, reason))
@@ -195,7 +195,7 @@ uint32_t accel_plan_is_recommended(const struct accel_plan *plan, const char *ke
 int32_t accel_plan_decline(struct accel_plan *plan, const char *key, const char *value, const char *reason,
                            struct accel_error *error)
 {
-    const struct accel_key *row = key ? accel_key_find(key) : NULL;
+    const struct accel_setting_row *row = key ? accel_key_find(key) : NULL;
     if (plan == NULL || row == NULL || value == NULL || reason == NULL)
         return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_decline: an argument is NULL or no setting");
     if (!accel_plan_is_recommended(plan, key))

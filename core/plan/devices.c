@@ -172,8 +172,8 @@ static int32_t note_device(struct accel_placer *p, const struct accel_placer_tar
 {
     uint64_t lack = find_lack(target);
     char taken[32], budget[32];
-    return accel_plan_add_note(p->s->plan, lack && used > 1 ? ACCEL_NOTE_WARN : ACCEL_NOTE_INFO, "placement", "",
-                               p->s->error, "%s takes %s of %s (%s)%s", target->name,
+    return accel_plan_add_note(p->s->plan, &p->s->plan->notes, lack && used > 1 ? ACCEL_NOTE_WARN : ACCEL_NOTE_INFO,
+                               "placement", "", p->s->error, "%s takes %s of %s (%s)%s", target->name,
                                accel_plan_size_text(target->taken, taken),
                                target->budget.bytes ? accel_plan_size_text(target->budget.bytes, budget) : "?",
                                target->budget.bytes ? target->budget.origin : "not known", lack ? ": too much" : "");
@@ -188,7 +188,7 @@ static int32_t note_crossings(struct accel_placer *p)
         const struct accel_placer_item *item = &p->items[i], *before = item - 1;
         if (item->component != before->component || item->target == before->target)
             continue;
-        code = accel_plan_add_note(p->s->plan, ACCEL_NOTE_INFO, "placement", "", p->s->error,
+        code = accel_plan_add_note(p->s->plan, &p->s->plan->notes, ACCEL_NOTE_INFO, "placement", "", p->s->error,
                                    "%" PRIu64 " bytes of each token cross from %s to %s",
                                    accel_plan_multiply(item->component->hidden, 4), p->targets[before->target].name,
                                    p->targets[item->target].name);

@@ -14,16 +14,6 @@
 #include "core/profile/yaml.h"
 #include "core/registry/context.h"
 
-struct accel_history {
-    struct accel_arena arena;
-    struct accel_history_record **records;
-    uint32_t count;
-    uint32_t capacity;
-    uint32_t damaged;
-    const char *path;
-    const char *reason;
-};
-
 /** The filter of a reader. Texts are in their form in a line, escaped and quoted; NULL matches anything. */
 struct filter {
     uint32_t kind;
@@ -289,7 +279,7 @@ int32_t accel_history_find(const struct accel_context *context, uint32_t kind, c
         return accel_error_no_memory(error, "for the history");
     history->path = history->reason = "";
     history->capacity = most && most < 4096 ? most : 4096;
-    history->records = accel_arena_array(&history->arena, history->capacity, sizeof(struct accel_history_record *));
+    history->records = accel_arena_array(&history->arena, history->capacity, sizeof(*history->records));
     if (history->records == NULL || !make_member("model", model, &filter.model) ||
         !make_member("device", device, &filter.device))
         code = accel_error_no_memory(error, "for the history");
@@ -311,29 +301,4 @@ void accel_history_free(struct accel_history *history)
         return;
     accel_arena_free(&history->arena);
     free(history);
-}
-
-uint32_t accel_history_count(const struct accel_history *history)
-{
-    return history ? history->count : 0;
-}
-
-const struct accel_history_record *accel_history_get(const struct accel_history *history, uint32_t index)
-{
-    return index < accel_history_count(history) ? history->records[index] : NULL;
-}
-
-uint32_t accel_history_damaged(const struct accel_history *history)
-{
-    return history ? history->damaged : 0;
-}
-
-const char *accel_history_path(const struct accel_history *history)
-{
-    return history ? history->path : "";
-}
-
-const char *accel_history_reason(const struct accel_history *history)
-{
-    return history ? history->reason : "";
 }

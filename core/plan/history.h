@@ -9,6 +9,8 @@
 
 #include <accel/context.h>
 
+#include "core/base/arena.h"
+
 /** Maximum bytes of the file. */
 #define ACCEL_HISTORY_BYTES 1048576u
 
@@ -62,10 +64,19 @@ int32_t accel_history_file(char **out_path, struct accel_error *error);
 /** Returns the name of a memory class in lines of the history and in plans; NULL past the end. */
 const char *accel_history_class_name(uint32_t memory_class);
 
-struct accel_history;
+/** Records that were read; all of it lives in its arena. Texts are never NULL. */
+struct accel_history {
+    struct accel_arena arena;
+    const struct accel_history_record **records; /**< newest first */
+    uint32_t count;
+    uint32_t capacity;  /**< of `records` */
+    uint32_t damaged;   /**< lines of the file that are no records */
+    const char *path;   /**< the file, or empty if none is known */
+    const char *reason; /**< why nothing could be read, or empty */
+};
 
 /** Reads the newest `most` records, newest first, of `kind` for this device and model; NULL or 0: of any. A file
- * that is missing, unreadable, or writable by other users gives none, and accel_history_reason returns the reason.
+ * that is missing, unreadable, or writable by other users gives none, and `reason` states why.
  * ACCEL_E_INVALID: there is no such kind. Any thread; the result belongs to the caller and may be read from any
  * thread until it is freed. */
 int32_t accel_history_find(const struct accel_context *context, uint32_t kind, const char *model, const char *device,
@@ -73,16 +84,5 @@ int32_t accel_history_find(const struct accel_context *context, uint32_t kind, c
 
 /** Frees it with its records. NULL is allowed. */
 void accel_history_free(struct accel_history *history);
-
-/** Number of records. NULL has none, here and below. */
-uint32_t accel_history_count(const struct accel_history *history);
-/** The record at `index`, newest first, or NULL past the end. */
-const struct accel_history_record *accel_history_get(const struct accel_history *history, uint32_t index);
-/** Lines of the file that are no records. */
-uint32_t accel_history_damaged(const struct accel_history *history);
-/** The file, or empty where none is known. */
-const char *accel_history_path(const struct accel_history *history);
-/** Why nothing could be read, or empty. */
-const char *accel_history_reason(const struct accel_history *history);
 
 #endif

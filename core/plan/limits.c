@@ -161,7 +161,7 @@ static int32_t note_scratch(const struct accel_placer *p, const struct accel_pla
     uint64_t most = device->facts->limits->buffer_bytes;
     if (!is_over(device->facts, p->s->scratch, most))
         return ACCEL_OK;
-    return accel_plan_add_note(p->s->plan, ACCEL_NOTE_WARN, "batch",
+    return accel_plan_add_note(p->s->plan, &p->s->plan->notes, ACCEL_NOTE_WARN, "batch",
                                "fewer tokens in a step (batch), a smaller context, or another device", p->s->error,
                                "the scratch of a step is one buffer, by formula of up to %" PRIu64
                                " bytes, and device %s makes none of over %" PRIu64,

@@ -23,25 +23,25 @@ struct options {
     uint32_t count;
 };
 
-static bool is_alike(const struct accel_key *key, const struct accel_option *option)
+static bool is_alike(const struct accel_setting_row *key, const struct accel_option *option)
 {
     switch (key->type) {
-    case ACCEL_KEY_FLAG:
+    case ACCEL_SETTING_FLAG:
         return option->type == ACCEL_OPTION_FLAG;
-    case ACCEL_KEY_INTEGER:
-    case ACCEL_KEY_SIZE:
-    case ACCEL_KEY_DURATION:
+    case ACCEL_SETTING_INTEGER:
+    case ACCEL_SETTING_SIZE:
+    case ACCEL_SETTING_DURATION:
         return option->type == ACCEL_OPTION_INTEGER;
     default:
         return option->type == ACCEL_OPTION_TEXT;
     }
 }
 
-const struct accel_option *accel_plan_option_of(const struct accel_plan *plan, const struct accel_key *key)
+const struct accel_option *accel_plan_option_of(const struct accel_plan *plan, const struct accel_setting_row *key)
 {
     const struct accel_driver *driver = plan->device ? plan->device->owner->driver : NULL;
     const char *dot = strchr(key->name, '.');
-    if (driver == NULL || key->honored_by != ACCEL_KEY_BY_DRIVER)
+    if (driver == NULL || key->honored != ACCEL_HONORED_DRIVER)
         return NULL;
     for (uint32_t i = 0; i < driver->option_count; i++) {
         const char *name = driver->options[i]->name;
@@ -67,18 +67,18 @@ static int32_t list_options(struct accel_plan *plan, struct options *options, st
 {
     const char *driver = plan->device->owner->driver->name;
     uint32_t first = accel_settings_driver_begin(plan->settings), count = accel_settings_count(plan->settings);
-    size_t most = (size_t)count - first + accel_key_count();
+    size_t most = (size_t)count - first + accel_setting_row_count();
     int32_t code = ACCEL_OK;
     *options = (struct options){accel_arena_array(&plan->arena, most, sizeof(*options->given)),
                                 accel_arena_array(&plan->arena, most, sizeof(const void *)), 0};
     if (options->given == NULL || options->settings == NULL)
         return accel_plan_no_memory(error);
-    for (uint32_t i = 0; i < accel_key_count() && code == ACCEL_OK; i++) {
-        const struct accel_key *key = accel_key_get(i);
+    for (uint32_t i = 0; i < accel_setting_row_count() && code == ACCEL_OK; i++) {
+        const struct accel_setting_row *key = accel_setting_row_get(i);
         const struct accel_option *option = accel_plan_option_of(plan, key);
         const struct accel_profile_setting *setting = option ? accel_plan_value(plan, key->name) : NULL;
         /* The driver chooses a value that is built in. */
-        if (setting != NULL && setting->layer != ACCEL_PROFILE_BUILTIN)
+        if (setting != NULL && setting->layer != ACCEL_LAYER_BUILTIN)
             code = add_option(options, setting, accel_plan_text(plan, "%s.%s", driver, option->name), error);
     }
     for (uint32_t i = first; i < count && code == ACCEL_OK; i++)

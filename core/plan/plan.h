@@ -122,11 +122,9 @@ struct accel_plan_replaced {
 /** Restores the values that the last shape plan declined: the next one may honor them. */
 void accel_plan_forget_declines(struct accel_plan *plan);
 
-/** Adds a note or a hint. `key` and `remedy` may be empty. */
-int32_t accel_plan_add_note(struct accel_plan *plan, uint32_t level, const char *key, const char *remedy,
-                            struct accel_error *error, const char *format, ...) ACCEL_PRINTF(6, 7);
-int32_t accel_plan_add_hint(struct accel_plan *plan, uint32_t level, const char *key, const char *remedy,
-                            struct accel_error *error, const char *format, ...) ACCEL_PRINTF(6, 7);
+/** Adds a note to the plan's `notes`, or to its `hints`, which are made anew. `key` and `remedy` may be empty. */
+int32_t accel_plan_add_note(struct accel_plan *plan, struct accel_rows *rows, uint32_t level, const char *key,
+                            const char *remedy, struct accel_error *error, const char *format, ...) ACCEL_PRINTF(7, 8);
 
 /** Formats a text in the plan's arena; NULL if memory runs out. */
 const char *accel_plan_text(struct accel_plan *plan, const char *format, ...) ACCEL_PRINTF(2, 3);
@@ -202,14 +200,14 @@ int32_t accel_plan_add_unhonored(struct accel_plan *plan, struct accel_rows *row
  * that nothing honors yet. */
 int32_t accel_plan_decline_unmet(struct accel_plan *plan, struct accel_error *error);
 
-struct accel_key;
+struct accel_setting_row;
 
 /** Maximum bytes of the reason why a value is not honored. */
 #define ACCEL_PLAN_REASON 200u
 
 /** Returns whether no run on the plan's device honors the value of a setting, whatever the model; `reason` then
  * states why. */
-bool accel_plan_never_honored(const struct accel_plan *plan, const struct accel_key *key,
+bool accel_plan_never_honored(const struct accel_plan *plan, const struct accel_setting_row *key,
                               const struct accel_profile_setting *setting, char reason[ACCEL_PLAN_REASON]);
 
 struct accel_device;
@@ -247,7 +245,7 @@ uint64_t accel_plan_bookkeeping(const struct accel_device *device, const struct 
 
 /** Returns the option of the plan's driver that receives a setting for drivers, or NULL if the driver does not
  * support it. */
-const struct accel_option *accel_plan_option_of(const struct accel_plan *plan, const struct accel_key *key);
+const struct accel_option *accel_plan_option_of(const struct accel_plan *plan, const struct accel_setting_row *key);
 
 /** Declines a recommended setting that was passed to the driver: the device is opened without it, and `reason` is
  * noted. `value` is the default of the driver option, which is in force. */

@@ -9,47 +9,23 @@
 #include "core/base/strbuf.h"
 #include "core/plan/plan.h"
 
-static int32_t add(struct accel_plan *plan, struct accel_rows *rows, struct accel_plan_note *note,
-                   struct accel_error *error, const char *format, va_list values) ACCEL_PRINTF(5, 0);
-
-static int32_t add(struct accel_plan *plan, struct accel_rows *rows, struct accel_plan_note *note,
-                   struct accel_error *error, const char *format, va_list values)
+int32_t accel_plan_add_note(struct accel_plan *plan, struct accel_rows *rows, uint32_t level, const char *key,
+                            const char *remedy, struct accel_error *error, const char *format, ...)
 {
+    struct accel_plan_note note = {.size = sizeof(note), .level = level};
     struct accel_strbuf text;
+    va_list values;
     accel_strbuf_init(&text, 0);
+    va_start(values, format);
     accel_strbuf_vprintf(&text, format, values);
-    note->size = sizeof(*note);
-    note->key = accel_arena_strdup(&plan->arena, note->key);
-    note->text = text.failed ? NULL : accel_arena_strdup(&plan->arena, accel_strbuf_get(&text));
-    note->remedy = accel_arena_strdup(&plan->arena, note->remedy);
+    va_end(values);
+    note.key = accel_arena_strdup(&plan->arena, key);
+    note.text = text.failed ? NULL : accel_arena_strdup(&plan->arena, accel_strbuf_get(&text));
+    note.remedy = accel_arena_strdup(&plan->arena, remedy);
     accel_strbuf_free(&text);
-    if (!note->key || !note->text || !note->remedy || !accel_rows_add_copy(rows, &plan->arena, note, sizeof(*note)))
+    if (!note.key || !note.text || !note.remedy || !accel_rows_add_copy(rows, &plan->arena, &note, sizeof(note)))
         return accel_plan_no_memory(error);
     return ACCEL_OK;
-}
-
-int32_t accel_plan_add_note(struct accel_plan *plan, uint32_t level, const char *key, const char *remedy,
-                            struct accel_error *error, const char *format, ...)
-{
-    struct accel_plan_note note = {.level = level, .key = key, .remedy = remedy};
-    va_list values;
-    int32_t code;
-    va_start(values, format);
-    code = add(plan, &plan->notes, &note, error, format, values);
-    va_end(values);
-    return code;
-}
-
-int32_t accel_plan_add_hint(struct accel_plan *plan, uint32_t level, const char *key, const char *remedy,
-                            struct accel_error *error, const char *format, ...)
-{
-    struct accel_plan_note note = {.level = level, .key = key, .remedy = remedy};
-    va_list values;
-    int32_t code;
-    va_start(values, format);
-    code = add(plan, &plan->hints, &note, error, format, values);
-    va_end(values);
-    return code;
 }
 
 int32_t accel_plan_note(struct accel_plan *plan, const struct accel_plan_note *note, struct accel_error *error)
@@ -57,7 +33,7 @@ int32_t accel_plan_note(struct accel_plan *plan, const struct accel_plan_note *n
     int32_t code;
     if (plan == NULL || note == NULL || note->key == NULL || note->text == NULL || note->remedy == NULL)
         return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_note requires a plan and a note with its texts");
-    code = accel_plan_add_note(plan, note->level, note->key, note->remedy, error, "%s", note->text);
+    code = accel_plan_add_note(plan, &plan->notes, note->level, note->key, note->remedy, error, "%s", note->text);
     if (code == ACCEL_OK)
         accel_log_write(&plan->context->log, note->level == ACCEL_NOTE_WARN ? ACCEL_LOG_WARN : ACCEL_LOG_INFO, "plan",
                         "key=%s note=\"%s\"", note->key, note->text);

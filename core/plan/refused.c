@@ -29,21 +29,15 @@ static bool is_absent(const struct accel_context *context, uint32_t index)
     return code == ACCEL_E_NOT_FOUND || code == ACCEL_E_UNSUPPORTED;
 }
 
-static bool is_of_driver(const char *word, const char *driver)
-{
-    size_t length = strlen(driver);
-    return strncmp(word, driver, length) == 0 && (word[length] == '\0' || word[length] == ':');
-}
-
 /* Returns whether a word of --device may refer to a device of the driver. The first word that names a present
  * device ends the search: later words have no effect. */
 static bool may_be_meant(const struct accel_plan *plan, const char *names, const char *driver)
 {
     char word[256];
     while (*names != '\0') {
-        size_t length = strcspn(names, ",");
+        size_t length = strcspn(names, ","), name = strcspn(names, ":,");
         snprintf(word, sizeof(word), "%.*s", (int)length, names);
-        if (is_of_driver(word, driver))
+        if (name == strlen(driver) && strncmp(names, driver, name) == 0)
             return true;
         if (accel_context_find(plan->context, word) != NULL)
             return false;
@@ -70,7 +64,7 @@ int32_t accel_plan_hint_refused(struct accel_plan *plan, struct accel_error *err
     for (uint32_t i = 0; i < accel_plugin_count(plan->context) && code == ACCEL_OK; i++) {
         const struct accel_plugin_info *plugin = accel_plugin_get(plan->context, i);
         if (plugin->state == ACCEL_PLUGIN_REFUSED && could_be_chosen(plan, i))
-            code = accel_plan_add_hint(plan, ACCEL_NOTE_WARN, "device", plugin->remedy, error,
+            code = accel_plan_add_note(plan, &plan->hints, ACCEL_NOTE_WARN, "device", plugin->remedy, error,
                                        "driver %s is refused: %s", plugin->name, plugin->text);
     }
     return code;

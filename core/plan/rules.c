@@ -54,7 +54,7 @@ static int32_t refuse_tiled(struct accel_shape_planner *s, const struct accel_pr
         return ACCEL_E_FALLBACK;
     }
     s->tiled = false;
-    return accel_plan_add_note(s->plan, ACCEL_NOTE_WARN, "fallback.attention", "", s->error,
+    return accel_plan_add_note(s->plan, &s->plan->notes, ACCEL_NOTE_WARN, "fallback.attention", "", s->error,
                                "attention is eager, not tiled: %s; fallback.attention is %s", reason, policy);
 }
 

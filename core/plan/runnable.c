@@ -162,16 +162,16 @@ static const char *find_reason(const char *name)
 }
 
 /* Returns whether a value is the default and so changes nothing for a run. */
-static bool is_default(const struct accel_key *key, const struct accel_profile_setting *setting)
+static bool is_default(const struct accel_setting_row *key, const struct accel_profile_setting *setting)
 {
     return strcmp(setting->value, key->preset) == 0;
 }
 
-bool accel_plan_never_honored(const struct accel_plan *plan, const struct accel_key *key,
+bool accel_plan_never_honored(const struct accel_plan *plan, const struct accel_setting_row *key,
                               const struct accel_profile_setting *setting, char reason[ACCEL_PLAN_REASON])
 {
     const char *why = find_reason(key->name);
-    if ((why == NULL && key->honored_by != ACCEL_KEY_BY_DRIVER) || is_default(key, setting) ||
+    if ((why == NULL && key->honored != ACCEL_HONORED_DRIVER) || is_default(key, setting) ||
         accel_plan_option_of(plan, key))
         return false;
     if (why)
@@ -191,7 +191,7 @@ static bool is_planned(const struct accel_plan *plan, const char *key)
            (strcmp(key, "gpu.layers") == 0 || strcmp(key, "offload.layers") == 0);
 }
 
-static bool is_unmet(const struct accel_plan *plan, const struct accel_key *key,
+static bool is_unmet(const struct accel_plan *plan, const struct accel_setting_row *key,
                      const struct accel_profile_setting *setting, char reason[ACCEL_PLAN_REASON])
 {
     size_t condition = find_condition(key->name);
@@ -209,10 +209,10 @@ static bool is_unmet(const struct accel_plan *plan, const struct accel_key *key,
 static const struct accel_profile_setting *next_unmet(const struct accel_plan *plan, uint32_t *index,
                                                       char reason[ACCEL_PLAN_REASON])
 {
-    while (*index < accel_key_count()) {
-        const struct accel_key *key = accel_key_get((*index)++);
+    while (*index < accel_setting_row_count()) {
+        const struct accel_setting_row *key = accel_setting_row_get((*index)++);
         const struct accel_profile_setting *setting = accel_plan_value(plan, key->name);
-        if (setting->layer != ACCEL_PROFILE_BUILTIN && is_unmet(plan, key, setting, reason))
+        if (setting->layer != ACCEL_LAYER_BUILTIN && is_unmet(plan, key, setting, reason))
             return setting;
     }
     return NULL;
@@ -236,9 +236,9 @@ static const char *unit_of(const char *unit, const char *value)
 static int32_t refuse_unmet(const struct accel_plan *plan, const struct accel_profile_setting *setting,
                             const char *reason, struct accel_error *error)
 {
-    const struct accel_key *key = accel_key_find(setting->key);
+    const struct accel_setting_row *key = accel_key_find(setting->key);
     const char *preset = key->preset;
-    if (key->honored_by == ACCEL_KEY_BY_DRIVER)
+    if (key->honored == ACCEL_HONORED_DRIVER)
         accel_error_by(error, accel_setting_origin(setting), ACCEL_E_UNSUPPORTED,
                        "%s: %s=%s is for drivers that know it, and the driver %s does not", setting->place,
                        setting->key, setting->value, plan->device->owner->driver->name);
@@ -273,8 +273,8 @@ int32_t accel_plan_runnable(const struct accel_plan *plan, struct accel_error *e
 
 static int32_t hint_fallback(struct accel_plan *plan, const char *policy, const char *text, struct accel_error *error)
 {
-    return text ? accel_plan_add_hint(plan, ACCEL_NOTE_WARN, policy, "", error, "%s; %s is %s", text, policy,
-                                      accel_plan_value(plan, policy)->value)
+    return text ? accel_plan_add_note(plan, &plan->hints, ACCEL_NOTE_WARN, policy, "", error, "%s; %s is %s", text,
+                                      policy, accel_plan_value(plan, policy)->value)
                 : ACCEL_OK;
 }
 
@@ -292,8 +292,8 @@ static void hint_unknown(void *data, uint32_t level, const char *name, const cha
     struct unknowns *unknowns = data;
     if (level > ACCEL_LOG_WARN || unknowns->code != ACCEL_OK)
         return;
-    unknowns->code = accel_plan_add_hint(unknowns->plan, ACCEL_NOTE_WARN, "environment", "", unknowns->error,
-                                         "environment %s: unknown variable without effect%s%s%s", name,
+    unknowns->code = accel_plan_add_note(unknowns->plan, &unknowns->plan->hints, ACCEL_NOTE_WARN, "environment", "",
+                                         unknowns->error, "environment %s: unknown variable without effect%s%s%s", name,
                                          near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
@@ -336,10 +336,10 @@ static int32_t list_unmet(struct accel_plan *plan, struct accel_error *error)
 static int32_t hint_list(struct accel_plan *plan, struct accel_error *error)
 {
     if (plan->listed)
-        return accel_plan_add_hint(plan, ACCEL_NOTE_INFO, "device", "", error, "of %s, %s is the first that is here",
-                                   plan->listed, plan->device->info.name);
+        return accel_plan_add_note(plan, &plan->hints, ACCEL_NOTE_INFO, "device", "", error,
+                                   "of %s, %s is the first that is here", plan->listed, plan->device->info.name);
     if (plan->described_name)
-        return accel_plan_add_hint(plan, ACCEL_NOTE_INFO, "device", "", error,
+        return accel_plan_add_note(plan, &plan->hints, ACCEL_NOTE_INFO, "device", "", error,
                                    "no device of the list is here: the plan fills all of them, those with the most "
                                    "bandwidth first, as far as it needs them, with the settings of %s",
                                    plan->device_profile);

@@ -18,9 +18,9 @@ const struct accel_profile_setting *accel_plan_value(const struct accel_plan *pl
 
 static uint32_t origin_of(uint32_t layer)
 {
-    if (layer == ACCEL_PROFILE_BUILTIN)
+    if (layer == ACCEL_LAYER_BUILTIN)
         return ACCEL_ORIGIN_BUILTIN;
-    return layer < ACCEL_PROFILE_ENVIRONMENT ? ACCEL_ORIGIN_PROFILE : ACCEL_ORIGIN_GIVEN;
+    return layer < ACCEL_LAYER_ENVIRONMENT ? ACCEL_ORIGIN_PROFILE : ACCEL_ORIGIN_GIVEN;
 }
 
 int32_t accel_plan_make_records(struct accel_plan *plan, struct accel_error *error)
@@ -47,18 +47,10 @@ int32_t accel_plan_make_records(struct accel_plan *plan, struct accel_error *err
     return ACCEL_OK;
 }
 
-static struct accel_plan_setting *find_record(const struct accel_plan *plan, const char *key)
-{
-    for (uint32_t i = 0; i < accel_settings_count(plan->settings); i++)
-        if (strcmp(plan->records[i].key, key) == 0)
-            return &plan->records[i];
-    return NULL;
-}
-
 /* Returns the unit of a decided value: a number has its setting's unit, a word has none. */
 static const char *unit_of(const char *key, const char *value)
 {
-    const struct accel_key *row = accel_key_find(key);
+    const struct accel_setting_row *row = accel_key_find(key);
     return row && value && *value >= '0' && *value <= '9' ? row->unit : "";
 }
 
@@ -67,7 +59,7 @@ static const char *unit_of(const char *key, const char *value)
 int32_t accel_plan_decide(struct accel_plan *plan, const char *key, const char *value, uint32_t origin,
                           const char *place, const char *reason, struct accel_error *error)
 {
-    struct accel_plan_setting *record = find_record(plan, key);
+    struct accel_plan_setting *record = &plan->records[accel_plan_setting_find(plan, key) - plan->records];
     struct accel_plan_overridden *overridden;
     /* The shape plan, session and plan may decide the same value one after the other. */
     if (value && strcmp(record->value, value) == 0)

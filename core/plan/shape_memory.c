@@ -31,8 +31,8 @@ static int32_t read_context(struct accel_shape_planner *s)
     if (!accel_plan_fact_number(plan, "model.context", &longest, &origin) || longest == 0)
         longest = 0;
     s->context = number_of(plan, "context", longest ? longest : 4096);
-    if (longest && s->context > longest && setting->layer >= ACCEL_PROFILE_ENVIRONMENT)
-        return accel_plan_add_note(plan, ACCEL_NOTE_WARN, "context", "", s->error,
+    if (longest && s->context > longest && setting->layer >= ACCEL_LAYER_ENVIRONMENT)
+        return accel_plan_add_note(plan, &plan->notes, ACCEL_NOTE_WARN, "context", "", s->error,
                                    "context %" PRIu64 " tok (%s) is more than the %" PRIu64
                                    " tokens that the model was trained for (%s): its text gets worse behind them",
                                    s->context, setting->place, longest, origin);
@@ -74,7 +74,7 @@ static int32_t read_cache_type(struct accel_shape_planner *s, const char *key, u
         accel_error_remedy(s->error, "set %s=f16, or fallback.kv to warn or allow", key);
         return ACCEL_E_FALLBACK;
     }
-    return accel_plan_add_note(plan, ACCEL_NOTE_WARN, "fallback.kv", "", s->error,
+    return accel_plan_add_note(plan, &plan->notes, ACCEL_NOTE_WARN, "fallback.kv", "", s->error,
                                "%s=%s comes to f16: no group of 32 or more divides heads of %" PRIu32
                                ", and fallback.kv is %s",
                                key, word, head, policy->value);
@@ -310,7 +310,7 @@ static int32_t note_filters(struct accel_shape_planner *s)
     for (uint32_t i = 0; i < s->shapes->component_count; i++) {
         const struct accel_sketch_component *c = &s->shapes->components[i];
         if (c->layers && c->heads == 0 && !reads_text(c) && step_tokens(s, c) == 1)
-            return accel_plan_add_note(s->plan, ACCEL_NOTE_INFO, "", "", s->error,
+            return accel_plan_add_note(s->plan, &s->plan->notes, ACCEL_NOTE_INFO, "", "", s->error,
                                        "%s: features between filters are not in the scratch of the plan", c->name);
     }
     return ACCEL_OK;

@@ -83,7 +83,7 @@ static int32_t note_threads(struct accel_plan *plan, struct accel_error *error)
 {
     if (plan->threads.count == 0)
         return ACCEL_OK;
-    return accel_plan_add_note(plan, ACCEL_NOTE_INFO, "cpu.threads", "", error, "%u threads, %s: %s",
+    return accel_plan_add_note(plan, &plan->notes, ACCEL_NOTE_INFO, "cpu.threads", "", error, "%u threads, %s: %s",
                                plan->threads.count, plan->pinned ? "each bound to its processor" : "not bound",
                                plan->threads.reason);
 }

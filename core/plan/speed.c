@@ -42,8 +42,8 @@ static int32_t note_past(struct accel_plan *plan, const struct accel_history *hi
 {
     struct accel_plan_past *past = &plan->past;
     *past = (struct accel_plan_past){.size = sizeof(*past), .origin = ""};
-    for (uint32_t i = 0; i < accel_history_count(history); i++) {
-        const struct accel_history_record *record = accel_history_get(history, i);
+    for (uint32_t i = 0; i < history->count; i++) {
+        const struct accel_history_record *record = history->records[i];
         double difference;
         if (record->planned == 0 || record->measured == 0)
             continue;
@@ -58,7 +58,7 @@ static int32_t note_past(struct accel_plan *plan, const struct accel_history *hi
     }
     if (past->runs == 0)
         return ACCEL_OK;
-    past->origin = accel_plan_text(plan, "measured: %" PRIu32 " runs in %s", past->runs, accel_history_path(history));
+    past->origin = accel_plan_text(plan, "measured: %" PRIu32 " runs in %s", past->runs, history->path);
     return past->origin ? ACCEL_OK : accel_plan_no_memory(error);
 }
 
@@ -74,8 +74,8 @@ static bool is_long_enough(const struct accel_history_record *record)
 static void of_this_model(const struct accel_plan *plan, const struct accel_history *history, struct range *range)
 {
     const char *variant = accel_plan_variant(plan);
-    for (uint32_t i = 0; i < accel_history_count(history); i++) {
-        const struct accel_history_record *record = accel_history_get(history, i);
+    for (uint32_t i = 0; i < history->count; i++) {
+        const struct accel_history_record *record = history->records[i];
         if (is_long_enough(record) && record->settings && strcmp(record->settings, variant) == 0)
             widen(range, record->speed);
     }
@@ -92,8 +92,8 @@ static bool has_same_threads(const struct accel_plan *plan, const struct accel_h
 static void of_bytes(const struct accel_plan *plan, const struct accel_history *history, struct range *range)
 {
     double most = (double)(plan->step_weights + plan->step_state), least = (double)plan->step_weights;
-    for (uint32_t i = 0; i < accel_history_count(history); i++) {
-        const struct accel_history_record *record = accel_history_get(history, i);
+    for (uint32_t i = 0; i < history->count; i++) {
+        const struct accel_history_record *record = history->records[i];
         /* A much smaller step is not limited by memory bandwidth. */
         if (record->kind == ACCEL_HISTORY_RUN && !is_long_enough(record))
             continue;
@@ -283,13 +283,12 @@ int32_t accel_plan_rebuild_hints(struct accel_plan *plan, struct accel_error *er
     if (code != ACCEL_OK)
         return code;
     code = note_past(plan, history, error);
-    if (code == ACCEL_OK && *accel_history_reason(history))
-        code = accel_plan_add_hint(plan, ACCEL_NOTE_INFO, "", "", error, "no history of runs: %s",
-                                   accel_history_reason(history));
-    if (code == ACCEL_OK && accel_history_damaged(history))
-        code =
-            accel_plan_add_hint(plan, ACCEL_NOTE_INFO, "", "", error, "%s: %" PRIu32 " damaged lines were passed over",
-                                accel_history_path(history), accel_history_damaged(history));
+    if (code == ACCEL_OK && *history->reason)
+        code = accel_plan_add_note(plan, &plan->hints, ACCEL_NOTE_INFO, "", "", error, "no history of runs: %s",
+                                   history->reason);
+    if (code == ACCEL_OK && history->damaged)
+        code = accel_plan_add_note(plan, &plan->hints, ACCEL_NOTE_INFO, "", "", error,
+                                   "%s: %" PRIu32 " damaged lines were passed over", history->path, history->damaged);
     if (code == ACCEL_OK && plan->step_weights)
         code = predict_decode(plan, history, error);
     if (code == ACCEL_OK)

@@ -370,7 +370,7 @@ static int32_t split_gpu(struct accel_placer *p)
 /* Records a placement of the user that has no second device to use. */
 static int32_t note_single_device(struct accel_placer *p, const struct accel_profile_setting *setting)
 {
-    if (p->target_count > 1 || setting->layer == ACCEL_PROFILE_BUILTIN || accel_plan_recommends(setting))
+    if (p->target_count > 1 || setting->layer == ACCEL_LAYER_BUILTIN || accel_plan_recommends(setting))
         return ACCEL_OK;
     return accel_plan_add_unhonored(p->s->plan, &p->s->plan->shape_unhonored, setting, 0,
                                     "there is one device, which takes all layers", p->s->error);

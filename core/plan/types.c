@@ -201,7 +201,7 @@ static void find_decision(const struct accel_plan *plan, const struct accel_sket
 
 static bool is_set(const struct accel_profile_setting *setting)
 {
-    return setting->layer != ACCEL_PROFILE_BUILTIN;
+    return setting->layer != ACCEL_LAYER_BUILTIN;
 }
 
 static bool is_of_user(const struct accel_profile_setting *setting)
@@ -288,7 +288,7 @@ static int32_t note_file_type(struct accel_plan *plan, const struct choice *choi
     for (uint32_t i = 0; i < plan->notes.count; i++)
         if (strcmp(((const struct accel_plan_note *)plan->notes.items[i])->key, policy) == 0)
             return ACCEL_OK;
-    return accel_plan_add_note(plan, ACCEL_NOTE_WARN, policy, "", error,
+    return accel_plan_add_note(plan, &plan->notes, ACCEL_NOTE_WARN, policy, "", error,
                                "weights stay %s, not %s: %s reads no %s; %s is %s", choice->type.name, wanted,
                                plan->device->info.name, wanted, policy, accel_plan_value(plan, policy)->value);
 }
@@ -557,7 +557,7 @@ static int32_t note_conversion(struct accel_shape_planner *s)
 {
     if (s->converted == 0)
         return ACCEL_OK;
-    return accel_plan_add_note(s->plan, ACCEL_NOTE_WARN, "weights.type",
+    return accel_plan_add_note(s->plan, &s->plan->notes, ACCEL_NOTE_WARN, "weights.type",
                                "accelctl quantize makes a file with the types of the plan, once for all runs", s->error,
                                "%" PRIu32 " of %" PRIu32 " weights are not in the file as the plan has them: each run "
                                "converts them when it loads",

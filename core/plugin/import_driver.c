@@ -9,6 +9,7 @@
 
 #include "core/base/error.h"
 #include "core/base/open.h"
+#include "core/base/text.h"
 #include "core/base/utf8.h"
 
 static int32_t fault(struct accel_error *error, const char *what, const char *fault, uint64_t value)
@@ -43,19 +44,6 @@ static bool is_word(const char *text)
     return *text != '\0';
 }
 
-/* Returns whether `word` is one of the space-separated words of `list`. */
-static bool is_among(const char *list, const char *word)
-{
-    size_t bytes = strlen(word);
-    while (*list != '\0') {
-        size_t length = strcspn(list, " ");
-        if (length == bytes && memcmp(list, word, bytes) == 0)
-            return true;
-        list += length + strspn(list + length, " ");
-    }
-    return false;
-}
-
 static int32_t check_option_value(const struct accel_option *option, struct accel_error *error)
 {
     int32_t code = ACCEL_OK;
@@ -76,7 +64,7 @@ static int32_t check_option_value(const struct accel_option *option, struct acce
         code = accel_check_driver_text(option->text, "the default of an option", error);
         if (code == ACCEL_OK && option->choices != NULL)
             code = accel_check_driver_text(option->choices, "the choices of an option", error);
-        if (code == ACCEL_OK && option->choices != NULL && !is_among(option->choices, option->text))
+        if (code == ACCEL_OK && option->choices != NULL && !accel_word_is_among(option->choices, option->text))
             code = fault(error, option->name, "has a default that is none of its choices", 0);
         break;
     default:

@@ -63,27 +63,12 @@ struct accel_ipc_list {
 /** Appends one record. */
 void accel_ipc_put(struct accel_strbuf *out, uint32_t tag, const void *data, size_t bytes);
 
-/** Append the records that the child writes. */
-void accel_ipc_put_version(struct accel_strbuf *out);
-void accel_ipc_put_stage(struct accel_strbuf *out, const char *stage);
-void accel_ipc_put_failed(struct accel_strbuf *out, const struct accel_error *error);
-void accel_ipc_put_done(struct accel_strbuf *out, uint32_t devices);
-
-/** Writes records to ACCEL_IPC_DESCRIPTOR and frees them; a parent that is gone misses them. */
-void accel_ipc_send(struct accel_strbuf *records);
-
-/** Sends one STAGE record. */
-void accel_ipc_send_stage(const char *stage);
-
 /** Appends a HARDWARE record; hardware with more text than a record can hold is left out. */
 void accel_ipc_put_hardware(struct accel_strbuf *out, const struct accel_hardware *hardware);
 
 /** Appends a DEVICE record of facts that core/boundary/import.h has validated. Facts that exceed a record are left
  * out: fewer records than devices mean that the list is incomplete. */
 void accel_ipc_put_device(struct accel_strbuf *out, const struct accel_facts *facts);
-
-/** Appends a VERDICT record. */
-void accel_ipc_put_verdict(struct accel_strbuf *out, const struct accel_verdict *verdict);
 
 /** Parses DEVICE and VERDICT records. Their values are not validated here: core/boundary/import.h does that. */
 int32_t accel_ipc_read_list(const char *data, size_t bytes, struct accel_arena *arena, struct accel_ipc_list *out_list,
@@ -92,10 +77,5 @@ int32_t accel_ipc_read_list(const char *data, size_t bytes, struct accel_arena *
 /** Parses a whole answer. ACCEL_E_CORRUPT names the fault; records before it are in *out_answer. */
 int32_t accel_ipc_read(const char *data, size_t bytes, struct accel_arena *arena, struct accel_ipc_answer *out_answer,
                        struct accel_error *error);
-
-/** Parses HARDWARE records. */
-int32_t accel_ipc_read_hardware(const char *data, size_t bytes, struct accel_arena *arena,
-                                const struct accel_hardware *const **out_list, uint32_t *out_count,
-                                struct accel_error *error);
 
 #endif

@@ -19,10 +19,6 @@ struct heap_numbers {
     uint32_t flags, zero;
 };
 
-struct verdict_numbers {
-    int32_t code, hardware;
-};
-
 void accel_ipc_put_device(struct accel_strbuf *out, const struct accel_facts *facts)
 {
     struct device_numbers numbers = {.kind = facts->kind,
@@ -38,25 +34,15 @@ void accel_ipc_put_device(struct accel_strbuf *out, const struct accel_facts *fa
     for (uint32_t i = 0; i < facts->heap_count; i++) {
         const struct accel_heap *heap = &facts->heaps[i];
         struct heap_numbers one = {heap->bytes, heap->alignment, heap->flags, 0};
-        accel_strbuf_append(&record, (const char *)&one, sizeof(one));
+        accel_strbuf_append(&record, &one, sizeof(one));
     }
-    accel_strbuf_append(&record, (const char *)facts->types, facts->type_count * sizeof(*facts->types));
+    accel_strbuf_append(&record, facts->types, facts->type_count * sizeof(*facts->types));
     accel_ipc_add_text(&record, facts->id);
     accel_ipc_add_text(&record, facts->name);
     accel_ipc_add_text(&record, facts->detail);
     for (uint32_t i = 0; i < facts->heap_count; i++)
         accel_ipc_add_text(&record, facts->heaps[i].name);
     accel_ipc_end(&record, ACCEL_IPC_DEVICE, out);
-}
-
-void accel_ipc_put_verdict(struct accel_strbuf *out, const struct accel_verdict *verdict)
-{
-    struct verdict_numbers numbers = {verdict->code, verdict->hardware};
-    struct accel_strbuf record;
-    accel_ipc_begin(&record, &numbers, sizeof(numbers));
-    accel_ipc_add_text(&record, verdict->text);
-    accel_ipc_add_text(&record, verdict->remedy ? verdict->remedy : "");
-    accel_ipc_end(&record, ACCEL_IPC_VERDICT, out);
 }
 
 static struct accel_heap *read_heaps(struct accel_ipc_reader *record, uint32_t count, struct accel_arena *arena)
@@ -111,7 +97,7 @@ static const struct accel_facts *read_device(struct accel_ipc_reader *record, st
 
 static bool read_verdict(struct accel_ipc_reader *record, struct accel_arena *arena, struct accel_verdict *verdict)
 {
-    struct verdict_numbers numbers;
+    struct accel_ipc_verdict numbers;
     if (!accel_ipc_read_numbers(record, &numbers, sizeof(numbers)))
         return false;
     *verdict = (struct accel_verdict){.size = sizeof(*verdict), .code = numbers.code, .hardware = numbers.hardware};
@@ -136,7 +122,7 @@ int32_t accel_ipc_read_list(const char *data, size_t bytes, struct accel_arena *
 {
     struct accel_ipc_reader all = {data, bytes, 0};
     /* No record is shorter than its head and the numbers of a verdict. */
-    size_t most = bytes / (sizeof(struct accel_ipc_head) + sizeof(struct verdict_numbers)) + 1;
+    size_t most = bytes / (sizeof(struct accel_ipc_head) + sizeof(struct accel_ipc_verdict)) + 1;
     *out_list = (struct accel_ipc_list){.facts = accel_arena_array(arena, most, sizeof(*out_list->facts)),
                                         .verdicts = accel_arena_array(arena, most, sizeof(*out_list->verdicts))};
     if (out_list->facts == NULL || out_list->verdicts == NULL)

@@ -6,6 +6,29 @@
 
 #include "core/plugin/ipc.h"
 
+/** Numbers of a HARDWARE record, followed by its texts: name, compatible, cpu_set, files. */
+struct accel_ipc_hardware {
+    uint32_t kind, domain, bus, slot, function, vendor, device, device_class;
+    int32_t numa_node;
+    uint32_t file_count, threads, zero;
+    uint64_t memory;
+};
+
+/** A VERSION record. */
+struct accel_ipc_version {
+    uint32_t protocol, abi_major, abi_minor;
+};
+
+/** Numbers of a FAILED record, followed by its text and its remedy. */
+struct accel_ipc_failed {
+    int32_t code, native;
+};
+
+/** Numbers of a VERDICT record, followed by its text and its remedy. */
+struct accel_ipc_verdict {
+    int32_t code, hardware;
+};
+
 /** Begins the contents of a record. Contents longer than ACCEL_IPC_BYTES fail. */
 void accel_ipc_begin(struct accel_strbuf *record, const void *numbers, size_t bytes);
 

@@ -11,19 +11,10 @@
 #include "core/base/file.h"
 #include "core/base/paths.h"
 #include "core/base/strbuf.h"
+#include "core/base/text.h"
 #include "core/base/utf8.h"
 #include "core/plugin/child.h"
 #include "core/plugin/ipc.h"
-
-/* Returns whether `word` is one of the words of `list`. */
-static bool has_word(const char *list, const char *word)
-{
-    size_t bytes = strlen(word);
-    for (const char *at = strstr(list, word); at != NULL; at = strstr(at + 1, word))
-        if ((at == list || at[-1] == ' ') && (at[bytes] == ' ' || at[bytes] == '\0'))
-            return true;
-    return false;
-}
 
 /* Sanitizes the text of a stream in place: every line is printable, no empty lines at the end. */
 static const char *clean(struct accel_child_stream *stream, struct accel_arena *arena)
@@ -112,7 +103,7 @@ static void classify_end(const struct accel_probe_job *job, struct accel_child_e
         accel_error_by(verdict, ACCEL_FROM_DRIVER, ACCEL_E_INTERNAL, "ends the process in %s, with the exit status %d",
                        stage, end->status);
         add_crash_remedy(verdict, job->path);
-    } else if (end->output.total > 0 && !has_word(job->effects, "prints")) {
+    } else if (end->output.total > 0 && !accel_word_is_among(job->effects, "prints")) {
         accel_error_by(verdict, ACCEL_FROM_DRIVER, ACCEL_E_INVALID,
                        "writes to standard output (%llu bytes): \"%.160s\"", (unsigned long long)end->output.total,
                        clean(&end->output, arena));

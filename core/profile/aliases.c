@@ -24,7 +24,8 @@ static int32_t refuse(const struct reading *r, const struct accel_yaml_node *nod
     return accel_yaml_refuse(r->aliases->path, node, r->error, ACCEL_E_INVALID, "%s", text);
 }
 
-static int32_t find_key(const struct reading *r, const struct accel_yaml_node *node, const struct accel_key **out_key)
+static int32_t find_key(const struct reading *r, const struct accel_yaml_node *node,
+                        const struct accel_setting_row **out_key)
 {
     *out_key = accel_key_find(node->text);
     if (*out_key)
@@ -34,8 +35,8 @@ static int32_t find_key(const struct reading *r, const struct accel_yaml_node *n
 }
 
 /* Adds a setting of a value, after a check that the setting accepts it. */
-static int32_t add_setting(const struct reading *r, struct accel_alias_value *value, const struct accel_key *key,
-                           const struct accel_yaml_node *node)
+static int32_t add_setting(const struct reading *r, struct accel_alias_value *value,
+                           const struct accel_setting_row *key, const struct accel_yaml_node *node)
 {
     struct accel_alias_setting *setting = accel_arena_array(&r->aliases->arena, 1, sizeof(*setting));
     struct accel_alias_setting **end = &value->settings;
@@ -62,7 +63,7 @@ static int32_t add_settings(const struct reading *r, struct accel_alias_value *v
     if (mapping->kind != ACCEL_YAML_MAPPING)
         return refuse(r, mapping, "each value of \"set\" requires a mapping of settings");
     for (const struct accel_yaml_node *node = mapping->first; node && code == ACCEL_OK; node = node->next) {
-        const struct accel_key *key;
+        const struct accel_setting_row *key;
         code = find_key(r, node, &key);
         if (code == ACCEL_OK)
             code = add_setting(r, value, key, node->value);
@@ -93,7 +94,7 @@ static int32_t read_values(const struct reading *r, struct accel_alias *alias, c
 
 static int32_t check_unit(const struct reading *r, const struct accel_alias *alias, const struct accel_yaml_node *node)
 {
-    const char *base = "", *wanted = alias->key->type == ACCEL_KEY_DURATION ? "ms" : alias->key->unit;
+    const char *base = "", *wanted = alias->key->type == ACCEL_SETTING_DURATION ? "ms" : alias->key->unit;
     int64_t number;
     char text[40];
     snprintf(text, sizeof(text), "1%.30s", node->text);
@@ -121,7 +122,7 @@ static int32_t fill(const struct reading *r, struct accel_alias *alias, const st
         {"because", true, ACCEL_YAML_TEXT, false, NULL},
     };
     const struct accel_yaml_node *key, *unit, *values, *set;
-    int32_t code = accel_members_read_all(r->aliases->path, node->value, members, 5, NULL, r->faults, r->error);
+    int32_t code = accel_members_read(r->aliases->path, node->value, members, 5, NULL, r->faults, r->error);
     if (code != ACCEL_OK)
         return code;
     key = members[0].value;
@@ -187,7 +188,7 @@ static int32_t read_table(const struct reading *r, const char *data, size_t byte
     struct accel_yaml_node *root;
     int32_t code = accel_yaml_parse(r->aliases->path, data, bytes, &r->aliases->arena, &root, r->error);
     if (code == ACCEL_OK)
-        code = accel_members_read_all(r->aliases->path, root, members, 4, NULL, r->faults, r->error);
+        code = accel_members_read(r->aliases->path, root, members, 4, NULL, r->faults, r->error);
     if (code == ACCEL_OK && strcmp(members[0].value->text, "1") != 0)
         return refuse(r, members[0].value, "only version 1 of the table is known");
     if (code != ACCEL_OK)

@@ -56,7 +56,7 @@ static char *trim(char *text)
 }
 
 /* Describes the type of value that a condition on the fact requires. */
-static const char *wanted_of(const struct accel_known_fact *fact)
+static const char *wanted_of(const struct accel_fact_row *fact)
 {
     return strcmp(fact->unit, "bytes") == 0 ? "a size with its unit, as 8GiB"
            : strcmp(fact->unit, "tok") == 0 ? "a number of tokens, as 4096tok"

@@ -32,7 +32,7 @@ struct accel_literal {
 
 struct accel_condition {
     struct accel_condition *next;
-    const struct accel_known_fact *fact;
+    const struct accel_fact_row *fact;
     enum accel_comparison comparison;
     uint32_t literal_count;
     struct accel_literal *literals;

@@ -110,8 +110,8 @@ static int32_t read_groups(struct collector *c)
 static int32_t read_settings(struct collector *c)
 {
     int32_t code = read_groups(c);
-    for (uint32_t i = 0; i < accel_key_count() && code == ACCEL_OK; i++) {
-        const char *name = accel_key_get(i)->name, *text;
+    for (uint32_t i = 0; i < accel_setting_row_count() && code == ACCEL_OK; i++) {
+        const char *name = accel_setting_row_get(i)->name, *text;
         char variable[80], place[100];
         accel_key_variable(name, variable, sizeof(variable));
         text = accel_env_get(variable, NULL);
@@ -125,8 +125,8 @@ static int32_t read_settings(struct collector *c)
 static bool is_setting(const char *variable, size_t length)
 {
     char name[80];
-    for (uint32_t i = 0; i < accel_key_count(); i++) {
-        accel_key_variable(accel_key_get(i)->name, name, sizeof(name));
+    for (uint32_t i = 0; i < accel_setting_row_count(); i++) {
+        accel_key_variable(accel_setting_row_get(i)->name, name, sizeof(name));
         if (strlen(name) == length && strncmp(name, variable, length) == 0)
             return true;
     }
@@ -163,15 +163,6 @@ static int32_t read_option(struct collector *c, const char *driver, const char *
             key[i] = (char)(key[i] - 'A' + 'a');
     snprintf(place, sizeof(place), "environment %.*s", (int)length, entry);
     return add(c, key, entry + length + 1, place, "");
-}
-
-static int32_t read_options(struct collector *c, const char *driver)
-{
-    int32_t code = ACCEL_OK;
-    for (const char *const *entry = accel_env_all(); *entry && code == ACCEL_OK; entry++)
-        if (strncmp(*entry, "ACCEL_", 6) == 0)
-            code = read_option(c, driver, *entry);
-    return code;
 }
 
 /* ---- limits of the library ---- */
@@ -219,35 +210,23 @@ int32_t accel_environment_limit(const char *name, uint64_t fallback, uint64_t *o
     return code;
 }
 
-int32_t accel_environment_limit_check(const char *name, const char *value, struct accel_error *error)
-{
-    const struct limit *limit = find_limit(name);
-    int64_t number;
-    return limit ? parse_limit(limit, value, &number, error) : ACCEL_E_NOT_FOUND;
-}
-
-static int32_t check_limits(struct accel_error *error)
-{
-    uint64_t limit;
-    int32_t code = ACCEL_OK;
-    for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]) && code == ACCEL_OK; i++)
-        code = accel_environment_limit(limits[i].name, 0, &limit, error);
-    return code;
-}
-
 int32_t accel_environment_read(const struct accel_aliases *aliases, const char *driver, struct accel_arena *arena,
                                const struct accel_environment_setting **out_settings, struct accel_error *error)
 {
     struct collector c = {.arena = arena, .error = error};
-    int32_t code;
+    uint64_t limit;
+    int32_t code = ACCEL_OK;
     c.end = &c.first;
-    code = check_limits(error);
+    for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]) && code == ACCEL_OK; i++)
+        code = accel_environment_limit(limits[i].name, 0, &limit, error);
     if (code == ACCEL_OK)
         code = read_aliases(&c, aliases);
     if (code == ACCEL_OK)
         code = read_settings(&c);
-    if (code == ACCEL_OK && driver && strlen(driver) <= ACCEL_PROFILE_NAME_MAX)
-        code = read_options(&c, driver);
+    if (driver && strlen(driver) <= ACCEL_PROFILE_NAME_MAX)
+        for (const char *const *entry = accel_env_all(); *entry && code == ACCEL_OK; entry++)
+            if (strncmp(*entry, "ACCEL_", 6) == 0)
+                code = read_option(&c, driver, *entry);
     *out_settings = c.first;
     return code;
 }
@@ -281,7 +260,7 @@ static bool add_known(struct known *known, const char *name)
 
 static bool collect(struct known *known, const struct accel_aliases *aliases)
 {
-    size_t capacity = LIBRARY_VARIABLES + accel_key_count() + aliases->count;
+    size_t capacity = LIBRARY_VARIABLES + accel_setting_row_count() + aliases->count;
     const struct accel_key_group *group;
     bool done;
     for (uint32_t i = 0; accel_key_group_get(i); i++)
@@ -291,9 +270,9 @@ static bool collect(struct known *known, const struct accel_aliases *aliases)
     done = known->names && known->rests;
     for (size_t i = 0; i < LIBRARY_VARIABLES && done; i++)
         done = add_known(known, library_variables[i]);
-    for (uint32_t i = 0; i < accel_key_count() && done; i++) {
+    for (uint32_t i = 0; i < accel_setting_row_count() && done; i++) {
         char name[80];
-        accel_key_variable(accel_key_get(i)->name, name, sizeof(name));
+        accel_key_variable(accel_setting_row_get(i)->name, name, sizeof(name));
         done = add_known(known, name);
     }
     for (uint32_t i = 0; done && (group = accel_key_group_get(i)) != NULL; i++) {
@@ -387,4 +366,31 @@ uint32_t accel_environment_unknown(const struct accel_aliases *aliases, const ch
     }
     accel_arena_free(&known.arena);
     return unknown;
+}
+
+int32_t accel_setting_variable(const char *name, char *text, size_t bytes) ACCEL_NOEXCEPT
+{
+    if (name == NULL || text == NULL || strlen(name) + sizeof("ACCEL_") > bytes)
+        return ACCEL_E_LIMIT;
+    accel_key_variable(name, text, bytes);
+    return ACCEL_OK;
+}
+
+int32_t accel_setting_check(const char *name, const char *value, struct accel_error *error) ACCEL_NOEXCEPT
+{
+    const struct accel_setting_row *key = name == NULL ? NULL : accel_key_find(name);
+    struct accel_key_value checked;
+    const struct limit *limit = key == NULL && name != NULL && value != NULL ? find_limit(name) : NULL;
+    int64_t number;
+    char why[200];
+    if (limit != NULL)
+        return parse_limit(limit, value, &number, error);
+    if (key == NULL)
+        return accel_error_by(error, ACCEL_FROM_SETTING, ACCEL_E_NOT_FOUND, "setting \"%.80s\" is unknown",
+                              name == NULL ? "" : name);
+    if (value == NULL)
+        return accel_error_by(error, ACCEL_FROM_SETTING, ACCEL_E_INVALID, "%s: there is no value", name);
+    if (!accel_key_parse(key, value, &checked, why, sizeof(why)))
+        return accel_error_by(error, ACCEL_FROM_SETTING, ACCEL_E_INVALID, "%s: %s", name, why);
+    return ACCEL_OK;
 }

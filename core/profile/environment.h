@@ -19,7 +19,7 @@ struct accel_faults;
 /** One setting of a value, as text in the form of settings. */
 struct accel_alias_setting {
     struct accel_alias_setting *next;
-    const struct accel_key *key;
+    const struct accel_setting_row *key;
     const char *text;
 };
 
@@ -34,10 +34,10 @@ struct accel_alias_value {
 struct accel_alias {
     struct accel_alias *next;
     const char *name;
-    const struct accel_key *key;      /**< NULL if each value names its settings */
-    const char *unit;                 /**< unit appended to a bare number, or empty */
-    struct accel_alias_value *values; /**< NULL: the values of the setting itself */
-    const char *place;                /**< "FILE:LINE" */
+    const struct accel_setting_row *key; /**< NULL if each value names its settings */
+    const char *unit;                    /**< unit appended to a bare number, or empty */
+    struct accel_alias_value *values;    /**< NULL: the values of the setting itself */
+    const char *place;                   /**< "FILE:LINE" */
     const char *reason;
 };
 
@@ -81,9 +81,6 @@ struct accel_environment_setting {
 /** Reads a variable that limits the library: ACCEL_COMPILE_MILLISECONDS, ACCEL_COMPILE_BYTES or ACCEL_PACKED_BYTES, a
  * number with or without a unit. `*out_limit` is `fallback` if it is not set. ACCEL_E_INVALID: it is no such number. */
 int32_t accel_environment_limit(const char *name, uint64_t fallback, uint64_t *out_limit, struct accel_error *error);
-
-/** Checks a value of such a variable. ACCEL_E_NOT_FOUND: there is no such variable. */
-int32_t accel_environment_limit_check(const char *name, const char *value, struct accel_error *error);
 
 /** Collects the settings that the environment requests, weakest first, in `arena`. `driver` may be NULL.
  * ACCEL_E_INVALID: a variable of the table has a value that the table does not list, or a limit of the library is no

@@ -31,7 +31,7 @@ static bool reserve_fact(struct accel_profile_selection *selection)
 
 int32_t accel_profile_selection_add(struct accel_profile_selection *selection, const struct accel_profile_fact *fact)
 {
-    const struct accel_known_fact *known = accel_known_fact_find(fact->key);
+    const struct accel_fact_row *known = accel_known_fact_find(fact->key);
     struct accel_profile_fact mine = {copy(selection, fact->key),    copy(selection, fact->value),
                                       known ? known->unit : "",      copy(selection, fact->place),
                                       copy(selection, fact->reason), fact->layer};
@@ -58,7 +58,7 @@ static int32_t add_given(struct accel_profile_selection *selection, const struct
     for (uint32_t i = 0; i < count && code == ACCEL_OK; i++)
         code = accel_profile_selection_add(
             selection, &(struct accel_profile_fact){facts[i].key, facts[i].value, "",
-                                                    facts[i].origin ? facts[i].origin : "", "", ACCEL_PROFILE_GIVEN});
+                                                    facts[i].origin ? facts[i].origin : "", "", ACCEL_LAYER_GIVEN});
     return code;
 }
 
@@ -95,13 +95,13 @@ static int32_t find_platform(struct accel_profile_selection *selection)
     if (platform == NULL && driver) {
         platform = driver;
         code = accel_profile_selection_add(
-            selection, &(struct accel_profile_fact){"platform", driver, "", "driver.name", "", ACCEL_PROFILE_BUILTIN});
+            selection, &(struct accel_profile_fact){"platform", driver, "", "driver.name", "", ACCEL_LAYER_BUILTIN});
     }
     if (code != ACCEL_OK || platform == NULL || strcmp(platform, "base") == 0)
         return code;
-    code = find_entry(selection, ACCEL_PROFILE_PLATFORM, platform, &selection->platform);
+    code = find_entry(selection, ACCEL_LAYER_PLATFORM, platform, &selection->platform);
     if (code == ACCEL_OK && selection->platform == NULL && (driver == NULL || strcmp(driver, platform) != 0))
-        return accel_profile_refuse_name(selection->profile, ACCEL_PROFILE_PLATFORM, platform, "fact platform",
+        return accel_profile_refuse_name(selection->profile, ACCEL_LAYER_PLATFORM, platform, "fact platform",
                                          selection->error);
     return code;
 }
@@ -109,9 +109,9 @@ static int32_t find_platform(struct accel_profile_selection *selection)
 static int32_t add_named_device(struct accel_profile_selection *selection, const char *name)
 {
     const struct accel_profile_entry *entry;
-    int32_t code = find_entry(selection, ACCEL_PROFILE_DEVICE, name, &entry);
+    int32_t code = find_entry(selection, ACCEL_LAYER_DEVICE, name, &entry);
     if (code == ACCEL_OK && entry == NULL)
-        return accel_profile_refuse_name(selection->profile, ACCEL_PROFILE_DEVICE, name, "fact device.profile",
+        return accel_profile_refuse_name(selection->profile, ACCEL_LAYER_DEVICE, name, "fact device.profile",
                                          selection->error);
     if (code == ACCEL_OK)
         selection->devices[selection->device_count++] = entry;
@@ -122,7 +122,7 @@ static int32_t add_named_device(struct accel_profile_selection *selection, const
 static int32_t add_matching_device(struct accel_profile_selection *selection, const char *name)
 {
     const struct accel_profile_entry *entry;
-    int32_t code = find_entry(selection, ACCEL_PROFILE_DEVICE, name, &entry);
+    int32_t code = find_entry(selection, ACCEL_LAYER_DEVICE, name, &entry);
     if (code == ACCEL_OK && entry && entry->file.match &&
         accel_condition_holds(entry->file.match, selection->pairs, selection->fact_count))
         selection->devices[selection->device_count++] = entry;
@@ -149,7 +149,7 @@ static int32_t find_devices(struct accel_profile_selection *selection)
 static int32_t find_model(struct accel_profile_selection *selection)
 {
     const char *name = accel_profile_selection_fact(selection, "model.name");
-    return name ? find_entry(selection, ACCEL_PROFILE_MODEL, name, &selection->model) : ACCEL_OK;
+    return name ? find_entry(selection, ACCEL_LAYER_MODEL, name, &selection->model) : ACCEL_OK;
 }
 
 int32_t accel_profile_select(struct accel_profile_selection *selection, const struct accel_profile_pair *facts,

@@ -87,7 +87,7 @@ static int32_t read_folder(const char *folder, uint32_t layer, DIR *stream, stru
         char *name = name_of(entry->d_name);
         if (name == NULL)
             continue;
-        if (layer == ACCEL_PROFILE_PLATFORM && (strcmp(name, "base") == 0 || is_other_table(folder, entry->d_name)))
+        if (layer == ACCEL_LAYER_PLATFORM && (strcmp(name, "base") == 0 || is_other_table(folder, entry->d_name)))
             free(name);
         else
             code = add(names, name, folder, error);

@@ -16,7 +16,7 @@ struct accel_profile_names {
     uint32_t count;
 };
 
-/** Lists the files of a layer: ACCEL_PROFILE_PLATFORM, CLIENT, DEVICE or MODEL. Other tables in the root of the
+/** Lists the files of a layer: ACCEL_LAYER_PLATFORM, CLIENT, DEVICE or MODEL. Other tables in the root of the
  * profiles ("accel-environment: 1", ...) are no platforms. A folder that does not exist has no files; a name that
  * is no folder, or an unreadable folder, is an error. */
 int32_t accel_profile_names_read(const char *root, uint32_t layer, struct accel_profile_names *out_names,

@@ -7,11 +7,24 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/text.h"
+
 #define COUNT(list) ((uint32_t)(sizeof(list) / sizeof((list)[0])))
 
-static const struct accel_key keys[] = {
+static const struct accel_setting_row keys[] = {
 #define ACCEL_KEY(name, type, unit, lowest, highest, words, preset, honored, by, help)                                 \
-    {name, ACCEL_KEY_##type, unit, lowest, highest, words, preset, ACCEL_KEY_BY_##honored, by, help},
+    {sizeof(struct accel_setting_row),                                                                                 \
+     ACCEL_SETTING_##type,                                                                                             \
+     ACCEL_HONORED_##honored,                                                                                          \
+     0,                                                                                                                \
+     name,                                                                                                             \
+     unit,                                                                                                             \
+     words,                                                                                                            \
+     preset,                                                                                                           \
+     by,                                                                                                               \
+     help,                                                                                                             \
+     lowest,                                                                                                           \
+     highest},
 #include "core/profile/keys.def"
 #undef ACCEL_KEY
 };
@@ -20,8 +33,8 @@ static const struct accel_key_group groups[] = {
     {"kv.type", {"kv.type.k", "kv.type.v"}},
 };
 
-static const struct accel_known_fact facts[] = {
-#define ACCEL_PROFILE_FACT(name, unit, help) {name, unit, help},
+static const struct accel_fact_row facts[] = {
+#define ACCEL_PROFILE_FACT(name, unit, help) {sizeof(struct accel_fact_row), 0, name, unit, help},
 #include "core/profile/known_facts.def"
 #undef ACCEL_PROFILE_FACT
 };
@@ -61,22 +74,39 @@ static const struct unit {
     {"min", "ms", 60000},
 };
 
-uint32_t accel_key_count(void)
+uint32_t accel_setting_row_count(void) ACCEL_NOEXCEPT
 {
     return COUNT(keys);
 }
 
-const struct accel_key *accel_key_get(uint32_t index)
+const struct accel_setting_row *accel_setting_row_get(uint32_t index) ACCEL_NOEXCEPT
 {
     return index < COUNT(keys) ? &keys[index] : NULL;
 }
 
-const struct accel_key *accel_key_find(const char *name)
+const struct accel_setting_row *accel_key_find(const char *name)
 {
     for (uint32_t i = 0; i < COUNT(keys); i++)
         if (strcmp(keys[i].name, name) == 0)
             return &keys[i];
     return NULL;
+}
+
+const struct accel_setting_row *accel_key_of_option(const char *name, struct accel_arena *arena)
+{
+    struct accel_setting_row *row = accel_arena_array(arena, 1, sizeof(*row));
+    if (row == NULL)
+        return NULL;
+    *row = (struct accel_setting_row){.size = sizeof(*row),
+                                      .type = ACCEL_SETTING_TEXT,
+                                      .honored = ACCEL_HONORED_DRIVER,
+                                      .name = name,
+                                      .unit = "",
+                                      .words = "",
+                                      .preset = "",
+                                      .by = "",
+                                      .help = ""};
+    return row;
 }
 
 const struct accel_key_group *accel_key_group_get(uint32_t index)
@@ -92,17 +122,17 @@ const struct accel_key_group *accel_key_group_find(const char *name)
     return NULL;
 }
 
-uint32_t accel_known_fact_count(void)
+uint32_t accel_fact_row_count(void) ACCEL_NOEXCEPT
 {
     return COUNT(facts);
 }
 
-const struct accel_known_fact *accel_known_fact_get(uint32_t index)
+const struct accel_fact_row *accel_fact_row_get(uint32_t index) ACCEL_NOEXCEPT
 {
     return index < COUNT(facts) ? &facts[index] : NULL;
 }
 
-const struct accel_known_fact *accel_known_fact_find(const char *name)
+const struct accel_fact_row *accel_known_fact_find(const char *name)
 {
     for (uint32_t i = 0; i < COUNT(facts); i++)
         if (strcmp(facts[i].name, name) == 0)
@@ -143,36 +173,28 @@ bool accel_number_parse(const char *text, int64_t *out_number, const char **out_
     return false;
 }
 
-bool accel_word_is_among(const char *words, const char *text)
-{
-    size_t length = strlen(text);
-    for (const char *at = words; *at; at += strcspn(at, " "), at += *at == ' ')
-        if (strcspn(at, " ") == length && strncmp(at, text, length) == 0)
-            return length != 0;
-    return false;
-}
-
 /* Reports an unknown word with the list "a, b or c"; the words of a row are separated by spaces. */
-static bool refuse_word(const struct accel_key *key, const char *text, char *why, size_t bytes)
+static bool refuse_word(const struct accel_setting_row *key, const char *text, char *why, size_t bytes)
 {
-    const char *words = key->type == ACCEL_KEY_FLAG ? "true false" : key->words;
+    const char *words = key->type == ACCEL_SETTING_FLAG ? "true false" : key->words;
     snprintf(why, bytes, "\"%.60s\" is none of: %s", text, words);
     return false;
 }
 
-static const char *example_of(const struct accel_key *key)
+static const char *example_of(const struct accel_setting_row *key)
 {
-    return key->type == ACCEL_KEY_SIZE ? "MiB or GiB" : key->type == ACCEL_KEY_DURATION ? "ms or s" : key->unit;
+    return key->type == ACCEL_SETTING_SIZE ? "MiB or GiB" : key->type == ACCEL_SETTING_DURATION ? "ms or s" : key->unit;
 }
 
 /* Reports a number without a unit, or with a unit of another quantity. */
-static void refuse_unit(const struct accel_key *key, const char *text, const char *unit, char *why, size_t bytes)
+static void refuse_unit(const struct accel_setting_row *key, const char *text, const char *unit, char *why,
+                        size_t bytes)
 {
     const char *wanted = example_of(key), *written = text + strspn(text, "0123456789 ");
-    const char *things = key->type == ACCEL_KEY_SIZE       ? "of a size"
-                         : key->type == ACCEL_KEY_DURATION ? "of a time"
-                         : strcmp(key->unit, "tok") == 0   ? "of tokens"
-                                                           : "here";
+    const char *things = key->type == ACCEL_SETTING_SIZE       ? "of a size"
+                         : key->type == ACCEL_SETTING_DURATION ? "of a time"
+                         : strcmp(key->unit, "tok") == 0       ? "of tokens"
+                                                               : "here";
     if (*wanted == '\0')
         snprintf(why, bytes, "\"%.60s\" has a unit, and the setting has none", text);
     else if (*unit != '\0')
@@ -181,10 +203,10 @@ static void refuse_unit(const struct accel_key *key, const char *text, const cha
         snprintf(why, bytes, "\"%.60s\" lacks its unit, %s", text, wanted);
 }
 
-static bool parse_number(const struct accel_key *key, const char *text, struct accel_key_value *out, char *why,
+static bool parse_number(const struct accel_setting_row *key, const char *text, struct accel_key_value *out, char *why,
                          size_t bytes)
 {
-    const char *unit, *wanted = key->type == ACCEL_KEY_DURATION ? "ms" : key->unit;
+    const char *unit, *wanted = key->type == ACCEL_SETTING_DURATION ? "ms" : key->unit;
     int64_t number;
     if (!accel_number_parse(text, &number, &unit) && *wanted == '\0' && *key->words == '\0') {
         snprintf(why, bytes, "\"%.60s\" is not a whole number; allowed are %" PRId64 " to %" PRId64, text, key->lowest,
@@ -211,7 +233,7 @@ static bool parse_number(const struct accel_key *key, const char *text, struct a
 }
 
 /* Parses "8x16" or "256x1x1": one to three sizes. */
-static bool parse_extent(const struct accel_key *key, const char *text, struct accel_key_value *out, char *why,
+static bool parse_extent(const struct accel_setting_row *key, const char *text, struct accel_key_value *out, char *why,
                          size_t bytes)
 {
     const char *at = text;
@@ -236,14 +258,14 @@ static bool parse_extent(const struct accel_key *key, const char *text, struct a
     return true;
 }
 
-bool accel_key_parse(const struct accel_key *key, const char *text, struct accel_key_value *out_value, char *why,
-                     size_t why_bytes)
+bool accel_key_parse(const struct accel_setting_row *key, const char *text, struct accel_key_value *out_value,
+                     char *why, size_t why_bytes)
 {
     switch (key->type) {
-    case ACCEL_KEY_TEXT:
+    case ACCEL_SETTING_TEXT:
         *out_value = (struct accel_key_value){text, 0, false};
         return true;
-    case ACCEL_KEY_FLAG:
+    case ACCEL_SETTING_FLAG:
         if (strcmp(text, "true") != 0 && strcmp(text, "false") != 0)
             return refuse_word(key, text, why, why_bytes);
         *out_value = (struct accel_key_value){text, text[0] == 't', true};
@@ -253,9 +275,9 @@ bool accel_key_parse(const struct accel_key *key, const char *text, struct accel
             *out_value = (struct accel_key_value){text, 0, false};
             return true;
         }
-        if (key->type == ACCEL_KEY_CHOICE)
+        if (key->type == ACCEL_SETTING_CHOICE)
             return refuse_word(key, text, why, why_bytes);
-        if (key->type == ACCEL_KEY_EXTENT)
+        if (key->type == ACCEL_SETTING_EXTENT)
             return parse_extent(key, text, out_value, why, why_bytes);
         return parse_number(key, text, out_value, why, why_bytes);
     }

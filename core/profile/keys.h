@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file The tables of settings and facts, typed values, and suggestions for misspelt names. Pure functions. */
+/** @file Searches in the tables of settings and facts of accel/profile.h, typed values, and suggestions for misspelt
+ * names. Pure functions. */
 #ifndef ACCEL_CORE_PROFILE_KEYS_H
 #define ACCEL_CORE_PROFILE_KEYS_H
 
@@ -7,44 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Type of a setting's value. */
-enum accel_key_type {
-    ACCEL_KEY_INTEGER,
-    ACCEL_KEY_SIZE,
-    ACCEL_KEY_DURATION,
-    ACCEL_KEY_FLAG,
-    ACCEL_KEY_CHOICE,
-    ACCEL_KEY_EXTENT,
-    ACCEL_KEY_TEXT,
-};
+#include <accel/profile.h>
 
-/** Component that honors a setting. */
-enum accel_key_honored_by {
-    ACCEL_KEY_BY_RUN,    /**< runs */
-    ACCEL_KEY_BY_DRIVER, /**< drivers with an option of that name */
-    ACCEL_KEY_BY_LATER,  /**< nothing yet */
-};
-
-/** One setting: a row of keys.def. */
-struct accel_key {
-    const char *name;
-    enum accel_key_type type;
-    const char *unit;
-    int64_t lowest;
-    int64_t highest;
-    const char *words;
-    const char *preset;
-    enum accel_key_honored_by honored_by;
-    const char *by; /* the source file, the drivers, or the future component that honors it */
-    const char *help;
-};
-
-/** One fact: a row of known_facts.def. */
-struct accel_known_fact {
-    const char *name;
-    const char *unit;
-    const char *help;
-};
+#include "core/base/arena.h"
 
 /** A validated value. */
 struct accel_key_value {
@@ -53,11 +19,12 @@ struct accel_key_value {
     bool is_number;   /* true for flags, too */
 };
 
-uint32_t accel_key_count(void);
-/** Returns the row at `index`, or NULL past the end. */
-const struct accel_key *accel_key_get(uint32_t index);
 /** Returns the row of a setting, or NULL. */
-const struct accel_key *accel_key_find(const char *name);
+const struct accel_setting_row *accel_key_find(const char *name);
+
+/** Returns a row for an option of a driver ("cpu.isa"), which belongs to the arena unlike `name`; NULL without memory.
+ */
+const struct accel_setting_row *accel_key_of_option(const char *name, struct accel_arena *arena);
 
 /** A name for several settings at once: a caller, a file or the environment gives all of them one value. */
 struct accel_key_group {
@@ -68,11 +35,8 @@ struct accel_key_group {
 const struct accel_key_group *accel_key_group_find(const char *name);
 const struct accel_key_group *accel_key_group_get(uint32_t index);
 
-uint32_t accel_known_fact_count(void);
-/** Returns the row at `index`, or NULL past the end. */
-const struct accel_known_fact *accel_known_fact_get(uint32_t index);
 /** Returns the row of a fact, or NULL. */
-const struct accel_known_fact *accel_known_fact_find(const char *name);
+const struct accel_fact_row *accel_known_fact_find(const char *name);
 
 /** Returns the setting or fact nearest to a misspelt name, or NULL if none is near. */
 const char *accel_key_suggest(const char *name);
@@ -95,8 +59,8 @@ const char *accel_suggest(const char *name, const char *const *words, uint32_t c
 const char *accel_did_you_mean(const char *near, char text[ACCEL_DID_YOU_MEAN]);
 
 /** Validates a value against its row. False with the reason in `why`. A word of the result points to `text`. */
-bool accel_key_parse(const struct accel_key *key, const char *text, struct accel_key_value *out_value, char *why,
-                     size_t why_bytes);
+bool accel_key_parse(const struct accel_setting_row *key, const char *text, struct accel_key_value *out_value,
+                     char *why, size_t why_bytes);
 
 /** Parses a whole number with an optional unit: "12", "4 GiB", "2048tok", "250 ms". The result is in bytes,
  * milliseconds or tokens. `*out_unit` is "bytes", "ms", "tok" or "". False if the text is no such number or does
@@ -108,9 +72,6 @@ void accel_key_variable(const char *name, char *text, size_t bytes);
 
 /** Returns the values of a fact with a closed list, separated by spaces: "cpu gpu npu other"; else NULL. */
 const char *accel_known_fact_words(const char *name);
-
-/** Returns whether `text` is one of `words`, which are separated by spaces. */
-bool accel_word_is_among(const char *words, const char *text);
 
 /** Returns the setting that was meant by an apparent driver option, or NULL: "cpu.pinn" is one letter from
  * "cpu.pin", unlike "cpu.isa". Stricter than accel_key_suggest, because drivers name their options themselves. */

@@ -29,16 +29,16 @@ static bool split_parent(const struct accel_loader *loader, const char *text, ui
                          const char **out_name)
 {
     size_t length = strcspn(text, "/");
-    *out_layer = loader->layer >= ACCEL_PROFILE_CLIENT && loader->layer <= ACCEL_PROFILE_MODEL ? loader->layer
-                                                                                               : ACCEL_PROFILE_PLATFORM;
+    *out_layer = loader->layer >= ACCEL_LAYER_CLIENT && loader->layer <= ACCEL_LAYER_MODEL ? loader->layer
+                                                                                           : ACCEL_LAYER_PLATFORM;
     *out_name = text;
     if (text[length] == '/') {
         *out_name = text + length + 1;
-        for (*out_layer = ACCEL_PROFILE_CLIENT; *out_layer <= ACCEL_PROFILE_MODEL; ++*out_layer)
+        for (*out_layer = ACCEL_LAYER_CLIENT; *out_layer <= ACCEL_LAYER_MODEL; ++*out_layer)
             if (is_folder_of(*out_layer, text, length))
                 break;
     }
-    return *out_layer <= ACCEL_PROFILE_MODEL && accel_profile_name_valid(*out_name);
+    return *out_layer <= ACCEL_LAYER_MODEL && accel_profile_name_valid(*out_name);
 }
 
 static int32_t read_parent(struct accel_loader *loader, const struct accel_yaml_node *node)
@@ -120,7 +120,7 @@ static int32_t check_head(const struct accel_loader *loader, const struct accel_
 {
     if (strcmp(version->value->text, "1") != 0)
         return accel_loader_refuse(loader, version->value, "only version 1 of the language is known");
-    if (facts->value && loader->layer != ACCEL_PROFILE_DEVICE && loader->layer != ACCEL_PROFILE_MODEL)
+    if (facts->value && loader->layer != ACCEL_LAYER_DEVICE && loader->layer != ACCEL_LAYER_MODEL)
         return accel_loader_refuse(loader, facts->value,
                                    "\"facts\" belongs into files of the folders devices and models");
     return ACCEL_OK;
@@ -136,10 +136,10 @@ static int32_t read_root(struct accel_loader *loader, const struct accel_yaml_no
         {"later", false, ACCEL_YAML_SEQUENCE, false, NULL},
     };
     const struct accel_condition *match = NULL;
-    int32_t code = accel_members_read_all(loader->path, root, members, 9,
-                                          "settings stand below \"defaults:\", the first line is \"accel-profile: 1\"; "
-                                          "man accel-profile",
-                                          loader->faults, loader->error);
+    int32_t code = accel_members_read(loader->path, root, members, 9,
+                                      "settings stand below \"defaults:\", the first line is \"accel-profile: 1\"; "
+                                      "man accel-profile",
+                                      loader->faults, loader->error);
     if (code == ACCEL_OK)
         code = check_head(loader, &members[0], &members[4]);
     if (code == ACCEL_OK && loader->depth == 1)

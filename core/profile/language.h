@@ -14,7 +14,8 @@
 /** Sets one setting if its conditions hold. */
 struct accel_statement {
     struct accel_statement *next;
-    const struct accel_key *key; /**< a row of keys.def, or one of type ACCEL_KEY_TEXT for an option of a driver */
+    const struct accel_setting_row
+        *key; /**< a row of keys.def, or one of type ACCEL_SETTING_TEXT for an option of a driver */
     struct accel_key_value value;
     const struct accel_condition *conditions; /**< all of them must hold; NULL: always */
     const char *place;                        /**< "FILE:LINE" */
@@ -24,7 +25,7 @@ struct accel_statement {
 /** States one fact. */
 struct accel_fact_statement {
     struct accel_fact_statement *next;
-    const struct accel_known_fact *fact;
+    const struct accel_fact_row *fact;
     const char *value; /**< numbers with a unit are in the base unit: "16000000000" */
     const char *place;
     const char *reason; /**< may be empty */
@@ -40,7 +41,7 @@ struct accel_lock {
 /** A file with everything that it inherits. */
 struct accel_profile_file {
     struct accel_arena arena;
-    uint32_t layer;       /**< ACCEL_PROFILE_BASE to ACCEL_PROFILE_FOLDER */
+    uint32_t layer;       /**< ACCEL_LAYER_BASE to ACCEL_LAYER_FOLDER */
     const char *name;     /**< "base", "cpu", "t4" */
     const char *path;     /**< path of the file itself; NULL if it is not known */
     const char *about;    /**< description of the file itself, or empty */

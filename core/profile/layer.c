@@ -8,20 +8,20 @@ static const struct {
     const char *name;
     const char *folder;
 } layers[] = {
-    [ACCEL_PROFILE_BUILTIN] = {"built in", ""},     [ACCEL_PROFILE_BASE] = {"base", ""},
-    [ACCEL_PROFILE_PLATFORM] = {"platform", ""},    [ACCEL_PROFILE_CLIENT] = {"client", "clients"},
-    [ACCEL_PROFILE_DEVICE] = {"device", "devices"}, [ACCEL_PROFILE_MODEL] = {"model", "models"},
-    [ACCEL_PROFILE_SYSTEM] = {"system", ""},        [ACCEL_PROFILE_USER] = {"user", ""},
-    [ACCEL_PROFILE_FOLDER] = {"folder", ""},        [ACCEL_PROFILE_ENVIRONMENT] = {"environment", ""},
-    [ACCEL_PROFILE_GIVEN] = {"given", ""},
+    [ACCEL_LAYER_BUILTIN] = {"built in", ""},     [ACCEL_LAYER_BASE] = {"base", ""},
+    [ACCEL_LAYER_PLATFORM] = {"platform", ""},    [ACCEL_LAYER_CLIENT] = {"client", "clients"},
+    [ACCEL_LAYER_DEVICE] = {"device", "devices"}, [ACCEL_LAYER_MODEL] = {"model", "models"},
+    [ACCEL_LAYER_SYSTEM] = {"system", ""},        [ACCEL_LAYER_USER] = {"user", ""},
+    [ACCEL_LAYER_FOLDER] = {"folder", ""},        [ACCEL_LAYER_ENVIRONMENT] = {"environment", ""},
+    [ACCEL_LAYER_GIVEN] = {"given", ""},
 };
 
 const char *accel_profile_layer_folder(uint32_t layer)
 {
-    return layer <= ACCEL_PROFILE_GIVEN ? layers[layer].folder : "";
+    return layer <= ACCEL_LAYER_GIVEN ? layers[layer].folder : "";
 }
 
 const char *accel_profile_layer_name(uint32_t layer)
 {
-    return layer <= ACCEL_PROFILE_GIVEN ? layers[layer].name : "unknown";
+    return layer <= ACCEL_LAYER_GIVEN ? layers[layer].name : "unknown";
 }

@@ -68,14 +68,7 @@ int32_t accel_faults_pass(struct accel_faults *faults, int32_t code, struct acce
 }
 
 int32_t accel_members_read(const char *path, const struct accel_yaml_node *mapping, struct accel_member *members,
-                           uint32_t count, struct accel_error *error)
-{
-    return accel_members_read_all(path, mapping, members, count, NULL, NULL, error);
-}
-
-int32_t accel_members_read_all(const char *path, const struct accel_yaml_node *mapping, struct accel_member *members,
-                               uint32_t count, const char *remedy, struct accel_faults *faults,
-                               struct accel_error *error)
+                           uint32_t count, const char *remedy, struct accel_faults *faults, struct accel_error *error)
 {
     const uint32_t before = faults ? faults->count : 0;
     int32_t code = ACCEL_OK;

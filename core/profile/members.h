@@ -41,17 +41,12 @@ struct accel_faults {
  * and returns ACCEL_OK. A code with an empty error was passed already. */
 int32_t accel_faults_pass(struct accel_faults *faults, int32_t code, struct accel_error *error);
 
-/** Fills `value` of `members`, at most ACCEL_MEMBERS_MAX. ACCEL_E_INVALID for an unknown name (with a suggestion),
- * a wrong kind, and a missing name. */
+/** Fills `value` of `members`, at most ACCEL_MEMBERS_MAX. ACCEL_E_INVALID for an unknown name (with a suggestion), a
+ * wrong kind, and a missing name. If `faults` is not NULL, reading continues behind unknown names and wrong kinds; a
+ * missing required name is always an error: the mapping cannot be read without. `remedy`, or NULL, is the remedy for
+ * unknown and missing names. */
 int32_t accel_members_read(const char *path, const struct accel_yaml_node *mapping, struct accel_member *members,
-                           uint32_t count, struct accel_error *error);
-
-/** Reads a mapping like accel_members_read, and continues behind unknown names and wrong kinds if `faults` is not
- * NULL. A missing required name is always an error: the mapping cannot be read without. `remedy`, or NULL, is the
- * remedy for unknown and missing names. */
-int32_t accel_members_read_all(const char *path, const struct accel_yaml_node *mapping, struct accel_member *members,
-                               uint32_t count, const char *remedy, struct accel_faults *faults,
-                               struct accel_error *error);
+                           uint32_t count, const char *remedy, struct accel_faults *faults, struct accel_error *error);
 
 /** Sets ACCEL_E_INVALID at an unknown word: "PATH:LINE:COLUMN: " and the text, then the suggestion `nearest` unless
  * it is NULL. */

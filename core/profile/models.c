@@ -35,7 +35,7 @@ static int32_t read_one(const char *root, const char *name, accel_model_fact_fun
                         struct accel_error *error)
 {
     struct accel_profile_file file;
-    int32_t code = accel_profile_file_read(&file, root, ACCEL_PROFILE_MODEL, name, error);
+    int32_t code = accel_profile_file_read(&file, root, ACCEL_LAYER_MODEL, name, error);
     if (code == ACCEL_OK)
         code = pass_facts(&file, function, data);
     accel_profile_file_free(&file);
@@ -51,7 +51,7 @@ static int32_t read_all(const struct accel_profile_names *names, const char *roo
     for (uint32_t i = 0; i < names->count && code == ACCEL_OK; i++) {
         struct accel_profile_file file;
         struct accel_error why = {0};
-        if (accel_profile_file_read(&file, root, ACCEL_PROFILE_MODEL, names->names[i], &why) == ACCEL_OK)
+        if (accel_profile_file_read(&file, root, ACCEL_LAYER_MODEL, names->names[i], &why) == ACCEL_OK)
             code = pass_facts(&file, function, data);
         else if (first.code == ACCEL_OK)
             first = why;
@@ -96,7 +96,7 @@ int32_t accel_profile_models_read(const char *root, const char *name, accel_mode
     struct accel_profile_names names;
     bool is_there = name == NULL;
     const char *near;
-    int32_t code = accel_profile_names_read(root, ACCEL_PROFILE_MODEL, &names, error);
+    int32_t code = accel_profile_names_read(root, ACCEL_LAYER_MODEL, &names, error);
     if (code != ACCEL_OK)
         return code;
     for (uint32_t i = 0; i < names.count && !is_there; i++)

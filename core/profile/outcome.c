@@ -38,7 +38,7 @@ static const char *unit_of(const struct accel_key_slot *slot, const struct accel
 {
     if (!value->is_number)
         return "";
-    return slot->key->type == ACCEL_KEY_DURATION ? "ms" : slot->key->unit;
+    return slot->key->type == ACCEL_SETTING_DURATION ? "ms" : slot->key->unit;
 }
 
 /* Returns the overridden values of a slot as records; NULL if memory runs out. */
@@ -83,7 +83,8 @@ static int32_t write_value(struct accel_resolver *r, const struct accel_key_slot
         .overridden_count = count,
         .is_alias = winner->is_alias,
     };
-    return out->value && out->overridden_text && overridden ? ACCEL_OK : accel_resolver_no_memory(r);
+    return out->value && out->overridden_text && overridden ? ACCEL_OK
+                                                            : accel_error_no_memory(r->error, "for settings");
 }
 
 /* Writes one setting. If nothing honors the setting yet, the built-in value is in force, and the profile's value
@@ -94,13 +95,13 @@ static int32_t write_setting(struct accel_resolver *r, const struct accel_key_sl
     const struct accel_key_candidate *builtin = slot->strongest;
     struct accel_profile_setting *later;
     int32_t code;
-    if (slot->key->honored_by != ACCEL_KEY_BY_LATER || slot->strongest->layer == ACCEL_PROFILE_BUILTIN)
+    if (slot->key->honored != ACCEL_HONORED_LATER || slot->strongest->layer == ACCEL_LAYER_BUILTIN)
         return write_value(r, slot, slot->strongest, out);
     while (builtin->weaker)
         builtin = builtin->weaker;
     later = accel_arena_array(&r->settings->arena, 1, sizeof(*later));
     if (later == NULL)
-        return accel_resolver_no_memory(r);
+        return accel_error_no_memory(r->error, "for settings");
     code = write_value(r, slot, slot->strongest, later);
     if (code == ACCEL_OK)
         code = write_value(r, slot, builtin, out);
@@ -115,10 +116,10 @@ int32_t accel_resolver_write(struct accel_resolver *r)
     /* A driver option that is locked and not set has no value. */
     for (const struct accel_key_slot *slot = r->first; slot; slot = slot->next)
         settings->count += slot->strongest != NULL;
-    settings->key_count = accel_key_count();
+    settings->key_count = accel_setting_row_count();
     settings->settings = accel_arena_array(&settings->arena, settings->count, sizeof(*settings->settings));
     if (settings->settings == NULL)
-        return accel_resolver_no_memory(r);
+        return accel_error_no_memory(r->error, "for settings");
     settings->count = 0;
     for (const struct accel_key_slot *slot = r->first; slot && code == ACCEL_OK; slot = slot->next)
         if (slot->strongest)

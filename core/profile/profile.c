@@ -34,7 +34,7 @@ int32_t accel_profile_create(const char *folder, struct accel_profile **out_prof
         accel_profile_free(profile);
         return accel_error_no_memory(error, "for profiles");
     }
-    code = accel_profile_file_read(&profile->base, folder, ACCEL_PROFILE_BASE, "base", error);
+    code = accel_profile_file_read(&profile->base, folder, ACCEL_LAYER_BASE, "base", error);
     if (code != ACCEL_OK) {
         accel_profile_free(profile);
         return code;
@@ -140,7 +140,7 @@ int32_t accel_profile_devices(const struct accel_profile *profile, const struct 
     pthread_mutex_lock(&shelf->lock);
     if (shelf->devices == NULL) {
         struct accel_profile_names *names = calloc(1, sizeof(*names));
-        code = names ? accel_profile_names_read(profile->folder, ACCEL_PROFILE_DEVICE, names, error)
+        code = names ? accel_profile_names_read(profile->folder, ACCEL_LAYER_DEVICE, names, error)
                      : accel_error_no_memory(error, "for the names of profiles");
         if (code == ACCEL_OK)
             shelf->devices = names;
@@ -154,7 +154,7 @@ int32_t accel_profile_devices(const struct accel_profile *profile, const struct 
 
 static int32_t add_site(struct accel_profile *profile, uint32_t index, const char *below, struct accel_error *error)
 {
-    uint32_t layer = ACCEL_PROFILE_SYSTEM + index;
+    uint32_t layer = ACCEL_LAYER_SYSTEM + index;
     struct accel_profile_entry *entry;
     char *path;
     int32_t code = ACCEL_OK;
@@ -224,7 +224,7 @@ int32_t accel_profile_unknown_each(const struct accel_profile *profile, accel_pr
     /* The list of platforms is needed only if an unknown variable may be an option of one. */
     if (code != ACCEL_OK || accel_environment_unknown(aliases, NULL, 0, NULL, NULL) == 0)
         return code;
-    code = accel_profile_names_read(profile->folder, ACCEL_PROFILE_PLATFORM, &platforms, error);
+    code = accel_profile_names_read(profile->folder, ACCEL_LAYER_PLATFORM, &platforms, error);
     if (code != ACCEL_OK)
         return code;
     accel_environment_unknown(aliases, (const char *const *)platforms.names, platforms.count, function, data);
@@ -253,7 +253,7 @@ int32_t accel_profile_add(struct accel_profile *profile, const char *name, struc
     /* The base is a layer already. */
     if (strcmp(name, "base") == 0)
         return ACCEL_OK;
-    code = accel_profile_entry_find(profile, ACCEL_PROFILE_PLATFORM, name, &entry, error);
+    code = accel_profile_entry_find(profile, ACCEL_LAYER_PLATFORM, name, &entry, error);
     return code == ACCEL_OK ? accel_profile_entry_failure(entry, error) : code;
 }
 

@@ -8,11 +8,6 @@
 #include "core/base/error.h"
 #include "core/profile/resolver.h"
 
-int32_t accel_resolver_no_memory(const struct accel_resolver *r)
-{
-    return accel_error_no_memory(r->error, "for settings");
-}
-
 static struct accel_key_slot *find_slot(struct accel_resolver *r, const char *name)
 {
     struct accel_key_slot *slot = r->first;
@@ -21,7 +16,7 @@ static struct accel_key_slot *find_slot(struct accel_resolver *r, const char *na
     return slot;
 }
 
-static struct accel_key_slot *add_slot(struct accel_resolver *r, const struct accel_key *key)
+static struct accel_key_slot *add_slot(struct accel_resolver *r, const struct accel_setting_row *key)
 {
     struct accel_key_slot *slot = accel_arena_array(&r->settings->arena, 1, sizeof(*slot));
     if (slot == NULL)
@@ -30,17 +25,6 @@ static struct accel_key_slot *add_slot(struct accel_resolver *r, const struct ac
     *r->end = slot;
     r->end = &slot->next;
     return slot;
-}
-
-/* Makes a row for a driver option, with a name that the settings own. */
-static const struct accel_key *copy_option(struct accel_resolver *r, const char *name)
-{
-    struct accel_key *key = accel_arena_array(&r->settings->arena, 1, sizeof(*key));
-    char *copy = accel_arena_strdup(&r->settings->arena, name);
-    if (key == NULL || copy == NULL)
-        return NULL;
-    *key = (struct accel_key){copy, ACCEL_KEY_TEXT, "", 0, 0, "", "", ACCEL_KEY_BY_DRIVER, "", ""};
-    return key;
 }
 
 static int32_t add_candidate(struct accel_resolver *r, struct accel_key_slot *slot, const struct accel_key_value *value,
@@ -53,7 +37,7 @@ static int32_t add_candidate(struct accel_resolver *r, struct accel_key_slot *sl
                               "%.160s: setting %s is locked by %.160s", place, slot->key->name, slot->locked_by);
     candidate = accel_arena_array(arena, 1, sizeof(*candidate));
     if (candidate == NULL)
-        return accel_resolver_no_memory(r);
+        return accel_error_no_memory(r->error, "for settings");
     candidate->value = *value;
     candidate->layer = layer;
     candidate->place = accel_arena_strdup(arena, place);
@@ -61,7 +45,7 @@ static int32_t add_candidate(struct accel_resolver *r, struct accel_key_slot *sl
     if (value->word)
         candidate->value.word = accel_arena_strdup(arena, value->word);
     if (!candidate->place || !candidate->reason || (value->word && !candidate->value.word))
-        return accel_resolver_no_memory(r);
+        return accel_error_no_memory(r->error, "for settings");
     candidate->weaker = slot->strongest;
     slot->strongest = candidate;
     return ACCEL_OK;
@@ -70,19 +54,19 @@ static int32_t add_candidate(struct accel_resolver *r, struct accel_key_slot *sl
 static int32_t apply_builtin(struct accel_resolver *r)
 {
     int32_t code = ACCEL_OK;
-    for (uint32_t i = 0; i < accel_key_count() && code == ACCEL_OK; i++) {
-        const struct accel_key *key = accel_key_get(i);
+    for (uint32_t i = 0; i < accel_setting_row_count() && code == ACCEL_OK; i++) {
+        const struct accel_setting_row *key = accel_setting_row_get(i);
         struct accel_key_value value;
         struct accel_key_slot *slot = add_slot(r, key);
         char why[200], preset[64];
         if (slot == NULL)
-            return accel_resolver_no_memory(r);
+            return accel_error_no_memory(r->error, "for settings");
         /* Defaults in keys.def are in the base unit, which the parser requires to be written. */
         snprintf(preset, sizeof(preset), "%s%s", key->preset,
                  key->preset[0] >= '0' && key->preset[0] <= '9' ? strcmp(key->unit, "bytes") ? key->unit : "B" : "");
         if (!accel_key_parse(key, preset, &value, why, sizeof(why)))
             return accel_error_set(r->error, ACCEL_E_INTERNAL, "keys.def: %s: %s", key->name, why);
-        code = add_candidate(r, slot, &value, "built in", "", ACCEL_PROFILE_BUILTIN);
+        code = add_candidate(r, slot, &value, "built in", "", ACCEL_LAYER_BUILTIN);
     }
     return code;
 }
@@ -97,8 +81,10 @@ static bool is_option_of(const char *driver, const char *name)
 static struct accel_key_slot *need_slot(struct accel_resolver *r, const char *name)
 {
     struct accel_key_slot *slot = find_slot(r, name);
-    const struct accel_key *key = slot ? NULL : copy_option(r, name);
-    return slot ? slot : key ? add_slot(r, key) : NULL;
+    struct accel_arena *arena = &r->settings->arena;
+    const char *copy = slot ? NULL : accel_arena_strdup(arena, name);
+    const struct accel_setting_row *key = copy ? accel_key_of_option(copy, arena) : NULL;
+    return key ? add_slot(r, key) : slot;
 }
 
 static int32_t apply_locks(struct accel_resolver *r, const struct accel_profile_file *file)
@@ -106,13 +92,13 @@ static int32_t apply_locks(struct accel_resolver *r, const struct accel_profile_
     for (const struct accel_lock *lock = file->locks; lock; lock = lock->next) {
         struct accel_key_slot *slot = need_slot(r, lock->key);
         if (slot == NULL)
-            return accel_resolver_no_memory(r);
+            return accel_error_no_memory(r->error, "for settings");
         if (slot->locked_by)
             continue;
         slot->locked_by = accel_arena_strdup(&r->settings->arena, lock->place);
         slot->locked_layer = file->layer;
         if (slot->locked_by == NULL)
-            return accel_resolver_no_memory(r);
+            return accel_error_no_memory(r->error, "for settings");
     }
     return ACCEL_OK;
 }
@@ -122,7 +108,7 @@ static int32_t apply_locks(struct accel_resolver *r, const struct accel_profile_
 static bool counts_here(struct accel_resolver *r, const struct accel_profile_file *file,
                         const struct accel_statement *s)
 {
-    if (accel_key_find(s->key->name) || file->layer == ACCEL_PROFILE_PLATFORM || is_option_of(r->driver, s->key->name))
+    if (accel_key_find(s->key->name) || file->layer == ACCEL_LAYER_PLATFORM || is_option_of(r->driver, s->key->name))
         return true;
     return find_slot(r, s->key->name) != NULL;
 }
@@ -136,7 +122,8 @@ static int32_t apply_file(struct accel_resolver *r, const struct accel_profile_f
         if (!counts_here(r, file, s) || !accel_condition_holds(s->conditions, selection->pairs, selection->fact_count))
             continue;
         slot = need_slot(r, s->key->name);
-        code = slot ? add_candidate(r, slot, &s->value, s->place, s->reason, file->layer) : accel_resolver_no_memory(r);
+        code = slot ? add_candidate(r, slot, &s->value, s->place, s->reason, file->layer)
+                    : accel_error_no_memory(r->error, "for settings");
     }
     return code == ACCEL_OK ? apply_locks(r, file) : code;
 }
@@ -189,7 +176,7 @@ static int32_t apply_text(struct accel_resolver *r, struct accel_key_slot *slot,
 }
 
 /* Refuses a value of the user that nothing honors yet. */
-static int32_t refuse_later(const struct accel_resolver *r, const struct accel_key *key, const char *place,
+static int32_t refuse_later(const struct accel_resolver *r, const struct accel_setting_row *key, const char *place,
                             const char *value)
 {
     accel_error_by(r->error, ACCEL_FROM_SETTING, ACCEL_E_UNSUPPORTED, "%.160s: %s=%.60s is not honored yet (later: %s)",
@@ -207,9 +194,9 @@ static int32_t apply_environment(struct accel_resolver *r)
         code = accel_environment_read(aliases, r->driver, &r->settings->arena, &setting, r->error);
     for (; setting && code == ACCEL_OK; setting = setting->next) {
         struct accel_key_slot *slot = need_slot(r, setting->key);
-        code = slot ? apply_text(r, slot, setting->text, setting->place, setting->reason, ACCEL_PROFILE_ENVIRONMENT)
-                    : accel_resolver_no_memory(r);
-        if (code == ACCEL_OK && !setting->is_alias && slot->key->honored_by == ACCEL_KEY_BY_LATER)
+        code = slot ? apply_text(r, slot, setting->text, setting->place, setting->reason, ACCEL_LAYER_ENVIRONMENT)
+                    : accel_error_no_memory(r->error, "for settings");
+        if (code == ACCEL_OK && !setting->is_alias && slot->key->honored == ACCEL_HONORED_LATER)
             code = refuse_later(r, slot->key, setting->place, setting->text);
         if (code == ACCEL_OK)
             slot->strongest->is_alias = setting->is_alias;
@@ -242,7 +229,7 @@ static int32_t find_given(struct accel_resolver *r, const struct accel_profile_p
         return ACCEL_OK;
     if (near == NULL && (is_option_of(r->driver, pair->key) || is_option_of_placed(given, count, pair->key))) {
         *out_slot = need_slot(r, pair->key);
-        return *out_slot ? ACCEL_OK : accel_resolver_no_memory(r);
+        return *out_slot ? ACCEL_OK : accel_error_no_memory(r->error, "for settings");
     }
     if (near == NULL)
         near = accel_key_suggest(pair->key);
@@ -263,8 +250,8 @@ static int32_t apply_given(struct accel_resolver *r, const struct accel_profile_
             pair.key = group ? group->members[m] : pair.key;
             code = find_given(r, &pair, given, count, &slot);
             if (code == ACCEL_OK)
-                code = apply_text(r, slot, pair.value, pair.origin, "", ACCEL_PROFILE_GIVEN);
-            if (code == ACCEL_OK && slot->key->honored_by == ACCEL_KEY_BY_LATER)
+                code = apply_text(r, slot, pair.value, pair.origin, "", ACCEL_LAYER_GIVEN);
+            if (code == ACCEL_OK && slot->key->honored == ACCEL_HONORED_LATER)
                 code = refuse_later(r, slot->key, pair.origin, pair.value);
         }
     }
@@ -293,7 +280,7 @@ static int32_t choose_client(struct accel_resolver *r, bool *out_again)
 {
     const struct accel_key_candidate *winner = find_slot(r, "client")->strongest;
     const char *name = winner->value.word;
-    struct accel_profile_fact fact = {"client.name", name, "", winner->place, winner->reason, ACCEL_PROFILE_GIVEN};
+    struct accel_profile_fact fact = {"client.name", name, "", winner->place, winner->reason, ACCEL_LAYER_GIVEN};
     int32_t code;
     *out_again = false;
     if (strcmp(name, "none") == 0)
@@ -302,12 +289,10 @@ static int32_t choose_client(struct accel_resolver *r, bool *out_again)
     if (strcmp(name, "auto") == 0 && (fact.value = accel_profile_selection_fact(&r->selection, "client.name")) == NULL)
         return ACCEL_OK;
     if (!accel_profile_name_valid(fact.value))
-        return accel_profile_refuse_name(r->selection.profile, ACCEL_PROFILE_CLIENT, fact.value, winner->place,
-                                         r->error);
-    code = accel_profile_entry_find(r->selection.profile, ACCEL_PROFILE_CLIENT, fact.value, &r->client, r->error);
+        return accel_profile_refuse_name(r->selection.profile, ACCEL_LAYER_CLIENT, fact.value, winner->place, r->error);
+    code = accel_profile_entry_find(r->selection.profile, ACCEL_LAYER_CLIENT, fact.value, &r->client, r->error);
     if (code == ACCEL_OK && r->client->file.is_absent)
-        return accel_profile_refuse_name(r->selection.profile, ACCEL_PROFILE_CLIENT, fact.value, winner->place,
-                                         r->error);
+        return accel_profile_refuse_name(r->selection.profile, ACCEL_LAYER_CLIENT, fact.value, winner->place, r->error);
     if (code == ACCEL_OK)
         code = accel_profile_entry_failure(r->client, r->error);
     *out_again = true;
@@ -348,7 +333,7 @@ int32_t accel_profile_resolve(const struct accel_profile *profile, const struct 
     *out_settings = NULL;
     r.settings = calloc(1, sizeof(*r.settings));
     if (r.settings == NULL)
-        return accel_resolver_no_memory(&r);
+        return accel_error_no_memory(r.error, "for settings");
     accel_arena_init(&r.settings->arena, 0);
     r.selection = (struct accel_profile_selection){.profile = profile, .arena = &r.settings->arena, .error = error};
     code = accel_profile_select(&r.selection, facts, fact_count);

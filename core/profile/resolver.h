@@ -19,7 +19,7 @@ struct accel_key_candidate {
 /** One setting during the resolution. */
 struct accel_key_slot {
     struct accel_key_slot *next;
-    const struct accel_key *key;
+    const struct accel_setting_row *key;
     struct accel_key_candidate *strongest;
     const char *locked_by; /* place of the lock, or NULL */
     uint32_t locked_layer; /* layer of the lock */
@@ -35,8 +35,6 @@ struct accel_resolver {
     const char *driver;                       /* fact driver.name, else platform, or NULL */
     struct accel_error *error;
 };
-
-int32_t accel_resolver_no_memory(const struct accel_resolver *r);
 
 /** Writes values in force, overridden values and facts into the settings. */
 int32_t accel_resolver_write(struct accel_resolver *r);

@@ -9,6 +9,7 @@
 
 #include <accel/error.h>
 #include <accel/plan.h>
+#include <accel/profile.h>
 
 #include "core/base/arena.h"
 
@@ -19,19 +20,6 @@ struct accel_profile_pair {
     const char *origin; /**< words for people: "command line --set context=2048tok"; never NULL */
 };
 
-/* Origin of a setting's value: ACCEL_LAYER_... of accel/profile.h. */
-#define ACCEL_PROFILE_BUILTIN 0u     /**< the default of keys.def */
-#define ACCEL_PROFILE_BASE 1u        /**< base.yaml */
-#define ACCEL_PROFILE_PLATFORM 2u    /**< NAME.yaml: the fact platform, else driver.name */
-#define ACCEL_PROFILE_CLIENT 3u      /**< clients/NAME.yaml: the setting client */
-#define ACCEL_PROFILE_DEVICE 4u      /**< devices/NAME.yaml: those that match, or the fact device.profile */
-#define ACCEL_PROFILE_MODEL 5u       /**< models/NAME.yaml: the fact model.name */
-#define ACCEL_PROFILE_SYSTEM 6u      /**< /etc/accel/accel.yaml */
-#define ACCEL_PROFILE_USER 7u        /**< $XDG_CONFIG_HOME/accel/accel.yaml */
-#define ACCEL_PROFILE_FOLDER 8u      /**< ./accel.yaml */
-#define ACCEL_PROFILE_ENVIRONMENT 9u /**< environment: names of the documents, overridden by ACCEL_... */
-#define ACCEL_PROFILE_GIVEN 10u      /**< the caller */
-
 /** A fact in force. */
 struct accel_profile_fact {
     const char *key;
@@ -39,7 +27,7 @@ struct accel_profile_fact {
     const char *unit;   /**< "bytes", "tok" or empty */
     const char *place;  /**< "profiles/devices/t4.yaml:7", or the origin that the caller gave */
     const char *reason; /**< or empty */
-    uint32_t layer;     /**< ACCEL_PROFILE_GIVEN, MODEL, DEVICE, or BUILTIN for a fact derived from another one */
+    uint32_t layer;     /**< ACCEL_LAYER_GIVEN, MODEL, DEVICE, or BUILTIN for a fact derived from another one */
 };
 
 /** Merged facts of caller, devices and model. Free with accel_profile_facts_free. */
@@ -58,7 +46,7 @@ struct accel_profile_setting {
     const char *reason; /**< reason in the profile, or empty */
     const char
         *overridden_text; /**< "VALUE (PLACE; BECAUSE)" of each overridden value, strongest first, one per line */
-    uint32_t layer;       /**< ACCEL_PROFILE_... */
+    uint32_t layer;       /**< ACCEL_LAYER_... */
     bool is_number;       /**< `number` holds the value; otherwise the value is a word, "auto" included */
     int64_t number;       /**< integers, sizes in bytes, durations in ms; flags are 0 and 1 */
     const struct accel_plan_overridden *overridden; /**< overridden values as records, strongest first */
@@ -70,7 +58,7 @@ struct accel_profile_setting {
 /** Returns the origin (ACCEL_FROM_...) of an error in a value of layer `layer`. */
 static inline uint32_t accel_layer_origin(uint32_t layer)
 {
-    return layer >= ACCEL_PROFILE_ENVIRONMENT ? ACCEL_FROM_SETTING : ACCEL_FROM_FILE;
+    return layer >= ACCEL_LAYER_ENVIRONMENT ? ACCEL_FROM_SETTING : ACCEL_FROM_FILE;
 }
 
 /** Returns the origin of an error in the value in force. */

@@ -17,9 +17,9 @@ static bool copy(const char *text, char **out_path)
 
 static bool path_below(uint32_t layer, const char *below, char **out_path)
 {
-    *out_path = accel_file_join(below, layer == ACCEL_PROFILE_SYSTEM ? "etc/accel/accel.yaml"
-                                       : layer == ACCEL_PROFILE_USER ? "user/accel.yaml"
-                                                                     : "folder/accel.yaml");
+    *out_path = accel_file_join(below, layer == ACCEL_LAYER_SYSTEM ? "etc/accel/accel.yaml"
+                                       : layer == ACCEL_LAYER_USER ? "user/accel.yaml"
+                                                                   : "folder/accel.yaml");
     return *out_path != NULL;
 }
 
@@ -31,11 +31,11 @@ bool accel_profile_site_path(uint32_t layer, const char *below, char **out_path)
     *out_path = NULL;
     if (below)
         return path_below(layer, below, out_path);
-    if (layer == ACCEL_PROFILE_SYSTEM)
+    if (layer == ACCEL_LAYER_SYSTEM)
         return copy("/etc/accel/accel.yaml", out_path);
     if (accel_env_is_elevated())
         return true;
-    if (layer == ACCEL_PROFILE_FOLDER)
+    if (layer == ACCEL_LAYER_FOLDER)
         return copy("./accel.yaml", out_path);
     code = accel_file_user_config(&folder, &why);
     if (code != ACCEL_OK)

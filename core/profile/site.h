@@ -13,7 +13,7 @@
 /** Number of layers of the site. */
 #define ACCEL_PROFILE_SITES 3u
 
-/** Returns the path of a layer's file, ACCEL_PROFILE_SYSTEM to ACCEL_PROFILE_FOLDER; free it with free(). NULL:
+/** Returns the path of a layer's file, ACCEL_LAYER_SYSTEM to ACCEL_LAYER_FOLDER; free it with free(). NULL:
  * this process has none. `below` is NULL except in tests. False if memory runs out. */
 bool accel_profile_site_path(uint32_t layer, const char *below, char **out_path);
 

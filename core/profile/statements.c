@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/base/file.h"
+#include "core/base/text.h"
 #include "core/profile/loader.h"
 #include "core/profile/members.h"
 
@@ -34,7 +35,7 @@ static int32_t find_platform(const struct accel_loader *loader, const char *name
 {
     char leaf[ACCEL_PROFILE_NAME_MAX + sizeof(".yaml")], *path;
     *out_found = true;
-    if (loader->layer == ACCEL_PROFILE_PLATFORM && strlen(loader->file->name) == length &&
+    if (loader->layer == ACCEL_LAYER_PLATFORM && strlen(loader->file->name) == length &&
         strncmp(name, loader->file->name, length) == 0)
         return ACCEL_OK;
     *out_found = false;
@@ -51,10 +52,9 @@ static int32_t find_platform(const struct accel_loader *loader, const char *name
 
 /* Makes a row for an option of a driver that has a file: "cpu.isa". *out_key is NULL if the name is no such
  * option. */
-static int32_t option_key(const struct accel_loader *loader, const char *name, const struct accel_key **out_key)
+static int32_t option_key(const struct accel_loader *loader, const char *name, const struct accel_setting_row **out_key)
 {
     size_t length = strcspn(name, ".");
-    struct accel_key *key;
     bool found;
     if (length == 0 || name[length] == 0 || name[length + 1] == 0 || strchr(name, '/') || accel_key_meant(name))
         return ACCEL_OK;
@@ -62,15 +62,12 @@ static int32_t option_key(const struct accel_loader *loader, const char *name, c
         return ACCEL_E_MEMORY;
     if (!found)
         return ACCEL_OK;
-    *out_key = key = accel_arena_array(&loader->file->arena, 1, sizeof(*key));
-    if (key == NULL)
-        return accel_loader_no_memory(loader);
-    *key = (struct accel_key){name, ACCEL_KEY_TEXT, "", 0, 0, "", "", ACCEL_KEY_BY_DRIVER, "", ""};
-    return ACCEL_OK;
+    *out_key = accel_key_of_option(name, &loader->file->arena);
+    return *out_key ? ACCEL_OK : accel_loader_no_memory(loader);
 }
 
 static int32_t find_key(const struct accel_loader *loader, const struct accel_yaml_node *node,
-                        const struct accel_key **out_key)
+                        const struct accel_setting_row **out_key)
 {
     const char *near;
     *out_key = accel_key_find(node->text);
@@ -88,11 +85,11 @@ static int32_t find_key(const struct accel_loader *loader, const struct accel_ya
 }
 
 /* Returns the first setting whose name begins with a word and a dot, "kv.type.k" for "kv"; NULL if there is none. */
-static const struct accel_key *first_of_group(const char *name)
+static const struct accel_setting_row *first_of_group(const char *name)
 {
     size_t length = strlen(name);
-    for (uint32_t i = 0; i < accel_key_count(); i++) {
-        const struct accel_key *key = accel_key_get(i);
+    for (uint32_t i = 0; i < accel_setting_row_count(); i++) {
+        const struct accel_setting_row *key = accel_setting_row_get(i);
         if (strncmp(key->name, name, length) == 0 && key->name[length] == '.')
             return key;
     }
@@ -102,7 +99,7 @@ static const struct accel_key *first_of_group(const char *name)
 /* Refuses "kv: {type: ...}": names have dots instead of nesting. ACCEL_OK for anything else. */
 static int32_t refuse_levels(const struct accel_loader *loader, const struct accel_yaml_node *key)
 {
-    const struct accel_key *first, *below;
+    const struct accel_setting_row *first, *below;
     char name[80];
     if (key->value == NULL || key->value->kind != ACCEL_YAML_MAPPING || accel_key_find(key->text))
         return ACCEL_OK;
@@ -125,10 +122,10 @@ static int32_t refuse_levels(const struct accel_loader *loader, const struct acc
 /* Checks that values which nothing honors yet, and only those, are under `later:`. Values in files of the site
  * count as the user's. */
 static int32_t check_section(const struct accel_loader *loader, const struct accel_yaml_node *key,
-                             const struct accel_key *known, const char *value)
+                             const struct accel_setting_row *known, const char *value)
 {
-    bool is_later = known->honored_by == ACCEL_KEY_BY_LATER;
-    bool is_site = loader->layer >= ACCEL_PROFILE_SYSTEM;
+    bool is_later = known->honored == ACCEL_HONORED_LATER;
+    bool is_site = loader->layer >= ACCEL_LAYER_SYSTEM;
     int32_t code = is_later && is_site ? ACCEL_E_UNSUPPORTED : ACCEL_E_INVALID;
     if (is_later == loader->in_later)
         return ACCEL_OK;
@@ -143,9 +140,9 @@ static int32_t check_section(const struct accel_loader *loader, const struct acc
     return code;
 }
 
-static int32_t add_one(struct accel_loader *loader, const struct accel_yaml_node *key, const struct accel_key *known,
-                       const struct accel_yaml_node *value, const struct accel_condition *conditions,
-                       const char *reason)
+static int32_t add_one(struct accel_loader *loader, const struct accel_yaml_node *key,
+                       const struct accel_setting_row *known, const struct accel_yaml_node *value,
+                       const struct accel_condition *conditions, const char *reason)
 {
     struct accel_statement *statement = accel_arena_array(&loader->file->arena, 1, sizeof(*statement));
     char why[200];
@@ -190,7 +187,7 @@ static int32_t add_statement(struct accel_loader *loader, const struct accel_yam
                              const char *reason)
 {
     const struct accel_key_group *group = accel_key_group_find(key->text);
-    const struct accel_key *known;
+    const struct accel_setting_row *known;
     int32_t code = ACCEL_OK;
     for (uint32_t i = 0; group && i < 2 && code == ACCEL_OK; i++)
         code = add_one(loader, key, accel_key_find(group->members[i]), value, conditions, reason);
@@ -205,7 +202,7 @@ static int32_t add_statement(struct accel_loader *loader, const struct accel_yam
 static int32_t read_members(const struct accel_loader *loader, const struct accel_yaml_node *mapping,
                             struct accel_member *members, uint32_t count)
 {
-    return accel_members_read_all(loader->path, mapping, members, count, NULL, loader->faults, loader->error);
+    return accel_members_read(loader->path, mapping, members, count, NULL, loader->faults, loader->error);
 }
 
 /* ---- the sections ---- */
@@ -229,7 +226,7 @@ int32_t accel_loader_default(struct accel_loader *loader, const struct accel_yam
 static bool may_state(const struct accel_loader *loader, const char *fact)
 {
     static const char *const others[] = {"device.", "driver.", "host.", "client.", "request.", "platform"};
-    if (loader->layer == ACCEL_PROFILE_DEVICE)
+    if (loader->layer == ACCEL_LAYER_DEVICE)
         return strncmp(fact, "device.", 7) == 0 && strcmp(fact, "device.profile") != 0;
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
         if (strncmp(fact, others[i], strlen(others[i])) == 0)
@@ -239,7 +236,7 @@ static bool may_state(const struct accel_loader *loader, const char *fact)
 
 /* Reads a value in the form of facts: numbers with a unit become numbers in the base unit, without it. */
 static int32_t read_fact_value(struct accel_loader *loader, const struct accel_yaml_node *node,
-                               const struct accel_known_fact *fact, const char **out_value)
+                               const struct accel_fact_row *fact, const char **out_value)
 {
     const char *words = accel_known_fact_words(fact->name), *unit = "";
     int64_t number;
@@ -262,7 +259,7 @@ static int32_t read_fact_value(struct accel_loader *loader, const struct accel_y
 }
 
 static int32_t find_fact(const struct accel_loader *loader, const struct accel_yaml_node *key,
-                         const struct accel_known_fact **out_fact)
+                         const struct accel_fact_row **out_fact)
 {
     *out_fact = accel_known_fact_find(key->text);
     if (*out_fact == NULL)
@@ -326,7 +323,7 @@ int32_t accel_loader_rule(struct accel_loader *loader, const struct accel_yaml_n
 int32_t accel_loader_later(struct accel_loader *loader, const struct accel_yaml_node *rule)
 {
     int32_t code;
-    if (loader->layer >= ACCEL_PROFILE_SYSTEM)
+    if (loader->layer >= ACCEL_LAYER_SYSTEM)
         return accel_loader_refuse(loader, rule, "\"later\" is for profiles, not for files of the site");
     loader->in_later = true;
     code = accel_loader_rule(loader, rule);
@@ -337,7 +334,7 @@ int32_t accel_loader_later(struct accel_loader *loader, const struct accel_yaml_
 int32_t accel_loader_lock(struct accel_loader *loader, const struct accel_yaml_node *node)
 {
     struct accel_lock *lock;
-    const struct accel_key *key;
+    const struct accel_setting_row *key;
     int32_t code;
     if (node->kind != ACCEL_YAML_TEXT)
         return accel_loader_refuse(loader, node, "\"lock\" is a list of settings");

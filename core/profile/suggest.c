@@ -72,8 +72,8 @@ const char *accel_key_suggest(const char *name)
 {
     uint32_t distance = farthest(name);
     const char *best = NULL;
-    for (uint32_t i = 0; i < accel_key_count() && distance; i++)
-        best = nearer(name, accel_key_get(i)->name, best, &distance);
+    for (uint32_t i = 0; i < accel_setting_row_count() && distance; i++)
+        best = nearer(name, accel_setting_row_get(i)->name, best, &distance);
     return best;
 }
 
@@ -83,11 +83,11 @@ static const char *suggest_of_group(const char *name)
     const char *dot = strchr(name, '.'), *best = NULL;
     size_t length = strlen(name), group = dot ? (size_t)(dot - name) + 1 : 0;
     uint32_t distance = dot == NULL ? 0 : farthest(name + group);
-    for (uint32_t i = 0; i < accel_known_fact_count() && dot; i++)
-        if (length >= group + 2 && strncmp(accel_known_fact_get(i)->name, name, length) == 0)
-            return accel_known_fact_get(i)->name;
-    for (uint32_t i = 0; i < accel_known_fact_count() && distance; i++) {
-        const char *known = accel_known_fact_get(i)->name;
+    for (uint32_t i = 0; i < accel_fact_row_count() && dot; i++)
+        if (length >= group + 2 && strncmp(accel_fact_row_get(i)->name, name, length) == 0)
+            return accel_fact_row_get(i)->name;
+    for (uint32_t i = 0; i < accel_fact_row_count() && distance; i++) {
+        const char *known = accel_fact_row_get(i)->name;
         if (strncmp(known, name, group) == 0)
             best = nearer(name + group, known + group, best, &distance);
     }
@@ -100,8 +100,8 @@ const char *accel_known_fact_suggest(const char *name)
     const char *best = suggest_of_group(name);
     if (best)
         return best;
-    for (uint32_t i = 0; i < accel_known_fact_count() && distance; i++)
-        best = nearer(name, accel_known_fact_get(i)->name, best, &distance);
+    for (uint32_t i = 0; i < accel_fact_row_count() && distance; i++)
+        best = nearer(name, accel_fact_row_get(i)->name, best, &distance);
     return best;
 }
 
@@ -111,8 +111,8 @@ const char *accel_key_meant(const char *name)
     const char *dot = strchr(name, '.'), *best = NULL;
     size_t prefix = dot ? (size_t)(dot - name) + 1 : 0, rest = strlen(name) - prefix;
     uint32_t distance = dot == NULL || rest > LONGEST_NAME ? 0 : rest < 6 ? 2 : (uint32_t)rest / 3 + 1;
-    for (uint32_t i = 0; i < accel_key_count() && distance; i++) {
-        const char *known = accel_key_get(i)->name;
+    for (uint32_t i = 0; i < accel_setting_row_count() && distance; i++) {
+        const char *known = accel_setting_row_get(i)->name;
         if (strncmp(known, name, prefix) == 0)
             best = nearer(name + prefix, known + prefix, best, &distance);
     }

@@ -273,17 +273,6 @@ struct comparer {
     int32_t code;     /* error of the first refused device */
 };
 
-static struct accel_listed *find_id(const struct accel_context *context, const struct accel_attached *owner,
-                                    const char *id)
-{
-    for (uint32_t i = 0; i < context->devices.count; i++) {
-        struct accel_listed *listed = context->devices.items[i];
-        if (listed->owner == owner && strcmp(listed->info.facts->id, id) == 0)
-            return listed;
-    }
-    return NULL;
-}
-
 static bool same_facts(const struct accel_facts *a, const struct accel_facts *b)
 {
     struct accel_strbuf left = {0};
@@ -310,7 +299,7 @@ static int32_t compare_device(const struct accel_device_sink *sink, const struct
         comparer->code = comparer->code == ACCEL_OK ? code : comparer->code;
         return code;
     }
-    listed = find_id(comparer->context, comparer->owner, facts->id);
+    listed = accel_registry_find_id(comparer->context, comparer->owner, facts->id);
     if (listed != NULL && same_facts(facts, listed->info.facts))
         comparer->same++;
     else

@@ -148,6 +148,10 @@ int32_t accel_registry_need(struct accel_context *context, const struct accel_li
 /** Detaches the instance of a driver, if it has one. */
 void accel_registry_detach(struct accel_context *context, struct accel_attached *owner);
 
+/** Returns the device of a driver with this id, or NULL. */
+struct accel_listed *accel_registry_find_id(const struct accel_context *context, const struct accel_attached *owner,
+                                            const char *id);
+
 /** Adds one device of a driver: validates and copies its facts. */
 int32_t accel_registry_add_device(struct accel_context *context, struct accel_attached *owner,
                                   const struct accel_facts *facts, struct accel_error *error);

@@ -34,15 +34,15 @@ static int32_t add_verdict(struct accel_context *context, struct accel_rows *row
     return ACCEL_OK;
 }
 
-static bool id_is_taken(const struct accel_context *context, const struct accel_attached *owner, const char *id)
+struct accel_listed *accel_registry_find_id(const struct accel_context *context, const struct accel_attached *owner,
+                                            const char *id)
 {
-    const struct accel_rows *devices = &context->devices;
-    for (uint32_t i = 0; i < devices->count; i++) {
-        const struct accel_listed *listed = devices->items[i];
+    for (uint32_t i = 0; i < context->devices.count; i++) {
+        struct accel_listed *listed = context->devices.items[i];
         if (listed->owner == owner && strcmp(listed->info.facts->id, id) == 0)
-            return true;
+            return listed;
     }
-    return false;
+    return NULL;
 }
 
 static int32_t add_device(struct accel_context *context, struct accel_attached *owner, const struct accel_facts *facts,
@@ -78,11 +78,9 @@ int32_t accel_registry_add_device(struct accel_context *context, struct accel_at
     struct accel_facts *facts = NULL;
     int32_t code = accel_import_facts(&context->records, given, context->hardware.count, driver, &facts, error);
     if (code == ACCEL_OK && context->devices.count >= MOST_DEVICES)
-        code = accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_LIMIT, "driver %s: more than %u devices", driver,
-                              MOST_DEVICES);
-    if (code == ACCEL_OK && id_is_taken(context, owner, facts->id))
-        code = accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INVALID, "driver %s: two devices are called %s", driver,
-                              facts->id);
+        code = accel_error_driver(error, ACCEL_E_LIMIT, driver, "more than %u devices", MOST_DEVICES);
+    if (code == ACCEL_OK && accel_registry_find_id(context, owner, facts->id) != NULL)
+        code = accel_error_driver(error, ACCEL_E_INVALID, driver, "two devices are called %s", facts->id);
     return code == ACCEL_OK ? add_device(context, owner, facts, error) : code;
 }
 

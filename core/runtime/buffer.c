@@ -17,25 +17,35 @@ static void buffer_destroy(struct accel_object *object)
     accel_object_release(&buffer->device->object);
 }
 
-static int32_t make_driver_buffer(struct accel_buffer *buffer, uint32_t heap, struct accel_error *error)
+int32_t accel_device_make_buffer(struct accel_device *device, uint64_t bytes, uint32_t heap, uint32_t memory_class,
+                                 struct accel_driver_buffer **out_buffer, struct accel_error *error)
 {
-    struct accel_device *device = buffer->device;
-    const struct accel_device_table *table = device->handle->table;
     struct accel_driver_buffer *handle = NULL;
     struct accel_call_guard call;
     int32_t code;
+    *out_buffer = NULL;
     accel_call_guard_begin(&call, device->object.context, device->driver, "buffer_create");
-    code = table->buffer_create(device->handle, buffer->bytes, heap, ACCEL_MEMORY_ACTIVATION, &handle, error);
+    code = device->handle->table->buffer_create(device->handle, bytes, heap, memory_class, &handle, error);
     accel_call_guard_end(&call);
-    code = accel_import_handle(accel_device_note_loss(device, code), handle, device->driver, "buffer_create", error);
+    code = accel_device_import_handle(device, code, handle, "buffer_create", error);
     if (code != ACCEL_OK)
         return code;
     /* The core owns a handle that it can free, even if the rest of its table is refused. */
     if (ACCEL_CAN(handle->table, free))
-        buffer->handle = handle;
-    code = accel_import_buffer(handle, device->driver, error);
+        *out_buffer = handle;
+    return accel_import_buffer(handle, device->driver, error);
+}
+
+static int32_t make_driver_buffer(struct accel_buffer *buffer, uint32_t heap, struct accel_error *error)
+{
+    struct accel_device *device = buffer->device;
+    struct accel_driver_buffer *handle;
+    struct accel_call_guard call;
+    int32_t code =
+        accel_device_make_buffer(device, buffer->bytes, heap, ACCEL_MEMORY_ACTIVATION, &buffer->handle, error);
     if (code != ACCEL_OK)
         return code;
+    handle = buffer->handle;
     if (!ACCEL_CAN(handle->table, map))
         return ACCEL_OK;
     /* A buffer that the host cannot map is valid. */
@@ -44,9 +54,7 @@ static int32_t make_driver_buffer(struct accel_buffer *buffer, uint32_t heap, st
     accel_call_guard_end(&call);
     if (code != ACCEL_OK)
         buffer->address = NULL;
-    return code == ACCEL_E_UNSUPPORTED
-               ? ACCEL_OK
-               : accel_import_code(accel_device_note_loss(device, code), device->driver, "map", error);
+    return code == ACCEL_E_UNSUPPORTED ? ACCEL_OK : accel_device_import_code(device, code, "map", error);
 }
 
 static int32_t make_host_buffer(struct accel_buffer *buffer, uint32_t heap, struct accel_error *error)
@@ -96,12 +104,8 @@ int32_t accel_buffer_create(struct accel_device *device, uint64_t bytes, uint32_
     accel_object_retain(&device->object);
     code = ACCEL_CAN(device->handle->table, buffer_create) ? make_driver_buffer(buffer, heap, error)
                                                            : make_host_buffer(buffer, heap, error);
-    if (code != ACCEL_OK) {
-        accel_object_release(object);
-        return code;
-    }
-    *out_buffer = buffer;
-    return ACCEL_OK;
+    *out_buffer = (struct accel_buffer *)accel_object_finish(object, code);
+    return code;
 }
 
 void accel_buffer_free(struct accel_buffer *buffer) ACCEL_NOEXCEPT

@@ -10,7 +10,9 @@
 #include <string.h>
 
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "core/boundary/import.h"
+#include "core/plugin/plugin.h"
 #include "core/runtime/object.h"
 
 /* Returns the part of `key` after "DRIVER.", or NULL if the key belongs to another driver. */
@@ -28,18 +30,6 @@ static const struct accel_option *find_option(const struct accel_driver *driver,
         if (strcmp(driver->options[i]->name, key) == 0 || strcmp(driver->options[i]->name, rest) == 0)
             return driver->options[i];
     return NULL;
-}
-
-static bool is_choice(const char *choices, const char *text)
-{
-    size_t length = strlen(text);
-    for (const char *at = choices; *at != '\0';) {
-        size_t word = strcspn(at, " ");
-        if (word == length && memcmp(at, text, length) == 0)
-            return true;
-        at += word + strspn(at + word, " ");
-    }
-    return false;
 }
 
 static int32_t refuse(const struct accel_named_value *given, const char *why, struct accel_error *error)
@@ -91,7 +81,7 @@ static int32_t parse_setting(const struct accel_option *option, const struct acc
         return parse_flag(given, setting, error);
     if (option->type != ACCEL_OPTION_TEXT)
         return parse_number(option, given, setting, error);
-    if (option->choices != NULL && !is_choice(option->choices, given->value)) {
+    if (option->choices != NULL && !accel_word_is_among(option->choices, given->value)) {
         accel_error_by(error, ACCEL_FROM_SETTING, ACCEL_E_INVALID, "%s=%s (%s): allowed are %s", given->key,
                        given->value, given->origin, option->choices);
         accel_error_remedy(error, "set one of these, or leave %s out", given->key);
@@ -278,17 +268,20 @@ int32_t accel_device_open(struct accel_context *context, const char *name, const
     if (code == ACCEL_OK)
         code = open_handle(device, parsed, parsed_count, error);
     free(parsed);
-    if (code != ACCEL_OK) {
-        accel_object_release(object);
-        return code;
-    }
-    *out_device = device;
-    return ACCEL_OK;
+    *out_device = (struct accel_device *)accel_object_finish(object, code);
+    return code;
 }
 
 void accel_device_free(struct accel_device *device) ACCEL_NOEXCEPT
 {
     accel_object_drop((struct accel_object *)device);
+}
+
+const struct accel_plugin *accel_device_plugin(const struct accel_device *device)
+{
+    const struct accel_attached *owner = device->listed->owner;
+    struct accel_plugins *plugins = device->object.context->plugins;
+    return plugins == NULL || owner->plugin == ACCEL_NO_PLUGIN ? NULL : accel_plugins_get(plugins, owner->plugin);
 }
 
 int32_t accel_device_fingerprint(const struct accel_device *device, uint8_t out_fingerprint[16])
@@ -310,6 +303,17 @@ int32_t accel_device_note_loss(struct accel_device *device, int32_t code)
     if (code == ACCEL_E_DEVICE_LOST)
         atomic_store_explicit(&device->lost, true, memory_order_relaxed);
     return code;
+}
+
+int32_t accel_device_import_code(struct accel_device *device, int32_t code, const char *slot, struct accel_error *error)
+{
+    return accel_import_code(accel_device_note_loss(device, code), device->driver, slot, error);
+}
+
+int32_t accel_device_import_handle(struct accel_device *device, int32_t code, const void *handle, const char *slot,
+                                   struct accel_error *error)
+{
+    return accel_import_handle(accel_device_note_loss(device, code), handle, device->driver, slot, error);
 }
 
 /* Adds the device and a remedy to the error of a lost device; the driver reports only the cause. */

@@ -194,12 +194,8 @@ int32_t accel_module_create(struct accel_device *device, const struct accel_grap
     code = copy_graphs(module, graphs, graph_count, error);
     if (code == ACCEL_OK)
         code = build(module, options, source, task, error);
-    if (code != ACCEL_OK) {
-        accel_object_release(object);
-        return code;
-    }
-    *out_module = module;
-    return ACCEL_OK;
+    *out_module = (struct accel_module *)accel_object_finish(object, code);
+    return code;
 }
 
 void accel_module_free(struct accel_module *module) ACCEL_NOEXCEPT

@@ -119,9 +119,8 @@ static int32_t record_placement(struct accel_module *module, const struct accel_
         if (node->inputs[i] == ACCEL_NO_VALUE || module->value_weights[claim->graph][node->inputs[i]] == ACCEL_NO_VALUE)
             continue;
         if (claim->weights == 0)
-            return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INVALID,
-                                  "driver %s: node %s reads weights, but its claim has no placement for them",
-                                  module->device->driver, node->name);
+            return accel_error_driver(error, ACCEL_E_INVALID, module->device->driver,
+                                      "node %s reads weights, but its claim has no placement for them", node->name);
         weight = &module->weights[module->value_weights[claim->graph][node->inputs[i]]];
         weight->placements |= 1u << claim->weights;
         if (claim->weights != ACCEL_BAKED && claim->alignment > weight->alignment)
@@ -177,7 +176,7 @@ static int32_t claim_nodes(struct accel_module *module, const struct accel_compi
     code = device->handle->table->claim(device->handle, module->graphs, module->graph_count, options, &collector.sink,
                                         error);
     accel_call_guard_end(&call);
-    code = accel_import_code(accel_device_note_loss(device, code), device->driver, "claim", error);
+    code = accel_device_import_code(device, code, "claim", error);
     return code == ACCEL_OK ? check_answered(&collector, error) : code;
 }
 

@@ -37,6 +37,14 @@ void accel_object_release(struct accel_object *object)
     atomic_fetch_sub_explicit(&context->children, 1, memory_order_release);
 }
 
+struct accel_object *accel_object_finish(struct accel_object *object, int32_t code)
+{
+    if (code == ACCEL_OK)
+        return object;
+    accel_object_release(object);
+    return NULL;
+}
+
 void accel_object_drop(struct accel_object *object)
 {
     if (object != NULL && !accel_fork_guard_is_child(&object->context->fork))

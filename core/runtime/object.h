@@ -34,6 +34,9 @@ void accel_object_retain(struct accel_object *object);
 /** Removes one reference and destroys the object with the last one. NULL is fine. */
 void accel_object_release(struct accel_object *object);
 
+/** Ends a create function: returns the object, or NULL after its release if `code` is a failure. */
+struct accel_object *accel_object_finish(struct accel_object *object, int32_t code);
+
 /** Implements a public free function: does nothing for NULL and in a forked child, else releases the object. */
 void accel_object_drop(struct accel_object *object);
 

@@ -34,16 +34,6 @@ void accel_packed_place_free(struct accel_packed_place *place)
     place->folder = NULL;
 }
 
-/* Returns the build id of the driver's file; NULL: the driver has no file, or the file has no build id. */
-static const char *build_of(const struct accel_device *device)
-{
-    const struct accel_attached *owner = device->listed->owner;
-    struct accel_plugins *plugins = device->object.context->plugins;
-    const struct accel_plugin *plugin =
-        plugins == NULL || owner->plugin == ACCEL_NO_PLUGIN ? NULL : accel_plugins_get(plugins, owner->plugin);
-    return plugin == NULL || plugin->info.build_id[0] == '\0' ? NULL : plugin->info.build_id;
-}
-
 static bool add_weight(struct accel_strbuf *text, const struct accel_weight *weight, const struct accel_source *source)
 {
     uint8_t hash[16] = {0};
@@ -53,7 +43,7 @@ static bool add_weight(struct accel_strbuf *text, const struct accel_weight *wei
                         weight->rank);
     for (uint32_t d = 0; d < weight->rank; d++)
         accel_strbuf_printf(text, " %" PRIu64, weight->dims[d]);
-    accel_strbuf_append(text, (const char *)hash, sizeof(hash));
+    accel_strbuf_append(text, hash, sizeof(hash));
     return true;
 }
 
@@ -61,13 +51,14 @@ static bool add_weight(struct accel_strbuf *text, const struct accel_weight *wei
 static bool write_subject(struct accel_strbuf *text, const struct accel_device *device,
                           const struct accel_weight *const *list, uint32_t count, const struct accel_source *source)
 {
-    const char *build = build_of(device);
+    const struct accel_plugin *plugin = accel_device_plugin(device);
     uint8_t fingerprint[16];
-    if (build == NULL || !ACCEL_CAN(source, hash) || accel_device_fingerprint(device, fingerprint) != ACCEL_OK)
+    if (plugin == NULL || plugin->info.build_id[0] == '\0' || !ACCEL_CAN(source, hash) ||
+        accel_device_fingerprint(device, fingerprint) != ACCEL_OK)
         return false;
     accel_strbuf_printf(text, "packed %u abi %u.%u\n%s\n%s\n", VERSION_OF_SUBJECT, ACCEL_ABI_MAJOR, ACCEL_ABI_MINOR,
-                        device->driver, build);
-    accel_strbuf_append(text, (const char *)fingerprint, sizeof(fingerprint));
+                        device->driver, plugin->info.build_id);
+    accel_strbuf_append(text, fingerprint, sizeof(fingerprint));
     for (uint32_t i = 0; i < count; i++)
         if (!add_weight(text, list[i], source))
             return false;

@@ -384,7 +384,7 @@ static int32_t save(struct output *out, struct accel_error *error)
     accel_call_guard_end(&call);
     if (out->code != ACCEL_OK)
         return out->code;
-    return accel_import_code(accel_device_note_loss(device, code), device->driver, "save", error);
+    return accel_device_import_code(device, code, "save", error);
 }
 
 static int32_t fill_file(struct output *out, struct accel_error *error)

@@ -29,7 +29,7 @@ static int32_t adopt(struct accel_weights *weights, struct accel_packed *packed,
     code = weights->handle->table->adopt(weights->handle, (const char *)packed->memory + ACCEL_PACKED_HEADER, bytes,
                                          error);
     accel_call_guard_end(&call);
-    code = accel_import_code(accel_device_note_loss(device, code), device->driver, "adopt", error);
+    code = accel_device_import_code(device, code, "adopt", error);
     if (code != ACCEL_OK) {
         accel_memory_count(memory, ACCEL_MEMORY_WEIGHTS, -(int64_t)bytes, NULL);
         return code;

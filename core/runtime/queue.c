@@ -67,7 +67,7 @@ static int32_t make_driver_queue(struct accel_queue *queue, struct accel_error *
     accel_call_guard_begin(&call, device->object.context, device->driver, "queue_create");
     code = device->handle->table->queue_create(device->handle, &handle, error);
     accel_call_guard_end(&call);
-    code = accel_import_handle(accel_device_note_loss(device, code), handle, device->driver, "queue_create", error);
+    code = accel_device_import_handle(device, code, handle, "queue_create", error);
     if (code != ACCEL_OK)
         return code;
     /* The core owns a handle that it can free, even if the rest of its table is refused. */
@@ -126,12 +126,8 @@ int32_t accel_queue_create(struct accel_device *device, const struct accel_queue
         code = accel_pool_team_create(object->context, &options, &queue->own_team, error);
         queue->team = &queue->own_team.team;
     }
-    if (code != ACCEL_OK) {
-        accel_object_release(object);
-        return code;
-    }
-    *out_queue = queue;
-    return ACCEL_OK;
+    *out_queue = (struct accel_queue *)accel_object_finish(object, code);
+    return code;
 }
 
 void accel_queue_drain(struct accel_queue *queue)
@@ -282,7 +278,7 @@ int32_t accel_queue_completed(struct accel_queue *queue, uint64_t *out_value, st
     if (queue->handle == NULL)
         return ACCEL_OK;
     code = accel_driver_queue_completed(queue, out_value, error);
-    return accel_import_code(accel_device_note_loss(queue->device, code), queue->device->driver, "completed", error);
+    return accel_device_import_code(queue->device, code, "completed", error);
 }
 
 int32_t accel_queue_cancel(struct accel_queue *queue, struct accel_error *error) ACCEL_NOEXCEPT
@@ -294,7 +290,7 @@ int32_t accel_queue_cancel(struct accel_queue *queue, struct accel_error *error)
     if (queue->handle == NULL || !ACCEL_CAN(queue->handle->table, cancel))
         return ACCEL_OK;
     code = queue->handle->table->cancel(queue->handle, error);
-    return accel_import_code(accel_device_note_loss(queue->device, code), queue->device->driver, "cancel", error);
+    return accel_device_import_code(queue->device, code, "cancel", error);
 }
 
 int32_t accel_queue_reset(struct accel_queue *queue, struct accel_error *error) ACCEL_NOEXCEPT
@@ -306,7 +302,7 @@ int32_t accel_queue_reset(struct accel_queue *queue, struct accel_error *error) 
         return accel_error_set(error, ACCEL_E_BUSY, "another thread uses the queue");
     if (queue->handle != NULL) {
         code = accel_driver_queue_reset(queue, error);
-        code = accel_import_code(accel_device_note_loss(queue->device, code), queue->device->driver, "reset", error);
+        code = accel_device_import_code(queue->device, code, "reset", error);
     }
     if (code == ACCEL_OK)
         code = accel_check_alive(queue->device, error);

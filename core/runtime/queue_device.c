@@ -145,9 +145,9 @@ int32_t accel_driver_queue_submit(struct accel_queue *queue, const struct accel_
     accel_context_report(queue->object.context, NULL, NULL);
     code = accel_queue_import_code(queue, UINT64_MAX, code, "submit", error);
     if (code == ACCEL_OK && *out_value <= before)
-        code = accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INTERNAL,
-                              "driver %s: submit returned value %llu after %llu", queue->device->driver,
-                              (unsigned long long)*out_value, (unsigned long long)before);
+        code =
+            accel_error_driver(error, ACCEL_E_INTERNAL, queue->device->driver, "submit returned value %llu after %llu",
+                               (unsigned long long)*out_value, (unsigned long long)before);
     if (code != ACCEL_OK) {
         *out_value = 0;
         return code;

@@ -6,7 +6,6 @@
 
 #include "core/runtime/scratch.h"
 
-#include "core/boundary/import.h"
 #include "core/runtime/device.h"
 #include "core/runtime/object.h"
 
@@ -17,28 +16,6 @@ static void scratch_destroy(struct accel_object *object)
         ACCEL_FREE_HANDLE(scratch->device, scratch->handle, "free of a buffer");
     accel_memory_free(&object->context->memory, scratch->address);
     accel_object_release(&scratch->device->object);
-}
-
-static int32_t fill(struct accel_scratch *scratch, struct accel_error *error)
-{
-    struct accel_device *device = scratch->device;
-    struct accel_driver_buffer *handle = NULL;
-    struct accel_call_guard call;
-    int32_t code;
-    if (!ACCEL_CAN(device->handle->table, buffer_create))
-        return accel_memory_allocate(&scratch->object.context->memory, ACCEL_MEMORY_SCRATCH, scratch->bytes,
-                                     scratch->alignment, &scratch->address, error);
-    accel_call_guard_begin(&call, device->object.context, device->driver, "buffer_create");
-    code =
-        device->handle->table->buffer_create(device->handle, scratch->bytes, 0, ACCEL_MEMORY_SCRATCH, &handle, error);
-    accel_call_guard_end(&call);
-    code = accel_import_handle(accel_device_note_loss(device, code), handle, device->driver, "buffer_create", error);
-    if (code != ACCEL_OK)
-        return code;
-    /* The core owns a handle that it can free, even if the rest of its table is refused. */
-    if (ACCEL_CAN(handle->table, free))
-        scratch->handle = handle;
-    return accel_import_buffer(handle, device->driver, error);
 }
 
 int32_t accel_queue_scratch(struct accel_queue *queue, uint64_t bytes, uint64_t alignment,
@@ -65,7 +42,10 @@ int32_t accel_queue_scratch(struct accel_queue *queue, uint64_t bytes, uint64_t 
     scratch->bytes = bytes;
     scratch->alignment = alignment;
     accel_object_retain(&queue->device->object);
-    code = fill(scratch, error);
+    code = ACCEL_CAN(scratch->device->handle->table, buffer_create)
+               ? accel_device_make_buffer(scratch->device, bytes, 0, ACCEL_MEMORY_SCRATCH, &scratch->handle, error)
+               : accel_memory_allocate(&object->context->memory, ACCEL_MEMORY_SCRATCH, bytes, alignment,
+                                       &scratch->address, error);
     if (code != ACCEL_OK) {
         accel_object_release(object);
         return code;

@@ -140,7 +140,7 @@ static int32_t make_handle(struct accel_set *set, const struct recipe *recipe, s
     code = module->table->scratch(module, recipe->program, recipe->symbols, description.threads, &bytes, &alignment,
                                   error);
     accel_call_guard_end(&call);
-    code = accel_import_code(accel_device_note_loss(device, code), device->driver, "scratch", error);
+    code = accel_device_import_code(device, code, "scratch", error);
     if (code == ACCEL_OK)
         code = accel_queue_scratch(set->queue, bytes, alignment, &scratch, error);
     if (code != ACCEL_OK)
@@ -154,7 +154,7 @@ static int32_t make_handle(struct accel_set *set, const struct recipe *recipe, s
     accel_call_guard_begin(&call, device->object.context, device->driver, "set_create");
     code = module->table->set_create(module, &description, &handle, error);
     accel_call_guard_end(&call);
-    code = accel_import_handle(accel_device_note_loss(device, code), handle, device->driver, "set_create", error);
+    code = accel_device_import_handle(device, code, handle, "set_create", error);
     if (code != ACCEL_OK)
         return code;
     /* The core owns a handle that it can free, even if the rest of its table is refused. */
@@ -240,12 +240,8 @@ int32_t accel_set_create(struct accel_module *module, uint32_t program, struct a
     set->graph = module->graphs[program];
     accel_object_retain(&queue->object);
     code = build(set, &recipe, error);
-    if (code != ACCEL_OK) {
-        accel_object_release(object);
-        return code;
-    }
-    *out_set = set;
-    return ACCEL_OK;
+    *out_set = (struct accel_set *)accel_object_finish(object, code);
+    return code;
 }
 
 void accel_set_free(struct accel_set *set) ACCEL_NOEXCEPT

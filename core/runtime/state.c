@@ -87,7 +87,7 @@ static int32_t make_driver_state(struct accel_state *state, struct accel_error *
     code = device->handle->table->state_create(device->handle, state->parts, state->part_count, state->slots, &handle,
                                                error);
     accel_call_guard_end(&call);
-    code = accel_import_handle(accel_device_note_loss(device, code), handle, device->driver, "state_create", error);
+    code = accel_device_import_handle(device, code, handle, "state_create", error);
     if (code != ACCEL_OK)
         return code;
     /* The core owns a handle that it can free, even if the rest of its table is refused. */
@@ -121,12 +121,8 @@ int32_t accel_state_create(struct accel_device *device, const struct accel_state
     if (code == ACCEL_OK)
         code = ACCEL_CAN(device->handle->table, state_create) ? make_driver_state(state, error)
                                                               : make_host_state(state, error);
-    if (code != ACCEL_OK) {
-        accel_object_release(object);
-        return code;
-    }
-    *out_state = state;
-    return ACCEL_OK;
+    *out_state = (struct accel_state *)accel_object_finish(object, code);
+    return code;
 }
 
 void accel_state_free(struct accel_state *state) ACCEL_NOEXCEPT

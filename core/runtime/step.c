@@ -30,54 +30,35 @@ static int32_t run_set(struct accel_queue *queue, const struct accel_step *step,
     return accel_queue_import_code(queue, UINT64_MAX, code, "run", error);
 }
 
-static int32_t copy(const struct accel_step *step, struct accel_error *error)
-{
-    int32_t code = check_host_access(step->source, error);
-    if (code == ACCEL_OK)
-        code = check_host_access(step->target, error);
-    if (code == ACCEL_OK)
-        memcpy((char *)step->target->address + step->target_offset,
-               (const char *)step->source->address + step->source_offset, step->bytes);
-    return code;
-}
-
-static int32_t update(const struct accel_step *step, struct accel_error *error)
-{
-    int32_t code = check_host_access(step->target, error);
-    if (code == ACCEL_OK)
-        memcpy((char *)step->target->address + step->target_offset, step->data, step->bytes);
-    return code;
-}
-
-static int32_t read_back(const struct accel_step *step, struct accel_error *error)
-{
-    int32_t code = check_host_access(step->source, error);
-    if (code == ACCEL_OK)
-        memcpy(step->memory, (const char *)step->source->address + step->source_offset, step->bytes);
-    return code;
-}
-
-static int32_t fill(const struct accel_step *step, struct accel_error *error)
-{
-    int32_t code = check_host_access(step->target, error);
-    if (code == ACCEL_OK)
-        memset((char *)step->target->address + step->target_offset, (int)step->fill, step->bytes);
-    return code;
-}
-
 int32_t accel_step_run(struct accel_queue *queue, const struct accel_step *step, struct accel_error *error)
 {
+    const bool reads = step->kind == ACCEL_STEP_COPY || step->kind == ACCEL_STEP_READ;
+    const bool writes =
+        step->kind == ACCEL_STEP_COPY || step->kind == ACCEL_STEP_UPDATE || step->kind == ACCEL_STEP_FILL;
+    int32_t code = reads ? check_host_access(step->source, error) : ACCEL_OK;
+    const char *source;
+    char *target;
+    if (code == ACCEL_OK && writes)
+        code = check_host_access(step->target, error);
+    if (code != ACCEL_OK)
+        return code;
+    source = reads ? (const char *)step->source->address + step->source_offset : NULL;
+    target = writes ? (char *)step->target->address + step->target_offset : NULL;
     switch (step->kind) {
     case ACCEL_STEP_RUN:
         return run_set(queue, step, error);
     case ACCEL_STEP_COPY:
-        return copy(step, error);
+        memcpy(target, source, step->bytes);
+        return ACCEL_OK;
     case ACCEL_STEP_UPDATE:
-        return update(step, error);
+        memcpy(target, step->data, step->bytes);
+        return ACCEL_OK;
     case ACCEL_STEP_READ:
-        return read_back(step, error);
+        memcpy(step->memory, source, step->bytes);
+        return ACCEL_OK;
     case ACCEL_STEP_FILL:
-        return fill(step, error);
+        memset(target, (int)step->fill, step->bytes);
+        return ACCEL_OK;
     case ACCEL_STEP_STATE:
         return accel_state_apply(step->state, step->changes, step->change_count, error);
     default:

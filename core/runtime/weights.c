@@ -186,7 +186,7 @@ static int32_t create_container(struct accel_weights *weights, const struct acce
     accel_call_guard_begin(&call, device->object.context, device->driver, "weights_create");
     code = device->handle->table->weights_create(device->handle, list, count, &handle, error);
     accel_call_guard_end(&call);
-    code = accel_import_handle(accel_device_note_loss(device, code), handle, device->driver, "weights_create", error);
+    code = accel_device_import_handle(device, code, handle, "weights_create", error);
     if (code != ACCEL_OK)
         return code;
     /* The core owns a handle that it can free, even if the rest of its table is refused. */
@@ -299,12 +299,8 @@ int32_t accel_weights_create(struct accel_module *module, const struct accel_sou
             code = pull_resident(weights, source, inner, error);
         accel_task_bridge_end(&bridge);
     }
-    if (code != ACCEL_OK) {
-        accel_object_release(object);
-        return code;
-    }
-    *out_weights = weights;
-    return ACCEL_OK;
+    *out_weights = (struct accel_weights *)accel_object_finish(object, code);
+    return code;
 }
 
 void accel_weights_free(struct accel_weights *weights) ACCEL_NOEXCEPT

@@ -39,16 +39,9 @@ struct attempt {
     const struct accel_task *task;
 };
 
-static const struct accel_plugin *plugin_of(const struct accel_device *device)
-{
-    const struct accel_attached *owner = device->listed->owner;
-    struct accel_plugins *plugins = device->object.context->plugins;
-    return plugins == NULL || owner->plugin == ACCEL_NO_PLUGIN ? NULL : accel_plugins_get(plugins, owner->plugin);
-}
-
 bool accel_worker_is_required(const struct accel_device *device)
 {
-    const struct accel_plugin *plugin = plugin_of(device);
+    const struct accel_plugin *plugin = accel_device_plugin(device);
     return plugin != NULL && plugin->note != NULL && strcmp(plugin->note->isolate, "compile") == 0;
 }
 
@@ -96,8 +89,7 @@ static int32_t classify_end(const struct attempt *attempt, struct accel_child_en
     *out_lasting = true;
     if (end->stopped) {
         *out_lasting = false;
-        code =
-            accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_CANCELLED, "driver %s: compiling was cancelled", driver);
+        code = accel_error_driver(error, ACCEL_E_CANCELLED, driver, "compiling was cancelled");
     } else if (end->timed_out) {
         code = accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_TIMEOUT,
                               "driver %s hangs in %s: its worker was ended after %llu ms%s%s", driver, answer.stage,
@@ -116,9 +108,8 @@ static int32_t classify_end(const struct attempt *attempt, struct accel_child_en
                               "driver %s ends its worker in %s, with the exit status %d%s%s", driver, answer.stage,
                               end->status, quote, line);
     } else if (answer.devices != (uint32_t)bytes || bytes == 0) {
-        code = accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_CORRUPT,
-                              "driver %s: its worker reported %u bytes, but the blob has %llu", driver, answer.devices,
-                              (unsigned long long)bytes);
+        code = accel_error_driver(error, ACCEL_E_CORRUPT, driver, "its worker reported %u bytes, but the blob has %llu",
+                                  answer.devices, (unsigned long long)bytes);
     }
     if (error != NULL && end->signal != 0 && error->code == code)
         error->native = end->timed_out ? 0 : end->signal;
@@ -247,7 +238,7 @@ int32_t accel_worker_compile(struct accel_module *module, const struct accel_com
     struct attempt attempt = {.module = module,
                               .device = device,
                               .context = device->object.context,
-                              .plugin = plugin_of(device),
+                              .plugin = accel_device_plugin(device),
                               .task = accel_task_bridge_init(&bridge, device->object.context, task)};
     /* The deadline of a child has 32 bits. */
     const uint64_t day = 86400000u;

@@ -16,7 +16,6 @@
 #include <accel/error.h>
 #include <accel/graph.h>
 
-#include "core/base/arena.h"
 #include "core/base/hash.h"
 #include "core/base/strbuf.h"
 #include "core/runtime/object.h"
@@ -28,7 +27,7 @@
 /** Descriptor that the worker writes the blob to. */
 #define ACCEL_WORKER_DESCRIPTOR 4
 
-/** Job of a worker. Strings and lists belong to its creator: the caller, or the arena of accel_worker_unpack. */
+/** Job of a worker. Strings and lists belong to its creator: the caller, or the arena of its parser. */
 struct accel_worker_job {
     const char *path;   /**< real path of the driver */
     const char *device; /**< "driver:id" */
@@ -40,10 +39,17 @@ struct accel_worker_job {
     const struct accel_compile_options *options;
 };
 
-/** Serialize and parse a job. The parser treats its input as untrusted: ACCEL_E_CORRUPT. */
+/** Magic number of a serialized job. */
+#define ACCEL_JOB_MAGIC 0x316b7761u
+
+/** Numbers of a serialized job; its texts, settings, buckets and graphs follow. */
+struct accel_job_numbers {
+    uint32_t magic, graphs, settings, flags, threads, zero;
+    uint64_t memory, buckets;
+};
+
+/** Serializes a job; tools/accel-probe/job.h parses it. */
 void accel_worker_pack(const struct accel_worker_job *job, struct accel_strbuf *out);
-int32_t accel_worker_unpack(const char *data, size_t bytes, struct accel_arena *arena, struct accel_worker_job *out_job,
-                            struct accel_error *error);
 
 /** A blob in memory, 64 bytes after `memory`, which free() frees. */
 struct accel_blob {

@@ -57,12 +57,12 @@ static int32_t read_os_device(struct accel_topology *topology, hwloc_obj_t objec
     out_device->name = accel_arena_strdup(arena, object->name ? object->name : "");
     out_device->type = os_device_type(object->attr->osdev.type);
     if (infos == NULL || out_device->name == NULL)
-        return topology_no_memory(error);
+        return accel_error_no_memory(error, "to read the machine");
     for (unsigned i = 0; i < object->infos_count; i++) {
         infos[i].name = accel_arena_strdup(arena, object->infos[i].name);
         infos[i].value = accel_arena_strdup(arena, object->infos[i].value);
         if (infos[i].name == NULL || infos[i].value == NULL)
-            return topology_no_memory(error);
+            return accel_error_no_memory(error, "to read the machine");
     }
     out_device->infos = infos;
     out_device->info_count = object->infos_count;
@@ -100,7 +100,7 @@ static int32_t read_children(struct accel_topology *topology, hwloc_obj_t parent
         extra = topology_accelerators_at(topology, root, address, names, MOST_ACCELERATORS);
     devices = accel_arena_array(&topology->arena, count_os_devices(parent) + extra, sizeof(*devices));
     if (devices == NULL)
-        return topology_no_memory(error);
+        return accel_error_no_memory(error, "to read the machine");
     for (hwloc_obj_t child = parent->io_first_child; child; child = child->next_sibling) {
         if (child->type != HWLOC_OBJ_OS_DEVICE)
             continue;
@@ -152,7 +152,7 @@ static int32_t read_pci_device(struct accel_topology *topology, hwloc_obj_t obje
     out_device->numa_node = pci_numa(topology->hwloc, object);
     out_device->name = pci_name(topology, object);
     if (out_device->name == NULL)
-        return topology_no_memory(error);
+        return accel_error_no_memory(error, "to read the machine");
     return read_children(topology, object, root, out_device, error);
 }
 
@@ -165,7 +165,7 @@ static int32_t read_pci(struct accel_topology *topology, const char *root, struc
     uint32_t count = 0;
     hwloc_obj_t object = NULL;
     if (devices == NULL)
-        return topology_no_memory(error);
+        return accel_error_no_memory(error, "to read the machine");
     while ((object = hwloc_get_next_pcidev(topology->hwloc, object)) != NULL) {
         int32_t code;
         const struct hwloc_pcidev_attr_s *attr = &object->attr->pcidev;
@@ -191,7 +191,7 @@ static int32_t read_others(struct accel_topology *topology, struct accel_error *
     uint32_t count = 0;
     hwloc_obj_t object = NULL;
     if (devices == NULL)
-        return topology_no_memory(error);
+        return accel_error_no_memory(error, "to read the machine");
     while ((object = hwloc_get_next_osdev(topology->hwloc, object)) != NULL) {
         if (hwloc_get_ancestor_obj_by_type(topology->hwloc, HWLOC_OBJ_PCI_DEVICE, object) != NULL)
             continue;

@@ -16,9 +16,6 @@ struct accel_topology {
     struct accel_machine machine;
 };
 
-/** Reports a lack of memory while the topology is built. */
-int32_t topology_no_memory(struct accel_error *error);
-
 /** Formats a set as the list "0-3,8", in the arena; NULL without memory. */
 const char *topology_list(struct accel_topology *topology, hwloc_const_bitmap_t set);
 

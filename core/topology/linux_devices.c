@@ -196,7 +196,7 @@ int32_t topology_read_tree(struct accel_topology *topology, const char *root, st
     char *model;
     accel_strbuf_printf(&base, "%s/sys/firmware/devicetree/base", root);
     if (base.failed)
-        return topology_no_memory(error);
+        return accel_error_no_memory(error, "to read the machine");
     tree.base = base.text;
     model = read_property(&tree, "", "model");
     if (model)
@@ -206,7 +206,7 @@ int32_t topology_read_tree(struct accel_topology *topology, const char *root, st
     accel_strbuf_free(&base);
     devices = accel_arena_array(&topology->arena, tree.count, sizeof(*devices));
     if (devices == NULL || machine->board == NULL)
-        return topology_no_memory(error);
+        return accel_error_no_memory(error, "to read the machine");
     memcpy(devices, tree.devices, tree.count * sizeof(*devices));
     machine->tree = devices;
     machine->tree_count = tree.count;

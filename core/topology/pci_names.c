@@ -81,7 +81,7 @@ int32_t topology_name_pci(struct accel_topology *topology, struct accel_pci_devi
             break;
         devices[i].name = compose(topology, list, &devices[i]);
         if (devices[i].name == NULL)
-            code = topology_no_memory(error);
+            code = accel_error_no_memory(error, "to read the machine");
     }
     free(list);
     return code;

@@ -38,7 +38,7 @@ static int32_t read_core(struct accel_topology *topology, hwloc_obj_t object, hw
     }
     if (cpus == NULL) {
         hwloc_bitmap_free(usable);
-        return topology_no_memory(error);
+        return accel_error_no_memory(error, "to read the machine");
     }
     count = 0;
     hwloc_bitmap_foreach_begin(cpu, usable)
@@ -64,7 +64,7 @@ static int32_t read_cores(struct accel_topology *topology, hwloc_const_bitmap_t 
     uint32_t count = (uint32_t)hwloc_get_nbobjs_by_type(topology->hwloc, type);
     struct accel_core *cores = accel_arena_array(&topology->arena, count, sizeof(*cores));
     if (cores == NULL)
-        return topology_no_memory(error);
+        return accel_error_no_memory(error, "to read the machine");
     for (uint32_t i = 0; i < count; i++) {
         int32_t code = read_core(topology, hwloc_get_obj_by_type(topology->hwloc, type, i), allowed, &cores[i], error);
         if (code != ACCEL_OK)
@@ -105,10 +105,10 @@ static int32_t read_kinds(struct accel_topology *topology, struct accel_error *e
     uint32_t count = found > 0 ? (uint32_t)found : 1;
     struct accel_core_kind *kinds = accel_arena_array(&topology->arena, count, sizeof(*kinds));
     if (kinds == NULL)
-        return topology_no_memory(error);
+        return accel_error_no_memory(error, "to read the machine");
     for (uint32_t i = 0; i < (uint32_t)(found > 0 ? found : 0); i++)
         if (read_kind(topology, i, &kinds[i]) != 0)
-            return topology_no_memory(error);
+            return accel_error_no_memory(error, "to read the machine");
     if (found <= 0) {
         hwloc_const_cpuset_t all = hwloc_topology_get_topology_cpuset(topology->hwloc);
         kinds[0].efficiency = -1;
@@ -116,7 +116,7 @@ static int32_t read_kinds(struct accel_topology *topology, struct accel_error *e
         kinds[0].cpus = topology_list(topology, all);
         kinds[0].name = "";
         if (kinds[0].cpus == NULL)
-            return topology_no_memory(error);
+            return accel_error_no_memory(error, "to read the machine");
     }
     for (uint32_t i = 0; i < machine->core_count; i++)
         kinds[machine->cores[i].kind < count ? machine->cores[i].kind : 0].cores++;
@@ -132,14 +132,14 @@ static int32_t read_numa(struct accel_topology *topology, struct accel_error *er
     uint32_t count = found > 0 ? (uint32_t)found : 0;
     struct accel_numa_node *nodes = accel_arena_array(&topology->arena, count, sizeof(*nodes));
     if (nodes == NULL)
-        return topology_no_memory(error);
+        return accel_error_no_memory(error, "to read the machine");
     for (uint32_t i = 0; i < count; i++) {
         hwloc_obj_t object = hwloc_get_obj_by_type(topology->hwloc, HWLOC_OBJ_NUMANODE, i);
         nodes[i].os_index = object->os_index;
         nodes[i].bytes = object->attr->numanode.local_memory;
         nodes[i].cpus = topology_list(topology, object->cpuset);
         if (nodes[i].cpus == NULL)
-            return topology_no_memory(error);
+            return accel_error_no_memory(error, "to read the machine");
     }
     machine->numa = nodes;
     machine->numa_count = count;
@@ -187,7 +187,7 @@ static int32_t read_caches(struct accel_topology *topology, struct accel_error *
     }
     caches = accel_arena_array(&topology->arena, most, sizeof(*caches));
     if (caches == NULL)
-        return topology_no_memory(error);
+        return accel_error_no_memory(error, "to read the machine");
     for (size_t t = 0; t < type_count; t++) {
         hwloc_obj_t object = NULL;
         while ((object = hwloc_get_next_obj_by_type(topology->hwloc, types[t], object)) != NULL)
@@ -208,7 +208,7 @@ static int32_t read_processor_name(struct accel_topology *topology, struct accel
     if (name == NULL)
         name = hwloc_obj_get_info_by_name(hwloc_get_root_obj(topology->hwloc), "CPUModel");
     topology->machine.processor = accel_arena_strdup(&topology->arena, name ? name : "");
-    return topology->machine.processor ? ACCEL_OK : topology_no_memory(error);
+    return topology->machine.processor ? ACCEL_OK : accel_error_no_memory(error, "to read the machine");
 }
 
 int32_t topology_read_processors(struct accel_topology *topology, hwloc_const_bitmap_t allowed,

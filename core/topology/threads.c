@@ -135,7 +135,7 @@ int32_t accel_topology_threads(const struct accel_topology *topology, const stru
                               "unknown bits in the flags of a thread policy: 0x%x", policy->flags);
     list.cpus = calloc((size_t)machine->allowed_cpu_count + 1, sizeof(*list.cpus));
     if (list.cpus == NULL)
-        return topology_no_memory(error);
+        return accel_error_no_memory(error, "to read the machine");
     list_candidates(machine, policy->flags, &list);
     code = check(machine, policy, &list, error);
     if (code != ACCEL_OK) {

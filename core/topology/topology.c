@@ -14,11 +14,6 @@
 /* Several times the memory that a machine with thousands of processors and devices needs. */
 #define ARENA_LIMIT ((size_t)64 << 20)
 
-int32_t topology_no_memory(struct accel_error *error)
-{
-    return accel_error_set(error, ACCEL_E_MEMORY, "out of memory while reading the machine");
-}
-
 const char *topology_list(struct accel_topology *topology, hwloc_const_bitmap_t set)
 {
     char *text = NULL;
@@ -92,7 +87,7 @@ static int32_t load_hwloc(const struct accel_topology_source *source, hwloc_topo
     int32_t code;
     if (hwloc_topology_init(out_hwloc) != 0) {
         *out_hwloc = NULL;
-        return topology_no_memory(error);
+        return accel_error_no_memory(error, "to read the machine");
     }
     if (configure(*out_hwloc, source) != 0)
         return accel_error_set(error, ACCEL_E_INTERNAL, "hwloc rejects the type filters");
@@ -114,7 +109,7 @@ static int32_t read_allowed(struct accel_topology *topology, hwloc_bitmap_t allo
     hwloc_bitmap_t bound = hwloc_bitmap_alloc();
     if (bound == NULL || hwloc_bitmap_copy(allowed, hwloc_topology_get_allowed_cpuset(topology->hwloc)) != 0) {
         hwloc_bitmap_free(bound);
-        return topology_no_memory(error);
+        return accel_error_no_memory(error, "to read the machine");
     }
     machine->allowed_origin = "hwloc";
     if (machine->limits.cpus && hwloc_bitmap_list_sscanf(bound, machine->limits.cpus) == 0) {
@@ -128,7 +123,7 @@ static int32_t read_allowed(struct accel_topology *topology, hwloc_bitmap_t allo
     hwloc_bitmap_free(bound);
     machine->allowed_cpus = topology_list(topology, allowed);
     machine->allowed_cpu_count = (uint32_t)hwloc_bitmap_weight(allowed);
-    return machine->allowed_cpus ? ACCEL_OK : topology_no_memory(error);
+    return machine->allowed_cpus ? ACCEL_OK : accel_error_no_memory(error, "to read the machine");
 }
 
 /* Computes usable memory: the smaller one of free memory and of the rest under the limits of the groups. */
@@ -156,7 +151,7 @@ static int32_t fill(struct accel_topology *topology, const struct accel_topology
                     struct accel_error *error)
 {
     hwloc_bitmap_t allowed = hwloc_bitmap_alloc();
-    int32_t code = allowed ? ACCEL_OK : topology_no_memory(error);
+    int32_t code = allowed ? ACCEL_OK : accel_error_no_memory(error, "to read the machine");
     if (source->xml_text && source->limits)
         topology->machine.limits = *source->limits;
     else if (code == ACCEL_OK && root)
@@ -186,7 +181,7 @@ int32_t accel_topology_load(const struct accel_topology_source *source, struct a
     int32_t code;
     *out_topology = NULL;
     if (topology == NULL)
-        return topology_no_memory(error);
+        return accel_error_no_memory(error, "to read the machine");
     accel_arena_init(&topology->arena, ARENA_LIMIT);
     topology->flags = source->flags;
     topology->machine.recorded = source->xml != NULL || (root != NULL && root[0] != '\0');
@@ -226,7 +221,7 @@ int32_t accel_topology_export(const struct accel_topology *topology, char **out_
         return accel_error_set(error, ACCEL_E_IO, "hwloc cannot export the topology of this machine");
     *out_xml = strndup(buffer, (size_t)bytes);
     hwloc_free_xmlbuffer(topology->hwloc, buffer);
-    return *out_xml ? ACCEL_OK : topology_no_memory(error);
+    return *out_xml ? ACCEL_OK : accel_error_no_memory(error, "to read the machine");
 }
 
 const struct accel_machine *accel_topology_machine(const struct accel_topology *topology)
@@ -243,7 +238,7 @@ int32_t accel_topology_bind(const struct accel_topology *topology, uint32_t cpu,
     set = hwloc_bitmap_alloc();
     if (set == NULL || hwloc_bitmap_only(set, cpu) != 0) {
         hwloc_bitmap_free(set);
-        return topology_no_memory(error);
+        return accel_error_no_memory(error, "to read the machine");
     }
     failure = hwloc_set_cpubind(topology->hwloc, set, HWLOC_CPUBIND_THREAD) == 0 ? 0 : errno;
     hwloc_bitmap_free(set);

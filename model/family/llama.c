@@ -6,6 +6,7 @@
  * other.
  */
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -328,7 +329,7 @@ static uint32_t reshape_heads(struct graph_maker *m, uint32_t layer, const char 
 static uint32_t add_rotary(struct graph_maker *m, uint32_t layer, const char *name, enum part norm_part, uint32_t x)
 {
     struct accel_rotary attributes = {.size = sizeof(attributes), .pairing = m->pairing};
-    uint32_t sliding = m->config->windows[layer] != 0;
+    bool sliding = m->config->windows[layer] != 0;
     uint32_t inputs[3];
     char label[32];
 

@@ -15,7 +15,7 @@
 /* Bounds the search: a user waits for the error. */
 enum { SECONDS_MOST = 10, VALUES_EACH = 1 << 20 };
 
-uint32_t logits_are_usable(const float *logits, uint64_t count)
+bool logits_are_usable(const float *logits, uint64_t count)
 {
     uint32_t found = 0;
 

@@ -3,12 +3,13 @@
 #ifndef ACCEL_MODEL_SESSION_LOGITS_H
 #define ACCEL_MODEL_SESSION_LOGITS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <accel/model/session.h>
 
 /* Returns whether a token can be sampled: no logit is NaN or +infinity, and at least one is finite. */
-uint32_t logits_are_usable(const float *logits, uint64_t count);
+bool logits_are_usable(const float *logits, uint64_t count);
 
 /* Reports the cause of unusable logits: reads the weights of the model for a limited time and returns ACCEL_E_CORRUPT
  * if one is not finite, else ACCEL_E_INTERNAL, which names the driver. */

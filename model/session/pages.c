@@ -11,6 +11,7 @@
 #include "model/session/pages.h"
 
 #define _GNU_SOURCE
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -253,7 +254,7 @@ static bool is_mapped(const struct accel_plan *plan)
 
 uint32_t session_reads_file(const struct accel_session *session)
 {
-    uint32_t reads = !session->source.copy && session->pipeline_count == 0 && is_mapped(session->plan);
+    bool reads = !session->source.copy && session->pipeline_count == 0 && is_mapped(session->plan);
 
     for (uint32_t p = 0; p < session->pipeline_count; p++)
         reads |= session_reads_file(session->pipeline[p]);

@@ -11,6 +11,7 @@
 #include "model/session/source_hash.h"
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -76,7 +77,7 @@ void file_source_identify(struct file_source *source)
     const struct accel_model_file *file = source->file;
     XXH3_state_t *state = XXH3_createState();
     XXH128_canonical_t canonical;
-    int whole = state != NULL && XXH3_128bits_reset(state) == XXH_OK;
+    bool whole = state != NULL && XXH3_128bits_reset(state) == XXH_OK;
 
     for (uint32_t part = 0; whole && part < accel_model_file_part_count(file); part++)
         whole = hash_file(state, accel_model_file_part_fd(file, part));

@@ -4,6 +4,7 @@
 #include "sdk/conform/reference.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 const char *reference_function_name(uint32_t function)
@@ -82,7 +83,7 @@ void reference_softmax(const float *x, uint64_t rows, uint64_t n, double *y)
 void reference_rotary(const struct accel_rotary *attributes, const float *x, const int32_t *position,
                       const float *frequency, uint64_t tokens, uint64_t heads, uint64_t size, uint64_t pairs, double *y)
 {
-    uint32_t halves = attributes->pairing == ACCEL_PAIR_HALVES;
+    bool halves = attributes->pairing == ACCEL_PAIR_HALVES;
 
     for (uint64_t r = 0; r < tokens * heads; r++, x += size, y += size) {
         for (uint64_t i = 0; i < size; i++)
@@ -100,7 +101,7 @@ void reference_rotary(const struct accel_rotary *attributes, const float *x, con
 
 /* Returns whether key position `key` <= p is masked for the query at position `p`: it precedes the window and is
  * no sink, or the mask excludes its block. */
-static int is_hidden(const struct reference_attention *a, uint64_t s, uint64_t p, uint64_t key)
+static bool is_hidden(const struct reference_attention *a, uint64_t s, uint64_t p, uint64_t key)
 {
     uint64_t block = a->attributes->block, window = a->attributes->window, blocks, words;
 

@@ -15,6 +15,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #include "sdk/driver/graph.h"
 #include "sdk/gpu/cache.h"
@@ -437,6 +438,6 @@ uint64_t gpu_queue_bytes(const struct gpu_limits *limits);
 int32_t gpu_queue_create(struct accel_driver_device *base, struct accel_driver_queue **out_queue,
                          struct accel_error *error) ACCEL_NOEXCEPT;
 /* Returns whether a value of a queue has completed or failed. */
-uint32_t gpu_timeline_is_over(struct gpu_timeline *timeline, uint64_t value);
+bool gpu_timeline_is_over(struct gpu_timeline *timeline, uint64_t value);
 
 #endif

@@ -92,7 +92,7 @@ static void drain(struct gpu_timeline *timeline, int32_t code, const struct acce
     pthread_mutex_unlock(&timeline->lock);
 }
 
-uint32_t gpu_timeline_is_over(struct gpu_timeline *timeline, uint64_t value)
+bool gpu_timeline_is_over(struct gpu_timeline *timeline, uint64_t value)
 {
     uint32_t over;
 

@@ -8,6 +8,7 @@
  * sdk_split computes its share. A kernel's inputs are complete; it allocates nothing and has no state.
  */
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include <accel/driver/sdk.h>
@@ -39,12 +40,12 @@ static float element(const struct sdk_tensor *tensor, uint64_t i)
     return ((const float *)tensor->planes[0])[i];
 }
 
-static uint32_t is_float(uint32_t type)
+static bool is_float(uint32_t type)
 {
     return type == ACCEL_F32 || type == ACCEL_F16 || type == ACCEL_BF16;
 }
 
-static uint32_t is_weight_type(uint32_t type)
+static bool is_weight_type(uint32_t type)
 {
     return is_float(type) || type == ACCEL_Q8_0 || type == ACCEL_Q4_0;
 }

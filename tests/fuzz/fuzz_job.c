@@ -9,6 +9,8 @@
 #include "core/plugin/ipc.h"
 #include "core/runtime/worker.h"
 #include "tests/fuzz/fuzz.h"
+#include "tools/accel-probe/job.h"
+#include "tools/accel-probe/messages.h"
 
 const char *const fuzz_corpus_folder = "tests/fixtures/jobs";
 const char *const fuzz_corpus_suffix = ".job";
@@ -39,12 +41,12 @@ static void give_as_hardware(const char *data, size_t size)
     struct accel_error error = {0};
     struct accel_strbuf text = {0};
     uint32_t count = 0;
-    int32_t code = accel_ipc_read_hardware(data, size, &arena, &list, &count, &error);
+    int32_t code = parse_hardware(data, size, &arena, &list, &count, &error);
     check_error(code, &error);
     for (uint32_t i = 0; code == ACCEL_OK && i < count; i++)
         accel_ipc_put_hardware(&text, list[i]);
     if (code == ACCEL_OK &&
-        accel_ipc_read_hardware(accel_strbuf_get(&text), text.length, &arena, &list, &count, &error) != ACCEL_OK)
+        parse_hardware(accel_strbuf_get(&text), text.length, &arena, &list, &count, &error) != ACCEL_OK)
         abort();
     accel_strbuf_free(&text);
     accel_arena_free(&arena);
@@ -59,9 +61,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct accel_arena arena;
     struct accel_error error = {0};
     accel_arena_init(&arena, 64u << 20);
-    if (accel_worker_unpack((const char *)data, size, &arena, &job, &error) == ACCEL_OK) {
+    if (parse_job((const char *)data, size, &arena, &job, &error) == ACCEL_OK) {
         accel_worker_pack(&job, &first);
-        if (accel_worker_unpack(first.text, first.length, &arena, &again, &error) != ACCEL_OK)
+        if (parse_job(first.text, first.length, &arena, &again, &error) != ACCEL_OK)
             abort();
         accel_worker_pack(&again, &second);
         if (first.length != second.length || memcmp(first.text, second.text, first.length) != 0)

@@ -19,7 +19,7 @@ static void check_error(int32_t code, const struct accel_error *error)
         abort();
 }
 
-static void check_value(const struct accel_key *key, const struct accel_key_value *value)
+static void check_value(const struct accel_setting_row *key, const struct accel_key_value *value)
 {
     if (value->is_number && (value->number < key->lowest || value->number > key->highest))
         abort();
@@ -79,8 +79,7 @@ static void give_as_table(const char *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const uint32_t layers[] = {ACCEL_PROFILE_PLATFORM, ACCEL_PROFILE_DEVICE, ACCEL_PROFILE_MODEL,
-                                      ACCEL_PROFILE_FOLDER};
+    static const uint32_t layers[] = {ACCEL_LAYER_PLATFORM, ACCEL_LAYER_DEVICE, ACCEL_LAYER_MODEL, ACCEL_LAYER_FOLDER};
     for (size_t i = 0; i < sizeof(layers) / sizeof(layers[0]); i++)
         give_as_file(layers[i], (const char *)data, size);
     give_as_table((const char *)data, size);

@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "core/base/file.h"
-#include "core/graph/pack.h"
 #include "core/runtime/worker.h"
 #include "tests/unit/device_support.h"
 #include "tests/unit/remove_tree.h"
+#include "tools/accel-probe/job.h"
 
 struct place {
     char root[64], cache[96], driver[512], log[16384];
@@ -251,7 +251,7 @@ static void a_job_comes_back(void **state)
     struct accel_arena arena = {0};
     struct accel_error error = {0};
     accel_worker_pack(&job, &first);
-    if (accel_worker_unpack(first.text, first.length, &arena, &back, &error) != ACCEL_OK)
+    if (parse_job(first.text, first.length, &arena, &back, &error) != ACCEL_OK)
         fail_msg("%s", error.text);
     assert_string_equal(back.path, "/x/y.so");
     assert_string_equal(back.settings[0].value, "good");
@@ -264,7 +264,7 @@ static void a_job_comes_back(void **state)
         char *part = malloc(cut + 1);
         memcpy(part, first.text, cut);
         memset(&error, 0, sizeof(error));
-        assert_true(accel_worker_unpack(part, cut, &arena, &back, &error) < 0);
+        assert_true(parse_job(part, cut, &arena, &back, &error) < 0);
         assert_true(error.text[0] != '\0');
         free(part);
     }

@@ -121,21 +121,21 @@ static void test_round_trip(void **state)
     struct accel_history_record other = {.kind = ACCEL_HISTORY_BANDWIDTH, .device = "farm:a", .bandwidth = 1.5e11};
     const struct accel_history_record *record;
     struct stat facts;
-    assert_int_equal(accel_history_count(history), 0);
-    assert_string_equal(accel_history_reason(history), "");
+    assert_int_equal(history->count, 0);
+    assert_string_equal(history->reason, "");
     accel_history_free(history);
     add(b, &plain);
     add(b, &other);
     assert_int_equal(stat(b->path, &facts), 0);
     assert_int_equal(facts.st_mode & 0777, 0600);
     history = find(b, 0, NULL, NULL, 0);
-    assert_int_equal(accel_history_count(history), 2);
-    assert_string_equal(accel_history_path(history), b->path);
-    record = accel_history_get(history, 0);
+    assert_int_equal(history->count, 2);
+    assert_string_equal(history->path, b->path);
+    record = history->records[0];
     assert_int_equal(record->kind, ACCEL_HISTORY_BANDWIDTH);
     assert_true(record->bandwidth == 1.5e11);
     assert_true(record->time > 1700000000);
-    record = accel_history_get(history, 1);
+    record = history->records[1];
     assert_string_equal(record->device, plain.device);
     assert_string_equal(record->driver, plain.driver);
     assert_string_equal(record->model, plain.model);
@@ -151,16 +151,15 @@ static void test_round_trip(void **state)
     assert_int_equal(record->threads, 2);
     assert_int_equal(record->class_count, 2);
     assert_memory_equal(record->classes, classes, sizeof(classes));
-    assert_null(accel_history_get(history, 2));
     accel_history_free(history);
     history = find(b, ACCEL_HISTORY_RUN, plain.model, "farm:a", 1);
-    assert_int_equal(accel_history_count(history), 1);
+    assert_int_equal(history->count, 1);
     accel_history_free(history);
     history = find(b, ACCEL_HISTORY_RUN, plain.model, "farm", 1);
-    assert_int_equal(accel_history_count(history), 0);
+    assert_int_equal(history->count, 0);
     accel_history_free(history);
     history = find(b, ACCEL_HISTORY_RUN, "a model", NULL, 1);
-    assert_int_equal(accel_history_count(history), 0);
+    assert_int_equal(history->count, 0);
     accel_history_free(history);
 }
 
@@ -189,10 +188,10 @@ static void test_concurrent(void **state)
         assert_int_equal(status, 0);
     }
     history = find(b, ACCEL_HISTORY_RUN, NULL, NULL, 0);
-    assert_int_equal(accel_history_count(history), WRITERS * RECORDS);
-    assert_int_equal(accel_history_damaged(history), 0);
-    for (uint32_t i = 0; i < accel_history_count(history); i++)
-        seen[accel_history_get(history, i)->tokens - 1]++;
+    assert_int_equal(history->count, WRITERS * RECORDS);
+    assert_int_equal(history->damaged, 0);
+    for (uint32_t i = 0; i < history->count; i++)
+        seen[history->records[i]->tokens - 1]++;
     for (uint32_t w = 0; w < WRITERS; w++)
         assert_int_equal(seen[w], RECORDS);
     accel_history_free(history);
@@ -207,30 +206,30 @@ static void test_damage(void **state)
     write_file(b->path, "{\"accel-history\":1,\"kind\":\"run\",\"device\":\"x\",\"planned\":-5,\"classes\":[1]}\n");
     write_file(b->path, "{\"accel-history\":1,\"kind\":\"ru");
     history = find(b, 0, NULL, NULL, 0);
-    assert_int_equal(accel_history_count(history), 2);
-    assert_string_equal(accel_history_get(history, 0)->device, "x");
-    assert_int_equal(accel_history_get(history, 0)->planned, 0);
-    assert_int_equal(accel_history_damaged(history), 3);
+    assert_int_equal(history->count, 2);
+    assert_string_equal(history->records[0]->device, "x");
+    assert_int_equal(history->records[0]->planned, 0);
+    assert_int_equal(history->damaged, 3);
     accel_history_free(history);
     /* The half line must not take the next record with it. */
     add(b, &plain);
     history = find(b, 0, NULL, NULL, 0);
-    assert_int_equal(accel_history_count(history), 3);
-    assert_int_equal(accel_history_damaged(history), 4);
+    assert_int_equal(history->count, 3);
+    assert_int_equal(history->damaged, 4);
     accel_history_free(history);
     /* Words of another kind, model and device inside of other members. */
     write_file(b->path, "{\"accel-history\":1,\"kind\":\"run\",\"device\":\"y\",\"model\":\"n\",\"note\":"
                         "{\"kind\":\"bandwidth\",\"device\":\"x\",\"model\":\"m\"}}\n");
-    assert_int_equal(accel_history_count(history = find(b, ACCEL_HISTORY_BANDWIDTH, NULL, NULL, 0)), 0);
+    assert_int_equal((history = find(b, ACCEL_HISTORY_BANDWIDTH, NULL, NULL, 0))->count, 0);
     accel_history_free(history);
-    assert_int_equal(accel_history_count(history = find(b, 0, "m", NULL, 0)), 0);
+    assert_int_equal((history = find(b, 0, "m", NULL, 0))->count, 0);
     accel_history_free(history);
-    assert_int_equal(accel_history_count(history = find(b, 0, NULL, "x", 0)), 1);
+    assert_int_equal((history = find(b, 0, NULL, "x", 0))->count, 1);
     accel_history_free(history);
     assert_int_equal(chmod(b->path, 0666), 0);
     history = find(b, 0, NULL, NULL, 0);
-    assert_int_equal(accel_history_count(history), 0);
-    assert_non_null(strstr(accel_history_reason(history), "others may write to it"));
+    assert_int_equal(history->count, 0);
+    assert_non_null(strstr(history->reason, "others may write to it"));
     accel_history_free(history);
 }
 
@@ -253,8 +252,8 @@ static void test_absurd(void **state)
     }
     write_file(b->path, "{\"accel-history\":1,\"kind\":\"run\",\"planned\":1,\"measured\":1000}\n");
     history = find(b, 0, NULL, NULL, 0);
-    assert_int_equal(accel_history_count(history), 2);
-    assert_int_equal(accel_history_damaged(history), sizeof(members) / sizeof(members[0]));
+    assert_int_equal(history->count, 2);
+    assert_int_equal(history->damaged, sizeof(members) / sizeof(members[0]));
     accel_history_free(history);
 }
 
@@ -275,8 +274,8 @@ static void test_bound(void **state)
     assert_int_equal(stat(b->path, &facts), 0);
     assert_true(facts.st_size <= ACCEL_HISTORY_BYTES / 2 + 1000 && facts.st_size > ACCEL_HISTORY_BYTES / 2 - 1000);
     history = find(b, ACCEL_HISTORY_RUN, NULL, NULL, 0);
-    assert_int_equal(accel_history_count(history), 1);
-    kept = accel_history_damaged(history);
+    assert_int_equal(history->count, 1);
+    kept = history->damaged;
     assert_true(kept > 1200 && kept < 1400);
     accel_history_free(history);
     /* Far too large, by another hand: its newest half stays. */
@@ -284,19 +283,19 @@ static void test_bound(void **state)
         write_file(b->path, line);
     add(b, &plain);
     history = find(b, ACCEL_HISTORY_RUN, NULL, NULL, 0);
-    assert_int_equal(accel_history_count(history), 1);
+    assert_int_equal(history->count, 1);
     accel_history_free(history);
     assert_int_equal(stat(b->path, &facts), 0);
     assert_true(facts.st_size <= ACCEL_HISTORY_BYTES / 2 + 1000 && facts.st_size > ACCEL_HISTORY_BYTES / 2 - 1000);
     /* Without an end of line there is nothing to keep. */
     assert_int_equal(truncate(b->path, 40 << 20), 0);
     history = find(b, 0, NULL, NULL, 0);
-    assert_int_equal(accel_history_count(history), 0);
-    assert_true(*accel_history_reason(history) != '\0');
+    assert_int_equal(history->count, 0);
+    assert_true(*history->reason != '\0');
     accel_history_free(history);
     add(b, &plain);
     history = find(b, 0, NULL, NULL, 0);
-    assert_int_equal(accel_history_count(history), 1);
+    assert_int_equal(history->count, 1);
     accel_history_free(history);
 }
 
@@ -316,7 +315,7 @@ static void test_misuse(void **state)
     add(b, &plain);
     open_context(b, ACCEL_CONTEXT_NO_CACHE);
     history = find(b, 0, NULL, NULL, 0);
-    assert_int_equal(accel_history_count(history), 0);
+    assert_int_equal(history->count, 0);
     accel_history_free(history);
 }
 
@@ -337,8 +336,8 @@ static void test_unwritable(void **state)
     assert_non_null(strstr(b->error.text, b->folder));
     accel_error_clear(&b->error);
     history = find(b, 0, NULL, NULL, 0);
-    assert_int_equal(accel_history_count(history), 0);
-    assert_true(*accel_history_reason(history) != '\0');
+    assert_int_equal(history->count, 0);
+    assert_true(*history->reason != '\0');
     accel_history_free(history);
     shapes_make(&s, &small);
     assert_int_equal(accel_plan_create(b->context, &request, &plan, &b->error), ACCEL_OK);

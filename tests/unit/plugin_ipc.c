@@ -17,6 +17,7 @@
 #include "core/plugin/child.h"
 #include "core/plugin/import_driver.h"
 #include "core/plugin/ipc.h"
+#include "tools/accel-probe/messages.h"
 
 /* ---- records ---- */
 
@@ -27,10 +28,10 @@ static void an_answer_comes_back(void **state)
     struct accel_arena arena = {0};
     struct accel_ipc_answer answer;
     (void)state;
-    accel_ipc_put_version(&out);
-    accel_ipc_put_stage(&out, "load");
-    accel_ipc_put_stage(&out, "query");
-    accel_ipc_put_failed(&out, &failure);
+    put_version(&out);
+    put_stage(&out, "load");
+    put_stage(&out, "query");
+    put_failure(&out, &failure);
     assert_int_equal(accel_ipc_read(out.text, out.length, &arena, &answer, NULL), ACCEL_OK);
     assert_string_equal(answer.stage, "query");
     assert_true(answer.failed && !answer.done);
@@ -38,7 +39,7 @@ static void an_answer_comes_back(void **state)
     assert_int_equal(answer.native, 7);
     assert_string_equal(answer.text, "two?lines");
     assert_string_equal(answer.remedy, "mend it");
-    accel_ipc_put_done(&out, 3);
+    put_done(&out, 3);
     assert_int_equal(accel_ipc_read(out.text, out.length, &arena, &answer, NULL), ACCEL_OK);
     assert_true(answer.done);
     assert_int_equal(answer.devices, 3);
@@ -54,9 +55,9 @@ static void a_malformed_answer_is_refused(void **state)
     size_t first, second;
     uint32_t large[] = {ACCEL_IPC_STAGE, 0x7fffffff};
     (void)state;
-    accel_ipc_put_version(&out);
+    put_version(&out);
     first = out.length;
-    accel_ipc_put_stage(&out, "load");
+    put_stage(&out, "load");
     second = out.length;
     for (size_t length = 1; length < out.length; length++) {
         char *copy = malloc(length);
@@ -109,7 +110,7 @@ static void hardware_crosses_whole(void **state)
     (void)state;
     accel_ipc_put_hardware(&out, &gpu);
     accel_ipc_put_hardware(&out, &cpu);
-    assert_int_equal(accel_ipc_read_hardware(out.text, out.length, &arena, &list, &count, NULL), ACCEL_OK);
+    assert_int_equal(parse_hardware(out.text, out.length, &arena, &list, &count, NULL), ACCEL_OK);
     assert_int_equal(count, 2);
     assert_int_equal(list[0]->bus, 0x65);
     assert_int_equal(list[0]->numa_node, -1);
@@ -118,7 +119,7 @@ static void hardware_crosses_whole(void **state)
     assert_string_equal(list[1]->cpu_set, "0-7");
     assert_int_equal(list[1]->memory, 1ull << 40);
     for (size_t length = 1; length < out.length; length++)
-        if (accel_ipc_read_hardware(out.text, length, &arena, &list, &count, NULL) == ACCEL_OK)
+        if (parse_hardware(out.text, length, &arena, &list, &count, NULL) == ACCEL_OK)
             assert_int_equal(count, 1);
     accel_arena_free(&arena);
     accel_strbuf_free(&out);
@@ -171,11 +172,11 @@ static void a_list_of_devices_crosses_whole(void **state)
     (void)state;
     accel_ipc_put_device(&out, &facts);
     first = out.length;
-    accel_ipc_put_verdict(&out, &verdict);
+    put_verdict(&out, &verdict);
     assert_int_equal(accel_ipc_read_list(out.text, out.length, &arena, &list, NULL), ACCEL_OK);
     assert_true(list.fact_count == 1 && list.verdict_count == 1);
     accel_ipc_put_device(&again, list.facts[0]);
-    accel_ipc_put_verdict(&again, &list.verdicts[0]);
+    put_verdict(&again, &list.verdicts[0]);
     assert_int_equal(again.length, out.length);
     assert_memory_equal(again.text, out.text, out.length);
     assert_string_equal(list.facts[0]->heaps[0].name, "VRAM");

@@ -154,7 +154,7 @@ static void check_word(const struct fixture *f, const struct configuration *c, c
     setting = find(f, key);
     if (strcmp(setting->value, value ? value + 1 : accel_settings_find(anywhere, key)->value) != 0)
         fail_msg("%s: %s is %s (%s)", c->id, key, setting->value, setting->place);
-    assert_int_equal(setting->layer, ACCEL_PROFILE_PLATFORM);
+    assert_int_equal(setting->layer, ACCEL_LAYER_PLATFORM);
     assert_cited(c->id, setting, c->platform, c->document, c->first, c->last);
 }
 
@@ -169,7 +169,7 @@ static void check_configuration(struct fixture *f, const struct configuration *c
         check_word(f, c, anywhere, word);
     for (uint32_t i = 0; i < accel_settings_count(f->settings); i++) {
         const struct accel_profile_setting *setting = find(f, accel_settings_get(f->settings, i)->key);
-        if (setting->layer > ACCEL_PROFILE_BASE && !names(c->settings, setting->key))
+        if (setting->layer > ACCEL_LAYER_BASE && !names(c->settings, setting->key))
             fail_msg("%s: %s is %s (%s), which the document does not ask for", c->id, setting->key, setting->value,
                      setting->place);
     }
@@ -361,7 +361,7 @@ static void test_platforms_without_document(void **state)
         for (size_t j = 0; j < 2; j++) {
             resolve(f, platforms[j], configurations[i].facts);
             for (uint32_t k = 0; k < accel_settings_count(f->settings); k++)
-                assert_true(accel_settings_get(f->settings, k)->layer <= ACCEL_PROFILE_BASE);
+                assert_true(accel_settings_get(f->settings, k)->layer <= ACCEL_LAYER_BASE);
         }
 }
 
@@ -442,7 +442,7 @@ static void test_devices(void **state)
     for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
         const char *platform = strstr(devices[i].facts, "Apple") ? "mps" : "cuda";
         resolve(f, platform, devices[i].facts);
-        check_file(f, &devices[i], ACCEL_PROFILE_DEVICE);
+        check_file(f, &devices[i], ACCEL_LAYER_DEVICE);
     }
 }
 
@@ -471,7 +471,7 @@ static void test_device_limits(void **state)
         snprintf(facts, sizeof(facts), "device.name=%s device.count=1 " LLAMA_7B, others[i]);
         resolve(f, "cuda", facts);
         for (uint32_t k = 0; k < accel_settings_count(f->settings); k++)
-            assert_int_not_equal(accel_settings_get(f->settings, k)->layer, ACCEL_PROFILE_DEVICE);
+            assert_int_not_equal(accel_settings_get(f->settings, k)->layer, ACCEL_LAYER_DEVICE);
     }
 }
 
@@ -489,7 +489,7 @@ static void test_makers(void **state)
             snprintf(facts, sizeof(facts), "device.kind=gpu device.name=%s", names[i]);
             resolve(f, vulkan ? "vulkan" : "opencl", facts);
             tuning = find(f, vulkan ? "vulkan.tuning" : "opencl.tuning");
-            assert_int_equal(tuning->layer, ACCEL_PROFILE_DEVICE);
+            assert_int_equal(tuning->layer, ACCEL_LAYER_DEVICE);
             assert_non_null(strstr(tuning->value, "row-group="));
         }
 }
@@ -542,7 +542,7 @@ static void test_device_facts(void **state)
         assert_int_equal(atoll(stated_fact(&facts, "device.bandwidth")->value), stated[i].bandwidth);
         assert_string_equal(stated_fact(&facts, "device.capability")->value, stated[i].capability);
         for (uint32_t k = 0; k < facts.count; k++)
-            if (facts.facts[k].layer == ACCEL_PROFILE_DEVICE)
+            if (facts.facts[k].layer == ACCEL_LAYER_DEVICE)
                 assert_true(*facts.facts[k].reason);
         accel_profile_facts_free(&facts);
     }
@@ -594,7 +594,7 @@ static void test_clients(void **state)
         accel_settings_free(f->settings);
         f->settings = NULL;
         f->settings = resolve_for(f, "webgpu", clients[i].facts, &given);
-        check_file(f, &clients[i], ACCEL_PROFILE_CLIENT);
+        check_file(f, &clients[i], ACCEL_LAYER_CLIENT);
     }
 }
 
@@ -646,7 +646,7 @@ static uint32_t check_folder(struct fixture *f, uint32_t layer, const char *belo
         name[length] = 0;
         if (is_table(name))
             continue;
-        check_statements(f, strcmp(name, "base") == 0 ? ACCEL_PROFILE_BASE : layer, name);
+        check_statements(f, strcmp(name, "base") == 0 ? ACCEL_LAYER_BASE : layer, name);
         count++;
     }
     closedir(folder);
@@ -663,9 +663,9 @@ static void test_every_rule(void **state)
         resolve(f, "cpu", facts[i]);
     resolve(f, "vulkan", "device.kind=cpu");
     resolve(f, "rocm", LLAVA_7B);
-    assert_true(check_folder(f, ACCEL_PROFILE_PLATFORM, ".") >= 12);
-    assert_int_equal(check_folder(f, ACCEL_PROFILE_CLIENT, "clients"), 4);
-    assert_int_equal(check_folder(f, ACCEL_PROFILE_DEVICE, "devices"), 26);
+    assert_true(check_folder(f, ACCEL_LAYER_PLATFORM, ".") >= 12);
+    assert_int_equal(check_folder(f, ACCEL_LAYER_CLIENT, "clients"), 4);
+    assert_int_equal(check_folder(f, ACCEL_LAYER_DEVICE, "devices"), 26);
 }
 
 int main(void)

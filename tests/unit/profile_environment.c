@@ -93,7 +93,7 @@ static void check_word(const struct fixture *f, size_t index, char *word)
                  setting->place);
     if (strncmp(word, "kernels.matmul", 14) == 0)
         return;
-    assert_int_equal(setting->layer, ACCEL_PROFILE_ENVIRONMENT);
+    assert_int_equal(setting->layer, ACCEL_LAYER_ENVIRONMENT);
     assert_non_null(strstr(setting->place, variables[index].name));
     assert_cited(variables[index].name, setting, "environment", variables[index].document, variables[index].line,
                  variables[index].line);
@@ -148,7 +148,7 @@ static void test_later(void **state)
     unsetenv("WEB_PARALLEL_LOADING_ENABLED");
     setting = accel_settings_find(f->settings, "load.parallel");
     assert_string_equal(setting->value, "false");
-    assert_int_equal(setting->layer, ACCEL_PROFILE_BUILTIN);
+    assert_int_equal(setting->layer, ACCEL_LAYER_BUILTIN);
     assert_int_equal(setting->overridden_count, 0);
     assert_string_equal(setting->later->value, "true");
     assert_int_equal(setting->later->is_alias, 1);

@@ -159,7 +159,7 @@ static const struct {
      "settings are written with dots: attention.page"},
 };
 
-static const struct accel_profile_source source = {NULL, ACCEL_PROFILE_PLATFORM, "test", "t.yaml", NULL};
+static const struct accel_profile_source source = {NULL, ACCEL_LAYER_PLATFORM, "test", "t.yaml", NULL};
 
 static void assert_says(const char *text, size_t bytes, const char *words)
 {
@@ -286,27 +286,26 @@ static const struct {
     uint32_t layer;
     const char *text, *words;
 } fact_samples[] = {
-    {ACCEL_PROFILE_DEVICE, "facts: {device.memory: 16GB, device.name: Tesla T4, device.capability: 75}\n", ""},
-    {ACCEL_PROFILE_DEVICE, "facts: {device.memory: {value: 16GiB, because: x}}\n", ""},
-    {ACCEL_PROFILE_MODEL, "facts: {model.kind: generation, model.layers: 4, model.context: 5tok}\n", ""},
-    {ACCEL_PROFILE_PLATFORM, "facts: {}\n", "t.yaml:2:8: \"facts\" belongs into"},
-    {ACCEL_PROFILE_CLIENT, "facts: {}\n", "t.yaml:2:8: \"facts\" belongs into"},
-    {ACCEL_PROFILE_FOLDER, "facts: {}\n", "t.yaml:2:8: \"facts\" belongs into"},
-    {ACCEL_PROFILE_DEVICE, "facts: []\n", "t.yaml:2:8: \"facts\" requires a mapping"},
-    {ACCEL_PROFILE_DEVICE, "facts: {device.memory: 16}\n",
+    {ACCEL_LAYER_DEVICE, "facts: {device.memory: 16GB, device.name: Tesla T4, device.capability: 75}\n", ""},
+    {ACCEL_LAYER_DEVICE, "facts: {device.memory: {value: 16GiB, because: x}}\n", ""},
+    {ACCEL_LAYER_MODEL, "facts: {model.kind: generation, model.layers: 4, model.context: 5tok}\n", ""},
+    {ACCEL_LAYER_PLATFORM, "facts: {}\n", "t.yaml:2:8: \"facts\" belongs into"},
+    {ACCEL_LAYER_CLIENT, "facts: {}\n", "t.yaml:2:8: \"facts\" belongs into"},
+    {ACCEL_LAYER_FOLDER, "facts: {}\n", "t.yaml:2:8: \"facts\" belongs into"},
+    {ACCEL_LAYER_DEVICE, "facts: []\n", "t.yaml:2:8: \"facts\" requires a mapping"},
+    {ACCEL_LAYER_DEVICE, "facts: {device.memory: 16}\n",
      "t.yaml:2:24: fact device.memory: \"16\" is not a whole number with its unit, GiB or GB"},
-    {ACCEL_PROFILE_MODEL, "facts: {model.context: 5}\n", "is not a whole number with its unit, tok"},
-    {ACCEL_PROFILE_DEVICE, "facts: {device.kind: gpuu}\n",
-     "t.yaml:2:22: fact device.kind: \"gpuu\" is none of: cpu gpu"},
-    {ACCEL_PROFILE_DEVICE, "facts: {device.name: ''}\n", "t.yaml:2:22: fact device.name is empty"},
-    {ACCEL_PROFILE_DEVICE, "facts: {device.name: [x]}\n", "t.yaml:2:22: a mapping belongs here"},
-    {ACCEL_PROFILE_DEVICE, "facts: {device.name: {value: x}}\n", "\"because\" is missing"},
-    {ACCEL_PROFILE_DEVICE, "facts: {device.nam: x}\n", "t.yaml:2:9: fact \"device.nam\" is unknown; did you mean"},
-    {ACCEL_PROFILE_DEVICE, "facts: {device.profile: x}\n",
+    {ACCEL_LAYER_MODEL, "facts: {model.context: 5}\n", "is not a whole number with its unit, tok"},
+    {ACCEL_LAYER_DEVICE, "facts: {device.kind: gpuu}\n", "t.yaml:2:22: fact device.kind: \"gpuu\" is none of: cpu gpu"},
+    {ACCEL_LAYER_DEVICE, "facts: {device.name: ''}\n", "t.yaml:2:22: fact device.name is empty"},
+    {ACCEL_LAYER_DEVICE, "facts: {device.name: [x]}\n", "t.yaml:2:22: a mapping belongs here"},
+    {ACCEL_LAYER_DEVICE, "facts: {device.name: {value: x}}\n", "\"because\" is missing"},
+    {ACCEL_LAYER_DEVICE, "facts: {device.nam: x}\n", "t.yaml:2:9: fact \"device.nam\" is unknown; did you mean"},
+    {ACCEL_LAYER_DEVICE, "facts: {device.profile: x}\n",
      "t.yaml:2:9: fact device.profile is not for a file of devices"},
-    {ACCEL_PROFILE_DEVICE, "facts: {model.kind: vision}\n", "fact model.kind is not for a file of devices to state"},
-    {ACCEL_PROFILE_MODEL, "facts: {host.memory: 1GB}\n", "fact host.memory is not for a file of models to state"},
-    {ACCEL_PROFILE_MODEL, "facts: {platform: x}\n", "fact platform is not for a file of models to state"},
+    {ACCEL_LAYER_DEVICE, "facts: {model.kind: vision}\n", "fact model.kind is not for a file of devices to state"},
+    {ACCEL_LAYER_MODEL, "facts: {host.memory: 1GB}\n", "fact host.memory is not for a file of models to state"},
+    {ACCEL_LAYER_MODEL, "facts: {platform: x}\n", "fact platform is not for a file of models to state"},
 };
 
 static void test_facts(void **state)
@@ -415,8 +414,8 @@ static void test_table(void **state)
 {
     char name[80];
     (void)state;
-    for (uint32_t i = 0; i < accel_key_count(); i++) {
-        const struct accel_key *key = accel_key_get(i);
+    for (uint32_t i = 0; i < accel_setting_row_count(); i++) {
+        const struct accel_setting_row *key = accel_setting_row_get(i);
         assert_ptr_equal(accel_key_find(key->name), key);
         assert_true(key->lowest <= key->highest && *key->help);
         accel_key_variable(key->name, name, sizeof(name));

@@ -272,7 +272,7 @@ static void test_facts(void **state)
     assert_string_equal(find_fact(f, "device.memory")->value, "16000000000");
     assert_string_equal(find_fact(f, "device.memory")->unit, "bytes");
     assert_string_equal(find_fact(f, "device.memory")->reason, "sheet");
-    assert_int_equal(find_fact(f, "device.memory")->layer, ACCEL_PROFILE_DEVICE);
+    assert_int_equal(find_fact(f, "device.memory")->layer, ACCEL_LAYER_DEVICE);
     assert_non_null(strstr(find_fact(f, "device.memory")->place, "devices/t4.yaml:4"));
     assert_string_equal(find_fact(f, "model.context")->value, "2048");
     assert_string_equal(find_fact(f, "platform")->place, "driver.name");
@@ -423,7 +423,7 @@ static void test_site(void **state)
     resolve(f);
     assert_value(f, "context", "8", "folder/accel.yaml");
     assert_value(f, "batch", "3", "devices/u.yaml");
-    assert_int_equal(accel_settings_find(f->settings, "batch")->layer, ACCEL_PROFILE_FOLDER);
+    assert_int_equal(accel_settings_find(f->settings, "batch")->layer, ACCEL_LAYER_FOLDER);
     write_file(f, "user/accel.yaml", HEAD "facts: {device.memory: 1GB}\n");
     assert_int_equal(resolve_with(f, t4, 4, NULL, 0), ACCEL_E_INVALID);
     assert_error(f, "user/accel.yaml:2:8: \"facts\" belongs into files of the folders devices and models");

@@ -95,7 +95,7 @@ static void test_layers(void **state)
     setting = accel_settings_find(f->settings, "context");
     assert_int_equal(setting->number, 5);
     assert_string_equal(setting->unit, "tok");
-    assert_int_equal(setting->layer, ACCEL_PROFILE_GIVEN);
+    assert_int_equal(setting->layer, ACCEL_LAYER_GIVEN);
     assert_non_null(strstr(setting->overridden_text, "4 (first)\n3 (environment ACCEL_CONTEXT)\n2 ("));
     assert_non_null(strstr(setting->overridden_text, "cpu.yaml:3; two)\n1 ("));
     assert_non_null(strstr(setting->overridden_text, "\nauto (built in)"));
@@ -271,7 +271,7 @@ static void test_installed(void **state)
     assert_int_equal(accel_profile_resolve(f->profile, cpu_facts, 3, NULL, 0, &f->settings, &f->error), ACCEL_OK);
     for (uint32_t i = 0; i < accel_settings_count(f->settings); i++) {
         const struct accel_profile_setting *setting = accel_settings_get(f->settings, i);
-        if (setting->layer != ACCEL_PROFILE_BUILTIN && *setting->reason == 0)
+        if (setting->layer != ACCEL_LAYER_BUILTIN && *setting->reason == 0)
             fail_msg("%s gives no reason for %s", setting->place, setting->key);
     }
 }

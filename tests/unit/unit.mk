@@ -148,7 +148,7 @@ tests_unit_device_run_SOURCES = %D%/device_run.c $(device_support)
 tests_unit_device_run_LDADD = $(core_test_libs)
 unit_tests += tests/unit/device_worker
 tests_unit_device_worker_SOURCES = %D%/device_worker.c %D%/device_support.h %D%/remove_tree.h
-tests_unit_device_worker_LDADD = $(core_test_libs)
+tests_unit_device_worker_LDADD = libaccel-probe.la $(core_test_libs)
 EXTRA_tests_unit_device_worker_DEPENDENCIES = $(mock_drivers) tools/accel-probe/accel-probe
 unit_tests += tests/unit/plugin_elevated
 tests_unit_plugin_elevated_SOURCES = %D%/plugin_elevated.c %D%/remove_tree.h
@@ -161,7 +161,7 @@ unit_tests += tests/unit/plugin_trust tests/unit/plugin_ipc
 tests_unit_plugin_trust_SOURCES = %D%/plugin_trust.c %D%/remove_tree.h
 tests_unit_plugin_trust_LDADD = $(core_test_libs)
 tests_unit_plugin_ipc_SOURCES = %D%/plugin_ipc.c
-tests_unit_plugin_ipc_LDADD = $(core_test_libs)
+tests_unit_plugin_ipc_LDADD = libaccel-probe.la $(core_test_libs)
 unit_tests += tests/unit/device_failing
 tests_unit_device_failing_SOURCES = %D%/device_failing.c $(device_support) tests/mock/async.c tests/mock/async.h \
 	tests/mock/async_internal.h tests/mock/async_queue.c

@@ -8,10 +8,11 @@
 
 #include "core/base/error.h"
 #include "core/boundary/import.h"
-#include "core/plugin/ipc.h"
 #include "core/plugin/load.h"
 #include "core/runtime/task.h"
 #include "core/runtime/worker.h"
+#include "tools/accel-probe/job.h"
+#include "tools/accel-probe/messages.h"
 #include "tools/accel-probe/probe.h"
 
 #define INPUT_LIMIT (1u << 30)
@@ -62,7 +63,7 @@ static int32_t read_job(struct accel_strbuf *input, struct accel_arena *arena, s
     read_input(input, INPUT_LIMIT);
     if (input->failed)
         return accel_error_no_memory(error, "for the job");
-    return accel_worker_unpack(accel_strbuf_get(input), input->length, arena, job, error);
+    return parse_job(accel_strbuf_get(input), input->length, arena, job, error);
 }
 
 static int32_t compile(const struct accel_worker_job *job, struct accel_device *device, uint64_t *out_bytes,
@@ -72,7 +73,7 @@ static int32_t compile(const struct accel_worker_job *job, struct accel_device *
     struct accel_driver_module *module = NULL;
     struct accel_task_bridge bridge;
     int32_t code;
-    accel_ipc_send_stage("compile");
+    send_stage("compile");
     code =
         device->handle->table->compile(device->handle, job->graphs, job->graph_count, job->options, NULL, &writer.face,
                                        accel_task_bridge_init(&bridge, device->object.context, NULL), &module, error);
@@ -82,8 +83,8 @@ static int32_t compile(const struct accel_worker_job *job, struct accel_device *
         code = accel_error_set(error, writer.code, "driver %s: compile ignored that its blob could not be written",
                                device->driver);
     if (code == ACCEL_OK && (writer.bytes == 0 || module != NULL))
-        code = accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INTERNAL, "driver %s: compile received a writer and %s",
-                              device->driver, module ? "returned a module" : "wrote nothing");
+        code = accel_error_driver(error, ACCEL_E_INTERNAL, device->driver, "compile received a writer and %s",
+                                  module ? "returned a module" : "wrote nothing");
     *out_bytes = writer.bytes;
     return code;
 }
@@ -97,19 +98,19 @@ static int32_t run_job(const struct accel_worker_job *job, struct accel_context 
     int32_t code = accel_context_discover(context, error);
     if (code != ACCEL_OK)
         return code;
-    accel_ipc_send_stage("load");
+    send_stage("load");
     code = accel_load_open(job->path, &query, error);
     if (code == ACCEL_OK)
         code = accel_load_query(job->path, query, NULL, &context->records, &driver, error);
-    accel_ipc_send_stage("attach");
+    send_stage("attach");
     if (code == ACCEL_OK)
         code = accel_context_attach_driver(context, driver, error);
-    accel_ipc_send_stage("open");
+    send_stage("open");
     if (code == ACCEL_OK)
         code = accel_device_open(context, job->device, job->settings, job->setting_count, &device, error);
     if (code == ACCEL_OK)
         code = compile(job, device, out_bytes, error);
-    accel_ipc_send_stage("close");
+    send_stage("close");
     accel_device_free(device);
     return code;
 }
@@ -126,9 +127,9 @@ int compile_job(void)
     struct accel_error error = {0};
     uint64_t bytes = 0;
     int32_t code;
-    accel_ipc_put_version(&record);
-    accel_ipc_send(&record);
-    accel_ipc_send_stage("begin");
+    put_version(&record);
+    send_records(&record);
+    send_stage("begin");
     code = read_job(&input, &arena, &job, &error);
     shelter(ACCEL_WORKER_DESCRIPTOR);
     limit_memory(job.memory);
@@ -138,12 +139,12 @@ int compile_job(void)
         code = run_job(&job, context, &bytes, &error);
     accel_context_free(context, NULL);
     if (code == ACCEL_OK) {
-        accel_ipc_put_done(&record, (uint32_t)bytes);
+        put_done(&record, (uint32_t)bytes);
     } else {
         error.code = code;
-        accel_ipc_put_failed(&record, &error);
+        put_failure(&record, &error);
     }
-    accel_ipc_send(&record);
+    send_records(&record);
     accel_arena_free(&arena);
     accel_strbuf_free(&input);
     return 0;

@@ -26,6 +26,7 @@
 #include "core/plugin/ipc.h"
 #include "core/plugin/load.h"
 #include "core/runtime/worker.h"
+#include "tools/accel-probe/messages.h"
 #include "tools/accel-probe/probe.h"
 
 #define INPUT_LIMIT (4u << 20)
@@ -108,7 +109,7 @@ static int32_t send_device(struct probe *probe, const struct accel_facts *facts,
     if (code == ACCEL_OK && probe->answered < ANSWER_LIMIT) {
         accel_ipc_put_device(&record, copy);
         probe->answered += record.length;
-        accel_ipc_send(&record);
+        send_records(&record);
     }
     probe->devices++;
     return code == ACCEL_OK ? ACCEL_OK : accel_error_set(error, code, "%s", probe->error.text);
@@ -123,9 +124,9 @@ static int32_t send_verdict(struct probe *probe, int32_t hardware, int32_t code,
     if (result != ACCEL_OK && probe->fault == ACCEL_OK)
         probe->fault = result;
     if (result == ACCEL_OK && probe->answered < ANSWER_LIMIT) {
-        accel_ipc_put_verdict(&record, &verdict);
+        put_verdict(&record, &verdict);
         probe->answered += record.length;
-        accel_ipc_send(&record);
+        send_records(&record);
     }
     return result == ACCEL_OK ? ACCEL_OK : accel_error_set(error, result, "%s", probe->error.text);
 }
@@ -178,7 +179,7 @@ static int32_t use_instance(struct probe *probe, struct accel_driver_instance *i
         code = accel_import_instance(instance, probe->name, &probe->error);
     if (code != ACCEL_OK)
         return code;
-    accel_ipc_send_stage("enumerate");
+    send_stage("enumerate");
     set_enumerates(probe, true);
     answer = instance->table->enumerate(instance, probe->hardware, probe->hardware_count, &probe->sink, &own);
     set_enumerates(probe, false);
@@ -187,7 +188,7 @@ static int32_t use_instance(struct probe *probe, struct accel_driver_instance *i
     code = check_code(probe, "enumerate", answer);
     if (code != ACCEL_OK)
         return code;
-    accel_ipc_send_stage("detach");
+    send_stage("detach");
     own.code = ACCEL_OK;
     answer = instance->table->detach(instance, &own);
     if (answer != ACCEL_OK)
@@ -205,7 +206,7 @@ static int32_t attach(struct probe *probe, const struct accel_driver *driver)
     struct accel_driver_instance *instance = NULL;
     struct accel_error own = {0};
     int32_t answer, code;
-    accel_ipc_send_stage("attach");
+    send_stage("attach");
     answer = driver->attach(&probe->host, minor, &instance, &own);
     code = check_code(probe, "attach", answer);
     if (code == ACCEL_OK && answer != ACCEL_OK && instance != NULL)
@@ -220,11 +221,11 @@ static int32_t try_driver(struct probe *probe, const char *path)
     accel_driver_query_function query = NULL;
     const struct accel_driver *driver = NULL;
     int32_t code;
-    accel_ipc_send_stage("load");
+    send_stage("load");
     code = accel_load_open(path, &query, &probe->error);
     if (code != ACCEL_OK)
         return code;
-    accel_ipc_send_stage("query");
+    send_stage("query");
     code = accel_load_query(path, query, NULL, &probe->arena, &driver, &probe->error);
     if (code != ACCEL_OK)
         return code;
@@ -248,8 +249,8 @@ static int32_t read_hardware(struct probe *probe)
     struct accel_strbuf input;
     int32_t code;
     read_input(&input, INPUT_LIMIT);
-    code = accel_ipc_read_hardware(accel_strbuf_get(&input), input.length, &probe->arena, &probe->hardware,
-                                   &probe->hardware_count, &probe->error);
+    code = parse_hardware(accel_strbuf_get(&input), input.length, &probe->arena, &probe->hardware,
+                          &probe->hardware_count, &probe->error);
     accel_strbuf_free(&input);
     return code;
 }
@@ -280,18 +281,18 @@ int main(int count, char **arguments)
         return 2;
     }
     shelter(ACCEL_IPC_DESCRIPTOR);
-    accel_ipc_put_version(&record);
-    accel_ipc_send(&record);
+    put_version(&record);
+    send_records(&record);
     code = read_hardware(&probe);
     if (code == ACCEL_OK)
         code = try_driver(&probe, arguments[1]);
     if (code == ACCEL_OK) {
-        accel_ipc_put_done(&record, probe.devices);
+        put_done(&record, probe.devices);
     } else {
         probe.error.code = code;
-        accel_ipc_put_failed(&record, &probe.error);
+        put_failure(&record, &probe.error);
     }
-    accel_ipc_send(&record);
+    send_records(&record);
     accel_arena_free(&probe.arena);
     return 0;
 }

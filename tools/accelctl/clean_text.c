@@ -50,7 +50,7 @@ const char *clean_text(const char *text, char *copy, size_t size)
     while (*text != '\0') {
         uint32_t value = 0;
         size_t length = read_character((const unsigned char *)text, &value);
-        uint32_t plain = length != 0 && !is_hidden(value);
+        bool plain = length != 0 && !is_hidden(value);
 
         if (used + (plain ? length : 1) >= size)
             break;

@@ -3,6 +3,8 @@
 #ifndef ACCELCTL_COMMON_H
 #define ACCELCTL_COMMON_H
 
+#include <stdbool.h>
+
 #include <accel/accel.h>
 
 #include "tools/accelctl/command.h"
@@ -148,7 +150,7 @@ enum { OVERRIDES_MOST = 2 * LIST_MOST + 1 };
 /* The last value that the command line gives `key`; NULL if it gives none. */
 const char *overridden_value(const struct common *common, const char *key);
 /* Returns 1 if the command line sets `key`. */
-uint32_t is_set(const struct common *common, const char *key);
+bool is_set(const struct common *common, const char *key);
 
 /* Collects --client, --set and --reference-set as *out_count settings, in this order. Their texts live in `texts`,
  * freed by the caller. Answers -1, or an exit code. */

@@ -5,6 +5,7 @@
 
 #include "tools/accelctl/habits.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +81,7 @@ static const struct {
 
 #define COUNT(list) (sizeof(list) / sizeof(list)[0])
 
-uint32_t has_word(const char *words, const char *word, size_t length)
+bool has_word(const char *words, const char *word, size_t length)
 {
     while (*words != '\0') {
         size_t here = strcspn(words, " ");
@@ -143,7 +144,7 @@ static const struct {
     {"run", "-no-cnv --no-conversation"},
 };
 
-uint32_t is_always_so(const char *command, const char *word)
+bool is_always_so(const char *command, const char *word)
 {
     for (size_t i = 0; i < COUNT(always); i++)
         if (has_word(always[i].commands, command, strlen(command)) && has_word(always[i].words, word, strlen(word)))

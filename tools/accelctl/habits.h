@@ -4,6 +4,8 @@
 #ifndef ACCELCTL_HABITS_H
 #define ACCELCTL_HABITS_H
 
+#include <stdbool.h>
+
 #include "tools/accelctl/command.h"
 
 /* Returns the other names of an option of a command, with their dashes and spaces between; "" if it has none. */
@@ -30,7 +32,7 @@ const char *option_word(const char *command, const char *option, const char *val
 const char *instead_of_value(const char *command, const char *option, const char *value);
 
 /* Returns 1 for a flag of llama.cpp that requests the command's only behaviour: it is accepted. */
-uint32_t is_always_so(const char *command, const char *word);
+bool is_always_so(const char *command, const char *word);
 
 /* Suggests a replacement of an option or a command of llama.cpp or ollama that this command does not have; NULL if
  * the word is none of theirs. `length` bytes of the word count. */
@@ -41,6 +43,6 @@ const char *instead_of_command(const char *name);
 const char *instead_of_argument(const char *command);
 
 /* Returns 1 if `words`, separated by spaces, contain the first `length` bytes of `word`. */
-uint32_t has_word(const char *words, const char *word, size_t length);
+bool has_word(const char *words, const char *word, size_t length);
 
 #endif

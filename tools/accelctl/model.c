@@ -176,7 +176,7 @@ static void print_start_notes(const struct accel_plan *plan)
     for (uint32_t i = 0; i < accel_plan_note_count(plan); i++) {
         const struct accel_plan_note *note = accel_plan_note_get(plan, i);
 
-        uint32_t is_variable = strcmp(note->key, "environment") == 0;
+        bool is_variable = strcmp(note->key, "environment") == 0;
 
         if (strcmp(note->key, "device") == 0 || (is_variable && !variables_are_named))
             fprintf(error_output(), "%s: %s%s%s\n", is_variable ? "warn" : "note",

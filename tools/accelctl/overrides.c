@@ -110,7 +110,7 @@ const char *overridden_value(const struct common *common, const char *key)
     return NULL;
 }
 
-uint32_t is_set(const struct common *common, const char *key)
+bool is_set(const struct common *common, const char *key)
 {
     return overridden_value(common, key) != NULL;
 }

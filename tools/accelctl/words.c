@@ -48,7 +48,7 @@ const char *option_words(const char *command, const char *option)
     return NULL;
 }
 
-uint32_t is_one_of(const char *words, const char *word)
+bool is_one_of(const char *words, const char *word)
 {
     size_t length = strlen(word);
 
@@ -119,7 +119,7 @@ uint32_t word_distance(const char *a, const char *b)
     return accel_edit_distance(a, b);
 }
 
-uint32_t is_nearer(const char *word, const char *other, uint32_t *least)
+bool is_nearer(const char *word, const char *other, uint32_t *least)
 {
     uint32_t distance = word_distance(word, other);
 

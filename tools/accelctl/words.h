@@ -4,13 +4,14 @@
 #ifndef ACCELCTL_WORDS_H
 #define ACCELCTL_WORDS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Returns the values, separated by spaces; NULL if the option accepts others too. */
 const char *option_words(const char *command, const char *option);
 
 /* Returns 1 if `word` is one of `words`, ignoring case. */
-uint32_t is_one_of(const char *words, const char *word);
+bool is_one_of(const char *words, const char *word);
 
 /* Size of a word with its end. */
 enum { WORD_MOST = 64 };
@@ -30,6 +31,6 @@ int refuse_option_word(uint32_t json, const char *command, const char *option, c
 /* Returns the edit distance of two short words; WORD_MOST if either has as many letters. */
 uint32_t word_distance(const char *a, const char *b);
 /* Returns 1 if `other` is a likely correction of `word` and nearer than *least, which is then its distance. */
-uint32_t is_nearer(const char *word, const char *other, uint32_t *least);
+bool is_nearer(const char *word, const char *other, uint32_t *least);
 
 #endif

@@ -3,17 +3,18 @@
 
 #include "tools/doctor/gpu.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "tools/accelctl/errors.h"
 
-static uint32_t is_accelerator(const struct accel_device_info *info)
+static bool is_accelerator(const struct accel_device_info *info)
 {
     return info->facts->kind != ACCEL_DEVICE_CPU;
 }
 
-static uint32_t is_software(const struct accel_device_info *info)
+static bool is_software(const struct accel_device_info *info)
 {
     return (info->facts->flags & ACCEL_DEVICE_SOFTWARE) != 0;
 }
@@ -54,7 +55,7 @@ static void describe_device(const struct accel_context *context, const struct ac
     snprintf(answer->remedy, sizeof(answer->remedy), "--device %s runs a model on it", device->name);
 }
 
-static uint32_t is_claimed(const struct accel_context *context, int32_t hardware)
+static bool is_claimed(const struct accel_context *context, int32_t hardware)
 {
     for (uint32_t i = 0; i < accel_device_count(context); i++)
         if (accel_device_get(context, i)->hardware == hardware)
@@ -83,7 +84,7 @@ static void describe_fault(const struct accel_context *context, const struct acc
                            struct gpu_answer *answer)
 {
     const char *name = accel_hardware_get(context, (uint32_t)row->hardware)->name;
-    uint32_t is_named = strncmp(row->subject, name, strlen(name)) == 0;
+    bool is_named = strncmp(row->subject, name, strlen(name)) == 0;
 
     answer->state = "refused";
     snprintf(answer->text, sizeof(answer->text), "%s is not used: %s%s%s", is_named ? row->subject : name,

@@ -2,6 +2,7 @@
 /* Prints what the doctor found: the command doctor. */
 #include "config.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -60,7 +61,7 @@ static void print_row(const struct accel_doctor_row *row, uint32_t all)
 }
 
 /* Returns whether a row is shown. A note with a remedy is: it is no fault, but explains why something is not used. */
-static int is_shown(const struct accel_doctor_row *row, uint32_t all)
+static bool is_shown(const struct accel_doctor_row *row, uint32_t all)
 {
     return all || row->state > ACCEL_DOCTOR_NOTE || (row->state == ACCEL_DOCTOR_NOTE && row->remedy[0] != '\0');
 }

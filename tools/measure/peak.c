@@ -3,6 +3,8 @@
 
 #include "tools/measure/peak.h"
 
+#include <stdbool.h>
+
 #include "tools/measure/sequences.h"
 #include "tools/measure/team.h"
 
@@ -13,7 +15,7 @@ struct turns {
     uint64_t count;
 };
 
-static uint32_t is_everywhere(void)
+static bool is_everywhere(void)
 {
     return 1;
 }

@@ -5,6 +5,8 @@
 #ifndef MEASURE_PEAK_H
 #define MEASURE_PEAK_H
 
+#include <stdbool.h>
+
 #include "tools/measure/spread.h"
 
 /* Number format of the products. */
@@ -21,7 +23,7 @@ struct measure_sequence {
     enum measure_kind kind;
     uint32_t bits;   /* of INT8: the widest unsigned codes for which its sums are exact; else 0 */
     double products; /* multiply-adds of one turn of the loop */
-    uint32_t (*is_here)(void);
+    bool (*is_here)(void);
     void (*run)(uint64_t turns);
 };
 

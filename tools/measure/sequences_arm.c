@@ -7,6 +7,7 @@
 
 #if defined(__aarch64__)
 #if defined(__linux__)
+#include <stdbool.h>
 #include <sys/auxv.h>
 #endif
 
@@ -38,28 +39,28 @@ SEQUENCE(sdot, "armv8.2-a+dotprod", SIXTEEN(SDOT))
 SEQUENCE(smmla, "armv8.2-a+i8mm", SIXTEEN(SMMLA))
 SEQUENCE(bfmmla, "armv8.2-a+bf16", SIXTEEN(BFMMLA))
 
-static uint32_t has_simd(void)
+static bool has_simd(void)
 {
     return 1;
 }
 
 #if defined(__linux__)
-static uint32_t has_dot(void)
+static bool has_dot(void)
 {
     return getauxval(AT_HWCAP) >> 20 & 1u;
 }
 
-static uint32_t has_i8mm(void)
+static bool has_i8mm(void)
 {
     return getauxval(AT_HWCAP2) >> 13 & 1u;
 }
 
-static uint32_t has_bf16(void)
+static bool has_bf16(void)
 {
     return getauxval(AT_HWCAP2) >> 14 & 1u;
 }
 #else
-static uint32_t has_dot(void)
+static bool has_dot(void)
 {
 #if defined(__ARM_FEATURE_DOTPROD)
     return 1;
@@ -68,7 +69,7 @@ static uint32_t has_dot(void)
 #endif
 }
 
-static uint32_t has_i8mm(void)
+static bool has_i8mm(void)
 {
 #if defined(__ARM_FEATURE_MATMUL_INT8)
     return 1;
@@ -77,7 +78,7 @@ static uint32_t has_i8mm(void)
 #endif
 }
 
-static uint32_t has_bf16(void)
+static bool has_bf16(void)
 {
 #if defined(__ARM_FEATURE_BF16)
     return 1;

@@ -9,6 +9,7 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <stdbool.h>
 #if defined(HAVE_AMX) && defined(__linux__)
 #include <string.h>
 #include <sys/syscall.h>
@@ -141,7 +142,7 @@ static void leaf7(uint32_t subleaf, uint32_t needed, uint32_t out[4])
 #define STATE_YMM 0x06u
 #define STATE_ZMM 0xe6u
 
-static uint32_t has_avx2(void)
+static bool has_avx2(void)
 {
     uint32_t w[4];
 
@@ -149,14 +150,14 @@ static uint32_t has_avx2(void)
     return w[1] >> 5 & 1u;
 }
 
-static uint32_t has_fma(void)
+static bool has_fma(void)
 {
     uint32_t a, b, c = 0, d;
 
     return has_avx2() && __get_cpuid(1, &a, &b, &c, &d) && (c >> 12 & 1u);
 }
 
-static uint32_t has_avx_vnni(void)
+static bool has_avx_vnni(void)
 {
     uint32_t w[4];
 
@@ -165,7 +166,7 @@ static uint32_t has_avx_vnni(void)
 }
 
 #if defined(HAVE_AVX512)
-static uint32_t has_avx512f(void)
+static bool has_avx512f(void)
 {
     uint32_t w[4];
 
@@ -173,7 +174,7 @@ static uint32_t has_avx512f(void)
     return w[1] >> 16 & 1u;
 }
 
-static uint32_t has_avx512bw(void)
+static bool has_avx512bw(void)
 {
     uint32_t w[4];
 
@@ -181,7 +182,7 @@ static uint32_t has_avx512bw(void)
     return has_avx512f() && (w[1] >> 30 & 1u);
 }
 
-static uint32_t has_avx512vnni(void)
+static bool has_avx512vnni(void)
 {
     uint32_t w[4];
 
@@ -190,7 +191,7 @@ static uint32_t has_avx512vnni(void)
 }
 #endif
 #if defined(HAVE_AVX512BF16)
-static uint32_t has_avx512bf16(void)
+static bool has_avx512bf16(void)
 {
     uint32_t w[4];
 
@@ -203,7 +204,7 @@ static uint32_t has_avx512bf16(void)
 #define STATE_TILES 0x600e6u
 
 /* Linux grants the use of AMX once per process, and answers yes again if it has been granted. */
-static uint32_t has_amx_bf16(void)
+static bool has_amx_bf16(void)
 {
     const long request_permission = 0x1023, tile_data = 18;
     uint32_t w[4];

@@ -202,10 +202,10 @@ int32_t profile_files_read(struct profile_files *files, const struct accel_conte
     free(folder);
     if (files->root == NULL)
         return accel_error_no_memory(error, "for the list of profiles");
-    code = add_named(files, ACCEL_PROFILE_BASE, "base", error);
-    for (uint32_t layer = ACCEL_PROFILE_PLATFORM; layer <= ACCEL_PROFILE_MODEL && code == ACCEL_OK; layer++)
+    code = add_named(files, ACCEL_LAYER_BASE, "base", error);
+    for (uint32_t layer = ACCEL_LAYER_PLATFORM; layer <= ACCEL_LAYER_MODEL && code == ACCEL_OK; layer++)
         code = add_layer(files, layer, error);
-    for (uint32_t layer = ACCEL_PROFILE_SYSTEM; layer <= ACCEL_PROFILE_FOLDER && code == ACCEL_OK; layer++)
+    for (uint32_t layer = ACCEL_LAYER_SYSTEM; layer <= ACCEL_LAYER_FOLDER && code == ACCEL_OK; layer++)
         code = add_site(files, layer, below, error);
     return code == ACCEL_OK ? read_variables(files, error) : code;
 }

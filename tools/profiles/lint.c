@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/file.h"
+#include "core/base/text.h"
 #include "core/profile/environment.h"
 #include "core/profile/folder.h"
 #include "core/profile/language.h"
@@ -65,10 +66,10 @@ static bool is_possible(const struct lint *lint, const char *fact, const char *w
     static const struct {
         const char *fact;
         uint32_t layer;
-    } files[] = {{"platform", ACCEL_PROFILE_PLATFORM},
-                 {"driver.name", ACCEL_PROFILE_PLATFORM},
-                 {"client.name", ACCEL_PROFILE_CLIENT},
-                 {"device.profile", ACCEL_PROFILE_DEVICE}};
+    } files[] = {{"platform", ACCEL_LAYER_PLATFORM},
+                 {"driver.name", ACCEL_LAYER_PLATFORM},
+                 {"client.name", ACCEL_LAYER_CLIENT},
+                 {"device.profile", ACCEL_LAYER_DEVICE}};
     const char *words = accel_known_fact_words(fact);
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
         if (strcmp(files[i].fact, fact) == 0)
@@ -168,14 +169,14 @@ static uint32_t layer_of(char *folder, const char *name)
 {
     char *slash = strrchr(folder, '/'), *last = slash ? slash + 1 : folder;
     if (strcmp(name, "accel") == 0)
-        return ACCEL_PROFILE_FOLDER;
-    for (uint32_t layer = ACCEL_PROFILE_CLIENT; layer <= ACCEL_PROFILE_MODEL; layer++)
+        return ACCEL_LAYER_FOLDER;
+    for (uint32_t layer = ACCEL_LAYER_CLIENT; layer <= ACCEL_LAYER_MODEL; layer++)
         if (strcmp(last, accel_profile_layer_folder(layer)) == 0) {
             /* The root of "devices/t4.yaml" is ".". */
             strcpy(last, last == folder ? "" : ".");
             return layer;
         }
-    return strcmp(name, "base") == 0 ? ACCEL_PROFILE_BASE : ACCEL_PROFILE_PLATFORM;
+    return strcmp(name, "base") == 0 ? ACCEL_LAYER_BASE : ACCEL_LAYER_PLATFORM;
 }
 
 static int32_t check_table(struct lint *lint, const char *path, const char *data, size_t bytes,
@@ -198,7 +199,7 @@ static int32_t check_profile(struct lint *lint, const char *path, const char *da
         source.layer = layer_of(folder, name);
         source.name = name;
         /* A file of the site inherits from the loaded profiles. */
-        source.root = source.layer == ACCEL_PROFILE_FOLDER ? lint->files->root : *folder ? folder : ".";
+        source.root = source.layer == ACCEL_LAYER_FOLDER ? lint->files->root : *folder ? folder : ".";
         code = accel_profile_file_parse(&file, &source, data, bytes, out_why);
     }
     lint->file = &file;

@@ -33,7 +33,7 @@ static int32_t read_set(const struct accel_table_reader *reader, const struct ac
     return code;
 }
 
-static int32_t read_bound(const struct accel_table_reader *reader, const struct accel_key *key,
+static int32_t read_bound(const struct accel_table_reader *reader, const struct accel_setting_row *key,
                           const struct accel_yaml_node *node, struct accel_advice *step)
 {
     struct accel_key_value value;
@@ -53,7 +53,7 @@ static int32_t read_search(const struct accel_table_reader *reader, const struct
     struct accel_member m[] = {{"setting", true, ACCEL_YAML_TEXT, false, NULL},
                                {"wanted", true, ACCEL_YAML_TEXT, false, NULL},
                                {"bound", true, ACCEL_YAML_TEXT, false, NULL}};
-    const struct accel_key *key;
+    const struct accel_setting_row *key;
     int32_t code;
     if (node == NULL)
         return ACCEL_OK;
@@ -61,7 +61,7 @@ static int32_t read_search(const struct accel_table_reader *reader, const struct
     if (code != ACCEL_OK)
         return code;
     key = accel_key_find(m[0].value->text);
-    if (key == NULL || (key->type != ACCEL_KEY_INTEGER && key->type != ACCEL_KEY_SIZE))
+    if (key == NULL || (key->type != ACCEL_SETTING_INTEGER && key->type != ACCEL_SETTING_SIZE))
         return accel_table_refuse(reader, m[0].value, "what is searched is a setting that is a number");
     if (strcmp(m[1].value->text, "largest") != 0 && strcmp(m[1].value->text, "smallest") != 0)
         return accel_table_refuse(reader, m[1].value, "wanted is the largest or the smallest value that fits");

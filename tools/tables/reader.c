@@ -21,7 +21,7 @@ int32_t accel_table_refuse(const struct accel_table_reader *reader, const struct
 int32_t accel_table_take(const struct accel_table_reader *reader, const struct accel_yaml_node *mapping,
                          struct accel_member *members, uint32_t count)
 {
-    return accel_members_read(reader->path, mapping, members, count, reader->error);
+    return accel_members_read(reader->path, mapping, members, count, NULL, NULL, reader->error);
 }
 
 int32_t accel_table_version(const struct accel_table_reader *reader, const struct accel_member *member)
@@ -110,7 +110,7 @@ int32_t accel_table_source(const struct accel_table_reader *reader, const struct
 
 int32_t accel_table_setting(const struct accel_table_reader *reader, const struct accel_yaml_node *key)
 {
-    const struct accel_key *known = accel_key_find(key->text);
+    const struct accel_setting_row *known = accel_key_find(key->text);
     struct accel_key_value value;
     char why[200];
     if (known == NULL)

@@ -4,6 +4,7 @@
 #define CPU_KERNELS_ATTENTION_H
 
 #include <accel/types.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -70,7 +71,7 @@ typedef void cpu_cache_write_fn(const float *x, const int32_t *slot, const struc
                                 size_t end);
 
 /* Returns whether kernels support a cache type with heads of `size` elements. */
-static inline int cpu_is_cache_type(uint32_t type, size_t size)
+static inline bool cpu_is_cache_type(uint32_t type, size_t size)
 {
     const uint32_t bits = ACCEL_PLANAR_BITS(type), log2_group = ACCEL_PLANAR_LOG2_GROUP(type);
     if (type == ACCEL_F32 || type == ACCEL_F16)

@@ -51,7 +51,7 @@ static void features_read(struct features *out)
 #define STATE_AVX512 0xe6u
 #define STATE_TILES 0x600e6u
 
-static int has_instructions(const struct features *f, uint32_t isa)
+static bool has_instructions(const struct features *f, uint32_t isa)
 {
     const uint32_t avx_fma_f16c = 1u << 28 | 1u << 12 | 1u << 29, avx2_bmi2 = 1u << 5 | 1u << 8;
     const uint32_t f_dq_bw_vl = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31, vnni = 1u << 11;

@@ -272,7 +272,7 @@ static void insert_facts(struct database *db, int64_t run, const json_t *documen
 int bench_sqlite_check(const struct bench *bench)
 {
     struct database db = {.bench = bench, .json = bench->chosen->common.json};
-    uint32_t was_there = bench->chosen->sqlite != NULL && access(bench->chosen->sqlite, F_OK) == 0;
+    bool was_there = bench->chosen->sqlite != NULL && access(bench->chosen->sqlite, F_OK) == 0;
     int code = bench->chosen->sqlite == NULL ? -1 : open_database(&db);
 
     sqlite3_close(db.handle);

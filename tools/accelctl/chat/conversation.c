@@ -178,7 +178,7 @@ static int32_t tokenize(const struct conversation *c, const char *text, size_t b
 static uint64_t reuse_cache(const struct conversation *c, const struct accel_token_list *ids)
 {
     uint64_t common = common_ids(&c->ids, ids);
-    uint32_t is_whole = accel_session_length(c->session) == c->cached;
+    bool is_whole = accel_session_length(c->session) == c->cached;
 
     if (common > c->cached)
         common = c->cached;
@@ -373,7 +373,7 @@ static int32_t add_messages(struct conversation *c, const char *path, const json
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *item = json_array_get(list, i), *content = json_object_get(item, "content");
         const char *role = json_string_value(json_object_get(item, "role"));
-        uint32_t is_answer = role != NULL && strcmp(role, "assistant") == 0;
+        bool is_answer = role != NULL && strcmp(role, "assistant") == 0;
         const char *text = json_string_value(content);
         size_t bytes = json_string_length(content);
         int32_t code = ACCEL_OK;

@@ -415,7 +415,7 @@ void line_reader_close(struct line_reader *reader)
     free(reader);
 }
 
-uint32_t line_reader_is_terminal(const struct line_reader *reader)
+bool line_reader_is_terminal(const struct line_reader *reader)
 {
     return reader->is_terminal;
 }

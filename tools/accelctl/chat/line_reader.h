@@ -4,6 +4,7 @@
 #ifndef ACCELCTL_LINE_READER_H
 #define ACCELCTL_LINE_READER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,7 +25,7 @@ struct line_reader *line_reader_open(uint32_t keeps_history);
 void line_reader_close(struct line_reader *reader);
 
 /* Returns 1 if the input is a terminal. */
-uint32_t line_reader_is_terminal(const struct line_reader *reader);
+bool line_reader_is_terminal(const struct line_reader *reader);
 
 /* Reads a line without its end into *out_text, ended by a zero and valid until the next call. */
 enum line_result line_read(struct line_reader *reader, const char *prompt, const char **out_text, size_t *out_bytes);

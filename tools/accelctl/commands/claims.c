@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,7 +50,7 @@ struct ledger {
     uint32_t counts[ACCEL_PROMISE_REJECTED + 1]; /* of wanted claims, by verdict */
 };
 
-static int is_wanted(const struct claims_options *chosen, const struct accel_promise *promise)
+static bool is_wanted(const struct claims_options *chosen, const struct accel_promise *promise)
 {
     return (chosen->verdict == NULL || strcmp(chosen->verdict, promise->verdict_name) == 0) &&
            (chosen->subject == NULL || strcmp(chosen->subject, promise->subject) == 0);

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,7 +124,7 @@ static const char *id_of(const struct accel_device_info *info)
  * well. */
 static const char *kind_of(const struct accel_device_info *info)
 {
-    uint32_t is_meant = (info->facts->flags & (ACCEL_DEVICE_SOFTWARE | ACCEL_DEVICE_TARGET)) == 0;
+    bool is_meant = (info->facts->flags & (ACCEL_DEVICE_SOFTWARE | ACCEL_DEVICE_TARGET)) == 0;
 
     return is_meant && info->facts->kind != ACCEL_DEVICE_CPU ? kind_name(info->facts->kind) : "";
 }

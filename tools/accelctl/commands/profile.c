@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "tools/accelctl/profile/profile.h"
@@ -51,7 +52,7 @@ _Static_assert(sizeof(functions) / sizeof(*functions) == sizeof(actions) / sizeo
 /* Finds an option that the action does not support, so that it is refused instead of ignored. */
 static const char *foreign_option(const struct profile_options *chosen, const char *action)
 {
-    uint32_t shows = strcmp(action, "show") == 0 || strcmp(action, "diff") == 0;
+    bool shows = strcmp(action, "show") == 0 || strcmp(action, "diff") == 0;
     uint32_t prints_names =
         strcmp(action, "list") == 0 || strcmp(action, "settings") == 0 || strcmp(action, "facts") == 0;
 

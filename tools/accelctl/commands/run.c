@@ -338,7 +338,7 @@ static void record_run(const struct run_options *chosen, const struct opened *op
 static int finish(const struct run_options *chosen, const struct opened *opened, struct listener *listener,
                   const struct accel_generate_result *result, const struct accel_error *error)
 {
-    uint32_t interrupted = error->code == ACCEL_E_CANCELLED;
+    bool interrupted = error->code == ACCEL_E_CANCELLED;
     const char *stop = interrupted ? "interrupted" : stop_name(result->stop);
     int code = interrupted ? EXIT_INTERRUPTED : EXIT_DONE;
 
@@ -511,7 +511,7 @@ static bool gives_no_text(const struct run_options *chosen)
  * and echo add. llama.cpp drops it as well. */
 static int32_t read_standard_input(const struct run_options *chosen, char **out_text, struct accel_error *error)
 {
-    uint32_t piped = gives_no_text(chosen) && is_piped();
+    bool piped = gives_no_text(chosen) && is_piped();
     size_t length;
     int32_t code;
 

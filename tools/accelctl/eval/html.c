@@ -57,7 +57,7 @@ static void write_kinds(FILE *out, const struct eval_row *row)
 static void write_row(FILE *out, const struct eval_report *report, const struct eval_row *row)
 {
     const struct accel_eval_tensor_sums *sums = accel_eval_tensors_sums(row->tensors);
-    uint32_t compared = has_reference(report) && row != &report->reference;
+    bool compared = has_reference(report) && row != &report->reference;
     char bytes[32];
 
     fputs("<tr><th scope=\"row\">", out);

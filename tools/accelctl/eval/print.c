@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "tools/accelctl/errors.h"
@@ -97,7 +98,7 @@ static void print_row(const struct eval_report *report, const struct eval_row *r
 {
     const struct accel_eval_tensor_sums *sums = accel_eval_tensors_sums(row->tensors);
     const struct accel_eval_result *result = row->result;
-    uint32_t compared = report->reference.path != NULL && row != &report->reference;
+    bool compared = report->reference.path != NULL && row != &report->reference;
     char bytes[32];
 
     print("%-*s %10s %8.3f", (int)width, row->name, bytes_text(sums->bytes, bytes), sums->bits_per_weight);

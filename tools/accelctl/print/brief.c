@@ -4,6 +4,7 @@
 #include "tools/accelctl/print/brief.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -191,7 +192,7 @@ static void print_warnings(const struct accel_plan *plan)
         const struct accel_plan_note *note = accel_plan_note_get(plan, i);
         char copy[700], line[760], more[40] = "";
 
-        uint32_t is_short = note->level == ACCEL_NOTE_WARN || strcmp(note->key, "device") == 0;
+        bool is_short = note->level == ACCEL_NOTE_WARN || strcmp(note->key, "device") == 0;
 
         if (!is_short || (is_lack(note) && seen++ > 0))
             continue;

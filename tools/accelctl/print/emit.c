@@ -6,6 +6,7 @@
 #include "tools/accelctl/print/emit.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +84,7 @@ static const struct program *find_program(const char *name)
     return NULL;
 }
 
-uint32_t emit_knows(const char *program)
+bool emit_knows(const char *program)
 {
     return find_program(program) != NULL;
 }
@@ -173,7 +174,7 @@ static void print_unsaid(const struct accel_plan *plan, const struct accel_plan_
 static void emit_setting(const struct accel_plan *plan, const struct program *program,
                          const struct accel_plan_setting *setting, FILE *flags)
 {
-    uint32_t is_set = setting->origin != ACCEL_ORIGIN_BUILTIN;
+    bool is_set = setting->origin != ACCEL_ORIGIN_BUILTIN;
     uint32_t known = 0;
 
     for (uint32_t r = 0; r < program->count; r++) {
@@ -290,7 +291,7 @@ static void emit_layers(const struct opened *opened, FILE *flags)
 {
     const struct accel_plan *plan = accel_model_plan_plan(opened->made);
     const struct accel_device_info *device = accel_plan_device(plan);
-    uint32_t on_processors = device != NULL && device->facts->kind == ACCEL_DEVICE_CPU;
+    bool on_processors = device != NULL && device->facts->kind == ACCEL_DEVICE_CPU;
     const char *fact = accel_model_description_fact(accel_model_plan_description(opened->made), "model.layers");
     uint64_t layers = fact == NULL ? 0 : strtoull(fact, NULL, 10);
     char flag[FLAG];

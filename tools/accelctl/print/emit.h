@@ -4,10 +4,12 @@
 #ifndef ACCELCTL_EMIT_H
 #define ACCELCTL_EMIT_H
 
+#include <stdbool.h>
+
 #include "tools/accelctl/model.h"
 
 /* Returns 1 if the program is known. */
-uint32_t emit_knows(const char *program);
+bool emit_knows(const char *program);
 int emit_call(const struct opened *opened, const char *program);
 
 #endif

@@ -5,6 +5,7 @@
 #include "tools/accelctl/print/more.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +61,7 @@ void print_model(const struct opened *opened)
     const char *weight_bytes = fact_of(model, "model.weight_bytes");
     const char *types = model_types(opened);
     const char *path = accel_model_description_path(model);
-    uint32_t described = name != NULL && strcmp(name, path) != 0;
+    bool described = name != NULL && strcmp(name, path) != 0;
     char line[500] = "", text[32];
 
     print("model      %s%s%s\n", path, described ? ", described as " : "", described ? name : "");
@@ -133,7 +134,7 @@ const char *types_text(const struct accel_plan *plan, char *line, size_t size)
 
         for (uint32_t j = 0; j < count; j++) {
             const struct accel_plan_part *other = accel_plan_part_get(plan, j);
-            uint32_t equal = strcmp(part->type_name, other->type_name) == 0;
+            bool equal = strcmp(part->type_name, other->type_name) == 0;
 
             seen |= equal && j < i;
             bytes += equal ? other->bytes : 0;

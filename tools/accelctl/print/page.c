@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,7 +21,7 @@ enum { NAME_TRIES = 1000 };
 int parse_output_format(const char *word, uint32_t json, const char *path, enum format *out_format)
 {
     static const char *const words[] = {"text", "json", "html"};
-    uint32_t known = word == NULL;
+    bool known = word == NULL;
     char text[260], guess[GUESS_BYTES];
 
     *out_format = json ? FORMAT_JSON : FORMAT_TEXT;

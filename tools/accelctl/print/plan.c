@@ -210,7 +210,7 @@ static void print_kernels(const struct accel_plan *plan)
 
         for (uint32_t j = 0; j < count; j++) {
             const struct accel_plan_node *other = accel_plan_node_get(plan, j);
-            uint32_t equal = strcmp(other->kernel, node->kernel) == 0 && strcmp(other->device, node->device) == 0;
+            bool equal = strcmp(other->kernel, node->kernel) == 0 && strcmp(other->device, node->device) == 0;
 
             seen |= equal && j < i;
             same += equal;

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <dirent.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@ struct report {
 static void add_finding(void *data, uint32_t level, const char *place, const char *text)
 {
     struct report *report = data;
-    uint32_t is_error = level == ACCEL_LOG_ERROR;
+    bool is_error = level == ACCEL_LOG_ERROR;
 
     if (level == ACCEL_LOG_INFO) {
         if (report->findings == NULL)

@@ -283,7 +283,7 @@ static const char *size_text(uint64_t bytes, char *text, size_t size)
 
 const char *view_value(const char *value, const char *unit, char *text, size_t size)
 {
-    uint32_t is_number = value[0] >= '0' && value[0] <= '9';
+    bool is_number = value[0] >= '0' && value[0] <= '9';
 
     if (is_number && strcmp(unit, "bytes") == 0)
         return size_text(strtoull(value, NULL, 10), text, size);

@@ -39,14 +39,14 @@ static uint64_t count_narrow(const struct accel_quantize_job *job, uint64_t inde
     return is_narrow(accel_quantize_get(job, index)) ? count : 0;
 }
 
-uint32_t is_quantized_type(uint32_t type)
+bool is_quantized_type(uint32_t type)
 {
     struct accel_format format;
 
     return accel_format_describe(type, &format) == ACCEL_OK && format.kind != ACCEL_FORMAT_SCALAR;
 }
 
-uint32_t is_requantized(const struct accel_quantize_row *row)
+bool is_requantized(const struct accel_quantize_row *row)
 {
     return row->converted && is_quantized_type(row->from) && is_quantized_type(row->to);
 }
@@ -273,7 +273,7 @@ static void print_end(const struct accel_quantize_job *job, const struct outcome
 void quantize_print(const struct accel_quantize_job *job, const struct quantize_options *chosen,
                     const struct outcome *outcome)
 {
-    uint32_t written = !chosen->dry && !chosen->sensitivity;
+    bool written = !chosen->dry && !chosen->sensitivity;
 
     if (chosen->tensors)
         print_rows(job);

@@ -3,6 +3,8 @@
 #ifndef ACCELCTL_QUANTIZE_H
 #define ACCELCTL_QUANTIZE_H
 
+#include <stdbool.h>
+
 #include <accel/model/quantize.h>
 
 #include "tools/accelctl/common.h"
@@ -48,10 +50,10 @@ void quantize_print(const struct accel_quantize_job *job, const struct quantize_
 int quantize_document(const struct accel_quantize_job *job, const struct outcome *outcome, uint32_t is_written);
 
 /* Returns whether values of the type are rounded to blocks or groups, and not stored one by one. */
-uint32_t is_quantized_type(uint32_t type);
+bool is_quantized_type(uint32_t type);
 
 /* Returns whether a tensor that was quantized is quantized again, so that it loses twice. */
-uint32_t is_requantized(const struct accel_quantize_row *row);
+bool is_requantized(const struct accel_quantize_row *row);
 
 /* Prints the error that each tensor would have in each type that it may get, as a table and in a document. */
 void sensitivity_print(const struct accel_quantize_job *job, const struct outcome *outcome);
@@ -80,7 +82,7 @@ int parse_method(uint32_t json, const char *command, const char *word, const cha
 uint32_t parse_group(const char *word);
 
 /* Returns 1 if the type accepts a group: "q4". */
-uint32_t type_has_groups(const char *type);
+bool type_has_groups(const char *type);
 
 /* Returns the number of processors, limited to the library's most threads. */
 uint32_t default_threads(void);

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,7 @@ static int find(const char *type)
     return -1;
 }
 
-uint32_t type_has_groups(const char *type)
+bool type_has_groups(const char *type)
 {
     return find(type) >= 0;
 }

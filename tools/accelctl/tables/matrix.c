@@ -4,6 +4,7 @@
 #include "tools/accelctl/tables/matrix.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,7 +89,7 @@ static uint32_t cell_settings(struct matrix_cell *matrix_cell, char *copy, size_
     return count;
 }
 
-static int has_device(struct accel_context *context, const char *platform)
+static bool has_device(struct accel_context *context, const char *platform)
 {
     for (uint32_t i = 0; i < accel_device_count(context); i++)
         if (strcmp(accel_device_get(context, i)->driver, platform) == 0)
@@ -144,7 +145,7 @@ static void take_plan(struct matrix_cell *cell, const struct accel_plan *plan,
 {
     struct accel_plan_fit fit = {.size = sizeof(fit)};
     struct accel_error error = {0};
-    int is_here = accel_plan_device(plan) != NULL;
+    bool is_here = accel_plan_device(plan) != NULL;
     char bytes[32], needs[80];
 
     if (accel_plan_fit(plan, &fit, &error) != ACCEL_OK) {
@@ -216,7 +217,7 @@ static void judge(const struct matrix *matrix, struct matrix_cell *cell, struct 
 
 /* ---- the cells ---- */
 
-static int is_column(const struct matrix *matrix, const struct accel_compat *row, const char *platform)
+static bool is_column(const struct matrix *matrix, const struct accel_compat *row, const char *platform)
 {
     for (uint32_t i = 0; i < matrix->count; i++)
         if (matrix->cells[i].row == row && strcmp(matrix->cells[i].platform, platform) == 0)

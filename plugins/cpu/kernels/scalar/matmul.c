@@ -68,7 +68,7 @@ static void read_codes(const struct accel_format *format, const void *const *pla
                        float *out_d, float *out_m)
 {
     const uint8_t *block = planes[0];
-    int interleaved = format->kind == ACCEL_FORMAT_INTERLEAVED;
+    bool interleaved = format->kind == ACCEL_FORMAT_INTERLEAVED;
     const uint8_t *scale = interleaved ? block : planes[1];
     const uint8_t *bytes =
         interleaved ? block + (format->type == ACCEL_Q4_1 ? 4 : 2) : block + within * format->digit_bits / 8;
