@@ -77,6 +77,7 @@ objects_of()
 {
     case $2 in
     emulated) levels=emulated ;;
+    emulated_amx) levels='avx512|avx512bf16|emulated_amx' ;;
     avx512bf16) levels='avx512|avx512bf16' ;;
     amx) levels='avx512|avx512bf16|amx' ;;
     *) levels=$2 ;;
@@ -84,7 +85,7 @@ objects_of()
     (cd "$build" && find "plugins/$3" sdk -name '*.Plo' -exec grep -lF " $top/$1" {} +) |
         sed 's,/\.deps/,/,; s/\.Plo$/.lo/' | grep -v '/model/' |
         grep -E -e "libcpu_kernels_($levels)_la-" -e 'libaccel_quant_la-' -e '/[a-z0-9_]*\.lo$' |
-        if [ "$2" = emulated ]; then grep -v 'plugins/cpu/kernels/[a-z]*\.lo'; else cat; fi
+        case $2 in emulated*) grep -v 'plugins/cpu/kernels/[a-z]*\.lo' ;; *) cat ;; esac
 }
 
 # compile OBJECT FILE: compiles the edited sources as the build compiled OBJECT; the new one lies under $out.
@@ -119,10 +120,13 @@ link()
         *) front="$front $out/$object" ;;
         esac
     done
-    if [ "$2" = emulated ]; then
-        kernels='\./\.libs/libcpu-kernels'
-        command=$(echo "$command" |
-            sed "s,$kernels\.a,.libs/libcpu-kernels-emulated.a .libs/libcpu-kernels-scalar.a .libs/libcpu-kernels-avx2.a,")
+    case $2 in
+    emulated) kernels='libcpu-kernels-emulated.a .libs/libcpu-kernels-scalar.a .libs/libcpu-kernels-avx2.a' ;;
+    emulated_amx) kernels='libcpu-kernels-emulated-amx.a .libs/libcpu-kernels.a' ;;
+    *) kernels= ;;
+    esac
+    if [ -n "$kernels" ]; then
+        command=$(echo "$command" | sed "s,\./\.libs/libcpu-kernels\.a,.libs/$kernels,")
         front="$front $work/emulated.o"
     fi
     (cd "$build" && eval "${command%% -shared*} -shared $front ${command#* -shared} -Wl,-z,muldefs -Wl,-S -o '$out/$1.so'")
@@ -183,8 +187,13 @@ begin()
             amx) ;;
             *) return 1 ;;
             esac
-            [ -f "$build/.libs/libcpu-kernels-emulated.a" ] && can_run avx2 || return 1
-            isa=emulated
+            if [ "$isa" = amx ] && [ -f "$build/.libs/libcpu-kernels-emulated-amx.a" ]; then
+                can_run avx512bf16 || return 1
+                isa=emulated_amx
+            else
+                [ -f "$build/.libs/libcpu-kernels-emulated.a" ] && can_run avx2 || return 1
+                isa=emulated
+            fi
         fi
         ;;
     faulty) environment="ACCEL_TEST_FAULT=$(field "$1" fault)" ;;
@@ -270,7 +279,7 @@ if [ -z "$chosen" ] && [ "${ACCEL_PLANTED-}" = all ]; then
 elif [ -z "$chosen" ]; then
     chosen=$(awk '/^bug: / { name = $2 } /^quick: yes/ { print name }' "$bugs_file")
 fi
-if [ -f "$build/.libs/libcpu-kernels-emulated.a" ]; then
+if [ -f "$build/.libs/libcpu-kernels-emulated.a" ] || [ -f "$build/.libs/libcpu-kernels-emulated-amx.a" ]; then
     cat >"$work/emulated.c" <<'END'
 #include <stddef.h>
 #include <stdint.h>

@@ -13,8 +13,8 @@
 static int usable(struct tables *tables)
 {
 #ifdef KERNELS_EMULATED
-    /* The stand-ins are made of AVX2. */
-    const uint32_t needed = CPU_ISA_AVX2;
+    /* The ISA of the replacements. */
+    const uint32_t needed = KERNELS_EMULATED;
 #else
     const uint32_t needed = KERNELS_ISA;
 #endif
@@ -41,14 +41,24 @@ static void test_table(void **state)
     assert_null(tables->kernels.matmul8[CPU_F32]);
 }
 
-/* Levels that add to AVX-512 share with it what they do not add. */
+/* Returns the ISA that `isa` extends without replacing all of its kernels, or `isa`. */
 static uint32_t family_of(uint32_t isa)
 {
+    if (isa == CPU_ISA_AVXVNNI)
+        return CPU_ISA_AVX2;
     return isa == CPU_ISA_AVX512BF16 || isa == CPU_ISA_AMX ? CPU_ISA_AVX512 : isa;
 }
 
+/* Tests that ISAs of one family differ in the kernels that one of them adds. */
 static void check_added(const struct tables *tables, const struct cpu_kernels *other)
 {
+    if (family_of(other->isa) == CPU_ISA_AVX2) {
+        assert_true(tables->kernels.packed8 != other->packed8);
+#define CPU_KERNEL(type, place, name)
+#define CPU_KERNEL8(type, place, name) assert_true(tables->kernels.place != other->place);
+#include "plugins/cpu/kernels/kernels.def"
+        return;
+    }
     assert_true(tables->kernels.matmul16[CPU_BF16] != other->matmul16[CPU_BF16]);
     if (KERNELS_ISA != CPU_ISA_AMX && other->isa != CPU_ISA_AMX)
         return;
@@ -57,7 +67,7 @@ static void check_added(const struct tables *tables, const struct cpu_kernels *o
 #include "plugins/cpu/kernels/kernels.def"
 }
 
-/* An ISA has its own kernels: none is another ISA's. */
+/* An ISA has its own kernels: none is that of an ISA of another family. */
 static void test_own(void **state)
 {
     const struct tables *tables = *state;
