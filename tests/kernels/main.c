@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * [TEST]: every kernel of one ISA, or one test of them: guarded memory, odd sizes, edges. Exits with 77 if the
- * machine lacks the ISA.
+ * [TEST]: every kernel of one ISA, or one test of them: guarded memory, odd sizes, edges. Of an ISA that adds
+ * kernels to another one those alone. Exits with 77 if the machine lacks the ISA.
  */
 #include <stdio.h>
 
@@ -65,6 +65,21 @@ static void check_added(const struct tables *tables, const struct cpu_kernels *o
 #define CPU_KERNEL(type, place, name)
 #define CPU_KERNEL16(type, place, name) assert_true(tables->kernels.place != other->place);
 #include "plugins/cpu/kernels/kernels.def"
+}
+
+/* Tests that an ISA has the kernels of its family but for those that it adds: their tests are those of the family. */
+static void test_shared(void **state)
+{
+    const struct tables *tables = *state;
+    struct cpu_kernels family;
+    cpu_kernels_fill(&family, family_of(KERNELS_ISA));
+    if (family.isa != family_of(KERNELS_ISA))
+        skip();
+#define CPU_KERNEL(type, place, name) assert_true(tables->kernels.place == family.place);
+#define CPU_KERNEL8(type, place, name)                                                                                 \
+    assert_true((tables->kernels.place == family.place) == (KERNELS_ISA != CPU_ISA_AVXVNNI));
+#include "plugins/cpu/kernels/kernels.def"
+    assert_true((tables->kernels.packed8 == family.packed8) == (KERNELS_ISA != CPU_ISA_AVXVNNI));
 }
 
 /* An ISA has its own kernels: none is that of an ISA of another family. */
@@ -158,7 +173,14 @@ int main(int argc, char **argv)
         TEST(test_panels),
         TEST(test_round16),
     };
+    const struct CMUnitTest added[] = {
+        TEST(test_table),    TEST(test_shared),  TEST(test_own),          TEST(test_names),
+        TEST(test_types),    TEST(test_matmul8), TEST(test_matmul_alias), TEST(test_matmul8_few),
+        TEST(test_matmul16), TEST(test_panels),  TEST(test_round16),
+    };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
+    if (family_of(KERNELS_ISA) != KERNELS_ISA)
+        return cmocka_run_group_tests_name(cpu_isa_name(KERNELS_ISA), added, NULL, NULL);
     return cmocka_run_group_tests_name(cpu_isa_name(KERNELS_ISA), tests, NULL, NULL);
 }
