@@ -25,7 +25,6 @@ accelctl_tests = \
 	%D%/limits.sh \
 	%D%/lost.sh \
 	%D%/gptq_reader.sh \
-	%D%/honored.sh \
 	%D%/habits.sh \
 	%D%/hostile.sh \
 	%D%/info.sh \
@@ -52,4 +51,4 @@ accelctl_tests = \
 	%D%/split.sh \
 	%D%/vulkan.sh
 TESTS += $(accelctl_tests)
-EXTRA_DIST += $(accelctl_tests) %D%/lib.sh %D%/gptq_reader.py %D%/chat_terminal.py %D%/schema.py README.md
+EXTRA_DIST += $(accelctl_tests) %D%/honored.sh %D%/lib.sh %D%/gptq_reader.py %D%/chat_terminal.py %D%/schema.py README.md

@@ -76,6 +76,7 @@ plant()
 objects_of()
 {
     case $2 in
+    emulated-amx) levels='avx512|avx512bf16|emulated_amx' ;;
     emulated*) levels=$(echo "$2" | tr - _) ;;
     avx512bf16) levels='avx512|avx512bf16' ;;
     amx) levels='avx512|avx512bf16|amx' ;;
@@ -120,13 +121,14 @@ link()
         esac
     done
     case $2 in
-    emulated*)
-        kernels='\./\.libs/libcpu-kernels'
-        command=$(echo "$command" |
-            sed "s,$kernels\.a,.libs/libcpu-kernels-$2.a .libs/libcpu-kernels-scalar.a .libs/libcpu-kernels-avx2.a,")
-        front="$front $work/emulated.o"
-        ;;
+    emulated-amx) kernels='libcpu-kernels-emulated-amx.a .libs/libcpu-kernels.a' ;;
+    emulated*) kernels="libcpu-kernels-$2.a .libs/libcpu-kernels-scalar.a .libs/libcpu-kernels-avx2.a" ;;
+    *) kernels= ;;
     esac
+    if [ -n "$kernels" ]; then
+        command=$(echo "$command" | sed "s,\./\.libs/libcpu-kernels\.a,.libs/$kernels,")
+        front="$front $work/emulated.o"
+    fi
     (cd "$build" && eval "${command%% -shared*} -shared $front ${command#* -shared} -Wl,-z,muldefs -Wl,-S -o '$out/$1.so'")
 }
 
@@ -182,7 +184,11 @@ begin()
     cpu)
         if [ -n "$isa" ] && ! can_run "$isa"; then
             case $isa in
-            avx512* | amx) isa=emulated ;;
+            amx)
+                isa=emulated
+                [ ! -f "$build/.libs/libcpu-kernels-emulated-amx.a" ] || ! can_run avx512bf16 || isa=emulated-amx
+                ;;
+            avx512*) isa=emulated ;;
             avxvnni) isa=emulated-avxvnni ;;
             *) return 1 ;;
             esac
@@ -272,7 +278,7 @@ if [ -z "$chosen" ] && [ "${ACCEL_PLANTED-}" = all ]; then
 elif [ -z "$chosen" ]; then
     chosen=$(awk '/^bug: / { name = $2 } /^quick: yes/ { print name }' "$bugs_file")
 fi
-if [ -f "$build/.libs/libcpu-kernels-emulated.a" ] || [ -f "$build/.libs/libcpu-kernels-emulated-avxvnni.a" ]; then
+if ls "$build"/.libs/libcpu-kernels-emulated*.a >/dev/null 2>&1; then
     cat >"$work/emulated.c" <<'END'
 #include <stddef.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the cpu kernels: one program per instruction set (ISA), which is skipped if the machine lacks it. ISAs with dot
 # products of bytes are tested everywhere: if the machine lacks one (configure --enable-emulation: always), its sources are
-# compiled a second time with SIMDe's replacements of the instructions, and the real programs run under an emulator if
-# ACCEL_BOCHS names one (RUNNER PROGRAM [ARG...]). Programs for aarch64 are cross-built and emulated by `make check-aarch64`,
-# which takes minutes.
+# compiled a second time with replacements of the instructions that are absent, and the real programs run under an emulator
+# if ACCEL_BOCHS names one (RUNNER PROGRAM [ARG...]). Programs for aarch64 are cross-built and emulated by
+# `make check-aarch64`, which takes minutes.
 kernels_tests = %D%/scalar
 if HAVE_AVX2
 kernels_tests += %D%/avx2
@@ -64,7 +64,7 @@ if HAVE_AVX512
 TESTS += %D%/bochs.sh
 endif
 
-# The stand-ins are made of AVX2.
+# SIMDe's replacements are made of AVX2.
 kernels_emulated_libs = libcpu-kernels-scalar.la libcpu-kernels-avx2.la libaccel-quant.la $(CMOCKA_LIBS) -lm
 
 if EMULATE_AVX512
@@ -74,14 +74,26 @@ libcpu_kernels_emulated_la_SOURCES = $(cpu_kernels_avx512) $(cpu_kernels_avx512b
 libcpu_kernels_emulated_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_BUILD_AVX512 -DEMULATE_AVX512 -DSIMD_EMULATE
 libcpu_kernels_emulated_la_CFLAGS = $(AM_CFLAGS) $(KERNEL_CFLAGS) $(SIMDE_CFLAGS) -Wno-psabi
 tests_kernels_emulated_SOURCES = %D%/main.c
-tests_kernels_emulated_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_ISA=CPU_ISA_AVX512 -DKERNELS_EMULATED
+tests_kernels_emulated_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_ISA=CPU_ISA_AVX512 -DKERNELS_EMULATED=CPU_ISA_AVX2
 tests_kernels_emulated_LDADD = libkernels-tests.la libcpu-kernels-emulated.la $(kernels_emulated_libs)
 tests_kernels_emulated_avx512bf16_SOURCES = %D%/main.c
-tests_kernels_emulated_avx512bf16_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_ISA=CPU_ISA_AVX512BF16 -DKERNELS_EMULATED
+tests_kernels_emulated_avx512bf16_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_ISA=CPU_ISA_AVX512BF16 -DKERNELS_EMULATED=CPU_ISA_AVX2
 tests_kernels_emulated_avx512bf16_LDADD = $(tests_kernels_emulated_LDADD)
 tests_kernels_emulated_amx_SOURCES = %D%/main.c
-tests_kernels_emulated_amx_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_ISA=CPU_ISA_AMX -DKERNELS_EMULATED
+tests_kernels_emulated_amx_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_ISA=CPU_ISA_AMX -DKERNELS_EMULATED=CPU_ISA_AVX2
 tests_kernels_emulated_amx_LDADD = $(tests_kernels_emulated_LDADD)
+endif
+
+if EMULATE_AMX
+kernels_tests += tests/kernels/emulated_amx
+check_LTLIBRARIES += libcpu-kernels-emulated-amx.la
+libcpu_kernels_emulated_amx_la_SOURCES = $(cpu_kernels_amx) $(cpu_kernels_common)
+libcpu_kernels_emulated_amx_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_BUILD_AVX512 -DEMULATE_AMX
+libcpu_kernels_emulated_amx_la_CFLAGS = $(AM_CFLAGS) $(KERNEL_CFLAGS) $(AVX512BF16_CFLAGS)
+tests_kernels_emulated_amx_SOURCES = %D%/main.c
+tests_kernels_emulated_amx_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_ISA=CPU_ISA_AMX -DKERNELS_EMULATED=CPU_ISA_AVX512BF16
+tests_kernels_emulated_amx_LDADD = libkernels-tests.la libcpu-kernels-emulated-amx.la libcpu-kernels.la \
+	libaccel-quant.la $(CMOCKA_LIBS) -lm
 endif
 
 if EMULATE_AVXVNNI
@@ -91,8 +103,20 @@ libcpu_kernels_emulated_avxvnni_la_SOURCES = $(cpu_kernels_avxvnni) $(cpu_kernel
 libcpu_kernels_emulated_avxvnni_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_BUILD_AVXVNNI -DEMULATE_AVXVNNI -DSIMD_EMULATE
 libcpu_kernels_emulated_avxvnni_la_CFLAGS = $(AM_CFLAGS) $(KERNEL_CFLAGS) $(SIMDE_CFLAGS) -Wno-psabi
 tests_kernels_emulated_avxvnni_SOURCES = %D%/main.c
-tests_kernels_emulated_avxvnni_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_ISA=CPU_ISA_AVXVNNI -DKERNELS_EMULATED
+tests_kernels_emulated_avxvnni_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_ISA=CPU_ISA_AVXVNNI -DKERNELS_EMULATED=CPU_ISA_AVX2
 tests_kernels_emulated_avxvnni_LDADD = libkernels-tests.la libcpu-kernels-emulated-avxvnni.la $(kernels_emulated_libs)
+endif
+
+if RECODE_AVXVNNI
+kernels_tests += tests/kernels/emulated_avxvnni
+check_LTLIBRARIES += libcpu-kernels-emulated-avxvnni.la
+libcpu_kernels_emulated_avxvnni_la_SOURCES = $(cpu_kernels_avxvnni) $(cpu_kernels_common)
+libcpu_kernels_emulated_avxvnni_la_CPPFLAGS = $(AM_CPPFLAGS) -DCPU_BUILD_AVXVNNI -DEMULATE_AVXVNNI
+libcpu_kernels_emulated_avxvnni_la_CFLAGS = $(AM_CFLAGS) $(KERNEL_CFLAGS) $(AVX2_CFLAGS) -mavx512vl -mavx512vnni
+tests_kernels_emulated_avxvnni_SOURCES = %D%/main.c
+tests_kernels_emulated_avxvnni_CPPFLAGS = $(AM_CPPFLAGS) -DKERNELS_ISA=CPU_ISA_AVXVNNI -DKERNELS_EMULATED=CPU_ISA_AVX512
+tests_kernels_emulated_avxvnni_LDADD = libkernels-tests.la libcpu-kernels-emulated-avxvnni.la libcpu-kernels.la \
+	libaccel-quant.la $(CMOCKA_LIBS) -lm
 endif
 
 if EMULATE_NOTHING_FOR_LACK

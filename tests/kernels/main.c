@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * [TEST]: every kernel of one ISA, or one test of them: guarded memory, odd sizes, edges. Exits with 77 if the
- * machine lacks the ISA.
+ * [TEST]: every kernel of one ISA, or one test of them: guarded memory, odd sizes, edges. Of an ISA that adds
+ * kernels to another one those alone. Exits with 77 if the machine lacks the ISA.
  */
 #include <stdio.h>
 
@@ -13,8 +13,8 @@
 static int usable(struct tables *tables)
 {
 #ifdef KERNELS_EMULATED
-    /* The stand-ins are made of AVX2. */
-    const uint32_t needed = CPU_ISA_AVX2;
+    /* The ISA of the replacements. */
+    const uint32_t needed = KERNELS_EMULATED;
 #else
     const uint32_t needed = KERNELS_ISA;
 #endif
@@ -41,14 +41,24 @@ static void test_table(void **state)
     assert_null(tables->kernels.matmul8[CPU_F32]);
 }
 
-/* Levels that add to AVX-512 share with it what they do not add. */
+/* Returns the ISA that `isa` extends without replacing all of its kernels, or `isa`. */
 static uint32_t family_of(uint32_t isa)
 {
+    if (isa == CPU_ISA_AVXVNNI)
+        return CPU_ISA_AVX2;
     return isa == CPU_ISA_AVX512BF16 || isa == CPU_ISA_AMX ? CPU_ISA_AVX512 : isa;
 }
 
+/* Tests that ISAs of one family differ in the kernels that one of them adds. */
 static void check_added(const struct tables *tables, const struct cpu_kernels *other)
 {
+    if (family_of(other->isa) == CPU_ISA_AVX2) {
+        assert_true(tables->kernels.packed8 != other->packed8);
+#define CPU_KERNEL(type, place, name)
+#define CPU_KERNEL8(type, place, name) assert_true(tables->kernels.place != other->place);
+#include "plugins/cpu/kernels/kernels.def"
+        return;
+    }
     assert_true(tables->kernels.matmul16[CPU_BF16] != other->matmul16[CPU_BF16]);
     if (KERNELS_ISA != CPU_ISA_AMX && other->isa != CPU_ISA_AMX)
         return;
@@ -57,7 +67,22 @@ static void check_added(const struct tables *tables, const struct cpu_kernels *o
 #include "plugins/cpu/kernels/kernels.def"
 }
 
-/* An ISA has its own kernels: none is another ISA's. */
+/* Tests that an ISA has the kernels of its family but for those that it adds: their tests are those of the family. */
+static void test_shared(void **state)
+{
+    const struct tables *tables = *state;
+    struct cpu_kernels family;
+    cpu_kernels_fill(&family, family_of(KERNELS_ISA));
+    if (family.isa != family_of(KERNELS_ISA))
+        skip();
+#define CPU_KERNEL(type, place, name) assert_true(tables->kernels.place == family.place);
+#define CPU_KERNEL8(type, place, name)                                                                                 \
+    assert_true((tables->kernels.place == family.place) == (KERNELS_ISA != CPU_ISA_AVXVNNI));
+#include "plugins/cpu/kernels/kernels.def"
+    assert_true((tables->kernels.packed8 == family.packed8) == (KERNELS_ISA != CPU_ISA_AVXVNNI));
+}
+
+/* An ISA has its own kernels: none is that of an ISA of another family. */
 static void test_own(void **state)
 {
     const struct tables *tables = *state;
@@ -148,7 +173,14 @@ int main(int argc, char **argv)
         TEST(test_panels),
         TEST(test_round16),
     };
+    const struct CMUnitTest added[] = {
+        TEST(test_table),    TEST(test_shared),  TEST(test_own),          TEST(test_names),
+        TEST(test_types),    TEST(test_matmul8), TEST(test_matmul_alias), TEST(test_matmul8_few),
+        TEST(test_matmul16), TEST(test_panels),  TEST(test_round16),
+    };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
+    if (family_of(KERNELS_ISA) != KERNELS_ISA)
+        return cmocka_run_group_tests_name(cpu_isa_name(KERNELS_ISA), added, NULL, NULL);
     return cmocka_run_group_tests_name(cpu_isa_name(KERNELS_ISA), tests, NULL, NULL);
 }

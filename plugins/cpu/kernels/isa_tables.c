@@ -22,7 +22,10 @@
 #endif
 #endif
 
-/* Extensions of AVX-512 require it. */
+/* Extensions require what they extend. */
+#if !defined(HAVE_AVX2)
+#undef HAVE_AVXVNNI
+#endif
 #if !defined(HAVE_AVX512)
 #undef HAVE_AVX512BF16
 #endif
@@ -50,7 +53,9 @@ static void fill_avx2(struct cpu_kernels *table)
 #ifdef HAVE_AVXVNNI
 static void fill_avxvnni(struct cpu_kernels *table)
 {
-#define CPU_KERNEL(type, slot, name) table->slot = cpu_##name##_avxvnni;
+    fill_avx2(table);
+#define CPU_KERNEL(type, slot, name)
+#define CPU_KERNEL8(type, slot, name) table->slot = cpu_##name##_avxvnni;
 #include "kernels.def"
     table->packed8 = cpu_packed8_avxvnni;
 }

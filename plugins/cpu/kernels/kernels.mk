@@ -16,15 +16,18 @@ libcpu_kernels_la_SOURCES = $(cpu_kernels_common)
 libcpu_kernels_la_LIBADD = libcpu-kernels-scalar.la $(CPU_ISA_LIBRARIES) libaccel-quant.la -lm
 EXTRA_libcpu_kernels_la_DEPENDENCIES = $(CPU_ISA_LIBRARIES)
 
-# Compiled once per ISA.
-cpu_kernels_vector = %D%/vector/vec.h %D%/vector/simd.h %D%/vector/simd_emulated.h %D%/vector/traits.h \
-	%D%/vector/functions.h %D%/vector/finish.h %D%/vector/unpack.h %D%/vector/planar.h %D%/vector/gemv.h \
-	%D%/vector/row4.h %D%/vector/gemv_row4.h %D%/vector/attention_scratch.h %D%/vector/attention_staged.h \
-	%D%/vector/attention_q4.h %D%/vector/gemm.h %D%/vector/gemm_core.h %D%/vector/core_list.h \
-	%D%/vector/gemm_fill.h %D%/vector/gemm_fill_k.h %D%/vector/gemm32.h %D%/vector/pointwise.c %D%/vector/rows.c \
-	%D%/vector/attention.c %D%/vector/matmul.c %D%/vector/gemv_unpacked.c %D%/vector/quantize.c %D%/vector/gemv.c \
-	%D%/vector/gemv_k.c %D%/vector/gemv_planar.c %D%/vector/gemv_blocks.c %D%/vector/gemm.c %D%/vector/gemm32.c
-cpu_kernels_avxvnni = $(cpu_kernels_vector) %D%/avx2/matmul8.c %D%/avx2/gemv_fields.c \
+# Compiled once per ISA: kernels of floats, and kernels of codes with act_q8.
+cpu_kernels_float = %D%/vector/vec.h %D%/vector/simd.h %D%/vector/simd_emulated.h %D%/vector/traits.h \
+	%D%/vector/functions.h %D%/vector/finish.h %D%/vector/unpack.h %D%/vector/attention_scratch.h \
+	%D%/vector/attention_staged.h %D%/vector/attention_q4.h %D%/vector/gemm32.h %D%/vector/pointwise.c \
+	%D%/vector/rows.c %D%/vector/attention.c %D%/vector/matmul.c %D%/vector/quantize.c %D%/vector/gemm32.c
+cpu_kernels_codes = %D%/vector/planar.h %D%/vector/gemv.h %D%/vector/row4.h %D%/vector/gemv_row4.h \
+	%D%/vector/gemm.h %D%/vector/gemm_core.h %D%/vector/core_list.h %D%/vector/gemm_fill.h \
+	%D%/vector/gemm_fill_k.h %D%/vector/gemv_unpacked.c %D%/vector/gemv.c %D%/vector/gemv_k.c \
+	%D%/vector/gemv_planar.c %D%/vector/gemv_blocks.c %D%/vector/gemm.c
+cpu_kernels_vector = $(cpu_kernels_float) $(cpu_kernels_codes)
+# AVX-VNNI multiplies codes in another way than AVX2, and nothing else.
+cpu_kernels_avxvnni = $(cpu_kernels_codes) %D%/avx2/matmul8.c %D%/avx2/gemv_fields.c \
 	%D%/avx2/packed8.c %D%/avxvnni/gemm_core.c
 cpu_kernels_avx512 = $(cpu_kernels_vector) %D%/avx512/matmul8.c %D%/avx512/packed8.c %D%/avx512/gemm_core.c
 # Sources of these ISAs on top of AVX-512.

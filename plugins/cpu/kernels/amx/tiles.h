@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Private to the AMX kernels: the tile instructions that they use. Under SIMD_EMULATE each is a function with the
- * instruction's semantics, so that the kernels can be tested on machines without AMX.
+ * Private to the AMX kernels: the tile instructions that they use. Under SIMD_EMULATE or EMULATE_AMX each is a
+ * function with the instruction's semantics, so that the kernels can be tested on machines without AMX.
  *
  * A thread has eight tiles, of up to 16 rows of 64 bytes. `tiles_begin` sets their shapes and zeroes them; `tiles_end`
  * releases them, after which the system need not save them.
@@ -21,7 +21,7 @@ struct tile_shapes {
     uint8_t rows[16];
 };
 
-#ifndef SIMD_EMULATE
+#if !defined(SIMD_EMULATE) && !defined(EMULATE_AMX)
 #include <immintrin.h>
 
 /* Some compilers do not model the memory that these instructions read: flushes earlier stores to memory. */

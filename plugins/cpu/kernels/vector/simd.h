@@ -10,6 +10,11 @@
 #include "simd_emulated.h"
 #else
 #include <immintrin.h>
+/* The instruction of AVX-VNNI in the encoding of AVX-512, for tests on processors that have this one alone. */
+#ifdef EMULATE_AVXVNNI
+#undef _mm256_dpbusd_avx_epi32
+#define _mm256_dpbusd_avx_epi32(sums, a, b) _mm256_dpbusd_epi32(sums, a, b)
+#endif
 #endif
 
 #endif
