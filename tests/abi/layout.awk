@@ -102,6 +102,11 @@ name != "" && line !~ /^#/ {
     }
 }
 
+# Constants of an enumeration without a name are ints; no field can have its type.
+line == "enum {" {
+    next
+}
+
 line ~ /(^|[^a-z_])(enum|bool|_Bool|union|long)([^a-z_]|$)/ {
     print FILENAME ":" FNR ": " line ": no enum, bool, union or long in a public header" > "/dev/stderr"
     bad = 1
