@@ -19,6 +19,7 @@ accelinclude_HEADERS += \
 	%D%/accel/types.h
 accelquantinclude_HEADERS += \
 	%D%/accel/quant/format.h \
+	%D%/accel/quant/formats.def \
 	%D%/accel/quant/half.h
 acceldriverinclude_HEADERS += \
 	%D%/accel/driver/kernel.h \

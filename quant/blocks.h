@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Private to libaccel-quant: decoders of one block each. `block` has the bytes of one block at any alignment, `out`
- * takes its values. The order of operations defines the format, so that nothing may be fused: this folder is compiled
- * with contraction off.
+ * Private to libaccel-quant: decoders of scalars and of one block each. `block` has the bytes of one block at any
+ * alignment, `out` takes its values. The order of operations defines the format, so that nothing may be fused: this
+ * folder is compiled with contraction off.
  */
 #ifndef QUANT_BLOCKS_H
 #define QUANT_BLOCKS_H
@@ -10,22 +10,27 @@
 #include <stddef.h>
 
 #include <accel/quant/half.h>
+#include <accel/types.h>
 
+/* Widens `count` values of a scalar format. */
+typedef void quant_widen(const uint8_t *bytes, size_t count, float *out);
 typedef void quant_decode_block(const uint8_t *block, float *out);
-
-quant_decode_block quant_decode_q4_0, quant_decode_q4_1, quant_decode_q5_0, quant_decode_q5_1, quant_decode_q8_0;
-quant_decode_block quant_decode_q2_k, quant_decode_q3_k, quant_decode_q4_k, quant_decode_q5_k, quant_decode_q6_k;
-quant_decode_block quant_decode_iq4_nl, quant_decode_iq4_xs, quant_decode_mxfp4;
-
 /* Unpacks a block of 256 values: value i is scales[i / 16] * codes[i]. */
 typedef void quant_unpack_block(const uint8_t *block, int8_t codes[256], float scales[16]);
 
-quant_unpack_block quant_unpack_iq1_s, quant_unpack_iq1_m, quant_unpack_iq2_xxs, quant_unpack_iq2_xs,
-    quant_unpack_iq2_s;
-quant_unpack_block quant_unpack_iq3_xxs, quant_unpack_iq3_s, quant_unpack_tq1_0, quant_unpack_tq2_0;
-
-/* Returns the unpacker of a type, NULL for types that have another decoder. */
-quant_unpack_block *quant_unpacker(uint32_t type);
+/* Every decoder: quant_widen_NAME, quant_decode_NAME or quant_unpack_NAME by the column `code` of formats.def. */
+#define QUANT_DECODER_FLOAT(name) quant_widen quant_widen_##name;
+#define QUANT_DECODER_HALF(name) quant_widen quant_widen_##name;
+#define QUANT_DECODER_INTEGER(name)
+#define QUANT_DECODER_PLAIN(name) quant_decode_block quant_decode_##name;
+#define QUANT_DECODER_PLAIN_MINIMUM(name) quant_decode_block quant_decode_##name;
+#define QUANT_DECODER_SCALED(name) quant_decode_block quant_decode_##name;
+#define QUANT_DECODER_MINIMUM(name) quant_decode_block quant_decode_##name;
+#define QUANT_DECODER_CODEBOOK(name) quant_decode_block quant_decode_##name;
+#define QUANT_DECODER_GRID(name) quant_unpack_block quant_unpack_##name;
+#define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...) QUANT_DECODER_##code(name)
+#define ACCEL_ELEMENT(ID, name, id, values, bytes, bits, group, code, ...) QUANT_DECODER_##code(name)
+#include <accel/quant/formats.def>
 
 /* Returns code `index` of a planar row with codes of `bits` bits. */
 uint32_t quant_planar_code(const uint8_t *codes, uint32_t bits, size_t index);

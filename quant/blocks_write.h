@@ -13,9 +13,47 @@
 
 typedef void quant_encode_block(const float *values, const float *weight, int search, uint8_t *block);
 
-quant_encode_block quant_encode_q4_0, quant_encode_q4_1, quant_encode_q5_0, quant_encode_q5_1, quant_encode_q8_0;
-quant_encode_block quant_encode_q2_k, quant_encode_q3_k, quant_encode_q4_k, quant_encode_q5_k, quant_encode_q6_k;
-quant_encode_block quant_encode_iq4_nl, quant_encode_iq4_xs, quant_encode_mxfp4;
+/* Returns scale and offset of a group of a block. */
+typedef void quant_group_scale(const uint8_t *block, uint32_t group, float *out_scale, float *out_offset);
+
+/* Stores a code, counted from 0, as value `index` of a block. */
+typedef void quant_put_code(uint8_t *block, uint32_t index, uint32_t code);
+
+/* The codes of an encoded block. */
+struct quant_codes {
+    int32_t lowest;              /* value of the code that is stored as 0 */
+    int32_t highest;             /* of codebooks, the last code */
+    const signed char *codebook; /* NULL: the code itself */
+    quant_group_scale *scale;
+    quant_put_code *put;
+};
+
+/* Narrows `count` values to a scalar format. */
+typedef void quant_narrow(const float *values, size_t count, uint8_t *bytes);
+
+/* Every encoder, by the columns `use` and `code` of formats.def: quant_narrow_NAME of scalars, quant_encode_NAME and
+ * quant_codes_NAME of blocks. QUANT_ENCODERS applies SCALAR(type, name) or BLOCK(type, name, group). */
+#define QUANT_ENCODER_READ(code, type, name, group)
+#define QUANT_ENCODER_ENCODED(code, type, name, group) QUANT_ENCODER_##code(type, name, group)
+#define QUANT_ENCODER_WRITTEN(code, type, name, group) QUANT_ENCODER_##code(type, name, group)
+#define QUANT_ENCODER_FLOAT(type, name, group) SCALAR(type, name)
+#define QUANT_ENCODER_HALF(type, name, group) SCALAR(type, name)
+#define QUANT_ENCODER_PLAIN(type, name, group) BLOCK(type, name, group)
+#define QUANT_ENCODER_PLAIN_MINIMUM(type, name, group) BLOCK(type, name, group)
+#define QUANT_ENCODER_SCALED(type, name, group) BLOCK(type, name, group)
+#define QUANT_ENCODER_MINIMUM(type, name, group) BLOCK(type, name, group)
+#define QUANT_ENCODER_CODEBOOK(type, name, group) BLOCK(type, name, group)
+#define QUANT_ENCODERS(ID, name, id, values, bytes, bits, group, code, number, file_type, narrow, use, cache)          \
+    QUANT_ENCODER_##use(code, ACCEL_##ID, name, group)
+
+#define SCALAR(type, name) quant_narrow quant_narrow_##name;
+#define BLOCK(type, name, group)                                                                                       \
+    quant_encode_block quant_encode_##name;                                                                            \
+    extern const struct quant_codes quant_codes_##name;
+#define ACCEL_FORMAT QUANT_ENCODERS
+#include <accel/quant/formats.def>
+#undef SCALAR
+#undef BLOCK
 
 /* Returns the weights of the values from `at` on, or NULL. */
 static inline const float *quant_weight_at(const float *weight, size_t at)

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports the values that codes can take under stored scales, and replaces single codes. */
+/* Reports the values that codes can take under stored scales, and replaces single codes: the codecs of formats that can
+ * be encoded, and planar rows. */
 #include <accel/quant/format.h>
 
 #include "blocks.h"
 #include "blocks_write.h"
-
-/* Returns scale and offset of a group of a block. */
-typedef void group_scale(const uint8_t *block, uint32_t group, float *out_scale, float *out_offset);
-
-/* Stores a code, counted from 0, as value `index` of a block. */
-typedef void put_code(uint8_t *block, uint32_t index, uint32_t code);
 
 /* Adding it changes nothing, not even the sign of a zero. */
 #define NO_OFFSET (-0.0f)
@@ -166,32 +161,36 @@ static void put_iq4_xs(uint8_t *block, uint32_t index, uint32_t code)
     put_nibble(block + 8, index, code);
 }
 
+/* ---- codes of each format ---- */
+
+#define CODES(name, lowest, highest, codebook, scale, put)                                                             \
+    const struct quant_codes quant_codes_##name = {lowest, highest, codebook, scale, put};
+CODES(q4_0, -8, 7, NULL, scale_first, put_q4_0)
+CODES(q4_1, 0, 15, NULL, scale_minimum, put_q4_1)
+CODES(q5_0, -16, 15, NULL, scale_first, put_q5_0)
+CODES(q5_1, 0, 31, NULL, scale_minimum, put_q5_1)
+CODES(q8_0, -128, 127, NULL, scale_first, put_q8_0)
+CODES(q2_k, 0, 3, NULL, scale_q2_k, put_q2_k)
+CODES(q3_k, -4, 3, NULL, scale_q3_k, put_q3_k)
+CODES(q4_k, 0, 15, NULL, scale_45, put_q4_k)
+CODES(q5_k, 0, 31, NULL, scale_45, put_q5_k)
+CODES(q6_k, -32, 31, NULL, scale_q6_k, put_q6_k)
+CODES(iq4_nl, 0, 15, quant_iq4_codebook, scale_first, put_q4_0)
+CODES(iq4_xs, 0, 15, quant_iq4_codebook, scale_iq4_xs, put_iq4_xs)
+CODES(mxfp4, 0, 15, quant_mxfp4_codebook, scale_mxfp4, put_mxfp4)
+
 /* ---- dispatch by type ---- */
 
-struct interleaved {
-    uint32_t type;
-    uint32_t group;            /* values per scale */
-    int32_t lowest;            /* value of the code that is stored as 0 */
-    int32_t highest;           /* of codebooks, the last code */
-    const signed char *levels; /* codebook; NULL: the code itself */
-    group_scale *scale;
-    put_code *put;
-};
+#define SCALAR(type, name)
+#define BLOCK(type, name, group) {type, group, &quant_codes_##name},
 
-static const struct interleaved interleaved[] = {
-    {ACCEL_Q4_0, 32, -8, 7, NULL, scale_first, put_q4_0},
-    {ACCEL_Q4_1, 32, 0, 15, NULL, scale_minimum, put_q4_1},
-    {ACCEL_Q5_0, 32, -16, 15, NULL, scale_first, put_q5_0},
-    {ACCEL_Q5_1, 32, 0, 31, NULL, scale_minimum, put_q5_1},
-    {ACCEL_Q8_0, 32, -128, 127, NULL, scale_first, put_q8_0},
-    {ACCEL_Q2_K, 16, 0, 3, NULL, scale_q2_k, put_q2_k},
-    {ACCEL_Q3_K, 16, -4, 3, NULL, scale_q3_k, put_q3_k},
-    {ACCEL_Q4_K, 32, 0, 15, NULL, scale_45, put_q4_k},
-    {ACCEL_Q5_K, 32, 0, 31, NULL, scale_45, put_q5_k},
-    {ACCEL_Q6_K, 16, -32, 31, NULL, scale_q6_k, put_q6_k},
-    {ACCEL_IQ4_NL, 32, 0, 15, quant_iq4_codebook, scale_first, put_q4_0},
-    {ACCEL_IQ4_XS, 32, 0, 15, quant_iq4_codebook, scale_iq4_xs, put_iq4_xs},
-    {ACCEL_MXFP4, 32, 0, 15, quant_mxfp4_codebook, scale_mxfp4, put_mxfp4},
+static const struct interleaved {
+    uint32_t type;
+    uint32_t group; /* values per scale */
+    const struct quant_codes *codes;
+} interleaved[] = {
+#define ACCEL_FORMAT QUANT_ENCODERS
+#include <accel/quant/formats.def>
 };
 
 static const struct interleaved *find(uint32_t type)
@@ -205,15 +204,16 @@ static const struct interleaved *find(uint32_t type)
 static void levels_interleaved(const struct accel_format *format, const struct interleaved *row, const uint8_t *bytes,
                                size_t index, struct accel_format_run *run)
 {
+    const struct quant_codes *codes = row->codes;
     const uint8_t *block = bytes + index / format->block_values * format->plane_bytes[0];
     const uint32_t at = (uint32_t)(index % format->block_values);
     run->count = row->group - at % row->group;
-    run->lowest = row->lowest;
-    run->highest = row->highest;
-    row->scale(block, at / row->group, &run->scale, &run->offset);
-    run->levels = row->levels ? 16 : 0;
+    run->lowest = codes->lowest;
+    run->highest = codes->highest;
+    codes->scale(block, at / row->group, &run->scale, &run->offset);
+    run->levels = codes->codebook ? 16 : 0;
     for (uint32_t i = 0; i < run->levels; i++)
-        run->level[i] = (float)row->levels[i];
+        run->level[i] = (float)codes->codebook[i];
 }
 
 static void levels_planar(const struct accel_format *format, const void *const *planes, size_t values, size_t index,
@@ -303,7 +303,7 @@ int32_t accel_format_put(uint32_t type, void *const *planes, size_t values, size
         return ACCEL_E_UNSUPPORTED;
     for (size_t i = index; i < index + count; i++) {
         uint8_t *block = (uint8_t *)planes[0] + i / format.block_values * format.plane_bytes[0];
-        row->put(block, (uint32_t)(i % format.block_values), (uint32_t)(codes[i - index] - row->lowest));
+        row->codes->put(block, (uint32_t)(i % format.block_values), (uint32_t)(codes[i - index] - row->codes->lowest));
     }
     return ACCEL_OK;
 }

@@ -1,24 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reference decoder: dispatch by type, scalars, and planar rows. */
-#include <stdbool.h>
-
+/* Reference decoder: dispatch by type, and planar rows. */
 #include <accel/quant/format.h>
 
 #include "blocks.h"
-#include "search.h"
 
 #define PACKED 32u /* values that are packed together */
 
-static const struct {
+/* A decoder: one of the functions. */
+struct decoder {
     uint32_t type;
+    quant_widen *widen;
     quant_decode_block *decode;
-} decoders[] = {
-    {ACCEL_Q4_0, quant_decode_q4_0},   {ACCEL_Q4_1, quant_decode_q4_1},     {ACCEL_Q5_0, quant_decode_q5_0},
-    {ACCEL_Q5_1, quant_decode_q5_1},   {ACCEL_Q8_0, quant_decode_q8_0},     {ACCEL_Q2_K, quant_decode_q2_k},
-    {ACCEL_Q3_K, quant_decode_q3_k},   {ACCEL_Q4_K, quant_decode_q4_k},     {ACCEL_Q5_K, quant_decode_q5_k},
-    {ACCEL_Q6_K, quant_decode_q6_k},   {ACCEL_IQ4_NL, quant_decode_iq4_nl}, {ACCEL_IQ4_XS, quant_decode_iq4_xs},
-    {ACCEL_MXFP4, quant_decode_mxfp4},
+    quant_unpack_block *unpack;
 };
+
+#define DECODER_FLOAT(type, name) {type, quant_widen_##name, NULL, NULL},
+#define DECODER_HALF(type, name) DECODER_FLOAT(type, name)
+#define DECODER_INTEGER(type, name)
+#define DECODER_PLAIN(type, name) {type, NULL, quant_decode_##name, NULL},
+#define DECODER_PLAIN_MINIMUM(type, name) DECODER_PLAIN(type, name)
+#define DECODER_SCALED(type, name) DECODER_PLAIN(type, name)
+#define DECODER_MINIMUM(type, name) DECODER_PLAIN(type, name)
+#define DECODER_CODEBOOK(type, name) DECODER_PLAIN(type, name)
+#define DECODER_GRID(type, name) {type, NULL, NULL, quant_unpack_##name},
+
+static const struct decoder decoders[] = {
+#define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...) DECODER_##code(ACCEL_##ID, name)
+#define ACCEL_ELEMENT(ID, name, id, values, bytes, bits, group, code, ...) DECODER_##code(ACCEL_##ID, name)
+#include <accel/quant/formats.def>
+};
+
+static const struct decoder *find(uint32_t type)
+{
+    for (size_t i = 0; i < sizeof(decoders) / sizeof(decoders[0]); i++)
+        if (decoders[i].type == type)
+            return &decoders[i];
+    return NULL;
+}
 
 uint32_t quant_planar_code(const uint8_t *codes, uint32_t bits, size_t index)
 {
@@ -86,28 +104,6 @@ static void decode_planar(const struct accel_format *format, const void *const *
     }
 }
 
-static bool decode_scalar(uint32_t type, const uint8_t *bytes, size_t values, float *out)
-{
-    if (type == ACCEL_F16) {
-        quant_widen_halves(bytes, values, out);
-        return true;
-    }
-    for (size_t i = 0; i < values; i++) {
-        if (type == ACCEL_F32) {
-            out[i] = accel_f32_from_bits(quant_read32(bytes + 4 * i));
-        } else if (type == ACCEL_BF16) {
-            out[i] = accel_bf16_to_f32(quant_read16(bytes + 2 * i));
-        } else if (type == ACCEL_F64) {
-            double wide;
-            memcpy(&wide, bytes + 8 * i, sizeof(wide));
-            out[i] = (float)wide;
-        } else {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* Decodes a row of blocks of 256 values by unpacking them. */
 static void decode_unpacked(quant_unpack_block *unpack, const uint8_t *block, size_t block_bytes, size_t values,
                             float *out)
@@ -129,23 +125,29 @@ int32_t accel_format_decode(uint32_t type, const void *const *planes, size_t val
         return code;
     if (values % format.block_values != 0)
         return ACCEL_E_INVALID;
-    if (format.kind == ACCEL_FORMAT_SCALAR)
-        return decode_scalar(type, planes[0], values, out) ? ACCEL_OK : ACCEL_E_UNSUPPORTED;
     if (format.kind == ACCEL_FORMAT_PLANAR) {
         decode_planar(&format, planes, values, out);
         return ACCEL_OK;
     }
-    for (size_t i = 0; i < sizeof(decoders) / sizeof(decoders[0]); i++) {
-        if (decoders[i].type != type)
-            continue;
-        const uint8_t *block = planes[0];
-        for (size_t at = 0; at < values; at += format.block_values, block += format.plane_bytes[0])
-            decoders[i].decode(block, out + at);
-        return ACCEL_OK;
-    }
-    quant_unpack_block *unpack = quant_unpacker(type);
-    if (unpack == NULL)
+    const struct decoder *decoder = find(type);
+    if (decoder == NULL)
         return ACCEL_E_UNSUPPORTED;
-    decode_unpacked(unpack, planes[0], format.plane_bytes[0], values, out);
+    const uint8_t *block = planes[0];
+    if (decoder->widen)
+        decoder->widen(block, values, out);
+    else if (decoder->unpack)
+        decode_unpacked(decoder->unpack, block, format.plane_bytes[0], values, out);
+    else
+        for (size_t at = 0; at < values; at += format.block_values, block += format.plane_bytes[0])
+            decoder->decode(block, out + at);
+    return ACCEL_OK;
+}
+
+int32_t accel_format_unpack(uint32_t type, const void *block, int8_t *codes, float *scales)
+{
+    const struct decoder *decoder = find(type);
+    if (decoder == NULL || decoder->unpack == NULL)
+        return ACCEL_E_UNSUPPORTED;
+    decoder->unpack(block, codes, scales);
     return ACCEL_OK;
 }

@@ -184,30 +184,3 @@ void quant_unpack_tq2_0(const uint8_t *block, int8_t *codes, float *scales)
     for (uint32_t i = 0; i < 256; i++)
         codes[i] = (int8_t)((block[i / 128 * 32 + i % 32] >> i / 32 % 4 * 2 & 3) - 1);
 }
-
-static const struct {
-    uint32_t type;
-    quant_unpack_block *unpack;
-} unpackers[] = {
-    {ACCEL_IQ1_S, quant_unpack_iq1_s},   {ACCEL_IQ1_M, quant_unpack_iq1_m}, {ACCEL_IQ2_XXS, quant_unpack_iq2_xxs},
-    {ACCEL_IQ2_XS, quant_unpack_iq2_xs}, {ACCEL_IQ2_S, quant_unpack_iq2_s}, {ACCEL_IQ3_XXS, quant_unpack_iq3_xxs},
-    {ACCEL_IQ3_S, quant_unpack_iq3_s},   {ACCEL_TQ1_0, quant_unpack_tq1_0}, {ACCEL_TQ2_0, quant_unpack_tq2_0},
-};
-
-quant_unpack_block *quant_unpacker(uint32_t type)
-{
-    for (size_t i = 0; i < sizeof(unpackers) / sizeof(unpackers[0]); i++) {
-        if (unpackers[i].type == type)
-            return unpackers[i].unpack;
-    }
-    return NULL;
-}
-
-int32_t accel_format_unpack(uint32_t type, const void *block, int8_t *codes, float *scales)
-{
-    quant_unpack_block *unpack = quant_unpacker(type);
-    if (unpack == NULL)
-        return ACCEL_E_UNSUPPORTED;
-    unpack(block, codes, scales);
-    return ACCEL_OK;
-}

@@ -30,14 +30,12 @@ static const struct target {
     uint32_t narrow; /* fallback for rows that are not whole blocks, if blocks of 32 fit: at least as many bits, as in
                         llama-quantize */
 } targets[] = {
-    {"F32", ACCEL_F32, 0, ACCEL_F16},           {"F16", ACCEL_F16, 1, ACCEL_F16},
-    {"BF16", ACCEL_BF16, 32, ACCEL_F16},        {"Q8_0", ACCEL_Q8_0, 7, ACCEL_F16},
-    {"Q6_K", ACCEL_Q6_K, 18, ACCEL_Q8_0},       {"Q5_K", ACCEL_Q5_K, 16, ACCEL_Q5_1},
-    {"Q5_1", ACCEL_Q5_1, 9, ACCEL_F16},         {"Q5_0", ACCEL_Q5_0, 8, ACCEL_F16},
-    {"Q4_K", ACCEL_Q4_K, 14, ACCEL_Q5_0},       {"Q4_1", ACCEL_Q4_1, 3, ACCEL_F16},
-    {"Q4_0", ACCEL_Q4_0, 2, ACCEL_F16},         {"IQ4_NL", ACCEL_IQ4_NL, 25, ACCEL_F16},
-    {"IQ4_XS", ACCEL_IQ4_XS, 30, ACCEL_IQ4_NL}, {"Q3_K", ACCEL_Q3_K, 11, ACCEL_IQ4_NL},
-    {"Q2_K", ACCEL_Q2_K, 10, ACCEL_IQ4_NL},     {"MXFP4", ACCEL_MXFP4, 38, ACCEL_F16},
+#define TARGET_READ(...)
+#define TARGET_ENCODED(...)
+#define TARGET_WRITTEN(...) {__VA_ARGS__},
+#define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, number, file_type, narrow, use, cache)            \
+    TARGET_##use(#ID, ACCEL_##ID, file_type, narrow)
+#include <accel/quant/formats.def>
 };
 #define TARGETS (sizeof(targets) / sizeof(targets[0]))
 

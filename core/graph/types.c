@@ -16,59 +16,58 @@ struct type_row {
     const char *name;
 };
 
+/* Classes of scalars and interleaved formats by the column `code` of formats.def. */
+#define CLASS_FLOAT ACCEL_CLASS_F32
+#define CLASS_HALF ACCEL_CLASS_HALF
+#define CLASS_PLAIN ACCEL_CLASS_BLOCK
+#define CLASS_PLAIN_MINIMUM ACCEL_CLASS_BLOCK
+#define CLASS_SCALED ACCEL_CLASS_BLOCK
+#define CLASS_MINIMUM ACCEL_CLASS_BLOCK
+#define CLASS_CODEBOOK ACCEL_CLASS_BLOCK
+#define CLASS_GRID ACCEL_CLASS_BLOCK
+
+#define CLASS_OF_ELEMENT(type, values)                                                                                 \
+    ((type) == ACCEL_I32 ? ACCEL_CLASS_I32 : (values) == 1 ? ACCEL_CLASS_REST : ACCEL_CLASS_BLOCK)
+
 static const struct type_row type_rows[] = {
-    {ACCEL_F32, 1, 4, ACCEL_CLASS_F32, "f32"},
-    {ACCEL_F16, 1, 2, ACCEL_CLASS_HALF, "f16"},
-    {ACCEL_BF16, 1, 2, ACCEL_CLASS_HALF, "bf16"},
-    {ACCEL_F64, 1, 8, ACCEL_CLASS_REST, "f64"},
-    {ACCEL_I8, 1, 1, ACCEL_CLASS_REST, "i8"},
-    {ACCEL_I16, 1, 2, ACCEL_CLASS_REST, "i16"},
-    {ACCEL_I32, 1, 4, ACCEL_CLASS_I32, "i32"},
-    {ACCEL_I64, 1, 8, ACCEL_CLASS_REST, "i64"},
-    {ACCEL_U8, 1, 1, ACCEL_CLASS_REST, "u8"},
-    {ACCEL_BOOL, 1, 1, ACCEL_CLASS_REST, "bool"},
-    {ACCEL_Q4_0, 32, 18, ACCEL_CLASS_BLOCK, "q4_0"},
-    {ACCEL_Q4_1, 32, 20, ACCEL_CLASS_BLOCK, "q4_1"},
-    {ACCEL_Q5_0, 32, 22, ACCEL_CLASS_BLOCK, "q5_0"},
-    {ACCEL_Q5_1, 32, 24, ACCEL_CLASS_BLOCK, "q5_1"},
-    {ACCEL_Q8_0, 32, 34, ACCEL_CLASS_BLOCK, "q8_0"},
-    {ACCEL_Q2_K, 256, 84, ACCEL_CLASS_BLOCK, "q2_k"},
-    {ACCEL_Q3_K, 256, 110, ACCEL_CLASS_BLOCK, "q3_k"},
-    {ACCEL_Q4_K, 256, 144, ACCEL_CLASS_BLOCK, "q4_k"},
-    {ACCEL_Q5_K, 256, 176, ACCEL_CLASS_BLOCK, "q5_k"},
-    {ACCEL_Q6_K, 256, 210, ACCEL_CLASS_BLOCK, "q6_k"},
-    {ACCEL_IQ4_NL, 32, 18, ACCEL_CLASS_BLOCK, "iq4_nl"},
-    {ACCEL_IQ4_XS, 256, 136, ACCEL_CLASS_BLOCK, "iq4_xs"},
-    {ACCEL_IQ2_XXS, 256, 66, ACCEL_CLASS_BLOCK, "iq2_xxs"},
-    {ACCEL_IQ2_XS, 256, 74, ACCEL_CLASS_BLOCK, "iq2_xs"},
-    {ACCEL_IQ3_XXS, 256, 98, ACCEL_CLASS_BLOCK, "iq3_xxs"},
-    {ACCEL_IQ1_S, 256, 50, ACCEL_CLASS_BLOCK, "iq1_s"},
-    {ACCEL_IQ3_S, 256, 110, ACCEL_CLASS_BLOCK, "iq3_s"},
-    {ACCEL_IQ2_S, 256, 82, ACCEL_CLASS_BLOCK, "iq2_s"},
-    {ACCEL_IQ1_M, 256, 56, ACCEL_CLASS_BLOCK, "iq1_m"},
-    {ACCEL_TQ1_0, 256, 54, ACCEL_CLASS_BLOCK, "tq1_0"},
-    {ACCEL_TQ2_0, 256, 66, ACCEL_CLASS_BLOCK, "tq2_0"},
-    {ACCEL_MXFP4, 32, 17, ACCEL_CLASS_BLOCK, "mxfp4"},
+#define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...)                                              \
+    {ACCEL_##ID, values, bytes, CLASS_##code, #name},
+#define ACCEL_ELEMENT(ID, name, id, values, bytes, ...)                                                                \
+    {ACCEL_##ID, values, bytes, CLASS_OF_ELEMENT(ACCEL_##ID, values), #name},
+#include <accel/quant/formats.def>
 };
 
-/** Fields of a planar id. */
-struct planar {
-    uint32_t bits;
-    uint32_t group; /* 0: the whole row */
+/* Planar formats of every group, and the groups. */
+static const struct planar_row {
     uint32_t scheme;
+    const char *start; /* of the name */
+    const char *end;
+    uint32_t bits;
+    uint32_t planes;
+    uint32_t zero_bytes;     /* per group */
+    uint32_t codebook_bytes; /* per row */
+} planar_rows[] = {
+#define ACCEL_PLANAR_FORMAT(...) {__VA_ARGS__},
+#include <accel/quant/formats.def>
+};
+static const uint32_t planar_groups[] = {
+#define ACCEL_PLANAR_GROUP(log2_group) log2_group,
+#include <accel/quant/formats.def>
 };
 
-static bool split_planar(uint32_t type, struct planar *out)
+/* Finds the format of a planar id, and its group; `*out_group` is 0 for the whole row. */
+static const struct planar_row *find_planar(uint32_t type, uint32_t *out_group)
 {
-    uint32_t bits = ACCEL_PLANAR_BITS(type), log2_group = ACCEL_PLANAR_LOG2_GROUP(type),
-             scheme = ACCEL_PLANAR_SCHEME(type);
-    if (!ACCEL_IS_PLANAR(type) || (log2_group != 0 && log2_group < 5) || log2_group > 9 ||
-        scheme > ACCEL_SCHEME_CODEBOOK)
-        return false;
-    if (bits != 4 && (scheme >= ACCEL_SCHEME_NF4 || (bits != 2 && bits != 3 && bits != 8)))
-        return false;
-    *out = (struct planar){bits, log2_group ? 1u << log2_group : 0, scheme};
-    return true;
+    const uint32_t log2_group = ACCEL_PLANAR_LOG2_GROUP(type);
+    bool has_group = false;
+
+    for (size_t i = 0; i < sizeof(planar_groups) / sizeof(planar_groups[0]); i++)
+        has_group = has_group || planar_groups[i] == log2_group;
+    *out_group = log2_group ? 1u << log2_group : 0;
+    for (size_t i = 0; has_group && i < sizeof(planar_rows) / sizeof(planar_rows[0]); i++)
+        if (ACCEL_PLANAR(planar_rows[i].bits, log2_group, planar_rows[i].scheme) == type)
+            return &planar_rows[i];
+    return NULL;
 }
 
 static const struct type_row *find_row(uint32_t type)
@@ -82,23 +81,25 @@ static const struct type_row *find_row(uint32_t type)
 bool accel_type_describe(uint32_t type, struct accel_type_layout *out_layout)
 {
     const struct type_row *row = find_row(type);
-    struct planar planar;
     struct accel_type_layout *layout = out_layout;
+    const struct planar_row *planar;
+    uint32_t group;
+
     if (row) {
         *layout = (struct accel_type_layout){row->block_values, 1, row->type_class, {row->block_bytes}, {0}};
         return true;
     }
-    if (!split_planar(type, &planar))
+    planar = find_planar(type, &group);
+    if (!planar)
         return false;
-    *layout = (struct accel_type_layout){planar.group ? planar.group : 32, 2, ACCEL_CLASS_BLOCK, {0}, {0}};
-    layout->plane_bytes[0] = layout->block_values / 8 * planar.bits;
-    /* Adds a scale of two bytes, and for asymmetric schemes a zero point of one byte: per group, or per row. */
-    uint32_t *of_group = planar.group ? layout->plane_bytes : layout->row_bytes;
+    *layout = (struct accel_type_layout){group ? group : 32, planar->planes, ACCEL_CLASS_BLOCK, {0}, {0}};
+    layout->plane_bytes[0] = layout->block_values / 8 * planar->bits;
+    /* Adds a scale of two bytes, and a zero point if the scheme has one: per group, or per row. */
+    uint32_t *of_group = group ? layout->plane_bytes : layout->row_bytes;
     of_group[1] = 2;
-    of_group[2] = planar.scheme == ACCEL_SCHEME_ASYMMETRIC;
-    if (planar.scheme == ACCEL_SCHEME_CODEBOOK)
-        layout->row_bytes[2] = 16 * 2;
-    layout->planes += planar.scheme == ACCEL_SCHEME_ASYMMETRIC || planar.scheme == ACCEL_SCHEME_CODEBOOK;
+    of_group[2] = planar->zero_bytes;
+    if (planar->codebook_bytes)
+        layout->row_bytes[2] = planar->codebook_bytes;
     return true;
 }
 
@@ -121,24 +122,24 @@ bool accel_type_bytes(const struct accel_type_layout *layout, uint64_t rows, uin
     return true;
 }
 
-static void name_planar(const struct planar *planar, char text[ACCEL_TYPE_TEXT])
+static void name_planar(const struct planar_row *planar, uint32_t group, char text[ACCEL_TYPE_TEXT])
 {
-    static const char *const starts[] = {"q", "q", "nf", "c"};
-    const char *end = planar->scheme == ACCEL_SCHEME_ASYMMETRIC ? "a" : "";
-    if (planar->group)
-        snprintf(text, ACCEL_TYPE_TEXT, "%s%u_g%u%s", starts[planar->scheme], planar->bits, planar->group, end);
+    if (group)
+        snprintf(text, ACCEL_TYPE_TEXT, "%s%u_g%u%s", planar->start, planar->bits, group, planar->end);
     else
-        snprintf(text, ACCEL_TYPE_TEXT, "%s%u_row%s", starts[planar->scheme], planar->bits, end);
+        snprintf(text, ACCEL_TYPE_TEXT, "%s%u_row%s", planar->start, planar->bits, planar->end);
 }
 
 const char *accel_type_text(uint32_t type, char text[ACCEL_TYPE_TEXT])
 {
+    uint32_t group;
     const struct type_row *row = find_row(type);
-    struct planar planar;
+    const struct planar_row *planar = find_planar(type, &group);
+
     if (row)
         snprintf(text, ACCEL_TYPE_TEXT, "%s", row->name);
-    else if (split_planar(type, &planar))
-        name_planar(&planar, text);
+    else if (planar)
+        name_planar(planar, group, text);
     else
         snprintf(text, ACCEL_TYPE_TEXT, "type 0x%x", type);
     return text;

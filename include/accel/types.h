@@ -6,43 +6,19 @@
 
 #include <accel/abi.h>
 
-/* Plain scalars. */
 #define ACCEL_TYPE_NONE 0u
-#define ACCEL_F32 1u  /**< IEEE 754 binary32 */
-#define ACCEL_F16 2u  /**< IEEE 754 binary16 */
-#define ACCEL_BF16 3u /**< the upper half of a binary32 */
-#define ACCEL_F64 4u  /**< IEEE 754 binary64: in files and in references; no operator computes in it */
-#define ACCEL_I8 5u
-#define ACCEL_I16 6u
-#define ACCEL_I32 7u
-#define ACCEL_I64 8u
-#define ACCEL_U8 9u
-#define ACCEL_BOOL 10u /**< one byte, 0 or 1 */
 
-/* Interleaved block formats: 0x100 + the number that GGUF files use. A row is a whole number of blocks. */
+/** The id of an interleaved block format: 0x100 + the number that GGUF files use. A row is a whole number of blocks. */
 #define ACCEL_GGML(number) (0x100u + (number))
-#define ACCEL_Q4_0 ACCEL_GGML(2u)
-#define ACCEL_Q4_1 ACCEL_GGML(3u)
-#define ACCEL_Q5_0 ACCEL_GGML(6u)
-#define ACCEL_Q5_1 ACCEL_GGML(7u)
-#define ACCEL_Q8_0 ACCEL_GGML(8u)
-#define ACCEL_Q2_K ACCEL_GGML(10u)
-#define ACCEL_Q3_K ACCEL_GGML(11u)
-#define ACCEL_Q4_K ACCEL_GGML(12u)
-#define ACCEL_Q5_K ACCEL_GGML(13u)
-#define ACCEL_Q6_K ACCEL_GGML(14u)
-#define ACCEL_IQ4_NL ACCEL_GGML(20u)
-#define ACCEL_IQ4_XS ACCEL_GGML(23u)
-#define ACCEL_IQ2_XXS ACCEL_GGML(16u)
-#define ACCEL_IQ2_XS ACCEL_GGML(17u)
-#define ACCEL_IQ3_XXS ACCEL_GGML(18u)
-#define ACCEL_IQ1_S ACCEL_GGML(19u)
-#define ACCEL_IQ3_S ACCEL_GGML(21u)
-#define ACCEL_IQ2_S ACCEL_GGML(22u)
-#define ACCEL_IQ1_M ACCEL_GGML(29u)
-#define ACCEL_TQ1_0 ACCEL_GGML(34u)
-#define ACCEL_TQ2_0 ACCEL_GGML(35u)
-#define ACCEL_MXFP4 ACCEL_GGML(39u)
+
+/** Ids of scalars and of interleaved block formats, from the rows of accel/quant/formats.def: ACCEL_F32 (IEEE 754
+ * binary32), ACCEL_F16 (binary16), ACCEL_BF16 (the upper half of a binary32), ACCEL_F64 (binary64: no operator computes
+ * in it), ACCEL_I32, ACCEL_BOOL (one byte, 0 or 1), ACCEL_Q4_0, ACCEL_Q4_K and so on. */
+enum {
+#define ACCEL_FORMAT(ID, name, id, ...) ACCEL_##ID = (id),
+#define ACCEL_ELEMENT(ID, name, id, ...) ACCEL_##ID = (id),
+#include <accel/quant/formats.def>
+};
 
 /* Planar formats: plane 0 holds the packed codes of a row, plane 1 its scales in f16, one per group along the
  * innermost dimension, plane 2 further data of the scheme. A symmetric code q of b bits means d * (q - 2^(b-1)). */

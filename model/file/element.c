@@ -5,104 +5,82 @@
 
 #include <string.h>
 
+#include <accel/quant/format.h>
+
 #include "model/file/checked.h"
 
-/* Numbers and block sizes of ggml's types, as GGUF stores them. Gaps are removed types. */
-static const struct model_element gguf_elements[] = {
-    {"F32", ACCEL_F32, 1, 4, 0},
-    {"F16", ACCEL_F16, 1, 2, 1},
-    {"Q4_0", ACCEL_GGML(2u), 32, 18, 2},
-    {"Q4_1", ACCEL_GGML(3u), 32, 20, 3},
-    {"Q5_0", ACCEL_GGML(6u), 32, 22, 6},
-    {"Q5_1", ACCEL_GGML(7u), 32, 24, 7},
-    {"Q8_0", ACCEL_GGML(8u), 32, 34, 8},
+/* Formats of accel/quant/formats.def. */
+static const struct model_element elements[] = {
+#define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, number, ...)                                      \
+    {#ID, ACCEL_##ID, values, bytes, number},
+#define ACCEL_ELEMENT(ID, name, id, values, bytes, bits, group, code, number, ...)                                     \
+    {#ID, ACCEL_##ID, values, bytes, number},
+#include <accel/quant/formats.def>
+};
+
+/* Types of GGUF files that are no format of accel. */
+static const struct model_element gguf_only[] = {
     {"Q8_1", ACCEL_GGML(9u), 32, 36, 9},
-    {"Q2_K", ACCEL_GGML(10u), 256, 84, 10},
-    {"Q3_K", ACCEL_GGML(11u), 256, 110, 11},
-    {"Q4_K", ACCEL_GGML(12u), 256, 144, 12},
-    {"Q5_K", ACCEL_GGML(13u), 256, 176, 13},
-    {"Q6_K", ACCEL_GGML(14u), 256, 210, 14},
     {"Q8_K", ACCEL_GGML(15u), 256, 292, 15},
-    {"IQ2_XXS", ACCEL_GGML(16u), 256, 66, 16},
-    {"IQ2_XS", ACCEL_GGML(17u), 256, 74, 17},
-    {"IQ3_XXS", ACCEL_GGML(18u), 256, 98, 18},
-    {"IQ1_S", ACCEL_GGML(19u), 256, 50, 19},
-    {"IQ4_NL", ACCEL_GGML(20u), 32, 18, 20},
-    {"IQ3_S", ACCEL_GGML(21u), 256, 110, 21},
-    {"IQ2_S", ACCEL_GGML(22u), 256, 82, 22},
-    {"IQ4_XS", ACCEL_GGML(23u), 256, 136, 23},
-    {"I8", ACCEL_I8, 1, 1, 24},
-    {"I16", ACCEL_I16, 1, 2, 25},
-    {"I32", ACCEL_I32, 1, 4, 26},
-    {"I64", ACCEL_I64, 1, 8, 27},
-    {"F64", ACCEL_F64, 1, 8, 28},
-    {"IQ1_M", ACCEL_GGML(29u), 256, 56, 29},
-    {"BF16", ACCEL_BF16, 1, 2, 30},
-    {"TQ1_0", ACCEL_GGML(34u), 256, 54, 34},
-    {"TQ2_0", ACCEL_GGML(35u), 256, 66, 35},
-    {"MXFP4", ACCEL_GGML(39u), 32, 17, 39},
     {"NVFP4", ACCEL_GGML(40u), 64, 36, 40},
 };
 
-/* Types smaller than a byte have blocks of whole bytes. */
-static const struct model_element safetensors_elements[] = {
-    {"F32", ACCEL_F32, 1, 4, 0},
-    {"F16", ACCEL_F16, 1, 2, 0},
-    {"BF16", ACCEL_BF16, 1, 2, 0},
-    {"F64", ACCEL_F64, 1, 8, 0},
-    {"I8", ACCEL_I8, 1, 1, 0},
-    {"I16", ACCEL_I16, 1, 2, 0},
-    {"I32", ACCEL_I32, 1, 4, 0},
-    {"I64", ACCEL_I64, 1, 8, 0},
-    {"U8", ACCEL_U8, 1, 1, 0},
-    {"BOOL", ACCEL_BOOL, 1, 1, 0},
-    {"U16", ACCEL_TYPE_NONE, 1, 2, 0},
-    {"U32", ACCEL_TYPE_NONE, 1, 4, 0},
-    {"U64", ACCEL_TYPE_NONE, 1, 8, 0},
-    {"F8_E4M3", ACCEL_TYPE_NONE, 1, 1, 0},
-    {"F8_E5M2", ACCEL_TYPE_NONE, 1, 1, 0},
-    {"F8_E8M0", ACCEL_TYPE_NONE, 1, 1, 0},
-    {"F8_E4M3FNUZ", ACCEL_TYPE_NONE, 1, 1, 0},
-    {"F8_E5M2FNUZ", ACCEL_TYPE_NONE, 1, 1, 0},
-    {"C64", ACCEL_TYPE_NONE, 1, 8, 0},
-    {"F4", ACCEL_TYPE_NONE, 2, 1, 0},
-    {"F6_E2M3", ACCEL_TYPE_NONE, 4, 3, 0},
-    {"F6_E3M2", ACCEL_TYPE_NONE, 4, 3, 0},
+/* Types of safetensors files that are no format of accel. Types smaller than a byte have blocks of whole bytes. */
+static const struct model_element safetensors_only[] = {
+    {"U16", ACCEL_TYPE_NONE, 1, 2, ACCEL_NOT_IN_GGUF},
+    {"U32", ACCEL_TYPE_NONE, 1, 4, ACCEL_NOT_IN_GGUF},
+    {"U64", ACCEL_TYPE_NONE, 1, 8, ACCEL_NOT_IN_GGUF},
+    {"F8_E4M3", ACCEL_TYPE_NONE, 1, 1, ACCEL_NOT_IN_GGUF},
+    {"F8_E5M2", ACCEL_TYPE_NONE, 1, 1, ACCEL_NOT_IN_GGUF},
+    {"F8_E8M0", ACCEL_TYPE_NONE, 1, 1, ACCEL_NOT_IN_GGUF},
+    {"F8_E4M3FNUZ", ACCEL_TYPE_NONE, 1, 1, ACCEL_NOT_IN_GGUF},
+    {"F8_E5M2FNUZ", ACCEL_TYPE_NONE, 1, 1, ACCEL_NOT_IN_GGUF},
+    {"C64", ACCEL_TYPE_NONE, 1, 8, ACCEL_NOT_IN_GGUF},
+    {"F4", ACCEL_TYPE_NONE, 2, 1, ACCEL_NOT_IN_GGUF},
+    {"F6_E2M3", ACCEL_TYPE_NONE, 4, 3, ACCEL_NOT_IN_GGUF},
+    {"F6_E3M2", ACCEL_TYPE_NONE, 4, 3, ACCEL_NOT_IN_GGUF},
 };
+
+#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
 const struct model_element *model_element_gguf(uint32_t number)
 {
-    for (size_t i = 0; i < sizeof(gguf_elements) / sizeof(gguf_elements[0]); i++) {
-        if (gguf_elements[i].number == number)
-            return &gguf_elements[i];
-    }
+    for (size_t i = 0; i < COUNT(elements); i++)
+        if (elements[i].number == number && number != ACCEL_NOT_IN_GGUF)
+            return &elements[i];
+    for (size_t i = 0; i < COUNT(gguf_only); i++)
+        if (gguf_only[i].number == number)
+            return &gguf_only[i];
     return NULL;
 }
 
 const struct model_element *model_element_gguf_type(uint32_t type)
 {
-    for (size_t i = 0; i < sizeof(gguf_elements) / sizeof(gguf_elements[0]); i++) {
-        if (type != ACCEL_TYPE_NONE && gguf_elements[i].type == type)
-            return &gguf_elements[i];
-    }
+    for (size_t i = 0; i < COUNT(elements); i++)
+        if (elements[i].type == type && elements[i].number != ACCEL_NOT_IN_GGUF)
+            return &elements[i];
+    for (size_t i = 0; i < COUNT(gguf_only); i++)
+        if (gguf_only[i].type == type)
+            return &gguf_only[i];
     return NULL;
 }
 
 const struct model_element *model_element_safetensors(const char *name)
 {
-    for (size_t i = 0; i < sizeof(safetensors_elements) / sizeof(safetensors_elements[0]); i++) {
-        if (strcmp(safetensors_elements[i].name, name) == 0)
-            return &safetensors_elements[i];
-    }
+    for (size_t i = 0; i < COUNT(elements); i++)
+        if (elements[i].block == 1 && strcmp(elements[i].name, name) == 0)
+            return &elements[i];
+    for (size_t i = 0; i < COUNT(safetensors_only); i++)
+        if (strcmp(safetensors_only[i].name, name) == 0)
+            return &safetensors_only[i];
     return NULL;
 }
 
 const struct model_element *model_element_writable(uint32_t type)
 {
-    for (size_t i = 0; i < sizeof(safetensors_elements) / sizeof(safetensors_elements[0]); i++) {
-        if (type != ACCEL_TYPE_NONE && safetensors_elements[i].type == type)
-            return &safetensors_elements[i];
-    }
+    for (size_t i = 0; i < COUNT(elements); i++)
+        if (elements[i].block == 1 && elements[i].type == type)
+            return &elements[i];
     return NULL;
 }
 

@@ -13,7 +13,7 @@ struct model_element {
     uint32_t type;        /* ACCEL_F32 ..., or ACCEL_TYPE_NONE */
     uint32_t block;       /* values in a block; a row of the innermost dimension is whole blocks */
     uint32_t block_bytes; /* bytes of a block */
-    uint32_t number;      /* GGUF's */
+    uint32_t number;      /* GGUF's, or ACCEL_NOT_IN_GGUF */
 };
 
 /* Finds an element by GGUF's number; NULL: unknown, or removed from the format. */

@@ -15,8 +15,22 @@ struct cpu_device {
     uint32_t zero;
 };
 
+/* Operator kernels for a weight type: matmul in F32 and embed, and matmul with x rounded to 8 bits or BF16. */
+#define CPU_KERNELS_FLOAT 2u
+#define CPU_KERNELS_HALF 3u
+#define CPU_KERNELS_PLAIN 3u
+#define CPU_KERNELS_PLAIN_MINIMUM 3u
+#define CPU_KERNELS_SCALED 3u
+#define CPU_KERNELS_MINIMUM 3u
+#define CPU_KERNELS_CODEBOOK 3u
+enum {
+    CPU_WEIGHT_KERNELS = (CPU_WEIGHTS - CPU_PLANAR_FIRST) * CPU_KERNELS_PLAIN
+#define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...) +CPU_KERNELS_##code
+#include <accel/quant/formats.def>
+};
+
 /* Every operator kernel that the backend offers. table.c asserts the count. */
-#define CPU_OPERATORS 75u
+#define CPU_OPERATORS (CPU_WEIGHT_KERNELS + 13u)
 extern const struct sdk_kernel cpu_operators[];
 
 /* sdk_backend.packs and .pack: packing of matmul weights. */

@@ -43,14 +43,21 @@ static float *cached(struct conform *conform, uint32_t type, float *rows, uint64
     return held;
 }
 
+/* Returns whether a KV cache may have a type: by its row of formats.def, or planar types of at least 4 bits whose data
+ * are all per group. */
 static bool is_cache_type(uint32_t type)
 {
     struct accel_format format;
 
-    return accel_format_describe(type, &format) == ACCEL_OK &&
-           (format.kind == ACCEL_FORMAT_SCALAR ||
-            (format.block_values <= 128 && format.digit_bits >= 4 && format.row_bytes[2] == 0 &&
-             (format.kind == ACCEL_FORMAT_INTERLEAVED || format.group != 0)));
+    switch (type) {
+#define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, number, file_type, narrow, use, cache)            \
+    case ACCEL_##ID:                                                                                                   \
+        return (cache) != 0;
+#include <accel/quant/formats.def>
+    default:
+        return accel_format_describe(type, &format) == ACCEL_OK && format.kind == ACCEL_FORMAT_PLANAR &&
+               format.block_values <= 128 && format.digit_bits >= 4 && format.row_bytes[2] == 0 && format.group != 0;
+    }
 }
 
 /* Fills `numbers` with `count` distinct numbers of 0 .. below - 1 in random order; below - 1 comes first, and 0

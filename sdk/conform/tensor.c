@@ -10,31 +10,38 @@
 
 #define PLANE_ALIGNMENT 64u /* alignment of a plane's first byte */
 
-#define GGML_TYPES 64u
-#define MOST_TYPES 256u
+/* Formats of weights, and formats that files have and drivers need not have. */
+static const uint32_t types[] = {
+#define ACCEL_FORMAT(ID, ...) ACCEL_##ID,
+#define ACCEL_ELEMENT(ID, name, id, values, ...) (values) > 1 ? ACCEL_##ID : ACCEL_TYPE_NONE,
+#include <accel/quant/formats.def>
+};
 
-static uint32_t add_type(uint32_t *types, uint32_t count, uint32_t type)
-{
-    struct accel_format format;
+static const struct {
+    uint32_t scheme;
+    const char *start, *end;
+    uint32_t bits, planes, zero_bytes, codebook_bytes;
+} planar_formats[] = {
+#define ACCEL_PLANAR_FORMAT(...) {__VA_ARGS__},
+#include <accel/quant/formats.def>
+};
 
-    if (accel_format_describe(type, &format) == ACCEL_OK)
-        types[count++] = type;
-    return count;
-}
+static const uint32_t planar_groups[] = {
+#define ACCEL_PLANAR_GROUP(log2_group) log2_group,
+#include <accel/quant/formats.def>
+};
+
+#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
 uint32_t conform_type(uint32_t index)
 {
-    static const uint32_t bits[] = {8, 4, 3, 2};
-    uint32_t types[MOST_TYPES] = {ACCEL_F32, ACCEL_F16, ACCEL_BF16};
-    uint32_t count = 3;
-
-    for (uint32_t number = 2; number < GGML_TYPES; number++)
-        count = add_type(types, count, ACCEL_GGML(number));
-    for (uint32_t b = 0; b < 4; b++)
-        for (uint32_t scheme = ACCEL_SCHEME_SYMMETRIC; scheme <= ACCEL_SCHEME_CODEBOOK; scheme++)
-            for (uint32_t group = 0; group < 10; group++)
-                count = add_type(types, count, ACCEL_PLANAR(bits[b], group, scheme));
-    return index < count ? types[index] : ACCEL_TYPE_NONE;
+    for (size_t i = 0; i < COUNT(types); i++)
+        if (types[i] != ACCEL_TYPE_NONE && index-- == 0)
+            return types[i];
+    if (index >= COUNT(planar_formats) * COUNT(planar_groups))
+        return ACCEL_TYPE_NONE;
+    return ACCEL_PLANAR(planar_formats[index / COUNT(planar_groups)].bits, planar_groups[index % COUNT(planar_groups)],
+                        planar_formats[index / COUNT(planar_groups)].scheme);
 }
 
 uint64_t conform_block(uint32_t type)

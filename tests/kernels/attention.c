@@ -385,6 +385,7 @@ void test_attention_eager(void **state)
         {"q4", ACCEL_PLANAR(4u, 6u, 0u), 0, 6e-2},
         {"q4, in 8 bits", ACCEL_PLANAR(4u, 6u, 0u), ACCEL_Q8_0, 6e-2},
     };
+    random_start(42);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct shape shape = {
             4, 2, 64, 64, 64, {1190, 700}, {1, 2}, 0, 1, rows[i].type, rows[i].type, 0, rows[i].rounding, 0, 0, 0};

@@ -50,6 +50,11 @@ void guard_free(void *memory, size_t bytes)
 
 static uint64_t seed = 42;
 
+void random_start(uint64_t from)
+{
+    seed = from;
+}
+
 uint32_t random_bits(void)
 {
     seed = seed * 6364136223846793005u + 1442695040888963407u;

@@ -33,6 +33,8 @@ void guard_check(void *memory, size_t bytes);
 /* Frees what guard_new made; checks it too. NULL is accepted. */
 void guard_free(void *memory, size_t bytes);
 
+/* Starts the random numbers anew, for a test whose limits hold for the numbers that it draws. */
+void random_start(uint64_t from);
 /* Random numbers: the same in every run. */
 uint32_t random_bits(void);
 /* Less than `limit`. */

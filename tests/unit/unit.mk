@@ -38,6 +38,9 @@ EXTRA_DIST += tests/fixtures/gguf-types/Q8_0.safetensors tests/fixtures/gguf-typ
 	tests/fixtures/gguf-types/IQ3_XXS.safetensors tests/fixtures/gguf-types/TQ1_0.safetensors \
 	tests/fixtures/gguf-types/TQ2_0.safetensors
 
+unit_tests += tests/unit/format_table
+tests_unit_format_table_SOURCES = %D%/format_table.c
+tests_unit_format_table_LDADD = $(model_test_libs) -lm
 unit_tests += tests/unit/format_malformed
 tests_unit_format_malformed_SOURCES = %D%/format_malformed.c %D%/format_support.h
 tests_unit_format_malformed_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)

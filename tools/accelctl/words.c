@@ -17,10 +17,14 @@ static const struct {
     const char *option;
     const char *words;
 } known[] = {
-    {"quantize", "type",
-     "q4_k_m q4_k_s q5_k_m q5_k_s q6_k q8_0 q3_k_s q3_k_m q3_k_l q2_k q2_k_s q5_1 q5_0 q4_1 q4_0 iq4_nl iq4_xs "
-     "mxfp4_moe "
-     "q5_k q4_k q3_k f32 f16 bf16 mxfp4"},
+    {"quantize", "type", "q4_k_m q4_k_s q5_k_m q5_k_s q3_k_s q3_k_m q3_k_l q2_k_s mxfp4_moe"
+#define WORD_READ(name)
+#define WORD_ENCODED(name)
+#define WORD_WRITTEN(name) " " #name
+#define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, number, file_type, narrow, use, cache)            \
+    WORD_##use(name)
+#include <accel/quant/formats.def>
+    },
     {"quantize", "group", "32 64 128 256 512 row"},
     {"quantize", "scheme", "symmetric asymmetric"},
     {"quantize", "method", "nearest search importance gptq"},

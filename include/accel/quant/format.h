@@ -2,8 +2,8 @@
 /**
  * @file
  * The registry of tensor formats: what every type id of accel/types.h means in bytes, its reference decoder, and
- * encoders. Plain C without state: every function may be called from any thread, allocates nothing and keeps no
- * pointer.
+ * encoders; formats.def lists them. Plain C without state: every function may be called from any thread, allocates
+ * nothing and keeps no pointer.
  *
  * A row is the innermost dimension of a tensor. A format cuts it into blocks of `block_values` values; a block has
  * `plane_bytes[p]` bytes in plane p, and the blocks of a row lie one after the other in each plane. Beside its blocks a
@@ -35,6 +35,9 @@ ACCEL_BEGIN_C
 #define ACCEL_FORMAT_SCALAR 1u      /**< one value per element */
 #define ACCEL_FORMAT_INTERLEAVED 2u /**< blocks as GGUF files store them: scales and codes together */
 #define ACCEL_FORMAT_PLANAR 3u      /**< codes, scales and zero points in separate planes */
+
+/** Number of a format in formats.def that GGUF files do not have. */
+#define ACCEL_NOT_IN_GGUF UINT32_MAX
 
 /** Most planes that a format has. */
 #define ACCEL_FORMAT_PLANES 4u

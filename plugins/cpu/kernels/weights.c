@@ -5,14 +5,10 @@
 #include "weights.h"
 
 static const uint32_t weight_types[CPU_PLANAR] = {
-    [CPU_F32] = ACCEL_F32,         [CPU_F16] = ACCEL_F16,         [CPU_BF16] = ACCEL_BF16,
-    [CPU_Q8_0] = ACCEL_Q8_0,       [CPU_Q4_0] = ACCEL_Q4_0,       [CPU_Q4_1] = ACCEL_Q4_1,
-    [CPU_Q8_G32] = ACCEL_Q8_G32,   [CPU_Q8_G128] = ACCEL_Q8_G128, [CPU_Q4_G32] = ACCEL_Q4_G32,
-    [CPU_Q4_G128] = ACCEL_Q4_G128, [CPU_Q5_0] = ACCEL_Q5_0,       [CPU_Q5_1] = ACCEL_Q5_1,
-    [CPU_Q2_K] = ACCEL_Q2_K,       [CPU_Q3_K] = ACCEL_Q3_K,       [CPU_Q4_K] = ACCEL_Q4_K,
-    [CPU_Q5_K] = ACCEL_Q5_K,       [CPU_Q6_K] = ACCEL_Q6_K,       [CPU_IQ4_NL] = ACCEL_IQ4_NL,
-    [CPU_IQ4_XS] = ACCEL_IQ4_XS,   [CPU_MXFP4] = ACCEL_MXFP4,
-};
+#define ACCEL_FORMAT(ID, ...) ACCEL_##ID,
+#include <accel/quant/formats.def>
+#define OWN_TYPE(ID, name) ACCEL_##ID,
+    CPU_PLANAR_OWN(OWN_TYPE)};
 
 static int own_slot(uint32_t type)
 {
@@ -23,16 +19,26 @@ static int own_slot(uint32_t type)
     return -1;
 }
 
-#define PLANAR_TYPES 60u
-#define PLANAR_SLOTS 4u /* of these, types with their own slot */
-_Static_assert(CPU_TYPES == CPU_PLANAR + PLANAR_TYPES - PLANAR_SLOTS, "weights.h counts the planar types");
+#define PLANAR_TYPES (CPU_PLANAR_FORMATS * CPU_PLANAR_GROUPS)
 
-/* Planar types, 0 .. 59: by width, then group, then scheme; then 4-bit codebook types. */
+/* Returns planar type `index`, 0 .. PLANAR_TYPES - 1: the groups of the first format, then those of the next. */
 static uint32_t planar_type(uint32_t index)
 {
-    static const uint32_t bits[4] = {2, 3, 4, 8}, groups[6] = {5, 6, 7, 8, 9, 0};
-    return index < 48 ? ACCEL_PLANAR(bits[index / 12], groups[index / 2 % 6], index % 2)
-                      : ACCEL_PLANAR(4u, groups[index / 2 % 6], ACCEL_SCHEME_NF4 + index % 2);
+    static const struct {
+        uint32_t scheme;
+        const char *start, *end;
+        uint32_t bits, planes, zero_bytes, codebook_bytes;
+    } formats[] = {
+#define ACCEL_PLANAR_FORMAT(...) {__VA_ARGS__},
+#include <accel/quant/formats.def>
+    };
+    static const uint32_t groups[] = {
+#define ACCEL_PLANAR_GROUP(log2_group) log2_group,
+#include <accel/quant/formats.def>
+    };
+    const uint32_t format = index / CPU_PLANAR_GROUPS;
+
+    return ACCEL_PLANAR(formats[format].bits, groups[index % CPU_PLANAR_GROUPS], formats[format].scheme);
 }
 
 int cpu_weight_of(uint32_t type)

@@ -7,34 +7,37 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Weight types of matmul and embed, in the order of the kernel tables. */
+/* Planar types with kernels of their own. X(ID, name) */
+#define CPU_PLANAR_OWN(X) X(Q8_G32, q8_g32) X(Q8_G128, q8_g128) X(Q4_G32, q4_g32) X(Q4_G128, q4_g128)
+
+/* Slots of the kernel tables: the weights of accel/quant/formats.def, the planar types of CPU_PLANAR_OWN, and all other
+ * planar types together (see cpu_matrix.type). */
 enum cpu_weight {
-    CPU_F32,
-    CPU_F16,
-    CPU_BF16,
-    CPU_Q8_0,
-    CPU_Q4_0,
-    CPU_Q4_1,
-    CPU_Q8_G32,
-    CPU_Q8_G128,
-    CPU_Q4_G32,
-    CPU_Q4_G128,
-    CPU_Q5_0,
-    CPU_Q5_1,
-    CPU_Q2_K,
-    CPU_Q3_K,
-    CPU_Q4_K,
-    CPU_Q5_K,
-    CPU_Q6_K,
-    CPU_IQ4_NL,
-    CPU_IQ4_XS,
-    CPU_MXFP4,
-    CPU_PLANAR, /* every planar type without its own slot: see cpu_matrix.type */
+#define ACCEL_FORMAT(ID, ...) CPU_##ID,
+#include <accel/quant/formats.def>
+    CPU_PLANAR_FIRST,
+    CPU_BEFORE_PLANAR = CPU_PLANAR_FIRST - 1,
+#define CPU_SLOT(ID, name) CPU_##ID,
+    CPU_PLANAR_OWN(CPU_SLOT)
+#undef CPU_SLOT
+        CPU_PLANAR,
     CPU_WEIGHTS
 };
 
-/* Type ids that kernels read: one per slot, and for CPU_PLANAR 60 less those with a slot. */
-#define CPU_TYPES (CPU_PLANAR + 56u)
+/* Planar types: those of every group. */
+enum {
+    CPU_PLANAR_FORMATS = 0
+#define ACCEL_PLANAR_FORMAT(...) +1
+#include <accel/quant/formats.def>
+    ,
+    CPU_PLANAR_GROUPS = 0
+#define ACCEL_PLANAR_GROUP(log2_group) +1
+#include <accel/quant/formats.def>
+};
+
+#define CPU_OWN_COUNT(ID, name) +1u
+/* Type ids that kernels read: one per slot before CPU_PLANAR, and the planar types without a slot of their own. */
+#define CPU_TYPES (CPU_PLANAR + CPU_PLANAR_FORMATS * CPU_PLANAR_GROUPS - (0u CPU_PLANAR_OWN(CPU_OWN_COUNT)))
 
 /* Returns the table slot of a type id, or -1 if no kernel reads it. */
 int cpu_weight_of(uint32_t type);

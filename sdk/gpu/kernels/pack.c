@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packs rows of weights from the file format into the layout of weights.h, block by block: codes are unpacked and
- * stored four to a word. The file formats are those of accel/quant/format.h and its decoders.
+ * The codec of every weight format: its form in kernels (format.h), and how rows are packed from the file format into
+ * the layout of weights.h, block by block. Codes are unpacked and stored four to a word. The file formats are those of
+ * accel/quant/format.h and its decoders.
  */
 #include <string.h>
 
@@ -94,45 +95,62 @@ static void pack_planar(const struct gpu_format *format, uint64_t width, const u
         to[2][g / 4] |= (uint32_t)from[2][g] << g % 4 * 8;
 }
 
-/* ---- blocks of 32 ---- */
+/* ---- blocks ---- */
 
-static uint32_t power_bits(uint8_t byte)
-{
-    /* The scale of mxfp4 is half of 2^(byte - 127); 0 and 1 are subnormal. */
-    return byte < 2 ? 0x20u << byte : (uint32_t)(byte - 1) << 7;
-}
-
-static void pack_block(uint32_t type, const struct gpu_format *format, const uint8_t *block, uint64_t b,
-                       uint32_t *const *to)
-{
-    uint8_t q[FORMAT_BLOCK];
-
-    if (type == ACCEL_MXFP4)
-        put16(to[1], b, power_bits(block[0]));
-    else if (format->scales == FORMAT_MINIMUM)
-        to[1][b] = read32(block);
-    else
-        put16(to[1], b, read16(block));
-    if (type == ACCEL_Q8_0) {
-        memcpy(q, block + 2, sizeof(q));
-    } else {
-        const uint32_t head = type == ACCEL_MXFP4 ? 1 : format->scales == FORMAT_MINIMUM ? 4 : 2;
-
-        unpack_nibbles(block + head + (format->bits == 5 ? 4 : 0), q);
-        if (format->bits == 5)
-            add_fifth_bits(read32(block + head), q);
-    }
-    put_codes(q, format->bits, to[0] + b * format->bits);
-}
-
-/* ---- blocks of 256 ---- */
-/* Unpacked codes of 32 values of a block of 256, the two bytes of their scales, and the word of the block's scale. */
-/* Digits of run i (32 values) of a block of 256, the two bytes of its scales, and the word of the block's own. */
+/* 32 values of a block: unpacked codes, the word of their scales, and the word of the scales of 256 values. */
 struct unpacked {
     uint8_t q[FORMAT_BLOCK];
     uint32_t scales;
     uint32_t super;
 };
+
+/* Unpacks values 32 i .. 32 i + 31 of a block. */
+typedef void unpack_fn(const uint8_t *block, uint32_t i, struct unpacked *unpacked);
+
+static void unpack_q8_0(const uint8_t *block, uint32_t i, struct unpacked *unpacked)
+{
+    (void)i;
+    memcpy(unpacked->q, block + 2, sizeof(unpacked->q));
+    unpacked->scales = read16(block);
+}
+
+static void unpack_q4_0(const uint8_t *block, uint32_t i, struct unpacked *unpacked)
+{
+    (void)i;
+    unpack_nibbles(block + 2, unpacked->q);
+    unpacked->scales = read16(block);
+}
+
+static void unpack_q4_1(const uint8_t *block, uint32_t i, struct unpacked *unpacked)
+{
+    (void)i;
+    unpack_nibbles(block + 4, unpacked->q);
+    unpacked->scales = read32(block);
+}
+
+static void unpack_q5_0(const uint8_t *block, uint32_t i, struct unpacked *unpacked)
+{
+    (void)i;
+    unpack_nibbles(block + 6, unpacked->q);
+    add_fifth_bits(read32(block + 2), unpacked->q);
+    unpacked->scales = read16(block);
+}
+
+static void unpack_q5_1(const uint8_t *block, uint32_t i, struct unpacked *unpacked)
+{
+    (void)i;
+    unpack_nibbles(block + 8, unpacked->q);
+    add_fifth_bits(read32(block + 4), unpacked->q);
+    unpacked->scales = read32(block);
+}
+
+/* The scale, half of 2^(byte - 127), becomes a bfloat; 0 and 1 are subnormal. */
+static void unpack_mxfp4(const uint8_t *block, uint32_t i, struct unpacked *unpacked)
+{
+    (void)i;
+    unpack_nibbles(block + 1, unpacked->q);
+    unpacked->scales = block[0] < 2 ? 0x20u << block[0] : (uint32_t)(block[0] - 1) << 7;
+}
 
 static void unpack_q2_k(const uint8_t *block, uint32_t i, struct unpacked *unpacked)
 {
@@ -169,16 +187,24 @@ static uint32_t scale_min(const uint8_t *packed, uint32_t i)
            (uint32_t)(packed[i] >> 6) << 12;
 }
 
-static void unpack_q45_k(const uint8_t *block, const uint8_t *fifth, const uint8_t *codes, uint32_t i,
-                         struct unpacked *unpacked)
+static void unpack_q45_k(const uint8_t *block, const uint8_t *codes, uint32_t i, struct unpacked *unpacked)
 {
-    for (uint32_t j = 0; j < FORMAT_BLOCK; j++) {
+    for (uint32_t j = 0; j < FORMAT_BLOCK; j++)
         unpacked->q[j] = codes[32 * (i / 2) + j] >> i % 2 * 4 & 15u;
-        if (fifth != NULL)
-            unpacked->q[j] |= (uint8_t)((fifth[j] >> i & 1u) << 4);
-    }
     unpacked->scales = scale_min(block + 4, i);
     unpacked->super = read32(block);
+}
+
+static void unpack_q4_k(const uint8_t *block, uint32_t i, struct unpacked *unpacked)
+{
+    unpack_q45_k(block, block + 16, i, unpacked);
+}
+
+static void unpack_q5_k(const uint8_t *block, uint32_t i, struct unpacked *unpacked)
+{
+    unpack_q45_k(block, block + 48, i, unpacked);
+    for (uint32_t j = 0; j < FORMAT_BLOCK; j++)
+        unpacked->q[j] |= (uint8_t)((block[16 + j] >> i & 1u) << 4);
 }
 
 static void unpack_q6_k(const uint8_t *block, uint32_t i, struct unpacked *unpacked)
@@ -203,70 +229,138 @@ static void unpack_iq4_xs(const uint8_t *block, uint32_t i, struct unpacked *unp
     unpacked->super = read16(block);
 }
 
-static void unpack_values(uint32_t type, const uint8_t *block, uint32_t i, struct unpacked *unpacked)
-{
-    if (type == ACCEL_Q2_K)
-        unpack_q2_k(block, i, unpacked);
-    else if (type == ACCEL_Q3_K)
-        unpack_q3_k(block, i, unpacked);
-    else if (type == ACCEL_Q4_K)
-        unpack_q45_k(block, NULL, block + 16, i, unpacked);
-    else if (type == ACCEL_Q5_K)
-        unpack_q45_k(block, block + 16, block + 48, i, unpacked);
-    else if (type == ACCEL_Q6_K)
-        unpack_q6_k(block, i, unpacked);
-    else
-        unpack_iq4_xs(block, i, unpacked);
-}
-
-static void pack_super(uint32_t type, const struct gpu_format *format, const uint8_t *block, uint64_t b,
-                       uint32_t *const *to)
-{
-    for (uint32_t i = 0; i < 8; i++) {
-        struct unpacked unpacked;
-
-        unpack_values(type, block, i, &unpacked);
-        put_codes(unpacked.q, format->bits, to[0] + (8 * b + i) * format->bits);
-        put16(to[1], 8 * b + i, unpacked.scales);
-        to[2][b] = unpacked.super;
-    }
-}
-
 /* ---- the table ---- */
 
-static uint32_t block_bytes(uint32_t type)
+/* Formats of weights, beside planar ones. X(ID, bits, scales, span, codebook, planes, unpack), see struct gpu_format.
+ */
+#define CODECS(X)                                                                                                      \
+    X(F32, 32, FORMAT_SYMMETRIC, 1, FORMAT_NO_CODEBOOK, 1, NULL)                                                       \
+    X(F16, 16, FORMAT_SYMMETRIC, 1, FORMAT_NO_CODEBOOK, 1, NULL)                                                       \
+    X(BF16, 16, FORMAT_BFLOAT, 1, FORMAT_NO_CODEBOOK, 1, NULL)                                                         \
+    X(Q8_0, 8, FORMAT_SYMMETRIC, 1, FORMAT_NO_CODEBOOK, 2, unpack_q8_0)                                                \
+    X(Q6_K, 6, FORMAT_SUPER16, 1, FORMAT_NO_CODEBOOK, 3, unpack_q6_k)                                                  \
+    X(Q5_K, 5, FORMAT_SUPER, 1, FORMAT_NO_CODEBOOK, 3, unpack_q5_k)                                                    \
+    X(Q5_1, 5, FORMAT_MINIMUM, 1, FORMAT_NO_CODEBOOK, 2, unpack_q5_1)                                                  \
+    X(Q5_0, 5, FORMAT_SYMMETRIC, 1, FORMAT_NO_CODEBOOK, 2, unpack_q5_0)                                                \
+    X(Q4_K, 4, FORMAT_SUPER, 1, FORMAT_NO_CODEBOOK, 3, unpack_q4_k)                                                    \
+    X(Q4_1, 4, FORMAT_MINIMUM, 1, FORMAT_NO_CODEBOOK, 2, unpack_q4_1)                                                  \
+    X(Q4_0, 4, FORMAT_SYMMETRIC, 1, FORMAT_NO_CODEBOOK, 2, unpack_q4_0)                                                \
+    X(IQ4_NL, 4, FORMAT_LOOKUP, 1, FORMAT_CODEBOOK_IQ4, 2, unpack_q4_0)                                                \
+    X(IQ4_XS, 4, FORMAT_SUPERL, 1, FORMAT_CODEBOOK_IQ4, 3, unpack_iq4_xs)                                              \
+    X(Q3_K, 3, FORMAT_SUPER16, 1, FORMAT_NO_CODEBOOK, 3, unpack_q3_k)                                                  \
+    X(Q2_K, 2, FORMAT_SUPER16M, 1, FORMAT_NO_CODEBOOK, 3, unpack_q2_k)                                                 \
+    X(MXFP4, 4, FORMAT_POWERS, 1, FORMAT_CODEBOOK_MXFP4, 2, unpack_mxfp4)
+
+static const struct codec {
+    uint32_t type;
+    struct gpu_format format;
+    unpack_fn *unpack; /* NULL: floats, which are copied */
+} codecs[] = {
+#define CODEC(ID, bits, scales, span, codebook, planes, unpack)                                                        \
+    {ACCEL_##ID, {bits, scales, span, codebook, planes}, unpack},
+    CODECS(CODEC)};
+
+static const struct codec *find_codec(uint32_t type)
 {
-    switch (type) {
-    case ACCEL_Q4_0:
-    case ACCEL_IQ4_NL:
-        return 18;
-    case ACCEL_Q4_1:
-        return 20;
-    case ACCEL_Q5_0:
-        return 22;
-    case ACCEL_Q5_1:
-        return 24;
-    case ACCEL_Q8_0:
-        return 34;
-    case ACCEL_MXFP4:
-        return 17;
-    case ACCEL_Q2_K:
-        return 84;
-    case ACCEL_Q3_K:
-        return 110;
-    case ACCEL_Q4_K:
-        return 144;
-    case ACCEL_Q5_K:
-        return 176;
-    case ACCEL_Q6_K:
-        return 210;
-    default: /* iq4_xs */
-        return 136;
+    for (size_t i = 0; i < sizeof(codecs) / sizeof(*codecs); i++)
+        if (codecs[i].type == type)
+            return &codecs[i];
+    return NULL;
+}
+
+/* Rows of formats.def. */
+struct block_row {
+    uint32_t type;
+    uint32_t values;
+    uint32_t bytes;
+};
+
+static struct block_row block_of(uint32_t type)
+{
+    static const struct block_row rows[] = {
+#define ACCEL_FORMAT(ID, name, id, values, bytes, ...) {ACCEL_##ID, values, bytes},
+#include <accel/quant/formats.def>
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        if (rows[i].type == type)
+            return rows[i];
+    return (struct block_row){0, 0, 0};
+}
+
+static const uint32_t planar_scales[] = {
+    [ACCEL_SCHEME_SYMMETRIC] = FORMAT_SYMMETRIC,
+    [ACCEL_SCHEME_ASYMMETRIC] = FORMAT_ASYMMETRIC,
+    [ACCEL_SCHEME_NF4] = FORMAT_LOOKUP,
+    [ACCEL_SCHEME_CODEBOOK] = FORMAT_LOOKUP,
+};
+static const uint32_t planar_codebooks[] = {
+    [ACCEL_SCHEME_SYMMETRIC] = FORMAT_NO_CODEBOOK,
+    [ACCEL_SCHEME_ASYMMETRIC] = FORMAT_NO_CODEBOOK,
+    [ACCEL_SCHEME_NF4] = FORMAT_CODEBOOK_NF4,
+    [ACCEL_SCHEME_CODEBOOK] = FORMAT_CODEBOOK_ROW,
+};
+
+int32_t gpu_format_of(uint32_t type, struct gpu_format *out_format)
+{
+    static const struct {
+        uint32_t scheme;
+        const char *start, *end;
+        uint32_t bits, planes, zero_bytes, codebook_bytes;
+    } rows[] = {
+#define ACCEL_PLANAR_FORMAT(...) {__VA_ARGS__},
+#include <accel/quant/formats.def>
+    };
+    static const uint32_t groups[] = {
+#define ACCEL_PLANAR_GROUP(log2_group) log2_group,
+#include <accel/quant/formats.def>
+    };
+    const struct codec *codec = find_codec(type);
+    const uint32_t group = ACCEL_PLANAR_LOG2_GROUP(type);
+    uint32_t has_group = 0;
+
+    if (codec != NULL) {
+        *out_format = codec->format;
+        return 1;
+    }
+    for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++)
+        has_group |= groups[i] == group;
+    for (size_t i = 0; has_group && i < sizeof(rows) / sizeof(*rows); i++) {
+        if (ACCEL_PLANAR(rows[i].bits, group, rows[i].scheme) != type)
+            continue;
+        *out_format =
+            (struct gpu_format){rows[i].bits, planar_scales[rows[i].scheme], group == 0 ? 0 : 1u << (group - 5),
+                                planar_codebooks[rows[i].scheme], rows[i].planes};
+        return 1;
+    }
+    return 0;
+}
+
+/* ---- rows ---- */
+
+static void pack_blocks(const struct codec *codec, uint64_t width, const uint8_t *block, uint32_t *const *to)
+{
+    const struct gpu_format *format = &codec->format;
+    const struct block_row row = block_of(codec->type);
+    const uint32_t parts = row.values / FORMAT_BLOCK;
+
+    for (uint64_t b = 0; b < width / FORMAT_BLOCK; b++) {
+        struct unpacked unpacked;
+
+        codec->unpack(block + b / parts * row.bytes, (uint32_t)(b % parts), &unpacked);
+        put_codes(unpacked.q, format->bits, to[0] + b * format->bits);
+        if (format->scales == FORMAT_MINIMUM)
+            to[1][b] = unpacked.scales;
+        else
+            put16(to[1], b, unpacked.scales);
+        if (format->planes == 3)
+            to[2][b / parts] = unpacked.super;
     }
 }
 
 static void pack(const struct gpu_layout *layout, uint64_t width, const void *const *from, void *const *to)
 {
+    const struct codec *codec = find_codec(layout->type);
     const uint8_t *in[GPU_PLANES] = {NULL};
     uint32_t *out[GPU_PLANES] = {NULL};
     struct gpu_format format;
@@ -275,23 +369,14 @@ static void pack(const struct gpu_layout *layout, uint64_t width, const void *co
         return;
     for (uint32_t plane = 0; plane < format.planes; plane++)
         out[plane] = to[plane];
-    in[0] = from[0];
-    if (format.bits >= 16) {
-        memcpy(out[0], in[0], width * format.bits / 8);
-        return;
-    }
-    if (ACCEL_IS_PLANAR(layout->type)) {
-        for (uint32_t plane = 1; plane < format.planes; plane++)
+    if (codec == NULL) {
+        for (uint32_t plane = 0; plane < format.planes; plane++)
             in[plane] = from[plane];
         pack_planar(&format, width, in, out);
-        return;
-    }
-    const uint32_t bytes = block_bytes(layout->type), values = format.planes == 3 ? 256 : FORMAT_BLOCK;
-    for (uint64_t b = 0; b < width / values; b++, in[0] += bytes) {
-        if (values == 256)
-            pack_super(layout->type, &format, in[0], b, out);
-        else
-            pack_block(layout->type, &format, in[0], b, out);
+    } else if (codec->unpack == NULL) {
+        memcpy(out[0], from[0], width * format.bits / 8);
+    } else {
+        pack_blocks(codec, width, from[0], out);
     }
 }
 
@@ -302,7 +387,7 @@ static uint64_t row_bytes(const struct gpu_layout *layout, uint32_t plane, uint6
     return gpu_format_of(layout->type, &format) ? 4 * gpu_format_words(&format, plane, width) : 0;
 }
 
-/* X(type, planes) for each type. */
+/* X(type, planes) for each group of a planar format. */
 #define GROUPS(X, bits, scheme, planes)                                                                                \
     X(ACCEL_PLANAR(bits, 0u, scheme), planes)                                                                          \
     X(ACCEL_PLANAR(bits, 5u, scheme), planes)                                                                          \
@@ -310,38 +395,20 @@ static uint64_t row_bytes(const struct gpu_layout *layout, uint32_t plane, uint6
     X(ACCEL_PLANAR(bits, 7u, scheme), planes)                                                                          \
     X(ACCEL_PLANAR(bits, 8u, scheme), planes)                                                                          \
     X(ACCEL_PLANAR(bits, 9u, scheme), planes)
-#define TYPES(X)                                                                                                       \
-    X(ACCEL_F32, 1)                                                                                                    \
-    X(ACCEL_F16, 1)                                                                                                    \
-    X(ACCEL_BF16, 1)                                                                                                   \
-    X(ACCEL_Q4_0, 2)                                                                                                   \
-    X(ACCEL_Q4_1, 2)                                                                                                   \
-    X(ACCEL_Q5_0, 2)                                                                                                   \
-    X(ACCEL_Q5_1, 2)                                                                                                   \
-    X(ACCEL_Q8_0, 2)                                                                                                   \
-    X(ACCEL_Q2_K, 3)                                                                                                   \
-    X(ACCEL_Q3_K, 3)                                                                                                   \
-    X(ACCEL_Q4_K, 3)                                                                                                   \
-    X(ACCEL_Q5_K, 3)                                                                                                   \
-    X(ACCEL_Q6_K, 3)                                                                                                   \
-    X(ACCEL_IQ4_NL, 2)                                                                                                 \
-    X(ACCEL_IQ4_XS, 3)                                                                                                 \
-    X(ACCEL_MXFP4, 2)                                                                                                  \
-    GROUPS(X, 2u, ACCEL_SCHEME_SYMMETRIC, 2)                                                                           \
-    GROUPS(X, 3u, ACCEL_SCHEME_SYMMETRIC, 2)                                                                           \
-    GROUPS(X, 4u, ACCEL_SCHEME_SYMMETRIC, 2)                                                                           \
-    GROUPS(X, 8u, ACCEL_SCHEME_SYMMETRIC, 2)                                                                           \
-    GROUPS(X, 2u, ACCEL_SCHEME_ASYMMETRIC, 3)                                                                          \
-    GROUPS(X, 3u, ACCEL_SCHEME_ASYMMETRIC, 3)                                                                          \
-    GROUPS(X, 4u, ACCEL_SCHEME_ASYMMETRIC, 3)                                                                          \
-    GROUPS(X, 8u, ACCEL_SCHEME_ASYMMETRIC, 3)                                                                          \
-    GROUPS(X, 4u, ACCEL_SCHEME_NF4, 2)                                                                                 \
-    GROUPS(X, 4u, ACCEL_SCHEME_CODEBOOK, 3)
 #define LAYOUT(type, planes) {(type), (planes), FORMAT_TILE, 0, row_bytes, pack},
+#define LAYOUT_CODEC(ID, bits, scales, span, codebook, planes, unpack) LAYOUT(ACCEL_##ID, planes)
 #define TYPE(type, planes) (type),
+#define TYPE_CODEC(ID, ...) ACCEL_##ID,
 
-static const struct gpu_layout layouts[] = {TYPES(LAYOUT)};
-const uint32_t gpu_types[] = {TYPES(TYPE)};
+static const struct gpu_layout layouts[] = {CODECS(LAYOUT_CODEC)
+#define ACCEL_PLANAR_FORMAT(scheme, start, end, bits, planes, ...) GROUPS(LAYOUT, bits, scheme, planes)
+#include <accel/quant/formats.def>
+};
+
+const uint32_t gpu_types[] = {CODECS(TYPE_CODEC)
+#define ACCEL_PLANAR_FORMAT(scheme, start, end, bits, planes, ...) GROUPS(TYPE, bits, scheme, planes)
+#include <accel/quant/formats.def>
+};
 const uint32_t gpu_type_count = sizeof(gpu_types) / sizeof(*gpu_types);
 
 const struct gpu_layout *gpu_layout_find(uint32_t type)

@@ -81,19 +81,6 @@ CPU_INLINE void decode_block32(const struct block32 f, const struct cpu_matrix *
     }
 }
 
-CPU_INLINE void decode_traits(const struct traits traits, const struct cpu_matrix *w, size_t j, size_t at, size_t count,
-                              weight_tile *out, size_t r)
-{
-    for (size_t end = at + count; at < end; at += UNPACKED_VALUES) {
-        struct unpacked unpacked;
-        const size_t values = least(UNPACKED_VALUES, end - at);
-        unpack_span(traits, w, j, at, values, &unpacked);
-        for (size_t g = 0; g < values / 32; g++, out++)
-            put_codes(load32(unpacked.codes + 32 * g), traits.minimum, unpacked.d + 2 * g, unpacked.m + 2 * g,
-                      (*out)[r]);
-    }
-}
-
 /* Decodes q4_k: the lower nibbles of 32 bytes are a block, the upper ones the next. */
 CPU_INLINE void decode_q4_k(const struct cpu_matrix *w, size_t j, size_t at, size_t count, weight_tile *out, size_t r)
 {
@@ -108,6 +95,23 @@ CPU_INLINE void decode_q4_k(const struct cpu_matrix *w, size_t j, size_t at, siz
             look_up(code_values(unpacked.d[4 * i], unpacked.m[4 * i]), bytes, out[0][r]);
             look_up(code_values(unpacked.d[4 * i + 2], unpacked.m[4 * i + 2]), _mm512_srli_epi16(bytes, 4), out[1][r]);
         }
+    }
+}
+
+CPU_INLINE void decode_traits(const struct traits traits, const struct cpu_matrix *w, size_t j, size_t at, size_t count,
+                              weight_tile *out, size_t r)
+{
+    if (traits.type == ACCEL_Q4_K) {
+        decode_q4_k(w, j, at, count, out, r);
+        return;
+    }
+    for (size_t end = at + count; at < end; at += UNPACKED_VALUES) {
+        struct unpacked unpacked;
+        const size_t values = least(UNPACKED_VALUES, end - at);
+        unpack_span(traits, w, j, at, values, &unpacked);
+        for (size_t g = 0; g < values / 32; g++, out++)
+            put_codes(load32(unpacked.codes + 32 * g), traits.minimum, unpacked.d + 2 * g, unpacked.m + 2 * g,
+                      (*out)[r]);
     }
 }
 
@@ -163,6 +167,15 @@ CPU_INLINE void decode_f16(const struct cpu_matrix *w, size_t j, size_t at, size
         put_halves(_mm512_castsi512_si256(step), out[0][r], out[1][r]);
         put_halves(_mm512_extracti64x4_epi64(step, 1), out[0][r] + 16, out[1][r] + 16);
     }
+}
+
+CPU_INLINE void decode_half(const int is_f16, const struct cpu_matrix *w, size_t j, size_t at, size_t count,
+                            weight_tile *out, size_t r)
+{
+    if (is_f16)
+        decode_f16(w, j, at, count, out, r);
+    else
+        decode_bf16(w, j, at, count, out, r);
 }
 
 #endif

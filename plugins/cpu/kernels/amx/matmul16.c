@@ -263,9 +263,6 @@ static void matmul16(decode16_fn *decode, size_t parts, const struct cpu_matmul 
         matmul16(decode16_##name, parts, call, begin, end);                                                            \
     }
 
-#define MATMUL16_BLOCK32(name) MATMUL16(name, 1, decode_block32(block32_##name, w, j, at, count, out, r))
-#define MATMUL16_UNPACKED(name) MATMUL16(name, 1, decode_traits(traits_##name, w, j, at, count, out, r))
-
 /* The scheme is tested per row. */
 CPU_INLINE void decode_planar(const struct cpu_matrix *w, size_t j, size_t at, size_t count, weight_tile *out, size_t r)
 {
@@ -277,23 +274,16 @@ CPU_INLINE void decode_planar(const struct cpu_matrix *w, size_t j, size_t at, s
         decode_traits(traits_planar, w, j, at, count, out, r);
 }
 
-MATMUL16(f16, 2, decode_f16(w, j, at, count, out, r))
-MATMUL16(bf16, 1, decode_bf16(w, j, at, count, out, r))
-MATMUL16(q4_k, 1, decode_q4_k(w, j, at, count, out, r))
+#define MATMUL16_FLOAT(name, type)
+#define MATMUL16_HALF(name, type)                                                                                      \
+    MATMUL16(name, (type) == ACCEL_F16 ? 2 : 1, decode_half((type) == ACCEL_F16, w, j, at, count, out, r))
+#define MATMUL16_PLAIN(name, type) MATMUL16(name, 1, decode_block32(block32_##name, w, j, at, count, out, r))
+#define MATMUL16_PLAIN_MINIMUM(name, type) MATMUL16_PLAIN(name, type)
+#define MATMUL16_SCALED(name, type) MATMUL16(name, 1, decode_traits(traits_##name, w, j, at, count, out, r))
+#define MATMUL16_MINIMUM(name, type) MATMUL16_SCALED(name, type)
+#define MATMUL16_CODEBOOK(name, type) MATMUL16_SCALED(name, type)
+#define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...) MATMUL16_##code(name, ACCEL_##ID)
+#include <accel/quant/formats.def>
+#define MATMUL16_OWN(ID, name) MATMUL16_PLAIN(name, ACCEL_##ID)
+CPU_PLANAR_OWN(MATMUL16_OWN)
 MATMUL16(planar, 1, decode_planar(w, j, at, count, out, r))
-MATMUL16_BLOCK32(q8_0)
-MATMUL16_BLOCK32(q4_0)
-MATMUL16_BLOCK32(q4_1)
-MATMUL16_BLOCK32(q8_g32)
-MATMUL16_BLOCK32(q8_g128)
-MATMUL16_BLOCK32(q4_g32)
-MATMUL16_BLOCK32(q4_g128)
-MATMUL16_UNPACKED(q5_0)
-MATMUL16_UNPACKED(q5_1)
-MATMUL16_UNPACKED(q2_k)
-MATMUL16_UNPACKED(q3_k)
-MATMUL16_UNPACKED(q5_k)
-MATMUL16_UNPACKED(q6_k)
-MATMUL16_UNPACKED(iq4_nl)
-MATMUL16_UNPACKED(iq4_xs)
-MATMUL16_UNPACKED(mxfp4)

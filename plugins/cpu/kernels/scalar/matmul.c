@@ -199,43 +199,21 @@ static void embed(const struct cpu_matrix *table, uint32_t type, size_t rows, si
         matmul(call, type, 8, begin, end);                                                                             \
     }
 
-MATMUL(f32, ACCEL_F32)
-MATMUL(f16, ACCEL_F16)
-MATMUL(bf16, ACCEL_BF16)
-MATMUL(q8_0, ACCEL_Q8_0)
-MATMUL(q4_0, ACCEL_Q4_0)
-MATMUL(q4_1, ACCEL_Q4_1)
-MATMUL(q8_g32, ACCEL_Q8_G32)
-MATMUL(q8_g128, ACCEL_Q8_G128)
-MATMUL(q4_g32, ACCEL_Q4_G32)
-MATMUL(q4_g128, ACCEL_Q4_G128)
-MATMUL8(q8_0, ACCEL_Q8_0)
-MATMUL8(q4_0, ACCEL_Q4_0)
-MATMUL8(q4_1, ACCEL_Q4_1)
-MATMUL8(q8_g32, ACCEL_Q8_G32)
-MATMUL8(q8_g128, ACCEL_Q8_G128)
-MATMUL8(q4_g32, ACCEL_Q4_G32)
-MATMUL8(q4_g128, ACCEL_Q4_G128)
-MATMUL(q5_0, ACCEL_Q5_0)
-MATMUL(q5_1, ACCEL_Q5_1)
-MATMUL(q2_k, ACCEL_Q2_K)
-MATMUL(q3_k, ACCEL_Q3_K)
-MATMUL(q4_k, ACCEL_Q4_K)
-MATMUL(q5_k, ACCEL_Q5_K)
-MATMUL(q6_k, ACCEL_Q6_K)
-MATMUL(iq4_nl, ACCEL_IQ4_NL)
-MATMUL(iq4_xs, ACCEL_IQ4_XS)
-MATMUL(mxfp4, ACCEL_MXFP4)
-MATMUL8(q5_0, ACCEL_Q5_0)
-MATMUL8(q5_1, ACCEL_Q5_1)
-MATMUL8(q2_k, ACCEL_Q2_K)
-MATMUL8(q3_k, ACCEL_Q3_K)
-MATMUL8(q4_k, ACCEL_Q4_K)
-MATMUL8(q5_k, ACCEL_Q5_K)
-MATMUL8(q6_k, ACCEL_Q6_K)
-MATMUL8(iq4_nl, ACCEL_IQ4_NL)
-MATMUL8(iq4_xs, ACCEL_IQ4_XS)
-MATMUL8(mxfp4, ACCEL_MXFP4)
+#define MATMUL8_FLOAT(name, type)
+#define MATMUL8_HALF(name, type)
+#define MATMUL8_PLAIN(name, type) MATMUL8(name, type)
+#define MATMUL8_PLAIN_MINIMUM(name, type) MATMUL8(name, type)
+#define MATMUL8_SCALED(name, type) MATMUL8(name, type)
+#define MATMUL8_MINIMUM(name, type) MATMUL8(name, type)
+#define MATMUL8_CODEBOOK(name, type) MATMUL8(name, type)
+#define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...)                                              \
+    MATMUL(name, ACCEL_##ID)                                                                                           \
+    MATMUL8_##code(name, ACCEL_##ID)
+#include <accel/quant/formats.def>
+#define OWN(ID, name)                                                                                                  \
+    MATMUL(name, ACCEL_##ID)                                                                                           \
+    MATMUL8(name, ACCEL_##ID)
+CPU_PLANAR_OWN(OWN)
 
 void cpu_matmul16_bf16_scalar(const struct cpu_matmul *call, size_t begin, size_t end)
 {

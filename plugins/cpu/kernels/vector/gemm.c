@@ -20,7 +20,7 @@
 static struct gemm_recipe planar_recipe(uint32_t type)
 {
     const uint32_t bits = ACCEL_PLANAR_BITS(type), scheme = ACCEL_PLANAR_SCHEME(type);
-    if (cpu_weight_of(type) < 0 || scheme > ACCEL_SCHEME_ASYMMETRIC)
+    if (!ACCEL_IS_PLANAR(type) || cpu_weight_of(type) < 0 || scheme > ACCEL_SCHEME_ASYMMETRIC)
         return (struct gemm_recipe){NULL, NULL, 0};
     if (scheme == ACCEL_SCHEME_SYMMETRIC)
         return bits <= 4 ? RECIPE(planar, core_narrow8, MINIMUM_NONE) : RECIPE(planar8, core_wide, MINIMUM_NONE);

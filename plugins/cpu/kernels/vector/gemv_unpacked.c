@@ -157,16 +157,16 @@ CPU_INLINE void matmul8(const struct traits traits, const struct cpu_matmul *cal
             matmul8(traits_##name, call, begin, end);                                                                  \
     }
 
-MATMUL8(q5_0)
-MATMUL8(q5_1)
-MATMUL8(q2_k)
-MATMUL8(q3_k)
-MATMUL8(q4_k)
-MATMUL8(q5_k)
-MATMUL8(q6_k)
-MATMUL8(iq4_nl)
-MATMUL8(iq4_xs)
-MATMUL8(mxfp4)
+/* Kernels of PLAIN formats are in the folders of the ISAs. */
+#define MATMUL8_FLOAT(name)
+#define MATMUL8_HALF(name)
+#define MATMUL8_PLAIN(name)
+#define MATMUL8_PLAIN_MINIMUM(name)
+#define MATMUL8_SCALED(name) MATMUL8(name)
+#define MATMUL8_MINIMUM(name) MATMUL8(name)
+#define MATMUL8_CODEBOOK(name) MATMUL8(name)
+#define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...) MATMUL8_##code(name)
+#include <accel/quant/formats.def>
 
 void CPU_NAME(matmul8_planar)(const struct cpu_matmul *call, size_t begin, size_t end)
 {

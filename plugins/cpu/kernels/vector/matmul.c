@@ -253,7 +253,7 @@ CPU_INLINE void gemm_row4(decode_fn *decode, const int read, const struct cpu_ma
     }
 }
 
-/* `f` is used by READ_BLOCKS only. */
+/* `f` is used by READ_BLOCKS only; `read` is a constant. */
 CPU_INLINE void matmul(decode_fn *decode, const int read, const struct block32 f, const struct cpu_matmul *call,
                        size_t begin, size_t end)
 {
@@ -302,24 +302,19 @@ CPU_INLINE void embed(decode_fn *decode, const struct cpu_matrix *table, size_t 
         embed(decode_row_##name, table, rows, width, ids, y, begin, end);                                              \
     }
 
-KERNELS(f32, READ_F32, block32_q8_0, decode_f32(w, row, at, count, out))
-KERNELS(f16, READ_F16, block32_q8_0, decode16(0, w, row, at, count, out))
-KERNELS(bf16, READ_BF16, block32_q8_0, decode16(1, w, row, at, count, out))
-KERNELS(q8_0, READ_BLOCKS, block32_q8_0, decode_blocks(block32_q8_0, w, row, at, count, out))
-KERNELS(q4_0, READ_BLOCKS, block32_q4_0, decode_blocks(block32_q4_0, w, row, at, count, out))
-KERNELS(q4_1, READ_BLOCKS, block32_q4_1, decode_blocks(block32_q4_1, w, row, at, count, out))
-KERNELS(q8_g32, READ_BLOCKS, block32_q8_g32, decode_blocks(block32_q8_g32, w, row, at, count, out))
-KERNELS(q8_g128, READ_BLOCKS, block32_q8_g128, decode_blocks(block32_q8_g128, w, row, at, count, out))
-KERNELS(q4_g32, READ_BLOCKS, block32_q4_g32, decode_blocks(block32_q4_g32, w, row, at, count, out))
-KERNELS(q4_g128, READ_BLOCKS, block32_q4_g128, decode_blocks(block32_q4_g128, w, row, at, count, out))
-KERNELS(q5_0, READ_UNPACKED, block32_q8_0, decode_unpacked(traits_q5_0, w, row, at, count, out))
-KERNELS(q5_1, READ_UNPACKED, block32_q8_0, decode_unpacked(traits_q5_1, w, row, at, count, out))
-KERNELS(q2_k, READ_UNPACKED, block32_q8_0, decode_unpacked(traits_q2_k, w, row, at, count, out))
-KERNELS(q3_k, READ_UNPACKED, block32_q8_0, decode_unpacked(traits_q3_k, w, row, at, count, out))
-KERNELS(q4_k, READ_UNPACKED, block32_q8_0, decode_unpacked(traits_q4_k, w, row, at, count, out))
-KERNELS(q5_k, READ_UNPACKED, block32_q8_0, decode_unpacked(traits_q5_k, w, row, at, count, out))
-KERNELS(q6_k, READ_UNPACKED, block32_q8_0, decode_unpacked(traits_q6_k, w, row, at, count, out))
-KERNELS(iq4_nl, READ_UNPACKED, block32_q8_0, decode_unpacked(traits_iq4_nl, w, row, at, count, out))
-KERNELS(iq4_xs, READ_UNPACKED, block32_q8_0, decode_unpacked(traits_iq4_xs, w, row, at, count, out))
-KERNELS(mxfp4, READ_UNPACKED, block32_q8_0, decode_unpacked(traits_mxfp4, w, row, at, count, out))
-KERNELS(planar, READ_UNPACKED, block32_q8_0, decode_planar(w, row, at, count, out))
+#define KERNELS_FLOAT(name, type) KERNELS(name, READ_F32, block32_f32, decode_f32(w, row, at, count, out))
+#define KERNELS_HALF(name, type)                                                                                       \
+    KERNELS(name, (type) == ACCEL_BF16 ? READ_BF16 : READ_F16, block32_##name,                                         \
+            decode16((type) == ACCEL_BF16, w, row, at, count, out))
+#define KERNELS_PLAIN(name, type)                                                                                      \
+    KERNELS(name, READ_BLOCKS, block32_##name, decode_blocks(block32_##name, w, row, at, count, out))
+#define KERNELS_PLAIN_MINIMUM(name, type) KERNELS_PLAIN(name, type)
+#define KERNELS_SCALED(name, type)                                                                                     \
+    KERNELS(name, READ_UNPACKED, block32_##name, decode_unpacked(traits_##name, w, row, at, count, out))
+#define KERNELS_MINIMUM(name, type) KERNELS_SCALED(name, type)
+#define KERNELS_CODEBOOK(name, type) KERNELS_SCALED(name, type)
+#define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...) KERNELS_##code(name, ACCEL_##ID)
+#include <accel/quant/formats.def>
+#define KERNELS_OWN(ID, name) KERNELS_PLAIN(name, ACCEL_##ID)
+CPU_PLANAR_OWN(KERNELS_OWN)
+KERNELS(planar, READ_UNPACKED, block32_f32, decode_planar(w, row, at, count, out))

@@ -37,9 +37,19 @@ struct block32 {
     uint32_t group_blocks; /* blocks that share a scale */
 };
 
-static const struct block32 block32_q8_0 = {8, 34, 2, 0, 0, 1};
-static const struct block32 block32_q4_0 = {4, 18, 2, 0, 0, 1};
-static const struct block32 block32_q4_1 = {4, 20, 4, 0, 1, 1};
+/* Whether values have a minimum, by the column `code` of formats.def. */
+#define CPU_MINIMUM_FLOAT 0
+#define CPU_MINIMUM_HALF 0
+#define CPU_MINIMUM_PLAIN 0
+#define CPU_MINIMUM_PLAIN_MINIMUM 1
+#define CPU_MINIMUM_SCALED 0
+#define CPU_MINIMUM_MINIMUM 1
+#define CPU_MINIMUM_CODEBOOK 0
+
+/* Traits of PLAIN formats; of others they mean nothing. */
+#define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...)                                              \
+    static const struct block32 block32_##name = {bits, bytes, bytes - values * bits / 8, 0, CPU_MINIMUM_##code, 1};
+#include <accel/quant/formats.def>
 static const struct block32 block32_q8_g32 = {8, 32, 0, 1, 0, 1};
 static const struct block32 block32_q8_g128 = {8, 32, 0, 1, 0, 4};
 static const struct block32 block32_q4_g32 = {4, 16, 0, 1, 0, 1};

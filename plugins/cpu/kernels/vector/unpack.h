@@ -29,16 +29,9 @@ struct traits {
     uint32_t fine;    /* 1: the scales of the 16 first and the 16 last of 32 weights differ */
 };
 
-static const struct traits traits_q5_0 = {ACCEL_Q5_0, 32, 22, 0, 0};
-static const struct traits traits_q5_1 = {ACCEL_Q5_1, 32, 24, 1, 0};
-static const struct traits traits_q2_k = {ACCEL_Q2_K, 256, 84, 1, 1};
-static const struct traits traits_q3_k = {ACCEL_Q3_K, 256, 110, 0, 1};
-static const struct traits traits_q4_k = {ACCEL_Q4_K, 256, 144, 1, 0};
-static const struct traits traits_q5_k = {ACCEL_Q5_K, 256, 176, 1, 0};
-static const struct traits traits_q6_k = {ACCEL_Q6_K, 256, 210, 0, 1};
-static const struct traits traits_iq4_nl = {ACCEL_IQ4_NL, 32, 18, 0, 0};
-static const struct traits traits_iq4_xs = {ACCEL_IQ4_XS, 256, 136, 0, 0};
-static const struct traits traits_mxfp4 = {ACCEL_MXFP4, 32, 17, 0, 0};
+#define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...)                                              \
+    static const struct traits traits_##name = {ACCEL_##ID, values, bytes, CPU_MINIMUM_##code, (group) == 16};
+#include <accel/quant/formats.def>
 
 CPU_INLINE __m256i load32(const void *p)
 {
