@@ -36,10 +36,14 @@ accel_conform_SOURCES = \
 	%D%/leak.h \
 	%D%/list.c \
 	%D%/main.c \
+	%D%/op_arrange.c \
 	%D%/op_attention.c \
+	%D%/op_dense.c \
+	%D%/op_expert.c \
 	%D%/op_matmul.c \
 	%D%/op_places.c \
 	%D%/op_rows.c \
+	%D%/op_space.c \
 	%D%/options.c \
 	%D%/options.h \
 	%D%/print.c \
@@ -63,6 +67,8 @@ accel_conform_SOURCES = \
 	%D%/timeline_sets.c \
 	%D%/trial.c \
 	%D%/trial.h \
+	%D%/trial_case.c \
+	%D%/trial_case.h \
 	%D%/whole.c
 accel_conform_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS)
 accel_conform_LDADD = libaccel.la libaccel-quant.la $(YAML_LIBS) $(SYSTEM_LIBS) -lm

@@ -441,7 +441,7 @@ static void attention_mixed(struct conform *conform)
     attend_types(conform, pairs[conform->parameter].types);
 }
 
-static void add_types(struct conform_list *list, const char *op, void (*run)(struct conform *conform))
+static void add_cache_types(struct conform_list *list, const char *op, void (*run)(struct conform *conform))
 {
     struct accel_format format;
     uint32_t type;
@@ -454,12 +454,19 @@ static void add_types(struct conform_list *list, const char *op, void (*run)(str
     }
 }
 
-void conform_add_attention(struct conform_list *list)
+static void add_cache_write(struct conform_list *list)
 {
-    add_types(list, "cache_write", cache_write);
-    add_types(list, "attention", attention);
-    add_types(list, "attention_mask", attention_mask);
-    add_types(list, "attention_score_sums", attention_score_sums);
+    add_cache_types(list, "cache_write", cache_write);
+}
+
+static void add_attention(struct conform_list *list)
+{
+    add_cache_types(list, "attention", attention);
+    add_cache_types(list, "attention_mask", attention_mask);
+    add_cache_types(list, "attention_score_sums", attention_score_sums);
     for (uint32_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
         conform_add(list, CONFORM_DEVICE, i, attention_mixed, "attention/%s", pairs[i].name);
 }
+
+const struct conform_operator conform_op_cache_write = {.add = add_cache_write};
+const struct conform_operator conform_op_attention = {.add = add_attention};
