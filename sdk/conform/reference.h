@@ -56,6 +56,7 @@ struct reference_attention {
     const float *v;                        /**< [slots, kv_heads, value_size] */
     const int32_t *table, *first, *length; /**< defined by the operator */
     const int32_t *mask;                   /**< defined by the operator; may be NULL */
+    const float *slope, *sink;             /**< [heads]; may be NULL */
     double *score_sums;                    /**< [sequences, pages * page], accumulated into; or NULL */
 };
 
