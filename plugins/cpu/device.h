@@ -29,8 +29,14 @@ enum {
 #include <accel/quant/formats.def>
 };
 
-/* Every operator kernel that the backend offers. table.c asserts the count. */
-#define CPU_OPERATORS (CPU_WEIGHT_KERNELS + 13u)
+/* Every operator kernel that the backend offers, of which CPU_LISTED are in operators.def. table.c asserts the count. */
+#define CPU_OPERATORS (CPU_WEIGHT_KERNELS + 17u + CPU_LISTED)
+enum {
+    CPU_LISTED = 0
+#define CPU_OPERATOR(op, name, text, check, parts, work) +1
+#define CPU_VECTOR_OPERATOR(op, name, text, check, parts, work) +1
+#include "plugins/cpu/kernels/operators.def"
+};
 extern const struct sdk_kernel cpu_operators[];
 
 /* sdk_backend.packs and .pack: packing of matmul weights. */
