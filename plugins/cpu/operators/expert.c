@@ -95,17 +95,9 @@ static struct experts experts_of(const struct sdk_call *call, uint32_t threads)
 const char *cpu_expert_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
 {
     const struct accel_expert_matmul *attributes = node->node->attributes;
-    const int weight = cpu_weight_of(sdk_input(node, 1)->type);
 
-    if (weight < 0)
-        return "no kernel for this type of weights";
-    if (!sdk_all_f32(node, 3u << 1) || sdk_input(node, 2)->type != ACCEL_I32)
-        return "x, bias, factor and y have to be F32 and ids I32";
-    if ((kernel->variant & CPU_ROUNDED) == 0)
-        return NULL;
-    if ((weight <= CPU_BF16) != (kernel->precision == ACCEL_BF16))
-        return "the kernel is for weights of another type";
-    return cpu_why_not_rounded(node->device, (uint32_t)weight, attributes->rounding);
+    return sdk_input(node, 2)->type == ACCEL_I32 ? cpu_gathered_check(kernel, node, 3u << 1, attributes->rounding)
+                                                 : "ids have to be I32";
 }
 
 uint64_t cpu_expert_scratch(const struct sdk_call *call, uint32_t threads)

@@ -87,6 +87,10 @@ void cpu_gather_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
     uint64_t cpu_##name##_scratch(const struct sdk_call *call, uint32_t threads);                                      \
     uint64_t cpu_##name##_work(const struct sdk_call *call);
 CPU_GATHERED(expert)
+CPU_GATHERED(conv)
+/* Returns why a kernel does not run a node, NULL if it does. `others`: bits of inputs that are not F32. */
+const char *cpu_gathered_check(const struct sdk_kernel *kernel, const struct sdk_node *node, uint32_t others,
+                               uint32_t rounding);
 
 /* Operators of operators.def. Vector operators share cpu_vector_part, which calls the function of the instruction set.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators on single elements: scale, clamp. Parts: elements. Bound: bytes. */
+/* Operators on single elements: scale, clamp, sums of products. Parts: elements. Bound: bytes. */
 #include "plain.h"
 
 void CPU_NAME(scale)(const struct sdk_call *call, uint64_t begin, uint64_t end)
@@ -23,4 +23,12 @@ void CPU_NAME(clamp)(const struct sdk_call *call, uint64_t begin, uint64_t end)
 
         y[i] = above < high ? above : high;
     }
+}
+
+void CPU_NAME(add_products)(const float *x, const float *w, size_t each, size_t count, float *y)
+{
+    for (size_t i = 0; each == 1 && i < count; i++)
+        y[i] += x[i] * w[i];
+    for (size_t i = 0; each != 1 && i < count; i++)
+        y[i] += x[i / each] * w[i];
 }
