@@ -7,7 +7,9 @@ plugins_cpu_cpu_la_SOURCES = \
 	%D%/device.h \
 	%D%/driver.c \
 	%D%/operators/operators.h \
+	%D%/operators/arrange.c \
 	%D%/operators/attention.c \
+	%D%/operators/expert.c \
 	%D%/operators/matmul.c \
 	%D%/operators/pointwise.c \
 	%D%/operators/rows.c \

@@ -15,8 +15,15 @@ struct cpu_device {
     uint32_t zero;
 };
 
-/* Every operator kernel that the backend offers. table.c asserts the count. */
-#define CPU_OPERATORS 75u
+/* Every operator kernel that the backend offers. table.c asserts the count, of which
+ * CPU_LISTED are in operators.def. */
+#define CPU_OPERATORS (78u + CPU_LISTED)
+enum {
+    CPU_LISTED = 0
+#define CPU_OPERATOR(op, name, text, check, parts, work) +1
+#define CPU_VECTOR_OPERATOR(op, name, text, check, parts, work) +1
+#include "plugins/cpu/kernels/operators.def"
+};
 extern const struct sdk_kernel cpu_operators[];
 
 /* sdk_backend.packs and .pack: packing of matmul weights. */

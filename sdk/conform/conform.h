@@ -15,6 +15,7 @@
 #include <stdbool.h>
 
 #include <accel/driver.h>
+#include <accel/ops.h>
 #include <accel/run.h>
 
 #define CONFORM_NAME 64u     /* bytes of a test name */
@@ -101,10 +102,22 @@ void conform_add_pairs(struct conform_list *list);
 void conform_add_modules(struct conform_list *list);
 void conform_add_steps(struct conform_list *list);
 void conform_add_whole(struct conform_list *list);
-void conform_add_rows(struct conform_list *list);
-void conform_add_places(struct conform_list *list);
-void conform_add_matmul(struct conform_list *list);
-void conform_add_attention(struct conform_list *list);
+
+struct reference_call;
+
+/** An operator in the kit: the file with its cases defines it. */
+struct conform_operator {
+    void (*add)(struct conform_list *list); /**< adds its tests */
+    /** Computes its outputs for cases that call trial_expect; NULL where cases compute what they expect. */
+    void (*compute)(const struct reference_call *call);
+};
+
+/* conform_op_scale and so on: an operator of ops.def without its own is an error of the linker. */
+#define ACCEL_OPERATOR(number, ID, name, ...) extern const struct conform_operator conform_op_##name;
+#include <accel/driver/ops.def>
+
+/** Returns the operator of a number below ACCEL_OP_END; NULL if no operator has it. */
+const struct conform_operator *conform_operator_find(uint32_t op);
 
 /** Fills the list with all tests. */
 void conform_list_fill(struct conform_list *list);

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # The conformance kit: holds a driver file against the ABI and against a scalar reference.
+# All but its main is a library of this tree, which tests/unit links too.
 bin_PROGRAMS += accel-conform
-accel_conform_SOURCES = \
+noinst_LTLIBRARIES += libaccel-conform.la
+libaccel_conform_la_SOURCES = \
 	%D%/abi.h \
 	%D%/abi_leaks.c \
 	%D%/abi_life.c \
@@ -35,11 +37,14 @@ accel_conform_SOURCES = \
 	%D%/leak.c \
 	%D%/leak.h \
 	%D%/list.c \
-	%D%/main.c \
+	%D%/op_arrange.c \
 	%D%/op_attention.c \
+	%D%/op_dense.c \
+	%D%/op_expert.c \
 	%D%/op_matmul.c \
 	%D%/op_places.c \
 	%D%/op_rows.c \
+	%D%/op_space.c \
 	%D%/options.c \
 	%D%/options.h \
 	%D%/print.c \
@@ -63,8 +68,11 @@ accel_conform_SOURCES = \
 	%D%/timeline_sets.c \
 	%D%/trial.c \
 	%D%/trial.h \
+	%D%/trial_case.c \
+	%D%/trial_case.h \
 	%D%/whole.c
-accel_conform_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS)
-accel_conform_LDADD = libaccel.la libaccel-quant.la $(YAML_LIBS) $(SYSTEM_LIBS) -lm
+libaccel_conform_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS)
+accel_conform_SOURCES = %D%/main.c
+accel_conform_LDADD = libaccel-conform.la libaccel.la libaccel-quant.la $(YAML_LIBS) $(SYSTEM_LIBS) -lm
 accel_conform_LDFLAGS = $(bin_ldflags)
 dist_man_MANS += %D%/accel-conform.1

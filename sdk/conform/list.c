@@ -20,6 +20,16 @@ void conform_add(struct conform_list *list, enum conform_needs needs, uint32_t p
     list->count++;
 }
 
+static const struct conform_operator *const operators[ACCEL_OP_END] = {
+#define ACCEL_OPERATOR(number, ID, name, ...) [number] = &conform_op_##name,
+#include <accel/driver/ops.def>
+};
+
+const struct conform_operator *conform_operator_find(uint32_t op)
+{
+    return op < ACCEL_OP_END ? operators[op] : NULL;
+}
+
 void conform_list_fill(struct conform_list *list)
 {
     list->count = 0;
@@ -37,9 +47,8 @@ void conform_list_fill(struct conform_list *list)
     conform_add_timeline(list);
     conform_add_sets(list);
     conform_add_pairs(list);
-    conform_add_rows(list);
-    conform_add_places(list);
-    conform_add_matmul(list);
-    conform_add_attention(list);
+    for (uint32_t op = 0; op < ACCEL_OP_END; op++)
+        if (operators[op] != NULL)
+            operators[op]->add(list);
     conform_add_whole(list);
 }

@@ -11,6 +11,8 @@
 
 #define MOST_SEQUENCES 4u
 #define DISTINCT 509u     /* encoded rows of a cache: a prime; the others repeat them */
+#define SLOPE 1u          /* an input of attention: a slope for each head */
+#define SINK 2u           /* an input of attention: a learned sink for each head */
 #define MANY_SLOTS 70016u /* slots of a cache: more than 16 bits count */
 
 /* ---- cached rows ---- */
@@ -160,8 +162,9 @@ struct attend {
     int32_t *table, *slot;
     float *q, *rows[2], *held[2], *placed[2];
     double *want, *scores;
-    int32_t *mask;      /* or NULL */
-    double *score_sums; /* or NULL */
+    int32_t *mask;       /* or NULL */
+    double *score_sums;  /* or NULL */
+    float *slope, *sink; /* or NULL */
 };
 
 /* Assigns pages in random order, out of `slots` slots if that is more than the pages have. Sequence s has a random
@@ -210,6 +213,7 @@ static void fill(struct conform *conform, struct attend *a)
     r->q = a->q, r->k = a->placed[0], r->v = a->placed[1];
     r->table = a->table, r->first = a->first, r->length = a->length;
     r->mask = a->mask, r->score_sums = a->score_sums;
+    r->slope = a->slope, r->sink = a->sink;
     reference_attend(r, a->scores, a->want);
 }
 
@@ -230,18 +234,40 @@ static void add_more(struct conform *conform, struct attend *a, uint32_t block, 
         a->score_sums = conform_memory(conform, r->sequences * places, sizeof(*a->score_sums));
 }
 
+/* Makes a slope and a learned sink for each head of q. Slopes fall off as powers of 2, as those of ALiBi do, and the
+ * last one is positive; sinks are about as large as scores. */
+static void add_heads(struct conform *conform, struct attend *a, uint32_t with)
+{
+    uint64_t heads = a->reference.heads;
+
+    if (with & SLOPE)
+        a->slope = conform_memory(conform, heads, sizeof(*a->slope));
+    for (uint64_t h = 0; h < heads && a->slope != NULL; h++)
+        a->slope[h] = h + 1 == heads ? -0.01f : exp2f(-8.0f * (float)(h + 1) / (float)heads);
+    if (with & SINK)
+        a->sink = conform_floats(conform, heads);
+    for (uint64_t h = 0; h < heads && a->sink != NULL; h++)
+        a->sink[h] *= 3;
+}
+
 /* Adds the attention node, whose outputs are compared with the reference. */
-static void attend_node(struct trial *trial, struct attend *a, uint32_t inputs[7])
+static void attend_node(struct trial *trial, struct attend *a, uint32_t inputs[9])
 {
     struct reference_attention *r = &a->reference;
     uint64_t places = r->pages * a->attributes.page, blocks = a->mask == NULL ? 1 : places / a->attributes.block;
-    uint32_t count = a->mask == NULL ? 6 : 7, made[2];
+    uint32_t count = a->sink != NULL ? 9 : a->slope != NULL ? 8 : a->mask != NULL ? 7 : 6, made[2];
     struct accel_dim dims[3];
 
     blocks += a->mask != NULL && places % a->attributes.block != 0;
     dims[0] = trial_fixed(r->sequences), dims[1] = trial_fixed(blocks), dims[2] = trial_fixed((blocks + 31) / 32);
+    inputs[6] = inputs[7] = inputs[8] = ACCEL_NO_VALUE;
     if (a->mask != NULL)
         inputs[6] = trial_input(trial, "mask", ACCEL_I32, 3, dims, a->mask);
+    dims[0] = trial_fixed(r->heads);
+    if (a->slope != NULL)
+        inputs[7] = trial_input(trial, "slope", ACCEL_F32, 1, dims, a->slope);
+    if (a->sink != NULL)
+        inputs[8] = trial_input(trial, "sink", ACCEL_F32, 1, dims, a->sink);
     if (a->score_sums == NULL) {
         trial_output(trial, trial_node(trial, ACCEL_OP_ATTENTION, "attention", inputs, count, &a->attributes), a->want,
                      0.5);
@@ -256,7 +282,7 @@ static void attend_run(struct trial *trial, struct attend *a)
 {
     struct reference_attention *r = &a->reference;
     struct accel_dim dims[3] = {trial_fixed(a->writes), trial_fixed(a->attributes.kv_heads), trial_fixed(r->size)};
-    uint32_t slot, inputs[7], rows[2];
+    uint32_t slot, inputs[9], rows[2];
 
     rows[0] = trial_input(trial, "k", ACCEL_F32, 3, dims, a->rows[0]);
     dims[2] = trial_fixed(r->value_size);
@@ -288,6 +314,7 @@ struct form {
     bool has_score_sums;
     uint32_t sinks;
     uint32_t slots; /* least slots of the caches */
+    uint32_t with;  /* SLOPE, SINK */
 };
 
 static void attend_case(struct conform *conform, const uint32_t types[2], const struct form *form)
@@ -311,15 +338,18 @@ static void attend_case(struct conform *conform, const uint32_t types[2], const 
                                                .pages = (form->most + form->page - 1) / form->page};
     trial_begin(&trial, conform, form->rounding == ACCEL_Q8_0 ? TRIAL_ROUNDED_Q8 : TRIAL_F32,
                 "%u x %u heads of %u and %u, %u sequences of up to %u in pages of %u%s, window %u and %u sinks%s%s, "
-                "%s%u queries",
+                "%s%u queries%s%s",
                 form->kv_heads, form->group, form->size, form->value_size, form->sequences, form->most, form->page,
                 form->is_causal ? ", causal" : "", form->window, form->sinks, form->is_capped ? ", capped" : "",
-                form->rounding == ACCEL_Q8_0 ? ", rounded" : "", form->asking == 0 ? "not " : "", form->asking);
+                form->rounding == ACCEL_Q8_0 ? ", rounded" : "", form->asking == 0 ? "not " : "", form->asking,
+                form->with & SLOPE ? ", slopes" : "", form->with & SINK ? ", learned sinks" : "");
     lay_out(conform, &a, form->slots);
     add_more(conform, &a, form->block, form->has_score_sums);
+    add_heads(conform, &a, form->with);
     fill(conform, &a);
     attend_run(&trial, &a);
     free(a.table), free(a.slot), free(a.q), free(a.want), free(a.scores), free(a.mask), free(a.score_sums);
+    free(a.slope), free(a.sink);
     for (uint32_t i = 0; i < 2; i++)
         free(a.rows[i]), free(a.held[i]), free(a.placed[i]);
 }
@@ -349,28 +379,28 @@ static void attend_types(struct conform *conform, const uint32_t types[2])
     uint32_t a = (uint32_t)conform_block(types[0]), b = (uint32_t)conform_block(types[1]);
     uint32_t unit = a > b ? a : b, size = unit == 1 ? 16 : unit;
     const struct form forms[] = {
-        {1, 1, size, size, 1, 1, 1, 1, 0, 0, 1, 0, 0, false, 0, 0},
-        {2, 4, size, size, 64, 64, 1, 1, 0, 0, 0, 0, 0, false, 0, 0},
-        {1, 3, size, size, 16, 1024, 1, 1, 0, 0, 1, 0, 0, false, 0, 0},
-        {4, 1, 2 * size, size, 4, 33, 3, 1, 0, 0, 0, 0, 0, false, 0, 0},
-        {2, 2, size, size, 5, 50, 2, 1, 7, 0, 0, 0, 0, false, 0, 0},
-        {1, 3, size, size, 4, 90, 2, 1, 9, 0, 0, 0, 0, false, 5, 0},
-        {2, 2, size, 2 * size, 3, 20, 4, 1, 0, 1, 0, 0, 0, false, 0, 0},
-        {1, 8, size, size, 8, 70, 2, 0, 0, 0, 0, 0, 0, false, 0, 0},
-        {2, 2, size, size, 16, 130, 2, 1, 0, 0, 1, ACCEL_Q8_0, 0, false, 0, 0},
+        {1, 1, size, size, 1, 1, 1, 1, 0, 0, 1, 0, 0, false, 0, 0, 0},
+        {2, 4, size, size, 64, 64, 1, 1, 0, 0, 0, 0, 0, false, 0, 0, 0},
+        {1, 3, size, size, 16, 1024, 1, 1, 0, 0, 1, 0, 0, false, 0, 0, 0},
+        {4, 1, 2 * size, size, 4, 33, 3, 1, 0, 0, 0, 0, 0, false, 0, 0, 0},
+        {2, 2, size, size, 5, 50, 2, 1, 7, 0, 0, 0, 0, false, 0, 0, 0},
+        {1, 3, size, size, 4, 90, 2, 1, 9, 0, 0, 0, 0, false, 5, 0, 0},
+        {2, 2, size, 2 * size, 3, 20, 4, 1, 0, 1, 0, 0, 0, false, 0, 0, 0},
+        {1, 8, size, size, 8, 70, 2, 0, 0, 0, 0, 0, 0, false, 0, 0, 0},
+        {2, 2, size, size, 16, 130, 2, 1, 0, 0, 1, ACCEL_Q8_0, 0, false, 0, 0, 0},
         /* Several blocks of a type in a head; soft caps over whole tiles of keys. */
-        {2, 2, 4 * size, 2 * size, 16, 90, 2, 1, 0, 0, 2, ACCEL_Q8_0, 0, false, 0, 0},
-        {1, 2, size, size, 16, 150, 2, 1, 0, 1, 3, 0, 0, false, 0, 0},
+        {2, 2, 4 * size, 2 * size, 16, 90, 2, 1, 0, 0, 2, ACCEL_Q8_0, 0, false, 0, 0, 0},
+        {1, 2, size, size, 16, 150, 2, 1, 0, 1, 3, 0, 0, false, 0, 0, 0},
         /* Key and value heads beyond 128 elements. */
-        {1, 2, 256, 384, 16, 70, 2, 1, 0, 0, 5, 0, 0, false, 0, 0},
-        {1, 2, 384, 256, 16, 40, 1, 1, 0, 0, 1, ACCEL_Q8_0, 0, false, 0, 0},
+        {1, 2, 256, 384, 16, 70, 2, 1, 0, 0, 5, 0, 0, false, 0, 0, 0},
+        {1, 2, 384, 256, 16, 40, 1, 1, 0, 0, 1, ACCEL_Q8_0, 0, false, 0, 0, 0},
         /* Typical windows and page sizes. */
-        {1, 2, size, size, 16, 300, 2, 1, 100, 0, 20, 0, 0, false, 0, 0},
-        {1, 4, size, size, 64, 700, 1, 1, 333, 0, 1, 0, 0, false, 0, 0},
-        {1, 2, size, size, 32, 400, 1, 1, 75, 0, 3, 0, 0, false, 4, 0},
+        {1, 2, size, size, 16, 300, 2, 1, 100, 0, 20, 0, 0, false, 0, 0, 0},
+        {1, 4, size, size, 64, 700, 1, 1, 333, 0, 1, 0, 0, false, 0, 0, 0},
+        {1, 2, size, size, 32, 400, 1, 1, 75, 0, 3, 0, 0, false, 4, 0, 0},
         /* More keys than 12 bits count, and more slots than 16 bits count. */
-        {1, 2, size, size, 16, 4700, 1, 1, 0, 0, 1, 0, 0, false, 0, MANY_SLOTS},
-        {1, 2, size, size, 16, 4200, 1, 1, 0, 0, 9, 0, 0, false, 0, 0},
+        {1, 2, size, size, 16, 4700, 1, 1, 0, 0, 1, 0, 0, false, 0, MANY_SLOTS, 0},
+        {1, 2, size, size, 16, 4200, 1, 1, 0, 0, 9, 0, 0, false, 0, 0, 0},
     };
 
     for (uint32_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
@@ -395,12 +425,12 @@ static void attend_more(struct conform *conform, uint32_t block, bool has_score_
     const uint32_t types[2] = {conform->parameter, conform->parameter};
     uint32_t unit = (uint32_t)conform_block(types[0]), size = unit == 1 ? 16 : unit;
     const struct form forms[] = {
-        {1, 3, size, size, 16, 1024, 1, 1, 0, 0, 1, 0, block, has_score_sums, 0, 0},
-        {4, 1, 2 * size, size, 4, 33, 3, 1, 0, 0, 0, 0, block, has_score_sums, 0, 0},
-        {2, 2, size, size, 5, 50, 2, 1, 7, 1, 0, 0, block, has_score_sums, 3, 0},
-        {1, 8, size, size, 8, 70, 2, 0, 0, 0, 0, 0, block, has_score_sums, 0, 0},
-        {1, 2, 256, 256, 16, 90, 1, 1, 0, 0, 7, 0, block, has_score_sums, 0, 0},
-        {1, 2, size, size, 16, 4700, 1, 1, 0, 0, 1, 0, block, has_score_sums, 0, MANY_SLOTS},
+        {1, 3, size, size, 16, 1024, 1, 1, 0, 0, 1, 0, block, has_score_sums, 0, 0, 0},
+        {4, 1, 2 * size, size, 4, 33, 3, 1, 0, 0, 0, 0, block, has_score_sums, 0, 0, 0},
+        {2, 2, size, size, 5, 50, 2, 1, 7, 1, 0, 0, block, has_score_sums, 3, 0, 0},
+        {1, 8, size, size, 8, 70, 2, 0, 0, 0, 0, 0, block, has_score_sums, 0, 0, 0},
+        {1, 2, 256, 256, 16, 90, 1, 1, 0, 0, 7, 0, block, has_score_sums, 0, 0, 0},
+        {1, 2, size, size, 16, 4700, 1, 1, 0, 0, 1, 0, block, has_score_sums, 0, MANY_SLOTS, 0},
     };
 
     for (uint32_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
@@ -426,6 +456,52 @@ static void attention_score_sums(struct conform *conform)
     attend_more(conform, 0, true);
 }
 
+/* Runs cases with slopes, with learned sinks, or with both, beside every other attribute. */
+static void attend_heads(struct conform *conform, uint32_t with)
+{
+    const uint32_t types[2] = {conform->parameter, conform->parameter};
+    const uint32_t unit = (uint32_t)conform_block(types[0]), size = unit == 1 ? 16 : unit;
+    const struct form forms[] = {
+        {1, 1, size, size, 1, 1, 1, 1, 0, 0, 1, 0, 0, false, 0, 0, with},
+        {1, 3, size, size, 16, 1024, 1, 1, 0, 0, 1, 0, 0, false, 0, 0, with},
+        {4, 2, 2 * size, size, 4, 33, 3, 1, 0, 0, 0, 0, 0, false, 0, 0, with},
+        {2, 2, size, 2 * size, 3, 90, 2, 1, 0, 1, 0, 0, 0, false, 0, 0, with},
+        {1, 8, size, size, 8, 70, 2, 0, 0, 0, 0, 0, 0, false, 0, 0, with},
+        {2, 2, size, size, 5, 50, 2, 1, 7, 0, 0, 0, 0, false, 0, 0, with},
+        {1, 3, size, size, 4, 90, 2, 1, 9, 0, 2, 0, 0, false, 5, 0, with},
+        {2, 2, size, size, 16, 130, 2, 1, 0, 0, 1, ACCEL_Q8_0, 0, false, 0, 0, with},
+        {2, 2, size, size, 16, 150, 2, 1, 0, 0, 9, ACCEL_Q8_0, 0, false, 0, 0, with},
+        {2, 2, size, size, 5, 50, 2, 1, 0, 0, 0, 0, 8, false, 0, 0, with},
+        {4, 1, size, size, 4, 33, 3, 1, 0, 0, 0, 0, 0, true, 0, 0, with},
+        {2, 2, size, size, 5, 50, 2, 1, 7, 1, 0, 0, 8, true, 3, 0, with},
+        {1, 2, 256, 384, 16, 70, 2, 1, 0, 0, 5, 0, 0, false, 0, 0, with},
+        {1, 2, size, size, 16, 4200, 1, 1, 0, 0, 5, 0, 0, false, 0, 0, with},
+    };
+
+    for (uint32_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
+        attend_case(conform, types, &forms[i]);
+    for (uint32_t i = 0; i < conform->rounds; i++) {
+        struct form form = random_form(conform, unit);
+
+        form.with = with;
+        form.has_score_sums = conform_below(conform, 4) == 0;
+        form.block = conform_below(conform, 4) == 0 ? 1 + conform_below(conform, 40) : 0;
+        form.rounding = form.block != 0 || form.has_score_sums ? 0 : form.rounding;
+        attend_case(conform, types, &form);
+    }
+}
+
+static void attention_slope(struct conform *conform)
+{
+    attend_heads(conform, SLOPE);
+}
+
+static void attention_sink(struct conform *conform)
+{
+    attend_heads(conform, SINK);
+    attend_heads(conform, SINK | SLOPE);
+}
+
 /* Keys and values of different types. */
 static const struct pair {
     uint32_t types[2];
@@ -441,7 +517,7 @@ static void attention_mixed(struct conform *conform)
     attend_types(conform, pairs[conform->parameter].types);
 }
 
-static void add_types(struct conform_list *list, const char *op, void (*run)(struct conform *conform))
+static void add_cache_types(struct conform_list *list, const char *op, void (*run)(struct conform *conform))
 {
     struct accel_format format;
     uint32_t type;
@@ -454,12 +530,21 @@ static void add_types(struct conform_list *list, const char *op, void (*run)(str
     }
 }
 
-void conform_add_attention(struct conform_list *list)
+static void add_cache_write(struct conform_list *list)
 {
-    add_types(list, "cache_write", cache_write);
-    add_types(list, "attention", attention);
-    add_types(list, "attention_mask", attention_mask);
-    add_types(list, "attention_score_sums", attention_score_sums);
+    add_cache_types(list, "cache_write", cache_write);
+}
+
+static void add_attention(struct conform_list *list)
+{
+    add_cache_types(list, "attention", attention);
+    add_cache_types(list, "attention_mask", attention_mask);
+    add_cache_types(list, "attention_score_sums", attention_score_sums);
+    add_cache_types(list, "attention_slope", attention_slope);
+    add_cache_types(list, "attention_sink", attention_sink);
     for (uint32_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
         conform_add(list, CONFORM_DEVICE, i, attention_mixed, "attention/%s", pairs[i].name);
 }
+
+const struct conform_operator conform_op_cache_write = {.add = add_cache_write};
+const struct conform_operator conform_op_attention = {.add = add_attention};

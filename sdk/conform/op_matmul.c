@@ -219,19 +219,17 @@ static void embed(struct conform *conform)
                    (1 + conform_below(conform, 4)) * (block == 1 ? 1 + conform_below(conform, 60) : block));
 }
 
-static void add_types(struct conform_list *list, const char *op, void (*run)(struct conform *conform))
-{
-    struct accel_format format;
-    uint32_t type;
+/* ---- the operators ---- */
 
-    for (uint32_t i = 0; (type = conform_type(i)) != ACCEL_TYPE_NONE; i++) {
-        accel_format_describe(type, &format);
-        conform_add(list, CONFORM_DEVICE, type, run, "%s/%s", op, format.name);
-    }
+static void add_matmul(struct conform_list *list)
+{
+    conform_add_types(list, "matmul", matmul);
 }
 
-void conform_add_matmul(struct conform_list *list)
+static void add_embed(struct conform_list *list)
 {
-    add_types(list, "matmul", matmul);
-    add_types(list, "embed", embed);
+    conform_add_types(list, "embed", embed);
 }
+
+const struct conform_operator conform_op_matmul = {.add = add_matmul};
+const struct conform_operator conform_op_embed = {.add = add_embed};

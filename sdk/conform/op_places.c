@@ -179,11 +179,25 @@ static void rotary(struct conform *conform)
     }
 }
 
-void conform_add_places(struct conform_list *list)
+/* ---- the operators ---- */
+
+static void add_gather(struct conform_list *list)
 {
     conform_add(list, CONFORM_DEVICE, ACCEL_F32, gather, "gather/f32");
     conform_add(list, CONFORM_DEVICE, ACCEL_I32, gather, "gather/i32");
+}
+
+static void add_reshape(struct conform_list *list)
+{
     conform_add(list, CONFORM_DEVICE, 0, reshape, "reshape/rows");
+}
+
+static void add_rotary(struct conform_list *list)
+{
     conform_add(list, CONFORM_DEVICE, ACCEL_PAIR_HALVES, rotary, "rotary/halves");
     conform_add(list, CONFORM_DEVICE, ACCEL_PAIR_NEIGHBOURS, rotary, "rotary/neighbours");
 }
+
+const struct conform_operator conform_op_gather = {.add = add_gather};
+const struct conform_operator conform_op_reshape = {.add = add_reshape};
+const struct conform_operator conform_op_rotary = {.add = add_rotary};

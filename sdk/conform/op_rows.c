@@ -288,17 +288,60 @@ static void function(struct conform *conform)
     }
 }
 
-void conform_add_rows(struct conform_list *list)
+/* ---- the operators ---- */
+
+static void add_rms_norm(struct conform_list *list)
 {
     conform_add(list, CONFORM_DEVICE, ACCEL_OP_RMS_NORM, norm, "rms_norm/rows");
-    conform_add(list, CONFORM_DEVICE, ACCEL_OP_LAYER_NORM, norm, "layer_norm/rows");
-    conform_add(list, CONFORM_DEVICE, 0, softmax, "softmax/rows");
-    conform_add(list, CONFORM_DEVICE, 0, argmax, "argmax/rows");
-    conform_add(list, CONFORM_DEVICE, ACCEL_OP_ADD, binary, "add/broadcast");
-    conform_add(list, CONFORM_DEVICE, ACCEL_OP_MUL, binary, "mul/broadcast");
-    for (uint32_t f = 0; f < ACCEL_FN_END; f++)
-        conform_add(list, CONFORM_DEVICE, ACCEL_OP_ACTIVATION << 16 | f, function, "activation/%s",
-                    reference_function_name(f));
-    for (uint32_t f = 0; f < ACCEL_FN_END; f++)
-        conform_add(list, CONFORM_DEVICE, ACCEL_OP_GATE << 16 | f, function, "gate/%s", reference_function_name(f));
 }
+
+static void add_layer_norm(struct conform_list *list)
+{
+    conform_add(list, CONFORM_DEVICE, ACCEL_OP_LAYER_NORM, norm, "layer_norm/rows");
+}
+
+static void add_softmax(struct conform_list *list)
+{
+    conform_add(list, CONFORM_DEVICE, 0, softmax, "softmax/rows");
+}
+
+static void add_argmax(struct conform_list *list)
+{
+    conform_add(list, CONFORM_DEVICE, 0, argmax, "argmax/rows");
+}
+
+static void add_add(struct conform_list *list)
+{
+    conform_add(list, CONFORM_DEVICE, ACCEL_OP_ADD, binary, "add/broadcast");
+}
+
+static void add_mul(struct conform_list *list)
+{
+    conform_add(list, CONFORM_DEVICE, ACCEL_OP_MUL, binary, "mul/broadcast");
+}
+
+static void add_functions(struct conform_list *list, uint32_t op)
+{
+    for (uint32_t f = 0; f < ACCEL_FN_END; f++)
+        conform_add(list, CONFORM_DEVICE, op << 16 | f, function, "%s/%s", accel_op_name(op),
+                    reference_function_name(f));
+}
+
+static void add_activation(struct conform_list *list)
+{
+    add_functions(list, ACCEL_OP_ACTIVATION);
+}
+
+static void add_gate(struct conform_list *list)
+{
+    add_functions(list, ACCEL_OP_GATE);
+}
+
+const struct conform_operator conform_op_rms_norm = {.add = add_rms_norm};
+const struct conform_operator conform_op_layer_norm = {.add = add_layer_norm};
+const struct conform_operator conform_op_softmax = {.add = add_softmax};
+const struct conform_operator conform_op_argmax = {.add = add_argmax};
+const struct conform_operator conform_op_add = {.add = add_add};
+const struct conform_operator conform_op_mul = {.add = add_mul};
+const struct conform_operator conform_op_activation = {.add = add_activation};
+const struct conform_operator conform_op_gate = {.add = add_gate};

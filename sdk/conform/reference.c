@@ -137,6 +137,8 @@ static void attend_one(const struct reference_attention *a, uint64_t s, int64_t 
         scores[j] *= at->scale;
         if (at->softcap != 0)
             scores[j] = at->softcap * tanh(scores[j] / at->softcap);
+        if (a->slope != NULL)
+            scores[j] += (double)a->slope[head] * (double)(j - p);
         most = scores[j] > most ? scores[j] : most;
     }
     for (int64_t j = begin; j < end; j++) {
@@ -150,6 +152,8 @@ static void attend_one(const struct reference_attention *a, uint64_t s, int64_t 
     }
     if (sum == 0)
         return;
+    if (a->sink != NULL)
+        sum += exp(a->sink[head] - most);
     for (uint64_t i = 0; i < a->value_size; i++)
         y[i] /= sum;
     for (int64_t j = begin; a->score_sums != NULL && j < end; j++)

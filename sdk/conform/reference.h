@@ -7,7 +7,24 @@
 #ifndef ACCEL_SDK_CONFORM_REFERENCE_H
 #define ACCEL_SDK_CONFORM_REFERENCE_H
 
+#include <accel/graph.h>
 #include <accel/ops.h>
+
+#define REFERENCE_INPUTS 12u /* most inputs of an operator */
+
+/** Elements of one value in binary64, rows without gaps. */
+struct reference_value {
+    uint32_t rank;
+    uint64_t extents[ACCEL_RANK]; /**< outermost first */
+    double *at;
+};
+
+/** One call of an operator. The caller has set the extents of the outputs, by the shape rule of the operator. */
+struct reference_call {
+    const void *attributes;                                 /**< the operator's struct, or NULL */
+    const struct reference_value *inputs[REFERENCE_INPUTS]; /**< in the order of ops.def; NULL: absent */
+    struct reference_value *outputs[2];                     /**< the second is NULL if the node does not name it */
+};
 
 /** Computes the activation function ACCEL_FN_... of x. */
 double reference_function(uint32_t function, double x);
@@ -39,6 +56,7 @@ struct reference_attention {
     const float *v;                        /**< [slots, kv_heads, value_size] */
     const int32_t *table, *first, *length; /**< defined by the operator */
     const int32_t *mask;                   /**< defined by the operator; may be NULL */
+    const float *slope, *sink;             /**< [heads]; may be NULL */
     double *score_sums;                    /**< [sequences, pages * page], accumulated into; or NULL */
 };
 

@@ -210,7 +210,9 @@ static bool compare_f32(const struct trial *trial, uint32_t v, const float *got,
     for (uint64_t i = 0; i < count; i++)
         largest = fabs(want[i]) > largest ? fabs(want[i]) : largest;
     for (uint64_t i = 0; i < count; i++) {
-        bool is_right = tolerance == 0 ? got[i] == (float)want[i] : fabs(got[i] - want[i]) <= tolerance * largest;
+        bool is_right = isnan(want[i])   ? isfinite(got[i])
+                        : tolerance == 0 ? got[i] == (float)want[i]
+                                         : fabs(got[i] - want[i]) <= tolerance * largest;
 
         if (is_right)
             continue;

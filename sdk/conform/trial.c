@@ -5,9 +5,11 @@
 #include "sdk/conform/trial.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sdk/conform/direct.h"
+#include "sdk/conform/reference.h"
 #include "sdk/conform/step.h"
 
 void trial_begin(struct trial *trial, struct conform *conform, double ceiling, const char *format, ...)
@@ -111,6 +113,65 @@ void trial_output(struct trial *trial, uint32_t value, const double *want, doubl
         return;
     trial->values[value].want = want;
     trial->values[value].scale = scale;
+}
+
+void trial_expect(struct trial *trial, uint32_t value, double scale)
+{
+    trial_output(trial, value, NULL, scale);
+    if (value < TRIAL_VALUES)
+        trial->values[value].is_expected = true;
+}
+
+/* ---- the references ---- */
+
+static void load_value(const struct trial *trial, uint32_t v, struct reference_value *value)
+{
+    const struct accel_value *made = trial->graph->values[v];
+    const struct trial_value *data = &trial->values[v];
+    uint64_t count = 1;
+
+    value->rank = made->rank;
+    for (uint32_t d = 0; d < made->rank; d++) {
+        accel_dim_value(&made->dims[d], &trial->rows, 1, &value->extents[d], NULL);
+        count *= value->extents[d];
+    }
+    value->at = conform_memory(trial->conform, count, sizeof(double));
+    for (uint64_t i = 0; i < count && (data->weight != NULL || data->bytes != NULL); i++)
+        value->at[i] = data->weight != NULL      ? (double)data->weight->exact[i]
+                       : made->type == ACCEL_I32 ? (double)((const int32_t *)data->bytes)[i]
+                                                 : (double)((const float *)data->bytes)[i];
+}
+
+static void compute_node(struct reference_value *values, const struct accel_node *node)
+{
+    const struct conform_operator *row = conform_operator_find(node->op);
+    struct reference_call call = {.attributes = node->attributes};
+
+    for (uint32_t i = 0; i < node->input_count; i++)
+        call.inputs[i] = node->inputs[i] == ACCEL_NO_VALUE ? NULL : &values[node->inputs[i]];
+    for (uint32_t i = 0; i < node->output_count; i++)
+        call.outputs[i] = &values[node->outputs[i]];
+    row->compute(&call);
+}
+
+/* Computes the expected outputs for all rows of the step, and with them all values of the graph. */
+static void compute_wants(struct trial *trial, struct reference_value values[TRIAL_VALUES])
+{
+    const struct accel_graph *graph = trial->graph;
+    bool is_expected = false;
+
+    memset(values, 0, TRIAL_VALUES * sizeof(*values));
+    for (uint32_t v = 0; v < graph->value_count; v++)
+        is_expected |= trial->values[v].is_expected;
+    if (!is_expected)
+        return;
+    for (uint32_t v = 0; v < graph->value_count; v++)
+        load_value(trial, v, &values[v]);
+    for (uint32_t n = 0; n < graph->node_count; n++)
+        compute_node(values, graph->nodes[n]);
+    for (uint32_t v = 0; v < graph->value_count; v++)
+        if (trial->values[v].is_expected)
+            trial->values[v].want = values[v].at;
 }
 
 /* ---- the claim ---- */
@@ -225,6 +286,7 @@ static void run_steps(struct trial *trial, double tolerance)
 bool trial_run(struct trial *trial)
 {
     struct conform *conform = trial->conform;
+    struct reference_value values[TRIAL_VALUES];
     double tolerance = 0;
     bool is_taken = false;
 
@@ -233,7 +295,10 @@ bool trial_run(struct trial *trial)
     if (conform_ok(conform, trial->code, "the kit's own graph") && !conform_is_early(conform) &&
         ask(trial, &tolerance)) {
         is_taken = true;
+        compute_wants(trial, values);
         run_steps(trial, tolerance);
+        for (uint32_t v = 0; v < TRIAL_VALUES; v++)
+            free(values[v].at);
     }
     accel_builder_free(trial->builder);
     return is_taken;

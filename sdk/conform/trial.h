@@ -30,6 +30,7 @@ struct trial_value {
     uint64_t slots;                      /**< for a state */
     const double *want;                  /**< expected output */
     double scale;                        /**< largest element that a larger output would have */
+    bool is_expected;                    /**< the references of the graph's operators compute `want` */
 };
 
 /** A case. It borrows its data until trial_run has returned. */
@@ -66,8 +67,12 @@ uint32_t trial_node(struct trial *trial, uint32_t op, const char *name, const ui
 /** Adds a node with two outputs. */
 void trial_node_pair(struct trial *trial, uint32_t op, const char *name, const uint32_t *inputs, uint32_t count,
                      const void *attributes, uint32_t out_values[2]);
-/** Declares `value` an output: F32 is compared with `want` within the tolerance, I32 and copies exactly. */
+/** Declares `value` an output: F32 is compared with `want` within the tolerance, I32 and copies exactly. A NaN in
+ * `want` stands for any finite value. */
 void trial_output(struct trial *trial, uint32_t value, const double *want, double scale);
+
+/** Declares `value` an output that the references of the graph's operators compute, from its inputs and weights. */
+void trial_expect(struct trial *trial, uint32_t value, double scale);
 
 /** Claims, compiles, runs, compares and frees the case. Returns whether the driver claimed it, whether or not it
  * passed. */

@@ -43,6 +43,10 @@ tests_unit_format_malformed_SOURCES = %D%/format_malformed.c %D%/format_support.
 tests_unit_format_malformed_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_format_malformed_LDADD = $(model_test_libs) $(JANSSON_LIBS)
 
+unit_tests += tests/unit/conform_reference
+tests_unit_conform_reference_SOURCES = %D%/conform_reference.c
+tests_unit_conform_reference_LDADD = libaccel-conform.la libaccel.la libaccel-quant.la $(CMOCKA_LIBS) $(YAML_LIBS) $(SYSTEM_LIBS) -lm
+
 unit_tests += tests/unit/base_text tests/unit/base_memory tests/unit/base_file tests/unit/thread_pool
 unit_tests += tests/unit/error_origin
 tests_unit_error_origin_SOURCES = %D%/error_origin.c

@@ -100,6 +100,17 @@ typedef void cpu_softmax_fn(const float *x, size_t n, float *y, size_t begin, si
 /* Rows begin .. end of x [rows, n]: index of the first maximum; NaN compares smaller than everything. */
 typedef void cpu_argmax_fn(const float *x, size_t n, int32_t *y, size_t begin, size_t end);
 
+/* Computes parts begin .. end of a vector operator of operators.def. */
+struct sdk_call;
+typedef void cpu_part_fn(const struct sdk_call *call, uint64_t begin, uint64_t end);
+
+enum {
+#define CPU_OPERATOR(op, name, text, check, parts, work)
+#define CPU_VECTOR_OPERATOR(op, name, text, check, parts, work) CPU_PART_##op,
+#include "operators.def"
+    CPU_PARTS
+};
+
 /* Every ISA fills every entry, except matmul8 of the scalar types F32, F16 and BF16, and matmul16 and round16, which
  * exist for types and ISAs whose BF16 products are faster than F32. matmul16 also reads packed W. */
 struct cpu_kernels {
@@ -124,6 +135,7 @@ struct cpu_kernels {
     cpu_attention_fn *attention;
     cpu_attention_score_sums_fn *attention_score_sums;
     cpu_cache_write_fn *cache_write;
+    cpu_part_fn *part[CPU_PARTS];
 };
 
 /* Returns the best ISA that was built and that this processor and its operating system support. */

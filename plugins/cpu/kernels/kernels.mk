@@ -5,19 +5,23 @@
 noinst_LTLIBRARIES += libcpu-kernels-scalar.la libcpu-kernels.la $(CPU_ISA_LIBRARIES)
 EXTRA_LTLIBRARIES = libcpu-kernels-avx2.la libcpu-kernels-avxvnni.la libcpu-kernels-avx512.la \
 	libcpu-kernels-avx512bf16.la libcpu-kernels-amx.la libcpu-kernels-neon.la libcpu-kernels-dotprod.la libcpu-kernels-i8mm.la
-cpu_kernels_faces = %D%/kernels.h %D%/activations.h %D%/attention.h %D%/weights.h %D%/kernels.def %D%/declare.h \
+cpu_kernels_faces = %D%/kernels.h %D%/activations.h %D%/attention.h %D%/weights.h %D%/kernels.def %D%/operators.def %D%/declare.h \
 	%D%/isa_tables.h %D%/tile.h %D%/view.h %D%/panels/panels.h %D%/panels/gemv_types.h
+# Plain C that is compiled once per ISA, the scalar one included.
+cpu_kernels_plain = %D%/name.h %D%/plain/plain.h %D%/plain/pointwise.c %D%/plain/reduce.c %D%/plain/places.c \
+	%D%/plain/top_k.c
 # Sources that every program with kernels has once.
 cpu_kernels_common = $(cpu_kernels_faces) %D%/dispatch.c %D%/isa_tables.c %D%/detect.c %D%/weights.c %D%/activations.c \
 	%D%/panels/panels.c
 libcpu_kernels_scalar_la_SOURCES = $(cpu_kernels_faces) %D%/scalar/scalar.h %D%/scalar/matmul.c %D%/scalar/rows.c \
-	%D%/scalar/pointwise.c %D%/scalar/attention.c
+	%D%/scalar/pointwise.c %D%/scalar/attention.c $(cpu_kernels_plain)
+libcpu_kernels_scalar_la_CFLAGS = $(AM_CFLAGS) -DCPU_BUILD_SCALAR
 libcpu_kernels_la_SOURCES = $(cpu_kernels_common)
 libcpu_kernels_la_LIBADD = libcpu-kernels-scalar.la $(CPU_ISA_LIBRARIES) libaccel-quant.la -lm
 EXTRA_libcpu_kernels_la_DEPENDENCIES = $(CPU_ISA_LIBRARIES)
 
 # Compiled once per ISA.
-cpu_kernels_vector = %D%/vector/vec.h %D%/vector/simd.h %D%/vector/simd_emulated.h %D%/vector/traits.h \
+cpu_kernels_vector = $(cpu_kernels_plain) %D%/vector/vec.h %D%/vector/simd.h %D%/vector/simd_emulated.h %D%/vector/traits.h \
 	%D%/vector/functions.h %D%/vector/finish.h %D%/vector/unpack.h %D%/vector/planar.h %D%/vector/gemv.h \
 	%D%/vector/row4.h %D%/vector/gemv_row4.h %D%/vector/attention_scratch.h %D%/vector/attention_staged.h \
 	%D%/vector/attention_q4.h %D%/vector/gemm.h %D%/vector/gemm_core.h %D%/vector/core_list.h \

@@ -1,62 +1,104 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matmul and embed: the operators that read weights. */
+#include <string.h>
+
 #include "plugins/cpu/operators/operators.h"
 
-/* How activations are staged for a matmul: Q8 blocks, F32 tiles, Q8 for GEMV with F32 tiles for GEMM, or BF16 tiles.
- * GEMM stages BF16 for every quantized weight type on CPUs with BF16 matrix products. */
-#define ACT_Q8 1u
-#define ACT_F32 2u
-#define ACT_Q8_OR_F32 3u
-#define ACT_BF16 4u
-
-/* Returns the staging of a node. Codebook weights are no 8-bit integers, so that GEMM multiplies them as floats. */
-static uint32_t allowed_act(const struct sdk_call *call)
+/* Returns whether weights are multiplied with activations of 8 bits for few rows alone. Codebook weights are no 8-bit
+ * integers, so that GEMM multiplies them as floats. */
+static uint32_t is_codebook(uint32_t weight, uint32_t type)
 {
-    const uint32_t weight = cpu_variant_weight(call->variant), type = call->inputs[1]->type;
-
-    if ((call->variant & CPU_ROUNDED) == 0)
-        return ACT_F32;
-    if (weight <= CPU_BF16)
-        return ACT_BF16;
-    return weight == CPU_PLANAR && ACCEL_PLANAR_SCHEME(type) >= ACCEL_SCHEME_NF4 ? ACT_Q8_OR_F32 : ACT_Q8;
+    return weight == CPU_PLANAR && ACCEL_PLANAR_SCHEME(type) >= ACCEL_SCHEME_NF4;
 }
 
-/* Returns the staging for a number of rows; 0: none. */
-static uint32_t act_at(const struct sdk_call *call, uint64_t rows)
+uint32_t cpu_act_kind(const struct cpu_device *device, uint32_t variant, uint32_t type, uint64_t rows)
 {
-    const struct cpu_device *device = call->device;
-    const uint32_t act = allowed_act(call);
-    const uint32_t weight = cpu_variant_weight(call->variant);
+    const uint32_t weight = cpu_variant_weight(variant);
     const uint32_t many = rows >= (weight == CPU_F16 || weight == CPU_BF16 ? CPU_ACT_F32_FROM_HALF : CPU_ACT_F32_FROM);
 
-    if (act == ACT_F32)
-        return many ? ACT_F32 : 0;
-    if (act == ACT_BF16)
-        return many ? ACT_BF16 : 0;
+    if ((variant & CPU_ROUNDED) == 0)
+        return many ? CPU_ACT_F32 : CPU_ACT_NONE;
+    if (weight <= CPU_BF16)
+        return many ? CPU_ACT_BF16 : CPU_ACT_NONE;
     if (rows >= CPU_ACT_BF16_FROM && device->kernels.matmul16[weight] != NULL)
-        return ACT_BF16;
-    return act == ACT_Q8_OR_F32 && many ? ACT_F32 : ACT_Q8;
+        return CPU_ACT_BF16;
+    return is_codebook(weight, type) && many ? CPU_ACT_F32 : CPU_ACT_Q8;
+}
+
+uint64_t cpu_act_bytes(uint32_t kind, uint64_t rows, uint64_t width)
+{
+    switch (kind) {
+    case CPU_ACT_F32:
+        return cpu_act_f32_bytes(rows, width);
+    case CPU_ACT_BF16:
+        return cpu_act_bf16_bytes(rows, width);
+    case CPU_ACT_Q8:
+        return cpu_act_q8_bytes(rows, width);
+    default:
+        return rows * width * sizeof(float);
+    }
+}
+
+uint32_t cpu_act_grain(uint32_t kind)
+{
+    return kind == CPU_ACT_F32 ? CPU_ACT_F32_ROWS : kind == CPU_ACT_BF16 ? CPU_ACT_BF16_ROWS : CPU_TILE_ROWS;
+}
+
+void cpu_act_stage(const struct cpu_device *device, uint32_t kind, const float *x, uint64_t width, uint64_t rows,
+                   void *staged, uint64_t begin, uint64_t end)
+{
+    /* Kernels count rows from the first of all, which a caller that gathers a few does not have. */
+    const float *origin = (const float *)((uintptr_t)x - begin * width * sizeof(*x));
+    struct cpu_act_q8 rows8;
+
+    switch (kind) {
+    case CPU_ACT_F32:
+        device->kernels.arrange(origin, width, rows, width, staged, begin, end);
+        return;
+    case CPU_ACT_BF16:
+        device->kernels.round16(origin, width, width, staged, begin, end);
+        return;
+    case CPU_ACT_Q8:
+        cpu_act_q8_map(staged, rows, width, &rows8);
+        device->kernels.quantize(origin, width, width, &rows8, begin, end);
+        return;
+    default:
+        memcpy((float *)staged + begin * width, x, (end - begin) * width * sizeof(*x));
+    }
+}
+
+void cpu_act_multiply(const struct cpu_device *device, uint32_t kind, uint32_t weight, struct cpu_matmul *matmul,
+                      void *staged, uint64_t begin, uint64_t end)
+{
+    switch (kind) {
+    case CPU_ACT_BF16:
+        matmul->act_bf16 = staged;
+        device->kernels.matmul16[weight](matmul, begin, end);
+        return;
+    case CPU_ACT_Q8:
+        cpu_act_q8_map(staged, matmul->m, matmul->k, &matmul->act_q8);
+        (matmul->w.packed != NULL ? device->kernels.packed8 : device->kernels.matmul8[weight])(matmul, begin, end);
+        return;
+    default:
+        matmul->act_f32 = kind == CPU_ACT_F32 ? staged : NULL;
+        if (matmul->w.packed != NULL)
+            cpu_matmul_packed_by_rows(device->kernels.matmul[weight], matmul, begin, end);
+        else
+            device->kernels.matmul[weight](matmul, begin, end);
+    }
 }
 
 static uint32_t act_now(const struct sdk_call *call)
 {
-    return act_at(call, call->inputs[0]->rows);
+    return cpu_act_kind(call->device, call->variant, call->inputs[1]->type, call->inputs[0]->rows);
 }
 
+/* Returns the bytes that are staged for a number of rows: none where x is read in place. */
 static uint64_t act_bytes(const struct sdk_call *call, uint64_t rows)
 {
-    const uint64_t width = call->inputs[0]->width;
+    const uint32_t kind = cpu_act_kind(call->device, call->variant, call->inputs[1]->type, rows);
 
-    switch (act_at(call, rows)) {
-    case ACT_F32:
-        return cpu_act_f32_bytes(rows, width);
-    case ACT_BF16:
-        return cpu_act_bf16_bytes(rows, width);
-    case ACT_Q8:
-        return cpu_act_q8_bytes(rows, width);
-    default:
-        return 0;
-    }
+    return kind == CPU_ACT_NONE ? 0 : cpu_act_bytes(kind, rows, call->inputs[0]->width);
 }
 
 void cpu_matrix_of(const struct cpu_device *device, const struct sdk_tensor *tensor, uint32_t weight,
@@ -78,29 +120,36 @@ void cpu_matrix_of(const struct cpu_device *device, const struct sdk_tensor *ten
     }
 }
 
-/* Returns why the kernel may not round activations, or NULL. */
-static const char *why_not_rounded(const struct sdk_kernel *kernel, const struct sdk_node *node)
+void cpu_matrix_from(const struct cpu_device *device, uint64_t row, uint64_t width, struct cpu_matrix *matrix)
 {
-    const struct accel_matmul *attributes = node->node->attributes;
-    const struct cpu_device *device = node->device;
-    const uint32_t weight = cpu_variant_weight(kernel->variant);
+    for (uint32_t p = 0; p < 3; p++)
+        if (matrix->plane[p] != NULL)
+            matrix->plane[p] = (const char *)matrix->plane[p] + row * matrix->stride[p];
+    if (matrix->packed != NULL)
+        matrix->packed = (const char *)matrix->packed + cpu_packed_bytes(device->kernels.isa, matrix->type, row, width);
+}
 
+const char *cpu_why_not_rounded(const struct cpu_device *device, uint32_t weight, uint32_t rounding)
+{
     if (weight > CPU_BF16)
-        return attributes->rounding == ACCEL_Q8_0 ? NULL : "the node does not allow activations of 8 bits";
-    if (attributes->rounding != ACCEL_Q8_0 && attributes->rounding != ACCEL_BF16)
+        return rounding == ACCEL_Q8_0 ? NULL : "the node does not allow activations of 8 bits";
+    if (rounding != ACCEL_Q8_0 && rounding != ACCEL_BF16)
         return "the node does not allow activations in BF16";
     return device->kernels.matmul16[weight] != NULL ? NULL : "the instructions in use have no products of BF16";
 }
 
 const char *cpu_matmul_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
 {
+    const struct accel_matmul *attributes = node->node->attributes;
     const struct accel_value *w = sdk_input(node, 1);
 
     if (cpu_weight_of(w->type) != (int)cpu_variant_weight(kernel->variant))
         return "no kernel for this type of weights";
     if (!sdk_all_f32(node, 1u << 1))
         return "x, bias, residual and y have to be F32";
-    return (kernel->variant & CPU_ROUNDED) != 0 ? why_not_rounded(kernel, node) : NULL;
+    return (kernel->variant & CPU_ROUNDED) == 0
+               ? NULL
+               : cpu_why_not_rounded(node->device, cpu_variant_weight(kernel->variant), attributes->rounding);
 }
 
 /* Returns the bytes of staged activations. Memory for the maximum number of rows also serves smaller steps, whose
@@ -110,7 +159,11 @@ uint64_t cpu_matmul_act(const struct sdk_call *call, uint32_t *out_format)
     const uint64_t rows = call->inputs[0]->rows, bytes = act_bytes(call, rows);
     const uint64_t below = rows >= CPU_ACT_BF16_FROM ? act_bytes(call, CPU_ACT_BF16_FROM - 1) : 0;
 
-    *out_format = allowed_act(call);
+    /* Nodes that allow alike stage alike, whatever the rows. */
+    *out_format = (call->variant & CPU_ROUNDED) == 0               ? 1
+                  : cpu_variant_weight(call->variant) <= CPU_BF16  ? 2
+                  : is_codebook(CPU_PLANAR, call->inputs[1]->type) ? 3
+                                                                   : 4;
     return bytes > below ? bytes : below;
 }
 
@@ -120,11 +173,8 @@ uint64_t cpu_matmul_act_parts(const struct sdk_call *call, uint64_t *out_grain)
     const struct sdk_tensor *x = call->inputs[0];
     const uint32_t now = act_now(call);
 
-    *out_grain = now == ACT_F32    ? CPU_ACT_F32_ROWS
-                 : now == ACT_BF16 ? CPU_ACT_BF16_ROWS
-                 : x->rows > 1     ? CPU_TILE_ROWS
-                                   : CPU_BLOCK;
-    return now == 0 ? 0 : x->rows > 1 ? x->rows : x->width;
+    *out_grain = now == CPU_ACT_Q8 && x->rows == 1 ? CPU_BLOCK : cpu_act_grain(now);
+    return now == CPU_ACT_NONE ? 0 : x->rows > 1 ? x->rows : x->width;
 }
 
 void cpu_matmul_act_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
@@ -133,24 +183,18 @@ void cpu_matmul_act_part(const struct sdk_call *call, uint64_t begin, uint64_t e
     const struct sdk_tensor *x = call->inputs[0];
     struct cpu_act_q8 rows8;
 
-    if (act_now(call) == ACT_F32) {
-        device->kernels.arrange(x->planes[0], x->width, x->rows, x->width, call->staged, begin, end);
-        return;
-    }
-    if (act_now(call) == ACT_BF16) {
-        device->kernels.round16(x->planes[0], x->width, x->width, call->staged, begin, end);
+    if (x->rows > 1) {
+        cpu_act_stage(device, act_now(call), (const float *)x->planes[0] + begin * x->width, x->width, x->rows,
+                      call->staged, begin, end);
         return;
     }
     cpu_act_q8_map(call->staged, x->rows, x->width, &rows8);
-    if (x->rows > 1)
-        device->kernels.quantize(x->planes[0], x->width, x->width, &rows8, begin, end);
-    else
-        device->kernels.quantize(x->planes[0], CPU_BLOCK, CPU_BLOCK, &rows8, begin / CPU_BLOCK, end / CPU_BLOCK);
+    device->kernels.quantize(x->planes[0], CPU_BLOCK, CPU_BLOCK, &rows8, begin / CPU_BLOCK, end / CPU_BLOCK);
 }
 
 uint64_t cpu_matmul_parts(const struct sdk_call *call, uint64_t *out_grain)
 {
-    *out_grain = act_now(call) == ACT_BF16 ? CPU_MATMUL16_ROWS : CPU_MATMUL_ROWS;
+    *out_grain = act_now(call) == CPU_ACT_BF16 ? CPU_MATMUL16_ROWS : CPU_MATMUL_ROWS;
     return call->inputs[1]->rows;
 }
 
@@ -177,24 +221,7 @@ void cpu_matmul_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
     };
 
     cpu_matrix_of(device, call->inputs[1], weight, &matmul.w);
-    if (act_now(call) == ACT_BF16) {
-        matmul.act_bf16 = call->staged;
-        device->kernels.matmul16[weight](&matmul, begin, end);
-        return;
-    }
-    if (act_now(call) != ACT_Q8) {
-        matmul.act_f32 = act_now(call) == ACT_F32 ? call->staged : NULL;
-        if (matmul.w.packed != NULL)
-            cpu_matmul_packed_by_rows(device->kernels.matmul[weight], &matmul, begin, end);
-        else
-            device->kernels.matmul[weight](&matmul, begin, end);
-        return;
-    }
-    cpu_act_q8_map(call->staged, x->rows, x->width, &matmul.act_q8);
-    if (matmul.w.packed != NULL)
-        device->kernels.packed8(&matmul, begin, end);
-    else
-        device->kernels.matmul8[weight](&matmul, begin, end);
+    cpu_act_multiply(device, act_now(call), weight, &matmul, call->staged, begin, end);
 }
 
 uint64_t cpu_matmul_work(const struct sdk_call *call)

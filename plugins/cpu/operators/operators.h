@@ -26,6 +26,28 @@ uint64_t cpu_matmul_act(const struct sdk_call *call, uint32_t *out_format);
 uint64_t cpu_matmul_act_parts(const struct sdk_call *call, uint64_t *out_grain);
 void cpu_matmul_act_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
 
+/*
+ * Products, for operators that stage rows of their own: matmul, expert_matmul, conv. A variant as above and the type of
+ * W say how activations are staged for a number of rows: in place, as Q8 blocks, F32 tiles or BF16 tiles.
+ */
+#define CPU_ACT_NONE 0u
+#define CPU_ACT_Q8 1u
+#define CPU_ACT_F32 2u
+#define CPU_ACT_BF16 3u
+uint32_t cpu_act_kind(const struct cpu_device *device, uint32_t variant, uint32_t type, uint64_t rows);
+/* Returns the bytes of staged rows; of CPU_ACT_NONE, those of a copy. */
+uint64_t cpu_act_bytes(uint32_t kind, uint64_t rows, uint64_t width);
+/* Returns the number of rows of which `begin` of cpu_act_stage is a multiple, and `end` unless it is `rows`. */
+uint32_t cpu_act_grain(uint32_t kind);
+/* Stages rows begin .. end of `rows`, which lie at x: row `begin` first. */
+void cpu_act_stage(const struct cpu_device *device, uint32_t kind, const float *x, uint64_t width, uint64_t rows,
+                   void *staged, uint64_t begin, uint64_t end);
+/* Computes columns begin .. end of a product whose rows are staged; of CPU_ACT_NONE, matmul->x. */
+void cpu_act_multiply(const struct cpu_device *device, uint32_t kind, uint32_t weight, struct cpu_matmul *matmul,
+                      void *staged, uint64_t begin, uint64_t end);
+/* Returns why a kernel of `variant` may not round activations of a node with weights of type `weight`, or NULL. */
+const char *cpu_why_not_rounded(const struct cpu_device *device, uint32_t weight, uint32_t rounding);
+
 const char *cpu_embed_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
 uint64_t cpu_embed_parts(const struct sdk_call *call, uint64_t *out_grain);
 void cpu_embed_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
@@ -55,6 +77,31 @@ const char *cpu_gather_check(const struct sdk_kernel *kernel, const struct sdk_n
 uint64_t cpu_gather_parts(const struct sdk_call *call, uint64_t *out_grain);
 void cpu_gather_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
 
+/* Products with gathered rows: expert.c, conv.c. */
+#define CPU_GATHERED(name)                                                                                             \
+    const char *cpu_##name##_check(const struct sdk_kernel *kernel, const struct sdk_node *node);                      \
+    void cpu_##name##_run(const struct sdk_call *call, uint32_t thread, uint32_t threads);                             \
+    uint64_t cpu_##name##_scratch(const struct sdk_call *call, uint32_t threads);                                      \
+    uint64_t cpu_##name##_work(const struct sdk_call *call);
+CPU_GATHERED(expert)
+
+/* Operators of operators.def. Vector operators share cpu_vector_part, which calls the function of the instruction set.
+ */
+#define CPU_OPERATOR(op, name, text, check, parts, work)                                                               \
+    void cpu_##name##_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
+#define CPU_VECTOR_OPERATOR(op, name, text, check, parts, work)
+#include "plugins/cpu/kernels/operators.def"
+void cpu_vector_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
+const char *cpu_arrange_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
+uint64_t cpu_permute_parts(const struct sdk_call *call, uint64_t *out_grain);
+const char *cpu_reduce_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
+uint64_t cpu_reduce_parts(const struct sdk_call *call, uint64_t *out_grain);
+uint64_t cpu_reduce_work(const struct sdk_call *call);
+uint64_t cpu_group_norm_parts(const struct sdk_call *call, uint64_t *out_grain);
+uint64_t cpu_places_parts(const struct sdk_call *call, uint64_t *out_grain);
+uint64_t cpu_places_work(const struct sdk_call *call);
+const char *cpu_top_k_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
+
 /* Estimated nanoseconds on one thread, for sdk_kernel.work; 0 if splitting is not worth it. `rows`: kernels that split
  * rows; `elements`: kernels that split elements of their output. */
 uint64_t cpu_matmul_work(const struct sdk_call *call);
@@ -76,5 +123,8 @@ static inline uint64_t cpu_time(const struct sdk_call *call, uint64_t operations
 /* Fills a kernel's view of weights: planes, packed panels and row strides. */
 void cpu_matrix_of(const struct cpu_device *device, const struct sdk_tensor *tensor, uint32_t weight,
                    struct cpu_matrix *out_matrix);
+
+/* Makes a view of W [rows, width] begin at a row; of packed weights at a multiple of CPU_MATMUL_ROWS. */
+void cpu_matrix_from(const struct cpu_device *device, uint64_t row, uint64_t width, struct cpu_matrix *matrix);
 
 #endif

@@ -53,11 +53,61 @@ const char *cpu_argmax_check(const struct sdk_kernel *kernel, const struct sdk_n
                : "x has to be F32 and y I32";
 }
 
+const char *cpu_top_k_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
+{
+    const struct accel_value *values = sdk_output(node, 1);
+
+    if (values != NULL && values->type != ACCEL_F32)
+        return "values have to be F32";
+    return cpu_argmax_check(kernel, node);
+}
+
 void cpu_argmax_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
 {
     const struct cpu_device *device = call->device;
 
     device->kernels.argmax(call->inputs[0]->planes[0], call->inputs[0]->width, call->outputs[0]->planes[0], begin, end);
+}
+
+const char *cpu_reduce_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
+{
+    (void)kernel;
+    return sdk_all_f32(node, 1u << 1) ? NULL : "x and y have to be F32";
+}
+
+/* Parts are elements of y: single ones where each is the sum of a row. */
+uint64_t cpu_reduce_parts(const struct sdk_call *call, uint64_t *out_grain)
+{
+    const struct accel_reduce *attributes = call->attributes;
+
+    *out_grain = attributes->axis + 1 == call->inputs[0]->rank ? 1 : CPU_MATMUL_ROWS;
+    return call->outputs[0]->rows * call->outputs[0]->width;
+}
+
+uint64_t cpu_reduce_work(const struct sdk_call *call)
+{
+    return cpu_time(call, call->inputs[0]->rows * call->inputs[0]->width, 4);
+}
+
+uint64_t cpu_group_norm_parts(const struct sdk_call *call, uint64_t *out_grain)
+{
+    (void)out_grain;
+    return call->inputs[0]->dims[0] * ((const struct accel_group_norm *)call->attributes)->groups;
+}
+
+/* Parts are places of y, with all of their channels. */
+uint64_t cpu_places_parts(const struct sdk_call *call, uint64_t *out_grain)
+{
+    (void)out_grain;
+    return call->outputs[0]->rows;
+}
+
+/* Takes the larger of both values for what windows and taps read. */
+uint64_t cpu_places_work(const struct sdk_call *call)
+{
+    const struct sdk_tensor *x = call->inputs[0], *y = call->outputs[0];
+
+    return cpu_time(call, (x->rows > y->rows ? x->rows : y->rows) * x->width * 4, 4);
 }
 
 const char *cpu_rotary_check(const struct sdk_kernel *kernel, const struct sdk_node *node)

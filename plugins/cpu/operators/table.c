@@ -46,6 +46,12 @@
         .precision = ACCEL_F32, .variant = (variant_), .tolerance = (tolerance_), .check = cpu_attention_check,        \
         .run = cpu_attention_run, .scratch = cpu_attention_scratch, .work = cpu_attention_work                         \
     }
+#define GATHERED(op_, kind, text, precision_, variant_, tolerance_, packed)                                            \
+    {                                                                                                                  \
+        .op = (op_), .name = (text), .precision = (precision_), .variant = (variant_), .tolerance = (tolerance_),      \
+        .check = cpu_##kind##_check, .run = cpu_##kind##_run, .scratch = cpu_##kind##_scratch,                         \
+        .work = cpu_##kind##_work, .packed_inputs = (packed)                                                           \
+    }
 
 const struct sdk_kernel cpu_operators[] = {
     MATMUL8(CPU_Q8_0, "q8_0"),
@@ -124,6 +130,26 @@ const struct sdk_kernel cpu_operators[] = {
     ROW(ACCEL_OP_SOFTMAX, 0, "softmax", NULL, softmax, rows, rows),
     ROW(ACCEL_OP_GATHER, 0, "gather", cpu_gather_check, gather, gather, elements),
     ROW(ACCEL_OP_ARGMAX, 0, "argmax", cpu_argmax_check, argmax, rows, rows),
+    GATHERED(ACCEL_OP_EXPERT_MATMUL, expert, "expert matmul x q8", ACCEL_Q8_0, CPU_ROUNDED, ROUNDED, PANELS),
+    GATHERED(ACCEL_OP_EXPERT_MATMUL, expert, "expert matmul x bf16", ACCEL_BF16, CPU_ROUNDED, ROUNDED, PANELS),
+    GATHERED(ACCEL_OP_EXPERT_MATMUL, expert, "expert matmul x f32", ACCEL_F32, 0, EXACT, PANELS),
+#define CPU_OPERATOR(op, name, text, check, parts, work) ROW(ACCEL_OP_##op, 0, text, check, name, parts, work),
+#define CPU_VECTOR_OPERATOR(op_, name_, text, check_, parts_, work_)                                                   \
+    {.op = ACCEL_OP_##op_,                                                                                             \
+     .name = (text),                                                                                                   \
+     .precision = ACCEL_F32,                                                                                           \
+     .variant = CPU_PART_##op_,                                                                                        \
+     .tolerance = EXACT,                                                                                               \
+     .check = (check_),                                                                                                \
+     .parts = cpu_##parts_##_parts,                                                                                    \
+     .part = cpu_vector_part,                                                                                          \
+     .work = cpu_##work_##_work},
+#include "plugins/cpu/kernels/operators.def"
 };
+
+void cpu_vector_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
+{
+    ((const struct cpu_device *)call->device)->kernels.part[call->variant](call, begin, end);
+}
 
 _Static_assert(sizeof(cpu_operators) / sizeof(*cpu_operators) == CPU_OPERATORS, "CPU_OPERATORS counts the rows");

@@ -9,31 +9,19 @@
 #define CPU_VECTOR_VEC_H
 
 #include "plugins/cpu/kernels/declare.h"
+#include "plugins/cpu/kernels/name.h"
 #include "traits.h"
 
 #include <math.h>
 
 #if defined(CPU_BUILD_NEON)
 #define VN 4u
-#if defined(__ARM_FEATURE_MATMUL_INT8)
-#define CPU_NAME(name) cpu_##name##_i8mm
-#elif defined(__ARM_FEATURE_DOTPROD)
-#define CPU_NAME(name) cpu_##name##_dotprod
-#else
-#define CPU_NAME(name) cpu_##name##_neon
-#endif
 #include <arm_neon.h>
 #elif defined(CPU_BUILD_AVX512)
 #define VN 16u
-#define CPU_NAME(name) cpu_##name##_avx512
 #include "plugins/cpu/kernels/vector/simd.h"
 #else
 #define VN 8u
-#if defined(CPU_BUILD_AVXVNNI)
-#define CPU_NAME(name) cpu_##name##_avxvnni
-#else
-#define CPU_NAME(name) cpu_##name##_avx2
-#endif
 #include "plugins/cpu/kernels/vector/simd.h"
 #endif
 

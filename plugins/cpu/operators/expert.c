@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Products with chosen parts of a matrix (mixture of experts). Pairs of a token and a choice are sorted by expert, and
+ * the rows of an expert are gathered, staged and multiplied together: its weights are read once, by the same kernels as
+ * those of matmul. Threads split the columns; what a thread has computed, it stores or sums.
+ */
+#include <string.h>
+
+#include "plugins/cpu/operators/operators.h"
+
+#define PAIRS 1024u /* pairs that are staged together: what bounds the scratch memory */
+#define GATHER 32u  /* rows that are gathered before they are staged: a multiple of every grain */
+#define LINE 64u
+
+/* One call as all of its threads see it; `order` and what follows lie in scratch. */
+struct experts {
+    const struct cpu_device *device;
+    const struct sdk_call *call;
+    uint64_t experts, choices, pairs, n, k;
+    uint32_t weight;
+    uint64_t row_bytes; /* of staged rows, at most */
+    uint64_t columns;   /* of a thread's results: row stride */
+    int32_t *order;     /* [pairs]: by expert, those without an expert last */
+    uint32_t *first;    /* [experts + 1]: an expert's first in `order` */
+    char *staged;       /* of up to PAIRS rows: those of each expert from a multiple of LINE on */
+    char *own;          /* for each thread: gathered rows [GATHER, k], results [PAIRS, columns] */
+    uint64_t own_bytes;
+    uint64_t bytes; /* of scratch */
+};
+
+/* Rows of an expert that are staged together. */
+struct segment {
+    uint64_t expert, begin, rows; /* begin: in `order` */
+    uint32_t kind;                /* how they are staged */
+    void *staged;
+};
+
+static uint64_t round_up(uint64_t value, uint64_t step)
+{
+    return (value + step - 1) / step * step;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Returns the bytes of a staged row at most: each kind pads the fewest rows that it is used for most. */
+static uint64_t row_bytes_of(const struct experts *e, uint32_t type)
+{
+    static const uint8_t rows[] = {
+        1, CPU_TILE_FROM, CPU_ACT_F32_FROM, CPU_ACT_F32_FROM_HALF, CPU_ACT_BF16_FROM, CPU_ACT_BF16_ROWS + 1};
+    uint64_t most = 0;
+
+    for (size_t i = 0; i < sizeof(rows); i++) {
+        const uint32_t kind = cpu_act_kind(e->device, e->call->variant | e->weight, type, rows[i]);
+        const uint64_t bytes = cpu_act_bytes(kind, rows[i], e->k) / rows[i] + 1;
+
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+static struct experts experts_of(const struct sdk_call *call, uint32_t threads)
+{
+    const struct accel_expert_matmul *attributes = call->attributes;
+    const struct sdk_tensor *w = call->inputs[1], *ids = call->inputs[2];
+    struct experts e = {
+        .device = call->device,
+        .call = call,
+        .experts = attributes->experts,
+        .choices = ids->dims[1],
+        .pairs = ids->dims[0] * ids->dims[1],
+        .n = w->rows / attributes->experts,
+        .k = w->width,
+        .weight = (uint32_t)cpu_weight_of(w->type),
+    };
+    const uint64_t together = least(e.pairs, PAIRS);
+    char *at = call->scratch;
+
+    e.row_bytes = row_bytes_of(&e, w->type);
+    e.columns = round_up(e.n / threads + 1, CPU_MATMUL16_ROWS) + 2 * CPU_MATMUL16_ROWS;
+    e.own_bytes = round_up((GATHER * e.k + together * e.columns) * sizeof(float), LINE);
+    e.order = call->scratch;
+    e.bytes = round_up(e.pairs * sizeof(int32_t), LINE);
+    e.first = at == NULL ? NULL : (uint32_t *)(void *)(at + e.bytes);
+    e.bytes += round_up((e.experts + 1) * sizeof(uint32_t), LINE);
+    e.staged = at == NULL ? NULL : at + e.bytes;
+    e.bytes += together * round_up(e.row_bytes, LINE) + LINE;
+    e.own = at == NULL ? NULL : at + e.bytes;
+    e.bytes += threads * e.own_bytes;
+    return e;
+}
+
+const char *cpu_expert_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
+{
+    const struct accel_expert_matmul *attributes = node->node->attributes;
+    const int weight = cpu_weight_of(sdk_input(node, 1)->type);
+
+    if (weight < 0)
+        return "no kernel for this type of weights";
+    if (!sdk_all_f32(node, 3u << 1) || sdk_input(node, 2)->type != ACCEL_I32)
+        return "x, bias, factor and y have to be F32 and ids I32";
+    if ((kernel->variant & CPU_ROUNDED) == 0)
+        return NULL;
+    if ((weight <= CPU_BF16) != (kernel->precision == ACCEL_BF16))
+        return "the kernel is for weights of another type";
+    return cpu_why_not_rounded(node->device, (uint32_t)weight, attributes->rounding);
+}
+
+uint64_t cpu_expert_scratch(const struct sdk_call *call, uint32_t threads)
+{
+    return experts_of(call, threads).bytes;
+}
+
+uint64_t cpu_expert_work(const struct sdk_call *call)
+{
+    const struct sdk_tensor *y = call->outputs[0], *ids = call->inputs[2];
+    const uint64_t factor = call->inputs[4] != NULL ? ids->dims[1] : 1;
+
+    return cpu_time(call, y->rows * factor * y->width * call->inputs[1]->width, 8);
+}
+
+/* Sorts the pairs by expert, in the order of the pairs: a counting sort. */
+static void sort_pairs(const struct experts *e)
+{
+    const int32_t *ids = e->call->inputs[2]->planes[0];
+    uint64_t last = e->pairs;
+
+    memset(e->first, 0, (e->experts + 1) * sizeof(*e->first));
+    for (uint64_t p = 0; p < e->pairs; p++)
+        if (ids[p] >= 0 && (uint64_t)ids[p] + 1 < e->experts)
+            e->first[ids[p] + 1]++;
+    for (uint64_t i = 1; i < e->experts; i++)
+        e->first[i] += e->first[i - 1];
+    for (uint64_t p = 0; p < e->pairs; p++) {
+        if (ids[p] >= 0 && (uint64_t)ids[p] < e->experts)
+            e->order[e->first[ids[p]]++] = (int32_t)p;
+    }
+    /* Each entry has moved to the first of the next expert. */
+    memmove(e->first + 1, e->first, e->experts * sizeof(*e->first));
+    e->first[0] = 0;
+    for (uint64_t p = e->pairs; p-- > 0;)
+        if (ids[p] < 0 || (uint64_t)ids[p] >= e->experts)
+            e->order[--last] = (int32_t)p;
+}
+
+/* Finds the segment that begins at `begin` and ends before `end`; *staged is where it is staged, and moves on. */
+static struct segment next_segment(const struct experts *e, uint64_t expert, uint64_t begin, uint64_t end,
+                                   char **staged)
+{
+    struct segment segment = {.expert = expert, .begin = begin, .staged = *staged};
+
+    while (e->first[segment.expert + 1] <= begin)
+        segment.expert++;
+    segment.rows = least(e->first[segment.expert + 1], end) - begin;
+    segment.kind = cpu_act_kind(e->device, e->call->variant | e->weight, e->call->inputs[1]->type, segment.rows);
+    *staged += round_up(cpu_act_bytes(segment.kind, segment.rows, e->k), LINE);
+    return segment;
+}
+
+/* Stages rows begin .. end of a segment. */
+static void stage_rows(const struct experts *e, const struct segment *segment, uint64_t begin, uint64_t end,
+                       float *gathered)
+{
+    const struct sdk_tensor *x = e->call->inputs[0];
+
+    for (uint64_t r = begin; r < end; r++) {
+        const uint64_t pair = (uint64_t)e->order[segment->begin + r];
+
+        memcpy(gathered + (r - begin) * e->k,
+               (const float *)x->planes[0] + (x->rank == 2 ? pair / e->choices : pair) * e->k,
+               e->k * sizeof(*gathered));
+    }
+    cpu_act_stage(e->device, segment->kind, gathered, e->k, segment->rows, segment->staged, begin, end);
+}
+
+/* Stores columns begin .. end of the results of a segment, or adds them to the sums of their tokens. */
+static void store_rows(const struct experts *e, const struct segment *segment, const float *results, uint64_t begin,
+                       uint64_t end)
+{
+    const float *factor = e->call->inputs[4] == NULL ? NULL : e->call->inputs[4]->planes[0];
+    float *y = e->call->outputs[0]->planes[0];
+
+    for (uint64_t r = 0; r < segment->rows; r++, results += e->columns) {
+        const uint64_t pair = (uint64_t)e->order[segment->begin + r];
+        float *to = y + (factor == NULL ? pair : pair / e->choices) * e->n;
+
+        if (factor == NULL)
+            memcpy(to + begin, results, (end - begin) * sizeof(*to));
+        for (uint64_t i = begin; factor != NULL && i < end; i++)
+            to[i] += factor[pair] * results[i - begin];
+    }
+}
+
+/* Computes columns begin .. end of a segment. Packed weights are read in whole panels. */
+static void multiply_segment(const struct experts *e, const struct segment *segment, uint64_t begin, uint64_t end,
+                             float *results)
+{
+    const struct accel_expert_matmul *attributes = e->call->attributes;
+    const struct sdk_tensor *bias = e->call->inputs[3], *w = e->call->inputs[1];
+    const uint64_t from = segment->expert * e->n + begin, to = from + end - begin;
+    const uint64_t row = w->packed == NULL ? from : from / CPU_MATMUL_ROWS * CPU_MATMUL_ROWS;
+    const uint64_t rows = w->packed == NULL ? to - row : round_up(to - row, CPU_MATMUL_ROWS);
+    struct cpu_matmul matmul = {
+        .m = segment->rows,
+        .n = rows,
+        .k = e->k,
+        .x = segment->staged,
+        .x_stride = e->k,
+        .bias = bias == NULL ? NULL : (const float *)bias->planes[0] + row,
+        .function = attributes->function,
+        .y = results,
+        .y_stride = e->columns,
+    };
+
+    cpu_matrix_of(e->device, w, e->weight, &matmul.w);
+    cpu_matrix_from(e->device, row, e->k, &matmul.w);
+    cpu_act_multiply(e->device, segment->kind, e->weight, &matmul, segment->staged, 0, rows);
+    store_rows(e, segment, results + (from - row), begin, end);
+}
+
+/* Writes zeros to columns begin .. end of what is summed, and of pairs without an expert. */
+static void clear_rows(const struct experts *e, uint64_t begin, uint64_t end)
+{
+    const uint32_t sums = e->call->inputs[4] != NULL;
+    float *y = e->call->outputs[0]->planes[0];
+
+    for (uint64_t t = 0; sums && t < e->pairs / e->choices; t++)
+        memset(y + t * e->n + begin, 0, (end - begin) * sizeof(*y));
+    for (uint64_t p = e->first[e->experts]; !sums && p < e->pairs; p++)
+        memset(y + (uint64_t)e->order[p] * e->n + begin, 0, (end - begin) * sizeof(*y));
+}
+
+void cpu_expert_run(const struct sdk_call *call, uint32_t thread, uint32_t threads)
+{
+    const struct experts e = experts_of(call, threads);
+    float *gathered = (float *)(void *)(e.own + thread * e.own_bytes), *results = gathered + GATHER * e.k;
+    uint64_t begin, end, pairs, expert = 0;
+
+    if (thread == 0)
+        sort_pairs(&e);
+    sdk_barrier_wait(call->barrier);
+    pairs = e.first[e.experts];
+    sdk_split(e.n, e.n < threads * CPU_MATMUL16_ROWS ? CPU_MATMUL_ROWS : CPU_MATMUL16_ROWS, thread, threads, &begin,
+              &end);
+    clear_rows(&e, begin, end);
+    for (uint64_t p = 0; p < pairs; p += PAIRS) {
+        const uint64_t last = least(p + PAIRS, pairs);
+        struct segment segment = {.expert = expert};
+        char *staged = e.staged;
+        uint64_t turn = 0;
+
+        for (uint64_t at = p; at < last; at += segment.rows) {
+            segment = next_segment(&e, segment.expert, at, last, &staged);
+            for (uint64_t r = 0, count; r < segment.rows; r += count) {
+                count = least(cpu_act_grain(segment.kind), segment.rows - r);
+                if (turn++ % threads == thread)
+                    stage_rows(&e, &segment, r, r + count, gathered);
+            }
+        }
+        sdk_barrier_wait(call->barrier);
+        segment.expert = expert;
+        staged = e.staged;
+        for (uint64_t at = p; at < last; at += segment.rows) {
+            segment = next_segment(&e, segment.expert, at, last, &staged);
+            if (begin < end)
+                multiply_segment(&e, &segment, begin, end, results);
+        }
+        expert = segment.expert;
+        sdk_barrier_wait(call->barrier);
+    }
+}
