@@ -19,6 +19,21 @@
         .check = (check_), .lower = (lower_)                                                                           \
     }
 #define MATRIX(input) .matrices = 1u << (input), .split = 1u << (input)
+/* A product of matrices. The first that rounds as a node allows and a device is quick at is taken. */
+#define PRODUCT_ROW(op_, text, kind, type, needs, error, check_, lower_, scratch_)                                     \
+    {                                                                                                                  \
+        .op = (op_), .variant = (kind), .name = (text), .precision = (type), .features = (needs), MATRIX(1),           \
+        .tolerance = (error), .check = (check_), .lower = (lower_), .scratch = (scratch_)                              \
+    }
+#define PRODUCT_ROWS(op_, text, lower_, scratch_)                                                                      \
+    PRODUCT_ROW(op_, text ", matrices of halves", GPU_MATMUL_MATRIX, ACCEL_F16,                                        \
+                GPU_FEATURE_F16 | GPU_FEATURE_SUBGROUP | GPU_FEATURE_COOPMAT, HALVES, gpu_matmul_matrix_check, lower_, \
+                scratch_),                                                                                             \
+        PRODUCT_ROW(op_, text, GPU_MATMUL_DOT, ACCEL_Q8_0, GPU_FEATURE_DOT8, ROUNDED, gpu_matmul_dot_check, lower_,    \
+                    scratch_),                                                                                         \
+        PRODUCT_ROW(op_, text, GPU_MATMUL_HALVES, ACCEL_F16, GPU_FEATURE_F16, HALVES, gpu_matmul_halves_check, lower_, \
+                    scratch_),                                                                                         \
+        PRODUCT_ROW(op_, text, 0, ACCEL_F32, 0, EXACT, gpu_matmul_check, lower_, scratch_)
 #define ALL_INPUTS ((1u << GPU_INPUTS) - 1)
 
 const struct gpu_row gpu_rows[] = {
@@ -29,40 +44,7 @@ const struct gpu_row gpu_rows[] = {
      .tolerance = EXACT,
      .check = gpu_embed_check,
      .lower = gpu_embed_lower},
-    {.op = ACCEL_OP_MATMUL,
-     .variant = GPU_MATMUL_MATRIX,
-     .name = "matmul, matrices of halves",
-     .precision = ACCEL_F16,
-     .features = GPU_FEATURE_F16 | GPU_FEATURE_SUBGROUP | GPU_FEATURE_COOPMAT,
-     MATRIX(1),
-     .tolerance = HALVES,
-     .check = gpu_matmul_matrix_check,
-     .lower = gpu_matmul_lower},
-    {.op = ACCEL_OP_MATMUL,
-     .variant = GPU_MATMUL_DOT,
-     .name = "matmul",
-     .precision = ACCEL_Q8_0,
-     .features = GPU_FEATURE_DOT8,
-     MATRIX(1),
-     .tolerance = ROUNDED,
-     .check = gpu_matmul_dot_check,
-     .lower = gpu_matmul_lower},
-    {.op = ACCEL_OP_MATMUL,
-     .variant = GPU_MATMUL_HALVES,
-     .name = "matmul",
-     .precision = ACCEL_F16,
-     .features = GPU_FEATURE_F16,
-     MATRIX(1),
-     .tolerance = HALVES,
-     .check = gpu_matmul_halves_check,
-     .lower = gpu_matmul_lower},
-    {.op = ACCEL_OP_MATMUL,
-     .name = "matmul",
-     .precision = ACCEL_F32,
-     MATRIX(1),
-     .tolerance = EXACT,
-     .check = gpu_matmul_check,
-     .lower = gpu_matmul_lower},
+    PRODUCT_ROWS(ACCEL_OP_MATMUL, "matmul", gpu_matmul_lower, NULL),
     ROW(ACCEL_OP_RMS_NORM, "rms norm", NULL, gpu_norm_lower),
     ROW(ACCEL_OP_LAYER_NORM, "layer norm", NULL, gpu_norm_lower),
     ROW(ACCEL_OP_ROTARY, "rotary", gpu_rotary_check, gpu_rotary_lower),
@@ -89,14 +71,7 @@ const struct gpu_row gpu_rows[] = {
     TILED_ROW(ACCEL_OP_PAD, "pad", ALL_INPUTS, gpu_strided_check, gpu_pad_lower),
     ROW(ACCEL_OP_REDUCE, "reduce", gpu_reduce_check, gpu_reduce_lower),
     ROW(ACCEL_OP_GROUP_NORM, "group norm", NULL, gpu_group_norm_lower),
-    {.op = ACCEL_OP_CONV,
-     .name = "convolution",
-     .precision = ACCEL_F32,
-     MATRIX(1),
-     .tolerance = EXACT,
-     .check = gpu_conv_check,
-     .lower = gpu_conv_lower,
-     .scratch = gpu_conv_scratch},
+    PRODUCT_ROWS(ACCEL_OP_CONV, "convolution", gpu_conv_lower, gpu_conv_scratch),
     ROW(ACCEL_OP_POOL, "pool", NULL, gpu_pool_lower),
     ROW(ACCEL_OP_RESIZE, "resize", gpu_resize_check, gpu_resize_lower),
     ROW(ACCEL_OP_TOP_K, "top k", gpu_top_k_check, gpu_top_k_lower),

@@ -124,7 +124,6 @@ void gpu_group_norm_lower(const struct gpu_call *call, struct gpu_emitter *emitt
 void gpu_pool_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
 const char *gpu_resize_check(const struct gpu_row *row, const struct gpu_node *node);
 void gpu_resize_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
-const char *gpu_conv_check(const struct gpu_row *row, const struct gpu_node *node);
 void gpu_conv_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
 uint64_t gpu_conv_scratch(const struct gpu_call *call);
 const char *gpu_dense_attention_check(const struct gpu_row *row, const struct gpu_node *node);

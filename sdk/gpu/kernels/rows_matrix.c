@@ -57,6 +57,10 @@ static const char *unscaled_reason(const struct gpu_row *row, const struct gpu_n
 static uint32_t rounding_of(const struct gpu_node *node)
 {
     const struct accel_matmul *attributes = node->node->attributes;
+    const struct accel_conv *conv = node->node->attributes;
+
+    if (node->node->op == ACCEL_OP_CONV)
+        return conv->groups > 1 ? ACCEL_F32 : conv->rounding; /* groups are convolved in F32 */
 
     return ACCEL_HAS(attributes, rounding) ? attributes->rounding : ACCEL_F32;
 }

@@ -154,12 +154,6 @@ void gpu_resize_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
 #define ROWS_BYTES (UINT64_C(8) << 20) /* of scratch for rows of windows, unless 64 rows need more */
 #define ROWS_LEAST 64u
 
-const char *gpu_conv_check(const struct gpu_row *row, const struct gpu_node *node)
-{
-    (void)row;
-    return gpu_matrix_check(node, 1);
-}
-
 /* Returns whether a window is one place, so that x itself is the matrix of rows. */
 static bool is_plain(const struct accel_conv *attributes)
 {
@@ -269,7 +263,8 @@ void gpu_conv_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
                                   .y = y,
                                   .rows = y->rows,
                                   .most_rows = most,
-                                  .function = attributes->function};
+                                  .function = attributes->function,
+                                  .variant = call->row->variant};
 
     if (attributes->groups > 1) {
         for (uint32_t part = 0; part < call->inputs[1]->parts; part++)
