@@ -208,7 +208,7 @@ static bool compare_f32(const struct trial *trial, uint32_t v, const float *got,
     double largest = trial->values[v].scale;
 
     for (uint64_t i = 0; i < count; i++)
-        largest = fabs(want[i]) > largest ? fabs(want[i]) : largest;
+        largest = isfinite(want[i]) && fabs(want[i]) > largest ? fabs(want[i]) : largest;
     for (uint64_t i = 0; i < count; i++) {
         bool is_right = isnan(want[i])   ? isfinite(got[i])
                         : tolerance == 0 ? got[i] == (float)want[i]

@@ -7,7 +7,7 @@ check_PROGRAMS += tests/conform/racy
 tests_conform_racy_SOURCES = %D%/racy.c
 endif
 EXTRA_DIST += $(conform_tests) %D%/planted/README.md %D%/planted/driver.list %D%/planted/gpu.list %D%/planted/kernels.list \
-	%D%/planted/slots.list %D%/swiftshader.yaml
+	%D%/planted/operators.list %D%/planted/slots.list %D%/swiftshader.yaml
 
 # Every planted bug, or those named in BUGS; the check alone plants a few. The emulated levels are libraries of the tests.
 .PHONY: check-planted

@@ -16,7 +16,8 @@ struct cpu_cache {
     size_t stride; /* bytes from slot to slot */
 };
 
-/* Arguments of attention over a paged KV cache; ACCEL_OP_ATTENTION defines the semantics. */
+/* Arguments of attention over a paged KV cache, or with first_key over tensors; ACCEL_OP_ATTENTION and
+ * ACCEL_OP_DENSE_ATTENTION define the semantics. */
 struct cpu_attention {
     const float *q; /* [tokens, heads, size] */
     float *y;       /* [tokens, heads, value_size] */
@@ -43,12 +44,31 @@ struct cpu_attention {
     size_t parts;
     float *partial; /* [tokens * heads, value_size + 2], written instead of y: largest score, sum of weights, weighted
                        values; NULL: y */
-    const uint32_t *mask; /* [sequences, blocks, (blocks + 31) / 32] bits; NULL: none */
-    size_t blocks;        /* pages * page / block, rounded up */
-    size_t block;         /* keys that share a bit */
-    float *stats;         /* [tokens * heads, 2]: largest score and sum of each item, or NULL */
-    float *score_sums;    /* [sequences, pages * page], of kernel `attention_score_sums` only */
+    const uint32_t *mask;     /* [sequences, blocks, (blocks + 31) / 32] bits; NULL: none */
+    size_t blocks;            /* pages * page / block, rounded up */
+    size_t block;             /* keys that share a bit */
+    float *stats;             /* [tokens * heads, 2]: largest score and sum of each item, or NULL */
+    float *score_sums;        /* [sequences, pages * page], of kernel `attention_score_sums` only */
+    const float *slope;       /* [heads]; NULL: none */
+    const float *sink;        /* [heads]; NULL: none */
+    const int32_t *first_key; /* [sequences + 1]: key j of sequence s is slot first_key[s] + j; NULL: paged */
+    size_t before;            /* windows over tensors, 0: none */
+    size_t after;
+    const float *bias; /* [kinds, heads, rows, columns], or NULL */
+    size_t kinds;
+    size_t rows;
+    size_t columns;
+    const float *relative; /* [heads, span], or NULL */
+    size_t span;
+    size_t center;
 };
+
+/* Returns the keys of a sequence. */
+static inline size_t cpu_keys_of(const struct cpu_attention *call, size_t sequence)
+{
+    return (size_t)(call->first_key == NULL ? call->length[sequence]
+                                            : call->first_key[sequence + 1] - call->first_key[sequence]);
+}
 
 /* Elements of a head at most. */
 #define CPU_HEAD 1024u

@@ -50,7 +50,7 @@ static uint64_t keys_of(const struct cpu_attention *attention)
     uint64_t most = 0;
 
     for (size_t s = 0; s < attention->sequences; s++)
-        most = (uint64_t)attention->length[s] > most ? (uint64_t)attention->length[s] : most;
+        most = cpu_keys_of(attention, s) > most ? cpu_keys_of(attention, s) : most;
     return most;
 }
 
@@ -75,9 +75,11 @@ static void split_keys(const struct sdk_call *call, struct cpu_attention *attent
 /* Estimates the cost of an item: the number of keys that a token of sequence `s` sees. */
 static uint64_t visible_keys(const struct cpu_attention *attention, size_t s, int64_t token)
 {
-    uint64_t length = (uint64_t)attention->length[s];
-    uint64_t keys = attention->causal ? length - (uint64_t)(attention->first[s + 1] - token) + 1 : length;
+    const uint64_t length = cpu_keys_of(attention, s), ahead = (uint64_t)(attention->first[s + 1] - token);
+    uint64_t keys = !attention->causal ? length : length + 1 > ahead ? length + 1 - ahead : 0;
 
+    if (attention->before != 0 && keys > attention->before + attention->after)
+        keys = attention->before + attention->after;
     return (attention->window != 0 && keys > attention->window ? attention->window + attention->sinks : keys) + 1;
 }
 
@@ -115,13 +117,10 @@ static uint32_t sinks_of(const struct accel_attention *attributes)
 /* Returns the bytes of partial results in scratch; the score sums follow them. */
 static uint64_t partial_bytes(const struct sdk_call *call, uint32_t threads)
 {
-    const struct accel_attention *attributes = call->attributes;
     const struct sdk_tensor *q = call->inputs[0];
     uint64_t tokens = q->dims[0] < threads ? q->dims[0] : threads;
 
-    if (threads < 2)
-        return 0;
-    return threads * tokens * q->dims[1] * (call->inputs[2]->width / attributes->kv_heads + 2) * sizeof(float);
+    return threads < 2 ? 0 : threads * tokens * q->dims[1] * (call->outputs[0]->width + 2) * sizeof(float);
 }
 
 /* Adds scratch space for score sums: the softmax statistics of all items, and an accumulator for each thread but the
@@ -159,6 +158,11 @@ static void add_score_sums(const struct sdk_call *call, struct cpu_attention *at
             score_sums[i] += others[(r - 1) * places + i];
 }
 
+static const void *optional(const struct sdk_tensor *input)
+{
+    return input == NULL ? NULL : input->planes[0];
+}
+
 static void set_mask(const struct sdk_call *call, struct cpu_attention *attention)
 {
     const struct accel_attention *attributes = call->attributes;
@@ -171,9 +175,27 @@ static void set_mask(const struct sdk_call *call, struct cpu_attention *attentio
     attention->blocks = mask->dims[1];
 }
 
-void cpu_attention_run(const struct sdk_call *call, uint32_t thread, uint32_t threads)
+static void run_attention(const struct sdk_call *call, struct cpu_attention *attention, uint32_t thread,
+                          uint32_t threads)
 {
     const struct cpu_device *device = call->device;
+    uint64_t keys = keys_of(attention), begin = 0, end = attention->tokens * attention->heads;
+
+    if (call->outputs[1] != NULL)
+        attention->stats = (float *)((char *)call->scratch + partial_bytes(call, threads));
+    if (attention->tokens <= threads && threads > 1 && keys >= SPLIT_KEYS_FROM) {
+        split_keys(call, attention, thread, threads);
+    } else {
+        begin = part_begin(attention, thread, threads);
+        end = part_begin(attention, thread + 1, threads);
+        device->kernels.attention(attention, begin, end);
+    }
+    if (call->outputs[1] != NULL)
+        add_score_sums(call, attention, begin, end, thread, threads);
+}
+
+void cpu_attention_run(const struct sdk_call *call, uint32_t thread, uint32_t threads)
+{
     const struct accel_attention *attributes = call->attributes;
     const struct sdk_tensor *q = call->inputs[0];
     const struct sdk_tensor *k = call->inputs[1];
@@ -201,21 +223,68 @@ void cpu_attention_run(const struct sdk_call *call, uint32_t thread, uint32_t th
         .rounding = (call->variant & CPU_ROUNDED) != 0 ? ACCEL_Q8_0 : 0,
         .scale = attributes->scale,
         .softcap = attributes->softcap,
+        .slope = optional(call->inputs[7]),
+        .sink = optional(call->inputs[8]),
     };
-    uint64_t keys = keys_of(&attention), begin = 0, end = attention.tokens * attention.heads;
 
     set_mask(call, &attention);
-    if (call->outputs[1] != NULL)
-        attention.stats = (float *)((char *)call->scratch + partial_bytes(call, threads));
-    if (attention.tokens <= threads && threads > 1 && keys >= SPLIT_KEYS_FROM) {
-        split_keys(call, &attention, thread, threads);
-    } else {
-        begin = part_begin(&attention, thread, threads);
-        end = part_begin(&attention, thread + 1, threads);
-        device->kernels.attention(&attention, begin, end);
-    }
-    if (call->outputs[1] != NULL)
-        add_score_sums(call, &attention, begin, end, thread, threads);
+    run_attention(call, &attention, thread, threads);
+}
+
+const char *cpu_dense_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
+{
+    (void)kernel;
+    if (!sdk_all_f32(node, 3u << 3))
+        return "q, k, v, bias, relative, sink and y have to be F32";
+    return sdk_input(node, 0)->dims[2].add > CPU_HEAD || sdk_input(node, 2)->dims[2].add > CPU_HEAD
+               ? "heads have more than 1024 elements"
+               : NULL;
+}
+
+/* Keys and values are read as a cache of one page. */
+void cpu_dense_run(const struct sdk_call *call, uint32_t thread, uint32_t threads)
+{
+    const struct accel_dense_attention *attributes = call->attributes;
+    const struct sdk_tensor *q = call->inputs[0], *k = call->inputs[1], *v = call->inputs[2];
+    const struct sdk_tensor *bias = call->inputs[5], *relative = call->inputs[6];
+    const size_t row = k->dims[1] * k->dims[2], value_row = v->dims[1] * v->dims[2];
+    struct cpu_attention attention = {
+        .q = q->planes[0],
+        .y = call->outputs[0]->planes[0],
+        .k = {k->planes[0], ACCEL_F32, row, row * sizeof(float)},
+        .v = {v->planes[0], ACCEL_F32, value_row, value_row * sizeof(float)},
+        .tokens = q->dims[0],
+        .heads = q->dims[1],
+        .kv_heads = k->dims[1],
+        .size = q->dims[2],
+        .value_size = v->dims[2],
+        .sequences = call->inputs[3]->width - 1,
+        .first = call->inputs[3]->planes[0],
+        .first_key = call->inputs[4]->planes[0],
+        .page = SIZE_MAX,
+        .causal = attributes->causal,
+        .scale = attributes->scale,
+        .softcap = attributes->softcap,
+        .before = attributes->before,
+        .after = attributes->after,
+        .bias = optional(bias),
+        .kinds = bias == NULL ? 0 : bias->dims[0],
+        .rows = bias == NULL ? 0 : bias->dims[2],
+        .columns = bias == NULL ? 0 : bias->dims[3],
+        .relative = optional(relative),
+        .span = relative == NULL ? 0 : relative->width,
+        .center = attributes->center,
+        .sink = optional(call->inputs[7]),
+    };
+
+    run_attention(call, &attention, thread, threads);
+}
+
+uint64_t cpu_dense_work(const struct sdk_call *call)
+{
+    const struct sdk_tensor *q = call->inputs[0];
+
+    return cpu_time(call, q->rows * q->width * call->inputs[1]->dims[0] * 2, 4);
 }
 
 /* Uses the maximum number of keys; the current number is an input of the step. */

@@ -53,6 +53,9 @@ uint64_t cpu_embed_parts(const struct sdk_call *call, uint64_t *out_grain);
 void cpu_embed_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
 
 const char *cpu_attention_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
+const char *cpu_dense_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
+void cpu_dense_run(const struct sdk_call *call, uint32_t thread, uint32_t threads);
+uint64_t cpu_dense_work(const struct sdk_call *call);
 void cpu_attention_run(const struct sdk_call *call, uint32_t thread, uint32_t threads);
 const char *cpu_cache_write_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
 uint64_t cpu_cache_write_parts(const struct sdk_call *call, uint64_t *out_grain);

@@ -42,7 +42,8 @@
     }
 #define ATTENTION(text, variant_, tolerance_)                                                                          \
     {                                                                                                                  \
-        .op = ACCEL_OP_ATTENTION, .flags = SDK_KERNEL_MASK | SDK_KERNEL_SCORE_SUMS, .name = (text),                    \
+        .op = ACCEL_OP_ATTENTION,                                                                                      \
+        .flags = SDK_KERNEL_MASK | SDK_KERNEL_SCORE_SUMS | SDK_KERNEL_SLOPE | SDK_KERNEL_SINK, .name = (text),         \
         .precision = ACCEL_F32, .variant = (variant_), .tolerance = (tolerance_), .check = cpu_attention_check,        \
         .run = cpu_attention_run, .scratch = cpu_attention_scratch, .work = cpu_attention_work                         \
     }
@@ -133,6 +134,14 @@ const struct sdk_kernel cpu_operators[] = {
     GATHERED(ACCEL_OP_EXPERT_MATMUL, expert, "expert matmul x q8", ACCEL_Q8_0, CPU_ROUNDED, ROUNDED, PANELS),
     GATHERED(ACCEL_OP_EXPERT_MATMUL, expert, "expert matmul x bf16", ACCEL_BF16, CPU_ROUNDED, ROUNDED, PANELS),
     GATHERED(ACCEL_OP_EXPERT_MATMUL, expert, "expert matmul x f32", ACCEL_F32, 0, EXACT, PANELS),
+    {.op = ACCEL_OP_DENSE_ATTENTION,
+     .name = "dense attention",
+     .precision = ACCEL_F32,
+     .tolerance = EXACT,
+     .check = cpu_dense_check,
+     .run = cpu_dense_run,
+     .scratch = cpu_attention_scratch,
+     .work = cpu_dense_work},
 #define CPU_OPERATOR(op, name, text, check, parts, work) ROW(ACCEL_OP_##op, 0, text, check, name, parts, work),
 #define CPU_VECTOR_OPERATOR(op_, name_, text, check_, parts_, work_)                                                   \
     {.op = ACCEL_OP_##op_,                                                                                             \

@@ -33,15 +33,6 @@ static float element(const struct cpu_cache *cache, size_t slot, size_t at)
     return cache->type == ACCEL_F16 ? accel_f16_to_f32(((const uint16_t *)row)[at]) : planar_element(cache, slot, at);
 }
 
-static float score_of(const struct cpu_attention *call, const float *q, size_t slot, size_t at)
-{
-    double sum = 0;
-    for (size_t i = 0; i < call->size; i++)
-        sum += (double)q[i] * element(&call->k, slot, at + i);
-    float score = (float)sum * call->scale;
-    return call->softcap != 0 ? call->softcap * tanhf(score / call->softcap) : score;
-}
-
 /* Returns the sinks: visible keys before the window. */
 static size_t sinks_of(const struct cpu_attention *call, const struct cpu_view *view)
 {
@@ -66,30 +57,43 @@ static int key_position(const struct cpu_attention *call, const struct cpu_view 
 
 static size_t slot_of(const struct cpu_attention *call, const struct cpu_view *view, size_t position)
 {
-    return (size_t)view->pages[position / call->page] * call->page + position % call->page;
+    return view->slot + (size_t)view->pages[position / call->page] * call->page + position % call->page;
 }
 
-static void item(const struct cpu_attention *call, size_t token, size_t head)
+/* Returns the score of key j for an item. */
+static float score_of(const struct cpu_attention *call, const struct cpu_view *view, size_t item, size_t j)
 {
-    struct cpu_view view = cpu_view_of(call, token);
-    size_t kv_head = head / (call->heads / call->kv_heads), begin, end, j;
-    const float *q = call->q + (token * call->heads + head) * call->size;
-    float *partial = call->partial + (token * call->heads + head) * (call->value_size + 2);
-    float *y = call->partial ? partial + 2 : call->y + (token * call->heads + head) * call->value_size;
-    float most = -INFINITY;
+    const float *q = call->q + item * call->size;
+    const size_t head = item % call->heads, at = head / (call->heads / call->kv_heads) * call->size;
     double sum = 0;
+    for (size_t i = 0; i < call->size; i++)
+        sum += (double)q[i] * element(&call->k, slot_of(call, view, j), at + i);
+    float score = (float)sum * call->scale;
+    score = call->softcap != 0 ? call->softcap * tanhf(score / call->softcap) : score;
+    cpu_add_biases(call, view->sequence, head, view->at, j, 1, &score);
+    return score;
+}
+
+static void do_item(const struct cpu_attention *call, size_t item)
+{
+    struct cpu_view view = cpu_view_of(call, item / call->heads);
+    size_t head = item % call->heads, kv_head = head / (call->heads / call->kv_heads), begin, end, j;
+    float *partial = call->partial + item * (call->value_size + 2);
+    float *y = call->partial ? partial + 2 : call->y + item * call->value_size;
+    const int sunk = call->sink != NULL && call->part == 0;
+    float most = sunk ? call->sink[head] : -INFINITY;
+    double sum = sunk;
     part_of(call, &view, &begin, &end);
     for (size_t i = 0; i < call->value_size; i++)
         y[i] = 0;
     for (size_t i = begin; i < end; i++) {
         if (!key_position(call, &view, i, &j))
             continue;
-        size_t slot = slot_of(call, &view, j);
-        float score = score_of(call, q, slot, kv_head * call->size);
+        float score = score_of(call, &view, item, j);
         float next = score > most ? score : most;
         float rescale = expf(most - next), weight = expf(score - next);
         for (size_t e = 0; e < call->value_size; e++)
-            y[e] = y[e] * rescale + weight * element(&call->v, slot, kv_head * call->value_size + e);
+            y[e] = y[e] * rescale + weight * element(&call->v, slot_of(call, &view, j), kv_head * call->value_size + e);
         sum = sum * rescale + weight;
         most = next;
     }
@@ -99,8 +103,8 @@ static void item(const struct cpu_attention *call, size_t token, size_t head)
         return;
     }
     if (call->stats) {
-        call->stats[2 * (token * call->heads + head)] = most;
-        call->stats[2 * (token * call->heads + head) + 1] = (float)sum;
+        call->stats[2 * item] = most;
+        call->stats[2 * item + 1] = (float)sum;
     }
     for (size_t i = 0; i < call->value_size && sum > 0; i++)
         y[i] = (float)(y[i] / sum);
@@ -109,24 +113,20 @@ static void item(const struct cpu_attention *call, size_t token, size_t head)
 void cpu_attention_scalar(const struct cpu_attention *call, size_t begin, size_t end)
 {
     for (size_t i = begin; i < end; i++)
-        item(call, i / call->heads, i % call->heads);
+        do_item(call, i);
 }
 
 void cpu_attention_score_sums_scalar(const struct cpu_attention *call, size_t begin, size_t end)
 {
     for (size_t i = begin; i < end; i++) {
         const struct cpu_view view = cpu_view_of(call, i / call->heads);
-        const size_t kv_head = i % call->heads / (call->heads / call->kv_heads);
         const float most = call->stats[2 * i], sum = call->stats[2 * i + 1];
         float *score_sums = call->score_sums + view.sequence * call->pages * call->page;
         size_t from, to, j;
         part_of(call, &view, &from, &to);
         for (size_t key = from; key < to; key++)
             if (key_position(call, &view, key, &j))
-                score_sums[j] +=
-                    expf(score_of(call, call->q + i * call->size, slot_of(call, &view, j), kv_head * call->size) -
-                         most) /
-                    sum;
+                score_sums[j] += expf(score_of(call, &view, i, j) - most) / sum;
     }
 }
 

@@ -15,6 +15,7 @@
 /* A block of query rows that share a KV head, and the softmax state of each. */
 struct block {
     const int32_t *pages;
+    size_t slot; /* of the first key of a tensor */
     size_t sequence;
     size_t count;
     size_t first, end; /* keys that are visible to any row */
@@ -22,6 +23,7 @@ struct block {
     size_t item[ROWS];
     size_t from[ROWS]; /* keys that are visible to a row */
     size_t to[ROWS];
+    size_t at[ROWS];            /* place of a row */
     const uint32_t *mask[ROWS]; /* or NULL */
     uint32_t visible[ROWS];     /* keys of the tile that are visible to a row, as bits */
     float most[ROWS];
@@ -29,11 +31,12 @@ struct block {
 };
 
 /* Finds the slots of keys first .. first + count. */
-static void slots_of(const struct cpu_attention *call, const int32_t *pages, size_t first, size_t count, size_t *out)
+static void slots_of(const struct cpu_attention *call, const struct block *block, size_t first, size_t count,
+                     size_t *out)
 {
     size_t page = first / call->page, within = first % call->page;
     for (size_t j = 0; j < count; j++) {
-        out[j] = (size_t)pages[page] * call->page + within;
+        out[j] = block->slot + (size_t)block->pages[page] * call->page + within;
         if (++within == call->page) {
             within = 0;
             page++;
@@ -66,11 +69,16 @@ static uint32_t find_visible(const struct cpu_attention *call, const struct bloc
     return visible;
 }
 
-/* Applies the softcap to the scores of one row and sets masked ones to -infinity. */
-static void mask_scores(const struct cpu_attention *call, uint32_t visible, float *score)
+/* Applies the softcap and biases to the scores of one row, of keys from `first` on, and sets masked ones to -infinity.
+ */
+static void mask_scores(const struct cpu_attention *call, const struct block *block, size_t r, size_t first,
+                        float *score)
 {
+    const uint32_t visible = block->visible[r];
     for (size_t j = 0; call->softcap != 0 && j < KEYS; j += VN)
         v_store(score + j, call->softcap * v_tanh(v_load(score + j) / call->softcap));
+    if (call->slope != NULL || call->bias != NULL || call->relative != NULL)
+        cpu_add_biases(call, block->sequence, block->item[r] % call->heads, block->at[r], first, KEYS, score);
     for (size_t j = 0; visible != ~0u && j < KEYS; j++)
         if ((visible >> j & 1) == 0)
             score[j] = -INFINITY;
@@ -78,10 +86,10 @@ static void mask_scores(const struct cpu_attention *call, uint32_t visible, floa
 
 /* Turns the scores of one row, not all of them masked, into weights; returns the factor that rescales its earlier sums.
  */
-static float softmax_row(const struct cpu_attention *call, struct block *block, size_t r, float *score)
+static float softmax_row(const struct cpu_attention *call, struct block *block, size_t r, size_t first, float *score)
 {
     vf most = v_set(-INFINITY), sums = {0};
-    mask_scores(call, block->visible[r], score);
+    mask_scores(call, block, r, first, score);
     for (size_t j = 0; j < KEYS; j += VN)
         most = v_max(most, v_load(score + j));
     const float here = v_most(most), before = block->most[r], next = here > before ? here : before;
@@ -171,7 +179,7 @@ static size_t score_keys(const struct cpu_attention *call, struct block *block, 
         visible |= block->visible[r] = find_visible(call, block, r, j, count);
     if (visible == 0)
         return 0;
-    slots_of(call, block->pages, j, count, s->slot);
+    slots_of(call, block, j, count, s->slot);
     /* Keys that pad to a multiple of four are arbitrary; their scores are unused. */
     for (size_t l = count; l < keys; l++)
         s->slot[l] = s->slot[0];
@@ -197,7 +205,7 @@ static void do_tile(const struct cpu_attention *call, struct block *block, const
     for (size_t r = 0; r < block->count; r++) {
         rescale[r] = 1;
         if (block->visible[r] != 0)
-            rescale[r] = softmax_row(call, block, r, s->score[r]);
+            rescale[r] = softmax_row(call, block, r, first, s->score[r]);
         else
             memset(s->score[r], 0, sizeof(s->score[r]));
     }
@@ -255,7 +263,7 @@ static void sum_scores(const struct cpu_attention *call, struct block *block, si
             if (block->visible[r] == 0)
                 continue;
             const float most = call->stats[2 * block->item[r]], inverse = 1 / call->stats[2 * block->item[r] + 1];
-            mask_scores(call, block->visible[r], s->score[r]);
+            mask_scores(call, block, r, first, s->score[r]);
             for (size_t j = 0; j < KEYS; j += VN)
                 v_store(sums + j, v_load(sums + j) + v_exp(v_load(s->score[r] + j) - most) * inverse);
         }
@@ -277,16 +285,18 @@ static void add_token(const struct cpu_attention *call, size_t token, size_t kv_
         if (item < begin || item >= end)
             continue;
         if (r == 0)
-            *block =
-                (struct block){.pages = view.pages, .sequence = view.sequence, .first = view.first, .end = view.end};
+            *block = (struct block){view.pages, view.slot, view.sequence, .first = view.first, .end = view.end};
         block->first = view.first < block->first ? view.first : block->first;
         block->end = view.end > block->end ? view.end : block->end;
         block->item[r] = item;
         block->from[r] = view.first;
         block->to[r] = view.end;
         block->mask[r] = view.mask;
-        block->most[r] = -INFINITY;
-        block->sum[r] = 0;
+        block->at[r] = view.at;
+        /* A learned sink is a key without a value, seen in the first part. */
+        const int sunk = call->sink != NULL && call->part == 0;
+        block->most[r] = sunk ? call->sink[item % call->heads] : -INFINITY;
+        block->sum[r] = (float)sunk;
         block->count = r + 1;
     }
 }
@@ -297,23 +307,23 @@ static size_t tokens_of(const struct cpu_attention *call, size_t token, size_t l
     const size_t group = call->heads / call->kv_heads;
     const size_t longest = padded_of(call->size > call->value_size ? call->size : call->value_size);
     const size_t rows = least(ROWS, TILE / longest), most = rows / group == 0 ? 1 : rows / group;
-    const int32_t *pages = cpu_view_of(call, token).pages;
+    const size_t sequence = cpu_view_of(call, token).sequence;
     size_t count = 1;
-    while (count < most && token + count < last && cpu_view_of(call, token + count).pages == pages)
+    while (count < most && token + count < last && cpu_view_of(call, token + count).sequence == sequence)
         count++;
     return count;
 }
 
 typedef void block_fn(const struct cpu_attention *call, struct block *block, size_t kv_head, struct scratch *s);
 
-/* Heads of one group that exceed the rows of a block get their own blocks. */
-static void do_tokens(const struct cpu_attention *call, size_t token, size_t tokens, size_t begin, size_t end,
-                      block_fn *function, struct scratch *s)
+/* Computes the items of KV heads h .. last. Heads of one group that exceed the rows of a block get their own blocks. */
+static void do_tokens(const struct cpu_attention *call, size_t token, size_t tokens, size_t begin, size_t end, size_t h,
+                      size_t last, block_fn *function, struct scratch *s)
 {
     const size_t group = call->heads / call->kv_heads;
     const size_t longest = padded_of(call->size > call->value_size ? call->size : call->value_size);
     const size_t rows = least(ROWS, TILE / longest);
-    for (size_t h = 0; h < call->kv_heads; h++) {
+    for (; h < last; h++) {
         struct block block = {0};
         if (tokens * group <= rows) {
             for (size_t t = 0; t < tokens; t++)
@@ -332,16 +342,19 @@ static void do_tokens(const struct cpu_attention *call, size_t token, size_t tok
     }
 }
 
+/* Tensors are read head by head: many blocks of queries share keys that stay in the cache. */
 static void do_items(const struct cpu_attention *call, size_t begin, size_t end, block_fn *function)
 {
     struct scratch scratch;
     size_t tokens;
     if (begin >= end)
         return;
-    const size_t last = (end - 1) / call->heads + 1;
-    for (size_t token = begin / call->heads; token < last; token += tokens) {
-        tokens = tokens_of(call, token, last);
-        do_tokens(call, token, tokens, begin, end, function, &scratch);
+    const size_t last = (end - 1) / call->heads + 1, heads = call->first_key == NULL ? call->kv_heads : 1;
+    for (size_t h = 0; h < call->kv_heads; h += heads) {
+        for (size_t token = begin / call->heads; token < last; token += tokens) {
+            tokens = tokens_of(call, token, last);
+            do_tokens(call, token, tokens, begin, end, h, h + heads, function, &scratch);
+        }
     }
 }
 
