@@ -156,6 +156,7 @@ void opencl_limits(const struct gpu_runtime *runtime, cl_device_id device, struc
         .vendor = (uint32_t)opencl_query_number(runtime, device, CL_DEVICE_VENDOR_ID, sizeof(cl_uint)),
         .features = features_of(runtime, device, text, major),
         .in_flight = 32,
+        .bindings = GPU_BINDINGS,
         .reads = 1,
         .host_staging = 1,
     };

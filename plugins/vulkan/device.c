@@ -322,11 +322,11 @@ static int32_t build(struct gpu_device *device, const char *id, const struct acc
         code = choose_memory(device, error);
     if (code == ACCEL_OK)
         code = create_cache(device, error);
-    for (uint32_t i = 1; i <= GPU_BINDINGS && code == ACCEL_OK; i++)
+    vulkan_limits(&device->physical, &device->limits);
+    for (uint32_t i = 1; i <= device->limits.bindings && code == ACCEL_OK; i++)
         code = create_layout(device, i, &device->layouts[i], error);
     if (code != ACCEL_OK)
         return code;
-    vulkan_limits(&device->physical, &device->limits);
     return gpu_limits_choose(&device->limits, settings, setting_count, error);
 }
 

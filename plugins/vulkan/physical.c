@@ -178,10 +178,10 @@ static void check_support(struct vulkan_physical *physical)
     else if (physical->family == UINT32_MAX) {
         snprintf(physical->refusal, sizeof(physical->refusal), "it has no queue that computes");
         newer = "";
-    } else if (limits->maxPerStageDescriptorStorageBuffers < GPU_BINDINGS) {
+    } else if (limits->maxPerStageDescriptorStorageBuffers < GPU_BINDINGS_LEAST) {
         snprintf(physical->refusal, sizeof(physical->refusal),
                  "it binds %u storage buffers to a kernel, and %u are needed",
-                 limits->maxPerStageDescriptorStorageBuffers, GPU_BINDINGS);
+                 limits->maxPerStageDescriptorStorageBuffers, GPU_BINDINGS_LEAST);
         newer = "";
     }
     if (physical->refusal[0] != '\0')

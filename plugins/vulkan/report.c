@@ -121,6 +121,7 @@ void vulkan_limits(const struct vulkan_physical *physical, struct gpu_limits *ou
         .matrix = {physical->matrix[0], physical->matrix[1], physical->matrix[2]},
         .vendor = physical->properties.vendorID <= 0xffffu ? physical->properties.vendorID : 0,
         .in_flight = VULKAN_IN_FLIGHT,
+        .bindings = lower_of(limits->maxPerStageDescriptorStorageBuffers, GPU_BINDINGS),
     };
 }
 

@@ -33,9 +33,11 @@
 
 #include <accel/driver.h>
 
-/** Most storage buffers of a kernel. Vulkan promises no more than 4 in a stage; all desktop and mobile devices known to
- *  us have at least 8 (a device with fewer is refused by its driver). */
-#define GPU_BINDINGS 8u
+/** Storage buffers of a kernel that every device has: Vulkan promises no more than 4 in a stage; all desktop and mobile
+ *  devices known to us have at least 8 (a device with fewer is refused by its driver). */
+#define GPU_BINDINGS_LEAST 8u
+/** Most storage buffers of a kernel, where gpu_limits.bindings allows them. */
+#define GPU_BINDINGS 10u
 /** Words of the block: 128 bytes, the size of push constants that Vulkan promises. */
 #define GPU_WORDS 32u
 /** Most constants of a pipeline. */
@@ -104,6 +106,7 @@ struct gpu_limits {
                                  there; 0: of the API, and the library accounts it */
     uint32_t matrix[3];     /**< with COOPMAT: rows, columns and inner extent of a product, each a divisor of 32
                                  that is at least 8 for the last, GPU_MATRIX_MOST */
+    uint32_t bindings;      /**< most storage buffers of a kernel, at least GPU_BINDINGS_LEAST */
     uint32_t arrangement;   /**< GPU_ARRANGE_..., set by the library */
     uint32_t tuning[GPU_TUNINGS]; /**< 0: as arranged; set by gpu_limits_choose */
 };

@@ -32,6 +32,24 @@ uint32_t gpu_node_all_f32(const struct gpu_node *node, uint32_t others)
     return sdk_all_f32(&same, others);
 }
 
+/* Returns why a row cannot read a weight as it is stored, or NULL. */
+static const char *storage_reason(const struct gpu_row *row, const struct gpu_node *node)
+{
+    for (uint32_t i = 0; i < node->node->input_count; i++) {
+        const struct accel_value *value = gpu_node_input(node, i);
+        struct gpu_tensor tensor = {.rows = 0};
+
+        if (value == NULL || value->role != ACCEL_ROLE_WEIGHT)
+            continue;
+        if (value->rank == 2 && (row->matrices >> i & 1u) == 0)
+            return "weights of two dimensions are stored in tiles, which the kernel does not read";
+        gpu_tensor_measure(node->limits, &tensor, node->graph, node->node->inputs[i], NULL, 1);
+        if (tensor.parts > 1 && (row->split >> i & 1u) == 0)
+            return "a weight is too large for one binding, and the kernel does not read it in parts";
+    }
+    return NULL;
+}
+
 const struct gpu_row *gpu_select_row(const struct gpu_device_state *gpu, const struct accel_graph *graph, uint32_t node,
                                      const char **out_reason)
 {
@@ -55,6 +73,8 @@ const struct gpu_row *gpu_select_row(const struct gpu_device_state *gpu, const s
         else
             reason = gpu_node_all_f32(&view, 0) ? NULL : "only F32 values";
         if (reason == NULL)
+            reason = storage_reason(row, &view);
+        if (reason == NULL)
             return row;
         *out_reason = reason;
     }
@@ -74,7 +94,7 @@ const char *gpu_row_title(const struct gpu_row *row, const struct accel_graph *g
     const char *x = row->precision == ACCEL_Q8_0 ? "q8" : row->precision == ACCEL_F16 ? "f16" : "f32";
     struct accel_format format;
 
-    if (row->op == ACCEL_OP_MATMUL)
+    if (row->op == ACCEL_OP_MATMUL || row->op == ACCEL_OP_EXPERT_MATMUL || row->op == ACCEL_OP_CONV)
         snprintf(text, GPU_TITLE, "%s %s x %s", row->name, type_name(gpu_node_input(&view, 1), &format), x);
     else if (row->op == ACCEL_OP_EMBED)
         snprintf(text, GPU_TITLE, "%s %s", row->name, type_name(gpu_node_input(&view, 0), &format));

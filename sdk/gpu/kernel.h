@@ -138,7 +138,11 @@ struct gpu_row {
     const char *name;   /**< for placement reports, which add the types that it reads */
     uint32_t precision; /**< type of the arithmetic: ACCEL_F32, ACCEL_Q8_0 ... */
     uint32_t features;  /**< GPU_FEATURE_... that the device must have for the row to be considered */
-    double tolerance;   /**< largest error, relative to the output's largest element */
+    uint32_t
+        matrices;   /**< inputs (bits) that may be weights of two dimensions, which are stored in tiles (gpu_layout) */
+    uint32_t split; /**< inputs (bits) that may be weights in several parts */
+    uint32_t zero;
+    double tolerance; /**< largest error, relative to the output's largest element */
     /** Returns NULL if the row implements this node, or the reason. A NULL pointer accepts any node whose values are
      * all F32. */
     const char *(*check)(const struct gpu_row *row, const struct gpu_node *node);

@@ -88,6 +88,9 @@ static int32_t check_launch(struct gpu_emitter *emitter, const struct gpu_launch
         launch->bind_count > GPU_BINDINGS || launch->word_count > GPU_WORDS - launch->bind_count)
         fail(emitter, ACCEL_E_INTERNAL, "kernel %s: %u buffers, %u parameters", launch->source, launch->bind_count,
              launch->word_count);
+    if (launch->bind_count > limits->bindings)
+        fail(emitter, ACCEL_E_LIMIT, "kernel %s needs %u buffers, the device binds at most %u to a kernel",
+             launch->source, launch->bind_count, limits->bindings);
     if (launch->constants[0] == 0 || launch->constants[0] > limits->group_items)
         fail(emitter, ACCEL_E_LIMIT, "kernel %s needs workgroups of %u items, the device has at most %u",
              launch->source, launch->constants[0], limits->group_items);

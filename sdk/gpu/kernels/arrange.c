@@ -17,20 +17,21 @@ static const struct gpu_arrangement vectors = {
     .element_group = 64,
     .attention = 16,
     .parts = 1,
+    .vector = 8,
     .tile = {"matmul_tile8", .group = 1, .lanes = 1, .side = 1, .m = 3, .steps = 16, .depth = 2, .quads = 8, .from = 6},
 };
 
 /* Vulkan on CPUs: items are lanes of vectors, and each pays for a load of its own. The lanes of a matmul are a subgroup
  * where that is 4 or 8, which hands x round (matmul_vec.k); with 16 they are none. */
-#define LANES(source, count, most)                                                                                     \
+#define LANES(source, count, most, rows_of_vector)                                                                     \
     {                                                                                                                  \
         .matmul = (source), .lanes = (count), .slices = 1, .rows = (most), .row_group = 8, .element_group = 64,        \
-        .attention = 8, .parts = 1                                                                                     \
+        .attention = 8, .parts = 1, .vector = (rows_of_vector)                                                         \
     }
 
-static const struct gpu_arrangement lanes4 = LANES("matmul_vec4", 4, 4);
-static const struct gpu_arrangement lanes8 = LANES("matmul_vec4", 8, 4);
-static const struct gpu_arrangement lanes16 = LANES("matmul_vec", 16, 4);
+static const struct gpu_arrangement lanes4 = LANES("matmul_vec4", 4, 4, 4);
+static const struct gpu_arrangement lanes8 = LANES("matmul_vec4", 8, 4, 4);
+static const struct gpu_arrangement lanes16 = LANES("matmul_vec", 16, 4, 1);
 
 static const struct gpu_arrangement small = {
     .matmul = "matmul_vec",
@@ -47,6 +48,7 @@ static const struct gpu_arrangement small = {
     .halves = {"matmul_half", .group = 64, .lanes = 8, .side = 1, .m = 4, .steps = 1, .depth = 2, .quads = 4,
                .from = 8},
     .matrix_from = 16,
+    .vector = 1,
 };
 
 static const struct gpu_arrangement gpu = {
@@ -65,6 +67,7 @@ static const struct gpu_arrangement gpu = {
     .halves = {"matmul_half", .group = 256, .lanes = 16, .side = 2, .m = 4, .steps = 1, .depth = 2, .quads = 4,
                .from = 8},
     .matrix_from = 16,
+    .vector = 1,
 };
 
 /* Local memory of the tiles of `gpu`, rounded up. */

@@ -6,7 +6,7 @@ FN void put(OUTPOINTER(float, Y) POINTER(float, BIAS) POINTER(float, RESIDUAL) W
             float sum)
 {
     if (row < p.n && m < p.rows) {
-        const uint to = m * p.stride + p.first + row;
+        const uint to = p.base + m * p.stride + p.first + row;
         float y = sum;
         if ((p.adds & 1u) != 0u)
             y += BIAS[START(5) + p.first + row];

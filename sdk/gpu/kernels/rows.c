@@ -12,34 +12,39 @@
     {                                                                                                                  \
         .op = (op_), .name = (text), .precision = ACCEL_F32, .tolerance = EXACT, .check = (check_), .lower = (lower_)  \
     }
+/* One that reads weights of two dimensions in tiles, but only whole ones. */
+#define TILED_ROW(op_, text, inputs, check_, lower_)                                                                   \
+    {                                                                                                                  \
+        .op = (op_), .name = (text), .precision = ACCEL_F32, .matrices = (inputs), .tolerance = EXACT,                 \
+        .check = (check_), .lower = (lower_)                                                                           \
+    }
+#define MATRIX(input) .matrices = 1u << (input), .split = 1u << (input)
+/* A product of matrices. The first that rounds as a node allows and a device is quick at is taken. */
+#define PRODUCT_ROW(op_, text, kind, type, needs, error, check_, lower_, scratch_)                                     \
+    {                                                                                                                  \
+        .op = (op_), .variant = (kind), .name = (text), .precision = (type), .features = (needs), MATRIX(1),           \
+        .tolerance = (error), .check = (check_), .lower = (lower_), .scratch = (scratch_)                              \
+    }
+#define PRODUCT_ROWS(op_, text, lower_, scratch_)                                                                      \
+    PRODUCT_ROW(op_, text ", matrices of halves", GPU_MATMUL_MATRIX, ACCEL_F16,                                        \
+                GPU_FEATURE_F16 | GPU_FEATURE_SUBGROUP | GPU_FEATURE_COOPMAT, HALVES, gpu_matmul_matrix_check, lower_, \
+                scratch_),                                                                                             \
+        PRODUCT_ROW(op_, text, GPU_MATMUL_DOT, ACCEL_Q8_0, GPU_FEATURE_DOT8, ROUNDED, gpu_matmul_dot_check, lower_,    \
+                    scratch_),                                                                                         \
+        PRODUCT_ROW(op_, text, GPU_MATMUL_HALVES, ACCEL_F16, GPU_FEATURE_F16, HALVES, gpu_matmul_halves_check, lower_, \
+                    scratch_),                                                                                         \
+        PRODUCT_ROW(op_, text, 0, ACCEL_F32, 0, EXACT, gpu_matmul_check, lower_, scratch_)
+#define ALL_INPUTS ((1u << GPU_INPUTS) - 1)
 
 const struct gpu_row gpu_rows[] = {
-    ROW(ACCEL_OP_EMBED, "embed", gpu_embed_check, gpu_embed_lower),
-    {.op = ACCEL_OP_MATMUL,
-     .variant = GPU_MATMUL_MATRIX,
-     .name = "matmul, matrices of halves",
-     .precision = ACCEL_F16,
-     .features = GPU_FEATURE_F16 | GPU_FEATURE_SUBGROUP | GPU_FEATURE_COOPMAT,
-     .tolerance = HALVES,
-     .check = gpu_matmul_matrix_check,
-     .lower = gpu_matmul_lower},
-    {.op = ACCEL_OP_MATMUL,
-     .variant = GPU_MATMUL_DOT,
-     .name = "matmul",
-     .precision = ACCEL_Q8_0,
-     .features = GPU_FEATURE_DOT8,
-     .tolerance = ROUNDED,
-     .check = gpu_matmul_dot_check,
-     .lower = gpu_matmul_lower},
-    {.op = ACCEL_OP_MATMUL,
-     .variant = GPU_MATMUL_HALVES,
-     .name = "matmul",
-     .precision = ACCEL_F16,
-     .features = GPU_FEATURE_F16,
-     .tolerance = HALVES,
-     .check = gpu_matmul_halves_check,
-     .lower = gpu_matmul_lower},
-    ROW(ACCEL_OP_MATMUL, "matmul", gpu_matmul_check, gpu_matmul_lower),
+    {.op = ACCEL_OP_EMBED,
+     .name = "embed",
+     .precision = ACCEL_F32,
+     MATRIX(0),
+     .tolerance = EXACT,
+     .check = gpu_embed_check,
+     .lower = gpu_embed_lower},
+    PRODUCT_ROWS(ACCEL_OP_MATMUL, "matmul", gpu_matmul_lower, NULL),
     ROW(ACCEL_OP_RMS_NORM, "rms norm", NULL, gpu_norm_lower),
     ROW(ACCEL_OP_LAYER_NORM, "layer norm", NULL, gpu_norm_lower),
     ROW(ACCEL_OP_ROTARY, "rotary", gpu_rotary_check, gpu_rotary_lower),
@@ -51,13 +56,34 @@ const struct gpu_row gpu_rows[] = {
      .check = gpu_attention_check,
      .lower = gpu_attention_lower,
      .scratch = gpu_attention_scratch},
-    ROW(ACCEL_OP_ADD, "add", NULL, gpu_pointwise_lower),
-    ROW(ACCEL_OP_MUL, "mul", NULL, gpu_pointwise_lower),
+    TILED_ROW(ACCEL_OP_ADD, "add", 2, NULL, gpu_pointwise_lower),
+    TILED_ROW(ACCEL_OP_MUL, "mul", 2, NULL, gpu_pointwise_lower),
     ROW(ACCEL_OP_ACTIVATION, "activation", NULL, gpu_pointwise_lower),
     ROW(ACCEL_OP_GATE, "gate", NULL, gpu_pointwise_lower),
     ROW(ACCEL_OP_SOFTMAX, "softmax", NULL, gpu_softmax_lower),
     ROW(ACCEL_OP_GATHER, "gather", gpu_gather_check, gpu_gather_lower),
     ROW(ACCEL_OP_ARGMAX, "argmax", gpu_argmax_check, gpu_argmax_lower),
+    ROW(ACCEL_OP_SCALE, "scale", NULL, gpu_pointwise_lower),
+    ROW(ACCEL_OP_CLAMP, "clamp", NULL, gpu_pointwise_lower),
+    TILED_ROW(ACCEL_OP_CONCAT, "concat", ALL_INPUTS, gpu_strided_check, gpu_concat_lower),
+    TILED_ROW(ACCEL_OP_SLICE, "slice", ALL_INPUTS, gpu_strided_check, gpu_slice_lower),
+    TILED_ROW(ACCEL_OP_PERMUTE, "permute", ALL_INPUTS, gpu_strided_check, gpu_permute_lower),
+    TILED_ROW(ACCEL_OP_PAD, "pad", ALL_INPUTS, gpu_strided_check, gpu_pad_lower),
+    ROW(ACCEL_OP_REDUCE, "reduce", gpu_reduce_check, gpu_reduce_lower),
+    ROW(ACCEL_OP_GROUP_NORM, "group norm", NULL, gpu_group_norm_lower),
+    PRODUCT_ROWS(ACCEL_OP_CONV, "convolution", gpu_conv_lower, gpu_conv_scratch),
+    ROW(ACCEL_OP_POOL, "pool", NULL, gpu_pool_lower),
+    ROW(ACCEL_OP_RESIZE, "resize", gpu_resize_check, gpu_resize_lower),
+    ROW(ACCEL_OP_TOP_K, "top k", gpu_top_k_check, gpu_top_k_lower),
+    {.op = ACCEL_OP_EXPERT_MATMUL,
+     .name = "expert matmul",
+     .precision = ACCEL_F32,
+     MATRIX(1),
+     .tolerance = EXACT,
+     .check = gpu_expert_matmul_check,
+     .lower = gpu_expert_matmul_lower},
+    TILED_ROW(ACCEL_OP_DENSE_ATTENTION, "dense attention", 1u << 6, gpu_dense_attention_check,
+              gpu_dense_attention_lower),
 };
 
 const uint32_t gpu_row_count = sizeof(gpu_rows) / sizeof(*gpu_rows);

@@ -42,7 +42,7 @@ struct gpu_arrangement {
     struct gpu_tile dot;    /**< the same with x rounded to 8 bits */
     struct gpu_tile halves; /**< the same with x rounded to halves */
     uint32_t matrix_from;   /**< rows of x from which on subgroups multiply matrices, 0: never */
-    uint32_t zero;
+    uint32_t vector;        /**< rows of a matrix that an item of the GEMV has in a vector, VEC of dialect.h */
 };
 
 /** Returns the arrangement for a device, with the overrides of its option `tuning`. */
@@ -65,6 +65,27 @@ uint64_t gpu_pieces(uint64_t count, uint64_t each);
 /** Sets workgroups x by y; where either is 0 the launch is left out. */
 void gpu_grid(struct gpu_launch *launch, uint64_t x, uint64_t y);
 
+/** A product of rows of x and a matrix. */
+struct gpu_product {
+    const struct gpu_tensor *x; /**< rows of the width of w */
+    const struct gpu_tensor *w;
+    const struct gpu_tensor *bias;     /**< NULL: none */
+    const struct gpu_tensor *residual; /**< NULL: none */
+    const struct gpu_tensor *y;
+    uint64_t rows;      /**< of x, in this step */
+    uint64_t most_rows; /**< for the highest symbols of the set */
+    uint64_t base;      /**< element of y that the first row begins at */
+    uint32_t function;  /**< ACCEL_FN_... */
+    uint32_t variant;   /**< GPU_MATMUL_..., 0: in F32 */
+};
+
+/** Emits the launches of a product. */
+void gpu_emit_product(const struct gpu_call *call, struct gpu_emitter *emitter, const struct gpu_product *product);
+/** Returns NULL if kernels read input `input` as a matrix and all other values are F32, or the reason. */
+const char *gpu_matrix_check(const struct gpu_node *node, uint32_t input);
+/** Sets constants 1 to 4, the format of a matrix; false if kernels do not read it. */
+bool gpu_use_format(struct gpu_launch *launch, uint32_t type);
+
 /* ---- the rows ---- */
 
 const char *gpu_matmul_dot_check(const struct gpu_row *row, const struct gpu_node *node);
@@ -72,6 +93,8 @@ const char *gpu_matmul_matrix_check(const struct gpu_row *row, const struct gpu_
 const char *gpu_matmul_halves_check(const struct gpu_row *row, const struct gpu_node *node);
 const char *gpu_matmul_check(const struct gpu_row *row, const struct gpu_node *node);
 void gpu_matmul_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
+const char *gpu_expert_matmul_check(const struct gpu_row *row, const struct gpu_node *node);
+void gpu_expert_matmul_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
 const char *gpu_embed_check(const struct gpu_row *row, const struct gpu_node *node);
 void gpu_embed_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
 const char *gpu_attention_check(const struct gpu_row *row, const struct gpu_node *node);
@@ -85,8 +108,25 @@ void gpu_norm_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
 void gpu_softmax_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
 const char *gpu_argmax_check(const struct gpu_row *row, const struct gpu_node *node);
 void gpu_argmax_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
+const char *gpu_top_k_check(const struct gpu_row *row, const struct gpu_node *node);
+void gpu_top_k_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
 void gpu_pointwise_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
 const char *gpu_gather_check(const struct gpu_row *row, const struct gpu_node *node);
 void gpu_gather_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
+const char *gpu_strided_check(const struct gpu_row *row, const struct gpu_node *node);
+void gpu_concat_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
+void gpu_slice_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
+void gpu_permute_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
+void gpu_pad_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
+const char *gpu_reduce_check(const struct gpu_row *row, const struct gpu_node *node);
+void gpu_reduce_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
+void gpu_group_norm_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
+void gpu_pool_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
+const char *gpu_resize_check(const struct gpu_row *row, const struct gpu_node *node);
+void gpu_resize_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
+void gpu_conv_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
+uint64_t gpu_conv_scratch(const struct gpu_call *call);
+const char *gpu_dense_attention_check(const struct gpu_row *row, const struct gpu_node *node);
+void gpu_dense_attention_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
 
 #endif

@@ -10,6 +10,9 @@
 #define HEAD 1024u    /* elements of a head at most */
 #define FEW_TOKENS 4u /* up to which keys are cut in parts */
 
+#define BINDS 8u         /* of the kernels of attention */
+#define BIASED_BINDS 10u /* of those with slopes and learned sinks */
+
 /* ---- caches ---- */
 
 /* Bits of an element of a cache, 0 of a type that kernels do not read; values of a group. */
@@ -83,8 +86,11 @@ const char *gpu_attention_check(const struct gpu_row *row, const struct gpu_node
         return "keys and values have to be cached in F32, F16, or symmetric 8 or 4 bits in groups that divide a head";
     if (gpu_node_input(node, 6) != NULL && gpu_node_input(node, 6)->type != ACCEL_I32)
         return "the mask has to be I32";
-    if (gpu_node_input(node, 7) != NULL || gpu_node_input(node, 8) != NULL)
-        return "there are no kernels with slopes or learned sinks";
+    for (uint32_t i = 7; i < 9; i++)
+        if (gpu_node_input(node, i) != NULL && gpu_node_input(node, i)->type != ACCEL_F32)
+            return "slopes and learned sinks have to be F32";
+    if ((gpu_node_input(node, 7) != NULL || gpu_node_input(node, 8) != NULL) && node->limits->bindings < BIASED_BINDS)
+        return "the device binds too few buffers to a kernel for slopes and learned sinks";
     return gpu_node_input(node, 0)->type == ACCEL_F32 && gpu_node_output(node, 0)->type == ACCEL_F32
                ? NULL
                : "q and y have to be F32";
@@ -129,6 +135,12 @@ static void emit_merge(const struct gpu_call *call, struct gpu_emitter *emitter,
     gpu_emit(emitter, &launch);
 }
 
+/* Returns whether there are slopes or learned sinks, which kernels of their own read. */
+static bool is_biased(const struct gpu_call *call)
+{
+    return call->inputs[7] != NULL || call->inputs[8] != NULL;
+}
+
 /* Returns the common part of the launches of attention: all buffers but 2 and 6, and the parameters. */
 static struct gpu_launch attention_of(const struct gpu_call *call)
 {
@@ -138,15 +150,16 @@ static struct gpu_launch attention_of(const struct gpu_call *call)
     const uint32_t sinks = ACCEL_HAS(attributes, sinks) ? attributes->sinks : 0;
 
     return (struct gpu_launch){
-        .bind_count = 8,
+        .bind_count = is_biased(call) ? BIASED_BINDS : BINDS,
         .binds = {gpu_read(q), gpu_read(k), gpu_read(v), gpu_read(table), gpu_read(call->inputs[4]), gpu_read(length),
-                  gpu_write(call->outputs[0]), gpu_read(mask)},
+                  gpu_write(call->outputs[0]), gpu_read(mask), gpu_read(call->inputs[7]), gpu_read(call->inputs[8])},
         .words = {(uint32_t)q->dims[0], (uint32_t)q->dims[1], attributes->kv_heads,
                   (uint32_t)(length->rows * length->width), (uint32_t)table->width, attributes->page,
                   attributes->window, attributes->causal, (uint32_t)(k->pitch[0] / 4), (uint32_t)(v->pitch[0] / 4),
                   (uint32_t)k->rows, gpu_float_word(attributes->scale), gpu_float_word(attributes->softcap), sinks,
-                  mask == NULL ? 0 : attributes->block},
-        .word_count = 15};
+                  mask == NULL ? 0 : attributes->block,
+                  (call->inputs[7] != NULL ? 1u : 0u) | (call->inputs[8] != NULL ? 2u : 0u)},
+        .word_count = is_biased(call) ? 16 : 15};
 }
 
 static void emit_score_sum(const struct gpu_call *call, struct gpu_emitter *emitter, uint32_t parts)
@@ -157,13 +170,14 @@ static void emit_score_sum(const struct gpu_call *call, struct gpu_emitter *emit
     uint32_t span;
     const uint32_t bits = cache_bits(k->type, &span);
 
-    launch.source = "attention_score_sum";
+    launch.source = is_biased(call) ? "attention_score_sum_biased" : "attention_score_sum";
     memcpy(launch.constants,
            (uint32_t[]){group, bits, span, (uint32_t)q->width, (uint32_t)call->outputs[0]->width, parts},
            6 * sizeof(*launch.constants));
     launch.constant_count = 6;
     launch.binds[2] = gpu_read(call->scratch);
     launch.binds[6] = gpu_write(score_sum);
+    launch.bind_count = is_biased(call) ? BIASED_BINDS - 1 : BINDS; /* sums have the sinks */
     gpu_grid(&launch, gpu_pieces(score_sum->width, group), score_sum->rows);
     gpu_emit(emitter, &launch);
 }
@@ -179,7 +193,7 @@ void gpu_attention_lower(const struct gpu_call *call, struct gpu_emitter *emitte
         (uint32_t)call->outputs[0]->width,   parts,    split};
     struct gpu_launch launch = attention_of(call);
 
-    launch.source = "attention";
+    launch.source = is_biased(call) ? "attention_biased" : "attention";
     memcpy(launch.constants, constants, sizeof(constants));
     launch.constant_count = sizeof(constants) / sizeof(*constants);
     gpu_use_subgroups(call->limits, &launch);
@@ -220,5 +234,57 @@ void gpu_rotary_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
         .word_count = 6};
 
     gpu_grid(&launch, gpu_pieces(items, group), gpu_pieces(x->dims[1], each));
+    gpu_emit(emitter, &launch);
+}
+
+/* ---- dense attention ---- */
+
+#define DENSE_BINDS 8u /* without a sink */
+
+const char *gpu_dense_attention_check(const struct gpu_row *row, const struct gpu_node *node)
+{
+    (void)row;
+    if (!gpu_node_all_f32(node, 3u << 3) || gpu_node_input(node, 3)->type != ACCEL_I32 ||
+        gpu_node_input(node, 4)->type != ACCEL_I32)
+        return "first and first_key have to be I32, and all others F32";
+    if (gpu_node_input(node, 0)->dims[2].add > HEAD || gpu_node_input(node, 2)->dims[2].add > HEAD)
+        return "heads have more than 1024 elements";
+    if (gpu_node_input(node, 7) != NULL && node->limits->bindings <= DENSE_BINDS)
+        return "the device binds too few buffers to a kernel for learned sinks";
+    return NULL;
+}
+
+void gpu_dense_attention_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
+{
+    const struct gpu_tensor *q = call->inputs[0], *k = call->inputs[1], *first = call->inputs[3],
+                            *bias = call->inputs[5], *relative = call->inputs[6], *sink = call->inputs[7];
+    const struct accel_dense_attention *attributes = call->attributes;
+    const uint32_t biases =
+        (bias != NULL ? 1u : 0u) | (relative != NULL ? 2u : 0u) | (relative != NULL && relative->tile > 1 ? 4u : 0u);
+    const uint64_t sequences = first->rows * first->width;
+    struct gpu_launch launch = {
+        .source = sink == NULL ? "dense_attention" : "dense_attention_sink",
+        .constants = {gpu_arrange(call->limits).attention, (uint32_t)q->width, (uint32_t)call->outputs[0]->width,
+                      biases},
+        .constant_count = 4,
+        .bind_count = sink == NULL ? DENSE_BINDS : DENSE_BINDS + 1,
+        .binds = {gpu_read(q), gpu_read(k), gpu_read(call->inputs[2]), gpu_read(first), gpu_read(call->inputs[4]),
+                  gpu_write(call->outputs[0]), gpu_read(bias), gpu_read(relative), gpu_read(sink)},
+        .words = {(uint32_t)q->dims[0], (uint32_t)k->dims[0], (uint32_t)q->dims[1], (uint32_t)k->dims[1],
+                  sequences == 0 ? 0 : (uint32_t)sequences - 1, attributes->causal, gpu_float_word(attributes->scale),
+                  gpu_float_word(attributes->softcap), attributes->before, attributes->after},
+        .word_count = 15};
+
+    if (bias != NULL) {
+        launch.words[10] = (uint32_t)bias->dims[0];
+        launch.words[11] = (uint32_t)bias->dims[2];
+        launch.words[12] = (uint32_t)bias->dims[3];
+    }
+    if (relative != NULL) {
+        launch.words[13] = (uint32_t)relative->width;
+        launch.words[14] = attributes->center;
+    }
+    gpu_use_subgroups(call->limits, &launch);
+    gpu_fold(call->limits, q->rows, launch.groups);
     gpu_emit(emitter, &launch);
 }

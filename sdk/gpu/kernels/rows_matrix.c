@@ -16,12 +16,31 @@ static const char *matrix_reason(const struct accel_value *matrix)
     return gpu_format_of(matrix->type, &format) ? NULL : "no kernel for this type of weights";
 }
 
+const char *gpu_matrix_check(const struct gpu_node *node, uint32_t input)
+{
+    if (!gpu_node_all_f32(node, 1u << input))
+        return "all values but the matrix have to be F32";
+    return matrix_reason(gpu_node_input(node, input));
+}
+
 const char *gpu_matmul_check(const struct gpu_row *row, const struct gpu_node *node)
 {
     (void)row;
-    if (!gpu_node_all_f32(node, 1u << 1))
-        return "x, bias, residual and y have to be F32";
-    return matrix_reason(gpu_node_input(node, 1));
+    return gpu_matrix_check(node, 1);
+}
+
+bool gpu_use_format(struct gpu_launch *launch, uint32_t type)
+{
+    struct gpu_format format;
+
+    if (!gpu_format_of(type, &format))
+        return false;
+    launch->constants[1] = format.bits;
+    launch->constants[2] = format.scales;
+    launch->constants[3] = format.span;
+    launch->constants[4] = format.codebook;
+    launch->constant_count = 5;
+    return true;
 }
 
 /* Integer codes are multiplied with x before scaling. */
@@ -38,6 +57,10 @@ static const char *unscaled_reason(const struct gpu_row *row, const struct gpu_n
 static uint32_t rounding_of(const struct gpu_node *node)
 {
     const struct accel_matmul *attributes = node->node->attributes;
+    const struct accel_conv *conv = node->node->attributes;
+
+    if (node->node->op == ACCEL_OP_CONV)
+        return conv->groups > 1 ? ACCEL_F32 : conv->rounding; /* groups are convolved in F32 */
 
     return ACCEL_HAS(attributes, rounding) ? attributes->rounding : ACCEL_F32;
 }
@@ -91,44 +114,52 @@ const char *gpu_matmul_halves_check(const struct gpu_row *row, const struct gpu_
     return unscaled_reason(row, node);
 }
 
-/* Returns the common part of the launches of matmul. */
-static struct gpu_launch launch_of(const struct gpu_call *call, uint32_t part, const struct gpu_format *format)
-{
-    const struct gpu_tensor *x = call->inputs[0], *w = call->inputs[1], *bias = call->inputs[2],
-                            *residual = call->inputs[3];
-    const struct accel_matmul *attributes = call->attributes;
-    struct gpu_launch launch = {.constants = {0, format->bits, format->scales, format->span, format->codebook},
-                                .bind_count = 7,
-                                .words = {(uint32_t)x->width, (uint32_t)gpu_part_rows(w, part),
-                                          (uint32_t)(part * w->part_rows), (uint32_t)w->rows, (uint32_t)x->rows,
-                                          attributes->function,
-                                          (bias != NULL ? 1u : 0u) | (residual != NULL ? 2u : 0u)},
-                                .word_count = 7};
+/* ---- products ---- */
 
-    gpu_bind_matrix(&launch, w, part);
-    launch.binds[3] = gpu_read(x);
-    launch.binds[4] = gpu_write(call->outputs[0]);
-    launch.binds[5] = gpu_read(bias);
-    launch.binds[6] = gpu_read(residual);
+/* A part of a product, with the format of W. */
+struct piece {
+    const struct gpu_call *call;
+    const struct gpu_product *product;
+    struct gpu_format format;
+    uint32_t part;
+};
+
+/* Returns the common part of the launches of matmul. */
+static struct gpu_launch launch_of(const struct piece *piece)
+{
+    const struct gpu_product *product = piece->product;
+    const struct gpu_tensor *w = product->w;
+    const struct gpu_format *format = &piece->format;
+    struct gpu_launch launch = {
+        .constants = {0, format->bits, format->scales, format->span, format->codebook},
+        .bind_count = 7,
+        .words = {(uint32_t)w->width, (uint32_t)gpu_part_rows(w, piece->part), (uint32_t)(piece->part * w->part_rows),
+                  (uint32_t)w->rows, (uint32_t)product->rows, product->function,
+                  (product->bias != NULL ? 1u : 0u) | (product->residual != NULL ? 2u : 0u), (uint32_t)product->base},
+        .word_count = 8};
+
+    gpu_bind_matrix(&launch, w, piece->part);
+    launch.binds[3] = gpu_read(product->x);
+    launch.binds[4] = gpu_write(product->y);
+    launch.binds[5] = gpu_read(product->bias);
+    launch.binds[6] = gpu_read(product->residual);
     return launch;
 }
 
-static void emit_groups(const struct gpu_call *call, struct gpu_emitter *emitter, struct gpu_launch *launch,
+static void emit_groups(const struct piece *piece, struct gpu_emitter *emitter, struct gpu_launch *launch,
                         uint32_t wide, uint32_t high, bool is_used)
 {
-    const uint64_t rows = launch->words[1], x_rows = call->inputs[0]->rows;
-
     if (is_used)
-        gpu_grid(launch, gpu_pieces(rows, wide), gpu_pieces(x_rows, high));
+        gpu_grid(launch, gpu_pieces(launch->words[1], wide), gpu_pieces(piece->product->rows, high));
     gpu_emit(emitter, launch);
 }
 
 /* A launch for `m` rows of x at a time; no groups when this step has another number. */
-static void emit_vec(const struct gpu_call *call, struct gpu_emitter *emitter, uint32_t part,
-                     const struct gpu_format *format, uint32_t m, bool is_used)
+static void emit_vec(const struct piece *piece, struct gpu_emitter *emitter, uint32_t m, bool is_used)
 {
-    const struct gpu_arrangement arrangement = gpu_arrange(call->limits);
-    struct gpu_launch launch = launch_of(call, part, format);
+    const struct gpu_limits *limits = piece->call->limits;
+    const struct gpu_arrangement arrangement = gpu_arrange(limits);
+    struct gpu_launch launch = launch_of(piece);
 
     launch.source = arrangement.matmul;
     launch.constants[0] = arrangement.lanes * arrangement.slices;
@@ -136,30 +167,28 @@ static void emit_vec(const struct gpu_call *call, struct gpu_emitter *emitter, u
     launch.constants[6] = arrangement.lanes;
     launch.constant_count = 7;
     /* Few lanes are a subgroup, which hands x round. */
-    if ((call->limits->features & GPU_FEATURE_SUBGROUP) != 0 && arrangement.lanes == call->limits->subgroup)
+    if ((limits->features & GPU_FEATURE_SUBGROUP) != 0 && arrangement.lanes == limits->subgroup)
         launch.subgroup = arrangement.lanes;
-    emit_groups(call, emitter, &launch, FORMAT_TILE, m, is_used);
+    emit_groups(piece, emitter, &launch, FORMAT_TILE, m, is_used);
 }
 
-static void emit_tile(const struct gpu_call *call, struct gpu_emitter *emitter, uint32_t part,
-                      const struct gpu_format *format, const struct gpu_tile *tile, bool is_used)
+static void emit_tile(const struct piece *piece, struct gpu_emitter *emitter, const struct gpu_tile *tile, bool is_used)
 {
-    struct gpu_launch launch = launch_of(call, part, format);
+    struct gpu_launch launch = launch_of(piece);
     const uint32_t more[] = {tile->lanes, tile->side, tile->m, tile->steps, tile->depth, tile->quads};
 
     launch.source = tile->source;
     launch.constants[0] = tile->group;
     memcpy(launch.constants + 5, more, sizeof(more));
     launch.constant_count = 11;
-    emit_groups(call, emitter, &launch, FORMAT_TILE * tile->side, tile->group / tile->lanes * tile->m * tile->steps,
+    emit_groups(piece, emitter, &launch, FORMAT_TILE * tile->side, tile->group / tile->lanes * tile->m * tile->steps,
                 is_used);
 }
 
-static void emit_matrix(const struct gpu_call *call, struct gpu_emitter *emitter, uint32_t part,
-                        const struct gpu_format *format, bool is_used)
+static void emit_matrix(const struct piece *piece, struct gpu_emitter *emitter, bool is_used)
 {
-    const struct gpu_limits *limits = call->limits;
-    struct gpu_launch launch = launch_of(call, part, format);
+    const struct gpu_limits *limits = piece->call->limits;
+    struct gpu_launch launch = launch_of(piece);
 
     launch.source = "matmul_matrix";
     launch.subgroup = limits->subgroup;
@@ -167,30 +196,112 @@ static void emit_matrix(const struct gpu_call *call, struct gpu_emitter *emitter
     launch.constants[5] = limits->subgroup;
     memcpy(launch.constants + 6, limits->matrix, sizeof(limits->matrix));
     launch.constant_count = 9;
-    emit_groups(call, emitter, &launch, MATRIX_SIDE, MATRIX_SIDE, is_used);
+    emit_groups(piece, emitter, &launch, MATRIX_SIDE, MATRIX_SIDE, is_used);
+}
+
+void gpu_emit_product(const struct gpu_call *call, struct gpu_emitter *emitter, const struct gpu_product *product)
+{
+    const struct gpu_arrangement arrangement = gpu_arrange(call->limits);
+    const struct gpu_tile *tile = product->variant == GPU_MATMUL_DOT      ? &arrangement.dot
+                                  : product->variant == GPU_MATMUL_HALVES ? &arrangement.halves
+                                                                          : &arrangement.tile;
+    const uint32_t by_matrix = product->variant == GPU_MATMUL_MATRIX;
+    const uint64_t from = by_matrix ? arrangement.matrix_from : tile->source != NULL ? tile->from : UINT64_MAX;
+    struct piece piece = {.call = call, .product = product};
+
+    if (!gpu_format_of(product->w->type, &piece.format))
+        return;
+    for (; piece.part < product->w->parts; piece.part++) {
+        emit_vec(&piece, emitter, 1, product->rows == 1);
+        if (product->most_rows > 1)
+            emit_vec(&piece, emitter, arrangement.rows, product->rows > 1 && product->rows < from);
+        if (product->most_rows >= from && by_matrix)
+            emit_matrix(&piece, emitter, product->rows >= from);
+        else if (product->most_rows >= from)
+            emit_tile(&piece, emitter, tile, product->rows >= from);
+    }
 }
 
 void gpu_matmul_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
 {
-    const struct gpu_tensor *x = call->inputs[0], *w = call->inputs[1];
+    const struct accel_matmul *attributes = call->attributes;
+    const struct gpu_product product = {.x = call->inputs[0],
+                                        .w = call->inputs[1],
+                                        .bias = call->inputs[2],
+                                        .residual = call->inputs[3],
+                                        .y = call->outputs[0],
+                                        .rows = call->inputs[0]->rows,
+                                        .most_rows = call->inputs[0]->most_rows,
+                                        .function = attributes->function,
+                                        .variant = call->row->variant};
+
+    gpu_emit_product(call, emitter, &product);
+}
+
+/* ---- experts ---- */
+
+const char *gpu_expert_matmul_check(const struct gpu_row *row, const struct gpu_node *node)
+{
+    (void)row;
+    if (!gpu_node_all_f32(node, 1u << 1 | 1u << 2) || gpu_node_input(node, 2)->type != ACCEL_I32)
+        return "x, bias, factor and y have to be F32, and ids I32";
+    return matrix_reason(gpu_node_input(node, 1));
+}
+
+/* The lanes of a workgroup. Vectors of rows must not cross the end of an expert, or each lane has single rows. */
+struct lanes {
+    const char *source;
+    uint32_t lanes;
+    uint32_t slices;
+};
+
+static struct lanes expert_lanes(const struct gpu_arrangement *arrangement, uint64_t n)
+{
+    if (arrangement->vector == 1)
+        return (struct lanes){"expert_vec", arrangement->lanes, arrangement->slices};
+    if (n % arrangement->vector != 0)
+        return (struct lanes){"expert_vec", FORMAT_TILE, 1};
+    return (struct lanes){arrangement->vector == 8 ? "expert_vec8" : "expert_vec4", arrangement->lanes,
+                          arrangement->slices};
+}
+
+void gpu_expert_matmul_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
+{
+    const struct gpu_tensor *x = call->inputs[0], *w = call->inputs[1], *ids = call->inputs[2], *bias = call->inputs[3],
+                            *factor = call->inputs[4];
+    const struct accel_expert_matmul *attributes = call->attributes;
     const struct gpu_arrangement arrangement = gpu_arrange(call->limits);
-    const struct gpu_tile *tile = call->row->variant == GPU_MATMUL_DOT      ? &arrangement.dot
-                                  : call->row->variant == GPU_MATMUL_HALVES ? &arrangement.halves
-                                                                            : &arrangement.tile;
-    const uint32_t by_matrix = call->row->variant == GPU_MATMUL_MATRIX;
-    const uint64_t from = by_matrix ? arrangement.matrix_from : tile->source != NULL ? tile->from : UINT64_MAX;
+    const uint64_t n = w->rows / attributes->experts;
+    const struct lanes lanes = expert_lanes(&arrangement, n);
     struct gpu_format format;
 
     if (!gpu_format_of(w->type, &format))
         return;
     for (uint32_t part = 0; part < w->parts; part++) {
-        emit_vec(call, emitter, part, &format, 1, x->rows == 1);
-        if (x->most_rows > 1)
-            emit_vec(call, emitter, part, &format, arrangement.rows, x->rows > 1 && x->rows < from);
-        if (x->most_rows >= from && by_matrix)
-            emit_matrix(call, emitter, part, &format, x->rows >= from);
-        else if (x->most_rows >= from)
-            emit_tile(call, emitter, part, &format, tile, x->rows >= from);
+        struct gpu_launch launch = {.source = lanes.source,
+                                    .constants = {lanes.lanes * lanes.slices, format.bits, format.scales, format.span,
+                                                  format.codebook, 1, lanes.lanes},
+                                    .constant_count = 7,
+                                    .bind_count = 8,
+                                    .words = {(uint32_t)w->width, (uint32_t)n, (uint32_t)(part * w->part_rows),
+                                              (uint32_t)gpu_part_rows(w, part), attributes->experts,
+                                              attributes->function, (uint32_t)ids->width,
+                                              x->rank == 3 ? 1 : (uint32_t)ids->width, bias != NULL, factor != NULL},
+                                    .word_count = 10};
+
+        gpu_bind_matrix(&launch, w, part);
+        launch.binds[3] = gpu_read(x);
+        launch.binds[4] = gpu_write(call->outputs[0]);
+        /* Other parts add to it. */
+        if (part > 0 && factor != NULL)
+            launch.binds[4].access |= GPU_BIND_READ;
+        launch.binds[5] = gpu_read(bias);
+        launch.binds[6] = gpu_read(ids);
+        launch.binds[7] = gpu_read(factor);
+        if ((call->limits->features & GPU_FEATURE_SUBGROUP) != 0 && lanes.lanes == call->limits->subgroup)
+            launch.subgroup = lanes.lanes;
+        gpu_grid(&launch, gpu_pieces(n, FORMAT_TILE), factor != NULL ? ids->rows : ids->rows * ids->width);
+        gpu_emit(emitter, &launch);
     }
 }
 

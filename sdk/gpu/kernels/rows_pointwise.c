@@ -5,7 +5,7 @@
 #include "sdk/gpu/kernels/rows.h"
 
 /* Values of the constant KIND of pointwise.k. */
-enum { KIND_ADD, KIND_MUL, KIND_FUNCTION, KIND_GATE };
+enum { KIND_ADD, KIND_MUL, KIND_FUNCTION, KIND_GATE, KIND_SCALE, KIND_CLAMP };
 
 void gpu_norm_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
 {
@@ -57,29 +57,92 @@ const char *gpu_argmax_check(const struct gpu_row *row, const struct gpu_node *n
                : "x has to be F32 and y I32";
 }
 
+#define CHUNKS 512u /* chunks of a row whose best elements are in local memory */
+/* Rows so short, or with so many places to find and not too long, that elements are ranked one by one. */
+#define SHORT_ROW 512u
+#define RANKED_ROW 8192u
+#define RANKED_PLACES 64u
+
+const char *gpu_top_k_check(const struct gpu_row *row, const struct gpu_node *node)
+{
+    const struct accel_value *values = gpu_node_output(node, 1);
+
+    (void)row;
+    return gpu_node_input(node, 0)->type == ACCEL_F32 && gpu_node_output(node, 0)->type == ACCEL_I32 &&
+                   (values == NULL || values->type == ACCEL_F32)
+               ? NULL
+               : "x and values have to be F32 and y I32";
+}
+
+void gpu_top_k_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
+{
+    const struct gpu_tensor *x = call->inputs[0], *values = call->outputs[1];
+    const struct accel_top_k *attributes = call->attributes;
+    const struct gpu_arrangement arrangement = gpu_arrange(call->limits);
+    const bool is_ranked = x->width <= SHORT_ROW || (x->width <= RANKED_ROW && attributes->k >= RANKED_PLACES);
+    struct gpu_launch launch = {.source = "top_k",
+                                .constants = {arrangement.row_group, CHUNKS, values != NULL},
+                                .constant_count = 3,
+                                .bind_count = 3,
+                                .binds = {gpu_read(x), gpu_write(call->outputs[0]), gpu_write(values)},
+                                .words = {(uint32_t)x->width, (uint32_t)x->rows, attributes->k},
+                                .word_count = 3};
+
+    if (is_ranked) {
+        launch.source = "top_k_ranks";
+        launch.constants[0] = arrangement.element_group;
+        launch.constants[1] = values != NULL;
+        launch.constant_count = 2;
+        launch.words[1] = (uint32_t)(x->rows * x->width);
+        gpu_fold(call->limits, gpu_pieces(x->rows * x->width, arrangement.element_group), launch.groups);
+    } else {
+        gpu_fold(call->limits, x->rows, launch.groups);
+    }
+    gpu_emit(emitter, &launch);
+}
+
 void gpu_argmax_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
 {
     emit_rows(call, emitter, "argmax", 0);
 }
 
+static uint32_t kind_of(uint32_t op)
+{
+    return op == ACCEL_OP_ADD          ? KIND_ADD
+           : op == ACCEL_OP_MUL        ? KIND_MUL
+           : op == ACCEL_OP_ACTIVATION ? KIND_FUNCTION
+           : op == ACCEL_OP_GATE       ? KIND_GATE
+           : op == ACCEL_OP_SCALE      ? KIND_SCALE
+                                       : KIND_CLAMP;
+}
+
 void gpu_pointwise_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
 {
     const struct gpu_tensor *a = call->inputs[0], *b = call->inputs[1];
-    const uint32_t op = call->row->op, group = gpu_arrange(call->limits).element_group;
+    const uint32_t group = gpu_arrange(call->limits).element_group, kind = kind_of(call->row->op);
     const uint64_t n = a->rows * a->width, period = b == NULL ? n : b->rows * b->width;
-    const uint32_t kind = op == ACCEL_OP_ADD          ? KIND_ADD
-                          : op == ACCEL_OP_MUL        ? KIND_MUL
-                          : op == ACCEL_OP_ACTIVATION ? KIND_FUNCTION
-                                                      : KIND_GATE;
-    const struct accel_activation *attributes = kind >= KIND_FUNCTION ? call->attributes : NULL;
-    struct gpu_launch launch = {.source = "pointwise",
-                                .constants = {group, kind, attributes == NULL ? 0 : attributes->function},
-                                .constant_count = 3,
-                                .bind_count = 3,
-                                .binds = {gpu_read(a), gpu_read(b), gpu_write(call->outputs[0])},
-                                .words = {(uint32_t)n, period == n ? 0 : (uint32_t)period},
-                                .word_count = 2};
+    const struct accel_activation *activation = call->attributes;
+    const bool has_function = kind == KIND_FUNCTION || kind == KIND_GATE;
+    struct gpu_launch launch = {
+        .source = "pointwise",
+        .constants = {group, kind, has_function ? activation->function : 0, b != NULL && b->tile > 1},
+        .constant_count = 4,
+        .bind_count = 3,
+        .binds = {gpu_read(a), gpu_read(b), gpu_write(call->outputs[0])},
+        .words = {(uint32_t)n, period == n ? 0 : (uint32_t)period, b == NULL ? 0 : (uint32_t)b->width},
+        .word_count = 5};
 
+    if (kind == KIND_SCALE) {
+        const struct accel_scale *scale = call->attributes;
+
+        launch.words[3] = gpu_float_word(scale->scale);
+        launch.words[4] = gpu_float_word(scale->add);
+    } else if (kind == KIND_CLAMP) {
+        const struct accel_clamp *clamp = call->attributes;
+
+        launch.words[3] = gpu_float_word(clamp->low);
+        launch.words[4] = gpu_float_word(clamp->high);
+    }
     gpu_fold(call->limits, gpu_pieces(n, group), launch.groups);
     gpu_emit(emitter, &launch);
 }
