@@ -17,7 +17,7 @@
 #include "model/file/element.h"
 
 enum { READ, ENCODED, WRITTEN };
-enum { FLOAT, HALF, INTEGER, PLAIN, PLAIN_MINIMUM, SCALED, MINIMUM, CODEBOOK, GRID };
+enum { FLOAT, HALF, FLOAT8, INTEGER, PLAIN, PLAIN_MINIMUM, SCALED, MINIMUM, CODEBOOK, GRID };
 
 static const struct row {
     const char *id, *name;

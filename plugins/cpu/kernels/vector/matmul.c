@@ -76,6 +76,13 @@ CPU_INLINE void decode_unpacked(const struct traits traits, const struct cpu_mat
     }
 }
 
+/* Decodes a float of 8 bits by the reference. */
+CPU_INLINE void decode_float(uint32_t type, const struct cpu_matrix *w, size_t row, size_t at, size_t count, float *out)
+{
+    const void *bytes = (const char *)w->plane[0] + row * w->stride[0] + at;
+    (void)accel_format_decode(type, &bytes, count, out);
+}
+
 /* The scheme is tested once per call. */
 CPU_INLINE void decode_planar(const struct cpu_matrix *w, size_t row, size_t at, size_t count, float *out)
 {
@@ -302,18 +309,18 @@ CPU_INLINE void embed(decode_fn *decode, const struct cpu_matrix *table, size_t 
         embed(decode_row_##name, table, rows, width, ids, y, begin, end);                                              \
     }
 
-#define KERNELS_FLOAT(name, type) KERNELS(name, READ_F32, block32_f32, decode_f32(w, row, at, count, out))
+#define KERNELS_F32(name, type) KERNELS(name, READ_F32, block32_f32, decode_f32(w, row, at, count, out))
 #define KERNELS_HALF(name, type)                                                                                       \
     KERNELS(name, (type) == ACCEL_BF16 ? READ_BF16 : READ_F16, block32_##name,                                         \
             decode16((type) == ACCEL_BF16, w, row, at, count, out))
+#define KERNELS_FLOAT(name, type)                                                                                      \
+    KERNELS(name, READ_UNPACKED, block32_##name, decode_float(type, w, row, at, count, out))
 #define KERNELS_PLAIN(name, type)                                                                                      \
     KERNELS(name, READ_BLOCKS, block32_##name, decode_blocks(block32_##name, w, row, at, count, out))
-#define KERNELS_PLAIN_MINIMUM(name, type) KERNELS_PLAIN(name, type)
-#define KERNELS_SCALED(name, type)                                                                                     \
+#define KERNELS_UNPACKED(name, type)                                                                                   \
     KERNELS(name, READ_UNPACKED, block32_##name, decode_unpacked(traits_##name, w, row, at, count, out))
-#define KERNELS_MINIMUM(name, type) KERNELS_SCALED(name, type)
-#define KERNELS_CODEBOOK(name, type) KERNELS_SCALED(name, type)
-#define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...) KERNELS_##code(name, ACCEL_##ID)
+#define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...)                                              \
+    CPU_CODE_##code(KERNELS_F32, KERNELS_HALF, KERNELS_FLOAT, KERNELS_PLAIN, KERNELS_UNPACKED, name, ACCEL_##ID)
 #include <accel/quant/formats.def>
 #define KERNELS_OWN(ID, name) KERNELS_PLAIN(name, ACCEL_##ID)
 CPU_PLANAR_OWN(KERNELS_OWN)
