@@ -18,19 +18,29 @@ typedef void quant_decode_block(const uint8_t *block, float *out);
 /* Unpacks a block of 256 values: value i is scales[i / 16] * codes[i]. */
 typedef void quant_unpack_block(const uint8_t *block, int8_t codes[256], float scales[16]);
 
-/* Every decoder: quant_widen_NAME, quant_decode_NAME or quant_unpack_NAME by the column `code` of formats.def. */
-#define QUANT_DECODER_FLOAT(name) quant_widen quant_widen_##name;
-#define QUANT_DECODER_HALF(name) quant_widen quant_widen_##name;
-#define QUANT_DECODER_INTEGER(name)
-#define QUANT_DECODER_PLAIN(name) quant_decode_block quant_decode_##name;
-#define QUANT_DECODER_PLAIN_MINIMUM(name) quant_decode_block quant_decode_##name;
-#define QUANT_DECODER_SCALED(name) quant_decode_block quant_decode_##name;
-#define QUANT_DECODER_MINIMUM(name) quant_decode_block quant_decode_##name;
-#define QUANT_DECODER_CODEBOOK(name) quant_decode_block quant_decode_##name;
-#define QUANT_DECODER_GRID(name) quant_unpack_block quant_unpack_##name;
-#define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...) QUANT_DECODER_##code(name)
-#define ACCEL_ELEMENT(ID, name, id, values, bytes, bits, group, code, ...) QUANT_DECODER_##code(name)
+/* Applies a macro by the column `code` of formats.def: to scalars, to blocks, and to blocks that are unpacked. */
+#define QUANT_CODE_FLOAT(SCALAR, BLOCK, GRID, ...) SCALAR(__VA_ARGS__)
+#define QUANT_CODE_HALF(SCALAR, BLOCK, GRID, ...) SCALAR(__VA_ARGS__)
+#define QUANT_CODE_FLOAT8(SCALAR, BLOCK, GRID, ...) SCALAR(__VA_ARGS__)
+#define QUANT_CODE_INTEGER(SCALAR, BLOCK, GRID, ...)
+#define QUANT_CODE_PLAIN(SCALAR, BLOCK, GRID, ...) BLOCK(__VA_ARGS__)
+#define QUANT_CODE_PLAIN_MINIMUM(SCALAR, BLOCK, GRID, ...) BLOCK(__VA_ARGS__)
+#define QUANT_CODE_SCALED(SCALAR, BLOCK, GRID, ...) BLOCK(__VA_ARGS__)
+#define QUANT_CODE_MINIMUM(SCALAR, BLOCK, GRID, ...) BLOCK(__VA_ARGS__)
+#define QUANT_CODE_CODEBOOK(SCALAR, BLOCK, GRID, ...) BLOCK(__VA_ARGS__)
+#define QUANT_CODE_GRID(SCALAR, BLOCK, GRID, ...) GRID(__VA_ARGS__)
+
+/* Every decoder: quant_widen_NAME, quant_decode_NAME or quant_unpack_NAME. */
+#define WIDEN(name) quant_widen quant_widen_##name;
+#define DECODE(name) quant_decode_block quant_decode_##name;
+#define UNPACK(name) quant_unpack_block quant_unpack_##name;
+#define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...) QUANT_CODE_##code(WIDEN, DECODE, UNPACK, name)
+#define ACCEL_ELEMENT(ID, name, id, values, bytes, bits, group, code, ...)                                             \
+    QUANT_CODE_##code(WIDEN, DECODE, UNPACK, name)
 #include <accel/quant/formats.def>
+#undef WIDEN
+#undef DECODE
+#undef UNPACK
 
 /* Returns code `index` of a planar row with codes of `bits` bits. */
 uint32_t quant_planar_code(const uint8_t *codes, uint32_t bits, size_t index);

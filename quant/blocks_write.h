@@ -31,22 +31,15 @@ struct quant_codes {
 /* Narrows `count` values to a scalar format. */
 typedef void quant_narrow(const float *values, size_t count, uint8_t *bytes);
 
-/* Every encoder, by the columns `use` and `code` of formats.def: quant_narrow_NAME of scalars, quant_encode_NAME and
- * quant_codes_NAME of blocks. QUANT_ENCODERS applies SCALAR(type, name) or BLOCK(type, name, group). */
-#define QUANT_ENCODER_READ(code, type, name, group)
-#define QUANT_ENCODER_ENCODED(code, type, name, group) QUANT_ENCODER_##code(type, name, group)
-#define QUANT_ENCODER_WRITTEN(code, type, name, group) QUANT_ENCODER_##code(type, name, group)
-#define QUANT_ENCODER_FLOAT(type, name, group) SCALAR(type, name)
-#define QUANT_ENCODER_HALF(type, name, group) SCALAR(type, name)
-#define QUANT_ENCODER_PLAIN(type, name, group) BLOCK(type, name, group)
-#define QUANT_ENCODER_PLAIN_MINIMUM(type, name, group) BLOCK(type, name, group)
-#define QUANT_ENCODER_SCALED(type, name, group) BLOCK(type, name, group)
-#define QUANT_ENCODER_MINIMUM(type, name, group) BLOCK(type, name, group)
-#define QUANT_ENCODER_CODEBOOK(type, name, group) BLOCK(type, name, group)
+/* Every encoder: quant_narrow_NAME of scalars, quant_encode_NAME and quant_codes_NAME of blocks. QUANT_ENCODERS applies
+ * SCALAR or BLOCK(type, name, group) to the formats that have one, by the column `use` of formats.def. */
+#define QUANT_ENCODER_READ(code, ...)
+#define QUANT_ENCODER_ENCODED(code, ...) QUANT_CODE_##code(SCALAR, BLOCK, BLOCK, __VA_ARGS__)
+#define QUANT_ENCODER_WRITTEN(code, ...) QUANT_CODE_##code(SCALAR, BLOCK, BLOCK, __VA_ARGS__)
 #define QUANT_ENCODERS(ID, name, id, values, bytes, bits, group, code, number, file_type, narrow, use, cache)          \
     QUANT_ENCODER_##use(code, ACCEL_##ID, name, group)
 
-#define SCALAR(type, name) quant_narrow quant_narrow_##name;
+#define SCALAR(type, name, group) quant_narrow quant_narrow_##name;
 #define BLOCK(type, name, group)                                                                                       \
     quant_encode_block quant_encode_##name;                                                                            \
     extern const struct quant_codes quant_codes_##name;

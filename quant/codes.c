@@ -181,7 +181,7 @@ CODES(mxfp4, 0, 15, quant_mxfp4_codebook, scale_mxfp4, put_mxfp4)
 
 /* ---- dispatch by type ---- */
 
-#define SCALAR(type, name)
+#define SCALAR(type, name, group)
 #define BLOCK(type, name, group) {type, group, &quant_codes_##name},
 
 static const struct interleaved {

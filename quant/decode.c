@@ -14,19 +14,15 @@ struct decoder {
     quant_unpack_block *unpack;
 };
 
-#define DECODER_FLOAT(type, name) {type, quant_widen_##name, NULL, NULL},
-#define DECODER_HALF(type, name) DECODER_FLOAT(type, name)
-#define DECODER_INTEGER(type, name)
-#define DECODER_PLAIN(type, name) {type, NULL, quant_decode_##name, NULL},
-#define DECODER_PLAIN_MINIMUM(type, name) DECODER_PLAIN(type, name)
-#define DECODER_SCALED(type, name) DECODER_PLAIN(type, name)
-#define DECODER_MINIMUM(type, name) DECODER_PLAIN(type, name)
-#define DECODER_CODEBOOK(type, name) DECODER_PLAIN(type, name)
-#define DECODER_GRID(type, name) {type, NULL, NULL, quant_unpack_##name},
+#define WIDEN(type, name) {type, quant_widen_##name, NULL, NULL},
+#define DECODE(type, name) {type, NULL, quant_decode_##name, NULL},
+#define UNPACK(type, name) {type, NULL, NULL, quant_unpack_##name},
 
 static const struct decoder decoders[] = {
-#define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...) DECODER_##code(ACCEL_##ID, name)
-#define ACCEL_ELEMENT(ID, name, id, values, bytes, bits, group, code, ...) DECODER_##code(ACCEL_##ID, name)
+#define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...)                                              \
+    QUANT_CODE_##code(WIDEN, DECODE, UNPACK, ACCEL_##ID, name)
+#define ACCEL_ELEMENT(ID, name, id, values, bytes, bits, group, code, ...)                                             \
+    QUANT_CODE_##code(WIDEN, DECODE, UNPACK, ACCEL_##ID, name)
 #include <accel/quant/formats.def>
 };
 

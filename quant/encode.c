@@ -5,7 +5,7 @@
 #include "blocks.h"
 #include "blocks_write.h"
 
-#define SCALAR(type, name) {type, quant_narrow_##name, NULL},
+#define SCALAR(type, name, group) {type, quant_narrow_##name, NULL},
 #define BLOCK(type, name, group) {type, NULL, quant_encode_##name},
 
 static const struct encoder {

@@ -16,24 +16,13 @@ struct type_row {
     const char *name;
 };
 
-/* Classes of scalars and interleaved formats by the column `code` of formats.def. */
-#define CLASS_FLOAT ACCEL_CLASS_F32
-#define CLASS_HALF ACCEL_CLASS_HALF
-#define CLASS_PLAIN ACCEL_CLASS_BLOCK
-#define CLASS_PLAIN_MINIMUM ACCEL_CLASS_BLOCK
-#define CLASS_SCALED ACCEL_CLASS_BLOCK
-#define CLASS_MINIMUM ACCEL_CLASS_BLOCK
-#define CLASS_CODEBOOK ACCEL_CLASS_BLOCK
-#define CLASS_GRID ACCEL_CLASS_BLOCK
-
-#define CLASS_OF_ELEMENT(type, values)                                                                                 \
-    ((type) == ACCEL_I32 ? ACCEL_CLASS_I32 : (values) == 1 ? ACCEL_CLASS_REST : ACCEL_CLASS_BLOCK)
+#define CLASS_OF_WEIGHT(bits) ((bits) == 32 ? ACCEL_CLASS_F32 : (bits) == 16 ? ACCEL_CLASS_HALF : ACCEL_CLASS_BLOCK)
+#define CLASS_OF_ELEMENT(type) ((type) == ACCEL_I32 ? ACCEL_CLASS_I32 : ACCEL_CLASS_REST)
 
 static const struct type_row type_rows[] = {
-#define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...)                                              \
-    {ACCEL_##ID, values, bytes, CLASS_##code, #name},
+#define ACCEL_FORMAT(ID, name, id, values, bytes, bits, ...) {ACCEL_##ID, values, bytes, CLASS_OF_WEIGHT(bits), #name},
 #define ACCEL_ELEMENT(ID, name, id, values, bytes, ...)                                                                \
-    {ACCEL_##ID, values, bytes, CLASS_OF_ELEMENT(ACCEL_##ID, values), #name},
+    {ACCEL_##ID, values, bytes, CLASS_OF_ELEMENT(ACCEL_##ID), #name},
 #include <accel/quant/formats.def>
 };
 

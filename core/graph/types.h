@@ -15,7 +15,7 @@
 #define ACCEL_CLASS_F32 1u   /**< F32 */
 #define ACCEL_CLASS_HALF 2u  /**< F16, BF16 */
 #define ACCEL_CLASS_I32 4u   /**< I32 */
-#define ACCEL_CLASS_BLOCK 8u /**< every format with blocks */
+#define ACCEL_CLASS_BLOCK 8u /**< every other format of weights */
 #define ACCEL_CLASS_REST 16u /**< scalars without compute operators */
 
 /** Maximum number of planes of a type. */

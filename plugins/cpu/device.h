@@ -15,17 +15,14 @@ struct cpu_device {
     uint32_t zero;
 };
 
-/* Operator kernels for a weight type: matmul in F32 and embed, and matmul with x rounded to 8 bits or BF16. */
-#define CPU_KERNELS_FLOAT 2u
-#define CPU_KERNELS_HALF 3u
-#define CPU_KERNELS_PLAIN 3u
-#define CPU_KERNELS_PLAIN_MINIMUM 3u
-#define CPU_KERNELS_SCALED 3u
-#define CPU_KERNELS_MINIMUM 3u
-#define CPU_KERNELS_CODEBOOK 3u
+/* Operator kernels for weight types: matmul in F32, embed, and of most types matmul with x rounded to 8 bits or BF16.
+ */
+#define CPU_TWO() +2u
+#define CPU_THREE() +3u
 enum {
-    CPU_WEIGHT_KERNELS = (CPU_WEIGHTS - CPU_PLANAR_FIRST) * CPU_KERNELS_PLAIN
-#define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...) +CPU_KERNELS_##code
+    CPU_WEIGHT_KERNELS = (CPU_WEIGHTS - CPU_PLANAR_FIRST) * 3u
+#define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...)                                              \
+    CPU_CODE_##code(CPU_TWO, CPU_THREE, CPU_TWO, CPU_THREE, CPU_THREE, )
 #include <accel/quant/formats.def>
 };
 

@@ -10,10 +10,8 @@
 
 #define PLANE_ALIGNMENT 64u /* alignment of a plane's first byte */
 
-/* Formats of weights, and formats that files have and drivers need not have. */
 static const uint32_t types[] = {
 #define ACCEL_FORMAT(ID, ...) ACCEL_##ID,
-#define ACCEL_ELEMENT(ID, name, id, values, ...) (values) > 1 ? ACCEL_##ID : ACCEL_TYPE_NONE,
 #include <accel/quant/formats.def>
 };
 
@@ -35,9 +33,9 @@ static const uint32_t planar_groups[] = {
 
 uint32_t conform_type(uint32_t index)
 {
-    for (size_t i = 0; i < COUNT(types); i++)
-        if (types[i] != ACCEL_TYPE_NONE && index-- == 0)
-            return types[i];
+    if (index < COUNT(types))
+        return types[index];
+    index -= (uint32_t)COUNT(types);
     if (index >= COUNT(planar_formats) * COUNT(planar_groups))
         return ACCEL_TYPE_NONE;
     return ACCEL_PLANAR(planar_formats[index / COUNT(planar_groups)].bits, planar_groups[index % COUNT(planar_groups)],

@@ -54,9 +54,25 @@ static size_t scales_at(uint32_t type, size_t *out_count)
         return 108;
     case ACCEL_Q6_K:
         return 208;
+    case ACCEL_TQ1_0:
+        return 52;
+    case ACCEL_TQ2_0:
+        return 64;
+    case ACCEL_IQ1_M:
+        *out_count = 0;
+        return 0;
     default:
         return 0;
     }
+}
+
+/* Stores the scale of iq1_m in the upper four bits of its last four words. */
+static void scale_put_iq1_m(uint8_t *block)
+{
+    uint8_t half[2];
+    scale_put(half);
+    for (size_t i = 0; i < 4; i++)
+        block[49 + 2 * i] = (uint8_t)((block[49 + 2 * i] & 15) | (half[i / 2] >> i % 2 * 4 & 15) << 4);
 }
 
 static void block_put(const struct accel_format *format, uint8_t *codes, uint8_t *scale, uint8_t *zero)
@@ -70,6 +86,8 @@ static void block_put(const struct accel_format *format, uint8_t *codes, uint8_t
     } else if (format->kind == ACCEL_FORMAT_INTERLEAVED) {
         size_t count, at = scales_at(format->type, &count);
         codes_put(codes, format->plane_bytes[0]);
+        if (format->type == ACCEL_IQ1_M)
+            scale_put_iq1_m(codes);
         if (format->type == ACCEL_MXFP4) /* an exponent: zero is the smallest subnormal scale */
             codes[0] = random_below(20) == 0 ? 0 : (uint8_t)(112 + random_below(8));
         for (size_t i = 0; i < count && format->type != ACCEL_MXFP4; i++)

@@ -124,7 +124,17 @@ static void test_types(void **state)
         }
         assert_string_equal(accel_type_text(type, name), format.name);
     }
-    assert_int_equal(known, 10 + 22 + 4 * 6 * 2 + 6 * 2);
+    enum {
+        FORMATS = 0
+#define ACCEL_FORMAT(...) +1
+#define ACCEL_ELEMENT(...) +1
+#include <accel/quant/formats.def>
+        ,
+        PLANAR = 0
+#define ACCEL_PLANAR_FORMAT(...) +1
+#include <accel/quant/formats.def>
+    };
+    assert_int_equal(known, FORMATS + PLANAR * 6);
 }
 
 int main(void)

@@ -66,6 +66,58 @@ static void narrows_to_bfloat(void **state)
     assert_int_equal(accel_bf16_from_f32(accel_f32_from_bits(0x00018001u)), 0x0002);
 }
 
+/* Every code of the floats of 8 bits by its definition, and back. */
+static void widens_every_float8(void **state)
+{
+    (void)state;
+    for (uint32_t b = 0; b < 256; b++) {
+        const uint8_t byte = (uint8_t)b;
+        const void *from = &byte;
+        uint8_t again;
+        void *to = &again;
+        float wide;
+        const int negative = byte >> 7, magnitude = byte & 127;
+        double want = magnitude >> 3 ? ldexp(8 + (magnitude & 7), (magnitude >> 3) - 10) : ldexp(magnitude, -9);
+        assert_int_equal(accel_format_decode(ACCEL_F8_E4M3, &from, 1, &wide), ACCEL_OK);
+        assert_true(magnitude == 127 ? isnan(wide) : (double)wide == (negative ? -want : want));
+        assert_int_equal(signbit(wide) != 0, negative);
+        assert_int_equal(accel_format_encode(ACCEL_F8_E4M3, &wide, 1, &to), ACCEL_OK);
+        assert_int_equal(again, byte);
+
+        assert_int_equal(accel_format_decode(ACCEL_F8_E5M2, &from, 1, &wide), ACCEL_OK);
+        want = half_value((uint16_t)(magnitude << 8));
+        if (magnitude > 0x7c)
+            assert_true(isnan(wide));
+        else
+            assert_true(magnitude == 0x7c ? isinf(wide) : fabs((double)wide) == want);
+        assert_int_equal(signbit(wide) != 0, negative);
+        assert_int_equal(accel_format_encode(ACCEL_F8_E5M2, &wide, 1, &to), ACCEL_OK);
+        assert_int_equal(again, magnitude > 0x7c ? (byte & 0x80) | 0x7e : byte);
+    }
+}
+
+/* What is beyond the largest value becomes it, or an infinity where there is one. */
+static void narrows_to_float8(void **state)
+{
+    (void)state;
+    static const struct {
+        float value;
+        uint8_t e4m3, e5m2;
+    } rows[] = {
+        {448.0f, 0x7e, 0x5f},       {464.0f, 0x7e, 0x5f},   {1e30f, 0x7e, 0x7c},     {-INFINITY, 0xfe, 0xfc},
+        {57344.0f, 0x7e, 0x7b},     {61439.0f, 0x7e, 0x7b}, {-61440.0f, 0xfe, 0xfc}, {0x1p-10f, 0x00, 0x14},
+        {0x1.000002p-10f, 1, 0x14}, {-0x1p-9f, 0x81, 0x98}, {0x1p-17f, 0x00, 0x00},  {0x1.8p-17f, 0x00, 0x01},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        uint8_t byte;
+        void *to = &byte;
+        assert_int_equal(accel_format_encode(ACCEL_F8_E4M3, &rows[i].value, 1, &to), ACCEL_OK);
+        assert_int_equal(byte, rows[i].e4m3);
+        assert_int_equal(accel_format_encode(ACCEL_F8_E5M2, &rows[i].value, 1, &to), ACCEL_OK);
+        assert_int_equal(byte, rows[i].e5m2);
+    }
+}
+
 static void describes_formats(void **state)
 {
     (void)state;
@@ -252,7 +304,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(widens_every_half), cmocka_unit_test(narrows_to_nearest_even),
-        cmocka_unit_test(narrows_to_bfloat), cmocka_unit_test(describes_formats),
+        cmocka_unit_test(narrows_to_bfloat), cmocka_unit_test(widens_every_float8),
+        cmocka_unit_test(narrows_to_float8), cmocka_unit_test(describes_formats),
         cmocka_unit_test(counts_rows),       cmocka_unit_test(narrows_groups),
         cmocka_unit_test(refuses_by_code),   cmocka_unit_test(planar_round_trip),
         cmocka_unit_test(planar_digits),     cmocka_unit_test(encoders_stay_finite),

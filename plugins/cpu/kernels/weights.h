@@ -10,6 +10,30 @@
 /* Planar types with kernels of their own. X(ID, name) */
 #define CPU_PLANAR_OWN(X) X(Q8_G32, q8_g32) X(Q8_G128, q8_g128) X(Q4_G32, q4_g32) X(Q4_G128, q4_g128)
 
+/* Applies a macro by the column `code` of accel/quant/formats.def: to F32, to F16 and BF16, to other floats, to codes
+ * in whole bytes or nibbles, which kernels read in place, and to all others, which they unpack. */
+#define CPU_CODE_FLOAT(F32, HALF, FLOAT, PLAIN, UNPACKED, ...) F32(__VA_ARGS__)
+#define CPU_CODE_HALF(F32, HALF, FLOAT, PLAIN, UNPACKED, ...) HALF(__VA_ARGS__)
+#define CPU_CODE_FLOAT8(F32, HALF, FLOAT, PLAIN, UNPACKED, ...) FLOAT(__VA_ARGS__)
+#define CPU_CODE_PLAIN(F32, HALF, FLOAT, PLAIN, UNPACKED, ...) PLAIN(__VA_ARGS__)
+#define CPU_CODE_PLAIN_MINIMUM(F32, HALF, FLOAT, PLAIN, UNPACKED, ...) PLAIN(__VA_ARGS__)
+#define CPU_CODE_SCALED(F32, HALF, FLOAT, PLAIN, UNPACKED, ...) UNPACKED(__VA_ARGS__)
+#define CPU_CODE_MINIMUM(F32, HALF, FLOAT, PLAIN, UNPACKED, ...) UNPACKED(__VA_ARGS__)
+#define CPU_CODE_CODEBOOK(F32, HALF, FLOAT, PLAIN, UNPACKED, ...) UNPACKED(__VA_ARGS__)
+#define CPU_CODE_GRID(F32, HALF, FLOAT, PLAIN, UNPACKED, ...) UNPACKED(__VA_ARGS__)
+#define CPU_NOTHING(...)
+
+/* Whether values have a minimum. */
+#define CPU_MINIMUM_FLOAT 0
+#define CPU_MINIMUM_HALF 0
+#define CPU_MINIMUM_FLOAT8 0
+#define CPU_MINIMUM_PLAIN 0
+#define CPU_MINIMUM_PLAIN_MINIMUM 1
+#define CPU_MINIMUM_SCALED 0
+#define CPU_MINIMUM_MINIMUM 1
+#define CPU_MINIMUM_CODEBOOK 0
+#define CPU_MINIMUM_GRID 0
+
 /* Slots of the kernel tables: the weights of accel/quant/formats.def, the planar types of CPU_PLANAR_OWN, and all other
  * planar types together (see cpu_matrix.type). */
 enum cpu_weight {

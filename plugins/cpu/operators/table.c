@@ -54,19 +54,14 @@
         .work = cpu_##kind##_work, .packed_inputs = (packed)                                                           \
     }
 
-/* Matmul with rounded activations, by the column `code` of formats.def. */
-#define ROUNDED_FLOAT(weight, text)
-#define ROUNDED_HALF(weight, text) MATMUL16(weight, text),
-#define ROUNDED_PLAIN(weight, text) MATMUL8(weight, text),
-#define ROUNDED_PLAIN_MINIMUM(weight, text) MATMUL8(weight, text),
-#define ROUNDED_SCALED(weight, text) MATMUL8(weight, text),
-#define ROUNDED_MINIMUM(weight, text) MATMUL8(weight, text),
-#define ROUNDED_CODEBOOK(weight, text) MATMUL8(weight, text),
+#define ROW8(weight, text) MATMUL8(weight, text),
+#define ROW16(weight, text) MATMUL16(weight, text),
 #define MATMUL8_OWN(ID, name) MATMUL8(CPU_##ID, #name),
 #define EXACT_OWN(ID, name) MATMUL(CPU_##ID, #name), EMBED(CPU_##ID, #name),
 
 const struct sdk_kernel cpu_operators[] = {
-#define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...) ROUNDED_##code(CPU_##ID, #name)
+#define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...)                                              \
+    CPU_CODE_##code(CPU_NOTHING, ROW16, CPU_NOTHING, ROW8, ROW8, CPU_##ID, #name)
 #include <accel/quant/formats.def>
     CPU_PLANAR_OWN(MATMUL8_OWN) MATMUL8(CPU_PLANAR, "planar"),
 #define ACCEL_FORMAT(ID, name, ...) MATMUL(CPU_##ID, #name), EMBED(CPU_##ID, #name),

@@ -237,6 +237,8 @@ static void unpack_iq4_xs(const uint8_t *block, uint32_t i, struct unpacked *unp
     X(F32, 32, FORMAT_SYMMETRIC, 1, FORMAT_NO_CODEBOOK, 1, NULL)                                                       \
     X(F16, 16, FORMAT_SYMMETRIC, 1, FORMAT_NO_CODEBOOK, 1, NULL)                                                       \
     X(BF16, 16, FORMAT_BFLOAT, 1, FORMAT_NO_CODEBOOK, 1, NULL)                                                         \
+    X(F8_E4M3, 16, FORMAT_SYMMETRIC, 1, FORMAT_NO_CODEBOOK, 1, NULL)                                                   \
+    X(F8_E5M2, 16, FORMAT_SYMMETRIC, 1, FORMAT_NO_CODEBOOK, 1, NULL)                                                   \
     X(Q8_0, 8, FORMAT_SYMMETRIC, 1, FORMAT_NO_CODEBOOK, 2, unpack_q8_0)                                                \
     X(Q6_K, 6, FORMAT_SUPER16, 1, FORMAT_NO_CODEBOOK, 3, unpack_q6_k)                                                  \
     X(Q5_K, 5, FORMAT_SUPER, 1, FORMAT_NO_CODEBOOK, 3, unpack_q5_k)                                                    \
@@ -254,7 +256,7 @@ static void unpack_iq4_xs(const uint8_t *block, uint32_t i, struct unpacked *unp
 static const struct codec {
     uint32_t type;
     struct gpu_format format;
-    unpack_fn *unpack; /* NULL: floats, which are copied */
+    unpack_fn *unpack; /* NULL: floats, which are copied or widened */
 } codecs[] = {
 #define CODEC(ID, bits, scales, span, codebook, planes, unpack)                                                        \
     {ACCEL_##ID, {bits, scales, span, codebook, planes}, unpack},
@@ -338,6 +340,28 @@ int32_t gpu_format_of(uint32_t type, struct gpu_format *out_format)
 
 /* ---- rows ---- */
 
+/* Returns a float of four bits of exponent (bias 7) and three of fraction as a half. */
+static uint32_t half_of_e4m3(uint8_t byte)
+{
+    static const uint16_t subnormal[8] = {0, 0x1800, 0x1c00, 0x1e00, 0x2000, 0x2100, 0x2200, 0x2300};
+    const uint32_t sign = (byte & 0x80u) << 8, magnitude = byte & 0x7fu;
+
+    if (magnitude == 0x7fu)
+        return sign | 0x7e00u;
+    return sign | (magnitude < 8 ? subnormal[magnitude] : (magnitude << 7) + (8u << 10));
+}
+
+/* Copies floats; those of 8 bits become halves, which have all of their values. */
+static void pack_floats(const struct codec *codec, uint64_t width, const uint8_t *from, uint32_t *to)
+{
+    if (codec->type != ACCEL_F8_E4M3 && codec->type != ACCEL_F8_E5M2) {
+        memcpy(to, from, width * codec->format.bits / 8);
+        return;
+    }
+    for (uint64_t i = 0; i < width; i++)
+        put16(to, i, codec->type == ACCEL_F8_E4M3 ? half_of_e4m3(from[i]) : (uint32_t)from[i] << 8);
+}
+
 static void pack_blocks(const struct codec *codec, uint64_t width, const uint8_t *block, uint32_t *const *to)
 {
     const struct gpu_format *format = &codec->format;
@@ -374,7 +398,7 @@ static void pack(const struct gpu_layout *layout, uint64_t width, const void *co
             in[plane] = from[plane];
         pack_planar(&format, width, in, out);
     } else if (codec->unpack == NULL) {
-        memcpy(out[0], from[0], width * format.bits / 8);
+        pack_floats(codec, width, from[0], out[0]);
     } else {
         pack_blocks(codec, width, from[0], out);
     }

@@ -274,15 +274,12 @@ CPU_INLINE void decode_planar(const struct cpu_matrix *w, size_t j, size_t at, s
         decode_traits(traits_planar, w, j, at, count, out, r);
 }
 
-#define MATMUL16_FLOAT(name, type)
 #define MATMUL16_HALF(name, type)                                                                                      \
     MATMUL16(name, (type) == ACCEL_F16 ? 2 : 1, decode_half((type) == ACCEL_F16, w, j, at, count, out, r))
 #define MATMUL16_PLAIN(name, type) MATMUL16(name, 1, decode_block32(block32_##name, w, j, at, count, out, r))
-#define MATMUL16_PLAIN_MINIMUM(name, type) MATMUL16_PLAIN(name, type)
-#define MATMUL16_SCALED(name, type) MATMUL16(name, 1, decode_traits(traits_##name, w, j, at, count, out, r))
-#define MATMUL16_MINIMUM(name, type) MATMUL16_SCALED(name, type)
-#define MATMUL16_CODEBOOK(name, type) MATMUL16_SCALED(name, type)
-#define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...) MATMUL16_##code(name, ACCEL_##ID)
+#define MATMUL16_UNPACKED(name, type) MATMUL16(name, 1, decode_traits(traits_##name, w, j, at, count, out, r))
+#define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...)                                              \
+    CPU_CODE_##code(CPU_NOTHING, MATMUL16_HALF, CPU_NOTHING, MATMUL16_PLAIN, MATMUL16_UNPACKED, name, ACCEL_##ID)
 #include <accel/quant/formats.def>
 #define MATMUL16_OWN(ID, name) MATMUL16_PLAIN(name, ACCEL_##ID)
 CPU_PLANAR_OWN(MATMUL16_OWN)

@@ -199,16 +199,9 @@ static void embed(const struct cpu_matrix *table, uint32_t type, size_t rows, si
         matmul(call, type, 8, begin, end);                                                                             \
     }
 
-#define MATMUL8_FLOAT(name, type)
-#define MATMUL8_HALF(name, type)
-#define MATMUL8_PLAIN(name, type) MATMUL8(name, type)
-#define MATMUL8_PLAIN_MINIMUM(name, type) MATMUL8(name, type)
-#define MATMUL8_SCALED(name, type) MATMUL8(name, type)
-#define MATMUL8_MINIMUM(name, type) MATMUL8(name, type)
-#define MATMUL8_CODEBOOK(name, type) MATMUL8(name, type)
 #define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...)                                              \
     MATMUL(name, ACCEL_##ID)                                                                                           \
-    MATMUL8_##code(name, ACCEL_##ID)
+    CPU_CODE_##code(CPU_NOTHING, CPU_NOTHING, CPU_NOTHING, MATMUL8, MATMUL8, name, ACCEL_##ID)
 #include <accel/quant/formats.def>
 #define OWN(ID, name)                                                                                                  \
     MATMUL(name, ACCEL_##ID)                                                                                           \

@@ -158,14 +158,8 @@ CPU_INLINE void matmul8(const struct traits traits, const struct cpu_matmul *cal
     }
 
 /* Kernels of PLAIN formats are in the folders of the ISAs. */
-#define MATMUL8_FLOAT(name)
-#define MATMUL8_HALF(name)
-#define MATMUL8_PLAIN(name)
-#define MATMUL8_PLAIN_MINIMUM(name)
-#define MATMUL8_SCALED(name) MATMUL8(name)
-#define MATMUL8_MINIMUM(name) MATMUL8(name)
-#define MATMUL8_CODEBOOK(name) MATMUL8(name)
-#define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...) MATMUL8_##code(name)
+#define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...)                                              \
+    CPU_CODE_##code(CPU_NOTHING, CPU_NOTHING, CPU_NOTHING, CPU_NOTHING, MATMUL8, name)
 #include <accel/quant/formats.def>
 
 void CPU_NAME(matmul8_planar)(const struct cpu_matmul *call, size_t begin, size_t end)

@@ -76,6 +76,35 @@ CPU_INLINE void decode_unpacked(const struct traits traits, const struct cpu_mat
     }
 }
 
+/* Returns a float of 8 bits as a half, those of f8_e4m3 divided by 256. */
+CPU_INLINE uint16_t half_of_float8(uint32_t type, uint8_t byte)
+{
+    if (type == ACCEL_F8_E5M2)
+        return (uint16_t)(byte << 8);
+    const uint16_t half = (uint16_t)((byte & 0x80u) << 8 | (byte & 0x7fu) << 7);
+    return (byte & 0x7fu) == 0x7fu ? half | 0x7e00u : half;
+}
+
+/* Decodes floats of 8 bits as halves: exact. */
+CPU_INLINE void decode_float(uint32_t type, const struct cpu_matrix *w, size_t row, size_t at, size_t count, float *out)
+{
+    const uint8_t *from = (const uint8_t *)w->plane[0] + row * w->stride[0] + at;
+    const float factor = type == ACCEL_F8_E4M3 ? 256.0f : 1.0f;
+    for (size_t i = 0; i < count; i += CPU_BLOCK) {
+        const size_t here = least(CPU_BLOCK, count - i);
+        uint16_t halves[CPU_BLOCK] = {0};
+        for (size_t j = 0; j < here; j++)
+            halves[j] = half_of_float8(type, from[i + j]);
+        for (size_t j = 0; j < here; j += VN) {
+            const vf values = v_load_f16(halves + j) * factor;
+            if (here - j >= VN)
+                v_store(out + i + j, values);
+            else
+                v_store_part(out + i + j, values, here - j);
+        }
+    }
+}
+
 /* The scheme is tested once per call. */
 CPU_INLINE void decode_planar(const struct cpu_matrix *w, size_t row, size_t at, size_t count, float *out)
 {
@@ -302,18 +331,18 @@ CPU_INLINE void embed(decode_fn *decode, const struct cpu_matrix *table, size_t 
         embed(decode_row_##name, table, rows, width, ids, y, begin, end);                                              \
     }
 
-#define KERNELS_FLOAT(name, type) KERNELS(name, READ_F32, block32_f32, decode_f32(w, row, at, count, out))
+#define KERNELS_F32(name, type) KERNELS(name, READ_F32, block32_f32, decode_f32(w, row, at, count, out))
 #define KERNELS_HALF(name, type)                                                                                       \
     KERNELS(name, (type) == ACCEL_BF16 ? READ_BF16 : READ_F16, block32_##name,                                         \
             decode16((type) == ACCEL_BF16, w, row, at, count, out))
+#define KERNELS_FLOAT(name, type)                                                                                      \
+    KERNELS(name, READ_UNPACKED, block32_##name, decode_float(type, w, row, at, count, out))
 #define KERNELS_PLAIN(name, type)                                                                                      \
     KERNELS(name, READ_BLOCKS, block32_##name, decode_blocks(block32_##name, w, row, at, count, out))
-#define KERNELS_PLAIN_MINIMUM(name, type) KERNELS_PLAIN(name, type)
-#define KERNELS_SCALED(name, type)                                                                                     \
+#define KERNELS_UNPACKED(name, type)                                                                                   \
     KERNELS(name, READ_UNPACKED, block32_##name, decode_unpacked(traits_##name, w, row, at, count, out))
-#define KERNELS_MINIMUM(name, type) KERNELS_SCALED(name, type)
-#define KERNELS_CODEBOOK(name, type) KERNELS_SCALED(name, type)
-#define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...) KERNELS_##code(name, ACCEL_##ID)
+#define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...)                                              \
+    CPU_CODE_##code(KERNELS_F32, KERNELS_HALF, KERNELS_FLOAT, KERNELS_PLAIN, KERNELS_UNPACKED, name, ACCEL_##ID)
 #include <accel/quant/formats.def>
 #define KERNELS_OWN(ID, name) KERNELS_PLAIN(name, ACCEL_##ID)
 CPU_PLANAR_OWN(KERNELS_OWN)

@@ -37,15 +37,6 @@ struct block32 {
     uint32_t group_blocks; /* blocks that share a scale */
 };
 
-/* Whether values have a minimum, by the column `code` of formats.def. */
-#define CPU_MINIMUM_FLOAT 0
-#define CPU_MINIMUM_HALF 0
-#define CPU_MINIMUM_PLAIN 0
-#define CPU_MINIMUM_PLAIN_MINIMUM 1
-#define CPU_MINIMUM_SCALED 0
-#define CPU_MINIMUM_MINIMUM 1
-#define CPU_MINIMUM_CODEBOOK 0
-
 /* Traits of PLAIN formats; of others they mean nothing. */
 #define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...)                                              \
     static const struct block32 block32_##name = {bits, bytes, bytes - values * bits / 8, 0, CPU_MINIMUM_##code, 1};

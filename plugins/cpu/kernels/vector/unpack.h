@@ -9,6 +9,8 @@
 
 #include "vec.h"
 
+#include <accel/quant/format.h>
+
 #define UNPACKED_VALUES 256u
 #define UNPACKED_SCALES (UNPACKED_VALUES / 16u)
 
@@ -120,11 +122,11 @@ CPU_INLINE void set_sixteen(float out[UNPACKED_SCALES], __m128i bytes, float fac
 
 /* ---- blocks of 32 ---- */
 
-/* Unpacks block g of a span. */
-CPU_INLINE void unpack_small(const struct traits traits, const uint8_t *block, size_t g, struct unpacked *out)
+/* Unpacks a block as values `at` .. of a span. */
+CPU_INLINE void unpack_small(const struct traits traits, const uint8_t *block, size_t at, struct unpacked *out)
 {
-    int8_t *codes = out->codes + 32 * g;
-    set_two(out->d + 2 * g, traits.type == ACCEL_MXFP4 ? half_of_power(block[0]) : half_to_float(block));
+    int8_t *codes = out->codes + at;
+    set_two(out->d + at / 16, traits.type == ACCEL_MXFP4 ? half_of_power(block[0]) : half_to_float(block));
     if (traits.type == ACCEL_MXFP4) {
         store32(codes, lookup_mxfp4(nibbles(block + 1)));
     } else if (traits.type == ACCEL_IQ4_NL) {
@@ -133,7 +135,7 @@ CPU_INLINE void unpack_small(const struct traits traits, const uint8_t *block, s
         __m256i five = _mm256_or_si256(nibbles(block + 6), fifth_bits(word_at(block + 2)));
         store32(codes, _mm256_sub_epi8(five, _mm256_set1_epi8(16)));
     } else {
-        set_two(out->m + 2 * g, half_to_float(block + 2));
+        set_two(out->m + at / 16, half_to_float(block + 2));
         store32(codes, _mm256_or_si256(nibbles(block + 8), fifth_bits(word_at(block + 4))));
     }
 }
@@ -245,9 +247,9 @@ CPU_INLINE void unpack_iq4_xs(const uint8_t *block, struct unpacked *out)
 CPU_INLINE void unpack(const struct traits traits, const uint8_t *row, size_t at, size_t count, struct unpacked *out)
 {
     const uint8_t *block = row + at / traits.block_values * traits.block_bytes;
-    if (traits.block_values == 32) {
-        for (size_t g = 0; g < count / 32; g++)
-            unpack_small(traits, block + g * traits.block_bytes, g, out);
+    if (traits.block_values < UNPACKED_VALUES) {
+        for (size_t i = 0; i < count; i += traits.block_values, block += traits.block_bytes)
+            unpack_small(traits, block, i, out);
         return;
     }
     switch (traits.type) {
@@ -266,8 +268,11 @@ CPU_INLINE void unpack(const struct traits traits, const uint8_t *row, size_t at
     case ACCEL_Q6_K:
         unpack_q6_k(block, out);
         break;
-    default:
+    case ACCEL_IQ4_XS:
         unpack_iq4_xs(block, out);
+        break;
+    default: /* the GRID formats */
+        (void)accel_format_unpack(traits.type, block, out->codes, out->d);
         break;
     }
 }
