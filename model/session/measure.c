@@ -13,7 +13,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
-static const char *const classes[] = {"all", "weights", "mapped", "state", "activation", "scratch", "program", "host"};
+const char *const memory_classes[MEMORY_CLASSES] = {"all",        "weights", "mapped",  "state",
+                                                    "activation", "scratch", "program", "host"};
 
 uint64_t session_now(void)
 {
@@ -79,14 +80,14 @@ static void write_memory(const struct accel_session *session, uint64_t end)
     FILE *file = session->measure.memory_file;
 
     fprintf(file, "{\"step\": %" PRIu64 ", \"ns\": %" PRIu64, session->measure.steps, end - session->measure.begin);
-    for (uint32_t class = 0; class < sizeof(classes) / sizeof(*classes); class ++) {
+    for (uint32_t class = 0; class < MEMORY_CLASSES; class ++) {
         uint64_t held = 0, peak = 0;
 
         if (class == ACCEL_MEMORY_MAPPED)
             held = accel_session_resident(session);
         else
             accel_memory_usage(session->context, class, &held, &peak);
-        fprintf(file, ", \"%s\": %" PRIu64, classes[class], held);
+        fprintf(file, ", \"%s\": %" PRIu64, memory_classes[class], held);
     }
     fputs("}\n", file);
 }
@@ -133,7 +134,7 @@ static int32_t note_memory(struct accel_session *session, struct accel_error *er
         .size = sizeof(note), .level = ACCEL_NOTE_INFO, .key = "metrics.memory", .remedy = ""};
     char text[400] = "measured: bytes at most:";
 
-    for (uint32_t class = 1; class < sizeof(classes) / sizeof(*classes); class ++) {
+    for (uint32_t class = 1; class < MEMORY_CLASSES; class ++) {
         uint64_t held = 0, peak = 0;
         size_t used = strlen(text);
 
@@ -141,7 +142,7 @@ static int32_t note_memory(struct accel_session *session, struct accel_error *er
             peak = accel_session_resident(session);
         else
             accel_memory_usage(session->context, class, &held, &peak);
-        snprintf(text + used, sizeof(text) - used, " %s %" PRIu64 ",", classes[class], peak);
+        snprintf(text + used, sizeof(text) - used, " %s %" PRIu64 ",", memory_classes[class], peak);
     }
     text[strlen(text) - 1] = '\0';
     note.text = text;

@@ -5,6 +5,9 @@
 
 #include "model/session/state.h"
 
+/* Names of memory classes by their number; that of 0 is "all". */
+extern const char *const memory_classes[MEMORY_CLASSES];
+
 /* Returns the monotonic time in nanoseconds. */
 uint64_t session_now(void);
 

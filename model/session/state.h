@@ -33,6 +33,16 @@ struct conversion {
     uint64_t lossy;                /* rows that `loss` covers; UINT64_MAX: conversion was out of order */
 };
 
+/* Memory classes of libaccel, and 0 for all of them. */
+enum { MEMORY_CLASSES = ACCEL_MEMORY_END };
+
+/* Lines of log that settings request. */
+struct run_log {
+    struct accel_plan *plan; /* receives each line as a note */
+    bool load, kernels, memory, attention;
+    uint64_t held[MEMORY_CLASSES]; /* allocated bytes at the last line of log.memory */
+};
+
 /* Serves the weights of a file to a driver, as stored or converted to another type while they are read. */
 struct file_source {
     struct accel_source base;
@@ -42,6 +52,7 @@ struct file_source {
     const struct weight_types *types;
     struct conversion *conversion;
     struct accel_plan *report;     /* receives a note with the error of each converted weight, or NULL */
+    const struct run_log *log;     /* of the whole session during its load, else NULL */
     struct accel_session *session; /* whose pages are prefetched before the first upload, or NULL */
     _Atomic uint32_t prefetched;   /* 1: pages have been prefetched */
     uint32_t identified;           /* 1: the files have an identity */
@@ -144,6 +155,7 @@ struct accel_session {
     atomic_uint cancelled;
 
     struct measure measure;
+    struct run_log log;
     struct accel_session **pipeline; /* pipeline stages, run in order, if layers lie on several devices */
     uint32_t pipeline_count;         /* 0: the session itself has the device and all that depends on it */
     bool is_stage;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "model/family/rope.h"
+#include "model/session/log.h"
 #include "model/session/measure.h"
 #include "model/session/pipeline.h"
 #include "model/session/plan.h"
@@ -129,11 +130,12 @@ int32_t session_run(struct accel_session *session, const struct step_span *spans
     fill_inputs(session, spans, count, symbols);
     code = session->pipeline_count != 0 ? session_pipeline_run(session, symbols, error)
                                         : session_run_set(session, symbols, error);
-    if (code == ACCEL_OK) {
-        memcpy(session->last, symbols, sizeof(symbols));
-        session_measure_step(session, begin, symbols[SYMBOL_TOKENS]);
-    }
-    return code;
+    if (code != ACCEL_OK)
+        return code;
+    memcpy(session->last, symbols, sizeof(symbols));
+    session_measure_step(session, begin, symbols[SYMBOL_TOKENS]);
+    code = session_log_attention(session, spans, count, error);
+    return code == ACCEL_OK ? session_log_memory(session, session, "a step", error) : code;
 }
 
 /* Records the tokens of span `index` as cached. */

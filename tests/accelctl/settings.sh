@@ -105,6 +105,64 @@ try 0 "$accelctl" run "$f32" --greedy -n 2 -p Once --device cpu --verbose --set 
 grep -q "driver=cpu device=cpu0 isa=scalar" "$work/err" || { cat "$work/err"; fail "kernels.simd=false is not scalar"; }
 try 4 "$accelctl" run "$f32" -n 1 -p Once --device cpu --set kernels.precompile=false
 
+# ---- log ----
+
+# Lines of log.KEY of the last run.
+logged()
+{
+    grep "^log.$1 " "$work/err"
+}
+
+run_once()
+{
+    try 0 "$accelctl" run "$q8" --greedy -n 3 -p Once --device cpu --no-cache "$@"
+}
+
+run_once
+grep -qE "component=|^log\." "$work/err" && fail "lines of log without a setting"
+run_once --set log.level=info
+grep -q "^info: component=driver.cpu " "$work/err" || fail "log.level=info has no line of the driver"
+run_once --set log.level=error --set log.load=true
+grep -q "component=" "$work/err" && fail "log.level=error writes lines of info"
+run_once --set log.level=info --set log.load=true
+grep -q "^info: component=plan key=log.load note=" "$work/err" || fail "log.level=info writes no line of log.load"
+run_once --verbose --set log.level=error
+grep -q "^info: component=driver.cpu " "$work/err" || fail "log.level=error silences --verbose"
+mkdir quiet && printf 'accel-profile: 1\ndefaults: {log.level: info}\n' >quiet/accel.yaml && cd quiet || exit 99
+run_once
+grep -q "^info: component=driver.cpu " "$work/err" || fail "log.level of a profile has no effect"
+cd "$work" || exit 99
+
+# Each tensor is loaded: mapped, copied or converted.
+try 0 "$accelctl" info "$q8" --tensors --json
+cp "$work/out" tensors.json
+tensors=$("$json" tensors.json - "tensors.#")
+for way in "mapped weights.load=map" "copied weights.load=read"; do
+    run_once --set log.load=true --set "${way#* }"
+    for i in $(seq 0 $((tensors - 1))); do
+        name=$("$json" tensors.json - "tensors.$i.name")
+        logged load | grep -q "^log.load   $name: .*, ${way% *}$" || fail "log.load: $name is not ${way% *}"
+    done
+done
+run_once --set log.load=true --set weights.type=q4 --set weights.group=32
+logged load | grep -q "^log.load   blk.0.attn_q.weight: .*, converted$" || fail "log.load: no converted weight"
+
+run_once --set log.kernels=true
+nodes=$(logged kernels | sed 's/.*: \([0-9]*\) nodes* of .*/\1/' | awk '{ sum += $1 } END { print sum }')
+is "$nodes" "$(sed -n 's/^placement  \([0-9]*\) nodes.*/\1/p' "$work/err")" "nodes of log.kernels"
+logged kernels | grep -q "cpu:cpu0: attention: .* of attention$" || fail "log.kernels has no kernel of attention"
+
+run_once --set log.memory=true --json
+for class in state weights scratch; do
+    is "$(sed -n "s/.*: $class +\([0-9]*\) bytes.*/\1/p" "$work/out" | awk '{ sum += $1 } END { print sum }')" \
+        "$(value "memory.classes.$class.allocated")" "bytes of $class that log.memory has"
+done
+
+run_once --set log.attention=true
+is "$(logged attention | wc -l)" 3 "steps of log.attention"
+logged attention | tail -n 1 | grep -q "1 token at 3 with 4 in the cache, .*, 2560 bytes of keys and values, kernel attention$" ||
+    fail "log.attention: $(logged attention | tail -n 1)"
+
 # ---- kept weights ----
 
 kept()

@@ -183,6 +183,12 @@ static bool is_metric(const struct accel_plan_note *note)
     return strncmp(note->key, "metrics.", 8) == 0;
 }
 
+/* Returns true for lines that log.load, log.kernels, log.memory and log.attention request. */
+static bool is_logged(const struct accel_plan_note *note)
+{
+    return strncmp(note->key, "log.", 4) == 0 && !is_of_weights(note);
+}
+
 static void print_weights(const struct accel_plan *plan)
 {
     char types[600];
@@ -196,6 +202,8 @@ static void print_weights(const struct accel_plan *plan)
             fprintf(error_output(), "weights    %s\n", note->text);
         else if (is_metric(note))
             fprintf(error_output(), "metrics    %s\n", note->text);
+        else if (is_logged(note))
+            fprintf(error_output(), "%-10s %s\n", note->key, note->text);
     }
 }
 
@@ -307,17 +315,18 @@ static json_t *result_json(const struct opened *opened, const struct accel_gener
 {
     const struct accel_plan *plan = accel_session_plan(opened->session);
 
-    return json_pack("{s:s, s:s%, s:O, s:s, s:o, s:o, s:{s:I, s:I, s:I, s:o, s:I, s:o, s:o, s:s}, s:o, s:o, s:o, s:o}",
-                     "origin", "measured: this run", "text", listener->memory, listener->bytes, "ids", listener->ids,
-                     "stop", stop, "sampling", sampling_json(sampling), "memory", memory_json(opened), "time",
-                     "prompt_tokens", (json_int_t)result->prompt_tokens, "tokens", (json_int_t)result->tokens,
-                     "prompt_ns", (json_int_t)result->prompt_time, "first_token_ns",
-                     result->first_token_time == 0 ? json_null() : json_integer((json_int_t)result->first_token_time),
-                     "decode_ns", (json_int_t)result->decode_time, "prompt_tokens_per_second",
-                     token_rate_json(result->prompt_tokens, result->prompt_time), "tokens_per_second",
-                     token_rate_json(result->steps, result->decode_time), "origin", RATE_ORIGIN, "placement",
-                     placement_json(plan), "weights", notes_json(plan, is_of_weights), "metrics",
-                     notes_json(plan, is_metric), "not_honored", unhonored_json(opened));
+    return json_pack(
+        "{s:s, s:s%, s:O, s:s, s:o, s:o, s:{s:I, s:I, s:I, s:o, s:I, s:o, s:o, s:s}, s:o, s:o, s:o, s:o, s:o}",
+        "origin", "measured: this run", "text", listener->memory, listener->bytes, "ids", listener->ids, "stop", stop,
+        "sampling", sampling_json(sampling), "memory", memory_json(opened), "time", "prompt_tokens",
+        (json_int_t)result->prompt_tokens, "tokens", (json_int_t)result->tokens, "prompt_ns",
+        (json_int_t)result->prompt_time, "first_token_ns",
+        result->first_token_time == 0 ? json_null() : json_integer((json_int_t)result->first_token_time), "decode_ns",
+        (json_int_t)result->decode_time, "prompt_tokens_per_second",
+        token_rate_json(result->prompt_tokens, result->prompt_time), "tokens_per_second",
+        token_rate_json(result->steps, result->decode_time), "origin", RATE_ORIGIN, "placement", placement_json(plan),
+        "weights", notes_json(plan, is_of_weights), "metrics", notes_json(plan, is_metric), "log",
+        notes_json(plan, is_logged), "not_honored", unhonored_json(opened));
 }
 
 /* Records the run for the memory estimates and rates of later plans. A failure is reported, and the run succeeds
