@@ -101,9 +101,10 @@ enum { IO_IDS, IO_POSITION, IO_KV_SLOT, IO_TABLE, IO_FIRST, IO_LENGTH, IO_ROWS, 
 
 /* Measurements that settings request. Times are nanoseconds of the monotonic clock. */
 struct measure {
-    FILE *steps_file;  /* trace.steps; NULL: none */
-    FILE *memory_file; /* measure.memory; NULL: none */
-    uint64_t begin;    /* start of the load */
+    FILE *steps_file;     /* trace.steps; NULL: none */
+    FILE *memory_file;    /* measure.memory; NULL: none */
+    FILE *attention_file; /* output.attention; NULL: none */
+    uint64_t begin;       /* start of the load */
     uint64_t steps;
     uint64_t trim;  /* texts between trims of the heap; 0: never */
     uint64_t texts; /* completed texts */
@@ -138,7 +139,7 @@ struct accel_session {
     struct io_buffer *io;
     uint32_t io_count;
     uint32_t logits_io;
-    uint32_t scores_io;          /* with kv.prune=usage */
+    uint32_t scores_io;          /* with kv.prune=usage or output.attention */
     struct weight_input *inputs; /* with ACCEL_SESSION_INPUTS */
     uint32_t input_count;
     struct accel_set *many;                    /* for up to batch tokens */

@@ -138,11 +138,12 @@ int32_t session_run(struct accel_session *session, const struct step_span *spans
     return code == ACCEL_OK ? session_log_memory(session, session, "a step", error) : code;
 }
 
-/* Records the tokens of span `index` as cached. */
+/* Records the tokens of span `index` as cached, and what attention scores of the step are used for. */
 static void commit_span(const struct accel_session *session, const struct step_span *span, uint32_t index)
 {
     const struct kv *kv = &session->kv;
     struct kv_sequence *sequence = span->sequence;
+    const float *scores;
 
     for (uint64_t t = 0; t < span->count; t++) {
         uint64_t place = span->place + t;
@@ -152,9 +153,12 @@ static void commit_span(const struct accel_session *session, const struct step_s
             sequence->sinks[place] = span->ids[t];
     }
     sequence->length = span->place + span->count;
+    if (!session->options.scores)
+        return;
+    scores = (const float *)session->io[session->scores_io].bytes + index * kv->pages_each * kv->page;
+    session_measure_attention(session, span, scores);
     if (session->by_usage)
-        kv_add_scores(kv, sequence, span->count,
-                      (const float *)session->io[session->scores_io].bytes + index * kv->pages_each * kv->page,
+        kv_add_scores(kv, sequence, span->count, scores,
                       1.0f / (float)(session->model->config.heads * session->model->config.layers));
 }
 

@@ -163,6 +163,34 @@ is "$(logged attention | wc -l)" 3 "steps of log.attention"
 logged attention | tail -n 1 | grep -q "1 token at 3 with 4 in the cache, .*, 2560 bytes of keys and values, kernel attention$" ||
     fail "log.attention: $(logged attention | tail -n 1)"
 
+# ---- attention weights ----
+
+# Each token of a step gives the tokens up to it weights of 1 in all, so that those of a step sum to its tokens.
+try 0 "$accelctl" run "$q8" --greedy -q -n 4 -p "Once upon" --device cpu --no-cache
+cp "$work/out" plain
+try 0 "$accelctl" run "$q8" --greedy -q -n 4 -p "Once upon" --device cpu --no-cache --set output.attention=true \
+    --set measure.folder="$work/attention"
+cmp -s plain "$work/out" || fail "output.attention changes the text"
+is "$(wc -l <attention/attention.jsonl)" 4 "steps of output.attention"
+for step in 1 2 3 4; do
+    sed -n "${step}p" attention/attention.jsonl >line.json
+    tokens=$("$json" line.json - tokens)
+    is "$tokens" "$([ $step = 1 ] && echo 3 || echo 1)" "tokens of step $step"
+    cached=$("$json" line.json - "weights.#")
+    is "$cached" "$((step + 2))" "tokens in the cache in step $step"
+    is "$("$json" line.json - "positions.$((cached - 1))")" "$((step + 1))" "the newest position in step $step"
+    for i in $(seq 0 $((cached - 1))); do
+        "$json" line.json - "weights.$i" && echo
+    done | awk -v tokens="$tokens" '{ sum += $1; wrong += ($1 <= 0) }
+        END { exit wrong != 0 || sum < tokens - 0.01 || sum > tokens + 0.01 }' ||
+        fail "weights of step $step: $(cat line.json)"
+done
+# Scores for both uses.
+try 0 "$accelctl" run "$q8" --greedy -q -n 40 -p "Once upon" --device cpu --no-cache --set output.attention=true \
+    --set measure.folder="$work/attention" --set context=32 --set kv.full=prune --set kv.prune=usage
+is "$(wc -l <attention/attention.jsonl)" 40 "steps of output.attention with a cache that is pruned"
+is "$(tail -n 1 attention/attention.jsonl >line.json; "$json" line.json - "weights.#")" 32 "weights of a full cache"
+
 # ---- kept weights ----
 
 kept()
