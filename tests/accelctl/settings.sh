@@ -163,6 +163,55 @@ is "$(logged attention | wc -l)" 3 "steps of log.attention"
 logged attention | tail -n 1 | grep -q "1 token at 3 with 4 in the cache, .*, 2560 bytes of keys and values, kernel attention$" ||
     fail "log.attention: $(logged attention | tail -n 1)"
 
+# ---- goal ----
+
+# goal GOAL SEQUENCES WEIGHTS_LOAD [OPTION...]
+goal()
+{
+    goal=$1 sequences=$2 load=$3
+    shift 3
+    try 0 "$accelctl" plan "$q8" --device cpu --set goal="$goal" --json "$@"
+    is "$(value settings.sequences.value)" "$sequences" "sequences with goal=$goal $*"
+    try 0 "$accelctl" plan "$q8" --device cpu --set goal="$goal" --explain weights.load "$@"
+    grep -qE "(= $load\$|over  *$load .*base.yaml:)" "$work/out" || fail "weights.load with goal=$goal $* is not $load"
+}
+goal balanced 1 map
+goal throughput 8 auto
+goal latency 1 map
+goal throughput 2 auto --set sequences=2
+try 0 "$accelctl" plan "$q8" --device cpu --set goal=throughput --explain sequences
+has "one read of the weights serves 8 texts"
+grep -q "^  from  *.*/base.yaml:" "$work/out" || fail "goal: sequences are not from base.yaml"
+# A profile may have a goal as well, and rules that depend on it.
+mkdir goal && cd goal || exit 99
+cat >accel.yaml <<END
+accel-profile: 1
+defaults: {goal: latency}
+rules:
+  - when: request.goal == latency
+    set: {batch: 32tok}
+    because: a test
+END
+try 0 "$accelctl" plan "$q8" --device cpu --json
+is "$(value settings.batch.value)" 32 "batch by a rule for a goal"
+try 2 env ACCEL_GOAL=latency "$accelctl" run "$q8" -n 1 -p Once --set goal=fast
+cat >accel.yaml <<END
+accel-profile: 1
+defaults: {goal: latency}
+rules:
+  - {when: request.goal == latency, set: {goal: throughput}, because: a test}
+END
+try 3 "$accelctl" plan "$q8" --device cpu
+one_error "with goal latency in force, goal becomes throughput"
+cd "$work" || exit 99
+# Several texts are decoded in one step, and with goal=latency one after another.
+for goal in balanced latency; do
+    try 0 "$accelctl" run "$q8" --device cpu --greedy -n 2 -p Once -p Upon -p A --json --no-cache --set goal=$goal
+    sequences=1
+    [ $goal = latency ] || sequences=3
+    is "$(value time.sequences)" $sequences "sequences of three texts with goal=$goal"
+done
+
 # ---- attention weights ----
 
 # Each token of a step gives the tokens up to it weights of 1 in all, so that those of a step sum to its tokens.

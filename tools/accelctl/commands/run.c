@@ -566,6 +566,20 @@ static const char *expand_options(const struct run_options *chosen)
     return is_text ? NULL : "--escape: \\x00 is a zero byte, which no text has";
 }
 
+/* Opens the model. With goal=latency texts are generated one after another, as the plan without `sequences` has it. */
+static int open_for_texts(const struct run_options *chosen, struct wish *wish, struct opened *opened)
+{
+    int code = open_model(&chosen->common, wish, opened);
+
+    if (code >= 0 || wish->more_count == 0 ||
+        strcmp(accel_plan_setting_find(accel_session_plan(opened->session), "goal")->value, "latency") != 0)
+        return code;
+    close_model(opened);
+    *opened = (struct opened){0};
+    wish->more_count = 0;
+    return open_model(&chosen->common, wish, opened);
+}
+
 static int run(int count, char **arguments, const struct command *command)
 {
     struct run_options chosen = {.sampling = SAMPLING_UNSET};
@@ -627,7 +641,7 @@ static int run(int count, char **arguments, const struct command *command)
         wish.more_count = 1;
     }
     wish.path = arguments[0];
-    code = open_model(&chosen.common, &wish, &opened);
+    code = open_for_texts(&chosen, &wish, &opened);
     if (code < 0)
         code = run_model(&chosen, &opened);
     close_model(&opened);
@@ -652,7 +666,8 @@ const struct command command_run = {
         "a model caches the weights that the driver has packed (accelctl cache), so that later runs need not pack "
         "them; an interrupt ends that too, and the text is complete. An interrupted text caches nothing, nor does "
         "--no-cache. If a driver does not return within 5 seconds, the command ends without it.\n"
-        "Several prompts are decoded in one batch, up to 8 or --set sequences=N at a time, and printed in their order; "
+        "Several prompts are decoded in one batch, up to 8 or --set sequences=N at a time (one at a time with "
+        "goal=latency), and printed in their order; "
         "the first unfinished one is printed token by token. With F32 weights and activations each text equals that of "
         "its prompt alone; sums of quantized weights depend on the batch size, which may change a token, even with "
         "--greedy. With --json the schema is accelctl/run-texts/1. --json-lines prints tokens as they are generated, "
