@@ -14,11 +14,11 @@
 /** Receives one line without newline. Called from any thread that logs; `text` is valid for the call. */
 typedef void accel_log_sink(void *user, uint32_t level, const char *component, const char *text);
 
-/** Owned by the context; set before the first use, read-only afterwards. */
+/** Owned by the context. Sink and user are read-only after the first use; plans may change the level (log.level). */
 struct accel_log {
-    accel_log_sink *sink; /**< NULL: nothing is logged */
-    void *user;           /**< passed to the sink */
-    uint32_t level;       /**< ACCEL_LOG_...; 0: nothing is logged */
+    accel_log_sink *sink;   /**< NULL: nothing is logged */
+    void *user;             /**< passed to the sink */
+    _Atomic uint32_t level; /**< ACCEL_LOG_...; 0: nothing is logged */
 };
 
 /** Returns whether a line of this level would reach the sink; `log` may be NULL. */

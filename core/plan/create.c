@@ -446,6 +446,19 @@ static int32_t check_request(const struct accel_context *context, const struct a
     return code == ACCEL_OK ? check_named_values(request->model, request->model_count, "model", error) : code;
 }
 
+/* Applies log.level to the context's log. A level that the application chose can only be raised. */
+static void apply_log_level(const struct accel_plan *plan)
+{
+    static const char *const words[] = {[ACCEL_LOG_ERROR] = "error", "warn", "info", "debug"};
+    const struct accel_profile_setting *setting = accel_plan_value(plan, "log.level");
+    struct accel_context *context = plan->context;
+    uint32_t level = ACCEL_LOG_ERROR;
+    while (level < ACCEL_LOG_DEBUG && strcmp(words[level], setting->value) != 0)
+        level++;
+    if (setting->layer != ACCEL_LAYER_BUILTIN && (context->options.log_level == 0 || level > context->log.level))
+        context->log.level = level;
+}
+
 int32_t accel_plan_create(struct accel_context *context, const struct accel_plan_request *request,
                           struct accel_plan **out_plan, struct accel_error *error)
 {
@@ -467,6 +480,8 @@ int32_t accel_plan_create(struct accel_context *context, const struct accel_plan
     code = choose(plan, request, error);
     if (code == ACCEL_OK)
         code = accel_plan_make_records(plan, error);
+    if (code == ACCEL_OK)
+        apply_log_level(plan);
     if (code == ACCEL_OK)
         code = accel_plan_decline_unmet(plan, error);
     if (code == ACCEL_OK)

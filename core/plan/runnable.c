@@ -97,7 +97,8 @@ static bool has_threads(const struct accel_plan *plan, const struct accel_profil
 static bool measures(const struct accel_plan *plan, const struct accel_profile_setting *setting)
 {
     (void)setting;
-    return accel_plan_value(plan, "trace.steps")->number || accel_plan_value(plan, "measure.memory")->number;
+    return accel_plan_value(plan, "trace.steps")->number || accel_plan_value(plan, "measure.memory")->number ||
+           accel_plan_value(plan, "output.attention")->number;
 }
 
 /* Settings for plans that a run honors under a condition. */
@@ -123,7 +124,8 @@ static const struct {
     {"gpu.layers", is_spread_here, "the layers of one model are spread over devices that are here"},
     {"offload.layers", is_spread_here, "the layers of one model are spread over devices that are here"},
     {"power", has_threads, "the device has no threads to choose processors for"},
-    {"measure.folder", measures, "nothing is measured: that is trace.steps=true and measure.memory=true"},
+    {"measure.folder", measures,
+     "nothing is measured: that is trace.steps=true, measure.memory=true and output.attention=true"},
     {"memory.efficient", maps, "weights.load=read makes a second copy of the weights"},
 };
 

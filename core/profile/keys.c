@@ -51,6 +51,7 @@ static const struct closed {
     {"device.display", "true false"},
     {"device.target", "true false"},
     {"request.mode", "stream components"},
+    {"request.goal", "latency throughput"},
     {"model.kind", "generation embedding encoder-decoder vision audio multimodal audio-multimodal"},
 };
 

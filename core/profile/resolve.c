@@ -299,29 +299,46 @@ static int32_t choose_client(struct accel_resolver *r, bool *out_again)
     return code == ACCEL_OK ? accel_profile_selection_add(&r->selection, &fact) : code;
 }
 
-/* Refuses a client whose own settings choose another client. */
-static int32_t check_client(struct accel_resolver *r, const char *name)
+/* Adds the goal as a fact, on which rules for other settings depend. *out_again as for the client. */
+static int32_t choose_goal(struct accel_resolver *r, bool *out_again)
 {
-    const struct accel_key_candidate *winner = find_slot(r, "client")->strongest;
+    const struct accel_key_candidate *winner = find_slot(r, "goal")->strongest;
+    struct accel_profile_fact fact = {"request.goal", winner->value.word, "",
+                                      winner->place,  winner->reason,     ACCEL_LAYER_GIVEN};
+    if (strcmp(winner->value.word, "balanced") == 0)
+        return ACCEL_OK;
+    *out_again = true;
+    return accel_profile_selection_add(&r->selection, &fact);
+}
+
+/* Refuses a client or a goal whose own settings choose another one. */
+static int32_t check_choice(struct accel_resolver *r, const char *key, const char *name)
+{
+    const struct accel_key_candidate *winner = find_slot(r, key)->strongest;
     if (strcmp(winner->value.word, name) == 0)
         return ACCEL_OK;
     return accel_error_by(r->error, ACCEL_FROM_FILE, ACCEL_E_INVALID,
-                          "%.200s: with client %.60s in force, client becomes %.60s", winner->place, name,
+                          "%.200s: with %s %.60s in force, %s becomes %.60s", winner->place, key, name, key,
                           winner->value.word);
 }
 
 static int32_t resolve(struct accel_resolver *r, const struct accel_profile_pair *given, uint32_t given_count)
 {
-    const char *name;
+    const char *client, *goal;
     bool again;
     int32_t code = apply_all(r, given, given_count);
     if (code == ACCEL_OK)
         code = choose_client(r, &again);
+    if (code == ACCEL_OK)
+        code = choose_goal(r, &again);
     if (code != ACCEL_OK || !again)
         return code;
-    name = find_slot(r, "client")->strongest->value.word;
+    client = find_slot(r, "client")->strongest->value.word;
+    goal = find_slot(r, "goal")->strongest->value.word;
     code = apply_all(r, given, given_count);
-    return code == ACCEL_OK ? check_client(r, name) : code;
+    if (code == ACCEL_OK)
+        code = check_choice(r, "client", client);
+    return code == ACCEL_OK ? check_choice(r, "goal", goal) : code;
 }
 
 int32_t accel_profile_resolve(const struct accel_profile *profile, const struct accel_profile_pair *facts,

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Measures steps as settings ask for it: trace.steps and measure.memory write a line of JSON after each step into files
- * of measure.folder, metrics.performance and metrics.memory add a note to the plan after each text, and memory.trim
- * gives unused memory of the heap back after so many texts. */
+/* Measures steps as settings ask for it: trace.steps, measure.memory and output.attention write a line of JSON after
+ * each step into files of measure.folder, metrics.performance and metrics.memory add a note to the plan after each
+ * text, and memory.trim gives unused memory of the heap back after so many texts. */
 #include "model/session/measure.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <malloc.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 
-static const char *const classes[] = {"all", "weights", "mapped", "state", "activation", "scratch", "program", "host"};
+const char *const memory_classes[MEMORY_CLASSES] = {"all",        "weights", "mapped",  "state",
+                                                    "activation", "scratch", "program", "host"};
 
 uint64_t session_now(void)
 {
@@ -64,6 +66,8 @@ int32_t session_measure_begin(struct accel_session *session, struct accel_error 
         code = open_file(session, "steps.jsonl", &measure->steps_file, error);
     if (code == ACCEL_OK && is_on(session, "measure.memory"))
         code = open_file(session, "memory.jsonl", &measure->memory_file, error);
+    if (code == ACCEL_OK && is_on(session, "output.attention"))
+        code = open_file(session, "attention.jsonl", &measure->attention_file, error);
     return code;
 }
 
@@ -71,7 +75,10 @@ uint64_t session_measure_now(const struct accel_session *session)
 {
     const struct measure *measure = &session->measure;
 
-    return measure->times || measure->steps_file != NULL || measure->memory_file != NULL ? session_now() : 0;
+    return measure->times || measure->steps_file != NULL || measure->memory_file != NULL ||
+                   measure->attention_file != NULL
+               ? session_now()
+               : 0;
 }
 
 static void write_memory(const struct accel_session *session, uint64_t end)
@@ -79,14 +86,14 @@ static void write_memory(const struct accel_session *session, uint64_t end)
     FILE *file = session->measure.memory_file;
 
     fprintf(file, "{\"step\": %" PRIu64 ", \"ns\": %" PRIu64, session->measure.steps, end - session->measure.begin);
-    for (uint32_t class = 0; class < sizeof(classes) / sizeof(*classes); class ++) {
+    for (uint32_t class = 0; class < MEMORY_CLASSES; class ++) {
         uint64_t held = 0, peak = 0;
 
         if (class == ACCEL_MEMORY_MAPPED)
             held = accel_session_resident(session);
         else
             accel_memory_usage(session->context, class, &held, &peak);
-        fprintf(file, ", \"%s\": %" PRIu64, classes[class], held);
+        fprintf(file, ", \"%s\": %" PRIu64, memory_classes[class], held);
     }
     fputs("}\n", file);
 }
@@ -112,6 +119,28 @@ void session_measure_step(struct accel_session *session, uint64_t begin, uint64_
         write_memory(session, end);
 }
 
+void session_measure_attention(const struct accel_session *session, const struct step_span *span, const float *scores)
+{
+    const struct measure *measure = &session->measure;
+    const float scale = 1.0f / (float)(session->model->config.heads * session->model->config.layers);
+    const struct kv_sequence *sequence = span->sequence;
+
+    if (measure->attention_file == NULL)
+        return;
+    fprintf(measure->attention_file,
+            "{\"step\": %" PRIu64 ", \"sequence\": %" PRIu64 ", \"tokens\": %" PRIu64 ", \"positions\": [",
+            measure->steps, (uint64_t)(sequence - session->kv.sequences), span->count);
+    for (uint64_t place = 0; place < sequence->length; place++)
+        fprintf(measure->attention_file, "%s%" PRId32, place == 0 ? "" : ", ", sequence->position[place]);
+    fputs("], \"weights\": [", measure->attention_file);
+    for (uint64_t place = 0; place < sequence->length; place++)
+        if (isfinite(scores[place]))
+            fprintf(measure->attention_file, "%s%.6g", place == 0 ? "" : ", ", (double)(scores[place] * scale));
+        else
+            fprintf(measure->attention_file, "%snull", place == 0 ? "" : ", ");
+    fputs("]}\n", measure->attention_file);
+}
+
 static int32_t note_times(struct accel_session *session, struct accel_error *error)
 {
     struct measure *measure = &session->measure;
@@ -133,7 +162,7 @@ static int32_t note_memory(struct accel_session *session, struct accel_error *er
         .size = sizeof(note), .level = ACCEL_NOTE_INFO, .key = "metrics.memory", .remedy = ""};
     char text[400] = "measured: bytes at most:";
 
-    for (uint32_t class = 1; class < sizeof(classes) / sizeof(*classes); class ++) {
+    for (uint32_t class = 1; class < MEMORY_CLASSES; class ++) {
         uint64_t held = 0, peak = 0;
         size_t used = strlen(text);
 
@@ -141,7 +170,7 @@ static int32_t note_memory(struct accel_session *session, struct accel_error *er
             peak = accel_session_resident(session);
         else
             accel_memory_usage(session->context, class, &held, &peak);
-        snprintf(text + used, sizeof(text) - used, " %s %" PRIu64 ",", classes[class], peak);
+        snprintf(text + used, sizeof(text) - used, " %s %" PRIu64 ",", memory_classes[class], peak);
     }
     text[strlen(text) - 1] = '\0';
     note.text = text;
@@ -168,4 +197,6 @@ void session_measure_end(struct accel_session *session)
         fclose(session->measure.steps_file);
     if (session->measure.memory_file != NULL)
         fclose(session->measure.memory_file);
+    if (session->measure.attention_file != NULL)
+        fclose(session->measure.attention_file);
 }

@@ -5,10 +5,13 @@
 
 #include "model/session/state.h"
 
+/* Names of memory classes by their number; that of 0 is "all". */
+extern const char *const memory_classes[MEMORY_CLASSES];
+
 /* Returns the monotonic time in nanoseconds. */
 uint64_t session_now(void);
 
-/* Opens the files of trace.steps and measure.memory. */
+/* Opens the files of trace.steps, measure.memory and output.attention. */
 int32_t session_measure_begin(struct accel_session *session, struct accel_error *error);
 
 /* Returns the time, or 0 if no setting requests times. */
@@ -16,6 +19,10 @@ uint64_t session_measure_now(const struct accel_session *session);
 
 /* Records a step of `tokens` tokens that began at `begin`. */
 void session_measure_step(struct accel_session *session, uint64_t begin, uint64_t tokens);
+
+/* Writes the attention weights of span `index` of the last step, whose tokens are in the cache. `scores` are the sums
+ * over queries, heads and layers for each place. */
+void session_measure_attention(const struct accel_session *session, const struct step_span *span, const float *scores);
 
 /* Records the end of a text. */
 int32_t session_measure_text(struct accel_session *session, struct accel_error *error);

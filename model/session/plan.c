@@ -253,7 +253,7 @@ static int32_t decline_full(struct accel_session *session, const struct accel_er
     if (code == ACCEL_OK && accel_plan_is_recommended(session->plan, "kv.prune"))
         code = accel_plan_decline(session->plan, "kv.prune", "off", why->text, error);
     session->full = FULL_STOP;
-    session->by_usage = session->options.scores = 0;
+    session->by_usage = 0;
     return code;
 }
 
@@ -275,7 +275,6 @@ static int32_t resolve_full(struct accel_session *session, struct accel_error *e
     if (is_set(plan, "kv.full", "prune"))
         session->full = FULL_PRUNE;
     session->by_usage = session->full == FULL_PRUNE && is_set(plan, "kv.prune", "usage");
-    session->options.scores = session->by_usage;
     session->options.window = (uint64_t)window;
     session->options.sinks = (uint64_t)sinks;
     code = check_full(session, &why);
@@ -353,6 +352,26 @@ static int32_t setup_conversion(struct accel_session *session, struct accel_erro
     return code;
 }
 
+/* Lets attention output its scores if kv.prune=usage or output.attention reads them. Layers on several devices do not
+ * pass them on. */
+static int32_t resolve_scores(struct accel_session *session, struct accel_error *error)
+{
+    const struct accel_plan_setting *output = accel_plan_setting_find(session->plan, "output.attention");
+    const bool is_wanted = strcmp(output->value, "true") == 0;
+
+    session->options.scores = session->by_usage || is_wanted;
+    if (!is_wanted || !session_is_spread(session))
+        return ACCEL_OK;
+    session->options.scores = session->by_usage;
+    if (accel_plan_is_recommended(session->plan, "output.attention"))
+        return accel_plan_decline(session->plan, "output.attention", "false", "the layers lie on several devices",
+                                  error);
+    accel_error_set(error, ACCEL_E_UNSUPPORTED, "%.160s: output.attention=true: the layers lie on several devices",
+                    output->place);
+    accel_error_remedy(error, "run the model on one device: --set placement=single --set gpu.layers=auto");
+    return accel_error_origin(error, origin_of(output), ACCEL_E_UNSUPPORTED);
+}
+
 int32_t session_settings(struct accel_session *session, uint64_t outputs, uint32_t flags, struct accel_error *error)
 {
     struct step_options *options = &session->options;
@@ -376,6 +395,8 @@ int32_t session_settings(struct accel_session *session, uint64_t outputs, uint32
     if (code != ACCEL_OK)
         return code;
     code = resolve_full(session, error);
+    if (code == ACCEL_OK)
+        code = resolve_scores(session, error);
     if (code == ACCEL_OK)
         code = resolve_sequences(session, error);
     if (code != ACCEL_OK)

@@ -9,6 +9,7 @@
 
 #include "model/session/inputs.h"
 #include "model/session/io.h"
+#include "model/session/log.h"
 #include "model/session/measure.h"
 #include "model/session/pages.h"
 #include "model/session/pipeline.h"
@@ -110,13 +111,14 @@ static int32_t check_load_cancel(const struct load_task *load, struct accel_erro
 }
 
 /* Loads a session, or a pipeline stage of `whole`, onto its device. A stage without layers has no caches. */
-static int32_t load_device(struct accel_session *session, const struct accel_session *whole, struct accel_error *error)
+static int32_t load_device(struct accel_session *session, struct accel_session *whole, struct accel_error *error)
 {
     const struct load_task load = {{.size = sizeof(load.task), .progress = poll_cancel}, whole};
     const struct accel_graph *graphs[] = {session->step.graph};
     int32_t code;
 
     session->source.session = session;
+    session->source.log = &whole->log;
     file_source_identify(&session->source);
     session_prefetch_in_place(session);
     code = accel_plan_open_device(session->plan, &session->device, error);
@@ -124,11 +126,20 @@ static int32_t load_device(struct accel_session *session, const struct accel_ses
         code = accel_module_create(session->device, graphs, 1, NULL, &session->source.base, &load.task,
                                    &session->module, error);
     if (code == ACCEL_OK)
+        code = session_log_kernels(session, whole, error);
+    if (code == ACCEL_OK)
+        code = session_log_memory(whole, session, "kernels", error);
+    if (code == ACCEL_OK)
         code = accel_weights_create(session->module, &session->source.base, &load.task, &session->weights, error);
+    session->source.log = NULL;
     session_drop_uploaded(session);
+    if (code == ACCEL_OK)
+        code = session_log_memory(whole, session, "weights", error);
     if (code == ACCEL_OK && session->part_count != 0)
         code = accel_state_create(session->device, session->parts, session->part_count, session->options.slots,
                                   &session->state, error);
+    if (code == ACCEL_OK)
+        code = session_log_memory(whole, session, "KV cache", error);
     if (code == ACCEL_OK)
         code = create_queue(session, error);
     if (code == ACCEL_OK)
@@ -136,8 +147,12 @@ static int32_t load_device(struct accel_session *session, const struct accel_ses
     if (code == ACCEL_OK && session->options.inputs)
         code = session_inputs_create(session, error);
     if (code == ACCEL_OK)
+        code = session_log_memory(whole, session, "queue, inputs and outputs", error);
+    if (code == ACCEL_OK)
         code = check_load_cancel(&load, error);
-    return code == ACCEL_OK ? create_sets(session, error) : code;
+    if (code == ACCEL_OK)
+        code = create_sets(session, error);
+    return code == ACCEL_OK ? session_log_memory(whole, session, "command lists of steps", error) : code;
 }
 
 static int32_t load_pipeline(struct accel_session *session, struct accel_error *error)
@@ -161,6 +176,8 @@ int32_t accel_session_load(struct accel_session *session, struct accel_error *er
         code = check_budget(session, error);
     if (code == ACCEL_OK)
         code = session_measure_begin(session, error);
+    if (code == ACCEL_OK)
+        session_log_begin(session);
     if (code == ACCEL_OK)
         code = create_sequences(session, error);
     if (code == ACCEL_OK)

@@ -10,6 +10,8 @@ libaccel_model_core_la_SOURCES += \
 	%D%/model.c \
 	%D%/load.c \
 	%D%/load.h \
+	%D%/log.c \
+	%D%/log.h \
 	%D%/measure.c \
 	%D%/measure.h \
 	%D%/logits.c \

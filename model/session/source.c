@@ -5,6 +5,7 @@
 #include "model/file/parallel.h"
 #include "model/file/rows.h"
 #include "model/session/convert.h"
+#include "model/session/log.h"
 #include "model/session/pages.h"
 #include "model/session/source_hash.h"
 
@@ -75,7 +76,7 @@ static int32_t source_map(const struct accel_source *base, const char *key, uint
         *out_address = accel_model_file_plane(source->file, found.tensor, plane, &bytes);
     if (*out_address == NULL)
         return accel_error_set(error, ACCEL_E_UNSUPPORTED, "tensor '%s' is read, not mapped", key);
-    return ACCEL_OK;
+    return session_log_load(source, key, plane, 0, *out_bytes, "mapped", error);
 }
 
 /* A byte range of a plane, copied by several threads. */
@@ -120,8 +121,8 @@ static uint32_t count_threads(const struct file_source *source, const struct pla
     return most > COPY_THREADS ? COPY_THREADS : (uint32_t)most;
 }
 
-static int32_t source_read(const struct accel_source *base, const char *key, uint32_t plane, uint64_t offset,
-                           void *memory, uint64_t bytes, struct accel_error *error)
+static int32_t read_range(const struct accel_source *base, const char *key, uint32_t plane, uint64_t offset,
+                          void *memory, uint64_t bytes, struct accel_error *error)
 {
     const struct file_source *source = (const struct file_source *)base;
     const struct weight_type *other = weights_find_type(source->types, key);
@@ -141,6 +142,18 @@ static int32_t source_read(const struct accel_source *base, const char *key, uin
     if (copy_job.count > 1 && copy_together(&copy_job) == ACCEL_OK)
         return ACCEL_OK;
     return accel_model_file_read(source->file, found.tensor, found.begin + offset, bytes, memory, error);
+}
+
+static int32_t source_read(const struct accel_source *base, const char *key, uint32_t plane, uint64_t offset,
+                           void *memory, uint64_t bytes, struct accel_error *error)
+{
+    const struct file_source *source = (const struct file_source *)base;
+    int32_t code = read_range(base, key, plane, offset, memory, bytes, error);
+
+    return code == ACCEL_OK
+               ? session_log_load(source, key, plane, offset, bytes,
+                                  weights_find_type(source->types, key) == NULL ? "copied" : "converted", error)
+               : code;
 }
 
 void file_source_init(struct file_source *source, const struct accel_model_file *file)

@@ -33,6 +33,16 @@ struct conversion {
     uint64_t lossy;                /* rows that `loss` covers; UINT64_MAX: conversion was out of order */
 };
 
+/* Memory classes of libaccel, and 0 for all of them. */
+enum { MEMORY_CLASSES = ACCEL_MEMORY_END };
+
+/* Lines of log that settings request. */
+struct run_log {
+    struct accel_plan *plan; /* receives each line as a note */
+    bool load, kernels, memory, attention;
+    uint64_t held[MEMORY_CLASSES]; /* allocated bytes at the last line of log.memory */
+};
+
 /* Serves the weights of a file to a driver, as stored or converted to another type while they are read. */
 struct file_source {
     struct accel_source base;
@@ -42,6 +52,7 @@ struct file_source {
     const struct weight_types *types;
     struct conversion *conversion;
     struct accel_plan *report;     /* receives a note with the error of each converted weight, or NULL */
+    const struct run_log *log;     /* of the whole session during its load, else NULL */
     struct accel_session *session; /* whose pages are prefetched before the first upload, or NULL */
     _Atomic uint32_t prefetched;   /* 1: pages have been prefetched */
     uint32_t identified;           /* 1: the files have an identity */
@@ -90,9 +101,10 @@ enum { IO_IDS, IO_POSITION, IO_KV_SLOT, IO_TABLE, IO_FIRST, IO_LENGTH, IO_ROWS, 
 
 /* Measurements that settings request. Times are nanoseconds of the monotonic clock. */
 struct measure {
-    FILE *steps_file;  /* trace.steps; NULL: none */
-    FILE *memory_file; /* measure.memory; NULL: none */
-    uint64_t begin;    /* start of the load */
+    FILE *steps_file;     /* trace.steps; NULL: none */
+    FILE *memory_file;    /* measure.memory; NULL: none */
+    FILE *attention_file; /* output.attention; NULL: none */
+    uint64_t begin;       /* start of the load */
     uint64_t steps;
     uint64_t trim;  /* texts between trims of the heap; 0: never */
     uint64_t texts; /* completed texts */
@@ -127,7 +139,7 @@ struct accel_session {
     struct io_buffer *io;
     uint32_t io_count;
     uint32_t logits_io;
-    uint32_t scores_io;          /* with kv.prune=usage */
+    uint32_t scores_io;          /* with kv.prune=usage or output.attention */
     struct weight_input *inputs; /* with ACCEL_SESSION_INPUTS */
     uint32_t input_count;
     struct accel_set *many;                    /* for up to batch tokens */
@@ -144,6 +156,7 @@ struct accel_session {
     atomic_uint cancelled;
 
     struct measure measure;
+    struct run_log log;
     struct accel_session **pipeline; /* pipeline stages, run in order, if layers lie on several devices */
     uint32_t pipeline_count;         /* 0: the session itself has the device and all that depends on it */
     bool is_stage;

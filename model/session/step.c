@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "model/family/rope.h"
+#include "model/session/log.h"
 #include "model/session/measure.h"
 #include "model/session/pipeline.h"
 #include "model/session/plan.h"
@@ -129,18 +130,20 @@ int32_t session_run(struct accel_session *session, const struct step_span *spans
     fill_inputs(session, spans, count, symbols);
     code = session->pipeline_count != 0 ? session_pipeline_run(session, symbols, error)
                                         : session_run_set(session, symbols, error);
-    if (code == ACCEL_OK) {
-        memcpy(session->last, symbols, sizeof(symbols));
-        session_measure_step(session, begin, symbols[SYMBOL_TOKENS]);
-    }
-    return code;
+    if (code != ACCEL_OK)
+        return code;
+    memcpy(session->last, symbols, sizeof(symbols));
+    session_measure_step(session, begin, symbols[SYMBOL_TOKENS]);
+    code = session_log_attention(session, spans, count, error);
+    return code == ACCEL_OK ? session_log_memory(session, session, "a step", error) : code;
 }
 
-/* Records the tokens of span `index` as cached. */
+/* Records the tokens of span `index` as cached, and what attention scores of the step are used for. */
 static void commit_span(const struct accel_session *session, const struct step_span *span, uint32_t index)
 {
     const struct kv *kv = &session->kv;
     struct kv_sequence *sequence = span->sequence;
+    const float *scores;
 
     for (uint64_t t = 0; t < span->count; t++) {
         uint64_t place = span->place + t;
@@ -150,9 +153,12 @@ static void commit_span(const struct accel_session *session, const struct step_s
             sequence->sinks[place] = span->ids[t];
     }
     sequence->length = span->place + span->count;
+    if (!session->options.scores)
+        return;
+    scores = (const float *)session->io[session->scores_io].bytes + index * kv->pages_each * kv->page;
+    session_measure_attention(session, span, scores);
     if (session->by_usage)
-        kv_add_scores(kv, sequence, span->count,
-                      (const float *)session->io[session->scores_io].bytes + index * kv->pages_each * kv->page,
+        kv_add_scores(kv, sequence, span->count, scores,
                       1.0f / (float)(session->model->config.heads * session->model->config.layers));
 }
 

@@ -160,7 +160,7 @@ export $all
 rows "all variables" "environment WEB"
 # shellcheck disable=SC2046
 unset $(echo "$all" | tr ' ' '\n' | sed 's/=.*//')
-for setting in kv.enabled=false attention.block=64 load.progressive=true load.chunk=104857600 log.level=debug \
+for setting in kv.enabled=false attention.block=64 load.progressive=true load.chunk=104857600 \
     attention.kernel=eager; do
     grep -q "^WEB[^ ]* *cpu *$setting *noted *not honored" "$table" || fail "$setting of a variable is not noted"
 done

@@ -105,6 +105,141 @@ try 0 "$accelctl" run "$f32" --greedy -n 2 -p Once --device cpu --verbose --set 
 grep -q "driver=cpu device=cpu0 isa=scalar" "$work/err" || { cat "$work/err"; fail "kernels.simd=false is not scalar"; }
 try 4 "$accelctl" run "$f32" -n 1 -p Once --device cpu --set kernels.precompile=false
 
+# ---- log ----
+
+# Lines of log.KEY of the last run.
+logged()
+{
+    grep "^log.$1 " "$work/err"
+}
+
+run_once()
+{
+    try 0 "$accelctl" run "$q8" --greedy -n 3 -p Once --device cpu --no-cache "$@"
+}
+
+run_once
+grep -qE "component=|^log\." "$work/err" && fail "lines of log without a setting"
+run_once --set log.level=info
+grep -q "^info: component=driver.cpu " "$work/err" || fail "log.level=info has no line of the driver"
+run_once --set log.level=error --set log.load=true
+grep -q "component=" "$work/err" && fail "log.level=error writes lines of info"
+run_once --set log.level=info --set log.load=true
+grep -q "^info: component=plan key=log.load note=" "$work/err" || fail "log.level=info writes no line of log.load"
+run_once --verbose --set log.level=error
+grep -q "^info: component=driver.cpu " "$work/err" || fail "log.level=error silences --verbose"
+mkdir quiet && printf 'accel-profile: 1\ndefaults: {log.level: info}\n' >quiet/accel.yaml && cd quiet || exit 99
+run_once
+grep -q "^info: component=driver.cpu " "$work/err" || fail "log.level of a profile has no effect"
+cd "$work" || exit 99
+
+# Each tensor is loaded: mapped, copied or converted.
+try 0 "$accelctl" info "$q8" --tensors --json
+cp "$work/out" tensors.json
+tensors=$("$json" tensors.json - "tensors.#")
+for way in "mapped weights.load=map" "copied weights.load=read"; do
+    run_once --set log.load=true --set "${way#* }"
+    for i in $(seq 0 $((tensors - 1))); do
+        name=$("$json" tensors.json - "tensors.$i.name")
+        logged load | grep -q "^log.load   $name: .*, ${way% *}$" || fail "log.load: $name is not ${way% *}"
+    done
+done
+run_once --set log.load=true --set weights.type=q4 --set weights.group=32
+logged load | grep -q "^log.load   blk.0.attn_q.weight: .*, converted$" || fail "log.load: no converted weight"
+
+run_once --set log.kernels=true
+nodes=$(logged kernels | sed 's/.*: \([0-9]*\) nodes* of .*/\1/' | awk '{ sum += $1 } END { print sum }')
+is "$nodes" "$(sed -n 's/^placement  \([0-9]*\) nodes.*/\1/p' "$work/err")" "nodes of log.kernels"
+logged kernels | grep -q "cpu:cpu0: attention: .* of attention$" || fail "log.kernels has no kernel of attention"
+
+run_once --set log.memory=true --json
+for class in state weights scratch; do
+    is "$(sed -n "s/.*: $class +\([0-9]*\) bytes.*/\1/p" "$work/out" | awk '{ sum += $1 } END { print sum }')" \
+        "$(value "memory.classes.$class.allocated")" "bytes of $class that log.memory has"
+done
+
+run_once --set log.attention=true
+is "$(logged attention | wc -l)" 3 "steps of log.attention"
+logged attention | tail -n 1 | grep -q "1 token at 3 with 4 in the cache, .*, 2560 bytes of keys and values, kernel attention$" ||
+    fail "log.attention: $(logged attention | tail -n 1)"
+
+# ---- goal ----
+
+# goal GOAL SEQUENCES WEIGHTS_LOAD [OPTION...]
+goal()
+{
+    goal=$1 sequences=$2 load=$3
+    shift 3
+    try 0 "$accelctl" plan "$q8" --device cpu --set goal="$goal" --json "$@"
+    is "$(value settings.sequences.value)" "$sequences" "sequences with goal=$goal $*"
+    try 0 "$accelctl" plan "$q8" --device cpu --set goal="$goal" --explain weights.load "$@"
+    grep -qE "(= $load\$|over  *$load .*base.yaml:)" "$work/out" || fail "weights.load with goal=$goal $* is not $load"
+}
+goal balanced 1 map
+goal throughput 8 auto
+goal latency 1 map
+goal throughput 2 auto --set sequences=2
+try 0 "$accelctl" plan "$q8" --device cpu --set goal=throughput --explain sequences
+has "one read of the weights serves 8 texts"
+grep -q "^  from  *.*/base.yaml:" "$work/out" || fail "goal: sequences are not from base.yaml"
+# A profile may have a goal as well, and rules that depend on it.
+mkdir goal && cd goal || exit 99
+cat >accel.yaml <<END
+accel-profile: 1
+defaults: {goal: latency}
+rules:
+  - when: request.goal == latency
+    set: {batch: 32tok}
+    because: a test
+END
+try 0 "$accelctl" plan "$q8" --device cpu --json
+is "$(value settings.batch.value)" 32 "batch by a rule for a goal"
+try 2 env ACCEL_GOAL=latency "$accelctl" run "$q8" -n 1 -p Once --set goal=fast
+cat >accel.yaml <<END
+accel-profile: 1
+defaults: {goal: latency}
+rules:
+  - {when: request.goal == latency, set: {goal: throughput}, because: a test}
+END
+try 3 "$accelctl" plan "$q8" --device cpu
+one_error "with goal latency in force, goal becomes throughput"
+cd "$work" || exit 99
+# Several texts are decoded in one step, and with goal=latency one after another.
+for goal in balanced latency; do
+    try 0 "$accelctl" run "$q8" --device cpu --greedy -n 2 -p Once -p Upon -p A --json --no-cache --set goal=$goal
+    sequences=1
+    [ $goal = latency ] || sequences=3
+    is "$(value time.sequences)" $sequences "sequences of three texts with goal=$goal"
+done
+
+# ---- attention weights ----
+
+# Each token of a step gives the tokens up to it weights of 1 in all, so that those of a step sum to its tokens.
+try 0 "$accelctl" run "$q8" --greedy -q -n 4 -p "Once upon" --device cpu --no-cache
+cp "$work/out" plain
+try 0 "$accelctl" run "$q8" --greedy -q -n 4 -p "Once upon" --device cpu --no-cache --set output.attention=true \
+    --set measure.folder="$work/attention"
+cmp -s plain "$work/out" || fail "output.attention changes the text"
+is "$(wc -l <attention/attention.jsonl)" 4 "steps of output.attention"
+for step in 1 2 3 4; do
+    sed -n "${step}p" attention/attention.jsonl >line.json
+    tokens=$("$json" line.json - tokens)
+    is "$tokens" "$([ $step = 1 ] && echo 3 || echo 1)" "tokens of step $step"
+    cached=$("$json" line.json - "weights.#")
+    is "$cached" "$((step + 2))" "tokens in the cache in step $step"
+    is "$("$json" line.json - "positions.$((cached - 1))")" "$((step + 1))" "the newest position in step $step"
+    for i in $(seq 0 $((cached - 1))); do
+        "$json" line.json - "weights.$i" && echo
+    done | awk -v tokens="$tokens" '{ sum += $1; wrong += ($1 <= 0) }
+        END { exit wrong != 0 || sum < tokens - 0.01 || sum > tokens + 0.01 }' ||
+        fail "weights of step $step: $(cat line.json)"
+done
+# Scores for both uses.
+try 0 "$accelctl" run "$q8" --greedy -q -n 40 -p "Once upon" --device cpu --no-cache --set output.attention=true \
+    --set measure.folder="$work/attention" --set context=32 --set kv.full=prune --set kv.prune=usage
+is "$(wc -l <attention/attention.jsonl)" 40 "steps of output.attention with a cache that is pruned"
+is "$(tail -n 1 attention/attention.jsonl >line.json; "$json" line.json - "weights.#")" 32 "weights of a full cache"
+
 # ---- kept weights ----
 
 kept()

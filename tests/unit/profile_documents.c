@@ -277,6 +277,36 @@ static void test_length_overruled(void **state)
     assert_int_equal(find(f, "sequences")->number, 1);
 }
 
+/* What follows from a goal, where neither the length of texts nor the platform says otherwise. */
+static void test_goals(void **state)
+{
+    static const struct {
+        const char *goal, *platform, *facts, *values;
+    } cases[] = {
+        {"balanced", "cpu", LLAMA_7B, "sequences=1 batch=256 weights.load=map"},
+        {"latency", "cpu", LLAMA_7B, "sequences=1 batch=256 weights.load=map"},
+        {"latency", "cpu", LLAMA_7B " request.length=500", "sequences=1"},
+        {"throughput", "cpu", LLAMA_7B " driver.name=cpu", "sequences=8 batch=256 weights.load=auto"},
+        {"throughput", "cpu", LLAMA_7B " request.length=3000", "sequences=4"},
+        {"throughput", "cuda", LLAMA_7B, "sequences=4"},
+    };
+    struct fixture *f = *state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct accel_profile_pair goal = {"goal", cases[i].goal, "test"};
+        char words[128];
+        accel_settings_free(f->settings);
+        f->settings = NULL;
+        f->settings = resolve_for(f, cases[i].platform, cases[i].facts, &goal);
+        snprintf(words, sizeof(words), "%s", cases[i].values);
+        for (char *word = strtok(words, " "); word; word = strtok(NULL, " ")) {
+            char *equal = strchr(word, '=');
+            *equal = '\0';
+            if (strcmp(find(f, word)->value, equal + 1) != 0)
+                fail_msg("goal %zu (%s): %s is %s", i, cases[i].goal, word, find(f, word)->value);
+        }
+    }
+}
+
 /* Panels, unless they would take too much of the host's memory beside the file. */
 static void test_layout(void **state)
 {
@@ -671,15 +701,25 @@ static void test_every_rule(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_citations),     cmocka_unit_test(test_configurations),
-        cmocka_unit_test(test_examples),      cmocka_unit_test(test_orders),
-        cmocka_unit_test(test_lengths),       cmocka_unit_test(test_length_overruled),
-        cmocka_unit_test(test_layout),        cmocka_unit_test(test_rules),
-        cmocka_unit_test(test_edge),          cmocka_unit_test(test_platforms_without_document),
-        cmocka_unit_test(test_processors),    cmocka_unit_test(test_openvino),
-        cmocka_unit_test(test_devices),       cmocka_unit_test(test_device_limits),
-        cmocka_unit_test(test_makers),        cmocka_unit_test(test_device_facts),
-        cmocka_unit_test(test_device_counts), cmocka_unit_test(test_clients),
+        cmocka_unit_test(test_citations),
+        cmocka_unit_test(test_configurations),
+        cmocka_unit_test(test_examples),
+        cmocka_unit_test(test_orders),
+        cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_length_overruled),
+        cmocka_unit_test(test_goals),
+        cmocka_unit_test(test_layout),
+        cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_edge),
+        cmocka_unit_test(test_platforms_without_document),
+        cmocka_unit_test(test_processors),
+        cmocka_unit_test(test_openvino),
+        cmocka_unit_test(test_devices),
+        cmocka_unit_test(test_device_limits),
+        cmocka_unit_test(test_makers),
+        cmocka_unit_test(test_device_facts),
+        cmocka_unit_test(test_device_counts),
+        cmocka_unit_test(test_clients),
         cmocka_unit_test(test_every_rule),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -183,6 +183,12 @@ static bool is_metric(const struct accel_plan_note *note)
     return strncmp(note->key, "metrics.", 8) == 0;
 }
 
+/* Returns true for lines that log.load, log.kernels, log.memory and log.attention request. */
+static bool is_logged(const struct accel_plan_note *note)
+{
+    return strncmp(note->key, "log.", 4) == 0 && !is_of_weights(note);
+}
+
 static void print_weights(const struct accel_plan *plan)
 {
     char types[600];
@@ -196,6 +202,8 @@ static void print_weights(const struct accel_plan *plan)
             fprintf(error_output(), "weights    %s\n", note->text);
         else if (is_metric(note))
             fprintf(error_output(), "metrics    %s\n", note->text);
+        else if (is_logged(note))
+            fprintf(error_output(), "%-10s %s\n", note->key, note->text);
     }
 }
 
@@ -307,17 +315,18 @@ static json_t *result_json(const struct opened *opened, const struct accel_gener
 {
     const struct accel_plan *plan = accel_session_plan(opened->session);
 
-    return json_pack("{s:s, s:s%, s:O, s:s, s:o, s:o, s:{s:I, s:I, s:I, s:o, s:I, s:o, s:o, s:s}, s:o, s:o, s:o, s:o}",
-                     "origin", "measured: this run", "text", listener->memory, listener->bytes, "ids", listener->ids,
-                     "stop", stop, "sampling", sampling_json(sampling), "memory", memory_json(opened), "time",
-                     "prompt_tokens", (json_int_t)result->prompt_tokens, "tokens", (json_int_t)result->tokens,
-                     "prompt_ns", (json_int_t)result->prompt_time, "first_token_ns",
-                     result->first_token_time == 0 ? json_null() : json_integer((json_int_t)result->first_token_time),
-                     "decode_ns", (json_int_t)result->decode_time, "prompt_tokens_per_second",
-                     token_rate_json(result->prompt_tokens, result->prompt_time), "tokens_per_second",
-                     token_rate_json(result->steps, result->decode_time), "origin", RATE_ORIGIN, "placement",
-                     placement_json(plan), "weights", notes_json(plan, is_of_weights), "metrics",
-                     notes_json(plan, is_metric), "not_honored", unhonored_json(opened));
+    return json_pack(
+        "{s:s, s:s%, s:O, s:s, s:o, s:o, s:{s:I, s:I, s:I, s:o, s:I, s:o, s:o, s:s}, s:o, s:o, s:o, s:o, s:o}",
+        "origin", "measured: this run", "text", listener->memory, listener->bytes, "ids", listener->ids, "stop", stop,
+        "sampling", sampling_json(sampling), "memory", memory_json(opened), "time", "prompt_tokens",
+        (json_int_t)result->prompt_tokens, "tokens", (json_int_t)result->tokens, "prompt_ns",
+        (json_int_t)result->prompt_time, "first_token_ns",
+        result->first_token_time == 0 ? json_null() : json_integer((json_int_t)result->first_token_time), "decode_ns",
+        (json_int_t)result->decode_time, "prompt_tokens_per_second",
+        token_rate_json(result->prompt_tokens, result->prompt_time), "tokens_per_second",
+        token_rate_json(result->steps, result->decode_time), "origin", RATE_ORIGIN, "placement", placement_json(plan),
+        "weights", notes_json(plan, is_of_weights), "metrics", notes_json(plan, is_metric), "log",
+        notes_json(plan, is_logged), "not_honored", unhonored_json(opened));
 }
 
 /* Records the run for the memory estimates and rates of later plans. A failure is reported, and the run succeeds
@@ -557,6 +566,20 @@ static const char *expand_options(const struct run_options *chosen)
     return is_text ? NULL : "--escape: \\x00 is a zero byte, which no text has";
 }
 
+/* Opens the model. With goal=latency texts are generated one after another, as the plan without `sequences` has it. */
+static int open_for_texts(const struct run_options *chosen, struct wish *wish, struct opened *opened)
+{
+    int code = open_model(&chosen->common, wish, opened);
+
+    if (code >= 0 || wish->more_count == 0 ||
+        strcmp(accel_plan_setting_find(accel_session_plan(opened->session), "goal")->value, "latency") != 0)
+        return code;
+    close_model(opened);
+    *opened = (struct opened){0};
+    wish->more_count = 0;
+    return open_model(&chosen->common, wish, opened);
+}
+
 static int run(int count, char **arguments, const struct command *command)
 {
     struct run_options chosen = {.sampling = SAMPLING_UNSET};
@@ -618,7 +641,7 @@ static int run(int count, char **arguments, const struct command *command)
         wish.more_count = 1;
     }
     wish.path = arguments[0];
-    code = open_model(&chosen.common, &wish, &opened);
+    code = open_for_texts(&chosen, &wish, &opened);
     if (code < 0)
         code = run_model(&chosen, &opened);
     close_model(&opened);
@@ -643,7 +666,8 @@ const struct command command_run = {
         "a model caches the weights that the driver has packed (accelctl cache), so that later runs need not pack "
         "them; an interrupt ends that too, and the text is complete. An interrupted text caches nothing, nor does "
         "--no-cache. If a driver does not return within 5 seconds, the command ends without it.\n"
-        "Several prompts are decoded in one batch, up to 8 or --set sequences=N at a time, and printed in their order; "
+        "Several prompts are decoded in one batch, up to 8 or --set sequences=N at a time (one at a time with "
+        "goal=latency), and printed in their order; "
         "the first unfinished one is printed token by token. With F32 weights and activations each text equals that of "
         "its prompt alone; sums of quantized weights depend on the batch size, which may change a token, even with "
         "--greedy. With --json the schema is accelctl/run-texts/1. --json-lines prints tokens as they are generated, "

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes the lines that log.load, log.kernels, log.memory and log.attention request. Each line is a note of the plan,
+ * which libaccel writes to the log of the context as well. */
+#include "model/session/log.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <accel/quant/format.h>
+
+#include "model/session/measure.h"
+
+static bool is_on(const struct accel_session *session, const char *key)
+{
+    return strcmp(accel_plan_setting_find(session->plan, key)->value, "true") == 0;
+}
+
+static void read_held(const struct accel_session *session, uint64_t held[MEMORY_CLASSES])
+{
+    for (uint32_t class = 1; class < MEMORY_CLASSES; class ++) {
+        uint64_t peak = 0;
+
+        held[class] = 0;
+        if (class != ACCEL_MEMORY_MAPPED)
+            accel_memory_usage(session->context, class, &held[class], &peak);
+    }
+}
+
+void session_log_begin(struct accel_session *session)
+{
+    session->log = (struct run_log){.plan = session->plan,
+                                    .load = is_on(session, "log.load"),
+                                    .kernels = is_on(session, "log.kernels"),
+                                    .memory = is_on(session, "log.memory"),
+                                    .attention = is_on(session, "log.attention")};
+    read_held(session, session->log.held);
+}
+
+static int32_t write_line(const struct run_log *log, const char *key, struct accel_error *error, const char *format,
+                          ...) __attribute__((__format__(__printf__, 4, 5)));
+
+static int32_t write_line(const struct run_log *log, const char *key, struct accel_error *error, const char *format,
+                          ...)
+{
+    struct accel_plan_note note = {.size = sizeof(note), .level = ACCEL_NOTE_INFO, .key = key, .remedy = ""};
+    char text[600];
+    va_list values;
+
+    va_start(values, format);
+    vsnprintf(text, sizeof(text), format, values);
+    va_end(values);
+    note.text = text;
+    return accel_plan_note(log->plan, &note, error);
+}
+
+int32_t session_log_load(const struct file_source *source, const char *key, uint32_t plane, uint64_t offset,
+                         uint64_t bytes, const char *how, struct accel_error *error)
+{
+    char part[24] = "";
+
+    if (source->log == NULL || !source->log->load)
+        return ACCEL_OK;
+    if (plane != 0)
+        snprintf(part, sizeof(part), ", plane %" PRIu32, plane);
+    return write_line(source->log, "log.load", error, "%.200s%s: %" PRIu64 " bytes from byte %" PRIu64 " on, %s", key,
+                      part, bytes, offset, how);
+}
+
+static const char *device_of(const struct accel_session *session)
+{
+    return accel_plan_device(session->plan)->name;
+}
+
+static bool is_same_kernel(const struct accel_plan_node *a, const struct accel_plan_node *b)
+{
+    return strcmp(a->kernel, b->kernel) == 0 && strcmp(a->op, b->op) == 0;
+}
+
+int32_t session_log_kernels(const struct accel_session *session, const struct accel_session *whole,
+                            struct accel_error *error)
+{
+    uint32_t nodes = accel_plan_node_count(session->plan);
+    int32_t code = ACCEL_OK;
+
+    for (uint32_t i = 0; whole->log.kernels && code == ACCEL_OK && i < nodes; i++) {
+        const struct accel_plan_node *node = accel_plan_node_get(session->plan, i);
+        uint32_t first = 0, count = 0;
+
+        while (!is_same_kernel(accel_plan_node_get(session->plan, first), node))
+            first++;
+        if (first < i)
+            continue;
+        for (uint32_t n = i; n < nodes; n++)
+            count += is_same_kernel(accel_plan_node_get(session->plan, n), node);
+        code = write_line(&whole->log, "log.kernels", error, "%s: %s: %" PRIu32 " node%s of %s", device_of(session),
+                          node->kernel, count, count == 1 ? "" : "s", node->op);
+    }
+    return code;
+}
+
+int32_t session_log_memory(struct accel_session *whole, const struct accel_session *session, const char *what,
+                           struct accel_error *error)
+{
+    uint64_t held[MEMORY_CLASSES];
+    int32_t code = ACCEL_OK;
+
+    if (!whole->log.memory)
+        return ACCEL_OK;
+    read_held(whole, held);
+    for (uint32_t class = 1; code == ACCEL_OK && class < MEMORY_CLASSES; class ++) {
+        int64_t change = (int64_t)(held[class] - whole->log.held[class]);
+
+        if (change != 0)
+            code = write_line(&whole->log, "log.memory", error, "%s: %s: %s %+" PRId64 " bytes", device_of(session),
+                              what, memory_classes[class], change);
+    }
+    memcpy(whole->log.held, held, sizeof(held));
+    return code;
+}
+
+/* Returns the bytes of the keys and values of a token in all layers. */
+static uint64_t count_token_bytes(const struct accel_session *session)
+{
+    uint64_t total = 0;
+
+    for (uint32_t p = 0; p < session->part_count; p++) {
+        struct accel_format format = {0};
+        size_t bytes = 0;
+
+        accel_format_describe(session->parts[p].type, &format);
+        for (uint32_t plane = 0; plane < format.planes; plane++)
+            if (accel_format_row_bytes(format.type, plane, session->parts[p].row, &bytes) == ACCEL_OK)
+                total += bytes;
+    }
+    return total;
+}
+
+/* Returns the name of the attention kernel, or "" before placement. */
+static const char *attention_kernel(const struct accel_plan *plan)
+{
+    for (uint32_t i = 0; i < accel_plan_node_count(plan); i++)
+        if (strcmp(accel_plan_node_get(plan, i)->op, "attention") == 0)
+            return accel_plan_node_get(plan, i)->kernel;
+    return "";
+}
+
+int32_t session_log_attention(const struct accel_session *session, const struct step_span *spans, uint32_t count,
+                              struct accel_error *error)
+{
+    int32_t code = ACCEL_OK;
+
+    for (uint32_t p = 0; session->log.attention && code == ACCEL_OK && p < count; p++) {
+        const struct step_span *span = &spans[p];
+        uint64_t cached = span->place + span->count, page = session->kv.page, pages = (cached + page - 1) / page;
+
+        code = write_line(&session->log, "log.attention", error,
+                          "sequence %" PRIu32 ": %" PRIu64 " token%s at %" PRIu64 " with %" PRIu64
+                          " in the cache, %" PRIu64 " page%s of %" PRIu64 " tokens, %" PRIu64
+                          " bytes of keys and values, kernel %s",
+                          (uint32_t)(span->sequence - session->kv.sequences), span->count, span->count == 1 ? "" : "s",
+                          span->place, cached, pages, pages == 1 ? "" : "s", page, cached * count_token_bytes(session),
+                          attention_kernel(session->plan));
+    }
+    return code;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lines of log that settings request: loaded weights, kernels, allocations, attention. */
+#ifndef ACCEL_MODEL_SESSION_LOG_H
+#define ACCEL_MODEL_SESSION_LOG_H
+
+#include "model/session/state.h"
+
+/* Reads the settings, and the memory that is allocated before the load. */
+void session_log_begin(struct accel_session *session);
+
+/* Logs a byte range of a weight that the driver received, for log.load; `how` describes it: "mapped", "copied",
+ * "converted". */
+int32_t session_log_load(const struct file_source *source, const char *key, uint32_t plane, uint64_t offset,
+                         uint64_t bytes, const char *how, struct accel_error *error);
+
+/* Logs the kernels that the nodes of a device run with, for log.kernels. `session` is the whole one, or a pipeline
+ * stage of `whole`. */
+int32_t session_log_kernels(const struct accel_session *session, const struct accel_session *whole,
+                            struct accel_error *error);
+
+/* Logs the memory that was allocated or freed since the last call, for log.memory; `what` names its use. */
+int32_t session_log_memory(struct accel_session *whole, const struct accel_session *session, const char *what,
+                           struct accel_error *error);
+
+/* Logs what attention reads in a step, for log.attention. */
+int32_t session_log_attention(const struct accel_session *session, const struct step_span *spans, uint32_t count,
+                              struct accel_error *error);
+
+#endif
