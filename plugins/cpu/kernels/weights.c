@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Weight types of the kernels. */
+/* Maps weight types to slots of the kernel tables, and enumerates the types that kernels read. */
 #include "config.h"
 
 #include "weights.h"
@@ -14,6 +14,7 @@ static const uint32_t weight_types[CPU_PLANAR] = {
     [CPU_IQ4_XS] = ACCEL_IQ4_XS,   [CPU_MXFP4] = ACCEL_MXFP4,
 };
 
+/* Returns the slot of a type that does not share CPU_PLANAR, or -1. */
 static int own_slot(uint32_t type)
 {
     for (int i = 0; i < CPU_PLANAR; i++) {
@@ -24,10 +25,11 @@ static int own_slot(uint32_t type)
 }
 
 #define PLANAR_TYPES 60u
-#define PLANAR_SLOTS 4u /* of these, types with their own slot */
+#define PLANAR_SLOTS 4u /* planar types with a slot of their own */
 _Static_assert(CPU_TYPES == CPU_PLANAR + PLANAR_TYPES - PLANAR_SLOTS, "weights.h counts the planar types");
 
-/* Planar types, 0 .. 59: by width, then group, then scheme; then 4-bit codebook types. */
+/* Returns planar type `index`, 0 .. 59: ordered by bits, then group, then scheme; the 4-bit codebook types come last.
+ */
 static uint32_t planar_type(uint32_t index)
 {
     static const uint32_t bits[4] = {2, 3, 4, 8}, groups[6] = {5, 6, 7, 8, 9, 0};
