@@ -73,5 +73,4 @@ static inline bool accel_within_u64(uint64_t offset, uint64_t bytes, uint64_t wh
     return offset <= whole && bytes <= whole - offset;
 }
 
-
 #endif

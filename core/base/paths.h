@@ -20,8 +20,8 @@ int32_t accel_paths_profiles(char **out_path, struct accel_error *error);
 int32_t accel_paths_libexec(char **out_path, struct accel_error *error);
 
 /** Maps the configured `folder` into a tree that was moved (for tests, too): `file` is where a file lies now that was
- * configured to be in `home`, and the common `prefix` of home and folder becomes the root of the moved tree. NULL if the
- * two do not begin with `prefix`, if the folder of `file` does not end as `home` does, or without memory. */
+ * configured to be in `home`, and the common `prefix` of home and folder becomes the root of the moved tree. NULL if
+ * the two do not begin with `prefix`, if the folder of `file` does not end as `home` does, or without memory. */
 char *accel_paths_relocate(const char *file, const char *prefix, const char *home, const char *folder);
 
 /** Returns the folder `name` of the uninstalled/ that is beside `file`, or beside its folder .libs/; it may not exist.

@@ -274,10 +274,7 @@ static int32_t add_made(struct accel_builder *builder, const char *node, const c
 static int32_t append_node(struct accel_builder *builder, const struct accel_node *given,
                            const struct accel_op_call *call, uint32_t *out_values, struct accel_error *error)
 {
-    struct accel_op_made first = {.type = call->type, .rank = call->rank};
-    const struct accel_op_made *made[ACCEL_OP_OUTPUTS] = {&first, &call->second};
     struct accel_node *node;
-    memcpy(first.dims, call->dims, sizeof(first.dims));
     if (!grow(&builder->nodes, builder->graph.node_count, &builder->node_capacity, ACCEL_GRAPH_NODES))
         return no_memory(builder, error);
     builder->graph.nodes = (const struct accel_node *const *)builder->nodes;
@@ -286,7 +283,8 @@ static int32_t append_node(struct accel_builder *builder, const struct accel_nod
         return no_memory(builder, error);
     out_values[0] = ACCEL_NO_VALUE;
     for (uint32_t i = 0; i < node->output_count; i++) {
-        int32_t code = add_made(builder, given->name, i == 0 ? NULL : call->op->second, made[i], &out_values[i], error);
+        int32_t code =
+            add_made(builder, given->name, i == 0 ? NULL : call->op->second, &call->made[i], &out_values[i], error);
         if (code != ACCEL_OK)
             return code;
         memcpy((uint32_t *)node->outputs + i, &out_values[i], sizeof(*out_values));
@@ -352,7 +350,7 @@ int32_t accel_builder_node(struct accel_builder *builder, uint32_t op, const cha
 int32_t accel_builder_reshape(struct accel_builder *builder, const char *name, uint32_t input, uint32_t rank,
                               const struct accel_dim *dims, uint32_t *out_value, struct accel_error *error)
 {
-    struct accel_op_call call = {.rank = rank};
+    struct accel_op_call call = {.made[0].rank = rank};
     struct accel_node node = {.op = ACCEL_OP_RESHAPE, .input_count = 1, .output_count = 1, .name = name};
     int32_t code = begin(builder, error);
     if (code != ACCEL_OK)
@@ -361,7 +359,7 @@ int32_t accel_builder_reshape(struct accel_builder *builder, const char *name, u
         return store_failure(builder,
                              accel_error_set(error, ACCEL_E_INVALID, "reshape \"%.200s\": its rank is not 1 to %u",
                                              name ? name : "?", ACCEL_RANK));
-    memcpy(call.dims, dims, rank * sizeof(*dims));
+    memcpy(call.made[0].dims, dims, rank * sizeof(*dims));
     node.inputs = &input;
     return add_node(builder, &node, &call, out_value, error);
 }
