@@ -35,8 +35,9 @@ static const char *list_text(struct accel_plan *plan, uint32_t *numbers, uint32_
         if (last > i)
             accel_strbuf_printf(&text, "-%u", numbers[last]);
     }
-    result = text.failed ? NULL : accel_plan_text(plan, "%s", text.text ? text.text : "");
-    free(accel_strbuf_detach(&text));
+    plan->out_of_memory |= text.failed;
+    result = accel_plan_text(plan, "%s", accel_strbuf_get(&text));
+    accel_strbuf_free(&text);
     return result;
 }
 
@@ -64,8 +65,7 @@ static const char *kind_name(const struct accel_machine *machine, uint32_t kind)
 
 /* Builds the group of cores that begins with core `first`. The capacity of `numbers` is twice the number of
  * hardware threads. */
-static int32_t make_group(struct accel_plan *plan, const struct accel_core *first, uint32_t *numbers,
-                          struct accel_error *error)
+static void make_group(struct accel_plan *plan, const struct accel_core *first, uint32_t *numbers)
 {
     const struct accel_machine *machine = machine_of(plan);
     const struct accel_core *end = machine->cores + machine->core_count;
@@ -88,7 +88,6 @@ static int32_t make_group(struct accel_plan *plan, const struct accel_core *firs
     }
     group->processors = list_text(plan, numbers, group->threads);
     group->idle = list_text(plan, idle, idle_count);
-    return group->processors && group->idle ? ACCEL_OK : accel_plan_no_memory(error);
 }
 
 static bool is_first(const struct accel_machine *machine, uint32_t core)
@@ -107,10 +106,10 @@ int32_t accel_plan_group_cores(struct accel_plan *plan, struct accel_error *erro
     plan->cores_count = 0;
     plan->cores = accel_arena_array(&plan->arena, (size_t)machine->core_count + 1, sizeof(*plan->cores));
     if (numbers == NULL || plan->cores == NULL)
-        code = accel_plan_no_memory(error);
+        code = accel_error_no_memory(error, "for a plan");
     for (uint32_t i = 0; code == ACCEL_OK && i < machine->core_count; i++)
         if (is_first(machine, i))
-            code = make_group(plan, &machine->cores[i], numbers, error);
+            make_group(plan, &machine->cores[i], numbers);
     free(numbers);
     return code;
 }

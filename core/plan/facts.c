@@ -43,7 +43,7 @@ static void add_device(struct accel_plan *plan)
     add(plan, "device.count", accel_plan_text(plan, "%" PRIu32, count_alike(plan->context, info)), info->name);
 }
 
-static int32_t note_model(struct accel_plan *plan, struct accel_error *error)
+static void note_model(struct accel_plan *plan)
 {
     static const struct {
         const char *key, *before, *after;
@@ -59,9 +59,9 @@ static int32_t note_model(struct accel_plan *plan, struct accel_error *error)
         if (value)
             accel_strbuf_printf(&text, "%s%s%s", text.length ? words[i].before : "", value, words[i].after);
     }
-    plan->model = accel_arena_strdup(&plan->arena, accel_strbuf_get(&text));
+    plan->model = accel_plan_text(plan, "%s", accel_strbuf_get(&text));
+    plan->out_of_memory |= text.failed;
     accel_strbuf_free(&text);
-    return plan->model ? ACCEL_OK : accel_plan_no_memory(error);
 }
 
 /* Adds model.memory_share: the share of the host's memory that the weights would use. */
@@ -87,7 +87,7 @@ int32_t accel_plan_make_facts(struct accel_plan *plan, const struct accel_plan_r
     plan->facts = accel_arena_array(&plan->arena, (size_t)request->model_count + ACCEL_DEVICE_PAIRS + OTHER_FACTS,
                                     sizeof(*plan->facts));
     if (plan->facts == NULL)
-        return accel_plan_no_memory(error);
+        return accel_error_no_memory(error, "for a plan");
     if (plan->device)
         add_device(plan);
     else
@@ -109,9 +109,6 @@ int32_t accel_plan_make_facts(struct accel_plan *plan, const struct accel_plan_r
             accel_plan_text(plan, "%s", request->model[i].origin));
     if (memory->origin && memory->bytes != 0)
         add_share(plan, request, memory->bytes);
-    for (uint32_t i = 0; i < plan->fact_count; i++)
-        if (plan->facts[i].key == NULL || plan->facts[i].value == NULL || plan->facts[i].origin == NULL)
-            return accel_plan_no_memory(error);
     return ACCEL_OK;
 }
 
@@ -120,12 +117,13 @@ int32_t accel_plan_import_facts(struct accel_plan *plan, struct accel_error *err
     plan->fact_count = accel_settings_fact_count(plan->settings);
     plan->shown = accel_arena_array(&plan->arena, plan->fact_count, sizeof(*plan->shown));
     if (plan->shown == NULL)
-        return accel_plan_no_memory(error);
+        return accel_error_no_memory(error, "for a plan");
     for (uint32_t i = 0; i < plan->fact_count; i++) {
         const struct accel_profile_fact *fact = accel_settings_fact(plan->settings, i);
         plan->shown[i] = (struct accel_named_value){fact->key, fact->value, fact->place};
     }
-    return note_model(plan, error);
+    note_model(plan);
+    return ACCEL_OK;
 }
 
 const char *accel_plan_fact(const struct accel_plan *plan, const char *key, const char **out_origin)

@@ -76,7 +76,7 @@ static int32_t begin_records(struct accel_plan *plan, const struct accel_plan_wo
     plan->nodes = accel_arena_array(&plan->arena, count, sizeof(*plan->nodes));
     plan->node_count = plan->nodes ? (uint32_t)count : 0;
     if (plan->nodes == NULL)
-        return accel_plan_no_memory(error);
+        return accel_error_no_memory(error, "for a plan");
     record = plan->nodes;
     for (uint32_t g = 0; g < work->graph_count; g++)
         for (uint32_t n = 0; n < work->graphs[g]->node_count; n++, record++) {
@@ -92,14 +92,15 @@ static int32_t begin_records(struct accel_plan *plan, const struct accel_plan_wo
                 .kernel = "",
                 .reason = "the driver does not claim it",
             };
-            if (record->name == NULL)
-                return accel_plan_no_memory(error);
         }
     return ACCEL_OK;
 }
 
-int32_t accel_plan_claim(struct accel_plan *plan, struct accel_device *device, const struct accel_plan_work *work,
-                         const struct accel_compile_options *options, uint8_t *const *wanted, struct accel_error *error)
+/* Requests the driver's claims for all nodes. Fills the node records and, for every value of every graph, the requested
+ * placements of a weight: wanted[graph][value] combines the bits of accel_plan_wanted of all its readers. */
+static int32_t claim_nodes(struct accel_plan *plan, struct accel_device *device, const struct accel_plan_work *work,
+                           const struct accel_compile_options *options, uint8_t *const *wanted,
+                           struct accel_error *error)
 {
     struct collector collector = {
         .sink = {.size = sizeof(collector.sink), .claim = import_claim}, .plan = plan, .work = work, .wanted = wanted};
@@ -153,8 +154,7 @@ static int32_t check_policy(const struct accel_plan *plan, const struct accel_pl
     return ACCEL_OK;
 }
 
-int32_t accel_plan_check_policies(struct accel_plan *plan, const struct accel_plan_work *work,
-                                  struct accel_error *error)
+static int32_t check_policies(struct accel_plan *plan, const struct accel_plan_work *work, struct accel_error *error)
 {
     int32_t code = ACCEL_OK;
     for (uint32_t i = 0; i < plan->node_count && code == ACCEL_OK; i++) {
@@ -218,7 +218,7 @@ static int32_t make_options(struct accel_plan *plan, const struct accel_plan_wor
         count += work->graphs[g]->symbol_count;
     buckets = accel_arena_array(&plan->arena, count * sets, sizeof(*buckets));
     if (buckets == NULL || bucket_counts == NULL)
-        return accel_plan_no_memory(error);
+        return accel_error_no_memory(error, "for a plan");
     *options = (struct accel_compile_options){.size = sizeof(*options),
                                               .buckets = buckets,
                                               .bucket_counts = bucket_counts,
@@ -262,25 +262,27 @@ int32_t accel_plan_assign_graphs(struct accel_plan *plan, const struct accel_pla
     code = make_options(plan, work, &options, error);
     wanted = make_wanted(plan, work);
     if (code == ACCEL_OK && wanted == NULL)
-        code = accel_plan_no_memory(error);
+        code = accel_error_no_memory(error, "for a plan");
     if (code == ACCEL_OK)
         code = accel_plan_open_device(plan, &device, error);
     if (code == ACCEL_OK && !plan->spread)
         code = accel_plan_check_limits(plan, work, error);
     if (code == ACCEL_OK)
-        code = accel_plan_claim(plan, device, work, &options, wanted, error);
+        code = claim_nodes(plan, device, work, &options, wanted, error);
     if (code == ACCEL_OK)
-        code = accel_plan_check_policies(plan, work, error);
+        code = check_policies(plan, work, error);
     /* A plan that is spread over several devices uses the memory rows of its shape plan: a driver knows one
      * device. */
     if (code == ACCEL_OK && !plan->spread)
         code = accel_plan_add_memory(plan, device, work, &options, wanted, error);
     if (code == ACCEL_OK && !plan->spread)
         code = accel_plan_check_scratch(plan, device, error);
+    accel_device_free(device);
     plan->placed = code == ACCEL_OK;
     if (code == ACCEL_OK)
         code = accel_plan_rebuild_hints(plan, error);
-    accel_device_free(device);
+    code = accel_plan_finish(plan, code, error);
+    plan->placed = code == ACCEL_OK;
     return code;
 }
 

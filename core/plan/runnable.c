@@ -271,93 +271,70 @@ int32_t accel_plan_runnable(const struct accel_plan *plan, struct accel_error *e
     return code;
 }
 
-static int32_t hint_fallback(struct accel_plan *plan, const char *policy, const char *text, struct accel_error *error)
+static void hint_fallback(struct accel_plan *plan, const char *policy, const char *text)
 {
-    return text ? accel_plan_add_note(plan, &plan->hints, ACCEL_NOTE_WARN, policy, "", error, "%s; %s is %s", text,
-                                      policy, accel_plan_value(plan, policy)->value)
-                : ACCEL_OK;
+    if (text)
+        accel_plan_add_note(plan, &plan->hints, ACCEL_NOTE_WARN, policy, "", "%s; %s is %s", text, policy,
+                            accel_plan_value(plan, policy)->value);
 }
-
-/* State of the hints about unknown variables. */
-struct unknowns {
-    struct accel_plan *plan;
-    int32_t code;
-    struct accel_error *error;
-};
 
 /* Adds a hint about an unknown variable. A name that resembles a setting is a misspelling; another name may belong
  * to another program. */
 static void hint_unknown(void *data, uint32_t level, const char *name, const char *near)
 {
-    struct unknowns *unknowns = data;
-    if (level > ACCEL_LOG_WARN || unknowns->code != ACCEL_OK)
-        return;
-    unknowns->code = accel_plan_add_note(unknowns->plan, &unknowns->plan->hints, ACCEL_NOTE_WARN, "environment", "",
-                                         unknowns->error, "environment %s: unknown variable without effect%s%s%s", name,
-                                         near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
-}
-
-static int32_t hint_unknowns(struct accel_plan *plan, struct accel_error *error)
-{
-    const struct accel_profile *profile = accel_context_profile(plan->context);
-    struct unknowns unknowns = {plan, ACCEL_OK, error};
-    int32_t code = profile ? accel_profile_unknown_each(profile, hint_unknown, &unknowns, error) : ACCEL_OK;
-    return code == ACCEL_OK ? unknowns.code : code;
+    struct accel_plan *plan = data;
+    if (level <= ACCEL_LOG_WARN)
+        accel_plan_add_note(plan, &plan->hints, ACCEL_NOTE_WARN, "environment", "",
+                            "environment %s: unknown variable without effect%s%s%s", name,
+                            near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
 /* Adds a hint about the client profile: "auto" needs the driver to report its program, and finds no profile if the
  * driver does not. */
-static int32_t list_client(struct accel_plan *plan, struct accel_error *error)
+static void list_client(struct accel_plan *plan)
 {
     const struct accel_profile_setting *client = accel_plan_value(plan, "client");
-    if (plan->device == NULL || strcmp(client->value, "auto") != 0 || accel_plan_fact(plan, "client.name", NULL))
-        return ACCEL_OK;
-    return accel_plan_add_unhonored(plan, &plan->unmet, client, 0, "the driver does not say in which program it runs",
-                                    error);
+    if (plan->device && strcmp(client->value, "auto") == 0 && accel_plan_fact(plan, "client.name", NULL) == NULL)
+        accel_plan_add_unhonored(plan, &plan->unmet, client, 0, "the driver does not say in which program it runs");
 }
 
 /* Lists the values that a run of the plan does not honor. A plan for devices that are not present lists
  * recommended values as well. */
-static int32_t list_unmet(struct accel_plan *plan, struct accel_error *error)
+static void list_unmet(struct accel_plan *plan)
 {
     const struct accel_profile_setting *setting;
     char reason[ACCEL_PLAN_REASON];
     uint32_t index = 0;
-    int32_t code = ACCEL_OK;
     plan->unmet.count = 0;
-    while (code == ACCEL_OK && (setting = next_unmet(plan, &index, reason)) != NULL)
-        code = accel_plan_add_unhonored(
-            plan, &plan->unmet, setting,
-            accel_plan_recommends(setting) ? ACCEL_UNHONORED_NOTED : ACCEL_UNHONORED_REFUSED, reason, error);
-    return code == ACCEL_OK ? list_client(plan, error) : code;
+    while ((setting = next_unmet(plan, &index, reason)) != NULL)
+        accel_plan_add_unhonored(plan, &plan->unmet, setting,
+                                 accel_plan_recommends(setting) ? ACCEL_UNHONORED_NOTED : ACCEL_UNHONORED_REFUSED,
+                                 reason);
+    list_client(plan);
 }
 
 /* Adds a hint about a list of devices, which has two readings: the first present device, or all described devices. */
-static int32_t hint_list(struct accel_plan *plan, struct accel_error *error)
+static void hint_list(struct accel_plan *plan)
 {
     if (plan->listed)
-        return accel_plan_add_note(plan, &plan->hints, ACCEL_NOTE_INFO, "device", "", error,
-                                   "of %s, %s is the first that is here", plan->listed, plan->device->info.name);
-    if (plan->described_name)
-        return accel_plan_add_note(plan, &plan->hints, ACCEL_NOTE_INFO, "device", "", error,
-                                   "no device of the list is here: the plan fills all of them, those with the most "
-                                   "bandwidth first, as far as it needs them, with the settings of %s",
-                                   plan->device_profile);
-    return ACCEL_OK;
+        accel_plan_add_note(plan, &plan->hints, ACCEL_NOTE_INFO, "device", "", "of %s, %s is the first that is here",
+                            plan->listed, plan->device->info.name);
+    else if (plan->described_name)
+        accel_plan_add_note(plan, &plan->hints, ACCEL_NOTE_INFO, "device", "",
+                            "no device of the list is here: the plan fills all of them, those with the most "
+                            "bandwidth first, as far as it needs them, with the settings of %s",
+                            plan->device_profile);
 }
 
 int32_t accel_plan_hint_unhonored(struct accel_plan *plan, struct accel_error *error)
 {
-    int32_t code = hint_list(plan, error);
-    if (code == ACCEL_OK)
-        code = hint_fallback(plan, "fallback.device", plan->moved, error);
-    if (code == ACCEL_OK)
-        code = hint_fallback(plan, "fallback.threads", plan->fewer, error);
-    if (code == ACCEL_OK)
-        code = accel_plan_hint_refused(plan, error);
-    if (code == ACCEL_OK)
-        code = hint_unknowns(plan, error);
-    if (code == ACCEL_OK)
-        code = list_unmet(plan, error);
+    const struct accel_profile *profile = accel_context_profile(plan->context);
+    int32_t code;
+    hint_list(plan);
+    hint_fallback(plan, "fallback.device", plan->moved);
+    hint_fallback(plan, "fallback.threads", plan->fewer);
+    accel_plan_hint_refused(plan);
+    code = profile ? accel_profile_unknown_each(profile, hint_unknown, plan, error) : ACCEL_OK;
+    list_unmet(plan);
     return code;
 }

@@ -28,7 +28,7 @@ static int32_t add_target(struct accel_placer *p, const char *name, const struct
         .name = name, .device = device, .budget = *budget, .is_host = device && accel_plan_uses_host_memory(device)};
     accel_plan_device_cap(p->s->plan, &p->targets[p->target_count].budget);
     p->target_count++;
-    return name ? ACCEL_OK : accel_plan_no_memory(p->s->error);
+    return ACCEL_OK;
 }
 
 static int32_t add_listed(struct accel_placer *p, const struct accel_listed *device, uint32_t *out_index)
@@ -368,12 +368,11 @@ static int32_t split_gpu(struct accel_placer *p)
 }
 
 /* Records a placement of the user that has no second device to use. */
-static int32_t note_single_device(struct accel_placer *p, const struct accel_profile_setting *setting)
+static void note_single_device(struct accel_placer *p, const struct accel_profile_setting *setting)
 {
-    if (p->target_count > 1 || setting->layer == ACCEL_LAYER_BUILTIN || accel_plan_recommends(setting))
-        return ACCEL_OK;
-    return accel_plan_add_unhonored(p->s->plan, &p->s->plan->shape_unhonored, setting, 0,
-                                    "there is one device, which takes all layers", p->s->error);
+    if (p->target_count == 1 && setting->layer != ACCEL_LAYER_BUILTIN && !accel_plan_recommends(setting))
+        accel_plan_add_unhonored(p->s->plan, &p->s->plan->shape_unhonored, setting, 0,
+                                 "there is one device, which takes all layers");
 }
 
 /* Distributes the items before any layer is offloaded to the CPU. */
@@ -393,16 +392,16 @@ static int32_t distribute(struct accel_placer *p)
     code = add_siblings(p);
     if (code != ACCEL_OK)
         return code;
-    if (strcmp(setting->value, "balanced") == 0) {
-        balance_targets(p);
-        return note_single_device(p, setting);
-    }
     /* The CPU of this host is no part of another machine. */
-    if (p->s->plan->device)
+    if (strcmp(setting->value, "balanced") == 0)
+        balance_targets(p);
+    else if (p->s->plan->device)
         add_processors(p, &index, &code);
-    if (code == ACCEL_OK)
+    if (strcmp(setting->value, "balanced") != 0 && code == ACCEL_OK)
         fill_targets(p);
-    return code == ACCEL_OK ? note_single_device(p, setting) : code;
+    if (code == ACCEL_OK)
+        note_single_device(p, setting);
+    return code;
 }
 
 int32_t accel_placer_assign(struct accel_placer *p)
