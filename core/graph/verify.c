@@ -54,6 +54,21 @@ int32_t accel_symbol_check(const struct accel_symbol *symbol, struct accel_error
     return ACCEL_OK;
 }
 
+int32_t accel_graph_check_symbols(const struct accel_graph *graph, const uint64_t *values, struct accel_error *error)
+{
+    if (graph->symbol_count && values == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "graph %s has symbols, and no values of them", graph->name);
+    for (uint32_t i = 0; i < graph->symbol_count; i++) {
+        const struct accel_symbol *symbol = graph->symbols[i];
+        if (values[i] < symbol->lowest || values[i] > symbol->highest || values[i] % symbol->multiple != 0)
+            return accel_error_set(
+                error, ACCEL_E_INVALID,
+                "graph %s: symbol %s is %" PRIu64 ", allowed are %" PRIu64 " to %" PRIu64 " in steps of %" PRIu64,
+                graph->name, symbol->name, values[i], symbol->lowest, symbol->highest, symbol->multiple);
+    }
+    return ACCEL_OK;
+}
+
 /* ---- values ---- */
 
 static int32_t refuse_value(const struct accel_value *value, struct accel_error *error, const char *text)

@@ -13,7 +13,7 @@ static void lower(struct accel_plan_budget *budget, uint64_t bytes, const char *
 
 void accel_plan_machine_budget(struct accel_plan *plan, struct accel_plan_budget *out_budget)
 {
-    const struct accel_machine *machine = accel_topology_machine(accel_context_topology(plan->context));
+    const struct accel_machine *machine = accel_topology_machine(plan->context->topology);
     out_budget->bytes = machine->memory_usable.bytes;
     out_budget->origin =
         machine->memory_usable.origin ? accel_plan_text(plan, "measured: %s", machine->memory_usable.origin) : "";

@@ -5,12 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/strbuf.h"
 #include "core/plan/plan.h"
 
 static const struct accel_machine *machine_of(const struct accel_plan *plan)
 {
-    return accel_topology_machine(accel_context_topology(plan->context));
+    return accel_topology_machine(plan->context->topology);
 }
 
 static int by_number(const void *a, const void *b)
@@ -24,21 +23,17 @@ static int by_number(const void *a, const void *b)
 /* Formats a sorted list of numbers as ranges: "0-7,16". */
 static const char *list_text(struct accel_plan *plan, uint32_t *numbers, uint32_t count)
 {
-    struct accel_strbuf text = {0};
-    const char *result;
+    const char *text = "";
     qsort(numbers, count, sizeof(*numbers), by_number);
     for (uint32_t i = 0, last; i < count; i = last + 1) {
         last = i;
         while (last + 1 < count && numbers[last + 1] == numbers[last] + 1)
             last++;
-        accel_strbuf_printf(&text, "%s%u", i == 0 ? "" : ",", numbers[i]);
+        text = accel_plan_text(plan, "%s%s%u", text, i == 0 ? "" : ",", numbers[i]);
         if (last > i)
-            accel_strbuf_printf(&text, "-%u", numbers[last]);
+            text = accel_plan_text(plan, "%s-%u", text, numbers[last]);
     }
-    plan->out_of_memory |= text.failed;
-    result = accel_plan_text(plan, "%s", accel_strbuf_get(&text));
-    accel_strbuf_free(&text);
-    return result;
+    return text;
 }
 
 static bool computes(const struct accel_plan *plan, uint32_t cpu)

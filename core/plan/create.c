@@ -220,7 +220,7 @@ static int32_t parse_device_count(struct accel_plan *plan, const struct accel_na
 
 static int32_t resolve(struct accel_plan *plan, const struct accel_plan_request *request, struct accel_error *error)
 {
-    const struct accel_profile *profile = accel_context_profile(plan->context);
+    const struct accel_profile *profile = plan->context->profile;
     struct accel_profile_pair *settings;
     uint32_t count = 0;
     int32_t code = ACCEL_OK;
@@ -452,7 +452,7 @@ static int32_t check_request(const struct accel_context *context, const struct a
         return code;
     if (request->zero != 0)
         return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_create: member zero of the request is not 0");
-    if (accel_context_topology(context) == NULL)
+    if (context->topology == NULL)
         return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_create: the context has not discovered");
     code = check_named_values(request->overrides, request->override_count, "overrides", error);
     return code == ACCEL_OK ? check_named_values(request->model, request->model_count, "model", error) : code;
@@ -461,6 +461,8 @@ static int32_t check_request(const struct accel_context *context, const struct a
 int32_t accel_plan_create(struct accel_context *context, const struct accel_plan_request *request,
                           struct accel_plan **out_plan, struct accel_error *error)
 {
+    static int32_t (*const steps[])(struct accel_plan *, struct accel_error *) = {
+        accel_plan_make_records, accel_plan_decline_unmet, accel_plan_choose_threads, accel_plan_hint_unhonored};
     struct accel_plan *plan;
     int32_t code;
     if (out_plan == NULL)
@@ -477,14 +479,8 @@ int32_t accel_plan_create(struct accel_context *context, const struct accel_plan
     plan->context = context;
     atomic_fetch_add(&context->children, 1);
     code = choose(plan, request, error);
-    if (code == ACCEL_OK)
-        code = accel_plan_make_records(plan, error);
-    if (code == ACCEL_OK)
-        code = accel_plan_decline_unmet(plan, error);
-    if (code == ACCEL_OK)
-        code = accel_plan_choose_threads(plan, error);
-    if (code == ACCEL_OK)
-        code = accel_plan_hint_unhonored(plan, error);
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && code == ACCEL_OK; i++)
+        code = steps[i](plan, error);
     code = accel_plan_finish(plan, code, error);
     if (code != ACCEL_OK) {
         accel_plan_free(plan);

@@ -69,9 +69,9 @@ static int32_t replace(struct accel_plan *plan, const struct accel_profile_setti
                        const struct accel_profile_setting *given, const char *reason, struct accel_error *error)
 {
     struct accel_profile_setting *made = accel_arena_array(&plan->arena, 1, sizeof(*made));
-    size_t index = (size_t)(accel_settings_find(plan->settings, setting->key) - accel_settings_get(plan->settings, 0));
+    size_t index = (size_t)(accel_settings_find(plan->settings, setting->key) - &plan->settings->settings[0]);
     if (plan->declined == NULL)
-        plan->declined = accel_arena_array(&plan->arena, accel_settings_count(plan->settings), sizeof(*plan->declined));
+        plan->declined = accel_arena_array(&plan->arena, plan->settings->count, sizeof(*plan->declined));
     if (made == NULL || plan->declined == NULL)
         return accel_error_no_memory(error, "for a plan");
     *made = *given;

@@ -14,7 +14,7 @@
 static int32_t read_profile(struct accel_plan *plan, const char *name, struct accel_profile_facts *out_facts,
                             struct accel_error *error)
 {
-    const struct accel_profile *profile = accel_context_profile(plan->context);
+    const struct accel_profile *profile = plan->context->profile;
     const struct accel_profile_pair named = {"device.profile", name, "the request names it"};
     if (profile == NULL)
         return accel_error_set(error, ACCEL_E_NOT_FOUND, "no profiles were found");

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "core/base/checked.h"
-#include "core/base/strbuf.h"
 #include "core/plan/plan.h"
 
 /* Number of facts beside those of the device and of the model: platform, device.count, device.name, device.list,
@@ -52,16 +51,13 @@ static void note_model(struct accel_plan *plan)
         {"model.hidden", " x ", ""},        {"model.parameters", ", ", " parameters"},
         {"model.weight_bytes", ", ", " B"},
     };
-    struct accel_strbuf text;
-    accel_strbuf_init(&text, 0);
+    plan->model = "";
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         const char *value = accel_plan_fact(plan, words[i].key, NULL);
         if (value)
-            accel_strbuf_printf(&text, "%s%s%s", text.length ? words[i].before : "", value, words[i].after);
+            plan->model = accel_plan_text(plan, "%s%s%s%s", plan->model, *plan->model ? words[i].before : "", value,
+                                          words[i].after);
     }
-    plan->model = accel_plan_text(plan, "%s", accel_strbuf_get(&text));
-    plan->out_of_memory |= text.failed;
-    accel_strbuf_free(&text);
 }
 
 /* Adds model.memory_share: the share of the host's memory that the weights would use. */
@@ -81,7 +77,7 @@ static void add_share(struct accel_plan *plan, const struct accel_plan_request *
 int32_t accel_plan_make_facts(struct accel_plan *plan, const struct accel_plan_request *request,
                               struct accel_error *error)
 {
-    const struct accel_machine *machine = accel_topology_machine(accel_context_topology(plan->context));
+    const struct accel_machine *machine = accel_topology_machine(plan->context->topology);
     const struct accel_amount *memory = &machine->memory_usable;
     plan->fact_count = 0;
     plan->facts = accel_arena_array(&plan->arena, (size_t)request->model_count + ACCEL_DEVICE_PAIRS + OTHER_FACTS,
@@ -114,12 +110,12 @@ int32_t accel_plan_make_facts(struct accel_plan *plan, const struct accel_plan_r
 
 int32_t accel_plan_import_facts(struct accel_plan *plan, struct accel_error *error)
 {
-    plan->fact_count = accel_settings_fact_count(plan->settings);
+    plan->fact_count = plan->settings->fact_count;
     plan->shown = accel_arena_array(&plan->arena, plan->fact_count, sizeof(*plan->shown));
     if (plan->shown == NULL)
         return accel_error_no_memory(error, "for a plan");
     for (uint32_t i = 0; i < plan->fact_count; i++) {
-        const struct accel_profile_fact *fact = accel_settings_fact(plan->settings, i);
+        const struct accel_profile_fact *fact = &plan->settings->facts[i];
         plan->shown[i] = (struct accel_named_value){fact->key, fact->value, fact->place};
     }
     note_model(plan);

@@ -117,14 +117,13 @@ static int32_t import_estimate(const struct accel_estimate_sink *sink, uint32_t 
 static int32_t query_estimate(struct adder *a)
 {
     const struct accel_device_table *table = a->device->handle->table;
-    struct accel_call_guard call;
     struct estimate_sink sink = {.sink = {sizeof(sink.sink), 0, import_estimate}, .adder = a};
     int32_t code;
     if (!ACCEL_CAN(table, estimate))
         return ACCEL_OK;
-    accel_call_guard_begin(&call, a->device->object.context, a->device->driver, "estimate");
-    code = table->estimate(a->device->handle, a->work->graphs, a->work->graph_count, a->options, &sink.sink, a->error);
-    accel_call_guard_end(&call);
+    ACCEL_GUARDED(
+        code, a->device->object.context, a->device->driver, "estimate",
+        table->estimate(a->device->handle, a->work->graphs, a->work->graph_count, a->options, &sink.sink, a->error));
     if (sink.error.code != ACCEL_OK) {
         accel_error_clear(a->error);
         return accel_error_copy(a->error, &sink.error);
@@ -447,15 +446,13 @@ static void device_budget(const struct adder *a, struct accel_plan_budget *budge
     const struct accel_facts *facts = a->plan->device->info.facts;
     const struct accel_device_table *table = a->device->handle->table;
     struct accel_memory_now now = {0};
-    struct accel_call_guard call;
     int32_t code = ACCEL_E_UNSUPPORTED;
     accel_plan_device_budget(a->plan, a->plan->device, budget);
     if (accel_plan_uses_host_memory(a->plan->device))
         return;
     if (ACCEL_CAN(table, memory)) {
-        accel_call_guard_begin(&call, a->device->object.context, a->device->driver, "memory");
-        code = table->memory(a->device->handle, 0, &now, NULL);
-        accel_call_guard_end(&call);
+        ACCEL_GUARDED(code, a->device->object.context, a->device->driver, "memory",
+                      table->memory(a->device->handle, 0, &now, NULL));
     }
     if (code == ACCEL_OK) {
         /* A driver that reports more free memory than the device has did not measure it; its facts are then more

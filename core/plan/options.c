@@ -62,7 +62,7 @@ static void add_option(struct options *options, const struct accel_profile_setti
 static int32_t list_options(struct accel_plan *plan, struct options *options, struct accel_error *error)
 {
     const char *driver = plan->device->owner->driver->name;
-    uint32_t first = accel_settings_driver_begin(plan->settings), count = accel_settings_count(plan->settings);
+    uint32_t first = plan->settings->key_count, count = plan->settings->count;
     size_t most = (size_t)count - first + accel_setting_row_count();
     *options = (struct options){accel_arena_array(&plan->arena, most, sizeof(*options->given)),
                                 accel_arena_array(&plan->arena, most, sizeof(const void *)), 0};
@@ -78,7 +78,7 @@ static int32_t list_options(struct accel_plan *plan, struct options *options, st
     }
     for (uint32_t i = first; i < count; i++)
         if (plan->declined == NULL || plan->declined[i] == NULL)
-            add_option(options, accel_settings_get(plan->settings, i), accel_settings_get(plan->settings, i)->key);
+            add_option(options, &plan->settings->settings[i], plan->settings->settings[i].key);
     return ACCEL_OK;
 }
 

@@ -78,7 +78,7 @@ static int32_t choose_kernel(struct accel_shape_planner *s)
 /* Returns the size of the smallest second-level cache of the machine; 0: not known. */
 static uint64_t fast_bytes(const struct accel_plan *plan)
 {
-    const struct accel_machine *machine = accel_topology_machine(accel_context_topology(plan->context));
+    const struct accel_machine *machine = accel_topology_machine(plan->context->topology);
     const char *kind = accel_plan_fact(plan, "device.kind", NULL);
     uint64_t bytes = 0;
     if (kind == NULL || strcmp(kind, "cpu") != 0)

@@ -101,7 +101,7 @@ static bool measures(const struct accel_plan *plan, const struct accel_profile_s
 }
 
 /* Settings for plans that a run honors under a condition. */
-static const struct {
+static const struct condition {
     const char *key; /* a trailing dot matches every key with this prefix */
     bool (*holds)(const struct accel_plan *plan, const struct accel_profile_setting *setting);
     const char *reason; /* why the value is not honored if the condition is false */
@@ -127,39 +127,17 @@ static const struct {
     {"memory.efficient", maps, "weights.load=read makes a second copy of the weights"},
 };
 
-static size_t find_condition(const char *name)
+static const struct condition *find_condition(const char *name)
 {
-    size_t i = 0;
-    for (; i < sizeof(conditions) / sizeof(conditions[0]); i++) {
+    for (size_t i = 0; i < sizeof(conditions) / sizeof(conditions[0]); i++) {
         const char *key = conditions[i].key;
         if (key[strlen(key) - 1] == '.' ? accel_has_prefix(name, key) : strcmp(name, key) == 0)
-            break;
+            return &conditions[i];
     }
-    return i;
-}
-
-static bool has_condition(const char *name)
-{
-    return find_condition(name) < sizeof(conditions) / sizeof(conditions[0]);
+    return NULL;
 }
 
 /* ---- values that no run honors ---- */
-
-/* Settings of which a run honors the default alone, with the reason. */
-static const struct {
-    const char *key;
-    const char *reason;
-} reasons[] = {
-    {"kv.enabled", "a run always has a KV cache"},
-};
-
-static const char *find_reason(const char *name)
-{
-    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
-        if (strcmp(reasons[i].key, name) == 0)
-            return reasons[i].reason;
-    return NULL;
-}
 
 /* Returns whether a value is the default and so changes nothing for a run. */
 static bool is_default(const struct accel_setting_row *key, const struct accel_profile_setting *setting)
@@ -170,7 +148,7 @@ static bool is_default(const struct accel_setting_row *key, const struct accel_p
 bool accel_plan_never_honored(const struct accel_plan *plan, const struct accel_setting_row *key,
                               const struct accel_profile_setting *setting, char reason[ACCEL_PLAN_REASON])
 {
-    const char *why = find_reason(key->name);
+    const char *why = strcmp(key->name, "kv.enabled") == 0 ? "a run always has a KV cache" : NULL;
     if ((why == NULL && key->honored != ACCEL_HONORED_DRIVER) || is_default(key, setting) ||
         accel_plan_option_of(plan, key))
         return false;
@@ -194,14 +172,14 @@ static bool is_planned(const struct accel_plan *plan, const char *key)
 static bool is_unmet(const struct accel_plan *plan, const struct accel_setting_row *key,
                      const struct accel_profile_setting *setting, char reason[ACCEL_PLAN_REASON])
 {
-    size_t condition = find_condition(key->name);
+    const struct condition *condition = find_condition(key->name);
     if (is_planned(plan, key->name))
         return false;
-    if (!has_condition(key->name))
+    if (condition == NULL)
         return accel_plan_never_honored(plan, key, setting, reason);
-    if (is_default(key, setting) || conditions[condition].holds(plan, setting))
+    if (is_default(key, setting) || condition->holds(plan, setting))
         return false;
-    snprintf(reason, ACCEL_PLAN_REASON, "%s", conditions[condition].reason);
+    snprintf(reason, ACCEL_PLAN_REASON, "%s", condition->reason);
     return true;
 }
 
@@ -221,8 +199,8 @@ static const struct accel_profile_setting *next_unmet(const struct accel_plan *p
 /* Returns whether a file with other weight types would satisfy the setting. */
 static bool is_for_weights(const char *key)
 {
-    size_t condition = find_condition(key);
-    return has_condition(key) && conditions[condition].holds == as_in_file;
+    const struct condition *condition = find_condition(key);
+    return condition && condition->holds == as_in_file;
 }
 
 /* Returns the unit as written behind a number; a word has none. */
@@ -328,7 +306,7 @@ static void hint_list(struct accel_plan *plan)
 
 int32_t accel_plan_hint_unhonored(struct accel_plan *plan, struct accel_error *error)
 {
-    const struct accel_profile *profile = accel_context_profile(plan->context);
+    const struct accel_profile *profile = plan->context->profile;
     int32_t code;
     hint_list(plan);
     hint_fallback(plan, "fallback.device", plan->moved);

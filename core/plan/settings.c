@@ -12,7 +12,7 @@
 const struct accel_profile_setting *accel_plan_value(const struct accel_plan *plan, const char *key)
 {
     const struct accel_profile_setting *setting = accel_settings_find(plan->settings, key);
-    size_t index = setting ? (size_t)(setting - accel_settings_get(plan->settings, 0)) : 0;
+    size_t index = setting ? (size_t)(setting - &plan->settings->settings[0]) : 0;
     return setting && plan->declined && plan->declined[index] ? plan->declined[index] : setting;
 }
 
@@ -25,12 +25,12 @@ static uint32_t origin_of(uint32_t layer)
 
 int32_t accel_plan_make_records(struct accel_plan *plan, struct accel_error *error)
 {
-    uint32_t count = accel_settings_count(plan->settings);
+    uint32_t count = plan->settings->count;
     plan->records = accel_arena_array(&plan->arena, count, sizeof(*plan->records));
     if (plan->records == NULL)
         return accel_error_no_memory(error, "for a plan");
     for (uint32_t i = 0; i < count; i++) {
-        const struct accel_profile_setting *setting = accel_settings_get(plan->settings, i);
+        const struct accel_profile_setting *setting = &plan->settings->settings[i];
         plan->records[i] = (struct accel_plan_setting){
             .size = sizeof(plan->records[i]),
             .origin = origin_of(setting->layer),
@@ -87,7 +87,7 @@ void accel_plan_decide(struct accel_plan *plan, const char *key, const char *val
 /* Handles a request for more threads than the machine has: the policy decides whether fewer suffice. */
 static int32_t fewer_threads(struct accel_plan *plan, struct accel_thread_policy *policy, struct accel_error *error)
 {
-    const struct accel_topology *topology = accel_context_topology(plan->context);
+    const struct accel_topology *topology = plan->context->topology;
     const struct accel_profile_setting *fallback = accel_plan_value(plan, "fallback.threads");
     uint32_t wanted = policy->wanted;
     int32_t code;
@@ -119,7 +119,7 @@ static int32_t refuse_threads(const struct accel_profile_setting *threads, const
 
 int32_t accel_plan_choose_threads(struct accel_plan *plan, struct accel_error *error)
 {
-    const struct accel_topology *topology = accel_context_topology(plan->context);
+    const struct accel_topology *topology = plan->context->topology;
     const struct accel_profile_setting *threads = accel_plan_value(plan, "cpu.threads");
     const struct accel_profile_setting *pin = accel_plan_value(plan, "cpu.pin");
     const char *power = accel_plan_value(plan, "power")->value;
@@ -175,7 +175,7 @@ int32_t accel_plan_setting_override(struct accel_plan *plan, const char *key, co
 
 uint32_t accel_plan_setting_count(const struct accel_plan *plan)
 {
-    return plan ? accel_settings_count(plan->settings) : 0;
+    return plan ? plan->settings->count : 0;
 }
 
 const struct accel_plan_setting *accel_plan_setting_get(const struct accel_plan *plan, uint32_t index)
