@@ -57,6 +57,17 @@ static inline bool accel_parse_u64(const char *text, uint64_t *out_number)
     return true;
 }
 
+/** Parses a decimal number that may be negative, without blank or unit. */
+static inline bool accel_parse_i32(const char *text, int32_t *out_number)
+{
+    bool negative = *text == '-';
+    uint64_t number;
+    if (!accel_parse_u64(text + negative, &number) || number > INT32_MAX)
+        return false;
+    *out_number = negative ? -(int32_t)number : (int32_t)number;
+    return true;
+}
+
 /** Rounds up to a multiple of `align`, which must be a power of two. */
 static inline bool accel_align_size(size_t value, size_t align, size_t *out_aligned)
 {

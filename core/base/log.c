@@ -11,17 +11,12 @@
 
 #define LINE_BYTES 1024
 
-bool accel_log_is_enabled(const struct accel_log *log, uint32_t level)
-{
-    return log != NULL && log->sink != NULL && level <= log->level && level != 0;
-}
-
 void accel_log_write(const struct accel_log *log, uint32_t level, const char *component, const char *format, ...)
 {
     char line[LINE_BYTES + 4];
     va_list values;
     int wanted;
-    if (!accel_log_is_enabled(log, level))
+    if (log == NULL || log->sink == NULL || level > log->level || level == 0)
         return;
     va_start(values, format);
     wanted = vsnprintf(line, sizeof(line), format, values);

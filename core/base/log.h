@@ -22,9 +22,6 @@ struct accel_log {
     _Atomic uint32_t level; /**< most verbose level that is logged, ACCEL_LOG_...; 0: nothing is logged */
 };
 
-/** Returns whether a line of this level would reach the sink; `log` may be NULL. */
-bool accel_log_is_enabled(const struct accel_log *log, uint32_t level);
-
 /** Writes one line; `log` may be NULL. Control characters become '?', a line over 1 KiB is cut at a character
  * boundary. Allocates nothing. `component` names the component of origin: "topology", "plugin", "driver.cpu". */
 void accel_log_write(const struct accel_log *log, uint32_t level, const char *component, const char *format, ...)

@@ -36,6 +36,9 @@ static int32_t store_failure(struct accel_builder *builder, int32_t code)
     return code;
 }
 
+/* Sets an error whose code is sticky, and returns the code. */
+#define FAIL(builder, error, ...) store_failure(builder, accel_error_set(error, __VA_ARGS__))
+
 static int32_t no_memory(struct accel_builder *builder, struct accel_error *error)
 {
     return store_failure(builder, accel_error_no_memory(error, "for graph \"%.200s\"", builder->graph.name));
@@ -50,8 +53,7 @@ static int32_t begin(struct accel_builder *builder, struct accel_error *error)
         return accel_error_set(error, builder->failure, "graph \"%.200s\": an earlier call of its builder has failed",
                                builder->graph.name);
     if (builder->finished)
-        return store_failure(
-            builder, accel_error_set(error, ACCEL_E_INVALID, "graph \"%.200s\" is finished", builder->graph.name));
+        return FAIL(builder, error, ACCEL_E_INVALID, "graph \"%.200s\" is finished", builder->graph.name);
     return ACCEL_OK;
 }
 
@@ -116,14 +118,13 @@ int32_t accel_builder_symbol(struct accel_builder *builder, const char *name, ui
     if (code != ACCEL_OK)
         return code;
     if (out_symbol == NULL)
-        return store_failure(builder,
-                             accel_error_set(error, ACCEL_E_INVALID, "accel_builder_symbol: out_symbol is NULL"));
+        return FAIL(builder, error, ACCEL_E_INVALID, "accel_builder_symbol: out_symbol is NULL");
     code = accel_symbol_check(&given, error);
     if (code != ACCEL_OK)
         return store_failure(builder, code);
     if (builder->graph.symbol_count == ACCEL_GRAPH_SYMBOLS)
-        return store_failure(builder, accel_error_set(error, ACCEL_E_LIMIT, "graph \"%.200s\" has %u symbols already",
-                                                      builder->graph.name, ACCEL_GRAPH_SYMBOLS));
+        return FAIL(builder, error, ACCEL_E_LIMIT, "graph \"%.200s\" has %u symbols already", builder->graph.name,
+                    ACCEL_GRAPH_SYMBOLS);
     symbol = accel_arena_alloc(&builder->arena, sizeof(*symbol), _Alignof(struct accel_symbol));
     if (symbol == NULL || (given.name = accel_arena_strdup(&builder->arena, name)) == NULL)
         return no_memory(builder, error);
@@ -140,8 +141,7 @@ static int32_t add_value(struct accel_builder *builder, const struct accel_value
     struct accel_value *value;
     int32_t code;
     if (out_value == NULL)
-        return store_failure(builder, accel_error_set(error, ACCEL_E_INVALID, "graph \"%.200s\": out_value is NULL",
-                                                      builder->graph.name));
+        return FAIL(builder, error, ACCEL_E_INVALID, "graph \"%.200s\": out_value is NULL", builder->graph.name);
     code = accel_value_check(&builder->graph, given, error);
     if (code != ACCEL_OK)
         return store_failure(builder, code);
@@ -183,14 +183,11 @@ int32_t accel_builder_value(struct accel_builder *builder, uint32_t role, const 
     if (code != ACCEL_OK)
         return code;
     if (role != ACCEL_ROLE_INPUT && role != ACCEL_ROLE_WEIGHT && role != ACCEL_ROLE_STATE)
-        return store_failure(builder,
-                             accel_error_set(error, ACCEL_E_INVALID,
-                                             "value \"%.200s\": the caller can add only inputs, weights and states",
-                                             name ? name : "?"));
+        return FAIL(builder, error, ACCEL_E_INVALID,
+                    "value \"%.200s\": the caller can add only inputs, weights and states", name ? name : "?");
     if (dims == NULL || rank < 1 || rank > ACCEL_RANK)
-        return store_failure(builder,
-                             accel_error_set(error, ACCEL_E_INVALID, "value \"%.200s\": its rank is not 1 to %u",
-                                             name ? name : "?", ACCEL_RANK));
+        return FAIL(builder, error, ACCEL_E_INVALID, "value \"%.200s\": its rank is not 1 to %u", name ? name : "?",
+                    ACCEL_RANK);
     memcpy(value.dims, dims, rank * sizeof(*dims));
     return add_value(builder, &value, out_value, error);
 }
@@ -211,19 +208,16 @@ int32_t accel_builder_constant(struct accel_builder *builder, const char *name, 
     if (code != ACCEL_OK)
         return code;
     if (dims == NULL || data == NULL || rank < 1 || rank > ACCEL_RANK || !accel_type_describe(type, &layout))
-        return store_failure(builder,
-                             accel_error_set(error, ACCEL_E_INVALID,
-                                             "constant \"%.200s\": its type, rank, dims or data are missing or wrong",
-                                             name ? name : "?"));
+        return FAIL(builder, error, ACCEL_E_INVALID,
+                    "constant \"%.200s\": its type, rank, dims or data are missing or wrong", name ? name : "?");
     for (uint32_t i = 0; i < rank; i++)
         value.dims[i] = accel_dim_fixed(dims[i]);
     /* Counts whole blocks only; the check refuses a row that is no whole number of blocks. */
     if (!accel_dims_product(rank - 1, value.dims, &value.bytes) ||
         !accel_type_bytes(&layout, value.bytes, dims[rank - 1] / layout.block_values * layout.block_values,
                           &value.bytes))
-        return store_failure(builder,
-                             accel_error_set(error, ACCEL_E_LIMIT, "constant \"%.200s\": its bytes do not fit 64 bits",
-                                             name ? name : "?"));
+        return FAIL(builder, error, ACCEL_E_LIMIT, "constant \"%.200s\": its bytes do not fit 64 bits",
+                    name ? name : "?");
     return add_value(builder, &value, out_value, error);
 }
 
@@ -262,10 +256,8 @@ static int32_t add_made(struct accel_builder *builder, const char *node, const c
     if (output) {
         int length = snprintf(name, sizeof(name), "%s.%s", node, output);
         if (length < 0 || (size_t)length >= sizeof(name))
-            return store_failure(builder,
-                                 accel_error_set(error, ACCEL_E_INVALID,
-                                                 "node \"%.200s\": its name is too long to add that of output %s", node,
-                                                 output));
+            return FAIL(builder, error, ACCEL_E_INVALID,
+                        "node \"%.200s\": its name is too long to add that of output %s", node, output);
         value.name = name;
     }
     return add_value(builder, &value, out_value, error);
@@ -274,10 +266,7 @@ static int32_t add_made(struct accel_builder *builder, const char *node, const c
 static int32_t append_node(struct accel_builder *builder, const struct accel_node *given,
                            const struct accel_op_call *call, uint32_t *out_values, struct accel_error *error)
 {
-    struct accel_op_made first = {.type = call->type, .rank = call->rank};
-    const struct accel_op_made *made[ACCEL_OP_OUTPUTS] = {&first, &call->second};
     struct accel_node *node;
-    memcpy(first.dims, call->dims, sizeof(first.dims));
     if (!grow(&builder->nodes, builder->graph.node_count, &builder->node_capacity, ACCEL_GRAPH_NODES))
         return no_memory(builder, error);
     builder->graph.nodes = (const struct accel_node *const *)builder->nodes;
@@ -286,7 +275,8 @@ static int32_t append_node(struct accel_builder *builder, const struct accel_nod
         return no_memory(builder, error);
     out_values[0] = ACCEL_NO_VALUE;
     for (uint32_t i = 0; i < node->output_count; i++) {
-        int32_t code = add_made(builder, given->name, i == 0 ? NULL : call->op->second, made[i], &out_values[i], error);
+        int32_t code =
+            add_made(builder, given->name, i == 0 ? NULL : call->op->second, &call->made[i], &out_values[i], error);
         if (code != ACCEL_OK)
             return code;
         memcpy((uint32_t *)node->outputs + i, &out_values[i], sizeof(*out_values));
@@ -336,9 +326,8 @@ int32_t accel_builder_node_outputs(struct accel_builder *builder, uint32_t op, c
     if (code != ACCEL_OK)
         return code;
     if (op == ACCEL_OP_RESHAPE)
-        return store_failure(builder, accel_error_set(error, ACCEL_E_INVALID,
-                                                      "node \"%.200s\": use accel_builder_reshape for a reshape",
-                                                      name ? name : "?"));
+        return FAIL(builder, error, ACCEL_E_INVALID, "node \"%.200s\": use accel_builder_reshape for a reshape",
+                    name ? name : "?");
     return add_node(builder, &node, &call, out_values, error);
 }
 
@@ -352,16 +341,15 @@ int32_t accel_builder_node(struct accel_builder *builder, uint32_t op, const cha
 int32_t accel_builder_reshape(struct accel_builder *builder, const char *name, uint32_t input, uint32_t rank,
                               const struct accel_dim *dims, uint32_t *out_value, struct accel_error *error)
 {
-    struct accel_op_call call = {.rank = rank};
+    struct accel_op_call call = {.made[0].rank = rank};
     struct accel_node node = {.op = ACCEL_OP_RESHAPE, .input_count = 1, .output_count = 1, .name = name};
     int32_t code = begin(builder, error);
     if (code != ACCEL_OK)
         return code;
     if (dims == NULL || rank < 1 || rank > ACCEL_RANK)
-        return store_failure(builder,
-                             accel_error_set(error, ACCEL_E_INVALID, "reshape \"%.200s\": its rank is not 1 to %u",
-                                             name ? name : "?", ACCEL_RANK));
-    memcpy(call.dims, dims, rank * sizeof(*dims));
+        return FAIL(builder, error, ACCEL_E_INVALID, "reshape \"%.200s\": its rank is not 1 to %u", name ? name : "?",
+                    ACCEL_RANK);
+    memcpy(call.made[0].dims, dims, rank * sizeof(*dims));
     node.inputs = &input;
     return add_node(builder, &node, &call, out_value, error);
 }
@@ -373,9 +361,8 @@ int32_t accel_builder_output(struct accel_builder *builder, uint32_t value, cons
     if (code != ACCEL_OK)
         return code;
     if (value >= builder->graph.value_count || builder->values[value]->role != ACCEL_ROLE_INTERMEDIATE)
-        return store_failure(builder, accel_error_set(error, ACCEL_E_INVALID,
-                                                      "graph \"%.200s\": value %" PRIu32 " is no intermediate",
-                                                      builder->graph.name, value));
+        return FAIL(builder, error, ACCEL_E_INVALID, "graph \"%.200s\": value %" PRIu32 " is no intermediate",
+                    builder->graph.name, value);
     chosen = builder->values[value];
     if (name) {
         code = accel_name_check(name, "an output", error);

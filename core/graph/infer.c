@@ -11,96 +11,84 @@
 
 /* ---- attributes ---- */
 
-int32_t accel_op_check_product(const struct accel_op_call *call, uint32_t function, uint32_t rounding,
-                               struct accel_error *error)
+const char *accel_op_product_fault(uint32_t function, uint32_t rounding)
 {
     if (function >= ACCEL_FN_END)
-        return accel_op_refuse(call, error, "attribute function is unknown");
+        return "attribute function is unknown";
     if (rounding != ACCEL_F32 && rounding != ACCEL_F16 && rounding != ACCEL_BF16 && rounding != ACCEL_Q8_0)
-        return accel_op_refuse(call, error, "attribute rounding is none of f32, f16, bf16, q8_0");
-    return ACCEL_OK;
+        return "attribute rounding is none of f32, f16, bf16, q8_0";
+    return NULL;
 }
 
-int32_t accel_op_check_zero(const struct accel_op_call *call, uint64_t zero, struct accel_error *error)
+const char *accel_op_zero_fault(uint64_t zero)
 {
-    return zero == 0 ? ACCEL_OK : accel_op_refuse(call, error, "attribute zero is not 0");
+    return zero == 0 ? NULL : "attribute zero is not 0";
 }
 
-int32_t accel_check_matmul(const struct accel_op_call *call, struct accel_error *error)
+const char *accel_check_matmul(const struct accel_op_call *call)
 {
     const struct accel_matmul *at = call->attributes;
-    int32_t code = accel_op_check_product(call, at->function, at->rounding, error);
-    return code == ACCEL_OK ? accel_op_check_zero(call, at->zero, error) : code;
+    const char *fault = accel_op_product_fault(at->function, at->rounding);
+    return fault ? fault : accel_op_zero_fault(at->zero);
 }
 
-int32_t accel_check_norm(const struct accel_op_call *call, struct accel_error *error)
+const char *accel_check_norm(const struct accel_op_call *call)
 {
     const struct accel_norm *at = call->attributes;
-    if (!isfinite(at->epsilon) || at->epsilon < 0.0f)
-        return accel_op_refuse(call, error, "attribute epsilon is negative or not finite");
-    return ACCEL_OK;
+    return isfinite(at->epsilon) && at->epsilon >= 0.0f ? NULL : "attribute epsilon is negative or not finite";
 }
 
-int32_t accel_check_rotary(const struct accel_op_call *call, struct accel_error *error)
+const char *accel_check_rotary(const struct accel_op_call *call)
 {
     const struct accel_rotary *at = call->attributes;
     if (at->pairing > ACCEL_PAIR_NEIGHBOURS)
-        return accel_op_refuse(call, error, "attribute pairing is unknown");
-    if (!isfinite(at->scale))
-        return accel_op_refuse(call, error, "attribute scale is not finite");
-    return accel_op_check_zero(call, at->zero, error);
+        return "attribute pairing is unknown";
+    return isfinite(at->scale) ? accel_op_zero_fault(at->zero) : "attribute scale is not finite";
 }
 
-int32_t accel_check_expert_matmul(const struct accel_op_call *call, struct accel_error *error)
+const char *accel_check_expert_matmul(const struct accel_op_call *call)
 {
     const struct accel_expert_matmul *at = call->attributes;
-    if (at->experts == 0)
-        return accel_op_refuse(call, error, "attribute experts is 0");
-    return accel_op_check_product(call, at->function, at->rounding, error);
+    return at->experts ? accel_op_product_fault(at->function, at->rounding) : "attribute experts is 0";
 }
 
-/* Checks the attributes that both attention operators have. */
-static int32_t check_scores(const struct accel_op_call *call, uint32_t causal, float scale, float softcap,
-                            struct accel_error *error)
+/* Returns the fault of the attributes that both attention operators have. */
+static const char *scores_fault(uint32_t causal, float scale, float softcap)
 {
     if (causal > 1)
-        return accel_op_refuse(call, error, "attribute causal is neither 0 nor 1");
+        return "attribute causal is neither 0 nor 1";
     if (!isfinite(scale) || !isfinite(softcap) || softcap < 0.0f)
-        return accel_op_refuse(call, error, "attribute scale or softcap is negative or not finite");
-    return ACCEL_OK;
+        return "attribute scale or softcap is negative or not finite";
+    return NULL;
 }
 
-int32_t accel_check_dense_attention(const struct accel_op_call *call, struct accel_error *error)
+const char *accel_check_dense_attention(const struct accel_op_call *call)
 {
     const struct accel_dense_attention *at = call->attributes;
-    int32_t code = check_scores(call, at->causal, at->scale, at->softcap, error);
-    if (code == ACCEL_OK && at->center != 0 && call->inputs[6] == NULL)
-        return accel_op_refuse(call, error, "attribute center has no meaning without input relative");
-    return code == ACCEL_OK ? accel_op_check_zero(call, at->zero, error) : code;
+    const char *fault = scores_fault(at->causal, at->scale, at->softcap);
+    if (fault == NULL && at->center != 0 && call->inputs[6] == NULL)
+        return "attribute center has no meaning without input relative";
+    return fault ? fault : accel_op_zero_fault(at->zero);
 }
 
-int32_t accel_check_attention(const struct accel_op_call *call, struct accel_error *error)
+const char *accel_check_attention(const struct accel_op_call *call)
 {
     const struct accel_attention *at = call->attributes;
     if (at->kv_heads == 0 || at->page == 0)
-        return accel_op_refuse(call, error, "attribute kv_heads or page is 0");
-    if (check_scores(call, at->causal, at->scale, at->softcap, error) != ACCEL_OK)
-        return ACCEL_E_INVALID;
+        return "attribute kv_heads or page is 0";
     if (at->rounding != 0 && at->rounding != ACCEL_F32 && at->rounding != ACCEL_Q8_0)
-        return accel_op_refuse(call, error, "attribute rounding is neither F32 nor Q8_0");
+        return "attribute rounding is neither F32 nor Q8_0";
     if (at->sinks != 0 && at->window == 0)
-        return accel_op_refuse(call, error, "attribute sinks has no meaning without a window");
+        return "attribute sinks has no meaning without a window";
     if ((at->block != 0) != (call->inputs[6] != NULL))
-        return accel_op_refuse(call, error, "attribute block and input mask have no meaning without each other");
-    return ACCEL_OK;
+        return "attribute block and input mask have no meaning without each other";
+    return scores_fault(at->causal, at->scale, at->softcap);
 }
 
-int32_t accel_check_activation(const struct accel_op_call *call, struct accel_error *error)
+const char *accel_check_activation(const struct accel_op_call *call)
 {
     const struct accel_activation *at = call->attributes;
-    if (at->function >= ACCEL_FN_END)
-        return accel_op_refuse(call, error, "attribute function is unknown");
-    return ACCEL_OK;
+    return at->function < ACCEL_FN_END ? NULL : "attribute function is unknown";
 }
 
 /* ---- shapes ---- */
@@ -118,52 +106,86 @@ int32_t accel_op_refuse_shapes(const struct accel_op_call *call, uint32_t a, uin
                            accel_dims_text(call->graph, y->rank, y->dims, y_text, sizeof(y_text)), rule);
 }
 
-void accel_op_output_like(struct accel_op_call *call, const struct accel_value *value)
+#define INNERMOST ACCEL_RANK
+
+/* Extents of two inputs that are equal wherever both inputs are there. */
+static const struct {
+    uint32_t op;
+    uint32_t a, a_dim, b, b_dim; /* inputs, and dimensions of theirs */
+    const char *rule;
+} equal_extents[] = {
+    {ACCEL_OP_MATMUL, 0, INNERMOST, 1, 1, "the innermost extents differ"},
+    {ACCEL_OP_MATMUL, 2, 0, 1, 0, "bias needs one element per row of W"},
+    {ACCEL_OP_RMS_NORM, 0, INNERMOST, 1, 0, "the innermost extents differ"},
+    {ACCEL_OP_LAYER_NORM, 0, INNERMOST, 1, 0, "the innermost extents differ"},
+    {ACCEL_OP_LAYER_NORM, 0, INNERMOST, 2, 0, "the innermost extents differ"},
+    {ACCEL_OP_ROTARY, 0, 0, 1, 0, "there is a position for each token"},
+    {ACCEL_OP_CACHE_WRITE, 0, 0, 1, 0, "there is a slot for each token"},
+    {ACCEL_OP_ATTENTION, 1, 0, 2, 0, "v has the slots of k"},
+    {ACCEL_OP_ATTENTION, 3, 0, 5, 0, "both have a row for each sequence"},
+    {ACCEL_OP_ATTENTION, 6, 0, 5, 0, "both have a row for each sequence"},
+    {ACCEL_OP_ATTENTION, 7, 0, 0, 1, "it has one element or row for each head of q"},
+    {ACCEL_OP_ATTENTION, 8, 0, 0, 1, "it has one element or row for each head of q"},
+    {ACCEL_OP_GROUP_NORM, 0, INNERMOST, 1, 0, "the innermost extents differ"},
+    {ACCEL_OP_GROUP_NORM, 0, INNERMOST, 2, 0, "the innermost extents differ"},
+    {ACCEL_OP_CONV, 2, 0, 1, 0, "bias needs one element per row of W"},
+    {ACCEL_OP_EXPERT_MATMUL, 0, INNERMOST, 1, 1, "the innermost extents differ"},
+    {ACCEL_OP_EXPERT_MATMUL, 3, 0, 1, 0, "bias needs one element per row of W"},
+    {ACCEL_OP_EXPERT_MATMUL, 4, 0, 2, 0, "factor has the shape of ids"},
+    {ACCEL_OP_EXPERT_MATMUL, 4, 1, 2, 1, "factor has the shape of ids"},
+    {ACCEL_OP_DENSE_ATTENTION, 0, 2, 1, 2, "heads of q have the size of those of k"},
+    {ACCEL_OP_DENSE_ATTENTION, 1, 0, 2, 0, "v has the keys and heads of k"},
+    {ACCEL_OP_DENSE_ATTENTION, 1, 1, 2, 1, "v has the keys and heads of k"},
+    {ACCEL_OP_DENSE_ATTENTION, 3, 0, 4, 0, "both have one more element than there are sequences"},
+    {ACCEL_OP_DENSE_ATTENTION, 5, 1, 0, 1, "bias has a table for each head of q"},
+    {ACCEL_OP_DENSE_ATTENTION, 6, 0, 0, 1, "it has one element or row for each head of q"},
+    {ACCEL_OP_DENSE_ATTENTION, 7, 0, 0, 1, "it has one element or row for each head of q"},
+};
+
+int32_t accel_op_check_extents(const struct accel_op_call *call, struct accel_error *error)
 {
-    call->type = value->type;
-    call->rank = value->rank;
-    memset(call->dims, 0, sizeof(call->dims));
-    memcpy(call->dims, value->dims, value->rank * sizeof(call->dims[0]));
+    for (size_t i = 0; i < sizeof(equal_extents) / sizeof(equal_extents[0]); i++) {
+        uint32_t a = equal_extents[i].a, a_dim = equal_extents[i].a_dim, b = equal_extents[i].b;
+        const struct accel_value *x = call->inputs[a], *y = call->inputs[b];
+        if (equal_extents[i].op == call->node->op && x && y &&
+            !accel_dim_equal(&x->dims[a_dim == INNERMOST ? x->rank - 1 : a_dim], &y->dims[equal_extents[i].b_dim]))
+            return accel_op_refuse_shapes(call, a, b, equal_extents[i].rule, error);
+    }
+    return ACCEL_OK;
 }
 
-static const struct accel_dim *innermost(const struct accel_value *value)
+void accel_op_output_like(struct accel_op_call *call, const struct accel_value *value)
 {
-    return &value->dims[value->rank - 1];
+    call->made[0] = (struct accel_op_made){.type = value->type, .rank = value->rank};
+    memcpy(call->made[0].dims, value->dims, value->rank * sizeof(value->dims[0]));
+}
+
+void accel_op_remove_dim(struct accel_op_made *made, uint32_t dim)
+{
+    if (--made->rank == 0) {
+        *made = (struct accel_op_made){made->type, 1, {accel_dim_fixed(1)}};
+        return;
+    }
+    memmove(&made->dims[dim], &made->dims[dim + 1], (made->rank - dim) * sizeof(made->dims[0]));
+    memset(&made->dims[made->rank], 0, sizeof(made->dims[0]));
 }
 
 /* Infers [tokens, row of the table], in F32 for every type of the table. */
 int32_t accel_infer_embed(struct accel_op_call *call, struct accel_error *error)
 {
     (void)error;
-    call->type = ACCEL_F32;
-    call->rank = 2;
-    memset(call->dims, 0, sizeof(call->dims));
-    call->dims[0] = call->inputs[1]->dims[0];
-    call->dims[1] = call->inputs[0]->dims[1];
+    call->made[0] = (struct accel_op_made){ACCEL_F32, 2, {call->inputs[1]->dims[0], call->inputs[0]->dims[1]}};
     return ACCEL_OK;
 }
 
 int32_t accel_infer_matmul(struct accel_op_call *call, struct accel_error *error)
 {
-    const struct accel_value *x = call->inputs[0], *weight = call->inputs[1];
-    const struct accel_value *bias = call->inputs[2], *residual = call->inputs[3];
-    if (!accel_dim_equal(innermost(x), &weight->dims[1]))
-        return accel_op_refuse_shapes(call, 0, 1, "the innermost extents differ", error);
-    if (bias && !accel_dim_equal(&bias->dims[0], &weight->dims[0]))
-        return accel_op_refuse_shapes(call, 2, 1, "bias needs one element per row of W", error);
-    accel_op_output_like(call, x);
-    call->dims[call->rank - 1] = weight->dims[0];
-    if (residual && !accel_dims_equal(residual->rank, residual->dims, call->rank, call->dims))
-        return accel_op_refuse_shapes(call, 3, 0, "residual must have the shape of the output", error);
-    return ACCEL_OK;
-}
-
-int32_t accel_infer_norm(struct accel_op_call *call, struct accel_error *error)
-{
-    for (uint32_t i = 1; i < call->op->input_count; i++)
-        if (call->inputs[i] && !accel_dim_equal(innermost(call->inputs[0]), &call->inputs[i]->dims[0]))
-            return accel_op_refuse_shapes(call, 0, i, "the innermost extents differ", error);
+    const struct accel_value *residual = call->inputs[3];
+    struct accel_op_made *y = &call->made[0];
     accel_op_output_like(call, call->inputs[0]);
+    y->dims[y->rank - 1] = call->inputs[1]->dims[0];
+    if (residual && !accel_dims_equal(residual->rank, residual->dims, y->rank, y->dims))
+        return accel_op_refuse_shapes(call, 3, 0, "residual must have the shape of the output", error);
     return ACCEL_OK;
 }
 
@@ -171,8 +193,6 @@ int32_t accel_infer_norm(struct accel_op_call *call, struct accel_error *error)
 int32_t accel_infer_rotary(struct accel_op_call *call, struct accel_error *error)
 {
     const struct accel_dim *size = &call->inputs[0]->dims[2], *pairs = &call->inputs[2]->dims[0];
-    if (!accel_dim_equal(&call->inputs[0]->dims[0], &call->inputs[1]->dims[0]))
-        return accel_op_refuse_shapes(call, 0, 1, "there is a position for each token", error);
     if (!accel_dim_is_fixed(size) || !accel_dim_is_fixed(pairs) || pairs->add > size->add / 2)
         return accel_op_refuse_shapes(call, 0, 2, "heads hold two fixed elements for each frequency", error);
     accel_op_output_like(call, call->inputs[0]);
@@ -182,21 +202,8 @@ int32_t accel_infer_rotary(struct accel_op_call *call, struct accel_error *error
 int32_t accel_infer_cache_write(struct accel_op_call *call, struct accel_error *error)
 {
     const struct accel_value *x = call->inputs[0], *state = call->inputs[2];
-    if (!accel_dim_equal(&x->dims[0], &call->inputs[1]->dims[0]))
-        return accel_op_refuse_shapes(call, 0, 1, "there is a slot for each token", error);
     if (!accel_dims_same_product(x->rank - 1, x->dims + 1, 1, &state->dims[1]))
         return accel_op_refuse_shapes(call, 0, 2, "a row of the state holds one token", error);
-    return ACCEL_OK;
-}
-
-/* Checks that the three inputs that describe sequences have the same number of sequences. */
-static int32_t check_sequences(const struct accel_op_call *call, struct accel_error *error)
-{
-    struct accel_dim ends;
-    if (!accel_dim_equal(&call->inputs[3]->dims[0], &call->inputs[5]->dims[0]))
-        return accel_op_refuse_shapes(call, 3, 5, "both have a row for each sequence", error);
-    if (!accel_dim_plus(&call->inputs[5]->dims[0], 1, &ends) || !accel_dim_equal(&ends, &call->inputs[4]->dims[0]))
-        return accel_op_refuse_shapes(call, 4, 5, "first has one more than there are sequences", error);
     return ACCEL_OK;
 }
 
@@ -207,8 +214,6 @@ static int32_t check_mask(const struct accel_op_call *call, uint64_t places, str
     const struct accel_value *mask = call->inputs[6];
     uint64_t blocks = places / at->block + (places % at->block != 0);
     struct accel_dim rows = accel_dim_fixed(blocks), words = accel_dim_fixed(blocks / 32 + (blocks % 32 != 0));
-    if (!accel_dim_equal(&mask->dims[0], &call->inputs[5]->dims[0]))
-        return accel_op_refuse_shapes(call, 6, 5, "both have a row for each sequence", error);
     if (!accel_dim_equal(&mask->dims[1], &rows) || !accel_dim_equal(&mask->dims[2], &words))
         return accel_op_refuse_shapes(
             call, 6, 3, "the mask has a row of bits, 32 to a word, for each block of pages * page", error);
@@ -225,16 +230,8 @@ static int32_t infer_places(struct accel_op_call *call, struct accel_error *erro
         return ACCEL_OK;
     if (!accel_dim_is_fixed(&table->dims[1]) || !accel_mul_u64(table->dims[1].add, at->page, &places))
         return accel_op_refuse(call, error, "with a mask or score sums the pages of a sequence have to be fixed");
-    call->second = (struct accel_op_made){ACCEL_F32, 2, {table->dims[0], accel_dim_fixed(places)}};
+    call->made[1] = (struct accel_op_made){ACCEL_F32, 2, {table->dims[0], accel_dim_fixed(places)}};
     return call->inputs[6] == NULL ? ACCEL_OK : check_mask(call, places, error);
-}
-
-/* Checks an optional input with an element or a row for each head of q. */
-static int32_t check_heads(const struct accel_op_call *call, uint32_t input, struct accel_error *error)
-{
-    if (call->inputs[input] && !accel_dim_equal(&call->inputs[input]->dims[0], &call->inputs[0]->dims[1]))
-        return accel_op_refuse_shapes(call, input, 0, "it has one element or row for each head of q", error);
-    return ACCEL_OK;
 }
 
 /* Infers attention. Heads of q share heads of k and v in groups of equal size. Values may have another size than
@@ -243,22 +240,21 @@ int32_t accel_infer_attention(struct accel_op_call *call, struct accel_error *er
 {
     const struct accel_attention *at = call->attributes;
     const struct accel_value *q = call->inputs[0], *k = call->inputs[1], *v = call->inputs[2];
-    uint64_t heads = q->dims[1].add, row;
+    struct accel_dim ends;
+    uint64_t row;
     if (!accel_dim_is_fixed(&q->dims[1]) || !accel_dim_is_fixed(&q->dims[2]) || !accel_dim_is_fixed(&k->dims[1]) ||
         !accel_dim_is_fixed(&v->dims[1]))
         return accel_op_refuse(call, error, "heads and sizes have to be fixed");
-    if (heads % at->kv_heads != 0)
+    if (q->dims[1].add % at->kv_heads != 0)
         return accel_op_refuse(call, error, "the heads of q are no multiple of kv_heads");
     if (!accel_mul_u64(q->dims[2].add, at->kv_heads, &row) || row != k->dims[1].add)
         return accel_op_refuse_shapes(call, 0, 1, "a row of k holds kv_heads times the size of a head", error);
-    if (v->dims[1].add % at->kv_heads != 0 || !accel_dim_equal(&k->dims[0], &v->dims[0]))
-        return accel_op_refuse_shapes(call, 1, 2, "v has the slots of k and a multiple of kv_heads in a row", error);
-    if (check_sequences(call, error) != ACCEL_OK)
-        return ACCEL_E_INVALID;
+    if (v->dims[1].add % at->kv_heads != 0)
+        return accel_op_refuse(call, error, "a row of v is no multiple of kv_heads");
+    if (!accel_dim_plus(&call->inputs[5]->dims[0], 1, &ends) || !accel_dim_equal(&ends, &call->inputs[4]->dims[0]))
+        return accel_op_refuse_shapes(call, 4, 5, "first has one more than there are sequences", error);
     accel_op_output_like(call, q);
-    call->dims[2] = accel_dim_fixed(v->dims[1].add / at->kv_heads);
-    if (check_heads(call, 7, error) != ACCEL_OK || check_heads(call, 8, error) != ACCEL_OK)
-        return ACCEL_E_INVALID;
+    call->made[0].dims[2] = accel_dim_fixed(v->dims[1].add / at->kv_heads);
     return infer_places(call, error);
 }
 
@@ -269,19 +265,10 @@ int32_t accel_infer_dense_attention(struct accel_op_call *call, struct accel_err
     if (!accel_dim_is_fixed(&q->dims[1]) || !accel_dim_is_fixed(&q->dims[2]) || !accel_dim_is_fixed(&k->dims[1]) ||
         !accel_dim_is_fixed(&v->dims[2]))
         return accel_op_refuse(call, error, "heads and sizes have to be fixed");
-    if (q->dims[1].add % k->dims[1].add != 0 || !accel_dim_equal(&q->dims[2], &k->dims[2]))
-        return accel_op_refuse_shapes(call, 0, 1, "q has heads of the size of those of k, and a multiple of them",
-                                      error);
-    if (!accel_dims_equal(2, k->dims, 2, v->dims))
-        return accel_op_refuse_shapes(call, 1, 2, "v has the keys and heads of k", error);
-    if (!accel_dim_equal(&call->inputs[3]->dims[0], &call->inputs[4]->dims[0]))
-        return accel_op_refuse_shapes(call, 3, 4, "both have one more element than there are sequences", error);
-    if (call->inputs[5] && !accel_dim_equal(&call->inputs[5]->dims[1], &q->dims[1]))
-        return accel_op_refuse_shapes(call, 5, 0, "bias has a table for each head of q", error);
-    if (check_heads(call, 6, error) != ACCEL_OK || check_heads(call, 7, error) != ACCEL_OK)
-        return ACCEL_E_INVALID;
+    if (q->dims[1].add % k->dims[1].add != 0)
+        return accel_op_refuse_shapes(call, 0, 1, "the heads of q are a multiple of those of k", error);
     accel_op_output_like(call, q);
-    call->dims[2] = v->dims[2];
+    call->made[0].dims[2] = v->dims[2];
     return ACCEL_OK;
 }
 
@@ -290,21 +277,13 @@ int32_t accel_infer_expert_matmul(struct accel_op_call *call, struct accel_error
 {
     const struct accel_expert_matmul *at = call->attributes;
     const struct accel_value *x = call->inputs[0], *weight = call->inputs[1], *ids = call->inputs[2];
-    if (!accel_dim_equal(innermost(x), &weight->dims[1]))
-        return accel_op_refuse_shapes(call, 0, 1, "the innermost extents differ", error);
     if (!accel_dims_equal(x->rank - 1, x->dims, x->rank - 1, ids->dims))
         return accel_op_refuse_shapes(call, 0, 2, "x has a row for each token, or for each choice", error);
     if (!accel_dim_is_fixed(&weight->dims[0]) || !accel_dim_is_fixed(&ids->dims[1]) ||
         weight->dims[0].add % at->experts != 0)
         return accel_op_refuse(call, error, "the rows of W are no multiple of experts, or the choices are not fixed");
-    if (call->inputs[3] && !accel_dim_equal(&call->inputs[3]->dims[0], &weight->dims[0]))
-        return accel_op_refuse_shapes(call, 3, 1, "bias needs one element per row of W", error);
-    if (call->inputs[4] && !accel_dims_equal(2, call->inputs[4]->dims, 2, ids->dims))
-        return accel_op_refuse_shapes(call, 4, 2, "factor has the shape of ids", error);
-    accel_op_output_like(call, ids);
-    call->type = ACCEL_F32;
-    call->rank = call->inputs[4] ? 2 : 3;
-    call->dims[call->rank - 1] = accel_dim_fixed(weight->dims[0].add / at->experts);
+    call->made[0] = (struct accel_op_made){ACCEL_F32, call->inputs[4] ? 2 : 3, {ids->dims[0], ids->dims[1]}};
+    call->made[0].dims[call->made[0].rank - 1] = accel_dim_fixed(weight->dims[0].add / at->experts);
     return ACCEL_OK;
 }
 
@@ -338,36 +317,33 @@ int32_t accel_infer_gather(struct accel_op_call *call, struct accel_error *error
 {
     (void)error;
     accel_op_output_like(call, call->inputs[0]);
-    call->dims[0] = call->inputs[1]->dims[0];
+    call->made[0].dims[0] = call->inputs[1]->dims[0];
     return ACCEL_OK;
 }
 
 int32_t accel_infer_reshape(struct accel_op_call *call, struct accel_error *error)
 {
     const struct accel_value *x = call->inputs[0];
+    struct accel_op_made *y = &call->made[0];
     char from[120], to[120];
-    if (call->rank < 1 || call->rank > ACCEL_RANK)
+    if (y->rank < 1 || y->rank > ACCEL_RANK)
         return accel_op_refuse(call, error, "the new shape has no extents or too many");
-    call->type = x->type;
-    if (accel_dims_same_product(x->rank, x->dims, call->rank, call->dims))
+    y->type = x->type;
+    if (accel_dims_same_product(x->rank, x->dims, y->rank, y->dims))
         return ACCEL_OK;
     return accel_error_set(
         error, ACCEL_E_INVALID,
         "node \"%.100s\" (%s): \"%.60s\" is %s, which cannot be shown to hold as many elements as %s", call->node->name,
         call->op->name, x->name, accel_dims_text(call->graph, x->rank, x->dims, from, sizeof(from)),
-        accel_dims_text(call->graph, call->rank, call->dims, to, sizeof(to)));
+        accel_dims_text(call->graph, y->rank, y->dims, to, sizeof(to)));
 }
 
 /* Removes the innermost extent; a shape keeps at least one. */
 int32_t accel_infer_argmax(struct accel_op_call *call, struct accel_error *error)
 {
-    const struct accel_value *x = call->inputs[0];
     (void)error;
-    accel_op_output_like(call, x);
-    call->type = ACCEL_I32;
-    if (call->rank == 1)
-        call->dims[0] = accel_dim_fixed(1);
-    else
-        memset(&call->dims[--call->rank], 0, sizeof(call->dims[0]));
+    accel_op_output_like(call, call->inputs[0]);
+    call->made[0].type = ACCEL_I32;
+    accel_op_remove_dim(&call->made[0], call->made[0].rank - 1);
     return ACCEL_OK;
 }

@@ -3,77 +3,76 @@
 #include "config.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "core/graph/dim.h"
 #include "core/graph/infer.h"
 
-int32_t accel_check_scale(const struct accel_op_call *call, struct accel_error *error)
+const char *accel_check_scale(const struct accel_op_call *call)
 {
     const struct accel_scale *at = call->attributes;
     if (!isfinite(at->scale) || !isfinite(at->add))
-        return accel_op_refuse(call, error, "attribute scale or add is not finite");
-    return accel_op_check_zero(call, at->zero, error);
+        return "attribute scale or add is not finite";
+    return accel_op_zero_fault(at->zero);
 }
 
-int32_t accel_check_clamp(const struct accel_op_call *call, struct accel_error *error)
+const char *accel_check_clamp(const struct accel_op_call *call)
 {
     const struct accel_clamp *at = call->attributes;
     if (!(at->low <= at->high))
-        return accel_op_refuse(call, error, "attribute low is above high, or one is no number");
-    return accel_op_check_zero(call, at->zero, error);
+        return "attribute low is above high, or one is no number";
+    return accel_op_zero_fault(at->zero);
 }
 
-int32_t accel_check_axis(const struct accel_op_call *call, struct accel_error *error)
+const char *accel_check_axis(const struct accel_op_call *call)
 {
     const struct accel_axis *at = call->attributes;
-    return accel_op_check_zero(call, at->zero, error);
+    return accel_op_zero_fault(at->zero);
 }
 
-int32_t accel_check_slice(const struct accel_op_call *call, struct accel_error *error)
+const char *accel_check_slice(const struct accel_op_call *call)
 {
     const struct accel_slice *at = call->attributes;
-    return at->step && at->extent ? ACCEL_OK : accel_op_refuse(call, error, "attribute step or extent is 0");
+    return at->step && at->extent ? NULL : "attribute step or extent is 0";
 }
 
-int32_t accel_check_permute(const struct accel_op_call *call, struct accel_error *error)
+const char *accel_check_permute(const struct accel_op_call *call)
 {
     const struct accel_permute *at = call->attributes;
     uint32_t rank = call->inputs[0]->rank, found = 0;
     for (uint32_t i = 0; i < ACCEL_RANK; i++) {
         if (at->order[i] >= (i < rank ? rank : 1))
-            return accel_op_refuse(call, error, "attribute order names a dimension that x does not have");
+            return "attribute order names a dimension that x does not have";
         found |= i < rank ? 1u << at->order[i] : 0;
     }
     if (found != (1u << rank) - 1)
-        return accel_op_refuse(call, error, "attribute order names a dimension twice");
-    return accel_op_check_zero(call, at->zero, error);
+        return "attribute order names a dimension twice";
+    return accel_op_zero_fault(at->zero);
 }
 
-int32_t accel_check_pad(const struct accel_op_call *call, struct accel_error *error)
+const char *accel_check_pad(const struct accel_op_call *call)
 {
     const struct accel_pad *at = call->attributes;
     if (at->mode > ACCEL_PAD_EDGE)
-        return accel_op_refuse(call, error, "attribute mode is unknown");
+        return "attribute mode is unknown";
     if (!isfinite(at->value) || (at->value != 0 && at->mode != ACCEL_PAD_VALUE))
-        return accel_op_refuse(call, error, "attribute value is not finite, or has no meaning in this mode");
-    return ACCEL_OK;
+        return "attribute value is not finite, or has no meaning in this mode";
+    return NULL;
 }
 
-int32_t accel_check_reduce(const struct accel_op_call *call, struct accel_error *error)
+const char *accel_check_reduce(const struct accel_op_call *call)
 {
     const struct accel_reduce *at = call->attributes;
     if (at->kind > ACCEL_REDUCE_MAX)
-        return accel_op_refuse(call, error, "attribute kind is unknown");
+        return "attribute kind is unknown";
     if (call->inputs[1] && at->axis != 0)
-        return accel_op_refuse(call, error, "attribute axis is not 0 with segments");
-    return accel_op_check_zero(call, at->zero, error);
+        return "attribute axis is not 0 with segments";
+    return accel_op_zero_fault(at->zero);
 }
 
-int32_t accel_check_top_k(const struct accel_op_call *call, struct accel_error *error)
+const char *accel_check_top_k(const struct accel_op_call *call)
 {
     const struct accel_top_k *at = call->attributes;
-    return at->k ? ACCEL_OK : accel_op_refuse(call, error, "attribute k is 0");
+    return at->k ? NULL : "attribute k is 0";
 }
 
 /* Returns the extent of an attribute's axis, NULL with the error set if x has no such dimension. */
@@ -94,7 +93,7 @@ int32_t accel_infer_concat(struct accel_op_call *call, struct accel_error *error
     accel_op_output_like(call, first);
     for (uint32_t i = 1; i < call->op->input_count; i++) {
         const struct accel_value *value = call->inputs[i];
-        struct accel_dim *sum = &call->dims[at->axis];
+        struct accel_dim *sum = &call->made[0].dims[at->axis];
         if (value == NULL)
             continue;
         if (value->type != first->type || value->rank != first->rank)
@@ -119,7 +118,7 @@ int32_t accel_infer_slice(struct accel_op_call *call, struct accel_error *error)
     if (!accel_dim_is_fixed(axis) || at->begin >= axis->add || at->extent - 1 > (axis->add - 1 - at->begin) / at->step)
         return accel_op_refuse(call, error, "the elements do not lie within a fixed extent of x");
     accel_op_output_like(call, call->inputs[0]);
-    call->dims[at->axis] = accel_dim_fixed(at->extent);
+    call->made[0].dims[at->axis] = accel_dim_fixed(at->extent);
     return ACCEL_OK;
 }
 
@@ -128,8 +127,8 @@ int32_t accel_infer_permute(struct accel_op_call *call, struct accel_error *erro
     const struct accel_permute *at = call->attributes;
     (void)error;
     accel_op_output_like(call, call->inputs[0]);
-    for (uint32_t i = 0; i < call->rank; i++)
-        call->dims[i] = call->inputs[0]->dims[at->order[i]];
+    for (uint32_t i = 0; i < call->made[0].rank; i++)
+        call->made[0].dims[i] = call->inputs[0]->dims[at->order[i]];
     return ACCEL_OK;
 }
 
@@ -146,7 +145,7 @@ int32_t accel_infer_pad(struct accel_op_call *call, struct accel_error *error)
     if (!accel_dim_plus(axis, at->before, &sum) || !accel_dim_plus(&sum, at->after, &sum))
         return accel_op_refuse(call, error, "the extent does not fit 64 bits");
     accel_op_output_like(call, call->inputs[0]);
-    call->dims[at->axis] = sum;
+    call->made[0].dims[at->axis] = sum;
     return ACCEL_OK;
 }
 
@@ -158,15 +157,11 @@ int32_t accel_infer_reduce(struct accel_op_call *call, struct accel_error *error
         return ACCEL_E_INVALID;
     accel_op_output_like(call, x);
     if (first) {
-        call->dims[0] = first->dims[0];
-        if (call->dims[0].add-- == 0)
+        call->made[0].dims[0] = first->dims[0];
+        if (call->made[0].dims[0].add-- == 0)
             return accel_op_refuse(call, error, "first has one more element than there are segments");
-    } else if (x->rank == 1) {
-        call->dims[0] = accel_dim_fixed(1);
     } else {
-        call->rank--;
-        memmove(&call->dims[at->axis], &call->dims[at->axis + 1], (call->rank - at->axis) * sizeof(call->dims[0]));
-        memset(&call->dims[call->rank], 0, sizeof(call->dims[0]));
+        accel_op_remove_dim(&call->made[0], at->axis);
     }
     return ACCEL_OK;
 }
@@ -178,9 +173,8 @@ int32_t accel_infer_top_k(struct accel_op_call *call, struct accel_error *error)
     if (!accel_dim_is_fixed(row) || at->k > row->add)
         return accel_op_refuse(call, error, "a row of x is not fixed, or has fewer elements than attribute k");
     accel_op_output_like(call, call->inputs[0]);
-    call->type = ACCEL_I32;
-    call->dims[call->rank - 1] = accel_dim_fixed(at->k);
-    call->second = (struct accel_op_made){.type = ACCEL_F32, .rank = call->rank};
-    memcpy(call->second.dims, call->dims, sizeof(call->dims));
+    call->made[0].dims[call->made[0].rank - 1] = accel_dim_fixed(at->k);
+    call->made[1] = call->made[0];
+    call->made[0].type = ACCEL_I32;
     return ACCEL_OK;
 }

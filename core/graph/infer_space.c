@@ -8,45 +8,45 @@
 #include "core/graph/dim.h"
 #include "core/graph/infer.h"
 
-int32_t accel_check_group_norm(const struct accel_op_call *call, struct accel_error *error)
+const char *accel_check_group_norm(const struct accel_op_call *call)
 {
     const struct accel_group_norm *at = call->attributes;
     if (at->groups == 0 || !isfinite(at->epsilon) || at->epsilon < 0.0f)
-        return accel_op_refuse(call, error, "attribute groups is 0, or epsilon is negative or not finite");
-    return accel_op_check_zero(call, at->zero, error);
+        return "attribute groups is 0, or epsilon is negative or not finite";
+    return accel_op_zero_fault(at->zero);
 }
 
-int32_t accel_check_conv(const struct accel_op_call *call, struct accel_error *error)
+const char *accel_check_conv(const struct accel_op_call *call)
 {
     const struct accel_conv *at = call->attributes;
-    int32_t code = accel_op_check_product(call, at->function, at->rounding, error);
-    for (uint32_t i = 0; code == ACCEL_OK && i < 2; i++)
+    const char *fault = accel_op_product_fault(at->function, at->rounding);
+    for (uint32_t i = 0; i < 2; i++)
         if (at->kernel[i] == 0 || at->stride[i] == 0 || at->dilation[i] == 0)
-            return accel_op_refuse(call, error, "attribute kernel, stride or dilation is 0");
-    if (code == ACCEL_OK && (at->groups == 0 || at->transposed > 1))
-        return accel_op_refuse(call, error, "attribute groups is 0, or transposed neither 0 nor 1");
-    return code == ACCEL_OK ? accel_op_check_zero(call, at->zero, error) : code;
+            return "attribute kernel, stride or dilation is 0";
+    if (at->groups == 0 || at->transposed > 1)
+        return "attribute groups is 0, or transposed neither 0 nor 1";
+    return fault ? fault : accel_op_zero_fault(at->zero);
 }
 
-int32_t accel_check_pool(const struct accel_op_call *call, struct accel_error *error)
+const char *accel_check_pool(const struct accel_op_call *call)
 {
     const struct accel_pool *at = call->attributes;
     for (uint32_t i = 0; i < 2; i++)
         if (at->stride[i] == 0 || at->before[i] >= at->kernel[i] || at->after[i] >= at->kernel[i])
-            return accel_op_refuse(call, error, "attribute stride is 0, or before or after is not below kernel");
+            return "attribute stride is 0, or before or after is not below kernel";
     if (at->kind > ACCEL_POOL_AVERAGE || at->count_outside > (at->kind == ACCEL_POOL_AVERAGE))
-        return accel_op_refuse(call, error, "attribute kind or count_outside is unknown, or they do not fit");
-    return accel_op_check_zero(call, at->zero, error);
+        return "attribute kind or count_outside is unknown, or they do not fit";
+    return accel_op_zero_fault(at->zero);
 }
 
-int32_t accel_check_resize(const struct accel_op_call *call, struct accel_error *error)
+const char *accel_check_resize(const struct accel_op_call *call)
 {
     const struct accel_resize *at = call->attributes;
     if (at->mode > ACCEL_RESIZE_CUBIC || at->align_corners > (at->mode != ACCEL_RESIZE_NEAREST))
-        return accel_op_refuse(call, error, "attribute mode or align_corners is unknown, or they do not fit");
+        return "attribute mode or align_corners is unknown, or they do not fit";
     if (at->extent[0] == 0 || at->extent[1] == 0)
-        return accel_op_refuse(call, error, "attribute extent is 0");
-    return accel_op_check_zero(call, at->zero, error);
+        return "attribute extent is 0";
+    return accel_op_zero_fault(at->zero);
 }
 
 int32_t accel_infer_group_norm(struct accel_op_call *call, struct accel_error *error)
@@ -56,7 +56,7 @@ int32_t accel_infer_group_norm(struct accel_op_call *call, struct accel_error *e
     const struct accel_dim *channels = &x->dims[x->rank - 1];
     if (!accel_dim_is_fixed(channels) || channels->add % at->groups != 0)
         return accel_op_refuse(call, error, "the channels of x are not fixed, or no multiple of groups");
-    return accel_infer_norm(call, error);
+    return accel_infer_same(call, error);
 }
 
 /* Windows over one axis of places; `transposed` ones spread over more places than they read. */
@@ -93,7 +93,7 @@ static int32_t infer_places(struct accel_op_call *call, const struct axis axes[2
             count = window_count(&axes[i], places->add);
         if (count == 0)
             return accel_op_refuse(call, error, "the places of x are not fixed, or no window fits in them");
-        call->dims[x->rank - 3 + i] = accel_dim_fixed(count);
+        call->made[0].dims[x->rank - 3 + i] = accel_dim_fixed(count);
     }
     if (x->rank == 3 && !is_single(&axes[0]))
         return accel_op_refuse(call, error, "attributes of the height have no meaning for one axis of places");
@@ -103,7 +103,7 @@ static int32_t infer_places(struct accel_op_call *call, const struct axis axes[2
 int32_t accel_infer_conv(struct accel_op_call *call, struct accel_error *error)
 {
     const struct accel_conv *at = call->attributes;
-    const struct accel_value *x = call->inputs[0], *weight = call->inputs[1], *bias = call->inputs[2];
+    const struct accel_value *x = call->inputs[0], *weight = call->inputs[1];
     const struct accel_dim *channels = &x->dims[x->rank - 1], *outputs = &weight->dims[0];
     uint64_t per_group, row;
     struct axis axes[2];
@@ -115,14 +115,12 @@ int32_t accel_infer_conv(struct accel_op_call *call, struct accel_error *error)
         weight->dims[1].add != row)
         return accel_op_refuse_shapes(
             call, 0, 1, "a row of W has a weight for each place of the kernel and channel of a group", error);
-    if (bias && !accel_dim_equal(&bias->dims[0], outputs))
-        return accel_op_refuse_shapes(call, 2, 1, "bias needs one element per row of W", error);
     for (uint32_t i = 0; i < 2; i++)
         axes[i] =
             (struct axis){at->kernel[i], at->stride[i], at->dilation[i], at->before[i], at->after[i], at->transposed};
     if (infer_places(call, axes, error) != ACCEL_OK)
         return ACCEL_E_INVALID;
-    call->dims[x->rank - 1] = *outputs;
+    call->made[0].dims[x->rank - 1] = *outputs;
     return ACCEL_OK;
 }
 
@@ -143,7 +141,7 @@ int32_t accel_infer_resize(struct accel_op_call *call, struct accel_error *error
     for (uint32_t i = x->rank == 3; i < 2; i++) {
         if (!accel_dim_is_fixed(&x->dims[x->rank - 3 + i]))
             return accel_op_refuse(call, error, "the places of x are not fixed");
-        call->dims[x->rank - 3 + i] = accel_dim_fixed(at->extent[i]);
+        call->made[0].dims[x->rank - 3 + i] = accel_dim_fixed(at->extent[i]);
     }
     if (x->rank == 3 && at->extent[0] != 1)
         return accel_op_refuse(call, error, "attribute extent of the height is not 1 for one axis of places");

@@ -119,6 +119,7 @@ static int32_t check_inputs(struct accel_op_call *call, struct accel_error *erro
 static int32_t copy_attributes(struct accel_op_call *call, unsigned char *storage, struct accel_error *error)
 {
     const struct accel_op *op = call->op;
+    const char *fault;
     char who[300];
     int32_t code;
     call->attributes = storage;
@@ -134,7 +135,8 @@ static int32_t copy_attributes(struct accel_op_call *call, unsigned char *storag
                            error);
     if (code != ACCEL_OK)
         return code;
-    return op->check(call, error);
+    fault = op->check(call);
+    return fault ? accel_op_refuse(call, error, fault) : ACCEL_OK;
 }
 
 int32_t accel_op_infer(const struct accel_graph *graph, const struct accel_node *node, struct accel_op_call *call,
@@ -153,6 +155,8 @@ int32_t accel_op_infer(const struct accel_graph *graph, const struct accel_node 
         code = check_inputs(call, error);
     if (code == ACCEL_OK)
         code = copy_attributes(call, storage, error);
+    if (code == ACCEL_OK)
+        code = accel_op_check_extents(call, error);
     if (code == ACCEL_OK)
         code = call->op->infer(call, error);
     call->attributes = NULL;

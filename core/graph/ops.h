@@ -45,10 +45,7 @@ struct accel_op_call {
     const struct accel_value *inputs[ACCEL_OP_INPUTS]; /**< NULL if an optional input is absent */
     const void *attributes;                            /**< in the size of this minor, zeros past the node's
                                                         * attributes */
-    uint32_t type;                                     /**< of the output */
-    uint32_t rank;                                     /**< of the output; in, for reshape: the required rank */
-    struct accel_dim dims[ACCEL_RANK];                 /**< of the output; in, for reshape: the required dims */
-    struct accel_op_made second;                       /**< second output, if the node has one */
+    struct accel_op_made made[ACCEL_OP_OUTPUTS];       /**< outputs; in, for reshape: the required rank and dims */
 };
 
 /** One operator. */
@@ -60,10 +57,10 @@ struct accel_op {
     struct accel_op_slot slots[ACCEL_OP_INPUTS];
     uint32_t attribute_size; /**< bytes of the attributes of this minor, 0: none */
     uint32_t attribute_base; /**< size of the attributes in the first minor */
-    /** Checks the attributes; NULL: the operator has none. */
-    int32_t (*check)(const struct accel_op_call *call, struct accel_error *error);
+    /** Returns the fault of the attributes, or NULL; NULL: the operator has none. */
+    const char *(*check)(const struct accel_op_call *call);
     uint32_t in_place; /**< bit i: the output may reuse the memory of input i if both have the same size */
-    /** Checks the shapes against each other and fills type, rank and dims of the output. */
+    /** Checks the shapes against each other and fills the outputs. */
     int32_t (*infer)(struct accel_op_call *call, struct accel_error *error);
     const char *second; /**< name of an optional second output; NULL: none */
 };

@@ -54,6 +54,21 @@ int32_t accel_symbol_check(const struct accel_symbol *symbol, struct accel_error
     return ACCEL_OK;
 }
 
+int32_t accel_graph_check_symbols(const struct accel_graph *graph, const uint64_t *values, struct accel_error *error)
+{
+    if (graph->symbol_count && values == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "graph %s has symbols, and no values of them", graph->name);
+    for (uint32_t i = 0; i < graph->symbol_count; i++) {
+        const struct accel_symbol *symbol = graph->symbols[i];
+        if (values[i] < symbol->lowest || values[i] > symbol->highest || values[i] % symbol->multiple != 0)
+            return accel_error_set(
+                error, ACCEL_E_INVALID,
+                "graph %s: symbol %s is %" PRIu64 ", allowed are %" PRIu64 " to %" PRIu64 " in steps of %" PRIu64,
+                graph->name, symbol->name, values[i], symbol->lowest, symbol->highest, symbol->multiple);
+    }
+    return ACCEL_OK;
+}
+
 /* ---- values ---- */
 
 static int32_t refuse_value(const struct accel_value *value, struct accel_error *error, const char *text)
@@ -236,18 +251,6 @@ static int32_t check_output(const struct accel_graph *graph, const struct accel_
     return ACCEL_OK;
 }
 
-static int32_t check_outputs(const struct accel_graph *graph, const struct accel_op_call *call, unsigned char *made,
-                             struct accel_error *error)
-{
-    struct accel_op_made first = {.type = call->type, .rank = call->rank};
-    const struct accel_op_made *should[ACCEL_OP_OUTPUTS] = {&first, &call->second};
-    int32_t code = ACCEL_OK;
-    memcpy(first.dims, call->dims, sizeof(first.dims));
-    for (uint32_t i = 0; code == ACCEL_OK && i < call->node->output_count; i++)
-        code = check_output(graph, call->node, call->node->outputs[i], should[i], made, error);
-    return code;
-}
-
 static int32_t check_node(const struct accel_graph *graph, const struct accel_node *node, unsigned char *made,
                           struct accel_error *error)
 {
@@ -261,13 +264,15 @@ static int32_t check_node(const struct accel_graph *graph, const struct accel_no
             return accel_error_set(error, ACCEL_E_INVALID, "node \"%.200s\": its output is out of range", node->name);
     if (node->output_count >= 1 && node->outputs) {
         const struct accel_value *value = graph->values[node->outputs[0]];
-        call.rank = value->rank;
-        memcpy(call.dims, value->dims, sizeof(call.dims));
+        call.made[0].rank = value->rank;
+        memcpy(call.made[0].dims, value->dims, sizeof(value->dims));
     }
     code = accel_op_infer(graph, node, &call, error);
     if (code == ACCEL_OK)
         code = check_order(graph, node, made, error);
-    return code == ACCEL_OK ? check_outputs(graph, &call, made, error) : code;
+    for (uint32_t i = 0; code == ACCEL_OK && i < node->output_count; i++)
+        code = check_output(graph, node, node->outputs[i], &call.made[i], made, error);
+    return code;
 }
 
 /* ---- graph ---- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Parts of accel_graph_verify that the builder uses for new entries. Pure functions. */
+ * Parts of accel_graph_verify that the builder uses for new entries, and the check of the symbols of a run. Pure
+ * functions. */
 #ifndef ACCEL_CORE_GRAPH_VERIFY_H
 #define ACCEL_CORE_GRAPH_VERIFY_H
 
@@ -20,5 +21,8 @@ int32_t accel_symbol_check(const struct accel_symbol *symbol, struct accel_error
 
 /** Checks a value by itself and against the symbols of the graph, but not its producer. */
 int32_t accel_value_check(const struct accel_graph *graph, const struct accel_value *value, struct accel_error *error);
+
+/** Checks one value for each symbol of a verified graph: range and multiple. */
+int32_t accel_graph_check_symbols(const struct accel_graph *graph, const uint64_t *values, struct accel_error *error);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "core/plan/shape_plan.h"
 
-void accel_plan_lower(struct accel_plan_budget *budget, uint64_t bytes, const char *origin)
+static void lower(struct accel_plan_budget *budget, uint64_t bytes, const char *origin)
 {
     if (bytes != 0 && (budget->bytes == 0 || bytes < budget->bytes))
         *budget = (struct accel_plan_budget){bytes, origin};
@@ -13,7 +13,7 @@ void accel_plan_lower(struct accel_plan_budget *budget, uint64_t bytes, const ch
 
 void accel_plan_machine_budget(struct accel_plan *plan, struct accel_plan_budget *out_budget)
 {
-    const struct accel_machine *machine = accel_topology_machine(accel_context_topology(plan->context));
+    const struct accel_machine *machine = accel_topology_machine(plan->context->topology);
     out_budget->bytes = machine->memory_usable.bytes;
     out_budget->origin =
         machine->memory_usable.origin ? accel_plan_text(plan, "measured: %s", machine->memory_usable.origin) : "";
@@ -33,9 +33,8 @@ void accel_plan_device_budget(struct accel_plan *plan, const struct accel_listed
         accel_plan_machine_budget(plan, out_budget);
         /* A driver may offer less of the host's memory than the host has. */
         if (facts->heap_count != 0)
-            accel_plan_lower(
-                out_budget, facts->heaps[0].bytes,
-                accel_plan_text(plan, "claimed: driver %s, heap %s", device->info.driver, facts->heaps[0].name));
+            lower(out_budget, facts->heaps[0].bytes,
+                  accel_plan_text(plan, "claimed: driver %s, heap %s", device->info.driver, facts->heaps[0].name));
         return;
     }
     out_budget->bytes = facts->heaps[0].bytes;
@@ -47,7 +46,7 @@ void accel_plan_device_cap(struct accel_plan *plan, struct accel_plan_budget *bu
 {
     const struct accel_profile_setting *setting = accel_plan_value(plan, "memory.device");
     if (setting->is_number)
-        accel_plan_lower(budget, (uint64_t)setting->number, accel_plan_text(plan, "memory.device: %s", setting->place));
+        lower(budget, (uint64_t)setting->number, accel_plan_text(plan, "memory.device: %s", setting->place));
 }
 
 void accel_plan_whole_budget(struct accel_plan *plan, struct accel_plan_budget *budget)
@@ -55,15 +54,12 @@ void accel_plan_whole_budget(struct accel_plan *plan, struct accel_plan_budget *
     const struct accel_profile_setting *setting = accel_plan_value(plan, "memory.budget");
     /* memory.device can only lower the budget: a setting does not add memory. */
     if (setting->is_number)
-        accel_plan_lower(budget, (uint64_t)setting->number, accel_plan_text(plan, "memory.budget: %s", setting->place));
-    accel_plan_lower(budget, plan->context->options.memory_budget, "the budget that the application gave its context");
+        lower(budget, (uint64_t)setting->number, accel_plan_text(plan, "memory.budget: %s", setting->place));
+    lower(budget, plan->context->options.memory_budget, "the budget that the application gave its context");
 }
 
-int32_t accel_plan_compute_fit(struct accel_plan *plan, uint64_t needed, const struct accel_plan_budget *budget,
-                               struct accel_error *error)
+void accel_plan_compute_fit(struct accel_plan *plan, uint64_t needed, const struct accel_plan_budget *budget)
 {
-    if (budget->bytes != 0 && budget->origin == NULL)
-        return accel_plan_no_memory(error);
     plan->fit = (struct accel_plan_fit){
         .size = sizeof(plan->fit),
         .fits = budget->bytes == 0 || needed <= budget->bytes,
@@ -72,5 +68,4 @@ int32_t accel_plan_compute_fit(struct accel_plan *plan, uint64_t needed, const s
         .budget_origin = budget->bytes ? budget->origin : "the amount of memory is unknown",
     };
     plan->fit.short_by = plan->fit.fits ? 0 : needed - budget->bytes;
-    return ACCEL_OK;
 }

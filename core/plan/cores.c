@@ -5,12 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/strbuf.h"
 #include "core/plan/plan.h"
 
 static const struct accel_machine *machine_of(const struct accel_plan *plan)
 {
-    return accel_topology_machine(accel_context_topology(plan->context));
+    return accel_topology_machine(plan->context->topology);
 }
 
 static int by_number(const void *a, const void *b)
@@ -24,20 +23,17 @@ static int by_number(const void *a, const void *b)
 /* Formats a sorted list of numbers as ranges: "0-7,16". */
 static const char *list_text(struct accel_plan *plan, uint32_t *numbers, uint32_t count)
 {
-    struct accel_strbuf text = {0};
-    const char *result;
+    const char *text = "";
     qsort(numbers, count, sizeof(*numbers), by_number);
     for (uint32_t i = 0, last; i < count; i = last + 1) {
         last = i;
         while (last + 1 < count && numbers[last + 1] == numbers[last] + 1)
             last++;
-        accel_strbuf_printf(&text, "%s%u", i == 0 ? "" : ",", numbers[i]);
+        text = accel_plan_text(plan, "%s%s%u", text, i == 0 ? "" : ",", numbers[i]);
         if (last > i)
-            accel_strbuf_printf(&text, "-%u", numbers[last]);
+            text = accel_plan_text(plan, "%s-%u", text, numbers[last]);
     }
-    result = text.failed ? NULL : accel_plan_text(plan, "%s", text.text ? text.text : "");
-    free(accel_strbuf_detach(&text));
-    return result;
+    return text;
 }
 
 static bool computes(const struct accel_plan *plan, uint32_t cpu)
@@ -64,8 +60,7 @@ static const char *kind_name(const struct accel_machine *machine, uint32_t kind)
 
 /* Builds the group of cores that begins with core `first`. The capacity of `numbers` is twice the number of
  * hardware threads. */
-static int32_t make_group(struct accel_plan *plan, const struct accel_core *first, uint32_t *numbers,
-                          struct accel_error *error)
+static void make_group(struct accel_plan *plan, const struct accel_core *first, uint32_t *numbers)
 {
     const struct accel_machine *machine = machine_of(plan);
     const struct accel_core *end = machine->cores + machine->core_count;
@@ -88,7 +83,6 @@ static int32_t make_group(struct accel_plan *plan, const struct accel_core *firs
     }
     group->processors = list_text(plan, numbers, group->threads);
     group->idle = list_text(plan, idle, idle_count);
-    return group->processors && group->idle ? ACCEL_OK : accel_plan_no_memory(error);
 }
 
 static bool is_first(const struct accel_machine *machine, uint32_t core)
@@ -107,10 +101,10 @@ int32_t accel_plan_group_cores(struct accel_plan *plan, struct accel_error *erro
     plan->cores_count = 0;
     plan->cores = accel_arena_array(&plan->arena, (size_t)machine->core_count + 1, sizeof(*plan->cores));
     if (numbers == NULL || plan->cores == NULL)
-        code = accel_plan_no_memory(error);
+        code = accel_error_no_memory(error, "for a plan");
     for (uint32_t i = 0; code == ACCEL_OK && i < machine->core_count; i++)
         if (is_first(machine, i))
-            code = make_group(plan, &machine->cores[i], numbers, error);
+            make_group(plan, &machine->cores[i], numbers);
     free(numbers);
     return code;
 }

@@ -17,21 +17,37 @@
 
 const char *accel_plan_text(struct accel_plan *plan, const char *format, ...)
 {
-    struct accel_strbuf text;
-    const char *copy = NULL;
+    const char *text;
     va_list values;
-    accel_strbuf_init(&text, 0);
     va_start(values, format);
-    accel_strbuf_vprintf(&text, format, values);
+    text = accel_plan_vtext(plan, format, values);
     va_end(values);
-    if (!text.failed)
-        copy = accel_arena_strdup(&plan->arena, accel_strbuf_get(&text));
-    accel_strbuf_free(&text);
-    return copy;
+    return text;
 }
 
-int32_t accel_plan_no_memory(struct accel_error *error)
+const char *accel_plan_vtext(struct accel_plan *plan, const char *format, va_list values)
 {
+    struct accel_strbuf text = {0};
+    const char *copy;
+    accel_strbuf_vprintf(&text, format, values);
+    copy = text.failed ? NULL : accel_arena_strdup(&plan->arena, accel_strbuf_get(&text));
+    accel_strbuf_free(&text);
+    plan->out_of_memory |= copy == NULL;
+    return copy ? copy : "";
+}
+
+void accel_plan_append(struct accel_plan *plan, struct accel_rows *rows, const void *record, size_t bytes)
+{
+    plan->out_of_memory |= !accel_rows_add_copy(rows, &plan->arena, record, bytes);
+}
+
+int32_t accel_plan_finish(struct accel_plan *plan, int32_t code, struct accel_error *error)
+{
+    if (!plan->out_of_memory)
+        return code;
+    plan->out_of_memory = false;
+    if (code != ACCEL_OK)
+        accel_error_clear(error);
     return accel_error_no_memory(error, "for a plan");
 }
 
@@ -196,7 +212,7 @@ static int32_t parse_device_count(struct accel_plan *plan, const struct accel_na
     else {
         plan->described_devices = (uint32_t)count;
         plan->described_origin = accel_plan_text(plan, "%s", setting->origin);
-        return plan->described_origin ? ACCEL_OK : accel_plan_no_memory(error);
+        return ACCEL_OK;
     }
     accel_error_remedy(error, "name devices of a platform that is not here: --platform NAME --device 4xPROFILE");
     return ACCEL_E_INVALID;
@@ -204,7 +220,7 @@ static int32_t parse_device_count(struct accel_plan *plan, const struct accel_na
 
 static int32_t resolve(struct accel_plan *plan, const struct accel_plan_request *request, struct accel_error *error)
 {
-    const struct accel_profile *profile = accel_context_profile(plan->context);
+    const struct accel_profile *profile = plan->context->profile;
     struct accel_profile_pair *settings;
     uint32_t count = 0;
     int32_t code = ACCEL_OK;
@@ -222,7 +238,7 @@ static int32_t resolve(struct accel_plan *plan, const struct accel_plan_request 
         return code;
     settings = accel_arena_array(&plan->arena, request->override_count, sizeof(*settings));
     if (settings == NULL)
-        return accel_plan_no_memory(error);
+        return accel_error_no_memory(error, "for a plan");
     for (uint32_t i = 0; i < request->override_count; i++)
         if (!is_device_count(&request->overrides[i]))
             settings[count++] = (struct accel_profile_pair){request->overrides[i].key, request->overrides[i].value,
@@ -256,7 +272,7 @@ static int32_t replace_device(struct accel_plan *plan, const struct accel_plan_r
         accel_log_write(&plan->context->log, ACCEL_LOG_WARN, "plan", "fallback=device from=%s to=%s reason=\"%s\"",
                         request->device, plan->device->info.name, why.text);
     plan->moved = accel_plan_text(plan, "%s stands in for %s: %s", plan->device->info.name, request->device, why.text);
-    return plan->moved ? ACCEL_OK : accel_plan_no_memory(error);
+    return ACCEL_OK;
 }
 
 /* Lists the available names in the error if neither a device nor a file of the profiles has the requested name. */
@@ -299,8 +315,6 @@ static int32_t choose_platform(struct accel_plan *plan, const struct accel_plan_
         device = accel_context_find(plan->context, named);
     plan->names_platform = true;
     plan->platform = accel_plan_text(plan, "%s", request->platform);
-    if (plan->platform == NULL)
-        return accel_plan_no_memory(error);
     if (device && strcmp(device->info.driver, request->platform) == 0) {
         plan->device = device;
         note_list(plan, request);
@@ -373,7 +387,7 @@ static int32_t replace_gpu(struct accel_plan *plan, struct accel_error *error)
                         plan->device->info.name);
     plan->moved = accel_plan_text(plan, "%s stands in for a GPU (%s, gpu.layers=%s): there is none that is hardware",
                                   plan->device->info.name, setting->place, setting->value);
-    return plan->moved ? ACCEL_OK : accel_plan_no_memory(error);
+    return ACCEL_OK;
 }
 
 /* Chooses the device for gpu.layers: 0 layers need a plan on the CPU, more layers a plan on a GPU. */
@@ -408,8 +422,6 @@ static int32_t choose(struct accel_plan *plan, const struct accel_plan_request *
     const struct accel_listed *unranked = NULL;
     int32_t code;
     plan->asked = request->device ? accel_plan_text(plan, "%s", request->device) : NULL;
-    if (request->device && plan->asked == NULL)
-        return accel_plan_no_memory(error);
     if (ACCEL_HAS(request, platform) && request->platform)
         return choose_platform(plan, request, error);
     plan->device = request->device ? accel_context_choose(plan->context, request->device, NULL, &unranked)
@@ -440,28 +452,33 @@ static int32_t check_request(const struct accel_context *context, const struct a
         return code;
     if (request->zero != 0)
         return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_create: member zero of the request is not 0");
-    if (accel_context_topology(context) == NULL)
+    if (context->topology == NULL)
         return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_create: the context has not discovered");
     code = check_named_values(request->overrides, request->override_count, "overrides", error);
     return code == ACCEL_OK ? check_named_values(request->model, request->model_count, "model", error) : code;
 }
 
 /* Applies log.level to the context's log. A level that the application chose can only be raised. */
-static void apply_log_level(const struct accel_plan *plan)
+static int32_t apply_log_level(struct accel_plan *plan, struct accel_error *error)
 {
     static const char *const words[] = {[ACCEL_LOG_ERROR] = "error", "warn", "info", "debug"};
     const struct accel_profile_setting *setting = accel_plan_value(plan, "log.level");
     struct accel_context *context = plan->context;
     uint32_t level = ACCEL_LOG_ERROR;
+    (void)error;
     while (level < ACCEL_LOG_DEBUG && strcmp(words[level], setting->value) != 0)
         level++;
     if (setting->layer != ACCEL_LAYER_BUILTIN && (context->options.log_level == 0 || level > context->log.level))
         context->log.level = level;
+    return ACCEL_OK;
 }
 
 int32_t accel_plan_create(struct accel_context *context, const struct accel_plan_request *request,
                           struct accel_plan **out_plan, struct accel_error *error)
 {
+    static int32_t (*const steps[])(struct accel_plan *, struct accel_error *) = {
+        accel_plan_make_records, apply_log_level, accel_plan_decline_unmet, accel_plan_choose_threads,
+        accel_plan_hint_unhonored};
     struct accel_plan *plan;
     int32_t code;
     if (out_plan == NULL)
@@ -472,22 +489,15 @@ int32_t accel_plan_create(struct accel_context *context, const struct accel_plan
         return code;
     plan = calloc(1, sizeof(*plan));
     if (plan == NULL)
-        return accel_plan_no_memory(error);
+        return accel_error_no_memory(error, "for a plan");
     /* The plan borrows records of the context, so the context must not be freed or run discovery again while the
      * plan lives. */
     plan->context = context;
     atomic_fetch_add(&context->children, 1);
     code = choose(plan, request, error);
-    if (code == ACCEL_OK)
-        code = accel_plan_make_records(plan, error);
-    if (code == ACCEL_OK)
-        apply_log_level(plan);
-    if (code == ACCEL_OK)
-        code = accel_plan_decline_unmet(plan, error);
-    if (code == ACCEL_OK)
-        code = accel_plan_choose_threads(plan, error);
-    if (code == ACCEL_OK)
-        code = accel_plan_hint_unhonored(plan, error);
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && code == ACCEL_OK; i++)
+        code = steps[i](plan, error);
+    code = accel_plan_finish(plan, code, error);
     if (code != ACCEL_OK) {
         accel_plan_free(plan);
         return code;

@@ -22,46 +22,35 @@ static bool is_listed(const struct accel_rows *rows, const char *key)
     return false;
 }
 
-int32_t accel_plan_add_unhonored(struct accel_plan *plan, struct accel_rows *rows,
-                                 const struct accel_profile_setting *setting, uint32_t outcome, const char *reason,
-                                 struct accel_error *error)
+void accel_plan_add_unhonored(struct accel_plan *plan, struct accel_rows *rows,
+                              const struct accel_profile_setting *setting, uint32_t outcome, const char *reason)
 {
     struct accel_plan_unhonored row = {.size = sizeof(row), .outcome = outcome};
     /* The rows that are rebuilt with the hints belong to an earlier step. */
     if (is_listed(&plan->declines, setting->key) || is_listed(&plan->shape_unhonored, setting->key) ||
         is_listed(rows, setting->key))
-        return ACCEL_OK;
+        return;
     row.key = accel_plan_text(plan, "%s", setting->key);
     row.value = accel_plan_text(plan, "%s", setting->value);
     row.unit = accel_plan_text(plan, "%s", setting->unit);
     row.place = accel_plan_text(plan, "%s", setting->place);
-    row.reason = reason ? accel_plan_text(plan, "%s", reason) : NULL;
+    row.reason = accel_plan_text(plan, "%s", reason);
     row.value_reason = accel_plan_text(plan, "%s", setting->reason);
-    if (!row.key || !row.value || !row.unit || !row.place || !row.reason || !row.value_reason ||
-        !accel_rows_add_copy(rows, &plan->arena, &row, sizeof(row)))
-        return accel_plan_no_memory(error);
-    return ACCEL_OK;
+    accel_plan_append(plan, rows, &row, sizeof(row));
 }
 
-/* Makes the value that replaces a declined one: the setting's value as if nothing had overridden it. */
-static struct accel_profile_setting *make_value(struct accel_plan *plan, const struct accel_setting_row *key,
-                                                const char *value, struct accel_error *error)
+/* Parses the value that replaces a declined one: the setting's value as if nothing had overridden it. */
+static int32_t parse_value(struct accel_plan *plan, const struct accel_setting_row *key, const char *value,
+                           struct accel_profile_setting *out_made, struct accel_error *error)
 {
-    struct accel_profile_setting *made = accel_arena_array(&plan->arena, 1, sizeof(*made));
     bool is_digits = *value >= '0' && *value <= '9';
     const char *unit = is_digits ? strcmp(key->unit, "bytes") == 0 ? "B" : key->unit : "";
     struct accel_key_value parsed;
     char why[200];
     const char *text = accel_plan_text(plan, "%s%s", value, unit);
-    if (made == NULL || text == NULL) {
-        accel_plan_no_memory(error);
-        return NULL;
-    }
-    if (!accel_key_parse(key, text, &parsed, why, sizeof(why))) {
-        accel_error_set(error, ACCEL_E_INVALID, "accel_plan_decline: %s=%s: %s", key->name, text, why);
-        return NULL;
-    }
-    *made = (struct accel_profile_setting){
+    if (!accel_key_parse(key, text, &parsed, why, sizeof(why)))
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_decline: %s=%s: %s", key->name, text, why);
+    *out_made = (struct accel_profile_setting){
         .key = key->name,
         .value = accel_plan_text(plan, "%s", value),
         .unit = is_digits ? key->unit : "",
@@ -72,62 +61,47 @@ static struct accel_profile_setting *make_value(struct accel_plan *plan, const s
         .is_number = parsed.is_number,
         .number = parsed.number,
     };
-    if (made->value == NULL) {
-        accel_plan_no_memory(error);
-        return NULL;
-    }
-    return made;
+    return ACCEL_OK;
 }
 
 /* Replaces a setting by `made`, and lists it as not honored. */
 static int32_t replace(struct accel_plan *plan, const struct accel_profile_setting *setting,
-                       struct accel_profile_setting *made, const char *reason, struct accel_error *error)
+                       const struct accel_profile_setting *given, const char *reason, struct accel_error *error)
 {
-    size_t index = (size_t)(accel_settings_find(plan->settings, setting->key) - accel_settings_get(plan->settings, 0));
-    int32_t code;
+    struct accel_profile_setting *made = accel_arena_array(&plan->arena, 1, sizeof(*made));
+    size_t index = (size_t)(accel_settings_find(plan->settings, setting->key) - &plan->settings->settings[0]);
     if (plan->declined == NULL)
-        plan->declined = accel_arena_array(&plan->arena, accel_settings_count(plan->settings), sizeof(*plan->declined));
-    if (plan->declined == NULL)
-        return accel_plan_no_memory(error);
+        plan->declined = accel_arena_array(&plan->arena, plan->settings->count, sizeof(*plan->declined));
+    if (made == NULL || plan->declined == NULL)
+        return accel_error_no_memory(error, "for a plan");
+    *made = *given;
     if (plan->is_planning_shapes) {
         const struct accel_plan_replaced before = {index, plan->records[index]};
-        if (!accel_rows_add_copy(&plan->replaced, &plan->arena, &before, sizeof(before)))
-            return accel_plan_no_memory(error);
+        accel_plan_append(plan, &plan->replaced, &before, sizeof(before));
     }
     /* The setting moves to this list: the list of unmet settings is rebuilt with the hints. */
     plan->unmet.count = 0;
-    code = accel_plan_add_unhonored(plan, plan->is_planning_shapes ? &plan->shape_unhonored : &plan->declines, setting,
-                                    0, reason, error);
-    if (code == ACCEL_OK)
-        code = accel_plan_decide(plan, setting->key, made->value, ACCEL_ORIGIN_BUILTIN, "built in",
-                                 accel_plan_text(plan, "not honored: %s=%s, %s", setting->key, setting->value, reason),
-                                 error);
+    accel_plan_add_unhonored(plan, plan->is_planning_shapes ? &plan->shape_unhonored : &plan->declines, setting, 0,
+                             reason);
+    accel_plan_decide(plan, setting->key, made->value, ACCEL_ORIGIN_BUILTIN, "built in",
+                      accel_plan_text(plan, "not honored: %s=%s, %s", setting->key, setting->value, reason));
     plan->declined[index] = made;
-    return code;
+    return ACCEL_OK;
 }
 
 static int32_t decline(struct accel_plan *plan, const struct accel_setting_row *key, const char *value,
                        const char *reason, struct accel_error *error)
 {
-    struct accel_profile_setting *made = make_value(plan, key, value, error);
-    if (made == NULL)
-        return error ? error->code : ACCEL_E_INVALID;
-    return replace(plan, accel_plan_value(plan, key->name), made, reason, error);
+    struct accel_profile_setting made;
+    int32_t code = parse_value(plan, key, value, &made, error);
+    return code == ACCEL_OK ? replace(plan, accel_plan_value(plan, key->name), &made, reason, error) : code;
 }
 
 int32_t accel_plan_decline_option(struct accel_plan *plan, const struct accel_profile_setting *setting,
                                   const char *value, const char *reason, struct accel_error *error)
 {
     const struct accel_setting_row *key = accel_key_find(setting->key);
-    struct accel_profile_setting *made;
-    if (value == NULL)
-        return accel_plan_no_memory(error);
-    if (key != NULL)
-        return decline(plan, key, key->preset, reason, error);
-    made = accel_arena_array(&plan->arena, 1, sizeof(*made));
-    if (made == NULL)
-        return accel_plan_no_memory(error);
-    *made = (struct accel_profile_setting){
+    const struct accel_profile_setting made = {
         .key = setting->key,
         .value = value,
         .unit = setting->unit,
@@ -136,25 +110,22 @@ int32_t accel_plan_decline_option(struct accel_plan *plan, const struct accel_pr
         .overridden_text = "",
         .layer = ACCEL_LAYER_BUILTIN,
     };
-    return replace(plan, setting, made, reason, error);
+    return key ? decline(plan, key, key->preset, reason, error) : replace(plan, setting, &made, reason, error);
 }
 
 /* Lists values of profiles that nothing honors yet, and such values of the documents' variables, which a run
  * reports as notes. */
-static int32_t list_later(struct accel_plan *plan, struct accel_error *error)
+static void list_later(struct accel_plan *plan)
 {
-    int32_t code = ACCEL_OK;
-    for (uint32_t i = 0; i < accel_setting_row_count() && code == ACCEL_OK; i++) {
+    for (uint32_t i = 0; i < accel_setting_row_count(); i++) {
         const struct accel_setting_row *key = accel_setting_row_get(i);
         const struct accel_profile_setting *later = accel_settings_find(plan->settings, key->name)->later;
-        if (later == NULL)
-            continue;
-        code = later->is_alias
-                   ? accel_plan_add_unhonored(plan, &plan->declines, later, ACCEL_UNHONORED_NOTED,
-                                              accel_plan_text(plan, "later: %s", key->by), error)
-                   : accel_plan_add_unhonored(plan, &plan->laters, later, ACCEL_UNHONORED_LATER, key->by, error);
+        if (later && later->is_alias)
+            accel_plan_add_unhonored(plan, &plan->declines, later, ACCEL_UNHONORED_NOTED,
+                                     accel_plan_text(plan, "later: %s", key->by));
+        else if (later)
+            accel_plan_add_unhonored(plan, &plan->laters, later, ACCEL_UNHONORED_LATER, key->by);
     }
-    return code;
 }
 
 void accel_plan_forget_declines(struct accel_plan *plan)
@@ -170,7 +141,8 @@ void accel_plan_forget_declines(struct accel_plan *plan)
 
 int32_t accel_plan_decline_unmet(struct accel_plan *plan, struct accel_error *error)
 {
-    int32_t code = list_later(plan, error);
+    int32_t code = ACCEL_OK;
+    list_later(plan);
     /* The options of another machine's driver are not known. */
     if (plan->device == NULL || accel_context_recording(plan->context))
         return code;
@@ -200,7 +172,7 @@ int32_t accel_plan_decline(struct accel_plan *plan, const char *key, const char 
         return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_decline: an argument is NULL or no setting");
     if (!accel_plan_is_recommended(plan, key))
         return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_decline: %s is not a recommended value", key);
-    return decline(plan, row, value, reason, error);
+    return accel_plan_finish(plan, decline(plan, row, value, reason, error), error);
 }
 
 uint32_t accel_plan_unhonored_count(const struct accel_plan *plan)

@@ -14,7 +14,7 @@
 static int32_t read_profile(struct accel_plan *plan, const char *name, struct accel_profile_facts *out_facts,
                             struct accel_error *error)
 {
-    const struct accel_profile *profile = accel_context_profile(plan->context);
+    const struct accel_profile *profile = plan->context->profile;
     const struct accel_profile_pair named = {"device.profile", name, "the request names it"};
     if (profile == NULL)
         return accel_error_set(error, ACCEL_E_NOT_FOUND, "no profiles were found");
@@ -90,7 +90,7 @@ static int32_t parse_one(struct accel_plan *plan, const char *name, struct accel
     plan->described_count++;
     if (row->count == 0 || plan->described_devices > ACCEL_PLAN_DESCRIBED)
         return bad_count(name, error);
-    return row->profile && row->name ? ACCEL_OK : accel_plan_no_memory(error);
+    return ACCEL_OK;
 }
 
 static bool is_faster(const struct accel_plan_described *row, const struct accel_plan_described *other)
@@ -117,8 +117,8 @@ int32_t accel_plan_parse_described(struct accel_plan *plan, const char *names, s
     char *at = accel_arena_strdup(&plan->arena, names);
     int32_t code = ACCEL_OK;
     plan->described = accel_arena_array(&plan->arena, ACCEL_PLAN_DESCRIBED, sizeof(*plan->described));
-    if (plan->described == NULL || at == NULL || list == NULL)
-        return accel_plan_no_memory(error);
+    if (plan->described == NULL || at == NULL)
+        return accel_error_no_memory(error, "for a plan");
     while (at && code == ACCEL_OK) {
         char *comma = strchr(at, ',');
         if (comma)
@@ -138,8 +138,7 @@ int32_t accel_plan_parse_described(struct accel_plan *plan, const char *names, s
     for (uint32_t i = 0; i < plan->described_count && plan->described_count > 1; i++)
         plan->described_name = accel_plan_text(plan, "%s%s%" PRIu32 " x %s", i ? plan->described_name : "",
                                                i ? " + " : "", plan->described[i].count, plan->described[i].name);
-    return plan->described_origin && (plan->described_count == 1 || plan->described_name) ? ACCEL_OK
-                                                                                          : accel_plan_no_memory(error);
+    return ACCEL_OK;
 }
 
 /* Returns whether a list of platforms, "a, b, c", contains one platform. */
@@ -209,8 +208,6 @@ static int32_t describe_one(struct accel_plan *plan, uint32_t index, struct acce
     if (reserve && memory > reserve)
         row->memory_origin =
             accel_plan_text(plan, "%s, less %" PRIu64 " MiB device.reserve", row->memory_origin, reserve >> 20);
-    if (row->memory_origin == NULL || row->bandwidth_origin == NULL || row->compute_origin == NULL)
-        return accel_plan_no_memory(error);
     return ACCEL_OK;
 }
 
@@ -223,7 +220,7 @@ int32_t accel_plan_describe_devices(struct accel_plan *plan, struct accel_error 
     if (plan->described_count == 0) {
         plan->described = accel_arena_array(&plan->arena, 1, sizeof(*plan->described));
         if (plan->described == NULL)
-            return accel_plan_no_memory(error);
+            return accel_error_no_memory(error, "for a plan");
         plan->described_count = 1;
     }
     if (plan->described_count == 1) {

@@ -44,7 +44,7 @@ static int32_t add_component(struct accel_placer *p, const struct accel_sketch_c
     uint64_t state = accel_shape_plan_layer_state(s, c);
     uint64_t *sums = accel_arena_array(&s->plan->arena, (size_t)c->layers + 1, sizeof(*sums));
     if (sums == NULL)
-        return accel_plan_no_memory(s->error);
+        return accel_error_no_memory(s->error, "for a plan");
     for (uint32_t i = 0; i < s->shapes->weight_count; i++) {
         const struct accel_sketch_weight *weight = &s->shapes->weights[i];
         if (weight->layer < c->layers && strcmp(weight->component, c->name) == 0)
@@ -84,7 +84,7 @@ static int32_t make_items(struct accel_placer *p)
     p->main = find_main(shapes);
     p->items = accel_arena_array(&p->s->plan->arena, most, sizeof(*p->items));
     if (p->items == NULL)
-        return accel_plan_no_memory(p->s->error);
+        return accel_error_no_memory(p->s->error, "for a plan");
     for (uint32_t i = 0; i < shapes->component_count && code == ACCEL_OK; i++)
         code = add_component(p, &shapes->components[i]);
     return code;
@@ -98,9 +98,7 @@ static bool extends_row(const struct accel_plan_layer *row, const struct accel_p
            strcmp(row->component, item->component->name) == 0 && strcmp(row->device, device) == 0;
 }
 
-/* Returns a new row, or NULL if memory runs out. */
-static struct accel_plan_layer *begin_row(struct accel_plan *plan, const struct accel_placer_item *item,
-                                          const char *device)
+static void begin_row(struct accel_plan *plan, const struct accel_placer_item *item, const char *device)
 {
     struct accel_plan_layer row = {
         .size = sizeof(row),
@@ -108,22 +106,22 @@ static struct accel_plan_layer *begin_row(struct accel_plan *plan, const struct 
         .component = accel_plan_text(plan, "%s", item->component->name),
         .device = accel_plan_text(plan, "%s", device),
     };
-    if (!row.component || !row.device || !accel_rows_add_copy(&plan->layers, &plan->arena, &row, sizeof(row)))
-        return NULL;
-    return plan->layers.items[plan->layers.count - 1];
+    accel_plan_append(plan, &plan->layers, &row, sizeof(row));
 }
 
 static int32_t make_rows(struct accel_placer *p)
 {
+    struct accel_plan *plan = p->s->plan;
     struct accel_plan_layer *row = NULL;
     for (uint32_t i = 0; i < p->item_count; i++) {
         const struct accel_placer_item *item = &p->items[i];
         struct accel_placer_target *target = &p->targets[item->target];
         target->used = true;
         if (!extends_row(row, item, target->name))
-            row = begin_row(p->s->plan, item, target->name);
-        if (row == NULL)
-            return accel_plan_no_memory(p->s->error);
+            begin_row(plan, item, target->name);
+        if (plan->out_of_memory)
+            return ACCEL_E_MEMORY;
+        row = plan->layers.items[plan->layers.count - 1];
         row->last = item->layer;
         row->weight_bytes = accel_plan_add(row->weight_bytes, item->weights);
         row->state_bytes = accel_plan_add(row->state_bytes, item->state);
@@ -168,36 +166,34 @@ const char *accel_plan_size_text(uint64_t bytes, char text[32])
 
 /* Adds a note about a device that lacks memory. A plan with one device has no note: the verdict already reports
  * the lack. */
-static int32_t note_device(struct accel_placer *p, const struct accel_placer_target *target, uint32_t used)
+static void note_device(struct accel_placer *p, const struct accel_placer_target *target, uint32_t used)
 {
     uint64_t lack = find_lack(target);
     char taken[32], budget[32];
-    return accel_plan_add_note(p->s->plan, &p->s->plan->notes, lack && used > 1 ? ACCEL_NOTE_WARN : ACCEL_NOTE_INFO,
-                               "placement", "", p->s->error, "%s takes %s of %s (%s)%s", target->name,
-                               accel_plan_size_text(target->taken, taken),
-                               target->budget.bytes ? accel_plan_size_text(target->budget.bytes, budget) : "?",
-                               target->budget.bytes ? target->budget.origin : "not known", lack ? ": too much" : "");
+    accel_plan_add_note(p->s->plan, &p->s->plan->notes, lack && used > 1 ? ACCEL_NOTE_WARN : ACCEL_NOTE_INFO,
+                        "placement", "", "%s takes %s of %s (%s)%s", target->name,
+                        accel_plan_size_text(target->taken, taken),
+                        target->budget.bytes ? accel_plan_size_text(target->budget.bytes, budget) : "?",
+                        target->budget.bytes ? target->budget.origin : "not known", lack ? ": too much" : "");
 }
 
 /* Adds a note about transfers between devices: each step passes one row of activations per token from a device to
  * the next. */
-static int32_t note_crossings(struct accel_placer *p)
+static void note_crossings(struct accel_placer *p)
 {
-    int32_t code = ACCEL_OK;
-    for (uint32_t i = 1; i < p->item_count && code == ACCEL_OK; i++) {
+    for (uint32_t i = 1; i < p->item_count; i++) {
         const struct accel_placer_item *item = &p->items[i], *before = item - 1;
         if (item->component != before->component || item->target == before->target)
             continue;
-        code = accel_plan_add_note(p->s->plan, &p->s->plan->notes, ACCEL_NOTE_INFO, "placement", "", p->s->error,
-                                   "%" PRIu64 " bytes of each token cross from %s to %s",
-                                   accel_plan_multiply(item->component->hidden, 4), p->targets[before->target].name,
-                                   p->targets[item->target].name);
+        accel_plan_add_note(p->s->plan, &p->s->plan->notes, ACCEL_NOTE_INFO, "placement", "",
+                            "%" PRIu64 " bytes of each token cross from %s to %s",
+                            accel_plan_multiply(item->component->hidden, 4), p->targets[before->target].name,
+                            p->targets[item->target].name);
     }
-    return code;
 }
 
 /* Repeats the rows of activations, scratch and program for every device in use. */
-static int32_t multiply_rows(struct accel_plan *plan, uint32_t used, struct accel_error *error)
+static void multiply_rows(struct accel_plan *plan, uint32_t used)
 {
     for (uint32_t i = 0; i < plan->memory_count; i++) {
         struct accel_plan_memory *row = &plan->memory[i];
@@ -207,10 +203,7 @@ static int32_t multiply_rows(struct accel_plan *plan, uint32_t used, struct acce
         row->bytes = accel_plan_multiply(row->bytes, used);
         row->lower = accel_plan_multiply(row->lower, used);
         row->origin = accel_plan_text(plan, "%s; on each of %" PRIu32 " devices", row->origin, used);
-        if (row->origin == NULL)
-            return accel_plan_no_memory(error);
     }
-    return ACCEL_OK;
 }
 
 /** Sums over the devices in use. */
@@ -247,8 +240,6 @@ static int32_t sum_total(const struct accel_placer *p, struct total *out)
         const struct accel_placer_target *target = &p->targets[i];
         if (!target->used)
             continue;
-        if (target->budget.bytes && target->budget.origin == NULL)
-            return accel_plan_no_memory(p->s->error);
         known = known && target->budget.bytes != 0;
         out->budget.origin = target->budget.origin;
         if (target->is_host) {
@@ -277,10 +268,9 @@ static int32_t sum_total(const struct accel_placer *p, struct total *out)
 }
 
 /* Describes the budget of several devices and adds the notes and rows of each. */
-static int32_t note_devices(struct accel_placer *p, struct total *total)
+static void note_devices(struct accel_placer *p, struct total *total)
 {
     uint32_t used = 0;
-    int32_t code = ACCEL_OK;
     for (uint32_t i = 0; i < p->target_count; i++)
         used += p->targets[i].used;
     total->budget.origin =
@@ -288,30 +278,28 @@ static int32_t note_devices(struct accel_placer *p, struct total *total)
             ? accel_plan_text(p->s->plan, "memory of %" PRIu32 " devices, of which %" PRIu32 " share the host's",
                               total->devices, total->sharers)
             : accel_plan_text(p->s->plan, "memory of %" PRIu32 " devices", total->devices);
-    for (uint32_t i = 0; i < p->target_count && code == ACCEL_OK; i++)
+    for (uint32_t i = 0; i < p->target_count; i++)
         if (p->targets[i].used)
-            code = note_device(p, &p->targets[i], used);
-    if (code == ACCEL_OK)
-        code = note_crossings(p);
-    return code == ACCEL_OK ? multiply_rows(p->s->plan, total->devices, p->s->error) : code;
+            note_device(p, &p->targets[i], used);
+    note_crossings(p);
+    multiply_rows(p->s->plan, total->devices);
 }
 
 /* Checks whether one device of several lacks memory although the sum of all suffices; the verdict names that
  * device. */
-static int32_t compute_device_fit(struct accel_plan *plan, const struct total *total, struct accel_error *error)
+static void compute_device_fit(struct accel_plan *plan, const struct total *total)
 {
     char taken[32], budget[32];
     if (!plan->spread || total->lack <= plan->fit.short_by)
-        return ACCEL_OK;
+        return;
     plan->fit.fits = 0;
     plan->fit.short_by = total->lack;
     if (total->shortest == NULL)
-        return ACCEL_OK;
+        return;
     plan->fit.budget_origin =
         accel_plan_text(plan, "%s; %s is short: it needs %s of its %s", plan->fit.budget_origin, total->shortest->name,
                         accel_plan_size_text(total->shortest->taken, taken),
                         accel_plan_size_text(total->shortest->budget.bytes, budget));
-    return plan->fit.budget_origin ? ACCEL_OK : accel_plan_no_memory(error);
 }
 
 /* Checks that each device has enough memory for its part, and the host's budget for the whole plan. */
@@ -320,16 +308,17 @@ static int32_t compute_fit(struct accel_placer *p)
     struct accel_plan *plan = p->s->plan;
     struct total total;
     int32_t code = sum_total(p, &total);
-    if (code == ACCEL_OK && total.devices > 1)
-        code = note_devices(p, &total);
     if (code != ACCEL_OK)
         return code;
+    if (total.devices > 1)
+        note_devices(p, &total);
     plan->spread = total.devices > 1;
     accel_plan_whole_budget(plan, &total.budget);
-    code = accel_plan_compute_fit(plan, total.needed, &total.budget, p->s->error);
+    accel_plan_compute_fit(plan, total.needed, &total.budget);
     /* The caller may set a budget above the machine's memory; the budget of one device of several cannot be raised
      * so. */
-    return code == ACCEL_OK ? compute_device_fit(plan, &total, p->s->error) : code;
+    compute_device_fit(plan, &total);
+    return ACCEL_OK;
 }
 
 /* ---- speed bounds of data sheets ---- */
@@ -387,7 +376,7 @@ static const char *list_places(const struct accel_placer *p, bool compute)
 {
     struct accel_plan *plan = p->s->plan;
     const char *text = "";
-    for (uint32_t i = 0; i < plan->described_count && text; i++) {
+    for (uint32_t i = 0; i < plan->described_count; i++) {
         const struct accel_plan_described *row = &plan->described[i];
         if (is_used(p, row))
             text = accel_plan_text(plan, "%s%s%s", text, *text ? ", " : "",
@@ -396,7 +385,7 @@ static const char *list_places(const struct accel_placer *p, bool compute)
     return text;
 }
 
-static int32_t bound_speed(struct accel_placer *p)
+static void bound_speed(struct accel_placer *p)
 {
     struct accel_plan *plan = p->s->plan;
     struct bound bound = {.has_bandwidth = true, .has_compute = p->s->step_elements != 0};
@@ -404,7 +393,7 @@ static int32_t bound_speed(struct accel_placer *p)
     const char *how;
     char size[32];
     if (plan->device || p->s->step_weights == 0 || p->main == NULL || p->item_count == 0)
-        return ACCEL_OK;
+        return;
     for (uint32_t i = 0; i < p->target_count; i++)
         if (p->targets[i].used) {
             add_bound(&bound, p->s, &p->targets[i], step_bytes(p, i));
@@ -430,7 +419,6 @@ static int32_t bound_speed(struct accel_placer *p)
         plan->bound_prefill_origin =
             accel_plan_text(plan, "%s for each batch of %" PRIu64, plan->bound_decode_origin, p->s->batch);
     }
-    return ACCEL_OK;
 }
 
 int32_t accel_shape_plan_assign_layers(struct accel_shape_planner *s)
@@ -438,7 +426,7 @@ int32_t accel_shape_plan_assign_layers(struct accel_shape_planner *s)
     struct accel_placer *p = accel_arena_array(&s->plan->arena, 1, sizeof(*p));
     int32_t code;
     if (p == NULL)
-        return accel_plan_no_memory(s->error);
+        return accel_error_no_memory(s->error, "for a plan");
     p->s = s;
     p->overhead = accel_plan_add(accel_plan_add(s->activations, s->scratch), s->program);
     code = make_items(p);
@@ -451,6 +439,6 @@ int32_t accel_shape_plan_assign_layers(struct accel_shape_planner *s)
     if (code != ACCEL_OK)
         return code;
     sum_targets(p);
-    code = bound_speed(p);
-    return code == ACCEL_OK ? compute_fit(p) : code;
+    bound_speed(p);
+    return compute_fit(p);
 }

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "core/base/checked.h"
-#include "core/base/strbuf.h"
 #include "core/plan/plan.h"
 
 /* Number of facts beside those of the device and of the model: platform, device.count, device.name, device.list,
@@ -43,7 +42,7 @@ static void add_device(struct accel_plan *plan)
     add(plan, "device.count", accel_plan_text(plan, "%" PRIu32, count_alike(plan->context, info)), info->name);
 }
 
-static int32_t note_model(struct accel_plan *plan, struct accel_error *error)
+static void note_model(struct accel_plan *plan)
 {
     static const struct {
         const char *key, *before, *after;
@@ -52,16 +51,13 @@ static int32_t note_model(struct accel_plan *plan, struct accel_error *error)
         {"model.hidden", " x ", ""},        {"model.parameters", ", ", " parameters"},
         {"model.weight_bytes", ", ", " B"},
     };
-    struct accel_strbuf text;
-    accel_strbuf_init(&text, 0);
+    plan->model = "";
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         const char *value = accel_plan_fact(plan, words[i].key, NULL);
         if (value)
-            accel_strbuf_printf(&text, "%s%s%s", text.length ? words[i].before : "", value, words[i].after);
+            plan->model = accel_plan_text(plan, "%s%s%s%s", plan->model, *plan->model ? words[i].before : "", value,
+                                          words[i].after);
     }
-    plan->model = accel_arena_strdup(&plan->arena, accel_strbuf_get(&text));
-    accel_strbuf_free(&text);
-    return plan->model ? ACCEL_OK : accel_plan_no_memory(error);
 }
 
 /* Adds model.memory_share: the share of the host's memory that the weights would use. */
@@ -81,13 +77,13 @@ static void add_share(struct accel_plan *plan, const struct accel_plan_request *
 int32_t accel_plan_make_facts(struct accel_plan *plan, const struct accel_plan_request *request,
                               struct accel_error *error)
 {
-    const struct accel_machine *machine = accel_topology_machine(accel_context_topology(plan->context));
+    const struct accel_machine *machine = accel_topology_machine(plan->context->topology);
     const struct accel_amount *memory = &machine->memory_usable;
     plan->fact_count = 0;
     plan->facts = accel_arena_array(&plan->arena, (size_t)request->model_count + ACCEL_DEVICE_PAIRS + OTHER_FACTS,
                                     sizeof(*plan->facts));
     if (plan->facts == NULL)
-        return accel_plan_no_memory(error);
+        return accel_error_no_memory(error, "for a plan");
     if (plan->device)
         add_device(plan);
     else
@@ -109,23 +105,21 @@ int32_t accel_plan_make_facts(struct accel_plan *plan, const struct accel_plan_r
             accel_plan_text(plan, "%s", request->model[i].origin));
     if (memory->origin && memory->bytes != 0)
         add_share(plan, request, memory->bytes);
-    for (uint32_t i = 0; i < plan->fact_count; i++)
-        if (plan->facts[i].key == NULL || plan->facts[i].value == NULL || plan->facts[i].origin == NULL)
-            return accel_plan_no_memory(error);
     return ACCEL_OK;
 }
 
 int32_t accel_plan_import_facts(struct accel_plan *plan, struct accel_error *error)
 {
-    plan->fact_count = accel_settings_fact_count(plan->settings);
+    plan->fact_count = plan->settings->fact_count;
     plan->shown = accel_arena_array(&plan->arena, plan->fact_count, sizeof(*plan->shown));
     if (plan->shown == NULL)
-        return accel_plan_no_memory(error);
+        return accel_error_no_memory(error, "for a plan");
     for (uint32_t i = 0; i < plan->fact_count; i++) {
-        const struct accel_profile_fact *fact = accel_settings_fact(plan->settings, i);
+        const struct accel_profile_fact *fact = &plan->settings->facts[i];
         plan->shown[i] = (struct accel_named_value){fact->key, fact->value, fact->place};
     }
-    return note_model(plan, error);
+    note_model(plan);
+    return ACCEL_OK;
 }
 
 const char *accel_plan_fact(const struct accel_plan *plan, const char *key, const char **out_origin)

@@ -37,17 +37,9 @@ const char *accel_history_class_name(uint32_t memory_class)
 
 /* ---- one line ---- */
 
-static const struct accel_yaml_node *member(const struct accel_yaml_node *root, const char *key)
-{
-    for (const struct accel_yaml_node *entry = root->first; entry; entry = entry->next)
-        if (strcmp(entry->text, key) == 0)
-            return entry->value;
-    return NULL;
-}
-
 static const char *text_of(const struct accel_yaml_node *root, const char *key)
 {
-    const struct accel_yaml_node *node = member(root, key);
+    const struct accel_yaml_node *node = accel_yaml_find(root, key);
     return node && node->kind == ACCEL_YAML_TEXT ? node->text : "";
 }
 
@@ -59,7 +51,7 @@ static bool parse_u64(const struct accel_yaml_node *node, uint64_t *out_number)
 /* Returns a number of a line. Digits that exceed 64 bits give the largest number, which is_absurd refuses. */
 static uint64_t number_of(const struct accel_yaml_node *root, const char *key)
 {
-    const struct accel_yaml_node *node = member(root, key);
+    const struct accel_yaml_node *node = accel_yaml_find(root, key);
     uint64_t number;
     if (parse_u64(node, &number))
         return number;
@@ -101,7 +93,7 @@ static uint32_t class_of(const char *name)
 static void read_classes(struct accel_history *history, const struct accel_yaml_node *root,
                          struct accel_history_record *record)
 {
-    const struct accel_yaml_node *list = member(root, "classes");
+    const struct accel_yaml_node *list = accel_yaml_find(root, "classes");
     struct accel_history_class *classes = accel_arena_array(&history->arena, ACCEL_MEMORY_END, sizeof(*classes));
     if (classes == NULL || list == NULL || list->kind != ACCEL_YAML_MAPPING)
         return;

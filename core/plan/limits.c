@@ -155,17 +155,16 @@ static int32_t check_logits(const struct accel_placer *p)
 
 /* Adds a note about scratch above a limit. The driver of a recorded machine cannot be asked, and the formula is an
  * upper bound, so it is no reason to refuse. */
-static int32_t note_scratch(const struct accel_placer *p, const struct accel_placer_target *target)
+static void note_scratch(const struct accel_placer *p, const struct accel_placer_target *target)
 {
     const struct accel_device_info *device = &target->device->info;
     uint64_t most = device->facts->limits->buffer_bytes;
-    if (!is_over(device->facts, p->s->scratch, most))
-        return ACCEL_OK;
-    return accel_plan_add_note(p->s->plan, &p->s->plan->notes, ACCEL_NOTE_WARN, "batch",
-                               "fewer tokens in a step (batch), a smaller context, or another device", p->s->error,
-                               "the scratch of a step is one buffer, by formula of up to %" PRIu64
-                               " bytes, and device %s makes none of over %" PRIu64,
-                               p->s->scratch, device->name, most);
+    if (is_over(device->facts, p->s->scratch, most))
+        accel_plan_add_note(p->s->plan, &p->s->plan->notes, ACCEL_NOTE_WARN, "batch",
+                            "fewer tokens in a step (batch), a smaller context, or another device",
+                            "the scratch of a step is one buffer, by formula of up to %" PRIu64
+                            " bytes, and device %s makes none of over %" PRIu64,
+                            p->s->scratch, device->name, most);
 }
 
 int32_t accel_placer_check_limits(const struct accel_placer *p)
@@ -178,6 +177,6 @@ int32_t accel_placer_check_limits(const struct accel_placer *p)
         code = check_logits(p);
     for (uint32_t i = 0; is_recorded && i < p->target_count && code == ACCEL_OK; i++)
         if (p->targets[i].used && p->targets[i].device && p->targets[i].device->info.facts->limits->queues != 0)
-            code = note_scratch(p, &p->targets[i]);
+            note_scratch(p, &p->targets[i]);
     return code;
 }

@@ -27,6 +27,8 @@ struct adder {
     const struct accel_compile_options *options;
     uint8_t *const *wanted;
     struct accel_plan_estimate estimate;
+    struct weight *weights;
+    uint32_t weight_count;
     struct accel_error *error;
 };
 
@@ -44,13 +46,11 @@ static int32_t too_large(const struct adder *a)
     return accel_error_set(a->error, ACCEL_E_LIMIT, "the memory of the plan does not fit 64 bits");
 }
 
-int32_t accel_plan_add_row(struct accel_plan *plan, uint32_t memory_class, uint64_t lower, uint64_t upper,
-                           const char *origin, struct accel_error *error)
+void accel_plan_add_row(struct accel_plan *plan, uint32_t memory_class, uint64_t lower, uint64_t upper,
+                        const char *origin)
 {
-    if (origin == NULL)
-        return accel_plan_no_memory(error);
     if (upper == 0)
-        return ACCEL_OK;
+        return;
     plan->memory[plan->memory_count++] = (struct accel_plan_memory){
         .size = sizeof(struct accel_plan_memory),
         .memory_class = memory_class,
@@ -59,12 +59,6 @@ int32_t accel_plan_add_row(struct accel_plan *plan, uint32_t memory_class, uint6
         .name = accel_history_class_name(memory_class),
         .origin = origin,
     };
-    return ACCEL_OK;
-}
-
-static int32_t add_row(struct adder *a, uint32_t memory_class, uint64_t lower, uint64_t upper, const char *origin)
-{
-    return accel_plan_add_row(a->plan, memory_class, lower, upper, origin, a->error);
 }
 
 /* ---- the driver's own numbers ---- */
@@ -102,7 +96,7 @@ static int32_t add_estimate(struct adder *a, uint32_t heap, uint32_t memory_clas
                                    : accel_plan_text(a->plan, "estimated by driver %s: %s", driver, text);
     e->given[memory_class] = true;
     (void)heap;
-    return e->formula[memory_class] ? ACCEL_OK : accel_plan_no_memory(error);
+    return ACCEL_OK;
 }
 
 static int32_t import_estimate(const struct accel_estimate_sink *sink, uint32_t heap, uint32_t memory_class,
@@ -123,14 +117,13 @@ static int32_t import_estimate(const struct accel_estimate_sink *sink, uint32_t 
 static int32_t query_estimate(struct adder *a)
 {
     const struct accel_device_table *table = a->device->handle->table;
-    struct accel_call_guard call;
     struct estimate_sink sink = {.sink = {sizeof(sink.sink), 0, import_estimate}, .adder = a};
     int32_t code;
     if (!ACCEL_CAN(table, estimate))
         return ACCEL_OK;
-    accel_call_guard_begin(&call, a->device->object.context, a->device->driver, "estimate");
-    code = table->estimate(a->device->handle, a->work->graphs, a->work->graph_count, a->options, &sink.sink, a->error);
-    accel_call_guard_end(&call);
+    ACCEL_GUARDED(
+        code, a->device->object.context, a->device->driver, "estimate",
+        table->estimate(a->device->handle, a->work->graphs, a->work->graph_count, a->options, &sink.sink, a->error));
     if (sink.error.code != ACCEL_OK) {
         accel_error_clear(a->error);
         return accel_error_copy(a->error, &sink.error);
@@ -141,7 +134,8 @@ static int32_t query_estimate(struct adder *a)
 static int32_t add_estimated(struct adder *a, uint32_t memory_class)
 {
     const struct accel_plan_estimate *e = &a->estimate;
-    return add_row(a, memory_class, e->lower[memory_class], e->upper[memory_class], e->formula[memory_class]);
+    accel_plan_add_row(a->plan, memory_class, e->lower[memory_class], e->upper[memory_class], e->formula[memory_class]);
+    return ACCEL_OK;
 }
 
 /* ---- weights ---- */
@@ -189,7 +183,7 @@ static int32_t list_graph(struct adder *a, uint32_t g, struct weight *list, uint
     const struct accel_graph *graph = a->work->graphs[g];
     uint8_t *marks = accel_arena_array(&a->plan->arena, graph->value_count, 1);
     if (marks == NULL)
-        return accel_plan_no_memory(a->error);
+        return accel_error_no_memory(a->error, "for a plan");
     mark_readers(graph, marks);
     for (uint32_t v = 0; v < graph->value_count; v++) {
         struct weight *weight = &list[*count];
@@ -205,7 +199,7 @@ static int32_t list_graph(struct adder *a, uint32_t g, struct weight *list, uint
 }
 
 /* Lists the weights of all graphs, each key once. */
-static int32_t list_weights(struct adder *a, struct weight **out_list, uint32_t *out_count)
+static int32_t list_weights(struct adder *a)
 {
     uint64_t most = 0;
     uint32_t found = 0, merged = 0;
@@ -215,7 +209,7 @@ static int32_t list_weights(struct adder *a, struct weight **out_list, uint32_t 
         most += a->work->graphs[g]->value_count;
     list = accel_arena_array(&a->plan->arena, most, sizeof(*list));
     if (list == NULL)
-        return accel_plan_no_memory(a->error);
+        return accel_error_no_memory(a->error, "for a plan");
     for (uint32_t g = 0; g < a->work->graph_count && code == ACCEL_OK; g++)
         code = list_graph(a, g, list, &found);
     if (found)
@@ -228,8 +222,8 @@ static int32_t list_weights(struct adder *a, struct weight **out_list, uint32_t 
             list[merged++] = list[i];
         }
     }
-    *out_list = list;
-    *out_count = merged;
+    a->weights = list;
+    a->weight_count = merged;
     return code;
 }
 
@@ -285,54 +279,54 @@ static bool sum_one(const struct adder *a, const struct weight *weight, struct w
 
 /* Returns the bytes of the pages that hold weights used in place: whole pages, a little more than the weights. 0:
  * not known. */
-static int32_t query_pages(struct adder *a, const struct weight *list, uint32_t count, const struct weight_sums *sums,
-                           uint64_t *out_bytes)
+static int32_t query_pages(struct adder *a, const struct weight_sums *sums, uint64_t *out_bytes)
 {
+    const struct weight *list = a->weights;
     const struct accel_plan_work *work = a->work;
     struct accel_plan_in_place *entries;
     uint32_t found = 0;
-    *out_bytes = sums->mapped_count + sums->made_count == count ? work->file_bytes : 0;
+    *out_bytes = sums->mapped_count + sums->made_count == a->weight_count ? work->file_bytes : 0;
     if (!ACCEL_CAN(work, in_place))
         return ACCEL_OK;
-    entries = accel_arena_array(&a->plan->arena, (size_t)count + 1, sizeof(*entries));
+    entries = accel_arena_array(&a->plan->arena, (size_t)a->weight_count + 1, sizeof(*entries));
     if (entries == NULL)
-        return accel_plan_no_memory(a->error);
-    for (uint32_t i = 0; i < count; i++)
+        return accel_error_no_memory(a->error, "for a plan");
+    for (uint32_t i = 0; i < a->weight_count; i++)
         if (is_in_place(a, &list[i]) && !list[i].made)
             entries[found++] = (struct accel_plan_in_place){list[i].value->key, is_looked_up(a, &list[i]), 0};
     return work->in_place(work->data, entries, found, out_bytes, a->error);
 }
 
-static int32_t add_weights(struct adder *a, const struct weight *list, uint32_t count)
+static int32_t add_weights(struct adder *a)
 {
     struct weight_sums sums = {0};
     uint64_t pages = 0;
-    int32_t code = ACCEL_OK;
+    int32_t code;
     a->plan->step_weights = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        if (!sum_one(a, &list[i], &sums))
+    for (uint32_t i = 0; i < a->weight_count; i++) {
+        if (!sum_one(a, &a->weights[i], &sums))
             return too_large(a);
-        if (!list[i].looked_up)
-            a->plan->step_weights += list[i].bytes;
+        if (!a->weights[i].looked_up)
+            a->plan->step_weights += a->weights[i].bytes;
     }
     if (a->estimate.given[ACCEL_MEMORY_WEIGHTS])
-        code = add_estimated(a, ACCEL_MEMORY_WEIGHTS);
+        add_estimated(a, ACCEL_MEMORY_WEIGHTS);
     else if (sums.owned || sums.baked)
-        code = add_row(a, ACCEL_MEMORY_WEIGHTS, sums.owned, sums.owned + sums.baked,
-                       accel_plan_text(a->plan, "estimated: %u weights in memory, %u in the program, types x shapes",
-                                       sums.owned_count, sums.baked_count));
-    if (code == ACCEL_OK)
-        code = query_pages(a, list, count, &sums, &pages);
-    if (code == ACCEL_OK && sums.mapped && pages > sums.mapped) {
+        accel_plan_add_row(a->plan, ACCEL_MEMORY_WEIGHTS, sums.owned, sums.owned + sums.baked,
+                           accel_plan_text(a->plan,
+                                           "estimated: %u weights in memory, %u in the program, types x shapes",
+                                           sums.owned_count, sums.baked_count));
+    code = query_pages(a, &sums, &pages);
+    if (sums.mapped && pages > sums.mapped) {
         sums.mapped_lower += pages - sums.mapped;
         sums.mapped = pages;
     }
-    if (code == ACCEL_OK && sums.mapped)
-        code = add_row(a, ACCEL_MEMORY_MAPPED, sums.mapped_lower, sums.mapped,
-                       accel_plan_text(a->plan,
-                                       "file: the pages of %u weights used where it is mapped, %" PRIu64
-                                       " bytes of them in tables of which steps touch single rows",
-                                       sums.mapped_count, sums.mapped - sums.mapped_lower));
+    if (sums.mapped)
+        accel_plan_add_row(a->plan, ACCEL_MEMORY_MAPPED, sums.mapped_lower, sums.mapped,
+                           accel_plan_text(a->plan,
+                                           "file: the pages of %u weights used where it is mapped, %" PRIu64
+                                           " bytes of them in tables of which steps touch single rows",
+                                           sums.mapped_count, sums.mapped - sums.mapped_lower));
     return code;
 }
 
@@ -359,12 +353,13 @@ static int32_t add_state(struct adder *a)
     if (!accel_mul_u64(row, a->work->slots, &bytes))
         return too_large(a);
     a->plan->step_state = bytes / (uint64_t)sequences;
-    return add_row(a, ACCEL_MEMORY_STATE, bytes, bytes,
-                   accel_plan_text(a->plan,
-                                   "estimated: %" PRIu32 " parts x %" PRIu64 " slots, %" PRIu64
-                                   " bytes for each slot of all parts, %.2fx of f16",
-                                   a->work->part_count, a->work->slots, row,
-                                   half == 0 ? 1.0 : (double)row / (double)half));
+    accel_plan_add_row(a->plan, ACCEL_MEMORY_STATE, bytes, bytes,
+                       accel_plan_text(a->plan,
+                                       "estimated: %" PRIu32 " parts x %" PRIu64 " slots, %" PRIu64
+                                       " bytes for each slot of all parts, %.2fx of f16",
+                                       a->work->part_count, a->work->slots, row,
+                                       half == 0 ? 1.0 : (double)row / (double)half));
+    return ACCEL_OK;
 }
 
 /* Adds inputs and outputs, one buffer each. */
@@ -383,11 +378,12 @@ static int32_t add_activations(struct adder *a)
                 return too_large(a);
             count++;
         }
-    return add_row(a, ACCEL_MEMORY_ACTIVATION, bytes, bytes,
-                   accel_plan_text(a->plan,
-                                   "estimated: %" PRIu32 " inputs and outputs of %" PRIu32
-                                   " graphs, types x shapes for the highest symbols",
-                                   count, a->work->graph_count));
+    accel_plan_add_row(a->plan, ACCEL_MEMORY_ACTIVATION, bytes, bytes,
+                       accel_plan_text(a->plan,
+                                       "estimated: %" PRIu32 " inputs and outputs of %" PRIu32
+                                       " graphs, types x shapes for the highest symbols",
+                                       count, a->work->graph_count));
+    return ACCEL_OK;
 }
 
 /* Adds scratch of the largest graph: binding sets share scratch. */
@@ -400,30 +396,31 @@ static int32_t add_scratch(struct adder *a)
         const struct accel_graph *graph = a->work->graphs[g];
         uint64_t *offsets = accel_arena_array(&a->plan->arena, graph->value_count, sizeof(*offsets));
         if (offsets == NULL)
-            return accel_plan_no_memory(a->error);
+            return accel_error_no_memory(a->error, "for a plan");
         if (accel_graph_plan_buffers(graph, a->work->symbols[g], 64, offsets, &bytes, a->error) != ACCEL_OK)
             return ACCEL_E_INVALID;
         most = bytes > most ? bytes : most;
     }
-    return add_row(a, ACCEL_MEMORY_SCRATCH, 0, most,
-                   accel_plan_text(a->plan,
-                                   "estimated: intermediates of the largest graph by lifetime; the driver gives "
-                                   "no estimate, and its work space is not in it"));
+    accel_plan_add_row(a->plan, ACCEL_MEMORY_SCRATCH, 0, most,
+                       "estimated: intermediates of the largest graph by lifetime; the driver gives no estimate, and "
+                       "its work space is not in it");
+    return ACCEL_OK;
 }
 
 static int32_t add_program(struct adder *a)
 {
     if (a->estimate.given[ACCEL_MEMORY_PROGRAM])
         return add_estimated(a, ACCEL_MEMORY_PROGRAM);
-    return add_row(a, ACCEL_MEMORY_PROGRAM, 0, (uint64_t)a->plan->node_count * ACCEL_PLAN_NODE_BYTES,
-                   accel_plan_text(a->plan,
-                                   "estimated: %u bytes for each of %" PRIu32 " nodes; the driver gives no estimate",
-                                   ACCEL_PLAN_NODE_BYTES, a->plan->node_count));
+    accel_plan_add_row(
+        a->plan, ACCEL_MEMORY_PROGRAM, 0, (uint64_t)a->plan->node_count * ACCEL_PLAN_NODE_BYTES,
+        accel_plan_text(a->plan, "estimated: %u bytes for each of %" PRIu32 " nodes; the driver gives no estimate",
+                        ACCEL_PLAN_NODE_BYTES, a->plan->node_count));
+    return ACCEL_OK;
 }
 
-static int32_t add_host(struct adder *a, uint32_t weights)
+static int32_t add_host(struct adder *a)
 {
-    uint64_t own = accel_plan_bookkeeping(a->device, a->work, weights), bytes;
+    uint64_t own = accel_plan_bookkeeping(a->device, a->work, a->weight_count), bytes;
     const char *formula = a->work->host_formula ? a->work->host_formula : "nothing";
     const char *drivers = "";
     if (!accel_add_u64(own, a->work->host_bytes, &bytes))
@@ -433,13 +430,12 @@ static int32_t add_host(struct adder *a, uint32_t weights)
     if (a->estimate.given[ACCEL_MEMORY_HOST])
         drivers = accel_plan_text(a->plan, "%" PRIu64 " bytes %s; ", a->estimate.upper[ACCEL_MEMORY_HOST],
                                   a->estimate.formula[ACCEL_MEMORY_HOST]);
-    if (drivers == NULL)
-        return accel_plan_no_memory(a->error);
-    return add_row(a, ACCEL_MEMORY_HOST, a->work->host_bytes, bytes,
-                   accel_plan_text(a->plan,
-                                   "estimated: %" PRIu64 " bytes of lists and objects of the library; %sof the "
-                                   "application: %s",
-                                   own, drivers, formula));
+    accel_plan_add_row(a->plan, ACCEL_MEMORY_HOST, a->work->host_bytes, bytes,
+                       accel_plan_text(a->plan,
+                                       "estimated: %" PRIu64 " bytes of lists and objects of the library; %sof the "
+                                       "application: %s",
+                                       own, drivers, formula));
+    return ACCEL_OK;
 }
 
 /* ---- the verdict ---- */
@@ -450,15 +446,13 @@ static void device_budget(const struct adder *a, struct accel_plan_budget *budge
     const struct accel_facts *facts = a->plan->device->info.facts;
     const struct accel_device_table *table = a->device->handle->table;
     struct accel_memory_now now = {0};
-    struct accel_call_guard call;
     int32_t code = ACCEL_E_UNSUPPORTED;
     accel_plan_device_budget(a->plan, a->plan->device, budget);
     if (accel_plan_uses_host_memory(a->plan->device))
         return;
     if (ACCEL_CAN(table, memory)) {
-        accel_call_guard_begin(&call, a->device->object.context, a->device->driver, "memory");
-        code = table->memory(a->device->handle, 0, &now, NULL);
-        accel_call_guard_end(&call);
+        ACCEL_GUARDED(code, a->device->object.context, a->device->driver, "memory",
+                      table->memory(a->device->handle, 0, &now, NULL));
     }
     if (code == ACCEL_OK) {
         /* A driver that reports more free memory than the device has did not measure it; its facts are then more
@@ -482,7 +476,8 @@ static int32_t compute_fit(struct adder *a)
     accel_plan_whole_budget(a->plan, &budget);
     accel_plan_device_cap(a->plan, &budget);
     a->plan->has_fit = true;
-    return accel_plan_compute_fit(a->plan, needed, &budget, a->error);
+    accel_plan_compute_fit(a->plan, needed, &budget);
+    return ACCEL_OK;
 }
 
 int32_t accel_plan_add_memory(struct accel_plan *plan, struct accel_device *device, const struct accel_plan_work *work,
@@ -491,24 +486,13 @@ int32_t accel_plan_add_memory(struct accel_plan *plan, struct accel_device *devi
 {
     struct adder a = {
         .plan = plan, .device = device, .work = work, .options = options, .wanted = wanted, .error = error};
-    struct weight *weights = NULL;
-    uint32_t weight_count = 0;
-    int32_t code = query_estimate(&a);
-    if (code == ACCEL_OK)
-        code = list_weights(&a, &weights, &weight_count);
-    if (code == ACCEL_OK)
-        code = add_weights(&a, weights, weight_count);
-    if (code == ACCEL_OK)
-        code = add_state(&a);
-    if (code == ACCEL_OK)
-        code = add_activations(&a);
-    if (code == ACCEL_OK)
-        code = add_scratch(&a);
-    if (code == ACCEL_OK)
-        code = add_program(&a);
-    if (code == ACCEL_OK)
-        code = add_host(&a, weight_count);
-    return code == ACCEL_OK ? compute_fit(&a) : code;
+    static int32_t (*const steps[])(struct adder *) = {query_estimate, list_weights,    add_weights,
+                                                       add_state,      add_activations, add_scratch,
+                                                       add_program,    add_host,        compute_fit};
+    int32_t code = ACCEL_OK;
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && code == ACCEL_OK; i++)
+        code = steps[i](&a);
+    return code;
 }
 
 /* ---- public functions ---- */

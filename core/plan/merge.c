@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "core/base/strbuf.h"
 #include "core/plan/shape_plan.h"
 
 static int32_t check_stages(const struct accel_plan *plan, const struct accel_plan *const *stages, uint32_t count,
@@ -33,29 +32,23 @@ static const struct accel_plan_memory *find_class(const struct accel_plan *plan,
 
 /* Merges one memory class: "one 4096, two 8192 bytes; " with the names of the devices, and the origin of the first
  * row. */
-static int32_t merge_class(struct accel_plan *plan, const struct accel_plan *const *stages, uint32_t count,
-                           uint32_t memory_class, struct accel_error *error)
+static void merge_class(struct accel_plan *plan, const struct accel_plan *const *stages, uint32_t count,
+                        uint32_t memory_class)
 {
     uint64_t lower = 0, upper = 0;
-    const char *first = NULL, *origin;
-    struct accel_strbuf text;
-    int32_t code;
-    accel_strbuf_init(&text, 0);
+    const char *first = "", *names = "";
     for (uint32_t i = 0; i < count; i++) {
         const struct accel_plan_memory *row = find_class(stages[i], memory_class);
         if (row == NULL)
             continue;
-        accel_strbuf_printf(&text, "%s%s %" PRIu64, first ? ", " : "", stages[i]->device->info.name, row->bytes);
-        first = first ? first : row->origin;
+        names = accel_plan_text(plan, "%s%s%s %" PRIu64, names, *names ? ", " : "", stages[i]->device->info.name,
+                                row->bytes);
+        first = *first ? first : row->origin;
         lower = accel_plan_add(lower, row->lower);
         upper = accel_plan_add(upper, row->bytes);
     }
-    origin = accel_plan_text(plan, "estimated: by device %s bytes; the first of them: %s", accel_strbuf_get(&text),
-                             first ? first : "");
-    code =
-        text.failed ? accel_plan_no_memory(error) : accel_plan_add_row(plan, memory_class, lower, upper, origin, error);
-    accel_strbuf_free(&text);
-    return code;
+    accel_plan_add_row(plan, memory_class, lower, upper,
+                       accel_plan_text(plan, "estimated: by device %s bytes; the first of them: %s", names, first));
 }
 
 static int32_t merge_nodes(struct accel_plan *plan, const struct accel_plan *const *stages, uint32_t count,
@@ -68,7 +61,7 @@ static int32_t merge_nodes(struct accel_plan *plan, const struct accel_plan *con
     record = plan->nodes = accel_arena_array(&plan->arena, all, sizeof(*plan->nodes));
     plan->node_count = record ? (uint32_t)all : 0;
     if (record == NULL)
-        return accel_plan_no_memory(error);
+        return accel_error_no_memory(error, "for a plan");
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t n = 0; n < stages[i]->node_count; n++, record++) {
             *record = stages[i]->nodes[n];
@@ -76,8 +69,6 @@ static int32_t merge_nodes(struct accel_plan *plan, const struct accel_plan *con
             record->name = accel_plan_text(plan, "%s", record->name);
             record->kernel = accel_plan_text(plan, "%s", record->kernel);
             record->reason = accel_plan_text(plan, "%s", record->reason);
-            if (!record->name || !record->kernel || !record->reason)
-                return accel_plan_no_memory(error);
         }
     return ACCEL_OK;
 }
@@ -88,20 +79,19 @@ static int32_t merge_fit(struct accel_plan *plan, const struct accel_plan *const
 {
     struct accel_plan_budget budget = {plan->fit.budget, plan->fit.budget_origin};
     uint64_t needed = 0, lack = 0;
-    int32_t code;
     for (uint32_t i = 0; i < count; i++) {
         needed = accel_plan_add(needed, stages[i]->fit.needed);
         lack = stages[i]->fit.short_by > lack ? stages[i]->fit.short_by : lack;
     }
     if (needed == UINT64_MAX)
         return accel_error_set(error, ACCEL_E_LIMIT, "the memory of the plan does not fit 64 bits");
-    code = accel_plan_compute_fit(plan, needed, &budget, error);
+    accel_plan_compute_fit(plan, needed, &budget);
     if (lack > plan->fit.short_by) {
         plan->fit.fits = 0;
         plan->fit.short_by = lack;
     }
-    plan->has_fit = code == ACCEL_OK;
-    return code;
+    plan->has_fit = true;
+    return ACCEL_OK;
 }
 
 int32_t accel_plan_merge_stages(struct accel_plan *plan, const struct accel_plan *const *stages, uint32_t count,
@@ -112,12 +102,15 @@ int32_t accel_plan_merge_stages(struct accel_plan *plan, const struct accel_plan
         return code;
     plan->memory_count = 0;
     plan->placed = false;
-    for (uint32_t c = 1; c < ACCEL_MEMORY_END && code == ACCEL_OK; c++)
-        code = merge_class(plan, stages, count, c, error);
-    if (code == ACCEL_OK)
-        code = merge_nodes(plan, stages, count, error);
+    for (uint32_t c = 1; c < ACCEL_MEMORY_END; c++)
+        merge_class(plan, stages, count, c);
+    code = merge_nodes(plan, stages, count, error);
     if (code == ACCEL_OK)
         code = merge_fit(plan, stages, count, error);
     plan->placed = code == ACCEL_OK;
-    return code == ACCEL_OK ? accel_plan_rebuild_hints(plan, error) : code;
+    if (code == ACCEL_OK)
+        code = accel_plan_rebuild_hints(plan, error);
+    code = accel_plan_finish(plan, code, error);
+    plan->placed = code == ACCEL_OK;
+    return code;
 }

@@ -51,14 +51,10 @@ const struct accel_option *accel_plan_option_of(const struct accel_plan *plan, c
     return NULL;
 }
 
-static int32_t add_option(struct options *options, const struct accel_profile_setting *setting, const char *key,
-                          struct accel_error *error)
+static void add_option(struct options *options, const struct accel_profile_setting *setting, const char *key)
 {
-    if (key == NULL)
-        return accel_plan_no_memory(error);
     options->settings[options->count] = setting;
     options->given[options->count++] = (struct accel_named_value){key, setting->value, setting->place};
-    return ACCEL_OK;
 }
 
 /* Lists the options of settings for any driver that this driver supports, then its own: of two values for the same
@@ -66,26 +62,24 @@ static int32_t add_option(struct options *options, const struct accel_profile_se
 static int32_t list_options(struct accel_plan *plan, struct options *options, struct accel_error *error)
 {
     const char *driver = plan->device->owner->driver->name;
-    uint32_t first = accel_settings_driver_begin(plan->settings), count = accel_settings_count(plan->settings);
+    uint32_t first = plan->settings->key_count, count = plan->settings->count;
     size_t most = (size_t)count - first + accel_setting_row_count();
-    int32_t code = ACCEL_OK;
     *options = (struct options){accel_arena_array(&plan->arena, most, sizeof(*options->given)),
                                 accel_arena_array(&plan->arena, most, sizeof(const void *)), 0};
     if (options->given == NULL || options->settings == NULL)
-        return accel_plan_no_memory(error);
-    for (uint32_t i = 0; i < accel_setting_row_count() && code == ACCEL_OK; i++) {
+        return accel_error_no_memory(error, "for a plan");
+    for (uint32_t i = 0; i < accel_setting_row_count(); i++) {
         const struct accel_setting_row *key = accel_setting_row_get(i);
         const struct accel_option *option = accel_plan_option_of(plan, key);
         const struct accel_profile_setting *setting = option ? accel_plan_value(plan, key->name) : NULL;
         /* The driver chooses a value that is built in. */
         if (setting != NULL && setting->layer != ACCEL_LAYER_BUILTIN)
-            code = add_option(options, setting, accel_plan_text(plan, "%s.%s", driver, option->name), error);
+            add_option(options, setting, accel_plan_text(plan, "%s.%s", driver, option->name));
     }
-    for (uint32_t i = first; i < count && code == ACCEL_OK; i++)
+    for (uint32_t i = first; i < count; i++)
         if (plan->declined == NULL || plan->declined[i] == NULL)
-            code = add_option(options, accel_settings_get(plan->settings, i),
-                              accel_settings_get(plan->settings, i)->key, error);
-    return code;
+            add_option(options, &plan->settings->settings[i], plan->settings->settings[i].key);
+    return ACCEL_OK;
 }
 
 /* Opens the device with the options that are not left out. */
@@ -95,14 +89,14 @@ static int32_t open_with(struct accel_plan *plan, const struct options *options,
     struct accel_named_value *given = accel_arena_array(&plan->arena, options->count, sizeof(*given));
     uint32_t count = 0;
     if (given == NULL)
-        return accel_plan_no_memory(error);
+        return accel_error_no_memory(error, "for a plan");
     for (uint32_t i = 0; i < options->count; i++)
         if (!left_out[i])
             given[count++] = options->given[i];
     return accel_device_open(plan->context, plan->device->info.name, given, count, out_device, error);
 }
 
-/* Returns the default of the driver option that a setting "DRIVER.OPTION" names; NULL if memory runs out. */
+/* Returns the default of the driver option that a setting "DRIVER.OPTION" names. */
 static const char *find_default(struct accel_plan *plan, const struct accel_profile_setting *setting)
 {
     const struct accel_driver *driver = plan->device->owner->driver;
@@ -158,14 +152,19 @@ int32_t accel_plan_open_device(struct accel_plan *plan, struct accel_device **ou
     int32_t code = accel_plan_need_device(plan, error);
     *out_device = NULL;
     if (code == ACCEL_OK)
-        code = list_options(plan, &options, error);
+        code = accel_plan_finish(plan, list_options(plan, &options, error), error);
     if (code != ACCEL_OK)
         return code;
     left_out = accel_arena_array(&plan->arena, options.count, sizeof(*left_out));
     if (left_out == NULL)
-        return accel_plan_no_memory(error);
+        return accel_error_no_memory(error, "for a plan");
     code = open_with(plan, &options, left_out, out_device, &why);
-    if (code == ACCEL_E_UNSUPPORTED)
-        return open_without(plan, &options, left_out, out_device, error);
-    return code == ACCEL_OK ? ACCEL_OK : accel_error_copy(error, &why);
+    if (code != ACCEL_E_UNSUPPORTED)
+        return accel_error_copy(error, &why);
+    code = accel_plan_finish(plan, open_without(plan, &options, left_out, out_device, error), error);
+    if (code != ACCEL_OK) {
+        accel_device_free(*out_device);
+        *out_device = NULL;
+    }
+    return code;
 }

@@ -12,6 +12,7 @@
 #include "core/base/log.h"
 #include "core/base/open.h"
 #include "core/boundary/import.h"
+#include "core/graph/verify.h"
 #include "core/plan/plan.h"
 #include "core/profile/keys.h"
 #include "core/runtime/object.h"
@@ -76,7 +77,7 @@ static int32_t begin_records(struct accel_plan *plan, const struct accel_plan_wo
     plan->nodes = accel_arena_array(&plan->arena, count, sizeof(*plan->nodes));
     plan->node_count = plan->nodes ? (uint32_t)count : 0;
     if (plan->nodes == NULL)
-        return accel_plan_no_memory(error);
+        return accel_error_no_memory(error, "for a plan");
     record = plan->nodes;
     for (uint32_t g = 0; g < work->graph_count; g++)
         for (uint32_t n = 0; n < work->graphs[g]->node_count; n++, record++) {
@@ -92,42 +93,40 @@ static int32_t begin_records(struct accel_plan *plan, const struct accel_plan_wo
                 .kernel = "",
                 .reason = "the driver does not claim it",
             };
-            if (record->name == NULL)
-                return accel_plan_no_memory(error);
         }
     return ACCEL_OK;
 }
 
-int32_t accel_plan_claim(struct accel_plan *plan, struct accel_device *device, const struct accel_plan_work *work,
-                         const struct accel_compile_options *options, uint8_t *const *wanted, struct accel_error *error)
+/* Requests the driver's claims for all nodes. Fills the node records and, for every value of every graph, the requested
+ * placements of a weight: wanted[graph][value] combines the bits of accel_plan_wanted of all its readers. */
+static int32_t claim_nodes(struct accel_plan *plan, struct accel_device *device, const struct accel_plan_work *work,
+                           const struct accel_compile_options *options, uint8_t *const *wanted,
+                           struct accel_error *error)
 {
     struct collector collector = {
         .sink = {.size = sizeof(collector.sink), .claim = import_claim}, .plan = plan, .work = work, .wanted = wanted};
-    struct accel_call_guard call;
     int32_t code = begin_records(plan, work, error);
     if (code != ACCEL_OK)
         return code;
-    accel_call_guard_begin(&call, device->object.context, device->driver, "claim");
-    code =
-        device->handle->table->claim(device->handle, work->graphs, work->graph_count, options, &collector.sink, error);
-    accel_call_guard_end(&call);
+    ACCEL_GUARDED(
+        code, device->object.context, device->driver, "claim",
+        device->handle->table->claim(device->handle, work->graphs, work->graph_count, options, &collector.sink, error));
     return accel_import_code(code, device->driver, "claim", error);
 }
 
 /* ---- policies ---- */
 
-static const char *policy_of(const struct accel_plan *plan, uint32_t op)
+static const char *policy_of(uint32_t op)
 {
-    const char *key = op == ACCEL_OP_ATTENTION     ? "fallback.attention"
-                      : op == ACCEL_OP_CACHE_WRITE ? "fallback.kv"
-                                                   : "fallback.operator";
-    return accel_plan_value(plan, key)->value;
+    return op == ACCEL_OP_ATTENTION     ? "fallback.attention"
+           : op == ACCEL_OP_CACHE_WRITE ? "fallback.kv"
+                                        : "fallback.operator";
 }
 
 static int32_t check_policy(const struct accel_plan *plan, const struct accel_plan_node *record, uint32_t op,
                             struct accel_error *error)
 {
-    const char *policy = policy_of(plan, op);
+    const char *policy = accel_plan_value(plan, policy_of(op))->value;
     if (record->answer == ACCEL_CLAIM_NO) {
         accel_error_set(error, ACCEL_E_REFUSED, "node \"%.120s\" (%s) does not run on %s: %.200s", record->name,
                         record->op, record->device, record->reason);
@@ -141,10 +140,7 @@ static int32_t check_policy(const struct accel_plan *plan, const struct accel_pl
     if (strcmp(policy, "deny") == 0) {
         accel_error_set(error, ACCEL_E_FALLBACK, "node \"%.120s\" (%s) would be emulated on %s: %.200s", record->name,
                         record->op, record->device, record->reason);
-        accel_error_remedy(error, "set fallback.%s to warn or allow",
-                           op == ACCEL_OP_ATTENTION     ? "attention"
-                           : op == ACCEL_OP_CACHE_WRITE ? "kv"
-                                                        : "operator");
+        accel_error_remedy(error, "set %s to warn or allow", policy_of(op));
         return ACCEL_E_FALLBACK;
     }
     accel_log_write(&plan->context->log, ACCEL_LOG_WARN, "plan",
@@ -153,8 +149,7 @@ static int32_t check_policy(const struct accel_plan *plan, const struct accel_pl
     return ACCEL_OK;
 }
 
-int32_t accel_plan_check_policies(struct accel_plan *plan, const struct accel_plan_work *work,
-                                  struct accel_error *error)
+static int32_t check_policies(struct accel_plan *plan, const struct accel_plan_work *work, struct accel_error *error)
 {
     int32_t code = ACCEL_OK;
     for (uint32_t i = 0; i < plan->node_count && code == ACCEL_OK; i++) {
@@ -165,22 +160,6 @@ int32_t accel_plan_check_policies(struct accel_plan *plan, const struct accel_pl
 }
 
 /* ---- placement ---- */
-
-static int32_t check_symbols(const struct accel_graph *graph, const uint64_t *symbols, struct accel_error *error)
-{
-    if (graph->symbol_count && symbols == NULL)
-        return accel_error_set(error, ACCEL_E_INVALID,
-                               "accel_plan_assign_graphs: graph %s has symbols, and no values of them", graph->name);
-    for (uint32_t i = 0; i < graph->symbol_count; i++)
-        if (symbols[i] < graph->symbols[i]->lowest || symbols[i] > graph->symbols[i]->highest ||
-            symbols[i] % graph->symbols[i]->multiple != 0)
-            return accel_error_set(error, ACCEL_E_INVALID,
-                                   "accel_plan_assign_graphs: graph %s: symbol %s is %" PRIu64 ", allowed are %" PRIu64
-                                   " to %" PRIu64 " in steps of %" PRIu64,
-                                   graph->name, graph->symbols[i]->name, symbols[i], graph->symbols[i]->lowest,
-                                   graph->symbols[i]->highest, graph->symbols[i]->multiple);
-    return ACCEL_OK;
-}
 
 static int32_t check_work(const struct accel_plan *plan, const struct accel_plan_work *work, struct accel_error *error)
 {
@@ -202,7 +181,7 @@ static int32_t check_work(const struct accel_plan *plan, const struct accel_plan
     for (uint32_t g = 0; g < work->graph_count && code == ACCEL_OK; g++) {
         code = accel_graph_verify(work->graphs[g], error);
         if (code == ACCEL_OK)
-            code = check_symbols(work->graphs[g], work->symbols[g], error);
+            code = accel_graph_check_symbols(work->graphs[g], work->symbols[g], error);
     }
     return code;
 }
@@ -218,7 +197,7 @@ static int32_t make_options(struct accel_plan *plan, const struct accel_plan_wor
         count += work->graphs[g]->symbol_count;
     buckets = accel_arena_array(&plan->arena, count * sets, sizeof(*buckets));
     if (buckets == NULL || bucket_counts == NULL)
-        return accel_plan_no_memory(error);
+        return accel_error_no_memory(error, "for a plan");
     *options = (struct accel_compile_options){.size = sizeof(*options),
                                               .buckets = buckets,
                                               .bucket_counts = bucket_counts,
@@ -262,25 +241,27 @@ int32_t accel_plan_assign_graphs(struct accel_plan *plan, const struct accel_pla
     code = make_options(plan, work, &options, error);
     wanted = make_wanted(plan, work);
     if (code == ACCEL_OK && wanted == NULL)
-        code = accel_plan_no_memory(error);
+        code = accel_error_no_memory(error, "for a plan");
     if (code == ACCEL_OK)
         code = accel_plan_open_device(plan, &device, error);
     if (code == ACCEL_OK && !plan->spread)
         code = accel_plan_check_limits(plan, work, error);
     if (code == ACCEL_OK)
-        code = accel_plan_claim(plan, device, work, &options, wanted, error);
+        code = claim_nodes(plan, device, work, &options, wanted, error);
     if (code == ACCEL_OK)
-        code = accel_plan_check_policies(plan, work, error);
+        code = check_policies(plan, work, error);
     /* A plan that is spread over several devices uses the memory rows of its shape plan: a driver knows one
      * device. */
     if (code == ACCEL_OK && !plan->spread)
         code = accel_plan_add_memory(plan, device, work, &options, wanted, error);
     if (code == ACCEL_OK && !plan->spread)
         code = accel_plan_check_scratch(plan, device, error);
+    accel_device_free(device);
     plan->placed = code == ACCEL_OK;
     if (code == ACCEL_OK)
         code = accel_plan_rebuild_hints(plan, error);
-    accel_device_free(device);
+    code = accel_plan_finish(plan, code, error);
+    plan->placed = code == ACCEL_OK;
     return code;
 }
 

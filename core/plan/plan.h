@@ -5,6 +5,7 @@
 #ifndef ACCEL_CORE_PLAN_PLAN_H
 #define ACCEL_CORE_PLAN_PLAN_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 
 #include <accel/plan.h>
@@ -57,6 +58,7 @@ struct accel_plan {
     const char *described_origin;
     const char *described_name; /**< name of a list of several kinds: "1 x Large GPU + 2 x Small GPU"; else NULL */
     struct accel_arena arena;
+    bool out_of_memory;               /**< a text or row did not fit since the last accel_plan_finish */
     struct accel_profile_pair *facts; /**< facts of device, host, request and caller; `shown` adds those of files */
     uint32_t fact_count;
     struct accel_named_value *shown; /**< all facts that rules were evaluated with */
@@ -123,16 +125,24 @@ struct accel_plan_replaced {
 void accel_plan_forget_declines(struct accel_plan *plan);
 
 /** Adds a note to the plan's `notes`, or to its `hints`, which are made anew. `key` and `remedy` may be empty. */
-int32_t accel_plan_add_note(struct accel_plan *plan, struct accel_rows *rows, uint32_t level, const char *key,
-                            const char *remedy, struct accel_error *error, const char *format, ...) ACCEL_PRINTF(7, 8);
+void accel_plan_add_note(struct accel_plan *plan, struct accel_rows *rows, uint32_t level, const char *key,
+                         const char *remedy, const char *format, ...) ACCEL_PRINTF(6, 7);
 
-/** Formats a text in the plan's arena; NULL if memory runs out. */
+/* Texts and rows that do not fit in memory set `out_of_memory`, so that one check at the end of a public function,
+ * accel_plan_finish, is enough. */
+
+/** Formats a text in the plan's arena; "" if memory runs out. */
 const char *accel_plan_text(struct accel_plan *plan, const char *format, ...) ACCEL_PRINTF(2, 3);
+const char *accel_plan_vtext(struct accel_plan *plan, const char *format, va_list values);
+
+/** Appends a copy of a record. */
+void accel_plan_append(struct accel_plan *plan, struct accel_rows *rows, const void *record, size_t bytes);
+
+/** Returns `code`, or ACCEL_E_MEMORY if memory has run out since the last call. */
+int32_t accel_plan_finish(struct accel_plan *plan, int32_t code, struct accel_error *error);
 
 /** Formats bytes for people, "12.5 GiB". */
 const char *accel_plan_size_text(uint64_t bytes, char text[32]);
-
-int32_t accel_plan_no_memory(struct accel_error *error);
 
 /** Collects the facts of device, host, request and model. */
 int32_t accel_plan_make_facts(struct accel_plan *plan, const struct accel_plan_request *request,
@@ -169,9 +179,9 @@ int32_t accel_plan_choose_threads(struct accel_plan *plan, struct accel_error *e
 int32_t accel_plan_group_cores(struct accel_plan *plan, struct accel_error *error);
 
 /** Replaces the value of a setting with a decided one; the replaced value becomes the first overridden one. Strings
- * are borrowed; NULL in one of them is ACCEL_E_MEMORY. Deciding the present value again changes nothing. */
-int32_t accel_plan_decide(struct accel_plan *plan, const char *key, const char *value, uint32_t origin,
-                          const char *place, const char *reason, struct accel_error *error);
+ * are borrowed. Deciding the present value again changes nothing. */
+void accel_plan_decide(struct accel_plan *plan, const char *key, const char *value, uint32_t origin, const char *place,
+                       const char *reason);
 
 /** Returns the value in force of a setting of keys.def, never NULL: the resolved one unless that was declined. */
 const struct accel_profile_setting *accel_plan_value(const struct accel_plan *plan, const char *key);
@@ -185,16 +195,15 @@ int32_t accel_plan_rebuild_hints(struct accel_plan *plan, struct accel_error *er
 int32_t accel_plan_hint_unhonored(struct accel_plan *plan, struct accel_error *error);
 
 /** Adds hints about refused drivers that might have offered the device. Call it with accel_plan_hint_unhonored. */
-int32_t accel_plan_hint_refused(struct accel_plan *plan, struct accel_error *error);
+void accel_plan_hint_refused(struct accel_plan *plan);
 
 /** Returns whether a profile or a variable of the documents recommends the value, as opposed to a value of the user
  * (accel.yaml, ACCEL_..., --set) or a built-in one. */
 bool accel_plan_recommends(const struct accel_profile_setting *setting);
 
 /** Adds a row for a value that a run does not honor, once per setting. */
-int32_t accel_plan_add_unhonored(struct accel_plan *plan, struct accel_rows *rows,
-                                 const struct accel_profile_setting *setting, uint32_t outcome, const char *reason,
-                                 struct accel_error *error);
+void accel_plan_add_unhonored(struct accel_plan *plan, struct accel_rows *rows,
+                              const struct accel_profile_setting *setting, uint32_t outcome, const char *reason);
 
 /** Declines the recommended values that no run on the plan's device honors, whatever the model, and lists those
  * that nothing honors yet. */
@@ -223,17 +232,6 @@ int32_t accel_plan_need_device(const struct accel_plan *plan, struct accel_error
 /** Returns the bits for a weight that a node reads with this placement: 1 << ACCEL_RESIDENT and the like, and one
  * bit if the node reads all of it in place. */
 uint8_t accel_plan_wanted(const struct accel_node *node, uint32_t placement);
-
-/** Requests the driver's claims for all nodes. Fills the node records and, for every value of every graph, the
- * requested placements of a weight: wanted[graph][value] combines the bits of accel_plan_wanted of all its
- * readers. */
-int32_t accel_plan_claim(struct accel_plan *plan, struct accel_device *device, const struct accel_plan_work *work,
-                         const struct accel_compile_options *options, uint8_t *const *wanted,
-                         struct accel_error *error);
-
-/** Checks the claims against the fallback policies. */
-int32_t accel_plan_check_policies(struct accel_plan *plan, const struct accel_plan_work *work,
-                                  struct accel_error *error);
 
 /** Estimated bytes of a node in a compiled program if the driver reports none. */
 #define ACCEL_PLAN_NODE_BYTES 512u

@@ -6,38 +6,30 @@
 #include <string.h>
 
 #include "core/base/open.h"
-#include "core/base/strbuf.h"
 #include "core/plan/plan.h"
 
-int32_t accel_plan_add_note(struct accel_plan *plan, struct accel_rows *rows, uint32_t level, const char *key,
-                            const char *remedy, struct accel_error *error, const char *format, ...)
+void accel_plan_add_note(struct accel_plan *plan, struct accel_rows *rows, uint32_t level, const char *key,
+                         const char *remedy, const char *format, ...)
 {
-    struct accel_plan_note note = {.size = sizeof(note), .level = level};
-    struct accel_strbuf text;
+    struct accel_plan_note note = {.size = sizeof(note),
+                                   .level = level,
+                                   .key = accel_plan_text(plan, "%s", key),
+                                   .remedy = accel_plan_text(plan, "%s", remedy)};
     va_list values;
-    accel_strbuf_init(&text, 0);
     va_start(values, format);
-    accel_strbuf_vprintf(&text, format, values);
+    note.text = accel_plan_vtext(plan, format, values);
     va_end(values);
-    note.key = accel_arena_strdup(&plan->arena, key);
-    note.text = text.failed ? NULL : accel_arena_strdup(&plan->arena, accel_strbuf_get(&text));
-    note.remedy = accel_arena_strdup(&plan->arena, remedy);
-    accel_strbuf_free(&text);
-    if (!note.key || !note.text || !note.remedy || !accel_rows_add_copy(rows, &plan->arena, &note, sizeof(note)))
-        return accel_plan_no_memory(error);
-    return ACCEL_OK;
+    accel_plan_append(plan, rows, &note, sizeof(note));
 }
 
 int32_t accel_plan_note(struct accel_plan *plan, const struct accel_plan_note *note, struct accel_error *error)
 {
-    int32_t code;
     if (plan == NULL || note == NULL || note->key == NULL || note->text == NULL || note->remedy == NULL)
         return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_note requires a plan and a note with its texts");
-    code = accel_plan_add_note(plan, &plan->notes, note->level, note->key, note->remedy, error, "%s", note->text);
-    if (code == ACCEL_OK)
-        accel_log_write(&plan->context->log, note->level == ACCEL_NOTE_WARN ? ACCEL_LOG_WARN : ACCEL_LOG_INFO, "plan",
-                        "key=%s note=\"%s\"", note->key, note->text);
-    return code;
+    accel_plan_add_note(plan, &plan->notes, note->level, note->key, note->remedy, "%s", note->text);
+    accel_log_write(&plan->context->log, note->level == ACCEL_NOTE_WARN ? ACCEL_LOG_WARN : ACCEL_LOG_INFO, "plan",
+                    "key=%s note=\"%s\"", note->key, note->text);
+    return accel_plan_finish(plan, ACCEL_OK, error);
 }
 
 /* ---- public functions ---- */

@@ -58,14 +58,12 @@ static bool could_be_chosen(const struct accel_plan *plan, uint32_t index)
     return plan->asked == NULL || may_be_meant(plan, plan->asked, driver);
 }
 
-int32_t accel_plan_hint_refused(struct accel_plan *plan, struct accel_error *error)
+void accel_plan_hint_refused(struct accel_plan *plan)
 {
-    int32_t code = ACCEL_OK;
-    for (uint32_t i = 0; i < accel_plugin_count(plan->context) && code == ACCEL_OK; i++) {
+    for (uint32_t i = 0; i < accel_plugin_count(plan->context); i++) {
         const struct accel_plugin_info *plugin = accel_plugin_get(plan->context, i);
         if (plugin->state == ACCEL_PLUGIN_REFUSED && could_be_chosen(plan, i))
-            code = accel_plan_add_note(plan, &plan->hints, ACCEL_NOTE_WARN, "device", plugin->remedy, error,
-                                       "driver %s is refused: %s", plugin->name, plugin->text);
+            accel_plan_add_note(plan, &plan->hints, ACCEL_NOTE_WARN, "device", plugin->remedy,
+                                "driver %s is refused: %s", plugin->name, plugin->text);
     }
-    return code;
 }

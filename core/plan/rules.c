@@ -45,7 +45,8 @@ static int32_t refuse_tiled(struct accel_shape_planner *s, const struct accel_pr
     const char *policy = accel_plan_value(s->plan, "fallback.attention")->value;
     if (accel_plan_recommends(kernel)) {
         s->tiled = false;
-        return accel_plan_add_unhonored(s->plan, &s->plan->shape_unhonored, kernel, 0, reason, s->error);
+        accel_plan_add_unhonored(s->plan, &s->plan->shape_unhonored, kernel, 0, reason);
+        return ACCEL_OK;
     }
     if (strcmp(policy, "deny") == 0) {
         accel_error_by(s->error, accel_setting_origin(kernel), ACCEL_E_FALLBACK, "%s: attention.kernel=tiled: %s",
@@ -54,8 +55,9 @@ static int32_t refuse_tiled(struct accel_shape_planner *s, const struct accel_pr
         return ACCEL_E_FALLBACK;
     }
     s->tiled = false;
-    return accel_plan_add_note(s->plan, &s->plan->notes, ACCEL_NOTE_WARN, "fallback.attention", "", s->error,
-                               "attention is eager, not tiled: %s; fallback.attention is %s", reason, policy);
+    accel_plan_add_note(s->plan, &s->plan->notes, ACCEL_NOTE_WARN, "fallback.attention", "",
+                        "attention is eager, not tiled: %s; fallback.attention is %s", reason, policy);
+    return ACCEL_OK;
 }
 
 static int32_t choose_kernel(struct accel_shape_planner *s)
@@ -66,9 +68,9 @@ static int32_t choose_kernel(struct accel_shape_planner *s)
     if (strcmp(kernel->value, "auto") != 0)
         return s->tiled && lacks ? refuse_tiled(s, kernel, lacks) : ACCEL_OK;
     s->tiled = !lacks;
-    return accel_plan_decide(s->plan, "attention.kernel", s->tiled ? "tiled" : "eager", ACCEL_ORIGIN_BUILTIN,
-                             "built in", s->tiled ? "scores of all tokens are never in memory at once" : lacks,
-                             s->error);
+    accel_plan_decide(s->plan, "attention.kernel", s->tiled ? "tiled" : "eager", ACCEL_ORIGIN_BUILTIN, "built in",
+                      s->tiled ? "scores of all tokens are never in memory at once" : lacks);
+    return ACCEL_OK;
 }
 
 /* ---- its block ---- */
@@ -76,7 +78,7 @@ static int32_t choose_kernel(struct accel_shape_planner *s)
 /* Returns the size of the smallest second-level cache of the machine; 0: not known. */
 static uint64_t fast_bytes(const struct accel_plan *plan)
 {
-    const struct accel_machine *machine = accel_topology_machine(accel_context_topology(plan->context));
+    const struct accel_machine *machine = accel_topology_machine(plan->context->topology);
     const char *kind = accel_plan_fact(plan, "device.kind", NULL);
     uint64_t bytes = 0;
     if (kind == NULL || strcmp(kind, "cpu") != 0)

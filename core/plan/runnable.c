@@ -102,7 +102,7 @@ static bool measures(const struct accel_plan *plan, const struct accel_profile_s
 }
 
 /* Settings for plans that a run honors under a condition. */
-static const struct {
+static const struct condition {
     const char *key; /* a trailing dot matches every key with this prefix */
     bool (*holds)(const struct accel_plan *plan, const struct accel_profile_setting *setting);
     const char *reason; /* why the value is not honored if the condition is false */
@@ -129,39 +129,17 @@ static const struct {
     {"memory.efficient", maps, "weights.load=read makes a second copy of the weights"},
 };
 
-static size_t find_condition(const char *name)
+static const struct condition *find_condition(const char *name)
 {
-    size_t i = 0;
-    for (; i < sizeof(conditions) / sizeof(conditions[0]); i++) {
+    for (size_t i = 0; i < sizeof(conditions) / sizeof(conditions[0]); i++) {
         const char *key = conditions[i].key;
         if (key[strlen(key) - 1] == '.' ? accel_has_prefix(name, key) : strcmp(name, key) == 0)
-            break;
+            return &conditions[i];
     }
-    return i;
-}
-
-static bool has_condition(const char *name)
-{
-    return find_condition(name) < sizeof(conditions) / sizeof(conditions[0]);
+    return NULL;
 }
 
 /* ---- values that no run honors ---- */
-
-/* Settings of which a run honors the default alone, with the reason. */
-static const struct {
-    const char *key;
-    const char *reason;
-} reasons[] = {
-    {"kv.enabled", "a run always has a KV cache"},
-};
-
-static const char *find_reason(const char *name)
-{
-    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
-        if (strcmp(reasons[i].key, name) == 0)
-            return reasons[i].reason;
-    return NULL;
-}
 
 /* Returns whether a value is the default and so changes nothing for a run. */
 static bool is_default(const struct accel_setting_row *key, const struct accel_profile_setting *setting)
@@ -172,7 +150,7 @@ static bool is_default(const struct accel_setting_row *key, const struct accel_p
 bool accel_plan_never_honored(const struct accel_plan *plan, const struct accel_setting_row *key,
                               const struct accel_profile_setting *setting, char reason[ACCEL_PLAN_REASON])
 {
-    const char *why = find_reason(key->name);
+    const char *why = strcmp(key->name, "kv.enabled") == 0 ? "a run always has a KV cache" : NULL;
     if ((why == NULL && key->honored != ACCEL_HONORED_DRIVER) || is_default(key, setting) ||
         accel_plan_option_of(plan, key))
         return false;
@@ -196,14 +174,14 @@ static bool is_planned(const struct accel_plan *plan, const char *key)
 static bool is_unmet(const struct accel_plan *plan, const struct accel_setting_row *key,
                      const struct accel_profile_setting *setting, char reason[ACCEL_PLAN_REASON])
 {
-    size_t condition = find_condition(key->name);
+    const struct condition *condition = find_condition(key->name);
     if (is_planned(plan, key->name))
         return false;
-    if (!has_condition(key->name))
+    if (condition == NULL)
         return accel_plan_never_honored(plan, key, setting, reason);
-    if (is_default(key, setting) || conditions[condition].holds(plan, setting))
+    if (is_default(key, setting) || condition->holds(plan, setting))
         return false;
-    snprintf(reason, ACCEL_PLAN_REASON, "%s", conditions[condition].reason);
+    snprintf(reason, ACCEL_PLAN_REASON, "%s", condition->reason);
     return true;
 }
 
@@ -223,8 +201,8 @@ static const struct accel_profile_setting *next_unmet(const struct accel_plan *p
 /* Returns whether a file with other weight types would satisfy the setting. */
 static bool is_for_weights(const char *key)
 {
-    size_t condition = find_condition(key);
-    return has_condition(key) && conditions[condition].holds == as_in_file;
+    const struct condition *condition = find_condition(key);
+    return condition && condition->holds == as_in_file;
 }
 
 /* Returns the unit as written behind a number; a word has none. */
@@ -273,93 +251,70 @@ int32_t accel_plan_runnable(const struct accel_plan *plan, struct accel_error *e
     return code;
 }
 
-static int32_t hint_fallback(struct accel_plan *plan, const char *policy, const char *text, struct accel_error *error)
+static void hint_fallback(struct accel_plan *plan, const char *policy, const char *text)
 {
-    return text ? accel_plan_add_note(plan, &plan->hints, ACCEL_NOTE_WARN, policy, "", error, "%s; %s is %s", text,
-                                      policy, accel_plan_value(plan, policy)->value)
-                : ACCEL_OK;
+    if (text)
+        accel_plan_add_note(plan, &plan->hints, ACCEL_NOTE_WARN, policy, "", "%s; %s is %s", text, policy,
+                            accel_plan_value(plan, policy)->value);
 }
-
-/* State of the hints about unknown variables. */
-struct unknowns {
-    struct accel_plan *plan;
-    int32_t code;
-    struct accel_error *error;
-};
 
 /* Adds a hint about an unknown variable. A name that resembles a setting is a misspelling; another name may belong
  * to another program. */
 static void hint_unknown(void *data, uint32_t level, const char *name, const char *near)
 {
-    struct unknowns *unknowns = data;
-    if (level > ACCEL_LOG_WARN || unknowns->code != ACCEL_OK)
-        return;
-    unknowns->code = accel_plan_add_note(unknowns->plan, &unknowns->plan->hints, ACCEL_NOTE_WARN, "environment", "",
-                                         unknowns->error, "environment %s: unknown variable without effect%s%s%s", name,
-                                         near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
-}
-
-static int32_t hint_unknowns(struct accel_plan *plan, struct accel_error *error)
-{
-    const struct accel_profile *profile = accel_context_profile(plan->context);
-    struct unknowns unknowns = {plan, ACCEL_OK, error};
-    int32_t code = profile ? accel_profile_unknown_each(profile, hint_unknown, &unknowns, error) : ACCEL_OK;
-    return code == ACCEL_OK ? unknowns.code : code;
+    struct accel_plan *plan = data;
+    if (level <= ACCEL_LOG_WARN)
+        accel_plan_add_note(plan, &plan->hints, ACCEL_NOTE_WARN, "environment", "",
+                            "environment %s: unknown variable without effect%s%s%s", name,
+                            near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
 /* Adds a hint about the client profile: "auto" needs the driver to report its program, and finds no profile if the
  * driver does not. */
-static int32_t list_client(struct accel_plan *plan, struct accel_error *error)
+static void list_client(struct accel_plan *plan)
 {
     const struct accel_profile_setting *client = accel_plan_value(plan, "client");
-    if (plan->device == NULL || strcmp(client->value, "auto") != 0 || accel_plan_fact(plan, "client.name", NULL))
-        return ACCEL_OK;
-    return accel_plan_add_unhonored(plan, &plan->unmet, client, 0, "the driver does not say in which program it runs",
-                                    error);
+    if (plan->device && strcmp(client->value, "auto") == 0 && accel_plan_fact(plan, "client.name", NULL) == NULL)
+        accel_plan_add_unhonored(plan, &plan->unmet, client, 0, "the driver does not say in which program it runs");
 }
 
 /* Lists the values that a run of the plan does not honor. A plan for devices that are not present lists
  * recommended values as well. */
-static int32_t list_unmet(struct accel_plan *plan, struct accel_error *error)
+static void list_unmet(struct accel_plan *plan)
 {
     const struct accel_profile_setting *setting;
     char reason[ACCEL_PLAN_REASON];
     uint32_t index = 0;
-    int32_t code = ACCEL_OK;
     plan->unmet.count = 0;
-    while (code == ACCEL_OK && (setting = next_unmet(plan, &index, reason)) != NULL)
-        code = accel_plan_add_unhonored(
-            plan, &plan->unmet, setting,
-            accel_plan_recommends(setting) ? ACCEL_UNHONORED_NOTED : ACCEL_UNHONORED_REFUSED, reason, error);
-    return code == ACCEL_OK ? list_client(plan, error) : code;
+    while ((setting = next_unmet(plan, &index, reason)) != NULL)
+        accel_plan_add_unhonored(plan, &plan->unmet, setting,
+                                 accel_plan_recommends(setting) ? ACCEL_UNHONORED_NOTED : ACCEL_UNHONORED_REFUSED,
+                                 reason);
+    list_client(plan);
 }
 
 /* Adds a hint about a list of devices, which has two readings: the first present device, or all described devices. */
-static int32_t hint_list(struct accel_plan *plan, struct accel_error *error)
+static void hint_list(struct accel_plan *plan)
 {
     if (plan->listed)
-        return accel_plan_add_note(plan, &plan->hints, ACCEL_NOTE_INFO, "device", "", error,
-                                   "of %s, %s is the first that is here", plan->listed, plan->device->info.name);
-    if (plan->described_name)
-        return accel_plan_add_note(plan, &plan->hints, ACCEL_NOTE_INFO, "device", "", error,
-                                   "no device of the list is here: the plan fills all of them, those with the most "
-                                   "bandwidth first, as far as it needs them, with the settings of %s",
-                                   plan->device_profile);
-    return ACCEL_OK;
+        accel_plan_add_note(plan, &plan->hints, ACCEL_NOTE_INFO, "device", "", "of %s, %s is the first that is here",
+                            plan->listed, plan->device->info.name);
+    else if (plan->described_name)
+        accel_plan_add_note(plan, &plan->hints, ACCEL_NOTE_INFO, "device", "",
+                            "no device of the list is here: the plan fills all of them, those with the most "
+                            "bandwidth first, as far as it needs them, with the settings of %s",
+                            plan->device_profile);
 }
 
 int32_t accel_plan_hint_unhonored(struct accel_plan *plan, struct accel_error *error)
 {
-    int32_t code = hint_list(plan, error);
-    if (code == ACCEL_OK)
-        code = hint_fallback(plan, "fallback.device", plan->moved, error);
-    if (code == ACCEL_OK)
-        code = hint_fallback(plan, "fallback.threads", plan->fewer, error);
-    if (code == ACCEL_OK)
-        code = accel_plan_hint_refused(plan, error);
-    if (code == ACCEL_OK)
-        code = hint_unknowns(plan, error);
-    if (code == ACCEL_OK)
-        code = list_unmet(plan, error);
+    const struct accel_profile *profile = plan->context->profile;
+    int32_t code;
+    hint_list(plan);
+    hint_fallback(plan, "fallback.device", plan->moved);
+    hint_fallback(plan, "fallback.threads", plan->fewer);
+    accel_plan_hint_refused(plan);
+    code = profile ? accel_profile_unknown_each(profile, hint_unknown, plan, error) : ACCEL_OK;
+    list_unmet(plan);
     return code;
 }

@@ -12,7 +12,7 @@
 const struct accel_profile_setting *accel_plan_value(const struct accel_plan *plan, const char *key)
 {
     const struct accel_profile_setting *setting = accel_settings_find(plan->settings, key);
-    size_t index = setting ? (size_t)(setting - accel_settings_get(plan->settings, 0)) : 0;
+    size_t index = setting ? (size_t)(setting - &plan->settings->settings[0]) : 0;
     return setting && plan->declined && plan->declined[index] ? plan->declined[index] : setting;
 }
 
@@ -25,12 +25,12 @@ static uint32_t origin_of(uint32_t layer)
 
 int32_t accel_plan_make_records(struct accel_plan *plan, struct accel_error *error)
 {
-    uint32_t count = accel_settings_count(plan->settings);
+    uint32_t count = plan->settings->count;
     plan->records = accel_arena_array(&plan->arena, count, sizeof(*plan->records));
     if (plan->records == NULL)
-        return accel_plan_no_memory(error);
+        return accel_error_no_memory(error, "for a plan");
     for (uint32_t i = 0; i < count; i++) {
-        const struct accel_profile_setting *setting = accel_settings_get(plan->settings, i);
+        const struct accel_profile_setting *setting = &plan->settings->settings[i];
         plan->records[i] = (struct accel_plan_setting){
             .size = sizeof(plan->records[i]),
             .origin = origin_of(setting->layer),
@@ -51,22 +51,24 @@ int32_t accel_plan_make_records(struct accel_plan *plan, struct accel_error *err
 static const char *unit_of(const char *key, const char *value)
 {
     const struct accel_setting_row *row = accel_key_find(key);
-    return row && value && *value >= '0' && *value <= '9' ? row->unit : "";
+    return row && *value >= '0' && *value <= '9' ? row->unit : "";
 }
 
 /* Replaces "auto", or a number that is not available, with the decided value; the profile's value becomes the
  * first overridden one. */
-int32_t accel_plan_decide(struct accel_plan *plan, const char *key, const char *value, uint32_t origin,
-                          const char *place, const char *reason, struct accel_error *error)
+void accel_plan_decide(struct accel_plan *plan, const char *key, const char *value, uint32_t origin, const char *place,
+                       const char *reason)
 {
     struct accel_plan_setting *record = &plan->records[accel_plan_setting_find(plan, key) - plan->records];
     struct accel_plan_overridden *overridden;
     /* The shape plan, session and plan may decide the same value one after the other. */
-    if (value && strcmp(record->value, value) == 0)
-        return ACCEL_OK;
+    if (strcmp(record->value, value) == 0)
+        return;
     overridden = accel_arena_array(&plan->arena, record->overridden_count + (size_t)1, sizeof(*overridden));
-    if (overridden == NULL)
-        return accel_plan_no_memory(error);
+    if (overridden == NULL) {
+        plan->out_of_memory = true;
+        return;
+    }
     overridden[0] = (struct accel_plan_overridden){record->value, record->unit, record->place, record->reason};
     for (uint32_t i = 0; i < record->overridden_count; i++)
         overridden[i + 1] = record->overridden[i];
@@ -80,13 +82,12 @@ int32_t accel_plan_decide(struct accel_plan *plan, const char *key, const char *
     record->place = place;
     record->reason = reason;
     record->origin = origin;
-    return record->overridden_text && value && place && reason ? ACCEL_OK : accel_plan_no_memory(error);
 }
 
 /* Handles a request for more threads than the machine has: the policy decides whether fewer suffice. */
 static int32_t fewer_threads(struct accel_plan *plan, struct accel_thread_policy *policy, struct accel_error *error)
 {
-    const struct accel_topology *topology = accel_context_topology(plan->context);
+    const struct accel_topology *topology = plan->context->topology;
     const struct accel_profile_setting *fallback = accel_plan_value(plan, "fallback.threads");
     uint32_t wanted = policy->wanted;
     int32_t code;
@@ -99,7 +100,7 @@ static int32_t fewer_threads(struct accel_plan *plan, struct accel_thread_policy
                         plan->threads.count);
     if (code == ACCEL_OK)
         plan->fewer = accel_plan_text(plan, "%u threads of %u that were requested", plan->threads.count, wanted);
-    return code == ACCEL_OK && plan->fewer == NULL ? accel_plan_no_memory(error) : code;
+    return code;
 }
 
 /* Refuses the number of threads and names its origin. */
@@ -118,7 +119,7 @@ static int32_t refuse_threads(const struct accel_profile_setting *threads, const
 
 int32_t accel_plan_choose_threads(struct accel_plan *plan, struct accel_error *error)
 {
-    const struct accel_topology *topology = accel_context_topology(plan->context);
+    const struct accel_topology *topology = plan->context->topology;
     const struct accel_profile_setting *threads = accel_plan_value(plan, "cpu.threads");
     const struct accel_profile_setting *pin = accel_plan_value(plan, "cpu.pin");
     const char *power = accel_plan_value(plan, "power")->value;
@@ -152,9 +153,10 @@ int32_t accel_plan_choose_threads(struct accel_plan *plan, struct accel_error *e
     plan->pinned = pin->number != 0 && !accel_topology_machine(topology)->recorded;
     if (threads->is_number && plan->threads.count == (uint64_t)threads->number)
         return ACCEL_OK;
-    return accel_plan_decide(plan, "cpu.threads", accel_plan_text(plan, "%u", plan->threads.count),
-                             ACCEL_ORIGIN_MEASURED, accel_plan_text(plan, "%s", plan->threads.origin),
-                             accel_plan_text(plan, "%s", plan->threads.reason), error);
+    accel_plan_decide(plan, "cpu.threads", accel_plan_text(plan, "%u", plan->threads.count), ACCEL_ORIGIN_MEASURED,
+                      accel_plan_text(plan, "%s", plan->threads.origin),
+                      accel_plan_text(plan, "%s", plan->threads.reason));
+    return ACCEL_OK;
 }
 
 /* ---- public functions ---- */
@@ -166,13 +168,14 @@ int32_t accel_plan_setting_override(struct accel_plan *plan, const char *key, co
         return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_setting_override: an argument is NULL");
     if (accel_plan_setting_find(plan, key) == NULL)
         return accel_error_set(error, ACCEL_E_NOT_FOUND, "accel_plan_setting_override: no setting is called %s", key);
-    return accel_plan_decide(plan, key, accel_plan_text(plan, "%s", value), ACCEL_ORIGIN_FILE,
-                             accel_plan_text(plan, "%s", place), accel_plan_text(plan, "%s", reason), error);
+    accel_plan_decide(plan, key, accel_plan_text(plan, "%s", value), ACCEL_ORIGIN_FILE,
+                      accel_plan_text(plan, "%s", place), accel_plan_text(plan, "%s", reason));
+    return accel_plan_finish(plan, ACCEL_OK, error);
 }
 
 uint32_t accel_plan_setting_count(const struct accel_plan *plan)
 {
-    return plan ? accel_settings_count(plan->settings) : 0;
+    return plan ? plan->settings->count : 0;
 }
 
 const struct accel_plan_setting *accel_plan_setting_get(const struct accel_plan *plan, uint32_t index)

@@ -21,32 +21,29 @@ static uint64_t number_of(const struct accel_plan *plan, const char *key, uint64
 }
 
 /* Reads the context in force: the length that the model supports, unless the caller requested more. */
-static int32_t read_context(struct accel_shape_planner *s)
+static void read_context(struct accel_shape_planner *s)
 {
     struct accel_plan *plan = s->plan;
     const struct accel_profile_setting *setting = accel_plan_value(plan, "context");
     uint64_t longest = 0;
     const char *origin = "";
-    const char *value;
     if (!accel_plan_fact_number(plan, "model.context", &longest, &origin) || longest == 0)
         longest = 0;
     s->context = number_of(plan, "context", longest ? longest : 4096);
-    if (longest && s->context > longest && setting->layer >= ACCEL_LAYER_ENVIRONMENT)
-        return accel_plan_add_note(plan, &plan->notes, ACCEL_NOTE_WARN, "context", "", s->error,
-                                   "context %" PRIu64 " tok (%s) is more than the %" PRIu64
-                                   " tokens that the model was trained for (%s): its text gets worse behind them",
-                                   s->context, setting->place, longest, origin);
+    if (longest && s->context > longest && setting->layer >= ACCEL_LAYER_ENVIRONMENT) {
+        accel_plan_add_note(plan, &plan->notes, ACCEL_NOTE_WARN, "context", "",
+                            "context %" PRIu64 " tok (%s) is more than the %" PRIu64
+                            " tokens that the model was trained for (%s): its text gets worse behind them",
+                            s->context, setting->place, longest, origin);
+        return;
+    }
     if (longest && s->context > longest)
         s->context = longest;
-    if (!setting->is_number || (uint64_t)setting->number != s->context) {
-        value = accel_plan_text(plan, "%" PRIu64, s->context);
-        return accel_plan_decide(plan, "context", value, longest ? ACCEL_ORIGIN_FILE : ACCEL_ORIGIN_BUILTIN,
-                                 longest ? origin : "built in",
-                                 longest ? "the length that the model was trained for"
-                                         : "the length that the model was trained for is unknown",
-                                 s->error);
-    }
-    return ACCEL_OK;
+    if (!setting->is_number || (uint64_t)setting->number != s->context)
+        accel_plan_decide(plan, "context", accel_plan_text(plan, "%" PRIu64, s->context),
+                          longest ? ACCEL_ORIGIN_FILE : ACCEL_ORIGIN_BUILTIN, longest ? origin : "built in",
+                          longest ? "the length that the model was trained for"
+                                  : "the length that the model was trained for is unknown");
 }
 
 /* Reads the type of K or V. A head size that no group divides cannot be quantized. */
@@ -62,11 +59,11 @@ static int32_t read_cache_type(struct accel_shape_planner *s, const char *key, u
         return accel_error_set(s->error, ACCEL_E_INTERNAL, "%s is %s", key, word);
     if (*word != 'q' || out->block_values > 1)
         return ACCEL_OK;
-    if (accel_plan_recommends(setting)) {
-        const char *reason =
-            accel_plan_text(plan, "heads of %" PRIu32 " elements have no group of 32 or more that divides them", head);
-        return reason ? accel_plan_decline(plan, key, "f16", reason, s->error) : accel_plan_no_memory(s->error);
-    }
+    if (accel_plan_recommends(setting))
+        return accel_plan_decline(
+            plan, key, "f16",
+            accel_plan_text(plan, "heads of %" PRIu32 " elements have no group of 32 or more that divides them", head),
+            s->error);
     if (strcmp(policy->value, "deny") == 0) {
         accel_error_by(s->error, accel_setting_origin(setting), ACCEL_E_FALLBACK,
                        "%s: %s=%s: heads of %" PRIu32 " elements have no group of 32 or more that divides them",
@@ -74,10 +71,11 @@ static int32_t read_cache_type(struct accel_shape_planner *s, const char *key, u
         accel_error_remedy(s->error, "set %s=f16, or fallback.kv to warn or allow", key);
         return ACCEL_E_FALLBACK;
     }
-    return accel_plan_add_note(plan, &plan->notes, ACCEL_NOTE_WARN, "fallback.kv", "", s->error,
-                               "%s=%s comes to f16: no group of 32 or more divides heads of %" PRIu32
-                               ", and fallback.kv is %s",
-                               key, word, head, policy->value);
+    accel_plan_add_note(plan, &plan->notes, ACCEL_NOTE_WARN, "fallback.kv", "",
+                        "%s=%s comes to f16: no group of 32 or more divides heads of %" PRIu32
+                        ", and fallback.kv is %s",
+                        key, word, head, policy->value);
+    return ACCEL_OK;
 }
 
 static int32_t read_cache(struct accel_shape_planner *s)
@@ -104,9 +102,7 @@ int32_t accel_shape_plan_read_settings(struct accel_shape_planner *s)
 {
     const char *compute = accel_plan_value(s->plan, "compute.type")->value;
     uint64_t length;
-    int32_t code = read_context(s);
-    if (code != ACCEL_OK)
-        return code;
+    read_context(s);
     s->sequences = number_of(s->plan, "sequences", 1);
     s->batch = number_of(s->plan, "batch", 1);
     s->batch = s->batch < s->context ? s->batch : s->context;
@@ -176,7 +172,7 @@ uint64_t accel_shape_plan_layer_state(const struct accel_shape_planner *s, const
     return accel_plan_multiply(accel_plan_multiply(token_bytes(s, c), tokens), s->sequences);
 }
 
-static int32_t add_state(struct accel_shape_planner *s)
+static void add_state(struct accel_shape_planner *s)
 {
     uint64_t tokens = cached_tokens(s), token = 0;
     uint64_t crossed = 0;
@@ -189,13 +185,12 @@ static int32_t add_state(struct accel_shape_planner *s)
         }
     }
     s->step_state = s->state / s->sequences;
-    return accel_plan_add_row(s->plan, ACCEL_MEMORY_STATE, s->state, s->state,
-                              accel_plan_text(s->plan,
-                                              "estimated: %" PRIu64 " tokens x %" PRIu64 " sequences x %" PRIu64
-                                              " bytes of keys (%s) and values (%s) of all layers%s",
-                                              accel_plan_add(tokens, crossed), s->sequences, token, s->keys.name,
-                                              s->values.name, crossed ? ", positions of the encoder with them" : ""),
-                              s->error);
+    accel_plan_add_row(s->plan, ACCEL_MEMORY_STATE, s->state, s->state,
+                       accel_plan_text(s->plan,
+                                       "estimated: %" PRIu64 " tokens x %" PRIu64 " sequences x %" PRIu64
+                                       " bytes of keys (%s) and values (%s) of all layers%s",
+                                       accel_plan_add(tokens, crossed), s->sequences, token, s->keys.name,
+                                       s->values.name, crossed ? ", positions of the encoder with them" : ""));
 }
 
 /* ---- activations and scratch ---- */
@@ -224,7 +219,7 @@ static uint64_t step_tokens(const struct accel_shape_planner *s, const struct ac
     return 1;
 }
 
-static int32_t add_activations(struct accel_shape_planner *s)
+static void add_activations(struct accel_shape_planner *s)
 {
     uint64_t tokens = 0, outputs = 0, images = 0;
     for (uint32_t i = 0; i < s->shapes->component_count; i++) {
@@ -239,13 +234,12 @@ static int32_t add_activations(struct accel_shape_planner *s)
     s->activations = accel_plan_multiply(
         s->sequences,
         accel_plan_add(images, accel_plan_add(accel_plan_multiply(tokens, 8), accel_plan_multiply(outputs, 4))));
-    return accel_plan_add_row(s->plan, ACCEL_MEMORY_ACTIVATION, s->activations, s->activations,
-                              accel_plan_text(s->plan,
-                                              "estimated: %" PRIu64 " sequences x (%" PRIu64
-                                              " tokens x 8 bytes of ids and places, %" PRIu64
-                                              " outputs x 4 bytes, %" PRIu64 " bytes of other inputs)",
-                                              s->sequences, tokens, outputs, images),
-                              s->error);
+    accel_plan_add_row(s->plan, ACCEL_MEMORY_ACTIVATION, s->activations, s->activations,
+                       accel_plan_text(s->plan,
+                                       "estimated: %" PRIu64 " sequences x (%" PRIu64
+                                       " tokens x 8 bytes of ids and places, %" PRIu64 " outputs x 4 bytes, %" PRIu64
+                                       " bytes of other inputs)",
+                                       s->sequences, tokens, outputs, images));
 }
 
 /** Parts of the scratch of one component. */
@@ -281,7 +275,7 @@ static void scratch_of(const struct accel_shape_planner *s, const struct accel_s
                          accel_plan_multiply(accel_plan_multiply(s->sequences, out->tokens), out->width), s->element));
 }
 
-static int32_t add_scratch(struct accel_shape_planner *s)
+static void add_scratch(struct accel_shape_planner *s)
 {
     struct scratch most = {0};
     const char *name = "";
@@ -294,26 +288,23 @@ static int32_t add_scratch(struct accel_shape_planner *s)
         }
     }
     s->scratch = most.bytes;
-    return accel_plan_add_row(s->plan, ACCEL_MEMORY_SCRATCH, 0, s->scratch,
-                              accel_plan_text(s->plan,
-                                              "estimated: %s: %" PRIu64 " sequences x %" PRIu64 " tokens x %" PRIu64
-                                              " numbers x %" PRIu64 " bytes, and %" PRIu64
-                                              " bytes for scores of %s attention",
-                                              name, s->sequences, most.tokens, most.width, s->element, most.scores,
-                                              s->tiled ? "tiled" : "eager"),
-                              s->error);
+    accel_plan_add_row(s->plan, ACCEL_MEMORY_SCRATCH, 0, s->scratch,
+                       accel_plan_text(s->plan,
+                                       "estimated: %s: %" PRIu64 " sequences x %" PRIu64 " tokens x %" PRIu64
+                                       " numbers x %" PRIu64 " bytes, and %" PRIu64 " bytes for scores of %s attention",
+                                       name, s->sequences, most.tokens, most.width, s->element, most.scores,
+                                       s->tiled ? "tiled" : "eager"));
 }
 
 /* Adds a note about memory that the formulas omit. */
-static int32_t note_filters(struct accel_shape_planner *s)
+static void note_filters(struct accel_shape_planner *s)
 {
     for (uint32_t i = 0; i < s->shapes->component_count; i++) {
         const struct accel_sketch_component *c = &s->shapes->components[i];
         if (c->layers && c->heads == 0 && !reads_text(c) && step_tokens(s, c) == 1)
-            return accel_plan_add_note(s->plan, &s->plan->notes, ACCEL_NOTE_INFO, "", "", s->error,
-                                       "%s: features between filters are not in the scratch of the plan", c->name);
+            accel_plan_add_note(s->plan, &s->plan->notes, ACCEL_NOTE_INFO, "", "",
+                                "%s: features between filters are not in the scratch of the plan", c->name);
     }
-    return ACCEL_OK;
 }
 
 /* ---- rows of memory ---- */
@@ -327,19 +318,18 @@ static bool is_unified(const struct accel_plan *plan)
            strcmp(accel_plan_setting_find(plan, "weights.load")->value, "read") != 0;
 }
 
-static int32_t add_weights(struct accel_shape_planner *s)
+static void add_weights(struct accel_shape_planner *s)
 {
     bool mapped = is_unified(s->plan);
     uint64_t elements = 0;
     for (uint32_t i = 0; i < s->plan->parts.count; i++)
         elements = accel_plan_add(elements, ((const struct accel_plan_part *)s->plan->parts.items[i])->elements);
-    return accel_plan_add_row(
+    accel_plan_add_row(
         s->plan, mapped ? ACCEL_MEMORY_MAPPED : ACCEL_MEMORY_WEIGHTS, mapped ? s->weights - s->tables : s->weights,
         s->weights,
         accel_plan_text(s->plan,
                         "estimated: types x shapes of %" PRIu32 " weights with their scales, %.3f bits a weight",
-                        s->shapes->weight_count, elements ? (double)s->weights * 8 / (double)elements : 0.0),
-        s->error);
+                        s->shapes->weight_count, elements ? (double)s->weights * 8 / (double)elements : 0.0));
 }
 
 /* A driver with its own queues allocates more than a formula covers; its own estimate includes that memory. */
@@ -351,36 +341,27 @@ static bool has_own_queues(const struct accel_plan *plan)
     return plan->device && plan->device->info.facts->limits->queues != 0;
 }
 
-static int32_t add_rest(struct accel_shape_planner *s)
+static void add_rest(struct accel_shape_planner *s)
 {
     uint64_t nodes = 8;
-    int32_t code;
     for (uint32_t i = 0; i < s->shapes->component_count; i++)
         nodes += (uint64_t)s->shapes->components[i].layers * LAYER_NODES;
     s->program = nodes * ACCEL_PLAN_NODE_BYTES;
     s->host = (uint64_t)s->shapes->weight_count * WEIGHT_BYTES;
-    code = accel_plan_add_row(s->plan, ACCEL_MEMORY_PROGRAM, 0, s->program,
-                              accel_plan_text(s->plan, "estimated: %u bytes for each of %" PRIu64 " nodes%s",
-                                              ACCEL_PLAN_NODE_BYTES, nodes, has_own_queues(s->plan) ? NOT_COUNTED : ""),
-                              s->error);
-    if (code != ACCEL_OK)
-        return code;
-    return accel_plan_add_row(s->plan, ACCEL_MEMORY_HOST, 0, s->host,
-                              accel_plan_text(s->plan, "estimated: %d bytes of lists for each of %" PRIu32 " weights",
-                                              WEIGHT_BYTES, s->shapes->weight_count),
-                              s->error);
+    accel_plan_add_row(s->plan, ACCEL_MEMORY_PROGRAM, 0, s->program,
+                       accel_plan_text(s->plan, "estimated: %u bytes for each of %" PRIu64 " nodes%s",
+                                       ACCEL_PLAN_NODE_BYTES, nodes, has_own_queues(s->plan) ? NOT_COUNTED : ""));
+    accel_plan_add_row(s->plan, ACCEL_MEMORY_HOST, 0, s->host,
+                       accel_plan_text(s->plan, "estimated: %d bytes of lists for each of %" PRIu32 " weights",
+                                       WEIGHT_BYTES, s->shapes->weight_count));
 }
 
-int32_t accel_shape_plan_sum_memory(struct accel_shape_planner *s)
+void accel_shape_plan_sum_memory(struct accel_shape_planner *s)
 {
-    int32_t code = add_weights(s);
-    if (code == ACCEL_OK)
-        code = add_state(s);
-    if (code == ACCEL_OK)
-        code = add_activations(s);
-    if (code == ACCEL_OK)
-        code = add_scratch(s);
-    if (code == ACCEL_OK)
-        code = note_filters(s);
-    return code == ACCEL_OK ? add_rest(s) : code;
+    add_weights(s);
+    add_state(s);
+    add_activations(s);
+    add_scratch(s);
+    note_filters(s);
+    add_rest(s);
 }

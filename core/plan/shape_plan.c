@@ -79,15 +79,6 @@ static void forget(struct accel_plan *plan)
     plan->converted_vectors = 0;
 }
 
-static int32_t note_threads(struct accel_plan *plan, struct accel_error *error)
-{
-    if (plan->threads.count == 0)
-        return ACCEL_OK;
-    return accel_plan_add_note(plan, &plan->notes, ACCEL_NOTE_INFO, "cpu.threads", "", error, "%u threads, %s: %s",
-                               plan->threads.count, plan->pinned ? "each bound to its processor" : "not bound",
-                               plan->threads.reason);
-}
-
 int32_t accel_plan_sketch(struct accel_plan *plan, const struct accel_sketch *shapes, struct accel_error *error)
 {
     struct accel_shape_planner s = {.plan = plan, .shapes = shapes, .error = error};
@@ -101,17 +92,20 @@ int32_t accel_plan_sketch(struct accel_plan *plan, const struct accel_sketch *sh
         code = accel_shape_plan_choose_attention(&s);
     if (code == ACCEL_OK)
         code = accel_shape_plan_choose_types(&s);
-    if (code == ACCEL_OK)
-        code = accel_shape_plan_sum_memory(&s);
-    if (code == ACCEL_OK)
+    if (code == ACCEL_OK) {
+        accel_shape_plan_sum_memory(&s);
         code = accel_shape_plan_assign_layers(&s);
-    if (code == ACCEL_OK)
-        code = note_threads(plan, error);
+    }
     plan->is_planning_shapes = false;
+    code = accel_plan_finish(plan, code, error);
     if (code != ACCEL_OK) {
         forget(plan);
         return code;
     }
+    if (plan->threads.count)
+        accel_plan_add_note(plan, &plan->notes, ACCEL_NOTE_INFO, "cpu.threads", "", "%u threads, %s: %s",
+                            plan->threads.count, plan->pinned ? "each bound to its processor" : "not bound",
+                            plan->threads.reason);
     plan->has_fit = plan->has_shapes = true;
     plan->converted = s.converted;
     plan->converted_vectors = s.converted_vectors;
@@ -119,5 +113,5 @@ int32_t accel_plan_sketch(struct accel_plan *plan, const struct accel_sketch *sh
     plan->step_weights = s.step_weights;
     plan->step_elements = s.step_elements;
     plan->step_state = s.step_state;
-    return accel_plan_rebuild_hints(plan, error);
+    return accel_plan_finish(plan, accel_plan_rebuild_hints(plan, error), error);
 }

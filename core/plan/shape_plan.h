@@ -30,8 +30,8 @@ struct accel_plan_type {
 
 /** A memory budget. */
 struct accel_plan_budget {
-    uint64_t bytes;     /**< 0: not known */
-    const char *origin; /**< NULL if memory ran out */
+    uint64_t bytes; /**< 0: not known */
+    const char *origin;
 };
 
 /** State of making one shape plan. Activations, scratch and program count for each device that runs a part of the
@@ -99,7 +99,7 @@ uint64_t accel_shape_plan_layer_state(const struct accel_shape_planner *s,
                                       const struct accel_sketch_component *component);
 
 /** Sums the memory and makes its rows. */
-int32_t accel_shape_plan_sum_memory(struct accel_shape_planner *s);
+void accel_shape_plan_sum_memory(struct accel_shape_planner *s);
 
 /* ---- rules.c ---- */
 
@@ -115,9 +115,6 @@ bool accel_plan_reads(const struct accel_plan *plan, uint32_t type);
 int32_t accel_shape_plan_assign_layers(struct accel_shape_planner *s);
 
 /* ---- budget.c ---- */
-
-/** Lowers `budget` to another budget that is known and smaller. */
-void accel_plan_lower(struct accel_plan_budget *budget, uint64_t bytes, const char *origin);
 
 /** Computes the host memory that is available to programs. */
 void accel_plan_machine_budget(struct accel_plan *plan, struct accel_plan_budget *out_budget);
@@ -136,12 +133,11 @@ void accel_plan_device_cap(struct accel_plan *plan, struct accel_plan_budget *bu
  * and may exceed it. */
 void accel_plan_whole_budget(struct accel_plan *plan, struct accel_plan_budget *budget);
 
-/** Adds a row of memory, unless it has no bytes. ACCEL_E_MEMORY if `origin` is NULL. */
-int32_t accel_plan_add_row(struct accel_plan *plan, uint32_t memory_class, uint64_t lower, uint64_t upper,
-                           const char *origin, struct accel_error *error);
+/** Adds a row of memory, unless it has no bytes. */
+void accel_plan_add_row(struct accel_plan *plan, uint32_t memory_class, uint64_t lower, uint64_t upper,
+                        const char *origin);
 
-/** Computes the verdict. ACCEL_E_MEMORY if an origin is missing. */
-int32_t accel_plan_compute_fit(struct accel_plan *plan, uint64_t needed, const struct accel_plan_budget *budget,
-                               struct accel_error *error);
+/** Computes the verdict. */
+void accel_plan_compute_fit(struct accel_plan *plan, uint64_t needed, const struct accel_plan_budget *budget);
 
 #endif

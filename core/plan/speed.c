@@ -38,7 +38,7 @@ static void widen(struct range *range, double value)
 
 /* ---- past errors ---- */
 
-static int32_t note_past(struct accel_plan *plan, const struct accel_history *history, struct accel_error *error)
+static void note_past(struct accel_plan *plan, const struct accel_history *history)
 {
     struct accel_plan_past *past = &plan->past;
     *past = (struct accel_plan_past){.size = sizeof(*past), .origin = ""};
@@ -56,10 +56,8 @@ static int32_t note_past(struct accel_plan *plan, const struct accel_history *hi
         if (difference * difference > past->worst * past->worst)
             past->worst = difference;
     }
-    if (past->runs == 0)
-        return ACCEL_OK;
-    past->origin = accel_plan_text(plan, "measured: %" PRIu32 " runs in %s", past->runs, history->path);
-    return past->origin ? ACCEL_OK : accel_plan_no_memory(error);
+    if (past->runs)
+        past->origin = accel_plan_text(plan, "measured: %" PRIu32 " runs in %s", past->runs, history->path);
 }
 
 /* ---- speed ---- */
@@ -113,7 +111,7 @@ static void of_bytes(const struct accel_plan *plan, const struct accel_history *
 }
 
 /* Adds the prefill speed that a data sheet's operations per second allow. */
-static int32_t add_prefill(struct accel_plan *plan, struct accel_error *error)
+static void add_prefill(struct accel_plan *plan)
 {
     struct accel_plan_speed speed = {
         .size = sizeof(speed),
@@ -122,15 +120,11 @@ static int32_t add_prefill(struct accel_plan *plan, struct accel_error *error)
         .step_bytes = plan->step_weights,
         .origin = plan->bound_prefill_origin,
     };
-    if (!(speed.upper > 0))
-        return ACCEL_OK;
-    if (speed.origin == NULL || !accel_rows_add_copy(&plan->speeds, &plan->arena, &speed, sizeof(speed)))
-        return accel_plan_no_memory(error);
-    return ACCEL_OK;
+    if (speed.upper > 0)
+        accel_plan_append(plan, &plan->speeds, &speed, sizeof(speed));
 }
 
-static int32_t add_speed(struct accel_plan *plan, const struct range *range, const char *origin,
-                         struct accel_error *error)
+static int32_t add_speed(struct accel_plan *plan, const struct range *range, const char *origin)
 {
     struct accel_plan_speed speed = {
         .size = sizeof(speed),
@@ -141,8 +135,7 @@ static int32_t add_speed(struct accel_plan *plan, const struct range *range, con
         .step_bytes = plan->step_weights + plan->step_state,
         .origin = origin,
     };
-    if (origin == NULL || !accel_rows_add_copy(&plan->speeds, &plan->arena, &speed, sizeof(speed)))
-        return accel_plan_no_memory(error);
+    accel_plan_append(plan, &plan->speeds, &speed, sizeof(speed));
     return ACCEL_OK;
 }
 
@@ -150,7 +143,7 @@ static int32_t add_speed(struct accel_plan *plan, const struct range *range, con
 static const char *place_of(struct accel_plan *plan)
 {
     const char *names = plan->device ? plan->device->info.name : "";
-    for (uint32_t i = 0; i < plan->layers.count && plan->spread && names; i++) {
+    for (uint32_t i = 0; i < plan->layers.count && plan->spread; i++) {
         const struct accel_plan_layer *row = plan->layers.items[i];
         bool named = false;
         for (uint32_t j = 0; j < i; j++)
@@ -164,9 +157,7 @@ static const char *place_of(struct accel_plan *plan)
 static int32_t find(struct accel_plan *plan, uint32_t kind, const char *model, struct accel_history **out_history,
                     struct accel_error *error)
 {
-    const char *place = place_of(plan);
-    return place ? accel_history_find(plan->context, kind, model, place, RUNS, out_history, error)
-                 : accel_plan_no_memory(error);
+    return accel_history_find(plan->context, kind, model, place_of(plan), RUNS, out_history, error);
 }
 
 /* Adds the best available evidence of the speed: this model, other models, a measured bandwidth, a stated one. */
@@ -181,15 +172,14 @@ static int32_t predict_decode(struct accel_plan *plan, const struct accel_histor
     of_this_model(plan, own, &range);
     if (plan->bound_decode > 0 && !range.runs) {
         range.upper = plan->bound_decode;
-        return add_speed(plan, &range, plan->bound_decode_origin, error);
+        return add_speed(plan, &range, plan->bound_decode_origin);
     }
     if (plan->spread && !range.runs)
-        return add_speed(plan, &range, "not known where layers lie on several devices", error);
+        return add_speed(plan, &range, "not known where layers lie on several devices");
     if (range.runs)
         return add_speed(plan, &range,
                          accel_plan_text(plan, "measured: %" PRIu32 " run%s of this model with these settings",
-                                         range.runs, range.runs == 1 ? "" : "s"),
-                         error);
+                                         range.runs, range.runs == 1 ? "" : "s"));
     for (uint32_t kind = ACCEL_HISTORY_RUN; kind <= ACCEL_HISTORY_BANDWIDTH && plan->device && !range.runs; kind++) {
         code = find(plan, kind, NULL, &others, error);
         if (code != ACCEL_OK)
@@ -205,18 +195,17 @@ static int32_t predict_decode(struct accel_plan *plan, const struct accel_histor
         others = NULL;
     }
     if (range.runs)
-        return add_speed(plan, &range, origin, error);
+        return add_speed(plan, &range, origin);
     if (accel_plan_fact_number(plan, "device.bandwidth", &bandwidth, &stated) && bandwidth) {
         range.upper = (double)bandwidth / (double)plan->step_weights;
         return add_speed(plan, &range,
                          accel_plan_text(plan,
                                          "claimed: at most device.bandwidth (%s) / %s of weights, with an empty cache",
-                                         stated, accel_plan_size_text(plan->step_weights, least)),
-                         error);
+                                         stated, accel_plan_size_text(plan->step_weights, least)));
     }
     if (range.others)
-        return add_speed(plan, &range, "nothing was measured on this device with as many threads", error);
-    return add_speed(plan, &range, "nothing was measured on this device", error);
+        return add_speed(plan, &range, "nothing was measured on this device with as many threads");
+    return add_speed(plan, &range, "nothing was measured on this device");
 }
 
 /* ---- variant and hints ---- */
@@ -237,7 +226,7 @@ static void add_types(const struct accel_plan *plan, struct accel_strbuf *text)
 }
 
 /* Stores the variant: settings, driver options and weight types that runs must share to be compared. */
-static int32_t note_variant(struct accel_plan *plan, struct accel_error *error)
+static void note_variant(struct accel_plan *plan)
 {
     static const char *const keys[] = {"context",   "batch",     "sequences",           "weights.load",
                                        "kv.type.k", "kv.type.v", "compute.activations", "cpu.threads"};
@@ -264,9 +253,9 @@ static int32_t note_variant(struct accel_plan *plan, struct accel_error *error)
             accel_strbuf_printf(&text, ", %s %" PRIu32 "-%" PRIu32 " on %s", row->component, row->first, row->last,
                                 row->device);
     }
-    plan->variant = accel_arena_strdup(&plan->arena, accel_strbuf_get(&text));
+    plan->variant = accel_plan_text(plan, "%s", accel_strbuf_get(&text));
+    plan->out_of_memory |= text.failed;
     accel_strbuf_free(&text);
-    return plan->variant ? ACCEL_OK : accel_plan_no_memory(error);
 }
 
 int32_t accel_plan_rebuild_hints(struct accel_plan *plan, struct accel_error *error)
@@ -275,24 +264,21 @@ int32_t accel_plan_rebuild_hints(struct accel_plan *plan, struct accel_error *er
     const char *model = accel_plan_model(plan);
     int32_t code;
     plan->hints.count = plan->speeds.count = 0;
-    code = note_variant(plan, error);
-    if (code == ACCEL_OK)
-        code = accel_plan_hint_unhonored(plan, error);
+    note_variant(plan);
+    code = accel_plan_hint_unhonored(plan, error);
     if (code == ACCEL_OK)
         code = find(plan, ACCEL_HISTORY_RUN, *model ? model : "-", &history, error);
     if (code != ACCEL_OK)
         return code;
-    code = note_past(plan, history, error);
-    if (code == ACCEL_OK && *history->reason)
-        code = accel_plan_add_note(plan, &plan->hints, ACCEL_NOTE_INFO, "", "", error, "no history of runs: %s",
-                                   history->reason);
-    if (code == ACCEL_OK && history->damaged)
-        code = accel_plan_add_note(plan, &plan->hints, ACCEL_NOTE_INFO, "", "", error,
-                                   "%s: %" PRIu32 " damaged lines were passed over", history->path, history->damaged);
-    if (code == ACCEL_OK && plan->step_weights)
+    note_past(plan, history);
+    if (*history->reason)
+        accel_plan_add_note(plan, &plan->hints, ACCEL_NOTE_INFO, "", "", "no history of runs: %s", history->reason);
+    if (history->damaged)
+        accel_plan_add_note(plan, &plan->hints, ACCEL_NOTE_INFO, "", "",
+                            "%s: %" PRIu32 " damaged lines were passed over", history->path, history->damaged);
+    if (plan->step_weights)
         code = predict_decode(plan, history, error);
-    if (code == ACCEL_OK)
-        code = add_prefill(plan, error);
+    add_prefill(plan);
     accel_history_free(history);
     return code;
 }

@@ -28,7 +28,7 @@ static int32_t add_target(struct accel_placer *p, const char *name, const struct
         .name = name, .device = device, .budget = *budget, .is_host = device && accel_plan_uses_host_memory(device)};
     accel_plan_device_cap(p->s->plan, &p->targets[p->target_count].budget);
     p->target_count++;
-    return name ? ACCEL_OK : accel_plan_no_memory(p->s->error);
+    return ACCEL_OK;
 }
 
 static int32_t add_listed(struct accel_placer *p, const struct accel_listed *device, uint32_t *out_index)
@@ -370,12 +370,11 @@ static int32_t split_gpu(struct accel_placer *p)
 }
 
 /* Notes that the user's placement has no effect because there is only one device. */
-static int32_t note_single_device(struct accel_placer *p, const struct accel_profile_setting *setting)
+static void note_single_device(struct accel_placer *p, const struct accel_profile_setting *setting)
 {
-    if (p->target_count > 1 || setting->layer == ACCEL_LAYER_BUILTIN || accel_plan_recommends(setting))
-        return ACCEL_OK;
-    return accel_plan_add_unhonored(p->s->plan, &p->s->plan->shape_unhonored, setting, 0,
-                                    "there is only one device, which runs all layers", p->s->error);
+    if (p->target_count == 1 && setting->layer != ACCEL_LAYER_BUILTIN && !accel_plan_recommends(setting))
+        accel_plan_add_unhonored(p->s->plan, &p->s->plan->shape_unhonored, setting, 0,
+                                 "there is only one device, which runs all layers");
 }
 
 /* Distributes the items by `placement` and gpu.layers; offload.layers follows. */
@@ -395,16 +394,16 @@ static int32_t distribute(struct accel_placer *p)
     code = add_siblings(p);
     if (code != ACCEL_OK)
         return code;
-    if (strcmp(setting->value, "balanced") == 0) {
-        balance_targets(p);
-        return note_single_device(p, setting);
-    }
     /* Plans for an absent platform do not use the CPU of this host. */
-    if (p->s->plan->device)
+    if (strcmp(setting->value, "balanced") == 0)
+        balance_targets(p);
+    else if (p->s->plan->device)
         add_processors(p, &index, &code);
-    if (code == ACCEL_OK)
+    if (strcmp(setting->value, "balanced") != 0 && code == ACCEL_OK)
         fill_targets(p);
-    return code == ACCEL_OK ? note_single_device(p, setting) : code;
+    if (code == ACCEL_OK)
+        note_single_device(p, setting);
+    return code;
 }
 
 int32_t accel_placer_assign(struct accel_placer *p)

@@ -230,18 +230,14 @@ static bool is_larger(const struct choice *choice, const struct accel_sketch_wei
 }
 
 /* Leaves a weight in the type of the file, and lists the recommended setting as not honored. */
-static int32_t use_file_type(struct accel_shape_planner *s, const struct accel_sketch_weight *weight,
-                             struct choice *choice, const char *reason)
+static void use_file_type(struct accel_shape_planner *s, const struct accel_sketch_weight *weight,
+                          struct choice *choice, const char *reason)
 {
-    if (reason == NULL)
-        return accel_plan_no_memory(s->error);
     choice->type = choice->file;
     choice->id = weight->type;
     choice->converted = false;
     choice->reason = accel_plan_text(s->plan, "as in the file: %s", reason);
-    if (choice->reason == NULL)
-        return accel_plan_no_memory(s->error);
-    return accel_plan_add_unhonored(s->plan, &s->plan->shape_unhonored, choice->decision.setting, 0, reason, s->error);
+    accel_plan_add_unhonored(s->plan, &s->plan->shape_unhonored, choice->decision.setting, 0, reason);
 }
 
 /* Returns the block format of files with the same precision as the requested type, or ACCEL_TYPE_NONE: a device
@@ -281,16 +277,15 @@ static uint32_t id_of(const struct accel_plan_type *type)
 }
 
 /* Adds one note for all weights: each weight has its own reason in its record. */
-static int32_t note_file_type(struct accel_plan *plan, const struct choice *choice, const char *wanted,
-                              struct accel_error *error)
+static void note_file_type(struct accel_plan *plan, const struct choice *choice, const char *wanted)
 {
     static const char policy[] = "fallback.precision";
     for (uint32_t i = 0; i < plan->notes.count; i++)
         if (strcmp(((const struct accel_plan_note *)plan->notes.items[i])->key, policy) == 0)
-            return ACCEL_OK;
-    return accel_plan_add_note(plan, &plan->notes, ACCEL_NOTE_WARN, policy, "", error,
-                               "weights stay %s, not %s: %s reads no %s; %s is %s", choice->type.name, wanted,
-                               plan->device->info.name, wanted, policy, accel_plan_value(plan, policy)->value);
+            return;
+    accel_plan_add_note(plan, &plan->notes, ACCEL_NOTE_WARN, policy, "",
+                        "weights stay %s, not %s: %s reads no %s; %s is %s", choice->type.name, wanted,
+                        plan->device->info.name, wanted, policy, accel_plan_value(plan, policy)->value);
 }
 
 /* Replaces a type that the device's matrix products cannot read: by a block format with as many bits, or as the
@@ -313,11 +308,13 @@ static int32_t fit_type_to_device(struct accel_shape_planner *s, const struct ac
         choice->reason =
             accel_plan_text(plan, "%s%s%s reads %s, and no %s", choice->reason, *choice->reason ? "; " : "",
                             plan->device->info.name, choice->type.name, wanted);
-        return choice->reason ? ACCEL_OK : accel_plan_no_memory(s->error);
+        return ACCEL_OK;
     }
-    if (choice->file.name[0] && is_recommended(plan, choice->decision.setting))
-        return use_file_type(s, weight, choice,
-                             accel_plan_text(plan, "matrices of %s do not read %s", plan->device->info.name, wanted));
+    if (choice->file.name[0] && is_recommended(plan, choice->decision.setting)) {
+        use_file_type(s, weight, choice,
+                      accel_plan_text(plan, "matrices of %s do not read %s", plan->device->info.name, wanted));
+        return ACCEL_OK;
+    }
     if (strcmp(policy->value, "deny") == 0 || choice->file.name[0] == '\0') {
         accel_error_by(s->error, accel_setting_origin(choice->decision.setting), ACCEL_E_FALLBACK,
                        "%s: %s=%s: matrices of %s do not read %s (weight %.120s)", choice->decision.setting->place,
@@ -332,7 +329,8 @@ static int32_t fit_type_to_device(struct accel_shape_planner *s, const struct ac
     choice->converted = false;
     choice->reason = accel_plan_text(plan, "as in the file: %s does not read %s, and fallback.precision is %s",
                                      plan->device->info.name, wanted, policy->value);
-    return choice->reason ? note_file_type(plan, choice, wanted, s->error) : accel_plan_no_memory(s->error);
+    note_file_type(plan, choice, wanted);
+    return ACCEL_OK;
 }
 
 static int32_t apply_setting(struct accel_shape_planner *s, const struct accel_sketch_weight *weight,
@@ -344,18 +342,13 @@ static int32_t apply_setting(struct accel_shape_planner *s, const struct accel_s
     uint32_t asked = accel_plan_group(plan, "weights.group", 128);
     bool raises = !is_vector(weight) && bits_of_word(least->value) > bits_of_word(choice->decision.word);
     if (raises && accel_plan_recommends(least) && is_of_user(choice->decision.setting)) {
-        int32_t code = accel_plan_add_unhonored(
+        accel_plan_add_unhonored(
             plan, &plan->shape_unhonored, least, 0,
-            accel_plan_text(plan, "%s=%s is requested", choice->decision.setting->key, choice->decision.word),
-            s->error);
-        if (code != ACCEL_OK)
-            return code;
+            accel_plan_text(plan, "%s=%s is requested", choice->decision.setting->key, choice->decision.word));
     } else if (raises) {
-        int32_t code = accel_plan_add_unhonored(
+        accel_plan_add_unhonored(
             plan, &plan->shape_unhonored, choice->decision.setting, 0,
-            accel_plan_text(plan, "weights.least=%s is the floor (%s)", least->value, least->place), s->error);
-        if (code != ACCEL_OK)
-            return code;
+            accel_plan_text(plan, "weights.least=%s is the floor (%s)", least->value, least->place));
         choice->decision = (struct decision){least, least->value, "no matrix gets fewer bits"};
         choice->reason = choice->decision.reason;
     }
@@ -372,20 +365,21 @@ static int32_t apply_setting(struct accel_shape_planner *s, const struct accel_s
     choice->converted = strcmp(choice->file.name, choice->type.name) != 0;
     /* A recommendation never makes a file larger. A type that the device cannot read from the file has to change. */
     if (choice->converted && choice->file.name[0] && is_recommended(plan, choice->decision.setting)) {
+        const char *why = NULL;
         if (is_vector(weight))
-            return use_file_type(s, weight, choice, "a run converts matrices alone, and neither norms nor biases");
-        if (is_larger(choice, weight) && accel_plan_reads(plan, weight->type))
-            return use_file_type(
-                s, weight, choice,
-                accel_plan_text(plan, "weights that are smaller in the file (%s) stay so", choice->file.name));
+            why = "a run converts matrices alone, and neither norms nor biases";
+        else if (is_larger(choice, weight) && accel_plan_reads(plan, weight->type))
+            why = accel_plan_text(plan, "weights that are smaller in the file (%s) stay so", choice->file.name);
+        if (why) {
+            use_file_type(s, weight, choice, why);
+            return ACCEL_OK;
+        }
     }
     if (!is_block(&choice->type) && bits_of_word(choice->decision.word) < 16)
         choice->reason = accel_plan_text(plan, "f16: no group of 32 or more divides rows of %" PRIu64, weight->columns);
     else if (is_block(&choice->type) && choice->type.block_values < asked)
         choice->reason = accel_plan_text(plan, "groups of %" PRIu32 ": %" PRIu32 " does not divide rows of %" PRIu64,
                                          choice->type.block_values, asked, weight->columns);
-    if (choice->reason == NULL)
-        return accel_plan_no_memory(s->error);
     return fit_type_to_device(s, weight, choice);
 }
 
@@ -463,9 +457,9 @@ static int32_t add_to_parts(struct accel_shape_planner *s, const struct accel_sk
                                                 *setting->reason ? "; " : "", setting->reason)
                               : choice->reason,
         };
-        if (!fresh.component || !fresh.role || !fresh.type_name || !fresh.file_type || !fresh.place || !fresh.reason ||
-            !accel_rows_add_copy(&plan->parts, &plan->arena, &fresh, sizeof(fresh)))
-            return accel_plan_no_memory(s->error);
+        accel_plan_append(plan, &plan->parts, &fresh, sizeof(fresh));
+        if (plan->out_of_memory)
+            return ACCEL_E_MEMORY;
         part = plan->parts.items[plan->parts.count - 1];
     }
     part->count++;
@@ -476,8 +470,8 @@ static int32_t add_to_parts(struct accel_shape_planner *s, const struct accel_sk
 }
 
 /* Adds the record of one weight. */
-static int32_t add_weight(struct accel_shape_planner *s, const struct accel_sketch_weight *weight,
-                          const struct choice *choice, uint64_t bytes)
+static void add_weight(struct accel_shape_planner *s, const struct accel_sketch_weight *weight,
+                       const struct choice *choice, uint64_t bytes)
 {
     struct accel_plan_weight row = {.size = sizeof(row),
                                     .converted = choice->converted && choice->file.name[0],
@@ -488,14 +482,12 @@ static int32_t add_weight(struct accel_shape_planner *s, const struct accel_sket
     s->converted += row.converted;
     s->converted_vectors += row.converted && is_vector(weight);
     s->grouped += choice->converted && is_block(&choice->type);
-    if (!row.name || !accel_rows_add_copy(&s->plan->weights, &s->plan->arena, &row, sizeof(row)))
-        return accel_plan_no_memory(s->error);
-    return ACCEL_OK;
+    accel_plan_append(s->plan, &s->plan->weights, &row, sizeof(row));
 }
 
 /* Lists settings without effect: group settings if no weight is converted to a grouped type, and types of
  * precision.adaptive if that is off. */
-static int32_t note_idle(struct accel_shape_planner *s)
+static void note_idle(struct accel_shape_planner *s)
 {
     static const struct {
         const char *key;
@@ -508,20 +500,16 @@ static int32_t note_idle(struct accel_shape_planner *s)
     };
     const struct accel_profile_setting *type = accel_plan_value(s->plan, "weights.type");
     bool is_adaptive = accel_plan_value(s->plan, "precision.adaptive")->number != 0;
-    int32_t code = ACCEL_OK;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && code == ACCEL_OK; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct accel_profile_setting *setting = accel_plan_value(s->plan, rows[i].key);
         if (is_set(setting) && !(rows[i].is_of_groups ? s->grouped != 0 : is_adaptive))
-            code = accel_plan_add_unhonored(s->plan, &s->plan->shape_unhonored, setting, 0,
-                                            rows[i].is_of_groups ? "no weight is converted to a type with groups"
-                                                                 : "precision.adaptive is false",
-                                            s->error);
+            accel_plan_add_unhonored(s->plan, &s->plan->shape_unhonored, setting, 0,
+                                     rows[i].is_of_groups ? "no weight is converted to a type with groups"
+                                                          : "precision.adaptive is false");
     }
-    if (code == ACCEL_OK && is_set(type) && strcmp(type->value, "auto") != 0 && !s->by_type)
-        code =
-            accel_plan_add_unhonored(s->plan, &s->plan->shape_unhonored, type, 0,
-                                     "settings for components, roles or precision decide about every matrix", s->error);
-    return code;
+    if (is_set(type) && strcmp(type->value, "auto") != 0 && !s->by_type)
+        accel_plan_add_unhonored(s->plan, &s->plan->shape_unhonored, type, 0,
+                                 "settings for components, roles or precision decide about every matrix");
 }
 
 static bool is_word(const struct accel_plan *plan, const char *key, const char *word)
@@ -530,7 +518,7 @@ static bool is_word(const struct accel_plan *plan, const char *key, const char *
 }
 
 /* Lists KV cache settings of the user that other cache settings leave without effect. */
-static int32_t note_idle_cache(struct accel_shape_planner *s)
+static void note_idle_cache(struct accel_shape_planner *s)
 {
     struct accel_plan *plan = s->plan;
     const struct {
@@ -543,25 +531,22 @@ static int32_t note_idle_cache(struct accel_shape_planner *s)
         {"kv.sinks", is_word(plan, "kv.window", "off") && is_word(plan, "kv.full", "stop"),
          "no token leaves the cache: kv.window is off and kv.full is stop"},
     };
-    int32_t code = ACCEL_OK;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && code == ACCEL_OK; i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct accel_profile_setting *setting = accel_plan_value(plan, rows[i].key);
         if (rows[i].is_idle && is_of_user(setting))
-            code = accel_plan_add_unhonored(plan, &plan->shape_unhonored, setting, 0, rows[i].reason, s->error);
+            accel_plan_add_unhonored(plan, &plan->shape_unhonored, setting, 0, rows[i].reason);
     }
-    return code;
 }
 
 /* Adds one note for all weights that a run cannot use in the type of the file. */
-static int32_t note_conversion(struct accel_shape_planner *s)
+static void note_conversion(struct accel_shape_planner *s)
 {
-    if (s->converted == 0)
-        return ACCEL_OK;
-    return accel_plan_add_note(s->plan, &s->plan->notes, ACCEL_NOTE_WARN, "weights.type",
-                               "accelctl quantize makes a file with the types of the plan, once for all runs", s->error,
-                               "%" PRIu32 " of %" PRIu32 " weights are not in the file as the plan has them: each run "
-                               "converts them when it loads",
-                               s->converted, s->shapes->weight_count);
+    if (s->converted)
+        accel_plan_add_note(s->plan, &s->plan->notes, ACCEL_NOTE_WARN, "weights.type",
+                            "accelctl quantize makes a file with the types of the plan, once for all runs",
+                            "%" PRIu32 " of %" PRIu32 " weights are not in the file as the plan has them: each run "
+                            "converts them when it loads",
+                            s->converted, s->shapes->weight_count);
 }
 
 /* Returns whether a component has an output projection of its own. Otherwise its token embedding serves as one,
@@ -603,7 +588,7 @@ int32_t accel_shape_plan_choose_types(struct accel_shape_planner *s)
     int32_t code = ACCEL_OK;
     s->weight_bytes = accel_arena_array(&s->plan->arena, s->shapes->weight_count, sizeof(*s->weight_bytes));
     if (s->weight_bytes == NULL)
-        return accel_plan_no_memory(s->error);
+        return accel_error_no_memory(s->error, "for a plan");
     for (uint32_t i = 0; i < s->shapes->weight_count && code == ACCEL_OK; i++) {
         const struct accel_sketch_weight *weight = &s->shapes->weights[i];
         struct choice choice;
@@ -618,15 +603,14 @@ int32_t accel_shape_plan_choose_types(struct accel_shape_planner *s)
                                    weight->name, weight->rows, weight->columns, choice.type.name);
         s->weight_bytes[i] = bytes;
         s->weights = accel_plan_add(s->weights, bytes);
-        code = add_weight(s, weight, &choice, bytes);
-        if (code == ACCEL_OK)
-            code = add_to_parts(s, weight, &choice, bytes);
+        add_weight(s, weight, &choice, bytes);
+        code = add_to_parts(s, weight, &choice, bytes);
     }
     if (code != ACCEL_OK)
         return code;
     sum_step_weights(s);
-    code = note_idle(s);
-    if (code == ACCEL_OK)
-        code = note_idle_cache(s);
-    return code == ACCEL_OK ? note_conversion(s) : code;
+    note_idle(s);
+    note_idle_cache(s);
+    note_conversion(s);
+    return ACCEL_OK;
 }

@@ -6,12 +6,12 @@
 
 #include "core/plugin/cache.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/checked.h"
 #include "core/base/file.h"
 #include "core/base/strbuf.h"
 #include "core/base/utf8.h"
@@ -80,18 +80,6 @@ static void put_bytes(struct accel_strbuf *out, const char *data, size_t bytes)
         accel_strbuf_printf(out, "%02X", (unsigned char)data[i]);
 }
 
-static bool parse_number(const char *text, int32_t *out_number)
-{
-    char *end = NULL;
-    long value;
-    errno = 0;
-    value = strtol(text, &end, 10);
-    if (errno != 0 || end == text || *end != '\0' || value < INT32_MIN || value > INT32_MAX)
-        return false;
-    *out_number = (int32_t)value;
-    return true;
-}
-
 /* Parses one line in place. */
 static bool parse_line(char *line, struct accel_cache_entry *entry)
 {
@@ -116,8 +104,8 @@ static bool parse_line(char *line, struct accel_cache_entry *entry)
     entry->text = fields[4];
     entry->remedy = fields[5];
     entry->detail = fields[6];
-    return parse_bytes(fields[7], entry) && parse_number(fields[1], &entry->code) &&
-           parse_number(fields[2], &entry->signal) && entry->code <= 0;
+    return parse_bytes(fields[7], entry) && accel_parse_i32(fields[1], &entry->code) &&
+           accel_parse_i32(fields[2], &entry->signal) && entry->code <= 0;
 }
 
 static void end_line(char out_line[ACCEL_HASH128_HEX_BYTES + 8], const char *data, size_t bytes)
@@ -155,39 +143,28 @@ static bool parse(char *data, size_t bytes, struct accel_cache *cache)
     return true;
 }
 
-/* Checks that no other user may write the cache, which could end a quarantine or begin one. */
-static bool is_ours(const char *path)
-{
-    struct stat facts;
-    return stat(path, &facts) == 0 && facts.st_uid == geteuid() && (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-}
-
 int32_t accel_cache_read(const char *path, const struct accel_log *log, struct accel_arena *arena,
                          struct accel_cache *cache, struct accel_error *error)
 {
     struct accel_error own = {0};
-    char *data = NULL;
-    char *copy = NULL;
+    char *data = NULL, *copy = NULL;
     size_t bytes = 0;
-    int32_t code = accel_file_read(path, FILE_LIMIT, &data, &bytes, &own);
+    /* A user who may write the cache could end a quarantine or begin one. */
+    int32_t code = accel_file_read_trusted(path, FILE_LIMIT, &data, &bytes, &own);
     memset(cache, 0, sizeof(*cache));
     if (code == ACCEL_OK) {
-        copy = accel_arena_alloc(arena, bytes + 1, 1);
-        if (copy == NULL) {
-            free(data);
-            return accel_error_set(error, ACCEL_E_MEMORY, "%s: no memory to read it", path);
-        }
-        memcpy(copy, data, bytes + 1);
+        copy = accel_arena_strndup(arena, data, bytes);
         free(data);
-        if (!is_ours(path) || !parse(copy, bytes, cache)) {
+        if (copy == NULL)
+            return accel_error_set(error, ACCEL_E_MEMORY, "%s: no memory to read it", path);
+        if (!parse(copy, bytes, cache)) {
             memset(cache, 0, sizeof(*cache));
-            accel_log_write(log, ACCEL_LOG_WARN, COMPONENT, "cache=\"%s\" ignored=\"damaged, or others may write it\"",
-                            path);
-            cache->changed = true;
+            code = accel_error_set(&own, ACCEL_E_CORRUPT, "%s: damaged", path);
         }
-    } else if (code != ACCEL_E_NOT_FOUND) {
-        accel_log_write(log, ACCEL_LOG_WARN, COMPONENT, "cache=\"%s\" ignored=\"%s\"", path, own.text);
     }
+    cache->changed = code == ACCEL_E_CORRUPT || code == ACCEL_E_DENIED;
+    if (code != ACCEL_OK && code != ACCEL_E_NOT_FOUND)
+        accel_log_write(log, ACCEL_LOG_WARN, COMPONENT, "cache=\"%s\" ignored=\"%s\"", path, own.text);
     return ACCEL_OK;
 }
 

@@ -235,6 +235,8 @@ static int32_t check_symbols(const struct accel_elf *elf, struct accel_error *er
 int32_t accel_elf_check(const struct accel_elf_source *source, struct accel_arena *arena,
                         struct accel_elf_facts *out_facts, struct accel_error *error)
 {
+    static int32_t (*const rules[])(const struct accel_elf *, struct accel_error *) = {check_segments, check_flags,
+                                                                                       check_libraries, check_symbols};
     struct accel_elf elf;
     int32_t code = accel_elf_open(source, &elf, error);
     out_facts->note = NULL;
@@ -245,14 +247,8 @@ int32_t accel_elf_check(const struct accel_elf_source *source, struct accel_aren
         code = read_build_id(&elf, arena, out_facts, error);
     if (code == ACCEL_OK)
         code = read_note(&elf, arena, out_facts, error);
-    if (code == ACCEL_OK)
-        code = check_segments(&elf, error);
-    if (code == ACCEL_OK)
-        code = check_flags(&elf, error);
-    if (code == ACCEL_OK)
-        code = check_libraries(&elf, error);
-    if (code == ACCEL_OK)
-        code = check_symbols(&elf, error);
+    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]) && code == ACCEL_OK; i++)
+        code = rules[i](&elf, error);
     accel_elf_close(&elf);
     return code;
 }

@@ -12,27 +12,25 @@
 #include "core/base/text.h"
 #include "core/base/utf8.h"
 
+#define BAD_FACTS(error, ...) accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INVALID, "bad facts: " __VA_ARGS__)
+
 static int32_t fault(struct accel_error *error, const char *what, const char *fault, uint64_t value)
 {
-    return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INVALID, "bad facts: %s %s (%llu)", what, fault,
-                          (unsigned long long)value);
+    return BAD_FACTS(error, "%s %s (%llu)", what, fault, (unsigned long long)value);
 }
 
 int32_t accel_check_driver_text(const char *text, const char *what, struct accel_error *error)
 {
     size_t bytes, bad = 0;
     if (text == NULL)
-        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INVALID, "bad facts: %s is NULL", what);
+        return BAD_FACTS(error, "%s is NULL", what);
     bytes = strnlen(text, ACCEL_DRIVER_TEXT);
     if (bytes == ACCEL_DRIVER_TEXT)
-        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INVALID, "bad facts: %s is longer than %u bytes", what,
-                              ACCEL_DRIVER_TEXT - 1);
+        return BAD_FACTS(error, "%s is longer than %u bytes", what, ACCEL_DRIVER_TEXT - 1);
     if (!accel_utf8_valid(text, bytes, &bad))
-        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INVALID, "bad facts: %s is no UTF-8 at byte %zu", what,
-                              bad);
+        return BAD_FACTS(error, "%s is no UTF-8 at byte %zu", what, bad);
     if (!accel_utf8_plain(text, bytes, &bad))
-        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INVALID,
-                              "bad facts: %s has a control character at byte %zu", what, bad);
+        return BAD_FACTS(error, "%s has a control character at byte %zu", what, bad);
     return ACCEL_OK;
 }
 
@@ -83,8 +81,7 @@ static int32_t check_option(const struct accel_option *option, struct accel_erro
     if (code == ACCEL_OK)
         code = accel_check_driver_text(option->name, "the name of an option", error);
     if (code == ACCEL_OK && !is_word(option->name))
-        code = accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INVALID,
-                              "bad facts: the option \"%.64s\" is not a lower-case word", option->name);
+        code = BAD_FACTS(error, "the option \"%.64s\" is not a lower-case word", option->name);
     if (code == ACCEL_OK)
         code = accel_check_driver_text(option->help, "the help of an option", error);
     return code == ACCEL_OK ? check_option_value(option, error) : code;
@@ -112,18 +109,15 @@ static int32_t check_against_note(const struct accel_driver *given, const struct
                                   struct accel_error *error)
 {
     if (strcmp(given->name, note->name) != 0)
-        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INVALID,
-                              "bad facts: the driver is named \"%.64s\" and its note has the name \"%s\"", given->name,
-                              note->name);
+        return BAD_FACTS(error, "the driver is named \"%.64s\" and its note has the name \"%s\"", given->name,
+                         note->name);
     if (strcmp(given->version, note->version) != 0)
-        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INVALID,
-                              "bad facts: the driver has the version \"%.64s\" and its note has \"%.64s\"",
-                              given->version, note->version);
+        return BAD_FACTS(error, "the driver has the version \"%.64s\" and its note has \"%.64s\"", given->version,
+                         note->version);
     if (given->abi_minor != note->abi_minor || given->abi_lowest != note->abi_lowest)
-        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_INVALID,
-                              "bad facts: the driver has the ABI %u.%u (lowest minor %u) and its note has %u.%u (%u)",
-                              given->abi_major, given->abi_minor, given->abi_lowest, note->abi_major, note->abi_minor,
-                              note->abi_lowest);
+        return BAD_FACTS(error, "the driver has the ABI %u.%u (lowest minor %u) and its note has %u.%u (%u)",
+                         given->abi_major, given->abi_minor, given->abi_lowest, note->abi_major, note->abi_minor,
+                         note->abi_lowest);
     return ACCEL_OK;
 }
 

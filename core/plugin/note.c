@@ -39,10 +39,12 @@ static const struct key keys[] = {
 
 #define KEY_COUNT (sizeof(keys) / sizeof(keys[0]))
 
+#define MALFORMED(error, text, ...)                                                                                    \
+    accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_CORRUPT, "%s: malformed note: " text, __VA_ARGS__)
+
 static int32_t refuse_line(struct accel_error *error, const char *file, unsigned line, const char *what)
 {
-    return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_CORRUPT, "%s: malformed note: line %u %s", file, line,
-                          what);
+    return MALFORMED(error, "line %u %s", file, line, what);
 }
 
 static bool parse_number(const char *text, size_t bytes, uint32_t *out_number)
@@ -142,25 +144,17 @@ static int32_t check_values(const char *file, const struct accel_plugin_note *no
 {
     for (size_t i = 0; i < KEY_COUNT; i++)
         if (keys[i].required && (seen & 1u << i) == 0)
-            return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_CORRUPT,
-                                  "%s: malformed note: the key %s is missing", file, keys[i].name);
+            return MALFORMED(error, "the key %s is missing", file, keys[i].name);
     if (!accel_plugin_is_name(note->name))
-        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_CORRUPT,
-                              "%s: malformed note: name \"%.64s\" is not a lower-case word of up to %u bytes", file,
-                              note->name, NAME_BYTES);
+        return MALFORMED(error, "name \"%.64s\" is not a lower-case word of up to %u bytes", file, note->name,
+                         NAME_BYTES);
     if (strcmp(note->isolate, "none") != 0 && strcmp(note->isolate, "compile") != 0 &&
         strcmp(note->isolate, "device") != 0)
-        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_CORRUPT,
-                              "%s: malformed note: isolate \"%.64s\" is none of: none compile device", file,
-                              note->isolate);
+        return MALFORMED(error, "isolate \"%.64s\" is none of: none compile device", file, note->isolate);
     if (!is_depends(note->depends))
-        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_CORRUPT,
-                              "%s: malformed note: depends \"%.128s\" has a word that is no /path and no $VARIABLE",
-                              file, note->depends);
+        return MALFORMED(error, "depends \"%.128s\" has a word that is no /path and no $VARIABLE", file, note->depends);
     if (note->abi_lowest > note->abi_minor)
-        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_CORRUPT,
-                              "%s: malformed note: abi_lowest %u is above abi_minor %u", file, note->abi_lowest,
-                              note->abi_minor);
+        return MALFORMED(error, "abi_lowest %u is above abi_minor %u", file, note->abi_lowest, note->abi_minor);
     return ACCEL_OK;
 }
 
@@ -173,11 +167,9 @@ int32_t accel_note_parse(const char *file, const char *text, size_t bytes, struc
     int32_t code;
     *out_note = NULL;
     if (bytes > ACCEL_NOTE_TEXT)
-        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_CORRUPT, "%s: malformed note: %zu bytes, more than %u",
-                              file, bytes, ACCEL_NOTE_TEXT);
+        return MALFORMED(error, "%zu bytes, more than %u", file, bytes, ACCEL_NOTE_TEXT);
     if (!accel_utf8_valid(text, bytes, &bad))
-        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_CORRUPT, "%s: malformed note: no UTF-8 at byte %zu",
-                              file, bad);
+        return MALFORMED(error, "no UTF-8 at byte %zu", file, bad);
     note = accel_arena_alloc(arena, sizeof(*note), _Alignof(struct accel_plugin_note));
     if (note == NULL)
         return accel_error_set(error, ACCEL_E_MEMORY, "%s: no memory for its note", file);

@@ -18,6 +18,8 @@ struct reading {
     struct accel_error *error;
 };
 
+#define REFUSE(r, ...) accel_yaml_refuse((r)->path, (r)->node, (r)->error, ACCEL_E_INVALID, __VA_ARGS__)
+
 static const struct {
     const char *text;
     enum accel_comparison comparison;
@@ -70,8 +72,7 @@ static int32_t read_literal(const struct reading *r, struct accel_condition *con
     const char *unit = "";
     text = trim(text);
     if (*text == 0)
-        return accel_yaml_refuse(r->path, r->node, r->error, ACCEL_E_INVALID, "condition on %s has an empty value",
-                                 condition->fact->name);
+        return REFUSE(r, "condition on %s has an empty value", condition->fact->name);
     literal->text = text;
     if (condition->comparison == ACCEL_COMPARE_CONTAINS) {
         condition->literal_count++;
@@ -79,13 +80,10 @@ static int32_t read_literal(const struct reading *r, struct accel_condition *con
     }
     literal->is_number = accel_number_parse(text, &literal->number, &unit);
     if (is_ordering(condition->comparison) && !literal->is_number)
-        return accel_yaml_refuse(r->path, r->node, r->error, ACCEL_E_INVALID,
-                                 "condition on %s: \"%.60s\" is no number to compare with", condition->fact->name,
-                                 text);
+        return REFUSE(r, "condition on %s: \"%.60s\" is no number to compare with", condition->fact->name, text);
     if (literal->is_number && strcmp(unit, condition->fact->unit) != 0)
-        return accel_yaml_refuse(r->path, r->node, r->error, ACCEL_E_INVALID,
-                                 "condition on %s: \"%.60s\" is of the wrong kind; it requires %s",
-                                 condition->fact->name, text, wanted_of(condition->fact));
+        return REFUSE(r, "condition on %s: \"%.60s\" is of the wrong kind; it requires %s", condition->fact->name, text,
+                      wanted_of(condition->fact));
     condition->literal_count++;
     return ACCEL_OK;
 }
@@ -97,15 +95,13 @@ static int32_t read_list(const struct reading *r, struct accel_condition *condit
     uint32_t count = 1;
     int32_t code = ACCEL_OK;
     if (length < 2 || text[0] != '[' || text[length - 1] != ']')
-        return accel_yaml_refuse(r->path, r->node, r->error, ACCEL_E_INVALID,
-                                 "condition on %s: \"in\" requires a list, [a, b]", condition->fact->name);
+        return REFUSE(r, "condition on %s: \"in\" requires a list, [a, b]", condition->fact->name);
     text[length - 1] = 0;
     text++;
     for (const char *at = text; *at; at++)
         count += *at == ',';
     if (count > MOST_WORDS)
-        return accel_yaml_refuse(r->path, r->node, r->error, ACCEL_E_INVALID,
-                                 "condition on %s: a list of over %u words", condition->fact->name, MOST_WORDS);
+        return REFUSE(r, "condition on %s: a list of over %u words", condition->fact->name, MOST_WORDS);
     condition->literals = accel_arena_array(r->arena, count, sizeof(*condition->literals));
     if (condition->literals == NULL)
         return accel_error_no_memory(r->error, "to read %.200s", r->path);
@@ -149,8 +145,7 @@ static int32_t read_one(const struct reading *r, struct accel_condition *conditi
     name = next_word(&text);
     operation = name ? next_word(&text) : NULL;
     if (operation == NULL)
-        return accel_yaml_refuse(r->path, r->node, r->error, ACCEL_E_INVALID,
-                                 "a condition is FACT OPERATOR VALUE, as in \"device.kind == gpu\"");
+        return REFUSE(r, "a condition is FACT OPERATOR VALUE, as in \"device.kind == gpu\"");
     condition->fact = accel_known_fact_find(name);
     if (condition->fact == NULL)
         return accel_members_refuse_word(r->path, r->node, accel_known_fact_suggest(name), r->error,
@@ -164,8 +159,7 @@ static int32_t read_one(const struct reading *r, struct accel_condition *conditi
             condition->comparison = comparisons[i].comparison;
             return read_value(r, condition, text);
         }
-    return accel_yaml_refuse(r->path, r->node, r->error, ACCEL_E_INVALID,
-                             "operator \"%.20s\" is none of ==, !=, <, <=, >, >=, in, not in, contains", operation);
+    return REFUSE(r, "operator \"%.20s\" is none of ==, !=, <, <=, >, >=, in, not in, contains", operation);
 }
 
 int32_t accel_condition_read(const char *path, const struct accel_yaml_node *node, struct accel_arena *arena,

@@ -122,19 +122,22 @@ static int32_t read_settings(struct collector *c)
     return code;
 }
 
+/* Writes the name of variable `index` of all settings and groups; false past the end. */
+static bool variable_at(uint32_t index, char name[80])
+{
+    const struct accel_setting_row *row = accel_setting_row_get(index);
+    const struct accel_key_group *group = row ? NULL : accel_key_group_get(index - accel_setting_row_count());
+    if (row || group)
+        accel_key_variable(row ? row->name : group->name, name, 80);
+    return row || group;
+}
+
 static bool is_setting(const char *variable, size_t length)
 {
     char name[80];
-    for (uint32_t i = 0; i < accel_setting_row_count(); i++) {
-        accel_key_variable(accel_setting_row_get(i)->name, name, sizeof(name));
+    for (uint32_t i = 0; variable_at(i, name); i++)
         if (strlen(name) == length && strncmp(name, variable, length) == 0)
             return true;
-    }
-    for (uint32_t i = 0; accel_key_group_get(i); i++) {
-        accel_key_variable(accel_key_group_get(i)->name, name, sizeof(name));
-        if (strlen(name) == length && strncmp(name, variable, length) == 0)
-            return true;
-    }
     return false;
 }
 
@@ -260,26 +263,18 @@ static bool add_known(struct known *known, const char *name)
 
 static bool collect(struct known *known, const struct accel_aliases *aliases)
 {
-    size_t capacity = LIBRARY_VARIABLES + accel_setting_row_count() + aliases->count;
-    const struct accel_key_group *group;
+    size_t capacity = LIBRARY_VARIABLES + aliases->count;
+    char name[80];
     bool done;
-    for (uint32_t i = 0; accel_key_group_get(i); i++)
+    for (uint32_t i = 0; variable_at(i, name); i++)
         capacity++;
     known->names = accel_arena_array(&known->arena, capacity, sizeof(*known->names));
     known->rests = accel_arena_array(&known->arena, capacity, sizeof(*known->rests));
     done = known->names && known->rests;
     for (size_t i = 0; i < LIBRARY_VARIABLES && done; i++)
         done = add_known(known, library_variables[i]);
-    for (uint32_t i = 0; i < accel_setting_row_count() && done; i++) {
-        char name[80];
-        accel_key_variable(accel_setting_row_get(i)->name, name, sizeof(name));
+    for (uint32_t i = 0; done && variable_at(i, name); i++)
         done = add_known(known, name);
-    }
-    for (uint32_t i = 0; done && (group = accel_key_group_get(i)) != NULL; i++) {
-        char name[80];
-        accel_key_variable(group->name, name, sizeof(name));
-        done = add_known(known, name);
-    }
     for (const struct accel_alias *alias = aliases->first; alias && done; alias = alias->next)
         done = add_known(known, alias->name);
     return done;

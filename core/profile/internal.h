@@ -34,16 +34,6 @@ struct accel_profile {
     struct accel_profile_entry *sites[ACCEL_PROFILE_SITES]; /**< weakest first; NULL: none */
 };
 
-/** The result of a resolution. The arena holds everything else. */
-struct accel_settings {
-    struct accel_arena arena;
-    uint32_t count;
-    uint32_t key_count;
-    uint32_t fact_count;
-    struct accel_profile_fact *facts;
-    struct accel_profile_setting *settings;
-};
-
 /** Finds a file in the cache, or reads it. An absent or unusable file has an entry, too; the only failure is lack
  * of memory. */
 int32_t accel_profile_entry_find(const struct accel_profile *profile, uint32_t layer, const char *name,

@@ -57,8 +57,7 @@ static int32_t read_parent(struct accel_loader *loader, const struct accel_yaml_
         return accel_loader_refuse(loader, node, "this profile cannot inherit: it lies in no folder");
     for (uint32_t i = 0; i < loader->depth; i++)
         if (loader->open[i].layer == layer && strcmp(loader->open[i].name, name) == 0)
-            return accel_yaml_refuse(loader->path, node, loader->error, ACCEL_E_INVALID, "\"%s\" inherits itself",
-                                     node->text);
+            return accel_loader_refuse(loader, node, "\"%s\" inherits itself", node->text);
     if (loader->depth == ACCEL_LOADER_DEPTH || ++loader->inherited > MOST_INHERITED)
         return accel_loader_refuse(loader, node, "profiles inherit too deeply, or too many of them");
     /* Report only the first error of an inherited file: a check of that file reports all of them. */
@@ -112,7 +111,7 @@ static int32_t read_description(struct accel_loader *loader, const struct accel_
                                 node->kind == ACCEL_YAML_TEXT ? node->text : "");
     file->inherits = text.failed ? NULL : accel_arena_strdup(&file->arena, accel_strbuf_get(&text));
     accel_strbuf_free(&text);
-    return file->inherits ? ACCEL_OK : accel_loader_no_memory(loader);
+    return file->inherits ? ACCEL_OK : accel_error_no_memory(loader->error, "to read profile %s", loader->file->name);
 }
 
 static int32_t check_head(const struct accel_loader *loader, const struct accel_member *version,
@@ -196,7 +195,7 @@ static int32_t read_named(struct accel_loader *loader, uint32_t layer, const cha
     loader->layer = layer;
     loader->path = path_of(loader, layer, name);
     if (loader->path == NULL)
-        return accel_loader_no_memory(loader);
+        return accel_error_no_memory(loader->error, "to read profile %s", loader->file->name);
     if (loader->depth == 0)
         loader->file->path = loader->path;
     code = accel_file_read(loader->path, ACCEL_YAML_BYTES, &data, &bytes, loader->error);
@@ -247,7 +246,8 @@ int32_t accel_profile_file_parse(struct accel_profile_file *file, const struct a
     if (code != ACCEL_OK)
         return code;
     loader.path = file->path = accel_arena_strdup(&file->arena, source->path);
-    return loader.path ? read_data(&loader, file->name, data, bytes) : accel_loader_no_memory(&loader);
+    return loader.path ? read_data(&loader, file->name, data, bytes)
+                       : accel_error_no_memory(loader.error, "to read profile %s", loader.file->name);
 }
 
 int32_t accel_profile_file_begin(struct accel_profile_file *file, const struct accel_profile_source *source,

@@ -32,10 +32,9 @@ struct accel_loader {
     struct accel_error *error;
 };
 
-int32_t accel_loader_no_memory(const struct accel_loader *loader);
-
-/** Sets ACCEL_E_INVALID with the node's line. */
-int32_t accel_loader_refuse(const struct accel_loader *loader, const struct accel_yaml_node *node, const char *text);
+/** Sets ACCEL_E_INVALID with the node's line and a formatted text, and returns it. */
+#define accel_loader_refuse(loader, node, ...)                                                                         \
+    accel_yaml_refuse((loader)->path, node, (loader)->error, ACCEL_E_INVALID, __VA_ARGS__)
 
 /** Reads one entry of the section in the function's name, and appends its statement to the file. */
 int32_t accel_loader_default(struct accel_loader *loader, const struct accel_yaml_node *key);

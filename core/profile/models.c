@@ -31,26 +31,17 @@ static int32_t pass_facts(const struct accel_profile_file *file, accel_model_fac
     return code;
 }
 
-static int32_t read_one(const char *root, const char *name, accel_model_fact_function function, void *data,
-                        struct accel_error *error)
-{
-    struct accel_profile_file file;
-    int32_t code = accel_profile_file_read(&file, root, ACCEL_LAYER_MODEL, name, error);
-    if (code == ACCEL_OK)
-        code = pass_facts(&file, function, data);
-    accel_profile_file_free(&file);
-    return code;
-}
-
-/* Reports all usable files; the first unusable one is the error at the end. */
-static int32_t read_all(const struct accel_profile_names *names, const char *root, accel_model_fact_function function,
-                        void *data, struct accel_error *error)
+/* Reports the file of one name, or all usable files; the first unusable one is the error at the end. */
+static int32_t read_files(const struct accel_profile_names *names, const char *root, const char *name,
+                          accel_model_fact_function function, void *data, struct accel_error *error)
 {
     struct accel_error first = {0};
     int32_t code = ACCEL_OK;
     for (uint32_t i = 0; i < names->count && code == ACCEL_OK; i++) {
         struct accel_profile_file file;
         struct accel_error why = {0};
+        if (name && strcmp(names->names[i], name) != 0)
+            continue;
         if (accel_profile_file_read(&file, root, ACCEL_LAYER_MODEL, names->names[i], &why) == ACCEL_OK)
             code = pass_facts(&file, function, data);
         else if (first.code == ACCEL_OK)
@@ -60,7 +51,7 @@ static int32_t read_all(const struct accel_profile_names *names, const char *roo
     if (code != ACCEL_OK || first.code == ACCEL_OK)
         return code;
     /* Only a name without a file is not found. */
-    if (first.code == ACCEL_E_NOT_FOUND)
+    if (name == NULL && first.code == ACCEL_E_NOT_FOUND)
         first.code = ACCEL_E_CORRUPT;
     return accel_error_copy(error, &first);
 }
@@ -108,7 +99,7 @@ int32_t accel_profile_models_read(const char *root, const char *name, accel_mode
         if (near)
             accel_error_remedy(error, "did you mean %s?", near);
     } else {
-        code = name ? read_one(root, name, function, data, error) : read_all(&names, root, function, data, error);
+        code = read_files(&names, root, name, function, data, error);
     }
     accel_profile_names_free(&names);
     return code;

@@ -26,7 +26,16 @@
 #include "core/profile/setting.h"
 
 struct accel_profile;
-struct accel_settings;
+
+/** The result of a resolution. The arena holds everything else. */
+struct accel_settings {
+    struct accel_arena arena;
+    uint32_t count;
+    uint32_t key_count; /**< settings of keys.def, which come first, in its order; then come options of the driver */
+    uint32_t fact_count;
+    struct accel_profile_fact *facts; /**< facts in force, which include those of files and the client's name */
+    struct accel_profile_setting *settings;
+};
 
 /** Reads `folder`/base.yaml. The folder's path is copied. */
 int32_t accel_profile_create(const char *folder, struct accel_profile **out_profile, struct accel_error *error);
@@ -73,11 +82,6 @@ int32_t accel_profile_resolve(const struct accel_profile *profile, const struct 
 
 void accel_settings_free(struct accel_settings *settings);
 
-uint32_t accel_settings_count(const struct accel_settings *settings);
-
-/** Returns the setting at `index`: those of keys.def in its order, then options of the driver. NULL past the end. */
-const struct accel_profile_setting *accel_settings_get(const struct accel_settings *settings, uint32_t index);
-
 /** Returns the setting called `key`, or NULL. */
 const struct accel_profile_setting *accel_settings_find(const struct accel_settings *settings, const char *key);
 
@@ -85,15 +89,8 @@ const struct accel_profile_setting *accel_settings_find(const struct accel_setti
 int32_t accel_settings_number(const struct accel_settings *settings, const char *key, int64_t *out_number,
                               struct accel_error *error);
 
-/** Returns the number of facts in force, which include those of files and the client's name. */
-uint32_t accel_settings_fact_count(const struct accel_settings *settings);
-const struct accel_profile_fact *accel_settings_fact(const struct accel_settings *settings, uint32_t index);
-
 /** Implements accel_model_facts_read for the profiles in the folder `root`. */
 int32_t accel_profile_models_read(const char *root, const char *name, accel_model_fact_function function, void *data,
                                   struct accel_error *error);
-
-/** Returns the index of the first driver option; all settings before it are those of keys.def. */
-uint32_t accel_settings_driver_begin(const struct accel_settings *settings);
 
 #endif

@@ -16,21 +16,6 @@ void accel_settings_free(struct accel_settings *settings)
     free(settings);
 }
 
-uint32_t accel_settings_count(const struct accel_settings *settings)
-{
-    return settings->count;
-}
-
-uint32_t accel_settings_driver_begin(const struct accel_settings *settings)
-{
-    return settings->key_count;
-}
-
-const struct accel_profile_setting *accel_settings_get(const struct accel_settings *settings, uint32_t index)
-{
-    return index < settings->count ? &settings->settings[index] : NULL;
-}
-
 const struct accel_profile_setting *accel_settings_find(const struct accel_settings *settings, const char *key)
 {
     for (uint32_t i = 0; i < settings->count; i++)
@@ -51,14 +36,4 @@ int32_t accel_settings_number(const struct accel_settings *settings, const char 
                               setting->place);
     *out_number = setting->number;
     return ACCEL_OK;
-}
-
-uint32_t accel_settings_fact_count(const struct accel_settings *settings)
-{
-    return settings->fact_count;
-}
-
-const struct accel_profile_fact *accel_settings_fact(const struct accel_settings *settings, uint32_t index)
-{
-    return index < settings->fact_count ? &settings->facts[index] : NULL;
 }

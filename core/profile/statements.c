@@ -14,16 +14,6 @@
 #include "core/profile/loader.h"
 #include "core/profile/members.h"
 
-int32_t accel_loader_no_memory(const struct accel_loader *loader)
-{
-    return accel_error_no_memory(loader->error, "to read profile %s", loader->file->name);
-}
-
-int32_t accel_loader_refuse(const struct accel_loader *loader, const struct accel_yaml_node *node, const char *text)
-{
-    return accel_yaml_refuse(loader->path, node, loader->error, ACCEL_E_INVALID, "%s", text);
-}
-
 static const char *place_of(const struct accel_loader *loader, const struct accel_yaml_node *node)
 {
     return accel_members_place(loader->path, node, &loader->file->arena);
@@ -44,7 +34,7 @@ static int32_t find_platform(const struct accel_loader *loader, const char *name
     snprintf(leaf, sizeof(leaf), "%.*s.yaml", (int)length, name);
     path = accel_file_join(loader->root, leaf);
     if (path == NULL)
-        return accel_loader_no_memory(loader);
+        return accel_error_no_memory(loader->error, "to read profile %s", loader->file->name);
     *out_found = access(path, F_OK) == 0;
     free(path);
     return ACCEL_OK;
@@ -63,7 +53,7 @@ static int32_t option_key(const struct accel_loader *loader, const char *name, c
     if (!found)
         return ACCEL_OK;
     *out_key = accel_key_of_option(name, &loader->file->arena);
-    return *out_key ? ACCEL_OK : accel_loader_no_memory(loader);
+    return *out_key ? ACCEL_OK : accel_error_no_memory(loader->error, "to read profile %s", loader->file->name);
 }
 
 static int32_t find_key(const struct accel_loader *loader, const struct accel_yaml_node *node,
@@ -113,8 +103,7 @@ static int32_t refuse_levels(const struct accel_loader *loader, const struct acc
             below = first_of_group(name);
         first = below ? below : first;
     }
-    accel_yaml_refuse(loader->path, key, loader->error, ACCEL_E_INVALID, "\"%.80s\" is no setting by itself",
-                      key->text);
+    accel_loader_refuse(loader, key, "\"%.80s\" is no setting by itself", key->text);
     accel_error_remedy(loader->error, "settings are written with dots: %s", first->name);
     return ACCEL_E_INVALID;
 }
@@ -148,12 +137,12 @@ static int32_t add_one(struct accel_loader *loader, const struct accel_yaml_node
     char why[200];
     int32_t code;
     if (statement == NULL || (statement->place = place_of(loader, key)) == NULL)
-        return accel_loader_no_memory(loader);
+        return accel_error_no_memory(loader->error, "to read profile %s", loader->file->name);
     statement->key = known;
     if (value->kind != ACCEL_YAML_TEXT)
         return accel_loader_refuse(loader, value, "a value is plain text");
     if (!accel_key_parse(statement->key, value->text, &statement->value, why, sizeof(why))) {
-        accel_yaml_refuse(loader->path, value, loader->error, ACCEL_E_INVALID, "%s: %s", key->text, why);
+        accel_loader_refuse(loader, value, "%s: %s", key->text, why);
         accel_error_remedy(loader->error, "accelctl profile settings %s lists the allowed values", known->name);
         return ACCEL_E_INVALID;
     }
@@ -161,10 +150,10 @@ static int32_t add_one(struct accel_loader *loader, const struct accel_yaml_node
     if (code != ACCEL_OK)
         return code;
     if (strcmp(statement->key->name, "fallback.device") == 0 && strcmp(statement->value.word, "deny") != 0) {
-        accel_yaml_refuse(loader->path, value, loader->error, ACCEL_E_INVALID,
-                          "%s: no file can loosen it to \"%s\": only the caller and the environment "
-                          "(ACCEL_FALLBACK_DEVICE) can allow another device",
-                          key->text, value->text);
+        accel_loader_refuse(loader, value,
+                            "%s: no file can loosen it to \"%s\": only the caller and the environment "
+                            "(ACCEL_FALLBACK_DEVICE) can allow another device",
+                            key->text, value->text);
         accel_error_remedy(loader->error,
                            "leave it out of the file, and type --set fallback.device=%s, or set "
                            "ACCEL_FALLBACK_DEVICE=%s",
@@ -243,19 +232,17 @@ static int32_t read_fact_value(struct accel_loader *loader, const struct accel_y
     char text[24];
     *out_value = node->text;
     if (*node->text == 0)
-        return accel_yaml_refuse(loader->path, node, loader->error, ACCEL_E_INVALID, "fact %s is empty", fact->name);
+        return accel_loader_refuse(loader, node, "fact %s is empty", fact->name);
     if (words && !accel_word_is_among(words, node->text))
-        return accel_yaml_refuse(loader->path, node, loader->error, ACCEL_E_INVALID,
-                                 "fact %s: \"%.60s\" is none of: %s", fact->name, node->text, words);
+        return accel_loader_refuse(loader, node, "fact %s: \"%.60s\" is none of: %s", fact->name, node->text, words);
     if (*fact->unit == 0)
         return ACCEL_OK;
     if (!accel_number_parse(node->text, &number, &unit) || strcmp(unit, fact->unit) != 0)
-        return accel_yaml_refuse(loader->path, node, loader->error, ACCEL_E_INVALID,
-                                 "fact %s: \"%.60s\" is not a whole number with its unit, %s", fact->name, node->text,
-                                 strcmp(fact->unit, "bytes") == 0 ? "GiB or GB" : fact->unit);
+        return accel_loader_refuse(loader, node, "fact %s: \"%.60s\" is not a whole number with its unit, %s",
+                                   fact->name, node->text, strcmp(fact->unit, "bytes") == 0 ? "GiB or GB" : fact->unit);
     snprintf(text, sizeof(text), "%" PRId64, number);
     *out_value = accel_arena_strdup(&loader->file->arena, text);
-    return *out_value ? ACCEL_OK : accel_loader_no_memory(loader);
+    return *out_value ? ACCEL_OK : accel_error_no_memory(loader->error, "to read profile %s", loader->file->name);
 }
 
 static int32_t find_fact(const struct accel_loader *loader, const struct accel_yaml_node *key,
@@ -266,9 +253,8 @@ static int32_t find_fact(const struct accel_loader *loader, const struct accel_y
         return accel_members_refuse_word(loader->path, key, accel_known_fact_suggest(key->text), loader->error,
                                          "fact \"%.80s\" is unknown", key->text);
     if (!may_state(loader, key->text))
-        return accel_yaml_refuse(loader->path, key, loader->error, ACCEL_E_INVALID,
-                                 "fact %s is not for a file of %s to state", key->text,
-                                 accel_profile_layer_folder(loader->layer));
+        return accel_loader_refuse(loader, key, "fact %s is not for a file of %s to state", key->text,
+                                   accel_profile_layer_folder(loader->layer));
     return ACCEL_OK;
 }
 
@@ -279,7 +265,8 @@ int32_t accel_loader_fact(struct accel_loader *loader, const struct accel_yaml_n
                                      {"because", true, ACCEL_YAML_TEXT, false, NULL}};
     struct accel_fact_statement *statement = accel_arena_array(&loader->file->arena, 1, sizeof(*statement));
     const struct accel_yaml_node *value = key->value;
-    int32_t code = statement ? find_fact(loader, key, &statement->fact) : accel_loader_no_memory(loader);
+    int32_t code = statement ? find_fact(loader, key, &statement->fact)
+                             : accel_error_no_memory(loader->error, "to read profile %s", loader->file->name);
     if (code == ACCEL_OK && value->kind != ACCEL_YAML_TEXT) {
         code = read_members(loader, value, members, 2);
         value = members[0].value;
@@ -291,7 +278,7 @@ int32_t accel_loader_fact(struct accel_loader *loader, const struct accel_yaml_n
     statement->reason = members[1].value ? members[1].value->text : "";
     statement->place = place_of(loader, key);
     if (statement->place == NULL)
-        return accel_loader_no_memory(loader);
+        return accel_error_no_memory(loader->error, "to read profile %s", loader->file->name);
     if (loader->file->last_fact)
         loader->file->last_fact->next = statement;
     else
@@ -343,7 +330,7 @@ int32_t accel_loader_lock(struct accel_loader *loader, const struct accel_yaml_n
         return code;
     lock = accel_arena_array(&loader->file->arena, 1, sizeof(*lock));
     if (lock == NULL || (lock->place = place_of(loader, node)) == NULL)
-        return accel_loader_no_memory(loader);
+        return accel_error_no_memory(loader->error, "to read profile %s", loader->file->name);
     lock->key = node->text;
     lock->next = loader->file->locks;
     loader->file->locks = lock;

@@ -356,3 +356,11 @@ int32_t accel_yaml_parse_within(const struct accel_yaml_limits *limits, const ch
         *out_root = reader.root;
     return code;
 }
+
+const struct accel_yaml_node *accel_yaml_find(const struct accel_yaml_node *mapping, const char *key)
+{
+    for (const struct accel_yaml_node *node = mapping->first; node; node = node->next)
+        if (strcmp(node->text, key) == 0)
+            return node->value;
+    return NULL;
+}

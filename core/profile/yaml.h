@@ -71,4 +71,7 @@ size_t accel_yaml_mark(const char *data, size_t bytes);
 int32_t accel_yaml_refuse(const char *path, const struct accel_yaml_node *node, struct accel_error *error, int32_t code,
                           const char *format, ...) ACCEL_PRINTF(5, 6);
 
+/** Returns the value of a key of a mapping, or NULL. */
+const struct accel_yaml_node *accel_yaml_find(const struct accel_yaml_node *mapping, const char *key);
+
 #endif

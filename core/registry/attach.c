@@ -81,14 +81,12 @@ static void set_inner(struct accel_locked_sink *locked, const struct accel_devic
 static int32_t enumerate(struct accel_context *context, struct accel_attached *owner,
                          const struct accel_device_sink *sink, struct accel_error *error)
 {
-    struct accel_call_guard call;
     int32_t code;
     set_inner(&owner->sink, sink);
-    accel_call_guard_begin(&call, context, owner->driver->name, "enumerate");
-    code = owner->instance->table->enumerate(owner->instance,
-                                             (const struct accel_hardware *const *)context->hardware.items,
-                                             context->hardware.count, &owner->sink.sink, error);
-    accel_call_guard_end(&call);
+    ACCEL_GUARDED(code, context, owner->driver->name, "enumerate",
+                  owner->instance->table->enumerate(owner->instance,
+                                                    (const struct accel_hardware *const *)context->hardware.items,
+                                                    context->hardware.count, &owner->sink.sink, error));
     set_inner(&owner->sink, NULL);
     return accel_import_code(code, owner->driver->name, "enumerate", error);
 }
@@ -125,13 +123,11 @@ static void log_leaks(struct accel_context *context, const struct accel_attached
 void accel_registry_detach(struct accel_context *context, struct accel_attached *owner)
 {
     struct accel_error error = {0};
-    struct accel_call_guard call;
     int32_t code;
     if (owner->instance == NULL)
         return;
-    accel_call_guard_begin(&call, context, owner->driver->name, "detach");
-    code = owner->instance->table->detach(owner->instance, &error);
-    accel_call_guard_end(&call);
+    ACCEL_GUARDED(code, context, owner->driver->name, "detach",
+                  owner->instance->table->detach(owner->instance, &error));
     code = accel_import_code(code, owner->driver->name, "detach", &error);
     if (code != ACCEL_OK)
         accel_log_write(&context->log, ACCEL_LOG_ERROR, "device", "driver=%s detach=%s text=\"%s\"",
@@ -174,11 +170,9 @@ static int32_t attach(struct accel_context *context, struct accel_attached *owne
 {
     const char *name = owner->driver->name;
     struct accel_driver_instance *instance = NULL;
-    struct accel_call_guard call;
     int32_t code;
-    accel_call_guard_begin(&call, context, name, "attach");
-    code = owner->driver->attach(&owner->host.table, owner->minor, &instance, error);
-    accel_call_guard_end(&call);
+    ACCEL_GUARDED(code, context, name, "attach",
+                  owner->driver->attach(&owner->host.table, owner->minor, &instance, error));
     code = accel_import_handle(code, instance, name, "attach", error);
     if (code != ACCEL_OK)
         return code;

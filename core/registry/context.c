@@ -242,16 +242,6 @@ int32_t accel_context_discover(struct accel_context *context, struct accel_error
     return code;
 }
 
-const struct accel_topology *accel_context_topology(const struct accel_context *context)
-{
-    return context->topology;
-}
-
-const struct accel_profile *accel_context_profile(const struct accel_context *context)
-{
-    return context->profile;
-}
-
 const struct accel_listed *accel_context_find(const struct accel_context *context, const char *name)
 {
     for (uint32_t i = 0; i < context->devices.count; i++) {

@@ -91,12 +91,6 @@ struct accel_context {
     struct accel_rows own_verdicts;          /**< struct accel_verdict of the core */
 };
 
-/** Returns the topology, or NULL before discover. */
-const struct accel_topology *accel_context_topology(const struct accel_context *context);
-
-/** Returns the profiles of the context, or NULL if none could be read (the log reports why). */
-const struct accel_profile *accel_context_profile(const struct accel_context *context);
-
 /** Finds a device by "driver:id", or by the name of a driver (its best device). NULL: there is none. */
 const struct accel_listed *accel_context_find(const struct accel_context *context, const char *name);
 
@@ -178,6 +172,15 @@ struct accel_call_guard {
 void accel_call_guard_begin(struct accel_call_guard *call, struct accel_context *context, const char *driver,
                             const char *slot);
 void accel_call_guard_end(const struct accel_call_guard *call);
+
+/** Sets `code` to the result of a guarded call of a driver. */
+#define ACCEL_GUARDED(code, context, driver, slot, call)                                                               \
+    do {                                                                                                               \
+        struct accel_call_guard guard_;                                                                                \
+        accel_call_guard_begin(&guard_, context, driver, slot);                                                        \
+        (code) = (call);                                                                                               \
+        accel_call_guard_end(&guard_);                                                                                 \
+    } while (0)
 
 /** Ends the guard of a step. Since steps repeat, only the first change is logged, which sets `is_reported`. */
 void accel_call_guard_end_step(const struct accel_call_guard *call, bool *is_reported);

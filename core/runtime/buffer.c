@@ -21,18 +21,14 @@ int32_t accel_device_make_buffer(struct accel_device *device, uint64_t bytes, ui
                                  struct accel_driver_buffer **out_buffer, struct accel_error *error)
 {
     struct accel_driver_buffer *handle = NULL;
-    struct accel_call_guard call;
     int32_t code;
     *out_buffer = NULL;
-    accel_call_guard_begin(&call, device->object.context, device->driver, "buffer_create");
-    code = device->handle->table->buffer_create(device->handle, bytes, heap, memory_class, &handle, error);
-    accel_call_guard_end(&call);
+    ACCEL_GUARDED(code, device->object.context, device->driver, "buffer_create",
+                  device->handle->table->buffer_create(device->handle, bytes, heap, memory_class, &handle, error));
     code = accel_device_import_handle(device, code, handle, "buffer_create", error);
     if (code != ACCEL_OK)
         return code;
-    /* The core owns a handle that it can free, even if the rest of its table is refused. */
-    if (ACCEL_CAN(handle->table, free))
-        *out_buffer = handle;
+    ACCEL_OWN_HANDLE(*out_buffer, handle);
     return accel_import_buffer(handle, device->driver, error);
 }
 
@@ -40,7 +36,6 @@ static int32_t make_driver_buffer(struct accel_buffer *buffer, uint32_t heap, st
 {
     struct accel_device *device = buffer->device;
     struct accel_driver_buffer *handle;
-    struct accel_call_guard call;
     int32_t code =
         accel_device_make_buffer(device, buffer->bytes, heap, ACCEL_MEMORY_ACTIVATION, &buffer->handle, error);
     if (code != ACCEL_OK)
@@ -49,9 +44,8 @@ static int32_t make_driver_buffer(struct accel_buffer *buffer, uint32_t heap, st
     if (!ACCEL_CAN(handle->table, map))
         return ACCEL_OK;
     /* A buffer that the host cannot map is valid. */
-    accel_call_guard_begin(&call, device->object.context, device->driver, "map");
-    code = handle->table->map(handle, &buffer->address, NULL);
-    accel_call_guard_end(&call);
+    ACCEL_GUARDED(code, device->object.context, device->driver, "map",
+                  handle->table->map(handle, &buffer->address, NULL));
     if (code != ACCEL_OK)
         buffer->address = NULL;
     return code == ACCEL_E_UNSUPPORTED ? ACCEL_OK : accel_device_import_code(device, code, "map", error);

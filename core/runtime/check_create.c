@@ -8,23 +8,11 @@
 
 #include "core/base/checked.h"
 #include "core/base/open.h"
+#include "core/graph/verify.h"
 #include "core/runtime/object.h"
 
 #define MOST_GRAPHS 4096u
 #define OFFSET_STEP 64u /* alignment of a bind's offset, promised to drivers by accel/run.h */
-
-static int32_t check_bucket(const struct accel_graph *graph, const uint64_t *symbols, struct accel_error *error)
-{
-    for (uint32_t s = 0; s < graph->symbol_count; s++) {
-        const struct accel_symbol *symbol = graph->symbols[s];
-        if (symbols[s] < symbol->lowest || symbols[s] > symbol->highest || symbols[s] % symbol->multiple != 0)
-            return accel_error_set(error, ACCEL_E_INVALID,
-                                   "graph %s: %s is %llu; allowed are %llu to %llu in multiples of %llu", graph->name,
-                                   symbol->name, (unsigned long long)symbols[s], (unsigned long long)symbol->lowest,
-                                   (unsigned long long)symbol->highest, (unsigned long long)symbol->multiple);
-    }
-    return ACCEL_OK;
-}
 
 /* Checks the buckets, one list without gaps: each graph in turn has bucket_counts rows with one value per symbol.
  * A graph without symbols has empty rows, and a count nevertheless. */
@@ -46,7 +34,7 @@ static int32_t check_options(const struct accel_graph *const *graphs, uint32_t c
         if (options->bucket_counts[g] == 0 || (bucket == NULL && graphs[g]->symbol_count != 0))
             return accel_error_set(error, ACCEL_E_INVALID, "graph %s needs at least one bucket", graphs[g]->name);
         for (uint32_t b = 0; b < options->bucket_counts[g] && graphs[g]->symbol_count != 0; b++) {
-            code = check_bucket(graphs[g], bucket, error);
+            code = accel_graph_check_symbols(graphs[g], bucket, error);
             if (code != ACCEL_OK)
                 return code;
             bucket += graphs[g]->symbol_count;
@@ -188,7 +176,7 @@ int32_t accel_check_binds(const struct accel_module *module, uint32_t program, c
     if ((symbols == NULL && graph->symbol_count != 0) || (binds == NULL && count != 0) || count > graph->value_count)
         return accel_error_set(error, ACCEL_E_INVALID, "graph %s: symbols or binds are missing, or too many",
                                graph->name);
-    code = check_bucket(graph, symbols, error);
+    code = accel_graph_check_symbols(graph, symbols, error);
     for (uint32_t i = 0; i < count && code == ACCEL_OK; i++) {
         code = check_bind(module, graph, symbols, &binds[i], error);
         for (uint32_t j = 0; j < i && code == ACCEL_OK; j++)

@@ -138,15 +138,12 @@ static int32_t parse_settings(const struct accel_driver *driver, const struct ac
 static void device_destroy(struct accel_object *object)
 {
     struct accel_device *device = (struct accel_device *)object;
-    struct accel_call_guard call;
     struct accel_error error = {0};
     int32_t code;
     accel_memory_free(&object->context->memory, device->settings);
     if (device->handle == NULL)
         return;
-    accel_call_guard_begin(&call, object->context, device->driver, "close");
-    code = device->handle->table->close(device->handle, &error);
-    accel_call_guard_end(&call);
+    ACCEL_GUARDED(code, object->context, device->driver, "close", device->handle->table->close(device->handle, &error));
     code = accel_import_code(code, device->driver, "close", &error);
     if (code != ACCEL_OK)
         accel_log_write(&object->context->log, ACCEL_LOG_ERROR, "device", "device=%s close=%s text=\"%s\"",
@@ -166,18 +163,15 @@ static int32_t copy_settings(struct accel_device *device, const struct accel_nam
                              struct accel_error *error)
 {
     uint64_t bytes = 0;
-    void *block = NULL;
     char *place;
-    int32_t code;
     for (uint32_t i = 0; i < count; i++)
         if (key_of(given[i].key, device->driver) != NULL)
             bytes += sizeof(*given) + strlen(given[i].key) + strlen(given[i].value) + strlen(given[i].origin) + 3;
     if (bytes == 0)
         return ACCEL_OK;
-    code = accel_memory_allocate(&device->object.context->memory, ACCEL_MEMORY_HOST, bytes, 0, &block, error);
-    if (code != ACCEL_OK)
-        return code;
-    device->settings = block;
+    device->settings = accel_object_array(&device->object, 1, bytes, error);
+    if (device->settings == NULL)
+        return ACCEL_E_MEMORY;
     for (uint32_t i = 0; i < count; i++)
         device->setting_count += key_of(given[i].key, device->driver) != NULL;
     place = (char *)(device->settings + device->setting_count);
@@ -199,14 +193,12 @@ static int32_t open_handle(struct accel_device *device, const struct accel_setti
 {
     struct accel_attached *owner = device->listed->owner;
     struct accel_driver_device *handle = NULL;
-    struct accel_call_guard call;
     int32_t code = accel_registry_ensure_attached(device->object.context, device->listed, error);
     if (code != ACCEL_OK)
         return code;
-    accel_call_guard_begin(&call, device->object.context, device->driver, "open");
-    code =
-        owner->instance->table->open(owner->instance, device->listed->info.facts->id, settings, count, &handle, error);
-    accel_call_guard_end(&call);
+    ACCEL_GUARDED(
+        code, device->object.context, device->driver, "open",
+        owner->instance->table->open(owner->instance, device->listed->info.facts->id, settings, count, &handle, error));
     code = accel_import_handle(code, handle, device->driver, "open", error);
     if (code != ACCEL_OK)
         return code;
@@ -287,14 +279,12 @@ const struct accel_plugin *accel_device_plugin(const struct accel_device *device
 int32_t accel_device_fingerprint(const struct accel_device *device, uint8_t out_fingerprint[16])
 {
     const struct accel_device_table *table = device->handle->table;
-    struct accel_call_guard call;
     int32_t code;
     memset(out_fingerprint, 0, 16);
     if (!ACCEL_CAN(table, fingerprint))
         return ACCEL_E_UNSUPPORTED;
-    accel_call_guard_begin(&call, device->object.context, device->driver, "fingerprint");
-    code = table->fingerprint(device->handle, out_fingerprint, NULL);
-    accel_call_guard_end(&call);
+    ACCEL_GUARDED(code, device->object.context, device->driver, "fingerprint",
+                  table->fingerprint(device->handle, out_fingerprint, NULL));
     return code;
 }
 

@@ -39,16 +39,12 @@ static int32_t default_options(struct accel_module *module, struct accel_compile
     struct accel_compile_options *options;
     uint64_t *buckets;
     uint32_t *counts;
-    void *block;
-    int32_t code;
-    *out_options = NULL;
     for (uint32_t g = 0; g < module->graph_count; g++)
         symbols += module->graphs[g]->symbol_count;
     bytes = sizeof(*options) + symbols * sizeof(*buckets) + module->graph_count * sizeof(*counts);
-    code = accel_memory_allocate(&module->object.context->memory, ACCEL_MEMORY_HOST, bytes, 0, &block, error);
-    if (code != ACCEL_OK)
-        return code;
-    options = block;
+    *out_options = options = accel_object_array(&module->object, 1, bytes, error);
+    if (options == NULL)
+        return ACCEL_E_MEMORY;
     buckets = (uint64_t *)(options + 1);
     counts = (uint32_t *)(buckets + symbols);
     *options = (struct accel_compile_options){.size = sizeof(*options), .buckets = buckets, .bucket_counts = counts};
@@ -58,20 +54,16 @@ static int32_t default_options(struct accel_module *module, struct accel_compile
         for (uint32_t s = 0; s < graph->symbol_count; s++)
             *buckets++ = graph->symbols[s]->highest;
     }
-    *out_options = options;
     return ACCEL_OK;
 }
 
 static int32_t copy_graphs(struct accel_module *module, const struct accel_graph *const *graphs, uint32_t count,
                            struct accel_error *error)
 {
-    void *block;
-    int32_t code = accel_memory_allocate(&module->object.context->memory, ACCEL_MEMORY_HOST, count * sizeof(*graphs), 0,
-                                         &block, error);
-    if (code != ACCEL_OK)
-        return code;
-    memcpy(block, graphs, count * sizeof(*graphs));
-    module->graphs = block;
+    module->graphs = accel_object_array(&module->object, count, sizeof(*graphs), error);
+    if (module->graphs == NULL)
+        return ACCEL_E_MEMORY;
+    memcpy(module->graphs, graphs, count * sizeof(*graphs));
     module->graph_count = count;
     return ACCEL_OK;
 }
@@ -86,9 +78,7 @@ static int32_t import_module(struct accel_module *module, const struct accel_tas
         code = accel_import_handle(code, handle, device->driver, slot, error);
     if (code != ACCEL_OK)
         return code;
-    /* The core owns a handle that it can free, even if the rest of its table is refused. */
-    if (ACCEL_CAN(handle->table, free))
-        module->handle = handle;
+    ACCEL_OWN_HANDLE(module->handle, handle);
     return accel_import_module(handle, device->driver, error);
 }
 
@@ -98,13 +88,12 @@ static int32_t load(struct accel_module *module, const struct accel_blob *blob, 
     struct accel_device *device = module->device;
     struct accel_task_bridge bridge;
     struct accel_driver_module *handle = NULL;
-    struct accel_call_guard call;
     int32_t code;
-    accel_call_guard_begin(&call, device->object.context, device->driver, "load of a module");
-    code = device->handle->table->load(device->handle, blob->memory + ACCEL_BLOB_HEADER, blob->bytes, module->graphs,
-                                       module->graph_count, source,
-                                       accel_task_bridge_init(&bridge, device->object.context, task), &handle, error);
-    accel_call_guard_end(&call);
+    ACCEL_GUARDED(code, device->object.context, device->driver, "load of a module",
+                  device->handle->table->load(device->handle, blob->memory + ACCEL_BLOB_HEADER, blob->bytes,
+                                              module->graphs, module->graph_count, source,
+                                              accel_task_bridge_init(&bridge, device->object.context, task), &handle,
+                                              error));
     accel_task_bridge_end(&bridge);
     return import_module(module, &bridge.task, code, handle, "load", error);
 }
@@ -140,15 +129,13 @@ static int32_t compile(struct accel_module *module, const struct accel_compile_o
     struct accel_device *device = module->device;
     struct accel_task_bridge bridge;
     struct accel_driver_module *handle = NULL;
-    struct accel_call_guard call;
     int32_t code;
     if (accel_worker_is_required(device))
         return compile_in_worker(module, options, source, task, error);
-    accel_call_guard_begin(&call, device->object.context, device->driver, "compile");
-    code =
-        device->handle->table->compile(device->handle, module->graphs, module->graph_count, options, source, NULL,
-                                       accel_task_bridge_init(&bridge, device->object.context, task), &handle, error);
-    accel_call_guard_end(&call);
+    ACCEL_GUARDED(code, device->object.context, device->driver, "compile",
+                  device->handle->table->compile(device->handle, module->graphs, module->graph_count, options, source,
+                                                 NULL, accel_task_bridge_init(&bridge, device->object.context, task),
+                                                 &handle, error));
     accel_task_bridge_end(&bridge);
     return import_module(module, &bridge.task, code, handle, "compile", error);
 }

@@ -67,17 +67,13 @@ static int32_t merge_weights(struct accel_module *module, uint32_t found, struct
 
 static int32_t list_weights(struct accel_module *module, struct accel_error *error)
 {
-    struct accel_memory *memory = &module->object.context->memory;
     uint64_t count = 0;
-    void *block;
-    int32_t code;
     for (uint32_t g = 0; g < module->graph_count; g++)
         for (uint32_t v = 0; v < module->graphs[g]->value_count; v++)
             count += module->graphs[g]->values[v]->role == ACCEL_ROLE_WEIGHT;
-    code = accel_memory_allocate(memory, ACCEL_MEMORY_HOST, (count + 1) * sizeof(*module->weights), 0, &block, error);
-    if (code != ACCEL_OK)
-        return code;
-    module->weights = block;
+    module->weights = accel_object_array(&module->object, count + 1, sizeof(*module->weights), error);
+    if (module->weights == NULL)
+        return ACCEL_E_MEMORY;
     count = 0;
     for (uint32_t g = 0; g < module->graph_count; g++)
         for (uint32_t v = 0; v < module->graphs[g]->value_count; v++)
@@ -88,25 +84,20 @@ static int32_t list_weights(struct accel_module *module, struct accel_error *err
 
 static int32_t index_weights(struct accel_module *module, struct accel_error *error)
 {
-    struct accel_memory *memory = &module->object.context->memory;
-    void *block;
-    int32_t code = accel_memory_allocate(memory, ACCEL_MEMORY_HOST,
-                                         module->graph_count * sizeof(*module->value_weights), 0, &block, error);
-    module->value_weights = block;
-    for (uint32_t g = 0; code == ACCEL_OK && g < module->graph_count; g++) {
+    struct accel_object *object = &module->object;
+    module->value_weights = accel_object_array(object, module->graph_count, sizeof(*module->value_weights), error);
+    for (uint32_t g = 0; module->value_weights && g < module->graph_count; g++) {
         const struct accel_graph *graph = module->graphs[g];
-        code =
-            accel_memory_allocate(memory, ACCEL_MEMORY_HOST, graph->value_count * sizeof(uint32_t), 0, &block, error);
-        if (code != ACCEL_OK)
-            break;
-        module->value_weights[g] = block;
+        module->value_weights[g] = accel_object_array(object, graph->value_count, sizeof(uint32_t), error);
+        if (module->value_weights[g] == NULL)
+            return ACCEL_E_MEMORY;
         for (uint32_t v = 0; v < graph->value_count; v++)
             module->value_weights[g][v] =
                 graph->values[v]->role != ACCEL_ROLE_WEIGHT
                     ? ACCEL_NO_VALUE
                     : (uint32_t)(find_weight(module, graph->values[v]->key) - module->weights);
     }
-    return code;
+    return module->value_weights ? ACCEL_OK : ACCEL_E_MEMORY;
 }
 
 /* Records the placement of a node's weights. */
@@ -170,12 +161,10 @@ static int32_t claim_nodes(struct accel_module *module, const struct accel_compi
                                   .module = module,
                                   .answered = answered,
                                   .error = error};
-    struct accel_call_guard call;
     int32_t code;
-    accel_call_guard_begin(&call, device->object.context, device->driver, "claim");
-    code = device->handle->table->claim(device->handle, module->graphs, module->graph_count, options, &collector.sink,
-                                        error);
-    accel_call_guard_end(&call);
+    ACCEL_GUARDED(code, device->object.context, device->driver, "claim",
+                  device->handle->table->claim(device->handle, module->graphs, module->graph_count, options,
+                                               &collector.sink, error));
     code = accel_device_import_code(device, code, "claim", error);
     return code == ACCEL_OK ? check_answered(&collector, error) : code;
 }

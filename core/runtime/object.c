@@ -50,3 +50,10 @@ void accel_object_drop(struct accel_object *object)
     if (object != NULL && !accel_fork_guard_is_child(&object->context->fork))
         accel_object_release(object);
 }
+
+void *accel_object_array(const struct accel_object *object, uint64_t count, size_t bytes, struct accel_error *error)
+{
+    void *block = NULL;
+    accel_memory_allocate(&object->context->memory, ACCEL_MEMORY_HOST, count * bytes, 0, &block, error);
+    return block;
+}

@@ -34,6 +34,10 @@ void accel_object_retain(struct accel_object *object);
 /** Removes one reference and destroys the object with the last one. NULL is fine. */
 void accel_object_release(struct accel_object *object);
 
+/** Allocates a zeroed array of counted host memory for lists of an object, freed with accel_memory_free; NULL with
+ * ACCEL_E_MEMORY in `error` without memory. */
+void *accel_object_array(const struct accel_object *object, uint64_t count, size_t bytes, struct accel_error *error);
+
 /** Ends a create function: returns the object, or NULL after its release if `code` is a failure. */
 struct accel_object *accel_object_finish(struct accel_object *object, int32_t code);
 
@@ -58,6 +62,13 @@ struct accel_device {
         accel_call_guard_begin(&call_, (device_)->object.context, (device_)->driver, slot_);                           \
         (handle_)->table->free(handle_);                                                                               \
         accel_call_guard_end(&call_);                                                                                  \
+    } while (0)
+
+/** Stores a handle that the core can free, so that the core owns it even if the rest of its table is refused. */
+#define ACCEL_OWN_HANDLE(place_, handle_)                                                                              \
+    do {                                                                                                               \
+        if (ACCEL_CAN((handle_)->table, free))                                                                         \
+            (place_) = (handle_);                                                                                      \
     } while (0)
 
 /** A weight of a module, identified by its key in every graph. */

@@ -377,11 +377,9 @@ static int32_t save(struct output *out, struct accel_error *error)
 {
     struct accel_device *device = out->weights->module->device;
     struct accel_driver_weights *handle = out->weights->handle;
-    struct accel_call_guard call;
     int32_t code;
-    accel_call_guard_begin(&call, device->object.context, device->driver, "save");
-    code = handle->table->save(handle, &out->writer, error);
-    accel_call_guard_end(&call);
+    ACCEL_GUARDED(code, device->object.context, device->driver, "save",
+                  handle->table->save(handle, &out->writer, error));
     if (out->code != ACCEL_OK)
         return out->code;
     return accel_device_import_code(device, code, "save", error);

@@ -21,14 +21,12 @@ static int32_t adopt(struct accel_weights *weights, struct accel_packed *packed,
     struct accel_device *device = weights->module->device;
     struct accel_memory *memory = &weights->object.context->memory;
     const uint64_t bytes = accel_packed_weights(packed);
-    struct accel_call_guard call;
     int32_t code = accel_memory_count(memory, ACCEL_MEMORY_WEIGHTS, (int64_t)bytes, error);
     if (code != ACCEL_OK)
         return code;
-    accel_call_guard_begin(&call, device->object.context, device->driver, "adopt");
-    code = weights->handle->table->adopt(weights->handle, (const char *)packed->memory + ACCEL_PACKED_HEADER, bytes,
-                                         error);
-    accel_call_guard_end(&call);
+    ACCEL_GUARDED(code, device->object.context, device->driver, "adopt",
+                  weights->handle->table->adopt(weights->handle, (const char *)packed->memory + ACCEL_PACKED_HEADER,
+                                                bytes, error));
     code = accel_device_import_code(device, code, "adopt", error);
     if (code != ACCEL_OK) {
         accel_memory_count(memory, ACCEL_MEMORY_WEIGHTS, -(int64_t)bytes, NULL);

@@ -35,21 +35,14 @@ static void queue_destroy(struct accel_object *object)
 /* Allocates the lists of a submit, so that submit itself allocates nothing. */
 static int32_t allocate_lists(struct accel_queue *queue, struct accel_error *error)
 {
-    struct accel_memory *memory = &queue->object.context->memory;
     uint64_t steps = queue->device->listed->info.facts->limits->in_flight;
-    void *block;
     uint64_t held = steps * STEP_HOLDS + ACCEL_QUEUE_WAITS;
-    int32_t code = accel_memory_allocate(memory, ACCEL_MEMORY_HOST, held * sizeof(*queue->held), 0, &block, error);
-    queue->held = block;
+    queue->held = accel_object_array(&queue->object, held, sizeof(*queue->held), error);
     queue->held_capacity = (uint32_t)held;
-    if (code != ACCEL_OK)
-        return code;
-    code = accel_memory_allocate(memory, ACCEL_MEMORY_HOST, steps * (sizeof(*queue->steps) + sizeof(void *)), 0, &block,
-                                 error);
-    queue->steps = block;
+    queue->steps = accel_object_array(&queue->object, steps, sizeof(*queue->steps) + sizeof(void *), error);
     queue->step_capacity = (uint32_t)steps;
-    if (code != ACCEL_OK)
-        return code;
+    if (queue->held == NULL || queue->steps == NULL)
+        return ACCEL_E_MEMORY;
     queue->step_list = (const struct accel_driver_step **)(queue->steps + steps);
     for (uint64_t i = 0; i < steps; i++)
         queue->step_list[i] = &queue->steps[i];
@@ -60,19 +53,15 @@ static int32_t make_driver_queue(struct accel_queue *queue, struct accel_error *
 {
     struct accel_device *device = queue->device;
     struct accel_driver_queue *handle = NULL;
-    struct accel_call_guard call;
     int32_t code = allocate_lists(queue, error);
     if (code != ACCEL_OK)
         return code;
-    accel_call_guard_begin(&call, device->object.context, device->driver, "queue_create");
-    code = device->handle->table->queue_create(device->handle, &handle, error);
-    accel_call_guard_end(&call);
+    ACCEL_GUARDED(code, device->object.context, device->driver, "queue_create",
+                  device->handle->table->queue_create(device->handle, &handle, error));
     code = accel_device_import_handle(device, code, handle, "queue_create", error);
     if (code != ACCEL_OK)
         return code;
-    /* The core owns a handle that it can free, even if the rest of its table is refused. */
-    if (ACCEL_CAN(handle->table, free))
-        queue->handle = handle;
+    ACCEL_OWN_HANDLE(queue->handle, handle);
     return accel_import_queue(handle, device->driver, error);
 }
 

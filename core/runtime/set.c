@@ -48,18 +48,10 @@ struct recipe {
  * fail between a retain and its entry in the list. */
 static int32_t allocate_lists(struct accel_set *set, const struct recipe *recipe, struct accel_error *error)
 {
-    struct accel_memory *memory = &set->object.context->memory;
-    void *block;
-    int32_t code = accel_memory_allocate(memory, ACCEL_MEMORY_HOST, (recipe->bind_count + 3u) * sizeof(*set->held), 0,
-                                         &block, error);
-    set->held = block;
-    if (code != ACCEL_OK)
-        return code;
-    code = accel_memory_allocate(memory, ACCEL_MEMORY_HOST, (set->graph->symbol_count + 1u) * sizeof(*set->bounds), 0,
-                                 &block, error);
-    set->bounds = block;
-    if (code != ACCEL_OK)
-        return code;
+    set->held = accel_object_array(&set->object, recipe->bind_count + 3u, sizeof(*set->held), error);
+    set->bounds = accel_object_array(&set->object, set->graph->symbol_count + 1u, sizeof(*set->bounds), error);
+    if (set->held == NULL || set->bounds == NULL)
+        return ACCEL_E_MEMORY;
     set->symbol_count = set->graph->symbol_count;
     for (uint32_t i = 0; i < set->symbol_count; i++) {
         const struct accel_symbol *symbol = set->graph->symbols[i];
@@ -134,12 +126,10 @@ static int32_t make_handle(struct accel_set *set, const struct recipe *recipe, s
                                                 .bindings = recipe->bindings,
                                                 .binding_count = recipe->binding_count,
                                                 .threads = set->queue->team->threads};
-    struct accel_call_guard call;
     int32_t code;
-    accel_call_guard_begin(&call, device->object.context, device->driver, "scratch");
-    code = module->table->scratch(module, recipe->program, recipe->symbols, description.threads, &bytes, &alignment,
-                                  error);
-    accel_call_guard_end(&call);
+    ACCEL_GUARDED(code, device->object.context, device->driver, "scratch",
+                  module->table->scratch(module, recipe->program, recipe->symbols, description.threads, &bytes,
+                                         &alignment, error));
     code = accel_device_import_code(device, code, "scratch", error);
     if (code == ACCEL_OK)
         code = accel_queue_scratch(set->queue, bytes, alignment, &scratch, error);
@@ -151,15 +141,12 @@ static int32_t make_handle(struct accel_set *set, const struct recipe *recipe, s
         description.scratch_buffer = scratch->handle;
         description.scratch_bytes = bytes;
     }
-    accel_call_guard_begin(&call, device->object.context, device->driver, "set_create");
-    code = module->table->set_create(module, &description, &handle, error);
-    accel_call_guard_end(&call);
+    ACCEL_GUARDED(code, device->object.context, device->driver, "set_create",
+                  module->table->set_create(module, &description, &handle, error));
     code = accel_device_import_handle(device, code, handle, "set_create", error);
     if (code != ACCEL_OK)
         return code;
-    /* The core owns a handle that it can free, even if the rest of its table is refused. */
-    if (ACCEL_CAN(handle->table, free))
-        set->handle = handle;
+    ACCEL_OWN_HANDLE(set->handle, handle);
     code = accel_import_set(handle, !device->has_queues, device->driver, error);
     if (code != ACCEL_OK)
         return code;
@@ -170,7 +157,6 @@ static int32_t make_handle(struct accel_set *set, const struct recipe *recipe, s
 static int32_t build(struct accel_set *set, struct recipe *recipe, struct accel_error *error)
 {
     uint64_t most = recipe->bind_count;
-    void *block;
     int32_t code = allocate_lists(set, recipe, error);
     if (code != ACCEL_OK)
         return code;
@@ -180,14 +166,13 @@ static int32_t build(struct accel_set *set, struct recipe *recipe, struct accel_
     for (uint32_t v = 0; v < set->graph->value_count; v++)
         if (set->graph->values[v]->role == ACCEL_ROLE_WEIGHT)
             most += ACCEL_PLANES + 1u;
-    code = accel_memory_allocate(&set->object.context->memory, ACCEL_MEMORY_HOST,
-                                 (most + 1) * sizeof(*recipe->bindings), 0, &block, error);
-    recipe->bindings = block;
-    if (code == ACCEL_OK)
-        code = fill_bindings(set, recipe, error);
+    recipe->bindings = accel_object_array(&set->object, most + 1, sizeof(*recipe->bindings), error);
+    if (recipe->bindings == NULL)
+        return ACCEL_E_MEMORY;
+    code = fill_bindings(set, recipe, error);
     if (code == ACCEL_OK)
         code = make_handle(set, recipe, error);
-    accel_memory_free(&set->object.context->memory, block);
+    accel_memory_free(&set->object.context->memory, recipe->bindings);
     return code;
 }
 

@@ -49,15 +49,12 @@ static int32_t row_of(const struct accel_state_part *part, uint64_t slots, uint6
 static int32_t copy_parts(struct accel_state *state, const struct accel_state_part *parts, uint32_t count,
                           struct accel_error *error)
 {
-    struct accel_memory *memory = &state->object.context->memory;
-    void *block;
-    int32_t code = accel_memory_allocate(memory, ACCEL_MEMORY_HOST, count * sizeof(*parts), 0, &block, error);
-    state->parts = block;
-    if (code == ACCEL_OK) {
-        memcpy(state->parts, parts, count * sizeof(*parts));
-        code = accel_memory_allocate(memory, ACCEL_MEMORY_HOST, count * sizeof(uint64_t), 0, &block, error);
-        state->row_bytes = block;
-    }
+    int32_t code = ACCEL_OK;
+    state->parts = accel_object_array(&state->object, count, sizeof(*parts), error);
+    state->row_bytes = accel_object_array(&state->object, count, sizeof(*state->row_bytes), error);
+    if (state->parts == NULL || state->row_bytes == NULL)
+        return ACCEL_E_MEMORY;
+    memcpy(state->parts, parts, count * sizeof(*parts));
     for (uint32_t i = 0; code == ACCEL_OK && i < count; i++)
         code = row_of(&parts[i], state->slots, &state->row_bytes[i], error);
     state->part_count = count;
@@ -67,10 +64,10 @@ static int32_t copy_parts(struct accel_state *state, const struct accel_state_pa
 static int32_t make_host_state(struct accel_state *state, struct accel_error *error)
 {
     struct accel_memory *memory = &state->object.context->memory;
-    void *block;
-    int32_t code =
-        accel_memory_allocate(memory, ACCEL_MEMORY_HOST, state->part_count * sizeof(*state->memory), 0, &block, error);
-    state->memory = block;
+    int32_t code = ACCEL_OK;
+    state->memory = accel_object_array(&state->object, state->part_count, sizeof(*state->memory), error);
+    if (state->memory == NULL)
+        return ACCEL_E_MEMORY;
     for (uint32_t i = 0; code == ACCEL_OK && i < state->part_count; i++)
         code = accel_memory_allocate(memory, ACCEL_MEMORY_STATE, state->row_bytes[i] * state->slots, 64,
                                      &state->memory[i], error);
@@ -81,18 +78,14 @@ static int32_t make_driver_state(struct accel_state *state, struct accel_error *
 {
     struct accel_device *device = state->device;
     struct accel_driver_state *handle = NULL;
-    struct accel_call_guard call;
     int32_t code;
-    accel_call_guard_begin(&call, device->object.context, device->driver, "state_create");
-    code = device->handle->table->state_create(device->handle, state->parts, state->part_count, state->slots, &handle,
-                                               error);
-    accel_call_guard_end(&call);
+    ACCEL_GUARDED(code, device->object.context, device->driver, "state_create",
+                  device->handle->table->state_create(device->handle, state->parts, state->part_count, state->slots,
+                                                      &handle, error));
     code = accel_device_import_handle(device, code, handle, "state_create", error);
     if (code != ACCEL_OK)
         return code;
-    /* The core owns a handle that it can free, even if the rest of its table is refused. */
-    if (ACCEL_CAN(handle->table, free))
-        state->handle = handle;
+    ACCEL_OWN_HANDLE(state->handle, handle);
     return accel_import_state(handle, device->driver, error);
 }
 

@@ -48,7 +48,7 @@ static int32_t bridge_run(const struct accel_team *team, uint32_t threads, accel
 const struct accel_task *accel_task_bridge_init(struct accel_task_bridge *bridge, struct accel_context *context,
                                                 const struct accel_task *outer)
 {
-    const struct accel_machine *machine = accel_topology_machine(accel_context_topology(context));
+    const struct accel_machine *machine = accel_topology_machine(context->topology);
     uint32_t threads = machine->allowed_cpu_count < MOST_THREADS ? machine->allowed_cpu_count : MOST_THREADS;
     bridge->outer = outer;
     atomic_init(&bridge->cancel_requested, false);

@@ -161,12 +161,11 @@ static int32_t load_planes(struct accel_weights *weights, const struct accel_sou
                            const struct accel_task *task, struct accel_error *error)
 {
     const uint64_t planes = (uint64_t)weights->module->weight_count * ACCEL_PLANES;
-    void *block;
-    int32_t code = accel_memory_allocate(&weights->object.context->memory, ACCEL_MEMORY_HOST,
-                                         planes * sizeof(*weights->planes), 0, &block, error);
-    weights->planes = block;
-    if (code == ACCEL_OK)
-        code = map_planes(weights, source, error);
+    int32_t code;
+    weights->planes = accel_object_array(&weights->object, planes, sizeof(*weights->planes), error);
+    if (weights->planes == NULL)
+        return ACCEL_E_MEMORY;
+    code = map_planes(weights, source, error);
     if (code == ACCEL_OK)
         code = allocate_copies(weights, error);
     if (code == ACCEL_OK)
@@ -181,17 +180,13 @@ static int32_t create_container(struct accel_weights *weights, const struct acce
 {
     struct accel_device *device = weights->module->device;
     struct accel_driver_weights *handle = NULL;
-    struct accel_call_guard call;
     int32_t code;
-    accel_call_guard_begin(&call, device->object.context, device->driver, "weights_create");
-    code = device->handle->table->weights_create(device->handle, list, count, &handle, error);
-    accel_call_guard_end(&call);
+    ACCEL_GUARDED(code, device->object.context, device->driver, "weights_create",
+                  device->handle->table->weights_create(device->handle, list, count, &handle, error));
     code = accel_device_import_handle(device, code, handle, "weights_create", error);
     if (code != ACCEL_OK)
         return code;
-    /* The core owns a handle that it can free, even if the rest of its table is refused. */
-    if (ACCEL_CAN(handle->table, free))
-        weights->handle = handle;
+    ACCEL_OWN_HANDLE(weights->handle, handle);
     return accel_import_weights(handle, device->driver, error);
 }
 
@@ -199,11 +194,9 @@ static int32_t pull(struct accel_weights *weights, const struct accel_source *so
                     struct accel_error *error)
 {
     struct accel_device *device = weights->module->device;
-    struct accel_call_guard call;
     int32_t code;
-    accel_call_guard_begin(&call, device->object.context, device->driver, "pull");
-    code = weights->handle->table->pull(weights->handle, source, task, error);
-    accel_call_guard_end(&call);
+    ACCEL_GUARDED(code, device->object.context, device->driver, "pull",
+                  weights->handle->table->pull(weights->handle, source, task, error));
     return accel_task_import_code(device, task, code, "pull", error);
 }
 
@@ -245,23 +238,20 @@ static int32_t pull_resident(struct accel_weights *weights, const struct accel_s
                              const struct accel_task *task, struct accel_error *error)
 {
     const struct accel_module *module = weights->module;
-    struct accel_memory *memory = &weights->object.context->memory;
     const struct accel_weight **list;
     uint32_t count = 0;
-    void *block;
-    int32_t code;
+    int32_t code = ACCEL_OK;
     if (!ACCEL_CAN(module->device->handle->table, weights_create))
         return ACCEL_OK;
-    code = accel_memory_allocate(memory, ACCEL_MEMORY_HOST, module->weight_count * sizeof(*list), 0, &block, error);
-    if (code != ACCEL_OK)
-        return code;
-    list = block;
+    list = accel_object_array(&weights->object, module->weight_count, sizeof(*list), error);
+    if (list == NULL)
+        return ACCEL_E_MEMORY;
     for (uint32_t i = 0; i < module->weight_count; i++)
         if ((module->weights[i].placements & 1u << ACCEL_RESIDENT) != 0)
             list[count++] = &module->weights[i].weight;
     if (count != 0)
         code = fill_container(weights, list, count, source, task, error);
-    accel_memory_free(memory, block);
+    accel_memory_free(&weights->object.context->memory, list);
     return code;
 }
 

@@ -242,7 +242,7 @@ int32_t accel_worker_compile(struct accel_module *module, const struct accel_com
                               .task = accel_task_bridge_init(&bridge, device->object.context, task)};
     /* The deadline of a child has 32 bits. */
     const uint64_t day = 86400000u;
-    const struct accel_machine *machine = accel_topology_machine(accel_context_topology(attempt.context));
+    const struct accel_machine *machine = accel_topology_machine(attempt.context->topology);
     struct accel_worker_job job = {.path = attempt.plugin->info.path,
                                    .device = device->listed->info.name,
                                    .setting_count = device->setting_count,

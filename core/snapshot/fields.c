@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/checked.h"
 #include "core/base/pci.h"
 
 /* State of one read. */
@@ -42,17 +43,6 @@ static int32_t refuse(const struct reading *reading, const struct accel_yaml_nod
 }
 
 /* ---- scalars ---- */
-
-static int32_t read_signed(const struct reading *reading, const struct accel_field *row,
-                           const struct accel_yaml_node *node, int32_t *out_value)
-{
-    bool negative = node->text[0] == '-';
-    uint64_t value;
-    if (!accel_fields_number(node->text + negative, INT32_MAX, &value))
-        return refuse(reading, node, row, "a number of 32 bits");
-    *out_value = negative ? -(int32_t)value : (int32_t)value;
-    return ACCEL_OK;
-}
 
 static int32_t read_word(const struct reading *reading, const struct accel_field *row,
                          const struct accel_yaml_node *node, uint32_t *out_value)
@@ -117,7 +107,7 @@ static int32_t read_scalar(const struct reading *reading, const struct accel_fie
         *(const char **)member = node->text;
         return ACCEL_OK;
     case FIELD_I32:
-        return read_signed(reading, row, node, member);
+        return accel_parse_i32(node->text, member) ? ACCEL_OK : refuse(reading, node, row, "a number of 32 bits");
     case FIELD_ADDRESS:
         return accel_pci_read(node->text, member) ? ACCEL_OK : refuse(reading, node, row, "a PCI address");
     case FIELD_BYTES16:
@@ -218,14 +208,6 @@ static int32_t read_member(const struct reading *reading, const struct accel_fie
     }
 }
 
-const struct accel_yaml_node *accel_fields_find(const struct accel_yaml_node *mapping, const char *key)
-{
-    for (const struct accel_yaml_node *node = mapping->first; node; node = node->next)
-        if (strcmp(node->text, key) == 0)
-            return node->value;
-    return NULL;
-}
-
 static int32_t check_keys(const struct accel_fields *table, const struct reading *reading,
                           const struct accel_yaml_node *mapping)
 {
@@ -251,7 +233,7 @@ int32_t accel_fields_read(const struct accel_fields *table, const char *path, co
     code = check_keys(table, &reading, node);
     for (uint32_t i = 0; i < table->count && code == ACCEL_OK; i++) {
         const struct accel_field *row = &table->rows[i];
-        const struct accel_yaml_node *value = accel_fields_find(node, row->key);
+        const struct accel_yaml_node *value = accel_yaml_find(node, row->key);
         if (value)
             code = read_member(&reading, row, value, record);
         else if (row->needed)

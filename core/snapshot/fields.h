@@ -64,7 +64,4 @@ int32_t accel_fields_read(const struct accel_fields *table, const char *path, co
 /** Parses a whole number of a scalar, at most `most`; decimal, or hexadecimal after "0x". False if it is not one. */
 bool accel_fields_number(const char *text, uint64_t most, uint64_t *out_value);
 
-/** Returns the value of a key of a mapping, or NULL. */
-const struct accel_yaml_node *accel_fields_find(const struct accel_yaml_node *mapping, const char *key);
-
 #endif

@@ -25,7 +25,7 @@ static int32_t check_item(const char *path, const struct accel_yaml_node *node, 
     for (const struct accel_yaml_node *key = node->first; key; key = key->next)
         if (key->value->kind != ACCEL_YAML_TEXT)
             return accel_yaml_refuse(path, key, error, ACCEL_E_CORRUPT, "\"%.80s\" of evidence is no text", key->text);
-    if (accel_fields_find(node, "kind") == NULL || accel_fields_find(node, "name") == NULL)
+    if (accel_yaml_find(node, "kind") == NULL || accel_yaml_find(node, "name") == NULL)
         return accel_yaml_refuse(path, node, error, ACCEL_E_CORRUPT,
                                  "an item of the evidence has a \"kind\" and a \"name\"");
     return ACCEL_OK;

@@ -167,8 +167,8 @@ static void check_configuration(struct fixture *f, const struct configuration *c
     snprintf(words, sizeof(words), "%s", c->settings);
     for (char *word = strtok(words, " "); word; word = strtok(NULL, " "))
         check_word(f, c, anywhere, word);
-    for (uint32_t i = 0; i < accel_settings_count(f->settings); i++) {
-        const struct accel_profile_setting *setting = find(f, accel_settings_get(f->settings, i)->key);
+    for (uint32_t i = 0; i < f->settings->count; i++) {
+        const struct accel_profile_setting *setting = find(f, f->settings->settings[i].key);
         if (setting->layer > ACCEL_LAYER_BASE && !names(c->settings, setting->key))
             fail_msg("%s: %s is %s (%s), which the document does not ask for", c->id, setting->key, setting->value,
                      setting->place);
@@ -390,8 +390,8 @@ static void test_platforms_without_document(void **state)
     for (size_t i = 0; i < CONFIGURATIONS; i++)
         for (size_t j = 0; j < 2; j++) {
             resolve(f, platforms[j], configurations[i].facts);
-            for (uint32_t k = 0; k < accel_settings_count(f->settings); k++)
-                assert_true(accel_settings_get(f->settings, k)->layer <= ACCEL_LAYER_BASE);
+            for (uint32_t k = 0; k < f->settings->count; k++)
+                assert_true(f->settings->settings[k].layer <= ACCEL_LAYER_BASE);
         }
 }
 
@@ -404,8 +404,8 @@ static void test_processors(void **state)
         char facts[300];
         snprintf(facts, sizeof(facts), "device.kind=cpu %s", configurations[i].facts);
         resolve(f, "cpu", facts);
-        for (uint32_t k = 0; k < accel_settings_count(f->settings); k++)
-            assert_string_equal(accel_settings_get(f->settings, k)->value, accel_settings_get(any, k)->value);
+        for (uint32_t k = 0; k < f->settings->count; k++)
+            assert_string_equal(f->settings->settings[k].value, any->settings[k].value);
     }
     accel_settings_free(any);
 }
@@ -500,8 +500,8 @@ static void test_device_limits(void **state)
         char facts[200];
         snprintf(facts, sizeof(facts), "device.name=%s device.count=1 " LLAMA_7B, others[i]);
         resolve(f, "cuda", facts);
-        for (uint32_t k = 0; k < accel_settings_count(f->settings); k++)
-            assert_int_not_equal(accel_settings_get(f->settings, k)->layer, ACCEL_LAYER_DEVICE);
+        for (uint32_t k = 0; k < f->settings->count; k++)
+            assert_int_not_equal(f->settings->settings[k].layer, ACCEL_LAYER_DEVICE);
     }
 }
 

@@ -247,9 +247,9 @@ static void test_client(void **state)
 
 static const struct accel_profile_fact *find_fact(const struct fixture *f, const char *key)
 {
-    for (uint32_t i = 0; i < accel_settings_fact_count(f->settings); i++)
-        if (strcmp(accel_settings_fact(f->settings, i)->key, key) == 0)
-            return accel_settings_fact(f->settings, i);
+    for (uint32_t i = 0; i < f->settings->fact_count; i++)
+        if (strcmp(f->settings->facts[i].key, key) == 0)
+            return &f->settings->facts[i];
     return NULL;
 }
 

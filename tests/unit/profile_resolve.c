@@ -234,15 +234,14 @@ static void test_driver_options(void **state)
     profile_folder_write(f->path, "base.yaml", HEAD);
     profile_folder_write(f->path, "cpu.yaml", HEAD "defaults: {cpu.isa: avx2, cpu.other: 1}\n");
     assert_int_equal(resolve(f, &given, 1), ACCEL_OK);
-    assert_int_equal(accel_settings_count(f->settings), accel_settings_driver_begin(f->settings) + 2);
-    setting = accel_settings_get(f->settings, accel_settings_driver_begin(f->settings));
+    assert_int_equal(f->settings->count, f->settings->key_count + 2);
+    setting = &f->settings->settings[f->settings->key_count];
     assert_string_equal(setting->key, "cpu.isa");
     assert_string_equal(setting->value, "scalar");
     assert_int_equal(accel_settings_number(f->settings, "cpu.isa", &number, &f->error), ACCEL_E_INVALID);
     assert_int_equal(accel_settings_number(f->settings, "nothing", &number, NULL), ACCEL_E_NOT_FOUND);
     assert_int_equal(accel_settings_number(f->settings, "cpu.pin", &number, NULL), ACCEL_OK);
     assert_int_equal(number, 1);
-    assert_null(accel_settings_get(f->settings, accel_settings_count(f->settings)));
 }
 
 /* What is installed resolves, ranks kinds of devices as it says, and every value of it has a reason. */
@@ -269,8 +268,8 @@ static void test_installed(void **state)
     }
     accel_settings_free(f->settings);
     assert_int_equal(accel_profile_resolve(f->profile, cpu_facts, 3, NULL, 0, &f->settings, &f->error), ACCEL_OK);
-    for (uint32_t i = 0; i < accel_settings_count(f->settings); i++) {
-        const struct accel_profile_setting *setting = accel_settings_get(f->settings, i);
+    for (uint32_t i = 0; i < f->settings->count; i++) {
+        const struct accel_profile_setting *setting = &f->settings->settings[i];
         if (setting->layer != ACCEL_LAYER_BUILTIN && *setting->reason == 0)
             fail_msg("%s gives no reason for %s", setting->place, setting->key);
     }

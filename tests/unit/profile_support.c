@@ -75,8 +75,8 @@ static void see(struct fixture *f, const char *place)
 
 static void see_all(struct fixture *f, const struct accel_settings *settings)
 {
-    for (uint32_t i = 0; i < accel_settings_count(settings); i++) {
-        const struct accel_profile_setting *setting = accel_settings_get(settings, i);
+    for (uint32_t i = 0; i < settings->count; i++) {
+        const struct accel_profile_setting *setting = &settings->settings[i];
         setting = setting->later ? setting->later : setting;
         see(f, setting->place);
         for (uint32_t k = 0; k < setting->overridden_count; k++)

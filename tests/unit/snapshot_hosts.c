@@ -165,7 +165,7 @@ static void check_threads(const struct host *host, const struct accel_context *c
 {
     const struct accel_thread_policy policy = {0};
     struct accel_thread_plan plan = {0};
-    assert_int_equal(accel_topology_threads(accel_context_topology(context), &policy, &plan, NULL), ACCEL_OK);
+    assert_int_equal(accel_topology_threads(context->topology, &policy, &plan, NULL), ACCEL_OK);
     if (plan.count != host->threads)
         fail_msg("%s: %u threads (%s), not %u", host->name, plan.count, plan.reason, host->threads);
     accel_thread_plan_free(&plan);

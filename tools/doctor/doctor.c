@@ -111,7 +111,7 @@ int32_t accel_doctor_create(struct accel_context *context, struct accel_doctor *
         return accel_error_set(error, ACCEL_E_INVALID,
                                "accel_doctor_create needs a context and a place for the doctor");
     *out_doctor = NULL;
-    if (accel_context_topology(context) == NULL)
+    if (context->topology == NULL)
         return accel_error_set(error, ACCEL_E_INVALID, "accel_doctor_create: the context has not discovered");
     doctor = calloc(1, sizeof(*doctor));
     if (doctor == NULL)

@@ -16,7 +16,7 @@
 
 static const struct accel_machine *machine_of(const struct accel_doctor_evaluation *doctor)
 {
-    return accel_topology_machine(accel_context_topology(doctor->context));
+    return accel_topology_machine(doctor->context->topology);
 }
 
 /* Adds a row that concerns no piece of hardware. */
@@ -124,7 +124,7 @@ static void check_thread_plan(struct accel_doctor_evaluation *doctor)
     struct accel_error error = {0};
     struct accel_doctor_row row = {
         .state = ACCEL_DOCTOR_GOOD, .area = "processors", .check = "cpu.threads", .subject = "threads"};
-    if (accel_topology_threads(accel_context_topology(doctor->context), &policy, &plan, &error) != ACCEL_OK) {
+    if (accel_topology_threads(doctor->context->topology, &policy, &plan, &error) != ACCEL_OK) {
         row.state = ACCEL_DOCTOR_BAD;
         row.text = accel_doctor_text(doctor, "%s", error.text);
         row.remedy = accel_doctor_text(doctor, "%s", error.remedy);

@@ -55,7 +55,7 @@ void accel_evidence_put(struct accel_evidence *evidence, struct accel_evidence_i
 void accel_evidence_read(struct accel_evidence *evidence, const struct accel_yaml_node *list)
 {
     for (const struct accel_yaml_node *node = list ? list->first : NULL; node; node = node->next) {
-        const struct accel_yaml_node *kind = accel_fields_find(node, "kind"), *name = accel_fields_find(node, "name");
+        const struct accel_yaml_node *kind = accel_yaml_find(node, "kind"), *name = accel_yaml_find(node, "name");
         struct accel_evidence_item *item = accel_evidence_add(evidence, kind->text, name->text);
         for (const struct accel_yaml_node *key = node->first; key; key = key->next)
             if (key->value != kind && key->value != name)

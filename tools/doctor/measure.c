@@ -141,7 +141,7 @@ static int32_t choose_bytes(const struct accel_machine *machine, struct accel_ba
 int32_t accel_doctor_measure(struct accel_context *context, struct accel_bandwidth *out_bandwidth,
                              struct accel_error *error)
 {
-    const struct accel_topology *topology = context ? accel_context_topology(context) : NULL;
+    const struct accel_topology *topology = context ? context->topology : NULL;
     const struct accel_thread_policy policy = {0};
     struct accel_thread_plan threads = {0};
     struct accel_bandwidth result = {.size = sizeof(result)};

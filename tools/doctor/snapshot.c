@@ -41,7 +41,7 @@ struct recorder {
 
 static int32_t record_machine(struct recorder *recorder)
 {
-    const struct accel_topology *topology = accel_context_topology(recorder->context);
+    const struct accel_topology *topology = recorder->context->topology;
     const struct accel_machine *machine = accel_topology_machine(topology);
     struct accel_snapshot_topology *out = &recorder->snapshot.topology;
     int32_t code;
@@ -325,7 +325,7 @@ int32_t accel_snapshot_text(struct accel_context *context, char **out_text, uint
     int32_t code;
     if (out_text)
         *out_text = NULL;
-    if (context == NULL || out_text == NULL || accel_context_topology(context) == NULL)
+    if (context == NULL || out_text == NULL || context->topology == NULL)
         return accel_error_set(error, ACCEL_E_INVALID,
                                "accel_snapshot_text needs a context that has discovered, and a place for the text");
     code = context->snapshot ? print_recorded(context->snapshot, out_text, &bytes, error)
