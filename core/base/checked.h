@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Checked arithmetic on sizes from a file, a peer or a user. Each function returns true and writes the result, or
- * returns false without writing it if it overflows; accel_within_u64 only compares. */
+ * Adds, multiplies, aligns and parses sizes from a file, a peer or a user with overflow checks. Each function writes
+ * the result and returns true, or returns false and leaves it unchanged; accel_within_u64 only compares. */
 #ifndef ACCEL_CORE_BASE_CHECKED_H
 #define ACCEL_CORE_BASE_CHECKED_H
 
@@ -43,7 +43,7 @@ static inline bool accel_mul_size(size_t a, size_t b, size_t *out_product)
     return true;
 }
 
-/** Parses an unsigned decimal number without sign, blank or unit. */
+/** Parses an unsigned decimal number. Returns false for a sign, a blank, a unit or another character, too. */
 static inline bool accel_parse_u64(const char *text, uint64_t *out_number)
 {
     uint64_t number = 0;

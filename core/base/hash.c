@@ -20,7 +20,7 @@ struct accel_hash128 accel_hash128(const void *data, size_t bytes, uint64_t seed
     return (struct accel_hash128){.low = hash.low64, .high = hash.high64};
 }
 
-void accel_hash_text(struct accel_hash128 hash, char text[ACCEL_HASH_TEXT])
+void accel_hash128_to_hex(struct accel_hash128 hash, char text[ACCEL_HASH128_HEX_BYTES])
 {
-    snprintf(text, ACCEL_HASH_TEXT, "%016" PRIx64 "%016" PRIx64, hash.high, hash.low);
+    snprintf(text, ACCEL_HASH128_HEX_BYTES, "%016" PRIx64 "%016" PRIx64, hash.high, hash.low);
 }

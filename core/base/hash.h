@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Content hashes for cache keys (XXH3). Not collision-resistant against an attacker: files in places that others
- * may write are refused before they are hashed. Equal on every machine of the same byte order. */
+ * Hashes contents for cache keys (XXH3). An attacker can construct collisions, so callers refuse files that other users
+ * can write before they hash them. Hashes are equal on all machines with the same byte order. */
 #ifndef ACCEL_CORE_BASE_HASH_H
 #define ACCEL_CORE_BASE_HASH_H
 
@@ -14,8 +14,8 @@ struct accel_hash128 {
     uint64_t high;
 };
 
-/** Bytes of the text form of a 128-bit hash, its zero byte included. */
-#define ACCEL_HASH_TEXT 33u
+/** Bytes of a 128-bit hash in hexadecimal, with the terminating zero byte. */
+#define ACCEL_HASH128_HEX_BYTES 33u
 
 /** Computes a 64-bit hash of `bytes` bytes; pass the result as the next seed to chain parts. Thread-safe. */
 uint64_t accel_hash64(const void *data, size_t bytes, uint64_t seed);
@@ -23,7 +23,7 @@ uint64_t accel_hash64(const void *data, size_t bytes, uint64_t seed);
 /** Computes a 128-bit hash of `bytes` bytes. Thread-safe. */
 struct accel_hash128 accel_hash128(const void *data, size_t bytes, uint64_t seed);
 
-/** Writes 32 lower-case hexadecimal characters, high half first, and a zero byte. */
-void accel_hash_text(struct accel_hash128 hash, char text[ACCEL_HASH_TEXT]);
+/** Formats a hash as 32 lower-case hexadecimal characters, high half first, and a zero byte. */
+void accel_hash128_to_hex(struct accel_hash128 hash, char text[ACCEL_HASH128_HEX_BYTES]);
 
 #endif

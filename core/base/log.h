@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * The log of one context: a level (ACCEL_LOG_... of accel/host.h; lower levels are included) and a sink, both set
- * by the context's owner. There is no global log; without a sink nothing is written anywhere. A line is key=value
- * pairs in UTF-8, values with spaces in double quotes: `file="/etc/accel/base.yaml" line=12 ...`. */
+ * Writes the log of one context to the sink of the application, which also sets the level: a line is passed on if its
+ * level is as severe or more (ACCEL_LOG_ERROR is 1, ACCEL_LOG_DEBUG 4). There is no global log. A line consists of
+ * key=value pairs in UTF-8, values with spaces in double quotes: `file="/etc/accel/base.yaml" line=12 ...`. */
 #ifndef ACCEL_CORE_BASE_LOG_H
 #define ACCEL_CORE_BASE_LOG_H
 
@@ -14,11 +14,11 @@
 /** Receives one line without newline. Called from any thread that logs; `text` is valid for the call. */
 typedef void accel_log_sink(void *user, uint32_t level, const char *component, const char *text);
 
-/** Owned by the context; set before the first use, read-only afterwards. */
+/** Sink and level of a context; read-only after its creation. */
 struct accel_log {
     accel_log_sink *sink; /**< NULL: nothing is logged */
     void *user;           /**< passed to the sink */
-    uint32_t level;       /**< ACCEL_LOG_...; 0: nothing is logged */
+    uint32_t level;       /**< most verbose level that is logged, ACCEL_LOG_...; 0: nothing is logged */
 };
 
 /** Returns whether a line of this level would reach the sink; `log` may be NULL. */

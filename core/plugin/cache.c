@@ -106,12 +106,12 @@ static bool parse_line(char *line, struct accel_cache_entry *entry)
         if (count == FIELDS - 1 && tab != NULL)
             return false;
     }
-    if (count != FIELDS || strlen(fields[0]) != ACCEL_HASH_TEXT - 1)
+    if (count != FIELDS || strlen(fields[0]) != ACCEL_HASH128_HEX_BYTES - 1)
         return false;
     for (size_t i = 3; i < FIELDS - 1; i++)
         if (!unescape(fields[i]))
             return false;
-    memcpy(entry->key, fields[0], ACCEL_HASH_TEXT);
+    memcpy(entry->key, fields[0], ACCEL_HASH128_HEX_BYTES);
     entry->path = fields[3];
     entry->text = fields[4];
     entry->remedy = fields[5];
@@ -120,23 +120,23 @@ static bool parse_line(char *line, struct accel_cache_entry *entry)
            parse_number(fields[2], &entry->signal) && entry->code <= 0;
 }
 
-static void end_line(char out_line[ACCEL_HASH_TEXT + 8], const char *data, size_t bytes)
+static void end_line(char out_line[ACCEL_HASH128_HEX_BYTES + 8], const char *data, size_t bytes)
 {
-    char hash[ACCEL_HASH_TEXT];
-    accel_hash_text(accel_hash128(data, bytes, 0), hash);
-    snprintf(out_line, ACCEL_HASH_TEXT + 8, "end %s\n", hash);
+    char hash[ACCEL_HASH128_HEX_BYTES];
+    accel_hash128_to_hex(accel_hash128(data, bytes, 0), hash);
+    snprintf(out_line, ACCEL_HASH128_HEX_BYTES + 8, "end %s\n", hash);
 }
 
 /* Parses a whole file in place; the entries point to its texts. */
 static bool parse(char *data, size_t bytes, struct accel_cache *cache)
 {
-    char last[ACCEL_HASH_TEXT + 8];
+    char last[ACCEL_HASH128_HEX_BYTES + 8];
     size_t first_bytes = strlen(FIRST_LINE);
     size_t body;
     if (memchr(data, '\0', bytes) != NULL || strncmp(data, FIRST_LINE, first_bytes) != 0)
         return false;
-    body = bytes >= first_bytes + strlen("end \n") + ACCEL_HASH_TEXT - 1
-               ? bytes - strlen("end \n") - (ACCEL_HASH_TEXT - 1)
+    body = bytes >= first_bytes + strlen("end \n") + ACCEL_HASH128_HEX_BYTES - 1
+               ? bytes - strlen("end \n") - (ACCEL_HASH128_HEX_BYTES - 1)
                : 0;
     end_line(last, data, body);
     if (body == 0 || strcmp(data + body, last) != 0)
@@ -223,7 +223,7 @@ void accel_cache_put(struct accel_cache *cache, const struct accel_cache_entry *
 
 static int32_t write_file(const struct accel_cache *cache, const char *path, struct accel_error *error)
 {
-    char last[ACCEL_HASH_TEXT + 8];
+    char last[ACCEL_HASH128_HEX_BYTES + 8];
     struct accel_strbuf out = {0};
     int32_t code;
     accel_strbuf_text(&out, FIRST_LINE);

@@ -34,7 +34,7 @@ struct accel_cache_subject {
 
 /** One result. Texts are never NULL. */
 struct accel_cache_entry {
-    char key[ACCEL_HASH_TEXT];
+    char key[ACCEL_HASH128_HEX_BYTES];
     int32_t code;
     int32_t signal;
     const char *path;
@@ -53,7 +53,7 @@ struct accel_cache {
 };
 
 /** Computes the key of a subject, in hexadecimal. Fails with ACCEL_E_MEMORY only. */
-int32_t accel_cache_key(const struct accel_cache_subject *subject, char out_key[ACCEL_HASH_TEXT],
+int32_t accel_cache_key(const struct accel_cache_subject *subject, char out_key[ACCEL_HASH128_HEX_BYTES],
                         struct accel_error *error);
 
 /** Reads a cache file. A missing or invalid file leaves the cache empty, and the log reports why. Fails for lack of

@@ -85,7 +85,7 @@ static void put_hardware(struct accel_strbuf *text, const struct accel_hardware 
                         hardware->slot, hardware->function, hardware->vendor, hardware->device, hardware->compatible);
 }
 
-int32_t accel_cache_key(const struct accel_cache_subject *subject, char out_key[ACCEL_HASH_TEXT],
+int32_t accel_cache_key(const struct accel_cache_subject *subject, char out_key[ACCEL_HASH128_HEX_BYTES],
                         struct accel_error *error)
 {
     const struct stat *file = subject->file;
@@ -108,7 +108,7 @@ int32_t accel_cache_key(const struct accel_cache_subject *subject, char out_key[
         put_hardware(&text, subject->hardware[i]);
     failed = text.failed;
     if (!failed)
-        accel_hash_text(accel_hash128(text.text, text.length, 0), out_key);
+        accel_hash128_to_hex(accel_hash128(text.text, text.length, 0), out_key);
     accel_strbuf_free(&text);
     return failed ? accel_error_no_memory(error, "for the key of %s", subject->path) : ACCEL_OK;
 }

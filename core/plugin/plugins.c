@@ -215,7 +215,7 @@ static int32_t find_probe_result(struct discovery *discovery, struct record *rec
 {
     const struct accel_plugins_options *options = discovery->options;
     const struct accel_cache_entry *known = NULL;
-    char key[ACCEL_HASH_TEXT] = "";
+    char key[ACCEL_HASH128_HEX_BYTES] = "";
     if (discovery->cache != NULL) {
         struct accel_cache_subject subject = {.path = record->plugin.info.path,
                                               .file = &record->file,

@@ -31,7 +31,7 @@ static struct blob_header head_of(const struct accel_blob *blob)
 
 static int32_t path_of(const char *folder, const char *name, char **out_path, struct accel_error *error)
 {
-    char file[ACCEL_HASH_TEXT + 8];
+    char file[ACCEL_HASH128_HEX_BYTES + 8];
     snprintf(file, sizeof(file), "%.32s.blob", name);
     *out_path = accel_file_join(folder, file);
     return *out_path ? ACCEL_OK : accel_error_no_memory(error, "for the path of a blob");

@@ -14,7 +14,7 @@
 #include "core/runtime/device.h"
 
 #define INFIX "-weights-"
-#define HASH_CHARACTERS (ACCEL_HASH_TEXT - 1)
+#define HASH_CHARACTERS (ACCEL_HASH128_HEX_BYTES - 1)
 
 /* Version of the hashed text: increase it with each change of the file layout or of the text. */
 #define VERSION_OF_SUBJECT 1u
@@ -71,7 +71,7 @@ int32_t accel_packed_find(const struct accel_device *device, const struct accel_
 {
     struct accel_packed_place place = {0};
     struct accel_strbuf text = {0};
-    char hash[ACCEL_HASH_TEXT];
+    char hash[ACCEL_HASH128_HEX_BYTES];
     int32_t code;
     int length;
     *out_place = place;
@@ -89,7 +89,7 @@ int32_t accel_packed_find(const struct accel_device *device, const struct accel_
         return accel_error_no_memory(error, "for the name of packed weights");
     }
     place.key = accel_hash128(text.text, text.length, 0);
-    accel_hash_text(place.key, hash);
+    accel_hash128_to_hex(place.key, hash);
     accel_strbuf_free(&text);
     length = snprintf(place.name, sizeof(place.name), "%s" INFIX "%s", device->driver, hash);
     if (length < 0 || (size_t)length + sizeof(".new") > sizeof(place.name))

@@ -33,8 +33,8 @@ struct attempt {
     struct accel_context *context;
     const struct accel_plugin *plugin;
     struct accel_strbuf input;
-    char *folder;               /* cache folder, or NULL */
-    char name[ACCEL_HASH_TEXT]; /* name of the blob; empty: not cached */
+    char *folder;                       /* cache folder, or NULL */
+    char name[ACCEL_HASH128_HEX_BYTES]; /* name of the blob; empty: not cached */
     uint64_t milliseconds;
     const struct accel_task *task;
 };
@@ -58,7 +58,7 @@ static void name_blob(struct attempt *attempt)
         return;
     seed = accel_hash64(fingerprint, sizeof(fingerprint), accel_hash64(build, strlen(build), 0));
     hash = accel_hash128(attempt->input.text, attempt->input.length, seed);
-    accel_hash_text(hash, attempt->name);
+    accel_hash128_to_hex(hash, attempt->name);
 }
 
 /* ---- the worker ---- */

@@ -72,7 +72,7 @@ static void give_as_cache(const char *data, size_t bytes)
     if (accel_cache_read(path, NULL, &arena, cache, NULL) != ACCEL_OK)
         abort();
     for (uint32_t i = 0; i < cache->count; i++)
-        if (strlen(cache->entries[i].key) != ACCEL_HASH_TEXT - 1 || cache->entries[i].code > 0 ||
+        if (strlen(cache->entries[i].key) != ACCEL_HASH128_HEX_BYTES - 1 || cache->entries[i].code > 0 ||
             cache->entries[i].text == NULL || accel_cache_find(cache, cache->entries[i].key) == NULL)
             abort();
     accel_arena_free(&arena);
@@ -83,11 +83,11 @@ static void give_as_cache(const char *data, size_t bytes)
 static void give_with_end(const char *data, size_t bytes)
 {
     struct accel_strbuf text = {0};
-    char hash[ACCEL_HASH_TEXT];
+    char hash[ACCEL_HASH128_HEX_BYTES];
     size_t end = bytes;
     while (end > 0 && (end == bytes || data[end - 1] != '\n'))
         end--;
-    accel_hash_text(accel_hash128(data, end, 0), hash);
+    accel_hash128_to_hex(accel_hash128(data, end, 0), hash);
     accel_strbuf_append(&text, data, end);
     accel_strbuf_printf(&text, "end %s\n", hash);
     give_as_cache(accel_strbuf_get(&text), text.length);
