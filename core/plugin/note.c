@@ -17,29 +17,29 @@ enum key_type { KEY_NUMBER, KEY_TEXT };
 struct key {
     const char *name;
     enum key_type type;
-    size_t place; /* offset in struct accel_plugin_note */
+    size_t offset; /* in struct accel_plugin_note */
     bool required;
 };
 
-#define PLACE(member) offsetof(struct accel_plugin_note, member)
+#define OFFSET_OF(member) offsetof(struct accel_plugin_note, member)
 
 static const struct key keys[] = {
-    {"abi_major", KEY_NUMBER, PLACE(abi_major), true},
-    {"abi_minor", KEY_NUMBER, PLACE(abi_minor), true},
-    {"abi_lowest", KEY_NUMBER, PLACE(abi_lowest), true},
-    {"name", KEY_TEXT, PLACE(name), true},
-    {"version", KEY_TEXT, PLACE(version), true},
-    {"licence", KEY_TEXT, PLACE(licence), false},
-    {"isa", KEY_TEXT, PLACE(isa), false},
-    {"libraries", KEY_TEXT, PLACE(libraries), false},
-    {"depends", KEY_TEXT, PLACE(depends), false},
-    {"effects", KEY_TEXT, PLACE(effects), false},
-    {"isolate", KEY_TEXT, PLACE(isolate), false},
+    {"abi_major", KEY_NUMBER, OFFSET_OF(abi_major), true},
+    {"abi_minor", KEY_NUMBER, OFFSET_OF(abi_minor), true},
+    {"abi_lowest", KEY_NUMBER, OFFSET_OF(abi_lowest), true},
+    {"name", KEY_TEXT, OFFSET_OF(name), true},
+    {"version", KEY_TEXT, OFFSET_OF(version), true},
+    {"licence", KEY_TEXT, OFFSET_OF(licence), false},
+    {"isa", KEY_TEXT, OFFSET_OF(isa), false},
+    {"libraries", KEY_TEXT, OFFSET_OF(libraries), false},
+    {"depends", KEY_TEXT, OFFSET_OF(depends), false},
+    {"effects", KEY_TEXT, OFFSET_OF(effects), false},
+    {"isolate", KEY_TEXT, OFFSET_OF(isolate), false},
 };
 
 #define KEY_COUNT (sizeof(keys) / sizeof(keys[0]))
 
-static int32_t malformed(struct accel_error *error, const char *file, unsigned line, const char *what)
+static int32_t refuse_line(struct accel_error *error, const char *file, unsigned line, const char *what)
 {
     return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_CORRUPT, "%s: malformed note: line %u %s", file, line,
                           what);
@@ -64,7 +64,7 @@ static bool is_name_byte(char byte)
     return (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') || byte == '-' || byte == '_';
 }
 
-/* A name is part of device names such as "cpu:cpu0" and of file names. */
+/* Restricts names to bytes that are safe in device names, such as "cpu:cpu0", and in file names. */
 bool accel_plugin_is_name(const char *text)
 {
     size_t bytes = strlen(text);
@@ -95,20 +95,23 @@ static int32_t parse_line(const char *file, unsigned line, const char *text, siz
     size_t key_bytes = equals ? (size_t)(equals - text) : 0;
     size_t value_bytes = equals ? bytes - key_bytes - 1 : 0;
     if (key_bytes == 0)
-        return malformed(error, file, line, "is not key=value");
+        return refuse_line(error, file, line, "is not key=value");
     for (size_t i = 0; i < KEY_COUNT; i++) {
-        void *place = (char *)note + keys[i].place;
+        void *value = (char *)note + keys[i].offset;
         if (strlen(keys[i].name) != key_bytes || memcmp(keys[i].name, text, key_bytes) != 0)
             continue;
         if (*seen & 1u << i)
-            return malformed(error, file, line, "repeats a key");
+            return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_CORRUPT,
+                                  "%s: malformed note: line %u repeats the key %s", file, line, keys[i].name);
         *seen |= 1u << i;
         if (keys[i].type == KEY_NUMBER)
-            return parse_number(equals + 1, value_bytes, place)
+            return parse_number(equals + 1, value_bytes, value)
                        ? ACCEL_OK
-                       : malformed(error, file, line, "has no number below 1000000");
-        *(const char **)place = accel_arena_strndup(arena, equals + 1, value_bytes);
-        if (*(const char **)place == NULL)
+                       : accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_CORRUPT,
+                                        "%s: malformed note: line %u: %s is not a number below 1000000", file, line,
+                                        keys[i].name);
+        *(const char **)value = accel_arena_strndup(arena, equals + 1, value_bytes);
+        if (*(const char **)value == NULL)
             return accel_error_set(error, ACCEL_E_MEMORY, "%s: no memory for its note", file);
     }
     return ACCEL_OK;
@@ -118,18 +121,18 @@ static int32_t parse_lines(const char *file, const char *text, size_t bytes, str
                            struct accel_plugin_note *note, uint32_t *seen, struct accel_error *error)
 {
     unsigned line = 1;
-    for (size_t place = 0; place < bytes; line++) {
-        const char *end = memchr(text + place, '\n', bytes - place);
-        size_t length = end ? (size_t)(end - text) - place : 0;
+    for (size_t at = 0; at < bytes; line++) {
+        const char *end = memchr(text + at, '\n', bytes - at);
+        size_t length = end ? (size_t)(end - text) - at : 0;
         int32_t code;
         if (end == NULL)
-            return malformed(error, file, line, "does not end in a newline");
-        if (!accel_utf8_plain(text + place, length, NULL))
-            return malformed(error, file, line, "has a control character");
-        code = parse_line(file, line, text + place, length, arena, note, seen, error);
+            return refuse_line(error, file, line, "does not end in a newline");
+        if (!accel_utf8_plain(text + at, length, NULL))
+            return refuse_line(error, file, line, "has a control character");
+        code = parse_line(file, line, text + at, length, arena, note, seen, error);
         if (code != ACCEL_OK)
             return code;
-        place += length + 1;
+        at += length + 1;
     }
     return ACCEL_OK;
 }
@@ -148,7 +151,8 @@ static int32_t check_values(const char *file, const struct accel_plugin_note *no
     if (strcmp(note->isolate, "none") != 0 && strcmp(note->isolate, "compile") != 0 &&
         strcmp(note->isolate, "device") != 0)
         return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_CORRUPT,
-                              "%s: malformed note: isolate \"%.64s\" is not known", file, note->isolate);
+                              "%s: malformed note: isolate \"%.64s\" is none of: none compile device", file,
+                              note->isolate);
     if (!is_depends(note->depends))
         return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_CORRUPT,
                               "%s: malformed note: depends \"%.128s\" has a word that is no /path and no $VARIABLE",

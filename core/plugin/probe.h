@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Probes a driver in a child process (the program accel-probe): load, query, attach, enumerate, detach, exit. The
- * result decides whether the file is safe to load here, and lists devices until the driver is attached here. */
+ * Probes a driver in a child process (the program accel-probe), which loads, queries, attaches, enumerates and detaches
+ * it. The result decides whether this process may load the file, and lists its devices until this process attaches it.
+ */
 #ifndef ACCEL_CORE_PLUGIN_PROBE_H
 #define ACCEL_CORE_PLUGIN_PROBE_H
 
@@ -16,28 +17,28 @@
 
 /** Driver and arguments of a probe. */
 struct accel_probe_job {
-    const char *program; /**< path of accel-probe */
-    const char *path;    /**< real path of the driver */
-    const char *effects; /**< of its note: "prints" allows output */
-    uint32_t milliseconds;
-    const struct accel_hardware *const *hardware;
+    const char *program;   /**< path of accel-probe */
+    const char *path;      /**< real path of the driver */
+    const char *effects;   /**< `effects` of the driver's note: with "prints" it may write to standard output */
+    uint32_t milliseconds; /**< deadline */
+    const struct accel_hardware *const *hardware; /**< passed to `enumerate` */
     uint32_t hardware_count;
 };
 
 /** Result of a probe. Texts live in the arena, are never NULL, and are UTF-8. */
 struct accel_probe_result {
-    int32_t code;   /**< ACCEL_OK: safe to load */
-    int32_t signal; /**< signal that ended the child, or 0 */
-    const char *text;
-    const char *remedy;
+    int32_t code;       /**< ACCEL_OK: safe to load */
+    int32_t signal;     /**< signal that ended the child, or 0 */
+    const char *text;   /**< why the driver is refused; empty with ACCEL_OK */
+    const char *remedy; /**< what to do about it, or empty */
     const char *detail; /**< last lines of the child's standard error */
-    bool lasting;       /**< the result is a property of the driver, to be cached, and not temporary */
-    const char *list;   /**< enumerated devices of a driver, complete (accel_ipc_read_list); else NULL */
+    bool lasting;       /**< the result can be cached; false: the probe did not reach the driver, or memory ran out */
+    const char *list;   /**< enumerated devices as accel_ipc_read_list reads them; NULL: none or incomplete */
     size_t list_bytes;
     uint64_t nanoseconds;
 };
 
-/** Probes. Fails for lack of memory only: everything else is a result. */
+/** Probes a driver. Fails only if memory runs out: a driver that crashes, hangs or fails is a result. */
 int32_t accel_probe_run(const struct accel_probe_job *job, struct accel_arena *arena,
                         struct accel_probe_result *out_result, struct accel_error *error);
 
