@@ -250,7 +250,7 @@ bool accel_registry_list(struct accel_context *context, const struct accel_plugi
     accel_arena_init(&arena, 0);
     if (accel_ipc_read_list(plugin->list, plugin->list_bytes, &arena, &list, NULL) == ACCEL_OK &&
         may_wait(plugin, &list) && make_owner(context, plugin->driver, index, &owner, NULL) == ACCEL_OK) {
-        owner->waits = true;
+        owner->is_deferred = true;
         listed = list_cached(context, owner, &list, NULL) == ACCEL_OK;
         if (!listed) {
             drop_devices(context, owner);
@@ -305,7 +305,7 @@ static int32_t compare_device(const struct accel_device_sink *sink, const struct
     else
         comparer->changed++;
     if (listed != NULL)
-        listed->here = true;
+        listed->is_present = true;
     return ACCEL_OK;
 }
 
@@ -339,33 +339,34 @@ static int32_t compare(struct accel_context *context, struct accel_attached *own
 }
 
 /* Attaches a driver once; a failure is not retried before the next discovery. */
-static int32_t attach_late(struct accel_context *context, struct accel_attached *owner, struct accel_error *error)
+static int32_t attach_deferred(struct accel_context *context, struct accel_attached *owner, struct accel_error *error)
 {
     int32_t code;
-    if (owner->late.code != ACCEL_OK)
-        return accel_error_copy(error, &owner->late);
+    if (owner->deferred_error.code != ACCEL_OK)
+        return accel_error_copy(error, &owner->deferred_error);
     if (owner->instance != NULL)
         return ACCEL_OK;
-    code = attach(context, owner, &owner->late);
+    code = attach(context, owner, &owner->deferred_error);
     if (code == ACCEL_OK)
-        code = compare(context, owner, &owner->late);
-    owner->late.code = code;
+        code = compare(context, owner, &owner->deferred_error);
+    owner->deferred_error.code = code;
     if (code == ACCEL_OK)
         return ACCEL_OK;
     accel_plugins_stale(context->plugins, owner->plugin);
     accel_registry_detach(context, owner);
-    return accel_error_copy(error, &owner->late);
+    return accel_error_copy(error, &owner->deferred_error);
 }
 
-int32_t accel_registry_need(struct accel_context *context, const struct accel_listed *listed, struct accel_error *error)
+int32_t accel_registry_ensure_attached(struct accel_context *context, const struct accel_listed *listed,
+                                       struct accel_error *error)
 {
     struct accel_attached *owner = listed->owner;
     int32_t code;
-    if (!owner->waits)
+    if (!owner->is_deferred)
         return ACCEL_OK;
     pthread_mutex_lock(&context->attaching);
-    code = attach_late(context, owner, error);
-    if (code == ACCEL_OK && !listed->here) {
+    code = attach_deferred(context, owner, error);
+    if (code == ACCEL_OK && !listed->is_present) {
         code =
             accel_error_set(error, ACCEL_E_NOT_FOUND,
                             "device %s was present when its driver was probed, but is missing now", listed->info.name);

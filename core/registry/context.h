@@ -33,8 +33,8 @@ struct accel_topology;
 /** Plugin index of a driver that was not loaded from a plugin file. */
 #define ACCEL_NO_PLUGIN 0xffffffffu
 
-/** Sink passed to a driver. It forwards one call at a time, from any thread, and none after enumerate has returned:
- * a late call of a driver thread gets an error and does not access a dead stack frame. */
+/** Sink passed to a driver. It forwards calls from any thread, one at a time, until enumerate returns; later calls of a
+ * driver thread get an error, since the receiver is gone. */
 struct accel_locked_sink {
     struct accel_device_sink sink;         /**< first: the driver passes its address back */
     const struct accel_device_sink *inner; /**< NULL: enumerate has returned */
@@ -50,8 +50,8 @@ struct accel_attached {
     uint32_t minor;                /**< negotiated ABI minor */
     uint32_t plugin;               /**< index of its plugin, or ACCEL_NO_PLUGIN */
     uint32_t device_count;
-    bool waits;              /**< its devices are listed from a probe: accel_registry_need attaches it */
-    struct accel_error late; /**< error of a deferred attach */
+    bool is_deferred; /**< its devices are listed from a cached probe; accel_registry_ensure_attached attaches it */
+    struct accel_error deferred_error; /**< error of a deferred attach */
 };
 
 /** One device of the list. */
@@ -59,8 +59,8 @@ struct accel_listed {
     struct accel_device_info info;
     struct accel_attached *owner;
     uint32_t order;                     /**< position in discovery order */
-    bool here;                          /**< a deferred driver enumerated the device when it was attached */
-    const struct accel_error *unranked; /**< why its profiles cannot be used; NULL: they rank it, or there are none */
+    bool is_present;                    /**< a deferred driver enumerated the device when it was attached */
+    const struct accel_error *unranked; /**< why its profiles cannot rank it; NULL: it is ranked, or has no profile */
 };
 
 /** Number of strings in the options. */
@@ -100,22 +100,23 @@ const struct accel_profile *accel_context_profile(const struct accel_context *co
 /** Finds a device by "driver:id", or by the name of a driver (its best device). NULL: there is none. */
 const struct accel_listed *accel_context_find(const struct accel_context *context, const char *name);
 
-/** Selects a device for user input: as accel_context_find, or by a kind ("gpu": the best that is no software
- * device), or by its id alone, or the first match of a comma-separated list of these. `driver` restricts the
- * search unless NULL. *out_unranked: as with accel_context_unranked, of all matching devices. */
+/** Selects a device by what a user wrote: a name as in accel_context_find, a kind ("gpu": the best that is not a
+ * software device), an id alone, or a comma-separated list of these, of which the first match counts. `driver`
+ * restricts the search unless it is NULL. *out_unranked: accel_context_unranked of all matching devices. */
 const struct accel_listed *accel_context_choose(const struct accel_context *context, const char *names,
                                                 const char *driver, const struct accel_listed **out_unranked);
 
-/** Predicate for devices to select from. It is called for duplicates too: ranked, a duplicate might be the
- * original. */
+/** Returns whether a device may be selected. It is called for duplicates, too, since the ranks decide which of two
+ * devices is the duplicate. */
 typedef bool (*accel_listed_test)(const struct accel_listed *listed, const void *data);
 
-/** Returns the first device accepted by `may` that could not be ranked while others could: the best device is
- * unknown then. NULL: it is known, or no device could be ranked and every plan fails by itself. */
+/** Returns the first device accepted by `may` that could not be ranked while others could, so that the best device is
+ * unknown. Returns NULL if the best device is known, or if no device could be ranked, for which every plan fails
+ * anyway. */
 const struct accel_listed *accel_context_unranked(const struct accel_context *context, accel_listed_test may,
                                                   const void *data);
 
-/** Writes the selectable devices, of one driver or of all, with their kinds; empty if there are none. */
+/** Formats the devices that a user can select, of one driver or of all, with their kinds; empty if there are none. */
 void accel_context_choices(const struct accel_context *context, const char *driver, char *text, size_t bytes);
 
 /** Formats "; did you mean \"NAME\"?" with the device, id, driver or kind nearest to `name`; empty if none is near.
@@ -125,27 +126,27 @@ const char *accel_context_guess(const struct accel_context *context, const char 
 /** Returns "cpu", "gpu", "npu", "other"; empty for 0. */
 const char *accel_device_kind_name(uint32_t kind);
 
-/** True if `word` is the name of a device kind. */
+/** Returns whether `word` is the name of a device kind. */
 bool accel_is_device_kind(const char *word);
 
 /* ---- registry ---- */
 
-/** Attaches a driver whose const part core/plugin has validated, and adds its devices. `plugin` is the index of its
- * plugin or ACCEL_NO_PLUGIN. After a failure only the driver's verdicts remain. Call accel_registry_finish after
- * the last driver. */
+/** Attaches a driver whose struct accel_driver core/plugin has validated, and adds its devices. `plugin` is the index
+ * of its plugin, or ACCEL_NO_PLUGIN. On failure its devices are removed and its verdicts stay. Call
+ * accel_registry_finish after the last driver. */
 int32_t accel_registry_attach(struct accel_context *context, const struct accel_driver *driver, uint32_t plugin,
                               struct accel_error *error);
 
-/** Lists the devices of a plugin from its cached probe result, without attaching the driver. False: there is no
- * usable list, nothing is listed, and the driver must be attached. */
+/** Lists the devices of a plugin from its cached probe result, without attaching the driver. Returns false and lists
+ * nothing if there is no valid list; the driver must be attached then. */
 bool accel_registry_list(struct accel_context *context, const struct accel_plugin *plugin, uint32_t index);
 
 /** Attaches the driver of a listed device if its attach was deferred. ACCEL_E_NOT_FOUND: the device has
  * disappeared; else the driver's error. Thread-safe. */
-int32_t accel_registry_need(struct accel_context *context, const struct accel_listed *listed,
-                            struct accel_error *error);
+int32_t accel_registry_ensure_attached(struct accel_context *context, const struct accel_listed *listed,
+                                       struct accel_error *error);
 
-/** Detaches the instance of a driver, if it has one. */
+/** Detaches the instance of a driver if it is attached. */
 void accel_registry_detach(struct accel_context *context, struct accel_attached *owner);
 
 /** Returns the device of a driver with this id, or NULL. */
@@ -164,7 +165,7 @@ int32_t accel_registry_add_verdict(struct accel_context *context, const struct a
 /** Reports the current driver call to the application; driver and slot are NULL after it has returned. */
 void accel_context_report(const struct accel_context *context, const char *driver, const char *slot);
 
-/** One guarded call of a driver. */
+/** State of a guarded driver call. */
 struct accel_call_guard {
     struct accel_context *context;
     const char *driver;
@@ -178,26 +179,28 @@ void accel_call_guard_begin(struct accel_call_guard *call, struct accel_context 
                             const char *slot);
 void accel_call_guard_end(const struct accel_call_guard *call);
 
-/** Ends a call of a step, which is repeated: the log reports only the first change, recorded in `is_reported`. */
+/** Ends the guard of a step. Since steps repeat, only the first change is logged, which sets `is_reported`. */
 void accel_call_guard_end_step(const struct accel_call_guard *call, bool *is_reported);
 
-/** Ranks devices, marks duplicates, and explains why unclaimed hardware is no device. May be repeated. */
+/** Ranks devices, marks duplicates, and adds a verdict for each piece of hardware that no driver claims. Can be
+ * repeated. */
 int32_t accel_registry_finish(struct accel_context *context, struct accel_error *error);
 
 /** Detaches all drivers and removes their devices. */
 void accel_registry_forget(struct accel_context *context);
 
-/** Attaches and finishes in one call, for tests and for programs that link a driver statically. Requires discovery. */
+/** Attaches a driver and calls accel_registry_finish, for tests and programs that link a driver statically. Requires
+ * discovery. */
 int32_t accel_context_attach_driver(struct accel_context *context, const struct accel_driver *driver,
                                     struct accel_error *error);
 
-/** Finds the folder of that name in the context's cache, freed by the caller; NULL if nothing is cached. Fails with
- * ACCEL_E_MEMORY only. */
+/** Returns the path of folder `name` in the context's cache, which the caller frees; NULL if caching is off. Fails only
+ * with ACCEL_E_MEMORY. */
 int32_t accel_context_cache_folder(const struct accel_context *context, const char *name, char **out_folder,
                                    struct accel_error *error);
 
-/** Reads the profiles, before devices are ranked. Errors in profiles go to the log and to `profile_error`; a lack
- * of memory is the only failure. */
+/** Reads the profiles before devices are ranked. Errors in profiles are logged and stored in `profile_error`; fails
+ * only if memory runs out. */
 int32_t accel_context_profile_open(struct accel_context *context, struct accel_error *error);
 void accel_context_profile_close(struct accel_context *context);
 

@@ -200,7 +200,7 @@ static int32_t open_handle(struct accel_device *device, const struct accel_setti
     struct accel_attached *owner = device->listed->owner;
     struct accel_driver_device *handle = NULL;
     struct accel_call_guard call;
-    int32_t code = accel_registry_need(device->object.context, device->listed, error);
+    int32_t code = accel_registry_ensure_attached(device->object.context, device->listed, error);
     if (code != ACCEL_OK)
         return code;
     accel_call_guard_begin(&call, device->object.context, device->driver, "open");
