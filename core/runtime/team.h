@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * The thread team of the core for a caller that provides none. */
+ * Creates the core's own thread team for a queue whose caller provides none. */
 #ifndef ACCEL_CORE_RUNTIME_TEAM_H
 #define ACCEL_CORE_RUNTIME_TEAM_H
 
