@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file Shared state of devices.c and spread.c. Every part that a step passes through is one item: the tables of a
- * component, its layers, and the weights after them. Neighbouring items on one device make one row of the plan. A
- * placer lives in the plan's arena for one call of accel_shape_plan_assign_layers. */
+/** @file State that devices.c and spread.c share while they assign a model to devices. An item is a part of the model
+ * that a step passes through: the embeddings of a component, each of its layers, and the weights after them.
+ * Consecutive items on one device become one row of the plan. A placer lives in the plan's arena for one call of
+ * accel_shape_plan_assign_layers. */
 #ifndef ACCEL_CORE_PLAN_PLACER_H
 #define ACCEL_CORE_PLAN_PLACER_H
 
@@ -16,8 +17,8 @@ struct accel_placer_target {
     const struct accel_listed *device;            /**< NULL: a described device of a platform that is not present */
     const struct accel_plan_described *described; /**< facts of a profile for a device that is not present, or NULL */
     struct accel_plan_budget budget;
-    uint64_t taken; /**< bytes in use */
-    bool is_host;   /**< it uses the host's memory */
+    uint64_t taken; /**< bytes of the items assigned to it */
+    bool is_host;   /**< it uses host memory */
     bool used;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Assigns items to devices by the settings placement, tensor.parallel and offload.layers. */
+/* Assigns the parts of a model to devices by the settings placement, gpu.layers and offload.layers. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include "core/plan/placer.h"
 #include "core/profile/keys.h"
 
-/* ---- the devices ---- */
+/* ---- candidate devices ---- */
 
 static bool is_candidate(const struct accel_device_info *info)
 {
@@ -21,7 +21,7 @@ static int32_t add_target(struct accel_placer *p, const char *name, const struct
                           const struct accel_plan_budget *budget, uint32_t *out_index)
 {
     if (p->target_count == ACCEL_PLACER_TARGETS)
-        return accel_error_set(p->s->error, ACCEL_E_LIMIT, "a plan lies on at most %u devices", ACCEL_PLACER_TARGETS);
+        return accel_error_set(p->s->error, ACCEL_E_LIMIT, "a plan can use at most %u devices", ACCEL_PLACER_TARGETS);
     if (out_index)
         *out_index = p->target_count;
     p->targets[p->target_count] = (struct accel_placer_target){
@@ -44,15 +44,15 @@ static int32_t add_listed(struct accel_placer *p, const struct accel_listed *dev
     return add_target(p, device->info.name, device, &budget, out_index);
 }
 
-/* Names described devices after the platform, "platform:1", if all are alike, and else after their profiles,
- * "large", "small:1". */
+/* Names devices of an absent platform: "platform:1" if all have one profile, else by their profiles, "large",
+ * "small:1". */
 static const char *name_described(struct accel_plan *plan, const struct accel_plan_described *row, uint32_t index)
 {
     const char *name = plan->described_count > 1 ? row->profile : plan->platform;
     return row->count == 1 ? accel_plan_text(plan, "%s", name) : accel_plan_text(plan, "%s:%" PRIu32, name, index);
 }
 
-/* Adds devices of a platform that is not present, each with the memory that its profile states. */
+/* Adds the devices of an absent platform, each with the memory that its profile states. */
 static int32_t add_described(struct accel_placer *p)
 {
     struct accel_plan *plan = p->s->plan;
@@ -71,7 +71,7 @@ static int32_t add_described(struct accel_placer *p)
     return code;
 }
 
-/* Adds the device of the plan, which is the first target. */
+/* Adds the device of the plan as the first target. */
 static int32_t begin_targets(struct accel_placer *p)
 {
     return p->s->plan->device ? add_listed(p, p->s->plan->device, NULL) : add_described(p);
@@ -141,7 +141,8 @@ static void fill_targets(struct accel_placer *p)
     }
 }
 
-/* Divides the items in proportion to the capacity of each device: the middle of an item decides its device. */
+/* Divides the items in proportion to the capacity of the devices; an item belongs to the device in whose share its
+ * middle lies. */
 static void balance_targets(struct accel_placer *p)
 {
     double whole = 0, capacity = 0, before = 0, end;
@@ -165,8 +166,8 @@ static void balance_targets(struct accel_placer *p)
     }
 }
 
-static int32_t named_target(struct accel_placer *p, const struct accel_profile_setting *setting, const char *name,
-                            uint32_t *out_index)
+static int32_t find_target(struct accel_placer *p, const struct accel_profile_setting *setting, const char *name,
+                           uint32_t *out_index)
 {
     const struct accel_listed *device;
     char guess[ACCEL_DID_YOU_MEAN];
@@ -196,7 +197,8 @@ static int32_t refuse_map(const struct accel_placer *p, const struct accel_profi
     return ACCEL_E_INVALID;
 }
 
-/* Checks that a map uses the requested device: a map without it belongs to a request for another device. */
+/* Checks that a map agrees with the requested device: every layer is on it, if the request names one; a map that puts
+ * all layers on another device is refused, since --device expresses that. */
 static int32_t check_map(const struct accel_placer *p, const struct accel_profile_setting *setting)
 {
     const struct accel_listed *own = p->s->plan->device;
@@ -216,12 +218,12 @@ static int32_t check_map(const struct accel_placer *p, const struct accel_profil
     if (!is_one || own == NULL || first->device == NULL || first->device == own)
         return ACCEL_OK;
     accel_error_by(p->s->error, accel_setting_origin(setting), ACCEL_E_INVALID,
-                   "%s: placement puts all layers on %s: that is no split", setting->place, first->name);
-    accel_error_remedy(p->s->error, "ask for the device instead: --device %s", first->name);
+                   "%s: placement puts all layers on %s, so it does not split the model", setting->place, first->name);
+    accel_error_remedy(p->s->error, "use --device %s instead", first->name);
     return ACCEL_E_INVALID;
 }
 
-/* Parses one "FIRST-LAST=NAME" or "LAYER=NAME" at *cursor. */
+/* Parses one "FIRST-LAST=NAME" or "LAYER=NAME" at *cursor, and assigns these layers. */
 static int32_t parse_range(struct accel_placer *p, const struct accel_profile_setting *setting, const char **cursor,
                            uint32_t *next)
 {
@@ -242,12 +244,12 @@ static int32_t parse_range(struct accel_placer *p, const struct accel_profile_se
     if (length == 0 || length >= sizeof(name))
         return refuse_map(p, setting, "a device is missing");
     if (first != *next || last < first)
-        return refuse_map(p, setting, "every layer has to come once, in order");
+        return refuse_map(p, setting, "each layer must occur once, in order");
     if (last >= p->main_layers)
         return refuse_map(p, setting, "the model has fewer layers");
     memcpy(name, end + 1, length);
     name[length] = '\0';
-    code = named_target(p, setting, name, &target);
+    code = find_target(p, setting, name, &target);
     for (unsigned long layer = first; layer <= last && code == ACCEL_OK; layer++)
         p->items[p->main_first + layer].target = target;
     *next = (uint32_t)last + 1;
@@ -291,13 +293,13 @@ static bool is_all_on_processors(const struct accel_placer *p)
     return p->main_layers != 0;
 }
 
-/* Handles offload.layers if the layers stay on the CPU anyhow: a recommended value is declined, a user's value is
- * refused. If the user allowed a fallback for a missing GPU, the fallback is reported instead. */
+/* Handles offload.layers if all layers are on the CPU already: declines a profile's value, and refuses a user's value
+ * unless the CPU stands in for a missing GPU, which a note reports. */
 static int32_t refuse_offload(struct accel_placer *p, const struct accel_profile_setting *setting)
 {
     struct accel_plan *plan = p->s->plan;
     if (accel_plan_recommends(setting))
-        return accel_plan_decline(plan, "offload.layers", "0", "all layers are on the processors anyhow", p->s->error);
+        return accel_plan_decline(plan, "offload.layers", "0", "all layers are on the CPU already", p->s->error);
     if (plan->moved)
         return ACCEL_OK;
     accel_error_by(p->s->error, accel_setting_origin(setting), ACCEL_E_INVALID,
@@ -324,8 +326,8 @@ static int32_t offload_layers(struct accel_placer *p)
                               p->main_layers);
     if (!add_processors(p, &target, &code))
         return accel_error_by(p->s->error, accel_setting_origin(setting), ACCEL_E_NOT_FOUND,
-                              "%s: offload.layers=%" PRIu32 ": no driver brings the processors as a device",
-                              setting->place, count);
+                              "%s: offload.layers=%" PRIu32 ": no driver offers the CPU as a device", setting->place,
+                              count);
     for (uint32_t i = 0; i < count && code == ACCEL_OK; i++)
         p->items[p->main_first + p->main_layers - 1 - i].target = target;
     return code;
@@ -339,8 +341,8 @@ static int32_t refuse_gpu(const struct accel_placer *p, const struct accel_profi
     return ACCEL_E_INVALID;
 }
 
-/* Puts the last layers on the GPU, which is the device of the plan, and all earlier items on the CPU. The items
- * after the layers count as one layer. */
+/* Applies gpu.layers: puts the last layers on the GPU, which is the device of the plan, and all earlier items on the
+ * CPU. The items after the layers count as one layer, as in llama.cpp. */
 static int32_t split_gpu(struct accel_placer *p)
 {
     const struct accel_profile_setting *setting = accel_plan_value(p->s->plan, "gpu.layers");
@@ -352,31 +354,31 @@ static int32_t split_gpu(struct accel_placer *p)
     if (strcmp(accel_plan_value(p->s->plan, "placement")->value, "single") != 0)
         return refuse_gpu(p, setting, "placement assigns the layers already");
     if (accel_plan_value(p->s->plan, "offload.layers")->number > 0)
-        return refuse_gpu(p, setting, "offload.layers assigns layers to the processors already");
+        return refuse_gpu(p, setting, "offload.layers assigns layers to the CPU already");
     if (own && own->info.facts->kind == ACCEL_DEVICE_CPU)
         return p->s->plan->moved || (setting->is_number && setting->number == 0)
                    ? ACCEL_OK
-                   : refuse_gpu(p, setting, "the plan is for processors");
+                   : refuse_gpu(p, setting, "the plan is for the CPU");
     if (!setting->is_number || (uint64_t)setting->number > p->main_layers)
         return ACCEL_OK;
     if (!add_processors(p, &target, &code))
-        return refuse_gpu(p, setting, "no driver brings the processors as a device");
+        return refuse_gpu(p, setting, "no driver offers the CPU as a device");
     for (uint32_t i = 0; i < p->main_first + p->main_layers + 1 - (uint32_t)setting->number && code == ACCEL_OK; i++)
         if (i < p->item_count)
             p->items[i].target = target;
     return code;
 }
 
-/* Records a placement of the user that has no second device to use. */
+/* Notes that the user's placement has no effect because there is only one device. */
 static int32_t note_single_device(struct accel_placer *p, const struct accel_profile_setting *setting)
 {
     if (p->target_count > 1 || setting->layer == ACCEL_LAYER_BUILTIN || accel_plan_recommends(setting))
         return ACCEL_OK;
     return accel_plan_add_unhonored(p->s->plan, &p->s->plan->shape_unhonored, setting, 0,
-                                    "there is one device, which takes all layers", p->s->error);
+                                    "there is only one device, which runs all layers", p->s->error);
 }
 
-/* Distributes the items before any layer is offloaded to the CPU. */
+/* Distributes the items by `placement` and gpu.layers; offload.layers follows. */
 static int32_t distribute(struct accel_placer *p)
 {
     const struct accel_profile_setting *setting = accel_plan_value(p->s->plan, "placement");
@@ -397,7 +399,7 @@ static int32_t distribute(struct accel_placer *p)
         balance_targets(p);
         return note_single_device(p, setting);
     }
-    /* The CPU of this host is no part of another machine. */
+    /* Plans for an absent platform do not use the CPU of this host. */
     if (p->s->plan->device)
         add_processors(p, &index, &code);
     if (code == ACCEL_OK)

@@ -81,7 +81,7 @@ named()
 {
     [ -n "$1" ] || return 0
     try 2 "$accelctl" plan "$f32" --set "placement=0-4=$1"
-    one_error "placement puts all layers on $1: that is no split"
+    one_error "placement puts all layers on $1, so it does not split the model"
     try 2 "$accelctl" run "$f32" -q -n 1 --prompt x --device cpu --set "placement=0-1=cpu:cpu0,2-4=$1"
     one_error "placement puts layer 2 on $1, and the request names cpu:cpu0"
     try 0 "$accelctl" plan "$f32" --all --set "placement=0-1=cpu:cpu0,2-4=$1"
