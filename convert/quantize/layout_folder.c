@@ -12,8 +12,8 @@
 #include "model/file/element.h"
 #include "model/file/fault.h"
 #include "model/file/json.h"
-#include "model/file/place.h"
 #include "model/file/pool.h"
+#include "model/file/replace.h"
 #include "model/file/text.h"
 
 #define TEXT_BYTES_MAX ((uint64_t)64 << 20)

@@ -20,8 +20,8 @@
 #include "convert/quantize/ways.h"
 #include "model/file/fault.h"
 #include "model/file/parallel.h"
-#include "model/file/place.h"
 #include "model/file/pool.h"
+#include "model/file/replace.h"
 #include "model/file/staged.h"
 #include "model/file/text.h"
 

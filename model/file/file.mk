@@ -16,7 +16,7 @@ libaccel_model_core_la_SOURCES += \
 	%D%/packed.c %D%/packed.h %D%/packed_config.c \
 	%D%/packed_matrix.c %D%/packed_matrix.h %D%/packed_shape.c %D%/packed_type.c \
 	%D%/part.c %D%/part.h \
-	%D%/place.c %D%/place.h \
+	%D%/replace.c %D%/replace.h \
 	%D%/planes.c %D%/planes.h \
 	%D%/pool.c %D%/pool.h \
 	%D%/rows.c %D%/rows.h \

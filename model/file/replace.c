@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "model/file/place.h"
+#include "model/file/replace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include "model/file/pool.h"
 #include "model/file/text.h"
 
-/* Attempts to find a free name. */
+/* Names to try before giving up. */
 #define NAME_TRIES 1000u
 
 int32_t model_check_target(const char *path, struct accel_error *error)
@@ -55,14 +55,14 @@ int32_t model_create_beside(const char *path, char **out_name, int *out_fd, stru
     return *out_fd >= 0 ? ACCEL_OK : model_fault_errno(error, name, "cannot create", native);
 }
 
-/* A negative offset writes at the file position. */
+/* Writes all bytes at `offset`, or at the file position if it is negative. */
 static int32_t write_all(int fd, const char *path, const void *bytes, uint64_t count, off_t offset,
                          struct accel_error *error)
 {
     const unsigned char *at = bytes;
     while (count > 0) {
-        size_t some = count < (1u << 30) ? (size_t)count : (size_t)1 << 30;
-        ssize_t done = offset < 0 ? write(fd, at, some) : pwrite(fd, at, some, offset);
+        size_t chunk = count < (1u << 30) ? (size_t)count : (size_t)1 << 30;
+        ssize_t done = offset < 0 ? write(fd, at, chunk) : pwrite(fd, at, chunk, offset);
         if (done < 0 && errno == EINTR)
             continue;
         if (done < 0)

@@ -14,7 +14,7 @@
 #include "model/file/container.h"
 #include "model/file/element.h"
 #include "model/file/fault.h"
-#include "model/file/place.h"
+#include "model/file/replace.h"
 #include "model/file/text.h"
 
 #define HEADER_ALIGNMENT ((uint64_t)8)

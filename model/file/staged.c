@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "model/file/fault.h"
-#include "model/file/place.h"
 #include "model/file/pool.h"
+#include "model/file/replace.h"
 
 /* Bytes written between syncs: the most that is written twice after a kill. */
 #define SYNC_BYTES ((uint64_t)16 << 20)

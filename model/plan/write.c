@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "model/file/fault.h"
-#include "model/file/place.h"
+#include "model/file/replace.h"
 #include "model/plan/internal.h"
 
 /* Writes a temporary file beside the old one and renames it. */
