@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Builds the model's shapes: collects weights, then computes components and sums. */
+/* Builds the shapes of a described model: collects its weights, then derives components and parameter counts. */
 #include <string.h>
 
 #include "model/describe/internal.h"
@@ -39,7 +39,8 @@ static enum part part_of(const struct accel_sketch_weight *weight)
     return part;
 }
 
-static int32_t add_up(struct accel_model_description *d, struct accel_error *error)
+/* Counts the parameters of each component and of the model. */
+static int32_t count_parameters(struct accel_model_description *d, struct accel_error *error)
 {
     uint64_t total = 0, elements;
 
@@ -51,24 +52,23 @@ static int32_t add_up(struct accel_model_description *d, struct accel_error *err
 
         shape->used = true;
         if (!multiply_u64(weight->rows, weight->columns, &elements) || !add_u64(total, elements, &total))
-            return accel_error_set(error, ACCEL_E_LIMIT, "%s: the elements of its weights do not fit in 64 bits",
-                                   d->path);
+            return accel_error_set(error, ACCEL_E_LIMIT, "%s: the number of weights does not fit in 64 bits", d->path);
         shape->parameters += elements;
     }
     if (!d->is_file && d->traits.parameters != 0 && d->traits.parameters != total)
-        return accel_error_set(error, ACCEL_E_CORRUPT, "%s: model.parameters is %llu, and its shapes give %llu",
+        return accel_error_set(error, ACCEL_E_CORRUPT, "%s: model.parameters is %llu, but the shapes have %llu",
                                d->origin, (unsigned long long)d->traits.parameters, (unsigned long long)total);
     d->traits.parameters = total;
     return ACCEL_OK;
 }
 
-static uint32_t narrow(uint64_t number)
+static uint32_t saturate_u32(uint64_t number)
 {
     return number > UINT32_MAX ? UINT32_MAX : (uint32_t)number;
 }
 
-/* Returns whether a component has a KV cache: generating decoders do; a detection decoder processes all queries at
- * once. */
+/* Returns whether a component has a KV cache: decoders that generate tokens have one, a detection decoder, which
+ * processes all queries at once, does not. */
 static bool is_cached(const struct accel_model_description *d, enum part part)
 {
     const struct shape *s = &d->shapes[part];
@@ -78,7 +78,7 @@ static bool is_cached(const struct accel_model_description *d, enum part part)
 
 int32_t describe_finish(struct accel_model_description *d, struct accel_error *error)
 {
-    int32_t code = add_up(d, error);
+    int32_t code = count_parameters(d, error);
 
     d->model_shapes.component_count = 0;
     for (uint32_t part = 0; part < PARTS && code == ACCEL_OK; part++) {
@@ -88,15 +88,15 @@ int32_t describe_finish(struct accel_model_description *d, struct accel_error *e
             continue;
         d->components[d->model_shapes.component_count++] =
             (struct accel_sketch_component){.size = sizeof(struct accel_sketch_component),
-                                            .layers = narrow(s->layers),
-                                            .hidden = narrow(s->hidden),
-                                            .ffn = narrow(s->ffn),
-                                            .heads = narrow(s->heads),
-                                            .kv_heads = narrow(s->kv_heads),
-                                            .head_size = narrow(s->head_size),
-                                            .value_size = narrow(s->value_size),
+                                            .layers = saturate_u32(s->layers),
+                                            .hidden = saturate_u32(s->hidden),
+                                            .ffn = saturate_u32(s->ffn),
+                                            .heads = saturate_u32(s->heads),
+                                            .kv_heads = saturate_u32(s->kv_heads),
+                                            .head_size = saturate_u32(s->head_size),
+                                            .value_size = saturate_u32(s->value_size),
                                             .cached = is_cached(d, part),
-                                            .tokens = narrow(s->tokens),
+                                            .tokens = saturate_u32(s->tokens),
                                             .vocabulary = s->vocabulary,
                                             .name = part_names[part]};
     }

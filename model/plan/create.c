@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Creates plans: copies options, opens the model, and plans a session if possible. */
+/* Creates the plan of a model: copies the options, opens the model or its description, plans settings and types from
+ * its shapes, and with a model file plans a session with the driver. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 
 /* ---- options ---- */
 
-/* Appends a copy of a text that may be NULL to the texts at *at. */
+/* Copies a text, which may be NULL, to *at and advances *at. */
 static const char *copy_text(char **at, const char *text)
 {
     char *copy = *at;
@@ -50,7 +51,7 @@ static void append_overrides(struct accel_model_plan *plan, char **at, const str
     }
 }
 
-/* Copies options and appends more settings, so that the last one has the highest precedence. */
+/* Copies the options and appends the settings `more`, which override those of the options. */
 static int32_t copy_options(struct accel_model_plan *plan, const struct accel_model_plan_options *options,
                             const struct accel_named_value *more, uint32_t more_count, struct accel_error *error)
 {
@@ -113,13 +114,13 @@ static void release_subject(struct plan_subject *subject)
     free(subject);
 }
 
-/* Sets why a model that is known by name alone does not run. */
+/* Sets the reason why a description, which has no weights, does not run. */
 static void refuse_description(const char *name, struct plan_subject *subject)
 {
     const char *source = accel_model_description_fact(subject->description, "model.source");
 
     accel_error_set(&subject->reason, ACCEL_E_NOT_FOUND,
-                    "%s: is a description without weights, which can be planned, not run%s%s", name,
+                    "%s: is a description without weights, which can be planned but not run%s%s", name,
                     source == NULL ? "" : "; it describes ", source == NULL ? "" : source);
     accel_error_remedy(&subject->reason,
                        "accelctl plan %.64s plans it; to run it, download its GGUF file or Hugging Face folder, and "
@@ -127,7 +128,7 @@ static void refuse_description(const char *name, struct plan_subject *subject)
                        name);
 }
 
-/* Opens the model. A file of an unsupported family can still be planned; a damaged one cannot. */
+/* Opens the model file, if there is one. A file of an unsupported family can be planned; a damaged file is an error. */
 static int32_t open_model(const char *path, struct plan_subject *subject, struct accel_error *error)
 {
     int32_t code;
@@ -170,7 +171,8 @@ static int32_t open_subject(struct accel_context *context, const char *path, str
 
 enum { LENGTH_TEXT = 24, REQUEST_FACTS = 2 };
 
-/* Plans settings and types from the model's shapes. Facts of the request join those of the model. */
+/* Plans settings and types from the model's shapes, without a driver. Profiles see the facts of the model and of the
+ * request. */
 static int32_t make_shape_plan(struct accel_model_plan *plan, struct accel_error *error)
 {
     const struct accel_model_description *description = plan->subject->description;
@@ -205,16 +207,16 @@ static int32_t make_shape_plan(struct accel_model_plan *plan, struct accel_error
     return code;
 }
 
-/* Moves an error to the caller. */
-static int32_t fail(const struct accel_model_plan *plan, struct accel_error *error)
+/* Copies the reason why there is no session to `error`, and returns its code. */
+static int32_t return_reason(const struct accel_model_plan *plan, struct accel_error *error)
 {
     if (error != NULL && error->code == ACCEL_OK)
         *error = plan->reason;
     return plan->reason.code;
 }
 
-/* Plans a session with the driver, if there is one and the settings match those of a run. A missing implementation
- * becomes the reason of the shape plan; every other failure fails the plan. */
+/* Plans a session with the driver. If the model, the device or a setting is not supported by runs, the shape plan
+ * stays, with that as its reason; any other error fails the plan. */
 static int32_t make_session(struct accel_model_plan *plan, struct accel_error *error)
 {
     const struct accel_model *model = plan->subject->model;
@@ -223,7 +225,7 @@ static int32_t make_session(struct accel_model_plan *plan, struct accel_error *e
     if (code == ACCEL_E_UNSUPPORTED || code == ACCEL_E_NOT_FOUND)
         return ACCEL_OK;
     if (code != ACCEL_OK)
-        return fail(plan, error);
+        return return_reason(plan, error);
     if (model == NULL) {
         plan->reason = plan->subject->reason;
         return ACCEL_OK;
@@ -232,13 +234,13 @@ static int32_t make_session(struct accel_model_plan *plan, struct accel_error *e
                              &plan->session, &plan->reason);
     if (code == ACCEL_OK)
         plan->shape_plan = NULL;
-    /* Some values turn out not to be honored only when kernels and memory are known. */
+    /* Checks again, since some settings are known not to be honored only after kernels are chosen. */
     if (code == ACCEL_OK) {
         code = accel_plan_runnable(plan->session->plan, &plan->reason);
         if (code != ACCEL_OK)
             plan->shape_plan = session_release_plan(&plan->session);
     }
-    return code == ACCEL_OK || code == ACCEL_E_UNSUPPORTED ? ACCEL_OK : fail(plan, error);
+    return code == ACCEL_OK || code == ACCEL_E_UNSUPPORTED ? ACCEL_OK : return_reason(plan, error);
 }
 
 int32_t model_plan_remake(struct accel_model_plan *plan, struct accel_error *error)
@@ -253,10 +255,10 @@ int32_t model_plan_remake(struct accel_model_plan *plan, struct accel_error *err
     return code == ACCEL_OK ? make_session(plan, error) : code;
 }
 
-/* Takes ownership of one reference to the subject, also on failure. */
-static int32_t create(struct accel_context *context, struct plan_subject *subject,
-                      const struct accel_model_plan_options *options, const struct accel_named_value *more,
-                      uint32_t more_count, struct accel_model_plan **out_plan, struct accel_error *error)
+/* Creates a plan. Takes ownership of one reference to the subject, also on failure. */
+static int32_t create_plan(struct accel_context *context, struct plan_subject *subject,
+                           const struct accel_model_plan_options *options, const struct accel_named_value *more,
+                           uint32_t more_count, struct accel_model_plan **out_plan, struct accel_error *error)
 {
     struct accel_model_plan *plan = calloc(1, sizeof(*plan));
     int32_t code;
@@ -292,7 +294,7 @@ int32_t accel_model_plan_create(struct accel_context *context, const struct acce
     code = check_options(context, options, &chosen, error);
     if (code == ACCEL_OK)
         code = open_subject(context, chosen.path, &subject, error);
-    return code == ACCEL_OK ? create(context, subject, &chosen, NULL, 0, out_plan, error) : code;
+    return code == ACCEL_OK ? create_plan(context, subject, &chosen, NULL, 0, out_plan, error) : code;
 }
 
 int32_t accel_model_plan_vary(const struct accel_model_plan *plan, const struct accel_named_value *more,
@@ -300,7 +302,7 @@ int32_t accel_model_plan_vary(const struct accel_model_plan *plan, const struct 
 {
     *out_plan = NULL;
     atomic_fetch_add(&plan->subject->owners, 1);
-    return create(plan->context, plan->subject, &plan->options, more, more_count, out_plan, error);
+    return create_plan(plan->context, plan->subject, &plan->options, more, more_count, out_plan, error);
 }
 
 void accel_model_plan_free(struct accel_model_plan *plan)
@@ -361,7 +363,7 @@ int32_t accel_model_plan_session(struct accel_model_plan *plan, struct accel_ses
     *out_session = plan->session;
     if (plan->session != NULL)
         return ACCEL_OK;
-    return fail(plan, error);
+    return return_reason(plan, error);
 }
 
 uint32_t accel_model_plan_exact(const struct accel_model_plan *plan)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private declarations of the plan module. */
+/* Private to model/plan: the plan of a model, and what its files share. */
 #ifndef ACCEL_MODEL_PLAN_INTERNAL_H
 #define ACCEL_MODEL_PLAN_INTERNAL_H
 
@@ -9,7 +9,8 @@
 #include <accel/model/describe.h>
 #include <accel/model/plan.h>
 
-/* The subject of a plan, shared by the plan and the variants that fit, advice and the context search create. */
+/* The opened model of a plan. A plan shares it, by reference count, with the variants that --fit, --advise and
+ * --max-context create. */
 struct plan_subject {
     atomic_uint owners;
     struct accel_model_description *description;
@@ -24,19 +25,19 @@ struct accel_model_plan {
     char *texts;
     struct plan_subject *subject;
     struct accel_session *session;       /* NULL: only a shape plan */
-    struct accel_plan *shape_plan;       /* shape plan; NULL: the session owns the plan */
+    struct accel_plan *shape_plan;       /* plan from shapes alone; NULL: the session owns the plan */
     struct accel_error reason;           /* why there is no session */
-    struct accel_sketch stepped_shapes;  /* shape plan with the types of adaptive precision */
-    struct accel_sketch_weight *stepped; /* its weights; NULL: no type was changed */
+    struct accel_sketch stepped_shapes;  /* shapes with the types that adaptive precision chose */
+    struct accel_sketch_weight *stepped; /* weights of stepped_shapes; NULL: no type was changed */
 };
 
-/* Steps matrices down and up as the precision settings require; does nothing without a session. */
+/* Lowers or raises the types of matrices as the precision settings require. Does nothing without a session. */
 int32_t model_plan_adapt(struct accel_model_plan *plan, struct accel_error *error);
 
-/* Recreates the shape plan and the session with the types in `stepped`. */
+/* Plans again, with the types in `stepped`. */
 int32_t model_plan_remake(struct accel_model_plan *plan, struct accel_error *error);
 
-/* Returns whether a request may have that mode; NULL has none. */
+/* Returns whether `mode` is a valid mode of a request; false for NULL. */
 bool model_plan_is_mode(const char *mode);
 
 /* Returns the verdict of a plan; `needed` is 0 if it is unknown. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Measures steps as settings ask for it: trace.steps and measure.memory write a line of JSON after each step into files
- * of measure.folder, metrics.performance and metrics.memory add a note to the plan after each text, and memory.trim
- * gives unused memory of the heap back after so many texts. */
+/* Measures the steps of a session as its settings require: trace.steps and measure.memory append a line of JSON to
+ * files in measure.folder after each step, metrics.performance and metrics.memory add a note to the plan after each
+ * text, and memory.trim returns unused heap memory to the system after every N texts. */
 #include "model/session/measure.h"
 
 #include <errno.h>
@@ -40,12 +40,14 @@ static int32_t open_file(const struct accel_session *session, const char *name, 
     char path[4096];
 
     if ((size_t)snprintf(path, sizeof(path), "%s/%s", folder->value, name) >= sizeof(path))
-        return accel_error_set(error, ACCEL_E_LIMIT, "%s: measure.folder is too long", folder->place);
+        return accel_error_set(error, ACCEL_E_LIMIT,
+                               "%s: measure.folder is too long: the path of %s in it has more than %zu bytes",
+                               folder->place, name, sizeof(path) - 1);
     if (mkdir(folder->value, 0777) == 0 || errno == EEXIST)
         *out_file = fopen(path, "w");
     if (*out_file != NULL)
         return ACCEL_OK;
-    accel_error_set(error, ACCEL_E_IO, "%.300s: measure.folder: %.300s cannot be written: %s", folder->place, path,
+    accel_error_set(error, ACCEL_E_IO, "%.300s: measure.folder: cannot write %.300s: %s", folder->place, path,
                     strerror(errno));
     accel_error_remedy(error, "set measure.folder to a folder that you may write to");
     return ACCEL_E_IO;
@@ -119,7 +121,7 @@ static int32_t note_times(struct accel_session *session, struct accel_error *err
         .size = sizeof(note), .level = ACCEL_NOTE_INFO, .key = "metrics.performance", .remedy = ""};
     char text[200];
 
-    snprintf(text, sizeof(text), "measured: %" PRIu64 " steps, %.3f ms in the mean, %.3f at least, %.3f at most",
+    snprintf(text, sizeof(text), "measured: %" PRIu64 " steps, mean %.3f ms, minimum %.3f ms, maximum %.3f ms",
              measure->count, (double)measure->total / (double)measure->count / 1e6, (double)measure->shortest / 1e6,
              (double)measure->longest / 1e6);
     note.text = text;
@@ -131,7 +133,7 @@ static int32_t note_memory(struct accel_session *session, struct accel_error *er
 {
     struct accel_plan_note note = {
         .size = sizeof(note), .level = ACCEL_NOTE_INFO, .key = "metrics.memory", .remedy = ""};
-    char text[400] = "measured: bytes at most:";
+    char text[400] = "measured: peak bytes:";
 
     for (uint32_t class = 1; class < sizeof(classes) / sizeof(*classes); class ++) {
         uint64_t held = 0, peak = 0;

@@ -8,12 +8,12 @@
 
 #define REPLACEMENT "\xef\xbf\xbd"
 
-/* State that a stage retains between pieces. */
+/* State of one step between pieces. */
 struct token_stage {
-    struct token_buffer held; /* bytes or a piece that wait for more input */
-    size_t stripped;          /* STRIP: characters gone from the beginning of the text */
-    bool begun;               /* a piece has passed */
-    bool past_start;          /* STRIP behind a Fuse: a character that is not stripped has passed */
+    struct token_buffer held; /* bytes, or a piece, held until more input arrives */
+    size_t stripped;          /* STRIP: characters removed from the beginning of the text */
+    bool begun;               /* the step has received a piece */
+    bool past_start;          /* STRIP after a FUSE: a character was not stripped, so the beginning is over */
 };
 
 int32_t token_decoders_add(struct token_decoders *list, struct token_decoder step, const char *where,
@@ -70,7 +70,7 @@ static int32_t feed(struct token_decoding *decoding, size_t at, const char *text
 
 /* Returns the length of one malformed character at `data`: the longest prefix of a valid one, at least 1 byte.
  * *out_open is set if more bytes could complete it. */
-static size_t broken_length(const char *data, size_t size, bool *out_open)
+static size_t malformed_length(const char *data, size_t size, bool *out_open)
 {
     const unsigned char *bytes = (const unsigned char *)data;
     unsigned low = bytes[0] == 0xe0 ? 0xa0 : bytes[0] == 0xf0 ? 0x90 : 0x80;
@@ -89,7 +89,7 @@ static size_t broken_length(const char *data, size_t size, bool *out_open)
 
 /* Emits the held bytes as UTF-8. Malformed characters become U+FFFD: one for each maximal subpart, or one for each
  * byte. Unless `last`, an incomplete character at the end is held. */
-static int32_t give_bytes(struct token_decoding *decoding, size_t at, bool per_byte, bool last,
+static int32_t emit_bytes(struct token_decoding *decoding, size_t at, bool per_byte, bool last,
                           struct accel_error *error)
 {
     struct token_buffer *held = &decoding->stages[at].held;
@@ -101,7 +101,7 @@ static int32_t give_bytes(struct token_decoding *decoding, size_t at, bool per_b
         uint32_t point;
         bool open = false;
         size_t length = token_utf8_next(held->data + done, held->size - done, &point);
-        size_t broken = length > 0 ? 0 : broken_length(held->data + done, held->size - done, &open);
+        size_t broken = length > 0 ? 0 : malformed_length(held->data + done, held->size - done, &open);
 
         if (open && !last)
             break;
@@ -121,7 +121,7 @@ static int32_t give_bytes(struct token_decoding *decoding, size_t at, bool per_b
     return code;
 }
 
-/* ByteLevel: a piece is decoded to bytes only if each of its characters encodes one; else it is text as it is. */
+/* Decodes ByteLevel: a piece becomes bytes if each of its characters encodes a byte, else it passes unchanged. */
 static int32_t feed_bytes(struct token_decoding *decoding, size_t at, const char *text, size_t size,
                           struct accel_error *error)
 {
@@ -144,7 +144,7 @@ static int32_t feed_bytes(struct token_decoding *decoding, size_t at, const char
         }
         held->data[held->size++] = (char)byte;
     }
-    return give_bytes(decoding, at, false, false, error);
+    return emit_bytes(decoding, at, false, false, error);
 }
 
 static int hex_digit(char letter)
@@ -156,16 +156,16 @@ static int hex_digit(char letter)
     return letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
 }
 
-/* The byte that a piece spells as <0xNN>, or -1. */
-static int spelt_byte(const char *text, size_t size)
+/* Returns the byte that a piece spells as <0xNN>, or -1. */
+static int parse_byte(const char *text, size_t size)
 {
     if (size != 6 || memcmp(text, "<0x", 3) != 0 || text[5] != '>' || hex_digit(text[3]) < 0 || hex_digit(text[4]) < 0)
         return -1;
     return hex_digit(text[3]) * 16 + hex_digit(text[4]);
 }
 
-/* Ends a run of bytes. A whole text follows the reference: one malformed character turns every byte of the run
- * into U+FFFD. A stream has already emitted the valid ones. */
+/* Ends a run of <0xNN> pieces. In a whole text one malformed character turns every byte of the run into U+FFFD, as in
+ * the tokenizers library; a stream has emitted the valid characters already. */
 static int32_t end_run(struct token_decoding *decoding, size_t at, struct accel_error *error)
 {
     struct token_buffer *held = &decoding->stages[at].held;
@@ -176,14 +176,14 @@ static int32_t end_run(struct token_decoding *decoding, size_t at, struct accel_
         return ACCEL_OK;
     if (!decoding->eager && token_utf8_check(held->data, size) < size)
         memset(held->data, 0xff, size);
-    code = give_bytes(decoding, at, true, true, error);
+    code = emit_bytes(decoding, at, true, true, error);
     return code;
 }
 
 static int32_t feed_fallback(struct token_decoding *decoding, size_t at, const char *text, size_t size,
                              struct accel_error *error)
 {
-    int byte = spelt_byte(text, size);
+    int byte = parse_byte(text, size);
     int32_t code;
 
     if (byte >= 0) {
@@ -191,7 +191,7 @@ static int32_t feed_fallback(struct token_decoding *decoding, size_t at, const c
 
         if (!token_buffer_append(&decoding->stages[at].held, &letter, 1))
             return accel_error_no_memory(error, "to decode tokens");
-        return decoding->eager ? give_bytes(decoding, at, true, false, error) : ACCEL_OK;
+        return decoding->eager ? emit_bytes(decoding, at, true, false, error) : ACCEL_OK;
     }
     code = end_run(decoding, at, error);
     return code == ACCEL_OK ? feed(decoding, at + 1, text, size, error) : code;
@@ -204,7 +204,7 @@ static int32_t feed_replaced(struct token_decoding *decoding, size_t at, const c
     struct token_buffer made = {0};
     int32_t code = ACCEL_OK;
     bool mark = step->kind == TOKEN_DECODE_MARK;
-    /* Metaspace drops every mark of the first piece, as its reference does. */
+    /* Metaspace removes every mark in the first piece, as the tokenizers library does. */
     bool drop = mark && step->prefix && !decoding->stages[at].begun;
 
     decoding->stages[at].begun = true;
@@ -222,17 +222,17 @@ static int32_t feed_stripped(struct token_decoding *decoding, size_t at, const c
     const struct token_decoder *step = &decoding->list->items[at];
     struct token_stage *stage = &decoding->stages[at];
     size_t start = 0, end = size;
-    size_t gone = step->fused ? stage->stripped : 0;
+    size_t removed = step->fused ? stage->stripped : 0;
 
     if (!step->fused || !stage->past_start) {
-        while (gone < step->start && end - start >= step->text_size &&
+        while (removed < step->start && end - start >= step->text_size &&
                memcmp(text + start, step->text, step->text_size) == 0) {
             start += step->text_size;
-            gone++;
+            removed++;
         }
     }
-    stage->stripped = gone;
-    /* After a Fuse only the start of the whole text is stripped: it ends at the first character that is not. */
+    stage->stripped = removed;
+    /* After a FUSE only the beginning of the whole text is stripped, up to the first other character. */
     stage->past_start = stage->past_start || start < end;
     for (size_t i = 0; i < step->stop && end - start >= step->text_size &&
                        memcmp(text + end - step->text_size, step->text, step->text_size) == 0;
@@ -241,7 +241,7 @@ static int32_t feed_stripped(struct token_decoding *decoding, size_t at, const c
     return feed(decoding, at + 1, text + start, end - start, error);
 }
 
-/* BPEDecoder must know which piece is the last, so it holds one piece back. */
+/* Decodes BPEDecoder, which treats the last piece differently, so one piece is held back. */
 static int32_t feed_suffix(struct token_decoding *decoding, size_t at, const char *text, size_t size, bool last,
                            struct accel_error *error)
 {
@@ -263,7 +263,7 @@ static int32_t feed_suffix(struct token_decoding *decoding, size_t at, const cha
     return code;
 }
 
-/* Passes a piece to stage `at`; after the last stage the piece is text. */
+/* Passes a piece to step `at`, or appends it to the text after the last step. */
 static int32_t feed(struct token_decoding *decoding, size_t at, const char *text, size_t size,
                     struct accel_error *error)
 {
@@ -307,7 +307,7 @@ int32_t token_decoding_end(struct token_decoding *decoding, struct accel_error *
         struct token_stage *stage = &decoding->stages[at];
 
         if (code == ACCEL_OK && decoding->list->items[at].kind == TOKEN_DECODE_BYTES)
-            code = give_bytes(decoding, at, false, true, error);
+            code = emit_bytes(decoding, at, false, true, error);
         if (code == ACCEL_OK && decoding->list->items[at].kind == TOKEN_DECODE_FALLBACK)
             code = end_run(decoding, at, error);
         if (code == ACCEL_OK && decoding->list->items[at].kind == TOKEN_DECODE_SUFFIX)

@@ -125,7 +125,7 @@ is "$steps" "$(wc -l <measured/memory.jsonl)" "lines of memory and of steps"
 tokens=$(value time.tokens)
 is "$steps" "$tokens" "a step of the prompt, and one for each token but the last"
 case $(value metrics.0) in "measured: $steps steps, "*) ;; *) fail "metrics: $(value metrics.0)" ;; esac
-case $(value metrics.1) in "measured: bytes at most: weights "*" state "[1-9]*) ;; *) fail "metrics: $(value metrics.1)" ;; esac
+case $(value metrics.1) in "measured: peak bytes: weights "*" state "[1-9]*) ;; *) fail "metrics: $(value metrics.1)" ;; esac
 end=0
 for line in $(seq 1 "$steps"); do
     sed -n "${line}p" measured/steps.jsonl >step.json

@@ -275,7 +275,7 @@ static const struct {
     {"wrong-sum",
      "  model.family: gpt2\n  model.layers: 1\n  model.hidden: 4\n  model.ffn: 2\n  model.heads: 1\n"
      "  model.vocabulary: 2\n  language.positions: 2\n  model.parameters: 7\n",
-     ACCEL_E_CORRUPT, "model.parameters is 7, and its shapes give 142"},
+     ACCEL_E_CORRUPT, "model.parameters is 7, but the shapes have 142"},
     {"keys-more", "  model.family: llama\n  model.heads: 4\n  model.kv_heads: 8\n", ACCEL_E_CORRUPT,
      "keys-more.yaml:5: model.kv_heads: 8 heads of keys do not divide 4"},
     {"keys-odd", "  model.family: llama\n  model.heads: 8\n  model.kv_heads: 3\n", ACCEL_E_CORRUPT,
