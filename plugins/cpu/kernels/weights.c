@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Weight types of the kernels. */
+/* Maps weight types to slots of the kernel tables, and enumerates the types that kernels read. */
 #include "config.h"
 
 #include "weights.h"
@@ -10,6 +10,7 @@ static const uint32_t weight_types[CPU_PLANAR] = {
 #define OWN_TYPE(ID, name) ACCEL_##ID,
     CPU_PLANAR_OWN(OWN_TYPE)};
 
+/* Returns the slot of a type that does not share CPU_PLANAR, or -1. */
 static int own_slot(uint32_t type)
 {
     for (int i = 0; i < CPU_PLANAR; i++) {

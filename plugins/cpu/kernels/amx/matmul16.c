@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GEMM of act_bf16 with weights of every type, AMX. Weights are decoded to BF16 (decode.h), ROWS_MOST rows of W with
- * CHUNK values of each at a time, which stay in the L2 cache while all rows of x are multiplied with them, 32 at a
- * time: two tiles of weights and two of x give four tiles of sums, each read and written once per chunk. Rows of W are
- * rows of tiles in place; x was transposed when it was rounded, and the result is transposed once more.
+ * GEMM of act_bf16 with weights of every type, AMX. A panel of ROWS_MOST rows of W with CHUNK values of each is decoded
+ * to BF16 (decode.h) and stays in the L2 cache while all rows of x are multiplied with it, 32 at a time: two tiles of
+ * weights and two of x give four tiles of sums, which are loaded and stored once per chunk. W needs no transposition: x
+ * was transposed when it was staged, and the result is transposed at the end.
  *
- * Byte products are not used: a tile of them takes as long for 32 values, which share scales, as for 64, and its sums
- * would have to be scaled in vectors per 32, which takes longer than the products. Rounding to BF16 loses less than
- * rounding x to 8 bits.
- * Bound: operations, 512 multiply-adds a cycle.
+ * INT8 tiles are not used: blocks of 32 share a scale, a tile product takes as long for 32 values as for 64, and its
+ * sums would have to be scaled per 32 by vector instructions, which takes longer than the products. BF16 also loses
+ * less than rounding x to 8 bits. Bound: operations, 512 multiply-adds a cycle.
  */
 #include "decode.h"
 #include "panels.h"
@@ -26,8 +25,8 @@
 #define ROW_BYTES (CHUNK / 32 * 34) /* bytes of a chunk of a row, of the widest packed type */
 #define TILE_BYTES sizeof(weight_tile)
 
-/* Decoder of a type: F16 takes two tiles per step, and so half of the steps. */
-struct reading {
+/* Decoder of a weight type, and tiles of W per step: 2 for F16, which then has half as many steps. */
+struct decoder16 {
     decode16_fn *decode;
     size_t parts;
 };
@@ -40,7 +39,8 @@ struct panel {
 typedef float sum_tile[TILE_ROWS][TILE_ROWS];
 typedef sum_tile sum_square[2][2];
 
-/* Bytes that each step prefetches: in one square the sums of the next, in a row of squares two tiles' steps of x. */
+/* Bytes that each step prefetches, so that a square prefetches the sums of the next square, and a row of squares the
+ * next two tiles of x. */
 #define SUMS_PREFETCH (sizeof(sum_square) / STEPS)
 #define X_PREFETCH (2 * TILE_BYTES / (W_TILES / 2))
 
@@ -69,9 +69,10 @@ CPU_INLINE void prefetch_row(const struct cpu_matmul *call, size_t j, size_t at,
         __builtin_prefetch(row + p);
 }
 
-/* Decodes values at .. at + count of the block's rows of W, in pairs of tiles; rows past the end repeat the last, their
- * results are not stored. */
-static void fill_rows(const struct reading *type, const struct block *block, size_t at, size_t count, struct panel *out)
+/* Decodes values at .. at + count of the block's rows of W in place, in pairs of tiles. Rows past the end repeat the
+ * last row; their results are not stored. */
+static void fill_rows(const struct decoder16 *type, const struct block *block, size_t at, size_t count,
+                      struct panel *out)
 {
     const struct cpu_matmul *call = block->call;
     for (size_t r = 0; r < (tiles_of(block->count) + 1) / 2 * 2 * TILE_ROWS; r++) {
@@ -81,8 +82,8 @@ static void fill_rows(const struct reading *type, const struct block *block, siz
     }
 }
 
-/* Decodes packed weights, which are unpacked to rows first. */
-static void fill_panels(const struct reading *type, const struct block *block, size_t at, size_t count,
+/* Decodes a chunk of packed weights: unpacks 16 rows at a time, then decodes them. */
+static void fill_panels(const struct decoder16 *type, const struct block *block, size_t at, size_t count,
                         struct panel *out)
 {
     uint8_t codes[TILE_ROWS][ROW_BYTES], halves[TILE_ROWS][CHUNK / 16];
@@ -98,7 +99,7 @@ static void fill_panels(const struct reading *type, const struct block *block, s
     }
 }
 
-static void fill(const struct reading *type, const struct block *block, size_t at, size_t count, struct panel *out)
+static void fill(const struct decoder16 *type, const struct block *block, size_t at, size_t count, struct panel *out)
 {
     if (block->call->w.packed == NULL)
         fill_rows(type, block, at, count, out);
@@ -106,9 +107,9 @@ static void fill(const struct reading *type, const struct block *block, size_t a
         fill_panels(type, block, at, count, out);
 }
 
-/* Prefetches for later steps, a part with each step: stores of sums that miss the L1 cache take as long as products,
- * and new rows of x come from the L3 cache. */
-CPU_INLINE void ask(const char *sums, const char *x)
+/* Prefetches a part of the next sums and of the next rows of x with each step: stores of sums that miss the L1 cache
+ * take as long as the products, and new rows of x come from the L3 cache. */
+CPU_INLINE void prefetch_step(const char *sums, const char *x)
 {
     CPU_UNROLL
     for (size_t at = 0; at < SUMS_PREFETCH; at += LINE)
@@ -118,23 +119,24 @@ CPU_INLINE void ask(const char *sums, const char *x)
         __builtin_prefetch(x + at, 0, 2);
 }
 
-/* Steps of two tiles of W with `wide` (a constant) tiles of x, which are x_stride elements apart. */
+/* Operands of a square: two rows of tiles of W, and one or two rows of tiles of x, x_stride elements apart. */
 struct steps {
     const weight_tile *w0;
     const weight_tile *w1;
     const uint16_t *x;
     size_t x_stride;
-    const char *next; /* the following rows of x */
+    const char *next; /* rows of x to prefetch */
     size_t count;
 };
 
-/* Adds the products of the steps; `wide` and `parts` are constants. */
-CPU_INLINE void products(const struct steps *steps, const size_t wide, const size_t parts, const char *sums)
+/* Adds the products of all steps to tiles 0 .. 3. `wide` (tiles of x) and `parts` (tiles of W per step) are constant.
+ */
+CPU_INLINE void multiply_steps(const struct steps *steps, const size_t wide, const size_t parts, const char *sums)
 {
     const char *w0 = (const char *)steps->w0, *x = (const char *)steps->x, *next = steps->next;
     const size_t to_w1 = (size_t)((const char *)steps->w1 - w0), to_x1 = steps->x_stride * sizeof(*steps->x);
     for (const char *end = x + steps->count * TILE_BYTES; x != end; x += TILE_BYTES) {
-        ask(sums, next);
+        prefetch_step(sums, next);
         sums += SUMS_PREFETCH;
         next += X_PREFETCH;
         tile_load(6, x, LINE);
@@ -154,8 +156,9 @@ CPU_INLINE void products(const struct steps *steps, const size_t wide, const siz
     }
 }
 
-/* Adds products to the sums of earlier steps, or to zeros for the first chunk. */
-CPU_INLINE void square(const struct steps *steps, const size_t wide, const size_t parts, int first, sum_square *sums)
+/* Adds the products of a chunk to the sums of earlier chunks, or to zero for the first. */
+CPU_INLINE void multiply_square(const struct steps *steps, const size_t wide, const size_t parts, int first,
+                                sum_square *sums)
 {
     if (first) {
         tile_zero(0);
@@ -170,7 +173,7 @@ CPU_INLINE void square(const struct steps *steps, const size_t wide, const size_
             tile_load(3, sums[0][1][1], LINE);
         }
     }
-    products(steps, wide, parts, (const char *)(sums + 1));
+    multiply_steps(steps, wide, parts, (const char *)(sums + 1));
     tile_store(0, sums[0][0][0], LINE);
     tile_store(2, sums[0][1][0], LINE);
     if (wide == 2) {
@@ -193,17 +196,17 @@ CPU_INLINE void accumulate(const struct block *block, const struct panel *panel,
             steps.w0 = panel->tile[t];
             steps.w1 = panel->tile[t + 1];
             if (u + 1 < tiles)
-                square(&steps, 2, parts, at == 0, *sums + t / 2);
+                multiply_square(&steps, 2, parts, at == 0, *sums + t / 2);
             else
-                square(&steps, 1, parts, at == 0, *sums + t / 2);
+                multiply_square(&steps, 1, parts, at == 0, *sums + t / 2);
         }
     }
 }
 
-/* Transposes the sums of 16 rows of x and finishes the rows. */
+/* Transposes the sums of 16 rows of x, and stores their results. */
 static void finish(const struct block *block, size_t u, sum_square (*sums)[W_TILES / 2])
 {
-    float turned[TILE_ROWS][ROWS_MOST];
+    float transposed[TILE_ROWS][ROWS_MOST];
     for (size_t r = 0; r < tiles_of(block->count) * TILE_ROWS; r += 8) {
         const uint8_t *from[8];
         for (size_t l = 0; l < 8; l++)
@@ -214,14 +217,14 @@ static void finish(const struct block *block, size_t u, sum_square (*sums)[W_TIL
             load_transposed(from, 4 * c, v);
             CPU_UNROLL
             for (size_t l = 0; l < 4; l++)
-                _mm256_storeu_si256((__m256i *)(turned[c + l] + r), v[l]);
+                _mm256_storeu_si256((__m256i *)(transposed[c + l] + r), v[l]);
         }
     }
     for (size_t r = 0; r < least(TILE_ROWS, block->rows - u * TILE_ROWS); r++)
-        finish_row(block->call, block->i + u * TILE_ROWS + r, block->j, block->count, turned[r]);
+        finish_row(block->call, block->i + u * TILE_ROWS + r, block->j, block->count, transposed[r]);
 }
 
-static void multiply(const struct reading *type, const struct block *block)
+static void multiply(const struct decoder16 *type, const struct block *block)
 {
     const size_t k = block->call->k, chunk = CHUNK / type->parts;
     _Alignas(LINE) sum_square sums[X_TILES / 2][W_TILES / 2];
@@ -240,7 +243,7 @@ static void multiply(const struct reading *type, const struct block *block)
 
 static void matmul16(decode16_fn *decode, size_t parts, const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    const struct reading type = {decode, parts};
+    const struct decoder16 type = {decode, parts};
     tiles_begin(&shapes);
     for (size_t i = 0; i < call->m; i += X_ROWS) {
         for (size_t j = begin; j < end; j += ROWS_MOST) {
@@ -263,7 +266,7 @@ static void matmul16(decode16_fn *decode, size_t parts, const struct cpu_matmul 
         matmul16(decode16_##name, parts, call, begin, end);                                                            \
     }
 
-/* The scheme is tested per row. */
+/* Decodes a row of a planar type by its scheme. */
 CPU_INLINE void decode_planar(const struct cpu_matrix *w, size_t j, size_t at, size_t count, weight_tile *out, size_t r)
 {
     if (has_codebook(w))

@@ -2,17 +2,17 @@
 /*
  * Matmul of quantized weights with act_q8, AVX-512 with VNNI.
  *
- * GEMV (up to ROW4_MOST4 or ROW4_MOST8 rows of x): 4 rows of W are read in place, four blocks of 4-bit codes (a quarter
- * of a vector each) or two of 8-bit codes at a time, with up to four rows of x. The sums of the four rows of W are
- * gathered in one vector, element r of each quarter for row r, before they are scaled: they share one conversion, one
- * product with scales and one addition. Codes are unsigned; the zero point is corrected in integers. Bound: bytes of W.
- * GEMM: vector/gemm.c.
+ * GEMV (up to ROW4_MAX_4BIT or ROW4_MAX_8BIT rows of x): 4 rows of W are read in place, four blocks of 4-bit codes (a
+ * quarter of a vector each) or two of 8-bit codes at a time, with up to four rows of x. The sums of the four rows of W
+ * are gathered in one vector, element r of each quarter for row r, before they are scaled: they share one conversion,
+ * one product with scales and one addition. Codes are unsigned; the zero point is corrected in integers. Bound: bytes
+ * of W. GEMM: vector/gemm.c.
  */
 #define PAIR 4u /* rows of x per pass over four rows of W */
 #include "plugins/cpu/kernels/vector/row4.h"
 
-#define ROW4_MOST4 4u
-#define ROW4_MOST8 4u
+#define ROW4_MAX_4BIT 4u
+#define ROW4_MAX_8BIT 4u
 #define QUARTER_BYTES 32768u
 
 #define VECTOR 64u

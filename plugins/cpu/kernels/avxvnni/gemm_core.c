@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 8-bit GEMM cores, AVX2 with VNNI: 16 rows of W (two vectors of 8) with 4 rows of x. One instruction multiplies and
- * adds 4 codes of 8 rows in 32 bits, whatever their width. Bound: operations; 8 sums, 2 vectors of W and a broadcast
- * fit the 16 registers. Measured: doc/benchmark.md, GEMM cores.
+ * 8-bit GEMM cores, AVX2 with VNNI: multiply 16 rows of W (two vectors of 8) with 4 rows of x. One VPDPBUSD multiplies
+ * 4 codes of 8 rows with 4 of x and adds them in 32 bits, which cannot overflow for codes up to 8 bits. Bound:
+ * operations; 8 accumulators, 2 vectors of W and a broadcast fit the 16 registers. Measured: doc/benchmark.md, GEMM
+ * cores.
  */
 #include "plugins/cpu/kernels/vector/gemm_core.h"
 
 #define ROWS CPU_TILE_ROWS
 
-/* Sums products of words from .. from + steps of a block; sum `part` of the tile corrects the zero point `center`. */
-CPU_INLINE void products(const int center, const uint8_t *codes, const struct cpu_tile *x, size_t part,
-                         const size_t from, const size_t steps, __m256i acc[ROWS][2])
+/* Multiplies words from .. from + steps (4 codes each) of a block with x. The accumulators start at minus the zero
+ * point `center` times the sum of x that is entry `part` of the tile. */
+CPU_INLINE void multiply_words(const int center, const uint8_t *codes, const struct cpu_tile *x, size_t part,
+                               const size_t from, const size_t steps, __m256i acc[ROWS][2])
 {
     CPU_UNROLL
     for (size_t r = 0; r < ROWS; r++)
@@ -22,27 +24,27 @@ CPU_INLINE void products(const int center, const uint8_t *codes, const struct cp
         const __m256i w0 = load_256(codes + c * WORD_BYTES), w1 = load_256(codes + c * WORD_BYTES + 32);
         CPU_UNROLL
         for (size_t r = 0; r < ROWS; r++) {
-            const __m256i four = broadcast4(x->q[c][r]);
-            acc[r][0] = _mm256_dpbusd_avx_epi32(acc[r][0], w0, four);
-            acc[r][1] = _mm256_dpbusd_avx_epi32(acc[r][1], w1, four);
+            const __m256i q = broadcast4(x->q[c][r]);
+            acc[r][0] = _mm256_dpbusd_avx_epi32(acc[r][0], w0, q);
+            acc[r][1] = _mm256_dpbusd_avx_epi32(acc[r][1], w1, q);
         }
     }
 }
 
-/* A scale per 32 codes. */
+/* Accumulates types with a scale per 32 codes. */
 CPU_INLINE void core_narrow(const int center, const struct gemm_panel *panel, const struct cpu_tile *x, size_t count,
                             float (*sums)[PANEL_ROWS])
 {
     for (size_t b = 0; b < count; b++) {
         __m256i acc[ROWS][2];
-        products(center, panel->codes + b * BLOCK_BYTES, x + b, 0, 0, 8, acc);
+        multiply_words(center, panel->codes + b * BLOCK_BYTES, x + b, 0, 0, 8, acc);
         CPU_UNROLL
         for (size_t r = 0; r < ROWS; r++)
             add_scaled(acc[r], _mm256_broadcast_ss(&x[b].scale[r]), panel->d[b], sums[r]);
     }
 }
 
-/* An integer scale per 32 codes, or two, and a scale per 256. */
+/* Accumulates types with a scale per 256 codes and an integer scale per 32, or per 16 (`fine`). */
 CPU_INLINE void core_super(const int center, const int fine, const struct gemm_panel *panel, const struct cpu_tile *x,
                            size_t count, float (*sums)[PANEL_ROWS])
 {
@@ -53,7 +55,7 @@ CPU_INLINE void core_super(const int center, const int fine, const struct gemm_p
             const size_t parts = fine ? 2 : 1;
             for (size_t h = 0; h < parts; h++) {
                 __m256i acc[ROWS][2];
-                products(center, codes, x + b, fine ? 1 + h : 0, 4 * h, fine ? 4 : 8, acc);
+                multiply_words(center, codes, x + b, fine ? 1 + h : 0, 4 * h, fine ? 4 : 8, acc);
                 CPU_UNROLL
                 for (size_t r = 0; r < ROWS; r++)
                     add_scaled(acc[r], _mm256_broadcast_ss(&x[b].scale[r]), panel->factor[b][h], part[r]);
@@ -62,8 +64,8 @@ CPU_INLINE void core_super(const int center, const int fine, const struct gemm_p
         for (size_t r = 0; r < ROWS; r++) {
             CPU_UNROLL
             for (size_t i = 0; i < PANEL_ROWS; i += 8) {
-                const __m256 d = _mm256_loadu_ps(panel->d[at / 8] + i), more = _mm256_loadu_ps(part[r] + i);
-                _mm256_storeu_ps(sums[r] + i, _mm256_fmadd_ps(more, d, _mm256_loadu_ps(sums[r] + i)));
+                const __m256 d = _mm256_loadu_ps(panel->d[at / 8] + i), sum = _mm256_loadu_ps(part[r] + i);
+                _mm256_storeu_ps(sums[r] + i, _mm256_fmadd_ps(sum, d, _mm256_loadu_ps(sums[r] + i)));
             }
         }
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to the scalar kernels. */
+/* Declares the function that scalar/matmul.c and scalar/pointwise.c share. */
 #ifndef CPU_SCALAR_H
 #define CPU_SCALAR_H
 

@@ -8,7 +8,8 @@
 
 #include "vec.h"
 
-/* 2^n * e^r with |r| <= ln 2 / 2: the polynomial of the Cephes library. Overflow is an infinity, underflow gradual. */
+/* Computes e^x as 2^n * e^r with |r| <= ln 2 / 2 and the polynomial of the Cephes library. Overflow gives infinity,
+ * underflow denormals. */
 CPU_INLINE vf v_exp(vf x)
 {
     x = v_max(v_set(-150), v_min(v_set(150), x));
@@ -21,8 +22,8 @@ CPU_INLINE vf v_exp(vf x)
     p = v_fma(p, r, v_set(1.6666665459e-1f));
     p = v_fma(p, r, v_set(5.0000001201e-1f));
     p = v_fma(p, r * r, r) + 1.0f;
-    /* Two factors, since 2^n alone leaves the range of exponents where the result does not. A NaN converts to anything
-     * here; it is in p already. */
+    /* Multiplies with 2^n in two factors, since 2^n may overflow where the result does not. A NaN is in p already, so
+     * its conversion is replaced by 0. */
     vi whole = __builtin_convertvector(v_select(n == n, n, v_set(0)), vi);
     vi half = whole >> 1;
     return p * (vf)((half + 127) << 23) * (vf)((whole - half + 127) << 23);
@@ -41,7 +42,7 @@ CPU_INLINE vf v_tanh(vf x)
     return v_select(a < 0.625f, near, v_select(x == x, far, x));
 }
 
-/* A rational approximation on [-4, 4], where erf reaches 1 within half a unit of the last place. */
+/* Approximates erf by a rational function on [-4, 4], beyond which erf is 1 within half a unit in the last place. */
 CPU_INLINE vf v_erf(vf x)
 {
     x = v_max(v_set(-4), v_min(v_set(4), x));
@@ -64,7 +65,7 @@ CPU_INLINE vf v_sigmoid(vf x)
     return 1.0f / (1.0f + v_exp(-x));
 }
 
-/* `function` is a constant in loops. */
+/* Applies an element-wise function of accel/ops.h. Callers pass `function` as a constant in loops. */
 CPU_INLINE vf v_function(uint32_t function, vf x)
 {
     switch (function) {

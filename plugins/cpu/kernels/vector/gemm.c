@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GEMM of act_q8 for all weight types: 16 rows of W become a panel for 16 blocks of k at a time (gemm_fill.h), which
+ * GEMM of act_q8 for all weight types: 16 rows of W with 16 blocks of k are unpacked to a panel (gemm_fill.h), which
  * stays in the L1 cache while all rows of x are multiplied with it, four or eight at a time (gemm_core.c of each ISA).
  */
 #include "finish.h"
@@ -16,7 +16,7 @@
 
 #define RECIPE(name, core, minimum) ((struct gemm_recipe){fill_##name, CPU_NAME(core), minimum})
 
-/* Planar types up to 4 bits fit the narrow cores, wider ones use bytes. */
+/* Returns the recipe of a planar type: narrow cores for up to 4 bits, core_wide for 8. */
 static struct gemm_recipe planar_recipe(uint32_t type)
 {
     const uint32_t bits = ACCEL_PLANAR_BITS(type), scheme = ACCEL_PLANAR_SCHEME(type);
@@ -69,11 +69,11 @@ struct gemm_recipe CPU_NAME(gemm_recipe)(uint32_t type)
     }
 }
 
-/* Memory to prefetch, and the bytes to prefetch per tile. */
+/* Memory to prefetch. */
 struct ahead {
     const char *next;
     const char *end;
-    size_t each;
+    size_t each; /* bytes per tile */
 };
 
 /*
@@ -89,6 +89,7 @@ static struct ahead next_panel(const struct gemm_rows *w, size_t blocks, size_t 
     return (struct ahead){w->next + from, w->next + to, ((to - from) / LINE / tiles + 1) * LINE};
 }
 
+/* Prefetches the next bytes with one tile. */
 static void prefetch_piece(struct ahead *ahead)
 {
     const size_t left = (size_t)(ahead->end - ahead->next), bytes = least(ahead->each, left);
@@ -111,7 +112,7 @@ static void accumulate(const struct gemm_recipe *recipe, const struct gemm_panel
     }
 }
 
-/* Rows past the end repeat the last; their results are not stored. */
+/* Describes 16 rows of W from j on. Rows past the end repeat the last row; their results are not stored. */
 static struct gemm_rows rows_from(const struct cpu_matmul *call, size_t j, size_t end)
 {
     struct gemm_rows from = {.w = &call->w, .bytes = PANEL_ROWS * call->w.stride[0]};
@@ -129,9 +130,9 @@ static struct gemm_rows rows_from(const struct cpu_matmul *call, size_t j, size_
     return from;
 }
 
-/* Multiplies rows j .. of W, 16 of them or those before `end`, with rows i .. i + rows of x. */
-static void band(const struct gemm_recipe *recipe, const struct cpu_matmul *call, size_t i, size_t rows, size_t j,
-                 size_t end)
+/* Multiplies 16 rows of W from j on, or fewer before `end`, with rows i .. i + rows of x. */
+static void multiply_band(const struct gemm_recipe *recipe, const struct cpu_matmul *call, size_t i, size_t rows,
+                          size_t j, size_t end)
 {
     const size_t blocks = call->k / CPU_BLOCK, step = rows <= SHORT_ROWS ? SHORT_BLOCKS : PANEL_BLOCKS;
     float sums[X_ROWS][PANEL_ROWS];
@@ -164,7 +165,7 @@ int CPU_NAME(gemm8)(const struct cpu_matmul *call, uint32_t type, size_t begin, 
         return 0;
     for (size_t i = 0; i < call->m; i += X_ROWS) {
         for (size_t j = begin; j < end; j += PANEL_ROWS)
-            band(&recipe, call, i, least(X_ROWS, call->m - i), j, end);
+            multiply_band(&recipe, call, i, least(X_ROWS, call->m - i), j, end);
     }
     return 1;
 }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 8-bit matmuls of the types of struct block32. The ISA that includes this defines
- *     ROW4_MOST4, ROW4_MOST8: rows of x up to which four rows of W are faster than GEMM, by bits of W
- *     dot_row4(f, call, w, rows, i, sums): four rows of W with `rows` (a constant) rows of x from row i on; sums of row
- * r of x go to sums[r][0 .. 3] QUARTER_BYTES, optional: bytes from which on each quarter of the rows of W is read as
- * its own stream
+ * 8-bit matmuls of the types of struct block32. The ISA that includes this file defines
+ *
+ * ROW4_MAX_4BIT, ROW4_MAX_8BIT: rows of x up to which this GEMV is faster than GEMM, by bits of W.
+ *
+ * dot_row4(f, call, w, rows, i, sums): multiplies four rows of W with rows i .. i + rows of x (`rows` is a constant) to
+ * sums[r][0 .. 3], r = 0 .. rows - 1.
+ *
+ * QUARTER_BYTES, optional: bytes of W from which on each quarter of its rows is read as a stream of its own.
  */
 #ifndef CPU_VECTOR_GEMV_ROW4_H
 #define CPU_VECTOR_GEMV_ROW4_H
@@ -13,7 +16,7 @@
 #include "gemm.h"
 #include "row4.h"
 
-/* Multiplies four rows of W with `rows` rows of x, up to ROW4_MOST8, PAIR at a time: the rows of W stay in the L1
+/* Multiplies four rows of W with `rows` rows of x, up to ROW4_MAX_8BIT, PAIR at a time: the rows of W stay in the L1
  * cache. */
 CPU_INLINE void dot_rows(const struct block32 f, const struct cpu_matmul *call, const struct row4 w, size_t i,
                          size_t rows, float *const *sums)
@@ -27,12 +30,12 @@ CPU_INLINE void dot_rows(const struct block32 f, const struct cpu_matmul *call, 
         dot_row4(f, call, w, 1, i + r, sums + r);
 }
 
-/* Multiplies up to ROW4_MOST8 rows of x. */
+/* Multiplies up to ROW4_MAX_8BIT rows of x. */
 CPU_INLINE void gemv_row4(const struct block32 f, const struct cpu_matmul *call, size_t i, size_t rows, size_t begin,
                           size_t end)
 {
     for (size_t j = begin; j < end; j += FINISH_COLUMNS) {
-        float sums[ROW4_MOST8][FINISH_COLUMNS + 4], *to[ROW4_MOST8];
+        float sums[ROW4_MAX_8BIT][FINISH_COLUMNS + 4], *to[ROW4_MAX_8BIT];
         const size_t count = least(FINISH_COLUMNS, end - j);
         for (size_t at = 0; at < count; at += count - at < 4 ? 1 : 4) {
             const int whole = count - at >= 4;
@@ -54,7 +57,7 @@ CPU_INLINE void gemv_quarters(const struct block32 f, const struct cpu_matmul *c
                               size_t begin, size_t quarter)
 {
     for (size_t j = begin; j < begin + quarter; j += FINISH_COLUMNS) {
-        float sums[ROW4_MOST8][4][FINISH_COLUMNS], quad[ROW4_MOST8][4], *to[ROW4_MOST8];
+        float sums[ROW4_MAX_8BIT][4][FINISH_COLUMNS], quad[ROW4_MAX_8BIT][4], *to[ROW4_MAX_8BIT];
         const size_t count = least(FINISH_COLUMNS, begin + quarter - j);
         for (size_t r = 0; r < rows; r++)
             to[r] = quad[r];
@@ -71,7 +74,7 @@ CPU_INLINE void gemv_quarters(const struct block32 f, const struct cpu_matmul *c
 }
 #endif
 
-/* Multiplies up to ROW4_MOST8 rows of x. */
+/* Multiplies up to ROW4_MAX_8BIT rows of x. */
 CPU_INLINE void gemv_rows(const struct block32 f, const struct cpu_matmul *call, size_t i, size_t rows, size_t begin,
                           size_t end)
 {
@@ -87,13 +90,13 @@ CPU_INLINE void gemv_rows(const struct block32 f, const struct cpu_matmul *call,
 
 CPU_INLINE void matmul8(const struct block32 f, uint32_t type, const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    const size_t most = f.bits == 4 ? ROW4_MOST4 : ROW4_MOST8;
+    const size_t most = f.bits == 4 ? ROW4_MAX_4BIT : ROW4_MAX_8BIT;
     if (f.planar && CPU_NAME(gemv8)(type, call, begin, end))
         return;
     if (begin >= end || (call->m > most && call->act_q8.tiles != NULL && CPU_NAME(gemm8)(call, type, begin, end)))
         return;
-    for (size_t i = 0; i < call->m; i += ROW4_MOST8)
-        gemv_rows(f, call, i, least(ROW4_MOST8, call->m - i), begin, end);
+    for (size_t i = 0; i < call->m; i += ROW4_MAX_8BIT)
+        gemv_rows(f, call, i, least(ROW4_MAX_8BIT, call->m - i), begin, end);
 }
 
 #define MATMUL8(name, type)                                                                                            \

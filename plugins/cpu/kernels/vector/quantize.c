@@ -8,15 +8,16 @@
 #include "plugins/cpu/kernels/tile.h"
 #include "vec.h"
 
-/* Stores a block of one row in its tile. */
-CPU_INLINE void put_tile(__m256i q, float scale, struct cpu_tile *tile, size_t lane)
+/* Stores a block of one row, its scale and its sums in its tile. */
+CPU_INLINE void store_tile(__m256i q, float scale, struct cpu_tile *tile, size_t lane)
 {
     uint32_t words[8];
     _mm256_storeu_si256((__m256i *)words, q);
     CPU_UNROLL
     for (size_t c = 0; c < 8; c++)
         memcpy(tile->q[c][lane], &words[c], sizeof(words[c]));
-    /* Sums neighbours; a word of two sums per four codes, added in each half. */
+    /* Sums pairs of codes to 16 bits, then the 4 words of each half, 16 codes: each 32-bit word ends with two partial
+     * sums. */
     __m256i pairs = _mm256_maddubs_epi16(_mm256_set1_epi8(1), q);
     pairs = _mm256_add_epi16(pairs, _mm256_shuffle_epi32(pairs, 0x4e));
     pairs = _mm256_add_epi16(pairs, _mm256_shuffle_epi32(pairs, 0xb1));
@@ -32,14 +33,14 @@ CPU_INLINE void put_tile(__m256i q, float scale, struct cpu_tile *tile, size_t l
     tile->scale[lane] = scale;
 }
 
-CPU_INLINE float most_of(__m256 v)
+CPU_INLINE float max_of(__m256 v)
 {
     __m128 four = _mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
     four = _mm_max_ps(four, _mm_movehl_ps(four, four));
     return _mm_cvtss_f32(_mm_max_ss(four, _mm_movehdup_ps(four)));
 }
 
-/* Rounds a block. Returns its codes, and its scale in out_scale. */
+/* Quantizes a block of 32 values to 8 bits, and returns the codes. */
 CPU_INLINE __m256i quantize_block(const float *x, float *out_scale)
 {
     const __m256 sign = _mm256_set1_ps(-0.0f);
@@ -50,8 +51,8 @@ CPU_INLINE __m256i quantize_block(const float *x, float *out_scale)
         v[i] = _mm256_loadu_ps(x + 8 * i);
         most = _mm256_max_ps(most, _mm256_andnot_ps(sign, v[i]));
     }
-    const float largest = most_of(most);
-    /* Below this the reciprocal is infinite; such a block is rounded to zero. */
+    const float largest = max_of(most);
+    /* A block with a smaller maximum becomes zero, since the reciprocal would overflow. */
     const __m256 inverse = _mm256_set1_ps(largest > 1e-36f ? 127.0f / largest : 0);
     CPU_UNROLL
     for (size_t i = 0; i < 4; i++)
@@ -81,7 +82,7 @@ void CPU_NAME(quantize)(const float *x, size_t stride, size_t k, const struct cp
             _mm256_storeu_si256((__m256i *)(out->q + at * CPU_BLOCK), q);
             out->sum[at] = out->scale[at] * (float)sum_of(q);
             if (out->tiles != NULL)
-                put_tile(q, out->scale[at], cpu_tile_of(out, blocks, r / CPU_TILE_ROWS, b), r % CPU_TILE_ROWS);
+                store_tile(q, out->scale[at], cpu_tile_of(out, blocks, r / CPU_TILE_ROWS, b), r % CPU_TILE_ROWS);
         }
         tile_end_row(out, r, blocks);
     }
