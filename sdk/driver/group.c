@@ -1,41 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Computes the memory that actions touch, and groups actions that run part by part: the two products of a feed-forward
- * block, their gate and its quantization need no barrier between them, because each part of one reads the same part of
- * the one before.
+ * Groups actions that need no barrier between them because each part of one reads only the same part of the one before:
+ * the gate and up matmuls of a feed-forward block, their activation, and its staging. Finds this by comparing the
+ * memory that actions access.
  */
 #include <stdbool.h>
 
 #include "sdk/driver/program.h"
 
-/* Bytes that an action reads or writes. */
-struct touch {
+/* A memory range that an action reads or writes. */
+struct access {
     uintptr_t begin;
     uintptr_t end;
     const struct sdk_tensor *tensor; /* NULL: scratch, or staged activations */
-    uint32_t writes;
+    uint32_t writes;                 /* 1: it writes the range; 0: it reads it only */
     uint32_t zero;
 };
 
-#define TOUCHES (SDK_INPUTS + SDK_OUTPUTS + 2u)
+#define MAX_ACCESSES (SDK_INPUTS + SDK_OUTPUTS + 2u)
 
-static struct touch touch_of(const struct sdk_tensor *tensor, uint32_t writes)
+static struct access tensor_access(const struct sdk_tensor *tensor, uint32_t writes)
 {
     const uintptr_t begin = (uintptr_t)tensor->planes[0];
 
-    return (struct touch){begin, begin + tensor->rows * sdk_row_bytes(tensor->type, tensor->width), tensor, writes, 0};
+    return (struct access){begin, begin + tensor->rows * sdk_row_bytes(tensor->type, tensor->width), tensor, writes, 0};
 }
 
-static struct touch touch_staged(const struct sdk_set *set, uint32_t c, uint32_t writes)
+static struct access staged_access(const struct sdk_set *set, uint32_t c, uint32_t writes)
 {
     const uintptr_t begin = (uintptr_t)set->calls[c].staged;
     uint32_t format;
 
-    return (struct touch){begin, begin + set->kernels[c]->staged_bytes(&set->calls[c], &format), NULL, writes, 0};
+    return (struct access){begin, begin + set->kernels[c]->staged_bytes(&set->calls[c], &format), NULL, writes, 0};
 }
 
-/* Nodes of every operator but attention may write their states. */
-static uint32_t touch_inputs(const struct sdk_set *set, uint32_t c, struct touch *out_touches)
+/* Lists the inputs of a call that other actions may write. All operators except attention may write their states. */
+static uint32_t input_accesses(const struct sdk_set *set, uint32_t c, struct access *out_accesses)
 {
     const struct accel_graph *graph = set->program->graph;
     const struct accel_node *node = graph->nodes[set->uses[c].node];
@@ -46,33 +46,33 @@ static uint32_t touch_inputs(const struct sdk_set *set, uint32_t c, struct touch
                                                           : graph->values[set->program->roots[node->inputs[i]]]->role;
 
         if (role != ACCEL_ROLE_WEIGHT && role != ACCEL_ROLE_CONSTANT)
-            out_touches[count++] =
-                touch_of(set->calls[c].inputs[i], role == ACCEL_ROLE_STATE && node->op != ACCEL_OP_ATTENTION);
+            out_accesses[count++] =
+                tensor_access(set->calls[c].inputs[i], role == ACCEL_ROLE_STATE && node->op != ACCEL_OP_ATTENTION);
     }
     return count;
 }
 
-static uint32_t touches_of(const struct sdk_set *set, const struct sdk_action *action, struct touch *out_touches)
+static uint32_t accesses_of(const struct sdk_set *set, const struct sdk_action *action, struct access *out_accesses)
 {
     const struct sdk_call *call = &set->calls[action->call];
     uint32_t count = 0;
 
     if (action->is_staging) {
-        out_touches[count++] = touch_of(call->inputs[0], 0);
-        out_touches[count++] = touch_staged(set, action->call, 1);
+        out_accesses[count++] = tensor_access(call->inputs[0], 0);
+        out_accesses[count++] = staged_access(set, action->call, 1);
         return count;
     }
-    count = touch_inputs(set, action->call, out_touches);
+    count = input_accesses(set, action->call, out_accesses);
     for (uint32_t i = 0; i < SDK_OUTPUTS && call->outputs[i] != NULL; i++)
-        out_touches[count++] = touch_of(call->outputs[i], 1);
+        out_accesses[count++] = tensor_access(call->outputs[i], 1);
     if (call->staged != NULL)
-        out_touches[count++] = touch_staged(set, action->call, set->kernels[action->call]->stage_part == NULL);
+        out_accesses[count++] = staged_access(set, action->call, set->kernels[action->call]->stage_part == NULL);
     if (call->scratch != NULL)
-        out_touches[count++] = (struct touch){(uintptr_t)call->scratch, (uintptr_t)call->scratch + 1, NULL, 1, 0};
+        out_accesses[count++] = (struct access){(uintptr_t)call->scratch, (uintptr_t)call->scratch + 1, NULL, 1, 0};
     return count;
 }
 
-static bool overlap(const struct touch *a, const struct touch *b)
+static bool overlaps(const struct access *a, const struct access *b)
 {
     return (a->writes || b->writes) && a->begin < b->end && b->begin < a->end;
 }
@@ -82,33 +82,35 @@ static uint64_t elements_of(const struct sdk_tensor *tensor)
     return tensor->rows * tensor->width;
 }
 
-/* Returns 1 if the later action reads the output of the earlier one part by part. */
-static bool follows(const struct sdk_action *later, const struct touch *written, const struct touch *read,
-                    bool partwise)
+/* Returns whether the later action reads the output of the earlier one part by part. */
+static bool reads_partwise(const struct sdk_action *later, const struct access *written, const struct access *read,
+                           bool partwise)
 {
     return partwise && written->writes && !read->writes && written->tensor != NULL && read->tensor != NULL &&
            written->begin == read->begin && elements_of(written->tensor) == later->parts &&
            elements_of(read->tensor) == later->parts;
 }
 
-/* Returns 1 if the actions conflict. `partwise`: the later one reads part by part. */
-static bool touch(const struct sdk_set *set, const struct sdk_action *a, const struct sdk_action *later, bool partwise)
+/* Returns whether the actions need a barrier between them. `partwise`: each part of the later one reads only the same
+ * part of its inputs. */
+static bool conflicts(const struct sdk_set *set, const struct sdk_action *a, const struct sdk_action *later,
+                      bool partwise)
 {
-    struct touch first[TOUCHES], second[TOUCHES];
-    uint32_t first_count = touches_of(set, a, first), second_count = touches_of(set, later, second);
+    struct access first[MAX_ACCESSES], second[MAX_ACCESSES];
+    uint32_t first_count = accesses_of(set, a, first), second_count = accesses_of(set, later, second);
 
     for (uint32_t i = 0; i < first_count; i++)
         for (uint32_t j = 0; j < second_count; j++)
-            if (overlap(&first[i], &second[j]) && !follows(later, &first[i], &second[j], partwise))
+            if (overlaps(&first[i], &second[j]) && !reads_partwise(later, &first[i], &second[j], partwise))
                 return true;
     return false;
 }
 
-bool sdk_groups_touch(const struct sdk_set *set, uint32_t a, uint32_t b)
+bool sdk_groups_conflict(const struct sdk_set *set, uint32_t a, uint32_t b)
 {
     for (uint32_t i = 0; i < set->actions[a].members; i++)
         for (uint32_t j = 0; j < set->actions[b].members; j++)
-            if (touch(set, &set->actions[a + i], &set->actions[b + j], 0))
+            if (conflicts(set, &set->actions[a + i], &set->actions[b + j], 0))
                 return true;
     return false;
 }
@@ -126,8 +128,8 @@ static void count_parts(const struct sdk_set *set, struct sdk_action *action)
         action->parts = kernel->parts(call, &action->grain);
 }
 
-/* Returns 1 if the parts of an action are the elements of its output. */
-static uint32_t by_elements(const struct sdk_set *set, const struct sdk_action *action)
+/* Returns whether the parts of an action are the elements of its output. */
+static bool is_elementwise(const struct sdk_set *set, const struct sdk_action *action)
 {
     const struct sdk_call *call = &set->calls[action->call];
 
@@ -135,6 +137,7 @@ static uint32_t by_elements(const struct sdk_set *set, const struct sdk_action *
            elements_of(action->is_staging || call->outputs[0] == NULL ? call->inputs[0] : call->outputs[0]);
 }
 
+/* Returns the least common multiple of two grains. */
 static uint64_t common_grain(uint64_t a, uint64_t b)
 {
     uint64_t x = a, y = b;
@@ -148,21 +151,21 @@ static uint64_t common_grain(uint64_t a, uint64_t b)
     return a / x * b;
 }
 
-/* 1: the action may join the group that begins at `first` and has `members` so far. */
-static bool joins(const struct sdk_set *set, uint32_t first, uint32_t members)
+/* Returns whether the next action can join the group that begins at `first` and has `members` so far. */
+static bool can_join(const struct sdk_set *set, uint32_t first, uint32_t members)
 {
     const struct sdk_action *head = &set->actions[first], *next = &set->actions[first + members];
     bool partwise = next->is_staging || (set->kernels[next->call]->flags & SDK_KERNEL_PARTWISE) != 0;
 
-    if (head->parts == 0 || next->parts != head->parts || !by_elements(set, head) || !by_elements(set, next))
+    if (head->parts == 0 || next->parts != head->parts || !is_elementwise(set, head) || !is_elementwise(set, next))
         return false;
     for (uint32_t i = 0; i < members; i++)
-        if (touch(set, &set->actions[first + i], next, partwise))
+        if (conflicts(set, &set->actions[first + i], next, partwise))
             return false;
     return true;
 }
 
-void sdk_group(struct sdk_set *set)
+void sdk_group_actions(struct sdk_set *set)
 {
     for (uint32_t a = 0; a < set->action_count; a++)
         count_parts(set, &set->actions[a]);
@@ -170,7 +173,7 @@ void sdk_group(struct sdk_set *set)
         struct sdk_action *head = &set->actions[first];
         uint32_t members = 1;
 
-        while (first + members < set->action_count && joins(set, first, members)) {
+        while (first + members < set->action_count && can_join(set, first, members)) {
             struct sdk_action *next = &set->actions[first + members];
 
             head->grain = common_grain(head->grain, next->grain);

@@ -151,36 +151,36 @@ const struct sdk_kernel *sdk_select_kernel(const struct sdk_device *device, cons
 /* Returns whether the weights of a node belong in a container, since its kernel reads one of them packed. */
 uint32_t sdk_node_packs(const struct sdk_device *device, const struct accel_graph *graph, uint32_t node,
                         const struct sdk_kernel *kernel);
-/* Bytes of bookkeeping of the container that a module's weights will have; 0: none. */
+/* Returns the bytes of bookkeeping of the container for a module's weights; 0: it has none. */
 uint64_t sdk_weights_bytes(const struct sdk_module *module);
-/* The weight called `key`, or NULL. */
+/* Returns the weight called `key`, or NULL. */
 const struct sdk_weight_entry *sdk_weights_find(const struct sdk_weights *weights, const char *key);
 int32_t sdk_weights_create(struct accel_driver_device *device, const struct accel_weight *const *list, uint32_t count,
                            struct accel_driver_weights **out_weights, struct accel_error *error);
 
-/* Fills the weights of a container, which have their places, from the source. */
+/* Reads the weights of a container, whose memory is allocated, from the source. */
 int32_t sdk_load_weights(const struct sdk_weights *weights, const struct accel_source *source,
                          const struct accel_task *task, struct accel_error *error);
 
-/* Makes the sets' skeleton: dims, calls, blocks and the bytes of scratch; addresses are still NULL. */
+/* Creates a set without memory: dims, calls, blocks and bytes of scratch are known, addresses are NULL. */
 int32_t sdk_set_prepare(struct sdk_module *module, uint32_t program, const uint64_t *symbols, uint32_t threads,
                         struct sdk_set **out_set, struct accel_error *error);
 void sdk_set_release(struct sdk_set *set);
-/* Bytes of bookkeeping of a set of this program. */
+/* Returns the bytes of bookkeeping of a set of this program. */
 uint64_t sdk_set_bytes(const struct sdk_program *program);
 
 /* Schedules the actions for the current dims: forms groups, decides which groups are split over `threads` threads, and
  * places barriers. */
 void sdk_schedule(struct sdk_set *set, uint32_t threads);
 
-/* Puts actions that may run part by part into groups. Fills `parts`, `grain` and `members`. */
-void sdk_group(struct sdk_set *set);
+/* Groups actions that need no barrier between them. Fills `parts`, `grain` and `members`. */
+void sdk_group_actions(struct sdk_set *set);
 
 /* Extends the lifetimes of blocks that unsynchronized threads may still use. Call before blocks have offsets. */
 void sdk_extend_lifetimes(struct sdk_set *set);
 
-/* Returns 1 if one group writes memory that the other touches. The arguments are the groups' first actions. */
-bool sdk_groups_touch(const struct sdk_set *set, uint32_t a, uint32_t b);
+/* Returns whether one group writes memory that the other accesses. The arguments are the groups' first actions. */
+bool sdk_groups_conflict(const struct sdk_set *set, uint32_t a, uint32_t b);
 
 /* Sets a tensor's dims, rows and width for these symbols. */
 void sdk_tensor_measure(struct sdk_tensor *tensor, const struct accel_value *value, const uint64_t *symbols,

@@ -58,7 +58,7 @@ static uint64_t place_barriers(struct sdk_set *set)
     for (uint32_t b = 0; b < set->action_count; b += set->actions[b].members) {
         set->actions[b].barrier = 0;
         for (uint32_t a = since; a < b; a += set->actions[a].members) {
-            if ((!set->actions[a].split && !set->actions[b].split) || !sdk_groups_touch(set, a, b))
+            if ((!set->actions[a].split && !set->actions[b].split) || !sdk_groups_conflict(set, a, b))
                 continue;
             set->actions[before].barrier = 1;
             barriers++;
@@ -81,7 +81,7 @@ void sdk_schedule(struct sdk_set *set, uint32_t threads)
 {
     uint64_t saved = 0;
 
-    sdk_group(set);
+    sdk_group_actions(set);
     for (uint32_t a = 0; a < set->action_count; a += set->actions[a].members) {
         struct sdk_action *head = &set->actions[a];
         uint64_t work = group_work(set, head);
