@@ -5,11 +5,11 @@
  * and a queue with a counter. A plugin fills one struct gpu_api; the library implements the rest of the driver ABI once
  * (graphs, lowering, memory plans, weights, states, steps, failure).
  *
- * Contract of every slot: it returns ACCEL_OK or a negative code with its text in `error` (sdk_error); out handles are
- * NULL on failure. The library checks arguments; an implementation trusts them. Slots of one device are called from any
- * thread at the same time, but slots of one list or queue by one thread at a time. `free` slots never fail, get no
- * NULL, and are called when the object is not in flight. An implementation allocates its handles with host->allocate,
- * so that they are counted.
+ * Contract of every slot: it returns ACCEL_OK, or a negative code with a text in `error` (sdk_error); out handles are
+ * NULL on failure. The library validates arguments before the call. Slots of one device are called concurrently from
+ * any thread, slots of one list or queue by one thread at a time. `free` slots never fail, never get NULL, and are
+ * called when the object is not in flight. An implementation allocates its handles with host->allocate, so that they
+ * are counted.
  *
  * ## The model of a kernel
  * Workgroups have one dimension of `group` items; the grid has up to three. A kernel sees
@@ -18,9 +18,9 @@
  *  - one block of at most GPU_WORDS 32-bit words: in Vulkan push constants from byte 0, in OpenCL argument n, one
  * struct by value. Words 0 .. n-1 are the offsets, in words, of the value of buffer i in the buffer as it is bound (the
  * library computes them, see gpu_limits.alignment); the parameters of the kernel follow.
- *  - constants: 32-bit words fixed when the pipeline is made. In Vulkan specialization constants with their place in
- *    the source's list as id, in OpenCL -DNAME=value. Constant 0 is always GROUP, the items of a workgroup.
- * The entry is `main` in SPIR-V and `gpu_main` in OpenCL C. There is nothing else: no textures, no uniform buffers.
+ *  - constants: 32-bit words fixed when the pipeline is created. In Vulkan specialization constants, whose ids are
+ * their indices in gpu_source.constants; in OpenCL -DNAME=value. Constant 0 is always GROUP, the items of a workgroup.
+ * The entry point is `main` in SPIR-V and `gpu_main` in OpenCL C. Kernels use no textures and no uniform buffers.
  *
  * ## Symbols
  * A kernel reads no symbols: parameter words and group counts carry the sizes of a step. A list is recorded for one
@@ -33,16 +33,16 @@
 
 #include <accel/driver.h>
 
-/** Storage buffers of a kernel that every device has: Vulkan promises no more than 4 in a stage; all desktop and mobile
- *  devices known to us have at least 8 (a device with fewer is refused by its driver). */
+/** Storage buffers that a kernel can use on every device. Vulkan guarantees only 4 per stage, but desktop and mobile
+ *  devices have at least 8; the driver refuses a device with fewer. */
 #define GPU_BINDINGS_LEAST 8u
-/** Most storage buffers of a kernel, where gpu_limits.bindings allows them. */
+/** Maximum storage buffers of a kernel, if gpu_limits.bindings allows them. */
 #define GPU_BINDINGS 10u
-/** Words of the block: 128 bytes, the size of push constants that Vulkan promises. */
+/** Words of the parameter block: 128 bytes, the push constants that Vulkan guarantees. */
 #define GPU_WORDS 32u
-/** Most constants of a pipeline. */
+/** Maximum constants of a pipeline. */
 #define GPU_CONSTANTS 12u
-/** Most elements of a product of matrices that a subgroup holds. */
+/** Maximum elements of a cooperative matrix product. */
 #define GPU_MATRIX_MOST 256u
 
 /* Features of a device. A kernel text sees each as a macro that is 1 or not defined. */
@@ -52,15 +52,16 @@
 #define GPU_FEATURE_INT8 8u       /**< HAS_INT8: arithmetic in 8 bits */
 #define GPU_FEATURE_INT16 16u     /**< HAS_INT16: arithmetic in 16 bits */
 #define GPU_FEATURE_DOT8 32u      /**< HAS_DOT8: dot of four packed signed bytes, fast or not */
-#define GPU_FEATURE_DOT8_FAST 64u /**< HAS_DOT8_FAST: and in one instruction */
+#define GPU_FEATURE_DOT8_FAST 64u /**< HAS_DOT8_FAST: dot of four packed signed bytes in one instruction */
 #define GPU_FEATURE_SUBGROUP 128u /**< HAS_SUBGROUP: sum, maximum and broadcast over a subgroup, full subgroups */
 #define GPU_FEATURE_SHUFFLE 256u  /**< HAS_SHUFFLE: shuffle by xor in a subgroup */
 #define GPU_FEATURE_COOPMAT 512u  /**< HAS_COOPMAT: matrices of halves that a subgroup multiplies, F32 sums */
 #define GPU_FEATURE_SOFTWARE                                                                                           \
     1024u /**< the kernels run on a CPU: few threads, no need to coalesce; HAS_SOFTWARE in OpenCL */
 
-struct gpu_runtime; /**< the loaded library of the API, one for each instance; the implementation's own */
-struct gpu_device;  /**< the implementation's own, like all below */
+/* Handles that the implementation defines. */
+struct gpu_runtime; /**< the loaded library of the API, one per driver instance */
+struct gpu_device;
 struct gpu_memory;
 struct gpu_pipeline;
 struct gpu_list;
@@ -80,8 +81,8 @@ enum {
     GPU_TUNE_ROW_GROUP,     /**< items that share a row: norms, softmax, arg-max */
     GPU_TUNE_ELEMENT_GROUP, /**< items of a workgroup of element-wise kernels */
     GPU_TUNE_ATTENTION,     /**< items of a workgroup of attention */
-    GPU_TUNE_PARTS,         /**< parts of the keys of few tokens */
-    GPU_TUNE_TILE_FROM,     /**< rows of x from which on matrices go through local memory */
+    GPU_TUNE_PARTS,         /**< parts into which attention splits the keys if a step has few tokens */
+    GPU_TUNE_TILE_FROM,     /**< rows of x from which on a matmul is tiled in local memory */
     GPU_TUNINGS
 };
 
@@ -116,15 +117,16 @@ struct gpu_limits {
 #define GPU_MEMORY_UPLOAD 2u   /**< the host writes (mapped), copies read */
 #define GPU_MEMORY_DOWNLOAD 3u /**< copies write, the host reads (mapped, cached) */
 
-/** A kernel's text for one API: a row of a table that the build makes of sdk/gpu/kernels (embed.sh). Const. */
+/** Source or code of a kernel for one API: a row of the constant table that the build generates from sdk/gpu/kernels
+ * (embed.sh). */
 struct gpu_source {
     const char *name;      /**< unique: "norm", "matmul_vec" */
     const char *constants; /**< names, separated by spaces, the first one GROUP */
     const char *defines;   /**< OpenCL: options beside the constants, "-DTYPE=2"; else "" */
     const void *code;      /**< OpenCL: text that ends in zero; Vulkan: words of SPIR-V */
     uint64_t bytes;
-    uint32_t features; /**< that this code needs. Variants of one name are consecutive, best first; the first variant
-                            whose features the device has is used */
+    uint32_t features; /**< features that this code requires. Variants of one name are consecutive, best first; the
+                          first variant whose features the device has is used */
     uint32_t zero;
 };
 
@@ -153,7 +155,7 @@ struct gpu_dispatch {
     uint32_t range_count;
     uint32_t word_count;
     uint32_t groups[3]; /**< any 0: the launch is left out of this recording */
-    uint32_t barrier;   /**< 1: all launches before must be done and visible first; 0: may run beside them */
+    uint32_t barrier;   /**< 1: waits until all earlier launches are done and visible; 0: may overlap them */
 };
 
 /* Operations of a submit. They run in order, and each sees the writes of those before it. */
@@ -174,13 +176,14 @@ struct gpu_operation {
     void *host;
 };
 
-/** A value of a queue's counter to wait for: of the same device, already submitted, and not failed. */
+/** A value of a queue's counter to wait for. The queue belongs to the same device; the value was submitted and has not
+ * failed. */
 struct gpu_point {
     struct gpu_queue *queue;
     uint64_t value;
 };
 
-/** A compute API. Const, for the life of the process. */
+/** A compute API: constants and slots that stay valid for the life of the process. */
 struct gpu_api {
     const char *name; /**< of the driver: "opencl" */
     const struct gpu_source *sources;
@@ -204,17 +207,17 @@ struct gpu_api {
     int32_t (*open)(struct gpu_runtime *runtime, const char *id, const struct accel_setting *settings,
                     uint32_t setting_count, struct gpu_device **out_device, struct gpu_limits *out_limits,
                     struct accel_error *error);
-    /** All memories, pipelines, lists and queues are gone. Works on a lost device. */
+    /** Closes a device, whose memories, pipelines, lists and queues have been freed. Works on a lost device. */
     void (*close)(struct gpu_device *device);
-    /** 16 bytes that differ whenever compiled code of this device would be stale. */
+    /** Writes 16 bytes that change whenever cached pipelines of this device become invalid. */
     void (*fingerprint)(const struct gpu_device *device, uint8_t out_fingerprint[16]);
-    /** Optional (unknown): bytes of the device's memory now. */
+    /** Optional (NULL: unknown). Reports the device memory that is free and in use now. */
     int32_t (*memory_now)(struct gpu_device *device, struct accel_memory_now *out_memory, struct accel_error *error);
 
     /* ---- memory ---- */
 
-    /** Memory of a kind (GPU_MEMORY_...), at least 4 bytes, a multiple of 4; its contents are undefined. ACCEL_E_MEMORY
-     *  when there is no more: found here and not at first use, as far as the API allows. */
+    /** Allocates memory of a kind (GPU_MEMORY_...): at least 4 bytes, a multiple of 4, with undefined contents. Returns
+     *  ACCEL_E_MEMORY if there is not enough, and does not defer this to the first use as far as the API allows. */
     int32_t (*memory_create)(struct gpu_device *device, uint64_t bytes, uint32_t kind, struct gpu_memory **out_memory,
                              struct accel_error *error);
     void (*memory_free)(struct gpu_device *device, struct gpu_memory *memory);
@@ -230,10 +233,10 @@ struct gpu_api {
     int32_t (*pipeline_create)(struct gpu_device *device, const struct gpu_key *key, struct gpu_pipeline **out_pipeline,
                                struct accel_error *error);
     void (*pipeline_free)(struct gpu_device *device, struct gpu_pipeline *pipeline);
-    /** Optional (unknown): returns 1 if the imported cache makes this pipeline without a compiler. */
+    /** Optional (NULL: unknown). Returns 1 if the imported cache contains this pipeline, so that it is not compiled. */
     uint32_t (*pipeline_cached)(struct gpu_device *device, const struct gpu_key *key);
-    /** Optional (no cache): exports the compiled pipelines, and those of `others` (`count` bytes of an earlier
-     *  cache_write; 0: none) that the device does not hold. Entries of `others` that are invalid are dropped. */
+    /** Optional (NULL: no cache). Exports the compiled pipelines, and those of `others` (`count` bytes of an earlier
+     *  cache_write; 0: none) that the device does not have. Entries of `others` that are invalid are dropped. */
     int32_t (*cache_write)(struct gpu_device *device, const void *others, uint64_t count,
                            const struct accel_blob_writer *writer, struct accel_error *error);
     /** Optional, with cache_write: imports bytes of a cache_write of a device with the same fingerprint, and copies
@@ -242,12 +245,12 @@ struct gpu_api {
 
     /* ---- lists ---- */
 
-    /** Makes a list of `count` launches and records them: everything that the list will need is found here. The array
-     *  is the caller's, and stays valid and unmoved until list_free. */
+    /** Creates a list of `count` launches and records them; allocates all that the list needs. The caller owns the
+     * array and keeps it valid at its address until list_free. */
     int32_t (*list_create)(struct gpu_device *device, const struct gpu_dispatch *dispatches, uint32_t count,
                            struct gpu_list **out_list, struct accel_error *error);
-    /** Records again, after the caller changed words, groups and barriers of the array; pipelines and ranges are the
-     *  same. No submit of this list is in flight. */
+    /** Records the list again after the caller changed words, groups or barriers of the array, but not pipelines or
+     * ranges. No submit of this list is in flight. */
     int32_t (*list_record)(struct gpu_list *list, struct accel_error *error);
     void (*list_free)(struct gpu_list *list);
 
@@ -263,23 +266,23 @@ struct gpu_api {
      */
     int32_t (*submit)(struct gpu_queue *queue, const struct gpu_operation *operations, uint32_t count,
                       const struct gpu_point *waits, uint32_t wait_count, uint64_t value, struct accel_error *error);
-    /** The counter: highest value that is done. From any thread. A failure of the device or of an operation is the
-     *  result (ACCEL_E_DEVICE_LOST, ACCEL_E_MEMORY ...), with the counter as far as it came. */
+    /** Reads the counter: the highest value that is done. Any thread may call it. If the device or an operation failed,
+     *  returns that error (ACCEL_E_DEVICE_LOST, ACCEL_E_MEMORY ...) and the last value that was done. */
     int32_t (*completed)(struct gpu_queue *queue, uint64_t *out_value, struct accel_error *error);
     /** Waits until the counter has reached `value`, or the deadline on the host's clock has passed (ACCEL_E_TIMEOUT).
-     *  Failure as `completed`; with UINT64_MAX as deadline it returns only when nothing up to `value` is running. */
+     *  Fails like `completed`; with UINT64_MAX as deadline it returns only when nothing up to `value` is running. */
     int32_t (*wait)(struct gpu_queue *queue, uint64_t value, uint64_t deadline, struct accel_error *error);
-    /** After a failure, when nothing is in flight: makes the queue fit for new submits, or ACCEL_E_DEVICE_LOST. */
+    /** Makes a queue usable again after a failure, when nothing is in flight, or returns ACCEL_E_DEVICE_LOST. */
     int32_t (*reset)(struct gpu_queue *queue, struct accel_error *error);
 };
 
-/** Bound of the host memory (class PROGRAM) of a queue of the API, which plans count. */
+/** Upper bound, counted in plans, of the host memory (class PROGRAM) that a queue of the API takes. */
 #define GPU_API_QUEUE_BYTES (96u << 10)
 
-/** Most operations of one submit (a state change is one for each part and piece). */
+/** Maximum operations of one submit. A state change needs one per part and contiguous range. */
 #define GPU_OPERATIONS 1024u
 
-/** Most waits of one submit. */
+/** Maximum waits of one submit. */
 #define GPU_WAITS 64u
 
 #endif
