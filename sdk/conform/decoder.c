@@ -10,8 +10,8 @@
 
 #include "sdk/conform/reference.h"
 
-#define KV_WIDTH (DECODER_KV * DECODER_HEAD)
-#define PAIRS (DECODER_HEAD / 2)
+#define KV_WIDTH (DECODER_KV_HEADS * DECODER_HEAD_SIZE)
+#define PAIRS (DECODER_HEAD_SIZE / 2)
 
 /* Tensors of a layer, in order; the tensors of the whole model follow all layers. */
 enum { NORM, QUERY, KEY, VALUE, OUT, NORM_2, GATE, UP, DOWN, OF_LAYER };
@@ -22,8 +22,11 @@ static const struct accel_matmul product_attributes = {.size = sizeof(product_at
 static const struct accel_rotary rotary_attributes = {
     .size = sizeof(rotary_attributes), .pairing = ACCEL_PAIR_NEIGHBOURS, .scale = 1};
 static const struct accel_activation gate_attributes = {.size = sizeof(gate_attributes), .function = ACCEL_FN_SILU};
-static const struct accel_attention attention_attributes = {
-    .size = sizeof(attention_attributes), .kv_heads = DECODER_KV, .page = DECODER_PAGE, .causal = 1, .scale = 0.25f};
+static const struct accel_attention attention_attributes = {.size = sizeof(attention_attributes),
+                                                            .kv_heads = DECODER_KV_HEADS,
+                                                            .page = DECODER_PAGE_TOKENS,
+                                                            .causal = 1,
+                                                            .scale = 0.25f};
 
 /* ---- the source ---- */
 
@@ -108,11 +111,11 @@ static uint32_t norm(struct decoder *d, uint32_t x, uint32_t tensor)
     return node(d, ACCEL_OP_RMS_NORM, name, (uint32_t[]){x, weight(d, tensor)}, 2, &norm_attributes);
 }
 
-static uint32_t turn(struct decoder *d, uint32_t x, uint32_t frequency)
+static uint32_t add_rotary(struct decoder *d, uint32_t x, uint32_t frequency)
 {
     char name[24];
 
-    snprintf(name, sizeof(name), "turn%u", x);
+    snprintf(name, sizeof(name), "rotary%u", x);
     return node(d, ACCEL_OP_ROTARY, name, (uint32_t[]){x, d->inputs[DECODER_POSITION], frequency}, 3,
                 &rotary_attributes);
 }
@@ -123,10 +126,12 @@ static uint32_t layer(struct decoder *d, uint32_t index, uint32_t h, uint32_t fr
     uint32_t n = norm(d, h, base + NORM), q, k, v, attended, inner;
     char names[2][16];
 
-    q = turn(d, reshape(d, product(d, n, base + QUERY, ACCEL_NO_VALUE), tokens, DECODER_HEADS, DECODER_HEAD),
-             frequency);
-    k = turn(d, reshape(d, product(d, n, base + KEY, ACCEL_NO_VALUE), tokens, DECODER_KV, DECODER_HEAD), frequency);
-    v = reshape(d, product(d, n, base + VALUE, ACCEL_NO_VALUE), tokens, DECODER_KV, DECODER_HEAD);
+    q = add_rotary(d, reshape(d, product(d, n, base + QUERY, ACCEL_NO_VALUE), tokens, DECODER_HEADS, DECODER_HEAD_SIZE),
+                   frequency);
+    k = add_rotary(d,
+                   reshape(d, product(d, n, base + KEY, ACCEL_NO_VALUE), tokens, DECODER_KV_HEADS, DECODER_HEAD_SIZE),
+                   frequency);
+    v = reshape(d, product(d, n, base + VALUE, ACCEL_NO_VALUE), tokens, DECODER_KV_HEADS, DECODER_HEAD_SIZE);
     for (uint32_t p = 0; p < 2; p++) {
         snprintf(names[p], sizeof(names[p]), "part%u.%u", index, p);
         parts[p] = value(d, ACCEL_ROLE_STATE, names[p], ACCEL_F32, 2, fixed(DECODER_SLOTS), KV_WIDTH);
@@ -136,7 +141,7 @@ static uint32_t layer(struct decoder *d, uint32_t index, uint32_t h, uint32_t fr
     }
     snprintf(names[0], sizeof(names[0]), "attend%u", index);
     attended = node(d, ACCEL_OP_ATTENTION, names[0],
-                    (uint32_t[]){q, parts[0], parts[1], d->inputs[DECODER_TABLE], d->inputs[DECODER_FIRST],
+                    (uint32_t[]){q, parts[0], parts[1], d->inputs[DECODER_PAGE_TABLE], d->inputs[DECODER_FIRST],
                                  d->inputs[DECODER_LENGTH]},
                     6, &attention_attributes);
     h = product(d, reshape(d, attended, tokens, DECODER_WIDTH, 0), base + OUT, h);
@@ -165,7 +170,7 @@ static void build(struct decoder *d)
     d->inputs[DECODER_POSITION] = value(d, ACCEL_ROLE_INPUT, "position", ACCEL_I32, 1, tokens, 0);
     d->inputs[DECODER_SLOT] = value(d, ACCEL_ROLE_INPUT, "slot", ACCEL_I32, 1, tokens, 0);
     d->inputs[DECODER_ROWS] = value(d, ACCEL_ROLE_INPUT, "rows", ACCEL_I32, 1, outputs, 0);
-    d->inputs[DECODER_TABLE] = value(d, ACCEL_ROLE_INPUT, "pages", ACCEL_I32, 2, fixed(1), DECODER_PAGES);
+    d->inputs[DECODER_PAGE_TABLE] = value(d, ACCEL_ROLE_INPUT, "pages", ACCEL_I32, 2, fixed(1), DECODER_PAGES);
     d->inputs[DECODER_FIRST] = value(d, ACCEL_ROLE_INPUT, "first", ACCEL_I32, 1, fixed(2), 0);
     d->inputs[DECODER_LENGTH] = value(d, ACCEL_ROLE_INPUT, "length", ACCEL_I32, 1, fixed(1), 0);
     frequency = weight(d, FREQUENCY);
@@ -200,9 +205,9 @@ bool decoder_make(struct decoder *d, struct conform *conform, uint32_t type)
         add(d, "value", l, type, KV_WIDTH, DECODER_WIDTH);
         add(d, "out", l, type, DECODER_WIDTH, DECODER_WIDTH);
         add(d, "norm2.", l, ACCEL_F32, 1, DECODER_WIDTH);
-        add(d, "gate", l, type, DECODER_INNER, DECODER_WIDTH);
-        add(d, "up", l, type, DECODER_INNER, DECODER_WIDTH);
-        add(d, "down", l, type, DECODER_WIDTH, DECODER_INNER);
+        add(d, "gate", l, type, DECODER_FFN, DECODER_WIDTH);
+        add(d, "up", l, type, DECODER_FFN, DECODER_WIDTH);
+        add(d, "down", l, type, DECODER_WIDTH, DECODER_FFN);
     }
     add(d, "table", 0, type, DECODER_VOCABULARY, DECODER_WIDTH);
     add(d, "final", 0, ACCEL_F32, 1, DECODER_WIDTH);
@@ -249,11 +254,11 @@ static void rotate(const float *frequency, float *x, uint32_t tokens, uint32_t h
 
     for (uint32_t t = 0; t < tokens; t++)
         position[t] = (int32_t)t;
-    reference_rotary(&rotary_attributes, x, position, frequency, tokens, heads, DECODER_HEAD, PAIRS, wide);
-    to_float(wide, (uint64_t)tokens * heads * DECODER_HEAD, x);
+    reference_rotary(&rotary_attributes, x, position, frequency, tokens, heads, DECODER_HEAD_SIZE, PAIRS, wide);
+    to_float(wide, (uint64_t)tokens * heads * DECODER_HEAD_SIZE, x);
 }
 
-#define MOST (DECODER_SLOTS * DECODER_INNER)
+#define MOST (DECODER_SLOTS * DECODER_FFN)
 
 static void attend(const float *q, const float *k, const float *v, uint32_t tokens, double *wide, float *y)
 {
@@ -261,8 +266,8 @@ static void attend(const float *q, const float *k, const float *v, uint32_t toke
     struct reference_attention call = {.attributes = &attention_attributes,
                                        .tokens = tokens,
                                        .heads = DECODER_HEADS,
-                                       .size = DECODER_HEAD,
-                                       .value_size = DECODER_HEAD,
+                                       .size = DECODER_HEAD_SIZE,
+                                       .value_size = DECODER_HEAD_SIZE,
                                        .sequences = 1,
                                        .pages = 2 * DECODER_PAGES,
                                        .q = q,
@@ -291,7 +296,7 @@ static void reference_layer(const struct decoder *d, uint32_t index, float *h, u
     multiply(&t[KEY], n, tokens, wide, k);
     multiply(&t[VALUE], n, tokens, wide, v);
     rotate(frequency, q, tokens, DECODER_HEADS, wide);
-    rotate(frequency, k, tokens, DECODER_KV, wide);
+    rotate(frequency, k, tokens, DECODER_KV_HEADS, wide);
     attend(q, k, v, tokens, wide, n);
     multiply(&t[OUT], n, tokens, wide, q);
     for (uint32_t i = 0; i < tokens * DECODER_WIDTH; i++)
@@ -299,7 +304,7 @@ static void reference_layer(const struct decoder *d, uint32_t index, float *h, u
     normalize(&t[NORM_2], h, tokens, wide, n);
     multiply(&t[GATE], n, tokens, wide, q);
     multiply(&t[UP], n, tokens, wide, k);
-    for (uint32_t i = 0; i < tokens * DECODER_INNER; i++)
+    for (uint32_t i = 0; i < tokens * DECODER_FFN; i++)
         v[i] = (float)(reference_function(ACCEL_FN_SILU, q[i]) * k[i]);
     multiply(&t[DOWN], v, tokens, wide, q);
     for (uint32_t i = 0; i < tokens * DECODER_WIDTH; i++)

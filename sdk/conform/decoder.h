@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file A transformer decoder of two layers with random weights: its graph, and a reference in plain C over all
- * tokens. */
+/** @file Builds the graph of a transformer decoder of two layers with random weights, and computes its logits in plain
+ * C as the reference. */
 #ifndef ACCEL_SDK_CONFORM_DECODER_H
 #define ACCEL_SDK_CONFORM_DECODER_H
 
@@ -10,23 +10,23 @@
 #define DECODER_VOCABULARY 48u
 #define DECODER_WIDTH 64u
 #define DECODER_HEADS 4u
-#define DECODER_KV 2u
-#define DECODER_HEAD 16u
-#define DECODER_INNER 96u
-#define DECODER_TOKENS 8u /* most tokens of a step */
-#define DECODER_PAGE 8u
-#define DECODER_PAGES 4u /* KV pages of the sequence */
-#define DECODER_SLOTS (2u * DECODER_PAGES * DECODER_PAGE)
+#define DECODER_KV_HEADS 2u
+#define DECODER_HEAD_SIZE 16u
+#define DECODER_FFN 96u
+#define DECODER_TOKENS 8u /* maximum tokens of a step */
+#define DECODER_PAGE_TOKENS 8u
+#define DECODER_PAGES 4u /* KV pages of a sequence */
+#define DECODER_SLOTS (2u * DECODER_PAGES * DECODER_PAGE_TOKENS)
 #define DECODER_TENSORS (9u * DECODER_LAYERS + 4u)
 
 enum decoder_input {
-    DECODER_IDS,
-    DECODER_POSITION,
-    DECODER_SLOT,
-    DECODER_ROWS,
-    DECODER_TABLE,
-    DECODER_FIRST,
-    DECODER_LENGTH,
+    DECODER_IDS,        /**< token ids */
+    DECODER_POSITION,   /**< position of each token */
+    DECODER_SLOT,       /**< KV slot that each token is written to */
+    DECODER_ROWS,       /**< tokens whose logits are computed */
+    DECODER_PAGE_TABLE, /**< KV pages of each sequence */
+    DECODER_FIRST,      /**< tokens first[i] .. first[i + 1] - 1 belong to sequence i */
+    DECODER_LENGTH,     /**< tokens of each sequence in the KV cache */
     DECODER_INPUTS
 };
 
@@ -39,10 +39,10 @@ struct decoder {
     struct conform_tensor tensors[DECODER_TENSORS];
     char names[DECODER_TENSORS][16];
     uint32_t tensor_count;
-    uint32_t inputs[DECODER_INPUTS]; /**< graph values */
-    uint32_t parts[2 * DECODER_LAYERS];
-    uint32_t logits;
-    int32_t code;
+    uint32_t inputs[DECODER_INPUTS];    /**< graph values */
+    uint32_t parts[2 * DECODER_LAYERS]; /**< graph values of the K and V states of each layer */
+    uint32_t logits;                    /**< graph value */
+    int32_t code;                       /**< first error while the graph is built */
 };
 
 /** Builds the graph with matrices of `type`. Returns false after a failure, which is reported. */

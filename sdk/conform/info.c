@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The info test lists the driver's devices on this machine. It runs first, so that later tests know which device
- * to open. */
+/* Lists the driver's devices on this machine (the test `info`). It runs first, since later tests open the device that
+ * it selects. */
 #include "config.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ static void report_fingerprint(struct conform *conform)
     conform_fact(conform, "device.name", info->facts->name);
     conform_fact(conform, "device.detail", info->facts->detail);
     report_number(conform, "limit.queues", info->facts->limits->queues);
-    /* Later tests report a device that does not open. */
+    /* An error is ignored here: later tests report it. */
     conform_stage(conform, "open");
     conform->id = info->facts->id;
     code = accel_device_open(conform->context, info->name, NULL, 0, &conform->device, &conform->error);
@@ -46,12 +46,13 @@ static void report_fingerprint(struct conform *conform)
     conform_fact(conform, "device.fingerprint", text);
 }
 
-/* Calls slot by slot, so that a crash is attributed to one slot. The core validates the results later. */
+/* Calls attach, enumerate and detach directly, so that a crash is attributed to one slot. conform_attach validates the
+ * results later. */
 static void try_slots(struct conform *conform)
 {
     struct direct direct = {.conform = conform};
 
-    /* The library reports the defect of such a table. */
+    /* conform_attach reports a driver without attach. */
     if (conform->driver == NULL || !ACCEL_CAN(conform->driver, attach))
         return;
     direct_host_init(&direct.host);

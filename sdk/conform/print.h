@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file Output of accel-conform: failures as they occur, and at the end the table of groups and the unclaimed
- * tests. */
+/** @file Prints what accel-conform finds: failures as they occur, and at the end the table of groups and the tests that
+ * the driver does not claim. */
 #ifndef ACCEL_SDK_CONFORM_PRINT_H
 #define ACCEL_SDK_CONFORM_PRINT_H
 
@@ -12,9 +12,11 @@ struct run_report {
     const struct run_facts *facts;
     const struct run_result *results;
     uint32_t count;
-    uint32_t passed, failed, skipped, unclaimed, expected;
-    uint64_t cases;
-    bool is_cut; /**< the run ended early, since several tests hung */
+    uint32_t passed, failed, skipped; /**< tests; `failed` without the expected failures */
+    uint32_t unclaimed;               /**< tests of which the driver claims no case */
+    uint32_t expected;                /**< failures that conformance.yaml lists */
+    uint64_t cases;                   /**< cases that ran */
+    bool is_cut;                      /**< the run ended early, since several tests hung */
 };
 
 /** Prints one result that is not a pass, immediately. */

@@ -40,7 +40,7 @@ enum run_state { RUN_PASSED, RUN_FAILED, RUN_SKIPPED, RUN_UNCLAIMED };
 struct run_result {
     const struct conform_test *test;
     enum run_state state;
-    bool is_expected; /**< a known failure; if `state` is RUN_FAILED, an unexpected pass */
+    bool is_expected; /**< `state` is RUN_FAILED, as conformance.yaml expects */
     bool has_hung;    /**< the deadline ended it */
     uint32_t cases, unclaimed, failures;
     uint64_t nanoseconds;

@@ -83,7 +83,7 @@ static bool make(struct session *s, struct conform *conform, struct decoder *dec
     s->io.inline_bytes = conform->facts->limits->inline_bytes;
     s->io.uses_steps = conform_below(conform, 2) == 0;
     for (uint32_t p = 0; p < 2 * DECODER_LAYERS; p++)
-        parts[p] = (struct accel_state_part){.type = ACCEL_F32, .row = DECODER_KV * DECODER_HEAD};
+        parts[p] = (struct accel_state_part){.type = ACCEL_F32, .row = DECODER_KV_HEADS * DECODER_HEAD_SIZE};
     if (!compile(s, flags))
         return false;
     is_good = conform_ok(conform, accel_queue_create(conform->device, &queue, &s->io.queue, &conform->error),
@@ -134,7 +134,7 @@ static bool feed(struct session *s, uint32_t tokens, uint32_t outputs)
     for (uint32_t t = 0; t < tokens; t++) {
         s->ids[s->length + t] = (int32_t)conform_below(conform, DECODER_VOCABULARY);
         position[t] = (int32_t)(s->length + t);
-        slot[t] = (int32_t)(s->base * DECODER_PAGE + s->length + t);
+        slot[t] = (int32_t)(s->base * DECODER_PAGE_TOKENS + s->length + t);
     }
     for (uint32_t r = 0; r < outputs; r++)
         rows[r] = (int32_t)(tokens - outputs + r);
@@ -142,7 +142,7 @@ static bool feed(struct session *s, uint32_t tokens, uint32_t outputs)
         table[p] = (int32_t)(s->base + p);
     if (!put(s, DECODER_IDS, s->ids + s->length, tokens) || !put(s, DECODER_POSITION, position, tokens) ||
         !put(s, DECODER_SLOT, slot, tokens) || !put(s, DECODER_ROWS, rows, outputs) ||
-        !put(s, DECODER_TABLE, table, DECODER_PAGES) || !put(s, DECODER_FIRST, first, 2) ||
+        !put(s, DECODER_PAGE_TABLE, table, DECODER_PAGES) || !put(s, DECODER_FIRST, first, 2) ||
         !put(s, DECODER_LENGTH, &length, 1))
         return false;
     s->length += tokens;
@@ -222,7 +222,7 @@ static void compare_unwritten(struct session *used, struct session *fresh, uint3
 
     for (uint32_t i = 0; i < 2; i++) {
         both[i]->base = base;
-        both[i]->length = DECODER_PAGE;
+        both[i]->length = DECODER_PAGE_TOKENS;
         conform->random = numbers;
         if (!feed(both[i], 1, 1))
             return;
@@ -255,16 +255,17 @@ static void compare_reset(struct session *used, struct decoder *decoder)
 static void run_states(struct conform *conform)
 {
     const struct accel_state_change empty = {.kind = ACCEL_STATE_RESET};
-    const struct accel_state_change move = {
-        .kind = ACCEL_STATE_COPY, .to = DECODER_PAGES * DECODER_PAGE, .count = DECODER_PAGES * DECODER_PAGE};
+    const struct accel_state_change move = {.kind = ACCEL_STATE_COPY,
+                                            .to = DECODER_PAGES * DECODER_PAGE_TOKENS,
+                                            .count = DECODER_PAGES * DECODER_PAGE_TOKENS};
     const struct accel_state_change overlap = {.kind = ACCEL_STATE_COPY,
-                                               .from = DECODER_PAGES * DECODER_PAGE,
-                                               .to = (DECODER_PAGES - 1) * DECODER_PAGE,
-                                               .count = DECODER_PAGES * DECODER_PAGE};
+                                               .from = DECODER_PAGES * DECODER_PAGE_TOKENS,
+                                               .to = (DECODER_PAGES - 1) * DECODER_PAGE_TOKENS,
+                                               .count = DECODER_PAGES * DECODER_PAGE_TOKENS};
     const struct accel_state_change back = {.kind = ACCEL_STATE_COPY,
-                                            .from = (DECODER_PAGES - 1) * DECODER_PAGE,
-                                            .to = DECODER_PAGES * DECODER_PAGE,
-                                            .count = DECODER_PAGES * DECODER_PAGE};
+                                            .from = (DECODER_PAGES - 1) * DECODER_PAGE_TOKENS,
+                                            .to = DECODER_PAGES * DECODER_PAGE_TOKENS,
+                                            .count = DECODER_PAGES * DECODER_PAGE_TOKENS};
     struct decoder decoder;
     struct session session = {0};
 
