@@ -31,7 +31,7 @@ void accel_doctor_check_hardware(struct accel_doctor_evaluation *doctor);
 struct accel_doctor_subject {
     const struct accel_hardware *hardware;
     uint32_t index;   /**< index of the hardware in the context */
-    uint32_t worst;   /**< upper limit of the state of its rows: ACCEL_DOCTOR_WARN if a driver claims it, else BAD */
+    uint32_t worst;   /**< most severe state of its rows: ACCEL_DOCTOR_WARN if a driver claims it, else _BAD */
     const char *name; /**< display name, with its PCI address or device-tree node */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Evaluates each piece of hardware: the device that a driver offers for it, or the reason why no driver does. Adds the
- * reports of drivers that concern no piece of hardware. */
+/* Evaluates each piece of hardware: names the device that a driver offers for it, or the reason why no driver does.
+ * Adds the drivers' verdicts that concern no piece of hardware. */
 #include "config.h"
 
 #include <string.h>
@@ -56,8 +56,8 @@ static bool is_loaded(const struct accel_context *context, const char *driver)
     return false;
 }
 
-/* Adds a row for hardware that has an entry in doctor.yaml, and that no driver claims or refuses. `met`: the system
- * meets the requirements of the entry. */
+/* Adds a row for hardware with an entry in doctor.yaml that no driver claims or refuses. `met`: the system meets the
+ * requirements of the entry. */
 static void add_unclaimed_row(struct accel_doctor_evaluation *doctor, const struct accel_doctor_subject *subject,
                               const struct accel_doctor_entry *entry, bool met)
 {
@@ -133,8 +133,8 @@ static void check_unknown(struct accel_doctor_evaluation *doctor, const struct a
                     .remedy = "if it computes, install a driver plugin of its vendor"});
 }
 
-/* Adds the verdicts of drivers on no piece of hardware. Most come from a driver that found no device, and nothing else
- * explains why it is not used. */
+/* Adds a row for each verdict that concerns a driver as a whole and no piece of hardware: usually the reason why it
+ * found no device. */
 static void check_drivers(struct accel_doctor_evaluation *doctor)
 {
     for (uint32_t i = 0; i < accel_verdict_count(doctor->context); i++) {
@@ -163,7 +163,7 @@ void accel_doctor_check_hardware(struct accel_doctor_evaluation *doctor)
         const struct accel_doctor_subject subject = {
             .hardware = hardware,
             .index = i,
-            /* An unmet requirement of another driver is no fault if one driver already claims the hardware. */
+            /* If one driver claims the hardware, an unmet requirement of another driver is a warning only. */
             .worst = device ? ACCEL_DOCTOR_WARN : ACCEL_DOCTOR_BAD,
             .name = accel_doctor_text(doctor, "%s", accel_machine_text(hardware, name, sizeof(name)))};
         if (entry)

@@ -19,8 +19,8 @@ static bool is_software(const struct accel_device_info *info)
     return (info->facts->flags & ACCEL_DEVICE_SOFTWARE) != 0;
 }
 
-/* Finds the best hardware device, or the best software device. */
-static const struct accel_device_info *find_device(const struct accel_context *context, uint32_t software)
+/* Finds the best GPU or NPU that is hardware, or with `software` the best one that a CPU emulates. */
+static const struct accel_device_info *find_device(const struct accel_context *context, bool software)
 {
     for (uint32_t i = 0; i < accel_device_count(context); i++) {
         const struct accel_device_info *info = accel_device_get(context, i);
@@ -31,8 +31,8 @@ static const struct accel_device_info *find_device(const struct accel_context *c
     return NULL;
 }
 
-/* Describes a device and why it is used or not. Devices are sorted by rank; the first one runs whatever is not
- * placed explicitly. */
+/* Describes a device and why it is used or not. Devices are sorted by rank; the first one runs models unless the user
+ * names another. */
 static void describe_device(const struct accel_context *context, const struct accel_device_info *device,
                             struct gpu_answer *answer)
 {
@@ -59,12 +59,12 @@ static bool is_claimed(const struct accel_context *context, int32_t hardware)
 {
     for (uint32_t i = 0; i < accel_device_count(context); i++)
         if (accel_device_get(context, i)->hardware == hardware)
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
-/* Finds the first fault of hardware that no driver serves: rows go from the kernel over device nodes and libraries
- * to the drivers' reports, and each depends on the one before. */
+/* Finds the first row of `state` about a GPU or NPU that no driver claims. Rows are ordered by dependency (kernel
+ * module, device node, library, driver), so the first one is the cause of the others. */
 static const struct accel_doctor_row *find_fault(const struct accel_context *context, const struct accel_doctor *doctor,
                                                  uint32_t state)
 {
@@ -104,7 +104,7 @@ static const struct accel_doctor_row *find_check(const struct accel_doctor *doct
     return NULL;
 }
 
-/* Explains that no plan chooses among the devices, since a profile is invalid. */
+/* Explains that devices cannot be ranked because a profile is invalid. */
 static void describe_unranked(const struct accel_device_info *device, const struct accel_doctor_row *row,
                               struct gpu_answer *answer)
 {
@@ -120,7 +120,7 @@ static void describe_unranked(const struct accel_device_info *device, const stru
 static void describe_absence(const struct accel_context *context, const struct accel_doctor *doctor,
                              struct gpu_answer *answer)
 {
-    const struct accel_device_info *software = find_device(context, 1);
+    const struct accel_device_info *software = find_device(context, true);
     /* The report of a driver without devices is used if no other row explains the fault. */
     const struct accel_doctor_row *report = find_check(doctor, "driver.report");
 
@@ -141,7 +141,7 @@ static void describe_absence(const struct accel_context *context, const struct a
 
 void find_gpu_answer(const struct accel_context *context, const struct accel_doctor *doctor, struct gpu_answer *answer)
 {
-    const struct accel_device_info *device = find_device(context, 0);
+    const struct accel_device_info *device = find_device(context, false);
     const struct accel_doctor_row *unranked = find_check(doctor, "profiles.rank");
     const struct accel_doctor_row *fault = NULL;
 

@@ -5,12 +5,12 @@
 
 #include "tools/doctor/doctor.h"
 
-/* Answer about GPUs and NPUs, which are all devices except the processors. */
+/* Answer about GPUs and NPUs: all devices except the CPU. */
 struct gpu_answer {
     const char *state;  /* "used", "behind" (another device ranks higher), "refused", "software" or "none" */
     const char *device; /* its name, or empty */
     char text[900];
-    char remedy[600]; /* empty where it is used */
+    char remedy[600]; /* empty if the device is used */
 };
 
 /* Derives the answer from the devices of the context and the doctor's rows. */
