@@ -20,7 +20,7 @@
 
 static const struct option_row options[] = {
     {"system", 0, OPTION_TEXT, offsetof(struct chat_options, system), "TEXT",
-     "system message of the conversation; without: that of the chat template", 0, 0},
+     "system message of the conversation; default: that of the chat template", 0, 0},
     {"chat-template", 0, OPTION_TEXT, offsetof(struct chat_options, template), "FILE|NAME", CHAT_TEMPLATE_HELP, 0, 0},
     {"resume", 0, OPTION_TEXT, offsetof(struct chat_options, resume), "FILE",
      "continue a conversation that /save wrote, or a JSON list of messages", 0, 0},

@@ -35,7 +35,7 @@ static const struct option_row options[] = {
     {"allow-requantize", 0, OPTION_FLAG, offsetof(struct quantize_options, requantize), NULL,
      "alias of --requantize, the name in llama-quantize", 0, 0},
     {"group", 'g', OPTION_TEXT, offsetof(struct quantize_options, group), "COUNT",
-     "values that share one scale: 32, 64, 128, 256, 512 or row; for q2, q3, q4, q8, nf4 and c4; without: 128, 64 for "
+     "values that share one scale: 32, 64, 128, 256, 512 or row; for q2, q3, q4, q8, nf4 and c4; default: 128, 64 for "
      "q2 and nf4, row for c4",
      0, 0},
     {"scheme", 0, OPTION_TEXT, offsetof(struct quantize_options, scheme), "SCHEME",
@@ -60,7 +60,7 @@ static const struct option_row options[] = {
      "--role and --critical",
      0, 0},
     {"candidate", 0, OPTION_LIST, offsetof(struct quantize_options, candidates), "TYPE",
-     "a type that --budget and --sensitivity may choose; may be repeated; without: f16 and types of 2 to 8 bits, "
+     "a type that --budget and --sensitivity may choose; may be repeated; default: f16 and types of 2 to 8 bits, "
      "planar if --type is, otherwise those of GGUF",
      0, 0},
     {"sensitivity", 0, OPTION_FLAG, offsetof(struct quantize_options, sensitivity), NULL,
@@ -68,7 +68,7 @@ static const struct option_row options[] = {
     {"keep", 'k', OPTION_LIST, offsetof(struct quantize_options, keep), "PATTERN",
      "copy tensors whose names match, as 'blk.*.attn_v.weight'; overrides all other options; may be repeated", 0, 0},
     {"threads", 0, OPTION_NUMBER, offsetof(struct quantize_options, threads), "COUNT",
-     "threads; without: one per processor", 1, THREADS_MAX},
+     "threads; default: one per processor", 1, THREADS_MAX},
     {"dry-run", 'n', OPTION_FLAG, offsetof(struct quantize_options, dry), NULL,
      "print what would be written, and write nothing; OUT may be omitted", 0, 0},
     {"tensors", 0, OPTION_FLAG, offsetof(struct quantize_options, tensors), NULL, "list every tensor", 0, 0},

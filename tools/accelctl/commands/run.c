@@ -57,7 +57,7 @@ static const struct option_row options[] = {
     {"chat", 0, OPTION_FLAG, offsetof(struct run_options, prompt.chat), NULL,
      "treat the prompt as a user message and format it with the chat template of the model", 0, 0},
     {"system", 0, OPTION_TEXT, offsetof(struct run_options, prompt.system), "TEXT",
-     "system message before it; without: that of the chat template", 0, 0},
+     "system message before it; default: that of the chat template", 0, 0},
     {"chat-template", 0, OPTION_TEXT, offsetof(struct run_options, prompt.template), "FILE|NAME", CHAT_TEMPLATE_HELP, 0,
      0},
     SAMPLING_OPTIONS(struct run_options, sampling),

@@ -49,7 +49,7 @@ struct sampling_choice {
          OPTION_REAL,                                                                                                  \
          offsetof(type, member.temperature),                                                                           \
          "X",                                                                                                          \
-         "divide the logits by X, 0 is greedy; without: 0.8",                                                          \
+         "divide the logits by X, 0 is greedy; default: 0.8",                                                          \
          0,                                                                                                            \
          1000},                                                                                                        \
         {"top-k",                                                                                                      \
@@ -57,23 +57,23 @@ struct sampling_choice {
          OPTION_NUMBER,                                                                                                \
          offsetof(type, member.top_k),                                                                                 \
          "N",                                                                                                          \
-         "sample from the N most likely tokens, 0: all; without: 40",                                                  \
+         "sample from the N most likely tokens, 0: all; default: 40",                                                  \
          0,                                                                                                            \
          4294967295.0},                                                                                                \
         {"top-p",     0,                                                                                               \
          OPTION_REAL, offsetof(type, member.top_p),                                                                    \
-         "X",         "sample from the smallest set of tokens whose probabilities sum to X; without: 0.95",            \
+         "X",         "sample from the smallest set of tokens whose probabilities sum to X; default: 0.95",            \
          0,           1},                                                                                              \
         {"min-p",     0,                                                                                               \
          OPTION_REAL, offsetof(type, member.min_p),                                                                    \
-         "X",         "drop tokens less likely than X times the most likely one; without: 0",                          \
+         "X",         "drop tokens less likely than X times the most likely one; default: 0",                          \
          0,           1},                                                                                              \
         {"repetition-penalty",                                                                                         \
          0,                                                                                                            \
          OPTION_REAL,                                                                                                  \
          offsetof(type, member.penalty),                                                                               \
          "X",                                                                                                          \
-         "penalty of recent tokens, 1: none; without: 1",                                                              \
+         "penalty of recent tokens, 1: none; default: 1",                                                              \
          0.01,                                                                                                         \
          100},                                                                                                         \
         {"repeat-last-n",                                                                                              \
@@ -81,7 +81,7 @@ struct sampling_choice {
          OPTION_LIMIT,                                                                                                 \
          offsetof(type, member.window),                                                                                \
          "N",                                                                                                          \
-         "number of recent tokens that are penalized, -1: all; without: 64",                                           \
+         "number of recent tokens that are penalized, -1: all; default: 64",                                           \
          0,                                                                                                            \
          4294967295.0},                                                                                                \
         {"seed",                                                                                                       \
@@ -89,7 +89,7 @@ struct sampling_choice {
          OPTION_LIMIT,                                                                                                 \
          offsetof(type, member.seed),                                                                                  \
          "N",                                                                                                          \
-         "seed of the sampling; without: 0, so that a command repeats its text; -1 draws a seed and prints it",        \
+         "seed of the sampling; default: 0, so that a command repeats its text; -1 draws a seed and prints it",        \
          0,                                                                                                            \
          1.8e19},                                                                                                      \
         {"stop",      0,                                                                                               \
