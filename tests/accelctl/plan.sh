@@ -107,7 +107,7 @@ grep -q "  device.memory  *16106127360  *t4.yaml:" "$work/out" || fail "device.m
 has "(t4.yaml:"
 grep '^ .*/[^ ]*\.yaml:' "$work/out" && fail "a plan names a profile by its folder"
 try 3 "$accelctl" run llama-2-7b
-one_error "is a description without weights, which can be planned, not run; it describes huggingface.co/meta-llama/Llama-2-7b-hf, config.json"
+one_error "is a description without weights, which can be planned but not run; it describes huggingface.co/meta-llama/Llama-2-7b-hf, config.json"
 grep -q "remedy: accelctl plan llama-2-7b plans it; to run it, download its GGUF file" "$work/err" || fail "no remedy for a described model"
 for command in run chat bench "cache warm"; do
     # shellcheck disable=SC2086 # a command and its action
@@ -508,7 +508,7 @@ grep -qF "role.norm=auto" "$work/err" ||
     { cat "$work/err"; fail "a remedy that is no value"; }
 # What a step of advice does not change has no arrow.
 try 0 "$accelctl" plan "$q8" --advise oom
-has "    memory    what it saves is not planned; without it 1."
+has "    memory    its saving is unknown; without it 1."
 grep -E '^    memory +([0-9.]+ .iB) -> \1(,|$)' "$work/out" && fail "an arrow between equal numbers"
 
 # Advice on the weights of a quantized file: as many bits are no use, and accelctl quantize wants the original.

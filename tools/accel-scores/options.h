@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options of accelctl scores, as its row in tools/accelctl/commands/scores.c fills them. */
+/* Options of accelctl scores, which tools/accelctl/commands/scores.c parses. */
 #ifndef ACCEL_SCORES_OPTIONS_H
 #define ACCEL_SCORES_OPTIONS_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Instruction sequences of the target architecture: sequences_x86.c, sequences_arm.c; none elsewhere. */
+/* Declares the instruction sequences whose peak rate is measured on this architecture: those of sequences_x86.c or
+ * sequences_arm.c, and none on others. */
 #ifndef MEASURE_SEQUENCES_H
 #define MEASURE_SEQUENCES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Summarizes a list of measured times by order statistics, since times have a floor and a long tail. */
+/* Summarizes measured times by order statistics, which suit distributions with a minimum and a long tail. */
 #ifndef MEASURE_SPREAD_H
 #define MEASURE_SPREAD_H
 

@@ -24,8 +24,8 @@ static void print_row(const char *name, const char *text)
         print_wrapped((uint32_t)print("    %-9s ", name), INDENT, short_places(text, copy, sizeof(copy)));
 }
 
-/* Prints the memory before and after a step. A step without settings is left to the user, so its saving is not
- * planned; another one may change other things than memory. */
+/* Prints the memory before and after a step. A step without settings is one that the user must do, so its saving is
+ * unknown; other steps may change something else than memory. */
 static void print_bytes(const struct plan_step *step)
 {
     char before[32], after[32], left[32], change[120], line[200];
@@ -35,7 +35,7 @@ static void print_bytes(const struct plan_step *step)
     bytes_text(step->before, before);
     bytes_text(step->after, after);
     if (step->settings[0] == '\0' && step->before == step->after)
-        snprintf(change, sizeof(change), "what it saves is not planned; without it %s", before);
+        snprintf(change, sizeof(change), "its saving is unknown; without it %s", before);
     else if (strcmp(before, after) == 0)
         snprintf(change, sizeof(change), "stays %s", before);
     else
@@ -89,7 +89,7 @@ void print_applied_steps(const struct plan_steps *steps)
               others == 1 ? " is" : "s are");
 }
 
-/* Returns whether a later step that was applied sets the key of this one: both texts begin with "--set KEY=". */
+/* Returns whether a later applied step sets the same key: `set` begins with "--set KEY=", of `length` bytes. */
 static bool is_set_later(const struct plan_steps *steps, uint32_t index, const char *set, size_t length)
 {
     for (uint32_t i = index + 1; i < plan_step_count(steps); i++) {
