@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Convolution over one or two places. Rows of what an output place reads (im2col) are gathered a few at a time, staged,
- * and multiplied by the kernels of matmul; a transposed convolution gathers the places that add to an output. Where each
- * group has one channel (depthwise), the outputs of a place are sums of products of neighbouring channels.
- * Threads take ranges of places; of few places all stage the same ones and split the outputs.
+ * and multiplied by the kernels of matmul; a transposed convolution gathers the places that add to an output. Where
+ * each group has one channel (depthwise), the outputs of a place are sums of products of neighbouring channels. Threads
+ * take ranges of places; of few places all stage the same ones and split the outputs.
  */
 #include <string.h>
 
@@ -25,16 +25,6 @@ struct conv {
     uint32_t depthwise;
     uint64_t staged_bytes, own_bytes; /* of staged rows; of a thread: gathered rows [GATHER, k] and staged ones */
 };
-
-static uint64_t round_up(uint64_t value, uint64_t step)
-{
-    return (value + step - 1) / step * step;
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
 
 static uint32_t act_of(const struct conv *c, uint64_t rows)
 {
@@ -63,13 +53,13 @@ static struct conv conv_of(const struct sdk_call *call)
     /* More rows of one kind take more bytes. */
     for (size_t i = 0; i < 4; i++) {
         const uint64_t rows = i == 0 ? c.rows : most[i];
-        const uint64_t bytes = round_up(cpu_act_bytes(act_of(&c, rows), rows, c.k), LINE);
+        const uint64_t bytes = cpu_round_up(cpu_act_bytes(act_of(&c, rows), rows, c.k), LINE);
 
         c.staged_bytes = bytes > c.staged_bytes ? bytes : c.staged_bytes;
     }
-    c.own_bytes = round_up(GATHER * c.k * sizeof(float), LINE) + c.staged_bytes;
+    c.own_bytes = cpu_round_up(GATHER * c.k * sizeof(float), LINE) + c.staged_bytes;
     if (c.depthwise)
-        c.own_bytes = round_up(2 * c.outputs * c.k * sizeof(float), LINE);
+        c.own_bytes = cpu_round_up(2 * c.outputs * c.k * sizeof(float), LINE);
     return c;
 }
 
@@ -103,13 +93,13 @@ static uint32_t find_place(const struct conv *c, uint32_t axis, uint64_t out, ui
     return out + before >= step && (out + before - step) % stride == 0 && *out_place < c->in[axis];
 }
 
-/* Gathers the row of the kernel whose places lie in row `top` of an image, `left` and on, where neighbours in the kernel
- * are neighbours in x. */
+/* Gathers the row of the kernel whose places lie in row `top` of an image, `left` and on, where neighbours in the
+ * kernel are neighbours in x. */
 static void gather_run(const struct conv *c, const float *image, uint64_t top, uint64_t out, float *to)
 {
     const uint64_t begin = out * c->at->stride[1], before = c->at->before[1], across = c->at->kernel[1];
-    const uint64_t from = before > begin ? least(before - begin, across) : 0;
-    const uint64_t last = c->in[1] + before > begin ? least(c->in[1] + before - begin, across) : 0;
+    const uint64_t from = before > begin ? cpu_least(before - begin, across) : 0;
+    const uint64_t last = c->in[1] + before > begin ? cpu_least(c->in[1] + before - begin, across) : 0;
     const uint64_t seen = last > from ? last - from : 0, size = c->channels * sizeof(*to);
 
     memset(to, 0, from * size);
@@ -144,13 +134,13 @@ static void gather_row(const struct conv *c, uint64_t place, uint64_t group, flo
 }
 
 /* Stages rows begin .. end of the `rows` places from `place` on. */
-static void stage_rows(const struct conv *c, uint64_t place, uint64_t rows, uint64_t group, uint64_t begin, uint64_t end,
-                       float *gathered, void *staged)
+static void stage_rows(const struct conv *c, uint64_t place, uint64_t rows, uint64_t group, uint64_t begin,
+                       uint64_t end, float *gathered, void *staged)
 {
     const uint64_t grain = cpu_act_grain(act_of(c, rows));
 
     for (uint64_t r = begin, count; r < end; r += count) {
-        count = least(GATHER / grain * grain, end - r);
+        count = cpu_least(GATHER / grain * grain, end - r);
         for (uint64_t i = 0; i < count; i++)
             gather_row(c, place + r + i, group, gathered + i * c->k);
         cpu_act_stage(c->device, act_of(c, rows), gathered, c->k, rows, staged, r, r + count);
@@ -180,7 +170,8 @@ static void multiply_rows(const struct conv *c, uint64_t place, uint64_t rows, u
     cpu_act_multiply(c->device, act_of(c, rows), c->weight, &matmul, staged, 0, end - begin);
 }
 
-/* Computes places begin .. end of a depthwise convolution. `weights` has room for W decoded and for W [taps, outputs]. */
+/* Computes places begin .. end of a depthwise convolution. `weights` has room for W decoded and for W [taps, outputs].
+ */
 static void run_depthwise(const struct conv *c, uint64_t begin, uint64_t end, float *weights)
 {
     const float *bias = c->call->inputs[2] == NULL ? NULL : c->call->inputs[2]->planes[0];
@@ -237,7 +228,7 @@ void cpu_conv_run(const struct sdk_call *call, uint32_t thread, uint32_t threads
     }
     staged = (together ? (char *)call->scratch : own) + c.own_bytes - c.staged_bytes;
     for (uint64_t place = begin; place < end; place += c.rows) {
-        const uint64_t rows = least(c.rows, end - place);
+        const uint64_t rows = cpu_least(c.rows, end - place);
 
         for (uint64_t group = 0; group < c.at->groups; group++) {
             uint64_t from = 0, to = rows;
