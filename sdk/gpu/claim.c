@@ -94,9 +94,10 @@ const char *gpu_row_title(const struct gpu_row *row, const struct accel_graph *g
     const char *x = row->precision == ACCEL_Q8_0 ? "q8" : row->precision == ACCEL_F16 ? "f16" : "f32";
     struct accel_format format;
 
-    if (row->op == ACCEL_OP_MATMUL || row->op == ACCEL_OP_EXPERT_MATMUL || row->op == ACCEL_OP_CONV)
+    /* The matrix of a product comes behind x; tables have no x. */
+    if ((row->split >> 1 & 1u) != 0)
         snprintf(text, GPU_TITLE, "%s %s x %s", row->name, type_name(gpu_node_input(&view, 1), &format), x);
-    else if (row->op == ACCEL_OP_EMBED)
+    else if (row->split != 0)
         snprintf(text, GPU_TITLE, "%s %s", row->name, type_name(gpu_node_input(&view, 0), &format));
     else
         return row->name;

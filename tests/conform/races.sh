@@ -25,10 +25,15 @@ kernels="rms_norm/*:9-13 layer_norm/*:9-13 softmax/*:3-5 argmax/*:3-5 add/*:1-4 
     matmul/f16:13-14 matmul/q8_0:13-14 matmul/q4_k:13-13 matmul/q3_g64a:13-14
     cache_write/f32:1-2 cache_write/f16:1-2 cache_write/q8_g32:1-2 cache_write/q4_g32:1-2
     attention/f32:3-4 attention/f16:2-4 attention/q8_g32:3-3 attention/q4_g32:3-3
-    attention_mask/f16?:1-2 attention_score_sums/f16?:1-2"
+    attention_mask/f16?:1-2 attention_score_sums/f16?:1-2
+    reduce/sum:1-3 reduce/max_segments:1-2 top_k/values:1-4 group_norm/*:1-3 dense_attention/plain:1-2 dense_attention/sink:1-1
+    expert_matmul/q4_0:1-3 expert_matmul/routing:1-2 conv/q4_0:1-3 concat/f32:1-2 pad/mirror:1-2 pool/max:1-2 resize/cubic:1-2
+    attention_sink/f32?:1-2 attention_slope/f32?:1-2"
 all="rms_norm/*:1-30 layer_norm/*:1-30 softmax/*:1-12 argmax/*:1-12 add/*:1-36 mul/*:1-36 activation/*:1-9 gate/*:1-9
     gather/*:1-9 rotary/*:1-9 embed/*:1-3 cache_write/*:1-3 attention_mask/*?:1-2 attention_score_sums/*?:1-2
-    whole/*:1-4 matmul/*:4-4 matmul/*:7-8 matmul/*:13-13 attention/*:3-4"
+    whole/*:1-4 matmul/*:4-4 matmul/*:7-8 matmul/*:13-13 attention/*:3-4 attention_sink/*?:1-2 attention_slope/*?:1-2
+    reduce/*:1-3 top_k/*:1-4 group_norm/*:1-3 dense_attention/*:1-1 expert_matmul/*?:1-3 conv/*?:1-3 concat/*:1-2 slice/*:1-2
+    permute/*:1-2 pad/*:1-2 scale/*:1-2 clamp/*:1-2 pool/*:1-2 resize/*:1-2"
 case ${ACCEL_RACES-} in
 all) some=$all ;;
 kernels) some=$kernels ;;

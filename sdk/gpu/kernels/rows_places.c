@@ -151,7 +151,7 @@ void gpu_resize_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
 
 /* ---- convolution ---- */
 
-#define ROWS_BYTES (UINT64_C(8) << 20) /* of scratch for rows of windows, unless 64 rows need more */
+#define ROWS_BYTES (UINT64_C(32) << 20) /* of scratch for rows of windows, unless 64 rows need more */
 #define ROWS_LEAST 64u
 
 /* Returns whether a window is one place, so that x itself is the matrix of rows. */

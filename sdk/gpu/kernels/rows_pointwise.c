@@ -62,6 +62,7 @@ const char *gpu_argmax_check(const struct gpu_row *row, const struct gpu_node *n
 #define SHORT_ROW 512u
 #define RANKED_ROW 8192u
 #define RANKED_PLACES 64u
+#define LAUNCH_PLACES 1024u /* found by one launch */
 
 const char *gpu_top_k_check(const struct gpu_row *row, const struct gpu_node *node)
 {
@@ -76,29 +77,38 @@ const char *gpu_top_k_check(const struct gpu_row *row, const struct gpu_node *no
 
 void gpu_top_k_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
 {
-    const struct gpu_tensor *x = call->inputs[0], *values = call->outputs[1];
+    const struct gpu_tensor *x = call->inputs[0], *y = call->outputs[0], *values = call->outputs[1];
     const struct accel_top_k *attributes = call->attributes;
     const struct gpu_arrangement arrangement = gpu_arrange(call->limits);
-    const bool is_ranked = x->width <= SHORT_ROW || (x->width <= RANKED_ROW && attributes->k >= RANKED_PLACES);
-    struct gpu_launch launch = {.source = "top_k",
-                                .constants = {arrangement.row_group, CHUNKS, values != NULL},
-                                .constant_count = 3,
-                                .bind_count = 3,
-                                .binds = {gpu_read(x), gpu_write(call->outputs[0]), gpu_write(values)},
-                                .words = {(uint32_t)x->width, (uint32_t)x->rows, attributes->k},
+    const uint64_t count = x->rows * x->width;
+    struct gpu_launch launch = {.bind_count = 3,
+                                .binds = {gpu_read(x), gpu_write(y), gpu_write(values)},
+                                .words = {(uint32_t)x->width, (uint32_t)count, attributes->k},
                                 .word_count = 3};
 
-    if (is_ranked) {
+    if (x->width <= SHORT_ROW || (x->width <= RANKED_ROW && attributes->k >= RANKED_PLACES)) {
         launch.source = "top_k_ranks";
         launch.constants[0] = arrangement.element_group;
         launch.constants[1] = values != NULL;
         launch.constant_count = 2;
-        launch.words[1] = (uint32_t)(x->rows * x->width);
-        gpu_fold(call->limits, gpu_pieces(x->rows * x->width, arrangement.element_group), launch.groups);
-    } else {
-        gpu_fold(call->limits, x->rows, launch.groups);
+        gpu_fold(call->limits, gpu_pieces(count, arrangement.element_group), launch.groups);
+        gpu_emit(emitter, &launch);
+        return;
     }
-    gpu_emit(emitter, &launch);
+    launch.source = "top_k";
+    launch.constants[0] = arrangement.row_group;
+    launch.constants[1] = CHUNKS;
+    launch.constants[2] = values != NULL;
+    launch.constant_count = 3;
+    launch.words[1] = (uint32_t)x->rows;
+    launch.word_count = 5;
+    gpu_fold(call->limits, x->rows, launch.groups);
+    for (uint32_t first = 0; first < attributes->k; first = launch.words[4]) {
+        launch.words[3] = first;
+        launch.words[4] = attributes->k - first < LAUNCH_PLACES ? attributes->k : first + LAUNCH_PLACES;
+        launch.binds[1].access = GPU_BIND_WRITE | (first > 0 ? GPU_BIND_READ : 0);
+        gpu_emit(emitter, &launch);
+    }
 }
 
 void gpu_argmax_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
