@@ -14,20 +14,12 @@
 /** Receives one line without newline. Called from any thread that logs; `text` is valid for the call. */
 typedef void accel_log_sink(void *user, uint32_t level, const char *component, const char *text);
 
-<<<<<<< HEAD
-/** Sink and level of a context, which owns it. Sink and user are read-only after the first use; plans may change the level
- * (log.level). */
+/** Sink and level of a context, which owns it. Sink and user are read-only after the first use; plans may change the
+ * level (log.level). */
 struct accel_log {
     accel_log_sink *sink;   /**< NULL: nothing is logged */
     void *user;             /**< passed to the sink */
     _Atomic uint32_t level; /**< most verbose level that is logged, ACCEL_LOG_...; 0: nothing is logged */
-=======
-/** Sink and level of a context; read-only after its creation. */
-struct accel_log {
-    accel_log_sink *sink; /**< NULL: nothing is logged */
-    void *user;           /**< passed to the sink */
-    uint32_t level;       /**< most verbose level that is logged, ACCEL_LOG_...; 0: nothing is logged */
->>>>>>> h-b
 };
 
 /** Writes one line; `log` may be NULL. Control characters become '?', a line over 1 KiB is cut at a character

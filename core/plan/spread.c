@@ -370,20 +370,11 @@ static int32_t split_gpu(struct accel_placer *p)
 }
 
 /* Notes that the user's placement has no effect because there is only one device. */
-<<<<<<< HEAD
 static void note_single_device(struct accel_placer *p, const struct accel_profile_setting *setting)
 {
     if (p->target_count == 1 && setting->layer != ACCEL_LAYER_BUILTIN && !accel_plan_recommends(setting))
         accel_plan_add_unhonored(p->s->plan, &p->s->plan->shape_unhonored, setting, 0,
                                  "there is only one device, which runs all layers");
-=======
-static int32_t note_single_device(struct accel_placer *p, const struct accel_profile_setting *setting)
-{
-    if (p->target_count > 1 || setting->layer == ACCEL_LAYER_BUILTIN || accel_plan_recommends(setting))
-        return ACCEL_OK;
-    return accel_plan_add_unhonored(p->s->plan, &p->s->plan->shape_unhonored, setting, 0,
-                                    "there is only one device, which runs all layers", p->s->error);
->>>>>>> h-b
 }
 
 /* Distributes the items by `placement` and gpu.layers; offload.layers follows. */
@@ -406,14 +397,7 @@ static int32_t distribute(struct accel_placer *p)
     /* Plans for an absent platform do not use the CPU of this host. */
     if (strcmp(setting->value, "balanced") == 0)
         balance_targets(p);
-<<<<<<< HEAD
     else if (p->s->plan->device)
-=======
-        return note_single_device(p, setting);
-    }
-    /* Plans for an absent platform do not use the CPU of this host. */
-    if (p->s->plan->device)
->>>>>>> h-b
         add_processors(p, &index, &code);
     if (strcmp(setting->value, "balanced") != 0 && code == ACCEL_OK)
         fill_targets(p);

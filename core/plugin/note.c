@@ -39,12 +39,9 @@ static const struct key keys[] = {
 
 #define KEY_COUNT (sizeof(keys) / sizeof(keys[0]))
 
-<<<<<<< HEAD
 #define MALFORMED(error, text, ...)                                                                                    \
     accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_CORRUPT, "%s: malformed note: " text, __VA_ARGS__)
 
-=======
->>>>>>> h-b
 static int32_t refuse_line(struct accel_error *error, const char *file, unsigned line, const char *what)
 {
     return MALFORMED(error, "line %u %s", file, line, what);
@@ -153,13 +150,7 @@ static int32_t check_values(const char *file, const struct accel_plugin_note *no
                          NAME_BYTES);
     if (strcmp(note->isolate, "none") != 0 && strcmp(note->isolate, "compile") != 0 &&
         strcmp(note->isolate, "device") != 0)
-<<<<<<< HEAD
         return MALFORMED(error, "isolate \"%.64s\" is none of: none compile device", file, note->isolate);
-=======
-        return accel_error_by(error, ACCEL_FROM_DRIVER, ACCEL_E_CORRUPT,
-                              "%s: malformed note: isolate \"%.64s\" is none of: none compile device", file,
-                              note->isolate);
->>>>>>> h-b
     if (!is_depends(note->depends))
         return MALFORMED(error, "depends \"%.128s\" has a word that is no /path and no $VARIABLE", file, note->depends);
     if (note->abi_lowest > note->abi_minor)

@@ -173,7 +173,6 @@ void accel_call_guard_begin(struct accel_call_guard *call, struct accel_context 
                             const char *slot);
 void accel_call_guard_end(const struct accel_call_guard *call);
 
-<<<<<<< HEAD
 /** Sets `code` to the result of a guarded call of a driver. */
 #define ACCEL_GUARDED(code, context, driver, slot, call)                                                               \
     do {                                                                                                               \
@@ -183,8 +182,6 @@ void accel_call_guard_end(const struct accel_call_guard *call);
         accel_call_guard_end(&guard_);                                                                                 \
     } while (0)
 
-=======
->>>>>>> h-b
 /** Ends the guard of a step. Since steps repeat, only the first change is logged, which sets `is_reported`. */
 void accel_call_guard_end_step(const struct accel_call_guard *call, bool *is_reported);
 

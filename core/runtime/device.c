@@ -193,10 +193,6 @@ static int32_t open_handle(struct accel_device *device, const struct accel_setti
 {
     struct accel_attached *owner = device->listed->owner;
     struct accel_driver_device *handle = NULL;
-<<<<<<< HEAD
-=======
-    struct accel_call_guard call;
->>>>>>> h-b
     int32_t code = accel_registry_ensure_attached(device->object.context, device->listed, error);
     if (code != ACCEL_OK)
         return code;

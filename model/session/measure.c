@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-<<<<<<< HEAD
-/* Measures the steps of a session as its settings require: trace.steps, measure.memory and output.attention append a line
- * of JSON to files in measure.folder after each step, metrics.performance and metrics.memory add a note to the plan after
- * each text, and memory.trim returns unused heap memory to the system after every N texts. */
-=======
-/* Measures the steps of a session as its settings require: trace.steps and measure.memory append a line of JSON to
- * files in measure.folder after each step, metrics.performance and metrics.memory add a note to the plan after each
- * text, and memory.trim returns unused heap memory to the system after every N texts. */
->>>>>>> h-b
+/* Measures the steps of a session as its settings require: trace.steps, measure.memory and output.attention append a
+ * line of JSON to files in measure.folder after each step, metrics.performance and metrics.memory add a note to the
+ * plan after each text, and memory.trim returns unused heap memory to the system after every N texts. */
 #include "model/session/measure.h"
 
 #include <errno.h>

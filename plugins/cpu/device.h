@@ -26,7 +26,8 @@ enum {
 #include <accel/quant/formats.def>
 };
 
-/* Every operator kernel that the backend offers, of which CPU_LISTED are in operators.def. table.c asserts the count. */
+/* Every operator kernel that the backend offers, of which CPU_LISTED are in operators.def. table.c asserts the count.
+ */
 #define CPU_OPERATORS (CPU_WEIGHT_KERNELS + 20u + CPU_LISTED)
 enum {
     CPU_LISTED = 0

@@ -33,17 +33,10 @@
 
 #include <accel/driver.h>
 
-<<<<<<< HEAD
-/** Storage buffers of a kernel that every device has. Vulkan guarantees only 4 per stage, but desktop and mobile devices have
- * at least 8; the driver refuses a device with fewer. */
+/** Storage buffers of a kernel that every device has. Vulkan guarantees only 4 per stage, but desktop and mobile
+ * devices have at least 8; the driver refuses a device with fewer. */
 #define GPU_BINDINGS_LEAST 8u
 /** Maximum storage buffers of a kernel, where gpu_limits.bindings allows them. */
-=======
-/** Storage buffers that a kernel can use on every device. Vulkan guarantees only 4 per stage, but desktop and mobile
- *  devices have at least 8; the driver refuses a device with fewer. */
-#define GPU_BINDINGS_LEAST 8u
-/** Maximum storage buffers of a kernel, if gpu_limits.bindings allows them. */
->>>>>>> h-b
 #define GPU_BINDINGS 10u
 /** Words of the parameter block: 128 bytes, the push constants that Vulkan guarantees. */
 #define GPU_WORDS 32u
