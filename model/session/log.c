@@ -120,8 +120,21 @@ int32_t session_log_memory(struct accel_session *whole, const struct accel_sessi
     return code;
 }
 
-/* Returns the bytes of the keys and values of a token in all layers. */
-static uint64_t count_token_bytes(const struct accel_session *session)
+/* Returns the tokens of the cache that the queries of a span read in a layer: those of the newest query's window, the
+ * sinks, and one more for each older query. */
+static uint64_t count_read(const struct accel_session *session, const struct step_span *span, uint32_t layer)
+{
+    uint64_t own = session->model->config.windows[layer], window = session->options.window;
+    uint64_t cached = span->place + span->count, most;
+
+    if (window == 0 || (own != 0 && own <= window))
+        most = own == 0 ? cached : own + span->count - 1;
+    else
+        most = window + span->count - 1 + session->options.sinks;
+    return most < cached ? most : cached;
+}
+
+uint64_t session_attention_bytes(const struct accel_session *session, const struct step_span *span)
 {
     uint64_t total = 0;
 
@@ -132,17 +145,16 @@ static uint64_t count_token_bytes(const struct accel_session *session)
         accel_format_describe(session->parts[p].type, &format);
         for (uint32_t plane = 0; plane < format.planes; plane++)
             if (accel_format_row_bytes(format.type, plane, session->parts[p].row, &bytes) == ACCEL_OK)
-                total += bytes;
+                total += count_read(session, span, p / 2) * bytes;
     }
     return total;
 }
 
-/* Returns the name of the attention kernel, or "" before placement. */
-static const char *attention_kernel(const struct accel_plan *plan)
+const char *session_attention_kernel(const struct accel_session *session)
 {
-    for (uint32_t i = 0; i < accel_plan_node_count(plan); i++)
-        if (strcmp(accel_plan_node_get(plan, i)->op, "attention") == 0)
-            return accel_plan_node_get(plan, i)->kernel;
+    for (uint32_t i = 0; i < accel_plan_node_count(session->plan); i++)
+        if (strcmp(accel_plan_node_get(session->plan, i)->op, "attention") == 0)
+            return accel_plan_node_get(session->plan, i)->kernel;
     return "";
 }
 
@@ -160,8 +172,8 @@ int32_t session_log_attention(const struct accel_session *session, const struct 
                           " in the cache, %" PRIu64 " page%s of %" PRIu64 " tokens, %" PRIu64
                           " bytes of keys and values, kernel %s",
                           (uint32_t)(span->sequence - session->kv.sequences), span->count, span->count == 1 ? "" : "s",
-                          span->place, cached, pages, pages == 1 ? "" : "s", page, cached * count_token_bytes(session),
-                          attention_kernel(session->plan));
+                          span->place, cached, pages, pages == 1 ? "" : "s", page,
+                          session_attention_bytes(session, span), session_attention_kernel(session));
     }
     return code;
 }

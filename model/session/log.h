@@ -22,6 +22,12 @@ int32_t session_log_kernels(const struct accel_session *session, const struct ac
 int32_t session_log_memory(struct accel_session *whole, const struct accel_session *session, const char *what,
                            struct accel_error *error);
 
+/* Returns the bytes of keys and values that attention reads for a span of the last step, as its windows allow. */
+uint64_t session_attention_bytes(const struct accel_session *session, const struct step_span *span);
+
+/* Returns the kernel of attention. */
+const char *session_attention_kernel(const struct accel_session *session);
+
 /* Logs what attention reads in a step, for log.attention. */
 int32_t session_log_attention(const struct accel_session *session, const struct step_span *spans, uint32_t count,
                               struct accel_error *error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Measures the steps of a session as its settings require: trace.steps, measure.memory and output.attention append a
- * line of JSON to files in measure.folder after each step, metrics.performance and metrics.memory add a note to the
- * plan after each text, and memory.trim returns unused heap memory to the system after every N texts. */
+/* Measures the steps of a session as its settings require: trace.steps, measure.memory and output.attention append a line
+ * of JSON to files in measure.folder after each step, metrics.performance, metrics.memory and metrics.attention add a note
+ * to the plan after each text, and memory.trim returns unused heap memory to the system after every N texts. */
 #include "model/session/measure.h"
 
 #include <errno.h>
@@ -13,6 +13,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+
+#include "model/session/log.h"
 
 const char *const memory_classes[MEMORY_CLASSES] = {"all",        "weights", "mapped",  "state",
                                                     "activation", "scratch", "program", "host"};
@@ -63,6 +65,7 @@ int32_t session_measure_begin(struct accel_session *session, struct accel_error 
     *measure = (struct measure){.begin = session_now(),
                                 .times = is_on(session, "metrics.performance"),
                                 .memory = is_on(session, "metrics.memory"),
+                                .attention = is_on(session, "metrics.attention"),
                                 .trim = strtoull(value_of(session, "memory.trim"), NULL, 10)};
     if (is_on(session, "trace.steps"))
         code = open_file(session, "steps.jsonl", &measure->steps_file, error);
@@ -77,7 +80,7 @@ uint64_t session_measure_now(const struct accel_session *session)
 {
     const struct measure *measure = &session->measure;
 
-    return measure->times || measure->steps_file != NULL || measure->memory_file != NULL ||
+    return measure->times || measure->attention || measure->steps_file != NULL || measure->memory_file != NULL ||
                    measure->attention_file != NULL
                ? session_now()
                : 0;
@@ -100,10 +103,10 @@ static void write_memory(const struct accel_session *session, uint64_t end)
     fputs("}\n", file);
 }
 
-void session_measure_step(struct accel_session *session, uint64_t begin, uint64_t tokens)
+void session_measure_step(struct accel_session *session, uint64_t begin, const struct step_span *spans, uint32_t count)
 {
     struct measure *measure = &session->measure;
-    uint64_t end = session_measure_now(session), time = end - begin;
+    uint64_t end = session_measure_now(session), time = end - begin, tokens = 0;
 
     if (end == 0)
         return;
@@ -112,6 +115,13 @@ void session_measure_step(struct accel_session *session, uint64_t begin, uint64_
     measure->total += time;
     measure->shortest = measure->count == 1 || time < measure->shortest ? time : measure->shortest;
     measure->longest = time > measure->longest ? time : measure->longest;
+    measure->attended_steps++;
+    measure->attended_time += time;
+    for (uint32_t p = 0; p < count; p++) {
+        tokens += spans[p].count;
+        measure->attended += spans[p].place + spans[p].count;
+        measure->attended_bytes += measure->attention ? session_attention_bytes(session, &spans[p]) : 0;
+    }
     if (measure->steps_file != NULL)
         fprintf(measure->steps_file,
                 "{\"step\": %" PRIu64 ", \"tokens\": %" PRIu64 ", \"begin_ns\": %" PRIu64 ", \"end_ns\": %" PRIu64
@@ -179,6 +189,23 @@ static int32_t note_memory(struct accel_session *session, struct accel_error *er
     return accel_plan_note(session->plan, &note, error);
 }
 
+static int32_t note_attention(struct accel_session *session, struct accel_error *error)
+{
+    struct measure *measure = &session->measure;
+    struct accel_plan_note note = {
+        .size = sizeof(note), .level = ACCEL_NOTE_INFO, .key = "metrics.attention", .remedy = ""};
+    char text[400];
+
+    snprintf(text, sizeof(text),
+             "measured: %" PRIu64 " steps in %.3f ms: attention to %" PRIu64 " tokens in the cache read %" PRIu64
+             " bytes of keys and values, kernel %.100s",
+             measure->attended_steps, (double)measure->attended_time / 1e6, measure->attended, measure->attended_bytes,
+             session_attention_kernel(session));
+    note.text = text;
+    measure->attended_steps = measure->attended_time = measure->attended = measure->attended_bytes = 0;
+    return accel_plan_note(session->plan, &note, error);
+}
+
 int32_t session_measure_text(struct accel_session *session, struct accel_error *error)
 {
     struct measure *measure = &session->measure;
@@ -188,6 +215,8 @@ int32_t session_measure_text(struct accel_session *session, struct accel_error *
         code = note_times(session, error);
     if (code == ACCEL_OK && measure->memory)
         code = note_memory(session, error);
+    if (code == ACCEL_OK && measure->attention && measure->attended_steps != 0)
+        code = note_attention(session, error);
     if (measure->trim != 0 && ++measure->texts % measure->trim == 0)
         malloc_trim(0);
     return code;

@@ -17,8 +17,8 @@ int32_t session_measure_begin(struct accel_session *session, struct accel_error 
 /* Returns the time, or 0 if no setting requests times. */
 uint64_t session_measure_now(const struct accel_session *session);
 
-/* Records a step of `tokens` tokens that began at `begin`. */
-void session_measure_step(struct accel_session *session, uint64_t begin, uint64_t tokens);
+/* Records a step of `count` spans that began at `begin`. */
+void session_measure_step(struct accel_session *session, uint64_t begin, const struct step_span *spans, uint32_t count);
 
 /* Writes the attention weights of span `index` of the last step, whose tokens are in the cache. `scores` are the sums
  * over queries, heads and layers for each place. */

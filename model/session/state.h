@@ -111,6 +111,9 @@ struct measure {
     uint32_t times;
     uint32_t memory;
     uint64_t count, total, shortest, longest; /* steps since the last note, and their times */
+    bool attention;                           /* metrics.attention */
+    uint64_t attended, attended_bytes;        /* tokens in the cache, and their keys and values, that attention read */
+    uint64_t attended_steps, attended_time;
 };
 
 struct accel_session {

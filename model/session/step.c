@@ -133,7 +133,7 @@ int32_t session_run(struct accel_session *session, const struct step_span *spans
     if (code != ACCEL_OK)
         return code;
     memcpy(session->last, symbols, sizeof(symbols));
-    session_measure_step(session, begin, symbols[SYMBOL_TOKENS]);
+    session_measure_step(session, begin, spans, count);
     code = session_log_attention(session, spans, count, error);
     return code == ACCEL_OK ? session_log_memory(session, session, "a step", error) : code;
 }

@@ -163,6 +163,16 @@ is "$(logged attention | wc -l)" 3 "steps of log.attention"
 logged attention | tail -n 1 | grep -q "1 token at 3 with 4 in the cache, .*, 2560 bytes of keys and values, kernel attention$" ||
     fail "log.attention: $(logged attention | tail -n 1)"
 
+# With windows attention reads less than the cache holds: here the window and the sinks.
+run_once --set metrics.attention=true --json
+case $(value metrics.0) in
+"measured: 3 steps in "*" ms: attention to 9 tokens in the cache read 5760 bytes of keys and values, kernel attention") ;;
+*) fail "metrics.attention: $(value metrics.0)" ;;
+esac
+try 0 "$accelctl" run "$q8" --greedy -n 64 -p Once --device cpu --no-cache --set log.attention=true --set kv.window=16 \
+    --set kv.sinks=4
+logged attention | tail -n 1 | grep -q " $((20 * 640)) bytes of keys" || fail "a window: $(logged attention | tail -n 1)"
+
 # ---- goal ----
 
 # goal GOAL SEQUENCES WEIGHTS_LOAD [OPTION...]
