@@ -14,7 +14,7 @@ static bool equals(const char *word, size_t length, const char *name)
     return strlen(name) == length && strncmp(word, name, length) == 0;
 }
 
-/* What a word is compared with, in the order in which the comparisons are tried. */
+/* Properties of a device that a word is compared with, in this order. */
 enum match { MATCH_NAME_OR_DRIVER, MATCH_KIND, MATCH_ID, MATCH_COUNT };
 
 /* A word of the request, and its interpretation. */

@@ -32,7 +32,7 @@ static int32_t check_item(const char *path, const struct accel_yaml_node *node, 
 }
 
 /* Moves the evidence out of the tree, so that the table describes the rest. */
-static int32_t take_evidence(const char *path, struct accel_yaml_node *root, const struct accel_yaml_node **out_list,
+static int32_t read_evidence(const char *path, struct accel_yaml_node *root, const struct accel_yaml_node **out_list,
                              struct accel_error *error)
 {
     const struct accel_yaml_node *list = NULL;
@@ -77,7 +77,7 @@ int32_t accel_snapshot_parse(const char *path, const char *data, size_t bytes, s
         return add_remedy(accel_error_by(error, ACCEL_FROM_FILE, code, "%s", why.text), error);
     if (root->kind != ACCEL_YAML_MAPPING)
         return accel_yaml_refuse(path, root, error, ACCEL_E_CORRUPT, "a snapshot is one object");
-    code = take_evidence(path, root, &out_snapshot->evidence, error);
+    code = read_evidence(path, root, &out_snapshot->evidence, error);
     if (code == ACCEL_OK)
         code = accel_fields_read(&accel_snapshot_fields, path, root, arena, out_snapshot, error);
     if (code == ACCEL_OK && strcmp(out_snapshot->schema, ACCEL_SNAPSHOT_SCHEMA) != 0)

@@ -67,9 +67,9 @@ try 0 "$accelctl" claims --measure "$f32" --subject kv --json
 is "$(row Z6.a measured)" null "a cache that this model cannot have"
 row Z6.a reason | grep -q "heads of 8 elements" || fail "no reason"
 try 0 "$accelctl" claims --measure "$f32" --subject quality
-has "wants --text FILE"
+has "requires --text FILE"
 try 0 "$accelctl" claims --measure "$f32" --subject accuracy
-has "wants --scores FILE.csv"
+has "requires --scores FILE.csv"
 
 # Gains on a table are those of accelctl scores.
 table=$src/tests/fixtures/scores/synthetic.csv

@@ -71,7 +71,7 @@ static void the_file(void **state)
             assert_int_equal(entry->computes, devices[i].computes);
         }
     }
-    /* What a maker's hardware needs names what to do, and what computes nothing needs nothing. */
+    /* Requirements of a vendor's hardware have remedies; hardware that computes nothing has no requirements. */
     for (uint32_t i = 0; i < table.count; i++) {
         const struct accel_doctor_entry *entry = &table.entries[i];
         assert_true(entry->computes || (entry->about[0] != '\0' && entry->need_count == 0));
@@ -106,19 +106,19 @@ static const struct sample samples[] = {
     {HEAD " A: b\n", "d.yaml:3:5: hardware is a mapping"},
     {HEAD " A: {computes: true}\n", "d.yaml:3:2: hardware without pci and tree is never met: \"A\""},
     {HEAD " A: {pci: {class: 0x0300}}\n", "pci without a vendor"},
-    {HEAD " A: {pci: {vendor: nobody}}\n", "d.yaml:3:20: a number of 16 bits is wanted here"},
+    {HEAD " A: {pci: {vendor: nobody}}\n", "d.yaml:3:20: expected a number of 16 bits"},
     {HEAD " A: {pci: {vendor: 0x12345}}\n", "a number of 16 bits"},
     {HEAD " A: {pci: {vendor: 1, colour: 2}}\n", "pci knows vendor, device and class, not \"colour\""},
     {HEAD " A: {pci: {vendor: 1, class: [[]]}}\n", "a number of 16 bits"},
     {ENTRY "  colour: red\n", "d.yaml:5:3: hardware knows pci, tree"},
-    {ENTRY "  computes: maybe\n", "d.yaml:5:13: true or false is wanted here"},
-    {ENTRY "  about: ''\n", "a text is wanted here"},
+    {ENTRY "  computes: maybe\n", "d.yaml:5:13: expected true or false"},
+    {ENTRY "  about: ''\n", "expected a text"},
     {ENTRY "  needs: {}\n", "needs are a list"},
     {ENTRY "  needs: [a]\n", "a need is a mapping"},
-    {ENTRY "  needs: [{remedy: a}]\n", "a need says kernel, node or library"},
+    {ENTRY "  needs: [{remedy: a}]\n", "a need requires one of kernel, node and library"},
     {ENTRY "  needs: [{node: a}]\n", "a need without a remedy"},
     {ENTRY "  needs: [{node: a, kernel: b, remedy: c}]\n", "not also \"kernel\""},
-    {ENTRY "  needs: [{node: a, remedy: c, level: high}]\n", "bad or warn is wanted here"},
+    {ENTRY "  needs: [{node: a, remedy: c, level: high}]\n", "expected bad or warn"},
     {ENTRY "  needs: [{node: a, remedy: c, size: 1}]\n", "a need knows kernel, node, library"},
     {ENTRY "  pci: {vendor: 1}\n", "key \"pci\" stands at line 4 already"},
 };

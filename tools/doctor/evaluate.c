@@ -11,10 +11,10 @@
 /* Moves a text into the arena. */
 static const char *keep(struct accel_doctor_evaluation *doctor, struct accel_strbuf *text)
 {
-    const char *kept = text->failed ? NULL : accel_arena_strdup(doctor->arena, accel_strbuf_get(text));
-    doctor->failed |= kept == NULL;
+    const char *copy = text->failed ? NULL : accel_arena_strdup(doctor->arena, accel_strbuf_get(text));
+    doctor->failed |= copy == NULL;
     accel_strbuf_free(text);
-    return kept ? kept : "";
+    return copy ? copy : "";
 }
 
 const char *accel_doctor_text(struct accel_doctor_evaluation *doctor, const char *format, ...)

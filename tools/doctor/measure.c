@@ -129,13 +129,13 @@ static int32_t measure(const struct accel_topology *topology, const struct accel
 /* Uses at most a quarter of free memory, since other processes may be running. */
 static int32_t choose_bytes(const struct accel_machine *machine, struct accel_bandwidth *out, struct accel_error *error)
 {
-    uint64_t room = machine->memory_usable.origin ? machine->memory_usable.bytes / 4 : LEAST_BYTES;
+    uint64_t budget = machine->memory_usable.origin ? machine->memory_usable.bytes / 4 : LEAST_BYTES;
     out->bytes = bytes_to_read(machine);
-    if (out->bytes <= room)
+    if (out->bytes <= budget)
         return ACCEL_OK;
     return accel_error_set(error, ACCEL_E_MEMORY,
                            "to measure, %llu MiB have to be read, and %llu MiB are a quarter of what is free",
-                           (unsigned long long)(out->bytes >> 20), (unsigned long long)(room >> 20));
+                           (unsigned long long)(out->bytes >> 20), (unsigned long long)(budget >> 20));
 }
 
 int32_t accel_doctor_measure(struct accel_context *context, struct accel_bandwidth *out_bandwidth,

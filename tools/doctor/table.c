@@ -43,7 +43,7 @@ static const char *place_of(const struct reader *reader, const struct accel_yaml
 static int32_t read_text(const struct reader *reader, const struct accel_yaml_node *node, const char **out_text)
 {
     if (node->kind != ACCEL_YAML_TEXT || node->text[0] == '\0')
-        return refuse(reader, node, "a text is wanted here", NULL);
+        return refuse(reader, node, "expected a text", NULL);
     *out_text = node->text;
     return ACCEL_OK;
 }
@@ -52,7 +52,7 @@ static int32_t read_flag(const struct reader *reader, const struct accel_yaml_no
 {
     bool yes = node->kind == ACCEL_YAML_TEXT && strcmp(node->text, "true") == 0;
     if (!yes && (node->kind != ACCEL_YAML_TEXT || strcmp(node->text, "false") != 0))
-        return refuse(reader, node, "true or false is wanted here", NULL);
+        return refuse(reader, node, "expected true or false", NULL);
     *out_flag = yes;
     return ACCEL_OK;
 }
@@ -80,7 +80,7 @@ static int32_t read_number(const struct reader *reader, const struct accel_yaml_
 {
     uint64_t number;
     if (node->kind != ACCEL_YAML_TEXT || !accel_fields_number(node->text, 0xffff, &number))
-        return refuse(reader, node, "a number of 16 bits is wanted here, such as 0x1af4", NULL);
+        return refuse(reader, node, "expected a number of 16 bits, such as 0x1af4", NULL);
     *out_number = (uint32_t)number;
     return ACCEL_OK;
 }
@@ -122,7 +122,7 @@ static int32_t read_level(const struct reader *reader, const struct accel_yaml_n
 {
     bool warn = node->kind == ACCEL_YAML_TEXT && strcmp(node->text, "warn") == 0;
     if (!warn && (node->kind != ACCEL_YAML_TEXT || strcmp(node->text, "bad") != 0))
-        return refuse(reader, node, "bad or warn is wanted here", NULL);
+        return refuse(reader, node, "expected bad or warn", NULL);
     *out_state = warn ? ACCEL_DOCTOR_WARN : ACCEL_DOCTOR_BAD;
     return ACCEL_OK;
 }
@@ -134,7 +134,7 @@ static int32_t read_need_key(const struct reader *reader, const struct accel_yam
     enum accel_doctor_need_kind kind;
     if (parse_need_kind(key->text, &kind)) {
         if (need->names.count != 0)
-            return refuse(reader, key, "one need says one of kernel, node and library, not also", key->text);
+            return refuse(reader, key, "a need has only one of kernel, node and library, not also", key->text);
         need->kind = kind;
         return read_words(reader, value, &need->names);
     }
@@ -172,7 +172,7 @@ static int32_t read_need(const struct reader *reader, const struct accel_yaml_no
             return code;
     }
     if (need->names.count == 0)
-        return refuse(reader, node, "a need says kernel, node or library", NULL);
+        return refuse(reader, node, "a need requires one of kernel, node and library", NULL);
     return need->remedy ? ACCEL_OK : refuse(reader, node, "a need without a remedy", NULL);
 }
 
@@ -309,12 +309,12 @@ static int32_t read_root(const struct reader *reader, const struct accel_yaml_no
 int32_t accel_doctor_table_parse(const char *path, const char *data, size_t bytes, struct accel_arena *arena,
                                  struct accel_doctor_table *out_table, struct accel_error *error)
 {
-    const char *kept = accel_arena_strdup(arena, path);
-    const struct reader reader = {kept, arena, error};
+    const char *copy = accel_arena_strdup(arena, path);
+    const struct reader reader = {copy, arena, error};
     struct accel_yaml_node *root;
     int32_t code;
     *out_table = (struct accel_doctor_table){0};
-    if (kept == NULL)
+    if (copy == NULL)
         return accel_error_no_memory(error, "to read %.200s", path);
     code = accel_yaml_parse(path, data, bytes, arena, &root, error);
     return code == ACCEL_OK ? read_root(&reader, root, out_table) : code;

@@ -117,7 +117,8 @@ static int32_t set_verdict(const struct accel_table_reader *reader, const struct
     }
     promise->verdict_name = verdicts[promise->verdict];
     if (promise->verdict == ACCEL_PROMISE_REJECTED && m[FINDING].value == NULL)
-        return accel_table_refuse(reader, ours, "the rule rejects this claim, which wants a \"finding\" that says why");
+        return accel_table_refuse(reader, ours,
+                                  "the rule rejects this claim, which requires a \"finding\" with the reason");
     return ACCEL_OK;
 }
 

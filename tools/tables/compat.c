@@ -160,8 +160,8 @@ static int32_t read_row(const struct accel_table_reader *reader, const struct sh
 
 enum { T_NAME, T_ABOUT, T_RATINGS, T_COLUMNS, T_ROWS, TABLE_MEMBERS };
 
-static int32_t take_table(const struct accel_table_reader *reader, const struct accel_yaml_node *node,
-                          struct accel_member m[TABLE_MEMBERS])
+static int32_t read_table_members(const struct accel_table_reader *reader, const struct accel_yaml_node *node,
+                                  struct accel_member m[TABLE_MEMBERS])
 {
     static const struct accel_member wanted[TABLE_MEMBERS] = {
         [T_NAME] = {"name", true, ACCEL_YAML_TEXT, false, NULL},
@@ -190,7 +190,7 @@ static int32_t read_table(const struct accel_table_reader *reader, const struct 
     struct accel_tables *tables = reader->tables;
     struct accel_member m[TABLE_MEMBERS];
     struct sheet sheet = {0};
-    int32_t code = take_table(reader, node, m);
+    int32_t code = read_table_members(reader, node, m);
     if (code != ACCEL_OK)
         return code;
     sheet.name = accel_table_text(&m[T_NAME]);
@@ -212,7 +212,7 @@ static int32_t make_cells(const struct accel_table_reader *reader, const struct 
     uint64_t count = 0;
     for (const struct accel_yaml_node *node = list->first; node; node = node->next) {
         struct accel_member m[TABLE_MEMBERS];
-        int32_t code = take_table(reader, node, m);
+        int32_t code = read_table_members(reader, node, m);
         if (code != ACCEL_OK)
             return code;
         count += (uint64_t)m[T_COLUMNS].value->child_count * m[T_ROWS].value->child_count;

@@ -6,7 +6,7 @@
 
 /* Returns whether weights are multiplied with activations of 8 bits for few rows alone. Codebook weights are no 8-bit
  * integers, so that GEMM multiplies them as floats. */
-static uint32_t is_codebook(uint32_t weight, uint32_t type)
+static bool is_codebook(uint32_t weight, uint32_t type)
 {
     return weight == CPU_PLANAR && ACCEL_PLANAR_SCHEME(type) >= ACCEL_SCHEME_NF4;
 }

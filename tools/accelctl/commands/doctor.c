@@ -15,17 +15,16 @@ static const struct option_row options[] = {
 
 const struct command command_doctor = {
     .name = "doctor",
-    .summary = "what of this machine stands in the way, and what to do about it",
+    .summary = "check what keeps this machine from running models, and what to do about it",
     .arguments = "",
     .detail =
-        "Looks at limits of processors and memory, folders, plugins and every accelerator: the kernel's modules, "
-        "device nodes and groups, libraries and their versions. Nothing is changed and no library of a maker is "
-        "loaded. "
-        "What a maker's hardware needs stands in doctor.yaml of the profiles.\n"
-        "The line GPU answers whether an accelerator is chosen automatically, and if not, what comes first of what is "
-        "in its way.\n"
-        "The exit status is 6 where a row is bad: something cannot be used, and its remedy says what to do.",
-    .example = "accelctl doctor --all\nevery check, with what was found and where",
+        "Checks limits of processors and memory, folders, plugins, and for each accelerator kernel modules, device "
+        "nodes, "
+        "groups, libraries and their versions. Changes nothing and loads no vendor library. The requirements of each "
+        "vendor's hardware are in doctor.yaml of the profiles.\n"
+        "The line GPU states whether an accelerator is chosen automatically, and if not, the first cause.\n"
+        "The exit status is 6 if a row is bad: something cannot be used, and its remedy states what to do.",
+    .example = "accelctl doctor --all\nlists every check with its result and source",
     .options = options,
     .option_count = sizeof(options) / sizeof(*options),
     .run = run_doctor,

@@ -69,7 +69,7 @@ static char *name_command(const struct measuring *measuring, const char *const *
  * user's. */
 static bool make_environment(struct measuring *measuring)
 {
-    size_t count = 0, kept = 0;
+    size_t count = 0, copied = 0;
 
     while (environ[count] != NULL)
         count++;
@@ -78,11 +78,11 @@ static bool make_environment(struct measuring *measuring)
         return false;
     for (size_t i = 0; i < count; i++)
         if (strncmp(environ[i], "XDG_CACHE_HOME=", 15) != 0 && strncmp(environ[i], "XDG_STATE_HOME=", 15) != 0)
-            measuring->environment[kept++] = environ[i];
+            measuring->environment[copied++] = environ[i];
     snprintf(measuring->cache_home, sizeof(measuring->cache_home), "XDG_CACHE_HOME=%s", measuring->scratch.path);
     snprintf(measuring->state_home, sizeof(measuring->state_home), "XDG_STATE_HOME=%s", measuring->scratch.path);
-    measuring->environment[kept++] = measuring->cache_home;
-    measuring->environment[kept] = measuring->state_home;
+    measuring->environment[copied++] = measuring->cache_home;
+    measuring->environment[copied] = measuring->state_home;
     return true;
 }
 
@@ -329,7 +329,7 @@ static void measure_accuracy(struct measuring *measuring, const char *type, stru
     const json_t *document;
 
     if (measuring->wish->text == NULL) {
-        set_how(out, "wants --text FILE, which the models read");
+        set_how(out, "requires --text FILE, which the models read");
         return;
     }
     if (measuring->wish->device != NULL) {
@@ -524,7 +524,7 @@ static void measure_scores(struct measuring *measuring, const char *tool, const 
     size_t i;
 
     if (measuring->wish->scores == NULL) {
-        set_how(out, "wants --scores FILE.csv, the table of a detector's scores");
+        set_how(out, "requires --scores FILE.csv, the table of a detector's scores");
         return;
     }
     document = command(measuring, out, (const char *const[]){"scores", "--json", measuring->wish->scores, NULL});

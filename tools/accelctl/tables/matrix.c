@@ -98,7 +98,7 @@ static bool has_device(struct accel_context *context, const char *platform)
 }
 
 /* Records an error. Without a device here a refusal is not this host's. */
-static void take_error(struct matrix_cell *cell, const struct accel_error *error, int is_here)
+static void store_error(struct matrix_cell *cell, const struct accel_error *error, int is_here)
 {
     cell->verdict = is_here ? HOST_REFUSED : HOST_ABSENT;
     snprintf(cell->text, sizeof(cell->text), "%s%s",
@@ -107,7 +107,7 @@ static void take_error(struct matrix_cell *cell, const struct accel_error *error
 }
 
 /* Adds the speed of such a run on this very device from the history; an estimate from other runs does not count. */
-static void take_speed(struct matrix_cell *cell, const struct accel_plan *plan)
+static void store_speed(struct matrix_cell *cell, const struct accel_plan *plan)
 {
     for (uint32_t i = 0; i < accel_plan_speed_count(plan); i++) {
         const struct accel_plan_speed *speed = accel_plan_speed_get(plan, i);
@@ -121,13 +121,13 @@ static void take_speed(struct matrix_cell *cell, const struct accel_plan *plan)
 }
 
 /* For a plan that fits, records whether this version can run it at all, and whether it did. */
-static void take_run(struct matrix_cell *cell, const struct accel_plan *plan,
-                     const struct accel_model_description *description, uint32_t is_recorded, const char *needs)
+static void store_run(struct matrix_cell *cell, const struct accel_plan *plan,
+                      const struct accel_model_description *description, uint32_t is_recorded, const char *needs)
 {
     struct accel_error error = {0};
 
     cell->verdict = HOST_FITS;
-    take_speed(cell, plan);
+    store_speed(cell, plan);
     if (cell->speed > 0) {
         snprintf(cell->text, sizeof(cell->text), "%.3g tok/s; %s", cell->speed, needs);
         return;
@@ -140,8 +140,8 @@ static void take_run(struct matrix_cell *cell, const struct accel_plan *plan,
     snprintf(cell->text, sizeof(cell->text), "%.400s; it would fit: %s", error.text, needs);
 }
 
-static void take_plan(struct matrix_cell *cell, const struct accel_plan *plan,
-                      const struct accel_model_description *description, uint32_t is_recorded)
+static void store_plan(struct matrix_cell *cell, const struct accel_plan *plan,
+                       const struct accel_model_description *description, uint32_t is_recorded)
 {
     struct accel_plan_fit fit = {.size = sizeof(fit)};
     struct accel_error error = {0};
@@ -149,7 +149,7 @@ static void take_plan(struct matrix_cell *cell, const struct accel_plan *plan,
     char bytes[32], needs[80];
 
     if (accel_plan_fit(plan, &fit, &error) != ACCEL_OK) {
-        take_error(cell, &error, is_here);
+        store_error(cell, &error, is_here);
         return;
     }
     cell->needed = fit.needed;
@@ -165,7 +165,7 @@ static void take_plan(struct matrix_cell *cell, const struct accel_plan *plan,
              fit.budget_origin);
     snprintf(needs + strlen(needs), sizeof(needs) - strlen(needs), " of %s (estimated)", bytes_text(fit.budget, bytes));
     if (fit.fits) {
-        take_run(cell, plan, description, is_recorded, needs);
+        store_run(cell, plan, description, is_recorded, needs);
         return;
     }
     cell->verdict = HOST_SHORT;
@@ -206,9 +206,9 @@ static void judge(const struct matrix *matrix, struct matrix_cell *cell, struct 
     if (code == ACCEL_OK)
         code = accel_plan_sketch(plan, accel_model_description_sketch(*description), &error);
     if (code == ACCEL_OK)
-        take_plan(cell, plan, *description, matrix->is_recorded);
+        store_plan(cell, plan, *description, matrix->is_recorded);
     else
-        take_error(cell, &error, has_device(context, cell->platform));
+        store_error(cell, &error, has_device(context, cell->platform));
     for (uint32_t i = 0; i < accel_plan_unhonored_count(plan); i++)
         if (accel_plan_unhonored_get(plan, i)->outcome == ACCEL_UNHONORED_LATER)
             add_later(cell, accel_plan_unhonored_get(plan, i)->key, accel_plan_unhonored_get(plan, i)->value);
