@@ -11,6 +11,9 @@
 #include "core/base/open.h"
 #include "core/base/utf8.h"
 
+/* Refuses what a driver returned; `error` and `driver` are those of the function. */
+#define INVALID(...) accel_error_driver(error, ACCEL_E_INVALID, driver, __VA_ARGS__)
+
 /* Sanitizes an error that a driver has written: terminates its texts, makes them printable, sets the returned code and
  * names the driver. Its origin is the driver unless the driver sets another. */
 static void sanitize_error(int32_t code, const char *driver, const char *slot, struct accel_error *error)
@@ -72,109 +75,77 @@ int32_t accel_import_handle(int32_t code, const void *handle, const char *driver
 
 /* ---- tables ---- */
 
-/* A required slot of a table. */
-struct slot {
-    size_t offset;
+/* Required slots of a table. */
+static const struct table {
     const char *name;
-};
-
+    struct {
+        size_t offset;
+        const char *name; /* NULL: there are no more */
+    } slots[6];
+} tables[] = {
 #define SLOT(type, member)                                                                                             \
     {                                                                                                                  \
         offsetof(struct type, member), #member                                                                         \
     }
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+    [ACCEL_TABLE_INSTANCE] = {"accel_instance_table",
+                              {SLOT(accel_instance_table, detach), SLOT(accel_instance_table, enumerate),
+                               SLOT(accel_instance_table, open)}},
+    [ACCEL_TABLE_DEVICE] = {"accel_device_table",
+                            {SLOT(accel_device_table, close), SLOT(accel_device_table, claim),
+                             SLOT(accel_device_table, compile)}},
+    [ACCEL_TABLE_MODULE] = {"accel_module_table",
+                            {SLOT(accel_module_table, free), SLOT(accel_module_table, scratch),
+                             SLOT(accel_module_table, set_create)}},
+    [ACCEL_TABLE_WEIGHTS] = {"accel_weights_table", {SLOT(accel_weights_table, free), SLOT(accel_weights_table, pull)}},
+    [ACCEL_TABLE_BUFFER] = {"accel_buffer_table", {SLOT(accel_buffer_table, free)}},
+    [ACCEL_TABLE_STATE] = {"accel_state_table", {SLOT(accel_state_table, free)}},
+    [ACCEL_TABLE_QUEUE] = {"accel_queue_table",
+                           {SLOT(accel_queue_table, free), SLOT(accel_queue_table, submit),
+                            SLOT(accel_queue_table, wait), SLOT(accel_queue_table, completed),
+                            SLOT(accel_queue_table, reset)}},
+    [ACCEL_TABLE_SET] = {"accel_set_table", {SLOT(accel_set_table, free), SLOT(accel_set_table, run)}},
+    [ACCEL_TABLE_QUEUED_SET] = {"accel_set_table", {SLOT(accel_set_table, free)}},
+};
 
-/* Checks the required slots. They are the first ones of their table or exist since minor 0.1, so that a table ends
- * after the last of them at the earliest. */
-static int32_t check_table(const void *table, const struct slot *slots, size_t count, const char *driver,
-                           const char *what, struct accel_error *error)
+/* Required slots are the first ones of their table or exist since minor 0.1, so that a table ends after the last of
+ * them at the earliest. */
+int32_t accel_import_table(const void *handle, enum accel_table_kind kind, const char *driver,
+                           struct accel_error *error)
 {
+    const struct table *required = &tables[kind];
     size_t minimum = 8;
+    const char *table;
     uint32_t head[2];
-    uint32_t size;
+    memcpy(&table, handle, sizeof(table));
     memcpy(head, table, sizeof(head));
-    size = head[0];
-    for (size_t i = 0; i < count; i++)
-        if (slots[i].offset + sizeof(void *) > minimum)
-            minimum = slots[i].offset + sizeof(void *);
-    if (size < minimum || size > ACCEL_OPEN_LIMIT)
-        return accel_error_driver(error, ACCEL_E_INVALID, driver, "struct %s has %u bytes, at least %zu are needed",
-                                  what, size, minimum);
+    for (size_t i = 0; required->slots[i].name; i++)
+        if (required->slots[i].offset + sizeof(void *) > minimum)
+            minimum = required->slots[i].offset + sizeof(void *);
+    if (head[0] < minimum || head[0] > ACCEL_OPEN_LIMIT)
+        return INVALID("struct %s has %u bytes, at least %zu are needed", required->name, head[0], minimum);
     if (head[1] != 0)
-        return accel_error_driver(error, ACCEL_E_INVALID, driver, "%s.zero is %u", what, head[1]);
-    for (size_t i = 0; i < count; i++) {
+        return INVALID("%s.zero is %u", required->name, head[1]);
+    for (size_t i = 0; required->slots[i].name; i++) {
         void *function;
-        memcpy(&function, (const char *)table + slots[i].offset, sizeof(function));
+        memcpy(&function, table + required->slots[i].offset, sizeof(function));
         if (function == NULL)
-            return accel_error_driver(error, ACCEL_E_INVALID, driver, "struct %s lacks the required slot %s", what,
-                                      slots[i].name);
+            return INVALID("struct %s lacks the required slot %s", required->name, required->slots[i].name);
     }
     return ACCEL_OK;
 }
 
-int32_t accel_import_instance(const struct accel_driver_instance *instance, const char *driver,
-                              struct accel_error *error)
-{
-    static const struct slot slots[] = {SLOT(accel_instance_table, detach), SLOT(accel_instance_table, enumerate),
-                                        SLOT(accel_instance_table, open)};
-    return check_table(instance->table, slots, COUNT(slots), driver, "accel_instance_table", error);
-}
-
 int32_t accel_import_device(const struct accel_driver_device *device, const char *driver, struct accel_error *error)
 {
-    static const struct slot slots[] = {SLOT(accel_device_table, close), SLOT(accel_device_table, claim),
-                                        SLOT(accel_device_table, compile)};
     const struct accel_device_table *table = device->table;
-    int32_t code = check_table(table, slots, COUNT(slots), driver, "accel_device_table", error);
+    int32_t code = accel_import_table(device, ACCEL_TABLE_DEVICE, driver, error);
     if (code != ACCEL_OK)
         return code;
     /* Steps of a driver queue refer to buffers and states by driver handles only. */
     if (ACCEL_CAN(table, queue_create) && (!ACCEL_CAN(table, buffer_create) || !ACCEL_CAN(table, state_create)))
-        return accel_error_driver(error, ACCEL_E_INVALID, driver,
-                                  "a driver with queue_create needs buffer_create and state_create");
+        return INVALID("a driver with queue_create needs buffer_create and state_create");
     if (ACCEL_CAN(table, state_create) && !ACCEL_CAN(table, queue_create))
-        return accel_error_driver(error, ACCEL_E_INVALID, driver, "a driver with state_create needs queue_create");
+        return INVALID("a driver with state_create needs queue_create");
     return ACCEL_OK;
-}
-
-int32_t accel_import_module(const struct accel_driver_module *module, const char *driver, struct accel_error *error)
-{
-    static const struct slot slots[] = {SLOT(accel_module_table, free), SLOT(accel_module_table, scratch),
-                                        SLOT(accel_module_table, set_create)};
-    return check_table(module->table, slots, COUNT(slots), driver, "accel_module_table", error);
-}
-
-int32_t accel_import_weights(const struct accel_driver_weights *weights, const char *driver, struct accel_error *error)
-{
-    static const struct slot slots[] = {SLOT(accel_weights_table, free), SLOT(accel_weights_table, pull)};
-    return check_table(weights->table, slots, COUNT(slots), driver, "accel_weights_table", error);
-}
-
-int32_t accel_import_buffer(const struct accel_driver_buffer *buffer, const char *driver, struct accel_error *error)
-{
-    static const struct slot slots[] = {SLOT(accel_buffer_table, free)};
-    return check_table(buffer->table, slots, COUNT(slots), driver, "accel_buffer_table", error);
-}
-
-int32_t accel_import_state(const struct accel_driver_state *state, const char *driver, struct accel_error *error)
-{
-    static const struct slot slots[] = {SLOT(accel_state_table, free)};
-    return check_table(state->table, slots, COUNT(slots), driver, "accel_state_table", error);
-}
-
-int32_t accel_import_set(const struct accel_driver_set *set, bool needs_run, const char *driver,
-                         struct accel_error *error)
-{
-    static const struct slot slots[] = {SLOT(accel_set_table, free), SLOT(accel_set_table, run)};
-    return check_table(set->table, slots, needs_run ? 2 : 1, driver, "accel_set_table", error);
-}
-
-int32_t accel_import_queue(const struct accel_driver_queue *queue, const char *driver, struct accel_error *error)
-{
-    static const struct slot slots[] = {SLOT(accel_queue_table, free), SLOT(accel_queue_table, submit),
-                                        SLOT(accel_queue_table, wait), SLOT(accel_queue_table, completed),
-                                        SLOT(accel_queue_table, reset)};
-    return check_table(queue->table, slots, COUNT(slots), driver, "accel_queue_table", error);
 }
 
 /* ---- records ---- */
@@ -185,36 +156,33 @@ static bool is_valid_text(const char *text, size_t limit)
     return text != NULL && length <= limit && accel_utf8_valid(text, length, NULL);
 }
 
-int32_t accel_import_text(struct accel_arena *arena, const char *given, const char *driver, const char *what,
-                          char **out_text, struct accel_error *error)
+int32_t accel_import_text(struct accel_arena *arena, const char **text, const char *driver, const char *what,
+                          struct accel_error *error)
 {
-    *out_text = NULL;
-    if (!is_valid_text(given, ACCEL_IMPORT_TEXT))
-        return accel_error_driver(error, ACCEL_E_INVALID, driver, "%s is missing, too long or not UTF-8", what);
-    *out_text = accel_arena_strdup(arena, given);
-    if (*out_text == NULL)
-        return accel_error_no_memory(error, "for %s of driver %s", what, driver);
-    accel_utf8_one_line(*out_text);
-    return ACCEL_OK;
+    char *copy = NULL;
+    int32_t code = ACCEL_OK;
+    if (!is_valid_text(*text, ACCEL_IMPORT_TEXT))
+        code = INVALID("%s is missing, too long or not UTF-8", what);
+    else if ((copy = accel_arena_strdup(arena, *text)) == NULL)
+        code = accel_error_no_memory(error, "for %s of driver %s", what, driver);
+    else
+        accel_utf8_one_line(copy);
+    *text = copy;
+    return code;
 }
 
 int32_t accel_import_verdict(struct accel_arena *arena, struct accel_verdict *verdict, uint32_t hardware_count,
                              const char *driver, struct accel_error *error)
 {
-    char *copy = NULL;
     int32_t code;
     if (verdict->hardware < -1 || (verdict->hardware >= 0 && (uint32_t)verdict->hardware >= hardware_count))
-        return accel_error_driver(error, ACCEL_E_INVALID, driver, "a verdict names hardware %d, which is not there",
-                                  verdict->hardware);
+        return INVALID("a verdict names hardware %d, which is not there", verdict->hardware);
     if (verdict->code >= ACCEL_OK || verdict->code < ACCEL_E_LAST)
-        return accel_error_driver(error, ACCEL_E_INVALID, driver, "a verdict has the code %d", verdict->code);
-    code = accel_import_text(arena, verdict->text, driver, "a verdict's text", &copy, error);
-    verdict->text = copy;
+        return INVALID("a verdict has the code %d", verdict->code);
+    code = accel_import_text(arena, &verdict->text, driver, "a verdict's text", error);
     if (code != ACCEL_OK || verdict->remedy == NULL)
         return code;
-    code = accel_import_text(arena, verdict->remedy, driver, "a verdict's remedy", &copy, error);
-    verdict->remedy = copy;
-    return code;
+    return accel_import_text(arena, &verdict->remedy, driver, "a verdict's remedy", error);
 }
 
 int32_t accel_import_claim(const struct accel_claim *given, const struct accel_graph *const *graphs,
@@ -222,30 +190,23 @@ int32_t accel_import_claim(const struct accel_claim *given, const struct accel_g
                            struct accel_error *error)
 {
     if (given == NULL)
-        return accel_error_driver(error, ACCEL_E_INVALID, driver, "a claim is NULL");
+        return INVALID("a claim is NULL");
     *out_claim = *given;
     if (out_claim->graph >= graph_count || out_claim->node >= graphs[out_claim->graph]->node_count)
-        return accel_error_driver(error, ACCEL_E_INVALID, driver,
-                                  "a claim names node %u of graph %u, which is not there", out_claim->node,
-                                  out_claim->graph);
+        return INVALID("a claim names node %u of graph %u, which is not there", out_claim->node, out_claim->graph);
     if (out_claim->answer < ACCEL_CLAIM_NATIVE || out_claim->answer > ACCEL_CLAIM_NO)
-        return accel_error_driver(error, ACCEL_E_INVALID, driver, "a claim has the unknown answer %u",
-                                  out_claim->answer);
+        return INVALID("a claim has the unknown answer %u", out_claim->answer);
     if (out_claim->weights > ACCEL_BAKED)
-        return accel_error_driver(error, ACCEL_E_INVALID, driver, "a claim has the unknown placement %u of weights",
-                                  out_claim->weights);
+        return INVALID("a claim has the unknown placement %u of weights", out_claim->weights);
     if (!isfinite(out_claim->tolerance) || out_claim->tolerance < 0)
-        return accel_error_driver(error, ACCEL_E_INVALID, driver, "the tolerance of a claim is no finite number >= 0");
+        return INVALID("the tolerance of a claim is no finite number >= 0");
     if ((out_claim->alignment & (out_claim->alignment - 1)) != 0 || out_claim->alignment > (UINT64_C(1) << 21))
-        return accel_error_driver(error, ACCEL_E_INVALID, driver, "a claim has the alignment %llu",
-                                  (unsigned long long)out_claim->alignment);
+        return INVALID("a claim has the alignment %llu", (unsigned long long)out_claim->alignment);
     if (out_claim->variant > ACCEL_VARIANT_EAGER && out_claim->variant < ACCEL_VARIANT_OWN)
-        return accel_error_driver(error, ACCEL_E_INVALID, driver, "a claim has the unknown variant %u",
-                                  out_claim->variant);
+        return INVALID("a claim has the unknown variant %u", out_claim->variant);
     if (out_claim->zero != 0)
-        return accel_error_driver(error, ACCEL_E_INVALID, driver, "accel_claim.zero is %u", out_claim->zero);
+        return INVALID("accel_claim.zero is %u", out_claim->zero);
     if (!is_valid_text(out_claim->kernel, ACCEL_IMPORT_TEXT) || !is_valid_text(out_claim->reason, ACCEL_IMPORT_TEXT))
-        return accel_error_driver(error, ACCEL_E_INVALID, driver,
-                                  "kernel or reason of a claim is missing or not UTF-8");
+        return INVALID("kernel or reason of a claim is missing or not UTF-8");
     return ACCEL_OK;
 }

@@ -37,27 +37,35 @@ int32_t accel_import_code(int32_t code, const char *driver, const char *slot, st
 int32_t accel_import_handle(int32_t code, const void *handle, const char *driver, const char *slot,
                             struct accel_error *error);
 
-/* Check that the table of a handle has every required slot. Slots of later minors are ignored. */
-int32_t accel_import_instance(const struct accel_driver_instance *instance, const char *driver,
-                              struct accel_error *error);
+/** Tables of handles; a set that runs on a driver queue needs no `run`. */
+enum accel_table_kind {
+    ACCEL_TABLE_INSTANCE,
+    ACCEL_TABLE_DEVICE,
+    ACCEL_TABLE_MODULE,
+    ACCEL_TABLE_WEIGHTS,
+    ACCEL_TABLE_BUFFER,
+    ACCEL_TABLE_STATE,
+    ACCEL_TABLE_QUEUE,
+    ACCEL_TABLE_SET,
+    ACCEL_TABLE_QUEUED_SET
+};
+
+/** Checks that the table of a handle, which begins with the pointer to it, has every required slot. Slots of later
+ * minors are ignored. */
+int32_t accel_import_table(const void *handle, enum accel_table_kind kind, const char *driver,
+                           struct accel_error *error);
+
+/** Checks the table of a device, and that slots that need each other are there. */
 int32_t accel_import_device(const struct accel_driver_device *device, const char *driver, struct accel_error *error);
-int32_t accel_import_module(const struct accel_driver_module *module, const char *driver, struct accel_error *error);
-int32_t accel_import_weights(const struct accel_driver_weights *weights, const char *driver, struct accel_error *error);
-int32_t accel_import_buffer(const struct accel_driver_buffer *buffer, const char *driver, struct accel_error *error);
-int32_t accel_import_state(const struct accel_driver_state *state, const char *driver, struct accel_error *error);
-int32_t accel_import_queue(const struct accel_driver_queue *queue, const char *driver, struct accel_error *error);
-/** Checks the table of a set; `needs_run`: the driver has no queues, so that its sets need `run`. */
-int32_t accel_import_set(const struct accel_driver_set *set, bool needs_run, const char *driver,
-                         struct accel_error *error);
 
 /** Copies the facts of a device, with all strings and lists, to the arena. `hardware_count` limits their index. */
 int32_t accel_import_facts(struct accel_arena *arena, const struct accel_facts *given, uint32_t hardware_count,
                            const char *driver, struct accel_facts **out_facts, struct accel_error *error);
 
-/** Copies a string to the arena with control characters replaced; it must not be NULL and has at most
+/** Replaces a string by a copy in the arena with control characters replaced; it must not be NULL and has at most
  * ACCEL_IMPORT_TEXT bytes of UTF-8. `what` names it, "accel_facts.name". */
-int32_t accel_import_text(struct accel_arena *arena, const char *given, const char *driver, const char *what,
-                          char **out_text, struct accel_error *error);
+int32_t accel_import_text(struct accel_arena *arena, const char **text, const char *driver, const char *what,
+                          struct accel_error *error);
 
 /** Validates a verdict of `enumerate`: its hardware is -1 or less than `hardware_count`, its code is a failure.
  * Replaces the texts of `verdict` by copies in the arena; the remedy may be NULL or empty. */

@@ -87,7 +87,6 @@ int32_t accel_builder_create(const char *name, struct accel_builder **out_builde
         return code;
     builder = calloc(1, sizeof(*builder));
     if (builder) {
-        accel_arena_init(&builder->arena, 0);
         builder->graph.size = sizeof(builder->graph);
         builder->graph.name = accel_arena_strdup(&builder->arena, name);
     }

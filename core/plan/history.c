@@ -244,11 +244,10 @@ static int32_t read_file(struct accel_history *history, const struct filter *fil
 /* Formats "KEY":"TEXT" the way the writer does. */
 static bool make_member(const char *key, const char *text, char **out_member)
 {
-    struct accel_strbuf buffer;
+    struct accel_strbuf buffer = {0};
     *out_member = NULL;
     if (text == NULL)
         return true;
-    accel_strbuf_init(&buffer, 0);
     accel_strbuf_printf(&buffer, "\"%s\":", key);
     accel_strbuf_json(&buffer, text);
     *out_member = accel_strbuf_detach(&buffer);

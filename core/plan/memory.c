@@ -79,21 +79,20 @@ static int32_t add_estimate(struct adder *a, uint32_t heap, uint32_t memory_clas
 {
     struct accel_plan_estimate *e = &a->estimate;
     const char *driver = a->device->driver;
-    char *text = NULL;
     int32_t code;
     if (memory_class == 0 || memory_class >= ACCEL_MEMORY_END || lower > upper)
         return accel_error_driver(error, ACCEL_E_INVALID, driver,
                                   "estimate of class %" PRIu32 " from %" PRIu64 " to %" PRIu64, memory_class, lower,
                                   upper);
-    code = accel_import_text(&a->plan->arena, formula, driver, "estimate formula", &text, error);
+    code = accel_import_text(&a->plan->arena, &formula, driver, "estimate formula", error);
     if (code != ACCEL_OK)
         return code;
     if (!accel_add_u64(e->lower[memory_class], lower, &e->lower[memory_class]) ||
         !accel_add_u64(e->upper[memory_class], upper, &e->upper[memory_class]))
         return accel_error_driver(error, ACCEL_E_LIMIT, driver, "the sum of its estimates does not fit 64 bits");
     e->formula[memory_class] = e->given[memory_class]
-                                   ? accel_plan_text(a->plan, "%s; %s", e->formula[memory_class], text)
-                                   : accel_plan_text(a->plan, "estimated by driver %s: %s", driver, text);
+                                   ? accel_plan_text(a->plan, "%s; %s", e->formula[memory_class], formula)
+                                   : accel_plan_text(a->plan, "estimated by driver %s: %s", driver, formula);
     e->given[memory_class] = true;
     (void)heap;
     return ACCEL_OK;

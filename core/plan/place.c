@@ -44,8 +44,6 @@ static int32_t import_claim(const struct accel_claim_sink *sink, const struct ac
     const struct accel_node *node;
     const char *driver = plan->device->owner->driver->name;
     struct accel_claim claim;
-    char *kernel = NULL;
-    char *reason = NULL;
     int32_t code = accel_import_claim(given, c->work->graphs, c->work->graph_count, driver, &claim, error);
     if (code != ACCEL_OK)
         return code;
@@ -54,13 +52,13 @@ static int32_t import_claim(const struct accel_claim_sink *sink, const struct ac
     record->answer = claim.answer;
     record->tolerance = claim.tolerance;
     record->variant = claim.variant;
-    code = accel_import_text(&plan->arena, claim.kernel, driver, "accel_claim.kernel", &kernel, error);
+    code = accel_import_text(&plan->arena, &claim.kernel, driver, "accel_claim.kernel", error);
     if (code == ACCEL_OK)
-        code = accel_import_text(&plan->arena, claim.reason, driver, "accel_claim.reason", &reason, error);
+        code = accel_import_text(&plan->arena, &claim.reason, driver, "accel_claim.reason", error);
     if (code != ACCEL_OK)
         return code;
-    record->kernel = kernel;
-    record->reason = reason;
+    record->kernel = claim.kernel;
+    record->reason = claim.reason;
     for (uint32_t i = 0; i < node->input_count; i++)
         if (node->inputs[i] != ACCEL_NO_VALUE)
             c->wanted[claim.graph][node->inputs[i]] |= accel_plan_wanted(node, claim.weights);

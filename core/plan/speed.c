@@ -230,8 +230,7 @@ static void note_variant(struct accel_plan *plan)
 {
     static const char *const keys[] = {"context",   "batch",     "sequences",           "weights.load",
                                        "kv.type.k", "kv.type.v", "compute.activations", "cpu.threads"};
-    struct accel_strbuf text;
-    accel_strbuf_init(&text, 0);
+    struct accel_strbuf text = {0};
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
         const struct accel_plan_setting *setting = accel_plan_setting_find(plan, keys[i]);
         if (setting)

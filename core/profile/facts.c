@@ -175,7 +175,6 @@ int32_t accel_profile_facts(const struct accel_profile *profile, const struct ac
     struct accel_profile_selection selection = {.profile = profile, .arena = &out_facts->arena, .error = error};
     int32_t code;
     *out_facts = (struct accel_profile_facts){0};
-    accel_arena_init(&out_facts->arena, 0);
     code = accel_profile_select(&selection, facts, fact_count);
     if (code != ACCEL_OK) {
         accel_profile_facts_free(out_facts);

@@ -97,12 +97,11 @@ static int32_t read_description(struct accel_loader *loader, const struct accel_
                                 const struct accel_member *inherits)
 {
     struct accel_profile_file *file = loader->file;
-    struct accel_strbuf text;
+    struct accel_strbuf text = {0};
     file->about = about->value ? about->value->text : "";
     file->inherits = "";
     if (inherits->value == NULL)
         return ACCEL_OK;
-    accel_strbuf_init(&text, 0);
     if (inherits->value->kind == ACCEL_YAML_TEXT)
         accel_strbuf_text(&text, inherits->value->text);
     else

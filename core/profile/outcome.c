@@ -20,9 +20,8 @@ static const char *value_text(struct accel_resolver *r, const struct accel_key_v
 
 static const char *format_overridden(struct accel_resolver *r, const struct accel_key_candidate *overridden)
 {
-    struct accel_strbuf text;
+    struct accel_strbuf text = {0};
     const char *copy = NULL;
-    accel_strbuf_init(&text, 0);
     for (const struct accel_key_candidate *candidate = overridden; candidate; candidate = candidate->weaker) {
         const char *value = value_text(r, &candidate->value);
         accel_strbuf_printf(&text, "%s%s (%s%s%s)", candidate == overridden ? "" : "\n", value ? value : "?",

@@ -179,7 +179,7 @@ static int32_t attach(struct accel_context *context, struct accel_attached *owne
     /* The core owns an instance that it can detach, even if the rest of its table is refused. */
     if (ACCEL_CAN(instance->table, detach))
         owner->instance = instance;
-    return accel_import_instance(instance, name, error);
+    return accel_import_table(instance, ACCEL_TABLE_INSTANCE, name, error);
 }
 
 int32_t accel_registry_attach(struct accel_context *context, const struct accel_driver *driver, uint32_t plugin,
@@ -241,7 +241,6 @@ bool accel_registry_list(struct accel_context *context, const struct accel_plugi
     bool listed = false;
     if (plugin->list == NULL)
         return false;
-    accel_arena_init(&arena, 0);
     if (accel_ipc_read_list(plugin->list, plugin->list_bytes, &arena, &list, NULL) == ACCEL_OK &&
         may_wait(plugin, &list) && make_owner(context, plugin->driver, index, &owner, NULL) == ACCEL_OK) {
         owner->is_deferred = true;
@@ -319,7 +318,6 @@ static int32_t compare(struct accel_context *context, struct accel_attached *own
         .context = context,
         .owner = owner};
     int32_t code;
-    accel_arena_init(&comparer.arena, 0);
     code = enumerate(context, owner, &comparer.sink, error);
     if (code == ACCEL_OK && comparer.code != ACCEL_OK)
         code = accel_error_set(error, comparer.code, "driver %s: its devices are refused", owner->driver->name);

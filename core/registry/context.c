@@ -97,7 +97,6 @@ int32_t accel_context_create(const struct accel_context_options *options, struct
         context->log.level = context->options.log_level == 0 ? ACCEL_LOG_WARN : context->options.log_level;
     }
     accel_memory_init(&context->memory, context->options.memory_budget);
-    accel_arena_init(&context->records, 0);
     accel_fork_guard_open(&context->fork);
     pthread_mutex_init(&context->attaching, NULL);
     *out_context = context;

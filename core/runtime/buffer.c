@@ -29,7 +29,7 @@ int32_t accel_device_make_buffer(struct accel_device *device, uint64_t bytes, ui
     if (code != ACCEL_OK)
         return code;
     ACCEL_OWN_HANDLE(*out_buffer, handle);
-    return accel_import_buffer(handle, device->driver, error);
+    return accel_import_table(handle, ACCEL_TABLE_BUFFER, device->driver, error);
 }
 
 static int32_t make_driver_buffer(struct accel_buffer *buffer, uint32_t heap, struct accel_error *error)

@@ -55,10 +55,9 @@ static int32_t parse_number(const struct accel_option *option, const struct acce
         return refuse(given, "not a finite number", error);
     if (option->type == ACCEL_OPTION_INTEGER &&
         (setting->integer < option->lowest || setting->integer > option->highest)) {
-        accel_error_by(error, ACCEL_FROM_SETTING, ACCEL_E_INVALID, "%s=%s (%s): allowed are %lld to %lld", given->key,
-                       given->value, given->origin, (long long)option->lowest, (long long)option->highest);
-        accel_error_remedy(error, "set one of these, or leave %s out", given->key);
-        return ACCEL_E_INVALID;
+        char why[80];
+        snprintf(why, sizeof(why), "allowed are %lld to %lld", (long long)option->lowest, (long long)option->highest);
+        return refuse(given, why, error);
     }
     return ACCEL_OK;
 }
@@ -82,10 +81,9 @@ static int32_t parse_setting(const struct accel_option *option, const struct acc
     if (option->type != ACCEL_OPTION_TEXT)
         return parse_number(option, given, setting, error);
     if (option->choices != NULL && !accel_word_is_among(option->choices, given->value)) {
-        accel_error_by(error, ACCEL_FROM_SETTING, ACCEL_E_INVALID, "%s=%s (%s): allowed are %s", given->key,
-                       given->value, given->origin, option->choices);
-        accel_error_remedy(error, "set one of these, or leave %s out", given->key);
-        return ACCEL_E_INVALID;
+        char why[300];
+        snprintf(why, sizeof(why), "allowed are %s", option->choices);
+        return refuse(given, why, error);
     }
     setting->text = given->value;
     return ACCEL_OK;

@@ -79,7 +79,7 @@ static int32_t import_module(struct accel_module *module, const struct accel_tas
     if (code != ACCEL_OK)
         return code;
     ACCEL_OWN_HANDLE(module->handle, handle);
-    return accel_import_module(handle, device->driver, error);
+    return accel_import_table(handle, ACCEL_TABLE_MODULE, device->driver, error);
 }
 
 static int32_t load(struct accel_module *module, const struct accel_blob *blob, const struct accel_source *source,

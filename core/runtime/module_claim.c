@@ -172,14 +172,13 @@ static int32_t claim_nodes(struct accel_module *module, const struct accel_compi
 int32_t accel_module_claim(struct accel_module *module, const struct accel_compile_options *options,
                            struct accel_error *error)
 {
-    struct accel_arena arena;
+    struct accel_arena arena = {0};
     uint8_t **answered;
     int32_t code = list_weights(module, error);
     if (code == ACCEL_OK)
         code = index_weights(module, error);
     if (code != ACCEL_OK)
         return code;
-    accel_arena_init(&arena, 0);
     answered = accel_arena_array(&arena, module->graph_count, sizeof(*answered));
     for (uint32_t g = 0; answered != NULL && g < module->graph_count; g++) {
         answered[g] = accel_arena_array(&arena, module->graphs[g]->node_count + 1u, 1);

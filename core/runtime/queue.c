@@ -62,7 +62,7 @@ static int32_t make_driver_queue(struct accel_queue *queue, struct accel_error *
     if (code != ACCEL_OK)
         return code;
     ACCEL_OWN_HANDLE(queue->handle, handle);
-    return accel_import_queue(handle, device->driver, error);
+    return accel_import_table(handle, ACCEL_TABLE_QUEUE, device->driver, error);
 }
 
 static int32_t check_options(const struct accel_queue_options *given, struct accel_queue_options *options,

@@ -147,7 +147,8 @@ static int32_t make_handle(struct accel_set *set, const struct recipe *recipe, s
     if (code != ACCEL_OK)
         return code;
     ACCEL_OWN_HANDLE(set->handle, handle);
-    code = accel_import_set(handle, !device->has_queues, device->driver, error);
+    code = accel_import_table(handle, device->has_queues ? ACCEL_TABLE_QUEUED_SET : ACCEL_TABLE_SET, device->driver,
+                              error);
     if (code != ACCEL_OK)
         return code;
     set->run = device->has_queues ? NULL : handle->table->run;

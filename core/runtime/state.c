@@ -86,7 +86,7 @@ static int32_t make_driver_state(struct accel_state *state, struct accel_error *
     if (code != ACCEL_OK)
         return code;
     ACCEL_OWN_HANDLE(state->handle, handle);
-    return accel_import_state(handle, device->driver, error);
+    return accel_import_table(handle, ACCEL_TABLE_STATE, device->driver, error);
 }
 
 int32_t accel_state_create(struct accel_device *device, const struct accel_state_part *parts, uint32_t part_count,

@@ -187,7 +187,7 @@ static int32_t create_container(struct accel_weights *weights, const struct acce
     if (code != ACCEL_OK)
         return code;
     ACCEL_OWN_HANDLE(weights->handle, handle);
-    return accel_import_weights(handle, device->driver, error);
+    return accel_import_table(handle, ACCEL_TABLE_WEIGHTS, device->driver, error);
 }
 
 static int32_t pull(struct accel_weights *weights, const struct accel_source *source, const struct accel_task *task,

@@ -40,25 +40,14 @@ static const struct memory_files memory_v2 = {{"memory.max", "memory.high", NULL
 static const struct memory_files memory_v1 = {
     {"memory.limit_in_bytes", NULL, NULL}, "memory.usage_in_bytes", "total_inactive_file"};
 
-/* Reads the text of a file below the root, or returns NULL. The caller frees it. */
-static char *read_text(const struct reader *reader, const char *path)
-{
-    struct accel_strbuf full = {0};
-    char *text = NULL;
-    accel_strbuf_printf(&full, "%s%s", reader->root, path);
-    if (!full.failed)
-        accel_file_read(full.text, FILE_LIMIT, &text, NULL, NULL);
-    accel_strbuf_free(&full);
-    return text;
-}
-
-static char *read_member(const struct reader *reader, const char *folder, const char *name)
+/* Reads the text of a file in a folder below the root, or returns NULL. The caller frees it. */
+static char *read_text(const struct reader *reader, const char *folder, const char *name)
 {
     struct accel_strbuf path = {0};
     char *text = NULL;
-    accel_strbuf_printf(&path, "%s/%s", strcmp(folder, "/") ? folder : "", name);
+    accel_strbuf_printf(&path, "%s%s/%s", reader->root, strcmp(folder, "/") ? folder : "", name);
     if (!path.failed)
-        text = read_text(reader, path.text);
+        accel_file_read(path.text, FILE_LIMIT, &text, NULL, NULL);
     accel_strbuf_free(&path);
     return text;
 }
@@ -103,7 +92,7 @@ static bool find_number(const char *text, const char *key, uint64_t *out_value)
 
 static bool read_number(const struct reader *reader, const char *folder, const char *name, uint64_t *out_value)
 {
-    char *text = read_member(reader, folder, name);
+    char *text = read_text(reader, folder, name);
     bool found = parse_number(text, out_value);
     free(text);
     return found;
@@ -125,7 +114,7 @@ static void offer_quota(struct reader *reader, uint64_t quota, uint64_t period, 
 
 static void read_quota_v2(struct reader *reader, const char *folder)
 {
-    char *text = read_member(reader, folder, "cpu.max");
+    char *text = read_text(reader, folder, "cpu.max");
     uint64_t quota, period;
     if (parse_number(text, &quota) && strchr(text, ' ') && parse_number(strchr(text, ' ') + 1, &period))
         offer_quota(reader, quota, period, folder, "cpu.max");
@@ -145,7 +134,7 @@ static uint64_t memory_used(const struct reader *reader, const char *folder, con
 {
     uint64_t used = 0;
     uint64_t cache = 0;
-    char *stat = read_member(reader, folder, "memory.stat");
+    char *stat = read_text(reader, folder, "memory.stat");
     if (!read_number(reader, folder, files->used, &used))
         used = 0;
     if (stat == NULL || !find_number(stat, files->cache_key, &cache))
@@ -316,8 +305,8 @@ static void walk(struct reader *reader, const char *groups, const char *mounts, 
 
 static void read_groups(struct reader *reader)
 {
-    char *groups = read_text(reader, "/proc/self/cgroup");
-    char *mounts = read_text(reader, "/proc/self/mountinfo");
+    char *groups = read_text(reader, "/proc/self", "cgroup");
+    char *mounts = read_text(reader, "/proc/self", "mountinfo");
     if (groups && mounts) {
         walk(reader, groups, mounts, NULL, read_v2);
         walk(reader, groups, mounts, "cpu", read_quota_v1);
@@ -329,7 +318,7 @@ static void read_groups(struct reader *reader)
 
 static void read_meminfo(struct reader *reader)
 {
-    char *text = read_text(reader, "/proc/meminfo");
+    char *text = read_text(reader, "/proc", "meminfo");
     uint64_t kib;
     if (text && find_number(text, "MemTotal", &kib) && kib < NO_LIMIT / 1024)
         reader->limits->memory_total = (struct accel_amount){kib * 1024, "/proc/meminfo MemTotal"};
@@ -344,11 +333,11 @@ static void read_affinity(struct reader *reader)
 {
     static const char key[] = "Cpus_allowed_list:";
     const char *origin = "/proc/thread-self/status Cpus_allowed_list";
-    char *text = read_text(reader, "/proc/thread-self/status");
+    char *text = read_text(reader, "/proc/thread-self", "status");
     char *line;
     if (text == NULL) {
         origin = "/proc/self/status Cpus_allowed_list";
-        text = read_text(reader, "/proc/self/status");
+        text = read_text(reader, "/proc/self", "status");
     }
     line = text ? strstr(text, key) : NULL;
     if (line) {
@@ -383,7 +372,7 @@ static void read_process(struct reader *reader)
     char *text;
     if (reader->root[0] != '\0')
         return;
-    text = read_text(reader, "/proc/self/statm");
+    text = read_text(reader, "/proc/self", "statm");
     if (text && sscanf(text, "%llu %*u %*u %*u %*u %llu", &size, &heap) != 2)
         size = heap = 0;
     free(text);

@@ -176,7 +176,7 @@ static int32_t use_instance(struct probe *probe, struct accel_driver_instance *i
     int32_t code = accel_import_handle(ACCEL_OK, instance, probe->name, "attach", &probe->error);
     int32_t answer;
     if (code == ACCEL_OK)
-        code = accel_import_instance(instance, probe->name, &probe->error);
+        code = accel_import_table(instance, ACCEL_TABLE_INSTANCE, probe->name, &probe->error);
     if (code != ACCEL_OK)
         return code;
     send_stage("enumerate");
