@@ -17,11 +17,11 @@ struct cpu_device {
 
 /* Every operator kernel that the backend offers. table.c asserts the count, of which
  * CPU_LISTED are in operators.def. */
-#define CPU_OPERATORS (82u + CPU_LISTED)
+#define CPU_OPERATORS (71u + CPU_LISTED)
 enum {
     CPU_LISTED = 0
-#define CPU_OPERATOR(op, name, text, check, parts, work) +1
-#define CPU_VECTOR_OPERATOR(op, name, text, check, parts, work) +1
+#define CPU_OPERATOR(op, name, flags, text, check, parts, work) +1
+#define CPU_VECTOR_OPERATOR(op, name, flags, text, check, parts, work) +1
 #include "plugins/cpu/kernels/operators.def"
 };
 extern const struct sdk_kernel cpu_operators[];
