@@ -17,7 +17,7 @@ struct conv {
     const struct cpu_device *device;
     const struct sdk_call *call;
     const struct accel_conv *at;
-    uint64_t in[2], out[2]; /* extents of places */
+    uint64_t in[2], out[2];                /* extents of places */
     uint64_t channels, outputs, k, places; /* places: of y, of all images */
     uint64_t rows;                         /* that are staged together */
     uint32_t weight, depthwise;

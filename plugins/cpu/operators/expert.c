@@ -18,12 +18,12 @@ struct experts {
     const struct sdk_call *call;
     uint64_t experts, choices, pairs, n, k;
     uint32_t weight;
-    uint64_t row_bytes; /* of staged rows, at most */
-    uint64_t columns;   /* of a thread's results: row stride */
-    int32_t *order;     /* [pairs]: by expert, those without an expert last */
-    uint32_t *first;    /* [experts + 1]: an expert's first in `order` */
-    char *staged;       /* of up to PAIRS rows: those of each expert from a multiple of LINE on */
-    char *own;          /* for each thread: gathered rows [GATHER, k], results [PAIRS, columns] */
+    uint64_t row_bytes;        /* of staged rows, at most */
+    uint64_t columns;          /* of a thread's results: row stride */
+    int32_t *order;            /* [pairs]: by expert, those without an expert last */
+    uint32_t *first;           /* [experts + 1]: an expert's first in `order` */
+    char *staged;              /* of up to PAIRS rows: those of each expert from a multiple of LINE on */
+    char *own;                 /* for each thread: gathered rows [GATHER, k], results [PAIRS, columns] */
     uint64_t own_bytes, bytes; /* of a thread, of all of scratch */
 };
 

@@ -58,7 +58,6 @@ void cpu_softmax_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
                             end);
 }
 
-/* Parts are elements of y: single ones where each is the sum of a row. */
 uint64_t cpu_reduce_parts(const struct sdk_call *call, uint64_t *out_grain)
 {
     const struct accel_reduce *attributes = call->attributes;
