@@ -12,7 +12,6 @@ plugins_cpu_cpu_la_SOURCES = \
 	%D%/operators/conv.c \
 	%D%/operators/expert.c \
 	%D%/operators/matmul.c \
-	%D%/operators/pointwise.c \
 	%D%/operators/rows.c \
 	%D%/operators/table.c
 plugins_cpu_cpu_la_LDFLAGS = $(driver_ldflags)

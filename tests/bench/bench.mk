@@ -24,7 +24,8 @@ tests_bench_model_LDADD = libaccel-model.la libaccel.la
 # A step through the driver library against the same kernels in a bare loop, and what threads cost.
 EXTRA_PROGRAMS += tests/bench/overhead
 tests_bench_overhead_SOURCES = %D%/overhead.c tests/drivers/stub.h tests/drivers/stub.c \
-	plugins/cpu/operators/attention.c plugins/cpu/operators/matmul.c plugins/cpu/operators/pointwise.c plugins/cpu/operators/rows.c \
+	plugins/cpu/operators/arrange.c plugins/cpu/operators/attention.c plugins/cpu/operators/conv.c \
+	plugins/cpu/operators/expert.c plugins/cpu/operators/matmul.c plugins/cpu/operators/rows.c \
 	plugins/cpu/operators/table.c
 # Flags of its own: objects of another name than those of the plugin.
 tests_bench_overhead_CPPFLAGS = $(AM_CPPFLAGS)

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include <accel/driver/kernel.h>
 #include <accel/quant/format.h>
 #include <accel/quant/half.h>
 
@@ -93,8 +94,12 @@ void test_argmax(void **state)
                 x[i] = c == 0 ? -INFINITY : c == 1 ? NAN : (float)random_below(4); /* many equals */
             if (c % 3 == 2)
                 x[random_below((uint32_t)n)] = NAN;
-            tables->kernels.argmax(x, n, &got, 0, 1);
-            tables->twins.argmax(x, n, &want, 0, 1);
+            const struct sdk_tensor in = {.planes = {x}, .rows = 1, .width = n};
+            struct sdk_tensor out = {.planes = {&got}};
+            struct sdk_call call = {.inputs = {&in}, .outputs = {&out}};
+            tables->kernels.part[CPU_PART_ARGMAX](&call, 0, 1);
+            out.planes[0] = &want;
+            tables->twins.part[CPU_PART_ARGMAX](&call, 0, 1);
             assert_int_equal(got, want);
             for (size_t i = 0; i < n; i++)
                 assert_false(x[i] > x[got] || (x[i] == x[got] && (int32_t)i < got));
@@ -215,12 +220,16 @@ void test_binary(void **state)
               *y = guard_new(n * sizeof(float));
         random_fill(a, n);
         random_fill(b, period);
-        tables->kernels.add(a, b, period, y, 0, begin);
-        tables->kernels.add(a, b, period, y, begin, n);
+        const struct sdk_tensor first = {.planes = {a}, .rows = 3, .width = period};
+        const struct sdk_tensor second = {.planes = {b}, .rows = 1, .width = period};
+        struct sdk_tensor out = {.planes = {y}, .rows = 3, .width = period};
+        const struct sdk_call call = {.inputs = {&first, &second}, .outputs = {&out}};
+        tables->kernels.part[CPU_PART_ADD](&call, 0, begin);
+        tables->kernels.part[CPU_PART_ADD](&call, begin, n);
         for (size_t i = 0; i < n; i++)
             assert_true(y[i] == a[i] + b[i % period]);
-        tables->kernels.mul(a, b, period, y, 0, begin);
-        tables->kernels.mul(a, b, period, y, begin, n);
+        tables->kernels.part[CPU_PART_MUL](&call, 0, begin);
+        tables->kernels.part[CPU_PART_MUL](&call, begin, n);
         for (size_t i = 0; i < n; i++)
             assert_true(y[i] == a[i] * b[i % period]);
         guard_free(a, n * sizeof(float));

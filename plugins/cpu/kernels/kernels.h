@@ -91,25 +91,19 @@ typedef void cpu_activation_fn(uint32_t function, const float *x, float *y, size
 /* Elements begin .. end: y = function(gate) * up. */
 typedef void cpu_gate_fn(uint32_t function, const float *gate, const float *up, float *y, size_t begin, size_t end);
 
-/* Elements begin .. end: y[i] = a[i] op b[i % period]. */
-typedef void cpu_binary_fn(const float *a, const float *b, size_t period, float *y, size_t begin, size_t end);
-
 /* y[i] += x[i / each] * w[i], `count` elements. */
 typedef void cpu_add_products_fn(const float *x, const float *w, size_t each, size_t count, float *y);
 
 /* Rows begin .. end of x [rows, n]. */
 typedef void cpu_softmax_fn(const float *x, size_t n, float *y, size_t begin, size_t end);
 
-/* Rows begin .. end of x [rows, n]: index of the first maximum; NaN compares smaller than everything. */
-typedef void cpu_argmax_fn(const float *x, size_t n, int32_t *y, size_t begin, size_t end);
-
 /* Computes parts begin .. end of a vector operator of operators.def. */
 struct sdk_call;
 typedef void cpu_part_fn(const struct sdk_call *call, uint64_t begin, uint64_t end);
 
 enum {
-#define CPU_OPERATOR(op, name, text, check, parts, work)
-#define CPU_VECTOR_OPERATOR(op, name, text, check, parts, work) CPU_PART_##op,
+#define CPU_OPERATOR(op, name, flags, text, check, parts, work)
+#define CPU_VECTOR_OPERATOR(op, name, flags, text, check, parts, work) CPU_PART_##op,
 #include "operators.def"
     CPU_PARTS
 };
@@ -131,10 +125,7 @@ struct cpu_kernels {
     cpu_rotary_fn *rotary;
     cpu_activation_fn *activation;
     cpu_gate_fn *gate;
-    cpu_binary_fn *add;
-    cpu_binary_fn *mul;
     cpu_softmax_fn *softmax;
-    cpu_argmax_fn *argmax;
     cpu_attention_fn *attention;
     cpu_attention_score_sums_fn *attention_score_sums;
     cpu_cache_write_fn *cache_write;

@@ -108,12 +108,6 @@ static uint64_t part_begin(const struct cpu_attention *attention, uint32_t threa
     return attention->tokens * attention->heads;
 }
 
-/* Returns 0 for attributes of an earlier minor version, which lack the field. */
-static uint32_t sinks_of(const struct accel_attention *attributes)
-{
-    return ACCEL_HAS(attributes, sinks) ? attributes->sinks : 0;
-}
-
 /* Returns the bytes of partial results in scratch; the score sums follow them. */
 static uint64_t partial_bytes(const struct sdk_call *call, uint32_t threads)
 {
@@ -163,18 +157,6 @@ static const void *optional(const struct sdk_tensor *input)
     return input == NULL ? NULL : input->planes[0];
 }
 
-static void set_mask(const struct sdk_call *call, struct cpu_attention *attention)
-{
-    const struct accel_attention *attributes = call->attributes;
-    const struct sdk_tensor *mask = call->inputs[6];
-
-    if (mask == NULL)
-        return;
-    attention->mask = mask->planes[0];
-    attention->block = attributes->block;
-    attention->blocks = mask->dims[1];
-}
-
 static void run_attention(const struct sdk_call *call, struct cpu_attention *attention, uint32_t thread,
                           uint32_t threads)
 {
@@ -200,7 +182,7 @@ void cpu_attention_run(const struct sdk_call *call, uint32_t thread, uint32_t th
     const struct sdk_tensor *q = call->inputs[0];
     const struct sdk_tensor *k = call->inputs[1];
     const struct sdk_tensor *v = call->inputs[2];
-    const struct sdk_tensor *table = call->inputs[3];
+    const struct sdk_tensor *table = call->inputs[3], *mask = call->inputs[6];
     struct cpu_attention attention = {
         .q = q->planes[0],
         .y = call->outputs[0]->planes[0],
@@ -218,16 +200,18 @@ void cpu_attention_run(const struct sdk_call *call, uint32_t thread, uint32_t th
         .pages = table->dims[1],
         .page = attributes->page,
         .window = attributes->window,
-        .sinks = sinks_of(attributes),
+        .sinks = ACCEL_HAS(attributes, sinks) ? attributes->sinks : 0,
         .causal = attributes->causal,
         .rounding = (call->variant & CPU_ROUNDED) != 0 ? ACCEL_Q8_0 : 0,
         .scale = attributes->scale,
         .softcap = attributes->softcap,
+        .mask = optional(mask),
+        .block = mask == NULL ? 0 : attributes->block,
+        .blocks = mask == NULL ? 0 : mask->dims[1],
         .slope = optional(call->inputs[7]),
         .sink = optional(call->inputs[8]),
     };
 
-    set_mask(call, &attention);
     run_attention(call, &attention, thread, threads);
 }
 
@@ -278,6 +262,11 @@ void cpu_dense_run(const struct sdk_call *call, uint32_t thread, uint32_t thread
     };
 
     run_attention(call, &attention, thread, threads);
+}
+
+uint64_t cpu_dense_scratch(const struct sdk_call *call, uint32_t threads)
+{
+    return partial_bytes(call, threads);
 }
 
 uint64_t cpu_dense_work(const struct sdk_call *call)

@@ -17,12 +17,10 @@ struct conv {
     const struct cpu_device *device;
     const struct sdk_call *call;
     const struct accel_conv *at;
-    uint64_t in[2], out[2]; /* extents of places */
-    uint64_t channels, outputs, k;
-    uint64_t places; /* of y, of all images */
-    uint64_t rows;   /* that are staged together */
-    uint32_t weight;
-    uint32_t depthwise;
+    uint64_t in[2], out[2];                /* extents of places */
+    uint64_t channels, outputs, k, places; /* places: of y, of all images */
+    uint64_t rows;                         /* that are staged together */
+    uint32_t weight, depthwise;
     uint64_t staged_bytes, own_bytes; /* of staged rows; of a thread: gathered rows [GATHER, k] and staged ones */
 };
 

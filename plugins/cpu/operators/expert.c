@@ -18,14 +18,13 @@ struct experts {
     const struct sdk_call *call;
     uint64_t experts, choices, pairs, n, k;
     uint32_t weight;
-    uint64_t row_bytes; /* of staged rows, at most */
-    uint64_t columns;   /* of a thread's results: row stride */
-    int32_t *order;     /* [pairs]: by expert, those without an expert last */
-    uint32_t *first;    /* [experts + 1]: an expert's first in `order` */
-    char *staged;       /* of up to PAIRS rows: those of each expert from a multiple of LINE on */
-    char *own;          /* for each thread: gathered rows [GATHER, k], results [PAIRS, columns] */
-    uint64_t own_bytes;
-    uint64_t bytes; /* of scratch */
+    uint64_t row_bytes;        /* of staged rows, at most */
+    uint64_t columns;          /* of a thread's results: row stride */
+    int32_t *order;            /* [pairs]: by expert, those without an expert last */
+    uint32_t *first;           /* [experts + 1]: an expert's first in `order` */
+    char *staged;              /* of up to PAIRS rows: those of each expert from a multiple of LINE on */
+    char *own;                 /* for each thread: gathered rows [GATHER, k], results [PAIRS, columns] */
+    uint64_t own_bytes, bytes; /* of a thread, of all of scratch */
 };
 
 /* Rows of an expert that are staged together. */
@@ -38,8 +37,8 @@ struct segment {
 /* Returns the bytes of a staged row at most: each kind pads the fewest rows that it is used for most. */
 static uint64_t row_bytes_of(const struct experts *e, uint32_t type)
 {
-    static const uint8_t rows[] = {
-        1, CPU_TILE_FROM, CPU_ACT_F32_FROM, CPU_ACT_F32_FROM_HALF, CPU_ACT_BF16_FROM, CPU_ACT_BF16_ROWS + 1};
+    const uint8_t padded = CPU_ACT_BF16_ROWS + 1, half = CPU_ACT_F32_FROM_HALF, bf16 = CPU_ACT_BF16_FROM;
+    const uint8_t rows[] = {1, CPU_TILE_FROM, CPU_ACT_F32_FROM, half, bf16, padded};
     uint64_t most = 0;
 
     for (size_t i = 0; i < sizeof(rows); i++) {

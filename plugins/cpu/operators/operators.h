@@ -30,10 +30,7 @@ void cpu_matmul_act_part(const struct sdk_call *call, uint64_t begin, uint64_t e
  * Products, for operators that stage rows of their own: matmul, expert_matmul, conv. A variant as above and the type of
  * W say how activations are staged for a number of rows: in place, as Q8 blocks, F32 tiles or BF16 tiles.
  */
-#define CPU_ACT_NONE 0u
-#define CPU_ACT_Q8 1u
-#define CPU_ACT_F32 2u
-#define CPU_ACT_BF16 3u
+enum { CPU_ACT_NONE, CPU_ACT_Q8, CPU_ACT_F32, CPU_ACT_BF16 };
 uint32_t cpu_act_kind(const struct cpu_device *device, uint32_t variant, uint32_t type, uint64_t rows);
 /* Returns the bytes of staged rows; of CPU_ACT_NONE, those of a copy. */
 uint64_t cpu_act_bytes(uint32_t kind, uint64_t rows, uint64_t width);
@@ -51,49 +48,32 @@ const char *cpu_why_not_rounded(const struct cpu_device *device, uint32_t weight
 const char *cpu_embed_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
 uint64_t cpu_embed_parts(const struct sdk_call *call, uint64_t *out_grain);
 void cpu_embed_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
-
-const char *cpu_attention_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
-const char *cpu_dense_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
-void cpu_dense_run(const struct sdk_call *call, uint32_t thread, uint32_t threads);
-uint64_t cpu_dense_work(const struct sdk_call *call);
-void cpu_attention_run(const struct sdk_call *call, uint32_t thread, uint32_t threads);
 const char *cpu_cache_write_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
 uint64_t cpu_cache_write_parts(const struct sdk_call *call, uint64_t *out_grain);
-void cpu_cache_write_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
 uint64_t cpu_rotary_parts(const struct sdk_call *call, uint64_t *out_grain);
-void cpu_rotary_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
-
 uint64_t cpu_rows_parts(const struct sdk_call *call, uint64_t *out_grain);
-void cpu_rms_norm_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
-void cpu_layer_norm_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
-void cpu_softmax_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
-void cpu_argmax_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
-
 uint64_t cpu_elements_parts(const struct sdk_call *call, uint64_t *out_grain);
-void cpu_add_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
-void cpu_mul_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
-void cpu_activation_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
-void cpu_gate_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
 uint64_t cpu_gather_parts(const struct sdk_call *call, uint64_t *out_grain);
-void cpu_gather_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
 
-/* Products with gathered rows: expert.c, conv.c. */
-#define CPU_GATHERED(name)                                                                                             \
+/* Operators that are run by all threads together: expert.c, conv.c, attention.c. */
+#define CPU_TOGETHER(name)                                                                                             \
     const char *cpu_##name##_check(const struct sdk_kernel *kernel, const struct sdk_node *node);                      \
     void cpu_##name##_run(const struct sdk_call *call, uint32_t thread, uint32_t threads);                             \
     uint64_t cpu_##name##_scratch(const struct sdk_call *call, uint32_t threads);                                      \
     uint64_t cpu_##name##_work(const struct sdk_call *call);
-CPU_GATHERED(expert)
-CPU_GATHERED(conv)
+CPU_TOGETHER(expert)
+CPU_TOGETHER(conv)
+CPU_TOGETHER(attention)
+CPU_TOGETHER(dense)
 /* Returns why a kernel does not run a node, NULL if it does. `others`: bits of inputs that are not F32. */
 const char *cpu_gathered_check(const struct sdk_kernel *kernel, const struct sdk_node *node, uint32_t others,
                                uint32_t rounding);
 
 /* Operators of operators.def. Vector operators share cpu_vector_part, which calls the function of the instruction set.
  */
-#define CPU_OPERATOR(op, name, text, check, parts, work)                                                               \
+#define CPU_OPERATOR(op, name, flags, text, check, parts, work)                                                        \
     void cpu_##name##_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
-#define CPU_VECTOR_OPERATOR(op, name, text, check, parts, work)
+#define CPU_VECTOR_OPERATOR(op, name, flags, text, check, parts, work)
 #include "plugins/cpu/kernels/operators.def"
 void cpu_vector_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
 /* Accepts values of 4 bytes: the core has checked which of them are I32. */
@@ -108,8 +88,6 @@ uint64_t cpu_places_work(const struct sdk_call *call);
 /* Estimated nanoseconds on one thread, for sdk_kernel.work; 0 if splitting is not worth it. `rows`: kernels that split
  * rows; `elements`: kernels that split elements of their output. */
 uint64_t cpu_matmul_work(const struct sdk_call *call);
-uint64_t cpu_attention_work(const struct sdk_call *call);
-uint64_t cpu_attention_scratch(const struct sdk_call *call, uint32_t threads);
 uint64_t cpu_cache_write_work(const struct sdk_call *call);
 uint64_t cpu_rotary_work(const struct sdk_call *call);
 uint64_t cpu_rows_work(const struct sdk_call *call);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators on rows: norms, softmax, arg-max, rotary positions, gather. */
+/* Operators on rows (norms, softmax, rotary positions, gather) and on elements, and how vector operators are divided.
+ */
 #include <string.h>
 
 #include "plugins/cpu/operators/operators.h"
@@ -57,14 +58,6 @@ void cpu_softmax_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
                             end);
 }
 
-void cpu_argmax_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
-{
-    const struct cpu_device *device = call->device;
-
-    device->kernels.argmax(call->inputs[0]->planes[0], call->inputs[0]->width, call->outputs[0]->planes[0], begin, end);
-}
-
-/* Parts are elements of y: single ones where each is the sum of a row. */
 uint64_t cpu_reduce_parts(const struct sdk_call *call, uint64_t *out_grain)
 {
     const struct accel_reduce *attributes = call->attributes;
@@ -84,14 +77,12 @@ uint64_t cpu_group_norm_parts(const struct sdk_call *call, uint64_t *out_grain)
     return call->inputs[0]->dims[0] * ((const struct accel_group_norm *)call->attributes)->groups;
 }
 
-/* Parts are places of y, with all of their channels. */
 uint64_t cpu_places_parts(const struct sdk_call *call, uint64_t *out_grain)
 {
     (void)out_grain;
     return call->outputs[0]->rows;
 }
 
-/* Takes the larger of both values for what windows and taps read. */
 uint64_t cpu_places_work(const struct sdk_call *call)
 {
     const struct sdk_tensor *x = call->inputs[0], *y = call->outputs[0];
@@ -158,4 +149,38 @@ void cpu_gather_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
 
         memcpy(to + i * row, from + source * row, row * sizeof(*to));
     }
+}
+
+/* Smallest span worth a thread; a multiple of a cache line. */
+#define GRAIN 256u
+
+uint64_t cpu_elements_work(const struct sdk_call *call)
+{
+    const struct sdk_tensor *y = call->outputs[0];
+
+    return y->rows * y->width <= GRAIN ? 0 : cpu_time(call, y->rows * y->width * 2, 4);
+}
+
+uint64_t cpu_elements_parts(const struct sdk_call *call, uint64_t *out_grain)
+{
+    *out_grain = GRAIN;
+    return call->outputs[0]->rows * call->outputs[0]->width;
+}
+
+void cpu_activation_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
+{
+    const struct cpu_device *device = call->device;
+    const struct accel_activation *attributes = call->attributes;
+
+    device->kernels.activation(attributes->function, call->inputs[0]->planes[0], call->outputs[0]->planes[0], begin,
+                               end);
+}
+
+void cpu_gate_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
+{
+    const struct cpu_device *device = call->device;
+    const struct accel_activation *attributes = call->attributes;
+
+    device->kernels.gate(attributes->function, call->inputs[0]->planes[0], call->inputs[1]->planes[0],
+                         call->outputs[0]->planes[0], begin, end);
 }

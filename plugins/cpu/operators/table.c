@@ -47,7 +47,13 @@
         .precision = ACCEL_F32, .variant = (variant_), .tolerance = (tolerance_), .check = cpu_attention_check,        \
         .run = cpu_attention_run, .scratch = cpu_attention_scratch, .work = cpu_attention_work                         \
     }
-#define GATHERED(op_, kind, text, precision_, variant_, tolerance_, packed)                                            \
+#define VECTOR(op_, variant_, flags_, text, check_, parts_, work_)                                                     \
+    {                                                                                                                  \
+        .op = (op_), .flags = (flags_), .name = (text), .precision = ACCEL_F32, .variant = (variant_),                 \
+        .tolerance = EXACT, .check = (check_), .parts = cpu_##parts_##_parts, .part = cpu_vector_part,                 \
+        .work = cpu_##work_##_work                                                                                     \
+    }
+#define TOGETHER(op_, kind, text, precision_, variant_, tolerance_, packed)                                            \
     {                                                                                                                  \
         .op = (op_), .name = (text), .precision = (precision_), .variant = (variant_), .tolerance = (tolerance_),      \
         .check = cpu_##kind##_check, .run = cpu_##kind##_run, .scratch = cpu_##kind##_scratch,                         \
@@ -68,45 +74,19 @@ const struct sdk_kernel cpu_operators[] = {
 #include <accel/quant/formats.def>
     CPU_PLANAR_OWN(EXACT_OWN) MATMUL(CPU_PLANAR, "planar"),
     EMBED(CPU_PLANAR, "planar"),
-    ROW(ACCEL_OP_RMS_NORM, 0, "rms norm", NULL, rms_norm, rows, rows),
-    ROW(ACCEL_OP_LAYER_NORM, 0, "layer norm", NULL, layer_norm, rows, rows),
-    ROW(ACCEL_OP_ROTARY, SDK_KERNEL_PARTWISE, "rotary", cpu_words_check, rotary, rotary, rotary),
-    ROW(ACCEL_OP_CACHE_WRITE, SDK_KERNEL_PARTWISE, "cache write", cpu_cache_write_check, cache_write, cache_write,
-        cache_write),
     ATTENTION("attention q4 x q8", CPU_ROUNDED, ROUNDED),
     ATTENTION("attention", 0, EXACT),
-    ROW(ACCEL_OP_ADD, SDK_KERNEL_PARTWISE, "add", NULL, add, elements, elements),
-    ROW(ACCEL_OP_MUL, SDK_KERNEL_PARTWISE, "mul", NULL, mul, elements, elements),
-    ROW(ACCEL_OP_ACTIVATION, SDK_KERNEL_PARTWISE, "activation", NULL, activation, elements, elements),
-    ROW(ACCEL_OP_GATE, SDK_KERNEL_PARTWISE, "gate", NULL, gate, elements, elements),
-    ROW(ACCEL_OP_SOFTMAX, 0, "softmax", NULL, softmax, rows, rows),
-    ROW(ACCEL_OP_GATHER, 0, "gather", cpu_words_check, gather, gather, elements),
-    ROW(ACCEL_OP_ARGMAX, 0, "argmax", cpu_words_check, argmax, rows, rows),
-    GATHERED(ACCEL_OP_EXPERT_MATMUL, expert, "expert matmul x q8", ACCEL_Q8_0, CPU_ROUNDED, ROUNDED, PANELS),
-    GATHERED(ACCEL_OP_EXPERT_MATMUL, expert, "expert matmul x bf16", ACCEL_BF16, CPU_ROUNDED, ROUNDED, PANELS),
-    GATHERED(ACCEL_OP_EXPERT_MATMUL, expert, "expert matmul x f32", ACCEL_F32, 0, EXACT, PANELS),
-    GATHERED(ACCEL_OP_CONV, conv, "conv x q8", ACCEL_Q8_0, CPU_ROUNDED, ROUNDED, 0),
-    GATHERED(ACCEL_OP_CONV, conv, "conv x bf16", ACCEL_BF16, CPU_ROUNDED, ROUNDED, 0),
-    GATHERED(ACCEL_OP_CONV, conv, "conv x f32", ACCEL_F32, 0, EXACT, 0),
-    {.op = ACCEL_OP_DENSE_ATTENTION,
-     .name = "dense attention",
-     .precision = ACCEL_F32,
-     .tolerance = EXACT,
-     .check = cpu_dense_check,
-     .run = cpu_dense_run,
-     .scratch = cpu_attention_scratch,
-     .work = cpu_dense_work},
-#define CPU_OPERATOR(op, name, text, check, parts, work) ROW(ACCEL_OP_##op, 0, text, check, name, parts, work),
-#define CPU_VECTOR_OPERATOR(op_, name_, text, check_, parts_, work_)                                                   \
-    {.op = ACCEL_OP_##op_,                                                                                             \
-     .name = (text),                                                                                                   \
-     .precision = ACCEL_F32,                                                                                           \
-     .variant = CPU_PART_##op_,                                                                                        \
-     .tolerance = EXACT,                                                                                               \
-     .check = (check_),                                                                                                \
-     .parts = cpu_##parts_##_parts,                                                                                    \
-     .part = cpu_vector_part,                                                                                          \
-     .work = cpu_##work_##_work},
+    TOGETHER(ACCEL_OP_EXPERT_MATMUL, expert, "expert matmul x q8", ACCEL_Q8_0, CPU_ROUNDED, ROUNDED, PANELS),
+    TOGETHER(ACCEL_OP_EXPERT_MATMUL, expert, "expert matmul x bf16", ACCEL_BF16, CPU_ROUNDED, ROUNDED, PANELS),
+    TOGETHER(ACCEL_OP_EXPERT_MATMUL, expert, "expert matmul x f32", ACCEL_F32, 0, EXACT, PANELS),
+    TOGETHER(ACCEL_OP_CONV, conv, "conv x q8", ACCEL_Q8_0, CPU_ROUNDED, ROUNDED, 0),
+    TOGETHER(ACCEL_OP_CONV, conv, "conv x bf16", ACCEL_BF16, CPU_ROUNDED, ROUNDED, 0),
+    TOGETHER(ACCEL_OP_CONV, conv, "conv x f32", ACCEL_F32, 0, EXACT, 0),
+    TOGETHER(ACCEL_OP_DENSE_ATTENTION, dense, "dense attention", ACCEL_F32, 0, EXACT, 0),
+#define CPU_OPERATOR(op, name, flags, text, check, parts, work)                                                        \
+    ROW(ACCEL_OP_##op, flags, text, check, name, parts, work),
+#define CPU_VECTOR_OPERATOR(op_, name_, flags_, text, check_, parts_, work_)                                           \
+    VECTOR(ACCEL_OP_##op_, CPU_PART_##op_, flags_, text, check_, parts_, work_),
 #include "plugins/cpu/kernels/operators.def"
 };
 

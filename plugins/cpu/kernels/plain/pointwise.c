@@ -2,24 +2,29 @@
 /* Operators on single elements: add, mul, scale, clamp, sums of products. Parts: elements. Bound: bytes. */
 #include "plain.h"
 
-void CPU_NAME(add)(const float *a, const float *b, size_t period, float *y, size_t begin, size_t end)
+/* y = a * b or a + b; b repeats. */
+static inline void binary(const struct sdk_call *call, const int multiply, uint64_t begin, uint64_t end)
 {
-    for (size_t at = begin, count; at < end; at += count) {
-        const float *from = b + at % period;
+    const uint64_t period = call->inputs[1]->rows * call->inputs[1]->width;
+
+    for (uint64_t at = begin, count; at < end; at += count) {
+        const float *a = (const float *)call->inputs[0]->planes[0] + at;
+        const float *b = (const float *)call->inputs[1]->planes[0] + at % period;
+        float *y = (float *)call->outputs[0]->planes[0] + at;
 
         count = least(period - at % period, end - at);
-        EACH for (size_t i = 0; i < count; i++) y[at + i] = a[at + i] + from[i];
+        EACH for (uint64_t i = 0; i < count; i++) y[i] = multiply ? a[i] * b[i] : a[i] + b[i];
     }
 }
 
-void CPU_NAME(mul)(const float *a, const float *b, size_t period, float *y, size_t begin, size_t end)
+void CPU_NAME(add)(const struct sdk_call *call, uint64_t begin, uint64_t end)
 {
-    for (size_t at = begin, count; at < end; at += count) {
-        const float *from = b + at % period;
+    binary(call, 0, begin, end);
+}
 
-        count = least(period - at % period, end - at);
-        EACH for (size_t i = 0; i < count; i++) y[at + i] = a[at + i] * from[i];
-    }
+void CPU_NAME(mul)(const struct sdk_call *call, uint64_t begin, uint64_t end)
+{
+    binary(call, 1, begin, end);
 }
 
 void CPU_NAME(scale)(const struct sdk_call *call, uint64_t begin, uint64_t end)

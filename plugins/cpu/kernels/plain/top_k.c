@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The k largest elements of a row. Parts: rows. The output holds the heap of the places found so far, the least of them
- * first; what is not above its element is passed over LANES at a time. Bound: bytes for small k.
+ * The k largest elements of a row, and the largest. Parts: rows. The output holds the heap of the places found so far,
+ * the least of them first; what is not above its element is passed over LANES at a time. Bound: bytes for small k.
  */
 #include "plain.h"
 
@@ -86,4 +86,12 @@ void CPU_NAME(top_k)(const struct sdk_call *call, uint64_t begin, uint64_t end)
         for (size_t j = 0; call->outputs[1] != NULL && j < k; j++)
             ((float *)call->outputs[1]->planes[0])[r * k + j] = x[y[j]];
     }
+}
+
+void CPU_NAME(argmax)(const struct sdk_call *call, uint64_t begin, uint64_t end)
+{
+    const size_t n = call->inputs[0]->width;
+
+    for (uint64_t r = begin; r < end; r++)
+        find_row((const float *)call->inputs[0]->planes[0] + r * n, n, 1, (int32_t *)call->outputs[0]->planes[0] + r);
 }

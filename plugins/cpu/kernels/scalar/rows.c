@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Row kernels in plain C: norms, softmax, arg-max, rotary positions, rounding to 8 bits, cache rows.
+ * Row kernels in plain C: norms, softmax, rotary positions, rounding to 8 bits, cache rows.
  * Layout: rows in place. Tile: one row. Bound: bytes. Sums in double; references of the vector kernels.
  */
 #include "scalar.h"
@@ -66,19 +66,6 @@ void cpu_softmax_scalar(const float *x, size_t n, float *y, size_t begin, size_t
         }
         for (size_t i = 0; i < n; i++)
             y[r * n + i] = (float)(y[r * n + i] / sum);
-    }
-}
-
-void cpu_argmax_scalar(const float *x, size_t n, int32_t *y, size_t begin, size_t end)
-{
-    for (size_t r = begin; r < end; r++) {
-        const float *row = x + r * n;
-        size_t best = 0;
-        for (size_t i = 1; i < n; i++) {
-            if (row[i] > row[best] || (isnan(row[best]) && !isnan(row[i])))
-                best = i;
-        }
-        y[r] = (int32_t)best;
     }
 }
 

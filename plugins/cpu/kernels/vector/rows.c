@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Norms, softmax, arg-max, rotary positions and cache rows on vectors.
+ * Norms, softmax, rotary positions and cache rows on vectors.
  * Layout: rows as they lie. Tile: one row, four vectors at a time where sums are taken. Bound: bytes; the sines and
  * cosines of rotary positions come from the C library, once per token for all heads.
  */
@@ -107,24 +107,6 @@ void CPU_NAME(softmax)(const float *x, size_t n, float *y, size_t begin, size_t 
         float inverse = 1 / sum;
         for (i = 0; i < n; i++)
             out[i] *= inverse;
-    }
-}
-
-void CPU_NAME(argmax)(const float *x, size_t n, int32_t *y, size_t begin, size_t end)
-{
-    for (size_t r = begin; r < end; r++) {
-        const float *row = x + r * n;
-        /* A NaN never compares greater, so starting below everything skips it. */
-        vf most = v_set(-INFINITY);
-        size_t i = 0;
-        for (; i + VN <= n; i += VN)
-            most = v_max(v_load(row + i), most);
-        float best = v_most(most);
-        for (; i < n; i++)
-            best = row[i] > best ? row[i] : best;
-        for (i = 0; i < n && !(row[i] >= best); i++)
-            ;
-        y[r] = (int32_t)(i < n ? i : 0);
     }
 }
 
