@@ -9,6 +9,7 @@ plugins_cpu_cpu_la_SOURCES = \
 	%D%/operators/operators.h \
 	%D%/operators/arrange.c \
 	%D%/operators/attention.c \
+	%D%/operators/conv.c \
 	%D%/operators/expert.c \
 	%D%/operators/matmul.c \
 	%D%/operators/pointwise.c \

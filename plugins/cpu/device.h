@@ -17,7 +17,7 @@ struct cpu_device {
 
 /* Every operator kernel that the backend offers. table.c asserts the count, of which
  * CPU_LISTED are in operators.def. */
-#define CPU_OPERATORS (79u + CPU_LISTED)
+#define CPU_OPERATORS (82u + CPU_LISTED)
 enum {
     CPU_LISTED = 0
 #define CPU_OPERATOR(op, name, text, check, parts, work) +1

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to the kernels: declares every function that kernels.def lists. */
+/* Private to the kernels: declares every function that kernels.def lists. CPU_NAME appends the ISA for which a file is
+ * compiled to a function's name. */
 #ifndef CPU_KERNELS_DECLARE_H
 #define CPU_KERNELS_DECLARE_H
 
@@ -20,5 +21,21 @@ cpu_round16_fn cpu_round16_avx512bf16;
 cpu_matmul_fn cpu_matmul16_bf16_scalar;
 cpu_matmul_fn cpu_matmul16_bf16_avx512bf16;
 cpu_matmul_fn cpu_matmul16_f16_scalar;
+
+#if defined(CPU_BUILD_SCALAR)
+#define CPU_NAME(name) cpu_##name##_scalar
+#elif defined(CPU_BUILD_NEON) && defined(__ARM_FEATURE_MATMUL_INT8)
+#define CPU_NAME(name) cpu_##name##_i8mm
+#elif defined(CPU_BUILD_NEON) && defined(__ARM_FEATURE_DOTPROD)
+#define CPU_NAME(name) cpu_##name##_dotprod
+#elif defined(CPU_BUILD_NEON)
+#define CPU_NAME(name) cpu_##name##_neon
+#elif defined(CPU_BUILD_AVX512)
+#define CPU_NAME(name) cpu_##name##_avx512
+#elif defined(CPU_BUILD_AVXVNNI)
+#define CPU_NAME(name) cpu_##name##_avxvnni
+#else
+#define CPU_NAME(name) cpu_##name##_avx2
+#endif
 
 #endif

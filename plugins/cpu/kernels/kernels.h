@@ -94,6 +94,9 @@ typedef void cpu_gate_fn(uint32_t function, const float *gate, const float *up, 
 /* Elements begin .. end: y[i] = a[i] op b[i % period]. */
 typedef void cpu_binary_fn(const float *a, const float *b, size_t period, float *y, size_t begin, size_t end);
 
+/* y[i] += x[i / each] * w[i], `count` elements. */
+typedef void cpu_add_products_fn(const float *x, const float *w, size_t each, size_t count, float *y);
+
 /* Rows begin .. end of x [rows, n]. */
 typedef void cpu_softmax_fn(const float *x, size_t n, float *y, size_t begin, size_t end);
 
@@ -135,6 +138,7 @@ struct cpu_kernels {
     cpu_attention_fn *attention;
     cpu_attention_score_sums_fn *attention_score_sums;
     cpu_cache_write_fn *cache_write;
+    cpu_add_products_fn *add_products;
     cpu_part_fn *part[CPU_PARTS];
 };
 

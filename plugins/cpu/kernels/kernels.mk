@@ -8,7 +8,7 @@ EXTRA_LTLIBRARIES = libcpu-kernels-avx2.la libcpu-kernels-avxvnni.la libcpu-kern
 cpu_kernels_faces = %D%/kernels.h %D%/activations.h %D%/attention.h %D%/weights.h %D%/kernels.def %D%/operators.def %D%/declare.h \
 	%D%/isa_tables.h %D%/tile.h %D%/view.h %D%/panels/panels.h %D%/panels/gemv_types.h
 # Plain C that is compiled once per ISA, the scalar one included.
-cpu_kernels_plain = %D%/name.h %D%/plain/plain.h %D%/plain/pointwise.c %D%/plain/reduce.c %D%/plain/places.c \
+cpu_kernels_plain = %D%/plain/plain.h %D%/plain/pointwise.c %D%/plain/reduce.c %D%/plain/places.c \
 	%D%/plain/top_k.c
 # Sources that every program with kernels has once.
 cpu_kernels_common = $(cpu_kernels_faces) %D%/dispatch.c %D%/isa_tables.c %D%/detect.c %D%/weights.c %D%/activations.c \

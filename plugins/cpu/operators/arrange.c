@@ -26,26 +26,9 @@ static struct around around_of(const struct sdk_tensor *value, uint32_t axis)
     return around;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 static void copy(const struct sdk_call *call, uint64_t to, const struct sdk_tensor *x, uint64_t from, uint64_t count)
 {
     memcpy((char *)call->outputs[0]->planes[0] + to * SIZE, (const char *)x->planes[0] + from * SIZE, count * SIZE);
-}
-
-const char *cpu_arrange_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
-{
-    (void)kernel;
-    for (uint32_t i = 0; i < node->node->input_count; i++) {
-        const struct accel_value *value = sdk_input(node, i);
-
-        if (value != NULL && value->type != ACCEL_F32 && value->type != ACCEL_I32)
-            return "values have to be F32 or I32";
-    }
-    return NULL;
 }
 
 void cpu_concat_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
@@ -66,7 +49,7 @@ void cpu_concat_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
                 within -= run;
                 continue;
             }
-            count = least(run - within, end - at);
+            count = cpu_least(run - within, end - at);
             copy(call, at, x, row * run + within, count);
         }
     }
@@ -82,7 +65,7 @@ void cpu_slice_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
         const uint64_t index = at / run * taken, row = index / attributes->extent;
         const uint64_t place = attributes->begin + index % attributes->extent * attributes->step;
 
-        count = least(run - at % run, end - at);
+        count = cpu_least(run - at % run, end - at);
         copy(call, at, call->inputs[0], (row * x.extent + place) * x.inner + at % run, count);
     }
 }
@@ -99,9 +82,9 @@ void cpu_pad_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
         const uint64_t outside = place < before ? before - place : place > before + last ? place - before - last : 0;
         uint64_t from = place - before;
 
-        count = least(x.inner - within, end - at);
+        count = cpu_least(x.inner - within, end - at);
         if (outside == 0)
-            count = least((x.extent - from) * x.inner - within, end - at);
+            count = cpu_least((x.extent - from) * x.inner - within, end - at);
         else if (attributes->mode == ACCEL_PAD_EDGE)
             from = place < before ? 0 : last;
         else
@@ -176,7 +159,7 @@ void cpu_permute_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
 
             from += place * p.from[i];
             to += place * p.to[i];
-            rows = i == p.near ? least(TILE, p.extent[i] - place) : rows;
+            rows = i == p.near ? cpu_least(TILE, p.extent[i] - place) : rows;
             left /= count;
         }
         if (p.near == last)
@@ -184,6 +167,6 @@ void cpu_permute_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
         for (uint64_t c = 0; p.near != last && c < width; c += TILE)
             transpose((const char *)call->inputs[0]->planes[0] + (from + c * p.from[last]) * SIZE, p.from[last],
                       (char *)call->outputs[0]->planes[0] + (to + c) * SIZE, p.to[p.near], rows,
-                      least(TILE, width - c));
+                      cpu_least(TILE, width - c));
     }
 }

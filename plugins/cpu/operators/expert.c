@@ -35,16 +35,6 @@ struct segment {
     void *staged;
 };
 
-static uint64_t round_up(uint64_t value, uint64_t step)
-{
-    return (value + step - 1) / step * step;
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Returns the bytes of a staged row at most: each kind pads the fewest rows that it is used for most. */
 static uint64_t row_bytes_of(const struct experts *e, uint32_t type)
 {
@@ -75,18 +65,18 @@ static struct experts experts_of(const struct sdk_call *call, uint32_t threads)
         .k = w->width,
         .weight = (uint32_t)cpu_weight_of(w->type),
     };
-    const uint64_t together = least(e.pairs, PAIRS);
+    const uint64_t together = cpu_least(e.pairs, PAIRS);
     char *at = call->scratch;
 
     e.row_bytes = row_bytes_of(&e, w->type);
-    e.columns = round_up(e.n / threads + 1, CPU_MATMUL16_ROWS) + 2 * CPU_MATMUL16_ROWS;
-    e.own_bytes = round_up((GATHER * e.k + together * e.columns) * sizeof(float), LINE);
+    e.columns = cpu_round_up(e.n / threads + 1, CPU_MATMUL16_ROWS) + 2 * CPU_MATMUL16_ROWS;
+    e.own_bytes = cpu_round_up((GATHER * e.k + together * e.columns) * sizeof(float), LINE);
     e.order = call->scratch;
-    e.bytes = round_up(e.pairs * sizeof(int32_t), LINE);
+    e.bytes = cpu_round_up(e.pairs * sizeof(int32_t), LINE);
     e.first = at == NULL ? NULL : (uint32_t *)(void *)(at + e.bytes);
-    e.bytes += round_up((e.experts + 1) * sizeof(uint32_t), LINE);
+    e.bytes += cpu_round_up((e.experts + 1) * sizeof(uint32_t), LINE);
     e.staged = at == NULL ? NULL : at + e.bytes;
-    e.bytes += together * round_up(e.row_bytes, LINE) + LINE;
+    e.bytes += together * cpu_round_up(e.row_bytes, LINE) + LINE;
     e.own = at == NULL ? NULL : at + e.bytes;
     e.bytes += threads * e.own_bytes;
     return e;
@@ -95,17 +85,9 @@ static struct experts experts_of(const struct sdk_call *call, uint32_t threads)
 const char *cpu_expert_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
 {
     const struct accel_expert_matmul *attributes = node->node->attributes;
-    const int weight = cpu_weight_of(sdk_input(node, 1)->type);
 
-    if (weight < 0)
-        return "no kernel for this type of weights";
-    if (!sdk_all_f32(node, 3u << 1) || sdk_input(node, 2)->type != ACCEL_I32)
-        return "x, bias, factor and y have to be F32 and ids I32";
-    if ((kernel->variant & CPU_ROUNDED) == 0)
-        return NULL;
-    if ((weight <= CPU_BF16) != (kernel->precision == ACCEL_BF16))
-        return "the kernel is for weights of another type";
-    return cpu_why_not_rounded(node->device, (uint32_t)weight, attributes->rounding);
+    return sdk_input(node, 2)->type == ACCEL_I32 ? cpu_gathered_check(kernel, node, 3u << 1, attributes->rounding)
+                                                 : "ids have to be I32";
 }
 
 uint64_t cpu_expert_scratch(const struct sdk_call *call, uint32_t threads)
@@ -153,9 +135,9 @@ static struct segment next_segment(const struct experts *e, uint64_t expert, uin
 
     while (e->first[segment.expert + 1] <= begin)
         segment.expert++;
-    segment.rows = least(e->first[segment.expert + 1], end) - begin;
+    segment.rows = cpu_least(e->first[segment.expert + 1], end) - begin;
     segment.kind = cpu_act_kind(e->device, e->call->variant | e->weight, e->call->inputs[1]->type, segment.rows);
-    *staged += round_up(cpu_act_bytes(segment.kind, segment.rows, e->k), LINE);
+    *staged += cpu_round_up(cpu_act_bytes(segment.kind, segment.rows, e->k), LINE);
     return segment;
 }
 
@@ -201,7 +183,7 @@ static void multiply_segment(const struct experts *e, const struct segment *segm
     const struct sdk_tensor *bias = e->call->inputs[3], *w = e->call->inputs[1];
     const uint64_t from = segment->expert * e->n + begin, to = from + end - begin;
     const uint64_t row = w->packed == NULL ? from : from / CPU_MATMUL_ROWS * CPU_MATMUL_ROWS;
-    const uint64_t rows = w->packed == NULL ? to - row : round_up(to - row, CPU_MATMUL_ROWS);
+    const uint64_t rows = w->packed == NULL ? to - row : cpu_round_up(to - row, CPU_MATMUL_ROWS);
     struct cpu_matmul matmul = {
         .m = segment->rows,
         .n = rows,
@@ -246,7 +228,7 @@ void cpu_expert_run(const struct sdk_call *call, uint32_t thread, uint32_t threa
               &end);
     clear_rows(&e, begin, end);
     for (uint64_t p = 0; p < pairs; p += PAIRS) {
-        const uint64_t last = least(p + PAIRS, pairs);
+        const uint64_t last = cpu_least(p + PAIRS, pairs);
         struct segment segment = {.expert = expert};
         char *staged = e.staged;
         uint64_t turn = 0;
@@ -254,7 +236,7 @@ void cpu_expert_run(const struct sdk_call *call, uint32_t thread, uint32_t threa
         for (uint64_t at = p; at < last; at += segment.rows) {
             segment = next_segment(&e, segment.expert, at, last, &staged);
             for (uint64_t r = 0, count; r < segment.rows; r += count) {
-                count = least(cpu_act_grain(segment.kind), segment.rows - r);
+                count = cpu_least(cpu_act_grain(segment.kind), segment.rows - r);
                 if (turn++ % threads == thread)
                     stage_rows(&e, &segment, r, r + count, gathered);
             }

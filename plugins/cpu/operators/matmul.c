@@ -152,6 +152,22 @@ const char *cpu_matmul_check(const struct sdk_kernel *kernel, const struct sdk_n
                : cpu_why_not_rounded(node->device, cpu_variant_weight(kernel->variant), attributes->rounding);
 }
 
+const char *cpu_gathered_check(const struct sdk_kernel *kernel, const struct sdk_node *node, uint32_t others,
+                               uint32_t rounding)
+{
+    const int weight = cpu_weight_of(sdk_input(node, 1)->type);
+
+    if (weight < 0)
+        return "no kernel for this type of weights";
+    if (!sdk_all_f32(node, others))
+        return "all but weights and ids has to be F32";
+    if ((kernel->variant & CPU_ROUNDED) == 0)
+        return NULL;
+    if ((weight <= CPU_BF16) != (kernel->precision == ACCEL_BF16))
+        return "the kernel is for weights of another type";
+    return cpu_why_not_rounded(node->device, (uint32_t)weight, rounding);
+}
+
 /* Returns the bytes of staged activations. Memory for the maximum number of rows also serves smaller steps, whose
  * staging can be larger: BF16 rows are smaller than fewer Q8 rows with their tiles. */
 uint64_t cpu_matmul_act(const struct sdk_call *call, uint32_t *out_format)

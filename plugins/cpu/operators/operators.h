@@ -60,7 +60,6 @@ void cpu_attention_run(const struct sdk_call *call, uint32_t thread, uint32_t th
 const char *cpu_cache_write_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
 uint64_t cpu_cache_write_parts(const struct sdk_call *call, uint64_t *out_grain);
 void cpu_cache_write_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
-const char *cpu_rotary_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
 uint64_t cpu_rotary_parts(const struct sdk_call *call, uint64_t *out_grain);
 void cpu_rotary_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
 
@@ -68,7 +67,6 @@ uint64_t cpu_rows_parts(const struct sdk_call *call, uint64_t *out_grain);
 void cpu_rms_norm_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
 void cpu_layer_norm_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
 void cpu_softmax_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
-const char *cpu_argmax_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
 void cpu_argmax_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
 
 uint64_t cpu_elements_parts(const struct sdk_call *call, uint64_t *out_grain);
@@ -76,7 +74,6 @@ void cpu_add_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
 void cpu_mul_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
 void cpu_activation_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
 void cpu_gate_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
-const char *cpu_gather_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
 uint64_t cpu_gather_parts(const struct sdk_call *call, uint64_t *out_grain);
 void cpu_gather_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
 
@@ -87,6 +84,10 @@ void cpu_gather_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
     uint64_t cpu_##name##_scratch(const struct sdk_call *call, uint32_t threads);                                      \
     uint64_t cpu_##name##_work(const struct sdk_call *call);
 CPU_GATHERED(expert)
+CPU_GATHERED(conv)
+/* Returns why a kernel does not run a node, NULL if it does. `others`: bits of inputs that are not F32. */
+const char *cpu_gathered_check(const struct sdk_kernel *kernel, const struct sdk_node *node, uint32_t others,
+                               uint32_t rounding);
 
 /* Operators of operators.def. Vector operators share cpu_vector_part, which calls the function of the instruction set.
  */
@@ -95,15 +96,14 @@ CPU_GATHERED(expert)
 #define CPU_VECTOR_OPERATOR(op, name, text, check, parts, work)
 #include "plugins/cpu/kernels/operators.def"
 void cpu_vector_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
-const char *cpu_arrange_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
+/* Accepts values of 4 bytes: the core has checked which of them are I32. */
+const char *cpu_words_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
 uint64_t cpu_permute_parts(const struct sdk_call *call, uint64_t *out_grain);
-const char *cpu_reduce_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
 uint64_t cpu_reduce_parts(const struct sdk_call *call, uint64_t *out_grain);
 uint64_t cpu_reduce_work(const struct sdk_call *call);
 uint64_t cpu_group_norm_parts(const struct sdk_call *call, uint64_t *out_grain);
 uint64_t cpu_places_parts(const struct sdk_call *call, uint64_t *out_grain);
 uint64_t cpu_places_work(const struct sdk_call *call);
-const char *cpu_top_k_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
 
 /* Estimated nanoseconds on one thread, for sdk_kernel.work; 0 if splitting is not worth it. `rows`: kernels that split
  * rows; `elements`: kernels that split elements of their output. */
@@ -121,6 +121,16 @@ static inline uint64_t cpu_time(const struct sdk_call *call, uint64_t operations
     const struct cpu_device *device = call->device;
 
     return device->kernels.isa == CPU_ISA_SCALAR ? operations : operations / rate;
+}
+
+static inline uint64_t cpu_least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline uint64_t cpu_round_up(uint64_t value, uint64_t step)
+{
+    return (value + step - 1) / step * step;
 }
 
 /* Fills a kernel's view of weights: planes, packed panels and row strides. */

@@ -4,6 +4,18 @@
 
 #include "plugins/cpu/operators/operators.h"
 
+const char *cpu_words_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
+{
+    (void)kernel;
+    for (uint32_t i = 0; i < node->node->input_count; i++) {
+        const struct accel_value *value = sdk_input(node, i);
+
+        if (value != NULL && value->type != ACCEL_F32 && value->type != ACCEL_I32)
+            return "values have to be F32 or I32";
+    }
+    return NULL;
+}
+
 uint64_t cpu_rows_work(const struct sdk_call *call)
 {
     const struct sdk_tensor *x = call->inputs[0];
@@ -45,34 +57,11 @@ void cpu_softmax_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
                             end);
 }
 
-const char *cpu_argmax_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
-{
-    (void)kernel;
-    return sdk_input(node, 0)->type == ACCEL_F32 && sdk_output(node, 0)->type == ACCEL_I32
-               ? NULL
-               : "x has to be F32 and y I32";
-}
-
-const char *cpu_top_k_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
-{
-    const struct accel_value *values = sdk_output(node, 1);
-
-    if (values != NULL && values->type != ACCEL_F32)
-        return "values have to be F32";
-    return cpu_argmax_check(kernel, node);
-}
-
 void cpu_argmax_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
 {
     const struct cpu_device *device = call->device;
 
     device->kernels.argmax(call->inputs[0]->planes[0], call->inputs[0]->width, call->outputs[0]->planes[0], begin, end);
-}
-
-const char *cpu_reduce_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
-{
-    (void)kernel;
-    return sdk_all_f32(node, 1u << 1) ? NULL : "x and y have to be F32";
 }
 
 /* Parts are elements of y: single ones where each is the sum of a row. */
@@ -108,14 +97,6 @@ uint64_t cpu_places_work(const struct sdk_call *call)
     const struct sdk_tensor *x = call->inputs[0], *y = call->outputs[0];
 
     return cpu_time(call, (x->rows > y->rows ? x->rows : y->rows) * x->width * 4, 4);
-}
-
-const char *cpu_rotary_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
-{
-    (void)kernel;
-    return sdk_all_f32(node, 1u << 1) && sdk_input(node, 1)->type == ACCEL_I32
-               ? NULL
-               : "x and frequency have to be F32 and position I32";
 }
 
 uint64_t cpu_rotary_work(const struct sdk_call *call)
@@ -155,15 +136,6 @@ void cpu_rotary_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
     };
 
     device->kernels.rotary(&rotary, one ? 0 : begin, one ? 1 : end);
-}
-
-const char *cpu_gather_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
-{
-    (void)kernel;
-    /* Gather copies rows, so that any 32-bit type works. */
-    if (sdk_input(node, 0)->type != ACCEL_F32 && sdk_input(node, 0)->type != ACCEL_I32)
-        return "x has to be F32 or I32";
-    return sdk_input(node, 1)->type == ACCEL_I32 ? NULL : "index has to be I32";
 }
 
 uint64_t cpu_gather_parts(const struct sdk_call *call, uint64_t *out_grain)

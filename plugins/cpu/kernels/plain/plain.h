@@ -7,7 +7,6 @@
 #define CPU_PLAIN_H
 
 #include "plugins/cpu/kernels/declare.h"
-#include "plugins/cpu/kernels/name.h"
 
 #include <accel/driver/kernel.h>
 #include <math.h>
@@ -15,6 +14,13 @@
 
 #if !defined(CPU_BUILD_SCALAR) && !defined(SIMD_EMULATE) && !defined(__clang__)
 #pragma GCC optimize "O3"
+#endif
+
+/* Before loops whose output may lie over an input, element on element. */
+#if defined(__clang__)
+#define EACH _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define EACH _Pragma("GCC ivdep")
 #endif
 
 /* Elements that loops over neighbours take together. */

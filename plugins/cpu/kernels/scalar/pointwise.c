@@ -40,15 +40,3 @@ void cpu_gate_scalar(uint32_t function, const float *gate, const float *up, floa
     for (size_t i = begin; i < end; i++)
         y[i] = cpu_function_scalar(function, gate[i]) * up[i];
 }
-
-void cpu_add_scalar(const float *a, const float *b, size_t period, float *y, size_t begin, size_t end)
-{
-    for (size_t i = begin; i < end; i++)
-        y[i] = a[i] + b[i % period];
-}
-
-void cpu_mul_scalar(const float *a, const float *b, size_t period, float *y, size_t begin, size_t end)
-{
-    for (size_t i = begin; i < end; i++)
-        y[i] = a[i] * b[i % period];
-}

@@ -9,7 +9,6 @@
 #define CPU_VECTOR_VEC_H
 
 #include "plugins/cpu/kernels/declare.h"
-#include "plugins/cpu/kernels/name.h"
 #include "traits.h"
 
 #include <math.h>
