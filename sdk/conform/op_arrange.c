@@ -171,11 +171,13 @@ static void chain(struct conform *conform)
 {
     const struct accel_scale up = {.size = sizeof(up), .scale = 3, .add = 0.5f};
     const struct accel_clamp limit = {.size = sizeof(limit), .low = -1, .high = 1.5f};
+    const struct accel_group_norm norm = {.size = sizeof(norm), .groups = 1, .epsilon = 0.1f};
     static const uint64_t shapes[][2] = {{1, 5}, {19, 130}, {300, 77}, {3, 20011}};
 
     for (uint32_t i = 0; i < COUNT(shapes); i++) {
         struct accel_dim dims[2];
-        uint32_t x, scaled, clamped;
+        uint32_t x, scaled, clamped, normed[2];
+        struct conform_tensor weight;
         struct trial trial;
         float *elements;
 
@@ -189,8 +191,12 @@ static void chain(struct conform *conform)
         clamped = trial_node(&trial, ACCEL_OP_CLAMP, "clamp", &scaled, 1, &limit);
         trial_expect(&trial, clamped, 1);
         trial_expect(&trial, trial_node(&trial, ACCEL_OP_SCALE, "again", &clamped, 1, &up), 1);
-        trial_expect(&trial, trial_node(&trial, ACCEL_OP_CLAMP, "beside", &scaled, 1, &limit), 1);
+        normed[0] = trial_node(&trial, ACCEL_OP_CLAMP, "beside", &scaled, 1, &limit);
+        conform_tensor_make(conform, ACCEL_F32, 1, shapes[i][1], &weight);
+        normed[1] = trial_weight(&trial, "weight", 1, &weight);
+        trial_expect(&trial, trial_node(&trial, ACCEL_OP_GROUP_NORM, "norm", normed, 2, &norm), 1);
         trial_run(&trial);
+        conform_tensor_free(&weight);
         free(elements);
     }
 }

@@ -335,6 +335,8 @@ static void conv_type(struct conform *conform)
     const struct accel_conv point = {.groups = 1, .kernel = ONE, .stride = ONE, .dilation = ONE};
     const struct accel_conv patch = {.groups = 1, .kernel = {2, 2}, .stride = {2, 2}, .dilation = ONE};
     const struct accel_conv three = {.groups = 1, .kernel = {1, 3}, .stride = ONE, .dilation = ONE, .after = {0, 2}};
+    const struct accel_conv deep = {
+        .groups = 3, .kernel = {1, unit}, .stride = {1, 3}, .dilation = ONE, .before = {0, 2}, .after = {0, 2}};
     const struct accel_conv square = {
         .groups = 2, .kernel = {2, 3}, .stride = ONE, .dilation = {1, 2}, .before = {1, 2}, .after = {0, 2}};
     struct accel_conv up = patch;
@@ -353,6 +355,8 @@ static void conv_type(struct conform *conform)
     conv_case(conform, text, three, 3, 3 * unit);
     snprintf(text, sizeof(text), "f:t1,5,7,%u W:10,%u F:10", 2 * half, 6 * half);
     conv_case(conform, text, square, 1, 6 * half);
+    snprintf(text, sizeof(text), "f:t2,%u,3 W:6,%u F:6", unit + 6, unit);
+    conv_case(conform, text, deep, 0, unit);
     for (uint32_t i = 0; i < conform->rounds; i++)
         random_conv(conform, block);
 }

@@ -147,6 +147,14 @@ try 0 "$accelctl" bench operators --rounds 1 --operator rms_norm,rotary,gate,add
     --length 64 --json
 is "$(rows | wc -l | tr -d ' ')" 10 "other operators"
 is "$(value warnings | grep -c 'left out')" 0 "operators that were left out"
+try 0 "$accelctl" bench operators --rounds 1 --operator scale,cache_write,reshape,top_k,expert_matmul,dense_attention --json
+is "$(rows | sed 's/ .*//' | tr '\n' ' ')" "cache_write reshape scale top_k expert_matmul dense_attention " \
+    "operators that are measured in one form"
+is "$(value warnings | grep -c 'left out')" 0 "operators of one form that were left out"
+is "$(value rows.0.bytes)" 788480.0 "bytes of a cache write: x, its slots and rows in f16"
+is "$(value rows.4.multiply_adds.int8)" 134217728.0 "multiply-adds of chosen experts"
+try 2 "$accelctl" bench operators --operator scael
+one_error "there is no such operator; did you mean scale?"
 try 0 "$accelctl" bench attention --rounds 1 --length 16,64 --json "$q8"
 is "$(rows | sed 's/^attention f16 //; s/, 8.4x8$//' | tr '\n' ';')" "1 of 16;1 of 64;16 of 16;64 of 64;" \
     "attention alone: one token and a batch, each by length"

@@ -185,7 +185,7 @@ stands()
     done <"$work/files"
 }
 stands 'weight format' 'Q5_K|q5_k' '^tools/accelctl/commands/quantize.c$'
-stands operator 'rms_norm|ACCEL_OP_RMS_NORM' '^(model/(family/llama|file/decoder_config)|sdk/(conform/decoder|template/driver))\.c$'
+stands operator 'group_norm|ACCEL_OP_GROUP_NORM' '^$'
 stands 'error origin' ACCEL_FROM_SYSTEM '^core/(base/file|plugin/child|runtime/packed_(evict|file)|topology/threads)\.c$'
 
 # Tables: commands, exit codes, folders.

@@ -57,6 +57,7 @@ libaccelctl_la_SOURCES = \
 	%D%/bench/cost.c \
 	%D%/bench/device.c \
 	%D%/bench/facts.c \
+	%D%/bench/forms.c \
 	%D%/bench/graph.c \
 	%D%/bench/json.c \
 	%D%/bench/load.c \

@@ -12,6 +12,12 @@
 #include "tools/accelctl/command.h"
 #include "tools/accelctl/errors.h"
 
+/* Names of the operators, a blank before each. */
+static const char operator_names[] =
+#define ACCEL_OPERATOR(number, ID, name, ...) " " #name
+#include <accel/driver/ops.def>
+    ;
+
 static const struct {
     const char *command;
     const char *option;
@@ -31,7 +37,7 @@ static const struct {
     {"eval", "group", "32 64 128 256 512 row"},
     {"eval", "scheme", "symmetric asymmetric"},
     {"eval", "method", "nearest search importance gptq"},
-    {"bench", "operator", "matmul attention rms_norm rotary gate add softmax embed argmax"},
+    {"bench", "operator", operator_names + 1},
     {"plan", "emit", "llama-server vllm"},
     {"plan", "advise",
      "oom slow accuracy quantization-memory quantization-accuracy attention progressive-loading tuned-kernels "

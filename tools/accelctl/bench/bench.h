@@ -228,14 +228,41 @@ void bench_noise_judge(struct bench *bench);
 
 /* ---- one operator (graph.c, operator.c) ---- */
 
+/* Shape of an operator that is measured in one form. Inputs are separated by blanks: a letter (f: F32, i: I32, F: a
+ * weight in F32, W: one in Q8_0, s: a state in F16), extents, and for an I32 either %N, random numbers below N, or /N,
+ * ends of equal parts of N; else it counts. */
+struct bench_form {
+    uint32_t op;
+    const char *name;
+    const char *inputs;
+    const void *attributes;
+};
+
+enum { BENCH_INPUTS = 6 };
+
+/* One input of a form. */
+struct bench_input {
+    char kind;
+    char fill; /* '%', '/' or 0 */
+    uint32_t rank;
+    uint64_t limit;
+    struct accel_dim dims[ACCEL_RANK];
+};
+
+/* Returns the form of an operator, NULL if it has none. */
+const struct bench_form *bench_form_find(uint32_t op);
+/* Reads up to BENCH_INPUTS inputs of a form; returns how many it has. */
+uint32_t bench_form_inputs(const struct bench_form *form, struct bench_input *inputs);
+
 /* Operator to run; rows are tokens. */
 struct bench_operator {
     uint32_t op;
-    uint32_t type;  /* of the weight, of the table, or of keys and values */
-    uint64_t m;     /* rows */
-    uint64_t n;     /* of matmul and embed: rows of the weight; of others the width of a row */
-    uint64_t k;     /* width of the weight */
-    uint64_t heads; /* of attention and rotary */
+    const struct bench_form *form; /* or NULL; with it the rest is 0 */
+    uint32_t type;                 /* of the weight, of the table, or of keys and values */
+    uint64_t m;                    /* rows */
+    uint64_t n;                    /* of matmul and embed: rows of the weight; of others the width of a row */
+    uint64_t k;                    /* width of the weight */
+    uint64_t heads;                /* of attention and rotary */
     uint64_t kv_heads;
     uint64_t size;   /* of a head */
     uint64_t length; /* of attention: cached tokens, the rows included */

@@ -87,6 +87,39 @@ static void add_matmul(struct step *step, const struct accel_node *node)
     step->cost->bytes += bytes_of(step, weight);
 }
 
+static void add_conv(struct step *step, const struct accel_node *node)
+{
+    const struct accel_conv *how = node->attributes;
+    const uint32_t weight = node->inputs[1], counted = how->transposed ? node->inputs[0] : node->outputs[0];
+    double products = elements(step, counted) * extent(step, weight, 1);
+
+    /* Each input of a transposed convolution meets a row of the kernel for each output channel of its group. */
+    if (how->transposed)
+        products = products * extent(step, weight, 0) / extent(step, counted, step->graph->values[counted]->rank - 1);
+    step->cost->products[bench_products_of(step->graph->values[weight]->type, how->rounding)] += products;
+    step->cost->bytes += bytes_of(step, weight);
+}
+
+/* Each chosen expert is read once. */
+static void add_expert_matmul(struct step *step, const struct accel_node *node)
+{
+    const struct accel_expert_matmul *how = node->attributes;
+    const uint32_t weight = node->inputs[1];
+    const double choices = elements(step, node->inputs[2]), part = elements(step, weight) / how->experts;
+
+    step->cost->products[bench_products_of(step->graph->values[weight]->type, how->rounding)] += choices * part;
+    step->cost->bytes += bytes_of(step, weight) * (choices < how->experts ? choices / how->experts : 1);
+}
+
+/* Counts all keys for each query: which keys it sees is an input. */
+static void add_dense_attention(struct step *step, const struct accel_node *node)
+{
+    const double keys = extent(step, node->inputs[1], 0);
+
+    step->cost->products[BENCH_F32] += (elements(step, node->inputs[0]) + elements(step, node->outputs[0])) * keys;
+    step->cost->bytes += bytes_of(step, node->inputs[1]) + bytes_of(step, node->inputs[2]);
+}
+
 /* Adds up the positions that the new tokens of a sequence attend to. */
 static double visible(const struct step *step, const struct accel_attention *how)
 {
@@ -131,6 +164,15 @@ static void add_node(struct step *step, const struct accel_node *node)
         break;
     case ACCEL_OP_ATTENTION:
         add_attention(step, node);
+        break;
+    case ACCEL_OP_CONV:
+        add_conv(step, node);
+        break;
+    case ACCEL_OP_EXPERT_MATMUL:
+        add_expert_matmul(step, node);
+        break;
+    case ACCEL_OP_DENSE_ATTENTION:
+        add_dense_attention(step, node);
         break;
     case ACCEL_OP_CACHE_WRITE:
         step->cost->bytes += step->tokens * bytes_of(step, node->inputs[2]) / extent(step, node->inputs[2], 0);

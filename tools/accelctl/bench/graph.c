@@ -112,6 +112,33 @@ static int32_t build_rows(struct graph_builder *g)
     return add_node(g, accel_op_name(what->op), how);
 }
 
+/* Adds the inputs of a form, named by their index, and its node. */
+static int32_t build_form(struct graph_builder *g)
+{
+    struct bench_input inputs[BENCH_INPUTS];
+    const uint32_t count = bench_form_inputs(g->what->form, inputs);
+
+    for (uint32_t i = 0; i < count; i++) {
+        const char name[] = {(char)('0' + i), '\0'};
+        const char kind = inputs[i].kind;
+        const uint32_t role = kind == 's'                  ? ACCEL_ROLE_STATE
+                              : kind == 'F' || kind == 'W' ? ACCEL_ROLE_WEIGHT
+                                                           : ACCEL_ROLE_INPUT;
+        const uint32_t type = kind == 's' ? ACCEL_F16 : kind == 'W' ? ACCEL_Q8_0 : kind == 'i' ? ACCEL_I32 : ACCEL_F32;
+
+        (void)accel_builder_value(g->builder, role, name, type, inputs[i].rank, inputs[i].dims, &g->inputs[g->count++],
+                                  g->error);
+    }
+    if (g->what->op == ACCEL_OP_RESHAPE) {
+        const struct accel_dim flat = {.add = inputs[0].dims[0].add * inputs[0].dims[1].add};
+        uint32_t value = ACCEL_NO_VALUE;
+        int32_t code = accel_builder_reshape(g->builder, "reshape", g->inputs[0], 1, &flat, &value, g->error);
+
+        return code == ACCEL_OK ? accel_builder_output(g->builder, value, "y", g->error) : code;
+    }
+    return add_node(g, accel_op_name(g->what->op), g->what->form->attributes);
+}
+
 int32_t bench_graph(const struct bench_operator *what, struct accel_builder **out_builder,
                     const struct accel_graph **out_graph, struct accel_error *error)
 {
@@ -135,9 +162,22 @@ int32_t bench_graph(const struct bench_operator *what, struct accel_builder **ou
         code = build_embed(&g);
         break;
     default:
-        code = build_rows(&g);
+        code = what->form != NULL ? build_form(&g) : build_rows(&g);
     }
     return code == ACCEL_OK ? accel_builder_finish(g.builder, out_graph, error) : code;
+}
+
+/* Returns element `index` of `count` of an I32 input of a form. */
+static int32_t form_integer(const struct bench_operator *what, const char *name, uint64_t index, uint64_t count,
+                            uint32_t *state)
+{
+    struct bench_input inputs[BENCH_INPUTS];
+    const struct bench_input *input = &inputs[name[0] - '0'];
+
+    bench_form_inputs(what->form, inputs);
+    if (input->fill == '%')
+        return (int32_t)((bench_random(state) >> 8) % input->limit);
+    return (int32_t)(input->fill == '/' ? index * input->limit / (count - 1) : index);
 }
 
 static int32_t integer(const struct bench_operator *what, const char *name, uint64_t index, uint32_t *state)
@@ -155,7 +195,8 @@ void bench_graph_fill(const struct bench_operator *what, const struct accel_valu
 
     for (uint64_t i = 0; i < bytes / 4; i++)
         if (value->type == ACCEL_I32)
-            ((int32_t *)memory)[i] = integer(what, value->name, i, &state);
+            ((int32_t *)memory)[i] = what->form != NULL ? form_integer(what, value->name, i, bytes / 4, &state)
+                                                        : integer(what, value->name, i, &state);
         else
             ((float *)memory)[i] = (float)(bench_random(&state) >> 8) / 16777216.0f - 0.5f;
 }

@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -220,20 +221,31 @@ static int32_t run_times(struct trial *t, uint64_t repeats, double *out_seconds)
     return code;
 }
 
+/* Returns whether a run touches only those rows of a value that the second input of the node names. */
+static bool is_read_by_row(const struct accel_graph *graph, uint32_t value)
+{
+    const struct accel_node *node = graph->nodes[0];
+
+    return ((node->op == ACCEL_OP_EMBED || node->op == ACCEL_OP_GATHER) && value == node->inputs[0]) ||
+           graph->values[value]->role == ACCEL_ROLE_STATE;
+}
+
 /* Computes the cost: matrices and attention as in a model; other operators move their inputs and outputs. */
 static int32_t find_cost(struct trial *t, struct bench_cost *cost)
 {
-    const uint32_t op = t->what->op;
+    const struct accel_node *node = t->graph->nodes[0];
+    const uint32_t op = node->op;
     int32_t code = ACCEL_OK;
 
-    if (op == ACCEL_OP_MATMUL || op == ACCEL_OP_ATTENTION)
+    if (op == ACCEL_OP_MATMUL || op == ACCEL_OP_ATTENTION || op == ACCEL_OP_CONV || op == ACCEL_OP_EXPERT_MATMUL ||
+        op == ACCEL_OP_DENSE_ATTENTION)
         return bench_cost_step(t->graph, t->what->m, 1, t->what->length, cost, &t->error);
     for (uint32_t v = 0; code == ACCEL_OK && v < t->graph->value_count; v++) {
         uint64_t bytes = 0;
 
         code = accel_value_bytes(t->graph, v, NULL, &bytes, &t->error);
-        if (op == ACCEL_OP_EMBED && t->graph->values[v]->role == ACCEL_ROLE_WEIGHT)
-            bytes = bytes / t->what->n * t->what->m;
+        if (is_read_by_row(t->graph, v))
+            bytes = bytes / t->graph->values[v]->dims[0].add * t->graph->values[node->inputs[1]]->dims[0].add;
         cost->bytes += (double)bytes;
     }
     cost->step = cost->bytes;
@@ -272,7 +284,9 @@ static void name_row(const struct bench_operator *what, char *name, size_t size)
     struct accel_format format = {.name = "f32"};
 
     (void)accel_format_describe(what->type, &format);
-    if (what->op == ACCEL_OP_MATMUL)
+    if (what->form != NULL)
+        snprintf(name, size, "%s %s", accel_op_name(what->op), what->form->name);
+    else if (what->op == ACCEL_OP_MATMUL)
         snprintf(name, size, "matmul %s %" PRIu64 "x%" PRIu64 "x%" PRIu64, format.name, what->m, what->n, what->k);
     else if (what->op == ACCEL_OP_ATTENTION)
         snprintf(name, size, "attention %s %" PRIu64 " of %" PRIu64 ", %" PRIu64 "/%" PRIu64 "x%" PRIu64, format.name,

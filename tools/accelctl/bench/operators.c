@@ -147,6 +147,9 @@ static void append_others(struct list *list, const struct bench *bench)
                                            .rounding = ACCEL_Q8_0});
     for (uint32_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         append(list, bench, rows[i]);
+    for (uint32_t op = 0; op < ACCEL_OP_END; op++)
+        if (bench_form_find(op) != NULL)
+            append(list, bench, (struct bench_operator){.op = op, .form = bench_form_find(op)});
 }
 
 /* Opens the device of a plan without facts of a model: the device, its options, threads. */
@@ -190,26 +193,20 @@ static int run_list(struct bench *bench, enum bench_subject subject, struct acce
     return code;
 }
 
-/* Checks that all listed names are known. */
+/* Checks that all listed names are those of operators. */
 static int check_names(const struct bench *bench)
 {
-    static const char *const known[] = {"matmul", "attention", "rms_norm", "rotary", "gate",
-                                        "add",    "softmax",   "embed",    "argmax"};
+    const char *words = option_words("bench", "operator");
     char name[40], text[240], guess[GUESS_BYTES];
 
     for (const char *at = bench->chosen->operators; at != NULL; at = strchr(at, ',')) {
-        uint32_t found = 0;
-
         at += *at == ',';
         snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, ","), at);
-        for (uint32_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-            found |= strcasecmp(name, known[i]) == 0;
-        if (found)
+        if (is_one_of(words, name))
             continue;
         snprintf(text, sizeof(text), "bench: --operator %s: there is no such operator%s", name,
-                 guess_text(option_words("bench", "operator"), name, guess));
-        return report_error_text(bench->chosen->common.json, EXIT_USAGE, "usage", text,
-                                 "matmul, attention, rms_norm, rotary, gate, add, softmax, embed, argmax");
+                 guess_text(words, name, guess));
+        return report_error_text(bench->chosen->common.json, EXIT_USAGE, "usage", text, words);
     }
     return -1;
 }
