@@ -153,6 +153,22 @@ static void unpack_mxfp4(const uint8_t *block, uint32_t i, struct unpacked *unpa
     unpacked->scales = block[0] < 2 ? 0x20u << block[0] : (uint32_t)(block[0] - 1) << 7;
 }
 
+/* Returns a scale of nvfp4, an unsigned float of 8 bits, halved, as a half; all ones are zero. */
+static uint32_t nvfp4_scale(uint8_t byte)
+{
+    static const uint16_t subnormal[8] = {0, 0x1400, 0x1800, 0x1a00, 0x1c00, 0x1d00, 0x1e00, 0x1f00};
+    const uint32_t magnitude = byte & 0x7fu;
+
+    return byte == 0x7f ? 0 : magnitude < 8 ? subnormal[magnitude] : (magnitude << 7) + (7u << 10);
+}
+
+static void unpack_nvfp4(const uint8_t *block, uint32_t i, struct unpacked *unpacked)
+{
+    for (uint32_t j = 0; j < FORMAT_BLOCK; j++)
+        unpacked->q[j] = block[4 + 16 * i + j / 16 * 8 + j % 8] >> j / 8 % 2 * 4 & 15u;
+    unpacked->scales = nvfp4_scale(block[2 * i]) | nvfp4_scale(block[2 * i + 1]) << 16;
+}
+
 static void unpack_q2_k(const uint8_t *block, uint32_t i, struct unpacked *unpacked)
 {
     for (uint32_t j = 0; j < FORMAT_BLOCK; j++)
@@ -253,6 +269,7 @@ static void unpack_iq4_xs(const uint8_t *block, uint32_t i, struct unpacked *unp
     X(Q3_K, 3, FORMAT_SUPER16, 1, FORMAT_NO_CODEBOOK, 3, unpack_q3_k)                                                  \
     X(Q2_K, 2, FORMAT_SUPER16M, 1, FORMAT_NO_CODEBOOK, 3, unpack_q2_k)                                                 \
     X(MXFP4, 4, FORMAT_POWERS, 1, FORMAT_CODEBOOK_MXFP4, 2, unpack_mxfp4)                                              \
+    X(NVFP4, 4, FORMAT_PAIRS, 1, FORMAT_CODEBOOK_MXFP4, 2, unpack_nvfp4)                                               \
     X(IQ3_S, 4, FORMAT_SUPER16L, 1, FORMAT_CODEBOOK_IQ3_S, 3, NULL)                                                    \
     X(IQ3_XXS, 4, FORMAT_SUPER16L, 1, FORMAT_CODEBOOK_IQ3_XXS, 3, NULL)                                                \
     X(IQ2_S, 3, FORMAT_SUPER16L, 1, FORMAT_CODEBOOK_IQ2, 3, NULL)                                                      \
