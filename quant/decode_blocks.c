@@ -72,6 +72,29 @@ void quant_decode_mxfp4(const uint8_t *block, float *out)
     }
 }
 
+/* Decodes a scale of nvfp4: four bits of exponent (bias 7) and three of fraction, without a sign, halved as the
+ * codebook is stored doubled. All ones are zero, as other tools read it. */
+static float nvfp4_scale(uint8_t byte)
+{
+    const uint32_t magnitude = byte & 0x7fu;
+    if (byte == 0x7f)
+        return 0;
+    return magnitude < 8 ? (float)magnitude * 0x1p-10f : accel_f32_from_bits((magnitude << 20) + (119u << 23));
+}
+
+/* Block: four scales, then for each the 16 codes of mxfp4: code j low, code j + 8 high. */
+void quant_decode_nvfp4(const uint8_t *block, float *out)
+{
+    for (int g = 0; g < 4; g++) {
+        const float d = nvfp4_scale(block[g]);
+        const uint8_t *codes = block + 4 + 8 * g;
+        for (int j = 0; j < 8; j++) {
+            out[16 * g + j] = d * (float)quant_mxfp4_codebook[codes[j] & 15];
+            out[16 * g + j + 8] = d * (float)quant_mxfp4_codebook[codes[j] >> 4];
+        }
+    }
+}
+
 /* Block: d f16, high bits of 8 scales u16, low nibbles of 8 scales, 8 groups of 16 bytes. */
 void quant_decode_iq4_xs(const uint8_t *block, float *out)
 {

@@ -22,7 +22,6 @@ static const struct model_element elements[] = {
 static const struct model_element gguf_only[] = {
     {"Q8_1", ACCEL_GGML(9u), 32, 36, 9},
     {"Q8_K", ACCEL_GGML(15u), 256, 292, 15},
-    {"NVFP4", ACCEL_GGML(40u), 64, 36, 40},
 };
 
 /* Types of safetensors files that are no format of accel. Types smaller than a byte have blocks of whole bytes. */

@@ -15,7 +15,7 @@ plugins_opencl_opencl_la_SOURCES = \
 	%D%/report.c \
 	%D%/runtime.c
 plugins_opencl_opencl_la_LDFLAGS = $(driver_ldflags)
-plugins_opencl_opencl_la_LIBADD = libaccel-gpu.la $(driver_libs) -lpthread
+plugins_opencl_opencl_la_LIBADD = libaccel-gpu.la $(driver_libs) -lpthread -lm
 
 plugins/opencl/driver.lo: plugins/opencl/kernels.h
 plugins/opencl/kernels.h: $(gpu_kernel_texts) sdk/gpu/embed.sh

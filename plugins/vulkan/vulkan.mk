@@ -16,7 +16,7 @@ libvulkan_api_la_SOURCES = \
 drivers_LTLIBRARIES += plugins/vulkan/vulkan.la
 plugins_vulkan_vulkan_la_SOURCES = %D%/driver.c
 plugins_vulkan_vulkan_la_LDFLAGS = $(driver_ldflags)
-plugins_vulkan_vulkan_la_LIBADD = libvulkan-api.la libaccel-gpu.la $(driver_libs) -lpthread
+plugins_vulkan_vulkan_la_LIBADD = libvulkan-api.la libaccel-gpu.la $(driver_libs) -lpthread -lm
 
 plugins/vulkan/driver.lo: plugins/vulkan/kernels.h
 plugins/vulkan/kernels.h: $(gpu_kernel_texts) sdk/gpu/embed.sh

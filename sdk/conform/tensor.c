@@ -67,6 +67,11 @@ static void random_block(struct conform *conform, uint32_t type, uint8_t *block,
 
     for (uint32_t i = 0; i < bytes; i++)
         block[i] = (uint8_t)conform_below(conform, 256);
+    if (type == ACCEL_NVFP4) {
+        for (uint32_t g = 0; g < 4; g++)
+            block[g] = (uint8_t)(0x08u + conform_below(conform, 0x10u));
+        return;
+    }
     if (type == ACCEL_IQ1_M) {
         /* The scale is spread over the upper nibbles of four bytes of scales, least significant nibble first. */
         for (uint32_t i = 0; i < 4; i++)

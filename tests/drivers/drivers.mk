@@ -63,7 +63,7 @@ tests_drivers_gpu_library_LDADD = libaccel-gpu.la libaccel-quant.la $(drivers_sd
 if ACCEL_VULKAN
 drivers_tests += tests/drivers/vulkan_api
 tests_drivers_vulkan_api_SOURCES = %D%/vulkan_api.c %D%/stub.h %D%/stub.c
-tests_drivers_vulkan_api_LDADD = libvulkan-api.la libaccel-gpu.la libaccel-driver.la libaccel-quant.la libaccel.la $(CMOCKA_LIBS) -lpthread
+tests_drivers_vulkan_api_LDADD = libvulkan-api.la libaccel-gpu.la libaccel-driver.la libaccel-quant.la libaccel.la $(CMOCKA_LIBS) -lpthread -lm
 drivers_tests += tests/drivers/vulkan
 tests_drivers_vulkan_SOURCES = %D%/vulkan.c $(drivers_rig)
 tests_drivers_vulkan_LDADD = $(drivers_rig_libs)

@@ -59,6 +59,7 @@ static size_t scales_at(uint32_t type, size_t *out_count)
     case ACCEL_TQ2_0:
         return 64;
     case ACCEL_IQ1_M:
+    case ACCEL_NVFP4:
         *out_count = 0;
         return 0;
     default:
@@ -88,6 +89,8 @@ static void block_put(const struct accel_format *format, uint8_t *codes, uint8_t
         codes_put(codes, format->plane_bytes[0]);
         if (format->type == ACCEL_IQ1_M)
             scale_put_iq1_m(codes);
+        for (size_t g = 0; g < 4 && format->type == ACCEL_NVFP4; g++) /* up to 1/8; subnormals and zero too */
+            codes[g] = random_below(20) == 0 ? 0x7f : (uint8_t)random_below(0x20);
         if (format->type == ACCEL_MXFP4) /* an exponent: zero is the smallest subnormal scale */
             codes[0] = random_below(20) == 0 ? 0 : (uint8_t)(112 + random_below(8));
         for (size_t i = 0; i < count && format->type != ACCEL_MXFP4; i++)

@@ -170,12 +170,12 @@ static void encode_fixture(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        DECODE("F16"),   DECODE("BF16"),    DECODE("F8_E4M3"), DECODE("F8_E5M2"), DECODE("Q8_0"),    DECODE("Q4_0"),
-        DECODE("Q4_1"),  DECODE("Q5_0"),    DECODE("Q5_1"),    DECODE("Q2_K"),    DECODE("Q3_K"),    DECODE("Q4_K"),
-        DECODE("Q5_K"),  DECODE("Q6_K"),    DECODE("IQ4_NL"),  DECODE("IQ4_XS"),  DECODE("MXFP4"),   DECODE("IQ1_S"),
-        DECODE("IQ1_M"), DECODE("IQ2_XXS"), DECODE("IQ2_XS"),  DECODE("IQ2_S"),   DECODE("IQ3_XXS"), DECODE("IQ3_S"),
-        DECODE("TQ1_0"), DECODE("TQ2_0"),   ENCODE("F16"),     ENCODE("BF16"),    ENCODE("F8_E4M3"), ENCODE("F8_E5M2"),
-        ENCODE("Q8_0"),  ENCODE("Q4_0"),    ENCODE("Q4_1"),    ENCODE("MXFP4"),
+        DECODE("F16"),     DECODE("BF16"),  DECODE("F8_E4M3"), DECODE("F8_E5M2"), DECODE("Q8_0"),  DECODE("Q4_0"),
+        DECODE("Q4_1"),    DECODE("Q5_0"),  DECODE("Q5_1"),    DECODE("Q2_K"),    DECODE("Q3_K"),  DECODE("Q4_K"),
+        DECODE("Q5_K"),    DECODE("Q6_K"),  DECODE("IQ4_NL"),  DECODE("IQ4_XS"),  DECODE("MXFP4"), DECODE("NVFP4"),
+        DECODE("IQ1_S"),   DECODE("IQ1_M"), DECODE("IQ2_XXS"), DECODE("IQ2_XS"),  DECODE("IQ2_S"), DECODE("IQ3_XXS"),
+        DECODE("IQ3_S"),   DECODE("TQ1_0"), DECODE("TQ2_0"),   ENCODE("F16"),     ENCODE("BF16"),  ENCODE("F8_E4M3"),
+        ENCODE("F8_E5M2"), ENCODE("Q8_0"),  ENCODE("Q4_0"),    ENCODE("Q4_1"),    ENCODE("MXFP4"),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

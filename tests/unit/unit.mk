@@ -37,7 +37,7 @@ EXTRA_DIST += tests/fixtures/gguf-types/Q8_0.safetensors tests/fixtures/gguf-typ
 	tests/fixtures/gguf-types/IQ2_XXS.safetensors tests/fixtures/gguf-types/IQ3_S.safetensors \
 	tests/fixtures/gguf-types/IQ3_XXS.safetensors tests/fixtures/gguf-types/TQ1_0.safetensors \
 	tests/fixtures/gguf-types/TQ2_0.safetensors tests/fixtures/gguf-types/F8_E4M3.safetensors \
-	tests/fixtures/gguf-types/F8_E5M2.safetensors
+	tests/fixtures/gguf-types/F8_E5M2.safetensors tests/fixtures/gguf-types/NVFP4.safetensors
 
 unit_tests += tests/unit/format_table
 tests_unit_format_table_SOURCES = %D%/format_table.c

@@ -11,9 +11,10 @@ uint64_t gpu_format_words(const struct gpu_format *format, uint32_t plane, uint6
         return 0;
     if (plane == 0)
         return blocks * format->bits; /* 32 codes of n bits are n words */
+    if (plane == 1 && (format->scales == FORMAT_MINIMUM || format->scales == FORMAT_PAIRS))
+        return blocks;
     if (plane == 1)
-        return format->scales == FORMAT_MINIMUM ? blocks
-                                                : ((format->scales >= FORMAT_POWERS ? blocks : groups) + 1) / 2;
+        return ((format->scales >= FORMAT_POWERS ? blocks : groups) + 1) / 2;
     if (format->codebook == FORMAT_CODEBOOK_ROW)
         return 8;
     return format->scales == FORMAT_ASYMMETRIC ? (groups + 3) / 4 : (blocks + 7) / 8;

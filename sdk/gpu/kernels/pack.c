@@ -6,7 +6,8 @@
  */
 #include <string.h>
 
-#include <accel/types.h>
+#include <accel/quant/format.h>
+#include <accel/quant/half.h>
 
 #include "sdk/gpu/kernel.h"
 #include "sdk/gpu/kernels/format.h"
@@ -152,6 +153,22 @@ static void unpack_mxfp4(const uint8_t *block, uint32_t i, struct unpacked *unpa
     unpacked->scales = block[0] < 2 ? 0x20u << block[0] : (uint32_t)(block[0] - 1) << 7;
 }
 
+/* Returns a scale of nvfp4, an unsigned float of 8 bits, halved, as a half; all ones are zero. */
+static uint32_t nvfp4_scale(uint8_t byte)
+{
+    static const uint16_t subnormal[8] = {0, 0x1400, 0x1800, 0x1a00, 0x1c00, 0x1d00, 0x1e00, 0x1f00};
+    const uint32_t magnitude = byte & 0x7fu;
+
+    return byte == 0x7f ? 0 : magnitude < 8 ? subnormal[magnitude] : (magnitude << 7) + (7u << 10);
+}
+
+static void unpack_nvfp4(const uint8_t *block, uint32_t i, struct unpacked *unpacked)
+{
+    for (uint32_t j = 0; j < FORMAT_BLOCK; j++)
+        unpacked->q[j] = block[4 + 16 * i + j / 16 * 8 + j % 8] >> j / 8 % 2 * 4 & 15u;
+    unpacked->scales = nvfp4_scale(block[2 * i]) | nvfp4_scale(block[2 * i + 1]) << 16;
+}
+
 static void unpack_q2_k(const uint8_t *block, uint32_t i, struct unpacked *unpacked)
 {
     for (uint32_t j = 0; j < FORMAT_BLOCK; j++)
@@ -251,12 +268,22 @@ static void unpack_iq4_xs(const uint8_t *block, uint32_t i, struct unpacked *unp
     X(IQ4_XS, 4, FORMAT_SUPERL, 1, FORMAT_CODEBOOK_IQ4, 3, unpack_iq4_xs)                                              \
     X(Q3_K, 3, FORMAT_SUPER16, 1, FORMAT_NO_CODEBOOK, 3, unpack_q3_k)                                                  \
     X(Q2_K, 2, FORMAT_SUPER16M, 1, FORMAT_NO_CODEBOOK, 3, unpack_q2_k)                                                 \
-    X(MXFP4, 4, FORMAT_POWERS, 1, FORMAT_CODEBOOK_MXFP4, 2, unpack_mxfp4)
+    X(MXFP4, 4, FORMAT_POWERS, 1, FORMAT_CODEBOOK_MXFP4, 2, unpack_mxfp4)                                              \
+    X(NVFP4, 4, FORMAT_PAIRS, 1, FORMAT_CODEBOOK_MXFP4, 2, unpack_nvfp4)                                               \
+    X(IQ3_S, 4, FORMAT_SUPER16L, 1, FORMAT_CODEBOOK_IQ3_S, 3, NULL)                                                    \
+    X(IQ3_XXS, 4, FORMAT_SUPER16L, 1, FORMAT_CODEBOOK_IQ3_XXS, 3, NULL)                                                \
+    X(IQ2_S, 3, FORMAT_SUPER16L, 1, FORMAT_CODEBOOK_IQ2, 3, NULL)                                                      \
+    X(IQ2_XS, 3, FORMAT_SUPER16L, 1, FORMAT_CODEBOOK_IQ2, 3, NULL)                                                     \
+    X(IQ2_XXS, 3, FORMAT_SUPER16L, 1, FORMAT_CODEBOOK_IQ2, 3, NULL)                                                    \
+    X(IQ1_M, 3, FORMAT_SUPER16L, 1, FORMAT_CODEBOOK_IQ1, 3, NULL)                                                      \
+    X(IQ1_S, 3, FORMAT_SUPER16L, 1, FORMAT_CODEBOOK_IQ1, 3, NULL)                                                      \
+    X(TQ2_0, 2, FORMAT_SYMMETRIC, 8, FORMAT_NO_CODEBOOK, 2, NULL)                                                      \
+    X(TQ1_0, 2, FORMAT_SYMMETRIC, 8, FORMAT_NO_CODEBOOK, 2, NULL)
 
 static const struct codec {
     uint32_t type;
     struct gpu_format format;
-    unpack_fn *unpack; /* NULL: floats, which are copied or widened */
+    unpack_fn *unpack; /* NULL: floats, which are copied or widened, and formats that accel_format_unpack reads */
 } codecs[] = {
 #define CODEC(ID, bits, scales, span, codebook, planes, unpack)                                                        \
     {ACCEL_##ID, {bits, scales, span, codebook, planes}, unpack},
@@ -373,12 +400,67 @@ static void pack_blocks(const struct codec *codec, uint64_t width, const uint8_t
 
         codec->unpack(block + b / parts * row.bytes, (uint32_t)(b % parts), &unpacked);
         put_codes(unpacked.q, format->bits, to[0] + b * format->bits);
-        if (format->scales == FORMAT_MINIMUM)
+        if (format->scales == FORMAT_MINIMUM || format->scales == FORMAT_PAIRS)
             to[1][b] = unpacked.scales;
         else
             put16(to[1], b, unpacked.scales);
         if (format->planes == 3)
             to[2][b / parts] = unpacked.super;
+    }
+}
+
+/* The entries of codebooks of weights.h by code, for formats that accel_format_unpack reads. */
+static const int8_t codebooks[][16] = {
+    [FORMAT_NO_CODEBOOK] = {2, 1, 0, -1}, /* under a negated scale: code q means q - 2 */
+    [FORMAT_CODEBOOK_IQ1] = {-9, -7, -1, 1, 7, 9},
+    [FORMAT_CODEBOOK_IQ2] = {-43, -25, -8, 8, 25, 43},
+    [FORMAT_CODEBOOK_IQ3_XXS] = {-62, -52, -44, -36, -28, -20, -12, -4, 4, 12, 20, 28, 36, 44, 52, 62},
+    [FORMAT_CODEBOOK_IQ3_S] = {-15, -13, -11, -9, -7, -5, -3, -1, 1, 3, 5, 7, 9, 11, 13, 15},
+};
+
+/* Returns the number that all scales of a block are multiples of, up to 31 times. */
+static float unit_of(const struct codec *codec, const uint8_t *block)
+{
+    uint32_t half = read16(block);
+
+    for (uint32_t w = 0; w < 4 && codec->type == ACCEL_IQ1_M; w++)
+        half = (w == 0 ? 0 : half) | (uint32_t)(block[49 + 2 * w] >> 4) << 4 * w;
+    return accel_f16_to_f32((uint16_t)half) * (codec->type == ACCEL_IQ3_S     ? 1.0f
+                                               : codec->type == ACCEL_IQ3_XXS ? 0.25f
+                                                                              : 0.125f);
+}
+
+/* Packs formats whose codes accel_format_unpack gives: entries of a codebook under scales that are small multiples of
+ * a float, or codes from -1 to 2 under a half. */
+static void pack_unpacked(const struct codec *codec, uint64_t width, const uint8_t *block, uint32_t *const *to)
+{
+    const struct gpu_format *format = &codec->format;
+    const struct block_row row = block_of(codec->type);
+    uint8_t code_of[256] = {0};
+
+    for (uint32_t q = 1u << format->bits; q-- > 0;)
+        code_of[(uint8_t)codebooks[format->codebook][q]] = (uint8_t)q;
+    for (uint64_t b = 0; b < width / 256; b++, block += row.bytes) {
+        const float unit = unit_of(codec, block);
+        int8_t codes[256];
+        uint8_t q[256];
+        float scales[16];
+
+        (void)accel_format_unpack(codec->type, block, codes, scales);
+        for (uint32_t i = 0; i < 256; i++)
+            q[i] = code_of[(uint8_t)codes[i]];
+        for (uint32_t i = 0; i < 8; i++)
+            put_codes(q + FORMAT_BLOCK * i, format->bits, to[0] + (8 * b + i) * format->bits);
+        if (format->scales == FORMAT_SYMMETRIC) {
+            put16(to[1], b, read16(block + row.bytes - 2) ^ 0x8000u);
+            continue;
+        }
+        for (uint32_t g = 0; g < 16; g++) {
+            const float times = scales[g] / unit; /* exact; no number if the unit is zero or none */
+
+            to[1][4 * b + g / 4] |= (times > 0 && times < 32 ? (uint32_t)times : 1u) << 8 * (g % 4);
+        }
+        memcpy(&to[2][b], &unit, sizeof(unit));
     }
 }
 
@@ -397,8 +479,10 @@ static void pack(const struct gpu_layout *layout, uint64_t width, const void *co
         for (uint32_t plane = 0; plane < format.planes; plane++)
             in[plane] = from[plane];
         pack_planar(&format, width, in, out);
-    } else if (codec->unpack == NULL) {
+    } else if (format.bits >= 16) {
         pack_floats(codec, width, from[0], out[0]);
+    } else if (codec->unpack == NULL) {
+        pack_unpacked(codec, width, from[0], out);
     } else {
         pack_blocks(codec, width, from[0], out);
     }

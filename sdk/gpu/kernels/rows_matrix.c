@@ -97,7 +97,7 @@ const char *gpu_matmul_matrix_check(const struct gpu_row *row, const struct gpu_
         MATRIX_SUBGROUPS * limits->subgroup > limits->group_items || limits->local_bytes < MATRIX_BYTES)
         return "the device has no subgroups of a known size for it, or too little local memory";
     if (!gpu_format_of(gpu_node_input(node, 1)->type, &format) || format.bits > 16 || format.scales == FORMAT_BFLOAT ||
-        format.scales == FORMAT_POWERS)
+        format.scales == FORMAT_POWERS || format.scales == FORMAT_SUPER16L)
         return "the weights may leave the range of halves";
     return gpu_matmul_check(row, node);
 }

@@ -18,18 +18,24 @@
 #define ASYMMETRIC 1u /* S as before; Z: a byte for each SPAN blocks, the zero point */
 #define MINIMUM 2u    /* S: a word for each block, scale and offset as halves */
 #define LOOKUP 3u     /* S as SYMMETRIC; codes are entries of the table CODEBOOK */
-#define POWERS 4u     /* S: a bfloat for each block; codes are entries of the table CODEBOOK */
-#define SUPER 5u      /* S: two bytes for each block, scale and minimum; Z: their halves for each 8 blocks */
-#define SUPER16 6u    /* S: two signed bytes for each block, the scales of 16 values; Z: a half for each 8 blocks */
-#define SUPER16M 7u   /* S: two bytes for each block: scale and minimum of 16 values in 4 bits each; Z as SUPER */
-#define SUPERL 8u     /* S: a signed byte for each block, in 2 bytes; Z as SUPER16; entries of CODEBOOK */
-#define BFLOAT 9u     /* 16-bit values are the upper half of a float, not halves */
+#define PAIRS 4u      /* S: a word for each block, the scales of 16 values as halves; codes as LOOKUP */
+#define POWERS 5u     /* S: a bfloat for each block; codes are entries of the table CODEBOOK */
+#define SUPER 6u      /* S: two bytes for each block, scale and minimum; Z: their halves for each 8 blocks */
+#define SUPER16 7u    /* S: two signed bytes for each block, the scales of 16 values; Z: a half for each 8 blocks */
+#define SUPER16M 8u   /* S: two bytes for each block: scale and minimum of 16 values in 4 bits each; Z as SUPER */
+#define SUPERL 9u     /* S: a signed byte for each block, in 2 bytes; Z as SUPER16; entries of CODEBOOK */
+#define SUPER16L 10u  /* S as SUPER16; Z: a float for each 8 blocks; entries of CODEBOOK */
+#define BFLOAT 11u    /* 16-bit values are the upper half of a float, not halves */
 
 /* CODEBOOK */
 #define CODEBOOK_IQ4 1u
 #define CODEBOOK_NF4 2u
 #define CODEBOOK_MXFP4 3u
 #define CODEBOOK_ROW 4u /* Z: 16 halves for each row */
+#define CODEBOOK_IQ1 5u /* eight entries, as of IQ2 */
+#define CODEBOOK_IQ2 6u
+#define CODEBOOK_IQ3_XXS 7u
+#define CODEBOOK_IQ3_S 8u
 
 CONST(LOW_WORDS, (BITS >= 32u ? 32u : BITS >= 16u ? 16u : BITS >= 8u ? 8u : BITS >= 4u ? 4u : 2u))
 CONST(HIGH_WORDS, (BITS == 6u ? 2u : BITS == 5u ? 1u : BITS == 3u ? 1u : 0u))
@@ -39,6 +45,9 @@ CONST(BLOCK_WORDS, (LOW_WORDS + HIGH_WORDS))
 CONST(OFFSETS, (1u << ASYMMETRIC | 1u << MINIMUM | 1u << SUPER | 1u << SUPER16 | 1u << SUPER16M))
 CONST(HAS_OFFSET, ((OFFSETS | (BITS < 8u ? 1u << SYMMETRIC : 0u)) >> SCALES & 1u))
 
+/* Set if the two halves of a block have scales of their own. */
+CONST(HAS_HALVES, ((1u << PAIRS | 1u << SUPER16 | 1u << SUPER16M | 1u << SUPER16L) >> SCALES & 1u))
+
 TABLE16(codebook_iq4, -127.0f, -104.0f, -83.0f, -65.0f, -49.0f, -35.0f, -22.0f, -10.0f, 1.0f, 13.0f, 25.0f, 38.0f,
         53.0f, 69.0f, 89.0f, 113.0f)
 TABLE16(codebook_nf4, -1.0f, -0.6961928009986877f, -0.5250730514526367f, -0.39491748809814453f, -0.28444138169288635f,
@@ -47,6 +56,13 @@ TABLE16(codebook_nf4, -1.0f, -0.6961928009986877f, -0.5250730514526367f, -0.3949
         1.0f)
 TABLE16(codebook_mxfp4, 0.0f, 1.0f, 2.0f, 3.0f, 4.0f, 6.0f, 8.0f, 12.0f, 0.0f, -1.0f, -2.0f, -3.0f, -4.0f, -6.0f, -8.0f,
         -12.0f)
+TABLE16(codebook_iq1, -9.0f, -7.0f, -1.0f, 1.0f, 7.0f, 9.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f)
+TABLE16(codebook_iq2, -43.0f, -25.0f, -8.0f, 8.0f, 25.0f, 43.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f,
+        0.0f)
+TABLE16(codebook_iq3_xxs, -62.0f, -52.0f, -44.0f, -36.0f, -28.0f, -20.0f, -12.0f, -4.0f, 4.0f, 12.0f, 20.0f, 28.0f,
+        36.0f, 44.0f, 52.0f, 62.0f)
+TABLE16(codebook_iq3_s, -15.0f, -13.0f, -11.0f, -9.0f, -7.0f, -5.0f, -3.0f, -1.0f, 1.0f, 3.0f, 5.0f, 7.0f, 9.0f, 11.0f,
+        13.0f, 15.0f)
 
 /* Returns value c of quad i from the words with its low and high bits; `codebook` is the offset of the row's codebook.
  */
@@ -73,6 +89,14 @@ FN vfloat code_value(POINTER(uint, Z) vuint low, vuint high, uint i, uint c, uin
         return VLOOKUP(codebook_mxfp4, q);
     if (CODEBOOK == CODEBOOK_ROW)
         return VGATHER(Z, codebook, q);
+    if (CODEBOOK == CODEBOOK_IQ1)
+        return VLOOKUP(codebook_iq1, q);
+    if (CODEBOOK == CODEBOOK_IQ2)
+        return VLOOKUP(codebook_iq2, q);
+    if (CODEBOOK == CODEBOOK_IQ3_XXS)
+        return VLOOKUP(codebook_iq3_xxs, q);
+    if (CODEBOOK == CODEBOOK_IQ3_S)
+        return VLOOKUP(codebook_iq3_s, q);
     return VFLOAT(q);
 }
 
@@ -82,6 +106,14 @@ FN uint codebook_byte(uint q)
 {
     if (CODEBOOK == CODEBOOK_IQ4)
         return as_uint_of(to_int(codebook_iq4[q])) & 255u;
+    if (CODEBOOK == CODEBOOK_IQ1)
+        return as_uint_of(to_int(codebook_iq1[q])) & 255u;
+    if (CODEBOOK == CODEBOOK_IQ2)
+        return as_uint_of(to_int(codebook_iq2[q])) & 255u;
+    if (CODEBOOK == CODEBOOK_IQ3_XXS)
+        return as_uint_of(to_int(codebook_iq3_xxs[q])) & 255u;
+    if (CODEBOOK == CODEBOOK_IQ3_S)
+        return as_uint_of(to_int(codebook_iq3_s[q])) & 255u;
     return as_uint_of(to_int(codebook_mxfp4[q])) & 255u;
 }
 
@@ -101,7 +133,7 @@ FN uint packed_codes(uint low, uint high, uint i)
         q |= ((high >> i) & 0x01010101u) << 4u;
     if (BITS == 6u)
         q |= ((high >> (2u * (i % 4u))) & 0x03030303u) << 4u;
-    if (CODEBOOK == CODEBOOK_IQ4 || CODEBOOK == CODEBOOK_MXFP4)
+    if (CODEBOOK != 0u)
         q = codebook_byte(q & 15u) | codebook_byte(q >> 8u & 15u) << 8u | codebook_byte(q >> 16u & 15u) << 16u |
             codebook_byte(q >> 24u & 15u) << 24u;
     return q;
@@ -113,7 +145,7 @@ FN uint scale_words(uint blocks)
 {
     if (BITS >= 16u)
         return 0u;
-    if (SCALES == MINIMUM)
+    if (SCALES == MINIMUM || SCALES == PAIRS)
         return blocks;
     if (SCALES >= POWERS)
         return (blocks + 1u) / 2u;
@@ -126,13 +158,13 @@ FN uint other_words(uint blocks)
         return 8u;
     if (SCALES == ASYMMETRIC)
         return SPAN == 0u ? 1u : ((blocks + SPAN - 1u) / SPAN + 3u) / 4u;
-    return SCALES >= SUPER && SCALES <= SUPERL ? (blocks + 7u) / 8u : 0u;
+    return SCALES >= SUPER && SCALES <= SUPER16L ? (blocks + 7u) / 8u : 0u;
 }
 
 /* Which word of S and Z a block reads. */
 FN uint scale_word(uint b)
 {
-    if (SCALES == MINIMUM)
+    if (SCALES == MINIMUM || SCALES == PAIRS)
         return b;
     if (SCALES >= POWERS)
         return b / 2u;
@@ -159,6 +191,8 @@ FN vfloat scale_of(vuint s, vuint z, uint b, uint part)
 {
     if (SCALES == MINIMUM)
         return vhalf(s & 0xffffu);
+    if (SCALES == PAIRS)
+        return vhalf((s >> (16u * part)) & 0xffffu);
     const vuint bits = scale_bits(s, b);
     if (SCALES == POWERS)
         return VBITS(bits << 16u);
@@ -168,6 +202,8 @@ FN vfloat scale_of(vuint s, vuint z, uint b, uint part)
         return vhalf(z & 0xffffu) * VFLOAT(VINT(bits << (24u - 8u * part)) >> 24);
     if (SCALES == SUPER16M)
         return vhalf(z & 0xffffu) * VFLOAT((bits >> (8u * part)) & 15u);
+    if (SCALES == SUPER16L)
+        return VBITS(z) * VFLOAT(VINT(bits << (24u - 8u * part)) >> 24);
     if (SCALES == SUPERL)
         return vhalf(z & 0xffffu) * VFLOAT(VINT(bits << 24u) >> 24);
     return vhalf(bits);

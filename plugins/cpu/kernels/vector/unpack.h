@@ -120,6 +120,34 @@ CPU_INLINE void set_sixteen(float out[UNPACKED_SCALES], __m128i bytes, float fac
     _mm256_storeu_ps(out + 8, _mm256_mul_ps(_mm256_cvtepi32_ps(last), _mm256_set1_ps(factor)));
 }
 
+/* ---- blocks of 64 ---- */
+
+/* Returns a scale of nvfp4: an unsigned float of 8 bits, halved; all ones are zero. */
+CPU_INLINE float half_of_float8_scale(uint8_t byte)
+{
+    const uint32_t magnitude = byte & 0x7fu, bits = (magnitude << 20) + (119u << 23);
+    float value;
+    memcpy(&value, &bits, sizeof(value));
+    return byte == 0x7f ? 0 : magnitude < 8 ? (float)magnitude * 0x1p-10f : value;
+}
+
+/* Unpacks a block as values `at` .. of a span: two groups of 16 codes at a time, eight low and eight high nibbles each.
+ */
+CPU_INLINE void unpack_nvfp4(const uint8_t *block, size_t at, struct unpacked *out)
+{
+    for (size_t g = 0; g < 4; g++)
+        out->d[at / 16 + g] = half_of_float8_scale(block[g]);
+    for (size_t g = 0; g < 2; g++) {
+        int8_t *codes = out->codes + at + 32 * g;
+        uint64_t second, third;
+        store32(codes, lookup_mxfp4(nibbles(block + 4 + 16 * g)));
+        memcpy(&second, codes + 8, sizeof(second));
+        memcpy(&third, codes + 16, sizeof(third));
+        memcpy(codes + 8, &third, sizeof(third));
+        memcpy(codes + 16, &second, sizeof(second));
+    }
+}
+
 /* ---- blocks of 32 ---- */
 
 /* Unpacks a block as values `at` .. of a span. */
@@ -248,8 +276,12 @@ CPU_INLINE void unpack(const struct traits traits, const uint8_t *row, size_t at
 {
     const uint8_t *block = row + at / traits.block_values * traits.block_bytes;
     if (traits.block_values < UNPACKED_VALUES) {
-        for (size_t i = 0; i < count; i += traits.block_values, block += traits.block_bytes)
-            unpack_small(traits, block, i, out);
+        for (size_t i = 0; i < count; i += traits.block_values, block += traits.block_bytes) {
+            if (traits.type == ACCEL_NVFP4)
+                unpack_nvfp4(block, i, out);
+            else
+                unpack_small(traits, block, i, out);
+        }
         return;
     }
     switch (traits.type) {
