@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Measures the steps of a session as its settings require: trace.steps, measure.memory and output.attention append a line
- * of JSON to files in measure.folder after each step, metrics.performance, metrics.memory and metrics.attention add a note
- * to the plan after each text, and memory.trim returns unused heap memory to the system after every N texts. */
+/* Measures the steps of a session as its settings require: trace.steps, measure.memory and output.attention append a
+ * line of JSON to files in measure.folder after each step, metrics.performance, metrics.memory and metrics.attention
+ * add a note to the plan after each text, and memory.trim returns unused heap memory to the system after every N texts.
+ */
 #include "model/session/measure.h"
 
 #include <errno.h>
