@@ -163,7 +163,8 @@ const char *cpu_gathered_check(const struct sdk_kernel *kernel, const struct sdk
         return "all but weights and ids has to be F32";
     if ((kernel->variant & CPU_ROUNDED) == 0)
         return NULL;
-    if ((weight <= CPU_BF16) != (kernel->precision == ACCEL_BF16))
+    if (kernel->precision == ACCEL_BF16 ? weight > CPU_BF16
+                                        : ((const struct cpu_device *)node->device)->kernels.matmul8[weight] == NULL)
         return "the kernel is for weights of another type";
     return cpu_why_not_rounded(node->device, (uint32_t)weight, rounding);
 }
