@@ -342,7 +342,7 @@ static int32_t refuse_gpu(const struct accel_placer *p, const struct accel_profi
 }
 
 /* Applies gpu.layers: puts the last layers on the GPU, which is the device of the plan, and all earlier items on the
- * CPU. The items after the layers count as one layer, as in llama.cpp. */
+ * CPU. The items after the layers count as one layer. */
 static int32_t split_gpu(struct accel_placer *p)
 {
     const struct accel_profile_setting *setting = accel_plan_value(p->s->plan, "gpu.layers");

@@ -34,6 +34,26 @@ static int32_t find(const struct accel_model_file *file, const char *name, const
     return ACCEL_OK;
 }
 
+/* Refuses a matrix with scales in tensors of their own, as FP8 and NVFP4 checkpoints store them: they are not applied.
+ */
+static int32_t refuse_scaled(const struct accel_model_file *file, const char *name, struct accel_error *error)
+{
+    static const char *const ends[] = {"weight_scale", "weight_scale_inv", "weight_scale_2", "scale"};
+    const size_t stem = strlen(name) - strlen("weight");
+    char scale[200];
+
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        snprintf(scale, sizeof(scale), "%.*s%s", (int)stem, name, ends[i]);
+        if (accel_model_file_find(file, scale) == NULL)
+            continue;
+        accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: tensor '%s': scales of '%s' are not supported",
+                        accel_model_file_path(file), scale, name);
+        accel_error_remedy(error, "convert the model to BF16 first, then accelctl quantize");
+        return ACCEL_E_UNSUPPORTED;
+    }
+    return ACCEL_OK;
+}
+
 int32_t weights_check_matrix(const struct accel_model_file *file, const char *name, uint64_t rows, uint64_t width,
                              const struct accel_model_tensor **out_tensor, struct accel_error *error)
 {
@@ -43,7 +63,7 @@ int32_t weights_check_matrix(const struct accel_model_file *file, const char *na
     if (code != ACCEL_OK)
         return code;
     if ((*out_tensor)->rank == 2 && (*out_tensor)->dims[0] == rows && (*out_tensor)->dims[1] == width)
-        return ACCEL_OK;
+        return refuse_scaled(file, name, error);
     snprintf(wanted, sizeof(wanted), "[%llu, %llu]", (unsigned long long)rows, (unsigned long long)width);
     return refuse_shape(file, *out_tensor, wanted, error);
 }

@@ -23,7 +23,8 @@ struct weight_type {
 /* Returns the row of a tensor, or NULL if it stays as stored. `types` may be NULL. */
 const struct weight_type *weights_find_type(const struct weight_types *types, const char *name);
 
-/* Finds the matrix `name` and checks its shape [rows, width]. ACCEL_E_NOT_FOUND if it is missing. */
+/* Finds the matrix `name`, which ends in "weight", and checks its shape [rows, width]. ACCEL_E_CORRUPT if it is
+ * missing, ACCEL_E_UNSUPPORTED if its scales are tensors of their own. */
 int32_t weights_check_matrix(const struct accel_model_file *file, const char *name, uint64_t rows, uint64_t width,
                              const struct accel_model_tensor **out_tensor, struct accel_error *error);
 
