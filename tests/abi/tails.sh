@@ -14,8 +14,9 @@ to_drivers='hardware device_sink claim_sink estimate_sink report_sink blob_write
 tables='instance_table device_table weights_table module_table buffer_table state_table set_table queue_table task'
 # Of drivers: device_minors has facts, the others are read as far as they are known.
 of_drivers='facts driver option'
-# Refused where the graph is verified, by the name of the attributes (graph_verify); and what only a plan takes.
-elsewhere='matmul norm rotary attention activation plan_work sketch'
+# Refused where the graph is verified, by the name of the attributes (graph_verify, graph_shapes); and what only a plan takes.
+elsewhere='matmul norm rotary attention activation scale clamp axis slice permute pad reduce group_norm conv pool resize top_k
+    expert_matmul dense_attention plan_work sketch'
 failures=0
 for tag in $(cat "$top"/include/accel/*.h | awk '
     tag == "" && /\/\*/ { comment = "" }

@@ -278,7 +278,7 @@ if [ -z "$chosen" ] && [ "${ACCEL_PLANTED-}" = all ]; then
 elif [ -z "$chosen" ]; then
     chosen=$(awk '/^bug: / { name = $2 } /^quick: yes/ { print name }' "$bugs_file")
 fi
-if ls "$build"/.libs/libcpu-kernels-emulated*.a >/dev/null 2>&1; then
+if [ -n "$(find "$build/.libs" -name 'libcpu-kernels-emulated*.a')" ]; then
     cat >"$work/emulated.c" <<'END'
 #include <stddef.h>
 #include <stdint.h>
