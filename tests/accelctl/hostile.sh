@@ -173,7 +173,7 @@ if ! sanitized; then
         { cat "$work/err"; fail "an end does not name the limit of memory"; }
 fi
 grep -q 'ulimit' "$work/out" && fail "the remedy is printed as text"
-(ulimit -n 8 && XDG_CACHE_HOME=$work/fresh exec "$accelctl" devices --all) >"$work/out" 2>"$work/err" </dev/null
+(ulimit -n 12 && XDG_CACHE_HOME=$work/fresh exec "$accelctl" devices --all) >"$work/out" 2>"$work/err" </dev/null
 grep -q 'remedy: let the process open more files (ulimit -n)' "$work/out" "$work/err" ||
     { cat "$work/out" "$work/err"; fail "no remedy where no child can be started for want of files"; }
 

@@ -190,6 +190,7 @@ static int32_t open_device(struct gpu_runtime *runtime, const char *id, const st
         return code;
     (*out_device)->fake = runtime->fake;
     *out_limits = (struct gpu_limits){.binding_bytes = 1u << 20,
+                                      .bindings = GPU_BINDINGS_LEAST,
                                       .memory_bytes = 1u << 24,
                                       .local_bytes = 32768,
                                       .alignment = 64,
