@@ -341,6 +341,20 @@ static int32_t refuse_gpu(const struct accel_placer *p, const struct accel_profi
     return ACCEL_E_INVALID;
 }
 
+/* Returns whether a placement beside `single` is the user's; one that a profile recommends yields to gpu.layers. */
+static bool is_placed_by_user(const struct accel_placer *p)
+{
+    const struct accel_profile_setting *placement = accel_plan_value(p->s->plan, "placement");
+    return strcmp(placement->value, "single") != 0 && !accel_plan_recommends(placement);
+}
+
+/* Returns whether gpu.layers leaves layers to the CPU, so that it decides where all of them lie. */
+static bool is_cut_by_gpu_layers(const struct accel_placer *p)
+{
+    const struct accel_profile_setting *setting = accel_plan_value(p->s->plan, "gpu.layers");
+    return setting->is_number && (uint64_t)setting->number <= p->main_layers && !is_placed_by_user(p);
+}
+
 /* Applies gpu.layers: puts the last layers on the GPU, which is the device of the plan, and all earlier items on the
  * CPU. The items after the layers count as one layer. */
 static int32_t split_gpu(struct accel_placer *p)
@@ -351,7 +365,7 @@ static int32_t split_gpu(struct accel_placer *p)
     int32_t code = ACCEL_OK;
     if (strcmp(setting->value, "auto") == 0)
         return ACCEL_OK;
-    if (strcmp(accel_plan_value(p->s->plan, "placement")->value, "single") != 0)
+    if (is_placed_by_user(p))
         return refuse_gpu(p, setting, "placement assigns the layers already");
     if (accel_plan_value(p->s->plan, "offload.layers")->number > 0)
         return refuse_gpu(p, setting, "offload.layers assigns layers to the CPU already");
@@ -381,7 +395,7 @@ static void note_single_device(struct accel_placer *p, const struct accel_profil
 static int32_t distribute(struct accel_placer *p)
 {
     const struct accel_profile_setting *setting = accel_plan_value(p->s->plan, "placement");
-    bool single = strcmp(setting->value, "single") == 0;
+    bool single = strcmp(setting->value, "single") == 0 || is_cut_by_gpu_layers(p);
     bool by_hand = !single && strcmp(setting->value, "auto") != 0 && strcmp(setting->value, "balanced") != 0;
     uint32_t index;
     int32_t code = begin_targets(p);

@@ -46,4 +46,11 @@ has "slow: 0 threads on 8 cores; left free: "
 try 5 "$accelctl" plan llama-2-7b --all --device cpu --host "$ACCEL_TEST_SRCDIR/tests/topologies/board-arm.json"
 has "threads    "
 grep -q "^  package" "$work/out" && fail "a board of one kind of cores lists groups"
+# A placement that a profile recommends yields to the user's gpu.layers.
+try 0 "$accelctl" plan llama-2-7b --platform cuda --device t4 -ngl 99
+has "FITS on cuda: "
+try 0 "$accelctl" plan llama-2-70b --platform cuda --device 2xa100 -ngl 99
+has "FITS on cuda:0, cuda:1: "
+try 2 "$accelctl" plan llama-2-70b --platform cuda --device 2xa100 -ngl 99 --set placement=balanced
+one_error "placement assigns the layers already"
 finish
