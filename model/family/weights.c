@@ -38,7 +38,8 @@ static int32_t find(const struct accel_model_file *file, const char *name, const
  */
 static int32_t refuse_scaled(const struct accel_model_file *file, const char *name, struct accel_error *error)
 {
-    static const char *const ends[] = {"weight_scale", "weight_scale_inv", "weight_scale_2", "scale"};
+    static const char *const ends[] = {"weight_scale", "weight_scale_inv", "weight_scale_2", "weight.scale",
+                                       "scale",        "scale_inv"};
     const size_t stem = strlen(name) - strlen("weight");
     char scale[200];
 

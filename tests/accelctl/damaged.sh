@@ -84,18 +84,20 @@ one_error "$work/nan.gguf: tensor blk.4.ffn_up.weight: value 24 of row 156 is no
 if command -v python3 >/dev/null; then
     mkdir "$work/scaled"
     cp "$src/tests/fixtures/llama-gqa/config.json" "$work/scaled"
-    python3 - "$src/tests/fixtures/llama-gqa/model.safetensors" "$work/scaled/model.safetensors" <<'END' || exit 99
+    for scale in weight_scale_inv weight_scale weight.scale scale_inv; do
+    python3 - "$src/tests/fixtures/llama-gqa/model.safetensors" "$work/scaled/model.safetensors" $scale <<'END' || exit 99
 import json, struct, sys
 data = open(sys.argv[1], 'rb').read()
 size = struct.unpack('<Q', data[:8])[0]
 head = json.loads(data[8:8 + size])
 end = len(data) - 8 - size
-head['model.layers.0.self_attn.q_proj.weight_scale_inv'] = {'dtype': 'F32', 'shape': [1, 1], 'data_offsets': [end, end + 4]}
+head['model.layers.0.self_attn.q_proj.' + sys.argv[3]] = {'dtype': 'F32', 'shape': [1, 1], 'data_offsets': [end, end + 4]}
 text = json.dumps(head).encode()
 open(sys.argv[2], 'wb').write(struct.pack('<Q', len(text)) + text + data[8 + size:] + struct.pack('<f', 0.5))
 END
     try 4 "$accelctl" run "$work/scaled" -n 1 --prompt x
-    one_error "weight_scale_inv': scales of"
+    one_error "q_proj.$scale': scales of"
+    done
 fi
 
 try 3 "$accelctl" plan "$work/nothing.gguf"
