@@ -207,12 +207,35 @@ static int32_t note_attention(struct accel_session *session, struct accel_error 
     return accel_plan_note(session->plan, &note, error);
 }
 
+/* Writes what is buffered of a file; a write that failed since it was opened is an error. */
+static int32_t flush_file(const struct accel_session *session, const char *name, FILE *file, struct accel_error *error)
+{
+    int number;
+
+    errno = 0;
+    if (file == NULL || (fflush(file) == 0 && !ferror(file)))
+        return ACCEL_OK;
+    /* A write that failed before this one left no number; a full disk is the likely cause. */
+    number = errno != 0 ? errno : ENOSPC;
+    accel_error_set(error, ACCEL_E_IO, "%.300s/%s: cannot write: %s", value_of(session, "measure.folder"), name,
+                    strerror(number));
+    accel_error_origin(error, ACCEL_FROM_SYSTEM, ACCEL_E_IO);
+    if (error != NULL)
+        error->native = number;
+    accel_error_remedy(error, "free space on the disk, or set measure.folder to another folder");
+    return ACCEL_E_IO;
+}
+
 int32_t session_measure_text(struct accel_session *session, struct accel_error *error)
 {
     struct measure *measure = &session->measure;
-    int32_t code = ACCEL_OK;
+    int32_t code = flush_file(session, "steps.jsonl", measure->steps_file, error);
 
-    if (measure->times && measure->count != 0)
+    if (code == ACCEL_OK)
+        code = flush_file(session, "memory.jsonl", measure->memory_file, error);
+    if (code == ACCEL_OK)
+        code = flush_file(session, "attention.jsonl", measure->attention_file, error);
+    if (code == ACCEL_OK && measure->times && measure->count != 0)
         code = note_times(session, error);
     if (code == ACCEL_OK && measure->memory)
         code = note_memory(session, error);

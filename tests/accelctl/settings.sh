@@ -284,6 +284,14 @@ sed -n 1p measured/memory.jsonl >memory.json
 [ "$("$json" memory.json - state)" -gt 0 ] || fail "no bytes of the KV cache"
 try 3 "$accelctl" run "$f32" -n 1 -p Once --set trace.steps=true --set measure.folder=/dev/null/x
 one_error "measure.folder"
+if [ -c /dev/full ]; then
+    mkdir "$work/full"
+    for row in trace.steps:steps measure.memory:memory output.attention:attention; do
+        ln -s /dev/full "$work/full/${row#*:}.jsonl"
+        try 1 "$accelctl" run "$f32" -n 3 -g -q -p Once --set "${row%%:*}=true" --set measure.folder="$work/full"
+        one_error "${row#*:}.jsonl: cannot write: "
+    done
+fi
 try 0 "$accelctl" run "$f32" -n 1 -p Once --set weights.type=q4 --set weights.group=32 --set metrics.quantization=true --json
 "$json" "$work/out" - weights.0 | grep -q "relative error" || fail "metrics.quantization: $(value weights.0)"
 finish

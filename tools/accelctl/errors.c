@@ -145,6 +145,8 @@ int report_error(uint32_t json, const struct accel_error *error)
         exit_code = error->origin != ACCEL_FROM_DRIVER   ? EXIT_INPUT
                     : error->code == ACCEL_E_UNSUPPORTED ? EXIT_REFUSED
                                                          : EXIT_FAILED;
+        if (error->code == ACCEL_E_IO && error->origin == ACCEL_FROM_SYSTEM && error->native == ENOSPC)
+            exit_code = EXIT_FAILED;
         break;
     case ACCEL_E_FALLBACK:
     case ACCEL_E_REFUSED:
