@@ -373,7 +373,7 @@ static int32_t split_gpu(struct accel_placer *p)
         return p->s->plan->moved || (setting->is_number && setting->number == 0)
                    ? ACCEL_OK
                    : refuse_gpu(p, setting, "the plan is for the CPU");
-    if (!setting->is_number || (uint64_t)setting->number > p->main_layers)
+    if (!is_cut_by_gpu_layers(p))
         return ACCEL_OK;
     if (!add_processors(p, &target, &code))
         return refuse_gpu(p, setting, "no driver offers the CPU as a device");
@@ -408,16 +408,18 @@ static int32_t distribute(struct accel_placer *p)
     code = add_siblings(p);
     if (code != ACCEL_OK)
         return code;
-    /* Plans for an absent platform do not use the CPU of this host. */
-    if (strcmp(setting->value, "balanced") == 0)
+    if (strcmp(setting->value, "balanced") == 0) {
         balance_targets(p);
-    else if (p->s->plan->device)
-        add_processors(p, &index, &code);
-    if (strcmp(setting->value, "balanced") != 0 && code == ACCEL_OK)
+    } else {
+        /* Plans for an absent platform do not use the CPU of this host. */
+        if (p->s->plan->device)
+            add_processors(p, &index, &code);
+        if (code != ACCEL_OK)
+            return code;
         fill_targets(p);
-    if (code == ACCEL_OK)
-        note_single_device(p, setting);
-    return code;
+    }
+    note_single_device(p, setting);
+    return ACCEL_OK;
 }
 
 int32_t accel_placer_assign(struct accel_placer *p)
