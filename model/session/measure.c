@@ -17,6 +17,14 @@
 
 #include "model/session/log.h"
 
+static const struct {
+    const char *setting, *name;
+} files[MEASURE_FILES] = {
+    [MEASURE_STEPS] = {"trace.steps", "steps.jsonl"},
+    [MEASURE_MEMORY] = {"measure.memory", "memory.jsonl"},
+    [MEASURE_ATTENTION] = {"output.attention", "attention.jsonl"},
+};
+
 const char *const memory_classes[MEMORY_CLASSES] = {"all",        "weights", "mapped",  "state",
                                                     "activation", "scratch", "program", "host"};
 
@@ -68,28 +76,33 @@ int32_t session_measure_begin(struct accel_session *session, struct accel_error 
                                 .memory = is_on(session, "metrics.memory"),
                                 .attention = is_on(session, "metrics.attention"),
                                 .trim = strtoull(value_of(session, "memory.trim"), NULL, 10)};
-    if (is_on(session, "trace.steps"))
-        code = open_file(session, "steps.jsonl", &measure->steps_file, error);
-    if (code == ACCEL_OK && is_on(session, "measure.memory"))
-        code = open_file(session, "memory.jsonl", &measure->memory_file, error);
-    if (code == ACCEL_OK && is_on(session, "output.attention"))
-        code = open_file(session, "attention.jsonl", &measure->attention_file, error);
+    for (uint32_t i = 0; i < MEASURE_FILES && code == ACCEL_OK; i++)
+        if (is_on(session, files[i].setting))
+            code = open_file(session, files[i].name, &measure->files[i].stream, error);
     return code;
 }
 
 uint64_t session_measure_now(const struct accel_session *session)
 {
     const struct measure *measure = &session->measure;
+    bool is_measured = measure->times || measure->attention;
 
-    return measure->times || measure->attention || measure->steps_file != NULL || measure->memory_file != NULL ||
-                   measure->attention_file != NULL
-               ? session_now()
-               : 0;
+    for (uint32_t i = 0; i < MEASURE_FILES; i++)
+        is_measured = is_measured || measure->files[i].stream != NULL;
+    return is_measured ? session_now() : 0;
 }
 
-static void write_memory(const struct accel_session *session, uint64_t end)
+/* Ends a line of a file, and records why it could not be written. */
+static void end_line(struct measure_file *file, const char *text)
 {
-    FILE *file = session->measure.memory_file;
+    fputs(text, file->stream);
+    if (file->failure == 0 && ferror(file->stream))
+        file->failure = errno;
+}
+
+static void write_memory(struct accel_session *session, uint64_t end)
+{
+    FILE *file = session->measure.files[MEASURE_MEMORY].stream;
 
     fprintf(file, "{\"step\": %" PRIu64 ", \"ns\": %" PRIu64, session->measure.steps, end - session->measure.begin);
     for (uint32_t class = 0; class < MEMORY_CLASSES; class ++) {
@@ -101,7 +114,7 @@ static void write_memory(const struct accel_session *session, uint64_t end)
             accel_memory_usage(session->context, class, &held, &peak);
         fprintf(file, ", \"%s\": %" PRIu64, memory_classes[class], held);
     }
-    fputs("}\n", file);
+    end_line(&session->measure.files[MEASURE_MEMORY], "}\n");
 }
 
 void session_measure_step(struct accel_session *session, uint64_t begin, const struct step_span *spans, uint32_t count)
@@ -123,35 +136,36 @@ void session_measure_step(struct accel_session *session, uint64_t begin, const s
         measure->attended += spans[p].place + spans[p].count;
         measure->attended_bytes += measure->attention ? session_attention_bytes(session, &spans[p]) : 0;
     }
-    if (measure->steps_file != NULL)
-        fprintf(measure->steps_file,
-                "{\"step\": %" PRIu64 ", \"tokens\": %" PRIu64 ", \"begin_ns\": %" PRIu64 ", \"end_ns\": %" PRIu64
-                "}\n",
+    if (measure->files[MEASURE_STEPS].stream != NULL) {
+        fprintf(measure->files[MEASURE_STEPS].stream,
+                "{\"step\": %" PRIu64 ", \"tokens\": %" PRIu64 ", \"begin_ns\": %" PRIu64 ", \"end_ns\": %" PRIu64,
                 measure->steps, tokens, begin - measure->begin, end - measure->begin);
-    if (measure->memory_file != NULL)
+        end_line(&measure->files[MEASURE_STEPS], "}\n");
+    }
+    if (measure->files[MEASURE_MEMORY].stream != NULL)
         write_memory(session, end);
 }
 
-void session_measure_attention(const struct accel_session *session, const struct step_span *span, const float *scores)
+void session_measure_attention(struct accel_session *session, const struct step_span *span, const float *scores,
+                               float scale)
 {
-    const struct measure *measure = &session->measure;
-    const float scale = 1.0f / (float)(session->model->config.heads * session->model->config.layers);
+    struct measure_file *file = &session->measure.files[MEASURE_ATTENTION];
     const struct kv_sequence *sequence = span->sequence;
 
-    if (measure->attention_file == NULL)
+    if (file->stream == NULL)
         return;
-    fprintf(measure->attention_file,
+    fprintf(file->stream,
             "{\"step\": %" PRIu64 ", \"sequence\": %" PRIu64 ", \"tokens\": %" PRIu64 ", \"positions\": [",
-            measure->steps, (uint64_t)(sequence - session->kv.sequences), span->count);
+            session->measure.steps, (uint64_t)(sequence - session->kv.sequences), span->count);
     for (uint64_t place = 0; place < sequence->length; place++)
-        fprintf(measure->attention_file, "%s%" PRId32, place == 0 ? "" : ", ", sequence->position[place]);
-    fputs("], \"weights\": [", measure->attention_file);
+        fprintf(file->stream, "%s%" PRId32, place == 0 ? "" : ", ", sequence->position[place]);
+    fputs("], \"weights\": [", file->stream);
     for (uint64_t place = 0; place < sequence->length; place++)
         if (isfinite(scores[place]))
-            fprintf(measure->attention_file, "%s%.6g", place == 0 ? "" : ", ", (double)(scores[place] * scale));
+            fprintf(file->stream, "%s%.6g", place == 0 ? "" : ", ", (double)(scores[place] * scale));
         else
-            fprintf(measure->attention_file, "%snull", place == 0 ? "" : ", ");
-    fputs("]}\n", measure->attention_file);
+            fprintf(file->stream, "%snull", place == 0 ? "" : ", ");
+    end_line(file, "]}\n");
 }
 
 static int32_t note_times(struct accel_session *session, struct accel_error *error)
@@ -207,34 +221,32 @@ static int32_t note_attention(struct accel_session *session, struct accel_error 
     return accel_plan_note(session->plan, &note, error);
 }
 
-/* Writes what is buffered of a file; a write that failed since it was opened is an error. */
-static int32_t flush_file(const struct accel_session *session, const char *name, FILE *file, struct accel_error *error)
+/* Writes what is buffered of the files; a line that could not be written since they were opened is an error. */
+static int32_t flush_files(struct accel_session *session, struct accel_error *error)
 {
-    int number;
+    for (uint32_t i = 0; i < MEASURE_FILES; i++) {
+        struct measure_file *file = &session->measure.files[i];
 
-    errno = 0;
-    if (file == NULL || (fflush(file) == 0 && !ferror(file)))
-        return ACCEL_OK;
-    /* A write that failed before this one left no number; a full disk is the likely cause. */
-    number = errno != 0 ? errno : ENOSPC;
-    accel_error_set(error, ACCEL_E_IO, "%.300s/%s: cannot write: %s", value_of(session, "measure.folder"), name,
-                    strerror(number));
-    accel_error_origin(error, ACCEL_FROM_SYSTEM, ACCEL_E_IO);
-    if (error != NULL)
-        error->native = number;
-    accel_error_remedy(error, "free space on the disk, or set measure.folder to another folder");
-    return ACCEL_E_IO;
+        if (file->stream != NULL && fflush(file->stream) != 0 && file->failure == 0)
+            file->failure = errno;
+        if (file->failure == 0)
+            continue;
+        accel_error_set(error, ACCEL_E_IO, "%.300s/%s: cannot write: %s", value_of(session, "measure.folder"),
+                        files[i].name, strerror(file->failure));
+        accel_error_origin(error, ACCEL_FROM_SYSTEM, ACCEL_E_IO);
+        accel_error_remedy(error, "free space on the disk, or set measure.folder to another folder");
+        if (error != NULL)
+            error->native = file->failure;
+        return ACCEL_E_IO;
+    }
+    return ACCEL_OK;
 }
 
 int32_t session_measure_text(struct accel_session *session, struct accel_error *error)
 {
     struct measure *measure = &session->measure;
-    int32_t code = flush_file(session, "steps.jsonl", measure->steps_file, error);
+    int32_t code = flush_files(session, error);
 
-    if (code == ACCEL_OK)
-        code = flush_file(session, "memory.jsonl", measure->memory_file, error);
-    if (code == ACCEL_OK)
-        code = flush_file(session, "attention.jsonl", measure->attention_file, error);
     if (code == ACCEL_OK && measure->times && measure->count != 0)
         code = note_times(session, error);
     if (code == ACCEL_OK && measure->memory)
@@ -248,10 +260,7 @@ int32_t session_measure_text(struct accel_session *session, struct accel_error *
 
 void session_measure_end(struct accel_session *session)
 {
-    if (session->measure.steps_file != NULL)
-        fclose(session->measure.steps_file);
-    if (session->measure.memory_file != NULL)
-        fclose(session->measure.memory_file);
-    if (session->measure.attention_file != NULL)
-        fclose(session->measure.attention_file);
+    for (uint32_t i = 0; i < MEASURE_FILES; i++)
+        if (session->measure.files[i].stream != NULL)
+            fclose(session->measure.files[i].stream);
 }

@@ -20,9 +20,10 @@ uint64_t session_measure_now(const struct accel_session *session);
 /* Records a step of `count` spans that began at `begin`. */
 void session_measure_step(struct accel_session *session, uint64_t begin, const struct step_span *spans, uint32_t count);
 
-/* Writes the attention weights of span `index` of the last step, whose tokens are in the cache. `scores` are the sums
- * over queries, heads and layers for each place. */
-void session_measure_attention(const struct accel_session *session, const struct step_span *span, const float *scores);
+/* Writes the attention weights of a span of the last step, whose tokens are in the cache. `scores` are sums over
+ * queries, heads and layers for each place, and `scale` turns them into means over heads and layers. */
+void session_measure_attention(struct accel_session *session, const struct step_span *span, const float *scores,
+                               float scale);
 
 /* Records the end of a text. */
 int32_t session_measure_text(struct accel_session *session, struct accel_error *error);

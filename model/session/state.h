@@ -99,12 +99,16 @@ struct step_span {
 /* Indices of the inputs in session.io; outputs follow. */
 enum { IO_IDS, IO_POSITION, IO_KV_SLOT, IO_TABLE, IO_FIRST, IO_LENGTH, IO_ROWS, IO_FREQUENCY, IO_CROSSED, IO_INPUTS };
 
+/* Files in measure.folder that steps append lines to. */
+enum { MEASURE_STEPS, MEASURE_MEMORY, MEASURE_ATTENTION, MEASURE_FILES };
+
 /* Measurements that settings request. Times are nanoseconds of the monotonic clock. */
 struct measure {
-    FILE *steps_file;     /* trace.steps; NULL: none */
-    FILE *memory_file;    /* measure.memory; NULL: none */
-    FILE *attention_file; /* output.attention; NULL: none */
-    uint64_t begin;       /* start of the load */
+    struct measure_file {
+        FILE *stream; /* NULL: the setting does not ask for it */
+        int failure;  /* errno of the first line that could not be written, or 0 */
+    } files[MEASURE_FILES];
+    uint64_t begin; /* start of the load */
     uint64_t steps;
     uint64_t trim;  /* texts between trims of the heap; 0: never */
     uint64_t texts; /* completed texts */

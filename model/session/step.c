@@ -139,10 +139,11 @@ int32_t session_run(struct accel_session *session, const struct step_span *spans
 }
 
 /* Records the tokens of span `index` as cached, and what attention scores of the step are used for. */
-static void commit_span(const struct accel_session *session, const struct step_span *span, uint32_t index)
+static void commit_span(struct accel_session *session, const struct step_span *span, uint32_t index)
 {
     const struct kv *kv = &session->kv;
     struct kv_sequence *sequence = span->sequence;
+    const float scale = 1.0f / (float)(session->model->config.heads * session->model->config.layers);
     const float *scores;
 
     for (uint64_t t = 0; t < span->count; t++) {
@@ -156,10 +157,9 @@ static void commit_span(const struct accel_session *session, const struct step_s
     if (!session->options.scores)
         return;
     scores = (const float *)session->io[session->scores_io].bytes + index * kv->pages_each * kv->page;
-    session_measure_attention(session, span, scores);
+    session_measure_attention(session, span, scores, scale);
     if (session->by_usage)
-        kv_add_scores(kv, sequence, span->count, scores,
-                      1.0f / (float)(session->model->config.heads * session->model->config.layers));
+        kv_add_scores(kv, sequence, span->count, scores, scale);
 }
 
 /* Runs a step of spans that continue their sequences: `ids`, `count` and `outputs` are given, the rest is filled.

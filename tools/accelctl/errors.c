@@ -128,6 +128,11 @@ const char *limit_remedy(void)
     return NULL;
 }
 
+bool is_out_of_space(int native)
+{
+    return native == ENOSPC || native == EDQUOT || native == EFBIG;
+}
+
 int report_error(uint32_t json, const struct accel_error *error)
 {
     int exit_code = EXIT_FAILED;
@@ -145,7 +150,7 @@ int report_error(uint32_t json, const struct accel_error *error)
         exit_code = error->origin != ACCEL_FROM_DRIVER   ? EXIT_INPUT
                     : error->code == ACCEL_E_UNSUPPORTED ? EXIT_REFUSED
                                                          : EXIT_FAILED;
-        if (error->code == ACCEL_E_IO && error->origin == ACCEL_FROM_SYSTEM && error->native == ENOSPC)
+        if (error->code == ACCEL_E_IO && error->origin == ACCEL_FROM_SYSTEM && is_out_of_space(error->native))
             exit_code = EXIT_FAILED;
         break;
     case ACCEL_E_FALLBACK:

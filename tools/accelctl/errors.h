@@ -5,6 +5,7 @@
 #define ACCELCTL_ERRORS_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -29,6 +30,9 @@ int report_error(uint32_t json, const struct accel_error *error);
 
 /* Remedy for a failure inside a driver, as far as one is known. */
 #define OTHER_DEVICE "accelctl plugins lists the drivers; --device takes a device of another one"
+
+/* Returns whether errno of a write means a full disk, a quota, or a limit of the size of files. */
+bool is_out_of_space(int native);
 
 /* Names the limit of this process that a driver, or a compiler below it, may exceed, as a remedy; NULL if there is
  * none. Async-signal-safe. */

@@ -96,7 +96,7 @@ int quantize_refuse(uint32_t json, struct accel_error *error, const char *out)
     char remedy[SPACE_REMEDY_BYTES];
     int code;
 
-    if (error->remedy[0] == '\0' && (error->native == ENOSPC || error->native == EDQUOT || error->native == EFBIG)) {
+    if (error->remedy[0] == '\0' && is_out_of_space(error->native)) {
         space_remedy(error->native, out, remedy);
         accel_error_remedy(error, "%s", remedy);
     }
