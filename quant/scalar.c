@@ -59,15 +59,30 @@ void quant_narrow_bf16(const float *values, size_t count, uint8_t *bytes)
 static uint32_t round_float8(uint32_t bits, uint32_t fraction, uint32_t bias)
 {
     const uint32_t exponent = bits >> 23, drop = 23 - fraction;
-    uint32_t kept = bits - ((127u - bias) << 23), shift = drop;
+    uint32_t rounded = bits - ((127u - bias) << 23), shift = drop;
     if (exponent < 128u - bias) {
         /* Subnormal: the implicit bit joins the fraction, which is shifted to units of the smallest magnitude. */
-        kept = (bits & 0x7fffffu) | 0x800000u;
+        rounded = (bits & 0x7fffffu) | 0x800000u;
         shift = drop + 128u - bias - exponent;
         if (shift > 24)
             return 0;
     }
-    return (kept + (1u << (shift - 1)) - 1u + (kept >> shift & 1u)) >> shift;
+    return (rounded + (1u << (shift - 1)) - 1u + (rounded >> shift & 1u)) >> shift;
+}
+
+/* Rounds to floats of `fraction` bits; magnitudes beyond `most` become it, and a NaN becomes the code `nan`. */
+static void narrow_float8(const float *values, size_t count, uint32_t fraction, uint32_t bias, uint32_t most,
+                          uint32_t nan, uint8_t *bytes)
+{
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t bits = accel_f32_bits(values[i]), magnitude = bits & 0x7fffffffu;
+        uint32_t code = nan;
+        if (magnitude <= 0x7f800000u) {
+            code = round_float8(magnitude, fraction, bias);
+            code = code > most ? most : code;
+        }
+        bytes[i] = (uint8_t)(bits >> 24 & 0x80u) | (uint8_t)code;
+    }
 }
 
 /* Four bits of exponent (bias 7) and three of fraction; no infinities, and all ones are a NaN. */
@@ -90,13 +105,7 @@ void quant_widen_f8_e4m3(const uint8_t *bytes, size_t count, float *out)
 /* Values beyond the largest, 448, become it. */
 void quant_narrow_f8_e4m3(const float *values, size_t count, uint8_t *bytes)
 {
-    for (size_t i = 0; i < count; i++) {
-        const uint32_t bits = accel_f32_bits(values[i]), magnitude = bits & 0x7fffffffu;
-        uint32_t code = magnitude > 0x7f800000u ? 0x7fu : round_float8(magnitude, 3, 7);
-        if (magnitude <= 0x7f800000u && code > 0x7eu)
-            code = 0x7eu;
-        bytes[i] = (uint8_t)(bits >> 24 & 0x80u) | (uint8_t)code;
-    }
+    narrow_float8(values, count, 3, 7, 0x7eu, 0x7fu, bytes);
 }
 
 /* The upper byte of a half. */
@@ -109,11 +118,5 @@ void quant_widen_f8_e5m2(const uint8_t *bytes, size_t count, float *out)
 /* From 61440 on the result is an infinity, as of halves. */
 void quant_narrow_f8_e5m2(const float *values, size_t count, uint8_t *bytes)
 {
-    for (size_t i = 0; i < count; i++) {
-        const uint32_t bits = accel_f32_bits(values[i]), magnitude = bits & 0x7fffffffu;
-        uint32_t code = magnitude > 0x7f800000u ? 0x7eu : round_float8(magnitude, 2, 15);
-        if (magnitude <= 0x7f800000u && code > 0x7cu)
-            code = 0x7cu;
-        bytes[i] = (uint8_t)(bits >> 24 & 0x80u) | (uint8_t)code;
-    }
+    narrow_float8(values, count, 2, 15, 0x7cu, 0x7eu, bytes);
 }
