@@ -43,8 +43,8 @@ struct accel_context_options {
     uint32_t flags;         /**< ACCEL_CONTEXT_... */
     accel_log_function log; /**< NULL: nothing is logged */
     void *log_data;
-    uint32_t log_level;          /**< highest level that is logged, which log.level of a plan may raise; 0: as log.level
-                                    says, ACCEL_LOG_WARN before the first plan */
+    uint32_t log_level; /**< highest level that is logged, which log.level of a plan may raise; 0: that of log.level,
+                           ACCEL_LOG_WARN before the first plan */
     uint32_t probe_milliseconds; /**< deadline of one probe; 0: 5000 */
     const char *driver_path;     /**< folders or files, separated by ':', searched first; NULL: none */
     const char *profile_path;    /**< folder of the profiles; NULL: ACCEL_PROFILE_PATH, else the installed ones */

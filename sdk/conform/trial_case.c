@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One input as text says it. */
+/* One input, parsed from its text. */
 struct described {
     char kind;
     uint32_t rank;

@@ -36,9 +36,9 @@ static const char *check_attention(const struct sdk_kernel *kernel, const struct
     if (sdk_input(node, 6) != NULL && (kernel->flags & SDK_KERNEL_MASK) == 0)
         return "no kernel of this driver supports attention with a block mask";
     if (sdk_input(node, 7) != NULL && (kernel->flags & SDK_KERNEL_SLOPE) == 0)
-        return "the kernel has no slopes (input slope)";
+        return "no kernel of this driver supports attention with slopes (ALiBi)";
     if (sdk_input(node, 8) != NULL && (kernel->flags & SDK_KERNEL_SINK) == 0)
-        return "the kernel has no learned sinks (input sink)";
+        return "no kernel of this driver supports attention with learned sinks";
     if (node->node->output_count > 1 && (kernel->flags & SDK_KERNEL_SCORE_SUMS) == 0)
         return "no kernel of this driver computes attention score sums";
     return NULL;

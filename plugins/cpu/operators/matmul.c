@@ -4,7 +4,7 @@
 
 #include "plugins/cpu/operators/operators.h"
 
-/* Returns whether weights are multiplied with activations of 8 bits for few rows alone. Codebook weights are no 8-bit
+/* Returns whether weights are multiplied with activations of 8 bits in GEMV alone. Codebook weights are no 8-bit
  * integers, so that GEMM multiplies them as floats. */
 static bool is_codebook(uint32_t weight, uint32_t type)
 {

@@ -13,7 +13,7 @@ FN uint key_of(float x)
     return bits == magnitude ? bits | 0x80000000u : ~bits;
 }
 
-/* Whether an element comes before another; NO_PLACE with key 0 comes last. */
+/* Returns whether an element comes before another; NO_PLACE with key 0 comes last. */
 FN uint is_before(uint key, uint place, uint other_key, uint other_place)
 {
     return key > other_key || (key == other_key && place < other_place) ? 1u : 0u;
