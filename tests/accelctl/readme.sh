@@ -186,7 +186,8 @@ stands()
 }
 stands 'weight format' 'Q5_K|q5_k' '^tools/accelctl/commands/quantize.c$'
 stands operator 'group_norm|ACCEL_OP_GROUP_NORM' '^$'
-stands 'error origin' ACCEL_FROM_SYSTEM '^core/(base/file|plugin/child|runtime/packed_(evict|file)|topology/threads)\.c$'
+stands 'error origin' ACCEL_FROM_SYSTEM \
+    '^(core/(base/file|plugin/child|runtime/packed_(evict|file)|topology/threads)|model/session/measure)\.c$'
 
 # Tables: commands, exit codes, folders.
 for command in $(commands); do
