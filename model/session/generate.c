@@ -364,6 +364,7 @@ static uint32_t fill_step(struct batch *b)
             if (slot->text == NULL || free_rows == 0 || (left != 0) != pass)
                 continue;
             left = left < free_rows ? left : free_rows;
+            left = left < b->session->options.span ? left : b->session->options.span;
             b->of[count] = slot;
             b->parts[count++] = pass == 0
                                     ? (struct accel_session_part){&slot->id, 1, slot->sequence, 1}

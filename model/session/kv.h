@@ -93,8 +93,9 @@ void kv_add_scores(const struct kv *kv, struct kv_sequence *sequence, uint64_t t
                    float scale);
 
 /* Drops `count` tokens one by one (pages of one token): each time the one with the lowest attention score sum among the
- * older half behind the sinks. */
-void kv_drop_unused(struct kv *kv, struct kv_sequence *sequence, uint64_t count);
+ * older half behind the sinks, and outside of the next query's window of `window` tokens (0: none) if the rest
+ * suffices. */
+void kv_drop_unused(struct kv *kv, struct kv_sequence *sequence, uint64_t window, uint64_t count);
 
 /* Shares the pages of the first `length` tokens of a sequence with an empty one. */
 void kv_share(struct kv *kv, const struct kv_sequence *from, uint64_t length, struct kv_sequence *to);

@@ -243,7 +243,7 @@ int32_t accel_session_feed(struct accel_session *session, const int32_t *ids, ui
 
     *out_logits = NULL;
     for (uint64_t done = 0; code == ACCEL_OK && done < count;) {
-        uint64_t tokens = count - done < session->options.batch ? count - done : session->options.batch;
+        uint64_t tokens = count - done < session->options.span ? count - done : session->options.span;
         struct step_span span = {
             .sequence = &session->kv.sequences[0], .ids = ids + done, .count = tokens, .outputs = 1};
 
@@ -258,7 +258,7 @@ int32_t accel_session_feed(struct accel_session *session, const int32_t *ids, ui
 int32_t accel_session_score(struct accel_session *session, const int32_t *ids, uint64_t count,
                             accel_logits_function function, void *data, struct accel_error *error)
 {
-    uint64_t most = session->options.outputs;
+    uint64_t most = session->options.outputs < session->options.span ? session->options.outputs : session->options.span;
     int32_t code = check_feed(session, ids, count, error);
 
     for (uint64_t done = 0; code == ACCEL_OK && done < count;) {
