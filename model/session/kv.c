@@ -32,6 +32,7 @@ uint64_t kv_slots(uint32_t sequences, uint64_t page, uint64_t context)
 
 static int32_t allocate_sequence(const struct kv *kv, struct kv_sequence *sequence, uint32_t with_scores)
 {
+    sequence->text = -1;
     sequence->table = calloc(kv->pages_each, sizeof(*sequence->table));
     sequence->position = calloc(kv->context, sizeof(*sequence->position));
     sequence->sinks = calloc((size_t)kv->sinks + 1, sizeof(*sequence->sinks));

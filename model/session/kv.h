@@ -22,6 +22,7 @@ struct kv_sequence {
     int32_t *sinks;    /* ids of the first tokens [sinks] */
     float *score_sum;  /* attention score sum of each place [context] with kv.prune=usage, else NULL */
     uint64_t length;   /* cached tokens */
+    int64_t text;      /* number of the text that is generated, for measurements; -1: none */
     uint32_t pages;    /* in the table */
     bool is_open;
 };

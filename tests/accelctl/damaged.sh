@@ -80,6 +80,34 @@ one_error "$work/nan.gguf: tensor blk.4.ffn_up.weight: value 24 of row 156 is no
 try 3 "$accelctl" eval --text "$src/README.md" --tokens 64 "$work/nan.gguf" --device cpu
 one_error "$work/nan.gguf: tensor blk.4.ffn_up.weight: value 24 of row 156 is not finite"
 
+# trace writes what it has, and names the first stage that is not finite.
+if command -v python3 >/dev/null; then
+    python3 - "$f32" "$work" <<'END' || exit 99
+import json, struct, sys
+head = json.dumps({"one.input_ids": {"dtype": "I64", "shape": [1, 3], "data_offsets": [0, 24]}}).encode()
+head += b" " * (-len(head) % 8)
+open(sys.argv[2] + "/ids.safetensors", "wb").write(struct.pack("<Q", len(head)) + head + struct.pack("<3q", 1, 403, 407))
+# Values of layer 0 that are over 65504, where F16 ends: blk.0.attn_v.weight is 32 x 64, from byte 170496 on.
+data = bytearray(open(sys.argv[1], "rb").read())
+data[170496:170496 + 4 * 32 * 64] = struct.pack("<f", 1e6) * (32 * 64)
+open(sys.argv[2] + "/large.gguf", "wb").write(data)
+END
+    try 3 "$accelctl" trace "$work/nan.gguf" -i "$work/ids.safetensors" -o "$work/stages" --device cpu
+    one_error "$work/stages is written, and one.layers.4 is its first stage that is not finite (sequence 0, token 0, value 0): "
+    one_error "tensor blk.4.ffn_up.weight: value 24 of row 156 is not finite"
+    [ -s "$work/stages" ] || fail "trace wrote no stages"
+    try 3 "$accelctl" trace "$work/nan.gguf" -i "$work/ids.safetensors" -o "$work/stages" --device cpu --json
+    [ "$("$json" "$work/out" - error.code)" = ACCEL_E_CORRUPT ] || fail "trace --json: $(cat "$work/out")"
+    # Keys and values that leave F16: the remedy is tried first, works, and goes when it is taken.
+    try 1 "$accelctl" run "$work/large.gguf" -q -g -n 3 -p Once --device cpu
+    one_error "it computed logits that are not finite, and all weights of"
+    grep -q "remedy: --set kv.type=f32, in case .*; --set compute.activations=f32" "$work/err" || fail "remedy: $(cat "$work/err")"
+    try 0 "$accelctl" run "$work/large.gguf" -q -g -n 3 -p Once --device cpu --set kv.type=f32
+    try 0 "$accelctl" trace "$work/large.gguf" -i "$work/ids.safetensors" -o "$work/stages" --device cpu
+    try 1 "$accelctl" run "$work/large.gguf" -q -g -n 3 -p Once --device cpu --set compute.activations=f32
+    grep -q "remedy: --set kv.type=f32, in case .*; else try a device" "$work/err" || fail "remedy: $(cat "$work/err")"
+fi
+
 # Weights whose scales are tensors of their own would give wrong results without them.
 if command -v python3 >/dev/null; then
     mkdir "$work/scaled"
