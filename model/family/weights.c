@@ -34,8 +34,8 @@ static int32_t find(const struct accel_model_file *file, const char *name, const
     return ACCEL_OK;
 }
 
-/* Refuses a matrix with scales in tensors of their own, as FP8 and NVFP4 checkpoints store them: they are not applied.
- */
+/* Refuses a matrix with scales in tensors of their own that belong to no packing that its folder describes: they are
+ * not applied. */
 static int32_t refuse_scaled(const struct accel_model_file *file, const char *name, struct accel_error *error)
 {
     static const char *const ends[] = {"weight_scale", "weight_scale_inv", "weight_scale_2", "weight.scale",

@@ -5,17 +5,19 @@
 
 #include "model/file/packed.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <accel/quant/format.h>
 #include <accel/quant/half.h>
 
 #include "model/file/container.h"
 #include "model/file/part.h"
 #include "model/file/pool.h"
 
-/* Rows of a band: a multiple of 32, so whole words of any width, and long enough for efficient reads. */
-#define BAND 256u
+/* A multiple of 32, so whole words of any width, and long enough for efficient reads. */
+#define BAND MODEL_PACKED_BAND
 
 /* Position of column c of eight in a word of AWQ. */
 static const unsigned char awq_place[8] = {0, 4, 1, 5, 2, 6, 3, 7};
@@ -37,12 +39,7 @@ struct work {
 /* Returns whether the layout stores rows contiguously. */
 static bool is_by_rows(const struct model_packed *packed)
 {
-    return packed->layout == MODEL_PACKED_WORDS || packed->layout == MODEL_PACKED_BYTES;
-}
-
-static uint64_t scale_bytes(const struct model_packed *packed)
-{
-    return packed->scales.type == ACCEL_F32 ? 4 : 2;
+    return packed->layout != MODEL_PACKED_GPTQ && packed->layout != MODEL_PACKED_AWQ;
 }
 
 static inline uint32_t stream_code(const uint32_t *words, uint64_t stride, uint32_t bits, uint64_t index)
@@ -75,16 +72,34 @@ uint32_t model_packed_zero(const struct model_packed *packed, const unsigned cha
     return (zero + packed->zero_add) & ((1u << packed->bits) - 1);
 }
 
-float model_packed_scale(uint32_t type, const unsigned char *bytes)
+uint32_t model_packed_scale_bytes(uint32_t type)
 {
-    uint16_t half;
-    float value;
-    if (type == ACCEL_F32) {
-        memcpy(&value, bytes, sizeof(value));
-        return value;
+    switch (type) {
+    case ACCEL_F32:
+        return 4;
+    case ACCEL_F16:
+    case ACCEL_BF16:
+        return 2;
+    case ACCEL_F8_E4M3:
+    case ACCEL_U8:
+        return 1;
+    default:
+        return 0;
     }
-    memcpy(&half, bytes, sizeof(half));
-    return type == ACCEL_BF16 ? accel_bf16_to_f32(half) : accel_f16_to_f32(half);
+}
+
+float model_packed_scale(const struct model_packed *packed, const unsigned char *bytes)
+{
+    const void *planes[] = {bytes};
+    float scale = NAN;
+
+    if (packed->scales.type != ACCEL_U8)
+        accel_format_decode(packed->scales.type, planes, 1, &scale);
+    else if (bytes[0] != 255)
+        scale = ldexpf(1, bytes[0] - 127);
+    if (packed->global == 1)
+        return scale;
+    return (float)(packed->global_divides ? (double)scale / packed->global : (double)scale * packed->global);
 }
 
 /* ---- one block of 32 codes ---- */
@@ -154,6 +169,9 @@ static uint32_t code_at(const struct model_packed *packed, const struct band *ba
         return words[index * (BAND / 8) + row / 8] >> 4u * awq_place[row % 8] & 15u;
     case MODEL_PACKED_WORDS:
         return stream_code(words + row * (band->stride / 4), 1, packed->bits, index);
+    case MODEL_PACKED_FLOATS:
+        return packed->bits == 8 ? band->bytes[row * band->stride + index]
+                                 : band->bytes[row * band->stride + index / 2] >> 4 * (index % 2) & 15u;
     default:
         return band->bytes[row * band->stride + index] ^ 0x80u;
     }
@@ -172,10 +190,11 @@ static void write_row_codes(const struct model_packed *packed, const struct band
 static const unsigned char *scale_at(const struct model_packed *packed, const struct band *band, uint64_t row,
                                      uint64_t group)
 {
-    const uint64_t bytes = scale_bytes(packed);
+    const uint64_t bytes = model_packed_scale_bytes(packed->scales.type);
     if (packed->one_scale)
         return band->bytes;
-    return band->bytes + (is_by_rows(packed) ? row * band->stride + group * bytes : group * band->stride + row * bytes);
+    return band->bytes + (is_by_rows(packed) ? row / packed->row_block * band->stride + group * bytes
+                                             : group * band->stride + row * bytes);
 }
 
 /* Writes the scales or zero points of row `row` of the band. */
@@ -189,7 +208,7 @@ static void write_groups(const struct model_packed *packed, const struct band *b
             uint16_t half;
             memcpy(&half, scale, sizeof(half));
             if (packed->scales.type != ACCEL_F16)
-                half = accel_f16_from_f32(model_packed_scale(packed->scales.type, scale));
+                half = accel_f16_from_f32(model_packed_scale(packed, scale));
             memcpy(out, &half, sizeof(half));
             out += 2;
         } else {
@@ -202,15 +221,17 @@ static void write_groups(const struct model_packed *packed, const struct band *b
 static void write_values(const struct model_packed *packed, const struct work *work, uint64_t row, uint8_t *out)
 {
     for (uint64_t g = 0; g < packed->groups; g++) {
-        work->scale[g] = model_packed_scale(packed->scales.type, scale_at(packed, &work->band[1], row, g));
+        work->scale[g] = model_packed_scale(packed, scale_at(packed, &work->band[1], row, g));
         work->zero[g] = packed->zeros.name == NULL
                             ? 1 << (packed->bits - 1)
                             : (int32_t)model_packed_zero(packed, work->band[2].bytes, work->band[2].stride, g, row);
     }
     for (uint64_t i = 0; i < packed->width; i++) {
         const uint64_t g = packed->order ? packed->order[i] : i / packed->file_group;
-        const float value = work->scale[g] * (float)((int32_t)code_at(packed, &work->band[0], row, i) - work->zero[g]);
-        const uint16_t half = accel_f16_from_f32(value);
+        const uint32_t code = code_at(packed, &work->band[0], row, i);
+        const float level = packed->levels ? packed->levels[code] : (float)((int32_t)code - work->zero[g]);
+        const float value = work->scale[g] * level;
+        const uint16_t half = packed->type == ACCEL_BF16 ? accel_bf16_from_f32(value) : accel_f16_from_f32(value);
         if (packed->type == ACCEL_F32)
             memcpy(out + 4 * i, &value, sizeof(value));
         else
@@ -229,14 +250,16 @@ static const struct accel_model_tensor *tensor_of(const struct model_packed *pac
 static uint64_t line_bytes(const struct model_packed *packed, uint32_t plane, uint64_t rows)
 {
     if (plane == 1)
-        return scale_bytes(packed) * rows;
+        return model_packed_scale_bytes(packed->scales.type) * rows;
     return plane == 0 && packed->layout == MODEL_PACKED_GPTQ ? 4 * rows : rows * packed->bits / 8;
 }
 
 /* Returns the number of lines before row `row` in a layout stored by rows; a stream down the columns has fewer lines
- * than rows. */
+ * than rows, and so have scales of blocks of rows. */
 static uint64_t lines_before(const struct model_packed *packed, uint32_t plane, uint64_t row)
 {
+    if (plane == 1)
+        return (row + packed->row_block - 1) / packed->row_block;
     return plane == 2 && packed->layout == MODEL_PACKED_WORDS ? (row * packed->bits + 31) / 32 : row;
 }
 

@@ -19,6 +19,15 @@
  * - compressed-tensors, int-quantized and naive-quantized: NAME.weight itself is I8 [rows, width], the zero points I8
  * like the scales.
  *
+ * - Floats of 8 bits (methods fp8, fbgemm_fp8, modelopt, compressed-tensors): NAME.weight F8_E4M3 or F8_E5M2 [rows,
+ * width], and NAME.weight_scale or NAME.weight_scale_inv, which both multiply: one for all, [rows, 1], [rows, groups],
+ * or one for each block of rows and columns, [rows / block, width / block], rounded up. MX formats have scales U8,
+ * powers of two (E8M0).
+ *
+ * - Floats of 4 bits (E2M1): NAME.weight_packed or NAME.weight U8 [rows, width / 2], lower half first, and
+ * NAME.weight_scale [rows, groups], in NVFP4 F8_E4M3 of groups of 16. These scales are divided by
+ * NAME.weight_global_scale (compressed-tensors) or multiplied by NAME.weight_scale_2 (modelopt).
+ *
  * model_packed_replace replaces these by one tensor NAME.weight, which is assembled when it is read, a band of rows at
  * a time, and never mapped. It has a planar type (accel/quant/format.h), its planes one after the other. Its values are
  * exactly scale * (code - zero) if halves can hold the scales, as for F16 and, except for tiny ones, BF16; other scales
@@ -26,7 +35,8 @@
  * smaller ones that share a scale. A matrix that no planar type can represent (columns whose groups do not rise, as
  * activation order leaves them; rows that are not a multiple of 32; scales beyond the normal halves) is decoded: to F16
  * if all values are normal halves, rounded to nearest with the same bound, else to F32, which is exact except for
- * scales in F32, where the product is rounded once.
+ * scales in F32, where the product is rounded once. Floats are decoded: to F16 if all values are normal halves, else to
+ * BF16, a relative error of at most 2^-8 with that of the product.
  */
 #ifndef ACCEL_MODEL_FILE_PACKED_H
 #define ACCEL_MODEL_FILE_PACKED_H
@@ -38,8 +48,12 @@
 
 #define MODEL_PACKED_GPTQ 1u
 #define MODEL_PACKED_AWQ 2u
-#define MODEL_PACKED_WORDS 3u /* compressed-tensors, pack-quantized; of a folder: compressed-tensors */
-#define MODEL_PACKED_BYTES 4u /* compressed-tensors, int-quantized */
+#define MODEL_PACKED_WORDS 3u  /* compressed-tensors, pack-quantized; of a folder: compressed-tensors */
+#define MODEL_PACKED_BYTES 4u  /* compressed-tensors, int-quantized */
+#define MODEL_PACKED_FLOATS 5u /* floats of 8 or 4 bits */
+
+/* Rows of a band, which are read together; blocks of rows under one scale divide it. */
+#define MODEL_PACKED_BAND 256u
 
 /* One matrix; belongs to the file's pool. */
 struct model_packed {
@@ -54,8 +68,12 @@ struct model_packed {
     uint64_t groups;
     uint64_t rows;
     uint64_t width;
+    uint64_t row_block;  /* rows that share a line of scales */
+    const float *levels; /* [2^bits]: value of each code; NULL: codes are integers */
+    double global;       /* multiplies each scale, or divides it; 1 without */
+    bool global_divides;
     bool one_scale;        /* one scale for the whole matrix */
-    bool dense;            /* decoded: type is F16 or F32 */
+    bool dense;            /* decoded: type is F16, BF16 or F32 */
     const uint32_t *order; /* [width]: group of each column; NULL: groups rise with the columns */
     uint32_t planes;
     uint32_t type;
@@ -70,9 +88,11 @@ struct model_packing {
     uint32_t layout;
     uint32_t zero_add;
     uint32_t choice_count; /* each matrix has the choice that matches its shapes */
-    struct {
+    struct model_packing_choice {
         uint32_t bits;
-        uint64_t group; /* 0: a whole row */
+        bool floats;
+        uint64_t group;     /* 0: a whole row */
+        uint64_t row_block; /* rows that share a scale */
     } choices[MODEL_PACKING_CHOICES];
 };
 
@@ -96,7 +116,10 @@ uint32_t model_packed_zero(const struct model_packed *packed, const unsigned cha
 /* Returns the line stride of stored zero points, in bytes. */
 uint64_t model_packed_zero_stride(const struct model_packed *packed);
 
-/* Decodes a scale of type F16, BF16 or F32. */
-float model_packed_scale(uint32_t type, const unsigned char *bytes);
+/* Decodes a scale of type F16, BF16, F32, F8_E4M3 or U8 (a power of two), and applies the global one. */
+float model_packed_scale(const struct model_packed *packed, const unsigned char *bytes);
+
+/* Returns the size of a scale of these types, 0 for others. */
+uint32_t model_packed_scale_bytes(uint32_t type);
 
 #endif

@@ -31,26 +31,86 @@ static const char *get_text(const json_t *object, const char *key, const char *o
     return text == NULL ? otherwise : text;
 }
 
-/* Adds a packing that matrices may have; `group` -1 is a row. */
+/* Adds a packing, unless it is there. */
+static int32_t store_choice(struct model_packing *packing, struct model_packing_choice choice,
+                            struct accel_error *error)
+{
+    for (uint32_t i = 0; i < packing->choice_count; i++) {
+        const struct model_packing_choice *other = &packing->choices[i];
+
+        if (other->bits == choice.bits && other->floats == choice.floats && other->group == choice.group &&
+            other->row_block == choice.row_block)
+            return ACCEL_OK;
+    }
+    if (packing->choice_count == MODEL_PACKING_CHOICES)
+        return refuse(packing, "the number of packings", "above 16", error);
+    packing->choices[packing->choice_count++] = choice;
+    return ACCEL_OK;
+}
+
+/* Adds a packing of integers that matrices may have; `group` -1 is a row. */
 static int32_t add_choice(struct model_packing *packing, const json_t *bits, const json_t *group,
                           struct accel_error *error)
 {
     const long long b = json_integer_value(bits), g = json_integer_value(group);
-    const uint32_t at = packing->choice_count;
     const bool awq = packing->layout == MODEL_PACKED_AWQ;
     if (awq ? b != 4 : b != 2 && b != 3 && b != 4 && b != 8)
         return refuse_number(packing, packing->layout == MODEL_PACKED_WORDS ? "num_bits" : "bits", bits, error);
     if (!json_is_integer(group) || g < -1 || g % 32 > 0)
         return refuse_number(packing, "group_size", group, error);
-    for (uint32_t i = 0; i < at; i++)
-        if (packing->choices[i].bits == b && packing->choices[i].group == (uint64_t)(g > 0 ? g : 0))
-            return ACCEL_OK;
-    if (at == MODEL_PACKING_CHOICES)
-        return refuse(packing, "the number of packings", "above 16", error);
-    packing->choices[at].bits = (uint32_t)b;
-    packing->choices[at].group = g > 0 ? (uint64_t)g : 0;
-    packing->choice_count++;
-    return ACCEL_OK;
+    return store_choice(
+        packing, (struct model_packing_choice){.bits = (uint32_t)b, .group = g > 0 ? (uint64_t)g : 0, .row_block = 1},
+        error);
+}
+
+/* ---- floats ---- */
+
+/* Adds a packing of floats; `block` NULL: each row has its own scales. */
+static int32_t add_floats(struct model_packing *packing, uint32_t bits, const json_t *group, const json_t *block,
+                          struct accel_error *error)
+{
+    const long long rows = json_integer_value(json_array_get(block, 0));
+    const long long columns = json_integer_value(block != NULL ? json_array_get(block, 1) : group);
+
+    if (bits != 8 && bits != 4)
+        return refuse(packing, "the number of bits of floats", bits == 0 ? "missing" : "neither 8 nor 4", error);
+    if (block != NULL && (rows < 1 || columns < 1 || MODEL_PACKED_BAND % rows != 0))
+        return refuse(packing, "the block of weights under one scale", "of rows that do not divide 256", error);
+    if (columns < -1)
+        return refuse_number(packing, "group_size", group, error);
+    return store_choice(packing,
+                        (struct model_packing_choice){.bits = bits,
+                                                      .floats = true,
+                                                      .group = columns > 0 ? (uint64_t)columns : 0,
+                                                      .row_block = block != NULL ? (uint64_t)rows : 1},
+                        error);
+}
+
+/* Reads the methods fp8 and fbgemm_fp8: 8 bits, a scale for each block, row or matrix. */
+static int32_t read_float8(const json_t *object, struct model_packing *packing, struct accel_error *error)
+{
+    const json_t *block = json_object_get(object, "weight_block_size");
+
+    packing->layout = MODEL_PACKED_FLOATS;
+    return add_floats(packing, 8, NULL, json_is_array(block) ? block : NULL, error);
+}
+
+/* Reads the method modelopt, in config.json or as `quantization` of hf_quant_config.json. */
+static int32_t read_modelopt(const json_t *object, struct model_packing *packing, struct accel_error *error)
+{
+    const char *algorithm = get_text(object, "quant_algo", "missing");
+    json_t *group = json_integer(16);
+    int32_t code;
+
+    packing->layout = MODEL_PACKED_FLOATS;
+    if (strcmp(algorithm, "FP8") == 0 || strcmp(algorithm, "FP8_PER_CHANNEL_PER_TOKEN") == 0)
+        code = add_floats(packing, 8, NULL, NULL, error);
+    else if (strcmp(algorithm, "NVFP4") == 0 && group != NULL)
+        code = add_floats(packing, 4, group, NULL, error);
+    else
+        code = refuse(packing, "quant_algo", algorithm, error);
+    json_decref(group);
+    return code;
 }
 
 /* ---- GPTQ and AWQ ---- */
@@ -112,8 +172,9 @@ static int32_t read_dynamic(const json_t *object, struct model_packing *packing,
 
 static int32_t check_format(const struct model_packing *packing, const char *format, struct accel_error *error)
 {
-    static const char *const known[] = {"pack-quantized", "int-quantized", "naive-quantized", "mixed-precision",
-                                        "dense"};
+    static const char *const known[] = {
+        "pack-quantized",       "int-quantized",        "naive-quantized", "float-quantized", "nvfp4-pack-quantized",
+        "mxfp4-pack-quantized", "mxfp8-pack-quantized", "mxfp8-quantized", "mixed-precision", "dense"};
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         if (strcmp(known[i], format) == 0)
             return ACCEL_OK;
@@ -130,6 +191,17 @@ static int32_t read_group(const json_t *object, const char *format, struct model
     int32_t code = check_format(packing, get_text(object, "format", format), error);
     if (code != ACCEL_OK || !json_is_object(weights))
         return code;
+    if (strcmp(type, "float") == 0) {
+        const bool grouped = strategy != NULL && (strcmp(strategy, "channel") != 0 && strcmp(strategy, "tensor") != 0);
+        const bool blocks = grouped && strcmp(strategy, "block") == 0;
+
+        if (blocks && !json_is_array(json_object_get(weights, "block_structure")))
+            return refuse(packing, "block_structure", "missing", error);
+        if (grouped && !blocks && strcmp(strategy, "group") != 0 && strcmp(strategy, "tensor_group") != 0)
+            return refuse(packing, "strategy", strategy, error);
+        return add_floats(packing, (uint32_t)json_integer_value(bits), grouped ? group : NULL,
+                          blocks ? json_object_get(weights, "block_structure") : NULL, error);
+    }
     if (strcmp(type, "int") != 0)
         return refuse(packing, "type", type, error);
     if (strategy == NULL)
@@ -163,9 +235,15 @@ static int32_t read_compressed(const json_t *object, struct model_packing *packi
 
 int32_t model_packing_read(const json_t *object, struct model_packing *packing, struct accel_error *error)
 {
+    const char *method = get_text(object, "quant_method", "gptq");
     int32_t code;
-    if (strcasecmp(get_text(object, "quant_method", "gptq"), "compressed-tensors") == 0)
+
+    if (strcasecmp(method, "compressed-tensors") == 0)
         return read_compressed(object, packing, error);
+    if (strcasecmp(method, "fp8") == 0 || strcasecmp(method, "fbgemm_fp8") == 0)
+        return read_float8(object, packing, error);
+    if (strcasecmp(method, "modelopt") == 0)
+        return read_modelopt(object, packing, error);
     code = read_layout(object, packing, error);
     if (code == ACCEL_OK)
         code = add_choice(packing, json_object_get(object, "bits"), json_object_get(object, "group_size"), error);

@@ -17,17 +17,25 @@
 #define CONFIG_BYTES_MAX ((uint64_t)16 << 20)
 #define CONFIG_DEPTH 64u
 
-/* Suffixes of the tensors of a matrix in one layout. */
+/* Suffixes of the tensors of a matrix in one layout; NULL: the layout has none. */
 struct spelling {
     uint32_t layout;
-    const char *codes, *scales, *zeros, *order, *shape; /* shape NULL: the layout has none */
+    const char *codes, *scales, *zeros, *order, *shape;
+    const char *global; /* one number for all scales, which divides if its name is in `divisor` */
+    const char *input;  /* rounding of activations, which is not done */
 };
 
+static const char divisor[] = ".weight_global_scale";
+
 static const struct spelling spellings[] = {
-    {MODEL_PACKED_GPTQ, ".qweight", ".scales", ".qzeros", ".g_idx", NULL},
-    {MODEL_PACKED_AWQ, ".qweight", ".scales", ".qzeros", ".g_idx", NULL},
-    {MODEL_PACKED_WORDS, ".weight_packed", ".weight_scale", ".weight_zero_point", ".weight_g_idx", ".weight_shape"},
-    {MODEL_PACKED_BYTES, ".weight", ".weight_scale", ".weight_zero_point", ".weight_g_idx", NULL},
+    {MODEL_PACKED_GPTQ, ".qweight", ".scales", ".qzeros", ".g_idx", NULL, NULL, NULL},
+    {MODEL_PACKED_AWQ, ".qweight", ".scales", ".qzeros", ".g_idx", NULL, NULL, NULL},
+    {MODEL_PACKED_FLOATS, ".weight_packed", ".weight_scale", NULL, NULL, NULL, divisor, ".input_global_scale"},
+    {MODEL_PACKED_FLOATS, ".weight", ".weight_scale", NULL, NULL, NULL, ".weight_scale_2", ".input_scale"},
+    {MODEL_PACKED_FLOATS, ".weight", ".weight_scale_inv", NULL, NULL, NULL, NULL, ".input_scale"},
+    {MODEL_PACKED_WORDS, ".weight_packed", ".weight_scale", ".weight_zero_point", ".weight_g_idx", ".weight_shape",
+     NULL, NULL},
+    {MODEL_PACKED_BYTES, ".weight", ".weight_scale", ".weight_zero_point", ".weight_g_idx", NULL, NULL, NULL},
 };
 #define SPELLINGS (sizeof(spellings) / sizeof(spellings[0]))
 
@@ -44,6 +52,7 @@ static const struct accel_model_tensor *find_sibling(const struct accel_model_fi
     const size_t length = strlen(name) - strlen(end);
     char *other = part == NULL ? NULL : malloc(length + strlen(part) + 1);
     const struct accel_model_tensor *found = NULL;
+
     if (other != NULL) {
         memcpy(other, name, length);
         strcpy(other + length, part);
@@ -56,7 +65,17 @@ static const struct accel_model_tensor *find_sibling(const struct accel_model_fi
 /* Returns whether a folder of layout `folder` may contain matrices of this spelling. */
 static bool is_possible(const struct spelling *spelling, uint32_t folder)
 {
-    return spelling->layout == folder || (folder == MODEL_PACKED_WORDS && spelling->layout == MODEL_PACKED_BYTES);
+    return spelling->layout == folder || (folder == MODEL_PACKED_WORDS && (spelling->layout == MODEL_PACKED_BYTES ||
+                                                                           spelling->layout == MODEL_PACKED_FLOATS));
+}
+
+/* Returns the bits of the codes that a tensor of this type has in a layout whose names plain matrices have too; 0:
+ * none. */
+static uint32_t bits_of(const struct spelling *spelling, uint32_t type)
+{
+    if (spelling->layout == MODEL_PACKED_BYTES)
+        return type == ACCEL_I8 ? 8 : 0;
+    return type == ACCEL_U8 ? 4 : type == ACCEL_F8_E4M3 || type == ACCEL_F8_E5M2 ? 8 : 0;
 }
 
 /* Returns the spelling of the matrix whose codes this tensor holds, or NULL. */
@@ -67,10 +86,11 @@ static const struct spelling *find_spelling(const struct accel_model_file *file,
         const struct spelling *spelling = &spellings[i];
         if (!is_possible(spelling, folder) || !ends_in(tensor->name, spelling->codes))
             continue;
-        if (spelling->layout != MODEL_PACKED_BYTES)
+        if (spelling->layout != MODEL_PACKED_BYTES && spelling->layout != MODEL_PACKED_FLOATS)
             return spelling;
         /* A plain matrix has the same name, so type and scales decide. */
-        if (tensor->type == ACCEL_I8 && find_sibling(file, tensor->name, spelling->codes, spelling->scales) != NULL)
+        if (bits_of(spelling, tensor->type) != 0 &&
+            find_sibling(file, tensor->name, spelling->codes, spelling->scales) != NULL)
             return spelling;
     }
     return NULL;
@@ -115,9 +135,10 @@ static int32_t describe_tensor(struct accel_model_file *file, const struct model
         return accel_error_set(error, ACCEL_E_INTERNAL, "%s: type 0x%x", packed->codes.name, packed->type);
     out->face = packed->codes;
     out->face.type = packed->type;
-    out->face.type_name = packed->type == ACCEL_F16   ? "F16"
-                          : packed->type == ACCEL_F32 ? "F32"
-                                                      : model_pool_text(&file->pool, format.name, strlen(format.name));
+    out->face.type_name = packed->type == ACCEL_F16    ? "F16"
+                          : packed->type == ACCEL_F32  ? "F32"
+                          : packed->type == ACCEL_BF16 ? "BF16"
+                                                       : model_pool_text(&file->pool, format.name, strlen(format.name));
     if (name == NULL || out->face.type_name == NULL)
         return model_no_memory(error, file->path, length);
     memcpy(name, packed->codes.name, length);
@@ -134,6 +155,28 @@ static int32_t describe_tensor(struct accel_model_file *file, const struct model
     return ACCEL_OK;
 }
 
+/* Stores the value of each code of a matrix of floats in the file's pool. */
+static int32_t set_levels(struct accel_model_file *file, uint32_t bits, struct model_packed *packed,
+                          struct accel_error *error)
+{
+    static const float e2m1[16] = {0, 0.5F, 1, 1.5F, 2, 3, 4, 6, -0.0F, -0.5F, -1, -1.5F, -2, -3, -4, -6};
+    float *levels = model_pool_alloc(&file->pool, 256, sizeof(*levels));
+    unsigned char codes[256];
+    const void *planes[] = {codes};
+
+    if (levels == NULL)
+        return model_no_memory(error, file->path, 256 * sizeof(*levels));
+    for (uint32_t i = 0; i < 256; i++)
+        codes[i] = (unsigned char)i;
+    if (bits == 4)
+        memcpy(levels, e2m1, sizeof(e2m1));
+    else
+        accel_format_decode(packed->codes.type, planes, 256, levels);
+    packed->bits = bits;
+    packed->levels = levels;
+    return ACCEL_OK;
+}
+
 static int32_t create_matrix(struct accel_model_file *file, const struct model_packing *packing,
                              const struct spelling *spelling, const struct accel_model_tensor *codes,
                              struct model_tensor *out, struct accel_error *error)
@@ -142,7 +185,8 @@ static int32_t create_matrix(struct accel_model_file *file, const struct model_p
     const struct accel_model_tensor *zeros = find_sibling(file, name, end, spelling->zeros);
     const struct accel_model_tensor *scales = find_sibling(file, name, end, spelling->scales);
     const struct accel_model_tensor *order = find_sibling(file, name, end, spelling->order);
-    const bool needs_zeros = spelling->shape == NULL && spelling->layout != MODEL_PACKED_BYTES;
+    const struct accel_model_tensor *global = find_sibling(file, name, end, spelling->global);
+    const bool needs_zeros = spelling->layout == MODEL_PACKED_GPTQ || spelling->layout == MODEL_PACKED_AWQ;
     struct model_packed *packed = model_pool_alloc(&file->pool, 1, sizeof(*packed));
     int32_t code = ACCEL_OK;
     if (packed == NULL)
@@ -158,7 +202,14 @@ static int32_t create_matrix(struct accel_model_file *file, const struct model_p
         packed->zeros = *zeros;
     packed->layout = spelling->layout;
     packed->zero_add = packing->zero_add;
-    if (spelling->shape != NULL)
+    packed->row_block = 1;
+    packed->global = 1;
+    packed->global_divides = spelling->global == divisor;
+    if (spelling->layout == MODEL_PACKED_FLOATS)
+        code = set_levels(file, bits_of(spelling, codes->type), packed, error);
+    if (code == ACCEL_OK && global != NULL)
+        code = model_packed_read_global(file, global, packed, error);
+    if (code == ACCEL_OK && spelling->shape != NULL)
         code = model_packed_read_shape(file, find_sibling(file, name, end, spelling->shape), packed, error);
     if (code == ACCEL_OK)
         code = model_packed_measure(file, packing, packed, error);
@@ -176,7 +227,7 @@ static bool is_part(const struct accel_model_file *file, uint32_t folder, const 
 {
     for (size_t i = 0; i < SPELLINGS; i++) {
         const struct spelling *s = &spellings[i];
-        const char *const ends[] = {s->scales, s->zeros, s->order, s->shape};
+        const char *const ends[] = {s->scales, s->zeros, s->order, s->shape, s->global, s->input};
         for (size_t k = 0; is_possible(s, folder) && k < sizeof(ends) / sizeof(ends[0]); k++) {
             const struct accel_model_tensor *codes =
                 ends[k] != NULL && ends_in(name, ends[k]) ? find_sibling(file, name, ends[k], s->codes) : NULL;
@@ -221,7 +272,8 @@ static bool has_codes(const struct accel_model_file *file, uint32_t folder)
     for (uint64_t i = 0; i < file->tensor_count; i++) {
         const struct accel_model_tensor *tensor = &file->tensors[i].face;
         if (folder != 0 ? find_spelling(file, folder, tensor) != NULL
-                        : ends_in(tensor->name, ".qweight") || ends_in(tensor->name, ".weight_packed"))
+                        : ends_in(tensor->name, ".qweight") || ends_in(tensor->name, ".weight_packed") ||
+                              find_spelling(file, MODEL_PACKED_FLOATS, tensor) != NULL)
             return true;
     }
     return false;
@@ -238,12 +290,17 @@ int32_t model_packed_replace(struct accel_model_file *file, struct accel_error *
     code = load_object(file, "config.json", "quantization_config", &object, error);
     if (code == ACCEL_OK && object == NULL && has_codes(file, 0))
         code = load_object(file, "quantize_config.json", NULL, &object, error);
+    if (code == ACCEL_OK && object == NULL && has_codes(file, MODEL_PACKED_FLOATS)) {
+        code = load_object(file, "hf_quant_config.json", "quantization", &object, error);
+        if (code == ACCEL_OK && object != NULL && json_object_set_new(object, "quant_method", json_string("modelopt")))
+            code = model_no_memory(error, file->path, 0);
+    }
     if (code == ACCEL_OK && object != NULL)
         code = model_packing_read(object, &packing, error);
     else if (code == ACCEL_OK && has_codes(file, 0))
         code = model_fault(error, ACCEL_E_UNSUPPORTED, file->path, MODEL_NO_OFFSET,
-                           "has packed codes, but neither quantization_config in config.json nor "
-                           "quantize_config.json");
+                           "has packed codes, but no quantization_config in config.json, quantize_config.json or "
+                           "hf_quant_config.json");
     if (code == ACCEL_OK && object != NULL && has_codes(file, packing.layout))
         code = replace_tensors(file, &packing, error);
     else if (code == ACCEL_OK && object != NULL && has_codes(file, 0))

@@ -19,6 +19,10 @@ int32_t model_packed_unsupported(const struct accel_model_file *file, const stru
 int32_t model_packed_read_shape(const struct accel_model_file *file, const struct accel_model_tensor *shape,
                                 struct model_packed *packed, struct accel_error *error);
 
+/* Reads the one number of a tensor that applies to all scales. */
+int32_t model_packed_read_global(const struct accel_model_file *file, const struct accel_model_tensor *global,
+                                 struct model_packed *packed, struct accel_error *error);
+
 /* Finds bits, groups and, without a weight_shape, rows and width: the one choice of the configuration that matches. */
 int32_t model_packed_measure(const struct accel_model_file *file, const struct model_packing *packing,
                              struct model_packed *packed, struct accel_error *error);

@@ -2,6 +2,7 @@
 /* Reads shape and groups of one packed matrix, and checks its tensors against each other and the configuration. */
 #include "config.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,11 @@ static bool has_shape(const struct accel_model_tensor *tensor, uint32_t type, ui
 static bool is_scale(uint32_t type)
 {
     return type == ACCEL_F16 || type == ACCEL_BF16 || type == ACCEL_F32;
+}
+
+static bool is_float8(uint32_t type)
+{
+    return type == ACCEL_F8_E4M3 || type == ACCEL_F8_E5M2;
 }
 
 /* Sets the groups of a row; `width` is known. */
@@ -94,6 +100,21 @@ int32_t model_packed_read_shape(const struct accel_model_file *file, const struc
     return ACCEL_OK;
 }
 
+int32_t model_packed_read_global(const struct accel_model_file *file, const struct accel_model_tensor *global,
+                                 struct model_packed *packed, struct accel_error *error)
+{
+    float value;
+    int32_t code;
+
+    if (global->type != ACCEL_F32 || global->bytes != sizeof(value))
+        return model_packed_corrupt(file, global, "is not one number in F32", error);
+    code = accel_model_file_read(file, global, 0, sizeof(value), &value, error);
+    if (code == ACCEL_OK && !(isfinite(value) && value > 0))
+        code = model_packed_corrupt(file, global, "is not a scale above zero", error);
+    packed->global = value;
+    return code;
+}
+
 /* Checks the shapes of a compressed-tensors matrix, whose codes are stored by rows. */
 static int32_t measure_rows(const struct accel_model_file *file, uint64_t group, struct model_packed *packed,
                             struct accel_error *error)
@@ -129,19 +150,50 @@ static int32_t measure_rows(const struct accel_model_file *file, uint64_t group,
     return ACCEL_OK;
 }
 
-static int32_t measure_with(const struct accel_model_file *file, uint32_t bits, uint64_t group,
+/* Checks the shapes of a matrix of floats; the codes' type and the configuration have the same bits. */
+static int32_t measure_floats(const struct accel_model_file *file, const struct model_packing_choice *choice,
+                              struct model_packed *packed, struct accel_error *error)
+{
+    const struct accel_model_tensor *codes = &packed->codes, *scales = &packed->scales;
+    const uint32_t each = model_packed_scale_bytes(scales->type);
+    uint64_t lines;
+
+    if (codes->rank != 2 || codes->bytes == 0 || codes->dims[0] > UINT32_MAX || codes->dims[1] > UINT32_MAX / 2)
+        return model_packed_corrupt(file, codes, "is not a matrix", error);
+    if (!choice->floats || choice->bits != (is_float8(codes->type) ? 8 : 4))
+        return model_packed_unsupported(file, codes, "the configuration does not describe floats of its type", error);
+    if (each == 0)
+        return model_packed_unsupported(file, scales, "is of a type that no scales have", error);
+    packed->rows = codes->dims[0];
+    packed->width = codes->dims[1] * (8 / packed->bits);
+    packed->one_scale = scales->bytes == each;
+    packed->row_block = packed->one_scale ? 1 : choice->row_block;
+    set_groups(packed, packed->one_scale ? 0 : choice->group);
+    lines = (packed->rows + packed->row_block - 1) / packed->row_block;
+    if (packed->one_scale || has_shape(scales, scales->type, lines, packed->groups) ||
+        (packed->groups == 1 && scales->rank == 1 && scales->dims[0] == lines))
+        return ACCEL_OK;
+    return model_packed_corrupt(file, scales, "does not match the codes", error);
+}
+
+static int32_t measure_with(const struct accel_model_file *file, const struct model_packing_choice *choice,
                             struct model_packed *packed, struct accel_error *error)
 {
-    packed->bits = packed->layout == MODEL_PACKED_BYTES ? 8 : bits;
+    if (packed->layout == MODEL_PACKED_FLOATS)
+        return measure_floats(file, choice, packed, error);
+    if (choice->floats)
+        return model_packed_unsupported(file, &packed->codes, "the configuration describes floats", error);
+    packed->bits = packed->layout == MODEL_PACKED_BYTES ? 8 : choice->bits;
     if (packed->layout == MODEL_PACKED_GPTQ || packed->layout == MODEL_PACKED_AWQ)
-        return measure_columns(file, group, packed, error);
-    return measure_rows(file, group, packed, error);
+        return measure_columns(file, choice->group, packed, error);
+    return measure_rows(file, choice->group, packed, error);
 }
 
 /* Returns whether both have the same bits and groups. */
 static bool is_same_packing(const struct model_packed *a, const struct model_packed *b)
 {
-    return a->bits == b->bits && (a->groups == 1 ? b->groups == 1 : a->file_group == b->file_group);
+    return a->bits == b->bits && a->row_block == b->row_block &&
+           (a->groups == 1 ? b->groups == 1 : a->file_group == b->file_group);
 }
 
 int32_t model_packed_measure(const struct accel_model_file *file, const struct model_packing *packing,
@@ -153,7 +205,7 @@ int32_t model_packed_measure(const struct accel_model_file *file, const struct m
                                         error);
     for (uint32_t i = 0; i < packing->choice_count; i++) {
         struct model_packed tried = *packed;
-        if (measure_with(file, packing->choices[i].bits, packing->choices[i].group, &tried, NULL) != ACCEL_OK)
+        if (measure_with(file, &packing->choices[i], &tried, NULL) != ACCEL_OK)
             continue;
         if (found.rows != 0 && !is_same_packing(&found, &tried))
             return model_packed_unsupported(file, &packed->codes, "matches several packings of the configuration",
@@ -161,7 +213,7 @@ int32_t model_packed_measure(const struct accel_model_file *file, const struct m
         found = tried;
     }
     if (found.rows == 0)
-        return measure_with(file, packing->choices[0].bits, packing->choices[0].group, packed, error);
+        return measure_with(file, &packing->choices[0], packed, error);
     *packed = found;
     return ACCEL_OK;
 }

@@ -27,7 +27,7 @@ static int32_t scan_scales(const struct accel_model_file *file, const struct mod
                            struct accel_error *error)
 {
     const struct accel_model_tensor *tensor = &packed->scales;
-    const uint64_t each = tensor->type == ACCEL_F32 ? 4 : 2;
+    const uint64_t each = model_packed_scale_bytes(tensor->type);
     unsigned char *bytes = malloc(SCAN_BYTES);
     int32_t code = bytes == NULL ? model_no_memory(error, file->path, SCAN_BYTES) : ACCEL_OK;
     *out = (struct scales){true, FLT_MAX, 0};
@@ -35,7 +35,7 @@ static int32_t scan_scales(const struct accel_model_file *file, const struct mod
         const uint64_t count = tensor->bytes - at < SCAN_BYTES ? tensor->bytes - at : SCAN_BYTES;
         code = accel_model_file_read(file, tensor, at, count, bytes, error);
         for (uint64_t i = 0; i < count && code == ACCEL_OK; i += each) {
-            const float scale = model_packed_scale(tensor->type, bytes + i), size = fabsf(scale);
+            const float scale = model_packed_scale(packed, bytes + i), size = fabsf(scale);
             out->halves = out->halves && accel_f16_to_f32(accel_f16_from_f32(scale)) == scale;
             out->greatest = size <= out->greatest ? out->greatest : isnan(size) ? INFINITY : size;
             if (size > 0 && size < out->least)
@@ -89,25 +89,44 @@ static int32_t choose_planar(const struct accel_model_file *file, struct model_p
     return ACCEL_OK;
 }
 
+/* Finds the least magnitude above zero and the greatest finite one that a scale of 1 gives. */
+static void find_levels(const struct model_packed *packed, float *out_least, float *out_greatest)
+{
+    *out_least = packed->levels == NULL ? 1 : FLT_MAX;
+    *out_greatest = packed->levels == NULL ? (float)((1u << packed->bits) - 1) : 0;
+    for (uint32_t i = 0; packed->levels != NULL && i < 1u << packed->bits; i++) {
+        const float size = fabsf(packed->levels[i]);
+
+        if (size > 0 && size < *out_least)
+            *out_least = size;
+        if (isfinite(size) && size > *out_greatest)
+            *out_greatest = size;
+    }
+}
+
 int32_t model_packed_choose_type(const struct accel_model_file *file, struct model_packed *packed,
                                  struct accel_error *error)
 {
     const bool whole = packed->width % 32 == 0 && packed->file_group % 32 == 0 && packed->order == NULL;
-    const float steps = (float)((1u << packed->bits) - 1);
+    const bool planar = whole && packed->levels == NULL;
     struct scales scales = {true, 0, 0};
+    float least, greatest;
     uint64_t bytes;
     int32_t code = ACCEL_OK;
-    if (!whole || packed->scales.type != ACCEL_F16)
+    if (!planar || packed->scales.type != ACCEL_F16)
         code = scan_scales(file, packed, &scales, error);
     if (code != ACCEL_OK)
         return code;
-    if (whole && (scales.halves || (scales.least >= 0x1p-14f && scales.greatest <= 65504.0f)))
+    if (planar && (scales.halves || (scales.least >= 0x1p-14f && scales.greatest <= 65504.0f)))
         return choose_planar(file, packed, error);
+    find_levels(packed, &least, &greatest);
     packed->dense = true;
-    packed->type = scales.least >= 0x1p-14f && scales.greatest * steps <= 65504.0f ? ACCEL_F16 : ACCEL_F32;
+    packed->type = scales.least * least >= 0x1p-14f && scales.greatest * greatest <= 65504.0f ? ACCEL_F16
+                   : packed->levels != NULL                                                   ? ACCEL_BF16
+                                                                                              : ACCEL_F32;
     packed->planes = 1;
     if (!multiply_u64(packed->rows, packed->width, &bytes) ||
-        !multiply_u64(bytes, packed->type == ACCEL_F16 ? 2 : 4, &packed->plane_bytes[0]))
+        !multiply_u64(bytes, packed->type == ACCEL_F32 ? 4 : 2, &packed->plane_bytes[0]))
         return model_packed_corrupt(file, &packed->codes, "is too large", error);
     return ACCEL_OK;
 }

@@ -287,8 +287,8 @@ static void test_refused(void **state)
         const char *config, *word;
         int32_t code;
     } cases[] = {
-        {"\"format\": \"float-quantized\"", "float-quantized", ACCEL_E_UNSUPPORTED},
-        {"\"config_groups\": {\"g\": {\"weights\": {\"type\": \"float\", \"num_bits\": 4}}}", "float",
+        {"\"format\": \"marlin-24\"", "marlin-24", ACCEL_E_UNSUPPORTED},
+        {"\"config_groups\": {\"g\": {\"weights\": {\"type\": \"float\", \"num_bits\": 4}}}", "describes floats",
          ACCEL_E_UNSUPPORTED},
         {"\"config_groups\": {\"g\": {\"weights\": {\"num_bits\": 5}}}", "num_bits is '5'", ACCEL_E_UNSUPPORTED},
         {"\"config_groups\": {\"g\": {\"weights\": {\"num_bits\": 4, \"strategy\": \"block\"}}}", "block",

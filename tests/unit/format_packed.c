@@ -303,7 +303,7 @@ static void test_refused(void **state)
         const char *config, *word;
         int32_t code;
     } cases[] = {
-        {"{}", "neither quantization_config", ACCEL_E_UNSUPPORTED},
+        {"{}", "no quantization_config", ACCEL_E_UNSUPPORTED},
         {"{\"quantization_config\": {\"quant_method\": \"bitsandbytes\"}}", "bitsandbytes", ACCEL_E_UNSUPPORTED},
         {"{\"quantization_config\": {\"quant_method\": \"compressed-tensors\"}}", "another method",
          ACCEL_E_UNSUPPORTED},

@@ -375,6 +375,10 @@ unit_tests += tests/unit/format_packed
 tests_unit_format_packed_SOURCES = %D%/format_packed.c %D%/format_support.h
 tests_unit_format_packed_LDADD = $(model_test_libs) -lm
 
+unit_tests += tests/unit/format_floats
+tests_unit_format_floats_SOURCES = %D%/format_floats.c %D%/format_support.h
+tests_unit_format_floats_LDADD = $(model_test_libs) -lm
+
 unit_tests += tests/unit/format_compressed
 tests_unit_format_compressed_SOURCES = %D%/format_compressed.c %D%/format_support.h
 tests_unit_format_compressed_LDADD = $(model_test_libs) -lm
