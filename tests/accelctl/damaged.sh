@@ -108,6 +108,61 @@ END
     grep -q "remedy: --set kv.type=f32, in case .*; else try a device" "$work/err" || fail "remedy: $(cat "$work/err")"
 fi
 
+# Types that no operator reads in their place: the tensor, its type, what is read, and what to do.
+if command -v python3 >/dev/null; then
+    cat >"$work/retype.py" <<'END'
+import json, os, shutil, struct, sys
+source, target, name, dtype = sys.argv[1:]
+os.makedirs(target, exist_ok=True)
+for file in os.listdir(source):
+    if not file.endswith(".safetensors"):
+        shutil.copy(source + "/" + file, target)
+data = open(source + "/model.safetensors", "rb").read()
+size = struct.unpack("<Q", data[:8])[0]
+head, body, parts, at = json.loads(data[8:8 + size]), data[8 + size:], [], 0
+head.pop("__metadata__", None)
+for key, row in head.items():
+    values = body[row["data_offsets"][0]:row["data_offsets"][1]]
+    if key == name:
+        row["dtype"] = dtype
+        values = b"\x38" * (len(values) // 4 * {"U8": 1, "I8": 1, "I16": 2, "F64": 8, "F8_E4M3": 1, "F8_E5M2": 1}[dtype])
+    row["data_offsets"] = [at, at + len(values)]
+    parts.append(values)
+    at += len(values)
+text = json.dumps(head).encode()
+text += b" " * (-len(text) % 8)
+open(target + "/model.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + b"".join(parts))
+END
+    # retyped NAME TYPE WHAT REMEDY
+    retyped()
+    {
+        rm -rf "$work/retyped"
+        python3 "$work/retype.py" "$models/hf" "$work/retyped" "$1" "$2" || exit 99
+        try 4 "$accelctl" run "$work/retyped" -n 1 --prompt x --device cpu
+        one_error "$work/retyped/model.safetensors: offset 0x"
+        one_error ": $3"
+        grep -q "^  remedy: $4" "$work/err" || { cat "$work/err"; fail "$1 in $2: another remedy"; }
+        try 4 "$accelctl" plan "$work/retyped" --device cpu
+    }
+    matrix="matrices are F32, F16, BF16, F8_E4M3, F8_E5M2 or quantized"
+    query=model.layers.1.self_attn.q_proj.weight
+    for type in U8 I8 I16; do
+        retyped $query $type "matrix '$query' has type $type; $matrix" "take the model in F32, F16, BF16 or a quantized format"
+    done
+    retyped model.embed_tokens.weight I8 "matrix 'model.embed_tokens.weight' has type I8; $matrix" "take the model in"
+    retyped $query F64 "matrix '$query' has type F64; $matrix" "accelctl quantize IN OUT f32 converts it"
+    try 0 "$accelctl" quantize "$work/retyped" "$work/mended" f32
+    try 0 "$accelctl" run "$work/mended" -g -q -n 2 -p Once
+    retyped model.norm.weight U8 "vector 'model.norm.weight' has type U8; vectors are F32, F16 or BF16" "take the model in"
+    for type in F8_E4M3 F8_E5M2; do
+        retyped model.norm.weight $type "vector 'model.norm.weight' has type $type; vectors are F32, F16 or BF16" \
+            "accelctl quantize IN OUT f32 --role norm=f32 converts it"
+    done
+    rm -rf "$work/mended"
+    try 0 "$accelctl" quantize "$work/retyped" "$work/mended" f32 --role norm=f32
+    try 0 "$accelctl" run "$work/mended" -g -q -n 2 -p Once
+fi
+
 # Weights whose scales are tensors of their own would give wrong results without them.
 if command -v python3 >/dev/null; then
     mkdir "$work/scaled"
