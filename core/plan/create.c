@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <accel/run.h>
+
 #include "core/base/checked.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
@@ -510,6 +512,7 @@ void accel_plan_free(struct accel_plan *plan)
 {
     if (plan == NULL)
         return;
+    accel_device_free(plan->opened);
     accel_settings_free(plan->settings);
     accel_thread_plan_free(&plan->threads);
     accel_arena_free(&plan->arena);

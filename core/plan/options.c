@@ -151,6 +151,11 @@ int32_t accel_plan_open_device(struct accel_plan *plan, struct accel_device **ou
     bool *left_out;
     int32_t code = accel_plan_need_device(plan, error);
     *out_device = NULL;
+    if (code == ACCEL_OK && plan->opened != NULL) {
+        *out_device = plan->opened;
+        plan->opened = NULL;
+        return ACCEL_OK;
+    }
     if (code == ACCEL_OK)
         code = accel_plan_finish(plan, list_options(plan, &options, error), error);
     if (code != ACCEL_OK)

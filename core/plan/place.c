@@ -254,7 +254,11 @@ int32_t accel_plan_assign_graphs(struct accel_plan *plan, const struct accel_pla
         code = accel_plan_add_memory(plan, device, work, &options, wanted, error);
     if (code == ACCEL_OK && !plan->spread)
         code = accel_plan_check_scratch(plan, device, error);
-    accel_device_free(device);
+    /* The session that runs the plan takes the device over, and does not open it a second time. */
+    if (code == ACCEL_OK)
+        plan->opened = device;
+    else
+        accel_device_free(device);
     plan->placed = code == ACCEL_OK;
     if (code == ACCEL_OK)
         code = accel_plan_rebuild_hints(plan, error);

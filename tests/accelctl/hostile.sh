@@ -294,8 +294,8 @@ for how in $waiting; do
     grep -q "^accelctl: driver second, $name: it has not come back for 30 seconds, .* (ACCEL_E_TIMEOUT)" \
         "$work/$slot.err" || { cat "$work/$slot.err"; fail "the driver that hangs in $slot is not named"; }
 done
-# The device is opened and closed before the run, to plan it.
-is "$(cat "$work/close.out")" "" "text of a command that never ran"
+# The device that planning opened is closed once, after the run.
+is "$(cat "$work/close.out")" "$text" "text of a command that close holds"
 is "$(cat "$work/set_free.out")" "$text" "text of a command that set_free holds"
 is "$(cat "$work/detach.out")" "$text" "text of a command that detach holds"
 "$json" "$work/json.out" accelctl/run/1 || fail "the document of a command that set_free holds"

@@ -122,6 +122,7 @@ run_once
 grep -qE "component=|^log\." "$work/err" && fail "lines of log without a setting"
 run_once --set log.level=info
 grep -q "^info: component=driver.cpu " "$work/err" || fail "log.level=info has no line of the driver"
+is "$(grep -c "component=driver.cpu driver=cpu device=cpu0" "$work/err")" 1 "times that the device is opened"
 run_once --set log.level=error --set log.load=true
 grep -q "component=" "$work/err" && fail "log.level=error writes lines of info"
 run_once --set log.level=info --set log.load=true
