@@ -83,7 +83,8 @@ struct accel_plan {
     struct accel_plan_fit fit;
     bool has_fit; /**< `fit` is valid */
     bool placed;
-    struct accel_device *opened; /**< by accel_plan_assign_graphs, until accel_plan_open_device hands it over; or NULL */
+    struct accel_device
+        *opened;             /**< by accel_plan_assign_graphs, until accel_plan_open_device hands it over; or NULL */
     bool has_shapes;         /**< a shape plan was made */
     bool spread;             /**< the shape plan uses several devices */
     bool is_planning_shapes; /**< a shape plan is being made: declines apply to it alone */

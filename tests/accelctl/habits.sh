@@ -117,6 +117,13 @@ has "= tiled"
 try 2 "$accelctl" run "$q8" --flash-attn=maybe -n 2 -p Once
 one_error "maybe"
 
+# What the page says is refused, and what goes on.
+try 4 "$accelctl" run "$q8" -fa off -n 2 -p Once --device cpu
+one_error "command line -fa off: attention.kernel=eager"
+try 4 "$accelctl" run "$q8" -ctk q8_0 -n 2 -p Once --device cpu
+one_error "heads of 8 elements have no group of 32 or more"
+try 0 "$accelctl" run "$q8" -ctk q8_0 -n 2 -p Once --device cpu --set fallback.kv=warn
+
 # An option of several letters is never a letter with a value; a number may stand right behind its letter.
 for word in -nx -ngx -pHello -tx -gqx -mtp; do
     try 2 "$accelctl" run "$q8" "$word"
