@@ -51,6 +51,8 @@ libaccelctl_la_SOURCES = \
 	%D%/words.h \
 	%D%/progress.c \
 	%D%/progress.h \
+	%D%/reports.c \
+	%D%/reports.h \
 	%D%/bench/against.c \
 	%D%/bench/batch.c \
 	%D%/bench/bench.h \
@@ -127,8 +129,6 @@ libaccelctl_la_SOURCES = \
 	%D%/print/raw_text.h \
 	%D%/print/steps.c \
 	%D%/print/steps.h \
-	%D%/print/reports.c \
-	%D%/print/reports.h \
 	%D%/print/where.c \
 	%D%/print/where.h \
 	%D%/profile/env.c \

@@ -13,7 +13,7 @@
 #include <accel/model/describe.h>
 
 #include "tools/accelctl/output.h"
-#include "tools/accelctl/print/reports.h"
+#include "tools/accelctl/reports.h"
 #include "tools/accelctl/sigbus_guard.h"
 
 /* Returns true for a plan's record: a regular file named *.json. Models are folders or have other names. */

@@ -14,9 +14,9 @@
 #include "tools/accelctl/print/more.h"
 #include "tools/accelctl/print/plan.h"
 #include "tools/accelctl/print/rate.h"
-#include "tools/accelctl/print/reports.h"
 #include "tools/accelctl/print/where.h"
 #include "tools/accelctl/progress.h"
+#include "tools/accelctl/reports.h"
 #include "tools/accelctl/run/chat_template.h"
 
 static const struct option_row options[] = {

@@ -13,8 +13,8 @@
 #include <accel/model/safetensors.h>
 
 #include "tools/accelctl/model.h"
-#include "tools/accelctl/print/reports.h"
 #include "tools/accelctl/progress.h"
+#include "tools/accelctl/reports.h"
 #include "tools/accelctl/target.h"
 
 struct trace_options {

@@ -7,7 +7,7 @@
 
 #include "tools/accelctl/errors.h"
 #include "tools/accelctl/eval/eval.h"
-#include "tools/accelctl/print/reports.h"
+#include "tools/accelctl/reports.h"
 
 void eval_method(const struct eval_report *report, char text[400])
 {

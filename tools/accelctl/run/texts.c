@@ -13,8 +13,8 @@
 #include "tools/accelctl/print/more.h"
 #include "tools/accelctl/print/plan.h"
 #include "tools/accelctl/print/rate.h"
-#include "tools/accelctl/print/reports.h"
 #include "tools/accelctl/print/where.h"
+#include "tools/accelctl/reports.h"
 #include "tools/accelctl/run/sampling.h"
 #include "tools/measure/team.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "tools/accelctl/print/reports.h"
+#include "tools/accelctl/reports.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints what settings request about a run: log.load, log.kernels, log.memory, log.attention, log.quantization and
  * metrics.*. The session notes it in its plan. */
-#ifndef ACCELCTL_PRINT_REPORTS_H
-#define ACCELCTL_PRINT_REPORTS_H
+#ifndef ACCELCTL_REPORTS_H
+#define ACCELCTL_REPORTS_H
 
 #include "tools/accelctl/model.h"
 
