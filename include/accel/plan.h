@@ -80,8 +80,8 @@ ACCEL_API const char *accel_plan_model(const struct accel_plan *plan) ACCEL_NOEX
 ACCEL_API const char *accel_plan_variant(const struct accel_plan *plan) ACCEL_NOEXCEPT;
 
 /** Opens the device of the plan with the options of its driver that profiles and caller set ("cpu.isa"). The first call
- * after accel_plan_assign_graphs hands over the device that it opened. The caller frees it (accel_device_free), before or
- * after the plan. ACCEL_E_NOT_FOUND: the plan has no device; else the errors of accel_device_open. */
+ * after accel_plan_assign_graphs hands over the device that it opened. The caller frees it (accel_device_free), before
+ * or after the plan. ACCEL_E_NOT_FOUND: the plan has no device; else the errors of accel_device_open. */
 ACCEL_API int32_t accel_plan_open_device(struct accel_plan *plan, struct accel_device **out_device,
                                          struct accel_error *error) ACCEL_NOEXCEPT;
 
