@@ -366,14 +366,35 @@ for program in llama-server vllm; do
     has "# Settings that $program has no option for:"
 done
 has "--max-model-len 100"
-try 0 "$accelctl" plan "$model" --emit llama-server --set weights.load=read --set sequences=1
+try 0 "$accelctl" plan "$model" --emit llama-server --set weights.load=read --set attention.page=32
 has "--no-mmap"
 has "-ctk f16"
-has "attention.page = 64 tok (base.yaml:"
+has "attention.page = 32 tok (command line"
 try 2 "$accelctl" plan "$model" --emit nothing
 one_error "llama-server or vllm"
 try 2 "$accelctl" plan "$model" --mode foo
 one_error "stream or components"
+
+# The page of the cache that a plan shows is the page of the run, whoever decides it.
+# pages WANTED OPTION...: both have pages of WANTED tokens.
+pages()
+{
+    wanted_page=$1
+    shift
+    try 0 "$accelctl" plan "$model" --explain attention.page "$@"
+    is "$(head -n 1 "$work/out")" "attention.page = $wanted_page tok" "plan, $*"
+    try 0 "$accelctl" run "$model" -q -n 2 --prompt "Once upon" --set log.attention=true --set log.level=info "$@"
+    grep -q "component=plan key=log.attention.* pages* of $wanted_page tokens*," "$work/err" ||
+        { cat "$work/err"; fail "run, $*: no page of $wanted_page tokens"; }
+}
+pages 512
+pages 64 --set attention.page=64
+pages 64 --set sequences=2
+pages 128 --set attention.page=300 --set context=128tok
+pages 32 --set context=128tok --set kv.full=slide
+pages 1 --set attention.page=64 --set kv.full=prune --set kv.prune=recency
+try 0 "$accelctl" plan "$model" --all --set attention.page=300 --set context=128tok
+has "attention.page=300 tok comes to 128"
 
 # A plan in a file: a run repeats it, whatever profiles and variables say meanwhile.
 try 0 "$accelctl" plan "$model" --set context=128tok --out "$plan"
