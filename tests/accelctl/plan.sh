@@ -250,10 +250,12 @@ for file in llama-2-7b "$q8"; do
 done
 try 4 "$accelctl" plan llama-2-7b --platform metal
 one_error 'there is no platform "metal"; did you mean "mps"?'
-# A device as its data sheet writes it: the name that the profile has.
-for name in A100 H100 MI300X RTX4090; do
+# A device as its data sheet writes it, and one that no profile has.
+try 4 "$accelctl" plan llama-2-7b --platform cuda --device MI300X
+one_error "the platform cuda does not drive the device mi300x"
+for name in A101 H10 RTX409; do
     try 4 "$accelctl" plan llama-2-7b --platform cuda --device $name
-    one_error "there is no device \"$name\"; did you mean \"$(echo $name | tr A-Z a-z)\"?"
+    one_error "there is no device \"$(echo $name | tr A-Z a-z)\"; did you mean \""
     grep -qE "^  remedy: accelctl profile list devices lists the [0-9]+ files of that kind$" "$work/err" ||
         { cat "$work/err"; fail "a list of devices that is cut"; }
 done
@@ -374,6 +376,71 @@ try 2 "$accelctl" plan "$model" --emit nothing
 one_error "llama-server or vllm"
 try 2 "$accelctl" plan "$model" --mode foo
 one_error "stream or components"
+
+# A name for two settings explains both; an unknown one is answered with the nearest name.
+try 0 "$accelctl" plan "$model" --explain kv.type --set kv.type=f32
+is "$(grep -c '^kv.type.[kv] = f32' "$work/out")" 2 "settings that kv.type explains"
+try 0 "$accelctl" plan "$model" --explain kv.type --json
+is "$("$json" "$work/out" accelctl/explain/1 members.1.key)" kv.type.v "the second member"
+# guessed STATUS WORD ARGUMENT...: the error asks whether WORD was meant.
+guessed()
+{
+    wanted_status=$1 meant=$2
+    shift 2
+    try "$wanted_status" "$accelctl" "$@"
+    one_error "did you mean"
+    grep -qE "did you mean [\"']?$meant[\"']?\?" "$work/err" || { cat "$work/err"; fail "no guess $meant: $*"; }
+}
+guessed 2 context plan "$model" --explain contxt
+guessed 2 kv.type plan "$model" --explain kv.typ
+guessed 4 cuda plan llama-2-7b --platform nvidia --device 2xa100
+guessed 4 vulkan plan llama-2-7b --platform vulkn
+guessed 4 a100 plan llama-2-7b --platform cuda --device a10
+guessed 4 cpu plan "$model" --device cpux
+guessed 2 slow plan "$model" --advise slw
+guessed 2 llama-server plan "$model" --emit lama-server
+guessed 2 stream plan "$model" --mode strem
+guessed 2 q8 plan "$model" --set kv.type=q9
+guessed 2 latency plan "$model" --set goal=latensy
+guessed 3 cuda profile show cdua
+guessed 2 platforms profile list platfrms
+guessed 2 context profile settings contxt
+guessed 2 D1 matrix --table D9
+guessed 2 rejected claims --verdict rejectd
+try 2 "$accelctl" plan "$model" --explain nope
+grep -q "did you mean" "$work/err" && fail "a guess for a name that resembles none"
+# Letters of names of devices and platforms have no case.
+for device in CPU Cpu:CPU0 cpu0 CPU0; do
+    try 0 "$accelctl" plan "$model" --device $device
+    has "FITS on cpu:cpu0"
+done
+try 0 "$accelctl" plan llama-2-7b --platform CUDA --device 2xA100
+has "NVIDIA A100"
+
+# Flags are spelt as people do on the command line and in the environment, and as true and false in files.
+for word in true on yes 1 TRUE On; do
+    try 0 "$accelctl" plan "$model" --explain cpu.pin --set cpu.pin=$word
+    has "cpu.pin = true"
+done
+for word in false off no 0; do
+    try 0 env ACCEL_CPU_PIN=$word "$accelctl" plan "$model" --explain cpu.pin
+    has "cpu.pin = false"
+done
+try 2 "$accelctl" plan "$model" --set cpu.pin=2
+one_error "none of: true false"
+mkdir "$work/flags" && printf 'accel-profile: 1\ndefaults: {cpu.pin: off}\n' >"$work/flags/accel.yaml"
+try 3 sh -c "cd '$work/flags' && exec '$accelctl' plan '$q8'"
+one_error "accel.yaml:2:21: cpu.pin: \"off\" is none of: true false"
+
+# A variable that nothing reads is named, by plans and runs.
+for command in plan "run -q -n 1 --prompt Once"; do
+    # shellcheck disable=SC2086 # a command and its options
+    try 0 env ACCEL_NOPE=1 "$accelctl" $command "$model"
+    grep -q "environment ACCEL_NOPE: unknown variable without effect$" "$work/out" "$work/err" ||
+        { cat "$work/out" "$work/err"; fail "$command: ACCEL_NOPE is silent"; }
+done
+try 0 env ACCEL_CONTXT=1 "$accelctl" plan "$model"
+has "ACCEL_CONTXT: unknown variable without effect; did you mean ACCEL_CONTEXT?"
 
 # The page of the cache that a plan shows is the page of the run, whoever decides it.
 # pages WANTED OPTION...: both have pages of WANTED tokens.

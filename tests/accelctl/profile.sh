@@ -52,7 +52,7 @@ grep -q '^facts$' "$work/out" && fail "show lists facts without --all"
 awk 'length($0) > 100 { print; bad = 1 } END { exit bad }' "$work/out" || fail "show: long lines"
 profile 0 show cuda --fact model.kind=generation --all
 grep -qE '^  model.kind +generation +command line --fact model.kind=generation' "$work/out" || fail "show --all: facts"
-grep -qE '^  log.level +warn +built in' "$work/out" || fail "show --all: what is built in"
+grep -qE '^  log.level +auto +built in' "$work/out" || fail "show --all: what is built in"
 profile 0 show cuda+t4 --fact model.kind=generation --json
 "$json" "$work/out" accelctl/profile-show/1 || fail "show --json"
 is "$(value settings.weights.type.value)" q4 "what a T4 has for weights.type"

@@ -43,7 +43,7 @@ static int check_facts(const struct accel_named_value *facts, uint32_t count, ui
     for (uint32_t i = 0; i < count; i++) {
         const struct accel_fact_row *row = find_fact(facts[i].key);
         const char *nearest = NULL;
-        uint32_t least = 5;
+        uint32_t least = unrelated_distance(facts[i].key);
         char text[200];
 
         if (row != NULL && (row->unit[0] == '\0' || is_number_of(row, facts[i].value)))
