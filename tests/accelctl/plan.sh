@@ -123,8 +123,21 @@ is "$(value platform)" cuda "the platform"
 try 0 "$accelctl" plan llama-2-7b --platform cuda --device t4 --explain weights.type --json
 is "$(value value)" q4 "4 bits on a T4"
 case $(value origin.file) in */devices/t4.yaml) ;; *) fail "weights.type is not of t4.yaml" ;; esac
-# A family that does not run can be planned.
-try 4 "$accelctl" plan bert-tiny
+# A family that does not run can be planned. It is a model file that is not supported, for plans and runs.
+sed 's/llama/blama/g' "$q8" >"$work/blama.gguf"
+for command in "plan" "run --prompt Once" "bench decode" "chat" "plan --json"; do
+    # shellcheck disable=SC2086 # a command and its options
+    try 3 "$accelctl" $command "$work/blama.gguf"
+    grep -q 'architecture ."*blama.*" has no implementation here' "$work/out" "$work/err" ||
+        { cat "$work/out" "$work/err"; fail "$command: the family is not named"; }
+done
+for shown in "" --all; do
+    # shellcheck disable=SC2086 # an option, or none
+    try 3 "$accelctl" plan "$work/blama.gguf" $shown
+    has "DOES NOT RUN"
+    grep -q "tokens/s\|^speed" "$work/out" && fail "a speed of what does not run, $shown"
+done
+try 3 "$accelctl" plan bert-tiny
 has "DOES NOT RUN on cpu:cpu0"
 has "architecture \"bert\" has no implementation here"
 try 0 "$accelctl" plan bert-tiny --platform cuda

@@ -183,7 +183,7 @@ static int answer(const struct plan_options *chosen, const struct opened *opened
     if (chosen->out != NULL && !chosen->common.json)
         print_out(chosen->out);
     if (code == EXIT_DONE && chosen->emit == NULL && does_not_run(opened, &error))
-        return EXIT_REFUSED;
+        return unsupported_exit(&error);
     if (code == EXIT_DONE && accel_plan_fit(accel_model_plan_plan(opened->made), &fit, NULL) == ACCEL_OK && !fit.fits)
         code = EXIT_SHORT;
     return code;
@@ -252,7 +252,8 @@ const struct command command_plan = {
         "name of a file in the folder models of the profiles. Nothing is loaded. If the model, its family or the "
         "device is not here, the plan is computed by formula, and a note states so.\n"
         "Each setting names the file and line of the profile that it comes from, or what measured it. The exit status "
-        "is 5 if memory does not suffice, and 4 if the device is here but does not implement the model or a setting.",
+        "is 5 if memory does not suffice, and, if the device is here, 3 if the model's family does not run and 4 if the "
+        "device does not implement the model or a setting.",
     .example = "accelctl plan --set context=2048tok model.gguf\nhow the model would run with caches for 2048 tokens",
     .options = options,
     .option_count = sizeof(options) / sizeof(*options),

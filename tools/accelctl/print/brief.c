@@ -218,8 +218,9 @@ void print_brief(const struct opened *opened)
     print_context(opened);
     print_memory_rows(opened);
     print_split(plan);
-    /* A split that does not fit has no speed: what makes it fit moves its layers. */
-    if (count_devices(plan) <= 1 || accel_plan_fit(plan, &fit, NULL) != ACCEL_OK || fit.fits)
+    /* Neither has what does not run a speed, nor a split that does not fit: what makes it fit moves its layers. */
+    if (!does_not_run(opened, NULL) &&
+        (count_devices(plan) <= 1 || accel_plan_fit(plan, &fit, NULL) != ACCEL_OK || fit.fits))
         print_speed(plan, 0);
     print_warnings(plan);
     print_unhonored_line(plan, ACCEL_UNHONORED_REFUSED);
