@@ -300,6 +300,11 @@ XDG_STATE_HOME=$work/state.speed try 0 "$accelctl" plan "$q8" -t 2 --set context
 if [ "$(nproc)" -ge 2 ]; then
     has "speed      decode not known (nothing was measured on this device with as many threads)"
 fi
+# More memory does not shorten the context.
+for name in a100 2xa100 a100-80gb 2xa100-80gb h100 h200 b200; do
+    try 0 "$accelctl" plan llama-2-7b --platform cuda --device $name --explain context
+    has "context = 4096 tok"
+done
 # Of devices that are here, a list means the first.
 try 0 "$accelctl" plan "$model" --device gpu,cpu
 has "- of gpu,cpu, cpu:cpu0 is the first that is here"
