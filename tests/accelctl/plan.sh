@@ -183,7 +183,7 @@ short
 try 0 "$accelctl" plan llama-2-70b --platform cuda --device 2xh100 --set weights.type=f16
 has "platform   cuda, 2 x NVIDIA H100 80GB HBM3, of which no device is here"
 has "of 157.3 GiB"
-grep -q "^split      layers 0-4[0-9] on cuda:0: " "$work/out" || fail "layers are not split over two devices"
+grep -q "^split      layers 0-4[0-9], embedding on cuda:0: " "$work/out" || fail "layers are not split over two devices"
 grep -q "^speed      decode at most 2[0-9]\." "$work/out" || { cat "$work/out"; fail "no bound of two bandwidths"; }
 short
 # Heads of each layer are not split yet, and nothing counts on it.
@@ -220,13 +220,13 @@ tr -s ' \n' '  ' <"$work/out" >"$work/line"
 grep -q -- "- no device of the list is here: .* with the settings of h100 " "$work/line" || fail "no note on the list"
 short
 try 0 "$accelctl" plan llama-2-70b --platform cuda --device a100,h100 --set context=4096tok --set sequences=16
-grep -q "layers 0-[67][0-9] on h100: " "$work/out" && grep -q "layers [67][0-9]-79 on a100: " "$work/out" ||
+grep -q "layers 0-[67][0-9], embedding on h100: " "$work/out" && grep -q "layers [67][0-9]-79, output on a100: " "$work/out" ||
     { cat "$work/out"; fail "layers are not split over an H100 and an A100"; }
 # Many devices, and several of them that lack memory: three rows of the split, one warning, and no speed.
 try 0 "$accelctl" plan llama-2-70b --platform cuda --device 16xt4 --set weights.type=f16
 short
 is "$(grep -c "^\(split\|     \)      layers .* on cuda:" "$work/out")" 2 "rows of the split"
-has "           and 8 more: --layers lists all"
+grep -q "^           and 8 more: weights [0-9.]* GiB; --layers lists all" "$work/out" || fail "no rest of the split"
 has "speed      decode at most"
 for list in "vulkan --device 2xt4" "cuda --device 8xt4 --set sequences=16 --set weights.type=f16"; do
     # shellcheck disable=SC2086 # words
@@ -245,7 +245,7 @@ is "$(grep -c "vulkan:[01] takes 17" "$work/out")" 2 "devices that lack memory, 
 for list in a100,h200 h200,a100; do
     try 0 "$accelctl" plan llama-2-70b --platform cuda --device $list
     is "$(head -n 1 "$work/out" | cut -c 1-24)" "verdict    FITS on h200:" "the first line of $list"
-    has "context    2048 tokens"
+    has "context    4096 tokens"
     grep -q "^speed      decode at most 6[0-9]\." "$work/out" || { cat "$work/out"; fail "the speed of $list"; }
 done
 try 0 "$accelctl" plan llama-2-70b --platform cuda --device 4xl4,2xl40s --json
@@ -300,6 +300,16 @@ XDG_STATE_HOME=$work/state.speed try 0 "$accelctl" plan "$q8" -t 2 --set context
 if [ "$(nproc)" -ge 2 ]; then
     has "speed      decode not known (nothing was measured on this device with as many threads)"
 fi
+# The weights of several devices add up, with the tables of no layer.
+for name in 2xa100 5xl4; do
+    try 0 "$accelctl" plan llama-2-70b --platform cuda --device $name --json
+    rows_add_up
+done
+try 0 "$accelctl" plan llama-2-70b --platform cuda --device 2xa100
+has "split      layers 0-42, embedding on cuda:0: weights 35.1 GiB"
+has "           layers 43-79, output on cuda:1: weights 30.2 GiB"
+try 0 "$accelctl" plan llama-2-70b --platform cuda --device 5xl4
+has "           and 2 more: weights 25.3 GiB; --layers lists all"
 # More memory does not shorten the context.
 for name in a100 2xa100 a100-80gb 2xa100-80gb h100 h200 b200; do
     try 0 "$accelctl" plan llama-2-7b --platform cuda --device $name --explain context
