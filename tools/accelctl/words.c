@@ -136,6 +136,11 @@ const char *const *setting_members(const char *name)
     return group == NULL ? NULL : group->members;
 }
 
+const char *fact_words(const char *name)
+{
+    return accel_known_fact_words(name);
+}
+
 uint32_t unrelated_distance(const char *word)
 {
     return accel_farthest(word);

@@ -33,6 +33,9 @@ const char *setting_group(uint32_t index);
 /* Returns the two settings that such a name sets; NULL if the name is none. */
 const char *const *setting_members(const char *name);
 
+/* Returns the values of a fact that has a closed list of them, separated by spaces; else NULL. */
+const char *fact_words(const char *name);
+
 /* Returns the distance from which a word is unrelated to another one, with which a search by is_nearer begins. */
 uint32_t unrelated_distance(const char *word);
 /* Returns 1 if `other` is a likely correction of `word` and nearer than *least, which is then its distance. */
