@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/base/error.h"
 #include "core/profile/profile.h"
@@ -18,7 +19,7 @@ const char *accel_device_kind_name(uint32_t kind)
 bool accel_is_device_kind(const char *word)
 {
     for (uint32_t kind = ACCEL_DEVICE_CPU; kind <= ACCEL_DEVICE_OTHER; kind++)
-        if (strcmp(word, accel_device_kind_name(kind)) == 0)
+        if (strcasecmp(word, accel_device_kind_name(kind)) == 0)
             return true;
     return false;
 }
