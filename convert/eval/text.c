@@ -11,7 +11,6 @@
 #include <accel/model/eval.h>
 
 #include "model/file/open_struct.h"
-#include "model/session/logits.h"
 #include "model/session/state.h"
 
 enum { PIECE_MOST = 64, CHUNK_DEFAULT = 512 };
@@ -109,7 +108,7 @@ static int32_t compare_logits(void *data, uint64_t index, const float *logits)
     here.log_sum = log_sum_of(logits, vocabulary, &here.best);
     here.loss = here.log_sum - (double)logits[reading->after[index]];
     if (!isfinite(here.loss))
-        return logits_refuse(seat->session, reading->error);
+        return accel_session_report_nonfinite(seat->session, "logits", reading->error);
     add(&seat->loss, here.loss);
     if (seat == &reading->eval->seats[reading->eval->count]) {
         for (uint32_t i = 0; i < vocabulary && reading->logits != NULL; i++)

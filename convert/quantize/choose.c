@@ -263,6 +263,15 @@ static bool is_in_layer(const struct accel_model_tensor *tensor, const char *rol
            (tensor->rank == 2 && (strncmp(role, "attention.", 10) == 0 || strncmp(role, "ffn.", 4) == 0));
 }
 
+/* Returns whether a tensor of a folder is quantized without a rule of the user for it. A mix covers the token embedding
+ * and the output projection as well, as in a GGUF file; readers of GPTQ's layout expect them unquantized. */
+static bool is_quantized_in_folder(const struct quantize_rules *rules, const struct accel_model_tensor *tensor,
+                                   const char *role)
+{
+    return is_in_layer(tensor, role) ||
+           (rules->mix != NULL && (strcmp(role, "embedding") == 0 || strcmp(role, "head") == 0));
+}
+
 /* Returns whether rows of `width` values are whole blocks of the type. */
 static bool divides(uint32_t type, uint64_t width)
 {
@@ -312,7 +321,7 @@ static const char *type_by_rules(const struct accel_quantize_job *job, const str
         return *out_type == ACCEL_F32 || *out_type == ACCEL_F16 || *out_type == ACCEL_BF16 ? NULL : "no matrix";
     if (*out_type == ACCEL_TYPE_NONE && is_critical(facts->role))
         *out_type = rules->critical;
-    if (*out_type == ACCEL_TYPE_NONE && folder && !is_in_layer(tensor, facts->role))
+    if (*out_type == ACCEL_TYPE_NONE && folder && !is_quantized_in_folder(rules, tensor, facts->role))
         return "no linear layer";
     if (*out_type == ACCEL_TYPE_NONE && rules->mix != NULL)
         return quantize_mix_type(rules->mix, index, out_type);

@@ -235,8 +235,10 @@ static enum mix_kind kind_of_role(const char *role)
 
 /* Returns whether the tensor is the token embedding, which is also the output projection if the model has no
  * separate one. */
-static bool is_token_table(const char *name)
+static bool is_token_table(const struct accel_model_file *file, const char *name)
 {
+    if (!is_gguf(file))
+        return fnmatch("*embed_tokens.weight", name, 0) == 0;
     return strcmp(name, "token_embd.weight") == 0 || strcmp(name, "per_layer_token_embd.weight") == 0;
 }
 
@@ -282,6 +284,8 @@ static void read_tensor(struct mix_tensor *out, const struct accel_model_file *f
     } else {
         layer = facts.layer < NAME_STAGED ? (int)facts.layer : -1;
         out->kind = kind_of_role(facts.role);
+        /* Tables of positions and of token types. */
+        out->is_kept = strcmp(facts.role, "embedding") == 0 && !is_token_table(file, tensor->name);
     }
     out->layer = layer;
 }
@@ -297,7 +301,7 @@ static void place_tensors(struct quantize_mix *mix, const struct accel_model_fil
     for (uint64_t i = 0; i < mix->count; i++) {
         struct mix_tensor *tensor = &mix->tensors[i];
         const bool is_matrix = accel_model_file_tensor(file, tensor->index)->rank > 1;
-        if (!has_head && is_gguf(file) && is_token_table(tensor->name))
+        if (!has_head && is_token_table(file, tensor->name))
             tensor->kind = KIND_HEAD;
         if (tensor->kind == KIND_VALUES && is_matrix)
             tensor->place = mix->values++;

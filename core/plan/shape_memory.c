@@ -102,7 +102,7 @@ static int32_t read_cache(struct accel_shape_planner *s)
 
 /* Returns the tokens that a sequence caches. With an attention window, pages behind the window are evicted, unless
  * the cache slides: then the tokens in it have already attended to evicted ones. A step needs the windows of its
- * first to its last token; sinks have pages of their own. */
+ * first to its last token, and the token before them for the next position; sinks have pages of their own. */
 static uint64_t cached_tokens(const struct accel_shape_planner *s)
 {
     const char *full = accel_plan_value(s->plan, "kv.full")->value;
@@ -111,6 +111,7 @@ static uint64_t cached_tokens(const struct accel_shape_planner *s)
     if (window == 0 || strcmp(full, "slide") == 0)
         return s->context;
     page = page < s->context ? page : s->context;
+    window = window < 2 ? 2 : window;
     slots = ((sinks + page - 1) / page + (window + s->batch + 2 * page - 3) / page) * page;
     return slots < s->context ? slots : s->context;
 }

@@ -25,6 +25,7 @@ struct step_options {
     uint32_t inputs;  /* 1: the activations of each matmul are an output */
     uint32_t scores;  /* 1: attention scores, summed over layers for each place, are an output */
     uint64_t batch;   /* most tokens of a step */
+    uint64_t span;    /* most tokens of one sequence in a step */
     uint64_t outputs; /* most rows of logits of a step, at most batch */
     uint64_t slots;   /* kv slots: tokens that the caches hold */
     uint64_t context; /* most tokens of a sequence */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/family/weights.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,41 @@ static int32_t refuse_scaled(const struct accel_model_file *file, const char *na
     return ACCEL_OK;
 }
 
+/* Refuses a tensor whose type no operator reads in its place. Integers are codes of a quantizer, which mean nothing
+ * without its scales; wider and narrower floats can be converted. */
+static int32_t refuse_type(const struct accel_model_file *file, const struct accel_model_tensor *tensor,
+                           const char *what, const char *wanted, const char *conversion, struct accel_error *error)
+{
+    const bool is_float = tensor->type == ACCEL_F64 || tensor->type == ACCEL_F8_E4M3 || tensor->type == ACCEL_F8_E5M2;
+
+    accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: offset 0x%llx: %s '%s' has type %s; %s",
+                    accel_model_file_part_path(file, tensor->part), (unsigned long long)tensor->offset, what,
+                    tensor->name, tensor->type_name, wanted);
+    if (is_float)
+        accel_error_remedy(error, "accelctl quantize IN OUT %s converts it", conversion);
+    else
+        accel_error_remedy(error, "take the model in F32, F16, BF16 or a quantized format of GGUF, GPTQ, AWQ or "
+                                  "compressed-tensors: integers alone have no scales");
+    return ACCEL_E_UNSUPPORTED;
+}
+
+/* Returns whether the operators that read matrices read this type: all but integers, booleans and F64. */
+static bool is_matrix_type(uint32_t type)
+{
+    struct accel_format format;
+
+    switch (type) {
+    case ACCEL_F32:
+    case ACCEL_F16:
+    case ACCEL_BF16:
+    case ACCEL_F8_E4M3:
+    case ACCEL_F8_E5M2:
+        return true;
+    default:
+        return accel_format_describe(type, &format) == ACCEL_OK && format.kind != ACCEL_FORMAT_SCALAR;
+    }
+}
+
 int32_t weights_check_matrix(const struct accel_model_file *file, const char *name, uint64_t rows, uint64_t width,
                              const struct accel_model_tensor **out_tensor, struct accel_error *error)
 {
@@ -63,10 +99,14 @@ int32_t weights_check_matrix(const struct accel_model_file *file, const char *na
 
     if (code != ACCEL_OK)
         return code;
-    if ((*out_tensor)->rank == 2 && (*out_tensor)->dims[0] == rows && (*out_tensor)->dims[1] == width)
-        return refuse_scaled(file, name, error);
     snprintf(wanted, sizeof(wanted), "[%llu, %llu]", (unsigned long long)rows, (unsigned long long)width);
-    return refuse_shape(file, *out_tensor, wanted, error);
+    if ((*out_tensor)->rank != 2 || (*out_tensor)->dims[0] != rows || (*out_tensor)->dims[1] != width)
+        return refuse_shape(file, *out_tensor, wanted, error);
+    code = refuse_scaled(file, name, error);
+    if (code != ACCEL_OK || is_matrix_type((*out_tensor)->type))
+        return code;
+    return refuse_type(file, *out_tensor, "matrix", "matrices are F32, F16, BF16, F8_E4M3, F8_E5M2 or quantized", "f32",
+                       error);
 }
 
 int32_t weights_check_vector(const struct accel_model_file *file, const char *name, uint64_t width,
@@ -86,10 +126,7 @@ int32_t weights_check_vector(const struct accel_model_file *file, const char *na
     case ACCEL_BF16:
         return ACCEL_OK;
     default:
-        return accel_error_set(error, ACCEL_E_UNSUPPORTED,
-                               "%s: offset 0x%llx: vector '%s' has type %s, not F32, F16 or BF16",
-                               accel_model_file_part_path(file, (*out_tensor)->part),
-                               (unsigned long long)(*out_tensor)->offset, name, (*out_tensor)->type_name);
+        return refuse_type(file, *out_tensor, "vector", "vectors are F32, F16 or BF16", "f32 --role norm=f32", error);
     }
 }
 

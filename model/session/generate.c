@@ -189,7 +189,7 @@ static int32_t generate_token(struct generator *w, const float *logits, int32_t 
 
     *out_done = 1;
     if (code == ACCEL_E_INVALID && !logits_are_usable(logits, vocabulary))
-        return logits_refuse(w->session, error);
+        return accel_session_report_nonfinite(w->session, "logits", error);
     if (code != ACCEL_OK) {
         if (error != NULL && error->code == ACCEL_OK)
             *error = why;
@@ -256,6 +256,20 @@ static int32_t import_options(const struct accel_generate_options *given, const 
     return code;
 }
 
+/* Notes the metrics of texts that have ended or were cancelled, with `code`; returns it, or the error of a file of
+ * measurements. */
+static int32_t measure_run(struct accel_session *session, int32_t code, struct accel_error *error)
+{
+    struct accel_error why = {0};
+    int32_t measured = code == ACCEL_OK || code == ACCEL_E_CANCELLED ? session_measure_run(session, &why) : ACCEL_OK;
+
+    if (code != ACCEL_OK || measured == ACCEL_OK)
+        return code;
+    if (error != NULL && error->code == ACCEL_OK)
+        *error = why;
+    return measured;
+}
+
 static int32_t generate(struct generator *w, const int32_t *prompt, uint64_t prompt_count, struct accel_error *error)
 {
     struct accel_generate_result *result = w->result;
@@ -306,6 +320,7 @@ struct batch {
     struct accel_session_part *parts;
     struct seq_slot **of; /* the sequence slot of each part */
     uint32_t *order;      /* queued texts, the longest prompt last */
+    uint64_t number;      /* of the first text, among all of the session */
     uint32_t slot_count;
     uint32_t queued;
 };
@@ -347,6 +362,7 @@ static int32_t begin_text(struct batch *b, struct seq_slot *slot, struct accel_e
     slot->result = b->results[index];
     slot->fed = 0;
     code = accel_session_sequence_truncate(b->session, slot->sequence, 0, error);
+    b->session->kv.sequences[slot->sequence].text = (int64_t)(b->number + index);
     return code == ACCEL_OK ? begin_generation(&slot->w, text->ids, text->count, error) : code;
 }
 
@@ -364,6 +380,7 @@ static uint32_t fill_step(struct batch *b)
             if (slot->text == NULL || free_rows == 0 || (left != 0) != pass)
                 continue;
             left = left < free_rows ? left : free_rows;
+            left = left < b->session->options.span ? left : b->session->options.span;
             b->of[count] = slot;
             b->parts[count++] = pass == 0
                                     ? (struct accel_session_part){&slot->id, 1, slot->sequence, 1}
@@ -395,7 +412,8 @@ static int32_t process_part(struct seq_slot *slot, const struct accel_session_pa
     if (code != ACCEL_OK || !done)
         return code;
     end_text(slot);
-    return session_measure_text(slot->w.session, error);
+    session_measure_text(slot->w.session);
+    return ACCEL_OK;
 }
 
 static int32_t run_batch_step(struct batch *b, uint32_t *out_count, struct accel_error *error)
@@ -423,17 +441,20 @@ static int32_t run_batch_step(struct batch *b, uint32_t *out_count, struct accel
 static int32_t check_texts(struct accel_session *session, const struct accel_generate_text *texts, uint32_t count,
                            struct accel_error *error)
 {
-    uint64_t most = session->options.context;
+    int32_t code = ACCEL_OK;
 
-    for (uint32_t i = 0; i < count; i++) {
-        if (session_check_ids(session, texts[i].ids, texts[i].count, error) != ACCEL_OK)
-            return ACCEL_E_INVALID;
-        if (session->full == FULL_STOP && texts[i].count > most)
-            return accel_error_set(error, ACCEL_E_LIMIT,
-                                   "text %u has a prompt of %llu tokens, and the context holds %llu", i,
-                                   (unsigned long long)texts[i].count, (unsigned long long)most);
+    for (uint32_t i = 0; i < count && code == ACCEL_OK; i++) {
+        struct accel_error why = {0};
+
+        code = session_check_ids(session, texts[i].ids, texts[i].count, &why);
+        if (code == ACCEL_OK)
+            code = session_check_length(session, 0, texts[i].count, &why);
+        if (code != ACCEL_OK) {
+            accel_error_set(error, code, "text %u: %s", i + 1, why.text);
+            accel_error_remedy(error, "%s", why.remedy);
+        }
     }
-    return ACCEL_OK;
+    return code;
 }
 
 /* Opens a sequence for each sequence slot, and sorts the texts by prompt length. */
@@ -484,14 +505,17 @@ int32_t accel_generate_texts(struct accel_session *session, const struct accel_t
         code = check_texts(session, texts, count, error);
     if (code != ACCEL_OK)
         return code;
+    b.number = session_measure_number_texts(session, count);
     code = prepare(&b, count, error);
     while (code == ACCEL_OK && parts > 0)
         code = run_batch_step(&b, &parts, error);
     for (uint32_t l = 0; l < b.slot_count; l++) {
         end_text(&b.slots[l]);
+        session->kv.sequences[b.slots[l].sequence].text = -1;
         if (b.slots[l].opened)
             accel_session_close(session, b.slots[l].sequence, NULL);
     }
+    code = measure_run(session, code, error);
     free(b.slots);
     free(b.parts);
     free(b.of);
@@ -510,9 +534,14 @@ int32_t accel_generate(struct accel_session *session, const struct accel_tokeniz
 
     if (code != ACCEL_OK)
         return code;
+    if (session->kv.count != 0)
+        session->kv.sequences[0].text = (int64_t)session_measure_number_texts(session, 1);
     code = generate(&w, prompt, prompt_count, error);
     if (code == ACCEL_OK)
-        code = session_measure_text(session, error);
+        session_measure_text(session);
+    if (session->kv.count != 0)
+        session->kv.sequences[0].text = -1;
+    code = measure_run(session, code, error);
     open_struct_export(result, &filled, sizeof(filled));
     return code;
 }

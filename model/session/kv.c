@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A window of one token is that of the query alone. The token before it stays, since the next position follows from its
+ * position. */
+enum { WINDOW_LEAST = 2 };
+
 static uint64_t count_pages(uint64_t page, uint64_t tokens)
 {
     return tokens / page + (tokens % page != 0);
@@ -12,6 +16,7 @@ static uint64_t count_pages(uint64_t page, uint64_t tokens)
 
 uint64_t kv_capacity(uint64_t page, uint64_t window, uint64_t sinks, uint64_t batch)
 {
+    window = window < WINDOW_LEAST ? WINDOW_LEAST : window;
     return (count_pages(page, sinks) + count_pages(page, window + batch + page - 2)) * page;
 }
 
@@ -27,6 +32,7 @@ uint64_t kv_slots(uint32_t sequences, uint64_t page, uint64_t context)
 
 static int32_t allocate_sequence(const struct kv *kv, struct kv_sequence *sequence, uint32_t with_scores)
 {
+    sequence->text = -1;
     sequence->table = calloc(kv->pages_each, sizeof(*sequence->table));
     sequence->position = calloc(kv->context, sizeof(*sequence->position));
     sequence->sinks = calloc((size_t)kv->sinks + 1, sizeof(*sequence->sinks));
@@ -170,12 +176,15 @@ void kv_add_scores(const struct kv *kv, struct kv_sequence *sequence, uint64_t t
         sequence->score_sum[place] = sequence->score_sum[place] * decay + scores[place] * scale;
 }
 
-void kv_drop_unused(struct kv *kv, struct kv_sequence *sequence, uint64_t count)
+void kv_drop_unused(struct kv *kv, struct kv_sequence *sequence, uint64_t window, uint64_t count)
 {
     const uint64_t first = kv_sinks_end(kv);
     /* Newer tokens were attended to by few queries, so their sums say nothing yet. */
     uint64_t newer = (kv->context - first) / 2;
 
+    /* The next query is the last token of its window. */
+    if (window > newer && sequence->length - count >= first + window - 1)
+        newer = window - 1;
     for (uint64_t c = 0; c < count; c++) {
         uint64_t end = sequence->length > first + newer ? sequence->length - newer : first + 1, least = first;
 

@@ -22,6 +22,7 @@ struct kv_sequence {
     int32_t *sinks;    /* ids of the first tokens [sinks] */
     float *score_sum;  /* attention score sum of each place [context] with kv.prune=usage, else NULL */
     uint64_t length;   /* cached tokens */
+    int64_t text;      /* number of the text that is generated, for measurements; -1: none */
     uint32_t pages;    /* in the table */
     bool is_open;
 };
@@ -93,8 +94,9 @@ void kv_add_scores(const struct kv *kv, struct kv_sequence *sequence, uint64_t t
                    float scale);
 
 /* Drops `count` tokens one by one (pages of one token): each time the one with the lowest attention score sum among the
- * older half behind the sinks. */
-void kv_drop_unused(struct kv *kv, struct kv_sequence *sequence, uint64_t count);
+ * older half behind the sinks, and outside of the next query's window of `window` tokens (0: none) if the rest
+ * suffices. */
+void kv_drop_unused(struct kv *kv, struct kv_sequence *sequence, uint64_t window, uint64_t count);
 
 /* Shares the pages of the first `length` tokens of a sequence with an empty one. */
 void kv_share(struct kv *kv, const struct kv_sequence *from, uint64_t length, struct kv_sequence *to);

@@ -120,34 +120,46 @@ int32_t session_log_memory(struct accel_session *whole, const struct accel_sessi
     return code;
 }
 
-/* Returns the tokens of the cache that the queries of a span read in a layer: those of the newest query's window, the
- * sinks, and one more for each older query. */
-static uint64_t count_read(const struct accel_session *session, const struct step_span *span, uint32_t layer)
+/* Finds what the queries of a span read in a layer: its own window, or kv.window and the sinks, of the newest query,
+ * and one more token for each older query. */
+static struct attention_reach find_reach(const struct accel_session *session, const struct step_span *span,
+                                         uint32_t layer)
 {
-    uint64_t own = session->model->config.windows[layer], window = session->options.window;
-    uint64_t cached = span->place + span->count, most;
+    const uint64_t own = session->model->config.windows[layer], given = session->options.window;
+    const bool is_own = given == 0 || (own != 0 && own <= given);
+    const uint64_t window = is_own ? own : given, page = session->kv.page;
+    const uint64_t cached = span->place + span->count, newest = window + span->count - 1;
+    struct attention_reach reach = {.tokens = cached, .pages = (cached + page - 1) / page};
+    uint64_t sinks, first, sink_pages;
 
-    if (window == 0 || (own != 0 && own <= window))
-        most = own == 0 ? cached : own + span->count - 1;
-    else
-        most = window + span->count - 1 + session->options.sinks;
-    return most < cached ? most : cached;
+    if (window == 0 || newest >= cached)
+        return reach;
+    first = cached - newest;
+    sinks = is_own ? 0 : session->options.sinks < first ? session->options.sinks : first;
+    reach.tokens = newest + sinks;
+    sink_pages = (sinks + page - 1) / page;
+    sink_pages = sink_pages < first / page ? sink_pages : first / page;
+    reach.pages += sink_pages - first / page;
+    return reach;
 }
 
-uint64_t session_attention_bytes(const struct accel_session *session, const struct step_span *span)
+struct attention_reach session_attention_reach(const struct accel_session *session, const struct step_span *span)
 {
-    uint64_t total = 0;
+    struct attention_reach all = {0};
 
     for (uint32_t p = 0; p < session->part_count; p++) {
+        const struct attention_reach reach = find_reach(session, span, p / 2);
         struct accel_format format = {0};
         size_t bytes = 0;
 
+        all.tokens = reach.tokens > all.tokens ? reach.tokens : all.tokens;
+        all.pages = reach.pages > all.pages ? reach.pages : all.pages;
         accel_format_describe(session->parts[p].type, &format);
         for (uint32_t plane = 0; plane < format.planes; plane++)
             if (accel_format_row_bytes(format.type, plane, session->parts[p].row, &bytes) == ACCEL_OK)
-                total += count_read(session, span, p / 2) * bytes;
+                all.bytes += reach.tokens * bytes;
     }
-    return total;
+    return all;
 }
 
 const char *session_attention_kernel(const struct accel_session *session)
@@ -165,15 +177,15 @@ int32_t session_log_attention(const struct accel_session *session, const struct 
 
     for (uint32_t p = 0; session->log.attention && code == ACCEL_OK && p < count; p++) {
         const struct step_span *span = &spans[p];
-        uint64_t cached = span->place + span->count, page = session->kv.page, pages = (cached + page - 1) / page;
+        const struct attention_reach reach = session_attention_reach(session, span);
 
-        code = write_line(&session->log, "log.attention", error,
-                          "sequence %" PRIu32 ": %" PRIu64 " token%s at %" PRIu64 " with %" PRIu64
-                          " in the cache, %" PRIu64 " page%s of %" PRIu64 " tokens, %" PRIu64
-                          " bytes of keys and values, kernel %s",
-                          (uint32_t)(span->sequence - session->kv.sequences), span->count, span->count == 1 ? "" : "s",
-                          span->place, cached, pages, pages == 1 ? "" : "s", page,
-                          session_attention_bytes(session, span), session_attention_kernel(session));
+        code = write_line(
+            &session->log, "log.attention", error,
+            "sequence %" PRIu32 ": %" PRIu64 " token%s at %" PRIu64 " read %" PRIu64 " of %" PRIu64
+            " in the cache, %" PRIu64 " page%s of %" PRIu64 " tokens, %" PRIu64 " bytes of keys and values, kernel %s",
+            (uint32_t)(span->sequence - session->kv.sequences), span->count, span->count == 1 ? "" : "s", span->place,
+            reach.tokens, span->place + span->count, reach.pages, reach.pages == 1 ? "" : "s", session->kv.page,
+            reach.bytes, session_attention_kernel(session));
     }
     return code;
 }

@@ -22,8 +22,16 @@ int32_t session_log_kernels(const struct accel_session *session, const struct ac
 int32_t session_log_memory(struct accel_session *whole, const struct accel_session *session, const char *what,
                            struct accel_error *error);
 
-/* Returns the bytes of keys and values that attention reads for a span of the last step, as its windows allow. */
-uint64_t session_attention_bytes(const struct accel_session *session, const struct step_span *span);
+/* What attention reads in the cache for the tokens of a span, as windows allow. Layers with other windows read other
+ * numbers: tokens and pages are those of the layer that reads most, bytes the sum of all layers. */
+struct attention_reach {
+    uint64_t tokens;
+    uint64_t pages; /* that hold these tokens */
+    uint64_t bytes; /* of keys and values */
+};
+
+/* Returns what attention reads for a span of the last step. */
+struct attention_reach session_attention_reach(const struct accel_session *session, const struct step_span *span);
 
 /* Returns the kernel of attention. */
 const char *session_attention_kernel(const struct accel_session *session);

@@ -107,7 +107,22 @@ static const char *list_drivers(const struct accel_session *session, char *text,
     return text;
 }
 
-int32_t logits_refuse(const struct accel_session *session, struct accel_error *error)
+/* Names the settings with which values of a wider range are exact, in the order in which values leave the narrower one:
+ * F16 ends at 65504, a block of 8-bit activations with an F16 scale at 127 times that. A setting that is so already is
+ * left out. */
+static void write_remedy(const struct accel_session *session, struct accel_error *error)
+{
+    const bool has_cache = session->options.k_type != ACCEL_F32 || session->options.v_type != ACCEL_F32;
+    const bool has_activations = session->options.rounding != ACCEL_F32;
+
+    accel_error_remedy(
+        error, "%s%s%stry a device of another driver (--device); accel-conform shows what a driver computes wrong",
+        has_cache ? "--set kv.type=f32, in case keys or values are over 65504, where F16 ends; " : "",
+        has_activations ? "--set compute.activations=f32, in case activations are too large for 8 bits; " : "",
+        has_cache || has_activations ? "else " : "");
+}
+
+int32_t accel_session_report_nonfinite(const struct accel_session *session, const char *what, struct accel_error *error)
 {
     struct search search = {.file = accel_model_file_of(session->model),
                             .is_whole = true,
@@ -128,10 +143,10 @@ int32_t logits_refuse(const struct accel_session *session, struct accel_error *e
         accel_error_remedy(error, "download or convert the model again");
         return accel_error_origin(error, ACCEL_FROM_MODEL, ACCEL_E_CORRUPT);
     }
-    accel_error_set(error, ACCEL_E_INTERNAL, "driver %s: it computed logits that are not finite, and %s of %s %s",
-                    list_drivers(session, drivers, sizeof(drivers)), search.is_whole ? "all weights" : "the weights",
-                    path, search.is_whole ? "are" : "that were checked are");
-    accel_error_remedy(error, "try a device of another driver (--device), or --set compute.activations=f32; "
-                              "accel-conform shows what a driver computes wrong");
+    accel_error_set(error, ACCEL_E_INTERNAL, "driver %s: it computed %.40s that are not finite, and %s of %s %s",
+                    list_drivers(session, drivers, sizeof(drivers)), what,
+                    search.is_whole ? "all weights" : "the weights", path,
+                    search.is_whole ? "are" : "that were checked are");
+    write_remedy(session, error);
     return accel_error_origin(error, ACCEL_FROM_DRIVER, ACCEL_E_INTERNAL);
 }

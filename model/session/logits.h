@@ -11,8 +11,4 @@
 /* Returns whether a token can be sampled: no logit is NaN or +infinity, and at least one is finite. */
 bool logits_are_usable(const float *logits, uint64_t count);
 
-/* Reports the cause of unusable logits: reads the weights of the model for a limited time and returns ACCEL_E_CORRUPT
- * if one is not finite, else ACCEL_E_INTERNAL, which names the driver. */
-int32_t logits_refuse(const struct accel_session *session, struct accel_error *error);
-
 #endif

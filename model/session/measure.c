@@ -6,6 +6,7 @@
 #include "model/session/measure.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <malloc.h>
 #include <math.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "model/session/log.h"
 
@@ -46,23 +48,54 @@ static bool is_on(const struct accel_session *session, const char *key)
     return strcmp(value_of(session, key), "true") == 0;
 }
 
+/* Sets the error of measure.folder or of a file in it; `native` is the errno, or 0. */
+static int32_t refuse_file(const struct accel_session *session, const char *path, const char *why, int native,
+                           struct accel_error *error)
+{
+    const struct accel_plan_setting *folder = accel_plan_setting_find(session->plan, "measure.folder");
+
+    accel_error_set(error, ACCEL_E_IO, "%.300s: measure.folder: cannot write %.300s: %s", folder->place, path, why);
+    accel_error_remedy(error, "set measure.folder to a folder that you may write to");
+    if (error != NULL) {
+        error->origin = ACCEL_FROM_SETTING;
+        error->native = native;
+    }
+    return ACCEL_E_IO;
+}
+
+/* Opens a regular file in measure.folder, which is created if it is missing. A FIFO, whose opening would wait for a
+ * reader, and a device are refused. */
 static int32_t open_file(const struct accel_session *session, const char *name, FILE **out_file,
                          struct accel_error *error)
 {
     const struct accel_plan_setting *folder = accel_plan_setting_find(session->plan, "measure.folder");
     char path[4096];
+    struct stat status;
+    int handle;
 
     if ((size_t)snprintf(path, sizeof(path), "%s/%s", folder->value, name) >= sizeof(path))
         return accel_error_set(error, ACCEL_E_LIMIT,
                                "%s: measure.folder is too long: the path of %s in it has more than %zu bytes",
                                folder->place, name, sizeof(path) - 1);
-    if (mkdir(folder->value, 0777) == 0 || errno == EEXIST)
-        *out_file = fopen(path, "w");
+    if (mkdir(folder->value, 0777) != 0 && errno != EEXIST)
+        return refuse_file(session, path, strerror(errno), errno, error);
+    if (stat(folder->value, &status) == 0 && !S_ISDIR(status.st_mode))
+        return refuse_file(session, path, "measure.folder is not a folder", ENOTDIR, error);
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
+        return refuse_file(session, path, "it is not a regular file", 0, error);
+    handle = open(path, O_WRONLY | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0666);
+    if (handle < 0)
+        return refuse_file(session, path, strerror(errno), errno, error);
+    /* The file may have been replaced since the check above. */
+    if (fstat(handle, &status) == 0 && !S_ISREG(status.st_mode)) {
+        close(handle);
+        return refuse_file(session, path, "it is not a regular file", 0, error);
+    }
+    *out_file = ftruncate(handle, 0) == 0 ? fdopen(handle, "w") : NULL;
     if (*out_file != NULL)
         return ACCEL_OK;
-    accel_error_set(error, ACCEL_E_IO, "%.300s: measure.folder: cannot write %.300s: %s", folder->place, path,
-                    strerror(errno));
-    accel_error_remedy(error, "set measure.folder to a folder that you may write to");
+    refuse_file(session, path, strerror(errno), errno, error);
+    close(handle);
     return ACCEL_E_IO;
 }
 
@@ -133,8 +166,12 @@ void session_measure_step(struct accel_session *session, uint64_t begin, const s
     measure->attended_time += time;
     for (uint32_t p = 0; p < count; p++) {
         tokens += spans[p].count;
-        measure->attended += spans[p].place + spans[p].count;
-        measure->attended_bytes += measure->attention ? session_attention_bytes(session, &spans[p]) : 0;
+        if (measure->attention) {
+            const struct attention_reach reach = session_attention_reach(session, &spans[p]);
+
+            measure->attended += reach.tokens;
+            measure->attended_bytes += reach.bytes;
+        }
     }
     if (measure->files[MEASURE_STEPS].stream != NULL) {
         fprintf(measure->files[MEASURE_STEPS].stream,
@@ -154,9 +191,14 @@ void session_measure_attention(struct accel_session *session, const struct step_
 
     if (file->stream == NULL)
         return;
-    fprintf(file->stream,
-            "{\"step\": %" PRIu64 ", \"sequence\": %" PRIu64 ", \"tokens\": %" PRIu64 ", \"positions\": [",
-            session->measure.steps, (uint64_t)(sequence - session->kv.sequences), span->count);
+    fprintf(file->stream, "{\"step\": %" PRIu64 ", \"text\": ", session->measure.steps);
+    /* Tokens that are fed without accel_generate are of no text. */
+    if (sequence->text < 0)
+        fputs("null", file->stream);
+    else
+        fprintf(file->stream, "%" PRId64, sequence->text);
+    fprintf(file->stream, ", \"sequence\": %" PRIu64 ", \"tokens\": %" PRIu64 ", \"positions\": [",
+            (uint64_t)(sequence - session->kv.sequences), span->count);
     for (uint64_t place = 0; place < sequence->length; place++)
         fprintf(file->stream, "%s%" PRId32, place == 0 ? "" : ", ", sequence->position[place]);
     fputs("], \"weights\": [", file->stream);
@@ -212,7 +254,7 @@ static int32_t note_attention(struct accel_session *session, struct accel_error 
     char text[400];
 
     snprintf(text, sizeof(text),
-             "measured: %" PRIu64 " steps in %.3f ms: attention to %" PRIu64 " tokens in the cache read %" PRIu64
+             "measured: %" PRIu64 " steps in %.3f ms: attention read %" PRIu64 " tokens in the cache, %" PRIu64
              " bytes of keys and values, kernel %.100s",
              measure->attended_steps, (double)measure->attended_time / 1e6, measure->attended, measure->attended_bytes,
              session_attention_kernel(session));
@@ -242,7 +284,7 @@ static int32_t flush_files(struct accel_session *session, struct accel_error *er
     return ACCEL_OK;
 }
 
-int32_t session_measure_text(struct accel_session *session, struct accel_error *error)
+int32_t session_measure_run(struct accel_session *session, struct accel_error *error)
 {
     struct measure *measure = &session->measure;
     int32_t code = flush_files(session, error);
@@ -253,9 +295,23 @@ int32_t session_measure_text(struct accel_session *session, struct accel_error *
         code = note_memory(session, error);
     if (code == ACCEL_OK && measure->attention && measure->attended_steps != 0)
         code = note_attention(session, error);
+    return code;
+}
+
+uint64_t session_measure_number_texts(struct accel_session *session, uint32_t count)
+{
+    const uint64_t first = session->measure.numbered;
+
+    session->measure.numbered += count;
+    return first;
+}
+
+void session_measure_text(struct accel_session *session)
+{
+    struct measure *measure = &session->measure;
+
     if (measure->trim != 0 && ++measure->texts % measure->trim == 0)
         malloc_trim(0);
-    return code;
 }
 
 void session_measure_end(struct accel_session *session)

@@ -25,8 +25,14 @@ void session_measure_step(struct accel_session *session, uint64_t begin, const s
 void session_measure_attention(struct accel_session *session, const struct step_span *span, const float *scores,
                                float scale);
 
+/* Numbers `count` texts that will be generated, in their order, and returns the number of the first. */
+uint64_t session_measure_number_texts(struct accel_session *session, uint32_t count);
+
 /* Records the end of a text. */
-int32_t session_measure_text(struct accel_session *session, struct accel_error *error);
+void session_measure_text(struct accel_session *session);
+
+/* Notes the metrics of the steps since the last call, and writes files to their end. */
+int32_t session_measure_run(struct accel_session *session, struct accel_error *error);
 void session_measure_end(struct accel_session *session);
 
 #endif

@@ -413,9 +413,12 @@ int32_t session_settings(struct accel_session *session, uint64_t outputs, uint32
         return code;
     options->batch = batch <= 0 ? 1 : (uint64_t)batch;
     options->batch = smaller(larger(options->batch, options->sequences), options->context * options->sequences);
-    /* A step's tokens have to fit beside the sinks. */
-    if (session->full != FULL_STOP)
-        options->batch = smaller(options->batch, larger(options->context / 2, options->sequences));
+    options->span = options->batch;
+    /* The tokens of a sequence in a step have to fit beside its sinks. */
+    if (session->full != FULL_STOP) {
+        options->span = smaller(options->batch, options->context / 2);
+        options->batch = smaller(options->batch, larger(options->span, options->sequences));
+    }
     resolve_pages(session, (uint64_t)page);
     options->outputs = smaller(larger(outputs, options->sequences), options->batch);
     options->stages = (flags & ACCEL_SESSION_STAGES) != 0;

@@ -207,7 +207,7 @@ static int32_t drop_tokens(struct accel_session *session, struct kv_sequence *se
         return accel_error_set(error, ACCEL_E_LIMIT, "%llu tokens at once are too many for a context of %llu",
                                (unsigned long long)count, (unsigned long long)kv->context);
     if (session->by_usage) {
-        kv_drop_unused(kv, sequence, drop);
+        kv_drop_unused(kv, sequence, session->options.window, drop);
         return ACCEL_OK;
     }
     if (session->full != FULL_SLIDE) {

@@ -110,8 +110,9 @@ struct measure {
     } files[MEASURE_FILES];
     uint64_t begin; /* start of the load */
     uint64_t steps;
-    uint64_t trim;  /* texts between trims of the heap; 0: never */
-    uint64_t texts; /* completed texts */
+    uint64_t trim;     /* texts between trims of the heap; 0: never */
+    uint64_t texts;    /* completed texts */
+    uint64_t numbered; /* texts that have a number */
     uint32_t times;
     uint32_t memory;
     uint64_t count, total, shortest, longest; /* steps since the last note, and their times */

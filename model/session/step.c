@@ -197,10 +197,10 @@ int32_t session_check_ids(const struct accel_session *session, const int32_t *id
     return ACCEL_OK;
 }
 
-static int32_t check_length(const struct accel_session *session, const struct kv_sequence *sequence, uint64_t count,
-                            struct accel_error *error)
+int32_t session_check_length(const struct accel_session *session, uint64_t length, uint64_t count,
+                             struct accel_error *error)
 {
-    const uint64_t length = session_length(session, sequence), longest = session_longest_context(session->model);
+    const uint64_t longest = session_longest_context(session->model);
 
     if (session->full != FULL_STOP || count <= session->options.context - length)
         return ACCEL_OK;
@@ -225,7 +225,9 @@ static int32_t check_feed(struct accel_session *session, const int32_t *ids, uin
 {
     int32_t code = session_check_ids(session, ids, count, error);
 
-    return code == ACCEL_OK ? check_length(session, &session->kv.sequences[0], count, error) : code;
+    return code == ACCEL_OK
+               ? session_check_length(session, session_length(session, &session->kv.sequences[0]), count, error)
+               : code;
 }
 
 int32_t session_check_cancel(struct accel_session *session, struct accel_error *error)
@@ -243,7 +245,7 @@ int32_t accel_session_feed(struct accel_session *session, const int32_t *ids, ui
 
     *out_logits = NULL;
     for (uint64_t done = 0; code == ACCEL_OK && done < count;) {
-        uint64_t tokens = count - done < session->options.batch ? count - done : session->options.batch;
+        uint64_t tokens = count - done < session->options.span ? count - done : session->options.span;
         struct step_span span = {
             .sequence = &session->kv.sequences[0], .ids = ids + done, .count = tokens, .outputs = 1};
 
@@ -258,7 +260,7 @@ int32_t accel_session_feed(struct accel_session *session, const int32_t *ids, ui
 int32_t accel_session_score(struct accel_session *session, const int32_t *ids, uint64_t count,
                             accel_logits_function function, void *data, struct accel_error *error)
 {
-    uint64_t most = session->options.outputs;
+    uint64_t most = session->options.outputs < session->options.span ? session->options.outputs : session->options.span;
     int32_t code = check_feed(session, ids, count, error);
 
     for (uint64_t done = 0; code == ACCEL_OK && done < count;) {
@@ -298,7 +300,7 @@ static int32_t import_span(struct accel_session *session, const struct accel_ses
                                .ids = given->ids,
                                .count = given->count,
                                .outputs = given->outputs};
-    return check_length(session, span->sequence, span->count, error);
+    return session_check_length(session, session_length(session, span->sequence), span->count, error);
 }
 
 int32_t accel_session_step(struct accel_session *session, const struct accel_session_part *parts, uint32_t count,

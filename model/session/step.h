@@ -16,6 +16,10 @@ int32_t session_run(struct accel_session *session, const struct step_span *spans
 int32_t session_check_ids(const struct accel_session *session, const int32_t *ids, uint64_t count,
                           struct accel_error *error);
 
+/* Checks whether `count` tokens fit the context behind `length` tokens: always, unless kv.full=stop. */
+int32_t session_check_length(const struct accel_session *session, uint64_t length, uint64_t count,
+                             struct accel_error *error);
+
 /* ACCEL_E_CANCELLED once after accel_session_cancel. */
 int32_t session_check_cancel(struct accel_session *session, struct accel_error *error);
 

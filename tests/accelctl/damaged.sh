@@ -80,6 +80,89 @@ one_error "$work/nan.gguf: tensor blk.4.ffn_up.weight: value 24 of row 156 is no
 try 3 "$accelctl" eval --text "$src/README.md" --tokens 64 "$work/nan.gguf" --device cpu
 one_error "$work/nan.gguf: tensor blk.4.ffn_up.weight: value 24 of row 156 is not finite"
 
+# trace writes what it has, and names the first stage that is not finite.
+if command -v python3 >/dev/null; then
+    python3 - "$f32" "$work" <<'END' || exit 99
+import json, struct, sys
+head = json.dumps({"one.input_ids": {"dtype": "I64", "shape": [1, 3], "data_offsets": [0, 24]}}).encode()
+head += b" " * (-len(head) % 8)
+open(sys.argv[2] + "/ids.safetensors", "wb").write(struct.pack("<Q", len(head)) + head + struct.pack("<3q", 1, 403, 407))
+# Values of layer 0 that are over 65504, where F16 ends: blk.0.attn_v.weight is 32 x 64, from byte 170496 on.
+data = bytearray(open(sys.argv[1], "rb").read())
+data[170496:170496 + 4 * 32 * 64] = struct.pack("<f", 1e6) * (32 * 64)
+open(sys.argv[2] + "/large.gguf", "wb").write(data)
+END
+    try 3 "$accelctl" trace "$work/nan.gguf" -i "$work/ids.safetensors" -o "$work/stages" --device cpu
+    one_error "$work/stages is written, and one.layers.4 is its first stage that is not finite (sequence 0, token 0, value 0): "
+    one_error "tensor blk.4.ffn_up.weight: value 24 of row 156 is not finite"
+    [ -s "$work/stages" ] || fail "trace wrote no stages"
+    try 3 "$accelctl" trace "$work/nan.gguf" -i "$work/ids.safetensors" -o "$work/stages" --device cpu --json
+    [ "$("$json" "$work/out" - error.code)" = ACCEL_E_CORRUPT ] || fail "trace --json: $(cat "$work/out")"
+    # Keys and values that leave F16: the remedy is tried first, works, and goes when it is taken.
+    try 1 "$accelctl" run "$work/large.gguf" -q -g -n 3 -p Once --device cpu
+    one_error "it computed logits that are not finite, and all weights of"
+    grep -q "remedy: --set kv.type=f32, in case .*; --set compute.activations=f32" "$work/err" || fail "remedy: $(cat "$work/err")"
+    try 0 "$accelctl" run "$work/large.gguf" -q -g -n 3 -p Once --device cpu --set kv.type=f32
+    try 0 "$accelctl" trace "$work/large.gguf" -i "$work/ids.safetensors" -o "$work/stages" --device cpu
+    try 1 "$accelctl" run "$work/large.gguf" -q -g -n 3 -p Once --device cpu --set compute.activations=f32
+    grep -q "remedy: --set kv.type=f32, in case .*; else try a device" "$work/err" || fail "remedy: $(cat "$work/err")"
+fi
+
+# Types that no operator reads in their place: the tensor, its type, what is read, and what to do.
+if command -v python3 >/dev/null; then
+    cat >"$work/retype.py" <<'END'
+import json, os, shutil, struct, sys
+source, target, name, dtype = sys.argv[1:]
+os.makedirs(target, exist_ok=True)
+for file in os.listdir(source):
+    if not file.endswith(".safetensors"):
+        shutil.copy(source + "/" + file, target)
+data = open(source + "/model.safetensors", "rb").read()
+size = struct.unpack("<Q", data[:8])[0]
+head, body, parts, at = json.loads(data[8:8 + size]), data[8 + size:], [], 0
+head.pop("__metadata__", None)
+for key, row in head.items():
+    values = body[row["data_offsets"][0]:row["data_offsets"][1]]
+    if key == name:
+        row["dtype"] = dtype
+        values = b"\x38" * (len(values) // 4 * {"U8": 1, "I8": 1, "I16": 2, "F64": 8, "F8_E4M3": 1, "F8_E5M2": 1}[dtype])
+    row["data_offsets"] = [at, at + len(values)]
+    parts.append(values)
+    at += len(values)
+text = json.dumps(head).encode()
+text += b" " * (-len(text) % 8)
+open(target + "/model.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + b"".join(parts))
+END
+    # retyped NAME TYPE WHAT REMEDY
+    retyped()
+    {
+        rm -rf "$work/retyped"
+        python3 "$work/retype.py" "$models/hf" "$work/retyped" "$1" "$2" || exit 99
+        try 4 "$accelctl" run "$work/retyped" -n 1 --prompt x --device cpu
+        one_error "$work/retyped/model.safetensors: offset 0x"
+        one_error ": $3"
+        grep -q "^  remedy: $4" "$work/err" || { cat "$work/err"; fail "$1 in $2: another remedy"; }
+        try 4 "$accelctl" plan "$work/retyped" --device cpu
+    }
+    matrix="matrices are F32, F16, BF16, F8_E4M3, F8_E5M2 or quantized"
+    query=model.layers.1.self_attn.q_proj.weight
+    for type in U8 I8 I16; do
+        retyped $query $type "matrix '$query' has type $type; $matrix" "take the model in F32, F16, BF16 or a quantized format"
+    done
+    retyped model.embed_tokens.weight I8 "matrix 'model.embed_tokens.weight' has type I8; $matrix" "take the model in"
+    retyped $query F64 "matrix '$query' has type F64; $matrix" "accelctl quantize IN OUT f32 converts it"
+    try 0 "$accelctl" quantize "$work/retyped" "$work/mended" f32
+    try 0 "$accelctl" run "$work/mended" -g -q -n 2 -p Once
+    retyped model.norm.weight U8 "vector 'model.norm.weight' has type U8; vectors are F32, F16 or BF16" "take the model in"
+    for type in F8_E4M3 F8_E5M2; do
+        retyped model.norm.weight $type "vector 'model.norm.weight' has type $type; vectors are F32, F16 or BF16" \
+            "accelctl quantize IN OUT f32 --role norm=f32 converts it"
+    done
+    rm -rf "$work/mended"
+    try 0 "$accelctl" quantize "$work/retyped" "$work/mended" f32 --role norm=f32
+    try 0 "$accelctl" run "$work/mended" -g -q -n 2 -p Once
+fi
+
 # Weights whose scales are tensors of their own would give wrong results without them.
 if command -v python3 >/dev/null; then
     mkdir "$work/scaled"

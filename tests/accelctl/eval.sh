@@ -162,4 +162,12 @@ has "q4_g32"
 has "error: relative, of tensors"
 try 2 "$accelctl" eval --text "$work/text"
 one_error "requires an argument"
+# A version is named after the groups that it has: rows of 64 hold no group of 128, rows of 172 none at all.
+try 0 "$accelctl" eval "$f32" --bits 3,4 --type planar --type q4_g32 --worst 0
+for name in q3_g64 q4_g64 q4_g32; do
+    grep -q "^$name " "$work/out" || { cat "$work/out"; fail "no version is named $name"; }
+done
+grep -q g128 "$work/out" && fail "a version is named after groups that it has not"
+try 0 "$accelctl" eval "$f32" --type q4 --method search --method nearest --worst 0
+grep -q "^q4_g64 search " "$work/out" || fail "no q4_g64 search"
 finish

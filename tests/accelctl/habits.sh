@@ -112,6 +112,23 @@ done
 try 2 "$accelctl" quantize -n "$f32" IQ3_M
 one_error "the type IQ3_M of llama-quantize is not written here"
 
+# -fa takes one of its words alone: other words are arguments and options.
+try 0 "$accelctl" run -fa "$q8" -n 2 -p Once
+grep -q "^placement" "$work/err" || fail "-fa before the model"
+try 0 "$accelctl" run "$q8" -p Once -fa -n 2
+is "$(grep -c '^generated  2 tokens' "$work/err")" 1 "-fa before -n 2"
+for word in "" on 1 tiled; do
+    # shellcheck disable=SC2086 # no word
+    try 0 "$accelctl" plan "$q8" -fa $word --device cpu --explain attention.kernel
+    has "= tiled"
+done
+try 0 "$accelctl" plan -fa auto "$q8" --device cpu --explain attention.kernel
+has "command line -fa auto"
+try 0 "$accelctl" plan --flash-attn=on "$q8" --device cpu --explain attention.kernel
+has "= tiled"
+try 2 "$accelctl" run "$q8" --flash-attn=maybe -n 2 -p Once
+one_error "maybe"
+
 # An option of several letters is never a letter with a value; a number may stand right behind its letter.
 for word in -nx -ngx -pHello -tx -gqx -mtp; do
     try 2 "$accelctl" run "$q8" "$word"

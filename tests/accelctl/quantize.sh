@@ -282,6 +282,26 @@ is "$(value tensors.0.to)" Q5_1 "a role beside a mix"
 try 0 "$accelctl" quantize -n --tensors "$models/hf" Q4_K_M
 grep -qE 'layers.2.self_attn.v_proj.weight .* Q8_0 .* of Q6_K$' "$work/out" || fail "no mix for a folder"
 grep -qE 'layers.0.self_attn.k_proj.weight .* Q5_0 .* of Q4_K$' "$work/out" || fail "no mix for a folder"
+# The types are those of the same model in a GGUF file, the embedding included.
+for type in Q4_K_M Q3_K_S Q8_0; do
+    try 0 "$accelctl" quantize -n "$f32" $type
+    grep -E '^  [A-Z]|matri(x|ces) get|stays? F32' "$work/out" | sort >"$work/types-gguf"
+    try 0 "$accelctl" quantize -n "$models/hf" $type
+    grep -E '^  [A-Z]|matri(x|ces) get|stays? F32' "$work/out" | sort >"$work/types-folder"
+    cmp "$work/types-gguf" "$work/types-folder" || { diff "$work/types-gguf" "$work/types-folder"; fail "$type of a folder"; }
+    has "11 tensors stay F32: no matrix"
+done
+try 0 "$accelctl" quantize "$models/hf" "$work/mixed" Q4_K_M
+try 0 "$accelctl" run "$work/mixed" -g -q -n 20 -p "Lily and Tom"
+has " were playing in the park."
+# What stays as it is has a line with the reason.
+try 0 "$accelctl" quantize -n "$models/hf" --type q4 --group 32
+has "1 tensor stays F32: no linear layer (model.embed_tokens.weight), which --role ROLE=TYPE converts: --role embedding=q8_0"
+try 0 "$accelctl" quantize -n "$models/hf" --type q4 --group 32 --role embedding=q8_0 --keep '*.mlp.*'
+grep -q "no linear layer" "$work/out" && fail "a converted embedding stays"
+has "15 tensors stay F32: unchanged on request"
+try 0 "$accelctl" quantize -n "$models/hf" --type q4 --group 32 --json
+is "$(value kept.0.tensors) $(value kept.0.type) $(value kept.0.reason)" "1 F32 no linear layer" "kept in JSON"
 # The order of llama-quantize, and what is wrong with it.
 try 0 "$accelctl" quantize -n "$f32" "$out" Q8_0 2
 try 2 "$accelctl" quantize "$f32" Q4_K_M

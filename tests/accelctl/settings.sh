@@ -160,18 +160,91 @@ done
 
 run_once --set log.attention=true
 is "$(logged attention | wc -l)" 3 "steps of log.attention"
-logged attention | tail -n 1 | grep -q "1 token at 3 with 4 in the cache, .*, 2560 bytes of keys and values, kernel attention$" ||
+logged attention | tail -n 1 | grep -q "1 token at 3 read 4 of 4 in the cache, .*, 2560 bytes of keys and values, kernel attention$" ||
     fail "log.attention: $(logged attention | tail -n 1)"
 
 # With windows attention reads less than the cache holds: here the window and the sinks.
 run_once --set metrics.attention=true --json
 case $(value metrics.0) in
-"measured: 3 steps in "*" ms: attention to 9 tokens in the cache read 5760 bytes of keys and values, kernel attention") ;;
+"measured: 3 steps in "*" ms: attention read 9 tokens in the cache, 5760 bytes of keys and values, kernel attention") ;;
 *) fail "metrics.attention: $(value metrics.0)" ;;
 esac
 try 0 "$accelctl" run "$q8" --greedy -n 64 -p Once --device cpu --no-cache --set log.attention=true --set kv.window=16 \
     --set kv.sinks=4
-logged attention | tail -n 1 | grep -q " $((20 * 640)) bytes of keys" || fail "a window: $(logged attention | tail -n 1)"
+logged attention | tail -n 1 | grep -q " read 20 of [4-9][0-9] in the cache, .* $((20 * 640)) bytes of keys" ||
+    fail "a window: $(logged attention | tail -n 1)"
+# Metrics count what the lines of the log do: with a window, with pages, and in all texts of a batch.
+for way in "" "--set kv.window=9" "--set kv.window=9 --set kv.sinks=0 --set attention.page=4 --set batch=7"; do
+    # shellcheck disable=SC2086 # options
+    try 0 "$accelctl" run "$q8" -q --greedy -n 24 -p Once -p "Lily and Tom" -p "A dog" --device cpu --no-cache $way \
+        --set log.attention=true --set metrics.attention=true --set metrics.performance=true --set sequences=2
+    is "$(grep -c '^metrics .* steps' "$work/err")" 2 "metrics of a batch ($way)"
+    read_of_log=$(logged attention | sed 's/.* read \([0-9]*\) of .*/\1/' | awk '{ sum += $1 } END { print sum }')
+    bytes_of_log=$(logged attention | sed 's/.* \([0-9]*\) bytes .*/\1/' | awk '{ sum += $1 } END { print sum }')
+    is "$(sed -n 's/.*attention read \([0-9]* tokens in the cache, [0-9]*\) bytes.*/\1/p' "$work/err")" \
+        "$read_of_log tokens in the cache, $bytes_of_log" "metrics.attention of a batch ($way)"
+done
+try 0 "$accelctl" run "$q8" -q --greedy -n 30 -p Once --device cpu --no-cache --set log.attention=true \
+    --set kv.window=3 --set kv.sinks=5 --set attention.page=4 --set sequences=2
+logged attention | tail -n 1 | grep -qE " read 8 of [0-9]+ in the cache, (3|4) pages of 4 tokens" ||
+    fail "pages of sinks and window: $(logged attention | tail -n 1)"
+
+# ---- who prints what settings request ----
+
+# -q leaves out what nobody asked for.
+try 0 "$accelctl" run "$q8" -q --greedy -n 3 -p Once --device cpu --no-cache --set log.kernels=true --set metrics.memory=true
+grep -q "^log.kernels cpu:cpu0: attention" "$work/err" || fail "-q hides log.kernels"
+grep -q "^metrics    measured: peak bytes" "$work/err" || fail "-q hides metrics.memory"
+[ "$(grep -vcE '^(log.kernels|metrics) ' "$work/err")" = 0 ] || fail "-q prints more: $(cat "$work/err")"
+try 0 env WEBGPU_SHADER_DEBUG=1 "$accelctl" run "$q8" -q --greedy -n 3 -p Once --device cpu --no-cache
+[ -s "$work/err" ] && fail "-q prints what a variable of the documents recommends: $(cat "$work/err")"
+# Several texts have the same members as one.
+try 0 "$accelctl" run "$q8" --greedy -n 3 -p Once -p Tom --json --device cpu --no-cache --set log.kernels=true \
+    --set metrics.attention=true --set weights.type=q4 --set weights.group=32 --set log.quantization=true
+for member in weights.0 log.0 metrics.0; do
+    [ -n "$(value $member)" ] || fail "run --json of two texts has no $member"
+done
+printf 'Hello\nBye\n' >said
+for way in "" -q; do
+    checks=$((checks + 1))
+    "$accelctl" chat "$q8" $way --chat-template chatml -n 3 --device cpu --no-cache --set log.kernels=true \
+        --set metrics.attention=true --set metrics.memory=true <said >"$work/out" 2>"$work/err" || fail "chat $way"
+    is "$(logged kernels | grep -c ': attention: ')" 1 "lines of log.kernels in chat $way"
+    is "$(grep -c '^metrics .* attention read' "$work/err")" 2 "metrics.attention of two answers $way"
+done
+"$accelctl" chat "$q8" --chat-template chatml -n 3 --device cpu --no-cache --json --set log.kernels=true --set metrics.attention=true \
+    <said >"$work/lines" 2>/dev/null || fail "chat --json"
+sed -n 2p "$work/lines" >"$work/out"
+case $(value metrics.0) in "measured: "*) ;; *) fail "chat --json: the second answer has no metrics" ;; esac
+grep -q '"log":\[\]' "$work/out" || fail "chat --json repeats what it logged"
+try 0 "$accelctl" eval --text "$src/README.md" -n 64 "$q8" "$f32" --device cpu --set log.attention=true --set log.kernels=true
+logged kernels | grep -q "^log.kernels stories260K-f32.gguf: cpu:cpu0: attention" || fail "eval: log.kernels"
+logged attention | grep -q "stories260K-q8_0.gguf: sequence 0: 64 tokens at 0" || fail "eval: log.attention"
+try 0 "$accelctl" eval --text "$src/README.md" -n 64 "$q8" --device cpu --set log.kernels=true --json
+[ -n "$(value models.0.log.0)" ] || fail "eval --json has no log"
+llama=$src/tests/fixtures/llama-gqa
+try 0 "$accelctl" trace "$llama" -i "$llama/inputs.safetensors" -o "$work/stages" --device cpu --set log.attention=true
+logged attention | grep -q "sequence 0: .* tokens at 0" || fail "trace: log.attention"
+# not_honored SETTING COMMAND...: the user's setting is refused, and that of a profile is noted.
+not_honored()
+{
+    setting=$1
+    shift
+    try 2 "$accelctl" "$@" --set "$setting=true"
+    one_error "$setting=true: accelctl $1"
+    grep -q "remedy: accelctl run MODEL --prompt TEXT --set $setting=true prints" "$work/err" || fail "$setting: no remedy"
+}
+for setting in metrics.performance metrics.memory metrics.attention; do
+    not_honored $setting eval --text "$src/README.md" -n 64 "$q8" --device cpu
+    not_honored $setting trace "$llama" -i "$llama/inputs.safetensors" -o "$work/stages" --device cpu
+done
+for setting in log.load log.kernels log.memory log.attention log.quantization metrics.quantization metrics.performance; do
+    not_honored $setting bench decode -n 2 -r 1 "$q8" --device cpu
+done
+not_honored log.load cache warm "$q8" --device cpu
+try 0 env WEBGPU_SHADER_DEBUG=1 "$accelctl" bench decode -n 2 -r 1 "$q8" --device cpu
+grep -q "^note       not honored: log.kernels=true, accelctl run prints it (environment WEBGPU_SHADER_DEBUG" "$work/err" ||
+    fail "bench: a variable's log.kernels is silent: $(cat "$work/err")"
 
 # ---- goal ----
 
@@ -231,6 +304,16 @@ try 0 "$accelctl" run "$q8" --greedy -q -n 4 -p "Once upon" --device cpu --no-ca
     --set measure.folder="$work/attention"
 cmp -s plain "$work/out" || fail "output.attention changes the text"
 is "$(wc -l <attention/attention.jsonl)" 4 "steps of output.attention"
+# Lines name the prompt: sequences are used again.
+try 0 "$accelctl" run "$q8" --greedy -q -n 2 -p "Once upon" -p Tom -p "Lily and" --device cpu --no-cache \
+    --set output.attention=true --set measure.folder="$work/several" --set sequences=2
+for text in 0 1 2; do
+    is "$(grep -c "\"text\": $text, " several/attention.jsonl)" 2 "lines of text $text"
+done
+is "$(grep -c '"sequence": [01], ' several/attention.jsonl)" 6 "lines of sequences"
+tokens=$("$accelctl" tokenize "$q8" "Lily and" --json | sed -n '/"ids"/,/]/p' | grep -c '^ *[0-9]')
+grep -q "\"text\": 2, \"sequence\": [01], \"tokens\": $tokens," several/attention.jsonl ||
+    fail "the third prompt has $tokens tokens: $(cut -c1-60 several/attention.jsonl)"
 for step in 1 2 3 4; do
     sed -n "${step}p" attention/attention.jsonl >line.json
     tokens=$("$json" line.json - tokens)
@@ -282,16 +365,23 @@ for line in $(seq 1 "$steps"); do
 done
 sed -n 1p measured/memory.jsonl >memory.json
 [ "$("$json" memory.json - state)" -gt 0 ] || fail "no bytes of the KV cache"
-try 3 "$accelctl" run "$f32" -n 1 -p Once --set trace.steps=true --set measure.folder=/dev/null/x
-one_error "measure.folder"
-if [ -c /dev/full ]; then
-    mkdir "$work/full"
-    for row in trace.steps:steps measure.memory:memory output.attention:attention; do
-        ln -s /dev/full "$work/full/${row#*:}.jsonl"
-        try 1 "$accelctl" run "$f32" -n 3 -g -q -p Once --set "${row%%:*}=true" --set measure.folder="$work/full"
-        one_error "${row#*:}.jsonl: cannot write: "
-    done
-fi
+# A place that cannot be written has the status of an output that failed. A FIFO is refused before it is waited for.
+mkdir "$work/irregular"
+mkfifo "$work/irregular/steps.jsonl"
+ln -s /dev/null "$work/irregular/memory.jsonl"
+mkdir "$work/irregular/attention.jsonl"
+for row in /dev/null/x:trace.steps "$work/irregular/steps.jsonl:trace.steps" "$work/irregular:trace.steps" \
+    "$work/irregular:measure.memory" "$work/irregular:output.attention"; do
+    try 1 timeout 20 "$accelctl" run "$f32" -n 1 -p Once --set "${row##*:}=true" --set "measure.folder=${row%:*}"
+    one_error "measure.folder: cannot write ${row%:*}/"
+done
+# A disk that is full, here by the limit of files.
+for row in trace.steps:steps measure.memory:memory output.attention:attention; do
+    # shellcheck disable=SC2016 # the inner shell expands
+    try 1 sh -c 'ulimit -f 1; exec "$@"' sh "$accelctl" run "$f32" -n 60 -g -q -p Once --no-cache --ignore-end \
+        --set "${row%%:*}=true" --set measure.folder="$work/full"
+    one_error "${row#*:}.jsonl: cannot write: "
+done
 try 0 "$accelctl" run "$f32" -n 1 -p Once --set weights.type=q4 --set weights.group=32 --set metrics.quantization=true --json
 "$json" "$work/out" - weights.0 | grep -q "relative error" || fail "metrics.quantization: $(value weights.0)"
 finish

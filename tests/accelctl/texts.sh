@@ -32,6 +32,11 @@ third="Tom"
     grep -q '^placement .* 0 fallbacks$' "$work/err" || fail "no placement after several texts: $(cat "$work/err")"
 }
 
+# A prompt that does not fit is wrong usage, as it is alone.
+try 2 "$accelctl" run "$f32" -g -n 4 -p "$first" -p "$second" --set context=8
+one_error "text 2: 18 tokens do not fit: the context of 8 tokens holds 0 so far"
+grep -q "remedy: set a longer context" "$work/err" || fail "a long prompt of several: no remedy"
+
 # They are printed as they come: the first one while it is generated, in pipes too, and an interrupt leaves what there is.
 "$accelctl" run "$f32" -g --ignore-end -p "$first" -p "$third" --set kv.full=slide >"$work/live" 2>"$work/err" </dev/null &
 pid=$!

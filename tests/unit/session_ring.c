@@ -286,6 +286,77 @@ static void test_window_memory(void **state)
     close_all(narrow, s.model, s.context);
 }
 
+/* The smallest windows give the same logits with every page size, step and way to drop tokens. */
+static void test_window_least(void **state)
+{
+    static const char *const windows[] = {"1tok", "2tok", "5tok"}, *const pages[] = {"1tok", "4tok", "64tok"};
+    static const char *const steps[] = {"1tok", "7tok", "128tok"};
+    static const struct accel_named_value full[][2] = {{{"kv.full", "stop", "test"}, {"kv.prune", "off", "test"}},
+                                                       {{"kv.full", "prune", "test"}, {"kv.prune", "recency", "test"}},
+                                                       {{"kv.full", "prune", "test"}, {"kv.prune", "usage", "test"}}};
+    struct subject s;
+    struct accel_error error = {0};
+    int32_t ids[LONG];
+
+    (void)state;
+    begin(&s);
+    for (uint32_t i = 0; i < LONG; i++)
+        ids[i] = id_of(i);
+    for (uint32_t w = 0; w < 3 * 2; w++) {
+        const struct accel_named_value window = {"kv.window", windows[w / 2], "test"},
+                                       sinks = {"kv.sinks", w % 2 == 0 ? "0tok" : "3tok", "test"},
+                                       context = {"context", "512tok", "test"};
+        const struct accel_named_value one[] = {window, sinks, context, {"attention.page", "512tok", "test"}};
+        struct accel_session *whole = open_session(&s, one, 4);
+        const float *logits, *expected;
+
+        assert_int_equal(whole->options.slots, 512);
+        OK(accel_session_feed(whole, ids, LONG, &expected, &error));
+        for (uint32_t i = 0; i < 27; i++) {
+            const struct accel_named_value given[] = {window,
+                                                      sinks,
+                                                      context,
+                                                      full[i / 9][0],
+                                                      full[i / 9][1],
+                                                      {"attention.page", pages[i % 3], "test"},
+                                                      {"batch", steps[i / 3 % 3], "test"}};
+            struct accel_session *session = open_session(&s, given, 7);
+
+            assert_true(session->options.slots < LONG);
+            OK(accel_session_feed(session, ids, LONG, &logits, &error));
+            assert_near(logits, expected, sizes.vocabulary);
+            accel_session_free(session);
+        }
+        accel_session_free(whole);
+    }
+    close_all(NULL, s.model, s.context);
+}
+
+/* A context that holds fewer tokens than a step has sequences: no sequence gets more of a step than fits. */
+static void test_many_sequences(void **state)
+{
+    const struct accel_named_value given[] = {{"kv.full", *state, "test"},
+                                              {"kv.prune", strcmp(*state, "prune") == 0 ? "recency" : "off", "test"},
+                                              {"kv.sinks", "1tok", "test"},
+                                              {"sequences", "40", "test"},
+                                              {"context", "16tok", "test"}};
+    struct subject s;
+    struct accel_session *session;
+    struct accel_error error = {0};
+    int32_t ids[LONG];
+    const float *logits;
+
+    begin(&s);
+    session = open_session(&s, given, 5);
+    for (uint32_t i = 0; i < LONG; i++)
+        ids[i] = id_of(i);
+    assert_int_equal(accel_session_batch(session), 40);
+    OK(accel_session_feed(session, ids, LONG, &logits, &error));
+    for (uint32_t i = 0; i < sizes.vocabulary; i++)
+        assert_true(isfinite(logits[i]));
+    close_all(session, s.model, s.context);
+}
+
 /* Two sequences, one of them a fork behind the window: pages that both have leave either. */
 static void test_window_fork(void **state)
 {
@@ -360,6 +431,9 @@ int main(void)
         {"pruned by usage", test_prune_usage, NULL, NULL, NULL},
         {"window", test_window, NULL, NULL, NULL},
         {"caches as long as a window", test_window_memory, NULL, NULL, NULL},
+        {"the smallest windows", test_window_least, NULL, NULL, NULL},
+        {"more sequences than tokens of a context, slide", test_many_sequences, NULL, NULL, (void *)"slide"},
+        {"more sequences than tokens of a context, prune", test_many_sequences, NULL, NULL, (void *)"prune"},
         {"a fork behind a window", test_window_fork, NULL, NULL, NULL},
         {"refusals", test_refusals, NULL, NULL, NULL},
     };

@@ -127,6 +127,8 @@ libaccelctl_la_SOURCES = \
 	%D%/print/raw_text.h \
 	%D%/print/steps.c \
 	%D%/print/steps.h \
+	%D%/print/reports.c \
+	%D%/print/reports.h \
 	%D%/print/where.c \
 	%D%/print/where.h \
 	%D%/profile/env.c \

@@ -97,8 +97,8 @@ struct common {
          0,                                                                                                            \
          OPTION_SETTING,                                                                                               \
          offsetof(type, member.sets),                                                                                  \
-         "WORD",                                                                                                       \
-         "on: tiled attention; off: the whole score matrix; or auto: --set attention.kernel",                          \
+         "[on|off|auto]",                                                                                              \
+         "on, or no word: tiled attention; off: the whole score matrix: --set attention.kernel",                       \
          0,                                                                                                            \
          0},                                                                                                           \
         {"no-mmap",                                                                                                    \

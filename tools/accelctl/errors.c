@@ -150,7 +150,9 @@ int report_error(uint32_t json, const struct accel_error *error)
         exit_code = error->origin != ACCEL_FROM_DRIVER   ? EXIT_INPUT
                     : error->code == ACCEL_E_UNSUPPORTED ? EXIT_REFUSED
                                                          : EXIT_FAILED;
-        if (error->code == ACCEL_E_IO && error->origin == ACCEL_FROM_SYSTEM && is_out_of_space(error->native))
+        /* A full disk; a place for output that a setting names and that cannot be written. */
+        if (error->code == ACCEL_E_IO && ((error->origin == ACCEL_FROM_SYSTEM && is_out_of_space(error->native)) ||
+                                          error->origin == ACCEL_FROM_SETTING))
             exit_code = EXIT_FAILED;
         break;
     case ACCEL_E_FALLBACK:

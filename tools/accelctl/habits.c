@@ -79,6 +79,15 @@ static const struct {
     {"attention.kernel", "0", "eager"},
 };
 
+/* Options whose value may be missing: the words that are taken as one, and the word that a missing one means. */
+static const struct {
+    const char *option;
+    const char *words;
+    const char *missing;
+} optional_values[] = {
+    {"flash-attn", "on off auto 1 0 tiled eager", "on"},
+};
+
 #define COUNT(list) (sizeof(list) / sizeof(list)[0])
 
 bool has_word(const char *words, const char *word, size_t length)
@@ -132,6 +141,18 @@ const char *setting_word(const char *key, const char *value)
         if (strcmp(values[i].key, key) == 0 && strcmp(values[i].theirs, value) == 0)
             return values[i].ours;
     return value;
+}
+
+const char *optional_value(const char *option, const char *next, bool *out_takes)
+{
+    *out_takes = false;
+    for (size_t i = 0; i < COUNT(optional_values); i++) {
+        if (strcmp(optional_values[i].option, option) != 0)
+            continue;
+        *out_takes = next != NULL && has_word(optional_values[i].words, next, strlen(next));
+        return *out_takes ? next : optional_values[i].missing;
+    }
+    return NULL;
 }
 
 /* Flags without effect: prompts are continued as they are unless --chat is given, chat templates are rendered as

@@ -19,6 +19,10 @@ const char *option_of_parameter(const struct command *command, const char *name)
  * other words. */
 const char *setting_of_option(const char *option);
 
+/* Returns the value of an option whose value may be missing, as llama.cpp's -fa: `next`, which *out_takes reports, if
+ * it is a word of the option, else what a missing one means. NULL for all other options. */
+const char *optional_value(const char *option, const char *next, bool *out_takes);
+
 /* Translates a value of a setting from llama.cpp's spelling: "q8_0" is "q8" for kv.type.k. */
 const char *setting_word(const char *key, const char *value);
 

@@ -13,6 +13,7 @@
 #include <accel/model/describe.h>
 
 #include "tools/accelctl/output.h"
+#include "tools/accelctl/print/reports.h"
 #include "tools/accelctl/sigbus_guard.h"
 
 /* Returns true for a plan's record: a regular file named *.json. Models are folders or have other names. */
@@ -202,6 +203,10 @@ int open_model(const struct common *common, const struct wish *wish, struct open
     adopt_plan(opened);
     if (wish->runs && !wish->is_repeated)
         print_start_notes(accel_model_plan_plan(opened->made));
+    if (wish->runs)
+        code = refuse_reports(common, wish, accel_model_plan_plan(opened->made));
+    if (code >= 0)
+        return code;
     if (wish->runs && accel_model_plan_session(opened->made, &opened->session, &error) != ACCEL_OK)
         return is_model_here(opened) ? report_session_error(common->json, &error) : report_error(common->json, &error);
     return -1;

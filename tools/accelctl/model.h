@@ -21,6 +21,8 @@ struct wish {
     uint32_t flags; /* ACCEL_SESSION_... */
     uint32_t outputs;
     uint32_t runs;        /* 1: a session is needed, shapes alone are not enough */
+    uint32_t reports;     /* REPORT_...: what settings of a run the command prints; it refuses the others */
+    const char *command;  /* name of the command, with `runs` */
     uint32_t is_repeated; /* 1: another run of the same command prints the notes of its start */
 };
 

@@ -262,8 +262,16 @@ static bool has_value(const struct option_row *row)
 /* Reads the value of an option: the rest of its word, or the next word. */
 static int parse_value(struct parser *p, const struct option_row *row, const char *rest)
 {
+    const char *next = p->at == p->count ? NULL : p->arguments[p->at], *value;
+    bool takes_next;
+
     if (rest != NULL)
         return store(p, row, rest);
+    value = optional_value(row->name, next, &takes_next);
+    if (value != NULL) {
+        p->at += takes_next;
+        return store(p, row, value);
+    }
     if (p->at == p->count)
         return complain(p, "--%s requires a value: %s", row->name, row->argument);
     return store(p, row, p->arguments[p->at++]);

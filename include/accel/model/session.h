@@ -197,6 +197,12 @@ ACCEL_API uint32_t accel_session_stage_count(const struct accel_session *session
 ACCEL_API int32_t accel_session_stage(const struct accel_session *session, uint32_t index,
                                       struct accel_stage *out_stage, struct accel_error *error) ACCEL_NOEXCEPT;
 
+/** Reports why a step computed values that are not finite; `what` names them, as "logits". Reads the weights of the
+ * model for 10 seconds at most: ACCEL_E_CORRUPT names one that is not finite, else ACCEL_E_INTERNAL names the driver,
+ * and the settings that may help. */
+ACCEL_API int32_t accel_session_report_nonfinite(const struct accel_session *session, const char *what,
+                                                 struct accel_error *error) ACCEL_NOEXCEPT;
+
 /** The activations of one weight in the last step. Open. */
 struct accel_session_input {
     uint32_t size;

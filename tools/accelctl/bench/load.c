@@ -109,7 +109,8 @@ static int start_once(const struct bench *bench, const struct start *start, cons
     struct common common = bench->chosen->common;
     char threads[32], option[96];
     struct accel_named_value more[2];
-    struct wish wish = {.path = bench->path, .more = more, .outputs = 1, .runs = 1, .is_repeated = 1};
+    struct wish wish = {
+        .path = bench->path, .more = more, .outputs = 1, .runs = 1, .is_repeated = 1, .command = "bench"};
     struct opened opened = {0};
     struct accel_error error = {0};
     const float *logits;

@@ -29,10 +29,11 @@ struct chat {
     char *file;             /* of the last /save or /load, or NULL */
     char *texts[LIST_MOST]; /* values of lists that /set was given */
     uint32_t text_count;
-    uint64_t answers; /* generated so far: each has draws of its own */
-    int code;         /* exit code of the first failure */
-    uint32_t ends;    /* 1: /exit */
-    uint32_t cut;     /* 1: a signal ended an answer, and the chat with it */
+    uint64_t answers;  /* generated so far: each has draws of its own */
+    uint32_t reported; /* notes of the plan whose reports have been printed */
+    int code;          /* exit code of the first failure */
+    uint32_t ends;     /* 1: /exit */
+    uint32_t cut;      /* 1: a signal ended an answer, and the chat with it */
 };
 
 /* Stores the exit code of the first failure. */

@@ -203,7 +203,7 @@ static int run_with_model(struct bench *bench, struct opened *opened)
 {
     char context[32], threads[32], sequences[32];
     struct accel_named_value more[3];
-    struct wish wish = {.path = bench->path, .more = more, .outputs = 1, .runs = 1};
+    struct wish wish = {.path = bench->path, .more = more, .outputs = 1, .runs = 1, .command = "bench"};
     uint64_t tokens;
     int code = choose_context(bench, &tokens);
 

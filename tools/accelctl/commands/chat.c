@@ -14,6 +14,7 @@
 #include "tools/accelctl/print/more.h"
 #include "tools/accelctl/print/plan.h"
 #include "tools/accelctl/print/rate.h"
+#include "tools/accelctl/print/reports.h"
 #include "tools/accelctl/print/where.h"
 #include "tools/accelctl/progress.h"
 #include "tools/accelctl/run/chat_template.h"
@@ -111,22 +112,25 @@ static int32_t ACCEL_CALL receive_text(void *data, int32_t id, const char *text,
     return (int32_t)listener->output_failed;
 }
 
-static void print_answer_json(const struct listener *listener, const struct turn *turn,
+static void print_answer_json(struct chat *chat, const struct listener *listener, const struct turn *turn,
                               const struct accel_generate_result *result, uint64_t left)
 {
+    const struct accel_plan *plan = accel_session_plan(chat->opened.session);
     const char *stop = result->stop == 0 ? "interrupted" : stop_name(result->stop);
     struct accel_sampling sampling;
     json_t *answer;
 
-    fill_sampling(&listener->chat->sampling, &sampling);
-    answer = json_pack("{s:s, s:s%, s:s, s:I, s:o, s:{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o}}", "schema",
-                       "accelctl/chat/1", "content", listener->text, listener->bytes, "stop", stop, "context",
-                       (json_int_t)turn->all, "sampling", sampling_json(&sampling), "time", "origin", RATE_ORIGIN,
-                       "cached_tokens", (json_int_t)turn->held, "prefill_tokens", (json_int_t)turn->count, "tokens",
-                       (json_int_t)result->tokens, "evicted_tokens", (json_int_t)left, "prefill_ns",
-                       (json_int_t)result->prompt_time, "decode_ns", (json_int_t)result->decode_time,
-                       "tokens_per_second", token_rate_json(result->steps, result->decode_time));
-
+    fill_sampling(&chat->sampling, &sampling);
+    answer = json_pack(
+        "{s:s, s:s%, s:s, s:I, s:o, s:{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o}, s:o, s:o, s:o}", "schema",
+        "accelctl/chat/1", "content", listener->text, listener->bytes, "stop", stop, "context", (json_int_t)turn->all,
+        "sampling", sampling_json(&sampling), "time", "origin", RATE_ORIGIN, "cached_tokens", (json_int_t)turn->held,
+        "prefill_tokens", (json_int_t)turn->count, "tokens", (json_int_t)result->tokens, "evicted_tokens",
+        (json_int_t)left, "prefill_ns", (json_int_t)result->prompt_time, "decode_ns", (json_int_t)result->decode_time,
+        "tokens_per_second", token_rate_json(result->steps, result->decode_time), "weights",
+        reports_json(plan, chat->reported, REPORT_WEIGHTS), "metrics",
+        reports_json(plan, chat->reported, REPORT_METRICS), "log", reports_json(plan, chat->reported, REPORT_LOG));
+    chat->reported = accel_plan_note_count(plan);
     if (answer != NULL)
         json_dumpf(answer, output(), JSON_COMPACT);
     fputc('\n', output());
@@ -137,6 +141,14 @@ static void print_answer_json(const struct listener *listener, const struct turn
 static const char *setting(const struct chat *chat, const char *key)
 {
     return plan_setting_text(accel_session_plan(chat->opened.session), key);
+}
+
+/* Prints the reports that settings request and that have come since the last call. */
+static void print_new_reports(struct chat *chat)
+{
+    if (!chat->options->common.json)
+        chat->reported =
+            print_reports(accel_session_plan(chat->opened.session), chat->reported, chat->options->quiet, NULL);
 }
 
 /* Prints the reason if an answer ended early, the tokens that left the KV cache, and the rates. */
@@ -243,9 +255,10 @@ static uint32_t finish(struct chat *chat, struct listener *listener, const struc
         return 0;
     }
     if (chat->options->common.json)
-        print_answer_json(listener, turn, result, left);
+        print_answer_json(chat, listener, turn, result, left);
     else
         print_remarks(chat, turn, result, left);
+    print_new_reports(chat);
     return 1;
 }
 
@@ -498,7 +511,8 @@ static void cache_weights(const struct chat *chat)
 static int run(int count, char **arguments, const struct command *command)
 {
     struct chat_options chosen = {.sampling = SAMPLING_UNSET};
-    struct wish wish = {.outputs = 1, .runs = 1};
+    struct wish wish = {
+        .outputs = 1, .runs = 1, .command = "chat", .reports = REPORT_LOG | REPORT_WEIGHTS | REPORT_METRICS};
     struct chat chat = {.options = &chosen};
     const char *wrong;
     int code;
@@ -528,6 +542,7 @@ static int run(int count, char **arguments, const struct command *command)
             code = report_error_text(chosen.common.json, EXIT_SHORT, "ACCEL_E_MEMORY", "no memory for a line", NULL);
         if (code < 0) {
             greet(&chat);
+            print_new_reports(&chat);
             code = converse(&chat);
             if (code == EXIT_DONE && chat.answers > 0)
                 cache_weights(&chat);

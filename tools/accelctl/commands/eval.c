@@ -13,6 +13,7 @@
 #include "tools/accelctl/model.h"
 #include "tools/accelctl/print/more.h"
 #include "tools/accelctl/print/page.h"
+#include "tools/accelctl/print/reports.h"
 #include "tools/accelctl/progress.h"
 #include "tools/accelctl/run/prompt.h"
 #include "tools/accelctl/sigbus_guard.h"
@@ -296,8 +297,13 @@ static int open_sessions(struct evaluation *evaluation)
     if (thread_count != 0)
         more[more_count++] = (struct accel_named_value){"cpu.threads", threads, "accelctl eval --threads"};
     for (uint32_t i = 0; i < evaluation->count; i++) {
-        const struct wish wish = {
-            .path = evaluation->rows[i]->path, .more = more, .more_count = more_count, .outputs = OUTPUTS, .runs = 1};
+        const struct wish wish = {.path = evaluation->rows[i]->path,
+                                  .more = more,
+                                  .more_count = more_count,
+                                  .outputs = OUTPUTS,
+                                  .runs = 1,
+                                  .command = "eval",
+                                  .reports = REPORT_LOG | REPORT_WEIGHTS};
         struct opened *opened = &evaluation->opened[i];
         struct common common = evaluation->chosen->common;
         int code;
@@ -406,8 +412,10 @@ static int read_models(struct evaluation *evaluation)
     if (accel_eval_text(reference, evaluation->sessions, report->count, evaluation->ids.ids, report->tokens, &how,
                         &report->eval, &evaluation->error) != ACCEL_OK)
         return fail(evaluation);
-    for (uint32_t i = 0; i < evaluation->count; i++)
+    for (uint32_t i = 0; i < evaluation->count; i++) {
         evaluation->rows[i]->result = accel_eval_get(report->eval, i);
+        evaluation->rows[i]->plan = accel_session_plan(evaluation->sessions[i]);
+    }
     return -1;
 }
 
@@ -439,6 +447,9 @@ static int print_evaluation(struct evaluation *evaluation)
     if (chosen->common.json)
         return print_json(eval_json(&evaluation->report), "accelctl/eval/1");
     eval_print(&evaluation->report);
+    for (uint32_t i = 0; i < evaluation->count; i++)
+        if (evaluation->rows[i]->plan != NULL)
+            print_reports(evaluation->rows[i]->plan, 0, 0, evaluation->count > 1 ? evaluation->rows[i]->name : NULL);
     return EXIT_DONE;
 }
 

@@ -17,6 +17,7 @@
 #include "tools/accelctl/print/more.h"
 #include "tools/accelctl/print/plan.h"
 #include "tools/accelctl/print/rate.h"
+#include "tools/accelctl/print/reports.h"
 #include "tools/accelctl/print/where.h"
 #include "tools/accelctl/process_memory.h"
 #include "tools/accelctl/run/chat_template.h"
@@ -61,7 +62,8 @@ static const struct option_row options[] = {
     {"chat-template", 0, OPTION_TEXT, offsetof(struct run_options, prompt.template), "FILE|NAME", CHAT_TEMPLATE_HELP, 0,
      0},
     SAMPLING_OPTIONS(struct run_options, sampling),
-    {"quiet", 'q', OPTION_FLAG, offsetof(struct run_options, quiet), NULL, "print the generated text alone", 0, 0},
+    {"quiet", 'q', OPTION_FLAG, offsetof(struct run_options, quiet), NULL,
+     "print the generated text alone, and what --set log.KEY or metrics.KEY requests", 0, 0},
     {"no-display-prompt", 0, OPTION_FLAG, offsetof(struct run_options, hides_prompt), NULL,
      "print the generated text and the statistics, without the prompt", 0, 0},
     {"json-lines", 0, OPTION_FLAG, offsetof(struct run_options, lines), NULL,
@@ -172,39 +174,14 @@ static uint64_t allocated_peak(const struct opened *opened, uint64_t *out_reside
     return peak + *out_resident;
 }
 
-/* Returns true for notes about weights that were converted for this run: steps of precision, conversions, errors. */
-static bool is_of_weights(const struct accel_plan_note *note)
-{
-    return strncmp(note->key, "precision.", 10) == 0 || strcmp(note->key, "log.quantization") == 0;
-}
-
-static bool is_metric(const struct accel_plan_note *note)
-{
-    return strncmp(note->key, "metrics.", 8) == 0;
-}
-
-/* Returns true for lines that log.load, log.kernels, log.memory and log.attention request. */
-static bool is_logged(const struct accel_plan_note *note)
-{
-    return strncmp(note->key, "log.", 4) == 0 && !is_of_weights(note);
-}
-
+/* Prints the types that weights are converted to, and the reports that settings request. */
 static void print_weights(const struct accel_plan *plan)
 {
     char types[600];
 
     if (converts_weights(plan))
         fprintf(error_output(), "weights    in this run: %s\n", types_text(plan, types, sizeof(types)));
-    for (uint32_t i = 0; i < accel_plan_note_count(plan); i++) {
-        const struct accel_plan_note *note = accel_plan_note_get(plan, i);
-
-        if (is_of_weights(note))
-            fprintf(error_output(), "weights    %s\n", note->text);
-        else if (is_metric(note))
-            fprintf(error_output(), "metrics    %s\n", note->text);
-        else if (is_logged(note))
-            fprintf(error_output(), "%-10s %s\n", note->key, note->text);
-    }
+    print_reports(plan, 0, 0, NULL);
 }
 
 /* Warns of a context beyond that of the model's training. */
@@ -216,16 +193,6 @@ static void print_context(const struct accel_plan *plan)
         if (note->level == ACCEL_NOTE_WARN && strcmp(note->key, "context") == 0)
             fprintf(error_output(), "warning    %s\n", note->text);
     }
-}
-
-static json_t *notes_json(const struct accel_plan *plan, bool (*is_wanted)(const struct accel_plan_note *note))
-{
-    json_t *list = json_array();
-
-    for (uint32_t i = 0; i < accel_plan_note_count(plan); i++)
-        if (is_wanted(accel_plan_note_get(plan, i)))
-            json_array_append_new(list, json_text(accel_plan_note_get(plan, i)->text));
-    return list;
 }
 
 /* Formats bytes: "123.4 MiB", or "not known". */
@@ -325,8 +292,8 @@ static json_t *result_json(const struct opened *opened, const struct accel_gener
         (json_int_t)result->decode_time, "prompt_tokens_per_second",
         token_rate_json(result->prompt_tokens, result->prompt_time), "tokens_per_second",
         token_rate_json(result->steps, result->decode_time), "origin", RATE_ORIGIN, "placement", placement_json(plan),
-        "weights", notes_json(plan, is_of_weights), "metrics", notes_json(plan, is_metric), "log",
-        notes_json(plan, is_logged), "not_honored", unhonored_json(opened));
+        "weights", reports_json(plan, 0, REPORT_WEIGHTS), "metrics", reports_json(plan, 0, REPORT_METRICS), "log",
+        reports_json(plan, 0, REPORT_LOG), "not_honored", unhonored_json(opened));
 }
 
 /* Records the run for the memory estimates and rates of later plans. A failure is reported, and the run succeeds
@@ -369,7 +336,9 @@ static int finish(const struct run_options *chosen, const struct opened *opened,
         record_run(chosen, opened, result);
         return written == EXIT_DONE ? code : written;
     }
-    if (!chosen->quiet)
+    if (chosen->quiet)
+        print_reports(accel_session_plan(opened->session), 0, 1, NULL);
+    else
         print_summary(opened, result, stop);
     record_run(chosen, opened, result);
     return code;
@@ -435,6 +404,8 @@ static int write_texts(const struct run_options *chosen, struct opened *opened, 
     fill_sampling(&chosen->sampling, &sampling);
     code = run_texts(&job, opened, tokenizer);
     end_cancellation();
+    if (!job.json && job.quiet && (code == EXIT_DONE || code == EXIT_INTERRUPTED))
+        print_reports(accel_session_plan(opened->session), 0, 1, NULL);
     if (!job.json && !job.quiet && (code == EXIT_DONE || code == EXIT_INTERRUPTED)) {
         print_memory(opened);
         print_placement(accel_session_plan(opened->session));
@@ -584,7 +555,8 @@ static int run(int count, char **arguments, const struct command *command)
 {
     struct run_options chosen = {.sampling = SAMPLING_UNSET};
     struct accel_named_value sequences = {"sequences", NULL, "accelctl run"};
-    struct wish wish = {.outputs = 1, .runs = 1};
+    struct wish wish = {
+        .outputs = 1, .runs = 1, .command = "run", .reports = REPORT_LOG | REPORT_WEIGHTS | REPORT_METRICS};
     char **lines = NULL;
     char number[16];
     struct opened opened = {0};

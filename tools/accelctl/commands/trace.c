@@ -3,6 +3,8 @@
  * first wrong layer. */
 #include "config.h"
 
+#include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +13,7 @@
 #include <accel/model/safetensors.h>
 
 #include "tools/accelctl/model.h"
+#include "tools/accelctl/print/reports.h"
 #include "tools/accelctl/progress.h"
 #include "tools/accelctl/target.h"
 
@@ -56,6 +59,9 @@ struct trace {
     uint32_t stages;
     uint32_t stepwise;
     uint32_t is_made; /* 1: what fails now is the writing */
+    /* The first stage with a value that is not finite, and the place of that value; NULL: none. */
+    const struct record *wrong;
+    uint64_t place[3];
 };
 
 static int32_t ignore_logits(void *data, uint64_t index, const float *logits)
@@ -192,6 +198,48 @@ static int32_t write_records(const struct trace *trace, const char *path, struct
     return code;
 }
 
+/* Finds the first value of a stage that is not finite. */
+static bool find_wrong_value(const struct record *record, uint64_t *out_index)
+{
+    const uint64_t count = record->values == NULL ? 0 : record->dims[0] * record->dims[1] * record->dims[2];
+
+    for (*out_index = 0; *out_index < count; ++*out_index)
+        if (!isfinite(record->values[*out_index]))
+            return true;
+    return false;
+}
+
+/* Finds the first stage, in the order of cases and then of the graph, with a value that is not finite. */
+static void find_wrong_stage(struct trace *trace)
+{
+    for (uint32_t r = 0; r < trace->record_count && trace->wrong == NULL; r++) {
+        const struct record *record = &trace->records[r];
+        uint64_t index;
+
+        if (!find_wrong_value(record, &index))
+            continue;
+        trace->wrong = record;
+        trace->place[0] = index / record->dims[2] / record->dims[1];
+        trace->place[1] = index / record->dims[2] % record->dims[1];
+        trace->place[2] = index % record->dims[2];
+    }
+}
+
+/* Reports the first stage that is not finite, with the weight or the driver that is the cause. */
+static int32_t refuse_wrong_stage(const struct trace *trace, const char *out, struct accel_error *error)
+{
+    struct accel_error cause = {0};
+    int32_t code = accel_session_report_nonfinite(trace->opened->session, "stages", &cause);
+
+    accel_error_set(error, code,
+                    "%.200s is written, and %.200s is its first stage that is not finite (sequence %llu, token %llu, "
+                    "value %llu): %s",
+                    out, trace->wrong->name, (unsigned long long)trace->place[0], (unsigned long long)trace->place[1],
+                    (unsigned long long)trace->place[2], cause.text);
+    accel_error_remedy(error, "%s", cause.remedy);
+    return accel_error_origin(error, cause.origin, code);
+}
+
 static int32_t trace_all(struct trace *trace, const char *out, struct accel_error *error)
 {
     uint64_t tensors = accel_model_file_tensor_count(trace->inputs);
@@ -214,6 +262,12 @@ static int32_t trace_all(struct trace *trace, const char *out, struct accel_erro
     trace->is_made = code == ACCEL_OK;
     if (code == ACCEL_OK)
         code = write_records(trace, out, error);
+    if (code == ACCEL_OK) {
+        trace->is_made = 0;
+        find_wrong_stage(trace);
+    }
+    if (trace->wrong != NULL)
+        code = refuse_wrong_stage(trace, out, error);
     for (uint32_t r = 0; trace->records != NULL && r < trace->record_count; r++)
         free(trace->records[r].values);
     free(trace->records);
@@ -254,7 +308,9 @@ static int run_trace(const struct trace_options *chosen, const char *path, struc
                         .more_count = 4,
                         .flags = ACCEL_SESSION_STAGES,
                         .outputs = (uint32_t)longest,
-                        .runs = 1};
+                        .runs = 1,
+                        .command = "trace",
+                        .reports = REPORT_LOG | REPORT_WEIGHTS};
     int code;
 
     snprintf(batch, sizeof(batch), "%llutok", (unsigned long long)(longest == 0 ? 1 : longest));
@@ -270,10 +326,15 @@ static int run_trace(const struct trace_options *chosen, const char *path, struc
             code = trace.is_made ? report_output_error(chosen->common.json, &error, chosen->out)
                                  : report_error(chosen->common.json, &error);
         else if (chosen->common.json)
-            code = print_json(json_pack("{s:o, s:i}", "out", json_text(chosen->out), "stages", (int)trace.record_count),
+            code = print_json(json_pack("{s:o, s:i, s:o, s:o}", "out", json_text(chosen->out), "stages",
+                                        (int)trace.record_count, "conversion",
+                                        reports_json(accel_session_plan(opened.session), 0, REPORT_WEIGHTS), "log",
+                                        reports_json(accel_session_plan(opened.session), 0, REPORT_LOG)),
                               "accelctl/trace/1");
         else
             print("%u stages written to %s\n", trace.record_count, chosen->out);
+        if (!chosen->common.json && (code == EXIT_DONE || trace.wrong != NULL))
+            print_reports(accel_session_plan(opened.session), 0, 0, NULL);
         progress_end(&progress);
     }
     close_model(&opened);
@@ -305,8 +366,11 @@ const struct command command_trace = {
     .name = "trace",
     .summary = "run given token ids in F32 and write the output of every stage",
     .arguments = "MODEL",
-    .detail = "K, V and activations are F32 regardless of the profiles, so that two drivers can be compared stage by "
-              "stage to find the first layer that differs.",
+    .detail =
+        "K, V and activations are F32 regardless of the profiles, so that two drivers can be compared stage by "
+        "stage to find the first layer that differs. If a stage has values that are not finite, the file is written "
+        "all the same, and an error names the first such stage: status 3 if a weight of the model is not finite, 1 "
+        "if the driver computed the value.",
     .example = "accelctl trace model/ --in inputs.safetensors --out stages.safetensors\n"
                "write the stages of every case of inputs.safetensors",
     .options = options,

@@ -7,6 +7,7 @@
 
 #include "tools/accelctl/errors.h"
 #include "tools/accelctl/eval/eval.h"
+#include "tools/accelctl/print/reports.h"
 
 void eval_method(const struct eval_report *report, char text[400])
 {
@@ -252,6 +253,10 @@ static json_t *row_json(const struct eval_report *report, const struct eval_row 
 
     if (row->result != NULL)
         json_object_set_new(model, "text", text_json(report, row));
+    if (row->plan != NULL) {
+        json_object_set_new(model, "conversion", reports_json(row->plan, 0, REPORT_WEIGHTS));
+        json_object_set_new(model, "log", reports_json(row->plan, 0, REPORT_LOG));
+    }
     if (report->reference.path == NULL || row == &report->reference)
         return model;
     json_object_set_new(model, "types", kinds_json(row));

@@ -123,6 +123,39 @@ int versions_begin(uint32_t json, const struct version_options *options, const c
     return code;
 }
 
+/* Names a version of a planar type after the groups that its matrices really have: rows that the requested group does
+ * not divide have a smaller one. The most frequent is named, with a + if there are others. */
+static void name_groups(struct version *version, const struct accel_quantize_job *job)
+{
+    const size_t base = strcspn(version->type, "_");
+    const char *most = NULL;
+    uint64_t most_count = 0, all = 0;
+    char tail[VERSION_NAME];
+
+    if (version->budget != 0 || strstr(version->type, "_g") == NULL)
+        return;
+    for (uint64_t i = 0; i < accel_quantize_count(job); i++) {
+        const struct accel_quantize_row *row = accel_quantize_get(job, i);
+        uint64_t count = 0;
+
+        if (strncmp(row->to_name, version->type, base + 1) != 0)
+            continue;
+        for (uint64_t k = 0; k < accel_quantize_count(job); k++)
+            count += strcmp(accel_quantize_get(job, k)->to_name, row->to_name) == 0
+                         ? accel_quantize_get(job, k)->elements
+                         : 0;
+        all += row->elements;
+        if (count > most_count) {
+            most_count = count;
+            most = row->to_name;
+        }
+    }
+    if (most == NULL || strncmp(version->name, version->type, strlen(version->type)) != 0)
+        return;
+    snprintf(tail, sizeof(tail), "%s", version->name + strlen(version->type));
+    snprintf(version->name, sizeof(version->name), "%.30s%s%.40s", most, most_count < all ? "+" : "", tail);
+}
+
 static int32_t make(struct version *version, const struct accel_model_file *file, const struct version_options *options,
                     const struct calibration *calibration, struct progress *progress, struct accel_error *error)
 {
@@ -144,6 +177,8 @@ static int32_t make(struct version *version, const struct accel_model_file *file
     progress_next(progress, version->name);
     clock_gettime(CLOCK_MONOTONIC, &begun);
     code = accel_quantize_plan(file, &wanted, &job, error);
+    if (code == ACCEL_OK)
+        name_groups(version, job);
     if (code == ACCEL_OK)
         code = accel_quantize_run(job, version->path, NULL, error);
     accel_quantize_free(job);

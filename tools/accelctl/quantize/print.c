@@ -118,6 +118,64 @@ static void print_narrow(const struct accel_quantize_job *job)
     }
 }
 
+/* Returns whether a tensor keeps its type against the requested one. */
+static bool is_kept(const struct accel_quantize_row *row)
+{
+    return !row->converted && row->reason[0] != '\0' && strcmp(row->reason, "has that type") != 0 && !is_narrow(row);
+}
+
+/* Counts the tensors that keep the type of the one at `index` for the same reason; 0 if an earlier tensor reports
+ * them. */
+static uint64_t count_kept(const struct accel_quantize_job *job, uint64_t index)
+{
+    const struct accel_quantize_row *first = accel_quantize_get(job, index);
+    uint64_t count = 0;
+
+    for (uint64_t i = 0; i < accel_quantize_count(job) && is_kept(first); i++) {
+        const struct accel_quantize_row *row = accel_quantize_get(job, i);
+
+        if (!is_kept(row) || strcmp(row->from_name, first->from_name) != 0 || strcmp(row->reason, first->reason) != 0)
+            continue;
+        if (i < index)
+            return 0;
+        count++;
+    }
+    return count;
+}
+
+static void print_kept(const struct accel_quantize_job *job)
+{
+    for (uint64_t i = 0; i < accel_quantize_count(job); i++) {
+        const struct accel_quantize_row *row = accel_quantize_get(job, i);
+        const uint64_t count = count_kept(job, i);
+        char name[200];
+
+        if (count == 0)
+            continue;
+        print("%llu %s %s: %s", (unsigned long long)count, count == 1 ? "tensor stays" : "tensors stay", row->from_name,
+              row->reason);
+        if (strcmp(row->reason, "no linear layer") == 0)
+            print(" (%s%s), which --role ROLE=TYPE converts: --role embedding=q8_0",
+                  clean_text(row->name, name, sizeof(name)), count == 1 ? "" : ", ...");
+        print("\n");
+    }
+}
+
+static json_t *kept_json(const struct accel_quantize_job *job)
+{
+    json_t *list = json_array();
+
+    for (uint64_t i = 0; i < accel_quantize_count(job); i++) {
+        const uint64_t count = count_kept(job, i);
+
+        if (count > 0)
+            json_array_append_new(list, json_pack("{s:I, s:s, s:s}", "tensors", (json_int_t)count, "type",
+                                                  accel_quantize_get(job, i)->from_name, "reason",
+                                                  accel_quantize_get(job, i)->reason));
+    }
+    return list;
+}
+
 static json_t *row_json(const struct accel_quantize_job *job, uint64_t index)
 {
     const struct accel_quantize_row *row = accel_quantize_get(job, index);
@@ -139,9 +197,9 @@ static json_t *origin_json(uint32_t is_written)
                            ? "measured: tensors as they were read and written"
                            : "estimated: bytes, of shapes and types; measured: errors, of tensors as they were read";
 
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "bytes", bytes, "bits_per_weight", bytes,
-                     "other_types", rows, "requantized", rows, "tensors", rows, "budget", "given: --budget",
-                     "calibration_tokens", "measured: tokens of --calib", "resumed",
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "bytes", bytes, "bits_per_weight", bytes,
+                     "other_types", rows, "kept", rows, "requantized", rows, "tensors", rows, "budget",
+                     "given: --budget", "calibration_tokens", "measured: tokens of --calib", "resumed",
                      "measured: tensors that an earlier run has written", "seconds", "measured: monotonic clock");
 }
 
@@ -156,7 +214,7 @@ int quantize_document(const struct accel_quantize_job *job, const struct outcome
             return report_error_text(1, EXIT_FAILED, "ACCEL_E_MEMORY", "no memory for the document", NULL);
         }
     return print_json(
-        json_pack("{s:o, s:o, s:o, s:s, s:I, s:I, s:o, s:I, s:f, s:b, s:I, s:f, s:o, s:o}", "origin",
+        json_pack("{s:o, s:o, s:o, s:s, s:I, s:I, s:o, s:I, s:f, s:b, s:I, s:f, s:o, s:o, s:o}", "origin",
                   origin_json(is_written), "path", json_text(outcome->path), "mix",
                   accel_quantize_mix(job) == NULL ? json_null() : json_string(accel_quantize_mix(job)), "layout",
                   accel_quantize_layout(job), "requantized", (json_int_t)count_requantized(job, &from), "bytes",
@@ -164,7 +222,7 @@ int quantize_document(const struct accel_quantize_job *job, const struct outcome
                   outcome->limited ? json_integer((json_int_t)outcome->budget) : json_null(), "calibration_tokens",
                   (json_int_t)outcome->calibration, "bits_per_weight", bits_per_weight(job), "replaced",
                   outcome->replaced != 0, "resumed", (json_int_t)outcome->resumed, "seconds", outcome->seconds,
-                  "other_types", narrow_json(job), "tensors", rows),
+                  "other_types", narrow_json(job), "kept", kept_json(job), "tensors", rows),
         "accelctl/quantize/1");
 }
 
@@ -291,6 +349,7 @@ void quantize_print(const struct accel_quantize_job *job, const struct quantize_
         print("%s: a type for each matrix by the rules of llama-quantize\n", accel_quantize_mix(job));
     print_types(job);
     print_narrow(job);
+    print_kept(job);
     print_requantized(job);
     if (outcome->resumed > 0)
         print("taken up where an earlier run ended: %llu tensors were there\n", (unsigned long long)outcome->resumed);

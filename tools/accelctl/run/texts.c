@@ -13,6 +13,7 @@
 #include "tools/accelctl/print/more.h"
 #include "tools/accelctl/print/plan.h"
 #include "tools/accelctl/print/rate.h"
+#include "tools/accelctl/print/reports.h"
 #include "tools/accelctl/print/where.h"
 #include "tools/accelctl/run/sampling.h"
 #include "tools/measure/team.h"
@@ -183,6 +184,7 @@ static int32_t make_texts(const struct texts_job *job, const struct opened *open
 static int print_as_json(const struct texts_job *job, const struct texts *t, const struct opened *opened,
                          uint32_t sequences, double took)
 {
+    const struct accel_plan *plan = accel_session_plan(opened->session);
     json_t *list = json_array(), *document;
     uint64_t tokens = 0;
 
@@ -197,11 +199,13 @@ static int print_as_json(const struct texts_job *job, const struct texts *t, con
                                               (json_int_t)text->result.tokens, "first_token_ns",
                                               (json_int_t)text->result.first_token_time));
     }
-    document = json_pack("{s:s, s:o, s:o, s:{s:i, s:I, s:f, s:o, s:s}, s:o, s:o}", "origin", "measured: this run",
-                         "texts", list, "sampling", sampling_json(job->sampling), "time", "sequences", (int)sequences,
-                         "tokens", (json_int_t)tokens, "seconds", took, "tokens_per_second",
-                         token_rate_json(tokens, (uint64_t)(took * 1e9)), "origin", RATE_ORIGIN, "placement",
-                         placement_json(accel_session_plan(opened->session)), "not_honored", unhonored_json(opened));
+    document = json_pack("{s:s, s:o, s:o, s:{s:i, s:I, s:f, s:o, s:s}, s:o, s:o, s:o, s:o, s:o}", "origin",
+                         "measured: this run", "texts", list, "sampling", sampling_json(job->sampling), "time",
+                         "sequences", (int)sequences, "tokens", (json_int_t)tokens, "seconds", took,
+                         "tokens_per_second", token_rate_json(tokens, (uint64_t)(took * 1e9)), "origin", RATE_ORIGIN,
+                         "placement", placement_json(plan), "weights", reports_json(plan, 0, REPORT_WEIGHTS), "metrics",
+                         reports_json(plan, 0, REPORT_METRICS), "log", reports_json(plan, 0, REPORT_LOG), "not_honored",
+                         unhonored_json(opened));
     if (!job->lines || document == NULL)
         return print_json(document, "accelctl/run-texts/1");
     /* Removes the texts, which the lines before contain. */
@@ -253,7 +257,9 @@ int run_texts(const struct texts_job *job, struct opened *opened, const struct a
     if (job->lines && (code == ACCEL_OK || code == ACCEL_E_CANCELLED))
         for (uint32_t i = 0; i < t.count; i++)
             print_end(&t.texts[i]);
-    if (code != ACCEL_OK && code != ACCEL_E_CANCELLED)
+    if (code == ACCEL_E_LIMIT && t.at == 0 && t.count > 0 && !t.texts[0].has_head && error.origin != ACCEL_FROM_DRIVER)
+        status = report_error_as(job->json, EXIT_USAGE, &error);
+    else if (code != ACCEL_OK && code != ACCEL_E_CANCELLED)
         status = ferror(output()) ? EXIT_FAILED : report_error(job->json, &error);
     else if (job->json)
         status = print_as_json(job, &t, opened, sequences, measure_seconds() - began);
