@@ -44,6 +44,7 @@ libaccel_conform_la_SOURCES = \
 	%D%/op_matmul.c \
 	%D%/op_places.c \
 	%D%/op_rows.c \
+	%D%/op_sample.c \
 	%D%/op_space.c \
 	%D%/options.c \
 	%D%/options.h \

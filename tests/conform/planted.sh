@@ -24,7 +24,7 @@ cat "$src/tests/conform/planted"/*.list >"$bugs_file" || exit 99
 set -f # patterns are the kit's
 make=${MAKE:-make}
 top=$(sed -n 's/^top_srcdir = //p' "$build/Makefile")
-mkdir "$copy" && cp -R "$src/plugins" "$src/sdk" "$src/core" "$copy/" && mkdir -p "$copy/tests" &&
+mkdir "$copy" && cp -R "$src/plugins" "$src/sdk" "$src/core" "$src/include" "$copy/" && mkdir -p "$copy/tests" &&
     cp -R "$src/tests/drivers" "$copy/tests/" && chmod -R u+w "$copy" || exit 99
 
 # field BUG NAME: the values of the lines "NAME: ..." of a bug, one per line
