@@ -13,8 +13,10 @@
 
 #include "core/base/error.h"
 #include "core/base/text.h"
-#include "core/plan/plan.h"
+#include "core/plan/honored.h"
+#include "core/plan/settings.h"
 #include "core/profile/keys.h"
+#include "core/registry/machine.h"
 
 /* ---- values that a run honors under a condition ---- */
 
@@ -258,8 +260,7 @@ static void hint_fallback(struct accel_plan *plan, const char *policy, const cha
                             accel_plan_value(plan, policy)->value);
 }
 
-/* Adds a hint about an unknown variable. A name that resembles a setting is a misspelling; another name may belong
- * to another program. */
+/* Adds a hint about an unknown variable. A name like a setting's is a misspelling; others may be another program's. */
 static void hint_unknown(void *data, uint32_t level, const char *name, const char *near)
 {
     struct accel_plan *plan = data;

@@ -7,6 +7,9 @@
 #include <string.h>
 
 #include "core/base/error.h"
+#include "core/plan/honored.h"
+#include "core/plan/memory.h"
+#include "core/plan/settings.h"
 #include "core/plan/shape_plan.h"
 
 /* Nodes of a layer, and bytes of lists that the library stores for each weight. */
@@ -130,8 +133,7 @@ static uint64_t cached_tokens(const struct accel_shape_planner *s)
     return slots < s->context ? slots : s->context;
 }
 
-/* Returns the KV slots of all sequences, in whole pages. A single sequence without eviction has one page of its
- * size. */
+/* Returns the KV slots of all sequences, in whole pages. One sequence without eviction has one page of its size. */
 uint64_t accel_shape_plan_kv_slots(const struct accel_shape_planner *s)
 {
     const char *full = accel_plan_value(s->plan, "kv.full")->value;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/profile/keys.h"
-#include "core/registry/context.h"
+#include "core/registry/rank.h"
 
 /* Returns whether a word of a list, which ends at a comma, equals a name. */
 static bool equals(const char *word, size_t length, const char *name)

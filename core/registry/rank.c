@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "core/base/error.h"
-#include "core/profile/profile.h"
-#include "core/registry/context.h"
+#include "core/registry/rank.h"
 #include "core/snapshot/tables.h"
 
 const char *accel_device_kind_name(uint32_t kind)
