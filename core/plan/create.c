@@ -12,8 +12,10 @@
 #include "core/base/log.h"
 #include "core/base/open.h"
 #include "core/base/strbuf.h"
-#include "core/plan/plan.h"
+#include "core/plan/honored.h"
+#include "core/plan/settings.h"
 #include "core/profile/keys.h"
+#include "core/registry/rank.h"
 
 const char *accel_plan_text(struct accel_plan *plan, const char *format, ...)
 {
@@ -507,8 +509,7 @@ int32_t accel_plan_create(struct accel_context *context, const struct accel_plan
     plan = calloc(1, sizeof(*plan));
     if (plan == NULL)
         return accel_error_no_memory(error, "for a plan");
-    /* The plan borrows records of the context, so the context must not be freed or run discovery again while the
-     * plan lives. */
+    /* The plan borrows records of the context, which must not be freed or run discovery again while the plan lives. */
     plan->context = context;
     atomic_fetch_add(&context->children, 1);
     code = choose(plan, request, error);

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/plan/honored.h"
 #include "core/plan/shape_plan.h"
 
 static int32_t check_stages(const struct accel_plan *plan, const struct accel_plan *const *stages, uint32_t count,
@@ -30,8 +31,7 @@ static const struct accel_plan_memory *find_class(const struct accel_plan *plan,
     return NULL;
 }
 
-/* Merges one memory class: "one 4096, two 8192 bytes; " with the names of the devices, and the origin of the first
- * row. */
+/* Merges one memory class: "one 4096, two 8192 bytes; " with names of devices, and the origin of the first row. */
 static void merge_class(struct accel_plan *plan, const struct accel_plan *const *stages, uint32_t count,
                         uint32_t memory_class)
 {

@@ -6,8 +6,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "core/plan/plan.h"
+#include "core/plan/honored.h"
 #include "core/plugin/plugin.h"
+#include "core/registry/rank.h"
 
 /* Returns whether the driver is loaded: another file of the same driver may have succeeded. */
 static bool is_loaded(const struct accel_context *context, const char *driver)

@@ -13,9 +13,11 @@
 
 #include "core/base/error.h"
 #include "core/base/text.h"
-#include "core/plan/plan.h"
+#include "core/plan/honored.h"
+#include "core/plan/settings.h"
 #include "core/profile/environment.h"
 #include "core/profile/keys.h"
+#include "core/registry/machine.h"
 
 /* ---- values that a run honors under a condition ---- */
 

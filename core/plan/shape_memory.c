@@ -7,6 +7,9 @@
 #include <string.h>
 
 #include "core/base/error.h"
+#include "core/plan/honored.h"
+#include "core/plan/memory.h"
+#include "core/plan/settings.h"
 #include "core/plan/shape_plan.h"
 
 /* Nodes of a layer, and bytes of lists that the library stores for each weight. */

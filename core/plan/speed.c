@@ -9,7 +9,8 @@
 
 #include "core/base/strbuf.h"
 #include "core/plan/history.h"
-#include "core/plan/shape_plan.h"
+#include "core/plan/honored.h"
+#include "core/plan/settings.h"
 #include "core/profile/keys.h"
 
 /** Maximum runs that enter an average. */

@@ -8,6 +8,8 @@
 
 #include "core/base/error.h"
 #include "core/graph/types.h"
+#include "core/plan/honored.h"
+#include "core/plan/settings.h"
 #include "core/plan/shape_plan.h"
 
 /** Why a weight has its type. */

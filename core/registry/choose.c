@@ -7,7 +7,7 @@
 #include <strings.h>
 
 #include "core/profile/keys.h"
-#include "core/registry/context.h"
+#include "core/registry/rank.h"
 
 /* Properties of a device that a word is compared with, in this order. */
 enum match { MATCH_NAME_OR_DRIVER, MATCH_KIND, MATCH_ID, MATCH_COUNT };

@@ -2,8 +2,6 @@
 /* The context: options, discovery, and its records. */
 #include "config.h"
 
-#include "core/registry/context.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +10,9 @@
 #include "core/base/file.h"
 #include "core/base/open.h"
 #include "core/plugin/plugin.h"
+#include "core/registry/machine.h"
+#include "core/registry/rank.h"
+#include "core/registry/registry.h"
 #include "core/topology/topology.h"
 
 #define KNOWN_FLAGS                                                                                                    \

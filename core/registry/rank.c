@@ -7,8 +7,7 @@
 #include <strings.h>
 
 #include "core/base/error.h"
-#include "core/profile/profile.h"
-#include "core/registry/context.h"
+#include "core/registry/rank.h"
 #include "core/snapshot/tables.h"
 
 const char *accel_device_kind_name(uint32_t kind)

@@ -27,6 +27,7 @@ libaccel_conform_la_SOURCES = \
 	%D%/direct.h \
 	%D%/direct_host.c \
 	%D%/hash.h \
+	%D%/groups.def \
 	%D%/info.c \
 	%D%/json.c \
 	%D%/json.h \
@@ -37,6 +38,7 @@ libaccel_conform_la_SOURCES = \
 	%D%/leak.c \
 	%D%/leak.h \
 	%D%/list.c \
+	%D%/list.h \
 	%D%/op_arrange.c \
 	%D%/op_attention.c \
 	%D%/op_dense.c \

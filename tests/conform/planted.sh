@@ -121,7 +121,8 @@ link()
         esac
     done
     case $2 in
-    emulated-amx) kernels='libcpu-kernels-emulated-amx.a .libs/libcpu-kernels.a' ;;
+    # On a machine with AVX-512 their tables have its kernels, too.
+    emulated-amx | emulated-avxvnni) kernels="libcpu-kernels-$2.a .libs/libcpu-kernels.a" ;;
     emulated*) kernels="libcpu-kernels-$2.a .libs/libcpu-kernels-scalar.a .libs/libcpu-kernels-avx2.a" ;;
     *) kernels= ;;
     esac

@@ -17,6 +17,7 @@
 #include <accel/builder.h>
 
 #include "sdk/conform/conform.h"
+#include "sdk/conform/list.h"
 #include "sdk/conform/reference.h"
 
 #define MOST 80u /* elements of an output */

@@ -13,6 +13,7 @@
 
 #include "tools/history/history.h"
 
+#include "core/registry/registry.h"
 #include "tests/unit/plan_farm.h"
 #include "tests/unit/shapes_support.h"
 

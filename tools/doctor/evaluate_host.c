@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/profile/profile.h"
 #include "core/topology/topology.h"
 #include "tools/doctor/evaluate.h"
 #include "tools/doctor/gather.h"

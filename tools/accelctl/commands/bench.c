@@ -9,7 +9,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "tools/accelctl/bench/against.h"
 #include "tools/accelctl/bench/bench.h"
+#include "tools/accelctl/bench/facts.h"
+#include "tools/accelctl/bench/machine.h"
+#include "tools/accelctl/bench/model.h"
+#include "tools/accelctl/bench/noise.h"
+#include "tools/accelctl/bench/operators.h"
+#include "tools/accelctl/bench/results.h"
+#include "tools/accelctl/bench/rows.h"
 #include "tools/accelctl/print/more.h"
 #include "tools/accelctl/words.h"
 
