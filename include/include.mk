@@ -25,6 +25,7 @@ acceldriverinclude_HEADERS += \
 	%D%/accel/driver/kernel.h \
 	%D%/accel/driver/note.h \
 	%D%/accel/driver/ops.def \
+	%D%/accel/driver/sample.h \
 	%D%/accel/driver/sdk.h
 accelmodelinclude_HEADERS += \
 	%D%/accel/model/chat.h \

@@ -2,6 +2,7 @@
 /* Reports the values that codes can take under stored scales, and replaces single codes: the codecs of formats that can
  * be encoded, and planar rows. */
 #include <accel/quant/format.h>
+#include <stdbool.h>
 
 #include "blocks.h"
 #include "blocks_write.h"
@@ -216,6 +217,12 @@ static void levels_interleaved(const struct accel_format *format, const struct i
         run->level[i] = (float)codes->codebook[i];
 }
 
+/* Returns whether values under one scale have too many levels for a table, in other steps than integers. */
+static bool is_float8(const struct accel_format *format)
+{
+    return format->kind == ACCEL_FORMAT_PLANAR && ACCEL_PLANAR_SCHEME(format->type) == ACCEL_SCHEME_FLOAT8;
+}
+
 static void levels_planar(const struct accel_format *format, const void *const *planes, size_t values, size_t index,
                           struct accel_format_run *run)
 {
@@ -248,6 +255,8 @@ int32_t accel_format_levels(uint32_t type, const void *const *planes, size_t val
         return code;
     if (values % format.block_values != 0 || index >= values)
         return ACCEL_E_INVALID;
+    if (is_float8(&format))
+        return ACCEL_E_UNSUPPORTED;
     if (format.kind == ACCEL_FORMAT_PLANAR)
         levels_planar(&format, planes, values, index, out_run);
     else if (row)
@@ -295,6 +304,8 @@ int32_t accel_format_put(uint32_t type, void *const *planes, size_t values, size
         return code;
     if (values % format.block_values != 0 || index > values || count > values - index)
         return ACCEL_E_INVALID;
+    if (is_float8(&format))
+        return ACCEL_E_UNSUPPORTED;
     if (format.kind == ACCEL_FORMAT_PLANAR) {
         put_planar(&format, planes, values, index, count, codes);
         return ACCEL_OK;

@@ -80,15 +80,29 @@ static void decode_codebook(const struct accel_format *format, const void *const
     }
 }
 
+static void decode_float8(const uint8_t *codes, const uint8_t *scales, size_t group, size_t values, float *out)
+{
+    quant_widen_f8_e4m3(codes, values, out);
+    for (size_t i = 0; i < values; i++)
+        out[i] = quant_read_half(scales + 2 * (i / group)) * (out[i] * 0x1p-8f);
+}
+
 static void decode_planar(const struct accel_format *format, const void *const *planes, size_t values, float *out)
 {
     const uint32_t bits = format->digit_bits;
     const uint8_t *codes = planes[0], *scales = planes[1];
     const uint8_t *zeros = format->planes > 2 ? planes[2] : NULL;
     const size_t group = format->group ? format->group : values;
-    if (ACCEL_PLANAR_SCHEME(format->type) >= ACCEL_SCHEME_NF4) {
+    switch (ACCEL_PLANAR_SCHEME(format->type)) {
+    case ACCEL_SCHEME_FLOAT8:
+        decode_float8(codes, scales, group, values, out);
+        return;
+    case ACCEL_SCHEME_NF4:
+    case ACCEL_SCHEME_CODEBOOK:
         decode_codebook(format, planes, values, out);
         return;
+    default:
+        break;
     }
     for (size_t at = 0; at < values; at += PACKED, codes += 4 * bits) {
         const float d = quant_read_half(scales + 2 * (at / group));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Encoders of planar rows: symmetric with the extreme value at the lowest code, asymmetric with an integer zero point,
- * and codes of a codebook.
+ * codes of a codebook, and
+ * floats of 8 bits.
  */
 #include <math.h>
 #include <string.h>
@@ -149,6 +150,26 @@ static void encode_codebook(const float *values, const float *weight, int search
     find_codes(values, count, group, scale, codebook, planes[0]);
 }
 
+/* ---- floats ---- */
+
+#define FLOAT8_MOST 1.75f /* 448 / 256 */
+
+/* The extreme value of a group becomes the greatest code; each code has the step of its exponent, which no other scale
+ * makes finer. */
+static void encode_float8(const float *values, size_t count, size_t group, uint8_t *codes, uint8_t *scale)
+{
+    for (size_t at = 0; at < count; at += group, scale += 2) {
+        const float d = fabsf(quant_extreme(values + at, group)) / FLOAT8_MOST;
+        const float inverse = quant_reciprocal(quant_write_half(scale, d > 0 && d < 0x1p-24f ? 0x1p-24f : d)) * 256.0f;
+        for (size_t i = at; i < at + group; i += PACKED) {
+            float scaled[PACKED];
+            for (size_t j = 0; j < PACKED; j++)
+                scaled[j] = values[i + j] * inverse;
+            quant_narrow_f8_e4m3(scaled, PACKED, codes + i);
+        }
+    }
+}
+
 /* ---- any ---- */
 
 void quant_encode_planar(const struct accel_format *format, const float *values, const float *weight, int search,
@@ -160,6 +181,10 @@ void quant_encode_planar(const struct accel_format *format, const float *values,
     if (count == 0) {
         for (uint32_t p = 1; p < format->planes; p++)
             memset(planes[p], 0, format->row_bytes[p]);
+        return;
+    }
+    if (scheme == ACCEL_SCHEME_FLOAT8) {
+        encode_float8(values, count, group, codes, scale);
         return;
     }
     if (scheme == ACCEL_SCHEME_NF4 || scheme == ACCEL_SCHEME_CODEBOOK) {

@@ -67,6 +67,7 @@ static const struct {
     {"q3", "q3", 128, 1},
     {"q2", "q2", 64, 1},
     {"nf4", "nf4", 64, 0},
+    {"f8", "f8", 128, 0},
     {"c4", "c4", ACCEL_QUANTIZE_GROUP_ROW, 0},
     {"cluster4", "c4", ACCEL_QUANTIZE_GROUP_ROW, 0},
 };
@@ -82,7 +83,7 @@ static int32_t refuse_type(const char *word, const char *what, struct accel_erro
                     word == NULL ? "" : word);
     accel_error_remedy(
         error,
-        "one of %s; or q2, q3, q4, q8, nf4 or c4 in groups of 32 to 512 or of a row, as q4_g128, q4_g128a "
+        "one of %s; or q2, q3, q4, q8, nf4, c4 or f8 in groups of 32 to 512 or of a row, as q4_g128, q4_g128a "
         "(with zero points), nf4_g64, c4_row",
         known);
     return accel_error_origin(error, ACCEL_FROM_SETTING, ACCEL_E_UNSUPPORTED);

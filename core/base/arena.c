@@ -25,8 +25,7 @@ void accel_arena_init(struct accel_arena *arena, size_t limit)
     arena->limit = limit;
 }
 
-/* Returns the size of the next block. Blocks double up to a limit, so that their number stays small and little is
- * wasted. */
+/* Returns the size of the next block. Blocks double up to a limit: their number stays small, and little is wasted. */
 static size_t next_block_bytes(const struct accel_arena *arena, size_t wanted)
 {
     size_t bytes = arena->head ? arena->head->bytes * 2 : FIRST_BLOCK;

@@ -6,8 +6,7 @@
 
 #include <stdint.h>
 
-/** Returns nanoseconds of the monotonic clock, from an arbitrary start. Thread-safe. Never fails, allocates
- * nothing. */
+/** Returns nanoseconds of the monotonic clock, from an arbitrary start. Thread-safe, never fails, allocates nothing. */
 uint64_t accel_clock_ns(void);
 
 #endif

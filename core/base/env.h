@@ -17,8 +17,7 @@ const char *accel_env_get(const char *name, bool *out_ignored);
  * belongs to the environment. */
 const char *const *accel_env_all(void);
 
-/** Returns whether the program runs with more privileges than its caller, so that no user-controlled path may be
- * used. */
+/** Returns whether the program has more privileges than its caller, so that no path of a user may be used. */
 bool accel_env_is_elevated(void);
 
 #endif

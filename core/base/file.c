@@ -39,8 +39,7 @@ static int32_t fail_system(struct accel_error *error, const char *operation, con
 {
     char reason[128];
     int32_t code = accel_file_code(system_error);
-    /* strerror is not thread-safe; the GNU form of strerror_r may return a constant text and leave the buffer
-     * unchanged. */
+    /* strerror is not thread-safe; GNU strerror_r may return a constant text and leave the buffer unchanged. */
     const char *text = strerror_r(system_error, reason, sizeof(reason));
     return accel_error_native(error,
                               code == ACCEL_E_NOT_FOUND || code == ACCEL_E_DENIED ? ACCEL_FROM_FILE : ACCEL_FROM_SYSTEM,

@@ -14,8 +14,7 @@
 const char *accel_pci_write(uint32_t domain, uint32_t bus, uint32_t slot, uint32_t function,
                             char out_text[ACCEL_PCI_TEXT]);
 
-/** Parses an address into domain, bus, slot and function; false if the text is not an address, and nothing is
- * written. */
+/** Parses an address into domain, bus, slot and function; false, and nothing is written, if the text is none. */
 bool accel_pci_read(const char *text, uint32_t out_address[4]);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Tests of strings. */
+/** @file Tests of strings. */
 #ifndef ACCEL_CORE_BASE_TEXT_H
 #define ACCEL_CORE_BASE_TEXT_H
 

@@ -6,12 +6,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/** Returns the bytes of the well-formed character at `text` (1 to 4), or 0 if it is malformed or cut off by
- * `bytes`. */
+/** Returns the bytes of the well-formed character at `text` (1 to 4); 0 if `bytes` cut it off or it is malformed. */
 size_t accel_utf8_char(const char *text, size_t bytes);
 
-/** Returns whether all bytes are well formed; otherwise `out_bad` (may be NULL) is the offset of the first bad
- * byte. */
+/** Returns whether all bytes are well formed; else `out_bad` (may be NULL) is the offset of the first bad byte. */
 bool accel_utf8_valid(const char *text, size_t bytes, size_t *out_bad);
 
 /** Returns the largest length <= limit at which `text` can be cut without splitting a character. */

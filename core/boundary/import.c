@@ -4,7 +4,6 @@
 #include "core/boundary/import.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "core/base/error.h"

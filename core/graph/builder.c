@@ -9,7 +9,6 @@
 #include <accel/builder.h>
 
 #include "core/base/arena.h"
-#include "core/base/checked.h"
 #include "core/graph/dim.h"
 #include "core/graph/ops.h"
 #include "core/graph/verify.h"

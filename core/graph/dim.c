@@ -176,8 +176,7 @@ int32_t accel_dim_value(const struct accel_dim *dim, const uint64_t *symbols, ui
     return ACCEL_OK;
 }
 
-/* Checks the remainder for all values: each value of a symbol is a multiple of `multiple`, so one test of that
- * step is sufficient. */
+/* Checks the remainder for all values: each value of a symbol is a multiple of `multiple`, so one test suffices. */
 static bool fits_all(const struct accel_dim *dim, const struct accel_symbol *symbol)
 {
     uint64_t extent;

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include <accel/driver/sample.h>
+
 #include "core/graph/dim.h"
 #include "core/graph/infer.h"
 
@@ -176,5 +178,24 @@ int32_t accel_infer_top_k(struct accel_op_call *call, struct accel_error *error)
     call->made[0].dims[call->made[0].rank - 1] = accel_dim_fixed(at->k);
     call->made[1] = call->made[0];
     call->made[0].type = ACCEL_I32;
+    return ACCEL_OK;
+}
+
+/* Infers the tokens of a row of logits each; settings, draw and recent have a row for each. */
+int32_t accel_infer_sample(struct accel_op_call *call, struct accel_error *error)
+{
+    static const uint64_t widths[] = {0, ACCEL_SAMPLE_SETTINGS, ACCEL_SAMPLE_DRAW};
+    const struct accel_value *logits = call->inputs[0];
+    if (!accel_dim_is_fixed(&logits->dims[1]) || logits->dims[1].add >= 1u << 24)
+        return accel_op_refuse(call, error, "a row of logits is not fixed, or has 2^24 elements or more");
+    for (uint32_t i = 1; i < 4; i++) {
+        const struct accel_value *value = call->inputs[i];
+        if (value && !accel_dim_equal(&value->dims[0], &logits->dims[0]))
+            return accel_op_refuse_shapes(call, i, 0, "there is a row for each row of logits", error);
+        if (value && (!accel_dim_is_fixed(&value->dims[1]) || (i < 3 && value->dims[1].add != widths[i])))
+            return accel_op_refuse(call, error,
+                                   "a row of settings has 4 elements, one of draw 7, one of recent a fixed number");
+    }
+    call->made[0] = (struct accel_op_made){ACCEL_I32, 1, {logits->dims[0]}};
     return ACCEL_OK;
 }

@@ -4,13 +4,10 @@
 
 #include <string.h>
 
-#include <accel/builder.h>
-
-#include "core/plan/plan.h"
+#include "core/plan/memory.h"
 #include "core/runtime/object.h"
 
-/* Returns the bytes of all binding sets of one graph, plus the temporary list of bindings while the last set is
- * built. */
+/* Returns the bytes of all binding sets of a graph, plus the temporary bindings while the last set is built. */
 static uint64_t bytes_of_sets(const struct accel_graph *graph, uint64_t sets)
 {
     uint64_t bound = 0, weights = 0;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/plan/plan.h"
+#include "core/plan/settings.h"
 
 static const struct accel_machine *machine_of(const struct accel_plan *plan)
 {
@@ -58,8 +58,7 @@ static const char *kind_name(const struct accel_machine *machine, uint32_t kind)
     return row->efficiency == machine->kinds[machine->kind_count - 1].efficiency ? "fast" : "slow";
 }
 
-/* Builds the group of cores that begins with core `first`. The capacity of `numbers` is twice the number of
- * hardware threads. */
+/* Builds the group of cores that begins with core `first`. `numbers` has space for twice the hardware threads. */
 static void make_group(struct accel_plan *plan, const struct accel_core *first, uint32_t *numbers)
 {
     const struct accel_machine *machine = machine_of(plan);

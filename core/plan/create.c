@@ -14,8 +14,10 @@
 #include "core/base/log.h"
 #include "core/base/open.h"
 #include "core/base/strbuf.h"
-#include "core/plan/plan.h"
+#include "core/plan/honored.h"
+#include "core/plan/settings.h"
 #include "core/profile/keys.h"
+#include "core/registry/rank.h"
 
 const char *accel_plan_text(struct accel_plan *plan, const char *format, ...)
 {
@@ -302,34 +304,49 @@ static void note_list(struct accel_plan *plan, const struct accel_plan_request *
         plan->listed = accel_plan_text(plan, "%s", request->device);
 }
 
+/* Copies a name in lower case, which the names of drivers and profiles have. */
+static const char *lower_case(struct accel_plan *plan, const char *name)
+{
+    char *copy = accel_arena_strdup(&plan->arena, name);
+    for (char *at = copy; at && *at; at++)
+        *at = *at >= 'A' && *at <= 'Z' ? (char)(*at - 'A' + 'a') : *at;
+    plan->out_of_memory |= copy == NULL;
+    return copy ? copy : "";
+}
+
 /* Chooses a platform by its name. A present device of the platform is used, unless a file describes another one;
  * if none is present, the plan uses the facts that the profiles state for the platform. */
 static int32_t choose_platform(struct accel_plan *plan, const struct accel_plan_request *request,
                                struct accel_error *error)
 {
-    const char *named = request->device ? request->device : request->platform;
+    const char *platform = plan->platform = lower_case(plan, request->platform);
+    const char *named = request->device ? request->device : platform;
     const struct accel_listed *unranked = NULL;
-    const struct accel_listed *device = accel_context_choose(plan->context, named, request->platform, &unranked);
-    int32_t code;
+    const struct accel_listed *device = accel_context_choose(plan->context, named, platform, &unranked);
+    int32_t code = ACCEL_OK;
     if (unranked)
         return accel_plan_refuse_unranked(plan->context, unranked, true, error);
     if (device == NULL)
         device = accel_context_find(plan->context, named);
     plan->names_platform = true;
-    plan->platform = accel_plan_text(plan, "%s", request->platform);
-    if (device && strcmp(device->info.driver, request->platform) == 0) {
+    if (device && strcmp(device->info.driver, platform) == 0) {
         plan->device = device;
         note_list(plan, request);
     } else if (device) {
         accel_error_by(error, ACCEL_FROM_DEVICE, ACCEL_E_NOT_FOUND,
                        "device %.160s is of the driver %s, not of the platform %.60s", named, device->info.driver,
-                       request->platform);
+                       platform);
         accel_error_remedy(error, "leave --platform %.60s out, or name the platform of the device: --platform %s",
-                           request->platform, device->info.driver);
+                           platform, device->info.driver);
         return ACCEL_E_NOT_FOUND;
     }
-    code =
-        plan->device == NULL && request->device ? accel_plan_parse_described(plan, request->device, error) : ACCEL_OK;
+    if (plan->device == NULL && request->device) {
+        code =
+            plan->context->profile ? accel_profile_check_platform(plan->context->profile, platform, error) : ACCEL_OK;
+        if (code != ACCEL_OK)
+            return code;
+        code = accel_plan_parse_described(plan, lower_case(plan, request->device), error);
+    }
     if (code == ACCEL_E_NOT_FOUND)
         return add_choices(plan, error);
     if (code == ACCEL_OK)
@@ -341,7 +358,7 @@ static int32_t choose_platform(struct accel_plan *plan, const struct accel_plan_
 static int32_t refuse_described(struct accel_plan *plan, const struct accel_plan_request *request,
                                 struct accel_error *error)
 {
-    if (error == NULL || accel_plan_parse_described(plan, request->device, NULL) != ACCEL_OK)
+    if (error == NULL || accel_plan_parse_described(plan, lower_case(plan, request->device), NULL) != ACCEL_OK)
         return ACCEL_E_NOT_FOUND;
     accel_error_clear(error);
     accel_error_by(error, ACCEL_FROM_DEVICE, ACCEL_E_NOT_FOUND, "there is no device %.160s here; profiles describe it",
@@ -468,9 +485,11 @@ static int32_t apply_log_level(struct accel_plan *plan, struct accel_error *erro
     struct accel_context *context = plan->context;
     uint32_t level = ACCEL_LOG_ERROR;
     (void)error;
+    if (strcmp(setting->value, "auto") == 0)
+        return ACCEL_OK;
     while (level < ACCEL_LOG_DEBUG && strcmp(words[level], setting->value) != 0)
         level++;
-    if (setting->layer != ACCEL_LAYER_BUILTIN && (context->options.log_level == 0 || level > context->log.level))
+    if (context->options.log_level == 0 || level > context->log.level)
         context->log.level = level;
     return ACCEL_OK;
 }
@@ -492,8 +511,7 @@ int32_t accel_plan_create(struct accel_context *context, const struct accel_plan
     plan = calloc(1, sizeof(*plan));
     if (plan == NULL)
         return accel_error_no_memory(error, "for a plan");
-    /* The plan borrows records of the context, so the context must not be freed or run discovery again while the
-     * plan lives. */
+    /* The plan borrows records of the context, which must not be freed or run discovery again while the plan lives. */
     plan->context = context;
     atomic_fetch_add(&context->children, 1);
     code = choose(plan, request, error);

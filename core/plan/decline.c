@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-#include "core/plan/plan.h"
+#include "core/plan/honored.h"
+#include "core/plan/settings.h"
 #include "core/profile/keys.h"
 
 bool accel_plan_recommends(const struct accel_profile_setting *setting)

@@ -8,7 +8,7 @@
 
 #include "core/base/checked.h"
 #include "core/base/error.h"
-#include "core/plan/plan.h"
+#include "core/plan/settings.h"
 
 /* Reads the facts that the file `name` of the folder devices states; ACCEL_E_NOT_FOUND: there is no such file. */
 static int32_t read_profile(struct accel_plan *plan, const char *name, struct accel_profile_facts *out_facts,
@@ -170,8 +170,7 @@ int32_t accel_plan_check_platforms(const struct accel_plan *plan, struct accel_e
 
 /* ---- memory and speed ---- */
 
-/* Overrides the file's numbers with the plan's facts, which may be stronger. They apply to the first kind of
- * device alone. */
+/* Overrides the file's numbers with the plan's facts, which may be stronger. They apply to the first kind alone. */
 static void use_plan_facts(struct accel_plan *plan, struct accel_plan_described *row, uint64_t *out_memory,
                            uint64_t *out_reserve)
 {

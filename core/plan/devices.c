@@ -129,8 +129,7 @@ static int32_t make_rows(struct accel_placer *p)
     return ACCEL_OK;
 }
 
-/* Sums weights and state by device. Weights of components that the shape plan does not list are assigned to the
- * first device. */
+/* Sums weights and state by device. Weights of components that the shape plan lacks belong to the first device. */
 static void sum_targets(struct accel_placer *p)
 {
     uint64_t placed = 0;
@@ -164,8 +163,7 @@ const char *accel_plan_size_text(uint64_t bytes, char text[32])
     return text;
 }
 
-/* Adds a note about a device that lacks memory. A plan with one device has no note: the verdict already reports
- * the lack. */
+/* Adds a note about a device that lacks memory. With one device there is none: the verdict reports the lack. */
 static void note_device(struct accel_placer *p, const struct accel_placer_target *target, uint32_t used)
 {
     uint64_t lack = find_lack(target);
@@ -177,8 +175,7 @@ static void note_device(struct accel_placer *p, const struct accel_placer_target
                         target->budget.bytes ? target->budget.origin : "not known", lack ? ": too much" : "");
 }
 
-/* Adds a note about transfers between devices: each step passes one row of activations per token from a device to
- * the next. */
+/* Adds a note about transfers between devices: each step passes one row of activations per token to the next one. */
 static void note_crossings(struct accel_placer *p)
 {
     for (uint32_t i = 1; i < p->item_count; i++) {
@@ -285,8 +282,7 @@ static void note_devices(struct accel_placer *p, struct total *total)
     multiply_rows(p->s->plan, total->devices);
 }
 
-/* Checks whether one device of several lacks memory although the sum of all suffices; the verdict names that
- * device. */
+/* Checks whether one of several devices lacks memory although the sum suffices; the verdict names that device. */
 static void compute_device_fit(struct accel_plan *plan, const struct total *total)
 {
     char taken[32], budget[32];
@@ -315,16 +311,14 @@ static int32_t compute_fit(struct accel_placer *p)
     plan->spread = total.devices > 1;
     accel_plan_whole_budget(plan, &total.budget);
     accel_plan_compute_fit(plan, total.needed, &total.budget);
-    /* The caller may set a budget above the machine's memory; the budget of one device of several cannot be raised
-     * so. */
+    /* The caller may set a budget above the machine's memory, but not above that of one of several devices. */
     compute_device_fit(plan, &total);
     return ACCEL_OK;
 }
 
 /* ---- speed bounds of data sheets ---- */
 
-/* Lower bounds in seconds of a decode step and of one prefill token, summed over devices that work one after the
- * other. */
+/* Lower bounds in seconds of a decode step and of a prefill token, summed over devices that work in sequence. */
 struct bound {
     double decode;
     double prefill;
@@ -412,8 +406,7 @@ static void bound_speed(struct accel_placer *p)
             accel_plan_text(plan, "claimed: device.compute%s (%s), f16 / %.1f billion operations", how,
                             list_places(p, true), 2 * (double)p->s->step_elements / 1e9);
     }
-    /* A small model computes a batch in less time than it takes to read its weights once, so reading bounds
-     * prefill. */
+    /* A small model computes a batch in less time than it takes to read its weights, so reading bounds prefill. */
     if (plan->bound_prefill > plan->bound_decode * (double)p->s->batch && plan->bound_decode > 0) {
         plan->bound_prefill = plan->bound_decode * (double)p->s->batch;
         plan->bound_prefill_origin =

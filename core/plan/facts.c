@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include "core/base/checked.h"
-#include "core/plan/plan.h"
+#include "core/plan/settings.h"
+#include "core/registry/rank.h"
 
 /* Number of facts beside those of the device and of the model: platform, device.count, device.name, device.list,
  * device.profile, host.threads, host.memory, model.memory_share. */

@@ -10,7 +10,6 @@
 #include "core/base/file.h"
 #include "core/base/strbuf.h"
 #include "core/plan/history.h"
-#include "core/plan/plan.h"
 #include "core/profile/yaml.h"
 #include "core/registry/context.h"
 

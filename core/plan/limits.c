@@ -11,6 +11,7 @@
 
 #include "core/base/checked.h"
 #include "core/graph/types.h"
+#include "core/plan/memory.h"
 #include "core/plan/placer.h"
 #include "core/runtime/object.h"
 

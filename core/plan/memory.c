@@ -16,7 +16,9 @@
 #include "core/graph/lifetime.h"
 #include "core/graph/types.h"
 #include "core/plan/history.h"
+#include "core/plan/memory.h"
 #include "core/plan/shape_plan.h"
+#include "core/registry/call_guard.h"
 #include "core/runtime/object.h"
 
 /** State of one addition of memory rows. */
@@ -276,8 +278,7 @@ static bool sum_one(const struct adder *a, const struct weight *weight, struct w
     return fits;
 }
 
-/* Returns the bytes of the pages that hold weights used in place: whole pages, a little more than the weights. 0:
- * not known. */
+/* Returns the bytes of the whole pages that hold weights used in place, a little more than the weights; 0: unknown. */
 static int32_t query_pages(struct adder *a, const struct weight_sums *sums, uint64_t *out_bytes)
 {
     const struct weight *list = a->weights;

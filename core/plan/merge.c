@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/plan/honored.h"
 #include "core/plan/shape_plan.h"
 
 static int32_t check_stages(const struct accel_plan *plan, const struct accel_plan *const *stages, uint32_t count,
@@ -30,8 +31,7 @@ static const struct accel_plan_memory *find_class(const struct accel_plan *plan,
     return NULL;
 }
 
-/* Merges one memory class: "one 4096, two 8192 bytes; " with the names of the devices, and the origin of the first
- * row. */
+/* Merges one memory class: "one 4096, two 8192 bytes; " with names of devices, and the origin of the first row. */
 static void merge_class(struct accel_plan *plan, const struct accel_plan *const *stages, uint32_t count,
                         uint32_t memory_class)
 {
@@ -49,6 +49,36 @@ static void merge_class(struct accel_plan *plan, const struct accel_plan *const 
     }
     accel_plan_add_row(plan, memory_class, lower, upper,
                        accel_plan_text(plan, "estimated: by device %s bytes; the first of them: %s", names, first));
+}
+
+static uint64_t weights_of(const struct accel_plan *stage)
+{
+    const struct accel_plan_memory *packed = find_class(stage, ACCEL_MEMORY_WEIGHTS);
+    const struct accel_plan_memory *mapped = find_class(stage, ACCEL_MEMORY_MAPPED);
+    return accel_plan_add(packed ? packed->bytes : 0, mapped ? mapped->bytes : 0);
+}
+
+/* Makes the weights in the rows of each device sum to those that its driver plans. The last row of the device has what
+ * rows of shapes do not know: padding, packing, and the table that a second device holds for the output. */
+static void merge_layers(struct accel_plan *plan, const struct accel_plan *const *stages, uint32_t count)
+{
+    for (uint32_t i = 0; i < plan->layers.count; i++) {
+        struct accel_plan_layer *row = plan->layers.items[i];
+        uint64_t before = 0, bytes = 0;
+        bool is_last = true;
+        for (uint32_t j = 0; j < plan->layers.count; j++) {
+            const struct accel_plan_layer *other = plan->layers.items[j];
+            if (strcmp(other->device, row->device) != 0)
+                continue;
+            is_last = is_last && j <= i;
+            before = j == i ? before : accel_plan_add(before, other->weight_bytes);
+        }
+        for (uint32_t s = 0; s < count; s++)
+            if (strcmp(stages[s]->device->info.name, row->device) == 0)
+                bytes = accel_plan_add(bytes, weights_of(stages[s]));
+        if (is_last && bytes > before)
+            row->weight_bytes = bytes - before;
+    }
 }
 
 static int32_t merge_nodes(struct accel_plan *plan, const struct accel_plan *const *stages, uint32_t count,
@@ -104,6 +134,7 @@ int32_t accel_plan_merge_stages(struct accel_plan *plan, const struct accel_plan
     plan->placed = false;
     for (uint32_t c = 1; c < ACCEL_MEMORY_END; c++)
         merge_class(plan, stages, count, c);
+    merge_layers(plan, stages, count);
     code = merge_nodes(plan, stages, count, error);
     if (code == ACCEL_OK)
         code = merge_fit(plan, stages, count, error);

@@ -13,8 +13,8 @@
 
 #include "core/base/error.h"
 #include "core/base/text.h"
-#include "core/plan/plan.h"
-#include "core/profile/keys.h"
+#include "core/plan/honored.h"
+#include "core/plan/settings.h"
 
 /** The options that a driver is opened with, and the setting that each comes from. */
 struct options {

@@ -13,8 +13,10 @@
 #include "core/base/open.h"
 #include "core/boundary/import.h"
 #include "core/graph/verify.h"
-#include "core/plan/plan.h"
-#include "core/profile/keys.h"
+#include "core/plan/honored.h"
+#include "core/plan/memory.h"
+#include "core/plan/settings.h"
+#include "core/registry/call_guard.h"
 #include "core/runtime/object.h"
 
 /** Collects the claims of one call of `claim`. */
@@ -248,8 +250,7 @@ int32_t accel_plan_assign_graphs(struct accel_plan *plan, const struct accel_pla
         code = claim_nodes(plan, device, work, &options, wanted, error);
     if (code == ACCEL_OK)
         code = check_policies(plan, work, error);
-    /* A plan that is spread over several devices uses the memory rows of its shape plan: a driver knows one
-     * device. */
+    /* A plan spread over several devices uses the memory rows of its shape plan: a driver knows one device. */
     if (code == ACCEL_OK && !plan->spread)
         code = accel_plan_add_memory(plan, device, work, &options, wanted, error);
     if (code == ACCEL_OK && !plan->spread)

@@ -123,9 +123,6 @@ struct accel_plan_replaced {
     struct accel_plan_setting record;
 };
 
-/** Restores the values that the last shape plan declined: the next one may honor them. */
-void accel_plan_forget_declines(struct accel_plan *plan);
-
 /** Adds a note to the plan's `notes`, or to its `hints`, which are made anew. `key` and `remedy` may be empty. */
 void accel_plan_add_note(struct accel_plan *plan, struct accel_rows *rows, uint32_t level, const char *key,
                          const char *remedy, const char *format, ...) ACCEL_PRINTF(6, 7);
@@ -146,83 +143,6 @@ int32_t accel_plan_finish(struct accel_plan *plan, int32_t code, struct accel_er
 /** Formats bytes for people, "12.5 GiB". */
 const char *accel_plan_size_text(uint64_t bytes, char text[32]);
 
-/** Collects the facts of device, host, request and model. */
-int32_t accel_plan_make_facts(struct accel_plan *plan, const struct accel_plan_request *request,
-                              struct accel_error *error);
-
-/** Parses a list of profile devices, "4xa100,h200", from a request. ACCEL_E_NOT_FOUND: no file has one of the
- * names, or a count is 0 or too large. */
-int32_t accel_plan_parse_described(struct accel_plan *plan, const char *names, struct accel_error *error);
-
-/** Refuses a described device whose platforms do not include the plan's: ACCEL_E_NOT_FOUND. */
-int32_t accel_plan_check_platforms(const struct accel_plan *plan, struct accel_error *error);
-
-/** Reads memory, bandwidth and compute of the devices of a plan without a present device. Call it after the
- * settings are resolved. */
-int32_t accel_plan_describe_devices(struct accel_plan *plan, struct accel_error *error);
-
-/** Imports the facts in force from the settings, which include those of files. Call it after the settings are
- * resolved. */
-int32_t accel_plan_import_facts(struct accel_plan *plan, struct accel_error *error);
-
-/** Returns the value of a fact, or NULL if it is not known. `out_origin` may be NULL. */
-const char *accel_plan_fact(const struct accel_plan *plan, const char *key, const char **out_origin);
-
-/** Returns a fact as a number; false if it is not known or no number. */
-bool accel_plan_fact_number(const struct accel_plan *plan, const char *key, uint64_t *out_number,
-                            const char **out_origin);
-
-/** Makes the public records of the resolved settings. */
-int32_t accel_plan_make_records(struct accel_plan *plan, struct accel_error *error);
-
-/** Chooses threads, and stores the choice in the record of cpu.threads. */
-int32_t accel_plan_choose_threads(struct accel_plan *plan, struct accel_error *error);
-/** Groups the cores that the chosen threads run on. */
-int32_t accel_plan_group_cores(struct accel_plan *plan, struct accel_error *error);
-
-/** Replaces the value of a setting with a decided one; the replaced value becomes the first overridden one. Strings
- * are borrowed. Deciding the present value again changes nothing. */
-void accel_plan_decide(struct accel_plan *plan, const char *key, const char *value, uint32_t origin, const char *place,
-                       const char *reason);
-
-/** Returns the value in force of a setting of keys.def, never NULL: the resolved one unless that was declined. */
-const struct accel_profile_setting *accel_plan_value(const struct accel_plan *plan, const char *key);
-
-/** Rebuilds the hints: settings that a run does not honor, and past errors and a range of speed from the history.
- * An unreadable history is a hint, never a failure. */
-int32_t accel_plan_rebuild_hints(struct accel_plan *plan, struct accel_error *error);
-
-/** Adds a hint for each setting that a run would not honor, and for device and threads if they differ from the
- * request. */
-int32_t accel_plan_hint_unhonored(struct accel_plan *plan, struct accel_error *error);
-
-/** Adds hints about refused drivers that might have offered the device. Call it with accel_plan_hint_unhonored. */
-void accel_plan_hint_refused(struct accel_plan *plan);
-
-/** Returns whether a profile or a variable of the documents recommends the value, as opposed to a value of the user
- * (accel.yaml, ACCEL_..., --set) or a built-in one. */
-bool accel_plan_recommends(const struct accel_profile_setting *setting);
-
-/** Adds a row for a value that a run does not honor, once per setting. */
-void accel_plan_add_unhonored(struct accel_plan *plan, struct accel_rows *rows,
-                              const struct accel_profile_setting *setting, uint32_t outcome, const char *reason);
-
-/** Declines the recommended values that no run on the plan's device honors, whatever the model, and lists those
- * that nothing honors yet. */
-int32_t accel_plan_decline_unmet(struct accel_plan *plan, struct accel_error *error);
-
-struct accel_setting_row;
-
-/** Maximum bytes of the reason why a value is not honored. */
-#define ACCEL_PLAN_REASON 200u
-
-/** Returns whether no run on the plan's device honors the value of a setting, whatever the model; `reason` then
- * states why. */
-bool accel_plan_never_honored(const struct accel_plan *plan, const struct accel_setting_row *key,
-                              const struct accel_profile_setting *setting, char reason[ACCEL_PLAN_REASON]);
-
-struct accel_device;
-
 /** Refuses to choose among devices if `unranked` has no rank, and reports the fault of its profile. If `may_name`,
  * the remedy suggests naming a device. */
 int32_t accel_plan_refuse_unranked(const struct accel_context *context, const struct accel_listed *unranked,
@@ -230,39 +150,5 @@ int32_t accel_plan_refuse_unranked(const struct accel_context *context, const st
 
 /** Returns ACCEL_E_NOT_FOUND with a remedy if the plan has no device. */
 int32_t accel_plan_need_device(const struct accel_plan *plan, struct accel_error *error);
-
-/** Returns the bits for a weight that a node reads with this placement: 1 << ACCEL_RESIDENT and the like, and one
- * bit if the node reads all of it in place. */
-uint8_t accel_plan_wanted(const struct accel_node *node, uint32_t placement);
-
-/** Estimated bytes of a node in a compiled program if the driver reports none. */
-#define ACCEL_PLAN_NODE_BYTES 512u
-
-/** Estimates the bytes of lists and objects of accel/run.h for this work over `weights` weights, and of the
- * device's options. */
-uint64_t accel_plan_bookkeeping(const struct accel_device *device, const struct accel_plan_work *work,
-                                uint32_t weights);
-
-/** Returns the option of the plan's driver that receives a setting for drivers, or NULL if the driver does not
- * support it. */
-const struct accel_option *accel_plan_option_of(const struct accel_plan *plan, const struct accel_setting_row *key);
-
-/** Declines a recommended setting that was passed to the driver: the device is opened without it, and `reason` is
- * noted. `value` is the default of the driver option, which is in force. */
-int32_t accel_plan_decline_option(struct accel_plan *plan, const struct accel_profile_setting *setting,
-                                  const char *value, const char *reason, struct accel_error *error);
-
-/** Checks the bindings of a step and the state against the limits of the device: ACCEL_E_LIMIT with numbers and a
- * remedy if a run would be refused. */
-int32_t accel_plan_check_limits(const struct accel_plan *plan, const struct accel_plan_work *work,
-                                struct accel_error *error);
-/** Checks the scratch against the limits of the device. Call it after the rows of memory exist. */
-int32_t accel_plan_check_scratch(const struct accel_plan *plan, const struct accel_device *device,
-                                 struct accel_error *error);
-
-/** Fills the rows of memory and the verdict. */
-int32_t accel_plan_add_memory(struct accel_plan *plan, struct accel_device *device, const struct accel_plan_work *work,
-                              const struct accel_compile_options *options, uint8_t *const *wanted,
-                              struct accel_error *error);
 
 #endif

@@ -10,9 +10,11 @@ libaccel_core_la_SOURCES += \
 	%D%/facts.c \
 	%D%/history.c \
 	%D%/history.h \
+	%D%/honored.h \
 	%D%/merge.c \
 	%D%/limits.c \
 	%D%/memory.c \
+	%D%/memory.h \
 	%D%/options.c \
 	%D%/place.c \
 	%D%/placer.h \
@@ -22,6 +24,7 @@ libaccel_core_la_SOURCES += \
 	%D%/rules.c \
 	%D%/runnable.c \
 	%D%/settings.c \
+	%D%/settings.h \
 	%D%/shape_memory.c \
 	%D%/shape_plan.c \
 	%D%/shape_plan.h \

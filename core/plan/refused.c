@@ -4,9 +4,11 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
-#include "core/plan/plan.h"
+#include "core/plan/honored.h"
 #include "core/plugin/plugin.h"
+#include "core/registry/rank.h"
 
 /* Returns whether the driver is loaded: another file of the same driver may have succeeded. */
 static bool is_loaded(const struct accel_context *context, const char *driver)
@@ -37,7 +39,7 @@ static bool may_be_meant(const struct accel_plan *plan, const char *names, const
     while (*names != '\0') {
         size_t length = strcspn(names, ","), name = strcspn(names, ":,");
         snprintf(word, sizeof(word), "%.*s", (int)length, names);
-        if (name == strlen(driver) && strncmp(names, driver, name) == 0)
+        if (name == strlen(driver) && strncasecmp(names, driver, name) == 0)
             return true;
         if (accel_context_find(plan->context, word) != NULL)
             return false;

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "core/base/error.h"
+#include "core/plan/honored.h"
+#include "core/plan/settings.h"
 #include "core/plan/shape_plan.h"
 
 /** Attention block if the fast memory of the device is not known. */
@@ -96,8 +98,7 @@ static uint64_t block_bytes(uint64_t block, const struct accel_sketch_component 
     return accel_plan_multiply(block * 4, accel_plan_add(block, 2 * (c->head_size + value)));
 }
 
-/* Chooses the largest power of two whose keys, values, queries, outputs and scores fill at most half of the fast
- * memory. */
+/* Chooses the largest power of two whose keys, values, queries, outputs, scores take at most half the fast memory. */
 static void choose_block(struct accel_shape_planner *s)
 {
     uint64_t fast = fast_bytes(s->plan);

@@ -13,8 +13,11 @@
 
 #include "core/base/error.h"
 #include "core/base/text.h"
-#include "core/plan/plan.h"
+#include "core/plan/honored.h"
+#include "core/plan/settings.h"
+#include "core/profile/environment.h"
 #include "core/profile/keys.h"
+#include "core/registry/machine.h"
 
 /* ---- values that a run honors under a condition ---- */
 
@@ -258,15 +261,16 @@ static void hint_fallback(struct accel_plan *plan, const char *policy, const cha
                             accel_plan_value(plan, policy)->value);
 }
 
-/* Adds a hint about an unknown variable. A name that resembles a setting is a misspelling; another name may belong
- * to another program. */
-static void hint_unknown(void *data, uint32_t level, const char *name, const char *near)
+/* Adds a hint about an unknown variable: a misspelling, or a name of another version. */
+static void hint_unknown(void *data, const char *name, const char *near)
 {
     struct accel_plan *plan = data;
-    if (level <= ACCEL_LOG_WARN)
-        accel_plan_add_note(plan, &plan->hints, ACCEL_NOTE_WARN, "environment", "",
-                            "environment %s: unknown variable without effect%s%s%s", name,
-                            near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    for (uint32_t i = 0; i < accel_plugin_count(plan->context); i++)
+        if (accel_environment_is_option(accel_plugin_get(plan->context, i)->name, name))
+            return;
+    accel_plan_add_note(plan, &plan->hints, ACCEL_NOTE_WARN, "environment", "",
+                        "environment %s: unknown variable without effect%s%s%s", name, near ? "; did you mean " : "",
+                        near ? near : "", near ? "?" : "");
 }
 
 /* Adds a hint about the client profile: "auto" needs the driver to report its program, and finds no profile if the

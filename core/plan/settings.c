@@ -6,7 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/base/log.h"
-#include "core/plan/plan.h"
+#include "core/plan/settings.h"
 #include "core/profile/keys.h"
 
 const struct accel_profile_setting *accel_plan_value(const struct accel_plan *plan, const char *key)

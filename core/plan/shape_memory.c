@@ -7,6 +7,9 @@
 #include <string.h>
 
 #include "core/base/error.h"
+#include "core/plan/honored.h"
+#include "core/plan/memory.h"
+#include "core/plan/settings.h"
 #include "core/plan/shape_plan.h"
 
 /* Nodes of a layer, and bytes of lists that the library stores for each weight. */
@@ -98,21 +101,6 @@ static int32_t read_cache(struct accel_shape_planner *s)
     return code == ACCEL_OK ? read_cache_type(s, "kv.type.v", value ? value : head, &s->values) : code;
 }
 
-int32_t accel_shape_plan_read_settings(struct accel_shape_planner *s)
-{
-    const char *compute = accel_plan_value(s->plan, "compute.type")->value;
-    uint64_t length;
-    read_context(s);
-    s->sequences = number_of(s->plan, "sequences", 1);
-    s->batch = number_of(s->plan, "batch", 1);
-    s->batch = s->batch < s->context ? s->batch : s->context;
-    s->length = s->context;
-    if (accel_plan_fact_number(s->plan, "request.length", &length, NULL) && length && length < s->length)
-        s->length = length;
-    s->element = strcmp(compute, "f16") == 0 || strcmp(compute, "bf16") == 0 ? 2 : 4;
-    return read_cache(s);
-}
-
 /* ---- keys and values ---- */
 
 /* Returns the tokens that a sequence caches. With an attention window, pages behind the window are evicted, unless
@@ -131,17 +119,83 @@ static uint64_t cached_tokens(const struct accel_shape_planner *s)
     return slots < s->context ? slots : s->context;
 }
 
-/* Returns the KV slots of all sequences, in whole pages. A single sequence without eviction has one page of its
- * size. */
+/* Returns whether the user set the value: it is neither recommended nor built in. */
+static bool is_users(const struct accel_profile_setting *setting)
+{
+    return setting->layer > ACCEL_LAYER_BUILTIN && !accel_plan_recommends(setting);
+}
+
+/* Returns the tokens of a page, and why they differ from attention.page; "" if they do not. */
+static uint64_t find_page(const struct accel_shape_planner *s, const char **out_reason)
+{
+    const struct accel_profile_setting *setting = accel_plan_value(s->plan, "attention.page");
+    const char *full = accel_plan_value(s->plan, "kv.full")->value;
+    bool slides = strcmp(full, "slide") == 0;
+    uint64_t page = number_of(s->plan, "attention.page", 1), most = slides ? s->context / 4 : s->context;
+    *out_reason = "";
+    if (strcmp(full, "prune") == 0) {
+        *out_reason = "kv.full=prune: tokens leave the cache one by one";
+        return 1;
+    }
+    if (!is_users(setting) && s->sequences == 1 && strcmp(full, "stop") == 0 && cached_tokens(s) == s->context) {
+        *out_reason = "one sequence from which no token leaves has one page, which is addressed without a table";
+        return s->context;
+    }
+    if (page <= most)
+        return page;
+    *out_reason = slides ? "kv.full=slide: whole pages leave, so that a page is at most a quarter of the context"
+                         : "a page is at most as long as the context";
+    return most ? most : 1;
+}
+
+/* Writes the page of a run into the record of attention.page. A value of the user that changes is a note. */
+static void decide_page(struct accel_shape_planner *s)
+{
+    const struct accel_profile_setting *setting = accel_plan_value(s->plan, "attention.page");
+    const char *reason;
+    uint64_t page = find_page(s, &reason);
+    if (page == number_of(s->plan, "attention.page", 1))
+        return;
+    accel_plan_decide(s->plan, "attention.page", accel_plan_text(s->plan, "%" PRIu64, page), ACCEL_ORIGIN_BUILTIN,
+                      "built in", reason);
+    if (is_users(setting))
+        accel_plan_add_note(s->plan, &s->plan->notes, ACCEL_NOTE_INFO, "attention.page", "",
+                            "attention.page=%s tok comes to %" PRIu64 ": %s", setting->value, page, reason);
+}
+
+/* Returns the KV slots of all sequences, in whole pages. */
 uint64_t accel_shape_plan_kv_slots(const struct accel_shape_planner *s)
 {
-    const char *full = accel_plan_value(s->plan, "kv.full")->value;
-    uint64_t most = strcmp(full, "prune") == 0 ? 1 : strcmp(full, "slide") == 0 ? s->context / 4 : s->context;
-    uint64_t page = number_of(s->plan, "attention.page", 1), slots = cached_tokens(s);
-    page = page < most ? page : most;
-    if (page == 0 || (s->sequences == 1 && slots == s->context && strcmp(full, "stop") == 0))
-        page = slots;
+    const char *reason;
+    uint64_t page = find_page(s, &reason), slots = cached_tokens(s);
     return accel_plan_multiply(accel_plan_multiply((slots + page - 1) / page, page), s->sequences);
+}
+
+static bool has_cache(const struct accel_shape_planner *s)
+{
+    for (uint32_t i = 0; i < s->shapes->component_count; i++)
+        if (s->shapes->components[i].cached)
+            return s->has_kv_cache;
+    return false;
+}
+
+int32_t accel_shape_plan_read_settings(struct accel_shape_planner *s)
+{
+    const char *compute = accel_plan_value(s->plan, "compute.type")->value;
+    uint64_t length;
+    int32_t code;
+    read_context(s);
+    s->sequences = number_of(s->plan, "sequences", 1);
+    s->batch = number_of(s->plan, "batch", 1);
+    s->batch = s->batch < s->context ? s->batch : s->context;
+    s->length = s->context;
+    if (accel_plan_fact_number(s->plan, "request.length", &length, NULL) && length && length < s->length)
+        s->length = length;
+    s->element = strcmp(compute, "f16") == 0 || strcmp(compute, "bf16") == 0 ? 2 : 4;
+    code = read_cache(s);
+    if (code == ACCEL_OK && has_cache(s))
+        decide_page(s);
+    return code;
 }
 
 static uint64_t token_bytes(const struct accel_shape_planner *s, const struct accel_sketch_component *c)

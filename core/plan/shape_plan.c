@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/base/open.h"
+#include "core/plan/honored.h"
 
 /** Upper bounds for one shape plan, which limit how much memory a wrong count makes the library read. */
 enum { WEIGHTS = 1 << 20, COMPONENTS = 64, LAYERS = 1 << 16 };

@@ -4,36 +4,80 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/strbuf.h"
 #include "core/plan/history.h"
-#include "core/plan/shape_plan.h"
+#include "core/plan/honored.h"
+#include "core/plan/settings.h"
 #include "core/profile/keys.h"
 
 /** Maximum runs that enter an average. */
 #define RUNS 20u
 
-/** Maximum ratio of the step's bytes to those of another run whose speed predicts it. */
+/** Maximum ratio between the bytes of two steps of which one predicts the other: for steps that read memory, and for
+ * smaller ones, which caches serve in part. */
 #define COMPARABLE 16.0
+#define COMPARABLE_CACHED 4.0
 
-/** A range that widens with each number. */
+/** Bytes of a step from which on it is limited by the bandwidth of the memory, as caches hold little of it. */
+#define MEMORY_BOUND (UINT64_C(64) << 20)
+
+/** Measured rates, at most RUNS of them. */
+struct samples {
+    double rates[RUNS];
+    uint64_t tokens[RUNS]; /* 0: not known */
+    uint32_t count;
+};
+
+/** The range of a speed. */
 struct range {
     double lower;
     double upper;
     uint32_t runs;
-    uint32_t others; /* runs with another number of threads */
+    uint32_t others;    /* runs with another number of threads */
+    uint32_t unrelated; /* measurements that do not hold for a step of this size */
 };
 
-static void widen(struct range *range, double value)
+static void add_sample(struct samples *samples, double rate, uint64_t tokens)
 {
-    if (!(value > 0))
+    if (!(rate > 0) || samples->count == RUNS)
         return;
-    if (range->runs == 0 || value < range->lower)
-        range->lower = value;
-    if (range->runs == 0 || value > range->upper)
-        range->upper = value;
-    range->runs++;
+    samples->rates[samples->count] = rate;
+    samples->tokens[samples->count++] = tokens;
+}
+
+static int compare_rates(const void *a, const void *b)
+{
+    double one = *(const double *)a, other = *(const double *)b;
+    return (one > other) - (one < other);
+}
+
+/* Drops runs of less than half as many tokens as the longest one, whose rates scatter, and sorts the others. */
+static void sort_steady(struct samples *samples)
+{
+    uint64_t longest = 0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < samples->count; i++)
+        longest = samples->tokens[i] > longest ? samples->tokens[i] : longest;
+    for (uint32_t i = 0; i < samples->count; i++)
+        if (samples->tokens[i] == 0 || samples->tokens[i] >= longest / 2)
+            samples->rates[count++] = samples->rates[i];
+    samples->count = count;
+    qsort(samples->rates, count, sizeof(samples->rates[0]), compare_rates);
+}
+
+/* Makes the range from the lower to the upper quartile: a run beside which the machine did something else, or with a
+ * clock that was not yet up, does not widen it. */
+static void take_quartiles(struct samples *samples, struct range *range)
+{
+    sort_steady(samples);
+    range->runs = samples->count;
+    if (samples->count == 0)
+        return;
+    range->lower = samples->rates[(samples->count + 3) / 4 - 1];
+    range->upper = samples->rates[(3 * samples->count + 3) / 4 - 1];
 }
 
 /* ---- past errors ---- */
@@ -72,11 +116,13 @@ static bool is_long_enough(const struct accel_history_record *record)
 static void of_this_model(const struct accel_plan *plan, const struct accel_history *history, struct range *range)
 {
     const char *variant = accel_plan_variant(plan);
+    struct samples samples = {.count = 0};
     for (uint32_t i = 0; i < history->count; i++) {
         const struct accel_history_record *record = history->records[i];
         if (is_long_enough(record) && record->settings && strcmp(record->settings, variant) == 0)
-            widen(range, record->speed);
+            add_sample(&samples, record->speed, record->tokens);
     }
+    take_quartiles(&samples, range);
 }
 
 /* Returns whether a run or measurement has as many threads as the plan, if the device uses a thread team. */
@@ -85,29 +131,43 @@ static bool has_same_threads(const struct accel_plan *plan, const struct accel_h
     return record->threads == 0 || plan->threads.count == 0 || record->threads == plan->threads.count;
 }
 
-/* Widens the range by the bytes per second of other runs on the device over the bytes of this step, with a full
- * and an empty KV cache. */
+/* Returns whether the bytes per second of a record hold for a step of this plan: both read memory, or are of about the
+ * same size. */
+static bool is_comparable(const struct accel_plan *plan, const struct accel_history_record *record)
+{
+    double step = (double)(plan->step_weights + plan->step_state), other = (double)record->step_bytes;
+    double ratio = other > step ? other / step : step / (other > 1 ? other : 1);
+    bool reads_memory = plan->step_weights >= MEMORY_BOUND;
+    if (record->kind == ACCEL_HISTORY_BANDWIDTH)
+        return reads_memory;
+    return is_long_enough(record) &&
+           (ratio <= COMPARABLE_CACHED ||
+            (reads_memory && record->step_bytes >= MEMORY_BOUND && step / other <= COMPARABLE));
+}
+
+/* Makes the range from the bytes per second of other runs on the device over the bytes of this step, with a full and
+ * an empty KV cache. */
 static void of_bytes(const struct accel_plan *plan, const struct accel_history *history, struct range *range)
 {
     double most = (double)(plan->step_weights + plan->step_state), least = (double)plan->step_weights;
+    struct samples samples = {.count = 0};
     for (uint32_t i = 0; i < history->count; i++) {
         const struct accel_history_record *record = history->records[i];
-        /* A much smaller step is not limited by memory bandwidth. */
-        if (record->kind == ACCEL_HISTORY_RUN && !is_long_enough(record))
-            continue;
-        if (!has_same_threads(plan, record)) {
-            range->others++;
+        if (!is_comparable(plan, record)) {
+            range->unrelated += is_long_enough(record);
             continue;
         }
-        if (record->kind == ACCEL_HISTORY_RUN && (double)record->step_bytes * COMPARABLE < least)
-            continue;
-        double rate =
-            record->kind == ACCEL_HISTORY_BANDWIDTH ? record->bandwidth : record->speed * (double)record->step_bytes;
-        uint32_t before = range->runs;
-        widen(range, rate / most);
-        widen(range, rate / least);
-        range->runs = range->runs > before ? before + 1 : before;
+        if (has_same_threads(plan, record))
+            add_sample(&samples,
+                       record->kind == ACCEL_HISTORY_BANDWIDTH ? record->bandwidth
+                                                               : record->speed * (double)record->step_bytes,
+                       record->tokens);
+        else
+            range->others++;
     }
+    take_quartiles(&samples, range);
+    range->lower /= most;
+    range->upper /= least;
 }
 
 /* Adds the prefill speed that a data sheet's operations per second allow. */
@@ -205,6 +265,9 @@ static int32_t predict_decode(struct accel_plan *plan, const struct accel_histor
     }
     if (range.others)
         return add_speed(plan, &range, "nothing was measured on this device with as many threads");
+    if (range.unrelated)
+        return add_speed(plan, &range,
+                         "no run of this model, or of one of about its size, was measured on this device");
     return add_speed(plan, &range, "nothing was measured on this device");
 }
 

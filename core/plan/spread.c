@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "core/base/error.h"
+#include "core/plan/honored.h"
 #include "core/plan/placer.h"
+#include "core/plan/settings.h"
 #include "core/profile/keys.h"
 
 /* ---- candidate devices ---- */

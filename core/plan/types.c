@@ -8,6 +8,8 @@
 
 #include "core/base/error.h"
 #include "core/graph/types.h"
+#include "core/plan/honored.h"
+#include "core/plan/settings.h"
 #include "core/plan/shape_plan.h"
 
 /** Why a weight has its type. */
@@ -262,7 +264,7 @@ static uint32_t scheme_of(const char *name)
 {
     if (name[0] == 'q')
         return name[strlen(name) - 1] == 'a' ? ACCEL_SCHEME_ASYMMETRIC : ACCEL_SCHEME_SYMMETRIC;
-    return name[0] == 'n' ? ACCEL_SCHEME_NF4 : ACCEL_SCHEME_CODEBOOK;
+    return name[0] == 'n' ? ACCEL_SCHEME_NF4 : name[0] == 'f' ? ACCEL_SCHEME_FLOAT8 : ACCEL_SCHEME_CODEBOOK;
 }
 
 /* Returns the id of a type that accel_plan_type_of made. */

@@ -159,8 +159,7 @@ bool accel_elf_dynamic(const struct accel_elf *elf, int64_t tag, uint64_t *out_v
     return false;
 }
 
-/* Finds the end of the chain that begins with symbol `symbol`: the first word at or after it whose lowest bit is
- * set. */
+/* Finds the end of the chain that begins with symbol `symbol`: the first word from there whose lowest bit is set. */
 static int32_t end_of_chain(const struct accel_elf *elf, uint64_t chains, uint64_t symbol, uint64_t *out_symbol,
                             struct accel_error *error)
 {
@@ -185,8 +184,7 @@ static int32_t end_of_chain(const struct accel_elf *elf, uint64_t chains, uint64
     }
 }
 
-/* Counts the entries of the symbol table by the GNU hash table, which does not store the count: the last symbol of
- * the last chain. */
+/* Counts the entries of the symbol table by the last symbol of the last chain: the GNU hash table has no count. */
 static int32_t count_by_gnu_hash(const struct accel_elf *elf, uint64_t address, uint64_t *out_count,
                                  struct accel_error *error)
 {

@@ -52,8 +52,7 @@ int32_t accel_ipc_next(struct accel_ipc_reader *all, uint32_t *out_tag, struct a
 /** Reads numbers; false if the record has fewer bytes. */
 bool accel_ipc_read_numbers(struct accel_ipc_reader *record, void *out_numbers, size_t bytes);
 
-/** Copies a text of the record to the arena, sanitized for one line; NULL if it is not terminated, or without
- * memory. */
+/** Copies a text of the record to the arena, cleaned to one line; NULL if it is not terminated, or without memory. */
 const char *accel_ipc_read_text(struct accel_ipc_reader *record, struct accel_arena *arena);
 
 #endif

@@ -88,8 +88,7 @@ uint32_t accel_plugins_count(const struct accel_plugins *plugins);
 /** Returns the record at `index`, valid until accel_plugins_free, or NULL past the end. */
 struct accel_plugin *accel_plugins_get(const struct accel_plugins *plugins, uint32_t index);
 
-/** Marks a loaded record as refused, with a copy of `why`, if its driver cannot be attached. Its `driver` becomes
- * NULL. */
+/** Marks a loaded record as refused, with a copy of `why`, if its driver cannot be attached; `driver` becomes NULL. */
 void accel_plugins_refuse(struct accel_plugins *plugins, uint32_t index, const struct accel_error *why);
 
 /** Removes the cached probe result of a record whose devices have changed. The next discovery probes again. */

@@ -42,8 +42,7 @@ struct accel_probe_result {
 int32_t accel_probe_run(const struct accel_probe_job *job, struct accel_arena *arena,
                         struct accel_probe_result *out_result, struct accel_error *error);
 
-/** Returns the path of accel-probe: `given` if it is not NULL, else $ACCEL_PROBE, else the installed one. Freed
- * with free(). */
+/** Returns the path of accel-probe, which the caller frees: `given` if not NULL, else $ACCEL_PROBE or the installed. */
 int32_t accel_probe_program(const char *given, char **out_program, struct accel_error *error);
 
 #endif

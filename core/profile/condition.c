@@ -213,8 +213,7 @@ static bool contains_words(const char *text, const char *words)
     return false;
 }
 
-/* Compares a fact with a literal. Numbers are compared by value, so 8GiB equals 8192MiB; a fact that is no number
- * equals no number. */
+/* Compares a fact with a literal. Numbers compare by value: 8GiB equals 8192MiB; other facts equal no number. */
 static bool holds_for(enum accel_comparison comparison, const char *fact, const struct accel_literal *literal)
 {
     const char *unit;

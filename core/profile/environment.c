@@ -9,6 +9,7 @@
 #include "core/base/env.h"
 #include "core/base/error.h"
 #include "core/base/strbuf.h"
+#include "core/base/text.h"
 #include "core/profile/language.h"
 
 /** State of collecting the settings of the environment. */
@@ -152,6 +153,11 @@ static size_t option_begin(const char *driver, const char *variable, size_t leng
     return length > begin && strncmp(variable, prefix, begin) == 0 ? begin : 0;
 }
 
+bool accel_environment_is_option(const char *driver, const char *variable)
+{
+    return option_begin(driver, variable, strlen(variable)) != 0;
+}
+
 /* Adds ACCEL_CPU_NAME=value as cpu.name: option names are lower case, and '_' stays. */
 static int32_t read_option(struct collector *c, const char *driver, const char *entry)
 {
@@ -280,6 +286,17 @@ static bool collect(struct known *known, const struct accel_aliases *aliases)
     return done;
 }
 
+/* Returns whether the variable is for the tests of this project, which may run beside it. */
+static bool is_for_tests(const char *name)
+{
+    static const char *const names[] = {"ACCEL_SHARED_FIXTURES", "ACCEL_REAL_MODELS", "ACCEL_RACES", "ACCEL_RACES_BY",
+                                        "ACCEL_PLANTED",         "ACCEL_BOCHS",       "ACCEL_PYTHON"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return accel_has_prefix(name, "ACCEL_TEST_");
+}
+
 static bool is_known(const struct known *known, const char *name, const char *const *drivers, uint32_t driver_count)
 {
     for (uint32_t i = 0; i < known->count; i++)
@@ -349,14 +366,13 @@ uint32_t accel_environment_unknown(const struct accel_aliases *aliases, const ch
         if (!is_for_us(aliases, *entry) || length >= sizeof(name) || (*entry)[length] == 0 || (*entry)[length + 1] == 0)
             continue;
         snprintf(name, sizeof(name), "%.*s", (int)length, *entry);
-        if (is_known(&known, name, drivers, driver_count))
+        if (is_known(&known, name, drivers, driver_count) || is_for_tests(name))
             continue;
         unknown++;
         if (function) {
             const char *option = find_option(&known, name);
             const char *near = option ? option : find_near(&known, name);
-            bool own = strncmp(name, "ACCEL_", 6) == 0;
-            function(data, near || !own ? ACCEL_LOG_WARN : ACCEL_LOG_INFO, name, near);
+            function(data, name, near);
         }
     }
     accel_arena_free(&known.arena);

@@ -88,10 +88,12 @@ int32_t accel_environment_limit(const char *name, uint64_t fallback, uint64_t *o
 int32_t accel_environment_read(const struct accel_aliases *aliases, const char *driver, struct accel_arena *arena,
                                const struct accel_environment_setting **out_settings, struct accel_error *error);
 
+/** Returns whether a variable is ACCEL_DRIVER_OPTION. */
+bool accel_environment_is_option(const char *driver, const char *variable);
+
 /** Reports variables that seem meant for this library and are unknown: those with a prefix of the table that it
  * does not list, and ACCEL_... that is no setting, no variable of the library, and no option of one of the
- * `drivers`. An unknown ACCEL_... that resembles no known name is information, all others are warnings. Returns
- * their number; `function` may be NULL. */
+ * `drivers`. Variables of this project's tests are left out. Returns their number; `function` may be NULL. */
 uint32_t accel_environment_unknown(const struct accel_aliases *aliases, const char *const *drivers,
                                    uint32_t driver_count, accel_profile_unknown function, void *data);
 

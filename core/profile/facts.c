@@ -101,8 +101,7 @@ static int32_t find_platform(struct accel_profile_selection *selection)
         return code;
     code = find_entry(selection, ACCEL_LAYER_PLATFORM, platform, &selection->platform);
     if (code == ACCEL_OK && selection->platform == NULL && (driver == NULL || strcmp(driver, platform) != 0))
-        return accel_profile_refuse_name(selection->profile, ACCEL_LAYER_PLATFORM, platform, "fact platform",
-                                         selection->error);
+        return accel_profile_refuse_name(selection->profile, ACCEL_LAYER_PLATFORM, platform, "", selection->error);
     return code;
 }
 
@@ -111,8 +110,7 @@ static int32_t add_named_device(struct accel_profile_selection *selection, const
     const struct accel_profile_entry *entry;
     int32_t code = find_entry(selection, ACCEL_LAYER_DEVICE, name, &entry);
     if (code == ACCEL_OK && entry == NULL)
-        return accel_profile_refuse_name(selection->profile, ACCEL_LAYER_DEVICE, name, "fact device.profile",
-                                         selection->error);
+        return accel_profile_refuse_name(selection->profile, ACCEL_LAYER_DEVICE, name, "", selection->error);
     if (code == ACCEL_OK)
         selection->devices[selection->device_count++] = entry;
     return code;
@@ -166,6 +164,16 @@ int32_t accel_profile_select(struct accel_profile_selection *selection, const st
         code = add_stated(selection, &selection->devices[i]->file);
     if (code == ACCEL_OK && selection->model)
         code = add_stated(selection, &selection->model->file);
+    return code;
+}
+
+int32_t accel_profile_check_platform(const struct accel_profile *profile, const char *name, struct accel_error *error)
+{
+    const struct accel_profile_selection selection = {.profile = profile, .error = error};
+    const struct accel_profile_entry *entry;
+    int32_t code = strcmp(name, "base") == 0 ? ACCEL_OK : find_entry(&selection, ACCEL_LAYER_PLATFORM, name, &entry);
+    if (code == ACCEL_OK && strcmp(name, "base") != 0 && entry == NULL)
+        return accel_profile_refuse_name(profile, ACCEL_LAYER_PLATFORM, name, "", error);
     return code;
 }
 

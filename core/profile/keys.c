@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/base/text.h"
 
@@ -149,6 +150,16 @@ const char *accel_known_fact_words(const char *name)
     return NULL;
 }
 
+const char *accel_flag_word(const char *text)
+{
+    static const char *const words[][2] = {{"true", "true"},   {"on", "true"},   {"yes", "true"}, {"1", "true"},
+                                           {"false", "false"}, {"off", "false"}, {"no", "false"}, {"0", "false"}};
+    for (uint32_t i = 0; i < COUNT(words); i++)
+        if (strcasecmp(text, words[i][0]) == 0)
+            return words[i][1];
+    return text;
+}
+
 bool accel_number_parse(const char *text, int64_t *out_number, const char **out_unit)
 {
     const char *at = text;
@@ -174,11 +185,34 @@ bool accel_number_parse(const char *text, int64_t *out_number, const char **out_
     return false;
 }
 
-/* Reports an unknown word with the list "a, b or c"; the words of a row are separated by spaces. */
+/* Bytes of a word of a row, and its end. */
+enum { NEAREST_WORD = 40 };
+
+/* Finds the word of a list that is nearest to a text. */
+static bool find_nearest(const char *words, const char *text, char near[NEAREST_WORD])
+{
+    uint32_t distance = accel_farthest(text);
+    bool found = false;
+    for (; *words != '\0'; words += strspn(words, " ")) {
+        char word[NEAREST_WORD];
+        size_t length = strcspn(words, " ");
+        snprintf(word, sizeof(word), "%.*s", (int)length, words);
+        words += length;
+        if (accel_is_nearer(text, word, &distance)) {
+            memcpy(near, word, sizeof(word));
+            found = true;
+        }
+    }
+    return found;
+}
+
+/* Reports an unknown word with the words of the row, and the one that was probably meant. */
 static bool refuse_word(const struct accel_setting_row *key, const char *text, char *why, size_t bytes)
 {
     const char *words = key->type == ACCEL_SETTING_FLAG ? "true false" : key->words;
-    snprintf(why, bytes, "\"%.60s\" is none of: %s", text, words);
+    char near[NEAREST_WORD], hint[ACCEL_DID_YOU_MEAN];
+    bool is_near = find_nearest(words, text, near);
+    snprintf(why, bytes, "\"%.60s\" is none of: %s%s", text, words, accel_did_you_mean(is_near ? near : NULL, hint));
     return false;
 }
 

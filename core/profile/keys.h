@@ -44,9 +44,14 @@ const char *accel_known_fact_suggest(const char *name);
 
 /** Longest second name of accel_edit_distance, whose row of distances is on the stack. */
 #define ACCEL_EDIT_DISTANCE_MOST 64u
-/** Returns the edit distance: letters to insert, delete or replace, ignoring case. A swap of neighbours
- * counts two. */
+/** Returns the edit distance: letters to insert, delete or replace, and neighbours to swap, ignoring case. */
 uint32_t accel_edit_distance(const char *a, const char *b);
+
+/** Returns the distance from which a word is unrelated to the name, with which a search begins. */
+uint32_t accel_farthest(const char *name);
+
+/** Returns whether `word` is a likely correction of `name` and nearer than `*distance`, which is then its distance. */
+bool accel_is_nearer(const char *name, const char *word, uint32_t *distance);
 
 /** Returns the nearest of `count` words, or NULL if none is near: at most one edit per three letters. */
 const char *accel_suggest(const char *name, const char *const *words, uint32_t count);
@@ -61,6 +66,10 @@ const char *accel_did_you_mean(const char *near, char text[ACCEL_DID_YOU_MEAN]);
 /** Validates a value against its row. False with the reason in `why`. A word of the result points to `text`. */
 bool accel_key_parse(const struct accel_setting_row *key, const char *text, struct accel_key_value *out_value,
                      char *why, size_t why_bytes);
+
+/** Returns "true" or "false" for the spellings of a flag outside of files: true on yes 1, false off no 0, in any case;
+ * another text is returned as it is. */
+const char *accel_flag_word(const char *text);
 
 /** Parses a whole number with an optional unit: "12", "4 GiB", "2048tok", "250 ms". The result is in bytes,
  * milliseconds or tokens. `*out_unit` is "bytes", "ms", "tok" or "". False if the text is no such number or does

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes the result of a resolution: the value in force of each setting, and the overridden values as text and as
- * records. */
+/* Writes the result of a resolution: the values in force, and the overridden values as text and as records. */
 #include "config.h"
 
 #include <inttypes.h>

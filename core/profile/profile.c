@@ -232,10 +232,10 @@ int32_t accel_profile_unknown_each(const struct accel_profile *profile, accel_pr
     return ACCEL_OK;
 }
 
-static void warn(void *data, uint32_t level, const char *name, const char *near)
+static void warn(void *data, const char *name, const char *near)
 {
     const struct accel_log **log = data;
-    accel_log_write(*log, level, "profile", "variable=%s text=\"unknown variable without effect%s%s%s\"", name,
+    accel_log_write(*log, ACCEL_LOG_WARN, "profile", "variable=%s text=\"unknown variable without effect%s%s%s\"", name,
                     near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
@@ -302,8 +302,8 @@ int32_t accel_profile_refuse_name(const struct accel_profile *profile, uint32_t 
         bytes += strlen(known.names[i]) + 2;
     }
     near = suggest_name(profile, &known, layer, name);
-    code = accel_error_by(error, ACCEL_FROM_FILE, ACCEL_E_NOT_FOUND, "%.160s: there is no %s \"%.60s\"%s", place,
-                          accel_profile_layer_name(layer), name, accel_did_you_mean(near, hint));
+    code = accel_error_by(error, ACCEL_FROM_FILE, ACCEL_E_NOT_FOUND, "%.160s%sthere is no %s \"%.60s\"%s", place,
+                          *place ? ": " : "", accel_profile_layer_name(layer), name, accel_did_you_mean(near, hint));
     if (bytes < REMEDY_LIST)
         accel_error_remedy(error, "files of that kind: %s", known.count ? accel_strbuf_get(&list) : "none");
     else

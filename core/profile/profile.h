@@ -60,6 +60,9 @@ int32_t accel_profile_unknown_each(const struct accel_profile *profile, accel_pr
 /** Logs a warning for each unknown variable. */
 int32_t accel_profile_warn(const struct accel_profile *profile, const struct accel_log *log, struct accel_error *error);
 
+/** Refuses a platform that has no file, with the name that was probably meant: ACCEL_E_NOT_FOUND. */
+int32_t accel_profile_check_platform(const struct accel_profile *profile, const char *name, struct accel_error *error);
+
 /** Returns the given facts and the weaker facts that the files of the device and of the model add.
  * ACCEL_E_NOT_FOUND: a platform or device.profile has no file. */
 int32_t accel_profile_facts(const struct accel_profile *profile, const struct accel_profile_pair *facts,

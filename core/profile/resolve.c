@@ -161,11 +161,14 @@ static int32_t apply_files(struct accel_resolver *r)
     return code;
 }
 
+/* Applies a value of the environment or of the caller, which may spell flags as people do; files may not. */
 static int32_t apply_text(struct accel_resolver *r, struct accel_key_slot *slot, const char *text, const char *place,
                           const char *reason, uint32_t layer)
 {
     struct accel_key_value value;
     char why[200];
+    if (slot->key->type == ACCEL_SETTING_FLAG)
+        text = accel_flag_word(text);
     if (!accel_key_parse(slot->key, text, &value, why, sizeof(why))) {
         accel_error_by(r->error, accel_layer_origin(layer), ACCEL_E_INVALID, "%.160s: %s: %s", place, slot->key->name,
                        why);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file Facts, settings and their layers: input and output of profiles. Strings belong to the code that made the
- * struct. */
+/** @file Facts, settings and their layers: input and output of profiles. Strings belong to the struct's maker. */
 #ifndef ACCEL_CORE_PROFILE_SETTING_H
 #define ACCEL_CORE_PROFILE_SETTING_H
 
@@ -67,8 +66,7 @@ static inline uint32_t accel_setting_origin(const struct accel_profile_setting *
     return accel_layer_origin(setting->layer);
 }
 
-/** Receives an unknown variable of the environment. `near`: the probable name, or NULL. `level`: ACCEL_LOG_WARN, or
- * ACCEL_LOG_INFO for a variable that may belong to another program. */
-typedef void (*accel_profile_unknown)(void *data, uint32_t level, const char *name, const char *near);
+/** Receives an unknown variable of the environment. `near`: the probable name, or NULL. */
+typedef void (*accel_profile_unknown)(void *data, const char *name, const char *near);
 
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/base/error.h"
-#include "core/profile/internal.h"
+#include "core/profile/profile.h"
 
 void accel_settings_free(struct accel_settings *settings)
 {

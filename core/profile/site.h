@@ -17,8 +17,7 @@
  * this process has none. `below` is NULL except in tests. False if memory runs out. */
 bool accel_profile_site_path(uint32_t layer, const char *below, char **out_path);
 
-/** Reads the file of a layer as accel_profile_file_read does. ACCEL_E_DENIED: other users may have written the
- * file. */
+/** Reads the file of a layer like accel_profile_file_read. ACCEL_E_DENIED: other users may have written the file. */
 int32_t accel_profile_site_read(struct accel_profile_file *file, const char *root, uint32_t layer, const char *path,
                                 struct accel_error *error);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the statements of a profile: defaults, facts, rules and locks, each validated against the tables of
- * settings and facts. */
+/* Reads defaults, facts, rules and locks of a profile, each validated against the tables of settings and facts. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -40,8 +39,7 @@ static int32_t find_platform(const struct accel_loader *loader, const char *name
     return ACCEL_OK;
 }
 
-/* Makes a row for an option of a driver that has a file: "cpu.isa". *out_key is NULL if the name is no such
- * option. */
+/* Makes a row for an option of a driver that has a file: "cpu.isa". *out_key is NULL if there is no such option. */
 static int32_t option_key(const struct accel_loader *loader, const char *name, const struct accel_setting_row **out_key)
 {
     size_t length = strcspn(name, ".");

@@ -24,44 +24,54 @@ static bool is_same_letter(char a, char b)
 
 uint32_t accel_edit_distance(const char *a, const char *b)
 {
-    uint32_t row[LONGEST_NAME + 1], a_length = (uint32_t)strlen(a), b_length = (uint32_t)strlen(b);
+    uint32_t rows[3][LONGEST_NAME + 1], a_length = (uint32_t)strlen(a), b_length = (uint32_t)strlen(b);
+    uint32_t *before = rows[0], *above = rows[1], *row = rows[2];
     for (uint32_t j = 0; j <= b_length; j++)
         row[j] = j;
     for (uint32_t i = 1; i <= a_length; i++) {
-        uint32_t diagonal = row[0];
+        uint32_t *oldest = before;
+        before = above;
+        above = row;
+        row = oldest;
         row[0] = i;
         for (uint32_t j = 1; j <= b_length; j++) {
-            uint32_t above = row[j];
-            row[j] = least(above + 1, row[j - 1] + 1, diagonal + !is_same_letter(a[i - 1], b[j - 1]));
-            diagonal = above;
+            row[j] = least(above[j] + 1, row[j - 1] + 1, above[j - 1] + !is_same_letter(a[i - 1], b[j - 1]));
+            if (i > 1 && j > 1 && is_same_letter(a[i - 1], b[j - 2]) && is_same_letter(a[i - 2], b[j - 1]) &&
+                before[j - 2] + 1 < row[j])
+                row[j] = before[j - 2] + 1;
         }
     }
     return row[b_length];
 }
 
-/* Returns the nearer of `best` and `word`, and updates the distance. */
-static const char *nearer(const char *name, const char *word, const char *best, uint32_t *distance)
-{
-    uint32_t found;
-    if (strlen(word) > LONGEST_NAME)
-        return best;
-    found = accel_edit_distance(name, word);
-    if (found >= *distance)
-        return best;
-    *distance = found;
-    return word;
-}
-
-/* Returns the distance from which two names count as unrelated. */
-static uint32_t farthest(const char *name)
+uint32_t accel_farthest(const char *name)
 {
     size_t length = strlen(name);
     return length > LONGEST_NAME ? 0 : (uint32_t)length / 3 + 2;
 }
 
+bool accel_is_nearer(const char *name, const char *word, uint32_t *distance)
+{
+    uint32_t found;
+    if (strlen(name) > LONGEST_NAME || strlen(word) > LONGEST_NAME)
+        return false;
+    found = accel_edit_distance(name, word);
+    /* A short word of which every other letter would change is not what was meant. */
+    if (found >= *distance || found * 2 > strlen(word))
+        return false;
+    *distance = found;
+    return true;
+}
+
+/* Returns the nearer of `best` and `word`, and updates the distance. */
+static const char *nearer(const char *name, const char *word, const char *best, uint32_t *distance)
+{
+    return accel_is_nearer(name, word, distance) ? word : best;
+}
+
 const char *accel_suggest(const char *name, const char *const *words, uint32_t count)
 {
-    uint32_t distance = farthest(name);
+    uint32_t distance = accel_farthest(name);
     const char *best = NULL;
     for (uint32_t i = 0; i < count && distance; i++)
         best = nearer(name, words[i], best, &distance);
@@ -70,7 +80,7 @@ const char *accel_suggest(const char *name, const char *const *words, uint32_t c
 
 const char *accel_key_suggest(const char *name)
 {
-    uint32_t distance = farthest(name);
+    uint32_t distance = accel_farthest(name);
     const char *best = NULL;
     for (uint32_t i = 0; i < accel_setting_row_count() && distance; i++)
         best = nearer(name, accel_setting_row_get(i)->name, best, &distance);
@@ -82,7 +92,7 @@ static const char *suggest_of_group(const char *name)
 {
     const char *dot = strchr(name, '.'), *best = NULL;
     size_t length = strlen(name), group = dot ? (size_t)(dot - name) + 1 : 0;
-    uint32_t distance = dot == NULL ? 0 : farthest(name + group);
+    uint32_t distance = dot == NULL ? 0 : accel_farthest(name + group);
     for (uint32_t i = 0; i < accel_fact_row_count() && dot; i++)
         if (length >= group + 2 && strncmp(accel_fact_row_get(i)->name, name, length) == 0)
             return accel_fact_row_get(i)->name;
@@ -96,7 +106,7 @@ static const char *suggest_of_group(const char *name)
 
 const char *accel_known_fact_suggest(const char *name)
 {
-    uint32_t distance = farthest(name);
+    uint32_t distance = accel_farthest(name);
     const char *best = suggest_of_group(name);
     if (best)
         return best;

@@ -10,12 +10,12 @@
 #include "core/boundary/import.h"
 #include "core/plugin/ipc.h"
 #include "core/plugin/plugin.h"
-#include "core/registry/context.h"
+#include "core/registry/call_guard.h"
+#include "core/registry/registry.h"
 
 /* ---- enumeration ---- */
 
-/* Adds the devices that a driver enumerates. The first error of the core is stored: a driver may ignore the sink's
- * result. */
+/* Adds the devices that a driver enumerates. The first error of the core is stored: drivers may ignore the result. */
 struct collector {
     struct accel_device_sink sink; /* first: the driver passes its address back */
     struct accel_context *context;
@@ -23,8 +23,7 @@ struct collector {
     struct accel_error error;
 };
 
-/* Stores the first fault in addition to returning it: a driver that ignores the sink's result is refused at the
- * end of enumerate. */
+/* Stores the first fault, too: a driver that ignores the sink's result is refused at the end of enumerate. */
 static int32_t collect_device(const struct accel_device_sink *sink, const struct accel_facts *given,
                               struct accel_error *error) ACCEL_NOEXCEPT
 {

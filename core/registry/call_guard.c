@@ -2,7 +2,7 @@
 /* Guards a call of a driver: reports it to the application and restores the state of the calling thread after it. */
 #include "config.h"
 
-#include "core/registry/context.h"
+#include "core/registry/call_guard.h"
 
 void accel_context_report(const struct accel_context *context, const char *driver, const char *slot)
 {

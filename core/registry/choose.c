@@ -4,15 +4,10 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/profile/keys.h"
-#include "core/registry/context.h"
-
-/* Returns whether a word of a list, which ends at a comma, equals a name. */
-static bool equals(const char *word, size_t length, const char *name)
-{
-    return strlen(name) == length && strncmp(word, name, length) == 0;
-}
+#include "core/registry/rank.h"
 
 /* Properties of a device that a word is compared with, in this order. */
 enum match { MATCH_NAME_OR_DRIVER, MATCH_KIND, MATCH_ID, MATCH_COUNT };
@@ -23,7 +18,15 @@ struct selector {
     size_t length;
     const char *driver; /* the only driver whose devices match; NULL: any */
     enum match match;
+    bool ignores_case;
 };
+
+/* Returns whether the word equals a name. */
+static bool equals(const struct selector *selector, const char *name)
+{
+    return strlen(name) == selector->length &&
+           (selector->ignores_case ? strncasecmp : strncmp)(selector->word, name, selector->length) == 0;
+}
 
 /* Returns whether a device is selected by its name or driver alone, not by kind or id: another driver's device of the
  * same hardware ranks higher, or programs can be compiled for the device and not run on it. */
@@ -41,14 +44,13 @@ static bool matches(const struct accel_listed *listed, const void *data)
         return false;
     switch (selector->match) {
     case MATCH_NAME_OR_DRIVER:
-        return equals(selector->word, selector->length, listed->info.name) ||
-               equals(selector->word, selector->length, listed->info.driver);
+        return equals(selector, listed->info.name) || equals(selector, listed->info.driver);
     case MATCH_KIND:
         /* "gpu" does not match software devices. */
         return (facts->flags & (ACCEL_DEVICE_SOFTWARE | ACCEL_DEVICE_TARGET)) == 0 &&
-               equals(selector->word, selector->length, accel_device_kind_name(facts->kind));
+               equals(selector, accel_device_kind_name(facts->kind));
     default:
-        return (facts->flags & ACCEL_DEVICE_TARGET) == 0 && equals(selector->word, selector->length, facts->id);
+        return (facts->flags & ACCEL_DEVICE_TARGET) == 0 && equals(selector, facts->id);
     }
 }
 
@@ -69,10 +71,9 @@ const struct accel_listed *accel_context_unranked(const struct accel_context *co
 }
 
 /* Returns the first match; the list of devices is sorted, best first. */
-static const struct accel_listed *choose_one(const struct accel_context *context, const char *word, size_t length,
-                                             const char *driver, const struct accel_listed **out_unranked)
+static const struct accel_listed *choose_as(const struct accel_context *context, struct selector selector,
+                                            const struct accel_listed **out_unranked)
 {
-    struct selector selector = {word, length, driver, MATCH_NAME_OR_DRIVER};
     for (; selector.match < MATCH_COUNT; selector.match++)
         for (uint32_t i = 0; i < context->devices.count; i++) {
             const struct accel_listed *listed = context->devices.items[i];
@@ -82,6 +83,16 @@ static const struct accel_listed *choose_one(const struct accel_context *context
             return listed;
         }
     return NULL;
+}
+
+/* A name as it is written precedes one in letters of another case. */
+static const struct accel_listed *choose_one(const struct accel_context *context, const char *word, size_t length,
+                                             const char *driver, const struct accel_listed **out_unranked)
+{
+    struct selector selector = {.word = word, .length = length, .driver = driver};
+    const struct accel_listed *listed = choose_as(context, selector, out_unranked);
+    selector.ignores_case = true;
+    return listed ? listed : choose_as(context, selector, out_unranked);
 }
 
 const struct accel_listed *accel_context_choose(const struct accel_context *context, const char *names,

@@ -2,15 +2,17 @@
 /* The context: options, discovery, and its records. */
 #include "config.h"
 
-#include "core/registry/context.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/base/file.h"
 #include "core/base/open.h"
 #include "core/plugin/plugin.h"
+#include "core/registry/machine.h"
+#include "core/registry/rank.h"
+#include "core/registry/registry.h"
 #include "core/topology/topology.h"
 
 #define KNOWN_FLAGS                                                                                                    \
@@ -243,12 +245,16 @@ int32_t accel_context_discover(struct accel_context *context, struct accel_error
 
 const struct accel_listed *accel_context_find(const struct accel_context *context, const char *name)
 {
+    const struct accel_listed *other_case = NULL;
     for (uint32_t i = 0; i < context->devices.count; i++) {
         const struct accel_listed *listed = context->devices.items[i];
         if (strcmp(listed->info.name, name) == 0 || strcmp(listed->info.driver, name) == 0)
             return listed;
+        if (other_case == NULL &&
+            (strcasecmp(listed->info.name, name) == 0 || strcasecmp(listed->info.driver, name) == 0))
+            other_case = listed;
     }
-    return NULL;
+    return other_case;
 }
 
 /* ---- records ---- */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file
- * Internals of a context: the data it owns, and the registration of drivers. The public interface is
- * accel/context.h.
+ * Internals of a context: the data it owns. The public interface is accel/context.h.
  * Ownership: records (facts, hardware, devices, verdicts) and their strings live in the arena `records` until the
  * next discover; discover is refused while an object of accel/run.h lives, so that such objects may point to
  * records. Threads: discover and free require exclusive access; between them members are read-only, atomic, or
@@ -16,17 +15,14 @@
 #include <accel/context.h>
 
 #include "core/base/arena.h"
-#include "core/base/caller_state.h"
 #include "core/base/fork.h"
 #include "core/base/log.h"
 #include "core/base/rows.h"
 #include "core/boundary/host.h"
 #include "core/boundary/memory.h"
-#include "core/profile/profile.h"
 
-struct accel_plugin;
 struct accel_plugins;
-struct accel_profile_list;
+struct accel_profile;
 struct accel_snapshot;
 struct accel_topology;
 
@@ -117,138 +113,9 @@ void accel_context_choices(const struct accel_context *context, const char *driv
  * Returns `text`. */
 const char *accel_context_guess(const struct accel_context *context, const char *name, char *text, size_t bytes);
 
-/** Returns "cpu", "gpu", "npu", "other"; empty for 0. */
-const char *accel_device_kind_name(uint32_t kind);
-
-/** Returns whether `word` is the name of a device kind. */
-bool accel_is_device_kind(const char *word);
-
-/* ---- registry ---- */
-
-/** Attaches a driver whose struct accel_driver core/plugin has validated, and adds its devices. `plugin` is the index
- * of its plugin, or ACCEL_NO_PLUGIN. On failure its devices are removed and its verdicts stay. Call
- * accel_registry_finish after the last driver. */
-int32_t accel_registry_attach(struct accel_context *context, const struct accel_driver *driver, uint32_t plugin,
-                              struct accel_error *error);
-
-/** Lists the devices of a plugin from its cached probe result, without attaching the driver. Returns false and lists
- * nothing if there is no valid list; the driver must be attached then. */
-bool accel_registry_list(struct accel_context *context, const struct accel_plugin *plugin, uint32_t index);
-
-/** Attaches the driver of a listed device if its attach was deferred. ACCEL_E_NOT_FOUND: the device has
- * disappeared; else the driver's error. Thread-safe. */
-int32_t accel_registry_ensure_attached(struct accel_context *context, const struct accel_listed *listed,
-                                       struct accel_error *error);
-
-/** Detaches the instance of a driver if it is attached. */
-void accel_registry_detach(struct accel_context *context, struct accel_attached *owner);
-
-/** Returns the device of a driver with this id, or NULL. */
-struct accel_listed *accel_registry_find_id(const struct accel_context *context, const struct accel_attached *owner,
-                                            const char *id);
-
-/** Adds one device of a driver: validates and copies its facts. */
-int32_t accel_registry_add_device(struct accel_context *context, struct accel_attached *owner,
-                                  const struct accel_facts *facts, struct accel_error *error);
-
-/** Adds one verdict of a driver and copies its texts: the caller sets `code`, `driver`, `hardware`, `text` and
- * `remedy`. */
-int32_t accel_registry_add_verdict(struct accel_context *context, const struct accel_verdict *verdict,
-                                   struct accel_error *error);
-
-/** Reports the current driver call to the application; driver and slot are NULL after it has returned. */
-void accel_context_report(const struct accel_context *context, const char *driver, const char *slot);
-
-/** State of a guarded driver call. */
-struct accel_call_guard {
-    struct accel_context *context;
-    const char *driver;
-    const char *slot;
-    struct accel_caller_state before;
-};
-
-/** Guards a call of a driver: reports it to the application (`calling` of the context's options), and restores the
- *  floating-point mode and the signal mask of the calling thread after it. The log reports what had changed. */
-void accel_call_guard_begin(struct accel_call_guard *call, struct accel_context *context, const char *driver,
-                            const char *slot);
-void accel_call_guard_end(const struct accel_call_guard *call);
-
-/** Sets `code` to the result of a guarded call of a driver. */
-#define ACCEL_GUARDED(code, context, driver, slot, call)                                                               \
-    do {                                                                                                               \
-        struct accel_call_guard guard_;                                                                                \
-        accel_call_guard_begin(&guard_, context, driver, slot);                                                        \
-        (code) = (call);                                                                                               \
-        accel_call_guard_end(&guard_);                                                                                 \
-    } while (0)
-
-/** Ends the guard of a step. Since steps repeat, only the first change is logged, which sets `is_reported`. */
-void accel_call_guard_end_step(const struct accel_call_guard *call, bool *is_reported);
-
-/** Ranks devices, marks duplicates, and adds a verdict for each piece of hardware that no driver claims. Can be
- * repeated. */
-int32_t accel_registry_finish(struct accel_context *context, struct accel_error *error);
-
-/** Detaches all drivers and removes their devices. */
-void accel_registry_forget(struct accel_context *context);
-
-/** Attaches a driver and calls accel_registry_finish, for tests and programs that link a driver statically. Requires
- * discovery. */
-int32_t accel_context_attach_driver(struct accel_context *context, const struct accel_driver *driver,
-                                    struct accel_error *error);
-
 /** Returns the path of folder `name` in the context's cache, which the caller frees; NULL if caching is off. Fails only
  * with ACCEL_E_MEMORY. */
 int32_t accel_context_cache_folder(const struct accel_context *context, const char *name, char **out_folder,
                                    struct accel_error *error);
-
-/** Reads the profiles before devices are ranked. Errors in profiles are logged and stored in `profile_error`; fails
- * only if memory runs out. */
-int32_t accel_context_profile_open(struct accel_context *context, struct accel_error *error);
-void accel_context_profile_close(struct accel_context *context);
-
-/** Maximum number of facts of one device. */
-#define ACCEL_DEVICE_PAIRS 16u
-
-/** Facts of a device as pairs for profile conditions. Strings belong to the device and to this struct. */
-struct accel_device_pairs {
-    struct accel_profile_pair pairs[ACCEL_DEVICE_PAIRS];
-    uint32_t count;
-    char memory[32];
-    char threads[32];
-};
-
-void accel_device_pairs_fill(const struct accel_listed *listed, struct accel_device_pairs *out);
-
-/** Sets the rank of a device and its reason, a text in the arena `records`. */
-int32_t accel_rank_device(struct accel_context *context, struct accel_listed *listed, struct accel_error *error);
-
-/* ---- replay ---- */
-
-/** Reads the snapshot named by the options into the records. */
-int32_t accel_replay_begin(struct accel_context *context, struct accel_error *error);
-
-/** Returns ACCEL_OK on this machine, else ACCEL_E_UNSUPPORTED: devices of a recorded machine can be planned for but
- * not opened. */
-int32_t accel_replay_refuse(const struct accel_context *context, const char *device, struct accel_error *error);
-
-/** Lists plugins, devices and verdicts of the snapshot; requires the discovered machine. */
-int32_t accel_replay_devices(struct accel_context *context, struct accel_error *error);
-
-/* ---- machine ---- */
-
-/** Loads the topology and fills hardware and facts. Facts that a snapshot lacks are derived from its topology, as
- * on a live machine. */
-int32_t accel_machine_discover(struct accel_context *context, struct accel_error *error);
-
-/** Fills the facts from the loaded topology. */
-int32_t accel_machine_facts(struct accel_context *context, struct accel_error *error);
-
-/** Adds a piece of hardware with copies of its strings; for tests too. */
-int32_t accel_machine_add(struct accel_context *context, const struct accel_hardware *hardware,
-                          struct accel_error *error);
-
-/** Formats hardware for people: "Example GPU (0000:65:00.0)". Returns `text`. */
-const char *accel_machine_text(const struct accel_hardware *hardware, char *text, size_t bytes);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "core/base/pci.h"
 #include "core/plugin/plugin.h"
-#include "core/registry/context.h"
+#include "core/registry/machine.h"
 #include "core/snapshot/snapshot.h"
 #include "core/topology/topology.h"
 
@@ -94,8 +94,7 @@ static bool is_accelerator(uint32_t device_class)
            device_class == SUBCLASS_COPROCESSOR;
 }
 
-/* Returns whether a signal processor is an accelerator: most are sensors, except those that the system lists as
- * accelerators. */
+/* Returns whether a signal processor is an accelerator: most are sensors, except those that the system lists so. */
 static bool is_listed_accelerator(const struct accel_pci_device *device)
 {
     for (uint32_t i = 0; i < device->os_device_count; i++)

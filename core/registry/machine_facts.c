@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "core/base/strbuf.h"
-#include "core/registry/context.h"
+#include "core/registry/machine.h"
 #include "core/snapshot/snapshot.h"
 #include "core/topology/topology.h"
 

@@ -8,7 +8,7 @@
 #include "core/base/env.h"
 #include "core/base/paths.h"
 #include "core/profile/profile.h"
-#include "core/registry/context.h"
+#include "core/registry/rank.h"
 
 /* Finds the folder, and a remedy for a folder without profiles. */
 static int32_t find_folder(const struct accel_context *context, char **out_folder, const char **out_remedy,

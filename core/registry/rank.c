@@ -4,10 +4,10 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/base/error.h"
-#include "core/profile/profile.h"
-#include "core/registry/context.h"
+#include "core/registry/rank.h"
 #include "core/snapshot/tables.h"
 
 const char *accel_device_kind_name(uint32_t kind)
@@ -18,7 +18,7 @@ const char *accel_device_kind_name(uint32_t kind)
 bool accel_is_device_kind(const char *word)
 {
     for (uint32_t kind = ACCEL_DEVICE_CPU; kind <= ACCEL_DEVICE_OTHER; kind++)
-        if (strcmp(word, accel_device_kind_name(kind)) == 0)
+        if (strcasecmp(word, accel_device_kind_name(kind)) == 0)
             return true;
     return false;
 }

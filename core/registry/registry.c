@@ -9,7 +9,9 @@
 #include "core/base/error.h"
 #include "core/boundary/import.h"
 #include "core/plugin/import_driver.h"
-#include "core/registry/context.h"
+#include "core/registry/machine.h"
+#include "core/registry/rank.h"
+#include "core/registry/registry.h"
 
 #define MOST_DEVICES 4096u
 

@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include "core/plugin/elf_check.h"
-#include "core/registry/context.h"
+#include "core/registry/machine.h"
+#include "core/registry/registry.h"
 #include "core/snapshot/snapshot.h"
 
 int32_t accel_replay_begin(struct accel_context *context, struct accel_error *error)

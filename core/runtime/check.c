@@ -8,7 +8,6 @@
 
 #include "core/base/checked.h"
 #include "core/base/open.h"
-#include "core/runtime/object.h"
 
 int32_t accel_check_alive(const struct accel_device *device, struct accel_error *error)
 {

@@ -9,7 +9,6 @@
 #include "core/base/checked.h"
 #include "core/base/open.h"
 #include "core/graph/verify.h"
-#include "core/runtime/object.h"
 
 #define MOST_GRAPHS 4096u
 #define OFFSET_STEP 64u /* alignment of a bind's offset, promised to drivers by accel/run.h */

@@ -13,7 +13,8 @@
 #include "core/base/text.h"
 #include "core/boundary/import.h"
 #include "core/plugin/plugin.h"
-#include "core/runtime/object.h"
+#include "core/registry/machine.h"
+#include "core/registry/registry.h"
 
 /* Returns the part of `key` after "DRIVER.", or NULL if the key belongs to another driver. */
 static const char *key_of(const char *key, const char *driver)

@@ -98,8 +98,7 @@ static int32_t load(struct accel_module *module, const struct accel_blob *blob, 
     return import_module(module, &bridge.task, code, handle, "load", error);
 }
 
-/* Compiles in a worker process, which returns only the blob. A blob of an earlier driver version is compiled
- * again. */
+/* Compiles in a worker process, which returns only the blob. The blob of an earlier driver is compiled again. */
 static int32_t compile_in_worker(struct accel_module *module, const struct accel_compile_options *options,
                                  const struct accel_source *source, const struct accel_task *task,
                                  struct accel_error *error)

@@ -10,7 +10,6 @@
 #include "core/base/error.h"
 #include "core/boundary/import.h"
 #include "core/runtime/device.h"
-#include "core/runtime/object.h"
 
 /* Collects the results of one call of `claim`. */
 struct collector {

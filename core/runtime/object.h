@@ -14,6 +14,7 @@
 #include <accel/run.h>
 
 #include "core/base/hash.h"
+#include "core/registry/call_guard.h"
 #include "core/registry/context.h"
 
 /** Header of every object. */

@@ -18,6 +18,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/boundary/import.h"
+#include "core/registry/call_guard.h"
 #include "core/runtime/device.h"
 #include "core/runtime/packed.h"
 
@@ -338,8 +339,7 @@ static int32_t write_bytes(const struct accel_blob_writer *face, const void *byt
     return out->code;
 }
 
-/* Returns the largest file size. A file over the process limit is not begun: the signal for that would end the
- * program. */
+/* Returns the largest file size. A file over the process limit is not begun: its signal would end the program. */
 static uint64_t largest_file(uint64_t bytes)
 {
     struct rlimit limit;

@@ -2,7 +2,6 @@
 /* Fills a container of weights from the cache, or stores its packed weights for later starts. */
 #include "config.h"
 
-#include "core/boundary/import.h"
 #include "core/runtime/check.h"
 #include "core/runtime/device.h"
 #include "core/runtime/object.h"

@@ -12,7 +12,6 @@
 #include "core/boundary/import.h"
 #include "core/runtime/check.h"
 #include "core/runtime/device.h"
-#include "core/runtime/object.h"
 #include "core/runtime/queue_device.h"
 #include "core/runtime/step.h"
 #include "core/runtime/team.h"

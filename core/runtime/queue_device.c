@@ -9,7 +9,6 @@
 
 #include "core/base/error.h"
 #include "core/runtime/device.h"
-#include "core/runtime/object.h"
 
 int32_t accel_driver_queue_completed(struct accel_queue *queue, uint64_t *out_value, struct accel_error *error)
 {

@@ -7,7 +7,6 @@
 #include "core/runtime/scratch.h"
 
 #include "core/runtime/device.h"
-#include "core/runtime/object.h"
 
 static void scratch_destroy(struct accel_object *object)
 {

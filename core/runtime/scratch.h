@@ -6,8 +6,7 @@
 
 #include "core/runtime/object.h"
 
-/** Returns a scratch block of the queue that is large enough, with a reference for the caller. NULL if no scratch
- * is needed. */
+/** Returns a large enough scratch block of the queue, with a reference for the caller. NULL if none is needed. */
 int32_t accel_queue_scratch(struct accel_queue *queue, uint64_t bytes, uint64_t alignment,
                             struct accel_scratch **out_scratch, struct accel_error *error);
 

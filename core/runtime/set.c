@@ -31,8 +31,7 @@ static void hold(struct accel_set *set, struct accel_object *object)
     set->held[set->held_count++] = object;
 }
 
-/* Inputs of a set between the checks and the driver. The bindings live for one call: a driver copies the ones it
- * uses later. */
+/* Inputs of a set between the checks and the driver. Bindings live for one call: a driver copies what it uses later. */
 struct recipe {
     struct accel_module *module;
     struct accel_weights *weights;

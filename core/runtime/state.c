@@ -11,7 +11,6 @@
 #include "core/graph/types.h"
 #include "core/runtime/check.h"
 #include "core/runtime/device.h"
-#include "core/runtime/object.h"
 
 #define MOST_PARTS 65536u
 

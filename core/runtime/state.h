@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * States of a module. */
+/** @file States of a module. */
 #ifndef ACCEL_CORE_RUNTIME_STATE_H
 #define ACCEL_CORE_RUNTIME_STATE_H
 

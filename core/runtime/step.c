@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "core/runtime/device.h"
-#include "core/runtime/object.h"
 #include "core/runtime/state.h"
 
 /* Checks that the host can access the buffer. A driver with buffers and without queues may have some that cannot be

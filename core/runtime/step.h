@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Runs one step. */
+/** @file Runs one step. */
 #ifndef ACCEL_CORE_RUNTIME_STEP_H
 #define ACCEL_CORE_RUNTIME_STEP_H
 

@@ -6,7 +6,6 @@
 
 #include "core/boundary/import.h"
 #include "core/runtime/device.h"
-#include "core/runtime/object.h"
 #include "core/thread/pool.h"
 #include "core/topology/topology.h"
 

@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 
-#include "core/runtime/object.h"
 #include "core/thread/pool.h"
 
 #define MOST_THREADS 4096u

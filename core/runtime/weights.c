@@ -13,7 +13,6 @@
 #include "core/graph/types.h"
 #include "core/runtime/check.h"
 #include "core/runtime/device.h"
-#include "core/runtime/object.h"
 #include "core/runtime/packed.h"
 #include "core/runtime/task.h"
 
@@ -71,8 +70,7 @@ static int32_t map_plane(struct accel_weights *weights, const struct accel_modul
         return ACCEL_OK;
     }
     if (code != ACCEL_OK && code != ACCEL_E_UNSUPPORTED) {
-        /* Repeats the call to get its error text: a source that cannot map is no failure, one that lacks the
-         * weight is. */
+        /* Repeats the call to get its error text: a source that cannot map is no failure, one without the weight is. */
         code = source->map(source, weight->value->key, plane, &mapped, &bytes, error);
         return accel_error_set(error, code == ACCEL_OK ? ACCEL_E_INTERNAL : code, "weight %s: its source fails with %s",
                                weight->value->key, accel_error_name(code));

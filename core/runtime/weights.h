@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Weights of a module. */
+/** @file Weights of a module. */
 #ifndef ACCEL_CORE_RUNTIME_WEIGHTS_H
 #define ACCEL_CORE_RUNTIME_WEIGHTS_H
 

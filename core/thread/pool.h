@@ -60,8 +60,7 @@ uint32_t accel_pool_threads(const struct accel_pool *pool);
 /** Returns the number of threads that are bound to a processor. */
 uint32_t accel_pool_bound(const struct accel_pool *pool);
 
-/** Stops the workers and frees the pool; NULL is fine. No run may be in flight. In a child only the memory is
- * freed. */
+/** Stops the workers and frees the pool; NULL is fine. No run may be in flight. A child only frees the memory. */
 void accel_pool_free(struct accel_pool *pool);
 
 #endif

@@ -54,8 +54,7 @@ static bool read_hexadecimal(const char *text, const char *key, uint32_t *out_va
     return found != NULL;
 }
 
-/* Parses uevent, with lines such as PCI_CLASS=30200 and PCI_ID=1AF4:1050. An unreadable function may be an
- * accelerator. */
+/* Parses uevent, lines like PCI_CLASS=30200 and PCI_ID=1AF4:1050. An unreadable function may be an accelerator. */
 static bool function_could_compute(const char *name)
 {
     struct accel_strbuf path = {0};

@@ -65,8 +65,7 @@ static const char *copy_origin(struct reader *reader, const char *folder, const 
     return origin;
 }
 
-/* Parses a decimal number followed by white space only; "max" and negative numbers, which mean no limit, are
- * rejected. */
+/* Parses a decimal number and white space; "max" and negative numbers, which mean no limit, are rejected. */
 static bool parse_number(const char *text, uint64_t *out_value)
 {
     char *end;

@@ -35,8 +35,7 @@ static char *read_list(const char *root)
     return text;
 }
 
-/* Finds the line after "\n" + key, or returns NULL. The list starts with a comment, so a newline precedes every
- * entry. */
+/* Finds the line after "\n" + key, or NULL. The list starts with a comment, so a newline precedes every entry. */
 static const char *find_line(const char *text, const char *end, const char *key)
 {
     const char *found = strstr(text, key);

@@ -235,8 +235,9 @@ ACCEL_API uint32_t accel_plan_weight_count(const struct accel_plan *plan) ACCEL_
 ACCEL_API const struct accel_plan_weight *accel_plan_weight_get(const struct accel_plan *plan,
                                                                 uint32_t index) ACCEL_NOEXCEPT;
 
-/** Neighbouring layers of one component on one device. Open. Weights of no layer (tables, head) are in a row of their
- *  own whose first and last are ACCEL_NO_LAYER. */
+/** Neighbouring layers of one component on one device. Open. Weights of no layer are in rows of their own whose first
+ *  and last are ACCEL_NO_LAYER: tables before the layers, norm and head behind them. The weights of all rows are those
+ * of the plan; after accel_plan_merge_stages the last row of a device has the padding and the copies of its driver. */
 struct accel_plan_layer {
     uint32_t size;
     uint32_t first;

@@ -26,6 +26,7 @@ enum {
 #define ACCEL_SCHEME_ASYMMETRIC 1u /**< plane 2 holds a zero point per group */
 #define ACCEL_SCHEME_NF4 2u        /**< 4 bits: d * one of the 16 values of the normal-float codebook in accel/quant */
 #define ACCEL_SCHEME_CODEBOOK 3u   /**< 4 bits: d * one of the 16 codebook values of the row, f16 in plane 2 */
+#define ACCEL_SCHEME_FLOAT8 4u     /**< 8 bits: d * v / 256, v the value of the code as ACCEL_F8_E4M3 */
 /** The id of a planar format: bits 2, 3, 4 or 8; log2 of the group (5 = 32 .. 9 = 512; 0: the whole row); scheme. */
 #define ACCEL_PLANAR(bits, log2_group, scheme) (0x10000u | (bits) << 8 | (log2_group) << 4 | (scheme))
 /** True for every id of ACCEL_PLANAR, whether a format has that id or not; `type` is evaluated once. */

@@ -25,7 +25,7 @@ int32_t model_family_find(const char *path, const char *architecture, const stru
     accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: architecture \"%s\" has no implementation here", path,
                     architecture);
     accel_error_remedy(error, "supported architectures: %s", names);
-    return ACCEL_E_UNSUPPORTED;
+    return accel_error_origin(error, ACCEL_FROM_MODEL, ACCEL_E_UNSUPPORTED);
 }
 
 void step_graph_free(struct step_graph *step)

@@ -206,9 +206,12 @@ static void write_groups(const struct model_packed *packed, const struct band *b
         if (plane == 1) {
             const unsigned char *scale = scale_at(packed, band, row, group);
             uint16_t half;
-            memcpy(&half, scale, sizeof(half));
-            if (packed->scales.type != ACCEL_F16)
+            if (packed->levels != NULL)
+                half = accel_f16_from_f32(model_packed_scale(packed, scale) * MODEL_PACKED_FLOAT8_UNIT);
+            else if (packed->scales.type != ACCEL_F16)
                 half = accel_f16_from_f32(model_packed_scale(packed, scale));
+            else
+                memcpy(&half, scale, sizeof(half));
             memcpy(out, &half, sizeof(half));
             out += 2;
         } else {

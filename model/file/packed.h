@@ -35,8 +35,9 @@
  * smaller ones that share a scale. A matrix that no planar type can represent (columns whose groups do not rise, as
  * activation order leaves them; rows that are not a multiple of 32; scales beyond the normal halves) is decoded: to F16
  * if all values are normal halves, rounded to nearest with the same bound, else to F32, which is exact except for
- * scales in F32, where the product is rounded once. Floats are decoded: to F16 if all values are normal halves, else to
- * BF16, a relative error of at most 2^-8 with that of the product.
+ * scales in F32, where the product is rounded once. Floats of other types than F8_E4M3, and those that no planar type
+ * can represent, are decoded: to F16 if all values are normal halves, else to BF16, a relative error of at most 2^-8
+ * with that of the product.
  */
 #ifndef ACCEL_MODEL_FILE_PACKED_H
 #define ACCEL_MODEL_FILE_PACKED_H
@@ -54,6 +55,9 @@
 
 /* Rows of a band, which are read together; blocks of rows under one scale divide it. */
 #define MODEL_PACKED_BAND 256u
+
+/* Scale of a planar float beside that of a checkpoint: ACCEL_SCHEME_FLOAT8 divides its codes. */
+#define MODEL_PACKED_FLOAT8_UNIT 256.0f
 
 /* One matrix; belongs to the file's pool. */
 struct model_packed {

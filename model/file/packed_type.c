@@ -80,7 +80,7 @@ static int32_t choose_planar(const struct accel_model_file *file, struct model_p
         packed->group /= 2;
     while (1u << log2_group < packed->group)
         log2_group++;
-    packed->type = ACCEL_PLANAR(packed->bits, log2_group, scheme);
+    packed->type = ACCEL_PLANAR(packed->bits, log2_group, packed->levels != NULL ? ACCEL_SCHEME_FLOAT8 : scheme);
     if (model_rows_of(&shape, packed->type, &rows) != ACCEL_OK)
         return accel_error_set(error, ACCEL_E_INTERNAL, "%s: type 0x%x", packed->codes.name, packed->type);
     packed->planes = rows.planes;
@@ -108,16 +108,18 @@ int32_t model_packed_choose_type(const struct accel_model_file *file, struct mod
                                  struct accel_error *error)
 {
     const bool whole = packed->width % 32 == 0 && packed->file_group % 32 == 0 && packed->order == NULL;
-    const bool planar = whole && packed->levels == NULL;
+    const bool planar = whole && (packed->levels == NULL || packed->codes.type == ACCEL_F8_E4M3);
+    const float unit = packed->levels != NULL ? MODEL_PACKED_FLOAT8_UNIT : 1;
     struct scales scales = {true, 0, 0};
     float least, greatest;
     uint64_t bytes;
     int32_t code = ACCEL_OK;
-    if (!planar || packed->scales.type != ACCEL_F16)
+    if (!planar || packed->scales.type != ACCEL_F16 || packed->levels != NULL)
         code = scan_scales(file, packed, &scales, error);
     if (code != ACCEL_OK)
         return code;
-    if (planar && (scales.halves || (scales.least >= 0x1p-14f && scales.greatest <= 65504.0f)))
+    if (planar &&
+        ((scales.halves && unit == 1) || (scales.least * unit >= 0x1p-14f && scales.greatest * unit <= 65504.0f)))
         return choose_planar(file, packed, error);
     find_levels(packed, &least, &greatest);
     packed->dense = true;

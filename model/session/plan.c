@@ -298,8 +298,17 @@ static uint64_t find_kv_capacity(const struct accel_session *session, uint64_t p
     return smaller(options->context, kv_capacity(page, options->window, options->sinks, options->batch));
 }
 
-/* Resolves the page size and the KV capacity. One sequence that never drops tokens has a single page, which needs no
- * lookup. Pruned tokens leave one by one. A short context needs several pages, because whole pages leave. */
+/* Returns whether the user set the value of a setting: it is neither recommended nor built in. */
+static bool is_users(const struct accel_plan *plan, const char *key)
+{
+    uint32_t origin = accel_plan_setting_find(plan, key)->origin;
+
+    return (origin == ACCEL_ORIGIN_GIVEN || origin == ACCEL_ORIGIN_PROFILE) && !accel_plan_is_recommended(plan, key);
+}
+
+/* Resolves the page size and the KV capacity, as a shape plan does. One sequence that never drops tokens has a single
+ * page, which needs no lookup, unless the user set a page size. Pruned tokens leave one by one. A short context needs
+ * several pages, because whole pages leave. */
 static void resolve_pages(struct accel_session *session, uint64_t wished)
 {
     struct step_options *options = &session->options;
@@ -310,7 +319,8 @@ static void resolve_pages(struct accel_session *session, uint64_t wished)
     if (session->full == FULL_SLIDE)
         options->page = smaller(wished, options->context / 4);
     options->kv_capacity = find_kv_capacity(session, options->page);
-    if (session->full == FULL_STOP && options->sequences == 1 && options->kv_capacity == options->context)
+    if (session->full == FULL_STOP && options->sequences == 1 && options->kv_capacity == options->context &&
+        !is_users(session->plan, "attention.page"))
         options->page = options->context;
     options->slots = kv_slots((uint32_t)options->sequences, options->page, options->kv_capacity);
 }

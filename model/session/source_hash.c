@@ -81,7 +81,9 @@ void file_source_identify(struct file_source *source)
 
     for (uint32_t part = 0; whole && part < accel_model_file_part_count(file); part++)
         whole = hash_file(state, accel_model_file_part_fd(file, part));
-    for (size_t i = 0; whole && accel_model_file_format(file) == ACCEL_MODEL_SAFETENSORS && i < sizeof(beside) / sizeof(beside[0]); i++)
+    for (size_t i = 0;
+         whole && accel_model_file_format(file) == ACCEL_MODEL_SAFETENSORS && i < sizeof(beside) / sizeof(beside[0]);
+         i++)
         whole = hash_sibling(state, accel_model_file_part_path(file, 0), beside[i]);
     source->identified = (uint32_t)whole;
     if (whole) {

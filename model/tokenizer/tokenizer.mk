@@ -13,7 +13,6 @@ libaccel_model_core_la_SOURCES += \
 	%D%/json_steps.c %D%/json_steps.h \
 	%D%/normalize.c %D%/normalize.h \
 	%D%/pattern.c %D%/pattern.h \
-	%D%/philox.h \
 	%D%/pre_rules.c %D%/pre_rules.h \
 	%D%/sampler.c \
 	%D%/split.c %D%/split.h \

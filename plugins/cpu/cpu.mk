@@ -13,6 +13,7 @@ plugins_cpu_cpu_la_SOURCES = \
 	%D%/operators/expert.c \
 	%D%/operators/matmul.c \
 	%D%/operators/rows.c \
+	%D%/operators/sample.c \
 	%D%/operators/table.c
 plugins_cpu_cpu_la_LDFLAGS = $(driver_ldflags)
 plugins_cpu_cpu_la_LIBADD = libcpu-kernels.la $(driver_libs)

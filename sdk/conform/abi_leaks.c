@@ -4,6 +4,7 @@
 
 #include "sdk/conform/abi.h"
 #include "sdk/conform/leak.h"
+#include "sdk/conform/list.h"
 
 #define STATE_SLOTS 40u
 

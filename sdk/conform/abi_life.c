@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "sdk/conform/abi.h"
+#include "sdk/conform/list.h"
 #include "sdk/conform/text.h"
 
 /* ---- the file ---- */

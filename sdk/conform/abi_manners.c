@@ -18,6 +18,7 @@
 
 #include "sdk/conform/abi.h"
 #include "sdk/conform/hash.h"
+#include "sdk/conform/list.h"
 #if defined(__x86_64__)
 #include <xmmintrin.h>
 #endif

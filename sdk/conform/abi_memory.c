@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "sdk/conform/abi.h"
+#include "sdk/conform/list.h"
 
 #define MOST 500 /* allocations of one slot that are refused, one at a time */
 

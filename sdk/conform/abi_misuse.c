@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "sdk/conform/abi.h"
+#include "sdk/conform/list.h"
 
 #define TAIL 32u /* bytes that a later minor appended */
 #define PAGE 4096u

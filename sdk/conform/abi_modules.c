@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "sdk/conform/abi.h"
+#include "sdk/conform/list.h"
 
 #define GRAPHS 2u
 

@@ -14,6 +14,7 @@
 
 #include "sdk/conform/abi.h"
 #include "sdk/conform/hash.h"
+#include "sdk/conform/list.h"
 
 #define VALUES 16u /* most values of an option */
 #define VALUE 64u  /* bytes of a value */

@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include "sdk/conform/abi.h"
+#include "sdk/conform/list.h"
 
 /* Tests every length of one struct of the compile inputs. */
 static void compiled(struct conform *conform)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sdk/conform/abi.h"
+#include "sdk/conform/list.h"
 
 #define MOST 500       /* allocations of one slot that are refused, one at a time */
 #define SLOTS 40u      /* slots of a KV state */

@@ -17,6 +17,7 @@
 
 #include "sdk/conform/abi.h"
 #include "sdk/conform/allocations.h"
+#include "sdk/conform/list.h"
 
 #define WIDTH 64u
 #define ROWS 2048u

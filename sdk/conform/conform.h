@@ -18,8 +18,6 @@
 #include <accel/ops.h>
 #include <accel/run.h>
 
-#define CONFORM_NAME 64u     /* bytes of a test name */
-#define CONFORM_TESTS 1024u  /* most tests */
 #define CONFORM_FAILURES 12u /* failures that end a test */
 #define CONFORM_HELD 48u     /* compiled modules that stay open while later cases run */
 
@@ -67,60 +65,6 @@ enum conform_needs {
     CONFORM_DRIVER, /**< the driver is loaded; the context lists the hardware */
     CONFORM_DEVICE, /**< the device is open */
 };
-
-/** One test. */
-struct conform_test {
-    char name[CONFORM_NAME]; /**< "matmul/q4_0": the group comes first */
-    void (*run)(struct conform *conform);
-    uint32_t parameter; /**< for tests that share a function, for example a type */
-    enum conform_needs needs;
-};
-
-/** All tests, in run order. */
-struct conform_list {
-    struct conform_test tests[CONFORM_TESTS];
-    uint32_t count;
-};
-
-/** Adds a test called `name`. */
-void conform_add(struct conform_list *list, enum conform_needs needs, uint32_t parameter,
-                 void (*run)(struct conform *conform), const char *name, ...) ACCEL_PRINTF(5, 6);
-
-/* Each file with tests adds its tests to the list. */
-void conform_add_info(struct conform_list *list);
-void conform_add_life(struct conform_list *list);
-void conform_add_misuse(struct conform_list *list);
-void conform_add_short(struct conform_list *list);
-void conform_add_slots(struct conform_list *list);
-void conform_add_options(struct conform_list *list);
-void conform_add_memory(struct conform_list *list);
-void conform_add_leaks(struct conform_list *list);
-void conform_add_manners(struct conform_list *list);
-void conform_add_timeline(struct conform_list *list);
-void conform_add_sets(struct conform_list *list);
-void conform_add_pairs(struct conform_list *list);
-void conform_add_modules(struct conform_list *list);
-void conform_add_steps(struct conform_list *list);
-void conform_add_whole(struct conform_list *list);
-
-struct reference_call;
-
-/** An operator in the kit: the file with its cases defines it. */
-struct conform_operator {
-    void (*add)(struct conform_list *list); /**< adds its tests */
-    /** Computes its outputs for cases that call trial_expect; NULL where cases compute what they expect. */
-    void (*compute)(const struct reference_call *call);
-};
-
-/* conform_op_scale and so on: an operator of ops.def without its own is an error of the linker. */
-#define ACCEL_OPERATOR(number, ID, name, ...) extern const struct conform_operator conform_op_##name;
-#include <accel/driver/ops.def>
-
-/** Returns the operator of a number below ACCEL_OP_END; NULL if no operator has it. */
-const struct conform_operator *conform_operator_find(uint32_t op);
-
-/** Fills the list with all tests. */
-void conform_list_fill(struct conform_list *list);
 
 /* ---- results of a test ---- */
 

@@ -27,6 +27,7 @@ libaccel_conform_la_SOURCES = \
 	%D%/direct.h \
 	%D%/direct_host.c \
 	%D%/hash.h \
+	%D%/groups.def \
 	%D%/info.c \
 	%D%/json.c \
 	%D%/json.h \
@@ -37,6 +38,7 @@ libaccel_conform_la_SOURCES = \
 	%D%/leak.c \
 	%D%/leak.h \
 	%D%/list.c \
+	%D%/list.h \
 	%D%/op_arrange.c \
 	%D%/op_attention.c \
 	%D%/op_dense.c \
@@ -44,6 +46,7 @@ libaccel_conform_la_SOURCES = \
 	%D%/op_matmul.c \
 	%D%/op_places.c \
 	%D%/op_rows.c \
+	%D%/op_sample.c \
 	%D%/op_space.c \
 	%D%/options.c \
 	%D%/options.h \

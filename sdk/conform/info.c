@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sdk/conform/direct.h"
+#include "sdk/conform/list.h"
 
 static void report_number(struct conform *conform, const char *key, uint64_t number)
 {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <yaml.h>
 
+#include "sdk/conform/list.h"
 #include "sdk/conform/text.h"
 
 #define FILE_BYTES (1u << 20)

@@ -16,6 +16,7 @@
 #ifndef ACCEL_SDK_CONFORM_KNOWN_H
 #define ACCEL_SDK_CONFORM_KNOWN_H
 
+#include "sdk/conform/list.h"
 #include "sdk/conform/run.h"
 
 #define KNOWN_ROWS 256u

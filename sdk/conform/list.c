@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "sdk/conform/conform.h"
+#include "sdk/conform/list.h"
 
 void conform_add(struct conform_list *list, enum conform_needs needs, uint32_t parameter,
                  void (*run)(struct conform *conform), const char *name, ...)
@@ -30,25 +30,17 @@ const struct conform_operator *conform_operator_find(uint32_t op)
     return op < ACCEL_OP_END ? operators[op] : NULL;
 }
 
-void conform_list_fill(struct conform_list *list)
+void conform_add_operators(struct conform_list *list)
 {
-    list->count = 0;
-    conform_add_info(list);
-    conform_add_life(list);
-    conform_add_misuse(list);
-    conform_add_short(list);
-    conform_add_slots(list);
-    conform_add_options(list);
-    conform_add_memory(list);
-    conform_add_leaks(list);
-    conform_add_manners(list);
-    conform_add_modules(list);
-    conform_add_steps(list);
-    conform_add_timeline(list);
-    conform_add_sets(list);
-    conform_add_pairs(list);
     for (uint32_t op = 0; op < ACCEL_OP_END; op++)
         if (operators[op] != NULL)
             operators[op]->add(list);
-    conform_add_whole(list);
+}
+
+void conform_list_fill(struct conform_list *list)
+{
+    list->count = 0;
+#define CONFORM_GROUP(name) conform_add_##name(list);
+#include "sdk/conform/groups.def"
+#undef CONFORM_GROUP
 }

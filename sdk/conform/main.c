@@ -15,6 +15,7 @@
 
 #include "sdk/conform/certificate.h"
 #include "sdk/conform/known.h"
+#include "sdk/conform/list.h"
 #include "sdk/conform/options.h"
 
 /* The run stops after this many tests that hang: a slot that hangs does so in most tests, each until its deadline. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sdk/conform/list.h"
 #include "sdk/conform/reference.h"
 #include "sdk/conform/trial_case.h"
 

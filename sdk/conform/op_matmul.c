@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "sdk/conform/list.h"
 #include "sdk/conform/reference.h"
 #include "sdk/conform/trial.h"
 

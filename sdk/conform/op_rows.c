@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "sdk/conform/list.h"
 #include "sdk/conform/reference.h"
 #include "sdk/conform/trial.h"
 

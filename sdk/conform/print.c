@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sdk/conform/json.h"
+#include "sdk/conform/list.h"
 
 static const char *state_name(const struct run_result *result)
 {

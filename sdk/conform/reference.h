@@ -10,6 +10,8 @@
 #include <accel/graph.h>
 #include <accel/ops.h>
 
+#include "sdk/conform/list.h"
+
 #define REFERENCE_INPUTS 12u /* most inputs of an operator */
 
 /** Elements of one value in binary64, rows without gaps. */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sdk/conform/list.h"
 #include "sdk/conform/process.h"
 #include "sdk/conform/text.h"
 

@@ -8,6 +8,7 @@
 #define ACCEL_SDK_CONFORM_RUN_H
 
 #include "sdk/conform/conform.h"
+#include "sdk/conform/list.h"
 
 #define RUN_TEXT 1024u
 #define RUN_DEVICES 16u

@@ -6,6 +6,7 @@
 #include <accel/quant/format.h>
 
 #include "sdk/conform/conform.h"
+#include "sdk/conform/list.h"
 
 /** Distinct rows of one tensor: a prime, so that tiles and groups of rows do not all hold identical rows. */
 #define CONFORM_DISTINCT 61u

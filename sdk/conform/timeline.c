@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "sdk/conform/conform.h"
+#include "sdk/conform/list.h"
 
 #define BYTES 4096u
 #define FOREVER 60000000000u

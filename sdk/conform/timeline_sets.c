@@ -11,6 +11,7 @@
 #include <accel/builder.h>
 
 #include "sdk/conform/conform.h"
+#include "sdk/conform/list.h"
 
 #define WIDTH 24u
 #define ROWS 12u

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "sdk/conform/direct.h"
+#include "sdk/conform/list.h"
 #include "sdk/conform/reference.h"
 #include "sdk/conform/step.h"
 

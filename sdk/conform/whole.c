@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "sdk/conform/decoder.h"
+#include "sdk/conform/list.h"
 #include "sdk/conform/reference.h"
 
 #define TOLERANCE 2e-3 /* of logits, relative to the largest: about forty F32 nodes */

@@ -387,14 +387,40 @@ void gpu_cache_store(struct gpu_cache *cache)
     pthread_mutex_unlock(&cache->lock);
 }
 
+static int32_t count_bytes(const struct accel_blob_writer *writer, const void *bytes, uint64_t count,
+                           struct accel_error *error)
+{
+    struct output *out = (struct output *)(uintptr_t)writer;
+
+    (void)bytes, (void)error;
+    out->bytes += count;
+    return ACCEL_OK;
+}
+
+void gpu_cache_probe(struct gpu_cache *cache, const struct gpu_key *key)
+{
+    struct output out = {.writer = {.size = sizeof(out.writer), .write = count_bytes}, .file = -1};
+    struct gpu_pipeline *pipeline = NULL;
+
+    if (cache->folder[0] == '\0' || cache->api->cache_header == 0 || cache->bytes != 0 ||
+        atomic_load(&cache->exports) != GPU_EXPORTS_UNKNOWN ||
+        cache->api->pipeline_create(cache->device, key, &pipeline, NULL) != ACCEL_OK)
+        return;
+    if (cache->api->cache_write(cache->device, NULL, 0, &out.writer, NULL) == ACCEL_OK)
+        atomic_store(&cache->exports, out.bytes > cache->api->cache_header ? GPU_EXPORTS_KERNELS : GPU_EXPORTS_NOTHING);
+    cache->api->pipeline_free(cache->device, pipeline);
+}
+
 uint64_t gpu_cache_most(const struct gpu_cache *cache)
 {
-    /* A file no larger than the API's own header shows that this device exports no kernels. */
-    const bool is_empty = cache->bytes != 0 && cache->bytes <= cache->api->cache_header;
+    /* A file no larger than the API's own header shows that this device exports no kernels, as the probe does. */
+    const bool is_empty = cache->bytes != 0 ? cache->bytes <= cache->api->cache_header
+                                            : atomic_load(&cache->exports) == GPU_EXPORTS_NOTHING;
+    const uint64_t bytes = cache->bytes != 0 ? cache->bytes : is_empty ? cache->api->cache_header : 0;
 
     if (cache->folder[0] == '\0')
         return 0;
-    return 2 * (cache->bytes + sizeof(struct header)) + (is_empty ? 0 : 2 * cache->api->cache_bytes);
+    return 2 * (bytes + sizeof(struct header)) + (is_empty ? 0 : 2 * cache->api->cache_bytes);
 }
 
 void gpu_cache_close(struct gpu_cache *cache)

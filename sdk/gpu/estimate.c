@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Estimates the memory of a module, its sets, weights and states for the highest symbols, without compiling a pipeline
- * or allocating device memory. */
+/* Estimates the memory of a module, its sets, weights and states for the highest symbols, without allocating device
+ * memory. One pipeline is compiled if nothing else shows whether the API exports pipelines (gpu_cache_probe). */
 #include <stdio.h>
 #include <string.h>
 
@@ -85,9 +85,7 @@ static int32_t measure(struct gpu_module *module, const struct accel_graph *cons
 {
     const uint64_t *buckets = options == NULL ? NULL : options->buckets;
 
-    *out = (struct estimate){.cache = gpu_cache_most(&module->gpu->cache),
-                             .host = sizeof(struct gpu_instance) + sizeof(struct gpu_device_state) +
-                                     gpu_cache_most(&module->gpu->cache),
+    *out = (struct estimate){.host = sizeof(struct gpu_instance) + sizeof(struct gpu_device_state),
                              .program = sizeof(*module) + module->program_count * sizeof(struct gpu_program) +
                                         2 * GPU_API_QUEUE_BYTES + gpu_queue_bytes(&module->gpu->limits)};
     for (uint32_t p = 0; p < module->program_count; p++) {
@@ -115,10 +113,15 @@ static int32_t measure(struct gpu_module *module, const struct accel_graph *cons
     return ACCEL_OK;
 }
 
-/* The kernels that walking has put on the module's list. */
+/* The kernels that walking has put on the module's list, and the file of their cache. */
 static void count_kernels(const struct gpu_module *module, struct estimate *out)
 {
-    const struct gpu_device_state *gpu = module->gpu;
+    struct gpu_device_state *gpu = module->gpu;
+
+    if (module->holds != NULL)
+        gpu_cache_probe(&gpu->cache, &module->holds->compiled->key);
+    out->cache = gpu_cache_most(&gpu->cache);
+    out->host += out->cache;
 
     for (const struct gpu_hold *hold = module->holds; hold != NULL; hold = hold->next) {
         out->kernels++;

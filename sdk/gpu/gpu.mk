@@ -44,7 +44,7 @@ libaccel_gpu_la_SOURCES = \
 
 # Kernel texts. A plugin's table of sources is regenerated when one changes.
 gpu_kernel_texts = \
-	%D%/kernels/sources.def \
+	%D%/kernels/sources.def include/accel/driver/sample.h \
 	%D%/kernels/argmax.k %D%/kernels/attention.k %D%/kernels/attention_keys.h %D%/kernels/attention_merge.k \
 	%D%/kernels/attention_score_sum.k %D%/kernels/cache_write.k %D%/kernels/conv_direct.k \
 	%D%/kernels/conv_places.h %D%/kernels/conv_read.h %D%/kernels/conv_rows.k %D%/kernels/dense_attention.k \
@@ -52,6 +52,6 @@ gpu_kernel_texts = \
 	%D%/kernels/finish.h %D%/kernels/functions.h %D%/kernels/gather.k %D%/kernels/group_norm.k \
 	%D%/kernels/groups.h %D%/kernels/matmul_matrix.k %D%/kernels/matmul_tile.k %D%/kernels/matmul_vec.k \
 	%D%/kernels/norm.k %D%/kernels/pointwise.k %D%/kernels/pool.k %D%/kernels/reduce.k %D%/kernels/resize.k \
-	%D%/kernels/rotary.k %D%/kernels/softmax.k %D%/kernels/strided.k %D%/kernels/tiles.h %D%/kernels/top_k.h %D%/kernels/top_k.k %D%/kernels/top_k_ranks.k \
+	%D%/kernels/rotary.k %D%/kernels/sample.k %D%/kernels/sample_keys.k %D%/kernels/softmax.k %D%/kernels/strided.k %D%/kernels/tiles.h %D%/kernels/top_k.h %D%/kernels/top_k.k %D%/kernels/top_k_ranks.k \
 	%D%/kernels/weight_quad.h %D%/kernels/weights.h
 EXTRA_DIST += %D%/embed.sh $(gpu_kernel_texts)

@@ -77,6 +77,18 @@ has "-ngl 20"
 if grep -q "gpu.layers" "$work/out"; then fail "gpu.layers has a flag of llama-server, -ngl"; fi
 try 0 "$accelctl" plan -m "$q8" -c 128 -ngl 0 --emit llama-server
 has "-ngl 0"
+# Without a GPU, the call is for a machine that has one: the sample has 5 layers and an output.
+try 0 "$accelctl" plan -m "$q8" -c 512 -ngl 99 --emit llama-server
+has "-ngl 6 "
+has "no GPU is here"
+grep -q "fallback.device" "$work/out" && fail "a setting that nobody gave is listed"
+sh -n "$work/out" || fail "--emit: the shell does not read it"
+try 0 "$accelctl" plan -m "$q8" -c 128 -ngl 3 --emit llama-server
+has "-ngl 3 "
+try 4 "$accelctl" plan -m "$q8" -ngl 99 --emit llama-server --set fallback.device=deny
+one_error "there is no GPU"
+try 4 "$accelctl" plan -m "$q8" -ngl 99
+one_error "there is no GPU"
 try 2 "$accelctl" run "$q8" "Hello"
 one_error "one argument too many: 'Hello'"
 grep -q "remedy: .*--chat --prompt" "$work/err" || fail "nothing says how a message is given"

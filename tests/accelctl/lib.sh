@@ -66,6 +66,25 @@ one_error()
     fi
 }
 
+# rows_add_up: the weights in the rows of layers of the plan in $work/out (--json) are those of its memory.
+rows_add_up()
+{
+    rows=0 row=0 memory=0
+    while [ $row -lt "$("$json" "$work/out" - "layers.#")" ]; do
+        rows=$((rows + $("$json" "$work/out" - "layers.$row.weight_bytes")))
+        row=$((row + 1))
+    done
+    row=0
+    while [ $row -lt "$("$json" "$work/out" - "memory.classes.#")" ]; do
+        case $("$json" "$work/out" - "memory.classes.$row.class") in
+        weights | "mapped weights") memory=$((memory + $("$json" "$work/out" - "memory.classes.$row.bytes"))) ;;
+        esac
+        row=$((row + 1))
+    done
+    [ "$memory" -gt 0 ] || fail "no weights in the memory"
+    is "$rows" "$memory" "weights in rows of layers"
+}
+
 # planned_is_used DEVICE MODEL: what shapes tell is used to the byte, the rest is planned no lower than it is used.
 planned_is_used()
 {

@@ -48,12 +48,14 @@ for tokens in 20 200; do
     long=$(sed -n '$s/.*"step_bytes":\([0-9]*\).*/\1/p' "$history")
 done
 is $((long - short)) 57600 "bytes of a step of a run of 200 tokens over those of one of 20"
-# A bandwidth tells something of runs with as many threads.
+# A bandwidth tells something of runs with as many threads, and nothing of a step that caches hold.
 for threads in 1 999; do
     printf '{"accel-history":1,"kind":"bandwidth","device":"cpu:cpu0","threads":%s,"bytes_per_1000_s":1000000000000}\n' $threads >"$history"
-    try 0 "$accelctl" plan "$f32" --set cpu.threads=1 --json
+    try 0 "$accelctl" plan smollm2-135m --set cpu.threads=1 --json
     echo "$threads: $(value speed.0.origin)" >>"$work/origins"
 done
+try 0 "$accelctl" plan "$f32" --json
+is "$(value speed.0.origin)" "no run of this model, or of one of about its size, was measured on this device" "a small model"
 grep -q '^1: estimated: bytes/s of 1 measurement / ' "$work/origins" &&
     grep -q '^999: nothing was measured on this device with as many threads$' "$work/origins" || fail "$(cat "$work/origins")"
 try 0 "$accelctl" run "$f32" --json -n 8 --prompt Once --prompt "There was"

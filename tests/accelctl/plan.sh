@@ -123,8 +123,21 @@ is "$(value platform)" cuda "the platform"
 try 0 "$accelctl" plan llama-2-7b --platform cuda --device t4 --explain weights.type --json
 is "$(value value)" q4 "4 bits on a T4"
 case $(value origin.file) in */devices/t4.yaml) ;; *) fail "weights.type is not of t4.yaml" ;; esac
-# A family that does not run can be planned.
-try 4 "$accelctl" plan bert-tiny
+# A family that does not run can be planned. It is a model file that is not supported, for plans and runs.
+sed 's/llama/blama/g' "$q8" >"$work/blama.gguf"
+for command in "plan" "run --prompt Once" "bench decode" "chat" "plan --json"; do
+    # shellcheck disable=SC2086 # a command and its options
+    try 3 "$accelctl" $command "$work/blama.gguf"
+    grep -q 'architecture ."*blama.*" has no implementation here' "$work/out" "$work/err" ||
+        { cat "$work/out" "$work/err"; fail "$command: the family is not named"; }
+done
+for shown in "" --all; do
+    # shellcheck disable=SC2086 # an option, or none
+    try 3 "$accelctl" plan "$work/blama.gguf" $shown
+    has "DOES NOT RUN"
+    grep -q "tokens/s\|^speed" "$work/out" && fail "a speed of what does not run, $shown"
+done
+try 3 "$accelctl" plan bert-tiny
 has "DOES NOT RUN on cpu:cpu0"
 has "architecture \"bert\" has no implementation here"
 try 0 "$accelctl" plan bert-tiny --platform cuda
@@ -170,7 +183,7 @@ short
 try 0 "$accelctl" plan llama-2-70b --platform cuda --device 2xh100 --set weights.type=f16
 has "platform   cuda, 2 x NVIDIA H100 80GB HBM3, of which no device is here"
 has "of 157.3 GiB"
-grep -q "^split      layers 0-4[0-9] on cuda:0: " "$work/out" || fail "layers are not split over two devices"
+grep -q "^split      layers 0-4[0-9], embedding on cuda:0: " "$work/out" || fail "layers are not split over two devices"
 grep -q "^speed      decode at most 2[0-9]\." "$work/out" || { cat "$work/out"; fail "no bound of two bandwidths"; }
 short
 # Heads of each layer are not split yet, and nothing counts on it.
@@ -207,13 +220,13 @@ tr -s ' \n' '  ' <"$work/out" >"$work/line"
 grep -q -- "- no device of the list is here: .* with the settings of h100 " "$work/line" || fail "no note on the list"
 short
 try 0 "$accelctl" plan llama-2-70b --platform cuda --device a100,h100 --set context=4096tok --set sequences=16
-grep -q "layers 0-[67][0-9] on h100: " "$work/out" && grep -q "layers [67][0-9]-79 on a100: " "$work/out" ||
+grep -q "layers 0-[67][0-9], embedding on h100: " "$work/out" && grep -q "layers [67][0-9]-79, output on a100: " "$work/out" ||
     { cat "$work/out"; fail "layers are not split over an H100 and an A100"; }
 # Many devices, and several of them that lack memory: three rows of the split, one warning, and no speed.
 try 0 "$accelctl" plan llama-2-70b --platform cuda --device 16xt4 --set weights.type=f16
 short
 is "$(grep -c "^\(split\|     \)      layers .* on cuda:" "$work/out")" 2 "rows of the split"
-has "           and 8 more: --layers lists all"
+grep -q "^           and 8 more: weights [0-9.]* GiB; --layers lists all" "$work/out" || fail "no rest of the split"
 has "speed      decode at most"
 for list in "vulkan --device 2xt4" "cuda --device 8xt4 --set sequences=16 --set weights.type=f16"; do
     # shellcheck disable=SC2086 # words
@@ -232,7 +245,7 @@ is "$(grep -c "vulkan:[01] takes 17" "$work/out")" 2 "devices that lack memory, 
 for list in a100,h200 h200,a100; do
     try 0 "$accelctl" plan llama-2-70b --platform cuda --device $list
     is "$(head -n 1 "$work/out" | cut -c 1-24)" "verdict    FITS on h200:" "the first line of $list"
-    has "context    2048 tokens"
+    has "context    4096 tokens"
     grep -q "^speed      decode at most 6[0-9]\." "$work/out" || { cat "$work/out"; fail "the speed of $list"; }
 done
 try 0 "$accelctl" plan llama-2-70b --platform cuda --device 4xl4,2xl40s --json
@@ -250,10 +263,12 @@ for file in llama-2-7b "$q8"; do
 done
 try 4 "$accelctl" plan llama-2-7b --platform metal
 one_error 'there is no platform "metal"; did you mean "mps"?'
-# A device as its data sheet writes it: the name that the profile has.
-for name in A100 H100 MI300X RTX4090; do
+# A device as its data sheet writes it, and one that no profile has.
+try 4 "$accelctl" plan llama-2-7b --platform cuda --device MI300X
+one_error "the platform cuda does not drive the device mi300x"
+for name in A101 H10 RTX409; do
     try 4 "$accelctl" plan llama-2-7b --platform cuda --device $name
-    one_error "there is no device \"$name\"; did you mean \"$(echo $name | tr A-Z a-z)\"?"
+    one_error "there is no device \"$(echo $name | tr A-Z a-z)\"; did you mean \""
     grep -qE "^  remedy: accelctl profile list devices lists the [0-9]+ files of that kind$" "$work/err" ||
         { cat "$work/err"; fail "a list of devices that is cut"; }
 done
@@ -285,6 +300,21 @@ XDG_STATE_HOME=$work/state.speed try 0 "$accelctl" plan "$q8" -t 2 --set context
 if [ "$(nproc)" -ge 2 ]; then
     has "speed      decode not known (nothing was measured on this device with as many threads)"
 fi
+# The weights of several devices add up, with the tables of no layer.
+for name in 2xa100 5xl4; do
+    try 0 "$accelctl" plan llama-2-70b --platform cuda --device $name --json
+    rows_add_up
+done
+try 0 "$accelctl" plan llama-2-70b --platform cuda --device 2xa100
+has "split      layers 0-42, embedding on cuda:0: weights 35.1 GiB"
+has "           layers 43-79, output on cuda:1: weights 30.2 GiB"
+try 0 "$accelctl" plan llama-2-70b --platform cuda --device 5xl4
+has "           and 2 more: weights 25.3 GiB; --layers lists all"
+# More memory does not shorten the context.
+for name in a100 2xa100 a100-80gb 2xa100-80gb h100 h200 b200; do
+    try 0 "$accelctl" plan llama-2-7b --platform cuda --device $name --explain context
+    has "context = 4096 tok"
+done
 # Of devices that are here, a list means the first.
 try 0 "$accelctl" plan "$model" --device gpu,cpu
 has "- of gpu,cpu, cpu:cpu0 is the first that is here"
@@ -366,14 +396,100 @@ for program in llama-server vllm; do
     has "# Settings that $program has no option for:"
 done
 has "--max-model-len 100"
-try 0 "$accelctl" plan "$model" --emit llama-server --set weights.load=read --set sequences=1
+try 0 "$accelctl" plan "$model" --emit llama-server --set weights.load=read --set attention.page=32
 has "--no-mmap"
 has "-ctk f16"
-has "attention.page = 64 tok (base.yaml:"
+has "attention.page = 32 tok (command line"
 try 2 "$accelctl" plan "$model" --emit nothing
 one_error "llama-server or vllm"
 try 2 "$accelctl" plan "$model" --mode foo
 one_error "stream or components"
+
+# A name for two settings explains both; an unknown one is answered with the nearest name.
+try 0 "$accelctl" plan "$model" --explain kv.type --set kv.type=f32
+is "$(grep -c '^kv.type.[kv] = f32' "$work/out")" 2 "settings that kv.type explains"
+try 0 "$accelctl" plan "$model" --explain kv.type --json
+is "$("$json" "$work/out" accelctl/explain/1 members.1.key)" kv.type.v "the second member"
+# guessed STATUS WORD ARGUMENT...: the error asks whether WORD was meant.
+guessed()
+{
+    wanted_status=$1 meant=$2
+    shift 2
+    try "$wanted_status" "$accelctl" "$@"
+    one_error "did you mean"
+    grep -qE "did you mean [\"']?$meant[\"']?\?" "$work/err" || { cat "$work/err"; fail "no guess $meant: $*"; }
+}
+guessed 2 context plan "$model" --explain contxt
+guessed 2 kv.type plan "$model" --explain kv.typ
+guessed 4 cuda plan llama-2-7b --platform nvidia --device 2xa100
+guessed 4 vulkan plan llama-2-7b --platform vulkn
+guessed 4 a100 plan llama-2-7b --platform cuda --device a10
+guessed 4 cpu plan "$model" --device cpux
+guessed 2 slow plan "$model" --advise slw
+guessed 2 llama-server plan "$model" --emit lama-server
+guessed 2 stream plan "$model" --mode strem
+guessed 2 q8 plan "$model" --set kv.type=q9
+guessed 2 latency plan "$model" --set goal=latensy
+guessed 3 cuda profile show cdua
+guessed 2 platforms profile list platfrms
+guessed 2 context profile settings contxt
+guessed 2 D1 matrix --table D9
+guessed 2 rejected claims --verdict rejectd
+try 2 "$accelctl" plan "$model" --explain nope
+grep -q "did you mean" "$work/err" && fail "a guess for a name that resembles none"
+# Letters of names of devices and platforms have no case.
+for device in CPU Cpu:CPU0 cpu0 CPU0; do
+    try 0 "$accelctl" plan "$model" --device $device
+    has "FITS on cpu:cpu0"
+done
+try 0 "$accelctl" plan llama-2-7b --platform CUDA --device 2xA100
+has "NVIDIA A100"
+
+# Flags are spelt as people do on the command line and in the environment, and as true and false in files.
+for word in true on yes 1 TRUE On; do
+    try 0 "$accelctl" plan "$model" --explain cpu.pin --set cpu.pin=$word
+    has "cpu.pin = true"
+done
+for word in false off no 0; do
+    try 0 env ACCEL_CPU_PIN=$word "$accelctl" plan "$model" --explain cpu.pin
+    has "cpu.pin = false"
+done
+try 2 "$accelctl" plan "$model" --set cpu.pin=2
+one_error "none of: true false"
+mkdir "$work/flags" && printf 'accel-profile: 1\ndefaults: {cpu.pin: off}\n' >"$work/flags/accel.yaml"
+try 3 sh -c "cd '$work/flags' && exec '$accelctl' plan '$q8'"
+one_error "accel.yaml:2:21: cpu.pin: \"off\" is none of: true false"
+
+# A variable that nothing reads is named, by plans and runs.
+for command in plan "run -q -n 1 --prompt Once"; do
+    # shellcheck disable=SC2086 # a command and its options
+    try 0 env ACCEL_NOPE=1 "$accelctl" $command "$model"
+    grep -q "environment ACCEL_NOPE: unknown variable without effect$" "$work/out" "$work/err" ||
+        { cat "$work/out" "$work/err"; fail "$command: ACCEL_NOPE is silent"; }
+done
+try 0 env ACCEL_CONTXT=1 "$accelctl" plan "$model"
+has "ACCEL_CONTXT: unknown variable without effect; did you mean ACCEL_CONTEXT?"
+
+# The page of the cache that a plan shows is the page of the run, whoever decides it.
+# pages WANTED OPTION...: both have pages of WANTED tokens.
+pages()
+{
+    wanted_page=$1
+    shift
+    try 0 "$accelctl" plan "$model" --explain attention.page "$@"
+    is "$(head -n 1 "$work/out")" "attention.page = $wanted_page tok" "plan, $*"
+    try 0 "$accelctl" run "$model" -q -n 2 --prompt "Once upon" --set log.attention=true --set log.level=info "$@"
+    grep -q "component=plan key=log.attention.* pages* of $wanted_page tokens*," "$work/err" ||
+        { cat "$work/err"; fail "run, $*: no page of $wanted_page tokens"; }
+}
+pages 512
+pages 64 --set attention.page=64
+pages 64 --set sequences=2
+pages 128 --set attention.page=300 --set context=128tok
+pages 32 --set context=128tok --set kv.full=slide
+pages 1 --set attention.page=64 --set kv.full=prune --set kv.prune=recency
+try 0 "$accelctl" plan "$model" --all --set attention.page=300 --set context=128tok
+has "attention.page=300 tok comes to 128"
 
 # A plan in a file: a run repeats it, whatever profiles and variables say meanwhile.
 try 0 "$accelctl" plan "$model" --set context=128tok --out "$plan"

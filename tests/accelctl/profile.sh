@@ -52,7 +52,7 @@ grep -q '^facts$' "$work/out" && fail "show lists facts without --all"
 awk 'length($0) > 100 { print; bad = 1 } END { exit bad }' "$work/out" || fail "show: long lines"
 profile 0 show cuda --fact model.kind=generation --all
 grep -qE '^  model.kind +generation +command line --fact model.kind=generation' "$work/out" || fail "show --all: facts"
-grep -qE '^  log.level +warn +built in' "$work/out" || fail "show --all: what is built in"
+grep -qE '^  log.level +auto +built in' "$work/out" || fail "show --all: what is built in"
 profile 0 show cuda+t4 --fact model.kind=generation --json
 "$json" "$work/out" accelctl/profile-show/1 || fail "show --json"
 is "$(value settings.weights.type.value)" q4 "what a T4 has for weights.type"
@@ -123,6 +123,18 @@ profile 0 diff cuda+t4 cuda+a100 --fact model.kind=generation --json
 is "$(value settings.weights.type.a.value)-$(value settings.weights.type.b.value)" q4-q8 "both sides of diff --json"
 profile 0 diff cuda cuda
 has "nothing differs: all"
+# What depends on the model is compared for each kind of model, and values that are kept for later are compared.
+profile 0 diff cuda rocm
+grep -qE '^generation model  cuda +rocm$' "$work/out" || fail "diff: no heading of a kind of model"
+grep -qE '^context +2048 tok +1024 tok$' "$work/out" || fail "diff: a rule for generation is left out"
+grep -qE '^kv.enabled +false +true$' "$work/out" || fail "diff: a rule for embeddings is left out"
+grep -qE '^optimization +highest +high$' "$work/out" || fail "diff: a value for later is left out"
+has "    rocm  later: cuda and rocm drivers (rocm.yaml:"
+profile 0 diff cuda rocm --json
+is "$(value kinds.generation.settings.context.a.value)" 2048 "a kind of model in diff --json"
+is "$(value later.optimization.b.value)" high "a value for later in diff --json"
+profile 0 diff cuda rocm --fact model.kind=embedding
+grep -q "model  cuda" "$work/out" && fail "diff compares kinds of models although one is named"
 profile 2 diff cuda
 one_error "diff requires arguments: NAME NAME"
 profile 3 diff cuda roccm

@@ -22,6 +22,12 @@ pair()
     fi
     try 0 "$accelctl" plan "$f32" --all --set "placement=0-1=$1,2-4=$2"
     has "256 bytes of each token cross from $1 to $2"
+    try 0 "$accelctl" plan "$f32" --json --set "placement=0-1=$1,2-4=$2"
+    rows_add_up
+    try 0 "$accelctl" plan "$f32" --set "placement=0-1=$1,2-4=$2"
+    tr -s ' \n' '  ' <"$work/out" >"$work/line"
+    grep -q "split layers 0-1, embedding on $1: weights .* layers 2-4, output with a copy of the embedding on $2: weights" \
+        "$work/line" || { cat "$work/out"; fail "tables of no layer are not named"; }
     try 0 "$accelctl" run "$f32" --greedy -q -n 48 --prompt "Once upon a time" --set "placement=0-1=$1,2-4=$2"
     is "$(cat "$work/out")" "$text" "text of layers on $1 and $2"
 }

@@ -60,7 +60,7 @@ for format in html json; do
     [ "$(find "$work" -name 'large*')" = "" ] || fail "a part of a file is left"
 done
 try 2 "$accelctl" matrix --table D9
-one_error "no such table"
+one_error "--table requires D1, D2, D3 or D4, not"
 try 0 "$accelctl" matrix --recommended
 is "$(grep -c '^D' "$work/out")" 3 "tables of recommendations"
 try 0 "$accelctl" matrix --recommended --json

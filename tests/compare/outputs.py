@@ -5,7 +5,7 @@ and of a plus sign and a key that is new.
 
 Of JSON the keys and values are compared, of text the sequence of numbers and paths, in JSON strings of several words as
 well. Values that measure, the folders of a build and line numbers of profiles, for which the text of the line stands,
-are taken out before."""
+are taken out before. Of the reasons of a profile (`because`) the cited lines of documents are compared."""
 import json, pathlib, re, sys
 
 folder, renamed, added = pathlib.Path(sys.argv[1]), {}, set()
@@ -17,7 +17,8 @@ for line in pathlib.Path(sys.argv[2]).read_text().splitlines():
         else:
             renamed[old] = new
 MEASURED = re.compile(r'changed|begun|free|memory[._](available|usable)|time|.*_ns|.*seconds|vm_hwm|driver_libraries|'
-                      r'resident_weights|(memory|cache)_(read|copy)|rate|clock_drift|bound|limit|fraction|noise|warnings')
+                      r'resident_weights|build_id|hash|(memory|cache)_(read|copy)|rate|clock_drift|bound|limit|fraction|noise|warnings')
+CITED = re.compile(r'\bS\d+:[\d,-]+')
 UNSTEADY = re.compile(r'.*(MemAvailable|VmHWM).*')
 TIMED = re.compile(r'([munµ]?s|[kKMGT]?i?B/s|[GM]mac/s|tokens/s)[.,;:)]*$')
 FILE = re.compile(r'[\w$.~-]*/[\w$./-]*|[\w-]+\.(yaml|json|gguf|safetensors|csv|so|html|md)\b')
@@ -55,6 +56,7 @@ class Side:
         if isinstance(value, dict):
             file, unsteady = value.get('file'), 'seconds' in value or UNSTEADY.match(str(value.get('origin')))
             return {self.word(key): 'measured' if MEASURED.fullmatch(key) or key in ('value', 'text') and unsteady else
+                    sorted(CITED.findall(item)) if key == 'because' and isinstance(item, str) else
                     self.line_of(file, item) if key == 'line' and isinstance(file, str) else self.tree(item)
                     for key, item in value.items()}
         if isinstance(value, list):

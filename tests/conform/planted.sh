@@ -24,7 +24,7 @@ cat "$src/tests/conform/planted"/*.list >"$bugs_file" || exit 99
 set -f # patterns are the kit's
 make=${MAKE:-make}
 top=$(sed -n 's/^top_srcdir = //p' "$build/Makefile")
-mkdir "$copy" && cp -R "$src/plugins" "$src/sdk" "$src/core" "$copy/" && mkdir -p "$copy/tests" &&
+mkdir "$copy" && cp -R "$src/plugins" "$src/sdk" "$src/core" "$src/include" "$copy/" && mkdir -p "$copy/tests" &&
     cp -R "$src/tests/drivers" "$copy/tests/" && chmod -R u+w "$copy" || exit 99
 
 # field BUG NAME: the values of the lines "NAME: ..." of a bug, one per line
@@ -121,7 +121,8 @@ link()
         esac
     done
     case $2 in
-    emulated-amx) kernels='libcpu-kernels-emulated-amx.a .libs/libcpu-kernels.a' ;;
+    # On a machine with AVX-512 their tables have its kernels, too.
+    emulated-amx | emulated-avxvnni) kernels="libcpu-kernels-$2.a .libs/libcpu-kernels.a" ;;
     emulated*) kernels="libcpu-kernels-$2.a .libs/libcpu-kernels-scalar.a .libs/libcpu-kernels-avx2.a" ;;
     *) kernels= ;;
     esac

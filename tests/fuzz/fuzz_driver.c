@@ -14,6 +14,7 @@
 #include "core/base/open.h"
 #include "core/boundary/import.h"
 #include "core/plugin/import_driver.h"
+#include "core/registry/registry.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/device_support.h"
 

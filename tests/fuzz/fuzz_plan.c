@@ -14,6 +14,7 @@
 #include <accel/model/plan.h>
 
 #include "core/registry/context.h"
+#include "core/registry/registry.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/plan_farm.h"
 

@@ -12,8 +12,11 @@
 
 #include "core/base/file.h"
 #include "sdk/conform/known.h"
+#include "sdk/conform/list.h"
 #include "tests/fuzz/fuzz.h"
+#include "tools/accelctl/bench/against.h"
 #include "tools/accelctl/bench/bench.h"
+#include "tools/accelctl/bench/machine.h"
 #include "tools/accelctl/certificate.h"
 #include "tools/accelctl/command.h"
 #include "tools/accelctl/run/prompt.h"

@@ -12,6 +12,8 @@
 #include <cmocka.h>
 
 #include "tools/accelctl/bench/bench.h"
+#include "tools/accelctl/bench/noise.h"
+#include "tools/accelctl/bench/rows.h"
 
 static char notes[1000];
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* References of the conformance kit against results of other programs: ONNX Runtime 1.23 for operators that it has,
- * NumPy 2 in binary64 for experts, segments and attention. Inputs are patterns of eighths, so that nothing rounds. */
+ * NumPy 2 in binary64 for experts, segments and attention, Python
+ * in exact fractions for sampling. Inputs are patterns of eighths, so that nothing rounds. */
 #include "config.h"
 
 #include <math.h>
@@ -16,6 +17,7 @@
 #include <accel/builder.h>
 
 #include "sdk/conform/conform.h"
+#include "sdk/conform/list.h"
 #include "sdk/conform/reference.h"
 
 #define MOST 80u /* elements of an output */
@@ -125,6 +127,18 @@ static const struct row rows[] = {
      7, 2}, {1, 1, 1, 0.5, 1, 1, 1, 0.5}},
     {ACCEL_OP_TOP_K, "2,9=0;-1.5;-1;1;-1;-1;1;1;0.5;-1;-1;0.5;1;1;-1;-1;1;-1", AT(top_k, 9), "2,9", {3, 6, 7, 8, 0, 2,
      4, 5, 1, 3, 4, 7, 2, 0, 1, 5, 6, 8}, {1, 1, 1, 0.5, 0, -1, -1, -1, -1.5, 1, 1, 1, 0.5, -1, -1, -1, -1, -1}},
+    {ACCEL_OP_SAMPLE,
+     "6,9=-1;-0.375;0.25;0.875;-1.375;-0.75;-0.125;0.5;1.125;-1;-0.125;0.75;-1.25;-0.375;0.5;1.375;-0.625;0.25"
+     ";-1;-0.625;-0.25;0.125;0.5;0.875;1.25;-1.25;-0.875;-1;0.375;-1.125;0.25;-1.25;0.125;-1.375;0;1.375;-1;-0"
+     ".5;0;0.5;1;-1.375;-0.875;-0.375;0.125;1;1;1;1;1;1;1;1;1 6,4=1;1;0;1;0.5;0.75;0;1;2;1;0.5;1.5;0;1;0;1;1;0"
+     ".5;0;2;1;1;0;1 6,7=7;0;0;0;1;0;0;9;1;3;0;6;0;0;1;0;1;2;1;0;4;0;0;0;0;1;0;0;11;0;1;0;5;1;5;5;0;5;0;6;0;3 "
+     "6,2=-1;-1;0;2;2;2;1;1;4;8;0;0", NULL, "6", {8, 6, 6, 8, 3, 1}, {0}},
+    {ACCEL_OP_SAMPLE,
+     "6,9=-1;-0.375;0.25;0.875;-1.375;-0.75;-0.125;0.5;1.125;-1;-0.125;0.75;-1.25;-0.375;0.5;1.375;-0.625;0.25"
+     ";-1;-0.625;-0.25;0.125;0.5;0.875;1.25;-1.25;-0.875;-1;0.375;-1.125;0.25;-1.25;0.125;-1.375;0;1.375;-1;-0"
+     ".5;0;0.5;1;-1.375;-0.875;-0.375;0.125;1;1;1;1;1;1;1;1;1 6,4=1;1;0;1;0.5;0.75;0;1;2;1;0.5;1.5;0;1;0;1;1;0"
+     ".5;0;2;1;1;0;1 6,7=7;0;0;0;2;0;0;9;1;3;0;7;0;0;1;0;1;2;2;0;4;0;0;0;0;2;0;0;11;0;1;0;6;1;5;5;0;5;0;7;0;3 "
+     "6,2=-1;-1;0;2;2;2;1;1;4;8;0;0", NULL, "6", {0, 6, 6, 8, 4, 2}, {0}},
     {ACCEL_OP_EXPERT_MATMUL, "2,3 6,3 2,2=2;0;-1;1 6", AT(expert_matmul, ACCEL_FN_RELU, ACCEL_F32, 3), "2,2,2", {0,
      2.92188, 0.40625, 0.921875, 0, 0, 2.07812, 0}, {0}},
     {ACCEL_OP_EXPERT_MATMUL, "3,2,2 8,2 3,2=1;3;4;0;2;2 - 3,2", AT(expert_matmul, ACCEL_FN_RELU, ACCEL_F32, 4), "3,2",

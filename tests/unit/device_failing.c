@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 
+#include "core/registry/registry.h"
 #include "tests/mock/async.h"
 #include "tests/mock/direct.h"
 #include "tests/unit/device_support.h"

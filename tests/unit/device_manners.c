@@ -10,6 +10,7 @@
 #include "core/base/caller_state.h"
 #include "core/base/float_mode.h"
 #include "core/boundary/memory.h"
+#include "core/registry/registry.h"
 #include "tests/mock/direct.h"
 #include "tests/unit/device_support.h"
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The list of devices: order, duplicates, refusals, and hardware that nobody claims. Hardware is made up. */
+#include "core/registry/machine.h"
+#include "core/registry/registry.h"
 #include "tests/mock/direct.h"
 #include "tests/unit/device_support.h"
 

@@ -15,6 +15,7 @@
 #include <accel/accel.h>
 
 #include "core/registry/context.h"
+#include "core/registry/registry.h"
 
 /** The code of a call, with words of its error's text (NULL: any). The error is empty afterwards. */
 static inline void expect_code(struct accel_error *error, int32_t code, int32_t wanted, const char *words)

@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 
+#include "core/registry/registry.h"
 #include "core/runtime/object.h"
 #include "tests/mock/async.h"
 #include "tests/unit/device_support.h"

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "core/base/file.h"
+#include "core/registry/machine.h"
 #include "tools/doctor/evaluate.h"
 #include "tools/doctor/gather.h"
 #include "tools/doctor/table.h"

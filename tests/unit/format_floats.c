@@ -141,6 +141,28 @@ static void write_folder(const char *folder, const struct stored *s, const struc
     write_checkpoint(folder, list, 5, config);
 }
 
+static void check_values(const struct stored *s, const float *want, const struct accel_model_tensor *tensor,
+                         const unsigned char *bytes)
+{
+    const float error = tensor->type == ACCEL_BF16 ? 0x1p-8F : 0x1p-11F;
+    size_t row_bytes[2] = {0};
+    uint32_t planes = 0;
+    float values[WIDTH];
+
+    while (planes < 2 && accel_format_row_bytes(tensor->type, planes, WIDTH, &row_bytes[planes]) == ACCEL_OK)
+        planes++;
+    assert_int_equal(tensor->bytes, ROWS * (row_bytes[0] + row_bytes[1]));
+    for (uint64_t r = 0; r < ROWS; r++, want += WIDTH) {
+        const void *row[] = {bytes + r * row_bytes[0], bytes + ROWS * row_bytes[0] + r * row_bytes[1]};
+
+        assert_int_equal(accel_format_decode(tensor->type, row, WIDTH, values), ACCEL_OK);
+        for (uint64_t i = 0; i < WIDTH; i++)
+            if (!(fabsf(values[i] - want[i]) <= error * fabsf(want[i])))
+                fail_msg("%s%s row %d value %d: %g, expected %g", s->codes_end, s->scales_end, (int)r, (int)i,
+                         (double)values[i], (double)want[i]);
+    }
+}
+
 static void check(const struct stored *s)
 {
     struct tensors *t = create_tensors(s);
@@ -149,7 +171,6 @@ static void check(const struct stored *s)
     struct accel_error error = {0};
     unsigned char *whole, *pieces;
     char folder[FOLDER_BYTES];
-    float value;
 
     snprintf(folder, sizeof(folder), "format_floats-%ld", (long)getpid());
     mkdir(folder, 0777);
@@ -163,18 +184,10 @@ static void check(const struct stored *s)
     assert_string_equal(tensor->type_name, s->type);
     assert_int_equal(tensor->dims[0], ROWS);
     assert_int_equal(tensor->dims[1], WIDTH);
-    assert_int_equal(tensor->bytes, 2 * ROWS * WIDTH);
     whole = malloc(tensor->bytes);
     pieces = malloc(tensor->bytes);
     assert_int_equal(accel_model_file_read(file, tensor, 0, tensor->bytes, whole, &error), ACCEL_OK);
-    for (uint64_t i = 0; i < ROWS * WIDTH; i++) {
-        const void *planes[] = {whole + 2 * i};
-
-        assert_int_equal(accel_format_decode(tensor->type, planes, 1, &value), ACCEL_OK);
-        if (!(fabsf(value - t->values[i]) <= (tensor->type == ACCEL_F16 ? 0x1p-11F : 0x1p-8F) * fabsf(t->values[i])))
-            fail_msg("%s%s value %d: %g, expected %g", s->codes_end, s->scales_end, (int)i, (double)value,
-                     (double)t->values[i]);
-    }
+    check_values(s, t->values, tensor, whole);
     for (uint64_t at = 0, count; at < tensor->bytes; at += count) {
         count = 1 + random_below((uint32_t)tensor->bytes / 3);
         count = count < tensor->bytes - at ? count : tensor->bytes - at;
@@ -197,7 +210,8 @@ static void check(const struct stored *s)
 #define W ".weight"
 #define S ".weight_scale"
 
-static const struct stored whole = {ACCEL_F8_E4M3, ACCEL_F32, W, S, NULL, 0, 0, MODELOPT("FP8"), "F16", false, false};
+static const struct stored whole = {ACCEL_F8_E4M3,   ACCEL_F32, W,     S,    NULL, 0, 0,
+                                    MODELOPT("FP8"), "f8_g32",  false, false};
 static const struct stored nvfp4 = {
     ACCEL_U8,
     ACCEL_F8_E4M3,
@@ -215,19 +229,19 @@ static void test_scales(void **state)
 {
     static const struct stored cases[] = {
         {ACCEL_F8_E4M3, ACCEL_BF16, W, S, NULL, 1, 0,
-         COMPRESSED("float-quantized", "\"num_bits\": 8, \"strategy\": \"channel\""), "F16", false, false},
+         COMPRESSED("float-quantized", "\"num_bits\": 8, \"strategy\": \"channel\""), "f8_g32", false, false},
         {ACCEL_F8_E4M3, ACCEL_F32, W, S, NULL, 1, 0, "{\"quantization_config\": {\"quant_method\": \"fbgemm_fp8\"}}",
-         "F16", true, false},
+         "f8_g32", true, false},
         {ACCEL_F8_E5M2, ACCEL_F32, W, S, NULL, 0, 0,
          COMPRESSED("float-quantized", "\"num_bits\": 8, \"strategy\": \"tensor\""), "BF16", false, false},
         /* The last block of rows and of columns is not whole. */
         {ACCEL_F8_E4M3, ACCEL_F32, W, ".weight_scale_inv", NULL, 128, 128, FP8(", \"weight_block_size\": [128, 128]"),
-         "BF16", false, true},
+         "f8_g32", false, true},
         {ACCEL_F8_E4M3, ACCEL_F32, W, S, NULL, 64, 32,
          COMPRESSED("float-quantized", "\"num_bits\": 8, \"strategy\": \"block\", \"block_structure\": [64, 32]"),
-         "F16", false, false},
+         "f8_g32", false, false},
         {ACCEL_F8_E4M3, ACCEL_U8, W, S, NULL, 1, 32,
-         COMPRESSED("mxfp8-quantized", "\"num_bits\": 8, \"strategy\": \"group\", \"group_size\": 32"), "F16", false,
+         COMPRESSED("mxfp8-quantized", "\"num_bits\": 8, \"strategy\": \"group\", \"group_size\": 32"), "f8_g32", false,
          false},
         {ACCEL_U8, ACCEL_U8, ".weight_packed", S, NULL, 1, 32,
          COMPRESSED("mxfp4-pack-quantized", "\"num_bits\": 4, \"strategy\": \"group\", \"group_size\": 32"), "F16",

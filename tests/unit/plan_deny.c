@@ -8,6 +8,7 @@
 
 #include <unistd.h>
 
+#include "core/registry/registry.h"
 #include "tests/unit/plan_farm.h"
 #include "tests/unit/plan_support.h"
 #include "tests/unit/profile_folder.h"

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/registry/registry.h"
 #include "tests/unit/plan_farm.h"
 #include "tests/unit/profile_folder.h"
 #include "tests/unit/shapes_support.h"

@@ -13,6 +13,7 @@
 
 #include "tools/history/history.h"
 
+#include "core/registry/registry.h"
 #include "tests/unit/plan_farm.h"
 #include "tests/unit/shapes_support.h"
 
@@ -355,10 +356,58 @@ static void fill(const struct accel_plan *plan, struct accel_history_record *rec
     record->step_bytes = accel_plan_speed_get(plan, 0)->step_bytes;
 }
 
+/* Adds runs at 1, 14, 15 and 100 tokens a second, and a short one, whose rates do not widen the range. */
+static void add_scattered(struct bench *b, const struct accel_history_record *like)
+{
+    static const double speeds[] = {1, 14, 15, 100};
+    struct accel_history_record record = *like;
+    for (size_t i = 0; i < sizeof(speeds) / sizeof(speeds[0]); i++) {
+        record.tokens = plain.tokens;
+        record.speed = speeds[i];
+        add(b, &record);
+    }
+    record.tokens = plain.tokens / 3;
+    record.speed = 13;
+    add(b, &record);
+}
+
+/* A small model's speed follows neither from the bandwidth of the memory nor from a large model's run. */
+static void test_small(void **state)
+{
+    static const struct shapes small = {2, 64, 64, 2, 2, 32, 100, ACCEL_F16};
+    static const struct accel_named_value context = {"context", "8tok", "the test"};
+    struct accel_plan_request request = {.size = sizeof(request), .overrides = &context, .override_count = 1};
+    struct accel_history_record record,
+        bandwidth = {.kind = ACCEL_HISTORY_BANDWIDTH, .device = "farm:a", .bandwidth = 1e9};
+    struct bench *b = *state;
+    struct accel_plan *plan = NULL;
+    struct owned_shapes s;
+    uint64_t bytes;
+    shapes_make(&s, &small);
+    assert_int_equal(accel_plan_create(b->context, &request, &plan, &b->error), ACCEL_OK);
+    assert_int_equal(accel_plan_sketch(plan, &s.model, &b->error), ACCEL_OK);
+    bytes = accel_plan_speed_get(plan, 0)->step_bytes;
+    add(b, &bandwidth);
+    fill(plan, &record);
+    record.model = "a large one";
+    record.step_bytes = bytes * 5;
+    add(b, &record);
+    assert_int_equal(accel_plan_sketch(plan, &s.model, &b->error), ACCEL_OK);
+    assert_true(accel_plan_speed_get(plan, 0)->upper == 0);
+    assert_non_null(strstr(accel_plan_speed_get(plan, 0)->origin, "no run of this model, or of one of about its size"));
+    record.step_bytes = bytes * 3;
+    add(b, &record);
+    assert_int_equal(accel_plan_sketch(plan, &s.model, &b->error), ACCEL_OK);
+    assert_int_equal(accel_plan_speed_get(plan, 0)->runs, 1);
+    assert_true(accel_plan_speed_get(plan, 0)->lower == record.speed * (double)record.step_bytes / (double)bytes);
+    accel_plan_free(plan);
+    shapes_free(&s);
+}
+
 /* Runs of this model give the error and the range; runs of others the range by bytes. */
 static void test_plan(void **state)
 {
-    static const struct shapes small = {2, 64, 64, 2, 2, 32, 100, ACCEL_F16};
+    static const struct shapes small = {2, 4096, 4096, 32, 32, 128, 100, ACCEL_F16};
     static const struct accel_named_value context = {"context", "8tok", "the test"};
     struct accel_named_value model[] = {{"model.family", "llama", "a header"}, {"model.layers", "2", "a header"}};
     struct accel_plan_request request = {
@@ -378,7 +427,7 @@ static void test_plan(void **state)
     speed = accel_plan_speed_get(plan, 0);
     assert_true(speed->upper == 0);
     full = (double)speed->step_bytes;
-    empty = full - 2.0 * 2 * 2 * 32 * 2 * 8; /* layers, planes, heads, size, bytes, tokens */
+    empty = full - 2.0 * 2 * 32 * 128 * 2 * 8; /* layers, planes, heads, size, bytes, tokens */
     add(b, &bandwidth);
     assert_int_equal(accel_plan_sketch(plan, &s.model, &b->error), ACCEL_OK);
     speed = accel_plan_speed_get(plan, 0);
@@ -386,8 +435,8 @@ static void test_plan(void **state)
     assert_non_null(strstr(speed->origin, "bytes/s of 1 measurement / "));
     fill(plan, &record);
     record.model = "another";
-    record.step_bytes = 1000000;
-    record.speed = 500;
+    record.step_bytes = 100000000;
+    record.speed = 5;
     add(b, &record);
     assert_int_equal(accel_plan_sketch(plan, &s.model, &b->error), ACCEL_OK);
     speed = accel_plan_speed_get(plan, 0);
@@ -409,8 +458,13 @@ static void test_plan(void **state)
     assert_true(speed->lower == 10 && speed->upper == 12);
     assert_int_equal(speed->runs, 2);
     assert_non_null(strstr(speed->origin, "measured: 2 runs of this model"));
+    add_scattered(b, &record);
+    assert_int_equal(accel_plan_sketch(plan, &s.model, &b->error), ACCEL_OK);
+    speed = accel_plan_speed_get(plan, 0);
+    assert_true(speed->lower == 10 && speed->upper == 15);
+    assert_int_equal(speed->runs, 6);
     assert_int_equal(accel_plan_past(plan, &past, &b->error), ACCEL_OK);
-    assert_int_equal(past.runs, 3);
+    assert_int_equal(past.runs, 8);
     assert_int_equal(past.measured, 990);
     assert_true(past.last == -0.01 && past.worst == 0.1);
     assert_non_null(strstr(past.origin, b->path));
@@ -429,6 +483,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_misuse, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_unwritable, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_plan, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_small, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("plan_history", tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "core/registry/registry.h"
 #include "tests/unit/plan_support.h"
 
 /** A context with the scripted driver, profiles of the test, and a graph. */

@@ -302,7 +302,7 @@ static void test_named_device(void **state)
     assert_value(f, "batch", "256", "built in");
     facts[2].value = "z";
     assert_int_equal(resolve_with(f, facts, 3, NULL, 0), ACCEL_E_NOT_FOUND);
-    assert_error(f, "fact device.profile: there is no device \"z\"");
+    assert_error(f, "there is no device \"z\"");
     assert_string_equal(f->error.remedy, "files of that kind: t4, u, x, y");
 }
 

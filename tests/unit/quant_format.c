@@ -139,6 +139,7 @@ static void describes_formats(void **state)
         {ACCEL_PLANAR(2u, 0u, 0u), "q2_row", 2},
         {ACCEL_PLANAR(8u, 0u, 1u), "q8_rowa", 8},
         {ACCEL_PLANAR(4u, 6u, 2u), "nf4_g64", 4.25},
+        {ACCEL_PLANAR(8u, 6u, 4u), "f8_g64", 8.25},
         {ACCEL_PLANAR(4u, 0u, 2u), "nf4_row", 4},
         {ACCEL_PLANAR(4u, 7u, 3u), "c4_g128", 4.125},
         {ACCEL_PLANAR(4u, 0u, 3u), "c4_row", 4},

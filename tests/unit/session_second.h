@@ -5,6 +5,7 @@
 #define TESTS_SESSION_SECOND_H
 
 #include "core/registry/context.h"
+#include "core/registry/registry.h"
 #include "session_support.h"
 #include "tests/mock/second.h"
 

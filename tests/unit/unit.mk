@@ -13,7 +13,8 @@ tests_unit_base_paths_SOURCES = %D%/base_paths.c
 tests_unit_base_paths_LDADD = $(core_test_libs)
 
 unit_tests += tests/unit/bench_noise
-tests_unit_bench_noise_SOURCES = %D%/bench_noise.c tools/accelctl/bench/noise.c tools/accelctl/bench/bench.h
+tests_unit_bench_noise_SOURCES = %D%/bench_noise.c tools/accelctl/bench/noise.c tools/accelctl/bench/bench.h \
+	tools/accelctl/bench/noise.h tools/accelctl/bench/rows.h
 tests_unit_bench_noise_CPPFLAGS = $(accelctl_CPPFLAGS)
 tests_unit_bench_noise_LDADD = $(CMOCKA_LIBS) -lm
 

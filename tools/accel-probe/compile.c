@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/boundary/import.h"
 #include "core/plugin/load.h"
+#include "core/registry/registry.h"
 #include "core/runtime/task.h"
 #include "core/runtime/worker.h"
 #include "tools/accel-probe/job.h"

@@ -54,22 +54,32 @@ libaccelctl_la_SOURCES = \
 	%D%/reports.c \
 	%D%/reports.h \
 	%D%/bench/against.c \
+	%D%/bench/against.h \
 	%D%/bench/batch.c \
 	%D%/bench/bench.h \
 	%D%/bench/cost.c \
+	%D%/bench/cost.h \
 	%D%/bench/device.c \
 	%D%/bench/facts.c \
+	%D%/bench/facts.h \
 	%D%/bench/forms.c \
 	%D%/bench/graph.c \
 	%D%/bench/json.c \
 	%D%/bench/load.c \
 	%D%/bench/machine.c \
+	%D%/bench/machine.h \
 	%D%/bench/model.c \
+	%D%/bench/model.h \
 	%D%/bench/noise.c \
+	%D%/bench/noise.h \
 	%D%/bench/operator.c \
+	%D%/bench/operator.h \
 	%D%/bench/operators.c \
+	%D%/bench/operators.h \
 	%D%/bench/print.c \
+	%D%/bench/results.h \
 	%D%/bench/rows.c \
+	%D%/bench/rows.h \
 	%D%/bench/sqlite.c \
 	%D%/chat/chat.h \
 	%D%/chat/conversation.c \

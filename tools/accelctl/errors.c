@@ -214,6 +214,11 @@ static const char *device_remedy(const struct accel_error *error, char remedy[10
     return remedy;
 }
 
+int unsupported_exit(const struct accel_error *error)
+{
+    return error->origin == ACCEL_FROM_MODEL ? EXIT_INPUT : EXIT_REFUSED;
+}
+
 int report_session_error(uint32_t json, const struct accel_error *error)
 {
     char remedy[1024];
@@ -224,8 +229,10 @@ int report_session_error(uint32_t json, const struct accel_error *error)
      * the file. */
     if (error->origin == ACCEL_FROM_SETTING && (error->code == ACCEL_E_INVALID || error->code == ACCEL_E_NOT_FOUND))
         return report_error_as(json, EXIT_USAGE, error);
-    if (error->code == ACCEL_E_NOT_FOUND || error->code == ACCEL_E_DENIED || error->code == ACCEL_E_UNSUPPORTED)
+    if (error->code == ACCEL_E_NOT_FOUND || error->code == ACCEL_E_DENIED)
         return report_error_with(json, EXIT_REFUSED, error, device_remedy(error, remedy));
+    if (error->code == ACCEL_E_UNSUPPORTED)
+        return report_error_as(json, unsupported_exit(error), error);
     if (error->code == ACCEL_E_LIMIT)
         return report_error_as(json, EXIT_SHORT, error);
     return report_error(json, error);

@@ -49,6 +49,9 @@ int report_output_error(uint32_t json, const struct accel_error *error, const ch
 /* Prints an error from creating a session, in which "not found" is about a device, "invalid" about a setting. */
 int report_session_error(uint32_t json, const struct accel_error *error);
 
+/* Returns the exit code for what is not supported: by the model's family, whatever the device, or by the device. */
+int unsupported_exit(const struct accel_error *error);
+
 /* Returns text for a document. In file names that are not UTF-8 every byte above 127 becomes a question mark. */
 json_t *json_text(const char *text);
 

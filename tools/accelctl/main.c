@@ -44,7 +44,7 @@ static int refuse_command(const char *name, int count, char **arguments)
 {
     const char *instead = instead_of_command(name);
     const struct command *nearest = NULL;
-    uint32_t least = 3;
+    uint32_t least = unrelated_distance(name);
     uint32_t json = requests_json(count, arguments);
     char text[200];
 

@@ -78,7 +78,7 @@ static const struct option_row *find_letter(const struct command *command, char 
 /* Finds the option that is nearest to a misspelt one, with its dashes. */
 static const char *nearest_option(const struct parser *p, const char *word, char near[64])
 {
-    uint32_t least = 4;
+    uint32_t least = unrelated_distance(word + strspn(word, "-"));
 
     near[0] = '\0';
     for (uint32_t i = 0; i < p->command->option_count; i++) {
@@ -122,7 +122,7 @@ static int refuse_option(const struct parser *p, const char *word, size_t length
 static int refuse_action(const struct parser *p, const char *name)
 {
     const struct action_row *nearest = NULL;
-    uint32_t least = 3;
+    uint32_t least = unrelated_distance(name);
 
     for (uint32_t i = 0; i < p->command->action_count; i++)
         if (is_nearer(name, p->command->actions[i].name, &least))

@@ -75,7 +75,7 @@ bool is_one_of(const char *words, const char *word)
 const char *nearest_word(const char *words, const char *word, char *near)
 {
     size_t length = strlen(word);
-    uint32_t least = WORD_MOST;
+    uint32_t least = unrelated_distance(word);
 
     near[0] = '\0';
     for (; *words != '\0'; words += strspn(words, " ")) {
@@ -122,19 +122,31 @@ int refuse_option_word(uint32_t json, const char *command, const char *option, c
     return report_error_text(json, EXIT_USAGE, "usage", text, remedy);
 }
 
-uint32_t word_distance(const char *a, const char *b)
+const char *setting_group(uint32_t index)
 {
-    if (strlen(a) >= WORD_MOST || strlen(b) >= WORD_MOST)
-        return WORD_MOST;
-    return accel_edit_distance(a, b);
+    const struct accel_key_group *group = accel_key_group_get(index);
+
+    return group == NULL ? NULL : group->name;
+}
+
+const char *const *setting_members(const char *name)
+{
+    const struct accel_key_group *group = accel_key_group_find(name);
+
+    return group == NULL ? NULL : group->members;
+}
+
+const char *fact_words(const char *name)
+{
+    return accel_known_fact_words(name);
+}
+
+uint32_t unrelated_distance(const char *word)
+{
+    return accel_farthest(word);
 }
 
 bool is_nearer(const char *word, const char *other, uint32_t *least)
 {
-    uint32_t distance = word_distance(word, other);
-
-    if (distance >= *least || distance * 2 > strlen(other))
-        return 0;
-    *least = distance;
-    return 1;
+    return accel_is_nearer(word, other, least);
 }

@@ -28,8 +28,16 @@ const char *guess_text(const char *words, const char *word, char text[GUESS_BYTE
 /* Refuses the value of an option that is none of `words`, with a guess. Returns the exit code. */
 int refuse_option_word(uint32_t json, const char *command, const char *option, const char *words, const char *word);
 
-/* Returns the edit distance of two short words; WORD_MOST if either has as many letters. */
-uint32_t word_distance(const char *a, const char *b);
+/* Returns a name for two settings at once, "kv.type"; NULL past the last one. */
+const char *setting_group(uint32_t index);
+/* Returns the two settings that such a name sets; NULL if the name is none. */
+const char *const *setting_members(const char *name);
+
+/* Returns the values of a fact that has a closed list of them, separated by spaces; else NULL. */
+const char *fact_words(const char *name);
+
+/* Returns the distance from which a word is unrelated to another one, with which a search by is_nearer begins. */
+uint32_t unrelated_distance(const char *word);
 /* Returns 1 if `other` is a likely correction of `word` and nearer than *least, which is then its distance. */
 bool is_nearer(const char *word, const char *other, uint32_t *least);
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/base/strbuf.h"
+#include "core/profile/profile.h"
 #include "core/registry/context.h"
 #include "core/snapshot/snapshot.h"
 #include "tools/doctor/evaluate.h"

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "core/registry/machine.h"
 #include "tools/doctor/evaluate.h"
 
 static void add_row(struct accel_doctor_evaluation *doctor, const struct accel_doctor_subject *subject,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/profile/profile.h"
 #include "core/topology/topology.h"
 #include "tools/doctor/evaluate.h"
 #include "tools/doctor/gather.h"
@@ -293,22 +294,20 @@ static uint32_t check_device_ranks(struct accel_doctor_evaluation *doctor)
 }
 
 /* Adds a row for an unknown variable. */
-static void check_variable(void *data, uint32_t level, const char *name, const char *near)
+static void check_variable(void *data, const char *name, const char *near)
 {
     struct accel_doctor_evaluation *doctor = data;
-    bool is_meant = level <= ACCEL_LOG_WARN;
     /* A variable is set in the environment, an option is typed on the command line. */
     const char *action = near && *near == '-' ? "type " : "set ";
     add_row(doctor, (struct accel_doctor_row){
-                        .state = is_meant ? ACCEL_DOCTOR_WARN : ACCEL_DOCTOR_NOTE,
+                        .state = ACCEL_DOCTOR_WARN,
                         .area = "folders",
                         .check = "profiles.variable",
                         .subject = accel_doctor_text(doctor, "environment %s", name),
                         .text = accel_doctor_text(doctor, "unknown variable without effect%s%s%s",
                                                   near ? "; did you mean " : "", near ? near : "", near ? "?" : ""),
-                        .remedy = is_meant ? accel_doctor_text(doctor, "%s%s%sunset %s", near ? action : "",
-                                                               near ? near : "", near ? " instead, or " : "", name)
-                                           : ""});
+                        .remedy = accel_doctor_text(doctor, "%s%s%sunset %s", near ? action : "", near ? near : "",
+                                                    near ? " instead, or " : "", name)});
 }
 
 static void check_profiles(struct accel_doctor_evaluation *doctor)

@@ -18,6 +18,7 @@
 #include "core/base/hash.h"
 #include "core/base/strbuf.h"
 #include "core/plugin/plugin.h"
+#include "core/profile/profile.h"
 #include "core/profile/yaml.h"
 #include "core/registry/context.h"
 #include "core/snapshot/snapshot.h"

@@ -3,13 +3,14 @@
  * @file
  * Choosing the next token from logits.
  *
- * The steps, in this order: repetition penalty; temperature; top-k; top-p over what top-k left; min-p; one draw. A
- * temperature of 0 is greedy: the highest logit after the penalty, the lowest id of equals, and nothing is drawn.
+ * The token is that of the operator `sample` (accel/driver/ops.def), which devices compute alike, bit for bit. The
+ * steps, in this order: repetition penalty; temperature; top-k; top-p over what top-k left; min-p; one draw. (llama.cpp
+ * divides by the temperature last, after its filters.) A temperature of 0 is greedy: the highest logit after the
+ * penalty, the lowest id of equals, and nothing is drawn.
  *
  * Draws are Philox4x32-10 keyed by the seed, with sequence and step as counter, so a token depends on nothing but its
- * arguments: not on threads, on other sequences, or on what was drawn before. Weights are integers of 2^-40 of the
- * highest one and the exponential is this library's own, so that machines agree; what is rarer than 2^-40 of the
- * likeliest token is never drawn.
+ * arguments: not on threads, on other sequences, or on what was drawn before. Weights are integers of 2^-31 of the
+ * highest one, made by integer arithmetic; what is rarer than 2^-32 of the likeliest token is never drawn.
  *
  * No function here allocates or keeps anything. Any thread, as long as no other uses the same scratch.
  */
@@ -28,7 +29,8 @@ struct accel_sampling {
     float temperature;          /**< divides the logits; 0: greedy */
     float top_p;                /**< keep the fewest whose probabilities reach this; 1: all */
     float min_p;                /**< drop what is less than this times the highest probability; 0: none */
-    float repetition_penalty;   /**< divides positive logits of recent tokens and multiplies negative ones; 1: none */
+    float repetition_penalty;   /**< divides positive logits of recent tokens and multiplies negative ones; 1: none; at
+                                     least 2^-126 */
     uint32_t repetition_window; /**< how many of the latest tokens are recent; 0: all that are given */
     uint32_t zero;              /**< 0 */
     uint64_t seed;              /**< key of the draws */
@@ -38,7 +40,7 @@ struct accel_sampling {
 struct accel_sample_candidate {
     int32_t id;      /**< token */
     float logit;     /**< after the repetition penalty */
-    uint64_t weight; /**< share of the total; 2^40 for the likeliest token */
+    uint64_t weight; /**< share of the total; 2^31 for the likeliest token */
 };
 
 /** Fills in: greedy, no filter, no penalty, seed 0. */
@@ -65,8 +67,8 @@ ACCEL_API int32_t accel_sample(const struct accel_sampling *sampling, const floa
                                struct accel_error *error) ACCEL_NOEXCEPT;
 
 /** Computes the distribution of accel_sample: afterwards scratch[0..*out_count) holds the tokens that pass the
- * filters, and *out_total the sum of their weights. With a filter they are in descending order, equals by id;
- * without one in order of id. Greedy leaves one. Arguments and errors as above. */
+ * filters and have a weight, and *out_total the sum of their weights. With a filter they are in descending order,
+ * equals by id; without one all tokens are there, in order of id. Greedy leaves one. Arguments and errors as above. */
 ACCEL_API int32_t accel_sample_candidates(const struct accel_sampling *sampling, const float *logits, size_t vocabulary,
                                           const int32_t *recent, size_t recent_count,
                                           struct accel_sample_candidate *scratch, size_t *out_count,

@@ -19,7 +19,7 @@
  *    little-endian word is the third bit of value i.
  * Plane 1 holds one scale per group in binary16. Symmetric: value = d * (q - 2^(bits-1)). Asymmetric: plane 2 holds
  * one byte z per group and value = d * (q - z). NF4: value = d * accel_format_nf4[q]. Codebook: plane 2 holds 16 levels
- * per row in binary16, rising, and value = d * level[q].
+ * per row in binary16, rising, and value = d * level[q]. Float8: value = d * (v / 256), v the value of q as f8_e4m3.
  */
 #ifndef ACCEL_QUANT_FORMAT_H
 #define ACCEL_QUANT_FORMAT_H
@@ -53,7 +53,8 @@ struct accel_format {
     uint32_t digit_bits;                       /**< bits of a code without scales; the width of a scalar */
     uint32_t group;                            /**< values under one scale of a planar format; 0: the whole row */
     double bits_per_value;                     /**< real bits per value, scales included, `row_bytes` not (exact) */
-    char name[16]; /**< as printed: "q4_0", "q4_g128", "q2_g64a" (asymmetric), "q3_row", "nf4_g64", "c4_g128" */
+    char name[16]; /**< as printed: "q4_0", "q4_g128", "q2_g64a" (asymmetric), "q3_row", "nf4_g64", "c4_g128",
+                      "f8_g128" */
 };
 
 /**
@@ -135,7 +136,7 @@ struct accel_format_run {
 /** Returns the codes that value `index` of an encoded row of `values` values, and later values under its scale, may
  * take without a change of the scale, for encoders that choose codes by other means than rounding. Each operation
  * of the formula rounded to binary32 gives the float of accel_format_decode. For all types that can be encoded
- * except scalars. Errors: as accel_format_row_bytes; ACCEL_E_INVALID for an index past the row;
+ * except scalars and planar floats. Errors: as accel_format_row_bytes; ACCEL_E_INVALID for an index past the row;
  * ACCEL_E_UNSUPPORTED for other types. */
 int32_t accel_format_levels(uint32_t type, const void *const *planes, size_t values, size_t index,
                             struct accel_format_run *out_run);

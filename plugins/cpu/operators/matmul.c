@@ -8,7 +8,9 @@
  * integers, so that GEMM multiplies them as floats. */
 static bool is_codebook(uint32_t weight, uint32_t type)
 {
-    return weight == CPU_PLANAR && ACCEL_PLANAR_SCHEME(type) >= ACCEL_SCHEME_NF4;
+    const uint32_t scheme = ACCEL_PLANAR_SCHEME(type);
+
+    return weight == CPU_PLANAR && (scheme == ACCEL_SCHEME_NF4 || scheme == ACCEL_SCHEME_CODEBOOK);
 }
 
 uint32_t cpu_act_kind(const struct cpu_device *device, uint32_t variant, uint32_t type, uint64_t rows)
@@ -129,8 +131,10 @@ void cpu_matrix_from(const struct cpu_device *device, uint64_t row, uint64_t wid
         matrix->packed = (const char *)matrix->packed + cpu_packed_bytes(device->kernels.isa, matrix->type, row, width);
 }
 
-const char *cpu_why_not_rounded(const struct cpu_device *device, uint32_t weight, uint32_t rounding)
+const char *cpu_why_not_rounded(const struct cpu_device *device, uint32_t weight, uint32_t type, uint32_t rounding)
 {
+    if (weight == CPU_PLANAR && ACCEL_PLANAR_SCHEME(type) == ACCEL_SCHEME_FLOAT8)
+        return "floats of 8 bits are multiplied as floats";
     if (weight > CPU_BF16)
         return rounding == ACCEL_Q8_0 ? NULL : "the node does not allow activations of 8 bits";
     if (rounding != ACCEL_Q8_0 && rounding != ACCEL_BF16)
@@ -149,7 +153,7 @@ const char *cpu_matmul_check(const struct sdk_kernel *kernel, const struct sdk_n
         return "x, bias, residual and y have to be F32";
     return (kernel->variant & CPU_ROUNDED) == 0
                ? NULL
-               : cpu_why_not_rounded(node->device, cpu_variant_weight(kernel->variant), attributes->rounding);
+               : cpu_why_not_rounded(node->device, cpu_variant_weight(kernel->variant), w->type, attributes->rounding);
 }
 
 const char *cpu_gathered_check(const struct sdk_kernel *kernel, const struct sdk_node *node, uint32_t others,
@@ -166,7 +170,7 @@ const char *cpu_gathered_check(const struct sdk_kernel *kernel, const struct sdk
     if (kernel->precision == ACCEL_BF16 ? weight > CPU_BF16
                                         : ((const struct cpu_device *)node->device)->kernels.matmul8[weight] == NULL)
         return "the kernel is for weights of another type";
-    return cpu_why_not_rounded(node->device, (uint32_t)weight, rounding);
+    return cpu_why_not_rounded(node->device, (uint32_t)weight, sdk_input(node, 1)->type, rounding);
 }
 
 /* Returns the bytes of staged activations. Memory for the maximum number of rows also serves smaller steps, whose

@@ -43,7 +43,7 @@ void cpu_act_stage(const struct cpu_device *device, uint32_t kind, const float *
 void cpu_act_multiply(const struct cpu_device *device, uint32_t kind, uint32_t weight, struct cpu_matmul *matmul,
                       void *staged, uint64_t begin, uint64_t end);
 /* Returns why a kernel of `variant` may not round activations of a node with weights of type `weight`, or NULL. */
-const char *cpu_why_not_rounded(const struct cpu_device *device, uint32_t weight, uint32_t rounding);
+const char *cpu_why_not_rounded(const struct cpu_device *device, uint32_t weight, uint32_t type, uint32_t rounding);
 
 const char *cpu_embed_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
 uint64_t cpu_embed_parts(const struct sdk_call *call, uint64_t *out_grain);

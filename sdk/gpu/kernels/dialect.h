@@ -15,6 +15,8 @@
  * buffer is one of uint, with BUFFER_PARTS(binding, buffer) behind its BUFFER_IN. They are loads of 16 and 8 bits where
  * the device has them.
  *
+ * ATOMIC_ADD(array[i], value) adds to an element of a local array of uint, mul_hi is the high word of a product.
+ *
  * Buffers are arrays of words: uint, int or float. The value of binding i begins at word START(i) of its buffer.
  *
  * Vectors of rows: if VEC_ROWS is defined, an item processes VEC rows of a tile of a matrix in vectors vuint and vfloat

@@ -108,6 +108,7 @@ spirv_instruction(extensions = ["SPV_KHR_integer_dot_product"], capabilities = [
 #define GROUPS_X gl_NumWorkGroups.x
 #define ITEM gl_LocalInvocationID.x
 #define BARRIER barrier()
+#define ATOMIC_ADD(place, value) atomicAdd(place, value)
 #define UNROLL [[unroll]]
 #define NOT_UNROLLED
 
@@ -116,6 +117,8 @@ spirv_instruction(extensions = ["SPV_KHR_integer_dot_product"], capabilities = [
 #define make4 vec4
 #define uint4 uvec4
 #define make_uint4 uvec4
+#define uint2 uvec2
+#define make_uint2 uvec2
 #define as_float uintBitsToFloat
 #define as_uint floatBitsToUint
 #define as_int int
@@ -130,6 +133,14 @@ spirv_instruction(extensions = ["SPV_KHR_integer_dot_product"], capabilities = [
 #define to_uint(x) uint(x)
 #define as_uint_of(x) uint(x)
 #define LOAD4(buffer, i) vec4(buffer[i], buffer[(i) + 1u], buffer[(i) + 2u], buffer[(i) + 3u])
+
+/* The high word of a product. */
+uint mul_hi(uint a, uint b)
+{
+    uint high, low;
+    umulExtended(a, b, high, low);
+    return high;
+}
 
 float half_low(uint word)
 {

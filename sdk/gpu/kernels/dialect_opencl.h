@@ -74,11 +74,13 @@
 #define GROUPS_X ((uint)get_num_groups(0))
 #define ITEM ((uint)get_local_id(0))
 #define BARRIER barrier(CLK_LOCAL_MEM_FENCE)
+#define ATOMIC_ADD(place, value) atomic_add(&place, value)
 #define UNROLL _Pragma("unroll")
 #define NOT_UNROLLED _Pragma("unroll 1")
 
 #define make4 (float4)
 #define make_uint4 (uint4)
+#define make_uint2 (uint2)
 #define LOAD4(buffer, i) vload4(0, (buffer) + (i))
 #define is_nan(x) isnan(x)
 #define to_int(x) convert_int(x)

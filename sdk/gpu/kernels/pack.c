@@ -85,7 +85,10 @@ static void pack_planar(const struct gpu_format *format, uint64_t width, const u
     for (uint64_t b = 0; b < blocks; b++) {
         uint8_t q[FORMAT_BLOCK];
 
-        unpack_planar(from[0] + b * 4 * format->bits, format->bits, q);
+        if (format->codebook == FORMAT_CODEBOOK_E4M3)
+            memcpy(q, from[0] + b * FORMAT_BLOCK, sizeof(q));
+        else
+            unpack_planar(from[0] + b * 4 * format->bits, format->bits, q);
         put_codes(q, format->bits, to[0] + b * format->bits);
     }
     for (uint64_t g = 0; g < groups; g++)
@@ -318,16 +321,14 @@ static struct block_row block_of(uint32_t type)
 }
 
 static const uint32_t planar_scales[] = {
-    [ACCEL_SCHEME_SYMMETRIC] = FORMAT_SYMMETRIC,
-    [ACCEL_SCHEME_ASYMMETRIC] = FORMAT_ASYMMETRIC,
-    [ACCEL_SCHEME_NF4] = FORMAT_LOOKUP,
-    [ACCEL_SCHEME_CODEBOOK] = FORMAT_LOOKUP,
+    [ACCEL_SCHEME_SYMMETRIC] = FORMAT_SYMMETRIC, [ACCEL_SCHEME_ASYMMETRIC] = FORMAT_ASYMMETRIC,
+    [ACCEL_SCHEME_NF4] = FORMAT_LOOKUP,          [ACCEL_SCHEME_CODEBOOK] = FORMAT_LOOKUP,
+    [ACCEL_SCHEME_FLOAT8] = FORMAT_LOOKUP,
 };
 static const uint32_t planar_codebooks[] = {
-    [ACCEL_SCHEME_SYMMETRIC] = FORMAT_NO_CODEBOOK,
-    [ACCEL_SCHEME_ASYMMETRIC] = FORMAT_NO_CODEBOOK,
-    [ACCEL_SCHEME_NF4] = FORMAT_CODEBOOK_NF4,
-    [ACCEL_SCHEME_CODEBOOK] = FORMAT_CODEBOOK_ROW,
+    [ACCEL_SCHEME_SYMMETRIC] = FORMAT_NO_CODEBOOK, [ACCEL_SCHEME_ASYMMETRIC] = FORMAT_NO_CODEBOOK,
+    [ACCEL_SCHEME_NF4] = FORMAT_CODEBOOK_NF4,      [ACCEL_SCHEME_CODEBOOK] = FORMAT_CODEBOOK_ROW,
+    [ACCEL_SCHEME_FLOAT8] = FORMAT_CODEBOOK_E4M3,
 };
 
 int32_t gpu_format_of(uint32_t type, struct gpu_format *out_format)

@@ -110,6 +110,9 @@ const char *gpu_argmax_check(const struct gpu_row *row, const struct gpu_node *n
 void gpu_argmax_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
 const char *gpu_top_k_check(const struct gpu_row *row, const struct gpu_node *node);
 void gpu_top_k_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
+const char *gpu_sample_check(const struct gpu_row *row, const struct gpu_node *node);
+void gpu_sample_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
+uint64_t gpu_sample_scratch(const struct gpu_call *call);
 void gpu_pointwise_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
 const char *gpu_gather_check(const struct gpu_row *row, const struct gpu_node *node);
 void gpu_gather_lower(const struct gpu_call *call, struct gpu_emitter *emitter);

@@ -49,7 +49,8 @@ static const char *unscaled_reason(const struct gpu_row *row, const struct gpu_n
     struct gpu_format format;
 
     if (!gpu_format_of(gpu_node_input(node, 1)->type, &format) || format.bits > 8 ||
-        format.codebook == FORMAT_CODEBOOK_NF4 || format.codebook == FORMAT_CODEBOOK_ROW)
+        format.codebook == FORMAT_CODEBOOK_NF4 || format.codebook == FORMAT_CODEBOOK_ROW ||
+        format.codebook == FORMAT_CODEBOOK_E4M3)
         return "the weights' codes are not integers";
     return gpu_matmul_check(row, node);
 }

@@ -116,6 +116,55 @@ void gpu_argmax_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
     emit_rows(call, emitter, "argmax", 0);
 }
 
+#define SAMPLE_MOST (1u << 19) /* tokens: lavapipe ends the loops of more */
+#define SAMPLE_GROUP 64u       /* least items that share a row */
+
+const char *gpu_sample_check(const struct gpu_row *row, const struct gpu_node *node)
+{
+    (void)row;
+    return gpu_node_input(node, 0)->dims[1].add <= SAMPLE_MOST ? NULL : "a row has more than 524288 logits";
+}
+
+uint64_t gpu_sample_scratch(const struct gpu_call *call)
+{
+    return call->inputs[0]->most_rows * call->inputs[0]->width * 4;
+}
+
+void gpu_sample_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
+{
+    const struct gpu_tensor *logits = call->inputs[0], *recent = call->inputs[3];
+    const struct gpu_arrangement arrangement = gpu_arrange(call->limits);
+    const uint32_t window = recent == NULL ? 0 : (uint32_t)recent->width;
+    struct gpu_launch launch = {
+        .source = "sample_keys",
+        .constants = {arrangement.element_group},
+        .constant_count = 2,
+        .bind_count = 4,
+        .binds = {gpu_read(logits), gpu_read(call->inputs[1]), gpu_read(recent), gpu_write(call->scratch)},
+        .words = {(uint32_t)logits->width, (uint32_t)(logits->rows * logits->width), window},
+        .word_count = 3};
+
+    gpu_fold(call->limits, gpu_pieces(logits->rows * logits->width, arrangement.element_group), launch.groups);
+    gpu_emit(emitter, &launch);
+    if (recent != NULL) {
+        launch.constants[1] = 1;
+        launch.binds[3].access |= GPU_BIND_READ;
+        launch.words[1] = (uint32_t)(logits->rows * window);
+        gpu_fold(call->limits, gpu_pieces(logits->rows * window, arrangement.element_group), launch.groups);
+        gpu_emit(emitter, &launch);
+    }
+    launch.source = "sample";
+    launch.constants[0] = arrangement.row_group < SAMPLE_GROUP ? SAMPLE_GROUP : arrangement.row_group;
+    launch.constant_count = 1;
+    launch.binds[0] = gpu_read(call->scratch);
+    launch.binds[2] = gpu_read(call->inputs[2]);
+    launch.binds[3] = gpu_write(call->outputs[0]);
+    launch.words[1] = (uint32_t)logits->rows;
+    launch.word_count = 2;
+    gpu_fold(call->limits, logits->rows, launch.groups);
+    gpu_emit(emitter, &launch);
+}
+
 static uint32_t kind_of(uint32_t op)
 {
     return op == ACCEL_OP_ADD          ? KIND_ADD

@@ -36,6 +36,7 @@
 #define CODEBOOK_IQ2 6u
 #define CODEBOOK_IQ3_XXS 7u
 #define CODEBOOK_IQ3_S 8u
+#define CODEBOOK_E4M3 9u /* no table: floats of 8 bits, divided by 256 */
 
 CONST(LOW_WORDS, (BITS >= 32u ? 32u : BITS >= 16u ? 16u : BITS >= 8u ? 8u : BITS >= 4u ? 4u : 2u))
 CONST(HIGH_WORDS, (BITS == 6u ? 2u : BITS == 5u ? 1u : BITS == 3u ? 1u : 0u))
@@ -68,6 +69,12 @@ TABLE16(codebook_iq3_s, -15.0f, -13.0f, -11.0f, -9.0f, -7.0f, -5.0f, -3.0f, -1.0
  */
 FN vfloat code_value(POINTER(uint, Z) vuint low, vuint high, uint i, uint c, uint codebook)
 {
+    if (CODEBOOK == CODEBOOK_E4M3) {
+        /* The same bits in a half, whose exponent is biased by 8 more; all ones are no number. */
+        const vuint code = (low >> (8u * c)) & 255u, magnitude = code & 127u;
+
+        return vhalf((code & 128u) << 8u | magnitude << 7u | ((magnitude + 1u) >> 7u) * 0x7e00u);
+    }
     if (BITS == 8u)
         return VFLOAT(VINT(low << (24u - 8u * c)) >> 24);
     vuint q;

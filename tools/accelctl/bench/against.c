@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/accelctl/bench/against.h"
 #include "tools/accelctl/bench/bench.h"
+#include "tools/accelctl/bench/rows.h"
 #include "tools/accelctl/errors.h"
 
 struct peer_test {

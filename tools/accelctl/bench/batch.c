@@ -6,6 +6,9 @@
 #include <stdlib.h>
 
 #include "tools/accelctl/bench/bench.h"
+#include "tools/accelctl/bench/cost.h"
+#include "tools/accelctl/bench/model.h"
+#include "tools/accelctl/bench/rows.h"
 
 enum { SEQUENCES_MOST = 1024 };
 

@@ -10,6 +10,8 @@
 #include <accel/builder.h>
 
 #include "tools/accelctl/bench/bench.h"
+#include "tools/accelctl/bench/cost.h"
+#include "tools/accelctl/bench/machine.h"
 
 /* One step. */
 struct step {

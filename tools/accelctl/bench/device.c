@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "tools/accelctl/bench/bench.h"
+#include "tools/accelctl/bench/machine.h"
+#include "tools/accelctl/bench/rows.h"
 
 enum { COPIES = 16, ROUNDS_LEAST = 3, ROUNDS_MOST = 15 };
 

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "tools/accelctl/bench/bench.h"
+#include "tools/accelctl/bench/facts.h"
 #include "tools/accelctl/print/where.h"
 
 static void set_text(struct bench *bench, const char *key, const char *text)

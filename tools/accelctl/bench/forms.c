@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tools/accelctl/bench/bench.h"
+#include "tools/accelctl/bench/operator.h"
 
 #define FORM(tag, ...) (&(const struct accel_##tag){.size = sizeof(struct accel_##tag), __VA_ARGS__})
 

@@ -2,7 +2,10 @@
 /* Writes the results as a document, schema "accelctl/bench/1"; doc/benchmark.md describes it. Times are seconds. */
 #include "config.h"
 
+#include "tools/accelctl/bench/against.h"
 #include "tools/accelctl/bench/bench.h"
+#include "tools/accelctl/bench/results.h"
+#include "tools/accelctl/bench/rows.h"
 
 static json_t *spread_json(const struct measure_spread *spread)
 {

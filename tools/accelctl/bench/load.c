@@ -21,6 +21,8 @@
 #include <unistd.h>
 
 #include "tools/accelctl/bench/bench.h"
+#include "tools/accelctl/bench/model.h"
+#include "tools/accelctl/bench/rows.h"
 #include "tools/accelctl/output.h"
 #include "tools/accelctl/scratch.h"
 

@@ -9,6 +9,8 @@
 #include <accel/quant/format.h>
 
 #include "tools/accelctl/bench/bench.h"
+#include "tools/accelctl/bench/machine.h"
+#include "tools/accelctl/bench/rows.h"
 
 enum { ROUNDS_LEAST = 5, ROUNDS_MOST = 15 };
 

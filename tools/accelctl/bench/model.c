@@ -7,15 +7,21 @@
 #include <stdlib.h>
 
 #include "tools/accelctl/bench/bench.h"
+#include "tools/accelctl/bench/cost.h"
+#include "tools/accelctl/bench/model.h"
+#include "tools/accelctl/bench/operator.h"
+#include "tools/accelctl/bench/rows.h"
+
+enum { LIMIT_TEXT = 96 };
 
 /* Tests of one model in the order in which they run. */
 struct runner {
     struct bench *bench;
     struct accel_session *session;
     int32_t *ids;
-    uint64_t capacity;           /* tokens of the context */
-    char limit[BENCH_ROOM_TEXT]; /* whose that is */
-    uint64_t done;               /* rounds, of `all` */
+    uint64_t capacity;      /* tokens of the context */
+    char limit[LIMIT_TEXT]; /* whose that is */
+    uint64_t done;          /* rounds, of `all` */
     uint64_t all;
 };
 
@@ -104,16 +110,16 @@ static struct bench_row *add_row(struct runner *runner, enum bench_subject subje
     return add_cost(runner, row) == ACCEL_OK ? row : NULL;
 }
 
-const char *bench_room_text(const struct opened *opened, char text[BENCH_ROOM_TEXT])
+/* Writes whose limit the tokens of the context are: the model's, or a setting's. */
+static void write_limit_text(const struct opened *opened, char text[LIMIT_TEXT])
 {
     const unsigned long long capacity = accel_session_context(opened->session);
     const uint64_t made_for = accel_model_facts_of(opened->model)->context;
 
     if (made_for != 0 && capacity >= made_for)
-        snprintf(text, BENCH_ROOM_TEXT, "the model was made for %llu tokens", capacity);
+        snprintf(text, LIMIT_TEXT, "the model was made for %llu tokens", capacity);
     else
-        snprintf(text, BENCH_ROOM_TEXT, "the context has %llu tokens (--set context=...)", capacity);
-    return text;
+        snprintf(text, LIMIT_TEXT, "the context has %llu tokens (--set context=...)", capacity);
 }
 
 /* Counts the tests of one subject that fit the context. */
@@ -143,7 +149,7 @@ int bench_model_check(const struct bench *bench, const struct opened *opened)
     const uint64_t capacity = accel_session_context(opened->session);
     const uint32_t side_by_side = count_side_by_side(bench, opened->session);
     uint32_t left = 0;
-    char limit[BENCH_ROOM_TEXT], text[BENCH_ROOM_TEXT + 80];
+    char limit[LIMIT_TEXT], text[LIMIT_TEXT + 80];
 
     for (uint32_t s = 0; s < BENCH_SUBJECTS; s++)
         if (s != BENCH_PREFILL && s != BENCH_DECODE && s != BENCH_BATCH)
@@ -158,7 +164,7 @@ int bench_model_check(const struct bench *bench, const struct opened *opened)
         snprintf(limit, sizeof(limit), "the session has %u sequences, steps of %llu tokens",
                  accel_session_sequences(opened->session), (unsigned long long)accel_session_batch(opened->session));
     else
-        bench_room_text(opened, limit);
+        write_limit_text(opened, limit);
     snprintf(text, sizeof(text), "bench: no test fits the context, so nothing is measured: %s", limit);
     return report_error_text(bench->chosen->common.json, EXIT_USAGE, "usage", text,
                              "smaller numbers of --prompt, --tokens, --depth or --sequences");
@@ -223,7 +229,7 @@ int bench_model(struct bench *bench, struct opened *opened)
     progress_next(&bench->progress, "loading");
     code = accel_session_load(opened->session, &bench->error);
     runner.capacity = accel_session_context(opened->session);
-    bench_room_text(opened, runner.limit);
+    write_limit_text(opened, runner.limit);
     if (code == ACCEL_OK) {
         runner.ids = make_ids(runner.capacity, accel_model_facts_of(opened->model)->vocabulary);
         if (runner.ids == NULL)

@@ -5,6 +5,8 @@
 #include <inttypes.h>
 
 #include "tools/accelctl/bench/bench.h"
+#include "tools/accelctl/bench/noise.h"
+#include "tools/accelctl/bench/rows.h"
 
 enum { NOISY_ROWS = 5 };
 

@@ -14,6 +14,9 @@
 #include <accel/run.h>
 
 #include "tools/accelctl/bench/bench.h"
+#include "tools/accelctl/bench/cost.h"
+#include "tools/accelctl/bench/operator.h"
+#include "tools/accelctl/bench/rows.h"
 
 enum { BINDS = 8, PLANES = ACCEL_FORMAT_PLANES };
 

@@ -13,6 +13,11 @@
 #include <accel/run.h>
 
 #include "tools/accelctl/bench/bench.h"
+#include "tools/accelctl/bench/facts.h"
+#include "tools/accelctl/bench/machine.h"
+#include "tools/accelctl/bench/operator.h"
+#include "tools/accelctl/bench/operators.h"
+#include "tools/accelctl/bench/rows.h"
 #include "tools/accelctl/words.h"
 
 #define MIB 1048576.0

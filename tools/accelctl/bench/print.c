@@ -6,7 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/accelctl/bench/against.h"
 #include "tools/accelctl/bench/bench.h"
+#include "tools/accelctl/bench/results.h"
+#include "tools/accelctl/bench/rows.h"
 
 /* Formats a number with three significant figures. */
 static const char *number_text(double value, char text[32])

@@ -10,6 +10,8 @@
 
 #include "tools/accelctl/array.h"
 #include "tools/accelctl/bench/bench.h"
+#include "tools/accelctl/bench/machine.h"
+#include "tools/accelctl/bench/rows.h"
 
 static const char *const names[] = {"machine", "load", "prefill", "decode", "batch", "attention", "operators"};
 _Static_assert(sizeof(names) / sizeof(*names) == BENCH_SUBJECTS, "a name for each subject");

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "tools/accelctl/bench/bench.h"
+#include "tools/accelctl/bench/results.h"
 
 #ifdef HAVE_SQLITE
 #include <sqlite3.h>

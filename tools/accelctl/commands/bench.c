@@ -9,7 +9,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "tools/accelctl/bench/against.h"
 #include "tools/accelctl/bench/bench.h"
+#include "tools/accelctl/bench/facts.h"
+#include "tools/accelctl/bench/machine.h"
+#include "tools/accelctl/bench/model.h"
+#include "tools/accelctl/bench/noise.h"
+#include "tools/accelctl/bench/operators.h"
+#include "tools/accelctl/bench/results.h"
+#include "tools/accelctl/bench/rows.h"
 #include "tools/accelctl/print/more.h"
 #include "tools/accelctl/words.h"
 
@@ -57,12 +65,14 @@ static int refuse(const struct bench *bench, const char *format, const char *tex
 /* Returns the subject that a misspelt word stands for, or NULL if the word names a model. */
 static const char *nearest_subject(const char *word)
 {
+    const char *nearest = NULL;
+    uint32_t least = unrelated_distance(word);
     struct stat file;
 
     for (uint32_t s = 0; s < BENCH_SUBJECTS && stat(word, &file) != 0; s++)
-        if (word_distance(word, bench_subject_name(s)) <= 2)
-            return bench_subject_name(s);
-    return NULL;
+        if (is_nearer(word, bench_subject_name(s), &least))
+            nearest = bench_subject_name(s);
+    return nearest;
 }
 
 /* Refuses a second word that is neither a subject nor a model. */

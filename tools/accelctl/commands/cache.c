@@ -128,7 +128,7 @@ static int check_drivers(uint32_t json, const struct cache_folder *list, const c
 {
     for (uint32_t d = 0; d < count && list->count != 0; d++) {
         const char *nearest = "";
-        uint32_t found = 0, least = 4;
+        uint32_t found = 0, least = unrelated_distance(drivers[d]);
         char text[300], guess[GUESS_BYTES];
 
         for (uint32_t i = 0; i < list->count; i++) {

@@ -7,6 +7,7 @@
 #include "tools/accelctl/tables/matrix.h"
 #include "tools/accelctl/tables/recommended.h"
 #include "tools/accelctl/tables/tables.h"
+#include "tools/accelctl/words.h"
 
 struct matrix_options {
     struct common common;
@@ -78,21 +79,21 @@ static int write_html(FILE *out, void *data)
     return matrix_html(out, data);
 }
 
-/* Refuses an unknown table; the remedy lists the tables. */
-static int refuse_table(uint32_t json, const struct accel_tables *tables)
+/* Refuses an unknown table; the error lists the tables. */
+static int refuse_table(uint32_t json, const struct accel_tables *tables, const char *name)
 {
-    char known[160];
-    size_t used = (size_t)snprintf(known, sizeof(known), "the tables are");
+    char known[160] = "";
+    size_t used = 0;
     const char *last = "";
 
     for (uint32_t i = 0; i < accel_compat_count(tables) && used < sizeof(known); i++) {
         const char *table = accel_compat_get(tables, i)->table;
 
         if (strcmp(table, last) != 0)
-            used += (size_t)snprintf(known + used, sizeof(known) - used, "%s %s", *last == '\0' ? "" : ",", table);
+            used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", *last == '\0' ? "" : " ", table);
         last = table;
     }
-    return report_error_text(json, EXIT_USAGE, "usage", "there is no such table", known);
+    return refuse_option_word(json, "matrix", "table", known, name);
 }
 
 static int print_cells(const struct matrix_options *chosen, enum format format, struct accel_context *context,
@@ -105,7 +106,7 @@ static int print_cells(const struct matrix_options *chosen, enum format format, 
     if (!matrix_make(&matrix, chosen->table))
         return report_error_text(chosen->common.json, EXIT_SHORT, "ACCEL_E_MEMORY", "no memory for the matrix", NULL);
     if (matrix.count == 0)
-        code = refuse_table(chosen->common.json, tables);
+        code = refuse_table(chosen->common.json, tables, chosen->table);
     else
         code = write_output(chosen->common.json, chosen->out, writers[format], &matrix);
     matrix_free(&matrix);

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -183,7 +184,7 @@ static int answer(const struct plan_options *chosen, const struct opened *opened
     if (chosen->out != NULL && !chosen->common.json)
         print_out(chosen->out);
     if (code == EXIT_DONE && chosen->emit == NULL && does_not_run(opened, &error))
-        return EXIT_REFUSED;
+        return unsupported_exit(&error);
     if (code == EXIT_DONE && accel_plan_fit(accel_model_plan_plan(opened->made), &fit, NULL) == ACCEL_OK && !fit.fits)
         code = EXIT_SHORT;
     return code;
@@ -204,8 +205,27 @@ static int act(const struct plan_options *chosen, struct opened *opened)
     return code;
 }
 
+/* Returns whether one of the settings of the command line has the key. */
+static bool is_given(const struct common *common, const char *key)
+{
+    size_t length = strlen(key);
+
+    for (uint32_t i = 0; i < common->sets.count; i++)
+        if (strncmp(common->sets.items[i], key, length) == 0 && common->sets.items[i][length] == '=')
+            return true;
+    return false;
+}
+
+/* Returns whether --emit prints a call with layers on a GPU, which is for another machine if none is here. */
+static bool emits_gpu_layers(const struct plan_options *chosen)
+{
+    return chosen->emit != NULL && chosen->common.device == NULL && is_given(&chosen->common, "gpu.layers") &&
+           !is_given(&chosen->common, "fallback.device");
+}
+
 static int run(int count, char **arguments, const struct command *command)
 {
+    static const struct accel_named_value without_gpu = {"fallback.device", "allow", "--emit"};
     struct plan_options chosen = {0};
     struct wish wish = {.outputs = 1};
     struct opened opened = {0};
@@ -235,6 +255,8 @@ static int run(int count, char **arguments, const struct command *command)
     wish.platform = chosen.platform;
     wish.mode = chosen.mode;
     wish.length = chosen.length;
+    wish.more = &without_gpu;
+    wish.more_count = emits_gpu_layers(&chosen);
     code = open_model(&chosen.common, &wish, &opened);
     if (code < 0)
         code = act(&chosen, &opened);
@@ -252,7 +274,9 @@ const struct command command_plan = {
         "name of a file in the folder models of the profiles. Nothing is loaded. If the model, its family or the "
         "device is not here, the plan is computed by formula, and a note states so.\n"
         "Each setting names the file and line of the profile that it comes from, or what measured it. The exit status "
-        "is 5 if memory does not suffice, and 4 if the device is here but does not implement the model or a setting.",
+        "is 5 if memory does not suffice, and, if the device is here, 3 if the model's family does not run and 4 if "
+        "the "
+        "device does not implement the model or a setting.",
     .example = "accelctl plan --set context=2048tok model.gguf\nhow the model would run with caches for 2048 tokens",
     .options = options,
     .option_count = sizeof(options) / sizeof(*options),

@@ -31,7 +31,10 @@ static const struct action_row actions[] = {
     {"show", "[NAME...]",
      "show the settings that result for a platform, a device, a client and a model, each with its place and reason", 0,
      8, ACTION_NAMES},
-    {"diff", "NAME NAME", "compare two of them; join several files of one side: cuda+t4 cuda+a100", 2, 2, ACTION_NAMES},
+    {"diff", "NAME NAME",
+     "compare two of them, with what they keep for later, and for each kind of model unless one is named; join several "
+     "files of one side: cuda+t4 cuda+a100",
+     2, 2, ACTION_NAMES},
     {"lint", "[FILE...]", "check files, folders of profiles, or all installed ones and the variables that are set", 0,
      1000, ACTION_FILES},
     {"env", "[VARIABLE...]", "list the environment variables that are set, and the setting of each", 0, 100,

@@ -24,7 +24,7 @@ static const struct option_row options[] = {
      "type of the matrices, also as a third argument: q4_k_m (the default), q4_k_s, q5_k_m, q5_k_s, q6_k, q3_k_s, "
      "q3_k_m, q3_k_l, q2_k, q2_k_s, q8_0, q5_1, q5_0, q4_1, q4_0, iq4_nl, iq4_xs or mxfp4_moe: the mix of types that "
      "llama-quantize writes under that name (q3_k, q4_k and q5_k are its _M); f32, f16, bf16 or mxfp4: that type; q8, "
-     "q4, q3, q2, nf4 or c4 with --group and --scheme. With --budget it only names the family of the candidates",
+     "q4, q3, q2, nf4, c4 or f8 with --group and --scheme. With --budget it only names the family of the candidates",
      0, 0},
     {"pure", 0, OPTION_FLAG, offsetof(struct quantize_options, pure), NULL,
      "no mix: all matrices get the type of --type, as q4_k", 0, 0},
@@ -35,8 +35,8 @@ static const struct option_row options[] = {
     {"allow-requantize", 0, OPTION_FLAG, offsetof(struct quantize_options, requantize), NULL,
      "alias of --requantize, the name in llama-quantize", 0, 0},
     {"group", 'g', OPTION_TEXT, offsetof(struct quantize_options, group), "COUNT",
-     "values that share one scale: 32, 64, 128, 256, 512 or row; for q2, q3, q4, q8, nf4 and c4; default: 128, 64 for "
-     "q2 and nf4, row for c4",
+     "values that share one scale: 32, 64, 128, 256, 512 or row; for q2, q3, q4, q8, nf4, c4 and f8; default: 128, 64 "
+     "for q2 and nf4, row for c4",
      0, 0},
     {"scheme", 0, OPTION_TEXT, offsetof(struct quantize_options, scheme), "SCHEME",
      "symmetric, as without the option, or asymmetric: with a zero point for each group; for q2, q3, q4 and q8", 0, 0},
@@ -489,7 +489,8 @@ const struct command command_quantize = {
               "llama-quantize gives it: more bits for the output projection, the attention values and some "
               "feed-forward layers; --role and --critical override them, --pure gives all matrices one type. q2, q3, "
               "q4 and q8 are planar, with --group and --scheme, or in one word as q4_g128a (with zero points) or "
-              "q3_row; so are nf4 (codebook of a normal distribution) and c4 (a codebook of 16 values per row). A "
+              "q3_row; so are nf4 (codebook of a normal distribution), c4 (a codebook of 16 values per row) and f8 "
+              "(floats of 8 bits, E4M3). A "
               "folder whose matrices have one planar type is written in the layout of GPTQ, which other programs read; "
               "otherwise both kinds of files get a layout of planes that accelctl reads (quant/LAYOUT.md).\n"
               "If groups or blocks do not divide the rows of a matrix, it gets the largest groups that do, the next "

@@ -130,27 +130,122 @@ static void print_memory_rows(const struct opened *opened)
 
 /* ---- several devices ---- */
 
+/* Returns whether the component has a matrix of its own for the output; else the output reads the embedding. */
+static bool has_head(const struct accel_plan *plan, const char *component)
+{
+    for (uint32_t i = 0; i < accel_plan_part_count(plan); i++) {
+        const struct accel_plan_part *part = accel_plan_part_get(plan, i);
+
+        if (strcmp(part->role, "head") == 0 && strcmp(part->component, component) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Returns the row beside row `index` if it belongs to the same component and device, else NULL. */
+static const struct accel_plan_layer *neighbour(const struct accel_plan *plan, uint32_t index, uint32_t beside)
+{
+    const struct accel_plan_layer *row = accel_plan_layer_get(plan, index), *other = accel_plan_layer_get(plan, beside);
+
+    return other != NULL && strcmp(other->device, row->device) == 0 && strcmp(other->component, row->component) == 0
+               ? other
+               : NULL;
+}
+
+/* Returns whether the row has no layers and lies behind those of its component. */
+static bool is_output(const struct accel_plan *plan, uint32_t index)
+{
+    const struct accel_plan_layer *before = index == 0 ? NULL : accel_plan_layer_get(plan, index - 1);
+    const struct accel_plan_layer *row = accel_plan_layer_get(plan, index);
+
+    return row->first == ACCEL_NO_LAYER && before != NULL && before->first != ACCEL_NO_LAYER &&
+           strcmp(before->component, row->component) == 0;
+}
+
+/* Returns whether the line of a row beside this one has its weights. */
+static bool is_joined(const struct accel_plan *plan, uint32_t index)
+{
+    const struct accel_plan_layer *other =
+        is_output(plan, index) ? neighbour(plan, index, index - 1) : neighbour(plan, index, index + 1);
+
+    return accel_plan_layer_get(plan, index)->first == ACCEL_NO_LAYER && other != NULL &&
+           other->first != ACCEL_NO_LAYER;
+}
+
+/* Names the weights of no layer in a row: the output of a model without a head has a copy of the embedding where that
+ * is on another device. */
+static const char *outside_text(const struct accel_plan *plan, uint32_t index)
+{
+    const struct accel_plan_layer *row = accel_plan_layer_get(plan, index);
+
+    if (!is_output(plan, index))
+        return "embedding";
+    if (has_head(plan, row->component))
+        return "output";
+    for (uint32_t i = 0; i < index; i++) {
+        const struct accel_plan_layer *table = accel_plan_layer_get(plan, i);
+
+        if (table->first == ACCEL_NO_LAYER && strcmp(table->component, row->component) == 0 &&
+            strcmp(table->device, row->device) != 0)
+            return "output with a copy of the embedding";
+    }
+    return "output";
+}
+
+/* Prints the line of a row, with the weights of no layer that lie beside its layers. Returns the bytes of weights. */
+static uint64_t print_split_row(const struct accel_plan *plan, uint32_t index, bool is_first)
+{
+    const struct accel_plan_layer *row = accel_plan_layer_get(plan, index);
+    const struct accel_plan_layer *before = index == 0 ? NULL : neighbour(plan, index, index - 1);
+    const struct accel_plan_layer *after = neighbour(plan, index, index + 1);
+    uint64_t bytes = row->weight_bytes;
+    char weights[32], state[32], devices[300], line[800];
+    size_t used = 0;
+
+    if (row->first == ACCEL_NO_LAYER) {
+        used = (size_t)snprintf(line, sizeof(line), "%s", outside_text(plan, index));
+    } else {
+        used = (size_t)snprintf(line, sizeof(line), "layers %" PRIu32 "-%" PRIu32, row->first, row->last);
+        if (before != NULL && is_joined(plan, index - 1) && !is_output(plan, index - 1)) {
+            bytes += before->weight_bytes;
+            used += (size_t)snprintf(line + used, sizeof(line) - used, ", %s", outside_text(plan, index - 1));
+        }
+        if (after != NULL && is_output(plan, index + 1)) {
+            bytes += after->weight_bytes;
+            used += (size_t)snprintf(line + used, sizeof(line) - used, ", %s", outside_text(plan, index + 1));
+        }
+    }
+    used += (size_t)snprintf(line + used, sizeof(line) - used, " on %s: weights %s",
+                             shorten_devices(row->device, devices, sizeof(devices)), bytes_text(bytes, weights));
+    if (row->first != ACCEL_NO_LAYER)
+        snprintf(line + used, sizeof(line) - used, ", KV cache %s", bytes_text(row->state_bytes, state));
+    print_wrapped((uint32_t)print("%-*s", HEAD, is_first ? "split" : ""), HEAD, line);
+    return bytes;
+}
+
+/* Prints the rows of layers; their weights sum to those of the memory. */
 static void print_split(const struct accel_plan *plan)
 {
-    uint32_t count = accel_plan_layer_count(plan), shown = 0;
-    uint32_t parts = 0, is_split = count_devices(plan) > 1;
+    uint32_t count = accel_plan_layer_count(plan), shown = 0, lines = 0;
+    uint64_t rest = 0;
+    char weights[32];
 
-    for (uint32_t i = 0; i < count; i++)
-        parts += accel_plan_layer_get(plan, i)->first != ACCEL_NO_LAYER;
-    for (uint32_t i = 0; i < count && is_split; i++) {
-        const struct accel_plan_layer *layer = accel_plan_layer_get(plan, i);
-        char weights[32], state[32], devices[300];
-
-        if (layer->first == ACCEL_NO_LAYER)
+    if (count_devices(plan) <= 1)
+        return;
+    for (uint32_t i = 0; i < count; i++) {
+        lines += !is_joined(plan, i);
+        rest += accel_plan_layer_get(plan, i)->weight_bytes;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (is_joined(plan, i))
             continue;
-        /* The last row counts the parts that have none. */
-        if (shown++ == DEVICE_ROWS - 1 && parts > DEVICE_ROWS) {
-            print("%*sand %" PRIu32 " more: --layers lists all\n", HEAD, "", parts - DEVICE_ROWS + 1);
+        /* The last line counts the rows that have none. */
+        if (shown == DEVICE_ROWS - 1 && lines > DEVICE_ROWS) {
+            print("%*sand %" PRIu32 " more: weights %s; --layers lists all\n", HEAD, "", lines - DEVICE_ROWS + 1,
+                  bytes_text(rest, weights));
             return;
         }
-        print("%-*slayers %" PRIu32 "-%" PRIu32 " on %s: weights %s, KV cache %s\n", HEAD, shown == 1 ? "split" : "",
-              layer->first, layer->last, shorten_devices(layer->device, devices, sizeof(devices)),
-              bytes_text(layer->weight_bytes, weights), bytes_text(layer->state_bytes, state));
+        rest -= print_split_row(plan, i, shown++ == 0);
     }
 }
 
@@ -218,8 +313,9 @@ void print_brief(const struct opened *opened)
     print_context(opened);
     print_memory_rows(opened);
     print_split(plan);
-    /* A split that does not fit has no speed: what makes it fit moves its layers. */
-    if (count_devices(plan) <= 1 || accel_plan_fit(plan, &fit, NULL) != ACCEL_OK || fit.fits)
+    /* Neither has what does not run a speed, nor a split that does not fit: what makes it fit moves its layers. */
+    if (!does_not_run(opened, NULL) &&
+        (count_devices(plan) <= 1 || accel_plan_fit(plan, &fit, NULL) != ACCEL_OK || fit.fits))
         print_speed(plan, 0);
     print_warnings(plan);
     print_unhonored_line(plan, ACCEL_UNHONORED_REFUSED);

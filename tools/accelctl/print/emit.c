@@ -42,6 +42,7 @@ static const struct flag_row llama_rows[] = {
     {"placement", "", NULL, NULL},
     {"gpu.layers", "", NULL, NULL},
     {"offload.layers", "", NULL, NULL},
+    {"fallback.device", "", NULL, NULL},
     {"device.rank", "", NULL, NULL},
 };
 
@@ -60,6 +61,8 @@ static const struct flag_row vllm_rows[] = {
     {"cpu.pin", "", NULL, "set by the variable VLLM_CPU_OMP_THREADS_BIND of its CPU build"},
     {"memory.budget", "", "auto=", "it knows shares of a device only: --gpu-memory-utilization"},
     {"placement", "", NULL, NULL},
+    {"gpu.layers", "", NULL, NULL},
+    {"fallback.device", "", NULL, NULL},
     {"device.rank", "", NULL, NULL},
 };
 
@@ -291,15 +294,23 @@ static void emit_layers(const struct opened *opened, FILE *flags)
 {
     const struct accel_plan *plan = accel_model_plan_plan(opened->made);
     const struct accel_device_info *device = accel_plan_device(plan);
+    const struct accel_plan_setting *gpu = accel_plan_setting_find(plan, "gpu.layers");
     bool on_processors = device != NULL && device->facts->kind == ACCEL_DEVICE_CPU;
+    /* The plan is on the processors although the user wants layers on a GPU: none is here. */
+    bool lacks_gpu = on_processors && gpu->origin == ACCEL_ORIGIN_GIVEN && strcmp(gpu->value, "auto") != 0 &&
+                     strcmp(gpu->value, "0") != 0;
     const char *fact = accel_model_description_fact(accel_model_plan_description(opened->made), "model.layers");
     uint64_t layers = fact == NULL ? 0 : strtoull(fact, NULL, 10);
     char flag[FLAG];
 
     if (!on_processors && layers == 0)
         return;
-    snprintf(flag, sizeof(flag), "-ngl %" PRIu64, on_processors ? 0 : gpu_layers(plan, layers));
-    print("#   %-24s device %s\n", flag, device == NULL ? accel_plan_platform(plan) : device->name);
+    snprintf(flag, sizeof(flag), "-ngl %" PRIu64, on_processors && !lacks_gpu ? 0 : gpu_layers(plan, layers));
+    if (lacks_gpu)
+        print("#   %-24s gpu.layers = %s: no GPU is here, the memory of another machine's is not planned\n", flag,
+              gpu->value);
+    else
+        print("#   %-24s device %s\n", flag, device == NULL ? accel_plan_platform(plan) : device->name);
     fprintf(flags, " \\\n    %s", flag);
 }
 

@@ -16,36 +16,48 @@ enum { OVERRIDDEN = HEAD + 11 };
 
 static int refuse_key(const struct accel_plan *plan, const char *key, uint32_t json)
 {
-    const char *nearest = NULL;
-    uint32_t least = 4;
+    const char *nearest = NULL, *group;
+    uint32_t least = unrelated_distance(key);
     char text[200];
 
     for (uint32_t i = 0; i < accel_plan_setting_count(plan); i++) {
         const char *name = accel_plan_setting_get(plan, i)->key;
-        uint32_t distance = word_distance(key, name);
 
-        if (distance < least) {
-            least = distance;
+        if (is_nearer(key, name, &least))
             nearest = name;
-        }
     }
+    for (uint32_t i = 0; (group = setting_group(i)) != NULL; i++)
+        if (is_nearer(key, group, &least))
+            nearest = group;
     snprintf(text, sizeof(text), "--explain: there is no setting '%.60s'%s%s%s", key,
              nearest == NULL ? "" : "; did you mean '", nearest == NULL ? "" : nearest, nearest == NULL ? "" : "'?");
-    return report_error_text(json, EXIT_USAGE, "usage", text, "accelctl plan --all lists the settings");
+    return report_error_text(json, EXIT_USAGE, "usage", text, "accelctl plan --all MODEL lists the settings");
 }
 
-static int explain_json(const struct opened *opened, const char *key)
+/* Returns the object of a setting in the document of a plan, with the key in it. */
+static json_t *setting_object(const json_t *document, const char *key)
+{
+    json_t *setting = json_incref(json_object_get(json_object_get(document, "settings"), key));
+
+    json_object_set_new(setting, "key", json_string(key));
+    return setting;
+}
+
+/* Prints a setting, or the members of a name for several settings. */
+static int explain_json(const struct opened *opened, const char *key, const char *const *members)
 {
     struct accel_error error = {0};
-    json_t *document = plan_json(opened, &error);
-    json_t *setting;
+    json_t *document = plan_json(opened, &error), *answer;
 
     if (document == NULL)
         return report_error(1, &error);
-    setting = json_incref(json_object_get(json_object_get(document, "settings"), key));
+    if (members != NULL)
+        answer = json_pack("{s:s, s:[o, o]}", "key", key, "members", setting_object(document, members[0]),
+                           setting_object(document, members[1]));
+    else
+        answer = setting_object(document, key);
     json_decref(document);
-    json_object_set_new(setting, "key", json_string(key));
-    return print_json(setting, "accelctl/explain/1");
+    return print_json(answer, "accelctl/explain/1");
 }
 
 /* Prints the row of the table of settings: its purpose, its values and its environment variable. */
@@ -66,18 +78,12 @@ static void print_row(const char *key)
     }
 }
 
-int explain_setting(const struct opened *opened, const char *key, uint32_t json)
+static void explain_one(const struct accel_plan_setting *s)
 {
-    const struct accel_plan *plan = accel_model_plan_plan(opened->made);
-    const struct accel_plan_setting *s = accel_plan_setting_find(plan, key);
     char value[64], place[1200], reason[4400];
 
-    if (s == NULL)
-        return refuse_key(plan, key, json);
-    if (json)
-        return explain_json(opened, key);
     print("%s = %s\n", s->key, value_text(s->value, s->unit, value));
-    print_row(key);
+    print_row(s->key);
     print("  from     %s\n", real_place(s->place, place, sizeof(place)));
     if (s->reason[0] != '\0')
         print_wrapped((uint32_t)print("  because  "), HEAD, short_places(s->reason, reason, sizeof(reason)));
@@ -90,5 +96,24 @@ int explain_setting(const struct opened *opened, const char *key, uint32_t json)
             print_wrapped((uint32_t)print("%*s", OVERRIDDEN, ""), OVERRIDDEN,
                           short_places(row->reason, reason, sizeof(reason)));
     }
+}
+
+int explain_setting(const struct opened *opened, const char *key, uint32_t json)
+{
+    const struct accel_plan *plan = accel_model_plan_plan(opened->made);
+    const struct accel_plan_setting *s = accel_plan_setting_find(plan, key);
+    const char *const *members = setting_members(key);
+
+    if (s == NULL && members == NULL)
+        return refuse_key(plan, key, json);
+    if (json)
+        return explain_json(opened, key, members);
+    if (members == NULL) {
+        explain_one(s);
+        return EXIT_DONE;
+    }
+    print("%s sets %s and %s\n", key, members[0], members[1]);
+    for (uint32_t i = 0; i < 2; i++)
+        explain_one(accel_plan_setting_find(plan, members[i]));
     return EXIT_DONE;
 }

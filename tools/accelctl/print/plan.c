@@ -364,7 +364,8 @@ static void print_whole_plan(const struct opened *opened, const struct shown *sh
     print_model(opened);
     print_device(opened);
     print_folder(plan);
-    print_speed(plan, 1);
+    if (!does_not_run(opened, NULL))
+        print_speed(plan, 1);
     if (!exact || converts_weights(plan))
         print_types(plan);
     print_facts(plan);

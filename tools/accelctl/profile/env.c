@@ -115,7 +115,7 @@ static bool is_option(const struct profile_files *files, const char *name)
 static const char *nearest_name(const struct list *list, const char *name)
 {
     const char *nearest = NULL;
-    uint32_t least = 5;
+    uint32_t least = unrelated_distance(name);
 
     /* ACCEL_DEVICE is an option of the command, not a setting. */
     if (strcmp(name, "ACCEL_DEVICE") == 0)

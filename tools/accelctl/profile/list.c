@@ -68,7 +68,7 @@ int open_profiles(const struct common *common, struct profile_files *files)
 static const char *nearest_name(const struct profile_files *files, const char *name)
 {
     const char *nearest = NULL, *slash = strrchr(name, '/'), *base = slash == NULL ? name : slash + 1;
-    uint32_t least = 4;
+    uint32_t least = unrelated_distance(base);
     char title[512];
 
     for (uint32_t i = 0; i < files->count; i++) {
@@ -277,12 +277,13 @@ static void print_names(const struct profile_files *files, uint32_t layer)
 static int choose_layer(const char *word, uint32_t json, uint32_t *out_layer)
 {
     const char *nearest = NULL;
-    uint32_t least = 4;
+    uint32_t least;
     char text[160];
 
     *out_layer = LAYERS;
     if (word == NULL)
         return -1;
+    least = unrelated_distance(word);
     for (uint32_t i = ACCEL_LAYER_BASE; i <= ACCEL_LAYER_FOLDER; i++) {
         if (strcmp(word, layers[i].one) == 0 || strcmp(word, layers[i].more) == 0) {
             *out_layer = i;

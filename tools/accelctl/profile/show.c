@@ -9,6 +9,7 @@
 
 #include "tools/accelctl/print/more.h"
 #include "tools/accelctl/profile/view.h"
+#include "tools/accelctl/words.h"
 
 /* Returns true for a setting with its built-in value. */
 static bool is_untouched(const struct accel_plan_setting *setting)
@@ -246,48 +247,247 @@ static void print_side(const struct view views[2], uint32_t side, const char *na
                       reason_text(views[side].plan, views[1 - side].plan, setting, text, sizeof(text)));
 }
 
-static void print_diff(const struct view views[2], char *const names[2])
+/* Returns whether a pair differs, and not with the same values in `base`, the comparison without a kind of model;
+ * NULL: every difference is new. */
+static bool is_new(const struct pair *pair, const struct view *base)
 {
-    uint32_t keys = 8, left = (uint32_t)strlen(names[0]), sides = left, same = 0, different = 0;
-    struct pair pair;
-    char a[96], b[96];
+    const char *key = pair->a == NULL ? pair->b->key : pair->a->key;
+    const struct accel_plan_setting *a, *b;
 
-    sides = strlen(names[1]) > sides ? (uint32_t)strlen(names[1]) : sides;
-    for (uint32_t i = 0; get_pair(views, i, &pair); i++) {
-        if (!differs(&pair))
-            continue;
-        keys = wider(keys, pair.a == NULL ? pair.b->key : pair.a->key, 28);
-        left = wider(left, value_of(pair.a, a, sizeof(a)), 24);
-        different++;
-    }
-    if (different > 0)
-        print("%s%-*s  %-*s  %s%s\n", paint(PAINT_HEADING), (int)keys, "", (int)left, names[0], names[1],
-              paint(PAINT_PLAIN));
-    for (uint32_t i = 0; get_pair(views, i, &pair); i++) {
-        same +=
-            i < accel_plan_setting_count(views[0].plan) && pair.b != NULL && strcmp(pair.a->value, pair.b->value) == 0;
-        if (!differs(&pair))
-            continue;
-        print("%-*s  %s%-*s  %s%s\n", (int)keys, pair.a == NULL ? pair.b->key : pair.a->key, paint(PAINT_HEADING),
-              (int)left, value_of(pair.a, a, sizeof(a)), value_of(pair.b, b, sizeof(b)), paint(PAINT_PLAIN));
-        print_side(views, 0, names[0], pair.a, sides);
-        print_side(views, 1, names[1], pair.b, sides);
-    }
-    print("%s%u setting%s %s the same\n", different == 0 ? "nothing differs: all " : "", same, same == 1 ? "" : "s",
-          same == 1 ? "is" : "are");
+    if (!differs(pair))
+        return false;
+    if (base == NULL)
+        return true;
+    a = accel_plan_setting_find(base[0].plan, key);
+    b = accel_plan_setting_find(base[1].plan, key);
+    return (a == NULL) != (pair->a == NULL) || (b == NULL) != (pair->b == NULL) ||
+           (a != NULL && strcmp(a->value, pair->a->value) != 0) || (b != NULL && strcmp(b->value, pair->b->value) != 0);
 }
 
-static json_t *diff_json(const struct view views[2], char *const names[2])
+/* Finds the value of a setting that profiles keep for later; NULL if they have none. */
+static const struct accel_plan_unhonored *find_later(const struct accel_plan *plan, const char *key)
 {
-    json_t *settings = json_object();
+    for (uint32_t i = 0; i < accel_plan_unhonored_count(plan); i++) {
+        const struct accel_plan_unhonored *row = accel_plan_unhonored_get(plan, i);
+
+        if (row->outcome == ACCEL_UNHONORED_LATER && strcmp(row->key, key) == 0)
+            return row;
+    }
+    return NULL;
+}
+
+/* A value for later of two views; either is NULL if only the other side's profiles have one. */
+struct later_pair {
+    const char *key;
+    const struct accel_plan_unhonored *sides[2];
+};
+
+/* Returns whether the setting at `index` of the table has values for later that differ, and not equally in `base`. */
+static bool get_later(const struct view views[2], const struct view *base, uint32_t index, struct later_pair *out)
+{
+    bool is_equal = true, is_old = base != NULL;
+
+    out->key = accel_setting_row_get(index)->name;
+    for (uint32_t side = 0; side < 2; side++) {
+        const struct accel_plan_unhonored *row = find_later(views[side].plan, out->key);
+        const struct accel_plan_unhonored *before = base == NULL ? NULL : find_later(base[side].plan, out->key);
+
+        out->sides[side] = row;
+        is_old = is_old && (row == NULL) == (before == NULL) && (row == NULL || strcmp(row->value, before->value) == 0);
+    }
+    if ((out->sides[0] == NULL) == (out->sides[1] == NULL))
+        is_equal = out->sides[0] == NULL || strcmp(out->sides[0]->value, out->sides[1]->value) == 0;
+    else
+        is_equal = false;
+    return !is_equal && !is_old;
+}
+
+static const char *later_value(const struct accel_plan_unhonored *row, char *text, size_t size)
+{
+    return row == NULL ? "-" : view_value(row->value, row->unit, text, size);
+}
+
+/* Widths of the columns of a comparison. */
+struct columns {
+    uint32_t keys;
+    uint32_t left;  /* values of the left side */
+    uint32_t sides; /* names of both */
+};
+
+static struct columns measure_columns(const struct view views[2], char *const names[2])
+{
+    struct columns columns = {8, (uint32_t)strlen(names[0]), (uint32_t)strlen(names[0])};
+    struct later_pair later;
+    struct pair pair;
+    char value[96];
+
+    columns.sides = strlen(names[1]) > columns.sides ? (uint32_t)strlen(names[1]) : columns.sides;
+    for (uint32_t i = 0; get_pair(views, i, &pair); i++) {
+        if (!differs(&pair))
+            continue;
+        columns.keys = wider(columns.keys, pair.a == NULL ? pair.b->key : pair.a->key, 28);
+        columns.left = wider(columns.left, value_of(pair.a, value, sizeof(value)), 24);
+    }
+    for (uint32_t i = 0; i < accel_setting_row_count(); i++)
+        if (get_later(views, NULL, i, &later)) {
+            columns.keys = wider(columns.keys, later.key, 28);
+            columns.left = wider(columns.left, later_value(later.sides[0], value, sizeof(value)), 24);
+        }
+    return columns;
+}
+
+static void print_values(const struct columns *columns, const char *key, const char *a, const char *b)
+{
+    print("%-*s  %s%-*s  %s%s\n", (int)columns->keys, key, paint(PAINT_HEADING), (int)columns->left, a, b,
+          paint(PAINT_PLAIN));
+}
+
+/* Prints what differs, under a heading; returns the number of settings. */
+static uint32_t print_different(const struct view views[2], const struct view *base, char *const names[2],
+                                const char *heading)
+{
+    struct columns columns = measure_columns(views, names);
+    struct later_pair later;
+    struct pair pair;
+    uint32_t different = 0;
+    char a[96], b[96], text[1600], place[400];
+
+    for (uint32_t i = 0; get_pair(views, i, &pair); i++) {
+        if (!is_new(&pair, base))
+            continue;
+        if (different++ == 0)
+            print("%s%-*s  %-*s  %s%s\n", paint(PAINT_HEADING), (int)columns.keys, heading, (int)columns.left, names[0],
+                  names[1], paint(PAINT_PLAIN));
+        print_values(&columns, pair.a == NULL ? pair.b->key : pair.a->key, value_of(pair.a, a, sizeof(a)),
+                     value_of(pair.b, b, sizeof(b)));
+        print_side(views, 0, names[0], pair.a, columns.sides);
+        print_side(views, 1, names[1], pair.b, columns.sides);
+    }
+    for (uint32_t i = 0; i < accel_setting_row_count(); i++) {
+        if (!get_later(views, base, i, &later))
+            continue;
+        if (different++ == 0)
+            print("%s%-*s  %-*s  %s%s\n", paint(PAINT_HEADING), (int)columns.keys, heading, (int)columns.left, names[0],
+                  names[1], paint(PAINT_PLAIN));
+        print_values(&columns, later.key, later_value(later.sides[0], a, sizeof(a)),
+                     later_value(later.sides[1], b, sizeof(b)));
+        for (uint32_t side = 0; side < 2; side++) {
+            const struct accel_plan_unhonored *row = later.sides[side];
+
+            if (row == NULL)
+                continue;
+            snprintf(text, sizeof(text), "later: %s (%s%s%s)", row->reason,
+                     short_places(row->place, place, sizeof(place)), row->value_reason[0] == '\0' ? "" : ": ",
+                     row->value_reason);
+            print_wrapped((uint32_t)print("    %-*s  ", (int)columns.sides, names[side]), columns.sides + 6, text);
+        }
+    }
+    return different;
+}
+
+static uint32_t count_same(const struct view views[2])
+{
+    uint32_t same = 0;
     struct pair pair;
 
     for (uint32_t i = 0; get_pair(views, i, &pair); i++)
-        if (differs(&pair))
+        same +=
+            i < accel_plan_setting_count(views[0].plan) && pair.b != NULL && strcmp(pair.a->value, pair.b->value) == 0;
+    return same;
+}
+
+static json_t *diff_json(const struct view views[2], const struct view *base)
+{
+    json_t *settings = json_object(), *laters = json_object();
+    struct later_pair later;
+    struct pair pair;
+
+    for (uint32_t i = 0; get_pair(views, i, &pair); i++)
+        if (is_new(&pair, base))
             json_object_set_new(settings, pair.a == NULL ? pair.b->key : pair.a->key,
                                 json_pack("{s:o, s:o}", "a", pair.a == NULL ? json_null() : view_setting_json(pair.a),
                                           "b", pair.b == NULL ? json_null() : view_setting_json(pair.b)));
-    return json_pack("{s:s, s:s, s:o}", "a", names[0], "b", names[1], "settings", settings);
+    for (uint32_t i = 0; i < accel_setting_row_count(); i++)
+        if (get_later(views, base, i, &later))
+            json_object_set_new(laters, later.key,
+                                json_pack("{s:o, s:o}", "a",
+                                          later.sides[0] == NULL ? json_null() : view_later_json(later.sides[0]), "b",
+                                          later.sides[1] == NULL ? json_null() : view_later_json(later.sides[1])));
+    return json_pack("{s:o, s:o}", "settings", settings, "later", laters);
+}
+
+/* Opens the views of both sides. Close them in every case. */
+static int open_both(struct accel_context *context, const struct profile_options *chosen, char **names,
+                     struct view views[2])
+{
+    int code = view_open(context, chosen, 1, names, &views[0]);
+
+    return code < 0 ? view_open(context, chosen, 1, names + 1, &views[1]) : code;
+}
+
+/* Returns whether the comparison states no kind of model, so that rules for each kind are compared as well. */
+static bool lacks_model(const struct profile_options *chosen, const struct view views[2])
+{
+    bool has_kind = chosen->model != NULL || views[0].selection.model != NULL || views[1].selection.model != NULL;
+
+    for (uint32_t i = 0; i < chosen->facts.count; i++)
+        has_kind = has_kind || strncmp(chosen->facts.items[i], "model.", 6) == 0;
+    return !has_kind && chosen->facts.count < LIST_MOST;
+}
+
+/* Compares both sides for a kind of model: into `kinds`, or as text if that is NULL. Adds to *different. */
+static int compare_kind(struct accel_context *context, const struct profile_options *chosen, char **names,
+                        const struct view base[2], const char *kind, json_t *kinds, uint32_t *different)
+{
+    struct view views[2] = {{.plan = NULL}, {.plan = NULL}};
+    struct profile_options with_kind = *chosen;
+    char fact[64], heading[64];
+    int code;
+
+    snprintf(fact, sizeof(fact), "model.kind=%s", kind);
+    snprintf(heading, sizeof(heading), "%s model", kind);
+    with_kind.facts.items[with_kind.facts.count++] = fact;
+    code = open_both(context, &with_kind, names, views);
+    if (code < 0 && kinds != NULL)
+        json_object_set_new(kinds, kind, diff_json(views, base));
+    else if (code < 0)
+        *different += print_different(views, base, names, heading);
+    view_close(&views[0]);
+    view_close(&views[1]);
+    return code;
+}
+
+static int compare(struct accel_context *context, const struct profile_options *chosen, char **names,
+                   const struct view views[2])
+{
+    json_t *document = chosen->common.json ? diff_json(views, NULL) : NULL;
+    json_t *kinds = document != NULL ? json_object() : NULL;
+    const char *words = lacks_model(chosen, views) ? fact_words("model.kind") : "";
+    uint32_t different = document != NULL ? 0 : print_different(views, NULL, names, ""), same = count_same(views);
+    int code = -1;
+
+    for (const char *word = words; *word != '\0' && code < 0; word += strspn(word, " ")) {
+        char kind[32];
+
+        snprintf(kind, sizeof(kind), "%.*s", (int)strcspn(word, " "), word);
+        word += strcspn(word, " ");
+        code = compare_kind(context, chosen, names, views, kind, kinds, &different);
+    }
+    if (code >= 0) {
+        json_decref(document);
+        json_decref(kinds);
+        return code;
+    }
+    if (document != NULL) {
+        json_object_set_new(document, "a", json_string(names[0]));
+        json_object_set_new(document, "b", json_string(names[1]));
+        json_object_set_new(document, "kinds", kinds);
+        return print_json(document, "accelctl/profile-diff/1");
+    }
+    print("%s%u setting%s %s the same%s\n", different == 0 ? "nothing differs: all " : "", same, same == 1 ? "" : "s",
+          same == 1 ? "is" : "are",
+          *words == '\0' ? "" : " whatever the model; --model NAME compares rules for its family and size");
+    return EXIT_DONE;
 }
 
 int profile_diff(const struct profile_options *chosen, int count, char **arguments)
@@ -300,16 +500,9 @@ int profile_diff(const struct profile_options *chosen, int count, char **argumen
     context = open_context(&chosen->common, &code);
     if (context == NULL)
         return code;
-    code = view_open(context, chosen, 1, arguments, &views[0]);
+    code = open_both(context, chosen, arguments, views);
     if (code < 0)
-        code = view_open(context, chosen, 1, arguments + 1, &views[1]);
-    if (code < 0) {
-        code = EXIT_DONE;
-        if (chosen->common.json)
-            code = print_json(diff_json(views, arguments), "accelctl/profile-diff/1");
-        else
-            print_diff(views, arguments);
-    }
+        code = compare(context, chosen, arguments, views);
     view_close(&views[0]);
     view_close(&views[1]);
     close_context(context);

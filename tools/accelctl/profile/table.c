@@ -39,7 +39,7 @@ static int check_names(uint32_t facts, uint32_t json, int count, char **argument
 {
     for (int a = 0; a < count; a++) {
         const char *nearest = NULL;
-        uint32_t least = 5;
+        uint32_t least = unrelated_distance(arguments[a]);
         uint32_t found = 0;
         char text[200];
 

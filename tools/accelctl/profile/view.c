@@ -43,7 +43,7 @@ static int check_facts(const struct accel_named_value *facts, uint32_t count, ui
     for (uint32_t i = 0; i < count; i++) {
         const struct accel_fact_row *row = find_fact(facts[i].key);
         const char *nearest = NULL;
-        uint32_t least = 5;
+        uint32_t least = unrelated_distance(facts[i].key);
         char text[200];
 
         if (row != NULL && (row->unit[0] == '\0' || is_number_of(row, facts[i].value)))
@@ -337,6 +337,14 @@ json_t *view_setting_json(const struct accel_plan_setting *setting)
     return json_pack("{s:s, s:s, s:o}", "value", setting->value, "unit", setting->unit, "origin", origin);
 }
 
+json_t *view_later_json(const struct accel_plan_unhonored *row)
+{
+    json_t *object = json_pack("{s:s, s:s, s:s}", "value", row->value, "unit", row->unit, "later", row->reason);
+
+    add_place(object, row->place, row->value_reason);
+    return object;
+}
+
 static json_t *name_json(const struct profile_info *info)
 {
     return info == NULL ? json_null() : json_string(info->name);
@@ -368,13 +376,9 @@ json_t *view_json(const struct view *view)
     }
     for (uint32_t i = 0; i < accel_plan_unhonored_count(view->plan); i++) {
         const struct accel_plan_unhonored *row = accel_plan_unhonored_get(view->plan, i);
-        json_t *object;
 
-        if (row->outcome != ACCEL_UNHONORED_LATER)
-            continue;
-        object = json_pack("{s:s, s:s, s:s}", "value", row->value, "unit", row->unit, "later", row->reason);
-        add_place(object, row->place, row->reason);
-        json_object_set_new(later, row->key, object);
+        if (row->outcome == ACCEL_UNHONORED_LATER)
+            json_object_set_new(later, row->key, view_later_json(row));
     }
     return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "platform", accel_plan_platform(view->plan), "device",
                      device == NULL ? json_null() : json_string(device->name), "device_profile",

@@ -19,7 +19,8 @@ static const struct {
     const char *group;
     uint32_t schemes; /* 1: symmetric or asymmetric */
 } planar[] = {
-    {"q2", "64", 1}, {"q3", "128", 1}, {"q4", "128", 1}, {"q8", "128", 1}, {"nf4", "64", 0}, {"c4", "row", 0},
+    {"q2", "64", 1},  {"q3", "128", 1}, {"q4", "128", 1}, {"q8", "128", 1},
+    {"nf4", "64", 0}, {"c4", "row", 0}, {"f8", "128", 0},
 };
 
 static int usage(uint32_t json, const char *command, const char *text, const char *remedy)
@@ -58,10 +59,10 @@ int type_name(uint32_t json, const char *command, const char *type, const char *
         snprintf(text, sizeof(text), "the name '%.40s' already defines the groups: --%s contradicts it", type,
                  group != NULL ? "group" : "scheme");
         return usage(json, command, text,
-                     "--group and --scheme are for --type q2, q3, q4 or q8, --group for nf4 and c4");
+                     "--group and --scheme are for --type q2, q3, q4 or q8, --group for nf4, c4 and f8");
     }
     if (at >= 0 && !planar[at].schemes && scheme != NULL) {
-        snprintf(text, sizeof(text), "%s has a codebook of its own: --scheme contradicts it", planar[at].name);
+        snprintf(text, sizeof(text), "%s has levels of its own: --scheme contradicts it", planar[at].name);
         return usage(json, command, text, NULL);
     }
     if (at < 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * GEMM of act_q8 for all weight types: 16 rows of W with 16 blocks of k are unpacked to a panel (gemm_fill.h), which
- * stays in the L1 cache while all rows of x are multiplied with it, four or eight at a time (gemm_core.c of each ISA).
+ * stays in the L1 cache while all rows of x are multiplied with it, four at a time (gemm_core.c; of aarch64 in neon/).
  */
 #include "finish.h"
 #include "gemm_core.h"

@@ -2,34 +2,16 @@
 /*
  * GEMV of blocks of 256 weights (q2_k .. q6_k, iq4_xs); avx2/gemv_fields.c is faster for one row of x with q2_k, q3_k
  * and iq4_xs on 256-bit ISAs.
- * Layout: weights in place. Tile: a block of two rows of W. With one row of x codes are unpacked in registers; with 2
- * to 4 rows of x codes of iq4_xs are unpacked to the L1 cache, and the tile is a block of one row of W (the other types
- * use GEMM). Codes are unsigned; zero points are corrected with the sums of x. A scale per 16 weights multiplies in
- * integers (exact: 7 bits times products of at most 15 bits), a scale per 32 is multiplied with the scale of x. Bound:
- * bytes of W; operations for q2_k, q3_k and iq4_xs. Measured: doc/benchmark.md, GEMV from the L2 cache.
+ * Layout: weights in place. Tile: a block of two rows of W with one row of x, whose loads they share: these are the
+ * bottleneck (q2_k: 4.0 cycles per 32 weights). Codes are unpacked in registers. Codes are unsigned; zero points are
+ * corrected with the sums of x. A scale per 16 weights multiplies in integers (exact: 7 bits times products of at most
+ * 15 bits), a scale per 32 is multiplied with the scale of x. Bound: bytes of W; operations for q2_k, q3_k and iq4_xs.
+ * Measured: doc/benchmark.md, GEMV from the L2 cache.
  */
 #include "finish.h"
 #include "gemv.h"
 
-/* Formats whose codes were unpacked to bytes before. */
-static const struct traits traits_unpacked = {ACCEL_TYPE_NONE, 256, 256, 0, 0};
-static const struct traits traits_unpacked_signed = {ACCEL_IQ4_NL, 256, 256, 0, 0};
-
-/* Sums of a row of W with a row of x: four independent chains of additions. */
-struct sums {
-    __m256 a, b, c, d;
-};
-
-CPU_INLINE struct sums zero_sums(void)
-{
-    const __m256 zero = _mm256_setzero_ps();
-    return (struct sums){zero, zero, zero, zero};
-}
-
-CPU_INLINE float total(struct sums s)
-{
-    return sum8(_mm256_add_ps(_mm256_add_ps(s.a, s.b), _mm256_add_ps(s.c, s.d)));
-}
+#define ROWS_MOST 2u /* rows of x, which read two rows of W from the L1 cache */
 
 CPU_INLINE __m256 to_float(__m256i v)
 {
@@ -47,7 +29,7 @@ CPU_INLINE __m256i part(const uint8_t *p, const int bits, const int mask)
     return _mm256_and_si256(left(load32(p), bits), _mm256_set1_epi8((char)mask));
 }
 
-/* Returns the 32 codes of group g (a constant) of a block: unsigned, except for the iq4 formats. */
+/* Returns the 32 codes of group g (a constant) of a block: unsigned, except for iq4_xs. */
 CPU_INLINE __m256i group_codes(const struct traits traits, const uint8_t *block, const size_t g)
 {
     const int i = (int)g, quarter = i % 4;
@@ -63,22 +45,14 @@ CPU_INLINE __m256i group_codes(const struct traits traits, const uint8_t *block,
     case ACCEL_Q6_K:
         return _mm256_or_si256(part(block + g / 4 * 64 + g % 2 * 32, quarter / 2 ? -4 : 0, 15),
                                part(block + 128 + g / 4 * 32, 4 - 2 * quarter, 48));
-    case ACCEL_IQ4_XS:
+    default: /* iq4_xs */
         return lookup_iq4(nibbles(block + 8 + 16 * g));
-    default:
-        return load32(block + 32 * g);
     }
 }
 
 /* ---- 32 weights share a scale ---- */
 
-/* Converts eight unsigned bytes, four in each word. */
-CPU_INLINE __m256 eight_bytes(uint32_t low, uint32_t high)
-{
-    return to_float(_mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)(low | (uint64_t)high << 32))));
-}
-
-/* Returns the eight scales of 6 bits, zero point 32 subtracted. */
+/* Returns the eight scales of iq4_xs: 6 bits, zero point 32 subtracted, times d. */
 CPU_INLINE __m256 scales_iq4(const uint8_t *block)
 {
     const __m256i nibble = _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28);
@@ -87,15 +61,8 @@ CPU_INLINE __m256 scales_iq4(const uint8_t *block)
     __m256i high = _mm256_set1_epi32((int)((uint32_t)block[2] | (uint32_t)block[3] << 8));
     low = _mm256_and_si256(low, _mm256_set1_epi32(15));
     high = _mm256_and_si256(_mm256_srlv_epi32(high, pair), _mm256_set1_epi32(3));
-    return to_float(_mm256_sub_epi32(_mm256_or_si256(low, _mm256_slli_epi32(high, 4)), _mm256_set1_epi32(32)));
-}
-
-CPU_INLINE __m256 coarse_add(const struct traits traits, const uint8_t *block, const size_t g, const float *scale,
-                             const int8_t *q, __m256 sum)
-{
-    __m256i codes = group_codes(traits, block, g), x = load32(q + 32 * g);
-    __m256i dot = traits.type == ACCEL_IQ4_XS || traits.type == ACCEL_IQ4_NL ? dot32s(codes, x) : dot32u(codes, x);
-    return _mm256_fmadd_ps(to_float(dot), _mm256_broadcast_ss(scale + g), sum);
+    low = _mm256_sub_epi32(_mm256_or_si256(low, _mm256_slli_epi32(high, 4)), _mm256_set1_epi32(32));
+    return _mm256_mul_ps(to_float(low), _mm256_set1_ps(half_to_float(block)));
 }
 
 /* Block header of formats with a scale per 32 weights. */
@@ -103,42 +70,6 @@ struct coarse {
     __m256 scales;
     __m256 minima;
 };
-
-CPU_INLINE struct coarse coarse_head(const struct traits traits, const uint8_t *block)
-{
-    const __m256 d = _mm256_set1_ps(half_to_float(block));
-    struct coarse head;
-    if (traits.minimum) {
-        uint32_t words[4];
-        words6(block, words);
-        head.scales = eight_bytes(words[0], words[1]);
-        head.minima = _mm256_mul_ps(eight_bytes(words[2], words[3]), _mm256_set1_ps(half_to_float(block + 2)));
-    } else {
-        head.scales = scales_iq4(block);
-    }
-    head.scales = _mm256_mul_ps(head.scales, d);
-    return head;
-}
-
-/* Adds a block with a row of x. `codes`: the block, or its unpacked codes, depending on `read`. */
-CPU_INLINE struct sums coarse_row(const struct traits traits, const struct traits read, const struct coarse *head,
-                                  const uint8_t *codes, const struct gemv_x *x, size_t b, struct sums s)
-{
-    const int8_t *q = x->q + 256 * b;
-    float scale[8];
-    _mm256_storeu_ps(scale, _mm256_mul_ps(head->scales, _mm256_loadu_ps(x->scale + 8 * b)));
-    s.a = coarse_add(read, codes, 0, scale, q, s.a);
-    s.b = coarse_add(read, codes, 1, scale, q, s.b);
-    s.c = coarse_add(read, codes, 2, scale, q, s.c);
-    s.d = coarse_add(read, codes, 3, scale, q, s.d);
-    s.a = coarse_add(read, codes, 4, scale, q, s.a);
-    s.b = coarse_add(read, codes, 5, scale, q, s.b);
-    s.c = coarse_add(read, codes, 6, scale, q, s.c);
-    s.d = coarse_add(read, codes, 7, scale, q, s.d);
-    if (traits.minimum)
-        s.a = _mm256_fnmadd_ps(head->minima, _mm256_loadu_ps(x->sum + 8 * b), s.a);
-    return s;
-}
 
 /* ---- 16 weights share a scale ---- */
 
@@ -195,107 +126,46 @@ CPU_INLINE __m256i fine_pair(const struct fine *f, const size_t g)
     return _mm256_shuffle_epi8(f->scales, _mm256_blend_epi32(low, high, 0xf0));
 }
 
-CPU_INLINE __m256 fine_add(const struct traits read, const struct fine *f, const uint8_t *codes, const size_t g,
-                           const float *scale, const int8_t *q, __m256 sum)
-{
-    __m256i pairs = _mm256_maddubs_epi16(group_codes(read, codes, g), load32(q + 32 * g));
-    __m256 dot = to_float(_mm256_madd_epi16(pairs, fine_pair(f, g)));
-    return _mm256_fmadd_ps(dot, _mm256_broadcast_ss(scale + g), sum);
-}
-
-/* Adds a block with a row of x; the sums of 16 of x, each times its minimum, are eight numbers, one per 32. */
-CPU_INLINE struct sums fine_row(const struct traits read, const struct fine *f, const uint8_t *codes,
-                                const struct gemv_x *x, size_t b, struct sums s)
-{
-    const int8_t *q = x->q + 256 * b;
-    const __m256 xs = _mm256_loadu_ps(x->scale + 8 * b);
-    const __m256i half = _mm256_loadu_si256((const __m256i *)(x->half + 16 * b));
-    float scale[8];
-    _mm256_storeu_ps(scale, _mm256_mul_ps(f->d, xs));
-    s.a = fine_add(read, f, codes, 0, scale, q, s.a);
-    s.b = fine_add(read, f, codes, 1, scale, q, s.b);
-    s.c = fine_add(read, f, codes, 2, scale, q, s.c);
-    s.d = fine_add(read, f, codes, 3, scale, q, s.d);
-    s.a = fine_add(read, f, codes, 4, scale, q, s.a);
-    s.b = fine_add(read, f, codes, 5, scale, q, s.b);
-    s.c = fine_add(read, f, codes, 6, scale, q, s.c);
-    s.d = fine_add(read, f, codes, 7, scale, q, s.d);
-    s.a = _mm256_fnmadd_ps(to_float(_mm256_madd_epi16(f->minima, half)), _mm256_mul_ps(f->dmin, xs), s.a);
-    return s;
-}
-
 /* ---- rows ---- */
 
-CPU_INLINE struct sums block_one(const struct traits traits, const uint8_t *block, const struct gemv_x *x, size_t b,
-                                 struct sums acc)
-{
-    if (traits.fine) {
-        const struct fine f = fine_head(traits, block);
-        return fine_row(traits, &f, block, x, b, acc);
-    }
-    const struct coarse head = coarse_head(traits, block);
-    return coarse_row(traits, traits, &head, block, x, b, acc);
-}
-
-/* Multiplies a row of W with one row of x. */
-CPU_INLINE float dot_one(const struct traits traits, const uint8_t *block, const struct gemv_x *x, size_t blocks)
-{
-    struct sums acc = zero_sums();
-    for (size_t b = 0; b < blocks; b++, block += traits.block_bytes) {
-        gemv_prefetch(block, traits.block_bytes);
-        acc = block_one(traits, block, x, b, acc);
-    }
-    return total(acc);
-}
-
-/*
- * Sums of two rows of W with one row of x, which share the loads of x: these are the bottleneck with one row (q2_k: 4.0
- * cycles per 32 weights).
- */
-struct fine_two {
-    __m256 first;
-    __m256 second;
+/* Sums of two rows of W: of even and of odd groups. */
+struct sums2 {
+    __m256 row[2][2];
 };
 
-CPU_INLINE __m256 fine_step(const struct traits traits, const struct fine *f, const uint8_t *block, const size_t g,
-                            __m256i q, __m256 scale, __m256 sum)
+CPU_INLINE struct sums2 zero_sums(void)
 {
-    __m256i pairs = _mm256_maddubs_epi16(group_codes(traits, block, g), q);
-    return _mm256_fmadd_ps(_mm256_cvtepi32_ps(_mm256_madd_epi16(pairs, fine_pair(f, g))), scale, sum);
+    const __m256 zero = _mm256_setzero_ps();
+    return (struct sums2){{{zero, zero}, {zero, zero}}};
 }
 
-CPU_INLINE struct fine_two fine_both(const struct traits traits, const struct fine *f, const uint8_t *const block[2],
-                                     const size_t g, const struct gemv_x *x, size_t b, struct fine_two s)
-{
-    const __m256i q = load32(x->q + 256 * b + 32 * g);
-    const __m256 scale = _mm256_broadcast_ss(x->scale + 8 * b + g);
-    s.first = fine_step(traits, f, block[0], g, q, scale, s.first);
-    s.second = fine_step(traits, f + 1, block[1], g, q, scale, s.second);
-    return s;
-}
-
-CPU_INLINE struct fine_two block_two(const struct traits traits, const uint8_t *const block[2], const struct gemv_x *x,
-                                     size_t b, struct fine_two acc)
+/* Adds blocks of two rows whose scales are of 16 weights: the sums of 16 of x, each times its minimum, are eight
+ * numbers, one per 32. */
+CPU_INLINE struct sums2 add_fine(const struct traits traits, const uint8_t *const block[2], const struct gemv_x *x,
+                                 size_t b, struct sums2 sums)
 {
     const struct fine f[2] = {fine_head(traits, block[0]), fine_head(traits, block[1])};
     const __m256i half = _mm256_loadu_si256((const __m256i *)(x->half + 16 * b));
-    const __m256 xs = _mm256_loadu_ps(x->scale + 8 * b), zero = _mm256_setzero_ps();
-    struct fine_two even = {zero, zero}, odd = even;
-    even = fine_both(traits, f, block, 0, x, b, even);
-    odd = fine_both(traits, f, block, 1, x, b, odd);
-    even = fine_both(traits, f, block, 2, x, b, even);
-    odd = fine_both(traits, f, block, 3, x, b, odd);
-    even = fine_both(traits, f, block, 4, x, b, even);
-    odd = fine_both(traits, f, block, 5, x, b, odd);
-    even = fine_both(traits, f, block, 6, x, b, even);
-    odd = fine_both(traits, f, block, 7, x, b, odd);
-    acc.first =
-        _mm256_fnmadd_ps(to_float(_mm256_madd_epi16(f[0].minima, half)), _mm256_mul_ps(f[0].dmin, xs), acc.first);
-    acc.second =
-        _mm256_fnmadd_ps(to_float(_mm256_madd_epi16(f[1].minima, half)), _mm256_mul_ps(f[1].dmin, xs), acc.second);
-    acc.first = _mm256_fmadd_ps(f[0].d, _mm256_add_ps(even.first, odd.first), acc.first);
-    acc.second = _mm256_fmadd_ps(f[1].d, _mm256_add_ps(even.second, odd.second), acc.second);
-    return acc;
+    const __m256 xs = _mm256_loadu_ps(x->scale + 8 * b);
+    struct sums2 part = zero_sums();
+    CPU_UNROLL
+    for (size_t g = 0; g < 8; g++) {
+        const __m256i q = load32(x->q + 256 * b + 32 * g);
+        const __m256 scale = _mm256_broadcast_ss(x->scale + 8 * b + g);
+        CPU_UNROLL
+        for (size_t r = 0; r < 2; r++) {
+            const __m256i pairs = _mm256_maddubs_epi16(group_codes(traits, block[r], g), q);
+            part.row[r][g % 2] =
+                _mm256_fmadd_ps(to_float(_mm256_madd_epi16(pairs, fine_pair(f + r, g))), scale, part.row[r][g % 2]);
+        }
+    }
+    CPU_UNROLL
+    for (size_t r = 0; r < 2; r++) {
+        sums.row[r][0] = _mm256_fnmadd_ps(to_float(_mm256_madd_epi16(f[r].minima, half)), _mm256_mul_ps(f[r].dmin, xs),
+                                          sums.row[r][0]);
+        sums.row[r][0] = _mm256_fmadd_ps(f[r].d, _mm256_add_ps(part.row[r][0], part.row[r][1]), sums.row[r][0]);
+    }
+    return sums;
 }
 
 /* Reads the headers of two blocks with 6-bit scales and minima: words6 for both at once. */
@@ -321,158 +191,75 @@ CPU_INLINE void heads6(const uint8_t *const block[2], struct coarse head[2])
     }
 }
 
-CPU_INLINE __m256 coarse_step(const struct traits traits, const uint8_t *block, const size_t g, const float *scale,
-                              __m256i x, __m256 sum)
-{
-    __m256i codes = group_codes(traits, block, g);
-    __m256i dot = traits.type == ACCEL_IQ4_XS ? dot32s(codes, x) : dot32u(codes, x);
-    return _mm256_fmadd_ps(to_float(dot), _mm256_broadcast_ss(scale + g), sum);
-}
-
-CPU_INLINE struct fine_two coarse_both(const struct traits traits, const uint8_t *const block[2], const size_t g,
-                                       const float (*scale)[8], const int8_t *q, struct fine_two s)
-{
-    const __m256i x = load32(q + 32 * g);
-    s.first = coarse_step(traits, block[0], g, scale[0], x, s.first);
-    s.second = coarse_step(traits, block[1], g, scale[1], x, s.second);
-    return s;
-}
-
-/* Sums of two rows: even and odd groups. */
-struct coarse_two {
-    struct fine_two even;
-    struct fine_two odd;
-};
-
-CPU_INLINE struct coarse_two coarse_block_two(const struct traits traits, const uint8_t *const block[2],
-                                              const struct gemv_x *x, size_t b, struct coarse_two s)
+/* Adds blocks of two rows whose scales are of 32 weights. */
+CPU_INLINE struct sums2 add_coarse(const struct traits traits, const uint8_t *const block[2], const struct gemv_x *x,
+                                   size_t b, struct sums2 sums)
 {
     struct coarse head[2];
-    const __m256 xs = _mm256_loadu_ps(x->scale + 8 * b), sum = _mm256_loadu_ps(x->sum + 8 * b);
-    const int8_t *q = x->q + 256 * b;
     float scale[2][8];
     if (traits.minimum) {
         heads6(block, head);
     } else {
-        head[0] = coarse_head(traits, block[0]);
-        head[1] = coarse_head(traits, block[1]);
+        head[0].scales = scales_iq4(block[0]);
+        head[1].scales = scales_iq4(block[1]);
     }
-    _mm256_storeu_ps(scale[0], _mm256_mul_ps(head[0].scales, xs));
-    _mm256_storeu_ps(scale[1], _mm256_mul_ps(head[1].scales, xs));
-    if (traits.minimum) {
-        s.even.first = _mm256_fnmadd_ps(head[0].minima, sum, s.even.first);
-        s.even.second = _mm256_fnmadd_ps(head[1].minima, sum, s.even.second);
+    CPU_UNROLL
+    for (size_t r = 0; r < 2; r++) {
+        _mm256_storeu_ps(scale[r], _mm256_mul_ps(head[r].scales, _mm256_loadu_ps(x->scale + 8 * b)));
+        if (traits.minimum)
+            sums.row[r][0] = _mm256_fnmadd_ps(head[r].minima, _mm256_loadu_ps(x->sum + 8 * b), sums.row[r][0]);
     }
-    s.even = coarse_both(traits, block, 0, scale, q, s.even);
-    s.odd = coarse_both(traits, block, 1, scale, q, s.odd);
-    s.even = coarse_both(traits, block, 2, scale, q, s.even);
-    s.odd = coarse_both(traits, block, 3, scale, q, s.odd);
-    s.even = coarse_both(traits, block, 4, scale, q, s.even);
-    s.odd = coarse_both(traits, block, 5, scale, q, s.odd);
-    s.even = coarse_both(traits, block, 6, scale, q, s.even);
-    s.odd = coarse_both(traits, block, 7, scale, q, s.odd);
-    return s;
+    CPU_UNROLL
+    for (size_t g = 0; g < 8; g++) {
+        const __m256i q = load32(x->q + 256 * b + 32 * g);
+        CPU_UNROLL
+        for (size_t r = 0; r < 2; r++) {
+            const __m256i codes = group_codes(traits, block[r], g);
+            const __m256i dot = traits.minimum ? dot32u(codes, q) : dot32s(codes, q);
+            sums.row[r][g % 2] = _mm256_fmadd_ps(to_float(dot), _mm256_broadcast_ss(scale[r] + g), sums.row[r][g % 2]);
+        }
+    }
+    return sums;
 }
 
-CPU_INLINE void coarse_dot_two(const struct traits traits, const uint8_t *row, size_t stride, const struct gemv_x *x,
-                               size_t blocks, float sums[2])
+/* Multiplies two rows of W, `stride` bytes apart (0: the same twice), with a row of x. */
+CPU_INLINE void dot_two(const struct traits traits, const uint8_t *row, size_t stride, const struct gemv_x *x,
+                        size_t blocks, float out[2])
 {
-    const __m256 zero = _mm256_setzero_ps();
-    struct coarse_two acc = {{zero, zero}, {zero, zero}};
+    struct sums2 sums = zero_sums();
     for (size_t b = 0; b < blocks; b++) {
-        const uint8_t *block = row + b * traits.block_bytes;
+        const uint8_t *const block[2] = {row + b * traits.block_bytes, row + b * traits.block_bytes + stride};
         /* Prefetches the next two rows, which follow these, in proportion. */
         prefetch_lines(row + 2 * (stride + b * traits.block_bytes), 2 * traits.block_bytes);
-        acc = coarse_block_two(traits, (const uint8_t *const[2]){block, block + stride}, x, b, acc);
+        sums = traits.fine ? add_fine(traits, block, x, b, sums) : add_coarse(traits, block, x, b, sums);
     }
-    sums[0] = sum8(_mm256_add_ps(acc.even.first, acc.odd.first));
-    sums[1] = sum8(_mm256_add_ps(acc.even.second, acc.odd.second));
-}
-
-CPU_INLINE void dot_two(const struct traits traits, const uint8_t *row, size_t stride, const struct gemv_x *x,
-                        size_t blocks, float sums[2])
-{
-    struct fine_two acc = {_mm256_setzero_ps(), _mm256_setzero_ps()};
-    for (size_t b = 0; b < blocks; b++) {
-        const uint8_t *block = row + b * traits.block_bytes;
-        prefetch_lines(row + 2 * (stride + b * traits.block_bytes), 2 * traits.block_bytes);
-        acc = block_two(traits, (const uint8_t *const[2]){block, block + stride}, x, b, acc);
-    }
-    sums[0] = sum8(acc.first);
-    sums[1] = sum8(acc.second);
-}
-
-CPU_INLINE void block_apart(const struct traits traits, const uint8_t *block, uint8_t *out)
-{
     CPU_UNROLL
-    for (size_t g = 0; g < 8; g++)
-        store32((int8_t *)out + 32 * g, group_codes(traits, block, g));
-}
-
-CPU_INLINE void block_several(const struct traits traits, const uint8_t *block, const struct gemv_x *x, size_t rows,
-                              size_t b, struct sums *acc)
-{
-    uint8_t codes[256];
-    block_apart(traits, block, codes);
-    if (traits.fine) {
-        const struct fine f = fine_head(traits, block);
-        for (size_t r = 0; r < rows; r++)
-            acc[r] = fine_row(traits_unpacked, &f, codes, x + r, b, acc[r]);
-        return;
-    }
-    const struct coarse head = coarse_head(traits, block);
-    for (size_t r = 0; r < rows; r++)
-        acc[r] = coarse_row(traits, traits.minimum ? traits_unpacked : traits_unpacked_signed, &head, codes, x + r, b,
-                            acc[r]);
-}
-
-/* Multiplies a row of W with `rows` rows of x: a column of `sums`. */
-CPU_INLINE void dot_several(const struct traits traits, const uint8_t *block, const struct gemv_x *x, size_t rows,
-                            size_t blocks, float (*sums)[FINISH_COLUMNS], size_t column)
-{
-    struct sums acc[GEMV_ROWS];
-    for (size_t r = 0; r < rows; r++)
-        acc[r] = zero_sums();
-    for (size_t b = 0; b < blocks; b++, block += traits.block_bytes) {
-        gemv_prefetch(block, traits.block_bytes);
-        block_several(traits, block, x, rows, b, acc);
-    }
-    for (size_t r = 0; r < rows; r++)
-        sums[r][column] = total(acc[r]);
+    for (size_t r = 0; r < 2; r++)
+        out[r] = sum8(traits.fine ? sums.row[r][0] : _mm256_add_ps(sums.row[r][0], sums.row[r][1]));
 }
 
 CPU_INLINE void gemv(const struct traits traits, const struct cpu_matmul *call, const struct gemv_x *x, size_t begin,
                      size_t end)
 {
-    const size_t blocks = call->k / 256;
+    const size_t stride = call->w.stride[0];
     for (size_t j = begin; j < end; j += FINISH_COLUMNS) {
-        float sums[GEMV_ROWS][FINISH_COLUMNS];
         const size_t count = least(FINISH_COLUMNS, end - j);
-        const uint8_t *row = (const uint8_t *)call->w.plane[0] + j * call->w.stride[0];
-        size_t c = 0;
-        for (; call->m == 1 && c + 2 <= count; c += 2, row += 2 * call->w.stride[0]) {
-            if (traits.fine)
-                dot_two(traits, row, call->w.stride[0], x, blocks, sums[0] + c);
-            else
-                coarse_dot_two(traits, row, call->w.stride[0], x, blocks, sums[0] + c);
+        const uint8_t *row = (const uint8_t *)call->w.plane[0] + j * stride;
+        for (size_t r = 0; r < call->m; r++) {
+            float sums[FINISH_COLUMNS + 1];
+            for (size_t c = 0; c < count; c += 2)
+                dot_two(traits, row + c * stride, c + 1 < count ? stride : 0, x + r, call->k / 256, sums + c);
+            finish_row(call, r, j, count, sums);
         }
-        for (; c < count; c++, row += call->w.stride[0]) {
-            if (call->m == 1)
-                sums[0][c] = dot_one(traits, row, x, blocks);
-            else
-                dot_several(traits, row, x, call->m, blocks, sums, c);
-        }
-        for (size_t r = 0; r < call->m; r++)
-            finish_row(call, r, j, count, sums[r]);
     }
 }
 
 int CPU_NAME(gemv8_k)(uint32_t type, const struct cpu_matmul *call, size_t begin, size_t end)
 {
     int16_t half[GEMV_VALUES / 16];
-    struct gemv_x x[GEMV_ROWS];
-    /* GEMM is faster from 2 rows of x on: 1.5 to 2 times with 4 rows of q4_k and q6_k. */
-    if (call->m > 1 && call->act_q8.tiles != NULL && type != ACCEL_IQ4_XS)
+    struct gemv_x x[ROWS_MOST];
+    /* GEMM is faster from 2 rows of x on, but for iq4_xs, which takes longer to unpack. */
+    if (call->m > (type == ACCEL_IQ4_XS ? ROWS_MOST : 1))
         return 0;
     for (size_t r = 0; r < call->m; r++) {
         const size_t blocks = call->k / CPU_BLOCK;

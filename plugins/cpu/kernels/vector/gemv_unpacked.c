@@ -132,8 +132,7 @@ CPU_INLINE void one_row(const struct traits traits, const struct cpu_matmul *cal
 
 CPU_INLINE void matmul8(const struct traits traits, const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    const int fast_panel = traits.block_values == UNPACKED_VALUES && traits.type != ACCEL_IQ4_XS; /* gemm_fill_k.h */
-    if (call->m > (fast_panel ? 1 : GEMV_PASS) && call->act_q8.tiles != NULL &&
+    if (call->m > (traits.block_values == UNPACKED_VALUES ? 1 : GEMV_PASS) && call->act_q8.tiles != NULL &&
         CPU_NAME(gemm8)(call, is_planar(traits) ? call->w.type : traits.type, begin, end))
         return;
     for (size_t i = 0; i < call->m; i += X_ROWS) {

@@ -85,30 +85,44 @@ CPU_INLINE uint16_t half_of_float8(uint32_t type, uint8_t byte)
     return (byte & 0x7fu) == 0x7fu ? half | 0x7e00u : half;
 }
 
-/* Decodes floats of 8 bits as halves: exact. */
+/* Decodes up to CPU_BLOCK floats of 8 bits as halves: exact. */
+CPU_INLINE void decode_float8(uint32_t type, const uint8_t *from, float factor, size_t count, float *out)
+{
+    uint16_t halves[CPU_BLOCK] = {0};
+    for (size_t j = 0; j < count; j++)
+        halves[j] = half_of_float8(type, from[j]);
+    for (size_t j = 0; j < count; j += VN) {
+        const vf values = v_load_f16(halves + j) * factor;
+        if (count - j >= VN)
+            v_store(out + j, values);
+        else
+            v_store_part(out + j, values, count - j);
+    }
+}
+
 CPU_INLINE void decode_float(uint32_t type, const struct cpu_matrix *w, size_t row, size_t at, size_t count, float *out)
 {
     const uint8_t *from = (const uint8_t *)w->plane[0] + row * w->stride[0] + at;
-    const float factor = type == ACCEL_F8_E4M3 ? 256.0f : 1.0f;
-    for (size_t i = 0; i < count; i += CPU_BLOCK) {
-        const size_t here = least(CPU_BLOCK, count - i);
-        uint16_t halves[CPU_BLOCK] = {0};
-        for (size_t j = 0; j < here; j++)
-            halves[j] = half_of_float8(type, from[i + j]);
-        for (size_t j = 0; j < here; j += VN) {
-            const vf values = v_load_f16(halves + j) * factor;
-            if (here - j >= VN)
-                v_store(out + i + j, values);
-            else
-                v_store_part(out + i + j, values, here - j);
-        }
-    }
+    for (size_t i = 0; i < count; i += CPU_BLOCK)
+        decode_float8(type, from + i, type == ACCEL_F8_E4M3 ? 256.0f : 1.0f, least(CPU_BLOCK, count - i), out + i);
+}
+
+CPU_INLINE void decode_planar_float(const struct cpu_matrix *w, size_t row, size_t at, size_t count, float *out)
+{
+    const uint8_t *codes = (const uint8_t *)w->plane[0] + row * w->stride[0] + at;
+    const uint8_t *scales = (const uint8_t *)w->plane[1] + row * w->stride[1];
+    const uint32_t shift = group_shift(w);
+    for (size_t i = 0; i < count; i += CPU_BLOCK)
+        decode_float8(ACCEL_F8_E4M3, codes + i, half_to_float(scales + 2 * (((at + i) / CPU_BLOCK) >> shift)),
+                      CPU_BLOCK, out + i);
 }
 
 /* The scheme is tested once per call. */
 CPU_INLINE void decode_planar(const struct cpu_matrix *w, size_t row, size_t at, size_t count, float *out)
 {
-    if (has_codebook(w))
+    if (ACCEL_PLANAR_SCHEME(w->type) == ACCEL_SCHEME_FLOAT8)
+        decode_planar_float(w, row, at, count, out);
+    else if (has_codebook(w))
         decode_codebook(w, row, at, count, out);
     else if (is_asymmetric(w))
         decode_unpacked(traits_planar_a, w, row, at, count, out);

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file The values that a run honors (runnable.c), the options of drivers (options.c), recommended values that are
+ * declined (decline.c), and hints (speed.c, refused.c). */
+#ifndef ACCEL_CORE_PLAN_HONORED_H
+#define ACCEL_CORE_PLAN_HONORED_H
+
+#include "core/plan/plan.h"
+
+struct accel_setting_row;
+
+/** Maximum bytes of the reason why a value is not honored. */
+#define ACCEL_PLAN_REASON 200u
+
+/** Returns whether no run on the plan's device honors the value of a setting, whatever the model; `reason` then
+ * states why. */
+bool accel_plan_never_honored(const struct accel_plan *plan, const struct accel_setting_row *key,
+                              const struct accel_profile_setting *setting, char reason[ACCEL_PLAN_REASON]);
+
+/** Returns whether a profile or a variable of the documents recommends the value, as opposed to a value of the user
+ * (accel.yaml, ACCEL_..., --set) or a built-in one. */
+bool accel_plan_recommends(const struct accel_profile_setting *setting);
+
+/** Adds a row for a value that a run does not honor, once per setting. */
+void accel_plan_add_unhonored(struct accel_plan *plan, struct accel_rows *rows,
+                              const struct accel_profile_setting *setting, uint32_t outcome, const char *reason);
+
+/** Declines the recommended values that no run on the plan's device honors, whatever the model, and lists those
+ * that nothing honors yet. */
+int32_t accel_plan_decline_unmet(struct accel_plan *plan, struct accel_error *error);
+
+/** Declines a recommended setting that was passed to the driver: the device is opened without it, and `reason` is
+ * noted. `value` is the default of the driver option, which is in force. */
+int32_t accel_plan_decline_option(struct accel_plan *plan, const struct accel_profile_setting *setting,
+                                  const char *value, const char *reason, struct accel_error *error);
+
+/** Restores the values that the last shape plan declined: the next one may honor them. */
+void accel_plan_forget_declines(struct accel_plan *plan);
+
+/** Returns the option of the plan's driver that receives a setting for drivers; NULL if it does not support it. */
+const struct accel_option *accel_plan_option_of(const struct accel_plan *plan, const struct accel_setting_row *key);
+
+/** Rebuilds the hints: settings that a run does not honor, and past errors and a range of speed from the history.
+ * An unreadable history is a hint, never a failure. */
+int32_t accel_plan_rebuild_hints(struct accel_plan *plan, struct accel_error *error);
+
+/** Adds a hint for each setting that a run would not honor, and for device and threads if they differ from the
+ * request. */
+int32_t accel_plan_hint_unhonored(struct accel_plan *plan, struct accel_error *error);
+
+/** Adds hints about refused drivers that might have offered the device. Call it with accel_plan_hint_unhonored. */
+void accel_plan_hint_refused(struct accel_plan *plan);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file The memory of a placed plan (memory.c, bookkeeping.c) and the limits of its device (limits.c). */
+#ifndef ACCEL_CORE_PLAN_MEMORY_H
+#define ACCEL_CORE_PLAN_MEMORY_H
+
+#include "core/plan/plan.h"
+
+struct accel_device;
+
+/** Estimated bytes of a node in a compiled program if the driver reports none. */
+#define ACCEL_PLAN_NODE_BYTES 512u
+
+/** Returns the bits for a weight that a node reads with this placement: 1 << ACCEL_RESIDENT and the like, and one
+ * bit if the node reads all of it in place. */
+uint8_t accel_plan_wanted(const struct accel_node *node, uint32_t placement);
+
+/** Estimates the bytes of lists and objects of accel/run.h for this work over `weights` weights, and of the
+ * device's options. */
+uint64_t accel_plan_bookkeeping(const struct accel_device *device, const struct accel_plan_work *work,
+                                uint32_t weights);
+
+/** Fills the rows of memory and the verdict. */
+int32_t accel_plan_add_memory(struct accel_plan *plan, struct accel_device *device, const struct accel_plan_work *work,
+                              const struct accel_compile_options *options, uint8_t *const *wanted,
+                              struct accel_error *error);
+
+/** Checks the bindings of a step and the state against the limits of the device: ACCEL_E_LIMIT with numbers and a
+ * remedy if a run would be refused. */
+int32_t accel_plan_check_limits(const struct accel_plan *plan, const struct accel_plan_work *work,
+                                struct accel_error *error);
+
+/** Checks the scratch against the limits of the device. Call it after the rows of memory exist. */
+int32_t accel_plan_check_scratch(const struct accel_plan *plan, const struct accel_device *device,
+                                 struct accel_error *error);
+
+#endif

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Cores of the 8-bit GEMM on x86: a panel of 16 rows of W, a lane each (lanes.h), with 4 rows of x. Bound: operations.
+ * With dot-product instructions one multiplies and adds 4 codes of every row in 32 bits, whatever their width. AVX2: up
+ * to 6 bits take one multiplication and one 16-bit addition per 32 products, and widening, once per 32 or 16 codes,
+ * multiplies by the integer scale; 8-bit codes take sign, maddubs, madd and a 32-bit addition (multiplying in 16 bits,
+ * or two nibbles, was no faster). Measured: doc/benchmark.md, GEMM cores.
+ */
+#include "gemm_core.h"
+#include "lanes.h"
+
+#define ROWS CPU_TILE_ROWS
+
+/* Sums of a tile: 8 accumulators, 2 vectors of W and a broadcast fit 16 registers. */
+typedef vi tile_sums[ROWS][VECTORS];
+typedef vf tile_floats[ROWS][VECTORS];
+
+/* Sets the initial sums, which correct the zero point `center`, from sum `part` of the tile. */
+CPU_INLINE void start_sums(const int center, const struct cpu_tile *x, const size_t part, tile_sums sums)
+{
+    CPU_UNROLL
+    for (size_t i = 0; i < ROWS * VECTORS; i++)
+        sums[i / VECTORS][i % VECTORS] = start_of(center, x->minus[part][i / VECTORS]);
+}
+
+/* Adds products of word c of a block. */
+CPU_INLINE void add_word(const uint8_t *codes, const struct cpu_tile *x, const size_t c, tile_sums sums)
+{
+    vi w[VECTORS];
+    CPU_UNROLL
+    for (size_t v = 0; v < VECTORS; v++)
+        w[v] = load_word(codes + c * WORD_BYTES, v);
+    CPU_UNROLL
+    for (size_t r = 0; r < ROWS; r++) {
+        const vi four = broadcast4(x->q[c][r]);
+        CPU_UNROLL
+        for (size_t v = 0; v < VECTORS; v++)
+            sums[r][v] = add_products(sums[r][v], w[v], four);
+        fix_order(sums[r]);
+    }
+}
+
+/* Multiplies words from .. from + steps of a block. */
+CPU_INLINE void products(const int center, const uint8_t *codes, const struct cpu_tile *x, const size_t part,
+                         const size_t from, const size_t steps, tile_sums sums)
+{
+    start_sums(center, x, part, sums);
+    CPU_UNROLL
+    for (size_t c = from; c < from + steps; c++)
+        add_word(codes, x, c, sums);
+}
+
+/* Multiplies both halves of a block in turn: eight independent chains of additions. */
+CPU_INLINE void products_halves(const int center, const uint8_t *codes, const struct cpu_tile *x, tile_sums first,
+                                tile_sums last)
+{
+    start_sums(center, x, 1, first);
+    start_sums(center, x, 2, last);
+    CPU_UNROLL
+    for (size_t c = 0; c < 4; c++) {
+        const vi low = load_word(codes + c * WORD_BYTES, 0), high = load_word(codes + (c + 4) * WORD_BYTES, 0);
+        CPU_UNROLL
+        for (size_t r = 0; r < ROWS; r++) {
+            first[r][0] = add_products(first[r][0], low, broadcast4(x->q[c][r]));
+            last[r][0] = add_products(last[r][0], high, broadcast4(x->q[c + 4][r]));
+        }
+    }
+}
+
+/* Multiplies a block. */
+CPU_INLINE void products32(const int center, const uint8_t *codes, const struct cpu_tile *x, tile_sums sums)
+{
+    tile_sums last;
+    if (VECTORS > 1) {
+        products(center, codes, x, 0, 0, 8, sums);
+        return;
+    }
+    products_halves(center, codes, x, sums, last);
+    CPU_UNROLL
+    for (size_t r = 0; r < ROWS; r++)
+        sums[r][0] += last[r][0];
+}
+
+CPU_INLINE void load_sums(float (*from)[PANEL_ROWS], tile_floats sums)
+{
+    CPU_UNROLL
+    for (size_t i = 0; i < ROWS * VECTORS; i++)
+        sums[i / VECTORS][i % VECTORS] = v_load(from[i / VECTORS] + i % VECTORS * VN);
+}
+
+CPU_INLINE void store_sums(tile_floats sums, float (*to)[PANEL_ROWS])
+{
+    CPU_UNROLL
+    for (size_t i = 0; i < ROWS * VECTORS; i++)
+        v_store(to[i / VECTORS] + i % VECTORS * VN, sums[i / VECTORS][i % VECTORS]);
+}
+
+/* Adds integer sums * scales of x * scales of the 16 rows. */
+CPU_INLINE void add_block(tile_sums dot, const float *scale, const float *d, tile_floats sums)
+{
+    CPU_UNROLL
+    for (size_t r = 0; r < ROWS; r++) {
+        CPU_UNROLL
+        for (size_t v = 0; v < VECTORS; v++)
+            sums[r][v] = v_fma(to_floats(dot[r][v]) * scale[r], v_load(d + v * VN), sums[r][v]);
+    }
+}
+
+/* A scale per 32 codes. */
+CPU_INLINE void core_narrow(const int center, const struct gemm_panel *panel, const struct cpu_tile *x, size_t count,
+                            float (*sums)[PANEL_ROWS])
+{
+    tile_floats total;
+    load_sums(sums, total);
+    for (size_t b = 0; b < count; b++) {
+        tile_sums dot;
+        products32(center, panel->codes + b * BLOCK_BYTES, x + b, dot);
+        CPU_UNROLL
+        for (size_t i = 0; i < ROWS * VECTORS; i++)
+            dot[i / VECTORS][i % VECTORS] = wide_sums(dot[i / VECTORS][i % VECTORS]);
+        add_block(dot, x[b].scale, panel->d[b], total);
+    }
+    store_sums(total, sums);
+}
+
+CPU_INLINE factor load_factor(const gemm_factor *from, const size_t v)
+{
+    factor by;
+    memcpy(&by, from + v * VN, sizeof(by));
+    return by;
+}
+
+/* Adds a block of integer scales per 32 codes, or 16 (`fine`). */
+CPU_INLINE void super_block(const int center, const int fine, const struct gemm_panel *panel, size_t b,
+                            const struct cpu_tile *x, tile_floats part)
+{
+    const uint8_t *codes = panel->codes + b * BLOCK_BYTES;
+    scaled value[ROWS][VECTORS];
+    tile_sums first, last;
+    if (fine && VECTORS == 1)
+        products_halves(center, codes, x, first, last);
+    else if (fine)
+        products(center, codes, x, 1, 0, 4, first);
+    else
+        products32(center, codes, x, first);
+    CPU_UNROLL
+    for (size_t i = 0; i < ROWS * VECTORS; i++)
+        value[i / VECTORS][i % VECTORS] =
+            scaled_of(first[i / VECTORS][i % VECTORS], load_factor(panel->factor[b][0], i % VECTORS));
+    if (fine && VECTORS > 1)
+        products(center, codes, x, 2, 4, 4, last);
+    CPU_UNROLL
+    for (size_t i = 0; i < ROWS * VECTORS; i++) {
+        const size_t r = i / VECTORS, v = i % VECTORS;
+        if (fine)
+            value[r][v] = add_scaled(value[r][v], last[r][v], load_factor(panel->factor[b][1], v));
+        part[r][v] = v_fma(scaled_floats(value[r][v]), v_set(x->scale[r]), part[r][v]);
+    }
+}
+
+/* Integer scales and a scale per 256. */
+CPU_INLINE void core_super(const int center, const int fine, const struct gemm_panel *panel, const struct cpu_tile *x,
+                           size_t count, float (*sums)[PANEL_ROWS])
+{
+    for (size_t at = 0; at < count; at += 8) {
+        tile_floats part, total;
+        CPU_UNROLL
+        for (size_t i = 0; i < ROWS * VECTORS; i++)
+            part[i / VECTORS][i % VECTORS] = v_set(0);
+        for (size_t b = at; b < at + 8; b++) {
+#if !defined(CPU_BUILD_AVX512)
+            /* Forces `part` into memory: in registers it evicts the sums of a block. */
+            __asm__ volatile("" : : "r"(part) : "memory");
+#endif
+            super_block(center, fine, panel, b, x + b, part);
+        }
+        load_sums(sums, total);
+        CPU_UNROLL
+        for (size_t i = 0; i < ROWS * VECTORS; i++)
+            total[i / VECTORS][i % VECTORS] =
+                v_fma(part[i / VECTORS][i % VECTORS], v_load(panel->d[at / 8] + i % VECTORS * VN),
+                      total[i / VECTORS][i % VECTORS]);
+        store_sums(total, sums);
+    }
+}
+
+#ifdef CPU_DOT32
+CPU_INLINE void core_signed(const struct gemm_panel *panel, const struct cpu_tile *x, size_t count,
+                            float (*sums)[PANEL_ROWS])
+{
+    core_narrow(128, panel, x, count, sums);
+}
+#else
+/* Sums products of 32 signed codes, stored as magnitudes and signed codes: the sign of a code is applied to x. */
+CPU_INLINE void core_signed(const struct gemm_panel *panel, const struct cpu_tile *x, size_t count,
+                            float (*sums)[PANEL_ROWS])
+{
+    const __m256i ones = _mm256_set1_epi16(1);
+    tile_floats total;
+    load_sums(sums, total);
+    for (size_t b = 0; b < count; b++) {
+        tile_sums dot;
+        CPU_UNROLL
+        for (size_t c = 0; c < 8; c++) {
+            const uint8_t *size = panel->codes + 2 * (b * BLOCK_BYTES + c * WORD_BYTES);
+            CPU_UNROLL
+            for (size_t r = 0; r < ROWS; r++) {
+                const __m256i four = (__m256i)broadcast4(x[b].q[c][r]);
+                CPU_UNROLL
+                for (size_t v = 0; v < VECTORS; v++) {
+                    const __m256i turned = _mm256_sign_epi8(four, (__m256i)load_word(size + WORD_BYTES, v));
+                    const __m256i pairs = _mm256_maddubs_epi16((__m256i)load_word(size, v), turned);
+                    const vi sum = (vi)_mm256_madd_epi16(pairs, ones);
+                    dot[r][v] = c == 0 ? sum : dot[r][v] + sum;
+                }
+                fix_order(dot[r]);
+            }
+        }
+        add_block(dot, x[b].scale, panel->d[b], total);
+    }
+    store_sums(total, sums);
+}
+#endif
+
+#include "core_list.h"
+
+CORE(core_wide, core_signed(panel, x, count, sums))

@@ -1,0 +1,608 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * GEMV of packed weights (panels.h) with a few rows of act_q8, for every instruction set that reads packed weights.
+ * Layout: panels of 16 rows, a lane each (lanes.h). Tile: a block of a panel with up to PASS rows of x; codes are
+ * unpacked in registers, once for all of them. With one row of x several panels are read in turn, a memory stream each.
+ * Zero points are corrected with the sums of x. Bound: bytes of W for one row of x, operations from four on. Measured:
+ * doc/benchmark.md, packed weights.
+ */
+#include "finish.h"
+#include "lanes.h"
+#include "unpack.h"
+
+/* Rows of x: of a small pass, which types of 256 weights always use, of a pass, and up to which passes are faster than
+ * GEMM, by type (MOST_256: of 256 weights; MOST_FINE: with a scale per 16 of them). */
+#if defined(CPU_BUILD_AVX512)
+#define SMALL 4u
+#define PASS 8u
+#define MOST 16u
+#define MOST_256 16u
+#define MOST_FINE 4u
+#define STREAMS_256 2u
+#else
+#define SMALL 2u
+#define PASS 4u
+#define MOST 8u
+#define MOST_256 2u
+#define MOST_FINE 2u
+#define STREAMS_256 4u
+#endif
+#define STREAMS                                                                                                        \
+    4u /* memory streams with one row of x (STREAMS_256: of types of 256 weights), and MOST_256 / SMALL at most */
+#define AHEAD 2048u /* prefetch distance of each stream in bytes */
+#define LINE 64u
+#define BLOCKS_MOST (CPU_PANEL_VALUES / CPU_BLOCK)
+
+/* A type; a constant. `block32` types have 4- or 8-bit codes in blocks of 32 (q4_0, q4_1, q8_0, planar). `apart`:
+ * products of the first 16 codes and of the last 16 are summed separately, since 16 bits would overflow. */
+struct codec {
+    uint32_t bits; /* of block32; 0: 256 weights */
+    struct traits traits;
+    int center; /* zero point that start_of corrects, for 256 weights without minima */
+    int apart;
+};
+
+CPU_INLINE struct codec codec_of(const struct traits traits)
+{
+    const int center = traits.type == ACCEL_Q3_K ? 4 : traits.type == ACCEL_Q6_K ? 32 : 0;
+#ifdef CPU_DOT32
+    const int overflows = 0;
+#else
+    const int overflows = traits.type == ACCEL_Q5_K;
+#endif
+    return (struct codec){0, traits, center, overflows};
+}
+
+/* Where a panel has its blocks and scales. */
+struct layout {
+    size_t panel_bytes;
+    size_t blocks;
+    size_t block_bytes; /* of 16 rows */
+    size_t codes_at;    /* in a block */
+    size_t scales_at;   /* in a panel */
+    size_t scale_bytes; /* from scale to scale */
+    size_t scale_shift; /* log2 of the blocks that share a scale */
+};
+
+/* Prefetches `bytes` bytes. Harmless past the end of a matrix. */
+CPU_INLINE void prefetch_bytes(const uint8_t *p, size_t bytes)
+{
+    CPU_NO_UNROLL
+    for (size_t at = 0; at < bytes; at += LINE)
+        __builtin_prefetch(p + at, 0, 3);
+}
+
+/* ---- x ---- */
+
+/* The sums of one row's block that struct cpu_tile holds for a tile. */
+struct act_sums {
+    int16_t minus[3][2];
+    float sum[3];
+};
+
+/* Rows of act_q8: one, or those from row `first` on, a multiple of CPU_TILE_ROWS. */
+struct act_rows {
+    const struct cpu_act_q8 *x;
+    size_t blocks;
+    size_t first;
+    const struct act_sums *sums; /* of one row, for types of 256 weights */
+};
+
+/* A block of these rows: one row in place, or tiles. */
+struct act_block {
+    const int8_t *q;
+    const float *scale;
+    const float *sum;
+    const struct act_sums *sums;
+    const struct cpu_tile *tile[(PASS + CPU_TILE_ROWS - 1) / CPU_TILE_ROWS];
+};
+
+CPU_INLINE struct act_block block_of(const struct act_rows act, const size_t rows, size_t b)
+{
+    struct act_block x = {0};
+    if (rows == 1)
+        return (struct act_block){act.x->q + b * CPU_BLOCK, act.x->scale + b, act.x->sum + b, act.sums + b, {NULL}};
+    CPU_UNROLL
+    for (size_t t = 0; t < (rows + CPU_TILE_ROWS - 1) / CPU_TILE_ROWS; t++)
+        x.tile[t] = cpu_tile_of(act.x, act.blocks, act.first / CPU_TILE_ROWS + t, b);
+    return x;
+}
+
+/* Broadcasts codes 4c .. 4c + 3 of row r. */
+CPU_INLINE vi codes_of_x(const struct act_block *x, const size_t rows, const size_t r, const size_t c)
+{
+    return broadcast4(rows == 1 ? x->q + 4 * c : x->tile[r / CPU_TILE_ROWS]->q[c][r % CPU_TILE_ROWS]);
+}
+
+CPU_INLINE vf scale_of_x(const struct act_block *x, const size_t rows, const size_t r)
+{
+    return v_set(rows == 1 ? *x->scale : x->tile[r / CPU_TILE_ROWS]->scale[r % CPU_TILE_ROWS]);
+}
+
+/* Broadcasts scale * sum of codes of the block (part 0), or of its first or last 16 (1, 2). */
+CPU_INLINE vf sum_of_x(const struct act_block *x, const size_t rows, const size_t r, const size_t part)
+{
+    return v_set(rows > 1    ? x->tile[r / CPU_TILE_ROWS]->sum[part][r % CPU_TILE_ROWS]
+                 : part == 0 ? *x->sum
+                             : x->sums->sum[part]);
+}
+
+CPU_INLINE vi start_of_x(const int center, const struct act_block *x, const size_t rows, const size_t r,
+                         const size_t part)
+{
+    if (center == 0)
+        return v_set_word(0);
+    return start_of(center,
+                    rows == 1 ? x->sums->minus[part] : x->tile[r / CPU_TILE_ROWS]->minus[part][r % CPU_TILE_ROWS]);
+}
+
+/* Computes the block sums of a row. */
+static void sum_act_row(const struct cpu_act_q8 *x, size_t blocks, struct act_sums *out)
+{
+    for (size_t b = 0; b < blocks; b++) {
+        const __m256i pairs = _mm256_maddubs_epi16(_mm256_set1_epi8(1), load32(x->q + b * CPU_BLOCK));
+        const __m256i fours = _mm256_add_epi16(pairs, _mm256_shuffle_epi32(pairs, 0x4e));
+        const __m256i twos = _mm256_add_epi16(fours, _mm256_shuffle_epi32(fours, 0xb1));
+        const __m128i half[2] = {_mm256_castsi256_si128(twos), _mm256_extracti128_si256(twos, 1)};
+        const __m128i part[3] = {_mm_add_epi16(half[0], half[1]), half[0], half[1]};
+        CPU_UNROLL
+        for (size_t i = 0; i < 3; i++) {
+            const int minus = _mm_cvtsi128_si32(_mm_sub_epi16(_mm_setzero_si128(), part[i]));
+            memcpy(out[b].minus[i], &minus, sizeof(minus));
+            out[b].sum[i] = x->scale[b] * (float)_mm_cvtsi128_si32(_mm_madd_epi16(part[i], _mm_set1_epi16(1)));
+        }
+    }
+}
+
+/* ---- types in blocks of 32 ---- */
+
+/* Adds products of two words of W, which are words c and c + 4 of a block, to two sums per row of x (one row, so that a
+ * product does not wait for the previous one), or one. */
+CPU_INLINE void add_words(const size_t rows, const struct act_block *x, const size_t c, vi w[2][VECTORS],
+                          vi sums[PASS][2][VECTORS])
+{
+    CPU_UNROLL
+    for (size_t i = 0; i < 2; i++) {
+        CPU_UNROLL
+        for (size_t r = 0; r < rows; r++) {
+            vi *to = sums[r][rows == 1 && VECTORS == 1 ? i : 0];
+            const vi four = codes_of_x(x, rows, r, c + 4 * i);
+            CPU_UNROLL
+            for (size_t v = 0; v < VECTORS; v++)
+                to[v] = add_products(to[v], w[i][v], four);
+            fix_order(to);
+        }
+    }
+}
+
+#ifdef CPU_DOT32
+#define CENTER8 128.0f
+#else
+#define CENTER8 0.0f
+
+/* Adds products of a word of 8-bit codes with zero point 128 to 32-bit sums: the sign of a code is applied to x. */
+CPU_INLINE void add_signed(const size_t rows, const struct act_block *x, const size_t c, const uint8_t *words,
+                           vi sums[PASS][2][VECTORS])
+{
+    const __m256i ones = _mm256_set1_epi16(1);
+    __m256i w[VECTORS], size[VECTORS];
+    CPU_UNROLL
+    for (size_t v = 0; v < VECTORS; v++) {
+        w[v] = _mm256_xor_si256((__m256i)load_word(words, v), _mm256_set1_epi8((char)0x80));
+        size[v] = _mm256_abs_epi8(w[v]);
+    }
+    CPU_UNROLL
+    for (size_t r = 0; r < rows; r++) {
+        const __m256i four = (__m256i)codes_of_x(x, rows, r, c);
+        CPU_UNROLL
+        for (size_t v = 0; v < VECTORS; v++)
+            sums[r][0][v] += (vi)_mm256_madd_epi16(_mm256_maddubs_epi16(size[v], _mm256_sign_epi8(four, w[v])), ones);
+        fix_order(sums[r][0]);
+    }
+}
+#endif
+
+/* Sums products of a block of codes of 4 or 8 bits, in integers. */
+CPU_INLINE void products32(const uint32_t bits, const uint8_t *words, const struct act_block *x, const size_t rows,
+                           vi sums[PASS][2][VECTORS])
+{
+    CPU_UNROLL
+    for (size_t i = 0; i < rows * 2 * VECTORS; i++)
+        sums[i / (2 * VECTORS)][i / VECTORS % 2][i % VECTORS] = v_set_word(0);
+#ifndef CPU_DOT32
+    if (bits == 8) {
+        CPU_UNROLL
+        for (size_t c = 0; c < 8; c++)
+            add_signed(rows, x, c, words + c * PANEL_WORD, sums);
+        return;
+    }
+#endif
+    CPU_UNROLL
+    for (size_t c = 0; c < 4; c++) {
+        vi w[2][VECTORS];
+        CPU_UNROLL
+        for (size_t v = 0; v < VECTORS; v++) {
+            const vi first = load_word(words + c * PANEL_WORD, v);
+            w[0][v] = bits == 4 ? moved(first, 0, 15) : first;
+            w[1][v] = bits == 4 ? moved(first, -4, 15) : load_word(words + (c + 4) * PANEL_WORD, v);
+        }
+        add_words(rows, x, c, w, sums);
+    }
+    CPU_UNROLL
+    for (size_t i = 0; i < rows * VECTORS; i++) {
+        vi *sum = sums[i / VECTORS][0] + i % VECTORS;
+        if (rows == 1 && VECTORS == 1)
+            *sum += sums[i / VECTORS][1][i % VECTORS];
+        *sum = wide_sums(*sum);
+    }
+}
+
+/* Adds a block; `halves`: its scales. */
+CPU_INLINE void add_block32(const struct codec codec, const uint8_t *words, const uint8_t *halves,
+                            const struct act_block *x, const size_t rows, vf sums[PASS][VECTORS])
+{
+    const float center = codec.traits.minimum ? 0 : codec.bits == 4 ? 8.0f : CENTER8;
+    vi dot[PASS][2][VECTORS];
+    vf d[VECTORS], m[VECTORS];
+    products32(codec.bits, words, x, rows, dot);
+    CPU_UNROLL
+    for (size_t v = 0; v < VECTORS; v++) {
+        if (codec.traits.minimum) /* a word of two halves */
+            two_halves_of(load_word(halves, v), &d[v], &m[v]);
+        else
+            d[v] = v_load_f16((const uint16_t *)(const void *)(halves + 2 * VN * v));
+    }
+    CPU_UNROLL
+    for (size_t r = 0; r < rows; r++) {
+        const vf scale = scale_of_x(x, rows, r), sum = sum_of_x(x, rows, r, 0), back = sum * -center;
+        CPU_UNROLL
+        for (size_t v = 0; v < VECTORS; v++) {
+            const vf value = to_floats(dot[r][0][v]);
+            sums[r][v] = v_fma(center != 0 ? v_fma(value, scale, back) : value * scale, d[v], sums[r][v]);
+            if (codec.traits.minimum)
+                sums[r][v] = v_fma(sum, m[v], sums[r][v]);
+        }
+    }
+}
+
+/* ---- types of 256 weights ---- */
+
+/* Block header: 16 scales and 16 minima of a byte (8 of each if 32 weights share them), four per word. */
+struct head {
+    vi scales[4];
+    vi minima[4];
+    vf d;
+    vf dmin;
+};
+
+/* Combines four bits of `low` with two of `high`, both shifted right. */
+CPU_INLINE vi four_and_two(vi low, const int low_right, vi high, const int high_right)
+{
+    return moved(low, -low_right, 15) | (moved(high, -high_right, 3) << 4);
+}
+
+/* Reads the header of vector v of a panel; unpack.h describes the formats. `half`: the 2 bytes of each row that are no
+ * word. */
+CPU_INLINE void read_head(const struct traits traits, const uint8_t *words, const uint8_t *half, const size_t v,
+                          struct head *out)
+{
+    const size_t at = traits.type == ACCEL_Q3_K ? 24 : traits.type == ACCEL_Q6_K ? 48 : 0;
+    vi w[4];
+    CPU_UNROLL
+    for (size_t i = 0; i < 4; i++)
+        w[i] = load_word(words + (at + (traits.type == ACCEL_Q3_K && i == 3 ? 2 : i)) * PANEL_WORD, v);
+    if (traits.type == ACCEL_Q3_K || traits.type == ACCEL_Q6_K)
+        out->d = v_load_f16((const uint16_t *)(const void *)(half + 2 * VN * v));
+    else
+        two_halves_of(traits.type == ACCEL_Q2_K ? load_word(words + 20 * PANEL_WORD, v) : w[0], &out->d, &out->dmin);
+    CPU_UNROLL
+    for (size_t i = 0; i < 4; i++) {
+        if (traits.type == ACCEL_Q2_K) {
+            out->scales[i] = moved(w[i], 0, 15);
+            out->minima[i] = moved(w[i], -4, 15);
+        } else if (traits.type == ACCEL_Q3_K) { /* 32 is subtracted */
+            const vi six = four_and_two(w[i % 2], i < 2 ? 0 : 4, w[2], 2 * (int)i);
+            out->scales[i] = (vi)((vb)six - 32);
+        } else if (traits.type == ACCEL_Q6_K) {
+            out->scales[i] = w[i];
+        }
+    }
+    if (traits.type == ACCEL_Q4_K || traits.type == ACCEL_Q5_K) {
+        out->scales[0] = moved(w[1], 0, 63);
+        out->scales[1] = four_and_two(w[3], 0, w[1], 6);
+        out->minima[0] = moved(w[2], 0, 63);
+        out->minima[1] = four_and_two(w[3], 4, w[2], 6);
+    }
+}
+
+/* Returns word c of the unsigned codes of group g (constants). unpack.h describes the formats. */
+CPU_INLINE vi codes_of_group(const struct traits traits, const uint8_t *words, const size_t g, const size_t c,
+                             const size_t v)
+{
+    size_t low, high = 0;
+    int right, left = 0, mask = 15, above = 0;
+    switch (traits.type) {
+    case ACCEL_Q2_K:
+        low = 4 + g / 4 * 8, right = 2 * (int)(g % 4), mask = 3;
+        break;
+    case ACCEL_Q3_K:
+        low = 8 + g / 4 * 8, right = 2 * (int)(g % 4), mask = 3;
+        high = 0, left = 2 - (int)g, above = 4;
+        break;
+    case ACCEL_Q4_K:
+        low = 4 + g / 2 * 8, right = g % 2 ? 4 : 0;
+        break;
+    case ACCEL_Q5_K:
+        low = 12 + g / 2 * 8, right = g % 2 ? 4 : 0;
+        high = 4, left = 4 - (int)g, above = 16;
+        break;
+    default:
+        low = g / 4 * 16 + g % 2 * 8, right = g % 4 / 2 ? 4 : 0;
+        high = 32 + g / 4 * 8, left = 4 - 2 * (int)(g % 4), above = 48;
+        break;
+    }
+    const vi codes = moved(load_word(words + (low + c) * PANEL_WORD, v), -right, mask);
+    return above == 0 ? codes : codes | moved(load_word(words + (high + c) * PANEL_WORD, v), left, above);
+}
+
+/* Sums products of words from .. from + count of group g. */
+CPU_INLINE void products256(const struct codec codec, const uint8_t *words, const size_t g, const struct act_block *x,
+                            const size_t rows, const size_t part, const size_t from, const size_t count,
+                            vi dot[PASS][VECTORS])
+{
+    CPU_UNROLL
+    for (size_t i = 0; i < rows * VECTORS; i++)
+        dot[i / VECTORS][i % VECTORS] = start_of_x(codec.center, x, rows, i / VECTORS, part);
+    CPU_UNROLL
+    for (size_t c = from; c < from + count; c++) {
+        vi w[VECTORS];
+        CPU_UNROLL
+        for (size_t v = 0; v < VECTORS; v++)
+            w[v] = codes_of_group(codec.traits, words, g, c, v);
+        CPU_UNROLL
+        for (size_t r = 0; r < rows; r++) {
+            const vi four = codes_of_x(x, rows, r, c);
+            CPU_UNROLL
+            for (size_t v = 0; v < VECTORS; v++)
+                dot[r][v] = add_products(dot[r][v], w[v], four);
+            fix_order(dot[r]);
+        }
+    }
+}
+
+/* Adds group g (a constant) of a block to `part`, without the block's scale. */
+CPU_INLINE void add_group(const struct codec codec, const uint8_t *words, const struct head head[VECTORS],
+                          const size_t g, const struct act_block *x, const size_t rows, vf part[PASS][VECTORS])
+{
+    const int fine = codec.traits.fine, two = fine || codec.apart || (rows == 1 && VECTORS == 1);
+    const size_t i = fine ? 2 * g : g, j = fine ? i + 1 : i;
+    vi first[PASS][VECTORS], last[PASS][VECTORS];
+    factor scale[VECTORS], scale_last[VECTORS];
+    CPU_UNROLL
+    for (size_t v = 0; v < VECTORS; v++) {
+        scale[v] = factor_of(head[v].scales[i / 4], i % 4, !codec.traits.minimum);
+        scale_last[v] = fine ? factor_of(head[v].scales[j / 4], j % 4, !codec.traits.minimum) : scale[v];
+    }
+    products256(codec, words, g, x, rows, fine ? 1 : 0, 0, two ? 4 : 8, first);
+    if (two)
+        products256(codec, words, g, x, rows, 2, 4, 4, last);
+    CPU_UNROLL
+    for (size_t r = 0; r < rows; r++) {
+        const vf by = scale_of_x(x, rows, r);
+        CPU_UNROLL
+        for (size_t v = 0; v < VECTORS; v++) {
+            const int joined = two && !fine && !codec.apart;
+            scaled value = scaled_of(joined ? first[r][v] + last[r][v] : first[r][v], scale[v]);
+            if (two && !joined)
+                value = add_scaled(value, last[r][v], scale_last[v]);
+            part[r][v] = v_fma(scaled_floats(value), by, part[r][v]);
+        }
+    }
+}
+
+/* Adds minima of group g (a constant) times sums of x, without the block's scale. */
+CPU_INLINE void add_minima(const struct codec codec, const struct head head[VECTORS], const size_t g,
+                           const struct act_block *x, const size_t rows, vf part[PASS][VECTORS])
+{
+    const size_t pieces = codec.traits.fine ? 2 : 1;
+    CPU_UNROLL
+    for (size_t p = 0; p < pieces; p++) {
+        const size_t i = pieces * g + p;
+        vf m[VECTORS];
+        CPU_UNROLL
+        for (size_t v = 0; v < VECTORS; v++)
+            m[v] = to_floats(byte_of(head[v].minima[i / 4], i % 4, 0));
+        CPU_UNROLL
+        for (size_t r = 0; r < rows; r++) {
+            const vf sum = sum_of_x(x, rows, r, codec.traits.fine ? 1 + p : 0);
+            CPU_UNROLL
+            for (size_t v = 0; v < VECTORS; v++)
+                part[r][v] = v_fma(sum, m[v], part[r][v]);
+        }
+    }
+}
+
+/* Adds block b of 256 weights. */
+CPU_INLINE void add_block256(const struct codec codec, const uint8_t *block, const struct act_rows act,
+                             const size_t rows, size_t b, vf sums[PASS][VECTORS])
+{
+    const uint8_t *words = block + (codec.traits.block_bytes % 4 ? PANEL_HALF : 0);
+    const size_t share = codec.traits.block_bytes * PANEL_ROWS / 8;
+    struct head head[VECTORS];
+    vf part[PASS][VECTORS], minima[PASS][VECTORS];
+#if !defined(CPU_BUILD_AVX512)
+    prefetch_bytes(block + AHEAD, 8 * share);
+#endif
+    CPU_UNROLL
+    for (size_t v = 0; v < VECTORS; v++)
+        read_head(codec.traits, words, block, v, &head[v]);
+    CPU_UNROLL
+    for (size_t i = 0; i < rows * VECTORS; i++)
+        part[i / VECTORS][i % VECTORS] = minima[i / VECTORS][i % VECTORS] = v_set(0);
+    if (codec.traits.minimum) {
+        CPU_UNROLL
+        for (size_t g = 0; g < 8; g++) {
+            const struct act_block x = block_of(act, rows, 8 * b + g);
+            add_minima(codec, head, g, &x, rows, minima);
+        }
+        CPU_UNROLL
+        for (size_t i = 0; i < rows * VECTORS; i++)
+            sums[i / VECTORS][i % VECTORS] =
+                v_fma(-minima[i / VECTORS][i % VECTORS], head[i % VECTORS].dmin, sums[i / VECTORS][i % VECTORS]);
+    }
+    CPU_UNROLL
+    for (size_t g = 0; g < 8; g++) {
+        const struct act_block x = block_of(act, rows, 8 * b + g);
+#if defined(CPU_BUILD_AVX512)
+        /* Prefetches a part of the next block with each group, since requests issued together stall. */
+        prefetch_bytes(block + (8 + g) * share, share);
+#endif
+        add_group(codec, words, head, g, &x, rows, part);
+    }
+    CPU_UNROLL
+    for (size_t i = 0; i < rows * VECTORS; i++)
+        sums[i / VECTORS][i % VECTORS] =
+            v_fma(part[i / VECTORS][i % VECTORS], head[i % VECTORS].d, sums[i / VECTORS][i % VECTORS]);
+}
+
+/* ---- panels ---- */
+
+/* Adds block b of a panel. */
+CPU_INLINE void add(const struct codec codec, const struct layout *w, const uint8_t *panel, const struct act_rows act,
+                    const size_t rows, size_t b, vf sums[PASS][VECTORS])
+{
+    const uint8_t *block = panel + b * w->block_bytes;
+    if (codec.bits == 0) {
+        add_block256(codec, block, act, rows, b, sums);
+        return;
+    }
+    const struct act_block x = block_of(act, rows, b);
+    prefetch_bytes(block + AHEAD, w->block_bytes);
+    add_block32(codec, block + w->codes_at, panel + w->scales_at + (b >> w->scale_shift) * w->scale_bytes, &x, rows,
+                sums);
+}
+
+/* What is computed together, a block of each in turn: `count` panels, `apart` from each other, as memory streams, or
+ * one panel with `count` passes of `rows` rows of x. */
+struct turns {
+    size_t first; /* panel */
+    size_t apart;
+    size_t rows;
+    size_t count;
+};
+
+/* Computes one turn (`several` is 0; sums in registers) or several. */
+CPU_INLINE void gemv_turns(const struct codec codec, const struct layout *w, const struct cpu_matmul *call,
+                           struct act_rows act, const size_t rows, const int several, const struct turns turns)
+{
+    const uint8_t *panel = (const uint8_t *)call->w.packed + turns.first * w->panel_bytes;
+    const size_t first = act.first;
+    vf sums[STREAMS][PASS][VECTORS];
+    memset(sums, 0, (several ? STREAMS : 1) * sizeof(sums[0]));
+    for (size_t b = 0; b < w->blocks; b++) {
+        if (!several) {
+            add(codec, w, panel, act, rows, b, sums[0]);
+            continue;
+        }
+        CPU_NO_UNROLL
+        for (size_t t = 0; t < turns.count; t++) {
+            act.first = first + t * turns.rows;
+            add(codec, w, panel + t * turns.apart * w->panel_bytes, act, rows, b, sums[t]);
+        }
+    }
+    for (size_t t = 0; t < turns.count; t++) {
+        const size_t from = first + t * turns.rows, j = (turns.first + t * turns.apart) * PANEL_ROWS;
+        for (size_t r = 0; r < least(rows, call->m - from); r++)
+            finish_row(call, from + r, j, PANEL_ROWS, (const float *)sums[t][r]);
+    }
+}
+
+/* Computes panels begin .. end. */
+CPU_INLINE void gemv(const struct codec codec, const struct layout *w, const struct cpu_matmul *call, size_t begin,
+                     size_t end)
+{
+    const size_t streams = codec.bits == 0 ? STREAMS_256 : STREAMS, apart = (end - begin + streams - 1) / streams;
+    struct act_rows act = {.x = &call->act_q8, .blocks = call->k / CPU_BLOCK};
+    struct act_sums sums[BLOCKS_MOST];
+    if (call->m == 1) {
+        if (codec.bits == 0)
+            sum_act_row(&call->act_q8, act.blocks, sums);
+        act.sums = sums;
+        for (size_t at = begin; at < begin + apart; at++)
+            gemv_turns(codec, w, call, act, 1, 1, (struct turns){at, apart, 0, (end - at + apart - 1) / apart});
+        return;
+    }
+    for (size_t at = begin; at < end; at++) {
+        const size_t most = codec.bits == 0 ? SMALL : PASS;
+        /* With few registers, sums of several passes are in memory and read W from the L1 cache. */
+        if (VECTORS > 1 && (codec.bits == 0 || call->m > SMALL)) {
+            gemv_turns(codec, w, call, act, most, 1, (struct turns){at, 0, most, (call->m + most - 1) / most});
+            continue;
+        }
+        for (act.first = 0; act.first < call->m; act.first += PASS) {
+            if (VECTORS > 1 || call->m - act.first <= SMALL || (codec.bits == 0 && codec.traits.fine))
+                gemv_turns(codec, w, call, act, SMALL, 0, (struct turns){at, 0, 0, 1});
+            else
+                gemv_turns(codec, w, call, act, PASS, 0, (struct turns){at, 0, 0, 1});
+        }
+    }
+}
+
+/* A GEMV per arrangement of codes. */
+typedef void gemv_fn(const struct layout *w, const struct cpu_matmul *call, size_t begin, size_t end);
+#define GEMV(name, ...)                                                                                                \
+    static __attribute__((noinline)) void gemv_##name(const struct layout *w, const struct cpu_matmul *call,           \
+                                                      size_t begin, size_t end)                                        \
+    {                                                                                                                  \
+        const struct codec codec = __VA_ARGS__;                                                                        \
+        gemv(codec, w, call, begin, end);                                                                              \
+    }
+GEMV(4, {.bits = 4})
+GEMV(4_minimum, {.bits = 4, .traits.minimum = 1})
+GEMV(8, {.bits = 8})
+GEMV(q2_k, codec_of(traits_q2_k))
+GEMV(q3_k, codec_of(traits_q3_k))
+GEMV(q4_k, codec_of(traits_q4_k))
+GEMV(q5_k, codec_of(traits_q5_k))
+GEMV(q6_k, codec_of(traits_q6_k))
+
+static gemv_fn *gemv_of(const struct panel_format *format, uint32_t type)
+{
+    switch (type) {
+    case ACCEL_Q2_K:
+        return gemv_q2_k;
+    case ACCEL_Q3_K:
+        return gemv_q3_k;
+    case ACCEL_Q4_K:
+        return gemv_q4_k;
+    case ACCEL_Q5_K:
+        return gemv_q5_k;
+    case ACCEL_Q6_K:
+        return gemv_q6_k;
+    default:
+        return type == ACCEL_Q4_1 ? gemv_4_minimum : format->block_bytes < CPU_BLOCK ? gemv_4 : gemv_8;
+    }
+}
+
+void CPU_NAME(packed8)(const struct cpu_matmul *call, size_t begin, size_t end)
+{
+    const uint32_t type = call->w.type;
+    const struct panel_format format = cpu_panel_format(type);
+    const size_t bytes = format.block_bytes * PANEL_ROWS;
+    const int fine = type == ACCEL_Q2_K || type == ACCEL_Q3_K || type == ACCEL_Q6_K;
+    const struct layout w = {
+        .panel_bytes = cpu_panel_bytes(&format, call->k),
+        .blocks = call->k / format.block_values,
+        .block_bytes = bytes,
+        .codes_at = format.planar        ? 0
+                    : type == ACCEL_Q4_1 ? PANEL_WORD
+                                         : PANEL_HALF,
+        .scales_at = format.planar ? cpu_panel_scales_at(&format, call->k) : 0,
+        .scale_bytes = format.planar ? PANEL_HALF : bytes,
+        .scale_shift = format.planar == 128 ? 2 : 0,
+    };
+    if (call->m > (format.block_values == CPU_BLOCK ? MOST : fine ? MOST_FINE : MOST_256))
+        CPU_NAME(gemm8)(call, type, begin, end);
+    else
+        gemv_of(&format, type)(&w, call, begin / PANEL_ROWS, end / PANEL_ROWS);
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Private to the 8-bit kernels: operations on 16 rows of W, a lane each, in VECTORS vectors. A dot-product instruction
+ * multiplies 4 codes of every row with 4 activations broadcast to all lanes, so that there is no horizontal sum.
+ * Without such an instruction (AVX2) products are summed in 16 bits, and widened once per 16 or 32 codes.
+ */
+#ifndef CPU_VECTOR_LANES_H
+#define CPU_VECTOR_LANES_H
+
+#include "gemm.h"
+
+#define VECTORS (PANEL_ROWS / VN)
+
+typedef uint32_t vu __attribute__((vector_size(VN * 4)));
+typedef int8_t vb __attribute__((vector_size(VN * 4)));
+
+/* Loads a word of each row of vector v. */
+CPU_INLINE vi load_word(const uint8_t *words, const size_t v)
+{
+    vi word;
+    memcpy(&word, words + 4 * VN * v, sizeof(word));
+    return word;
+}
+
+CPU_INLINE vi v_set_word(int32_t word)
+{
+    return word - (vi){0};
+}
+
+/* Broadcasts 4 codes of x to all lanes. */
+CPU_INLINE vi broadcast4(const void *p)
+{
+    int32_t four;
+    memcpy(&four, p, sizeof(four));
+    return v_set_word(four);
+}
+
+CPU_INLINE vf to_floats(vi v)
+{
+    return __builtin_convertvector(v, vf);
+}
+
+/* Shifts the bits of every byte left (right if negative) and masks them. */
+CPU_INLINE vi moved(vi bytes, const int left, const int mask)
+{
+    const vu at = left > 0 ? (vu)bytes << left : left < 0 ? (vu)bytes >> -left : (vu)bytes;
+    return (vi)at & v_set_word(mask * 0x01010101);
+}
+
+/* Converts byte i (a constant) of every word; `sign` (a constant): signed. */
+CPU_INLINE vi byte_of(vi words, const size_t i, const int sign)
+{
+    const vi top = i == 3 ? words : words << (24 - 8 * (int)i);
+    if (sign)
+        return top >> 24;
+    return i == 0 ? words & 255 : (vi)((vu)top >> 24);
+}
+
+/* Widens the lower and the upper half of every word. */
+CPU_INLINE void two_halves_of(vi words, vf *out_lower, vf *out_upper)
+{
+#if defined(CPU_BUILD_AVX512)
+    *out_lower = (vf)_mm512_cvtph_ps(_mm512_cvtepi32_epi16((__m512i)words));
+    *out_upper = (vf)_mm512_cvtph_ps(_mm512_cvtepi32_epi16(_mm512_srli_epi32((__m512i)words, 16)));
+#else
+    const __m256i apart =
+        _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15));
+    const __m256i both = _mm256_shuffle_epi8((__m256i)words, apart);
+    const __m128i first = _mm256_castsi256_si128(both), last = _mm256_extracti128_si256(both, 1);
+    *out_lower = (vf)_mm256_cvtph_ps(_mm_unpacklo_epi64(first, last));
+    *out_upper = (vf)_mm256_cvtph_ps(_mm_unpackhi_epi64(first, last));
+#endif
+}
+
+/* Adds products of unsigned codes, of up to 6 bits if sums are of 16 bits. */
+CPU_INLINE vi add_products(vi sums, vi codes, vi x)
+{
+#if defined(CPU_BUILD_AVX512)
+    return (vi)_mm512_dpbusd_epi32((__m512i)sums, (__m512i)codes, (__m512i)x);
+#elif defined(CPU_BUILD_AVXVNNI)
+    return (vi)_mm256_dpbusd_avx_epi32((__m256i)sums, (__m256i)codes, (__m256i)x);
+#else
+    return (vi)_mm256_add_epi16((__m256i)sums, _mm256_maddubs_epi16((__m256i)codes, (__m256i)x));
+#endif
+}
+
+/* Returns the initial sum that corrects the zero point `center`, a power of two, from two negated sums of x. */
+CPU_INLINE vi start_of(const int center, const int16_t minus[2])
+{
+    if (center == 0)
+        return v_set_word(0);
+#if defined(CPU_BUILD_AVX512)
+    return (vi)_mm512_madd_epi16((__m512i)broadcast4(minus), _mm512_set1_epi16((int16_t)center));
+#elif defined(CPU_DOT32)
+    return (vi)_mm256_madd_epi16((__m256i)broadcast4(minus), _mm256_set1_epi16((int16_t)center));
+#else
+    return (vi)_mm256_slli_epi16((__m256i)broadcast4(minus), __builtin_ctz((unsigned)center));
+#endif
+}
+
+#ifdef CPU_DOT32
+/* Scales of codes, and sums times scales, which are floats. */
+typedef vf factor;
+typedef vf scaled;
+
+CPU_INLINE factor factor_of(vi scales, const size_t i, const int sign)
+{
+    return to_floats(byte_of(scales, i, sign));
+}
+
+CPU_INLINE scaled scaled_of(vi sums, factor by)
+{
+    return to_floats(sums) * by;
+}
+
+CPU_INLINE scaled add_scaled(scaled value, vi sums, factor by)
+{
+    return v_fma(to_floats(sums), by, value);
+}
+
+CPU_INLINE vf scaled_floats(scaled value)
+{
+    return value;
+}
+#else
+/* Scales of codes, twice in 16 bits, and sums times scales, which are integers. */
+typedef vi factor;
+typedef vi scaled;
+
+CPU_INLINE factor factor_of(vi scales, const size_t i, const int sign)
+{
+    const int step = sign ? 0x01000100 : 0x00010001, none = sign ? 0x00800080 : (int)0x80008000;
+    const __m256i from = _mm256_setr_epi32(none, none + 4 * step, none + 8 * step, none + 12 * step, none,
+                                           none + 4 * step, none + 8 * step, none + 12 * step);
+    const __m256i twice =
+        _mm256_shuffle_epi8((__m256i)scales, _mm256_add_epi32(from, _mm256_set1_epi32((int)i * step)));
+    return (vi)(sign ? _mm256_srai_epi16(twice, 8) : twice);
+}
+
+CPU_INLINE scaled scaled_of(vi sums, factor by)
+{
+    return (vi)_mm256_madd_epi16((__m256i)sums, (__m256i)by);
+}
+
+CPU_INLINE scaled add_scaled(scaled value, vi sums, factor by)
+{
+    return value + scaled_of(sums, by);
+}
+
+CPU_INLINE vf scaled_floats(scaled value)
+{
+    return to_floats(value);
+}
+#endif
+
+/* Widens the sums of add_products to 32 bits. */
+CPU_INLINE vi wide_sums(vi sums)
+{
+#ifdef CPU_DOT32
+    return sums;
+#else
+    return (vi)_mm256_madd_epi16((__m256i)sums, _mm256_set1_epi16(1));
+#endif
+}
+
+/* Forbids reordering of the sums: the compiler would hold all products, in memory. */
+CPU_INLINE void fix_order(vi sums[VECTORS])
+{
+#if !defined(CPU_BUILD_AVX512)
+    __asm__ volatile("" : "+x"(sums[0]), "+x"(sums[1]));
+#else
+    (void)sums;
+#endif
+}
+
+#endif

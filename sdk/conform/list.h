@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file
+ * The list of tests and the table of operators. A file with tests defines conform_add_NAME, a row of groups.def, or
+ * conform_op_NAME, a row of ops.def. */
+#ifndef ACCEL_SDK_CONFORM_LIST_H
+#define ACCEL_SDK_CONFORM_LIST_H
+
+#include "sdk/conform/conform.h"
+
+#define CONFORM_NAME 64u    /* bytes of a test name */
+#define CONFORM_TESTS 1024u /* most tests */
+
+/** One test. */
+struct conform_test {
+    char name[CONFORM_NAME]; /**< "matmul/q4_0": the group comes first */
+    void (*run)(struct conform *conform);
+    uint32_t parameter; /**< for tests that share a function, for example a type */
+    enum conform_needs needs;
+};
+
+/** All tests, in run order. */
+struct conform_list {
+    struct conform_test tests[CONFORM_TESTS];
+    uint32_t count;
+};
+
+/** Adds a test called `name`. */
+void conform_add(struct conform_list *list, enum conform_needs needs, uint32_t parameter,
+                 void (*run)(struct conform *conform), const char *name, ...) ACCEL_PRINTF(5, 6);
+
+struct reference_call;
+
+/** An operator in the kit: the file with its cases defines it. */
+struct conform_operator {
+    void (*add)(struct conform_list *list); /**< adds its tests */
+    /** Computes its outputs for cases that call trial_expect; NULL where cases compute what they expect. */
+    void (*compute)(const struct reference_call *call);
+};
+
+/** Returns the operator of a number below ACCEL_OP_END; NULL if no operator has it. */
+const struct conform_operator *conform_operator_find(uint32_t op);
+
+/** Fills the list with all tests. */
+void conform_list_fill(struct conform_list *list);
+
+#define CONFORM_GROUP(name) void conform_add_##name(struct conform_list *list);
+#include "sdk/conform/groups.def"
+#undef CONFORM_GROUP
+
+/* conform_op_scale and so on: an operator of ops.def without its own is an error of the linker. */
+#define ACCEL_OPERATOR(number, ID, name, ...) extern const struct conform_operator conform_op_##name;
+#include <accel/driver/ops.def>
+
+#endif
