@@ -38,6 +38,7 @@ libaccel_conform_la_SOURCES = \
 	%D%/leak.h \
 	%D%/list.c \
 	%D%/op_arrange.c \
+	%D%/op_cast.c \
 	%D%/op_attention.c \
 	%D%/op_dense.c \
 	%D%/op_expert.c \
