@@ -199,3 +199,19 @@ int32_t accel_infer_sample(struct accel_op_call *call, struct accel_error *error
     call->made[0] = (struct accel_op_made){ACCEL_I32, 1, {logits->dims[0]}};
     return ACCEL_OK;
 }
+
+const char *accel_check_cast(const struct accel_op_call *call)
+{
+    const struct accel_cast *at = call->attributes;
+    return at->type == ACCEL_F32 || at->type == ACCEL_F16 || at->type == ACCEL_BF16 || at->type == ACCEL_I32
+               ? NULL
+               : "attribute type is none of f32, f16, bf16, i32";
+}
+
+int32_t accel_infer_cast(struct accel_op_call *call, struct accel_error *error)
+{
+    (void)error;
+    accel_op_output_like(call, call->inputs[0]);
+    call->made[0].type = ((const struct accel_cast *)call->attributes)->type;
+    return ACCEL_OK;
+}

@@ -17,7 +17,7 @@
 #define NUMBERS (FLOATS | ACCEL_CLASS_BLOCK)
 #define F32 ACCEL_CLASS_F32
 #define I32 ACCEL_CLASS_I32
-#define F32_I32 (ACCEL_CLASS_F32 | ACCEL_CLASS_I32)
+#define ELEMENTS (FLOATS | ACCEL_CLASS_I32)
 #define ANY ACCEL_RANK
 #define NO_ATTRIBUTES 0, 0, NULL
 #define ATTRIBUTES(tag, last)                                                                                          \

@@ -5,11 +5,14 @@
  * here are the rules that hold for all of them, and the attributes.
  *
  * Shapes are outermost first; `...` stands for any leading dimensions, the same in every place of one operator.
- * Activations are F32 and rows are contiguous; operators that move elements take I32 too. Matrices of embed, matmul,
- * conv and expert_matmul, and states, have any type of accel/types.h that has real values. Weights of norms, biases and
- * the second input of add and mul are F32, F16 or BF16, and a driver may refuse the latter two. Inputs are listed in
- * the order of the node's `inputs`; one in brackets is optional and may be ACCEL_NO_VALUE, and so is an output in
- * brackets. Arithmetic is that of F32 with sums in any order, unless an attribute allows rounding.
+ * Activations are F32 and rows are contiguous; operators that move elements take I32, F16 and BF16 too. Where the row
+ * of an operator says FLOATS of an activation, it may be F16 or BF16, and so has the output that has its type: elements
+ * are widened, arithmetic is that of F32, and the result is rounded to nearest even. A driver claims such nodes one by
+ * one; cast is for those that no driver claims. Matrices of embed, matmul, conv and expert_matmul, and states, have any
+ * type of accel/types.h that has real values. Weights of norms, biases and the second input of add and mul are F32, F16
+ * or BF16, and a driver may refuse the latter two. Inputs are listed in the order of the node's `inputs`; one in
+ * brackets is optional and may be ACCEL_NO_VALUE, and so is an output in brackets. Arithmetic is that of F32 with sums
+ * in any order, unless an attribute allows rounding.
  *
  * A row names the minor that introduced the operator, the lowest `minor` of a node that uses it. Numbers are never
  * reused.
@@ -207,6 +210,12 @@ struct accel_resize {
 struct accel_top_k {
     uint32_t size;
     uint32_t k; /**< 1 .. n */
+};
+
+/** Attributes of ACCEL_OP_CAST. Open. */
+struct accel_cast {
+    uint32_t size;
+    uint32_t type; /**< of y: ACCEL_F32, ACCEL_F16, ACCEL_BF16 or ACCEL_I32 */
 };
 
 /** Attributes of ACCEL_OP_EXPERT_MATMUL. Open. */

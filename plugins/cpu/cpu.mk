@@ -11,6 +11,7 @@ plugins_cpu_cpu_la_SOURCES = \
 	%D%/operators/attention.c \
 	%D%/operators/conv.c \
 	%D%/operators/expert.c \
+	%D%/operators/half.c \
 	%D%/operators/matmul.c \
 	%D%/operators/rows.c \
 	%D%/operators/sample.c \

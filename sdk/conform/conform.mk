@@ -40,6 +40,7 @@ libaccel_conform_la_SOURCES = \
 	%D%/list.c \
 	%D%/list.h \
 	%D%/op_arrange.c \
+	%D%/op_cast.c \
 	%D%/op_attention.c \
 	%D%/op_dense.c \
 	%D%/op_expert.c \

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <accel/quant/half.h>
+
 #include "sdk/conform/late.h"
 #include "sdk/conform/leak.h"
 
@@ -202,25 +204,40 @@ static bool put_inputs(struct step *step, const struct trial *trial, uint64_t ro
     return true;
 }
 
-static bool compare_f32(const struct trial *trial, uint32_t v, const float *got, uint64_t count, double tolerance)
+double conform_element(uint32_t type, const void *bytes, uint64_t i)
 {
+    switch (type) {
+    case ACCEL_I32:
+        return ((const int32_t *)bytes)[i];
+    case ACCEL_F16:
+        return (double)accel_f16_to_f32(((const uint16_t *)bytes)[i]);
+    case ACCEL_BF16:
+        return (double)accel_bf16_to_f32(((const uint16_t *)bytes)[i]);
+    default:
+        return (double)((const float *)bytes)[i];
+    }
+}
+
+static bool compare_floats(const struct trial *trial, uint32_t v, const void *bytes, uint64_t count, double tolerance)
+{
+    const uint32_t type = trial->graph->values[v]->type;
     const double *want = trial->values[v].want;
     double largest = trial->values[v].scale;
 
     for (uint64_t i = 0; i < count; i++)
         largest = isfinite(want[i]) && fabs(want[i]) > largest ? fabs(want[i]) : largest;
     for (uint64_t i = 0; i < count; i++) {
-        bool is_right = isnan(want[i])   ? isfinite(got[i])
-                        : tolerance == 0 ? got[i] == (float)want[i]
-                                         : fabs(got[i] - want[i]) <= tolerance * largest;
+        double got = conform_element(type, bytes, i);
+        bool is_right = isnan(want[i])                     ? (trial->has_nans ? isnan(got) : isfinite(got))
+                        : tolerance == 0 || isinf(want[i]) ? got == (double)(float)want[i]
+                                                           : fabs(got - want[i]) <= tolerance * largest;
 
         if (is_right)
             continue;
         conform_fail(
             trial->conform,
             "element %llu of %llu is %.9g and should be %.9g; it may be %.3g off, %g of the largest element (%.3g)",
-            (unsigned long long)i, (unsigned long long)count, (double)got[i], want[i], tolerance * largest, tolerance,
-            largest);
+            (unsigned long long)i, (unsigned long long)count, got, want[i], tolerance * largest, tolerance, largest);
         return false;
     }
     return true;
@@ -289,11 +306,12 @@ static bool check_value(struct step *step, const struct trial *trial, uint32_t v
     if (is_right && value->role == ACCEL_ROLE_OUTPUT)
         is_right = check_rest(trial, v, whole + BORDER + bytes, step->bytes[v] - bytes, rows);
     if (is_right && value->role == ACCEL_ROLE_OUTPUT) {
+        uint64_t size = value->type == ACCEL_F16 || value->type == ACCEL_BF16 ? 2 : 4;
         void *got = conform_memory(conform, bytes, 1);
 
         memcpy(got, whole + BORDER, bytes);
-        is_right = value->type == ACCEL_I32 ? compare_i32(trial, v, got, bytes / 4)
-                                            : compare_f32(trial, v, got, bytes / 4, tolerance);
+        is_right = value->type == ACCEL_I32 ? compare_i32(trial, v, got, bytes / size)
+                                            : compare_floats(trial, v, got, bytes / size, tolerance);
         free(got);
     }
     free(whole);

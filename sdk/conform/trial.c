@@ -138,9 +138,8 @@ static void load_value(const struct trial *trial, uint32_t v, struct reference_v
     }
     value->at = conform_memory(trial->conform, count, sizeof(double));
     for (uint64_t i = 0; i < count && (data->weight != NULL || data->bytes != NULL); i++)
-        value->at[i] = data->weight != NULL      ? (double)data->weight->exact[i]
-                       : made->type == ACCEL_I32 ? (double)((const int32_t *)data->bytes)[i]
-                                                 : (double)((const float *)data->bytes)[i];
+        value->at[i] =
+            data->weight != NULL ? (double)data->weight->exact[i] : conform_element(made->type, data->bytes, i);
 }
 
 static void compute_node(struct reference_value *values, const struct accel_node *node)

@@ -43,6 +43,7 @@ struct trial {
     bool by_row;      /**< row r of an output depends only on row r of the inputs */
     bool is_likely;   /**< the claim is ACCEL_CLAIM_LIKELY: compiling decides */
     bool is_symbolic; /**< the leading extent is a symbol */
+    bool has_nans;    /**< a NaN that is expected stands for itself */
     uint64_t rows;    /**< rows of the step */
     uint64_t highest; /**< highest rows of the set */
     uint32_t symbol;  /**< 1 + index of the symbol */
@@ -73,6 +74,9 @@ void trial_output(struct trial *trial, uint32_t value, const double *want, doubl
 
 /** Declares `value` an output that the references of the graph's operators compute, from its inputs and weights. */
 void trial_expect(struct trial *trial, uint32_t value, double scale);
+
+/** Returns element `i` of a value in F32, F16, BF16 or I32. */
+double conform_element(uint32_t type, const void *bytes, uint64_t i);
 
 /** Claims, compiles, runs, compares and frees the case. Returns whether the driver claimed it, whether or not it
  * passed. */

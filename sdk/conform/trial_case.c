@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <accel/quant/half.h>
+
 /* One input, parsed from its text. */
 struct described {
     char kind;
@@ -44,7 +46,10 @@ static void print_inputs(const char *text, char *out_name, size_t bytes)
     while (*text != '\0' && length < bytes) {
         text = describe(text, &input);
         length += (size_t)snprintf(out_name + length, bytes - length, "%s%s",
-                                   input.kind == 'F' || input.kind == 'H' || input.kind == 'W' ? "weight " : "",
+                                   input.kind == 'F' || input.kind == 'H' || input.kind == 'W' ? "weight "
+                                   : input.kind == 'h'                                         ? "f16 "
+                                   : input.kind == 'b'                                         ? "bf16 "
+                                                                                               : "",
                                    input.kind == '-' ? "none" : "[");
         for (uint32_t d = 0; d < input.rank && length < bytes; d++)
             length += (size_t)snprintf(out_name + length, bytes - length, "%s%llu", d > 0 ? ", " : "",
@@ -86,8 +91,10 @@ static void make_elements(struct trial_inputs *inputs, uint32_t i, const struct 
         inputs->extents[i][d] = input->base[d] + input->more[d];
         inputs->elements[i] *= inputs->extents[i][d];
     }
-    if (input->kind == 'f') {
+    if (input->kind == 'f' || input->kind == 'h' || input->kind == 'b') {
         inputs->floats[i] = conform_floats(conform, inputs->elements[i]);
+        if (input->kind != 'f')
+            inputs->halves[i] = conform_memory(conform, inputs->elements[i], sizeof(uint16_t));
     } else if (input->kind == 'i') {
         inputs->numbers[i] = conform_memory(conform, inputs->elements[i], sizeof(int32_t));
         for (uint64_t e = 0; e < inputs->elements[i]; e++)
@@ -116,10 +123,23 @@ static void add_input(struct trial *trial, struct trial_inputs *inputs, uint32_t
     inputs->values[i] = ACCEL_NO_VALUE;
     if (input->kind == 'f')
         inputs->values[i] = trial_input(trial, name, ACCEL_F32, input->rank, dims, inputs->floats[i]);
+    else if (input->kind == 'h' || input->kind == 'b')
+        inputs->values[i] =
+            trial_input(trial, name, input->kind == 'h' ? ACCEL_F16 : ACCEL_BF16, input->rank, dims, inputs->halves[i]);
     else if (input->kind == 'i')
         inputs->values[i] = trial_input(trial, name, ACCEL_I32, input->rank, dims, inputs->numbers[i]);
     else if (input->kind != '-')
         inputs->values[i] = trial_weight(trial, name, input->rank, &inputs->weights[i]);
+}
+
+/* Returns whether input number `number` is a b. */
+static bool is_bf16(const char *text, uint32_t number)
+{
+    struct described input = {0};
+
+    for (uint32_t i = 0; i <= number; i++)
+        text = describe(text, &input);
+    return input.kind == 'b';
 }
 
 static void add_inputs(struct trial *trial, struct trial_inputs *inputs)
@@ -140,6 +160,10 @@ static void add_inputs(struct trial *trial, struct trial_inputs *inputs)
     }
     if (inputs->row->fill != NULL)
         inputs->row->fill(inputs);
+    for (uint32_t i = 0; i < inputs->count; i++)
+        for (uint64_t e = 0; inputs->halves[i] != NULL && e < inputs->elements[i]; e++)
+            inputs->halves[i][e] = is_bf16(inputs->row->inputs, i) ? accel_bf16_from_f32(inputs->floats[i][e])
+                                                                   : accel_f16_from_f32(inputs->floats[i][e]);
 }
 
 /* ---- the case ---- */
@@ -155,6 +179,7 @@ void trial_case_run(struct conform *conform, const struct trial_case *row)
     trial_begin(&trial, conform, row->ceiling, "%s%s%s", name, row->text[0] != '\0' ? ", " : "", row->text);
     if (!has_rows(row->inputs))
         trial.is_symbolic = false;
+    trial.has_nans = row->has_nans;
     trial.by_row = !row->mixes_rows && !has_inner_rows(row->inputs);
     add_inputs(&trial, &inputs);
     if (row->has_second)
@@ -167,6 +192,6 @@ void trial_case_run(struct conform *conform, const struct trial_case *row)
     trial_run(&trial);
     for (uint32_t i = 0; i < inputs.count; i++) {
         conform_tensor_free(&inputs.weights[i]);
-        free(inputs.floats[i]), free(inputs.numbers[i]);
+        free(inputs.floats[i]), free(inputs.numbers[i]), free(inputs.halves[i]);
     }
 }

@@ -4,9 +4,9 @@
  * Cases of one node that are data: the inputs as text, the attributes, and what the outputs are compared with.
  *
  * Inputs are separated by blanks, "-" stands for one that is absent. Each has a letter and its extents: f and i are
- * F32 and I32 inputs of the step, F and H weights in F32 and F16, W a weight of the type that is the test's parameter.
- * A t before an extent makes it the symbolic one in half of the cases, for example "f:t17,64 i:t17+1 W:64,64".
- * Floats are random in -1 .. 1, I32 any numbers, unless the case fills them.
+ * F32 and I32 inputs of the step, h and b inputs in F16 and BF16, F and H weights in F32 and F16, W a weight of the
+ * type that is the test's parameter. A t before an extent makes it the symbolic one in half of the cases, for example
+ * "f:t17,64 i:t17+1 W:64,64". Floats are random in -1 .. 1, I32 any numbers, unless the case fills them.
  */
 #ifndef ACCEL_SDK_CONFORM_TRIAL_CASE_H
 #define ACCEL_SDK_CONFORM_TRIAL_CASE_H
@@ -28,6 +28,7 @@ struct trial_case {
     const char *text; /**< attributes, for the name of the case */
     double scale;     /**< largest element that a larger output would have; 0: that of the output */
     bool mixes_rows;  /**< row r of the output depends on more than row r of the inputs with a t */
+    bool has_nans;    /**< outputs have NaNs where the reference has */
     bool has_second;  /**< the node names its second output too */
     void (*fill)(struct trial_inputs *inputs); /**< changes the elements of inputs; or NULL */
     uint64_t parameter;                        /**< for `fill` */
@@ -41,7 +42,8 @@ struct trial_inputs {
     uint32_t rank[TRIAL_INPUTS];
     uint64_t extents[TRIAL_INPUTS][ACCEL_RANK]; /**< of the step */
     uint64_t elements[TRIAL_INPUTS];
-    float *floats[TRIAL_INPUTS];    /**< elements of an f, else NULL */
+    float *floats[TRIAL_INPUTS];    /**< elements of an f, h or b, else NULL */
+    uint16_t *halves[TRIAL_INPUTS]; /**< the same of an h or b, rounded after `fill` */
     int32_t *numbers[TRIAL_INPUTS]; /**< elements of an i, else NULL */
     struct conform_tensor weights[TRIAL_INPUTS];
     uint32_t values[TRIAL_INPUTS]; /**< in the graph */

@@ -60,6 +60,7 @@ struct gpu_tensor {
     uint32_t planes;
     uint32_t value; /**< index in the graph; of scratch GPU_NO_VALUE. Private to the library */
     uint32_t tile;  /**< rows of a part are padded to a multiple of it: that of the layout, or 1 */
+    uint64_t begin; /**< byte of the scratch memory that a tensor of `value` GPU_NO_VALUE begins at; else 0 */
 };
 
 #define GPU_NO_VALUE UINT32_MAX

@@ -124,8 +124,9 @@ static void locate(struct gpu_emitter *emitter, const struct gpu_bind *bind, con
                    struct gpu_range *range)
 {
     range->memory = home->memory;
-    range->offset = home->offset;
-    range->bytes = gpu_part_bytes(bind->tensor, bind->part, bind->plane);
+    range->offset = home->offset + bind->tensor->begin;
+    /* Buffers are of words; values of 16 bits may end in the middle of one. */
+    range->bytes = (gpu_part_bytes(bind->tensor, bind->part, bind->plane) + 3u) & ~UINT64_C(3);
     if (home->container != NULL) {
         const struct gpu_weight *weight = &home->container->weights[home->weight];
         const struct gpu_place *place =

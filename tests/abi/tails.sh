@@ -16,7 +16,7 @@ tables='instance_table device_table weights_table module_table buffer_table stat
 of_drivers='facts driver option'
 # Refused where the graph is verified, by the name of the attributes (graph_verify, graph_shapes); and what only a plan takes.
 elsewhere='matmul norm rotary attention activation scale clamp axis slice permute pad reduce group_norm conv pool resize top_k
-    expert_matmul dense_attention plan_work sketch'
+    cast expert_matmul dense_attention plan_work sketch'
 failures=0
 for tag in $(cat "$top"/include/accel/*.h | awk '
     tag == "" && /\/\*/ { comment = "" }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operators that move elements of 4 bytes: concat, slice, pad, permute. Parts are elements of y (of permute, tiles),
- * which are copied in runs that lie together in x and in y.
+ * Operators that move elements of 4 or 2 bytes: concat, slice, pad, permute. Parts are elements of y (of permute,
+ * tiles), which are copied in runs that lie together in x and in y.
  */
 #include <string.h>
 
 #include "plugins/cpu/operators/operators.h"
 
-#define SIZE 4u  /* bytes of an element */
 #define TILE 16u /* elements of a side of a tile that permute transposes */
 
 /* A value as [outer, extent, inner] about an axis. */
@@ -26,9 +25,30 @@ static struct around around_of(const struct sdk_tensor *value, uint32_t axis)
     return around;
 }
 
+const char *cpu_moved_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
+{
+    (void)kernel;
+    for (uint32_t i = 0; i < node->node->input_count; i++) {
+        const struct accel_value *value = sdk_input(node, i);
+
+        if (value != NULL && value->type != ACCEL_F32 && value->type != ACCEL_I32 && value->type != ACCEL_F16 &&
+            value->type != ACCEL_BF16)
+            return "values have to be F32, I32, F16 or BF16";
+    }
+    return NULL;
+}
+
+/* Bytes of an element. */
+static uint64_t size_of(const struct sdk_tensor *tensor)
+{
+    return tensor->type == ACCEL_F16 || tensor->type == ACCEL_BF16 ? 2 : 4;
+}
+
 static void copy(const struct sdk_call *call, uint64_t to, const struct sdk_tensor *x, uint64_t from, uint64_t count)
 {
-    memcpy((char *)call->outputs[0]->planes[0] + to * SIZE, (const char *)x->planes[0] + from * SIZE, count * SIZE);
+    const uint64_t size = size_of(x);
+
+    memcpy((char *)call->outputs[0]->planes[0] + to * size, (const char *)x->planes[0] + from * size, count * size);
 }
 
 void cpu_concat_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
@@ -137,18 +157,25 @@ uint64_t cpu_permute_parts(const struct sdk_call *call, uint64_t *out_grain)
 }
 
 /* Copies `rows` x `columns` elements whose rows are neighbours in x and whose columns are neighbours in y. */
-static void transpose(const char *x, uint64_t stride_x, char *y, uint64_t stride_y, uint64_t rows, uint64_t columns)
+static void transpose4(const char *x, uint64_t stride_x, char *y, uint64_t stride_y, uint64_t rows, uint64_t columns)
 {
     for (uint64_t c = 0; c < columns; c++)
         for (uint64_t r = 0; r < rows; r++)
-            memcpy(y + (r * stride_y + c) * SIZE, x + (c * stride_x + r) * SIZE, SIZE);
+            memcpy(y + (r * stride_y + c) * 4, x + (c * stride_x + r) * 4, 4);
+}
+
+static void transpose2(const char *x, uint64_t stride_x, char *y, uint64_t stride_y, uint64_t rows, uint64_t columns)
+{
+    for (uint64_t c = 0; c < columns; c++)
+        for (uint64_t r = 0; r < rows; r++)
+            memcpy(y + (r * stride_y + c) * 2, x + (c * stride_x + r) * 2, 2);
 }
 
 void cpu_permute_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
 {
     const struct permutation p = permutation_of(call);
     const uint32_t last = p.rank - 1;
-    const uint64_t width = p.extent[last];
+    const uint64_t width = p.extent[last], size = size_of(call->inputs[0]);
 
     for (uint64_t part = begin; part < end; part++) {
         uint64_t left = part, from = 0, to = 0, rows = 1;
@@ -165,8 +192,8 @@ void cpu_permute_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
         if (p.near == last)
             copy(call, to, call->inputs[0], from, width);
         for (uint64_t c = 0; p.near != last && c < width; c += TILE)
-            transpose((const char *)call->inputs[0]->planes[0] + (from + c * p.from[last]) * SIZE, p.from[last],
-                      (char *)call->outputs[0]->planes[0] + (to + c) * SIZE, p.to[p.near], rows,
-                      cpu_least(TILE, width - c));
+            (size == 4 ? transpose4 : transpose2)(
+                (const char *)call->inputs[0]->planes[0] + (from + c * p.from[last]) * size, p.from[last],
+                (char *)call->outputs[0]->planes[0] + (to + c) * size, p.to[p.near], rows, cpu_least(TILE, width - c));
     }
 }

@@ -55,7 +55,7 @@ uint64_t cpu_rows_parts(const struct sdk_call *call, uint64_t *out_grain);
 uint64_t cpu_elements_parts(const struct sdk_call *call, uint64_t *out_grain);
 uint64_t cpu_gather_parts(const struct sdk_call *call, uint64_t *out_grain);
 
-/* Operators that are run by all threads together: expert.c, conv.c, attention.c. */
+/* Operators that are run by all threads together: expert.c, conv.c, attention.c, half.c. */
 #define CPU_TOGETHER(name)                                                                                             \
     const char *cpu_##name##_check(const struct sdk_kernel *kernel, const struct sdk_node *node);                      \
     void cpu_##name##_run(const struct sdk_call *call, uint32_t thread, uint32_t threads);                             \
@@ -65,6 +65,7 @@ CPU_TOGETHER(expert)
 CPU_TOGETHER(conv)
 CPU_TOGETHER(attention)
 CPU_TOGETHER(dense)
+CPU_TOGETHER(half)
 /* Returns why a kernel does not run a node, NULL if it does. `others`: bits of inputs that are not F32. */
 const char *cpu_gathered_check(const struct sdk_kernel *kernel, const struct sdk_node *node, uint32_t others,
                                uint32_t rounding);
@@ -78,6 +79,9 @@ const char *cpu_gathered_check(const struct sdk_kernel *kernel, const struct sdk
 void cpu_vector_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
 /* Accepts values of 4 bytes: the core has checked which of them are I32. */
 const char *cpu_words_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
+/* Accepts values of every type that is moved, of 4 or 2 bytes. */
+const char *cpu_moved_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
+const char *cpu_cast_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
 uint64_t cpu_permute_parts(const struct sdk_call *call, uint64_t *out_grain);
 uint64_t cpu_reduce_parts(const struct sdk_call *call, uint64_t *out_grain);
 uint64_t cpu_reduce_work(const struct sdk_call *call);

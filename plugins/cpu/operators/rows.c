@@ -141,13 +141,14 @@ void cpu_gather_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
     const int32_t *index = call->inputs[1]->planes[0];
     uint64_t rows = x->dims[0];
     uint64_t row = x->rows * x->width / rows;
-    const float *from = x->planes[0];
-    float *to = call->outputs[0]->planes[0];
+    const uint64_t bytes = row * (x->type == ACCEL_F16 || x->type == ACCEL_BF16 ? 2 : 4);
+    const char *from = x->planes[0];
+    char *to = call->outputs[0]->planes[0];
 
     for (uint64_t i = begin; i < end; i++) {
         uint64_t source = index[i] >= 0 && (uint64_t)index[i] < rows ? (uint64_t)index[i] : 0;
 
-        memcpy(to + i * row, from + source * row, row * sizeof(*to));
+        memcpy(to + i * bytes, from + source * bytes, bytes);
     }
 }
 

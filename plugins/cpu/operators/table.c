@@ -6,6 +6,7 @@
 #include "plugins/cpu/operators/operators.h"
 
 #define EXACT 5e-6   /* F32 with sums in any order */
+#define HALF 4e-3    /* the output rounded to BF16, whose bits are 8 */
 #define ROUNDED 1e-2 /* activations of 8 bits or in BF16, against exact ones */
 #define PANELS 2u    /* input 1, W, may be packed */
 
@@ -88,6 +89,12 @@ const struct sdk_kernel cpu_operators[] = {
 #define CPU_VECTOR_OPERATOR(op_, name_, flags_, text, check_, parts_, work_)                                           \
     VECTOR(ACCEL_OP_##op_, CPU_PART_##op_, flags_, text, check_, parts_, work_),
 #include "plugins/cpu/kernels/operators.def"
+    TOGETHER(ACCEL_OP_MATMUL, half, "matmul of halves x f32", ACCEL_F32, ACCEL_OP_MATMUL, HALF, 0),
+    TOGETHER(ACCEL_OP_RMS_NORM, half, "rms norm of halves", ACCEL_F32, ACCEL_OP_RMS_NORM, HALF, 0),
+    TOGETHER(ACCEL_OP_ADD, half, "add of halves", ACCEL_F32, ACCEL_OP_ADD, HALF, 0),
+    TOGETHER(ACCEL_OP_MUL, half, "mul of halves", ACCEL_F32, ACCEL_OP_MUL, HALF, 0),
+    TOGETHER(ACCEL_OP_ACTIVATION, half, "activation of halves", ACCEL_F32, ACCEL_OP_ACTIVATION, HALF, 0),
+    TOGETHER(ACCEL_OP_GATE, half, "gate of halves", ACCEL_F32, ACCEL_OP_GATE, HALF, 0),
 };
 
 void cpu_vector_part(const struct sdk_call *call, uint64_t begin, uint64_t end)

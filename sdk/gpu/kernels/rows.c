@@ -34,6 +34,14 @@
         PRODUCT_ROW(op_, text, GPU_MATMUL_HALVES, ACCEL_F16, GPU_FEATURE_F16, HALVES, gpu_matmul_halves_check, lower_, \
                     scratch_),                                                                                         \
         PRODUCT_ROW(op_, text, 0, ACCEL_F32, 0, EXACT, gpu_matmul_check, lower_, scratch_)
+#define HALF 4e-3 /* y rounded to BF16 */
+/* An operator on F16 and BF16, with the row above for F32. */
+#define HALF_ROW(op_, text, inputs)                                                                                    \
+    {                                                                                                                  \
+        .op = (op_), .variant = GPU_HALVES, .name = text " of halves", .precision = ACCEL_F32, .matrices = (inputs),   \
+        .split = (inputs), .tolerance = HALF, .check = gpu_half_check, .lower = gpu_half_lower,                        \
+        .scratch = gpu_half_scratch                                                                                    \
+    }
 #define ALL_INPUTS ((1u << GPU_INPUTS) - 1)
 
 const struct gpu_row gpu_rows[] = {
@@ -90,6 +98,17 @@ const struct gpu_row gpu_rows[] = {
      .lower = gpu_expert_matmul_lower},
     TILED_ROW(ACCEL_OP_DENSE_ATTENTION, "dense attention", 1u << 6, gpu_dense_attention_check,
               gpu_dense_attention_lower),
+    ROW(ACCEL_OP_CAST, "cast", gpu_cast_check, gpu_cast_lower),
+    HALF_ROW(ACCEL_OP_MATMUL, "matmul", 1u << 1),
+    HALF_ROW(ACCEL_OP_RMS_NORM, "rms norm", 0),
+    HALF_ROW(ACCEL_OP_ADD, "add", 0),
+    HALF_ROW(ACCEL_OP_MUL, "mul", 0),
+    HALF_ROW(ACCEL_OP_ACTIVATION, "activation", 0),
+    HALF_ROW(ACCEL_OP_GATE, "gate", 0),
+    HALF_ROW(ACCEL_OP_GATHER, "gather", 0),
+    HALF_ROW(ACCEL_OP_CONCAT, "concat", 0),
+    HALF_ROW(ACCEL_OP_SLICE, "slice", 0),
+    HALF_ROW(ACCEL_OP_PERMUTE, "permute", 0),
 };
 
 const uint32_t gpu_row_count = sizeof(gpu_rows) / sizeof(*gpu_rows);

@@ -11,6 +11,7 @@
 /* Variants of matmul. */
 #define GPU_MATMUL_DOT 1u    /**< GEMM with x quantized to 8 bits */
 #define GPU_MATMUL_HALVES 2u /**< GEMM with x rounded to halves */
+#define GPU_HALVES 4u        /**< any operator on F16 and BF16: widened, computed in F32, narrowed */
 #define GPU_MATMUL_MATRIX 3u /**< GEMM with x and W rounded to halves, by cooperative matrices */
 
 /** Tile of the GEMM: the constants of matmul_tile.k. */
@@ -113,6 +114,11 @@ void gpu_top_k_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
 const char *gpu_sample_check(const struct gpu_row *row, const struct gpu_node *node);
 void gpu_sample_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
 uint64_t gpu_sample_scratch(const struct gpu_call *call);
+const char *gpu_cast_check(const struct gpu_row *row, const struct gpu_node *node);
+void gpu_cast_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
+const char *gpu_half_check(const struct gpu_row *row, const struct gpu_node *node);
+void gpu_half_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
+uint64_t gpu_half_scratch(const struct gpu_call *call);
 void gpu_pointwise_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
 const char *gpu_gather_check(const struct gpu_row *row, const struct gpu_node *node);
 void gpu_gather_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
