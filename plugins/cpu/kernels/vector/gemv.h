@@ -98,14 +98,4 @@ CPU_INLINE void prefetch_lines(const uint8_t *p, size_t bytes)
         __builtin_prefetch(p + at);
 }
 
-/*
- * Prefetches GEMV_AHEAD bytes ahead: rows are adjacent in memory, so that this is one of the next two rows. The
- * hardware prefetcher stops at the end of a page.
- */
-#define GEMV_AHEAD 2048u
-CPU_INLINE void gemv_prefetch(const uint8_t *p, size_t bytes)
-{
-    prefetch_lines(p + GEMV_AHEAD, bytes);
-}
-
 #endif

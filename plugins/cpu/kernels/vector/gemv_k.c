@@ -11,8 +11,6 @@
 #include "finish.h"
 #include "gemv.h"
 
-#define ROWS_MOST 2u /* rows of x, which read two rows of W from the L1 cache */
-
 CPU_INLINE __m256 to_float(__m256i v)
 {
     return _mm256_cvtepi32_ps(v);
@@ -257,9 +255,9 @@ CPU_INLINE void gemv(const struct traits traits, const struct cpu_matmul *call, 
 int CPU_NAME(gemv8_k)(uint32_t type, const struct cpu_matmul *call, size_t begin, size_t end)
 {
     int16_t half[GEMV_VALUES / 16];
-    struct gemv_x x[ROWS_MOST];
+    struct gemv_x x[GEMV_ROWS];
     /* GEMM is faster from 2 rows of x on, but for iq4_xs, which takes longer to unpack. */
-    if (call->m > (type == ACCEL_IQ4_XS ? ROWS_MOST : 1))
+    if (call->m > (type == ACCEL_IQ4_XS ? 2 : 1))
         return 0;
     for (size_t r = 0; r < call->m; r++) {
         const size_t blocks = call->k / CPU_BLOCK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * GEMV of planar weights of 2, 3, 4 and 8 bits, symmetric and asymmetric, groups of 32 up to the whole row.
- * Layout: weights in place. Tile: 128 weights of one row of W with up to 4 rows of x. x is permuted once per call to
+ * Layout: weights in place. Tile: 128 weights of two rows of W with up to 4 rows of x. x is permuted once per call to
  * the order in which shifts and masks unpack codes; the products of 128 weights end in 8 integers, each of one block of
  * 32. Zero points are corrected with the sums of x in a group.
  * Bound: bytes of W; operations for 2 and 3 bits. Measured: doc/benchmark.md, GEMV from the L2 cache.
@@ -10,6 +10,7 @@
 #include "gemv.h"
 
 #define CHUNK 128u
+#define ROWS_MOST 2u                               /* rows of x from 3 bits on; GEMM is faster for more */
 #define TWO_AHEAD 4096u                            /* prefetch distance of two rows in bytes */
 #define X_VALUES (GEMV_VALUES + GEMV_ROWS * CHUNK) /* rows are padded with zeros to whole chunks */
 
@@ -28,7 +29,7 @@ struct planar {
 struct planar_x {
     int8_t q[X_VALUES];
     float scale[X_VALUES / 16];                       /* 8 per chunk, in the order of lane_block */
-    float sum[GEMV_VALUES / 32 + 4 * GEMV_ROWS + 32]; /* per group; rows are sum_stride apart */
+    float sum[GEMV_VALUES / 32 + 4 * GEMV_ROWS + 32]; /* per group; rows are sum_stride apart, whole vectors */
     size_t sum_stride;
 };
 
@@ -251,116 +252,81 @@ CPU_INLINE __m256 add_chunk(const struct planar p, const struct codes128 v, cons
     return _mm256_fmadd_ps(_mm256_mul_ps(dot, _mm256_loadu_ps(x->scale + 8 * at)), d, acc);
 }
 
-/* Returns the codes of chunk c of a row; a partial last chunk is copied. */
-CPU_INLINE const uint8_t *chunk_codes(const struct planar p, const uint8_t *row, size_t c, uint8_t part[CHUNK])
-{
-    const size_t left = p.blocks - 4 * c;
-    if (left >= 4)
-        return row + c * 16 * p.bits;
-    memset(part, 0, CHUNK);
-    return memcpy(part, row + c * 16 * p.bits, left * 4 * p.bits);
-}
-
 /* ---- rows ---- */
 
-CPU_INLINE float row_one(const struct planar p, const uint8_t *row, const struct planar_x *x,
-                         const struct planar_scales *scales)
+/* Adds chunk c of two rows of W with `rows` rows of x. */
+CPU_INLINE void add_two(const struct planar p, const uint8_t *const codes[2], const struct planar_x *x, size_t rows,
+                        const struct planar_scales scales[2], size_t c, __m256 (*sums)[2])
 {
-    const float *d = scales->d;
-    const size_t whole = p.blocks / 4;
-    __m256 even = scales->begin[0], odd = _mm256_setzero_ps();
-    size_t c = 0;
-    for (; c + 2 <= whole; c += 2, row += 32 * p.bits) {
-        gemv_prefetch(row, 32 * p.bits);
-        even = add_chunk(p, planar_chunk(p.bits, row), x, c, chunk_scales(p, d, c), even);
-        odd = add_chunk(p, planar_chunk(p.bits, row + 16 * p.bits), x, c + 1, chunk_scales(p, d, c + 1), odd);
+    CPU_UNROLL
+    for (size_t i = 0; i < 2; i++) {
+        const struct codes128 v = planar_chunk(p.bits, codes[i]);
+        const __m256 d = chunk_scales(p, scales[i].d, c);
+        for (size_t r = 0; r < rows; r++)
+            sums[r][i] = add_chunk(p, v, x, r * p.chunks + c, d, sums[r][i]);
     }
-    row -= c * 16 * p.bits;
-    for (; c < p.chunks; c++) {
-        uint8_t part[CHUNK];
-        const uint8_t *codes = chunk_codes(p, row, c, part);
-        even = add_chunk(p, planar_chunk(p.bits, codes), x, c, chunk_scales(p, d, c), even);
-    }
-    return sum8(_mm256_add_ps(even, odd));
 }
 
-/*
- * Multiplies two rows of 2- or 3-bit codes with one row of x: they share the loads of x and overlap in latency. In
- * groups of 128, 5.2 and 10.3 ns per 256 weights instead of 5.6 and 10.8.
- */
-CPU_INLINE void row_two(const struct planar p, const uint8_t *row, size_t stride, const struct planar_x *x,
-                        const struct planar_scales scales[2], float sums[2])
+/* Multiplies two rows of W, `stride` bytes apart (0: the same twice), with `rows` rows of x: they share the loads of x
+ * and overlap in latency. */
+CPU_INLINE void row_two(const struct planar p, const uint8_t *row, size_t stride, const struct planar_x *x, size_t rows,
+                        const struct planar_scales scales[2], float (*out)[FINISH_COLUMNS + 1], size_t column)
 {
-    const size_t whole = p.blocks / 4;
-    __m256 first = scales[0].begin[0], second = scales[1].begin[0];
+    __m256 sums[GEMV_ROWS][2];
     size_t c = 0;
-    for (; c < whole; c++) {
+    for (size_t r = 0; r < rows; r++) {
+        sums[r][0] = scales[0].begin[r];
+        sums[r][1] = scales[1].begin[r];
+    }
+    for (; c < p.blocks / 4; c++) {
         const uint8_t *codes = row + c * 16 * p.bits;
         /* Prefetches the next rows, which follow these, in proportion. */
         prefetch_lines(row + TWO_AHEAD + 2 * c * 16 * p.bits, 32 * p.bits);
-        first = add_chunk(p, planar_chunk(p.bits, codes), x, c, chunk_scales(p, scales[0].d, c), first);
-        second = add_chunk(p, planar_chunk(p.bits, codes + stride), x, c, chunk_scales(p, scales[1].d, c), second);
+        add_two(p, (const uint8_t *const[2]){codes, codes + stride}, x, rows, scales, c, sums);
     }
-    for (; c < p.chunks; c++) {
-        uint8_t part[CHUNK];
-        const uint8_t *codes = chunk_codes(p, row, c, part);
-        first = add_chunk(p, planar_chunk(p.bits, codes), x, c, chunk_scales(p, scales[0].d, c), first);
-        codes = chunk_codes(p, row + stride, c, part);
-        second = add_chunk(p, planar_chunk(p.bits, codes), x, c, chunk_scales(p, scales[1].d, c), second);
+    if (c < p.chunks) {
+        const size_t bytes = (p.blocks - 4 * c) * 4 * p.bits;
+        uint8_t part[2][CHUNK] = {{0}};
+        memcpy(part[0], row + c * 16 * p.bits, bytes);
+        memcpy(part[1], row + stride + c * 16 * p.bits, bytes);
+        add_two(p, (const uint8_t *const[2]){part[0], part[1]}, x, rows, scales, c, sums);
     }
-    sums[0] = sum8(first);
-    sums[1] = sum8(second);
+    for (size_t r = 0; r < rows; r++) {
+        out[r][column] = sum8(sums[r][0]);
+        out[r][column + 1] = sum8(sums[r][1]);
+    }
 }
 
-CPU_INLINE void row_several(const struct planar p, const uint8_t *row, const struct planar_x *x, size_t rows,
-                            const struct planar_scales *scales, float (*sums)[FINISH_COLUMNS], size_t column)
+/* `rows`: of x, a constant if there is one. */
+CPU_INLINE void gemv(const struct planar p, const struct cpu_matmul *call, size_t rows, size_t begin, size_t end)
 {
-    __m256 acc[GEMV_ROWS];
-    for (size_t r = 0; r < rows; r++)
-        acc[r] = scales->begin[r];
-    for (size_t c = 0; c < p.chunks; c++) {
-        uint8_t part[CHUNK];
-        const uint8_t *codes = chunk_codes(p, row, c, part);
-        const struct codes128 v = planar_chunk(p.bits, codes);
-        const __m256 d = chunk_scales(p, scales->d, c);
-        gemv_prefetch(codes, 16 * p.bits);
-        for (size_t r = 0; r < rows; r++)
-            acc[r] = add_chunk(p, v, x, r * p.chunks + c, d, acc[r]);
-    }
-    for (size_t r = 0; r < rows; r++)
-        sums[r][column] = sum8(acc[r]);
-}
-
-CPU_INLINE void gemv(const struct planar p, const struct cpu_matmul *call, size_t begin, size_t end)
-{
-    struct planar_x x;
+    const size_t stride = call->w.stride[0];
     struct planar_scales scales[2];
+    struct planar_x x;
     x.sum_stride = (p.groups + 7) / 8 * 8;
-    for (size_t r = 0; r < call->m; r++)
+    for (size_t r = 0; r < rows; r++)
         place_row(p, call, r, &x);
     for (size_t j = begin; j < end; j += FINISH_COLUMNS) {
-        float sums[GEMV_ROWS][FINISH_COLUMNS];
+        float sums[GEMV_ROWS][FINISH_COLUMNS + 1];
         const size_t count = least(FINISH_COLUMNS, end - j);
-        size_t column = 0;
-        for (; p.bits < 4 && call->m == 1 && column + 2 <= count; column += 2) {
-            const uint8_t *row = (const uint8_t *)call->w.plane[0] + (j + column) * call->w.stride[0];
-            planar_scales(p, call, &x, j + column, 1, scales);
-            planar_scales(p, call, &x, j + column + 1, 1, scales + 1);
-            row_two(p, row, call->w.stride[0], &x, scales, sums[0] + column);
+        for (size_t c = 0; c < count; c += 2) {
+            const uint8_t *row = (const uint8_t *)call->w.plane[0] + (j + c) * stride;
+            const size_t odd = c + 1 < count;
+            planar_scales(p, call, &x, j + c, rows, &scales[0]);
+            planar_scales(p, call, &x, j + c + odd, rows, &scales[1]);
+            row_two(p, row, odd * stride, &x, rows, scales, sums, c);
         }
-        for (; column < count; column++) {
-            const uint8_t *row = (const uint8_t *)call->w.plane[0] + (j + column) * call->w.stride[0];
-            if (call->m == 1) {
-                planar_scales(p, call, &x, j + column, 1, scales);
-                sums[0][column] = row_one(p, row, &x, scales);
-            } else {
-                planar_scales(p, call, &x, j + column, call->m, scales);
-                row_several(p, row, &x, call->m, scales, sums, column);
-            }
-        }
-        for (size_t r = 0; r < call->m; r++)
+        for (size_t r = 0; r < rows; r++)
             finish_row(call, r, j, count, sums[r]);
     }
+}
+
+CPU_INLINE void gemv_group(const struct planar p, const struct cpu_matmul *call, size_t begin, size_t end)
+{
+    if (call->m == 1)
+        gemv(p, call, 1, begin, end);
+    else
+        gemv(p, call, call->m, begin, end);
 }
 
 /* `bits` is a constant; the group becomes one. */
@@ -369,13 +335,13 @@ CPU_INLINE void gemv_bits(const uint32_t bits, struct planar p, const struct cpu
     p.bits = bits;
     if (p.group == 32) {
         p.group = 32;
-        gemv(p, call, begin, end);
+        gemv_group(p, call, begin, end);
     } else if (p.group == 64) {
         p.group = 64;
-        gemv(p, call, begin, end);
+        gemv_group(p, call, begin, end);
     } else {
         p.group = 128;
-        gemv(p, call, begin, end);
+        gemv_group(p, call, begin, end);
     }
 }
 
@@ -383,7 +349,7 @@ int CPU_NAME(gemv8_planar)(uint32_t type, const struct cpu_matmul *call, size_t 
 {
     const uint32_t scheme = ACCEL_PLANAR_SCHEME(type), group = ACCEL_PLANAR_LOG2_GROUP(type),
                    bits = ACCEL_PLANAR_BITS(type);
-    if (!ACCEL_IS_PLANAR(type) || scheme > ACCEL_SCHEME_ASYMMETRIC || (group != 0 && group < 5))
+    if (!ACCEL_IS_PLANAR(type) || scheme > ACCEL_SCHEME_ASYMMETRIC || (group != 0 && group < 5) || call->m > GEMV_ROWS)
         return 0;
     const struct planar p = {.group = group == 0 || group > 7 ? 128 : 1u << group,
                              .shift = group == 0  ? 31

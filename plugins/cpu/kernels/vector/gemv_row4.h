@@ -91,7 +91,7 @@ CPU_INLINE void gemv_rows(const struct block32 f, const struct cpu_matmul *call,
 CPU_INLINE void matmul8(const struct block32 f, uint32_t type, const struct cpu_matmul *call, size_t begin, size_t end)
 {
     const size_t most = f.bits == 4 ? ROW4_MAX_4BIT : ROW4_MAX_8BIT;
-    if (f.planar && CPU_NAME(gemv8)(type, call, begin, end))
+    if (f.planar && call->m <= 2 && CPU_NAME(gemv8)(type, call, begin, end))
         return;
     if (begin >= end || (call->m > most && call->act_q8.tiles != NULL && CPU_NAME(gemm8)(call, type, begin, end)))
         return;

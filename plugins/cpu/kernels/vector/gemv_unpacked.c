@@ -132,8 +132,10 @@ CPU_INLINE void one_row(const struct traits traits, const struct cpu_matmul *cal
 
 CPU_INLINE void matmul8(const struct traits traits, const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    if (call->m > (traits.block_values == UNPACKED_VALUES ? 1 : GEMV_PASS) && call->act_q8.tiles != NULL &&
-        CPU_NAME(gemm8)(call, is_planar(traits) ? call->w.type : traits.type, begin, end))
+    if (call->m > (traits.block_values == UNPACKED_VALUES ? 1
+                   : is_planar(traits)                    ? 2
+                                                          : GEMV_PASS) &&
+        call->act_q8.tiles != NULL && CPU_NAME(gemm8)(call, is_planar(traits) ? call->w.type : traits.type, begin, end))
         return;
     for (size_t i = 0; i < call->m; i += X_ROWS) {
         const size_t rows = least(X_ROWS, call->m - i);
