@@ -30,7 +30,7 @@ static void put_settings(FILE *out)
 {
     fputs(".SH SETTINGS\nBelow each setting: its values, its default, what honors it, and its variable of the "
           "environment. A number with a unit is written with it. Nothing honors the settings marked \\fBlater\\fR yet, "
-          "and the name says what will: profiles keep values of them, which are shown and never in force, and one "
+          "and the name states what will: profiles keep values of them, which are shown and never in force, and one "
           "that you give is refused by name.\n",
           out);
     for (uint32_t i = 0; i < accel_setting_row_count(); i++)
@@ -76,7 +76,7 @@ int write_settings(FILE *out, const struct profile_files *profiles)
 {
     roff_head(out, "accel-settings", 5, "settings, facts and variables of profiles");
     fputs(".SH DESCRIPTION\nA setting gets its value from profiles, from the environment or from the caller;\n"
-          ".BR accel\\-profile (5)\ntells in which order. \\fBaccelctl profile settings\\fR prints this list, "
+          ".BR accel\\-profile (5)\ndefines the order. \\fBaccelctl profile settings\\fR prints this list, "
           "\\fBaccelctl profile show\\fR the values for a platform, a device and a model, each with the place that "
           "it comes from.\n",
           out);

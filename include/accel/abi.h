@@ -6,7 +6,7 @@
  * Layout (checked by tests/abi):
  *  - only fixed-width integers, float, double, size_t and pointers; no enum, bool, long, union, bit-field;
  *  - a struct is *open* (its first member is `uint32_t size`; later minors append) or *closed* (frozen
- *    for the major); the comment above it says which;
+ *    for the major); the comment above it states which;
  *  - no padding anywhere; holes are members named `zero`, written 0 and refused otherwise;
  *  - open structs travel by pointer, and arrays of them are arrays of pointers; only closed structs travel
  *    as plain arrays.

@@ -39,7 +39,8 @@ ACCEL_BEGIN_C
 /** The last code of this minor: codes go from ACCEL_OK down to it without a gap. */
 #define ACCEL_E_LAST ACCEL_E_INTERNAL
 
-/* Who caused an error. A program decides what to do by code and origin; texts are for people and may change. */
+/* Origins: the cause of an error. A program decides what to do by code and origin; texts are for people and may change.
+ */
 #define ACCEL_FROM_CALLER 0u  /**< an argument, or a call that the state of an object forbids; also not known */
 #define ACCEL_FROM_SETTING 1u /**< a setting of the caller, of the command line or of the environment */
 #define ACCEL_FROM_FILE 2u    /**< a file that is missing, denied or malformed; a setting of a profile */

@@ -182,10 +182,10 @@ ACCEL_API int32_t accel_plan_assign_graphs(struct accel_plan *plan, const struct
 
 /**
  * Decides the type of every weight, the memory of each class by formula, the placement over devices, and whether it
- * fits. The sketch is not kept. Types: role.* before the component's type before precision.adaptive before
+ * fits. The sketch is borrowed for the call. Types: role.* before the component's type before precision.adaptive before
  * weights.type before what the file has; weights.least is the floor. ACCEL_E_INVALID: the sketch or the placement
- * contradicts itself; ACCEL_E_REFUSED: settings contradict each other or what the device can do; ACCEL_E_FALLBACK: what
- * was asked for cannot be had and the policy denies the next best. Not fitting is no failure. May be repeated.
+ * contradicts itself; ACCEL_E_REFUSED: settings contradict each other or what the device can do; ACCEL_E_FALLBACK: a
+ * requested value is not available and the policy denies the next best. Not fitting is no failure. May be repeated.
  */
 ACCEL_API int32_t accel_plan_sketch(struct accel_plan *plan, const struct accel_sketch *sketch,
                                     struct accel_error *error) ACCEL_NOEXCEPT;

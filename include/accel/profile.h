@@ -2,7 +2,7 @@
 /**
  * @file
  * Profiles from outside: the tables of settings and facts, the folder of the profiles, and the facts of its models.
- * What the profiles come to for a device and a model is a plan (accel/plan.h).
+ * A plan (accel/plan.h) resolves the profiles for a device and a model.
  *
  * The tables belong to the library and are the same for every context. Strings are never NULL. Structs are open: the
  * library fills them.

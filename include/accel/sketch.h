@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * A sketch of a model: its weights and the shapes of its components, without a graph and without data. It is what a
- * description of a model can say before any file is there, and enough to plan types, memory and placement
- * (accel_plan_sketch in accel/plan.h). Whoever makes one owns it and every string in it; strings are never NULL.
- * It is read from any thread, and only while the call lasts that takes it.
+ * The shapes of a model: its weights and its components, without a graph and without data. A description of a model
+ * provides them before any file is there, and accel_plan_sketch (accel/plan.h) plans types, memory and placement with
+ * them. The caller owns the struct and every string in it; strings are never NULL. A call reads it from its own thread
+ * and does not store it.
  */
 #ifndef ACCEL_SKETCH_H
 #define ACCEL_SKETCH_H

@@ -51,19 +51,25 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL record_finding(VkDebugUtilsMessageSeverity
                                                      const VkDebugUtilsMessengerCallbackDataEXT *data, void *user)
 {
     struct vulkan_findings *findings = user;
+    /* Texts of older layers begin with the identifier, those of newer ones lack it. */
+    const char *id = data->pMessageIdName != NULL ? data->pMessageIdName : "unnamed";
 
     (void)kinds;
     if (severity < VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT) {
-        sdk_log(findings->host, ACCEL_LOG_WARN, "driver=vulkan validation=warning text=\"%.400s\"", data->pMessage);
+        sdk_log(findings->host, ACCEL_LOG_WARN, "driver=vulkan validation=warning id=%s text=\"%.400s\"", id,
+                data->pMessage);
         return VK_FALSE;
     }
-    sdk_log(findings->host, ACCEL_LOG_ERROR, "driver=vulkan validation=error text=\"%.400s\"", data->pMessage);
+    sdk_log(findings->host, ACCEL_LOG_ERROR, "driver=vulkan validation=error id=%s text=\"%.400s\"", id,
+            data->pMessage);
     if (!atomic_flag_test_and_set(&findings->writing))
-        snprintf(findings->first, sizeof(findings->first), "%s", data->pMessage);
+        snprintf(findings->first, sizeof(findings->first), "%s: %s", id, data->pMessage);
     atomic_fetch_add(&findings->errors, 1);
     return VK_FALSE;
 }
 
+/* Newer layers (1.4.309) find a missing barrier between shaders only if the caller sets the variable
+ * VK_KHRONOS_VALIDATION_SYNCVAL_SHADER_ACCESSES_HEURISTIC=1. */
 static const VkValidationFeatureEnableEXT checks[] = {VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT};
 
 static int32_t begin_messenger(struct gpu_runtime *runtime, struct accel_error *error)

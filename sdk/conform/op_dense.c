@@ -121,7 +121,7 @@ static void compute_dense_attention(const struct reference_call *call)
 #define SAME 1u  /* queries and keys of a sequence are the same rows of the step */
 #define GAPS 2u  /* rows before the first sequence and behind the last belong to none */
 #define EMPTY 4u /* some sequences have no queries, some no keys */
-#define LOUD 8u  /* queries of +-8: scores far from each other, as soft caps and learned sinks meet them */
+#define LOUD 8u  /* queries of +-8: scores far from each other, for soft caps and learned sinks */
 
 /* Divides `rows` rows into `count` sequences. */
 static void divide(struct conform *conform, int32_t *first, uint32_t count, uint32_t rows, uint32_t how)

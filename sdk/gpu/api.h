@@ -259,8 +259,8 @@ struct gpu_api {
     int32_t (*queue_create)(struct gpu_device *device, struct gpu_queue **out_queue, struct accel_error *error);
     void (*queue_free)(struct gpu_queue *queue);
     /** Starts operations after all earlier submits of this queue and after `waits`; the counter becomes `value`
-     * (greater than before) when they are done. Never blocks, and the device starts without another call. The same list
-     * may be in flight several times. At most gpu_limits.in_flight submits are in flight; a submit has at most
+     * (greater than before) when they are done. Never blocks, and the device starts without another call. One list may
+     * be in flight several times. At most gpu_limits.in_flight submits are in flight; a submit has at most
      * GPU_OPERATIONS operations and GPU_WAITS waits. After a failure the state of the operations is undefined; the
      * library fails the value and submits nothing until the queue is idle (gpu_api.wait for the last submitted value).
      */

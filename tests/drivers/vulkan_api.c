@@ -485,6 +485,8 @@ int main(void)
     uint32_t ran = 0;
 
     setenv("XDG_RUNTIME_DIR", "/tmp", 0); /* Mesa complains without one */
+    /* Newer validation layers (1.4.309) check what shaders access only with this setting. */
+    setenv("VK_KHRONOS_VALIDATION_SYNCVAL_SHADER_ACCESSES_HEURISTIC", "1", 0);
     for (size_t i = 0; i < sizeof(icds) / sizeof(*icds); i++) {
         if (access(icds[i].file, R_OK) != 0)
             continue;

@@ -16,7 +16,7 @@ enum { TEXT_BYTES = 4096 };
 
 static volatile sig_atomic_t is_json;
 static volatile sig_atomic_t is_one_line;
-static atomic_flag told = ATOMIC_FLAG_INIT;
+static atomic_flag is_reported = ATOMIC_FLAG_INIT;
 
 static void write_bytes(int handle, const char *text, size_t length)
 {
@@ -111,7 +111,7 @@ void crash_report_on_one_line(void)
 
 void crash_report_print(const struct crash_report *report)
 {
-    while (atomic_flag_test_and_set(&told))
+    while (atomic_flag_test_and_set(&is_reported))
         pause();
     if (is_json)
         print_document(report);

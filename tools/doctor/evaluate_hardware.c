@@ -57,7 +57,7 @@ static bool is_loaded(const struct accel_context *context, const char *driver)
     return false;
 }
 
-/* Adds a row for hardware with an entry in doctor.yaml that no driver claims or refuses. `met`: the system meets the
+/* Adds a row for hardware with an entry in doctor.yaml that no driver claims or refuses. `met`: the system fulfills the
  * requirements of the entry. */
 static void add_unclaimed_row(struct accel_doctor_evaluation *doctor, const struct accel_doctor_subject *subject,
                               const struct accel_doctor_entry *entry, bool met)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What is known beside settings, as tables of the folder of profiles: which model the source documents say runs where
- * (compat.yaml), what they promise and what came out when it was checked (claims.yaml), and what to do when something
- * does not fit, is slow or is wrong (advice.yaml).
+ * Tables in the folder of profiles beside settings: which model runs where according to the source documents
+ * (compat.yaml), their claims with the results of checks (claims.yaml), and advice on plans that do not fit, are slow
+ * or inaccurate (advice.yaml).
  *
  * The files are data; this module has no knowledge of their subjects and reads them strictly: an unknown name, a value
  * that a setting does not accept, and a number that its formula does not give are errors with file:line:column.
@@ -84,13 +84,11 @@ const struct accel_recommendation *accel_recommendation_get(const struct accel_t
 
 /* ---- claims ---- */
 
-/* What came of a claim: ACCEL_PROMISE_RULE decides it, nobody writes it into the file. (A claim of a driver on a node
+/* What came of a claim: ACCEL_PROMISE_RULE decides it, no file states it. (A claim of a driver on a node
  * is another thing: accel/driver_module.h.) */
-#define ACCEL_PROMISE_CLAIMED                                                                                          \
-    1u                             /**< it has no number, or none of ours stands against it; `check` says how it would \
-                                    */
+#define ACCEL_PROMISE_CLAIMED 1u   /**< there is no number, or none of ours to compare; `check`: how to get one */
 #define ACCEL_PROMISE_ESTIMATED 2u /**< `formula` is arithmetic that gives `ours`, which agrees */
-#define ACCEL_PROMISE_MEASURED 3u  /**< a measurement gives `ours`, which agrees; `formula` says what was measured */
+#define ACCEL_PROMISE_MEASURED 3u  /**< a measurement gives `ours`, which agrees; `formula` states what was measured */
 #define ACCEL_PROMISE_REJECTED 4u  /**< arithmetic or a measurement contradicts it */
 
 /** A number of ours agrees with one that is claimed up to so many hundredths of the claimed one. */
@@ -100,8 +98,8 @@ const struct accel_recommendation *accel_recommendation_get(const struct accel_t
 #define ACCEL_PROMISE_RULE                                                                                             \
     "The verdict follows from the claimed value and our number. Our number agrees with a single value if it differs "  \
     "by at most 5 % of that value, with a range A..B if it lies in it, ends included, and with <X, <=X, >X or >=X if " \
-    "the comparison holds. Where it agrees the verdict is estimated (our number is arithmetic) or measured, else "     \
-    "rejected. Where our number is the most or the least that is possible, a claim beyond it is rejected, and one "    \
+    "the comparison holds. If it agrees, the verdict is estimated (our number is arithmetic) or measured, else "       \
+    "rejected. If our number is the most or the least that is possible, a claim beyond it is rejected, and one "       \
     "within it stays claimed. A claim in words, or without a number of ours, is claimed."
 
 /** One number that a document promises. */

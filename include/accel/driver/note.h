@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The note that says what a driver file is, and the entry symbol, in one line of a driver's source.
+ * The note that identifies a driver file, and the entry symbol, in one line of a driver's source.
  *
  * The note lies in section `.note.accel` (owner "accel", type 1): lines `key=value`. A loader reads it from the file,
  * before any code of the driver runs. Further keys, each at most once and each ending in "\n":

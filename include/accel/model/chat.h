@@ -9,7 +9,7 @@
  * is refused by name with line and column: statements when the template is made, filters, tests, functions and methods
  * when they are reached.
  *
- * A template is immutable once made; any thread may render it. What it may do is bounded: source 1 MiB, nesting 100,
+ * A template is immutable once made; any thread may render it. Limits: source 1 MiB, nesting 100,
  * steps 2 million, memory 64 MiB, output 16 MiB; beyond that rendering ends with ACCEL_E_LIMIT.
  */
 #ifndef ACCEL_MODEL_CHAT_H

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What a model is, before anything of it is loaded: facts for the rules of profiles, and a sketch of its weights. It
- * is described from a file or a folder, of which only headers are read, or from a descriptor, a file of the folder
- * models of the profiles, when there is no file yet. Every architecture can be described, also those that this library
- * does not run: a tensor whose place in the model its name does not tell has the role "other".
+ * The description of a model that is not loaded: facts for the rules of profiles, and the shapes of its weights. It is
+ * made from the headers of a file or a folder, or, when there is no file yet, from a descriptor: a file of the folder
+ * models of the profiles. Every architecture can be described, also those that this library does not run: a tensor
+ * whose name does not state its place in the model has the role "other".
  *
- * A file's own header is stronger than a descriptor. Where family and shapes of a file agree with a descriptor, the
- * fact "model.name" is that descriptor's name, and rules for it count.
+ * A file's own header overrides a descriptor. If family and shapes of a file match a descriptor, the fact "model.name"
+ * is that descriptor's name, and rules for it apply.
  *
  * Ownership: a description owns everything that it shows, and needs neither file nor context once it is made.
  * Threads: it is immutable, so any thread may read it. Units: those of the facts' table.

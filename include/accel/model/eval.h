@@ -5,7 +5,7 @@
  * the same tokens, and the relative error of each tensor.
  *
  * Method. The text's tokens are cut into windows of `chunk` tokens that begin `stride` tokens after each other; caches
- * are empty at the beginning of each window. Where a token for the beginning of a text is given, it stands before each
+ * are empty at the beginning of each window. If a token for the beginning of a text is given, it precedes each
  * window and counts as one of the `chunk`. Each token is predicted once, in the first window that holds it, unless
  * nothing stands before it there: the first one of the text, and, with a stride of a whole chunk, of each window. With
  * a smaller stride every token but those of the first window has at least chunk - stride tokens before it.

@@ -5,12 +5,12 @@
  * types of weights, memory and verdict; what would make it fit and at what price; the longest context; and a record of
  * the plan that a later run repeats exactly or refuses.
  *
- * A model plan is exact where the file is here, its family runs and the device is in this machine: a session has then
- * been made, the driver was asked, and its answers count. Everywhere else it is a sketch: sums over the model's tensors
- * by the formulas of accel/plan.h, marked as estimated. accel_model_plan_exact tells which.
+ * A model plan is exact if the file is here, its family runs and the device is in this machine: a session was created,
+ * and the numbers are the driver's answers. Otherwise it is estimated: sums over the model's tensors by the formulas of
+ * accel/plan.h, marked as such. accel_model_plan_exact returns which.
  *
  * The context has discovered and outlives the plan. A plan belongs to one thread at a time; what it returns lives as
- * long as it unless a comment says otherwise. Bytes are bytes, lengths are tokens.
+ * long as the plan unless a comment states otherwise. Bytes are bytes, lengths are tokens.
  */
 #ifndef ACCEL_MODEL_PLAN_H
 #define ACCEL_MODEL_PLAN_H

@@ -2,13 +2,13 @@
 /**
  * @file
  * Writes a model again with other types of weights: GGUF in, GGUF out; or a folder of safetensors in, a folder out.
- * Where all packed matrices of a folder are linear layers of one planar integer type, they lie in the layout of GPTQ
- * (version 2 where it has zero points, else 1), which other tools read; types that the container has no number for lie
- * in planes else (quant/LAYOUT.md). A matrix whose rows the groups or blocks of its type do not divide gets smaller
- * groups, or the type of smaller blocks that has at least as many bits (Q5_0 for Q4_K), and its row says so. Matrices
- * are decoded, and encoded under the scales that lose least, row by row by several threads, so that memory stays at a
- * few rows for each of them however large the model is. The file gets its name when it is complete; a run that was
- * killed is taken up where it was.
+ * If all packed matrices of a folder are linear layers of one planar integer type, they are stored in the layout of
+ * GPTQ (version 2 with zero points, else 1), which other tools read; otherwise types without a number in the container
+ * are stored as planes (quant/LAYOUT.md). A matrix whose rows the groups or blocks of its type do not divide gets
+ * smaller groups, or the type of smaller blocks that has at least as many bits (Q5_0 for Q4_K), and its row states it.
+ * Several threads decode and encode row by row, with the scales of the least error, so that each thread holds a small
+ * number of rows whatever the size of the model. The file is renamed when it is complete; a run that was killed resumes
+ * at the first missing tensor.
  *
  * Error compensation (GPTQ) takes more memory: for the widest row of w values, what
  * accel_quantize_options.moments_bytes allows (but 4 * w * w bytes at least), 4 * w * w for one factor, 1024 * w and 3

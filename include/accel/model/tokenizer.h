@@ -3,7 +3,7 @@
  * @file
  * Text to token ids and back, by the byte-pair tokenizers that tokenizer.json and GGUF vocabularies describe.
  *
- * A tokenizer does what its file says, step by step, and nothing else: a component that this library does not have
+ * A tokenizer does the steps of its file in order, and nothing else: a component that this library does not have
  * is refused by name when the tokenizer is made (ACCEL_E_UNSUPPORTED), never left out. Truncation and padding of
  * tokenizer.json are the caller's business and are not applied.
  *
@@ -132,7 +132,7 @@ ACCEL_API int32_t accel_tokenizer_encode(const struct accel_tokenizer *tokenizer
 
 /**
  * The text of some ids. Bytes that are not UTF-8 become U+FFFD. An id without a token (models often have more rows
- * than their tokenizer has tokens) gives nothing; accel_tokenizer_token tells such ids.
+ * than their tokenizer has tokens) gives nothing; accel_tokenizer_token identifies such ids.
  *
  * @param out_text  receives the text, ended by a zero byte that `out_size` does not count; free it with
  *                  accel_tokenizer_text_free

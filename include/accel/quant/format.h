@@ -94,15 +94,15 @@ int32_t accel_format_row_bytes(uint32_t type, uint32_t plane, size_t values, siz
 
 /**
  * Decodes a row of `values` values: the reference, bit for bit, each operation rounded to binary32 in the order in
- * which the format is written down. `planes` has the format's count of pointers, any alignment; `out` has room for
+ * which the format is defined. `planes` has the format's count of pointers, any alignment; `out` has a capacity of
  * `values`. Errors: as accel_format_row_bytes; ACCEL_E_UNSUPPORTED for the integer types, which carry no real values.
  */
 int32_t accel_format_decode(uint32_t type, const void *const *planes, size_t values, float *out);
 
 /** Unpacks one block of a format of 256 values whose codes are entries of a code grid or powers of three (IQ1, IQ2,
- * IQ3, TQ1, TQ2): value i is scales[i / 16] * digits[i], exactly the float of accel_format_decode. `digits` holds
+ * IQ3, TQ1, TQ2): value i is scales[i / 16] * codes[i], exactly the float of accel_format_decode. `codes` holds
  * 256 values, `scales` 16. Errors: ACCEL_E_UNSUPPORTED for every other format. */
-int32_t accel_format_unpack(uint32_t type, const void *block, int8_t *digits, float *scales);
+int32_t accel_format_unpack(uint32_t type, const void *block, int8_t *codes, float *scales);
 
 /**
  * Encodes a row of `count` values, rounding to nearest under the scale that the group's extreme gives: f32, f16, bf16,
@@ -144,7 +144,7 @@ int32_t accel_format_levels(uint32_t type, const void *const *planes, size_t val
 /** Stores codes [count] as values `index` .. `index` + `count` of an encoded row; scales stay. Each code must lie
  * in the range that accel_format_levels returns for its value. Errors: as accel_format_levels. */
 int32_t accel_format_put(uint32_t type, void *const *planes, size_t values, size_t index, size_t count,
-                         const int32_t *digits);
+                         const int32_t *codes);
 
 ACCEL_END_C
 

@@ -23,7 +23,7 @@
 #define CPU_CODE_GRID(F32, HALF, FLOAT, PLAIN, UNPACKED, ...) UNPACKED(__VA_ARGS__)
 #define CPU_NOTHING(...)
 
-/* Whether values have a minimum. */
+/* True: values have a minimum. */
 #define CPU_MINIMUM_FLOAT 0
 #define CPU_MINIMUM_HALF 0
 #define CPU_MINIMUM_FLOAT8 0

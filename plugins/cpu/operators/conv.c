@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Convolution over one or two places. Rows of what an output place reads (im2col) are gathered a few at a time, staged,
- * and multiplied by the kernels of matmul; a transposed convolution gathers the places that add to an output. Where
+ * and multiplied by the kernels of matmul; a transposed convolution gathers the places that add to an output. If
  * each group has one channel (depthwise), the outputs of a place are sums of products of neighbouring channels. Threads
  * take ranges of places; of few places all stage the same ones and split the outputs.
  */
@@ -168,7 +168,7 @@ static void multiply_rows(const struct conv *c, uint64_t place, uint64_t rows, u
     cpu_act_multiply(c->device, act_of(c, rows), c->weight, &matmul, staged, 0, end - begin);
 }
 
-/* Computes places begin .. end of a depthwise convolution. `weights` has room for W decoded and for W [taps, outputs].
+/* Computes places begin .. end of a depthwise convolution. `weights` holds W decoded, and then W as [taps, outputs].
  */
 static void run_depthwise(const struct conv *c, uint64_t begin, uint64_t end, float *weights)
 {

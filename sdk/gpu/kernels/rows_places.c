@@ -173,7 +173,7 @@ static uint64_t most_places(const struct gpu_call *call)
     return of_x == 0 ? 0 : x->most_rows / of_x * of_y;
 }
 
-/* Returns how many rows of windows are made at a time. */
+/* Returns the number of rows of windows that are made at a time. */
 static uint64_t rows_at_a_time(const struct gpu_call *call)
 {
     const uint64_t most = most_places(call), row = 4 * call->inputs[1]->width;

@@ -131,12 +131,11 @@ static int run(int count, char **arguments, const struct command *command)
 
 const struct command command_matrix = {
     .name = "matrix",
-    .summary = "which model runs where: what the documents say, beside what this host finds out",
+    .summary = "which model runs where: the ratings of the documents beside the results of this host",
     .arguments = "",
-    .detail =
-        "Each cell has the documents' rating and a plan of a model that stands for the row: it fits, is short of "
-        "memory, cannot be had, was measured, or there is no device here; then the plan for such a device says what "
-        "it would need, which is an estimate.",
+    .detail = "Each cell has the documents' rating and a plan of a model that represents the row: it fits, is short of "
+              "memory, is not supported, was measured, or there is no device here; then the plan for such a device "
+              "estimates what it would need.",
     .example = "accelctl matrix --format html --out matrix.html\nthe whole comparison as a page",
     .options = options,
     .option_count = sizeof(options) / sizeof(*options),

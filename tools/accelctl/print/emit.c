@@ -270,7 +270,7 @@ static void emit_warning(const struct opened *opened, const struct accel_plan *p
         return;
     if (opened->command != NULL)
         clean_text(opened->command, command, sizeof(command));
-    print("# IT DOES NOT FIT as planned: short by %s. What can be changed:\n#   %s --fit\n",
+    print("# IT DOES NOT FIT as planned: short by %s. Possible changes:\n#   %s --fit\n",
           bytes_text(fit.short_by, text), command);
 }
 

@@ -59,9 +59,9 @@ int matrix_html(FILE *out, const struct matrix *matrix)
 {
     html_begin(
         out, "Compatibility: the documents and this host",
-        "In each cell first what the documents say, then what this host says: a plan of the model that stands for "
-        "the row, for the platform of the column. Bytes are estimated unless the cell says measured. Where there "
-        "is no device, nothing has been tried. Documents and origins show when the pointer rests on a word.");
+        "Each cell has the documents' rating and the result of this host: a plan of the model that represents the "
+        "row, for the platform of the column. Bytes are estimated unless they are marked measured. If there is no "
+        "device, nothing was run. Documents and origins show when the pointer rests on a word.");
     for (uint32_t i = 0; i < matrix->count; i++) {
         if (matrix_begins_table(matrix, i))
             write_head(out, matrix, i);
