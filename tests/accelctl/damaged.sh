@@ -178,7 +178,7 @@ head['model.layers.0.self_attn.q_proj.' + sys.argv[3]] = {'dtype': 'F32', 'shape
 text = json.dumps(head).encode()
 open(sys.argv[2], 'wb').write(struct.pack('<Q', len(text)) + text + data[8 + size:] + struct.pack('<f', 0.5))
 END
-    try 4 "$accelctl" run "$work/scaled" -n 1 --prompt x
+    try 3 "$accelctl" run "$work/scaled" -n 1 --prompt x
     one_error "q_proj.$scale': scales of"
     done
 fi
