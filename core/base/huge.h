@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Requests transparent huge pages for anonymous memory. */
+/** @file Requests transparent huge pages for anonymous memory. */
 #ifndef ACCEL_CORE_BASE_HUGE_H
 #define ACCEL_CORE_BASE_HUGE_H
 

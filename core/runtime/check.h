@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Argument checks of accel/run.h: objects, symbols, steps and waits. Return ACCEL_E_INVALID or ACCEL_E_LIMIT with
- * the reason. */
+/** @file Argument checks of accel/run.h: objects, symbols, steps and waits. Return ACCEL_E_INVALID or ACCEL_E_LIMIT
+ * with the reason. */
 #ifndef ACCEL_CORE_RUNTIME_CHECK_H
 #define ACCEL_CORE_RUNTIME_CHECK_H
 

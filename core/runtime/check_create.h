@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Argument checks for creating sets and modules. Return ACCEL_E_INVALID or ACCEL_E_LIMIT with the reason. */
+/** @file Argument checks for creating sets and modules. Return ACCEL_E_INVALID or ACCEL_E_LIMIT with the reason. */
 #ifndef ACCEL_CORE_RUNTIME_CHECK_CREATE_H
 #define ACCEL_CORE_RUNTIME_CHECK_CREATE_H
 

@@ -34,8 +34,7 @@ static struct accel_module_weight *find_weight(const struct accel_module *module
     return bsearch(&wanted, module->weights, module->weight_count, sizeof(wanted), compare_weights);
 }
 
-/* Merges weights with the same key. Rejects graphs that use one key for tensors of different shape: swapped
- * weights would go unnoticed. */
+/* Merges weights of one key; rejects a key for tensors of different shape, since swapped weights would go unnoticed. */
 static int32_t merge_weights(struct accel_module *module, uint32_t found, struct accel_error *error)
 {
     uint32_t merged = 0;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Asks a driver which nodes of a graph it supports. */
+/** @file Asks a driver which nodes of a graph it supports. */
 #ifndef ACCEL_CORE_RUNTIME_MODULE_CLAIM_H
 #define ACCEL_CORE_RUNTIME_MODULE_CLAIM_H
 

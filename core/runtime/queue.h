@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Queues of submitted steps. */
+/** @file Queues of submitted steps. */
 #ifndef ACCEL_CORE_RUNTIME_QUEUE_H
 #define ACCEL_CORE_RUNTIME_QUEUE_H
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Passes steps of a queue to the queue of a driver. */
+/** @file Passes steps of a queue to the queue of a driver. */
 #ifndef ACCEL_CORE_RUNTIME_QUEUE_DEVICE_H
 #define ACCEL_CORE_RUNTIME_QUEUE_DEVICE_H
 
@@ -15,8 +14,7 @@ int32_t accel_driver_queue_submit(struct accel_queue *queue, const struct accel_
 int32_t accel_driver_queue_wait(struct accel_queue *queue, uint64_t value, uint64_t deadline,
                                 struct accel_error *error);
 
-/** Call the driver queue's slot of that name; `error` may be NULL. They return the driver's own code, not
- * validated. */
+/** Call the driver queue's slot of that name; `error` may be NULL. They return the driver's own code, not validated. */
 int32_t accel_driver_queue_completed(struct accel_queue *queue, uint64_t *out_value, struct accel_error *error);
 int32_t accel_driver_queue_reset(struct accel_queue *queue, struct accel_error *error);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Scratch memory of a queue. */
+/** @file Scratch memory of a queue. */
 #ifndef ACCEL_CORE_RUNTIME_SCRATCH_H
 #define ACCEL_CORE_RUNTIME_SCRATCH_H
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Creates the core's own thread team for a queue whose caller provides none. */
+/** @file Creates the core's own thread team for a queue whose caller provides none. */
 #ifndef ACCEL_CORE_RUNTIME_TEAM_H
 #define ACCEL_CORE_RUNTIME_TEAM_H
 

@@ -78,8 +78,7 @@ static int32_t map_plane(struct accel_weights *weights, const struct accel_modul
     return ACCEL_OK;
 }
 
-/* Returns whether the core holds the weight: resident weights of a driver without a container stay in core memory,
- * in place or copied. */
+/* Returns whether the core holds the weight, in place or copied: a resident one of a driver without a container. */
 static bool is_held_by_core(const struct accel_module *module, const struct accel_module_weight *weight)
 {
     uint32_t held = 1u << ACCEL_MAPPED;

@@ -5,8 +5,7 @@
 
 #include "core/runtime/object.h"
 
-/** Writes the bindings of a weight for a value of a set, planes in order. `bindings` has capacity for
- * ACCEL_PLANES + 1. */
+/** Writes the bindings of a weight for a value of a set, planes in order. `bindings` holds ACCEL_PLANES + 1. */
 uint32_t accel_weights_bind(const struct accel_weights *weights, uint32_t weight, uint32_t value,
                             struct accel_binding *bindings);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Reads structs from JSON objects by one table each, by which tools/doctor writes them: a row has key, type and offset.
- * Reading is strict: unknown, duplicate and missing keys, wrong types and numbers out of range are errors with
+/** @file Reads structs from JSON objects by one table each, by which tools/doctor writes them: a row has key, type and
+ * offset. Reading is strict: unknown, duplicate and missing keys, wrong types and numbers out of range are errors with
  * file:line:column. Strings and arrays are read into an arena. */
 #ifndef ACCEL_CORE_SNAPSHOT_FIELDS_H
 #define ACCEL_CORE_SNAPSHOT_FIELDS_H

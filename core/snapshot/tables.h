@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Members of a snapshot, for reading and writing, except evidence, whose keys are free. */
+/** @file Members of a snapshot, for reading and writing, except evidence, whose keys are free. */
 #ifndef ACCEL_CORE_SNAPSHOT_TABLES_H
 #define ACCEL_CORE_SNAPSHOT_TABLES_H
 

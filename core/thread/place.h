@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Processor of a thread. One file per operating system. Private to core/thread. */
+/** @file Processor of a thread. One file per operating system. Private to core/thread. */
 #ifndef ACCEL_CORE_THREAD_PLACE_H
 #define ACCEL_CORE_THREAD_PLACE_H
 

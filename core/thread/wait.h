@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Waits on a word of memory (futex). One file per operating system. Private to core/thread. */
+/** @file Waits on a word of memory (futex). One file per operating system. Private to core/thread. */
 #ifndef ACCEL_CORE_THREAD_WAIT_H
 #define ACCEL_CORE_THREAD_WAIT_H
 
