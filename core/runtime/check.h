@@ -22,4 +22,14 @@ int32_t accel_check_step(const struct accel_queue *queue, const struct accel_ste
 int32_t accel_check_waits(const struct accel_queue *queue, const struct accel_fence *waits, uint32_t count,
                           struct accel_error *error);
 
+/* ---- check_create.c ---- */
+
+/** Checks the arguments of accel_set_create: each input, output and state has one bind that fits. */
+int32_t accel_check_binds(const struct accel_module *module, uint32_t program, const uint64_t *symbols,
+                          const struct accel_bind *binds, uint32_t count, struct accel_error *error);
+
+/** Checks the graphs, options and buckets of accel_module_create. */
+int32_t accel_check_graphs(const struct accel_graph *const *graphs, uint32_t count,
+                           const struct accel_compile_options *options, struct accel_error *error);
+
 #endif

@@ -2,14 +2,13 @@
 /* Collects the driver's claim for each node, and from it the placement of each weight. */
 #include "config.h"
 
-#include "core/runtime/module_claim.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/error.h"
 #include "core/boundary/import.h"
 #include "core/runtime/device.h"
+#include "core/runtime/module.h"
 
 /* Collects the results of one call of `claim`. */
 struct collector {

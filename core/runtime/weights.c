@@ -3,8 +3,6 @@
  * where the source maps them, or copied once if the source does not map them or maps them at the wrong alignment. */
 #include "config.h"
 
-#include "core/runtime/weights.h"
-
 #include <string.h>
 
 #include "core/base/checked.h"
@@ -13,6 +11,7 @@
 #include "core/graph/types.h"
 #include "core/runtime/check.h"
 #include "core/runtime/device.h"
+#include "core/runtime/module.h"
 #include "core/runtime/packed.h"
 #include "core/runtime/task.h"
 

@@ -63,4 +63,12 @@ int32_t accel_fields_read(const struct accel_fields *table, const char *path, co
 /** Parses a whole number of a scalar, at most `most`; decimal, or hexadecimal after "0x". False if it is not one. */
 bool accel_fields_number(const char *text, uint64_t most, uint64_t *out_value);
 
+/* ---- tables.c ---- */
+
+/** Members of a snapshot, for reading and writing, except evidence, whose keys are free. */
+extern const struct accel_fields accel_snapshot_fields;
+
+/** Words of ACCEL_DEVICE_...; NULL at the end. */
+extern const char *const accel_device_kinds[];
+
 #endif

@@ -15,11 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/caller_state.h"
 #include "core/base/clock.h"
-#include "core/base/float_mode.h"
 #include "core/base/fork.h"
-#include "core/thread/place.h"
-#include "core/thread/wait.h"
+#include "core/thread/system.h"
 
 #define LINE 64
 #define MOST_THREADS 4096u
