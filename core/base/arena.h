@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * An arena allocator: many small allocations with one lifetime, freed together. The arena has one owner and is used
- * by one thread at a time. Every allocation may fail, with NULL; allocations never move. All returned memory is
+/** @file An arena allocator: many small allocations with one lifetime, freed together. The arena has one owner and is
+ * used by one thread at a time. Every allocation may fail, with NULL; allocations never move. All returned memory is
  * zeroed. */
 #ifndef ACCEL_CORE_BASE_ARENA_H
 #define ACCEL_CORE_BASE_ARENA_H

@@ -7,10 +7,8 @@ libaccel_core_la_SOURCES += \
 	%D%/env.c %D%/env.h \
 	%D%/error.c %D%/error.h \
 	%D%/file.c %D%/file.h \
-	%D%/float_mode.h \
 	%D%/fork.c %D%/fork.h \
 	%D%/hash.c %D%/hash.h \
-	%D%/huge.c %D%/huge.h \
 	%D%/log.c %D%/log.h \
 	%D%/open.c %D%/open.h \
 	%D%/paths.c %D%/paths.h \

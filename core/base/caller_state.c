@@ -6,8 +6,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/base/float_mode.h"
-
 void accel_caller_state_save(struct accel_caller_state *out_state)
 {
     out_state->float_mode = accel_float_mode_get();

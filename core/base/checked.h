@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Adds, multiplies, aligns and parses sizes from a file, a peer or a user with overflow checks. Each function writes
- * the result and returns true, or returns false and leaves it unchanged; accel_within_u64 only compares. */
+/** @file Adds, multiplies, aligns and parses sizes from a file, a peer or a user with overflow checks. Each function
+ * writes the result and returns true, or returns false and leaves it unchanged; accel_within_u64 only compares. */
 #ifndef ACCEL_CORE_BASE_CHECKED_H
 #define ACCEL_CORE_BASE_CHECKED_H
 

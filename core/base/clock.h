@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Clock for deadlines and measurements. */
+/** @file Clock for deadlines and measurements. */
 #ifndef ACCEL_CORE_BASE_CLOCK_H
 #define ACCEL_CORE_BASE_CLOCK_H
 

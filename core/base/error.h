@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Internal functions for errors, in addition to accel/error.h. Any thread that owns the error. */
+/** @file Internal functions for errors, in addition to accel/error.h. Any thread that owns the error. */
 #ifndef ACCEL_CORE_BASE_ERROR_H
 #define ACCEL_CORE_BASE_ERROR_H
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Small files and the folders of the user. Every error text names the path; `native` of the error is errno.
+/** @file Small files and the folders of the user. Every error text names the path; `native` of the error is errno.
  * Returned strings and data are freed with free(). Thread-safe. */
 #ifndef ACCEL_CORE_BASE_FILE_H
 #define ACCEL_CORE_BASE_FILE_H
@@ -14,9 +13,8 @@
 /** Maps an errno to ACCEL_E_NOT_FOUND, ACCEL_E_DENIED, ACCEL_E_MEMORY or ACCEL_E_IO. */
 int32_t accel_file_code(int system_error);
 
-/** Reads a whole regular file, or one of /proc and /sys whose reported size is 0. Folders and devices are refused;
- * a file over `limit` bytes is ACCEL_E_LIMIT. `out_data` gets a zero byte that `out_bytes` (may be NULL) does not
- * count. */
+/** Reads a whole regular file, or one of /proc and /sys whose reported size is 0. Folders and devices are refused; over
+ * `limit` bytes it is ACCEL_E_LIMIT. `out_data` gets a zero byte that `out_bytes` (may be NULL) does not count. */
 int32_t accel_file_read(const char *path, size_t limit, char **out_data, size_t *out_bytes, struct accel_error *error);
 
 /** Reads a file that controls a program's behavior: it must be owned by root or by the caller, and no other user

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Detects in a child process after fork that an inherited object is not usable: threads, locks and device handles
- * do not survive fork. The check is one read of memory if the kernel can wipe a page in the child, else a system
- * call. */
+/** @file Detects in a child process after fork that an inherited object is not usable: threads, locks and device
+ * handles do not survive fork. The check is one read of memory if the kernel can wipe a page in the child, else a
+ * system call. */
 #ifndef ACCEL_CORE_BASE_FORK_H
 #define ACCEL_CORE_BASE_FORK_H
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Writes the log of one context to the sink of the application, which also sets the level: a line is passed on if its
- * level is as severe or more (ACCEL_LOG_ERROR is 1, ACCEL_LOG_DEBUG 4). There is no global log. A line consists of
- * key=value pairs in UTF-8, values with spaces in double quotes: `file="/etc/accel/base.yaml" line=12 ...`. */
+/** @file Writes the log of one context to the sink of the application, which also sets the level: a line is passed on
+ * if its level is as severe or more (ACCEL_LOG_ERROR is 1, ACCEL_LOG_DEBUG 4). There is no global log. A line consists
+ * of key=value pairs in UTF-8, values with spaces in double quotes: `file="/etc/accel/base.yaml" line=12 ...`. */
 #ifndef ACCEL_CORE_BASE_LOG_H
 #define ACCEL_CORE_BASE_LOG_H
 

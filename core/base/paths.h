@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Folders of this installation. An installed tree may be moved as a whole: a folder is searched relative to the file
- * that contains this code first (the library, or a helper program), and then at the
- * configured place. In the build tree that file is in .libs/ or beside it, and the folders are in uninstalled/, where
- * make creates links to drivers, profiles and programs. Returned strings are absolute, freed with free(), and name a
- * folder that may not exist. Thread-safe. */
+/** @file Folders of this installation. An installed tree may be moved as a whole: a folder is searched relative to the
+ * file that contains this code first (the library, or a helper program), and then at the configured place. In the build
+ * tree that file is in .libs/ or beside it, and the folders are in uninstalled/, where make creates links to drivers,
+ * profiles and programs. Returned strings are absolute, freed with free(), and name a folder that may not exist.
+ * Thread-safe. */
 #ifndef ACCEL_CORE_BASE_PATHS_H
 #define ACCEL_CORE_BASE_PATHS_H
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Addresses of PCI functions as text, "0000:65:00.0", as the kernel writes them. Thread-safe. */
+/** @file Addresses of PCI functions as text, "0000:65:00.0", as the kernel writes them. Thread-safe. */
 #ifndef ACCEL_CORE_BASE_PCI_H
 #define ACCEL_CORE_BASE_PCI_H
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Implements a growing list of pointers, either on the heap (the list does not own its items) or in an arena together
- * with copies of the items. One thread may append; any thread may read afterwards. */
+/** @file Implements a growing list of pointers, either on the heap (the list does not own its items) or in an arena
+ * together with copies of the items. One thread may append; any thread may read afterwards. */
 #ifndef ACCEL_CORE_BASE_ROWS_H
 #define ACCEL_CORE_BASE_ROWS_H
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * A growing string that is assembled from parts. Failure is sticky: after one append without memory or beyond the
- * limit, nothing is appended any more and `failed` is set; a writer therefore checks once, at the end. One owner,
+/** @file A growing string that is assembled from parts. Failure is sticky: after one append without memory or beyond
+ * the limit, nothing is appended any more and `failed` is set; a writer therefore checks once, at the end. One owner,
  * one thread at a time. */
 #ifndef ACCEL_CORE_BASE_STRBUF_H
 #define ACCEL_CORE_BASE_STRBUF_H
@@ -34,8 +33,7 @@ void accel_strbuf_text(struct accel_strbuf *buf, const char *text);
 /** Length of a NULL text in accel_strbuf_counted. */
 #define ACCEL_STRBUF_NO_TEXT 0xffffffffu
 
-/** Appends the length of a text as a 32-bit number of this machine, and its bytes; NULL and an empty text are
- * distinct. */
+/** Appends the length of a text as a 32-bit number of this machine, and its bytes; NULL and "" are distinct. */
 void accel_strbuf_counted(struct accel_strbuf *buf, const char *text);
 
 /** Appends one byte. */

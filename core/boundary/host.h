@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * The host table that an instance is attached with: log, counted memory, clock. Each instance has one, at an
+/** @file The host table that an instance is attached with: log, counted memory, clock. Each instance has one, at an
  * address that stays valid until detach. */
 #ifndef ACCEL_CORE_BOUNDARY_HOST_H
 #define ACCEL_CORE_BOUNDARY_HOST_H

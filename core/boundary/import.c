@@ -106,8 +106,7 @@ static const struct table {
     [ACCEL_TABLE_QUEUED_SET] = {"accel_set_table", {SLOT(accel_set_table, free)}},
 };
 
-/* Required slots are the first ones of their table or exist since minor 0.1, so that a table ends after the last of
- * them at the earliest. */
+/* Required slots are the first of their table or exist since minor 0.1: no table ends before the last of them. */
 int32_t accel_import_table(const void *handle, enum accel_table_kind kind, const char *driver,
                            struct accel_error *error)
 {

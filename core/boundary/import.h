@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Validates and copies every struct that a driver returns. Each struct is copied once, then the copy is checked:
- * sizes, known values, finite numbers, limits of counts, valid UTF-8, zero members zero, unknown tails zero. The
- * rest of the core trusts the copies. A probe uses the same functions, so that the core accepts exactly what a
- * probe accepts; core/plugin/import_driver.h validates the const part of a driver. Pure functions, thread-safe.
- * Errors name the driver, the struct and the member. ACCEL_E_INVALID: a rule is broken; ACCEL_E_UNSUPPORTED: a
- * member that this minor does not define is set; ACCEL_E_LIMIT: over a limit. */
+/** @file Validates and copies every struct that a driver returns. Each struct is copied once, then the copy is checked:
+ * sizes, known values, finite numbers, limits of counts, valid UTF-8, zero members zero, unknown tails zero. The rest
+ * of the core trusts the copies. A probe uses the same functions, so that the core accepts exactly what a probe
+ * accepts; core/plugin/import_driver.h validates the const part of a driver. Pure functions, thread-safe. Errors name
+ * the driver, the struct and the member. ACCEL_E_INVALID: a rule is broken; ACCEL_E_UNSUPPORTED: a member that this
+ * minor does not define is set; ACCEL_E_LIMIT: over a limit. */
 #ifndef ACCEL_CORE_BOUNDARY_IMPORT_H
 #define ACCEL_CORE_BOUNDARY_IMPORT_H
 
@@ -50,8 +49,7 @@ enum accel_table_kind {
     ACCEL_TABLE_QUEUED_SET
 };
 
-/** Checks that the table of a handle, which begins with the pointer to it, has every required slot. Slots of later
- * minors are ignored. */
+/** Checks that the table of a handle, which begins with its address, has the required slots, later minors' excepted. */
 int32_t accel_import_table(const void *handle, enum accel_table_kind kind, const char *driver,
                            struct accel_error *error);
 

@@ -80,8 +80,7 @@ static int32_t copy_heaps(struct accel_arena *arena, struct accel_facts *facts, 
     return ACCEL_OK;
 }
 
-/* Copies the limits, a closed struct, as a whole. A device with queues needs at least one step in flight, or no
- * submit could succeed. */
+/* Copies the limits, a closed struct. A device with queues needs a step in flight, or every submit would fail. */
 static int32_t copy_limits(struct accel_arena *arena, struct accel_facts *facts, const char *driver,
                            struct accel_error *error)
 {

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
 #include "config.h"
 
 #include "core/boundary/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "core/base/checked.h"
-#include "core/base/huge.h"
 
 #define LARGEST_ALIGNMENT (UINT64_C(1) << 30)
 #define DEFAULT_ALIGNMENT 64u
+
+/* Bytes of a huge page on all supported processors. Large blocks are aligned to it. */
+#define HUGE_PAGE (UINT64_C(2) << 20)
 
 /* Header directly before the returned bytes. */
 struct header {
@@ -129,13 +133,15 @@ int32_t accel_memory_allocate_padded(struct accel_memory *memory, uint32_t memor
                                      uint64_t padded_bytes, uint64_t alignment, void **out_block,
                                      struct accel_error *error)
 {
-    const bool is_large = padded_bytes >= 2 * ACCEL_HUGE_PAGE;
+    const bool is_large = padded_bytes >= 2 * HUGE_PAGE;
     int32_t code;
-    if (is_large && alignment < ACCEL_HUGE_PAGE)
-        alignment = ACCEL_HUGE_PAGE;
+    if (is_large && alignment < HUGE_PAGE)
+        alignment = HUGE_PAGE;
     code = allocate(memory, memory_class, bytes, padded_bytes, alignment, out_block, error);
+#ifdef MADV_HUGEPAGE
     if (code == ACCEL_OK && is_large)
-        accel_huge_pages_advise(*out_block, padded_bytes);
+        (void)madvise(*out_block, (size_t)padded_bytes, MADV_HUGEPAGE);
+#endif
     return code;
 }
 

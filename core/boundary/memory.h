@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Counted memory of a context: every block has a class, the sum of all blocks is limited by the budget, and each
- * class has a current size and a peak. Memory of drivers (host->allocate) and of run-time objects is allocated
- * here. Counts are requested bytes. Thread-safe, without locks. */
+/** @file Counted memory of a context: every block has a class, the sum of all blocks is limited by the budget, and each
+ * class has a current size and a peak. Memory of drivers (host->allocate) and of run-time objects is allocated here.
+ * Counts are requested bytes. Thread-safe, without locks. */
 #ifndef ACCEL_CORE_BOUNDARY_MEMORY_H
 #define ACCEL_CORE_BOUNDARY_MEMORY_H
 
@@ -25,9 +24,8 @@ struct accel_memory {
 /** Initializes the counters with a budget (0: no limit). */
 void accel_memory_init(struct accel_memory *memory, uint64_t budget);
 
-/** Allocates `bytes` zeroed bytes at a multiple of `alignment` (a power of two, at most 1 GiB; 0: 64).
- * ACCEL_E_MEMORY if the system or the budget has too little: `asked` and `free` of the error report how much was
- * missing. */
+/** Allocates `bytes` zeroed bytes at a multiple of `alignment` (a power of two, at most 1 GiB; 0: 64). ACCEL_E_MEMORY
+ * if the system or the budget has too little: `asked` and `free` of the error report how much was missing. */
 int32_t accel_memory_allocate(struct accel_memory *memory, uint32_t memory_class, uint64_t bytes, uint64_t alignment,
                               void **out_block, struct accel_error *error);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Arithmetic on extents that may contain a symbol. Two extents are equal if they are equal for every value of the
- * symbols, as far as their form shows it: symbol, multiply / divide in lowest terms, add. Pure functions. */
+/** @file Arithmetic on extents that may contain a symbol. Two extents are equal if they are equal for every value of
+ * the symbols, as far as their form shows it: symbol, multiply / divide in lowest terms, add. Pure functions. */
 #ifndef ACCEL_CORE_GRAPH_DIM_H
 #define ACCEL_CORE_GRAPH_DIM_H
 
@@ -27,8 +26,7 @@ bool accel_dims_equal(uint32_t a_rank, const struct accel_dim *a, uint32_t b_ran
 bool accel_dim_plus(const struct accel_dim *dim, uint64_t more, struct accel_dim *out_sum);
 
 /** Returns whether the products of both lists of extents are provably equal: the extents with symbols are the same
- * linear terms up to constant factors, and the constants of both sides agree. Products that overflow 64 bits are
- * not proved. */
+ * linear terms up to constant factors, and the constants agree. Products that overflow 64 bits are not proved. */
 bool accel_dims_same_product(uint32_t a_rank, const struct accel_dim *a, uint32_t b_rank, const struct accel_dim *b);
 
 /** Computes the product of extents without symbols; false if one has a symbol or the product overflows. */

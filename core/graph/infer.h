@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Checks attributes and infers shapes, operator by operator, for the table in ops.c. The table has checked types,
- * ranks and roles of the inputs before; each function checks the remaining rules of accel/ops.h. */
+/** @file Checks attributes and infers shapes, operator by operator, for the table in ops.c. The table has checked
+ * types, ranks and roles of the inputs before; each function checks the remaining rules of accel/ops.h. */
 #ifndef ACCEL_CORE_GRAPH_INFER_H
 #define ACCEL_CORE_GRAPH_INFER_H
 

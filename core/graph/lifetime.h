@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Plans intermediates in one block of memory: values that are not alive at the same time share bytes. First fit in
- * node order; an output reuses the memory of an input that ends there if the operator allows it. Used by tests,
- * and for estimates if a driver reports none; a driver plans its own scratch. */
+/** @file Plans intermediates in one block of memory: values that are not alive at the same time share bytes. First fit
+ * in node order; an output reuses the memory of an input that ends there if the operator allows it. Used by tests, and
+ * for estimates if a driver reports none; a driver plans its own scratch. */
 #ifndef ACCEL_CORE_GRAPH_LIFETIME_H
 #define ACCEL_CORE_GRAPH_LIFETIME_H
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * The operator table: one row for each operator of accel/ops.h with its inputs, and a function that infers its
+/** @file The operator table: one row for each operator of accel/ops.h with its inputs, and a function that infers its
  * outputs. Builder and verifier share it, so that every built graph verifies. Pure functions. */
 #ifndef ACCEL_CORE_GRAPH_OPS_H
 #define ACCEL_CORE_GRAPH_OPS_H
@@ -68,11 +67,9 @@ struct accel_op {
 /** Returns the row of an operator, or NULL. */
 const struct accel_op *accel_op_find(uint32_t op);
 
-/**
- * Checks a node of `graph` against the table (counts, types, ranks, roles, attributes, shapes, minor) and infers its
+/** Checks a node of `graph` against the table (counts, types, ranks, roles, attributes, shapes, minor) and infers its
  * output; `call` is filled, and may hold rank and dims for a reshape. The values that the node names must have been
- * checked; indices are checked here. Messages name the node.
- */
+ * checked; indices are checked here. Messages name the node. */
 int32_t accel_op_infer(const struct accel_graph *graph, const struct accel_node *node, struct accel_op_call *call,
                        struct accel_error *error);
 

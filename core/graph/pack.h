@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Serializes a graph, for a process that compiles it and for the hash of compiled modules: numbers in host
+/** @file Serializes a graph, for a process that compiles it and for the hash of compiled modules: numbers in host
  * representation, since writer and reader run on one machine. Its reader is tools/accel-probe/graph.h. Thread-safe. */
 #ifndef ACCEL_CORE_GRAPH_PACK_H
 #define ACCEL_CORE_GRAPH_PACK_H

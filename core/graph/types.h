@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Sizes of the ids of accel/types.h in bytes, for shapes and memory plans, from accel/quant/formats.def. The core does
- * not know the bit layout of a format; a test compares its answers with the registry of formats in accel/quant. Pure
- * functions. */
+/** @file Sizes of the ids of accel/types.h in bytes, for shapes and memory plans, from accel/quant/formats.def. The
+ * core does not know the bit layout of a format; a test compares its answers with the registry of formats in
+ * accel/quant. Pure functions. */
 #ifndef ACCEL_CORE_GRAPH_TYPES_H
 #define ACCEL_CORE_GRAPH_TYPES_H
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Parts of accel_graph_verify that the builder uses for new entries, and the check of the symbols of a run. Pure
+/** @file Parts of accel_graph_verify that the builder uses for new entries, and the check of the symbols of a run. Pure
  * functions. */
 #ifndef ACCEL_CORE_GRAPH_VERIFY_H
 #define ACCEL_CORE_GRAPH_VERIFY_H

@@ -191,8 +191,7 @@ static int32_t check_named_values(const struct accel_named_value *settings, uint
     return ACCEL_OK;
 }
 
-/* Returns whether a setting is device.count: a fact that a caller may give among the settings, for devices that
- * are not in this machine. */
+/* Returns whether a setting is device.count: a fact that a caller may give among the settings, for absent devices. */
 static bool is_device_count(const struct accel_named_value *setting)
 {
     return strcmp(setting->key, "device.count") == 0;
@@ -295,8 +294,7 @@ static int32_t add_choices(const struct accel_plan *plan, struct accel_error *er
     return ACCEL_E_NOT_FOUND;
 }
 
-/* Stores a requested list of devices of which the plan uses the first present one. A driver's device id may itself
- * contain a comma. */
+/* Stores a requested list of devices: the plan uses the first present one. A driver's device id may contain a comma. */
 static void note_list(struct accel_plan *plan, const struct accel_plan_request *request)
 {
     if (plan->device && request->device && strchr(request->device, ',') &&

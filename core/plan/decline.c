@@ -114,8 +114,7 @@ int32_t accel_plan_decline_option(struct accel_plan *plan, const struct accel_pr
     return key ? decline(plan, key, key->preset, reason, error) : replace(plan, setting, &made, reason, error);
 }
 
-/* Lists values of profiles that nothing honors yet, and such values of the documents' variables, which a run
- * reports as notes. */
+/* Lists values of profiles and of the documents' variables that nothing honors yet; a run reports them as notes. */
 static void list_later(struct accel_plan *plan)
 {
     for (uint32_t i = 0; i < accel_setting_row_count(); i++) {

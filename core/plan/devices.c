@@ -15,8 +15,7 @@ static bool is_table(const struct accel_sketch_weight *weight)
     return strcmp(weight->role, "embedding") == 0;
 }
 
-/* Returns the bytes of a component's tables, which precede its layers, or of all other weights without a layer,
- * which follow them. */
+/* Returns the bytes of a component's tables, before its layers, or of its other weights without a layer, after them. */
 static uint64_t sum_outside_layers(const struct accel_shape_planner *s, const struct accel_sketch_component *c,
                                    bool before)
 {

@@ -150,8 +150,7 @@ static bool may_be_wanted(const struct filter *filter, const char *line)
            (filter->device == NULL || strstr(line, filter->device));
 }
 
-/* Returns whether a parsed record matches the filter: a line may contain the words of another kind or model in
- * other members. */
+/* Returns whether a parsed record matches the filter: a line may have the words of another model in other members. */
 static bool is_wanted(const struct filter *filter, const struct accel_history_record *record)
 {
     return (filter->kind == 0 || filter->kind == record->kind) &&

@@ -75,10 +75,9 @@ struct accel_history {
     const char *reason; /**< why nothing could be read, or empty */
 };
 
-/** Reads the newest `most` records, newest first, of `kind` for this device and model; NULL or 0: of any. A file
- * that is missing, unreadable, or writable by other users gives none, and `reason` states why.
- * ACCEL_E_INVALID: there is no such kind. Any thread; the result belongs to the caller and may be read from any
- * thread until it is freed. */
+/** Reads the newest `most` records, newest first, of `kind` for this device and model; NULL or 0: of any. A file that
+ * is missing, unreadable, or writable by other users gives none, and `reason` states why. ACCEL_E_INVALID: there is no
+ * such kind. Any thread; the result belongs to the caller and may be read from any thread until it is freed. */
 int32_t accel_history_find(const struct accel_context *context, uint32_t kind, const char *model, const char *device,
                            uint32_t most, struct accel_history **out_history, struct accel_error *error);
 

@@ -11,8 +11,7 @@ struct accel_setting_row;
 /** Maximum bytes of the reason why a value is not honored. */
 #define ACCEL_PLAN_REASON 200u
 
-/** Returns whether no run on the plan's device honors the value of a setting, whatever the model; `reason` then
- * states why. */
+/** Returns whether no run on the plan's device honors a value, whatever the model; `reason` states why. */
 bool accel_plan_never_honored(const struct accel_plan *plan, const struct accel_setting_row *key,
                               const struct accel_profile_setting *setting, char reason[ACCEL_PLAN_REASON]);
 
@@ -43,8 +42,7 @@ const struct accel_option *accel_plan_option_of(const struct accel_plan *plan, c
  * An unreadable history is a hint, never a failure. */
 int32_t accel_plan_rebuild_hints(struct accel_plan *plan, struct accel_error *error);
 
-/** Adds a hint for each setting that a run would not honor, and for device and threads if they differ from the
- * request. */
+/** Adds a hint for each setting that a run would not honor, and for a device and threads other than the request's. */
 int32_t accel_plan_hint_unhonored(struct accel_plan *plan, struct accel_error *error);
 
 /** Adds hints about refused drivers that might have offered the device. Call it with accel_plan_hint_unhonored. */

@@ -52,8 +52,7 @@ static int32_t check_value(const struct accel_plan *plan, const struct accel_gra
     return check_buffer(&plan->device->info, role, graph->values[value]->name, bytes, error);
 }
 
-/* Checks a part of the state, which is bound whole. Its slots are tokens of sequences, so the remedy reports how
- * many slots fit. */
+/* Checks a part of the state, which is bound whole: its slots are tokens, so the remedy reports how many slots fit. */
 static int32_t check_slots(const struct accel_device_info *device, const char *what, uint64_t slots, uint64_t row,
                            struct accel_error *error)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums the memory of a run by class and computes the verdict. The sum is the peak of a run: allocations of the
- * core and its drivers, and the pages of mapped weights that steps touch. Every row states the origin of its
- * number. */
+/* Sums the memory of a run by class and computes the verdict. The sum is the peak of a run: allocations of the core and
+ * its drivers, and the pages of mapped weights that steps touch. Every row states the origin of its number. */
 #include "config.h"
 
 #include <inttypes.h>

@@ -14,8 +14,7 @@ struct accel_device;
  * bit if the node reads all of it in place. */
 uint8_t accel_plan_wanted(const struct accel_node *node, uint32_t placement);
 
-/** Estimates the bytes of lists and objects of accel/run.h for this work over `weights` weights, and of the
- * device's options. */
+/** Estimates the bytes of lists and objects of accel/run.h for this work over `weights` weights, and of the options. */
 uint64_t accel_plan_bookkeeping(const struct accel_device *device, const struct accel_plan_work *work,
                                 uint32_t weights);
 

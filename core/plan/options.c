@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Passes settings to drivers that support them. A driver supports "kernels.subgroups" if its option table has a
- * row of that name, or of the part behind the first dot, "subgroups", with values of the same kind; it then
- * receives the value unless that is the built-in default. The driver's own option, "DRIVER.subgroups", takes
- * precedence. Opens the device with them: an option that a profile recommends and the device cannot honor is left out
- * and noted. */
+/* Passes settings to drivers that support them. A driver supports "kernels.subgroups" if its option table has a row of
+ * that name, or of the part behind the first dot, "subgroups", with values of the same kind; it then receives the value
+ * unless that is the built-in default. The driver's own option, "DRIVER.subgroups", takes precedence. Opens the device
+ * with them: an option that a profile recommends and the device cannot honor is left out and noted. */
 #include "config.h"
 
 #include <inttypes.h>

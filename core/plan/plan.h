@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file Defines the internals of a plan; accel/plan.h is the public interface. Records and their strings live in
- * the plan's arena. Placing again replaces the records of the last placement; the arena holds the old strings
- * until the plan is freed. */
+/** @file Defines the internals of a plan; accel/plan.h is the public interface. Records and their strings live in the
+ * plan's arena. Placing again replaces the last placement's records; their strings stay until the plan is freed. */
 #ifndef ACCEL_CORE_PLAN_PLAN_H
 #define ACCEL_CORE_PLAN_PLAN_H
 

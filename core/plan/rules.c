@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks settings against each other and against the device's capabilities. The capabilities of a device stand in
- * profiles. */
+/* Checks settings against each other and against the capabilities of the device, which profiles state. */
 #include "config.h"
 
 #include <inttypes.h>

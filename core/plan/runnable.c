@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Determines which values a run of this version honors. keys.def states what honors a setting; the tables below
- * state when a run honors a setting for plans, and why it does not. Values of the user that no run honors are
- * refused. */
+/* Determines which values a run of this version honors. keys.def states what honors a setting; the tables below state
+ * when a run honors a setting for plans, and why it does not. Values of the user that no run honors are refused. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -273,8 +272,7 @@ static void hint_unknown(void *data, const char *name, const char *near)
                         near ? near : "", near ? "?" : "");
 }
 
-/* Adds a hint about the client profile: "auto" needs the driver to report its program, and finds no profile if the
- * driver does not. */
+/* Adds a hint about the client profile: for "auto", the driver has to report its program. */
 static void list_client(struct accel_plan *plan)
 {
     const struct accel_profile_setting *client = accel_plan_value(plan, "client");
@@ -282,8 +280,7 @@ static void list_client(struct accel_plan *plan)
         accel_plan_add_unhonored(plan, &plan->unmet, client, 0, "the driver does not say in which program it runs");
 }
 
-/* Lists the values that a run of the plan does not honor. A plan for devices that are not present lists
- * recommended values as well. */
+/* Lists the values that a run does not honor, with recommended ones if the plan's devices are not present. */
 static void list_unmet(struct accel_plan *plan)
 {
     const struct accel_profile_setting *setting;

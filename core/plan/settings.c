@@ -54,8 +54,7 @@ static const char *unit_of(const char *key, const char *value)
     return row && *value >= '0' && *value <= '9' ? row->unit : "";
 }
 
-/* Replaces "auto", or a number that is not available, with the decided value; the profile's value becomes the
- * first overridden one. */
+/* Replaces "auto", or a number that is not available; the profile's value becomes the first overridden one. */
 void accel_plan_decide(struct accel_plan *plan, const char *key, const char *value, uint32_t origin, const char *place,
                        const char *reason)
 {

@@ -259,9 +259,8 @@ static bool reads_text(const struct accel_sketch_component *c)
     return false;
 }
 
-/* Returns the tokens of a component that one step computes. A component that reads no text and has no positions of
- * its own takes those of the encoder before it. A model of convolutions alone has none, and its features are not
- * counted. */
+/* Returns the tokens of a component that one step computes. A component that reads no text and has no positions of its
+ * own takes those of the encoder before it. A model of convolutions alone has none; its features are not counted. */
 static uint64_t step_tokens(const struct accel_shape_planner *s, const struct accel_sketch_component *c)
 {
     if (c->tokens)

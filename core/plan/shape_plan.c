@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes a shape plan: this file validates the model's shapes; types.c, shape_memory.c, rules.c, devices.c and spread.c
- * do the rest. */
+/* Makes a shape plan and validates the model's shapes; types.c, shape_memory.c, rules.c, devices.c, spread.c follow. */
 #include "config.h"
 
 #include "core/plan/shape_plan.h"

@@ -129,8 +129,7 @@ void accel_plan_device_budget(struct accel_plan *plan, const struct accel_listed
 /** Applies memory.device, if it is set, to the budget of one device. */
 void accel_plan_device_cap(struct accel_plan *plan, struct accel_plan_budget *budget);
 
-/** Applies memory.budget and the budget of the context to the total. memory.budget replaces the machine's memory
- * and may exceed it. */
+/** Applies memory.budget, which replaces the machine's memory and may exceed it, and the budget of the context. */
 void accel_plan_whole_budget(struct accel_plan *plan, struct accel_plan_budget *budget);
 
 /** Adds a row of memory, unless it has no bytes. */

@@ -106,8 +106,7 @@ static void note_past(struct accel_plan *plan, const struct accel_history *histo
 
 /* ---- speed ---- */
 
-/* Returns whether a run has enough tokens for a meaningful speed. Earlier versions stored shorter runs; 0 tokens:
- * not known. */
+/* Returns whether a run has enough tokens for a meaningful speed. Earlier versions stored shorter runs. 0: unknown. */
 static bool is_long_enough(const struct accel_history_record *record)
 {
     return record->tokens == 0 || record->tokens >= ACCEL_HISTORY_TOKENS;
@@ -131,8 +130,7 @@ static bool has_same_threads(const struct accel_plan *plan, const struct accel_h
     return record->threads == 0 || plan->threads.count == 0 || record->threads == plan->threads.count;
 }
 
-/* Returns whether the bytes per second of a record hold for a step of this plan: both read memory, or are of about the
- * same size. */
+/* Returns whether a record's bytes per second hold for a step of this plan: both read memory, or sizes are alike. */
 static bool is_comparable(const struct accel_plan *plan, const struct accel_history_record *record)
 {
     double step = (double)(plan->step_weights + plan->step_state), other = (double)record->step_bytes;

@@ -46,8 +46,7 @@ static int32_t add_listed(struct accel_placer *p, const struct accel_listed *dev
     return add_target(p, device->info.name, device, &budget, out_index);
 }
 
-/* Names devices of an absent platform: "platform:1" if all have one profile, else by their profiles, "large",
- * "small:1". */
+/* Names devices of an absent platform: "platform:1" if all have one profile, else by profile, "large", "small:1". */
 static const char *name_described(struct accel_plan *plan, const struct accel_plan_described *row, uint32_t index)
 {
     const char *name = plan->described_count > 1 ? row->profile : plan->platform;
@@ -143,8 +142,7 @@ static void fill_targets(struct accel_placer *p)
     }
 }
 
-/* Divides the items in proportion to the capacity of the devices; an item belongs to the device in whose share its
- * middle lies. */
+/* Divides the items in proportion to the capacity of the devices: an item's middle decides whose share it is in. */
 static void balance_targets(struct accel_placer *p)
 {
     double whole = 0, capacity = 0, before = 0, end;

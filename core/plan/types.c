@@ -551,8 +551,7 @@ static void note_conversion(struct accel_shape_planner *s)
                             s->converted, s->shapes->weight_count);
 }
 
-/* Returns whether a component has an output projection of its own. Otherwise its token embedding serves as one,
- * and a step reads all of it. */
+/* Returns whether a component has an output projection. Else its token embedding is one, and a step reads all of it. */
 static bool has_head(const struct accel_sketch *shapes, const char *component)
 {
     for (uint32_t i = 0; i < shapes->weight_count; i++)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Cache of probe results: one small text file. An entry is valid as long as its key matches, a hash of everything
- * that a probe's result depends on, so that a driver that crashed stays in quarantine until something has changed.
- * A file that is damaged, too long, or writable by other users is ignored and rewritten. */
+/** @file Cache of probe results: one small text file. An entry is valid as long as its key matches, a hash of
+ * everything that a probe's result depends on, so that a driver that crashed stays in quarantine until something has
+ * changed. A file that is damaged, too long, or writable by other users is ignored and rewritten. */
 #ifndef ACCEL_CORE_PLUGIN_CACHE_H
 #define ACCEL_CORE_PLUGIN_CACHE_H
 

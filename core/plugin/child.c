@@ -91,8 +91,7 @@ static int move_up(int fd)
     return moved;
 }
 
-/* Uses a pipe for input that fits into it: a file would be refused under a file size limit (ulimit -f). -1 if it
- * does not fit. */
+/* Uses a pipe for input that fits into it, else -1: a file would be refused under a file size limit (ulimit -f). */
 static int make_pipe_input(const void *data, size_t bytes)
 {
     int ends[2] = {-1, -1};

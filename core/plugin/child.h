@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Runs a program until it ends or its deadline passes, and captures its output. The program gets its own process
- * group, no signal blocked or ignored, and only four of our descriptors. Processes that it leaves running in its
- * group are killed. Thread-safe; installs no signal handler, and works if the process ignores SIGCHLD or reaps
- * every child (the status is then lost). */
+/** @file Runs a program until it ends or its deadline passes, and captures its output. The program gets its own process
+ * group, no signal blocked or ignored, and only four of our descriptors. Processes that it leaves running in its group
+ * are killed. Thread-safe; installs no signal handler, and works if the process ignores SIGCHLD or reaps every child
+ * (the status is then lost). */
 #ifndef ACCEL_CORE_PLUGIN_CHILD_H
 #define ACCEL_CORE_PLUGIN_CHILD_H
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Reads the parts of an ELF64 file that the dynamic loader uses: program headers, dynamic section, notes, exported
- * symbols. Section headers are not used, because the loader ignores them too. Every offset, size and count of the
- * file is checked before it is used, and no table larger than ACCEL_ELF_TABLE bytes is read. Nothing is mapped, so
+/** @file Reads the parts of an ELF64 file that the dynamic loader uses: program headers, dynamic section, notes,
+ * exported symbols. Section headers are not used, because the loader ignores them too. Every offset, size and count of
+ * the file is checked before it is used, and no table larger than ACCEL_ELF_TABLE bytes is read. Nothing is mapped, so
  * that a file that shrinks meanwhile is an error and not a signal. */
 #ifndef ACCEL_CORE_PLUGIN_ELF_H
 #define ACCEL_CORE_PLUGIN_ELF_H

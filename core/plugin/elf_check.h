@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * ELF check: validates a driver file before any of its code runs, by reading the file only.
- * A driver file is an ELF64 shared object for this machine. It has one note of owner "accel" and type 1, exports
- * accel_driver_query and nothing else, has no unique symbol, is bound at load (BIND_NOW, because libltdl would
- * bind lazily, and a missing symbol of a vendor would then end the process at its first call), is never unloaded
- * (NODELETE), has no text relocations, no executable stack and no segment that is writable and executable, does
- * not depend on libaccel, and searches libraries at absolute paths or beside itself only. */
+/** @file ELF check: validates a driver file before any of its code runs, by reading the file only. A driver file is an
+ * ELF64 shared object for this machine. It has one note of owner "accel" and type 1, exports accel_driver_query and
+ * nothing else, has no unique symbol, is bound at load (BIND_NOW, because libltdl would bind lazily, and a missing
+ * symbol of a vendor would then end the process at its first call), is never unloaded (NODELETE), has no text
+ * relocations, no executable stack and no segment that is writable and executable, does not depend on libaccel, and
+ * searches libraries at absolute paths or beside itself only. */
 #ifndef ACCEL_CORE_PLUGIN_ELF_CHECK_H
 #define ACCEL_CORE_PLUGIN_ELF_CHECK_H
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Validates and copies the const part of a driver, the struct that its query returns, before it is used.
- * core/boundary/import.h validates the structs that its instance returns later. The first fault is reported;
- * faults are ACCEL_E_INVALID, a wrong ABI is ACCEL_E_ABI. Invalid pointers other than NULL cannot be detected
- * here: a probe in a child process finds them. Thread-safe. */
+/** @file Validates and copies the const part of a driver, the struct that its query returns, before it is used.
+ * core/boundary/import.h validates the structs that its instance returns later. The first fault is reported; faults are
+ * ACCEL_E_INVALID, a wrong ABI is ACCEL_E_ABI. Invalid pointers other than NULL cannot be detected here: a probe in a
+ * child process finds them. Thread-safe. */
 #ifndef ACCEL_CORE_PLUGIN_IMPORT_DRIVER_H
 #define ACCEL_CORE_PLUGIN_IMPORT_DRIVER_H
 

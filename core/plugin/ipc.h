@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Messages between a probe's child and its parent: records of {tag, bytes} followed by the bytes, numbers in host
- * representation, since both run on one machine. The parent writes HARDWARE records to the child's input. The
+/** @file Messages between a probe's child and its parent: records of {tag, bytes} followed by the bytes, numbers in
+ * host representation, since both run on one machine. The parent writes HARDWARE records to the child's input. The
  * child writes to descriptor 3: VERSION first, STAGE before everything that may end it, DEVICE or VERDICT for each
  * enumerated record, and FAILED or DONE last. Messages of a child are untrusted: every length is checked. */
 #ifndef ACCEL_CORE_PLUGIN_IPC_H

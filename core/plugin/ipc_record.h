@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Contents of the records of core/plugin/ipc.h. Every length is checked. */
+/** @file Contents of the records of core/plugin/ipc.h. Every length is checked. */
 #ifndef ACCEL_CORE_PLUGIN_IPC_RECORD_H
 #define ACCEL_CORE_PLUGIN_IPC_RECORD_H
 

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <link.h>
 #include <ltdl.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -14,6 +15,19 @@
 
 #include "core/base/error.h"
 #include "core/plugin/import_driver.h"
+
+/* Global like the state that it protects: libltdl has one list of modules and one error text per process. */
+static pthread_mutex_t ltdl_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+void accel_plugins_lock(void)
+{
+    pthread_mutex_lock(&ltdl_mutex);
+}
+
+void accel_plugins_unlock(void)
+{
+    pthread_mutex_unlock(&ltdl_mutex);
+}
 
 /* Reports the last failure of libltdl, whose text belongs to libltdl and is valid only under the lock. */
 static int32_t fail_ltdl(struct accel_error *error, const char *path, const char *what)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Loads a driver file into the process, permanently. The file must have passed the trust and ELF checks. Both the
- * probe's child and the process use it, so that both load in the same way. Acquires the lock of libltdl. */
+/** @file Loads a driver file into the process, permanently. The file must have passed the trust and ELF checks. Both
+ * the probe's child and the process use it, so that both load in the same way. Acquires the lock of libltdl. */
 #ifndef ACCEL_CORE_PLUGIN_LOAD_H
 #define ACCEL_CORE_PLUGIN_LOAD_H
 

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Public functions of core/plugin: finds driver files, refuses files that cannot be trusted or are not built as
- * accel/driver.h requires, probes unknown ones in a child process with a deadline, caches the results, and loads
- * the good ones.
- * Search order: options->driver_path, $ACCEL_DRIVER_PATH, the user's data folder (drivers-MAJOR in it), the
- * installed folder of drivers; inside a folder by name. The working directory is never searched. In a program with
- * elevated privileges only the installed folder is searched. Later drivers with the name of a loaded one are
- * duplicates; a refused driver has no duplicates.
- * Every file found becomes one record, in search order. A bad file is a record, never a failure. A loaded driver
- * stays in the process forever (accel_plugins_free frees the records alone).
+/** @file Public functions of core/plugin: finds driver files, refuses files that cannot be trusted or are not built as
+ * accel/driver.h requires, probes unknown ones in a child process with a deadline, caches the results, and loads the
+ * good ones.
+ * Search order: options->driver_path, $ACCEL_DRIVER_PATH, the user's data folder (drivers-MAJOR in it), the installed
+ * folder of drivers; inside a folder by name. The working directory is never searched. In a program with elevated
+ * privileges only the installed folder is searched. Later drivers with the name of a loaded one are duplicates; a
+ * refused driver has no duplicates.
+ * Every file found becomes one record, in search order. A bad file is a record, never a failure. A loaded driver stays
+ * in the process forever (accel_plugins_free frees the records alone).
  * `depends` of a driver's note lists dependencies of its probe, words separated by spaces. `/dev/kfd`, an absolute
- * path, is a file, folder or device node: when it appears, vanishes, changes, or becomes usable, the driver is
- * probed again. `$NAME` is an environment variable, whose changes have this effect too. */
+ * path, is a file, folder or device node: when it appears, vanishes, changes, or becomes usable, the driver is probed
+ * again. `$NAME` is an environment variable, whose changes have this effect too. */
 #ifndef ACCEL_CORE_PLUGIN_PLUGIN_H
 #define ACCEL_CORE_PLUGIN_PLUGIN_H
 
@@ -72,10 +71,8 @@ struct accel_plugin {
 
 struct accel_plugins;
 
-/**
- * Finds, checks, probes and loads. Fails only for lack of memory. One thread at a time for one accel_plugins; several
- * discoveries may run at once. May take the deadline of a probe for each plugin that is not in the cache.
- */
+/** Finds, checks, probes and loads. Fails only for lack of memory. One thread at a time for one accel_plugins; several
+ * discoveries may run at once. May take the deadline of a probe for each plugin that is not in the cache. */
 int32_t accel_plugins_discover(const struct accel_plugins_options *options, struct accel_plugins **out_plugins,
                                struct accel_error *error);
 

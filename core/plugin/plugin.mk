@@ -8,7 +8,6 @@ libaccel_core_la_SOURCES += \
 	%D%/ipc.c %D%/ipc.h %D%/ipc_record.h \
 	%D%/ipc_devices.c \
 	%D%/load.c %D%/load.h \
-	%D%/lock.c \
 	%D%/note.c \
 	%D%/plugin.h \
 	%D%/plugins.c \

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Probes a driver in a child process (the program accel-probe), which loads, queries, attaches, enumerates and detaches
- * it. The result decides whether this process may load the file, and lists its devices until this process attaches it.
- */
+/** @file Probes a driver in a child process (the program accel-probe), which loads, queries, attaches, enumerates and
+ * detaches it. The result decides whether this process may load the file, and lists its devices until then. */
 #ifndef ACCEL_CORE_PLUGIN_PROBE_H
 #define ACCEL_CORE_PLUGIN_PROBE_H
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Lists candidates for driver files in search order. It reads only names and opens nothing. */
+/** @file Lists candidates for driver files in search order. It reads only names and opens nothing. */
 #ifndef ACCEL_CORE_PLUGIN_SEARCH_H
 #define ACCEL_CORE_PLUGIN_SEARCH_H
 
@@ -36,10 +35,9 @@ struct accel_candidates {
 /** Maximum number of candidates of one search; the log reports others. */
 #define ACCEL_SEARCH_LIMIT 256u
 
-/** Lists the candidates: every file named directly, whatever its name (of missing ones: x.so and x.so.1), and in
- * every named folder the files `*.so` that are not hidden, sorted by name. Relative entries are ignored with a
- * line of log, since they would depend on the working directory. A missing folder is no error. Fails for lack of
- * memory only. */
+/** Lists the candidates: every file named directly, whatever its name (of missing ones: x.so and x.so.1), and in every
+ * named folder the files `*.so` that are not hidden, sorted by name. Relative entries are ignored with a line of log,
+ * since they would depend on the working directory. A missing folder is no error. Fails for lack of memory only. */
 int32_t accel_search_run(const struct accel_search_places *places, const struct accel_log *log,
                          struct accel_arena *arena, struct accel_candidates *out_candidates, struct accel_error *error);
 

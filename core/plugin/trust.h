@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Decides whether a file may be loaded: a user who could change it could run code as the user of this process.
+/** @file Decides whether a file may be loaded: a user who could change it could run code as the user of this process.
  * The rule, applied to the real path with links resolved: the file is a regular file; it and every folder above it
- * belong to root or to the caller; none of them is writable by its group or by others. One exception: a sticky
- * folder that all users may write, like /tmp, in which only the owner of an entry may replace it; the entry's own
- * owner is checked like all others. In a program with elevated privileges the owner must be root. */
+ * belong to root or to the caller; none of them is writable by its group or by others. One exception: a sticky folder
+ * that all users may write, like /tmp, in which only the owner of an entry may replace it; the entry's own owner is
+ * checked like all others. In a program with elevated privileges the owner must be root. */
 #ifndef ACCEL_CORE_PLUGIN_TRUST_H
 #define ACCEL_CORE_PLUGIN_TRUST_H
 

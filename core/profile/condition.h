@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file Conditions on facts: `FACT OPERATOR VALUE` with ==, !=, <, <=, >, >=, `contains words`, `in [a, b]` or
- * `not in [a, b]`. A list of conditions holds if all of them do. A condition on an unknown fact does not hold,
- * whatever its operator. */
+/** @file Conditions on facts: `FACT OPERATOR VALUE` with ==, !=, <, <=, >, >=, `contains words`, `in [a, b]` or `not in
+ * [a, b]`. A list of conditions holds if all of them do. A condition on an unknown fact never holds. */
 #ifndef ACCEL_CORE_PROFILE_CONDITION_H
 #define ACCEL_CORE_PROFILE_CONDITION_H
 

@@ -329,8 +329,7 @@ static const char *find_near(const struct known *known, const char *name)
     return best;
 }
 
-/* Returns the command-line option for a name that has an option and no variable, with the variable's value as
- * argument: "--device NAME". */
+/* Returns the command-line option, with the variable's value, for a name without a variable: "--device NAME". */
 static const char *find_option(struct known *known, const char *name)
 {
     static const char before[] = "--device ";

@@ -83,8 +83,7 @@ struct accel_environment_setting {
 int32_t accel_environment_limit(const char *name, uint64_t fallback, uint64_t *out_limit, struct accel_error *error);
 
 /** Collects the settings that the environment requests, weakest first, in `arena`. `driver` may be NULL.
- * ACCEL_E_INVALID: a variable of the table has a value that the table does not list, or a limit of the library is no
- * number. */
+ * ACCEL_E_INVALID: a variable has a value that the table does not list, or a limit of the library is no number. */
 int32_t accel_environment_read(const struct accel_aliases *aliases, const char *driver, struct accel_arena *arena,
                                const struct accel_environment_setting **out_settings, struct accel_error *error);
 

@@ -34,8 +34,7 @@ struct accel_profile {
     struct accel_profile_entry *sites[ACCEL_PROFILE_SITES]; /**< weakest first; NULL: none */
 };
 
-/** Finds a file in the cache, or reads it. An absent or unusable file has an entry, too; the only failure is lack
- * of memory. */
+/** Finds a file in the cache, or reads it. Absent and unusable files have an entry, too. Fails only without memory. */
 int32_t accel_profile_entry_find(const struct accel_profile *profile, uint32_t layer, const char *name,
                                  const struct accel_profile_entry **out_entry, struct accel_error *error);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file Searches in the tables of settings and facts of accel/profile.h, typed values, and suggestions for misspelt
- * names. Pure functions. */
+/** @file Searches in the tables of settings and facts of accel/profile.h, typed values, suggestions. Pure functions. */
 #ifndef ACCEL_CORE_PROFILE_KEYS_H
 #define ACCEL_CORE_PROFILE_KEYS_H
 
@@ -22,8 +21,7 @@ struct accel_key_value {
 /** Returns the row of a setting, or NULL. */
 const struct accel_setting_row *accel_key_find(const char *name);
 
-/** Returns a row for an option of a driver ("cpu.isa"), which belongs to the arena unlike `name`; NULL without memory.
- */
+/** Returns a row for an option of a driver ("cpu.isa"), which belongs to the arena unlike `name`; NULL: no memory. */
 const struct accel_setting_row *accel_key_of_option(const char *name, struct accel_arena *arena);
 
 /** A name for several settings at once: a caller, a file or the environment gives all of them one value. */
@@ -59,8 +57,7 @@ const char *accel_suggest(const char *name, const char *const *words, uint32_t c
 /** Maximum bytes that accel_did_you_mean writes. */
 #define ACCEL_DID_YOU_MEAN 112u
 
-/** Formats the end of a message about an unknown name: "; did you mean \"NEAR\"?", or nothing if `near` is NULL.
- * Returns `text`. */
+/** Formats the end of a message about an unknown name: "; did you mean "NEAR"?"; "" for NULL. Returns `text`. */
 const char *accel_did_you_mean(const char *near, char text[ACCEL_DID_YOU_MEAN]);
 
 /** Validates a value against its row. False with the reason in `why`. A word of the result points to `text`. */
@@ -71,9 +68,8 @@ bool accel_key_parse(const struct accel_setting_row *key, const char *text, stru
  * another text is returned as it is. */
 const char *accel_flag_word(const char *text);
 
-/** Parses a whole number with an optional unit: "12", "4 GiB", "2048tok", "250 ms". The result is in bytes,
- * milliseconds or tokens. `*out_unit` is "bytes", "ms", "tok" or "". False if the text is no such number or does
- * not fit. */
+/** Parses a whole number with an optional unit: "12", "4 GiB", "2048tok", "250 ms". The result is in bytes, ms or
+ * tokens. `*out_unit` is "bytes", "ms", "tok" or "". False if the text is no such number or is too large. */
 bool accel_number_parse(const char *text, int64_t *out_number, const char **out_unit);
 
 /** Formats the environment variable of a setting or of a driver option, "ACCEL_KV_TYPE_K". */

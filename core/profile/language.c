@@ -16,6 +16,29 @@
 /* Maximum files that one file may inherit in total, so that lists of lists do not multiply. */
 #define MOST_INHERITED 32u
 
+/* Names of the layers, and the folders of their files. */
+static const struct {
+    const char *name;
+    const char *folder;
+} layers[] = {
+    [ACCEL_LAYER_BUILTIN] = {"built in", ""},     [ACCEL_LAYER_BASE] = {"base", ""},
+    [ACCEL_LAYER_PLATFORM] = {"platform", ""},    [ACCEL_LAYER_CLIENT] = {"client", "clients"},
+    [ACCEL_LAYER_DEVICE] = {"device", "devices"}, [ACCEL_LAYER_MODEL] = {"model", "models"},
+    [ACCEL_LAYER_SYSTEM] = {"system", ""},        [ACCEL_LAYER_USER] = {"user", ""},
+    [ACCEL_LAYER_FOLDER] = {"folder", ""},        [ACCEL_LAYER_ENVIRONMENT] = {"environment", ""},
+    [ACCEL_LAYER_GIVEN] = {"given", ""},
+};
+
+const char *accel_profile_layer_folder(uint32_t layer)
+{
+    return layer <= ACCEL_LAYER_GIVEN ? layers[layer].folder : "";
+}
+
+const char *accel_profile_layer_name(uint32_t layer)
+{
+    return layer <= ACCEL_LAYER_GIVEN ? layers[layer].name : "unknown";
+}
+
 static int32_t read_named(struct accel_loader *loader, uint32_t layer, const char *name);
 
 static bool is_folder_of(uint32_t layer, const char *text, size_t length)

@@ -66,8 +66,7 @@ struct accel_profile_source {
     struct accel_faults *faults; /**< receives every error of the file itself; NULL: reading stops at the first error */
 };
 
-/** Reads the file NAME.yaml of a layer's folder below `root` and everything that it inherits. `*file` is
- * overwritten; free it in every case. */
+/** Reads NAME.yaml of a layer's folder below `root` and all that it inherits into `*file`; free it in every case. */
 int32_t accel_profile_file_read(struct accel_profile_file *file, const char *root, uint32_t layer, const char *name,
                                 struct accel_error *error);
 

@@ -29,8 +29,7 @@ struct accel_member {
     const struct accel_yaml_node *value; /**< output, NULL if absent */
 };
 
-/** Collects all errors of a file instead of the first: each error is passed to `report` and cleared, and reading
- * continues. */
+/** Collects all errors of a file, not the first: each is passed to `report` and cleared, and reading continues. */
 struct accel_faults {
     void (*report)(void *data, const struct accel_error *error);
     void *data;

@@ -85,8 +85,7 @@ static int32_t write_value(struct accel_resolver *r, const struct accel_key_slot
                                                             : accel_error_no_memory(r->error, "for settings");
 }
 
-/* Writes one setting. If nothing honors the setting yet, the built-in value is in force, and the profile's value
- * is stored in `later`. */
+/* Writes one setting. If nothing honors it yet, the built-in value is in force; `later` is the profile's value. */
 static int32_t write_setting(struct accel_resolver *r, const struct accel_key_slot *slot,
                              struct accel_profile_setting *out)
 {

@@ -52,8 +52,7 @@ int32_t accel_profile_add_sites(struct accel_profile *profile, const char *below
  * letters, numerals, '.', '-' and '_', else ACCEL_E_INVALID. */
 int32_t accel_profile_add(struct accel_profile *profile, const char *name, struct accel_error *error);
 
-/** Reports environment variables that seem meant for this library and are unknown. Fails if the table of variables
- * cannot be used. */
+/** Reports unknown environment variables that seem meant for this library. Fails if their table cannot be used. */
 int32_t accel_profile_unknown_each(const struct accel_profile *profile, accel_profile_unknown function, void *data,
                                    struct accel_error *error);
 

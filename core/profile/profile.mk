@@ -7,7 +7,6 @@ libaccel_core_la_SOURCES += \
 	%D%/keys.c %D%/keys.h \
 	%D%/language.c %D%/language.h \
 	%D%/loader.h %D%/statements.c \
-	%D%/layer.c \
 	%D%/members.c %D%/members.h \
 	%D%/models.c \
 	%D%/profile.c %D%/profile.h \

@@ -106,8 +106,7 @@ static int32_t refuse_levels(const struct accel_loader *loader, const struct acc
     return ACCEL_E_INVALID;
 }
 
-/* Checks that values which nothing honors yet, and only those, are under `later:`. Values in files of the site
- * count as the user's. */
+/* Checks that values which nothing honors yet, and only those, are under `later:`. Files of the site are the user's. */
 static int32_t check_section(const struct accel_loader *loader, const struct accel_yaml_node *key,
                              const struct accel_setting_row *known, const char *value)
 {
@@ -208,8 +207,7 @@ int32_t accel_loader_default(struct accel_loader *loader, const struct accel_yam
     return code == ACCEL_OK ? add_statement(loader, key, members[0].value, NULL, members[1].value->text) : code;
 }
 
-/* Returns whether a file may state a fact: files of devices state facts of devices, files of models those of
- * models and their components. */
+/* Returns whether a file may state a fact: those of devices and models belong into files of devices and models. */
 static bool may_state(const struct accel_loader *loader, const char *fact)
 {
     static const char *const others[] = {"device.", "driver.", "host.", "client.", "request.", "platform"};

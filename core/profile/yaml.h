@@ -47,9 +47,8 @@ struct accel_yaml_node {
     struct accel_yaml_node *value; /**< value of a key */
 };
 
-/** Maps the code of reading a file to the code for files in this language: a file over ACCEL_YAML_BYTES is
- * malformed, like one nested too deeply; ACCEL_E_LIMIT is for limits of devices. `error` holds the result's text
- * and receives the code. */
+/** Maps the code of reading a file to the code for files in this language: a file over ACCEL_YAML_BYTES is malformed,
+ * like one nested too deeply; ACCEL_E_LIMIT is for limits of devices. `error` holds the text and receives the code. */
 int32_t accel_yaml_read_code(int32_t code, struct accel_error *error);
 
 /** Parses `bytes` bytes that were read from `path`, which only messages use, within the limits of profiles above. */

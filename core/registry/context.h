@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Internals of a context: the data it owns. The public interface is accel/context.h.
- * Ownership: records (facts, hardware, devices, verdicts) and their strings live in the arena `records` until the
- * next discover; discover is refused while an object of accel/run.h lives, so that such objects may point to
- * records. Threads: discover and free require exclusive access; between them members are read-only, atomic, or
- * protected by `attaching`. */
+/** @file Internals of a context: the data it owns. The public interface is accel/context.h. Ownership: records (facts,
+ * hardware, devices, verdicts) and their strings live in the arena `records` until the next discover; discover is
+ * refused while an object of accel/run.h lives, so that such objects may point to records. Threads: discover and free
+ * require exclusive access; between them members are read-only, atomic, or protected by `attaching`. */
 #ifndef ACCEL_CORE_REGISTRY_CONTEXT_H
 #define ACCEL_CORE_REGISTRY_CONTEXT_H
 
@@ -101,16 +99,14 @@ const struct accel_listed *accel_context_choose(const struct accel_context *cont
 typedef bool (*accel_listed_test)(const struct accel_listed *listed, const void *data);
 
 /** Returns the first device accepted by `may` that could not be ranked while others could, so that the best device is
- * unknown. Returns NULL if the best device is known, or if no device could be ranked, for which every plan fails
- * anyway. */
+ * unknown. NULL if the best device is known, or if no device could be ranked, for which every plan fails anyway. */
 const struct accel_listed *accel_context_unranked(const struct accel_context *context, accel_listed_test may,
                                                   const void *data);
 
 /** Formats the devices that a user can select, of one driver or of all, with their kinds; empty if there are none. */
 void accel_context_choices(const struct accel_context *context, const char *driver, char *text, size_t bytes);
 
-/** Formats "; did you mean \"NAME\"?" with the device, id, driver or kind nearest to `name`; empty if none is near.
- * Returns `text`. */
+/** Formats "; did you mean "NAME"?" with the device, id, driver or kind nearest to `name`, or "". Returns `text`. */
 const char *accel_context_guess(const struct accel_context *context, const char *name, char *text, size_t bytes);
 
 /** Returns the path of folder `name` in the context's cache, which the caller frees; NULL if caching is off. Fails only

@@ -5,8 +5,7 @@
 
 #include "core/registry/context.h"
 
-/** Loads the topology and fills hardware and facts. Facts that a snapshot lacks are derived from its topology, as
- * on a live machine. */
+/** Loads the topology and fills hardware and facts. Facts that a snapshot lacks are derived from its topology. */
 int32_t accel_machine_discover(struct accel_context *context, struct accel_error *error);
 
 /** Fills the facts from the loaded topology. */

@@ -37,6 +37,20 @@ int32_t accel_profile_folder(const struct accel_context *context, char **out_fol
     return find_folder(context, out_folder, &remedy, error);
 }
 
+int32_t accel_model_facts_read(const struct accel_context *context, const char *name,
+                               accel_model_fact_function function, void *data, struct accel_error *error) ACCEL_NOEXCEPT
+{
+    char *folder = NULL;
+    int32_t code;
+    if (context == NULL || function == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_model_facts_read needs a context and a function");
+    code = accel_profile_folder(context, &folder, error);
+    if (code == ACCEL_OK)
+        code = accel_profile_models_read(folder, name, function, data, error);
+    free(folder);
+    return code;
+}
+
 static void log_failure(const struct accel_context *context, const char *folder, const char *text)
 {
     accel_log_write(&context->log, ACCEL_LOG_WARN, "device", "profile=\"%s\" text=\"%s\"", folder ? folder : "", text);

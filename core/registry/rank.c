@@ -8,7 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/registry/rank.h"
-#include "core/snapshot/tables.h"
+#include "core/snapshot/fields.h"
 
 const char *accel_device_kind_name(uint32_t kind)
 {

@@ -10,7 +10,6 @@ libaccel_core_la_SOURCES += \
 	%D%/machine.c \
 	%D%/machine.h \
 	%D%/machine_facts.c \
-	%D%/model_facts.c \
 	%D%/profile.c \
 	%D%/rank.c \
 	%D%/rank.h \

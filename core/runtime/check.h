@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Argument checks of accel/run.h: objects, symbols, steps and waits. Return ACCEL_E_INVALID or ACCEL_E_LIMIT with
- * the reason. */
+/** @file Argument checks of accel/run.h: objects, symbols, steps and waits. Return ACCEL_E_INVALID or ACCEL_E_LIMIT
+ * with the reason. */
 #ifndef ACCEL_CORE_RUNTIME_CHECK_H
 #define ACCEL_CORE_RUNTIME_CHECK_H
 
@@ -22,5 +21,15 @@ int32_t accel_check_step(const struct accel_queue *queue, const struct accel_ste
 /** Checks the values that a submit waits for. */
 int32_t accel_check_waits(const struct accel_queue *queue, const struct accel_fence *waits, uint32_t count,
                           struct accel_error *error);
+
+/* ---- check_create.c ---- */
+
+/** Checks the arguments of accel_set_create: each input, output and state has one bind that fits. */
+int32_t accel_check_binds(const struct accel_module *module, uint32_t program, const uint64_t *symbols,
+                          const struct accel_bind *binds, uint32_t count, struct accel_error *error);
+
+/** Checks the graphs, options and buckets of accel_module_create. */
+int32_t accel_check_graphs(const struct accel_graph *const *graphs, uint32_t count,
+                           const struct accel_compile_options *options, struct accel_error *error);
 
 #endif

@@ -2,13 +2,12 @@
 /* Checks the arguments that create modules and sets: graphs, buckets, binds. */
 #include "config.h"
 
-#include "core/runtime/check_create.h"
-
 #include <accel/builder.h>
 
 #include "core/base/checked.h"
 #include "core/base/open.h"
 #include "core/graph/verify.h"
+#include "core/runtime/check.h"
 
 #define MOST_GRAPHS 4096u
 #define OFFSET_STEP 64u /* alignment of a bind's offset, promised to drivers by accel/run.h */

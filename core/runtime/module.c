@@ -8,9 +8,7 @@
 #include "core/base/error.h"
 #include "core/boundary/import.h"
 #include "core/runtime/check.h"
-#include "core/runtime/check_create.h"
-#include "core/runtime/module_claim.h"
-#include "core/runtime/object.h"
+#include "core/runtime/module.h"
 #include "core/runtime/task.h"
 #include "core/runtime/worker.h"
 

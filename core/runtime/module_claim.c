@@ -2,14 +2,13 @@
 /* Collects the driver's claim for each node, and from it the placement of each weight. */
 #include "config.h"
 
-#include "core/runtime/module_claim.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/error.h"
 #include "core/boundary/import.h"
 #include "core/runtime/device.h"
+#include "core/runtime/module.h"
 
 /* Collects the results of one call of `claim`. */
 struct collector {
@@ -34,8 +33,7 @@ static struct accel_module_weight *find_weight(const struct accel_module *module
     return bsearch(&wanted, module->weights, module->weight_count, sizeof(wanted), compare_weights);
 }
 
-/* Merges weights with the same key. Rejects graphs that use one key for tensors of different shape: swapped
- * weights would go unnoticed. */
+/* Merges weights of one key; rejects a key for tensors of different shape, since swapped weights would go unnoticed. */
 static int32_t merge_weights(struct accel_module *module, uint32_t found, struct accel_error *error)
 {
     uint32_t merged = 0;

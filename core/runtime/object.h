@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Objects behind accel/run.h. Each object begins with a reference count and holds references to the objects it
- * needs, so that the caller may free in any order while the driver's handles are freed children first. References
- * are atomic. The owner's thread alone changes the rest of an object, except members that are written once at
- * creation. */
+/** @file Objects behind accel/run.h. Each object begins with a reference count and holds references to the objects it
+ * needs, so that the caller may free in any order while the driver's handles are freed children first. References are
+ * atomic. The owner's thread alone changes the rest of an object, except members that are written once at creation. */
 #ifndef ACCEL_CORE_RUNTIME_OBJECT_H
 #define ACCEL_CORE_RUNTIME_OBJECT_H
 
@@ -149,8 +147,7 @@ struct accel_state {
     void **memory;       /**< [part], NULL with a handle */
 };
 
-/** A block of scratch memory. A queue that needs a larger block allocates a new one; the old block is freed with
- * its last set. */
+/** A block of scratch memory. If a queue needs a larger one, the old block is freed with its last set. */
 struct accel_scratch {
     struct accel_object object;
     struct accel_device *device;

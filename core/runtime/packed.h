@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Cache of packed weights on disk. The context's cache stores weights that a driver has packed, in the folder of
- * cached kernels: a file whose name is a hash of everything that its bytes depend on (driver and build,
- * fingerprint of the device, list of weights, hash of each weight by its source). The next start maps the file,
- * read-only and so shared by sessions and processes, and does not read the model file.
- * A file is a page-sized header followed by the driver's bytes. It is a cache hit only if the user owns it, no
- * other user may write it, and header, length and hash match; else it is a cache miss, and the log reports why. A
- * file is written under a temporary name first, by one process at a time, and only when the caller requests it: a
- * start does not wait for it.
+/** @file Cache of packed weights on disk. The context's cache stores weights that a driver has packed, in the folder of
+ * cached kernels: a file whose name is a hash of everything that its bytes depend on (driver and build, fingerprint of
+ * the device, list of weights, hash of each weight by its source). The next start maps the file, read-only and so
+ * shared by sessions and processes, and does not read the model file.
+ * A file is a page-sized header followed by the driver's bytes. It is a cache hit only if the user owns it, no other
+ * user may write it, and header, length and hash match; else it is a cache miss, and the log reports why. A file is
+ * written under a temporary name first, by one process at a time, and only when the caller requests it: a start does
+ * not wait for it.
  * Environment: ACCEL_PACKED_BYTES limits the size of all such files together; the least recently used are evicted
  * first. 0: no file is written. */
 #ifndef ACCEL_CORE_RUNTIME_PACKED_H
@@ -54,8 +53,7 @@ int32_t accel_packed_use(struct accel_weights *weights, const struct accel_weigh
                          struct accel_error *error);
 
 /** Stores the container's weights in the cache with a label (may be NULL), unless another process has done so; others
- * see the whole file or none. ACCEL_E_BUSY: another process is writing it; ACCEL_E_CANCELLED: the task was cancelled.
- */
+ * see the whole file or none. ACCEL_E_BUSY: another process writes it; ACCEL_E_CANCELLED: the task was cancelled. */
 int32_t accel_packed_store(struct accel_weights *weights, const struct accel_task *task, const char *label,
                            struct accel_error *error);
 

@@ -152,8 +152,7 @@ static int32_t hash_all(const struct accel_packed_place *place, const char *byte
 
 /* ---- reading ---- */
 
-/* Opens the folder, not through a symbolic link, and only if no other user may write it: a descriptor, or -1 with
- * errno. */
+/* Opens the folder, not through a symbolic link, if no other user may write it: a descriptor, or -1 with errno. */
 static int open_folder(const char *path)
 {
     struct stat facts;

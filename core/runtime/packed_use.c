@@ -35,8 +35,7 @@ static int32_t adopt(struct accel_weights *weights, struct accel_packed *packed,
     return ACCEL_OK;
 }
 
-/* Uses a cached file. The cache is best effort: if it cannot be used, the driver packs again and the log reports
- * why. */
+/* Uses a cached file. The cache is best effort: if it cannot be used, the driver packs again and the log states why. */
 static int32_t use_cached(struct accel_weights *weights, struct accel_packed_place *place,
                           const struct accel_task *task, bool *out_done, struct accel_error *error)
 {

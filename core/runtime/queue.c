@@ -12,9 +12,6 @@
 #include "core/boundary/import.h"
 #include "core/runtime/check.h"
 #include "core/runtime/device.h"
-#include "core/runtime/queue_device.h"
-#include "core/runtime/step.h"
-#include "core/runtime/team.h"
 
 #define MOST_STEPS 65536u
 #define STEP_HOLDS 3u /* maximum objects of one step, besides the queues that it waits for */

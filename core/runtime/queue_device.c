@@ -3,12 +3,11 @@
  * timeline has passed it, so that a caller may free a set, buffer, state or queue that a step in flight uses. */
 #include "config.h"
 
-#include "core/runtime/queue_device.h"
-
 #include <string.h>
 
 #include "core/base/error.h"
 #include "core/runtime/device.h"
+#include "core/runtime/queue.h"
 
 int32_t accel_driver_queue_completed(struct accel_queue *queue, uint64_t *out_value, struct accel_error *error)
 {

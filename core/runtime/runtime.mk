@@ -6,12 +6,11 @@ libaccel_core_la_SOURCES += \
 	%D%/check.c \
 	%D%/check.h \
 	%D%/check_create.c \
-	%D%/check_create.h \
 	%D%/device.c \
 	%D%/device.h \
 	%D%/module.c \
+	%D%/module.h \
 	%D%/module_claim.c \
-	%D%/module_claim.h \
 	%D%/object.c \
 	%D%/object.h \
 	%D%/packed.c \
@@ -23,20 +22,14 @@ libaccel_core_la_SOURCES += \
 	%D%/queue.c \
 	%D%/queue.h \
 	%D%/queue_device.c \
-	%D%/queue_device.h \
 	%D%/scratch.c \
-	%D%/scratch.h \
 	%D%/set.c \
 	%D%/state.c \
-	%D%/state.h \
 	%D%/step.c \
-	%D%/step.h \
 	%D%/task.c \
 	%D%/task.h \
 	%D%/team.c \
-	%D%/team.h \
 	%D%/weights.c \
-	%D%/weights.h \
 	%D%/worker.c \
 	%D%/worker.h \
 	%D%/worker_ipc.c

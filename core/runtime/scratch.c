@@ -4,9 +4,8 @@
  * is freed with its last set. A caller that creates the largest set first has one block. */
 #include "config.h"
 
-#include "core/runtime/scratch.h"
-
 #include "core/runtime/device.h"
+#include "core/runtime/queue.h"
 
 static void scratch_destroy(struct accel_object *object)
 {

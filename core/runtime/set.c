@@ -6,12 +6,9 @@
 
 #include "core/boundary/import.h"
 #include "core/runtime/check.h"
-#include "core/runtime/check_create.h"
 #include "core/runtime/device.h"
-#include "core/runtime/object.h"
+#include "core/runtime/module.h"
 #include "core/runtime/queue.h"
-#include "core/runtime/scratch.h"
-#include "core/runtime/weights.h"
 
 static void set_destroy(struct accel_object *object)
 {

@@ -2,8 +2,6 @@
 /* States: driver states, or one block of host memory for each part. */
 #include "config.h"
 
-#include "core/runtime/state.h"
-
 #include <string.h>
 
 #include "core/base/checked.h"
@@ -11,6 +9,7 @@
 #include "core/graph/types.h"
 #include "core/runtime/check.h"
 #include "core/runtime/device.h"
+#include "core/runtime/queue.h"
 
 #define MOST_PARTS 65536u
 

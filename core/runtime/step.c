@@ -2,12 +2,10 @@
 /* Runs steps in the caller's thread, on memory that the host can access. Arguments have been checked. */
 #include "config.h"
 
-#include "core/runtime/step.h"
-
 #include <string.h>
 
 #include "core/runtime/device.h"
-#include "core/runtime/state.h"
+#include "core/runtime/queue.h"
 
 /* Checks that the host can access the buffer. A driver with buffers and without queues may have some that cannot be
  * mapped; only the driver can use them. */

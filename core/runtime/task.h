@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Tasks that the core passes to drivers. */
+/** @file Tasks that the core passes to drivers. */
 #ifndef ACCEL_CORE_RUNTIME_TASK_H
 #define ACCEL_CORE_RUNTIME_TASK_H
 
@@ -15,8 +14,7 @@ struct accel_task_bridge {
     atomic_bool cancel_requested;    /**< the caller has requested cancellation */
 };
 
-/** Validates the result code of a call with this task, which the caller may have cancelled, and marks a lost
- * device. */
+/** Validates the result code of a call with this task, which the caller may have cancelled, and marks a lost device. */
 int32_t accel_task_import_code(struct accel_device *device, const struct accel_task *task, int32_t code,
                                const char *slot, struct accel_error *error);
 const struct accel_task *accel_task_bridge_init(struct accel_task_bridge *bridge, struct accel_context *context,

@@ -2,10 +2,9 @@
 /* Thread team of a queue: a pool of threads that the driver's `run` uses. */
 #include "config.h"
 
-#include "core/runtime/team.h"
-
 #include <stdlib.h>
 
+#include "core/runtime/queue.h"
 #include "core/thread/pool.h"
 
 #define MOST_THREADS 4096u

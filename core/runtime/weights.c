@@ -3,8 +3,6 @@
  * where the source maps them, or copied once if the source does not map them or maps them at the wrong alignment. */
 #include "config.h"
 
-#include "core/runtime/weights.h"
-
 #include <string.h>
 
 #include "core/base/checked.h"
@@ -13,6 +11,7 @@
 #include "core/graph/types.h"
 #include "core/runtime/check.h"
 #include "core/runtime/device.h"
+#include "core/runtime/module.h"
 #include "core/runtime/packed.h"
 #include "core/runtime/task.h"
 
@@ -78,8 +77,7 @@ static int32_t map_plane(struct accel_weights *weights, const struct accel_modul
     return ACCEL_OK;
 }
 
-/* Returns whether the core holds the weight: resident weights of a driver without a container stay in core memory,
- * in place or copied. */
+/* Returns whether the core holds the weight, in place or copied: a resident one of a driver without a container. */
 static bool is_held_by_core(const struct accel_module *module, const struct accel_module_weight *weight)
 {
     uint32_t held = 1u << ACCEL_MAPPED;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Compiles in a separate process, for drivers whose note has `isolate=compile`: compilers of vendors abort, hang
- * for hours and take all memory. The worker is the program accel-probe; it reads the driver's file, the device,
- * its settings and the graphs from its standard input, writes the blob to descriptor 4, and reports progress and
- * result on descriptor 3 (core/plugin/ipc.h). The calling process loads the blob.
- * The context's cache stores a blob if the device has a fingerprint: one file, whose header has its length and
- * hash; a damaged blob is never passed to a driver. Errors that ended a worker are cached too, by driver, device,
- * settings, graphs and fingerprint, so that a known crash is not repeated.
- * Environment: ACCEL_COMPILE_MILLISECONDS sets the deadline of a worker, ACCEL_COMPILE_BYTES limits its memory. */
+/** @file Compiles in a separate process, for drivers whose note has `isolate=compile`: compilers of vendors abort, hang
+ * for hours and take all memory. The worker is the program accel-probe; it reads the driver's file, the device, its
+ * settings and the graphs from its standard input, writes the blob to descriptor 4, and reports progress and result on
+ * descriptor 3 (core/plugin/ipc.h). The calling process loads the blob. The context's cache stores a blob if the device
+ * has a fingerprint: one file, whose header has its length and hash; a damaged blob is never passed to a driver. Errors
+ * that ended a worker are cached too, by driver, device, settings, graphs and fingerprint, so that a known crash is not
+ * repeated. Environment: ACCEL_COMPILE_MILLISECONDS sets the deadline of a worker, ACCEL_COMPILE_BYTES limits its
+ * memory. */
 #ifndef ACCEL_CORE_RUNTIME_WORKER_H
 #define ACCEL_CORE_RUNTIME_WORKER_H
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Reads structs from JSON objects by one table each, by which tools/doctor writes them: a row has key, type and offset.
- * Reading is strict: unknown, duplicate and missing keys, wrong types and numbers out of range are errors with
+/** @file Reads structs from JSON objects by one table each, by which tools/doctor writes them: a row has key, type and
+ * offset. Reading is strict: unknown, duplicate and missing keys, wrong types and numbers out of range are errors with
  * file:line:column. Strings and arrays are read into an arena. */
 #ifndef ACCEL_CORE_SNAPSHOT_FIELDS_H
 #define ACCEL_CORE_SNAPSHOT_FIELDS_H
@@ -63,5 +62,13 @@ int32_t accel_fields_read(const struct accel_fields *table, const char *path, co
 
 /** Parses a whole number of a scalar, at most `most`; decimal, or hexadecimal after "0x". False if it is not one. */
 bool accel_fields_number(const char *text, uint64_t most, uint64_t *out_value);
+
+/* ---- tables.c ---- */
+
+/** Members of a snapshot, for reading and writing, except evidence, whose keys are free. */
+extern const struct accel_fields accel_snapshot_fields;
+
+/** Words of ACCEL_DEVICE_...; NULL at the end. */
+extern const char *const accel_device_kinds[];
 
 #endif

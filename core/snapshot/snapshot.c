@@ -8,7 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
-#include "core/snapshot/tables.h"
+#include "core/snapshot/fields.h"
 
 /* Longest scalar: a line of hwloc's XML. Longest list: the lines of a large machine. */
 static const struct accel_yaml_limits limits = {.kind = "snapshot",

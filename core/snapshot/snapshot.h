@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * The file format of snapshots (tools/doctor/snapshot.h): a struct and its file. core/snapshot does not inspect the
- * machine; core/registry replays a snapshot that was read, tools/doctor fills and writes one.
- * Ownership: data of a snapshot that was read lives in its arena. Data to be written is borrowed. Thread-safe.
- * If a file has no `hardware` or no `facts`, replay derives them from the topology and the limits, as on a live
- * machine. */
+/** @file The file format of snapshots (tools/doctor/snapshot.h): a struct and its file. core/snapshot does not inspect
+ * the machine; core/registry replays a snapshot that was read, tools/doctor fills and writes one. Ownership: data of a
+ * snapshot that was read lives in its arena. Data to be written is borrowed. Thread-safe. If a file has no `hardware`
+ * or no `facts`, replay derives them from the topology and the limits, as on a live machine. */
 #ifndef ACCEL_CORE_SNAPSHOT_SNAPSHOT_H
 #define ACCEL_CORE_SNAPSHOT_SNAPSHOT_H
 
@@ -79,8 +77,7 @@ int32_t accel_snapshot_read(const char *path, struct accel_arena *arena, struct 
 int32_t accel_snapshot_parse(const char *path, const char *data, size_t bytes, struct accel_arena *arena,
                              struct accel_snapshot *out_snapshot, struct accel_error *error);
 
-/** Returns the XML of a snapshot as one text in the arena, its zero byte counted in *out_bytes; NULL without
- * memory. */
+/** Returns the XML of a snapshot as one text in the arena, its zero byte counted in *out_bytes; NULL without memory. */
 char *accel_snapshot_xml(const struct accel_snapshot *snapshot, struct accel_arena *arena, size_t *out_bytes);
 
 #endif

@@ -2,4 +2,4 @@
 libaccel_core_la_SOURCES += \
 	%D%/fields.c %D%/fields.h \
 	%D%/snapshot.c %D%/snapshot.h \
-	%D%/tables.c %D%/tables.h
+	%D%/tables.c

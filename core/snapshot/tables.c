@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "core/snapshot/tables.h"
+#include "core/snapshot/fields.h"
 
 #include "core/snapshot/snapshot.h"
 

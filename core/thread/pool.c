@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Thread pool. Each worker has a slot on its own cache lines: the caller writes the order and then increments
- * `go`, so a run costs one line per worker in and one counter for all out. A sleeper announces itself before its
- * last read of `go`, and the caller increments before it checks for sleepers; both with sequential consistency, so
- * one of them sees the other. */
+/* Thread pool. Each worker has a slot on its own cache lines: the caller writes the order and then increments `go`, so
+ * a run costs one line per worker in and one counter for all out. A sleeper announces itself before its last read of
+ * `go`, and the caller increments before it checks for sleepers; sequential consistency shows one of them the other. */
 #include "config.h"
 
 #include "core/thread/pool.h"
@@ -16,11 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/caller_state.h"
 #include "core/base/clock.h"
-#include "core/base/float_mode.h"
 #include "core/base/fork.h"
-#include "core/thread/place.h"
-#include "core/thread/wait.h"
+#include "core/thread/system.h"
 
 #define LINE 64
 #define MOST_THREADS 4096u
@@ -195,8 +193,7 @@ static int start_worker(struct accel_pool *pool, uint32_t thread, const pthread_
     return failure;
 }
 
-/* Blocks signals, except faults: a thread that faults with the fault's signal blocked would end the process
- * without calling a handler. */
+/* Blocks signals, except faults: one that is blocked would end the process without calling its handler. */
 static void block_signals(sigset_t *out_before)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};

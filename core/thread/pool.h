@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * A thread team that runs one function at the same time on several processors. The caller has thread index 0;
+/** @file A thread team that runs one function at the same time on several processors. The caller has thread index 0;
  * threads may wait for one another inside the function, since all of them run concurrently.
  * Between two runs a worker spins for a short time, since steps follow each other closely, and then sleeps. A run
  * allocates nothing and takes about a microsecond when the workers are awake.
  * If the threads are bound and the caller is not, a caller that runs on the processor of a worker moves to cpus[0]
  * before the run, if it may run there; it stays free to run elsewhere.
- * Signals: workers block all but those that a fault of their own raises, so handlers run in the application's
- * threads. Floating point: for each run a worker copies the caller's mode (rounding, flush to zero, traps), so
- * that results do not depend on which thread computes them; changes that a function makes in a worker last until
- * the next run. */
+ * Signals: workers block all but those that a fault of their own raises, so handlers run in the application's threads.
+ * Floating point: for each run a worker copies the caller's mode (rounding, flush to zero, traps), so that results do
+ * not depend on which thread computes them; changes that a function makes in a worker last until the next run. */
 #ifndef ACCEL_CORE_THREAD_POOL_H
 #define ACCEL_CORE_THREAD_POOL_H
 

@@ -20,8 +20,7 @@
 /* Returns true for memory controllers and "others" too, since FPGA cards use these classes. */
 bool topology_could_compute(uint32_t device_class, uint32_t vendor, uint32_t device)
 {
-    /* Base classes that never compute: storage, network, bridge, communication, docking, input, serial bus,
-     * wireless. */
+    /* Base classes that never compute: storage, network, bridge, communication, docking, input, serial, wireless. */
     static const uint8_t never[] = {0x01, 0x02, BASE_BRIDGE, 0x07, 0x09, 0x0a, 0x0c, 0x0d};
     for (size_t i = 0; i < sizeof(never); i++)
         if (device_class >> 8 == never[i])

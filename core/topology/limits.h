@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Resource limits of this process. One file per operating system implements them; elsewhere all are unknown and
- * unlimited. */
+/** @file Resource limits of this process. One file per operating system implements them; elsewhere all are unknown. */
 #ifndef ACCEL_CORE_TOPOLOGY_LIMITS_H
 #define ACCEL_CORE_TOPOLOGY_LIMITS_H
 

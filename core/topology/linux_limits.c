@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Limits on Linux: control groups of both versions, /proc/meminfo, /proc/thread-self/status. A group is limited by
- * itself and by each of its parents, so every level up to the mount point is read.
- */
+/* Limits on Linux: control groups of both versions, /proc/meminfo, /proc/thread-self/status. A group is limited by
+ * itself and by each of its parents, so every level up to the mount point is read. */
 #include "config.h"
 
 #include <errno.h>

@@ -41,8 +41,7 @@ static void disable_binding(hwloc_topology_t hwloc)
         hwloc_topology_set_components(hwloc, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
 }
 
-/* Reads all PCI functions or none, since hwloc calls some accelerators unimportant (signal processors, 0x1180, are
- * NPUs too). */
+/* Reads all PCI functions or none: hwloc calls some accelerators unimportant (signal processors, 0x1180: NPUs too). */
 static int configure(hwloc_topology_t hwloc, const struct accel_topology_source *source)
 {
     bool wanted = source->xml != NULL || (source->flags & ACCEL_TOPOLOGY_ALL_DEVICES) || topology_pci_is_needed();

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file
- * Resources of the machine and the part that this process may use: processors, memory and devices from hwloc,
+/** @file Resources of the machine and the part that this process may use: processors, memory and devices from hwloc,
  * limits from control groups. Loaded from the live machine, or from a recording (hwloc's XML and a folder that
  * represents the root of the file system, with the few files of /proc and /sys that are read).
- * Ownership: a topology owns all its strings and arrays; they live until accel_topology_free. Threads: read-only
- * after loading, so any number of readers. Loading and freeing: hwloc may use libltdl and reads the environment,
- * so **the caller holds the lock of core/plugin** during accel_topology_load and accel_topology_free.
- * hwloc loads its own plugin objects while a topology is initialised (its OpenCL and GL ones load vendor
- * libraries), and only the environment prevents that. The discovery components of vendors are disabled here; a
- * library does not change the environment, so a program that does not need the objects either (and saves 2 to 25
- * ms) sets HWLOC_PLUGINS_PATH to the empty string first in main.
+ * Ownership: a topology owns all its strings and arrays; they live until accel_topology_free. Threads: read-only after
+ * loading, so any number of readers. Loading and freeing: hwloc may use libltdl and reads the environment, so **the
+ * caller holds the lock of core/plugin** during accel_topology_load and accel_topology_free.
+ * hwloc loads its own plugin objects while a topology is initialised (its OpenCL and GL ones load vendor libraries),
+ * and only the environment prevents that. The discovery components of vendors are disabled here; a library does not
+ * change the environment, so a program that does not need the objects either (and saves 2 to 25 ms) sets
+ * HWLOC_PLUGINS_PATH to the empty string first in main.
  * Every number has its origin: the path of a file, or "hwloc". */
 #ifndef ACCEL_CORE_TOPOLOGY_TOPOLOGY_H
 #define ACCEL_CORE_TOPOLOGY_TOPOLOGY_H

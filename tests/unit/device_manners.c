@@ -8,7 +8,6 @@
 #include <stdio.h>
 
 #include "core/base/caller_state.h"
-#include "core/base/float_mode.h"
 #include "core/boundary/memory.h"
 #include "core/registry/registry.h"
 #include "tests/mock/direct.h"

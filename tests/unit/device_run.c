@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/base/float_mode.h"
+#include "core/base/caller_state.h"
 #include "core/runtime/object.h"
 #include "tests/mock/direct.h"
 #include "tests/unit/device_support.h"

@@ -20,7 +20,7 @@
 
 #include <cmocka.h>
 
-#include "core/base/float_mode.h"
+#include "core/base/caller_state.h"
 #include "core/thread/pool.h"
 
 #define MOST 8

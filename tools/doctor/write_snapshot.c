@@ -8,7 +8,6 @@
 
 #include "core/base/pci.h"
 #include "core/snapshot/fields.h"
-#include "core/snapshot/tables.h"
 #include "tools/doctor/json.h"
 #include "tools/doctor/snapshot.h"
 
