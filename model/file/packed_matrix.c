@@ -264,6 +264,13 @@ static bool is_part(const struct accel_model_file *file, uint32_t folder, const 
     return false;
 }
 
+/* Returns whether a matrix has the type of codes of 8 or 4 bits. */
+static bool is_float_matrix(const struct accel_model_tensor *tensor)
+{
+    return tensor->rank == 2 && ends_in(tensor->name, ".weight") &&
+           (tensor->type == ACCEL_U8 || tensor->type == ACCEL_F8_E4M3 || tensor->type == ACCEL_F8_E5M2);
+}
+
 /* Returns whether a matrix, which has no scales, has the type of codes where the configuration describes floats. */
 static bool is_without_scales(const struct model_packing *packing, const struct accel_model_tensor *tensor)
 {
@@ -271,8 +278,7 @@ static bool is_without_scales(const struct model_packing *packing, const struct 
 
     for (uint32_t i = 0; i < packing->choice_count; i++)
         floats = floats || packing->choices[i].floats;
-    return floats && tensor->rank == 2 && ends_in(tensor->name, ".weight") &&
-           (tensor->type == ACCEL_U8 || tensor->type == ACCEL_F8_E4M3 || tensor->type == ACCEL_F8_E5M2);
+    return floats && is_float_matrix(tensor);
 }
 
 static int32_t replace_tensors(struct accel_model_file *file, const struct model_packing *packing,
@@ -318,6 +324,14 @@ static bool has_codes(const struct accel_model_file *file, uint32_t folder)
     return false;
 }
 
+static bool has_float_matrix(const struct accel_model_file *file)
+{
+    for (uint64_t i = 0; i < file->tensor_count; i++)
+        if (is_float_matrix(&file->tensors[i].face))
+            return true;
+    return false;
+}
+
 static bool has_bare_codes(const struct accel_model_file *file, const struct model_packing *packing)
 {
     for (uint64_t i = 0; i < file->tensor_count; i++)
@@ -337,7 +351,7 @@ int32_t model_packed_replace(struct accel_model_file *file, struct accel_error *
     code = load_object(file, "config.json", "quantization_config", &object, error);
     if (code == ACCEL_OK && object == NULL && has_codes(file, 0))
         code = load_object(file, "quantize_config.json", NULL, &object, error);
-    if (code == ACCEL_OK && object == NULL && has_codes(file, MODEL_PACKED_FLOATS)) {
+    if (code == ACCEL_OK && object == NULL && has_float_matrix(file)) {
         code = load_object(file, "hf_quant_config.json", "quantization", &object, error);
         if (code == ACCEL_OK && object != NULL && json_object_set_new(object, "quant_method", json_string("modelopt")))
             code = model_no_memory(error, file->path, 0);
