@@ -132,6 +132,18 @@ int32_t accel_builder_symbol(struct accel_builder *builder, const char *name, ui
     return ACCEL_OK;
 }
 
+int32_t accel_builder_mask(struct accel_builder *builder, uint32_t symbol, struct accel_error *error)
+{
+    int32_t code = begin(builder, error);
+    if (code != ACCEL_OK)
+        return code;
+    if (symbol == 0 || symbol > builder->graph.symbol_count)
+        return FAIL(builder, error, ACCEL_E_INVALID, "graph \"%.200s\" has no symbol %" PRIu32, builder->graph.name,
+                    symbol);
+    builder->symbols[symbol - 1]->kind = ACCEL_SYMBOL_MASKED;
+    return ACCEL_OK;
+}
+
 /* Adds a copy of a value whose strings and data belong to the caller. Adds nothing if the check fails. */
 static int32_t add_value(struct accel_builder *builder, const struct accel_value *given, uint32_t *out_value,
                          struct accel_error *error)

@@ -27,6 +27,10 @@ ACCEL_API int32_t accel_builder_symbol(struct accel_builder *builder, const char
                                        uint64_t highest, uint32_t *out_symbol,
                                        struct accel_error *error) ACCEL_NOEXCEPT;
 
+/** Makes a symbol that was added ACCEL_SYMBOL_MASKED; before that it is ACCEL_SYMBOL_EXACT. */
+ACCEL_API int32_t accel_builder_mask(struct accel_builder *builder, uint32_t symbol,
+                                     struct accel_error *error) ACCEL_NOEXCEPT;
+
 /** Adds a value that is bound from outside: ACCEL_ROLE_INPUT, _WEIGHT (key = name) or _STATE. */
 ACCEL_API int32_t accel_builder_value(struct accel_builder *builder, uint32_t role, const char *name, uint32_t type,
                                       uint32_t rank, const struct accel_dim *dims, uint32_t *out_value,

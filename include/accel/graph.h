@@ -29,9 +29,18 @@ struct accel_dim {
     uint64_t add;
 };
 
-/* Contents of elements past a symbol's value that a driver may rely on when it runs a larger bucket. */
-#define ACCEL_SYMBOL_EXACT 0u  /**< nothing lies past it: run exactly this extent */
-#define ACCEL_SYMBOL_MASKED 1u /**< they hold any finite value, and outputs past it are not read */
+/*
+ * Contents of elements past a symbol's value, up to its value of the set. A device of fixed shapes runs the extents of
+ * the set, or of a bucket, whatever the step has. It is told the step's values as all drivers are, and what it does
+ * past them changes no element before: rows are independent but where an operator says which rows it reads (first,
+ * length, table, ids). If an operator of the graph mixes elements along the symbol (reduce, softmax, norms, conv, pool,
+ * concat behind the place, cache_write without a slot of -1), the driver masks them by the count, or refuses the node
+ * by its claim.
+ */
+#define ACCEL_SYMBOL_EXACT 0u /**< nothing lies past it: run exactly this extent, read and write nothing else */
+#define ACCEL_SYMBOL_MASKED                                                                                            \
+    1u /**< inputs hold any finite value, which the application sees to (an index may be out of                        \
+            range, as of rows that are not there); outputs may be written, and are not read */
 
 /** An extent that is chosen for each step. Open. Symbols are extents only; whatever else changes is an input. */
 struct accel_symbol {

@@ -66,20 +66,21 @@ static int32_t add_choice(struct model_packing *packing, const json_t *bits, con
 /* ---- floats ---- */
 
 /* Adds a packing of floats; `block` NULL: each row has its own scales. */
-static int32_t add_floats(struct model_packing *packing, uint32_t bits, const json_t *group, const json_t *block,
+static int32_t add_floats(struct model_packing *packing, long long bits, const json_t *group, const json_t *block,
                           struct accel_error *error)
 {
     const long long rows = json_integer_value(json_array_get(block, 0));
     const long long columns = json_integer_value(block != NULL ? json_array_get(block, 1) : group);
 
     if (bits != 8 && bits != 4)
-        return refuse(packing, "the number of bits of floats", bits == 0 ? "missing" : "neither 8 nor 4", error);
-    if (block != NULL && (rows < 1 || columns < 1 || MODEL_PACKED_BAND % rows != 0))
-        return refuse(packing, "the block of weights under one scale", "of rows that do not divide 256", error);
+        return refuse(packing, "num_bits", "neither 8 nor 4", error);
+    if (block != NULL && (json_array_size(block) != 2 || rows < 1 || columns < 1 || MODEL_PACKED_BAND % rows != 0))
+        return refuse(packing, "the block of weights under one scale",
+                      "no pair of numbers from 1 on whose first divides 256", error);
     if (columns < -1)
         return refuse_number(packing, "group_size", group, error);
     return store_choice(packing,
-                        (struct model_packing_choice){.bits = bits,
+                        (struct model_packing_choice){.bits = (uint32_t)bits,
                                                       .floats = true,
                                                       .group = columns > 0 ? (uint64_t)columns : 0,
                                                       .row_block = block != NULL ? (uint64_t)rows : 1},
@@ -91,20 +92,27 @@ static int32_t read_float8(const json_t *object, struct model_packing *packing, 
 {
     const json_t *block = json_object_get(object, "weight_block_size");
 
+    const char *format = get_text(object, "fmt", "e4m3");
+
     packing->layout = MODEL_PACKED_FLOATS;
-    return add_floats(packing, 8, NULL, json_is_array(block) ? block : NULL, error);
+    if (strcmp(format, "e4m3") != 0)
+        return refuse(packing, "fmt", format, error);
+    return add_floats(packing, 8, NULL, block != NULL && !json_is_null(block) ? block : NULL, error);
 }
 
 /* Reads the method modelopt, in config.json or as `quantization` of hf_quant_config.json. */
 static int32_t read_modelopt(const json_t *object, struct model_packing *packing, struct accel_error *error)
 {
     const char *algorithm = get_text(object, "quant_algo", "missing");
+    const json_t *given = json_object_get(object, "group_size");
     json_t *group = json_integer(16);
     int32_t code;
 
     packing->layout = MODEL_PACKED_FLOATS;
     if (strcmp(algorithm, "FP8") == 0 || strcmp(algorithm, "FP8_PER_CHANNEL_PER_TOKEN") == 0)
         code = add_floats(packing, 8, NULL, NULL, error);
+    else if (strcmp(algorithm, "NVFP4") == 0 && given != NULL && json_integer_value(given) != 16)
+        code = refuse_number(packing, "group_size", given, error);
     else if (strcmp(algorithm, "NVFP4") == 0 && group != NULL)
         code = add_floats(packing, 4, group, NULL, error);
     else
@@ -196,10 +204,12 @@ static int32_t read_group(const json_t *object, const char *format, struct model
         const bool blocks = grouped && strcmp(strategy, "block") == 0;
 
         if (blocks && !json_is_array(json_object_get(weights, "block_structure")))
-            return refuse(packing, "block_structure", "missing", error);
+            return refuse(packing, "block_structure", "no pair of numbers", error);
+        if (json_is_false(json_object_get(weights, "symmetric")))
+            return refuse(packing, "symmetric", "false", error);
         if (grouped && !blocks && strcmp(strategy, "group") != 0 && strcmp(strategy, "tensor_group") != 0)
             return refuse(packing, "strategy", strategy, error);
-        return add_floats(packing, (uint32_t)json_integer_value(bits), grouped ? group : NULL,
+        return add_floats(packing, json_integer_value(bits), grouped ? group : NULL,
                           blocks ? json_object_get(weights, "block_structure") : NULL, error);
     }
     if (strcmp(type, "int") != 0)
@@ -223,6 +233,8 @@ static int32_t read_compressed(const json_t *object, struct model_packing *packi
     const json_t *group;
     int32_t code = check_format(packing, format, error);
     packing->layout = MODEL_PACKED_WORDS;
+    if (code == ACCEL_OK && json_object_size(json_object_get(object, "transform_config")) != 0)
+        code = refuse(packing, "transform_config", "given", error);
     if (code == ACCEL_OK && strcmp(sparse, "dense") != 0)
         code = refuse(packing, "sparsity_config.format", sparse, error);
     json_object_foreach(json_object_get(object, "config_groups"), name, group)

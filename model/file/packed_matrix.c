@@ -177,6 +177,30 @@ static int32_t set_levels(struct accel_model_file *file, uint32_t bits, struct m
     return ACCEL_OK;
 }
 
+/* Refuses parts beside a matrix of floats that would change its values, and a global scale that is missing or not of
+ * its type. */
+static int32_t check_parts(const struct accel_model_file *file, const struct spelling *spelling,
+                           const struct accel_model_tensor *codes, const struct accel_model_tensor *scales,
+                           struct accel_error *error)
+{
+    static const char *const others[] = {".weight_zero_point", ".weight_g_idx",    ".weight_global_scale",
+                                         ".weight_scale_2",    ".pre_quant_scale", ".output_scale"};
+    const bool global = scales->type == ACCEL_F8_E4M3;
+
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        const struct accel_model_tensor *other = find_sibling(file, codes->name, spelling->codes, others[i]);
+
+        if (other != NULL && !(global && spelling->global != NULL && strcmp(others[i], spelling->global) == 0))
+            return model_packed_unsupported(file, other, "is not applied to floats of its type", error);
+    }
+    if (global && find_sibling(file, codes->name, spelling->codes, spelling->global) == NULL)
+        return model_packed_corrupt(file, codes,
+                                    spelling->global == divisor ? "its .weight_global_scale is missing"
+                                                                : "its .weight_scale_2 is missing",
+                                    error);
+    return ACCEL_OK;
+}
+
 static int32_t create_matrix(struct accel_model_file *file, const struct model_packing *packing,
                              const struct spelling *spelling, const struct accel_model_tensor *codes,
                              struct model_tensor *out, struct accel_error *error)
@@ -206,6 +230,8 @@ static int32_t create_matrix(struct accel_model_file *file, const struct model_p
     packed->global = 1;
     packed->global_divides = spelling->global == divisor;
     if (spelling->layout == MODEL_PACKED_FLOATS)
+        code = check_parts(file, spelling, codes, scales, error);
+    if (code == ACCEL_OK && spelling->layout == MODEL_PACKED_FLOATS)
         code = set_levels(file, bits_of(spelling, codes->type), packed, error);
     if (code == ACCEL_OK && global != NULL)
         code = model_packed_read_global(file, global, packed, error);
@@ -238,6 +264,17 @@ static bool is_part(const struct accel_model_file *file, uint32_t folder, const 
     return false;
 }
 
+/* Returns whether a matrix, which has no scales, has the type of codes where the configuration describes floats. */
+static bool is_without_scales(const struct model_packing *packing, const struct accel_model_tensor *tensor)
+{
+    bool floats = false;
+
+    for (uint32_t i = 0; i < packing->choice_count; i++)
+        floats = floats || packing->choices[i].floats;
+    return floats && tensor->rank == 2 && ends_in(tensor->name, ".weight") &&
+           (tensor->type == ACCEL_U8 || tensor->type == ACCEL_F8_E4M3 || tensor->type == ACCEL_F8_E5M2);
+}
+
 static int32_t replace_tensors(struct accel_model_file *file, const struct model_packing *packing,
                                struct accel_error *error)
 {
@@ -250,6 +287,8 @@ static int32_t replace_tensors(struct accel_model_file *file, const struct model
         if (spelling != NULL) {
             code = create_matrix(file, packing, spelling, &before[i].face, &tensors[count++], error);
             packed++;
+        } else if (is_without_scales(packing, &before[i].face)) {
+            code = model_packed_corrupt(file, &before[i].face, "its .weight_scale is missing", error);
         } else if (!is_part(file, packing->layout, before[i].face.name)) {
             tensors[count++] = before[i];
         }
@@ -279,6 +318,14 @@ static bool has_codes(const struct accel_model_file *file, uint32_t folder)
     return false;
 }
 
+static bool has_bare_codes(const struct accel_model_file *file, const struct model_packing *packing)
+{
+    for (uint64_t i = 0; i < file->tensor_count; i++)
+        if (is_without_scales(packing, &file->tensors[i].face))
+            return true;
+    return false;
+}
+
 int32_t model_packed_replace(struct accel_model_file *file, struct accel_error *error)
 {
     struct model_packing packing = {.path = file->path};
@@ -301,7 +348,7 @@ int32_t model_packed_replace(struct accel_model_file *file, struct accel_error *
         code = model_fault(error, ACCEL_E_UNSUPPORTED, file->path, MODEL_NO_OFFSET,
                            "has packed codes, but no quantization_config in config.json, quantize_config.json or "
                            "hf_quant_config.json");
-    if (code == ACCEL_OK && object != NULL && has_codes(file, packing.layout))
+    if (code == ACCEL_OK && object != NULL && (has_codes(file, packing.layout) || has_bare_codes(file, &packing)))
         code = replace_tensors(file, &packing, error);
     else if (code == ACCEL_OK && object != NULL && has_codes(file, 0))
         code = model_fault(error, ACCEL_E_UNSUPPORTED, file->path, MODEL_NO_OFFSET,

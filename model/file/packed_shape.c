@@ -150,6 +150,17 @@ static int32_t measure_rows(const struct accel_model_file *file, uint64_t group,
     return ACCEL_OK;
 }
 
+/* Returns whether scales of floats have the type: powers of two for each 32 values (MX), floats of 8 bits for each 16
+ * of 4 bits (NVFP4), wider floats for all of 8 bits. */
+static bool is_scale_of(const struct model_packing_choice *choice, uint32_t type)
+{
+    if (type == ACCEL_U8)
+        return choice->group == 32 && choice->row_block == 1;
+    if (type == ACCEL_F8_E4M3)
+        return choice->bits == 4 && choice->group == 16;
+    return choice->bits == 8 && is_scale(type);
+}
+
 /* Checks the shapes of a matrix of floats; the codes' type and the configuration have the same bits. */
 static int32_t measure_floats(const struct accel_model_file *file, const struct model_packing_choice *choice,
                               struct model_packed *packed, struct accel_error *error)
@@ -162,13 +173,13 @@ static int32_t measure_floats(const struct accel_model_file *file, const struct 
         return model_packed_corrupt(file, codes, "is not a matrix", error);
     if (!choice->floats || choice->bits != (is_float8(codes->type) ? 8 : 4))
         return model_packed_unsupported(file, codes, "the configuration does not describe floats of its type", error);
-    if (each == 0)
-        return model_packed_unsupported(file, scales, "is of a type that no scales have", error);
+    if (!is_scale_of(choice, scales->type))
+        return model_packed_unsupported(file, scales, "is of a type that scales of such groups do not have", error);
     packed->rows = codes->dims[0];
     packed->width = codes->dims[1] * (8 / packed->bits);
-    packed->one_scale = scales->bytes == each;
-    packed->row_block = packed->one_scale ? 1 : choice->row_block;
-    set_groups(packed, packed->one_scale ? 0 : choice->group);
+    packed->one_scale = scales->bytes == each && choice->group == 0 && choice->row_block == 1;
+    packed->row_block = choice->row_block;
+    set_groups(packed, choice->group);
     lines = (packed->rows + packed->row_block - 1) / packed->row_block;
     if (packed->one_scale || has_shape(scales, scales->type, lines, packed->groups) ||
         (packed->groups == 1 && scales->rank == 1 && scales->dims[0] == lines))

@@ -43,6 +43,7 @@ struct trial {
     bool by_row;      /**< row r of an output depends only on row r of the inputs */
     bool is_likely;   /**< the claim is ACCEL_CLAIM_LIKELY: compiling decides */
     bool is_symbolic; /**< the leading extent is a symbol */
+    bool is_masked;   /**< the symbol is ACCEL_SYMBOL_MASKED: outputs may be written past the rows of a step */
     bool has_nans;    /**< a NaN that is expected stands for itself */
     uint64_t rows;    /**< rows of the step */
     uint64_t highest; /**< highest rows of the set */

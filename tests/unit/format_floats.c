@@ -282,16 +282,32 @@ static void test_refused(void **state)
     refuse(&whole, t, "{}", ACCEL_E_UNSUPPORTED, "no quantization_config");
     refuse(&whole, t, MODELOPT("W4A8_AWQ"), ACCEL_E_UNSUPPORTED, "quant_algo is 'W4A8_AWQ'");
     refuse(&whole, t, MODELOPT("NVFP4"), ACCEL_E_UNSUPPORTED, "floats of its type");
-    refuse(&whole, t, FP8(", \"weight_block_size\": [100, 128]"), ACCEL_E_UNSUPPORTED, "do not divide 256");
-    refuse(&whole, t, FP8(", \"weight_block_size\": [0, 128]"), ACCEL_E_UNSUPPORTED, "do not divide 256");
+    refuse(&whole, t, FP8(", \"weight_block_size\": [100, 128]"), ACCEL_E_UNSUPPORTED, "divides 256");
+    refuse(&whole, t, FP8(", \"weight_block_size\": [0, 128]"), ACCEL_E_UNSUPPORTED, "divides 256");
     refuse(&whole, t, COMPRESSED("float-quantized", "\"num_bits\": 6, \"strategy\": \"tensor\""), ACCEL_E_UNSUPPORTED,
            "neither 8 nor 4");
     refuse(&whole, t, COMPRESSED("float-quantized", "\"num_bits\": 8, \"strategy\": \"block\""), ACCEL_E_UNSUPPORTED,
-           "block_structure is 'missing'");
+           "block_structure is 'no pair of numbers'");
     refuse(&whole, t,
            "{\"quantization_config\": {\"quant_method\": \"compressed-tensors\", \"config_groups\": {\"g\": "
            "{\"weights\": {\"num_bits\": 8, \"strategy\": \"channel\"}}}}}",
            ACCEL_E_UNSUPPORTED, "floats of its type");
+    refuse(&whole, t, FP8(", \"weight_block_size\": [128, 128]"), ACCEL_E_CORRUPT, "does not match the codes");
+    refuse(&whole, t, FP8(", \"weight_block_size\": [128, 128, 1]"), ACCEL_E_UNSUPPORTED, "divides 256");
+    refuse(&whole, t, FP8(", \"fmt\": \"e5m2\""), ACCEL_E_UNSUPPORTED, "fmt is 'e5m2'");
+    refuse(&whole, t, COMPRESSED("float-quantized", "\"num_bits\": 4294967304, \"strategy\": \"tensor\""),
+           ACCEL_E_UNSUPPORTED, "neither 8 nor 4");
+    refuse(&whole, t, COMPRESSED("float-quantized", "\"num_bits\": 8, \"strategy\": \"tensor\", \"symmetric\": false"),
+           ACCEL_E_UNSUPPORTED, "symmetric is 'false'");
+    /* Without its scales, or with those of another type, a matrix would have other values. */
+    refuse(&(struct stored){ACCEL_F8_E4M3, ACCEL_F32, W, ".none", NULL, 0, 0, NULL, NULL, false, false}, t, FP8(""),
+           ACCEL_E_CORRUPT, "its .weight_scale is missing");
+    refuse(&(struct stored){ACCEL_F8_E4M3, ACCEL_F32, W, S, ".output_scale", 0, 0, NULL, NULL, false, false}, t,
+           FP8(""), ACCEL_E_UNSUPPORTED, "a.b.output_scale': is not applied");
+    refuse(&(struct stored){ACCEL_U8, ACCEL_F8_E4M3, ".weight_packed", S, NULL, 1, 16, NULL, NULL, false, false}, four,
+           nvfp4.config, ACCEL_E_CORRUPT, "its .weight_global_scale is missing");
+    refuse(&(struct stored){ACCEL_U8, ACCEL_U8, ".weight_packed", S, NULL, 1, 16, NULL, NULL, false, false}, four,
+           nvfp4.config, ACCEL_E_UNSUPPORTED, "scales of such groups");
     t->lines = 7;
     t->groups = 3;
     refuse(&(struct stored){ACCEL_F8_E4M3, ACCEL_F32, W, S, NULL, 7, 3, NULL, NULL, false, false}, t, FP8(""),

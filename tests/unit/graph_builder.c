@@ -206,6 +206,34 @@ static void refused(struct fixture *f, const struct refusal *r)
     assert_non_null(strstr(f->error.text, r->words));
 }
 
+/* A symbol is exact until it is masked; one that is not there is refused by its number. */
+static void test_masked_symbol(void **state)
+{
+    const struct accel_graph *graph = NULL;
+    struct accel_builder *builder;
+    struct accel_error error = {0};
+    struct accel_dim dims[2] = {{.multiply = 1, .divide = 1}, {.add = 8}};
+    uint32_t symbol, other, x, y;
+
+    (void)state;
+    assert_int_equal(accel_builder_create("masked", &builder, &error), ACCEL_OK);
+    assert_int_equal(accel_builder_symbol(builder, "rows", 1, 64, &symbol, &error), ACCEL_OK);
+    assert_int_equal(accel_builder_symbol(builder, "other", 1, 64, &other, &error), ACCEL_OK);
+    assert_int_equal(accel_builder_mask(builder, symbol, &error), ACCEL_OK);
+    dims[0].symbol = symbol;
+    assert_int_equal(accel_builder_value(builder, ACCEL_ROLE_INPUT, "x", ACCEL_F32, 2, dims, &x, &error), ACCEL_OK);
+    assert_int_equal(accel_builder_node(builder, ACCEL_OP_ADD, "y", (uint32_t[]){x, x}, 2, NULL, &y, &error), ACCEL_OK);
+    assert_int_equal(accel_builder_output(builder, y, NULL, &error), ACCEL_OK);
+    assert_int_equal(accel_builder_finish(builder, &graph, &error), ACCEL_OK);
+    assert_int_equal(graph->symbols[symbol - 1]->kind, ACCEL_SYMBOL_MASKED);
+    assert_int_equal(graph->symbols[other - 1]->kind, ACCEL_SYMBOL_EXACT);
+    accel_builder_free(builder);
+    assert_int_equal(accel_builder_create("none", &builder, &error), ACCEL_OK);
+    assert_int_equal(accel_builder_mask(builder, 1, &error), ACCEL_E_INVALID);
+    assert_non_null(strstr(error.text, "no symbol 1"));
+    accel_builder_free(builder);
+}
+
 static void test_refusals(void **state)
 {
     static const struct accel_matmul bad_function = {sizeof(bad_function), 99, ACCEL_F32, 0};
@@ -441,6 +469,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_every_operator, set_up, tear_down),
+        cmocka_unit_test(test_masked_symbol),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test_setup_teardown(test_mask_and_score_sums, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_score_sums_in_between, set_up, tear_down),

@@ -165,7 +165,7 @@ static void test_device_choice(void **state)
         {"farm", "farm:a"},
         {",", NULL},
         {"", NULL},
-        {"GPU", NULL},
+        {"GPU", "farm:c"},
         {"gp", NULL},
     };
     struct bench *b = *state;

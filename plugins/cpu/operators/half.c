@@ -156,8 +156,7 @@ static void make_wide(const struct sdk_call *call, struct wide *wide)
         wide->call.inputs[i] = &wide->inputs[i];
     }
     wide->output = *call->outputs[0];
-    if (is_half(wide->output.type))
-        widen_tensor(call, wide, &wide->output);
+    widen_tensor(call, wide, &wide->output);
     wide->call.outputs[0] = &wide->output;
     if (call->variant == ACCEL_OP_MATMUL) {
         const struct sdk_tensor *w = call->inputs[1];
@@ -185,9 +184,7 @@ const char *cpu_half_check(const struct sdk_kernel *kernel, const struct sdk_nod
         if (!is_matrix && value->type != ACCEL_F32 && !is_half(value->type))
             return "inputs have to be F32, F16 or BF16";
     }
-    return sdk_output(node, 0)->type == ACCEL_F32 || is_half(sdk_output(node, 0)->type)
-               ? NULL
-               : "the output has to be F32, F16 or BF16";
+    return is_half(sdk_output(node, 0)->type) ? NULL : "activations in F32 have weights of vectors in F32";
 }
 
 uint64_t cpu_half_scratch(const struct sdk_call *call, uint32_t threads)
@@ -264,8 +261,6 @@ void cpu_half_run(const struct sdk_call *call, uint32_t thread, uint32_t threads
         if (begin < end)
             wide.kernel->part(&wide.call, begin, end);
     }
-    if (!is_half(call->outputs[0]->type))
-        return;
     sdk_barrier_wait(call->barrier);
     sdk_split(elements_of(&wide.output), SPAN, thread, threads, &begin, &end);
     for (uint64_t at = begin; at < end; at++)

@@ -78,7 +78,7 @@ const char *gpu_half_check(const struct gpu_row *row, const struct gpu_node *nod
             !(row->op == ACCEL_OP_GATHER && i == 1))
             return "inputs have to be F32, F16 or BF16";
     }
-    return type == ACCEL_F32 || is_half(type) ? NULL : "the output has to be F32, F16 or BF16";
+    return is_half(type) ? NULL : "activations in F32 have weights of vectors in F32";
 }
 
 /* Makes the F32 tensor in scratch that stands for one of halves; moves *bytes on. */
@@ -103,8 +103,7 @@ uint64_t gpu_half_scratch(const struct gpu_call *call)
     for (uint32_t i = 0; i < GPU_INPUTS; i++)
         if (call->inputs[i] != NULL && is_half(call->inputs[i]->type) && !is_matrix(call->row->op, i))
             (void)wide_of(call->inputs[i], &bytes);
-    if (is_half(call->outputs[0]->type))
-        (void)wide_of(call->outputs[0], &bytes);
+    (void)wide_of(call->outputs[0], &bytes);
     return bytes;
 }
 
@@ -131,13 +130,10 @@ void gpu_half_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
         wide.inputs[i] = &inputs[i];
         emit_cast(call, emitter, call->inputs[i], &inputs[i]);
     }
-    if (is_half(call->outputs[0]->type)) {
-        output = wide_of(call->outputs[0], &bytes);
-        wide.outputs[0] = &output;
-    }
+    output = wide_of(call->outputs[0], &bytes);
+    wide.outputs[0] = &output;
     wide.row = row_of(call->row->op);
     wide.scratch = NULL;
     wide.row->lower(&wide, emitter);
-    if (is_half(call->outputs[0]->type))
-        emit_cast(call, emitter, &output, call->outputs[0]);
+    emit_cast(call, emitter, &output, call->outputs[0]);
 }

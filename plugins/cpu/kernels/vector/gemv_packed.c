@@ -18,18 +18,16 @@
 #define MOST 16u
 #define MOST_256 16u
 #define MOST_FINE 4u
-#define STREAMS_256 2u
 #else
 #define SMALL 2u
 #define PASS 4u
 #define MOST 8u
 #define MOST_256 2u
 #define MOST_FINE 2u
-#define STREAMS_256 4u
 #endif
-#define STREAMS                                                                                                        \
-    4u /* memory streams with one row of x (STREAMS_256: of types of 256 weights), and MOST_256 / SMALL at most */
-#define AHEAD 2048u /* prefetch distance of each stream in bytes */
+#define STREAMS 4u     /* memory streams with one row of x, and MOST_256 / SMALL at most */
+#define STREAMS_256 2u /* streams of types of 256 weights, whose blocks take 1 to 3 KiB */
+#define AHEAD 2048u    /* prefetch distance of each stream in bytes */
 #define LINE 64u
 #define BLOCKS_MOST (CPU_PANEL_VALUES / CPU_BLOCK)
 
@@ -63,6 +61,14 @@ struct layout {
     size_t scale_bytes; /* from scale to scale */
     size_t scale_shift; /* log2 of the blocks that share a scale */
 };
+
+/* Prefetches `bytes` bytes, a constant. Harmless past the end of a matrix. */
+CPU_INLINE void prefetch_lines(const uint8_t *p, size_t bytes)
+{
+    CPU_UNROLL
+    for (size_t at = 0; at < bytes; at += LINE)
+        __builtin_prefetch(p + at, 0, 3);
+}
 
 /* Prefetches `bytes` bytes. Harmless past the end of a matrix. */
 CPU_INLINE void prefetch_bytes(const uint8_t *p, size_t bytes)
@@ -430,9 +436,6 @@ CPU_INLINE void add_block256(const struct codec codec, const uint8_t *block, con
     const size_t share = codec.traits.block_bytes * PANEL_ROWS / 8;
     struct head head[VECTORS];
     vf part[PASS][VECTORS], minima[PASS][VECTORS];
-#if !defined(CPU_BUILD_AVX512)
-    prefetch_bytes(block + AHEAD, 8 * share);
-#endif
     CPU_UNROLL
     for (size_t v = 0; v < VECTORS; v++)
         read_head(codec.traits, words, block, v, &head[v]);
@@ -453,9 +456,12 @@ CPU_INLINE void add_block256(const struct codec codec, const uint8_t *block, con
     CPU_UNROLL
     for (size_t g = 0; g < 8; g++) {
         const struct act_block x = block_of(act, rows, 8 * b + g);
+        /* Prefetches a part of the next block with each group, since requests issued together stall. Compilers would
+         * join the requests of all groups, if not for loops (AVX-512) or fix_order. */
 #if defined(CPU_BUILD_AVX512)
-        /* Prefetches a part of the next block with each group, since requests issued together stall. */
         prefetch_bytes(block + (8 + g) * share, share);
+#else
+        prefetch_lines(block + (8 + g) * share, share);
 #endif
         add_group(codec, words, head, g, &x, rows, part);
     }
