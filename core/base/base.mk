@@ -15,5 +15,5 @@ libaccel_core_la_SOURCES += \
 	%D%/pci.c %D%/pci.h \
 	%D%/rows.c %D%/rows.h \
 	%D%/strbuf.c %D%/strbuf.h \
-	%D%/text.c %D%/text.h \
+	%D%/text.h \
 	%D%/utf8.c %D%/utf8.h

@@ -7,7 +7,14 @@
 #include <string.h>
 
 /** Returns whether `text` is one of `words`, which are separated by spaces; an empty text is none. */
-bool accel_word_is_among(const char *words, const char *text);
+static inline bool accel_word_is_among(const char *words, const char *text)
+{
+    size_t length = strlen(text);
+    for (const char *at = words; *at; at += strcspn(at, " "), at += *at == ' ')
+        if (strcspn(at, " ") == length && strncmp(at, text, length) == 0)
+            return length != 0;
+    return false;
+}
 
 static inline bool accel_has_prefix(const char *text, const char *prefix)
 {

@@ -42,8 +42,7 @@ struct accel_op_call {
     const struct accel_node *node;
     const struct accel_op *op;
     const struct accel_value *inputs[ACCEL_OP_INPUTS]; /**< NULL if an optional input is absent */
-    const void *attributes;                            /**< in the size of this minor, zeros past the node's
-                                                        * attributes */
+    const void *attributes;                            /**< in the size of this minor, zeros past the given ones */
     struct accel_op_made made[ACCEL_OP_OUTPUTS];       /**< outputs; in, for reshape: the required rank and dims */
 };
 

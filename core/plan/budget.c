@@ -28,18 +28,16 @@ bool accel_plan_uses_host_memory(const struct accel_listed *device)
 void accel_plan_device_budget(struct accel_plan *plan, const struct accel_listed *device,
                               struct accel_plan_budget *out_budget)
 {
-    const struct accel_facts *facts = device->info.facts;
-    if (accel_plan_uses_host_memory(device)) {
-        accel_plan_machine_budget(plan, out_budget);
-        /* A driver may offer less of the host's memory than the host has. */
-        if (facts->heap_count != 0)
-            lower(out_budget, facts->heaps[0].bytes,
-                  accel_plan_text(plan, "claimed: driver %s, heap %s", device->info.driver, facts->heaps[0].name));
+    const struct accel_heap *heap = device->info.facts->heap_count != 0 ? &device->info.facts->heaps[0] : NULL;
+    const char *origin =
+        heap ? accel_plan_text(plan, "claimed: driver %s, heap %s", device->info.driver, heap->name) : "";
+    *out_budget = (struct accel_plan_budget){heap ? heap->bytes : 0, origin};
+    if (!accel_plan_uses_host_memory(device))
         return;
-    }
-    out_budget->bytes = facts->heaps[0].bytes;
-    out_budget->origin =
-        accel_plan_text(plan, "claimed: driver %s, heap %s", device->info.driver, facts->heaps[0].name);
+    /* A driver may offer less of the host's memory than the host has. */
+    accel_plan_machine_budget(plan, out_budget);
+    if (heap)
+        lower(out_budget, heap->bytes, origin);
 }
 
 void accel_plan_device_cap(struct accel_plan *plan, struct accel_plan_budget *budget)

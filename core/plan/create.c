@@ -100,10 +100,7 @@ static int32_t refuse_for(const struct accel_context *context, const char *drive
     accel_strbuf_text(&reasons.text, begin);
     add_reasons(context, driver, &reasons);
     code = accel_error_by(error, ACCEL_FROM_DEVICE, ACCEL_E_NOT_FOUND, "%s", accel_strbuf_get(&reasons.text));
-    if (driver && reasons.remedy)
-        accel_error_remedy(error, "%s", reasons.remedy);
-    else
-        accel_error_remedy(error, "%s", otherwise);
+    accel_error_remedy(error, "%s", driver && reasons.remedy ? reasons.remedy : otherwise);
     accel_strbuf_free(&reasons.text);
     return code;
 }
@@ -151,10 +148,8 @@ int32_t accel_plan_refuse_unranked(const struct accel_context *context, const st
         error, why->origin, why->code, "%s cannot be ranked, so that the best device is not known: %s%s%s%s",
         unranked->info.name, why->text, *why->remedy ? " (" : "", why->remedy, *why->remedy ? ")" : "");
     accel_context_choices(context, NULL, choices, sizeof(choices));
-    if (may_name)
-        accel_error_remedy(error, "correct the profile, or choose by --device; here are %s", choices);
-    else
-        accel_error_remedy(error, "correct the profile");
+    accel_error_remedy(error, "correct the profile%s%s", may_name ? ", or choose by --device; here are " : "",
+                       may_name ? choices : "");
     return code;
 }
 
@@ -339,8 +334,8 @@ static int32_t choose_platform(struct accel_plan *plan, const struct accel_plan_
         return ACCEL_E_NOT_FOUND;
     }
     if (plan->device == NULL && request->device) {
-        code =
-            plan->context->profile ? accel_profile_check_platform(plan->context->profile, platform, error) : ACCEL_OK;
+        if (plan->context->profile)
+            code = accel_profile_check_platform(plan->context->profile, platform, error);
         if (code != ACCEL_OK)
             return code;
         code = accel_plan_parse_described(plan, lower_case(plan, request->device), error);
@@ -356,20 +351,16 @@ static int32_t choose_platform(struct accel_plan *plan, const struct accel_plan_
 static int32_t refuse_described(struct accel_plan *plan, const struct accel_plan_request *request,
                                 struct accel_error *error)
 {
+    const char *platforms;
     if (error == NULL || accel_plan_parse_described(plan, lower_case(plan, request->device), NULL) != ACCEL_OK)
         return ACCEL_E_NOT_FOUND;
     accel_error_clear(error);
     accel_error_by(error, ACCEL_FROM_DEVICE, ACCEL_E_NOT_FOUND, "there is no device %.160s here; profiles describe it",
                    request->device);
-    if (plan->described[0].platforms)
-        accel_error_remedy(error, "name its platform, too, to plan for it: --platform %.*s --device %.160s",
-                           (int)strcspn(plan->described[0].platforms, ","), plan->described[0].platforms,
-                           request->device);
-    else
-        accel_error_remedy(error,
-                           "name its platform, too, to plan for it: --platform NAME --device %.160s (accelctl profile "
-                           "list names the platforms)",
-                           request->device);
+    platforms = plan->described[0].platforms;
+    accel_error_remedy(error, "name its platform, too, to plan for it: --platform %.*s --device %.160s%s",
+                       (int)strcspn(platforms ? platforms : "NAME", ","), platforms ? platforms : "NAME",
+                       request->device, platforms ? "" : " (accelctl profile list names the platforms)");
     return ACCEL_E_NOT_FOUND;
 }
 

@@ -40,6 +40,19 @@ void accel_plan_add_unhonored(struct accel_plan *plan, struct accel_rows *rows,
     accel_plan_append(plan, rows, &row, sizeof(row));
 }
 
+static struct accel_profile_setting built_in(const char *key, const char *value, const char *unit)
+{
+    return (struct accel_profile_setting){
+        .key = key,
+        .value = value,
+        .unit = unit,
+        .place = "built in",
+        .reason = "",
+        .overridden_text = "",
+        .layer = ACCEL_LAYER_BUILTIN,
+    };
+}
+
 /* Parses the value that replaces a declined one: the setting's value as if nothing had overridden it. */
 static int32_t parse_value(struct accel_plan *plan, const struct accel_setting_row *key, const char *value,
                            struct accel_profile_setting *out_made, struct accel_error *error)
@@ -51,17 +64,9 @@ static int32_t parse_value(struct accel_plan *plan, const struct accel_setting_r
     const char *text = accel_plan_text(plan, "%s%s", value, unit);
     if (!accel_key_parse(key, text, &parsed, why, sizeof(why)))
         return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_decline: %s=%s: %s", key->name, text, why);
-    *out_made = (struct accel_profile_setting){
-        .key = key->name,
-        .value = accel_plan_text(plan, "%s", value),
-        .unit = is_digits ? key->unit : "",
-        .place = "built in",
-        .reason = "",
-        .overridden_text = "",
-        .layer = ACCEL_LAYER_BUILTIN,
-        .is_number = parsed.is_number,
-        .number = parsed.number,
-    };
+    *out_made = built_in(key->name, accel_plan_text(plan, "%s", value), is_digits ? key->unit : "");
+    out_made->is_number = parsed.is_number;
+    out_made->number = parsed.number;
     return ACCEL_OK;
 }
 
@@ -102,15 +107,7 @@ int32_t accel_plan_decline_option(struct accel_plan *plan, const struct accel_pr
                                   const char *value, const char *reason, struct accel_error *error)
 {
     const struct accel_setting_row *key = accel_key_find(setting->key);
-    const struct accel_profile_setting made = {
-        .key = setting->key,
-        .value = value,
-        .unit = setting->unit,
-        .place = "built in",
-        .reason = "",
-        .overridden_text = "",
-        .layer = ACCEL_LAYER_BUILTIN,
-    };
+    const struct accel_profile_setting made = built_in(setting->key, value, setting->unit);
     return key ? decline(plan, key, key->preset, reason, error) : replace(plan, setting, &made, reason, error);
 }
 

@@ -207,8 +207,7 @@ struct total {
     struct accel_plan_budget budget;            /* 0 bytes if the budget of a device is not known */
     uint64_t needed;                            /* bytes, with the host's part */
     uint64_t lack;                              /* bytes that `shortest` lacks */
-    const struct accel_placer_target *shortest; /* the device that lacks most; NULL: no device does, or the host's
-                                                 * memory does */
+    const struct accel_placer_target *shortest; /* the device that lacks most; NULL: none, or the host lacks it */
     uint32_t devices;
     uint32_t sharers; /* devices in use that share the host's memory */
 };

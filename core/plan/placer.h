@@ -37,8 +37,7 @@ struct accel_placer {
     struct accel_placer_item *items;
     uint32_t target_count;
     uint32_t item_count;
-    const struct accel_sketch_component *main; /**< the component whose layers maps and offload.layers refer to;
-                                                * NULL: none */
+    const struct accel_sketch_component *main; /**< the component of layer maps and offload.layers, or NULL */
     uint32_t main_first;                       /**< item of layer 0 of `main` */
     uint32_t main_layers;
     uint64_t overhead; /**< bytes that every device in use needs */

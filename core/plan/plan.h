@@ -48,12 +48,10 @@ struct accel_plan {
     const char *asked;                 /**< the device's name in the request, or NULL */
     bool names_platform;               /**< the request names the platform */
     const char *platform;              /**< NULL: the driver of the device */
-    const char
-        *device_profile; /**< file of the folder devices that the request names (the fastest one of a list), or NULL */
+    const char *device_profile;        /**< file of the folder devices that the request names (the fastest), or NULL */
     struct accel_plan_described *described; /**< the devices that a plan without a present device uses */
     uint32_t described_count;
-    uint32_t described_devices; /**< number of devices, from the request or the caller's device.count; 0: neither
-                                 * states one */
+    uint32_t described_devices; /**< number of devices of the request or the caller's device.count; 0: none */
     const char *described_origin;
     const char *described_name; /**< name of a list of several kinds: "1 x Large GPU + 2 x Small GPU"; else NULL */
     struct accel_arena arena;
@@ -100,16 +98,14 @@ struct accel_plan {
     const char *bound_decode_origin;
     const char *bound_prefill_origin;
 
-    struct accel_rows parts;           /**< struct accel_plan_part */
-    struct accel_rows weights;         /**< struct accel_plan_weight */
-    struct accel_rows layers;          /**< struct accel_plan_layer */
-    struct accel_rows notes;           /**< struct accel_plan_note; notes of fallbacks have the policy, "fallback.kv",
-                                        * as key */
-    struct accel_rows hints;           /**< struct accel_plan_note, rebuilt by each step: settings not honored, and
-                                        * results of the history */
-    struct accel_rows speeds;          /**< struct accel_plan_speed */
-    struct accel_rows laters;          /**< struct accel_plan_unhonored: values of profiles that nothing honors yet */
-    struct accel_rows declines;        /**< struct accel_plan_unhonored: recommended values declined for every model */
+    struct accel_rows parts;    /**< struct accel_plan_part */
+    struct accel_rows weights;  /**< struct accel_plan_weight */
+    struct accel_rows layers;   /**< struct accel_plan_layer */
+    struct accel_rows notes;    /**< struct accel_plan_note; the key of a fallback is its policy, "fallback.kv" */
+    struct accel_rows hints;    /**< struct accel_plan_note, rebuilt by each step: unhonored values, history */
+    struct accel_rows speeds;   /**< struct accel_plan_speed */
+    struct accel_rows laters;   /**< struct accel_plan_unhonored: values of profiles that nothing honors yet */
+    struct accel_rows declines; /**< struct accel_plan_unhonored: recommended values declined for every model */
     struct accel_rows shape_unhonored; /**< struct accel_plan_unhonored: values that one shape plan does not honor */
     struct accel_rows replaced; /**< struct accel_plan_replaced: settings before the declines of one shape plan */
     struct accel_rows unmet;    /**< struct accel_plan_unhonored: values not honored, rebuilt with the hints */

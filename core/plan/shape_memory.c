@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "core/plan/honored.h"
 #include "core/plan/memory.h"
 #include "core/plan/settings.h"
@@ -252,11 +253,7 @@ static void add_state(struct accel_shape_planner *s)
 
 static bool reads_text(const struct accel_sketch_component *c)
 {
-    static const char *const names[] = {"language", "text", "decoder"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (c->cached || strcmp(c->name, names[i]) == 0)
-            return true;
-    return false;
+    return c->cached || accel_word_is_among("language text decoder", c->name);
 }
 
 /* Returns the tokens of a component that one step computes. A component that reads no text and has no positions of its

@@ -168,29 +168,16 @@ static void of_bytes(const struct accel_plan *plan, const struct accel_history *
     range->upper /= least;
 }
 
-/* Adds the prefill speed that a data sheet's operations per second allow. */
-static void add_prefill(struct accel_plan *plan)
-{
-    struct accel_plan_speed speed = {
-        .size = sizeof(speed),
-        .name = "prefill",
-        .upper = plan->bound_prefill,
-        .step_bytes = plan->step_weights,
-        .origin = plan->bound_prefill_origin,
-    };
-    if (speed.upper > 0)
-        accel_plan_append(plan, &plan->speeds, &speed, sizeof(speed));
-}
-
-static int32_t add_speed(struct accel_plan *plan, const struct range *range, const char *origin)
+/* Adds a speed: "written" (decode), or "prefill", whose steps read no cache. */
+static int32_t add_speed(struct accel_plan *plan, const char *name, const struct range *range, const char *origin)
 {
     struct accel_plan_speed speed = {
         .size = sizeof(speed),
         .runs = range->runs,
-        .name = "written",
+        .name = name,
         .lower = range->lower,
         .upper = range->upper,
-        .step_bytes = plan->step_weights + plan->step_state,
+        .step_bytes = plan->step_weights + (strcmp(name, "prefill") == 0 ? 0 : plan->step_state),
         .origin = origin,
     };
     accel_plan_append(plan, &plan->speeds, &speed, sizeof(speed));
@@ -223,50 +210,48 @@ static int32_t predict_decode(struct accel_plan *plan, const struct accel_histor
 {
     struct accel_history *others = NULL;
     struct range range = {0};
-    const char *origin = NULL, *stated = "";
+    const char *stated = "";
     char least[32], most[32];
     uint64_t bandwidth;
     int32_t code;
     of_this_model(plan, own, &range);
     if (plan->bound_decode > 0 && !range.runs) {
         range.upper = plan->bound_decode;
-        return add_speed(plan, &range, plan->bound_decode_origin);
+        return add_speed(plan, "written", &range, plan->bound_decode_origin);
     }
     if (plan->spread && !range.runs)
-        return add_speed(plan, &range, "not known where layers lie on several devices");
+        return add_speed(plan, "written", &range, "not known where layers lie on several devices");
     if (range.runs)
-        return add_speed(plan, &range,
+        return add_speed(plan, "written", &range,
                          accel_plan_text(plan, "measured: %" PRIu32 " run%s of this model with these settings",
                                          range.runs, range.runs == 1 ? "" : "s"));
-    for (uint32_t kind = ACCEL_HISTORY_RUN; kind <= ACCEL_HISTORY_BANDWIDTH && plan->device && !range.runs; kind++) {
+    for (uint32_t kind = ACCEL_HISTORY_RUN; kind <= ACCEL_HISTORY_BANDWIDTH && plan->device; kind++) {
         code = find(plan, kind, NULL, &others, error);
         if (code != ACCEL_OK)
             return code;
         of_bytes(plan, others, &range);
+        accel_history_free(others);
         if (range.runs)
-            origin =
+            return add_speed(
+                plan, "written", &range,
                 accel_plan_text(plan, "estimated: bytes/s of %" PRIu32 " %s%s / %s to %s a step, cache empty to full",
                                 range.runs, kind == ACCEL_HISTORY_RUN ? "other run" : "measurement",
                                 range.runs == 1 ? "" : "s", accel_plan_size_text(plan->step_weights, least),
-                                accel_plan_size_text(plan->step_weights + plan->step_state, most));
-        accel_history_free(others);
-        others = NULL;
+                                accel_plan_size_text(plan->step_weights + plan->step_state, most)));
     }
-    if (range.runs)
-        return add_speed(plan, &range, origin);
     if (accel_plan_fact_number(plan, "device.bandwidth", &bandwidth, &stated) && bandwidth) {
         range.upper = (double)bandwidth / (double)plan->step_weights;
-        return add_speed(plan, &range,
+        return add_speed(plan, "written", &range,
                          accel_plan_text(plan,
                                          "claimed: at most device.bandwidth (%s) / %s of weights, with an empty cache",
                                          stated, accel_plan_size_text(plan->step_weights, least)));
     }
     if (range.others)
-        return add_speed(plan, &range, "nothing was measured on this device with as many threads");
+        return add_speed(plan, "written", &range, "nothing was measured on this device with as many threads");
     if (range.unrelated)
-        return add_speed(plan, &range,
+        return add_speed(plan, "written", &range,
                          "no run of this model, or of one of about its size, was measured on this device");
-    return add_speed(plan, &range, "nothing was measured on this device");
+    return add_speed(plan, "written", &range, "nothing was measured on this device");
 }
 
 /* ---- variant and hints ---- */
@@ -338,7 +323,9 @@ int32_t accel_plan_rebuild_hints(struct accel_plan *plan, struct accel_error *er
                             "%s: %" PRIu32 " damaged lines were passed over", history->path, history->damaged);
     if (plan->step_weights)
         code = predict_decode(plan, history, error);
-    add_prefill(plan);
+    /* The operations per second of a data sheet bound the prefill. */
+    if (plan->bound_prefill > 0)
+        add_speed(plan, "prefill", &(struct range){.upper = plan->bound_prefill}, plan->bound_prefill_origin);
     accel_history_free(history);
     return code;
 }

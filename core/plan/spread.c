@@ -72,12 +72,6 @@ static int32_t add_described(struct accel_placer *p)
     return code;
 }
 
-/* Adds the device of the plan as the first target. */
-static int32_t begin_targets(struct accel_placer *p)
-{
-    return p->s->plan->device ? add_listed(p, p->s->plan->device, NULL) : add_described(p);
-}
-
 /* Adds the other devices of the same driver and kind, best first. */
 static int32_t add_siblings(struct accel_placer *p)
 {
@@ -398,7 +392,7 @@ static int32_t distribute(struct accel_placer *p)
     bool single = strcmp(setting->value, "single") == 0 || is_cut_by_gpu_layers(p);
     bool by_hand = !single && strcmp(setting->value, "auto") != 0 && strcmp(setting->value, "balanced") != 0;
     uint32_t index;
-    int32_t code = begin_targets(p);
+    int32_t code = p->s->plan->device ? add_listed(p, p->s->plan->device, NULL) : add_described(p);
     if (code == ACCEL_OK)
         code = split_gpu(p);
     if (code != ACCEL_OK || single)

@@ -25,8 +25,7 @@ struct accel_child_job {
     size_t input_bytes;
     uint32_t milliseconds;    /**< deadline */
     int extra;                /**< becomes descriptor 4 of the child; 0: none */
-    bool (*stop)(void *data); /**< called ten times a second in the caller's thread, true: the child is killed. NULL:
-                               * never */
+    bool (*stop)(void *data); /**< called by the caller's thread ten times a second; true ends the child. NULL: never */
     void *data;               /**< argument of stop */
 };
 

@@ -54,8 +54,7 @@ struct accel_plugin_note {
     const char *isa;       /**< instruction sets, separated by spaces */
     const char *libraries; /**< libraries opened at run time, separated by spaces */
     const char *depends;   /**< see the top of this file */
-    const char *effects;   /**< effects of the vendor's libraries: "prints", "threads", "signals", separated by
-                            * spaces */
+    const char *effects;   /**< of the vendor's libraries: "prints", "threads", "signals", separated by spaces */
     const char *isolate;   /**< "none", "compile" or "device"; never empty */
 };
 

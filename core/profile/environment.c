@@ -289,12 +289,9 @@ static bool collect(struct known *known, const struct accel_aliases *aliases)
 /* Returns whether the variable is for the tests of this project, which may run beside it. */
 static bool is_for_tests(const char *name)
 {
-    static const char *const names[] = {"ACCEL_SHARED_FIXTURES", "ACCEL_REAL_MODELS", "ACCEL_RACES", "ACCEL_RACES_BY",
-                                        "ACCEL_PLANTED",         "ACCEL_BOCHS",       "ACCEL_PYTHON"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return accel_has_prefix(name, "ACCEL_TEST_");
+    static const char names[] = "ACCEL_SHARED_FIXTURES ACCEL_REAL_MODELS ACCEL_RACES ACCEL_RACES_BY ACCEL_PLANTED "
+                                "ACCEL_BOCHS ACCEL_PYTHON";
+    return accel_word_is_among(names, name) || accel_has_prefix(name, "ACCEL_TEST_");
 }
 
 static bool is_known(const struct known *known, const char *name, const char *const *drivers, uint32_t driver_count)

@@ -9,7 +9,6 @@
 #include "core/profile/folder.h"
 #include "core/profile/language.h"
 #include "core/profile/profile.h"
-#include "core/profile/site.h"
 
 /** The result of searching for a file. Its address is stable until the profile is freed. */
 struct accel_profile_entry {

@@ -93,4 +93,20 @@ const char *accel_profile_layer_folder(uint32_t layer);
 /** Returns the name of a layer for people: "built in", "base", "platform", ... */
 const char *accel_profile_layer_name(uint32_t layer);
 
+/* ---- site.c: files of a site, which override the installed profiles ---- */
+
+/** Number of layers of the site: /etc/accel/accel.yaml, $XDG_CONFIG_HOME/accel/accel.yaml (else
+ * ~/.config/accel/accel.yaml) and ./accel.yaml. A program with more rights than its caller reads the first one alone.
+ */
+#define ACCEL_PROFILE_SITES 3u
+
+/** Returns the path of a layer's file, ACCEL_LAYER_SYSTEM to ACCEL_LAYER_FOLDER; free it with free(). NULL:
+ * this process has none. Tests have all three below the folder
+ * `below`, else NULL: etc/accel/accel.yaml, user/accel.yaml, folder/accel.yaml. False if memory runs out. */
+bool accel_profile_site_path(uint32_t layer, const char *below, char **out_path);
+
+/** Reads the file of a layer like accel_profile_file_read. ACCEL_E_DENIED: other users may have written the file. */
+int32_t accel_profile_site_read(struct accel_profile_file *file, const char *root, uint32_t layer, const char *path,
+                                struct accel_error *error);
+
 #endif

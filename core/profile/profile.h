@@ -45,7 +45,7 @@ void accel_profile_free(struct accel_profile *profile);
 
 /** Reads the files of the site: of the system, of the user, and of the working folder; in a program with more
  * rights than its caller, of the system alone. A file that cannot be used or is not trusted fails every
- * accel_profile_resolve. `below` is NULL except in tests: see core/profile/site.h. */
+ * accel_profile_resolve. `below` is NULL except in tests: see core/profile/language.h. */
 int32_t accel_profile_add_sites(struct accel_profile *profile, const char *below, struct accel_error *error);
 
 /** Reads the file of a platform, `folder`/NAME.yaml, ahead of its use if it exists. Names consist of lower case

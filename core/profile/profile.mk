@@ -10,5 +10,5 @@ libaccel_core_la_SOURCES += \
 	%D%/members.c %D%/members.h \
 	%D%/models.c \
 	%D%/profile.c %D%/profile.h \
-	%D%/outcome.c %D%/resolve.c %D%/resolver.h %D%/setting.h %D%/settings.c %D%/suggest.c %D%/site.c %D%/site.h \
+	%D%/outcome.c %D%/resolve.c %D%/resolver.h %D%/setting.h %D%/suggest.c %D%/site.c \
 	%D%/yaml.c %D%/yaml.h

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "core/profile/site.h"
+#include "core/profile/language.h"
 
 #include <stdlib.h>
 #include <string.h>

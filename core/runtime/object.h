@@ -116,8 +116,7 @@ struct accel_weights {
     struct accel_module *module;
     struct accel_driver_weights *handle; /**< NULL: the driver has no container, or needs none */
     struct accel_plane *planes;          /**< [weight][ACCEL_PLANES], NULL if no weight is used in place */
-    void *copies;                        /**< owned: copies of planes that cannot be used where they are mapped, or
-                                          * NULL */
+    void *copies;                        /**< owned: copies of planes that cannot be used in place, or NULL */
     uint64_t mapped_bytes;
     struct accel_packed packed;      /**< cached file that the container uses */
     struct accel_packed_place place; /**< cache location for newly packed weights */

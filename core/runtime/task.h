@@ -9,8 +9,7 @@
 struct accel_task_bridge {
     struct accel_task task;
     const struct accel_task *outer;
-    struct accel_pool_team own_team; /**< used if the caller provides no team: one thread per processor, started on
-                                      * first use */
+    struct accel_pool_team own_team; /**< one thread per processor, started on first use, if the caller has no team */
     atomic_bool cancel_requested;    /**< the caller has requested cancellation */
 };
 

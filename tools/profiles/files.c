@@ -12,7 +12,6 @@
 #include "core/profile/environment.h"
 #include "core/profile/folder.h"
 #include "core/profile/language.h"
-#include "core/profile/site.h"
 
 static const char *copy(struct profile_files *files, const char *text)
 {

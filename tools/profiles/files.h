@@ -45,8 +45,9 @@ struct profile_files {
     const char *variables_path; /**< path of the table of variables; NULL: there is none */
 };
 
-/** Reads every file of the context's folder and of the site; `below` is as in core/profile/site.h. A file that cannot
- * be used is a record, not a failure. Free the files in every case. ACCEL_E_NOT_FOUND: there is no folder of profiles.
+/** Reads every file of the context's folder and of the site; `below` is as in core/profile/language.h. A file that
+ * cannot be used is a record, not a failure. Free the files in every case. ACCEL_E_NOT_FOUND: there is no folder of
+ * profiles.
  */
 int32_t profile_files_read(struct profile_files *files, const struct accel_context *context, const char *below,
                            struct accel_error *error);
