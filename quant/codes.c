@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reports the values that codes can take under stored scales, and replaces single codes: the codecs of formats that can
  * be encoded, and planar rows. */
-#include <accel/quant/format.h>
 #include <stdbool.h>
+
+#include <accel/quant/format.h>
 
 #include "blocks.h"
 #include "blocks_write.h"

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "core/profile/language.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/env.h"
 #include "core/base/file.h"
+#include "core/profile/language.h"
 
 static bool copy(const char *text, char **out_path)
 {

@@ -151,22 +151,10 @@ static void test_device_choice(void **state)
     static const struct {
         const char *name, *found; /* NULL: none is */
     } rows[] = {
-        {"gpu", "farm:c"},
-        {"npu", NULL},
-        {"cpu", "farm:a"},
-        {"other", "farm:d"},
-        {"c", "farm:c"},
-        {"b", "farm:b"},
-        {"x,gpu", "farm:c"},
-        {"npu,c", "farm:c"},
-        {"d,a", "farm:d"},
-        {"npu,x", NULL},
-        {"farm:z,farm:a", "farm:a"},
-        {"farm", "farm:a"},
-        {",", NULL},
-        {"", NULL},
-        {"GPU", "farm:c"},
-        {"gp", NULL},
+        {"gpu", "farm:c"}, {"npu", NULL},   {"cpu", "farm:a"},           {"other", "farm:d"},
+        {"c", "farm:c"},   {"b", "farm:b"}, {"x,gpu", "farm:c"},         {"npu,c", "farm:c"},
+        {"d,a", "farm:d"}, {"npu,x", NULL}, {"farm:z,farm:a", "farm:a"}, {"farm", "farm:a"},
+        {",", NULL},       {"", NULL},      {"GPU", "farm:c"},           {"gp", NULL},
     };
     struct bench *b = *state;
     b->farm.devices[1] =
