@@ -21,8 +21,7 @@ struct accel_arena {
 /** Initializes an empty arena that never holds more than `limit` bytes (0: no limit). Allocates nothing. */
 void accel_arena_init(struct accel_arena *arena, size_t limit);
 
-/** Allocates `bytes` zeroed bytes at a multiple of `align` (a power of two <= 4096), or returns NULL. Zero bytes
- * give a unique pointer. */
+/** Allocates zeroed bytes at a multiple of `align` (a power of two <= 4096); NULL: none. 0 bytes: a unique pointer. */
 void *accel_arena_alloc(struct accel_arena *arena, size_t bytes, size_t align);
 
 /** Allocates a zeroed array, aligned for every type; NULL also if count * bytes overflows. */

@@ -13,8 +13,7 @@
 /** Receives one line without newline. Called from any thread that logs; `text` is valid for the call. */
 typedef void accel_log_sink(void *user, uint32_t level, const char *component, const char *text);
 
-/** Sink and level of a context, which owns it. Sink and user are read-only after the first use; plans may change the
- * level (log.level). */
+/** Sink and level of a context, which owns it. Read-only after the first use, except that plans change the level. */
 struct accel_log {
     accel_log_sink *sink;   /**< NULL: nothing is logged */
     void *user;             /**< passed to the sink */

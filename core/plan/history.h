@@ -29,8 +29,7 @@ struct accel_history_class {
     uint64_t measured;     /**< most bytes that were allocated at once */
 };
 
-/** One record, whose line has at most ACCEL_HISTORY_LINE bytes. Texts: NULL and "" are the same. Numbers that are not
- * known are 0. */
+/** One record; its line has at most ACCEL_HISTORY_LINE bytes. NULL and "" are the same text, and 0 is not known. */
 struct accel_history_record {
     uint32_t kind;                             /**< ACCEL_HISTORY_... */
     const char *device;                        /**< "cpu:cpu0" */

@@ -23,8 +23,7 @@ bool accel_plan_recommends(const struct accel_profile_setting *setting);
 void accel_plan_add_unhonored(struct accel_plan *plan, struct accel_rows *rows,
                               const struct accel_profile_setting *setting, uint32_t outcome, const char *reason);
 
-/** Declines the recommended values that no run on the plan's device honors, whatever the model, and lists those
- * that nothing honors yet. */
+/** Declines recommended values that no run on the device honors with any model; lists those that nothing honors yet. */
 int32_t accel_plan_decline_unmet(struct accel_plan *plan, struct accel_error *error);
 
 /** Declines a recommended setting that was passed to the driver: the device is opened without it, and `reason` is

@@ -143,8 +143,7 @@ static bool is_comparable(const struct accel_plan *plan, const struct accel_hist
             (reads_memory && record->step_bytes >= MEMORY_BOUND && step / other <= COMPARABLE));
 }
 
-/* Makes the range from the bytes per second of other runs on the device over the bytes of this step, with a full and
- * an empty KV cache. */
+/* Makes the range from bytes per second of other runs on the device, for steps with a full and an empty KV cache. */
 static void of_bytes(const struct accel_plan *plan, const struct accel_history *history, struct range *range)
 {
     double most = (double)(plan->step_weights + plan->step_state), least = (double)plan->step_weights;

@@ -55,8 +55,7 @@ struct accel_cache {
 int32_t accel_cache_key(const struct accel_cache_subject *subject, char out_key[ACCEL_HASH128_HEX_BYTES],
                         struct accel_error *error);
 
-/** Reads a cache file. A missing or invalid file leaves the cache empty, and the log reports why. Fails for lack of
- * memory only. */
+/** Reads a cache file. A missing or invalid one leaves the cache empty and is logged. Fails only without memory. */
 int32_t accel_cache_read(const char *path, const struct accel_log *log, struct accel_arena *arena,
                          struct accel_cache *cache, struct accel_error *error);
 

@@ -41,8 +41,7 @@ void accel_profile_first_key(const char *text, char key[ACCEL_FIRST_KEY])
             snprintf(key, ACCEL_FIRST_KEY, "%.*s", (int)strcspn(line, ": \r\n"), line);
 }
 
-/* Returns whether a file in the root is another table. A file without a kind, or with a misspelt one, is a faulty
- * profile instead. */
+/* Returns whether a file in the root is another table. One without a kind, or a misspelt one, is a faulty profile. */
 static bool is_other_table(const char *folder, const char *leaf)
 {
     static const char profile[] = "accel-profile";

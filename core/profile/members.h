@@ -47,8 +47,7 @@ int32_t accel_faults_pass(struct accel_faults *faults, int32_t code, struct acce
 int32_t accel_members_read(const char *path, const struct accel_yaml_node *mapping, struct accel_member *members,
                            uint32_t count, const char *remedy, struct accel_faults *faults, struct accel_error *error);
 
-/** Refuses an unknown word with ACCEL_E_INVALID: "PATH:LINE:COLUMN: " and the text, then the suggestion `nearest`
- * unless it is NULL. */
+/** Refuses an unknown word with ACCEL_E_INVALID: "PATH:LINE:COLUMN: ", the text, the suggestion `nearest` or none. */
 int32_t accel_members_refuse_word(const char *path, const struct accel_yaml_node *node, const char *nearest,
                                   struct accel_error *error, const char *format, ...) ACCEL_PRINTF(5, 6);
 

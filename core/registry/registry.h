@@ -33,8 +33,7 @@ struct accel_listed *accel_registry_find_id(const struct accel_context *context,
 int32_t accel_registry_add_device(struct accel_context *context, struct accel_attached *owner,
                                   const struct accel_facts *facts, struct accel_error *error);
 
-/** Adds one verdict of a driver and copies its texts: the caller sets `code`, `driver`, `hardware`, `text` and
- * `remedy`. */
+/** Adds a verdict of a driver and copies its texts; the caller sets `code`, `driver`, `hardware`, `text`, `remedy`. */
 int32_t accel_registry_add_verdict(struct accel_context *context, const struct accel_verdict *verdict,
                                    struct accel_error *error);
 
@@ -44,8 +43,7 @@ int32_t accel_registry_finish(struct accel_context *context, struct accel_error 
 /** Detaches all drivers and removes their devices. */
 void accel_registry_forget(struct accel_context *context);
 
-/** Attaches a driver and calls accel_registry_finish, for tests and programs that link a driver statically. Requires
- * discovery. */
+/** Attaches a driver after discovery and calls accel_registry_finish: for tests and programs with a linked driver. */
 int32_t accel_context_attach_driver(struct accel_context *context, const struct accel_driver *driver,
                                     struct accel_error *error);
 

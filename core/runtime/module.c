@@ -27,8 +27,7 @@ static void module_destroy(struct accel_object *object)
     accel_object_release(&module->device->object);
 }
 
-/* Fills default options: one bucket for each graph, with the highest values. The lists lie behind the struct, in
- * one block. */
+/* Fills default options: one bucket per graph, of the highest values. The lists lie behind the struct, in its block. */
 static int32_t default_options(struct accel_module *module, struct accel_compile_options **out_options,
                                struct accel_error *error)
 {

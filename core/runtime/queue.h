@@ -8,8 +8,7 @@
 /** Marks the queue's next value as failed; the caller has filled `queue->failure`. */
 void accel_queue_fail(struct accel_queue *queue, uint64_t value, int32_t code);
 
-/** Waits until the driver has completed all steps and releases their objects; does nothing if steps run in the
- * caller's thread. */
+/** Waits for the driver to complete all steps and releases their objects. No-op if the caller's thread runs steps. */
 void accel_queue_drain(struct accel_queue *queue);
 
 /* ---- step.c, state.c: steps that run in the caller's thread ---- */

@@ -68,8 +68,7 @@ struct accel_snapshot {
     const struct accel_yaml_node *evidence; /**< observations for the doctor: a list whose form is checked, or NULL */
 };
 
-/** Reads a file. Initializes the arena, which the caller frees also after a failure. ACCEL_E_CORRUPT, ACCEL_E_LIMIT
- * name file:line:column. */
+/** Reads a file. The caller always frees the arena. ACCEL_E_CORRUPT and ACCEL_E_LIMIT name file:line:column. */
 int32_t accel_snapshot_read(const char *path, struct accel_arena *arena, struct accel_snapshot *out_snapshot,
                             struct accel_error *error);
 
