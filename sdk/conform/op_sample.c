@@ -230,7 +230,9 @@ static void fill_recent(struct trial_inputs *inputs)
     for (uint64_t i = 0; i < inputs->elements[3]; i++) {
         int32_t id = (int32_t)conform_below(inputs->conform, (uint32_t)n + 2) - 1;
 
-        inputs->numbers[3][i] = i % 5 == 4 ? inputs->numbers[3][i - 1] : i % 7 == 6 ? INT32_MIN + id : id;
+        if (i % 7 == 6)
+            id = id < 0 ? INT32_MAX : INT32_MIN + id;
+        inputs->numbers[3][i] = i % 5 == 4 ? inputs->numbers[3][i - 1] : id;
     }
 }
 

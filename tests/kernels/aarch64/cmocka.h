@@ -20,6 +20,12 @@ struct CMUnitTest {
 
 #define fail_msg(...)                                                                                                  \
     (printf("%s:%d: ", __FILE__, __LINE__), printf(__VA_ARGS__), printf("\n"), fflush(stdout), exit(1))
+/* Ends the test that calls it. */
+#define skip()                                                                                                         \
+    do {                                                                                                               \
+        printf("skipped\n");                                                                                           \
+        return;                                                                                                        \
+    } while (0)
 #define assert_true(condition) ((condition) ? (void)0 : (void)fail_msg("%s", #condition))
 #define assert_false(condition) assert_true(!(condition))
 #define assert_null(pointer) assert_true((pointer) == NULL)
