@@ -24,13 +24,15 @@ kernels = $(src)/plugins/cpu/kernels
 headers = $(wildcard $(kernels)/*.h $(kernels)/*.def $(kernels)/*/*.h $(src)/tests/kernels/*.h $(src)/tests/kernels/aarch64/*.h)
 vector = $(filter-out gemm_core gemv_packed,$(patsubst $(kernels)/vector/%.c,%,$(wildcard $(kernels)/vector/*.c)))
 neon = $(patsubst $(kernels)/neon/%.c,%,$(wildcard $(kernels)/neon/*.c))
-plain = $(patsubst $(kernels)/%.c,%,$(wildcard $(kernels)/*.c $(kernels)/panels/*.c $(kernels)/scalar/*.c))
+operators = $(patsubst $(kernels)/plain/%.c,%,$(wildcard $(kernels)/plain/*.c))
+plain = $(patsubst $(kernels)/%.c,%,$(wildcard $(kernels)/*.c $(kernels)/panels/*.c $(kernels)/scalar/*.c $(kernels)/plain/*.c))
 quant = $(patsubst $(src)/quant/%.c,%,$(wildcard $(src)/quant/*.c))
 levels = neon dotprod i8mm
 march_neon = -march=armv8-a
 march_dotprod = -march=armv8.2-a+dotprod
 march_i8mm = -march=armv8.2-a+dotprod+i8mm
-library = $(foreach l,$(levels),$(vector:%=$(out)/$(l)/vector/%.o) $(neon:%=$(out)/$(l)/neon/%.o)) \
+library = $(foreach l,$(levels),$(vector:%=$(out)/$(l)/vector/%.o) $(neon:%=$(out)/$(l)/neon/%.o) \
+		$(operators:%=$(out)/$(l)/plain/%.o)) \
 	$(plain:%=$(out)/plain/%.o) $(quant:%=$(out)/quant/%.o)
 tests = support main matmul rows attention
 
@@ -50,7 +52,7 @@ $(eval $(call level,dotprod,DOTPROD))
 $(eval $(call level,i8mm,I8MM))
 $(out)/plain/%.o: $(kernels)/%.c $(headers)
 	@mkdir -p $(@D)
-	$(cc) $(flags) -c -o $@ $<
+	$(cc) $(flags) -DCPU_BUILD_SCALAR -c -o $@ $<
 $(out)/quant/%.o: $(src)/quant/%.c
 	@mkdir -p $(@D)
 	$(cc) $(flags) -c -o $@ $<
