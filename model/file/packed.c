@@ -92,11 +92,27 @@ float model_packed_scale(const struct model_packed *packed, const unsigned char 
 {
     const void *planes[] = {bytes};
     float scale = NAN;
+    uint16_t half;
 
-    if (packed->scales.type != ACCEL_U8)
+    switch (packed->scales.type) {
+    case ACCEL_F32:
+        memcpy(&scale, bytes, sizeof(scale));
+        break;
+    case ACCEL_F16:
+        memcpy(&half, bytes, sizeof(half));
+        scale = accel_f16_to_f32(half);
+        break;
+    case ACCEL_BF16:
+        memcpy(&half, bytes, sizeof(half));
+        scale = accel_bf16_to_f32(half);
+        break;
+    case ACCEL_U8:
+        if (bytes[0] != 255)
+            scale = ldexpf(1, bytes[0] - 127);
+        break;
+    default:
         accel_format_decode(packed->scales.type, planes, 1, &scale);
-    else if (bytes[0] != 255)
-        scale = ldexpf(1, bytes[0] - 127);
+    }
     if (packed->global == 1)
         return scale;
     return (float)(packed->global_divides ? (double)scale / packed->global : (double)scale * packed->global);

@@ -69,12 +69,9 @@ static bool is_possible(const struct spelling *spelling, uint32_t folder)
                                                                            spelling->layout == MODEL_PACKED_FLOATS));
 }
 
-/* Returns the bits of the codes that a tensor of this type has in a layout whose names plain matrices have too; 0:
- * none. */
-static uint32_t bits_of(const struct spelling *spelling, uint32_t type)
+/* Returns the bits of floats whose codes have this type; 0: it is no type of codes. */
+static uint32_t float_bits(uint32_t type)
 {
-    if (spelling->layout == MODEL_PACKED_BYTES)
-        return type == ACCEL_I8 ? 8 : 0;
     return type == ACCEL_U8 ? 4 : type == ACCEL_F8_E4M3 || type == ACCEL_F8_E5M2 ? 8 : 0;
 }
 
@@ -89,7 +86,7 @@ static const struct spelling *find_spelling(const struct accel_model_file *file,
         if (spelling->layout != MODEL_PACKED_BYTES && spelling->layout != MODEL_PACKED_FLOATS)
             return spelling;
         /* A plain matrix has the same name, so type and scales decide. */
-        if (bits_of(spelling, tensor->type) != 0 &&
+        if ((spelling->layout == MODEL_PACKED_BYTES ? tensor->type == ACCEL_I8 : float_bits(tensor->type) != 0) &&
             find_sibling(file, tensor->name, spelling->codes, spelling->scales) != NULL)
             return spelling;
     }
@@ -232,7 +229,7 @@ static int32_t create_matrix(struct accel_model_file *file, const struct model_p
     if (spelling->layout == MODEL_PACKED_FLOATS)
         code = check_parts(file, spelling, codes, scales, error);
     if (code == ACCEL_OK && spelling->layout == MODEL_PACKED_FLOATS)
-        code = set_levels(file, bits_of(spelling, codes->type), packed, error);
+        code = set_levels(file, float_bits(codes->type), packed, error);
     if (code == ACCEL_OK && global != NULL)
         code = model_packed_read_global(file, global, packed, error);
     if (code == ACCEL_OK && spelling->shape != NULL)
@@ -264,27 +261,25 @@ static bool is_part(const struct accel_model_file *file, uint32_t folder, const 
     return false;
 }
 
-/* Returns whether a matrix has the type of codes of 8 or 4 bits. */
+/* Returns whether a matrix has the type of codes of floats. */
 static bool is_float_matrix(const struct accel_model_tensor *tensor)
 {
-    return tensor->rank == 2 && ends_in(tensor->name, ".weight") &&
-           (tensor->type == ACCEL_U8 || tensor->type == ACCEL_F8_E4M3 || tensor->type == ACCEL_F8_E5M2);
+    return tensor->rank == 2 && ends_in(tensor->name, ".weight") && float_bits(tensor->type) != 0;
 }
 
-/* Returns whether a matrix, which has no scales, has the type of codes where the configuration describes floats. */
-static bool is_without_scales(const struct model_packing *packing, const struct accel_model_tensor *tensor)
+static bool describes_floats(const struct model_packing *packing)
 {
-    bool floats = false;
-
     for (uint32_t i = 0; i < packing->choice_count; i++)
-        floats = floats || packing->choices[i].floats;
-    return floats && is_float_matrix(tensor);
+        if (packing->choices[i].floats)
+            return true;
+    return false;
 }
 
 static int32_t replace_tensors(struct accel_model_file *file, const struct model_packing *packing,
                                struct accel_error *error)
 {
     struct model_tensor *tensors = calloc((size_t)file->tensor_count + 1, sizeof(*tensors)), *before = file->tensors;
+    const bool floats = describes_floats(packing);
     uint64_t count = 0, packed = 0;
     int32_t code =
         tensors == NULL ? model_no_memory(error, file->path, file->tensor_count * sizeof(*tensors)) : ACCEL_OK;
@@ -293,7 +288,7 @@ static int32_t replace_tensors(struct accel_model_file *file, const struct model
         if (spelling != NULL) {
             code = create_matrix(file, packing, spelling, &before[i].face, &tensors[count++], error);
             packed++;
-        } else if (is_without_scales(packing, &before[i].face)) {
+        } else if (floats && is_float_matrix(&before[i].face)) {
             code = model_packed_corrupt(file, &before[i].face, "its .weight_scale is missing", error);
         } else if (!is_part(file, packing->layout, before[i].face.name)) {
             tensors[count++] = before[i];
@@ -332,14 +327,6 @@ static bool has_float_matrix(const struct accel_model_file *file)
     return false;
 }
 
-static bool has_bare_codes(const struct accel_model_file *file, const struct model_packing *packing)
-{
-    for (uint64_t i = 0; i < file->tensor_count; i++)
-        if (is_without_scales(packing, &file->tensors[i].face))
-            return true;
-    return false;
-}
-
 int32_t model_packed_replace(struct accel_model_file *file, struct accel_error *error)
 {
     struct model_packing packing = {.path = file->path};
@@ -362,7 +349,8 @@ int32_t model_packed_replace(struct accel_model_file *file, struct accel_error *
         code = model_fault(error, ACCEL_E_UNSUPPORTED, file->path, MODEL_NO_OFFSET,
                            "has packed codes, but no quantization_config in config.json, quantize_config.json or "
                            "hf_quant_config.json");
-    if (code == ACCEL_OK && object != NULL && (has_codes(file, packing.layout) || has_bare_codes(file, &packing)))
+    if (code == ACCEL_OK && object != NULL &&
+        (has_codes(file, packing.layout) || (describes_floats(&packing) && has_float_matrix(file))))
         code = replace_tensors(file, &packing, error);
     else if (code == ACCEL_OK && object != NULL && has_codes(file, 0))
         code = model_fault(error, ACCEL_E_UNSUPPORTED, file->path, MODEL_NO_OFFSET,

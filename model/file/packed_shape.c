@@ -38,11 +38,6 @@ static bool is_scale(uint32_t type)
     return type == ACCEL_F16 || type == ACCEL_BF16 || type == ACCEL_F32;
 }
 
-static bool is_float8(uint32_t type)
-{
-    return type == ACCEL_F8_E4M3 || type == ACCEL_F8_E5M2;
-}
-
 /* Sets the groups of a row; `width` is known. */
 static void set_groups(struct model_packed *packed, uint64_t group)
 {
@@ -161,7 +156,7 @@ static bool is_scale_of(const struct model_packing_choice *choice, uint32_t type
     return choice->bits == 8 && is_scale(type);
 }
 
-/* Checks the shapes of a matrix of floats; the codes' type and the configuration have the same bits. */
+/* Checks the shapes of a matrix of floats, whose bits are known, and that the configuration has the same bits. */
 static int32_t measure_floats(const struct accel_model_file *file, const struct model_packing_choice *choice,
                               struct model_packed *packed, struct accel_error *error)
 {
@@ -171,7 +166,7 @@ static int32_t measure_floats(const struct accel_model_file *file, const struct 
 
     if (codes->rank != 2 || codes->bytes == 0 || codes->dims[0] > UINT32_MAX || codes->dims[1] > UINT32_MAX / 2)
         return model_packed_corrupt(file, codes, "is not a matrix", error);
-    if (!choice->floats || choice->bits != (is_float8(codes->type) ? 8 : 4))
+    if (!choice->floats || choice->bits != packed->bits)
         return model_packed_unsupported(file, codes, "the configuration does not describe floats of its type", error);
     if (!is_scale_of(choice, scales->type))
         return model_packed_unsupported(file, scales, "is of a type that scales of such groups do not have", error);

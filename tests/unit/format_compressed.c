@@ -176,7 +176,7 @@ static void check(const struct matrix *m, const char *config)
     struct accel_model_file *file = NULL;
     struct accel_error error = {0};
     const struct accel_model_tensor *tensor;
-    unsigned char *whole, *pieces;
+    unsigned char *whole;
     snprintf(folder, sizeof(folder), "format_compressed-%ld", (long)getpid());
     mkdir(folder, 0777);
     write_folder(folder, m, &t, config);
@@ -191,17 +191,10 @@ static void check(const struct matrix *m, const char *config)
     assert_int_equal(tensor->dims[0], m->rows);
     assert_int_equal(tensor->dims[1], m->width);
     whole = malloc(tensor->bytes);
-    pieces = malloc(tensor->bytes);
     assert_int_equal(accel_model_file_read(file, tensor, 0, tensor->bytes, whole, &error), ACCEL_OK);
     check_values(m, t.values, tensor, whole);
-    for (uint64_t at = 0, count; at < tensor->bytes; at += count) {
-        count = 1 + random_below((uint32_t)tensor->bytes / 3);
-        count = count < tensor->bytes - at ? count : tensor->bytes - at;
-        assert_int_equal(accel_model_file_read(file, tensor, at, count, pieces + at, &error), ACCEL_OK);
-    }
-    assert_memory_equal(whole, pieces, tensor->bytes);
+    check_pieces(file, tensor, whole, random_below);
     free(whole);
-    free(pieces);
     accel_model_file_close(file);
     tensors_free(&t);
     remove_checkpoint(folder);

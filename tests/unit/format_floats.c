@@ -169,7 +169,7 @@ static void check(const struct stored *s)
     const struct accel_model_tensor *tensor;
     struct accel_model_file *file = NULL;
     struct accel_error error = {0};
-    unsigned char *whole, *pieces;
+    unsigned char *whole;
     char folder[FOLDER_BYTES];
 
     snprintf(folder, sizeof(folder), "format_floats-%ld", (long)getpid());
@@ -185,17 +185,10 @@ static void check(const struct stored *s)
     assert_int_equal(tensor->dims[0], ROWS);
     assert_int_equal(tensor->dims[1], WIDTH);
     whole = malloc(tensor->bytes);
-    pieces = malloc(tensor->bytes);
     assert_int_equal(accel_model_file_read(file, tensor, 0, tensor->bytes, whole, &error), ACCEL_OK);
     check_values(s, t->values, tensor, whole);
-    for (uint64_t at = 0, count; at < tensor->bytes; at += count) {
-        count = 1 + random_below((uint32_t)tensor->bytes / 3);
-        count = count < tensor->bytes - at ? count : tensor->bytes - at;
-        assert_int_equal(accel_model_file_read(file, tensor, at, count, pieces + at, &error), ACCEL_OK);
-    }
-    assert_memory_equal(whole, pieces, tensor->bytes);
+    check_pieces(file, tensor, whole, random_below);
     free(whole);
-    free(pieces);
     free(t);
     accel_model_file_close(file);
     remove_checkpoint(folder);

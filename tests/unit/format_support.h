@@ -98,4 +98,21 @@ static inline void check_error_text(const struct accel_error *error, const char 
         fail_msg("not a line about %s: %s", name, error->text);
 }
 
+/* Reads a tensor in pieces of random sizes, which have to be those of its whole. */
+static inline void check_pieces(const struct accel_model_file *file, const struct accel_model_tensor *tensor,
+                                const unsigned char *whole, uint32_t (*random)(uint32_t end))
+{
+    unsigned char *pieces = malloc(tensor->bytes);
+    struct accel_error error = {0};
+
+    assert_non_null(pieces);
+    for (uint64_t at = 0, count; at < tensor->bytes; at += count) {
+        count = 1 + random((uint32_t)tensor->bytes / 3);
+        count = count < tensor->bytes - at ? count : tensor->bytes - at;
+        assert_int_equal(accel_model_file_read(file, tensor, at, count, pieces + at, &error), ACCEL_OK);
+    }
+    assert_memory_equal(whole, pieces, tensor->bytes);
+    free(pieces);
+}
+
 #endif
