@@ -256,8 +256,7 @@ static int32_t import_options(const struct accel_generate_options *given, const 
     return code;
 }
 
-/* Notes the metrics of texts that have ended or were cancelled, with `code`; returns it, or the error of a file of
- * measurements. */
+/* Notes the metrics of texts that have ended or were cancelled, with `code`; returns it, or the error of a note. */
 static int32_t measure_run(struct accel_session *session, int32_t code, struct accel_error *error)
 {
     struct accel_error why = {0};
