@@ -128,6 +128,18 @@ const char *limit_remedy(void)
     return NULL;
 }
 
+/* Returns what helps against a lack of memory on the host. */
+static const char *memory_remedy(void)
+{
+    struct rlimit space, data;
+
+    if (getrlimit(RLIMIT_AS, &space) == 0 && getrlimit(RLIMIT_DATA, &data) == 0 &&
+        (space.rlim_cur != RLIM_INFINITY || data.rlim_cur != RLIM_INFINITY))
+        return "the memory of this process is limited (ulimit -v, -d), which may be why: raise the limit";
+    return "end programs that hold memory; a smaller context needs less, and accelctl plan MODEL lists what a run "
+           "needs";
+}
+
 bool is_out_of_space(int native)
 {
     return native == ENOSPC || native == EDQUOT || native == EFBIG;
@@ -154,6 +166,9 @@ int report_error(uint32_t json, const struct accel_error *error)
         if (error->code == ACCEL_E_IO && ((error->origin == ACCEL_FROM_SYSTEM && is_out_of_space(error->native)) ||
                                           error->origin == ACCEL_FROM_SETTING))
             exit_code = EXIT_FAILED;
+        /* A limit of the system, as that of threads, is no fault of a file. */
+        if (error->code == ACCEL_E_LIMIT && error->origin == ACCEL_FROM_SYSTEM)
+            exit_code = EXIT_FAILED;
         break;
     case ACCEL_E_FALLBACK:
     case ACCEL_E_REFUSED:
@@ -168,6 +183,8 @@ int report_error(uint32_t json, const struct accel_error *error)
     default:
         break;
     }
+    if (error->remedy[0] == '\0' && error->origin == ACCEL_FROM_SYSTEM && error->code == ACCEL_E_MEMORY)
+        return report_error_with(json, exit_code, error, memory_remedy());
     if (error->remedy[0] != '\0' || error->origin != ACCEL_FROM_DRIVER)
         return report_error_as(json, exit_code, error);
     return report_error_with(json, exit_code, error, limit_remedy());
