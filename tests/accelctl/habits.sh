@@ -198,6 +198,13 @@ seed=$(sed -n 's/^seed  *//p' "$work/err")
 cp "$work/out" "$work/drawn"
 try 0 "$accelctl" run "$q8" -n 30 -s "$seed" -p Once
 cmp "$work/out" "$work/drawn" || fail "seed $seed does not repeat its text"
+# Every number of 64 bits is a seed, and documents name its origin.
+try 0 "$accelctl" run "$q8" -n 3 -s 18446744073709551615 --json -p Once
+is "$(value sampling.seed) $(value sampling.origin)" "18446744073709551615 given" "the largest seed"
+try 2 "$accelctl" run "$q8" -n 3 -s 18446744073709551616 -p Once
+one_error "run: --seed requires a whole number from 0 to 18446744073709551615, or -1 to draw one"
+try 0 "$accelctl" run "$q8" -n 3 --json -p Once
+is "$(value sampling.seed) $(value sampling.origin)" "0 default" "the seed without an option"
 # Documents have it, and the error output stays empty.
 for more in "" "--prompt Twice"; do
     at=text
@@ -206,6 +213,7 @@ for more in "" "--prompt Twice"; do
     try 0 "$accelctl" run "$q8" -n 30 -s -1 --json -p Once $more
     is "$(cat "$work/err")" "" "the error output of a document"
     seed=$(number sampling.seed)
+    is "$(value sampling.origin)" drawn "origin of a drawn seed"
     drawn=$(value $at)
     # shellcheck disable=SC2086
     try 0 "$accelctl" run "$q8" -n 30 -s "$seed" --json -p Once $more

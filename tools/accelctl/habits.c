@@ -331,7 +331,7 @@ const char *option_word(const char *command, const char *option, const char *val
 
     if (strcmp(option, "device") == 0)
         return strcmp(value, "none") == 0 ? "cpu" : value;
-    if (!has_word("run chat", command, strlen(command)))
+    if (!has_word("run chat /set", command, strlen(command)))
         return value;
     if (strcmp(option, "temperature") != 0 && strcmp(option, "top-k") != 0)
         return value;

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -158,9 +159,7 @@ static int complain_number(const struct parser *p, const struct option_row *row,
     const char *kind = row->type == OPTION_NUMBER ? "whole number" : "number";
     const char *instead = instead_of_value(p->command->name, row->name, value);
     const char *dashes = is_slash_command(p->command) ? "" : "--";
-    const char *unlimited = strcmp(row->name, "seed") == 0            ? "to draw one"
-                            : strcmp(row->name, "repeat-last-n") == 0 ? "for the whole text"
-                                                                      : "for no limit";
+    const char *unlimited = strcmp(row->name, "repeat-last-n") == 0 ? "for the whole text" : "for no limit";
 
     if (instead != NULL) {
         char text[200];
@@ -200,6 +199,22 @@ static int store_number(const struct parser *p, const struct option_row *row, co
     if ((row->least != 0 || row->most != 0) && (number < row->least || number > row->most))
         return complain_number(p, row, value);
     return -1;
+}
+
+static int store_seed(const struct parser *p, const struct option_row *row, const char *value)
+{
+    struct seed_choice *seed = (void *)((char *)p->target + row->offset);
+    char *end = NULL;
+
+    *seed = (struct seed_choice){.origin = SEED_DRAW};
+    if (strcmp(value, "-1") == 0)
+        return -1;
+    errno = 0;
+    *seed = (struct seed_choice){strtoull(value, &end, 10), SEED_GIVEN};
+    if (errno == 0 && *end == '\0' && value[0] >= '0' && value[0] <= '9')
+        return -1;
+    return complain(p, "%s%s requires a whole number from 0 to %" PRIu64 ", or -1 to draw one, not '%s'",
+                    is_slash_command(p->command) ? "" : "--", row->name, UINT64_MAX, value);
 }
 
 /* Stores "KEY=VALUE" of an option that stands for a setting, and the option as it was typed. Both live until the
@@ -243,6 +258,8 @@ static int store(struct parser *p, const struct option_row *row, const char *val
             return complain(p, "more than %d of --%s", LIST_MOST, row->name);
         list->items[list->count++] = value;
         return -1;
+    case OPTION_SEED:
+        return store_seed(p, row, value);
     case OPTION_SETTING:
         return store_setting(p, row, value);
     case OPTION_ARGUMENT:
