@@ -118,5 +118,8 @@ try 2 "$accelctl" run "$f32" -p a --prompts "$work/prompts"
 printf '{"text": 1}\n' >"$work/wrong"
 "$accelctl" run "$f32" --prompts "$work/wrong" >"$work/out" 2>"$work/err" && fail "JSON without a prompt"
 grep -q "wrong:1:" "$work/err" || fail "the line of the wrong prompt"
+printf '{"prompt": "a"}\n\n{"prompt": "b", "seed": 3}\n' >"$work/wrong"
+try 3 "$accelctl" run "$f32" --prompts "$work/wrong"
+one_error "wrong:3: the key \"seed\" is unknown; a prompt has \"prompt\" alone"
 
 finish
