@@ -132,6 +132,12 @@ says "stop: none"
 chat 0 '/set temperature=-1\n' -q
 says "greedy=true"
 
+try 2 "$accelctl" chat "$f32" Hello
+one_error "chat: one argument too many: 'Hello'"
+grep -q "remedy: chat reads messages from the standard input" "$work/err" || fail "no remedy for a message"
+try 2 "$accelctl" chat "$f32" --system a --resume b
+one_error "chat: --resume continues with the system message of its file"
+
 # ---- files ----
 for line in /save /load "/load -" "/save -"; do
     chat 2 "$line\n" -q

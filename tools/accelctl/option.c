@@ -164,8 +164,8 @@ static int complain_number(const struct parser *p, const struct option_row *row,
     if (instead != NULL) {
         char text[200];
 
-        snprintf(text, sizeof(text), "%s: --%s requires a whole number from %.10g on, or -1 for no limit, not '%.40s'",
-                 p->command->name, row->name, row->least, value);
+        snprintf(text, sizeof(text), "%s: --%s requires a whole number from %.10g on%s, not '%.40s'", p->command->name,
+                 row->name, row->least, row->type == OPTION_LIMIT ? ", or -1 for no limit" : "", value);
         return report_error_text(p->json, EXIT_USAGE, "usage", text, instead);
     }
     if (row->type == OPTION_LIMIT)
@@ -228,6 +228,12 @@ static int store_setting(const struct parser *p, const struct option_row *row, c
 
     if (list->count == LIST_MOST || count + 2 > 2 * LIST_MOST)
         return complain(p, "more than %d settings", LIST_MOST);
+    if (value != NULL && instead_of_setting(p->command->name, key, value) != NULL) {
+        char text[200];
+
+        snprintf(text, sizeof(text), "%s: --%s: %s has no value '%.40s'", p->command->name, row->name, key, value);
+        return report_error_text(p->json, EXIT_USAGE, "usage", text, instead_of_setting(p->command->name, key, value));
+    }
     list->items[list->count] = key;
     list->words[list->count++] = p->word;
     if (value == NULL)
@@ -241,6 +247,14 @@ static int store_setting(const struct parser *p, const struct option_row *row, c
     return -1;
 }
 
+static int refuse_value(const struct parser *p, const struct option_row *row, const char *value)
+{
+    char text[200];
+
+    snprintf(text, sizeof(text), "%s: --%s is no '%.100s'", p->command->name, row->name, value);
+    return report_error_text(p->json, EXIT_USAGE, "usage", text, instead_of_value(p->command->name, row->name, value));
+}
+
 static int store(struct parser *p, const struct option_row *row, const char *value)
 {
     void *place = (char *)p->target + row->offset;
@@ -251,6 +265,8 @@ static int store(struct parser *p, const struct option_row *row, const char *val
         *(uint32_t *)place = 1;
         return -1;
     case OPTION_TEXT:
+        if (instead_of_value(p->command->name, row->name, value) != NULL)
+            return refuse_value(p, row, value);
         *(const char **)place = option_word(p->command->name, row->name, value);
         return -1;
     case OPTION_LIST:
@@ -327,6 +343,14 @@ static int parse_short(struct parser *p, const char *word)
     return code;
 }
 
+/* Takes back a flag that stands before. */
+static void clear_flag(const struct parser *p, const char *name)
+{
+    for (uint32_t i = 0; i < p->command->option_count; i++)
+        if (strcmp(p->command->options[i].name, name) == 0)
+            *(uint32_t *)((char *)p->target + p->command->options[i].offset) = 0;
+}
+
 static int parse_word(struct parser *p)
 {
     char *word = p->arguments[p->at++];
@@ -346,6 +370,10 @@ static int parse_word(struct parser *p)
         return parse_name(p, row, word);
     if (is_always_so(p->command->name, word))
         return -1;
+    if (cleared_option(p->command->name, word) != NULL) {
+        clear_flag(p, cleared_option(p->command->name, word));
+        return -1;
+    }
     return word[1] == '-' ? refuse_option(p, word, strcspn(word, "=")) : parse_short(p, word);
 }
 

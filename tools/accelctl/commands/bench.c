@@ -23,9 +23,9 @@
 
 static const struct option_row options[] = {
     {"prompt", 'p', OPTION_TEXT, offsetof(struct bench_options, prompts), "N,N...",
-     "prompt lengths of prefill; default: 512", 0, 0},
+     "prompt lengths of prefill, 0: no prefill; default: 512", 0, 0},
     {"tokens", 'n', OPTION_TEXT, offsetof(struct bench_options, tokens), "N,N...",
-     "numbers of tokens to decode; default: 128", 0, 0},
+     "numbers of tokens to decode, 0: no decode; default: 128", 0, 0},
     {"depth", 'd', OPTION_TEXT, offsetof(struct bench_options, depths), "N,N...",
      "tokens in the KV cache before prefill and decode start; default: 0", 0, 0},
     {"length", 'l', OPTION_TEXT, offsetof(struct bench_options, lengths), "N,N...",
@@ -154,13 +154,32 @@ static int read_numbers(const struct bench *bench, const char *name, const char 
     return refuse(bench, "bench: %.150s", words);
 }
 
+/* Drops the zeros of a list, as llama-bench does; returns whether nothing is left. */
+static bool drop_zeros(struct bench_numbers *numbers)
+{
+    uint32_t left = 0;
+
+    for (uint32_t i = 0; i < numbers->count; i++)
+        if (numbers->items[i] != 0)
+            numbers->items[left++] = numbers->items[i];
+    numbers->count = left;
+    return left == 0;
+}
+
 static int read_lists(struct bench *bench)
 {
     const struct bench_options *chosen = bench->chosen;
-    int code = read_numbers(bench, "--prompt", chosen->prompts, 1, &bench->prompts);
+    int code = read_numbers(bench, "--prompt", chosen->prompts, 0, &bench->prompts);
 
     if (code < 0)
-        code = read_numbers(bench, "--tokens", chosen->tokens, 1, &bench->tokens);
+        code = read_numbers(bench, "--tokens", chosen->tokens, 0, &bench->tokens);
+    if (code < 0 && drop_zeros(&bench->prompts))
+        bench->wanted[BENCH_PREFILL] = 0;
+    if (code < 0 && drop_zeros(&bench->tokens))
+        bench->wanted[BENCH_DECODE] = bench->wanted[BENCH_BATCH] = 0;
+    for (uint32_t s = 0; code < 0 && s < BENCH_SUBJECTS && !bench->wanted[s]; s++)
+        if (s == BENCH_SUBJECTS - 1)
+            return refuse(bench, "bench: nothing is left to measure%s", "");
     if (code < 0)
         code = read_numbers(bench, "--depth", chosen->depths, 0, &bench->depths);
     if (code < 0)

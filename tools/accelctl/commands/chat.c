@@ -520,6 +520,8 @@ static int run(int count, char **arguments, const struct command *command)
     if (code >= 0)
         return code;
     wrong = sampling_contradiction(&chosen.sampling);
+    if (wrong == NULL && chosen.resume != NULL && chosen.system != NULL)
+        wrong = "--resume continues with the system message of its file: leave --system out, or type /system TEXT";
     if (wrong != NULL) {
         char full[200];
 

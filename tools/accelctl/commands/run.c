@@ -511,6 +511,10 @@ static const char *contradiction(const struct run_options *chosen, const char **
         *out_remedy = "add --chat (-cnv), which puts --prompt into the chat template as a message";
         return "--system is part of a --chat";
     }
+    if (chosen->prompt.template != NULL && !chosen->prompt.chat) {
+        *out_remedy = "add --chat (-cnv), which puts --prompt into the chat template as a message";
+        return "--chat-template is part of a --chat";
+    }
     if (chosen->lines && chosen->common.json) {
         *out_remedy = "--json prints one document at the end, --json-lines each token as it comes: leave one out";
         return "--json and --json-lines exclude each other";
@@ -636,10 +640,8 @@ const struct command command_run = {
         "the first unfinished one is printed token by token. With F32 weights and activations each text equals that of "
         "its prompt alone; sums of quantized weights depend on the batch size, which may change a token, even with "
         "--greedy. The first prompt is sampled with the seed S of --seed, the second one with S+1, and so on: --seed "
-        "with "
-        "that number repeats a text by itself. With --json the schema is accelctl/run-texts/1. --json-lines prints "
-        "tokens as they are generated, "
-        "with the schema accelctl/run-lines/1.\n"
+        "with that number repeats a text by itself. With --json the schema is accelctl/run-texts/1. --json-lines "
+        "prints tokens as they are generated, with the schema accelctl/run-lines/1.\n"
         "Without a prompt, a piped standard input is the prompt, or the message with --chat; accelctl chat MODEL is "
         "interactive.\n"
         "A device that compiles its kernels, as OpenCL devices do, delays the first text; the kernels are cached, so "
