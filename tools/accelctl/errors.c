@@ -79,12 +79,26 @@ static int print_error_record(uint32_t json, int exit_code, const char *code, ui
     return exit_code;
 }
 
+/* Returns what helps against a lack of memory on the host. */
+static const char *memory_remedy(void)
+{
+    struct rlimit space, data;
+
+    if (getrlimit(RLIMIT_AS, &space) == 0 && getrlimit(RLIMIT_DATA, &data) == 0 &&
+        (space.rlim_cur != RLIM_INFINITY || data.rlim_cur != RLIM_INFINITY))
+        return "the memory of this process is limited (ulimit -v, -d), which may be why: raise the limit";
+    return "end programs that hold memory; a smaller context needs less, and accelctl plan MODEL lists what a run "
+           "needs";
+}
+
 int report_error_text(uint32_t json, int exit_code, const char *code, const char *text, const char *remedy)
 {
     uint32_t origin = exit_code == EXIT_USAGE || exit_code == EXIT_INTERRUPTED ? ACCEL_FROM_CALLER
                       : exit_code == EXIT_INPUT                                ? ACCEL_FROM_FILE
                                                                                : ACCEL_FROM_SYSTEM;
 
+    if (exit_code == EXIT_SHORT && remedy == NULL)
+        remedy = memory_remedy();
     return print_error_record(json, exit_code, code, origin, text, remedy);
 }
 
@@ -126,18 +140,6 @@ const char *limit_remedy(void)
         return "the files of this process are limited in size (ulimit -f), which may be why: raise the limit; "
                "else " OTHER_DEVICE;
     return NULL;
-}
-
-/* Returns what helps against a lack of memory on the host. */
-static const char *memory_remedy(void)
-{
-    struct rlimit space, data;
-
-    if (getrlimit(RLIMIT_AS, &space) == 0 && getrlimit(RLIMIT_DATA, &data) == 0 &&
-        (space.rlim_cur != RLIM_INFINITY || data.rlim_cur != RLIM_INFINITY))
-        return "the memory of this process is limited (ulimit -v, -d), which may be why: raise the limit";
-    return "end programs that hold memory; a smaller context needs less, and accelctl plan MODEL lists what a run "
-           "needs";
 }
 
 bool is_out_of_space(int native)

@@ -78,8 +78,10 @@ int32_t read_lines(const char *path, char ***out_lines, uint32_t *out_count, str
         *out_count += bytes > 0 && code == ACCEL_OK;
     }
     free(all);
-    if (code == ACCEL_OK && *out_count == 0)
+    if (code == ACCEL_OK && *out_count == 0) {
         code = accel_error_set(error, ACCEL_E_INVALID, "%s: no prompts", path);
+        accel_error_remedy(error, "name a file with one prompt per line; empty lines are skipped");
+    }
     if (code != ACCEL_OK) {
         free_lines(*out_lines, *out_count);
         *out_lines = NULL;
