@@ -264,10 +264,11 @@ refused 2 "plan: there is no option -n" "a plan is for the whole context" plan "
 refused 2 "bench: --threads requires a whole number from 1 on, not '1,2'" "a benchmark is of one value" \
     bench "$q8" -t 1,2
 refused 2 "bench: --flash-attn: attention.kernel has no value '0,1'" "a benchmark is of one value" bench "$q8" -fa 0,1
-try 0 "$accelctl" bench prefill decode "$q8" -p 0 -n 4,0 -r 1 --json
-is "$(value rows.#) $(value rows.0.name)" "1 decode 4" "the tests that are left"
+try 0 "$accelctl" bench "$q8" -p 0 -n 4,0 -r 1 -l 64 -B 2 --json
+grep -q '"name": "decode 4"' "$work/out" || fail "decode is left out"
+grep -q '"name": "prefill' "$work/out" && fail "-p 0 measures prefill"
 try 2 "$accelctl" bench prefill "$q8" -p 0
-one_error "bench: nothing is left to measure"
+one_error "bench prefill: --prompt 0 leaves nothing to measure"
 
 # ---- one value for keys and values, numbers without their unit ----
 

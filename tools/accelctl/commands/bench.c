@@ -166,20 +166,24 @@ static bool drop_zeros(struct bench_numbers *numbers)
     return left == 0;
 }
 
-static int read_lists(struct bench *bench)
+/* `named` is whether the command line names the subjects. */
+static int read_lists(struct bench *bench, bool named)
 {
     const struct bench_options *chosen = bench->chosen;
     int code = read_numbers(bench, "--prompt", chosen->prompts, 0, &bench->prompts);
 
     if (code < 0)
         code = read_numbers(bench, "--tokens", chosen->tokens, 0, &bench->tokens);
-    if (code < 0 && drop_zeros(&bench->prompts))
+    if (code < 0 && drop_zeros(&bench->prompts)) {
+        if (named && bench->wanted[BENCH_PREFILL])
+            return refuse(bench, "bench prefill: --prompt %.60s leaves nothing to measure", chosen->prompts);
         bench->wanted[BENCH_PREFILL] = 0;
-    if (code < 0 && drop_zeros(&bench->tokens))
+    }
+    if (code < 0 && drop_zeros(&bench->tokens)) {
+        if (named && (bench->wanted[BENCH_DECODE] || bench->wanted[BENCH_BATCH]))
+            return refuse(bench, "bench decode, batch: --tokens %.60s leaves nothing to measure", chosen->tokens);
         bench->wanted[BENCH_DECODE] = bench->wanted[BENCH_BATCH] = 0;
-    for (uint32_t s = 0; code < 0 && s < BENCH_SUBJECTS && !bench->wanted[s]; s++)
-        if (s == BENCH_SUBJECTS - 1)
-            return refuse(bench, "bench: nothing is left to measure%s", "");
+    }
     if (code < 0)
         code = read_numbers(bench, "--depth", chosen->depths, 0, &bench->depths);
     if (code < 0)
@@ -368,7 +372,7 @@ static int run(int count, char **arguments, const struct command *command)
     bench.warnings = json_array();
     code = read_subjects(&bench, count, arguments);
     if (code < 0)
-        code = read_lists(&bench);
+        code = read_lists(&bench, count > (bench.path != NULL));
     if (code < 0)
         code = bench_operators_check(&bench);
     if (code < 0)
