@@ -138,6 +138,15 @@ one_error "-c 64 changes the plan plan.json, which runs only as it was written"
 try 2 "$accelctl" run plan.json -p Hi -p Ho
 one_error "sequences=2 (accelctl run) changes the plan plan.json"
 
+: >none-of-them.txt
+remedied "$accelctl" run m.gguf --prompts none-of-them.txt
+remedied "$accelctl" trace m.gguf --in m.gguf --out x
+remedied "$accelctl" eval --text text.txt m.gguf --stride 100000
+if [ -e /dev/full ]; then
+    "$accelctl" plan m.gguf >/dev/full 2>err && fail "a full standard output"
+    grep -q "^  remedy: free disk space where it goes" err || { cat err; fail "no remedy of a full standard output"; }
+fi
+
 # Those of one command.
 while read -r call; do
     # shellcheck disable=SC2086
