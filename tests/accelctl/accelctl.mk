@@ -21,6 +21,7 @@ accelctl_tests = \
 	%D%/damaged.sh \
 	%D%/doctor.sh \
 	%D%/eval.sh \
+	%D%/floats.sh \
 	%D%/golden.sh \
 	%D%/limits.sh \
 	%D%/lost.sh \
@@ -51,4 +52,4 @@ accelctl_tests = \
 	%D%/split.sh \
 	%D%/vulkan.sh
 TESTS += $(accelctl_tests)
-EXTRA_DIST += $(accelctl_tests) %D%/honored.sh %D%/lib.sh %D%/gptq_reader.py %D%/chat_terminal.py %D%/schema.py README.md
+EXTRA_DIST += $(accelctl_tests) %D%/honored.sh %D%/lib.sh %D%/float_folder.py %D%/gptq_reader.py %D%/chat_terminal.py %D%/schema.py README.md
