@@ -81,6 +81,7 @@ struct model_packed {
     const uint32_t *order; /* [width]: group of each column; NULL: groups rise with the columns */
     uint32_t planes;
     uint32_t type;
+    uint64_t stored_bytes; /* of the tensors that it is assembled from */
     uint64_t plane_bytes[3];
 };
 

@@ -121,6 +121,18 @@ static int32_t load_object(const struct accel_model_file *file, const char *name
 
 /* ---- one matrix ---- */
 
+/* Returns the name of the codes and scales; NULL: the planar type names them. */
+static const char *name_stored(const struct model_packed *packed)
+{
+    static const char *const integers[] = {[2] = "INT2", [3] = "INT3", [4] = "INT4", [8] = "INT8"};
+
+    if (packed->levels == NULL)
+        return packed->dense ? integers[packed->bits] : NULL;
+    if (packed->bits == 4)
+        return packed->scales.type == ACCEL_U8 ? "MXFP4" : "NVFP4";
+    return packed->scales.type == ACCEL_U8 ? "MXFP8" : packed->codes.type_name;
+}
+
 static int32_t describe_tensor(struct accel_model_file *file, const struct model_packed *packed, const char *end,
                                struct model_tensor *out, struct accel_error *error)
 {
@@ -147,6 +159,8 @@ static int32_t describe_tensor(struct accel_model_file *file, const struct model
     out->face.bytes = 0;
     for (uint32_t p = 0; p < packed->planes; p++)
         out->face.bytes += packed->plane_bytes[p];
+    out->face.stored_type = name_stored(packed) == NULL ? out->face.type_name : name_stored(packed);
+    out->face.stored_bytes = packed->stored_bytes;
     out->described_at = packed->codes.offset;
     out->packed = packed;
     return ACCEL_OK;
@@ -198,6 +212,11 @@ static int32_t check_parts(const struct accel_model_file *file, const struct spe
     return ACCEL_OK;
 }
 
+static uint64_t bytes_of(const struct accel_model_tensor *tensor)
+{
+    return tensor == NULL ? 0 : tensor->bytes;
+}
+
 static int32_t create_matrix(struct accel_model_file *file, const struct model_packing *packing,
                              const struct spelling *spelling, const struct accel_model_tensor *codes,
                              struct model_tensor *out, struct accel_error *error)
@@ -206,6 +225,7 @@ static int32_t create_matrix(struct accel_model_file *file, const struct model_p
     const struct accel_model_tensor *zeros = find_sibling(file, name, end, spelling->zeros);
     const struct accel_model_tensor *scales = find_sibling(file, name, end, spelling->scales);
     const struct accel_model_tensor *order = find_sibling(file, name, end, spelling->order);
+    const struct accel_model_tensor *shape = find_sibling(file, name, end, spelling->shape);
     const struct accel_model_tensor *global = find_sibling(file, name, end, spelling->global);
     const bool needs_zeros = spelling->layout == MODEL_PACKED_GPTQ || spelling->layout == MODEL_PACKED_AWQ;
     struct model_packed *packed = model_pool_alloc(&file->pool, 1, sizeof(*packed));
@@ -221,6 +241,8 @@ static int32_t create_matrix(struct accel_model_file *file, const struct model_p
     packed->scales = *scales;
     if (zeros != NULL)
         packed->zeros = *zeros;
+    packed->stored_bytes =
+        codes->bytes + scales->bytes + bytes_of(zeros) + bytes_of(order) + bytes_of(shape) + bytes_of(global);
     packed->layout = spelling->layout;
     packed->zero_add = packing->zero_add;
     packed->row_block = 1;
@@ -233,7 +255,7 @@ static int32_t create_matrix(struct accel_model_file *file, const struct model_p
     if (code == ACCEL_OK && global != NULL)
         code = model_packed_read_global(file, global, packed, error);
     if (code == ACCEL_OK && spelling->shape != NULL)
-        code = model_packed_read_shape(file, find_sibling(file, name, end, spelling->shape), packed, error);
+        code = model_packed_read_shape(file, shape, packed, error);
     if (code == ACCEL_OK)
         code = model_packed_measure(file, packing, packed, error);
     if (code == ACCEL_OK && order != NULL)
