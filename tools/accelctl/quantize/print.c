@@ -39,19 +39,20 @@ static uint64_t count_narrow(const struct accel_quantize_job *job, uint64_t inde
     return is_narrow(accel_quantize_get(job, index)) ? count : 0;
 }
 
-bool is_quantized_type(uint32_t type)
+static bool is_quantized_type(uint32_t type)
 {
     struct accel_format format;
 
     return accel_format_describe(type, &format) == ACCEL_OK && format.kind != ACCEL_FORMAT_SCALAR;
 }
 
-bool is_requantized(const struct accel_quantize_row *row)
+/* Returns whether a tensor that was quantized is quantized again, so that it loses twice. */
+static bool is_requantized(const struct accel_quantize_row *row)
 {
-    return row->converted && is_quantized_type(row->from) && is_quantized_type(row->to);
+    return row->converted && row->rounded && is_quantized_type(row->to);
 }
 
-static uint64_t count_requantized(const struct accel_quantize_job *job, const char **out_from)
+uint64_t requantized_count(const struct accel_quantize_job *job, const char **out_from)
 {
     uint64_t count = 0;
 
@@ -68,7 +69,7 @@ static uint64_t count_requantized(const struct accel_quantize_job *job, const ch
 static void print_requantized(const struct accel_quantize_job *job)
 {
     const char *from = "";
-    uint64_t count = count_requantized(job, &from);
+    uint64_t count = requantized_count(job, &from);
 
     if (count > 0)
         print("requantized: %llu %s (the first from %s): relative errors above are against IN, whose own rounding "
@@ -134,7 +135,7 @@ static uint64_t count_kept(const struct accel_quantize_job *job, uint64_t index)
     for (uint64_t i = 0; i < accel_quantize_count(job) && is_kept(first); i++) {
         const struct accel_quantize_row *row = accel_quantize_get(job, i);
 
-        if (!is_kept(row) || strcmp(row->from_name, first->from_name) != 0 || strcmp(row->reason, first->reason) != 0)
+        if (!is_kept(row) || strcmp(row->to_name, first->to_name) != 0 || strcmp(row->reason, first->reason) != 0)
             continue;
         if (i < index)
             return 0;
@@ -152,7 +153,7 @@ static void print_kept(const struct accel_quantize_job *job)
 
         if (count == 0)
             continue;
-        print("%llu %s %s: %s", (unsigned long long)count, count == 1 ? "tensor stays" : "tensors stay", row->from_name,
+        print("%llu %s %s: %s", (unsigned long long)count, count == 1 ? "tensor stays" : "tensors stay", row->to_name,
               row->reason);
         if (strcmp(row->reason, "no linear layer") == 0)
             print(" (%s%s), which --role ROLE=TYPE converts: --role embedding=q8_0",
@@ -170,7 +171,7 @@ static json_t *kept_json(const struct accel_quantize_job *job)
 
         if (count > 0)
             json_array_append_new(list, json_pack("{s:I, s:s, s:s}", "tensors", (json_int_t)count, "type",
-                                                  accel_quantize_get(job, i)->from_name, "reason",
+                                                  accel_quantize_get(job, i)->to_name, "reason",
                                                   accel_quantize_get(job, i)->reason));
     }
     return list;
@@ -217,7 +218,7 @@ int quantize_document(const struct accel_quantize_job *job, const struct outcome
         json_pack("{s:o, s:o, s:o, s:s, s:I, s:I, s:o, s:I, s:f, s:b, s:I, s:f, s:o, s:o, s:o}", "origin",
                   origin_json(is_written), "path", json_text(outcome->path), "mix",
                   accel_quantize_mix(job) == NULL ? json_null() : json_string(accel_quantize_mix(job)), "layout",
-                  accel_quantize_layout(job), "requantized", (json_int_t)count_requantized(job, &from), "bytes",
+                  accel_quantize_layout(job), "requantized", (json_int_t)requantized_count(job, &from), "bytes",
                   (json_int_t)accel_quantize_bytes(job), "budget",
                   outcome->limited ? json_integer((json_int_t)outcome->budget) : json_null(), "calibration_tokens",
                   (json_int_t)outcome->calibration, "bits_per_weight", bits_per_weight(job), "replaced",
