@@ -508,6 +508,32 @@ cmp "$work/out" "$work/text" || fail "the run of a plan from another folder"
 try 0 "$accelctl" run "$plan" --json -n 5
 is "$(value memory.planned)" "$("$json" "$plan" - memory.needed)" "planned memory"
 
+# The content decides, not the name; other commands say what the file is.
+cp "$plan" "$work/saved"
+try 0 "$accelctl" run "$work/saved" -q --greedy -n 20
+cmp "$work/out" "$work/text" || fail "the run of a plan without .json in its name"
+for command in plan info "quantize --dry-run"; do
+    # shellcheck disable=SC2086
+    try 3 "$accelctl" $command "$work/saved"
+    one_error "$work/saved: is a saved plan, not a model"
+done
+# A plan by formula is no plan for a run, and says so when it is written; the run names the reason and its remedy.
+recorded="--host $src/tests/topologies/container-quota.json"
+for arguments in "$model $recorded" "llama-2-7b --platform cuda --device a100"; do
+    # shellcheck disable=SC2086
+    try 0 "$accelctl" plan $arguments --out "$work/formula.json"
+    is "$(tail -n 1 "$work/out")" \
+        "written    $work/formula.json, to read or to compare: accelctl run follows no plan by formula" "$arguments"
+    try 4 "$accelctl" run "$work/formula.json" -q -n 3
+    one_error "is a plan by formula, which no run can follow: $("$json" "$work/formula.json" - verdict.reason)"
+    grep -q "^  remedy: ." "$work/err" || fail "no remedy: $(cat "$work/err")"
+done
+# shellcheck disable=SC2086
+try 0 "$accelctl" plan "$model" $recorded --out "$work/formula.json"
+try 4 "$accelctl" run "$work/formula.json" -q -n 3
+grep -q "remedy: to run, or to plan exactly, repeat the command on that machine without --host" "$work/err" ||
+    fail "remedy: $(cat "$work/err")"
+
 # What differs is refused by its name.
 refused()
 {

@@ -627,8 +627,8 @@ const struct command command_run = {
     .summary = "generate text with a model, following its plan",
     .arguments = "MODEL",
     .detail =
-        "MODEL is a GGUF file, a safetensors file beside its config.json, a folder with them, or a FILE.json that "
-        "accelctl plan --out FILE.json wrote. A plan file is followed exactly; the run is refused if it cannot be.\n"
+        "MODEL is a GGUF file, a safetensors file beside its config.json, a folder with them, or a FILE that "
+        "accelctl plan --out FILE wrote. A plan file is followed exactly; the run is refused if it cannot be.\n"
         "A value that a profile or a variable of the documents recommends and that the device cannot honor is printed "
         "before the text (not honored: KEY=VALUE, reason). Such a value on the command line is refused.\n"
         "The text goes to the standard output token by token. Statistics follow on the error output: planned and "
