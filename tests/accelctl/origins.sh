@@ -32,6 +32,14 @@ libraries=$(number memory.driver_libraries)
 [ "$libraries" -gt 4096 ] && [ "$libraries" -lt "$(number memory.vm_hwm)" ] || fail "driver libraries: $libraries bytes"
 try 0 "$accelctl" run "$f32" --greedy --ignore-end -n 1 --prompt Once
 grep -q 'tokens/s' "$work/err" && fail "a rate of one token: $(cat "$work/err")"
+# The help says from how many tokens on there is a rate, and there is one from then on.
+from=$("$accelctl" run --help | tr -s ' \n' ' ' | sed -n 's/.*tokens per second (from \([0-9]*\) tokens and .*/\1/p')
+try 0 "$accelctl" run "$f32" --json --greedy --ignore-end -n $((from - 1)) --prompt Once
+is "$(value time.tokens_per_second)" null "rate of $((from - 1)) tokens"
+try 0 "$accelctl" run "$f32" --json --greedy --ignore-end -n "$from" --prompt Once
+value time.tokens_per_second | awk '{ exit !($1 > 0) }' || fail "no rate of $from tokens"
+rm "$XDG_STATE_HOME/accel/history.jsonl"
+try 0 "$accelctl" run "$f32" --greedy --ignore-end -n 1 --prompt Once
 grep -q '^memory     planned .*, allocated .*(mapped weights: ' "$work/err" || fail "no allocated memory"
 grep -q '^process    peak .* (VmHWM), driver libraries .* resident now$' "$work/err" || fail "no peak of the process"
 grep -q '"tokens_per_1000_s"' "$XDG_STATE_HOME/accel/history.jsonl" && fail "the rate of one token is in the history"
