@@ -530,6 +530,7 @@ for arguments in "$model $recorded" "llama-2-7b --platform cuda --device a100"; 
 done
 # shellcheck disable=SC2086
 try 0 "$accelctl" plan "$model" $recorded --out "$work/formula.json"
+tr -s ' \n' '  ' <"$work/out" | grep -qF "weights that it packs are not counted" || fail "what a recorded plan leaves out"
 try 4 "$accelctl" run "$work/formula.json" -q -n 3
 grep -q "remedy: to run, or to plan exactly, repeat the command on that machine without --host" "$work/err" ||
     fail "remedy: $(cat "$work/err")"
