@@ -400,6 +400,38 @@ try 0 "$accelctl" plan "$model" --emit llama-server --set weights.load=read --se
 has "--no-mmap"
 has "-ctk f16"
 has "attention.page = 32 tok (command line"
+# Placements are carried over, and what is not is listed.
+try 0 "$accelctl" plan llama-2-7b --platform cuda --device 2xt4 --set placement=0-9=cuda:0,10-31=cuda:1 --emit llama-server
+has "    -ngl 33 \\"
+has "    -ts 10,23"
+sh -n "$work/out" || fail "-ts: the shell does not read it"
+try 0 "$accelctl" plan llama-2-7b --platform cuda --device 2xt4 --emit llama-server \
+    --set placement=0-9=cpu:cpu0,10-19=cuda:0,20-31=cuda:1
+has "    -ngl 23 \\"
+has "    -ts 10,13"
+try 0 "$accelctl" plan llama-2-7b --platform cuda --device t4 --set offload.layers=4 --emit llama-server
+has "    -ngl 33 \\"
+has "    -ot 'blk\\.(28|29|30|31)\\.=CPU'"
+has "#   not carried over: the KV cache of these layers"
+sh -n "$work/out" || fail "-ot: the shell does not read it"
+try 0 "$accelctl" plan llama-2-7b --platform cuda --device t4 --emit llama-server --set kv.type.v=q8 \
+    --set attention.kernel=eager
+has "attention.kernel = eager (command line"
+grep -q -- "-fa off" "$work/out" && fail "-fa is both on and off"
+try 0 "$accelctl" plan llama-2-7b --platform cuda --device 2xt4 --set placement=0-9=cuda:0,10-31=cuda:1 --emit vllm
+has "VLLM_PP_LAYER_PARTITION"
+# What the program cannot read is refused.
+try 3 "$accelctl" plan "$models/hf" --emit llama-server
+one_error "llama-server reads GGUF, and $models/hf is safetensors"
+try 0 "$accelctl" plan "$models/hf" --emit vllm
+for kind in "$f32 $work/planes.gguf" "$models/hf $work/planes"; do
+    # shellcheck disable=SC2086
+    try 0 "$accelctl" quantize $kind q4_g32
+    for program in llama-server vllm; do
+        try 3 "$accelctl" plan "${kind#* }" --emit $program
+        one_error "$program does not read layout accel 1, in which ${kind#* } is"
+    done
+done
 try 2 "$accelctl" plan "$model" --emit nothing
 one_error "llama-server or vllm"
 try 2 "$accelctl" plan "$model" --mode foo
