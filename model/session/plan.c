@@ -507,7 +507,8 @@ static int32_t import_options(const struct accel_session_options *given, struct 
     if (given != NULL)
         code = open_struct_import(given, ACCEL_END_OF(struct accel_session_options, outputs), sizeof(*out_options),
                                   "accel_session_options", out_options, error);
-    if (code == ACCEL_OK && (out_options->flags & ~(ACCEL_SESSION_STAGES | ACCEL_SESSION_INPUTS)) != 0)
+    if (code == ACCEL_OK &&
+        (out_options->flags & ~(ACCEL_SESSION_STAGES | ACCEL_SESSION_INPUTS | ACCEL_SESSION_UNTRACED)) != 0)
         code = accel_error_set(error, ACCEL_E_UNSUPPORTED, "accel_session_options.flags 0x%x has unknown bits",
                                out_options->flags);
     return code;
@@ -526,6 +527,7 @@ int32_t session_from_plan(struct accel_context *context, const struct accel_mode
     session->context = context;
     session->model = model;
     session->plan = plan;
+    session->is_untraced = (flags & ACCEL_SESSION_UNTRACED) != 0;
     code = session_settings(session, outputs, flags, error);
     if (code == ACCEL_OK)
         code = create_state_parts(session, error);

@@ -130,6 +130,7 @@ struct accel_session {
     struct accel_state_part *parts; /* [part_count]: 2 * layers */
     uint32_t part_count;
     bool is_loaded;
+    bool is_untraced;    /* steps are not measured */
     uint32_t reads_file; /* steps read weights in the mapped file, in this session or in a pipeline stage */
     struct file_source source;
     struct weight_types types; /* of converted matrices; the session owns rows and keys */

@@ -173,7 +173,7 @@ try 0 "$accelctl" plan "$model" --nodes
 has "layers.0.attention"
 # Types and layers.
 try 0 "$accelctl" plan llama-2-7b --set precision.adaptive=true --parts --layers
-grep -q "language  ffn.up .* q4_g128 .* 4\.1. b" "$work/out" || fail "--parts: ffn.up is not in 4 bits"
+grep -q "language  ffn.up .* q4_g128 .* 4\.125 b" "$work/out" || fail "--parts: ffn.up is not in 4 bits"
 grep -q "language  attention.q .* q8_g128" "$work/out" || fail "--parts: attention.q is not in 8 bits"
 grep -q "language  *0-31 .*weights .*state" "$work/out" || fail "--layers: no row of all layers"
 
@@ -300,6 +300,11 @@ XDG_STATE_HOME=$work/state.speed try 0 "$accelctl" plan "$q8" -t 2 --set context
 if [ "$(nproc)" -ge 2 ]; then
     has "speed      decode not known (nothing was measured on this device with as many threads)"
 fi
+# Rows of layers name the tables beside them; bits per weight count scales.
+try 0 "$accelctl" plan llama-2-7b --platform cuda --device 2xt4 --layers --parts --set weights.type=q4 --set weights.group=128
+grep -q "language *embedding *cuda:0 " "$work/out" && grep -q "language *output *cuda:1 " "$work/out" ||
+    fail "rows of layers: $(cat "$work/out")"
+grep -q "attention.q *32 q4_g128 *264.0 MiB *4.125 b " "$work/out" || fail "bits per weight: $(cat "$work/out")"
 # The weights of several devices add up, with the tables of no layer.
 for name in 2xa100 5xl4; do
     try 0 "$accelctl" plan llama-2-70b --platform cuda --device $name --json

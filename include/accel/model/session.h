@@ -65,6 +65,10 @@ struct accel_session;
     2u /**< flag: the activations of each weight can be read; drivers fuse no node over them                           \
         */
 
+#define ACCEL_SESSION_UNTRACED                                                                                         \
+    4u /**< flag: steps are no run of texts: trace.steps, measure.memory and output.attention write no files, and no   \
+          metrics are noted */
+
 /** Options of a session. Open. */
 struct accel_session_options {
     uint32_t size;

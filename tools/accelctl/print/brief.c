@@ -172,9 +172,7 @@ static bool is_joined(const struct accel_plan *plan, uint32_t index)
            other->first != ACCEL_NO_LAYER;
 }
 
-/* Names the weights of no layer in a row: the output of a model without a head has a copy of the embedding where that
- * is on another device. */
-static const char *outside_text(const struct accel_plan *plan, uint32_t index)
+const char *tables_text(const struct accel_plan *plan, uint32_t index)
 {
     const struct accel_plan_layer *row = accel_plan_layer_get(plan, index);
 
@@ -203,16 +201,16 @@ static uint64_t print_split_row(const struct accel_plan *plan, uint32_t index, b
     size_t used = 0;
 
     if (row->first == ACCEL_NO_LAYER) {
-        used = (size_t)snprintf(line, sizeof(line), "%s", outside_text(plan, index));
+        used = (size_t)snprintf(line, sizeof(line), "%s", tables_text(plan, index));
     } else {
         used = (size_t)snprintf(line, sizeof(line), "layers %" PRIu32 "-%" PRIu32, row->first, row->last);
         if (before != NULL && is_joined(plan, index - 1) && !is_output(plan, index - 1)) {
             bytes += before->weight_bytes;
-            used += (size_t)snprintf(line + used, sizeof(line) - used, ", %s", outside_text(plan, index - 1));
+            used += (size_t)snprintf(line + used, sizeof(line) - used, ", %s", tables_text(plan, index - 1));
         }
         if (after != NULL && is_output(plan, index + 1)) {
             bytes += after->weight_bytes;
-            used += (size_t)snprintf(line + used, sizeof(line) - used, ", %s", outside_text(plan, index + 1));
+            used += (size_t)snprintf(line + used, sizeof(line) - used, ", %s", tables_text(plan, index + 1));
         }
     }
     used += (size_t)snprintf(line + used, sizeof(line) - used, " on %s: weights %s",
