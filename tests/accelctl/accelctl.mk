@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests that run the command as a user would.
-check_PROGRAMS += tests/accelctl/honored tests/accelctl/json tests/accelctl/stages tests/accelctl/decoded
+check_PROGRAMS += tests/accelctl/honored tests/accelctl/json tests/accelctl/stages tests/accelctl/decoded tests/accelctl/half
 tests_accelctl_decoded_SOURCES = %D%/decoded.c
 tests_accelctl_decoded_LDADD = libaccel-model.la libaccel.la libaccel-quant.la -lm
+tests_accelctl_half_SOURCES = %D%/half.c
+tests_accelctl_half_LDADD = libaccel-model.la libaccel.la
 tests_accelctl_honored_SOURCES = %D%/honored.c
 tests_accelctl_honored_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_accelctl_honored_LDADD = $(JANSSON_LIBS)

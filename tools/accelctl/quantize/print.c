@@ -258,15 +258,21 @@ static void print_rows(const struct accel_quantize_job *job)
     }
 }
 
-/* Prints the errors of tensors of a type: "relative error 0.0765 to 0.0981"; nothing if none is known. */
+/* Prints the errors of tensors of a type: "relative error 0.0765 to 0.0981"; nothing if none is known. Tensors of an
+ * earlier run, whose errors are not known, are told apart. */
 static void print_errors(const struct accel_quantize_job *job, uint32_t type)
 {
     double least = INFINITY, most = 0;
+    uint64_t known = 0, earlier = 0;
 
     for (uint64_t i = 0; i < accel_quantize_count(job); i++) {
         const struct accel_quantize_row *row = accel_quantize_get(job, i);
 
-        if (row->to == type && row->converted && row->relative_error > 0) {
+        if (row->to != type || !row->converted)
+            continue;
+        known += row->relative_error >= 0;
+        earlier += row->relative_error < 0;
+        if (row->relative_error > 0) {
             least = fmin(least, row->relative_error);
             most = fmax(most, row->relative_error);
         }
@@ -275,6 +281,11 @@ static void print_errors(const struct accel_quantize_job *job, uint32_t type)
         print(", relative error %.4f to %.4f", least, most);
     else if (most > 0)
         print(", relative error %.4f", most);
+    if (earlier > 0 && known > 0)
+        print(" (of %llu of %llu tensors; an earlier run wrote the others)", (unsigned long long)known,
+              (unsigned long long)(known + earlier));
+    else if (earlier > 0)
+        print(", errors not known (an earlier run wrote them)");
 }
 
 /* Prints types with their bytes, in the order in which they first occur. */
@@ -353,7 +364,10 @@ void quantize_print(const struct accel_quantize_job *job, const struct quantize_
     print_kept(job);
     print_requantized(job);
     if (outcome->resumed > 0)
-        print("taken up where an earlier run ended: %llu tensors were there\n", (unsigned long long)outcome->resumed);
+        print(
+            "taken up where an earlier run ended: %llu of %llu tensors were there; errors and time above and below are "
+            "those of this run\n",
+            (unsigned long long)outcome->resumed, (unsigned long long)accel_quantize_count(job));
     print_end(job, outcome, written);
     if (outcome->replaced)
         print("%s: the file that has that name\n", written ? "replaced" : "would be replaced");
