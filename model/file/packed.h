@@ -104,6 +104,9 @@ struct model_packing {
 /* Reads the quantization_config of a folder. ACCEL_E_UNSUPPORTED names what is not supported. */
 int32_t model_packing_read(const json_t *object, struct model_packing *packing, struct accel_error *error);
 
+/* Adds the remedy for a quantization that is not supported, unless the error has one. Returns ACCEL_E_UNSUPPORTED. */
+int32_t model_packed_remedy(struct accel_error *error);
+
 /* Replaces the packed tensors of a sealed safetensors file by matrices, as config.json (quantization_config) or
  * quantize_config.json describes. Call once, before the file is shared. ACCEL_E_UNSUPPORTED names other methods; the
  * file is then unchanged. */

@@ -111,6 +111,9 @@ static int32_t load_object(const struct accel_model_file *file, const char *name
                         : model_json_parse(path, 0, text, length, CONFIG_DEPTH, &root, error);
     if (code == ACCEL_OK) {
         json_t *object = member == NULL ? root : json_object_get(root, member);
+        if (object != NULL && !json_is_null(object) && !json_is_object(object))
+            code = model_fault(error, ACCEL_E_CORRUPT, path, MODEL_NO_OFFSET, "%s is %s, not an object",
+                               member == NULL ? "the document" : member, model_json_kind(object));
         *out_object = json_is_object(object) ? json_incref(object) : NULL;
     }
     json_decref(root);
@@ -349,6 +352,12 @@ static bool has_float_matrix(const struct accel_model_file *file)
     return false;
 }
 
+static int32_t refuse_file(const struct accel_model_file *file, const char *what, struct accel_error *error)
+{
+    model_fault(error, ACCEL_E_UNSUPPORTED, file->path, MODEL_NO_OFFSET, "%s", what);
+    return model_packed_remedy(error);
+}
+
 int32_t model_packed_replace(struct accel_model_file *file, struct accel_error *error)
 {
     struct model_packing packing = {.path = file->path};
@@ -368,15 +377,15 @@ int32_t model_packed_replace(struct accel_model_file *file, struct accel_error *
     if (code == ACCEL_OK && object != NULL)
         code = model_packing_read(object, &packing, error);
     else if (code == ACCEL_OK && has_codes(file, 0))
-        code = model_fault(error, ACCEL_E_UNSUPPORTED, file->path, MODEL_NO_OFFSET,
+        code = refuse_file(file,
                            "has packed codes, but no quantization_config in config.json, quantize_config.json or "
-                           "hf_quant_config.json");
+                           "hf_quant_config.json",
+                           error);
     if (code == ACCEL_OK && object != NULL &&
         (has_codes(file, packing.layout) || (describes_floats(&packing) && has_float_matrix(file))))
         code = replace_tensors(file, &packing, error);
     else if (code == ACCEL_OK && object != NULL && has_codes(file, 0))
-        code = model_fault(error, ACCEL_E_UNSUPPORTED, file->path, MODEL_NO_OFFSET,
-                           "has packed codes of another method than its quantization_config");
+        code = refuse_file(file, "has packed codes of another method than its quantization_config", error);
     json_decref(object);
     return code;
 }

@@ -62,4 +62,35 @@ rounded mxfp4 MXFP4
 rounded fp8 F8_E4M3
 rounded e5m2 F8_E5M2
 
+# Quantizations that are not supported: the value of the file, what is supported, and a remedy that holds for them.
+# config JSON WORDS: the configuration is refused with these words
+config()
+{
+    python3 - "$work/nvfp4/config.json" "$1" <<'END' || exit 99
+import json, sys
+config = json.load(open(sys.argv[1]))
+config["quantization_config"] = json.loads(sys.argv[2])
+json.dump(config, open(sys.argv[1], "w"))
+END
+    try 3 "$accelctl" run "$work/nvfp4" -q -n 1 -p Once
+    one_error "$2"
+    case $2 in
+    *"not an object") grep -q "remedy: .*damaged" "$work/err" || fail "remedy: $(cat "$work/err")" ;;
+    *) grep -q "remedy: take the model in GPTQ, AWQ, " "$work/err" || fail "remedy: $(cat "$work/err")" ;;
+    esac
+}
+config '{"quant_method": "bitsandbytes"}' "quant_method is 'bitsandbytes', supported: gptq, awq, "
+config '{"quant_method": 7}' "quant_method is 7, supported: a string"
+config '{"quant_method": "fp8", "fmt": "e5m2"}' "fmt is 'e5m2', supported: e4m3"
+config '{"quant_method": "fp8", "weight_block_size": [100, 128]}' "weight_block_size is [100,128], supported: a pair of"
+config '{"quant_method": "modelopt"}' "quant_algo is missing, supported: FP8, "
+config '{"quant_method": "gptq", "bits": "four", "group_size": 128}' "bits is 'four', supported: 2, 3, 4, 8"
+config '{"quant_method": "gptq", "bits": 4, "group_size": 1.5}' "group_size is 1.5, supported: -1 and multiples of 32"
+config '{"quant_method": "compressed-tensors", "config_groups": {"g": {"weights": {"num_bits": 6, "type": "float"}}}}' \
+    "num_bits is 6, supported: 8, 4"
+config '{"quant_method": "compressed-tensors", "config_groups": [1]}' "config_groups is [1], supported: a table of groups"
+config '"fp8"' "config.json: quantization_config is a string, not an object"
+config '[]' "config.json: quantization_config is a list, not an object"
+config null "has packed codes, but no quantization_config in config.json"
+
 finish
