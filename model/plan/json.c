@@ -189,6 +189,10 @@ static json_t *model_json(const struct accel_model_plan *plan)
         return object;
     json_object_set_new(object, "types", plan_text_json(accel_model_facts_of(model)->types));
     json_object_set_new(object, "files", plan_identity(model));
+    if (accel_model_facts_of(model)->window != 0)
+        json_object_set_new(object, "sliding_window",
+                            json_pack("{s:i, s:i}", "tokens", (int)accel_model_facts_of(model)->window, "layers",
+                                      (int)accel_model_facts_of(model)->window_layers));
     return object;
 }
 

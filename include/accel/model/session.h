@@ -43,6 +43,8 @@ struct accel_model_facts {
     const uint32_t *eos;   /**< tokens that end a text */
     uint32_t eos_count;
     uint32_t zero;
+    uint32_t window;        /**< tokens of its sliding window, the widest if layers differ; 0: none */
+    uint32_t window_layers; /**< layers with a sliding window */
 };
 
 /** Opens a GGUF file, a safetensors file beside its config.json, or a folder. Reads configuration and tensor list,

@@ -54,6 +54,10 @@ static json_t *architecture_json(const char *path, uint32_t has_weights)
     }
     if (code == ACCEL_OK)
         code = accel_model_open(path, NULL, &model, &error);
+    if (code == ACCEL_OK && accel_model_facts_of(model)->window != 0)
+        json_object_set_new(object, "sliding_window",
+                            json_pack("{s:i, s:i}", "tokens", (int)accel_model_facts_of(model)->window, "layers",
+                                      (int)accel_model_facts_of(model)->window_layers));
     add_runs(object, code, &error);
     accel_model_close(model);
     accel_model_description_free(description);

@@ -199,6 +199,7 @@ static void print_weights(const json_t *document)
 static void print_architecture(const json_t *document)
 {
     const json_t *architecture = json_object_get(document, "architecture");
+    const json_t *window = json_object_get(architecture, "sliding_window");
     const char *key;
     json_t *value;
     char line[1024] = "", item[VALUE_MOST];
@@ -222,6 +223,11 @@ static void print_architecture(const json_t *document)
     }
     print_wrapped(LABEL + 1, LABEL + 1, line);
     print_label("");
+    if (json_is_object(window)) {
+        print("sliding window of %lld tokens in %lld layer%s\n", (long long)integer_of(window, "tokens"),
+              (long long)integer_of(window, "layers"), integer_of(window, "layers") == 1 ? "" : "s");
+        print_label("");
+    }
     print_runs(architecture, "runs", "does not run");
 }
 

@@ -41,6 +41,28 @@ static void print_model_line(const struct opened *opened)
     print_wrapped((uint32_t)print("%*s", HEAD, ""), HEAD, line);
 }
 
+/* Prints the sliding window of the model, and that it leaves the KV cache as it is. */
+static void print_window(const struct opened *opened)
+{
+    const struct accel_model_facts *facts = opened->model == NULL ? NULL : accel_model_facts_of(opened->model);
+    const struct accel_plan *plan = accel_model_plan_plan(opened->made);
+    const char *given = plan_setting_text(plan, "kv.window");
+    char line[400], cache[120] = "it holds them";
+
+    if (facts == NULL || facts->window == 0)
+        return;
+    if (strcmp(given, "off") != 0)
+        snprintf(cache, sizeof(cache), "it drops those that kv.window=%.20s leaves out", given);
+    else if (facts->window_layers == facts->layers)
+        snprintf(cache, sizeof(cache), "it holds them, unless --set kv.window=%" PRIu32 "tok drops them",
+                 facts->window);
+    snprintf(line, sizeof(line),
+             "sliding window of %" PRIu32 " tokens in %" PRIu32 " of %" PRIu32
+             " layers: attention reads no older ones; the KV cache is not smaller for it: %s",
+             facts->window, facts->window_layers, facts->layers, cache);
+    print_wrapped((uint32_t)print("%*s", HEAD, ""), HEAD, line);
+}
+
 static void print_context(const struct opened *opened)
 {
     const struct accel_plan *plan = accel_model_plan_plan(opened->made);
@@ -54,6 +76,7 @@ static void print_context(const struct opened *opened)
              strcmp(context, trained) == 0 ? "as many" : trained, sequences, strcmp(sequences, "1") == 0 ? "" : "s",
              plan_setting_text(plan, "batch"));
     print_wrapped((uint32_t)print("context    "), HEAD, line);
+    print_window(opened);
 }
 
 /* ---- memory ---- */
