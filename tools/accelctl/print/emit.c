@@ -25,6 +25,9 @@ struct flag_row {
     const char *reason; /* why others cannot be said */
 };
 
+/* Why -fa off is not said: the reason of the row of which the type of values decides the flag. */
+static const char flash_only[] = "its quantized cache of values requires -fa on";
+
 static const struct flag_row llama_rows[] = {
     {"context", "-c ", NULL, ""},
     {"sequences", "-np ", NULL, ""},
@@ -33,7 +36,7 @@ static const struct flag_row llama_rows[] = {
     {"kv.type.k", "-ctk ", "auto=f16 f32=f32 f16=f16 q8=q8_0 q4=q4_0", "it has no such type"},
     {"kv.type.v", "-ctv ", "auto=f16 f32=f32 f16=f16 q8=q8_0,-fa,on q4=q4_0,-fa,on", "it has no such type"},
     {"cpu.threads", "-t ", NULL, ""},
-    {"attention.kernel", "", "auto= tiled=-fa,on eager=-fa,off", "its quantized cache of values requires -fa on"},
+    {"attention.kernel", "", "auto= tiled=-fa,on eager=-fa,off", flash_only},
     {"weights.load", "", "auto= map= read=--no-mmap", ""},
     {"compute.activations", "", "q8=", "its kernels for quantized weights round activations to 8 bits always"},
     {"weights.type", "", "auto=", "the file is written in that type first: llama-quantize"},
@@ -137,7 +140,7 @@ static uint32_t make_flag(const struct accel_plan *plan, const struct flag_row *
 {
     char value[FLAG];
 
-    if (strcmp(row->key, "attention.kernel") == 0 && row->reason[0] != '\0' && has_quantized_values(plan))
+    if (row->reason == flash_only && has_quantized_values(plan))
         return strcmp(setting->value, "eager") != 0;
     if (row->words != NULL && !look_up(row->words, setting->value, value))
         return 0;
