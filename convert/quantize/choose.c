@@ -348,10 +348,20 @@ static void name_requested(struct accel_quantize_job *job, uint64_t index, uint3
     job->rows[index].reason = "rows are no whole number of blocks";
 }
 
+/* Returns whether the file has the tensor in a quantized type, also if it is read as F16, BF16 or F32. */
+static bool is_rounded(const struct accel_model_tensor *tensor)
+{
+    struct accel_format format;
+    if (strcmp(tensor->stored_type, tensor->type_name) != 0)
+        return true;
+    return accel_format_describe(tensor->type, &format) == ACCEL_OK &&
+           (format.kind != ACCEL_FORMAT_SCALAR || tensor->type == ACCEL_F8_E4M3 || tensor->type == ACCEL_F8_E5M2);
+}
+
 static void keep(struct accel_quantize_row *row, const struct accel_model_tensor *tensor, const char *reason)
 {
     row->to = row->from;
-    row->to_name = row->from_name;
+    row->to_name = tensor->type_name;
     row->converted = 0;
     row->reason = reason;
     row->bytes = tensor->bytes;
@@ -367,7 +377,8 @@ static void choose(struct accel_quantize_job *job, const struct quantize_rules *
     *row = (struct accel_quantize_row){.size = sizeof(*row),
                                        .from = tensor->type,
                                        .converted = 1,
-                                       .from_name = tensor->type_name,
+                                       .from_name = tensor->stored_type,
+                                       .rounded = is_rounded(tensor),
                                        .elements = model_tensor_elements(tensor),
                                        .name = tensor->name,
                                        .reason = "",

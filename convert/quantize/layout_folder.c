@@ -12,6 +12,7 @@
 #include "model/file/element.h"
 #include "model/file/fault.h"
 #include "model/file/json.h"
+#include "model/file/not_model.h"
 #include "model/file/pool.h"
 #include "model/file/replace.h"
 #include "model/file/text.h"
@@ -206,6 +207,8 @@ int32_t quantize_folder_config(struct accel_quantize_job *job, json_t *packing, 
     uint64_t length = 0;
     int failed = 0;
     int32_t code = accel_model_file_sibling(job->file, "config.json", TEXT_BYTES_MAX, &text, &length, error);
+    if (code == ACCEL_E_NOT_FOUND)
+        model_remedy_config(error);
     if (code == ACCEL_OK)
         code = model_json_parse(path, 0, text, length, CONFIG_DEPTH, &root, error);
     if (code == ACCEL_OK && (!json_is_object(root) || (json_object_get(root, "quantization_config") != NULL &&

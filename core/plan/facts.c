@@ -50,7 +50,7 @@ static void note_model(struct accel_plan *plan)
     } words[] = {
         {"model.family", "", ""},           {"model.layers", ", ", " layers"},
         {"model.hidden", " x ", ""},        {"model.parameters", ", ", " parameters"},
-        {"model.weight_bytes", ", ", " B"},
+        {"model.weight_bytes", ", ", " B"}, {"model.identity", ", file ", ""},
     };
     plan->model = "";
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {

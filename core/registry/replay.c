@@ -126,7 +126,7 @@ int32_t accel_replay_refuse(const struct accel_context *context, const char *dev
         return ACCEL_OK;
     code = accel_error_set(error, ACCEL_E_UNSUPPORTED, "device %s belongs to a recorded machine: %.200s", device,
                            context->recording->path);
-    accel_error_remedy(error, "plan for it here, and run the plan on that machine");
+    accel_error_remedy(error, "to run, or to plan exactly, repeat the command on that machine without --host");
     return code;
 }
 

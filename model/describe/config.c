@@ -363,7 +363,8 @@ int32_t describe_config(struct accel_model_description *d, const struct accel_mo
     int32_t code = accel_model_file_sibling(file, CONFIG_NAME, CONFIG_BYTES_MAX, &text, &length, &inner);
 
     family_set(d, family_guess("generation"));
-    if (code == ACCEL_E_NOT_FOUND)
+    d->lacks_config = code == ACCEL_E_NOT_FOUND;
+    if (d->lacks_config)
         return ACCEL_OK;
     if (code != ACCEL_OK)
         return model_error_copy(error, &inner);

@@ -9,6 +9,8 @@
 
 #include "model/describe/internal.h"
 #include "model/family/family.h"
+#include "model/file/fault.h"
+#include "model/file/not_model.h"
 #include "model/file/packed.h"
 
 /* Returns whether a path exists or fails for a reason that opening it would report. */
@@ -176,5 +178,10 @@ int32_t accel_model_description_runs(const struct accel_model_description *descr
     const char *name = describe_find_fact(description, "model.family");
     const struct model_family *family;
 
+    if (description->lacks_config) {
+        model_fault(error, ACCEL_E_UNSUPPORTED, description->path, MODEL_NO_OFFSET, "has no config.json beside it");
+        model_remedy_config(error);
+        return ACCEL_E_UNSUPPORTED;
+    }
     return model_family_find(description->path, name == NULL ? "" : name, &family, error);
 }

@@ -117,7 +117,8 @@ struct accel_model_description {
     struct shape shapes[PARTS];
     struct traits traits;
     const struct family *family;
-    bool turned; /* the file stores GPT-2's transposed matrices with their inputs first */
+    bool lacks_config; /* it is of safetensors without a config.json */
+    bool turned;       /* the file stores GPT-2's transposed matrices with their inputs first */
 };
 
 extern const char *const part_names[PARTS];

@@ -11,6 +11,7 @@
 
 #include "model/file/decoder_config_reader.h"
 #include "model/file/json.h"
+#include "model/file/not_model.h"
 #include "model/file/text.h"
 
 #define CONFIG_NAME "config.json"
@@ -483,6 +484,8 @@ int32_t accel_decoder_config_read(const struct accel_model_file *file, struct ac
     if (accel_model_file_format(file) == ACCEL_MODEL_GGUF)
         return read_gguf(file, out_config, error);
     code = accel_model_file_sibling(file, CONFIG_NAME, CONFIG_BYTES_MAX, &text, &length, error);
+    if (code == ACCEL_E_NOT_FOUND)
+        model_remedy_config(error);
     if (code != ACCEL_OK)
         return code;
     folder = model_text_folder(accel_model_file_part_path(file, 0));

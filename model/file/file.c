@@ -12,6 +12,7 @@
 #include "model/file/checked.h"
 #include "model/file/container.h"
 #include "model/file/fault.h"
+#include "model/file/not_model.h"
 #include "model/file/packed.h"
 #include "model/file/planes.h"
 #include "model/file/text.h"
@@ -41,14 +42,12 @@ static int32_t choose_format(struct accel_model_file *file, struct accel_error *
         file->format = ACCEL_MODEL_SAFETENSORS;
     else if (ends_in(part->path, ".gguf"))
         file->format = ACCEL_MODEL_GGUF;
-    else {
-        model_fault(error, ACCEL_E_UNSUPPORTED, part->path, 0,
-                    "is neither GGUF nor safetensors, it begins with %02x %02x %02x %02x", head[0], head[1], head[2],
-                    head[3]);
-        if (head[0] == '{')
-            accel_error_remedy(error, "to run a saved plan, use accelctl run");
-        return ACCEL_E_UNSUPPORTED;
-    }
+    else if (head[0] == '{' && file->folder != NULL)
+        return model_refuse_json(part, file->folder, error);
+    else
+        return model_fault(error, ACCEL_E_UNSUPPORTED, part->path, 0,
+                           "is neither GGUF nor safetensors, it begins with %02x %02x %02x %02x", head[0], head[1],
+                           head[2], head[3]);
     return ACCEL_OK;
 }
 
@@ -97,12 +96,8 @@ static int32_t open_folder_gguf(struct accel_model_file *file, struct accel_erro
     int32_t code = model_gguf_find(file->folder, &path, error);
     if (code != ACCEL_OK)
         return code;
-    if (path == NULL) {
-        code = model_fault(error, ACCEL_E_NOT_FOUND, file->path, MODEL_NO_OFFSET,
-                           "the folder has neither " SINGLE_NAME " nor " INDEX_NAME " nor a GGUF file");
-        accel_error_remedy(error, "name the model file itself if it has another name");
-        return code;
-    }
+    if (path == NULL)
+        return model_refuse_folder(file->folder, error);
     free(file->path);
     file->path = path;
     code = model_path_open(path, &fd, &status, error);
@@ -150,6 +145,10 @@ static int32_t open_path(struct accel_model_file *file, const char *path, struct
     if (file->folder == NULL) {
         close(fd);
         return model_no_memory(error, path, strlen(path));
+    }
+    if (model_is_shard(path)) {
+        close(fd);
+        return model_refuse_shard(path, file->folder, error);
     }
     return open_regular(file, path, fd, &status, error);
 }

@@ -12,6 +12,7 @@ libaccel_model_core_la_SOURCES += \
 	%D%/gguf_split.c \
 	%D%/gguf_write.c %D%/gguf_write.h \
 	%D%/json.c %D%/json.h \
+	%D%/not_model.c %D%/not_model.h \
 	%D%/open_struct.c %D%/open_struct.h \
 	%D%/packed.c %D%/packed.h %D%/packed_config.c \
 	%D%/packed_matrix.c %D%/packed_matrix.h %D%/packed_shape.c %D%/packed_type.c \

@@ -274,6 +274,8 @@ static int32_t read_tensor(struct cursor *cursor, struct model_tensor *tensor)
     if (model_element_bytes(element, face->dims, face->rank, &face->bytes, &reason) != ACCEL_OK)
         return model_fault(cursor->error, ACCEL_E_CORRUPT, cursor->part->path, tensor->described_at,
                            "tensor %s of type %s: %s", shown, element->name, reason);
+    face->stored_type = face->type_name;
+    face->stored_bytes = face->bytes;
     return ACCEL_OK;
 }
 

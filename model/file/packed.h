@@ -81,6 +81,7 @@ struct model_packed {
     const uint32_t *order; /* [width]: group of each column; NULL: groups rise with the columns */
     uint32_t planes;
     uint32_t type;
+    uint64_t stored_bytes; /* of the tensors that it is assembled from */
     uint64_t plane_bytes[3];
 };
 
@@ -102,6 +103,9 @@ struct model_packing {
 
 /* Reads the quantization_config of a folder. ACCEL_E_UNSUPPORTED names what is not supported. */
 int32_t model_packing_read(const json_t *object, struct model_packing *packing, struct accel_error *error);
+
+/* Adds the remedy for a quantization that is not supported, unless the error has one. Returns ACCEL_E_UNSUPPORTED. */
+int32_t model_packed_remedy(struct accel_error *error);
 
 /* Replaces the packed tensors of a sealed safetensors file by matrices, as config.json (quantization_config) or
  * quantize_config.json describes. Call once, before the file is shared. ACCEL_E_UNSUPPORTED names other methods; the

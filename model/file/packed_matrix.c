@@ -111,6 +111,9 @@ static int32_t load_object(const struct accel_model_file *file, const char *name
                         : model_json_parse(path, 0, text, length, CONFIG_DEPTH, &root, error);
     if (code == ACCEL_OK) {
         json_t *object = member == NULL ? root : json_object_get(root, member);
+        if (object != NULL && !json_is_null(object) && !json_is_object(object))
+            code = model_fault(error, ACCEL_E_CORRUPT, path, MODEL_NO_OFFSET, "%s is %s, not an object",
+                               member == NULL ? "the document" : member, model_json_kind(object));
         *out_object = json_is_object(object) ? json_incref(object) : NULL;
     }
     json_decref(root);
@@ -120,6 +123,18 @@ static int32_t load_object(const struct accel_model_file *file, const char *name
 }
 
 /* ---- one matrix ---- */
+
+/* Returns the name of the codes and scales; NULL: the planar type names them. */
+static const char *name_stored(const struct model_packed *packed)
+{
+    static const char *const integers[] = {[2] = "INT2", [3] = "INT3", [4] = "INT4", [8] = "INT8"};
+
+    if (packed->levels == NULL)
+        return packed->dense ? integers[packed->bits] : NULL;
+    if (packed->bits == 4)
+        return packed->scales.type == ACCEL_U8 ? "MXFP4" : "NVFP4";
+    return packed->scales.type == ACCEL_U8 ? "MXFP8" : packed->codes.type_name;
+}
 
 static int32_t describe_tensor(struct accel_model_file *file, const struct model_packed *packed, const char *end,
                                struct model_tensor *out, struct accel_error *error)
@@ -147,6 +162,8 @@ static int32_t describe_tensor(struct accel_model_file *file, const struct model
     out->face.bytes = 0;
     for (uint32_t p = 0; p < packed->planes; p++)
         out->face.bytes += packed->plane_bytes[p];
+    out->face.stored_type = name_stored(packed) == NULL ? out->face.type_name : name_stored(packed);
+    out->face.stored_bytes = packed->stored_bytes;
     out->described_at = packed->codes.offset;
     out->packed = packed;
     return ACCEL_OK;
@@ -198,6 +215,11 @@ static int32_t check_parts(const struct accel_model_file *file, const struct spe
     return ACCEL_OK;
 }
 
+static uint64_t bytes_of(const struct accel_model_tensor *tensor)
+{
+    return tensor == NULL ? 0 : tensor->bytes;
+}
+
 static int32_t create_matrix(struct accel_model_file *file, const struct model_packing *packing,
                              const struct spelling *spelling, const struct accel_model_tensor *codes,
                              struct model_tensor *out, struct accel_error *error)
@@ -206,6 +228,7 @@ static int32_t create_matrix(struct accel_model_file *file, const struct model_p
     const struct accel_model_tensor *zeros = find_sibling(file, name, end, spelling->zeros);
     const struct accel_model_tensor *scales = find_sibling(file, name, end, spelling->scales);
     const struct accel_model_tensor *order = find_sibling(file, name, end, spelling->order);
+    const struct accel_model_tensor *shape = find_sibling(file, name, end, spelling->shape);
     const struct accel_model_tensor *global = find_sibling(file, name, end, spelling->global);
     const bool needs_zeros = spelling->layout == MODEL_PACKED_GPTQ || spelling->layout == MODEL_PACKED_AWQ;
     struct model_packed *packed = model_pool_alloc(&file->pool, 1, sizeof(*packed));
@@ -221,6 +244,8 @@ static int32_t create_matrix(struct accel_model_file *file, const struct model_p
     packed->scales = *scales;
     if (zeros != NULL)
         packed->zeros = *zeros;
+    packed->stored_bytes =
+        codes->bytes + scales->bytes + bytes_of(zeros) + bytes_of(order) + bytes_of(shape) + bytes_of(global);
     packed->layout = spelling->layout;
     packed->zero_add = packing->zero_add;
     packed->row_block = 1;
@@ -233,7 +258,7 @@ static int32_t create_matrix(struct accel_model_file *file, const struct model_p
     if (code == ACCEL_OK && global != NULL)
         code = model_packed_read_global(file, global, packed, error);
     if (code == ACCEL_OK && spelling->shape != NULL)
-        code = model_packed_read_shape(file, find_sibling(file, name, end, spelling->shape), packed, error);
+        code = model_packed_read_shape(file, shape, packed, error);
     if (code == ACCEL_OK)
         code = model_packed_measure(file, packing, packed, error);
     if (code == ACCEL_OK && order != NULL)
@@ -327,6 +352,12 @@ static bool has_float_matrix(const struct accel_model_file *file)
     return false;
 }
 
+static int32_t refuse_file(const struct accel_model_file *file, const char *what, struct accel_error *error)
+{
+    model_fault(error, ACCEL_E_UNSUPPORTED, file->path, MODEL_NO_OFFSET, "%s", what);
+    return model_packed_remedy(error);
+}
+
 int32_t model_packed_replace(struct accel_model_file *file, struct accel_error *error)
 {
     struct model_packing packing = {.path = file->path};
@@ -346,15 +377,15 @@ int32_t model_packed_replace(struct accel_model_file *file, struct accel_error *
     if (code == ACCEL_OK && object != NULL)
         code = model_packing_read(object, &packing, error);
     else if (code == ACCEL_OK && has_codes(file, 0))
-        code = model_fault(error, ACCEL_E_UNSUPPORTED, file->path, MODEL_NO_OFFSET,
+        code = refuse_file(file,
                            "has packed codes, but no quantization_config in config.json, quantize_config.json or "
-                           "hf_quant_config.json");
+                           "hf_quant_config.json",
+                           error);
     if (code == ACCEL_OK && object != NULL &&
         (has_codes(file, packing.layout) || (describes_floats(&packing) && has_float_matrix(file))))
         code = replace_tensors(file, &packing, error);
     else if (code == ACCEL_OK && object != NULL && has_codes(file, 0))
-        code = model_fault(error, ACCEL_E_UNSUPPORTED, file->path, MODEL_NO_OFFSET,
-                           "has packed codes of another method than its quantization_config");
+        code = refuse_file(file, "has packed codes of another method than its quantization_config", error);
     json_decref(object);
     return code;
 }

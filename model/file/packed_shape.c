@@ -25,7 +25,7 @@ int32_t model_packed_unsupported(const struct accel_model_file *file, const stru
     model_packed_corrupt(file, tensor, what, error);
     if (error)
         error->code = ACCEL_E_UNSUPPORTED;
-    return ACCEL_E_UNSUPPORTED;
+    return model_packed_remedy(error);
 }
 
 static bool has_shape(const struct accel_model_tensor *tensor, uint32_t type, uint64_t outer, uint64_t inner)

@@ -157,6 +157,8 @@ static int32_t add_tensor(struct work *work, const struct accel_model_value *val
     if (shown.face.name == NULL || shown.face.type_name == NULL)
         return model_no_memory(work->error, file->path, strlen(name));
     shown.face.type = format.type;
+    shown.face.stored_type = shown.face.type_name;
+    shown.face.stored_bytes = shown.face.bytes;
     shown.described_at = planes->plane[0].offset;
     work->shown[at] = shown;
     work->count++;

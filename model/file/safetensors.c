@@ -100,6 +100,8 @@ static int32_t read_type(const struct header *header, const json_t *value, struc
         return fault(header, face->name, "its dtype is unknown");
     face->type = element->type;
     face->type_name = element->name;
+    face->stored_type = face->type_name;
+    face->stored_bytes = face->bytes;
     if (model_element_bytes(element, face->dims, face->rank, &bytes, &reason) != ACCEL_OK)
         return fault(header, face->name, reason);
     if (bytes == face->bytes)

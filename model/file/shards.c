@@ -74,6 +74,9 @@ static int32_t open_shards(struct accel_model_file *file, const char *const *nam
             return model_no_memory(error, file->path, strlen(names[i]));
         code = model_part_open(&file->parts[i], path, error);
         free(path);
+        if (code == ACCEL_E_NOT_FOUND)
+            accel_error_remedy(error, "a file of the model is missing that model.safetensors.index.json names: "
+                                      "download it into the folder");
         if (code != ACCEL_OK)
             return code;
         file->part_count++;

@@ -8,6 +8,7 @@
 
 #include <accel/model/tokenizer.h>
 
+#include "model/plan/identity.h"
 #include "model/plan/internal.h"
 #include "model/session/plan.h"
 #include "model/session/session.h"
@@ -140,6 +141,8 @@ static int32_t open_model(const char *path, struct plan_subject *subject, struct
         return ACCEL_OK;
     }
     code = accel_model_open(path, NULL, &subject->model, &subject->reason);
+    if (code == ACCEL_OK)
+        plan_identity_hash(subject->model, subject->identity);
     if (code == ACCEL_OK || code == ACCEL_E_UNSUPPORTED)
         return ACCEL_OK;
     if (error != NULL && error->code == ACCEL_OK)
@@ -169,7 +172,7 @@ static int32_t open_subject(struct accel_context *context, const char *path, str
 
 /* ---- the plan ---- */
 
-enum { LENGTH_TEXT = 24, REQUEST_FACTS = 2 };
+enum { LENGTH_TEXT = 24, REQUEST_FACTS = 3 };
 
 /* Plans settings and types from the model's shapes, without a driver. Profiles see the facts of the model and of the
  * request. */
@@ -195,6 +198,9 @@ static int32_t make_shape_plan(struct accel_model_plan *plan, struct accel_error
         all[request.model_count++] = (struct accel_named_value){"request.length", length, "the request"};
     if (plan->options.mode != NULL)
         all[request.model_count++] = (struct accel_named_value){"request.mode", plan->options.mode, "the request"};
+    if (plan->subject->identity[0] != '\0')
+        all[request.model_count++] =
+            (struct accel_named_value){"model.identity", plan->subject->identity, plan->options.path};
     request.model = all;
     code = accel_plan_create(plan->context, &request, &plan->shape_plan, error);
     if (code == ACCEL_OK)

@@ -44,7 +44,7 @@ static uint64_t header_bytes(const struct accel_model_file *file, uint32_t part)
     return first < HEADER_MOST ? first : HEADER_MOST;
 }
 
-static uint64_t hash_range(int fd, uint64_t bytes)
+static uint64_t hash_range(int fd, uint64_t begin, uint64_t bytes)
 {
     XXH3_state_t *state = XXH3_createState();
     unsigned char *chunk = malloc(CHUNK);
@@ -54,7 +54,7 @@ static uint64_t hash_range(int fd, uint64_t bytes)
 
     if (state != NULL && chunk != NULL && XXH3_64bits_reset(state) == XXH_OK) {
         while (at < bytes && got > 0) {
-            got = pread(fd, chunk, bytes - at < CHUNK ? bytes - at : CHUNK, (off_t)at);
+            got = pread(fd, chunk, bytes - at < CHUNK ? bytes - at : CHUNK, (off_t)(begin + at));
             if (got > 0)
                 XXH3_64bits_update(state, chunk, (size_t)got);
             at += got > 0 ? (uint64_t)got : 0;
@@ -73,7 +73,7 @@ static int identify(int fd, uint64_t hashed, struct identity *out)
     if (fd < 0 || fstat(fd, &status) != 0)
         return 0;
     *out = (struct identity){(uint64_t)status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
-                             hash_range(fd, hashed)};
+                             hash_range(fd, 0, hashed)};
     return 1;
 }
 
@@ -130,6 +130,22 @@ json_t *plan_identity(const struct accel_model *model)
     if (files != NULL && accel_model_file_format(file) == ACCEL_MODEL_SAFETENSORS)
         add_configuration(files, accel_model_file_part_path(file, 0));
     return files;
+}
+
+void plan_identity_hash(const struct accel_model *model, char text[IDENTITY_TEXT])
+{
+    const struct accel_model_file *file = accel_model_file_of(model);
+    uint64_t hash = 0;
+
+    for (uint32_t part = 0; part < accel_model_file_part_count(file); part++) {
+        const uint64_t bytes = accel_model_file_part_bytes(file, part), tail = bytes < CHUNK ? bytes : CHUNK;
+        const int fd = accel_model_file_part_fd(file, part);
+        const uint64_t facts[] = {hash, bytes, hash_range(fd, 0, header_bytes(file, part)),
+                                  hash_range(fd, bytes - tail, tail)};
+
+        hash = XXH3_64bits(facts, sizeof(facts));
+    }
+    snprintf(text, IDENTITY_TEXT, "%016" PRIx64, hash);
 }
 
 int32_t plan_identity_check(const struct accel_model *model, const json_t *files, const char *place,

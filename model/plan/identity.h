@@ -11,6 +11,10 @@
  * hash of the bytes before the first tensor, at most 64 MiB. NULL if memory runs out. */
 json_t *plan_identity(const struct accel_model *model);
 
+/* Formats a hash of the files with tensors by their contents: sizes, headers and the last bytes, so that copies are one
+ * model and fine-tuned weights of one shape are several. */
+void plan_identity_hash(const struct accel_model *model, char text[IDENTITY_TEXT]);
+
 /* Compares the files with an identity array found at `place`. ACCEL_E_REFUSED names the first file that differs
  * and how. */
 int32_t plan_identity_check(const struct accel_model *model, const json_t *files, const char *place,

@@ -11,11 +11,14 @@
 
 /* The opened model of a plan. A plan shares it, by reference count, with the variants that --fit, --advise and
  * --max-context create. */
+enum { IDENTITY_TEXT = 17 };
+
 struct plan_subject {
     atomic_uint owners;
     struct accel_model_description *description;
-    struct accel_model *model; /* NULL if the file's family does not run, or there is no file */
-    struct accel_error reason; /* why `model` is NULL */
+    struct accel_model *model;    /* NULL if the file's family does not run, or there is no file */
+    struct accel_error reason;    /* why `model` is NULL */
+    char identity[IDENTITY_TEXT]; /* hash of the files of `model`, or empty */
 };
 
 struct accel_model_plan {

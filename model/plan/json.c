@@ -189,14 +189,21 @@ static json_t *model_json(const struct accel_model_plan *plan)
         return object;
     json_object_set_new(object, "types", plan_text_json(accel_model_facts_of(model)->types));
     json_object_set_new(object, "files", plan_identity(model));
+    if (accel_model_facts_of(model)->window != 0)
+        json_object_set_new(object, "sliding_window",
+                            json_pack("{s:i, s:i}", "tokens", (int)accel_model_facts_of(model)->window, "layers",
+                                      (int)accel_model_facts_of(model)->window_layers));
     return object;
 }
 
 static json_t *verdict_json(const struct accel_model_plan *plan, const struct accel_plan_fit *fit)
 {
-    return json_pack("{s:o, s:b, s:o, s:I, s:I, s:I}", "fits", fits_json(fit), "exact", plan->session != NULL, "reason",
-                     plan_text_json(plan->session == NULL ? plan->reason.text : ""), "needed", (json_int_t)fit->needed,
-                     "budget", (json_int_t)fit->budget, "short_by", (json_int_t)fit->short_by);
+    const bool is_exact = plan->session != NULL;
+
+    return json_pack("{s:o, s:b, s:o, s:o, s:I, s:I, s:I}", "fits", fits_json(fit), "exact", is_exact, "reason",
+                     plan_text_json(is_exact ? "" : plan->reason.text), "remedy",
+                     plan_text_json(is_exact ? "" : plan->reason.remedy), "needed", (json_int_t)fit->needed, "budget",
+                     (json_int_t)fit->budget, "short_by", (json_int_t)fit->short_by);
 }
 
 /* Lists values that a run does not honor: "noted" if they are recommendations, "refused" if the user set them; or,

@@ -173,18 +173,28 @@ static int32_t load(struct record *record, struct accel_error *error)
     return code;
 }
 
+/* Refuses a plan by formula, with the recorded reason and its remedy. */
+static int32_t check_exact(const struct record *record, struct accel_error *error)
+{
+    const json_t *verdict = part(record, "verdict");
+    const char *reason = member(verdict, "reason"), *remedy = member(verdict, "remedy");
+
+    if (json_is_true(json_object_get(verdict, "exact")))
+        return ACCEL_OK;
+    accel_error_set(error, ACCEL_E_REFUSED, "%s: is a plan by formula, which no run can follow%s%.400s", record->path,
+                    reason[0] == '\0' ? "" : ": ", reason);
+    accel_error_remedy(error, "%.400s",
+                       remedy[0] == '\0' ? "plan a model that is here, for a device that is here" : remedy);
+    return ACCEL_E_REFUSED;
+}
+
 static int32_t read_record(struct record *record, struct accel_error *error)
 {
     int32_t code = load(record, error);
 
     if (code == ACCEL_OK)
         code = check_members(record, error);
-    if (code == ACCEL_OK && !json_is_true(json_object_get(part(record, "verdict"), "exact"))) {
-        code =
-            accel_error_set(error, ACCEL_E_REFUSED, "%s: is a plan by formula, which no run can follow", record->path);
-        accel_error_remedy(error, "plan a model that is here, for a device that is here");
-    }
-    return code;
+    return code == ACCEL_OK ? check_exact(record, error) : code;
 }
 
 static void free_record(struct record *record)

@@ -67,6 +67,10 @@ static void fill_facts(struct accel_model *model)
                                               .bos = c->bos,
                                               .eos = c->eos,
                                               .eos_count = c->eos_count};
+    for (uint32_t layer = 0; layer < c->layers; layer++) {
+        model->facts.window_layers += c->windows[layer] != 0;
+        model->facts.window = c->windows[layer] > model->facts.window ? c->windows[layer] : model->facts.window;
+    }
     for (uint64_t i = 0; i < accel_model_file_tensor_count(model->file); i++) {
         const struct accel_model_tensor *tensor = accel_model_file_tensor(model->file, i);
         uint64_t elements = 1;

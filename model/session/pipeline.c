@@ -356,7 +356,8 @@ static int32_t create_stage(struct accel_session *session, const char *device, u
     stage->options = session->options;
     stage->source = session->source;
     stage->types = session->types;
-    stage->converted = session->converted;
+    stage->made = session->made;
+    stage->made_count = session->made_count;
     code = cut_graph(session, stage, first, end, error);
     if (code == ACCEL_OK)
         code = create_stage_plan(session, stage, device, error);
@@ -388,7 +389,7 @@ void session_pipeline_free(struct accel_session *session)
         /* The whole session owns these. */
         session->pipeline[p]->parts = NULL;
         session->pipeline[p]->types = (struct weight_types){0};
-        session->pipeline[p]->converted = NULL;
+        session->pipeline[p]->made = NULL;
         accel_session_free(session->pipeline[p]);
     }
     free(session->pipeline);

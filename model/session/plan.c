@@ -466,8 +466,8 @@ int32_t session_place(struct accel_session *session, struct accel_error *error)
         .slots = session->options.slots,
         .host_formula = "tables and tokenizer are not counted",
         .file_bytes = session_mapped_bytes(session),
-        .converted = session->converted,
-        .converted_count = session->types.count,
+        .converted = session->made,
+        .converted_count = session->made_count,
         .in_place = session_note_in_place,
         .data = session,
     };
@@ -492,19 +492,10 @@ int32_t session_retype(struct accel_session *session, const struct weight_type *
                        struct accel_error *error)
 {
     const struct accel_model *model = session->model;
-    struct weight_type *own = calloc((size_t)count + 1, sizeof(*own));
-    const char **names = calloc((size_t)count + 1, sizeof(*names));
-    int32_t code;
+    int32_t code = session_types_replace(session, rows, count, error);
 
-    for (uint32_t i = 0; own != NULL && names != NULL && i < count; i++) {
-        own[i] = rows[i];
-        names[i] = rows[i].name;
-    }
-    session_types_free(session);
-    session->types = (struct weight_types){own, own == NULL || names == NULL ? 0 : count};
-    session->converted = names;
-    if (own == NULL || names == NULL)
-        return accel_error_no_memory(error, "for the types of %u weights", count);
+    if (code != ACCEL_OK)
+        return code;
     step_graph_free(&session->step);
     code = model->family->step(model->family, model->file, &model->config, &session->options, &session->step, error);
     return code == ACCEL_OK ? session_place(session, error) : code;
@@ -519,7 +510,8 @@ static int32_t import_options(const struct accel_session_options *given, struct 
     if (given != NULL)
         code = open_struct_import(given, ACCEL_END_OF(struct accel_session_options, outputs), sizeof(*out_options),
                                   "accel_session_options", out_options, error);
-    if (code == ACCEL_OK && (out_options->flags & ~(ACCEL_SESSION_STAGES | ACCEL_SESSION_INPUTS)) != 0)
+    if (code == ACCEL_OK &&
+        (out_options->flags & ~(ACCEL_SESSION_STAGES | ACCEL_SESSION_INPUTS | ACCEL_SESSION_UNTRACED)) != 0)
         code = accel_error_set(error, ACCEL_E_UNSUPPORTED, "accel_session_options.flags 0x%x has unknown bits",
                                out_options->flags);
     return code;
@@ -538,6 +530,7 @@ int32_t session_from_plan(struct accel_context *context, const struct accel_mode
     session->context = context;
     session->model = model;
     session->plan = plan;
+    session->is_untraced = (flags & ACCEL_SESSION_UNTRACED) != 0;
     code = session_settings(session, outputs, flags, error);
     if (code == ACCEL_OK)
         code = create_state_parts(session, error);

@@ -174,7 +174,7 @@ int32_t accel_session_load(struct accel_session *session, struct accel_error *er
     code = accel_plan_runnable(session->plan, error);
     if (code == ACCEL_OK)
         code = check_budget(session, error);
-    if (code == ACCEL_OK)
+    if (code == ACCEL_OK && !session->is_untraced)
         code = session_measure_begin(session, error);
     if (code == ACCEL_OK)
         session_log_begin(session);

@@ -132,12 +132,14 @@ struct accel_session {
     struct accel_state_part *parts; /* [part_count]: 2 * layers */
     uint32_t part_count;
     bool is_loaded;
+    bool is_untraced;    /* steps are not measured */
     uint32_t reads_file; /* steps read weights in the mapped file, in this session or in a pipeline stage */
     struct file_source source;
     struct weight_types types; /* of converted matrices; the session owns rows and keys */
-    const char **converted;    /* their keys, for the plan */
-    uint8_t *in_place;         /* per value of the graph, 1: a weight that steps use in the mapping */
-    uint64_t streamed;         /* bytes of weights used in place, except embeddings (steps read single rows of them) */
+    const char **made;         /* [made_count]: their keys and those of assembled tensors, sorted, for the plan */
+    uint64_t made_count;
+    uint8_t *in_place;     /* per value of the graph, 1: a weight that steps use in the mapping */
+    uint64_t streamed;     /* bytes of weights used in place, except embeddings (steps read single rows of them) */
     uint32_t load_is_open; /* 1: weights.load=auto is decided after placement, when the bytes used in place are known */
     struct conversion conversion;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists the weights of a session that are converted when they are loaded, because the plan has them in other types than
- * the file. */
+ * the file, and those that no mapping can serve, because the file stores them as several tensors. */
 #include "model/session/types.h"
 
 #include <stdlib.h>
@@ -11,14 +11,41 @@ static int compare(const void *a, const void *b)
     return strcmp(((const struct weight_type *)a)->name, ((const struct weight_type *)b)->name);
 }
 
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Lists the converted weights and the tensors that are assembled when they are read: a run allocates all of these. */
+static int32_t list_made(struct accel_session *session, struct accel_error *error)
+{
+    const struct accel_model_file *file = session->model->file;
+    const struct weight_types *types = &session->types;
+    const uint64_t tensors = accel_model_file_tensor_count(file);
+    uint64_t ignored;
+
+    session->made_count = 0;
+    session->made = calloc(types->count + (size_t)tensors + 1, sizeof(*session->made));
+    if (session->made == NULL)
+        return accel_error_no_memory(error, "for the names of %llu tensors", (unsigned long long)tensors);
+    for (uint64_t i = 0; i < types->count; i++)
+        session->made[session->made_count++] = types->rows[i].name;
+    for (uint64_t i = 0; i < tensors; i++) {
+        const struct accel_model_tensor *tensor = accel_model_file_tensor(file, i);
+
+        if (accel_model_file_plane(file, tensor, 0, &ignored) == NULL && weights_find_type(types, tensor->name) == NULL)
+            session->made[session->made_count++] = tensor->name;
+    }
+    qsort(session->made, session->made_count, sizeof(*session->made), compare_names);
+    return ACCEL_OK;
+}
+
 int32_t session_types_create(struct accel_session *session, struct accel_error *error)
 {
     uint32_t all = accel_plan_weight_count(session->plan), count = 0;
     struct weight_type *rows = calloc((size_t)all + 1, sizeof(*rows));
 
-    session->types.rows = rows;
-    session->converted = calloc((size_t)all + 1, sizeof(*session->converted));
-    if (rows == NULL || session->converted == NULL)
+    if (rows == NULL)
         return accel_error_no_memory(error, "for the types of %u weights", all);
     for (uint32_t i = 0; i < all; i++) {
         const struct accel_plan_weight *weight = accel_plan_weight_get(session->plan, i);
@@ -29,15 +56,27 @@ int32_t session_types_create(struct accel_session *session, struct accel_error *
             rows[count++] = (struct weight_type){.name = tensor->name, .type = weight->type};
     }
     qsort(rows, count, sizeof(*rows), compare);
-    for (uint32_t i = 0; i < count; i++)
-        session->converted[i] = rows[i].name;
-    session->types.count = count;
-    return ACCEL_OK;
+    session->types = (struct weight_types){rows, count};
+    return list_made(session, error);
+}
+
+int32_t session_types_replace(struct accel_session *session, const struct weight_type *rows, uint32_t count,
+                              struct accel_error *error)
+{
+    struct weight_type *own = calloc((size_t)count + 1, sizeof(*own));
+
+    if (own == NULL)
+        return accel_error_no_memory(error, "for the types of %u weights", count);
+    if (count != 0)
+        memcpy(own, rows, count * sizeof(*own));
+    session_types_free(session);
+    session->types = (struct weight_types){own, count};
+    return list_made(session, error);
 }
 
 void session_types_free(struct accel_session *session)
 {
     free((void *)session->types.rows);
-    free(session->converted);
+    free(session->made);
     free(session->conversion.planes);
 }

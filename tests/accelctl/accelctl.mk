@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests that run the command as a user would.
-check_PROGRAMS += tests/accelctl/honored tests/accelctl/json tests/accelctl/stages tests/accelctl/decoded
+check_PROGRAMS += tests/accelctl/honored tests/accelctl/json tests/accelctl/stages tests/accelctl/decoded tests/accelctl/half
 tests_accelctl_decoded_SOURCES = %D%/decoded.c
 tests_accelctl_decoded_LDADD = libaccel-model.la libaccel.la libaccel-quant.la -lm
+tests_accelctl_half_SOURCES = %D%/half.c
+tests_accelctl_half_LDADD = libaccel-model.la libaccel.la
 tests_accelctl_honored_SOURCES = %D%/honored.c
 tests_accelctl_honored_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_accelctl_honored_LDADD = $(JANSSON_LIBS)
@@ -21,6 +23,7 @@ accelctl_tests = \
 	%D%/damaged.sh \
 	%D%/doctor.sh \
 	%D%/eval.sh \
+	%D%/floats.sh \
 	%D%/golden.sh \
 	%D%/limits.sh \
 	%D%/lost.sh \
@@ -52,4 +55,4 @@ accelctl_tests = \
 	%D%/split.sh \
 	%D%/vulkan.sh
 TESTS += $(accelctl_tests)
-EXTRA_DIST += $(accelctl_tests) %D%/honored.sh %D%/lib.sh %D%/gptq_reader.py %D%/chat_terminal.py %D%/schema.py README.md
+EXTRA_DIST += $(accelctl_tests) %D%/honored.sh %D%/lib.sh %D%/float_folder.py %D%/gptq_reader.py %D%/chat_terminal.py %D%/schema.py README.md

@@ -204,4 +204,22 @@ for file in "$src"/tests/fixtures/malformed/*; do
     [ $? -le 3 ] || fail "$file: status above 3"
 done
 
+# A sliding window of the model: its tokens and layers, and what it does to the KV cache.
+window=$src/tests/fixtures/mistral-window
+try 0 "$accelctl" info "$window"
+has "sliding window of 8 tokens in 2 layers"
+try 0 "$accelctl" info "$window" --json
+is "$(value architecture.sliding_window.tokens)" 8 "the sliding window"
+try 0 "$accelctl" plan "$window" --device cpu --json
+is "$(value model.sliding_window.layers)" 2 "layers with a sliding window"
+for set in off 16; do
+    try 0 "$accelctl" plan "$window" --device cpu --set kv.window=$set
+    tr -s ' \n' '  ' <"$work/out" >"$work/line"
+    grep -qF "sliding window of 8 tokens in 2 of 2 layers: attention reads no older ones; the KV cache is not smaller for it" \
+        "$work/line" || fail "no sliding window: $(cat "$work/out")"
+done
+grep -qF "it drops those that kv.window=16 leaves out" "$work/line" || fail "kv.window beside the model's: $(cat "$work/out")"
+try 0 "$accelctl" info "$models/hf"
+! grep -q "sliding" "$work/out" || fail "a model without a window has one"
+
 finish

@@ -32,6 +32,14 @@ libraries=$(number memory.driver_libraries)
 [ "$libraries" -gt 4096 ] && [ "$libraries" -lt "$(number memory.vm_hwm)" ] || fail "driver libraries: $libraries bytes"
 try 0 "$accelctl" run "$f32" --greedy --ignore-end -n 1 --prompt Once
 grep -q 'tokens/s' "$work/err" && fail "a rate of one token: $(cat "$work/err")"
+# The help says from how many tokens on there is a rate, and there is one from then on.
+from=$("$accelctl" run --help | tr -s ' \n' ' ' | sed -n 's/.*tokens per second (from \([0-9]*\) tokens and .*/\1/p')
+try 0 "$accelctl" run "$f32" --json --greedy --ignore-end -n $((from - 1)) --prompt Once
+is "$(value time.tokens_per_second)" null "rate of $((from - 1)) tokens"
+try 0 "$accelctl" run "$f32" --json --greedy --ignore-end -n "$from" --prompt Once
+value time.tokens_per_second | awk '{ exit !($1 > 0) }' || fail "no rate of $from tokens"
+rm "$XDG_STATE_HOME/accel/history.jsonl"
+try 0 "$accelctl" run "$f32" --greedy --ignore-end -n 1 --prompt Once
 grep -q '^memory     planned .*, allocated .*(mapped weights: ' "$work/err" || fail "no allocated memory"
 grep -q '^process    peak .* (VmHWM), driver libraries .* resident now$' "$work/err" || fail "no peak of the process"
 grep -q '"tokens_per_1000_s"' "$XDG_STATE_HOME/accel/history.jsonl" && fail "the rate of one token is in the history"
@@ -48,6 +56,17 @@ for tokens in 20 200; do
     long=$(sed -n '$s/.*"step_bytes":\([0-9]*\).*/\1/p' "$history")
 done
 is $((long - short)) 57600 "bytes of a step of a run of 200 tokens over those of one of 20"
+# Runs of this model are those of its contents: a copy elsewhere is it, other weights of the same shapes are not.
+rm "$history"
+try 0 "$accelctl" run "$f32" -q --greedy --ignore-end -n 40 --prompt Once
+cp "$f32" "$work/copy.gguf"
+try 0 "$accelctl" plan "$work/copy.gguf" --json
+is "$(value speed.0.origin)" "measured: 1 run of this model with these settings" "speed of a copy"
+cp "$f32" "$work/tuned.gguf"
+chmod u+w "$work/tuned.gguf"
+printf '\001' | dd of="$work/tuned.gguf" bs=1 seek=$(($(wc -c <"$f32") - 4)) conv=notrunc 2>/dev/null
+try 0 "$accelctl" plan "$work/tuned.gguf" --json
+is "$(value speed.0.origin | cut -c 1-35)" "estimated: bytes/s of 1 other run /" "speed of other weights"
 # A bandwidth tells something of runs with as many threads, and nothing of a step that caches hold.
 for threads in 1 999; do
     printf '{"accel-history":1,"kind":"bandwidth","device":"cpu:cpu0","threads":%s,"bytes_per_1000_s":1000000000000}\n' $threads >"$history"

@@ -176,7 +176,7 @@ try 0 "$accelctl" plan "$model" --nodes
 has "layers.0.attention"
 # Types and layers.
 try 0 "$accelctl" plan llama-2-7b --set precision.adaptive=true --parts --layers
-grep -q "language  ffn.up .* q4_g128 .* 4\.1. b" "$work/out" || fail "--parts: ffn.up is not in 4 bits"
+grep -q "language  ffn.up .* q4_g128 .* 4\.125 b" "$work/out" || fail "--parts: ffn.up is not in 4 bits"
 grep -q "language  attention.q .* q8_g128" "$work/out" || fail "--parts: attention.q is not in 8 bits"
 grep -q "language  *0-31 .*weights .*state" "$work/out" || fail "--layers: no row of all layers"
 
@@ -303,6 +303,11 @@ XDG_STATE_HOME=$work/state.speed try 0 "$accelctl" plan "$q8" -t 2 --set context
 if [ "$(nproc)" -ge 2 ]; then
     has "speed      decode not known (nothing was measured on this device with as many threads)"
 fi
+# Rows of layers name the tables beside them; bits per weight count scales.
+try 0 "$accelctl" plan llama-2-7b --platform cuda --device 2xt4 --layers --parts --set weights.type=q4 --set weights.group=128
+grep -q "language *embedding *cuda:0 " "$work/out" && grep -q "language *output *cuda:1 " "$work/out" ||
+    fail "rows of layers: $(cat "$work/out")"
+grep -q "attention.q *32 q4_g128 *264.0 MiB *4.125 b " "$work/out" || fail "bits per weight: $(cat "$work/out")"
 # The weights of several devices add up, with the tables of no layer.
 for name in 2xa100 5xl4; do
     try 0 "$accelctl" plan llama-2-70b --platform cuda --device $name --json
@@ -403,6 +408,38 @@ try 0 "$accelctl" plan "$model" --emit llama-server --set weights.load=read --se
 has "--no-mmap"
 has "-ctk f16"
 has "attention.page = 32 tok (command line"
+# Placements are carried over, and what is not is listed.
+try 0 "$accelctl" plan llama-2-7b --platform cuda --device 2xt4 --set placement=0-9=cuda:0,10-31=cuda:1 --emit llama-server
+has "    -ngl 33 \\"
+has "    -ts 10,23"
+sh -n "$work/out" || fail "-ts: the shell does not read it"
+try 0 "$accelctl" plan llama-2-7b --platform cuda --device 2xt4 --emit llama-server \
+    --set placement=0-9=cpu:cpu0,10-19=cuda:0,20-31=cuda:1
+has "    -ngl 23 \\"
+has "    -ts 10,13"
+try 0 "$accelctl" plan llama-2-7b --platform cuda --device t4 --set offload.layers=4 --emit llama-server
+has "    -ngl 33 \\"
+has "    -ot 'blk\\.(28|29|30|31)\\.=CPU'"
+has "#   not carried over: the KV cache of these layers"
+sh -n "$work/out" || fail "-ot: the shell does not read it"
+try 0 "$accelctl" plan llama-2-7b --platform cuda --device t4 --emit llama-server --set kv.type.v=q8 \
+    --set attention.kernel=eager
+has "attention.kernel = eager (command line"
+grep -q -- "-fa off" "$work/out" && fail "-fa is both on and off"
+try 0 "$accelctl" plan llama-2-7b --platform cuda --device 2xt4 --set placement=0-9=cuda:0,10-31=cuda:1 --emit vllm
+has "VLLM_PP_LAYER_PARTITION"
+# What the program cannot read is refused.
+try 3 "$accelctl" plan "$models/hf" --emit llama-server
+one_error "llama-server reads GGUF, and $models/hf is safetensors"
+try 0 "$accelctl" plan "$models/hf" --emit vllm
+for kind in "$f32 $work/planes.gguf" "$models/hf $work/planes"; do
+    # shellcheck disable=SC2086
+    try 0 "$accelctl" quantize $kind q4_g32
+    for program in llama-server vllm; do
+        try 3 "$accelctl" plan "${kind#* }" --emit $program
+        one_error "$program does not read layout accel 1, in which ${kind#* } is"
+    done
+done
 try 2 "$accelctl" plan "$model" --emit nothing
 one_error "llama-server or vllm"
 try 2 "$accelctl" plan "$model" --mode foo
@@ -510,6 +547,33 @@ cmp "$work/out" "$work/text" || fail "variables changed the run of a plan"
 cmp "$work/out" "$work/text" || fail "the run of a plan from another folder"
 try 0 "$accelctl" run "$plan" --json -n 5
 is "$(value memory.planned)" "$("$json" "$plan" - memory.needed)" "planned memory"
+
+# The content decides, not the name; other commands say what the file is.
+cp "$plan" "$work/saved"
+try 0 "$accelctl" run "$work/saved" -q --greedy -n 20
+cmp "$work/out" "$work/text" || fail "the run of a plan without .json in its name"
+for command in plan info "quantize --dry-run"; do
+    # shellcheck disable=SC2086
+    try 3 "$accelctl" $command "$work/saved"
+    one_error "$work/saved: is a saved plan, not a model"
+done
+# A plan by formula is no plan for a run, and says so when it is written; the run names the reason and its remedy.
+recorded="--host $src/tests/topologies/container-quota.json"
+for arguments in "$model $recorded" "llama-2-7b --platform cuda --device a100"; do
+    # shellcheck disable=SC2086
+    try 0 "$accelctl" plan $arguments --out "$work/formula.json"
+    is "$(tail -n 1 "$work/out")" \
+        "written    $work/formula.json, to read or to compare: accelctl run follows no plan by formula" "$arguments"
+    try 4 "$accelctl" run "$work/formula.json" -q -n 3
+    one_error "is a plan by formula, which no run can follow: $("$json" "$work/formula.json" - verdict.reason)"
+    grep -q "^  remedy: ." "$work/err" || fail "no remedy: $(cat "$work/err")"
+done
+# shellcheck disable=SC2086
+try 0 "$accelctl" plan "$model" $recorded --out "$work/formula.json"
+tr -s ' \n' '  ' <"$work/out" | grep -qF "weights that it packs are not counted" || fail "what a recorded plan leaves out"
+try 4 "$accelctl" run "$work/formula.json" -q -n 3
+grep -q "remedy: to run, or to plan exactly, repeat the command on that machine without --host" "$work/err" ||
+    fail "remedy: $(cat "$work/err")"
 
 # What differs is refused by its name.
 refused()

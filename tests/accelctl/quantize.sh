@@ -196,6 +196,17 @@ for name in "" "$work/new/" "$work" "$work/fifo"; do
     try 2 "$accelctl" quantize -n "$f32" "$name"
 done
 [ -p "$work/fifo" ] || fail "a FIFO was replaced"
+# A resumed run says which figures are its own, and ends in the same bytes.
+half=$ACCEL_TEST_BUILDDIR/tests/accelctl/half
+try 0 "$half" "$f32" "$work/half.gguf" q8_0
+[ -e "$work/half.gguf.part" ] || fail "no part of an interrupted run"
+try 0 "$accelctl" quantize "$f32" "$work/half.gguf" q8_0
+earlier=$(sed -n 's/^taken up where an earlier run ended: \([0-9]*\) of 4[78] tensors were there; errors and time .*this run$/\1/p' "$work/out")
+[ "${earlier:-0}" -gt 0 ] || { cat "$work/out"; fail "a resumed run does not say what its figures are of"; }
+grep -q "relative error .* (of [0-9]* of [0-9]* tensors; an earlier run wrote the others)" "$work/out" || { cat "$work/out"; fail "errors of a part"; }
+try 0 "$accelctl" quantize "$f32" "$work/whole.gguf" q8_0
+cmp "$work/half.gguf" "$work/whole.gguf" || fail "a resumed run ends in other bytes"
+grep -q "earlier run" "$work/out" && fail "a whole run names an earlier one"
 cp "$f32" "$work/x.gguf.part"
 try 2 "$accelctl" quantize "$work/x.gguf.part" "$work/x.gguf"
 one_error "is the file that is read"

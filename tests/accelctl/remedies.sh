@@ -56,6 +56,48 @@ for file in none.yaml empty zero.gguf text.gguf zeros.gguf; do
     [ -n "$(value findings.0.remedy)" ] || fail "no remedy in JSON: profile lint $file"
 done
 
+# Parts of a model given in place of its folder, and folders with something missing.
+# part FILE WORDS REMEDY: each command that takes a model says what it is, and what to name or download.
+part()
+{
+    for command in "run -n 2" plan info "quantize --dry-run" "bench decode"; do
+        # shellcheck disable=SC2086
+        remedied "$accelctl" $command "$1"
+        # shellcheck disable=SC2086
+        "$accelctl" $command "$1" >out 2>err </dev/null
+        grep -qF ": $2" err || { cat err; fail "$command $1: no '$2'"; }
+        grep -q "^  remedy: $3" err || { cat err; fail "$command $1: another remedy"; }
+    done
+}
+mkdir shards
+cp "$models/hf/config.json" shards
+printf '{"metadata": {}, "weight_map": {"a": "model-00001-of-00002.safetensors", "b": "model-00002-of-00002.safetensors"}}' \
+    >shards/model.safetensors.index.json
+header='{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}'
+{ printf '\066\0\0\0\0\0\0\0%s' "$header" && printf '\0\0\0\0'; } >shards/model-00001-of-00002.safetensors
+part shards/model-00001-of-00002.safetensors "is one of several files of a model" "name the folder of the model: shards"
+part shards/model.safetensors.index.json "is the index of a model in several files" "name the folder of the model: shards"
+part shards/config.json "is JSON, neither GGUF nor safetensors" "name the folder of the model: shards"
+part shards "cannot open: No such file" "a file of the model is missing that model.safetensors.index.json names: download it"
+rm shards/model.safetensors.index.json
+part shards "the folder has 'model-00001-of-00002.safetensors', one of several files of a model, but no model.safetensors" \
+    "download the model.safetensors.index.json"
+part shards/model-00001-of-00002.safetensors "is one of several" "download model.safetensors.index.json and all shards"
+rm shards/model-00001-of-00002.safetensors
+part shards "the folder has neither" "download the weights into the folder, beside its config.json"
+mkdir bare
+cp "$models/hf/model.safetensors" bare
+for command in "run -n 2" "quantize --dry-run" "bench decode"; do
+    # shellcheck disable=SC2086
+    remedied "$accelctl" $command bare
+    # shellcheck disable=SC2086
+    "$accelctl" $command bare >out 2>err </dev/null
+    grep -q "^  remedy: a model in safetensors needs its config.json in the folder of the weights" err ||
+        { cat err; fail "$command: a folder without config.json"; }
+done
+try 3 "$accelctl" plan bare
+has "has no config.json beside it"
+
 # What a config.json says, key by key: of another kind of model, of no kind at all, gone.
 while read -r change; do
     rm -rf changed

@@ -366,6 +366,11 @@ for line in $(seq 1 "$steps"); do
 done
 sed -n 1p measured/memory.jsonl >memory.json
 [ "$("$json" memory.json - state)" -gt 0 ] || fail "no bytes of the KV cache"
+# A warm-up of the cache is no run: the files of the last one stay.
+cp measured/steps.jsonl kept.jsonl
+try 0 "$accelctl" cache warm "$f32" --device cpu --set trace.steps=true --set measure.memory=true \
+    --set measure.folder="$work/measured"
+cmp -s measured/steps.jsonl kept.jsonl || fail "cache warm wrote to steps.jsonl"
 # A place that cannot be written has the status of an output that failed. A FIFO is refused before it is waited for.
 mkdir "$work/irregular"
 mkfifo "$work/irregular/steps.jsonl"

@@ -179,7 +179,7 @@ static void check_closed(struct accel_context *context, const char *name)
     assert_null(device);
     assert_non_null(strstr(error.text, name));
     assert_non_null(strstr(error.text, "recorded machine"));
-    assert_non_null(strstr(error.remedy, "plan for it here"));
+    assert_non_null(strstr(error.remedy, "repeat the command on that machine without --host"));
 }
 
 static void check_host(const struct host *host)

@@ -123,6 +123,7 @@ libaccelctl_la_SOURCES = \
 	%D%/print/brief.h \
 	%D%/print/emit.c \
 	%D%/print/emit.h \
+	%D%/print/emit_layers.c \
 	%D%/print/explain.c \
 	%D%/print/explain.h \
 	%D%/print/more.c \

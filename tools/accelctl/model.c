@@ -16,13 +16,23 @@
 #include "tools/accelctl/reports.h"
 #include "tools/accelctl/sigbus_guard.h"
 
-/* Returns true for a plan's record: a regular file named *.json. Models are folders or have other names. */
+/* Bytes at the beginning of a document among which its schema stands. */
+enum { SCHEMA_WITHIN = 4096 };
+
+/* Returns true for a plan's record, or what may have been one: a regular file of JSON that names a schema early. */
 static bool is_record(const char *path)
 {
-    size_t length = strlen(path);
+    char text[SCHEMA_WITHIN + 1];
     struct stat status;
+    FILE *file;
+    size_t length;
 
-    return length > 5 && strcmp(path + length - 5, ".json") == 0 && stat(path, &status) == 0 && S_ISREG(status.st_mode);
+    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode) || (file = fopen(path, "re")) == NULL)
+        return false;
+    length = fread(text, 1, SCHEMA_WITHIN, file);
+    fclose(file);
+    text[length] = '\0';
+    return text[strspn(text, " \t\r\n")] == '{' && strstr(text, "\"schema\"") != NULL;
 }
 
 static void adopt_plan(struct opened *opened)
@@ -63,7 +73,7 @@ static int repeat(const struct common *common, const struct wish *wish, struct o
                  wish->path);
         return report_error_text(
             common->json, EXIT_USAGE, "usage", text,
-            "leave the option out, or make another plan with it: accelctl plan MODEL ... --out FILE.json");
+            "leave the option out, or make another plan with it: accelctl plan MODEL ... --out FILE");
     }
     if (accel_model_plan_repeat(opened->context, wish->path, &options, &opened->made, &error) != ACCEL_OK)
         return report_session_error(common->json, &error);

@@ -62,6 +62,10 @@ struct accel_model_tensor {
                        (accel/model/session.h) is assembled from packed ones: `bytes` counts its planes, one after the
                        other; it can be read, not mapped; `offset` is that of its codes. A tensor with separate planes
                        in the file is the same, but its planes can be mapped: accel_model_file_plane */
+    const char *stored_type; /**< type in the file: type_name, or that of the codes and scales which a tensor is
+                                assembled from and which type_name does not name: "NVFP4", "MXFP4", "MXFP8",
+                                "F8_E4M3", "F8_E5M2", "INT4" */
+    uint64_t stored_bytes;   /**< bytes in the file: `bytes`, or those of the codes, scales, zero points and orders */
 };
 
 /** Kinds of metadata values. */

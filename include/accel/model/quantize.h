@@ -30,10 +30,10 @@ ACCEL_BEGIN_C
 /** Outcome for one tensor. Open. Strings live as long as the job. */
 struct accel_quantize_row {
     uint32_t size;
-    uint32_t from;         /**< type in the file that was read, ACCEL_F32 ... */
+    uint32_t from;         /**< type as which the tensor is read, ACCEL_F32 ... */
     uint32_t to;           /**< type in the file that is written */
     uint32_t converted;    /**< 0: its bytes are copied */
-    const char *from_name; /**< "BF16" */
+    const char *from_name; /**< type in the file that is read, "BF16"; "NVFP4" of a matrix that is read as F16 */
     const char *to_name;
     uint64_t elements;
     uint64_t bytes; /**< in the file that is written */
@@ -45,6 +45,9 @@ struct accel_quantize_row {
                                   -1 where that is not known */
     const char *wanted_name; /**< name of the requested type, if `reason` is that its blocks do not divide the rows;
                               * else empty */
+    uint32_t rounded;        /**< 1: the type in the file that is read is a quantized one, blocks, groups or floats of
+                                8 bits: its values are rounded already */
+    uint32_t zero;
 };
 
 /** Reports the progress of a run. Any value but 0 ends it with ACCEL_E_CANCELLED; the part on disk stays for the

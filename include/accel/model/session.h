@@ -43,6 +43,8 @@ struct accel_model_facts {
     const uint32_t *eos;   /**< tokens that end a text */
     uint32_t eos_count;
     uint32_t zero;
+    uint32_t window;        /**< tokens of its sliding window, the widest if layers differ; 0: none */
+    uint32_t window_layers; /**< layers with a sliding window */
 };
 
 /** Opens a GGUF file, a safetensors file beside its config.json, or a folder. Reads configuration and tensor list,
@@ -64,6 +66,10 @@ struct accel_session;
 #define ACCEL_SESSION_INPUTS                                                                                           \
     2u /**< flag: the activations of each weight can be read; drivers fuse no node over them                           \
         */
+
+#define ACCEL_SESSION_UNTRACED                                                                                         \
+    4u /**< flag: steps are no run of texts: trace.steps, measure.memory and output.attention write no files, and no   \
+          metrics are noted */
 
 /** Options of a session. Open. */
 struct accel_session_options {

@@ -326,7 +326,8 @@ static int warm_session(const struct cache_options *chosen, struct opened *opene
 
 static int warm(const struct cache_options *chosen, const char *const *paths, uint32_t count)
 {
-    const struct wish wish = {.path = paths[0], .outputs = 1, .runs = 1, .command = "cache warm"};
+    const struct wish wish = {
+        .path = paths[0], .flags = ACCEL_SESSION_UNTRACED, .outputs = 1, .runs = 1, .command = "cache warm"};
     const double begun = measure_seconds();
     struct opened opened = {0};
     struct warmed warmed = {0};

@@ -564,7 +564,7 @@ const struct command command_chat = {
     .summary = "chat with a model",
     .arguments = "MODEL",
     .detail = "MODEL is a GGUF file, a safetensors file beside its config.json, a folder with them, or a plan that "
-              "accelctl plan --out FILE.json wrote. It requires a chat template, its own or that of --chat-template.\n"
+              "accelctl plan --out FILE wrote. It requires a chat template, its own or that of --chat-template.\n"
               "Reads messages from the standard input and prints the answers to the standard output token by token; "
               "everything else goes to the error output. The KV cache is reused between turns, so that only new tokens "
               "are prefilled; the line after each answer counts them. --repetition-penalty applies to the tokens of "

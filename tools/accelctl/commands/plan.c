@@ -52,8 +52,8 @@ static const struct option_row options[] = {
      "list possible changes if the model is out of memory (oom), slow or not accurate (accuracy)", 0, 0},
     {"max-context", 0, OPTION_FLAG, offsetof(struct plan_options, most), NULL, "print the longest context that fits", 0,
      0},
-    {"out", 0, OPTION_TEXT, offsetof(struct plan_options, out), "FILE",
-     "write the plan to FILE.json, for accelctl run FILE.json", 0, 0},
+    {"out", 0, OPTION_TEXT, offsetof(struct plan_options, out), "FILE", "write the plan to FILE, for accelctl run FILE",
+     0, 0},
     {"emit", 0, OPTION_TEXT, offsetof(struct plan_options, emit), "PROGRAM",
      "print the settings as a command line of llama-server or vllm, and those that it has no option for", 0, 0},
     {"length", 'l', OPTION_NUMBER, offsetof(struct plan_options, length), "N",
@@ -156,12 +156,14 @@ static int print_whole(const struct plan_options *chosen, const struct opened *o
     return document == NULL ? report_error(1, &error) : print_json(document, "accelctl/plan/2");
 }
 
-/* Prints the path to which --out wrote the plan above. */
-static void print_out(const char *path)
+/* Prints the path to which --out wrote the plan above, and whether a run can follow it. */
+static void print_out(const struct opened *opened, const char *path)
 {
     char name[4096];
 
-    print("written    %s, for accelctl run to repeat\n", clean_text(path, name, sizeof(name)));
+    print("written    %s, %s\n", clean_text(path, name, sizeof(name)),
+          opened->session != NULL ? "for accelctl run to repeat"
+                                  : "to read or to compare: accelctl run follows no plan by formula");
 }
 
 /* Answers what the options request of the open plan. */
@@ -182,7 +184,7 @@ static int answer(const struct plan_options *chosen, const struct opened *opened
         return print_most(chosen, opened);
     code = chosen->emit != NULL ? emit_call(opened, chosen->emit) : print_whole(chosen, opened, steps);
     if (chosen->out != NULL && !chosen->common.json)
-        print_out(chosen->out);
+        print_out(opened, chosen->out);
     if (code == EXIT_DONE && chosen->emit == NULL && does_not_run(opened, &error))
         return unsupported_exit(&error);
     if (code == EXIT_DONE && accel_plan_fit(accel_model_plan_plan(opened->made), &fit, NULL) == ACCEL_OK && !fit.fits)

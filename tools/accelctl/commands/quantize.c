@@ -346,7 +346,8 @@ static int check_container(const struct accel_model_file *file, uint32_t json, c
 
 /* ---- quantized input ---- */
 
-/* Counts matrices of a quantized type that the rules would quantize again; a budget may choose among all of them. */
+/* Counts matrices of a quantized type that the rules would quantize again, and names the type of the first, which the
+ * file owns; a budget may choose among all of them. */
 static int32_t count_requantized(struct quantizing *quantizing, uint64_t *out_count, const char **out_type)
 {
     struct accel_quantize_options wanted = wanted_of(quantizing);
@@ -361,24 +362,10 @@ static int32_t count_requantized(struct quantizing *quantizing, uint64_t *out_co
     if (quantizing->chosen->calib != NULL && strcasecmp(quantizing->type, "q2_k_s") == 0)
         wanted.type = "q2_k";
     code = accel_quantize_plan(quantizing->file, &wanted, &job, &quantizing->error);
-    for (uint64_t i = 0; code == ACCEL_OK && i < accel_quantize_count(job); i++) {
-        const struct accel_quantize_row *row = accel_quantize_get(job, i);
-
-        if (!is_requantized(row))
-            continue;
-        *out_type = accel_model_file_tensor(quantizing->file, i)->type_name;
-        ++*out_count;
-    }
+    if (code == ACCEL_OK)
+        *out_count = requantized_count(job, out_type);
     accel_quantize_free(job);
     return code;
-}
-
-static bool has_quantized(const struct accel_model_file *file)
-{
-    for (uint64_t i = 0; i < accel_model_file_tensor_count(file); i++)
-        if (is_quantized_type(accel_model_file_tensor(file, i)->type))
-            return true;
-    return false;
 }
 
 /* Refuses to round values twice unless --requantize allows it. Returns -1 to go on. */
@@ -389,16 +376,17 @@ static int check_requantize(struct quantizing *quantizing, const char *in)
     char text[400];
     uint64_t count;
 
-    if (chosen->requantize || chosen->sensitivity || !has_quantized(quantizing->file))
+    if (chosen->requantize || chosen->sensitivity)
         return -1;
     if (count_requantized(quantizing, &count, &type) != ACCEL_OK)
         return quantize_refuse(chosen->common.json, &quantizing->error, quantizing->outcome.path);
     if (count == 0)
         return -1;
-    snprintf(text, sizeof(text),
-             "quantize: %.200s is quantized already: %llu %s would be rounded a second time, and errors of both types "
-             "add up",
-             in, (unsigned long long)count, count == 1 ? "matrix" : "matrices");
+    snprintf(
+        text, sizeof(text),
+        "quantize: %.200s is quantized already: %llu %s in %.20s would be rounded a second time, and errors of both "
+        "types add up",
+        in, (unsigned long long)count, count == 1 ? "matrix" : "matrices", type);
     return report_error_text(
         chosen->common.json, EXIT_USAGE, "usage", text,
         "quantize the file of the original weights (F16, BF16 or F32), or allow the loss with --requantize");

@@ -624,13 +624,14 @@ const struct command command_run = {
     .summary = "generate text with a model, following its plan",
     .arguments = "MODEL",
     .detail =
-        "MODEL is a GGUF file, a safetensors file beside its config.json, a folder with them, or a FILE.json that "
-        "accelctl plan --out FILE.json wrote. A plan file is followed exactly; the run is refused if it cannot be.\n"
+        "MODEL is a GGUF file, a safetensors file beside its config.json, a folder with them, or a FILE that "
+        "accelctl plan --out FILE wrote. A plan file is followed exactly; the run is refused if it cannot be.\n"
         "A value that a profile or a variable of the documents recommends and that the device cannot honor is printed "
         "before the text (not honored: KEY=VALUE, reason). Such a value on the command line is refused.\n"
         "The text goes to the standard output token by token. Statistics follow on the error output: planned and "
-        "allocated memory, peak memory of the process, time to the first token, tokens per second (from 16 tokens and "
-        "0.5 ms on), placement and fallbacks. An interrupt (Ctrl-C) ends the text and still prints the statistics; "
+        "allocated memory, peak memory of the process, time to the first token, tokens per second (from 17 tokens and "
+        "0.5 ms on: the first token comes of the prompt), placement and fallbacks. An interrupt (Ctrl-C) ends the text "
+        "and still prints the statistics; "
         "during loading it ends the command, and kernels compiled so far stay cached. After the text, the first run of "
         "a model caches the weights that the driver has packed (accelctl cache), so that later runs need not pack "
         "them; an interrupt ends that too, and the text is complete. An interrupted text caches nothing, nor does "

@@ -54,6 +54,10 @@ static json_t *architecture_json(const char *path, uint32_t has_weights)
     }
     if (code == ACCEL_OK)
         code = accel_model_open(path, NULL, &model, &error);
+    if (code == ACCEL_OK && accel_model_facts_of(model)->window != 0)
+        json_object_set_new(object, "sliding_window",
+                            json_pack("{s:i, s:i}", "tokens", (int)accel_model_facts_of(model)->window, "layers",
+                                      (int)accel_model_facts_of(model)->window_layers));
     add_runs(object, code, &error);
     accel_model_close(model);
     accel_model_description_free(description);
@@ -62,10 +66,10 @@ static json_t *architecture_json(const char *path, uint32_t has_weights)
 
 /* ---- weights ---- */
 
-/* Bytes and parameters of one group of tensors, by type. */
+/* Bytes and parameters of one group of tensors, by their types in the file and in memory. */
 struct type_sum {
-    const char *name;
-    uint64_t tensors, elements, bytes;
+    const char *stored, *name;
+    uint64_t tensors, elements, stored_bytes, bytes;
 };
 
 enum { TYPES_MOST = 64 };
@@ -97,32 +101,19 @@ static uint32_t sum_types(const struct accel_model_file *file, struct type_sum s
     for (uint64_t i = 0; i < accel_model_file_tensor_count(file); i++) {
         const struct accel_model_tensor *tensor = accel_model_file_tensor(file, i);
 
-        for (at = 0; at < count && strcmp(sums[at].name, tensor->type_name) != 0;)
+        for (at = 0; at < count && (strcmp(sums[at].stored, tensor->stored_type) != 0 ||
+                                    strcmp(sums[at].name, tensor->type_name) != 0);)
             at++;
         if (at == TYPES_MOST)
             continue;
         if (at == count)
-            sums[count++] = (struct type_sum){.name = tensor->type_name};
+            sums[count++] = (struct type_sum){.stored = tensor->stored_type, .name = tensor->type_name};
         sums[at].tensors++;
         sums[at].elements += elements_of(tensor);
+        sums[at].stored_bytes += tensor->stored_bytes;
         sums[at].bytes += tensor->bytes;
     }
     return count;
-}
-
-/* Returns the bytes of all tensors as stored, with scales, zero points and orders of packed matrices. */
-static uint64_t bytes_as_they_lie(const char *path)
-{
-    static const struct accel_model_open_options plain = {sizeof(plain), ACCEL_MODEL_OPEN_READ};
-    struct accel_model_file *file = NULL;
-    uint64_t bytes = 0;
-
-    if (accel_model_file_open(path, &plain, &file, NULL) != ACCEL_OK)
-        return 0;
-    for (uint64_t i = 0; i < accel_model_file_tensor_count(file); i++)
-        bytes += accel_model_file_tensor(file, i)->bytes;
-    accel_model_file_close(file);
-    return bytes;
 }
 
 static double bits_of(uint64_t bytes, uint64_t elements)
@@ -137,12 +128,13 @@ static json_t *types_json(const struct accel_model_file *file)
     json_t *list = json_array();
 
     for (uint32_t i = 0; i < count; i++)
-        json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:I, s:o}", "type", sums[i].name, "tensors",
+        json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:I, s:o, s:s, s:I}", "type", sums[i].stored, "tensors",
                                               (json_int_t)sums[i].tensors, "elements", (json_int_t)sums[i].elements,
-                                              "bytes", (json_int_t)sums[i].bytes, "bits_per_weight",
+                                              "bytes", (json_int_t)sums[i].stored_bytes, "bits_per_weight",
                                               is_parameter(sums[i].name) && sums[i].elements > 0
-                                                  ? json_real(bits_of(sums[i].bytes, sums[i].elements))
-                                                  : json_null()));
+                                                  ? json_real(bits_of(sums[i].stored_bytes, sums[i].elements))
+                                                  : json_null(),
+                                              "memory_type", sums[i].name, "memory_bytes", (json_int_t)sums[i].bytes));
     return list;
 }
 
@@ -156,22 +148,23 @@ static json_t *files_json(const struct accel_model_file *file)
     return list;
 }
 
-static json_t *weights_json(const char *path, const struct accel_model_file *file)
+static json_t *weights_json(const struct accel_model_file *file)
 {
-    uint64_t bytes = bytes_as_they_lie(path), parameters = 0, weight_bytes = bytes;
+    uint64_t bytes = 0, memory = 0, parameters = 0, weight_bytes = 0;
 
     for (uint64_t i = 0; i < accel_model_file_tensor_count(file); i++) {
         const struct accel_model_tensor *tensor = accel_model_file_tensor(file, i);
+        const bool has_weights = is_parameter(tensor->type_name);
 
-        if (is_parameter(tensor->type_name))
-            parameters += elements_of(tensor);
-        else if (tensor->bytes <= weight_bytes)
-            weight_bytes -= tensor->bytes;
+        bytes += tensor->stored_bytes;
+        memory += tensor->bytes;
+        parameters += has_weights ? elements_of(tensor) : 0;
+        weight_bytes += has_weights ? tensor->stored_bytes : 0;
     }
-    return json_pack("{s:I, s:I, s:I, s:o, s:o}", "tensors", (json_int_t)accel_model_file_tensor_count(file),
-                     "parameters", (json_int_t)parameters, "bytes", (json_int_t)bytes, "bits_per_weight",
-                     parameters == 0 ? json_null() : json_real(bits_of(weight_bytes, parameters)), "types",
-                     types_json(file));
+    return json_pack(
+        "{s:I, s:I, s:I, s:I, s:o, s:o}", "tensors", (json_int_t)accel_model_file_tensor_count(file), "parameters",
+        (json_int_t)parameters, "bytes", (json_int_t)bytes, "memory_bytes", (json_int_t)memory, "bits_per_weight",
+        parameters == 0 ? json_null() : json_real(bits_of(weight_bytes, parameters)), "types", types_json(file));
 }
 
 static json_t *tensors_json(const struct accel_model_file *file)
@@ -184,10 +177,11 @@ static json_t *tensors_json(const struct accel_model_file *file)
 
         for (uint32_t d = 0; d < tensor->rank; d++)
             json_array_append_new(shape, json_integer((json_int_t)tensor->dims[d]));
-        json_array_append_new(list,
-                              json_pack("{s:o, s:o, s:s, s:I, s:I, s:I}", "name", json_text(tensor->name), "shape",
-                                        shape, "type", tensor->type_name, "bytes", (json_int_t)tensor->bytes, "file",
-                                        (json_int_t)tensor->part, "offset", (json_int_t)tensor->offset));
+        json_array_append_new(
+            list, json_pack("{s:o, s:o, s:s, s:I, s:I, s:I, s:s, s:I}", "name", json_text(tensor->name), "shape", shape,
+                            "type", tensor->stored_type, "bytes", (json_int_t)tensor->stored_bytes, "file",
+                            (json_int_t)tensor->part, "offset", (json_int_t)tensor->offset, "memory_type",
+                            tensor->type_name, "memory_bytes", (json_int_t)tensor->bytes));
     }
     return list;
 }
@@ -417,7 +411,7 @@ json_t *info_document(const char *path, const struct vocabulary *vocabulary, uin
                                                                       : "safetensors",
                   "files", file == NULL ? json_array() : files_json(file), "file_type", file_type_json(file),
                   "architecture", file != NULL ? architecture_json(path, has_weights) : json_null(), "weights",
-                  has_weights ? weights_json(path, file) : json_null(), "tokenizer", tokenizer_json(vocabulary),
+                  has_weights ? weights_json(file) : json_null(), "tokenizer", tokenizer_json(vocabulary),
                   "chat_template", template_json(vocabulary), "metadata", info_metadata(vocabulary, whole));
 
     if (document != NULL && tensors && file != NULL)

@@ -151,6 +151,16 @@ static const char *count_text(json_int_t count, char text[32])
     return text;
 }
 
+/* Prints the type and the bytes in memory of a row, if they are others than in the file. */
+static void print_memory(const json_t *row)
+{
+    char text[32];
+
+    if (strcmp(json_member_text(row, "type"), json_member_text(row, "memory_type")) != 0)
+        print(", in memory %s, %s", json_member_text(row, "memory_type"),
+              bytes_text((uint64_t)integer_of(row, "memory_bytes"), text));
+}
+
 static void print_weights(const json_t *document)
 {
     const json_t *weights = json_object_get(document, "weights"), *types = json_object_get(weights, "types");
@@ -169,6 +179,10 @@ static void print_weights(const json_t *document)
     if (json_is_real(json_object_get(weights, "bits_per_weight")))
         print(", %.3f bits per weight, scales included", json_real_value(json_object_get(weights, "bits_per_weight")));
     print("\n");
+    if (integer_of(weights, "memory_bytes") != integer_of(weights, "bytes")) {
+        print_label("");
+        print("in memory %s\n", bytes_text((uint64_t)integer_of(weights, "memory_bytes"), text));
+    }
     json_array_foreach(types, i, row)
     {
         print_label("");
@@ -176,6 +190,7 @@ static void print_weights(const json_t *document)
               integer_of(row, "tensors") == 1 ? " " : "s", bytes_text((uint64_t)integer_of(row, "bytes"), text));
         if (json_is_real(json_object_get(row, "bits_per_weight")))
             print("  %7.3f bits per weight", json_real_value(json_object_get(row, "bits_per_weight")));
+        print_memory(row);
         print("\n");
     }
 }
@@ -184,6 +199,7 @@ static void print_weights(const json_t *document)
 static void print_architecture(const json_t *document)
 {
     const json_t *architecture = json_object_get(document, "architecture");
+    const json_t *window = json_object_get(architecture, "sliding_window");
     const char *key;
     json_t *value;
     char line[1024] = "", item[VALUE_MOST];
@@ -207,6 +223,11 @@ static void print_architecture(const json_t *document)
     }
     print_wrapped(LABEL + 1, LABEL + 1, line);
     print_label("");
+    if (json_is_object(window)) {
+        print("sliding window of %lld tokens in %lld layer%s\n", (long long)integer_of(window, "tokens"),
+              (long long)integer_of(window, "layers"), integer_of(window, "layers") == 1 ? "" : "s");
+        print_label("");
+    }
     print_runs(architecture, "runs", "does not run");
 }
 
@@ -330,7 +351,9 @@ static void print_tensors(const json_t *document)
               (long long)integer_of(row, "bytes"));
         if (has_parts)
             print("  %3lld", (long long)integer_of(row, "file"));
-        print("  %lld\n", (long long)integer_of(row, "offset"));
+        print("  %lld", (long long)integer_of(row, "offset"));
+        print_memory(row);
+        print("\n");
     }
 }
 

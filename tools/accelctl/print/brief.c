@@ -41,6 +41,28 @@ static void print_model_line(const struct opened *opened)
     print_wrapped((uint32_t)print("%*s", HEAD, ""), HEAD, line);
 }
 
+/* Prints the sliding window of the model, and that it leaves the KV cache as it is. */
+static void print_window(const struct opened *opened)
+{
+    const struct accel_model_facts *facts = opened->model == NULL ? NULL : accel_model_facts_of(opened->model);
+    const struct accel_plan *plan = accel_model_plan_plan(opened->made);
+    const char *given = plan_setting_text(plan, "kv.window");
+    char line[400], cache[120] = "it holds them";
+
+    if (facts == NULL || facts->window == 0)
+        return;
+    if (strcmp(given, "off") != 0)
+        snprintf(cache, sizeof(cache), "it drops those that kv.window=%.20s leaves out", given);
+    else if (facts->window_layers == facts->layers)
+        snprintf(cache, sizeof(cache), "it holds them, unless --set kv.window=%" PRIu32 "tok drops them",
+                 facts->window);
+    snprintf(line, sizeof(line),
+             "sliding window of %" PRIu32 " tokens in %" PRIu32 " of %" PRIu32
+             " layers: attention reads no older ones; the KV cache is not smaller for it: %s",
+             facts->window, facts->window_layers, facts->layers, cache);
+    print_wrapped((uint32_t)print("%*s", HEAD, ""), HEAD, line);
+}
+
 static void print_context(const struct opened *opened)
 {
     const struct accel_plan *plan = accel_model_plan_plan(opened->made);
@@ -54,6 +76,7 @@ static void print_context(const struct opened *opened)
              strcmp(context, trained) == 0 ? "as many" : trained, sequences, strcmp(sequences, "1") == 0 ? "" : "s",
              plan_setting_text(plan, "batch"));
     print_wrapped((uint32_t)print("context    "), HEAD, line);
+    print_window(opened);
 }
 
 /* ---- memory ---- */
@@ -172,9 +195,7 @@ static bool is_joined(const struct accel_plan *plan, uint32_t index)
            other->first != ACCEL_NO_LAYER;
 }
 
-/* Names the weights of no layer in a row: the output of a model without a head has a copy of the embedding where that
- * is on another device. */
-static const char *outside_text(const struct accel_plan *plan, uint32_t index)
+const char *tables_text(const struct accel_plan *plan, uint32_t index)
 {
     const struct accel_plan_layer *row = accel_plan_layer_get(plan, index);
 
@@ -203,16 +224,16 @@ static uint64_t print_split_row(const struct accel_plan *plan, uint32_t index, b
     size_t used = 0;
 
     if (row->first == ACCEL_NO_LAYER) {
-        used = (size_t)snprintf(line, sizeof(line), "%s", outside_text(plan, index));
+        used = (size_t)snprintf(line, sizeof(line), "%s", tables_text(plan, index));
     } else {
         used = (size_t)snprintf(line, sizeof(line), "layers %" PRIu32 "-%" PRIu32, row->first, row->last);
         if (before != NULL && is_joined(plan, index - 1) && !is_output(plan, index - 1)) {
             bytes += before->weight_bytes;
-            used += (size_t)snprintf(line + used, sizeof(line) - used, ", %s", outside_text(plan, index - 1));
+            used += (size_t)snprintf(line + used, sizeof(line) - used, ", %s", tables_text(plan, index - 1));
         }
         if (after != NULL && is_output(plan, index + 1)) {
             bytes += after->weight_bytes;
-            used += (size_t)snprintf(line + used, sizeof(line) - used, ", %s", outside_text(plan, index + 1));
+            used += (size_t)snprintf(line + used, sizeof(line) - used, ", %s", tables_text(plan, index + 1));
         }
     }
     used += (size_t)snprintf(line + used, sizeof(line) - used, " on %s: weights %s",

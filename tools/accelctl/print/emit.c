@@ -13,6 +13,8 @@
 
 #include <accel/model/describe.h>
 
+#include "tools/accelctl/print/where.h"
+
 enum { FLAG = 200 };
 
 /* Translation of one setting into a flag. */
@@ -23,6 +25,9 @@ struct flag_row {
     const char *reason; /* why others cannot be said */
 };
 
+/* Why -fa off is not said: the reason of the row of which the type of values decides the flag. */
+static const char flash_only[] = "its quantized cache of values requires -fa on";
+
 static const struct flag_row llama_rows[] = {
     {"context", "-c ", NULL, ""},
     {"sequences", "-np ", NULL, ""},
@@ -31,7 +36,7 @@ static const struct flag_row llama_rows[] = {
     {"kv.type.k", "-ctk ", "auto=f16 f32=f32 f16=f16 q8=q8_0 q4=q4_0", "it has no such type"},
     {"kv.type.v", "-ctv ", "auto=f16 f32=f32 f16=f16 q8=q8_0,-fa,on q4=q4_0,-fa,on", "it has no such type"},
     {"cpu.threads", "-t ", NULL, ""},
-    {"attention.kernel", "", "auto= tiled=-fa,on eager=-fa,off", ""},
+    {"attention.kernel", "", "auto= tiled=-fa,on eager=-fa,off", flash_only},
     {"weights.load", "", "auto= map= read=--no-mmap", ""},
     {"compute.activations", "", "q8=", "its kernels for quantized weights round activations to 8 bits always"},
     {"weights.type", "", "auto=", "the file is written in that type first: llama-quantize"},
@@ -60,8 +65,10 @@ static const struct flag_row vllm_rows[] = {
     {"cpu.threads", "", NULL, "set by the variable VLLM_CPU_OMP_THREADS_BIND of its CPU build"},
     {"cpu.pin", "", NULL, "set by the variable VLLM_CPU_OMP_THREADS_BIND of its CPU build"},
     {"memory.budget", "", "auto=", "it knows shares of a device only: --gpu-memory-utilization"},
-    {"placement", "", NULL, NULL},
-    {"gpu.layers", "", NULL, NULL},
+    {"placement", "",
+     "single= auto= balanced=", "layers by hand are set by the variable VLLM_PP_LAYER_PARTITION, as 10,22"},
+    {"gpu.layers", "", "auto= all=", "it moves bytes and not layers off the device: --cpu-offload-gb"},
+    {"offload.layers", "", "0=", "it moves bytes and not layers off the device: --cpu-offload-gb"},
     {"fallback.device", "", NULL, NULL},
     {"device.rank", "", NULL, NULL},
 };
@@ -71,12 +78,12 @@ struct program {
     const char *call;
     const struct flag_row *rows;
     uint32_t count;
-    uint32_t places; /* 1: -C, -ngl say on which processors threads are, and how many layers a device has */
+    bool is_gguf; /* reads GGUF alone; -C, -ngl, -ts and -ot say where threads and layers are */
 };
 
 static const struct program programs[] = {
-    {"llama-server", "llama-server -m ", llama_rows, sizeof(llama_rows) / sizeof(*llama_rows), 1},
-    {"vllm", "vllm serve ", vllm_rows, sizeof(vllm_rows) / sizeof(*vllm_rows), 0},
+    {"llama-server", "llama-server -m ", llama_rows, sizeof(llama_rows) / sizeof(*llama_rows), true},
+    {"vllm", "vllm serve ", vllm_rows, sizeof(vllm_rows) / sizeof(*vllm_rows), false},
 };
 
 static const struct program *find_program(const char *name)
@@ -119,12 +126,22 @@ static uint64_t tokens_in_all(const struct accel_plan *plan, const struct accel_
     return strtoull(setting->value, NULL, 10) * (sequences == NULL ? 1 : strtoull(sequences->value, NULL, 10));
 }
 
+/* Returns whether the cache of values has a quantized type, for which llama-server requires -fa on. */
+static bool has_quantized_values(const struct accel_plan *plan)
+{
+    const struct accel_plan_setting *type = accel_plan_setting_find(plan, "kv.type.v");
+
+    return type != NULL && type->value[0] == 'q';
+}
+
 /* Makes the flag of a row for a setting; empty if none is needed. 0 if the program has no flag for the value. */
 static uint32_t make_flag(const struct accel_plan *plan, const struct flag_row *row,
                           const struct accel_plan_setting *setting, char flag[FLAG])
 {
     char value[FLAG];
 
+    if (row->reason == flash_only && has_quantized_values(plan))
+        return strcmp(setting->value, "eager") != 0;
     if (row->words != NULL && !look_up(row->words, setting->value, value))
         return 0;
     if (row->words == NULL && row->flag[0] == '\0')
@@ -229,37 +246,6 @@ static void print_quoted(const char *text)
     print_char('\'');
 }
 
-/* Counts the devices that hold layers. */
-static uint32_t count_devices(const struct accel_plan *plan)
-{
-    uint32_t count = 0;
-
-    for (uint32_t i = 0; i < accel_plan_layer_count(plan); i++) {
-        uint32_t seen = 0;
-
-        for (uint32_t j = 0; j < i; j++)
-            seen |= strcmp(accel_plan_layer_get(plan, i)->device, accel_plan_layer_get(plan, j)->device) == 0;
-        count += !seen;
-    }
-    return count;
-}
-
-/* Writes the flags for layers on several devices. */
-static void emit_split(const struct accel_plan *plan, const struct program *program, FILE *flags)
-{
-    uint32_t devices = count_devices(plan);
-    char flag[FLAG];
-
-    if (devices < 2)
-        return;
-    if (strcmp(program->name, "llama-server") == 0)
-        snprintf(flag, sizeof(flag), "--split-mode layer");
-    else
-        snprintf(flag, sizeof(flag), "--pipeline-parallel-size %u", devices);
-    print("#   %-24s layers on %u devices\n", flag, devices);
-    fprintf(flags, " \\\n    %s", flag);
-}
-
 /* Warns, in the script itself, that the call will fail since the plan does not fit. */
 static void emit_warning(const struct opened *opened, const struct accel_plan *plan)
 {
@@ -274,44 +260,36 @@ static void emit_warning(const struct opened *opened, const struct accel_plan *p
           bytes_text(fit.short_by, text), command);
 }
 
-/* Returns the layers on the device as -ngl counts them, with the output as one of them: gpu.layers, or the
- * remainder after offload.layers. */
-static uint64_t gpu_layers(const struct accel_plan *plan, uint64_t layers)
-{
-    const struct accel_plan_setting *gpu = accel_plan_setting_find(plan, "gpu.layers");
-    const struct accel_plan_setting *offload = accel_plan_setting_find(plan, "offload.layers");
-    const uint64_t last = offload == NULL ? 0 : strtoull(offload->value, NULL, 10);
-    uint64_t count;
+/* ---- what the program reads ---- */
 
-    if (gpu != NULL && gpu->value[0] >= '0' && gpu->value[0] <= '9') {
-        count = strtoull(gpu->value, NULL, 10);
-        return count > layers + 1 ? layers + 1 : count;
+/* Refuses a model in a format that the program does not read. Returns -1 to go on. */
+static int check_format(const struct accel_model_file *file, const struct program *program)
+{
+    const char *path = accel_model_file_path(file), *remedy = NULL;
+    char text[600] = "";
+
+    if (accel_model_file_find_value(file, "accel.layout") != NULL) {
+        snprintf(text, sizeof(text), "plan: %s does not read layout accel 1, in which %.400s is", program->name, path);
+        remedy = "plan a file that it reads: quantize the original weights to a type of GGUF, as Q4_K_M, or take those";
+    } else if (program->is_gguf && accel_model_file_format(file) != ACCEL_MODEL_GGUF) {
+        snprintf(text, sizeof(text), "plan: %s reads GGUF, and %.400s is safetensors", program->name, path);
+        remedy = "make GGUF of it with convert_hf_to_gguf.py of llama.cpp, and plan that file";
     }
-    return layers + 1 - (last > layers ? layers : last);
+    return text[0] == '\0' ? -1 : report_error_text(0, EXIT_INPUT, "ACCEL_E_UNSUPPORTED", text, remedy);
 }
 
-static void emit_layers(const struct opened *opened, FILE *flags)
+static int check_model(const struct opened *opened, const struct program *program)
 {
-    const struct accel_plan *plan = accel_model_plan_plan(opened->made);
-    const struct accel_device_info *device = accel_plan_device(plan);
-    const struct accel_plan_setting *gpu = accel_plan_setting_find(plan, "gpu.layers");
-    bool on_processors = device != NULL && device->facts->kind == ACCEL_DEVICE_CPU;
-    /* The plan is on the processors although the user wants layers on a GPU: none is here. */
-    bool lacks_gpu = on_processors && gpu->origin == ACCEL_ORIGIN_GIVEN && strcmp(gpu->value, "auto") != 0 &&
-                     strcmp(gpu->value, "0") != 0;
-    const char *fact = accel_model_description_fact(accel_model_plan_description(opened->made), "model.layers");
-    uint64_t layers = fact == NULL ? 0 : strtoull(fact, NULL, 10);
-    char flag[FLAG];
+    const struct accel_model_description *model = accel_model_plan_description(opened->made);
+    static const struct accel_model_open_options plain = {sizeof(plain), ACCEL_MODEL_OPEN_READ};
+    struct accel_model_file *file = NULL;
+    int code = -1;
 
-    if (!on_processors && layers == 0)
-        return;
-    snprintf(flag, sizeof(flag), "-ngl %" PRIu64, on_processors && !lacks_gpu ? 0 : gpu_layers(plan, layers));
-    if (lacks_gpu)
-        print("#   %-24s gpu.layers = %s: no GPU is here, the memory of another machine's is not planned\n", flag,
-              gpu->value);
-    else
-        print("#   %-24s device %s\n", flag, device == NULL ? accel_plan_platform(plan) : device->name);
-    fprintf(flags, " \\\n    %s", flag);
+    if (accel_model_description_is_file(model) &&
+        accel_model_file_open(accel_model_description_path(model), &plain, &file, NULL) == ACCEL_OK)
+        code = check_format(file, program);
+    accel_model_file_close(file);
+    return code;
 }
 
 int emit_call(const struct opened *opened, const char *name)
@@ -322,8 +300,12 @@ int emit_call(const struct opened *opened, const char *name)
     const char *path = accel_model_description_path(model);
     char *text = NULL;
     size_t bytes = 0;
-    FILE *flags = open_memstream(&text, &bytes);
+    FILE *flags;
+    int code = check_model(opened, program);
 
+    if (code >= 0)
+        return code;
+    flags = open_memstream(&text, &bytes);
     if (flags == NULL)
         return report_error_text(0, EXIT_SHORT, "ACCEL_E_MEMORY", "no memory for the call", NULL);
     print("#!/bin/sh\n# %s as accelctl planned it.\n", program->name);
@@ -331,11 +313,12 @@ int emit_call(const struct opened *opened, const char *name)
     print("# Flags and the settings that they come from:\n");
     for (uint32_t i = 0; i < accel_plan_setting_count(plan); i++)
         emit_setting(plan, program, accel_plan_setting_get(plan, i), flags);
-    if (program->places) {
+    if (program->is_gguf) {
         emit_processors(plan, flags);
-        emit_layers(opened, flags);
+        emit_llama_layers(opened, flags);
+    } else if (count_devices(plan) > 1) {
+        emit_flag(flags, "layers on several devices", "--pipeline-parallel-size %u", count_devices(plan));
     }
-    emit_split(plan, program, flags);
     if (!accel_model_description_is_file(model))
         print("# The model is not here: put the path of its file in the place of %s.\n", path);
     print("# Settings that %s has no option for:\n", program->name);

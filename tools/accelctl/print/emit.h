@@ -5,11 +5,19 @@
 #define ACCELCTL_EMIT_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "tools/accelctl/model.h"
 
 /* Returns 1 if the program is known. */
 bool emit_knows(const char *program);
+/* Prints the call; refuses a model in a format that the program does not read. Answers an exit code. */
 int emit_call(const struct opened *opened, const char *program);
+
+/* Writes a flag to the call, and a comment with its origin. */
+void emit_flag(FILE *flags, const char *origin, const char *format, ...) ACCEL_PRINTF(3, 4);
+
+/* Writes where layers lie as flags of llama-server. */
+void emit_llama_layers(const struct opened *opened, FILE *flags);
 
 #endif

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "tools/accelctl/output.h"
+#include "tools/accelctl/print/brief.h"
 #include "tools/accelctl/print/plan.h"
 
 /* Columns where the origins of facts, and the reasons of rows, begin. */
@@ -105,9 +106,9 @@ void print_parts(const struct accel_plan *plan)
 
         snprintf(text, sizeof(text), "%s%s%s", short_places(part->place, copy, sizeof(copy)),
                  part->reason[0] == '\0' ? "" : ": ", part->reason);
-        print_wrapped((uint32_t)print("  %-9s %-12s %4u %-9s %10s %5.2f b ", part->component, part->role, part->count,
+        print_wrapped((uint32_t)print("  %-9s %-12s %4u %-9s %10s %6.3f b ", part->component, part->role, part->count,
                                       part->type_name, bytes_text(part->bytes, bytes), part->bits_per_weight),
-                      REASON + 4, text);
+                      REASON + 5, text);
     }
 }
 
@@ -160,10 +161,10 @@ void print_layers(const struct accel_plan *plan)
     print("%slayers%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
     for (uint32_t i = 0; i < accel_plan_layer_count(plan); i++) {
         const struct accel_plan_layer *layer = accel_plan_layer_get(plan, i);
-        char range[32], weights[32], state[32];
+        char range[40], weights[32], state[32];
 
         if (layer->first == ACCEL_NO_LAYER)
-            snprintf(range, sizeof(range), "no layer");
+            snprintf(range, sizeof(range), "%s", tables_text(plan, i));
         else
             snprintf(range, sizeof(range), "%u-%u", layer->first, layer->last);
         print("  %-10s %-9s %-16s weights %10s, state %10s\n", layer->component, range, layer->device,

@@ -194,6 +194,10 @@ void print_verdict(const struct opened *opened, uint32_t is_tried)
         if (accel_plan_device(plan) == NULL)
             why.remedy[0] = '\0';
         print_reason("by formula", &why);
+        if (accel_context_recording(opened->context) != NULL)
+            print_wrapped((uint32_t)print("%*s", HEAD, ""), HEAD,
+                          "its driver is not asked: weights that it packs are not counted, and intermediates share no "
+                          "memory, so a plan on that machine has other numbers");
     }
 }
 

@@ -10,8 +10,8 @@
 
 /** The origin of rates in JSON documents. */
 #define RATE_ORIGIN                                                                                                    \
-    "measured: monotonic clock of this run; a rate is null for fewer than 16 tokens or less than 0.5 ms, since the "   \
-    "first steps and the clock decide it then"
+    "measured: monotonic clock of this run; a rate is null for fewer than 16 steps or prompt tokens, or less than "    \
+    "0.5 ms, since the first steps and the clock decide it then"
 
 /** Returns tokens a second, or 0 for fewer than ACCEL_HISTORY_TOKENS tokens or less than ACCEL_HISTORY_NANOSECONDS. */
 double token_rate(uint64_t tokens, uint64_t nanoseconds);

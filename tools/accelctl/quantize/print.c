@@ -39,19 +39,20 @@ static uint64_t count_narrow(const struct accel_quantize_job *job, uint64_t inde
     return is_narrow(accel_quantize_get(job, index)) ? count : 0;
 }
 
-bool is_quantized_type(uint32_t type)
+static bool is_quantized_type(uint32_t type)
 {
     struct accel_format format;
 
     return accel_format_describe(type, &format) == ACCEL_OK && format.kind != ACCEL_FORMAT_SCALAR;
 }
 
-bool is_requantized(const struct accel_quantize_row *row)
+/* Returns whether a tensor that was quantized is quantized again, so that it loses twice. */
+static bool is_requantized(const struct accel_quantize_row *row)
 {
-    return row->converted && is_quantized_type(row->from) && is_quantized_type(row->to);
+    return row->converted && row->rounded && is_quantized_type(row->to);
 }
 
-static uint64_t count_requantized(const struct accel_quantize_job *job, const char **out_from)
+uint64_t requantized_count(const struct accel_quantize_job *job, const char **out_from)
 {
     uint64_t count = 0;
 
@@ -68,7 +69,7 @@ static uint64_t count_requantized(const struct accel_quantize_job *job, const ch
 static void print_requantized(const struct accel_quantize_job *job)
 {
     const char *from = "";
-    uint64_t count = count_requantized(job, &from);
+    uint64_t count = requantized_count(job, &from);
 
     if (count > 0)
         print("requantized: %llu %s (the first from %s): relative errors above are against IN, whose own rounding "
@@ -134,7 +135,7 @@ static uint64_t count_kept(const struct accel_quantize_job *job, uint64_t index)
     for (uint64_t i = 0; i < accel_quantize_count(job) && is_kept(first); i++) {
         const struct accel_quantize_row *row = accel_quantize_get(job, i);
 
-        if (!is_kept(row) || strcmp(row->from_name, first->from_name) != 0 || strcmp(row->reason, first->reason) != 0)
+        if (!is_kept(row) || strcmp(row->to_name, first->to_name) != 0 || strcmp(row->reason, first->reason) != 0)
             continue;
         if (i < index)
             return 0;
@@ -152,7 +153,7 @@ static void print_kept(const struct accel_quantize_job *job)
 
         if (count == 0)
             continue;
-        print("%llu %s %s: %s", (unsigned long long)count, count == 1 ? "tensor stays" : "tensors stay", row->from_name,
+        print("%llu %s %s: %s", (unsigned long long)count, count == 1 ? "tensor stays" : "tensors stay", row->to_name,
               row->reason);
         if (strcmp(row->reason, "no linear layer") == 0)
             print(" (%s%s), which --role ROLE=TYPE converts: --role embedding=q8_0",
@@ -170,7 +171,7 @@ static json_t *kept_json(const struct accel_quantize_job *job)
 
         if (count > 0)
             json_array_append_new(list, json_pack("{s:I, s:s, s:s}", "tensors", (json_int_t)count, "type",
-                                                  accel_quantize_get(job, i)->from_name, "reason",
+                                                  accel_quantize_get(job, i)->to_name, "reason",
                                                   accel_quantize_get(job, i)->reason));
     }
     return list;
@@ -217,7 +218,7 @@ int quantize_document(const struct accel_quantize_job *job, const struct outcome
         json_pack("{s:o, s:o, s:o, s:s, s:I, s:I, s:o, s:I, s:f, s:b, s:I, s:f, s:o, s:o, s:o}", "origin",
                   origin_json(is_written), "path", json_text(outcome->path), "mix",
                   accel_quantize_mix(job) == NULL ? json_null() : json_string(accel_quantize_mix(job)), "layout",
-                  accel_quantize_layout(job), "requantized", (json_int_t)count_requantized(job, &from), "bytes",
+                  accel_quantize_layout(job), "requantized", (json_int_t)requantized_count(job, &from), "bytes",
                   (json_int_t)accel_quantize_bytes(job), "budget",
                   outcome->limited ? json_integer((json_int_t)outcome->budget) : json_null(), "calibration_tokens",
                   (json_int_t)outcome->calibration, "bits_per_weight", bits_per_weight(job), "replaced",
@@ -257,15 +258,21 @@ static void print_rows(const struct accel_quantize_job *job)
     }
 }
 
-/* Prints the errors of tensors of a type: "relative error 0.0765 to 0.0981"; nothing if none is known. */
+/* Prints the errors of tensors of a type: "relative error 0.0765 to 0.0981"; nothing if none is known. Tensors of an
+ * earlier run, whose errors are not known, are told apart. */
 static void print_errors(const struct accel_quantize_job *job, uint32_t type)
 {
     double least = INFINITY, most = 0;
+    uint64_t known = 0, earlier = 0;
 
     for (uint64_t i = 0; i < accel_quantize_count(job); i++) {
         const struct accel_quantize_row *row = accel_quantize_get(job, i);
 
-        if (row->to == type && row->converted && row->relative_error > 0) {
+        if (row->to != type || !row->converted)
+            continue;
+        known += row->relative_error >= 0;
+        earlier += row->relative_error < 0;
+        if (row->relative_error > 0) {
             least = fmin(least, row->relative_error);
             most = fmax(most, row->relative_error);
         }
@@ -274,6 +281,11 @@ static void print_errors(const struct accel_quantize_job *job, uint32_t type)
         print(", relative error %.4f to %.4f", least, most);
     else if (most > 0)
         print(", relative error %.4f", most);
+    if (earlier > 0 && known > 0)
+        print(" (of %llu of %llu tensors; an earlier run wrote the others)", (unsigned long long)known,
+              (unsigned long long)(known + earlier));
+    else if (earlier > 0)
+        print(", errors not known (an earlier run wrote them)");
 }
 
 /* Prints types with their bytes, in the order in which they first occur. */
@@ -352,7 +364,10 @@ void quantize_print(const struct accel_quantize_job *job, const struct quantize_
     print_kept(job);
     print_requantized(job);
     if (outcome->resumed > 0)
-        print("taken up where an earlier run ended: %llu tensors were there\n", (unsigned long long)outcome->resumed);
+        print(
+            "taken up where an earlier run ended: %llu of %llu tensors were there; errors and time above and below are "
+            "those of this run\n",
+            (unsigned long long)outcome->resumed, (unsigned long long)accel_quantize_count(job));
     print_end(job, outcome, written);
     if (outcome->replaced)
         print("%s: the file that has that name\n", written ? "replaced" : "would be replaced");

@@ -49,11 +49,9 @@ void quantize_print(const struct accel_quantize_job *job, const struct quantize_
 /* Prints the document; answers an exit code. `is_written` is 0 if no file was to be written. */
 int quantize_document(const struct accel_quantize_job *job, const struct outcome *outcome, uint32_t is_written);
 
-/* Returns whether values of the type are rounded to blocks or groups, and not stored one by one. */
-bool is_quantized_type(uint32_t type);
-
-/* Returns whether a tensor that was quantized is quantized again, so that it loses twice. */
-bool is_requantized(const struct accel_quantize_row *row);
+/* Counts the tensors that were quantized and are quantized again, so that they lose twice, and stores the type of the
+ * first, which the model file owns. */
+uint64_t requantized_count(const struct accel_quantize_job *job, const char **out_from);
 
 /* Prints the error that each tensor would have in each type that it may get, as a table and in a document. */
 void sensitivity_print(const struct accel_quantize_job *job, const struct outcome *outcome);
