@@ -296,7 +296,7 @@ static void emit_layers(const struct opened *opened, FILE *flags)
     const struct accel_device_info *device = accel_plan_device(plan);
     const struct accel_plan_setting *gpu = accel_plan_setting_find(plan, "gpu.layers");
     bool on_processors = device != NULL && device->facts->kind == ACCEL_DEVICE_CPU;
-    /* The plan is on the processors although the user wants layers on a GPU: none is here. */
+    /* The plan is on the processors although the user requested layers on a GPU: none is here. */
     bool lacks_gpu = on_processors && gpu->origin == ACCEL_ORIGIN_GIVEN && strcmp(gpu->value, "auto") != 0 &&
                      strcmp(gpu->value, "0") != 0;
     const char *fact = accel_model_description_fact(accel_model_plan_description(opened->made), "model.layers");

@@ -27,10 +27,10 @@ static const struct accel_fact_row *find_fact(const char *name)
 static bool is_number_of(const struct accel_fact_row *row, const char *value)
 {
     static const char *const sizes[] = {"", "B", "KiB", "MiB", "GiB", "TiB", "MB", "GB"};
-    size_t digits = strspn(value, "0123456789");
-    const char *unit = value + digits + (value[digits] == ' ');
+    size_t length = strspn(value, "0123456789");
+    const char *unit = value + length + (value[length] == ' ');
 
-    if (digits == 0)
+    if (length == 0)
         return false;
     for (uint32_t i = 0; strcmp(row->unit, "bytes") == 0 && i < sizeof(sizes) / sizeof(*sizes); i++)
         if (strcmp(unit, sizes[i]) == 0)
