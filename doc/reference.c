@@ -8,7 +8,7 @@
 
 #include "doc/roff.h"
 #include "tools/accelctl/profile/schema.h"
-#include "tools/accelctl/profile/setting_words.h"
+#include "tools/accelctl/setting_words.h"
 
 static void put_setting(FILE *out, const struct accel_setting_row *row)
 {

@@ -29,7 +29,7 @@ value_of()
 option_files()
 {
     case $1 in
-    opencl | vulkan) grep -l "name = \"${2#*.}\"" "$src"/sdk/gpu/*.c ;;
+    opencl | vulkan) grep -l "name = \"${2#*.}\"" "$src"/sdk/gpu/*.c "$src/plugins/$1"/*.c ;;
     *) grep -l "name = \"${2#*.}\"" "$src/plugins/$1"/*.c ;;
     esac
 }
@@ -72,6 +72,92 @@ for i in $(seq 0 $((count - 1))); do
 done
 echo "$count settings, $later for later; accepted from a user and honored by no run: $unhonored"
 is "$unhonored" 0 "settings that no run honors"
+
+# ---- options of drivers ----
+
+# Three commands list or explain each option of the drivers of this tree, with the words of the driver's own table.
+try 0 "$accelctl" plugins --json
+cp "$work/out" plugins.json
+found=0
+for row in $(seq 0 $(($("$json" plugins.json - "plugins.#") - 1))); do
+    driver=$("$json" plugins.json - "plugins.$row.name")
+    for i in $(seq 0 $(($("$json" plugins.json - "plugins.$row.options.#") - 1))); do
+        name=$("$json" plugins.json - "plugins.$row.options.$i.name")
+        help=$("$json" plugins.json - "plugins.$row.options.$i.help")
+        preset=$("$json" plugins.json - "plugins.$row.options.$i.default")
+        [ -n "$(option_files "$driver" "$name")" ] || fail "$driver has no option $name in its source"
+        try 0 "$accelctl" profile settings "$name" --json
+        is "$(value options.#):$(value options.0.name):$(value options.0.by)" "1:$name:$driver" "profile settings $name"
+        is "$(value options.0.help):$(value options.0.default)" "$help:$preset" "words of $name"
+        try 0 "$accelctl" plan "$q8" --explain "$name"
+        is "$(sed '2,/^  values/!d;s/^  is  *//;/^  values/d' "$work/out" | xargs -d '\n' | tr -s ' ')" "$help" "meaning of $name"
+        [ "$driver" = cpu ] || has "  device   none of the driver $driver: the option changes nothing here"
+        try 0 "$accelctl" plan "$q8" --explain "$name" --json
+        is "$(value key)" "$name" "key of $name"
+        found=$((found + 1))
+    done
+done
+[ $found -ge 3 ] || fail "only $found options of drivers"
+is "$(grep -hc '_option = {$' "$src"/plugins/cpu/driver.c)" \
+    "$("$accelctl" plugins | grep -c '^      cpu\.')" "options of the driver cpu"
+explained()
+{
+    try 0 "$accelctl" plan "$q8" "$@"
+    is "$(head -n 1 "$work/out")" "$key = $wanted_value" "value of $key"
+}
+key=cpu.isa wanted_value=auto
+explained --explain cpu.isa
+grep -q "^  device   cpu:cpu0: isa=" "$work/out" || fail "the instruction set that cpu.isa=auto chose is not printed"
+grep -q "^  from     default of the driver cpu$" "$work/out" || fail "cpu.isa is of no driver"
+wanted_value=scalar
+explained --set cpu.isa=scalar --explain cpu.isa
+grep -q "^  from     command line --set cpu.isa=scalar$" "$work/out" || fail "cpu.isa=scalar has no origin"
+grep -q "^  over     auto       default of the driver cpu$" "$work/out" || fail "cpu.isa=scalar is over no default"
+key=cpu.simd wanted_value=false
+explained --set kernels.simd=false --explain cpu.simd
+grep -q "^  from     kernels.simd=false, command line --set kernels.simd=false$" "$work/out" || fail "cpu.simd is not kernels.simd"
+try 2 "$accelctl" plan "$q8" --explain cpu.isaa
+one_error "did you mean 'cpu.isa'?"
+
+# ---- other names of settings ----
+
+# Options, their letters, names of ollama and variables stand for settings, here and in the table.
+while read -r name key; do
+    try 0 "$accelctl" plan "$q8" "--explain=$name"
+    is "$(head -n 1 "$work/out")" "$name sets $key" "what $name stands for"
+    case $name in
+    -*) ;;
+    *)
+        try 0 "$accelctl" profile settings "$name" --names
+        grep -qx "$key" "$work/out" || [ "$key" = kv.type ] || fail "profile settings $name does not list $key"
+        ;;
+    esac
+done <<'END'
+-c context
+--ctx-size context
+ctx context
+num_ctx context
+-t cpu.threads
+threads cpu.threads
+num_thread cpu.threads
+-ngl gpu.layers
+ngl gpu.layers
+-b batch
+-fa attention.kernel
+--no-mmap weights.load
+-ctk kv.type.k
+budget memory.budget
+ACCEL_CPU_THREADS cpu.threads
+ACCEL_KV_TYPE kv.type
+END
+for name in temperature temp --top-k seed -n; do
+    try 2 "$accelctl" plan "$q8" "--explain=$name"
+    one_error "$name is no setting, but an option of run and chat"
+    try 0 eval "$accelctl run --help | grep -q -- '$(sed -n 's/.* explains //p' "$work/err")'"
+done
+try 2 "$accelctl" plan "$q8" --explain kv
+one_error "kv is the beginning of several settings"
+try 0 eval "$accelctl profile settings kv"
 
 # ---- types by role ----
 

@@ -9,7 +9,7 @@
 
 #include "tools/accelctl/array.h"
 #include "tools/accelctl/profile/profile.h"
-#include "tools/accelctl/profile/setting_words.h"
+#include "tools/accelctl/setting_words.h"
 #include "tools/accelctl/words.h"
 
 extern char **environ;
