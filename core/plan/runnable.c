@@ -272,11 +272,13 @@ static void hint_unknown(void *data, const char *name, const char *near)
                         near ? near : "", near ? "?" : "");
 }
 
-/* Adds a hint about the client profile: for "auto", the driver has to report its program. */
+/* Adds a hint about a recommended client "auto", for which the driver has to report its program. A user's is what the
+ * driver reports, nothing included. */
 static void list_client(struct accel_plan *plan)
 {
     const struct accel_profile_setting *client = accel_plan_value(plan, "client");
-    if (plan->device && strcmp(client->value, "auto") == 0 && accel_plan_fact(plan, "client.name", NULL) == NULL)
+    if (plan->device && accel_plan_recommends(client) && strcmp(client->value, "auto") == 0 &&
+        accel_plan_fact(plan, "client.name", NULL) == NULL)
         accel_plan_add_unhonored(plan, &plan->unmet, client, 0, "the driver does not say in which program it runs");
 }
 

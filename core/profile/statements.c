@@ -113,7 +113,7 @@ static int32_t check_section(const struct accel_loader *loader, const struct acc
     bool is_later = known->honored == ACCEL_HONORED_LATER;
     bool is_site = loader->layer >= ACCEL_LAYER_SYSTEM;
     int32_t code = is_later && is_site ? ACCEL_E_UNSUPPORTED : ACCEL_E_INVALID;
-    if (is_later == loader->in_later)
+    if (is_later == loader->in_later || (is_site && strcmp(value, known->preset) == 0))
         return ACCEL_OK;
     if (!is_later) {
         accel_yaml_refuse(loader->path, key, loader->error, code, "%s is honored (%s)", known->name, known->by);

@@ -13,15 +13,16 @@ field()
     "$json" "$work/settings.json" - "settings.$1.$2"
 }
 
-# A value that the setting at an index may have.
+# A value that the setting at an index may have and that is not its default.
 value_of()
 {
-    case $(field "$1" type) in
-    flag) echo true ;;
-    choice) field "$1" words.0 ;;
-    extent) echo 8x8 ;;
-    size) echo 1MiB ;;
-    *) echo "$(field "$1" lowest)$(field "$1" unit)" ;;
+    case $(field "$1" type)-$(field "$1" default) in
+    flag-false) echo true ;;
+    flag-true) echo false ;;
+    choice*) field "$1" words.$(($("$json" "$work/settings.json" - "settings.$1.words.#") - 1)) ;;
+    extent*) echo 8x8 ;;
+    size*) echo 1MiB ;;
+    *) echo "$(field "$1" highest)$(field "$1" unit)" ;;
     esac
 }
 
@@ -66,12 +67,37 @@ for i in $(seq 0 $((count - 1))); do
         try 4 "$accelctl" profile show cpu
         cd "$work" || exit 99
         one_error "./accel.yaml:2:12: $name="
+        # Its default changes nothing, and is accepted.
+        value=$(field "$i" default)
+        if [ "$(field "$i" type)" != size ] || [ "$value" = auto ]; then
+            try 0 env "$variable=$value" "$accelctl" profile show cpu --set "$name=$value"
+            printf 'accel-profile: 1\ndefaults: {%s: %s}\n' "$name" "$value" >site/accel.yaml
+            cd site || exit 99
+            try 0 "$accelctl" profile show cpu
+            cd "$work" || exit 99
+        fi
         ;;
     *) fail "$name: nothing says what honors it" ;;
     esac
 done
 echo "$count settings, $later for later; accepted from a user and honored by no run: $unhonored"
 is "$unhonored" 0 "settings that no run honors"
+
+# ---- auto ----
+
+# A user's auto leaves the choice to the plan: it is accepted, and nothing is reported as not honored.
+autos=0
+for i in $(seq 0 $((count - 1))); do
+    name=$(field "$i" name)
+    case " $(field "$i" default) $(field "$i" help) " in
+    *auto*) ;;
+    *) continue ;;
+    esac
+    try 0 "$accelctl" plan "$q8" --set "$name=auto"
+    grep -q "^not honored" "$work/out" && fail "$name=auto is not honored"
+    autos=$((autos + 1))
+done
+[ $autos -ge 40 ] || fail "only $autos settings may be auto"
 
 # ---- options of drivers ----
 
