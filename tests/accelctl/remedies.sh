@@ -166,6 +166,14 @@ try 5 "$accelctl" eval m.gguf --text text.txt --set memory.budget=1MiB
 grep -qx "  remedy: less at a time: --set batch=16, or shorter windows (--chunk 128)" "$work/err" || fail "no remedy of eval"
 try 0 "$accelctl" eval m.gguf --text text.txt --set memory.budget=1MiB --set batch=16
 
+# Norms are what a run does not convert: the remedy makes the file that does.
+try 4 "$accelctl" run m.gguf -n 2 -q -p x --set role.norm=f16
+remedy=$(sed -n 's/^  remedy: accelctl \(quantize --role norm=f16\) writes a file for it; .*/\1/p' "$work/err")
+[ -n "$remedy" ] || { cat "$work/err"; fail "no remedy of role.norm"; }
+# shellcheck disable=SC2086
+try 0 "$accelctl" $remedy m.gguf norms.gguf --type q8_0
+try 0 "$accelctl" run norms.gguf -n 2 -q -p x --set role.norm=f16
+
 # Those of one command.
 while read -r call; do
     # shellcheck disable=SC2086
