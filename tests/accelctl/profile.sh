@@ -116,17 +116,50 @@ profile 0 diff cuda+t4 cuda+a100 --fact model.kind=generation
 grep -qE '^ +cuda\+t4 +cuda\+a100$' "$work/out" || fail "diff has no heading"
 grep -qE '^weights.type +q4 +q8$' "$work/out" || fail "diff: weights.type"
 grep -qE '^    cuda\+a100 +a100.yaml:[0-9]+: ' "$work/out" || fail "diff: places"
-grep -qE '^[0-9]+ settings are the same$' "$work/out" || fail "diff does not count what is the same"
-grep -q '^attention.page' "$work/out" && fail "diff lists what is the same"
+grep -q '^kv.type.k' "$work/out" && fail "diff lists what is the same"
 profile 0 diff cuda+t4 cuda+a100 --fact model.kind=generation --json
 "$json" "$work/out" accelctl/profile-diff/1 || fail "diff --json"
 is "$(value settings.weights.type.a.value)-$(value settings.weights.type.b.value)" q4-q8 "both sides of diff --json"
 profile 0 diff cuda cuda
 has "nothing differs: all"
+# The counts are those of the rows, and together those of the settings.
+for sides in "cuda+t4 cuda+a100" "cpu cuda" "webgpu+chrome webgpu+safari" "cuda rocm" "cuda+t4 cuda+a100 --model llama-2-7b" \
+    "cuda+t4 cuda+a100 --model $q8"; do
+    # shellcheck disable=SC2086
+    profile 0 diff $sides
+    rows=$(grep -E '^[a-z]+(\.[a-z_]+)* ' "$work/out" | grep -v -E '^[a-z-]+ model ' | cut -d ' ' -f 1 | sort -u | grep -c .)
+    count=$(sed -n 's/^\([0-9]*\) settings* differs*, \([0-9]*\) .* the same.*/\1 \2/p' "$work/out")
+    is "${count% *}" "$rows" "settings that differ in diff $sides"
+    # shellcheck disable=SC2086
+    profile 0 diff $sides --json
+    is "$(value different) $(value same)" "$count" "counts of diff $sides --json"
+done
+# A number that a run takes from the model is not printed as if it were one of the profiles.
+profile 0 show cpu
+grep -qE '^  context +up to 4096 tok +from the model: ' "$work/out" || fail "show: a context that no model has limited"
+grep -qE '^  attention.page +the context +one page, ' "$work/out" || fail "show: pages of one sequence"
+profile 0 show cpu --set sequences=2
+grep -qE '^  attention.page +64 tok ' "$work/out" || fail "show: pages of two sequences"
+profile 0 show cpu --model "$q8"
+grep -qE '^  context +512 tok +from the model, which was trained for 512 tok' "$work/out" || fail "show: the context of a model"
+try 0 "$accelctl" plan "$q8" --json
+is "$(value settings.context.value)" 512 "the context of a plan"
+profile 0 show cpu --json
+is "$(value settings.context.rule | cut -c 1-15)" "from the model:" "the rule of context in JSON"
+profile 0 show cpu --set context=99
+grep -qE '^  context +99 tok +command line' "$work/out" || fail "show: a context that the user gives"
+# A platform that does not drive the device: the remedy works as it is printed.
+profile 2 show cpu+t4
+one_error "the platform cpu does not drive the device t4"
+name=$(sed -n 's/^  remedy: .*: name it as \([a-z0-9+]*\)$/\1/p' "$work/err")
+platforms=$(sed -n 's/^  remedy: \(.*\) drive t4: .*/\1/p' "$work/err" | tr -d ,)
+profile 0 show "$name"
+is "$(echo "$platforms" | wc -w | tr -d ' ')" 4 "platforms of t4"
+for platform in $platforms; do profile 0 show "$platform+t4"; done
 # What depends on the model is compared for each kind of model, and values that are kept for later are compared.
 profile 0 diff cuda rocm
 grep -qE '^generation model  cuda +rocm$' "$work/out" || fail "diff: no heading of a kind of model"
-grep -qE '^context +2048 tok +1024 tok$' "$work/out" || fail "diff: a rule for generation is left out"
+grep -qE '^context +up to 2048 tok +up to 1024 tok$' "$work/out" || fail "diff: a rule for generation is left out"
 grep -qE '^kv.enabled +false +true$' "$work/out" || fail "diff: a rule for embeddings is left out"
 grep -qE '^optimization +highest +high$' "$work/out" || fail "diff: a value for later is left out"
 has "    rocm  later: cuda and rocm drivers (rocm.yaml:"
@@ -342,8 +375,10 @@ one_error "did you mean ACCEL_BATCH?"
 profile 0 settings
 cp "$work/out" "$work/settings"
 rows=$(grep -c '^ACCEL_KEY(' "$src/core/profile/keys.def")
+profile 0 settings --json
+options=$(value options.#)
 profile 0 settings --names
-is "$(wc -l <"$work/out" | tr -d ' ')" "$rows" "number of settings"
+is "$(wc -l <"$work/out" | tr -d ' ')" "$((rows + options))" "number of settings and options of drivers"
 while read -r name; do
     grep -qE "^$name +" "$work/settings" || fail "settings does not tell $name"
 done <"$work/out"

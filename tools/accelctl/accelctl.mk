@@ -151,6 +151,8 @@ libaccelctl_la_SOURCES = \
 	%D%/profile/lint.c \
 	%D%/profile/list.c \
 	%D%/profile/profile.h \
+	%D%/profile/rule.c \
+	%D%/profile/rule.h \
 	%D%/profile/schema.c \
 	%D%/profile/schema.h \
 	%D%/profile/show.c \
