@@ -245,6 +245,37 @@ try 3 env ACCEL_BATCH=abc ACCEL_MEMORY_BUDGET=12 "$accelctl" profile lint --json
 is "$(value errors)" 2 "errors of variables in JSON"
 is "$(value findings.0.place) $(value findings.1.place)" "environment ACCEL_BATCH environment ACCEL_MEMORY_BUDGET" "their places"
 try 0 env ACCEL_BATCH=64tok "$accelctl" profile lint
+# Unknown variables have no effect, and fail the strict check. Options of drivers that are here are checked by them.
+set -- env -u ACCEL_TEST_SRCDIR -u ACCEL_TEST_BUILDDIR ACCEL_CONTXT=3 WEBGPU_NOTHERE=1 ACCEL_CPU_ISA=avx2 ACCEL_CUDA_X=2
+try 0 "$@" "$accelctl" profile lint
+has "environment ACCEL_CONTXT: warning: unknown variable without effect; did you mean ACCEL_CONTEXT?"
+has "environment WEBGPU_NOTHERE: warning: unknown variable without effect"
+grep -qE ' 0 errors, 2 warnings$' "$work/out" || { cat "$work/out"; fail "unknown variables are not counted"; }
+try 3 "$@" "$accelctl" profile lint --strict
+try 3 env ACCEL_CPU_ISA=avx9 ACCEL_CPU_ISAA=avx2 "$accelctl" profile lint
+has 'environment ACCEL_CPU_ISA: error: cpu.isa: "avx9" is not auto, scalar, '
+has 'environment ACCEL_CPU_ISAA: error: the driver cpu has no option "isaa"; did you mean "cpu.isa"?'
+has "  remedy: unset ACCEL_CPU_ISAA, or set it to a value that accelctl profile settings cpu lists"
+# Names in a file that no language knows: options of drivers and their values, clients, and names in conditions.
+mkdir -p "$work/mine"
+cat >"$work/mine/accel.yaml" <<'END'
+accel-profile: 1
+defaults:
+  cpu.isaa: {value: avx2, because: misspelt}
+  cpu.isa: {value: avx9, because: no instruction set}
+  cpu.simd: {value: true, because: a flag}
+  client: {value: chromee, because: misspelt}
+  cuda.anything: {value: 3, because: its driver is not here}
+rules:
+  - when: [model.name == llama-9, platform == cpuu, "device.kind in [cpu, gpuu]"]
+    set: {context: 30tok}
+    because: misspelt
+END
+profile 3 lint "$work/mine/accel.yaml"
+is "$(sed -n 's/.*accel.yaml:\([0-9]*\): error: .*/\1/p' "$work/out" | tr '\n' ' ')" "3 4 " "lines of options that are wrong"
+is "$(sed -n 's/.*accel.yaml:\([0-9]*\): warning: .*/\1/p' "$work/out" | tr '\n' ' ')" "6 9 9 9 9 9 " "lines of names that are wrong"
+has 'there is no client "chromee"'
+for word in 'model.name is never "llama-9"' 'platform is never "cpuu"' 'device.kind is never "gpuu"'; do has "$word"; done
 printf 'accel-profile: 1\ndefaults: {memory.budget: 128}\n' >"$work/mine.yaml"
 profile 3 lint mine.yaml
 grep -qE 'mine.yaml:2:[0-9]+: error: memory.budget: "128" lacks its unit' "$work/out" || { cat "$work/out"; fail "lint of a file"; }

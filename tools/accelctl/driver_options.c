@@ -5,9 +5,11 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tools/accelctl/errors.h"
+#include "tools/accelctl/habits.h"
 #include "tools/accelctl/output.h"
 #include "tools/accelctl/setting_words.h"
 
@@ -71,6 +73,27 @@ const char *driver_option_values(const struct driver_option *option, char *text,
         return setting_values(&option->row, text, size);
     snprintf(text, size, "a number");
     return text;
+}
+
+bool check_driver_option(const struct driver_option *option, const char *value, char *why, size_t size)
+{
+    const struct accel_option *o = option->option;
+    char *end = NULL, values[400];
+    bool is_valid = true;
+
+    if (o->type == ACCEL_OPTION_FLAG)
+        is_valid = has_word("true false 1 0", value, strlen(value));
+    else if (o->type == ACCEL_OPTION_REAL)
+        is_valid = (strtod(value, &end), end != value && *end == '\0');
+    else if (o->type == ACCEL_OPTION_INTEGER)
+        is_valid = strtoll(value, &end, 10) >= o->lowest && strtoll(value, NULL, 10) <= o->highest && end != value &&
+                   *end == '\0';
+    else if (o->choices != NULL)
+        is_valid = has_word(o->choices, value, strlen(value));
+    if (!is_valid)
+        snprintf(why, size, "%s: \"%.60s\" is not %s", option->key, value,
+                 driver_option_values(option, values, sizeof(values)));
+    return is_valid;
 }
 
 void print_driver_option(const struct driver_option *option, uint32_t indent, uint32_t width)

@@ -33,6 +33,9 @@ bool find_driver_option(const struct accel_context *context, const char *key, st
 /* Describes the values: "auto, rows or panels", "0 to 16", "a number". */
 const char *driver_option_values(const struct driver_option *option, char *text, size_t size);
 
+/* Checks a value; false with the reason in `why`. */
+bool check_driver_option(const struct driver_option *option, const char *value, char *why, size_t size);
+
 /* Prints key, purpose, values and default, wrapped behind a column of `width` for the key that begins at `indent`. */
 void print_driver_option(const struct driver_option *option, uint32_t indent, uint32_t width);
 
