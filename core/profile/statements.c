@@ -89,7 +89,8 @@ static int32_t refuse_levels(const struct accel_loader *loader, const struct acc
 {
     const struct accel_setting_row *first, *below;
     char name[80];
-    if (key->value == NULL || key->value->kind != ACCEL_YAML_MAPPING || accel_key_find(key->text))
+    if (key->value == NULL || key->value->kind != ACCEL_YAML_MAPPING || accel_key_find(key->text) ||
+        (accel_key_group_find(key->text) && key->value->first && strcmp(key->value->first->text, "value") == 0))
         return ACCEL_OK;
     first = first_of_group(key->text);
     if (first == NULL)

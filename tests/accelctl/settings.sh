@@ -185,6 +185,39 @@ try 2 "$accelctl" plan "$q8" --explain kv
 one_error "kv is the beginning of several settings"
 try 0 eval "$accelctl profile settings kv"
 
+# ---- layers ----
+
+# Every layer that sets a value is listed, the strongest first, and the command line's last option is stronger than those
+# before it: files of user and folder, environment, command line.
+mkdir -p layers/user/accel
+printf 'accel-profile: 1\ndefaults:\n  batch: {value: 48tok, because: this user}\n  cpu.layout: panels\n' >layers/user/accel/accel.yaml
+printf 'accel-profile: 1\ndefaults:\n  batch: {value: 32tok, because: this folder}\n  cpu.layout: rows\n  kv.type: {value: f32, because: both}\n' >layers/accel.yaml
+cd layers || exit 99
+layers()
+{
+    key=$1
+    shift
+    try 0 env XDG_CONFIG_HOME="$work/layers/user" ACCEL_BATCH=64tok ACCEL_CPU_LAYOUT=panels ACCEL_KV_TYPE=f16 \
+        "$accelctl" plan "$q8" --set batch=80tok --set batch=96tok -b 112 --set kv.type.k=f32 --explain "$key" "$@"
+}
+layers batch
+is "$(sed -n 's/^  \(from\|over\)  *//p' "$work/out" | sed "s|$work/||;s|[^ ]*/profiles/||;s/  */ /g" | tr '\n' ';')" \
+    "command line -b 112;96 tok command line --set batch=96tok;80 tok command line --set batch=80tok;64 tok environment ACCEL_BATCH;32 tok layers/accel.yaml:3;48 tok layers/user/accel/accel.yaml:3;256 tok base.yaml:13;256 tok built in;" \
+    "the layers of batch"
+layers batch --json
+is "$(value value) $(value origin.losers.#) $(value origin.losers.2.place)" "112 7 environment ACCEL_BATCH" "the layers in JSON"
+layers cpu.layout
+is "$(sed -n 's/^  \(from\|over\)  *//p' "$work/out" | sed "s|$work/||;s|[^ ]*/profiles/||;s/  */ /g" | tr '\n' ';')" \
+    "environment ACCEL_CPU_LAYOUT;rows layers/accel.yaml:4;panels layers/user/accel/accel.yaml:4;panels cpu.yaml:21;rows default of the driver cpu;" \
+    "the layers of an option"
+layers layout
+is "$(head -n 1 "$work/out")" "cpu.layout = panels" "an option without the name of its driver"
+# A name for two settings in each layer: a file may give it a reason, too.
+layers kv.type
+is "$(sed -n 's/^  from  *//p' "$work/out" | tr '\n' ';')" "command line --set kv.type.k=f32;environment ACCEL_KV_TYPE;" "what decides kv.type"
+is "$(grep -c "^  over     f32 .*/layers/accel.yaml:5$" "$work/out")" 2 "kv.type of a file"
+cd "$work" || exit 99
+
 # ---- types by role ----
 
 # Rows of 172 values have no group of 32, which the plan says of ffn.down.

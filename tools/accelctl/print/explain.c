@@ -203,8 +203,10 @@ int explain_setting(const struct opened *opened, const char *key, uint32_t json)
         const char *meant;
 
         snprintf(own, sizeof(own), "%s.%s", accel_plan_platform(plan), key);
-        if (find_driver_option(opened->context, key, &option) || find_driver_option(opened->context, own, &option))
+        if (find_driver_option(opened->context, key, &option))
             return explain_option(opened, &option, json);
+        if (find_driver_option(opened->context, own, &option))
+            return explain_setting(opened, own, json);
         meant = begins_settings(key) ? NULL : setting_of_name(key, named);
         if (meant == NULL)
             return refuse_key(opened, key, json);
