@@ -80,6 +80,24 @@ for i in $(seq 0 $((count - 1))); do
     *) fail "$name: nothing says what honors it" ;;
     esac
 done
+# What the table says of each setting is what a run does: it honors the value or refuses it for its own reason, a driver has
+# the option, or nothing honors it yet.
+for i in $(seq 0 $((count - 1))); do
+    name=$(field "$i" name)
+    value=$(value_of "$i")
+    try 0 "$accelctl" profile settings "$name"
+    words=$(tr -s '\n ' ' ' <"$work/out" | sed -n "s/^$name .*; default [^;]*; \(honored by [a-z ]*\|later: [a-z ]*\).*/\1/p" | sed 's/ $//')
+    checks=$((checks + 1))
+    "$accelctl" run "$q8" -n 1 -q -p x --set "$name=$value" >"$work/out" 2>"$work/err" </dev/null
+    status=$?
+    case "$words " in
+    "honored by runs "*) ! grep -q "(later:\|drivers that know it" "$work/err" ;;
+    *"honored by the driver"*" cpu "*) [ $status = 0 ] ;;
+    "honored by the driver"*) [ $status = 4 ] && grep -q "is for drivers that know it" "$work/err" ;;
+    "later: "*) [ $status = 4 ] && grep -qF "(${words% })" "$work/err" ;;
+    *) false ;;
+    esac || { cat "$work/err"; fail "$name=$value: status $status, and the table says '$words'"; }
+done
 echo "$count settings, $later for later; accepted from a user and honored by no run: $unhonored"
 is "$unhonored" 0 "settings that no run honors"
 

@@ -111,11 +111,16 @@ const char *setting_honored(const struct accel_setting_row *row)
 
 const char *setting_honored_words(const struct accel_setting_row *row, char *text, size_t size)
 {
-    if (row->honored == ACCEL_HONORED_LATER)
+    char drivers[80];
+
+    if (row->honored == ACCEL_HONORED_LATER) {
         snprintf(text, size, "later: %s", row->by);
-    else
-        snprintf(text, size, "%s",
-                 row->honored == ACCEL_HONORED_RUN ? "runs do it" : "for drivers with an option of that name");
+    } else if (row->honored == ACCEL_HONORED_RUN) {
+        snprintf(text, size, "honored by runs");
+    } else {
+        join_words(row->by, " and ", drivers, sizeof(drivers));
+        snprintf(text, size, "honored by the driver%s %s", strchr(row->by, ' ') == NULL ? "" : "s", drivers);
+    }
     return text;
 }
 
