@@ -88,7 +88,7 @@ for i in $(seq 0 $((count - 1))); do
     try 0 "$accelctl" profile settings "$name"
     words=$(tr -s '\n ' ' ' <"$work/out" | sed -n "s/^$name .*; default [^;]*; \(honored by [a-z ]*\|later: [a-z ]*\).*/\1/p" | sed 's/ $//')
     checks=$((checks + 1))
-    "$accelctl" run "$q8" -n 1 -q -p x --set "$name=$value" >"$work/out" 2>"$work/err" </dev/null
+    XDG_CACHE_HOME=$work/runs "$accelctl" run "$q8" -n 1 -q -p x --set "$name=$value" >"$work/out" 2>"$work/err" </dev/null
     status=$?
     case "$words " in
     "honored by runs "*) ! grep -q "(later:\|drivers that know it" "$work/err" ;;
