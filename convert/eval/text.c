@@ -300,11 +300,16 @@ static int32_t set_windows(struct reading *reading)
     }
     eval->chunk = reading->options.chunk != 0 ? reading->options.chunk : least < CHUNK_DEFAULT ? least : CHUNK_DEFAULT;
     eval->stride = reading->options.stride != 0 ? reading->options.stride : eval->chunk;
-    if (eval->chunk < 2 || eval->chunk > least || eval->stride > eval->chunk)
-        return accel_error_set(reading->error, ACCEL_E_INVALID,
-                               "windows of %llu tokens, %llu apart: 2 to %llu tokens can be had, and no gaps",
-                               (unsigned long long)eval->chunk, (unsigned long long)eval->stride,
-                               (unsigned long long)least);
+    if (eval->chunk < 2 || eval->chunk > least || eval->stride > eval->chunk) {
+        accel_error_set(reading->error, ACCEL_E_INVALID,
+                        "windows of %llu tokens, %llu apart: 2 to %llu tokens can be had, and no gaps",
+                        (unsigned long long)eval->chunk, (unsigned long long)eval->stride, (unsigned long long)least);
+        accel_error_remedy(reading->error,
+                           "windows (--chunk) of at most %llu tokens, and a stride (--stride) of at most a "
+                           "window",
+                           (unsigned long long)least);
+        return ACCEL_E_INVALID;
+    }
     /* The token before each window replaces one of the text. */
     if (reading->options.bos >= 0 && eval->stride == eval->chunk)
         eval->stride--;

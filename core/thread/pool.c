@@ -17,6 +17,7 @@
 
 #include "core/base/caller_state.h"
 #include "core/base/clock.h"
+#include "core/base/error.h"
 #include "core/base/fork.h"
 #include "core/thread/system.h"
 
@@ -220,9 +221,10 @@ static int32_t start_workers(struct accel_pool *pool, struct accel_error *error)
     await_workers(pool);
     if (failure == 0)
         return ACCEL_OK;
-    accel_error_set(error, ACCEL_E_LIMIT, "cannot start thread %u of %u (errno %d)", pool->started + 1, pool->threads,
-                    failure);
-    accel_error_remedy(error, "request fewer threads, or raise the limit of processes (ulimit -u, pids.max)");
+    accel_error_by(error, ACCEL_FROM_SYSTEM, ACCEL_E_LIMIT, "cannot start thread %u of %u (errno %d)",
+                   pool->started + 1, pool->threads, failure);
+    accel_error_remedy(error, "request fewer threads, or raise the limit of processes (ulimit -u, pids.max) or memory "
+                              "(ulimit -v)");
     return ACCEL_E_LIMIT;
 }
 

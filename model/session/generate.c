@@ -23,7 +23,7 @@ struct generator {
     uint64_t recent_count;
     uint64_t recent_capacity;
     uint32_t sequence;
-    uint32_t draws; /* number of the text, for its random draws */
+    uint64_t seed_step; /* added to the seed of the options */
     uint64_t began;
     uint64_t first;
     char *pending; /* text that may be the beginning of a stop text, not emitted yet */
@@ -148,6 +148,7 @@ static int32_t begin_generation(struct generator *w, const int32_t *prompt, uint
                                     &w->sampling, error);
     if (code != ACCEL_OK)
         return code;
+    w->sampling.seed += w->seed_step;
     w->scratch = calloc(accel_sample_scratch(vocabulary), sizeof(*w->scratch));
     w->recent = calloc(capacity, sizeof(*w->recent));
     if (w->scratch == NULL || w->recent == NULL)
@@ -184,8 +185,8 @@ static int32_t generate_token(struct generator *w, const float *logits, int32_t 
     uint64_t vocabulary = w->session->model->facts.vocabulary;
     uint32_t stop = 0;
     struct accel_error why = {0};
-    int32_t code = accel_sample(&w->sampling, logits, vocabulary, w->recent, w->recent_count, w->draws,
-                                w->result->tokens, w->scratch, out_id, &why);
+    int32_t code = accel_sample(&w->sampling, logits, vocabulary, w->recent, w->recent_count, 0, w->result->tokens,
+                                w->scratch, out_id, &why);
 
     *out_done = 1;
     if (code == ACCEL_E_INVALID && !logits_are_usable(logits, vocabulary))
@@ -256,8 +257,7 @@ static int32_t import_options(const struct accel_generate_options *given, const 
     return code;
 }
 
-/* Notes the metrics of texts that have ended or were cancelled, with `code`; returns it, or the error of a file of
- * measurements. */
+/* Notes the metrics of texts that have ended or were cancelled, with `code`; returns it, or the error of a note. */
 static int32_t measure_run(struct accel_session *session, int32_t code, struct accel_error *error)
 {
     struct accel_error why = {0};
@@ -356,7 +356,7 @@ static int32_t begin_text(struct batch *b, struct seq_slot *slot, struct accel_e
                                  .options = &slot->options,
                                  .result = &slot->filled,
                                  .sequence = slot->sequence,
-                                 .draws = index,
+                                 .seed_step = index,
                                  .began = session_now()};
     slot->text = text;
     slot->result = b->results[index];

@@ -11,13 +11,18 @@
 #include <malloc.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "model/session/log.h"
+
+/* Longest path of a file in measure.folder, with its end. */
+enum { PATH_BYTES = 4096 };
 
 static const struct {
     const char *setting, *name;
@@ -63,20 +68,31 @@ static int32_t refuse_file(const struct accel_session *session, const char *path
     return ACCEL_E_IO;
 }
 
+/* Refuses a file that another session, here or in another process, still writes. File systems without locks are
+ * accepted. */
+static int32_t lock_file(const struct accel_session *session, int handle, const char *path, struct accel_error *error)
+{
+    const struct accel_plan_setting *folder = accel_plan_setting_find(session->plan, "measure.folder");
+
+    if (flock(handle, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+        return ACCEL_OK;
+    accel_error_set(error, ACCEL_E_BUSY, "%.300s: measure.folder: another run writes %.300s", folder->place, path);
+    accel_error_origin(error, ACCEL_FROM_SETTING, ACCEL_E_BUSY);
+    accel_error_remedy(error, "wait until that run has ended, or give this one its own measure.folder");
+    return ACCEL_E_BUSY;
+}
+
 /* Opens a regular file in measure.folder, which is created if it is missing. A FIFO, whose opening would wait for a
  * reader, and a device are refused. */
 static int32_t open_file(const struct accel_session *session, const char *name, FILE **out_file,
                          struct accel_error *error)
 {
     const struct accel_plan_setting *folder = accel_plan_setting_find(session->plan, "measure.folder");
-    char path[4096];
+    char path[PATH_BYTES];
     struct stat status;
     int handle;
 
-    if ((size_t)snprintf(path, sizeof(path), "%s/%s", folder->value, name) >= sizeof(path))
-        return accel_error_set(error, ACCEL_E_LIMIT,
-                               "%s: measure.folder is too long: the path of %s in it has more than %zu bytes",
-                               folder->place, name, sizeof(path) - 1);
+    snprintf(path, sizeof(path), "%s/%s", folder->value, name); /* session_measure_check: it fits */
     if (mkdir(folder->value, 0777) != 0 && errno != EEXIST)
         return refuse_file(session, path, strerror(errno), errno, error);
     if (stat(folder->value, &status) == 0 && !S_ISDIR(status.st_mode))
@@ -91,12 +107,33 @@ static int32_t open_file(const struct accel_session *session, const char *name, 
         close(handle);
         return refuse_file(session, path, "it is not a regular file", 0, error);
     }
+    if (lock_file(session, handle, path, error) != ACCEL_OK) {
+        close(handle);
+        return ACCEL_E_BUSY;
+    }
     *out_file = ftruncate(handle, 0) == 0 ? fdopen(handle, "w") : NULL;
     if (*out_file != NULL)
         return ACCEL_OK;
     refuse_file(session, path, strerror(errno), errno, error);
     close(handle);
     return ACCEL_E_IO;
+}
+
+int32_t session_measure_check(const struct accel_session *session, struct accel_error *error)
+{
+    const struct accel_plan_setting *folder = accel_plan_setting_find(session->plan, "measure.folder");
+    const size_t most = PATH_BYTES - sizeof("/attention.jsonl"), length = strlen(folder->value);
+    const uint32_t origin = folder->origin == ACCEL_ORIGIN_GIVEN ? ACCEL_FROM_SETTING : ACCEL_FROM_FILE;
+
+    if (length > 0 && length <= most)
+        return ACCEL_OK;
+    if (length == 0)
+        accel_error_set(error, ACCEL_E_INVALID, "%.300s: measure.folder is empty", folder->place);
+    else
+        accel_error_set(error, ACCEL_E_INVALID, "%.300s: measure.folder has %zu bytes, and at most %zu are possible",
+                        folder->place, length, most);
+    accel_error_remedy(error, "name a folder; the working folder is \".\"");
+    return accel_error_origin(error, origin, ACCEL_E_INVALID);
 }
 
 int32_t session_measure_begin(struct accel_session *session, struct accel_error *error)
@@ -210,6 +247,42 @@ void session_measure_attention(struct accel_session *session, const struct step_
     end_line(file, "]}\n");
 }
 
+/* Writes the lines of a step to its file. If they do not fit, the file ends with those of the step before. */
+static void flush_file(struct measure_file *file)
+{
+    int handle = fileno(file->stream);
+
+    if (fflush(file->stream) != 0 && file->failure == 0)
+        file->failure = errno;
+    if (file->failure == 0) {
+        file->bytes = lseek(handle, 0, SEEK_CUR);
+        return;
+    }
+    __fpurge(file->stream);
+    if (ftruncate(handle, file->bytes) == 0)
+        lseek(handle, file->bytes, SEEK_SET);
+}
+
+int32_t session_measure_flush(struct accel_session *session, struct accel_error *error)
+{
+    for (uint32_t i = 0; i < MEASURE_FILES; i++) {
+        struct measure_file *file = &session->measure.files[i];
+
+        if (file->stream != NULL)
+            flush_file(file);
+        if (file->failure == 0)
+            continue;
+        accel_error_set(error, ACCEL_E_IO, "%.300s/%s: cannot write: %s", value_of(session, "measure.folder"),
+                        files[i].name, strerror(file->failure));
+        accel_error_origin(error, ACCEL_FROM_SYSTEM, ACCEL_E_IO);
+        accel_error_remedy(error, "free space on the disk, or set measure.folder to another folder");
+        if (error != NULL)
+            error->native = file->failure;
+        return ACCEL_E_IO;
+    }
+    return ACCEL_OK;
+}
+
 static int32_t note_times(struct accel_session *session, struct accel_error *error)
 {
     struct measure *measure = &session->measure;
@@ -263,33 +336,12 @@ static int32_t note_attention(struct accel_session *session, struct accel_error 
     return accel_plan_note(session->plan, &note, error);
 }
 
-/* Writes what is buffered of the files; a line that could not be written since they were opened is an error. */
-static int32_t flush_files(struct accel_session *session, struct accel_error *error)
-{
-    for (uint32_t i = 0; i < MEASURE_FILES; i++) {
-        struct measure_file *file = &session->measure.files[i];
-
-        if (file->stream != NULL && fflush(file->stream) != 0 && file->failure == 0)
-            file->failure = errno;
-        if (file->failure == 0)
-            continue;
-        accel_error_set(error, ACCEL_E_IO, "%.300s/%s: cannot write: %s", value_of(session, "measure.folder"),
-                        files[i].name, strerror(file->failure));
-        accel_error_origin(error, ACCEL_FROM_SYSTEM, ACCEL_E_IO);
-        accel_error_remedy(error, "free space on the disk, or set measure.folder to another folder");
-        if (error != NULL)
-            error->native = file->failure;
-        return ACCEL_E_IO;
-    }
-    return ACCEL_OK;
-}
-
 int32_t session_measure_run(struct accel_session *session, struct accel_error *error)
 {
     struct measure *measure = &session->measure;
-    int32_t code = flush_files(session, error);
+    int32_t code = ACCEL_OK;
 
-    if (code == ACCEL_OK && measure->times && measure->count != 0)
+    if (measure->times && measure->count != 0)
         code = note_times(session, error);
     if (code == ACCEL_OK && measure->memory)
         code = note_memory(session, error);

@@ -11,6 +11,9 @@ extern const char *const memory_classes[MEMORY_CLASSES];
 /* Returns the monotonic time in nanoseconds. */
 uint64_t session_now(void);
 
+/* Refuses a measure.folder in which no file can be. */
+int32_t session_measure_check(const struct accel_session *session, struct accel_error *error);
+
 /* Opens the files of trace.steps, measure.memory and output.attention. */
 int32_t session_measure_begin(struct accel_session *session, struct accel_error *error);
 
@@ -25,13 +28,16 @@ void session_measure_step(struct accel_session *session, uint64_t begin, const s
 void session_measure_attention(struct accel_session *session, const struct step_span *span, const float *scores,
                                float scale);
 
+/* Writes the lines of a step to the files. ACCEL_E_IO if a line since they were opened could not be written. */
+int32_t session_measure_flush(struct accel_session *session, struct accel_error *error);
+
 /* Numbers `count` texts that will be generated, in their order, and returns the number of the first. */
 uint64_t session_measure_number_texts(struct accel_session *session, uint32_t count);
 
 /* Records the end of a text. */
 void session_measure_text(struct accel_session *session);
 
-/* Notes the metrics of the steps since the last call, and writes files to their end. */
+/* Notes the metrics of the steps since the last call. */
 int32_t session_measure_run(struct accel_session *session, struct accel_error *error);
 void session_measure_end(struct accel_session *session);
 

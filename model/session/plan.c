@@ -10,6 +10,7 @@
 #include <accel/quant/format.h>
 
 #include "model/session/load.h"
+#include "model/session/measure.h"
 #include "model/session/pages.h"
 #include "model/session/pipeline.h"
 #include "model/session/source.h"
@@ -409,6 +410,8 @@ int32_t session_settings(struct accel_session *session, uint64_t outputs, uint32
         code = resolve_scores(session, error);
     if (code == ACCEL_OK)
         code = resolve_sequences(session, error);
+    if (code == ACCEL_OK)
+        code = session_measure_check(session, error);
     if (code != ACCEL_OK)
         return code;
     options->batch = batch <= 0 ? 1 : (uint64_t)batch;

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #include <accel/accel.h>
 #include <accel/model/session.h>
@@ -107,6 +108,7 @@ struct measure {
     struct measure_file {
         FILE *stream; /* NULL: the setting does not ask for it */
         int failure;  /* errno of the first line that could not be written, or 0 */
+        off_t bytes;  /* of the lines of whole steps in the file */
     } files[MEASURE_FILES];
     uint64_t begin; /* start of the load */
     uint64_t steps;

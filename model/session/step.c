@@ -180,7 +180,7 @@ static int32_t run_step(struct accel_session *session, struct step_span *spans, 
         code = accel_model_file_check(session->model->file, error);
     for (uint32_t p = 0; code == ACCEL_OK && p < count; p++)
         commit_span(session, &spans[p], p);
-    return code;
+    return code == ACCEL_OK ? session_measure_flush(session, error) : code;
 }
 
 int32_t session_check_ids(const struct accel_session *session, const int32_t *ids, uint64_t count,

@@ -28,6 +28,7 @@ accelctl_tests = \
 	%D%/habits.sh \
 	%D%/hostile.sh \
 	%D%/info.sh \
+	%D%/measure.sh \
 	%D%/memory.sh \
 	%D%/origins.sh \
 	%D%/pages.sh \

@@ -119,7 +119,7 @@ for line in "/set temprature=1" "/set nothing=1" "/set temperature=x" "/set gree
 done
 
 chat 2 '/set seed=x\n' -q
-one_error "/set: seed requires a whole number from 0 to 1.8e+19, or -1 to draw one, not 'x'"
+one_error "/set: seed requires a whole number from 0 to 18446744073709551615, or -1 to draw one, not 'x'"
 says "  remedy: /set lists what can be set"
 # The list has every key that --help has, greedy or not.
 chat 0 '/set\n'
@@ -129,6 +129,14 @@ done
 says "greedy=true"
 says "temperature=0.8"
 says "stop: none"
+chat 0 '/set temperature=-1\n' -q
+says "greedy=true"
+
+try 2 "$accelctl" chat "$f32" Hello
+one_error "chat: one argument too many: 'Hello'"
+grep -q "remedy: chat reads messages from the standard input" "$work/err" || fail "no remedy for a message"
+try 2 "$accelctl" chat "$f32" --system a --resume b
+one_error "chat: --resume continues with the system message of its file"
 
 # ---- files ----
 for line in /save /load "/load -" "/save -"; do

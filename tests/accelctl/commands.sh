@@ -66,7 +66,7 @@ done
 try 2 "$accelctl" run "$q8" -n -2
 one_error "run: --tokens requires a whole number from 1 to 1e+15, or -1 for no limit, not '-2'"
 try 2 "$accelctl" run "$q8" --seed -2
-one_error "run: --seed requires a whole number from 0 to 1.8e+19, or -1"
+one_error "run: --seed requires a whole number from 0 to 18446744073709551615, or -1"
 for words in "nonsense $q8" "$q8 nonsense"; do
     # shellcheck disable=SC2086
     try 2 "$accelctl" bench $words

@@ -276,6 +276,13 @@ seed=$(sed -n 's/^seed  *//p' "$work/err")
 cp "$work/out" "$work/drawn"
 try 0 "$accelctl" run "$q8" -n 30 -s "$seed" -p Once
 cmp "$work/out" "$work/drawn" || fail "seed $seed does not repeat its text"
+# Every number of 64 bits is a seed, and documents name its origin.
+try 0 "$accelctl" run "$q8" -n 3 -s 18446744073709551615 --json -p Once
+is "$(value sampling.seed) $(value sampling.origin)" "18446744073709551615 given" "the largest seed"
+try 2 "$accelctl" run "$q8" -n 3 -s 18446744073709551616 -p Once
+one_error "run: --seed requires a whole number from 0 to 18446744073709551615, or -1 to draw one"
+try 0 "$accelctl" run "$q8" -n 3 --json -p Once
+is "$(value sampling.seed) $(value sampling.origin)" "0 default" "the seed without an option"
 # Documents have it, and the error output stays empty.
 for more in "" "--prompt Twice"; do
     at=text
@@ -284,6 +291,7 @@ for more in "" "--prompt Twice"; do
     try 0 "$accelctl" run "$q8" -n 30 -s -1 --json -p Once $more
     is "$(cat "$work/err")" "" "the error output of a document"
     seed=$(number sampling.seed)
+    is "$(value sampling.origin)" drawn "origin of a drawn seed"
     drawn=$(value $at)
     # shellcheck disable=SC2086
     try 0 "$accelctl" run "$q8" -n 30 -s "$seed" --json -p Once $more
@@ -297,6 +305,48 @@ printf 'Once\n' >"$work/in"
 try 0 sh -c 'exec "$@" <'"$work/in" sh "$accelctl" chat "$q8" --chat-template chatml -n 3 -s -1 --json
 is "$(cat "$work/err")" "" "the error output of a chat"
 number sampling.seed >/dev/null
+
+# ---- values of llama.cpp, flags that contradict each other ----
+
+# refused STATUS WANTED REMEDY COMMAND...
+refused()
+{
+    words=$2
+    remedy=$3
+    status=$1
+    shift 3
+    try "$status" "$accelctl" "$@"
+    one_error "$words"
+    grep -qF "  remedy: $remedy" "$work/err" || { cat "$work/err"; fail "no remedy '$remedy': $*"; }
+}
+
+for type in q4_1 q5_0 q5_1 iq4_nl bf16; do
+    refused 2 "run: --cache-type-k: kv.type.k has no value '$type'" "keys and values are cached as f32, f16, q8_0" \
+        run "$q8" -ctk $type -p x
+done
+for key in kv.type kv.type.k; do
+    try 0 "$accelctl" plan "$q8" --reasons --set $key=q8_0 --set fallback.kv=warn
+    has "command line --set $key=q8_0"
+done
+try 0 "$accelctl" plan "$q8" -c 1K -b 1k --reasons --set context.beyond_training=true
+grep -qE "^  context  +1024 tok  +command line -c 1K$" "$work/out" || { cat "$work/out"; fail "a context of 1K"; }
+refused 2 "run: --chat-template is part of a --chat" "add --chat" run "$q8" --chat-template chatml -p x
+try 3 "$accelctl" run "$q8" -cnv -n 1 -p x
+one_error "the model has no chat template"
+try 0 "$accelctl" run "$q8" -cnv -no-cnv -n 1 -p x
+try 0 "$accelctl" run "$q8" -no-cnv -cnv -n 1 -p x --chat-template chatml
+refused 2 "run: --host is no '0.0.0.0'" "--host FILE is a recorded machine" run "$q8" --host 0.0.0.0 -p x
+refused 2 "run: there is no option -to" "a run has no time limit of its own" run "$q8" -to 3 -p x
+refused 2 "plan: --platform is no '512'" "-p of plan is --platform NAME" plan "$q8" -p 512
+refused 2 "plan: there is no option -n" "a plan is for the whole context" plan "$q8" -n 5
+refused 2 "bench: --threads requires a whole number from 1 on, not '1,2'" "a benchmark is of one value" \
+    bench "$q8" -t 1,2
+refused 2 "bench: --flash-attn: attention.kernel has no value '0,1'" "a benchmark is of one value" bench "$q8" -fa 0,1
+try 0 "$accelctl" bench "$q8" -p 0 -n 4,0 -r 1 -l 64 -B 2 --json
+grep -q '"name": "decode 4"' "$work/out" || fail "decode is left out"
+grep -q '"name": "prefill' "$work/out" && fail "-p 0 measures prefill"
+try 2 "$accelctl" bench prefill "$q8" -p 0
+one_error "bench prefill: --prompt 0 leaves nothing to measure"
 
 # ---- one value for keys and values, numbers without their unit ----
 

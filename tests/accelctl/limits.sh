@@ -67,5 +67,28 @@ if ! sanitized; then
     try 4 sh -c 'ulimit -v 40000000; exec "$@"' sh "$accelctl" plan "$q8" --device nobody
     grep -q 'remedy: the memory of this process is limited (ulimit -v), which may be why drivers find no device: raise' \
         "$work/err" || { cat "$work/err"; fail "a limit of memory is not named where there is no device"; }
+    # Under such a limit a driver that found no device in its probe is not loaded: vendor libraries abort a process that
+    # lacks memory. Lists of libraries that are searched are written by glibc.
+    OCL_ICD_VENDORS=/nonexistent VK_DRIVER_FILES=/nonexistent LD_DEBUG=libs LD_DEBUG_OUTPUT="$work/libs" \
+        sh -c 'ulimit -v 40000000; echo $$ >"$1"; shift; exec "$@"' sh "$work/pid" "$accelctl" devices --no-cache \
+        >"$work/out" 2>"$work/err" || fail "devices under a limit: $(cat "$work/err")"
+    has "cpu:cpu0"
+    if grep -lE 'find library=lib(OpenCL|vulkan)' "$work"/libs.* >"$work/searched" 2>"$work/err"; then
+        grep -q "libs.$(cat "$work/pid")$" "$work/searched" && fail "a library of a vendor is loaded in the process"
+        checks=$((checks + 1))
+    fi
+    # A lack of memory names the limit; so does a thread that cannot be started.
+    limit=8000
+    while [ $((limit += 1000)) -le 40000 ]; do
+        (ulimit -v $limit && exec "$accelctl" run "$q8" --no-cache --device cpu -q -n 1 -p Once) >"$work/out" \
+            2>"$work/err"
+        status=$?
+        case $status in
+        0 | 4 | 127) continue ;; # it fits; no driver; the program itself does not start
+        1 | 5) grep -q 'remedy: .*(ulimit -v' "$work/err" || fail "$limit KiB: $(cat "$work/err")" ;;
+        *) fail "status $status with $limit KiB: $(cat "$work/err")" ;;
+        esac
+        checks=$((checks + 1))
+    done
 fi
 finish

@@ -26,6 +26,9 @@ is "$(head -n 1 "$work/out" | cut -c 1-28)" "verdict    FITS on cpu:cpu0:" "the 
 short
 grep -q "base.yaml:" "$work/out" && fail "reasons are listed without --reasons"
 try 0 "$accelctl" plan "$model" --reasons
+# A value that the library decided is no default: it is listed, with its reason.
+grep -qE "^  attention.kernel +tiled +built in$" "$work/out" || fail "attention.kernel is not listed"
+grep -qE "^  attention.page +one sequence" "$work/out" || fail "attention.page has no reason"
 grep -q "kernels.sparse" "$work/out" && fail "a setting that nobody set is listed"
 has "base.yaml:"
 try 0 "$accelctl" plan "$model" --all

@@ -196,6 +196,8 @@ grep -q "^warn: the driver $work/named/text.so.6 that was named is refused: text
     { cat "$work/err"; fail "a run does not say that the driver that was named is refused"; }
 # A folder lists files of drivers alone, and may not be there yet; what is named in a way that cannot work is an error.
 ACCEL_DRIVER_PATH=$work/named:$work/not-yet try 0 "$accelctl" plugins
+grep -qx "warn: environment ACCEL_DRIVER_PATH: no driver is searched in $work/not-yet: No such file or directory" "$work/err" ||
+    fail "a folder that is missing is not named: $(cat "$work/err")"
 is "$(grep -c "$work/named" "$work/out")" 0 "rows of a folder without files of drivers"
 for path in "$work/lost.so" "$work/named:$work/lost.so.1" named; do
     ACCEL_DRIVER_PATH=$path try 2 "$accelctl" plugins

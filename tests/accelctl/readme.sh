@@ -187,7 +187,7 @@ stands()
 stands 'weight format' 'Q5_K|q5_k' '^tools/accelctl/commands/quantize.c$'
 stands operator 'group_norm|ACCEL_OP_GROUP_NORM' '^$'
 stands 'error origin' ACCEL_FROM_SYSTEM \
-    '^(core/(base/file|plugin/child|runtime/packed_(evict|file)|topology/threads)|model/session/measure)\.c$'
+    '^(core/(base/file|plugin/child|runtime/packed_(evict|file)|thread/pool|topology/threads)|model/session/measure)\.c$'
 
 # Tables: commands, exit codes, folders.
 for command in $(commands); do

@@ -174,6 +174,15 @@ remedy=$(sed -n 's/^  remedy: accelctl \(quantize --role norm=f16\) writes a fil
 try 0 "$accelctl" $remedy m.gguf norms.gguf --type q8_0
 try 0 "$accelctl" run norms.gguf -n 2 -q -p x --set role.norm=f16
 
+: >none-of-them.txt
+remedied "$accelctl" run m.gguf --prompts none-of-them.txt
+remedied "$accelctl" trace m.gguf --in m.gguf --out x
+remedied "$accelctl" eval --text text.txt m.gguf --stride 100000
+if [ -e /dev/full ]; then
+    "$accelctl" plan m.gguf >/dev/full 2>err && fail "a full standard output"
+    grep -q "^  remedy: free disk space where it goes" err || { cat err; fail "no remedy of a full standard output"; }
+fi
+
 # Those of one command.
 while read -r call; do
     # shellcheck disable=SC2086

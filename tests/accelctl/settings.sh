@@ -545,6 +545,7 @@ for row in trace.steps:steps measure.memory:memory output.attention:attention; d
     try 1 sh -c 'ulimit -f 1; exec "$@"' sh "$accelctl" run "$f32" -n 60 -g -q -p Once --no-cache --ignore-end \
         --set "${row%%:*}=true" --set measure.folder="$work/full"
     one_error "${row#*:}.jsonl: cannot write: "
+    tail -n 1 "$work/full/${row#*:}.jsonl" | grep -q '}$' || fail "${row#*:}.jsonl of a full disk ends within a line"
 done
 try 0 "$accelctl" run "$f32" -n 1 -p Once --set weights.type=q4 --set weights.group=32 --set metrics.quantization=true --json
 "$json" "$work/out" - weights.0 | grep -q "relative error" || fail "metrics.quantization: $(value weights.0)"

@@ -28,6 +28,22 @@ third="Tom"
     is "$(value texts.2.tokens)" 40 "tokens of the third text"
     is "$(value time.sequences)" 3 "sequences"
     is "$(value placement.device) $(value placement.fallbacks)" "cpu:cpu0 0" "where the texts were written"
+    # Sampled texts have the seeds N, N+1 and so on, with which each prompt writes its text alone.
+    seed=18446744073709551614 # N+2 is 0
+    try 0 "$accelctl" run "$f32" $exact -s $seed -n 40 --ignore-end --prompts "$work/prompts" --json
+    cp "$work/out" "$work/drawn"
+    is "$("$json" "$work/drawn" - sampling.seed)" $seed "the seed"
+    text=0
+    for prompt in "$first" "$second" "$third"; do
+        seed=$("$json" "$work/drawn" - texts.$text.seed)
+        "$json" "$work/drawn" - texts.$text.text >"$work/text"
+        try 0 "$accelctl" run "$f32" $exact -s "$seed" -n 40 -q --ignore-end -p "$prompt"
+        is "$(cat "$work/out")" "$(cat "$work/text")" "text of seed $seed alone"
+        text=$((text + 1))
+    done
+    is "$seed" 0 "the seed of the third prompt"
+    try 0 "$accelctl" run "$f32" -s 7 -n 4 -p "$first" -p "$first"
+    grep -q '^seeds      7 to 8, one for each prompt in their order$' "$work/err" || fail "no seeds: $(cat "$work/err")"
     try 0 "$accelctl" run "$f32" $exact -g -n 4 --prompts "$work/prompts"
     grep -q '^placement .* 0 fallbacks$' "$work/err" || fail "no placement after several texts: $(cat "$work/err")"
 }
@@ -102,5 +118,8 @@ try 2 "$accelctl" run "$f32" -p a --prompts "$work/prompts"
 printf '{"text": 1}\n' >"$work/wrong"
 "$accelctl" run "$f32" --prompts "$work/wrong" >"$work/out" 2>"$work/err" && fail "JSON without a prompt"
 grep -q "wrong:1:" "$work/err" || fail "the line of the wrong prompt"
+printf '{"prompt": "a"}\n\n{"prompt": "b", "seed": 3}\n' >"$work/wrong"
+try 3 "$accelctl" run "$f32" --prompts "$work/wrong"
+one_error "wrong:3: the key \"seed\" is unknown; a prompt has \"prompt\" alone"
 
 finish

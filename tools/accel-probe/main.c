@@ -48,6 +48,7 @@ struct probe {
     _Atomic int64_t blocks; /* of the host's memory that the driver did not give back */
     int32_t fault;          /* first fault of a record that the driver gave, or ACCEL_OK */
     struct accel_error error;
+    struct accel_error verdict; /* the first one of the driver */
 };
 
 /* ---- the smallest host ---- */
@@ -123,6 +124,10 @@ static int32_t send_verdict(struct probe *probe, int32_t hardware, int32_t code,
     struct accel_strbuf record = {0};
     if (result != ACCEL_OK && probe->fault == ACCEL_OK)
         probe->fault = result;
+    if (result == ACCEL_OK) {
+        accel_error_set(&probe->verdict, verdict.code, "%s", verdict.text);
+        accel_error_remedy(&probe->verdict, "%s", verdict.remedy != NULL ? verdict.remedy : "");
+    }
     if (result == ACCEL_OK && probe->answered < ANSWER_LIMIT) {
         put_verdict(&record, &verdict);
         probe->answered += record.length;
@@ -161,10 +166,30 @@ static void set_enumerates(struct probe *probe, bool enumerates)
 
 /* ---- the stages ---- */
 
+/* Returns whether the memory of this process, and of the one that started it, has a limit (ulimit -v, -d). */
+static bool is_memory_limited(void)
+{
+    struct rlimit space, data;
+    return getrlimit(RLIMIT_AS, &space) == 0 && getrlimit(RLIMIT_DATA, &data) == 0 &&
+           (space.rlim_cur != RLIM_INFINITY || data.rlim_cur != RLIM_INFINITY);
+}
+
+/* Refuses a driver that finds no device under a limit of memory: the limit may be the cause, and vendor libraries abort
+ * a process that lacks memory. */
+static int32_t refuse_under_limit(struct probe *probe, const char *slot, int32_t code, const char *text,
+                                  const char *remedy)
+{
+    accel_error_set(&probe->error, code, "%s: %s", slot, *text ? text : "the driver finds no device");
+    accel_error_remedy(&probe->error, "%s", remedy);
+    return code;
+}
+
 /* A driver that refuses in accordance with the contract (no device, no vendor library, no permission) is safe to
  * load; it reports the current reason to the process that loads it. Only a broken contract is a fault. */
-static int32_t check_code(struct probe *probe, const char *slot, int32_t code)
+static int32_t check_code(struct probe *probe, const char *slot, int32_t code, const struct accel_error *own)
 {
+    if (code < 0 && is_memory_limited())
+        return refuse_under_limit(probe, slot, code, own->text, own->remedy);
     if (code <= 0)
         return ACCEL_OK;
     return accel_error_set(&probe->error, ACCEL_E_INVALID, "bad facts: %s answered the code %d", slot, code);
@@ -185,7 +210,9 @@ static int32_t use_instance(struct probe *probe, struct accel_driver_instance *i
     set_enumerates(probe, false);
     if (probe->fault != ACCEL_OK)
         return probe->fault;
-    code = check_code(probe, "enumerate", answer);
+    code = check_code(probe, "enumerate", answer, &own);
+    if (code == ACCEL_OK && probe->devices == 0 && is_memory_limited())
+        code = refuse_under_limit(probe, "enumerate", ACCEL_E_NOT_FOUND, probe->verdict.text, probe->verdict.remedy);
     if (code != ACCEL_OK)
         return code;
     send_stage("detach");
@@ -208,7 +235,7 @@ static int32_t attach(struct probe *probe, const struct accel_driver *driver)
     int32_t answer, code;
     send_stage("attach");
     answer = driver->attach(&probe->host, minor, &instance, &own);
-    code = check_code(probe, "attach", answer);
+    code = check_code(probe, "attach", answer, &own);
     if (code == ACCEL_OK && answer != ACCEL_OK && instance != NULL)
         code = accel_error_set(&probe->error, ACCEL_E_INVALID, "bad facts: attach failed and handed out an instance");
     if (code == ACCEL_OK && answer == ACCEL_OK)

@@ -28,6 +28,7 @@ enum option_type {
     OPTION_REAL,    /* double */
     OPTION_LIST,    /* struct text_list: every one counts */
     OPTION_LIMIT,   /* uint64_t; -1, llama.cpp's word for no limit, is UINT64_MAX */
+    OPTION_SEED,    /* struct seed_choice; -1, llama.cpp's word for a random one, is SEED_DRAW */
     OPTION_SETTING, /* struct text_list: KEY=VALUE, of which habits.c has KEY; for a flag all of it */
     OPTION_ARGUMENT /* the value is an argument of the command: llama.cpp's -m FILE */
 };
@@ -38,6 +39,13 @@ struct text_list {
     const char *items[LIST_MOST];
     const char *words[LIST_MOST]; /* of OPTION_SETTING: option and value as they were typed; else NULL */
     uint32_t count;
+};
+
+enum { SEED_DEFAULT, SEED_GIVEN, SEED_DRAW, SEED_DRAWN };
+
+struct seed_choice {
+    uint64_t value;
+    uint32_t origin; /* SEED_... */
 };
 
 struct option_row {

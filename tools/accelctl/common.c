@@ -3,6 +3,7 @@
 
 #include "tools/accelctl/common.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -134,6 +135,18 @@ static int check_profiles(const struct common *common)
                              "name the folder that holds base.yaml; without the option it is the installed one");
 }
 
+/* Warns of folders of ACCEL_DRIVER_PATH that cannot be read: they may be for another machine. */
+static void warn_missing(void)
+{
+    const char *list = secure_getenv("ACCEL_DRIVER_PATH");
+    char path[PATH_MAX], text[600];
+
+    while (next_path(&list, path))
+        if (path[0] != '\0' && access(path, R_OK | X_OK) != 0)
+            fprintf(error_output(), "warn: environment ACCEL_DRIVER_PATH: no driver is searched in %s: %s\n",
+                    clean_text(path, text, sizeof(text)), strerror(errno));
+}
+
 /* Warns of a named driver file that cannot be used, since the run would otherwise seem to use it. */
 static void warn_refused(const struct accel_context *context, const char *list)
 {
@@ -208,6 +221,8 @@ static struct accel_context *open_with(const struct common *common, bool discove
     if (context != NULL && error.code == ACCEL_OK && discover) {
         warn_refused(context, drivers);
         warn_refused(context, secure_getenv("ACCEL_DRIVER_PATH"));
+        if (common->host == NULL)
+            warn_missing();
     }
     if (error.code != ACCEL_OK) {
         *out_exit = report_error(common->json, &error);

@@ -98,7 +98,8 @@ struct common {
          OPTION_SETTING,                                                                                               \
          offsetof(type, member.sets),                                                                                  \
          "[on|off|auto]",                                                                                              \
-         "on, or no word: tiled attention; off: the whole score matrix: --set attention.kernel",                       \
+         "on, or no word: tiled attention; off: the whole score matrix, which cpu, opencl and vulkan refuse: --set "   \
+         "attention.kernel",                                                                                           \
          0,                                                                                                            \
          0},                                                                                                           \
         {"no-mmap",                                                                                                    \

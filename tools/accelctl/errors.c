@@ -79,12 +79,26 @@ static int print_error_record(uint32_t json, int exit_code, const char *code, ui
     return exit_code;
 }
 
+/* Returns what helps against a lack of memory on the host. */
+static const char *memory_remedy(void)
+{
+    struct rlimit space, data;
+
+    if (getrlimit(RLIMIT_AS, &space) == 0 && getrlimit(RLIMIT_DATA, &data) == 0 &&
+        (space.rlim_cur != RLIM_INFINITY || data.rlim_cur != RLIM_INFINITY))
+        return "the memory of this process is limited (ulimit -v, -d), which may be why: raise the limit";
+    return "end programs that hold memory; a smaller context needs less, and accelctl plan MODEL lists what a run "
+           "needs";
+}
+
 int report_error_text(uint32_t json, int exit_code, const char *code, const char *text, const char *remedy)
 {
     uint32_t origin = exit_code == EXIT_USAGE || exit_code == EXIT_INTERRUPTED ? ACCEL_FROM_CALLER
                       : exit_code == EXIT_INPUT                                ? ACCEL_FROM_FILE
                                                                                : ACCEL_FROM_SYSTEM;
 
+    if (exit_code == EXIT_SHORT && remedy == NULL)
+        remedy = memory_remedy();
     return print_error_record(json, exit_code, code, origin, text, remedy);
 }
 
@@ -154,6 +168,9 @@ int report_error(uint32_t json, const struct accel_error *error)
         if (error->code == ACCEL_E_IO && ((error->origin == ACCEL_FROM_SYSTEM && is_out_of_space(error->native)) ||
                                           error->origin == ACCEL_FROM_SETTING))
             exit_code = EXIT_FAILED;
+        /* A limit of the system, as that of threads, is no fault of a file. */
+        if (error->code == ACCEL_E_LIMIT && error->origin == ACCEL_FROM_SYSTEM)
+            exit_code = EXIT_FAILED;
         break;
     case ACCEL_E_FALLBACK:
     case ACCEL_E_REFUSED:
@@ -168,6 +185,8 @@ int report_error(uint32_t json, const struct accel_error *error)
     default:
         break;
     }
+    if (error->remedy[0] == '\0' && error->origin == ACCEL_FROM_SYSTEM && error->code == ACCEL_E_MEMORY)
+        return report_error_with(json, exit_code, error, memory_remedy());
     if (error->remedy[0] != '\0' || error->origin != ACCEL_FROM_DRIVER)
         return report_error_as(json, exit_code, error);
     return report_error_with(json, exit_code, error, limit_remedy());

@@ -79,13 +79,23 @@ static const struct {
     {"attention.kernel", "0", "eager"},
 };
 
+/* Values of llama.cpp that a setting does not have, and what to type. */
+static const struct {
+    const char *key;
+    const char *words;
+    const char *instead;
+} refused_values[] = {
+    {"kv.type.k kv.type.v kv.type", "bf16 q4_1 iq4_nl q5_0 q5_1",
+     "keys and values are cached as f32, f16, q8_0 (q8) or q4_0 (q4)"},
+};
+
 /* Options whose value may be missing: the words that are taken as one, and the word that a missing one means. */
 static const struct {
     const char *option;
     const char *words;
     const char *missing;
 } optional_values[] = {
-    {"flash-attn", "on off auto 1 0 tiled eager", "on"},
+    {"flash-attn", "on off auto 1 0 0,1 1,0 tiled eager", "on"},
 };
 
 #define COUNT(list) (sizeof(list) / sizeof(list)[0])
@@ -135,8 +145,24 @@ const char *setting_of_option(const char *option)
     return NULL;
 }
 
+/* Returns 8192 for "8K" or "8k", as contexts are named; NULL for another text. */
+static const char *expand_k(const char *value)
+{
+    static char number[24];
+    size_t digits = strspn(value, "0123456789");
+
+    if (digits == 0 || digits > 9 || (strcmp(value + digits, "K") != 0 && strcmp(value + digits, "k") != 0))
+        return NULL;
+    snprintf(number, sizeof(number), "%llu", strtoull(value, NULL, 10) * 1024);
+    return number;
+}
+
 const char *setting_word(const char *key, const char *value)
 {
+    if ((strcmp(key, "context") == 0 || strcmp(key, "batch") == 0) && expand_k(value) != NULL)
+        return expand_k(value);
+    if (strcmp(key, "kv.type") == 0)
+        key = "kv.type.k";
     for (size_t i = 0; i < COUNT(values); i++)
         if (strcmp(values[i].key, key) == 0 && strcmp(values[i].theirs, value) == 0)
             return values[i].ours;
@@ -155,15 +181,30 @@ const char *optional_value(const char *option, const char *next, bool *out_takes
     return NULL;
 }
 
-/* Flags without effect: prompts are continued as they are unless --chat is given, chat templates are rendered as
- * the file has them, and there is no warm-up run. */
+/* Flags that take back a flag before them. */
+static const struct {
+    const char *command;
+    const char *words;
+    const char *option;
+} cleared[] = {
+    {"run", "-no-cnv --no-conversation", "chat"},
+};
+
+/* Flags without effect: chat templates are rendered as the file has them, and there is no warm-up run. */
 static const struct {
     const char *commands;
     const char *words;
 } always[] = {
     {"run chat", "--jinja --no-warmup --no-escape"},
-    {"run", "-no-cnv --no-conversation"},
 };
+
+const char *cleared_option(const char *command, const char *word)
+{
+    for (size_t i = 0; i < COUNT(cleared); i++)
+        if (strcmp(cleared[i].command, command) == 0 && has_word(cleared[i].words, word, strlen(word)))
+            return cleared[i].option;
+    return NULL;
+}
 
 bool is_always_so(const char *command, const char *word)
 {
@@ -195,6 +236,10 @@ static const struct {
      "--against FILE computes the KL divergence from a reference model in one go"},
     {"bench", "-o --output -oe --output-err", "--json prints one JSON document, --sqlite FILE fills a database"},
     {"bench", "-pg", "-d N measures decode with N tokens in the cache, -p N prefill"},
+    {"plan", "-n --tokens --n-predict --n-gen --n-prompt",
+     "a plan is for the whole context, -c N; --length N is the length of the texts, for profiles that depend on it"},
+    {"", "-to --timeout",
+     "a run has no time limit of its own: timeout SECONDS accelctl ... ends it, -n N limits tokens"},
     {"bench", "-mmp", "--mmap maps the model's file, --no-mmap reads it"},
     {"", "-mg --main-gpu", "--device NAME chooses the device; accelctl devices lists them"},
     {"", "-sm --split-mode", "--set placement=auto or balanced spreads layers over devices; rows are not split"},
@@ -331,15 +376,43 @@ const char *option_word(const char *command, const char *option, const char *val
 
     if (strcmp(option, "device") == 0)
         return strcmp(value, "none") == 0 ? "cpu" : value;
-    if (!has_word("run chat", command, strlen(command)))
+    if (!has_word("run chat /set", command, strlen(command)))
         return value;
     if (strcmp(option, "temperature") != 0 && strcmp(option, "top-k") != 0)
         return value;
     return value[0] == '-' && strtod(value, &end) <= 0 && end != value && *end == '\0' ? "0" : value;
 }
 
+/* Returns whether a value is the address of a server: "0.0.0.0", "::1" or "localhost". */
+static bool is_address(const char *value)
+{
+    return strcmp(value, "localhost") == 0 ||
+           (strpbrk(value, ".:") != NULL && value[strspn(value, "0123456789.:")] == 0);
+}
+
+const char *instead_of_setting(const char *command, const char *key, const char *value)
+{
+    for (size_t i = 0; i < COUNT(refused_values); i++)
+        if (has_word(refused_values[i].key, key, strlen(key)) &&
+            has_word(refused_values[i].words, value, strlen(value)))
+            return refused_values[i].instead;
+    if (strcmp(command, "bench") == 0 && strchr(value, ',') != NULL)
+        return "a benchmark is of one value: accelctl bench once for each; -p, -n, -d and --sequences take lists";
+    return NULL;
+}
+
 const char *instead_of_value(const char *command, const char *option, const char *value)
 {
+    if (strcmp(option, "host") == 0 && is_address(value))
+        return "--host FILE is a recorded machine (accelctl snapshot FILE.json); there is no server yet: accelctl plan "
+               "MODEL --emit llama-server prints its call";
+    if (strcmp(command, "plan") == 0 && strcmp(option, "platform") == 0 && value[0] != '\0' &&
+        value[strspn(value, "0123456789,")] == '\0')
+        return "-p of plan is --platform NAME; a plan is for the whole context, -c N, and --length N is the length of "
+               "the "
+               "texts";
+    if (strcmp(command, "bench") == 0 && strcmp(option, "threads") == 0 && strchr(value, ',') != NULL)
+        return instead_of_setting(command, "cpu.threads", value);
     if (has_word("run chat", command, strlen(command)) && strcmp(option, "tokens") == 0 && strcmp(value, "0") == 0)
         return "-n 1 is the least; accelctl bench prefill MODEL measures a prompt alone";
     return NULL;
@@ -350,6 +423,9 @@ const char *instead_of_argument(const char *command)
     /* ollama run MODEL PROMPT */
     if (strcmp(command, "run") == 0)
         return "run MODEL --prompt TEXT continues a text, run MODEL --chat --prompt TEXT answers a message";
+    if (strcmp(command, "chat") == 0)
+        return "chat reads messages from the standard input: type them after the start, or echo TEXT | accelctl chat "
+               "MODEL; accelctl run MODEL --chat --prompt TEXT answers one message";
     return NULL;
 }
 

@@ -35,6 +35,12 @@ const char *option_word(const char *command, const char *option, const char *val
 /* Suggests a replacement of a value that an option refuses; NULL if none is known. */
 const char *instead_of_value(const char *command, const char *option, const char *value);
 
+/* Suggests a replacement of a value that a setting refuses; NULL if none is known. */
+const char *instead_of_setting(const char *command, const char *key, const char *value);
+
+/* Returns the flag that a flag of llama.cpp takes back: "chat" for -no-cnv of run. NULL for all other words. */
+const char *cleared_option(const char *command, const char *word);
+
 /* Returns 1 for a flag of llama.cpp that requests the command's only behaviour: it is accepted. */
 bool is_always_so(const char *command, const char *word);
 

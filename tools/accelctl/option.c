@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -158,15 +159,13 @@ static int complain_number(const struct parser *p, const struct option_row *row,
     const char *kind = row->type == OPTION_NUMBER ? "whole number" : "number";
     const char *instead = instead_of_value(p->command->name, row->name, value);
     const char *dashes = is_slash_command(p->command) ? "" : "--";
-    const char *unlimited = strcmp(row->name, "seed") == 0            ? "to draw one"
-                            : strcmp(row->name, "repeat-last-n") == 0 ? "for the whole text"
-                                                                      : "for no limit";
+    const char *unlimited = strcmp(row->name, "repeat-last-n") == 0 ? "for the whole text" : "for no limit";
 
     if (instead != NULL) {
         char text[200];
 
-        snprintf(text, sizeof(text), "%s: --%s requires a whole number from %.10g on, or -1 for no limit, not '%.40s'",
-                 p->command->name, row->name, row->least, value);
+        snprintf(text, sizeof(text), "%s: --%s requires a whole number from %.10g on%s, not '%.40s'", p->command->name,
+                 row->name, row->least, row->type == OPTION_LIMIT ? ", or -1 for no limit" : "", value);
         return report_error_text(p->json, EXIT_USAGE, "usage", text, instead);
     }
     if (row->type == OPTION_LIMIT)
@@ -202,6 +201,22 @@ static int store_number(const struct parser *p, const struct option_row *row, co
     return -1;
 }
 
+static int store_seed(const struct parser *p, const struct option_row *row, const char *value)
+{
+    struct seed_choice *seed = (void *)((char *)p->target + row->offset);
+    char *end = NULL;
+
+    *seed = (struct seed_choice){.origin = SEED_DRAW};
+    if (strcmp(value, "-1") == 0)
+        return -1;
+    errno = 0;
+    *seed = (struct seed_choice){strtoull(value, &end, 10), SEED_GIVEN};
+    if (errno == 0 && *end == '\0' && value[0] >= '0' && value[0] <= '9')
+        return -1;
+    return complain(p, "%s%s requires a whole number from 0 to %" PRIu64 ", or -1 to draw one, not '%s'",
+                    is_slash_command(p->command) ? "" : "--", row->name, UINT64_MAX, value);
+}
+
 /* Stores "KEY=VALUE" of an option that stands for a setting, and the option as it was typed. Both live until the
  * end, since the command's struct refers to them. */
 static int store_setting(const struct parser *p, const struct option_row *row, const char *value)
@@ -213,6 +228,12 @@ static int store_setting(const struct parser *p, const struct option_row *row, c
 
     if (list->count == LIST_MOST || count + 2 > 2 * LIST_MOST)
         return complain(p, "more than %d settings", LIST_MOST);
+    if (value != NULL && instead_of_setting(p->command->name, key, value) != NULL) {
+        char text[200];
+
+        snprintf(text, sizeof(text), "%s: --%s: %s has no value '%.40s'", p->command->name, row->name, key, value);
+        return report_error_text(p->json, EXIT_USAGE, "usage", text, instead_of_setting(p->command->name, key, value));
+    }
     list->items[list->count] = key;
     list->words[list->count++] = p->word;
     if (value == NULL)
@@ -226,6 +247,14 @@ static int store_setting(const struct parser *p, const struct option_row *row, c
     return -1;
 }
 
+static int refuse_value(const struct parser *p, const struct option_row *row, const char *value)
+{
+    char text[200];
+
+    snprintf(text, sizeof(text), "%s: --%s is no '%.100s'", p->command->name, row->name, value);
+    return report_error_text(p->json, EXIT_USAGE, "usage", text, instead_of_value(p->command->name, row->name, value));
+}
+
 static int store(struct parser *p, const struct option_row *row, const char *value)
 {
     void *place = (char *)p->target + row->offset;
@@ -236,6 +265,8 @@ static int store(struct parser *p, const struct option_row *row, const char *val
         *(uint32_t *)place = 1;
         return -1;
     case OPTION_TEXT:
+        if (instead_of_value(p->command->name, row->name, value) != NULL)
+            return refuse_value(p, row, value);
         *(const char **)place = option_word(p->command->name, row->name, value);
         return -1;
     case OPTION_LIST:
@@ -243,6 +274,8 @@ static int store(struct parser *p, const struct option_row *row, const char *val
             return complain(p, "more than %d of --%s", LIST_MOST, row->name);
         list->items[list->count++] = value;
         return -1;
+    case OPTION_SEED:
+        return store_seed(p, row, value);
     case OPTION_SETTING:
         return store_setting(p, row, value);
     case OPTION_ARGUMENT:
@@ -310,6 +343,14 @@ static int parse_short(struct parser *p, const char *word)
     return code;
 }
 
+/* Takes back a flag that stands before. */
+static void clear_flag(const struct parser *p, const char *name)
+{
+    for (uint32_t i = 0; i < p->command->option_count; i++)
+        if (strcmp(p->command->options[i].name, name) == 0)
+            *(uint32_t *)((char *)p->target + p->command->options[i].offset) = 0;
+}
+
 static int parse_word(struct parser *p)
 {
     char *word = p->arguments[p->at++];
@@ -329,6 +370,10 @@ static int parse_word(struct parser *p)
         return parse_name(p, row, word);
     if (is_always_so(p->command->name, word))
         return -1;
+    if (cleared_option(p->command->name, word) != NULL) {
+        clear_flag(p, cleared_option(p->command->name, word));
+        return -1;
+    }
     return word[1] == '-' ? refuse_option(p, word, strcspn(word, "=")) : parse_short(p, word);
 }
 

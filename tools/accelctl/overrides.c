@@ -79,6 +79,8 @@ static int add_settings(const struct common *common, const char *option, const s
             return code;
         overrides[*count].key = keep(at, "", item, (size_t)(equals - item));
         overrides[*count].value = equals + 1;
+        if (strncmp(item, "kv.type", 7) == 0)
+            overrides[*count].value = setting_word(overrides[*count].key, equals + 1);
         if (sets->words[i] != NULL) {
             overrides[(*count)++].origin = keep(at, "command line ", sets->words[i], strlen(sets->words[i]));
             continue;

@@ -49,7 +49,8 @@ int run_process(int (*act)(int count, char **arguments), int count, char **argum
     code = act(count, arguments);
     filter_end();
     if (fflush(output()) != 0 || ferror(output())) {
-        report_error_text(0, EXIT_FAILED, "ACCEL_E_IO", "cannot write to the standard output", NULL);
+        report_error_text(0, EXIT_FAILED, "ACCEL_E_IO", "cannot write to the standard output",
+                          "free disk space where it goes, or send it to a file or pipe that takes it");
         code = code == EXIT_DONE ? EXIT_FAILED : code;
     }
     watchdog_done();

@@ -66,10 +66,11 @@ struct accel_generate_text {
 };
 
 /** Generates several texts at the same time, as many as the session has sequences; when one ends, the next begins, the
- * longest prompt first. A greedy text equals that of accel_generate, except for rounding that depends on the size of
- * the batch; random draws are numbered by the text's index. Sequences other than 0 must be free, and are free again
- * afterwards. `results` [count] are filled, each when its text ends; their decode_time overlaps that of others.
- * ACCEL_E_LIMIT before anything is generated if a prompt does not fit. A callback that stops ends its own text only. */
+ * longest prompt first. The seed of text i is that of the options plus i (modulo 2^64), and the text equals that of
+ * accel_generate with this seed, except for rounding that depends on the size of the batch. Sequences other than 0 must
+ * be free, and are free again afterwards. `results` [count] are filled, each when its text ends; their decode_time
+ * overlaps that of others. ACCEL_E_LIMIT before anything is generated if a prompt does not fit. A callback that stops
+ * ends its own text only. */
 ACCEL_API int32_t accel_generate_texts(struct accel_session *session, const struct accel_tokenizer *tokenizer,
                                        const struct accel_generate_text *texts, uint32_t count,
                                        const struct accel_generate_options *options,

@@ -23,9 +23,9 @@
 
 static const struct option_row options[] = {
     {"prompt", 'p', OPTION_TEXT, offsetof(struct bench_options, prompts), "N,N...",
-     "prompt lengths of prefill; default: 512", 0, 0},
+     "prompt lengths of prefill, 0: no prefill; default: 512", 0, 0},
     {"tokens", 'n', OPTION_TEXT, offsetof(struct bench_options, tokens), "N,N...",
-     "numbers of tokens to decode; default: 128", 0, 0},
+     "numbers of tokens to decode, 0: no decode; default: 128", 0, 0},
     {"depth", 'd', OPTION_TEXT, offsetof(struct bench_options, depths), "N,N...",
      "tokens in the KV cache before prefill and decode start; default: 0", 0, 0},
     {"length", 'l', OPTION_TEXT, offsetof(struct bench_options, lengths), "N,N...",
@@ -154,13 +154,36 @@ static int read_numbers(const struct bench *bench, const char *name, const char 
     return refuse(bench, "bench: %.150s", words);
 }
 
-static int read_lists(struct bench *bench)
+/* Drops the zeros of a list, as llama-bench does; returns whether nothing is left. */
+static bool drop_zeros(struct bench_numbers *numbers)
+{
+    uint32_t left = 0;
+
+    for (uint32_t i = 0; i < numbers->count; i++)
+        if (numbers->items[i] != 0)
+            numbers->items[left++] = numbers->items[i];
+    numbers->count = left;
+    return left == 0;
+}
+
+/* `named` is whether the command line names the subjects. */
+static int read_lists(struct bench *bench, bool named)
 {
     const struct bench_options *chosen = bench->chosen;
-    int code = read_numbers(bench, "--prompt", chosen->prompts, 1, &bench->prompts);
+    int code = read_numbers(bench, "--prompt", chosen->prompts, 0, &bench->prompts);
 
     if (code < 0)
-        code = read_numbers(bench, "--tokens", chosen->tokens, 1, &bench->tokens);
+        code = read_numbers(bench, "--tokens", chosen->tokens, 0, &bench->tokens);
+    if (code < 0 && drop_zeros(&bench->prompts)) {
+        if (named && bench->wanted[BENCH_PREFILL])
+            return refuse(bench, "bench prefill: --prompt %.60s leaves nothing to measure", chosen->prompts);
+        bench->wanted[BENCH_PREFILL] = 0;
+    }
+    if (code < 0 && drop_zeros(&bench->tokens)) {
+        if (named && (bench->wanted[BENCH_DECODE] || bench->wanted[BENCH_BATCH]))
+            return refuse(bench, "bench decode, batch: --tokens %.60s leaves nothing to measure", chosen->tokens);
+        bench->wanted[BENCH_DECODE] = bench->wanted[BENCH_BATCH] = 0;
+    }
     if (code < 0)
         code = read_numbers(bench, "--depth", chosen->depths, 0, &bench->depths);
     if (code < 0)
@@ -349,7 +372,7 @@ static int run(int count, char **arguments, const struct command *command)
     bench.warnings = json_array();
     code = read_subjects(&bench, count, arguments);
     if (code < 0)
-        code = read_lists(&bench);
+        code = read_lists(&bench, count > (bench.path != NULL));
     if (code < 0)
         code = bench_operators_check(&bench);
     if (code < 0)

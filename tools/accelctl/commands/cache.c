@@ -60,14 +60,16 @@ static int refuse_folder(uint32_t json, const struct cache_folder *list, int nat
 
     if (list->folder[0] == '\0')
         return report_error_text(json, EXIT_INPUT, accel_error_name(ACCEL_E_NOT_FOUND),
-                                 "cache: neither XDG_CACHE_HOME nor HOME names a folder for the cache", NULL);
+                                 "cache: neither XDG_CACHE_HOME nor HOME names a folder for the cache",
+                                 "set HOME, or XDG_CACHE_HOME to a folder that you may write to");
     if (native == ELOOP) {
         snprintf(text, sizeof(text), "cache: %s is a link, which is left as it is", list->folder);
         return report_error_text(json, EXIT_INPUT, accel_error_name(ACCEL_E_INVALID), text,
                                  "put a folder in its place");
     }
     snprintf(text, sizeof(text), "cache: %s: %s", list->folder, strerror(native));
-    return report_error_text(json, EXIT_FAILED, accel_error_name(ACCEL_E_IO), text, NULL);
+    return report_error_text(json, EXIT_FAILED, accel_error_name(ACCEL_E_IO), text,
+                             "make it a folder that you may read and write to, or set XDG_CACHE_HOME to another one");
 }
 
 /* ---- list ---- */
@@ -153,7 +155,8 @@ static int print_clear_failure(uint32_t json, const struct cache_folder *list, c
 
     snprintf(text, sizeof(text), "cache clear: %s/%s: %s; %" PRIu32 " file%s could not be removed, %" PRIu32 " removed",
              list->folder, first->name, strerror(why), failed, failed == 1 ? "" : "s", removed);
-    return report_error_text(json, EXIT_FAILED, accel_error_name(ACCEL_E_IO), text, NULL);
+    return report_error_text(json, EXIT_FAILED, accel_error_name(ACCEL_E_IO), text,
+                             "remove them as the user who owns them");
 }
 
 static int clear_cache(const struct cache_options *chosen, const char *const *drivers, uint32_t count)

@@ -117,18 +117,16 @@ static void print_answer_json(struct chat *chat, const struct listener *listener
 {
     const struct accel_plan *plan = accel_session_plan(chat->opened.session);
     const char *stop = result->stop == 0 ? "interrupted" : stop_name(result->stop);
-    struct accel_sampling sampling;
     json_t *answer;
 
-    fill_sampling(&chat->sampling, &sampling);
     answer = json_pack(
         "{s:s, s:s%, s:s, s:I, s:o, s:{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o}, s:o, s:o, s:o}", "schema",
         "accelctl/chat/1", "content", listener->text, listener->bytes, "stop", stop, "context", (json_int_t)turn->all,
-        "sampling", sampling_json(&sampling), "time", "origin", RATE_ORIGIN, "cached_tokens", (json_int_t)turn->held,
-        "prefill_tokens", (json_int_t)turn->count, "tokens", (json_int_t)result->tokens, "evicted_tokens",
-        (json_int_t)left, "prefill_ns", (json_int_t)result->prompt_time, "decode_ns", (json_int_t)result->decode_time,
-        "tokens_per_second", token_rate_json(result->steps, result->decode_time), "weights",
-        reports_json(plan, chat->reported, REPORT_WEIGHTS), "metrics",
+        "sampling", sampling_json(&chat->sampling), "time", "origin", RATE_ORIGIN, "cached_tokens",
+        (json_int_t)turn->held, "prefill_tokens", (json_int_t)turn->count, "tokens", (json_int_t)result->tokens,
+        "evicted_tokens", (json_int_t)left, "prefill_ns", (json_int_t)result->prompt_time, "decode_ns",
+        (json_int_t)result->decode_time, "tokens_per_second", token_rate_json(result->steps, result->decode_time),
+        "weights", reports_json(plan, chat->reported, REPORT_WEIGHTS), "metrics",
         reports_json(plan, chat->reported, REPORT_METRICS), "log", reports_json(plan, chat->reported, REPORT_LOG));
     chat->reported = accel_plan_note_count(plan);
     if (answer != NULL)
@@ -522,6 +520,8 @@ static int run(int count, char **arguments, const struct command *command)
     if (code >= 0)
         return code;
     wrong = sampling_contradiction(&chosen.sampling);
+    if (wrong == NULL && chosen.resume != NULL && chosen.system != NULL)
+        wrong = "--resume continues with the system message of its file: leave --system out, or type /system TEXT";
     if (wrong != NULL) {
         char full[200];
 

@@ -278,7 +278,7 @@ static json_t *memory_json(const struct opened *opened)
 }
 
 static json_t *result_json(const struct opened *opened, const struct accel_generate_result *result,
-                           const struct listener *listener, const struct accel_sampling *sampling, const char *stop)
+                           const struct listener *listener, const struct sampling_choice *sampling, const char *stop)
 {
     const struct accel_plan *plan = accel_session_plan(opened->session);
 
@@ -327,11 +327,7 @@ static int finish(const struct run_options *chosen, const struct opened *opened,
     if (error->code != ACCEL_OK && !interrupted)
         return report_error(chosen->common.json, error);
     if (chosen->common.json) {
-        struct accel_sampling sampling;
-        int written;
-
-        fill_sampling(&chosen->sampling, &sampling);
-        written = print_json(result_json(opened, result, listener, &sampling, stop), "accelctl/run/1");
+        int written = print_json(result_json(opened, result, listener, &chosen->sampling, stop), "accelctl/run/1");
 
         record_run(chosen, opened, result);
         return written == EXIT_DONE ? code : written;
@@ -388,7 +384,6 @@ static int write_text(const struct run_options *chosen, struct opened *opened, c
 /* Runs several prompts. */
 static int write_texts(const struct run_options *chosen, struct opened *opened, const struct accel_tokenizer *tokenizer)
 {
-    struct accel_sampling sampling;
     struct texts_job job = {.prompt = chosen->prompt,
                             .prompts = chosen->texts,
                             .count = chosen->text_count,
@@ -398,11 +393,9 @@ static int write_texts(const struct run_options *chosen, struct opened *opened, 
                             .flags = chosen->sampling.past_end ? ACCEL_GENERATE_PAST_END : 0,
                             .tokens = chosen->sampling.tokens,
                             .stops = &chosen->sampling.stops,
-                            .sampling = &sampling};
-    int code;
+                            .chosen = &chosen->sampling};
+    int code = run_texts(&job, opened, tokenizer);
 
-    fill_sampling(&chosen->sampling, &sampling);
-    code = run_texts(&job, opened, tokenizer);
     end_cancellation();
     if (!job.json && job.quiet && (code == EXIT_DONE || code == EXIT_INTERRUPTED))
         print_reports(accel_session_plan(opened->session), 0, 1, NULL);
@@ -517,6 +510,10 @@ static const char *contradiction(const struct run_options *chosen, const char **
     if (chosen->prompt.system != NULL && !chosen->prompt.chat) {
         *out_remedy = "add --chat (-cnv), which puts --prompt into the chat template as a message";
         return "--system is part of a --chat";
+    }
+    if (chosen->prompt.template != NULL && !chosen->prompt.chat) {
+        *out_remedy = "add --chat (-cnv), which puts --prompt into the chat template as a message";
+        return "--chat-template is part of a --chat";
     }
     if (chosen->lines && chosen->common.json) {
         *out_remedy = "--json prints one document at the end, --json-lines each token as it comes: leave one out";
@@ -642,8 +639,9 @@ const struct command command_run = {
         "goal=latency), and printed in their order; "
         "the first unfinished one is printed token by token. With F32 weights and activations each text equals that of "
         "its prompt alone; sums of quantized weights depend on the batch size, which may change a token, even with "
-        "--greedy. With --json the schema is accelctl/run-texts/1. --json-lines prints tokens as they are generated, "
-        "with the schema accelctl/run-lines/1.\n"
+        "--greedy. The first prompt is sampled with the seed S of --seed, the second one with S+1, and so on: --seed "
+        "with that number repeats a text by itself. With --json the schema is accelctl/run-texts/1. --json-lines "
+        "prints tokens as they are generated, with the schema accelctl/run-lines/1.\n"
         "Without a prompt, a piped standard input is the prompt, or the message with --chat; accelctl chat MODEL is "
         "interactive.\n"
         "A device that compiles its kernels, as OpenCL devices do, delays the first text; the kernels are cached, so "

@@ -256,9 +256,12 @@ static int32_t trace_all(struct trace *trace, const char *out, struct accel_erro
         if (case_of(tensor, name))
             code = trace_case(trace, tensor, name, error);
     }
-    if (code == ACCEL_OK && trace->record_count == 0)
+    if (code == ACCEL_OK && trace->record_count == 0) {
         code = accel_error_set(error, ACCEL_E_INVALID, "%s: no tensor is called CASE.input_ids",
                                accel_model_file_path(trace->inputs));
+        accel_error_remedy(error, "name a file of token ids: a tensor CASE.input_ids [sequences, tokens], I64 or I32, "
+                                  "for each case");
+    }
     trace->is_made = code == ACCEL_OK;
     if (code == ACCEL_OK)
         code = write_records(trace, out, error);

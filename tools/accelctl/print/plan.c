@@ -81,7 +81,7 @@ static void print_overridden(const struct accel_plan_setting *setting, struct re
 
 static bool is_shown(const struct accel_plan_setting *setting, const struct shown *shown)
 {
-    return shown->all || setting->origin != ACCEL_ORIGIN_BUILTIN;
+    return shown->all || setting->origin != ACCEL_ORIGIN_BUILTIN || setting->overridden_count != 0;
 }
 
 static void print_settings(const struct accel_plan *plan, const struct shown *shown)
@@ -106,7 +106,8 @@ static void print_settings(const struct accel_plan *plan, const struct shown *sh
             continue;
         print_wrapped((uint32_t)print("  %-25s %-9s ", s->key, value_text(s->value, s->unit, value)), PLACE,
                       short_places(s->place, copy, sizeof(copy)));
-        add_reason(&reasons, s->place, s->reason);
+        /* "built in" is the place of many settings. */
+        add_reason(&reasons, s->origin == ACCEL_ORIGIN_BUILTIN ? s->key : s->place, s->reason);
         if (shown->overridden)
             print_overridden(s, &reasons);
     }

@@ -8,6 +8,24 @@
 
 #include "tools/accelctl/run/prompt.h"
 
+/* Refuses a key of an object other than "prompt", which would be ignored. */
+static int32_t check_keys(const char *path, uint32_t number, json_t *object, struct accel_error *error)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach(object, key, value)
+    {
+        if (strcmp(key, "prompt") == 0)
+            continue;
+        accel_error_set(error, ACCEL_E_INVALID, "%s:%u: the key \"%.80s\" is unknown; a prompt has \"prompt\" alone",
+                        path, number, key);
+        accel_error_remedy(error, "take the key out; options of the command hold for all prompts of the file");
+        return ACCEL_E_INVALID;
+    }
+    return ACCEL_OK;
+}
+
 /* Returns the prompt of a line of JSON, or the line itself. */
 static int32_t parse_line(const char *path, uint32_t number, const char *line, char **out, struct accel_error *error)
 {
@@ -20,13 +38,13 @@ static int32_t parse_line(const char *path, uint32_t number, const char *line, c
         *out = strdup(line);
         return *out == NULL ? accel_error_no_memory(error, "for prompts") : ACCEL_OK;
     }
-    value = json_loads(line, JSON_DECODE_ANY, &wrong);
+    value = json_loads(line, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &wrong);
     text = json_is_object(value) ? json_object_get(value, "prompt") : value;
-    if (json_is_string(text))
+    if (json_is_string(text) && check_keys(path, number, value, error) == ACCEL_OK)
         *out = strdup(json_string_value(text));
     json_decref(value);
-    if (*out != NULL)
-        return ACCEL_OK;
+    if (*out != NULL || error->code != ACCEL_OK)
+        return error->code;
     accel_error_set(error, ACCEL_E_INVALID, "%s:%u: begins like JSON and is no string, and no object with a \"prompt\"",
                     path, number);
     accel_error_remedy(
@@ -60,8 +78,10 @@ int32_t read_lines(const char *path, char ***out_lines, uint32_t *out_count, str
         *out_count += bytes > 0 && code == ACCEL_OK;
     }
     free(all);
-    if (code == ACCEL_OK && *out_count == 0)
+    if (code == ACCEL_OK && *out_count == 0) {
         code = accel_error_set(error, ACCEL_E_INVALID, "%s: no prompts", path);
+        accel_error_remedy(error, "name a file with one prompt per line; empty lines are skipped");
+    }
     if (code != ACCEL_OK) {
         free_lines(*out_lines, *out_count);
         *out_lines = NULL;

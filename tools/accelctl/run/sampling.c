@@ -13,7 +13,7 @@
 void fill_sampling(const struct sampling_choice *chosen, struct accel_sampling *sampling)
 {
     accel_sampling_init(sampling);
-    sampling->seed = chosen->seed;
+    sampling->seed = chosen->seed.value;
     /* A window of 0 tokens disables the penalty, as in llama.cpp; for the library 0 is the whole text. */
     sampling->repetition_penalty = chosen->window == 0 ? 1.0f : (float)chosen->penalty;
     sampling->repetition_window = chosen->window == UINT64_MAX ? 0 : (uint32_t)chosen->window;
@@ -40,24 +40,32 @@ void draw_seed(struct sampling_choice *chosen, uint32_t prints)
 {
     uint32_t drawn = 0;
 
-    if (chosen->seed != UINT64_MAX)
+    if (chosen->seed.origin != SEED_DRAW)
         return;
     if (getrandom(&drawn, sizeof(drawn), GRND_NONBLOCK) != (ssize_t)sizeof(drawn))
         drawn = (uint32_t)time(NULL);
-    chosen->seed = drawn;
+    chosen->seed = (struct seed_choice){drawn, SEED_DRAWN};
     if (prints)
         fprintf(error_output(), "seed       %" PRIu32 "\n", drawn);
 }
 
-json_t *sampling_json(const struct accel_sampling *sampling)
+json_t *seed_json(const struct accel_sampling *sampling, uint64_t index)
 {
-    json_t *seed = json_null();
+    const uint64_t seed = sampling->seed + index;
 
+    if (sampling->temperature == 0)
+        return json_null();
     /* jansson's integers are signed, so a seed beyond INT64_MAX is a text. */
-    if (sampling->temperature != 0)
-        seed = sampling->seed <= INT64_MAX ? json_integer((json_int_t)sampling->seed)
-                                           : json_sprintf("%" PRIu64, sampling->seed);
-    return json_pack("{s:o, s:s}", "seed", seed, "origin", "given");
+    return seed <= INT64_MAX ? json_integer((json_int_t)seed) : json_sprintf("%" PRIu64, seed);
+}
+
+json_t *sampling_json(const struct sampling_choice *chosen)
+{
+    static const char *const origins[] = {[SEED_DEFAULT] = "default", [SEED_GIVEN] = "given", [SEED_DRAWN] = "drawn"};
+    struct accel_sampling sampling;
+
+    fill_sampling(chosen, &sampling);
+    return json_pack("{s:o, s:s}", "seed", seed_json(&sampling, 0), "origin", origins[chosen->seed.origin]);
 }
 
 const char *stop_name(uint32_t stop)

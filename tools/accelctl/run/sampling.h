@@ -14,7 +14,7 @@ struct sampling_choice {
     uint32_t greedy;
     uint32_t past_end;
     uint64_t top_k;
-    uint64_t seed;   /* UINT64_MAX: one is drawn */
+    struct seed_choice seed;
     uint64_t window; /* of the penalty; UINT64_MAX: the whole text */
     double temperature;
     double top_p;
@@ -49,7 +49,7 @@ struct sampling_choice {
          OPTION_REAL,                                                                                                  \
          offsetof(type, member.temperature),                                                                           \
          "X",                                                                                                          \
-         "divide the logits by X, 0 is greedy; default: 0.8",                                                          \
+         "divide the logits by X, 0 and below is greedy; default: 0.8",                                                \
          0,                                                                                                            \
          1000},                                                                                                        \
         {"top-k",                                                                                                      \
@@ -57,7 +57,7 @@ struct sampling_choice {
          OPTION_NUMBER,                                                                                                \
          offsetof(type, member.top_k),                                                                                 \
          "N",                                                                                                          \
-         "sample from the N most likely tokens, 0: all; default: 40",                                                  \
+         "sample from the N most likely tokens, 0 and below: all; default: 40",                                        \
          0,                                                                                                            \
          4294967295.0},                                                                                                \
         {"top-p",     0,                                                                                               \
@@ -86,12 +86,12 @@ struct sampling_choice {
          4294967295.0},                                                                                                \
         {"seed",                                                                                                       \
          's',                                                                                                          \
-         OPTION_LIMIT,                                                                                                 \
+         OPTION_SEED,                                                                                                  \
          offsetof(type, member.seed),                                                                                  \
          "N",                                                                                                          \
          "seed of the sampling; default: 0, so that a command repeats its text; -1 draws a seed and prints it",        \
          0,                                                                                                            \
-         1.8e19},                                                                                                      \
+         0},                                                                                                           \
         {"stop",      0,                                                                                               \
          OPTION_LIST, offsetof(type, member.stops),                                                                    \
          "TEXT",      "end the text before TEXT, which is not printed; may be repeated",                               \
@@ -110,9 +110,11 @@ const char *sampling_contradiction(const struct sampling_choice *chosen);
 /* Draws a seed if --seed is -1. `prints` 1: prints it on the error output. */
 void draw_seed(struct sampling_choice *chosen, uint32_t prints);
 
-/* Returns the member "sampling" of documents: the seed with which --seed repeats the text, null for greedy
- * decoding. */
-json_t *sampling_json(const struct accel_sampling *sampling);
+/* Returns the seed with which --seed repeats text `index` of a run by itself; null for greedy decoding. */
+json_t *seed_json(const struct accel_sampling *sampling, uint64_t index);
+
+/* Returns the member "sampling" of documents: the seed of the first text and where it is from. */
+json_t *sampling_json(const struct sampling_choice *chosen);
 
 /* Names the reason for the end of a text, ACCEL_STOP_...: "length". */
 const char *stop_name(uint32_t stop);

@@ -15,7 +15,6 @@
 #include "tools/accelctl/print/rate.h"
 #include "tools/accelctl/print/where.h"
 #include "tools/accelctl/reports.h"
-#include "tools/accelctl/run/sampling.h"
 #include "tools/measure/team.h"
 
 /* One text. */
@@ -44,6 +43,7 @@ struct texts {
     uint32_t prints; /* 1: as they come, 0: the caller makes a document */
     uint32_t is_terminal;
     const struct texts_job *job;
+    struct accel_sampling sampling;
 };
 
 /* ---- texts ---- */
@@ -95,10 +95,12 @@ static void print_line(json_t *line)
 static void print_end(struct text *text)
 {
     if (!text->has_ended)
-        print_line(json_pack(
-            "{s:s, s:I, s:s, s:I, s:I, s:I}", "schema", LINES_SCHEMA, "text", (json_int_t)(text - text->all->texts),
-            "stop", stop_name(text->result.stop), "prompt_tokens", (json_int_t)text->result.prompt_tokens, "tokens",
-            (json_int_t)text->result.tokens, "first_token_ns", (json_int_t)text->result.first_token_time));
+        print_line(json_pack("{s:s, s:I, s:o, s:s, s:I, s:I, s:I}", "schema", LINES_SCHEMA, "text",
+                             (json_int_t)(text - text->all->texts), "seed",
+                             seed_json(&text->all->sampling, (uint64_t)(text - text->all->texts)), "stop",
+                             stop_name(text->result.stop), "prompt_tokens", (json_int_t)text->result.prompt_tokens,
+                             "tokens", (json_int_t)text->result.tokens, "first_token_ns",
+                             (json_int_t)text->result.first_token_time));
     text->has_ended = 1;
 }
 
@@ -192,15 +194,15 @@ static int print_as_json(const struct texts_job *job, const struct texts *t, con
         const struct text *text = &t->texts[i];
 
         tokens += text->result.tokens;
-        json_array_append_new(list, json_pack("{s:s, s:s%, s:O, s:s, s:I, s:I, s:I}", "prompt", job->prompts[i], "text",
-                                              text->memory == NULL ? "" : text->memory, text->bytes, "ids", text->ids,
-                                              "stop", stop_name(text->result.stop), "prompt_tokens",
-                                              (json_int_t)text->result.prompt_tokens, "tokens",
-                                              (json_int_t)text->result.tokens, "first_token_ns",
-                                              (json_int_t)text->result.first_token_time));
+        json_array_append_new(
+            list, json_pack("{s:s, s:o, s:s%, s:O, s:s, s:I, s:I, s:I}", "prompt", job->prompts[i], "seed",
+                            seed_json(&t->sampling, i), "text", text->memory == NULL ? "" : text->memory, text->bytes,
+                            "ids", text->ids, "stop", stop_name(text->result.stop), "prompt_tokens",
+                            (json_int_t)text->result.prompt_tokens, "tokens", (json_int_t)text->result.tokens,
+                            "first_token_ns", (json_int_t)text->result.first_token_time));
     }
     document = json_pack("{s:s, s:o, s:o, s:{s:i, s:I, s:f, s:o, s:s}, s:o, s:o, s:o, s:o, s:o}", "origin",
-                         "measured: this run", "texts", list, "sampling", sampling_json(job->sampling), "time",
+                         "measured: this run", "texts", list, "sampling", sampling_json(job->chosen), "time",
                          "sequences", (int)sequences, "tokens", (json_int_t)tokens, "seconds", took,
                          "tokens_per_second", token_rate_json(tokens, (uint64_t)(took * 1e9)), "origin", RATE_ORIGIN,
                          "placement", placement_json(plan), "weights", reports_json(plan, 0, REPORT_WEIGHTS), "metrics",
@@ -224,11 +226,15 @@ static void print_numbers(const struct texts_job *job, const struct texts *t, ui
         tokens += t->texts[i].result.tokens;
         prompts += t->texts[i].result.prompt_tokens;
     }
-    if (!job->quiet)
-        fprintf(error_output(),
-                "\ngenerated  %u texts, %" PRIu64 " tokens in %.2f s%s, prompts of %" PRIu64
-                " tokens included, up to %u sequences a step\n",
-                t->count, tokens, took, token_rate_text(tokens, (uint64_t)(took * 1e9), rate), prompts, sequences);
+    if (job->quiet)
+        return;
+    if (t->sampling.temperature != 0 && t->count > 1)
+        fprintf(error_output(), "\nseeds      %" PRIu64 " to %" PRIu64 ", one for each prompt in their order",
+                t->sampling.seed, t->sampling.seed + t->count - 1);
+    fprintf(error_output(),
+            "\ngenerated  %u texts, %" PRIu64 " tokens in %.2f s%s, prompts of %" PRIu64
+            " tokens included, up to %u sequences a step\n",
+            t->count, tokens, took, token_rate_text(tokens, (uint64_t)(took * 1e9), rate), prompts, sequences);
 }
 
 int run_texts(const struct texts_job *job, struct opened *opened, const struct accel_tokenizer *tokenizer)
@@ -238,7 +244,6 @@ int run_texts(const struct texts_job *job, struct opened *opened, const struct a
                                          .tokens = job->tokens,
                                          .stops = job->stops->items,
                                          .stop_count = job->stops->count,
-                                         .sampling = job->sampling,
                                          .text = receive_text};
     struct accel_error error = {0};
     struct texts t = {.job = job, .prints = !job->json, .is_terminal = isatty(output_file()) == 1};
@@ -247,6 +252,8 @@ int run_texts(const struct texts_job *job, struct opened *opened, const struct a
     int32_t code = make_texts(job, opened, tokenizer, &t, &error);
     int status = EXIT_DONE;
 
+    fill_sampling(job->chosen, &t.sampling);
+    how.sampling = &t.sampling;
     if (code == ACCEL_OK)
         code = accel_generate_texts(opened->session, tokenizer, t.asked, t.count, &how, t.results, &error);
     for (uint32_t i = 0; t.texts != NULL && i < t.count; i++)

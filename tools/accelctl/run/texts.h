@@ -7,6 +7,7 @@
 
 #include "tools/accelctl/model.h"
 #include "tools/accelctl/run/prompt.h"
+#include "tools/accelctl/run/sampling.h"
 
 /* Default number of sequences of a run. */
 enum { SEQUENCES_USUAL = 8 };
@@ -21,7 +22,7 @@ struct texts_job {
     uint32_t flags; /* ACCEL_GENERATE_... */
     uint64_t tokens;
     const struct text_list *stops;
-    const struct accel_sampling *sampling;
+    const struct sampling_choice *chosen;
 };
 
 /* Generates and prints all texts with a loaded session. Answers an exit code. */
