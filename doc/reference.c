@@ -8,7 +8,7 @@
 
 #include "doc/roff.h"
 #include "tools/accelctl/profile/schema.h"
-#include "tools/accelctl/profile/setting_words.h"
+#include "tools/accelctl/setting_words.h"
 
 static void put_setting(FILE *out, const struct accel_setting_row *row)
 {
@@ -28,11 +28,13 @@ static void put_setting(FILE *out, const struct accel_setting_row *row)
 
 static void put_settings(FILE *out)
 {
-    fputs(".SH SETTINGS\nBelow each setting: its values, its default, what honors it, and its variable of the "
-          "environment. A number with a unit is written with it. Nothing honors the settings marked \\fBlater\\fR yet, "
-          "and the name states what will: profiles keep values of them, which are shown and never in force, and one "
-          "that you give is refused by name.\n",
-          out);
+    fputs(
+        ".SH SETTINGS\nBelow each setting: its values, its default, what honors it, and its variable of the "
+        "environment. A number with a unit is written with it. Nothing honors the settings marked \\fBlater\\fR yet, "
+        "and the name states what will: profiles keep values of them, which are shown and never in force, and one "
+        "that you give, other than the default, is refused by name. Options of drivers are settings too; \\fBaccelctl "
+        "profile settings\\fR lists those of the drivers that are installed.\n",
+        out);
     for (uint32_t i = 0; i < accel_setting_row_count(); i++)
         put_setting(out, accel_setting_row_get(i));
 }

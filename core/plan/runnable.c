@@ -200,13 +200,6 @@ static const struct accel_profile_setting *next_unmet(const struct accel_plan *p
     return NULL;
 }
 
-/* Returns whether a file with other weight types would satisfy the setting. */
-static bool is_for_weights(const char *key)
-{
-    const struct condition *condition = find_condition(key);
-    return condition && condition->holds == as_in_file;
-}
-
 /* Returns the unit as written behind a number; a word has none. */
 static const char *unit_of(const char *unit, const char *value)
 {
@@ -227,9 +220,9 @@ static int32_t refuse_unmet(const struct accel_plan *plan, const struct accel_pr
     else
         accel_error_by(error, accel_setting_origin(setting), ACCEL_E_UNSUPPORTED, "%s: %s=%s%s is not honored: %s",
                        setting->place, setting->key, setting->value, unit_of(setting->unit, setting->value), reason);
-    if (is_for_weights(setting->key))
-        accel_error_remedy(error, "accelctl quantize writes a file with other types; %s=%s runs this one as it is",
-                           setting->key, preset);
+    if (strcmp(setting->key, "role.norm") == 0)
+        accel_error_remedy(error, "accelctl quantize --role norm=%s writes a file for it; %s=%s runs this one as it is",
+                           setting->value, setting->key, preset);
     else
         accel_error_remedy(error, "leave %s out, or set %s=%s%s", setting->key, setting->key, preset,
                            unit_of(setting->unit, preset));
@@ -272,11 +265,13 @@ static void hint_unknown(void *data, const char *name, const char *near)
                         near ? near : "", near ? "?" : "");
 }
 
-/* Adds a hint about the client profile: for "auto", the driver has to report its program. */
+/* Adds a hint about a recommended client "auto", for which the driver has to report its program. A user's is what the
+ * driver reports, nothing included. */
 static void list_client(struct accel_plan *plan)
 {
     const struct accel_profile_setting *client = accel_plan_value(plan, "client");
-    if (plan->device && strcmp(client->value, "auto") == 0 && accel_plan_fact(plan, "client.name", NULL) == NULL)
+    if (plan->device && accel_plan_recommends(client) && strcmp(client->value, "auto") == 0 &&
+        accel_plan_fact(plan, "client.name", NULL) == NULL)
         accel_plan_add_unhonored(plan, &plan->unmet, client, 0, "the driver does not say in which program it runs");
 }
 

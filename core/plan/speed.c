@@ -70,7 +70,7 @@ static void sort_steady(struct samples *samples)
 
 /* Makes the range from the lower to the upper quartile: a run beside which the machine did something else, or with a
  * clock that was not yet up, does not widen it. */
-static void take_quartiles(struct samples *samples, struct range *range)
+static void set_quartiles(struct samples *samples, struct range *range)
 {
     sort_steady(samples);
     range->runs = samples->count;
@@ -121,7 +121,7 @@ static void of_this_model(const struct accel_plan *plan, const struct accel_hist
         if (is_long_enough(record) && record->settings && strcmp(record->settings, variant) == 0)
             add_sample(&samples, record->speed, record->tokens);
     }
-    take_quartiles(&samples, range);
+    set_quartiles(&samples, range);
 }
 
 /* Returns whether a run or measurement has as many threads as the plan, if the device uses a thread team. */
@@ -162,7 +162,7 @@ static void of_bytes(const struct accel_plan *plan, const struct accel_history *
         else
             range->others++;
     }
-    take_quartiles(&samples, range);
+    set_quartiles(&samples, range);
     range->lower /= most;
     range->upper /= least;
 }

@@ -322,8 +322,10 @@ static int32_t fit_type_to_device(struct accel_shape_planner *s, const struct ac
                        "%s: %s=%s: matrices of %s do not read %s (weight %.120s)", choice->decision.setting->place,
                        choice->decision.setting->key, choice->decision.word, plan->device->info.name, wanted,
                        weight->name);
-        accel_error_remedy(s->error, "leave %s at auto, or set fallback.precision to warn or allow",
-                           choice->decision.setting->key);
+        accel_error_remedy(s->error, choice->file.name[0]
+                                         ? "set fallback.precision to warn or allow, and weights stay as "
+                                           "they are in the file"
+                                         : "request a type that the device reads, or another device");
         return ACCEL_E_FALLBACK;
     }
     choice->type = choice->file;
@@ -404,6 +406,7 @@ static int32_t apply_wanted_type(struct accel_shape_planner *s, const struct acc
 static int32_t choose_type(struct accel_shape_planner *s, const struct accel_sketch_weight *weight,
                            struct choice *choice)
 {
+    const struct accel_profile_setting *least = accel_plan_value(s->plan, "weights.least");
     memset(choice, 0, sizeof(*choice));
     if (!type_of_file(weight->type, &choice->file) && weight->type != ACCEL_TYPE_NONE)
         return accel_error_set(s->error, ACCEL_E_INVALID, "%s: weight %.200s has the unknown type 0x%" PRIx32,
@@ -418,6 +421,12 @@ static int32_t choose_type(struct accel_shape_planner *s, const struct accel_ske
     choice->type = choice->file;
     choice->id = weight->type;
     choice->reason = "as in the file";
+    if (choice->file.name[0] && !is_vector(weight) && choice->file.bits < bits_of_word(least->value))
+        accel_plan_add_unhonored(s->plan, &s->plan->shape_unhonored, least, 0,
+                                 accel_plan_text(s->plan,
+                                                 "matrices that are %s in the file stay so, as more bits do "
+                                                 "not restore accuracy",
+                                                 choice->file.name));
     if (choice->file.name[0] == '\0') {
         set_plain_type(is_vector(weight) ? "f32" : "f16", is_vector(weight) ? 4 : 2, &choice->type);
         choice->reason = "no file was read: the usual type";

@@ -277,9 +277,12 @@ static int32_t load(struct discovery *discovery, struct record *record, struct a
     if (changed != NULL)
         accel_log_write(options->log, ACCEL_LOG_WARN, COMPONENT, "driver=%s slot=load changed=\"%s\" restored=1",
                         plugin->info.name, changed);
-    if (code == ACCEL_OK)
-        plugin->info.state = ACCEL_PLUGIN_LOADED;
-    return code;
+    if (code != ACCEL_OK)
+        return code;
+    plugin->info.state = ACCEL_PLUGIN_LOADED;
+    plugin->info.option_count = plugin->driver->option_count;
+    plugin->info.options = plugin->driver->options;
+    return ACCEL_OK;
 }
 
 static int32_t examine(struct discovery *discovery, struct record *record, struct accel_error *verdict)

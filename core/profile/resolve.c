@@ -178,10 +178,12 @@ static int32_t apply_text(struct accel_resolver *r, struct accel_key_slot *slot,
     return add_candidate(r, slot, &value, place, reason, layer);
 }
 
-/* Refuses a value of the user that nothing honors yet. */
+/* Refuses a value of the user that nothing honors yet, unless it is the default. */
 static int32_t refuse_later(const struct accel_resolver *r, const struct accel_setting_row *key, const char *place,
                             const char *value)
 {
+    if (strcmp(value, key->preset) == 0)
+        return ACCEL_OK;
     accel_error_by(r->error, ACCEL_FROM_SETTING, ACCEL_E_UNSUPPORTED, "%.160s: %s=%.60s is not honored yet (later: %s)",
                    place, key->name, value, key->by);
     accel_error_remedy(r->error, "leave %s out", key->name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file Facts, settings and their layers: input and output of profiles. Strings belong to the struct's maker. */
+/** @file Facts, settings and their layers: input and output of profiles. Their writer owns the strings. */
 #ifndef ACCEL_CORE_PROFILE_SETTING_H
 #define ACCEL_CORE_PROFILE_SETTING_H
 

@@ -89,7 +89,8 @@ static int32_t refuse_levels(const struct accel_loader *loader, const struct acc
 {
     const struct accel_setting_row *first, *below;
     char name[80];
-    if (key->value == NULL || key->value->kind != ACCEL_YAML_MAPPING || accel_key_find(key->text))
+    if (key->value == NULL || key->value->kind != ACCEL_YAML_MAPPING || accel_key_find(key->text) ||
+        (accel_key_group_find(key->text) && key->value->first && strcmp(key->value->first->text, "value") == 0))
         return ACCEL_OK;
     first = first_of_group(key->text);
     if (first == NULL)
@@ -113,7 +114,7 @@ static int32_t check_section(const struct accel_loader *loader, const struct acc
     bool is_later = known->honored == ACCEL_HONORED_LATER;
     bool is_site = loader->layer >= ACCEL_LAYER_SYSTEM;
     int32_t code = is_later && is_site ? ACCEL_E_UNSUPPORTED : ACCEL_E_INVALID;
-    if (is_later == loader->in_later)
+    if (is_later == loader->in_later || (is_site && strcmp(value, known->preset) == 0))
         return ACCEL_OK;
     if (!is_later) {
         accel_yaml_refuse(loader->path, key, loader->error, code, "%s is honored (%s)", known->name, known->by);

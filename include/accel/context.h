@@ -134,6 +134,11 @@ struct accel_plugin_info {
     uint32_t from_cache; /**< 1: the result of an earlier probe was used */
     uint32_t device_count;
     uint64_t probe_nanoseconds; /**< duration of the probe; 0: no probe in this discovery */
+    uint32_t option_count;
+    uint32_t zero;
+    /** [option_count] The options of the driver, checked and copied, also if it was refused after it had been loaded;
+     * none of a file that was not loaded, and of a recorded machine. Option "isa" of "cpu" is the setting "cpu.isa". */
+    const struct accel_option *const *options;
 };
 
 /** Returns the number of plugin files that were found, including refused ones. */

@@ -31,8 +31,8 @@ struct accel_dim {
 
 /*
  * Contents of elements past a symbol's value, up to its value of the set. A device of fixed shapes runs the extents of
- * the set, or of a bucket, whatever the step has. It is told the step's values as all drivers are, and what it does
- * past them changes no element before: rows are independent but where an operator says which rows it reads (first,
+ * the set, or of a bucket, whatever the step has. It receives the step's values as all drivers do, and its work past
+ * them changes no element before: rows are independent, except for operators that list the rows they read (first,
  * length, table, ids). If an operator of the graph mixes elements along the symbol (reduce, softmax, norms, conv, pool,
  * concat behind the place, cache_write without a slot of -1), the driver masks them by the count, or refuses the node
  * by its claim.

@@ -5,9 +5,9 @@
  * here are the rules that hold for all of them, and the attributes.
  *
  * Shapes are outermost first; `...` stands for any leading dimensions, the same in every place of one operator.
- * Activations are F32 and rows are contiguous; operators that move elements take I32, F16 and BF16 too. Where the row
- * of an operator says FLOATS of an activation, it may be F16 or BF16, and so has the output that has its type: elements
- * are widened, arithmetic is that of F32, and the result is rounded to nearest even. A driver claims such nodes one by
+ * Activations are F32 and rows are contiguous; operators that move elements take I32, F16 and BF16 too. An
+ * activation whose row in the table is FLOATS may be F16 or BF16, and an output of its type is so too: elements are
+ * widened, arithmetic is that of F32, and the result is rounded to nearest even. A driver claims such nodes one by
  * one; cast is for those that no driver claims. Matrices of embed, matmul, conv and expert_matmul, and states, have any
  * type of accel/types.h that has real values. Weights of norms, biases and the second input of add and mul are F32, F16
  * or BF16, and a driver may refuse the latter two. Inputs are listed in the order of the node's `inputs`; one in

@@ -152,8 +152,8 @@ ACCEL_API void accel_set_free(struct accel_set *set) ACCEL_NOEXCEPT;
 ACCEL_API int32_t accel_set_run(struct accel_set *set, const uint64_t *symbols,
                                 struct accel_error *error) ACCEL_NOEXCEPT;
 
-/** One step of a queue. Open. struct accel_driver_step (accel/driver_queue.h) defines the members. Those that the kind
- * of step does not use are zero. */
+/** One step of a queue. Open. struct accel_driver_step (accel/driver_queue.h) defines the members. Members that
+ * the kind of step does not use are zero. */
 struct accel_step {
     uint32_t size;
     uint32_t kind; /**< ACCEL_STEP_... */

@@ -22,8 +22,8 @@ int32_t session_log_kernels(const struct accel_session *session, const struct ac
 int32_t session_log_memory(struct accel_session *whole, const struct accel_session *session, const char *what,
                            struct accel_error *error);
 
-/* What attention reads in the cache for the tokens of a span, as windows allow. Layers with other windows read other
- * numbers: tokens and pages are those of the layer that reads most, bytes the sum of all layers. */
+/* The part of the cache that attention reads for the tokens of a span, as windows allow. It differs between layers
+ * with different windows: tokens and pages are those of the layer that reads most, bytes the sum of all layers. */
 struct attention_reach {
     uint64_t tokens;
     uint64_t pages; /* that hold these tokens */

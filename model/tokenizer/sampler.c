@@ -68,7 +68,7 @@ static void set_draw(int32_t *draw, uint64_t value)
     draw[1] = (int32_t)(uint32_t)(value >> 32);
 }
 
-/* Fills the row of the operator that draws as `sampling` says. */
+/* Fills the row of the operator that draws by `sampling`. */
 static void describe_row(const struct accel_sampling *sampling, const float *logits, size_t vocabulary,
                          const int32_t *recent, size_t recent_count, struct sampled_row *out)
 {

@@ -86,7 +86,7 @@ static void penalize(struct token *tokens, uint64_t n, const double *recent, uin
 static uint64_t filter(struct token *tokens, uint64_t n, const double *settings, int32_t top_k)
 {
     const float scale = flush((double)flush(1.0 / settings[0]) * (double)0x1.715476p+0f), top_p = (float)settings[1];
-    const uint64_t kept = top_k > 0 && (uint64_t)top_k < n ? (uint64_t)top_k : n;
+    const uint64_t candidates = top_k > 0 && (uint64_t)top_k < n ? (uint64_t)top_k : n;
     const uint64_t least = (uint64_t)(settings[2] * 0x1p31);
     uint64_t sum = 0, before = 0, wanted = UINT64_MAX;
 
@@ -96,7 +96,7 @@ static uint64_t filter(struct token *tokens, uint64_t n, const double *settings,
         tokens[i].weight = isfinite(tokens[i].logit)
                                ? accel_sample_power(accel_sample_bits(flush((double)distance * (double)scale)))
                                : 0;
-        sum += i < kept ? tokens[i].weight : 0;
+        sum += i < candidates ? tokens[i].weight : 0;
     }
     if (top_p < 1) {
         uint64_t fraction = (uint64_t)((double)top_p * 0x1p32);
@@ -106,7 +106,7 @@ static uint64_t filter(struct token *tokens, uint64_t n, const double *settings,
                  ((sum & 0xffffffffu) * fraction % 0x100000000u != 0);
     }
     sum = 0;
-    for (uint64_t i = 0; i < kept && (i == 0 || before < wanted); i++) {
+    for (uint64_t i = 0; i < candidates && (i == 0 || before < wanted); i++) {
         before += tokens[i].weight;
         tokens[i].passes = tokens[i].weight >= least;
         sum += tokens[i].passes ? tokens[i].weight : 0;

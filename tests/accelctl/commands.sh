@@ -31,6 +31,9 @@ for command in $(commands); do
     cp "$work/out" "$work/help"
     try 0 "$accelctl" $command --help
     cmp "$work/out" "$work/help" || fail "help $command is not $command --help"
+    # A name and its text stand in two columns, or in two lines.
+    awk 'length($0) > 100 || (/^      --|^  -., --/ && length($0) > 32 && (substr($0, 32, 1) != " " || substr($0, 33, 1) == " ")) \
+        { print; bad = 1 } END { exit bad }' "$work/out" || fail "columns of help $command"
     has "Usage: accelctl $command"
     has "--json"
 done
@@ -38,7 +41,7 @@ try 0 "$accelctl" --help
 for code in 0 1 2 3 4 5 130; do
     grep -q "^  $code  " "$work/out" || fail "--help does not list status $code"
 done
-grep -q '^  ACCEL_COMPILE_MILLISECONDS time' "$work/out" || fail "--help runs a name and its text together"
+grep -A1 '^  ACCEL_COMPILE_MILLISECONDS$' "$work/out" | grep -q '^  *time limit' || fail "--help runs a name and its text together"
 try 4 "$accelctl" run "$q8" --device gpu
 one_error "there is no device gpu that is hardware; here are cpu:cpu0 (cpu)"
 grep -q "remedy: name DRIVER:ID" "$work/err" || fail "nothing says how a device is named"

@@ -29,6 +29,84 @@ while IFS=$tab read -r theirs ours commands_of_row; do
     done <"$work/flags"
 done <"$work/rows"
 
+# And each runs: every spelling with one command, and every command of a row with one spelling. What the page says is refused
+# here, for want of a GPU or of wide heads, is refused for that.
+cp "$q8" "$work/model.gguf"
+echo "Once upon a time there was a little girl." >"$work/file.txt"
+cd "$work" || exit 99
+# call COMMAND FLAG: the call that the option is added to.
+call()
+{
+    case $1:$2 in
+    *:-m\ * | *:--model\ *) file= ;;
+    *) file=model.gguf ;;
+    esac
+    case $1:$2 in
+    run:-p\ * | run:--prompt\ * | run:-f\ * | run:--file\ *) echo "run $file -n 2 -q" ;;
+    run:-sys* | run:--system* | run:-cnv | run:--conv* | run:-st | run:--single*) echo "run $file -n 2 -q -p Once --chat --chat-template chatml" ;;
+    run:*) echo "run $file -n 2 -q -p Once" ;;
+    chat:*) echo "chat $file --chat-template chatml -n 2 -q" ;;
+    bench:-p\ * | bench:--prompt\ * | bench:--n-prompt*) echo "bench prefill $file -r 1" ;;
+    bench:*) echo "bench decode $file -n 2 -r 1" ;;
+    eval:-f\ * | eval:--file\ *) echo "eval $file" ;;
+    eval:*) echo "eval $file --text file.txt" ;;
+    cache:*) echo "cache warm $file" ;;
+    *) echo "$1 $file" ;;
+    esac
+}
+while IFS=$tab read -r theirs ours commands_of_row; do
+    echo "$theirs" | tr ',' '\n' | sed 's/^ *`//; s/`$//' >"$work/flags"
+    flags=$(wc -l <"$work/flags")
+    # shellcheck disable=SC2086 # words
+    set -- $commands_of_row
+    turns=$((flags > $# ? flags : $#))
+    for turn in $(seq $turns); do
+        flag=$(sed -n "$(((turn - 1) % flags + 1))p" "$work/flags")
+        command=$(echo "$commands_of_row" | cut -d ' ' -f $(((turn - 1) % $# + 1)))
+        status=0
+        case $flag in
+        *gpu-layers* | -ngl*) "$accelctl" devices --names | grep -qx gpu || status=4 ;;
+        *q8_0 | *q4_0) status=4 ;;
+        esac
+        checks=$((checks + 1))
+        # shellcheck disable=SC2046,SC2086 # a call, a flag and its value
+        echo Hello | "$accelctl" $(call $command "$flag") $flag >"$work/out" 2>"$work/err"
+        is $? $status "status of $command with $flag" || cat "$work/err"
+        [ $status = 0 ] || grep -q "there is no GPU\|have no group of 32" "$work/err" || { cat "$work/err"; fail "$command $flag"; }
+    done
+    # An option and the setting beside it are the same value of a plan.
+    set_by=$(echo "$ours" | sed -n 's/^`--set \([a-z.]*=[a-z0-9]*\)`.*/\1/p')
+    case "$set_by:$commands_of_row" in
+    [a-z]*=[a-z0-9]*:*plan*)
+        case $set_by in gpu.layers=*) continue ;; esac
+        flag=$(sed -n 1p "$work/flags")
+        # shellcheck disable=SC2086
+        try 0 "$accelctl" plan model.gguf --json $flag
+        given=$(value "settings.${set_by%%=*}.value")
+        try 0 "$accelctl" plan model.gguf --json --set "$set_by"
+        is "$given" "$(value "settings.${set_by%%=*}.value")" "$flag and --set $set_by"
+        ;;
+    esac
+done <"$work/rows"
+
+# What is to be typed instead exists: commands, their options, and settings.
+for command in $(commands); do "$accelctl" help "$command" >"$work/help.$command"; done
+cells 3 | sed "s/$tab/ $tab /g" >"$work/instead"
+while IFS=$tab read -r theirs command instead; do
+    command=$(echo "$command" | tr -d ' ')
+    named=$(echo "$instead" | sed -n 's/.*accelctl \([a-z]*\).*/\1/p')
+    for option in $(echo "$instead" | tr ' ,;:()' '\n' | sed -n 's/^\(--*[a-z][a-z-]*\).*/\1/p'); do
+        checks=$((checks + 1))
+        # A letter or a name of the command itself, of the command that the text names, or another name of an option.
+        cat "$work/help.$command" "$work/help.${named:-$command}" | tr ' ,()' '\n' | grep -qxe "$option" ||
+            fail "$command has no $option, which stands beside $theirs"
+    done
+    for key in $(echo "$instead" | grep -o -e '--set [a-z.]*=' | sed 's/--set //; s/=//'); do
+        try 0 "$accelctl" profile settings "$key" --names
+        grep -qx "$key" "$work/out" || fail "there is no setting $key, which stands beside $theirs"
+    done
+done <"$work/instead"
+
 # Each option that is not here is refused with what the page says.
 cells 3 >"$work/rows"
 [ "$(wc -l <"$work/rows")" -gt 20 ] || fail "the page has no table of options that are not here"

@@ -165,8 +165,14 @@ for setting in kv.enabled=false attention.block=64 load.progressive=true load.ch
     grep -q "^WEB[^ ]* *cpu *$setting *noted *not honored" "$table" || fail "$setting of a variable is not noted"
 done
 
+# One device is all that auto has to fill, and a client that the driver does not name is none.
+for setting in placement=auto client=auto; do
+    try 0 "$accelctl" run "$model" --device cpu -n 1 -p x --set $setting
+    grep -q "not honored" "$work/err" && { cat "$work/err"; fail "$setting of a user is not honored"; }
+done
+
 # What other settings leave without effect is noted in plans and runs alike, and not where it has one.
-for setting in kv.group=32 kv.sinks=8 placement=balanced placement=auto weights.group=64 precision.default=q4; do
+for setting in kv.group=32 kv.sinks=8 placement=balanced weights.group=64 precision.default=q4; do
     try 0 "$accelctl" plan "$model" --device cpu --set $setting
     has "not honored: $setting"
     try 0 "$accelctl" run "$model" --device cpu -n 1 --set $setting

@@ -15,6 +15,12 @@ for file in "$src"/doc/*.[15]; do
     grep -qx "$(basename "$file")" "$work/files" || fail "$file is the page of nothing"
 done
 
+# What is not filled, as examples are, fits a terminal of 80 columns with the indentation of the page.
+for file in "$src"/doc/*.[15]; do
+    awk '/^\.nf$/ { on = 1 } /^\.fi$/ { on = 0 } on && length($0) > 72 { print; bad = 1 } END { exit bad }' "$file" ||
+        fail "$(basename "$file") has lines that are too long for 80 columns"
+done
+
 for command in $(commands); do
     try 0 "$accelctl" help $command
     options=$(sed -n 's/^ \{2,6\}\(-[a-z], \)*--\([a-z-]*\).*/\2/p' "$work/out")

@@ -374,7 +374,18 @@ short="--platform cuda --device t4 --set memory.device=3800MiB --set placement=s
 try 0 "$accelctl" plan llama-2-70b --platform cuda --device rtx3090 --set placement=single --fit --all
 grep -q "^settings   --set weights.type=q2 " "$work/out" || { cat "$work/out"; fail "--fit keeps a step that is not needed"; }
 grep -q "no use  *Shorten the context .*: the others suffice without it" "$work/out" || fail "--fit does not list what it dropped"
+# A limit that the user has set is named with the least that would do, and that does.
+limited="llama-2-7b --platform webgpu --set memory.device=1300MiB --fit"
+# shellcheck disable=SC2086
+try 5 "$accelctl" plan $limited
+settings=$(sed -n 's/^settings   //p' "$work/out")
+larger=$(sed -n 's/.*remedy: no change below is enough: \(--set memory.device=[0-9]*MiB\) with.*/\1/p' "$work/out")
+[ -n "$settings$larger" ] || { cat "$work/out"; fail "--fit names no memory that would do"; }
+# shellcheck disable=SC2086
+try 0 "$accelctl" plan llama-2-7b --platform webgpu $settings $larger
 try 5 "$accelctl" plan llama-2-7b --platform cuda --device t4 --set memory.device=100MiB --set placement=single --fit
+has "a larger memory.device, a smaller model, or a device"
+try 5 "$accelctl" plan llama-2-70b --platform cuda --device t4 --set placement=single --fit
 has "remedy: no change below is enough: a smaller model, or a device with more memory"
 grep -q -- '--fit$' "$work/out" && fail "what --fit prints recommends --fit"
 for topic in oom slow accuracy; do

@@ -49,6 +49,20 @@ try 5 "$accelctl" run "$f32" -n 5 -p Once --set memory.budget=1260KiB --set prec
     --set weights.least=q8
 one_error "more than the budget"
 
+# The floor limits conversions: of f32 to q4 it makes q8, and what is q4 in the file stays so, which is noted.
+try 0 "$accelctl" plan "$f32" --parts --set weights.type=q4 --set weights.least=q8
+[ "$(grep -c '^  language  .* q8_g64' "$work/out")" -ge 6 ] && ! grep -q "^  language .* q4" "$work/out" ||
+    { cat "$work/out"; fail "weights.least=q8 is no floor of weights.type=q4"; }
+try 0 "$accelctl" quantize "$f32" "$work/q4.gguf" Q4_0
+for command in "plan --all" "run -n 2 -p x"; do
+    # shellcheck disable=SC2086
+    try 0 "$accelctl" $command "$work/q4.gguf" --set weights.least=q8
+    cat "$work/out" "$work/err" | tr -s '\n ' ' ' | grep -q "weights.least=q8.*matrices that are q4_0 in the file stay so" ||
+        { cat "$work/out" "$work/err"; fail "$command: no note of weights.least"; }
+done
+try 0 "$accelctl" plan "$f32" --all --set weights.least=q8
+grep -q "in the file stay so" "$work/out" && fail "a note of weights.least above the floor"
+
 # Up: what is over the tolerance gets more bits, and no matrix stays over it where memory allows.
 try 0 "$accelctl" plan "$f32" --all --set weights.type=q2 --set weights.group=32 --set precision.measure=true
 grep -q "step up" "$work/out" && fail "steps up without a tolerance"

@@ -116,17 +116,50 @@ profile 0 diff cuda+t4 cuda+a100 --fact model.kind=generation
 grep -qE '^ +cuda\+t4 +cuda\+a100$' "$work/out" || fail "diff has no heading"
 grep -qE '^weights.type +q4 +q8$' "$work/out" || fail "diff: weights.type"
 grep -qE '^    cuda\+a100 +a100.yaml:[0-9]+: ' "$work/out" || fail "diff: places"
-grep -qE '^[0-9]+ settings are the same$' "$work/out" || fail "diff does not count what is the same"
-grep -q '^attention.page' "$work/out" && fail "diff lists what is the same"
+grep -q '^kv.type.k' "$work/out" && fail "diff lists what is the same"
 profile 0 diff cuda+t4 cuda+a100 --fact model.kind=generation --json
 "$json" "$work/out" accelctl/profile-diff/1 || fail "diff --json"
 is "$(value settings.weights.type.a.value)-$(value settings.weights.type.b.value)" q4-q8 "both sides of diff --json"
 profile 0 diff cuda cuda
 has "nothing differs: all"
+# The counts are those of the rows, and together those of the settings.
+for sides in "cuda+t4 cuda+a100" "cpu cuda" "webgpu+chrome webgpu+safari" "cuda rocm" "cuda+t4 cuda+a100 --model llama-2-7b" \
+    "cuda+t4 cuda+a100 --model $q8"; do
+    # shellcheck disable=SC2086
+    profile 0 diff $sides
+    rows=$(grep -E '^[a-z]+(\.[a-z_]+)* ' "$work/out" | grep -v -E '^[a-z-]+ model ' | cut -d ' ' -f 1 | sort -u | grep -c .)
+    count=$(sed -n 's/^\([0-9]*\) settings* differs*, \([0-9]*\) .* the same.*/\1 \2/p' "$work/out")
+    is "${count% *}" "$rows" "settings that differ in diff $sides"
+    # shellcheck disable=SC2086
+    profile 0 diff $sides --json
+    is "$(value different) $(value same)" "$count" "counts of diff $sides --json"
+done
+# A number that a run takes from the model is not printed as if it were one of the profiles.
+profile 0 show cpu
+grep -qE '^  context +up to 4096 tok +from the model: ' "$work/out" || fail "show: a context that no model has limited"
+grep -qE '^  attention.page +the context +one page, ' "$work/out" || fail "show: pages of one sequence"
+profile 0 show cpu --set sequences=2
+grep -qE '^  attention.page +64 tok ' "$work/out" || fail "show: pages of two sequences"
+profile 0 show cpu --model "$q8"
+grep -qE '^  context +512 tok +from the model, which was trained for 512 tok' "$work/out" || fail "show: the context of a model"
+try 0 "$accelctl" plan "$q8" --json
+is "$(value settings.context.value)" 512 "the context of a plan"
+profile 0 show cpu --json
+is "$(value settings.context.rule | cut -c 1-15)" "from the model:" "the rule of context in JSON"
+profile 0 show cpu --set context=99
+grep -qE '^  context +99 tok +command line' "$work/out" || fail "show: a context that the user gives"
+# A platform that does not drive the device: the remedy works as it is printed.
+profile 2 show cpu+t4
+one_error "the platform cpu does not drive the device t4"
+name=$(sed -n 's/^  remedy: .*: name it as \([a-z0-9+]*\)$/\1/p' "$work/err")
+platforms=$(sed -n 's/^  remedy: \(.*\) drive t4: .*/\1/p' "$work/err" | tr -d ,)
+profile 0 show "$name"
+is "$(echo "$platforms" | wc -w | tr -d ' ')" 4 "platforms of t4"
+for platform in $platforms; do profile 0 show "$platform+t4"; done
 # What depends on the model is compared for each kind of model, and values that are kept for later are compared.
 profile 0 diff cuda rocm
 grep -qE '^generation model  cuda +rocm$' "$work/out" || fail "diff: no heading of a kind of model"
-grep -qE '^context +2048 tok +1024 tok$' "$work/out" || fail "diff: a rule for generation is left out"
+grep -qE '^context +up to 2048 tok +up to 1024 tok$' "$work/out" || fail "diff: a rule for generation is left out"
 grep -qE '^kv.enabled +false +true$' "$work/out" || fail "diff: a rule for embeddings is left out"
 grep -qE '^optimization +highest +high$' "$work/out" || fail "diff: a value for later is left out"
 has "    rocm  later: cuda and rocm drivers (rocm.yaml:"
@@ -212,6 +245,37 @@ try 3 env ACCEL_BATCH=abc ACCEL_MEMORY_BUDGET=12 "$accelctl" profile lint --json
 is "$(value errors)" 2 "errors of variables in JSON"
 is "$(value findings.0.place) $(value findings.1.place)" "environment ACCEL_BATCH environment ACCEL_MEMORY_BUDGET" "their places"
 try 0 env ACCEL_BATCH=64tok "$accelctl" profile lint
+# Unknown variables have no effect, and fail the strict check. Options of drivers that are here are checked by them.
+set -- env -u ACCEL_TEST_SRCDIR -u ACCEL_TEST_BUILDDIR ACCEL_CONTXT=3 WEBGPU_NOTHERE=1 ACCEL_CPU_ISA=avx2 ACCEL_CUDA_X=2
+try 0 "$@" "$accelctl" profile lint
+has "environment ACCEL_CONTXT: warning: unknown variable without effect; did you mean ACCEL_CONTEXT?"
+has "environment WEBGPU_NOTHERE: warning: unknown variable without effect"
+grep -qE ' 0 errors, 2 warnings$' "$work/out" || { cat "$work/out"; fail "unknown variables are not counted"; }
+try 3 "$@" "$accelctl" profile lint --strict
+try 3 env ACCEL_CPU_ISA=avx9 ACCEL_CPU_ISAA=avx2 "$accelctl" profile lint
+has 'environment ACCEL_CPU_ISA: error: cpu.isa: "avx9" is not auto, scalar, '
+has 'environment ACCEL_CPU_ISAA: error: the driver cpu has no option "isaa"; did you mean "cpu.isa"?'
+has "  remedy: unset ACCEL_CPU_ISAA, or set it to a value that accelctl profile settings cpu lists"
+# Names in a file that no language knows: options of drivers and their values, clients, and names in conditions.
+mkdir -p "$work/mine"
+cat >"$work/mine/accel.yaml" <<'END'
+accel-profile: 1
+defaults:
+  cpu.isaa: {value: avx2, because: misspelt}
+  cpu.isa: {value: avx9, because: no instruction set}
+  cpu.simd: {value: true, because: a flag}
+  client: {value: chromee, because: misspelt}
+  cuda.anything: {value: 3, because: its driver is not here}
+rules:
+  - when: [model.name == llama-9, platform == cpuu, "device.kind in [cpu, gpuu]"]
+    set: {context: 30tok}
+    because: misspelt
+END
+profile 3 lint "$work/mine/accel.yaml"
+is "$(sed -n 's/.*accel.yaml:\([0-9]*\): error: .*/\1/p' "$work/out" | tr '\n' ' ')" "3 4 " "lines of options that are wrong"
+is "$(sed -n 's/.*accel.yaml:\([0-9]*\): warning: .*/\1/p' "$work/out" | tr '\n' ' ')" "6 9 9 9 9 9 " "lines of names that are wrong"
+has 'there is no client "chromee"'
+for word in 'model.name is never "llama-9"' 'platform is never "cpuu"' 'device.kind is never "gpuu"'; do has "$word"; done
 printf 'accel-profile: 1\ndefaults: {memory.budget: 128}\n' >"$work/mine.yaml"
 profile 3 lint mine.yaml
 grep -qE 'mine.yaml:2:[0-9]+: error: memory.budget: "128" lacks its unit' "$work/out" || { cat "$work/out"; fail "lint of a file"; }
@@ -342,8 +406,10 @@ one_error "did you mean ACCEL_BATCH?"
 profile 0 settings
 cp "$work/out" "$work/settings"
 rows=$(grep -c '^ACCEL_KEY(' "$src/core/profile/keys.def")
+profile 0 settings --json
+options=$(value options.#)
 profile 0 settings --names
-is "$(wc -l <"$work/out" | tr -d ' ')" "$rows" "number of settings"
+is "$(wc -l <"$work/out" | tr -d ' ')" "$((rows + options))" "number of settings and options of drivers"
 while read -r name; do
     grep -qE "^$name +" "$work/settings" || fail "settings does not tell $name"
 done <"$work/out"

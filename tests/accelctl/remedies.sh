@@ -180,6 +180,42 @@ one_error "-c 64 changes the plan plan.json, which runs only as it was written"
 try 2 "$accelctl" run plan.json -p Hi -p Ho
 one_error "sequences=2 (accelctl run) changes the plan plan.json"
 
+# A plan that exceeds its budget: the remedy is a call that works as it is printed, and so do the settings that it finds.
+while read -r call; do
+    # shellcheck disable=SC2086
+    try 5 "$accelctl" $call
+    one_error "more than the budget of 1.00 MiB"
+    remedy=$(sed -n 's/^  remedy: accelctl //p' "$work/err")
+    case $remedy in
+    plan*--fit) ;;
+    *) fail "no call of plan --fit is the remedy of: $call" && continue ;;
+    esac
+    try 0 eval "$accelctl $remedy"
+    settings=$(sed -n 's/^settings   //p' "$work/out")
+    [ -n "$settings" ] || fail "no settings from: $remedy"
+    # shellcheck disable=SC2086
+    try 0 "$accelctl" $call $settings
+done <<END
+run m.gguf -n 2 -q -p x --set memory.budget=1MiB
+run m.gguf -n 2 -q -p x --set memory.device=1MiB
+run m.gguf -n 2 -q -p x --set memory.budget=1MiB --set weights.type=q4
+run m.gguf -n 2 -q -p x --set memory.budget=1MiB --set weights.type=f32 -ctk f32
+run $f32 -n 2 -q -p x --set memory.device=1MiB --set weights.type=f32
+run m.gguf -n 2 -q -p x -p y -p z --set memory.budget=1MiB
+bench decode m.gguf --rounds 1 --set memory.budget=1MiB --set sequences=8
+END
+try 5 "$accelctl" eval m.gguf --text text.txt --set memory.budget=1MiB
+grep -qx "  remedy: less at a time: --set batch=16, or shorter windows (--chunk 128)" "$work/err" || fail "no remedy of eval"
+try 0 "$accelctl" eval m.gguf --text text.txt --set memory.budget=1MiB --set batch=16
+
+# Norms are what a run does not convert: the remedy makes the file that does.
+try 4 "$accelctl" run m.gguf -n 2 -q -p x --set role.norm=f16
+remedy=$(sed -n 's/^  remedy: accelctl \(quantize --role norm=f16\) writes a file for it; .*/\1/p' "$work/err")
+[ -n "$remedy" ] || { cat "$work/err"; fail "no remedy of role.norm"; }
+# shellcheck disable=SC2086
+try 0 "$accelctl" $remedy m.gguf norms.gguf --type q8_0
+try 0 "$accelctl" run norms.gguf -n 2 -q -p x --set role.norm=f16
+
 : >none-of-them.txt
 remedied "$accelctl" run m.gguf --prompts none-of-them.txt
 remedied "$accelctl" trace m.gguf --in m.gguf --out x

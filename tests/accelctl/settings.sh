@@ -13,15 +13,16 @@ field()
     "$json" "$work/settings.json" - "settings.$1.$2"
 }
 
-# A value that the setting at an index may have.
+# A value that the setting at an index may have and that is not its default.
 value_of()
 {
-    case $(field "$1" type) in
-    flag) echo true ;;
-    choice) field "$1" words.0 ;;
-    extent) echo 8x8 ;;
-    size) echo 1MiB ;;
-    *) echo "$(field "$1" lowest)$(field "$1" unit)" ;;
+    case $(field "$1" type)-$(field "$1" default) in
+    flag-false) echo true ;;
+    flag-true) echo false ;;
+    choice*) field "$1" words.$(($("$json" "$work/settings.json" - "settings.$1.words.#") - 1)) ;;
+    extent*) echo 8x8 ;;
+    size*) echo 1MiB ;;
+    *) echo "$(field "$1" highest)$(field "$1" unit)" ;;
     esac
 }
 
@@ -29,7 +30,7 @@ value_of()
 option_files()
 {
     case $1 in
-    opencl | vulkan) grep -l "name = \"${2#*.}\"" "$src"/sdk/gpu/*.c ;;
+    opencl | vulkan) grep -l "name = \"${2#*.}\"" "$src"/sdk/gpu/*.c "$src/plugins/$1"/*.c ;;
     *) grep -l "name = \"${2#*.}\"" "$src/plugins/$1"/*.c ;;
     esac
 }
@@ -66,12 +67,174 @@ for i in $(seq 0 $((count - 1))); do
         try 4 "$accelctl" profile show cpu
         cd "$work" || exit 99
         one_error "./accel.yaml:2:12: $name="
+        # Its default changes nothing, and is accepted.
+        value=$(field "$i" default)
+        if [ "$(field "$i" type)" != size ] || [ "$value" = auto ]; then
+            try 0 env "$variable=$value" "$accelctl" profile show cpu --set "$name=$value"
+            printf 'accel-profile: 1\ndefaults: {%s: %s}\n' "$name" "$value" >site/accel.yaml
+            cd site || exit 99
+            try 0 "$accelctl" profile show cpu
+            cd "$work" || exit 99
+        fi
         ;;
     *) fail "$name: nothing says what honors it" ;;
     esac
 done
+# What the table says of each setting is what a run does: it honors the value or refuses it for its own reason, a driver has
+# the option, or nothing honors it yet.
+for i in $(seq 0 $((count - 1))); do
+    name=$(field "$i" name)
+    value=$(value_of "$i")
+    try 0 "$accelctl" profile settings "$name"
+    words=$(tr -s '\n ' ' ' <"$work/out" | sed -n "s/^$name .*; default [^;]*; \(honored by [a-z ]*\|later: [a-z ]*\).*/\1/p" | sed 's/ $//')
+    checks=$((checks + 1))
+    XDG_CACHE_HOME=$work/runs "$accelctl" run "$q8" -n 1 -q -p x --set "$name=$value" >"$work/out" 2>"$work/err" </dev/null
+    status=$?
+    case "$words " in
+    "honored by runs "*) ! grep -q "(later:\|drivers that know it" "$work/err" ;;
+    *"honored by the driver"*" cpu "*) [ $status = 0 ] ;;
+    "honored by the driver"*) [ $status = 4 ] && grep -q "is for drivers that know it" "$work/err" ;;
+    "later: "*) [ $status = 4 ] && grep -qF "(${words% })" "$work/err" ;;
+    *) false ;;
+    esac || { cat "$work/err"; fail "$name=$value: status $status, and the table says '$words'"; }
+done
 echo "$count settings, $later for later; accepted from a user and honored by no run: $unhonored"
 is "$unhonored" 0 "settings that no run honors"
+
+# ---- auto ----
+
+# A user's auto leaves the choice to the plan: it is accepted, and nothing is reported as not honored.
+autos=0
+for i in $(seq 0 $((count - 1))); do
+    name=$(field "$i" name)
+    case " $(field "$i" default) $(field "$i" help) " in
+    *auto*) ;;
+    *) continue ;;
+    esac
+    try 0 "$accelctl" plan "$q8" --set "$name=auto"
+    grep -q "^not honored" "$work/out" && fail "$name=auto is not honored"
+    autos=$((autos + 1))
+done
+[ $autos -ge 40 ] || fail "only $autos settings may be auto"
+
+# ---- options of drivers ----
+
+# Three commands list or explain each option of the drivers of this tree, with the words of the driver's own table.
+try 0 "$accelctl" plugins --json
+cp "$work/out" plugins.json
+found=0
+for row in $(seq 0 $(($("$json" plugins.json - "plugins.#") - 1))); do
+    driver=$("$json" plugins.json - "plugins.$row.name")
+    for i in $(seq 0 $(($("$json" plugins.json - "plugins.$row.options.#") - 1))); do
+        name=$("$json" plugins.json - "plugins.$row.options.$i.name")
+        help=$("$json" plugins.json - "plugins.$row.options.$i.help")
+        preset=$("$json" plugins.json - "plugins.$row.options.$i.default")
+        [ -n "$(option_files "$driver" "$name")" ] || fail "$driver has no option $name in its source"
+        try 0 "$accelctl" profile settings "$name" --json
+        is "$(value options.#):$(value options.0.name):$(value options.0.by)" "1:$name:$driver" "profile settings $name"
+        is "$(value options.0.help):$(value options.0.default)" "$help:$preset" "words of $name"
+        try 0 "$accelctl" plan "$q8" --explain "$name"
+        is "$(sed '2,/^  values/!d;s/^  is  *//;/^  values/d' "$work/out" | xargs -d '\n' | tr -s ' ')" "$help" "meaning of $name"
+        [ "$driver" = cpu ] || has "  device   none of the driver $driver: the option changes nothing here"
+        try 0 "$accelctl" plan "$q8" --explain "$name" --json
+        is "$(value key)" "$name" "key of $name"
+        found=$((found + 1))
+    done
+done
+[ $found -ge 3 ] || fail "only $found options of drivers"
+is "$(grep -hc '_option = {$' "$src"/plugins/cpu/driver.c)" \
+    "$("$accelctl" plugins | grep -c '^      cpu\.')" "options of the driver cpu"
+explained()
+{
+    try 0 "$accelctl" plan "$q8" "$@"
+    is "$(head -n 1 "$work/out")" "$key = $wanted_value" "value of $key"
+}
+key=cpu.isa wanted_value=auto
+explained --explain cpu.isa
+grep -q "^  device   cpu:cpu0: isa=" "$work/out" || fail "the instruction set that cpu.isa=auto chose is not printed"
+grep -q "^  from     default of the driver cpu$" "$work/out" || fail "cpu.isa is of no driver"
+wanted_value=scalar
+explained --set cpu.isa=scalar --explain cpu.isa
+grep -q "^  from     command line --set cpu.isa=scalar$" "$work/out" || fail "cpu.isa=scalar has no origin"
+grep -q "^  over     auto       default of the driver cpu$" "$work/out" || fail "cpu.isa=scalar is over no default"
+key=cpu.simd wanted_value=false
+explained --set kernels.simd=false --explain cpu.simd
+grep -q "^  from     kernels.simd=false, command line --set kernels.simd=false$" "$work/out" || fail "cpu.simd is not kernels.simd"
+try 2 "$accelctl" plan "$q8" --explain cpu.isaa
+one_error "did you mean 'cpu.isa'?"
+
+# ---- other names of settings ----
+
+# Options, their letters, names of ollama and variables stand for settings, here and in the table.
+while read -r name key; do
+    try 0 "$accelctl" plan "$q8" "--explain=$name"
+    is "$(head -n 1 "$work/out")" "$name sets $key" "what $name stands for"
+    case $name in
+    -*) ;;
+    *)
+        try 0 "$accelctl" profile settings "$name" --names
+        grep -qx "$key" "$work/out" || [ "$key" = kv.type ] || fail "profile settings $name does not list $key"
+        ;;
+    esac
+done <<'END'
+-c context
+--ctx-size context
+ctx context
+num_ctx context
+-t cpu.threads
+threads cpu.threads
+num_thread cpu.threads
+-ngl gpu.layers
+ngl gpu.layers
+-b batch
+-fa attention.kernel
+--no-mmap weights.load
+-ctk kv.type.k
+budget memory.budget
+ACCEL_CPU_THREADS cpu.threads
+ACCEL_KV_TYPE kv.type
+END
+for name in temperature temp --top-k seed -n; do
+    try 2 "$accelctl" plan "$q8" "--explain=$name"
+    one_error "$name is no setting, but an option of run and chat"
+    try 0 eval "$accelctl run --help | grep -q -- '$(sed -n 's/.* explains //p' "$work/err")'"
+done
+try 2 "$accelctl" plan "$q8" --explain kv
+one_error "kv is the beginning of several settings"
+try 0 eval "$accelctl profile settings kv"
+
+# ---- layers ----
+
+# Every layer that sets a value is listed, the strongest first, and the command line's last option is stronger than those
+# before it: files of user and folder, environment, command line.
+mkdir -p layers/user/accel
+printf 'accel-profile: 1\ndefaults:\n  batch: {value: 48tok, because: this user}\n  cpu.layout: panels\n' >layers/user/accel/accel.yaml
+printf 'accel-profile: 1\ndefaults:\n  batch: {value: 32tok, because: this folder}\n  cpu.layout: rows\n  kv.type: {value: f32, because: both}\n' >layers/accel.yaml
+cd layers || exit 99
+layers()
+{
+    key=$1
+    shift
+    try 0 env XDG_CONFIG_HOME="$work/layers/user" ACCEL_BATCH=64tok ACCEL_CPU_LAYOUT=panels ACCEL_KV_TYPE=f16 \
+        "$accelctl" plan "$q8" --set batch=80tok --set batch=96tok -b 112 --set kv.type.k=f32 --explain "$key" "$@"
+}
+layers batch
+is "$(sed -n 's/^  \(from\|over\)  *//p' "$work/out" | sed "s|$work/||;s|[^ ]*/profiles/||;s/  */ /g" | tr '\n' ';')" \
+    "command line -b 112;96 tok command line --set batch=96tok;80 tok command line --set batch=80tok;64 tok environment ACCEL_BATCH;32 tok layers/accel.yaml:3;48 tok layers/user/accel/accel.yaml:3;256 tok base.yaml:13;256 tok built in;" \
+    "the layers of batch"
+layers batch --json
+is "$(value value) $(value origin.losers.#) $(value origin.losers.2.place)" "112 7 environment ACCEL_BATCH" "the layers in JSON"
+layers cpu.layout
+is "$(sed -n 's/^  \(from\|over\)  *//p' "$work/out" | sed "s|$work/||;s|[^ ]*/profiles/||;s/  */ /g" | tr '\n' ';')" \
+    "environment ACCEL_CPU_LAYOUT;rows layers/accel.yaml:4;panels layers/user/accel/accel.yaml:4;panels cpu.yaml:21;rows default of the driver cpu;" \
+    "the layers of an option"
+layers layout
+is "$(head -n 1 "$work/out")" "cpu.layout = panels" "an option without the name of its driver"
+# A name for two settings in each layer: a file may give it a reason, too.
+layers kv.type
+is "$(sed -n 's/^  from  *//p' "$work/out" | tr '\n' ';')" "command line --set kv.type.k=f32;environment ACCEL_KV_TYPE;" "what decides kv.type"
+is "$(grep -c "^  over     f32 .*/layers/accel.yaml:5$" "$work/out")" 2 "kv.type of a file"
+cd "$work" || exit 99
 
 # ---- types by role ----
 

@@ -15,6 +15,8 @@ libaccelctl_la_SOURCES = \
 	%D%/common.h \
 	%D%/crash_report.c \
 	%D%/crash_report.h \
+	%D%/driver_options.c \
+	%D%/driver_options.h \
 	%D%/external.c \
 	%D%/external.h \
 	%D%/filter.c \
@@ -41,6 +43,10 @@ libaccelctl_la_SOURCES = \
 	%D%/errors.h \
 	%D%/scratch.c \
 	%D%/scratch.h \
+	%D%/setting_names.c \
+	%D%/setting_names.h \
+	%D%/setting_words.c \
+	%D%/setting_words.h \
 	%D%/start.c \
 	%D%/start.h \
 	%D%/target.c \
@@ -146,10 +152,10 @@ libaccelctl_la_SOURCES = \
 	%D%/profile/lint.c \
 	%D%/profile/list.c \
 	%D%/profile/profile.h \
+	%D%/profile/rule.c \
+	%D%/profile/rule.h \
 	%D%/profile/schema.c \
 	%D%/profile/schema.h \
-	%D%/profile/setting_words.c \
-	%D%/profile/setting_words.h \
 	%D%/profile/show.c \
 	%D%/profile/table.c \
 	%D%/profile/view.c \

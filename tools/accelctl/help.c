@@ -11,30 +11,36 @@
 
 enum { HELP_COLUMN = 32 };
 
+/* Prints the left column; a text that fills it has a line of its own. */
+static void print_left(const char *text)
+{
+    if (strlen(text) < HELP_COLUMN)
+        print("%-*s", HELP_COLUMN, text);
+    else
+        print("%s\n%*s", text, HELP_COLUMN, "");
+}
+
 /* Prints the help of an option, followed by its other names. */
 static void print_option(char letter, const char *name, const char *argument, const char *help, const char *also)
 {
     char short_name[] = "  -?, ";
     char left[64], text[512];
-    int length;
 
     short_name[3] = letter;
-    length = snprintf(left, sizeof(left), "%s--%s%s%s", letter == 0 ? "      " : short_name, name,
-                      argument == NULL ? "" : " ", argument == NULL ? "" : argument);
-    print("%-*s", HELP_COLUMN, left);
+    snprintf(left, sizeof(left), "%s--%s%s%s", letter == 0 ? "      " : short_name, name, argument == NULL ? "" : " ",
+             argument == NULL ? "" : argument);
+    print_left(left);
     snprintf(text, sizeof(text), "%s%s%s%s", help, also[0] == '\0' ? "" : " (also ", also, also[0] == '\0' ? "" : ")");
-    print_wrapped(length < HELP_COLUMN ? HELP_COLUMN : (uint32_t)length, HELP_COLUMN, text);
+    print_wrapped(HELP_COLUMN, HELP_COLUMN, text);
 }
 
 static void print_action(const struct action_row *row)
 {
-    int length = print("  %s%s%s", row->name, row->arguments[0] == '\0' ? "" : " ", row->arguments);
+    char left[64];
 
-    if (length < HELP_COLUMN)
-        length += print("%*s", HELP_COLUMN - length, "");
-    else
-        length += print(" ");
-    print_wrapped((uint32_t)length, HELP_COLUMN, row->summary);
+    snprintf(left, sizeof(left), "  %s%s%s", row->name, row->arguments[0] == '\0' ? "" : " ", row->arguments);
+    print_left(left);
+    print_wrapped(HELP_COLUMN, HELP_COLUMN, row->summary);
 }
 
 /* Prints paragraphs, each of which is one line of the text. */

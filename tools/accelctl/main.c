@@ -14,8 +14,14 @@
 static void print_rows(const char *heading, const struct word_row *row)
 {
     print("\n%s:\n", heading);
-    for (; row->left != NULL; row++)
-        print_wrapped((uint32_t)print("  %-19s ", row->left), 22, row->right);
+    for (; row->left != NULL; row++) {
+        /* A longer name has a line of its own. */
+        if (strlen(row->left) < 20)
+            print("  %-19s ", row->left);
+        else
+            print("  %s\n%22s", row->left, "");
+        print_wrapped(22, 22, row->right);
+    }
 }
 
 static void print_help(void)
@@ -26,7 +32,8 @@ static void print_help(void)
     print("\nUsage: accelctl COMMAND [OPTION...] [ARGUMENT...]\n\nCommands:\n");
     for (uint32_t i = 0; commands[i] != NULL; i++)
         print_wrapped((uint32_t)print("  %-20s", commands[i]->name), 22, commands[i]->summary);
-    print("\naccelctl COMMAND --help, or accelctl help COMMAND, lists the options of a command.\n");
+    print("\n");
+    print_wrapped(0, 0, "accelctl COMMAND --help, or accelctl help COMMAND, lists the options of a command.");
     print_rows("Exit status", exit_rows);
     print_rows("Environment", environment_rows);
 }

@@ -158,11 +158,11 @@ static int make(const struct common *common, const struct wish *wish, struct ope
 
     if (code >= 0)
         return code;
+    for (uint32_t i = 0; i < wish->more_count && i < MORE_MOST; i++)
+        overrides[options.override_count++] = wish->more[i];
     opened->command = make_command(common, wish, overrides, options.override_count);
     if (opened->command == NULL)
         return report_error_text(common->json, EXIT_SHORT, "ACCEL_E_MEMORY", "no memory for the command", NULL);
-    for (uint32_t i = 0; i < wish->more_count && i < MORE_MOST; i++)
-        overrides[options.override_count++] = wish->more[i];
     if (accel_model_plan_create(opened->context, &options, &opened->made, &error) != ACCEL_OK)
         return error.origin == ACCEL_FROM_MODEL ? report_error(common->json, &error)
                                                 : report_session_error(common->json, &error);
@@ -203,6 +203,7 @@ int open_model(const struct common *common, const struct wish *wish, struct open
     int code;
 
     opened->borrowed = opened->context != NULL;
+    opened->smaller = wish->smaller;
     if (!opened->borrowed)
         opened->context = open_context(common, &code);
     if (opened->context == NULL)
@@ -220,6 +221,23 @@ int open_model(const struct common *common, const struct wish *wish, struct open
     if (wish->runs && accel_model_plan_session(opened->made, &opened->session, &error) != ACCEL_OK)
         return is_model_here(opened) ? report_session_error(common->json, &error) : report_error(common->json, &error);
     return -1;
+}
+
+int32_t load_session(const struct opened *opened, struct accel_error *error)
+{
+    struct accel_plan_fit fit = {.size = sizeof(fit)};
+    char remedy[sizeof(error->remedy)];
+    int32_t code = accel_session_load(opened->session, error);
+    int length;
+
+    if (code != ACCEL_E_MEMORY || opened->command == NULL ||
+        accel_plan_fit(accel_model_plan_plan(opened->made), &fit, NULL) != ACCEL_OK || fit.fits)
+        return code;
+    length = opened->smaller == NULL ? snprintf(remedy, sizeof(remedy), "%s --fit", opened->command)
+                                     : snprintf(remedy, sizeof(remedy), "%s", opened->smaller);
+    if (length < (int)sizeof(remedy))
+        memcpy(error->remedy, remedy, sizeof(remedy));
+    return code;
 }
 
 /* Ends the SIGBUS guard of the model's file, if it has one. */

@@ -23,6 +23,7 @@ struct wish {
     uint32_t runs;        /* 1: a session is needed, shapes alone are not enough */
     uint32_t reports;     /* REPORT_...: what settings of a run the command prints; it refuses the others */
     const char *command;  /* name of the command, with `runs` */
+    const char *smaller;  /* what needs less memory, as a remedy; NULL: accelctl plan --fit finds it */
     uint32_t is_repeated; /* 1: another run of the same command prints the notes of its start */
 };
 
@@ -32,6 +33,7 @@ struct opened {
     const struct accel_model *model; /* NULL: the plan was made from shapes alone */
     struct accel_session *session;   /* NULL: the plan was made from shapes alone */
     char *texts;                     /* of the settings */
+    const char *smaller;             /* of the wish */
     char *command;                   /* "accelctl plan MODEL --set ...", as a shell reads it; NULL: a repeated plan */
     uint32_t borrowed;               /* 1: the context is another's */
 };
@@ -40,6 +42,10 @@ struct opened {
  * case. */
 int open_model(const struct common *common, const struct wish *wish, struct opened *opened);
 void close_model(struct opened *opened);
+
+/* Loads the session. If the plan exceeds its budget, the remedy is the call of accelctl plan that finds what fits, or
+ * `smaller` of the wish. */
+int32_t load_session(const struct opened *opened, struct accel_error *error);
 
 /* Replaces the open plan, by the one that --fit finds. */
 void replace_plan(struct opened *opened, struct accel_model_plan *plan);

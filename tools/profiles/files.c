@@ -187,6 +187,20 @@ static int32_t read_variables(struct profile_files *files, struct accel_error *e
     return code;
 }
 
+void profile_unknown_variables(const struct profile_files *files, profile_unknown function, void *data)
+{
+    const char **drivers = calloc(files->count + 1, sizeof(*drivers));
+    struct accel_aliases aliases;
+    uint32_t count = 0;
+    for (uint32_t i = 0; drivers != NULL && i < files->count; i++)
+        if (files->list[i].layer == ACCEL_LAYER_PLATFORM)
+            drivers[count++] = files->list[i].name;
+    if (accel_aliases_read(&aliases, files->root, NULL) == ACCEL_OK && drivers != NULL)
+        accel_environment_unknown(&aliases, drivers, count, function, data);
+    accel_aliases_free(&aliases);
+    free(drivers);
+}
+
 /* ---- the list ---- */
 
 int32_t profile_files_read(struct profile_files *files, const struct accel_context *context, const char *below,

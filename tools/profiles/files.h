@@ -4,6 +4,9 @@
 #ifndef TOOLS_PROFILES_FILES_H
 #define TOOLS_PROFILES_FILES_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include <accel/context.h>
 
 #include "core/base/arena.h"
@@ -43,6 +46,10 @@ struct profile_files {
     struct profile_variable *variables; /**< in the order of their table */
     uint32_t variable_count;
     const char *variables_path; /**< path of the table of variables; NULL: there is none */
+    /** Checks an option of a driver, "cpu.isa", and its value; false with the reason in `why` if a driver that is here
+     * refuses it. NULL: options are not checked. */
+    bool (*check_option)(void *data, const char *key, const char *value, char *why, size_t why_bytes);
+    void *check_data;
 };
 
 /** Reads every file of the context's folder and of the site; `below` is as in core/profile/language.h. A file that
@@ -65,6 +72,12 @@ typedef void (*profile_finding)(void *data, uint32_t level, const char *place, c
  * memory. */
 int32_t profile_lint_file(const struct profile_files *files, const char *path, profile_finding finding, void *data,
                           struct accel_error *error);
+
+/** Receives a variable of the environment that nothing knows, and the name that was probably meant, or NULL. */
+typedef void (*profile_unknown)(void *data, const char *name, const char *near);
+
+/** Reports variables of the environment that seem meant for accel, by their prefix, and are unknown. */
+void profile_unknown_variables(const struct profile_files *files, profile_unknown function, void *data);
 
 /** Checks every file of the list, and the table of variables. */
 int32_t profile_lint_files(const struct profile_files *files, profile_finding finding, void *data,

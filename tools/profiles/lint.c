@@ -2,6 +2,7 @@
 /* Checks files: errors of the language, and valid statements that are probably mistakes. */
 #include "config.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,7 +70,8 @@ static bool is_possible(const struct lint *lint, const char *fact, const char *w
     } files[] = {{"platform", ACCEL_LAYER_PLATFORM},
                  {"driver.name", ACCEL_LAYER_PLATFORM},
                  {"client.name", ACCEL_LAYER_CLIENT},
-                 {"device.profile", ACCEL_LAYER_DEVICE}};
+                 {"device.profile", ACCEL_LAYER_DEVICE},
+                 {"model.name", ACCEL_LAYER_MODEL}};
     const char *words = accel_known_fact_words(fact);
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
         if (strcmp(files[i].fact, fact) == 0)
@@ -132,6 +134,23 @@ static void check_hidden(const struct lint *lint, const struct accel_statement *
         }
 }
 
+/* Checks what the language leaves to the reader of a value: a client names a file, an option is one of its driver. */
+static void check_value(const struct lint *lint, const struct accel_statement *s)
+{
+    char number[32], why[300];
+    const char *text = s->value.word;
+    if (strcmp(s->key->name, "client") == 0 && strcmp(text, "none") != 0 && strcmp(text, "auto") != 0 &&
+        !names_file(lint, ACCEL_LAYER_CLIENT, text))
+        warn(lint, s->place, "there is no client \"%.60s\"", text);
+    if (accel_key_find(s->key->name) != NULL || lint->files->check_option == NULL)
+        return;
+    if (text == NULL)
+        snprintf(number, sizeof(number), "%" PRId64, s->value.number);
+    if (!lint->files->check_option(lint->files->check_data, s->key->name, text == NULL ? number : text, why,
+                                   sizeof(why)))
+        lint->finding(lint->data, ACCEL_LOG_ERROR, s->place, why);
+}
+
 static void check_statements(const struct lint *lint)
 {
     const struct accel_condition *last = NULL;
@@ -144,6 +163,7 @@ static void check_statements(const struct lint *lint)
         if (*s->reason == 0)
             warn(lint, s->place, "%s has no reason: write it as %s: {value: ..., because: ...}", s->key->name,
                  s->key->name);
+        check_value(lint, s);
         if (s->conditions != last)
             check_conditions(lint, s->conditions);
         last = s->conditions;

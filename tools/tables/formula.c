@@ -36,18 +36,18 @@ static bool take(struct expression *e, char wanted)
 static double read_number(struct expression *e)
 {
     double value = 0, place = 1;
-    size_t digits = strspn(e->at, "0123456789");
-    if (digits == 0)
+    size_t length = strspn(e->at, "0123456789");
+    if (length == 0)
         e->failed = true;
-    for (; digits > 0; digits--)
+    for (; length > 0; length--)
         value = value * 10 + (*e->at++ - '0');
     if (e->failed || *e->at != '.')
         return value;
     e->at++;
-    digits = strspn(e->at, "0123456789");
-    if (digits == 0)
+    length = strspn(e->at, "0123456789");
+    if (length == 0)
         e->failed = true;
-    for (; digits > 0; digits--) {
+    for (; length > 0; length--) {
         place /= 10;
         value += (*e->at++ - '0') * place;
     }

@@ -57,10 +57,10 @@ static bool pass_lines(const char **at)
 {
     uint32_t lines[2] = {0, 0};
     for (int i = 0; i < 2; i++) {
-        size_t digits = strspn(*at, "0123456789");
-        if (digits == 0 || digits > 5 || **at == '0')
+        size_t length = strspn(*at, "0123456789");
+        if (length == 0 || length > 5 || **at == '0')
             return false;
-        for (; digits > 0; digits--)
+        for (; length > 0; length--)
             lines[i] = lines[i] * 10 + (uint32_t)(*(*at)++ - '0');
         if (**at != '-')
             return i == 0 || lines[1] >= lines[0];

@@ -84,8 +84,8 @@ const struct accel_recommendation *accel_recommendation_get(const struct accel_t
 
 /* ---- claims ---- */
 
-/* What came of a claim: ACCEL_PROMISE_RULE decides it, no file states it. (A claim of a driver on a node
- * is another thing: accel/driver_module.h.) */
+/* Verdict on a claim: ACCEL_PROMISE_RULE computes it, no file states it. (A driver's claim on a node is another
+ * thing: accel/driver_module.h.) */
 #define ACCEL_PROMISE_CLAIMED 1u   /**< there is no number, or none of ours to compare; `check`: how to get one */
 #define ACCEL_PROMISE_ESTIMATED 2u /**< `formula` is arithmetic that gives `ours`, which agrees */
 #define ACCEL_PROMISE_MEASURED 3u  /**< a measurement gives `ours`, which agrees; `formula` states what was measured */

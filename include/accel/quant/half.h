@@ -2,9 +2,9 @@
 /**
  * @file
  * Conversions between binary32 and the two 16-bit floats, in plain C and exact: subnormals, infinities and minus
- * zero are kept, a NaN stays a NaN (quiet, upper payload bits kept), rounding is to nearest, ties to even. No function
- * here depends on the floating-point mode. All are `static`, so that files compiled for several processors may share
- * this header.
+ * zero are preserved, a NaN stays a NaN (quiet, with its upper payload bits), rounding is to nearest, ties to even. No
+ * function here depends on the floating-point mode. All are `static`, so that files compiled for several processors may
+ * share this header.
  */
 #ifndef ACCEL_QUANT_HALF_H
 #define ACCEL_QUANT_HALF_H
@@ -65,11 +65,11 @@ static inline uint16_t accel_f16_from_f32(float value)
     /* Subnormal: the implicit bit joins the mantissa, which is shifted to units of 2^-24 and rounded. */
     uint32_t shift = 126u - (magnitude >> 23);
     uint32_t mantissa = (magnitude & 0x7fffffu) | 0x800000u;
-    uint32_t kept = mantissa >> shift;
+    uint32_t rounded = mantissa >> shift;
     uint32_t rest = mantissa & ((1u << shift) - 1u);
     uint32_t half = 1u << (shift - 1u);
-    kept += rest > half || (rest == half && (kept & 1u));
-    return (uint16_t)(sign | kept);
+    rounded += rest > half || (rest == half && (rounded & 1u));
+    return (uint16_t)(sign | rounded);
 }
 
 /** Widens a bfloat16: always exact. */

@@ -43,7 +43,7 @@ static void emit_cast(const struct gpu_call *call, struct gpu_emitter *emitter, 
                                 .words = {(uint32_t)count},
                                 .word_count = 1};
 
-    /* The half behind an odd end is kept. */
+    /* The half behind an odd end stays as it is. */
     if (is_half(y->type))
         launch.binds[1].access |= GPU_BIND_READ;
     gpu_fold(call->limits, gpu_pieces(gpu_pieces(count, 2), group), launch.groups);

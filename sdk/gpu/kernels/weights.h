@@ -70,7 +70,7 @@ TABLE16(codebook_iq3_s, -15.0f, -13.0f, -11.0f, -9.0f, -7.0f, -5.0f, -3.0f, -1.0
 FN vfloat code_value(POINTER(uint, Z) vuint low, vuint high, uint i, uint c, uint codebook)
 {
     if (CODEBOOK == CODEBOOK_E4M3) {
-        /* The same bits in a half, whose exponent is biased by 8 more; all ones are no number. */
+        /* A half with these bits has an exponent biased by 8 more; all ones are no number. */
         const vuint code = (low >> (8u * c)) & 255u, magnitude = code & 127u;
 
         return vhalf((code & 128u) << 8u | magnitude << 7u | ((magnitude + 1u) >> 7u) * 0x7e00u);

@@ -95,7 +95,7 @@ static void add_conv(struct step *step, const struct accel_node *node)
     const uint32_t weight = node->inputs[1], counted = how->transposed ? node->inputs[0] : node->outputs[0];
     double products = elements(step, counted) * extent(step, weight, 1);
 
-    /* Each input of a transposed convolution meets a row of the kernel for each output channel of its group. */
+    /* Each input of a transposed convolution is multiplied with a kernel row for each output channel of its group. */
     if (how->transposed)
         products = products * extent(step, weight, 0) / extent(step, counted, step->graph->values[counted]->rank - 1);
     step->cost->products[bench_products_of(step->graph->values[weight]->type, how->rounding)] += products;

@@ -126,7 +126,7 @@ static int start_once(const struct bench *bench, const struct start *start, cons
         more[wish.more_count++] = (struct accel_named_value){option, "false", "accelctl bench load"};
     common.no_cache |= start->no_cache;
     code = open_model(&common, &wish, &opened);
-    if (code < 0 && (accel_session_load(opened.session, &error) != ACCEL_OK ||
+    if (code < 0 && (load_session(&opened, &error) != ACCEL_OK ||
                      accel_session_feed(opened.session, &id, 1, &logits, &error) != ACCEL_OK))
         code = report_error(common.json, &error);
     if (code < 0) {

@@ -227,7 +227,7 @@ int bench_model(struct bench *bench, struct opened *opened)
 
     bench->session = opened->session;
     progress_next(&bench->progress, "loading");
-    code = accel_session_load(opened->session, &bench->error);
+    code = load_session(opened, &bench->error);
     runner.capacity = accel_session_context(opened->session);
     write_limit_text(opened, runner.limit);
     if (code == ACCEL_OK) {

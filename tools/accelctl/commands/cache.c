@@ -306,7 +306,7 @@ static int warm_session(const struct cache_options *chosen, struct opened *opene
 
     progress_begin(&progress, &opened->session, 1);
     elapsed_begin(&elapsed, warmed->compiles ? "compiling kernels" : "packing weights", !json);
-    code = accel_session_load(opened->session, &error);
+    code = load_session(opened, &error);
     if (code == ACCEL_OK && warmed->compiles)
         code = run_trial_steps(opened->session, &error);
     stores = code == ACCEL_OK;

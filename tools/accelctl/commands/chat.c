@@ -484,7 +484,7 @@ static int load(struct chat *chat)
     if (code == ACCEL_OK && chosen->system != NULL)
         code = conversation_set_system(&chat->conversation, chosen->system, strlen(chosen->system), &error);
     if (code == ACCEL_OK)
-        code = accel_session_load(chat->opened.session, &error);
+        code = load_session(&chat->opened, &error);
     progress_end(&progress);
     elapsed_end(&elapsed);
     if (code != ACCEL_OK)

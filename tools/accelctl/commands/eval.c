@@ -303,6 +303,7 @@ static int open_sessions(struct evaluation *evaluation)
                                   .outputs = OUTPUTS,
                                   .runs = 1,
                                   .command = "eval",
+                                  .smaller = "less at a time: --set batch=16, or shorter windows (--chunk 128)",
                                   .reports = REPORT_LOG | REPORT_WEIGHTS};
         struct opened *opened = &evaluation->opened[i];
         struct common common = evaluation->chosen->common;
@@ -321,7 +322,7 @@ static int open_sessions(struct evaluation *evaluation)
         if (i == 0 && !evaluation->chosen->common.json)
             print_unhonored(accel_session_plan(opened->session));
         progress_next(&evaluation->progress, "loading");
-        if (accel_session_load(opened->session, &evaluation->error) != ACCEL_OK)
+        if (load_session(opened, &evaluation->error) != ACCEL_OK)
             return fail(evaluation);
     }
     evaluation->report.device = accel_plan_device(accel_session_plan(evaluation->sessions[0]))->name;

@@ -2,9 +2,11 @@
 #include "config.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "tools/accelctl/certificate.h"
 #include "tools/accelctl/common.h"
+#include "tools/accelctl/driver_options.h"
 
 struct plugins_options {
     struct common common;
@@ -46,6 +48,30 @@ static void print_certificates(const struct accel_plugin_info *info)
     json_decref(list);
 }
 
+static void print_options(const struct accel_plugin_info *info)
+{
+    enum { INDENT = 6 };
+    struct driver_option option;
+    uint32_t width = 0;
+
+    for (uint32_t i = 0; describe_driver_option(info, i, &option); i++)
+        width = strlen(option.key) > width ? (uint32_t)strlen(option.key) : width;
+    if (width != 0)
+        print("    options, as --set KEY=VALUE\n");
+    for (uint32_t i = 0; describe_driver_option(info, i, &option); i++)
+        print_driver_option(&option, INDENT, width);
+}
+
+static json_t *options_json(const struct accel_plugin_info *info)
+{
+    json_t *list = json_array();
+    struct driver_option option;
+
+    for (uint32_t i = 0; describe_driver_option(info, i, &option); i++)
+        json_array_append_new(list, driver_option_json(&option));
+    return list;
+}
+
 /* Prints a row, and indented details below it. */
 static void print_plugin(const struct accel_plugin_info *info)
 {
@@ -62,6 +88,7 @@ static void print_plugin(const struct accel_plugin_info *info)
               info->abi_major, info->abi_minor, info->licence[0] == '\0' ? "not stated" : info->licence,
               info->from_cache ? ", probed earlier" : "");
         print_certificates(info);
+        print_options(info);
         return;
     }
     snprintf(line, sizeof(line), info->code == ACCEL_OK ? "%s" : "%s (%s)", info->text, accel_error_name(info->code));
@@ -70,17 +97,19 @@ static void print_plugin(const struct accel_plugin_info *info)
         print_wrapped((uint32_t)print("%*sremedy: ", INDENT, ""), INDENT + 8, info->remedy);
     if (info->detail[0] != '\0')
         print_wrapped((uint32_t)print("%*sits output: ", INDENT, ""), INDENT + 9, info->detail);
+    print_options(info);
 }
 
 static json_t *plugin_json(const struct accel_plugin_info *info)
 {
-    return json_pack("{s:o, s:o, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:{s:i, s:i}, s:i, s:b, s:I, s:o}",
+    return json_pack("{s:o, s:o, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:{s:i, s:i}, s:i, s:b, s:I, s:o, s:o}",
                      "path", json_text(info->path), "name", json_text(info->name), "version", info->version, "licence",
                      info->licence, "state", state_name(info->state), "code", accel_error_name(info->code), "text",
                      info->text, "remedy", info->remedy, "signal", (int)info->signal, "detail", info->detail,
                      "build_id", info->build_id, "abi", "major", (int)info->abi_major, "minor", (int)info->abi_minor,
                      "devices", (int)info->device_count, "from_cache", info->from_cache != 0, "probe_nanoseconds",
-                     (json_int_t)info->probe_nanoseconds, "certificates", certificates_of(info));
+                     (json_int_t)info->probe_nanoseconds, "certificates", certificates_of(info), "options",
+                     options_json(info));
 }
 
 static int run(int count, char **arguments, const struct command *command)
@@ -126,7 +155,8 @@ const struct command command_plugins = {
         "then loaded; a driver that fails one of these is refused with the reason and does not affect the others.\n"
         "A certificate states how many tests of accel-conform this build of the driver has passed, and on which "
         "device. Tests of features that the driver does not offer count as not claimed; tests that the device cannot "
-        "run count as skipped. accel-conform FILE.so writes a certificate.",
+        "run count as skipped. accel-conform FILE.so writes a certificate.\n"
+        "Options of a driver are settings: they are set as all others, by --set, a profile or a variable.",
     .example = "accelctl plugins --drivers ./build/.libs --no-cache\ntry a driver that was just built",
     .options = options,
     .option_count = sizeof(options) / sizeof(*options),

@@ -446,7 +446,7 @@ static int run_model(const struct run_options *chosen, struct opened *opened)
         prompt_is_wrong = status == ACCEL_E_INVALID;
     }
     if (status == ACCEL_OK)
-        status = accel_session_load(opened->session, &error);
+        status = load_session(opened, &error);
     elapsed_end(&elapsed);
     if (status == ACCEL_OK && (chosen->text_count > 1 || chosen->lines))
         code = write_texts(chosen, opened, tokenizer);

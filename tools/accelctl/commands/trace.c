@@ -244,7 +244,7 @@ static int32_t trace_all(struct trace *trace, const char *out, struct accel_erro
 {
     uint64_t tensors = accel_model_file_tensor_count(trace->inputs);
     char name[CASE_NAME];
-    int32_t code = accel_session_load(trace->opened->session, error);
+    int32_t code = load_session(trace->opened, error);
 
     trace->stages = accel_session_stage_count(trace->opened->session);
     trace->records = calloc(tensors * trace->stages + 1, sizeof(*trace->records));
@@ -311,6 +311,7 @@ static int run_trace(const struct trace_options *chosen, const char *path, struc
                         .more_count = 4,
                         .flags = ACCEL_SESSION_STAGES,
                         .outputs = (uint32_t)longest,
+                        .smaller = "shorter cases in the file of --in",
                         .runs = 1,
                         .command = "trace",
                         .reports = REPORT_LOG | REPORT_WEIGHTS};

@@ -3,23 +3,50 @@
 
 #include "tools/accelctl/print/explain.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <accel/profile.h>
 
+#include "tools/accelctl/driver_options.h"
 #include "tools/accelctl/print/plan.h"
+#include "tools/accelctl/setting_names.h"
+#include "tools/accelctl/setting_words.h"
 #include "tools/accelctl/words.h"
 
 /* Column of the origins of overridden values, with the reasons below them. */
 enum { OVERRIDDEN = HEAD + 11 };
 
-static int refuse_key(const struct accel_plan *plan, const char *key, uint32_t json)
+/* Returns whether settings lie below a name, as kv.window lies below kv. */
+static bool begins_settings(const char *name)
 {
-    const char *nearest = NULL, *group;
-    uint32_t least = unrelated_distance(key);
-    char text[200];
+    size_t length = strlen(name);
 
+    for (uint32_t i = 0; i < accel_setting_row_count(); i++)
+        if (strncmp(accel_setting_row_get(i)->name, name, length) == 0 && accel_setting_row_get(i)->name[length] == '.')
+            return true;
+    return false;
+}
+
+static int refuse_key(const struct opened *opened, const char *key, uint32_t json)
+{
+    const struct accel_plan *plan = accel_model_plan_plan(opened->made);
+    const char *nearest = NULL, *group, *option = run_option_of_name(key);
+    uint32_t least = unrelated_distance(key);
+    struct driver_option of_driver;
+    char text[200], near[sizeof(of_driver.key)];
+
+    if (option != NULL) {
+        snprintf(text, sizeof(text), "--explain: %.60s is no setting, but an option of run and chat", key);
+        snprintf(near, sizeof(near), "accelctl run --help explains --%s", option);
+        return report_error_text(json, EXIT_USAGE, "usage", text, near);
+    }
+    if (begins_settings(key)) {
+        snprintf(text, sizeof(text), "--explain: %.60s is the beginning of several settings", key);
+        snprintf(near, sizeof(near), "name one: accelctl profile settings %s lists them", key);
+        return report_error_text(json, EXIT_USAGE, "usage", text, near);
+    }
     for (uint32_t i = 0; i < accel_plan_setting_count(plan); i++) {
         const char *name = accel_plan_setting_get(plan, i)->key;
 
@@ -29,9 +56,13 @@ static int refuse_key(const struct accel_plan *plan, const char *key, uint32_t j
     for (uint32_t i = 0; (group = setting_group(i)) != NULL; i++)
         if (is_nearer(key, group, &least))
             nearest = group;
+    for (uint32_t i = 0; get_driver_option(opened->context, i, &of_driver); i++)
+        if (is_nearer(key, of_driver.key, &least))
+            nearest = strcpy(near, of_driver.key);
     snprintf(text, sizeof(text), "--explain: there is no setting '%.60s'%s%s%s", key,
              nearest == NULL ? "" : "; did you mean '", nearest == NULL ? "" : nearest, nearest == NULL ? "" : "'?");
-    return report_error_text(json, EXIT_USAGE, "usage", text, "accelctl plan --all MODEL lists the settings");
+    return report_error_text(json, EXIT_USAGE, "usage", text,
+                             "accelctl profile settings lists the settings, those of drivers too");
 }
 
 /* Returns the object of a setting in the document of a plan, with the key in it. */
@@ -60,30 +91,49 @@ static int explain_json(const struct opened *opened, const char *key, const char
     return print_json(answer, "accelctl/explain/1");
 }
 
-/* Prints the row of the table of settings: its purpose, its values and its environment variable. */
-static void print_row(const char *key)
+static void print_meaning(const struct accel_setting_row *row, const char *values)
 {
-    char variable[128];
+    char variable[256];
 
-    for (uint32_t i = 0; i < accel_setting_row_count(); i++) {
-        const struct accel_setting_row *row = accel_setting_row_get(i);
+    print_wrapped((uint32_t)print("  is       "), HEAD, row->help);
+    print_wrapped((uint32_t)print("  values   "), HEAD, row->type == ACCEL_SETTING_CHOICE ? row->words : values);
+    if (accel_setting_variable(row->name, variable, sizeof(variable)) == ACCEL_OK)
+        print("  variable %s\n", variable);
+}
 
-        if (strcmp(row->name, key) != 0)
-            continue;
-        print_wrapped((uint32_t)print("  is       "), HEAD, row->help);
-        if (row->type == ACCEL_SETTING_CHOICE)
-            print_wrapped((uint32_t)print("  values   "), HEAD, row->words);
-        if (accel_setting_variable(key, variable, sizeof(variable)) == ACCEL_OK)
-            print("  variable %s\n", variable);
+/* Prints the device that an option of a driver is for: its facts state what the driver chose. */
+static void print_effect(const struct accel_plan *plan, const struct driver_option *option)
+{
+    const struct accel_device_info *device = accel_plan_device(plan);
+
+    if (device == NULL || strcmp(device->driver, option->plugin->name) != 0)
+        print("  device   none of the driver %s: the option changes nothing here\n", option->plugin->name);
+    else
+        print_wrapped((uint32_t)print("  device   %s: ", device->name), HEAD, device->facts->detail);
+}
+
+/* Prints purpose, values and variable of a setting or an option of a driver. */
+static void print_row(const struct opened *opened, const char *key)
+{
+    const struct accel_setting_row *row = find_setting(key);
+    struct driver_option option;
+    char values[400];
+
+    if (row != NULL) {
+        print_meaning(row, setting_values(row, values, sizeof(values)));
+    } else if (find_driver_option(opened->context, key, &option)) {
+        print_meaning(&option.row, driver_option_values(&option, values, sizeof(values)));
+        print_effect(accel_model_plan_plan(opened->made), &option);
     }
 }
 
-static void explain_one(const struct accel_plan_setting *s)
+static void explain_one(const struct opened *opened, const struct accel_plan_setting *s)
 {
+    struct driver_option option;
     char value[64], place[1200], reason[4400];
 
     print("%s = %s\n", s->key, value_text(s->value, s->unit, value));
-    print_row(s->key);
+    print_row(opened, s->key);
     print("  from     %s\n", real_place(s->place, place, sizeof(place)));
     if (s->reason[0] != '\0')
         print_wrapped((uint32_t)print("  because  "), HEAD, short_places(s->reason, reason, sizeof(reason)));
@@ -96,6 +146,48 @@ static void explain_one(const struct accel_plan_setting *s)
             print_wrapped((uint32_t)print("%*s", OVERRIDDEN, ""), OVERRIDDEN,
                           short_places(row->reason, reason, sizeof(reason)));
     }
+    if (find_driver_option(opened->context, s->key, &option))
+        print("  over     %-10s default of the driver %s\n", option.row.preset, option.plugin->name);
+}
+
+/* Returns the setting for any driver that gives the option its value, as kernels.simd does for cpu.simd, or NULL. */
+static const struct accel_plan_setting *find_general(const struct accel_plan *plan, const struct driver_option *option)
+{
+    for (uint32_t i = 0; i < accel_setting_row_count(); i++) {
+        const struct accel_setting_row *row = accel_setting_row_get(i);
+        const char *dot = strchr(row->name, '.');
+        const struct accel_plan_setting *setting;
+
+        if (row->honored != ACCEL_HONORED_DRIVER || dot == NULL ||
+            (strcmp(row->name, option->option->name) != 0 && strcmp(dot + 1, option->option->name) != 0))
+            continue;
+        setting = accel_plan_setting_find(plan, row->name);
+        if (setting != NULL && setting->origin != ACCEL_ORIGIN_BUILTIN)
+            return setting;
+    }
+    return NULL;
+}
+
+/* Explains an option that no layer sets. */
+static int explain_option(const struct opened *opened, const struct driver_option *option, uint32_t json)
+{
+    const struct accel_plan_setting *general = find_general(accel_model_plan_plan(opened->made), option);
+    const char *value = general == NULL ? option->row.preset : general->value;
+    char origin[200], place[1200];
+
+    if (general == NULL)
+        snprintf(origin, sizeof(origin), "default of the driver %s", option->plugin->name);
+    else
+        snprintf(origin, sizeof(origin), "%s=%s, %s", general->key, general->value,
+                 real_place(general->place, place, sizeof(place)));
+    if (json)
+        return print_json(json_pack("{s:s, s:s, s:s, s:{s:s, s:s, s:s, s:[]}}", "key", option->key, "value", value,
+                                    "unit", "", "origin", "kind", "driver", "place", origin, "because", "", "losers"),
+                          "accelctl/explain/1");
+    print("%s = %s\n", option->key, value);
+    print_row(opened, option->key);
+    print_wrapped((uint32_t)print("  from     "), HEAD, origin);
+    return EXIT_DONE;
 }
 
 int explain_setting(const struct opened *opened, const char *key, uint32_t json)
@@ -103,17 +195,33 @@ int explain_setting(const struct opened *opened, const char *key, uint32_t json)
     const struct accel_plan *plan = accel_model_plan_plan(opened->made);
     const struct accel_plan_setting *s = accel_plan_setting_find(plan, key);
     const char *const *members = setting_members(key);
+    char named[SETTING_NAME_BYTES];
+    struct driver_option option;
 
-    if (s == NULL && members == NULL)
-        return refuse_key(plan, key, json);
+    if (s == NULL && members == NULL) {
+        char own[sizeof(option.key)];
+        const char *meant;
+
+        snprintf(own, sizeof(own), "%s.%s", accel_plan_platform(plan), key);
+        if (find_driver_option(opened->context, key, &option))
+            return explain_option(opened, &option, json);
+        if (find_driver_option(opened->context, own, &option))
+            return explain_setting(opened, own, json);
+        meant = begins_settings(key) ? NULL : setting_of_name(key, named);
+        if (meant == NULL)
+            return refuse_key(opened, key, json);
+        if (!json)
+            print("%s sets %s\n", key, meant);
+        return explain_setting(opened, meant, json);
+    }
     if (json)
         return explain_json(opened, key, members);
     if (members == NULL) {
-        explain_one(s);
+        explain_one(opened, s);
         return EXIT_DONE;
     }
     print("%s sets %s and %s\n", key, members[0], members[1]);
     for (uint32_t i = 0; i < 2; i++)
-        explain_one(accel_plan_setting_find(plan, members[i]));
+        explain_one(opened, accel_plan_setting_find(plan, members[i]));
     return EXIT_DONE;
 }

@@ -164,6 +164,27 @@ static uint32_t print_word(const struct accel_plan_fit *fit, uint32_t refused)
            (uint32_t)(strlen(paint(PAINT_GOOD)) + strlen(paint(PAINT_PLAIN)));
 }
 
+/* Prints the remedy of a plan that no change makes fit: its budget, if a setting is that, or hardware. */
+static void print_larger(const struct accel_plan *plan, const struct accel_plan_fit *fit)
+{
+    static const char *const keys[] = {"memory.budget", "memory.device"};
+    char line[300] = "no change below is enough: a smaller model, or a device with more memory";
+
+    for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+        const char *value = accel_plan_setting_find(plan, keys[i])->value;
+
+        if (strtoull(value, NULL, 10) == fit->budget)
+            snprintf(line, sizeof(line),
+                     "no change below is enough: --set %s=%" PRIu64 "MiB with the settings below, if there is as much "
+                     "memory, or a smaller model",
+                     keys[i], (fit->needed + 1048575) / 1048576);
+        else if (strcmp(value, "auto") != 0)
+            snprintf(line, sizeof(line),
+                     "no change below is enough: a larger %s, a smaller model, or a device with more memory", keys[i]);
+    }
+    print_wrapped((uint32_t)print("%*sremedy: ", HEAD, ""), HEAD, line);
+}
+
 void print_verdict(const struct opened *opened, uint32_t is_tried)
 {
     const struct accel_plan *plan = accel_model_plan_plan(opened->made);
@@ -184,7 +205,7 @@ void print_verdict(const struct opened *opened, uint32_t is_tried)
              bytes_text(fit.needed, needed), budget, short_places(fit.budget_origin, origin, sizeof(origin)), short_by);
     print_wrapped(print_word(&fit, refused), HEAD, line);
     if (!fit.fits && is_tried)
-        print("%*sremedy: no change below is enough: a smaller model, or a device with more memory\n", HEAD, "");
+        print_larger(plan, &fit);
     else if (!fit.fits && opened->command != NULL)
         print("%*sremedy: %s --fit\n", HEAD, "", clean_text(opened->command, all, sizeof(all)));
     if (refused)

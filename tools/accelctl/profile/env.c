@@ -9,7 +9,7 @@
 
 #include "tools/accelctl/array.h"
 #include "tools/accelctl/profile/profile.h"
-#include "tools/accelctl/profile/setting_words.h"
+#include "tools/accelctl/setting_words.h"
 #include "tools/accelctl/words.h"
 
 extern char **environ;
@@ -92,8 +92,9 @@ static void add_known(struct list *list, const struct profile_files *files)
             row->help = words->right;
 }
 
-/* Returns whether `name` is ACCEL_, the name of a platform in capitals and more. */
-static bool is_option(const struct profile_files *files, const char *name)
+/* Returns the platform whose option `name` sets: it is ACCEL_, the name of a platform in capitals, and more. NULL if
+ * it is none. */
+static const char *platform_of_option(const struct profile_files *files, const char *name)
 {
     for (uint32_t i = 0; i < files->count; i++) {
         const struct profile_info *info = &files->list[i];
@@ -107,9 +108,21 @@ static bool is_option(const struct profile_files *files, const char *name)
                           : info->name[c] == '-'                       ? '_'
                                                                        : info->name[c];
         if (strncmp(name, "ACCEL_", 6) == 0 && strncmp(name + 6, capitals, length) == 0 && name[6 + length] == '_')
-            return true;
+            return info->name;
     }
-    return false;
+    return NULL;
+}
+
+/* Formats the key of an option from its variable: "cpu.isa" of ACCEL_CPU_ISA. */
+static const char *option_key(const struct profile_files *files, const char *name, char key[96])
+{
+    const char *platform = platform_of_option(files, name);
+    size_t length = strlen(platform);
+
+    snprintf(key, 96, "%s.%s", platform, name + 6 + length + 1);
+    for (char *at = key + length + 1; *at != '\0'; at++)
+        *at = *at >= 'A' && *at <= 'Z' ? (char)(*at - 'A' + 'a') : *at;
+    return key;
 }
 
 static const char *nearest_name(const struct list *list, const char *name)
@@ -152,7 +165,7 @@ static void add_others(struct list *list, const struct profile_files *files)
         if (!is_alike(list, known, *at) || find(list, *at, length) != NULL || length >= sizeof(name))
             continue;
         snprintf(name, sizeof(name), "%.*s", (int)length, *at);
-        option = is_option(files, name);
+        option = platform_of_option(files, name) != NULL;
         row = add(list, option ? VARIABLE_OPTION : VARIABLE_UNKNOWN, name);
         if (row == NULL)
             return;
@@ -418,17 +431,33 @@ static void print_text(const struct list *list, uint32_t all)
     print("%s%u of %u variables are not set (--all shows them)\n", unset == known ? "" : "  ", unset, known);
 }
 
-void profile_env_errors(const struct profile_files *files, void (*take)(void *data, const char *name, const char *why),
-                        void *data)
+/* Checks one variable that is set: an option of a driver by its table. */
+static void check_row(const struct list *list, const struct variable *row, const struct profile_files *files,
+                      env_error take, void *data)
+{
+    char text[800], key[96], listing[128];
+
+    if (row->kind != VARIABLE_OPTION) {
+        snprintf(listing, sizeof(listing), "env %s", row->name);
+        if (!outcome(list, row, text, sizeof(text)))
+            take(data, row->name, text, listing);
+        return;
+    }
+    option_key(files, row->name, key);
+    snprintf(listing, sizeof(listing), "settings %.*s", (int)strcspn(key, "."), key);
+    if (files->check_option != NULL && !files->check_option(files->check_data, key, row->value, text, sizeof(text)))
+        take(data, row->name, text, listing);
+}
+
+void profile_env_errors(const struct profile_files *files, env_error take, void *data)
 {
     struct list list = {NULL, 0, 0};
-    char text[800];
 
     add_known(&list, files);
+    add_others(&list, files);
     for (uint32_t i = 0; i < list.count; i++)
-        if (list.rows[i].value != NULL && list.rows[i].value[0] != '\0' &&
-            !outcome(&list, &list.rows[i], text, sizeof(text)))
-            take(data, list.rows[i].name, text);
+        if (list.rows[i].value != NULL && list.rows[i].value[0] != '\0' && list.rows[i].kind != VARIABLE_UNKNOWN)
+            check_row(&list, &list.rows[i], files, take, data);
     free(list.rows);
 }
 

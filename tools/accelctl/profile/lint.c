@@ -10,7 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tools/accelctl/driver_options.h"
 #include "tools/accelctl/profile/profile.h"
+#include "tools/accelctl/words.h"
 
 /* Collects the findings of a check. */
 struct report {
@@ -68,15 +70,69 @@ static int is_yaml(const struct dirent *entry)
 }
 
 /* Counts an invalid value of a variable as an error, since it fails every plan as a file with an error does. */
-static void add_variable_finding(void *data, const char *name, const char *why)
+static void add_variable_finding(void *data, const char *name, const char *why, const char *listing)
 {
     char place[160], remedy[280];
 
     snprintf(place, sizeof(place), "environment %.96s", name);
-    snprintf(remedy, sizeof(remedy), "unset %.96s, or set it to a value that accelctl profile env %.96s lists", name,
-             name);
+    snprintf(remedy, sizeof(remedy), "unset %.96s, or set it to a value that accelctl profile %.110s lists", name,
+             listing);
     add_finding(data, ACCEL_LOG_ERROR, place, why);
     add_finding(data, ACCEL_LOG_INFO, place, remedy);
+}
+
+/* Counts a variable that nothing knows as a warning: it has no effect. */
+static void add_unknown(void *data, const char *name, const char *near)
+{
+    char place[160], text[200];
+
+    snprintf(place, sizeof(place), "environment %.96s", name);
+    snprintf(text, sizeof(text), "unknown variable without effect%s%.96s%s", near == NULL ? "" : "; did you mean ",
+             near == NULL ? "" : near, near == NULL ? "" : "?");
+    add_finding(data, ACCEL_LOG_WARN, place, text);
+}
+
+/* Drivers whose options files and variables may set. They are loaded for the first option that is checked. */
+struct drivers {
+    const struct common *common;
+    struct accel_context *context;
+    bool are_loaded;
+};
+
+/* Returns whether a driver of that name, the part of a key before the first dot, has options here. */
+static bool has_driver(const struct accel_context *context, const char *key)
+{
+    struct driver_option option;
+
+    for (uint32_t i = 0; get_driver_option(context, i, &option); i++)
+        if (strncmp(option.key, key, strcspn(option.key, ".") + 1) == 0)
+            return true;
+    return false;
+}
+
+static bool check_option(void *data, const char *key, const char *value, char *why, size_t size)
+{
+    struct drivers *drivers = data;
+    struct driver_option option;
+    const char *nearest = NULL;
+    char near[sizeof(option.key)];
+    uint32_t least = unrelated_distance(key);
+    int code;
+
+    if (!drivers->are_loaded)
+        drivers->context = open_context(drivers->common, &code);
+    drivers->are_loaded = true;
+    if (drivers->context == NULL || !has_driver(drivers->context, key))
+        return true;
+    if (find_driver_option(drivers->context, key, &option))
+        return check_driver_option(&option, value, why, size);
+    for (uint32_t i = 0; get_driver_option(drivers->context, i, &option); i++)
+        if (is_nearer(key, option.key, &least))
+            nearest = strcpy(near, option.key);
+    snprintf(why, size, "the driver %.*s has no option \"%.60s\"%s%s%s", (int)strcspn(key, "."), key,
+             key + strcspn(key, ".") + 1, nearest == NULL ? "" : "; did you mean \"", nearest == NULL ? "" : nearest,
+             nearest == NULL ? "" : "\"?");
+    return false;
 }
 
 static int check_all(const struct profile_files *files, const struct profile_options *chosen, struct report *report)
@@ -137,6 +193,8 @@ static int check_folder(const struct profile_files *files, const struct profile_
     code = open_profiles(&common, &own);
     if (code >= 0)
         return code;
+    own.check_option = files->check_option;
+    own.check_data = files->check_data;
     code = check_all(&own, chosen, report);
     profile_files_free(&own);
     return code;
@@ -147,8 +205,10 @@ static int check(const struct profile_files *files, const struct profile_options
 {
     int code = count == 0 ? check_all(files, chosen, report) : -1;
 
-    if (count == 0 && code < 0)
+    if (count == 0 && code < 0) {
         profile_env_errors(files, add_variable_finding, report);
+        profile_unknown_variables(files, add_unknown, report);
+    }
     for (int i = 0; i < count && code < 0; i++) {
         struct stat status;
 
@@ -170,6 +230,7 @@ static void print_sum(const struct report *report)
 int profile_lint(const struct profile_options *chosen, int count, char **arguments)
 {
     struct report report = {.findings = chosen->common.json ? json_array() : NULL};
+    struct drivers drivers = {.common = &chosen->common};
     struct profile_files files;
     int code;
 
@@ -178,6 +239,8 @@ int profile_lint(const struct profile_options *chosen, int count, char **argumen
         json_decref(report.findings);
         return code;
     }
+    files.check_option = check_option;
+    files.check_data = &drivers;
     code = check(&files, chosen, count, arguments, &report);
     if (code < 0) {
         code = EXIT_DONE;
@@ -193,5 +256,7 @@ int profile_lint(const struct profile_options *chosen, int count, char **argumen
     }
     json_decref(report.findings);
     profile_files_free(&files);
+    if (drivers.context != NULL)
+        close_context(drivers.context);
     return code;
 }

@@ -31,9 +31,13 @@ int profile_schema_print(const struct profile_options *chosen, int count, char *
  * error has been printed. */
 int open_profiles(const struct common *common, struct profile_files *files);
 
-/* Calls `take` for every variable that is set to an invalid value, with its name and the reason. */
-void profile_env_errors(const struct profile_files *files, void (*take)(void *data, const char *name, const char *why),
-                        void *data);
+/* Receives a variable that is set to an invalid value, the reason, and the action of accelctl profile that lists the
+ * values: "env ACCEL_BATCH". */
+typedef void (*env_error)(void *data, const char *name, const char *why, const char *listing);
+
+/* Calls `take` for every variable that is set to an invalid value; options of drivers are checked by
+ * `files->check_option`. */
+void profile_env_errors(const struct profile_files *files, env_error take, void *data);
 
 /* Names a layer of files: "platform", and in the plural "platforms". */
 const char *profile_layer(uint32_t layer, uint32_t plural);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "tools/accelctl/print/more.h"
+#include "tools/accelctl/profile/rule.h"
 #include "tools/accelctl/profile/view.h"
 #include "tools/accelctl/words.h"
 
@@ -88,9 +89,12 @@ static const char *reason_text(const struct accel_plan *plan, const struct accel
                                const struct accel_plan_setting *s, char *text, size_t size)
 {
     const struct accel_plan_setting *earlier = same_reason(plan, other, s);
+    struct rule rule = {.reason = ""};
+    bool is_ruled = find_rule(plan, s, &rule);
     char place[600];
 
-    snprintf(text, size, "%s%s%s%s", short_places(s->place, place, sizeof(place)), s->reason[0] == '\0' ? "" : ": ",
+    snprintf(text, size, "%s%s%s%s%s%s", rule.reason, is_ruled ? "; " : "",
+             short_places(s->place, place, sizeof(place)), s->reason[0] == '\0' ? "" : ": ",
              earlier == NULL ? "" : "as for ", earlier == NULL ? s->reason : earlier->key);
     return text;
 }
@@ -102,8 +106,7 @@ static void print_setting(const struct accel_plan *plan, const struct accel_plan
     uint32_t indent = keys + values + 6;
     uint32_t at;
 
-    at = (uint32_t)print("  %-*s  %-*s  ", (int)keys, s->key, (int)values,
-                         view_value(s->value, s->unit, value, sizeof(value)));
+    at = (uint32_t)print("  %-*s  %-*s  ", (int)keys, s->key, (int)values, shown_value(plan, s, value, sizeof(value)));
     print_wrapped(at, indent, reason_text(plan, NULL, s, text, sizeof(text)));
     for (uint32_t i = 0; overridden && i < s->overridden_count; i++)
         print_overridden(&s->overridden[i], indent);
@@ -120,7 +123,7 @@ static void print_settings(const struct view *view, const struct profile_options
         if (!chosen->all && is_untouched(s))
             continue;
         keys = wider(keys, s->key, 28);
-        values = wider(values, view_value(s->value, s->unit, value, sizeof(value)), 14);
+        values = wider(values, shown_value(view->plan, s, value, sizeof(value)), 14);
     }
     print("%ssettings%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
     for (uint32_t i = 0; i < accel_plan_setting_count(view->plan); i++) {
@@ -200,14 +203,30 @@ int profile_show(const struct profile_options *chosen, int count, char **argumen
 struct pair {
     const struct accel_plan_setting *a;
     const struct accel_plan_setting *b;
+    const struct accel_plan *plans[2];
 };
+
+static const char *value_of(const struct pair *pair, uint32_t side, char *text, size_t size)
+{
+    const struct accel_plan_setting *setting = side == 0 ? pair->a : pair->b;
+
+    return setting == NULL ? "-" : shown_value(pair->plans[side], setting, text, size);
+}
+
+static const char *key_of(const struct pair *pair)
+{
+    return pair->a == NULL ? pair->b->key : pair->a->key;
+}
 
 /* Returns whether the sides differ. The client is left out, since the views are named by it. */
 static bool differs(const struct pair *pair)
 {
-    if (pair->a != NULL && strcmp(pair->a->key, "client") == 0)
+    char a[96], b[96];
+
+    if (strcmp(key_of(pair), "client") == 0)
         return false;
-    return pair->a == NULL || pair->b == NULL || strcmp(pair->a->value, pair->b->value) != 0;
+    return pair->a == NULL || pair->b == NULL ||
+           strcmp(value_of(pair, 0, a, sizeof(a)), value_of(pair, 1, b, sizeof(b))) != 0;
 }
 
 /* Returns the pair at `index`: the settings of the left side, then those that only the right side has. */
@@ -215,25 +234,18 @@ static uint32_t get_pair(const struct view views[2], uint32_t index, struct pair
 {
     uint32_t left = accel_plan_setting_count(views[0].plan);
 
+    *out_pair = (struct pair){.plans = {views[0].plan, views[1].plan}};
     if (index < left) {
         out_pair->a = accel_plan_setting_get(views[0].plan, index);
         out_pair->b = accel_plan_setting_find(views[1].plan, out_pair->a->key);
         return 1;
     }
-    out_pair->a = NULL;
     out_pair->b = accel_plan_setting_get(views[1].plan, index - left);
     if (out_pair->b == NULL)
         return 0;
     if (accel_plan_setting_find(views[0].plan, out_pair->b->key) != NULL)
-        *out_pair = (struct pair){out_pair->b, out_pair->b};
+        *out_pair = (struct pair){out_pair->b, out_pair->b, {views[1].plan, views[1].plan}};
     return 1;
-}
-
-static const char *value_of(const struct accel_plan_setting *setting, char *text, size_t size)
-{
-    if (setting == NULL)
-        return "-";
-    return view_value(setting->value, setting->unit, text, size);
 }
 
 /* Prints one side of a pair: `side` 0 or 1. */
@@ -251,17 +263,21 @@ static void print_side(const struct view views[2], uint32_t side, const char *na
  * NULL: every difference is new. */
 static bool is_new(const struct pair *pair, const struct view *base)
 {
-    const char *key = pair->a == NULL ? pair->b->key : pair->a->key;
-    const struct accel_plan_setting *a, *b;
+    struct pair before;
+    char now[96], then[96];
+    bool is_equal = true;
 
     if (!differs(pair))
         return false;
     if (base == NULL)
         return true;
-    a = accel_plan_setting_find(base[0].plan, key);
-    b = accel_plan_setting_find(base[1].plan, key);
-    return (a == NULL) != (pair->a == NULL) || (b == NULL) != (pair->b == NULL) ||
-           (a != NULL && strcmp(a->value, pair->a->value) != 0) || (b != NULL && strcmp(b->value, pair->b->value) != 0);
+    before = (struct pair){accel_plan_setting_find(base[0].plan, key_of(pair)),
+                           accel_plan_setting_find(base[1].plan, key_of(pair)),
+                           {base[0].plan, base[1].plan}};
+    for (uint32_t side = 0; side < 2; side++)
+        is_equal = is_equal &&
+                   strcmp(value_of(pair, side, now, sizeof(now)), value_of(&before, side, then, sizeof(then))) == 0;
+    return !is_equal;
 }
 
 /* Finds the value of a setting that profiles keep for later; NULL if they have none. */
@@ -325,8 +341,8 @@ static struct columns measure_columns(const struct view views[2], char *const na
     for (uint32_t i = 0; get_pair(views, i, &pair); i++) {
         if (!differs(&pair))
             continue;
-        columns.keys = wider(columns.keys, pair.a == NULL ? pair.b->key : pair.a->key, 28);
-        columns.left = wider(columns.left, value_of(pair.a, value, sizeof(value)), 24);
+        columns.keys = wider(columns.keys, key_of(&pair), 28);
+        columns.left = wider(columns.left, value_of(&pair, 0, value, sizeof(value)), 24);
     }
     for (uint32_t i = 0; i < accel_setting_row_count(); i++)
         if (get_later(views, NULL, i, &later)) {
@@ -342,9 +358,9 @@ static void print_values(const struct columns *columns, const char *key, const c
           paint(PAINT_PLAIN));
 }
 
-/* Prints what differs, under a heading; returns the number of settings. */
-static uint32_t print_different(const struct view views[2], const struct view *base, char *const names[2],
-                                const char *heading)
+/* Prints what differs, under a heading. */
+static void print_different(const struct view views[2], const struct view *base, char *const names[2],
+                            const char *heading)
 {
     struct columns columns = measure_columns(views, names);
     struct later_pair later;
@@ -358,8 +374,7 @@ static uint32_t print_different(const struct view views[2], const struct view *b
         if (different++ == 0)
             print("%s%-*s  %-*s  %s%s\n", paint(PAINT_HEADING), (int)columns.keys, heading, (int)columns.left, names[0],
                   names[1], paint(PAINT_PLAIN));
-        print_values(&columns, pair.a == NULL ? pair.b->key : pair.a->key, value_of(pair.a, a, sizeof(a)),
-                     value_of(pair.b, b, sizeof(b)));
+        print_values(&columns, key_of(&pair), value_of(&pair, 0, a, sizeof(a)), value_of(&pair, 1, b, sizeof(b)));
         print_side(views, 0, names[0], pair.a, columns.sides);
         print_side(views, 1, names[1], pair.b, columns.sides);
     }
@@ -382,17 +397,56 @@ static uint32_t print_different(const struct view views[2], const struct view *b
             print_wrapped((uint32_t)print("    %-*s  ", (int)columns.sides, names[side]), columns.sides + 6, text);
         }
     }
-    return different;
 }
 
-static uint32_t count_same(const struct view views[2])
+/* Settings of both sides, without a kind of model, that differ in some comparison. */
+struct tally {
+    const struct view *base; /* [2] */
+    bool *differs;           /* for each pair of `base` */
+    uint32_t count;
+};
+
+static void mark(struct tally *tally, const char *key)
 {
-    uint32_t same = 0;
+    struct pair pair;
+
+    for (uint32_t i = 0; get_pair(tally->base, i, &pair) && i < tally->count; i++)
+        tally->differs[i] = tally->differs[i] || strcmp(key_of(&pair), key) == 0;
+}
+
+/* Marks the settings in which two views differ, in force or for later. */
+static void mark_different(struct tally *tally, const struct view views[2])
+{
+    struct later_pair later;
     struct pair pair;
 
     for (uint32_t i = 0; get_pair(views, i, &pair); i++)
-        same +=
-            i < accel_plan_setting_count(views[0].plan) && pair.b != NULL && strcmp(pair.a->value, pair.b->value) == 0;
+        if (differs(&pair))
+            mark(tally, key_of(&pair));
+    for (uint32_t i = 0; i < accel_setting_row_count(); i++)
+        if (get_later(views, NULL, i, &later))
+            mark(tally, later.key);
+}
+
+static bool open_tally(struct tally *tally, const struct view base[2])
+{
+    tally->base = base;
+    tally->count = accel_plan_setting_count(base[0].plan) + accel_plan_setting_count(base[1].plan);
+    tally->differs = calloc(tally->count, sizeof(*tally->differs));
+    return tally->differs != NULL;
+}
+
+/* Counts the settings that differ in no comparison, and those that do in *out_different. */
+static uint32_t count_same(const struct tally *tally, uint32_t *out_different)
+{
+    uint32_t same = 0, left = accel_plan_setting_count(tally->base[0].plan);
+    struct pair pair;
+
+    *out_different = 0;
+    for (uint32_t i = 0; get_pair(tally->base, i, &pair) && i < tally->count; i++) {
+        same += !tally->differs[i] && i < left;
+        *out_different += tally->differs[i] && (i < left || pair.a == NULL);
+    }
     return same;
 }
 
@@ -404,9 +458,10 @@ static json_t *diff_json(const struct view views[2], const struct view *base)
 
     for (uint32_t i = 0; get_pair(views, i, &pair); i++)
         if (is_new(&pair, base))
-            json_object_set_new(settings, pair.a == NULL ? pair.b->key : pair.a->key,
-                                json_pack("{s:o, s:o}", "a", pair.a == NULL ? json_null() : view_setting_json(pair.a),
-                                          "b", pair.b == NULL ? json_null() : view_setting_json(pair.b)));
+            json_object_set_new(settings, key_of(&pair),
+                                json_pack("{s:o, s:o}", "a",
+                                          pair.a == NULL ? json_null() : view_setting_json(views[0].plan, pair.a), "b",
+                                          pair.b == NULL ? json_null() : view_setting_json(views[1].plan, pair.b)));
     for (uint32_t i = 0; i < accel_setting_row_count(); i++)
         if (get_later(views, base, i, &later))
             json_object_set_new(laters, later.key,
@@ -435,9 +490,9 @@ static bool lacks_model(const struct profile_options *chosen, const struct view 
     return !has_kind && chosen->facts.count < LIST_MOST;
 }
 
-/* Compares both sides for a kind of model: into `kinds`, or as text if that is NULL. Adds to *different. */
+/* Compares both sides for a kind of model: into `kinds`, or as text if that is NULL. */
 static int compare_kind(struct accel_context *context, const struct profile_options *chosen, char **names,
-                        const struct view base[2], const char *kind, json_t *kinds, uint32_t *different)
+                        const struct view base[2], const char *kind, json_t *kinds, struct tally *tally)
 {
     struct view views[2] = {{.plan = NULL}, {.plan = NULL}};
     struct profile_options with_kind = *chosen;
@@ -451,48 +506,57 @@ static int compare_kind(struct accel_context *context, const struct profile_opti
     if (code < 0 && kinds != NULL)
         json_object_set_new(kinds, kind, diff_json(views, base));
     else if (code < 0)
-        *different += print_different(views, base, names, heading);
+        print_different(views, base, names, heading);
+    if (code < 0)
+        mark_different(tally, views);
     view_close(&views[0]);
     view_close(&views[1]);
     return code;
 }
 
 static int compare(struct accel_context *context, const struct profile_options *chosen, char **names,
-                   const struct view views[2])
+                   const struct view views[2], struct tally *tally)
 {
     json_t *document = chosen->common.json ? diff_json(views, NULL) : NULL;
     json_t *kinds = document != NULL ? json_object() : NULL;
     const char *words = lacks_model(chosen, views) ? fact_words("model.kind") : "";
-    uint32_t different = document != NULL ? 0 : print_different(views, NULL, names, ""), same = count_same(views);
+    uint32_t different, same;
     int code = -1;
 
+    if (document == NULL)
+        print_different(views, NULL, names, "");
+    mark_different(tally, views);
     for (const char *word = words; *word != '\0' && code < 0; word += strspn(word, " ")) {
         char kind[32];
 
         snprintf(kind, sizeof(kind), "%.*s", (int)strcspn(word, " "), word);
         word += strcspn(word, " ");
-        code = compare_kind(context, chosen, names, views, kind, kinds, &different);
+        code = compare_kind(context, chosen, names, views, kind, kinds, tally);
     }
     if (code >= 0) {
         json_decref(document);
         json_decref(kinds);
         return code;
     }
+    same = count_same(tally, &different);
     if (document != NULL) {
-        json_object_set_new(document, "a", json_string(names[0]));
-        json_object_set_new(document, "b", json_string(names[1]));
-        json_object_set_new(document, "kinds", kinds);
+        json_object_update_new(document, json_pack("{s:s, s:s, s:o, s:i, s:i}", "a", names[0], "b", names[1], "kinds",
+                                                   kinds, "same", (int)same, "different", (int)different));
         return print_json(document, "accelctl/profile-diff/1");
     }
-    print("%s%u setting%s %s the same%s\n", different == 0 ? "nothing differs: all " : "", same, same == 1 ? "" : "s",
-          same == 1 ? "is" : "are",
-          *words == '\0' ? "" : " whatever the model; --model NAME compares rules for its family and size");
+    if (different == 0)
+        print("nothing differs: all %u settings are the same", same);
+    else
+        print("%u setting%s, %u %s the same", different, different == 1 ? " differs" : "s differ", same,
+              same == 1 ? "is" : "are");
+    print("%s\n", *words == '\0' ? "" : " whatever the model; --model NAME compares rules for its family and size");
     return EXIT_DONE;
 }
 
 int profile_diff(const struct profile_options *chosen, int count, char **arguments)
 {
     struct view views[2] = {{.plan = NULL}, {.plan = NULL}};
+    struct tally tally = {.differs = NULL};
     struct accel_context *context;
     int code;
 
@@ -501,8 +565,11 @@ int profile_diff(const struct profile_options *chosen, int count, char **argumen
     if (context == NULL)
         return code;
     code = open_both(context, chosen, arguments, views);
+    if (code < 0 && !open_tally(&tally, views))
+        code = report_error_text(chosen->common.json, EXIT_SHORT, "ACCEL_E_MEMORY", "no memory for a comparison", NULL);
     if (code < 0)
-        code = compare(context, chosen, arguments, views);
+        code = compare(context, chosen, arguments, views, &tally);
+    free(tally.differs);
     view_close(&views[0]);
     view_close(&views[1]);
     close_context(context);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/accelctl/profile/rule.h"
 #include "tools/accelctl/words.h"
 
 /* A client, a device and a model are passed to a plan as a setting and facts. */
@@ -27,10 +28,10 @@ static const struct accel_fact_row *find_fact(const char *name)
 static bool is_number_of(const struct accel_fact_row *row, const char *value)
 {
     static const char *const sizes[] = {"", "B", "KiB", "MiB", "GiB", "TiB", "MB", "GB"};
-    size_t digits = strspn(value, "0123456789");
-    const char *unit = value + digits + (value[digits] == ' ');
+    size_t length = strspn(value, "0123456789");
+    const char *unit = value + length + (value[length] == ' ');
 
-    if (digits == 0)
+    if (length == 0)
         return false;
     for (uint32_t i = 0; strcmp(row->unit, "bytes") == 0 && i < sizeof(sizes) / sizeof(*sizes); i++)
         if (strcmp(unit, sizes[i]) == 0)
@@ -179,6 +180,34 @@ static int parse_named_values(const struct text_list *list, const char *option, 
     return -1;
 }
 
+/* Reports that the platform does not drive the device, with the platforms that do: those of which a plan can be made.
+ */
+static int refuse_platform(struct accel_context *context, struct accel_plan_request *request, uint32_t json,
+                           const struct accel_error *error, const struct view *view)
+{
+    const struct selection *s = &view->selection;
+    char remedy[400], first[80] = "";
+    size_t used = 0;
+
+    for (uint32_t i = 0; i < view->files.count && used < sizeof(remedy); i++) {
+        const struct profile_info *info = &view->files.list[i];
+        struct accel_plan *plan = NULL;
+
+        request->platform = info->name;
+        if (info->layer != ACCEL_LAYER_PLATFORM || accel_plan_create(context, request, &plan, NULL) != ACCEL_OK)
+            continue;
+        accel_plan_free(plan);
+        if (first[0] == '\0')
+            snprintf(first, sizeof(first), "%.79s", info->name);
+        used += (size_t)snprintf(remedy + used, sizeof(remedy) - used, "%s%s", used == 0 ? "" : ", ", info->name);
+    }
+    if (used == 0 || used + strlen(first) + strlen(s->device->name) + 80 > sizeof(remedy))
+        return report_session_error(json, error);
+    snprintf(remedy + used, sizeof(remedy) - used, " %s %s: name it as %s+%s",
+             used == strlen(first) ? "drives" : "drive", s->device->name, first, s->device->name);
+    return report_error_text(json, EXIT_USAGE, "usage", error->text, remedy);
+}
+
 /* Plans with `facts` of the command line, followed by those that the names stand for. */
 static int plan(struct accel_context *context, struct accel_named_value *settings, uint32_t setting_count,
                 struct accel_named_value *facts, uint32_t fact_count, uint32_t json, struct view *view)
@@ -202,6 +231,8 @@ static int plan(struct accel_context *context, struct accel_named_value *setting
     request.device = s->device == NULL ? NULL : s->device->name;
     if (accel_plan_create(context, &request, &view->plan, &error) == ACCEL_OK)
         return -1;
+    if (error.code == ACCEL_E_NOT_FOUND && s->platform != NULL && s->device != NULL)
+        return refuse_platform(context, &request, json, &error, view);
     return report_session_error(json, &error);
 }
 
@@ -320,10 +351,11 @@ static void add_place(json_t *object, const char *place, const char *reason)
     json_object_set_new(object, "line", json_integer(strtoll(colon + 1, NULL, 10)));
 }
 
-json_t *view_setting_json(const struct accel_plan_setting *setting)
+json_t *view_setting_json(const struct accel_plan *plan, const struct accel_plan_setting *setting)
 {
     json_t *origin = json_pack("{s:s}", "kind", kind_name(setting->origin));
-    json_t *overridden = json_array();
+    json_t *overridden = json_array(), *object;
+    struct rule rule;
 
     add_place(origin, setting->place, setting->reason);
     for (uint32_t i = 0; i < setting->overridden_count; i++) {
@@ -334,7 +366,10 @@ json_t *view_setting_json(const struct accel_plan_setting *setting)
         json_array_append_new(overridden, row);
     }
     json_object_set_new(origin, "losers", overridden);
-    return json_pack("{s:s, s:s, s:o}", "value", setting->value, "unit", setting->unit, "origin", origin);
+    object = json_pack("{s:s, s:s, s:o}", "value", setting->value, "unit", setting->unit, "origin", origin);
+    if (find_rule(plan, setting, &rule))
+        json_object_set_new(object, "rule", json_string(rule.reason));
+    return object;
 }
 
 json_t *view_later_json(const struct accel_plan_unhonored *row)
@@ -367,7 +402,7 @@ json_t *view_json(const struct view *view)
     for (uint32_t i = 0; i < accel_plan_setting_count(view->plan); i++) {
         const struct accel_plan_setting *setting = accel_plan_setting_get(view->plan, i);
 
-        json_object_set_new(settings, setting->key, view_setting_json(setting));
+        json_object_set_new(settings, setting->key, view_setting_json(view->plan, setting));
     }
     for (uint32_t i = 0; i < accel_plan_fact_count(view->plan); i++) {
         const struct accel_named_value *fact = accel_plan_fact_get(view->plan, i);

@@ -25,7 +25,7 @@ void view_close(struct view *view);
 const char *view_value(const char *value, const char *unit, char *text, size_t size);
 const char *view_fact(const struct accel_named_value *fact, char *text, size_t size);
 
-json_t *view_setting_json(const struct accel_plan_setting *setting);
+json_t *view_setting_json(const struct accel_plan *plan, const struct accel_plan_setting *setting);
 json_t *view_later_json(const struct accel_plan_unhonored *row);
 json_t *view_json(const struct view *view);
 

@@ -12,7 +12,7 @@
 #include <accel/model/describe.h>
 
 #include "tools/accelctl/errors.h"
-#include "tools/accelctl/profile/setting_words.h"
+#include "tools/accelctl/setting_words.h"
 
 enum { SETTINGS_MOST = 8, PLATFORMS_MOST = 8 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GEMV of packed weights (panels.h) with a few rows of act_q8, for every instruction set that reads packed weights.
+ * GEMV of packed weights (panels.h) with small batches of act_q8, for every instruction set that reads packed weights.
  * Layout: panels of 16 rows, a lane each (lanes.h). Tile: a block of a panel with up to PASS rows of x; codes are
  * unpacked in registers, once for all of them. With one row of x several panels are read in turn, a memory stream each.
  * Zero points are corrected with the sums of x. Bound: bytes of W for one row of x, operations from four on. Measured:
@@ -51,7 +51,7 @@ CPU_INLINE struct codec codec_of(const struct traits traits)
     return (struct codec){0, traits, center, overflows};
 }
 
-/* Where a panel has its blocks and scales. */
+/* Sizes and offsets of the blocks and scales of a panel. */
 struct layout {
     size_t panel_bytes;
     size_t blocks;
@@ -488,8 +488,8 @@ CPU_INLINE void add(const struct codec codec, const struct layout *w, const uint
                 sums);
 }
 
-/* What is computed together, a block of each in turn: `count` panels, `apart` from each other, as memory streams, or
- * one panel with `count` passes of `rows` rows of x. */
+/* A group that is computed together, a block of each member in turn: `count` panels, `apart` from each other, as memory
+ * streams, or one panel with `count` passes of `rows` rows of x. */
 struct turns {
     size_t first; /* panel */
     size_t apart;

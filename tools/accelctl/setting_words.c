@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "tools/accelctl/profile/setting_words.h"
+#include "tools/accelctl/setting_words.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -111,11 +111,16 @@ const char *setting_honored(const struct accel_setting_row *row)
 
 const char *setting_honored_words(const struct accel_setting_row *row, char *text, size_t size)
 {
-    if (row->honored == ACCEL_HONORED_LATER)
+    char drivers[80];
+
+    if (row->honored == ACCEL_HONORED_LATER) {
         snprintf(text, size, "later: %s", row->by);
-    else
-        snprintf(text, size, "%s",
-                 row->honored == ACCEL_HONORED_RUN ? "runs do it" : "for drivers with an option of that name");
+    } else if (row->honored == ACCEL_HONORED_RUN) {
+        snprintf(text, size, "honored by runs");
+    } else {
+        join_words(row->by, " and ", drivers, sizeof(drivers));
+        snprintf(text, size, "honored by the driver%s %s", strchr(row->by, ' ') == NULL ? "" : "s", drivers);
+    }
     return text;
 }
 
@@ -124,6 +129,24 @@ const char *setting_variable(const struct accel_setting_row *row, char *text, si
     if (accel_setting_variable(row->name, text, size) != ACCEL_OK)
         text[0] = '\0';
     return text;
+}
+
+json_t *setting_json(const struct accel_setting_row *row)
+{
+    char values[400], preset[64], variable[96];
+    json_t *words = json_array();
+
+    for (const char *at = row->words; *at != '\0';) {
+        size_t length = strcspn(at, " ");
+
+        json_array_append_new(words, json_stringn(at, length));
+        at += length + (at[length] == ' ');
+    }
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:I, s:I, s:s, s:s, s:s}", "name", row->name, "variable",
+                     setting_variable(row, variable, sizeof(variable)), "type", setting_type(row), "unit", row->unit,
+                     "values", setting_values(row, values, sizeof(values)), "words", words, "default",
+                     setting_preset(row, preset, sizeof(preset)), "lowest", (json_int_t)row->lowest, "highest",
+                     (json_int_t)row->highest, "carried", setting_honored(row), "by", row->by, "help", row->help);
 }
 
 const struct accel_setting_row *find_setting(const char *name)

@@ -3,6 +3,8 @@
 #ifndef ACCELCTL_SETTING_WORDS_H
 #define ACCELCTL_SETTING_WORDS_H
 
+#include <jansson.h>
+
 #include <accel/profile.h>
 
 /* Describes the values: "auto or 1 to 4096 tok", "f32, f16 or q8", "true or false". */
@@ -23,6 +25,9 @@ const char *setting_honored_words(const struct accel_setting_row *row, char *tex
 
 /* Names the environment variable of a setting: "ACCEL_KV_TYPE_K". */
 const char *setting_variable(const struct accel_setting_row *row, char *text, size_t size);
+
+/* Returns the row as an object of JSON. */
+json_t *setting_json(const struct accel_setting_row *row);
 
 /* Finds the row of a setting, or NULL. */
 const struct accel_setting_row *find_setting(const char *name);

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "tools/accelctl/driver_options.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/accelctl/errors.h"
+#include "tools/accelctl/habits.h"
+#include "tools/accelctl/output.h"
+#include "tools/accelctl/setting_words.h"
+
+bool describe_driver_option(const struct accel_plugin_info *plugin, uint32_t index, struct driver_option *out)
+{
+    static const uint32_t types[] = {[ACCEL_OPTION_INTEGER] = ACCEL_SETTING_INTEGER,
+                                     [ACCEL_OPTION_REAL] = ACCEL_SETTING_TEXT,
+                                     [ACCEL_OPTION_TEXT] = ACCEL_SETTING_TEXT,
+                                     [ACCEL_OPTION_FLAG] = ACCEL_SETTING_FLAG};
+    const struct accel_option *option;
+
+    if (index >= plugin->option_count)
+        return false;
+    option = plugin->options[index];
+    *out = (struct driver_option){.plugin = plugin, .option = option};
+    snprintf(out->key, sizeof(out->key), "%s.%s", plugin->name, option->name);
+    if (option->type == ACCEL_OPTION_REAL)
+        snprintf(out->preset, sizeof(out->preset), "%g", option->real);
+    else
+        snprintf(out->preset, sizeof(out->preset), "%" PRId64, option->integer);
+    out->row = (struct accel_setting_row){.size = sizeof(out->row),
+                                          .type = option->choices != NULL ? ACCEL_SETTING_CHOICE : types[option->type],
+                                          .honored = ACCEL_HONORED_DRIVER,
+                                          .name = out->key,
+                                          .unit = "",
+                                          .words = option->choices != NULL ? option->choices : "",
+                                          .preset = option->type == ACCEL_OPTION_TEXT   ? option->text
+                                                    : option->type != ACCEL_OPTION_FLAG ? out->preset
+                                                    : option->integer != 0              ? "true"
+                                                                                        : "false",
+                                          .by = plugin->name,
+                                          .help = option->help,
+                                          .lowest = option->lowest,
+                                          .highest = option->highest};
+    return true;
+}
+
+bool get_driver_option(const struct accel_context *context, uint32_t index, struct driver_option *out)
+{
+    for (uint32_t i = 0; i < accel_plugin_count(context); i++) {
+        const struct accel_plugin_info *plugin = accel_plugin_get(context, i);
+
+        if (index < plugin->option_count)
+            return describe_driver_option(plugin, index, out);
+        index -= plugin->option_count;
+    }
+    return false;
+}
+
+bool find_driver_option(const struct accel_context *context, const char *key, struct driver_option *out)
+{
+    for (uint32_t i = 0; get_driver_option(context, i, out); i++)
+        if (strcmp(out->key, key) == 0)
+            return true;
+    return false;
+}
+
+const char *driver_option_values(const struct driver_option *option, char *text, size_t size)
+{
+    if (option->option->type != ACCEL_OPTION_REAL)
+        return setting_values(&option->row, text, size);
+    snprintf(text, size, "a number");
+    return text;
+}
+
+bool check_driver_option(const struct driver_option *option, const char *value, char *why, size_t size)
+{
+    const struct accel_option *o = option->option;
+    char *end = NULL, values[400];
+    bool is_valid = true;
+
+    if (o->type == ACCEL_OPTION_FLAG)
+        is_valid = has_word("true false 1 0", value, strlen(value));
+    else if (o->type == ACCEL_OPTION_REAL)
+        is_valid = (strtod(value, &end), end != value && *end == '\0');
+    else if (o->type == ACCEL_OPTION_INTEGER)
+        is_valid = strtoll(value, &end, 10) >= o->lowest && strtoll(value, NULL, 10) <= o->highest && end != value &&
+                   *end == '\0';
+    else if (o->choices != NULL)
+        is_valid = has_word(o->choices, value, strlen(value));
+    if (!is_valid)
+        snprintf(why, size, "%s: \"%.60s\" is not %s", option->key, value,
+                 driver_option_values(option, values, sizeof(values)));
+    return is_valid;
+}
+
+void print_driver_option(const struct driver_option *option, uint32_t indent, uint32_t width)
+{
+    const uint32_t column = indent + width + 2;
+    char values[400], text[800];
+
+    print("%*s%s%-*s%s  ", (int)indent, "", paint(PAINT_HEADING), (int)width, option->key, paint(PAINT_PLAIN));
+    print_wrapped(column, column, option->option->help);
+    snprintf(text, sizeof(text), "%s; default %s; honored by the driver %s",
+             driver_option_values(option, values, sizeof(values)),
+             option->row.preset[0] == '\0' ? "empty" : option->row.preset, option->plugin->name);
+    print_wrapped((uint32_t)print("%*s", (int)column, ""), column, text);
+}
+
+json_t *driver_option_json(const struct driver_option *option)
+{
+    json_t *document = setting_json(&option->row);
+    char values[400];
+
+    json_object_set_new(document, "values", json_string(driver_option_values(option, values, sizeof(values))));
+    if (option->option->type == ACCEL_OPTION_REAL)
+        json_object_set_new(document, "type", json_string("real"));
+    return document;
+}
