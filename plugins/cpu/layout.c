@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <accel/quant/format.h>
-#include <stdio.h>
+#include <stdbool.h>
 #include <string.h>
+
+#include <accel/quant/format.h>
 
 #include "plugins/cpu/kernels/kernels.h"
 #include "plugins/cpu/layout.h"
@@ -28,7 +29,7 @@ const struct accel_option cpu_layout_rows_option = {
 
 _Static_assert(CPU_WEIGHTS <= 64, "a type is a bit");
 
-static int is_packable(uint32_t isa, uint32_t type)
+static bool is_packable(uint32_t isa, uint32_t type)
 {
     return cpu_packed_bytes(isa, type, CPU_MATMUL_ROWS, SMALLEST) != 0;
 }
