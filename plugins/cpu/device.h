@@ -11,8 +11,7 @@
 struct cpu_device {
     struct cpu_kernels kernels;
     struct accel_format formats[CPU_PLANAR]; /* indexed by enum cpu_weight, up to CPU_PLANAR */
-    uint32_t packed;                         /* 1: matmul reads packed weights */
-    uint32_t zero;
+    uint64_t packed;                         /* types that matmul reads packed, as bits of enum cpu_weight */
 };
 
 /* Operator kernels for weight types: matmul in F32, embed, and of most types matmul with x rounded to 8 bits or BF16.

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "plugins/cpu/device.h"
+#include "plugins/cpu/layout.h"
 
 #define VERSION "0.1.0"
 
@@ -19,15 +20,6 @@ static const struct accel_option isa_option = {
     .choices = "auto scalar avx2 avxvnni avx512 avx512bf16 amx neon dotprod i8mm",
 };
 
-static const struct accel_option layout_option = {
-    .size = sizeof(layout_option),
-    .type = ACCEL_OPTION_TEXT,
-    .name = "layout",
-    .help = "how matmul reads weights: rows (in place, as in the file), or panels (packed copies, made while loading)",
-    .text = "rows",
-    .choices = "rows panels",
-};
-
 static const struct accel_option simd_option = {
     .size = sizeof(simd_option),
     .type = ACCEL_OPTION_FLAG,
@@ -37,7 +29,8 @@ static const struct accel_option simd_option = {
     .highest = 1,
 };
 
-static const struct accel_option *const options[] = {&isa_option, &layout_option, &simd_option};
+static const struct accel_option *const options[] = {&isa_option, &cpu_layout_option, &cpu_layout_rows_option,
+                                                     &simd_option};
 
 static uint32_t cpu_threads(const struct accel_hardware *const *hardware, uint32_t hardware_count)
 {
@@ -83,10 +76,23 @@ static int32_t choose_isa(const struct accel_setting *setting, uint32_t *out_isa
     return ACCEL_E_UNSUPPORTED;
 }
 
+/* Logs the instruction set and the types that are packed. */
+static void log_layout(const struct accel_host *host, const struct cpu_device *device)
+{
+    char types[256] = "";
+    size_t length = 0;
+
+    for (uint32_t i = 0; i < CPU_PLANAR && length < sizeof(types); i++)
+        if ((device->packed >> i & 1u) != 0)
+            length += (size_t)snprintf(types + length, sizeof(types) - length, "%s%s", length == 0 ? "" : " ",
+                                       device->formats[i].name);
+    sdk_log(host, ACCEL_LOG_INFO, "driver=cpu device=cpu0 isa=%s packed=\"%s\"", cpu_isa_name(device->kernels.isa),
+            types);
+}
+
 static int32_t open_device(const struct accel_host *host, const char *id, const struct accel_setting *settings,
                            uint32_t setting_count, void *own, struct accel_error *error)
 {
-    const struct accel_setting *layout = sdk_setting(settings, setting_count, "layout");
     const struct accel_setting *simd = sdk_setting(settings, setting_count, "simd");
     struct cpu_device *device = own;
     uint32_t isa;
@@ -100,20 +106,23 @@ static int32_t open_device(const struct accel_host *host, const char *id, const 
     if (simd != NULL && simd->integer == 0)
         isa = CPU_ISA_SCALAR;
     cpu_kernels_fill(&device->kernels, isa);
-    device->packed = layout != NULL && strcmp(layout->text, "panels") == 0;
+    code = cpu_layout_choose(settings, setting_count, device->kernels.isa, &device->packed, error);
+    if (code != ACCEL_OK)
+        return code;
     for (uint32_t i = 0; i < CPU_PLANAR; i++)
         accel_format_describe(cpu_type_at(i), &device->formats[i]);
-    sdk_log(host, ACCEL_LOG_INFO, "driver=cpu device=cpu0 isa=%s layout=%s", cpu_isa_name(device->kernels.isa),
-            device->packed ? "panels" : "rows");
+    log_layout(host, device);
     return ACCEL_OK;
 }
 
-/* Programs contain no generated code, so that the ISA, the weight layout and the version identify them. */
+/* Programs contain no generated code, so that the version, the ISA and the packed types identify them. */
 static void fingerprint(const void *own, uint8_t out_fingerprint[16])
 {
     const struct cpu_device *device = own;
 
-    snprintf((char *)out_fingerprint, 16, "cpu %s %u%s", VERSION, device->kernels.isa, device->packed ? "p" : "");
+    snprintf((char *)out_fingerprint, 8, VERSION);
+    out_fingerprint[7] = (uint8_t)device->kernels.isa;
+    memcpy(out_fingerprint + 8, &device->packed, 8);
 }
 
 static const char *unit(const void *own, const struct sdk_kernel *kernel)

@@ -40,6 +40,23 @@ for model in "$f32" "$q8"; do
         is "$(number memory.allocated)" "$(number memory.planned)" "bytes in panels of $model $more"
     done
 done
+# Types that cpu.layout=auto leaves in rows stay in the file's pages: to the byte, and between both layouts.
+in_rows="avx2:q8_0 avxvnni:q8_0 avx512:q8_0 avx512bf16:q8_0 amx:q8_0"
+try 0 "$accelctl" quantize --pure --type q4_0 --role v=q8_0 --role o=q8_0 "$f32" "$work/mixed.gguf"
+for layout in rows auto panels; do
+    try 0 "$accelctl" run "$work/mixed.gguf" --json --greedy --ignore-end -n 8 --set context=128tok --device cpu \
+        --set cpu.layout=$layout --set "cpu.layout_rows=$in_rows" --prompt "Once upon a time"
+    is "$(number memory.allocated)" "$(number memory.planned)" "bytes of two types with cpu.layout=$layout"
+    eval "bytes_$layout=$(number memory.allocated)"
+done
+# shellcheck disable=SC2154 # set by eval
+echo "two types: $bytes_rows bytes in rows, $bytes_auto with one of them packed, $bytes_panels in panels"
+if [ "$bytes_panels" != "$bytes_rows" ]; then
+    checks=$((checks + 1))
+    [ "$bytes_rows" -lt "$bytes_auto" ] && [ "$bytes_auto" -lt "$bytes_panels" ] || fail "one of two types is packed"
+else
+    echo "skipped: this processor has no packed weights"
+fi
 # A value that is not there, or is none, does not pass for one that fits.
 for document in '{"memory": {"allocated": 5}}' '{"memory": {"planned": null, "allocated": 5}}' \
     '{"memory": {"planned": "5", "allocated": 5}, "x": 0}'; do

@@ -70,6 +70,21 @@ is "$(value origin.losers.0.place)" "built in" "the loser"
 try 2 "$accelctl" plan "$model" --explain batsh
 one_error "did you mean 'batch'?"
 
+# A setting that others refine is explained with them: the layout of weights, and the types that it leaves in rows.
+try 0 "$accelctl" plan "$model" --device cpu --explain cpu.layout
+is "$(head -n 1 "$work/out")" "cpu.layout = auto" "the layout"
+is "$(grep -c '^cpu.layout_rows = .*avx2:q2_k' "$work/out")" 1 "types in rows"
+is "$(grep -c '/cpu.yaml:' "$work/out")" 2 "origins"
+has "Zen"
+has "tests/bench/layouts"
+try 0 "$accelctl" plan "$model" --device cpu --explain cpu.layout --json
+is "$(value refined_by.0.key)" cpu.layout_rows "the setting that refines it"
+[ "$(value refined_by.0.origin.line)" -gt "$(value origin.line)" ] || fail "the line of cpu.layout_rows"
+try 0 "$accelctl" plan "$model" --device cpu --set goal=throughput --explain cpu.layout
+is "$(head -n 1 "$work/out")" "cpu.layout = panels" "the layout for several sequences"
+try 2 "$accelctl" plan "$model" --device cpu --set "cpu.layout_rows=avx2:q2_k q3_k"
+one_error 'cpu.layout_rows: "q3_k": no instruction set'
+
 # The document.
 try 0 env ACCEL_BATCH=64tok "$accelctl" plan "$model" --set context=128tok --json
 "$json" "$work/out" accelctl/plan/2 || fail "--json"

@@ -5,6 +5,11 @@ EXTRA_PROGRAMS += tests/bench/kernels
 tests_bench_kernels_SOURCES = %D%/kernels.c
 tests_bench_kernels_LDADD = libaccel-measure.la libcpu-kernels.la libaccel-quant.la -lpthread -lm
 
+# Packed weights beside weights in rows, by type and rows of x.
+EXTRA_PROGRAMS += tests/bench/layouts
+tests_bench_layouts_SOURCES = %D%/layouts.c
+tests_bench_layouts_LDADD = libaccel-measure.la libcpu-kernels.la libaccel-quant.la -lpthread -lm
+
 EXTRA_PROGRAMS += tests/bench/host
 tests_bench_host_SOURCES = %D%/host.c
 tests_bench_host_LDADD = libaccel-core.la

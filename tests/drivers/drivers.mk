@@ -39,6 +39,10 @@ tests_drivers_cpu_matmul_LDADD = $(drivers_rig_libs)
 tests_drivers_cpu_rows_SOURCES = %D%/cpu_rows.c $(drivers_cpu)
 tests_drivers_cpu_rows_LDADD = $(drivers_rig_libs)
 
+drivers_tests += tests/drivers/cpu_layout
+tests_drivers_cpu_layout_SOURCES = %D%/cpu_layout.c plugins/cpu/layout.c
+tests_drivers_cpu_layout_CPPFLAGS = $(AM_CPPFLAGS)
+tests_drivers_cpu_layout_LDADD = libcpu-kernels.la libaccel-driver.la libaccel-quant.la $(CMOCKA_LIBS)
 drivers_tests += tests/drivers/cpu_forms
 tests_drivers_cpu_forms_SOURCES = %D%/cpu_forms.c plugins/cpu/operators/matmul.c
 tests_drivers_cpu_forms_CPPFLAGS = $(AM_CPPFLAGS)

@@ -307,17 +307,23 @@ static void test_goals(void **state)
     }
 }
 
-/* Panels, unless they would take too much of the host's memory beside the file. */
+/* Weights are packed by type, all of them for several sequences, and none where copies would take too much memory. */
 static void test_layout(void **state)
 {
     static const struct {
         const char *facts, *layout;
     } cases[] = {
-        {"model.kind=generation", "panels"}, {"model.memory_share=40", "panels"}, {"model.memory_share=41", "rows"}};
+        {"model.kind=generation", "auto"},
+        {"request.goal=throughput", "panels"},
+        {"model.memory_share=40", "auto"},
+        {"model.memory_share=41", "rows"},
+        {"request.goal=throughput model.memory_share=41", "rows"},
+    };
     struct fixture *f = *state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         resolve(f, "cpu", cases[i].facts);
         assert_string_equal(find(f, "cpu.layout")->value, cases[i].layout);
+        assert_non_null(strstr(find(f, "cpu.layout_rows")->value, "avx2:q2_k"));
     }
 }
 

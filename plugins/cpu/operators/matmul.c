@@ -253,8 +253,9 @@ uint64_t cpu_matmul_work(const struct sdk_call *call)
 uint32_t cpu_matmul_packs(const void *own, const struct accel_weight *weight)
 {
     const struct cpu_device *device = own;
+    const int slot = cpu_weight_of(weight->type);
 
-    return device->packed && weight->rank == 2 &&
+    return slot >= 0 && (device->packed >> slot & 1u) != 0 && weight->rank == 2 &&
            cpu_packed_bytes(device->kernels.isa, weight->type, weight->dims[0], weight->dims[1]) != 0;
 }
 

@@ -393,7 +393,7 @@ const struct command command_cache = {
               "$XDG_CACHE_HOME/accel/kernels (~/.cache/accel/kernels), one file per driver, device and version. Files "
               "of devices and versions that no longer exist stay until they are removed. A folder that the option "
               "cache of a driver names is not listed. Libraries that drivers use may have caches of their own.\n"
-              "Drivers that pack weights, as cpu does with cpu.layout=panels, cache them in the same folder at the end "
+              "Drivers that pack weights, as cpu does unless cpu.layout=rows, cache them in the same folder at the end "
               "of a run, one file per model, device and version of the driver; later runs map the file instead of "
               "packing again. ACCEL_PACKED_BYTES limits their size, and the least recently used ones are evicted "
               "first. --no-cache neither reads nor writes them.\n"

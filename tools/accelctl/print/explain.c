@@ -74,6 +74,31 @@ static json_t *setting_object(const json_t *document, const char *key)
     return setting;
 }
 
+/* Returns the next setting of the plan from *index on that refines `key`: its name continues with '_'; or NULL. */
+static const struct accel_plan_setting *next_refining(const struct accel_plan *plan, const char *key, uint32_t *index)
+{
+    const size_t length = strlen(key);
+
+    while (*index < accel_plan_setting_count(plan)) {
+        const struct accel_plan_setting *s = accel_plan_setting_get(plan, (*index)++);
+
+        if (strncmp(s->key, key, length) == 0 && s->key[length] == '_')
+            return s;
+    }
+    return NULL;
+}
+
+/* Adds the objects of settings that refine the one of `answer`. */
+static void add_refining(const struct accel_plan *plan, const json_t *document, const char *key, json_t *answer)
+{
+    const struct accel_plan_setting *s;
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; (s = next_refining(plan, key, &i)) != NULL;)
+        json_array_append_new(list, setting_object(document, s->key));
+    json_object_set_new(answer, "refined_by", list);
+}
+
 /* Prints a setting, or the members of a name for several settings. */
 static int explain_json(const struct opened *opened, const char *key, const char *const *members)
 {
@@ -87,6 +112,8 @@ static int explain_json(const struct opened *opened, const char *key, const char
                            setting_object(document, members[1]));
     else
         answer = setting_object(document, key);
+    if (members == NULL)
+        add_refining(accel_model_plan_plan(opened->made), document, key, answer);
     json_decref(document);
     return print_json(answer, "accelctl/explain/1");
 }
@@ -218,6 +245,8 @@ int explain_setting(const struct opened *opened, const char *key, uint32_t json)
         return explain_json(opened, key, members);
     if (members == NULL) {
         explain_one(opened, s);
+        for (uint32_t i = 0; (s = next_refining(plan, key, &i)) != NULL;)
+            explain_one(opened, s);
         return EXIT_DONE;
     }
     print("%s sets %s and %s\n", key, members[0], members[1]);
