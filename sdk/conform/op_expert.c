@@ -130,6 +130,7 @@ static void expert_matmul(struct conform *conform)
         {70, 2, 3, 65, unit, 2, BIAS | CHOSEN, 0, ANY_EXPERTS},
         {40, 2, 5, 48, unit, 3, FACTOR, 0, ONE_EXPERT},
         {130, 1, 4, 16, unit, 1, CHOSEN, ACCEL_FN_RELU, OUTSIDE_EXPERTS},
+        {13, 1, 2, 40, 4 * unit, 0, 0, 0, ONE_EXPERT}, /* one more than a tile of twelve rows */
     };
 
     for (uint32_t i = 0; i < COUNT(forms); i++)

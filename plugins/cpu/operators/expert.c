@@ -34,11 +34,13 @@ struct segment {
     void *staged;
 };
 
-/* Returns the bytes of a staged row at most: each kind pads the fewest rows that it is used for most. */
+/* Returns the bytes of a staged row at most: each kind pads the fewest rows that it is used for most, or those just past
+ * a multiple of its tile. */
 static uint64_t row_bytes_of(const struct experts *e, uint32_t type)
 {
     const uint8_t padded = CPU_ACT_BF16_ROWS + 1, half = CPU_ACT_F32_FROM_HALF, bf16 = CPU_ACT_BF16_FROM;
-    const uint8_t rows[] = {1, CPU_TILE_FROM, CPU_ACT_F32_FROM, half, bf16, padded};
+    const uint8_t past = CPU_ACT_F32_ROWS + 1, second = 2 * CPU_ACT_F32_ROWS + 1;
+    const uint8_t rows[] = {1, CPU_TILE_FROM, CPU_ACT_F32_FROM, past, half, second, bf16, padded};
     uint64_t most = 0;
 
     for (size_t i = 0; i < sizeof(rows); i++) {
