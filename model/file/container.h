@@ -14,6 +14,7 @@
 #include "model/file/part.h"
 #include "model/file/pool.h"
 
+struct model_derived;
 struct model_packed;
 struct model_planes;
 
@@ -21,8 +22,9 @@ struct model_planes;
 struct model_tensor {
     struct accel_model_tensor face;
     uint64_t described_at;
-    const struct model_packed *packed; /* not NULL: assembled from packed tensors when it is read */
-    const struct model_planes *planes; /* not NULL: its planes are separate tensors (planes.h) */
+    const struct model_packed *packed;   /* not NULL: assembled from packed tensors when it is read */
+    const struct model_planes *planes;   /* not NULL: its planes are separate tensors (planes.h) */
+    const struct model_derived *derived; /* not NULL: made from other tensors when it is read (derived.h) */
 };
 
 struct accel_model_file {
@@ -36,8 +38,9 @@ struct accel_model_file {
     struct model_tensor *tensors;
     uint64_t tensor_count;
     uint64_t tensor_capacity;
-    uint64_t packed_count; /* of tensors with `packed` */
-    uint64_t planes_count; /* of tensors with `planes` */
+    uint64_t packed_count;  /* of tensors with `packed` */
+    uint64_t planes_count;  /* of tensors with `planes` */
+    uint64_t derived_count; /* of tensors with `derived` */
     const struct model_tensor **tensors_by_name;
     struct accel_model_value *values;
     uint64_t value_count;
@@ -45,6 +48,12 @@ struct accel_model_file {
     const struct accel_model_value **values_by_key; /* equal keys of different parts: the first part's only */
     uint64_t key_count;
 };
+
+/* Returns the place of a tensor of the file in its table. */
+static inline uint64_t model_tensor_index(const struct accel_model_file *file, const struct accel_model_tensor *tensor)
+{
+    return (uint64_t)((const struct model_tensor *)(const void *)tensor - file->tensors);
+}
 
 /* Grow the tables for `count` more tensors or values. */
 int32_t model_container_reserve_tensors(struct accel_model_file *file, uint64_t count, struct accel_error *error);

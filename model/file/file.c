@@ -11,6 +11,7 @@
 
 #include "model/file/checked.h"
 #include "model/file/container.h"
+#include "model/file/derived.h"
 #include "model/file/fault.h"
 #include "model/file/not_model.h"
 #include "model/file/packed.h"
@@ -350,7 +351,8 @@ int32_t accel_model_file_has_prefix(const struct accel_model_file *file, const c
 static const struct model_tensor *find_assembled(const struct accel_model_file *file,
                                                  const struct accel_model_tensor *tensor)
 {
-    uint64_t at = file->packed_count + file->planes_count == 0 ? file->tensor_count : lower_bound(file, tensor->name);
+    uint64_t at = file->packed_count + file->planes_count + file->derived_count == 0 ? file->tensor_count
+                                                                                     : lower_bound(file, tensor->name);
     if (at == file->tensor_count || strcmp(file->tensors_by_name[at]->face.name, tensor->name) != 0)
         return NULL;
     return file->tensors_by_name[at];
@@ -365,7 +367,7 @@ const void *accel_model_file_plane(const struct accel_model_file *file, const st
     if (tensor == NULL || tensor->part >= file->part_count)
         return NULL;
     own = find_assembled(file, tensor);
-    if (own != NULL && own->packed != NULL)
+    if (own != NULL && (own->packed != NULL || own->derived != NULL))
         return NULL;
     place = (struct model_plane){tensor->offset, tensor->bytes, tensor->part};
     if (own != NULL && own->planes != NULL && plane < own->planes->count)
@@ -396,6 +398,8 @@ int32_t accel_model_file_read(const struct accel_model_file *file, const struct 
                                (unsigned long long)bytes, (unsigned long long)offset,
                                (unsigned long long)tensor->bytes);
     own = find_assembled(file, tensor);
+    if (own != NULL && own->derived != NULL)
+        return model_derived_read(file, own->derived, offset, bytes, out, error);
     if (own != NULL && own->packed != NULL)
         return model_packed_read(file, own->packed, offset, bytes, out, error);
     if (own != NULL && own->planes != NULL)

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 libaccel_model_core_la_SOURCES += \
 	%D%/checked.h \
-	%D%/decoder_config.c %D%/decoder_config.h \
-	%D%/decoder_config_gguf.c %D%/decoder_config_json.c %D%/decoder_config_rope.c %D%/decoder_config_reader.h \
+	%D%/derived.c %D%/derived.h \
 	%D%/container.c %D%/container.h \
 	%D%/element.c %D%/element.h \
 	%D%/fault.c %D%/fault.h \

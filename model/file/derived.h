@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tensors that a model reads in another arrangement than its file stores: transposed, or several stacked into one. Like
+ * packed checkpoints (packed.h) they replace their sources in the table of the file, and are assembled when they are
+ * read, never mapped.
+ */
+#ifndef ACCEL_MODEL_FILE_DERIVED_H
+#define ACCEL_MODEL_FILE_DERIVED_H
+
+#include <stdbool.h>
+
+#include <accel/model/file.h>
+
+/* How a tensor is derived. Its sources are `count` tensors of one type and shape, stacked along the rows. */
+struct model_derivation {
+    const char *name;           /* of the new tensor; may be that of a source */
+    const char *const *sources; /* [count] */
+    uint64_t count;
+    bool transposed; /* each source, or each matrix of one of rank 3, has its inputs first */
+    uint32_t first;  /* rows first, first + step ... of each (transposed) matrix are taken */
+    uint32_t step;   /* 1: all rows */
+    bool flat;       /* the result is a vector */
+};
+
+struct model_derived;
+
+/* Replaces the sources of all derivations by the tensors that are derived from them. Call once, before the file is
+ * shared. ACCEL_E_CORRUPT: a source is missing, or shapes differ; ACCEL_E_UNSUPPORTED: a type that cannot be
+ * transposed. */
+int32_t model_derive(struct accel_model_file *file, const struct model_derivation *derivations, uint64_t count,
+                     struct accel_error *error);
+
+/* Reads bytes offset .. offset + bytes of the tensor; the caller has checked the range. Any thread. */
+int32_t model_derived_read(const struct accel_model_file *file, const struct model_derived *derived, uint64_t offset,
+                           uint64_t bytes, void *out, struct accel_error *error);
+
+#endif
