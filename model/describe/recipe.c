@@ -106,29 +106,11 @@ static const struct {
     const char *family;
     void (*make)(struct recipe *recipe);
 } recipes[] = {
-    {"llama", recipe_make_llama},
-    {"mistral", recipe_make_llama},
-    {"qwen2", recipe_make_llama},
-    {"gemma", recipe_make_llama},
-    {"phi", recipe_make_phi},
-    {"falcon", recipe_make_falcon},
-    {"gpt2", recipe_make_gpt2},
-    {"opt", recipe_make_opt},
-    {"bert", recipe_make_bert},
-    {"roberta", recipe_make_bert},
-    {"t5", recipe_make_t5},
-    {"vit", recipe_make_vit},
-    {"resnet", recipe_make_resnet},
-    {"convnext", recipe_make_convnext},
-    {"detr", recipe_make_detr},
-    {"whisper", recipe_make_whisper},
-    {"wav2vec2", recipe_make_wav2vec2},
-    {"clip", recipe_make_clip},
-    {"xclip", recipe_make_xclip},
-    {"blip", recipe_make_blip},
-    {"blip-2", recipe_make_blip2},
-    {"llava", recipe_make_llava},
-    {"llava_next", recipe_make_llava},
+    {"bert", recipe_make_bert},    {"roberta", recipe_make_bert},    {"t5", recipe_make_t5},
+    {"vit", recipe_make_vit},      {"resnet", recipe_make_resnet},   {"convnext", recipe_make_convnext},
+    {"detr", recipe_make_detr},    {"whisper", recipe_make_whisper}, {"wav2vec2", recipe_make_wav2vec2},
+    {"clip", recipe_make_clip},    {"xclip", recipe_make_xclip},     {"blip", recipe_make_blip},
+    {"blip-2", recipe_make_blip2}, {"llava", recipe_make_llava},     {"llava_next", recipe_make_llava},
     {"clap", recipe_make_clap},
 };
 
@@ -157,6 +139,10 @@ int32_t describe_recipe(struct accel_model_description *d, struct accel_error *e
             recipes[i].make(&recipe);
             return recipe.code;
         }
+    if (d->traits.main == PART_LANGUAGE && accel_model_description_runs(d, NULL) == ACCEL_OK) {
+        recipe_make_decoder(&recipe);
+        return recipe.code;
+    }
     accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: weights of the family \"%s\" cannot be derived from facts",
                     d->origin, d->traits.family);
     accel_error_remedy(error, "describe a file of the model instead");

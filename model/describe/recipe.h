@@ -45,8 +45,7 @@ void recipe_need(struct recipe *recipe, enum part part, const char *fact, uint64
 void recipe_need_layers(struct recipe *recipe, enum part part);
 
 /* Add a whole transformer at `prefix`. */
-void recipe_llama(struct recipe *recipe, enum part part, const char *prefix);
-void recipe_opt(struct recipe *recipe, enum part part, const char *prefix);
+void recipe_decoder(struct recipe *recipe, enum part part, const char *family_name, const char *prefix);
 void recipe_bert(struct recipe *recipe, enum part part, const char *prefix, uint64_t crossed);
 void recipe_clip_vision(struct recipe *recipe, const char *prefix, const char *first_norm, bool messages);
 void recipe_clip_text(struct recipe *recipe, const char *prefix);
@@ -56,11 +55,7 @@ void recipe_resnet(struct recipe *recipe, const char *prefix, bool layered);
 void recipe_clap_audio(struct recipe *recipe);
 
 /* Families. */
-void recipe_make_llama(struct recipe *recipe);
-void recipe_make_phi(struct recipe *recipe);
-void recipe_make_falcon(struct recipe *recipe);
-void recipe_make_gpt2(struct recipe *recipe);
-void recipe_make_opt(struct recipe *recipe);
+void recipe_make_decoder(struct recipe *recipe);
 void recipe_make_bert(struct recipe *recipe);
 void recipe_make_t5(struct recipe *recipe);
 void recipe_make_vit(struct recipe *recipe);

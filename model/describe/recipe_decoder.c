@@ -1,137 +1,92 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recipes of decoders that write text: names and shapes as their checkpoints have them. */
-#include <string.h>
-
+/* The weights of decoders that write text, listed by their families (model/family/decoder.h). */
 #include "model/describe/recipe.h"
+#include "model/family/decoder.h"
+#include "model/family/family.h"
 
-static const char *const plain_attention[4] = {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj",
-                                               "self_attn.o_proj"};
-static const char *const out_attention[4] = {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj",
-                                             "self_attn.out_proj"};
-static const char *const dense_attention[4] = {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj",
-                                               "self_attn.dense"};
+/* Roles of matrices; all vectors are norms here. */
+static const char *const roles[DECODER_PARTS] = {
+    [DECODER_EMBEDDING] = "embedding",       [DECODER_POSITIONS] = "embedding",  [DECODER_PROJECT_IN] = "embedding",
+    [DECODER_PROJECT_OUT] = "head",          [DECODER_OUTPUT] = "head",          [DECODER_QUERY] = "attention.q",
+    [DECODER_KEY] = "attention.k",           [DECODER_VALUE] = "attention.v",    [DECODER_QKV] = "attention.q",
+    [DECODER_ATTENTION_OUT] = "attention.o", [DECODER_FFN_GATE] = "ffn.gate",    [DECODER_FFN_UP] = "ffn.up",
+    [DECODER_FFN_DOWN] = "ffn.down",         [DECODER_ROUTER] = "ffn.router",    [DECODER_EXPERT_GATE] = "ffn.gate",
+    [DECODER_EXPERT_UP] = "ffn.up",          [DECODER_EXPERT_DOWN] = "ffn.down", [DECODER_SHARED_GATE] = "ffn.gate",
+    [DECODER_SHARED_UP] = "ffn.up",          [DECODER_SHARED_DOWN] = "ffn.down", [DECODER_SHARED_FACTOR] = "ffn.router",
+};
 
-static void need_decoder(struct recipe *recipe, enum part part)
+struct listing {
+    struct recipe *recipe;
+    enum part part;
+    const char *prefix;
+};
+
+static void add_weight(void *data, enum decoder_part part, uint32_t layer, const char *name, uint64_t rows,
+                       uint64_t width)
+{
+    const struct listing *listing = data;
+    struct recipe *recipe = listing->recipe;
+
+    recipe_at(recipe, listing->part, layer, "%s", listing->prefix);
+    if (rows == 0 || roles[part] == NULL)
+        recipe_matrix(recipe, name, "norm", rows == 0 ? 1 : rows, width);
+    else
+        recipe_matrix(recipe, name, roles[part], rows, width);
+}
+
+/* Fills a configuration with what a descriptor states. Tensors that only a file could show are left out. */
+static void fill_config(const struct recipe *recipe, enum part part, const struct model_family *family,
+                        struct accel_decoder_config *out_config)
 {
     const struct shape *s = &recipe->shapes[part];
+    const struct decoder_form *form = &family->form;
+
+    *out_config = (struct accel_decoder_config){
+        .family = family,
+        .form = *form,
+        .format = ACCEL_MODEL_SAFETENSORS,
+        .layers = (uint32_t)s->layers,
+        .hidden = (uint32_t)s->hidden,
+        .ffn = (uint32_t)s->ffn,
+        .heads = (uint32_t)s->heads,
+        .kv_heads = (uint32_t)s->kv_heads,
+        .head_size = (uint32_t)s->head_size,
+        .value_size = (uint32_t)s->value_size,
+        .vocabulary = (uint32_t)s->vocabulary,
+        .context = (uint32_t)s->positions - (s->positions == 0 ? 0 : form->position_first),
+        .tied = recipe->traits->tied || form->output == FORM_ABSENT,
+        .q_bias = form->q_bias == FORM_PRESENT,
+        .k_bias = form->k_bias == FORM_PRESENT,
+        .v_bias = form->v_bias == FORM_PRESENT,
+        .o_bias = form->o_bias == FORM_PRESENT,
+        .mlp_bias = form->ffn_bias == FORM_PRESENT,
+        .output_bias = form->output_bias == FORM_PRESENT,
+        .norm_bias = form->norm_bias == FORM_PRESENT,
+        .qk_norm = form->qk_norm != FORM_QK_NONE && form->qk_norm_presence == FORM_PRESENT,
+        .embedding_norm = form->embedding_norm == FORM_PRESENT,
+    };
+}
+
+void recipe_decoder(struct recipe *recipe, enum part part, const char *family_name, const char *prefix)
+{
+    struct listing listing = {recipe, part, prefix};
+    struct accel_decoder_config config;
+    const struct model_family *family;
+    int32_t code = model_family_find(recipe->d->origin, family_name, &family, recipe->error);
 
     recipe_need_layers(recipe, part);
-    recipe_need(recipe, part, "vocabulary", s->vocabulary);
+    recipe_need(recipe, part, "vocabulary", recipe->shapes[part].vocabulary);
+    if (code == ACCEL_OK && family->form.position == FORM_LEARNED)
+        recipe_need(recipe, part, "positions", recipe->shapes[part].positions);
+    if (recipe->code == ACCEL_OK)
+        recipe->code = code;
+    if (recipe->code != ACCEL_OK)
+        return;
+    fill_config(recipe, part, family, &config);
+    decoder_list(&config, add_weight, &listing);
 }
 
-void recipe_llama(struct recipe *recipe, enum part part, const char *prefix)
+void recipe_make_decoder(struct recipe *recipe)
 {
-    const struct shape *s = &recipe->shapes[part];
-    uint32_t biases = strcmp(recipe->traits->family, "qwen2") == 0 ? 7u : 0;
-
-    need_decoder(recipe, part);
-    recipe_at(recipe, part, ACCEL_NO_LAYER, "%smodel.", prefix);
-    recipe_matrix(recipe, "embed_tokens.weight", "embedding", s->vocabulary, s->hidden);
-    for (uint32_t layer = 0; layer < s->layers && recipe->code == ACCEL_OK; layer++) {
-        recipe_at(recipe, part, layer, "%smodel.layers.%u.", prefix, layer);
-        recipe_norm(recipe, "input_layernorm", s->hidden, false);
-        recipe_attention(recipe, plain_attention, s->hidden, biases);
-        recipe_norm(recipe, "post_attention_layernorm", s->hidden, false);
-        recipe_linear(recipe, "mlp.gate_proj", "ffn.gate", s->ffn, s->hidden, false);
-        recipe_linear(recipe, "mlp.up_proj", "ffn.up", s->ffn, s->hidden, false);
-        recipe_linear(recipe, "mlp.down_proj", "ffn.down", s->hidden, s->ffn, false);
-    }
-    recipe_at(recipe, part, ACCEL_NO_LAYER, "%s", prefix);
-    recipe_norm(recipe, "model.norm", s->hidden, false);
-    if (!recipe->traits->tied)
-        recipe_matrix(recipe, "lm_head.weight", "head", s->vocabulary, s->hidden);
-}
-
-void recipe_make_llama(struct recipe *recipe)
-{
-    recipe_llama(recipe, PART_LANGUAGE, "");
-}
-
-/* Attention and feed-forward side by side under one norm; every matrix has a bias. */
-void recipe_make_phi(struct recipe *recipe)
-{
-    const struct shape *s = &recipe->shapes[PART_LANGUAGE];
-
-    need_decoder(recipe, PART_LANGUAGE);
-    recipe_at(recipe, PART_LANGUAGE, ACCEL_NO_LAYER, "%s", "");
-    recipe_matrix(recipe, "model.embed_tokens.weight", "embedding", s->vocabulary, s->hidden);
-    for (uint32_t layer = 0; layer < s->layers && recipe->code == ACCEL_OK; layer++) {
-        recipe_at(recipe, PART_LANGUAGE, layer, "model.layers.%u.", layer);
-        recipe_norm(recipe, "input_layernorm", s->hidden, true);
-        recipe_attention(recipe, dense_attention, s->hidden, RECIPE_ALL_BIASES);
-        recipe_linear(recipe, "mlp.fc1", "ffn.up", s->ffn, s->hidden, true);
-        recipe_linear(recipe, "mlp.fc2", "ffn.down", s->hidden, s->ffn, true);
-    }
-    recipe_at(recipe, PART_LANGUAGE, ACCEL_NO_LAYER, "%s", "");
-    recipe_norm(recipe, "model.final_layernorm", s->hidden, true);
-    recipe_linear(recipe, "lm_head", "head", s->vocabulary, s->hidden, true);
-}
-
-/* Queries of all heads, then the keys, then the values, in one matrix; the head is the embedding. */
-void recipe_make_falcon(struct recipe *recipe)
-{
-    const struct shape *s = &recipe->shapes[PART_LANGUAGE];
-    uint64_t rows = (s->heads + 2 * s->kv_heads) * s->head_size;
-
-    need_decoder(recipe, PART_LANGUAGE);
-    recipe_at(recipe, PART_LANGUAGE, ACCEL_NO_LAYER, "%s", "transformer.");
-    recipe_matrix(recipe, "word_embeddings.weight", "embedding", s->vocabulary, s->hidden);
-    for (uint32_t layer = 0; layer < s->layers && recipe->code == ACCEL_OK; layer++) {
-        recipe_at(recipe, PART_LANGUAGE, layer, "transformer.h.%u.", layer);
-        recipe_norm(recipe, "input_layernorm", s->hidden, true);
-        recipe_linear(recipe, "self_attention.query_key_value", "attention.q", rows, s->hidden, false);
-        recipe_linear(recipe, "self_attention.dense", "attention.o", s->hidden, s->heads * s->head_size, false);
-        recipe_linear(recipe, "mlp.dense_h_to_4h", "ffn.up", s->ffn, s->hidden, false);
-        recipe_linear(recipe, "mlp.dense_4h_to_h", "ffn.down", s->hidden, s->ffn, false);
-    }
-    recipe_at(recipe, PART_LANGUAGE, ACCEL_NO_LAYER, "%s", "transformer.");
-    recipe_norm(recipe, "ln_f", s->hidden, true);
-}
-
-void recipe_make_gpt2(struct recipe *recipe)
-{
-    const struct shape *s = &recipe->shapes[PART_LANGUAGE];
-
-    need_decoder(recipe, PART_LANGUAGE);
-    recipe_need(recipe, PART_LANGUAGE, "positions", s->positions);
-    recipe_at(recipe, PART_LANGUAGE, ACCEL_NO_LAYER, "%s", "transformer.");
-    recipe_matrix(recipe, "wte.weight", "embedding", s->vocabulary, s->hidden);
-    recipe_matrix(recipe, "wpe.weight", "embedding", s->positions, s->hidden);
-    for (uint32_t layer = 0; layer < s->layers && recipe->code == ACCEL_OK; layer++) {
-        recipe_at(recipe, PART_LANGUAGE, layer, "transformer.h.%u.", layer);
-        recipe_norm(recipe, "ln_1", s->hidden, true);
-        recipe_linear(recipe, "attn.c_attn", "attention.q", 3 * s->hidden, s->hidden, true);
-        recipe_linear(recipe, "attn.c_proj", "attention.o", s->hidden, s->hidden, true);
-        recipe_norm(recipe, "ln_2", s->hidden, true);
-        recipe_linear(recipe, "mlp.c_fc", "ffn.up", s->ffn, s->hidden, true);
-        recipe_linear(recipe, "mlp.c_proj", "ffn.down", s->hidden, s->ffn, true);
-    }
-    recipe_at(recipe, PART_LANGUAGE, ACCEL_NO_LAYER, "%s", "transformer.");
-    recipe_norm(recipe, "ln_f", s->hidden, true);
-}
-
-void recipe_opt(struct recipe *recipe, enum part part, const char *prefix)
-{
-    const struct shape *s = &recipe->shapes[part];
-
-    need_decoder(recipe, part);
-    recipe_need(recipe, part, "positions", s->positions);
-    recipe_at(recipe, part, ACCEL_NO_LAYER, "%smodel.decoder.", prefix);
-    recipe_matrix(recipe, "embed_tokens.weight", "embedding", s->vocabulary, s->hidden);
-    recipe_matrix(recipe, "embed_positions.weight", "embedding", s->positions, s->hidden);
-    for (uint32_t layer = 0; layer < s->layers && recipe->code == ACCEL_OK; layer++) {
-        recipe_at(recipe, part, layer, "%smodel.decoder.layers.%u.", prefix, layer);
-        recipe_attention(recipe, out_attention, s->hidden, RECIPE_ALL_BIASES);
-        recipe_norm(recipe, "self_attn_layer_norm", s->hidden, true);
-        recipe_linear(recipe, "fc1", "ffn.up", s->ffn, s->hidden, true);
-        recipe_linear(recipe, "fc2", "ffn.down", s->hidden, s->ffn, true);
-        recipe_norm(recipe, "final_layer_norm", s->hidden, true);
-    }
-    recipe_at(recipe, part, ACCEL_NO_LAYER, "%smodel.decoder.", prefix);
-    recipe_norm(recipe, "final_layer_norm", s->hidden, true);
-}
-
-void recipe_make_opt(struct recipe *recipe)
-{
-    recipe_opt(recipe, PART_LANGUAGE, "");
+    recipe_decoder(recipe, PART_LANGUAGE, recipe->traits->family, "");
 }

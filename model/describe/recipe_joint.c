@@ -143,7 +143,7 @@ void recipe_make_blip2(struct recipe *recipe)
     query_transformer(recipe);
     at_top(recipe, PART_PROJECTOR);
     recipe_linear(recipe, "language_projection", "other", recipe->shapes[PART_LANGUAGE].hidden, s->hidden, true);
-    recipe_opt(recipe, PART_LANGUAGE, "language_model.");
+    recipe_decoder(recipe, PART_LANGUAGE, "opt", "language_model.");
 }
 
 void recipe_make_llava(struct recipe *recipe)
@@ -156,7 +156,7 @@ void recipe_make_llava(struct recipe *recipe)
     recipe_linear(recipe, "multi_modal_projector.linear_2", "other", width, width, true);
     if (strcmp(recipe->traits->family, "llava_next") == 0)
         recipe_matrix(recipe, "image_newline", "embedding", 1, width);
-    recipe_llama(recipe, PART_LANGUAGE, "language_model.");
+    recipe_decoder(recipe, PART_LANGUAGE, "llama", "language_model.");
 }
 
 static void clap_projection(struct recipe *recipe, enum part part, const char *first, const char *second,

@@ -1,80 +1,75 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Declares model families: tensor names and the builder of the step graph. family.c finds a family by architecture;
- * each file beside it implements one family and is the only place that knows its name.
- *
- * A decoder's step graph has the symbols `tokens` (fed in this step), `outputs` (rows of logits requested) and
- * `sequences` (which the tokens belong to), and the inputs below. Keys and values are a state of 2 * layers parts: part
- * 2i holds the keys of layer i, 2i + 1 its values.
+ * Declares model families. family.c finds a family by the architecture that a file states; each file beside it that is
+ * named like a family holds the form, the names and the keys of one family and its relatives, and is the only place
+ * that knows them. decoder.c makes their step.
  */
 #ifndef ACCEL_MODEL_FAMILY_FAMILY_H
 #define ACCEL_MODEL_FAMILY_FAMILY_H
 
-#include <accel/builder.h>
-#include <accel/model/file.h>
+#include "model/family/decoder_config.h"
+#include "model/family/form.h"
 
-#include "model/family/weights.h"
-#include "model/file/decoder_config.h"
+struct config_reader;
 
-/* Options of a step graph, beside the model. */
-struct step_options {
-    uint32_t rounding; /* of activations in matmuls over quantized weights: ACCEL_F32 or ACCEL_Q8_0 */
-    uint32_t k_type;
-    uint32_t v_type;
-    uint32_t stages;  /* 1: every named stage of the reference is an output, and nothing is fused over it */
-    uint32_t inputs;  /* 1: the activations of each matmul are an output */
-    uint32_t scores;  /* 1: attention scores, summed over layers for each place, are an output */
-    uint64_t batch;   /* most tokens of a step */
-    uint64_t span;    /* most tokens of one sequence in a step */
-    uint64_t outputs; /* most rows of logits of a step, at most batch */
-    uint64_t slots;   /* kv slots: tokens that the caches hold */
-    uint64_t context; /* most tokens of a sequence */
-    uint64_t
-        kv_capacity;    /* most cached tokens of a sequence: fewer than context if a window leaves the others unread */
-    uint64_t sequences; /* most sequences of a step */
-    uint64_t page;      /* tokens in a page of the caches */
-    uint64_t window;    /* newest tokens that a query attends to; 0: all */
-    uint64_t sinks;     /* first tokens that it attends to besides */
-    const struct weight_types *types; /* of matrices converted to another type; may be NULL */
+/* Keys of the configuration that a family reads beside those of every decoder: bits of the rows in decoder_config.c. */
+enum form_key {
+    KEY_EMBEDDING_SCALE = 1 << 0,
+    KEY_RESIDUAL_SCALE = 1 << 1,
+    KEY_ATTENTION_SCALE = 1 << 2,
+    KEY_ATTENTION_WIDTH = 1 << 3, /* scores are divided by the root of this */
+    KEY_LOGIT_SCALE = 1 << 4,
+    KEY_LOGIT_DIVISOR = 1 << 5,
+    KEY_ATTENTION_SOFTCAP = 1 << 6,
+    KEY_LOGIT_SOFTCAP = 1 << 7,
+    KEY_QKV_LIMIT = 1 << 8,
+    KEY_EMBEDDING_WIDTH = 1 << 9,
+    KEY_EXPERTS = 1 << 10,
+    KEY_SHARED_EXPERT = 1 << 11,
+    KEY_GATE_LIMIT = 1 << 12,
 };
 
-/* The graph of one step, and its values for inputs and outputs. */
-struct step_graph {
-    struct accel_builder *builder; /* owns the graph */
-    const struct accel_graph *graph;
-    uint32_t ids;          /* I32 [tokens] */
-    uint32_t position;     /* I32 [tokens] */
-    uint32_t slot;         /* I32 [tokens] */
-    uint32_t table;        /* I32 [sequences, pages] */
-    uint32_t first;        /* I32 [sequences + 1] */
-    uint32_t length;       /* I32 [sequences] */
-    uint32_t rows;         /* I32 [outputs]: tokens whose logits are requested */
-    uint32_t frequency;    /* F32 [dims / 2] of dynamic scaling, else ACCEL_NO_VALUE */
-    uint32_t crossed;      /* F32 [tokens, width] from another device, else ACCEL_NO_VALUE */
-    uint32_t logits;       /* F32 [outputs, vocabulary]; of a pipeline stage, its hidden rows */
-    uint32_t scores;       /* F32 [sequences, pages * page], or ACCEL_NO_VALUE */
-    uint64_t weight_bytes; /* of the tensors that the graph reads, as stored in the file */
+/* Longest name of a tensor. */
+#define DECODER_NAME_BYTES 128u
+
+/* A tensor that checkpoints with a config.json store in another arrangement: as many tensors, one for each expert or
+ * for each head of queries or keys, or (COUNT_ONE) as rows of one. `source` is the name of the stored ones, with %u for
+ * the layer and %u for the number. */
+enum decoder_count { COUNT_ONE, COUNT_EXPERTS, COUNT_HEADS, COUNT_KV_HEADS };
+struct decoder_stack {
+    enum decoder_part part;
+    enum decoder_count count;
+    const char *source;
+    const char *suffix;   /* of the tensor, NULL: ".weight" */
+    bool transposed;      /* the source has its inputs first */
+    uint32_t first, step; /* rows of the source; a step of 0: all */
 };
 
 struct model_family {
-    const char *architecture; /* its name in files */
-    const char *activation;   /* default if the file has none */
-    uint32_t gguf_pairing;    /* ACCEL_PAIR_... of GGUF files, which do not state it */
-    int32_t (*check)(const struct model_family *family, const struct accel_model_file *file,
-                     const struct accel_decoder_config *config, struct accel_error *error);
-    int32_t (*step)(const struct model_family *family, const struct accel_model_file *file,
-                    const struct accel_decoder_config *config, const struct step_options *options,
-                    struct step_graph *out_step, struct accel_error *error);
+    const char *architecture;      /* its name in config.json */
+    const char *gguf_architecture; /* in GGUF; NULL: the same */
+    const char *activation;        /* default if the file has none */
+    uint32_t gguf_pairing;         /* ACCEL_PAIR_... of GGUF files, which do not state it */
+    uint32_t keys;                 /* enum form_key */
+    /* Names of parts, [DECODER_PARTS], without the ".weight" or ".bias" behind them and with %u for the layer, where
+     * they differ from those of llama's checkpoints and from the usual ones of GGUF (names.c). May be NULL. */
+    const char *const *names;
+    const char *const *gguf_names;
+    const struct decoder_stack *stacks; /* ends with a source of NULL; may be NULL */
+    struct decoder_form form;
+    /* Changes the form by what only this family has; may be NULL. */
+    int32_t (*adapt)(struct config_reader *reader);
 };
 
 /* Finds the family of an architecture. ACCEL_E_UNSUPPORTED lists the supported ones. */
 int32_t model_family_find(const char *path, const char *architecture, const struct model_family **out_family,
                           struct accel_error *error);
 
-void step_graph_free(struct step_graph *step);
+/* Returns the name of a part, or NULL: the family has none. Without a family the names are llama's. */
+const char *decoder_part_name(const struct accel_decoder_config *config, enum decoder_part part);
 
-/* The families of llama.c: decoders with RMS norms, rotary positions and a gated feed-forward part. */
-extern const struct model_family llama_families[];
-extern const uint32_t llama_family_count;
+/* Writes the name of a tensor; false, and an empty name, if the part has none. */
+bool decoder_tensor_name(const struct accel_decoder_config *config, enum decoder_part part, uint32_t layer,
+                         const char *suffix, char out_name[DECODER_NAME_BYTES]);
 
 #endif

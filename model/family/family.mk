@@ -1,9 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
 libaccel_model_core_la_SOURCES += \
+	%D%/bloom.c \
+	%D%/cohere.c \
+	%D%/decoder.c \
+	%D%/decoder.h \
+	%D%/decoder_experts.c \
+	%D%/decoder_positions.c \
+	%D%/decoder_walk.h \
+	%D%/decoder_config.c \
+	%D%/decoder_config.h \
+	%D%/decoder_config_gguf.c \
+	%D%/decoder_config_json.c \
+	%D%/decoder_config_reader.h \
+	%D%/decoder_config_rope.c \
+	%D%/derive.c \
+	%D%/falcon.c \
+	%D%/families.def \
+	%D%/families.h \
 	%D%/family.c \
 	%D%/family.h \
+	%D%/form.h \
+	%D%/gemma.c \
+	%D%/glm.c \
+	%D%/gpt2.c \
+	%D%/gpt_neox.c \
+	%D%/gpt_oss.c \
+	%D%/granite.c \
 	%D%/llama.c \
+	%D%/mixture.c \
+	%D%/mpt.c \
+	%D%/names.c \
+	%D%/net.c \
+	%D%/net.h \
+	%D%/olmo2.c \
+	%D%/opt.c \
+	%D%/phi.c \
 	%D%/rope.c \
 	%D%/rope.h \
+	%D%/smollm3.c \
+	%D%/stablelm.c \
+	%D%/starcoder2.c \
 	%D%/weights.c \
 	%D%/weights.h

@@ -77,10 +77,17 @@ static double scaled(const struct accel_rope_config *rope, uint64_t length, uint
         return frequency / rope->factor * ramp + frequency * (1.0 - ramp);
     case ACCEL_ROPE_LLAMA3:
         return llama3(rope, frequency);
+    case ACCEL_ROPE_LONG:
+        return frequency / (length > rope->original_context ? rope->long_divisors : rope->short_divisors)[pair];
     case ACCEL_ROPE_PLAIN:
         break;
     }
     return frequency;
+}
+
+bool rope_changes(const struct accel_rope_config *rope)
+{
+    return rope->kind == ACCEL_ROPE_DYNAMIC || rope->kind == ACCEL_ROPE_LONG;
 }
 
 void rope_frequencies(const struct accel_rope_config *rope, uint64_t length, const float *divisors, float *out)

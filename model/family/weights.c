@@ -9,6 +9,7 @@
 #include <accel/quant/format.h>
 
 #include "model/file/fault.h"
+#include "model/file/rows.h"
 
 static int32_t refuse_shape(const struct accel_model_file *file, const struct accel_model_tensor *tensor,
                             const char *wanted, struct accel_error *error)
@@ -91,42 +92,57 @@ static bool is_matrix_type(uint32_t type)
     }
 }
 
-int32_t weights_check_matrix(const struct accel_model_file *file, const char *name, uint64_t rows, uint64_t width,
-                             const struct accel_model_tensor **out_tensor, struct accel_error *error)
+int32_t weights_check_matrix(const struct accel_model_file *file, const char *name, uint64_t parts, uint64_t rows,
+                             uint64_t width, const struct accel_model_tensor **out_tensor, struct accel_error *error)
 {
     int32_t code = find(file, name, out_tensor, error);
-    char wanted[64];
+    const struct accel_model_tensor *tensor = *out_tensor;
+    char wanted[96];
+    bool fits;
 
     if (code != ACCEL_OK)
         return code;
-    snprintf(wanted, sizeof(wanted), "[%llu, %llu]", (unsigned long long)rows, (unsigned long long)width);
-    if ((*out_tensor)->rank != 2 || (*out_tensor)->dims[0] != rows || (*out_tensor)->dims[1] != width)
-        return refuse_shape(file, *out_tensor, wanted, error);
+    fits = tensor->rank == 2 && tensor->dims[0] == parts * rows && tensor->dims[1] == width;
+    if (parts > 1)
+        fits = fits ||
+               (tensor->rank == 3 && tensor->dims[0] == parts && tensor->dims[1] == rows && tensor->dims[2] == width);
+    if (parts > 1)
+        snprintf(wanted, sizeof(wanted), "[%llu, %llu, %llu]", (unsigned long long)parts, (unsigned long long)rows,
+                 (unsigned long long)width);
+    else
+        snprintf(wanted, sizeof(wanted), "[%llu, %llu]", (unsigned long long)rows, (unsigned long long)width);
+    if (!fits)
+        return refuse_shape(file, tensor, wanted, error);
     code = refuse_scaled(file, name, error);
-    if (code != ACCEL_OK || is_matrix_type((*out_tensor)->type))
+    if (code != ACCEL_OK || is_matrix_type(tensor->type))
         return code;
-    return refuse_type(file, *out_tensor, "matrix", "matrices are F32, F16, BF16, F8_E4M3, F8_E5M2 or quantized", "f32",
+    return refuse_type(file, tensor, "matrix", "matrices are F32, F16, BF16, F8_E4M3, F8_E5M2 or quantized", "f32",
                        error);
 }
 
-int32_t weights_check_vector(const struct accel_model_file *file, const char *name, uint64_t width,
+int32_t weights_check_vector(const struct accel_model_file *file, const char *name, uint64_t rows, uint64_t width,
                              const struct accel_model_tensor **out_tensor, struct accel_error *error)
 {
     int32_t code = find(file, name, out_tensor, error);
+    const struct accel_model_tensor *tensor = *out_tensor;
     char wanted[64];
 
     if (code != ACCEL_OK)
         return code;
-    snprintf(wanted, sizeof(wanted), "[%llu]", (unsigned long long)width);
-    if ((*out_tensor)->rank != 1 || (*out_tensor)->dims[0] != width)
-        return refuse_shape(file, *out_tensor, wanted, error);
-    switch ((*out_tensor)->type) {
+    if (rows == 0)
+        snprintf(wanted, sizeof(wanted), "[%llu]", (unsigned long long)width);
+    else
+        snprintf(wanted, sizeof(wanted), "[%llu, %llu]", (unsigned long long)rows, (unsigned long long)width);
+    if (rows == 0 ? tensor->rank != 1 || tensor->dims[0] != width
+                  : tensor->rank != 2 || tensor->dims[0] != rows || tensor->dims[1] != width)
+        return refuse_shape(file, tensor, wanted, error);
+    switch (tensor->type) {
     case ACCEL_F32:
     case ACCEL_F16:
     case ACCEL_BF16:
         return ACCEL_OK;
     default:
-        return refuse_type(file, *out_tensor, "vector", "vectors are F32, F16 or BF16", "f32 --role norm=f32", error);
+        return refuse_type(file, tensor, "vector", "vectors are F32, F16 or BF16", "f32 --role norm=f32", error);
     }
 }
 
@@ -141,7 +157,7 @@ int32_t weights_read_vector(const struct accel_model_file *file, const struct ac
         return accel_error_set(error, ACCEL_E_MEMORY, "%s: %llu bytes for '%s'", accel_model_file_path(file),
                                (unsigned long long)tensor->bytes, tensor->name);
     code = accel_model_file_read(file, tensor, 0, tensor->bytes, bytes, error);
-    if (code == ACCEL_OK && accel_format_decode(tensor->type, planes, tensor->dims[0], out) != ACCEL_OK)
+    if (code == ACCEL_OK && accel_format_decode(tensor->type, planes, model_tensor_elements(tensor), out) != ACCEL_OK)
         code = accel_error_set(error, ACCEL_E_INTERNAL, "cannot decode '%s'", tensor->name);
     free(bytes);
     return code;
@@ -168,27 +184,35 @@ int32_t weights_add_matrix(struct accel_builder *builder, const struct weight_ty
 
     for (uint32_t d = 0; d < tensor->rank; d++)
         dims[d].add = tensor->dims[d];
+    if (tensor->rank == 3) { /* parts, one after the other */
+        dims[0].add *= dims[1].add;
+        dims[1] = dims[2];
+        dims[2].add = 0;
+    }
     *bytes += tensor->bytes;
     return accel_builder_value(builder, ACCEL_ROLE_WEIGHT, tensor->name, other == NULL ? tensor->type : other->type,
-                               tensor->rank, dims, out_value, error);
+                               tensor->rank == 3 ? 2 : tensor->rank, dims, out_value, error);
 }
 
 int32_t weights_add_vector(struct accel_builder *builder, const struct accel_model_file *file,
-                           const struct accel_model_tensor *tensor, uint32_t *out_value, uint64_t *bytes,
+                           const struct accel_model_tensor *tensor, float add, uint32_t *out_value, uint64_t *bytes,
                            struct accel_error *error)
 {
+    const uint64_t count = model_tensor_elements(tensor);
     float *values;
     int32_t code;
 
-    if (tensor->type == ACCEL_F32)
+    if (tensor->type == ACCEL_F32 && add == 0)
         return weights_add_matrix(builder, NULL, tensor, out_value, bytes, error);
-    values = malloc(tensor->dims[0] * sizeof(*values));
+    values = malloc(count * sizeof(*values));
     if (values == NULL)
-        return accel_error_set(error, ACCEL_E_MEMORY, "%llu values of '%s'", (unsigned long long)tensor->dims[0],
-                               tensor->name);
+        return accel_error_set(error, ACCEL_E_MEMORY, "%llu values of '%s'", (unsigned long long)count, tensor->name);
     code = weights_read_vector(file, tensor, values, error);
+    for (uint64_t i = 0; code == ACCEL_OK && add != 0 && i < count; i++)
+        values[i] += add;
     if (code == ACCEL_OK)
-        code = accel_builder_constant(builder, tensor->name, ACCEL_F32, 1, tensor->dims, values, out_value, error);
+        code = accel_builder_constant(builder, tensor->name, ACCEL_F32, tensor->rank, tensor->dims, values, out_value,
+                                      error);
     free(values);
     return code;
 }

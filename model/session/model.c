@@ -106,10 +106,12 @@ int32_t accel_model_open(const char *path, const struct accel_model_open_options
         code = model_packed_replace(model->file, error);
     if (code == ACCEL_OK)
         code = accel_decoder_config_read(model->file, &model->config, error);
+    if (code == ACCEL_OK && model->config.family == NULL)
+        code = model_family_find(path, model->config.architecture, &model->config.family, error);
     if (code == ACCEL_OK)
-        code = model_family_find(path, model->config.architecture, &model->family, error);
+        code = decoder_derive(model->file, &model->config, error);
     if (code == ACCEL_OK)
-        code = model->family->check(model->family, model->file, &model->config, error);
+        code = decoder_check(model->file, &model->config, error);
     if (code != ACCEL_OK) {
         add_remedy(code, error);
         accel_model_close(model);

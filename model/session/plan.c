@@ -9,6 +9,7 @@
 
 #include <accel/quant/format.h>
 
+#include "model/family/rope.h"
 #include "model/session/load.h"
 #include "model/session/measure.h"
 #include "model/session/pages.h"
@@ -130,6 +131,12 @@ uint64_t session_longest_context(const struct accel_model *model)
     return reach >= INT32_MAX ? INT32_MAX : (uint64_t)reach;
 }
 
+/* Returns whether the model has a table of positions, which ends with its context. */
+static bool has_table(const struct accel_model *model)
+{
+    return model->config.form.position == FORM_LEARNED;
+}
+
 /* Returns the origin of an error about a setting. */
 static uint32_t origin_of(const struct accel_plan_setting *setting)
 {
@@ -183,6 +190,12 @@ static int32_t resolve_context(struct accel_session *session, int64_t asked, str
     session->options.context = asked <= 0 ? model->facts.context : smaller((uint64_t)asked, longest);
     if (asked > 0 && (uint64_t)asked <= longest)
         return ACCEL_OK;
+    if (asked > 0 && setting->origin == ACCEL_ORIGIN_GIVEN && is_beyond_training(session->plan) && has_table(model)) {
+        accel_error_set(error, ACCEL_E_INVALID, "%.160s: context=%s: the table of positions of %s has %" PRIu64 " rows",
+                        setting->place, setting->value, accel_model_file_path(model->file), longest);
+        accel_error_remedy(error, "--set context=%" PRIu64, longest);
+        return accel_error_origin(error, origin_of(setting), ACCEL_E_INVALID);
+    }
     if (asked > 0 && setting->origin == ACCEL_ORIGIN_GIVEN && is_beyond_training(session->plan)) {
         session->options.context = (uint64_t)asked;
         return ACCEL_OK;
@@ -240,9 +253,13 @@ static int32_t check_full(const struct accel_session *session, struct accel_erro
         return refuse_unpaired(plan, session->full == FULL_PRUNE ? "kv.full" : "kv.prune", error);
     if (session->full == FULL_STOP)
         return ACCEL_OK;
-    if (session->model->config.rope.kind == ACCEL_ROPE_DYNAMIC)
-        return accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: with dynamic rotary scaling kv.full has to be stop",
-                               accel_model_file_path(session->model->file));
+    if (rope_changes(&session->model->config.rope) || has_table(session->model)) {
+        accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: with %s kv.full has to be stop",
+                        accel_model_file_path(session->model->file),
+                        has_table(session->model) ? "a table of learned positions" : "dynamic rotary scaling");
+        accel_error_remedy(error, "add --set kv.full=stop");
+        return ACCEL_E_UNSUPPORTED;
+    }
     return options->context < 4 * options->sinks + 4 ? refuse_short(session, error) : ACCEL_OK;
 }
 
@@ -334,12 +351,12 @@ static int32_t resolve_sequences(struct accel_session *session, struct accel_err
 
     if (code != ACCEL_OK)
         return code;
-    if (sequences > 1 && session->model->config.rope.kind == ACCEL_ROPE_DYNAMIC &&
+    if (sequences > 1 && rope_changes(&session->model->config.rope) &&
         accel_plan_is_recommended(session->plan, "sequences")) {
         sequences = 1;
         code = accel_plan_decline(session->plan, "sequences", "1", "dynamic rotary scaling has one base for a step",
                                   error);
-    } else if (sequences > 1 && session->model->config.rope.kind == ACCEL_ROPE_DYNAMIC)
+    } else if (sequences > 1 && rope_changes(&session->model->config.rope))
         return accel_error_set(error, ACCEL_E_UNSUPPORTED,
                                "%s: dynamic rotary scaling has one base for a step: sequences has to be 1",
                                accel_model_file_path(session->model->file));
@@ -497,7 +514,7 @@ int32_t session_retype(struct accel_session *session, const struct weight_type *
     if (code != ACCEL_OK)
         return code;
     step_graph_free(&session->step);
-    code = model->family->step(model->family, model->file, &model->config, &session->options, &session->step, error);
+    code = decoder_step(model->file, &model->config, &session->options, &session->step, error);
     return code == ACCEL_OK ? session_place(session, error) : code;
 }
 
@@ -535,8 +552,7 @@ int32_t session_from_plan(struct accel_context *context, const struct accel_mode
     if (code == ACCEL_OK)
         code = create_state_parts(session, error);
     if (code == ACCEL_OK)
-        code =
-            model->family->step(model->family, model->file, &model->config, &session->options, &session->step, error);
+        code = decoder_step(model->file, &model->config, &session->options, &session->step, error);
     if (code == ACCEL_OK)
         code = session_place(session, error);
     if (code == ACCEL_OK) {

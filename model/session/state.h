@@ -11,8 +11,8 @@
 #include <accel/accel.h>
 #include <accel/model/session.h>
 
+#include "model/family/decoder.h"
 #include "model/family/family.h"
-#include "model/file/decoder_config.h"
 #include "model/file/open_struct.h"
 #include "model/file/rows.h"
 #include "model/session/kv.h"
@@ -20,7 +20,6 @@
 struct accel_model {
     struct accel_model_file *file;
     struct accel_decoder_config config;
-    const struct model_family *family;
     struct accel_model_facts facts;
     char types[64];
 };

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "model/file/decoder_config_reader.h"
+#include "model/family/decoder_config_reader.h"
 
 #define TOKENS_KEY "tokenizer.ggml.tokens"
 
@@ -99,7 +99,7 @@ static int32_t read_windows(const struct config_reader *reader)
         return model_fault(reader->error, ACCEL_E_UNSUPPORTED, reader->path, pattern->offset,
                            "%s does not have a boolean for each layer", key);
     for (uint32_t i = 0; i < reader->config->layers; i++) {
-        bool marked = pattern == NULL || ((const unsigned char *)pattern->data)[i] != 0;
+        bool marked = pattern == NULL ? !config_is_full(reader, i) : ((const unsigned char *)pattern->data)[i] != 0;
         windows[i] = marked ? (uint32_t)fact.integer : 0;
     }
     return ACCEL_OK;

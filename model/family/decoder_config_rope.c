@@ -9,13 +9,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/file/decoder_config_reader.h"
+#include "model/family/decoder_config_reader.h"
 #include "model/file/json.h"
 
 #define DEFAULT_BASE 10000.0
 #define DEFAULT_BETA_FAST 32.0
 #define DEFAULT_BETA_SLOW 1.0
 #define GGUF_DIVISORS "rope_freqs.weight"
+#define GGUF_SHORT "rope_factors_short.weight"
+#define GGUF_LONG "rope_factors_long.weight"
 
 /* Values of the file before conversion to accel_rope_config; zero if absent. */
 struct rope_facts {
@@ -26,7 +28,7 @@ struct rope_facts {
 #define FACT(name) offsetof(struct rope_facts, name)
 
 static const struct config_row rows[] = {
-    {{"rope_theta"}, {"rope.freq_base"}, FACT(base), CONFIG_TO_F64, false, 0, 1e15},
+    {{"rope_theta", "rotary_emb_base"}, {"rope.freq_base"}, FACT(base), CONFIG_TO_F64, false, 0, 1e15},
     {{"factor"}, {"rope.scaling.factor", "rope.scale_linear"}, FACT(factor), CONFIG_TO_F64, false, 0, 1e6},
     {{"low_freq_factor"}, {NULL}, FACT(low), CONFIG_TO_F64, false, 0, 1e6},
     {{"high_freq_factor"}, {NULL}, FACT(high), CONFIG_TO_F64, false, 0, 1e6},
@@ -35,7 +37,7 @@ static const struct config_row rows[] = {
     {{"attention_factor"}, {"rope.scaling.attn_factor"}, FACT(attention_factor), CONFIG_TO_F64, false, 0, 1e6},
     {{"mscale"}, {NULL}, FACT(mscale), CONFIG_TO_F64, false, 0, 1e6},
     {{"mscale_all_dim"}, {NULL}, FACT(mscale_all), CONFIG_TO_F64, false, 0, 1e6},
-    {{"partial_rotary_factor"}, {NULL}, FACT(partial), CONFIG_TO_F64, false, 0, 1},
+    {{"partial_rotary_factor", "rotary_pct"}, {NULL}, FACT(partial), CONFIG_TO_F64, false, 0, 1},
     {{NULL}, {"rope.dimension_count"}, FACT(dims), CONFIG_TO_U32, false, 1, 65536},
     {{"original_max_position_embeddings"},
      {"rope.scaling.original_context_length"},
@@ -52,6 +54,7 @@ static const struct {
 } kinds[] = {
     {"default", ACCEL_ROPE_PLAIN},   {"none", ACCEL_ROPE_PLAIN}, {"linear", ACCEL_ROPE_LINEAR},
     {"dynamic", ACCEL_ROPE_DYNAMIC}, {"yarn", ACCEL_ROPE_YARN},  {"llama3", ACCEL_ROPE_LLAMA3},
+    {"longrope", ACCEL_ROPE_LONG},   {"su", ACCEL_ROPE_LONG},
 };
 
 static int32_t read_kind(const struct config_reader *reader, enum accel_rope_kind *out_kind)
@@ -92,6 +95,39 @@ static double yarn_attention(const struct config_reader *reader, const struct ro
     return reader->root != NULL ? facts->attention_factor : computed * facts->attention_factor;
 }
 
+/* Returns the attention factor of ACCEL_ROPE_LONG (arXiv 2402.13753, as Phi-3's checkpoints state it). */
+static double long_attention(const struct config_reader *reader, const struct rope_facts *facts, uint32_t original)
+{
+    const double factor = facts->factor != 0 ? facts->factor : (double)reader->config->context / original;
+    if (facts->attention_factor != 0)
+        return facts->attention_factor;
+    return factor <= 1 ? 1 : sqrt(1 + log(factor) / log(original));
+}
+
+/* Reads divisors of frequencies from a list of config.json, or from a tensor of GGUF. */
+static int32_t read_divisors(struct config_reader *reader, const char *key, const char *tensor, uint32_t count,
+                             const float **out_divisors)
+{
+    const json_t *list = json_object_get(reader->scope, key);
+    const struct accel_model_tensor *stored = reader->root != NULL ? NULL : accel_model_file_find(reader->file, tensor);
+    float *divisors = model_pool_alloc(&reader->config->pool, count, sizeof(*divisors));
+    if (divisors == NULL)
+        return model_no_memory(reader->error, reader->path, count * sizeof(*divisors));
+    *out_divisors = divisors;
+    if (stored != NULL && stored->type == ACCEL_F32 && stored->rank == 1 && stored->dims[0] == count)
+        return accel_model_file_read(reader->file, stored, 0, stored->bytes, divisors, reader->error);
+    if (reader->root == NULL)
+        return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path, MODEL_GGUF_KEYS,
+                           "tensor '%s' is missing or does not have %u values of F32", tensor, count);
+    for (uint32_t i = 0; i < count; i++) {
+        divisors[i] = (float)json_number_value(json_array_get(list, i));
+        if (!(divisors[i] > 0) || json_array_size(list) != count)
+            return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path, config_offset(reader, key, NULL),
+                               "%s is not a list of %u positive numbers", key, count);
+    }
+    return ACCEL_OK;
+}
+
 static int32_t lacks(const struct config_reader *reader, const char *kind, const char *key)
 {
     return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path, config_offset(reader, key, "rope.scaling.type"),
@@ -103,6 +139,8 @@ static int32_t set_dims(const struct config_reader *reader, const struct rope_fa
 {
     uint32_t head_size = reader->config->head_size;
     rope->dims = facts->dims == 0 ? head_size : facts->dims;
+    if (facts->partial == 0 && facts->dims == 0 && reader->config->form.rotary_share != 0)
+        rope->dims = (uint32_t)((double)head_size * reader->config->form.rotary_share);
     if (facts->partial > 0)
         rope->dims = (uint32_t)((double)head_size * facts->partial);
     if (rope->dims >= 2 && rope->dims % 2 == 0 && rope->dims <= head_size)
@@ -122,6 +160,8 @@ static int32_t check_kind(const struct config_reader *reader, struct rope_facts 
     }
     if (rope->kind == ACCEL_ROPE_YARN && facts->factor == 0 && facts->original != 0)
         facts->factor = (double)reader->config->context / (double)facts->original;
+    if (rope->kind == ACCEL_ROPE_LONG)
+        return ACCEL_OK;
     if (facts->factor == 0)
         return lacks(reader, "of the model", "factor");
     if (rope->kind == ACCEL_ROPE_YARN && rope->beta_fast <= rope->beta_slow)
@@ -142,6 +182,9 @@ static int32_t read_one(struct config_reader *reader, double base, struct accel_
     rope->truncate = true;
     if (code == ACCEL_OK)
         code = read_kind(reader, &rope->kind);
+    /* GGUF states this scaling by its tensors alone. */
+    if (reader->root == NULL && config_has(reader, GGUF_LONG))
+        rope->kind = ACCEL_ROPE_LONG;
     if (code == ACCEL_OK && reader->root != NULL)
         code = config_find_bool(reader, "truncate", &rope->truncate, &found);
     if (code == ACCEL_OK)
@@ -158,7 +201,18 @@ static int32_t read_one(struct config_reader *reader, double base, struct accel_
     rope->high_frequency_factor = facts.high;
     rope->original_context = facts.original == 0 ? reader->config->context : facts.original;
     rope->attention_factor = rope->kind == ACCEL_ROPE_YARN ? yarn_attention(reader, &facts) : 1;
-    return ACCEL_OK;
+    if (rope->kind != ACCEL_ROPE_LONG)
+        return ACCEL_OK;
+    /* The original length may stand at the top of config.json while the rest is in rope_scaling. */
+    if (facts.original == 0 && reader->root != NULL)
+        rope->original_context =
+            (uint32_t)json_integer_value(json_object_get(reader->root, "original_max_position_embeddings"));
+    if (rope->original_context < 2)
+        return lacks(reader, "longrope", "original_max_position_embeddings");
+    rope->attention_factor = long_attention(reader, &facts, rope->original_context);
+    code = read_divisors(reader, "short_factor", GGUF_SHORT, rope->dims / 2, &rope->short_divisors);
+    return code == ACCEL_OK ? read_divisors(reader, "long_factor", GGUF_LONG, rope->dims / 2, &rope->long_divisors)
+                            : code;
 }
 
 static int32_t read_scope(struct config_reader *reader, const json_t *scope, double base,
@@ -227,7 +281,9 @@ static int32_t apply_top_partial(const struct config_reader *reader)
     struct accel_decoder_config *config = reader->config;
     double partial = 0;
     uint32_t dims;
-    int32_t code = top_number(reader, "partial_rotary_factor", &partial);
+    int32_t code = top_number(reader, "rotary_pct", &partial);
+    if (code == ACCEL_OK)
+        code = top_number(reader, "partial_rotary_factor", &partial);
     if (code != ACCEL_OK || partial == 0)
         return code;
     dims = partial <= 1 ? (uint32_t)((double)config->head_size * partial) : 0;
@@ -245,12 +301,17 @@ int32_t config_rope_read(struct config_reader *reader)
     struct accel_decoder_config *config = reader->config;
     int32_t code;
     if (reader->root != NULL) {
-        config->pairing = ACCEL_ROPE_PAIRING_HALVES;
+        config->pairing = config->form.neighbours ? ACCEL_ROPE_PAIRING_NEIGHBOURS : ACCEL_ROPE_PAIRING_HALVES;
         code = read_json(reader);
         return code == ACCEL_OK ? apply_top_partial(reader) : code;
     }
     code = read_one(reader, DEFAULT_BASE, &config->rope);
     config->rope_sliding = config->rope;
+    if (config->form.gguf_sliding_base != 0) {
+        config->rope_sliding.kind = ACCEL_ROPE_PLAIN;
+        config->rope_sliding.base = config->form.gguf_sliding_base;
+        config->rope_sliding.factor = 1;
+    }
     if (code == ACCEL_OK && config_has(reader, GGUF_DIVISORS))
         config->rope_divisors = GGUF_DIVISORS;
     return code;

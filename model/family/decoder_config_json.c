@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "model/file/decoder_config_reader.h"
+#include "model/family/decoder_config_reader.h"
 #include "model/file/json.h"
 
 #define GENERATION_NAME "generation_config.json"
@@ -39,7 +39,7 @@ static void read_type(const struct config_reader *reader)
 
 static int32_t read_activation(const struct config_reader *reader)
 {
-    static const char *const json[4] = {"hidden_act", "hidden_activation", "activation_function"};
+    static const char *const json[4] = {"hidden_activation", "hidden_act", "activation_function", "activation"};
     static const char *const gguf[2] = {NULL};
     struct config_fact fact;
     config_find(reader, json, gguf, &fact);
@@ -52,29 +52,34 @@ static int32_t read_activation(const struct config_reader *reader)
                                               : ACCEL_OK;
 }
 
-/* Applies a declaration of biases. The family checks that a declared bias exists. A bias declared absent must not
- * exist, since a reader that ignores it would compute something else. */
-static int32_t apply_bias(const struct config_reader *reader, const char *key, bool *const marks[], size_t count)
+/* Applies a declaration of biases to those that the family may have. The family checks that a declared bias exists. A
+ * bias declared absent must not exist, since a reader that ignores it would compute something else. */
+static int32_t apply_bias(const struct config_reader *reader, const char *key, enum form_presence form, bool *mark)
 {
     bool declared = false, found = false;
     int32_t code = config_find_bool(reader, key, &declared, &found);
-    for (size_t i = 0; i < count && code == ACCEL_OK && found; i++) {
-        if (!declared && *marks[i])
-            return fault(reader, key, "is false, but the model has such a bias");
-        *marks[i] = declared;
-    }
-    return code;
+    if (code != ACCEL_OK || !found || form != FORM_IF_STORED)
+        return code;
+    if (!declared && *mark)
+        return fault(reader, key, "is false, but the model has such a bias");
+    *mark = declared;
+    return ACCEL_OK;
 }
 
 static int32_t read_flags(const struct config_reader *reader)
 {
     struct accel_decoder_config *config = reader->config;
-    bool *const attention[] = {&config->q_bias, &config->k_bias, &config->v_bias, &config->o_bias};
-    bool *const feed_forward[] = {&config->mlp_bias};
+    const struct decoder_form *form = &config->form;
     bool found;
-    int32_t code = apply_bias(reader, "attention_bias", attention, 4);
+    int32_t code = apply_bias(reader, "attention_bias", form->q_bias, &config->q_bias);
     if (code == ACCEL_OK)
-        code = apply_bias(reader, "mlp_bias", feed_forward, 1);
+        code = apply_bias(reader, "attention_bias", form->k_bias, &config->k_bias);
+    if (code == ACCEL_OK)
+        code = apply_bias(reader, "attention_bias", form->v_bias, &config->v_bias);
+    if (code == ACCEL_OK)
+        code = apply_bias(reader, "attention_bias", form->o_bias, &config->o_bias);
+    if (code == ACCEL_OK)
+        code = apply_bias(reader, "mlp_bias", form->ffn_bias, &config->mlp_bias);
     if (code == ACCEL_OK)
         code = config_find_bool(reader, "tie_word_embeddings", &config->tied, &found);
     return code;
@@ -139,7 +144,7 @@ static int32_t read_windows(const struct config_reader *reader)
         code = top_count(reader, "max_window_layers", &first, &has_first);
     if (code != ACCEL_OK)
         return code;
-    if (has_window && window == 0)
+    if (in_use && has_window && window == 0)
         return fault(reader, "sliding_window", "is 0");
     if (!in_use)
         window = 0;
@@ -148,7 +153,7 @@ static int32_t read_windows(const struct config_reader *reader)
     if (window != 0 && switched && !has_first)
         return fault(reader, "use_sliding_window", "is true, but max_window_layers is missing");
     for (uint32_t i = switched ? first : 0; i < reader->config->layers; i++)
-        windows[i] = window;
+        windows[i] = config_is_full(reader, i) ? 0 : window;
     return ACCEL_OK;
 }
 

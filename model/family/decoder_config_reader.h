@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shared by decoder_config*.c: looks a fact up under its names in either kind of file, with table rows that state its
- * member and its range.
+ * Shared by decoder_config*.c and by families: looks a fact up under its names in either kind of file, with table rows
+ * that state its member and its range.
  */
-#ifndef ACCEL_MODEL_FILE_DECODER_CONFIG_READER_H
-#define ACCEL_MODEL_FILE_DECODER_CONFIG_READER_H
+#ifndef ACCEL_MODEL_FAMILY_DECODER_CONFIG_READER_H
+#define ACCEL_MODEL_FAMILY_DECODER_CONFIG_READER_H
 
 #include <jansson.h>
 
-#include "model/file/decoder_config.h"
+#include "model/family/decoder_config.h"
 #include "model/file/fault.h"
 
 /* Longest GGUF key built from architecture and name. */
@@ -72,6 +72,9 @@ int32_t config_fill(const struct config_reader *reader, const struct config_row 
 /* Reads a boolean; if it is absent, *out_found is false and *out_truth unchanged. */
 int32_t config_find_bool(const struct config_reader *reader, const char *name, bool *out_truth, bool *out_found);
 
+/* Refuses a boolean that is true: nothing here honors it. */
+int32_t config_refuse_true(const struct config_reader *reader, const char *name);
+
 /* Reads rope and rope_sliding. Needs head_size and context. */
 int32_t config_rope_read(struct config_reader *reader);
 
@@ -84,6 +87,9 @@ int32_t config_gguf_read(struct config_reader *reader);
 int32_t config_set_token(const struct config_reader *reader, const char *key, int64_t id, int64_t *out_id,
                          bool must_exist);
 int32_t config_set_eos(const struct config_reader *reader, const char *key, const int64_t *ids, size_t count);
+
+/* Returns whether the family's pattern gives a layer no window. */
+bool config_is_full(const struct config_reader *reader, uint32_t layer);
 
 /* Allocates zeroed windows. */
 int32_t config_make_windows(const struct config_reader *reader, uint32_t **out_windows);

@@ -2,14 +2,15 @@
 /* Reads and checks the facts of a decoder that both kinds of files share. */
 #include "config.h"
 
-#include "model/file/decoder_config.h"
+#include "model/family/decoder_config.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/file/decoder_config_reader.h"
+#include "model/family/decoder_config_reader.h"
+#include "model/family/family.h"
 #include "model/file/json.h"
 #include "model/file/not_model.h"
 #include "model/file/text.h"
@@ -22,70 +23,122 @@
 
 /* Limits are far above every published model: they reject garbage before it is used as a size. */
 static const struct config_row rows[] = {
-    {{"num_hidden_layers", "n_layer", "num_layers"}, {"block_count"}, MEMBER(layers), CONFIG_TO_U32, true, 1, 65536},
-    {{"hidden_size", "n_embd", "d_model"}, {"embedding_length"}, MEMBER(hidden), CONFIG_TO_U32, true, 1, 1048576},
-    {{"intermediate_size", "ffn_dim", "n_inner"},
-     {"feed_forward_length"},
-     MEMBER(ffn),
+    {{"num_hidden_layers", "n_layer", "num_layers", "n_layers"},
+     {"block_count"},
+     MEMBER(layers),
      CONFIG_TO_U32,
      true,
      1,
+     65536},
+    {{"hidden_size", "n_embd", "d_model"}, {"embedding_length"}, MEMBER(hidden), CONFIG_TO_U32, true, 1, 1048576},
+    {{"intermediate_size", "ffn_dim", "n_inner", "ffn_hidden_size"},
+     {"feed_forward_length"},
+     MEMBER(ffn),
+     CONFIG_TO_U32,
+     false,
+     1,
      16777216},
-    {{"num_attention_heads", "n_head"}, {"attention.head_count"}, MEMBER(heads), CONFIG_TO_U32, true, 1, 65536},
+    {{"num_attention_heads", "n_head", "n_heads"},
+     {"attention.head_count"},
+     MEMBER(heads),
+     CONFIG_TO_U32,
+     true,
+     1,
+     65536},
     {{"num_key_value_heads"}, {"attention.head_count_kv"}, MEMBER(kv_heads), CONFIG_TO_U32, false, 1, 65536},
     {{"head_dim"}, {"attention.key_length"}, MEMBER(head_size), CONFIG_TO_U32, false, 1, 65536},
     {{"v_head_dim"}, {"attention.value_length"}, MEMBER(value_size), CONFIG_TO_U32, false, 1, 65536},
     {{"vocab_size"}, {"vocab_size"}, MEMBER(vocabulary), CONFIG_TO_U32, false, 1, 67108864},
-    {{"max_position_embeddings", "n_positions"},
+    {{"max_position_embeddings", "n_positions", "max_seq_len"},
      {"context_length"},
      MEMBER(context),
      CONFIG_TO_U32,
-     true,
+     false,
      1,
      4294967295.0},
-    {{"rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon", "norm_eps"},
+    {{"rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon", "norm_epsilon"},
      {"attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon"},
      MEMBER(norm_epsilon),
      CONFIG_TO_F64,
-     true,
+     false,
      0,
      1},
 };
 
-/* Names of tensors whose presence sets a member, per kind of file. The part after the layer's prefix is for layer 0. */
-struct presence {
-    const char *embedding, *output, *layer;
-    struct {
-        const char *name;
-        size_t member;
-    } marks[6];
+/* Keys that change the form of some families. A family that does not read one refuses any value but `neutral`. */
+static const struct {
+    enum form_key key;
+    double neutral;
+    struct config_row row;
+} form_rows[] = {
+    {KEY_EMBEDDING_SCALE,
+     1,
+     {{"embedding_multiplier"}, {"embedding_scale"}, MEMBER(form.embedding_scale), CONFIG_TO_F64, false, 0, 1e6}},
+    {KEY_RESIDUAL_SCALE,
+     1,
+     {{"residual_multiplier"}, {"residual_scale"}, MEMBER(form.residual_scale), CONFIG_TO_F64, false, 0, 1e6}},
+    {KEY_ATTENTION_SCALE,
+     0,
+     {{"attention_multiplier"}, {"attention.scale"}, MEMBER(form.attention_scale), CONFIG_TO_F64, false, 0, 1e6}},
+    {KEY_ATTENTION_WIDTH,
+     0,
+     {{"query_pre_attn_scalar"}, {NULL}, MEMBER(form.attention_width), CONFIG_TO_F64, false, 0, 1e6}},
+    {KEY_LOGIT_SCALE, 1, {{"logit_scale"}, {"logit_scale"}, MEMBER(form.logit_scale), CONFIG_TO_F64, false, 0, 1e6}},
+    {KEY_LOGIT_DIVISOR,
+     1,
+     {{"logits_scaling"}, {"logit_scale"}, MEMBER(form.logit_divisor), CONFIG_TO_F64, false, 0, 1e6}},
+    {KEY_ATTENTION_SOFTCAP,
+     0,
+     {{"attn_logit_softcapping"},
+      {"attn_logit_softcapping"},
+      MEMBER(form.attention_softcap),
+      CONFIG_TO_F64,
+      false,
+      0,
+      1e6}},
+    {KEY_LOGIT_SOFTCAP,
+     0,
+     {{"final_logit_softcapping"},
+      {"final_logit_softcapping"},
+      MEMBER(form.logit_softcap),
+      CONFIG_TO_F64,
+      false,
+      0,
+      1e6}},
+    {KEY_QKV_LIMIT, 0, {{"clip_qkv"}, {"attention.clamp_kqv"}, MEMBER(form.qkv_limit), CONFIG_TO_F64, false, 0, 1e6}},
+    {KEY_EMBEDDING_WIDTH,
+     0,
+     {{"word_embed_proj_dim"}, {NULL}, MEMBER(form.embedding_width), CONFIG_TO_U32, false, 1, 1048576}},
+    {KEY_GATE_LIMIT, 0, {{"swiglu_limit"}, {NULL}, MEMBER(form.gate_limit), CONFIG_TO_F64, false, 0, 1e6}},
+    {KEY_EXPERTS,
+     0,
+     {{"num_local_experts", "num_experts", "n_routed_experts"},
+      {"expert_count"},
+      MEMBER(form.experts),
+      CONFIG_TO_U32,
+      false,
+      1,
+      65536}},
 };
 
-static const struct presence presences[] = {
-    [0] = {"model.embed_tokens.weight",
-           "lm_head.weight",
-           "model.layers.",
-           {{"model.layers.0.self_attn.q_proj.bias", MEMBER(q_bias)},
-            {"model.layers.0.self_attn.k_proj.bias", MEMBER(k_bias)},
-            {"model.layers.0.self_attn.v_proj.bias", MEMBER(v_bias)},
-            {"model.layers.0.self_attn.o_proj.bias", MEMBER(o_bias)},
-            {"model.layers.0.mlp.down_proj.bias", MEMBER(mlp_bias)},
-            {"model.layers.0.self_attn.q_norm.weight", MEMBER(qk_norm)}}},
-    [1] = {"token_embd.weight",
-           "output.weight",
-           "blk.",
-           {{"blk.0.attn_q.bias", MEMBER(q_bias)},
-            {"blk.0.attn_k.bias", MEMBER(k_bias)},
-            {"blk.0.attn_v.bias", MEMBER(v_bias)},
-            {"blk.0.attn_output.bias", MEMBER(o_bias)},
-            {"blk.0.ffn_down.bias", MEMBER(mlp_bias)},
-            {"blk.0.attn_q_norm.weight", MEMBER(qk_norm)}}},
+/* Numbers of families with experts. */
+static const struct config_row expert_rows[] = {
+    {{"num_experts_per_tok"}, {"expert_used_count"}, MEMBER(form.experts_used), CONFIG_TO_U32, true, 1, 65536},
+    {{"moe_intermediate_size"},
+     {"expert_feed_forward_length"},
+     MEMBER(form.expert_ffn),
+     CONFIG_TO_U32,
+     false,
+     1,
+     16777216},
 };
-
-static const struct presence *find_presence(const struct config_reader *reader)
-{
-    return &presences[reader->config->format == ACCEL_MODEL_GGUF];
-}
+static const struct config_row shared_row = {{"shared_expert_intermediate_size"},
+                                             {"expert_shared_feed_forward_length"},
+                                             MEMBER(form.shared_ffn),
+                                             CONFIG_TO_U32,
+                                             true,
+                                             1,
+                                             16777216};
 
 bool config_has(const struct config_reader *reader, const char *name)
 {
@@ -265,6 +318,22 @@ int32_t config_make_windows(const struct config_reader *reader, uint32_t **out_w
     return ACCEL_OK;
 }
 
+int32_t config_refuse_true(const struct config_reader *reader, const char *name)
+{
+    bool truth = false, found;
+    int32_t code = config_find_bool(reader, name, &truth, &found);
+    if (code != ACCEL_OK || !truth)
+        return code;
+    return model_fault(reader->error, ACCEL_E_UNSUPPORTED, reader->path, config_offset(reader, name, name),
+                       "%s is true, which is not supported", name);
+}
+
+bool config_is_full(const struct config_reader *reader, uint32_t layer)
+{
+    const uint32_t every = reader->config->form.full_every;
+    return every != 0 && (layer + 1) % every == 0;
+}
+
 static int32_t check_id(const struct config_reader *reader, const char *key, int64_t id)
 {
     if (id < reader->config->vocabulary)
@@ -330,7 +399,8 @@ static int32_t check_heads(const struct config_reader *reader)
  * with other tensor names are not checked. */
 static int32_t check_layers(const struct config_reader *reader)
 {
-    const struct presence *presence = find_presence(reader);
+    const char *name = decoder_part_name(reader->config, DECODER_FFN_DOWN);
+    const int stem = (int)(strstr(name, "%u") - name);
     char prefix[64];
     if (reader->file == NULL)
         return ACCEL_OK;
@@ -339,17 +409,17 @@ static int32_t check_layers(const struct config_reader *reader)
                            config_offset(reader, "num_hidden_layers", "block_count"),
                            "the model should have %u layers, its files have %llu tensors", reader->config->layers,
                            (unsigned long long)accel_model_file_tensor_count(reader->file));
-    snprintf(prefix, sizeof(prefix), "%s0.", presence->layer);
+    snprintf(prefix, sizeof(prefix), "%.*s0.", stem, name);
     if (!accel_model_file_has_prefix(reader->file, prefix))
         return ACCEL_OK;
     for (uint32_t i = 0; i < reader->config->layers; i++) {
-        snprintf(prefix, sizeof(prefix), "%s%u.", presence->layer, i);
+        snprintf(prefix, sizeof(prefix), "%.*s%u.", stem, name, i);
         if (!accel_model_file_has_prefix(reader->file, prefix))
             return model_fault(
                 reader->error, ACCEL_E_CORRUPT, reader->path, config_offset(reader, "num_hidden_layers", "block_count"),
                 "the model should have %u layers, but no tensor begins with %s", reader->config->layers, prefix);
     }
-    snprintf(prefix, sizeof(prefix), "%s%u.", presence->layer, reader->config->layers);
+    snprintf(prefix, sizeof(prefix), "%.*s%u.", stem, name, reader->config->layers);
     if (accel_model_file_has_prefix(reader->file, prefix))
         return model_fault(
             reader->error, ACCEL_E_CORRUPT, reader->path, config_offset(reader, "num_hidden_layers", "block_count"),
@@ -361,13 +431,17 @@ static int32_t check_layers(const struct config_reader *reader)
 static int32_t check_vocabulary(const struct config_reader *reader)
 {
     struct accel_decoder_config *config = reader->config;
-    const char *name = find_presence(reader)->embedding;
-    const struct accel_model_tensor *tensor = reader->file == NULL ? NULL : accel_model_file_find(reader->file, name);
-    if (tensor != NULL && (tensor->rank != 2 || tensor->dims[1] != config->hidden))
+    const uint32_t width = config->form.embedding_width == 0 ? config->hidden : config->form.embedding_width;
+    const struct accel_model_tensor *tensor = NULL;
+    char name[DECODER_NAME_BYTES];
+    decoder_tensor_name(config, DECODER_EMBEDDING, 0, ".weight", name);
+    if (reader->file != NULL)
+        tensor = accel_model_file_find(reader->file, name);
+    if (tensor != NULL && (tensor->rank != 2 || tensor->dims[1] != width))
         return model_fault(reader->error, ACCEL_E_CORRUPT, accel_model_file_part_path(reader->file, tensor->part),
                            tensor->offset, "%s is %llu x %llu of rank %u, its rows should have the hidden size %u",
                            name, (unsigned long long)tensor->dims[0], (unsigned long long)tensor->dims[1], tensor->rank,
-                           config->hidden);
+                           width);
     if (tensor != NULL && config->vocabulary == 0 && tensor->dims[0] <= INT32_MAX)
         config->vocabulary = (uint32_t)tensor->dims[0];
     if (config->vocabulary == 0)
@@ -380,30 +454,198 @@ static int32_t check_vocabulary(const struct config_reader *reader)
     return ACCEL_OK;
 }
 
-static void mark_presence(const struct config_reader *reader)
+/* Decides whether a tensor of the form exists. */
+static bool is_present(const struct config_reader *reader, enum form_presence presence, enum decoder_part part,
+                       const char *suffix)
 {
-    const struct presence *presence = find_presence(reader);
-    reader->config->tied = reader->file != NULL && !config_has(reader, presence->output);
-    for (size_t i = 0; i < sizeof(presence->marks) / sizeof(presence->marks[0]); i++) {
-        bool *mark = (bool *)((unsigned char *)reader->config + presence->marks[i].member);
-        *mark = config_has(reader, presence->marks[i].name);
+    char name[DECODER_NAME_BYTES];
+    if (presence != FORM_IF_STORED)
+        return presence == FORM_PRESENT;
+    return decoder_tensor_name(reader->config, part, 0, suffix, name) && config_has(reader, name);
+}
+
+static void decide_presence(const struct config_reader *reader)
+{
+    struct accel_decoder_config *config = reader->config;
+    const struct decoder_form *form = &config->form;
+    const enum decoder_part qkv = form->qkv == FORM_QKV_SEPARATE ? DECODER_QUERY : DECODER_QKV;
+    config->tied = form->output == FORM_ABSENT ||
+                   (reader->file != NULL && !is_present(reader, form->output, DECODER_OUTPUT, ".weight"));
+    config->q_bias = is_present(reader, form->q_bias, qkv, ".bias");
+    config->k_bias = is_present(reader, form->k_bias, DECODER_KEY, ".bias");
+    config->v_bias = is_present(reader, form->v_bias, DECODER_VALUE, ".bias");
+    config->o_bias = is_present(reader, form->o_bias, DECODER_ATTENTION_OUT, ".bias");
+    config->mlp_bias = is_present(reader, form->ffn_bias, DECODER_FFN_DOWN, ".bias");
+    config->output_bias = is_present(reader, form->output_bias, DECODER_OUTPUT, ".bias");
+    config->norm_bias = is_present(reader, form->norm_bias, DECODER_ATTENTION_NORM, ".bias");
+    config->embedding_norm = is_present(reader, form->embedding_norm, DECODER_EMBEDDING_NORM, ".weight");
+    config->qk_norm =
+        form->qk_norm != FORM_QK_NONE && is_present(reader, form->qk_norm_presence, DECODER_QUERY_NORM, ".weight");
+}
+
+static int32_t missing_key(const struct config_reader *reader, const struct config_row *row)
+{
+    return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path, reader->root != NULL ? 0 : MODEL_GGUF_KEYS,
+                       "the key %s%s%s is missing", reader->root != NULL ? "" : reader->config->architecture,
+                       reader->root != NULL ? "" : ".", config_first_name(reader, row->json, row->gguf));
+}
+
+/* Gives numbers that no key has the value that the family implies. */
+static int32_t complete_numbers(const struct config_reader *reader)
+{
+    struct accel_decoder_config *config = reader->config;
+    if (config->ffn == 0)
+        config->ffn = config->form.ffn_by_hidden * config->hidden;
+    if (config->ffn == 0 && config->form.expert_ffn == 0)
+        return missing_key(reader, &rows[2]);
+    if (config->context == 0)
+        config->context = config->form.context;
+    if (config->context == 0)
+        return missing_key(reader, &rows[8]);
+    if (config->norm_epsilon == 0)
+        config->norm_epsilon = config->form.norm_epsilon;
+    return config->norm_epsilon == 0 ? missing_key(reader, &rows[9]) : ACCEL_OK;
+}
+
+/* Reads the keys of the form. One that the family does not read is refused unless its value changes nothing. */
+static int32_t read_form(struct config_reader *reader)
+{
+    struct accel_decoder_config *config = reader->config;
+    const uint32_t keys = config->family == NULL ? UINT32_MAX : config->family->keys;
+    bool found;
+    int32_t code = ACCEL_OK;
+    for (size_t i = 0; i < sizeof(form_rows) / sizeof(form_rows[0]) && code == ACCEL_OK; i++) {
+        struct config_fact fact;
+        if ((keys & form_rows[i].key) != 0) {
+            code = config_fill(reader, &form_rows[i].row, 1, config);
+            continue;
+        }
+        config_find(reader, form_rows[i].row.json, form_rows[i].row.gguf, &fact);
+        if (fact.kind == CONFIG_ABSENT || fact.real == form_rows[i].neutral)
+            continue;
+        code = config_fault(reader, ACCEL_E_UNSUPPORTED, &fact, "has no meaning in this architecture");
     }
+    if (code == ACCEL_OK && config->form.experts != 0)
+        code = config_fill(reader, expert_rows, sizeof(expert_rows) / sizeof(expert_rows[0]), config);
+    if (code == ACCEL_OK && config->form.experts != 0 && (keys & KEY_SHARED_EXPERT) != 0)
+        code = config_fill(reader, &shared_row, 1, config);
+    if (code == ACCEL_OK && config->form.experts != 0 && reader->root != NULL)
+        code = config_find_bool(reader, "norm_topk_prob", &config->form.expert_normalize, &found);
+    if (code == ACCEL_OK && config->form.experts_used > config->form.experts)
+        return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path,
+                           config_offset(reader, "num_experts_per_tok", "expert_used_count"),
+                           "%u experts of a token, the model has %u", config->form.experts_used, config->form.experts);
+    return code;
+}
+
+/* Reads which layers have experts: all but those that a list or a step leaves out, or that GGUF stores without. */
+static int32_t read_mixture(const struct config_reader *reader)
+{
+    static const struct config_row step = {{"decoder_sparse_step"}, {NULL}, 0, CONFIG_TO_U32, false, 1, 65536};
+    static const struct config_row dense = {
+        {"first_k_dense_replace"}, {"leading_dense_block_count"}, 0, CONFIG_TO_U32, false, 1, 65536};
+    struct accel_decoder_config *config = reader->config;
+    const json_t *list = json_object_get(reader->root, "mlp_only_layers");
+    uint32_t every = 1, first = 0;
+    bool *mixture;
+    int32_t code;
+    if (config->form.experts == 0)
+        return ACCEL_OK;
+    mixture = model_pool_alloc(&config->pool, config->layers, sizeof(*mixture));
+    if (mixture == NULL)
+        return model_no_memory(reader->error, reader->path, config->layers);
+    config->mixture = mixture;
+    code = config_fill(reader, &step, 1, &every);
+    if (code == ACCEL_OK)
+        code = config_fill(reader, &dense, 1, &first);
+    for (uint32_t i = 0; i < config->layers; i++)
+        mixture[i] = i >= first && (i + 1) % every == 0;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_int_t layer = json_integer_value(json_array_get(list, i));
+        if (layer >= 0 && layer < config->layers)
+            mixture[layer] = false;
+    }
+    return code;
+}
+
+/* Reads which layers have no rotary positions: those with a 0 in a list, else every n-th of the family. */
+static int32_t read_no_rotary(const struct config_reader *reader)
+{
+    struct accel_decoder_config *config = reader->config;
+    const uint32_t every = config->form.no_rotary_every;
+    const json_t *list = json_object_get(reader->root, "no_rope_layers");
+    bool *without;
+    if (every == 0)
+        return ACCEL_OK;
+    without = model_pool_alloc(&config->pool, config->layers, sizeof(*without));
+    if (without == NULL)
+        return model_no_memory(reader->error, reader->path, config->layers);
+    config->no_rotary = without;
+    if (json_is_array(list) && json_array_size(list) != config->layers)
+        return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path, config_offset(reader, "no_rope_layers", NULL),
+                           "no_rope_layers does not have an element for each layer");
+    for (uint32_t i = 0; i < config->layers; i++)
+        without[i] = json_is_array(list) ? json_integer_value(json_array_get(list, i)) == 0 : (i + 1) % every == 0;
+    return ACCEL_OK;
+}
+
+/* Skips the first word of names that the file does not have with it: checkpoints of the part below the output. */
+static void find_prefix(const struct config_reader *reader)
+{
+    struct accel_decoder_config *config = reader->config;
+    const char *dot = strchr(decoder_part_name(config, DECODER_EMBEDDING), '.');
+    char name[DECODER_NAME_BYTES];
+    decoder_tensor_name(config, DECODER_EMBEDDING, 0, ".weight", name);
+    if (reader->file == NULL || config->format == ACCEL_MODEL_GGUF || dot == NULL || config_has(reader, name))
+        return;
+    if (config_has(reader, strchr(name, '.') + 1))
+        config->prefix = (uint32_t)(strchr(name, '.') + 1 - name);
+}
+
+/* GGUF files have what their converter made of a checkpoint: rows in order, sums in place of 1 + weight. */
+static void read_as_gguf(const struct config_reader *reader)
+{
+    struct decoder_form *form = &reader->config->form;
+    form->unit_offset = false;
+    form->transposed = false;
+    if (form->qkv == FORM_QKV_GROUPS)
+        form->qkv = FORM_QKV_ROWS;
+    if (form->qkv == FORM_QKV_SEPARATE && config_has(reader, "blk.0.attn_qkv.weight"))
+        form->qkv = FORM_QKV_ROWS;
+    else if (form->qkv == FORM_QKV_ROWS && config_has(reader, "blk.0.attn_q.weight"))
+        form->qkv = FORM_QKV_SEPARATE;
+    if (form->ffn == FORM_FUSED_GATE && config_has(reader, "blk.0.ffn_gate.weight"))
+        form->ffn = FORM_GATED;
 }
 
 static int32_t read_all(struct config_reader *reader)
 {
     int32_t code = config_fill(reader, rows, sizeof(rows) / sizeof(rows[0]), reader->config);
     if (code == ACCEL_OK)
+        code = read_form(reader);
+    if (code == ACCEL_OK && reader->config->family != NULL && reader->config->family->adapt != NULL)
+        code = reader->config->family->adapt(reader);
+    if (code == ACCEL_OK && reader->root == NULL)
+        read_as_gguf(reader);
+    if (code == ACCEL_OK)
+        code = complete_numbers(reader);
+    if (code == ACCEL_OK)
+        find_prefix(reader);
+    if (code == ACCEL_OK)
         code = check_heads(reader);
     if (code == ACCEL_OK)
         code = check_layers(reader);
     if (code == ACCEL_OK)
         code = check_vocabulary(reader);
-    if (code == ACCEL_OK)
+    if (code == ACCEL_OK && reader->config->form.position == FORM_ROTARY)
         code = config_rope_read(reader);
+    if (code == ACCEL_OK)
+        code = read_no_rotary(reader);
+    if (code == ACCEL_OK)
+        code = read_mixture(reader);
     if (code != ACCEL_OK)
         return code;
-    mark_presence(reader);
+    decide_presence(reader);
     return reader->root != NULL ? config_json_read(reader) : config_gguf_read(reader);
 }
 
@@ -415,6 +657,17 @@ static int32_t finish(struct config_reader *reader, int32_t code)
         accel_decoder_config_free(reader->config);
     return code;
 }
+
+static const struct decoder_form unknown_form = {
+    .q_bias = FORM_IF_STORED,
+    .k_bias = FORM_IF_STORED,
+    .v_bias = FORM_IF_STORED,
+    .o_bias = FORM_IF_STORED,
+    .ffn_bias = FORM_IF_STORED,
+    .output = FORM_IF_STORED,
+    .qk_norm = FORM_QK_HEAD,
+    .qk_norm_presence = FORM_IF_STORED,
+};
 
 /* Sets the architecture. It is the prefix of GGUF keys, so it must be short and printable. */
 static int32_t set_architecture(struct config_reader *reader, const char *key, const char *name, uint64_t length)
@@ -430,6 +683,11 @@ static int32_t set_architecture(struct config_reader *reader, const char *key, c
     reader->config->architecture = model_pool_text(&reader->config->pool, name, length);
     if (reader->config->architecture == NULL)
         return model_no_memory(reader->error, reader->path, length);
+    /* An unknown architecture is refused by who opens the model; its numbers are read as those of a llama. */
+    if (model_family_find(reader->path, reader->config->architecture, &reader->config->family, NULL) == ACCEL_OK)
+        reader->config->form = reader->config->family->form;
+    else
+        reader->config->form = unknown_form;
     return ACCEL_OK;
 }
 

@@ -2,8 +2,9 @@
 /*
  * Reads the configuration of a decoder: sizes, rotary positions, windows, biases, special tokens. The source is
  * config.json, in the key styles of older and of current checkpoints, or GGUF metadata; both fill one struct, so
- * families see no difference. The name of the family decides nothing here: the prefix of GGUF keys is the architecture
- * that the file states.
+ * families see no difference. The family, found by the architecture that the file states, gives the form with its
+ * constants, the names of tensors and the keys that change the form; a key that would change the result and that the
+ * family does not read is refused.
  *
  * Every number is checked: a zero, NaN or absurd one is ACCEL_E_CORRUPT with key and value in the text; a well-formed
  * value that is not supported is ACCEL_E_UNSUPPORTED. A null key counts as absent. The presence of tensors decides what
@@ -12,20 +13,24 @@
  * The config owns its memory; accel_decoder_config_free frees it. It is immutable once read, then usable from any
  * thread.
  */
-#ifndef ACCEL_MODEL_FILE_DECODER_CONFIG_H
-#define ACCEL_MODEL_FILE_DECODER_CONFIG_H
+#ifndef ACCEL_MODEL_FAMILY_DECODER_CONFIG_H
+#define ACCEL_MODEL_FAMILY_DECODER_CONFIG_H
 
 #include <stdbool.h>
 
 #include <accel/model/file.h>
 
+#include "model/family/form.h"
 #include "model/file/pool.h"
+
+struct model_family;
 
 enum accel_rope_kind {
     ACCEL_ROPE_PLAIN,   /* no scaling */
     ACCEL_ROPE_LINEAR,  /* positions divided by factor */
     ACCEL_ROPE_DYNAMIC, /* base grows with the length once it passes original_context */
     ACCEL_ROPE_YARN,    /* interpolation by frequency between beta_fast and beta_slow */
+    ACCEL_ROPE_LONG,    /* frequencies divided by one of two lists, chosen by the length */
     ACCEL_ROPE_LLAMA3   /* interpolation by wavelength between low_ and high_frequency_factor */
 };
 
@@ -48,14 +53,20 @@ struct accel_rope_config {
     double high_frequency_factor;
     double beta_fast;
     double beta_slow;
-    double attention_factor; /* multiplies cosine and sine, already computed from factor and mscale; 1 unless YARN */
+    const float *short_divisors; /* [dims / 2] of LONG, of frequencies up to original_context tokens */
+    const float *long_divisors;  /* [dims / 2], beyond */
+    double attention_factor; /* multiplies cosine and sine, already computed from factor and mscale; 1 unless YARN or
+                                LONG */
 };
 
 struct accel_decoder_config {
-    const char *architecture; /* model_type of config.json, general.architecture of GGUF */
-    const char *activation;   /* as in config.json; NULL if the architecture implies it */
-    uint32_t format;          /* ACCEL_MODEL_GGUF or ACCEL_MODEL_SAFETENSORS: which names the tensors have */
-    uint32_t type;            /* of the weights as the checkpoint declares it, or ACCEL_TYPE_NONE */
+    const struct model_family *family; /* NULL: the architecture has none */
+    struct decoder_form form;          /* the family's, changed by the keys of the file */
+    const char *architecture;          /* model_type of config.json, general.architecture of GGUF */
+    const char *activation;            /* as in config.json; NULL if the architecture implies it */
+    uint32_t prefix; /* bytes that names of tensors lack at their begin: checkpoints of a part of the model */
+    uint32_t format; /* ACCEL_MODEL_GGUF or ACCEL_MODEL_SAFETENSORS: which names the tensors have */
+    uint32_t type;   /* of the weights as the checkpoint declares it, or ACCEL_TYPE_NONE */
     uint32_t layers;
     uint32_t hidden;
     uint32_t ffn;
@@ -71,11 +82,14 @@ struct accel_decoder_config {
     struct accel_rope_config rope_sliding; /* of layers with a window; equal to rope unless the file has another */
     enum accel_rope_pairing pairing;
     const char *rope_divisors; /* name of a tensor [dims / 2] that divides the frequencies, or NULL */
+    const bool *mixture;       /* [layers]: the feed-forward part has experts; NULL: as form.experts says */
+    const bool *no_rotary;     /* [layers]: the layer has no rotary positions; NULL: all have */
     const uint32_t *windows;   /* [layers]: tokens that a token attends to, itself included; 0 for all before it */
 
     bool tied; /* the output projection shares the embedding */
-    bool q_bias, k_bias, v_bias, o_bias, mlp_bias;
-    bool qk_norm; /* heads of queries and keys are normalized */
+    bool q_bias, k_bias, v_bias, o_bias, mlp_bias, output_bias, norm_bias;
+    bool qk_norm; /* queries and keys are normalized */
+    bool embedding_norm;
 
     int64_t bos, unk, pad; /* token ids, -1 for none */
     const uint32_t *eos;   /* ids that end a text */

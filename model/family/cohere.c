@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cohere (command-r): one norm without bias for both branches, neighbouring rotary pairs, scaled logits. */
+#include <accel/ops.h>
+
+#include "model/family/families.h"
+
+const struct model_family family_cohere = {
+    .architecture = "cohere",
+    .gguf_architecture = "command-r",
+    .activation = "silu",
+    .gguf_pairing = ACCEL_PAIR_NEIGHBOURS,
+    .keys = KEY_LOGIT_SCALE,
+    .form = {.norm = FORM_LAYER_NORM,
+             .branches = FORM_PARALLEL_ONE_NORM,
+             .qk_norm = FORM_QK_EACH,
+             .qk_norm_presence = FORM_IF_STORED,
+             .neighbours = true,
+             .output = FORM_ABSENT},
+};

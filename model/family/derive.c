@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Derives the tensors of a decoder from a checkpoint with a config.json that arranges them in another way. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/family/decoder.h"
+#include "model/family/family.h"
+#include "model/file/derived.h"
+#include "model/file/pool.h"
+
+/* Matrices that a form with `transposed` stores with their inputs first. */
+static const enum decoder_part transposed_parts[] = {DECODER_QKV, DECODER_ATTENTION_OUT, DECODER_FFN_UP,
+                                                     DECODER_FFN_DOWN};
+
+/* What is derived, and the memory of names. */
+struct list {
+    const struct accel_decoder_config *config;
+    struct model_pool pool;
+    struct model_derivation *items;
+    uint64_t count;
+    bool is_full; /* memory is out */
+};
+
+static const char *keep(struct list *list, const char *text)
+{
+    char *copy = model_pool_text(&list->pool, text, strlen(text));
+
+    list->is_full = list->is_full || copy == NULL;
+    return copy;
+}
+
+static void add_transposed(struct list *list, enum decoder_part part, uint32_t layer)
+{
+    const char **source = model_pool_alloc(&list->pool, 1, sizeof(*source));
+    char name[DECODER_NAME_BYTES];
+
+    decoder_tensor_name(list->config, part, layer, ".weight", name);
+    if (source == NULL) {
+        list->is_full = true;
+        return;
+    }
+    *source = keep(list, name);
+    list->items[list->count++] =
+        (struct model_derivation){.name = *source, .sources = source, .count = 1, .transposed = true, .step = 1};
+}
+
+static uint32_t count_of(const struct accel_decoder_config *config, enum decoder_count count)
+{
+    switch (count) {
+    case COUNT_EXPERTS:
+        return config->form.experts;
+    case COUNT_HEADS:
+        return config->heads;
+    case COUNT_KV_HEADS:
+        return config->kv_heads;
+    case COUNT_ONE:
+        break;
+    }
+    return 1;
+}
+
+static void add_stack(struct list *list, const struct decoder_stack *stack, uint32_t layer)
+{
+    const uint32_t count = count_of(list->config, stack->count);
+    const char **sources = model_pool_alloc(&list->pool, count, sizeof(*sources));
+    const char *suffix = stack->suffix == NULL ? ".weight" : stack->suffix;
+    char name[DECODER_NAME_BYTES];
+
+    for (uint32_t i = 0; i < count && sources != NULL; i++) {
+        /* The format is one of the constants of a family. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+#pragma GCC diagnostic ignored "-Wformat-extra-args"
+        snprintf(name, sizeof(name), stack->source, layer, i);
+#pragma GCC diagnostic pop
+        sources[i] = keep(list, name);
+    }
+    list->is_full = list->is_full || sources == NULL;
+    decoder_tensor_name(list->config, stack->part, layer, suffix, name);
+    list->items[list->count++] = (struct model_derivation){.name = keep(list, name),
+                                                           .sources = sources,
+                                                           .count = count,
+                                                           .transposed = stack->transposed,
+                                                           .first = stack->first,
+                                                           .step = stack->step == 0 ? 1 : stack->step,
+                                                           .flat = strcmp(suffix, ".bias") == 0};
+}
+
+static void add_layer(struct list *list, const struct accel_model_file *file, uint32_t layer)
+{
+    const struct accel_decoder_config *config = list->config;
+    const bool mixture = config->mixture != NULL && config->mixture[layer];
+    const struct decoder_stack *stack = config->family->stacks;
+
+    for (size_t i = 0; config->form.transposed && i < sizeof(transposed_parts) / sizeof(transposed_parts[0]); i++)
+        add_transposed(list, transposed_parts[i], layer);
+    for (; stack != NULL && stack->source != NULL; stack++) {
+        char name[DECODER_NAME_BYTES];
+
+        const bool is_norm = stack->part == DECODER_QUERY_NORM || stack->part == DECODER_KEY_NORM;
+
+        decoder_tensor_name(config, stack->part, layer, stack->suffix == NULL ? ".weight" : stack->suffix, name);
+        if (accel_model_file_find(file, name) == NULL && (is_norm ? config->qk_norm : mixture))
+            add_stack(list, stack, layer);
+    }
+}
+
+int32_t decoder_derive(struct accel_model_file *file, const struct accel_decoder_config *config,
+                       struct accel_error *error)
+{
+    enum { MOST_OF_LAYER = 8 };
+    struct list list = {.config = config};
+    int32_t code;
+
+    if (config->format != ACCEL_MODEL_SAFETENSORS)
+        return ACCEL_OK;
+    list.items = calloc((size_t)config->layers, MOST_OF_LAYER * sizeof(*list.items));
+    list.is_full = list.items == NULL;
+    for (uint32_t layer = 0; layer < config->layers && !list.is_full; layer++)
+        add_layer(&list, file, layer);
+    code = list.is_full ? accel_error_set(error, ACCEL_E_MEMORY, "%s: no memory for the names of its tensors",
+                                          accel_model_file_path(file))
+                        : model_derive(file, list.items, list.count, error);
+    free(list.items);
+    model_pool_free(&list.pool);
+    return code;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* falcon: the first models with one key head or ALiBi, the later ones with groups of queries for each key head. */
+#include <accel/ops.h>
+
+#include "model/family/decoder_config_reader.h"
+#include "model/family/families.h"
+
+static const char *const names[DECODER_PARTS] = {
+    [DECODER_EMBEDDING] = "transformer.word_embeddings",
+    [DECODER_FINAL_NORM] = "transformer.ln_f",
+    [DECODER_ATTENTION_NORM] = "transformer.h.%u.input_layernorm",
+    [DECODER_QKV] = "transformer.h.%u.self_attention.query_key_value",
+    [DECODER_ATTENTION_OUT] = "transformer.h.%u.self_attention.dense",
+    [DECODER_FFN_NORM] = "transformer.h.%u.post_attention_layernorm",
+    [DECODER_FFN_UP] = "transformer.h.%u.mlp.dense_h_to_4h",
+    [DECODER_FFN_DOWN] = "transformer.h.%u.mlp.dense_4h_to_h",
+};
+
+/* Of the later models, whose two branches have a norm each. */
+static const char *const new_names[DECODER_PARTS] = {
+    [DECODER_EMBEDDING] = "transformer.word_embeddings",
+    [DECODER_FINAL_NORM] = "transformer.ln_f",
+    [DECODER_ATTENTION_NORM] = "transformer.h.%u.ln_attn",
+    [DECODER_QKV] = "transformer.h.%u.self_attention.query_key_value",
+    [DECODER_ATTENTION_OUT] = "transformer.h.%u.self_attention.dense",
+    [DECODER_FFN_NORM] = "transformer.h.%u.ln_mlp",
+    [DECODER_FFN_UP] = "transformer.h.%u.mlp.dense_h_to_4h",
+    [DECODER_FFN_DOWN] = "transformer.h.%u.mlp.dense_4h_to_h",
+};
+
+/* In GGUF the second norm is the one of attention. */
+static const char *const new_gguf_names[DECODER_PARTS] = {
+    [DECODER_ATTENTION_NORM] = "blk.%u.attn_norm_2",
+    [DECODER_FFN_NORM] = "blk.%u.attn_norm",
+};
+
+extern const struct model_family family_falcon_two_norms;
+
+static int32_t adapt_gguf(struct config_reader *reader)
+{
+    if (config_has(reader, "blk.0.attn_norm_2.weight")) {
+        reader->config->family = &family_falcon_two_norms;
+        reader->config->form.branches = FORM_PARALLEL;
+    } else {
+        reader->config->form.branches = FORM_PARALLEL_ONE_NORM;
+    }
+    return ACCEL_OK;
+}
+
+static int32_t adapt(struct config_reader *reader)
+{
+    static const struct config_row groups = {{"num_kv_heads", "n_head_kv"},
+                                             {NULL},
+                                             offsetof(struct accel_decoder_config, kv_heads),
+                                             CONFIG_TO_U32,
+                                             false,
+                                             1,
+                                             65536};
+    static const struct config_row norms = {{"num_ln_in_parallel_attn"},
+                                            {NULL},
+                                            offsetof(struct accel_decoder_config, form.norms_in_parallel),
+                                            CONFIG_TO_U32,
+                                            false,
+                                            1,
+                                            2};
+    struct accel_decoder_config *config = reader->config;
+    bool is_new = false, one_key = true, parallel = true, alibi = false, bias = false, found;
+    int32_t code = ACCEL_OK;
+
+    if (reader->root == NULL)
+        return adapt_gguf(reader);
+    code = config_find_bool(reader, "new_decoder_architecture", &is_new, &found);
+    if (code == ACCEL_OK)
+        code = config_find_bool(reader, "multi_query", &one_key, &found);
+    if (code == ACCEL_OK)
+        code = config_find_bool(reader, "parallel_attn", &parallel, &found);
+    if (code == ACCEL_OK)
+        code = config_find_bool(reader, "alibi", &alibi, &found);
+    if (code == ACCEL_OK)
+        code = config_find_bool(reader, "bias", &bias, &found);
+    config->kv_heads = one_key ? 1 : config->heads;
+    config->form.norms_in_parallel = 2;
+    if (code == ACCEL_OK && is_new)
+        code = config_fill(reader, &groups, 1, config);
+    if (code == ACCEL_OK && is_new)
+        code = config_fill(reader, &norms, 1, config);
+    config->form.qkv = is_new || !one_key ? FORM_QKV_GROUPS : FORM_QKV_ROWS;
+    config->form.branches = FORM_SEQUENTIAL;
+    if (is_new || parallel)
+        config->form.branches = is_new && config->form.norms_in_parallel == 2 ? FORM_PARALLEL : FORM_PARALLEL_ONE_NORM;
+    if (is_new && config->form.norms_in_parallel == 2)
+        config->family = &family_falcon_two_norms;
+    config->form.position = alibi ? FORM_ALIBI : FORM_ROTARY;
+    config->form.alibi_by_head = alibi;
+    config->form.q_bias = config->form.o_bias = config->form.ffn_bias = bias ? FORM_PRESENT : FORM_ABSENT;
+    return code;
+}
+
+#define FALCON                                                                                                         \
+    .norm = FORM_LAYER_NORM, .norm_bias = FORM_PRESENT, .qkv = FORM_QKV_GROUPS, .ffn = FORM_PLAIN,                     \
+    .q_bias = FORM_IF_STORED, .o_bias = FORM_IF_STORED, .ffn_bias = FORM_IF_STORED, .output = FORM_IF_STORED,          \
+    .ffn_by_hidden = 4, .context = 2048
+
+const struct model_family family_falcon = {
+    .architecture = "falcon",
+    .activation = "gelu",
+    .gguf_pairing = ACCEL_PAIR_HALVES,
+    .names = names,
+    .form = {FALCON, .branches = FORM_PARALLEL_ONE_NORM},
+    .adapt = adapt,
+};
+
+/* The same, as a configuration of a later model becomes. */
+const struct model_family family_falcon_two_norms = {
+    .architecture = "falcon",
+    .activation = "gelu",
+    .gguf_pairing = ACCEL_PAIR_HALVES,
+    .names = new_names,
+    .gguf_names = new_gguf_names,
+    .form = {FALCON},
+};

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gemma 1, 2 and 3: norms by 1 + weight, embeddings times the root of the width. The first configurations name an
+ * activation that the models do not have, so it is fixed. */
+#include <accel/ops.h>
+
+#include "model/family/decoder_config_reader.h"
+#include "model/family/families.h"
+
+#define GEMMA .unit_offset = true, .embedding_root = true, .output = FORM_ABSENT, .fixed_activation = true
+
+const struct model_family family_gemma = {
+    .architecture = "gemma",
+    .activation = "gelu_pytorch_tanh",
+    .gguf_pairing = ACCEL_PAIR_HALVES,
+    .form = {GEMMA},
+};
+
+static const char *const around_names[DECODER_PARTS] = {
+    [DECODER_ATTENTION_POST_NORM] = "model.layers.%u.post_attention_layernorm",
+    [DECODER_FFN_NORM] = "model.layers.%u.pre_feedforward_layernorm",
+};
+
+/* GGUF files do not state the scale of scores, which the largest models of each family have of their own. */
+static int32_t scale_largest(struct config_reader *reader, uint32_t layers)
+{
+    struct accel_decoder_config *config = reader->config;
+
+    if (config->format == ACCEL_MODEL_GGUF && config->layers == layers)
+        config->form.attention_width = (double)config->hidden / config->heads;
+    return ACCEL_OK;
+}
+
+static int32_t adapt_gemma2(struct config_reader *reader)
+{
+    return scale_largest(reader, 46);
+}
+
+const struct model_family family_gemma2 = {
+    .architecture = "gemma2",
+    .activation = "gelu_pytorch_tanh",
+    .gguf_pairing = ACCEL_PAIR_HALVES,
+    .keys = KEY_ATTENTION_WIDTH | KEY_ATTENTION_SOFTCAP | KEY_LOGIT_SOFTCAP,
+    .names = around_names,
+    .form = {GEMMA, .norm_place = FORM_NORM_AROUND, .full_every = 2},
+    .adapt = adapt_gemma2,
+};
+
+static int32_t adapt_gemma3(struct config_reader *reader)
+{
+    static const struct config_row row = {{"sliding_window_pattern", "_sliding_window_pattern"},
+                                          {NULL},
+                                          offsetof(struct accel_decoder_config, form.full_every),
+                                          CONFIG_TO_U32,
+                                          false,
+                                          1,
+                                          65536};
+    int32_t code = config_fill(reader, &row, 1, reader->config);
+
+    return code == ACCEL_OK ? scale_largest(reader, 62) : code;
+}
+
+const struct model_family family_gemma3 = {
+    .architecture = "gemma3_text",
+    .gguf_architecture = "gemma3",
+    .activation = "gelu_pytorch_tanh",
+    .gguf_pairing = ACCEL_PAIR_HALVES,
+    .keys = KEY_ATTENTION_WIDTH | KEY_ATTENTION_SOFTCAP | KEY_LOGIT_SOFTCAP,
+    .names = around_names,
+    .form = {GEMMA, .norm_place = FORM_NORM_AROUND, .qk_norm = FORM_QK_HEAD, .qk_norm_presence = FORM_PRESENT,
+             .full_every = 6, .gguf_sliding_base = 10000},
+    .adapt = adapt_gemma3,
+};

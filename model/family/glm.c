@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* glm: half of each head rotary, in neighbouring pairs, gate and up in one matrix; glm4 with norms around the branches.
+ */
+#include <accel/ops.h>
+
+#include "model/family/families.h"
+
+static const char *const glm_names[DECODER_PARTS] = {
+    [DECODER_FFN_UP] = "model.layers.%u.mlp.gate_up_proj",
+};
+
+#define GLM                                                                                                            \
+    .ffn = FORM_FUSED_GATE, .q_bias = FORM_IF_STORED, .k_bias = FORM_IF_STORED, .v_bias = FORM_IF_STORED,              \
+    .output = FORM_IF_STORED, .neighbours = true, .rotary_share = 0.5
+
+const struct model_family family_glm = {
+    .architecture = "glm",
+    .gguf_architecture = "chatglm",
+    .activation = "silu",
+    .gguf_pairing = ACCEL_PAIR_NEIGHBOURS,
+    .names = glm_names,
+    .form = {GLM},
+};
+
+static const char *const glm4_names[DECODER_PARTS] = {
+    [DECODER_ATTENTION_POST_NORM] = "model.layers.%u.post_self_attn_layernorm",
+    [DECODER_FFN_UP] = "model.layers.%u.mlp.gate_up_proj",
+    [DECODER_FFN_POST_NORM] = "model.layers.%u.post_mlp_layernorm",
+};
+
+const struct model_family family_glm4 = {
+    .architecture = "glm4",
+    .activation = "silu",
+    .gguf_pairing = ACCEL_PAIR_NEIGHBOURS,
+    .names = glm4_names,
+    .form = {GLM, .norm_place = FORM_NORM_AROUND},
+};

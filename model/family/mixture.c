@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mixtral, qwen2-moe and qwen3-moe: llama and its relatives with experts. */
+#include <accel/ops.h>
+
+#include "model/family/families.h"
+
+static const char *const mixtral_names[DECODER_PARTS] = {
+    [DECODER_ROUTER] = "model.layers.%u.block_sparse_moe.gate",
+    [DECODER_EXPERT_GATE] = "model.layers.%u.block_sparse_moe.experts.w1",
+    [DECODER_EXPERT_UP] = "model.layers.%u.block_sparse_moe.experts.w3",
+    [DECODER_EXPERT_DOWN] = "model.layers.%u.block_sparse_moe.experts.w2",
+};
+
+static const struct decoder_stack mixtral_stacks[] = {
+    {.part = DECODER_EXPERT_GATE,
+     .count = COUNT_EXPERTS,
+     .source = "model.layers.%u.block_sparse_moe.experts.%u.w1.weight"},
+    {.part = DECODER_EXPERT_UP,
+     .count = COUNT_EXPERTS,
+     .source = "model.layers.%u.block_sparse_moe.experts.%u.w3.weight"},
+    {.part = DECODER_EXPERT_DOWN,
+     .count = COUNT_EXPERTS,
+     .source = "model.layers.%u.block_sparse_moe.experts.%u.w2.weight"},
+    {.source = NULL},
+};
+
+const struct model_family family_mixtral = {
+    .architecture = "mixtral",
+    .activation = "silu",
+    .gguf_pairing = ACCEL_PAIR_NEIGHBOURS,
+    .keys = KEY_EXPERTS,
+    .names = mixtral_names,
+    .stacks = mixtral_stacks,
+    .form = {.output = FORM_IF_STORED, .expert_normalize = true},
+};
+
+static const struct decoder_stack qwen_stacks[] = {
+    {.part = DECODER_EXPERT_GATE, .count = COUNT_EXPERTS, .source = "model.layers.%u.mlp.experts.%u.gate_proj.weight"},
+    {.part = DECODER_EXPERT_UP, .count = COUNT_EXPERTS, .source = "model.layers.%u.mlp.experts.%u.up_proj.weight"},
+    {.part = DECODER_EXPERT_DOWN, .count = COUNT_EXPERTS, .source = "model.layers.%u.mlp.experts.%u.down_proj.weight"},
+    {.source = NULL},
+};
+
+const struct model_family family_qwen2_moe = {
+    .architecture = "qwen2_moe",
+    .gguf_architecture = "qwen2moe",
+    .activation = "silu",
+    .gguf_pairing = ACCEL_PAIR_HALVES,
+    .keys = KEY_EXPERTS | KEY_SHARED_EXPERT,
+    .stacks = qwen_stacks,
+    .form = {.q_bias = FORM_IF_STORED,
+             .k_bias = FORM_IF_STORED,
+             .v_bias = FORM_IF_STORED,
+             .output = FORM_IF_STORED,
+             .shared_factor = true},
+};
+
+const struct model_family family_qwen3_moe = {
+    .architecture = "qwen3_moe",
+    .gguf_architecture = "qwen3moe",
+    .activation = "silu",
+    .gguf_pairing = ACCEL_PAIR_HALVES,
+    .keys = KEY_EXPERTS,
+    .stacks = qwen_stacks,
+    .form = {.qk_norm = FORM_QK_HEAD,
+             .qk_norm_presence = FORM_PRESENT,
+             .q_bias = FORM_IF_STORED,
+             .k_bias = FORM_IF_STORED,
+             .v_bias = FORM_IF_STORED,
+             .o_bias = FORM_IF_STORED,
+             .output = FORM_IF_STORED,
+             .expert_normalize = true},
+};

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* olmo2: norms behind attention and feed-forward part, and of all queries and keys at once. */
+#include <accel/ops.h>
+
+#include "model/family/families.h"
+
+static const char *const names[DECODER_PARTS] = {
+    [DECODER_ATTENTION_POST_NORM] = "model.layers.%u.post_attention_layernorm",
+};
+
+const struct model_family family_olmo2 = {
+    .architecture = "olmo2",
+    .activation = "silu",
+    .gguf_pairing = ACCEL_PAIR_HALVES,
+    .names = names,
+    .form = {.norm_place = FORM_NORM_AFTER,
+             .qk_norm = FORM_QK_WHOLE,
+             .qk_norm_presence = FORM_PRESENT,
+             .output = FORM_IF_STORED},
+};

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stablelm: layer norms with a gated feed-forward part, a quarter of each head rotary. */
+#include <accel/ops.h>
+
+#include "model/family/decoder_config_reader.h"
+#include "model/family/families.h"
+
+static const struct decoder_stack stacks[] = {
+    {.part = DECODER_QUERY_NORM,
+     .count = COUNT_HEADS,
+     .source = "model.layers.%u.self_attn.q_layernorm.norms.%u.weight"},
+    {.part = DECODER_KEY_NORM,
+     .count = COUNT_KV_HEADS,
+     .source = "model.layers.%u.self_attn.k_layernorm.norms.%u.weight"},
+    {.source = NULL},
+};
+
+static int32_t adapt(struct config_reader *reader)
+{
+    bool parallel = false, norms = false, found;
+    int32_t code = config_find_bool(reader, "use_parallel_residual", &parallel, &found);
+
+    if (code == ACCEL_OK)
+        code = config_find_bool(reader, "qk_layernorm", &norms, &found);
+    if (norms)
+        reader->config->form.qk_norm_presence = FORM_PRESENT;
+
+    if (reader->root == NULL)
+        parallel = !config_has(reader, "blk.0.ffn_norm.weight");
+    reader->config->form.branches = parallel ? FORM_PARALLEL_ONE_NORM : FORM_SEQUENTIAL;
+    return code;
+}
+
+const struct model_family family_stablelm = {
+    .architecture = "stablelm",
+    .activation = "silu",
+    .gguf_pairing = ACCEL_PAIR_HALVES,
+    .stacks = stacks,
+    .form = {.norm = FORM_LAYER_NORM,
+             .norm_bias = FORM_PRESENT,
+             .q_bias = FORM_IF_STORED,
+             .k_bias = FORM_IF_STORED,
+             .v_bias = FORM_IF_STORED,
+             .output = FORM_IF_STORED,
+             .qk_norm = FORM_QK_EACH,
+             .qk_norm_presence = FORM_IF_STORED,
+             .rotary_share = 0.25},
+    .adapt = adapt,
+};
