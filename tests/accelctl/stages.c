@@ -31,8 +31,9 @@ static int differs(const struct accel_model_file *actual, const struct accel_mod
     double largest = 0, worst = 0;
     float *a, *b;
 
-    if (left == NULL || left->type != ACCEL_F32 || left->rank != right->rank ||
-        memcmp(left->dims, right->dims, sizeof(left->dims)) != 0) {
+    /* The reference has the scores of experts without a dimension of sequences. */
+    if (left == NULL || left->type != ACCEL_F32 || left->bytes != right->bytes ||
+        left->dims[left->rank - 1] != right->dims[right->rank - 1]) {
         fprintf(stderr, "%s is missing, or of another type or shape\n", right->name);
         return 1;
     }

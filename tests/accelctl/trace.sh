@@ -5,12 +5,20 @@
 . "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
 
 found=0
-for fixture in llama-gqa mistral-window qwen2-tied qwen3-base llama-mha llama-bias llama-rope-yarn; do
+for fixture in llama-gqa mistral-window qwen2-tied qwen3-base llama-mha llama-bias llama-rope-yarn llama-attention-bias \
+    gemma-base gemma2-base gemma3-base phi-base phi3-base gpt2-base gpt2-large-ish gpt-neox-parallel gpt-neox-sequential \
+    opt-base opt-350m-like bloom-base mpt-base falcon-new falcon-mq falcon-alibi starcoder2-base stablelm-base stablelm-qk \
+    olmo2-base cohere-base cohere-qk granite-base smollm3-base glm-base glm4-base mixtral-tiny qwen2-moe-tiny \
+    qwen3-moe-tiny gpt-oss-tiny phi3-longrope phi4-mini-like; do
     folder=$src/tests/fixtures/$fixture
     [ -d "$folder" ] || folder=${ACCEL_SHARED_FIXTURES:-/nowhere}/$fixture
     [ -d "$folder" ] || continue
     found=$((found + 1))
-    for way in "" --stepwise; do
+    ways="pass --stepwise"
+    # Beyond the original length cached keys have other frequencies than those of one pass.
+    case $fixture in phi3-longrope | phi4-mini-like) ways=pass ;; esac
+    for way in $ways; do
+        [ $way != pass ] || way=
         rm -f "$work/stages.safetensors"
         # shellcheck disable=SC2086
         try 0 "$accelctl" trace "$folder" --in "$folder/inputs.safetensors" --out "$work/stages.safetensors" $way

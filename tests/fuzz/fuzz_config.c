@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "model/describe/internal.h"
-#include "model/file/decoder_config.h"
+#include "model/family/decoder_config.h"
 #include "tests/fuzz/fuzz.h"
 
 const char *const fuzz_corpus_folder = "tests/fixtures/config";

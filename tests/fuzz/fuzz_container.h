@@ -9,7 +9,7 @@
 #include <accel/model/file.h>
 
 #include "model/describe/internal.h"
-#include "model/file/decoder_config.h"
+#include "model/family/decoder_config.h"
 #include "tests/fuzz/fuzz.h"
 
 static inline void fuzz_require(int holds)

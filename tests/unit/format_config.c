@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "model/file/decoder_config.h"
+#include "model/family/decoder_config.h"
 #include "tests/unit/format_support.h"
 
 #define BASE                                                                                                           \
@@ -132,7 +132,7 @@ static void unsound_rope_is_refused(void **state)
     refuse("\"rope_theta\":\"10000\"", ACCEL_E_CORRUPT, "rope_theta is not a number");
     refuse("\"rope_scaling\":{\"type\":\"linear\"}", ACCEL_E_CORRUPT, "factor");
     refuse("\"rope_scaling\":{\"type\":\"linear\",\"factor\":-2}", ACCEL_E_CORRUPT, "factor is -2");
-    refuse("\"rope_scaling\":{\"type\":\"longrope\",\"factor\":2}", ACCEL_E_UNSUPPORTED, "'longrope'");
+    refuse("\"rope_scaling\":{\"type\":\"mrope\",\"factor\":2}", ACCEL_E_UNSUPPORTED, "'mrope'");
     refuse("\"rope_scaling\":{\"type\":7}", ACCEL_E_CORRUPT, "type is not a string");
     refuse("\"rope_scaling\":[1]", ACCEL_E_CORRUPT, "is a list, not an object");
     refuse("\"rope_scaling\":{\"type\":\"llama3\",\"factor\":8,\"original_max_position_embeddings\":32}",

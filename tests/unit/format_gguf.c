@@ -5,7 +5,7 @@
 #include <math.h>
 #include <sys/stat.h>
 
-#include "model/file/decoder_config.h"
+#include "model/family/decoder_config.h"
 #include "tests/unit/format_support.h"
 
 enum { U32 = 4, I32 = 5, F32 = 6, BOOL = 7, TEXT = 8, LIST = 9 };
@@ -207,9 +207,9 @@ static void rotary_scaling_is_read(void **state)
     end(&b);
     refuse(&b, ACCEL_E_CORRUPT, "some.rope.freq_base is nan");
     begin(&b);
-    key_text(&b, "some.rope.scaling.type", "longrope");
+    key_text(&b, "some.rope.scaling.type", "mrope");
     end(&b);
-    refuse(&b, ACCEL_E_UNSUPPORTED, "some.rope.scaling.type is 'longrope'");
+    refuse(&b, ACCEL_E_UNSUPPORTED, "some.rope.scaling.type is 'mrope'");
     begin(&b);
     key_u32(&b, "some.rope.dimension_count", 6);
     end(&b);

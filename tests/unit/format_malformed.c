@@ -6,7 +6,7 @@
 
 #include <accel/model/session.h>
 
-#include "model/file/decoder_config.h"
+#include "model/family/decoder_config.h"
 #include "tests/unit/format_support.h"
 
 #define FOLDER "tests/fixtures/malformed"

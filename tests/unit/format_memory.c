@@ -11,7 +11,7 @@
 
 #include <accel/model/safetensors.h>
 
-#include "model/file/decoder_config.h"
+#include "model/family/decoder_config.h"
 #include "tests/unit/format_support.h"
 
 void *__real_malloc(size_t bytes);

@@ -1,14 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Small models of every relative of the family, held against the reference: every stage in one pass, every stage token
- * by token, and greedy text. What is not in the tree is skipped by name.
+ * Small models of every family, held against the reference: every stage in one pass, every stage token by token, and
+ * greedy text. What is not in the tree is skipped by name.
  */
 #include "session_support.h"
 
-static const char *const fixtures[] = {"llama-gqa",         "llama-mha",       "llama-bias",     "llama-f16",
-                                       "llama-bf16",        "llama-sharded",   "llama-wide",     "llama-rope-linear",
-                                       "llama-rope-llama3", "llama-rope-yarn", "mistral-window", "qwen2-base",
-                                       "qwen2-tied",        "qwen3-base"};
+static const char *const fixtures[] = {"llama-gqa",         "llama-mha",
+                                       "llama-bias",        "llama-attention-bias",
+                                       "llama-f16",         "llama-bf16",
+                                       "llama-sharded",     "llama-wide",
+                                       "llama-rope-linear", "llama-rope-llama3",
+                                       "llama-rope-yarn",   "mistral-window",
+                                       "qwen2-base",        "qwen2-tied",
+                                       "qwen3-base",        "gemma-base",
+                                       "gemma2-base",       "gemma3-base",
+                                       "phi-base",          "phi3-base",
+                                       "phi3-longrope",     "phi4-mini-like",
+                                       "gpt2-base",         "gpt2-large-ish",
+                                       "gpt-neox-parallel", "gpt-neox-sequential",
+                                       "opt-base",          "opt-350m-like",
+                                       "bloom-base",        "mpt-base",
+                                       "falcon-new",        "falcon-mq",
+                                       "falcon-alibi",      "starcoder2-base",
+                                       "stablelm-base",     "stablelm-qk",
+                                       "olmo2-base",        "cohere-base",
+                                       "cohere-qk",         "granite-base",
+                                       "smollm3-base",      "glm-base",
+                                       "glm4-base",         "mixtral-tiny",
+                                       "qwen2-moe-tiny",    "qwen3-moe-tiny",
+                                       "gpt-oss-tiny"};
+/* Beyond the original length the cached keys of these have other frequencies than those of one pass. */
+static const char *const by_length[] = {"phi3-longrope", "phi4-mini-like"};
 static const char *const cases[] = {"single", "one", "batch"};
 
 struct fixture {
@@ -79,7 +101,7 @@ static int32_t *read_ids(const struct fixture *fixture, const char *name, uint64
 
 /* Holds the rows of one stage against those of the reference from (row, first) on, relative to the tensor's maximum. */
 static void compare(const struct fixture *fixture, const char *name, const struct accel_stage *stage, uint64_t row,
-                    uint64_t first, const char *way)
+                    uint64_t first, uint64_t length, const char *way)
 {
     char key[128];
     const struct accel_model_tensor *tensor;
@@ -91,13 +113,13 @@ static void compare(const struct fixture *fixture, const char *name, const struc
     tensor = accel_model_file_find(fixture->expected, key);
     if (tensor == NULL)
         fail_msg("%s: the reference has no stage %s", fixture->name, key);
-    assert_int_equal(tensor->dims[2], stage->width);
+    assert_int_equal(tensor->dims[tensor->rank - 1], stage->width);
     values = malloc(tensor->bytes);
     assert_int_equal(accel_model_file_read(fixture->expected, tensor, 0, tensor->bytes, values, NULL), 0);
     count = tensor->bytes / sizeof(*values);
     for (uint64_t i = 0; i < count; i++)
         largest = fmax(largest, fabs((double)values[i]));
-    from = (row * tensor->dims[1] + first) * stage->width;
+    from = (row * length + first) * stage->width;
     for (uint64_t i = 0; i < stage->rows * stage->width; i++) {
         double difference = fabs((double)stage->values[i] - (double)values[from + i]);
 
@@ -110,17 +132,23 @@ static void compare(const struct fixture *fixture, const char *name, const struc
 }
 
 static void compare_stages(const struct fixture *fixture, struct accel_session *session, const char *name, uint64_t row,
-                           uint64_t first, const char *way)
+                           uint64_t first, uint64_t length, const char *way)
 {
     struct accel_error error = {0};
-    uint32_t count = accel_session_stage_count(session);
+    uint32_t count = accel_session_stage_count(session), expected = 0;
+    const size_t prefix = strlen(name);
 
-    assert_int_equal(count, 3 + 2 * accel_model_facts_of(fixture->model)->layers);
+    for (uint64_t i = 0; i < accel_model_file_tensor_count(fixture->expected); i++) {
+        const char *key = accel_model_file_tensor(fixture->expected, i)->name;
+
+        expected += strncmp(key, name, prefix) == 0 && key[prefix] == '.';
+    }
+    assert_int_equal(count, expected);
     for (uint32_t s = 0; s < count; s++) {
         struct accel_stage stage = {.size = sizeof(stage)};
 
         OK(accel_session_stage(session, s, &stage, &error));
-        compare(fixture, name, &stage, row, first, way);
+        compare(fixture, name, &stage, row, first, length, way);
     }
 }
 
@@ -130,6 +158,14 @@ static int32_t ignore_logits(void *data, uint64_t index, const float *logits)
     (void)index;
     (void)logits;
     return ACCEL_OK;
+}
+
+static int depends_on_length(const char *name)
+{
+    for (size_t i = 0; i < sizeof(by_length) / sizeof(by_length[0]); i++)
+        if (strcmp(by_length[i], name) == 0)
+            return 1;
+    return 0;
 }
 
 static void stages_of_case(struct fixture *fixture, struct accel_session *session, const char *name)
@@ -142,11 +178,11 @@ static void stages_of_case(struct fixture *fixture, struct accel_session *sessio
 
         OK(accel_session_truncate(session, 0, &error));
         OK(accel_session_score(session, ids, length, ignore_logits, NULL, &error));
-        compare_stages(fixture, session, name, row, 0, "one pass");
+        compare_stages(fixture, session, name, row, 0, length, "one pass");
         OK(accel_session_truncate(session, 0, &error));
-        for (uint64_t t = 0; t < length; t++) {
+        for (uint64_t t = 0; t < length && !depends_on_length(fixture->name); t++) {
             OK(accel_session_score(session, ids + t, 1, ignore_logits, NULL, &error));
-            compare_stages(fixture, session, name, row, t, "token by token");
+            compare_stages(fixture, session, name, row, t, length, "token by token");
         }
         free(ids);
     }

@@ -139,6 +139,10 @@ unit_tests += tests/unit/format_gguf
 tests_unit_format_gguf_SOURCES = %D%/format_gguf.c %D%/format_support.h
 tests_unit_format_gguf_LDADD = $(model_test_libs) -lm
 
+unit_tests += tests/unit/family_decoder
+tests_unit_family_decoder_SOURCES = %D%/family_decoder.c %D%/session_support.h
+tests_unit_family_decoder_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_family_decoder_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
 unit_tests += tests/unit/format_memory
 tests_unit_format_memory_SOURCES = %D%/format_memory.c %D%/format_support.h
 tests_unit_format_memory_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)

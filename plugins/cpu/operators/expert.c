@@ -34,8 +34,8 @@ struct segment {
     void *staged;
 };
 
-/* Returns the bytes of a staged row at most: each kind pads the fewest rows that it is used for most, or those just past
- * a multiple of its tile. */
+/* Returns the bytes of a staged row at most: each kind pads the fewest rows that it is used for most, or those just
+ * past a multiple of its tile. */
 static uint64_t row_bytes_of(const struct experts *e, uint32_t type)
 {
     const uint8_t padded = CPU_ACT_BF16_ROWS + 1, half = CPU_ACT_F32_FROM_HALF, bf16 = CPU_ACT_BF16_FROM;
