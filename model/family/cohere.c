@@ -2,7 +2,18 @@
 /* cohere (command-r): one norm without bias for both branches, neighbouring rotary pairs, scaled logits. */
 #include <accel/ops.h>
 
+#include "model/family/decoder_config_reader.h"
 #include "model/family/families.h"
+
+static int32_t adapt(struct config_reader *reader)
+{
+    bool norms = false, found;
+    int32_t code = config_find_bool(reader, "use_qk_norm", &norms, &found);
+
+    if (found)
+        reader->config->form.qk_norm_presence = norms ? FORM_PRESENT : FORM_ABSENT;
+    return code;
+}
 
 const struct model_family family_cohere = {
     .architecture = "cohere",
@@ -16,4 +27,5 @@ const struct model_family family_cohere = {
              .qk_norm_presence = FORM_IF_STORED,
              .neighbours = true,
              .output = FORM_ABSENT},
+    .adapt = adapt,
 };

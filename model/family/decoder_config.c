@@ -169,6 +169,7 @@ static void find_json(const struct config_reader *reader, const char *const json
     const json_t *value = NULL;
     for (size_t i = 0; i < 4 && json[i] != NULL && (value == NULL || json_is_null(value)); i++) {
         value = json_object_get(reader->scope, json[i]);
+        config_ask(reader, json[i]);
         snprintf(fact->key, sizeof(fact->key), "%s", json[i]);
     }
     if (value == NULL || json_is_null(value))
@@ -551,6 +552,7 @@ static int32_t read_mixture(const struct config_reader *reader)
     int32_t code;
     if (config->form.experts == 0)
         return ACCEL_OK;
+    config_ask(reader, "mlp_only_layers");
     mixture = model_pool_alloc(&config->pool, config->layers, sizeof(*mixture));
     if (mixture == NULL)
         return model_no_memory(reader->error, reader->path, config->layers);
@@ -577,6 +579,7 @@ static int32_t read_no_rotary(const struct config_reader *reader)
     bool *without;
     if (every == 0)
         return ACCEL_OK;
+    config_ask(reader, "no_rope_layers");
     without = model_pool_alloc(&config->pool, config->layers, sizeof(*without));
     if (without == NULL)
         return model_no_memory(reader->error, reader->path, config->layers);
@@ -651,8 +654,13 @@ static int32_t read_all(struct config_reader *reader)
 
 static int32_t finish(struct config_reader *reader, int32_t code)
 {
+    uint64_t asked = 0;
+    reader->asked = &asked;
     if (code == ACCEL_OK)
         code = read_all(reader);
+    if (code == ACCEL_OK && reader->root != NULL && reader->config->family != NULL)
+        code = config_refuse_unread(reader);
+    reader->asked = NULL;
     if (code != ACCEL_OK)
         accel_decoder_config_free(reader->config);
     return code;

@@ -148,6 +148,7 @@ static int32_t read_windows(const struct config_reader *reader)
         return fault(reader, "sliding_window", "is 0");
     if (!in_use)
         window = 0;
+    config_ask(reader, "layer_types");
     if (list != NULL && !json_is_null(list))
         return windows_by_type(reader, list, window, windows);
     if (window != 0 && switched && !has_first)

@@ -22,6 +22,7 @@ struct config_reader {
     const char *text;                    /* source text of root, `length` bytes */
     uint64_t length;
     struct accel_decoder_config *config;
+    uint64_t *asked; /* keys of other families (decoder_config_keys.c) that this one reads: a bit each; may be NULL */
     struct accel_error *error;
 };
 
@@ -54,6 +55,13 @@ struct config_row {
  * counts as one element. */
 void config_find(const struct config_reader *reader, const char *const json[4], const char *const gguf[2],
                  struct config_fact *out_fact);
+
+/* Notes that the family reads a key of config.json. config_find does it; who reads a list or an object calls it. */
+void config_ask(const struct config_reader *reader, const char *name);
+
+/* Refuses a key that changes the results of some family and that this one does not read, unless its value changes
+ * nothing. */
+int32_t config_refuse_unread(const struct config_reader *reader);
 
 /* Returns the first name of a fact in this kind of file, for messages. */
 const char *config_first_name(const struct config_reader *reader, const char *const json[4], const char *const gguf[2]);

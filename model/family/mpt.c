@@ -33,6 +33,7 @@ static int32_t adapt(struct config_reader *reader)
 
     if (reader->root == NULL)
         return ACCEL_OK;
+    config_ask(reader, "attn_config");
     reader->scope = json_object_get(reader->root, "attn_config");
     code = json_is_object(reader->scope) ? config_fill(reader, rows, sizeof(rows) / sizeof(rows[0]), reader->config)
                                          : ACCEL_OK;
