@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matmul of quantized weights with act_q8, AVX2.
- *
- * GEMV (up to ROW4_MAX_4BIT or ROW4_MAX_8BIT rows of x): 4 rows of W are read in place, one or two blocks at a time,
- * with two rows of x; the sums of a block are exact integers, scaled in float. Bound: bytes of W. GEMM: vector/gemm.c.
- * Measured: doc/benchmark.md, rows in place.
+ * GEMV of codes of 4 and 8 bits with act_q8, AVX2: 4 rows of W are read in place, one or two blocks at a time, with two
+ * rows of x; the sums of a block are exact integers, scaled in float. Bound: bytes of W. Measured: doc/benchmark.md,
+ * rows in place.
  */
 #include "plugins/cpu/kernels/vector/row4.h"
 
-#define ROW4_MAX_4BIT 2u /* measured */
-#define ROW4_MAX_8BIT 6u
+#define ROWS 6u
 
 /* Multiplies 32 codes with 32 of x and sums them to 8 integers. */
 CPU_INLINE __m256i dot32(const struct block32 f, __m256i codes, __m256i x)

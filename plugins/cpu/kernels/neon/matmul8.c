@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matmul of quantized weights with act_q8, aarch64.
- *
- * GEMV handles up to ROW4_MAX_4BIT or ROW4_MAX_8BIT rows of x, by bits of W: each pass reads 4 rows of W in place,
- * block by block, and multiplies them with PAIR rows of x. The integer sums of a block of the 4 rows are reduced to one
- * vector, which one multiply-add scales. Bound: bytes of W. More rows of x: vector/gemm.c. Not measured: tested on an
- * emulator only.
+ * GEMV of codes of 4 and 8 bits with act_q8, aarch64: each pass reads 4 rows of W in place, block by block, and
+ * multiplies them with PAIR rows of x. The integer sums of a block of the 4 rows are reduced to one vector, which one
+ * multiply-add scales. Bound: bytes of W. Not measured: tested on an emulator only.
  */
 #include "plugins/cpu/kernels/vector/row4.h"
 
-#define ROW4_MAX_4BIT 4u
-#define ROW4_MAX_8BIT 4u
+#define ROWS 4u
 
 /* Rows of act_q8, and their products with the 4 rows of W so far. `offset` sums minimum (or scale) times sum of x. */
 struct act_rows {

@@ -9,8 +9,6 @@
 #include "finish.h"
 #include "gemv.h"
 
-#define MAX_ROWS 2u /* rows of x; GEMM is faster for more (measured) */
-
 /* Accumulators of four rows of W times a row of x. */
 struct sums4 {
     __m256 a, b, c, d; /* one per row */
@@ -98,7 +96,7 @@ CPU_INLINE void gemv(const struct traits traits, const struct cpu_matmul *call, 
 {
     const size_t blocks = call->k / CPU_BLOCK;
     for (size_t j = begin; j < end; j += FINISH_COLUMNS) {
-        float sums[MAX_ROWS][FINISH_COLUMNS + 4];
+        float sums[GEMV_ROWS][FINISH_COLUMNS + 4];
         const size_t count = least(FINISH_COLUMNS, end - j);
         for (size_t at = 0; at < count; at += count - at < 4 ? 1 : 4) {
             const uint8_t *first = (const uint8_t *)call->w.plane[0] + (j + at) * call->w.stride[0];
@@ -114,21 +112,9 @@ CPU_INLINE void gemv(const struct traits traits, const struct cpu_matmul *call, 
     }
 }
 
-int CPU_NAME(gemv8_blocks)(uint32_t type, const struct cpu_matmul *call, size_t begin, size_t end)
-{
-    if (call->m > MAX_ROWS)
-        return 0;
-    switch (type) {
-    case ACCEL_Q5_0:
-        gemv(traits_q5_0, call, begin, end);
-        return 1;
-    case ACCEL_Q5_1:
-        gemv(traits_q5_1, call, begin, end);
-        return 1;
-    case ACCEL_IQ4_NL:
-        gemv(traits_iq4_nl, call, begin, end);
-        return 1;
-    default:
-        return 0;
+#define KERNEL(ID, name)                                                                                               \
+    void CPU_NAME(gemv_blocks_##name)(const struct cpu_matmul *call, size_t begin, size_t end)                         \
+    {                                                                                                                  \
+        gemv(traits_##name, call, begin, end);                                                                         \
     }
-}
+CPU_GEMV_BLOCKS_TYPES(KERNEL)
