@@ -28,12 +28,13 @@ cpu_kernels_float = $(cpu_kernels_plain) %D%/vector/vec.h %D%/vector/simd.h %D%/
 cpu_kernels_codes = %D%/vector/planar.h %D%/vector/gemv.h %D%/vector/row4.h %D%/vector/gemv_row4.h \
 	%D%/vector/gemm.h %D%/vector/lanes.h %D%/vector/gemm_core.h %D%/vector/core_list.h %D%/vector/gemm_fill.h \
 	%D%/vector/gemm_fill_k.h %D%/vector/gemv_unpacked.c %D%/vector/gemv_k.c \
-	%D%/vector/gemv_planar.c %D%/vector/gemv_blocks.c %D%/vector/gemm.c
+	%D%/vector/gemv_planar.c %D%/vector/gemm.c
 cpu_kernels_vector = $(cpu_kernels_float) $(cpu_kernels_codes)
 # AVX-VNNI multiplies codes in another way than AVX2, and nothing else.
 cpu_kernels_avxvnni = $(cpu_kernels_codes) %D%/avx2/matmul8.c %D%/avx2/gemv_fields.c \
 	%D%/vector/gemv_packed.c %D%/vector/gemm_core.c
-cpu_kernels_avx512 = $(cpu_kernels_vector) %D%/avx512/matmul8.c %D%/vector/gemv_packed.c %D%/vector/gemm_core.c
+cpu_kernels_avx512 = $(cpu_kernels_vector) %D%/avx2/matmul8.c %D%/avx512/matmul8.c %D%/vector/gemv_packed.c \
+	%D%/vector/gemm_core.c
 # Sources of these ISAs on top of AVX-512.
 cpu_kernels_avx512bf16 = %D%/vector/simd_bf16.h %D%/avx512bf16/matmul16.c
 cpu_kernels_amx = %D%/vector/simd_bf16.h %D%/amx/tiles.h %D%/amx/decode.h %D%/amx/panels.h %D%/amx/round16.c \

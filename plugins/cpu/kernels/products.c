@@ -13,6 +13,8 @@
 #define HALVES 8u  /* F16 and BF16 */
 #define LOOKUP 16u /* codes are indices of a codebook */
 #define SHARED 32u /* a slot of several planar types */
+#define BYTES 64u  /* codes of 8 bits */
+#define G128 128u  /* a scale per 128 weights */
 
 #define CLASS_HALF HALVES
 #define CLASS_FLOAT 0u
@@ -25,11 +27,12 @@
 #define CLASS_GRID 0u
 static const uint32_t classes[CPU_WEIGHTS] = {
 #define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...)                                              \
-    [CPU_##ID] =                                                                                                       \
-        ((values) == 256 ? OF_256 : 0u) | ((group) == 16 ? FINE : 0u) | ((bits) == 4 ? NIBBLES : 0u) | CLASS_##code,
+    [CPU_##ID] = ((values) == 256 ? OF_256 : 0u) | ((group) == 16 ? FINE : 0u) | ((bits) == 4 ? NIBBLES : 0u) |        \
+                 ((bits) == 8 ? BYTES : 0u) | CLASS_##code,
 #include <accel/quant/formats.def>
-    [CPU_Q4_G32] = NIBBLES,  [CPU_Q4_G128] = NIBBLES,          [CPU_PLANAR] = SHARED,
-    [CPU_PLANAR_A] = SHARED, [CPU_CODEBOOK] = SHARED | LOOKUP, [CPU_PLANAR_F8] = SHARED,
+    [CPU_Q4_G32] = NIBBLES,           [CPU_Q4_G128] = NIBBLES | G128, [CPU_Q8_G32] = BYTES,
+    [CPU_Q8_G128] = BYTES | G128,     [CPU_PLANAR] = SHARED,          [CPU_PLANAR_A] = SHARED,
+    [CPU_CODEBOOK] = SHARED | LOOKUP, [CPU_PLANAR_F8] = SHARED,
 };
 
 /* Layouts of W. */
@@ -38,7 +41,7 @@ static const uint32_t classes[CPU_WEIGHTS] = {
 #define EITHER (ROWS | PANELS)
 
 /* From `from` rows of x to those of the ISA's column, a family multiplies weights of the classes of which all bits are
- * given, if the ISA has its kernel for the type. `bounded`: up to CPU_GEMV_VALUES values of x. */
+ * given, if the ISA has its kernel for the type; 0: none. `bounded`: up to CPU_GEMV_VALUES values of x. */
 struct rule {
     uint8_t family, classes, layouts, bounded;
     uint16_t from, avx2, avx512, aarch64; /* avx2: AVX-VNNI too; avx512: BF16 and AMX too */
@@ -54,10 +57,12 @@ static const struct rule rules[] = {
     {CPU_GEMV_K, LOOKUP, ROWS, 1, 1, 2, 2, 2},
     {CPU_GEMV_K, 0, ROWS, 1, 1, 1, 1, 1},
     {CPU_GEMV_PLANAR, SHARED, ROWS, 1, 1, 4, 4, 4},
-    {CPU_GEMV_PLANAR, 0, ROWS, 1, 1, 2, 2, 2},
-    {CPU_GEMV_BLOCKS, 0, ROWS, 1, 1, 2, 2, 2},
+    {CPU_GEMV_PLANAR, G128, ROWS, 1, 1, 1, 2, 2},
+    {CPU_GEMV_PLANAR, 0, ROWS, 1, 1, 0, 2, 2},
+    {CPU_GEMV_ROW4, LOOKUP, ROWS, 0, 1, 2, 2, 2},
     {CPU_GEMV_ROW4, NIBBLES, ROWS, 0, 1, 2, 4, 4},
-    {CPU_GEMV_ROW4, 0, ROWS, 0, 1, 6, 4, 4},
+    {CPU_GEMV_ROW4, BYTES, ROWS, 0, 1, 6, 4, 4},
+    {CPU_GEMV_ROW4, 0, ROWS, 0, 1, 2, 2, 2},
     {CPU_GEMV_PACKED, OF_256 | FINE, PANELS, 0, 1, 2, 4, 0},
     {CPU_GEMV_PACKED, OF_256, PANELS, 0, 1, 2, 16, 0},
     {CPU_GEMV_PACKED, 0, PANELS, 0, 1, 8, 16, 0},

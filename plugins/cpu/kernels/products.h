@@ -18,7 +18,6 @@ enum { CPU_ACT_NONE, CPU_ACT_Q8, CPU_ACT_F32, CPU_ACT_BF16 };
     X(GEMV_FIELDS, gemv_fields, CPU_ACT_Q8)                                                                            \
     X(GEMV_K, gemv_k, CPU_ACT_Q8)                                                                                      \
     X(GEMV_PLANAR, gemv_planar, CPU_ACT_Q8)                                                                            \
-    X(GEMV_BLOCKS, gemv_blocks, CPU_ACT_Q8)                                                                            \
     X(GEMV_ROW4, gemv_row4, CPU_ACT_Q8)                                                                                \
     X(GEMV_UNPACKED, gemv_unpacked, CPU_ACT_Q8)                                                                        \
     X(GEMV_PACKED, gemv_packed, CPU_ACT_Q8)                                                                            \
@@ -37,12 +36,12 @@ enum cpu_product_family {
 #define CPU_K_TYPES(X) X(Q2_K, q2_k) X(Q3_K, q3_k) X(Q4_K, q4_k) X(Q5_K, q5_k) X(Q6_K, q6_k)
 #define CPU_GEMV_K_TYPES(X) CPU_K_TYPES(X) X(IQ4_XS, iq4_xs)
 #define CPU_GEMV_FIELDS_TYPES(X) X(Q2_K, q2_k) X(Q3_K, q3_k) X(IQ4_XS, iq4_xs)
-#define CPU_GEMV_BLOCKS_TYPES(X) X(Q5_0, q5_0) X(Q5_1, q5_1) X(IQ4_NL, iq4_nl)
+#define CPU_ROW4_UNPACKED(X) X(Q5_0, q5_0) X(Q5_1, q5_1) X(IQ4_NL, iq4_nl)
 #define CPU_GEMV_PLANAR_TYPES(X) CPU_PLANAR_OWN(X) X(PLANAR, planar) X(PLANAR_A, planar_a)
 #define CPU_GEMV_PACKED_TYPES(X)                                                                                       \
     X(Q4_0, 4) X(Q4_1, 4_minimum) X(Q8_0, 8) X(Q8_G32, 8) X(Q8_G128, 8) X(Q4_G32, 4) X(Q4_G128, 4) CPU_K_TYPES(X)
 #define CPU_GEMM_UNPACKED(X)                                                                                           \
-    CPU_GEMV_K_TYPES(X) CPU_GEMV_BLOCKS_TYPES(X) X(MXFP4, mxfp4) X(PLANAR, planar) X(PLANAR_A, planar_a)
+    CPU_GEMV_K_TYPES(X) CPU_ROW4_UNPACKED(X) X(MXFP4, mxfp4) X(PLANAR, planar) X(PLANAR_A, planar_a)
 
 /* Most values of x that GEMV kernels arrange on the stack. */
 #define CPU_GEMV_VALUES 32768u

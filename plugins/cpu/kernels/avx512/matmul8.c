@@ -11,6 +11,7 @@
 
 #define ROWS 4u
 #define QUARTER_BYTES 32768u
+#define ROW4_PLAIN_ALONE /* the others: avx2/matmul8.c */
 
 #define VECTOR 64u
 

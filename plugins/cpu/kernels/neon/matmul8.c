@@ -38,7 +38,7 @@ CPU_INLINE void add_block(const struct block32 f, const struct row4 w, struct ac
             dot[j] = dot16(dot16(vdupq_n_s32(0), row[j].a, q.a), row[j].b, q.b);
         const int32x4_t sums = vpaddq_s32(vpaddq_s32(dot[0], dot[1]), vpaddq_s32(dot[2], dot[3]));
         x->acc[r] = vfmaq_f32(x->acc[r], vcvtq_f32_s32(sums), d * x->scale[r * x->blocks + b]);
-        if (f.bits == 4)
+        if (is_unsigned(f))
             x->offset[r] = vfmaq_f32(x->offset[r], minimum, vdupq_n_f32(x->sum[r * x->blocks + b]));
     }
 }
@@ -64,9 +64,7 @@ CPU_INLINE void dot_row4(const struct block32 f, const struct cpu_matmul *call, 
     }
     CPU_UNROLL
     for (size_t r = 0; r < rows; r++) {
-        /* A minimum is added; without one the zero point of 4-bit codes, 8, is subtracted. */
-        const float factor = f.minimum ? 1.0f : f.bits == 4 ? -8.0f : 0.0f;
-        vst1q_f32(sums[r], vfmaq_f32(x.acc[r], x.offset[r], vdupq_n_f32(factor)));
+        vst1q_f32(sums[r], vfmaq_f32(x.acc[r], x.offset[r], vdupq_n_f32(offset_factor(f))));
     }
 }
 

@@ -4,6 +4,8 @@
  *
  * ROWS: rows of x whose sums are in memory at a time.
  *
+ * ROW4_PLAIN_ALONE, ROW4_UNPACKED_ALONE, optional: only these of the types.
+ *
  * dot_row4(f, call, w, rows, i, sums): multiplies four rows of W with rows i .. i + rows of x (`rows` is a constant) to
  * sums[r][0 .. 3], r = 0 .. rows - 1.
  *
@@ -97,9 +99,14 @@ CPU_INLINE void gemv(const struct block32 f, const struct cpu_matmul *call, size
     {                                                                                                                  \
         gemv(block32_##name, call, begin, end);                                                                        \
     }
+#ifndef ROW4_UNPACKED_ALONE
 #define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...)                                              \
     CPU_CODE_##code(CPU_NOTHING, CPU_NOTHING, CPU_NOTHING, KERNEL, CPU_NOTHING, ID, name)
 #include <accel/quant/formats.def>
 CPU_PLANAR_OWN(KERNEL)
+#endif
+#ifndef ROW4_PLAIN_ALONE
+CPU_ROW4_UNPACKED(KERNEL)
+#endif
 
 #endif
