@@ -19,7 +19,7 @@ struct cpu_device {
 #define CPU_TWO() +2u
 #define CPU_THREE() +3u
 enum {
-    CPU_WEIGHT_KERNELS = (CPU_WEIGHTS - CPU_PLANAR_FIRST) * 3u
+    CPU_WEIGHT_KERNELS = (CPU_PLANAR_F8 - CPU_PLANAR_FIRST) * 3u + 2u
 #define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...)                                              \
     CPU_CODE_##code(CPU_TWO, CPU_THREE, CPU_TWO, CPU_THREE, CPU_THREE, )
 #include <accel/quant/formats.def>

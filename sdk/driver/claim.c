@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Selects a kernel for each node and reports the claims to the core. */
+#include <stdio.h>
+#include <string.h>
+
 #include "sdk/driver/program.h"
 
 const struct accel_value *sdk_input(const struct sdk_node *node, uint32_t index)
@@ -71,8 +74,40 @@ const struct sdk_kernel *sdk_select_kernel(const struct sdk_device *device, cons
     return NULL;
 }
 
+#define KERNEL_NAME 96 /* bytes of a kernel's name with what computes it */
+
+/* Describes what computes a node whose dims are constants, after the kernel's name. */
+static void describe_node(const struct sdk_device *device, const struct accel_graph *graph, uint32_t index,
+                          const struct sdk_kernel *kernel, struct accel_claim *claim, char name[KERNEL_NAME])
+{
+    const struct accel_node *node = graph->nodes[index];
+    struct sdk_tensor tensors[SDK_INPUTS + SDK_OUTPUTS] = {0};
+    struct sdk_call call = {.attributes = node->attributes, .device = device->own, .variant = kernel->variant};
+    int used = snprintf(name, KERNEL_NAME, "%s: ", kernel->name);
+
+    for (uint32_t i = 0; i < node->input_count + node->output_count; i++) {
+        const uint32_t output = i - node->input_count;
+        const uint32_t value = i < node->input_count ? node->inputs[i] : node->outputs[output];
+
+        if (value == ACCEL_NO_VALUE)
+            continue;
+        for (uint32_t d = 0; d < graph->values[value]->rank; d++)
+            if (graph->values[value]->dims[d].symbol != 0)
+                return;
+        sdk_tensor_measure(&tensors[i], graph->values[value], NULL, 0);
+        if (i < node->input_count)
+            call.inputs[i] = &tensors[i];
+        else
+            call.outputs[output] = &tensors[i];
+        if (i < node->input_count && claim->weights == ACCEL_RESIDENT && (kernel->packed_inputs >> i & 1u) != 0)
+            tensors[i].packed = &tensors[i];
+    }
+    claim->variant = kernel->describe(&call, name + used, KERNEL_NAME - (uint32_t)used);
+    claim->kernel = name;
+}
+
 static void claim_node(const struct sdk_device *device, const struct accel_graph *graph, uint32_t index,
-                       struct accel_claim *claim)
+                       struct accel_claim *claim, char name[KERNEL_NAME])
 {
     const struct accel_node *node = graph->nodes[index];
     const struct sdk_kernel *kernel;
@@ -100,6 +135,8 @@ static void claim_node(const struct sdk_device *device, const struct accel_graph
         claim->weights = sdk_node_packs(device, graph, index, kernel) ? ACCEL_RESIDENT : ACCEL_MAPPED;
         claim->alignment = device->backend->weight_alignment;
     }
+    if (kernel->describe != NULL)
+        describe_node(device, graph, index, kernel, claim, name);
 }
 
 int32_t sdk_claim(struct accel_driver_device *base, const struct accel_graph *const *graphs, uint32_t graph_count,
@@ -112,8 +149,9 @@ int32_t sdk_claim(struct accel_driver_device *base, const struct accel_graph *co
     for (uint32_t g = 0; g < graph_count && code == ACCEL_OK; g++) {
         for (uint32_t n = 0; n < graphs[g]->node_count; n++) {
             struct accel_claim claim = {.graph = g};
+            char name[KERNEL_NAME];
 
-            claim_node(device, graphs[g], n, &claim);
+            claim_node(device, graphs[g], n, &claim, name);
             code = sink->claim(sink, &claim, error);
             if (code != ACCEL_OK)
                 return code;

@@ -125,6 +125,7 @@ struct sdk_set {
     const struct sdk_kernel **kernels;
     uint64_t *symbols;  /* for which the tensors' dims stand */
     uint32_t *symbolic; /* values with a symbolic dim */
+    char *prepared;     /* of the calls, one after the other, each a multiple of 64 bytes */
     struct sdk_block *blocks;
     struct sdk_use *uses; /* per call */
     struct sdk_action *actions;
@@ -166,6 +167,8 @@ int32_t sdk_load_weights(const struct sdk_weights *weights, const struct accel_s
 int32_t sdk_set_prepare(struct sdk_module *module, uint32_t program, const uint64_t *symbols, uint32_t threads,
                         struct sdk_set **out_set, struct accel_error *error);
 void sdk_set_release(struct sdk_set *set);
+/* Prepares the calls of a bound set for its dims. */
+void sdk_set_prepare_calls(struct sdk_set *set);
 /* Returns the bytes of bookkeeping of a set of this program. */
 uint64_t sdk_set_bytes(const struct sdk_program *program);
 

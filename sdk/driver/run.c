@@ -115,6 +115,7 @@ static int32_t set_run(struct accel_driver_set *base, const uint64_t *symbols, c
 
     if (symbol_count != 0 && memcmp(set->symbols, symbols, symbol_count * sizeof(*symbols)) != 0) {
         refresh(set, symbols);
+        sdk_set_prepare_calls(set);
         sdk_schedule(set, threads);
     } else if (set->step_threads != threads) {
         sdk_schedule(set, threads);

@@ -25,13 +25,23 @@ static bool is_symbolic(const struct accel_value *value)
 /* The set's one block of memory, cut in this order. Blocks: at most one per value, and scratch and staged activations
  * per node. */
 struct allocation {
-    uint64_t tensors, calls, kernels, symbols, blocks, actions, claimed, uses, symbolic, bytes;
+    uint64_t prepared, tensors, calls, kernels, symbols, blocks, actions, claimed, uses, symbolic, bytes;
 };
 
-static struct allocation allocation_of(const struct accel_graph *graph)
+static uint64_t whole_lines(uint64_t bytes)
 {
+    return (bytes + 63u) & ~(uint64_t)63u;
+}
+
+static struct allocation allocation_of(const struct sdk_program *program)
+{
+    const struct accel_graph *graph = program->graph;
     struct allocation allocation;
-    uint64_t at = (sizeof(struct sdk_set) + 63u) & ~(uint64_t)63u;
+    uint64_t at = whole_lines(sizeof(struct sdk_set));
+
+    allocation.prepared = at;
+    for (uint32_t n = 0; n < graph->node_count; n++)
+        at += program->kernels[n] == NULL ? 0 : whole_lines(program->kernels[n]->prepared_bytes);
 
     allocation.tensors = at;
     at += graph->value_count * sizeof(struct sdk_tensor);
@@ -56,7 +66,7 @@ static struct allocation allocation_of(const struct accel_graph *graph)
 
 uint64_t sdk_set_bytes(const struct sdk_program *program)
 {
-    return allocation_of(program->graph).bytes;
+    return allocation_of(program).bytes;
 }
 
 static void make_tensors(struct sdk_set *set, const struct accel_graph *graph, const uint64_t *symbols)
@@ -188,7 +198,7 @@ int32_t sdk_set_prepare(struct sdk_module *module, uint32_t program, const uint6
 {
     const struct accel_host *host = module->device->host;
     const struct accel_graph *graph = module->programs[program].graph;
-    struct allocation allocation = allocation_of(graph);
+    struct allocation allocation = allocation_of(&module->programs[program]);
     struct sdk_set *set;
     void *memory = NULL;
     int32_t code;
@@ -210,6 +220,7 @@ int32_t sdk_set_prepare(struct sdk_module *module, uint32_t program, const uint6
     set->claimed = (_Atomic uint64_t *)((char *)memory + allocation.claimed);
     set->uses = (struct sdk_use *)((char *)memory + allocation.uses);
     set->symbolic = (uint32_t *)((char *)memory + allocation.symbolic);
+    set->prepared = (char *)memory + allocation.prepared;
     set->threads = threads == 0 ? 1 : threads;
     make_tensors(set, graph, symbols);
     make_calls(set, graph);
@@ -217,6 +228,19 @@ int32_t sdk_set_prepare(struct sdk_module *module, uint32_t program, const uint6
     set->scratch_bytes = sdk_layout_plan(set->blocks, set->block_count);
     *out_set = set;
     return ACCEL_OK;
+}
+
+void sdk_set_prepare_calls(struct sdk_set *set)
+{
+    char *at = set->prepared;
+
+    for (uint32_t c = 0; c < set->call_count; c++) {
+        if (set->kernels[c]->prepare == NULL)
+            continue;
+        set->calls[c].prepared = at;
+        set->kernels[c]->prepare(&set->calls[c], at);
+        at += whole_lines(set->kernels[c]->prepared_bytes);
+    }
 }
 
 void sdk_set_release(struct sdk_set *set)
@@ -329,6 +353,7 @@ int32_t sdk_set_create(struct accel_driver_module *base, const struct accel_set_
         sdk_set_release(set);
         return code;
     }
+    sdk_set_prepare_calls(set);
     *out_set = &set->base;
     return ACCEL_OK;
 }

@@ -262,6 +262,30 @@ if ! grep -q 'this build has no SQLite' "$work/out"; then
     is "$(cat "$work/err")" "" "errors of a run that was interrupted at once"
 fi
 
+# Which kernel runs for which rows of x: told by the driver, with nothing measured.
+try 0 "$accelctl" bench operators --explain --type q4_0,q8_0,iq2_s --shape 1x64x256,40x64x256 --set cpu.isa=scalar \
+    --set cpu.layout=rows
+is "$(sed -n '2,$p' "$work/out" | tr -s ' ' | tr '\n' ';')" "$(for type in q4_0 q8_0 iq2_s; do
+    for rows in 1 40; do printf 'matmul %s %sx64x256 matmul %s x q8: matmul8 scalar;' $type $rows $type; done; done)" \
+    "kernels of plain C"
+if "$accelctl" bench operators --explain --shape 1x64x256 --set cpu.isa=avx2 >/dev/null 2>&1; then
+    for line in "rows q4_0 2 gemv_row4" "rows q4_0 3 gemm8" "rows q3_k 1 gemv_fields" "rows q3_k 2 gemm8" "rows f16 10 gemm32" \
+        "panels q4_0 8 gemv_packed" "panels q4_0 9 gemm8" "panels iq4_xs 2 gemv_k"; do
+        # shellcheck disable=SC2086
+        set -- $line
+        try 0 "$accelctl" bench operators --explain --type "$2" --shape "$3x64x256" --set cpu.isa=avx2 \
+            --set cpu.layout="$1" --json
+        "$json" "$work/out" accelctl/bench/operators/1 || fail "--explain --json"
+        case "$(value operators.0.kernel)" in
+        *": $4 avx2"*) ;;
+        *) fail "kernel of $line: $(value operators.0.kernel)" ;;
+        esac
+        checks=$((checks + 1))
+    done
+fi
+try 2 "$accelctl" bench --explain machine
+one_error "--explain is of operators alone"
+
 # Usage.
 try 2 "$accelctl" bench
 try 2 "$accelctl" bench prefill

@@ -30,8 +30,8 @@ tests_bench_model_LDADD = libaccel-model.la libaccel.la
 EXTRA_PROGRAMS += tests/bench/overhead
 tests_bench_overhead_SOURCES = %D%/overhead.c tests/drivers/stub.h tests/drivers/stub.c \
 	plugins/cpu/operators/arrange.c plugins/cpu/operators/attention.c plugins/cpu/operators/conv.c \
-	plugins/cpu/operators/expert.c plugins/cpu/operators/matmul.c plugins/cpu/operators/rows.c \
-	plugins/cpu/operators/table.c
+	plugins/cpu/operators/expert.c plugins/cpu/operators/half.c plugins/cpu/operators/matmul.c \
+	plugins/cpu/operators/rows.c plugins/cpu/operators/sample.c plugins/cpu/operators/table.c
 # Flags of its own: objects of another name than those of the plugin.
 tests_bench_overhead_CPPFLAGS = $(AM_CPPFLAGS)
 tests_bench_overhead_LDADD = libaccel-driver.la libcpu-kernels.la libaccel-quant.la $(core_test_libs) -lpthread -lm

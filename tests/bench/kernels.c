@@ -96,8 +96,9 @@ static void read_stream(void *context, size_t part, size_t parts)
 }
 
 struct problem {
-    cpu_matmul_fn *run;
+    const struct cpu_kernels *table;
     struct cpu_matmul call;
+    int eight;
 };
 
 static void run_matmul(void *context, size_t part, size_t parts)
@@ -105,7 +106,7 @@ static void run_matmul(void *context, size_t part, size_t parts)
     struct problem *p = context;
     size_t unit = (p->call.n + parts - 1) / parts;
     size_t begin = unit * part, end = begin + unit < p->call.n ? begin + unit : p->call.n;
-    p->run(&p->call, begin, end);
+    cpu_product_of(p->table, p->call.w.type, p->eight, 0, p->call.m, p->call.k).run(&p->call, begin, end);
 }
 
 #define OFTEN 32
@@ -180,8 +181,8 @@ static void bench_matmul(const struct cpu_kernels *table, uint32_t type, int eig
     enum { M = 512, K = 2048, SMALL_N = 2048, ROWS = 32 };
     struct accel_format format;
     const int weight = cpu_weight_of(type);
-    struct problem p = {eight ? table->matmul8[weight] : table->matmul[weight], {.k = K, .x_stride = K}};
-    if (!p.run)
+    struct problem p = {.table = table, .call = {.k = K, .x_stride = K}, .eight = eight};
+    if (eight && table->product[CPU_GEMV_UNPACKED][weight] == NULL && table->product[CPU_GEMM8][weight] == NULL)
         return;
     (void)accel_format_describe(type, &format);
     /* More than any cache holds. */
@@ -197,7 +198,8 @@ static void bench_matmul(const struct cpu_kernels *table, uint32_t type, int eig
     cpu_act_q8_map(rounded, M, K, &p.call.act_q8);
     table->quantize(x, K, K, &p.call.act_q8, 0, M);
     float *arranged = must(malloc(cpu_act_f32_bytes(M, K)));
-    table->arrange(x, K, M, K, arranged, 0, M);
+    if (table->arrange != NULL)
+        table->arrange(x, K, M, K, arranged, 0, M);
     p.call.act_f32 = arranged;
     p.call.y = y;
     printf("%-8s %-4s", format.name, eight ? "act_q8" : "act_f32");
@@ -207,7 +209,8 @@ static void bench_matmul(const struct cpu_kernels *table, uint32_t type, int eig
         bench_decode(&p, &format, threads);
     for (size_t m = 8; !by_rows && m <= M; m *= m == 8 ? 2 : m == 16 ? 8 : 4) {
         p.call.m = m;
-        table->arrange(x, K, m, K, arranged, 0, m);
+        if (table->arrange != NULL)
+            table->arrange(x, K, m, K, arranged, 0, m);
         p.call.n = SMALL_N;
         p.call.y_stride = SMALL_N;
         double operations = (double)m * SMALL_N * K;

@@ -48,6 +48,11 @@ tests_drivers_cpu_forms_SOURCES = %D%/cpu_forms.c plugins/cpu/operators/matmul.c
 tests_drivers_cpu_forms_CPPFLAGS = $(AM_CPPFLAGS)
 tests_drivers_cpu_forms_LDADD = libcpu-kernels.la libaccel-driver.la libaccel-quant.la $(CMOCKA_LIBS)
 
+drivers_tests += tests/drivers/cpu_products
+tests_drivers_cpu_products_SOURCES = %D%/cpu_products.c plugins/cpu/operators/matmul.c
+tests_drivers_cpu_products_CPPFLAGS = $(AM_CPPFLAGS)
+tests_drivers_cpu_products_LDADD = $(tests_drivers_cpu_forms_LDADD)
+
 drivers_tests += tests/drivers/gpu_features
 tests_drivers_gpu_features_SOURCES = %D%/gpu_features.c %D%/stub.h %D%/stub.c
 tests_drivers_gpu_features_LDADD = libaccel-gpu.la libaccel-quant.la $(drivers_sdk_libs)

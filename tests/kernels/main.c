@@ -33,12 +33,21 @@ static void test_table(void **state)
 {
     const struct tables *tables = *state;
     const int scalar = KERNELS_ISA == CPU_ISA_SCALAR;
+    const int is_256 = KERNELS_ISA == CPU_ISA_AVX2 || KERNELS_ISA == CPU_ISA_AVXVNNI,
+              is_x86 = KERNELS_ISA < CPU_ISA_NEON;
     assert_int_equal(tables->kernels.isa, KERNELS_ISA);
 #define CPU_KERNEL(type, place, name)                                                                                  \
     assert_true(tables->kernels.place != NULL);                                                                        \
     assert_true((tables->kernels.place == tables->twins.place) == scalar);
+#define CPU_VECTOR(type, place, name)                                                                                  \
+    assert_true(scalar || tables->kernels.place != NULL);                                                              \
+    assert_true(scalar || tables->kernels.place != tables->twins.place);
+#define CPU_FIELDS(type, place, name) assert_true((tables->kernels.place != NULL) == is_256);
+#define CPU_PACKED(type, place, name) assert_true((tables->kernels.place != NULL) == (is_x86 && !scalar));
 #include "plugins/cpu/kernels/kernels.def"
-    assert_null(tables->kernels.matmul8[CPU_F32]);
+    for (uint32_t family = 0; family < CPU_PRODUCTS; family++)
+        assert_true(tables->kernels.product[family][CPU_F32] == NULL || family == CPU_SCALAR32 ||
+                    family == CPU_GEMV32 || family == CPU_GEMM32);
 }
 
 /* Returns the ISA that `isa` extends without replacing all of its kernels, or `isa`. */
@@ -53,13 +62,12 @@ static uint32_t family_of(uint32_t isa)
 static void check_added(const struct tables *tables, const struct cpu_kernels *other)
 {
     if (family_of(other->isa) == CPU_ISA_AVX2) {
-        assert_true(tables->kernels.packed8 != other->packed8);
 #define CPU_KERNEL(type, place, name)
 #define CPU_KERNEL8(type, place, name) assert_true(tables->kernels.place != other->place);
 #include "plugins/cpu/kernels/kernels.def"
         return;
     }
-    assert_true(tables->kernels.matmul16[CPU_BF16] != other->matmul16[CPU_BF16]);
+    assert_true(tables->kernels.product[CPU_GEMM16][CPU_BF16] != other->product[CPU_GEMM16][CPU_BF16]);
     if (KERNELS_ISA != CPU_ISA_AMX && other->isa != CPU_ISA_AMX)
         return;
 #define CPU_KERNEL(type, place, name)
@@ -79,7 +87,6 @@ static void test_shared(void **state)
 #define CPU_KERNEL8(type, place, name)                                                                                 \
     assert_true((tables->kernels.place == family.place) == (KERNELS_ISA != CPU_ISA_AVXVNNI));
 #include "plugins/cpu/kernels/kernels.def"
-    assert_true((tables->kernels.packed8 == family.packed8) == (KERNELS_ISA != CPU_ISA_AVXVNNI));
 }
 
 /* An ISA has its own kernels: none is that of an ISA of another family. */
@@ -96,6 +103,8 @@ static void test_own(void **state)
             continue;
         }
 #define CPU_KERNEL(type, place, name) assert_true(tables->kernels.place != other.place);
+#define CPU_VECTOR(type, place, name)                                                                                  \
+    assert_true(tables->kernels.place == NULL || tables->kernels.place != other.place);
 #include "plugins/cpu/kernels/kernels.def"
     }
 }
@@ -118,8 +127,11 @@ static void test_names(void **state)
 static void test_types(void **state)
 {
     (void)state;
-    for (int i = 0; i < (int)CPU_TYPES; i++)
-        assert_int_equal(cpu_weight_of(cpu_type_at((uint32_t)i)), i < CPU_PLANAR ? i : CPU_PLANAR);
+    for (int i = 0; i < (int)CPU_TYPES; i++) {
+        const int weight = cpu_weight_of(cpu_type_at((uint32_t)i));
+        assert_int_equal(i < CPU_PLANAR ? weight : weight >= CPU_PLANAR, i < CPU_PLANAR ? i : 1);
+        assert_true(weight < CPU_WEIGHTS);
+    }
     for (uint32_t i = 0; i < CPU_TYPES; i++) {
         for (uint32_t j = 0; j < i; j++)
             assert_int_not_equal(cpu_type_at(i), cpu_type_at(j));

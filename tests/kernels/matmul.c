@@ -197,6 +197,8 @@ static struct inputs inputs_new(const struct tables *tables, size_t m, size_t n,
     in.bf16_isa = guard_new(cpu_act_bf16_bytes(m, k));
     (tables->kernels.round16 != NULL ? tables->kernels.round16 : cpu_round16_scalar)(in.x, k, k, in.bf16_isa, 0, m);
     in.arranged = guard_new(cpu_act_f32_bytes(m, k));
+    if (tables->kernels.arrange == NULL)
+        return in;
     tables->kernels.arrange(in.x, k, m, k, in.arranged, 0, m > CPU_ACT_F32_ROWS ? CPU_ACT_F32_ROWS : m);
     tables->kernels.arrange(in.x, k, m, k, in.arranged, CPU_ACT_F32_ROWS, m > CPU_ACT_F32_ROWS ? m : CPU_ACT_F32_ROWS);
     return in;
@@ -296,31 +298,35 @@ static void check_result(const char *what, const struct weights *w, const struct
     }
 }
 
-/* The kernel for weights of a type and x in `bits` bits. */
-static cpu_matmul_fn *kernel_of(const struct cpu_kernels *kernels, uint32_t type, int bits)
+/* The bits of x as a kernel reads it. */
+static int bits_of(uint32_t act)
 {
-    const int weight = cpu_weight_of(type);
-    if (bits == 16 && kernels->isa == CPU_ISA_SCALAR && weight <= CPU_BF16)
-        return weight == CPU_BF16 ? cpu_matmul16_bf16_scalar : cpu_matmul16_f16_scalar;
-    if (bits == 16)
-        return kernels->matmul16[weight];
-    return bits == 8 ? kernels->matmul8[weight] : kernels->matmul[weight];
+    return act == CPU_ACT_Q8 ? 8 : act == CPU_ACT_BF16 ? 16 : 32;
+}
+
+/* The kernel for weights of a type and x in `bits` bits; of BF16 for any number of rows. */
+static struct cpu_product product_of(const struct cpu_kernels *kernels, uint32_t type, int bits, int packed, size_t m,
+                                     size_t k)
+{
+    struct cpu_product product = {.act = CPU_ACT_BF16};
+    if (bits != 16)
+        return cpu_product_of(kernels, type, bits == 8, packed, m, k);
+    product.run = kernels->product[CPU_GEMM16][cpu_weight_of(type)];
+    if (kernels->isa == CPU_ISA_SCALAR && (type == ACCEL_BF16 || type == ACCEL_F16))
+        product.run = cpu_matmul16_scalar;
+    return product;
 }
 
 /* Where W lies. */
 #define IN_ROWS 0
 #define IN_PANELS 1
 
-static void run_kernel(const struct tables *tables, uint32_t type, int bits, const struct cpu_matmul *call,
-                       size_t begin, size_t end)
+static void run_kernel(const struct cpu_product *product, const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    cpu_matmul_fn *kernel = kernel_of(&tables->kernels, type, bits);
-    if (call->w.packed == NULL || bits == 16)
-        kernel(call, begin, end);
-    else if (bits == 8)
-        tables->kernels.packed8(call, begin, end);
+    if (product->unpacks)
+        cpu_matmul_packed_by_rows(product->run, call, begin, end);
     else
-        cpu_matmul_packed_by_rows(kernel, call, begin, end);
+        product->run(call, begin, end);
 }
 
 /* Of panels whole ones are asked for. */
@@ -340,14 +346,17 @@ static void run_way(const struct tables *tables, int way, uint32_t type, int bit
         cpu_pack_weights(&w.matrix, k, 0, n, panels);
         call.w = (struct cpu_matrix){.packed = panels, .type = type};
     }
-    /* What the mode does not need is not there. */
-    if (bits == 8)
+    /* What the kernel does not need is not there. Many rows of x may be read as rounded ones or as they are. */
+    const struct cpu_product product = product_of(&tables->kernels, type, bits, way == IN_PANELS, m, k);
+    bits = bits_of(product.act);
+    if (product.act == CPU_ACT_Q8)
         call.act_q8 = in.act_q8;
-    else if (bits == 16)
+    else if (product.act == CPU_ACT_BF16)
         call.act_bf16 = in.bf16_isa;
+    else if (product.act == CPU_ACT_F32)
+        call.act_f32 = in.arranged;
     else
         call.x = in.x;
-    call.act_f32 = bits != 32 || random_below(8) == 0 ? NULL : in.arranged;
     call.x_stride = k;
     call.bias = random_below(2) ? in.bias : NULL;
     call.residual = random_below(2) ? in.residual : NULL;
@@ -355,7 +364,7 @@ static void run_way(const struct tables *tables, int way, uint32_t type, int bit
     call.function = random_below(2) ? random_below(ACCEL_FN_END) : ACCEL_FN_NONE;
     snprintf(what, sizeof(what), "%s x%d%s [%zu, %zu, %zu] %zu..%zu fn %u", w.format.name, bits,
              way == IN_PANELS ? " panels" : "", m, n, k, begin, end, call.function);
-    run_kernel(tables, type, bits, &call, begin, end);
+    run_kernel(&product, &call, begin, end);
     check_result(what, &w, &in, bits, &call, begin, end);
     guard_free(panels, bytes);
     inputs_free(&in);
@@ -454,7 +463,7 @@ void test_matmul16(void **state)
     const struct tables *tables = *state;
     for (uint32_t w = CPU_F16; w < CPU_TYPES; w++) {
         const uint32_t type = cpu_type_at(w);
-        if (kernel_of(&tables->kernels, type, 16) == NULL || is_planar_float(type))
+        if (product_of(&tables->kernels, type, 16, 0, 1, 1).run == NULL)
             continue;
         for (size_t c = 0; c < case_count(w, 16); c++) {
             size_t k = w <= CPU_BF16 && c % 2 ? PICK(odd_k) : some_width(block_of(type));
@@ -535,7 +544,7 @@ void test_matmul_alias(void **state)
                               .residual = in.residual,
                               .residual_stride = N};
     for (int eight = 0; eight < 2; eight++) {
-        cpu_matmul_fn *kernel = eight ? tables->kernels.matmul8[CPU_Q4_0] : tables->kernels.matmul[CPU_Q4_0];
+        cpu_matmul_fn *kernel = cpu_product_of(&tables->kernels, ACCEL_Q4_0, eight, 0, M, K).run;
         float again[M * STRIDE];
         memcpy(again, y, sizeof(y));
         kernel(&call, 0, N);
@@ -616,7 +625,7 @@ static void run_panels(const struct tables *tables, uint32_t type, size_t m, siz
     run_way(tables, IN_PANELS, type, 8, m, n, k);
     if (random_below(4) == 0)
         run_way(tables, IN_PANELS, type, 32, m, n, k);
-    if (tables->kernels.matmul16[cpu_weight_of(type)] != NULL)
+    if (tables->kernels.product[CPU_GEMM16][cpu_weight_of(type)] != NULL)
         run_way(tables, IN_PANELS, type, 16, m, n, k);
 }
 
@@ -639,7 +648,7 @@ void test_panels(void **state)
         assert_int_equal(cpu_packed_bytes(isa, type, 0, 2048), 0);
         assert_int_equal(cpu_packed_bytes(isa, type, 32, (size_t)1 << 30), 0);
     }
-    assert_true((types != 0) == (tables->kernels.packed8 != NULL));
+    assert_true((types != 0) == (tables->kernels.product[CPU_GEMV_PACKED][CPU_Q4_0] != NULL));
     assert_true(types == 0 ||
                 (cpu_packed_bytes(isa, ACCEL_Q4_0, 32, 2048) != 0 && cpu_packed_bytes(isa, ACCEL_Q4_K, 32, 2048) != 0));
     assert_int_equal(cpu_packed_bytes(isa, ACCEL_F16, 32, 2048), 0);

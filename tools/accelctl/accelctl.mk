@@ -66,6 +66,7 @@ libaccelctl_la_SOURCES = \
 	%D%/bench/cost.c \
 	%D%/bench/cost.h \
 	%D%/bench/device.c \
+	%D%/bench/explain.c \
 	%D%/bench/facts.c \
 	%D%/bench/facts.h \
 	%D%/bench/forms.c \

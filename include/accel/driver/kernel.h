@@ -49,6 +49,8 @@ struct sdk_call {
     struct sdk_barrier *barrier; /**< for sdk_barrier_wait inside of `run`; NULL with one thread */
     uint32_t is_staged;          /**< 1: an earlier node or `stage_part` has filled `staged`: only read it */
     uint32_t variant;            /**< of the kernel */
+    uint32_t zero;
+    const void *prepared; /**< what sdk_kernel.prepare stored for these dims; NULL without it */
 };
 
 /** A node as a check sees it, before anything runs. */
@@ -117,7 +119,15 @@ struct sdk_kernel {
     /** Bits: inputs that the kernel reads packed if sdk_backend.packs returns 1 for the weight, and from their
      * planes otherwise. */
     uint32_t packed_inputs;
-    uint32_t zero;
+    uint32_t prepared_bytes; /**< of what `prepare` stores; 0: none */
+    /** With prepared_bytes: stores what `part`, `stage_part` and `run` need and that does not change from part to part:
+     * functions, strides, addresses. Called when a set is made and when symbols change, with all addresses; `prepared`
+     * is zeroed before the first call and kept between calls. */
+    void (*prepare)(const struct sdk_call *call, void *prepared) ACCEL_NOEXCEPT;
+    /** Optional (a kernel has one way to compute): writes the name of what computes a call of these dims to `name` and
+     * returns its number, from ACCEL_VARIANT_OWN on, for claims of nodes whose dims are constants. Tensors have no
+     * addresses; `packed` is not NULL where a weight is to be packed. */
+    uint32_t (*describe)(const struct sdk_call *call, char *name, uint32_t size) ACCEL_NOEXCEPT;
 };
 
 /** Waits until all threads of the step have arrived. Earlier writes of each are visible to all afterwards. Every

@@ -15,12 +15,12 @@
 #define CPU_KERNEL(type, slot, name)
 #define CPU_KERNEL16(type, slot, name) cpu_##type##_fn cpu_##name##_amx;
 #include "kernels.def"
-cpu_matmul_fn cpu_packed8_avx2, cpu_packed8_avxvnni, cpu_packed8_avx512;
-cpu_round16_fn cpu_round16_scalar;
-cpu_round16_fn cpu_round16_avx512bf16;
-cpu_matmul_fn cpu_matmul16_bf16_scalar;
-cpu_matmul_fn cpu_matmul16_bf16_avx512bf16;
-cpu_matmul_fn cpu_matmul16_f16_scalar;
+cpu_round16_fn cpu_round16_scalar, cpu_round16_avx512bf16;
+cpu_matmul_fn cpu_gemm16_bf16_avx512bf16;
+
+/* Plain C: one kernel for all types. */
+cpu_matmul_fn cpu_matmul_scalar, cpu_matmul8_scalar, cpu_matmul16_scalar;
+cpu_embed_fn cpu_embed_scalar;
 
 #if defined(CPU_BUILD_SCALAR)
 #define CPU_NAME(name) cpu_##name##_scalar

@@ -38,7 +38,18 @@ typedef void fill_fn(struct cpu_kernels *table);
 static void fill_scalar(struct cpu_kernels *table)
 {
 #define CPU_KERNEL(type, slot, name) table->slot = cpu_##name##_scalar;
+#define CPU_VECTOR(type, slot, name)
 #include "kernels.def"
+    for (uint32_t w = 0; w < CPU_WEIGHTS; w++) {
+        table->product[CPU_SCALAR32][w] = cpu_matmul_scalar;
+        table->embed[w] = cpu_embed_scalar;
+    }
+#define CODES(ID, name) table->product[CPU_SCALAR8][CPU_##ID] = cpu_matmul8_scalar;
+#define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...)                                              \
+    CPU_CODE_##code(CPU_NOTHING, CPU_NOTHING, CPU_NOTHING, CODES, CODES, ID, name)
+#include <accel/quant/formats.def>
+    CPU_PLANAR_OWN(CODES)
+    CPU_PLANAR_CODES(CODES)
 }
 
 #ifdef HAVE_AVX2
@@ -46,7 +57,6 @@ static void fill_avx2(struct cpu_kernels *table)
 {
 #define CPU_KERNEL(type, slot, name) table->slot = cpu_##name##_avx2;
 #include "kernels.def"
-    table->packed8 = cpu_packed8_avx2;
 }
 #endif
 
@@ -57,7 +67,6 @@ static void fill_avxvnni(struct cpu_kernels *table)
 #define CPU_KERNEL(type, slot, name)
 #define CPU_KERNEL8(type, slot, name) table->slot = cpu_##name##_avxvnni;
 #include "kernels.def"
-    table->packed8 = cpu_packed8_avxvnni;
 }
 #endif
 
@@ -65,8 +74,8 @@ static void fill_avxvnni(struct cpu_kernels *table)
 static void fill_avx512(struct cpu_kernels *table)
 {
 #define CPU_KERNEL(type, slot, name) table->slot = cpu_##name##_avx512;
+#define CPU_FIELDS(type, slot, name)
 #include "kernels.def"
-    table->packed8 = cpu_packed8_avx512;
 }
 #endif
 
@@ -75,7 +84,7 @@ static void fill_avx512bf16(struct cpu_kernels *table)
 {
     fill_avx512(table);
     table->round16 = cpu_round16_avx512bf16;
-    table->matmul16[CPU_BF16] = cpu_matmul16_bf16_avx512bf16;
+    table->product[CPU_GEMM16][CPU_BF16] = cpu_gemm16_bf16_avx512bf16;
 }
 #endif
 
@@ -93,6 +102,8 @@ static void fill_amx(struct cpu_kernels *table)
 static void fill_neon(struct cpu_kernels *table)
 {
 #define CPU_KERNEL(type, slot, name) table->slot = cpu_##name##_neon;
+#define CPU_FIELDS(type, slot, name)
+#define CPU_PACKED(type, slot, name)
 #include "kernels.def"
 }
 #endif
@@ -101,6 +112,8 @@ static void fill_neon(struct cpu_kernels *table)
 static void fill_dotprod(struct cpu_kernels *table)
 {
 #define CPU_KERNEL(type, slot, name) table->slot = cpu_##name##_dotprod;
+#define CPU_FIELDS(type, slot, name)
+#define CPU_PACKED(type, slot, name)
 #include "kernels.def"
 }
 #endif
@@ -109,6 +122,8 @@ static void fill_dotprod(struct cpu_kernels *table)
 static void fill_i8mm(struct cpu_kernels *table)
 {
 #define CPU_KERNEL(type, slot, name) table->slot = cpu_##name##_i8mm;
+#define CPU_FIELDS(type, slot, name)
+#define CPU_PACKED(type, slot, name)
 #include "kernels.def"
 }
 #endif

@@ -16,6 +16,7 @@
 
 #include "activations.h"
 #include "attention.h"
+#include "products.h"
 #include "weights.h"
 
 #include <accel/ops.h>
@@ -31,7 +32,7 @@
 #define CPU_ISA_I8MM 8u       /* dot products and products of matrices of bytes */
 #define CPU_ISA_COUNT 9u
 
-/* Preferred units for splitting rows of weights over threads: of matmul and matmul8, and of matmul16. */
+/* Preferred units for splitting rows of weights over threads, and those of kernels with act_bf16. */
 #define CPU_MATMUL_ROWS 16u
 #define CPU_MATMUL16_ROWS 32u
 
@@ -42,11 +43,11 @@ struct cpu_matmul {
     size_t m;
     size_t n;
     size_t k;
-    const float *x;           /* kernel `matmul` */
+    const float *x;           /* CPU_ACT_NONE */
     size_t x_stride;          /* elements from row to row of x, k or more */
-    const float *act_f32;     /* kernel `matmul`: staged by cpu_arrange_fn; NULL: not staged, GEMM is slow */
-    struct cpu_act_q8 act_q8; /* kernel `matmul8`: staged by cpu_quantize_fn */
-    const uint16_t *act_bf16; /* kernel `matmul16`: staged by cpu_round16_fn */
+    const float *act_f32;     /* CPU_ACT_F32: staged by cpu_arrange_fn */
+    struct cpu_act_q8 act_q8; /* CPU_ACT_Q8: staged by cpu_quantize_fn */
+    const uint16_t *act_bf16; /* CPU_ACT_BF16: staged by cpu_round16_fn */
     const float *bias;        /* NULL: none */
     const float *residual;    /* NULL: none; may be y */
     size_t residual_stride;
@@ -54,9 +55,6 @@ struct cpu_matmul {
     float *y;
     size_t y_stride;
 };
-
-/* Computes all m rows of the columns begin .. end (rows of W). */
-typedef void cpu_matmul_fn(const struct cpu_matmul *call, size_t begin, size_t end);
 
 /* Runs a matmul that reads rows of W on packed weights, columns begin .. end, which are multiples of CPU_MATMUL_ROWS.
  */
@@ -108,14 +106,11 @@ enum {
     CPU_PARTS
 };
 
-/* Every ISA fills every entry, except matmul8 of the scalar types F32, F16 and BF16, and matmul16 and round16, which
- * exist for types and ISAs whose BF16 products are faster than F32. matmul16 also reads packed W. */
+/* Every ISA fills every entry, except those of `product` for families and types that it has no kernel of, `arrange` of
+ * plain C, and `round16`, which exists for ISAs whose BF16 products are faster than F32. */
 struct cpu_kernels {
     uint32_t isa;
-    cpu_matmul_fn *matmul[CPU_WEIGHTS];   /* x in F32 */
-    cpu_matmul_fn *matmul8[CPU_WEIGHTS];  /* x rounded to 8 bits */
-    cpu_matmul_fn *matmul16[CPU_WEIGHTS]; /* x rounded to BF16 */
-    cpu_matmul_fn *packed8; /* x rounded to 8 bits, W packed; NULL if cpu_packed_bytes returns 0 for all types */
+    cpu_matmul_fn *product[CPU_PRODUCTS][CPU_WEIGHTS]; /* chosen by cpu_product_of */
     cpu_embed_fn *embed[CPU_WEIGHTS];
     cpu_quantize_fn *quantize;
     cpu_round16_fn *round16;

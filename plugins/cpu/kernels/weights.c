@@ -44,9 +44,15 @@ static uint32_t planar_type(uint32_t index)
 
 int cpu_weight_of(uint32_t type)
 {
+    static const int shared[] = {
+        [ACCEL_SCHEME_SYMMETRIC] = CPU_PLANAR, [ACCEL_SCHEME_ASYMMETRIC] = CPU_PLANAR_A,
+        [ACCEL_SCHEME_NF4] = CPU_CODEBOOK,     [ACCEL_SCHEME_CODEBOOK] = CPU_CODEBOOK,
+        [ACCEL_SCHEME_FLOAT8] = CPU_PLANAR_F8,
+    };
     int slot = own_slot(type);
+
     for (uint32_t i = 0; slot < 0 && i < PLANAR_TYPES; i++)
-        slot = planar_type(i) == type ? CPU_PLANAR : -1;
+        slot = planar_type(i) == type ? shared[ACCEL_PLANAR_SCHEME(type)] : -1;
     return slot;
 }
 

@@ -7,8 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Planar types with kernels of their own. X(ID, name) */
+/* Planar types with kernels of their own, and slots that the planar types of a scheme share. X(ID, name) */
 #define CPU_PLANAR_OWN(X) X(Q8_G32, q8_g32) X(Q8_G128, q8_g128) X(Q4_G32, q4_g32) X(Q4_G128, q4_g128)
+#define CPU_PLANAR_CODES(X) X(PLANAR, planar) X(PLANAR_A, planar_a) X(CODEBOOK, codebook)
+#define CPU_PLANAR_SHARED(X) CPU_PLANAR_CODES(X) X(PLANAR_F8, planar_f8)
 
 /* Applies a macro by the column `code` of accel/quant/formats.def: to F32, to F16 and BF16, to other floats, to codes
  * in whole bytes or nibbles, which kernels read in place, and to all others, which they unpack. */
@@ -34,18 +36,17 @@
 #define CPU_MINIMUM_CODEBOOK 0
 #define CPU_MINIMUM_GRID 0
 
-/* Slots of the kernel tables: the weights of accel/quant/formats.def, the planar types of CPU_PLANAR_OWN, and all other
- * planar types together (see cpu_matrix.type). */
+/* Slots of the kernel tables: the weights of accel/quant/formats.def, the planar types of CPU_PLANAR_OWN, and the slots
+ * from CPU_PLANAR on, which several types share (see cpu_matrix.type). */
 enum cpu_weight {
 #define ACCEL_FORMAT(ID, ...) CPU_##ID,
 #include <accel/quant/formats.def>
     CPU_PLANAR_FIRST,
     CPU_BEFORE_PLANAR = CPU_PLANAR_FIRST - 1,
 #define CPU_SLOT(ID, name) CPU_##ID,
-    CPU_PLANAR_OWN(CPU_SLOT)
+    CPU_PLANAR_OWN(CPU_SLOT) CPU_PLANAR_SHARED(CPU_SLOT)
 #undef CPU_SLOT
-        CPU_PLANAR,
-    CPU_WEIGHTS
+        CPU_WEIGHTS
 };
 
 /* Planar types: those of every group. */
@@ -75,7 +76,7 @@ struct cpu_matrix {
     const void *plane[3];
     size_t stride[3];
     const void *packed; /* NULL: rows in planes */
-    uint32_t type;      /* type id, for CPU_PLANAR and packed weights */
+    uint32_t type;      /* type id */
 };
 
 /*

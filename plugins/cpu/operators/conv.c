@@ -26,7 +26,7 @@ struct conv {
 
 static uint32_t act_of(const struct conv *c, uint64_t rows)
 {
-    return cpu_act_kind(c->device, c->call->variant | c->weight, c->call->inputs[1]->type, rows);
+    return cpu_product_for(c->device, c->call->variant, c->call->inputs[1], rows).act;
 }
 
 static struct conv conv_of(const struct sdk_call *call)
@@ -151,6 +151,7 @@ static void multiply_rows(const struct conv *c, uint64_t place, uint64_t rows, u
 {
     const struct sdk_tensor *bias = c->call->inputs[2];
     const uint64_t from = group * (c->outputs / c->at->groups) + begin;
+    const struct cpu_product product = cpu_product_for(c->device, c->call->variant, c->call->inputs[1], rows);
     struct cpu_matmul matmul = {
         .m = rows,
         .n = end - begin,
@@ -165,7 +166,8 @@ static void multiply_rows(const struct conv *c, uint64_t place, uint64_t rows, u
 
     cpu_matrix_of(c->device, c->call->inputs[1], c->weight, &matmul.w);
     cpu_matrix_from(c->device, from, c->k, &matmul.w);
-    cpu_act_multiply(c->device, act_of(c, rows), c->weight, &matmul, staged, 0, end - begin);
+    cpu_act_bind(product.act, &matmul, staged);
+    cpu_product_run(&product, &matmul, 0, end - begin);
 }
 
 /* Computes places begin .. end of a depthwise convolution. `weights` holds W decoded, and then W as [taps, outputs].

@@ -30,13 +30,13 @@ struct experts {
 /* Rows of an expert that are staged together. */
 struct segment {
     uint64_t expert, begin, rows; /* begin: in `order` */
-    uint32_t kind;                /* how they are staged */
+    struct cpu_product product;
     void *staged;
 };
 
 /* Returns the bytes of a staged row at most: each kind pads the fewest rows that it is used for most, or those just
  * past a multiple of its tile. */
-static uint64_t row_bytes_of(const struct experts *e, uint32_t type)
+static uint64_t row_bytes_of(const struct experts *e)
 {
     const uint8_t padded = CPU_ACT_BF16_ROWS + 1, half = CPU_ACT_F32_FROM_HALF, bf16 = CPU_ACT_BF16_FROM;
     const uint8_t past = CPU_ACT_F32_ROWS + 1, second = 2 * CPU_ACT_F32_ROWS + 1;
@@ -44,7 +44,7 @@ static uint64_t row_bytes_of(const struct experts *e, uint32_t type)
     uint64_t most = 0;
 
     for (size_t i = 0; i < sizeof(rows); i++) {
-        const uint32_t kind = cpu_act_kind(e->device, e->call->variant | e->weight, type, rows[i]);
+        const uint32_t kind = cpu_product_for(e->device, e->call->variant, e->call->inputs[1], rows[i]).act;
         const uint64_t bytes = cpu_act_bytes(kind, rows[i], e->k) / rows[i] + 1;
 
         most = bytes > most ? bytes : most;
@@ -69,7 +69,7 @@ static struct experts experts_of(const struct sdk_call *call, uint32_t threads)
     const uint64_t together = cpu_least(e.pairs, PAIRS);
     char *at = call->scratch;
 
-    e.row_bytes = row_bytes_of(&e, w->type);
+    e.row_bytes = row_bytes_of(&e);
     e.columns = cpu_round_up(e.n / threads + 1, CPU_MATMUL16_ROWS) + 2 * CPU_MATMUL16_ROWS;
     e.own_bytes = cpu_round_up((GATHER * e.k + together * e.columns) * sizeof(float), LINE);
     e.order = call->scratch;
@@ -137,8 +137,8 @@ static struct segment next_segment(const struct experts *e, uint64_t expert, uin
     while (e->first[segment.expert + 1] <= begin)
         segment.expert++;
     segment.rows = cpu_least(e->first[segment.expert + 1], end) - begin;
-    segment.kind = cpu_act_kind(e->device, e->call->variant | e->weight, e->call->inputs[1]->type, segment.rows);
-    *staged += cpu_round_up(cpu_act_bytes(segment.kind, segment.rows, e->k), LINE);
+    segment.product = cpu_product_for(e->device, e->call->variant, e->call->inputs[1], segment.rows);
+    *staged += cpu_round_up(cpu_act_bytes(segment.product.act, segment.rows, e->k), LINE);
     return segment;
 }
 
@@ -155,7 +155,7 @@ static void stage_rows(const struct experts *e, const struct segment *segment, u
                (const float *)x->planes[0] + (x->rank == 2 ? pair / e->choices : pair) * e->k,
                e->k * sizeof(*gathered));
     }
-    cpu_act_stage(e->device, segment->kind, gathered, e->k, segment->rows, segment->staged, begin, end);
+    cpu_act_stage(e->device, segment->product.act, gathered, e->k, segment->rows, segment->staged, begin, end);
 }
 
 /* Stores columns begin .. end of the results of a segment, or adds them to the sums of their tokens. */
@@ -199,7 +199,8 @@ static void multiply_segment(const struct experts *e, const struct segment *segm
 
     cpu_matrix_of(e->device, w, e->weight, &matmul.w);
     cpu_matrix_from(e->device, row, e->k, &matmul.w);
-    cpu_act_multiply(e->device, segment->kind, e->weight, &matmul, segment->staged, 0, rows);
+    cpu_act_bind(segment->product.act, &matmul, segment->staged);
+    cpu_product_run(&segment->product, &matmul, 0, rows);
     store_rows(e, segment, results + (from - row), begin, end);
 }
 
@@ -237,7 +238,7 @@ void cpu_expert_run(const struct sdk_call *call, uint32_t thread, uint32_t threa
         for (uint64_t at = p; at < last; at += segment.rows) {
             segment = next_segment(&e, segment.expert, at, last, &staged);
             for (uint64_t r = 0, count; r < segment.rows; r += count) {
-                count = cpu_least(cpu_act_grain(segment.kind), segment.rows - r);
+                count = cpu_least(cpu_act_grain(segment.product.act), segment.rows - r);
                 if (turn++ % threads == thread)
                     stage_rows(&e, &segment, r, r + count, gathered);
             }

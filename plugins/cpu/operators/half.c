@@ -104,7 +104,7 @@ struct wide {
     const struct sdk_kernel *kernel; /* NULL: matmul */
     uint64_t bytes;                  /* of scratch */
     void *staged;                    /* activations of matmul */
-    uint32_t weight, act;            /* of matmul */
+    struct cpu_product product;      /* of matmul */
 };
 
 /* Returns whether an input is widened: all halves are, but not W of a matmul. The variant is the operator. */
@@ -144,8 +144,6 @@ static const struct sdk_kernel *kernel_of(uint32_t op)
 
 static void make_wide(const struct sdk_call *call, struct wide *wide)
 {
-    const struct cpu_device *device = call->device;
-
     wide->call = *call;
     wide->bytes = 0;
     for (uint32_t i = 0; i < SDK_INPUTS; i++) {
@@ -162,9 +160,8 @@ static void make_wide(const struct sdk_call *call, struct wide *wide)
         const struct sdk_tensor *w = call->inputs[1];
 
         wide->kernel = NULL;
-        wide->weight = (uint32_t)cpu_weight_of(w->type);
-        wide->act = cpu_act_kind(device, wide->weight, w->type, call->inputs[0]->rows);
-        wide->staged = place(call, wide, cpu_act_bytes(wide->act, call->inputs[0]->rows, w->width));
+        wide->product = cpu_product_for(call->device, 0, w, call->inputs[0]->rows);
+        wide->staged = place(call, wide, cpu_act_bytes(wide->product.act, call->inputs[0]->rows, w->width));
         return;
     }
     wide->kernel = kernel_of(call->variant);
@@ -225,17 +222,18 @@ static void multiply(const struct wide *wide, uint32_t thread, uint32_t threads)
         .y_stride = w->rows,
     };
 
-    if (wide->act != CPU_ACT_NONE) {
-        sdk_split(x->rows, cpu_act_grain(wide->act), thread, threads, &begin, &end);
+    if (wide->product.act != CPU_ACT_NONE) {
+        sdk_split(x->rows, cpu_act_grain(wide->product.act), thread, threads, &begin, &end);
         if (begin < end)
-            cpu_act_stage(call->device, wide->act, (const float *)x->planes[0] + begin * w->width, w->width, x->rows,
-                          wide->staged, begin, end);
+            cpu_act_stage(call->device, wide->product.act, (const float *)x->planes[0] + begin * w->width, w->width,
+                          x->rows, wide->staged, begin, end);
         sdk_barrier_wait(call->barrier);
     }
-    cpu_matrix_of(call->device, w, wide->weight, &matmul.w);
+    cpu_matrix_of(call->device, w, (uint32_t)cpu_weight_of(w->type), &matmul.w);
+    cpu_act_bind(wide->product.act, &matmul, wide->staged);
     sdk_split(w->rows, CPU_MATMUL_ROWS, thread, threads, &begin, &end);
     if (begin < end)
-        cpu_act_multiply(call->device, wide->act, wide->weight, &matmul, wide->staged, begin, end);
+        cpu_product_run(&wide->product, &matmul, begin, end);
 }
 
 void cpu_half_run(const struct sdk_call *call, uint32_t thread, uint32_t threads)

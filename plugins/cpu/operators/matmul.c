@@ -1,30 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matmul and embed: the operators that read weights. */
+#include <stdio.h>
 #include <string.h>
 
 #include "plugins/cpu/operators/operators.h"
 
-/* Returns whether weights are multiplied with activations of 8 bits in GEMV alone. Codebook weights are no 8-bit
- * integers, so that GEMM multiplies them as floats. */
-static bool is_codebook(uint32_t weight, uint32_t type)
+struct cpu_product cpu_product_for(const struct cpu_device *device, uint32_t variant, const struct sdk_tensor *w,
+                                   uint64_t rows)
 {
-    const uint32_t scheme = ACCEL_PLANAR_SCHEME(type);
-
-    return weight == CPU_PLANAR && (scheme == ACCEL_SCHEME_NF4 || scheme == ACCEL_SCHEME_CODEBOOK);
-}
-
-uint32_t cpu_act_kind(const struct cpu_device *device, uint32_t variant, uint32_t type, uint64_t rows)
-{
-    const uint32_t weight = cpu_variant_weight(variant);
-    const uint32_t many = rows >= (weight == CPU_F16 || weight == CPU_BF16 ? CPU_ACT_F32_FROM_HALF : CPU_ACT_F32_FROM);
-
-    if ((variant & CPU_ROUNDED) == 0)
-        return many ? CPU_ACT_F32 : CPU_ACT_NONE;
-    if (weight <= CPU_BF16)
-        return many ? CPU_ACT_BF16 : CPU_ACT_NONE;
-    if (rows >= CPU_ACT_BF16_FROM && device->kernels.matmul16[weight] != NULL)
-        return CPU_ACT_BF16;
-    return is_codebook(weight, type) && many ? CPU_ACT_F32 : CPU_ACT_Q8;
+    return cpu_product_of(&device->kernels, w->type, (variant & CPU_ROUNDED) != 0, w->packed != NULL, rows, w->width);
 }
 
 uint64_t cpu_act_bytes(uint32_t kind, uint64_t rows, uint64_t width)
@@ -69,36 +53,34 @@ void cpu_act_stage(const struct cpu_device *device, uint32_t kind, const float *
     }
 }
 
-void cpu_act_multiply(const struct cpu_device *device, uint32_t kind, uint32_t weight, struct cpu_matmul *matmul,
-                      void *staged, uint64_t begin, uint64_t end)
+void cpu_act_bind(uint32_t kind, struct cpu_matmul *matmul, void *staged)
 {
-    switch (kind) {
-    case CPU_ACT_BF16:
+    if (kind == CPU_ACT_BF16)
         matmul->act_bf16 = staged;
-        device->kernels.matmul16[weight](matmul, begin, end);
-        return;
-    case CPU_ACT_Q8:
+    else if (kind == CPU_ACT_Q8)
         cpu_act_q8_map(staged, matmul->m, matmul->k, &matmul->act_q8);
-        (matmul->w.packed != NULL ? device->kernels.packed8 : device->kernels.matmul8[weight])(matmul, begin, end);
-        return;
-    default:
-        matmul->act_f32 = kind == CPU_ACT_F32 ? staged : NULL;
-        if (matmul->w.packed != NULL)
-            cpu_matmul_packed_by_rows(device->kernels.matmul[weight], matmul, begin, end);
-        else
-            device->kernels.matmul[weight](matmul, begin, end);
-    }
+    else if (kind == CPU_ACT_F32)
+        matmul->act_f32 = staged;
 }
 
-static uint32_t act_now(const struct sdk_call *call)
+void cpu_product_run(const struct cpu_product *product, const struct cpu_matmul *matmul, uint64_t begin, uint64_t end)
 {
-    return cpu_act_kind(call->device, call->variant, call->inputs[1]->type, call->inputs[0]->rows);
+    if (product->unpacks)
+        cpu_matmul_packed_by_rows(product->run, matmul, begin, end);
+    else
+        product->run(matmul, begin, end);
+}
+
+/* Returns the kernel of a call, or of one with other rows. */
+static struct cpu_product product_of(const struct sdk_call *call, uint64_t rows)
+{
+    return cpu_product_for(call->device, call->variant, call->inputs[1], rows);
 }
 
 /* Returns the bytes that are staged for a number of rows: none where x is read in place. */
 static uint64_t act_bytes(const struct sdk_call *call, uint64_t rows)
 {
-    const uint32_t kind = cpu_act_kind(call->device, call->variant, call->inputs[1]->type, rows);
+    const uint32_t kind = product_of(call, rows).act;
 
     return kind == CPU_ACT_NONE ? 0 : cpu_act_bytes(kind, rows, call->inputs[0]->width);
 }
@@ -106,7 +88,7 @@ static uint64_t act_bytes(const struct sdk_call *call, uint64_t rows)
 void cpu_matrix_of(const struct cpu_device *device, const struct sdk_tensor *tensor, uint32_t weight,
                    struct cpu_matrix *out_matrix)
 {
-    const struct accel_format *format = weight == CPU_PLANAR ? NULL : &device->formats[weight];
+    const struct accel_format *format = weight >= CPU_PLANAR ? NULL : &device->formats[weight];
     size_t row = 0;
 
     out_matrix->type = tensor->type;
@@ -131,15 +113,16 @@ void cpu_matrix_from(const struct cpu_device *device, uint64_t row, uint64_t wid
         matrix->packed = (const char *)matrix->packed + cpu_packed_bytes(device->kernels.isa, matrix->type, row, width);
 }
 
-const char *cpu_why_not_rounded(const struct cpu_device *device, uint32_t weight, uint32_t type, uint32_t rounding)
+const char *cpu_why_not_rounded(const struct cpu_device *device, uint32_t weight, uint32_t rounding)
 {
-    if (weight == CPU_PLANAR && ACCEL_PLANAR_SCHEME(type) == ACCEL_SCHEME_FLOAT8)
+    if (weight == CPU_PLANAR_F8)
         return "floats of 8 bits are multiplied as floats";
     if (weight > CPU_BF16)
         return rounding == ACCEL_Q8_0 ? NULL : "the node does not allow activations of 8 bits";
     if (rounding != ACCEL_Q8_0 && rounding != ACCEL_BF16)
         return "the node does not allow activations in BF16";
-    return device->kernels.matmul16[weight] != NULL ? NULL : "the instructions in use have no products of BF16";
+    return device->kernels.product[CPU_GEMM16][weight] != NULL ? NULL
+                                                               : "the instructions in use have no products of BF16";
 }
 
 const char *cpu_matmul_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
@@ -153,7 +136,7 @@ const char *cpu_matmul_check(const struct sdk_kernel *kernel, const struct sdk_n
         return "x, bias, residual and y have to be F32";
     return (kernel->variant & CPU_ROUNDED) == 0
                ? NULL
-               : cpu_why_not_rounded(node->device, cpu_variant_weight(kernel->variant), w->type, attributes->rounding);
+               : cpu_why_not_rounded(node->device, cpu_variant_weight(kernel->variant), attributes->rounding);
 }
 
 const char *cpu_gathered_check(const struct sdk_kernel *kernel, const struct sdk_node *node, uint32_t others,
@@ -167,24 +150,24 @@ const char *cpu_gathered_check(const struct sdk_kernel *kernel, const struct sdk
         return "all but weights and ids has to be F32";
     if ((kernel->variant & CPU_ROUNDED) == 0)
         return NULL;
-    if (kernel->precision == ACCEL_BF16 ? weight > CPU_BF16
-                                        : ((const struct cpu_device *)node->device)->kernels.matmul8[weight] == NULL)
+    if (kernel->precision == ACCEL_BF16 ? weight > CPU_BF16 : weight < CPU_Q8_0 || weight == CPU_PLANAR_F8)
         return "the kernel is for weights of another type";
-    return cpu_why_not_rounded(node->device, (uint32_t)weight, sdk_input(node, 1)->type, rounding);
+    return cpu_why_not_rounded(node->device, (uint32_t)weight, rounding);
 }
 
 /* Returns the bytes of staged activations. Memory for the maximum number of rows also serves smaller steps, whose
  * staging can be larger: BF16 rows are smaller than fewer Q8 rows with their tiles. */
 uint64_t cpu_matmul_act(const struct sdk_call *call, uint32_t *out_format)
 {
+    const uint32_t weight = cpu_variant_weight(call->variant);
     const uint64_t rows = call->inputs[0]->rows, bytes = act_bytes(call, rows);
     const uint64_t below = rows >= CPU_ACT_BF16_FROM ? act_bytes(call, CPU_ACT_BF16_FROM - 1) : 0;
 
-    /* Nodes that allow alike stage alike, whatever the rows. */
-    *out_format = (call->variant & CPU_ROUNDED) == 0               ? 1
-                  : cpu_variant_weight(call->variant) <= CPU_BF16  ? 2
-                  : is_codebook(CPU_PLANAR, call->inputs[1]->type) ? 3
-                                                                   : 4;
+    /* Nodes of one format stage alike, whatever the rows. */
+    if ((call->variant & CPU_ROUNDED) == 0)
+        *out_format = weight == CPU_F16 || weight == CPU_BF16 ? 1 : 2;
+    else
+        *out_format = weight <= CPU_BF16 ? 3 : weight == CPU_CODEBOOK ? 4 : 5;
     return bytes > below ? bytes : below;
 }
 
@@ -192,7 +175,7 @@ uint64_t cpu_matmul_act(const struct sdk_call *call, uint32_t *out_format)
 uint64_t cpu_matmul_act_parts(const struct sdk_call *call, uint64_t *out_grain)
 {
     const struct sdk_tensor *x = call->inputs[0];
-    const uint32_t now = act_now(call);
+    const uint32_t now = product_of(call, x->rows).act;
 
     *out_grain = now == CPU_ACT_Q8 && x->rows == 1 ? CPU_BLOCK : cpu_act_grain(now);
     return now == CPU_ACT_NONE ? 0 : x->rows > 1 ? x->rows : x->width;
@@ -201,33 +184,43 @@ uint64_t cpu_matmul_act_parts(const struct sdk_call *call, uint64_t *out_grain)
 void cpu_matmul_act_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
 {
     const struct cpu_device *device = call->device;
+    const struct cpu_prepared *prepared = call->prepared;
     const struct sdk_tensor *x = call->inputs[0];
-    struct cpu_act_q8 rows8;
 
-    if (x->rows > 1) {
-        cpu_act_stage(device, act_now(call), (const float *)x->planes[0] + begin * x->width, x->width, x->rows,
+    if (x->rows > 1)
+        cpu_act_stage(device, prepared->product.act, (const float *)x->planes[0] + begin * x->width, x->width, x->rows,
                       call->staged, begin, end);
-        return;
-    }
-    cpu_act_q8_map(call->staged, x->rows, x->width, &rows8);
-    device->kernels.quantize(x->planes[0], CPU_BLOCK, CPU_BLOCK, &rows8, begin / CPU_BLOCK, end / CPU_BLOCK);
+    else
+        device->kernels.quantize(x->planes[0], CPU_BLOCK, CPU_BLOCK, &prepared->matmul.act_q8, begin / CPU_BLOCK,
+                                 end / CPU_BLOCK);
 }
 
 uint64_t cpu_matmul_parts(const struct sdk_call *call, uint64_t *out_grain)
 {
-    *out_grain = act_now(call) == CPU_ACT_BF16 ? CPU_MATMUL16_ROWS : CPU_MATMUL_ROWS;
+    *out_grain = product_of(call, call->inputs[0]->rows).act == CPU_ACT_BF16 ? CPU_MATMUL16_ROWS : CPU_MATMUL_ROWS;
     return call->inputs[1]->rows;
 }
 
 void cpu_matmul_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
 {
-    const struct cpu_device *device = call->device;
+    const struct cpu_prepared *prepared = call->prepared;
+
+    cpu_product_run(&prepared->product, &prepared->matmul, begin, end);
+}
+
+void cpu_matmul_prepare(const struct sdk_call *call, void *memory)
+{
+    struct cpu_prepared *prepared = memory;
     const struct accel_matmul *attributes = call->attributes;
     const struct sdk_tensor *x = call->inputs[0];
     const struct sdk_tensor *bias = call->inputs[2];
     const struct sdk_tensor *residual = call->inputs[3];
-    uint32_t weight = cpu_variant_weight(call->variant);
-    struct cpu_matmul matmul = {
+
+    /* Symbols that are no rows of x change often. */
+    if (prepared->matmul.m == x->rows)
+        return;
+    prepared->product = product_of(call, x->rows);
+    prepared->matmul = (struct cpu_matmul){
         .m = x->rows,
         .n = call->inputs[1]->rows,
         .k = x->width,
@@ -241,8 +234,18 @@ void cpu_matmul_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
         .y_stride = call->inputs[1]->rows,
     };
 
-    cpu_matrix_of(device, call->inputs[1], weight, &matmul.w);
-    cpu_act_multiply(device, act_now(call), weight, &matmul, call->staged, begin, end);
+    cpu_matrix_of(call->device, call->inputs[1], cpu_variant_weight(call->variant), &prepared->matmul.w);
+    cpu_act_bind(prepared->product.act, &prepared->matmul, call->staged);
+}
+
+uint32_t cpu_matmul_describe(const struct sdk_call *call, char *name, uint32_t size)
+{
+    const struct cpu_device *device = call->device;
+    const struct cpu_product product = product_of(call, call->inputs[0]->rows);
+
+    snprintf(name, size, "%s %s%s", cpu_product_name(product.family), cpu_isa_name(device->kernels.isa),
+             call->inputs[1]->packed != NULL ? ", panels" : "");
+    return ACCEL_VARIANT_OWN + product.family;
 }
 
 uint64_t cpu_matmul_work(const struct sdk_call *call)

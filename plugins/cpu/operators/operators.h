@@ -25,13 +25,21 @@ void cpu_matmul_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
 uint64_t cpu_matmul_act(const struct sdk_call *call, uint32_t *out_format);
 uint64_t cpu_matmul_act_parts(const struct sdk_call *call, uint64_t *out_grain);
 void cpu_matmul_act_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
+void cpu_matmul_prepare(const struct sdk_call *call, void *prepared);
+uint32_t cpu_matmul_describe(const struct sdk_call *call, char *name, uint32_t size);
+
+/* Matmul, prepared for its rows: the kernel, and all that it reads and writes. */
+struct cpu_prepared {
+    struct cpu_product product;
+    struct cpu_matmul matmul;
+};
 
 /*
- * Products, for operators that stage rows of their own: matmul, expert_matmul, conv. A variant as above and the type of
- * W say how activations are staged for a number of rows: in place, as Q8 blocks, F32 tiles or BF16 tiles.
+ * Products, for operators that stage rows of their own: matmul, expert_matmul, conv, operators on halves. Returns the
+ * kernel for `rows` rows of x, which are rounded if `variant` has CPU_ROUNDED, with W.
  */
-enum { CPU_ACT_NONE, CPU_ACT_Q8, CPU_ACT_F32, CPU_ACT_BF16 };
-uint32_t cpu_act_kind(const struct cpu_device *device, uint32_t variant, uint32_t type, uint64_t rows);
+struct cpu_product cpu_product_for(const struct cpu_device *device, uint32_t variant, const struct sdk_tensor *w,
+                                   uint64_t rows);
 /* Returns the bytes of staged rows; of CPU_ACT_NONE, those of a copy. */
 uint64_t cpu_act_bytes(uint32_t kind, uint64_t rows, uint64_t width);
 /* Returns the number of rows of which `begin` of cpu_act_stage is a multiple, and `end` unless it is `rows`. */
@@ -39,11 +47,12 @@ uint32_t cpu_act_grain(uint32_t kind);
 /* Stages rows begin .. end of `rows`, which lie at x: row `begin` first. */
 void cpu_act_stage(const struct cpu_device *device, uint32_t kind, const float *x, uint64_t width, uint64_t rows,
                    void *staged, uint64_t begin, uint64_t end);
-/* Computes columns begin .. end of a product whose rows are staged; of CPU_ACT_NONE, matmul->x. */
-void cpu_act_multiply(const struct cpu_device *device, uint32_t kind, uint32_t weight, struct cpu_matmul *matmul,
-                      void *staged, uint64_t begin, uint64_t end);
+/* Makes a matmul read the rows that are staged; of CPU_ACT_NONE it reads matmul->x. */
+void cpu_act_bind(uint32_t kind, struct cpu_matmul *matmul, void *staged);
+/* Computes columns begin .. end of a matmul. */
+void cpu_product_run(const struct cpu_product *product, const struct cpu_matmul *matmul, uint64_t begin, uint64_t end);
 /* Returns why a kernel of `variant` may not round activations of a node with weights of type `weight`, or NULL. */
-const char *cpu_why_not_rounded(const struct cpu_device *device, uint32_t weight, uint32_t type, uint32_t rounding);
+const char *cpu_why_not_rounded(const struct cpu_device *device, uint32_t weight, uint32_t rounding);
 
 const char *cpu_embed_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
 uint64_t cpu_embed_parts(const struct sdk_call *call, uint64_t *out_grain);

@@ -10,26 +10,13 @@
 #define ROUNDED 1e-2 /* activations of 8 bits or in BF16, against exact ones */
 #define PANELS 2u    /* input 1, W, may be packed */
 
-#define MATMUL8(weight, text)                                                                                          \
+#define MATMUL(precision_, variant_, tolerance_, text)                                                                 \
     {                                                                                                                  \
-        .op = ACCEL_OP_MATMUL, .name = "matmul " text " x q8", .precision = ACCEL_Q8_0,                                \
-        .variant = (weight) | CPU_ROUNDED, .tolerance = ROUNDED, .check = cpu_matmul_check, .parts = cpu_matmul_parts, \
-        .part = cpu_matmul_part, .staged_bytes = cpu_matmul_act, .stage_parts = cpu_matmul_act_parts,                  \
-        .stage_part = cpu_matmul_act_part, .work = cpu_matmul_work, .packed_inputs = PANELS                            \
-    }
-#define MATMUL16(weight, text)                                                                                         \
-    {                                                                                                                  \
-        .op = ACCEL_OP_MATMUL, .name = "matmul " text " x bf16", .precision = ACCEL_BF16,                              \
-        .variant = (weight) | CPU_ROUNDED, .tolerance = ROUNDED, .check = cpu_matmul_check, .parts = cpu_matmul_parts, \
-        .part = cpu_matmul_part, .staged_bytes = cpu_matmul_act, .stage_parts = cpu_matmul_act_parts,                  \
-        .stage_part = cpu_matmul_act_part, .work = cpu_matmul_work, .packed_inputs = PANELS                            \
-    }
-#define MATMUL(weight, text)                                                                                           \
-    {                                                                                                                  \
-        .op = ACCEL_OP_MATMUL, .name = "matmul " text " x f32", .precision = ACCEL_F32, .variant = (weight),           \
-        .tolerance = EXACT, .check = cpu_matmul_check, .parts = cpu_matmul_parts, .part = cpu_matmul_part,             \
+        .op = ACCEL_OP_MATMUL, .name = "matmul " text, .precision = (precision_), .variant = (variant_),               \
+        .tolerance = (tolerance_), .check = cpu_matmul_check, .parts = cpu_matmul_parts, .part = cpu_matmul_part,      \
         .staged_bytes = cpu_matmul_act, .stage_parts = cpu_matmul_act_parts, .stage_part = cpu_matmul_act_part,        \
-        .work = cpu_matmul_work, .packed_inputs = PANELS                                                               \
+        .work = cpu_matmul_work, .packed_inputs = PANELS, .prepared_bytes = sizeof(struct cpu_prepared),               \
+        .prepare = cpu_matmul_prepare, .describe = cpu_matmul_describe                                                 \
     }
 #define EMBED(weight, text)                                                                                            \
     {                                                                                                                  \
@@ -61,21 +48,18 @@
         .work = cpu_##kind##_work, .packed_inputs = (packed)                                                           \
     }
 
-#define ROW8(weight, text) MATMUL8(weight, text),
-#define ROW16(weight, text) MATMUL16(weight, text),
-#define MATMUL8_OWN(ID, name) MATMUL8(CPU_##ID, #name),
-#define EXACT_OWN(ID, name) MATMUL(CPU_##ID, #name), EMBED(CPU_##ID, #name),
+#define ROW8(ID, name) MATMUL(ACCEL_Q8_0, CPU_##ID | CPU_ROUNDED, ROUNDED, #name " x q8"),
+#define ROW16(ID, name) MATMUL(ACCEL_BF16, CPU_##ID | CPU_ROUNDED, ROUNDED, #name " x bf16"),
+#define ROW32(ID, name) MATMUL(ACCEL_F32, CPU_##ID, EXACT, #name " x f32"), EMBED(CPU_##ID, #name),
 
 const struct sdk_kernel cpu_operators[] = {
 #define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...)                                              \
-    CPU_CODE_##code(CPU_NOTHING, ROW16, CPU_NOTHING, ROW8, ROW8, CPU_##ID, #name)
+    CPU_CODE_##code(CPU_NOTHING, ROW16, CPU_NOTHING, ROW8, ROW8, ID, name)
 #include <accel/quant/formats.def>
-    CPU_PLANAR_OWN(MATMUL8_OWN) MATMUL8(CPU_PLANAR, "planar"),
-#define ACCEL_FORMAT(ID, name, ...) MATMUL(CPU_##ID, #name), EMBED(CPU_##ID, #name),
+    CPU_PLANAR_OWN(ROW8) CPU_PLANAR_CODES(ROW8)
+#define ACCEL_FORMAT(ID, name, ...) ROW32(ID, name)
 #include <accel/quant/formats.def>
-    CPU_PLANAR_OWN(EXACT_OWN) MATMUL(CPU_PLANAR, "planar"),
-    EMBED(CPU_PLANAR, "planar"),
-    ATTENTION("attention q4 x q8", CPU_ROUNDED, ROUNDED),
+        CPU_PLANAR_OWN(ROW32) CPU_PLANAR_SHARED(ROW32) ATTENTION("attention q4 x q8", CPU_ROUNDED, ROUNDED),
     ATTENTION("attention", 0, EXACT),
     TOGETHER(ACCEL_OP_EXPERT_MATMUL, expert, "expert matmul x q8", ACCEL_Q8_0, CPU_ROUNDED, ROUNDED, PANELS),
     TOGETHER(ACCEL_OP_EXPERT_MATMUL, expert, "expert matmul x bf16", ACCEL_BF16, CPU_ROUNDED, ROUNDED, PANELS),

@@ -45,6 +45,7 @@ struct bench_options {
     const char *operators;
     const char *shapes;
     const char *sqlite;
+    uint32_t explain;
     struct text_list against;
     uint64_t rounds;
     uint64_t threads;
@@ -128,8 +129,9 @@ struct bench {
     size_t capacity;
     struct measure_moment begun;
     struct measure_noise noise;
-    json_t *facts;    /* of host, device and model: an object of texts and numbers */
-    json_t *warnings; /* texts */
+    json_t *facts;     /* of host, device and model: an object of texts and numbers */
+    json_t *warnings;  /* texts */
+    json_t *explained; /* of --explain with --json: an object per operator */
     struct bench_peer *peer;
     uint32_t interrupted;
 };

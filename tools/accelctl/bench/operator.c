@@ -282,7 +282,7 @@ static int32_t time_trial(struct trial *t, struct bench_row *row)
     return code;
 }
 
-static void name_row(const struct bench_operator *what, char *name, size_t size)
+void bench_operator_name(const struct bench_operator *what, char *name, size_t size)
 {
     struct accel_format format = {.name = "f32"};
 
@@ -310,7 +310,7 @@ int bench_operator_run(struct bench *bench, enum bench_subject subject, struct a
     char name[64];
     int32_t code;
 
-    name_row(what, name, sizeof(name));
+    bench_operator_name(what, name, sizeof(name));
     progress_next(&bench->progress, "running operators");
     row = bench_row_add(bench, subject, (uint32_t)bench->chosen->rounds, "%s", name);
     if (row == NULL)

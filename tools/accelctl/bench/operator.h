@@ -6,7 +6,9 @@
 
 #include "tools/accelctl/bench/bench.h"
 
+struct accel_context;
 struct accel_device;
+struct accel_plan_request;
 struct accel_queue;
 
 /* Shape of an operator that is measured in one form. Inputs are separated by blanks: a letter (f: F32, i: I32, F: a
@@ -60,6 +62,14 @@ int32_t bench_graph(const struct bench_operator *what, struct accel_builder **ou
  * out. Answers -1, or an exit code. */
 int bench_operator_run(struct bench *bench, enum bench_subject subject, struct accel_device *device,
                        struct accel_queue *queue, const struct bench_operator *what);
+
+/* Writes the name of an operator with its shape: "matmul q4_0 1x2048x2048". */
+void bench_operator_name(const struct bench_operator *what, char *name, size_t size);
+
+/* Prints the kernel that runs the operator on the device of a plan request, or adds it to bench->explained. Answers as
+ * bench_operator_run. */
+int bench_operator_explain(struct bench *bench, struct accel_context *context, const struct accel_plan_request *request,
+                           const struct bench_operator *what);
 
 /* Fills an input of such a graph: valid positions of tokens and pages, and random values of a fixed seed
  * elsewhere. */

@@ -157,19 +157,35 @@ static void append_others(struct list *list, const struct bench *bench)
             append(list, bench, (struct bench_operator){.op = op, .form = bench_form_find(op)});
 }
 
-/* Opens the device of a plan without facts of a model: the device, its options, threads. */
+/* The request of a plan without facts of a model: the device, its options, threads. */
+struct request {
+    struct accel_plan_request plan;
+    struct accel_named_value overrides[OVERRIDES_MOST + 1];
+    char *texts, threads[32];
+};
+
+static int make_request(struct bench *bench, struct request *request)
+{
+    const struct common *common = &bench->chosen->common;
+    int code;
+
+    request->plan = (struct accel_plan_request){
+        .size = sizeof(request->plan), .device = common->device, .overrides = request->overrides};
+    code = collect_overrides(common, request->overrides, &request->plan.override_count, &request->texts);
+    if (code < 0)
+        request->plan.override_count +=
+            bench_override_threads(bench, request->threads, &request->overrides[request->plan.override_count]);
+    return code;
+}
+
 static int open_device(struct bench *bench, struct accel_context *context, struct accel_device **out_device)
 {
     const struct common *common = &bench->chosen->common;
-    struct accel_named_value overrides[OVERRIDES_MOST + 1];
-    struct accel_plan_request request = {.size = sizeof(request), .device = common->device, .overrides = overrides};
+    struct request request = {.texts = NULL};
     struct accel_plan *plan = NULL;
-    char *texts = NULL, threads[32];
-    int code = collect_overrides(common, overrides, &request.override_count, &texts);
+    int code = make_request(bench, &request);
 
-    if (code < 0)
-        request.override_count += bench_override_threads(bench, threads, &overrides[request.override_count]);
-    if (code < 0 && (accel_plan_create(context, &request, &plan, &bench->error) != ACCEL_OK ||
+    if (code < 0 && (accel_plan_create(context, &request.plan, &plan, &bench->error) != ACCEL_OK ||
                      accel_plan_open_device(plan, out_device, &bench->error) != ACCEL_OK))
         code = report_session_error(common->json, &bench->error);
     if (code < 0 && !bench->machine.measured) {
@@ -178,8 +194,26 @@ static int open_device(struct bench *bench, struct accel_context *context, struc
         bench_device_measure(bench, *out_device, accel_plan_device(plan)->facts);
     }
     accel_plan_free(plan);
-    free(texts);
+    free(request.texts);
     return code;
+}
+
+/* Prints the kernel of each operator. */
+static int explain_list(struct bench *bench, struct accel_context *context, const struct list *list)
+{
+    struct request request = {.texts = NULL};
+    int code = make_request(bench, &request);
+
+    bench->explained = json_array();
+    if (code < 0 && !bench->chosen->common.json)
+        print("%s%-36s %s%s\n", paint(PAINT_HEADING), "operator", "kernel", paint(PAINT_PLAIN));
+    for (uint32_t i = 0; code < 0 && i < list->count; i++)
+        code = bench_operator_explain(bench, context, &request.plan, &list->items[i]);
+    free(request.texts);
+    if (code < 0 && bench->chosen->common.json)
+        code = print_json(json_pack("{s:O}", "operators", bench->explained), "accelctl/bench/operators/1");
+    json_decref(bench->explained);
+    return code < 0 ? EXIT_DONE : code;
 }
 
 static int run_list(struct bench *bench, enum bench_subject subject, struct accel_device *device,
@@ -238,6 +272,11 @@ int bench_operators(struct bench *bench, struct accel_context *context)
                                  "no memory for a list of operators", NULL);
     if (code < 0 && bench->chosen->shapes == NULL)
         append_others(list, bench);
+    if (code < 0 && bench->chosen->explain) {
+        code = explain_list(bench, context, list);
+        free(list);
+        return code;
+    }
     if (code < 0)
         code = open_device(bench, context, &device);
     if (code < 0 && !bench->machine.measured)

@@ -38,6 +38,8 @@ static const struct option_row options[] = {
      "of operators: names of the operators; default: all", 0, 0},
     {"shape", 0, OPTION_TEXT, offsetof(struct bench_options, shapes), "MxNxK,...",
      "of operators: rows of the activations, rows of the weight, and their width", 0, 0},
+    {"explain", 'e', OPTION_FLAG, offsetof(struct bench_options, explain), NULL,
+     "of operators: print which kernel runs each, and measure nothing", 0, 0},
     {"rounds", 'r', OPTION_NUMBER, offsetof(struct bench_options, rounds), "N",
      "measured runs of each test, after one warm-up; default: 5", 1, BENCH_ROUNDS},
     {"threads", 't', OPTION_NUMBER, offsetof(struct bench_options, threads), "N",
@@ -119,6 +121,8 @@ static int read_subjects(struct bench *bench, int count, char **arguments)
             return refuse(bench, "bench: one model at a time, not '%.100s' too", word);
         bench->path = word;
     }
+    if (bench->chosen->explain && !(subjects == 1 && bench->wanted[BENCH_OPERATORS] && bench->path == NULL))
+        return refuse(bench, "bench: %s is of operators alone", "--explain");
     if (subjects == 0)
         bench->wanted[BENCH_LOAD] = bench->wanted[BENCH_PREFILL] = bench->wanted[BENCH_DECODE] =
             bench->wanted[BENCH_BATCH] = bench->wanted[BENCH_ATTENTION] = 1;

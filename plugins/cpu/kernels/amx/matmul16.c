@@ -261,21 +261,10 @@ static void matmul16(decode16_fn *decode, size_t parts, const struct cpu_matmul 
     {                                                                                                                  \
         decoder;                                                                                                       \
     }                                                                                                                  \
-    void cpu_matmul16_##name##_amx(const struct cpu_matmul *call, size_t begin, size_t end)                            \
+    void cpu_gemm16_##name##_amx(const struct cpu_matmul *call, size_t begin, size_t end)                              \
     {                                                                                                                  \
         matmul16(decode16_##name, parts, call, begin, end);                                                            \
     }
-
-/* Decodes a row of a planar type by its scheme. */
-CPU_INLINE void decode_planar(const struct cpu_matrix *w, size_t j, size_t at, size_t count, weight_tile *out, size_t r)
-{
-    if (has_codebook(w))
-        decode_codebook16(w, j, at, count, out, r);
-    else if (is_asymmetric(w))
-        decode_traits(traits_planar_a, w, j, at, count, out, r);
-    else
-        decode_traits(traits_planar, w, j, at, count, out, r);
-}
 
 #define MATMUL16_HALF(name, type)                                                                                      \
     MATMUL16(name, (type) == ACCEL_F16 ? 2 : 1, decode_half((type) == ACCEL_F16, w, j, at, count, out, r))
@@ -286,4 +275,6 @@ CPU_INLINE void decode_planar(const struct cpu_matrix *w, size_t j, size_t at, s
 #include <accel/quant/formats.def>
 #define MATMUL16_OWN(ID, name) MATMUL16_PLAIN(name, ACCEL_##ID)
 CPU_PLANAR_OWN(MATMUL16_OWN)
-MATMUL16(planar, 1, decode_planar(w, j, at, count, out, r))
+MATMUL16_UNPACKED(planar, )
+MATMUL16_UNPACKED(planar_a, )
+MATMUL16(codebook, 1, decode_codebook16(w, j, at, count, out, r))

@@ -278,27 +278,25 @@ CPU_INLINE void place_pairs(const struct cpu_matmul *call, struct field_x *out)
         _mm256_store_ps(out->scale + i, _mm256_permutevar8x32_ps(_mm256_loadu_ps(call->act_q8.scale + i), order));
 }
 
-int CPU_NAME(gemv8_fields)(uint32_t type, const struct cpu_matmul *call, size_t begin, size_t end)
+void CPU_NAME(gemv_fields_q2_k)(const struct cpu_matmul *call, size_t begin, size_t end)
 {
     struct field_x x;
-    if (call->m != 1)
-        return 0;
     x.block_scale = call->act_q8.scale;
-    switch (type) {
-    case ACCEL_Q2_K:
-        half_sums(call->act_q8.q, call->k, x.half);
-        place_fields(call, 1, &x);
-        gemv(ACCEL_Q2_K, 84, call, &x, begin, end);
-        return 1;
-    case ACCEL_Q3_K:
-        place_fields(call, 1.0f / 256, &x);
-        gemv(ACCEL_Q3_K, 110, call, &x, begin, end);
-        return 1;
-    case ACCEL_IQ4_XS:
-        place_pairs(call, &x);
-        gemv(ACCEL_IQ4_XS, 136, call, &x, begin, end);
-        return 1;
-    default:
-        return 0;
-    }
+    half_sums(call->act_q8.q, call->k, x.half);
+    place_fields(call, 1, &x);
+    gemv(ACCEL_Q2_K, 84, call, &x, begin, end);
+}
+
+void CPU_NAME(gemv_fields_q3_k)(const struct cpu_matmul *call, size_t begin, size_t end)
+{
+    struct field_x x;
+    place_fields(call, 1.0f / 256, &x);
+    gemv(ACCEL_Q3_K, 110, call, &x, begin, end);
+}
+
+void CPU_NAME(gemv_fields_iq4_xs)(const struct cpu_matmul *call, size_t begin, size_t end)
+{
+    struct field_x x;
+    place_pairs(call, &x);
+    gemv(ACCEL_IQ4_XS, 136, call, &x, begin, end);
 }

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matmul of quantized weights with act_q8, AVX2.
- *
- * GEMV (up to ROW4_MAX_4BIT or ROW4_MAX_8BIT rows of x): 4 rows of W are read in place, one or two blocks at a time,
- * with two rows of x; the sums of a block are exact integers, scaled in float. Bound: bytes of W. GEMM: vector/gemm.c.
- * Measured: doc/benchmark.md, rows in place.
+ * GEMV of blocks of 32 codes of 4, 5 and 8 bits with act_q8, AVX2: 4 rows of W are read in place, one or two blocks at
+ * a time, with two rows of x; the sums of a block are exact integers, scaled in float. AVX-512 uses it for the types
+ * that are unpacked. Bound: bytes of W. Measured: doc/benchmark.md, rows in place.
  */
 #include "plugins/cpu/kernels/vector/row4.h"
 
-#define ROW4_MAX_4BIT 2u /* measured */
-#define ROW4_MAX_8BIT 6u
+#define ROWS 6u
+#if defined(CPU_BUILD_AVX512)
+#define ROW4_UNPACKED_ALONE /* the others: avx512/matmul8.c */
+#endif
 
 /* Multiplies 32 codes with 32 of x and sums them to 8 integers. */
 CPU_INLINE __m256i dot32(const struct block32 f, __m256i codes, __m256i x)
 {
-    return f.bits == 4 ? dot32u(codes, x) : dot32s(codes, x);
+    return is_unsigned(f) ? dot32u(codes, x) : dot32s(codes, x);
 }
 
 /* Broadcasts element r of each half of v within the half. */
@@ -63,9 +63,9 @@ CPU_INLINE void one_block(const struct block32 f, const struct row4 w, struct ac
         __m128 s = _mm_mul_ps(d, _mm_broadcast_ss(x->scale + r * x->blocks + b));
         scale[r] = _mm256_set_m128(s, s);
         q[r] = _mm256_loadu_si256((const __m256i *)(x->q + r * x->k + b * CPU_BLOCK));
-        if (f.bits == 4) {
-            __m128 offset = _mm_mul_ps(from, _mm_broadcast_ss(x->sum + r * x->blocks + b));
-            x->offset[r] = _mm256_add_ps(x->offset[r], _mm256_set_m128(_mm_setzero_ps(), offset));
+        if (is_unsigned(f)) {
+            x->offset[r] = _mm256_fmadd_ps(_mm256_set_m128(_mm_setzero_ps(), from),
+                                           _mm256_broadcast_ss(x->sum + r * x->blocks + b), x->offset[r]);
         }
     }
     CPU_UNROLL
@@ -150,7 +150,7 @@ CPU_INLINE void dot_row4(const struct block32 f, const struct cpu_matmul *call, 
     CPU_UNROLL
     for (size_t r = 0; r < rows; r++)
         x.offset[r] = x.acc[r][0] = x.acc[r][1] = x.acc[r][2] = x.acc[r][3] = _mm256_setzero_ps();
-    for (; f.bits == 4 && b + 2 <= blocks; b += 2) {
+    for (; f.bits == 4 && is_unsigned(f) && b + 2 <= blocks; b += 2) {
         prefetch_lines(ahead + 4 * b * f.block_bytes, 8 * f.block_bytes);
         two_blocks4(f, w, &x, rows, b);
     }
@@ -160,7 +160,7 @@ CPU_INLINE void dot_row4(const struct block32 f, const struct cpu_matmul *call, 
     }
     CPU_UNROLL
     for (size_t r = 0; r < rows; r++) {
-        __m128 factor = _mm_set1_ps(f.minimum ? 1.0f : f.bits == 4 ? -8.0f : 0.0f);
+        __m128 factor = _mm_set1_ps(offset_factor(f));
         __m128 offset = _mm_add_ps(_mm256_castps256_ps128(x.offset[r]), _mm256_extractf128_ps(x.offset[r], 1));
         _mm_storeu_ps(sums[r], _mm_fmadd_ps(factor, offset, sum4(x.acc[r])));
     }

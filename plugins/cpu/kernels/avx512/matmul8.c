@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matmul of quantized weights with act_q8, AVX-512 with VNNI.
- *
- * GEMV (up to ROW4_MAX_4BIT or ROW4_MAX_8BIT rows of x): 4 rows of W are read in place, four blocks of 4-bit codes (a
- * quarter of a vector each) or two of 8-bit codes at a time, with up to four rows of x. The sums of the four rows of W
- * are gathered in one vector, element r of each quarter for row r, before they are scaled: they share one conversion,
- * one product with scales and one addition. Codes are unsigned; the zero point is corrected in integers. Bound: bytes
- * of W. GEMM: vector/gemm.c.
+ * GEMV of codes of 4 and 8 bits with act_q8, AVX-512 with VNNI: 4 rows of W are read in place, four blocks of 4-bit
+ * codes (a quarter of a vector each) or two of 8-bit codes at a time, with up to four rows of x. The sums of the four
+ * rows of W are gathered in one vector, element r of each quarter for row r, before they are scaled: they share one
+ * conversion, one product with scales and one addition. Codes are unsigned; the zero point is corrected in integers.
+ * Bound: bytes of W.
  */
 #define PAIR 4u /* rows of x per pass over four rows of W */
 #include "plugins/cpu/kernels/vector/row4.h"
 
-#define ROW4_MAX_4BIT 4u
-#define ROW4_MAX_8BIT 4u
+#define ROWS 4u
 #define QUARTER_BYTES 32768u
+#define ROW4_PLAIN_ALONE /* the others: avx2/matmul8.c */
 
 #define VECTOR 64u
 

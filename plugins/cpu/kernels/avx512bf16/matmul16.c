@@ -100,7 +100,7 @@ static void block(const struct cpu_matmul *call, size_t i, size_t rows, size_t j
         finish_row(call, i + r, j, least(W_ROWS, end - j), sums[r]);
 }
 
-void cpu_matmul16_bf16_avx512bf16(const struct cpu_matmul *call, size_t begin, size_t end)
+void cpu_gemm16_bf16_avx512bf16(const struct cpu_matmul *call, size_t begin, size_t end)
 {
     for (size_t i = 0; i < call->m; i += X_ROWS) {
         for (size_t j = begin; j < end; j += W_ROWS)

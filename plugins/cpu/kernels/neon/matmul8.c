@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matmul of quantized weights with act_q8, aarch64.
- *
- * GEMV handles up to ROW4_MAX_4BIT or ROW4_MAX_8BIT rows of x, by bits of W: each pass reads 4 rows of W in place,
- * block by block, and multiplies them with PAIR rows of x. The integer sums of a block of the 4 rows are reduced to one
- * vector, which one multiply-add scales. Bound: bytes of W. More rows of x: vector/gemm.c. Not measured: tested on an
- * emulator only.
+ * GEMV of codes of 4 and 8 bits with act_q8, aarch64: each pass reads 4 rows of W in place, block by block, and
+ * multiplies them with PAIR rows of x. The integer sums of a block of the 4 rows are reduced to one vector, which one
+ * multiply-add scales. Bound: bytes of W. Not measured: tested on an emulator only.
  */
 #include "plugins/cpu/kernels/vector/row4.h"
 
-#define ROW4_MAX_4BIT 4u
-#define ROW4_MAX_8BIT 4u
+#define ROWS 4u
 
 /* Rows of act_q8, and their products with the 4 rows of W so far. `offset` sums minimum (or scale) times sum of x. */
 struct act_rows {
@@ -42,7 +38,7 @@ CPU_INLINE void add_block(const struct block32 f, const struct row4 w, struct ac
             dot[j] = dot16(dot16(vdupq_n_s32(0), row[j].a, q.a), row[j].b, q.b);
         const int32x4_t sums = vpaddq_s32(vpaddq_s32(dot[0], dot[1]), vpaddq_s32(dot[2], dot[3]));
         x->acc[r] = vfmaq_f32(x->acc[r], vcvtq_f32_s32(sums), d * x->scale[r * x->blocks + b]);
-        if (f.bits == 4)
+        if (is_unsigned(f))
             x->offset[r] = vfmaq_f32(x->offset[r], minimum, vdupq_n_f32(x->sum[r * x->blocks + b]));
     }
 }
@@ -68,9 +64,7 @@ CPU_INLINE void dot_row4(const struct block32 f, const struct cpu_matmul *call, 
     }
     CPU_UNROLL
     for (size_t r = 0; r < rows; r++) {
-        /* A minimum is added; without one the zero point of 4-bit codes, 8, is subtracted. */
-        const float factor = f.minimum ? 1.0f : f.bits == 4 ? -8.0f : 0.0f;
-        vst1q_f32(sums[r], vfmaq_f32(x.acc[r], x.offset[r], vdupq_n_f32(factor)));
+        vst1q_f32(sums[r], vfmaq_f32(x.acc[r], x.offset[r], vdupq_n_f32(offset_factor(f))));
     }
 }
 

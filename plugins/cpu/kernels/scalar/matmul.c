@@ -13,6 +13,7 @@
 
 #define CHUNK 512u /* a multiple of every block */
 #define ROWS 4u
+#define INLINE static inline __attribute__((always_inline))
 
 /* Finds the bytes of the values from `at` on of a row. */
 static void planes_at(const struct accel_format *format, const struct cpu_matrix *w, size_t row, size_t at,
@@ -47,22 +48,6 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Multiplies one row of W with rows i .. i + rows of x. */
-static void sum_row(const struct accel_format *format, const struct cpu_matmul *call, size_t i, size_t rows, size_t j,
-                    double *sums)
-{
-    for (size_t at = 0; at < call->k; at += CHUNK) {
-        float weights[CHUNK];
-        size_t count = least(CHUNK, call->k - at);
-        decode(format, &call->w, j, at, count, weights);
-        for (size_t r = 0; r < rows; r++) {
-            const float *x = call->x + (i + r) * call->x_stride + at;
-            for (size_t l = 0; l < count; l++)
-                sums[r] += (double)weights[l] * x[l];
-        }
-    }
-}
-
 /* Reads 32 codes of a row as signed numbers, their scale and their minimum: value = d * code + m. */
 static void read_codes(const struct accel_format *format, const void *const *planes, size_t within, int32_t *out,
                        float *out_d, float *out_m)
@@ -84,7 +69,7 @@ static void read_codes(const struct accel_format *format, const void *const *pla
     }
 }
 
-/* Multiplies act_q8 with codes: the sum of a block is an exact integer. */
+/* Multiplies act_q8 with codes of one row of W: the sum of a block is an exact integer. */
 static void sum_row8(const struct accel_format *format, const struct cpu_matmul *call, size_t i, size_t rows, size_t j,
                      double *sums)
 {
@@ -106,23 +91,6 @@ static void sum_row8(const struct accel_format *format, const struct cpu_matmul 
     }
 }
 
-/* Multiplies act_q8 with decoded weights, for formats that read_codes does not support. */
-static void sum_decoded8(const struct accel_format *format, const struct cpu_matmul *call, size_t i, size_t rows,
-                         size_t j, double *sums)
-{
-    for (size_t at = 0; at < call->k; at += CHUNK) {
-        float weights[CHUNK];
-        size_t count = least(CHUNK, call->k - at);
-        decode(format, &call->w, j, at, count, weights);
-        for (size_t r = 0; r < rows; r++) {
-            const int8_t *x = call->act_q8.q + (i + r) * call->k + at;
-            const float *scale = call->act_q8.scale + ((i + r) * call->k + at) / CPU_BLOCK;
-            for (size_t l = 0; l < count; l++)
-                sums[r] += (double)weights[l] * scale[l / CPU_BLOCK] * x[l];
-        }
-    }
-}
-
 /* Returns whether read_codes supports a format. */
 static bool can_read_codes(const struct accel_format *format)
 {
@@ -131,91 +99,75 @@ static bool can_read_codes(const struct accel_format *format)
     return format->type == ACCEL_Q8_0 || format->type == ACCEL_Q4_0 || format->type == ACCEL_Q4_1;
 }
 
-/* Multiplies act_bf16 with decoded weights. */
-static void sum_row16(const struct accel_format *format, const struct cpu_matmul *call, size_t i, size_t rows, size_t j,
-                      double *sums)
+/* Returns value l of row r of x as it was staged. */
+INLINE double x_value(const struct cpu_matmul *call, const int bits, size_t r, size_t l)
+{
+    if (bits == 8)
+        return (double)call->act_q8.scale[(r * call->k + l) / CPU_BLOCK] * call->act_q8.q[r * call->k + l];
+    if (bits == 16)
+        return accel_bf16_to_f32(call->act_bf16[r * cpu_act_bf16_row(call->k) + l]);
+    return call->x[r * call->x_stride + l];
+}
+
+/* Multiplies decoded weights of one row of W with rows i .. i + rows of x. */
+INLINE void sum_decoded(const struct accel_format *format, const struct cpu_matmul *call, const int bits, size_t i,
+                        size_t rows, size_t j, double *sums)
 {
     for (size_t at = 0; at < call->k; at += CHUNK) {
         float weights[CHUNK];
         size_t count = least(CHUNK, call->k - at);
         decode(format, &call->w, j, at, count, weights);
         for (size_t r = 0; r < rows; r++) {
-            const uint16_t *x = call->act_bf16 + (i + r) * cpu_act_bf16_row(call->k) + at;
             for (size_t l = 0; l < count; l++)
-                sums[r] += (double)weights[l] * accel_bf16_to_f32(x[l]);
+                sums[r] += (double)weights[l] * x_value(call, bits, i + r, at + l);
         }
     }
 }
 
-static void matmul(const struct cpu_matmul *call, uint32_t type, int bits, size_t begin, size_t end)
+/* `bits`: of x, a constant. */
+INLINE void matmul(const struct cpu_matmul *call, const int bits, size_t begin, size_t end)
 {
     struct accel_format format;
-    (void)accel_format_describe(type, &format);
-    int read = can_read_codes(&format);
+    (void)accel_format_describe(call->w.type, &format);
+    const bool read = bits == 8 && can_read_codes(&format);
     for (size_t j = begin; j < end; j++) {
         for (size_t i = 0; i < call->m; i += ROWS) {
             double sums[ROWS] = {0};
             size_t rows = least(ROWS, call->m - i);
-            if (bits == 8 && read)
+            if (read)
                 sum_row8(&format, call, i, rows, j, sums);
-            else if (bits == 8)
-                sum_decoded8(&format, call, i, rows, j, sums);
-            else if (bits == 16)
-                sum_row16(&format, call, i, rows, j, sums);
             else
-                sum_row(&format, call, i, rows, j, sums);
+                sum_decoded(&format, call, bits, i, rows, j, sums);
             for (size_t r = 0; r < rows; r++)
                 finish(call, i + r, j, sums[r]);
         }
     }
 }
 
-static void embed(const struct cpu_matrix *table, uint32_t type, size_t rows, size_t width, const int32_t *ids,
-                  float *y, size_t begin, size_t end)
+void cpu_matmul_scalar(const struct cpu_matmul *call, size_t begin, size_t end)
+{
+    matmul(call, 32, begin, end);
+}
+
+void cpu_matmul8_scalar(const struct cpu_matmul *call, size_t begin, size_t end)
+{
+    matmul(call, 8, begin, end);
+}
+
+void cpu_matmul16_scalar(const struct cpu_matmul *call, size_t begin, size_t end)
+{
+    matmul(call, 16, begin, end);
+}
+
+void cpu_embed_scalar(const struct cpu_matrix *table, size_t rows, size_t width, const int32_t *ids, float *y,
+                      size_t begin, size_t end)
 {
     struct accel_format format;
-    (void)accel_format_describe(type, &format);
+    (void)accel_format_describe(table->type, &format);
     for (size_t t = begin; t < end; t++) {
         size_t row = ids[t] >= 0 && (size_t)ids[t] < rows ? (size_t)ids[t] : 0;
         decode(&format, table, row, 0, width, y + t * width);
     }
-}
-
-/* One set of entry points per type: the table has no type argument. */
-#define MATMUL(name, type)                                                                                             \
-    void cpu_matmul_##name##_scalar(const struct cpu_matmul *call, size_t begin, size_t end)                           \
-    {                                                                                                                  \
-        matmul(call, type, 32, begin, end);                                                                            \
-    }                                                                                                                  \
-    void cpu_embed_##name##_scalar(const struct cpu_matrix *table, size_t rows, size_t width, const int32_t *ids,      \
-                                   float *y, size_t begin, size_t end)                                                 \
-    {                                                                                                                  \
-        embed(table, type, rows, width, ids, y, begin, end);                                                           \
-    }
-
-#define MATMUL8(name, type)                                                                                            \
-    void cpu_matmul8_##name##_scalar(const struct cpu_matmul *call, size_t begin, size_t end)                          \
-    {                                                                                                                  \
-        matmul(call, type, 8, begin, end);                                                                             \
-    }
-
-#define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...)                                              \
-    MATMUL(name, ACCEL_##ID)                                                                                           \
-    CPU_CODE_##code(CPU_NOTHING, CPU_NOTHING, CPU_NOTHING, MATMUL8, MATMUL8, name, ACCEL_##ID)
-#include <accel/quant/formats.def>
-#define OWN(ID, name)                                                                                                  \
-    MATMUL(name, ACCEL_##ID)                                                                                           \
-    MATMUL8(name, ACCEL_##ID)
-CPU_PLANAR_OWN(OWN)
-
-void cpu_matmul16_bf16_scalar(const struct cpu_matmul *call, size_t begin, size_t end)
-{
-    matmul(call, ACCEL_BF16, 16, begin, end);
-}
-
-void cpu_matmul16_f16_scalar(const struct cpu_matmul *call, size_t begin, size_t end)
-{
-    matmul(call, ACCEL_F16, 16, begin, end);
 }
 
 void cpu_round16_scalar(const float *x, size_t stride, size_t k, uint16_t *out, size_t begin, size_t end)
@@ -225,20 +177,4 @@ void cpu_round16_scalar(const float *x, size_t stride, size_t k, uint16_t *out, 
         for (size_t l = 0; l < row; l++)
             out[r * row + l] = l < k ? accel_bf16_from_f32(x[r * stride + l]) : 0;
     }
-}
-
-void cpu_matmul_planar_scalar(const struct cpu_matmul *call, size_t begin, size_t end)
-{
-    matmul(call, call->w.type, 32, begin, end);
-}
-
-void cpu_matmul8_planar_scalar(const struct cpu_matmul *call, size_t begin, size_t end)
-{
-    matmul(call, call->w.type, 8, begin, end);
-}
-
-void cpu_embed_planar_scalar(const struct cpu_matrix *table, size_t rows, size_t width, const int32_t *ids, float *y,
-                             size_t begin, size_t end)
-{
-    embed(table, table->type, rows, width, ids, y, begin, end);
 }

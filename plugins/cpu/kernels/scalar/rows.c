@@ -13,13 +13,6 @@
 #include <string.h>
 
 /* The scalar matmul reads x in place; staging is for callers that do not distinguish ISAs. */
-void cpu_arrange_scalar(const float *x, size_t stride, size_t rows, size_t k, float *out, size_t begin, size_t end)
-{
-    (void)rows;
-    for (size_t r = begin; r < end; r++)
-        memcpy(out + r * k, x + r * stride, k * sizeof(float));
-}
-
 void cpu_rms_norm_scalar(const float *x, const float *weight, const float *bias, float epsilon, size_t n, float *y,
                          size_t begin, size_t end)
 {

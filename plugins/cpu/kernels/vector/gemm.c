@@ -14,61 +14,6 @@
 #define LINE 64u
 #define FINISH_AHEAD 8u /* rows of y that are prefetched */
 
-#define RECIPE(name, core, minimum) ((struct gemm_recipe){fill_##name, CPU_NAME(core), minimum})
-
-/* Returns the recipe of a planar type: narrow cores for up to 4 bits, core_wide for 8. */
-static struct gemm_recipe planar_recipe(uint32_t type)
-{
-    const uint32_t bits = ACCEL_PLANAR_BITS(type), scheme = ACCEL_PLANAR_SCHEME(type);
-    if (!ACCEL_IS_PLANAR(type) || cpu_weight_of(type) < 0 || scheme > ACCEL_SCHEME_ASYMMETRIC)
-        return (struct gemm_recipe){NULL, NULL, 0};
-    if (scheme == ACCEL_SCHEME_SYMMETRIC)
-        return bits <= 4 ? RECIPE(planar, core_narrow8, MINIMUM_NONE) : RECIPE(planar8, core_wide, MINIMUM_NONE);
-    return bits <= 4 ? RECIPE(planar_a, core_narrow0, MINIMUM_BLOCK) : RECIPE(planar8_a, core_wide, MINIMUM_BLOCK);
-}
-
-struct gemm_recipe CPU_NAME(gemm_recipe)(uint32_t type)
-{
-    switch (type) {
-    case ACCEL_Q8_0:
-        return RECIPE(q8_0, core_wide, MINIMUM_NONE);
-    case ACCEL_Q8_G32:
-        return RECIPE(q8_g32, core_wide, MINIMUM_NONE);
-    case ACCEL_Q8_G128:
-        return RECIPE(q8_g128, core_wide, MINIMUM_NONE);
-    case ACCEL_Q4_0:
-        return RECIPE(q4_0, core_narrow8, MINIMUM_NONE);
-    case ACCEL_Q4_1:
-        return RECIPE(q4_1, core_narrow0, MINIMUM_BLOCK);
-    case ACCEL_Q4_G32:
-        return RECIPE(q4_g32, core_narrow8, MINIMUM_NONE);
-    case ACCEL_Q4_G128:
-        return RECIPE(q4_g128, core_narrow8, MINIMUM_NONE);
-    case ACCEL_Q5_0:
-        return RECIPE(q5_0, core_narrow16, MINIMUM_NONE);
-    case ACCEL_Q5_1:
-        return RECIPE(q5_1, core_narrow16, MINIMUM_BLOCK);
-    case ACCEL_MXFP4:
-        return RECIPE(mxfp4, core_narrow16, MINIMUM_NONE);
-    case ACCEL_Q2_K:
-        return RECIPE(q2_k, core_fine0, MINIMUM_HALF);
-    case ACCEL_Q3_K:
-        return RECIPE(q3_k, core_fine4, MINIMUM_NONE);
-    case ACCEL_Q4_K:
-        return RECIPE(q4_k, core_super0, MINIMUM_BLOCK);
-    case ACCEL_Q5_K:
-        return RECIPE(q5_k, core_super16, MINIMUM_BLOCK);
-    case ACCEL_Q6_K:
-        return RECIPE(q6_k, core_fine32, MINIMUM_NONE);
-    case ACCEL_IQ4_NL:
-        return RECIPE(iq4_nl, core_wide, MINIMUM_NONE);
-    case ACCEL_IQ4_XS:
-        return RECIPE(iq4_xs, core_wide, MINIMUM_NONE);
-    default:
-        return planar_recipe(type);
-    }
-}
-
 /* Memory to prefetch. */
 struct ahead {
     const char *next;
@@ -158,14 +103,55 @@ static void multiply_band(const struct gemm_recipe *recipe, const struct cpu_mat
     }
 }
 
-int CPU_NAME(gemm8)(const struct cpu_matmul *call, uint32_t type, size_t begin, size_t end)
+static void gemm(const struct gemm_recipe recipe, const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    const struct gemm_recipe recipe = CPU_NAME(gemm_recipe)(type);
-    if (recipe.fill == NULL)
-        return 0;
     for (size_t i = 0; i < call->m; i += X_ROWS) {
         for (size_t j = begin; j < end; j += PANEL_ROWS)
             multiply_band(&recipe, call, i, least(X_ROWS, call->m - i), j, end);
     }
-    return 1;
 }
+
+#define FILL(name, body)                                                                                               \
+    static void fill_##name(const struct gemm_rows *w, size_t first, size_t count, struct gemm_panel *out)             \
+    {                                                                                                                  \
+        body;                                                                                                          \
+    }
+#define RECIPE(name, core, minimum) ((struct gemm_recipe){fill_##name, CPU_NAME(core), minimum})
+#define GEMM(name, core, minimum, body)                                                                                \
+    FILL(name, body)                                                                                                   \
+    void CPU_NAME(gemm8_##name)(const struct cpu_matmul *call, size_t begin, size_t end)                               \
+    {                                                                                                                  \
+        gemm(RECIPE(name, core, minimum), call, begin, end);                                                           \
+    }
+
+GEMM(q8_0, core_wide, MINIMUM_NONE, fill_block32(block32_q8_0, w, first, count, out))
+GEMM(q8_g32, core_wide, MINIMUM_NONE, fill_block32(block32_q8_g32, w, first, count, out))
+GEMM(q8_g128, core_wide, MINIMUM_NONE, fill_block32(block32_q8_g128, w, first, count, out))
+GEMM(q4_0, core_narrow8, MINIMUM_NONE, fill_block32(block32_q4_0, w, first, count, out))
+GEMM(q4_1, core_narrow0, MINIMUM_BLOCK, fill_block32(block32_q4_1, w, first, count, out))
+GEMM(q4_g32, core_narrow8, MINIMUM_NONE, fill_block32(block32_q4_g32, w, first, count, out))
+GEMM(q4_g128, core_narrow8, MINIMUM_NONE, fill_block32(block32_q4_g128, w, first, count, out))
+GEMM(q5_0, core_narrow16, MINIMUM_NONE, fill_staged(traits_q5_0, 16, -16, w->w, w->rows, first, count, out))
+GEMM(q5_1, core_narrow16, MINIMUM_BLOCK, fill_staged(traits_q5_1, 16, 0, w->w, w->rows, first, count, out))
+GEMM(mxfp4, core_narrow16, MINIMUM_NONE, fill_staged(traits_mxfp4, 16, -16, w->w, w->rows, first, count, out))
+GEMM(iq4_nl, core_wide, MINIMUM_NONE, fill_staged(traits_iq4_nl, 0, 0, w->w, w->rows, first, count, out))
+GEMM(iq4_xs, core_wide, MINIMUM_NONE, fill_staged(traits_iq4_xs, 0, 0, w->w, w->rows, first, count, out))
+GEMM(q2_k, core_fine0, MINIMUM_HALF, fill_super(traits_q2_k, 0, w, first, count, out))
+GEMM(q3_k, core_fine4, MINIMUM_NONE, fill_super(traits_q3_k, 4, w, first, count, out))
+GEMM(q4_k, core_super0, MINIMUM_BLOCK, fill_super(traits_q4_k, 0, w, first, count, out))
+GEMM(q5_k, core_super16, MINIMUM_BLOCK, fill_super(traits_q5_k, 16, w, first, count, out))
+GEMM(q6_k, core_fine32, MINIMUM_NONE, fill_super(traits_q6_k, 32, w, first, count, out))
+
+/* Planar types: codes of up to 4 bits, and of 8. */
+#define GEMM_PLANAR(name, core, minimum, asymmetric)                                                                   \
+    FILL(name, fill_narrow(asymmetric, w->w, w->rows, first, count, out))                                              \
+    FILL(name##_wide, fill_staged(traits_##name, 0, 0, w->w, w->rows, first, count, out))                              \
+    void CPU_NAME(gemm8_##name)(const struct cpu_matmul *call, size_t begin, size_t end)                               \
+    {                                                                                                                  \
+        gemm(ACCEL_PLANAR_BITS(call->w.type) <= 4 ? RECIPE(name, core, minimum)                                        \
+                                                  : RECIPE(name##_wide, core_wide, minimum),                           \
+             call, begin, end);                                                                                        \
+    }
+
+GEMM_PLANAR(planar, core_narrow8, MINIMUM_NONE, 0)
+GEMM_PLANAR(planar_a, core_narrow0, MINIMUM_BLOCK, 1)

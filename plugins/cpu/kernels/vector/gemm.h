@@ -60,13 +60,6 @@ struct gemm_recipe {
     uint32_t minimum;
 };
 
-/* Returns the recipe of a type; `fill` is NULL if the type has none. */
-struct gemm_recipe CPU_NAME(gemm_recipe)(uint32_t type);
-
-/* GEMM: multiplies all rows of x, whose tiles were made, with rows begin .. end of W. `type` is a type id. Returns 0
- * and does nothing if the type has no recipe. */
-int CPU_NAME(gemm8)(const struct cpu_matmul *call, uint32_t type, size_t begin, size_t end);
-
 /* Transposes four vectors, each 16 bytes of row r and of row r + 4, to four vectors of one dword of each of the 8 rows.
  */
 CPU_INLINE void transpose_dwords(__m256i v[4])

@@ -205,32 +205,4 @@ CPU_INLINE void fill_narrow(const int asymmetric, const struct cpu_matrix *w, co
     planar_scales(asymmetric, w, rows, first, count, out);
 }
 
-#define FILL(name, body)                                                                                               \
-    static void fill_##name(const struct gemm_rows *w, size_t first, size_t count, struct gemm_panel *out)             \
-    {                                                                                                                  \
-        body;                                                                                                          \
-    }
-
-FILL(q8_0, fill_block32(block32_q8_0, w, first, count, out))
-FILL(q4_0, fill_block32(block32_q4_0, w, first, count, out))
-FILL(q4_1, fill_block32(block32_q4_1, w, first, count, out))
-FILL(q8_g32, fill_block32(block32_q8_g32, w, first, count, out))
-FILL(q8_g128, fill_block32(block32_q8_g128, w, first, count, out))
-FILL(q4_g32, fill_block32(block32_q4_g32, w, first, count, out))
-FILL(q4_g128, fill_block32(block32_q4_g128, w, first, count, out))
-FILL(q5_0, fill_staged(traits_q5_0, 16, -16, w->w, w->rows, first, count, out))
-FILL(q5_1, fill_staged(traits_q5_1, 16, 0, w->w, w->rows, first, count, out))
-FILL(mxfp4, fill_staged(traits_mxfp4, 16, -16, w->w, w->rows, first, count, out))
-FILL(iq4_nl, fill_staged(traits_iq4_nl, 0, 0, w->w, w->rows, first, count, out))
-FILL(iq4_xs, fill_staged(traits_iq4_xs, 0, 0, w->w, w->rows, first, count, out))
-FILL(q2_k, fill_super(traits_q2_k, 0, w, first, count, out))
-FILL(q3_k, fill_super(traits_q3_k, 4, w, first, count, out))
-FILL(q4_k, fill_super(traits_q4_k, 0, w, first, count, out))
-FILL(q5_k, fill_super(traits_q5_k, 16, w, first, count, out))
-FILL(q6_k, fill_super(traits_q6_k, 32, w, first, count, out))
-FILL(planar, fill_narrow(0, w->w, w->rows, first, count, out))
-FILL(planar_a, fill_narrow(1, w->w, w->rows, first, count, out))
-FILL(planar8, fill_staged(traits_planar, 0, 0, w->w, w->rows, first, count, out))
-FILL(planar8_a, fill_staged(traits_planar_a, 0, 0, w->w, w->rows, first, count, out))
-
 #endif

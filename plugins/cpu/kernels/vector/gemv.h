@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Private to the vector kernels: GEMV, matmul of up to GEMV_ROWS rows of act_q8, bound by the bytes of W. The kernels
- * of every type call gemv8 first and fall back to GEMM. One file per family of types. 256-bit instructions for all x86
- * ISAs, with the dot-product instruction if the ISA has one.
+ * Private to the vector kernels: GEMV, matmul of up to GEMV_ROWS rows of act_q8, bound by the bytes of W. One file per
+ * family of types. 256-bit instructions for all x86 ISAs, with the dot-product instruction if the ISA has one.
  */
 #ifndef CPU_VECTOR_GEMV_H
 #define CPU_VECTOR_GEMV_H
 
 #include "planar.h"
 
-#define GEMV_ROWS 4u       /* maximum rows of x */
-#define GEMV_VALUES 32768u /* maximum values of x: data derived from them lies on the stack */
+#define GEMV_ROWS 4u                /* maximum rows of x */
+#define GEMV_VALUES CPU_GEMV_VALUES /* maximum values of x: data derived from them lies on the stack */
 
 /* A row of act_q8 with derived sums. */
 struct gemv_x {
@@ -19,14 +18,6 @@ struct gemv_x {
     const float *sum;    /* [k / 32]: scale * sum of codes */
     const int16_t *half; /* [k / 16]: sums of 16 codes; only in families that use them */
 };
-
-/* Returns 1 if the call was computed, 0 for types of other families. */
-typedef int gemv_fn(uint32_t type, const struct cpu_matmul *call, size_t begin, size_t end);
-gemv_fn CPU_NAME(gemv8);
-gemv_fn CPU_NAME(gemv8_k);
-gemv_fn CPU_NAME(gemv8_fields); /* ISAs of 256 bits only */
-gemv_fn CPU_NAME(gemv8_planar);
-gemv_fn CPU_NAME(gemv8_blocks);
 
 /* Multiplies 32 unsigned codes with 32 of x and sums them to 8 integers. */
 CPU_INLINE __m256i dot32u(__m256i codes, __m256i x)

@@ -236,56 +236,29 @@ CPU_INLINE void dot_two(const struct traits traits, const uint8_t *row, size_t s
         out[r] = sum8(traits.fine ? sums.row[r][0] : _mm256_add_ps(sums.row[r][0], sums.row[r][1]));
 }
 
-CPU_INLINE void gemv(const struct traits traits, const struct cpu_matmul *call, const struct gemv_x *x, size_t begin,
-                     size_t end)
+CPU_INLINE void gemv(const struct traits traits, const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    const size_t stride = call->w.stride[0];
+    const size_t stride = call->w.stride[0], blocks = call->k / CPU_BLOCK;
+    int16_t half[GEMV_VALUES / 16];
+    if (traits.fine)
+        half_sums(call->act_q8.q, call->m * call->k, half);
     for (size_t j = begin; j < end; j += FINISH_COLUMNS) {
         const size_t count = least(FINISH_COLUMNS, end - j);
         const uint8_t *row = (const uint8_t *)call->w.plane[0] + j * stride;
         for (size_t r = 0; r < call->m; r++) {
+            const struct gemv_x x = {call->act_q8.q + r * call->k, call->act_q8.scale + r * blocks,
+                                     call->act_q8.sum + r * blocks, half + 2 * r * blocks};
             float sums[FINISH_COLUMNS + 1];
             for (size_t c = 0; c < count; c += 2)
-                dot_two(traits, row + c * stride, c + 1 < count ? stride : 0, x + r, call->k / 256, sums + c);
+                dot_two(traits, row + c * stride, c + 1 < count ? stride : 0, &x, call->k / 256, sums + c);
             finish_row(call, r, j, count, sums);
         }
     }
 }
 
-int CPU_NAME(gemv8_k)(uint32_t type, const struct cpu_matmul *call, size_t begin, size_t end)
-{
-    int16_t half[GEMV_VALUES / 16];
-    struct gemv_x x[GEMV_ROWS];
-    /* GEMM is faster from 2 rows of x on, but for iq4_xs, which takes longer to unpack. */
-    if (call->m > (type == ACCEL_IQ4_XS ? 2 : 1))
-        return 0;
-    for (size_t r = 0; r < call->m; r++) {
-        const size_t blocks = call->k / CPU_BLOCK;
-        x[r] = (struct gemv_x){call->act_q8.q + r * call->k, call->act_q8.scale + r * blocks,
-                               call->act_q8.sum + r * blocks, half + 2 * r * blocks};
+#define KERNEL(ID, name)                                                                                               \
+    void CPU_NAME(gemv_k_##name)(const struct cpu_matmul *call, size_t begin, size_t end)                              \
+    {                                                                                                                  \
+        gemv(traits_##name, call, begin, end);                                                                         \
     }
-    if (type == ACCEL_Q2_K || type == ACCEL_Q3_K || type == ACCEL_Q6_K)
-        half_sums(call->act_q8.q, call->m * call->k, half);
-    switch (type) {
-    case ACCEL_Q2_K:
-        gemv(traits_q2_k, call, x, begin, end);
-        return 1;
-    case ACCEL_Q3_K:
-        gemv(traits_q3_k, call, x, begin, end);
-        return 1;
-    case ACCEL_Q4_K:
-        gemv(traits_q4_k, call, x, begin, end);
-        return 1;
-    case ACCEL_Q5_K:
-        gemv(traits_q5_k, call, x, begin, end);
-        return 1;
-    case ACCEL_Q6_K:
-        gemv(traits_q6_k, call, x, begin, end);
-        return 1;
-    case ACCEL_IQ4_XS:
-        gemv(traits_iq4_xs, call, x, begin, end);
-        return 1;
-    default:
-        return 0;
-    }
-}
+CPU_GEMV_K_TYPES(KERNEL)

@@ -10,22 +10,15 @@
 #include "lanes.h"
 #include "unpack.h"
 
-/* Rows of x: of a small pass, which types of 256 weights always use, of a pass, and up to which passes are faster than
- * GEMM, by type (MOST_256: of 256 weights; MOST_FINE: with a scale per 16 of them). */
+/* Rows of x of a small pass, which types of 256 weights always use, and of a pass. */
 #if defined(CPU_BUILD_AVX512)
 #define SMALL 4u
 #define PASS 8u
-#define MOST 16u
-#define MOST_256 16u
-#define MOST_FINE 4u
 #else
 #define SMALL 2u
 #define PASS 4u
-#define MOST 8u
-#define MOST_256 2u
-#define MOST_FINE 2u
 #endif
-#define STREAMS 4u     /* memory streams with one row of x, and MOST_256 / SMALL at most */
+#define STREAMS 4u     /* memory streams with one row of x, and passes of few registers */
 #define STREAMS_256 2u /* streams of types of 256 weights, whose blocks take 1 to 3 KiB */
 #define AHEAD 2048u    /* prefetch distance of each stream in bytes */
 #define LINE 64u
@@ -554,61 +547,34 @@ CPU_INLINE void gemv(const struct codec codec, const struct layout *w, const str
     }
 }
 
-/* A GEMV per arrangement of codes. */
-typedef void gemv_fn(const struct layout *w, const struct cpu_matmul *call, size_t begin, size_t end);
-#define GEMV(name, ...)                                                                                                \
-    static __attribute__((noinline)) void gemv_##name(const struct layout *w, const struct cpu_matmul *call,           \
-                                                      size_t begin, size_t end)                                        \
-    {                                                                                                                  \
-        const struct codec codec = __VA_ARGS__;                                                                        \
-        gemv(codec, w, call, begin, end);                                                                              \
-    }
-GEMV(4, {.bits = 4})
-GEMV(4_minimum, {.bits = 4, .traits.minimum = 1})
-GEMV(8, {.bits = 8})
-GEMV(q2_k, codec_of(traits_q2_k))
-GEMV(q3_k, codec_of(traits_q3_k))
-GEMV(q4_k, codec_of(traits_q4_k))
-GEMV(q5_k, codec_of(traits_q5_k))
-GEMV(q6_k, codec_of(traits_q6_k))
-
-static gemv_fn *gemv_of(const struct panel_format *format, uint32_t type)
+/* Where the panels of a type have their blocks and scales. */
+static struct layout layout_of(const struct cpu_matmul *call)
 {
-    switch (type) {
-    case ACCEL_Q2_K:
-        return gemv_q2_k;
-    case ACCEL_Q3_K:
-        return gemv_q3_k;
-    case ACCEL_Q4_K:
-        return gemv_q4_k;
-    case ACCEL_Q5_K:
-        return gemv_q5_k;
-    case ACCEL_Q6_K:
-        return gemv_q6_k;
-    default:
-        return type == ACCEL_Q4_1 ? gemv_4_minimum : format->block_bytes < CPU_BLOCK ? gemv_4 : gemv_8;
-    }
-}
-
-void CPU_NAME(packed8)(const struct cpu_matmul *call, size_t begin, size_t end)
-{
-    const uint32_t type = call->w.type;
-    const struct panel_format format = cpu_panel_format(type);
+    const struct panel_format format = cpu_panel_format(call->w.type);
     const size_t bytes = format.block_bytes * PANEL_ROWS;
-    const int fine = type == ACCEL_Q2_K || type == ACCEL_Q3_K || type == ACCEL_Q6_K;
-    const struct layout w = {
+    return (struct layout){
         .panel_bytes = cpu_panel_bytes(&format, call->k),
         .blocks = call->k / format.block_values,
         .block_bytes = bytes,
-        .codes_at = format.planar        ? 0
-                    : type == ACCEL_Q4_1 ? PANEL_WORD
-                                         : PANEL_HALF,
+        .codes_at = format.planar                     ? 0
+                    : format.half_at == PANEL_NO_HALF ? PANEL_WORD
+                                                      : PANEL_HALF,
         .scales_at = format.planar ? cpu_panel_scales_at(&format, call->k) : 0,
         .scale_bytes = format.planar ? PANEL_HALF : bytes,
         .scale_shift = format.planar == 128 ? 2 : 0,
     };
-    if (call->m > (format.block_values == CPU_BLOCK ? MOST : fine ? MOST_FINE : MOST_256))
-        CPU_NAME(gemm8)(call, type, begin, end);
-    else
-        gemv_of(&format, type)(&w, call, begin / PANEL_ROWS, end / PANEL_ROWS);
 }
+
+/* A GEMV per arrangement of codes. */
+#define GEMV(name, ...)                                                                                                \
+    void CPU_NAME(gemv_packed_##name)(const struct cpu_matmul *call, size_t begin, size_t end)                         \
+    {                                                                                                                  \
+        const struct codec codec = __VA_ARGS__;                                                                        \
+        const struct layout w = layout_of(call);                                                                       \
+        gemv(codec, &w, call, begin / PANEL_ROWS, end / PANEL_ROWS);                                                   \
+    }
+#define GEMV_256(ID, name) GEMV(name, codec_of(traits_##name))
+GEMV(4, {.bits = 4})
+GEMV(4_minimum, {.bits = 4, .traits.minimum = 1})
+GEMV(8, {.bits = 8})
+CPU_K_TYPES(GEMV_256)

@@ -10,7 +10,6 @@
 #include "gemv.h"
 
 #define CHUNK 128u
-#define ROWS_MOST 2u                               /* rows of x from 3 bits on; GEMM is faster for more */
 #define TWO_AHEAD 4096u                            /* prefetch distance of two rows in bytes */
 #define X_VALUES (GEMV_VALUES + GEMV_ROWS * CHUNK) /* rows are padded with zeros to whole chunks */
 
@@ -345,34 +344,29 @@ CPU_INLINE void gemv_bits(const uint32_t bits, struct planar p, const struct cpu
     }
 }
 
-int CPU_NAME(gemv8_planar)(uint32_t type, const struct cpu_matmul *call, size_t begin, size_t end)
+void CPU_NAME(gemv_planar)(const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    const uint32_t scheme = ACCEL_PLANAR_SCHEME(type), group = ACCEL_PLANAR_LOG2_GROUP(type),
-                   bits = ACCEL_PLANAR_BITS(type);
-    if (!ACCEL_IS_PLANAR(type) || scheme > ACCEL_SCHEME_ASYMMETRIC || (group != 0 && group < 5) || call->m > GEMV_ROWS)
-        return 0;
+    const uint32_t group = ACCEL_PLANAR_LOG2_GROUP(call->w.type);
     const struct planar p = {.group = group == 0 || group > 7 ? 128 : 1u << group,
                              .shift = group == 0  ? 31
                                       : group > 7 ? group - 7
                                                   : 0,
-                             .zeros = scheme == ACCEL_SCHEME_ASYMMETRIC,
+                             .zeros = ACCEL_PLANAR_SCHEME(call->w.type) == ACCEL_SCHEME_ASYMMETRIC,
                              .groups = group == 0 ? 1 : call->k >> group,
                              .chunks = (call->k + CHUNK - 1) / CHUNK,
                              .blocks = call->k / 32};
-    switch (bits) {
+    switch (ACCEL_PLANAR_BITS(call->w.type)) {
     case 2:
         gemv_bits(2, p, call, begin, end);
-        return 1;
+        break;
     case 3:
         gemv_bits(3, p, call, begin, end);
-        return 1;
+        break;
     case 4:
         gemv_bits(4, p, call, begin, end);
-        return 1;
-    case 8:
-        gemv_bits(8, p, call, begin, end);
-        return 1;
+        break;
     default:
-        return 0;
+        gemv_bits(8, p, call, begin, end);
+        break;
     }
 }

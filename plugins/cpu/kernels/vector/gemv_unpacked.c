@@ -6,13 +6,11 @@
  * Bound: operations.
  */
 #include "finish.h"
-#include "gemm.h"
 #include "gemv.h"
 
 #define SPANS 8u   /* spans of a row of W unpacked at a time: 3 KiB */
 #define X_ROWS 64u /* rows of x per unpacked span */
 #define PAIR 2u
-#define GEMV_PASS 3u /* rows of x up to which this is faster than GEMM */
 
 /* Rows of act_q8, from a block on. */
 struct act_rows {
@@ -130,13 +128,8 @@ CPU_INLINE void one_row(const struct traits traits, const struct cpu_matmul *cal
     }
 }
 
-CPU_INLINE void matmul8(const struct traits traits, const struct cpu_matmul *call, size_t begin, size_t end)
+CPU_INLINE void gemv(const struct traits traits, const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    if (call->m > (traits.block_values == UNPACKED_VALUES ? 1
-                   : is_planar(traits)                    ? 2
-                                                          : GEMV_PASS) &&
-        call->act_q8.tiles != NULL && CPU_NAME(gemm8)(call, is_planar(traits) ? call->w.type : traits.type, begin, end))
-        return;
     for (size_t i = 0; i < call->m; i += X_ROWS) {
         const size_t rows = least(X_ROWS, call->m - i);
         for (size_t j = begin; j < end; j += FINISH_COLUMNS) {
@@ -151,26 +144,12 @@ CPU_INLINE void matmul8(const struct traits traits, const struct cpu_matmul *cal
     }
 }
 
-#define MATMUL8(name)                                                                                                  \
-    void CPU_NAME(matmul8_##name)(const struct cpu_matmul *call, size_t begin, size_t end)                             \
+#define KERNEL(ID, name)                                                                                               \
+    void CPU_NAME(gemv_unpacked_##name)(const struct cpu_matmul *call, size_t begin, size_t end)                       \
     {                                                                                                                  \
-        if (!CPU_NAME(gemv8)(traits_##name.type, call, begin, end))                                                    \
-            matmul8(traits_##name, call, begin, end);                                                                  \
+        gemv(traits_##name, call, begin, end);                                                                         \
     }
-
-/* Kernels of PLAIN formats are in the folders of the ISAs. */
 #define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...)                                              \
-    CPU_CODE_##code(CPU_NOTHING, CPU_NOTHING, CPU_NOTHING, CPU_NOTHING, MATMUL8, name)
+    CPU_CODE_##code(CPU_NOTHING, CPU_NOTHING, CPU_NOTHING, CPU_NOTHING, KERNEL, ID, name)
 #include <accel/quant/formats.def>
-
-void CPU_NAME(matmul8_planar)(const struct cpu_matmul *call, size_t begin, size_t end)
-{
-    if (CPU_NAME(gemv8)(call->w.type, call, begin, end))
-        return;
-    if (has_codebook(&call->w))
-        matmul8(traits_codebook, call, begin, end);
-    else if (is_asymmetric(&call->w))
-        matmul8(traits_planar_a, call, begin, end);
-    else
-        matmul8(traits_planar, call, begin, end);
-}
+CPU_PLANAR_CODES(KERNEL)

@@ -117,19 +117,6 @@ CPU_INLINE void decode_planar_float(const struct cpu_matrix *w, size_t row, size
                       CPU_BLOCK, out + i);
 }
 
-/* The scheme is tested once per call. */
-CPU_INLINE void decode_planar(const struct cpu_matrix *w, size_t row, size_t at, size_t count, float *out)
-{
-    if (ACCEL_PLANAR_SCHEME(w->type) == ACCEL_SCHEME_FLOAT8)
-        decode_planar_float(w, row, at, count, out);
-    else if (has_codebook(w))
-        decode_codebook(w, row, at, count, out);
-    else if (is_asymmetric(w))
-        decode_unpacked(traits_planar_a, w, row, at, count, out);
-    else
-        decode_unpacked(traits_planar, w, row, at, count, out);
-}
-
 /* How a tile reads its rows of W. */
 #define READ_F32 0
 #define READ_F16 1
@@ -297,13 +284,9 @@ CPU_INLINE void gemm_row4(decode_fn *decode, const int read, const struct cpu_ma
 }
 
 /* `f` is used by READ_BLOCKS only; `read` is a constant. */
-CPU_INLINE void matmul(decode_fn *decode, const int read, const struct block32 f, const struct cpu_matmul *call,
-                       size_t begin, size_t end)
+CPU_INLINE void gemv(decode_fn *decode, const int read, const struct block32 f, const struct cpu_matmul *call,
+                     size_t begin, size_t end)
 {
-    if (call->m >= CPU_ACT_F32_FROM && call->act_f32 != NULL) {
-        CPU_NAME(gemm32)(decode, call, begin, end);
-        return;
-    }
     for (size_t i = 0; i < call->m; i += X_ROWS) {
         size_t rows = least(X_ROWS, call->m - i);
         for (size_t j = begin; j < end; j += TILE_W) {
@@ -329,15 +312,19 @@ CPU_INLINE void embed(decode_fn *decode, const struct cpu_matrix *table, size_t 
     }
 }
 
-/* The decoder of one type and its two kernels. */
+/* The decoder of one type and its kernels. */
 #define KERNELS(name, read, f, decoder)                                                                                \
     static void decode_row_##name(const struct cpu_matrix *w, size_t row, size_t at, size_t count, float *out)         \
     {                                                                                                                  \
         decoder;                                                                                                       \
     }                                                                                                                  \
-    void CPU_NAME(matmul_##name)(const struct cpu_matmul *call, size_t begin, size_t end)                              \
+    void CPU_NAME(gemv32_##name)(const struct cpu_matmul *call, size_t begin, size_t end)                              \
     {                                                                                                                  \
-        matmul(decode_row_##name, read, f, call, begin, end);                                                          \
+        gemv(decode_row_##name, read, f, call, begin, end);                                                            \
+    }                                                                                                                  \
+    void CPU_NAME(gemm32_##name)(const struct cpu_matmul *call, size_t begin, size_t end)                              \
+    {                                                                                                                  \
+        CPU_NAME(gemm32)(decode_row_##name, call, begin, end);                                                         \
     }                                                                                                                  \
     void CPU_NAME(embed_##name)(const struct cpu_matrix *table, size_t rows, size_t width, const int32_t *ids,         \
                                 float *y, size_t begin, size_t end)                                                    \
@@ -360,4 +347,7 @@ CPU_INLINE void embed(decode_fn *decode, const struct cpu_matrix *table, size_t 
 #include <accel/quant/formats.def>
 #define KERNELS_OWN(ID, name) KERNELS_PLAIN(name, ACCEL_##ID)
 CPU_PLANAR_OWN(KERNELS_OWN)
-KERNELS(planar, READ_UNPACKED, block32_f32, decode_planar(w, row, at, count, out))
+KERNELS(planar, READ_UNPACKED, block32_f32, decode_unpacked(traits_planar, w, row, at, count, out))
+KERNELS(planar_a, READ_UNPACKED, block32_f32, decode_unpacked(traits_planar_a, w, row, at, count, out))
+KERNELS(codebook, READ_UNPACKED, block32_f32, decode_codebook(w, row, at, count, out))
+KERNELS(planar_f8, READ_UNPACKED, block32_f32, decode_planar_float(w, row, at, count, out))

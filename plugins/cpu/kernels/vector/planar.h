@@ -200,16 +200,4 @@ CPU_INLINE size_t bytes_before(const struct traits traits, const struct cpu_matr
     return is_planar(traits) ? at / 8 * ACCEL_PLANAR_BITS(w->type) : at / traits.block_values * traits.block_bytes;
 }
 
-/* Returns whether codes are indices of a codebook. */
-CPU_INLINE bool has_codebook(const struct cpu_matrix *w)
-{
-    const uint32_t scheme = ACCEL_PLANAR_SCHEME(w->type);
-    return scheme == ACCEL_SCHEME_NF4 || scheme == ACCEL_SCHEME_CODEBOOK;
-}
-
-CPU_INLINE bool is_asymmetric(const struct cpu_matrix *w)
-{
-    return ACCEL_PLANAR_SCHEME(w->type) == ACCEL_SCHEME_ASYMMETRIC;
-}
-
 #endif

@@ -29,22 +29,24 @@
 #endif
 
 struct block32 {
-    uint32_t bits;         /* 4 or 8 */
+    uint32_t bits;         /* 4, 5 or 8; fifth bits are a word before the others */
     uint32_t block_bytes;  /* bytes of a block in plane 0 */
     uint32_t codes_at;     /* offset of the codes in a block */
     uint32_t planar;       /* scales in plane 1, 8-bit codes have zero point 128 */
     uint32_t minimum;      /* a minimum follows the scale: value = d * q + m */
     uint32_t group_blocks; /* blocks that share a scale */
+    uint32_t type;
 };
 
-/* Traits of PLAIN formats; of others they mean nothing. */
+/* Traits of PLAIN formats and those of CPU_ROW4_UNPACKED; of others they mean nothing. */
 #define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...)                                              \
-    static const struct block32 block32_##name = {bits, bytes, bytes - values * bits / 8, 0, CPU_MINIMUM_##code, 1};
+    static const struct block32 block32_##name = {                                                                     \
+        bits, bytes, bytes - values * ((bits) == 5 ? 4 : bits) / 8, 0, CPU_MINIMUM_##code, 1, ACCEL_##ID};
 #include <accel/quant/formats.def>
-static const struct block32 block32_q8_g32 = {8, 32, 0, 1, 0, 1};
-static const struct block32 block32_q8_g128 = {8, 32, 0, 1, 0, 4};
-static const struct block32 block32_q4_g32 = {4, 16, 0, 1, 0, 1};
-static const struct block32 block32_q4_g128 = {4, 16, 0, 1, 0, 4};
+static const struct block32 block32_q8_g32 = {8, 32, 0, 1, 0, 1, ACCEL_Q8_G32};
+static const struct block32 block32_q8_g128 = {8, 32, 0, 1, 0, 4, ACCEL_Q8_G128};
+static const struct block32 block32_q4_g32 = {4, 16, 0, 1, 0, 1, ACCEL_Q4_G32};
+static const struct block32 block32_q4_g128 = {4, 16, 0, 1, 0, 4, ACCEL_Q4_G128};
 
 CPU_INLINE const uint8_t *codes_of(const struct block32 f, const struct cpu_matrix *w, size_t row)
 {

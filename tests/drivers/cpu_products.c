@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* [TEST]: the kernel that runs a matmul is the one that claims name: for types, rows of x, layouts and every ISA that
+ * this machine has. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "plugins/cpu/operators/operators.h"
+
+static cpu_matmul_fn *real[CPU_PRODUCTS];
+static uint32_t ran, times;
+
+/* In place of the kernels of a family: records it and runs the kernel. */
+#define RECORD(ID, name, activations)                                                                                  \
+    static void record_##name(const struct cpu_matmul *call, size_t begin, size_t end)                                 \
+    {                                                                                                                  \
+        ran = CPU_##ID;                                                                                                \
+        times++;                                                                                                       \
+        real[CPU_##ID](call, begin, end);                                                                              \
+    }
+CPU_PRODUCT_FAMILIES(RECORD)
+
+static cpu_matmul_fn *const records[CPU_PRODUCTS] = {
+#define RECORDER(ID, name, activations) record_##name,
+    CPU_PRODUCT_FAMILIES(RECORDER)};
+
+/* A matmul of one type, with memory for its most rows. */
+struct trial {
+    struct cpu_device device;
+    struct cpu_prepared prepared;
+    struct sdk_tensor x, w, y;
+    struct accel_matmul attributes;
+    struct sdk_call call;
+};
+
+enum { N = 48, K = 1024, MOST = 40 };
+
+static void *zeros(size_t bytes)
+{
+    void *memory = aligned_alloc(64, (bytes + 127) / 64 * 64);
+
+    assert_non_null(memory);
+    return memset(memory, 0, (bytes + 127) / 64 * 64);
+}
+
+static void prepare(struct trial *t, uint32_t isa, uint32_t type, bool rounded, bool panels)
+{
+    const uint32_t weight = (uint32_t)cpu_weight_of(type);
+    uint32_t format;
+    size_t row;
+
+    memset(t, 0, sizeof(*t));
+    cpu_kernels_fill(&t->device.kernels, isa);
+    for (uint32_t i = 0; i < CPU_PLANAR; i++)
+        accel_format_describe(cpu_type_at(i), &t->device.formats[i]);
+    for (uint32_t f = 0; f < CPU_PRODUCTS; f++) {
+        real[f] = t->device.kernels.product[f][weight];
+        if (real[f] != NULL)
+            t->device.kernels.product[f][weight] = records[f];
+    }
+    t->x =
+        (struct sdk_tensor){.type = ACCEL_F32, .rows = MOST, .width = K, .planes = {zeros(MOST * K * sizeof(float))}};
+    t->w = (struct sdk_tensor){.type = type, .rows = N, .width = K};
+    t->y =
+        (struct sdk_tensor){.type = ACCEL_F32, .rows = MOST, .width = N, .planes = {zeros(MOST * N * sizeof(float))}};
+    for (uint32_t p = 0; p < 3 && accel_format_row_bytes(type, p, K, &row) == ACCEL_OK; p++)
+        t->w.planes[p] = zeros(N * row);
+    t->attributes.size = sizeof(t->attributes);
+    t->call = (struct sdk_call){.inputs = {&t->x, &t->w},
+                                .outputs = {&t->y},
+                                .attributes = &t->attributes,
+                                .device = &t->device,
+                                .variant = weight | (rounded ? CPU_ROUNDED : 0),
+                                .prepared = &t->prepared};
+    if (panels)
+        t->w.packed = zeros(cpu_packed_bytes(isa, type, N, K));
+    t->call.staged = zeros(cpu_matmul_act(&t->call, &format));
+}
+
+static void release(struct trial *t)
+{
+    free(t->x.planes[0]), free(t->y.planes[0]), free(t->call.staged), free((void *)(uintptr_t)t->w.packed);
+    for (uint32_t p = 0; p < 3; p++)
+        free(t->w.planes[p]);
+}
+
+/* Runs a number of rows as the driver library does, and compares what ran with what a claim says. */
+static void run_rows(struct trial *t, uint64_t rows)
+{
+    uint64_t grain = 1, parts;
+    uint32_t variant;
+    char name[64];
+
+    t->x.rows = t->y.rows = rows;
+    variant = cpu_matmul_describe(&t->call, name, sizeof(name));
+    cpu_matmul_prepare(&t->call, &t->prepared);
+    parts = cpu_matmul_act_parts(&t->call, &grain);
+    if (parts != 0)
+        cpu_matmul_act_part(&t->call, 0, parts);
+    times = 0;
+    cpu_matmul_part(&t->call, 0, cpu_matmul_parts(&t->call, &grain));
+    if (times == 0 || variant != ACCEL_VARIANT_OWN + ran ||
+        strncmp(name, cpu_product_name(ran), strlen(cpu_product_name(ran))) != 0)
+        fail_msg("type 0x%x, %u rows: %s ran, claimed: %s (%u)", t->w.type, (unsigned)rows, cpu_product_name(ran), name,
+                 variant);
+}
+
+static void what_is_claimed_runs(void **state)
+{
+    static const uint64_t rows[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 16, 17, 23, 24, MOST};
+
+    (void)state;
+    for (uint32_t isa = 0; isa < CPU_ISA_COUNT; isa++) {
+        for (uint32_t i = 0; i < 4 * CPU_TYPES && cpu_isa_why_unavailable(isa) == NULL; i++) {
+            const uint32_t type = cpu_type_at(i / 4), weight = (uint32_t)cpu_weight_of(type);
+            const bool rounded = i % 2 == 1, panels = i % 4 >= 2;
+            struct trial t;
+
+            if ((rounded && (weight < CPU_Q8_0 || weight == CPU_PLANAR_F8)) ||
+                (panels && cpu_packed_bytes(isa, type, N, K) == 0))
+                continue;
+            prepare(&t, isa, type, rounded, panels);
+            for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++)
+                run_rows(&t, rows[r]);
+            release(&t);
+        }
+    }
+}
+
+/* Rows of the table, by ISA: what runs for a type, rows of x and a layout. ISAs that are not in the build fall back. */
+static void table_decides(void **state)
+{
+    static const struct {
+        uint32_t isa, type, rows, panels, family;
+    } cases[] = {
+        {CPU_ISA_SCALAR, ACCEL_Q4_0, 1, 0, CPU_SCALAR8},      {CPU_ISA_SCALAR, ACCEL_IQ2_S, 40, 0, CPU_SCALAR8},
+        {CPU_ISA_AVX2, ACCEL_Q4_0, 2, 0, CPU_GEMV_ROW4},      {CPU_ISA_AVX2, ACCEL_Q4_0, 3, 0, CPU_GEMM8},
+        {CPU_ISA_AVX2, ACCEL_Q8_0, 6, 0, CPU_GEMV_ROW4},      {CPU_ISA_AVX2, ACCEL_Q8_0, 7, 0, CPU_GEMM8},
+        {CPU_ISA_AVX2, ACCEL_Q3_K, 1, 0, CPU_GEMV_FIELDS},    {CPU_ISA_AVX2, ACCEL_Q4_K, 1, 0, CPU_GEMV_K},
+        {CPU_ISA_AVX2, ACCEL_IQ4_XS, 2, 0, CPU_GEMV_K},       {CPU_ISA_AVX2, ACCEL_Q4_K, 2, 0, CPU_GEMM8},
+        {CPU_ISA_AVX2, ACCEL_Q5_0, 2, 0, CPU_GEMV_ROW4},      {CPU_ISA_AVX2, ACCEL_Q5_0, 3, 0, CPU_GEMV_UNPACKED},
+        {CPU_ISA_AVX2, ACCEL_MXFP4, 3, 0, CPU_GEMV_UNPACKED}, {CPU_ISA_AVX2, ACCEL_IQ2_S, 40, 0, CPU_GEMV_UNPACKED},
+        {CPU_ISA_AVX2, ACCEL_Q4_G128, 2, 0, CPU_GEMV_ROW4},   {CPU_ISA_AVX512, ACCEL_Q4_G32, 2, 0, CPU_GEMV_PLANAR},
+        {CPU_ISA_AVX2, ACCEL_Q4_0, 8, 1, CPU_GEMV_PACKED},    {CPU_ISA_AVX2, ACCEL_Q4_0, 9, 1, CPU_GEMM8},
+        {CPU_ISA_AVX512, ACCEL_Q3_K, 1, 0, CPU_GEMV_K},       {CPU_ISA_AVX512, ACCEL_Q4_0, 4, 0, CPU_GEMV_ROW4},
+        {CPU_ISA_AVX512, ACCEL_Q4_0, 16, 1, CPU_GEMV_PACKED}, {CPU_ISA_AVX512, ACCEL_Q6_K, 5, 1, CPU_GEMM8},
+        {CPU_ISA_AMX, ACCEL_Q4_0, 23, 0, CPU_GEMM8},          {CPU_ISA_AMX, ACCEL_Q4_0, 24, 0, CPU_GEMM16},
+        {CPU_ISA_AMX, ACCEL_Q4_0, 24, 1, CPU_GEMM16},         {CPU_ISA_AMX, ACCEL_F16, 10, 0, CPU_GEMM16},
+        {CPU_ISA_AMX, ACCEL_F16, 9, 0, CPU_GEMV32},           {CPU_ISA_NEON, ACCEL_Q8_0, 4, 0, CPU_GEMV_ROW4},
+        {CPU_ISA_NEON, ACCEL_Q8_0, 5, 0, CPU_GEMM8},          {CPU_ISA_I8MM, ACCEL_Q6_K, 1, 0, CPU_GEMV_K},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct cpu_kernels kernels;
+
+        cpu_kernels_fill(&kernels, cases[i].isa);
+        if (kernels.isa == cases[i].isa)
+            assert_string_equal(
+                cpu_product_name(
+                    cpu_product_of(&kernels, cases[i].type, true, cases[i].panels, cases[i].rows, K).family),
+                cpu_product_name(cases[i].family));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_claimed_runs), cmocka_unit_test(table_decides)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
