@@ -37,8 +37,7 @@ static const size_t rows_of_x[] = {1, 2, 4, 8, 64, 256};
 struct team {
     pthread_barrier_t barrier;
     size_t threads;
-    cpu_matmul_fn *run;
-    int by_rows;                   /* `run` reads rows, W is packed */
+    const struct cpu_product *product;
     const struct cpu_matmul *call; /* of all matrices; NULL: the threads end */
     double seconds[THREADS_MOST];
 };
@@ -59,10 +58,10 @@ static double processor_time(void)
 /* Computes panels begin .. end of a matrix. */
 static void run_panels(const struct team *team, const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    if (team->by_rows)
-        cpu_matmul_packed_by_rows(team->run, call, begin * CPU_MATMUL_ROWS, end * CPU_MATMUL_ROWS);
+    if (team->product->unpacks)
+        cpu_matmul_packed_by_rows(team->product->run, call, begin * CPU_MATMUL_ROWS, end * CPU_MATMUL_ROWS);
     else
-        team->run(call, begin * CPU_MATMUL_ROWS, end * CPU_MATMUL_ROWS);
+        team->product->run(call, begin * CPU_MATMUL_ROWS, end * CPU_MATMUL_ROWS);
 }
 
 /* Computes the pieces of a thread: half of its share, then every so many of pieces that shrink. */
@@ -184,31 +183,22 @@ static void free_weights(struct problem *problem, uint32_t isa)
     munmap((void *)(uintptr_t)problem->packed.packed, cpu_packed_bytes(isa, problem->packed.type, problem->call.n, K));
 }
 
-/* Stages m rows of x as the driver does, and returns the kernel for rows; *out_packed is that for packed weights. */
-static cpu_matmul_fn *stage(const struct cpu_kernels *table, struct problem *problem, uint32_t weight, size_t m,
-                            int exact, cpu_matmul_fn **out_packed)
+/* Stages m rows of x as the driver does. */
+static void stage(const struct cpu_kernels *table, struct problem *problem, size_t m, uint32_t act)
 {
     struct cpu_matmul *call = &problem->call;
 
     call->m = m;
-    call->act_f32 = NULL;
-    call->act_bf16 = NULL;
-    if (exact) {
-        if (m >= CPU_ACT_F32_FROM) {
-            table->arrange(problem->x, K, m, K, problem->staged, 0, m);
-            call->act_f32 = problem->staged;
-        }
-        return *out_packed = table->matmul[weight];
-    }
-    if (m >= CPU_ACT_BF16_FROM && table->matmul16[weight] != NULL) {
+    if (act == CPU_ACT_F32) {
+        table->arrange(problem->x, K, m, K, problem->staged, 0, m);
+        call->act_f32 = problem->staged;
+    } else if (act == CPU_ACT_BF16) {
         table->round16(problem->x, K, K, problem->staged, 0, m);
         call->act_bf16 = problem->staged;
-        return *out_packed = table->matmul16[weight];
+    } else if (act == CPU_ACT_Q8) {
+        cpu_act_q8_map(problem->staged, m, K, &call->act_q8);
+        table->quantize(problem->x, K, K, &call->act_q8, 0, m);
     }
-    cpu_act_q8_map(problem->staged, m, K, &call->act_q8);
-    table->quantize(problem->x, K, K, &call->act_q8, 0, m);
-    *out_packed = table->packed8;
-    return table->matmul8[weight];
 }
 
 /* Returns whether the median is known to 1 % (95 %: 1.57 times the distance of the quartiles over the root of the
@@ -219,31 +209,29 @@ static int is_known(const struct measure_spread *ratio)
            1.57 * (ratio->upper - ratio->lower) < 0.01 * ratio->median * sqrt((double)ratio->count);
 }
 
-static double time_layout(struct team *team, struct problem *problem, cpu_matmul_fn *run, int packed, int exact)
+static double time_layout(struct team *team, struct problem *problem, const struct cpu_product *product, int packed)
 {
     problem->call.w = packed ? problem->packed : problem->rows;
-    team->run = run;
-    team->by_rows = packed && exact;
+    team->product = product;
     team->call = &problem->call;
     return run_all(team);
 }
 
-static void bench_rows(struct team *team, struct problem *problem, cpu_matmul_fn *const run[2], int exact,
-                       uint32_t most)
+static void bench_rows(struct team *team, struct problem *problem, const struct cpu_product products[2], uint32_t most)
 {
     static double ratios[PAIRS_MOST], sorted[PAIRS_MOST], times[2][PAIRS_MOST];
     struct measure_spread ratio = {0}, time[2];
-    const double products = (double)problem->call.m * (double)problem->call.n * K;
+    const double operations = (double)problem->call.m * (double)problem->call.n * K;
 
     for (int layout = 0; layout < 2; layout++)
-        (void)time_layout(team, problem, run[layout], layout, exact);
+        (void)time_layout(team, problem, &products[layout], layout);
     while (ratio.count < most && !is_known(&ratio)) {
         const uint32_t i = ratio.count;
 
         for (int turn = 0; turn < 2; turn++) {
             const int layout = (int)(i % 2) ^ turn;
 
-            times[layout][i] = time_layout(team, problem, run[layout], layout, exact);
+            times[layout][i] = time_layout(team, problem, &products[layout], layout);
         }
         ratios[i] = times[0][i] / times[1][i];
         memcpy(sorted, ratios, (i + 1) * sizeof(*sorted));
@@ -251,15 +239,14 @@ static void bench_rows(struct team *team, struct problem *problem, cpu_matmul_fn
     }
     for (int layout = 0; layout < 2; layout++)
         measure_spread(times[layout], ratio.count, &time[layout]);
-    printf("  m=%-3zu rows %7.2f packed %7.2f Gmac/s  ratio %.3f (%.3f - %.3f, %u pairs)\n", problem->call.m,
-           products / time[0].median * 1e-9, products / time[1].median * 1e-9, ratio.median, ratio.lower, ratio.upper,
-           ratio.count);
+    printf("  m=%-3zu rows %7.2f packed %7.2f Gmac/s  ratio %.3f (%.3f - %.3f, %u pairs)  %s, %s\n", problem->call.m,
+           operations / time[0].median * 1e-9, operations / time[1].median * 1e-9, ratio.median, ratio.lower,
+           ratio.upper, ratio.count, cpu_product_name(products[0].family), cpu_product_name(products[1].family));
 }
 
 static void bench_type(struct team *team, const struct cpu_kernels *table, uint32_t type, uint32_t pairs, int exact)
 {
     enum { MOST = 256 };
-    const uint32_t weight = (uint32_t)cpu_weight_of(type);
     struct problem problem = {.call = {.k = K, .x_stride = K, .y_stride = N}};
     struct accel_format format;
     size_t n, staged = cpu_act_q8_bytes(MOST, K);
@@ -280,11 +267,13 @@ static void bench_type(struct team *team, const struct cpu_kernels *table, uint3
     problem.call.y = problem.y;
     printf("%s x %s\n", format.name, exact ? "f32" : "q8");
     for (size_t i = 0; i < sizeof(rows_of_x) / sizeof(rows_of_x[0]); i++) {
-        cpu_matmul_fn *run[2];
+        struct cpu_product products[2];
 
         problem.call.n = rows_of_x[i] <= FEW ? n : N;
-        run[0] = stage(table, &problem, weight, rows_of_x[i], exact, &run[1]);
-        bench_rows(team, &problem, run, exact, pairs);
+        for (int layout = 0; layout < 2; layout++)
+            products[layout] = cpu_product_of(table, type, !exact, layout == 1, rows_of_x[i], K);
+        stage(table, &problem, rows_of_x[i], products[0].act);
+        bench_rows(team, &problem, products, pairs);
     }
     problem.call.n = n;
     free_weights(&problem, table->isa);

@@ -140,11 +140,11 @@ static const struct variant {
     const char *name, *file;
     struct accel_named_value overrides[3];
     double tolerance; /* rounding of activations may turn the last bit of a sum into one of 8 bits */
-    uint32_t packs;   /* 1: there are panels of the type of its matrices */
+    uint32_t packs;   /* 1: there are panels of the type of its matrices, and rounded activations, which read them */
     uint32_t converts;
 } variants[] = {
     {"f32, mapped", "stories260K-f32.gguf", {{"compute.activations", "f32", "test"}}, 1e-4, 0, 0},
-    {"q8_0, mapped", "stories260K-q8_0.gguf", {{"compute.activations", "f32", "test"}}, 1e-4, 1, 0},
+    {"q8_0, mapped", "stories260K-q8_0.gguf", {{"compute.activations", "f32", "test"}}, 1e-4, 0, 0},
     {"q8_0, rounded", "stories260K-q8_0.gguf", {{NULL, NULL, NULL}}, 2e-2, 1, 0},
     {"q8_0, read", "stories260K-q8_0.gguf", {{"weights.load", "read", "test"}}, 2e-2, 1, 0},
     {"q8_0, auto", "stories260K-q8_0.gguf", {{"weights.load", "auto", "test"}}, 2e-2, 1, 0},
@@ -199,8 +199,7 @@ static void the_same_text_in_either_layout(void **state)
 /* Options belong to a driver: the other device of a plan leaves its weights in rows. */
 static void layers_in_panels_beside_layers_in_rows(void **state)
 {
-    static const struct accel_named_value alone[] = {
-        {"compute.activations", "f32", "test"}, {"cpu.layout", "rows", "test"}, {NULL, NULL, NULL}};
+    static const struct accel_named_value alone[] = {{"cpu.layout", "rows", "test"}, {NULL, NULL, NULL}};
     static const char *const placements[] = {"0-1=cpu:cpu0,2-4=second:cpu0", "0-2=second:cpu0,3-4=cpu:cpu0"};
     struct run rows, both;
 
@@ -208,16 +207,14 @@ static void layers_in_panels_beside_layers_in_rows(void **state)
     run_open(&rows, "stories260K-q8_0.gguf", alone);
     write_text(&rows);
     for (uint32_t i = 0; i < 2; i++) {
-        const struct accel_named_value split[] = {{"compute.activations", "f32", "test"},
-                                                  {"cpu.layout", "panels", "test"},
-                                                  {"placement", placements[i], "test"},
-                                                  {NULL, NULL, NULL}};
+        const struct accel_named_value split[] = {
+            {"cpu.layout", "panels", "test"}, {"placement", placements[i], "test"}, {NULL, NULL, NULL}};
 
         run_open(&both, "stories260K-q8_0.gguf", split);
         assert_int_equal(planned(&both, ACCEL_MEMORY_WEIGHTS) > 0, has_panels(&rows));
         assert_memory(&rows, &both);
         write_text(&both);
-        assert_same(&rows, &both, 1e-4);
+        assert_same(&rows, &both, 2e-2);
         run_close(&both);
     }
     run_close(&rows);
