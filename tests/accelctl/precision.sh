@@ -44,8 +44,8 @@ try 0 "$accelctl" run "$f32" -n 5 -p Once --set memory.budget=1600KiB --set prec
 memory_as_planned "after steps"
 [ "$(value memory.allocated)" -le 1638400 ] || fail "over the budget"
 case $(value weights.0) in *"step"*" down from f32, "*" bytes, relative error 0.00000, to f16, "*)  ;; *) fail "weights.0: $(value weights.0)" ;; esac
-try 0 "$accelctl" run "$f32" -n 5 -p Once --set memory.budget=1260KiB --set precision.dynamic=true
-try 5 "$accelctl" run "$f32" -n 5 -p Once --set memory.budget=1260KiB --set precision.dynamic=true \
+try 0 "$accelctl" run "$f32" -n 5 -p Once --set memory.budget=1284KiB --set precision.dynamic=true
+try 5 "$accelctl" run "$f32" -n 5 -p Once --set memory.budget=1284KiB --set precision.dynamic=true \
     --set weights.least=q8
 one_error "more than the budget"
 
