@@ -23,7 +23,9 @@ static bool append_string(struct token_buffer *out, const char *text)
     return token_buffer_append(out, text, strlen(text));
 }
 
-/* Replacement of an escape outside ([0]) and inside ([1]) of a class; NULL: not expressible there. */
+#define MAX_CLASS_DEPTH 16
+
+/* Replacement of an escape outside ([0]) and inside ([1]) of a class; NULL: [0] becomes a member of its own. */
 struct escape {
     char letter;
     const char *text[2];
@@ -34,6 +36,7 @@ static const struct escape escapes[] = {
     {'S', {"[^" SPACES "]", NULL}},
     {'w', {"[" WORDS "]", WORDS}},
     {'W', {"[^" WORDS "]", NULL}},
+    {'b', {"(?:(?<=[" WORDS "])(?![" WORDS "])|(?<![" WORDS "])(?=[" WORDS "]))", "\\x08"}},
 };
 
 static const struct escape *find_escape(char letter)
@@ -45,53 +48,157 @@ static const struct escape *find_escape(char letter)
     return NULL;
 }
 
-/* A class that holds nothing but \S and \s, such as [\s\S], needs the negated forms inside: PCRE2's serve there, since
- * together with their opposites they cover all of Unicode whatever the border. */
+/* The source of a pattern while it is translated. */
+struct reader {
+    const char *source;
+    size_t size, at;
+    const char *where; /* names the pattern in messages */
+};
+
+/* One operand of an intersection, or a whole class. */
+struct operand {
+    struct token_buffer plain;  /* members of a PCRE2 class, without its brackets */
+    struct token_buffer nested; /* expressions of one character each, separated by | */
+};
+
+static void operand_free(struct operand *operand)
+{
+    token_buffer_free(&operand->plain);
+    token_buffer_free(&operand->nested);
+}
+
+static bool is_next(const struct reader *reader, size_t ahead, char letter)
+{
+    return reader->at + ahead < reader->size && reader->source[reader->at + ahead] == letter;
+}
+
+static int32_t refuse(const struct reader *reader, const char *what, struct accel_error *error)
+{
+    return accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: %s in the pattern \"%.*s\"", reader->where, what,
+                           (int)(reader->size < 200 ? reader->size : 200), reader->source);
+}
+
+/* Appends the operand as a group that matches one character. */
+static int32_t append_operand(const struct reader *reader, const struct operand *operand, struct token_buffer *out,
+                              struct accel_error *error)
+{
+    bool both = operand->plain.size > 0 && operand->nested.size > 0;
+    bool added = append_string(out, "(?:");
+
+    if (operand->plain.size == 0 && operand->nested.size == 0)
+        return refuse(reader, "an empty class", error);
+    if (operand->plain.size > 0)
+        added = added && append_string(out, "[") &&
+                token_buffer_append(out, operand->plain.data, operand->plain.size) && append_string(out, "]");
+    added = added && (!both || append_string(out, "|"));
+    if (operand->nested.size > 0)
+        added = added && token_buffer_append(out, operand->nested.data, operand->nested.size);
+    return added && append_string(out, ")") ? ACCEL_OK : accel_error_no_memory(error, "for a pattern");
+}
+
+static int32_t read_class(struct reader *reader, int depth, struct token_buffer *out, struct accel_error *error);
+
+/* Reads one member of a class, or several characters that stand for one: an escape, [:name:], a class. */
+static int32_t read_member(struct reader *reader, int depth, struct operand *operand, struct accel_error *error)
+{
+    const char *at = reader->source + reader->at;
+    const struct escape *escape = is_next(reader, 0, '\\') && reader->at + 1 < reader->size ? find_escape(at[1]) : NULL;
+    bool nested = escape != NULL ? escape->text[1] == NULL : *at == '[' && !is_next(reader, 1, ':');
+    size_t size = *at == '\\' && reader->at + 1 < reader->size ? 2 : 1;
+
+    if (nested && operand->nested.size > 0 && !append_string(&operand->nested, "|"))
+        return accel_error_no_memory(error, "for a pattern");
+    if (nested && escape == NULL)
+        return read_class(reader, depth + 1, &operand->nested, error);
+    if (*at == '[') { /* [:name:] ends at its own bracket */
+        const char *end = memmem(at + 2, reader->size - reader->at - 2, ":]", 2);
+
+        size = end == NULL ? reader->size - reader->at : (size_t)(end - at) + 2;
+    }
+    reader->at += size;
+    if (nested           ? append_string(&operand->nested, escape->text[0])
+        : escape != NULL ? append_string(&operand->plain, escape->text[1])
+                         : token_buffer_append(&operand->plain, at, size))
+        return ACCEL_OK;
+    return accel_error_no_memory(error, "for a pattern");
+}
+
+/* Reads the operands of a class up to its closing bracket: all but the last become lookaheads in `ahead`. */
+static int32_t read_operands(struct reader *reader, int depth, struct operand *last, struct token_buffer *ahead,
+                             struct accel_error *error)
+{
+    int32_t code = ACCEL_OK;
+
+    /* A bracket that comes first is a member of the class. */
+    if (is_next(reader, 0, ']') && !token_buffer_append(&last->plain, reader->source + reader->at++, 1))
+        return accel_error_no_memory(error, "for a pattern");
+    while (code == ACCEL_OK && reader->at < reader->size && !is_next(reader, 0, ']')) {
+        if (!is_next(reader, 0, '&') || !is_next(reader, 1, '&')) {
+            code = read_member(reader, depth, last, error);
+            continue;
+        }
+        reader->at += 2;
+        if (!append_string(ahead, "(?="))
+            return accel_error_no_memory(error, "for a pattern");
+        code = append_operand(reader, last, ahead, error);
+        last->plain.size = last->nested.size = 0;
+        if (code == ACCEL_OK && !append_string(ahead, ")"))
+            code = accel_error_no_memory(error, "for a pattern");
+    }
+    if (code == ACCEL_OK && reader->at >= reader->size)
+        code = refuse(reader, "a class without an end", error);
+    reader->at++;
+    return code;
+}
+
+/* Reads a class at its opening bracket. PCRE2 has no class within a class and no intersection (&&), so a class with
+ * these becomes a group that matches one character. */
+static int32_t read_class(struct reader *reader, int depth, struct token_buffer *out, struct accel_error *error)
+{
+    struct operand last = {0};
+    struct token_buffer ahead = {0};
+    bool negated = is_next(reader, 1, '^');
+    bool added = true;
+    int32_t code;
+
+    if (depth > MAX_CLASS_DEPTH)
+        return accel_error_set(error, ACCEL_E_LIMIT, "%s: classes nested deeper than %d", reader->where,
+                               MAX_CLASS_DEPTH);
+    reader->at += negated ? 2 : 1;
+    code = read_operands(reader, depth, &last, &ahead, error);
+    if (code == ACCEL_OK && ahead.size == 0 && last.nested.size == 0) {
+        added = append_string(out, negated ? "[^" : "[") &&
+                token_buffer_append(out, last.plain.data, last.plain.size) && append_string(out, "]");
+    } else if (code == ACCEL_OK) {
+        added = append_string(out, negated ? "(?:(?!" : "(?:") && token_buffer_append(out, ahead.data, ahead.size);
+        code = append_operand(reader, &last, out, error);
+        added = added && append_string(out, negated ? ")(?s:.))" : ")");
+    }
+    operand_free(&last);
+    token_buffer_free(&ahead);
+    return code == ACCEL_OK && !added ? accel_error_no_memory(error, "for a pattern") : code;
+}
+
 static int32_t translate(const char *source, size_t size, const char *where, struct token_buffer *out,
                          struct accel_error *error)
 {
-    bool in_class = false;
-    bool added = true;
+    struct reader reader = {.source = source, .size = size, .where = where};
+    int32_t code = ACCEL_OK;
 
-    for (size_t at = 0; at < size && added; at++) {
-        const struct escape *escape = NULL;
-        const char *text = NULL;
+    while (code == ACCEL_OK && reader.at < size) {
+        const char *at = source + reader.at;
+        size_t length = *at == '\\' && reader.at + 1 < size ? 2 : 1;
+        const struct escape *escape = length == 2 ? find_escape(at[1]) : NULL;
 
-        if (source[at] == '\\' && at + 1 < size) {
-            escape = find_escape(source[at + 1]);
-            text = escape == NULL ? NULL : escape->text[in_class];
-            added = text != NULL ? append_string(out, text) : token_buffer_append(out, source + at, 2);
-            at++;
+        if (*at == '[') {
+            code = read_class(&reader, 0, out, error);
             continue;
         }
-        if (source[at] == '[' && in_class && !(at + 1 < size && source[at + 1] == ':'))
-            return accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: a class within a class in the pattern \"%.*s\"",
-                                   where, (int)(size < 200 ? size : 200), source);
-        if (source[at] == '&' && in_class && at + 1 < size && source[at + 1] == '&')
-            return accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: an intersection of classes in the pattern \"%.*s\"",
-                                   where, (int)(size < 200 ? size : 200), source);
-        added = token_buffer_append(out, source + at, 1);
-        if (source[at] == '[' && in_class) { /* [:name:] ends at its own bracket */
-            size_t end = at + 1;
-
-            while (end + 1 < size && !(source[end] == ':' && source[end + 1] == ']' && end > at + 1))
-                end++;
-            added = added && token_buffer_append(out, source + at + 1, end - at);
-            at = end < size ? end : size - 1;
-            if (at + 1 < size)
-                added = added && token_buffer_append(out, source + ++at, 1);
-        } else if (source[at] == '[') {
-            in_class = true;
-            /* A bracket that comes first is a member of the class. */
-            if (at + 1 < size && source[at + 1] == '^')
-                added = added && token_buffer_append(out, source + ++at, 1);
-            if (at + 1 < size && source[at + 1] == ']')
-                added = added && token_buffer_append(out, source + ++at, 1);
-        } else if (source[at] == ']') {
-            in_class = false;
-        }
+        reader.at += length;
+        if (escape != NULL ? !append_string(out, escape->text[0]) : !token_buffer_append(out, at, length))
+            code = accel_error_no_memory(error, "for a pattern");
     }
-    return added ? ACCEL_OK : accel_error_no_memory(error, "for a pattern");
+    return code;
 }
 
 static int32_t compile(struct token_pattern *pattern, const char *where, struct accel_error *error)
@@ -106,8 +213,10 @@ static int32_t compile(struct token_pattern *pattern, const char *where, struct 
         context = pcre2_compile_context_create(NULL);
     if (context != NULL) {
         pcre2_set_parens_nest_limit(context, 64);
+        pcre2_set_newline(context, PCRE2_NEWLINE_LF);
         pattern->code = pcre2_compile((PCRE2_SPTR)(out.data == NULL ? "" : out.data), out.size,
-                                      PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &problem, &offset, context);
+                                      PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &problem,
+                                      &offset, context);
         pcre2_compile_context_free(context);
     }
     token_buffer_free(&out);
@@ -214,6 +323,7 @@ int32_t token_cursor_next(struct token_cursor *cursor, size_t *out_start, size_t
     while (cursor->at < cursor->size) {
         int found = search(cursor);
         const PCRE2_SIZE *ends;
+        size_t empty;
 
         if (found == PCRE2_ERROR_NOMATCH)
             break;
@@ -227,10 +337,15 @@ int32_t token_cursor_next(struct token_cursor *cursor, size_t *out_start, size_t
             *out_end = cursor->at = ends[1];
             return ACCEL_OK;
         }
-        /* An empty match splits nothing; go on behind the next character. */
-        cursor->at = ends[0] >= cursor->at ? ends[0] + 1 : cursor->at + 1;
+        /* Behind an empty match the search goes on at the next character. */
+        empty = ends[0];
+        cursor->at = empty >= cursor->at ? empty + 1 : cursor->at + 1;
         while (cursor->at < cursor->size && ((unsigned char)cursor->text[cursor->at] & 0xc0) == 0x80)
             cursor->at++;
+        if (cursor->empty_matches && ends[1] == empty && empty > 0 && empty < cursor->size) {
+            *out_start = *out_end = empty;
+            return ACCEL_OK;
+        }
     }
     cursor->at = cursor->size;
     return ACCEL_OK;

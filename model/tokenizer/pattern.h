@@ -2,8 +2,9 @@
 /* Regular expressions of tokenizer files, run by PCRE2 with the semantics of their reference engine (Oniguruma).
  *
  * White space is Unicode's White_Space; word characters are letters, marks, decimal numbers (category Nd) and
- * connectors. PCRE2's own classes differ in single characters, so \s, \S, \w and \W are expanded when a pattern is
- * compiled. A pattern is immutable and may be used by any thread; a cursor belongs to one. */
+ * connectors. PCRE2's own classes differ in single characters, so \s, \S, \w, \W and \b are expanded when a pattern is
+ * compiled. Classes may hold classes and intersections (&&); ^ and $ match at every line. A pattern is immutable and
+ * may be used by any thread; a cursor belongs to one. */
 #ifndef ACCEL_MODEL_TOKENIZER_PATTERN_H
 #define ACCEL_MODEL_TOKENIZER_PATTERN_H
 
@@ -31,11 +32,13 @@ struct token_cursor {
     const struct token_pattern *pattern;
     const char *text; /* valid UTF-8 */
     size_t size;
-    size_t at;   /* offset at which the search continues */
-    void *match; /* PCRE2's match data */
+    bool empty_matches; /* token_cursor_next also returns empty matches within the text */
+    size_t at;          /* offset at which the search continues */
+    void *match;        /* PCRE2's match data */
 };
 
-/* Finds the next match that is not empty: *out_start < *out_end, or *out_start == size if there is none. */
+/* Finds the next match: *out_start < *out_end, or *out_start == size if there is none. An empty match, which only
+ * `empty_matches` asks for, has 0 < *out_start == *out_end < size. */
 int32_t token_cursor_next(struct token_cursor *cursor, size_t *out_start, size_t *out_end, struct accel_error *error);
 
 /* Frees the memory of the cursor, which may be reused. */

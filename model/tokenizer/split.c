@@ -137,7 +137,8 @@ static bool take(enum token_splitter_behavior behavior, struct parts *parts, siz
 static int32_t split_piece(const struct token_splitter *step, const char *text, const struct token_range *range,
                            struct token_pieces *out, struct accel_error *error)
 {
-    struct token_cursor cursor = {.pattern = step->pattern, .text = text + range->start};
+    /* An empty match, such as of a lookahead, ends a piece. */
+    struct token_cursor cursor = {.pattern = step->pattern, .text = text + range->start, .empty_matches = true};
     struct parts parts = {.out = out, .base = range->start, .first = range->first};
     int32_t code = ACCEL_OK;
     bool done = true;
@@ -148,7 +149,7 @@ static int32_t split_piece(const struct token_splitter *step, const char *text, 
         code = next_match(step, &cursor, &start, &end, error);
         if (code == ACCEL_OK)
             done = take(step->behavior, &parts, start, step->invert) &&
-                   (start == end || take(step->behavior, &parts, end, !step->invert));
+                   (start == end ? give(&parts) : take(step->behavior, &parts, end, !step->invert));
     }
     token_cursor_end(&cursor);
     if (code == ACCEL_OK && (!done || !give(&parts)))
