@@ -54,13 +54,13 @@ void token_bpe_work_free(struct token_bpe_work *work)
     token_buffer_free(&work->spelling);
 }
 
-void token_bpe_find_bytes(struct token_bpe *bpe, const struct token_vocab *vocab)
+void token_find_bytes(int32_t bytes[256], const struct token_vocab *vocab)
 {
     for (unsigned byte = 0; byte < 256; byte++) {
         char name[8];
 
         snprintf(name, sizeof(name), "<0x%02X>", byte);
-        bpe->bytes[byte] = token_vocab_find(vocab, name, 6);
+        bytes[byte] = token_vocab_find(vocab, name, 6);
     }
 }
 
@@ -363,7 +363,8 @@ static bool append_text(const struct token_bpe *bpe, const char *text, const str
 int32_t token_bpe_word(const struct token_bpe *bpe, const struct token_vocab *vocab, struct token_bpe_work *work,
                        const char *word, size_t size, struct accel_token_list *list, struct accel_error *error)
 {
-    int32_t whole = bpe->ignore_merges ? token_vocab_find(vocab, word, size) : -1;
+    bool is_whole = bpe->ignore_merges || (bpe->whole_newlines && size > 0 && word[0] == '\n');
+    int32_t whole = is_whole ? token_vocab_find(vocab, word, size) : -1;
     bool made;
 
     if (whole >= 0)

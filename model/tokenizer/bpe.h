@@ -13,12 +13,13 @@
 
 struct token_bpe {
     bool by_score;
-    bool byte_fallback; /* a character without a token becomes its bytes, spelt <0xNN> */
-    bool fuse_unk;      /* neighbouring unknown characters become one unknown token */
-    bool ignore_merges; /* a whole word that is a token is that token */
-    int32_t unk;        /* -1: unknown characters without bytes vanish, as the reference has it */
-    int32_t bytes[256]; /* id of each <0xNN>, or -1 */
-    uint32_t *ranks;    /* by_score: [vocab->count], 0 is the best score; UINT32_MAX for tokens that text cannot make */
+    bool byte_fallback;  /* a character without a token becomes its bytes, spelt <0xNN> */
+    bool fuse_unk;       /* neighbouring unknown characters become one unknown token */
+    bool ignore_merges;  /* a whole word that is a token is that token */
+    bool whole_newlines; /* so for words that begin with a newline */
+    int32_t unk;         /* -1: unknown characters without bytes vanish, as the reference has it */
+    int32_t bytes[256];  /* id of each <0xNN>, or -1 */
+    uint32_t *ranks; /* by_score: [vocab->count], 0 is the best score; UINT32_MAX for tokens that text cannot make */
     struct token_pairs merges; /* else: (left id, right id) -> (rank, joined id) */
     char *prefix;              /* continuing_subword_prefix, of every character but the first; "" for none */
     char *suffix;              /* end_of_word_suffix, of the last character; "" for none */
@@ -37,8 +38,8 @@ void token_bpe_init(struct token_bpe *bpe);
 void token_bpe_free(struct token_bpe *bpe);
 void token_bpe_work_free(struct token_bpe_work *work);
 
-/* Finds the ids of <0x00> to <0xFF>. */
-void token_bpe_find_bytes(struct token_bpe *bpe, const struct token_vocab *vocab);
+/* Finds the ids of <0x00> to <0xFF>, -1 where there is none. */
+void token_find_bytes(int32_t bytes[256], const struct token_vocab *vocab);
 
 /* Ranks tokens by score, high to low; equal scores share a rank. `scores` is [vocab->count]. */
 int32_t token_bpe_set_scores(struct token_bpe *bpe, const struct token_vocab *vocab, const float *scores,

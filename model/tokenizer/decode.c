@@ -22,7 +22,8 @@ int32_t token_decoders_add(struct token_decoders *list, struct token_decoder ste
     int32_t code = ACCEL_OK;
 
     step.fused = list->fused;
-    if (step.fused && (step.kind == TOKEN_DECODE_SUFFIX || (step.kind == TOKEN_DECODE_STRIP && step.stop > 0) ||
+    if (step.fused && (step.kind == TOKEN_DECODE_SUFFIX || step.kind == TOKEN_DECODE_WORDPIECE ||
+                       (step.kind == TOKEN_DECODE_STRIP && step.stop > 0) ||
                        (step.kind == TOKEN_DECODE_REPLACE && step.pattern != NULL)))
         code = accel_error_set(error, ACCEL_E_UNSUPPORTED,
                                "%s: decoders that depend on the end of the text are not supported behind Fuse", where);
@@ -263,6 +264,52 @@ static int32_t feed_suffix(struct token_decoding *decoding, size_t at, const cha
     return code;
 }
 
+/* Replaces every `from` in the text, which only gets shorter. */
+static void shorten(struct token_buffer *text, const char *from, const char *to)
+{
+    size_t from_size = strlen(from), to_size = strlen(to), used = 0;
+
+    for (size_t at = 0; at < text->size;) {
+        bool found = text->size - at >= from_size && memcmp(text->data + at, from, from_size) == 0;
+
+        if (found)
+            memcpy(text->data + used, to, to_size);
+        else
+            text->data[used] = text->data[at];
+        used += found ? to_size : 1;
+        at += found ? from_size : 1;
+    }
+    text->size = used;
+}
+
+/* Decodes a piece of WordPiece; the cleanup is done piece by piece, as in the tokenizers library. */
+static int32_t feed_wordpiece(struct token_decoding *decoding, size_t at, const char *text, size_t size,
+                              struct accel_error *error)
+{
+    static const char *const cleanups[][2] = {
+        {" .", "."},   {" ?", "?"},           {" !", "!"},   {" ,", ","},     {" ' ", "'"},    {" n't", "n't"},
+        {" 'm", "'m"}, {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"},
+    };
+    const struct token_decoder *step = &decoding->list->items[at];
+    struct token_buffer made = {0};
+    bool first = !decoding->stages[at].begun;
+    bool joins = !first && size >= step->text_size && memcmp(text, step->text, step->text_size) == 0;
+    size_t skip = joins ? step->text_size : 0;
+    int32_t code;
+
+    decoding->stages[at].begun = true;
+    if ((!first && !joins && !token_buffer_append(&made, " ", 1)) ||
+        !token_buffer_append(&made, text + skip, size - skip)) {
+        token_buffer_free(&made);
+        return accel_error_no_memory(error, "to decode tokens");
+    }
+    for (size_t i = 0; step->cleanup && i < sizeof(cleanups) / sizeof(cleanups[0]); i++)
+        shorten(&made, cleanups[i][0], cleanups[i][1]);
+    code = feed(decoding, at + 1, made.data, made.size, error);
+    token_buffer_free(&made);
+    return code;
+}
+
 /* Passes a piece to step `at`, or appends it to the text after the last step. */
 static int32_t feed(struct token_decoding *decoding, size_t at, const char *text, size_t size,
                     struct accel_error *error)
@@ -284,6 +331,8 @@ static int32_t feed(struct token_decoding *decoding, size_t at, const char *text
         return feed_stripped(decoding, at, text, size, error);
     case TOKEN_DECODE_SUFFIX:
         return feed_suffix(decoding, at, text, size, false, error);
+    case TOKEN_DECODE_WORDPIECE:
+        return feed_wordpiece(decoding, at, text, size, error);
     case TOKEN_DECODE_BLANKS:
         if (decoding->stages[at].begun && !token_buffer_append(&decoding->out, " ", 1))
             return accel_error_no_memory(error, "to decode tokens");

@@ -17,16 +17,18 @@ enum token_decoder_kind {
     TOKEN_DECODE_STRIP,  /* removes `text` (one character) up to `start` times from the beginning of a piece, and up to
                           * `stop` times from its end */
     TOKEN_DECODE_SUFFIX, /* BPEDecoder: matches of `pattern` become a blank, or nothing in the last piece */
-    TOKEN_DECODE_BLANKS, /* joins pieces by blanks, if the file names no decoder */
+    TOKEN_DECODE_WORDPIECE, /* a piece with the prefix `text` loses it; every other but the first gets a blank before */
+    TOKEN_DECODE_BLANKS,    /* joins pieces by blanks, if the file names no decoder */
 };
 
 struct token_decoder {
     enum token_decoder_kind kind;
     bool fused;                    /* follows a FUSE, so it sees the text as one piece */
     bool prefix;                   /* MARK: matches in the first piece are removed */
+    bool cleanup;                  /* WORDPIECE: no blanks before punctuation and English contractions */
     size_t start, stop;            /* STRIP */
     struct token_pattern *pattern; /* REPLACE, MARK, SUFFIX */
-    char *text;                    /* REPLACE, STRIP */
+    char *text;                    /* REPLACE, STRIP, WORDPIECE */
     size_t text_size;
 };
 

@@ -17,6 +17,7 @@ struct collected {
     struct accel_token_text *merges;
     float *scores;
     int32_t *types;
+    char *charsmap;
 };
 
 static void free_collected(struct collected *collected)
@@ -25,6 +26,7 @@ static void free_collected(struct collected *collected)
     free(collected->merges);
     free(collected->scores);
     free(collected->types);
+    free(collected->charsmap);
 }
 
 /* A list of texts, copied to an array of the caller; absent gives none. */
@@ -107,6 +109,31 @@ static int32_t get_types(const struct accel_model_file *file, struct collected *
     return code;
 }
 
+/* The bytes of a map, which files hold as a list of numbers of 8 bits. */
+static int32_t get_charsmap(const struct accel_model_file *file, struct collected *collected, struct accel_error *error)
+{
+    const struct accel_model_value *list = accel_model_file_find_value(file, KEY("precompiled_charsmap"));
+    int32_t code = ACCEL_OK;
+
+    if (list == NULL)
+        return ACCEL_OK;
+    collected->charsmap = malloc(list->count + 1);
+    if (collected->charsmap == NULL)
+        return accel_error_no_memory(error, "for %llu bytes of a character map", (unsigned long long)list->count);
+    for (uint64_t i = 0; code == ACCEL_OK && i < list->count; i++) {
+        int64_t byte = 0;
+
+        code = accel_model_value_i64(list, i, &byte, error);
+        if (code == ACCEL_OK && (byte < -128 || byte > 255))
+            code =
+                accel_error_set(error, ACCEL_E_CORRUPT, "%s: %s[%llu] is %lld, not a byte", accel_model_file_path(file),
+                                KEY("precompiled_charsmap"), (unsigned long long)i, (long long)byte);
+        collected->charsmap[i] = (char)byte;
+    }
+    collected->vocabulary.charsmap = (struct accel_token_text){.data = collected->charsmap, .size = list->count};
+    return code;
+}
+
 /* The id at a key, or -1. Ids outside of the vocabulary are refused later, by name. */
 static int32_t get_id(const struct accel_model_file *file, const char *key, int32_t *out_id, struct accel_error *error)
 {
@@ -159,11 +186,21 @@ static int32_t get_ids(const struct accel_model_file *file, struct accel_token_v
     if (code == ACCEL_OK)
         code = get_id(file, KEY("eot_token_id"), &vocabulary->eot, error);
     if (code == ACCEL_OK)
+        code = get_id(file, KEY("seperator_token_id"), &vocabulary->sep, error); /* spelt so in GGUF */
+    if (code == ACCEL_OK && vocabulary->bos < 0)
+        code = get_id(file, KEY("cls_token_id"), &vocabulary->bos, error);
+    if (code == ACCEL_OK)
         code = get_switch(file, KEY("add_bos_token"), &vocabulary->add_bos, error);
     if (code == ACCEL_OK)
         code = get_switch(file, KEY("add_eos_token"), &vocabulary->add_eos, error);
     if (code == ACCEL_OK)
         code = get_switch(file, KEY("add_space_prefix"), &vocabulary->add_space_prefix, error);
+    if (code == ACCEL_OK)
+        code = get_switch(file, KEY("remove_extra_whitespaces"), &vocabulary->remove_extra_whitespaces, error);
+    if (code == ACCEL_OK)
+        code = get_switch(file, KEY("normalizer.lowercase"), &vocabulary->lowercase, error);
+    if (code == ACCEL_OK)
+        code = get_switch(file, KEY("normalizer.strip_accents"), &vocabulary->strip_accents, error);
     return code;
 }
 
@@ -187,6 +224,8 @@ static int32_t collect(const struct accel_model_file *file, struct collected *co
         code = get_scores(file, collected, error);
     if (code == ACCEL_OK)
         code = get_types(file, collected, error);
+    if (code == ACCEL_OK)
+        code = get_charsmap(file, collected, error);
     if (code == ACCEL_OK)
         code = get_ids(file, vocabulary, error);
     if (code == ACCEL_OK && accel_model_file_find_value(file, "tokenizer.chat_template") != NULL) {

@@ -4,152 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/tokenizer/json_model.h"
 #include "model/tokenizer/json_steps.h"
-
-/* Ids may have gaps, but a small file must not allocate a large table. */
-static bool id_allowed(json_int_t id, size_t entries)
-{
-    return id >= 0 && id < INT32_MAX && (uint64_t)id <= (uint64_t)entries * 2 + 65536;
-}
-
-static int32_t read_vocabulary(struct accel_tokenizer *made, const json_t *model, const struct token_json_place *place,
-                               struct accel_error *error)
-{
-    json_t *vocab = json_object_get(model, "vocab");
-    size_t entries = json_object_size(vocab);
-    const char *text;
-    json_t *value;
-
-    if (!json_is_object(vocab))
-        return token_json_wrong(place, "vocab", "an object", error);
-    if (!token_vocab_init(&made->vocab, entries))
-        return accel_error_no_memory(error, "for a tokenizer");
-    json_object_foreach(vocab, text, value)
-    {
-        int32_t code;
-
-        if (!json_is_integer(value) || !id_allowed(json_integer_value(value), entries))
-            return accel_error_set(error, ACCEL_E_CORRUPT, "%s.vocab[\"%.100s\"] must be an id that %zu tokens justify",
-                                   place->path, text, entries);
-        code = token_vocab_add(&made->vocab, (int32_t)json_integer_value(value), text, strlen(text), 0, error);
-        if (code != ACCEL_OK)
-            return code;
-    }
-    return ACCEL_OK;
-}
-
-/* One merge, "left right" or ["left", "right"]. */
-static int32_t read_merge(struct accel_tokenizer *made, const json_t *merge, size_t rank,
-                          const struct token_json_place *place, struct accel_error *error)
-{
-    const char *left = NULL, *right = NULL;
-    size_t left_size = 0, right_size = 0;
-
-    if (json_is_string(merge)) {
-        const char *blank = strchr(json_string_value(merge), ' ');
-
-        left = json_string_value(merge);
-        left_size = blank == NULL ? 0 : (size_t)(blank - left);
-        right = blank == NULL ? NULL : blank + 1;
-        right_size = right == NULL ? 0 : json_string_length(merge) - left_size - 1;
-        if (right != NULL && strchr(right, ' ') != NULL)
-            right = NULL;
-    } else if (json_is_array(merge) && json_array_size(merge) == 2) {
-        left = json_string_value(json_array_get(merge, 0));
-        right = json_string_value(json_array_get(merge, 1));
-        left_size = json_string_length(json_array_get(merge, 0));
-        right_size = json_string_length(json_array_get(merge, 1));
-    }
-    if (left == NULL || right == NULL)
-        return accel_error_set(error, ACCEL_E_CORRUPT, "%s.merges[%zu] must be two tokens", place->path, rank);
-    return token_bpe_add_merge(&made->bpe, &made->vocab, rank, left, left_size, right, right_size, error);
-}
-
-static int32_t read_merges(struct accel_tokenizer *made, const json_t *model, const struct token_json_place *place,
-                           struct accel_error *error)
-{
-    const json_t *merges = json_object_get(model, "merges");
-    int32_t code = ACCEL_OK;
-
-    if (!json_is_array(merges) || json_array_size(merges) > INT32_MAX)
-        return token_json_wrong(place, "merges", "an array", error);
-    if (!token_pairs_init(&made->bpe.merges, json_array_size(merges)))
-        return accel_error_no_memory(error, "for a tokenizer");
-    for (size_t i = 0; code == ACCEL_OK && i < json_array_size(merges); i++)
-        code = read_merge(made, json_array_get(merges, i), i, place, error);
-    return code;
-}
-
-static int32_t read_affix(const json_t *model, const char *key, char **affix, const struct token_json_place *place,
-                          struct accel_error *error)
-{
-    const char *text;
-    char *copy;
-    int32_t code = token_json_string(model, key, "", place, &text, error);
-
-    if (code != ACCEL_OK)
-        return code;
-    copy = token_copy(text, strlen(text));
-    if (copy == NULL)
-        return accel_error_no_memory(error, "for a tokenizer");
-    free(*affix);
-    *affix = copy;
-    return ACCEL_OK;
-}
-
-static int32_t read_options(struct accel_tokenizer *made, const json_t *model, const struct token_json_place *place,
-                            struct accel_error *error)
-{
-    const json_t *dropout = json_object_get(model, "dropout");
-    int32_t code = token_json_bool(model, "byte_fallback", false, place, &made->bpe.byte_fallback, error);
-
-    if (dropout != NULL && !json_is_null(dropout) && json_number_value(dropout) != 0)
-        return token_json_unsupported(place, "dropout", error);
-    if (code == ACCEL_OK)
-        code = token_json_bool(model, "fuse_unk", false, place, &made->bpe.fuse_unk, error);
-    if (code == ACCEL_OK)
-        code = token_json_bool(model, "ignore_merges", false, place, &made->bpe.ignore_merges, error);
-    if (code == ACCEL_OK)
-        code = read_affix(model, "continuing_subword_prefix", &made->bpe.prefix, place, error);
-    if (code == ACCEL_OK)
-        code = read_affix(model, "end_of_word_suffix", &made->bpe.suffix, place, error);
-    return code;
-}
-
-static int32_t read_model(struct accel_tokenizer *made, const json_t *root, struct accel_error *error)
-{
-    const json_t *model = json_object_get(root, "model");
-    struct token_json_place place = {.path = "model"};
-    const char *type = token_json_type(model);
-    const char *unk = NULL;
-    int32_t code;
-
-    if (!json_is_object(model))
-        return accel_error_set(error, ACCEL_E_CORRUPT, "model must be an object");
-    /* Old files omit the type; merges identify it. */
-    if (strcmp(type, "BPE") != 0 && !(*type == '\0' && json_object_get(model, "merges") != NULL)) {
-        code = token_json_unsupported(&place, type, error);
-        accel_error_remedy(error, "use a model whose tokenizer is a byte-pair encoding (\"type\": \"BPE\")");
-        return code;
-    }
-    code = read_options(made, model, &place, error);
-    if (code == ACCEL_OK)
-        code = read_vocabulary(made, model, &place, error);
-    if (code == ACCEL_OK)
-        code = read_merges(made, model, &place, error);
-    if (code == ACCEL_OK)
-        code = token_json_string(model, "unk_token", NULL, &place, &unk, error);
-    if (code != ACCEL_OK)
-        return code;
-    token_bpe_find_bytes(&made->bpe, &made->vocab);
-    if (unk != NULL) {
-        made->bpe.unk = token_vocab_find(&made->vocab, unk, strlen(unk));
-        made->special[ACCEL_TOKEN_UNK] = made->bpe.unk;
-        if (made->bpe.unk < 0)
-            return accel_error_set(error, ACCEL_E_CORRUPT, "model.unk_token \"%.100s\" is not in the vocabulary", unk);
-    }
-    return ACCEL_OK;
-}
 
 /* Adds the spelling of an added token to its set; a `normalized` one is matched in its normalized form. */
 static int32_t add_spelling(struct accel_tokenizer *made, const char *text, bool normalized,
@@ -192,7 +48,7 @@ static int32_t read_added(struct accel_tokenizer *made, const json_t *item, size
         code = token_json_bool(item, "normalized", !rule.special, place, &normalized, error);
     if (code != ACCEL_OK)
         return code;
-    if (!json_is_integer(id) || !id_allowed(json_integer_value(id), entries))
+    if (!json_is_integer(id) || !token_json_id_allowed(json_integer_value(id), entries))
         return token_json_wrong(place, "id", "an id that the number of tokens justifies", error);
     /* A spelling that the vocabulary contains has its id there. */
     rule.id = token_vocab_find(&made->vocab, text, strlen(text));
@@ -227,7 +83,7 @@ static int32_t read_root(struct accel_tokenizer *made, const json_t *root, struc
     struct token_json_place splitter = {.path = "pre_tokenizer"};
     struct token_json_place decoder = {.path = "decoder"};
     struct token_json_place post = {.path = "post_processor"};
-    int32_t code = read_model(made, root, error);
+    int32_t code = token_json_model(made, root, error);
 
     if (code == ACCEL_OK)
         code = token_json_normalizer(made, json_object_get(root, "normalizer"), &normalizer, error);

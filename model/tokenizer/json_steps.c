@@ -4,7 +4,6 @@
 #include "model/tokenizer/json_steps.h"
 
 #include <string.h>
-#include <utf8proc.h>
 
 int32_t token_json_sequence(struct accel_tokenizer *made, const json_t *component, const char *key,
                             const struct token_json_place *place, token_json_step_fn *read, struct accel_error *error)
@@ -39,96 +38,6 @@ int32_t token_json_pattern(const json_t *component, const struct token_json_plac
         return token_pattern_create(json_string_value(regex), json_string_length(regex), place->path, out_pattern,
                                     error);
     return token_json_wrong(place, "pattern", "{\"String\": ...} or {\"Regex\": ...}", error);
-}
-
-/* ---- normalizers */
-
-struct named_form {
-    const char *name;
-    enum token_normalizer_kind kind;
-    int form;
-};
-
-static const struct named_form plain_normalizers[] = {
-    {"NFC", TOKEN_NORMALIZE_FORM, UTF8PROC_STABLE | UTF8PROC_COMPOSE},
-    {"NFD", TOKEN_NORMALIZE_FORM, UTF8PROC_STABLE | UTF8PROC_DECOMPOSE},
-    {"NFKC", TOKEN_NORMALIZE_FORM, UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT},
-    {"NFKD", TOKEN_NORMALIZE_FORM, UTF8PROC_STABLE | UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT},
-    {"Lowercase", TOKEN_NORMALIZE_LOWER, 0},
-    {"StripAccents", TOKEN_NORMALIZE_ACCENTS, 0},
-    {"ByteLevel", TOKEN_NORMALIZE_BYTES, 0},
-};
-
-static int32_t add_prepend(struct accel_tokenizer *made, const json_t *component, const struct token_json_place *place,
-                           struct accel_error *error)
-{
-    struct token_normalizer step = {.kind = TOKEN_NORMALIZE_PREPEND};
-    const char *text;
-    int32_t code = token_json_string(component, "prepend", "", place, &text, error);
-
-    if (code != ACCEL_OK)
-        return code;
-    step.text_size = strlen(text);
-    step.text = token_copy(text, step.text_size);
-    return step.text == NULL ? accel_error_no_memory(error, "for a tokenizer")
-                             : token_normalizers_add(&made->normalizers, step, error);
-}
-
-static int32_t add_replace(struct accel_tokenizer *made, const json_t *component, const struct token_json_place *place,
-                           struct accel_error *error)
-{
-    struct token_normalizer step = {.kind = TOKEN_NORMALIZE_REPLACE};
-    const char *text;
-    int32_t code = token_json_string(component, "content", "", place, &text, error);
-
-    if (code == ACCEL_OK)
-        code = token_json_pattern(component, place, &step.pattern, error);
-    if (code != ACCEL_OK)
-        return code;
-    step.text_size = strlen(text);
-    step.text = token_copy(text, step.text_size);
-    if (step.text == NULL) {
-        token_pattern_free(step.pattern);
-        return accel_error_no_memory(error, "for a tokenizer");
-    }
-    return token_normalizers_add(&made->normalizers, step, error);
-}
-
-static int32_t add_strip(struct accel_tokenizer *made, const json_t *component, const struct token_json_place *place,
-                         struct accel_error *error)
-{
-    struct token_normalizer step = {.kind = TOKEN_NORMALIZE_STRIP};
-    int32_t code = token_json_bool(component, "strip_left", true, place, &step.left, error);
-
-    if (code == ACCEL_OK)
-        code = token_json_bool(component, "strip_right", true, place, &step.right, error);
-    return code == ACCEL_OK ? token_normalizers_add(&made->normalizers, step, error) : code;
-}
-
-int32_t token_json_normalizer(struct accel_tokenizer *made, const json_t *component,
-                              const struct token_json_place *place, struct accel_error *error)
-{
-    const char *type = token_json_type(component);
-
-    if (component == NULL || json_is_null(component))
-        return ACCEL_OK;
-    if (made->normalizers.count >= TOKEN_JSON_STEPS)
-        return accel_error_set(error, ACCEL_E_LIMIT, "%s: more than %d steps", place->path, TOKEN_JSON_STEPS);
-    for (size_t i = 0; i < sizeof(plain_normalizers) / sizeof(plain_normalizers[0]); i++) {
-        struct token_normalizer step = {.kind = plain_normalizers[i].kind, .form = plain_normalizers[i].form};
-
-        if (strcmp(type, plain_normalizers[i].name) == 0)
-            return token_normalizers_add(&made->normalizers, step, error);
-    }
-    if (strcmp(type, "Sequence") == 0)
-        return token_json_sequence(made, component, "normalizers", place, token_json_normalizer, error);
-    if (strcmp(type, "Prepend") == 0)
-        return add_prepend(made, component, place, error);
-    if (strcmp(type, "Replace") == 0)
-        return add_replace(made, component, place, error);
-    if (strcmp(type, "Strip") == 0)
-        return add_strip(made, component, place, error);
-    return token_json_unsupported(place, type, error);
 }
 
 /* ---- pre-tokenizers */
@@ -281,6 +190,8 @@ int32_t token_json_splitter(struct accel_tokenizer *made, const json_t *componen
         return add_punctuation(made, component, place, error);
     if (strcmp(type, "CharDelimiterSplit") == 0)
         return add_delimiter(made, component, place, error);
+    if (strcmp(type, "BertPreTokenizer") == 0)
+        return token_add_bert_words(&made->splitters, error);
     if (strcmp(type, "WhitespaceSplit") == 0)
         return token_splitters_add(&made->splitters, space, error);
     if (strcmp(type, "Whitespace") == 0)
@@ -363,6 +274,18 @@ static int32_t add_decoder_suffix(struct accel_tokenizer *made, const json_t *co
     return code == ACCEL_OK ? add_decoder_text(made, step, suffix, place, error) : code;
 }
 
+static int32_t add_decoder_wordpiece(struct accel_tokenizer *made, const json_t *component,
+                                     const struct token_json_place *place, struct accel_error *error)
+{
+    struct token_decoder step = {.kind = TOKEN_DECODE_WORDPIECE};
+    const char *prefix;
+    int32_t code = token_json_string(component, "prefix", "##", place, &prefix, error);
+
+    if (code == ACCEL_OK)
+        code = token_json_bool(component, "cleanup", true, place, &step.cleanup, error);
+    return code == ACCEL_OK ? add_decoder(made, step, prefix, place, error) : code;
+}
+
 int32_t token_json_decoder(struct accel_tokenizer *made, const json_t *component, const struct token_json_place *place,
                            struct accel_error *error)
 {
@@ -381,6 +304,8 @@ int32_t token_json_decoder(struct accel_tokenizer *made, const json_t *component
         return add_decoder_strip(made, component, place, error);
     if (strcmp(type, "Metaspace") == 0)
         return add_decoder_mark(made, component, place, error);
+    if (strcmp(type, "WordPiece") == 0)
+        return add_decoder_wordpiece(made, component, place, error);
     if (strcmp(type, "BPEDecoder") == 0)
         return add_decoder_suffix(made, component, place, error);
     if (strcmp(type, "ByteLevel") == 0)

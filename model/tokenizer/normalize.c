@@ -7,6 +7,8 @@
 #include <string.h>
 #include <utf8proc.h>
 
+#include "model/tokenizer/charsmap.h"
+
 int32_t token_normalizers_add(struct token_normalizers *list, struct token_normalizer step, struct accel_error *error)
 {
     if (!token_array_grow(&list->items, &list->capacity, list->count + 1, sizeof(*list->items))) {
@@ -124,20 +126,68 @@ static bool is_mark(uint32_t code)
     return category == UTF8PROC_CATEGORY_MN || category == UTF8PROC_CATEGORY_MC || category == UTF8PROC_CATEGORY_ME;
 }
 
+/* Control characters as BERT's cleaning knows them: category C without the unassigned, and without white space. */
+static bool is_dropped(uint32_t code)
+{
+    utf8proc_category_t category = utf8proc_category((utf8proc_int32_t)code);
+
+    return code == 0 || code == 0xfffd ||
+           ((category == UTF8PROC_CATEGORY_CC || category == UTF8PROC_CATEGORY_CF ||
+             category == UTF8PROC_CATEGORY_CO) &&
+            code != '\t' && code != '\n' && code != '\r');
+}
+
+static bool is_ideograph(uint32_t code)
+{
+    static const uint32_t ranges[][2] = {{0x4e00, 0x9fff},   {0x3400, 0x4dbf},   {0x20000, 0x2a6df},
+                                         {0x2a700, 0x2b73f}, {0x2b740, 0x2b81f}, {0x2b920, 0x2ceaf},
+                                         {0xf900, 0xfaff},   {0x2f800, 0x2fa1f}};
+
+    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+        if (code >= ranges[i][0] && code <= ranges[i][1])
+            return true;
+    }
+    return false;
+}
+
+/* Appends the character `code`, spelt [text, size), as a step that looks at single characters rewrites it. */
+static bool map_character(enum token_normalizer_kind kind, uint32_t code, const char *text, size_t size,
+                          struct token_buffer *out)
+{
+    bool around = false;
+
+    switch (kind) {
+    case TOKEN_NORMALIZE_LOWER:
+        return append_lower(out, code);
+    case TOKEN_NORMALIZE_ACCENTS:
+        if (is_mark(code))
+            return true;
+        break;
+    case TOKEN_NORMALIZE_NONSPACING:
+        if (utf8proc_category((utf8proc_int32_t)code) == UTF8PROC_CATEGORY_MN)
+            return true;
+        break;
+    case TOKEN_NORMALIZE_CLEAN:
+        if (is_dropped(code))
+            return true;
+        if (token_is_space(code))
+            return token_buffer_append(out, " ", 1);
+        break;
+    default:
+        around = is_ideograph(code);
+        break;
+    }
+    return (!around || token_buffer_append(out, " ", 1)) && token_buffer_append(out, text, size) &&
+           (!around || token_buffer_append(out, " ", 1));
+}
+
 static bool map_characters(enum token_normalizer_kind kind, const struct token_buffer *text, struct token_buffer *out)
 {
     for (size_t at = 0, length; at < text->size; at += length) {
         uint32_t code = 0;
-        bool done;
 
         length = token_utf8_next(text->data + at, text->size - at, &code);
-        if (length == 0)
-            return false;
-        if (kind == TOKEN_NORMALIZE_LOWER)
-            done = append_lower(out, code);
-        else
-            done = is_mark(code) || token_buffer_append(out, text->data + at, length);
-        if (!done)
+        if (length == 0 || !map_character(kind, code, text->data + at, length, out))
             return false;
     }
     return true;
@@ -183,6 +233,9 @@ static int32_t apply(const struct token_normalizer *step, const struct token_buf
         break;
     case TOKEN_NORMALIZE_BYTES:
         done = token_append_bytes(out, text->data, text->size);
+        break;
+    case TOKEN_NORMALIZE_CHARSMAP:
+        done = token_charsmap_apply(step->text, step->text_size, step->left, text, out);
         break;
     default:
         done = map_characters(step->kind, text, out);

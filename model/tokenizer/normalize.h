@@ -7,19 +7,23 @@
 #include "model/tokenizer/pattern.h"
 
 enum token_normalizer_kind {
-    TOKEN_NORMALIZE_FORM,    /* NFC, NFD, NFKC, NFKD: `form` is utf8proc's options */
-    TOKEN_NORMALIZE_LOWER,   /* per character, without a special rule for final sigma */
-    TOKEN_NORMALIZE_PREPEND, /* `text` before a text that is not empty */
-    TOKEN_NORMALIZE_REPLACE, /* every match of `pattern` becomes `text` */
-    TOKEN_NORMALIZE_STRIP,   /* white space at the left and right */
-    TOKEN_NORMALIZE_ACCENTS, /* drop marks (category M) */
-    TOKEN_NORMALIZE_BYTES,   /* every byte becomes its printable character */
+    TOKEN_NORMALIZE_FORM,       /* NFC, NFD, NFKC, NFKD: `form` is utf8proc's options */
+    TOKEN_NORMALIZE_LOWER,      /* per character, without a special rule for final sigma */
+    TOKEN_NORMALIZE_PREPEND,    /* `text` before a text that is not empty */
+    TOKEN_NORMALIZE_REPLACE,    /* every match of `pattern` becomes `text` */
+    TOKEN_NORMALIZE_STRIP,      /* white space at the left and right */
+    TOKEN_NORMALIZE_ACCENTS,    /* drop marks (category M) */
+    TOKEN_NORMALIZE_BYTES,      /* every byte becomes its printable character */
+    TOKEN_NORMALIZE_CLEAN,      /* BERT: drop control characters, make white space blanks */
+    TOKEN_NORMALIZE_HAN,        /* BERT: blanks around each ideograph */
+    TOKEN_NORMALIZE_NONSPACING, /* drop nonspacing marks (category Mn) */
+    TOKEN_NORMALIZE_CHARSMAP,   /* the map `text`, checked before; `left`: by graphemes */
 };
 
 struct token_normalizer {
     enum token_normalizer_kind kind;
     int form;
-    bool left, right;
+    bool left, right; /* STRIP: the sides */
     struct token_pattern *pattern;
     char *text;
     size_t text_size;

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define TOKEN_PRE_RULES 4
+#define TOKEN_PRE_RULES 6
 
 struct token_pre_rule {
     const char *names;                  /* separated by blanks */
@@ -14,6 +14,9 @@ struct token_pre_rule {
                                          * ends the list */
     bool ignore_merges;                 /* a whole word that is a token is that token */
     bool add_bos;                       /* default if the file has no add_bos */
+    bool characters;                    /* merges characters, with <0xNN> for unknown ones, instead of bytes */
+    bool marks;                         /* blanks become marks (U+2581) */
+    bool whole_newlines;                /* a word of newlines that is a token is that token */
 };
 
 /* Returns the rule of a name, or NULL. */

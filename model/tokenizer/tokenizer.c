@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <utf8proc.h>
 
 #define MAX_TEXT ((size_t)1 << 30)
 
@@ -41,6 +42,7 @@ struct accel_tokenizer *token_tokenizer_new(void)
         return NULL;
     token_bpe_init(&made->bpe);
     made->eot = -1;
+    made->unigram.unk = made->wordpiece.unk = -1;
     made->bpe.prefix = token_copy("", 0);
     made->bpe.suffix = token_copy("", 0);
     for (size_t i = 0; i < 4; i++)
@@ -58,6 +60,8 @@ void accel_tokenizer_free(struct accel_tokenizer *tokenizer)
         return;
     token_vocab_free(&tokenizer->vocab);
     token_bpe_free(&tokenizer->bpe);
+    token_unigram_free(&tokenizer->unigram);
+    token_wordpiece_free(&tokenizer->wordpiece);
     token_added_free(&tokenizer->raw);
     token_added_free(&tokenizer->normalized);
     token_normalizers_free(&tokenizer->normalizers);
@@ -98,6 +102,35 @@ int32_t token_add_byte_level(struct token_splitters *list, bool add_prefix_space
     return code == ACCEL_OK ? token_splitters_add(list, bytes, error) : code;
 }
 
+int32_t token_add_bert(struct token_normalizers *list, bool clean, bool han, bool strip_accents, bool lowercase,
+                       struct accel_error *error)
+{
+    const struct {
+        bool wanted;
+        struct token_normalizer step;
+    } steps[] = {
+        {clean, {.kind = TOKEN_NORMALIZE_CLEAN}},
+        {han, {.kind = TOKEN_NORMALIZE_HAN}},
+        {strip_accents, {.kind = TOKEN_NORMALIZE_FORM, .form = UTF8PROC_STABLE | UTF8PROC_DECOMPOSE}},
+        {strip_accents, {.kind = TOKEN_NORMALIZE_NONSPACING}},
+        {lowercase, {.kind = TOKEN_NORMALIZE_LOWER}},
+    };
+    int32_t code = ACCEL_OK;
+
+    for (size_t i = 0; code == ACCEL_OK && i < sizeof(steps) / sizeof(steps[0]); i++)
+        code = steps[i].wanted ? token_normalizers_add(list, steps[i].step, error) : ACCEL_OK;
+    return code;
+}
+
+int32_t token_add_bert_words(struct token_splitters *list, struct accel_error *error)
+{
+    struct token_splitter space = {.kind = TOKEN_SPLIT_SPACE, .behavior = TOKEN_REMOVED};
+    struct token_splitter marks = {.kind = TOKEN_SPLIT_PUNCTUATION, .behavior = TOKEN_ISOLATED};
+    int32_t code = token_splitters_add(list, space, error);
+
+    return code == ACCEL_OK ? token_splitters_add(list, marks, error) : code;
+}
+
 int32_t token_add_replace(struct accel_tokenizer *tokenizer, bool decoder, const char *from, const char *to,
                           const char *where, struct accel_error *error)
 {
@@ -126,9 +159,24 @@ int32_t token_add_replace(struct accel_tokenizer *tokenizer, bool decoder, const
 struct encoding {
     const struct accel_tokenizer *tokenizer;
     struct accel_token_list *list;
-    struct token_bpe_work work;
+    struct token_bpe_work bpe;
+    struct token_unigram_work unigram;
     bool special;
 };
+
+static int32_t encode_word(struct encoding *encoding, const char *word, size_t size, struct accel_error *error)
+{
+    const struct accel_tokenizer *tokenizer = encoding->tokenizer;
+
+    switch (tokenizer->kind) {
+    case TOKEN_MODEL_UNIGRAM:
+        return token_unigram_word(&tokenizer->unigram, &encoding->unigram, word, size, encoding->list, error);
+    case TOKEN_MODEL_WORDPIECE:
+        return token_wordpiece_word(&tokenizer->wordpiece, word, size, encoding->list, error);
+    default:
+        return token_bpe_word(&tokenizer->bpe, &tokenizer->vocab, &encoding->bpe, word, size, encoding->list, error);
+    }
+}
 
 /* Encodes normalized text that contains no added token. */
 static int32_t encode_words(struct encoding *encoding, const char *text, size_t size, bool first,
@@ -145,9 +193,8 @@ static int32_t encode_words(struct encoding *encoding, const char *text, size_t 
     if (code == ACCEL_OK && pieces.text.size > INT32_MAX)
         code = accel_error_set(error, ACCEL_E_LIMIT, "text of %zu bytes after normalization", pieces.text.size);
     for (size_t i = 0; code == ACCEL_OK && i < pieces.count; i++)
-        code = token_bpe_word(&tokenizer->bpe, &tokenizer->vocab, &encoding->work,
-                              pieces.text.data + pieces.ranges[i].start, pieces.ranges[i].end - pieces.ranges[i].start,
-                              encoding->list, error);
+        code = encode_word(encoding, pieces.text.data + pieces.ranges[i].start,
+                           pieces.ranges[i].end - pieces.ranges[i].start, error);
     token_pieces_free(&pieces);
     return code;
 }
@@ -226,7 +273,8 @@ int32_t accel_tokenizer_encode(const struct accel_tokenizer *tokenizer, const ch
         code = encode_around(&encoding, &tokenizer->raw, encode_normalized, text, size, true, error);
     if (code == ACCEL_OK && (flags & ACCEL_ENCODE_ADD_SPECIAL) != 0)
         code = append_all(list, &tokenizer->after, error);
-    token_bpe_work_free(&encoding.work);
+    token_bpe_work_free(&encoding.bpe);
+    token_unigram_work_free(&encoding.unigram);
     if (code != ACCEL_OK)
         list->count = old;
     return code;

@@ -76,10 +76,11 @@ try 3 "$accelctl" tokenize "$f32" "$(printf 'a\377b')"
 one_error "UTF-8"
 try 3 "$accelctl" tokenize "$work/text" a
 one_error "is neither GGUF nor safetensors"
-sed 's/"type": "BPE"/"type": "Unigram"/' "$models/hf/tokenizer.json" >"$work/tokenizer.json"
+sed 's/"type": "BPE"/"type": "WordLevel"/' "$models/hf/tokenizer.json" >"$work/tokenizer.json"
 try 3 "$accelctl" tokenize "$work/tokenizer.json" a
-one_error "\"Unigram\" is not supported"
-grep -q '^  remedy: use a model whose tokenizer is a byte-pair encoding' "$work/err" || fail "Unigram: no remedy"
+one_error "\"WordLevel\" is not supported"
+grep -q '^  remedy: use a model whose tokenizer is one of BPE, Unigram, WordPiece' "$work/err" ||
+    fail "WordLevel: no remedy"
 
 # Real models: what llama.cpp v0.5.0 gives for the same text.
 smollm2=${ACCEL_REAL_MODELS:-/nonexistent}/smollm2/SmolLM2-135M-Instruct.Q4_1.gguf

@@ -101,17 +101,25 @@ static size_t run(const struct accel_tokenizer *tokenizer, const struct cases *c
     return count;
 }
 
-static void test_tiny_bpe(void **state)
+/* Runs tokenizer.json and cases.json of a folder of the tree. */
+static void run_tree(const char *folder)
 {
-    char path[4096], cases[4096];
+    char name[256], path[4096], cases[4096];
     struct accel_tokenizer *tokenizer;
 
-    (void)state;
-    tree_path(path, "tests/fixtures/tokenizers/tiny-bpe/tokenizer.json");
-    tree_path(cases, "tests/fixtures/tokenizers/tiny-bpe/cases.json");
+    snprintf(name, sizeof(name), "tests/fixtures/tokenizers/%s/tokenizer.json", folder);
+    tree_path(path, name);
+    snprintf(name, sizeof(name), "tests/fixtures/tokenizers/%s/cases.json", folder);
+    tree_path(cases, name);
     tokenizer = tokenizer_of_json(path);
     run(tokenizer, &(struct cases){.path = cases, .parse_special = true});
     accel_tokenizer_free(tokenizer);
+}
+
+static void test_tiny_bpe(void **state)
+{
+    (void)state;
+    run_tree("tiny-bpe");
 }
 
 static void test_stories_json(void **state)
@@ -173,6 +181,39 @@ static void test_clip(void **state)
     (void)state;
     run_shared("../data/tokenizers/clip/tokenizer.json", "tokenizers/clip.json", true,
                (struct cases){.parse_special = true});
+}
+
+static void test_t5(void **state)
+{
+    (void)state;
+    run_shared("../data/tokenizers/t5/tokenizer.json", "tokenizers/t5.json", true,
+               (struct cases){.parse_special = true});
+}
+
+static void test_minilm(void **state)
+{
+    (void)state;
+    run_shared("../data/tokenizers/minilm_tokenizer.json", "tokenizers/minilm.json", true,
+               (struct cases){.parse_special = true});
+}
+
+static void test_bert_gguf(void **state)
+{
+    (void)state;
+    run_shared("../data/tokenizers/llamacpp_vocab/ggml-vocab-bert-bge.gguf", "tokenizers/gguf-bert-bge.json", false,
+               (struct cases){.parse_special = true});
+}
+
+static void test_tiny_unigram(void **state)
+{
+    (void)state;
+    run_tree("tiny-unigram");
+}
+
+static void test_tiny_wordpiece(void **state)
+{
+    (void)state;
+    run_tree("tiny-wordpiece");
 }
 
 /* Texts and ids that came with the vocabulary of GPT-2, from another implementation. */
@@ -253,9 +294,13 @@ static void test_smollm2(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tiny_bpe),  cmocka_unit_test(test_stories_json), cmocka_unit_test(test_stories_gguf),
-        cmocka_unit_test(test_llama_spm), cmocka_unit_test(test_gpt2_gguf),    cmocka_unit_test(test_gpt2_expected),
-        cmocka_unit_test(test_qwen3),     cmocka_unit_test(test_clip),         cmocka_unit_test(test_smollm2),
+        cmocka_unit_test(test_tiny_bpe),     cmocka_unit_test(test_stories_json),
+        cmocka_unit_test(test_stories_gguf), cmocka_unit_test(test_llama_spm),
+        cmocka_unit_test(test_gpt2_gguf),    cmocka_unit_test(test_gpt2_expected),
+        cmocka_unit_test(test_qwen3),        cmocka_unit_test(test_clip),
+        cmocka_unit_test(test_smollm2),      cmocka_unit_test(test_t5),
+        cmocka_unit_test(test_minilm),       cmocka_unit_test(test_bert_gguf),
+        cmocka_unit_test(test_tiny_unigram), cmocka_unit_test(test_tiny_wordpiece),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,6 +42,20 @@ static void expect_ids(const struct accel_tokenizer *tokenizer, const char *text
     accel_token_list_free(&list);
 }
 
+/* A character map of three strings: A becomes a, e with an acute accent becomes one character, A1 becomes a full stop.
+ */
+#define CHARSMAP                                                                                                       \
+    "qAIAAAAEAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"             \
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"             \
+    "AAAAAAAAAAAAAAAAAAACAACAgQUAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"             \
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAABBBQAAAAAAgAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"             \
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"             \
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAABlBAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"             \
+    "AAAxBQAABQAAgAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"             \
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"             \
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"             \
+    "AAAAAADMBAAAYQDDqQAuAA=="
+
 /* One row: what the file says beside its model, a text, the ids. Checked with the reference implementation. */
 static const struct {
     const char *parts, *text, *ids;
@@ -82,6 +96,45 @@ static const struct {
     {",\"pre_tokenizer\":{\"type\":\"Metaspace\",\"replacement\":\"" MARK "\",\"prepend_scheme\":\"never\"}", "a a",
      "1 7"},
     {",\"pre_tokenizer\":{\"type\":\"Metaspace\",\"replacement\":\"" MARK "\",\"add_prefix_space\":false}", "b", "2"},
+    {",\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"[a[.1]]+\"},\"behavior\":\"Isolated\"}", "ab.1c",
+     "1 2 9 8 3"},
+    {",\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"[\\\\p{L}&&[^b]]+\"},\"behavior\":\"Isolated\"}",
+     "abc", "1 2 3"},
+    {",\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"[^a&&[ab]]+\"},\"behavior\":\"Isolated\"}",
+     "abcab", "1 2 3 1 2"},
+    {",\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"(?=b)\"},\"behavior\":\"Isolated\"}", "abab",
+     "1 2 1 2"},
+    {",\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"(?=c)\"},\"behavior\":\"Contiguous\"}", "abc",
+     "6 3"},
+    {",\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"c$\"},\"behavior\":\"Isolated\"}", "abc\nabc",
+     "6 3 0 6 3"},
+    {",\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"[^\\\\S\\\\n]+\"},\"behavior\":\"Isolated\"}",
+     "a \nb", "1 4 0 2"},
+    {",\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"\\\\b1\"},\"behavior\":\"Isolated\"}", "a1 1",
+     "1 8 4 8"},
+    {",\"normalizer\":{\"type\":\"BertNormalizer\"}",
+     "A\xcc\x81\tB\x07\xe2\x80\x8d"
+     "c",
+     "1 4 2 3"},
+    {",\"normalizer\":{\"type\":\"BertNormalizer\"}",
+     "a\xe4\xb8\xad"
+     "b",
+     "1 4 0 4 2"},
+    {",\"normalizer\":{\"type\":\"BertNormalizer\",\"clean_text\":false,\"handle_chinese_chars\":false,\"lowercase\":"
+     "false}",
+     "A\xc3\xa9\t", "11 12 0"},
+    {",\"normalizer\":{\"type\":\"BertNormalizer\",\"strip_accents\":true,\"lowercase\":false}",
+     "A\xc3\xa9 \xcd\xb8 \xee\x80\x80"
+     "a",
+     "11 13 4 0 4 1"},
+    {",\"pre_tokenizer\":{\"type\":\"BertPreTokenizer\"}", "ab.c a", "6 9 3 1"},
+    {",\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"" CHARSMAP "\"}",
+     "AA1e\xcc\x81"
+     "c",
+     "1 1 8 12 3"},
+    {",\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"" CHARSMAP "\"}", "bA\xcc\x81", "2 1"},
+    {",\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"" CHARSMAP "\"}",
+     "A\xcc\x81\xcc\x81\xcc\x81", "1 0 0 0"},
 };
 
 static void test_steps(void **state)
@@ -142,7 +195,13 @@ static const struct {
 } refusals[] = {
     {"{", "t.json:1:1", ACCEL_E_CORRUPT},
     {"[]", "model", ACCEL_E_CORRUPT},
-    {"{\"model\":{\"type\":\"Unigram\",\"vocab\":[]}}", "Unigram", ACCEL_E_UNSUPPORTED},
+    {"{\"model\":{\"type\":\"WordLevel\",\"vocab\":[]}}", "model: \"WordLevel\"", ACCEL_E_UNSUPPORTED},
+    {"{\"model\":{\"type\":\"Unigram\",\"vocab\":[]}}", "model.vocab", ACCEL_E_CORRUPT},
+    {"{\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"a\",0],[\"b\"]]}}", "model.vocab[1]", ACCEL_E_CORRUPT},
+    {"{\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"a\",0]],\"unk_id\":1}}", "model.unk_id", ACCEL_E_CORRUPT},
+    {"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"a\":0},\"unk_token\":\"u\"}}", "unk_token", ACCEL_E_CORRUPT},
+    {"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"a\":0},\"max_input_chars_per_word\":-1}}",
+     "model.max_input_chars_per_word", ACCEL_E_CORRUPT},
     {"{\"model\":{\"type\":\"BPE\",\"vocab\":[],\"merges\":[]}}", "model.vocab", ACCEL_E_CORRUPT},
     {"{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":2000000000},\"merges\":[]}}", "model.vocab[\"a\"]",
      ACCEL_E_CORRUPT},
@@ -155,7 +214,19 @@ static const struct {
      ACCEL_E_UNSUPPORTED},
     {"{\"model\":{\"type\":\"BPE\",\"unk_token\":\"u\",\"vocab\":{\"a\":0},\"merges\":[]}}", "unk_token",
      ACCEL_E_CORRUPT},
-    {"{" MODEL ",\"normalizer\":{\"type\":\"Precompiled\"}}", "normalizer: \"Precompiled\"", ACCEL_E_UNSUPPORTED},
+    {"{" MODEL ",\"normalizer\":{\"type\":\"Nmt\"}}", "normalizer: \"Nmt\"", ACCEL_E_UNSUPPORTED},
+    {"{" MODEL ",\"normalizer\":{\"type\":\"Precompiled\"}}", "normalizer.precompiled_charsmap", ACCEL_E_CORRUPT},
+    {"{" MODEL ",\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"AA*A\"}}",
+     "normalizer.precompiled_charsmap", ACCEL_E_CORRUPT},
+    {"{" MODEL ",\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"AAAAAAAA\"}}",
+     "normalizer: 6 bytes", ACCEL_E_CORRUPT},
+    {"{" MODEL ",\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"[a&&]\"},\"behavior\":\"Isolated\"}}",
+     "an empty class", ACCEL_E_UNSUPPORTED},
+    {"{" MODEL ",\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"[a[b]\"},\"behavior\":\"Isolated\"}}",
+     "without an end", ACCEL_E_UNSUPPORTED},
+    {"{" MODEL ",\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"[[[[[[[[[[[[[[[[[[[[a\"},"
+     "\"behavior\":\"Isolated\"}}",
+     "nested deeper", ACCEL_E_LIMIT},
     {"{" MODEL ",\"pre_tokenizer\":{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"ByteLevel\"},"
      "{\"type\":\"UnicodeScripts\"}]}}",
      "pre_tokenizer.pretokenizers[1]: \"UnicodeScripts\"", ACCEL_E_UNSUPPORTED},
@@ -362,7 +433,11 @@ static struct accel_token_vocabulary vocabulary(const char *model, const char *p
                                           .add_bos = ACCEL_TOKEN_AS_KIND,
                                           .add_eos = 1,
                                           .add_space_prefix = 0,
-                                          .eot = -1};
+                                          .eot = -1,
+                                          .remove_extra_whitespaces = ACCEL_TOKEN_AS_KIND,
+                                          .lowercase = ACCEL_TOKEN_AS_KIND,
+                                          .strip_accents = ACCEL_TOKEN_AS_KIND,
+                                          .sep = -1};
 
     return made;
 }
@@ -404,13 +479,13 @@ static void test_vocabulary(void **state)
 
 static void test_vocabulary_refusals(void **state)
 {
-    struct accel_token_vocabulary from = vocabulary("bert", NULL);
+    struct accel_token_vocabulary from = vocabulary("rwkv", NULL);
     static const float bad_scores[] = {0, 0, 0, -1, -2, (float)NAN, 0, -9};
     static const struct accel_token_text bad_merges[] = {TEXT("ab")};
     static const int32_t bad_types[] = {1, 1, 1, 1, 1, 77, 1, 1};
 
     (void)state;
-    expect_refused(&from, ACCEL_E_UNSUPPORTED, "v.gguf: tokenizer.ggml.model \"bert\"");
+    expect_refused(&from, ACCEL_E_UNSUPPORTED, "v.gguf: tokenizer.ggml.model \"rwkv\"");
     from = vocabulary("gpt2", "nobody-knows");
     expect_refused(&from, ACCEL_E_UNSUPPORTED, "nobody-knows");
     from = vocabulary("gpt2", "smollm refact");

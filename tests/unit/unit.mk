@@ -83,7 +83,11 @@ EXTRA_DIST += \
 	tests/fixtures/tokenizers/stories260K/cases.json \
 	tests/fixtures/tokenizers/stories260K/tokenizer.json \
 	tests/fixtures/tokenizers/tiny-bpe/cases.json \
-	tests/fixtures/tokenizers/tiny-bpe/tokenizer.json
+	tests/fixtures/tokenizers/tiny-bpe/tokenizer.json \
+	tests/fixtures/tokenizers/tiny-unigram/cases.json \
+	tests/fixtures/tokenizers/tiny-unigram/tokenizer.json \
+	tests/fixtures/tokenizers/tiny-wordpiece/cases.json \
+	tests/fixtures/tokenizers/tiny-wordpiece/tokenizer.json
 unit_tests += tests/unit/format_config
 tests_unit_format_config_SOURCES = %D%/format_config.c %D%/format_support.h
 tests_unit_format_config_LDADD = $(model_test_libs) -lm

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Text to token ids and back, by the byte-pair tokenizers that tokenizer.json and GGUF vocabularies describe.
+ * Text to token ids and back, by the tokenizers that tokenizer.json and GGUF vocabularies describe: byte-pair encoding,
+ * unigram, WordPiece.
  *
  * A tokenizer does the steps of its file in order, and nothing else: a component that this library does not have
  * is refused by name when the tokenizer is made (ACCEL_E_UNSUPPORTED), never left out. Truncation and padding of
@@ -44,20 +45,21 @@ struct accel_token_text {
 #define ACCEL_TOKEN_AS_KIND (-1)
 
 /**
- * A vocabulary as GGUF metadata holds it. Open: set `size` to sizeof. Everything is read while the tokenizer is made
+ * A vocabulary as GGUF metadata holds it. Open: set `size` to sizeof, and what the file does not say to none or
+ * ACCEL_TOKEN_AS_KIND. Everything is read while the tokenizer is made
  * and copied; nothing has to live longer.
  */
 struct accel_token_vocabulary {
     uint32_t size;                         /**< sizeof(struct accel_token_vocabulary) */
     uint32_t flags;                        /**< 0 */
-    const char *model;                     /**< `tokenizer.ggml.model`: "llama" or "gpt2" */
+    const char *model;                     /**< `tokenizer.ggml.model`: "llama", "gpt2", "gemma4", "t5" or "bert" */
     const char *pre;                       /**< `tokenizer.ggml.pre`; NULL means "default" */
     const struct accel_token_text *tokens; /**< [token_count] */
-    const float *scores;                   /**< [token_count]; needed by "llama", else may be NULL */
+    const float *scores;                   /**< [token_count]; needed by "llama" and "t5", else may be NULL */
     const int32_t *types;                  /**< [token_count] of ACCEL_TOKEN_...; NULL: all normal */
-    const struct accel_token_text *merges; /**< [merge_count], each "left right"; needed by "gpt2" */
+    const struct accel_token_text *merges; /**< [merge_count], each "left right"; needed by "gpt2" and "gemma4" */
     size_t token_count;                    /**< tokens in the vocabulary */
-    size_t merge_count;                    /**< 0 for "llama" */
+    size_t merge_count;                    /**< 0 for the others */
     int32_t bos;                           /**< begin of text, -1 for none */
     int32_t eos;                           /**< end of text, -1 for none */
     int32_t unk;                           /**< unknown, -1 for none */
@@ -67,6 +69,11 @@ struct accel_token_vocabulary {
     int32_t add_space_prefix;              /**< 0, 1 or ACCEL_TOKEN_AS_KIND */
     int32_t eot;                           /**< end of a turn, -1 for none */
     struct accel_token_text chat_template; /**< `tokenizer.chat_template`, size 0 for none */
+    struct accel_token_text charsmap;      /**< "t5": `tokenizer.ggml.precompiled_charsmap`, size 0 for none */
+    int32_t remove_extra_whitespaces;      /**< "t5": 0, 1 or ACCEL_TOKEN_AS_KIND */
+    int32_t lowercase;                     /**< "bert": 0, 1 or ACCEL_TOKEN_AS_KIND */
+    int32_t strip_accents;                 /**< "bert": 0, 1 or ACCEL_TOKEN_AS_KIND */
+    int32_t sep;                           /**< "bert": end of a text, -1 for none */
 };
 
 /**
