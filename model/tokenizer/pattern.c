@@ -16,7 +16,10 @@ struct token_pattern {
 };
 
 #define SPACES "\\t-\\r \\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}"
-#define WORDS "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{24b6}-\\x{24e9}"
+/* Letters in circles and squares are words; so are the superscripts and fractions of Latin-1, as Oniguruma has it. */
+#define WORDS                                                                                                          \
+    "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{24b6}-\\x{24e9}\\x{1f130}-\\x{1f149}\\x{1f150}-\\x{1f169}"                   \
+    "\\x{1f170}-\\x{1f189}\\x{b2}\\x{b3}\\x{b9}\\x{bc}-\\x{be}"
 
 static bool append_string(struct token_buffer *out, const char *text)
 {
@@ -37,6 +40,19 @@ static const struct escape escapes[] = {
     {'w', {"[" WORDS "]", WORDS}},
     {'W', {"[^" WORDS "]", NULL}},
     {'b', {"(?:(?<=[" WORDS "])(?![" WORDS "])|(?<![" WORDS "])(?=[" WORDS "]))", "\\x08"}},
+};
+
+/* PCRE2 10.40 and later mean by a script's name its extensions too, with punctuation that several scripts share. */
+#if PCRE2_MAJOR > 10 || PCRE2_MINOR >= 40
+#define SCRIPT "sc:"
+#else
+#define SCRIPT ""
+#endif
+
+static const char *const scripts[] = {
+    "Arabic",   "Armenian",  "Bengali",   "Cyrillic", "Devanagari", "Ethiopic", "Georgian", "Greek", "Gujarati",
+    "Gurmukhi", "Han",       "Hangul",    "Hebrew",   "Hiragana",   "Kannada",  "Katakana", "Khmer", "Lao",
+    "Latin",    "Malayalam", "Mongolian", "Myanmar",  "Sinhala",    "Tamil",    "Telugu",   "Thai",  "Tibetan",
 };
 
 static const struct escape *find_escape(char letter)
@@ -78,6 +94,41 @@ static int32_t refuse(const struct reader *reader, const char *what, struct acce
                            (int)(reader->size < 200 ? reader->size : 200), reader->source);
 }
 
+/* Returns the length of a script's property, such as \p{Han}, and its name; 0 for anything else. */
+static size_t find_script(const struct reader *reader, const char **out_name)
+{
+    const char *at = reader->source + reader->at;
+    const char *end = memchr(at, '}', reader->size - reader->at);
+
+    if (end == NULL || end - at < 4 || at[0] != '\\' || (at[1] != 'p' && at[1] != 'P') || at[2] != '{')
+        return 0;
+    for (size_t i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++) {
+        *out_name = scripts[i];
+        if ((size_t)(end - at) - 3 == strlen(scripts[i]) && memcmp(at + 3, scripts[i], strlen(scripts[i])) == 0)
+            return (size_t)(end - at) + 1;
+    }
+    return 0;
+}
+
+/* Appends one escape or character that has the same meaning inside and outside of a class. */
+static int32_t append_plain(struct reader *reader, struct token_buffer *out, struct accel_error *error)
+{
+    const char *at = reader->source + reader->at;
+    const char *name = NULL;
+    size_t size = find_script(reader, &name);
+    bool added = true;
+
+    if (size > 0) {
+        added = token_buffer_append(out, at, 3) && append_string(out, SCRIPT) && append_string(out, name) &&
+                append_string(out, "}");
+    } else {
+        size = *at == '\\' && reader->at + 1 < reader->size ? 2 : 1;
+        added = token_buffer_append(out, at, size);
+    }
+    reader->at += size;
+    return added ? ACCEL_OK : accel_error_no_memory(error, "for a pattern");
+}
+
 /* Appends the operand as a group that matches one character. */
 static int32_t append_operand(const struct reader *reader, const struct operand *operand, struct token_buffer *out,
                               struct accel_error *error)
@@ -104,23 +155,25 @@ static int32_t read_member(struct reader *reader, int depth, struct operand *ope
     const char *at = reader->source + reader->at;
     const struct escape *escape = is_next(reader, 0, '\\') && reader->at + 1 < reader->size ? find_escape(at[1]) : NULL;
     bool nested = escape != NULL ? escape->text[1] == NULL : *at == '[' && !is_next(reader, 1, ':');
-    size_t size = *at == '\\' && reader->at + 1 < reader->size ? 2 : 1;
+    bool added = true;
 
     if (nested && operand->nested.size > 0 && !append_string(&operand->nested, "|"))
         return accel_error_no_memory(error, "for a pattern");
-    if (nested && escape == NULL)
+    if (escape != NULL) {
+        reader->at += 2;
+        added = append_string(nested ? &operand->nested : &operand->plain, escape->text[nested ? 0 : 1]);
+    } else if (nested) {
         return read_class(reader, depth + 1, &operand->nested, error);
-    if (*at == '[') { /* [:name:] ends at its own bracket */
+    } else if (*at == '[') { /* [:name:] ends at its own bracket */
         const char *end = memmem(at + 2, reader->size - reader->at - 2, ":]", 2);
+        size_t size = end == NULL ? reader->size - reader->at : (size_t)(end - at) + 2;
 
-        size = end == NULL ? reader->size - reader->at : (size_t)(end - at) + 2;
+        reader->at += size;
+        added = token_buffer_append(&operand->plain, at, size);
+    } else {
+        return append_plain(reader, &operand->plain, error);
     }
-    reader->at += size;
-    if (nested           ? append_string(&operand->nested, escape->text[0])
-        : escape != NULL ? append_string(&operand->plain, escape->text[1])
-                         : token_buffer_append(&operand->plain, at, size))
-        return ACCEL_OK;
-    return accel_error_no_memory(error, "for a pattern");
+    return added ? ACCEL_OK : accel_error_no_memory(error, "for a pattern");
 }
 
 /* Reads the operands of a class up to its closing bracket: all but the last become lookaheads in `ahead`. */
@@ -187,16 +240,16 @@ static int32_t translate(const char *source, size_t size, const char *where, str
 
     while (code == ACCEL_OK && reader.at < size) {
         const char *at = source + reader.at;
-        size_t length = *at == '\\' && reader.at + 1 < size ? 2 : 1;
-        const struct escape *escape = length == 2 ? find_escape(at[1]) : NULL;
+        const struct escape *escape = *at == '\\' && reader.at + 1 < size ? find_escape(at[1]) : NULL;
 
         if (*at == '[') {
             code = read_class(&reader, 0, out, error);
-            continue;
+        } else if (escape == NULL) {
+            code = append_plain(&reader, out, error);
+        } else {
+            reader.at += 2;
+            code = append_string(out, escape->text[0]) ? ACCEL_OK : accel_error_no_memory(error, "for a pattern");
         }
-        reader.at += length;
-        if (escape != NULL ? !append_string(out, escape->text[0]) : !token_buffer_append(out, at, length))
-            code = accel_error_no_memory(error, "for a pattern");
     }
     return code;
 }

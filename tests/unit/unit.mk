@@ -73,13 +73,17 @@ tests_unit_graph_verify_SOURCES = %D%/graph_verify.c
 tests_unit_graph_verify_LDADD = $(core_test_libs)
 tests_unit_graph_dim_SOURCES = %D%/graph_dim.c
 tests_unit_graph_dim_LDADD = $(core_test_libs)
-unit_tests += tests/unit/token_fixtures tests/unit/token_tokenizer
+unit_tests += tests/unit/token_fixtures tests/unit/token_tokenizer tests/unit/token_pre_rules
+tests_unit_token_pre_rules_SOURCES = %D%/token_pre_rules.c %D%/token_support.h
+tests_unit_token_pre_rules_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_token_pre_rules_LDADD = $(model_test_libs) $(JANSSON_LIBS)
 tests_unit_token_fixtures_SOURCES = %D%/token_fixtures.c %D%/token_support.h
 tests_unit_token_fixtures_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_token_fixtures_LDADD = $(model_test_libs) $(JANSSON_LIBS)
 tests_unit_token_tokenizer_SOURCES = %D%/token_tokenizer.c %D%/token_support.h
 tests_unit_token_tokenizer_LDADD = $(model_test_libs) -lm
 EXTRA_DIST += \
+	tests/fixtures/tokenizers/pre_rules.json \
 	tests/fixtures/tokenizers/stories260K/cases.json \
 	tests/fixtures/tokenizers/stories260K/tokenizer.json \
 	tests/fixtures/tokenizers/tiny-bpe/cases.json \
