@@ -265,22 +265,44 @@ static int32_t read_optional(const struct accel_model_file *file, const char *na
     return model_error_copy(error, &inner);
 }
 
+/* Files of a tokenizer, in the order of preference; all but the first are SentencePiece models. */
+static const char *const names[] = {"tokenizer.json", "tokenizer.model", "spiece.model"};
+
+static int32_t read_tokenizer(const struct accel_model_file *file, const char **out_name, char **out_text,
+                              uint64_t *out_length, struct accel_error *error)
+{
+    struct accel_error first = {0};
+    int32_t code = accel_model_file_sibling(file, names[0], MAX_JSON, out_text, out_length, &first);
+
+    *out_name = names[0];
+    for (size_t i = 1; code == ACCEL_E_NOT_FOUND && i < sizeof(names) / sizeof(names[0]); i++) {
+        *out_name = names[i];
+        code = accel_model_file_sibling(file, names[i], MAX_JSON, out_text, out_length, NULL);
+    }
+    if (code == ACCEL_E_NOT_FOUND)
+        accel_error_remedy(&first, "texts need the model's tokenizer.json beside its weights, or its tokenizer.model; "
+                                   "accelctl trace runs ids");
+    return code == ACCEL_OK ? ACCEL_OK : model_error_copy(error, &first);
+}
+
 static int32_t create_folder(const struct accel_model_file *file, struct accel_tokenizer **out_tokenizer,
                              struct accel_error *error)
 {
-    char *json = NULL, *config = NULL, *chat = NULL;
-    uint64_t json_length = 0, config_length = 0, chat_length = 0;
-    int32_t code = accel_model_file_sibling(file, "tokenizer.json", MAX_JSON, &json, &json_length, error);
+    char *text = NULL, *config = NULL, *chat = NULL;
+    uint64_t length = 0, config_length = 0, chat_length = 0;
+    const char *name = NULL;
+    int32_t code = read_tokenizer(file, &name, &text, &length, error);
 
-    if (code == ACCEL_E_NOT_FOUND)
-        accel_error_remedy(error, "texts need the model's tokenizer.json beside its weights; accelctl trace runs ids");
     if (code == ACCEL_OK)
         code = read_optional(file, "tokenizer_config.json", &config, &config_length, error);
     if (code == ACCEL_OK)
         code = read_optional(file, "chat_template.jinja", &chat, &chat_length, error);
-    if (code == ACCEL_OK)
-        code = accel_tokenizer_create_json(json, json_length, config, config_length, accel_model_file_path(file),
+    if (code == ACCEL_OK && strcmp(name, names[0]) == 0)
+        code = accel_tokenizer_create_json(text, length, config, config_length, accel_model_file_path(file),
                                            out_tokenizer, error);
+    else if (code == ACCEL_OK)
+        code = accel_tokenizer_create_sentencepiece(text, length, config, config_length, accel_model_file_path(file),
+                                                    out_tokenizer, error);
     if (code == ACCEL_OK && chat != NULL) {
         char *copy = token_copy(chat, chat_length);
 
@@ -293,7 +315,7 @@ static int32_t create_folder(const struct accel_model_file *file, struct accel_t
             (*out_tokenizer)->chat_template = copy;
         }
     }
-    accel_model_text_free(json);
+    accel_model_text_free(text);
     accel_model_text_free(config);
     accel_model_text_free(chat);
     return code;

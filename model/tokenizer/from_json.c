@@ -123,7 +123,7 @@ static const json_t *find_template(const json_t *config)
     return value;
 }
 
-static int32_t read_config(struct accel_tokenizer *made, const json_t *config, struct accel_error *error)
+int32_t token_json_config(struct accel_tokenizer *made, const json_t *config, struct accel_error *error)
 {
     static const char *const keys[] = {"bos_token", "eos_token", "unk_token", "pad_token"};
     const json_t *chat = find_template(config);
@@ -140,8 +140,7 @@ static int32_t read_config(struct accel_tokenizer *made, const json_t *config, s
     return made->chat_template == NULL ? accel_error_no_memory(error, "for a tokenizer") : ACCEL_OK;
 }
 
-/* Parses a file; trailing data after the value is refused. */
-static int32_t parse(const char *text, size_t size, const char *name, json_t **out_root, struct accel_error *error)
+int32_t token_json_parse(const char *text, size_t size, const char *name, json_t **out_root, struct accel_error *error)
 {
     json_error_t problem;
 
@@ -158,7 +157,7 @@ static int32_t build(const json_t *root, const json_t *config, struct accel_toke
     int32_t code = made == NULL ? accel_error_no_memory(error, "for a tokenizer") : read_root(made, root, error);
 
     if (code == ACCEL_OK && config != NULL)
-        code = read_config(made, config, error);
+        code = token_json_config(made, config, error);
     if (code != ACCEL_OK) {
         accel_tokenizer_free(made);
         made = NULL;
@@ -179,9 +178,9 @@ int32_t accel_tokenizer_create_json(const char *text, size_t size, const char *c
     *out_tokenizer = NULL;
     if (name == NULL)
         name = "tokenizer.json";
-    code = parse(text, size, name, &root, error);
+    code = token_json_parse(text, size, name, &root, error);
     if (code == ACCEL_OK && config != NULL && config_size > 0)
-        code = parse(config, config_size, "tokenizer_config.json", &settings, error);
+        code = token_json_parse(config, config_size, "tokenizer_config.json", &settings, error);
     if (code == ACCEL_OK) {
         code = build(root, settings, out_tokenizer, &inner);
         if (code != ACCEL_OK)

@@ -168,28 +168,6 @@ static int32_t add_marks(struct accel_tokenizer *made, bool prefix, struct accel
                               : token_decoders_add(&made->decoders, strip, "tokenizer.ggml", error);
 }
 
-/* Fills a "llama" tokenizer: SentencePiece with byte fallback. Blanks become marks, and each text is prefixed with
- * a mark. */
-static int32_t fill_llama(struct accel_tokenizer *made, const struct accel_token_vocabulary *from,
-                          struct accel_error *error)
-{
-    bool prefix = from->add_space_prefix != 0;
-    int32_t code;
-
-    if (from->scores == NULL)
-        return accel_error_set(error, ACCEL_E_CORRUPT, "tokenizer.ggml.scores is missing; \"llama\" needs it");
-    made->bpe.by_score = true;
-    made->bpe.byte_fallback = true;
-    made->bpe.unk = from->unk;
-    token_find_bytes(made->bpe.bytes, &made->vocab);
-    code = token_bpe_set_scores(&made->bpe, &made->vocab, from->scores, error);
-    if (code == ACCEL_OK && prefix)
-        code = add_prepend(made, MARK, error);
-    if (code == ACCEL_OK)
-        code = add_marks(made, prefix, error);
-    return code == ACCEL_OK ? fill_around(made, from, true, error) : code;
-}
-
 /* Scores as the search takes them: tokens that users defined are free, so they win over any other way. */
 static int32_t set_unigram(struct accel_tokenizer *made, const struct accel_token_vocabulary *from,
                            struct accel_error *error)
@@ -240,6 +218,39 @@ static int32_t add_whitespace_removal(struct accel_tokenizer *made, struct accel
     return code;
 }
 
+/* Adds SentencePiece's normalizer, in its order, and its decoder. */
+static int32_t add_sentencepiece(struct accel_tokenizer *made, const struct accel_token_vocabulary *from, bool prefix,
+                                 struct accel_error *error)
+{
+    int32_t code = from->charsmap.size > 0 ? add_charsmap(made, &from->charsmap, error) : ACCEL_OK;
+
+    if (code == ACCEL_OK && from->remove_extra_whitespaces == 1)
+        code = add_whitespace_removal(made, error);
+    if (code == ACCEL_OK && prefix)
+        code = add_prepend(made, MARK, error);
+    return code == ACCEL_OK ? add_marks(made, prefix, error) : code;
+}
+
+/* Fills a "llama" tokenizer: SentencePiece with byte fallback. Blanks become marks, and each text is prefixed with
+ * a mark. */
+static int32_t fill_llama(struct accel_tokenizer *made, const struct accel_token_vocabulary *from,
+                          struct accel_error *error)
+{
+    bool prefix = from->add_space_prefix != 0;
+    int32_t code;
+
+    if (from->scores == NULL)
+        return accel_error_set(error, ACCEL_E_CORRUPT, "tokenizer.ggml.scores is missing; \"llama\" needs it");
+    made->bpe.by_score = true;
+    made->bpe.byte_fallback = true;
+    made->bpe.unk = from->unk;
+    token_find_bytes(made->bpe.bytes, &made->vocab);
+    code = token_bpe_set_scores(&made->bpe, &made->vocab, from->scores, error);
+    if (code == ACCEL_OK)
+        code = add_sentencepiece(made, from, prefix, error);
+    return code == ACCEL_OK ? fill_around(made, from, true, error) : code;
+}
+
 /* Fills a "t5" tokenizer: SentencePiece's unigram model behind its character map. */
 static int32_t fill_unigram(struct accel_tokenizer *made, const struct accel_token_vocabulary *from,
                             struct accel_error *error)
@@ -254,14 +265,8 @@ static int32_t fill_unigram(struct accel_tokenizer *made, const struct accel_tok
     made->unigram.byte_fallback = true; /* applies where all bytes have tokens */
     token_find_bytes(made->unigram.bytes, &made->vocab);
     code = set_unigram(made, from, error);
-    if (code == ACCEL_OK && from->charsmap.size > 0)
-        code = add_charsmap(made, &from->charsmap, error);
-    if (code == ACCEL_OK && from->remove_extra_whitespaces == 1)
-        code = add_whitespace_removal(made, error);
-    if (code == ACCEL_OK && prefix)
-        code = add_prepend(made, MARK, error);
     if (code == ACCEL_OK)
-        code = add_marks(made, prefix, error);
+        code = add_sentencepiece(made, from, prefix, error);
     return code == ACCEL_OK ? fill_around(made, from, false, error) : code;
 }
 

@@ -2,9 +2,9 @@
 /* Regular expressions of tokenizer files, run by PCRE2 with the semantics of their reference engine (Oniguruma).
  *
  * White space is Unicode's White_Space; word characters are letters, marks, numbers of the categories Nd and Nl,
- * connectors and a few more. PCRE2's own classes differ in single characters, so \s, \S, \w, \W and \b are expanded when a pattern is
- * compiled. Classes may hold classes and intersections (&&); ^ and $ match at every line. A pattern is immutable and
- * may be used by any thread; a cursor belongs to one. */
+ * connectors and a few more. PCRE2's own classes differ in single characters, so \s, \S, \w, \W and \b are expanded
+ * when a pattern is compiled. Classes may hold classes and intersections (&&); ^ and $ match at every line. A pattern
+ * is immutable and may be used by any thread; a cursor belongs to one. */
 #ifndef ACCEL_MODEL_TOKENIZER_PATTERN_H
 #define ACCEL_MODEL_TOKENIZER_PATTERN_H
 

@@ -8,6 +8,7 @@ libaccel_model_core_la_SOURCES += \
 	%D%/decode.c %D%/decode.h \
 	%D%/from_file.c \
 	%D%/from_json.c \
+	%D%/from_spm.c \
 	%D%/from_vocabulary.c \
 	%D%/json_normalizer.c \
 	%D%/json_model.c %D%/json_model.h \

@@ -53,6 +53,7 @@ fuzz_tools_readers = tools/accelctl/bench/against.c tools/accelctl/bench/rows.c 
 	sdk/conform/known.c sdk/conform/text.c
 endif
 EXTRA_DIST += tests/fixtures/tokenizers/fuzz/empty.json tests/fixtures/tokenizers/fuzz/steps.json tests/fixtures/tokenizers/fuzz/suffix.json \
+	tests/fixtures/tokenizers/fuzz/unigram.json tests/fixtures/tokenizers/fuzz/wordpiece.json \
 	tests/fixtures/chat/blanks.jinja tests/fixtures/chat/chatml.jinja tests/fixtures/chat/expressions.jinja \
 	tests/fixtures/chat/headers.jinja tests/fixtures/chat/system.jinja
 EXTRA_DIST += tests/fixtures/jobs/done.job tests/fixtures/jobs/failed.job tests/fixtures/jobs/sum.job \

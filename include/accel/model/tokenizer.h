@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Text to token ids and back, by the tokenizers that tokenizer.json and GGUF vocabularies describe: byte-pair encoding,
- * unigram, WordPiece.
+ * Text to token ids and back, by the tokenizers that tokenizer.json and SentencePiece models and GGUF vocabularies
+ * describe: byte-pair encoding, unigram, WordPiece.
  *
  * A tokenizer does the steps of its file in order, and nothing else: a component that this library does not have
  * is refused by name when the tokenizer is made (ACCEL_E_UNSUPPORTED), never left out. Truncation and padding of
@@ -92,6 +92,16 @@ ACCEL_API int32_t accel_tokenizer_create_json(const char *text, size_t size, con
                                               struct accel_error *error) ACCEL_NOEXCEPT;
 
 /**
+ * Makes a tokenizer from the content of a SentencePiece model: tokenizer.model or spiece.model, of the kind BPE or
+ * unigram. Tokens that tokenizer_config.json adds behind the model's (added_tokens_decoder) are added. Arguments,
+ * ownership, threads and errors as for accel_tokenizer_create_json.
+ */
+ACCEL_API int32_t accel_tokenizer_create_sentencepiece(const char *data, size_t size, const char *config,
+                                                       size_t config_size, const char *name,
+                                                       struct accel_tokenizer **out_tokenizer,
+                                                       struct accel_error *error) ACCEL_NOEXCEPT;
+
+/**
  * Makes a tokenizer from the arrays of a GGUF file. Same ownership, threads and errors as
  * accel_tokenizer_create_json; an unknown `model` or `pre` is ACCEL_E_UNSUPPORTED with the known names as remedy.
  */
@@ -101,8 +111,8 @@ ACCEL_API int32_t accel_tokenizer_create_vocabulary(const struct accel_token_voc
 
 /**
  * Makes the tokenizer of a model file: from the metadata of a GGUF file, else from tokenizer.json beside the tensors,
- * with tokenizer_config.json and chat_template.jinja where they exist. The file is only read here. Errors as above, and
- * ACCEL_E_NOT_FOUND for a model without a tokenizer.
+ * or tokenizer.model or spiece.model, with tokenizer_config.json and chat_template.jinja where they exist. The file is
+ * only read here. Errors as above, and ACCEL_E_NOT_FOUND for a model without a tokenizer.
  */
 ACCEL_API int32_t accel_tokenizer_create_file(const struct accel_model_file *file,
                                               struct accel_tokenizer **out_tokenizer,
