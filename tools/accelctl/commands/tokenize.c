@@ -317,8 +317,9 @@ const struct command command_tokenize = {
     .name = "tokenize",
     .summary = "show the tokens of a text, or the text of tokens",
     .arguments = "MODEL [TEXT]",
-    .detail = "MODEL is a model, a vocabulary file without weights, or a tokenizer.json. The text is TEXT, a file, or "
-              "the standard input if it is piped. Each output line is an id and its piece of text, in the format of "
+    .detail = "MODEL is a model, a vocabulary file without weights, or a tokenizer.json, tokenizer.model or "
+              "spiece.model. The text is TEXT, a file, or the standard input if it is piped. Each output line is an id "
+              "and its piece of text, in the format of "
               "llama-tokenize; a token that is a part of a character is printed as the vocabulary spells it.\n"
               "Begin and end tokens are added if the file requires them, and special tokens in the text are parsed, as "
               "accelctl run does with --prompt; --no-bos and --no-parse-special disable that.",

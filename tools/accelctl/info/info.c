@@ -406,7 +406,7 @@ json_t *info_document(const char *path, const struct vocabulary *vocabulary, uin
     json_t *document =
         json_pack("{s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "origin", origin_json(), "path",
                   json_text(path), "format",
-                  file == NULL                                        ? "tokenizer.json"
+                  file == NULL                                        ? vocabulary->name
                   : accel_model_file_format(file) == ACCEL_MODEL_GGUF ? "GGUF"
                                                                       : "safetensors",
                   "files", file == NULL ? json_array() : files_json(file), "file_type", file_type_json(file),

@@ -10,8 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define JSON_NAME "tokenizer.json"
 #define TEXT_MOST ((uint64_t)256 << 20)
+
+/* Files of a tokenizer, in the order of preference; all but the first are SentencePiece models. */
+static const char *const names[] = {"tokenizer.json", "tokenizer.model", "spiece.model"};
 
 /* Reads a whole regular file of at most TEXT_MOST bytes. */
 static int32_t read_whole(const char *path, char **out_text, uint64_t *out_length, struct accel_error *error)
@@ -72,41 +74,49 @@ int32_t vocabulary_read(const struct vocabulary *vocabulary, const char *name, c
     return code;
 }
 
-/* Finds a tokenizer.json: the path itself, or a file of that name in the folder. */
-static uint32_t find_json(const char *path, struct vocabulary *vocabulary)
+/* Finds the file of a tokenizer: the path itself, or one of its names in the folder. */
+static uint32_t find_tokenizer(const char *path, struct vocabulary *vocabulary)
 {
     const char *slash = strrchr(path, '/'), *name = slash == NULL ? path : slash + 1;
-    char whole[4096 + 64];
     struct stat facts;
 
     if (stat(path, &facts) != 0 || strlen(path) >= sizeof(vocabulary->folder))
         return 0;
     if (S_ISDIR(facts.st_mode))
         snprintf(vocabulary->folder, sizeof(vocabulary->folder), "%s", path);
-    else if (strcmp(name, JSON_NAME) == 0 && slash != NULL)
+    else if (slash != NULL)
         snprintf(vocabulary->folder, sizeof(vocabulary->folder), "%.*s", slash == path ? 1 : (int)(slash - path), path);
-    else if (strcmp(name, JSON_NAME) == 0)
-        snprintf(vocabulary->folder, sizeof(vocabulary->folder), ".");
     else
-        return 0;
-    snprintf(whole, sizeof(whole), "%s/%s", vocabulary->folder, JSON_NAME);
-    return access(whole, F_OK) == 0;
+        snprintf(vocabulary->folder, sizeof(vocabulary->folder), ".");
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        char whole[4096 + 64];
+
+        snprintf(whole, sizeof(whole), "%s/%s", vocabulary->folder, names[i]);
+        if ((S_ISDIR(facts.st_mode) || strcmp(name, names[i]) == 0) && access(whole, F_OK) == 0) {
+            vocabulary->name = names[i];
+            return 1;
+        }
+    }
+    return 0;
 }
 
-static int32_t make_from_json(struct vocabulary *vocabulary)
+static int32_t make_from_folder(struct vocabulary *vocabulary)
 {
-    char path[4096 + 64], *json = NULL, *config = NULL;
+    char path[4096 + 64], *text = NULL, *config = NULL;
     uint64_t length = 0, config_length = 0;
-    int32_t code = vocabulary_read(vocabulary, JSON_NAME, &json, &length, &vocabulary->error);
+    int32_t code = vocabulary_read(vocabulary, vocabulary->name, &text, &length, &vocabulary->error);
 
     if (code == ACCEL_OK &&
         vocabulary_read(vocabulary, "tokenizer_config.json", &config, &config_length, NULL) != ACCEL_OK)
         config_length = 0;
-    snprintf(path, sizeof(path), "%s/%s", vocabulary->folder, JSON_NAME);
-    if (code == ACCEL_OK)
-        code = accel_tokenizer_create_json(json, length, config, config_length, path, &vocabulary->tokenizer,
+    snprintf(path, sizeof(path), "%s/%s", vocabulary->folder, vocabulary->name);
+    if (code == ACCEL_OK && strcmp(vocabulary->name, names[0]) == 0)
+        code = accel_tokenizer_create_json(text, length, config, config_length, path, &vocabulary->tokenizer,
                                            &vocabulary->error);
-    free(json);
+    else if (code == ACCEL_OK)
+        code = accel_tokenizer_create_sentencepiece(text, length, config, config_length, path, &vocabulary->tokenizer,
+                                                    &vocabulary->error);
+    free(text);
     free(config);
     return code;
 }
@@ -128,8 +138,8 @@ int32_t vocabulary_open(const char *path, struct vocabulary *out_vocabulary, str
         accel_tokenizer_create_file(out_vocabulary->file, &out_vocabulary->tokenizer, &out_vocabulary->error);
         return ACCEL_OK;
     }
-    if (find_json(path, out_vocabulary)) {
-        make_from_json(out_vocabulary);
+    if (find_tokenizer(path, out_vocabulary)) {
+        make_from_folder(out_vocabulary);
         return ACCEL_OK;
     }
     *error = first;

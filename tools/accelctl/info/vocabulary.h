@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opens the tokenizer of a model, also without weights: of a GGUF file with a vocabulary alone, of a folder with a
- * tokenizer.json, or of that file itself. */
+ * tokenizer.json, tokenizer.model or spiece.model, or of that file itself. */
 #ifndef ACCELCTL_VOCABULARY_H
 #define ACCELCTL_VOCABULARY_H
 
@@ -12,6 +12,7 @@ struct vocabulary {
     struct accel_tokenizer *tokenizer; /* NULL: not available, for the reason in `error` */
     struct accel_error error;
     char folder[4096]; /* of the files beside, where `file` is NULL; else empty */
+    const char *name;  /* of the tokenizer's file there; else NULL */
 };
 
 /* Opens the model and creates its tokenizer. Fails if the path is neither a model nor a tokenizer; a model whose
