@@ -264,8 +264,13 @@ static int32_t build(struct collected *made, const char *data, size_t size, cons
 
     if (code == ACCEL_OK)
         code = read_added(made, config, &inner);
-    if (code != ACCEL_OK)
-        return accel_error_set(error, code, "%s: %s", name, inner.text);
+    if (code != ACCEL_OK) {
+        accel_error_set(error, code, "%s: %s", name, inner.text);
+        accel_error_remedy(error, code == ACCEL_E_CORRUPT
+                                      ? "the file is cut short or of another kind; copy it again from its source"
+                                      : "use the model's tokenizer.json, which states each step");
+        return code;
+    }
     vocabulary->model = made->kind == KIND_BPE ? "llama" : "t5";
     vocabulary->tokens = made->tokens;
     vocabulary->scores = made->scores;

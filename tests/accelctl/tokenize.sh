@@ -82,6 +82,22 @@ one_error "\"WordLevel\" is not supported"
 grep -q '^  remedy: use a model whose tokenizer is one of BPE, Unigram, WordPiece' "$work/err" ||
     fail "WordLevel: no remedy"
 
+# SentencePiece models, as a file and in a folder; a damaged one.
+spiece=${ACCEL_SHARED_FIXTURES:-/nowhere}/../data/tokenizers/t5/spiece.model
+if [ -e "$spiece" ]; then
+    mkdir "$work/spm"
+    cp "$spiece" "$work/spm/tokenizer.model"
+    for model in "$spiece" "$work/spm" "$work/spm/tokenizer.model"; do
+        try 0 "$accelctl" tokenize "$model" "Hello  world, fine" --ids
+        is "$(cat "$work/out")" "[8774, 296, 6, 1399, 1]" "ids of $model"
+    done
+    head -c 100 "$spiece" >"$work/spiece.model"
+    try 3 "$accelctl" tokenize "$work/spiece.model" a
+    one_error "spiece.model: the message before byte"
+else
+    echo "skipped: no $spiece"
+fi
+
 # Real models: what llama.cpp v0.5.0 gives for the same text.
 smollm2=${ACCEL_REAL_MODELS:-/nonexistent}/smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
 if [ -e "$smollm2" ]; then

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text of a tokenizer.json; what is accepted must encode and decode. */
+/* The text of a tokenizer.json, or a SentencePiece model; what is accepted must encode and decode. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -39,16 +39,25 @@ static void use(const struct accel_tokenizer *tokenizer)
     accel_token_list_free(&list);
 }
 
+/* Checks what a reader returned, uses the tokenizer and frees it. */
+static void finish(int32_t code, struct accel_tokenizer *tokenizer, const struct accel_error *error)
+{
+    if (code != ACCEL_OK && (tokenizer != NULL || error->text[0] == '\0'))
+        abort();
+    if (code == ACCEL_OK)
+        use(tokenizer);
+    accel_tokenizer_free(tokenizer);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct accel_tokenizer *tokenizer = NULL;
     struct accel_error error = {0};
     int32_t code = accel_tokenizer_create_json((const char *)data, size, NULL, 0, "fuzz.json", &tokenizer, &error);
 
-    if (code != ACCEL_OK && (tokenizer != NULL || error.text[0] == '\0'))
-        abort();
-    if (code == ACCEL_OK)
-        use(tokenizer);
-    accel_tokenizer_free(tokenizer);
+    finish(code, tokenizer, &error);
+    error = (struct accel_error){0};
+    code = accel_tokenizer_create_sentencepiece((const char *)data, size, NULL, 0, "fuzz.model", &tokenizer, &error);
+    finish(code, tokenizer, &error);
     return 0;
 }
