@@ -266,9 +266,10 @@ static int32_t build(struct collected *made, const char *data, size_t size, cons
         code = read_added(made, config, &inner);
     if (code != ACCEL_OK) {
         accel_error_set(error, code, "%s: %s", name, inner.text);
-        accel_error_remedy(error, code == ACCEL_E_CORRUPT
-                                      ? "the file is cut short or of another kind; copy it again from its source"
-                                      : "use the model's tokenizer.json, which states each step");
+        if (code == ACCEL_E_CORRUPT)
+            accel_error_remedy(error, "the file is cut short or of another kind; copy it again from its source");
+        else if (code == ACCEL_E_UNSUPPORTED)
+            accel_error_remedy(error, "use the model's tokenizer.json, which states each step");
         return code;
     }
     vocabulary->model = made->kind == KIND_BPE ? "llama" : "t5";
