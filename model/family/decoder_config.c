@@ -121,6 +121,8 @@ static const struct {
       65536}},
 };
 
+#define FORM_ROWS (sizeof(form_rows) / sizeof(form_rows[0]))
+
 /* Numbers of families with experts. */
 static const struct config_row expert_rows[] = {
     {{"num_experts_per_tok"}, {"expert_used_count"}, MEMBER(form.experts_used), CONFIG_TO_U32, true, 1, 65536},
@@ -508,29 +510,52 @@ static int32_t complete_numbers(const struct config_reader *reader)
     return config->norm_epsilon == 0 ? missing_key(reader, &rows[9]) : ACCEL_OK;
 }
 
+/* Returns whether a family reads a key of GGUF under another meaning: one name serves a factor of the logits and a
+ * divisor of them. */
+static bool is_read_otherwise(const struct config_reader *reader, uint32_t keys, size_t row)
+{
+    const char *name = form_rows[row].row.gguf[0];
+    for (size_t i = 0; i < FORM_ROWS && reader->root == NULL && name != NULL; i++) {
+        const char *other = form_rows[i].row.gguf[0];
+        if ((keys & form_rows[i].key) != 0 && other != NULL && strcmp(other, name) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Reads the keys of the form. One that the family does not read is refused unless its value changes nothing. */
+static int32_t read_form_keys(struct config_reader *reader, uint32_t keys)
+{
+    int32_t code = ACCEL_OK;
+    for (size_t i = 0; i < FORM_ROWS && code == ACCEL_OK; i++) {
+        const struct config_row *row = &form_rows[i].row;
+        struct config_fact fact;
+        config_find(reader, row->json, row->gguf, &fact);
+        if ((fact.kind == CONFIG_INTEGER || fact.kind == CONFIG_REAL) && fact.real == form_rows[i].neutral)
+            continue;
+        if ((keys & form_rows[i].key) != 0)
+            code = config_fill(reader, row, 1, reader->config);
+        else if (fact.kind != CONFIG_ABSENT && !is_read_otherwise(reader, keys, i))
+            code = config_fault(reader, ACCEL_E_UNSUPPORTED, &fact, "has no meaning in this architecture");
+    }
+    return code;
+}
+
+/* Reads the form, and the numbers of experts where there are any. */
 static int32_t read_form(struct config_reader *reader)
 {
     struct accel_decoder_config *config = reader->config;
     const uint32_t keys = config->family == NULL ? UINT32_MAX : config->family->keys;
+    struct config_row shared = shared_row;
     bool found;
-    int32_t code = ACCEL_OK;
-    for (size_t i = 0; i < sizeof(form_rows) / sizeof(form_rows[0]) && code == ACCEL_OK; i++) {
-        struct config_fact fact;
-        if ((keys & form_rows[i].key) != 0) {
-            code = config_fill(reader, &form_rows[i].row, 1, config);
-            continue;
-        }
-        config_find(reader, form_rows[i].row.json, form_rows[i].row.gguf, &fact);
-        if (fact.kind == CONFIG_ABSENT || fact.real == form_rows[i].neutral)
-            continue;
-        code = config_fault(reader, ACCEL_E_UNSUPPORTED, &fact, "has no meaning in this architecture");
-    }
-    if (code == ACCEL_OK && config->form.experts != 0)
-        code = config_fill(reader, expert_rows, sizeof(expert_rows) / sizeof(expert_rows[0]), config);
-    if (code == ACCEL_OK && config->form.experts != 0 && (keys & KEY_SHARED_EXPERT) != 0)
-        code = config_fill(reader, &shared_row, 1, config);
-    if (code == ACCEL_OK && config->form.experts != 0 && reader->root != NULL)
+    int32_t code = read_form_keys(reader, keys);
+    if (code != ACCEL_OK || config->form.experts == 0)
+        return code;
+    code = config_fill(reader, expert_rows, sizeof(expert_rows) / sizeof(expert_rows[0]), config);
+    shared.required = reader->root != NULL; /* GGUF files may leave it to the family */
+    if (code == ACCEL_OK && (keys & KEY_SHARED_EXPERT) != 0)
+        code = config_fill(reader, &shared, 1, config);
+    if (code == ACCEL_OK && reader->root != NULL)
         code = config_find_bool(reader, "norm_topk_prob", &config->form.expert_normalize, &found);
     if (code == ACCEL_OK && config->form.experts_used > config->form.experts)
         return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path,
@@ -539,7 +564,7 @@ static int32_t read_form(struct config_reader *reader)
     return code;
 }
 
-/* Reads which layers have experts: all but those that a list or a step leaves out, or that GGUF stores without. */
+/* Reads which layers have experts: all but those that a list or a step leaves out; of GGUF those that have a router. */
 static int32_t read_mixture(const struct config_reader *reader)
 {
     static const struct config_row step = {{"decoder_sparse_step"}, {NULL}, 0, CONFIG_TO_U32, false, 1, 65536};
@@ -560,8 +585,11 @@ static int32_t read_mixture(const struct config_reader *reader)
     code = config_fill(reader, &step, 1, &every);
     if (code == ACCEL_OK)
         code = config_fill(reader, &dense, 1, &first);
-    for (uint32_t i = 0; i < config->layers; i++)
-        mixture[i] = i >= first && (i + 1) % every == 0;
+    for (uint32_t i = 0; i < config->layers; i++) {
+        char name[DECODER_NAME_BYTES];
+        decoder_tensor_name(config, DECODER_ROUTER, i, ".weight", name);
+        mixture[i] = reader->root == NULL ? config_has(reader, name) : i >= first && (i + 1) % every == 0;
+    }
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_int_t layer = json_integer_value(json_array_get(list, i));
         if (layer >= 0 && layer < config->layers)

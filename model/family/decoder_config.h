@@ -41,6 +41,10 @@ enum accel_rope_pairing {
     ACCEL_ROPE_PAIRING_NEIGHBOURS /* 2i and 2i + 1 */
 };
 
+/* Tensors of GGUF with the divisors of ACCEL_ROPE_LONG. */
+#define ROPE_SHORT_TENSOR "rope_factors_short.weight"
+#define ROPE_LONG_TENSOR "rope_factors_long.weight"
+
 struct accel_rope_config {
     enum accel_rope_kind kind;
     uint32_t dims; /* leading elements of a head that are rotated; even, at most head_size */

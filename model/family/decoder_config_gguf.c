@@ -77,32 +77,123 @@ static int32_t read_tokens(const struct config_reader *reader)
     return code == ACCEL_OK ? config_set_eos(reader, eos_keys[0], ids, EOS_KEYS) : code;
 }
 
-/* Reads one window for all layers, or for those that a list of booleans marks. A pattern given as a number leaves its
- * phase to the architecture, so it is refused. */
+/* Reads the pattern of windows: a boolean for each layer, or that every n-th layer has none. The number leaves its
+ * phase to the architecture, so it is refused where the family has none. */
+static int32_t read_pattern(const struct config_reader *reader, const struct accel_model_value **out_marks)
+{
+    struct accel_decoder_config *config = reader->config;
+    char key[CONFIG_KEY_BYTES];
+    const struct accel_model_value *pattern;
+    uint64_t every;
+    snprintf(key, sizeof(key), "%s.attention.sliding_window_pattern", config->architecture);
+    pattern = accel_model_file_find_value(reader->file, key);
+    *out_marks = NULL;
+    if (pattern == NULL)
+        return ACCEL_OK;
+    if (pattern->kind == ACCEL_MODEL_BOOL && pattern->count == config->layers) {
+        *out_marks = pattern;
+        return ACCEL_OK;
+    }
+    if (pattern->list == 0 && config->form.full_every != 0 &&
+        accel_model_value_u64(pattern, 0, &every, NULL) == ACCEL_OK && every <= UINT32_MAX) {
+        config->form.full_every = (uint32_t)every;
+        return ACCEL_OK;
+    }
+    return model_fault(reader->error, ACCEL_E_UNSUPPORTED, reader->path, pattern->offset,
+                       "%s does not have a boolean for each layer", key);
+}
+
+/* Reads one window for all layers, or for those of a pattern. */
 static int32_t read_windows(const struct config_reader *reader)
 {
     static const char *const none[4] = {NULL};
     static const char *const window_key[2] = {"attention.sliding_window"};
-    char key[CONFIG_KEY_BYTES];
-    const struct accel_model_value *pattern;
+    const struct accel_model_value *marks;
     struct config_fact fact;
+    uint64_t window = reader->config->form.gguf_window;
     uint32_t *windows;
     int32_t code = config_make_windows(reader, &windows);
     config_find(reader, none, window_key, &fact);
-    if (code != ACCEL_OK || fact.kind == CONFIG_ABSENT)
+    if (code != ACCEL_OK || (fact.kind == CONFIG_ABSENT && window == 0))
         return code;
-    if (fact.kind != CONFIG_INTEGER || fact.integer > UINT32_MAX || fact.real < 0)
-        return config_fault(reader, ACCEL_E_CORRUPT, &fact, "is not a positive integer");
-    snprintf(key, sizeof(key), "%s.attention.sliding_window_pattern", reader->config->architecture);
-    pattern = accel_model_file_find_value(reader->file, key);
-    if (pattern != NULL && (pattern->kind != ACCEL_MODEL_BOOL || pattern->count != reader->config->layers))
-        return model_fault(reader->error, ACCEL_E_UNSUPPORTED, reader->path, pattern->offset,
-                           "%s does not have a boolean for each layer", key);
-    for (uint32_t i = 0; i < reader->config->layers; i++) {
-        bool marked = pattern == NULL ? !config_is_full(reader, i) : ((const unsigned char *)pattern->data)[i] != 0;
-        windows[i] = marked ? (uint32_t)fact.integer : 0;
+    if (fact.kind != CONFIG_ABSENT) {
+        if (fact.kind != CONFIG_INTEGER || fact.integer > UINT32_MAX || fact.real < 0)
+            return config_fault(reader, ACCEL_E_CORRUPT, &fact, "is not a positive integer");
+        window = fact.integer;
     }
-    return ACCEL_OK;
+    code = read_pattern(reader, &marks);
+    for (uint32_t i = 0; i < reader->config->layers && code == ACCEL_OK; i++) {
+        const bool marked = marks == NULL ? !config_is_full(reader, i) : ((const unsigned char *)marks->data)[i] != 0;
+        windows[i] = marked ? (uint32_t)window : 0;
+    }
+    return code;
+}
+
+/* Keys that no family reads, with the values that change nothing. */
+static const struct {
+    const char *key;
+    double neutral, other;
+} unread[] = {
+    {"attention.causal", 1, 1},
+    {"attention.key_length_mla", 0, 0},
+    {"attention.key_length_swa", 0, 0},
+    {"attention.output_scale", 1, 1},
+    {"attention.shared_kv_layers", 0, 0},
+    {"attention.temperature_length", 0, 0},
+    {"attention.temperature_scale", 0, 0},
+    {"attention.value_length_mla", 0, 0},
+    {"attention.value_length_swa", 0, 0},
+    {"embedding_length_per_layer_input", 0, 0},
+    {"expert_group_count", 0, 1},
+    {"expert_weights_scale", 0, 1},
+    {"full_attention_interval", 0, 1},
+    {"nextn_predict_layers", 0, 0},
+    {"rescale_every_n_layers", 0, 0},
+    {"rope.dimension_sections", 0, 0},
+    {"rope.scaling.alpha", 0, 0},
+    {"rope.scaling.yarn_ext_factor", 1, 1},
+    {"router_logit_softcapping", 0, 0},
+    {"swiglu_clamp_exp", 0, 0},
+    {"swiglu_clamp_shexp", 0, 0},
+};
+
+/* Refuses a key whose value is neither of two. */
+static int32_t refuse_other(const struct config_reader *reader, const char *key, double neutral, double other)
+{
+    static const char *const none[4] = {NULL};
+    const char *const gguf[2] = {key};
+    struct config_fact fact;
+    double value;
+    config_find(reader, none, gguf, &fact);
+    value = fact.kind == CONFIG_BOOL ? fact.truth : fact.real;
+    if (fact.kind == CONFIG_ABSENT ||
+        ((fact.kind == CONFIG_BOOL || fact.kind == CONFIG_INTEGER || fact.kind == CONFIG_REAL) &&
+         (value == neutral || value == other)))
+        return ACCEL_OK;
+    return config_fault(reader, ACCEL_E_UNSUPPORTED, &fact, "has a value that is not supported in this architecture");
+}
+
+/* Refuses keys that change results and that nothing honors. */
+static int32_t refuse_unread(const struct config_reader *reader)
+{
+    /* expert_gating_func: softmax of all experts, or of those of a token. */
+    enum { GATING_NONE, GATING_SOFTMAX, GATING_SIGMOID, GATING_SOFTMAX_OF_CHOSEN };
+    const struct decoder_form *form = &reader->config->form;
+    const double bias = form->position == FORM_ALIBI ? form->alibi_bias == 0 ? 8 : form->alibi_bias : 0;
+    int32_t code = ACCEL_OK;
+    for (size_t i = 0; i < sizeof(unread) / sizeof(unread[0]) && code == ACCEL_OK; i++)
+        code = refuse_other(reader, unread[i].key, unread[i].neutral, unread[i].other);
+    if (code == ACCEL_OK)
+        code = refuse_other(reader, "attention.max_alibi_bias", bias, bias);
+    if (code == ACCEL_OK)
+        code = refuse_other(reader, "expert_weights_norm", form->expert_normalize, form->expert_normalize);
+    if (code == ACCEL_OK)
+        code = refuse_other(reader, "expert_gating_func", GATING_NONE,
+                            form->expert_bias ? GATING_SOFTMAX_OF_CHOSEN : GATING_SOFTMAX);
+    if (code == ACCEL_OK && form->position == FORM_ROTARY)
+        code = refuse_other(reader, "rope.dimension_count_swa", reader->config->rope_sliding.dims,
+                            reader->config->rope_sliding.dims);
+    return code;
 }
 
 int32_t config_gguf_read(struct config_reader *reader)
@@ -110,6 +201,8 @@ int32_t config_gguf_read(struct config_reader *reader)
     int32_t code = check_lists(reader);
     if (code == ACCEL_OK)
         code = read_windows(reader);
+    if (code == ACCEL_OK)
+        code = refuse_unread(reader);
     if (code == ACCEL_OK)
         code = read_tokens(reader);
     return code;

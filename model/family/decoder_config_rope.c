@@ -16,12 +16,11 @@
 #define DEFAULT_BETA_FAST 32.0
 #define DEFAULT_BETA_SLOW 1.0
 #define GGUF_DIVISORS "rope_freqs.weight"
-#define GGUF_SHORT "rope_factors_short.weight"
-#define GGUF_LONG "rope_factors_long.weight"
 
 /* Values of the file before conversion to accel_rope_config; zero if absent. */
 struct rope_facts {
     double base, factor, low, high, beta_fast, beta_slow, attention_factor, mscale, mscale_all, partial;
+    double yarn_factor; /* GGUF's second factor of attention */
     uint32_t dims, original;
 };
 
@@ -35,6 +34,7 @@ static const struct config_row rows[] = {
     {{"beta_fast"}, {"rope.scaling.yarn_beta_fast"}, FACT(beta_fast), CONFIG_TO_F64, false, 0, 1e6},
     {{"beta_slow"}, {"rope.scaling.yarn_beta_slow"}, FACT(beta_slow), CONFIG_TO_F64, false, 0, 1e6},
     {{"attention_factor"}, {"rope.scaling.attn_factor"}, FACT(attention_factor), CONFIG_TO_F64, false, 0, 1e6},
+    {{NULL}, {"rope.scaling.yarn_attn_factor"}, FACT(yarn_factor), CONFIG_TO_F64, false, 0, 1e6},
     {{"mscale"}, {NULL}, FACT(mscale), CONFIG_TO_F64, false, 0, 1e6},
     {{"mscale_all_dim"}, {NULL}, FACT(mscale_all), CONFIG_TO_F64, false, 0, 1e6},
     {{"partial_rotary_factor", "rotary_pct"}, {NULL}, FACT(partial), CONFIG_TO_F64, false, 0, 1},
@@ -47,6 +47,10 @@ static const struct config_row rows[] = {
      1,
      4294967295.0},
 };
+
+/* Of layers with a window, in GGUF. */
+static const struct config_row sliding_row = {
+    {NULL}, {"rope.freq_base_swa"}, offsetof(struct accel_rope_config, base), CONFIG_TO_F64, false, 0, 1e15};
 
 static const struct {
     const char *name;
@@ -84,12 +88,14 @@ static double log_scale(double factor, double weight)
 }
 
 /* Returns the attention factor of YaRN (arXiv 2309.00071, section 3.4, and the extension by two weights). GGUF's own
- * factor multiplies the result, that of config.json replaces it. */
+ * factors multiply the result, that of config.json replaces it. */
 static double yarn_attention(const struct config_reader *reader, const struct rope_facts *facts)
 {
     double computed = log_scale(facts->factor, 1);
     if (facts->mscale > 0 && facts->mscale_all > 0)
         computed = log_scale(facts->factor, facts->mscale) / log_scale(facts->factor, facts->mscale_all);
+    if (facts->yarn_factor != 0)
+        computed *= facts->yarn_factor;
     if (facts->attention_factor == 0)
         return computed;
     return reader->root != NULL ? facts->attention_factor : computed * facts->attention_factor;
@@ -173,17 +179,42 @@ static int32_t check_kind(const struct config_reader *reader, struct rope_facts 
     return facts->original == 0 ? lacks(reader, "llama3", "original_max_position_embeddings") : ACCEL_OK;
 }
 
+/* Reads the second weight of YaRN's attention factor in GGUF, whose first one is 1; 0 stands for none. */
+static int32_t read_log_multiplier(const struct config_reader *reader, struct rope_facts *facts)
+{
+    static const char *const none[4] = {NULL};
+    static const char *const key[2] = {"rope.scaling.yarn_log_multiplier"};
+    struct config_fact fact;
+    if (reader->root != NULL)
+        return ACCEL_OK;
+    config_find(reader, none, key, &fact);
+    if (fact.kind == CONFIG_ABSENT || (fact.kind == CONFIG_REAL && fact.real == 0))
+        return ACCEL_OK;
+    if (fact.kind != CONFIG_REAL || !(fact.real > 0) || !(fact.real < 1e6))
+        return config_fault(reader, ACCEL_E_CORRUPT, &fact, "is not a positive number");
+    facts->mscale = 1;
+    facts->mscale_all = fact.real;
+    return ACCEL_OK;
+}
+
 /* Reads one set of rotary facts from the reader's scope. `base` is the default of the base. */
 static int32_t read_one(struct config_reader *reader, double base, struct accel_rope_config *rope)
 {
     struct rope_facts facts = {.base = base, .beta_fast = DEFAULT_BETA_FAST, .beta_slow = DEFAULT_BETA_SLOW};
     bool found;
     int32_t code = config_fill(reader, rows, sizeof(rows) / sizeof(rows[0]), &facts);
-    rope->truncate = true;
+    rope->truncate = !reader->config->form.yarn_exact;
+    /* GGUF files with a factor and no kind are scaled linearly, as those of that kind without a factor are not. */
+    if (reader->root == NULL)
+        rope->kind = ACCEL_ROPE_LINEAR;
     if (code == ACCEL_OK)
         code = read_kind(reader, &rope->kind);
+    if (reader->root == NULL && rope->kind == ACCEL_ROPE_LINEAR && facts.factor == 0)
+        rope->kind = ACCEL_ROPE_PLAIN;
+    if (code == ACCEL_OK)
+        code = read_log_multiplier(reader, &facts);
     /* GGUF states this scaling by its tensors alone. */
-    if (reader->root == NULL && config_has(reader, GGUF_LONG))
+    if (reader->root == NULL && config_has(reader, ROPE_LONG_TENSOR))
         rope->kind = ACCEL_ROPE_LONG;
     if (code == ACCEL_OK && reader->root != NULL)
         code = config_find_bool(reader, "truncate", &rope->truncate, &found);
@@ -210,9 +241,10 @@ static int32_t read_one(struct config_reader *reader, double base, struct accel_
     if (rope->original_context < 2)
         return lacks(reader, "longrope", "original_max_position_embeddings");
     rope->attention_factor = long_attention(reader, &facts, rope->original_context);
-    code = read_divisors(reader, "short_factor", GGUF_SHORT, rope->dims / 2, &rope->short_divisors);
-    return code == ACCEL_OK ? read_divisors(reader, "long_factor", GGUF_LONG, rope->dims / 2, &rope->long_divisors)
-                            : code;
+    code = read_divisors(reader, "short_factor", ROPE_SHORT_TENSOR, rope->dims / 2, &rope->short_divisors);
+    return code == ACCEL_OK
+               ? read_divisors(reader, "long_factor", ROPE_LONG_TENSOR, rope->dims / 2, &rope->long_divisors)
+               : code;
 }
 
 static int32_t read_scope(struct config_reader *reader, const json_t *scope, double base,
@@ -307,11 +339,14 @@ int32_t config_rope_read(struct config_reader *reader)
     }
     code = read_one(reader, DEFAULT_BASE, &config->rope);
     config->rope_sliding = config->rope;
-    if (config->form.gguf_sliding_base != 0) {
+    if (config->form.gguf_sliding_base != 0) { /* these layers are never scaled */
         config->rope_sliding.kind = ACCEL_ROPE_PLAIN;
         config->rope_sliding.base = config->form.gguf_sliding_base;
         config->rope_sliding.factor = 1;
+        config->rope_sliding.attention_factor = 1;
     }
+    if (code == ACCEL_OK)
+        code = config_fill(reader, &sliding_row, 1, &config->rope_sliding);
     if (code == ACCEL_OK && config_has(reader, GGUF_DIVISORS))
         config->rope_divisors = GGUF_DIVISORS;
     return code;

@@ -30,6 +30,10 @@ void decoder_frequencies(struct decoder *d)
     const uint64_t count = c->rope.dims / 2;
     float *divisors = NULL;
 
+    if (c->rope.kind == ACCEL_ROPE_LONG && c->format == ACCEL_MODEL_GGUF && d->net.mode == NET_CHECK) {
+        net_vector(&d->net, ROPE_SHORT_TENSOR, count, 0);
+        net_vector(&d->net, ROPE_LONG_TENSOR, count, 0);
+    }
     if (rope_changes(&c->rope)) {
         d->frequency = net_input(&d->net, "frequency", ACCEL_F32, 1, net_fixed(count), net_fixed(0));
         d->frequency_sliding = d->frequency;
@@ -56,11 +60,13 @@ void decoder_frequencies(struct decoder *d)
     free(divisors);
 }
 
-/* Adds the slopes of ALiBi (arXiv 2108.12409): 2^(-8 i / n) for n heads, a power of two. For other numbers those of the
- * next lower power come first, then every other one of twice as many. */
+/* Adds the slopes of ALiBi (arXiv 2108.12409): 2^(-8 i / n) for n heads, a power of two, with another bias than 8 where
+ * the form has one. For other numbers those of the next lower power come first, then every other one of twice as many.
+ */
 void decoder_slopes(struct decoder *d)
 {
     const uint32_t heads = d->config->heads;
+    const double bias = d->form->alibi_bias == 0 ? 8 : d->form->alibi_bias;
     float *slopes = malloc(heads * sizeof(*slopes));
     uint32_t power = 1;
 
@@ -71,7 +77,7 @@ void decoder_slopes(struct decoder *d)
     while (power * 2 <= heads)
         power *= 2;
     for (uint32_t h = 0; h < heads; h++)
-        slopes[h] = (float)((h < power ? exp2(-8.0 * (h + 1) / power) : exp2(-4.0 * (2 * (h - power) + 1) / power)) *
+        slopes[h] = (float)((h < power ? exp2(-bias * (h + 1) / power) : exp2(-bias * (h - power + 0.5) / power)) *
                             (d->form->alibi_by_head ? 1 / sqrt(d->config->head_size) : 1));
     d->slope = net_constant(&d->net, "slope", heads, slopes);
     free(slopes);

@@ -106,6 +106,22 @@ static void add_layer(struct list *list, const struct accel_model_file *file, ui
     }
 }
 
+/* Gives tensors of GGUF the shapes that a step reads: biases of experts as one vector, the scores of a shared expert as
+ * a matrix of one row. */
+static void reshape_layer(const struct accel_decoder_config *config, struct accel_model_file *file, uint32_t layer)
+{
+    static const enum decoder_part biased[] = {DECODER_EXPERT_GATE, DECODER_EXPERT_UP, DECODER_EXPERT_DOWN};
+    char name[DECODER_NAME_BYTES];
+
+    for (size_t i = 0; config->form.expert_bias && i < sizeof(biased) / sizeof(biased[0]); i++) {
+        decoder_tensor_name(config, biased[i], layer, ".bias", name);
+        model_reshape(file, name, 1);
+    }
+    decoder_tensor_name(config, DECODER_SHARED_FACTOR, layer, ".weight", name);
+    if (config->form.shared_factor)
+        model_reshape(file, name, 2);
+}
+
 int32_t decoder_derive(struct accel_model_file *file, const struct accel_decoder_config *config,
                        struct accel_error *error)
 {
@@ -113,8 +129,11 @@ int32_t decoder_derive(struct accel_model_file *file, const struct accel_decoder
     struct list list = {.config = config};
     int32_t code;
 
-    if (config->format != ACCEL_MODEL_SAFETENSORS)
+    if (config->format == ACCEL_MODEL_GGUF) {
+        for (uint32_t layer = 0; config->form.experts != 0 && layer < config->layers; layer++)
+            reshape_layer(config, file, layer);
         return ACCEL_OK;
+    }
     list.items = calloc((size_t)config->layers, MOST_OF_LAYER * sizeof(*list.items));
     list.is_full = list.items == NULL;
     for (uint32_t layer = 0; layer < config->layers && !list.is_full; layer++)

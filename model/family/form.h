@@ -117,7 +117,9 @@ struct decoder_form {
     uint32_t ffn_by_hidden;   /* width of the feed-forward part by that of the layers, where no key has it */
     double norm_epsilon;      /* where no key has it */
     double rotary_share;      /* of a head that is rotary, where no key has it; 0: all */
-    double gguf_sliding_base; /* of rotary positions in layers with a window, which GGUF files do not state */
+    double gguf_sliding_base; /* of rotary positions in layers with a window, where no key of GGUF has it */
+    uint32_t gguf_window;     /* tokens, where no key of GGUF has it; 0: none */
+    bool yarn_exact;          /* the bounds of YaRN's ramp are no whole dimensions, where no key says so */
     uint32_t norms_in_parallel;
     bool alibi_by_head;    /* slopes are divided by the root of the head size, as scores are */
     bool fixed_activation; /* the family's, whatever a key says */
@@ -133,6 +135,7 @@ struct decoder_form {
     double attention_softcap; /* 0: none */
     double logit_softcap;     /* 0: none */
     double qkv_limit;         /* queries, keys and values are limited to -limit .. limit; 0: none */
+    double alibi_bias;        /* slopes of ALiBi are 2^(-alibi_bias i / heads); 0: 8 */
     uint32_t embedding_width; /* of the table; 0: that of the layers */
     uint32_t experts;         /* 0: none */
     uint32_t experts_used;    /* of a token */

@@ -30,8 +30,15 @@ static int32_t scale_largest(struct config_reader *reader, uint32_t layers)
     return ACCEL_OK;
 }
 
+/* GGUF files without these keys have the values that all published models share. */
 static int32_t adapt_gemma2(struct config_reader *reader)
 {
+    struct decoder_form *form = &reader->config->form;
+
+    if (reader->root == NULL && form->attention_softcap == 0)
+        form->attention_softcap = 50;
+    if (reader->root == NULL && form->logit_softcap == 0)
+        form->logit_softcap = 30;
     return scale_largest(reader, 46);
 }
 
@@ -41,7 +48,7 @@ const struct model_family family_gemma2 = {
     .gguf_pairing = ACCEL_PAIR_HALVES,
     .keys = KEY_ATTENTION_WIDTH | KEY_ATTENTION_SOFTCAP | KEY_LOGIT_SOFTCAP,
     .names = around_names,
-    .form = {GEMMA, .norm_place = FORM_NORM_AROUND, .full_every = 2},
+    .form = {GEMMA, .norm_place = FORM_NORM_AROUND, .full_every = 2, .gguf_window = 4096},
     .adapt = adapt_gemma2,
 };
 

@@ -82,6 +82,7 @@ const struct model_family family_gpt_oss = {
              .output = FORM_IF_STORED,
              .sink = true,
              .full_every = 2,
+             .yarn_exact = true,
              .expert_normalize = true,
              .expert_bias = true,
              .gate_limit = 7,

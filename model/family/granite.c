@@ -2,7 +2,21 @@
 /* granite: llama with scales of embeddings, branches, scores and logits. */
 #include <accel/ops.h>
 
+#include "model/family/decoder_config_reader.h"
 #include "model/family/families.h"
+
+/* This key of GGUF, which means nothing elsewhere, says whether the model has rotary positions. */
+static int32_t adapt(struct config_reader *reader)
+{
+    static const char key[] = "rope.scaling.finetuned";
+    bool rotary = true, found;
+    int32_t code = reader->root != NULL ? ACCEL_OK : config_find_bool(reader, key, &rotary, &found);
+
+    if (code != ACCEL_OK || rotary)
+        return code;
+    return model_fault(reader->error, ACCEL_E_UNSUPPORTED, reader->path, config_offset(reader, NULL, key),
+                       "granite.%s is false: a model without rotary positions is not supported", key);
+}
 
 const struct model_family family_granite = {
     .architecture = "granite",
@@ -15,4 +29,5 @@ const struct model_family family_granite = {
              .o_bias = FORM_IF_STORED,
              .ffn_bias = FORM_IF_STORED,
              .output = FORM_IF_STORED},
+    .adapt = adapt,
 };

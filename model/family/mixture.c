@@ -2,6 +2,7 @@
 /* mixtral, qwen2-moe and qwen3-moe: llama and its relatives with experts. */
 #include <accel/ops.h>
 
+#include "model/family/decoder_config_reader.h"
 #include "model/family/families.h"
 
 static const char *const mixtral_names[DECODER_PARTS] = {
@@ -41,6 +42,20 @@ static const struct decoder_stack qwen_stacks[] = {
     {.source = NULL},
 };
 
+/* GGUF files without the widths of experts have them as the first converters did. */
+static int32_t adapt_qwen2_moe(struct config_reader *reader)
+{
+    struct accel_decoder_config *config = reader->config;
+
+    if (reader->root != NULL || config->form.experts_used == 0)
+        return ACCEL_OK;
+    if (config->form.expert_ffn == 0)
+        config->form.expert_ffn = config->ffn / config->form.experts_used;
+    if (config->form.shared_ffn == 0)
+        config->form.shared_ffn = config->ffn;
+    return ACCEL_OK;
+}
+
 const struct model_family family_qwen2_moe = {
     .architecture = "qwen2_moe",
     .gguf_architecture = "qwen2moe",
@@ -53,6 +68,7 @@ const struct model_family family_qwen2_moe = {
              .v_bias = FORM_IF_STORED,
              .output = FORM_IF_STORED,
              .shared_factor = true},
+    .adapt = adapt_qwen2_moe,
 };
 
 const struct model_family family_qwen3_moe = {

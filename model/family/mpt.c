@@ -27,12 +27,19 @@ static int32_t adapt(struct config_reader *reader)
          false,
          0,
          1e6},
+        {{"alibi_bias_max"},
+         {"attention.max_alibi_bias"},
+         offsetof(struct accel_decoder_config, form.alibi_bias),
+         CONFIG_TO_F64,
+         false,
+         0,
+         1e6},
         {{"kv_n_heads"}, {NULL}, offsetof(struct accel_decoder_config, kv_heads), CONFIG_TO_U32, false, 1, 65536},
     };
     int32_t code;
 
     if (reader->root == NULL)
-        return ACCEL_OK;
+        return config_fill(reader, rows, sizeof(rows) / sizeof(rows[0]), reader->config);
     config_ask(reader, "attn_config");
     reader->scope = json_object_get(reader->root, "attn_config");
     code = json_is_object(reader->scope) ? config_fill(reader, rows, sizeof(rows) / sizeof(rows[0]), reader->config)

@@ -260,3 +260,21 @@ int32_t model_derive(struct accel_model_file *file, const struct model_derivatio
     free(work.made);
     return code;
 }
+
+void model_reshape(struct accel_model_file *file, const char *name, uint32_t rank)
+{
+    const struct accel_model_tensor *found = accel_model_file_find(file, name);
+    struct accel_model_tensor *tensor;
+
+    if (found == NULL || found->rank != 3 - rank)
+        return;
+    tensor = &file->tensors[model_tensor_index(file, found)].face;
+    tensor->rank = rank;
+    if (rank == 1) {
+        tensor->dims[0] *= tensor->dims[1];
+        tensor->dims[1] = 0;
+    } else {
+        tensor->dims[1] = tensor->dims[0];
+        tensor->dims[0] = 1;
+    }
+}

@@ -30,6 +30,10 @@ struct model_derived;
 int32_t model_derive(struct accel_model_file *file, const struct model_derivation *derivations, uint64_t count,
                      struct accel_error *error);
 
+/* Shows a tensor of rank 2 as a vector (`rank` 1), or a vector as a matrix of one row (`rank` 2). One that is missing
+ * or has another rank stays as it is. Call before the file is shared. */
+void model_reshape(struct accel_model_file *file, const char *name, uint32_t rank);
+
 /* Reads bytes offset .. offset + bytes of the tensor; the caller has checked the range. Any thread. */
 int32_t model_derived_read(const struct accel_model_file *file, const struct model_derived *derived, uint64_t offset,
                            uint64_t bytes, void *out, struct accel_error *error);
