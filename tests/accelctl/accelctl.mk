@@ -27,6 +27,7 @@ accelctl_tests = \
 	%D%/golden.sh \
 	%D%/limits.sh \
 	%D%/lost.sh \
+	%D%/gguf_families.sh \
 	%D%/gptq_reader.sh \
 	%D%/habits.sh \
 	%D%/hostile.sh \
@@ -55,4 +56,4 @@ accelctl_tests = \
 	%D%/split.sh \
 	%D%/vulkan.sh
 TESTS += $(accelctl_tests)
-EXTRA_DIST += $(accelctl_tests) %D%/honored.sh %D%/lib.sh %D%/float_folder.py %D%/gptq_reader.py %D%/chat_terminal.py %D%/schema.py README.md
+EXTRA_DIST += $(accelctl_tests) %D%/honored.sh %D%/lib.sh %D%/float_folder.py %D%/gptq_reader.py %D%/make_gguf.py %D%/chat_terminal.py %D%/schema.py README.md

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Converts a small checkpoint of a decoder to GGUF: names, keys and layouts as llama.cpp's converter has them.
 
-make_gguf.py FOLDER OUT.gguf [OTHER]
+make_gguf.py FOLDER OUT.gguf OTHER [KEY=VALUE | -KEY | qkv=one]...
 
-Needs the Python package gguf; exits with 77 where it is not installed. Where GGUF cannot state what config.json says
+KEY=VALUE writes a key behind the architecture and a dot, -KEY leaves one out; qkv=one writes queries, keys and values in
+one matrix, as the first converters did. Needs the Python package gguf; exits with 77 where it is not installed. Where GGUF cannot state what config.json says
 (experts' limit of gpt-oss, the layers without rotary positions of smollm3, the scale of scores of mpt), the folder is
 written to OTHER with what GGUF implies, and converted from there; the last line printed is the folder that OUT.gguf
 equals. 78: GGUF has no form of this model.
@@ -481,7 +482,33 @@ def write_keys(model, writer):
     writer.add_token_types([1] * config["vocab_size"])
 
 
-def convert(model, path):
+def change_keys(writer, changes):
+    """Leaves keys out, and writes others; a value is a boolean, a whole number or a real one."""
+    for change in changes:
+        name, _, text = change.partition("=")
+        if name.startswith("-"):
+            for data in writer.kv_data:
+                data.pop(f"{writer.arch}.{name[1:]}")
+            continue
+        key, value = f"{writer.arch}.{name}", json.loads(text)
+        for data in writer.kv_data:
+            data.pop(key, None)
+        if isinstance(value, bool):
+            writer.add_bool(key, value)
+        elif isinstance(value, int):
+            writer.add_uint32(key, value)
+        else:
+            writer.add_float32(key, value)
+
+
+def join_qkv(model):
+    """Queries, keys and values in one matrix, and their biases in one vector."""
+    for name in [name for name in model.tensors if ".self_attn.q_proj." in name]:
+        parts = [model.tensors.pop(name.replace("q_proj", f"{part}_proj")) for part in "qkv"]
+        model.tensors[name.replace("q_proj", "qkv_proj")] = numpy.concatenate(parts)
+
+
+def convert(model, path, changes):
     kind = model.config["model_type"]
     if kind == "falcon" and (model.config["alibi"] or not model.config["parallel_attn"]):
         raise NoForm("falcon with ALiBi, or with branches one after the other")
@@ -489,6 +516,9 @@ def convert(model, path):
         raise NoForm("the architecture opt")
     writer = gguf.GGUFWriter(path, ARCHITECTURES.get(kind, kind))
     write_keys(model, writer)
+    change_keys(writer, [change for change in changes if change != "qkv=one"])
+    if "qkv=one" in changes:
+        join_qkv(model)
     stack_experts(model)
     if kind == "gpt_oss":
         split_gpt_oss(model)
@@ -505,17 +535,15 @@ def convert(model, path):
 
 
 def main(arguments):
-    if len(arguments) not in (3, 4):
-        sys.exit("make_gguf.py FOLDER OUT.gguf [OTHER]")
+    if len(arguments) < 4:
+        sys.exit("make_gguf.py FOLDER OUT.gguf OTHER [KEY=VALUE | -KEY | qkv=one]...")
     try:
         model = Model(arguments[1])
         change = CHANGES.get(model.config["model_type"])
         if change is not None and change(model):
-            if len(arguments) < 4:
-                raise NoForm("what config.json says; name a folder for what GGUF implies")
             write_other(model, arguments[3])
         folder = model.folder
-        convert(model, arguments[2])
+        convert(model, arguments[2], arguments[4:])
     except NoForm as lacking:
         print(f"{arguments[1]}: GGUF has no form of {lacking}")
         return 78

@@ -1,0 +1,122 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# GGUF files of the decoder families against the reference: every stage of every case within the fixture's tolerance, in
+# one pass and token by token. ACCEL_PYTHON: the interpreter that has the package gguf (default python3).
+. "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
+python=${ACCEL_PYTHON:-python3}
+make_gguf=$src/tests/accelctl/make_gguf.py
+file=$work/model.gguf
+other=$work/other
+
+# convert FOLDER [KEY=VALUE...]: writes $file, and the folder that it equals to $folder; skips the test where the package
+# is missing.
+convert()
+{
+    source=$1
+    shift
+    rm -rf "$file" "$other"
+    "$python" "$make_gguf" "$source" "$file" "$other" "$@" >"$work/made" 2>&1
+    status=$?
+    folder=$(tail -n 1 "$work/made")
+    case $status in
+    77)
+        echo "skipped: $folder"
+        exit 77
+        ;;
+    0 | 78) ;;
+    *)
+        tail -n 5 "$work/made"
+        exit 99
+        ;;
+    esac
+}
+
+# compare FIXTURE WAYS: the stages of $file with those of $folder.
+compare()
+{
+    source=$fixtures/$1 expected=$fixtures/$1/expected.safetensors
+    # What the fixture states and GGUF cannot is compared with what the folder gives, which trace.sh holds to the
+    # reference in all other respects.
+    if [ "$folder" != "$source" ]; then
+        expected=$work/expected.safetensors
+        rm -f "$expected"
+        try 0 "$accelctl" trace "$folder" --in "$source/inputs.safetensors" --out "$expected"
+    fi
+    for way in $2; do
+        [ "$way" != pass ] || way=
+        rm -f "$work/stages.safetensors"
+        # shellcheck disable=SC2086
+        try 0 "$accelctl" trace "$file" --in "$source/inputs.safetensors" --out "$work/stages.safetensors" $way
+        "$stages" "$work/stages.safetensors" "$expected" "$source/fixture.json" ||
+            fail "$1 $way: the stages differ"
+    done
+}
+
+command -v "$python" >/dev/null 2>&1 || { echo "skipped: no $python"; exit 77; }
+fixtures=${ACCEL_SHARED_FIXTURES:-/nowhere}
+[ -d "$fixtures/gemma2-base" ] || { echo "skipped: no fixtures of all families (ACCEL_SHARED_FIXTURES)"; exit 77; }
+
+for fixture in llama-gqa llama-bias llama-attention-bias llama-rope-linear llama-rope-yarn llama-rope-llama3 \
+    mistral-window qwen2-tied qwen3-base gemma-base gemma2-base gemma3-base phi-base phi3-base gpt2-base \
+    gpt2-large-ish gpt-neox-parallel gpt-neox-sequential bloom-base mpt-base falcon-new falcon-mq starcoder2-base \
+    stablelm-base stablelm-qk olmo2-base cohere-base cohere-qk granite-base smollm3-base glm-base glm4-base \
+    mixtral-tiny qwen2-moe-tiny qwen3-moe-tiny gpt-oss-tiny phi3-longrope phi4-mini-like; do
+    convert "$fixtures/$fixture"
+    [ $status = 0 ] || fail "$fixture: $folder"
+    ways="pass --stepwise"
+    # Beyond the original length cached keys have other frequencies than those of one pass.
+    case $fixture in phi3-longrope | phi4-mini-like) ways=pass ;; esac
+    compare $fixture "$ways"
+done
+# Older files have queries, keys and values in one matrix.
+for fixture in glm-base phi-base qwen2-tied; do
+    convert "$fixtures/$fixture" qkv=one
+    compare $fixture pass
+done
+# Keys that may be left out, and that state what is implied.
+convert "$fixtures/qwen2-moe-tiny" -expert_shared_feed_forward_length -expert_feed_forward_length
+try 3 "$accelctl" trace "$file" --in "$fixtures/qwen2-moe-tiny/inputs.safetensors" --out "$work/x"
+one_error "blk.0.ffn_gate_exps.weight"
+convert "$fixtures/mixtral-tiny" expert_gating_func=1 expert_weights_norm=true expert_weights_scale=1.0
+compare mixtral-tiny pass
+convert "$fixtures/llama-rope-linear" -rope.scaling.type
+compare llama-rope-linear pass
+convert "$fixtures/gemma2-base" attention.sliding_window_pattern=2 rope.freq_base_swa=10000.0
+compare gemma2-base pass
+convert "$fixtures/falcon-alibi"
+is $status 78 "falcon with ALiBi"
+convert "$fixtures/opt-base"
+is $status 78 "opt"
+
+# Keys that change results and that a family does not read are refused by name.
+refused()
+{
+    source=$fixtures/$1
+    convert "$source" "$2"
+    try 3 "$accelctl" trace "$file" --in "$source/inputs.safetensors" --out "$work/x"
+    one_error ".${2%%=*} "
+    grep -q 'ACCEL_E_UNSUPPORTED' "$work/err" || fail "$1 with $2: $(cat "$work/err")"
+}
+refused llama-gqa attention.causal=false
+refused llama-gqa attention.max_alibi_bias=8.0
+refused llama-gqa attention.scale=0.5
+refused llama-gqa attention.temperature_scale=0.1
+refused llama-gqa attn_logit_softcapping=50.0
+refused llama-gqa embedding_scale=2.0
+refused llama-gqa final_logit_softcapping=30.0
+refused llama-gqa logit_scale=0.5
+refused llama-gqa residual_scale=0.5
+refused llama-gqa rope.dimension_sections=4
+refused llama-rope-yarn rope.scaling.yarn_ext_factor=0.5
+refused mistral-window attention.sliding_window_pattern=2
+refused qwen2-tied expert_count=4
+refused mixtral-tiny expert_gating_func=2
+refused mixtral-tiny expert_weights_norm=false
+refused mixtral-tiny expert_weights_scale=2.5
+refused qwen3-moe-tiny expert_group_count=4
+refused gpt-oss-tiny swiglu_clamp_exp=3.0
+refused bloom-base attention.max_alibi_bias=4.0
+refused glm4-base nextn_predict_layers=1
+refused granite-base rope.scaling.finetuned=false
+
+finish
