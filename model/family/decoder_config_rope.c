@@ -339,9 +339,10 @@ int32_t config_rope_read(struct config_reader *reader)
     }
     code = read_one(reader, DEFAULT_BASE, &config->rope);
     config->rope_sliding = config->rope;
-    if (config->form.gguf_sliding_base != 0) { /* these layers are never scaled */
-        config->rope_sliding.kind = ACCEL_ROPE_PLAIN;
+    if (config->form.gguf_sliding_base != 0)
         config->rope_sliding.base = config->form.gguf_sliding_base;
+    if (config->form.gguf_sliding_plain) {
+        config->rope_sliding.kind = ACCEL_ROPE_PLAIN;
         config->rope_sliding.factor = 1;
         config->rope_sliding.attention_factor = 1;
     }

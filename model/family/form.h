@@ -118,6 +118,7 @@ struct decoder_form {
     double norm_epsilon;      /* where no key has it */
     double rotary_share;      /* of a head that is rotary, where no key has it; 0: all */
     double gguf_sliding_base; /* of rotary positions in layers with a window, where no key of GGUF has it */
+    bool gguf_sliding_plain;  /* rotary positions in layers with a window are not scaled, which GGUF does not state */
     uint32_t gguf_window;     /* tokens, where no key of GGUF has it; 0: none */
     bool yarn_exact;          /* the bounds of YaRN's ramp are no whole dimensions, where no key says so */
     uint32_t norms_in_parallel;

@@ -74,6 +74,6 @@ const struct model_family family_gemma3 = {
     .keys = KEY_ATTENTION_WIDTH | KEY_ATTENTION_SOFTCAP | KEY_LOGIT_SOFTCAP,
     .names = around_names,
     .form = {GEMMA, .norm_place = FORM_NORM_AROUND, .qk_norm = FORM_QK_HEAD, .qk_norm_presence = FORM_PRESENT,
-             .full_every = 6, .gguf_sliding_base = 10000},
+             .full_every = 6, .gguf_sliding_base = 10000, .gguf_sliding_plain = true},
     .adapt = adapt_gemma3,
 };

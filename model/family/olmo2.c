@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* olmo2: norms behind attention and feed-forward part, and of all queries and keys at once. */
+/* olmo2: norms behind attention and feed-forward part, and of all queries and keys at once. GGUF files of olmo3 have
+ * this architecture with a window. */
 #include <accel/ops.h>
 
 #include "model/family/families.h"
@@ -16,5 +17,7 @@ const struct model_family family_olmo2 = {
     .form = {.norm_place = FORM_NORM_AFTER,
              .qk_norm = FORM_QK_WHOLE,
              .qk_norm_presence = FORM_PRESENT,
-             .output = FORM_IF_STORED},
+             .output = FORM_IF_STORED,
+             .full_every = 4,
+             .gguf_sliding_plain = true},
 };

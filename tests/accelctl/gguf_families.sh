@@ -73,6 +73,9 @@ for fixture in glm-base phi-base qwen2-tied; do
     convert "$fixtures/$fixture" qkv=one
     compare $fixture pass
 done
+# olmo3 has the architecture olmo2 in GGUF.
+convert "$fixtures/olmo2-base" windows=four
+compare olmo2-base "pass --stepwise"
 # Keys that may be left out, and that state what is implied.
 convert "$fixtures/qwen2-moe-tiny" -expert_shared_feed_forward_length -expert_feed_forward_length
 try 3 "$accelctl" trace "$file" --in "$fixtures/qwen2-moe-tiny/inputs.safetensors" --out "$work/x"

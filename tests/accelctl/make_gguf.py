@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Converts a small checkpoint of a decoder to GGUF: names, keys and layouts as llama.cpp's converter has them.
 
-make_gguf.py FOLDER OUT.gguf OTHER [KEY=VALUE | -KEY | qkv=one]...
+make_gguf.py FOLDER OUT.gguf OTHER [KEY=VALUE | -KEY | qkv=one | windows=four]...
 
 KEY=VALUE writes a key behind the architecture and a dot, -KEY leaves one out; qkv=one writes queries, keys and values in
-one matrix, as the first converters did. Needs the Python package gguf; exits with 77 where it is not installed. Where GGUF cannot state what config.json says
+one matrix, as the first converters did; windows=four makes olmo3 of olmo2: a fourth layer, windows in three, YaRN in the
+last. Needs the Python package gguf; exits with 77 where it is not installed. Where GGUF cannot state what config.json says
 (experts' limit of gpt-oss, the layers without rotary positions of smollm3, the scale of scores of mpt), the folder is
 written to OTHER with what GGUF implies, and converted from there; the last line printed is the folder that OUT.gguf
 equals. 78: GGUF has no form of this model.
@@ -113,11 +114,18 @@ def change_gpt_oss(model):
     return True
 
 
+def add_layers(model):
+    """Copies of the first layer make four."""
+    for layer in range(model.layers, 4):
+        for name in [name for name in model.tensors if ".layers.0." in name]:
+            model.tensors[name.replace(".layers.0.", f".layers.{layer}.")] = model.tensors[name]
+    model.config["num_hidden_layers"] = 4
+
+
 def change_smollm3(model):
-    """Every fourth layer has no rotary positions: a fourth layer is a copy of the first."""
-    for name in [name for name in model.tensors if ".layers.0." in name]:
-        model.tensors[name.replace(".layers.0.", ".layers.3.")] = model.tensors[name]
-    model.config.update(num_hidden_layers=4, no_rope_layers=[1, 1, 1, 0], layer_types=["full_attention"] * 4)
+    """Every fourth layer has no rotary positions."""
+    add_layers(model)
+    model.config.update( no_rope_layers=[1, 1, 1, 0], layer_types=["full_attention"] * 4)
     return True
 
 
@@ -125,6 +133,21 @@ def change_mpt(model):
     if model.config["attn_config"].get("softmax_scale") is None:
         return False
     model.config["attn_config"]["softmax_scale"] = None
+    return True
+
+
+def make_olmo3(model):
+    add_layers(model)
+    plain = {"rope_theta": 10000.0, "rope_type": "default"}
+    scaled = {"rope_theta": 10000.0, "rope_type": "yarn", "factor": 4.0, "beta_fast": 2.0, "beta_slow": 0.5}
+    model.config.update(
+        sliding_window=8,
+        layer_types=["sliding_attention"] * 3 + ["full_attention"],
+        rope_parameters={
+            "full_attention": {**scaled, "original_max_position_embeddings": 32},
+            "sliding_attention": plain,
+        },
+    )
     return True
 
 
@@ -516,7 +539,7 @@ def convert(model, path, changes):
         raise NoForm("the architecture opt")
     writer = gguf.GGUFWriter(path, ARCHITECTURES.get(kind, kind))
     write_keys(model, writer)
-    change_keys(writer, [change for change in changes if change != "qkv=one"])
+    change_keys(writer, [change for change in changes if change not in ("qkv=one", "windows=four")])
     if "qkv=one" in changes:
         join_qkv(model)
     stack_experts(model)
@@ -536,10 +559,10 @@ def convert(model, path, changes):
 
 def main(arguments):
     if len(arguments) < 4:
-        sys.exit("make_gguf.py FOLDER OUT.gguf OTHER [KEY=VALUE | -KEY | qkv=one]...")
+        sys.exit("make_gguf.py FOLDER OUT.gguf OTHER [KEY=VALUE | -KEY | qkv=one | windows=four]...")
     try:
         model = Model(arguments[1])
-        change = CHANGES.get(model.config["model_type"])
+        change = make_olmo3 if "windows=four" in arguments else CHANGES.get(model.config["model_type"])
         if change is not None and change(model):
             write_other(model, arguments[3])
         folder = model.folder
