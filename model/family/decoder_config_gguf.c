@@ -114,13 +114,13 @@ static int32_t read_windows(const struct config_reader *reader)
     uint32_t *windows;
     int32_t code = config_make_windows(reader, &windows);
     config_find(reader, none, window_key, &fact);
-    if (code != ACCEL_OK || (fact.kind == CONFIG_ABSENT && window == 0))
-        return code;
-    if (fact.kind != CONFIG_ABSENT) {
+    if (code == ACCEL_OK && fact.kind != CONFIG_ABSENT) {
         if (fact.kind != CONFIG_INTEGER || fact.integer > UINT32_MAX || fact.real < 0)
             return config_fault(reader, ACCEL_E_CORRUPT, &fact, "is not a positive integer");
         window = fact.integer;
     }
+    if (code != ACCEL_OK || window == 0)
+        return code;
     code = read_pattern(reader, &marks);
     for (uint32_t i = 0; i < reader->config->layers && code == ACCEL_OK; i++) {
         const bool marked = marks == NULL ? !config_is_full(reader, i) : ((const unsigned char *)marks->data)[i] != 0;
@@ -136,13 +136,11 @@ static const struct {
 } unread[] = {
     {"attention.causal", 1, 1},
     {"attention.key_length_mla", 0, 0},
-    {"attention.key_length_swa", 0, 0},
-    {"attention.output_scale", 1, 1},
+    {"attention.output_scale", 0, 1},
     {"attention.shared_kv_layers", 0, 0},
     {"attention.temperature_length", 0, 0},
     {"attention.temperature_scale", 0, 0},
     {"attention.value_length_mla", 0, 0},
-    {"attention.value_length_swa", 0, 0},
     {"embedding_length_per_layer_input", 0, 0},
     {"expert_group_count", 0, 1},
     {"expert_weights_scale", 0, 1},
@@ -151,8 +149,9 @@ static const struct {
     {"rescale_every_n_layers", 0, 0},
     {"rope.dimension_sections", 0, 0},
     {"rope.scaling.alpha", 0, 0},
-    {"rope.scaling.yarn_ext_factor", 1, 1},
-    {"router_logit_softcapping", 0, 0},
+    {"rope.scaling.yarn_attn_factor", 0, 1},
+    {"rope.scaling.yarn_ext_factor", -1, 1}, /* -1: as the kind of scaling says */
+    {"rope.scaling.yarn_log_multiplier", 0, 0},
     {"swiglu_clamp_exp", 0, 0},
     {"swiglu_clamp_shexp", 0, 0},
 };
@@ -186,7 +185,11 @@ static int32_t refuse_unread(const struct config_reader *reader)
     if (code == ACCEL_OK)
         code = refuse_other(reader, "attention.max_alibi_bias", bias, bias);
     if (code == ACCEL_OK)
-        code = refuse_other(reader, "expert_weights_norm", form->expert_normalize, form->expert_normalize);
+        code = refuse_other(reader, "expert_weights_norm", 0, form->expert_normalize);
+    if (code == ACCEL_OK)
+        code = refuse_other(reader, "attention.key_length_swa", 0, reader->config->head_size);
+    if (code == ACCEL_OK)
+        code = refuse_other(reader, "attention.value_length_swa", 0, reader->config->value_size);
     if (code == ACCEL_OK)
         code = refuse_other(reader, "expert_gating_func", GATING_NONE,
                             form->expert_bias ? GATING_SOFTMAX_OF_CHOSEN : GATING_SOFTMAX);

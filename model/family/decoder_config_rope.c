@@ -20,7 +20,6 @@
 /* Values of the file before conversion to accel_rope_config; zero if absent. */
 struct rope_facts {
     double base, factor, low, high, beta_fast, beta_slow, attention_factor, mscale, mscale_all, partial;
-    double yarn_factor; /* GGUF's second factor of attention */
     uint32_t dims, original;
 };
 
@@ -34,7 +33,6 @@ static const struct config_row rows[] = {
     {{"beta_fast"}, {"rope.scaling.yarn_beta_fast"}, FACT(beta_fast), CONFIG_TO_F64, false, 0, 1e6},
     {{"beta_slow"}, {"rope.scaling.yarn_beta_slow"}, FACT(beta_slow), CONFIG_TO_F64, false, 0, 1e6},
     {{"attention_factor"}, {"rope.scaling.attn_factor"}, FACT(attention_factor), CONFIG_TO_F64, false, 0, 1e6},
-    {{NULL}, {"rope.scaling.yarn_attn_factor"}, FACT(yarn_factor), CONFIG_TO_F64, false, 0, 1e6},
     {{"mscale"}, {NULL}, FACT(mscale), CONFIG_TO_F64, false, 0, 1e6},
     {{"mscale_all_dim"}, {NULL}, FACT(mscale_all), CONFIG_TO_F64, false, 0, 1e6},
     {{"partial_rotary_factor", "rotary_pct"}, {NULL}, FACT(partial), CONFIG_TO_F64, false, 0, 1},
@@ -88,14 +86,12 @@ static double log_scale(double factor, double weight)
 }
 
 /* Returns the attention factor of YaRN (arXiv 2309.00071, section 3.4, and the extension by two weights). GGUF's own
- * factors multiply the result, that of config.json replaces it. */
+ * factor multiplies the result, that of config.json replaces it. */
 static double yarn_attention(const struct config_reader *reader, const struct rope_facts *facts)
 {
     double computed = log_scale(facts->factor, 1);
     if (facts->mscale > 0 && facts->mscale_all > 0)
         computed = log_scale(facts->factor, facts->mscale) / log_scale(facts->factor, facts->mscale_all);
-    if (facts->yarn_factor != 0)
-        computed *= facts->yarn_factor;
     if (facts->attention_factor == 0)
         return computed;
     return reader->root != NULL ? facts->attention_factor : computed * facts->attention_factor;
@@ -179,24 +175,6 @@ static int32_t check_kind(const struct config_reader *reader, struct rope_facts 
     return facts->original == 0 ? lacks(reader, "llama3", "original_max_position_embeddings") : ACCEL_OK;
 }
 
-/* Reads the second weight of YaRN's attention factor in GGUF, whose first one is 1; 0 stands for none. */
-static int32_t read_log_multiplier(const struct config_reader *reader, struct rope_facts *facts)
-{
-    static const char *const none[4] = {NULL};
-    static const char *const key[2] = {"rope.scaling.yarn_log_multiplier"};
-    struct config_fact fact;
-    if (reader->root != NULL)
-        return ACCEL_OK;
-    config_find(reader, none, key, &fact);
-    if (fact.kind == CONFIG_ABSENT || (fact.kind == CONFIG_REAL && fact.real == 0))
-        return ACCEL_OK;
-    if (fact.kind != CONFIG_REAL || !(fact.real > 0) || !(fact.real < 1e6))
-        return config_fault(reader, ACCEL_E_CORRUPT, &fact, "is not a positive number");
-    facts->mscale = 1;
-    facts->mscale_all = fact.real;
-    return ACCEL_OK;
-}
-
 /* Reads one set of rotary facts from the reader's scope. `base` is the default of the base. */
 static int32_t read_one(struct config_reader *reader, double base, struct accel_rope_config *rope)
 {
@@ -211,8 +189,6 @@ static int32_t read_one(struct config_reader *reader, double base, struct accel_
         code = read_kind(reader, &rope->kind);
     if (reader->root == NULL && rope->kind == ACCEL_ROPE_LINEAR && facts.factor == 0)
         rope->kind = ACCEL_ROPE_PLAIN;
-    if (code == ACCEL_OK)
-        code = read_log_multiplier(reader, &facts);
     /* GGUF states this scaling by its tensors alone. */
     if (reader->root == NULL && config_has(reader, ROPE_LONG_TENSOR))
         rope->kind = ACCEL_ROPE_LONG;

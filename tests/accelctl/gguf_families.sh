@@ -31,25 +31,38 @@ convert()
     esac
 }
 
-# compare FIXTURE WAYS: the stages of $file with those of $folder.
-compare()
+# reference FIXTURE: sets $expected. What the fixture states and GGUF cannot is compared with what the folder gives, which
+# trace.sh holds to the reference in all other respects.
+reference()
 {
     source=$fixtures/$1 expected=$fixtures/$1/expected.safetensors
-    # What the fixture states and GGUF cannot is compared with what the folder gives, which trace.sh holds to the
-    # reference in all other respects.
-    if [ "$folder" != "$source" ]; then
-        expected=$work/expected.safetensors
-        rm -f "$expected"
-        try 0 "$accelctl" trace "$folder" --in "$source/inputs.safetensors" --out "$expected"
-    fi
+    [ "$folder" != "$source" ] || return 0
+    expected=$work/expected.safetensors
+    rm -f "$expected"
+    try 0 "$accelctl" trace "$folder" --in "$source/inputs.safetensors" --out "$expected"
+}
+
+# compare FIXTURE WAYS: the stages of $file with those of the reference.
+compare()
+{
+    reference "$1"
     for way in $2; do
         [ "$way" != pass ] || way=
         rm -f "$work/stages.safetensors"
         # shellcheck disable=SC2086
         try 0 "$accelctl" trace "$file" --in "$source/inputs.safetensors" --out "$work/stages.safetensors" $way
-        "$stages" "$work/stages.safetensors" "$expected" "$source/fixture.json" ||
-            fail "$1 $way: the stages differ"
+        "$stages" "$work/stages.safetensors" "$expected" "$source/fixture.json" || fail "$1 $way: the stages differ"
     done
+}
+
+# differ FIXTURE: $file runs, and its stages are others.
+differ()
+{
+    reference "$1"
+    rm -f "$work/stages.safetensors"
+    try 0 "$accelctl" trace "$file" --in "$source/inputs.safetensors" --out "$work/stages.safetensors"
+    "$stages" "$work/stages.safetensors" "$expected" "$source/fixture.json" 2>"$work/err" &&
+        fail "$1: a key changes nothing"
 }
 
 command -v "$python" >/dev/null 2>&1 || { echo "skipped: no $python"; exit 77; }
@@ -80,12 +93,24 @@ compare olmo2-base "pass --stepwise"
 convert "$fixtures/qwen2-moe-tiny" -expert_shared_feed_forward_length -expert_feed_forward_length
 try 3 "$accelctl" trace "$file" --in "$fixtures/qwen2-moe-tiny/inputs.safetensors" --out "$work/x"
 one_error "blk.0.ffn_gate_exps.weight"
-convert "$fixtures/mixtral-tiny" expert_gating_func=1 expert_weights_norm=true expert_weights_scale=1.0
+convert "$fixtures/mixtral-tiny" expert_gating_func=1 expert_weights_norm=false expert_weights_scale=1.0
 compare mixtral-tiny pass
 convert "$fixtures/llama-rope-linear" -rope.scaling.type
 compare llama-rope-linear pass
 convert "$fixtures/gemma2-base" attention.sliding_window_pattern=2 rope.freq_base_swa=10000.0
 compare gemma2-base pass
+# What llama.cpp writes where nothing differs.
+convert "$fixtures/gemma3-base" attention.causal=true attention.key_length_swa=24 attention.max_alibi_bias=0.0 \
+    attention.clamp_kqv=0.0 attention.output_scale=0.0 rope.dimension_count_swa=24 rope.scaling.yarn_ext_factor=-1.0 \
+    expert_count=0 expert_gating_func=0 expert_weights_norm=false expert_weights_scale=0.0
+compare gemma3-base pass
+# A slope of another base, and layers without windows, differ.
+convert "$fixtures/mpt-base" attention.max_alibi_bias=4.0
+differ mpt-base
+convert "$fixtures/gemma3-base" attention.sliding_window_pattern=1
+differ gemma3-base
+convert "$fixtures/gpt-oss-tiny" rope.freq_base_swa=100.0
+differ gpt-oss-tiny
 convert "$fixtures/falcon-alibi"
 is $status 78 "falcon with ALiBi"
 convert "$fixtures/opt-base"
@@ -110,11 +135,15 @@ refused llama-gqa final_logit_softcapping=30.0
 refused llama-gqa logit_scale=0.5
 refused llama-gqa residual_scale=0.5
 refused llama-gqa rope.dimension_sections=4
+refused llama-rope-yarn rope.scaling.yarn_attn_factor=1.5
 refused llama-rope-yarn rope.scaling.yarn_ext_factor=0.5
+refused llama-rope-yarn rope.scaling.yarn_log_multiplier=1.0
+refused gemma3-base attention.key_length_swa=12
+refused gemma3-base rope.dimension_count_swa=12
 refused mistral-window attention.sliding_window_pattern=2
 refused qwen2-tied expert_count=4
 refused mixtral-tiny expert_gating_func=2
-refused mixtral-tiny expert_weights_norm=false
+refused qwen2-moe-tiny expert_weights_norm=true
 refused mixtral-tiny expert_weights_scale=2.5
 refused qwen3-moe-tiny expert_group_count=4
 refused gpt-oss-tiny swiglu_clamp_exp=3.0
