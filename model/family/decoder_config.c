@@ -633,22 +633,6 @@ static void find_prefix(const struct config_reader *reader)
         config->prefix = (uint32_t)(strchr(name, '.') + 1 - name);
 }
 
-/* GGUF files have what their converter made of a checkpoint: rows in order, sums in place of 1 + weight. */
-static void read_as_gguf(const struct config_reader *reader)
-{
-    struct decoder_form *form = &reader->config->form;
-    form->unit_offset = false;
-    form->transposed = false;
-    if (form->qkv == FORM_QKV_GROUPS)
-        form->qkv = FORM_QKV_ROWS;
-    if (form->qkv == FORM_QKV_SEPARATE && config_has(reader, "blk.0.attn_qkv.weight"))
-        form->qkv = FORM_QKV_ROWS;
-    else if (form->qkv == FORM_QKV_ROWS && config_has(reader, "blk.0.attn_q.weight"))
-        form->qkv = FORM_QKV_SEPARATE;
-    if (form->ffn == FORM_FUSED_GATE && config_has(reader, "blk.0.ffn_gate.weight"))
-        form->ffn = FORM_GATED;
-}
-
 static int32_t read_all(struct config_reader *reader)
 {
     int32_t code = config_fill(reader, rows, sizeof(rows) / sizeof(rows[0]), reader->config);
@@ -657,7 +641,7 @@ static int32_t read_all(struct config_reader *reader)
     if (code == ACCEL_OK && reader->config->family != NULL && reader->config->family->adapt != NULL)
         code = reader->config->family->adapt(reader);
     if (code == ACCEL_OK && reader->root == NULL)
-        read_as_gguf(reader);
+        config_as_gguf(reader);
     if (code == ACCEL_OK)
         code = complete_numbers(reader);
     if (code == ACCEL_OK)

@@ -199,6 +199,21 @@ static int32_t refuse_unread(const struct config_reader *reader)
     return code;
 }
 
+void config_as_gguf(const struct config_reader *reader)
+{
+    struct decoder_form *form = &reader->config->form;
+    form->unit_offset = false;
+    form->transposed = false;
+    if (form->qkv == FORM_QKV_GROUPS)
+        form->qkv = FORM_QKV_ROWS;
+    if (form->qkv == FORM_QKV_SEPARATE && config_has(reader, "blk.0.attn_qkv.weight"))
+        form->qkv = FORM_QKV_ROWS;
+    else if (form->qkv == FORM_QKV_ROWS && config_has(reader, "blk.0.attn_q.weight"))
+        form->qkv = FORM_QKV_SEPARATE;
+    if (form->ffn == FORM_FUSED_GATE && config_has(reader, "blk.0.ffn_gate.weight"))
+        form->ffn = FORM_GATED;
+}
+
 int32_t config_gguf_read(struct config_reader *reader)
 {
     int32_t code = check_lists(reader);

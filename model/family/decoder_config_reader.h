@@ -86,6 +86,9 @@ int32_t config_refuse_true(const struct config_reader *reader, const char *name)
 /* Reads rope and rope_sliding. Needs head_size and context. */
 int32_t config_rope_read(struct config_reader *reader);
 
+/* Changes the form to what converters to GGUF make of a checkpoint: rows in order, sums in place of 1 + weight. */
+void config_as_gguf(const struct config_reader *reader);
+
 /* Read the facts that only one kind of file has. */
 int32_t config_json_read(struct config_reader *reader);
 int32_t config_gguf_read(struct config_reader *reader);
