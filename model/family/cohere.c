@@ -25,7 +25,12 @@ const struct model_family family_cohere = {
              .branches = FORM_PARALLEL_ONE_NORM,
              .qk_norm = FORM_QK_EACH,
              .qk_norm_presence = FORM_IF_STORED,
+             .q_bias = FORM_IF_STORED,
+             .k_bias = FORM_IF_STORED,
+             .v_bias = FORM_IF_STORED,
+             .o_bias = FORM_IF_STORED,
              .neighbours = true,
-             .output = FORM_ABSENT},
+             .output = FORM_ABSENT,
+             .logit_scale = 0.0625},
     .adapt = adapt,
 };

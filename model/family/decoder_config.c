@@ -321,14 +321,25 @@ int32_t config_make_windows(const struct config_reader *reader, uint32_t **out_w
     return ACCEL_OK;
 }
 
-int32_t config_refuse_true(const struct config_reader *reader, const char *name)
+/* Refuses a boolean of a value. */
+static int32_t refuse_bool(const struct config_reader *reader, const char *name, bool value)
 {
-    bool truth = false, found;
+    bool truth = !value, found;
     int32_t code = config_find_bool(reader, name, &truth, &found);
-    if (code != ACCEL_OK || !truth)
+    if (code != ACCEL_OK || truth != value)
         return code;
     return model_fault(reader->error, ACCEL_E_UNSUPPORTED, reader->path, config_offset(reader, name, name),
-                       "%s is true, which is not supported", name);
+                       "%s is %s, which is not supported", name, value ? "true" : "false");
+}
+
+int32_t config_refuse_true(const struct config_reader *reader, const char *name)
+{
+    return refuse_bool(reader, name, true);
+}
+
+int32_t config_refuse_false(const struct config_reader *reader, const char *name)
+{
+    return refuse_bool(reader, name, false);
 }
 
 bool config_is_full(const struct config_reader *reader, uint32_t layer)
@@ -602,12 +613,20 @@ static int32_t read_mixture(const struct config_reader *reader)
 static int32_t read_no_rotary(const struct config_reader *reader)
 {
     struct accel_decoder_config *config = reader->config;
-    const uint32_t every = config->form.no_rotary_every;
+    static const struct config_row interval = {{"no_rope_layer_interval"}, {NULL}, 0, CONFIG_TO_U32, false, 1, 65536};
+    uint32_t every = config->form.no_rotary_every;
     const json_t *list = json_object_get(reader->root, "no_rope_layers");
     bool *without;
+    int32_t code;
     if (every == 0)
         return ACCEL_OK;
     config_ask(reader, "no_rope_layers");
+    code = config_fill(reader, &interval, 1, &every);
+    if (code != ACCEL_OK)
+        return code;
+    if (list != NULL && !json_is_null(list) && !json_is_array(list))
+        return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path, config_offset(reader, "no_rope_layers", NULL),
+                           "no_rope_layers is not a list");
     without = model_pool_alloc(&config->pool, config->layers, sizeof(*without));
     if (without == NULL)
         return model_no_memory(reader->error, reader->path, config->layers);

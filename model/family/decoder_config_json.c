@@ -68,16 +68,29 @@ static int32_t apply_bias(const struct config_reader *reader, const char *key, e
 
 static int32_t read_flags(const struct config_reader *reader)
 {
+    /* Of which biases a key speaks, beside those of queries, keys and values. */
+    static const struct {
+        const char *name;
+        bool has_output, has_ffn;
+    } keys[] = {{"attention_bias", true, false},
+                {"use_qkv_bias", false, false},
+                {"qkv_bias", false, false},
+                {"use_bias", true, true}};
     struct accel_decoder_config *config = reader->config;
     const struct decoder_form *form = &config->form;
     bool found;
-    int32_t code = apply_bias(reader, "attention_bias", form->q_bias, &config->q_bias);
-    if (code == ACCEL_OK)
-        code = apply_bias(reader, "attention_bias", form->k_bias, &config->k_bias);
-    if (code == ACCEL_OK)
-        code = apply_bias(reader, "attention_bias", form->v_bias, &config->v_bias);
-    if (code == ACCEL_OK)
-        code = apply_bias(reader, "attention_bias", form->o_bias, &config->o_bias);
+    int32_t code = ACCEL_OK;
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]) && code == ACCEL_OK; i++) {
+        code = apply_bias(reader, keys[i].name, form->q_bias, &config->q_bias);
+        if (code == ACCEL_OK)
+            code = apply_bias(reader, keys[i].name, form->k_bias, &config->k_bias);
+        if (code == ACCEL_OK)
+            code = apply_bias(reader, keys[i].name, form->v_bias, &config->v_bias);
+        if (code == ACCEL_OK && keys[i].has_output)
+            code = apply_bias(reader, keys[i].name, form->o_bias, &config->o_bias);
+        if (code == ACCEL_OK && keys[i].has_ffn)
+            code = apply_bias(reader, keys[i].name, form->ffn_bias, &config->mlp_bias);
+    }
     if (code == ACCEL_OK)
         code = apply_bias(reader, "mlp_bias", form->ffn_bias, &config->mlp_bias);
     if (code == ACCEL_OK)

@@ -29,6 +29,7 @@ static const struct {
     {"mlp_only_layers", 0},
     {"n_group", 1},
     {"n_shared_experts", 0},
+    {"no_rope_layer_interval", 0},
     {"no_rope_layers", 0},
     {"parallel_attn", 0},
     {"q_lora_rank", 0},

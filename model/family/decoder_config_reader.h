@@ -80,8 +80,9 @@ int32_t config_fill(const struct config_reader *reader, const struct config_row 
 /* Reads a boolean; if it is absent, *out_found is false and *out_truth unchanged. */
 int32_t config_find_bool(const struct config_reader *reader, const char *name, bool *out_truth, bool *out_found);
 
-/* Refuses a boolean that is true: nothing here honors it. */
+/* Refuse a boolean that is true, or false: nothing here honors it. */
 int32_t config_refuse_true(const struct config_reader *reader, const char *name);
+int32_t config_refuse_false(const struct config_reader *reader, const char *name);
 
 /* Reads rope and rope_sliding. Needs head_size and context. */
 int32_t config_rope_read(struct config_reader *reader);

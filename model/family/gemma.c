@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gemma 1, 2 and 3: norms by 1 + weight, embeddings times the root of the width. The first configurations name an
- * activation that the models do not have, so it is fixed. */
+/* gemma 1, 2 and 3: norms by 1 + weight, embeddings times the root of the width. Configurations of the first name an
+ * activation that its models do not have, so it is fixed. */
 #include <accel/ops.h>
 
 #include "model/family/decoder_config_reader.h"
 #include "model/family/families.h"
 
-#define GEMMA .unit_offset = true, .embedding_root = true, .output = FORM_ABSENT, .fixed_activation = true
+#define GEMMA                                                                                                          \
+    .unit_offset = true, .embedding_root = true, .output = FORM_ABSENT, .q_bias = FORM_IF_STORED,                      \
+    .k_bias = FORM_IF_STORED, .v_bias = FORM_IF_STORED, .o_bias = FORM_IF_STORED
 
 const struct model_family family_gemma = {
     .architecture = "gemma",
     .activation = "gelu_pytorch_tanh",
     .gguf_pairing = ACCEL_PAIR_HALVES,
-    .form = {GEMMA},
+    .form = {GEMMA, .fixed_activation = true},
 };
 
 static const char *const around_names[DECODER_PARTS] = {

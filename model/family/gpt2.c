@@ -21,7 +21,9 @@ static int32_t adapt(struct config_reader *reader)
 {
     int32_t code = config_refuse_true(reader, "scale_attn_by_inverse_layer_idx");
 
-    return code == ACCEL_OK ? config_refuse_true(reader, "add_cross_attention") : code;
+    if (code == ACCEL_OK)
+        code = config_refuse_true(reader, "add_cross_attention");
+    return code == ACCEL_OK ? config_refuse_false(reader, "scale_attn_weights") : code;
 }
 
 const struct model_family family_gpt2 = {

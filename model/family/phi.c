@@ -34,7 +34,8 @@ const struct model_family family_phi = {
              .o_bias = FORM_PRESENT,
              .ffn_bias = FORM_PRESENT,
              .output = FORM_PRESENT,
-             .output_bias = FORM_PRESENT},
+             .output_bias = FORM_PRESENT,
+             .rotary_share = 0.5},
     .adapt = adapt_phi,
 };
 

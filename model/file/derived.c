@@ -153,7 +153,9 @@ static int32_t find_sources(struct work *work, const struct model_derivation *fr
         work->used[model_tensor_index(work->file, tensor)] = true;
         derived->sources[s] = *(const struct model_tensor *)(const void *)tensor;
     }
-    return one->rank == 0 || one->rank > 3 ? refuse(work, ACCEL_E_CORRUPT, one, "is no matrix") : ACCEL_OK;
+    if (one->rank == 0 || one->rank > 3)
+        return refuse(work, ACCEL_E_CORRUPT, one, "is no matrix");
+    return model_tensor_elements(one) == 0 ? refuse(work, ACCEL_E_CORRUPT, one, "is empty") : ACCEL_OK;
 }
 
 /* Sets the shape of what is derived from `derived->sources`. */

@@ -138,10 +138,10 @@ static int32_t add_outer(struct cutter *c, uint32_t number)
 static int32_t add_node(struct cutter *c, const struct accel_node *node)
 {
     uint32_t inputs[STAGE_INPUTS];
-    uint32_t output = ACCEL_NO_VALUE;
+    uint32_t outputs[2] = {ACCEL_NO_VALUE, ACCEL_NO_VALUE};
     int32_t code = ACCEL_OK;
 
-    if (node->output_count > 1)
+    if (node->op == ACCEL_OP_ATTENTION && node->output_count > 1)
         return accel_error_set(
             c->error, ACCEL_E_UNSUPPORTED,
             "layers on several devices: node \"%s\" outputs attention score sums (kv.prune=usage), which "
@@ -162,13 +162,16 @@ static int32_t add_node(struct cutter *c, const struct accel_node *node)
     if (node->op == ACCEL_OP_RESHAPE) {
         const struct accel_value *shape = c->whole->values[node->outputs[0]];
 
-        code = accel_builder_reshape(c->builder, node->name, inputs[0], shape->rank, shape->dims, &output, c->error);
+        code = accel_builder_reshape(c->builder, node->name, inputs[0], shape->rank, shape->dims, outputs, c->error);
     } else {
-        code = accel_builder_node(c->builder, node->op, node->name, inputs, node->input_count, node->attributes,
-                                  &output, c->error);
+        code = node->output_count == 2
+                   ? accel_builder_node_outputs(c->builder, node->op, node->name, inputs, node->input_count,
+                                                node->attributes, outputs, 2, c->error)
+                   : accel_builder_node(c->builder, node->op, node->name, inputs, node->input_count, node->attributes,
+                                        outputs, c->error);
     }
-    if (code == ACCEL_OK && node->output_count != 0)
-        c->map[node->outputs[0]] = output;
+    for (uint32_t i = 0; code == ACCEL_OK && i < node->output_count; i++)
+        c->map[node->outputs[i]] = outputs[i];
     return code;
 }
 

@@ -31,6 +31,10 @@ folder=$src/tests/fixtures/llama-gqa
 try 0 "$accelctl" trace "$folder" --in "$folder/inputs.safetensors" --out "$work/stages.safetensors" --json
 "$json" "$work/out" accelctl/trace/1 || fail "trace --json"
 is "$(value stages)" 21 "stages"
+# A pass in several steps has no stages of its own: it is refused, not filled with what the last step left.
+try 2 "$accelctl" trace "$folder" --in "$folder/inputs.safetensors" --out "$work/stages.safetensors" --set kv.full=slide \
+    --set context=64
+one_error "took several steps"
 # A file of another model's stages is seen to differ: the comparison can fail.
 "$stages" "$work/stages.safetensors" "$src/tests/fixtures/qwen2-tied/expected.safetensors" "$folder/fixture.json" \
     2>"$work/err" && fail "stages of another model are equal"

@@ -297,11 +297,20 @@ static void vectors_are_derived(void **state)
     static const struct model_derivation evens = {
         .name = "even", .sources = bias, .count = 1, .transposed = true, .step = 2, .flat = true};
     static const float even[] = {1, 3, 5};
+    static const uint64_t none[] = {0, 4};
+    static const struct accel_safetensors_entry empty = {
+        .size = sizeof(empty), .type = ACCEL_F32, .name = "bias", .rank = 2, .dims = none};
     struct accel_model_file *file;
     struct accel_error error = {0};
     char path[PATH_BYTES];
 
     (void)state;
+    write_tensors(&empty, 1);
+    snprintf(path, sizeof(path), "%s/model.safetensors", folder);
+    OK(accel_model_file_open(path, NULL, &file, &error));
+    assert_int_equal(model_derive(file, &evens, 1, &error), ACCEL_E_CORRUPT);
+    assert_non_null(strstr(error.text, "'bias' of type F32 is empty"));
+    accel_model_file_close(file);
     write_tensors(entries, 2);
     snprintf(path, sizeof(path), "%s/model.safetensors", folder);
     OK(accel_model_file_open(path, NULL, &file, &error));

@@ -3,6 +3,7 @@
  * first wrong layer. */
 #include "config.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -126,6 +127,12 @@ static int32_t read_ids(const struct trace *trace, const struct accel_model_tens
     return code;
 }
 
+/* Returns whether a stage has the rows of all tokens that were fed together. */
+static bool is_whole(const struct trace *trace, const struct accel_stage *stage, uint64_t length)
+{
+    return stage->rows == (trace->stepwise ? 1 : length);
+}
+
 /* Copies the rows of every stage of the last step to their place in the records of a case. */
 static int32_t store_stages(struct trace *trace, struct record *records, const char *name, uint64_t sequences,
                             uint64_t length, uint64_t row, uint64_t first, struct accel_error *error)
@@ -137,6 +144,13 @@ static int32_t store_stages(struct trace *trace, struct record *records, const c
 
         if (code != ACCEL_OK)
             return code;
+        if (!is_whole(trace, &stage, length)) {
+            accel_error_set(error, ACCEL_E_INVALID,
+                            "case %s: a pass of %" PRIu64 " tokens took several steps, and stages are those of one",
+                            name, length);
+            accel_error_remedy(error, "add --stepwise, or --set kv.full=stop and a batch of that many tokens");
+            return accel_error_origin(error, ACCEL_FROM_SETTING, ACCEL_E_INVALID);
+        }
         if (record->values == NULL) {
             snprintf(record->name, sizeof(record->name), "%s.%s", name, stage.name);
             record->dims[0] = sequences;
