@@ -90,6 +90,10 @@ int32_t config_rope_read(struct config_reader *reader);
 /* Changes the form to what converters to GGUF make of a checkpoint: rows in order, sums in place of 1 + weight. */
 void config_as_gguf(const struct config_reader *reader);
 
+/* Read which layers have experts, and which no rotary positions. */
+int32_t config_mixture_read(const struct config_reader *reader);
+int32_t config_no_rotary_read(const struct config_reader *reader);
+
 /* Read the facts that only one kind of file has. */
 int32_t config_json_read(struct config_reader *reader);
 int32_t config_gguf_read(struct config_reader *reader);

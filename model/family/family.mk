@@ -10,6 +10,7 @@ libaccel_model_core_la_SOURCES += \
 	%D%/decoder_config.c \
 	%D%/decoder_config.h \
 	%D%/decoder_config_gguf.c \
+	%D%/decoder_config_layers.c \
 	%D%/decoder_config_keys.c \
 	%D%/decoder_config_json.c \
 	%D%/decoder_config_reader.h \

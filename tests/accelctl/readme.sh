@@ -128,7 +128,8 @@ done <"$readme"
 for isa in scalar avx2 avxvnni avx512 avx512bf16 amx; do
     "$accelctl" plan "$q8" --set cpu.isa=$isa >/dev/null 2>&1 || continue
     grep -E '^\$ build/accelctl run samples/.* --greedy ' "$readme" | sed 's/^\$ //' | while read -r line; do
-        eval "$line --set cpu.isa=$isa -q" 2>&1 </dev/null; echo
+        # What steps down to fit a budget depends on the scratch memory of a level; the text does not.
+        eval "$line --set cpu.isa=$isa -q" 2>&1 </dev/null | grep -v "^weights "; echo
     done >"$work/greedy.$isa"
     [ "$(wc -l <"$work/greedy.$isa")" -ge 4 ] || fail "README.md has too few greedy texts"
     cmp "$work/greedy.scalar" "$work/greedy.$isa" || fail "greedy texts of README.md with cpu.isa=$isa"
