@@ -49,8 +49,7 @@ struct sdk_call {
     struct sdk_barrier *barrier; /**< for sdk_barrier_wait inside of `run`; NULL with one thread */
     uint32_t is_staged;          /**< 1: an earlier node or `stage_part` has filled `staged`: only read it */
     uint32_t variant;            /**< of the kernel */
-    uint32_t zero;
-    const void *prepared; /**< what sdk_kernel.prepare stored for these dims; NULL without it */
+    const void *prepared;        /**< what sdk_kernel.prepare stored for these dims; NULL without it */
 };
 
 /** A node as a check sees it, before anything runs. */
