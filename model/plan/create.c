@@ -204,6 +204,8 @@ static int32_t make_shape_plan(struct accel_model_plan *plan, struct accel_error
     request.model = all;
     code = accel_plan_create(plan->context, &request, &plan->shape_plan, error);
     if (code == ACCEL_OK)
+        code = model_plan_decline_sequences(plan, error);
+    if (code == ACCEL_OK)
         code = accel_plan_sketch(plan->shape_plan,
                                  plan->stepped ? &plan->stepped_shapes : accel_model_description_sketch(description),
                                  error);
@@ -257,6 +259,7 @@ int32_t model_plan_remake(struct accel_model_plan *plan, struct accel_error *err
     accel_plan_free(plan->shape_plan);
     plan->session = NULL;
     plan->shape_plan = NULL;
+    accel_error_clear(&plan->reason);
     code = make_shape_plan(plan, error);
     return code == ACCEL_OK ? make_session(plan, error) : code;
 }
@@ -278,8 +281,11 @@ static int32_t create_plan(struct accel_context *context, struct plan_subject *s
     code = copy_options(plan, options, more, more_count, error);
     if (code == ACCEL_OK)
         code = make_shape_plan(plan, error);
-    if (code == ACCEL_OK)
+    if (code == ACCEL_OK) {
         code = make_session(plan, error);
+        if (code == ACCEL_OK || code == ACCEL_E_LIMIT)
+            code = model_plan_lower_sequences(plan, code, error);
+    }
     if (code == ACCEL_OK)
         code = model_plan_adapt(plan, error);
     if (code == ACCEL_OK)

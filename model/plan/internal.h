@@ -30,6 +30,7 @@ struct accel_model_plan {
     struct accel_session *session;       /* NULL: only a shape plan */
     struct accel_plan *shape_plan;       /* plan from shapes alone; NULL: the session owns the plan */
     struct accel_error reason;           /* why there is no session */
+    uint64_t sequences;                  /* replaces recommended sequences that do not fit; 0: none */
     struct accel_sketch stepped_shapes;  /* shapes with the types that adaptive precision chose */
     struct accel_sketch_weight *stepped; /* weights of stepped_shapes; NULL: no type was changed */
 };
@@ -37,7 +38,14 @@ struct accel_model_plan {
 /* Lowers or raises the types of matrices as the precision settings require. Does nothing without a session. */
 int32_t model_plan_adapt(struct accel_model_plan *plan, struct accel_error *error);
 
-/* Plans again, with the types in `stepped`. */
+/* Lowers recommended sequences to as many as fit, at least one, if the plan does not fit or if `code`, which planning
+ * returned, is ACCEL_E_LIMIT. Returns `code` if it changes nothing. */
+int32_t model_plan_lower_sequences(struct accel_model_plan *plan, int32_t code, struct accel_error *error);
+
+/* Declines the recommended sequences of a new shape plan if `plan->sequences` replaces them. */
+int32_t model_plan_decline_sequences(struct accel_model_plan *plan, struct accel_error *error);
+
+/* Plans again, with `sequences` and the types in `stepped`. */
 int32_t model_plan_remake(struct accel_model_plan *plan, struct accel_error *error);
 
 /* Returns whether `mode` is a valid mode of a request; false for NULL. */

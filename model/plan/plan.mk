@@ -12,4 +12,5 @@ libaccel_model_core_la_SOURCES += \
 	%D%/json_shape_plan.c \
 	%D%/repeat.c \
 	%D%/search.c \
+	%D%/sequences.c \
 	%D%/write.c

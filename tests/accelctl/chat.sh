@@ -179,8 +179,11 @@ printf '[{"role": "system", "content": "\\u001b[31mred\\u0007\\u202e"}]' >"$work
 chat 0 "/load $work/red.json\n/system\n" -q
 is "$(cat "$work/err")" "?[31mred??" "a system message with control sequences"
 
-# ---- a full context ----
-chat 3 'Once upon a time there was a girl\nAnd a boy\nAnd a dog\nOnce upon a time\n' --set context=96tok -n 100 --ignore-end
+# ---- a full context: a message that it does not hold is wrong usage, as a prompt of a run is ----
+chat 2 'Once upon a time there was a girl\n' -c 4
+says "the context is full (kv.full=stop): with this message the conversation has"
+try 2 "$accelctl" run "$f32" -c 4 -p "Once upon a time there was a girl"
+chat 2 'Once upon a time there was a girl\nAnd a boy\nAnd a dog\nOnce upon a time\n' --set context=96tok -n 100 --ignore-end
 says "the context of 96 tokens is full, and the answer ends (kv.full=stop)"
 says "the context is full (kv.full=stop): with this message the conversation has"
 for full in slide "prune --set kv.prune=recency"; do
@@ -201,8 +204,8 @@ for full in slide "prune --set kv.prune=recency"; do
 done
 
 # The first failure is the exit status, whatever fails behind it.
-chat 2 '/nothing\nOnce upon a time there was a girl\nAnd a boy\nAnd a dog\nOnce upon a time\n' --set context=96tok -n 100 \
-    --ignore-end
+chat 3 "/load $work/none.json\nOnce upon a time there was a girl\nAnd a boy\nAnd a dog\nOnce upon a time\n" \
+    --set context=96tok -n 100 --ignore-end
 says "the context is full (kv.full=stop): with this message"
 chat 3 "/load $work/none.json\n/save $work/no/file\n/nothing\n" -q
 # With --json the answers and the errors of commands are lines of one stream, and those of the options as well.

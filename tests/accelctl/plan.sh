@@ -389,6 +389,53 @@ short="--platform cuda --device t4 --set memory.device=3800MiB --set placement=s
 try 0 "$accelctl" plan llama-2-70b --platform cuda --device rtx3090 --set placement=single --fit --all
 grep -q "^settings   --set weights.type=q2 " "$work/out" || { cat "$work/out"; fail "--fit keeps a step that is not needed"; }
 grep -q "no use  *Shorten the context .*: the others suffice without it" "$work/out" || fail "--fit does not list what it dropped"
+# The context is the longest beside the other changes.
+smaller="llama-2-13b --platform cuda --device rtx4090 --set memory.device=5200MiB --set placement=single"
+# shellcheck disable=SC2086
+{
+    try 0 "$accelctl" plan $smaller --fit
+    settings=$(sed -n 's/^settings   //p' "$work/out")
+    most=$(echo "$settings" | sed -n 's/.*--set context=\([0-9]*\)tok.*/\1/p')
+    has "context    $most tokens (trained for 4096), 1 sequence, prefill batch"
+    [ "$most" -gt 256 ] || fail "--fit leaves $most tokens"
+    try 0 "$accelctl" plan $smaller $settings
+    try 5 "$accelctl" plan $smaller $settings --set context=$((most + 1))tok
+}
+# Recommended sequences fall to as many as fit; those of the user do not.
+large="llama-2-7b --platform cuda --device rtx4090"
+# shellcheck disable=SC2086
+{
+    try 0 "$accelctl" plan $large --json
+    fewer=$(value settings.sequences.value)
+    is "$(value not_honored.0.key) $(value not_honored.0.value)" "sequences 8" "what is declined"
+    [ "$fewer" -gt 1 ] && [ "$fewer" -lt 8 ] || fail "$fewer sequences"
+    try 0 "$accelctl" plan $large
+    has "$fewer sequences, prefill"
+    has "not honored: sequences=8"
+    try 0 "$accelctl" plan $large --set sequences=$fewer
+    try 5 "$accelctl" plan $large --set sequences=$((fewer + 1))
+    try 5 "$accelctl" plan llama-2-70b --platform cuda --device rtx4090 --set placement=single
+    has ", 1 sequence, prefill"
+}
+# A run has as many as its plan.
+cp -r "$src/profiles" "$work/wide"
+cat >"$work/wide/devices/wide.yaml" <<'EOT'
+accel-profile: 1
+about: several sequences
+match: [device.kind == cpu]
+rules:
+  - when: model.kind == generation
+    set: {sequences: 64}
+    because: a test
+EOT
+for budget in 8MiB 2MiB; do
+    try 0 "$accelctl" plan "$q8" --profiles "$work/wide" --set memory.budget=$budget --out "$work/wide.json" --json
+    fewer=$(value settings.sequences.value)
+    [ "$fewer" -lt 64 ] || fail "$fewer sequences in $budget"
+    try 0 "$accelctl" run "$q8" --profiles "$work/wide" --set memory.budget=$budget --prompt Once -n 2
+    grep -q "sequences=64.*the memory budget holds fewer" "$work/err" || fail "a run does not say why: $(cat "$work/err")"
+    try 0 "$accelctl" run "$work/wide.json" --prompt Once -n 2
+done
 # A limit that the user has set is named with the least that would do, and that does.
 limited="llama-2-7b --platform webgpu --set memory.device=1300MiB --fit"
 # shellcheck disable=SC2086

@@ -30,7 +30,8 @@ struct plan_steps {
     struct plan_step *steps;
     struct step_texts *texts; /* one for each step */
     uint32_t count;
-    bool must_run; /* fit skips steps after which the current file could not run */
+    bool must_run;          /* fit skips steps after which the current file could not run */
+    bool are_searches_last; /* fit searches values with the fixed steps in force */
 };
 
 /* One step under trial. */
@@ -472,6 +473,23 @@ static int32_t add_skipped_step(struct plan_steps *list, const struct accel_advi
     return add_step(list, plan, &trial, ACCEL_PLAN_STEP_SAME, not_needed, error);
 }
 
+/* Returns the step that fit tries at `position`, which is below twice the number of steps, or NULL. The searches in
+ * `late` follow all other steps, in the second half. */
+static const struct accel_advice *step_at(const struct plan_steps *list, uint32_t position, uint64_t late,
+                                          uint32_t *out_row)
+{
+    const uint32_t count = accel_advice_count(list->tables, "oom");
+    const struct accel_advice *advice;
+    bool is_late;
+
+    *out_row = position % count;
+    if (*out_row >= ROWS_MOST)
+        return NULL;
+    advice = accel_advice_get(list->tables, "oom", *out_row);
+    is_late = advice->search_wanted != ACCEL_ADVICE_FIXED && (late >> *out_row & 1) != 0;
+    return is_late == (position >= count) ? advice : NULL;
+}
+
 /* Applies the steps in `allowed` but not in `left_out`, one by one, until the plan fits; *out_applied gets the
  * applied ones. */
 static int32_t apply_steps(struct plan_steps *list, const struct accel_model_plan *plan, uint64_t allowed,
@@ -479,15 +497,16 @@ static int32_t apply_steps(struct plan_steps *list, const struct accel_model_pla
                            struct accel_error *error)
 {
     struct accel_model_plan *fitted = NULL;
-    uint32_t count = accel_advice_count(list->tables, "oom");
+    uint32_t positions = 2 * accel_advice_count(list->tables, "oom"), i;
+    uint64_t late = list->are_searches_last ? allowed & ~left_out : 0;
     int32_t code = accel_model_plan_vary(plan, NULL, 0, &fitted, error);
 
     clear_list(list);
     *out_applied = 0;
-    for (uint32_t i = 0; code == ACCEL_OK && i < count && i < ROWS_MOST && !verdict_of(fitted).fits; i++) {
-        const struct accel_advice *advice = accel_advice_get(list->tables, "oom", i);
+    for (uint32_t at = 0; code == ACCEL_OK && at < positions && !verdict_of(fitted).fits; at++) {
+        const struct accel_advice *advice = step_at(list, at, late, &i);
 
-        if (!applies(list, advice, fitted))
+        if (advice == NULL || !applies(list, advice, fitted))
             continue;
         if ((left_out >> i & 1) != 0) {
             code = add_skipped_step(list, advice, fitted, error);
@@ -551,6 +570,7 @@ int32_t fit_model_plan(struct accel_context *context, const struct accel_model_p
         accel_model_plan_free(fitted);
         fitted = NULL;
         code = remove_redundant_steps(list, plan, applied, &left_out, error);
+        list->are_searches_last = true;
         /* The trials of pruning overwrote the list. */
         if (code == ACCEL_OK)
             code = apply_steps(list, plan, applied, left_out, &fitted, &applied, error);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/accelctl/print/brief.h"
 #include "tools/accelctl/print/emit.h"
 #include "tools/accelctl/print/explain.h"
 #include "tools/accelctl/print/plan.h"
@@ -144,6 +145,7 @@ static int print_whole(const struct plan_options *chosen, const struct opened *o
     if (!chosen->common.json) {
         print_verdict(opened, 1);
         print_applied(steps);
+        print_context(opened);
         if (chosen->shown.all)
             print_steps(steps);
         else

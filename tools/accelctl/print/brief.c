@@ -63,7 +63,7 @@ static void print_window(const struct opened *opened)
     print_wrapped((uint32_t)print("%*s", HEAD, ""), HEAD, line);
 }
 
-static void print_context(const struct opened *opened)
+void print_context(const struct opened *opened)
 {
     const struct accel_plan *plan = accel_model_plan_plan(opened->made);
     const char *trained = fact_of(opened, "model.context"), *sequences = plan_setting_text(plan, "sequences");

@@ -9,6 +9,9 @@
  * a run does not honor. */
 void print_brief(const struct opened *opened);
 
+/* Prints the context, the sequences and the prefill batch; nothing if the model has no context. */
+void print_context(const struct opened *opened);
+
 /* Names the weights of a row without layers: the output of a model without a head has a copy of the embedding where
  * that is on another device. */
 const char *tables_text(const struct accel_plan *plan, uint32_t index);
