@@ -434,6 +434,10 @@ try 0 "$accelctl" plan "$model" --emit llama-server --set weights.load=read --se
 has "--no-mmap"
 has "-ctk f16"
 has "attention.page = 32 tok (command line"
+grep -q "no-repack" "$work/out" && fail "a flag of packed weights that nobody set"
+try 0 "$accelctl" plan "$model" --emit llama-server --set cpu.layout=rows
+has "--no-repack"
+grep -q "cpu.layout = rows.*: it has no flag" "$work/out" && fail "cpu.layout=rows has a flag of llama-server"
 # Placements are carried over, and what is not is listed.
 try 0 "$accelctl" plan llama-2-7b --platform cuda --device 2xt4 --set placement=0-9=cuda:0,10-31=cuda:1 --emit llama-server
 has "    -ngl 33 \\"
