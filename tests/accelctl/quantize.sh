@@ -196,6 +196,18 @@ for name in "" "$work/new/" "$work" "$work/fifo"; do
     try 2 "$accelctl" quantize -n "$f32" "$name"
 done
 [ -p "$work/fifo" ] || fail "a FIFO was replaced"
+# An interrupt while the text is read leaves nothing that could be resumed.
+i=0
+while [ $i -lt 40 ]; do cat "$work/text"; i=$((i + 1)); done >"$work/long"
+"$accelctl" quantize --type q4_g32 --method gptq --calib "$work/long" "$models/hf" "$work/calibrated" >"$work/out" 2>"$work/err" &
+pid=$!
+await_handler
+kill -INT $pid 2>/dev/null
+wait $pid
+is $? 130 "status after an interrupt of a calibration"
+one_error "cancelled after "
+grep -q "^  remedy: nothing was written yet; the same command starts again" "$work/err" || { cat "$work/err"; fail "remedy of an interrupted calibration"; }
+[ ! -e "$work/calibrated/model.safetensors.part" ] || fail "an interrupted calibration wrote a file"
 # A resumed run says which figures are its own, and ends in the same bytes.
 half=$ACCEL_TEST_BUILDDIR/tests/accelctl/half
 try 0 "$half" "$f32" "$work/half.gguf" q8_0
