@@ -294,17 +294,22 @@ uint32_t quantize_narrow(uint32_t type, uint64_t width)
 }
 
 /* Returns why a tensor keeps its type whatever the rules are, or NULL. */
-static const char *reason_to_keep(const struct accel_quantize_options *options, const struct accel_model_tensor *tensor,
-                                  const struct name_facts *facts)
+static const char *reason_to_keep(const struct accel_quantize_options *options, const struct accel_model_tensor *tensor)
 {
     for (uint32_t i = 0; i < options->keep_count; i++)
         if (fnmatch(options->keep[i], tensor->name, 0) == 0)
             return "unchanged on request";
     if (model_tensor_elements(tensor) == 0)
         return "holds no values";
-    if (facts->is_turned)
-        return "inputs stand first in it";
     return NULL;
+}
+
+/* Returns whether a matrix cannot have the type: groups of a transposed matrix would lie along its outputs, and the
+ * matrices that a run makes of it have their groups along the inputs. */
+static bool is_transposed_for(const struct name_facts *facts, uint32_t type)
+{
+    struct accel_format format;
+    return facts->is_turned && (accel_format_describe(type, &format) != ACCEL_OK || format.kind != ACCEL_FORMAT_SCALAR);
 }
 
 /* Returns the type name that the rules give a tensor, or NULL with a reason. */
@@ -372,7 +377,7 @@ static void choose(struct accel_quantize_job *job, const struct quantize_rules *
     const struct accel_model_tensor *tensor = accel_model_file_tensor(job->file, index);
     const struct name_facts facts = facts_of(rules, tensor);
     struct accel_quantize_row *row = &job->rows[index];
-    const char *reason = reason_to_keep(rules->options, tensor, &facts);
+    const char *reason = reason_to_keep(rules->options, tensor);
     uint32_t type = ACCEL_TYPE_NONE;
     *row = (struct accel_quantize_row){.size = sizeof(*row),
                                        .from = tensor->type,
@@ -387,6 +392,10 @@ static void choose(struct accel_quantize_job *job, const struct quantize_rules *
         type = job->chosen[index];
     else if (reason == NULL)
         reason = type_by_rules(job, rules, index, &facts, &type);
+    if (reason == NULL && is_transposed_for(&facts, type)) {
+        reason = "stored transposed, with inputs first";
+        job->transposed++;
+    }
     if (reason == NULL && row->from == type)
         reason = "has that type";
     if (reason == NULL && !is_decoded(tensor))
@@ -408,12 +417,13 @@ bool quantize_is_free(const struct accel_quantize_job *job, const struct quantiz
     const struct accel_model_tensor *tensor = accel_model_file_tensor(job->file, index);
     const struct name_facts facts = facts_of(rules, tensor);
     const bool folder = accel_model_file_format(job->file) == ACCEL_MODEL_SAFETENSORS;
-    return tensor->rank == 2 && reason_to_keep(rules->options, tensor, &facts) == NULL && is_decoded(tensor) &&
-           (!folder || is_in_layer(tensor, facts.role) || is_critical(facts.role));
+    return tensor->rank == 2 && reason_to_keep(rules->options, tensor) == NULL && !facts.is_turned &&
+           is_decoded(tensor) && (!folder || is_in_layer(tensor, facts.role) || is_critical(facts.role));
 }
 
 void quantize_choose(struct accel_quantize_job *job, const struct quantize_rules *rules)
 {
+    job->transposed = 0;
     for (uint64_t i = 0; i < job->count; i++) {
         const struct accel_model_tensor *tensor = accel_model_file_tensor(job->file, i);
         choose(job, rules, i);

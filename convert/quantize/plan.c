@@ -66,6 +66,21 @@ static int32_t identify(struct accel_quantize_job *job, struct accel_error *erro
     return ACCEL_OK;
 }
 
+/* Refuses a file of which nothing would be converted because its matrices are stored transposed. */
+static int32_t check_transposed(const struct accel_quantize_job *job, struct accel_error *error)
+{
+    for (uint64_t i = 0; i < job->count; i++)
+        if (job->rows[i].converted)
+            return ACCEL_OK;
+    if (job->transposed == 0)
+        return ACCEL_OK;
+    model_fault(error, ACCEL_E_UNSUPPORTED, accel_model_file_path(job->file), MODEL_NO_OFFSET,
+                "none of its matrices can be quantized: %u are stored transposed, with inputs first", job->transposed);
+    accel_error_remedy(error, "let each run convert them when it loads: accelctl run MODEL --set weights.type=q4; or "
+                              "quantize a GGUF file of the model, which convert_hf_to_gguf.py of llama.cpp makes");
+    return ACCEL_E_UNSUPPORTED;
+}
+
 static int32_t fill(struct accel_quantize_job *job, const struct accel_quantize_options *options,
                     struct accel_error *error)
 {
@@ -74,6 +89,8 @@ static int32_t fill(struct accel_quantize_job *job, const struct accel_quantize_
     if (code == ACCEL_OK)
         code = quantize_allocate(job, &rules, error);
     quantize_rules_free(&rules);
+    if (code == ACCEL_OK)
+        code = check_transposed(job, error);
     return code == ACCEL_OK ? identify(job, error) : code;
 }
 

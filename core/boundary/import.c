@@ -67,9 +67,8 @@ int32_t accel_import_handle(int32_t code, const void *handle, const char *driver
         return accel_import_code(code, driver, slot, error);
     if (handle != NULL)
         memcpy(&table, handle, sizeof(table));
-    if (table == NULL)
-        return accel_error_driver(error, ACCEL_E_INTERNAL, driver, "%s succeeded without a handle", slot);
-    return ACCEL_OK;
+    return table ? ACCEL_OK
+                 : accel_error_driver(error, ACCEL_E_INTERNAL, driver, "%s succeeded without a handle", slot);
 }
 
 /* ---- tables ---- */

@@ -16,9 +16,8 @@ static int32_t read_profile(struct accel_plan *plan, const char *name, struct ac
 {
     const struct accel_profile *profile = plan->context->profile;
     const struct accel_profile_pair named = {"device.profile", name, "the request names it"};
-    if (profile == NULL)
-        return accel_error_set(error, ACCEL_E_NOT_FOUND, "no profiles were found");
-    return accel_profile_facts(profile, &named, 1, out_facts, error);
+    return profile ? accel_profile_facts(profile, &named, 1, out_facts, error)
+                   : accel_error_set(error, ACCEL_E_NOT_FOUND, "no profiles were found");
 }
 
 static const struct accel_profile_fact *find_fact(const struct accel_profile_facts *facts, const char *key)

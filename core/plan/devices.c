@@ -32,7 +32,36 @@ static void add_item(struct accel_placer *p, const struct accel_sketch_component
                      uint64_t state)
 {
     if (weights || state || layer != ACCEL_NO_LAYER)
-        p->items[p->item_count++] = (struct accel_placer_item){c, layer, 0, weights, state};
+        p->items[p->item_count++] = (struct accel_placer_item){c, layer, 0, weights, state, 0, 0};
+}
+
+/* Returns the bytes of the token table that is the output projection of a generating component, too; 0: it has its
+ * own. */
+static uint64_t find_tied(const struct accel_shape_planner *s, const struct accel_sketch_component *c)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < s->shapes->weight_count && c->cached; i++) {
+        const struct accel_sketch_weight *weight = &s->shapes->weights[i];
+        bool is_own = strcmp(weight->component, c->name) == 0;
+        if (is_own && strcmp(weight->role, "head") == 0)
+            return 0;
+        if (is_own && is_table(weight) && weight->rows == c->vocabulary)
+            bytes = s->weight_bytes[i];
+    }
+    return bytes;
+}
+
+/* Adds the copy of a tied token table to the weights of the device that computes the output on another one. The first
+ * row of the memory is that of weights. */
+static void add_copies(struct accel_placer *p)
+{
+    struct accel_plan_memory *row = p->s->plan->memory;
+    for (uint32_t i = 0; i < p->item_count; i++) {
+        uint64_t copy = accel_placer_copy_bytes(p, &p->items[i], p->items[i].target);
+        uint64_t *const sums[] = {&p->items[i].weights, &p->s->weights, &row->bytes, &row->lower};
+        for (size_t j = 0; j < sizeof(sums) / sizeof(sums[0]) && copy; j++)
+            *sums[j] = accel_plan_add(*sums[j], copy);
+    }
 }
 
 /* Adds the items of a component. Layer sizes are summed in one pass over the weights, since a model may have many
@@ -41,6 +70,7 @@ static int32_t add_component(struct accel_placer *p, const struct accel_sketch_c
 {
     struct accel_shape_planner *s = p->s;
     uint64_t state = accel_shape_plan_layer_state(s, c);
+    uint32_t table = p->item_count;
     uint64_t *sums = accel_arena_array(&s->plan->arena, (size_t)c->layers + 1, sizeof(*sums));
     if (sums == NULL)
         return accel_error_no_memory(s->error, "for a plan");
@@ -57,6 +87,10 @@ static int32_t add_component(struct accel_placer *p, const struct accel_sketch_c
     for (uint32_t layer = 0; layer < c->layers; layer++)
         add_item(p, c, layer, sums[layer], state);
     add_item(p, c, ACCEL_NO_LAYER, sum_outside_layers(s, c, false), 0);
+    if (p->item_count > table) {
+        p->items[p->item_count - 1].table = table;
+        p->items[p->item_count - 1].copy = find_tied(s, c);
+    }
     return ACCEL_OK;
 }
 
@@ -112,6 +146,7 @@ static int32_t make_rows(struct accel_placer *p)
 {
     struct accel_plan *plan = p->s->plan;
     struct accel_plan_layer *row = NULL;
+    add_copies(p);
     for (uint32_t i = 0; i < p->item_count; i++) {
         const struct accel_placer_item *item = &p->items[i];
         struct accel_placer_target *target = &p->targets[item->target];

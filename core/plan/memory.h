@@ -32,4 +32,8 @@ int32_t accel_plan_check_limits(const struct accel_plan *plan, const struct acce
 int32_t accel_plan_check_scratch(const struct accel_plan *plan, const struct accel_device *device,
                                  struct accel_error *error);
 
+/** Makes the weights in the rows of layers of each device sum to those that its driver plans for `stages`. The last row
+ * of the device has what shapes do not know: padding, packing, and copies of tied tables. */
+void accel_plan_merge_layers(struct accel_plan *plan, const struct accel_plan *const *stages, uint32_t count);
+
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/plan/honored.h"
+#include "core/plan/memory.h"
 #include "core/plan/shape_plan.h"
 
 static int32_t check_stages(const struct accel_plan *plan, const struct accel_plan *const *stages, uint32_t count,
@@ -58,9 +59,7 @@ static uint64_t weights_of(const struct accel_plan *stage)
     return accel_plan_add(packed ? packed->bytes : 0, mapped ? mapped->bytes : 0);
 }
 
-/* Makes the weights in the rows of each device sum to those that its driver plans. The last row of the device has what
- * rows of shapes do not know: padding, packing, and the table that a second device holds for the output. */
-static void merge_layers(struct accel_plan *plan, const struct accel_plan *const *stages, uint32_t count)
+void accel_plan_merge_layers(struct accel_plan *plan, const struct accel_plan *const *stages, uint32_t count)
 {
     for (uint32_t i = 0; i < plan->layers.count; i++) {
         struct accel_plan_layer *row = plan->layers.items[i];
@@ -134,7 +133,7 @@ int32_t accel_plan_merge_stages(struct accel_plan *plan, const struct accel_plan
     plan->placed = false;
     for (uint32_t c = 1; c < ACCEL_MEMORY_END; c++)
         merge_class(plan, stages, count, c);
-    merge_layers(plan, stages, count);
+    accel_plan_merge_layers(plan, stages, count);
     code = merge_nodes(plan, stages, count, error);
     if (code == ACCEL_OK)
         code = merge_fit(plan, stages, count, error);

@@ -255,6 +255,8 @@ int32_t accel_plan_assign_graphs(struct accel_plan *plan, const struct accel_pla
         code = accel_plan_add_memory(plan, device, work, &options, wanted, error);
     if (code == ACCEL_OK && !plan->spread)
         code = accel_plan_check_scratch(plan, device, error);
+    if (code == ACCEL_OK && !plan->spread)
+        accel_plan_merge_layers(plan, (const struct accel_plan *const[]){plan}, 1);
     /* The session that runs the plan takes the device over, and does not open it a second time. */
     if (code == ACCEL_OK)
         plan->opened = device;

@@ -29,6 +29,8 @@ struct accel_placer_item {
     uint32_t target;  /**< index of the device that it is assigned to */
     uint64_t weights; /**< bytes */
     uint64_t state;   /**< bytes */
+    uint64_t copy;    /**< bytes of the tied token table, of which another device than that of `table` holds a copy */
+    uint32_t table;   /**< item of that table */
 };
 
 struct accel_placer {
@@ -46,6 +48,13 @@ struct accel_placer {
 static inline uint64_t accel_placer_item_bytes(const struct accel_placer_item *item)
 {
     return accel_plan_add(item->weights, item->state);
+}
+
+/** Returns the bytes of the copy of a token table that an item requires on a device. */
+static inline uint64_t accel_placer_copy_bytes(const struct accel_placer *p, const struct accel_placer_item *item,
+                                               uint32_t target)
+{
+    return item->copy && p->items[item->table].target != target ? item->copy : 0;
 }
 
 /** Collects the devices and assigns each item to one. ACCEL_E_INVALID: the settings contradict each other or the

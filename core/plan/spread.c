@@ -129,7 +129,9 @@ static void fill_targets(struct accel_placer *p)
     for (uint32_t i = 0; i < p->item_count; i++) {
         uint64_t bytes = accel_placer_item_bytes(&p->items[i]);
         while (target + 1 < p->target_count &&
-               accel_plan_add(p->targets[target].taken, bytes) > capacity_of(p, &p->targets[target]))
+               accel_plan_add(p->targets[target].taken,
+                              accel_plan_add(bytes, accel_placer_copy_bytes(p, &p->items[i], target))) >
+                   capacity_of(p, &p->targets[target]))
             target++;
         p->items[i].target = target;
         p->targets[target].taken = accel_plan_add(p->targets[target].taken, bytes);

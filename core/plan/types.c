@@ -549,17 +549,6 @@ static void note_idle_cache(struct accel_shape_planner *s)
     }
 }
 
-/* Adds one note for all weights that a run cannot use in the type of the file. */
-static void note_conversion(struct accel_shape_planner *s)
-{
-    if (s->converted)
-        accel_plan_add_note(s->plan, &s->plan->notes, ACCEL_NOTE_WARN, "weights.type",
-                            "accelctl quantize makes a file with the types of the plan, once for all runs",
-                            "%" PRIu32 " of %" PRIu32 " weights are not in the file as the plan has them: each run "
-                            "converts them when it loads",
-                            s->converted, s->shapes->weight_count);
-}
-
 /* Returns whether a component has an output projection. Else its token embedding is one, and a step reads all of it. */
 static bool has_head(const struct accel_sketch *shapes, const char *component)
 {
@@ -621,6 +610,5 @@ int32_t accel_shape_plan_choose_types(struct accel_shape_planner *s)
     sum_step_weights(s);
     note_idle(s);
     note_idle_cache(s);
-    note_conversion(s);
     return ACCEL_OK;
 }

@@ -156,6 +156,11 @@ uint32_t accel_model_description_is_file(const struct accel_model_description *d
     return description->is_file;
 }
 
+uint32_t accel_model_description_is_transposed(const struct accel_model_description *description)
+{
+    return description->has_transposed;
+}
+
 const struct accel_named_value *accel_model_description_facts(const struct accel_model_description *description,
                                                               uint32_t *out_count)
 {

@@ -76,8 +76,10 @@ static int32_t add_tensor(struct accel_model_description *d, const struct accel_
     code = measure(d, tensor, &weight, error);
     if (code != ACCEL_OK)
         return code;
-    if (name.is_turned && d->turned)
+    if (name.is_turned && d->turned) {
         swap(&weight.rows, &weight.columns);
+        d->has_transposed = true;
+    }
     learn_shape(&d->shapes[name.part], &name, &weight);
     if (strcmp(name.role, "head") == 0 && name.part == d->traits.main)
         d->traits.tied = false;

@@ -117,8 +117,9 @@ struct accel_model_description {
     struct shape shapes[PARTS];
     struct traits traits;
     const struct family *family;
-    bool lacks_config; /* it is of safetensors without a config.json */
-    bool turned;       /* the file stores GPT-2's transposed matrices with their inputs first */
+    bool lacks_config;   /* it is of safetensors without a config.json */
+    bool turned;         /* the file stores GPT-2's transposed matrices with their inputs first */
+    bool has_transposed; /* a matrix of the file is one of these */
 };
 
 extern const char *const part_names[PARTS];

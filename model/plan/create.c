@@ -174,6 +174,49 @@ static int32_t open_subject(struct accel_context *context, const char *path, str
 
 enum { LENGTH_TEXT = 24, REQUEST_FACTS = 3 };
 
+/* Returns whether a run rounds weights a second time when it loads them: it converts quantized ones. */
+static bool rounds_again(const struct accel_plan *plan)
+{
+    struct accel_format format;
+
+    for (uint32_t i = 0; i < accel_plan_weight_count(plan); i++) {
+        const struct accel_plan_weight *weight = accel_plan_weight_get(plan, i);
+
+        if (weight->converted && accel_format_describe(weight->file_type, &format) == ACCEL_OK &&
+            format.kind != ACCEL_FORMAT_SCALAR)
+            return true;
+    }
+    return false;
+}
+
+/* Adds one note for all weights that a run cannot use in the type of the file. */
+static int32_t note_conversion(struct accel_model_plan *plan, struct accel_error *error)
+{
+    const struct accel_plan *made = plan->shape_plan;
+    uint32_t converted = 0, count = accel_plan_weight_count(made);
+    char text[160];
+    struct accel_plan_note note = {
+        .size = sizeof(note), .level = ACCEL_NOTE_WARN, .key = "weights.type", .text = text, .remedy = ""};
+
+    for (uint32_t i = 0; i < count; i++)
+        converted += accel_plan_weight_get(made, i)->converted;
+    if (converted == 0)
+        return ACCEL_OK;
+    if (accel_model_description_is_transposed(plan->subject->description))
+        note.remedy = "convert_hf_to_gguf.py of llama.cpp makes a GGUF file, which accelctl quantize can convert once "
+                      "for all runs; this file stores matrices transposed, which it does not quantize";
+    else if (rounds_again(made))
+        note.remedy = "accelctl quantize makes a file with the types of the plan, once for all runs, of the original "
+                      "weights (F16, BF16 or F32); with --requantize also of this file, which is quantized already";
+    else
+        note.remedy = "accelctl quantize makes a file with the types of the plan, once for all runs";
+    snprintf(text, sizeof(text),
+             "%" PRIu32 " of %" PRIu32 " weights are not in the file as the plan has them: each run converts them when "
+             "it loads",
+             converted, count);
+    return accel_plan_note(plan->shape_plan, &note, error);
+}
+
 /* Plans settings and types from the model's shapes, without a driver. Profiles see the facts of the model and of the
  * request. */
 static int32_t make_shape_plan(struct accel_model_plan *plan, struct accel_error *error)
@@ -209,6 +252,8 @@ static int32_t make_shape_plan(struct accel_model_plan *plan, struct accel_error
         code = accel_plan_sketch(plan->shape_plan,
                                  plan->stepped ? &plan->stepped_shapes : accel_model_description_sketch(description),
                                  error);
+    if (code == ACCEL_OK)
+        code = note_conversion(plan, error);
     if (code == ACCEL_OK)
         code = session_check_context(plan->shape_plan, plan->options.path, model_plan_longest(plan), error);
     free(all);

@@ -323,6 +323,19 @@ try 0 "$accelctl" plan llama-2-7b --platform cuda --device 2xt4 --layers --parts
 grep -q "language *embedding *cuda:0 " "$work/out" && grep -q "language *output *cuda:1 " "$work/out" ||
     fail "rows of layers: $(cat "$work/out")"
 grep -q "attention.q *32 q4_g128 *264.0 MiB *4.125 b " "$work/out" || fail "bits per weight: $(cat "$work/out")"
+# A tied token table is counted on both devices that read it, and the parts of the weights add up to their sum.
+try 0 "$accelctl" plan gemma-2b --platform cuda --device t4 --set weights.type=f16 --json
+rows_add_up
+one=$memory
+try 0 "$accelctl" plan gemma-2b --platform cuda --device t4 --set weights.type=f16 -ngl 10 --json
+rows_add_up
+is $((memory - one)) $((256000 * 2048 * 2)) "the copy of a tied token table of 256000 x 2048 values in F16"
+try 0 "$accelctl" plan gemma-2b --platform cuda --device t4 --set weights.type=f16 -ngl 10
+has "output with a copy of the embedding on cuda"
+tr -s ' \n' '  ' <"$work/out" | grep -q "copies and padding 1000.0 MiB" || { cat "$work/out"; fail "parts of the weights"; }
+# Of one device, the row of the output has what its driver packs besides.
+try 0 "$accelctl" plan "$model" --json
+rows_add_up
 # The weights of several devices add up, with the tables of no layer.
 for name in 2xa100 5xl4; do
     try 0 "$accelctl" plan llama-2-70b --platform cuda --device $name --json
@@ -481,6 +494,10 @@ try 0 "$accelctl" plan "$model" --emit llama-server --set weights.load=read --se
 has "--no-mmap"
 has "-ctk f16"
 has "attention.page = 32 tok (command line"
+grep -q "no-repack" "$work/out" && fail "a flag of packed weights that nobody set"
+try 0 "$accelctl" plan "$model" --emit llama-server --set cpu.layout=rows
+has "--no-repack"
+grep -q "cpu.layout = rows.*: it has no flag" "$work/out" && fail "cpu.layout=rows has a flag of llama-server"
 # Placements are carried over, and what is not is listed.
 try 0 "$accelctl" plan llama-2-7b --platform cuda --device 2xt4 --set placement=0-9=cuda:0,10-31=cuda:1 --emit llama-server
 has "    -ngl 33 \\"

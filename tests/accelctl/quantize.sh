@@ -196,6 +196,50 @@ for name in "" "$work/new/" "$work" "$work/fifo"; do
     try 2 "$accelctl" quantize -n "$f32" "$name"
 done
 [ -p "$work/fifo" ] || fail "a FIFO was replaced"
+# Transposed matrices of GPT-2 are left to the loading of a run, and nothing else is written as if it were quantized.
+gpt2=$ACCEL_SHARED_FIXTURES/gpt2-base
+if [ -d "$gpt2" ]; then
+    for option in "" --dry-run; do
+        # shellcheck disable=SC2086
+        try 3 "$accelctl" quantize "$gpt2" "$work/gpt2" --type q4 --group 128 $option
+        one_error "none of its matrices can be quantized: 8 are stored transposed, with inputs first"
+        grep -q "^  remedy: let each run convert them .* --set weights.type=q4" "$work/err" || fail "remedy of a transposed file"
+        [ ! -e "$work/gpt2" ] || fail "a refused conversion wrote a folder"
+    done
+    try 0 "$accelctl" plan "$gpt2" --set weights.type=q4
+    has "10 of 28 weights are not in the file as the plan has them"
+    has "remedy: convert_hf_to_gguf.py of llama.cpp makes a GGUF file"
+    try 0 "$accelctl" plan "$ACCEL_SHARED_FIXTURES/gpt2-large-ish" --set memory.budget=1MiB --fit --all
+    grep -q "accelctl quantize" "$work/out" && fail "advice to quantize a transposed file"
+    # F16 has no groups, so it is written transposed as well.
+    try 0 "$accelctl" quantize "$gpt2" "$work/gpt2" --type f16
+    has "F16         8 tensors"
+    try 0 "$accelctl" plan "$work/gpt2"
+    has "in F16"
+else
+    echo "SKIP: transposed matrices: gpt2-base is absent"
+fi
+# The remedy of a plan that converts a quantized file is one that quantize accepts.
+try 0 "$accelctl" quantize "$f32" "$work/rounded.gguf" q8_0
+try 0 "$accelctl" plan "$work/rounded.gguf" --set weights.type=q4
+tr -s ' \n' '  ' <"$work/out" >"$work/line"
+grep -q "once for all runs, of the original weights (F16, BF16 or F32); with --requantize also of this file" "$work/line" ||
+    { cat "$work/out"; fail "remedy of a quantized file"; }
+try 0 "$accelctl" plan "$f32" --set weights.type=q4
+has "remedy: accelctl quantize makes a file with the types of the plan, once for all runs"
+grep -q requantize "$work/out" && fail "--requantize for a file of F32"
+# An interrupt while the text is read leaves nothing that could be resumed.
+i=0
+while [ $i -lt 40 ]; do cat "$work/text"; i=$((i + 1)); done >"$work/long"
+"$accelctl" quantize --type q4_g32 --method gptq --calib "$work/long" "$models/hf" "$work/calibrated" >"$work/out" 2>"$work/err" &
+pid=$!
+await_handler
+kill -INT $pid 2>/dev/null
+wait $pid
+is $? 130 "status after an interrupt of a calibration"
+one_error "cancelled after "
+grep -q "^  remedy: nothing was written yet; the same command starts again" "$work/err" || { cat "$work/err"; fail "remedy of an interrupted calibration"; }
+[ ! -e "$work/calibrated/model.safetensors.part" ] || fail "an interrupted calibration wrote a file"
 # A resumed run says which figures are its own, and ends in the same bytes.
 half=$ACCEL_TEST_BUILDDIR/tests/accelctl/half
 try 0 "$half" "$f32" "$work/half.gguf" q8_0

@@ -177,6 +177,13 @@ grep -q "^  remedy: compare files of one model" "$work/err" || { cat "$work/err"
 try 0 "$accelctl" plan m.gguf --out plan.json
 try 2 "$accelctl" run plan.json -c 64 -p Hi
 one_error "-c 64 changes the plan plan.json, which runs only as it was written"
+# A variable has no effect on a recorded plan, which a warning says unless the plan has its value.
+try 0 "$accelctl" plan m.gguf --set context=48tok --out variable.json
+ACCEL_CONTEXT=64tok try 0 "$accelctl" run variable.json -p Hi -n 2
+grep -q "^warn: environment ACCEL_CONTEXT=64tok has no effect: the plan variable.json has context=48tok" "$work/err" ||
+    { cat "$work/err"; fail "a variable is ignored in silence"; }
+ACCEL_CONTEXT=48tok try 0 "$accelctl" run variable.json -p Hi -n 2
+grep -q "has no effect" "$work/err" && fail "a variable with the value of the plan is reported"
 try 2 "$accelctl" run plan.json -p Hi -p Ho
 one_error "sequences=2 (accelctl run) changes the plan plan.json"
 

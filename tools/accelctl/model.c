@@ -46,6 +46,31 @@ static void adopt_plan(struct opened *opened)
     accel_model_plan_session(opened->made, &opened->session, NULL);
 }
 
+/* Returns whether a plan has the value that a variable gives its setting, with or without the unit. */
+static bool has_value(const struct accel_plan_setting *setting, const char *value)
+{
+    size_t length = strlen(setting->value);
+
+    return strncmp(value, setting->value, length) == 0 &&
+           (value[length] == '\0' || strcmp(value + length, setting->unit) == 0);
+}
+
+/* Warns of variables of the environment that set another value than the recorded plan has. */
+static void warn_variables(const struct accel_plan *plan, const char *path)
+{
+    for (uint32_t i = 0; i < accel_plan_setting_count(plan); i++) {
+        const struct accel_plan_setting *setting = accel_plan_setting_get(plan, i);
+        char name[96], copy[200], plan_path[500];
+        const char *value = accel_setting_variable(setting->key, name, sizeof(name)) == ACCEL_OK ? getenv(name) : NULL;
+
+        if (value != NULL && !has_value(setting, value))
+            fprintf(error_output(),
+                    "warn: environment %s=%s has no effect: the plan %s has %s=%s%s and runs as written\n", name,
+                    clean_text(value, copy, sizeof(copy)), clean_text(path, plan_path, sizeof(plan_path)), setting->key,
+                    setting->value, setting->unit);
+    }
+}
+
 /* Opens a recorded plan. Options that would change it are refused, since the record is complete. */
 static int repeat(const struct common *common, const struct wish *wish, struct opened *opened)
 {
@@ -77,6 +102,7 @@ static int repeat(const struct common *common, const struct wish *wish, struct o
     }
     if (accel_model_plan_repeat(opened->context, wish->path, &options, &opened->made, &error) != ACCEL_OK)
         return report_session_error(common->json, &error);
+    warn_variables(accel_model_plan_plan(opened->made), wish->path);
     return -1;
 }
 

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <accel/model/describe.h>
+
 #include "core/profile/keys.h"
 #include "tools/tables/steps.h"
 #include "tools/tables/tables.h"
@@ -171,17 +173,23 @@ static bool has_fewer_bits(const struct accel_model_plan *plan, struct trial *tr
     return false;
 }
 
-/* accelctl quantize refuses a quantized file: then the step requires another file. */
+/* accelctl quantize refuses a quantized file: then the step requires another file. It does not quantize transposed
+ * matrices, which a run converts when it loads them: then the step requires no file. */
 static char *needs_text(const struct accel_model_plan *plan, const struct accel_advice *advice)
 {
     static const char command[] = "accelctl quantize --type ";
     const size_t bytes = strlen(advice->needs) + 128;
     const char *in = strstr(advice->needs, " IN OUT");
     char *text = malloc(bytes);
+    uint32_t is_transposed = accel_model_description_is_transposed(accel_model_plan_description(plan));
 
     if (text == NULL || in == NULL || strncmp(advice->needs, command, sizeof(command) - 1) != 0 ||
-        quantized_type(plan) == NULL)
+        (quantized_type(plan) == NULL && !is_transposed))
         return text == NULL ? NULL : strcpy(text, advice->needs);
+    if (is_transposed) {
+        text[0] = '\0';
+        return text;
+    }
     snprintf(text, bytes, "%.*s ORIGINAL OUT, with the original weights (F16, BF16 or F32): this file is quantized",
              (int)(in - advice->needs), advice->needs);
     return text;

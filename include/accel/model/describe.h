@@ -45,6 +45,11 @@ ACCEL_API const char *accel_model_description_path(const struct accel_model_desc
 /** 1 where a file was read, 0 where there is a descriptor alone. */
 ACCEL_API uint32_t accel_model_description_is_file(const struct accel_model_description *description) ACCEL_NOEXCEPT;
 
+/** 1 if the file stores matrices transposed, with inputs first, as safetensors of GPT-2 do. A run transposes them when
+ * it loads; accel_quantize_plan leaves them unquantized. */
+ACCEL_API uint32_t accel_model_description_is_transposed(const struct accel_model_description *description)
+    ACCEL_NOEXCEPT;
+
 /** The facts, each with where it was read as its origin: *out_count of them, as accel_plan_request.model takes them. */
 ACCEL_API const struct accel_named_value *
 accel_model_description_facts(const struct accel_model_description *description, uint32_t *out_count) ACCEL_NOEXCEPT;

@@ -91,6 +91,18 @@ struct quantizing {
     struct accel_error error;
 };
 
+/* Returns whether an interrupted run left a part of OUT, a file or a folder. */
+static bool has_part(const char *out)
+{
+    char path[4096];
+    int length = snprintf(path, sizeof(path), "%s.part", out);
+
+    if (length < (int)sizeof(path) && access(path, F_OK) == 0)
+        return true;
+    length = snprintf(path, sizeof(path), "%s/model.safetensors.part", out);
+    return length < (int)sizeof(path) && access(path, F_OK) == 0;
+}
+
 int quantize_refuse(uint32_t json, struct accel_error *error, const char *out)
 {
     char remedy[SPACE_REMEDY_BYTES];
@@ -102,7 +114,9 @@ int quantize_refuse(uint32_t json, struct accel_error *error, const char *out)
     }
     switch (error->code) {
     case ACCEL_E_CANCELLED:
-        accel_error_remedy(error, "the same command resumes from there");
+        accel_error_remedy(error, "%s",
+                           has_part(out) ? "the same command resumes from there"
+                                         : "nothing was written yet; the same command starts again");
         code = EXIT_INTERRUPTED;
         break;
     case ACCEL_E_IO:

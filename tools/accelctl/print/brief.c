@@ -107,15 +107,21 @@ static void print_weights(const struct opened *opened)
 {
     const struct accel_plan *plan = accel_model_plan_plan(opened->made);
     uint64_t mapped = sum_classes(plan, ACCEL_MEMORY_MAPPED, ACCEL_MEMORY_MAPPED);
-    uint64_t bytes = sum_classes(plan, ACCEL_MEMORY_WEIGHTS, ACCEL_MEMORY_MAPPED);
+    uint64_t bytes = sum_classes(plan, ACCEL_MEMORY_WEIGHTS, ACCEL_MEMORY_MAPPED), parts = 0;
     char text[700] = "", size[32];
 
-    if (!accel_model_plan_exact(opened->made) || converts_weights(plan))
+    for (uint32_t i = 0; i < accel_plan_part_count(plan); i++)
+        parts += accel_plan_part_get(plan, i)->bytes;
+    if (!accel_model_plan_exact(opened->made) || converts_weights(plan)) {
         types_text(plan, text, sizeof(text));
-    else if (mapped != 0 && mapped != bytes)
+        if (bytes > parts && text[0] != '\0')
+            snprintf(text + strlen(text), sizeof(text) - strlen(text), ", copies and padding %s",
+                     bytes_text(bytes - parts, size));
+    } else if (mapped != 0 && mapped != bytes) {
         snprintf(text, sizeof(text), "%s mapped from the file, rest packed", bytes_text(mapped, size));
-    else
+    } else {
         snprintf(text, sizeof(text), "%s", mapped != 0 ? "used where the file is mapped" : "copied from the file");
+    }
     print_row("weights", bytes, text);
 }
 

@@ -36,6 +36,7 @@ static const struct flag_row llama_rows[] = {
     {"kv.type.k", "-ctk ", "auto=f16 f32=f32 f16=f16 q8=q8_0 q4=q4_0", "it has no such type"},
     {"kv.type.v", "-ctv ", "auto=f16 f32=f32 f16=f16 q8=q8_0,-fa,on q4=q4_0,-fa,on", "it has no such type"},
     {"cpu.threads", "-t ", NULL, ""},
+    {"cpu.layout", "", "auto= panels= rows=--no-repack", ""},
     {"attention.kernel", "", "auto= tiled=-fa,on eager=-fa,off", flash_only},
     {"weights.load", "", "auto= map= read=--no-mmap", ""},
     {"compute.activations", "", "q8=", "its kernels for quantized weights round activations to 8 bits always"},
