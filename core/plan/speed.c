@@ -246,11 +246,15 @@ static int32_t predict_decode(struct accel_plan *plan, const struct accel_histor
                                          stated, accel_plan_size_text(plan->step_weights, least)));
     }
     if (range.others)
-        return add_speed(plan, "written", &range, "nothing was measured on this device with as many threads");
+        return add_speed(plan, "written", &range,
+                         "nothing was measured on this device with as many threads; a run of the model does");
     if (range.unrelated)
         return add_speed(plan, "written", &range,
                          "no run of this model, or of one of about its size, was measured on this device");
-    return add_speed(plan, "written", &range, "nothing was measured on this device");
+    return add_speed(plan, "written", &range,
+                     plan->threads.count
+                         ? "nothing was measured on this device; accelctl doctor --measure or a run of the model does"
+                         : "nothing was measured on this device; a run of the model does");
 }
 
 /* ---- variant and hints ---- */

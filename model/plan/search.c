@@ -5,6 +5,10 @@
 #include <stdlib.h>
 
 #include "model/plan/internal.h"
+#include "model/session/plan.h"
+
+/* Largest value of the setting context (core/profile/keys.def). */
+enum { CONTEXT_MOST = 16777216 };
 
 /* Result for one value, `at` steps from the end that needs least memory. */
 struct point {
@@ -104,10 +108,22 @@ int32_t accel_model_plan_search(const struct accel_model_plan *plan, const struc
     return ACCEL_OK;
 }
 
+/* Returns the bound of a search for the longest context: the length that the model was trained for or, if longer ones
+ * are allowed and memory has a limit, the largest value of the setting. A table of positions has no more rows. */
+static uint64_t find_bound(const struct accel_model_plan *plan)
+{
+    const struct accel_model *model = plan->subject->model;
+
+    if (model_plan_verdict(plan).budget == 0 || !session_is_beyond_training(accel_model_plan_plan(plan)) ||
+        (model != NULL && session_has_table(model)))
+        return model_plan_longest(plan);
+    return CONTEXT_MOST;
+}
+
 int32_t accel_model_plan_max_context(const struct accel_model_plan *plan, uint64_t *out_tokens,
                                      struct accel_error *error)
 {
-    struct accel_model_plan_range range = {"context", "tok", 1, model_plan_longest(plan), 0, 0};
+    struct accel_model_plan_range range = {"context", "tok", 1, find_bound(plan), 0, 0};
     uint64_t value;
     uint32_t fits;
     int32_t code;

@@ -131,8 +131,7 @@ uint64_t session_longest_context(const struct accel_model *model)
     return reach >= INT32_MAX ? INT32_MAX : (uint64_t)reach;
 }
 
-/* Returns whether the model has a table of positions, which ends with its context. */
-static bool has_table(const struct accel_model *model)
+bool session_has_table(const struct accel_model *model)
 {
     return model->config.form.position == FORM_LEARNED;
 }
@@ -143,7 +142,7 @@ static uint32_t origin_of(const struct accel_plan_setting *setting)
     return setting->origin == ACCEL_ORIGIN_GIVEN ? ACCEL_FROM_SETTING : ACCEL_FROM_FILE;
 }
 
-static bool is_beyond_training(const struct accel_plan *plan)
+bool session_is_beyond_training(const struct accel_plan *plan)
 {
     const struct accel_plan_setting *beyond = accel_plan_setting_find(plan, "context.beyond_training");
 
@@ -172,7 +171,7 @@ int32_t session_check_context(const struct accel_plan *plan, const char *name, u
 {
     const struct accel_plan_setting *setting = accel_plan_setting_find(plan, "context");
 
-    if (longest == 0 || setting == NULL || setting->origin != ACCEL_ORIGIN_GIVEN || is_beyond_training(plan) ||
+    if (longest == 0 || setting == NULL || setting->origin != ACCEL_ORIGIN_GIVEN || session_is_beyond_training(plan) ||
         strtoull(setting->value, NULL, 10) <= longest)
         return ACCEL_OK;
     return session_refuse_context(plan, name, longest, error);
@@ -190,13 +189,14 @@ static int32_t resolve_context(struct accel_session *session, int64_t asked, str
     session->options.context = asked <= 0 ? model->facts.context : smaller((uint64_t)asked, longest);
     if (asked > 0 && (uint64_t)asked <= longest)
         return ACCEL_OK;
-    if (asked > 0 && setting->origin == ACCEL_ORIGIN_GIVEN && is_beyond_training(session->plan) && has_table(model)) {
+    if (asked > 0 && setting->origin == ACCEL_ORIGIN_GIVEN && session_is_beyond_training(session->plan) &&
+        session_has_table(model)) {
         accel_error_set(error, ACCEL_E_INVALID, "%.160s: context=%s: the table of positions of %s has %" PRIu64 " rows",
                         setting->place, setting->value, accel_model_file_path(model->file), longest);
         accel_error_remedy(error, "--set context=%" PRIu64, longest);
         return accel_error_origin(error, origin_of(setting), ACCEL_E_INVALID);
     }
-    if (asked > 0 && setting->origin == ACCEL_ORIGIN_GIVEN && is_beyond_training(session->plan)) {
+    if (asked > 0 && setting->origin == ACCEL_ORIGIN_GIVEN && session_is_beyond_training(session->plan)) {
         session->options.context = (uint64_t)asked;
         return ACCEL_OK;
     }
@@ -253,10 +253,10 @@ static int32_t check_full(const struct accel_session *session, struct accel_erro
         return refuse_unpaired(plan, session->full == FULL_PRUNE ? "kv.full" : "kv.prune", error);
     if (session->full == FULL_STOP)
         return ACCEL_OK;
-    if (rope_changes(&session->model->config.rope) || has_table(session->model)) {
+    if (rope_changes(&session->model->config.rope) || session_has_table(session->model)) {
         accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: with %s kv.full has to be stop",
                         accel_model_file_path(session->model->file),
-                        has_table(session->model) ? "a table of learned positions" : "dynamic rotary scaling");
+                        session_has_table(session->model) ? "a table of learned positions" : "dynamic rotary scaling");
         accel_error_remedy(error, "add --set kv.full=stop");
         return ACCEL_E_UNSUPPORTED;
     }

@@ -15,6 +15,12 @@ int32_t session_from_plan(struct accel_context *context, const struct accel_mode
  * context times the factor. */
 uint64_t session_longest_context(const struct accel_model *model);
 
+/* Returns whether the model has a table of positions, which ends with its context. */
+bool session_has_table(const struct accel_model *model);
+
+/* Returns whether context.beyond_training is set. */
+bool session_is_beyond_training(const struct accel_plan *plan);
+
 /* ACCEL_E_INVALID if the caller sets a context of more than `longest` tokens without context.beyond_training. */
 int32_t session_check_context(const struct accel_plan *plan, const char *name, uint64_t longest,
                               struct accel_error *error);

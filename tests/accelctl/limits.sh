@@ -28,7 +28,7 @@ has "FITS"
 try 0 "$accelctl" run "$q8" $on $halves --set context=256tok -n 4 -q --prompt "Once"
 # shellcheck disable=SC2086
 try 0 "$accelctl" plan "$q8" $on $halves --set context=16tok --max-context
-has "256 tokens fit; planned are 16"
+has "256 tokens fit (trained for 512); planned are 16"
 # Inputs and outputs: 8 rows of 512 logits fit, 9 do not.
 # shellcheck disable=SC2086
 try 5 "$accelctl" plan "$q8" $on --set context=16tok --set sequences=9 --set batch=9tok
@@ -57,7 +57,7 @@ try 0 "$accelctl" plan "$q8" $there --set context=16tok --set sequences=8 --set 
 has "FITS"
 # shellcheck disable=SC2086
 try 0 "$accelctl" plan "$q8" $there $halves --set context=16tok --max-context
-has "256 tokens fit; planned are 16"
+has "256 tokens fit (trained for 512); planned are 16"
 # The scratch of a device with queues is one buffer: the formula is no reason to refuse, and it is told.
 sed '/"inline_bytes"/{n;s/"threads": [0-9]*/"queues": 1/;}' "$host" >"$work/queues.json"
 try 0 "$accelctl" plan "$q8" --host "$work/queues.json" --device narrow --set context=16tok

@@ -108,12 +108,27 @@ budget="--set memory.budget=1200KiB"
     try 0 "$accelctl" plan "$model" $budget --set "context=${most}tok"
     try 5 "$accelctl" plan "$model" $budget --set "context=$((most + 1))tok"
     try 0 "$accelctl" plan "$model" --max-context
-    has "512 tokens fit"
+    has "512 tokens fit (trained for as many); planned are 512"
+    try 0 "$accelctl" plan "$model" --max-context $budget --json -c 2048 --set context.beyond_training=true
+    is "$(value max_context)" "$most" "tokens in a budget, beyond the training"
+    try 0 "$accelctl" plan "$model" --max-context --set memory.budget=16MiB --set context.beyond_training=true
+    more=$(sed -n 's/^\([0-9]*\) tokens fit (trained for 512); planned are 512$/\1/p' "$work/out")
+    [ "$more" -gt 512 ] || fail "no more than $more tokens fit"
+    beyond="--set memory.budget=16MiB --set context.beyond_training=true"
+    try 0 "$accelctl" plan "$model" $beyond -c $more
+    try 5 "$accelctl" plan "$model" $beyond -c $((more + 1))
     try 5 "$accelctl" plan "$f32" --max-context --set memory.budget=1MiB
     has "not even of one token"
 }
 
 # A model that is not here, on a platform that is not: by formula, and every fact says where it is known from.
+for gpu in t4:q4_g128 a100:q8_g128; do
+    try 0 "$accelctl" plan gemma-2b --platform cuda --device ${gpu%%:*}
+    grep -q "^weights    ${gpu#*:} by ${gpu%%:*}.yaml:[0-9]*; --set weights.type=auto keeps" "$work/out" ||
+        { cat "$work/out"; fail "the type of weights is not near the verdict"; }
+    try 0 "$accelctl" plan gemma-2b --platform cuda --device ${gpu%%:*} --set weights.type=auto
+    grep -q "^weights " "$work/out" && fail "the model's own type is said to be another"
+done
 try 0 "$accelctl" plan llama-2-7b --platform cuda --device t4
 is "$(head -n 1 "$work/out" | cut -c 1-24)" "verdict    FITS on cuda:" "the first line"
 has "by formula"
@@ -252,7 +267,7 @@ for list in "vulkan --device 2xt4" "cuda --device 8xt4 --set sequences=16 --set 
     sed '/^ *remedy: /d' "$work/out" >"$work/line"
     is "$(grep -c "^! .* takes " "$work/line")" 1 "warnings of $list"
     grep -q "^speed" "$work/out" && fail "a speed of a split that does not fit"
-    [ "$(wc -l <"$work/out")" -le 20 ] || { cat "$work/out"; fail "over 20 lines: $list"; }
+    [ "$(wc -l <"$work/out")" -le 21 ] || { cat "$work/out"; fail "over 21 lines: $list"; }
 done
 try 5 "$accelctl" plan llama-2-70b --platform vulkan --device 2xt4
 tr -s ' \n' '  ' <"$work/out" >"$work/line"
@@ -316,7 +331,7 @@ grep -qE "speed decode [0-9]+ .*\(estimated: bytes/s of 1 other run / [0-9.]+ [K
     { cat "$work/out"; fail "no speed of another run"; }
 XDG_STATE_HOME=$work/state.speed try 0 "$accelctl" plan "$q8" -t 2 --set context=64tok --set fallback.threads=warn
 if [ "$(nproc)" -ge 2 ]; then
-    has "speed      decode not known (nothing was measured on this device with as many threads)"
+    has "speed      decode not known (nothing was measured on this device with as many threads; a"
 fi
 # Rows of layers name the tables beside them; bits per weight count scales.
 try 0 "$accelctl" plan llama-2-7b --platform cuda --device 2xt4 --layers --parts --set weights.type=q4 --set weights.group=128

@@ -96,7 +96,8 @@ ACCEL_API int32_t accel_model_plan_search(const struct accel_model_plan *plan,
                                           const struct accel_model_plan_range *range, uint64_t *out_value,
                                           uint32_t *out_fits, struct accel_error *error) ACCEL_NOEXCEPT;
 
-/** The longest context with which the model fits and still was made for, by planning again; 0: not one token fits. */
+/** The longest context with which the model fits, by planning again; 0: not one token fits. It is at most what the
+ *  model was trained for, unless context.beyond_training is set. */
 ACCEL_API int32_t accel_model_plan_max_context(const struct accel_model_plan *plan, uint64_t *out_tokens,
                                                struct accel_error *error) ACCEL_NOEXCEPT;
 

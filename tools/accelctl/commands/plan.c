@@ -4,7 +4,10 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include <accel/model/describe.h>
 
 #include "tools/accelctl/print/brief.h"
 #include "tools/accelctl/print/emit.h"
@@ -72,6 +75,7 @@ static void print_tokens(const struct opened *opened, uint64_t tokens)
 {
     const struct accel_plan *plan = accel_model_plan_plan(opened->made);
     const char *planned = accel_plan_setting_find(plan, "context")->value;
+    const char *trained = accel_model_description_fact(accel_model_plan_description(opened->made), "model.context");
     struct accel_plan_fit fit = {.size = sizeof(fit)};
     char command[1200];
 
@@ -81,7 +85,11 @@ static void print_tokens(const struct opened *opened, uint64_t tokens)
     else if (accel_plan_fit(plan, &fit, NULL) == ACCEL_OK && fit.budget == 0)
         print("%" PRIu64 " tokens, what the model was made for; %s\n", tokens, fit.budget_origin);
     else
-        print("%" PRIu64 " tokens fit; planned are %s\n", tokens, planned);
+        print("%" PRIu64 " tokens fit%s%s%s; planned are %s\n", tokens, trained == NULL ? "" : " (trained for ",
+              trained == NULL                         ? ""
+              : strtoull(trained, NULL, 10) == tokens ? "as many"
+                                                      : trained,
+              trained == NULL ? "" : ")", planned);
 }
 
 static int print_most(const struct plan_options *chosen, const struct opened *opened)

@@ -23,6 +23,37 @@ static const char *fact_of(const struct opened *opened, const char *key)
     return accel_model_description_fact(accel_model_plan_description(opened->made), key);
 }
 
+/* Returns the largest part whose type a recommended weights.type lowered from the file's, or from the 16 bits of a
+ * model without a file; NULL: none. */
+static const struct accel_plan_part *find_lowered(const struct accel_plan *plan)
+{
+    const struct accel_plan_part *largest = NULL;
+
+    if (!accel_plan_is_recommended(plan, "weights.type"))
+        return NULL;
+    for (uint32_t i = 0; i < accel_plan_part_count(plan); i++) {
+        const struct accel_plan_part *part = accel_plan_part_get(plan, i);
+        bool is_own =
+            part->file_type[0] == '\0' ? part->bits_per_weight >= 16 : strcmp(part->file_type, part->type_name) == 0;
+
+        if (!is_own && (largest == NULL || part->bytes > largest->bytes))
+            largest = part;
+    }
+    return largest;
+}
+
+void print_lowered_type(const struct opened *opened)
+{
+    const struct accel_plan_part *part = find_lowered(accel_model_plan_plan(opened->made));
+    char line[600], place[300];
+
+    if (part == NULL)
+        return;
+    snprintf(line, sizeof(line), "%s by %s; --set weights.type=auto keeps the model's own type", part->type_name,
+             short_places(part->place, place, sizeof(place)));
+    print_wrapped((uint32_t)print("%-*s", HEAD, "weights"), HEAD, line);
+}
+
 static void print_model_line(const struct opened *opened)
 {
     const char *family = fact_of(opened, "model.family"), *layers = fact_of(opened, "model.layers");
@@ -335,6 +366,7 @@ void print_brief(const struct opened *opened)
     struct accel_plan_fit fit = {.size = sizeof(fit)};
 
     print_verdict(opened, 0);
+    print_lowered_type(opened);
     print_model_line(opened);
     print_device_line(opened);
     print_context(opened);

@@ -9,6 +9,9 @@
  * a run does not honor. */
 void print_brief(const struct opened *opened);
 
+/* Prints the type that most weights have instead of the model's own, and the profile line that recommends it. */
+void print_lowered_type(const struct opened *opened);
+
 /* Prints the context, the sequences and the prefill batch; nothing if the model has no context. */
 void print_context(const struct opened *opened);
 

@@ -387,6 +387,7 @@ static void print_whole_plan(const struct opened *opened, const struct shown *sh
     uint32_t exact = accel_model_plan_exact(opened->made);
 
     print_verdict(opened, 0);
+    print_lowered_type(opened);
     print_model(opened);
     print_device(opened);
     print_folder(plan);
