@@ -153,8 +153,6 @@ int32_t accel_plan_decline_unmet(struct accel_plan *plan, struct accel_error *er
     return code;
 }
 
-/* ---- public functions ---- */
-
 uint32_t accel_plan_is_recommended(const struct accel_plan *plan, const char *key)
 {
     const struct accel_profile_setting *setting = plan && key ? accel_plan_value(plan, key) : NULL;

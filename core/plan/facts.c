@@ -141,8 +141,6 @@ bool accel_plan_fact_number(const struct accel_plan *plan, const char *key, uint
     return text && accel_parse_u64(text, out_number);
 }
 
-/* ---- public functions ---- */
-
 uint32_t accel_plan_fact_count(const struct accel_plan *plan)
 {
     return plan ? plan->fact_count : 0;

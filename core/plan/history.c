@@ -150,11 +150,18 @@ static bool may_be_wanted(const struct filter *filter, const char *line)
            (filter->device == NULL || strstr(line, filter->device));
 }
 
+/* Returns whether a record is of a model: a text without a file matches all files of its shape. */
+static bool is_of(const char *model, const char *recorded)
+{
+    const size_t length = strlen(model);
+    return strncmp(model, recorded, length) == 0 && (!recorded[length] || !strncmp(recorded + length, ", file ", 7));
+}
+
 /* Returns whether a parsed record matches the filter: a line may have the words of another model in other members. */
 static bool is_wanted(const struct filter *filter, const struct accel_history_record *record)
 {
     return (filter->kind == 0 || filter->kind == record->kind) &&
-           (filter->model == NULL || strcmp(filter->model_text, record->model) == 0) &&
+           (filter->model_text == NULL || is_of(filter->model_text, record->model)) &&
            (filter->device == NULL || strcmp(filter->device_text, record->device) == 0);
 }
 
@@ -269,8 +276,8 @@ int32_t accel_history_find(const struct accel_context *context, uint32_t kind, c
     history->path = history->reason = "";
     history->capacity = most && most < 4096 ? most : 4096;
     history->records = accel_arena_array(&history->arena, history->capacity, sizeof(*history->records));
-    if (history->records == NULL || !make_member("model", model, &filter.model) ||
-        !make_member("device", device, &filter.device))
+    if (history->records == NULL || !make_member("device", device, &filter.device) ||
+        !make_member("model", model && strstr(model, ", file ") ? model : NULL, &filter.model))
         code = accel_error_no_memory(error, "for the history");
     if (code == ACCEL_OK && (context->options.flags & ACCEL_CONTEXT_NO_CACHE) == 0 && context->recording == NULL)
         code = read_file(history, &filter, error);

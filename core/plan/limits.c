@@ -119,8 +119,6 @@ int32_t accel_plan_check_scratch(const struct accel_plan *plan, const struct acc
     return ACCEL_E_LIMIT;
 }
 
-/* ---- by formula ---- */
-
 /* Checks keys and values of one layer: two parts of the state of the layer's device. */
 static int32_t check_item(const struct accel_placer *p, const struct accel_placer_item *item)
 {

@@ -32,8 +32,6 @@ int32_t accel_plan_note(struct accel_plan *plan, const struct accel_plan_note *n
     return accel_plan_finish(plan, ACCEL_OK, error);
 }
 
-/* ---- public functions ---- */
-
 uint32_t accel_plan_part_count(const struct accel_plan *plan)
 {
     return plan ? plan->parts.count : 0;

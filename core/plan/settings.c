@@ -158,8 +158,6 @@ int32_t accel_plan_choose_threads(struct accel_plan *plan, struct accel_error *e
     return ACCEL_OK;
 }
 
-/* ---- public functions ---- */
-
 int32_t accel_plan_setting_override(struct accel_plan *plan, const char *key, const char *value, const char *place,
                                     const char *reason, struct accel_error *error)
 {

@@ -129,8 +129,6 @@ int32_t accel_resolver_write(struct accel_resolver *r)
     return code;
 }
 
-/* ---- accessors for the result ---- */
-
 void accel_settings_free(struct accel_settings *settings)
 {
     if (settings == NULL)

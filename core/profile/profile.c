@@ -80,8 +80,6 @@ void accel_profile_free(struct accel_profile *profile)
     free(profile);
 }
 
-/* ---- entries ---- */
-
 int32_t accel_profile_entry_failure(const struct accel_profile_entry *entry, struct accel_error *error)
 {
     return accel_error_copy(error, &entry->failure);

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/family/family.h"
+
 void recipe_at(struct recipe *recipe, enum part part, uint32_t layer, const char *prefix, ...)
 {
     va_list values;
@@ -129,6 +131,7 @@ static bool is_sane(const struct shape *shape)
 int32_t describe_recipe(struct accel_model_description *d, struct accel_error *error)
 {
     struct recipe recipe = {.d = d, .traits = &d->traits, .shapes = d->shapes, .error = error};
+    const struct model_family *family;
 
     for (uint32_t part = 0; part < PARTS; part++)
         if (!is_sane(&d->shapes[part]))
@@ -139,7 +142,7 @@ int32_t describe_recipe(struct accel_model_description *d, struct accel_error *e
             recipes[i].make(&recipe);
             return recipe.code;
         }
-    if (d->traits.main == PART_LANGUAGE && accel_model_description_runs(d, NULL) == ACCEL_OK) {
+    if (d->traits.main == PART_LANGUAGE && model_family_find(d->origin, d->traits.family, &family, NULL) == ACCEL_OK) {
         recipe_make_decoder(&recipe);
         return recipe.code;
     }

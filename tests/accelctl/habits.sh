@@ -44,6 +44,7 @@ call()
     case $1:$2 in
     run:-p\ * | run:--prompt\ * | run:-f\ * | run:--file\ *) echo "run $file -n 2 -q" ;;
     run:-sys* | run:--system* | run:-cnv | run:--conv* | run:-st | run:--single*) echo "run $file -n 2 -q -p Once --chat --chat-template chatml" ;;
+    run:--chat-template*) echo "run $file -n 2 -q -p Once --chat" ;;
     run:*) echo "run $file -n 2 -q -p Once" ;;
     chat:*) echo "chat $file --chat-template chatml -n 2 -q" ;;
     bench:-p\ * | bench:--prompt\ * | bench:--n-prompt*) echo "bench prefill $file -r 1" ;;

@@ -274,7 +274,7 @@ static const struct {
      ACCEL_E_CORRUPT, "columns"},
     {"wrong-sum",
      "  model.family: gpt2\n  model.layers: 1\n  model.hidden: 4\n  model.ffn: 2\n  model.heads: 1\n"
-     "  model.vocabulary: 2\n  language.positions: 2\n  model.parameters: 7\n",
+     "  model.vocabulary: 2\n  language.positions: 2\n  model.tied: true\n  model.parameters: 7\n",
      ACCEL_E_CORRUPT, "model.parameters is 7, but the shapes have 142"},
     {"keys-more", "  model.family: llama\n  model.heads: 4\n  model.kv_heads: 8\n", ACCEL_E_CORRUPT,
      "keys-more.yaml:5: model.kv_heads: 8 heads of keys do not divide 4"},
