@@ -116,7 +116,10 @@ int32_t accel_profile_names_read(const char *root, uint32_t layer, struct accel_
         code = read_folder(folder, layer, stream, out_names, error);
         closedir(stream);
     } else if (!is_nothing(folder, errno)) {
-        code = accel_error_set(error, errno == EACCES ? ACCEL_E_DENIED : ACCEL_E_IO,
+        code = accel_error_set(error,
+                               errno == EACCES   ? ACCEL_E_DENIED
+                               : errno == ENOMEM ? ACCEL_E_MEMORY
+                                                 : ACCEL_E_IO,
                                "%.300s: the folder cannot be read: %s", folder, strerror(errno));
     }
     free(folder);

@@ -85,6 +85,7 @@ if ! sanitized; then
         status=$?
         case $status in
         0 | 4 | 127) continue ;; # it fits; no driver; the program itself does not start
+        139) [ $limit -lt 20000 ] || fail "a crash with $limit KiB"; continue ;; # too little for the loader of libraries
         1 | 5) grep -q 'remedy: .*(ulimit -v' "$work/err" || fail "$limit KiB: $(cat "$work/err")" ;;
         *) fail "status $status with $limit KiB: $(cat "$work/err")" ;;
         esac

@@ -142,7 +142,7 @@ for row in $(seq 0 $(($("$json" plugins.json - "plugins.#") - 1))); do
     done
 done
 [ $found -ge 3 ] || fail "only $found options of drivers"
-is "$(grep -hc '_option = {$' "$src"/plugins/cpu/driver.c)" \
+is "$(cat "$src"/plugins/cpu/driver.c "$src"/plugins/cpu/layout.c | grep -c '_option = {$')" \
     "$("$accelctl" plugins | grep -c '^      cpu\.')" "options of the driver cpu"
 explained()
 {
@@ -226,7 +226,7 @@ layers batch --json
 is "$(value value) $(value origin.losers.#) $(value origin.losers.2.place)" "112 7 environment ACCEL_BATCH" "the layers in JSON"
 layers cpu.layout
 is "$(sed -n 's/^  \(from\|over\)  *//p' "$work/out" | sed "s|$work/||;s|[^ ]*/profiles/||;s/  */ /g" | tr '\n' ';')" \
-    "environment ACCEL_CPU_LAYOUT;rows layers/accel.yaml:4;panels layers/user/accel/accel.yaml:4;panels cpu.yaml:21;rows default of the driver cpu;" \
+    "environment ACCEL_CPU_LAYOUT;rows layers/accel.yaml:4;panels layers/user/accel/accel.yaml:4;auto cpu.yaml:21;rows default of the driver cpu;cpu.yaml:27;default of the driver cpu;" \
     "the layers of an option"
 layers layout
 is "$(head -n 1 "$work/out")" "cpu.layout = panels" "an option without the name of its driver"
