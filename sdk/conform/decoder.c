@@ -18,7 +18,6 @@ enum { NORM, QUERY, KEY, VALUE, OUT, NORM_2, GATE, UP, DOWN, OF_LAYER };
 enum { TABLE = OF_LAYER * DECODER_LAYERS, FINAL, HEAD, FREQUENCY };
 
 static const struct accel_norm norm_attributes = {.size = sizeof(norm_attributes), .epsilon = 1e-5f};
-static const struct accel_matmul product_attributes = {.size = sizeof(product_attributes), .rounding = ACCEL_F32};
 static const struct accel_rotary rotary_attributes = {
     .size = sizeof(rotary_attributes), .pairing = ACCEL_PAIR_NEIGHBOURS, .scale = 1};
 static const struct accel_activation gate_attributes = {.size = sizeof(gate_attributes), .function = ACCEL_FN_SILU};
@@ -91,12 +90,13 @@ static uint32_t weight(struct decoder *d, uint32_t tensor)
 
 static uint32_t product(struct decoder *d, uint32_t x, uint32_t tensor, uint32_t residual)
 {
+    const struct accel_matmul product = {.size = sizeof(product), .rounding = d->rounding};
     const uint32_t inputs[4] = {x, weight(d, tensor), ACCEL_NO_VALUE, ACCEL_NO_VALUE};
     char name[32];
     uint32_t y;
 
     snprintf(name, sizeof(name), "%s product", d->names[tensor]);
-    y = node(d, ACCEL_OP_MATMUL, name, inputs, 4, &product_attributes);
+    y = node(d, ACCEL_OP_MATMUL, name, inputs, 4, &product);
     if (residual == ACCEL_NO_VALUE)
         return y;
     snprintf(name, sizeof(name), "%s sum", d->names[tensor]);
@@ -193,9 +193,10 @@ static void add(struct decoder *d, const char *name, uint32_t layer_index, uint3
     snprintf(d->names[d->tensor_count++], sizeof(d->names[0]), "%s%u", name, layer_index);
 }
 
-bool decoder_make(struct decoder *d, struct conform *conform, uint32_t type)
+bool decoder_make(struct decoder *d, struct conform *conform, uint32_t type, uint32_t rounding)
 {
     memset(d, 0, sizeof(*d));
+    d->rounding = rounding;
     conform_source_init(&d->source, find);
     d->conform = conform;
     for (uint32_t l = 0; l < DECODER_LAYERS; l++) {

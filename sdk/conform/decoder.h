@@ -42,11 +42,13 @@ struct decoder {
     uint32_t inputs[DECODER_INPUTS];    /**< graph values */
     uint32_t parts[2 * DECODER_LAYERS]; /**< graph values of the K and V states of each layer */
     uint32_t logits;                    /**< graph value */
+    uint32_t rounding;                  /**< of activations in matmuls */
     int32_t code;                       /**< first error while the graph is built */
 };
 
-/** Builds the graph with matrices of `type`. Returns false after a failure, which is reported. */
-bool decoder_make(struct decoder *decoder, struct conform *conform, uint32_t type);
+/** Builds the graph with matrices of `type`, and activations that matmuls may round to `rounding`. Returns false after
+ * a failure, which is reported. */
+bool decoder_make(struct decoder *decoder, struct conform *conform, uint32_t type, uint32_t rounding);
 void decoder_free(struct decoder *decoder);
 
 /** Computes the logits of all `count` tokens: [count, DECODER_VOCABULARY]. */
