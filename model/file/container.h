@@ -55,6 +55,11 @@ static inline uint64_t model_tensor_index(const struct accel_model_file *file, c
     return (uint64_t)((const struct model_tensor *)(const void *)tensor - file->tensors);
 }
 
+/* Reads bytes offset .. offset + bytes of a tensor that is not derived; the caller has checked the range. Any thread.
+ */
+int32_t model_stored_read(const struct accel_model_file *file, const struct model_tensor *tensor, uint64_t offset,
+                          uint64_t bytes, void *out, struct accel_error *error);
+
 /* Grow the tables for `count` more tensors or values. */
 int32_t model_container_reserve_tensors(struct accel_model_file *file, uint64_t count, struct accel_error *error);
 int32_t model_container_reserve_values(struct accel_model_file *file, uint64_t count, struct accel_error *error);

@@ -6,8 +6,6 @@
 
 #include "model/file/container.h"
 #include "model/file/fault.h"
-#include "model/file/packed.h"
-#include "model/file/planes.h"
 #include "model/file/pool.h"
 #include "model/file/rows.h"
 
@@ -23,16 +21,6 @@ struct model_derived {
     uint64_t element;         /* bytes, of a transposed tensor */
     struct model_rows layout; /* of a source that is not transposed */
 };
-
-static int32_t read_source(const struct accel_model_file *file, const struct model_tensor *source, uint64_t offset,
-                           uint64_t bytes, void *out, struct accel_error *error)
-{
-    if (source->packed != NULL)
-        return model_packed_read(file, source->packed, offset, bytes, out, error);
-    if (source->planes != NULL)
-        return model_planes_read(file, source->planes, offset, bytes, out, error);
-    return model_part_read(&file->parts[source->face.part], source->face.offset + offset, bytes, out, error);
-}
 
 /* Reads a range of stacked sources: plane by plane, in each the sources one after the other. */
 static int32_t read_stack(const struct accel_model_file *file, const struct model_derived *derived, uint64_t offset,
@@ -50,8 +38,8 @@ static int32_t read_stack(const struct accel_model_file *file, const struct mode
             const uint64_t low = begin > offset ? begin : offset, high = begin + each < end ? begin + each : end;
 
             if (low < high)
-                code = read_source(file, &derived->sources[s], inside + low - begin, high - low, out + (low - offset),
-                                   error);
+                code = model_stored_read(file, &derived->sources[s], inside + low - begin, high - low,
+                                         out + (low - offset), error);
         }
     }
     return code;
@@ -71,7 +59,7 @@ static int32_t read_columns(const struct accel_model_file *file, const struct mo
     if (band == NULL)
         return model_no_memory(error, file->path, span * element);
     for (uint64_t i = 0; i < derived->width && code == ACCEL_OK; i++) {
-        code = read_source(file, source, inside + i * line + column * element, span * element, band, error);
+        code = model_stored_read(file, source, inside + i * line + column * element, span * element, band, error);
         for (uint64_t r = 0; r < count && code == ACCEL_OK; r++)
             memcpy(out + (r * derived->width + i) * element, band + r * derived->step * element, element);
     }

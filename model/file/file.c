@@ -386,6 +386,16 @@ const void *accel_model_file_data(const struct accel_model_file *file,
     return data == NULL || bytes != tensor->bytes ? NULL : data;
 }
 
+int32_t model_stored_read(const struct accel_model_file *file, const struct model_tensor *tensor, uint64_t offset,
+                          uint64_t bytes, void *out, struct accel_error *error)
+{
+    if (tensor->packed != NULL)
+        return model_packed_read(file, tensor->packed, offset, bytes, out, error);
+    if (tensor->planes != NULL)
+        return model_planes_read(file, tensor->planes, offset, bytes, out, error);
+    return model_part_read(&file->parts[tensor->face.part], tensor->face.offset + offset, bytes, out, error);
+}
+
 int32_t accel_model_file_read(const struct accel_model_file *file, const struct accel_model_tensor *tensor,
                               uint64_t offset, uint64_t bytes, void *out, struct accel_error *error) ACCEL_NOEXCEPT
 {
@@ -400,10 +410,8 @@ int32_t accel_model_file_read(const struct accel_model_file *file, const struct 
     own = find_assembled(file, tensor);
     if (own != NULL && own->derived != NULL)
         return model_derived_read(file, own->derived, offset, bytes, out, error);
-    if (own != NULL && own->packed != NULL)
-        return model_packed_read(file, own->packed, offset, bytes, out, error);
-    if (own != NULL && own->planes != NULL)
-        return model_planes_read(file, own->planes, offset, bytes, out, error);
+    if (own != NULL)
+        return model_stored_read(file, own, offset, bytes, out, error);
     return model_part_read(&file->parts[tensor->part], tensor->offset + offset, bytes, out, error);
 }
 
