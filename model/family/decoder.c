@@ -10,8 +10,6 @@
 
 #include "model/family/decoder_walk.h"
 
-#include "model/file/fault.h"
-
 /* Options of a graph with default values: what NET_CHECK builds. */
 static const struct step_options no_options = {.page = 1};
 

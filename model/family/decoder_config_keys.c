@@ -2,7 +2,7 @@
 /*
  * Keys of config.json that change what some decoder computes. A family that does not read one of them refuses values
  * that would change its results: its checkpoint says more than its family knows. Other unknown keys are left alone, as
- * the programs do that write these files.
+ * the programs do that write these files. Keys with a row in decoder_config.c are refused there.
  */
 #include <string.h>
 
@@ -18,8 +18,6 @@ static const struct {
     {"apply_residual_connection_post_layernorm", 0},
     {"attention_chunk_size", 0},
     {"attn_config", 0},
-    {"clip_qkv", 0},
-    {"embedding_multiplier", 1},
     {"first_k_dense_replace", 0},
     {"hidden_size_per_layer_input", 0},
     {"kv_lora_rank", 0},
@@ -36,7 +34,6 @@ static const struct {
     {"qk_layernorm", 0},
     {"qk_nope_head_dim", 0},
     {"qk_rope_head_dim", 0},
-    {"residual_multiplier", 1},
     {"rope_interleaved", 0},
     {"routed_scaling_factor", 1},
     {"scale_attn_by_inverse_layer_idx", 0},
@@ -44,7 +41,6 @@ static const struct {
     {"use_bidirectional_attention", 0},
     {"use_parallel_residual", 0},
     {"use_qk_norm", 0},
-    {"word_embed_proj_dim", 0},
 };
 enum { KEYS = sizeof(keys) / sizeof(keys[0]) };
 _Static_assert(KEYS <= 64, "a bit for each key");

@@ -97,7 +97,6 @@ static void add_layer(struct list *list, const struct accel_model_file *file, ui
         add_transposed(list, transposed_parts[i], layer);
     for (; stack != NULL && stack->source != NULL; stack++) {
         char name[DECODER_NAME_BYTES];
-
         const bool is_norm = stack->part == DECODER_QUERY_NORM || stack->part == DECODER_KEY_NORM;
 
         decoder_tensor_name(config, stack->part, layer, stack->suffix == NULL ? ".weight" : stack->suffix, name);

@@ -5,27 +5,23 @@
 #include "model/family/decoder_config_reader.h"
 #include "model/family/families.h"
 
+#define NAMES                                                                                                          \
+    [DECODER_EMBEDDING] = "transformer.word_embeddings", [DECODER_FINAL_NORM] = "transformer.ln_f",                    \
+    [DECODER_QKV] = "transformer.h.%u.self_attention.query_key_value",                                                 \
+    [DECODER_ATTENTION_OUT] = "transformer.h.%u.self_attention.dense",                                                 \
+    [DECODER_FFN_UP] = "transformer.h.%u.mlp.dense_h_to_4h", [DECODER_FFN_DOWN] = "transformer.h.%u.mlp.dense_4h_to_h"
+
 static const char *const names[DECODER_PARTS] = {
-    [DECODER_EMBEDDING] = "transformer.word_embeddings",
-    [DECODER_FINAL_NORM] = "transformer.ln_f",
+    NAMES,
     [DECODER_ATTENTION_NORM] = "transformer.h.%u.input_layernorm",
-    [DECODER_QKV] = "transformer.h.%u.self_attention.query_key_value",
-    [DECODER_ATTENTION_OUT] = "transformer.h.%u.self_attention.dense",
     [DECODER_FFN_NORM] = "transformer.h.%u.post_attention_layernorm",
-    [DECODER_FFN_UP] = "transformer.h.%u.mlp.dense_h_to_4h",
-    [DECODER_FFN_DOWN] = "transformer.h.%u.mlp.dense_4h_to_h",
 };
 
 /* Of the later models, whose two branches have a norm each. */
 static const char *const new_names[DECODER_PARTS] = {
-    [DECODER_EMBEDDING] = "transformer.word_embeddings",
-    [DECODER_FINAL_NORM] = "transformer.ln_f",
+    NAMES,
     [DECODER_ATTENTION_NORM] = "transformer.h.%u.ln_attn",
-    [DECODER_QKV] = "transformer.h.%u.self_attention.query_key_value",
-    [DECODER_ATTENTION_OUT] = "transformer.h.%u.self_attention.dense",
     [DECODER_FFN_NORM] = "transformer.h.%u.ln_mlp",
-    [DECODER_FFN_UP] = "transformer.h.%u.mlp.dense_h_to_4h",
-    [DECODER_FFN_DOWN] = "transformer.h.%u.mlp.dense_4h_to_h",
 };
 
 /* In GGUF the second norm is the one of attention. */

@@ -24,7 +24,7 @@ static const char *const names[DECODER_PARTS] = {
 static int32_t adapt(struct config_reader *reader)
 {
     struct decoder_form *form = &reader->config->form;
-    bool before = true, without = false, biases = true, affine = true, found;
+    bool before = true, without = false, biases = true, found;
     int32_t code = config_find_bool(reader, "do_layer_norm_before", &before, &found);
 
     if (code == ACCEL_OK)
@@ -32,11 +32,7 @@ static int32_t adapt(struct config_reader *reader)
     if (code == ACCEL_OK)
         code = config_find_bool(reader, "enable_bias", &biases, &found);
     if (code == ACCEL_OK)
-        code = config_find_bool(reader, "layer_norm_elementwise_affine", &affine, &found);
-    if (code == ACCEL_OK && !affine)
-        code = model_fault(reader->error, ACCEL_E_UNSUPPORTED, reader->path,
-                           config_offset(reader, "layer_norm_elementwise_affine", NULL),
-                           "layer_norm_elementwise_affine is false, which is not supported");
+        code = config_refuse_false(reader, "layer_norm_elementwise_affine");
     if (!biases)
         form->q_bias = form->k_bias = form->v_bias = form->o_bias = form->ffn_bias = FORM_ABSENT;
     form->norm_place = before ? FORM_NORM_BEFORE : FORM_NORM_SUM;
