@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Enumerates in several threads at a time, each with devices of its own. Sin, where MOCK_LATE is set: one thread goes
- * on until detach. */
+ * on until detach. The core accepts its calls until it has seen enumerate return, which a loaded machine delays: each
+ * accepted device has an id of its own, and the thread waits twice as long after it. */
 #define MOCK_NAME "many-threads"
 #define MOCK_MORE "effects=threads\n"
 #include <pthread.h>
@@ -40,11 +41,15 @@ static bool is_late;
 static void *go_on(void *data)
 {
     const struct accel_device_sink *sink = data;
+    unsigned accepted = 0;
     while (!atomic_load(&ends)) {
-        struct accel_facts facts = MOCK_FACTS("late", 1);
+        char id[32];
+        struct accel_facts facts = MOCK_FACTS(id, 1);
         struct accel_error error = {0};
-        usleep(100);
-        sink->device(sink, &facts, &error);
+        snprintf(id, sizeof(id), "late%u", accepted);
+        usleep(100u << accepted);
+        if (sink->device(sink, &facts, &error) == ACCEL_OK)
+            accepted++;
     }
     return NULL;
 }
