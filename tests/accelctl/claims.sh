@@ -111,12 +111,12 @@ is "$(ls "$TMPDIR")" "" "versions of the model that are left"
 "$accelctl" claims --measure "$f32" >"$work/out" 2>"$work/err" &
 child=$!
 tries=0
-while [ "$(ls "$TMPDIR")" = "" ] && [ $tries -lt 100 ]; do
+while [ "$(ls "$TMPDIR")" = "" ] && [ $tries -lt 600 ] && kill -0 $child; do
     sleep 0.1
     tries=$((tries + 1))
 done
 # The signal is handled from then on that the first version is written or a process runs below the command.
-while [ -z "$(find "$TMPDIR" -name 'f16*')" ] && [ $tries -lt 300 ] && kill -0 $child; do
+while [ -z "$(find "$TMPDIR" -name 'f16*')" ] && [ $tries -lt 1200 ] && kill -0 $child; do
     sleep 0.1
     tries=$((tries + 1))
 done

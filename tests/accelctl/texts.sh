@@ -54,6 +54,7 @@ one_error "text 2: 18 tokens do not fit: the context of 8 tokens holds 0 so far"
 grep -q "remedy: set a longer context" "$work/err" || fail "a long prompt of several: no remedy"
 
 # They are printed as they come: the first one while it is generated, in pipes too, and an interrupt leaves what there is.
+: >"$work/live" # the loop may read it before the command has opened it
 "$accelctl" run "$f32" -g --ignore-end -p "$first" -p "$third" --set kv.full=slide >"$work/live" 2>"$work/err" </dev/null &
 pid=$!
 tries=0
