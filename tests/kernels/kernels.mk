@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the cpu kernels: one program per instruction set (ISA), which is skipped if the machine lacks it. ISAs with dot
 # products of bytes are tested everywhere: if the machine lacks one (configure --enable-emulation: always), its sources are
-# compiled a second time with replacements of the instructions that are absent, and the real programs run under an emulator
-# if ACCEL_BOCHS names one (RUNNER PROGRAM [ARG...]). Programs for aarch64 are cross-built and emulated by
-# `make check-aarch64`, which takes minutes.
+# compiled a second time with replacements of the instructions that are absent, and tested with a sample of the shapes
+# (ACCEL_TEST_ALL=1, which .ci/nightly sets: with all of them); the real programs run under an emulator if ACCEL_BOCHS names
+# one (RUNNER PROGRAM [ARG...]). Programs for aarch64 are cross-built and emulated by `make check-aarch64`, which takes minutes.
 kernels_tests = %D%/scalar
 if HAVE_AVX2
 kernels_tests += %D%/avx2

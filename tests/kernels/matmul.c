@@ -398,17 +398,19 @@ static size_t some_width(size_t block)
     return block > 256 ? PICK(hyper_k) : block > 128 ? PICK(super_k) : PICK(some_k);
 }
 
-/* Planar types without a place of their own share a kernel: fewer cases each. */
-static size_t case_count(uint32_t index, size_t count)
+/* Planar types without a place of their own share a kernel: fewer cases each. A sample has every number of rows of
+ * some_m, and a sixth of the cases beyond. */
+static size_t case_count(const struct tables *tables, uint32_t index, size_t count)
 {
-    return index < CPU_PLANAR ? count : count / 3;
+    const size_t cases = tables->is_sampled ? 10 + (count - 10) / 6 : count;
+    return index < CPU_PLANAR ? cases : cases / 3;
 }
 
 void test_matmul(void **state)
 {
     const struct tables *tables = *state;
     for (uint32_t w = 0; w < CPU_TYPES; w++) {
-        for (size_t c = 0; c < case_count(w, 40); c++) {
+        for (size_t c = 0; c < case_count(tables, w, 40); c++) {
             size_t m = c < 10 ? some_m[c] : PICK(some_m);
             size_t k = w <= CPU_BF16 && c % 2 ? PICK(odd_k) : some_width(block_of(cpu_type_at(w)));
             run_case(tables, cpu_type_at(w), 32, m, PICK(some_n), k);
@@ -421,7 +423,7 @@ void test_matmul8(void **state)
     const struct tables *tables = *state;
     for (uint32_t w = CPU_Q8_0; w < CPU_TYPES; w++) {
         size_t block = block_of(cpu_type_at(w));
-        for (size_t c = 0; c < case_count(w, 60) && !is_planar_float(cpu_type_at(w)); c++) {
+        for (size_t c = 0; c < case_count(tables, w, 60) && !is_planar_float(cpu_type_at(w)); c++) {
             size_t m = c < 10 ? some_m[c] : PICK(some_m);
             size_t k = block == 32 && c % 3 == 0 ? 32 + 32 * random_below(20) : some_width(block);
             run_case(tables, cpu_type_at(w), 8, m, PICK(some_n), k);
@@ -465,7 +467,7 @@ void test_matmul16(void **state)
         const uint32_t type = cpu_type_at(w);
         if (product_of(&tables->kernels, type, 16, 0, 1, 1).run == NULL)
             continue;
-        for (size_t c = 0; c < case_count(w, 16); c++) {
+        for (size_t c = 0; c < case_count(tables, w, 16); c++) {
             size_t k = w <= CPU_BF16 && c % 2 ? PICK(odd_k) : some_width(block_of(type));
             run_case(tables, type, 16, c < 10 ? some_m[c] : 530, c % 3 ? PICK(some_n) : PICK(wide_n), k);
         }

@@ -19,6 +19,7 @@
 struct tables {
     struct cpu_kernels kernels;
     struct cpu_kernels twins;
+    int is_sampled; /* instructions are emulated and ACCEL_TEST_ALL is not set: a sample of the shapes */
 };
 
 /*
