@@ -5,7 +5,12 @@ unset ACCEL_DRIVER_PATH ACCEL_PROFILE_PATH ACCEL_PROBE
 # What is printed shall not depend on which OpenCL and Vulkan devices a machine has: the tests of these drivers alone see
 # them.
 case $0 in
-*/opencl.sh | */split.sh | */vulkan.sh) ;;
+*/opencl.sh | */split.sh | */vulkan.sh)
+    # PoCL compiles a kernel once for all runs of these tests, also where the folder of cached kernels is empty.
+    POCL_CACHE_DIR=$ACCEL_TEST_BUILDDIR/tests/cache/pocl
+    mkdir -p "$POCL_CACHE_DIR"
+    export POCL_CACHE_DIR
+    ;;
 *)
     OCL_ICD_VENDORS=/nonexistent VK_ICD_FILENAMES=/nonexistent VK_DRIVER_FILES=/nonexistent
     export OCL_ICD_VENDORS VK_ICD_FILENAMES VK_DRIVER_FILES
