@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * layouts [ISA [THREADS [TYPE|all [PAIRS [f32]]]]]: the cpu driver's matmul with packed weights beside the same weights
+ * layouts [ISA [THREADS [TYPE|all [PAIRS]]]]: the cpu driver's matmul with packed weights beside the same weights
  * in rows, for every type that can be packed. Both layouts take turns, so that other load hits both alike; a time is
  * processor time, summed over the threads. A line gives the multiply-adds per processor second of both layouts and
  * their ratio (above 1: packed weights are faster) as the median of the pairs, with its quartiles. Pairs are measured
  * until the ratio is known to 1 %, PAIRS (200) at most. The weight consists of matrices of 2048 x 2048, which are
- * divided as the driver's guided schedule does; up to 8 rows of x it is larger than the caches.
- * `f32`: activations are not rounded. The setting cpu.layout.rows of profiles/cpu.yaml states results.
+ * divided as the driver's guided schedule does; up to 8 rows of x it is larger than the caches. The setting
+ * cpu.layout.rows of profiles/cpu.yaml states results.
  */
 #include <math.h>
 #include <pthread.h>
@@ -58,10 +58,7 @@ static double processor_time(void)
 /* Computes panels begin .. end of a matrix. */
 static void run_panels(const struct team *team, const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    if (team->product->unpacks)
-        cpu_matmul_packed_by_rows(team->product->run, call, begin * CPU_MATMUL_ROWS, end * CPU_MATMUL_ROWS);
-    else
-        team->product->run(call, begin * CPU_MATMUL_ROWS, end * CPU_MATMUL_ROWS);
+    team->product->run(call, begin * CPU_MATMUL_ROWS, end * CPU_MATMUL_ROWS);
 }
 
 /* Computes the pieces of a thread: half of its share, then every so many of pieces that shrink. */
@@ -189,10 +186,7 @@ static void stage(const struct cpu_kernels *table, struct problem *problem, size
     struct cpu_matmul *call = &problem->call;
 
     call->m = m;
-    if (act == CPU_ACT_F32) {
-        table->arrange(problem->x, K, m, K, problem->staged, 0, m);
-        call->act_f32 = problem->staged;
-    } else if (act == CPU_ACT_BF16) {
+    if (act == CPU_ACT_BF16) {
         table->round16(problem->x, K, K, problem->staged, 0, m);
         call->act_bf16 = problem->staged;
     } else if (act == CPU_ACT_Q8) {
@@ -244,7 +238,7 @@ static void bench_rows(struct team *team, struct problem *problem, const struct 
            ratio.upper, ratio.count, cpu_product_name(products[0].family), cpu_product_name(products[1].family));
 }
 
-static void bench_type(struct team *team, const struct cpu_kernels *table, uint32_t type, uint32_t pairs, int exact)
+static void bench_type(struct team *team, const struct cpu_kernels *table, uint32_t type, uint32_t pairs)
 {
     enum { MOST = 256 };
     struct problem problem = {.call = {.k = K, .x_stride = K, .y_stride = N}};
@@ -256,7 +250,6 @@ static void bench_type(struct team *team, const struct cpu_kernels *table, uint3
     (void)accel_format_describe(type, &format);
     make_weights(&problem, &format, table->isa);
     n = problem.call.n;
-    staged = staged > cpu_act_f32_bytes(MOST, K) ? staged : cpu_act_f32_bytes(MOST, K);
     staged = staged > cpu_act_bf16_bytes(MOST, K) ? staged : cpu_act_bf16_bytes(MOST, K);
     problem.x = reserve(MOST * K * sizeof(float));
     problem.staged = reserve(staged);
@@ -265,13 +258,13 @@ static void bench_type(struct team *team, const struct cpu_kernels *table, uint3
         problem.x[i] = (float)rand() / (float)RAND_MAX - 0.5f;
     problem.call.x = problem.x;
     problem.call.y = problem.y;
-    printf("%s x %s\n", format.name, exact ? "f32" : "q8");
+    printf("%s\n", format.name);
     for (size_t i = 0; i < sizeof(rows_of_x) / sizeof(rows_of_x[0]); i++) {
         struct cpu_product products[2];
 
         problem.call.n = rows_of_x[i] <= FEW ? n : N;
         for (int layout = 0; layout < 2; layout++)
-            products[layout] = cpu_product_of(table, type, !exact, layout == 1, rows_of_x[i], K);
+            products[layout] = cpu_product_of(table, type, true, layout == 1, rows_of_x[i], K);
         stage(table, &problem, rows_of_x[i], products[0].act);
         bench_rows(team, &problem, products, pairs);
     }
@@ -292,7 +285,7 @@ int main(int argc, char **argv)
     struct cpu_kernels table;
 
     if (team.threads < 1 || team.threads > THREADS_MOST || pairs < 1 || pairs > PAIRS_MOST) {
-        fprintf(stderr, "usage: layouts [ISA [THREADS (1 to %d) [TYPE|all [PAIRS (1 to %d) [f32]]]]]\n", THREADS_MOST,
+        fprintf(stderr, "usage: layouts [ISA [THREADS (1 to %d) [TYPE|all [PAIRS (1 to %d)]]]]\n", THREADS_MOST,
                 PAIRS_MOST);
         return 2;
     }
@@ -307,7 +300,7 @@ int main(int argc, char **argv)
     }
     for (uint32_t i = 0; i < CPU_TYPES; i++)
         if (argc <= 3 || strcmp(argv[3], "all") == 0 || accel_format_find(argv[3]) == cpu_type_at(i))
-            bench_type(&team, &table, cpu_type_at(i), pairs, argc > 5);
+            bench_type(&team, &table, cpu_type_at(i), pairs);
     team.call = NULL;
     if (team.threads > 1)
         pthread_barrier_wait(&team.barrier);

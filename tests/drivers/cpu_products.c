@@ -122,7 +122,7 @@ static void what_is_claimed_runs(void **state)
             struct trial t;
 
             if ((rounded && (weight < CPU_Q8_0 || weight == CPU_PLANAR_F8)) ||
-                (panels && cpu_packed_bytes(isa, type, N, K) == 0))
+                (panels && (!rounded || cpu_packed_bytes(isa, type, N, K) == 0)))
                 continue;
             prepare(&t, isa, type, rounded, panels);
             for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++)
@@ -168,9 +168,25 @@ static void table_decides(void **state)
     }
 }
 
+/* Packed weights are read by kernels that round activations: by no other operator, and no product is chosen for one. */
+static void packed_weights_have_rounded_activations(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < CPU_OPERATORS; i++)
+        assert_true(cpu_operators[i].packed_inputs == 0 || (cpu_operators[i].variant & CPU_ROUNDED) != 0);
+    for (uint32_t isa = 0; isa < CPU_ISA_COUNT; isa++) {
+        struct cpu_kernels kernels;
+
+        cpu_kernels_fill(&kernels, isa);
+        for (uint32_t i = 0; i < CPU_TYPES * MOST; i++)
+            assert_null(cpu_product_of(&kernels, cpu_type_at(i / MOST), false, true, i % MOST + 1, K).run);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_claimed_runs), cmocka_unit_test(table_decides)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_claimed_runs), cmocka_unit_test(table_decides),
+                                       cmocka_unit_test(packed_weights_have_rounded_activations)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,10 +56,6 @@ struct cpu_matmul {
     size_t y_stride;
 };
 
-/* Runs a matmul that reads rows of W on packed weights, columns begin .. end, which are multiples of CPU_MATMUL_ROWS.
- */
-void cpu_matmul_packed_by_rows(cpu_matmul_fn *matmul, const struct cpu_matmul *call, size_t begin, size_t end);
-
 /* Copies rows ids[begin .. end) of table [rows, width] to y [n, width]; an id outside of the table reads row 0. */
 typedef void cpu_embed_fn(const struct cpu_matrix *table, size_t rows, size_t width, const int32_t *ids, float *y,
                           size_t begin, size_t end);

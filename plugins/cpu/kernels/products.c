@@ -74,8 +74,8 @@ static const struct rule rules[] = {
     {CPU_GEMM32, SHARED | LOOKUP, ROWS, 0, CPU_ACT_F32_FROM, ALL, ALL, ALL},
     {CPU_GEMV_UNPACKED, 0, ROWS, 0, 1, ALL, ALL, ALL},
     {CPU_GEMV32, HALVES, ROWS, 0, 1, CPU_ACT_F32_FROM_HALF - 1, CPU_ACT_F32_FROM_HALF - 1, CPU_ACT_F32_FROM_HALF - 1},
-    {CPU_GEMV32, 0, EITHER, 0, 1, CPU_ACT_F32_FROM - 1, CPU_ACT_F32_FROM - 1, CPU_ACT_F32_FROM - 1},
-    {CPU_GEMM32, 0, EITHER, 0, 1, ALL, ALL, ALL},
+    {CPU_GEMV32, 0, ROWS, 0, 1, CPU_ACT_F32_FROM - 1, CPU_ACT_F32_FROM - 1, CPU_ACT_F32_FROM - 1},
+    {CPU_GEMM32, 0, ROWS, 0, 1, ALL, ALL, ALL},
     {CPU_SCALAR32, 0, ROWS, 0, 1, ALL, ALL, ALL},
 };
 
@@ -116,8 +116,7 @@ struct cpu_product cpu_product_of(const struct cpu_kernels *kernels, uint32_t ty
         tried = true;
         if (!fits(rule, kernels->isa, rounded, packed, m, k))
             continue;
-        return (struct cpu_product){run, rule->family, families[rule->family].act,
-                                    packed && (rule->family == CPU_GEMV32 || rule->family == CPU_GEMM32)};
+        return (struct cpu_product){run, rule->family, families[rule->family].act};
     }
     return (struct cpu_product){0};
 }

@@ -57,11 +57,10 @@ struct cpu_product {
     cpu_matmul_fn *run;
     uint32_t family; /* enum cpu_product_family */
     uint32_t act;    /* CPU_ACT_... */
-    bool unpacks;    /* W is packed, and the kernel reads rows: run by cpu_matmul_packed_by_rows */
 };
 
-/* Chooses the kernel for m rows of x with weights of a type in rows of k values; `rounded`: x may be rounded, `packed`:
- * W is packed. Whether `packed` is true does not change `act`. */
+/* Chooses the kernel for m rows of x with weights of a type in rows of k values; `rounded`: x may be rounded; `packed`:
+ * W is packed, which no kernel reads without `rounded`. Whether `packed` is true does not change `act`. */
 struct cpu_product cpu_product_of(const struct cpu_kernels *kernels, uint32_t type, bool rounded, bool packed, size_t m,
                                   size_t k);
 

@@ -167,7 +167,7 @@ static void multiply_rows(const struct conv *c, uint64_t place, uint64_t rows, u
     cpu_matrix_of(c->device, c->call->inputs[1], c->weight, &matmul.w);
     cpu_matrix_from(c->device, from, c->k, &matmul.w);
     cpu_act_bind(product.act, &matmul, staged);
-    cpu_product_run(&product, &matmul, 0, end - begin);
+    product.run(&matmul, 0, end - begin);
 }
 
 /* Computes places begin .. end of a depthwise convolution. `weights` holds W decoded, and then W as [taps, outputs].

@@ -200,7 +200,7 @@ static void multiply_segment(const struct experts *e, const struct segment *segm
     cpu_matrix_of(e->device, w, e->weight, &matmul.w);
     cpu_matrix_from(e->device, row, e->k, &matmul.w);
     cpu_act_bind(segment->product.act, &matmul, segment->staged);
-    cpu_product_run(&segment->product, &matmul, 0, rows);
+    segment->product.run(&matmul, 0, rows);
     store_rows(e, segment, results + (from - row), begin, end);
 }
 

@@ -233,7 +233,7 @@ static void multiply(const struct wide *wide, uint32_t thread, uint32_t threads)
     cpu_act_bind(wide->product.act, &matmul, wide->staged);
     sdk_split(w->rows, CPU_MATMUL_ROWS, thread, threads, &begin, &end);
     if (begin < end)
-        cpu_product_run(&wide->product, &matmul, begin, end);
+        wide->product.run(&matmul, begin, end);
 }
 
 void cpu_half_run(const struct sdk_call *call, uint32_t thread, uint32_t threads)

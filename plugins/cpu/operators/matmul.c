@@ -63,14 +63,6 @@ void cpu_act_bind(uint32_t kind, struct cpu_matmul *matmul, void *staged)
         matmul->act_f32 = staged;
 }
 
-void cpu_product_run(const struct cpu_product *product, const struct cpu_matmul *matmul, uint64_t begin, uint64_t end)
-{
-    if (product->unpacks)
-        cpu_matmul_packed_by_rows(product->run, matmul, begin, end);
-    else
-        product->run(matmul, begin, end);
-}
-
 /* Returns the kernel of a call, or of one with other rows. */
 static struct cpu_product product_of(const struct sdk_call *call, uint64_t rows)
 {
@@ -205,7 +197,7 @@ void cpu_matmul_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
 {
     const struct cpu_prepared *prepared = call->prepared;
 
-    cpu_product_run(&prepared->product, &prepared->matmul, begin, end);
+    prepared->product.run(&prepared->matmul, begin, end);
 }
 
 void cpu_matmul_prepare(const struct sdk_call *call, void *memory)

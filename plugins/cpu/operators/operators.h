@@ -49,8 +49,6 @@ void cpu_act_stage(const struct cpu_device *device, uint32_t kind, const float *
                    void *staged, uint64_t begin, uint64_t end);
 /* Makes a matmul read the rows that are staged; of CPU_ACT_NONE it reads matmul->x. */
 void cpu_act_bind(uint32_t kind, struct cpu_matmul *matmul, void *staged);
-/* Computes columns begin .. end of a matmul. */
-void cpu_product_run(const struct cpu_product *product, const struct cpu_matmul *matmul, uint64_t begin, uint64_t end);
 /* Returns why a kernel of `variant` may not round activations of a node with weights of type `weight`, or NULL. */
 const char *cpu_why_not_rounded(const struct cpu_device *device, uint32_t weight, uint32_t rounding);
 

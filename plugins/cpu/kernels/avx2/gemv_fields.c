@@ -112,19 +112,6 @@ CPU_INLINE __m256 block_q2(const uint8_t *block, const struct field_x *x, size_t
     return _mm256_fmadd_ps(dot, _mm256_broadcastss_ps(d), sum);
 }
 
-/* Returns the sixteen 6-bit scales; the load ends with the block. */
-CPU_INLINE __m256i scales_q3(const uint8_t *block)
-{
-    const __m128i four = _mm_set1_epi8(15), two = _mm_set1_epi8(48);
-    const __m128i end = _mm_loadu_si128((const __m128i *)(block + 94));
-    const __m128i ab = _mm_setr_epi8(2, 3, 4, 5, 6, 7, 8, 9, 2, 3, 4, 5, 6, 7, 8, 9);
-    const __m128i c = _mm_setr_epi8(10, 11, 12, 13, 10, 11, 12, 13, 10, 11, 12, 13, 10, 11, 12, 13);
-    __m128i low = _mm_srlv_epi32(_mm_shuffle_epi8(end, ab), _mm_setr_epi32(0, 0, 4, 4));
-    __m128i high = _mm_slli_epi16(_mm_srlv_epi32(_mm_shuffle_epi8(end, c), _mm_setr_epi32(0, 2, 4, 6)), 4);
-    low = _mm_or_si128(_mm_and_si128(low, four), _mm_and_si128(high, two));
-    return _mm256_broadcastsi128_si256(_mm_sub_epi8(low, _mm_set1_epi8(32)));
-}
-
 CPU_INLINE __m256i half_q3(const uint8_t *codes, __m256i bits, __m256i crossed, const int h, const int8_t *q,
                            const int16_t *begin)
 {
@@ -141,7 +128,8 @@ CPU_INLINE __m256 block_q3(const uint8_t *block, const struct field_x *x, size_t
     const int8_t *q = x->q + 256 * b;
     const int16_t *begin = x->begin + 32 * b;
     const float *scale = x->scale + 16 * b;
-    const __m256i bits = load32(block), crossed = _mm256_shuffle_epi32(bits, 0x4e), scales = scales_q3(block);
+    const __m256i bits = load32(block), crossed = _mm256_shuffle_epi32(bits, 0x4e);
+    const __m256i scales = _mm256_broadcastsi128_si256(scales_q3_k(block));
     const __m128 d = _mm_cvtph_ps(_mm_cvtsi32_si128((int)(word_at(block + 106) >> 16)));
     __m256i low = half_q3(block + 32, bits, crossed, 0, q, begin);
     __m256i high = half_q3(block + 32, bits, crossed, 1, q, begin);

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packs and unpacks weights. */
+/* Packs weights. */
 #include "config.h"
 
 #include "panels.h"
 
 #include <string.h>
-
-#define TOGETHER 4u /* rows that are unpacked at a time for kernels that read rows */
-#define ROW_MOST (CPU_PANEL_VALUES / 32 * 34)
 
 struct panel_format cpu_panel_format(uint32_t type)
 {
@@ -83,25 +80,6 @@ static void pack_block(const struct panel_format *format, const uint8_t *block, 
     }
 }
 
-static void unpack_block(const struct panel_format *format, const uint8_t *from, size_t row, uint8_t *block)
-{
-    const uint32_t flip = format->flip * 0x01010101u;
-    uint32_t at = 0;
-
-    if (format->half_at != PANEL_NO_HALF) {
-        memcpy(block + format->half_at, from + 2 * row, 2);
-        from += PANEL_HALF;
-        at = format->half_at == 0 ? 2 : 0;
-    }
-    for (from += 4 * row; at + 4 <= format->block_bytes; at += 4, from += PANEL_WORD) {
-        uint32_t word;
-
-        memcpy(&word, from, sizeof(word));
-        word ^= flip;
-        memcpy(block + at, &word, sizeof(word));
-    }
-}
-
 /* ---- panels ---- */
 
 void cpu_pack_weights(const struct cpu_matrix *w, size_t k, size_t begin, size_t end, void *out)
@@ -119,41 +97,5 @@ void cpu_pack_weights(const struct cpu_matrix *w, size_t k, size_t begin, size_t
                        panel + b * format.block_bytes * PANEL_ROWS);
         for (size_t g = 0; format.planar != 0 && g < k / format.planar; g++)
             memcpy(scales + g * PANEL_HALF, (const uint8_t *)w->plane[1] + row * w->stride[1] + 2 * g, 2);
-    }
-}
-
-/* Unpacks row `row` of W. */
-static void unpack_row(const struct panel_format *format, const struct cpu_matrix *w, size_t k, size_t row,
-                       uint8_t *codes, uint8_t *halves)
-{
-    const uint8_t *panel = (const uint8_t *)w->packed + row / PANEL_ROWS * cpu_panel_bytes(format, k);
-    const uint8_t *scales = panel + cpu_panel_scales_at(format, k) + row % PANEL_ROWS * 2;
-
-    for (size_t b = 0; b < k / format->block_values; b++)
-        unpack_block(format, panel + b * format->block_bytes * PANEL_ROWS, row % PANEL_ROWS,
-                     codes + b * format->block_bytes);
-    for (size_t g = 0; format->planar != 0 && g < k / format->planar; g++)
-        memcpy(halves + 2 * g, scales + g * PANEL_HALF, 2);
-}
-
-void cpu_matmul_packed_by_rows(cpu_matmul_fn *matmul, const struct cpu_matmul *call, size_t begin, size_t end)
-{
-    const struct panel_format format = cpu_panel_format(call->w.type);
-    uint8_t codes[TOGETHER * ROW_MOST], halves[TOGETHER * CPU_PANEL_VALUES / 16];
-    struct cpu_matmul part = *call;
-
-    part.n = TOGETHER;
-    part.w.packed = NULL;
-    part.w.plane[0] = codes;
-    part.w.stride[0] = row_bytes(&format, call->k);
-    part.w.plane[1] = halves;
-    part.w.stride[1] = scales_bytes(&format, call->k);
-    for (size_t j = begin; j < end; j += TOGETHER) {
-        for (size_t r = 0; r < TOGETHER; r++)
-            unpack_row(&format, &call->w, call->k, j + r, codes + r * part.w.stride[0], halves + r * part.w.stride[1]);
-        part.y = call->y + j;
-        part.bias = call->bias == NULL ? NULL : call->bias + j;
-        part.residual = call->residual == NULL ? NULL : call->residual + j;
-        matmul(&part, 0, TOGETHER);
     }
 }

@@ -60,6 +60,8 @@ struct gemm_recipe {
     uint32_t minimum;
 };
 
+#if !defined(CPU_BUILD_NEON)
+
 /* Transposes four vectors, each 16 bytes of row r and of row r + 4, to four vectors of one dword of each of the 8 rows.
  */
 CPU_INLINE void transpose_dwords(__m256i v[4])
@@ -84,58 +86,6 @@ CPU_INLINE void load_transposed(const uint8_t *const rows[8], size_t offset, __m
     transpose_dwords(v);
 }
 
-/* Stores a block of 4-bit codes of each row, from 16 bytes as in planar types and blocks of 32. */
-CPU_INLINE void panel_nibbles(const uint8_t *const rows[PANEL_ROWS], size_t offset, uint8_t *out)
-{
-    const __m256i low = _mm256_set1_epi8(15);
-    CPU_UNROLL
-    for (size_t h = 0; h < 2; h++) {
-        __m256i v[4];
-        load_transposed(rows + 8 * h, offset, v);
-        CPU_UNROLL
-        for (size_t c = 0; c < 4; c++) {
-            __m256i high = _mm256_and_si256(_mm256_srli_epi16(v[c], 4), low);
-            _mm256_storeu_si256((__m256i *)(out + c * WORD_BYTES + 32 * h), _mm256_and_si256(v[c], low));
-            _mm256_storeu_si256((__m256i *)(out + (c + 4) * WORD_BYTES + 32 * h), high);
-        }
-    }
-}
-
-/* Stores a block of signed 8-bit codes of each row as unsigned codes, `center` added. */
-CPU_INLINE void panel_bytes(const uint8_t *const rows[PANEL_ROWS], size_t offset, int center, uint8_t *out)
-{
-    const __m256i up = _mm256_set1_epi8((char)center);
-    CPU_UNROLL
-    for (size_t h = 0; h < 4; h++) {
-        __m256i v[4];
-        load_transposed(rows + 8 * (h % 2), offset + h / 2 * 16, v);
-        CPU_UNROLL
-        for (size_t c = 0; c < 4; c++) {
-            uint8_t *at = out + (c + h / 2 * 4) * WORD_BYTES + 32 * (h % 2);
-            _mm256_storeu_si256((__m256i *)at, _mm256_add_epi8(v[c], up));
-        }
-    }
-}
-
-/* Stores a block of signed 8-bit codes as magnitudes, each word followed by the codes for their signs; `flip` is 0x80
- * for codes with zero point 128. A block takes twice BLOCK_BYTES. */
-CPU_INLINE void panel_signed(const uint8_t *const rows[PANEL_ROWS], size_t offset, int flip, uint8_t *out)
-{
-    const __m256i sign = _mm256_set1_epi8((char)flip);
-    CPU_UNROLL
-    for (size_t h = 0; h < 4; h++) {
-        __m256i v[4];
-        load_transposed(rows + 8 * (h % 2), offset + h / 2 * 16, v);
-        CPU_UNROLL
-        for (size_t c = 0; c < 4; c++) {
-            uint8_t *at = out + (c + h / 2 * 4) * 2 * WORD_BYTES + 32 * (h % 2);
-            __m256i code = _mm256_xor_si256(v[c], sign);
-            _mm256_storeu_si256((__m256i *)at, _mm256_abs_epi8(code));
-            _mm256_storeu_si256((__m256i *)(at + WORD_BYTES), code);
-        }
-    }
-}
-
 /* Loads eight halves, one of each row. */
 CPU_INLINE __m128i eight_halves(const uint8_t *const rows[8], size_t offset)
 {
@@ -153,12 +103,7 @@ CPU_INLINE __m128i eight_halves(const uint8_t *const rows[8], size_t offset)
     return _mm_unpacklo_epi64(v, w);
 }
 
-/* Loads and widens 16 halves, one of each row. */
-CPU_INLINE void panel_halves(const uint8_t *const rows[PANEL_ROWS], size_t offset, float *out)
-{
-    _mm256_storeu_ps(out, _mm256_cvtph_ps(eight_halves(rows, offset)));
-    _mm256_storeu_ps(out + 8, _mm256_cvtph_ps(eight_halves(rows + 8, offset)));
-}
+#endif
 
 /* Returns the start of 16 rows in a plane. */
 CPU_INLINE void panel_rows(const struct cpu_matrix *w, size_t plane, const size_t rows[PANEL_ROWS],

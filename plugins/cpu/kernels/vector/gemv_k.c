@@ -16,36 +16,10 @@ CPU_INLINE __m256 to_float(__m256i v)
     return _mm256_cvtepi32_ps(v);
 }
 
-CPU_INLINE __m256i left(__m256i v, const int bits)
-{
-    return bits > 0 ? _mm256_slli_epi16(v, bits) : bits < 0 ? _mm256_srli_epi16(v, -bits) : v;
-}
-
-/* Shifts the bits of every byte left (right if negative) and masks them. */
-CPU_INLINE __m256i part(const uint8_t *p, const int bits, const int mask)
-{
-    return _mm256_and_si256(left(load32(p), bits), _mm256_set1_epi8((char)mask));
-}
-
 /* Returns the 32 codes of group g (a constant) of a block: unsigned, except for iq4_xs. */
 CPU_INLINE __m256i group_codes(const struct traits traits, const uint8_t *block, const size_t g)
 {
-    const int i = (int)g, quarter = i % 4;
-    switch (traits.type) {
-    case ACCEL_Q2_K:
-        return part(block + 16 + g / 4 * 32, -2 * quarter, 3);
-    case ACCEL_Q3_K:
-        return _mm256_or_si256(part(block + 32 + g / 4 * 32, -2 * quarter, 3), part(block, 2 - i, 4));
-    case ACCEL_Q4_K:
-        return part(block + 16 + g / 2 * 32, i % 2 ? -4 : 0, 15);
-    case ACCEL_Q5_K:
-        return _mm256_or_si256(part(block + 48 + g / 2 * 32, i % 2 ? -4 : 0, 15), part(block + 16, 4 - i, 16));
-    case ACCEL_Q6_K:
-        return _mm256_or_si256(part(block + g / 4 * 64 + g % 2 * 32, quarter / 2 ? -4 : 0, 15),
-                               part(block + 128 + g / 4 * 32, 4 - 2 * quarter, 48));
-    default: /* iq4_xs */
-        return lookup_iq4(nibbles(block + 8 + 16 * g));
-    }
+    return traits.type == ACCEL_IQ4_XS ? lookup_iq4(nibbles(block + 8 + 16 * g)) : k_codes_of(traits.type, block, g);
 }
 
 /* ---- 32 weights share a scale ---- */
@@ -79,19 +53,6 @@ struct fine {
     __m256 dmin;
 };
 
-/* Returns the 6-bit scales of q3_k; the load ends with the block. */
-CPU_INLINE __m128i scales_q3(const uint8_t *block)
-{
-    const __m128i four = _mm_set1_epi8(15), two = _mm_set1_epi8(3);
-    const __m128i end = _mm_loadu_si128((const __m128i *)(block + 94));
-    const __m128i ab = _mm_setr_epi8(2, 3, 4, 5, 6, 7, 8, 9, 2, 3, 4, 5, 6, 7, 8, 9);
-    const __m128i c = _mm_setr_epi8(10, 11, 12, 13, 10, 11, 12, 13, 10, 11, 12, 13, 10, 11, 12, 13);
-    __m128i low = _mm_srlv_epi32(_mm_shuffle_epi8(end, ab), _mm_setr_epi32(0, 0, 4, 4));
-    __m128i high = _mm_srlv_epi32(_mm_shuffle_epi8(end, c), _mm_setr_epi32(0, 2, 4, 6));
-    low = _mm_or_si128(_mm_and_si128(low, four), _mm_slli_epi16(_mm_and_si128(high, two), 4));
-    return _mm_sub_epi8(low, _mm_set1_epi8(32));
-}
-
 /* Formats without minima have a zero point, which is a minimum proportional to the scale. */
 CPU_INLINE struct fine fine_head(const struct traits traits, const uint8_t *block)
 {
@@ -105,12 +66,12 @@ CPU_INLINE struct fine fine_head(const struct traits traits, const uint8_t *bloc
         return f;
     }
     const int q3 = traits.type == ACCEL_Q3_K;
-    const __m128i bytes = q3 ? scales_q3(block) : _mm_loadu_si128((const __m128i *)(block + 192));
+    const __m128i bytes = q3 ? scales_q3_k(block) : _mm_loadu_si128((const __m128i *)(block + 192));
     const float d = half_to_float(block + (q3 ? 108 : 208));
     f.scales = _mm256_broadcastsi128_si256(bytes);
     f.minima = _mm256_cvtepi8_epi16(bytes);
     f.d = _mm256_set1_ps(d * (1.0f / 256));
-    f.dmin = _mm256_set1_ps(d * (q3 ? 4.0f : 32.0f));
+    f.dmin = _mm256_set1_ps(d * (float)k_zero_of(traits.type));
     return f;
 }
 

@@ -8,7 +8,6 @@
  */
 #include "finish.h"
 #include "lanes.h"
-#include "unpack.h"
 
 /* Rows of x of a small pass, which types of 256 weights always use, and of a pass. */
 #if defined(CPU_BUILD_AVX512)
@@ -35,13 +34,12 @@ struct codec {
 
 CPU_INLINE struct codec codec_of(const struct traits traits)
 {
-    const int center = traits.type == ACCEL_Q3_K ? 4 : traits.type == ACCEL_Q6_K ? 32 : 0;
 #ifdef CPU_DOT32
     const int overflows = 0;
 #else
     const int overflows = traits.type == ACCEL_Q5_K;
 #endif
-    return (struct codec){0, traits, center, overflows};
+    return (struct codec){0, traits, k_zero_of(traits.type), overflows};
 }
 
 /* Sizes and offsets of the blocks and scales of a panel. */
@@ -266,82 +264,28 @@ CPU_INLINE void add_block32(const struct codec codec, const uint8_t *words, cons
 
 /* ---- types of 256 weights ---- */
 
-/* Block header: 16 scales and 16 minima of a byte (8 of each if 32 weights share them), four per word. */
-struct head {
-    vi scales[4];
-    vi minima[4];
-    vf d;
-    vf dmin;
-};
-
-/* Combines four bits of `low` with two of `high`, both shifted right. */
-CPU_INLINE vi four_and_two(vi low, const int low_right, vi high, const int high_right)
+/* Reads the header of vector v of a panel. `half`: the 2 bytes of each row that are no word. */
+CPU_INLINE void read_head(const uint32_t type, const uint8_t *words, const uint8_t *half, const size_t v,
+                          struct k_head *out)
 {
-    return moved(low, -low_right, 15) | (moved(high, -high_right, 3) << 4);
-}
-
-/* Reads the header of vector v of a panel; unpack.h describes the formats. `half`: the 2 bytes of each row that are no
- * word. */
-CPU_INLINE void read_head(const struct traits traits, const uint8_t *words, const uint8_t *half, const size_t v,
-                          struct head *out)
-{
-    const size_t at = traits.type == ACCEL_Q3_K ? 24 : traits.type == ACCEL_Q6_K ? 48 : 0;
+    const size_t at = type == ACCEL_Q3_K ? 24 : type == ACCEL_Q6_K ? 48 : 0;
     vi w[4];
     CPU_UNROLL
     for (size_t i = 0; i < 4; i++)
-        w[i] = load_word(words + (at + (traits.type == ACCEL_Q3_K && i == 3 ? 2 : i)) * PANEL_WORD, v);
-    if (traits.type == ACCEL_Q3_K || traits.type == ACCEL_Q6_K)
+        w[i] = load_word(words + (at + (type == ACCEL_Q3_K && i == 3 ? 2 : i)) * PANEL_WORD, v);
+    if (type == ACCEL_Q3_K || type == ACCEL_Q6_K)
         out->d = v_load_f16((const uint16_t *)(const void *)(half + 2 * VN * v));
     else
-        two_halves_of(traits.type == ACCEL_Q2_K ? load_word(words + 20 * PANEL_WORD, v) : w[0], &out->d, &out->dmin);
-    CPU_UNROLL
-    for (size_t i = 0; i < 4; i++) {
-        if (traits.type == ACCEL_Q2_K) {
-            out->scales[i] = moved(w[i], 0, 15);
-            out->minima[i] = moved(w[i], -4, 15);
-        } else if (traits.type == ACCEL_Q3_K) { /* 32 is subtracted */
-            const vi six = four_and_two(w[i % 2], i < 2 ? 0 : 4, w[2], 2 * (int)i);
-            out->scales[i] = (vi)((vb)six - 32);
-        } else if (traits.type == ACCEL_Q6_K) {
-            out->scales[i] = w[i];
-        }
-    }
-    if (traits.type == ACCEL_Q4_K || traits.type == ACCEL_Q5_K) {
-        out->scales[0] = moved(w[1], 0, 63);
-        out->scales[1] = four_and_two(w[3], 0, w[1], 6);
-        out->minima[0] = moved(w[2], 0, 63);
-        out->minima[1] = four_and_two(w[3], 4, w[2], 6);
-    }
+        two_halves_of(type == ACCEL_Q2_K ? load_word(words + 20 * PANEL_WORD, v) : w[0], &out->d, &out->dmin);
+    split_head(type, w, out);
 }
 
-/* Returns word c of the unsigned codes of group g (constants). unpack.h describes the formats. */
-CPU_INLINE vi codes_of_group(const struct traits traits, const uint8_t *words, const size_t g, const size_t c,
-                             const size_t v)
+/* Returns word c of the unsigned codes of group g (constants). */
+CPU_INLINE vi codes_of_group(const uint32_t type, const uint8_t *words, const size_t g, const size_t c, const size_t v)
 {
-    size_t low, high = 0;
-    int right, left = 0, mask = 15, above = 0;
-    switch (traits.type) {
-    case ACCEL_Q2_K:
-        low = 4 + g / 4 * 8, right = 2 * (int)(g % 4), mask = 3;
-        break;
-    case ACCEL_Q3_K:
-        low = 8 + g / 4 * 8, right = 2 * (int)(g % 4), mask = 3;
-        high = 0, left = 2 - (int)g, above = 4;
-        break;
-    case ACCEL_Q4_K:
-        low = 4 + g / 2 * 8, right = g % 2 ? 4 : 0;
-        break;
-    case ACCEL_Q5_K:
-        low = 12 + g / 2 * 8, right = g % 2 ? 4 : 0;
-        high = 4, left = 4 - (int)g, above = 16;
-        break;
-    default:
-        low = g / 4 * 16 + g % 2 * 8, right = g % 4 / 2 ? 4 : 0;
-        high = 32 + g / 4 * 8, left = 4 - 2 * (int)(g % 4), above = 48;
-        break;
-    }
-    const vi codes = moved(load_word(words + (low + c) * PANEL_WORD, v), -right, mask);
-    return above == 0 ? codes : codes | moved(load_word(words + (high + c) * PANEL_WORD, v), left, above);
+    const struct k_place at = k_place_of(type, g);
+    return k_word_of(type, g, load_word(words + (at.low / 4 + c) * PANEL_WORD, v),
+                     load_word(words + (at.high / 4 + c) * PANEL_WORD, v));
 }
 
 /* Sums products of words from .. from + count of group g. */
@@ -357,7 +301,7 @@ CPU_INLINE void products256(const struct codec codec, const uint8_t *words, cons
         vi w[VECTORS];
         CPU_UNROLL
         for (size_t v = 0; v < VECTORS; v++)
-            w[v] = codes_of_group(codec.traits, words, g, c, v);
+            w[v] = codes_of_group(codec.traits.type, words, g, c, v);
         CPU_UNROLL
         for (size_t r = 0; r < rows; r++) {
             const vi four = codes_of_x(x, rows, r, c);
@@ -370,7 +314,7 @@ CPU_INLINE void products256(const struct codec codec, const uint8_t *words, cons
 }
 
 /* Adds group g (a constant) of a block to `part`, without the block's scale. */
-CPU_INLINE void add_group(const struct codec codec, const uint8_t *words, const struct head head[VECTORS],
+CPU_INLINE void add_group(const struct codec codec, const uint8_t *words, const struct k_head head[VECTORS],
                           const size_t g, const struct act_block *x, const size_t rows, vf part[PASS][VECTORS])
 {
     const int fine = codec.traits.fine, two = fine || codec.apart || (rows == 1 && VECTORS == 1);
@@ -400,7 +344,7 @@ CPU_INLINE void add_group(const struct codec codec, const uint8_t *words, const 
 }
 
 /* Adds minima of group g (a constant) times sums of x, without the block's scale. */
-CPU_INLINE void add_minima(const struct codec codec, const struct head head[VECTORS], const size_t g,
+CPU_INLINE void add_minima(const struct codec codec, const struct k_head head[VECTORS], const size_t g,
                            const struct act_block *x, const size_t rows, vf part[PASS][VECTORS])
 {
     const size_t pieces = codec.traits.fine ? 2 : 1;
@@ -427,11 +371,11 @@ CPU_INLINE void add_block256(const struct codec codec, const uint8_t *block, con
 {
     const uint8_t *words = block + (codec.traits.block_bytes % 4 ? PANEL_HALF : 0);
     const size_t share = codec.traits.block_bytes * PANEL_ROWS / 8;
-    struct head head[VECTORS];
+    struct k_head head[VECTORS];
     vf part[PASS][VECTORS], minima[PASS][VECTORS];
     CPU_UNROLL
     for (size_t v = 0; v < VECTORS; v++)
-        read_head(codec.traits, words, block, v, &head[v]);
+        read_head(codec.traits.type, words, block, v, &head[v]);
     CPU_UNROLL
     for (size_t i = 0; i < rows * VECTORS; i++)
         part[i / VECTORS][i % VECTORS] = minima[i / VECTORS][i % VECTORS] = v_set(0);

@@ -13,10 +13,11 @@
 #define TWO_AHEAD 4096u                            /* prefetch distance of two rows in bytes */
 #define X_VALUES (GEMV_VALUES + GEMV_ROWS * CHUNK) /* rows are padded with zeros to whole chunks */
 
-/* Type and shape. `bits` and `group` are constants. */
+/* Type and shape. `bits` and `whole` are constants where chunks are multiplied. */
 struct planar {
     uint32_t bits;
-    uint32_t group; /* 32, 64, or 128 for 128 and more */
+    uint32_t whole; /* 1: a chunk has one scale, 0: one for each block */
+    uint32_t twice; /* 1: groups of 64 */
     uint32_t shift; /* log2 of chunks per group, for groups of 128 or more */
     uint32_t zeros; /* 1: plane 2 has a zero point for each group */
     size_t groups;
@@ -32,9 +33,10 @@ struct planar_x {
     size_t sum_stride;
 };
 
-/* Scales of a row of W, and the initial sums with each row of x, which correct the zero points. */
+/* Scales of a row of W, of groups or of blocks, and the initial sums with each row of x, which correct the zero points.
+ */
 struct planar_scales {
-    float d[GEMV_VALUES / 32 + 8];
+    float d[GEMV_VALUES / 32 + 16];
     __m256 begin[GEMV_ROWS];
 };
 
@@ -62,28 +64,41 @@ CPU_INLINE void place_chunk(const uint32_t bits, const int8_t *q, int8_t *out)
     }
 }
 
-CPU_INLINE void place_row(const struct planar p, const struct cpu_matmul *call, size_t r, struct planar_x *out)
+/* Places the codes and scales of row r. `bits` is a constant. */
+CPU_INLINE void place_codes(const uint32_t bits, const struct planar *p, const struct cpu_matmul *call, size_t r,
+                            struct planar_x *out)
 {
-    const size_t per_group = p.blocks / p.groups, k = call->k;
-    const float *scale = call->act_q8.scale + r * p.blocks, *sum = call->act_q8.sum + r * p.blocks;
-    for (size_t c = 0; c < p.chunks; c++) {
-        const int8_t *q = call->act_q8.q + r * k + c * CHUNK;
+    const float *scale = call->act_q8.scale + r * p->blocks;
+    for (size_t c = 0; c < p->chunks; c++) {
+        const int8_t *q = call->act_q8.q + r * call->k + c * CHUNK;
         int8_t part[CHUNK] = {0};
-        if (k - c * CHUNK < CHUNK)
-            q = memcpy(part, q, k - c * CHUNK);
-        place_chunk(p.bits, q, out->q + (r * p.chunks + c) * CHUNK);
+        if (call->k - c * CHUNK < CHUNK)
+            q = memcpy(part, q, call->k - c * CHUNK);
+        place_chunk(bits, q, out->q + (r * p->chunks + c) * CHUNK);
         for (uint32_t lane = 0; lane < 8; lane++) {
-            const size_t block = 4 * c + lane_block(p.bits, lane);
-            out->scale[(r * p.chunks + c) * 8 + lane] = block < p.blocks ? scale[block] : 0;
+            const size_t block = 4 * c + lane_block(bits, lane);
+            out->scale[(r * p->chunks + c) * 8 + lane] = block < p->blocks ? scale[block] : 0;
         }
     }
-    for (size_t g = 0; g < p.groups; g++) {
+}
+
+static void place_row(const struct planar *p, const struct cpu_matmul *call, size_t r, struct planar_x *out)
+{
+    const size_t per_group = p->blocks / p->groups;
+    const float *sum = call->act_q8.sum + r * p->blocks;
+    if (p->bits == 8)
+        place_codes(8, p, call, r, out);
+    else if (p->bits == 4)
+        place_codes(4, p, call, r, out);
+    else
+        place_codes(2, p, call, r, out); /* 3 too */
+    for (size_t g = 0; g < p->groups; g++) {
         float all = 0;
         for (size_t b = 0; b < per_group; b++)
             all += sum[g * per_group + b];
         out->sum[r * out->sum_stride + g] = all;
     }
-    for (size_t g = p.groups; g < out->sum_stride; g++)
+    for (size_t g = p->groups; g < out->sum_stride; g++)
         out->sum[r * out->sum_stride + g] = 0;
 }
 
@@ -115,6 +130,7 @@ CPU_INLINE __m256 zero_points(const struct planar p, const uint8_t *zeros, size_
     return _mm256_sub_ps(eight_bytes(zeros + g, p.groups - g), middle);
 }
 
+/* Reads the scales of row j of W. */
 CPU_INLINE void planar_scales(const struct planar p, const struct cpu_matmul *call, const struct planar_x *x, size_t j,
                               size_t rows, struct planar_scales *out)
 {
@@ -125,7 +141,13 @@ CPU_INLINE void planar_scales(const struct planar p, const struct cpu_matmul *ca
     for (size_t g = 0; g < p.groups; g += 8) {
         const __m256 d = eight_halves(scales + 2 * g, p.groups - g);
         const __m256 zero = _mm256_mul_ps(d, zero_points(p, zeros, g));
-        _mm256_storeu_ps(out->d + g, d);
+        if (!p.whole && p.twice) {
+            _mm256_storeu_ps(out->d + 2 * g, _mm256_permutevar8x32_ps(d, _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3)));
+            _mm256_storeu_ps(out->d + 2 * g + 8,
+                             _mm256_permutevar8x32_ps(d, _mm256_setr_epi32(4, 4, 5, 5, 6, 6, 7, 7)));
+        } else {
+            _mm256_storeu_ps(out->d + g, d);
+        }
         for (size_t r = 0; r < rows; r++) {
             const float *sum = x->sum + r * x->sum_stride + g;
             out->begin[r] = _mm256_fnmadd_ps(zero, _mm256_loadu_ps(sum), out->begin[r]);
@@ -234,14 +256,12 @@ CPU_INLINE __m256i dot_chunk(const uint32_t bits, const struct codes128 v, const
 /* Returns the scales of chunk c, one per lane. */
 CPU_INLINE __m256 chunk_scales(const struct planar p, const float *d, size_t c)
 {
-    if (p.group == 128)
+    if (p.whole)
         return _mm256_broadcast_ss(d + (c >> p.shift));
-    const uint32_t per = p.group / 32;
-    const __m256i lanes = _mm256_setr_epi32((int)(lane_block(p.bits, 0) / per), (int)(lane_block(p.bits, 1) / per),
-                                            (int)(lane_block(p.bits, 2) / per), (int)(lane_block(p.bits, 3) / per),
-                                            (int)(lane_block(p.bits, 4) / per), (int)(lane_block(p.bits, 5) / per),
-                                            (int)(lane_block(p.bits, 6) / per), (int)(lane_block(p.bits, 7) / per));
-    return _mm256_permutevar8x32_ps(_mm256_castps128_ps256(_mm_loadu_ps(d + c * (4 / per))), lanes);
+    const __m256i lanes = _mm256_setr_epi32(
+        (int)lane_block(p.bits, 0), (int)lane_block(p.bits, 1), (int)lane_block(p.bits, 2), (int)lane_block(p.bits, 3),
+        (int)lane_block(p.bits, 4), (int)lane_block(p.bits, 5), (int)lane_block(p.bits, 6), (int)lane_block(p.bits, 7));
+    return _mm256_permutevar8x32_ps(_mm256_castps128_ps256(_mm_loadu_ps(d + 4 * c)), lanes);
 }
 
 CPU_INLINE __m256 add_chunk(const struct planar p, const struct codes128 v, const struct planar_x *x, size_t at,
@@ -304,7 +324,7 @@ CPU_INLINE void gemv(const struct planar p, const struct cpu_matmul *call, size_
     struct planar_x x;
     x.sum_stride = (p.groups + 7) / 8 * 8;
     for (size_t r = 0; r < rows; r++)
-        place_row(p, call, r, &x);
+        place_row(&p, call, r, &x);
     for (size_t j = begin; j < end; j += FINISH_COLUMNS) {
         float sums[GEMV_ROWS][FINISH_COLUMNS + 1];
         const size_t count = least(FINISH_COLUMNS, end - j);
@@ -320,7 +340,7 @@ CPU_INLINE void gemv(const struct planar p, const struct cpu_matmul *call, size_
     }
 }
 
-CPU_INLINE void gemv_group(const struct planar p, const struct cpu_matmul *call, size_t begin, size_t end)
+CPU_INLINE void gemv_rows(const struct planar p, const struct cpu_matmul *call, size_t begin, size_t end)
 {
     if (call->m == 1)
         gemv(p, call, 1, begin, end);
@@ -328,26 +348,25 @@ CPU_INLINE void gemv_group(const struct planar p, const struct cpu_matmul *call,
         gemv(p, call, call->m, begin, end);
 }
 
-/* `bits` is a constant; the group becomes one. */
+/* `bits` is a constant; `whole` becomes one. */
 CPU_INLINE void gemv_bits(const uint32_t bits, struct planar p, const struct cpu_matmul *call, size_t begin, size_t end)
 {
     p.bits = bits;
-    if (p.group == 32) {
-        p.group = 32;
-        gemv_group(p, call, begin, end);
-    } else if (p.group == 64) {
-        p.group = 64;
-        gemv_group(p, call, begin, end);
+    if (p.whole) {
+        p.whole = 1;
+        gemv_rows(p, call, begin, end);
     } else {
-        p.group = 128;
-        gemv_group(p, call, begin, end);
+        p.whole = 0;
+        gemv_rows(p, call, begin, end);
     }
 }
 
 void CPU_NAME(gemv_planar)(const struct cpu_matmul *call, size_t begin, size_t end)
 {
     const uint32_t group = ACCEL_PLANAR_LOG2_GROUP(call->w.type);
-    const struct planar p = {.group = group == 0 || group > 7 ? 128 : 1u << group,
+    const struct planar p = {.bits = ACCEL_PLANAR_BITS(call->w.type),
+                             .whole = group == 0 || group >= 7,
+                             .twice = group == 6,
                              .shift = group == 0  ? 31
                                       : group > 7 ? group - 7
                                                   : 0,
@@ -355,7 +374,7 @@ void CPU_NAME(gemv_planar)(const struct cpu_matmul *call, size_t begin, size_t e
                              .groups = group == 0 ? 1 : call->k >> group,
                              .chunks = (call->k + CHUNK - 1) / CHUNK,
                              .blocks = call->k / 32};
-    switch (ACCEL_PLANAR_BITS(call->w.type)) {
+    switch (p.bits) {
     case 2:
         gemv_bits(2, p, call, begin, end);
         break;

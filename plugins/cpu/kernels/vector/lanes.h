@@ -2,12 +2,14 @@
 /*
  * Private to the 8-bit kernels: operations on 16 rows of W, a lane each, in VECTORS vectors. A dot-product instruction
  * multiplies 4 codes of every row with 4 activations broadcast to all lanes, so that there is no horizontal sum.
- * Without such an instruction (AVX2) products are summed in 16 bits, and widened once per 16 or 32 codes.
+ * Without such an instruction (AVX2) products are summed in 16 bits, and widened once per 16 or 32 codes. On aarch64
+ * cores multiply in another way (neon/gemm_core.c), and only panels are filled with these.
  */
 #ifndef CPU_VECTOR_LANES_H
 #define CPU_VECTOR_LANES_H
 
 #include "gemm.h"
+#include "unpack.h"
 
 #define VECTORS (PANEL_ROWS / VN)
 
@@ -59,7 +61,10 @@ CPU_INLINE vi byte_of(vi words, const size_t i, const int sign)
 /* Widens the lower and the upper half of every word. */
 CPU_INLINE void two_halves_of(vi words, vf *out_lower, vf *out_upper)
 {
-#if defined(CPU_BUILD_AVX512)
+#if defined(CPU_BUILD_NEON)
+    *out_lower = vcvt_f32_f16(vreinterpret_f16_s16(vmovn_s32(words)));
+    *out_upper = vcvt_f32_f16(vreinterpret_f16_s16(vshrn_n_s32(words, 16)));
+#elif defined(CPU_BUILD_AVX512)
     *out_lower = (vf)_mm512_cvtph_ps(_mm512_cvtepi32_epi16((__m512i)words));
     *out_upper = (vf)_mm512_cvtph_ps(_mm512_cvtepi32_epi16(_mm512_srli_epi32((__m512i)words, 16)));
 #else
@@ -69,32 +74,6 @@ CPU_INLINE void two_halves_of(vi words, vf *out_lower, vf *out_upper)
     const __m128i first = _mm256_castsi256_si128(both), last = _mm256_extracti128_si256(both, 1);
     *out_lower = (vf)_mm256_cvtph_ps(_mm_unpacklo_epi64(first, last));
     *out_upper = (vf)_mm256_cvtph_ps(_mm_unpackhi_epi64(first, last));
-#endif
-}
-
-/* Adds products of unsigned codes, of up to 6 bits if sums are of 16 bits. */
-CPU_INLINE vi add_products(vi sums, vi codes, vi x)
-{
-#if defined(CPU_BUILD_AVX512)
-    return (vi)_mm512_dpbusd_epi32((__m512i)sums, (__m512i)codes, (__m512i)x);
-#elif defined(CPU_BUILD_AVXVNNI)
-    return (vi)_mm256_dpbusd_avx_epi32((__m256i)sums, (__m256i)codes, (__m256i)x);
-#else
-    return (vi)_mm256_add_epi16((__m256i)sums, _mm256_maddubs_epi16((__m256i)codes, (__m256i)x));
-#endif
-}
-
-/* Returns the initial sum that corrects the zero point `center`, a power of two, from two negated sums of x. */
-CPU_INLINE vi start_of(const int center, const int16_t minus[2])
-{
-    if (center == 0)
-        return v_set_word(0);
-#if defined(CPU_BUILD_AVX512)
-    return (vi)_mm512_madd_epi16((__m512i)broadcast4(minus), _mm512_set1_epi16((int16_t)center));
-#elif defined(CPU_DOT32)
-    return (vi)_mm256_madd_epi16((__m256i)broadcast4(minus), _mm256_set1_epi16((int16_t)center));
-#else
-    return (vi)_mm256_slli_epi16((__m256i)broadcast4(minus), __builtin_ctz((unsigned)center));
 #endif
 }
 
@@ -153,6 +132,81 @@ CPU_INLINE vf scaled_floats(scaled value)
 }
 #endif
 
+/* ---- blocks of 256 weights ---- */
+
+/* Block header: 16 scales and 16 minima of a byte (8 of each if 32 weights share them), four per word. */
+struct k_head {
+    vi scales[4];
+    vi minima[4];
+    vf d;
+    vf dmin;
+};
+
+/* Combines four bits of `low` with two of `high`, both shifted right. */
+CPU_INLINE vi four_and_two(vi low, const int low_right, vi high, const int high_right)
+{
+    return moved(low, -low_right, 15) | (moved(high, -high_right, 3) << 4);
+}
+
+/* Splits the words of a header with scales and minima (unpack.h): three of q3_k, the last three of q4_k and q5_k. */
+CPU_INLINE void split_head(const uint32_t type, const vi words[4], struct k_head *out)
+{
+    CPU_UNROLL
+    for (size_t i = 0; i < 4; i++) {
+        if (type == ACCEL_Q2_K) {
+            out->scales[i] = moved(words[i], 0, 15);
+            out->minima[i] = moved(words[i], -4, 15);
+        } else if (type == ACCEL_Q3_K) { /* 32 is subtracted */
+            const vi six = four_and_two(words[i % 2], i < 2 ? 0 : 4, words[2], 2 * (int)i);
+            out->scales[i] = (vi)((vb)six - 32);
+        } else if (type == ACCEL_Q6_K) {
+            out->scales[i] = words[i];
+        }
+    }
+    if (type == ACCEL_Q4_K || type == ACCEL_Q5_K) {
+        out->scales[0] = moved(words[1], 0, 63);
+        out->scales[1] = four_and_two(words[3], 0, words[1], 6);
+        out->minima[0] = moved(words[2], 0, 63);
+        out->minima[1] = four_and_two(words[3], 4, words[2], 6);
+    }
+}
+
+/* Returns a word of the unsigned codes of group g (a constant) from the words at the offsets of its place. */
+CPU_INLINE vi k_word_of(const uint32_t type, const size_t g, vi low, vi high)
+{
+    const struct k_place at = k_place_of(type, g);
+    const vi codes = moved(low, -at.right, at.mask);
+    return at.above == 0 ? codes : codes | moved(high, at.left, at.above);
+}
+
+#if !defined(CPU_BUILD_NEON)
+
+/* Adds products of unsigned codes, of up to 6 bits if sums are of 16 bits. */
+CPU_INLINE vi add_products(vi sums, vi codes, vi x)
+{
+#if defined(CPU_BUILD_AVX512)
+    return (vi)_mm512_dpbusd_epi32((__m512i)sums, (__m512i)codes, (__m512i)x);
+#elif defined(CPU_BUILD_AVXVNNI)
+    return (vi)_mm256_dpbusd_avx_epi32((__m256i)sums, (__m256i)codes, (__m256i)x);
+#else
+    return (vi)_mm256_add_epi16((__m256i)sums, _mm256_maddubs_epi16((__m256i)codes, (__m256i)x));
+#endif
+}
+
+/* Returns the initial sum that corrects the zero point `center`, a power of two, from two negated sums of x. */
+CPU_INLINE vi start_of(const int center, const int16_t minus[2])
+{
+    if (center == 0)
+        return v_set_word(0);
+#if defined(CPU_BUILD_AVX512)
+    return (vi)_mm512_madd_epi16((__m512i)broadcast4(minus), _mm512_set1_epi16((int16_t)center));
+#elif defined(CPU_DOT32)
+    return (vi)_mm256_madd_epi16((__m256i)broadcast4(minus), _mm256_set1_epi16((int16_t)center));
+#else
+    return (vi)_mm256_slli_epi16((__m256i)broadcast4(minus), __builtin_ctz((unsigned)center));
+#endif
+}
+
 /* Widens the sums of add_products to 32 bits. */
 CPU_INLINE vi wide_sums(vi sums)
 {
@@ -172,5 +226,7 @@ CPU_INLINE void fix_order(vi sums[VECTORS])
     (void)sums;
 #endif
 }
+
+#endif
 
 #endif

@@ -303,8 +303,15 @@ CPU_INLINE void gemv(decode_fn *decode, const int read, const struct block32 f, 
     }
 }
 
-CPU_INLINE void embed(decode_fn *decode, const struct cpu_matrix *table, size_t rows, size_t width, const int32_t *ids,
-                      float *y, size_t begin, size_t end)
+/* One copy for all types. */
+static __attribute__((noinline)) void gemv_decoded(decode_fn *decode, const struct cpu_matmul *call, size_t begin,
+                                                   size_t end)
+{
+    gemv(decode, READ_UNPACKED, block32_f32, call, begin, end);
+}
+
+static __attribute__((noinline)) void embed(decode_fn *decode, const struct cpu_matrix *table, size_t rows,
+                                            size_t width, const int32_t *ids, float *y, size_t begin, size_t end)
 {
     for (size_t t = begin; t < end; t++) {
         size_t row = ids[t] >= 0 && (size_t)ids[t] < rows ? (size_t)ids[t] : 0;
@@ -320,7 +327,10 @@ CPU_INLINE void embed(decode_fn *decode, const struct cpu_matrix *table, size_t 
     }                                                                                                                  \
     void CPU_NAME(gemv32_##name)(const struct cpu_matmul *call, size_t begin, size_t end)                              \
     {                                                                                                                  \
-        gemv(decode_row_##name, read, f, call, begin, end);                                                            \
+        if ((read) == READ_UNPACKED)                                                                                   \
+            gemv_decoded(decode_row_##name, call, begin, end);                                                         \
+        else                                                                                                           \
+            gemv(decode_row_##name, read, f, call, begin, end);                                                        \
     }                                                                                                                  \
     void CPU_NAME(gemm32_##name)(const struct cpu_matmul *call, size_t begin, size_t end)                              \
     {                                                                                                                  \

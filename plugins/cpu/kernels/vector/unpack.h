@@ -52,10 +52,11 @@ CPU_INLINE uint32_t word_at(const uint8_t *p)
     return word;
 }
 
-/* Returns bits `shift` .. of every byte, masked. */
-CPU_INLINE __m256i bits_of(__m256i bytes, int shift, int mask)
+/* Shifts the bits of every byte left (right if negative) and masks them; both are constants. */
+CPU_INLINE __m256i moved_bytes(__m256i bytes, const int left, const int mask)
 {
-    return _mm256_and_si256(_mm256_srl_epi16(bytes, _mm_cvtsi32_si128(shift)), _mm256_set1_epi8((char)mask));
+    const __m256i at = left > 0 ? _mm256_slli_epi16(bytes, left) : left < 0 ? _mm256_srli_epi16(bytes, -left) : bytes;
+    return _mm256_and_si256(at, _mm256_set1_epi8((char)mask));
 }
 
 /* Returns 32 codes of 4 bits from 16 bytes: low nibbles, then high nibbles. */
@@ -190,71 +191,81 @@ CPU_INLINE void unpack_scales6(const uint8_t *block, struct unpacked *out)
     set_eight(out->m, words[2], words[3], -half_to_float(block + 2));
 }
 
-CPU_INLINE void unpack_q4_k(const uint8_t *block, struct unpacked *out)
-{
-    unpack_scales6(block, out);
-    CPU_UNROLL
-    for (size_t i = 0; i < 4; i++) {
-        __m256i both = load32(block + 16 + 32 * i);
-        store32(out->codes + 64 * i, bits_of(both, 0, 15));
-        store32(out->codes + 64 * i + 32, bits_of(both, 4, 15));
-    }
-}
-
-CPU_INLINE void unpack_q5_k(const uint8_t *block, struct unpacked *out)
-{
-    const __m256i fifth = load32(block + 16);
-    unpack_scales6(block, out);
-    CPU_UNROLL
-    for (size_t i = 0; i < 8; i++) {
-        __m256i low = bits_of(load32(block + 48 + i / 2 * 32), i % 2 ? 4 : 0, 15);
-        __m256i high = _mm256_slli_epi16(bits_of(fifth, (int)i, 1), 4);
-        store32(out->codes + 32 * i, _mm256_or_si256(low, high));
-    }
-}
-
-CPU_INLINE void unpack_q6_k(const uint8_t *block, struct unpacked *out)
-{
-    set_sixteen(out->d, _mm_loadu_si128((const __m128i *)(block + 192)), half_to_float(block + 208));
-    CPU_UNROLL
-    for (size_t i = 0; i < 8; i++) {
-        const size_t half = i / 4, quarter = i % 4;
-        __m256i low = bits_of(load32(block + 64 * half + 32 * (quarter % 2)), quarter / 2 ? 4 : 0, 15);
-        __m256i high = _mm256_slli_epi16(bits_of(load32(block + 128 + 32 * half), (int)(2 * quarter), 3), 4);
-        store32(out->codes + 32 * i, _mm256_sub_epi8(_mm256_or_si256(low, high), _mm256_set1_epi8(32)));
-    }
-}
-
+/* Returns the sixteen 6-bit scales of q3_k; the load ends with the block. */
 CPU_INLINE __m128i scales_q3_k(const uint8_t *block)
 {
-    const uint32_t four = 0x0f0f0f0f, two = 0x03030303;
-    uint32_t a = word_at(block + 96), b = word_at(block + 100), c = word_at(block + 104);
-    __m128i scales =
-        _mm_setr_epi32((int)((a & four) | (c & two) << 4), (int)((b & four) | (c >> 2 & two) << 4),
-                       (int)((a >> 4 & four) | (c >> 4 & two) << 4), (int)((b >> 4 & four) | (c >> 6 & two) << 4));
-    return _mm_sub_epi8(scales, _mm_set1_epi8(32));
+    const __m128i four = _mm_set1_epi8(15), two = _mm_set1_epi8(3);
+    const __m128i end = _mm_loadu_si128((const __m128i *)(block + 94));
+    const __m128i ab = _mm_setr_epi8(2, 3, 4, 5, 6, 7, 8, 9, 2, 3, 4, 5, 6, 7, 8, 9);
+    const __m128i c = _mm_setr_epi8(10, 11, 12, 13, 10, 11, 12, 13, 10, 11, 12, 13, 10, 11, 12, 13);
+    __m128i low = _mm_srlv_epi32(_mm_shuffle_epi8(end, ab), _mm_setr_epi32(0, 0, 4, 4));
+    __m128i high = _mm_srlv_epi32(_mm_shuffle_epi8(end, c), _mm_setr_epi32(0, 2, 4, 6));
+    low = _mm_or_si128(_mm_and_si128(low, four), _mm_slli_epi16(_mm_and_si128(high, two), 4));
+    return _mm_sub_epi8(low, _mm_set1_epi8(32));
 }
 
-CPU_INLINE void unpack_q3_k(const uint8_t *block, struct unpacked *out)
+/* Where the 32 codes of a group of a block lie: a code is the bits `mask` of a byte from offset `low` on, shifted
+ * right, and the bits `above` (0: none) of one from `high` on, shifted left. */
+struct k_place {
+    size_t low, high;
+    int right, mask;
+    int left, above;
+};
+
+CPU_INLINE struct k_place k_place_of(const uint32_t type, const size_t g)
 {
-    const __m256i third = load32(block);
-    set_sixteen(out->d, scales_q3_k(block), half_to_float(block + 108));
-    CPU_UNROLL
-    for (size_t i = 0; i < 8; i++) {
-        __m256i low = bits_of(load32(block + 32 + i / 4 * 32), (int)(i % 4 * 2), 3);
-        __m256i high = _mm256_slli_epi16(bits_of(third, (int)i, 1), 2);
-        store32(out->codes + 32 * i, _mm256_sub_epi8(_mm256_or_si256(low, high), _mm256_set1_epi8(4)));
+    const int i = (int)g, quarter = i % 4;
+    switch (type) {
+    case ACCEL_Q2_K:
+        return (struct k_place){.low = 16 + g / 4 * 32, .right = 2 * quarter, .mask = 3};
+    case ACCEL_Q3_K:
+        return (struct k_place){32 + g / 4 * 32, 0, 2 * quarter, 3, 2 - i, 4};
+    case ACCEL_Q4_K:
+        return (struct k_place){.low = 16 + g / 2 * 32, .right = i % 2 * 4, .mask = 15};
+    case ACCEL_Q5_K:
+        return (struct k_place){48 + g / 2 * 32, 16, i % 2 * 4, 15, 4 - i, 16};
+    default: /* q6_k */
+        return (struct k_place){g / 4 * 64 + g % 2 * 32, 128 + g / 4 * 32, quarter / 2 * 4, 15, 4 - 2 * quarter, 48};
     }
 }
 
-CPU_INLINE void unpack_q2_k(const uint8_t *block, struct unpacked *out)
+/* Returns the zero point of the codes of a type without minima. */
+CPU_INLINE int k_zero_of(const uint32_t type)
 {
-    const __m128i both = _mm_loadu_si128((const __m128i *)block), low = _mm_set1_epi8(15);
-    set_sixteen(out->d, _mm_and_si128(both, low), half_to_float(block + 80));
-    set_sixteen(out->m, _mm_and_si128(_mm_srli_epi16(both, 4), low), -half_to_float(block + 82));
+    return type == ACCEL_Q3_K ? 4 : type == ACCEL_Q6_K ? 32 : 0;
+}
+
+/* Returns the 32 unsigned codes of group g (a constant) of a block. */
+CPU_INLINE __m256i k_codes_of(const uint32_t type, const uint8_t *block, const size_t g)
+{
+    const struct k_place at = k_place_of(type, g);
+    const __m256i low = moved_bytes(load32(block + at.low), -at.right, at.mask);
+    return at.above == 0 ? low : _mm256_or_si256(low, moved_bytes(load32(block + at.high), at.left, at.above));
+}
+
+/* Unpacks a block of q2_k .. q6_k. */
+CPU_INLINE void unpack_k(const uint32_t type, const uint8_t *block, struct unpacked *out)
+{
+    const __m128i both = _mm_loadu_si128((const __m128i *)block), four = _mm_set1_epi8(15);
+    switch (type) {
+    case ACCEL_Q2_K:
+        set_sixteen(out->d, _mm_and_si128(both, four), half_to_float(block + 80));
+        set_sixteen(out->m, _mm_and_si128(_mm_srli_epi16(both, 4), four), -half_to_float(block + 82));
+        break;
+    case ACCEL_Q3_K:
+        set_sixteen(out->d, scales_q3_k(block), half_to_float(block + 108));
+        break;
+    case ACCEL_Q6_K:
+        set_sixteen(out->d, _mm_loadu_si128((const __m128i *)(block + 192)), half_to_float(block + 208));
+        break;
+    default:
+        unpack_scales6(block, out);
+        break;
+    }
     CPU_UNROLL
-    for (size_t i = 0; i < 8; i++)
-        store32(out->codes + 32 * i, bits_of(load32(block + 16 + i / 4 * 32), (int)(i % 4 * 2), 3));
+    for (size_t g = 0; g < 8; g++)
+        store32(out->codes + 32 * g,
+                _mm256_sub_epi8(k_codes_of(type, block, g), _mm256_set1_epi8((char)k_zero_of(type))));
 }
 
 CPU_INLINE void unpack_iq4_xs(const uint8_t *block, struct unpacked *out)
@@ -286,19 +297,11 @@ CPU_INLINE void unpack(const struct traits traits, const uint8_t *row, size_t at
     }
     switch (traits.type) {
     case ACCEL_Q2_K:
-        unpack_q2_k(block, out);
-        break;
     case ACCEL_Q3_K:
-        unpack_q3_k(block, out);
-        break;
     case ACCEL_Q4_K:
-        unpack_q4_k(block, out);
-        break;
     case ACCEL_Q5_K:
-        unpack_q5_k(block, out);
-        break;
     case ACCEL_Q6_K:
-        unpack_q6_k(block, out);
+        unpack_k(traits.type, block, out);
         break;
     case ACCEL_IQ4_XS:
         unpack_iq4_xs(block, out);
