@@ -840,7 +840,8 @@ try 0 "$accelctl" plan "$f32" --advise slow
 has "accelctl quantize --type q4 IN OUT"
 # Where the documents disagree, what was measured stands there.
 tr -s ' \n' '  ' <"$work/out" >"$work/line"
-grep -qF "2.6 and 3.4 times as much measured" "$work/line" || fail "--advise slow has claims and no answer"
+grep -qF "+82 % in q4_g64, which quantize --type q4 writes, and +2.7 % in Q4_K_M" "$work/line" || fail "--advise slow names no type with its measured cost"
+grep -qF "2.6 and 3.4 times that of F16 measured" "$work/line" || fail "--advise slow has claims and no answer"
 
 # A setting of the environment that is misspelt does nothing, and the plan and the doctor say so.
 ACCEL_CONTXT=64tok try 0 "$accelctl" plan "$q8"
