@@ -20,7 +20,7 @@ static void put_setting(FILE *out, const struct accel_setting_row *row)
     roff_put(out, row->help);
     fputs(".\n.br\n", out);
     roff_put(out, setting_values(row, values, sizeof values));
-    fputs("; default \\fB", out);
+    fputs("; built in \\fB", out);
     roff_put(out, setting_preset(row, preset, sizeof preset));
     fprintf(out, "\\fR; %s; \\fB\\%%%s\\fR\n", setting_honored_words(row, honored, sizeof honored),
             setting_variable(row, variable, sizeof variable));
@@ -28,13 +28,14 @@ static void put_setting(FILE *out, const struct accel_setting_row *row)
 
 static void put_settings(FILE *out)
 {
-    fputs(
-        ".SH SETTINGS\nBelow each setting: its values, its default, what honors it, and its variable of the "
-        "environment. A number with a unit is written with it. Nothing honors the settings marked \\fBlater\\fR yet, "
-        "and the name states what will: profiles keep values of them, which are shown and never in force, and one "
-        "that you give, other than the default, is refused by name. Options of drivers are settings too; \\fBaccelctl "
-        "profile settings\\fR lists those of the drivers that are installed.\n",
-        out);
+    fputs(".SH SETTINGS\nBelow each setting: its values, its built-in value, which profiles replace, what honors it, "
+          "and its variable of the "
+          "environment. A number with a unit is written with it. Nothing honors the settings marked \\fBlater\\fR yet, "
+          "and the name states what will: profiles keep values of them, which are shown and never in force, and one "
+          "that you give, other than the built-in one, is refused by name. Options of drivers are settings too; "
+          "\\fBaccelctl "
+          "profile settings\\fR lists those of the drivers that are installed.\n",
+          out);
     for (uint32_t i = 0; i < accel_setting_row_count(); i++)
         put_setting(out, accel_setting_row_get(i));
 }

@@ -89,6 +89,12 @@ static bool is_spread_here(const struct accel_plan *plan, const struct accel_pro
     return !plan->spread || plan->component_count < 2;
 }
 
+/* Returns whether the user's placement has several devices to place layers on; auto fills one as well. */
+static bool is_placed(const struct accel_plan *plan, const struct accel_profile_setting *setting)
+{
+    return plan->spread || !plan->has_shapes || accel_plan_recommends(setting) || strcmp(setting->value, "auto") == 0;
+}
+
 /* Returns whether the device runs on threads that can be assigned to processors. */
 static bool has_threads(const struct accel_plan *plan, const struct accel_profile_setting *setting)
 {
@@ -125,6 +131,7 @@ static const struct condition {
     {"compute.type", computes_in_f32, "operators of a run pass f32 to each other"},
     {"gpu.layers", is_spread_here, "the layers of one model are spread over devices that are here"},
     {"offload.layers", is_spread_here, "the layers of one model are spread over devices that are here"},
+    {"placement", is_placed, "there is only one device, which runs all layers"},
     {"power", has_threads, "the device has no threads to choose processors for"},
     {"measure.folder", measures,
      "nothing is measured: that is trace.steps=true, measure.memory=true and output.attention=true"},

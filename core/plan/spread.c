@@ -379,15 +379,6 @@ static int32_t split_gpu(struct accel_placer *p)
     return code;
 }
 
-/* Notes that the user's placement has no effect because there is only one device: auto is what one device does. */
-static void note_single_device(struct accel_placer *p, const struct accel_profile_setting *setting)
-{
-    if (p->target_count == 1 && setting->layer != ACCEL_LAYER_BUILTIN && !accel_plan_recommends(setting) &&
-        strcmp(setting->value, "auto") != 0)
-        accel_plan_add_unhonored(p->s->plan, &p->s->plan->shape_unhonored, setting, 0,
-                                 "there is only one device, which runs all layers");
-}
-
 /* Distributes the items by `placement` and gpu.layers; offload.layers follows. */
 static int32_t distribute(struct accel_placer *p)
 {
@@ -415,7 +406,6 @@ static int32_t distribute(struct accel_placer *p)
             return code;
         fill_targets(p);
     }
-    note_single_device(p, setting);
     return ACCEL_OK;
 }
 

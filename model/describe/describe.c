@@ -21,7 +21,7 @@ static bool is_there(const char *path)
     return stat(path, &status) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }
 
-/* Returns whether a text can only be a path. */
+/* Returns whether a text can only be a path: "OWNER/NAME" may be a name. */
 static bool looks_like_path(const char *text)
 {
     static const char *const ends[] = {".gguf", ".safetensors", ".json"};
@@ -30,7 +30,7 @@ static bool looks_like_path(const char *text)
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
         if (length > strlen(ends[i]) && strcmp(text + length - strlen(ends[i]), ends[i]) == 0)
             return true;
-    return strchr(text, '/') != NULL;
+    return describe_base_name(text) == NULL;
 }
 
 /* Fills missing head counts: without number and size of heads, the matrices of keys and values count as one head, which
@@ -95,13 +95,14 @@ static int32_t from_file(struct accel_model_description *d, struct accel_context
     return code;
 }
 
-static int32_t from_name(struct accel_model_description *d, struct accel_context *context, struct accel_error *error)
+static int32_t from_name(struct accel_model_description *d, struct accel_context *context, const char *name,
+                         struct accel_error *error)
 {
     int32_t code;
 
     if (context == NULL)
         return accel_error_set(error, ACCEL_E_NOT_FOUND, "%s: no such file", d->path);
-    code = describe_named(d, context, d->path, error);
+    code = describe_named(d, context, name, error);
     describe_complete(d);
     if (code == ACCEL_OK)
         code = describe_recipe(d, error);
@@ -112,6 +113,7 @@ int32_t accel_model_describe(struct accel_context *context, const char *path_or_
                              struct accel_model_description **out_description, struct accel_error *error)
 {
     struct accel_model_description *d;
+    char name[DESCRIPTOR_BYTES];
     int32_t code;
 
     *out_description = NULL;
@@ -126,10 +128,12 @@ int32_t accel_model_describe(struct accel_context *context, const char *path_or_
     d->path = model_pool_text(&d->pool, path_or_name, strlen(path_or_name));
     if (d->path == NULL)
         code = accel_error_set(error, ACCEL_E_MEMORY, "%s: no memory for its description", path_or_name);
-    else if (is_there(d->path) || looks_like_path(d->path))
+    else if (is_there(d->path) || looks_like_path(d->path) || (context == NULL && strchr(d->path, '/') != NULL))
         code = from_file(d, context, error);
+    else if (context != NULL && describe_find_name(context, d->path, name))
+        code = from_name(d, context, name, error);
     else
-        code = from_name(d, context, error);
+        code = from_name(d, context, d->path, error);
     if (code != ACCEL_OK) {
         accel_model_description_free(d);
         return accel_error_origin(error, ACCEL_FROM_MODEL, code);

@@ -5,6 +5,7 @@ libaccel_model_core_la_SOURCES += \
 	%D%/descriptor.c \
 	%D%/family.c \
 	%D%/file.c \
+	%D%/find_name.c \
 	%D%/gguf.c \
 	%D%/internal.h \
 	%D%/names.c \

@@ -69,15 +69,7 @@ int32_t describe_named(struct accel_model_description *d, struct accel_context *
         code = accel_model_facts_read(context, name, collect_fact, &stated, &why);
     if (code == ACCEL_E_NOT_FOUND) {
         accel_error_set(error, code, "\"%.200s\" is neither a file nor a model that the profiles describe", name);
-        if (why.remedy[0] != '\0')
-            accel_error_remedy(error,
-                               "%.120s accelctl plan plans it by its name; to run a model, give the path of its GGUF "
-                               "file or Hugging Face folder",
-                               why.remedy);
-        else
-            accel_error_remedy(error,
-                               "check the path: a model is a GGUF file, a safetensors file, or a folder with one; "
-                               "accelctl profile list models lists models that accelctl plan knows by name");
+        describe_suggest_name(context, name, error);
         return code;
     }
     if (code != ACCEL_OK) {

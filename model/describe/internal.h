@@ -208,6 +208,18 @@ void name_read(const char *name, const struct family *family, uint32_t rank, str
 int32_t describe_named(struct accel_model_description *d, struct accel_context *context, const char *name,
                        struct accel_error *error);
 
+enum { DESCRIPTOR_BYTES = 64 };
+
+/* Finds the descriptor that a name means, in upper or lower case: "llama-2-7b", or as Hugging Face names the model,
+ * "meta-llama/Llama-2-7b-hf", with or without its owner. Returns false if there is none. */
+bool describe_find_name(struct accel_context *context, const char *name, char found[DESCRIPTOR_BYTES]);
+
+/* Sets the remedy of a name without a file and a descriptor: the nearest descriptor, if there is one. */
+void describe_suggest_name(struct accel_context *context, const char *name, struct accel_error *error);
+
+/* Returns the name behind the owner in "OWNER/NAME", and a name without a slash as it is; NULL for a path. */
+const char *describe_base_name(const char *name);
+
 /* Finds the descriptor whose family and shapes match the file, records it as a fact, and copies facts that the file
  * lacks. Any invalid descriptor is an error, since it could be the match. */
 int32_t describe_fit(struct accel_model_description *d, struct accel_context *context, struct accel_error *error);

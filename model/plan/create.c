@@ -121,12 +121,11 @@ static void refuse_description(const char *name, struct plan_subject *subject)
     const char *source = accel_model_description_fact(subject->description, "model.source");
 
     accel_error_set(&subject->reason, ACCEL_E_NOT_FOUND,
-                    "%s: is a description without weights, which can be planned but not run%s%s", name,
+                    "%s: is a description without weights, which can be planned (accelctl plan) but not run%s%s", name,
                     source == NULL ? "" : "; it describes ", source == NULL ? "" : source);
     accel_error_remedy(&subject->reason,
-                       "accelctl plan %.64s plans it; to run it, download its GGUF file or Hugging Face folder, and "
-                       "give the path instead of the name",
-                       name);
+                       "to run it, download its GGUF file or Hugging Face folder, and give the path instead of the "
+                       "name");
 }
 
 /* Opens the model file, if there is one. A file of an unsupported family can be planned; a damaged file is an error. */

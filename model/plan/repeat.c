@@ -178,13 +178,26 @@ static int32_t check_exact(const struct record *record, struct accel_error *erro
 {
     const json_t *verdict = part(record, "verdict");
     const char *reason = member(verdict, "reason"), *remedy = member(verdict, "remedy");
+    const char *model = member(part(record, "model"), "path");
 
     if (json_is_true(json_object_get(verdict, "exact")))
         return ACCEL_OK;
     accel_error_set(error, ACCEL_E_REFUSED, "%s: is a plan by formula, which no run can follow%s%.400s", record->path,
                     reason[0] == '\0' ? "" : ": ", reason);
-    accel_error_remedy(error, "%.400s",
-                       remedy[0] == '\0' ? "plan a model that is here, for a device that is here" : remedy);
+    /* Without the model's files a device of another platform is not the only reason. */
+    if (json_array_size(json_object_get(part(record, "model"), "files")) == 0 &&
+        json_is_null(json_object_get(record->root, "device")))
+        accel_error_remedy(error,
+                           "accelctl run PATH runs the GGUF file or the Hugging Face folder of a model on a device "
+                           "of this machine");
+    else if (json_array_size(json_object_get(part(record, "model"), "files")) != 0)
+        accel_error_remedy(error,
+                           "accelctl run %.200s runs the model on a device of this machine, and accelctl plan %.200s "
+                           "--out FILE, without --platform and --host, writes a plan that a run can follow",
+                           model, model);
+    else
+        accel_error_remedy(error, "%.400s",
+                           remedy[0] == '\0' ? "plan a model that is here, for a device that is here" : remedy);
     return ACCEL_E_REFUSED;
 }
 

@@ -22,8 +22,9 @@
 /* The largest request that every system reads ahead; larger ones are silently cut to the device's read-ahead size. */
 #define PREFETCH_BYTES (UINT64_C(128) << 10)
 
-/* Bytes mapped by one MADV_POPULATE_READ. */
+/* Bytes mapped by one MADV_POPULATE_READ, and by one whose pages are unmapped again. */
 #define POPULATE_BYTES (UINT64_C(256) << 20)
+#define READ_BYTES (UINT64_C(8) << 20)
 
 /* One page of so many bytes is checked for residency before a prefetch. */
 #define SAMPLE_BYTES (UINT64_C(1) << 20)
@@ -41,7 +42,8 @@ static int compare(const void *a, const void *b)
     return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* Selects all weights, those used in place, or those uploaded to memory of the device. */
+/* Selects all weights that are used as they are, those used in place, or those uploaded to memory of the device,
+ * converted ones included. */
 enum which { ALL, IN_PLACE, UPLOADED };
 
 static bool is_selected(const struct accel_session *session, uint32_t value, enum which which)
@@ -66,7 +68,7 @@ static struct range *list_ranges(const struct accel_session *session, enum which
         const struct accel_model_tensor *tensor;
 
         if (graph->values[v]->role != ACCEL_ROLE_WEIGHT || !is_selected(session, v, which) ||
-            weights_find_type(&session->types, graph->values[v]->key) != NULL)
+            (which != UPLOADED && weights_find_type(&session->types, graph->values[v]->key) != NULL))
             continue;
         tensor = accel_model_file_find(session->model->file, graph->values[v]->key);
         for (uint32_t p = 0; p < ACCEL_FORMAT_PLANES && tensor != NULL; p++) {
@@ -132,26 +134,32 @@ static bool sample_is_resident(const struct range *ranges, uint32_t count, uint6
     return true;
 }
 
-/* Reads a range from the disk in order and maps it. Sequential read-ahead uses huge pages if the file system has them,
- * while MADV_WILLNEED reads small pages that stay small. Returns false if the system lacks MADV_POPULATE_READ or the
- * range exceeds half of memory. */
-static int map_stream(const struct accel_session *session, const struct range *range, uint64_t page)
+/* Reads a range from the disk in order and maps it; `drops` leaves it in the page cache alone, since an upload that
+ * follows maps each weight once, and all of them at a time would be a second copy of the model. Sequential read-ahead
+ * uses huge pages if the file system has them, while MADV_WILLNEED reads small pages that stay small. Returns false if
+ * the system lacks MADV_POPULATE_READ or the range exceeds half of memory. */
+static int map_stream(const struct accel_session *session, const struct range *range, uint64_t page, bool drops)
 {
 #if defined(MADV_POPULATE_READ)
     void *all = (void *)(uintptr_t)(range->first * page);
-    const uint64_t bytes = (range->end - range->first) * page;
+    const uint64_t bytes = (range->end - range->first) * page, step = drops ? READ_BYTES : POPULATE_BYTES;
     int done = bytes / page < (uint64_t)sysconf(_SC_PHYS_PAGES) / 2;
 
     (void)madvise(all, bytes, MADV_SEQUENTIAL);
-    for (uint64_t at = 0; done && at < bytes && !atomic_load(&session->cancelled); at += POPULATE_BYTES)
-        done = madvise((char *)all + at, bytes - at < POPULATE_BYTES ? bytes - at : POPULATE_BYTES,
-                       MADV_POPULATE_READ) == 0;
+    for (uint64_t at = 0; done && at < bytes && !atomic_load(&session->cancelled); at += step) {
+        const uint64_t part = bytes - at < step ? bytes - at : step;
+
+        done = madvise((char *)all + at, part, MADV_POPULATE_READ) == 0;
+        if (drops)
+            (void)madvise((char *)all + at, part, MADV_DONTNEED);
+    }
     (void)madvise(all, bytes, MADV_NORMAL);
     return done;
 #else
     (void)session;
     (void)range;
     (void)page;
+    (void)drops;
     return 0;
 #endif
 }
@@ -167,7 +175,7 @@ static void prefetch_pages(const struct accel_session *session, enum which which
     if (ranges != NULL && sample_is_resident(ranges, count, page))
         count = 0;
     for (uint32_t i = 0; ranges != NULL && i < count; i++) {
-        if (map_stream(session, &ranges[i], page))
+        if (map_stream(session, &ranges[i], page, which == ALL))
             continue;
         for (uint64_t at = ranges[i].first; at < ranges[i].end; at += step) {
             uint64_t pages = ranges[i].end - at < step ? ranges[i].end - at : step;
@@ -193,6 +201,12 @@ void session_prefetch_all(struct accel_session *session, const char *key)
             prefetch_pages(session, ALL);
 }
 
+static void advise(uint64_t first, uint64_t end, uint64_t page, int advice)
+{
+    if (first < end)
+        (void)madvise((void *)(uintptr_t)(first * page), (end - first) * page, advice);
+}
+
 void session_drop_uploaded(const struct accel_session *session)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -200,9 +214,44 @@ void session_drop_uploaded(const struct accel_session *session)
     struct range *ranges = session->source.copy ? NULL : list_ranges(session, UPLOADED, page, &count);
 
     for (uint32_t i = 0; ranges != NULL && i < count; i++)
-        (void)madvise((void *)(uintptr_t)(ranges[i].first * page), (ranges[i].end - ranges[i].first) * page,
-                      MADV_DONTNEED);
+        advise(ranges[i].first, ranges[i].end, page, MADV_DONTNEED);
     free(ranges);
+}
+
+/* Splits the mapping where pages of uploaded weights and of those used in place meet. A fault maps the whole folio of
+ * the page cache around it, up to the ends of the mapping: 2 MiB for a norm of some KiB, where the file has huge pages.
+ */
+static void split_mapping(const struct accel_session *session)
+{
+#if defined(MADV_NOHUGEPAGE)
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    uint32_t uploaded_count, in_place_count, next = 0;
+    struct range *uploaded = list_ranges(session, UPLOADED, page, &uploaded_count);
+    struct range *in_place = list_ranges(session, IN_PLACE, page, &in_place_count);
+
+    for (uint32_t i = 0; uploaded != NULL && in_place != NULL && i < uploaded_count; i++) {
+        uint64_t first = uploaded[i].first;
+
+        while (next < in_place_count && in_place[next].end <= first)
+            next++;
+        for (uint32_t p = next; p < in_place_count && in_place[p].first < uploaded[i].end; p++) {
+            advise(first, in_place[p].first, page, MADV_NOHUGEPAGE);
+            first = in_place[p].end;
+        }
+        advise(first, uploaded[i].end, page, MADV_NOHUGEPAGE);
+    }
+    free(uploaded);
+    free(in_place);
+#else
+    (void)session;
+#endif
+}
+
+void session_unmap_uploaded(const struct accel_session *session)
+{
+    session_drop_uploaded(session);
+    if (!session->source.copy)
+        split_mapping(session);
 }
 
 uint64_t session_mapped_bytes(const struct accel_session *session)

@@ -23,6 +23,10 @@ void session_prefetch_all(struct accel_session *session, const char *key);
 /* Unmaps the pages of uploaded weights from this process, so that the system can reclaim them. */
 void session_drop_uploaded(const struct accel_session *session);
 
+/* Unmaps them after the last upload. Faults of weights that lie between them and are used in place do not map them
+ * again. */
+void session_unmap_uploaded(const struct accel_session *session);
+
 /* Returns whether steps read weights in the mapped file. */
 uint32_t session_reads_file(const struct accel_session *session);
 

@@ -102,6 +102,27 @@ static int32_t poll_cancel(const struct accel_task *task, uint64_t done, uint64_
     return atomic_load(&((const struct load_task *)task)->session->cancelled) != 0 ? ACCEL_E_CANCELLED : ACCEL_OK;
 }
 
+/* Uploaded bytes after which the pages that they were read from are unmapped. */
+#define DROP_BYTES (UINT64_C(8) << 20)
+
+/* Unmaps the file behind an upload: the process would hold the model twice otherwise. */
+struct upload_task {
+    struct load_task load;             /* first */
+    const struct accel_session *stage; /* the session, or its pipeline stage, that is loaded */
+    uint64_t *dropped;                 /* bytes that were uploaded when pages were last unmapped */
+};
+
+static int32_t drop_and_poll(const struct accel_task *task, uint64_t done, uint64_t total) ACCEL_NOEXCEPT
+{
+    const struct upload_task *upload = (const struct upload_task *)task;
+
+    if (done >= *upload->dropped + DROP_BYTES) {
+        *upload->dropped = done;
+        session_drop_uploaded(upload->stage);
+    }
+    return poll_cancel(task, done, total);
+}
+
 static int32_t check_load_cancel(const struct load_task *load, struct accel_error *error)
 {
     return poll_cancel(&load->task, 0, 0) == ACCEL_OK
@@ -112,7 +133,10 @@ static int32_t check_load_cancel(const struct load_task *load, struct accel_erro
 /* Loads a session, or a pipeline stage of `whole`, onto its device. A stage without layers has no caches. */
 static int32_t load_device(struct accel_session *session, struct accel_session *whole, struct accel_error *error)
 {
+    uint64_t dropped = 0;
     const struct load_task load = {{.size = sizeof(load.task), .progress = poll_cancel}, whole};
+    const struct upload_task upload = {
+        {{.size = sizeof(load.task), .progress = drop_and_poll}, whole}, session, &dropped};
     const struct accel_graph *graphs[] = {session->step.graph};
     int32_t code;
 
@@ -129,9 +153,10 @@ static int32_t load_device(struct accel_session *session, struct accel_session *
     if (code == ACCEL_OK)
         code = session_log_memory(whole, session, "kernels", error);
     if (code == ACCEL_OK)
-        code = accel_weights_create(session->module, &session->source.base, &load.task, &session->weights, error);
+        code =
+            accel_weights_create(session->module, &session->source.base, &upload.load.task, &session->weights, error);
     session->source.log = NULL;
-    session_drop_uploaded(session);
+    session_unmap_uploaded(session);
     if (code == ACCEL_OK)
         code = session_log_memory(whole, session, "weights", error);
     if (code == ACCEL_OK && session->part_count != 0)

@@ -421,5 +421,11 @@ try 0 "$accelctl" run "$q8" --greedy --ignore-eos -c 700 -n 600 -p Once --set co
 grep -q "^generated  600 tokens" "$work/err" || fail "a text past the trained context"
 grep -q "^warning .*more than the 512 tokens that the model was trained for" "$work/err" || fail "no warning past the trained context"
 try 0 "$accelctl" run "$q8" -q -c 0 -n 1 -p Once
+# --set takes llama.cpp's values as its options do: the numbers of two settings do not mix.
+try 0 "$accelctl" plan llama-2-7b --set context=2K --set batch=1k --set cpu.threads=-1 --set attention.kernel=on --json
+is "$(value settings.context.value) $(value settings.batch.value) $(value settings.attention.kernel.value)" \
+    "2048 1024 tiled" "values of --set"
+try 0 "$accelctl" plan "$q8" --set context=0
+grep -q "^context    512 tokens" "$work/out" || fail "--set context=0 is not what the model was trained for"
 
 finish

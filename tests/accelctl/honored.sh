@@ -172,9 +172,11 @@ for setting in placement=auto client=auto; do
 done
 
 # What other settings leave without effect is noted in plans and runs alike, and not where it has one.
-for setting in kv.group=32 kv.sinks=8 placement=balanced weights.group=64 precision.default=q4; do
+for setting in kv.group=32 kv.sinks=8 weights.group=64 precision.default=q4; do
     try 0 "$accelctl" plan "$model" --device cpu --set $setting
     has "not honored: $setting"
+    try 0 "$accelctl" plan "$model" --device cpu --reasons --set $setting
+    sed '1,/^not honored$/d' "$work/out" | grep -q "^  $setting[ a-z]*  *[^ ]* .*" || { cat "$work/out"; fail "no reason why $setting is not honored"; }
     try 0 "$accelctl" run "$model" --device cpu -n 1 --set $setting
     grep -q "^note  *not honored: $setting" "$work/err" || { cat "$work/err"; fail "a run does not note $setting"; }
 done
@@ -182,7 +184,7 @@ try 0 "$accelctl" plan "$model" --device cpu --set kv.sinks=8 --set kv.window=64
 grep -q "not honored" "$work/out" && fail "kv.sinks with a window is noted"
 
 # What the user gives is refused by name, with what to type instead.
-for setting in kv.enabled=false vision.type=q4 measure.folder=x attention.kernel=eager role.norm=f16; do
+for setting in kv.enabled=false vision.type=q4 measure.folder=x attention.kernel=eager role.norm=f16 placement=balanced; do
     try 4 "$accelctl" run "$model" -n 1 --set $setting
     one_error "${setting%%=*}"
     grep -q "^  remedy: .*${setting%%=*}" "$work/err" || { cat "$work/err"; fail "$setting is refused without a remedy"; }

@@ -140,8 +140,31 @@ grep -q "  device.memory  *16106127360  *t4.yaml:" "$work/out" || fail "device.m
 has "(t4.yaml:"
 grep '^ .*/[^ ]*\.yaml:' "$work/out" && fail "a plan names a profile by its folder"
 try 3 "$accelctl" run llama-2-7b
-one_error "is a description without weights, which can be planned but not run; it describes huggingface.co/meta-llama/Llama-2-7b-hf, config.json"
-grep -q "remedy: accelctl plan llama-2-7b plans it; to run it, download its GGUF file" "$work/err" || fail "no remedy for a described model"
+one_error "is a description without weights, which can be planned (accelctl plan) but not run; it describes huggingface.co/meta-llama/Llama-2-7b-hf, config.json"
+grep -q "remedy: to run it, download its GGUF file" "$work/err" || fail "no remedy for a described model"
+# Names in other letters and those of Hugging Face; names of other models suggest the nearest one.
+for name in Llama-2-7B meta-llama/Llama-2-7b-hf meta-llama/llama-2-7b Llama-2-7b-hf; do
+    try 0 "$accelctl" plan "$name" --platform cuda --device t4 --json
+    is "$(value facts.model.name.value)" llama-2-7b "the descriptor of $name"
+    try 3 "$accelctl" run "$name"
+    one_error "$name: is a description without weights"
+    try 0 "$accelctl" profile show cuda+t4 --model "$name"
+done
+while IFS='|' read -r name near; do
+    try 3 "$accelctl" plan "$name"
+    one_error "\"$name\" is neither a file nor a model"
+    grep -q "remedy: did you mean $near? accelctl plan plans it by its name" "$work/err" ||
+        { cat "$work/err"; fail "$name does not suggest $near"; }
+done <<'END'
+meta-llama/Llama-3.1-8B|llama-3-8b
+Qwen3-8B|qwen2-7b
+someone/gemma-2b|gemma-2b
+HuggingFaceTB/SmolLM2-135M-Instruct|smollm2-135m
+END
+for name in ./gemma-2b models/llama-2-7b/x google/gemma-2b.gguf; do
+    try 3 "$accelctl" plan "$name"
+    one_error "$name: cannot open"
+done
 for command in run chat bench "cache warm"; do
     # shellcheck disable=SC2086 # a command and its action
     try 3 "$accelctl" $command llama3
@@ -672,13 +695,19 @@ for arguments in "$model $recorded" "llama-2-7b --platform cuda --device a100"; 
     try 4 "$accelctl" run "$work/formula.json" -q -n 3
     one_error "is a plan by formula, which no run can follow: $("$json" "$work/formula.json" - verdict.reason)"
     grep -q "^  remedy: ." "$work/err" || fail "no remedy: $(cat "$work/err")"
+    case $arguments in
+    llama-2-7b*) grep -q "^  remedy: accelctl run PATH runs the GGUF file" "$work/err" ;;
+    *) grep -qF "  remedy: accelctl run $model runs the model on a device of this machine, and accelctl plan $model --out" "$work/err" ;;
+    esac || { cat "$work/err"; fail "the remedy of a run of $arguments"; }
 done
+try 0 "$accelctl" plan "$model" --platform cuda --device t4 --out "$work/formula.json"
+try 4 "$accelctl" run "$work/formula.json" -q -n 3
+grep -qF "  remedy: accelctl run $model runs the model on a device of this machine" "$work/err" || fail "a plan for cuda"
 # shellcheck disable=SC2086
 try 0 "$accelctl" plan "$model" $recorded --out "$work/formula.json"
 tr -s ' \n' '  ' <"$work/out" | grep -qF "weights that it packs are not counted" || fail "what a recorded plan leaves out"
-try 4 "$accelctl" run "$work/formula.json" -q -n 3
-grep -q "remedy: to run, or to plan exactly, repeat the command on that machine without --host" "$work/err" ||
-    fail "remedy: $(cat "$work/err")"
+grep -q "remedy: to run, or to plan exactly, repeat the command on that machine without --host" "$work/out" ||
+    fail "remedy: $(cat "$work/out")"
 
 # What differs is refused by its name.
 refused()
@@ -811,7 +840,8 @@ try 0 "$accelctl" plan "$f32" --advise slow
 has "accelctl quantize --type q4 IN OUT"
 # Where the documents disagree, what was measured stands there.
 tr -s ' \n' '  ' <"$work/out" >"$work/line"
-grep -qF "2.6 and 3.4 times as much measured" "$work/line" || fail "--advise slow has claims and no answer"
+grep -qF "+82 % in q4_g64, which quantize --type q4 writes, and +2.7 % in Q4_K_M" "$work/line" || fail "--advise slow names no type with its measured cost"
+grep -qF "2.6 and 3.4 times that of F16 measured" "$work/line" || fail "--advise slow has claims and no answer"
 
 # A setting of the environment that is misspelt does nothing, and the plan and the doctor say so.
 ACCEL_CONTXT=64tok try 0 "$accelctl" plan "$q8"

@@ -418,7 +418,7 @@ profile 0 settings --json
 is "$(value settings.#)" "$rows" "settings of --json"
 profile 0 settings kv.type
 is "$(grep -c '^kv' "$work/out")" 2 "settings below kv.type"
-grep -qE '^ +auto, f32, f16, q8 or q4; default auto; honored by runs$' "$work/out" || fail "settings: values"
+grep -qE '^ +auto, f32, f16, q8 or q4; built in auto; honored by runs$' "$work/out" || fail "settings: values"
 profile 2 settings kv.typ
 one_error 'did you mean "kv.type.k"?'
 profile 0 facts --names

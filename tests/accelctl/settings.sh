@@ -86,7 +86,7 @@ for i in $(seq 0 $((count - 1))); do
     name=$(field "$i" name)
     value=$(value_of "$i")
     try 0 "$accelctl" profile settings "$name"
-    words=$(tr -s '\n ' ' ' <"$work/out" | sed -n "s/^$name .*; default [^;]*; \(honored by [a-z ]*\|later: [a-z ]*\).*/\1/p" | sed 's/ $//')
+    words=$(tr -s '\n ' ' ' <"$work/out" | sed -n "s/^$name .*; built in [^;]*; \(honored by [a-z ]*\|later: [a-z ]*\).*/\1/p" | sed 's/ $//')
     checks=$((checks + 1))
     XDG_CACHE_HOME=$work/runs "$accelctl" run "$q8" -n 1 -q -p x --set "$name=$value" >"$work/out" 2>"$work/err" </dev/null
     status=$?
@@ -152,11 +152,11 @@ explained()
 key=cpu.isa wanted_value=auto
 explained --explain cpu.isa
 grep -q "^  device   cpu:cpu0: isa=" "$work/out" || fail "the instruction set that cpu.isa=auto chose is not printed"
-grep -q "^  from     default of the driver cpu$" "$work/out" || fail "cpu.isa is of no driver"
+grep -q "^  from     built in the driver cpu$" "$work/out" || fail "cpu.isa is of no driver"
 wanted_value=scalar
 explained --set cpu.isa=scalar --explain cpu.isa
 grep -q "^  from     command line --set cpu.isa=scalar$" "$work/out" || fail "cpu.isa=scalar has no origin"
-grep -q "^  over     auto       default of the driver cpu$" "$work/out" || fail "cpu.isa=scalar is over no default"
+grep -q "^  over     auto       built in the driver cpu$" "$work/out" || fail "cpu.isa=scalar is over no built-in value"
 key=cpu.simd wanted_value=false
 explained --set kernels.simd=false --explain cpu.simd
 grep -q "^  from     kernels.simd=false, command line --set kernels.simd=false$" "$work/out" || fail "cpu.simd is not kernels.simd"
@@ -226,7 +226,7 @@ layers batch --json
 is "$(value value) $(value origin.losers.#) $(value origin.losers.2.place)" "112 7 environment ACCEL_BATCH" "the layers in JSON"
 layers cpu.layout
 is "$(sed -n 's/^  \(from\|over\)  *//p' "$work/out" | sed "s|$work/||;s|[^ ]*/profiles/||;s/  */ /g" | tr '\n' ';')" \
-    "environment ACCEL_CPU_LAYOUT;rows layers/accel.yaml:4;panels layers/user/accel/accel.yaml:4;auto cpu.yaml:21;rows default of the driver cpu;cpu.yaml:27;default of the driver cpu;" \
+    "environment ACCEL_CPU_LAYOUT;rows layers/accel.yaml:4;panels layers/user/accel/accel.yaml:4;auto cpu.yaml:21;rows built in the driver cpu;cpu.yaml:27;built in the driver cpu;" \
     "the layers of an option"
 layers layout
 is "$(head -n 1 "$work/out")" "cpu.layout = panels" "an option without the name of its driver"

@@ -36,6 +36,18 @@ for text in "Once upon a time" "é ß 日本 🦙" "  two  blanks" "tab	and <s> 
     "$json" "$work/out" --origins >"$work/missing" || { head -3 "$work/missing"; fail "numbers without origins"; }
 done
 is "$(echo "403 407" | "$accelctl" tokenize "$f32" --decode -)" "Once upon" "ids that are piped in"
+# As the help says: what --ids prints is what --decode reads, through a pipe or a file; the list of tokens is not.
+is "$("$accelctl" tokenize "$f32" --ids --no-bos "Once upon" | "$accelctl" tokenize "$f32" --decode -)" "Once upon" "a pipe back"
+"$accelctl" tokenize "$f32" --ids --no-bos "Once upon" >"$work/ids"
+is "$("$accelctl" tokenize "$f32" --decode - <"$work/ids")" "Once upon" "ids of a file"
+for ids in "$work/ids" "403 -> ' Once'"; do
+    try 2 "$accelctl" tokenize "$f32" --decode "$ids"
+    one_error "--decode requires ids, not "
+    grep -qF "remedy: ids are numbers with blanks or commas between them: --decode 1,2,3, or --decode - for those that tokenize --ids prints" \
+        "$work/err" || { cat "$work/err"; fail "no remedy for ids"; }
+done
+try 0 "$accelctl" tokenize --help
+tr -s ' \n' '  ' <"$work/out" | grep -qF "accelctl tokenize MODEL --ids TEXT | accelctl tokenize MODEL --decode -" || fail "help of both ways"
 try 0 "$accelctl" tokenize "$f32" --decode 1,403,407
 is "$(cat "$work/out")" "<s> Once upon" "special tokens in a text"
 try 0 "$accelctl" tokenize "$f32" --decode 1,403,407 --no-special

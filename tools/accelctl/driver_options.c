@@ -103,7 +103,7 @@ void print_driver_option(const struct driver_option *option, uint32_t indent, ui
 
     print("%*s%s%-*s%s  ", (int)indent, "", paint(PAINT_HEADING), (int)width, option->key, paint(PAINT_PLAIN));
     print_wrapped(column, column, option->option->help);
-    snprintf(text, sizeof(text), "%s; default %s; honored by the driver %s",
+    snprintf(text, sizeof(text), "%s; built in %s; honored by the driver %s",
              driver_option_values(option, values, sizeof(values)),
              option->row.preset[0] == '\0' ? "empty" : option->row.preset, option->plugin->name);
     print_wrapped((uint32_t)print("%*s", (int)column, ""), column, text);

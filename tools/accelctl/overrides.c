@@ -10,8 +10,9 @@
 #include "tools/accelctl/common.h"
 #include "tools/accelctl/habits.h"
 
-/* Bytes of a command-line setting that are shown as the origin of its value. */
-enum { SHOWN = 120 };
+/* Bytes of a command-line setting that are shown as the origin of its value, and bytes by which setting_word may
+ * lengthen a value. */
+enum { SHOWN = 120, LONGER = 24 };
 
 /* Appends `before` and `length` bytes of `text` at *at, which has space for them and moves behind their zero byte. */
 static const char *keep(char **at, const char *before, const char *text, size_t length)
@@ -65,6 +66,7 @@ static int add_settings(const struct common *common, const char *option, const s
     for (uint32_t i = 0; i < sets->count; i++) {
         const char *item = sets->items[i];
         const char *equals = strchr(item, '=');
+        const char *word;
 
         if (equals == NULL || equals == item) {
             char text[256];
@@ -78,9 +80,8 @@ static int add_settings(const struct common *common, const char *option, const s
         if (sets->words[i] == NULL && refuses_option(common, option, item, &code))
             return code;
         overrides[*count].key = keep(at, "", item, (size_t)(equals - item));
-        overrides[*count].value = equals + 1;
-        if (strncmp(item, "kv.type", 7) == 0)
-            overrides[*count].value = setting_word(overrides[*count].key, equals + 1);
+        word = setting_word(overrides[*count].key, equals + 1);
+        overrides[*count].value = keep(at, "", word, strlen(word));
         if (sets->words[i] != NULL) {
             overrides[(*count)++].origin = keep(at, "command line ", sets->words[i], strlen(sets->words[i]));
             continue;
@@ -97,7 +98,7 @@ static size_t settings_bytes(const struct text_list *sets)
     size_t bytes = 0;
 
     for (uint32_t i = 0; i < sets->count; i++)
-        bytes += 2 * strlen(sets->items[i]) + (sets->words[i] == NULL ? 0 : strlen(sets->words[i])) +
+        bytes += 2 * strlen(sets->items[i]) + LONGER + (sets->words[i] == NULL ? 0 : strlen(sets->words[i])) +
                  sizeof("command line --reference-set ");
     return bytes;
 }

@@ -29,22 +29,22 @@ struct tokenize_options {
 
 static const struct option_row options[] = {
     {"decode", 'd', OPTION_TEXT, offsetof(struct tokenize_options, decode), "IDS",
-     "print the text of these ids, separated by blanks or commas; - reads them from the standard input", 0, 0},
+     "print the text of these ids, as 1,2,3, \"1 2 3\" or \"[1, 2, 3]\"; -: read them from the standard input", 0, 0},
     {"file", 'f', OPTION_TEXT, offsetof(struct tokenize_options, file), "FILE",
-     "read the text from a file, or from the standard input for -", 0, 0},
+     "read the text from a file; -: from the standard input", 0, 0},
     {"prompt", 'p', OPTION_TEXT, offsetof(struct tokenize_options, prompt), "TEXT",
      "the text, instead of the argument TEXT", 0, 0},
     {"model", 'm', OPTION_TEXT, offsetof(struct tokenize_options, model), "FILE",
      "the model, instead of the argument MODEL", 0, 0},
-    {"ids", 0, OPTION_FLAG, offsetof(struct tokenize_options, ids), NULL, "print the ids alone, as [1, 2, 3]", 0, 0},
+    {"ids", 0, OPTION_FLAG, offsetof(struct tokenize_options, ids), NULL, "print the ids alone, as [1, 2, 3], which --decode reads", 0, 0},
     {"show-count", 0, OPTION_FLAG, offsetof(struct tokenize_options, count), NULL, "print the number of tokens as well",
      0, 0},
     {"no-bos", 0, OPTION_FLAG, offsetof(struct tokenize_options, no_bos), NULL,
-     "do not add the begin and end tokens that the file requires", 0, 0},
+     "add no begin and end tokens; with --decode, omit special tokens from the text", 0, 0},
     {"no-parse-special", 0, OPTION_FLAG, offsetof(struct tokenize_options, no_parse), NULL,
-     "tokenize special tokens that are spelled in the text, as <|im_start|>, as ordinary text", 0, 0},
+     "read special tokens that the text spells, as <|im_start|>, as ordinary text", 0, 0},
     {"no-special", 0, OPTION_FLAG, offsetof(struct tokenize_options, no_special), NULL,
-     "both of these; with --decode, omit special tokens from the text", 0, 0},
+     "both --no-bos and --no-parse-special", 0, 0},
     {"json", 0, OPTION_FLAG, offsetof(struct tokenize_options, json), NULL,
      "print one JSON document, errors too, with the name of its schema", 0, 0},
 };
@@ -185,7 +185,9 @@ static int read_ids(const struct accel_tokenizer *tokenizer, const char *text, u
 
         if (end == text || (*end != '\0' && strchr(between, *end) == NULL)) {
             snprintf(said, sizeof(said), "--decode requires ids, not '%.40s'", text);
-            return usage(json, said, "numbers with blanks or commas between them, as --decode 1,2,3");
+            return usage(json, said,
+                         "ids are numbers with blanks or commas between them: --decode 1,2,3, or --decode - for those "
+                         "that tokenize --ids prints, or that a file has (--decode - <FILE)");
         }
         if (id < 0 || id > INT32_MAX || accel_tokenizer_token(tokenizer, (int32_t)id, &token, NULL) != ACCEL_OK) {
             snprintf(said, sizeof(said), "id %ld is no token of this vocabulary, which has ids from 0 to %zu", id,
@@ -317,12 +319,15 @@ const struct command command_tokenize = {
     .name = "tokenize",
     .summary = "show the tokens of a text, or the text of tokens",
     .arguments = "MODEL [TEXT]",
-    .detail = "MODEL is a model, a vocabulary file without weights, or a tokenizer.json, tokenizer.model or "
-              "spiece.model. The text is TEXT, a file, or the standard input if it is piped. Each output line is an id "
-              "and its piece of text, in the format of "
-              "llama-tokenize; a token that is a part of a character is printed as the vocabulary spells it.\n"
-              "Begin and end tokens are added if the file requires them, and special tokens in the text are parsed, as "
-              "accelctl run does with --prompt; --no-bos and --no-parse-special disable that.",
+    .detail = "A text becomes tokens: the text is TEXT, --file FILE, or the standard input if it is piped. Each line has "
+              "the id of a token and, between quotes, its piece of the text, in the format of llama-tokenize; a token "
+              "that is a part of a character is printed as the vocabulary spells it. --ids prints the ids alone.\n"
+              "Tokens become a text with --decode IDS, or --decode - for ids from the standard input, as --ids prints "
+              "them: accelctl tokenize MODEL --ids TEXT | accelctl tokenize MODEL --decode -\n"
+              "MODEL is a model, a vocabulary file without weights, or a tokenizer.json, tokenizer.model or "
+              "spiece.model. As in accelctl run --prompt, the begin and end tokens that the file requires are added, and "
+              "special tokens that the text spells (<|im_start|>) become one token; --no-bos and --no-parse-special "
+              "disable that.",
     .example = "accelctl tokenize model.gguf \"Once upon a time\"\none token a line, as the model reads the text",
     .options = options,
     .option_count = sizeof(options) / sizeof(*options),

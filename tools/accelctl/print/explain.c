@@ -174,7 +174,7 @@ static void explain_one(const struct opened *opened, const struct accel_plan_set
                           short_places(row->reason, reason, sizeof(reason)));
     }
     if (find_driver_option(opened->context, s->key, &option))
-        print("  over     %-10s default of the driver %s\n", option.row.preset, option.plugin->name);
+        print("  over     %-10s built in the driver %s\n", option.row.preset, option.plugin->name);
 }
 
 /* Returns the setting for any driver that gives the option its value, as kernels.simd does for cpu.simd, or NULL. */
@@ -203,7 +203,7 @@ static int explain_option(const struct opened *opened, const struct driver_optio
     char origin[200], place[1200];
 
     if (general == NULL)
-        snprintf(origin, sizeof(origin), "default of the driver %s", option->plugin->name);
+        snprintf(origin, sizeof(origin), "built in the driver %s", option->plugin->name);
     else
         snprintf(origin, sizeof(origin), "%s=%s, %s", general->key, general->value,
                  real_place(general->place, place, sizeof(place)));

@@ -186,6 +186,26 @@ static const char *unhonored_text(const struct accel_plan_unhonored *row, char *
     return text;
 }
 
+void print_unhonored_reasons(const struct accel_plan *plan)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < accel_plan_unhonored_count(plan); i++) {
+        const struct accel_plan_unhonored *row = accel_plan_unhonored_get(plan, i);
+        char value[64], place[400], reason[600], text[1600];
+
+        if (row->outcome == ACCEL_UNHONORED_LATER)
+            continue;
+        if (count++ == 0)
+            print("%snot honored%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
+        snprintf(text, sizeof(text), "%s%s (%s%s%s)",
+                 row->outcome == ACCEL_UNHONORED_REFUSED ? "refused by a run: " : "",
+                 short_places(row->reason, reason, sizeof(reason)), short_places(row->place, place, sizeof(place)),
+                 row->value_reason[0] == '\0' ? "" : ": ", row->value_reason);
+        print_wrapped((uint32_t)print("  %s=%s  ", row->key, value_text(row->value, row->unit, value)), 23, text);
+    }
+}
+
 void print_later(const struct accel_plan *plan, uint32_t reasons)
 {
     uint32_t count = 0;

@@ -31,6 +31,8 @@ const char *count_text(const char *number, char text[32]);
 /* Prints on the error output a line for each value that a profile or a variable of the documents recommends and
  * that a run does not honor: "not honored: KEY=VALUE, REASON (PLACE)". */
 void print_unhonored(const struct accel_plan *plan);
+/* Prints the values that a run does not honor, each with why, its place and the reason of the profile for it. */
+void print_unhonored_reasons(const struct accel_plan *plan);
 /** Prints the values that profiles hold for later versions, with the profile's reasons if `reasons` is 1. */
 void print_later(const struct accel_plan *plan, uint32_t reasons);
 /* Returns the list "not_honored" of a plan's JSON. */

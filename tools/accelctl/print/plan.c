@@ -373,6 +373,8 @@ static void print_sections(const struct accel_plan *plan, const struct shown *sh
 {
     if (shown->reasons || shown->overridden)
         print_settings(plan, shown);
+    if (shown->reasons)
+        print_unhonored_reasons(plan);
     if (shown->parts)
         print_parts(plan);
     if (shown->layers)

@@ -110,7 +110,7 @@ static int refuse_name(const struct profile_files *files, const char *name, uint
     else
         snprintf(text, sizeof(text), "there is no profile \"%.80s\"; did you mean \"%s\"?", name, nearest);
     return report_error_text(json, EXIT_INPUT, accel_error_name(ACCEL_E_NOT_FOUND), text,
-                             "accelctl profile list names them");
+                             "accelctl profile list prints the names");
 }
 
 static int select_one(const struct profile_files *files, const char *name, uint32_t json, struct selection *selection)

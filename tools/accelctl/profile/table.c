@@ -93,7 +93,7 @@ static void print_setting(const struct accel_setting_row *row, uint32_t width)
 
     print("%s%-*s%s  ", paint(PAINT_HEADING), (int)width, row->name, paint(PAINT_PLAIN));
     print_wrapped(width + 2, width + 2, row->help);
-    snprintf(text, sizeof(text), "%s; default %s; %s", setting_values(row, values, sizeof(values)),
+    snprintf(text, sizeof(text), "%s; built in %s; %s", setting_values(row, values, sizeof(values)),
              setting_preset(row, preset, sizeof(preset)), setting_honored_words(row, honored, sizeof(honored)));
     print_wrapped((uint32_t)print("%*s", (int)width + 2, ""), width + 2, text);
 }

@@ -108,6 +108,7 @@ static int choose_platform(const struct profile_files *files, uint32_t json, str
 /* Selects --model: a file or folder, which describes itself, or a name of the list. */
 static int select_model(struct accel_context *context, const char *name, uint32_t json, struct view *view)
 {
+    struct accel_model_description *description = NULL;
     struct selection found = {.model = NULL};
     struct accel_error error = {0};
     int code = -1;
@@ -119,12 +120,16 @@ static int select_model(struct accel_context *context, const char *name, uint32_
             return report_error_text(json, EXIT_USAGE, "usage", "--model and a name give two models", NULL);
         return -1;
     }
+    /* The list has a model under one name; Hugging Face's name of it is another. */
+    if (accel_model_describe(context, name, &description, &error) == ACCEL_OK)
+        name = accel_model_description_fact(description, "model.name");
     code = select_profiles(&view->files, name, json, &found);
+    accel_model_description_free(description);
     if (code >= 0)
         return code;
     if (found.model == NULL)
         return report_error_text(json, EXIT_INPUT, accel_error_name(ACCEL_E_NOT_FOUND), "--model names no model",
-                                 "accelctl profile list models names them");
+                                 "accelctl profile list models lists them");
     if (view->selection.model != NULL && view->selection.model != found.model)
         return report_error_text(json, EXIT_USAGE, "usage", "--model and a name give two models", NULL);
     view->selection.model = found.model;

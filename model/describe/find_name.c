@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the descriptor of a model by other names, as Hugging Face has them, and suggests one for unknown names. */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include <accel/profile.h>
+
+#include "model/describe/internal.h"
+
+struct search {
+    const char *name;  /* as given: "gemma-2b" or "google/gemma-2b" */
+    const char *owner; /* == name if it has one; NULL: none */
+    size_t owner_length;
+    const char *base; /* the name without its owner */
+    char *found;
+    char *contained; /* the longest descriptor's name within the base */
+};
+
+static bool is_same(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+    return a_length == b_length && strncasecmp(a, b, a_length) == 0;
+}
+
+/* Compares the name with a descriptor's source, "huggingface.co/OWNER/NAME, FILE". A name with an owner is a model of
+ * that owner, and may leave out the words that its repository has more than the descriptor. */
+static bool is_source(const struct search *search, const char *model, const char *source)
+{
+    static const char site[] = "huggingface.co/";
+    const char *owner = source + sizeof(site) - 1, *base;
+    size_t owner_length, base_length;
+
+    if (strncmp(source, site, sizeof(site) - 1) != 0)
+        return false;
+    owner_length = strcspn(owner, "/");
+    base = owner + owner_length + (owner[owner_length] == '/');
+    base_length = strcspn(base, ",");
+    if (search->owner != NULL && !is_same(search->owner, search->owner_length, owner, owner_length))
+        return false;
+    return is_same(search->base, strlen(search->base), base, base_length) ||
+           is_same(search->base, strlen(search->base), model, strlen(model));
+}
+
+/* Returns whether a name begins with another one, comparing only letters and numerals: "Name-3-8B" begins "name3". */
+static bool is_begun_by(const char *name, const char *begin)
+{
+    for (; *begin != '\0'; begin++) {
+        if (!isalnum((unsigned char)*begin))
+            continue;
+        while (*name != '\0' && !isalnum((unsigned char)*name))
+            name++;
+        if (tolower((unsigned char)*name) != tolower((unsigned char)*begin))
+            return false;
+        name++;
+    }
+    return true;
+}
+
+static bool is_within(const char *name, const char *part)
+{
+    for (; *name != '\0'; name++)
+        if (is_begun_by(name, part))
+            return true;
+    return false;
+}
+
+static int32_t compare_fact(void *data, const struct accel_model_fact *fact)
+{
+    struct search *search = data;
+    bool is_it = search->owner == NULL && strcasecmp(search->name, fact->model) == 0;
+
+    if (!is_it && strcmp(fact->key, "model.source") == 0)
+        is_it = is_source(search, fact->model, fact->value);
+    if (strlen(fact->model) >= DESCRIPTOR_BYTES)
+        return ACCEL_OK;
+    if (is_it && search->found[0] == '\0')
+        strcpy(search->found, fact->model);
+    if (strlen(fact->model) > strlen(search->contained) && is_within(search->base, fact->model))
+        strcpy(search->contained, fact->model);
+    return ACCEL_OK;
+}
+
+const char *describe_base_name(const char *name)
+{
+    const char *slash = strchr(name, '/');
+
+    if (slash == NULL)
+        return name;
+    return name[0] == '.' || name[0] == '~' || slash == name || slash[1] == '\0' || strchr(slash + 1, '/') != NULL
+               ? NULL
+               : slash + 1;
+}
+
+/* Reads all descriptors. A damaged one is an error where it is read, not where its name is sought. */
+static void search_names(struct accel_context *context, const char *name, char found[DESCRIPTOR_BYTES],
+                         char contained[DESCRIPTOR_BYTES])
+{
+    struct search search = {.name = name, .base = describe_base_name(name), .found = found, .contained = contained};
+
+    found[0] = contained[0] = '\0';
+    if (search.base == NULL)
+        return;
+    if (search.base != name) {
+        search.owner = name;
+        search.owner_length = (size_t)(search.base - name - 1);
+    }
+    accel_model_facts_read(context, NULL, compare_fact, &search, NULL);
+}
+
+bool describe_find_name(struct accel_context *context, const char *name, char found[DESCRIPTOR_BYTES])
+{
+    char contained[DESCRIPTOR_BYTES];
+
+    search_names(context, name, found, contained);
+    return found[0] != '\0';
+}
+
+static int32_t ignore_fact(void *data, const struct accel_model_fact *fact)
+{
+    (void)data;
+    (void)fact;
+    return ACCEL_OK;
+}
+
+void describe_suggest_name(struct accel_context *context, const char *name, struct accel_error *error)
+{
+    char found[DESCRIPTOR_BYTES], contained[DESCRIPTOR_BYTES], guess[DESCRIPTOR_BYTES + 20] = "";
+    const char *base = describe_base_name(name);
+    struct accel_error why = {0};
+
+    search_names(context, name, found, contained);
+    if (contained[0] != '\0')
+        snprintf(guess, sizeof(guess), "did you mean %s?", contained);
+    else if (base != NULL && accel_model_facts_read(context, base, ignore_fact, NULL, &why) == ACCEL_E_NOT_FOUND)
+        snprintf(guess, sizeof(guess), "%.*s", (int)sizeof(guess) - 1, why.remedy);
+    if (guess[0] != '\0')
+        accel_error_remedy(error,
+                           "%s accelctl plan plans it by its name; to run a model, give the path of its GGUF file or "
+                           "Hugging Face folder",
+                           guess);
+    else
+        accel_error_remedy(error, "check the path: a model is a GGUF file, a safetensors file, or a folder with one; "
+                                  "accelctl profile list models lists models that accelctl plan knows by name");
+}
