@@ -262,11 +262,11 @@ static int32_t replace_device(struct accel_plan *plan, const struct accel_plan_r
     if (plan->device == NULL || resolve(plan, request, NULL) != ACCEL_OK)
         return refuse_device(plan->context, request->device, error);
     policy = accel_plan_value(plan, "fallback.device");
-    if (strcmp(policy->value, "deny") == 0 || policy->layer < ACCEL_LAYER_ENVIRONMENT)
+    if (policy->word == ACCEL_WORD_DENY || policy->layer < ACCEL_LAYER_ENVIRONMENT)
         return refuse_device(plan->context, request->device, error);
     if (unranked)
         return accel_plan_refuse_unranked(plan->context, unranked, true, error);
-    if (strcmp(policy->value, "warn") == 0)
+    if (policy->word == ACCEL_WORD_WARN)
         accel_log_write(&plan->context->log, ACCEL_LOG_WARN, "plan", "fallback=device from=%s to=%s reason=\"%s\"",
                         request->device, plan->device->info.name, why.text);
     plan->moved = accel_plan_text(plan, "%s stands in for %s: %s", plan->device->info.name, request->device, why.text);
@@ -388,9 +388,9 @@ static int32_t replace_gpu(struct accel_plan *plan, struct accel_error *error)
 {
     const struct accel_profile_setting *setting = accel_plan_value(plan, "gpu.layers");
     const struct accel_profile_setting *policy = accel_plan_value(plan, "fallback.device");
-    if (strcmp(policy->value, "deny") == 0 || policy->layer < ACCEL_LAYER_ENVIRONMENT)
+    if (policy->word == ACCEL_WORD_DENY || policy->layer < ACCEL_LAYER_ENVIRONMENT)
         return refuse_layers(plan, setting, error);
-    if (strcmp(policy->value, "warn") == 0)
+    if (policy->word == ACCEL_WORD_WARN)
         accel_log_write(&plan->context->log, ACCEL_LOG_WARN, "plan", "fallback=device from=gpu to=%s",
                         plan->device->info.name);
     plan->moved = accel_plan_text(plan, "%s stands in for a GPU (%s, gpu.layers=%s): there is none that is hardware",
@@ -405,7 +405,7 @@ static int32_t choose_for_layers(struct accel_plan *plan, const struct accel_pla
     const struct accel_profile_setting *setting = accel_plan_value(plan, "gpu.layers");
     const struct accel_listed *unranked = NULL, *device;
     bool is_none = setting->is_number && setting->number == 0;
-    if (strcmp(setting->value, "auto") == 0 || is_none == (plan->device->info.facts->kind == ACCEL_DEVICE_CPU))
+    if (setting->word == ACCEL_WORD_AUTO || is_none == (plan->device->info.facts->kind == ACCEL_DEVICE_CPU))
         return ACCEL_OK;
     if (plan->is_asked) {
         accel_error_by(error, accel_setting_origin(setting), ACCEL_E_INVALID,
@@ -469,16 +469,14 @@ static int32_t check_request(const struct accel_context *context, const struct a
 /* Applies log.level to the context's log. A level that the application chose can only be raised. */
 static int32_t apply_log_level(struct accel_plan *plan, struct accel_error *error)
 {
-    static const char *const words[] = {[ACCEL_LOG_ERROR] = "error", "warn", "info", "debug"};
-    const struct accel_profile_setting *setting = accel_plan_value(plan, "log.level");
+    static const uint32_t words[] = {
+        [ACCEL_LOG_ERROR] = ACCEL_WORD_ERROR, ACCEL_WORD_WARN, ACCEL_WORD_INFO, ACCEL_WORD_DEBUG};
     struct accel_context *context = plan->context;
-    uint32_t level = ACCEL_LOG_ERROR;
+    uint32_t word = accel_plan_value(plan, "log.level")->word, level = ACCEL_LOG_DEBUG;
     (void)error;
-    if (strcmp(setting->value, "auto") == 0)
-        return ACCEL_OK;
-    while (level < ACCEL_LOG_DEBUG && strcmp(words[level], setting->value) != 0)
-        level++;
-    if (context->options.log_level == 0 || level > context->log.level)
+    while (level > ACCEL_LOG_ERROR && words[level] != word)
+        level--;
+    if (word != ACCEL_WORD_AUTO && (context->options.log_level == 0 || level > context->log.level))
         context->log.level = level;
     return ACCEL_OK;
 }

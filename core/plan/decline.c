@@ -48,7 +48,7 @@ static struct accel_profile_setting built_in(const char *key, const char *value,
         .unit = unit,
         .place = "built in",
         .reason = "",
-        .overridden_text = "",
+        .word = accel_key_word(value),
         .layer = ACCEL_LAYER_BUILTIN,
     };
 }
@@ -72,26 +72,19 @@ static int32_t parse_value(struct accel_plan *plan, const struct accel_setting_r
 
 /* Replaces a setting by `made`, and lists it as not honored. */
 static int32_t replace(struct accel_plan *plan, const struct accel_profile_setting *setting,
-                       const struct accel_profile_setting *given, const char *reason, struct accel_error *error)
+                       const struct accel_profile_setting *made, const char *reason)
 {
-    struct accel_profile_setting *made = accel_arena_array(&plan->arena, 1, sizeof(*made));
-    size_t index = (size_t)(accel_settings_find(plan->settings, setting->key) - &plan->settings->settings[0]);
-    if (plan->declined == NULL)
-        plan->declined = accel_arena_array(&plan->arena, plan->settings->count, sizeof(*plan->declined));
-    if (made == NULL || plan->declined == NULL)
-        return accel_error_no_memory(error, "for a plan");
-    *made = *given;
-    if (plan->is_planning_shapes) {
-        const struct accel_plan_replaced before = {index, plan->records[index]};
+    size_t index = (size_t)(setting - plan->settings->settings);
+    const struct accel_plan_replaced before = {index, plan->records[index], *setting};
+    if (plan->is_planning_shapes)
         accel_plan_append(plan, &plan->replaced, &before, sizeof(before));
-    }
     /* The setting moves to this list: the list of unmet settings is rebuilt with the hints. */
     plan->unmet.count = 0;
     accel_plan_add_unhonored(plan, plan->is_planning_shapes ? &plan->shape_unhonored : &plan->declines, setting, 0,
                              reason);
     accel_plan_decide(plan, setting->key, made->value, ACCEL_ORIGIN_BUILTIN, "built in",
                       accel_plan_text(plan, "not honored: %s=%s, %s", setting->key, setting->value, reason));
-    plan->declined[index] = made;
+    plan->settings->settings[index] = *made;
     return ACCEL_OK;
 }
 
@@ -100,7 +93,7 @@ static int32_t decline(struct accel_plan *plan, const struct accel_setting_row *
 {
     struct accel_profile_setting made;
     int32_t code = parse_value(plan, key, value, &made, error);
-    return code == ACCEL_OK ? replace(plan, accel_plan_value(plan, key->name), &made, reason, error) : code;
+    return code == ACCEL_OK ? replace(plan, accel_plan_value(plan, key->name), &made, reason) : code;
 }
 
 int32_t accel_plan_decline_option(struct accel_plan *plan, const struct accel_profile_setting *setting,
@@ -108,7 +101,7 @@ int32_t accel_plan_decline_option(struct accel_plan *plan, const struct accel_pr
 {
     const struct accel_setting_row *key = accel_key_find(setting->key);
     const struct accel_profile_setting made = built_in(setting->key, value, setting->unit);
-    return key ? decline(plan, key, key->preset, reason, error) : replace(plan, setting, &made, reason, error);
+    return key ? decline(plan, key, key->preset, reason, error) : replace(plan, setting, &made, reason);
 }
 
 /* Lists values of profiles and of the documents' variables that nothing honors yet; a run reports them as notes. */
@@ -130,7 +123,7 @@ void accel_plan_forget_declines(struct accel_plan *plan)
     for (uint32_t i = plan->replaced.count; i-- > 0;) {
         const struct accel_plan_replaced *before = plan->replaced.items[i];
         plan->records[before->index] = before->record;
-        plan->declined[before->index] = NULL;
+        plan->settings->settings[before->index] = before->setting;
     }
     plan->replaced.count = 0;
     plan->shape_unhonored.count = 0;

@@ -19,6 +19,12 @@ bool accel_plan_never_honored(const struct accel_plan *plan, const struct accel_
  * (accel.yaml, ACCEL_..., --set) or a built-in one. */
 bool accel_plan_recommends(const struct accel_profile_setting *setting);
 
+/** Returns whether the user set the value: it is neither recommended nor built in. */
+static inline bool accel_plan_is_users(const struct accel_profile_setting *setting)
+{
+    return setting->layer != ACCEL_LAYER_BUILTIN && !accel_plan_recommends(setting);
+}
+
 /** Adds a row for a value that a run does not honor, once per setting. */
 void accel_plan_add_unhonored(struct accel_plan *plan, struct accel_rows *rows,
                               const struct accel_profile_setting *setting, uint32_t outcome, const char *reason);

@@ -20,24 +20,19 @@
 #include "core/registry/call_guard.h"
 #include "core/runtime/object.h"
 
-/** State of one addition of memory rows. */
+/** State of one question for memory, or of one addition of memory rows. */
 struct adder {
     struct accel_plan *plan;
     struct accel_device *device;
     const struct accel_plan_work *work;
-    const struct accel_compile_options *options;
-    uint8_t *const *wanted;
-    struct accel_plan_estimate estimate;
-    struct weight *weights;
-    uint32_t weight_count;
+    struct accel_plan_answers answers;
     struct accel_error *error;
 };
 
 /** A weight of any graph. */
-struct weight {
+struct accel_plan_read {
     const struct accel_value *value;
     uint32_t wanted; /* accel_plan_wanted of all its readers, combined */
-    bool looked_up;  /* only EMBED reads it, so a step touches single rows */
     bool made;       /* converted at load time, and so never used in place from a mapped file */
     uint64_t bytes;
 };
@@ -78,7 +73,7 @@ struct estimate_sink {
 static int32_t add_estimate(struct adder *a, uint32_t heap, uint32_t memory_class, uint64_t lower, uint64_t upper,
                             const char *formula, struct accel_error *error)
 {
-    struct accel_plan_estimate *e = &a->estimate;
+    struct accel_plan_estimate *e = &a->answers.estimate;
     const char *driver = a->device->driver;
     int32_t code;
     if (memory_class == 0 || memory_class >= ACCEL_MEMORY_END || lower > upper)
@@ -114,7 +109,7 @@ static int32_t import_estimate(const struct accel_estimate_sink *sink, uint32_t 
     return accel_error_copy(error, first);
 }
 
-static int32_t query_estimate(struct adder *a)
+static int32_t query_estimate(struct adder *a, const struct accel_compile_options *options)
 {
     const struct accel_device_table *table = a->device->handle->table;
     struct estimate_sink sink = {.sink = {sizeof(sink.sink), 0, import_estimate}, .adder = a};
@@ -123,7 +118,7 @@ static int32_t query_estimate(struct adder *a)
         return ACCEL_OK;
     ACCEL_GUARDED(
         code, a->device->object.context, a->device->driver, "estimate",
-        table->estimate(a->device->handle, a->work->graphs, a->work->graph_count, a->options, &sink.sink, a->error));
+        table->estimate(a->device->handle, a->work->graphs, a->work->graph_count, options, &sink.sink, a->error));
     if (sink.error.code != ACCEL_OK) {
         accel_error_clear(a->error);
         return accel_error_copy(a->error, &sink.error);
@@ -133,7 +128,7 @@ static int32_t query_estimate(struct adder *a)
 
 static int32_t add_estimated(struct adder *a, uint32_t memory_class)
 {
-    const struct accel_plan_estimate *e = &a->estimate;
+    const struct accel_plan_estimate *e = &a->answers.estimate;
     accel_plan_add_row(a->plan, memory_class, e->lower[memory_class], e->upper[memory_class], e->formula[memory_class]);
     return ACCEL_OK;
 }
@@ -142,26 +137,17 @@ static int32_t add_estimated(struct adder *a, uint32_t memory_class)
 
 static int compare_weights(const void *a, const void *b)
 {
-    return strcmp(((const struct weight *)a)->value->key, ((const struct weight *)b)->value->key);
+    return strcmp(((const struct accel_plan_read *)a)->value->key, ((const struct accel_plan_read *)b)->value->key);
 }
 
+/* Bits of accel_plan_wanted beside placements: a node reads all of the weight, in place or anywhere. */
 #define STREAMED_IN_PLACE (1u << 4)
+#define STREAMED (1u << 5)
 
 uint8_t accel_plan_wanted(const struct accel_node *node, uint32_t placement)
 {
-    const bool streams = placement == ACCEL_MAPPED && node->op != ACCEL_OP_EMBED;
-    return (uint8_t)(1u << placement | (streams ? STREAMED_IN_PLACE : 0));
-}
-
-/* Marks for each value of one graph whether a node other than EMBED reads it. */
-static void mark_readers(const struct accel_graph *graph, uint8_t *marks)
-{
-    for (uint32_t n = 0; n < graph->node_count; n++) {
-        const struct accel_node *node = graph->nodes[n];
-        for (uint32_t i = 0; i < node->input_count; i++)
-            if (node->inputs[i] != ACCEL_NO_VALUE && node->op != ACCEL_OP_EMBED)
-                marks[node->inputs[i]] = 1;
-    }
+    const uint32_t streams = placement == ACCEL_MAPPED ? STREAMED | STREAMED_IN_PLACE : STREAMED;
+    return (uint8_t)(1u << placement | (node->op != ACCEL_OP_EMBED ? streams : 0));
 }
 
 static int compare_keys(const void *key, const void *item)
@@ -178,19 +164,16 @@ static bool is_made(const struct adder *a, uint32_t value, const struct accel_gr
                    compare_keys) != NULL;
 }
 
-static int32_t list_graph(struct adder *a, uint32_t g, struct weight *list, uint32_t *count)
+static int32_t list_graph(struct adder *a, uint32_t g, const uint8_t *wanted, struct accel_plan_read *list,
+                          uint32_t *count)
 {
     const struct accel_graph *graph = a->work->graphs[g];
-    uint8_t *marks = accel_arena_array(&a->plan->arena, graph->value_count, 1);
-    if (marks == NULL)
-        return accel_error_no_memory(a->error, "for a plan");
-    mark_readers(graph, marks);
     for (uint32_t v = 0; v < graph->value_count; v++) {
-        struct weight *weight = &list[*count];
+        struct accel_plan_read *weight = &list[*count];
         if (graph->values[v]->role != ACCEL_ROLE_WEIGHT)
             continue;
-        *weight = (struct weight){
-            .value = graph->values[v], .wanted = a->wanted[g][v], .looked_up = !marks[v], .made = is_made(a, v, graph)};
+        *weight =
+            (struct accel_plan_read){.value = graph->values[v], .wanted = wanted[v], .made = is_made(a, v, graph)};
         if (accel_value_bytes(graph, v, a->work->symbols[g], &weight->bytes, a->error) != ACCEL_OK)
             return ACCEL_E_INVALID;
         ++*count;
@@ -199,11 +182,11 @@ static int32_t list_graph(struct adder *a, uint32_t g, struct weight *list, uint
 }
 
 /* Lists the weights of all graphs, each key once. */
-static int32_t list_weights(struct adder *a)
+static int32_t list_weights(struct adder *a, uint8_t *const *wanted)
 {
     uint64_t most = 0;
     uint32_t found = 0, merged = 0;
-    struct weight *list;
+    struct accel_plan_read *list;
     int32_t code = ACCEL_OK;
     for (uint32_t g = 0; g < a->work->graph_count; g++)
         most += a->work->graphs[g]->value_count;
@@ -211,19 +194,18 @@ static int32_t list_weights(struct adder *a)
     if (list == NULL)
         return accel_error_no_memory(a->error, "for a plan");
     for (uint32_t g = 0; g < a->work->graph_count && code == ACCEL_OK; g++)
-        code = list_graph(a, g, list, &found);
+        code = list_graph(a, g, wanted[g], list, &found);
     if (found)
         qsort(list, found, sizeof(*list), compare_weights);
     for (uint32_t i = 0; i < found; i++) {
         if (merged && compare_weights(&list[merged - 1], &list[i]) == 0) {
             list[merged - 1].wanted |= list[i].wanted;
-            list[merged - 1].looked_up &= list[i].looked_up;
         } else {
             list[merged++] = list[i];
         }
     }
-    a->weights = list;
-    a->weight_count = merged;
+    a->answers.weights = list;
+    a->answers.weight_count = merged;
     return code;
 }
 
@@ -239,19 +221,25 @@ static bool has_container(const struct adder *a)
     return ACCEL_CAN(a->device->handle->table, weights_create);
 }
 
-static bool is_in_place(const struct adder *a, const struct weight *weight)
+static bool is_in_place(const struct adder *a, const struct accel_plan_read *weight)
 {
     return (weight->wanted & 1u << ACCEL_MAPPED) != 0 ||
            (!has_container(a) && (weight->wanted & 1u << ACCEL_RESIDENT) != 0);
 }
 
-/* Returns whether steps read single rows of the weight in place. Elsewhere they may read all of it. */
-static bool is_looked_up(const struct adder *a, const struct weight *weight)
+/* Returns whether only EMBED reads the weight, so that a step touches single rows. */
+static bool is_table(const struct accel_plan_read *weight)
 {
-    return weight->looked_up || (has_container(a) && (weight->wanted & STREAMED_IN_PLACE) == 0);
+    return (weight->wanted & STREAMED) == 0;
 }
 
-static bool sum_one(const struct adder *a, const struct weight *weight, struct weight_sums *sums)
+/* Returns whether steps read single rows of the weight in place. Elsewhere they may read all of it. */
+static bool is_looked_up(const struct adder *a, const struct accel_plan_read *weight)
+{
+    return is_table(weight) || (has_container(a) && (weight->wanted & STREAMED_IN_PLACE) == 0);
+}
+
+static bool sum_one(const struct adder *a, const struct accel_plan_read *weight, struct weight_sums *sums)
 {
     bool own_container = has_container(a);
     bool in_place = is_in_place(a, weight);
@@ -277,45 +265,29 @@ static bool sum_one(const struct adder *a, const struct weight *weight, struct w
     return fits;
 }
 
-/* Returns the bytes of the whole pages that hold weights used in place, a little more than the weights; 0: unknown. */
-static int32_t query_pages(struct adder *a, const struct weight_sums *sums, uint64_t *out_bytes)
-{
-    const struct weight *list = a->weights;
-    const struct accel_plan_work *work = a->work;
-    struct accel_plan_in_place *entries;
-    uint32_t found = 0;
-    *out_bytes = sums->mapped_count + sums->made_count == a->weight_count ? work->file_bytes : 0;
-    if (!ACCEL_CAN(work, in_place))
-        return ACCEL_OK;
-    entries = accel_arena_array(&a->plan->arena, (size_t)a->weight_count + 1, sizeof(*entries));
-    if (entries == NULL)
-        return accel_error_no_memory(a->error, "for a plan");
-    for (uint32_t i = 0; i < a->weight_count; i++)
-        if (is_in_place(a, &list[i]) && !list[i].made)
-            entries[found++] = (struct accel_plan_in_place){list[i].value->key, is_looked_up(a, &list[i]), 0};
-    return work->in_place(work->data, entries, found, out_bytes, a->error);
-}
-
 static int32_t add_weights(struct adder *a)
 {
+    const struct accel_plan_work *work = a->work;
     struct weight_sums sums = {0};
-    uint64_t pages = 0;
-    int32_t code;
+    uint64_t pages;
     a->plan->step_weights = 0;
-    for (uint32_t i = 0; i < a->weight_count; i++) {
-        if (!sum_one(a, &a->weights[i], &sums))
+    for (uint32_t i = 0; i < a->answers.weight_count; i++) {
+        if (!sum_one(a, &a->answers.weights[i], &sums))
             return too_large(a);
-        if (!a->weights[i].looked_up)
-            a->plan->step_weights += a->weights[i].bytes;
+        if (!is_table(&a->answers.weights[i]))
+            a->plan->step_weights += a->answers.weights[i].bytes;
     }
-    if (a->estimate.given[ACCEL_MEMORY_WEIGHTS])
+    if (a->answers.estimate.given[ACCEL_MEMORY_WEIGHTS])
         add_estimated(a, ACCEL_MEMORY_WEIGHTS);
     else if (sums.owned || sums.baked)
         accel_plan_add_row(a->plan, ACCEL_MEMORY_WEIGHTS, sums.owned, sums.owned + sums.baked,
                            accel_plan_text(a->plan,
                                            "estimated: %u weights in memory, %u in the program, types x shapes",
                                            sums.owned_count, sums.baked_count));
-    code = query_pages(a, &sums, &pages);
+    /* The whole pages that hold weights used in place have a little more bytes than the weights; 0: unknown. */
+    pages = ACCEL_HAS(work, in_place_bytes) ? work->in_place_bytes : 0;
+    if (pages == 0 && sums.mapped_count + sums.made_count == a->answers.weight_count)
+        pages = work->file_bytes;
     if (sums.mapped && pages > sums.mapped) {
         sums.mapped_lower += pages - sums.mapped;
         sums.mapped = pages;
@@ -326,7 +298,7 @@ static int32_t add_weights(struct adder *a)
                                            "file: the pages of %u weights used where it is mapped, %" PRIu64
                                            " bytes of them in tables of which steps touch single rows",
                                            sums.mapped_count, sums.mapped - sums.mapped_lower));
-    return code;
+    return ACCEL_OK;
 }
 
 /* ---- state, activations, scratch ---- */
@@ -336,8 +308,8 @@ static int32_t add_state(struct adder *a)
     uint64_t row = 0, half = 0, bytes;
     int64_t sequences = 1;
     accel_plan_setting_number(a->plan, "sequences", &sequences, NULL);
-    if (a->estimate.given[ACCEL_MEMORY_STATE]) {
-        a->plan->step_state = a->estimate.upper[ACCEL_MEMORY_STATE] / (uint64_t)sequences;
+    if (a->answers.estimate.given[ACCEL_MEMORY_STATE]) {
+        a->plan->step_state = a->answers.estimate.upper[ACCEL_MEMORY_STATE] / (uint64_t)sequences;
         return add_estimated(a, ACCEL_MEMORY_STATE);
     }
     for (uint32_t i = 0; i < a->work->part_count; i++) {
@@ -389,7 +361,7 @@ static int32_t add_activations(struct adder *a)
 static int32_t add_scratch(struct adder *a)
 {
     uint64_t most = 0, bytes;
-    if (a->estimate.given[ACCEL_MEMORY_SCRATCH])
+    if (a->answers.estimate.given[ACCEL_MEMORY_SCRATCH])
         return add_estimated(a, ACCEL_MEMORY_SCRATCH);
     for (uint32_t g = 0; g < a->work->graph_count; g++) {
         const struct accel_graph *graph = a->work->graphs[g];
@@ -408,7 +380,7 @@ static int32_t add_scratch(struct adder *a)
 
 static int32_t add_program(struct adder *a)
 {
-    if (a->estimate.given[ACCEL_MEMORY_PROGRAM])
+    if (a->answers.estimate.given[ACCEL_MEMORY_PROGRAM])
         return add_estimated(a, ACCEL_MEMORY_PROGRAM);
     accel_plan_add_row(
         a->plan, ACCEL_MEMORY_PROGRAM, 0, (uint64_t)a->plan->node_count * ACCEL_PLAN_NODE_BYTES,
@@ -419,16 +391,17 @@ static int32_t add_program(struct adder *a)
 
 static int32_t add_host(struct adder *a)
 {
-    uint64_t own = accel_plan_bookkeeping(a->device, a->work, a->weight_count), bytes;
+    uint64_t own = accel_plan_bookkeeping(a->device, a->work, a->answers.weight_count), bytes;
     const char *formula = a->work->host_formula ? a->work->host_formula : "nothing";
     const char *drivers = "";
     if (!accel_add_u64(own, a->work->host_bytes, &bytes))
         return too_large(a);
-    if (a->estimate.given[ACCEL_MEMORY_HOST] && !accel_add_u64(bytes, a->estimate.upper[ACCEL_MEMORY_HOST], &bytes))
+    if (a->answers.estimate.given[ACCEL_MEMORY_HOST] &&
+        !accel_add_u64(bytes, a->answers.estimate.upper[ACCEL_MEMORY_HOST], &bytes))
         return too_large(a);
-    if (a->estimate.given[ACCEL_MEMORY_HOST])
-        drivers = accel_plan_text(a->plan, "%" PRIu64 " bytes %s; ", a->estimate.upper[ACCEL_MEMORY_HOST],
-                                  a->estimate.formula[ACCEL_MEMORY_HOST]);
+    if (a->answers.estimate.given[ACCEL_MEMORY_HOST])
+        drivers = accel_plan_text(a->plan, "%" PRIu64 " bytes %s; ", a->answers.estimate.upper[ACCEL_MEMORY_HOST],
+                                  a->answers.estimate.formula[ACCEL_MEMORY_HOST]);
     accel_plan_add_row(a->plan, ACCEL_MEMORY_HOST, a->work->host_bytes, bytes,
                        accel_plan_text(a->plan,
                                        "estimated: %" PRIu64 " bytes of lists and objects of the library; %sof the "
@@ -479,16 +452,44 @@ static int32_t compute_fit(struct adder *a)
     return ACCEL_OK;
 }
 
-int32_t accel_plan_add_memory(struct accel_plan *plan, struct accel_device *device, const struct accel_plan_work *work,
-                              const struct accel_compile_options *options, uint8_t *const *wanted,
-                              struct accel_error *error)
+/* Lists the weights that the device does not copy; the rest of the answers exists. */
+static int32_t list_in_place(struct adder *a)
 {
-    struct adder a = {
-        .plan = plan, .device = device, .work = work, .options = options, .wanted = wanted, .error = error};
-    static int32_t (*const steps[])(struct adder *) = {query_estimate, list_weights,    add_weights,
-                                                       add_state,      add_activations, add_scratch,
-                                                       add_program,    add_host,        compute_fit};
+    struct accel_plan_answers *answers = &a->answers;
+    struct accel_plan_in_place *list =
+        accel_arena_array(&a->plan->arena, (size_t)answers->weight_count + 1, sizeof(*list));
+    if (list == NULL)
+        return accel_error_no_memory(a->error, "for a plan");
+    for (uint32_t i = 0; i < answers->weight_count; i++)
+        if (is_in_place(a, &answers->weights[i]) && !answers->weights[i].made)
+            list[answers->in_place_count++] =
+                (struct accel_plan_in_place){answers->weights[i].value->key, is_looked_up(a, &answers->weights[i]), 0};
+    answers->in_place = list;
+    return ACCEL_OK;
+}
+
+int32_t accel_plan_ask_memory(struct accel_plan *plan, struct accel_device *device, const struct accel_plan_work *work,
+                              const struct accel_compile_options *options, uint8_t *const *wanted,
+                              struct accel_plan_answers *out_answers, struct accel_error *error)
+{
+    struct adder a = {.plan = plan, .device = device, .work = work, .error = error};
+    int32_t code = query_estimate(&a, options);
+    if (code == ACCEL_OK)
+        code = list_weights(&a, wanted);
+    if (code == ACCEL_OK)
+        code = list_in_place(&a);
+    *out_answers = a.answers;
+    return code;
+}
+
+int32_t accel_plan_add_memory(struct accel_plan *plan, const struct accel_plan_work *work,
+                              const struct accel_plan_answers *answers, struct accel_error *error)
+{
+    struct adder a = {.plan = plan, .device = plan->opened, .work = work, .answers = *answers, .error = error};
+    static int32_t (*const steps[])(struct adder *) = {add_weights, add_state, add_activations, add_scratch,
+                                                       add_program, add_host,  compute_fit};
     int32_t code = ACCEL_OK;
+    plan->memory_count = 0;
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && code == ACCEL_OK; i++)
         code = steps[i](&a);
     return code;

@@ -137,10 +137,5 @@ int32_t accel_plan_merge_stages(struct accel_plan *plan, const struct accel_plan
     code = merge_nodes(plan, stages, count, error);
     if (code == ACCEL_OK)
         code = merge_fit(plan, stages, count, error);
-    plan->placed = code == ACCEL_OK;
-    if (code == ACCEL_OK)
-        code = accel_plan_rebuild_hints(plan, error);
-    code = accel_plan_finish(plan, code, error);
-    plan->placed = code == ACCEL_OK;
-    return code;
+    return accel_plan_finish_placement(plan, code, error);
 }

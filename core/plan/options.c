@@ -14,6 +14,7 @@
 #include "core/base/text.h"
 #include "core/plan/honored.h"
 #include "core/plan/settings.h"
+#include "core/runtime/object.h"
 
 /** The options that a driver is opened with, and the setting that each comes from. */
 struct options {
@@ -76,7 +77,7 @@ static int32_t list_options(struct accel_plan *plan, struct options *options, st
             add_option(options, setting, accel_plan_text(plan, "%s.%s", driver, option->name));
     }
     for (uint32_t i = first; i < count; i++)
-        if (plan->declined == NULL || plan->declined[i] == NULL)
+        if (plan->settings->settings[i].layer != ACCEL_LAYER_BUILTIN) /* declined */
             add_option(options, &plan->settings->settings[i], plan->settings->settings[i].key);
     return ACCEL_OK;
 }
@@ -87,12 +88,18 @@ static int32_t open_with(struct accel_plan *plan, const struct options *options,
 {
     struct accel_named_value *given = accel_arena_array(&plan->arena, options->count, sizeof(*given));
     uint32_t count = 0;
+    int32_t code;
     if (given == NULL)
         return accel_error_no_memory(error, "for a plan");
     for (uint32_t i = 0; i < options->count; i++)
         if (!left_out[i])
             given[count++] = options->given[i];
-    return accel_device_open(plan->context, plan->device->info.name, given, count, out_device, error);
+    code = accel_device_open(plan->context, plan->device->info.name, given, count, out_device, error);
+    if (code == ACCEL_OK) {
+        plan->opened_with = given;
+        plan->opened_count = count;
+    }
+    return code;
 }
 
 /* Returns the default of the driver option that a setting "DRIVER.OPTION" names. */
@@ -125,22 +132,42 @@ static int32_t open_without(struct accel_plan *plan, const struct options *optio
     code = open_with(plan, options, left_out, out_device, error);
     for (uint32_t i = 0; i < options->count && code == ACCEL_OK; i++) {
         struct accel_error why = {.code = ACCEL_OK};
+        struct accel_device *device;
         if (!left_out[i])
             continue;
-        accel_device_free(*out_device);
         left_out[i] = false;
-        code = open_with(plan, options, left_out, out_device, &why);
-        if (code != ACCEL_E_UNSUPPORTED) {
-            accel_error_copy(error, &why);
+        code = open_with(plan, options, left_out, &device, &why);
+        if (code == ACCEL_OK) {
+            accel_device_free(*out_device);
+            *out_device = device;
             continue;
         }
         left_out[i] = true;
-        code = accel_plan_decline_option(plan, options->settings[i], find_default(plan, options->settings[i]), why.text,
-                                         error);
-        if (code == ACCEL_OK)
-            code = open_with(plan, options, left_out, out_device, error);
+        code = code == ACCEL_E_UNSUPPORTED
+                   ? accel_plan_decline_option(plan, options->settings[i], find_default(plan, options->settings[i]),
+                                               why.text, error)
+                   : accel_error_copy(error, &why);
     }
     return code;
+}
+
+int32_t accel_plan_share_device(struct accel_plan *plan, const struct accel_plan *from, struct accel_error *error)
+{
+    struct options options;
+    bool same = plan && from && from->opened && plan->opened == NULL && plan->device == from->device;
+    int32_t code = same ? accel_plan_finish(plan, list_options(plan, &options, error), error) : ACCEL_OK;
+    if (code != ACCEL_OK || !same || options.count != from->opened_count)
+        return code;
+    for (uint32_t i = 0; i < options.count; i++)
+        same = same && strcmp(options.given[i].key, from->opened_with[i].key) == 0 &&
+               strcmp(options.given[i].value, from->opened_with[i].value) == 0;
+    if (!same)
+        return ACCEL_OK;
+    accel_object_retain(&from->opened->object);
+    plan->opened = from->opened;
+    plan->opened_with = options.given;
+    plan->opened_count = options.count;
+    return ACCEL_OK;
 }
 
 int32_t accel_plan_open_device(struct accel_plan *plan, struct accel_device **out_device, struct accel_error *error)

@@ -67,8 +67,9 @@ static int32_t import_claim(const struct accel_claim_sink *sink, const struct ac
     return ACCEL_OK;
 }
 
-/* Initializes every node with the claim that it has if the driver skips it. */
-static int32_t begin_records(struct accel_plan *plan, const struct accel_plan_work *work, struct accel_error *error)
+/* Initializes every node with the claim that it has if the driver skips it, and makes the lists of `wanted`. */
+static int32_t begin_records(struct accel_plan *plan, const struct accel_plan_work *work, uint8_t **wanted,
+                             struct accel_error *error)
 {
     struct accel_plan_node *record;
     uint64_t count = 0;
@@ -79,7 +80,10 @@ static int32_t begin_records(struct accel_plan *plan, const struct accel_plan_wo
     if (plan->nodes == NULL)
         return accel_error_no_memory(error, "for a plan");
     record = plan->nodes;
-    for (uint32_t g = 0; g < work->graph_count; g++)
+    for (uint32_t g = 0; g < work->graph_count; g++) {
+        wanted[g] = accel_arena_array(&plan->arena, work->graphs[g]->value_count, 1);
+        if (wanted[g] == NULL)
+            return accel_error_no_memory(error, "for a plan");
         for (uint32_t n = 0; n < work->graphs[g]->node_count; n++, record++) {
             const struct accel_node *node = work->graphs[g]->nodes[n];
             *record = (struct accel_plan_node){
@@ -94,18 +98,18 @@ static int32_t begin_records(struct accel_plan *plan, const struct accel_plan_wo
                 .reason = "the driver does not claim it",
             };
         }
+    }
     return ACCEL_OK;
 }
 
 /* Requests the driver's claims for all nodes. Fills the node records and, for every value of every graph, the requested
  * placements of a weight: wanted[graph][value] combines the bits of accel_plan_wanted of all its readers. */
 static int32_t claim_nodes(struct accel_plan *plan, struct accel_device *device, const struct accel_plan_work *work,
-                           const struct accel_compile_options *options, uint8_t *const *wanted,
-                           struct accel_error *error)
+                           const struct accel_compile_options *options, uint8_t **wanted, struct accel_error *error)
 {
     struct collector collector = {
         .sink = {.size = sizeof(collector.sink), .claim = import_claim}, .plan = plan, .work = work, .wanted = wanted};
-    int32_t code = begin_records(plan, work, error);
+    int32_t code = begin_records(plan, work, wanted, error);
     if (code != ACCEL_OK)
         return code;
     ACCEL_GUARDED(
@@ -126,7 +130,7 @@ static const char *policy_of(uint32_t op)
 static int32_t check_policy(const struct accel_plan *plan, const struct accel_plan_node *record, uint32_t op,
                             struct accel_error *error)
 {
-    const char *policy = accel_plan_value(plan, policy_of(op))->value;
+    uint32_t policy = accel_plan_value(plan, policy_of(op))->word;
     if (record->answer == ACCEL_CLAIM_NO) {
         accel_error_set(error, ACCEL_E_REFUSED, "node \"%.120s\" (%s) does not run on %s: %.200s", record->name,
                         record->op, record->device, record->reason);
@@ -135,9 +139,9 @@ static int32_t check_policy(const struct accel_plan *plan, const struct accel_pl
                    "smaller batch or context");
         return ACCEL_E_REFUSED;
     }
-    if (record->answer != ACCEL_CLAIM_EMULATED || strcmp(policy, "allow") == 0)
+    if (record->answer != ACCEL_CLAIM_EMULATED || policy == ACCEL_WORD_ALLOW)
         return ACCEL_OK;
-    if (strcmp(policy, "deny") == 0) {
+    if (policy == ACCEL_WORD_DENY) {
         accel_error_set(error, ACCEL_E_FALLBACK, "node \"%.120s\" (%s) would be emulated on %s: %.200s", record->name,
                         record->op, record->device, record->reason);
         accel_error_remedy(error, "set %s to warn or allow", policy_of(op));
@@ -212,19 +216,10 @@ static int32_t make_options(struct accel_plan *plan, const struct accel_plan_wor
     return ACCEL_OK;
 }
 
-static uint8_t **make_wanted(struct accel_plan *plan, const struct accel_plan_work *work)
+int32_t accel_plan_ask(struct accel_plan *plan, const struct accel_plan_work *work,
+                       const struct accel_plan_answers **out_answers, struct accel_error *error)
 {
-    uint8_t **wanted = accel_arena_array(&plan->arena, work->graph_count, sizeof(*wanted));
-    for (uint32_t g = 0; wanted && g < work->graph_count; g++) {
-        wanted[g] = accel_arena_array(&plan->arena, work->graphs[g]->value_count, 1);
-        if (wanted[g] == NULL)
-            return NULL;
-    }
-    return wanted;
-}
-
-int32_t accel_plan_assign_graphs(struct accel_plan *plan, const struct accel_plan_work *work, struct accel_error *error)
-{
+    struct accel_plan_answers *answers;
     struct accel_compile_options options;
     struct accel_device *device = NULL;
     uint8_t **wanted;
@@ -239,8 +234,9 @@ int32_t accel_plan_assign_graphs(struct accel_plan *plan, const struct accel_pla
         plan->memory_count = 0;
     }
     code = make_options(plan, work, &options, error);
-    wanted = make_wanted(plan, work);
-    if (code == ACCEL_OK && wanted == NULL)
+    wanted = accel_arena_array(&plan->arena, work->graph_count, sizeof(*wanted));
+    answers = accel_arena_array(&plan->arena, 1, sizeof(*answers));
+    if (code == ACCEL_OK && (wanted == NULL || answers == NULL))
         code = accel_error_no_memory(error, "for a plan");
     if (code == ACCEL_OK)
         code = accel_plan_open_device(plan, &device, error);
@@ -252,22 +248,53 @@ int32_t accel_plan_assign_graphs(struct accel_plan *plan, const struct accel_pla
         code = check_policies(plan, work, error);
     /* A plan spread over several devices uses the memory rows of its shape plan: a driver knows one device. */
     if (code == ACCEL_OK && !plan->spread)
-        code = accel_plan_add_memory(plan, device, work, &options, wanted, error);
-    if (code == ACCEL_OK && !plan->spread)
-        code = accel_plan_check_scratch(plan, device, error);
-    if (code == ACCEL_OK && !plan->spread)
-        accel_plan_merge_layers(plan, (const struct accel_plan *const[]){plan}, 1);
-    /* The session that runs the plan takes the device over, and does not open it a second time. */
-    if (code == ACCEL_OK)
-        plan->opened = device;
-    else
+        code = accel_plan_ask_memory(plan, device, work, &options, wanted, answers, error);
+    code = accel_plan_finish(plan, code, error);
+    if (code != ACCEL_OK) {
         accel_device_free(device);
+        return code;
+    }
+    /* The session that runs the plan takes the device over, and does not open it a second time. */
+    plan->opened = device;
+    answers->plan = plan;
+    *out_answers = answers;
+    return ACCEL_OK;
+}
+
+int32_t accel_plan_finish_placement(struct accel_plan *plan, int32_t code, struct accel_error *error)
+{
     plan->placed = code == ACCEL_OK;
     if (code == ACCEL_OK)
         code = accel_plan_rebuild_hints(plan, error);
     code = accel_plan_finish(plan, code, error);
     plan->placed = code == ACCEL_OK;
     return code;
+}
+
+int32_t accel_plan_assign_graphs(struct accel_plan *plan, const struct accel_plan_work *work, struct accel_error *error)
+{
+    const struct accel_plan_answers *answers = work && ACCEL_HAS(work, answers) ? work->answers : NULL;
+    int32_t code = answers ? ACCEL_OK : accel_plan_ask(plan, work, &answers, error);
+    if (code == ACCEL_OK && (answers->plan != plan || plan->opened == NULL))
+        code = accel_error_set(error, ACCEL_E_INVALID,
+                               "accel_plan_assign_graphs: the answers are those for another plan, or its device was "
+                               "handed over");
+    if (code != ACCEL_OK)
+        return code;
+    if (!plan->spread) {
+        code = accel_plan_add_memory(plan, work, answers, error);
+        if (code == ACCEL_OK)
+            code = accel_plan_check_scratch(plan, plan->opened, error);
+        if (code == ACCEL_OK)
+            accel_plan_merge_layers(plan, (const struct accel_plan *const[]){plan}, 1);
+    }
+    return accel_plan_finish_placement(plan, code, error);
+}
+
+const struct accel_plan_in_place *accel_plan_in_place(const struct accel_plan_answers *answers, uint32_t *out_count)
+{
+    *out_count = answers->in_place_count;
+    return answers->in_place;
 }
 
 uint32_t accel_plan_node_count(const struct accel_plan *plan)

@@ -62,11 +62,9 @@ struct accel_plan {
     const char *model;               /**< result of accel_plan_model */
     const char *variant;             /**< result of accel_plan_variant */
     struct accel_settings *settings;
-    struct accel_plan_setting *records;      /**< one record per setting */
-    struct accel_profile_setting **declined; /**< per setting: the value in force if a run cannot honor the resolved
-                                              * one, else NULL; the array is NULL before the first of these */
-    struct accel_thread_plan threads;        /**< count 0: the device uses no thread team */
-    struct accel_plan_cores *cores;          /**< cores of the threads */
+    struct accel_plan_setting *records; /**< one record per setting */
+    struct accel_thread_plan threads;   /**< count 0: the device uses no thread team */
+    struct accel_plan_cores *cores;     /**< cores of the threads */
     uint32_t cores_count;
     bool pinned;
     const char *listed; /**< a list of names of which `device` is the first present one, or NULL */
@@ -81,10 +79,12 @@ struct accel_plan {
     bool has_fit; /**< `fit` is valid */
     bool placed;
     struct accel_device
-        *opened;             /**< by accel_plan_assign_graphs, until accel_plan_open_device hands it over; or NULL */
-    bool has_shapes;         /**< a shape plan was made */
-    bool spread;             /**< the shape plan uses several devices */
-    bool is_planning_shapes; /**< a shape plan is being made: declines apply to it alone */
+        *opened; /**< by accel_plan_assign_graphs, until accel_plan_open_device hands it over; or NULL */
+    const struct accel_named_value *opened_with; /**< options that the device was opened with */
+    uint32_t opened_count;                       /**< of `opened_with` */
+    bool has_shapes;                             /**< a shape plan was made */
+    bool spread;                                 /**< the shape plan uses several devices */
+    bool is_planning_shapes;                     /**< a shape plan is being made: declines apply to it alone */
 
     uint32_t converted;         /**< weights whose type in the shape plan differs from the file */
     uint32_t converted_vectors; /**< norms and biases among `converted` */
@@ -112,10 +112,11 @@ struct accel_plan {
     struct accel_plan_past past;
 };
 
-/** A public record before a shape plan declined its value. */
+/** A setting before a shape plan declined its value. */
 struct accel_plan_replaced {
     size_t index;
     struct accel_plan_setting record;
+    struct accel_profile_setting setting;
 };
 
 /** Adds a note to the plan's `notes`, or to its `hints`, which are made anew. `key` and `remedy` may be empty. */

@@ -65,8 +65,8 @@ static int32_t choose_kernel(struct accel_shape_planner *s)
 {
     const struct accel_profile_setting *kernel = accel_plan_value(s->plan, "attention.kernel");
     const char *lacks = lacks_capability(s->plan);
-    s->tiled = strcmp(kernel->value, "eager") != 0;
-    if (strcmp(kernel->value, "auto") != 0)
+    s->tiled = kernel->word != ACCEL_WORD_EAGER;
+    if (kernel->word != ACCEL_WORD_AUTO)
         return s->tiled && lacks ? refuse_tiled(s, kernel, lacks) : ACCEL_OK;
     s->tiled = !lacks;
     accel_plan_decide(s->plan, "attention.kernel", s->tiled ? "tiled" : "eager", ACCEL_ORIGIN_BUILTIN, "built in",

@@ -37,14 +37,14 @@ static bool as_in_file(const struct accel_plan *plan, const struct accel_profile
 static bool maps(const struct accel_plan *plan, const struct accel_profile_setting *setting)
 {
     (void)setting;
-    return strcmp(accel_plan_setting_find(plan, "weights.load")->value, "read") != 0;
+    return accel_plan_word(plan, "weights.load") != ACCEL_WORD_READ;
 }
 
 /* Returns whether a kernel of attention is honored. Kernels work on blocks of scores unless their claim states
  * otherwise. Before nodes are placed the kernels are not known, and every value counts as honored. */
 static bool attention_is(const struct accel_plan *plan, const struct accel_profile_setting *setting)
 {
-    bool eager = strcmp(setting->value, "eager") == 0;
+    bool eager = setting->word == ACCEL_WORD_EAGER;
     for (uint32_t i = 0; plan->placed && i < plan->node_count; i++)
         if (strcmp(plan->nodes[i].op, "attention") == 0 && (plan->nodes[i].variant == ACCEL_VARIANT_EAGER) != eager)
             return false;
@@ -68,7 +68,7 @@ static bool has_component(const struct accel_plan *plan, const struct accel_prof
 static bool computes_in_f32(const struct accel_plan *plan, const struct accel_profile_setting *setting)
 {
     (void)plan;
-    return strcmp(setting->value, "f32") == 0;
+    return setting->word == ACCEL_WORD_F32;
 }
 
 /* Returns whether a placement is honored: each pipeline stage runs on a device of this machine. A plan without a
@@ -92,7 +92,7 @@ static bool is_spread_here(const struct accel_plan *plan, const struct accel_pro
 /* Returns whether the user's placement has several devices to place layers on; auto fills one as well. */
 static bool is_placed(const struct accel_plan *plan, const struct accel_profile_setting *setting)
 {
-    return plan->spread || !plan->has_shapes || accel_plan_recommends(setting) || strcmp(setting->value, "auto") == 0;
+    return plan->spread || !plan->has_shapes || accel_plan_recommends(setting) || setting->word == ACCEL_WORD_AUTO;
 }
 
 /* Returns whether the device runs on threads that can be assigned to processors. */
@@ -277,7 +277,7 @@ static void hint_unknown(void *data, const char *name, const char *near)
 static void list_client(struct accel_plan *plan)
 {
     const struct accel_profile_setting *client = accel_plan_value(plan, "client");
-    if (plan->device && accel_plan_recommends(client) && strcmp(client->value, "auto") == 0 &&
+    if (plan->device && accel_plan_recommends(client) && client->word == ACCEL_WORD_AUTO &&
         accel_plan_fact(plan, "client.name", NULL) == NULL)
         accel_plan_add_unhonored(plan, &plan->unmet, client, 0, "the driver does not say in which program it runs");
 }

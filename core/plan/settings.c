@@ -11,9 +11,7 @@
 
 const struct accel_profile_setting *accel_plan_value(const struct accel_plan *plan, const char *key)
 {
-    const struct accel_profile_setting *setting = accel_settings_find(plan->settings, key);
-    size_t index = setting ? (size_t)(setting - &plan->settings->settings[0]) : 0;
-    return setting && plan->declined && plan->declined[index] ? plan->declined[index] : setting;
+    return accel_settings_find(plan->settings, key);
 }
 
 static uint32_t origin_of(uint32_t layer)
@@ -39,9 +37,9 @@ int32_t accel_plan_make_records(struct accel_plan *plan, struct accel_error *err
             .unit = setting->unit,
             .place = setting->place,
             .reason = setting->reason,
-            .overridden_text = setting->overridden_text,
             .overridden = setting->overridden,
             .overridden_count = setting->overridden_count,
+            .word = setting->word,
         };
     }
     return ACCEL_OK;
@@ -73,10 +71,8 @@ void accel_plan_decide(struct accel_plan *plan, const char *key, const char *val
         overridden[i + 1] = record->overridden[i];
     record->overridden = overridden;
     record->overridden_count++;
-    record->overridden_text =
-        accel_plan_text(plan, "%s (%s%s%s)%s%s", record->value, record->place, *record->reason ? "; " : "",
-                        record->reason, *record->overridden_text ? "\n" : "", record->overridden_text);
     record->value = value;
+    record->word = accel_key_word(value);
     record->unit = unit_of(key, value);
     record->place = place;
     record->reason = reason;
@@ -90,11 +86,12 @@ static int32_t fewer_threads(struct accel_plan *plan, struct accel_thread_policy
     const struct accel_profile_setting *fallback = accel_plan_value(plan, "fallback.threads");
     uint32_t wanted = policy->wanted;
     int32_t code;
-    if (strcmp(fallback->value, "deny") == 0)
-        return accel_topology_threads(topology, policy, &plan->threads, error);
+    if (fallback->word == ACCEL_WORD_DENY)
+        return ACCEL_E_FALLBACK;
+    accel_error_clear(error);
     policy->wanted = accel_topology_machine(topology)->allowed_cpu_count;
     code = accel_topology_threads(topology, policy, &plan->threads, error);
-    if (code == ACCEL_OK && strcmp(fallback->value, "warn") == 0)
+    if (code == ACCEL_OK && fallback->word == ACCEL_WORD_WARN)
         accel_log_write(&plan->context->log, ACCEL_LOG_WARN, "plan", "fallback=threads from=%u to=%u", wanted,
                         plan->threads.count);
     if (code == ACCEL_OK)
@@ -121,7 +118,7 @@ int32_t accel_plan_choose_threads(struct accel_plan *plan, struct accel_error *e
     const struct accel_topology *topology = plan->context->topology;
     const struct accel_profile_setting *threads = accel_plan_value(plan, "cpu.threads");
     const struct accel_profile_setting *pin = accel_plan_value(plan, "cpu.pin");
-    const char *power = accel_plan_value(plan, "power")->value;
+    uint32_t power = accel_plan_value(plan, "power")->word;
     uint32_t most = plan->device ? plan->device->info.facts->limits->threads : 0;
     struct accel_thread_policy policy = {0};
     struct accel_error why = {0};
@@ -129,20 +126,18 @@ int32_t accel_plan_choose_threads(struct accel_plan *plan, struct accel_error *e
     /* The device uses no thread team: one thread index, wherever the caller runs. */
     if (most == 0)
         return ACCEL_OK;
-    if (strcmp(power, "efficient") == 0)
+    if (power == ACCEL_WORD_EFFICIENT)
         policy.flags = ACCEL_THREADS_SLOW;
-    else if (strcmp(power, "performance") == 0)
+    else if (power == ACCEL_WORD_PERFORMANCE)
         policy.flags = ACCEL_THREADS_FAST;
     policy.wanted = threads->is_number ? (uint32_t)threads->number : 0;
-    code = accel_topology_threads(topology, &policy, &plan->threads, NULL);
+    code = accel_topology_threads(topology, &policy, &plan->threads, &why);
     if (code == ACCEL_OK && policy.wanted == 0 && plan->threads.count > most) {
         accel_thread_plan_free(&plan->threads);
         policy.wanted = most;
         code = accel_topology_threads(topology, &policy, &plan->threads, &why);
     } else if (code == ACCEL_E_FALLBACK) {
         code = fewer_threads(plan, &policy, &why);
-    } else if (code != ACCEL_OK) {
-        code = accel_topology_threads(topology, &policy, &plan->threads, &why);
     }
     if (code != ACCEL_OK)
         return refuse_threads(threads, &why, error);
@@ -188,19 +183,19 @@ const struct accel_plan_setting *accel_plan_setting_find(const struct accel_plan
     return NULL;
 }
 
+uint32_t accel_plan_word(const struct accel_plan *plan, const char *key)
+{
+    const struct accel_plan_setting *setting = accel_plan_setting_find(plan, key);
+    return setting ? setting->word : ACCEL_WORD_OTHER;
+}
+
 int32_t accel_plan_setting_number(const struct accel_plan *plan, const char *key, int64_t *out_number,
                                   struct accel_error *error)
 {
-    const struct accel_profile_setting *setting;
     if (plan == NULL || key == NULL || out_number == NULL)
         return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_setting_number: an argument is NULL");
     if (strcmp(key, "cpu.threads") == 0) {
         *out_number = plan->threads.count ? plan->threads.count : 1;
-        return ACCEL_OK;
-    }
-    setting = accel_plan_value(plan, key);
-    if (setting && setting->is_number) {
-        *out_number = setting->number;
         return ACCEL_OK;
     }
     return accel_settings_number(plan->settings, key, out_number, error);

@@ -57,7 +57,7 @@ static int32_t read_cache_type(struct accel_shape_planner *s, const char *key, u
     struct accel_plan *plan = s->plan;
     const struct accel_profile_setting *setting = accel_plan_value(plan, key);
     const struct accel_profile_setting *policy = accel_plan_value(plan, "fallback.kv");
-    const char *word = strcmp(setting->value, "auto") == 0 ? "f16" : setting->value;
+    const char *word = setting->word == ACCEL_WORD_AUTO ? "f16" : setting->value;
     uint32_t group = accel_plan_group(plan, "kv.group", 64);
     if (!accel_plan_type_of(word, group, 0, head, out))
         return accel_error_set(s->error, ACCEL_E_INTERNAL, "%s is %s", key, word);
@@ -68,7 +68,7 @@ static int32_t read_cache_type(struct accel_shape_planner *s, const char *key, u
             plan, key, "f16",
             accel_plan_text(plan, "heads of %" PRIu32 " elements have no group of 32 or more that divides them", head),
             s->error);
-    if (strcmp(policy->value, "deny") == 0) {
+    if (policy->word == ACCEL_WORD_DENY) {
         accel_error_by(s->error, accel_setting_origin(setting), ACCEL_E_FALLBACK,
                        "%s: %s=%s: heads of %" PRIu32 " elements have no group of 32 or more that divides them",
                        setting->place, key, word, head);
@@ -109,10 +109,10 @@ static int32_t read_cache(struct accel_shape_planner *s)
  * first to its last token, and the token before them for the next position; sinks have pages of their own. */
 static uint64_t cached_tokens(const struct accel_shape_planner *s)
 {
-    const char *full = accel_plan_value(s->plan, "kv.full")->value;
-    uint64_t page = strcmp(full, "prune") == 0 ? 1 : number_of(s->plan, "attention.page", 1);
+    uint32_t full = accel_plan_word(s->plan, "kv.full");
+    uint64_t page = full == ACCEL_WORD_PRUNE ? 1 : number_of(s->plan, "attention.page", 1);
     uint64_t window = number_of(s->plan, "kv.window", 0), sinks = number_of(s->plan, "kv.sinks", 0), slots;
-    if (window == 0 || strcmp(full, "slide") == 0)
+    if (window == 0 || full == ACCEL_WORD_SLIDE)
         return s->context;
     page = page < s->context ? page : s->context;
     window = window < 2 ? 2 : window;
@@ -120,25 +120,20 @@ static uint64_t cached_tokens(const struct accel_shape_planner *s)
     return slots < s->context ? slots : s->context;
 }
 
-/* Returns whether the user set the value: it is neither recommended nor built in. */
-static bool is_users(const struct accel_profile_setting *setting)
-{
-    return setting->layer > ACCEL_LAYER_BUILTIN && !accel_plan_recommends(setting);
-}
-
 /* Returns the tokens of a page, and why they differ from attention.page; "" if they do not. */
 static uint64_t find_page(const struct accel_shape_planner *s, const char **out_reason)
 {
     const struct accel_profile_setting *setting = accel_plan_value(s->plan, "attention.page");
-    const char *full = accel_plan_value(s->plan, "kv.full")->value;
-    bool slides = strcmp(full, "slide") == 0;
+    uint32_t full = accel_plan_word(s->plan, "kv.full");
+    bool slides = full == ACCEL_WORD_SLIDE;
     uint64_t page = number_of(s->plan, "attention.page", 1), most = slides ? s->context / 4 : s->context;
     *out_reason = "";
-    if (strcmp(full, "prune") == 0) {
+    if (full == ACCEL_WORD_PRUNE) {
         *out_reason = "kv.full=prune: tokens leave the cache one by one";
         return 1;
     }
-    if (!is_users(setting) && s->sequences == 1 && strcmp(full, "stop") == 0 && cached_tokens(s) == s->context) {
+    if (!accel_plan_is_users(setting) && s->sequences == 1 && full == ACCEL_WORD_STOP &&
+        cached_tokens(s) == s->context) {
         *out_reason = "one sequence from which no token leaves has one page, which is addressed without a table";
         return s->context;
     }
@@ -159,7 +154,7 @@ static void decide_page(struct accel_shape_planner *s)
         return;
     accel_plan_decide(s->plan, "attention.page", accel_plan_text(s->plan, "%" PRIu64, page), ACCEL_ORIGIN_BUILTIN,
                       "built in", reason);
-    if (is_users(setting))
+    if (accel_plan_is_users(setting))
         accel_plan_add_note(s->plan, &s->plan->notes, ACCEL_NOTE_INFO, "attention.page", "",
                             "attention.page=%s tok comes to %" PRIu64 ": %s", setting->value, page, reason);
 }
@@ -182,7 +177,7 @@ static bool has_cache(const struct accel_shape_planner *s)
 
 int32_t accel_shape_plan_read_settings(struct accel_shape_planner *s)
 {
-    const char *compute = accel_plan_value(s->plan, "compute.type")->value;
+    uint32_t compute = accel_plan_word(s->plan, "compute.type");
     uint64_t length;
     int32_t code;
     read_context(s);
@@ -192,7 +187,7 @@ int32_t accel_shape_plan_read_settings(struct accel_shape_planner *s)
     s->length = s->context;
     if (accel_plan_fact_number(s->plan, "request.length", &length, NULL) && length && length < s->length)
         s->length = length;
-    s->element = strcmp(compute, "f16") == 0 || strcmp(compute, "bf16") == 0 ? 2 : 4;
+    s->element = compute == ACCEL_WORD_F16 || compute == ACCEL_WORD_BF16 ? 2 : 4;
     code = read_cache(s);
     if (code == ACCEL_OK && has_cache(s))
         decide_page(s);
@@ -366,7 +361,7 @@ static bool is_unified(const struct accel_plan *plan)
     const char *unified = accel_plan_fact(plan, "device.unified", NULL);
     const char *kind = accel_plan_fact(plan, "device.kind", NULL);
     return ((unified && strcmp(unified, "true") == 0) || (kind && strcmp(kind, "cpu") == 0)) &&
-           strcmp(accel_plan_setting_find(plan, "weights.load")->value, "read") != 0;
+           accel_plan_word(plan, "weights.load") != ACCEL_WORD_READ;
 }
 
 static void add_weights(struct accel_shape_planner *s)

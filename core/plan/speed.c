@@ -124,12 +124,6 @@ static void of_this_model(const struct accel_plan *plan, const struct accel_hist
     set_quartiles(&samples, range);
 }
 
-/* Returns whether a run or measurement has as many threads as the plan, if the device uses a thread team. */
-static bool has_same_threads(const struct accel_plan *plan, const struct accel_history_record *record)
-{
-    return record->threads == 0 || plan->threads.count == 0 || record->threads == plan->threads.count;
-}
-
 /* Returns whether a record's bytes per second hold for a step of this plan: both read memory, or sizes are alike. */
 static bool is_comparable(const struct accel_plan *plan, const struct accel_history_record *record)
 {
@@ -154,7 +148,8 @@ static void of_bytes(const struct accel_plan *plan, const struct accel_history *
             range->unrelated += is_long_enough(record);
             continue;
         }
-        if (has_same_threads(plan, record))
+        /* A record without threads is of a device that uses no thread team. */
+        if (record->threads == 0 || plan->threads.count == 0 || record->threads == plan->threads.count)
             add_sample(&samples,
                        record->kind == ACCEL_HISTORY_BANDWIDTH ? record->bandwidth
                                                                : record->speed * (double)record->step_bytes,

@@ -341,7 +341,7 @@ static int32_t refuse_gpu(const struct accel_placer *p, const struct accel_profi
 static bool is_placed_by_user(const struct accel_placer *p)
 {
     const struct accel_profile_setting *placement = accel_plan_value(p->s->plan, "placement");
-    return strcmp(placement->value, "single") != 0 && !accel_plan_recommends(placement);
+    return placement->word != ACCEL_WORD_SINGLE && !accel_plan_recommends(placement);
 }
 
 /* Returns whether gpu.layers leaves layers to the CPU, so that it decides where all of them lie. */
@@ -359,7 +359,7 @@ static int32_t split_gpu(struct accel_placer *p)
     const struct accel_listed *own = p->s->plan->device;
     uint32_t target = 0;
     int32_t code = ACCEL_OK;
-    if (strcmp(setting->value, "auto") == 0)
+    if (setting->word == ACCEL_WORD_AUTO)
         return ACCEL_OK;
     if (is_placed_by_user(p))
         return refuse_gpu(p, setting, "placement assigns the layers already");
@@ -383,8 +383,8 @@ static int32_t split_gpu(struct accel_placer *p)
 static int32_t distribute(struct accel_placer *p)
 {
     const struct accel_profile_setting *setting = accel_plan_value(p->s->plan, "placement");
-    bool single = strcmp(setting->value, "single") == 0 || is_cut_by_gpu_layers(p);
-    bool by_hand = !single && strcmp(setting->value, "auto") != 0 && strcmp(setting->value, "balanced") != 0;
+    bool single = setting->word == ACCEL_WORD_SINGLE || is_cut_by_gpu_layers(p);
+    bool by_hand = !single && setting->word != ACCEL_WORD_AUTO && setting->word != ACCEL_WORD_BALANCED;
     uint32_t index;
     int32_t code = p->s->plan->device ? add_listed(p, p->s->plan->device, NULL) : add_described(p);
     if (code == ACCEL_OK)
@@ -396,7 +396,7 @@ static int32_t distribute(struct accel_placer *p)
     code = add_siblings(p);
     if (code != ACCEL_OK)
         return code;
-    if (strcmp(setting->value, "balanced") == 0) {
+    if (setting->word == ACCEL_WORD_BALANCED) {
         balance_targets(p);
     } else {
         /* Plans for an absent platform do not use the CPU of this host. */

@@ -175,7 +175,7 @@ static bool is_critical(const char *role)
 static bool decides(const struct accel_plan *plan, const char *key, struct decision *out)
 {
     const struct accel_profile_setting *setting = key ? accel_plan_value(plan, key) : NULL;
-    if (setting == NULL || strcmp(setting->value, "auto") == 0)
+    if (setting == NULL || setting->word == ACCEL_WORD_AUTO)
         return false;
     *out = (struct decision){setting, setting->value, ""};
     return true;
@@ -206,22 +206,18 @@ static bool is_set(const struct accel_profile_setting *setting)
     return setting->layer != ACCEL_LAYER_BUILTIN;
 }
 
-static bool is_of_user(const struct accel_profile_setting *setting)
-{
-    return is_set(setting) && !accel_plan_recommends(setting);
-}
-
 /* Returns whether the user set the group size or scheme, so that no other type is acceptable. */
 static bool groups_are_given(const struct accel_plan *plan)
 {
-    return is_of_user(accel_plan_value(plan, "weights.group")) || is_of_user(accel_plan_value(plan, "weights.scheme"));
+    return accel_plan_is_users(accel_plan_value(plan, "weights.group")) ||
+           accel_plan_is_users(accel_plan_value(plan, "weights.scheme"));
 }
 
 /* Returns whether no user requested the type. A user who turns precision.adaptive on requests its types, too. */
 static bool is_recommended(const struct accel_plan *plan, const struct accel_profile_setting *setting)
 {
     if (strcmp(setting->key, "precision.critical") == 0 || strcmp(setting->key, "precision.default") == 0)
-        return !is_of_user(setting) && !is_of_user(accel_plan_value(plan, "precision.adaptive"));
+        return !accel_plan_is_users(setting) && !accel_plan_is_users(accel_plan_value(plan, "precision.adaptive"));
     return accel_plan_recommends(setting);
 }
 
@@ -317,7 +313,7 @@ static int32_t fit_type_to_device(struct accel_shape_planner *s, const struct ac
                       accel_plan_text(plan, "matrices of %s do not read %s", plan->device->info.name, wanted));
         return ACCEL_OK;
     }
-    if (strcmp(policy->value, "deny") == 0 || choice->file.name[0] == '\0') {
+    if (policy->word == ACCEL_WORD_DENY || choice->file.name[0] == '\0') {
         accel_error_by(s->error, accel_setting_origin(choice->decision.setting), ACCEL_E_FALLBACK,
                        "%s: %s=%s: matrices of %s do not read %s (weight %.120s)", choice->decision.setting->place,
                        choice->decision.setting->key, choice->decision.word, plan->device->info.name, wanted,
@@ -342,10 +338,10 @@ static int32_t apply_setting(struct accel_shape_planner *s, const struct accel_s
 {
     struct accel_plan *plan = s->plan;
     const struct accel_profile_setting *least = accel_plan_value(plan, "weights.least");
-    bool asymmetric = strcmp(accel_plan_value(plan, "weights.scheme")->value, "asymmetric") == 0;
+    bool asymmetric = accel_plan_word(plan, "weights.scheme") == ACCEL_WORD_ASYMMETRIC;
     uint32_t asked = accel_plan_group(plan, "weights.group", 128);
     bool raises = !is_vector(weight) && bits_of_word(least->value) > bits_of_word(choice->decision.word);
-    if (raises && accel_plan_recommends(least) && is_of_user(choice->decision.setting)) {
+    if (raises && accel_plan_recommends(least) && accel_plan_is_users(choice->decision.setting)) {
         accel_plan_add_unhonored(
             plan, &plan->shape_unhonored, least, 0,
             accel_plan_text(plan, "%s=%s is requested", choice->decision.setting->key, choice->decision.word));
@@ -518,14 +514,9 @@ static void note_idle(struct accel_shape_planner *s)
                                      rows[i].is_of_groups ? "no weight is converted to a type with groups"
                                                           : "precision.adaptive is false");
     }
-    if (is_set(type) && strcmp(type->value, "auto") != 0 && !s->by_type)
+    if (is_set(type) && type->word != ACCEL_WORD_AUTO && !s->by_type)
         accel_plan_add_unhonored(s->plan, &s->plan->shape_unhonored, type, 0,
                                  "settings for components, roles or precision decide about every matrix");
-}
-
-static bool is_word(const struct accel_plan *plan, const char *key, const char *word)
-{
-    return strcmp(accel_plan_value(plan, key)->value, word) == 0;
 }
 
 /* Lists KV cache settings of the user that other cache settings leave without effect. */
@@ -537,14 +528,17 @@ static void note_idle_cache(struct accel_shape_planner *s)
         bool is_idle;
         const char *reason;
     } rows[] = {
-        {"kv.group", !is_word(plan, "kv.group", "auto") && s->keys.block_values <= 1 && s->values.block_values <= 1,
+        {"kv.group",
+         accel_plan_word(plan, "kv.group") != ACCEL_WORD_AUTO && s->keys.block_values <= 1 &&
+             s->values.block_values <= 1,
          "neither keys nor values are cached in a type with groups (kv.type)"},
-        {"kv.sinks", is_word(plan, "kv.window", "off") && is_word(plan, "kv.full", "stop"),
+        {"kv.sinks",
+         accel_plan_word(plan, "kv.window") == ACCEL_WORD_OFF && accel_plan_word(plan, "kv.full") == ACCEL_WORD_STOP,
          "no token leaves the cache: kv.window is off and kv.full is stop"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct accel_profile_setting *setting = accel_plan_value(plan, rows[i].key);
-        if (rows[i].is_idle && is_of_user(setting))
+        if (rows[i].is_idle && accel_plan_is_users(setting))
             accel_plan_add_unhonored(plan, &plan->shape_unhonored, setting, 0, rows[i].reason);
     }
 }

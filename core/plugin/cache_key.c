@@ -78,13 +78,6 @@ static void put_depends(struct accel_strbuf *text, const char *depends)
     }
 }
 
-/* Writes the identity of hardware. Current limits (memory, threads) require no new probe. */
-static void put_hardware(struct accel_strbuf *text, const struct accel_hardware *hardware)
-{
-    accel_strbuf_printf(text, "hardware %u %x:%x:%x.%x %x:%x %s\n", hardware->kind, hardware->domain, hardware->bus,
-                        hardware->slot, hardware->function, hardware->vendor, hardware->device, hardware->compatible);
-}
-
 int32_t accel_cache_key(const struct accel_cache_subject *subject, char out_key[ACCEL_HASH128_HEX_BYTES],
                         struct accel_error *error)
 {
@@ -104,8 +97,12 @@ int32_t accel_cache_key(const struct accel_cache_subject *subject, char out_key[
     put_variable(&text, "LD_PRELOAD");
     put_boot(&text);
     put_depends(&text, subject->depends);
-    for (uint32_t i = 0; i < subject->hardware_count; i++)
-        put_hardware(&text, subject->hardware[i]);
+    /* The identity of hardware: current limits (memory, threads) require no new probe. */
+    for (uint32_t i = 0; i < subject->hardware_count; i++) {
+        const struct accel_hardware *one = subject->hardware[i];
+        accel_strbuf_printf(&text, "hardware %u %x:%x:%x.%x %x:%x %s\n", one->kind, one->domain, one->bus, one->slot,
+                            one->function, one->vendor, one->device, one->compatible);
+    }
     failed = text.failed;
     if (!failed)
         accel_hash128_to_hex(accel_hash128(text.text, text.length, 0), out_key);

@@ -114,13 +114,6 @@ static void classify_end(const struct accel_probe_job *job, struct accel_child_e
     }
 }
 
-/* Serializes the hardware for the child. */
-static void put_hardware(const struct accel_probe_job *job, struct accel_strbuf *out)
-{
-    for (uint32_t i = 0; i < job->hardware_count; i++)
-        accel_ipc_put_hardware(out, job->hardware[i]);
-}
-
 static int32_t run(const struct accel_probe_job *job, struct accel_arena *arena, struct accel_child_end *end,
                    struct accel_error *verdict, struct accel_probe_result *result)
 {
@@ -128,7 +121,8 @@ static int32_t run(const struct accel_probe_job *job, struct accel_arena *arena,
     struct accel_strbuf input = {0};
     struct accel_child_job child = {.program = job->program, .arguments = arguments, .milliseconds = job->milliseconds};
     int32_t code;
-    put_hardware(job, &input);
+    for (uint32_t i = 0; i < job->hardware_count; i++)
+        accel_ipc_put_hardware(&input, job->hardware[i]);
     child.input = accel_strbuf_get(&input);
     child.input_bytes = input.length;
     code = accel_child_run(&child, end, verdict);

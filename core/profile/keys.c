@@ -35,25 +35,15 @@ static const struct accel_key_group groups[] = {
 };
 
 static const struct accel_fact_row facts[] = {
-#define ACCEL_PROFILE_FACT(name, unit, help) {sizeof(struct accel_fact_row), 0, name, unit, help},
+#define ACCEL_PROFILE_FACT(name, unit, words, help) {sizeof(struct accel_fact_row), 0, name, unit, help},
 #include "core/profile/known_facts.def"
 #undef ACCEL_PROFILE_FACT
 };
 
-/** Facts with a closed list of values. */
-static const struct closed {
-    const char *name;
-    const char *words;
-} closed[] = {
-    {"device.kind", "cpu gpu npu other"},
-    {"device.software", "true false"},
-    {"device.unified", "true false"},
-    {"device.remote", "true false"},
-    {"device.display", "true false"},
-    {"device.target", "true false"},
-    {"request.mode", "stream components"},
-    {"request.goal", "latency throughput"},
-    {"model.kind", "generation embedding encoder-decoder vision audio multimodal audio-multimodal"},
+static const char *const fact_words[] = {
+#define ACCEL_PROFILE_FACT(name, unit, words, help) words,
+#include "core/profile/known_facts.def"
+#undef ACCEL_PROFILE_FACT
 };
 
 /** Units that may follow a number, and their factors to the base unit. */
@@ -144,10 +134,8 @@ const struct accel_fact_row *accel_known_fact_find(const char *name)
 
 const char *accel_known_fact_words(const char *name)
 {
-    for (uint32_t i = 0; i < COUNT(closed); i++)
-        if (strcmp(closed[i].name, name) == 0)
-            return closed[i].words;
-    return NULL;
+    const struct accel_fact_row *row = accel_known_fact_find(name);
+    return row && *fact_words[row - facts] ? fact_words[row - facts] : NULL;
 }
 
 const char *accel_flag_word(const char *text)
@@ -158,6 +146,20 @@ const char *accel_flag_word(const char *text)
         if (strcasecmp(text, words[i][0]) == 0)
             return words[i][1];
     return text;
+}
+
+uint32_t accel_key_word(const char *value)
+{
+    static const char *const words[] = {
+        "",
+#define ACCEL_WORD(name, text) text,
+#include <accel/words.def>
+#undef ACCEL_WORD
+    };
+    uint32_t word = COUNT(words) - 1;
+    while (word > 0 && strcmp(words[word], value) != 0)
+        word--;
+    return word;
 }
 
 bool accel_number_parse(const char *text, int64_t *out_number, const char **out_unit)

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <accel/plan.h>
 #include <accel/profile.h>
 
 #include "core/base/arena.h"
@@ -40,11 +41,6 @@ const struct accel_fact_row *accel_known_fact_find(const char *name);
 const char *accel_key_suggest(const char *name);
 const char *accel_known_fact_suggest(const char *name);
 
-/** Longest second name of accel_edit_distance, whose row of distances is on the stack. */
-#define ACCEL_EDIT_DISTANCE_MOST 64u
-/** Returns the edit distance: letters to insert, delete or replace, and neighbours to swap, ignoring case. */
-uint32_t accel_edit_distance(const char *a, const char *b);
-
 /** Returns the distance from which a word is unrelated to the name, with which a search begins. */
 uint32_t accel_farthest(const char *name);
 
@@ -59,6 +55,9 @@ const char *accel_suggest(const char *name, const char *const *words, uint32_t c
 
 /** Formats the end of a message about an unknown name: "; did you mean "NEAR"?"; "" for NULL. Returns `text`. */
 const char *accel_did_you_mean(const char *near, char text[ACCEL_DID_YOU_MEAN]);
+
+/** Returns the word of a value (accel/words.def), or ACCEL_WORD_OTHER. */
+uint32_t accel_key_word(const char *value);
 
 /** Validates a value against its row. False with the reason in `why`. A word of the result points to `text`. */
 bool accel_key_parse(const struct accel_setting_row *key, const char *text, struct accel_key_value *out_value,

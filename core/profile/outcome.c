@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes the result of a resolution: the values in force, and the overridden values as text and as records. */
+/* Writes the result of a resolution: the values in force, and the overridden ones as records. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "core/base/error.h"
-#include "core/base/strbuf.h"
 #include "core/profile/resolver.h"
 
 static const char *value_text(struct accel_resolver *r, const struct accel_key_value *value)
@@ -18,21 +17,6 @@ static const char *value_text(struct accel_resolver *r, const struct accel_key_v
         return value->word;
     snprintf(text, sizeof(text), "%" PRId64, value->number);
     return accel_arena_strdup(&r->settings->arena, text);
-}
-
-static const char *format_overridden(struct accel_resolver *r, const struct accel_key_candidate *overridden)
-{
-    struct accel_strbuf text = {0};
-    const char *copy = NULL;
-    for (const struct accel_key_candidate *candidate = overridden; candidate; candidate = candidate->weaker) {
-        const char *value = value_text(r, &candidate->value);
-        accel_strbuf_printf(&text, "%s%s (%s%s%s)", candidate == overridden ? "" : "\n", value ? value : "?",
-                            candidate->place, *candidate->reason ? "; " : "", candidate->reason);
-    }
-    if (!text.failed)
-        copy = accel_arena_strdup(&r->settings->arena, accel_strbuf_get(&text));
-    accel_strbuf_free(&text);
-    return copy;
 }
 
 static const char *unit_of(const struct accel_key_slot *slot, const struct accel_key_value *value)
@@ -76,16 +60,15 @@ static int32_t write_value(struct accel_resolver *r, const struct accel_key_slot
         .unit = unit_of(slot, &winner->value),
         .place = winner->place,
         .reason = winner->reason,
-        .overridden_text = format_overridden(r, winner->weaker),
         .layer = winner->layer,
+        .word = winner->value.word ? accel_key_word(winner->value.word) : ACCEL_WORD_OTHER,
         .is_number = winner->value.is_number,
         .number = winner->value.number,
         .overridden = overridden,
         .overridden_count = count,
         .is_alias = winner->is_alias,
     };
-    return out->value && out->overridden_text && overridden ? ACCEL_OK
-                                                            : accel_error_no_memory(r->error, "for settings");
+    return out->value && overridden ? ACCEL_OK : accel_error_no_memory(r->error, "for settings");
 }
 
 /* Writes one setting. If nothing honors it yet, the built-in value is in force; `later` is the profile's value. */

@@ -43,11 +43,10 @@ struct accel_profile_setting {
     const char *unit;   /**< "tok", "bytes", "ms", or empty */
     const char *place;  /**< "/usr/share/accel/profiles/base.yaml:12", "environment ACCEL_CONTEXT", the giver's words */
     const char *reason; /**< reason in the profile, or empty */
-    const char
-        *overridden_text; /**< "VALUE (PLACE; BECAUSE)" of each overridden value, strongest first, one per line */
-    uint32_t layer;       /**< ACCEL_LAYER_... */
-    bool is_number;       /**< `number` holds the value; otherwise the value is a word, "auto" included */
-    int64_t number;       /**< integers, sizes in bytes, durations in ms; flags are 0 and 1 */
+    uint32_t layer;     /**< ACCEL_LAYER_... */
+    uint32_t word;      /**< ACCEL_WORD_... */
+    bool is_number;     /**< `number` holds the value; otherwise the value is a word, "auto" included */
+    int64_t number;     /**< integers, sizes in bytes, durations in ms; flags are 0 and 1 */
     const struct accel_plan_overridden *overridden; /**< overridden values as records, strongest first */
     uint32_t overridden_count;
     bool is_alias; /**< the value comes from a variable of another program, and is a recommendation */

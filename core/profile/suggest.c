@@ -9,7 +9,7 @@
 #include "core/profile/keys.h"
 
 /* Maximum length of a name; longer names are never near. */
-#define LONGEST_NAME ACCEL_EDIT_DISTANCE_MOST
+#define LONGEST_NAME 64u
 
 static uint32_t least(uint32_t a, uint32_t b, uint32_t c)
 {
@@ -22,7 +22,8 @@ static bool is_same_letter(char a, char b)
     return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
-uint32_t accel_edit_distance(const char *a, const char *b)
+/* Returns the edit distance: letters to insert, delete or replace, and neighbours to swap, ignoring case. */
+static uint32_t edit_distance(const char *a, const char *b)
 {
     uint32_t rows[3][LONGEST_NAME + 1], a_length = (uint32_t)strlen(a), b_length = (uint32_t)strlen(b);
     uint32_t *before = rows[0], *above = rows[1], *row = rows[2];
@@ -55,7 +56,7 @@ bool accel_is_nearer(const char *name, const char *word, uint32_t *distance)
     uint32_t found;
     if (strlen(name) > LONGEST_NAME || strlen(word) > LONGEST_NAME)
         return false;
-    found = accel_edit_distance(name, word);
+    found = edit_distance(name, word);
     /* A short word of which every other letter would change is not what was meant. */
     if (found >= *distance || found * 2 > strlen(word))
         return false;

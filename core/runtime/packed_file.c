@@ -228,16 +228,11 @@ static int32_t check_content(const struct accel_packed_place *place, const struc
     return code;
 }
 
-/* Records the last use as access time, since most systems do not update it on their own. */
-static void note_use(int file)
-{
-    const struct timespec times[2] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_OMIT}};
-    (void)futimens(file, times);
-}
-
 int32_t accel_packed_map(const struct accel_packed_place *place, const struct accel_task *task,
                          struct accel_packed *out_packed, struct accel_error *error)
 {
+    /* Most systems do not update the access time, the last use, on their own. */
+    const struct timespec times[2] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_OMIT}};
     struct accel_packed packed = {0};
     int folder = open_folder(place->folder), file;
     int32_t code;
@@ -252,7 +247,7 @@ int32_t accel_packed_map(const struct accel_packed_place *place, const struct ac
     if (code == ACCEL_OK)
         code = check_content(place, &packed, task, error);
     if (code == ACCEL_OK) {
-        note_use(file);
+        (void)futimens(file, times);
         *out_packed = packed;
     } else {
         accel_packed_unmap(&packed);

@@ -5,33 +5,14 @@
 
 #include "core/topology/internal.h"
 
-/* Returns the kind of a hardware thread; 0 if hwloc does not distinguish kinds. */
-static uint32_t kind_of(hwloc_topology_t hwloc, hwloc_const_cpuset_t cpus)
-{
-    int index = hwloc_cpukinds_get_by_cpuset(hwloc, cpus, 0);
-    return index < 0 ? 0 : (uint32_t)index;
-}
-
-static int32_t numa_of(hwloc_obj_t object)
-{
-    int first = object->nodeset ? hwloc_bitmap_first(object->nodeset) : -1;
-    /* Memory attached to the whole machine, or to several nodes at once, is local to no node. */
-    return hwloc_bitmap_weight(object->nodeset) == 1 ? first : -1;
-}
-
-static uint32_t package_of(hwloc_topology_t hwloc, hwloc_obj_t object)
-{
-    hwloc_obj_t package = hwloc_get_ancestor_obj_by_type(hwloc, HWLOC_OBJ_PACKAGE, object);
-    return package && package->os_index != HWLOC_UNKNOWN_INDEX ? package->os_index : 0;
-}
-
 static int32_t read_core(struct accel_topology *topology, hwloc_obj_t object, hwloc_const_bitmap_t allowed,
                          struct accel_core *out_core, struct accel_error *error)
 {
+    hwloc_obj_t package = hwloc_get_ancestor_obj_by_type(topology->hwloc, HWLOC_OBJ_PACKAGE, object);
+    int cpu, kind = hwloc_cpukinds_get_by_cpuset(topology->hwloc, object->cpuset, 0);
     hwloc_bitmap_t usable = hwloc_bitmap_alloc();
     uint32_t *cpus = NULL;
     uint32_t count = 0;
-    int cpu;
     if (usable && hwloc_bitmap_and(usable, object->cpuset, allowed) == 0) {
         count = (uint32_t)hwloc_bitmap_weight(usable);
         cpus = accel_arena_array(&topology->arena, count, sizeof(*cpus));
@@ -49,9 +30,11 @@ static int32_t read_core(struct accel_topology *topology, hwloc_obj_t object, hw
     hwloc_bitmap_free(usable);
     out_core->cpus = cpus;
     out_core->cpu_count = count;
-    out_core->kind = kind_of(topology->hwloc, object->cpuset);
-    out_core->numa_node = numa_of(object);
-    out_core->package = package_of(topology->hwloc, object);
+    out_core->kind = kind < 0 ? 0 : (uint32_t)kind; /* 0 if hwloc does not distinguish kinds */
+    /* Memory attached to the whole machine, or to several nodes at once, is local to no node. */
+    out_core->numa_node =
+        object->nodeset && hwloc_bitmap_weight(object->nodeset) == 1 ? hwloc_bitmap_first(object->nodeset) : -1;
+    out_core->package = package && package->os_index != HWLOC_UNKNOWN_INDEX ? package->os_index : 0;
     return ACCEL_OK;
 }
 
@@ -146,17 +129,14 @@ static int32_t read_numa(struct accel_topology *topology, struct accel_error *er
     return ACCEL_OK;
 }
 
-static char cache_type(hwloc_obj_cache_type_t type)
-{
-    return type == HWLOC_OBJ_CACHE_DATA ? 'd' : type == HWLOC_OBJ_CACHE_INSTRUCTION ? 'i' : 'u';
-}
-
 /* Merges equal caches into one entry. Entries are few, so a linear search costs nothing. */
 static void count_cache(struct accel_cache *caches, uint32_t *count, hwloc_obj_t object)
 {
     const struct hwloc_cache_attr_s *attr = &object->attr->cache;
     struct accel_cache cache = {.level = attr->depth,
-                                .type = cache_type(attr->type),
+                                .type = attr->type == HWLOC_OBJ_CACHE_DATA          ? 'd'
+                                        : attr->type == HWLOC_OBJ_CACHE_INSTRUCTION ? 'i'
+                                                                                    : 'u',
                                 .count = 1,
                                 .line = attr->linesize,
                                 .bytes = attr->size,

@@ -24,35 +24,24 @@ const char *topology_list(struct accel_topology *topology, hwloc_const_bitmap_t 
     return list;
 }
 
-/* Disables components that would load vendor libraries, or open connections to servers, in this process. A
- * component that this hwloc lacks needs no disabling. */
-static void disable_vendors(hwloc_topology_t hwloc)
-{
-    static const char *const parts[] = {"opencl", "cuda", "nvml", "rsmi", "levelzero", "gl"};
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-        hwloc_topology_set_components(hwloc, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, parts[i]);
-}
-
-/* Disables hwloc's own CPUID reading, which binds the calling thread to each processor in turn: slow on a busy
- * machine and an intrusion into a thread of the application; it adds nothing if the system reports the same facts. */
-static void disable_binding(hwloc_topology_t hwloc)
-{
-    if (topology_system_reports_cores())
-        hwloc_topology_set_components(hwloc, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
-}
-
 /* Reads all PCI functions or none: hwloc calls some accelerators unimportant (signal processors, 0x1180: NPUs too). */
 static int configure(hwloc_topology_t hwloc, const struct accel_topology_source *source)
 {
+    static const char *const parts[] = {"opencl", "cuda", "nvml", "rsmi", "levelzero", "gl"};
     bool wanted = source->xml != NULL || (source->flags & ACCEL_TOPOLOGY_ALL_DEVICES) || topology_pci_is_needed();
     enum hwloc_type_filter_e filter = wanted ? HWLOC_TYPE_FILTER_KEEP_ALL : HWLOC_TYPE_FILTER_KEEP_NONE;
     int failed = hwloc_topology_set_flags(hwloc, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
     failed |= hwloc_topology_set_type_filter(hwloc, HWLOC_OBJ_PCI_DEVICE, filter);
     failed |= hwloc_topology_set_type_filter(hwloc, HWLOC_OBJ_OS_DEVICE, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
     failed |= hwloc_topology_set_cache_types_filter(hwloc, HWLOC_TYPE_FILTER_KEEP_ALL);
-    disable_vendors(hwloc);
-    if (source->xml == NULL)
-        disable_binding(hwloc);
+    /* These components would load vendor libraries, or open connections to servers, in this process. A component that
+     * this hwloc lacks needs no disabling. */
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+        hwloc_topology_set_components(hwloc, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, parts[i]);
+    /* Reading CPUID binds the calling thread to each processor in turn: slow on a busy machine and an intrusion into a
+     * thread of the application; it adds nothing if the system reports the same facts. */
+    if (source->xml == NULL && topology_system_reports_cores())
+        hwloc_topology_set_components(hwloc, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
     return failed;
 }
 

@@ -8,7 +8,7 @@
  *  2. accel_plan_sketch, for a model that is known by its shapes, decides weight types and placement, and estimates
  *     memory by formula. This works without graphs and for a platform that has no device on this machine.
  *  3. accel_plan_assign_graphs, with the graphs built for these settings, gets the driver's claims and exact memory,
- *     which replace the estimates.
+ *     which replace the estimates. accel_plan_ask is its first half, for callers that decide by the driver's answers.
  * None of them loads weights. One thread at a time may use a plan. Its records are valid until accel_plan_free.
  *
  * Every record has an origin: "measured: " and the measurement, "estimated: " and the formula, "claimed: " and the
@@ -26,6 +26,7 @@
 ACCEL_BEGIN_C
 
 struct accel_plan;
+struct accel_plan_answers;
 struct accel_device;
 
 /** A key with its value and the origin of that value: a setting that overrides the profiles, or a fact of the model
@@ -85,6 +86,12 @@ ACCEL_API const char *accel_plan_variant(const struct accel_plan *plan) ACCEL_NO
 ACCEL_API int32_t accel_plan_open_device(struct accel_plan *plan, struct accel_device **out_device,
                                          struct accel_error *error) ACCEL_NOEXCEPT;
 
+/** Lets a plan use the device that another plan of its context has open, if both are for one device with the same
+ * options; else the plan opens its own. One thread at a time uses plans that share a device, and what runs them. Both
+ * may be NULL. */
+ACCEL_API int32_t accel_plan_share_device(struct accel_plan *plan, const struct accel_plan *from,
+                                          struct accel_error *error) ACCEL_NOEXCEPT;
+
 /* Origin of a value. */
 #define ACCEL_ORIGIN_MEASURED 1u  /**< on this machine */
 #define ACCEL_ORIGIN_ESTIMATED 2u /**< by a formula that the origin's text shows */
@@ -102,19 +109,26 @@ struct accel_plan_overridden {
     const char *reason; /**< may be empty */
 };
 
+/* The word that a value is, by which code tests it. */
+enum accel_word {
+    ACCEL_WORD_OTHER, /**< a number, a name, or a word without a row */
+#define ACCEL_WORD(name, text) ACCEL_WORD_##name,
+#include <accel/words.def>
+#undef ACCEL_WORD
+};
+
 /** One setting in force. Open. */
 struct accel_plan_setting {
     uint32_t size;
-    uint32_t origin;             /**< ACCEL_ORIGIN_... */
-    const char *key;             /**< "kv.type.k" */
-    const char *value;           /**< as text, units applied: "f16", "2048", "true" */
-    const char *unit;            /**< "tok", "bytes", "ms" or empty */
-    const char *place;           /**< "profiles/cpu.yaml:12" or the words of the caller */
-    const char *reason;          /**< the profile's reason, may be empty */
-    const char *overridden_text; /**< "VALUE (PLACE; REASON)" of each overridden value, one per line; may be empty */
+    uint32_t origin;                                /**< ACCEL_ORIGIN_... */
+    const char *key;                                /**< "kv.type.k" */
+    const char *value;                              /**< as text, units applied: "f16", "2048", "true" */
+    const char *unit;                               /**< "tok", "bytes", "ms" or empty */
+    const char *place;                              /**< "profiles/cpu.yaml:12" or the words of the caller */
+    const char *reason;                             /**< the profile's reason, may be empty */
     const struct accel_plan_overridden *overridden; /**< [overridden_count], the strongest first */
     uint32_t overridden_count;
-    uint32_t zero;
+    uint32_t word; /**< ACCEL_WORD_... */
 };
 
 /** Number of settings: those of the profiles' table, then options of the driver that were set. */
@@ -133,6 +147,8 @@ ACCEL_API const struct accel_plan_setting *accel_plan_setting_find(const struct 
 ACCEL_API int32_t accel_plan_setting_override(struct accel_plan *plan, const char *key, const char *value,
                                               const char *place, const char *reason,
                                               struct accel_error *error) ACCEL_NOEXCEPT;
+/** Returns the word of a setting: ACCEL_WORD_..., which is ACCEL_WORD_OTHER if there is no such setting. */
+ACCEL_API uint32_t accel_plan_word(const struct accel_plan *plan, const char *key) ACCEL_NOEXCEPT;
 /** Returns a setting as a number: integers, sizes in bytes, durations in ms, flags as 0 and 1. cpu.threads is the
  * plan's choice, also if the setting is auto. ACCEL_E_NOT_FOUND: there is no such setting; ACCEL_E_INVALID: it is
  * a word. */
@@ -162,17 +178,26 @@ struct accel_plan_work {
     const char *const *converted; /**< keys of weights that are made when they are loaded, sorted by strcmp: no file has
                                        their bytes */
     uint64_t converted_count;
-    /** Optional (default: file_bytes count, if all weights are used in place): accel_plan_assign_graphs calls it once
-     * the device has answered, with the weights that the device does not copy, sorted by key and without converted
-     * ones. Stores in `*out_bytes` the bytes of the pages of mapped files that hold them, which are ignored if
-     * file_bytes is 0. The list is valid for the call. accel_plan_assign_graphs fails with any code but ACCEL_OK. */
-    int32_t(ACCEL_CALL *in_place)(void *data, const struct accel_plan_in_place *list, uint32_t count,
-                                  uint64_t *out_bytes, struct accel_error *error) ACCEL_NOEXCEPT;
-    void *data; /**< handed to in_place */
+    /** From accel_plan_ask for these graphs: the device is not asked again. NULL: accel_plan_assign_graphs asks it. */
+    const struct accel_plan_answers *answers;
+    /** Bytes of the pages of mapped files that hold the weights used in place (accel_plan_in_place), which are ignored
+     * if file_bytes is 0. 0: file_bytes, if all weights are used in place. */
+    uint64_t in_place_bytes;
 };
 
-/** Assigns graphs to the plan's device: verifies them, opens the device, gets the driver's claim for each node and its
- * memory estimates, and computes whether the run fits into memory. A run that does not fit is not an error: see
+/** Verifies the graphs, opens the device, and gets the driver's claim for each node and its memory estimates, which
+ * accel_plan_assign_graphs computes with. Asking first lets a caller decide by accel_plan_in_place whether files are
+ * mapped. The answers live as long as the plan; all of the work but file_bytes and in_place_bytes has to stay the same.
+ * The errors are those of accel_plan_assign_graphs. */
+ACCEL_API int32_t accel_plan_ask(struct accel_plan *plan, const struct accel_plan_work *work,
+                                 const struct accel_plan_answers **out_answers,
+                                 struct accel_error *error) ACCEL_NOEXCEPT;
+/** Returns the weights that the device does not copy, sorted by key and without converted ones. */
+ACCEL_API const struct accel_plan_in_place *accel_plan_in_place(const struct accel_plan_answers *answers,
+                                                                uint32_t *out_count) ACCEL_NOEXCEPT;
+
+/** Assigns graphs to the plan's device: asks it (accel_plan_ask), unless the work has its answers, and computes whether
+ * the run fits into memory. A run that does not fit is not an error: see
  * accel_plan_fit. `work` is borrowed for the call. The call may be repeated with other work; earlier records of memory
  * and nodes are then out of date, and stay readable. ACCEL_E_REFUSED: the device does not run a node; ACCEL_E_FALLBACK:
  * a node would be emulated and the policy denies that (both errors name the node and the reason, and the records of

@@ -37,7 +37,7 @@ static const char *word_of(const struct accel_model_plan *plan, const char *key)
 
 static bool is_on(const struct accel_model_plan *plan, const char *key)
 {
-    return strcmp(word_of(plan, key), "true") == 0;
+    return accel_plan_word(accel_model_plan_plan(plan), key) == ACCEL_WORD_TRUE;
 }
 
 static int64_t number_of(const struct accel_model_plan *plan, const char *key)
@@ -56,8 +56,9 @@ static void read_settings(struct adapting *a)
 
     while (a->log2_group < 9 && (INT64_C(1) << a->log2_group) < group)
         a->log2_group++;
-    a->scheme = strcmp(word_of(a->plan, "weights.scheme"), "asymmetric") == 0 ? ACCEL_SCHEME_ASYMMETRIC
-                                                                              : ACCEL_SCHEME_SYMMETRIC;
+    a->scheme = accel_plan_word(accel_model_plan_plan(a->plan), "weights.scheme") == ACCEL_WORD_ASYMMETRIC
+                    ? ACCEL_SCHEME_ASYMMETRIC
+                    : ACCEL_SCHEME_SYMMETRIC;
     a->least = least[0] == 'q' ? (uint32_t)(least[1] - '0') : least[0] == 'f' ? 16 : 0;
 }
 

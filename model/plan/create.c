@@ -217,8 +217,8 @@ static int32_t note_conversion(struct accel_model_plan *plan, struct accel_error
 }
 
 /* Plans settings and types from the model's shapes, without a driver. Profiles see the facts of the model and of the
- * request. */
-static int32_t make_shape_plan(struct accel_model_plan *plan, struct accel_error *error)
+ * request. The plan shares the open device of `from`, which may be NULL. */
+static int32_t make_shape_plan(struct accel_model_plan *plan, const struct accel_plan *from, struct accel_error *error)
 {
     const struct accel_model_description *description = plan->subject->description;
     struct accel_plan_request request = {.size = sizeof(request),
@@ -245,6 +245,8 @@ static int32_t make_shape_plan(struct accel_model_plan *plan, struct accel_error
             (struct accel_named_value){"model.identity", plan->subject->identity, plan->options.path};
     request.model = all;
     code = accel_plan_create(plan->context, &request, &plan->shape_plan, error);
+    if (code == ACCEL_OK)
+        code = accel_plan_share_device(plan->shape_plan, from, error);
     if (code == ACCEL_OK)
         code = model_plan_decline_sequences(plan, error);
     if (code == ACCEL_OK)
@@ -297,21 +299,25 @@ static int32_t make_session(struct accel_model_plan *plan, struct accel_error *e
 
 int32_t model_plan_remake(struct accel_model_plan *plan, struct accel_error *error)
 {
+    struct accel_session *session = plan->session;
+    struct accel_plan *earlier = plan->shape_plan;
     int32_t code;
 
-    accel_session_free(plan->session);
-    accel_plan_free(plan->shape_plan);
     plan->session = NULL;
     plan->shape_plan = NULL;
     accel_error_clear(&plan->reason);
-    code = make_shape_plan(plan, error);
+    code = make_shape_plan(plan, session == NULL ? earlier : session->plan, error);
+    accel_session_free(session);
+    accel_plan_free(earlier);
     return code == ACCEL_OK ? make_session(plan, error) : code;
 }
 
-/* Creates a plan. Takes ownership of one reference to the subject, also on failure. */
+/* Creates a plan, which shares the open device of `from` unless that is NULL. Takes ownership of one reference to the
+ * subject, also on failure. */
 static int32_t create_plan(struct accel_context *context, struct plan_subject *subject,
                            const struct accel_model_plan_options *options, const struct accel_named_value *more,
-                           uint32_t more_count, struct accel_model_plan **out_plan, struct accel_error *error)
+                           uint32_t more_count, const struct accel_plan *from, struct accel_model_plan **out_plan,
+                           struct accel_error *error)
 {
     struct accel_model_plan *plan = calloc(1, sizeof(*plan));
     int32_t code;
@@ -324,7 +330,7 @@ static int32_t create_plan(struct accel_context *context, struct plan_subject *s
     plan->subject = subject;
     code = copy_options(plan, options, more, more_count, error);
     if (code == ACCEL_OK)
-        code = make_shape_plan(plan, error);
+        code = make_shape_plan(plan, from, error);
     if (code == ACCEL_OK) {
         code = make_session(plan, error);
         if (code == ACCEL_OK || code == ACCEL_E_LIMIT)
@@ -350,7 +356,7 @@ int32_t accel_model_plan_create(struct accel_context *context, const struct acce
     code = check_options(context, options, &chosen, error);
     if (code == ACCEL_OK)
         code = open_subject(context, chosen.path, &subject, error);
-    return code == ACCEL_OK ? create_plan(context, subject, &chosen, NULL, 0, out_plan, error) : code;
+    return code == ACCEL_OK ? create_plan(context, subject, &chosen, NULL, 0, NULL, out_plan, error) : code;
 }
 
 int32_t accel_model_plan_vary(const struct accel_model_plan *plan, const struct accel_named_value *more,
@@ -358,7 +364,8 @@ int32_t accel_model_plan_vary(const struct accel_model_plan *plan, const struct 
 {
     *out_plan = NULL;
     atomic_fetch_add(&plan->subject->owners, 1);
-    return create_plan(plan->context, plan->subject, &plan->options, more, more_count, out_plan, error);
+    return create_plan(plan->context, plan->subject, &plan->options, more, more_count, accel_model_plan_plan(plan),
+                       out_plan, error);
 }
 
 void accel_model_plan_free(struct accel_model_plan *plan)

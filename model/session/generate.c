@@ -139,8 +139,6 @@ static int32_t begin_generation(struct generator *w, const int32_t *prompt, uint
     size_t bytes = 0;
     int32_t code;
 
-    if (count == 0)
-        return accel_error_set(error, ACCEL_E_INVALID, "a text begins with at least one token");
     accel_sampling_init(&w->sampling);
     code = w->options->sampling == NULL
                ? ACCEL_OK
@@ -220,23 +218,6 @@ static int32_t generate_token(struct generator *w, const float *logits, int32_t 
     return ACCEL_OK;
 }
 
-static int32_t decode(struct generator *w, const float *logits, struct accel_error *error)
-{
-    int32_t code = ACCEL_OK;
-
-    for (uint32_t done = 0; code == ACCEL_OK && !done;) {
-        int32_t id;
-
-        code = generate_token(w, logits, &id, &done, error);
-        if (code != ACCEL_OK || done)
-            break;
-        code = accel_session_feed(w->session, &id, 1, &logits, error);
-        w->result->steps += code == ACCEL_OK;
-    }
-    emit_rest(w);
-    return code;
-}
-
 static int32_t import_options(const struct accel_generate_options *given, const struct accel_generate_result *result,
                               struct accel_generate_options *out_options, struct accel_error *error)
 {
@@ -270,32 +251,7 @@ static int32_t measure_run(struct accel_session *session, int32_t code, struct a
     return measured;
 }
 
-static int32_t generate(struct generator *w, const int32_t *prompt, uint64_t prompt_count, struct accel_error *error)
-{
-    struct accel_generate_result *result = w->result;
-    const float *logits = NULL;
-    uint64_t fed;
-    int32_t code;
-
-    w->began = session_now();
-    code = begin_generation(w, prompt, prompt_count, error);
-    if (code == ACCEL_OK)
-        code = accel_session_feed(w->session, prompt, prompt_count, &logits, error);
-    fed = session_now();
-    result->prompt_time = fed - w->began;
-    if (code == ACCEL_OK)
-        code = decode(w, logits, error);
-    if (w->first != 0) {
-        result->first_token_time = w->first - w->began;
-        result->decode_time = session_now() - w->first;
-    }
-    accel_token_stream_free(w->stream);
-    free(w->scratch);
-    free(w->recent);
-    return code;
-}
-
-/* ---- batched generation ---- */
+/* ---- the batch: one text is a batch of one ---- */
 
 /* A sequence slot: generates one text after the other in one sequence. */
 struct seq_slot {
@@ -323,6 +279,7 @@ struct batch {
     uint64_t number;      /* of the first text, among all of the session */
     uint32_t slot_count;
     uint32_t queued;
+    bool continues; /* the text continues sequence 0 */
 };
 
 /* Ends the text of a sequence slot: emits the rest and returns the result. */
@@ -346,7 +303,7 @@ static int32_t begin_text(struct batch *b, struct seq_slot *slot, struct accel_e
 {
     uint32_t index = b->order[--b->queued];
     const struct accel_generate_text *text = &b->texts[index];
-    int32_t code;
+    int32_t code = ACCEL_OK;
 
     slot->options = *b->options;
     slot->options.data = text->data;
@@ -361,7 +318,8 @@ static int32_t begin_text(struct batch *b, struct seq_slot *slot, struct accel_e
     slot->text = text;
     slot->result = b->results[index];
     slot->fed = 0;
-    code = accel_session_sequence_truncate(b->session, slot->sequence, 0, error);
+    if (!b->continues)
+        code = accel_session_sequence_truncate(b->session, slot->sequence, 0, error);
     b->session->kv.sequences[slot->sequence].text = (int64_t)(b->number + index);
     return code == ACCEL_OK ? begin_generation(&slot->w, text->ids, text->count, error) : code;
 }
@@ -486,6 +444,30 @@ static int32_t prepare(struct batch *b, uint32_t count, struct accel_error *erro
     return code;
 }
 
+/* Generates texts that are checked. */
+static int32_t generate(struct batch *b, uint32_t count, struct accel_error *error)
+{
+    uint32_t parts = 1;
+    int32_t code;
+
+    b->number = session_measure_number_texts(b->session, count);
+    code = prepare(b, count, error);
+    while (code == ACCEL_OK && parts > 0)
+        code = run_batch_step(b, &parts, error);
+    for (uint32_t l = 0; l < b->slot_count; l++) {
+        end_text(&b->slots[l]);
+        b->session->kv.sequences[b->slots[l].sequence].text = -1;
+        if (b->slots[l].opened)
+            accel_session_close(b->session, b->slots[l].sequence, NULL);
+    }
+    code = measure_run(b->session, code, error);
+    free(b->slots);
+    free(b->parts);
+    free(b->of);
+    free(b->order);
+    return code;
+}
+
 int32_t accel_generate_texts(struct accel_session *session, const struct accel_tokenizer *tokenizer,
                              const struct accel_generate_text *texts, uint32_t count,
                              const struct accel_generate_options *options, struct accel_generate_result *const *results,
@@ -494,7 +476,6 @@ int32_t accel_generate_texts(struct accel_session *session, const struct accel_t
     struct accel_generate_options chosen;
     struct batch b = {
         .session = session, .tokenizer = tokenizer, .texts = texts, .results = results, .options = &chosen};
-    uint32_t parts = 1;
     int32_t code = ACCEL_OK;
 
     if (count == 0)
@@ -503,24 +484,7 @@ int32_t accel_generate_texts(struct accel_session *session, const struct accel_t
         code = import_options(options, results[i], &chosen, error);
     if (code == ACCEL_OK)
         code = check_texts(session, texts, count, error);
-    if (code != ACCEL_OK)
-        return code;
-    b.number = session_measure_number_texts(session, count);
-    code = prepare(&b, count, error);
-    while (code == ACCEL_OK && parts > 0)
-        code = run_batch_step(&b, &parts, error);
-    for (uint32_t l = 0; l < b.slot_count; l++) {
-        end_text(&b.slots[l]);
-        session->kv.sequences[b.slots[l].sequence].text = -1;
-        if (b.slots[l].opened)
-            accel_session_close(session, b.slots[l].sequence, NULL);
-    }
-    code = measure_run(session, code, error);
-    free(b.slots);
-    free(b.parts);
-    free(b.of);
-    free(b.order);
-    return code;
+    return code == ACCEL_OK ? generate(&b, count, error) : code;
 }
 
 int32_t accel_generate(struct accel_session *session, const struct accel_tokenizer *tokenizer, const int32_t *prompt,
@@ -528,20 +492,17 @@ int32_t accel_generate(struct accel_session *session, const struct accel_tokeniz
                        struct accel_generate_result *result, struct accel_error *error)
 {
     struct accel_generate_options chosen;
-    struct accel_generate_result filled = {.size = sizeof(filled), .prompt_tokens = prompt_count};
-    struct generator w = {.session = session, .tokenizer = tokenizer, .options = &chosen, .result = &filled};
+    struct accel_generate_text text = {.ids = prompt, .count = prompt_count};
+    struct batch b = {.session = session,
+                      .tokenizer = tokenizer,
+                      .texts = &text,
+                      .results = &result,
+                      .options = &chosen,
+                      .continues = true};
     int32_t code = import_options(options, result, &chosen, error);
 
-    if (code != ACCEL_OK)
-        return code;
-    if (session->kv.count != 0)
-        session->kv.sequences[0].text = (int64_t)session_measure_number_texts(session, 1);
-    code = generate(&w, prompt, prompt_count, error);
     if (code == ACCEL_OK)
-        session_measure_text(session);
-    if (session->kv.count != 0)
-        session->kv.sequences[0].text = -1;
-    code = measure_run(session, code, error);
-    open_struct_export(result, &filled, sizeof(filled));
-    return code;
+        code = session_check_feed(session, prompt, prompt_count, error);
+    text.data = chosen.data;
+    return code == ACCEL_OK ? generate(&b, 1, error) : code;
 }

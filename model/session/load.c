@@ -15,13 +15,6 @@
 /* For smaller models, small pages and caches are good enough. */
 #define LEAST_BYTES (UINT64_C(64) << 20)
 
-static bool is_set(const struct accel_session *session, const char *key, const char *value)
-{
-    const struct accel_plan_setting *setting = accel_plan_setting_find(session->plan, key);
-
-    return setting != NULL && strcmp(setting->value, value) == 0;
-}
-
 /* Returns whether the system gives huge pages to memory on request. */
 static bool has_huge_pages(void)
 {
@@ -48,7 +41,7 @@ static const char *why_mapped(const struct accel_session *session, const char **
     if (session->model->facts.weight_bytes < LEAST_BYTES)
         return "so small a model gains nothing from a copy, and processes share the pages of a mapped file";
     *out_place = "memory.efficient";
-    if (is_set(session, "memory.efficient", "true"))
+    if (accel_plan_word(session->plan, "memory.efficient") == ACCEL_WORD_TRUE)
         return "memory.efficient allows no second copy";
     *out_place = HUGE_PAGES;
     return has_huge_pages() ? NULL : "a copy would have no huge pages either: the system has them disabled";
@@ -73,8 +66,8 @@ int32_t session_resolve_load(struct accel_session *session, struct accel_error *
     const char *place, *why;
 
     session->load_is_open = 0;
-    session->source.copy = is_set(session, "weights.load", "read");
-    if (!is_set(session, "weights.load", "auto"))
+    session->source.copy = accel_plan_word(session->plan, "weights.load") == ACCEL_WORD_READ;
+    if (accel_plan_word(session->plan, "weights.load") != ACCEL_WORD_AUTO)
         return ACCEL_OK;
     why = why_mapped(session, &place);
     if (why != NULL)
@@ -84,16 +77,14 @@ int32_t session_resolve_load(struct accel_session *session, struct accel_error *
     return ACCEL_OK;
 }
 
-int32_t session_finalize_load(struct accel_session *session, uint32_t *out_again, struct accel_error *error)
+int32_t session_finalize_load(struct accel_session *session, struct accel_error *error)
 {
     const char *why = session->streamed < LEAST_BYTES
                           ? "the device uploads what steps read most from the mapped file to its own memory"
                           : NULL;
 
-    *out_again = 0;
     if (!session->load_is_open)
         return ACCEL_OK;
     session->load_is_open = 0;
-    *out_again = why != NULL;
     return set_load(session, why == NULL ? HUGE_PAGES : "the device's claims", why, error);
 }

@@ -5,11 +5,10 @@
 
 #include "model/session/state.h"
 
-/* Decides weights.load=auto as far as it can be before placement. The source exists. */
+/* Decides weights.load=auto as far as it can be before the device is asked. The source exists. */
 int32_t session_resolve_load(struct accel_session *session, struct accel_error *error);
 
-/* Finishes the decision on weights.load after placement, when the weights used in place are known. *out_again is 1 if
- * the source changed and the session has to be placed again. */
-int32_t session_finalize_load(struct accel_session *session, uint32_t *out_again, struct accel_error *error);
+/* Finishes the decision on weights.load when the device has answered which weights are used in place. */
+int32_t session_finalize_load(struct accel_session *session, struct accel_error *error);
 
 #endif

@@ -50,7 +50,7 @@ static const char *value_of(const struct accel_session *session, const char *key
 
 static bool is_on(const struct accel_session *session, const char *key)
 {
-    return strcmp(value_of(session, key), "true") == 0;
+    return accel_plan_word(session->plan, key) == ACCEL_WORD_TRUE;
 }
 
 /* Sets the error of measure.folder or of a file in it; `native` is the errno, or 0. */

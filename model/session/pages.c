@@ -264,15 +264,20 @@ static int compare_key(const void *key, const void *item)
     return strcmp(key, ((const struct accel_plan_in_place *)item)->key);
 }
 
-int32_t session_note_in_place(void *data, const struct accel_plan_in_place *list, uint32_t count, uint64_t *out_bytes,
-                              struct accel_error *error) ACCEL_NOEXCEPT
+uint64_t session_in_place_bytes(const struct accel_session *session)
 {
-    struct accel_session *session = data;
+    return count_pages(session, IN_PLACE, 0);
+}
+
+int32_t session_note_in_place(struct accel_session *session, const struct accel_plan_answers *answers,
+                              struct accel_error *error)
+{
     const struct accel_graph *graph = session->step.graph;
+    uint32_t count;
+    const struct accel_plan_in_place *list = accel_plan_in_place(answers, &count);
 
     free(session->in_place);
     session->streamed = 0;
-    *out_bytes = 0;
     session->in_place = calloc((size_t)graph->value_count + 1, sizeof(*session->in_place));
     if (session->in_place == NULL)
         return accel_error_no_memory(error, "for the list of %u weights", count);
@@ -288,7 +293,6 @@ int32_t session_note_in_place(void *data, const struct accel_plan_in_place *list
         if (tensor != NULL && !row->looked_up)
             session->streamed += tensor->bytes;
     }
-    *out_bytes = count_pages(session, IN_PLACE, 0);
     return ACCEL_OK;
 }
 

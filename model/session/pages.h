@@ -8,9 +8,12 @@
 /* Returns the bytes of the mapped pages that hold weights, or 0 if nothing is mapped. The graph exists. */
 uint64_t session_mapped_bytes(const struct accel_session *session);
 
-/* Callback accel_plan_work.in_place, with the session as data: records the weights that are used in place. */
-int32_t session_note_in_place(void *data, const struct accel_plan_in_place *list, uint32_t count, uint64_t *out_bytes,
-                              struct accel_error *error) ACCEL_NOEXCEPT;
+/* Records the weights that are used in place. */
+int32_t session_note_in_place(struct accel_session *session, const struct accel_plan_answers *answers,
+                              struct accel_error *error);
+
+/* Returns the bytes of the mapped pages that hold the weights used in place, or 0 if nothing is mapped. */
+uint64_t session_in_place_bytes(const struct accel_session *session);
 
 /* Prefetches the pages of weights used in place. Sequential reading lets the system use huge pages; page faults of
  * steps would come in random order. Returns early when cancelled. */

@@ -364,6 +364,8 @@ static int32_t create_stage(struct accel_session *session, const char *device, u
     code = cut_graph(session, stage, first, end, error);
     if (code == ACCEL_OK)
         code = create_stage_plan(session, stage, device, error);
+    for (uint32_t p = 0; code == ACCEL_OK && p + 1 < session->pipeline_count; p++)
+        code = accel_plan_share_device(stage->plan, session->pipeline[p]->plan, error);
     if (code == ACCEL_OK)
         code = session_resolve_load(stage, error);
     if (code != ACCEL_OK)

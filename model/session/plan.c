@@ -60,7 +60,7 @@ static int32_t resolve_quantized_cache(struct accel_plan *plan, const struct acc
     char name[32];
 
     snprintf(name, sizeof(name), "%.2s_g%.3s", setting->value,
-             group == NULL || strcmp(group->value, "auto") == 0 ? "64" : group->value);
+             group == NULL || group->word == ACCEL_WORD_AUTO ? "64" : group->value);
     *out_type = accel_format_narrow(accel_format_find(name), head);
     if (*out_type != ACCEL_F16)
         return ACCEL_OK;
@@ -70,7 +70,7 @@ static int32_t resolve_quantized_cache(struct accel_plan *plan, const struct acc
         snprintf(reason, sizeof(reason), "heads of %u elements have no group of 32 or more that divides them", head);
         return accel_plan_decline(plan, setting->key, "f16", reason, error);
     }
-    if (policy == NULL || strcmp(policy->value, "deny") != 0)
+    if (policy == NULL || policy->word != ACCEL_WORD_DENY)
         return ACCEL_OK;
     accel_error_set(error, ACCEL_E_FALLBACK,
                     "%s: %s=%s: heads of %u elements have no group of 32 or more that divides them", setting->place,
@@ -87,9 +87,9 @@ static int32_t resolve_cache_type(struct accel_plan *plan, const char *key, uint
     *out_type = ACCEL_F16;
     if (setting == NULL)
         return accel_error_set(error, ACCEL_E_INTERNAL, "the profiles have no setting %s", key);
-    if (strcmp(setting->value, "f32") == 0)
+    if (setting->word == ACCEL_WORD_F32)
         *out_type = ACCEL_F32;
-    if (strcmp(setting->value, "q8") == 0 || strcmp(setting->value, "q4") == 0)
+    if (setting->word == ACCEL_WORD_Q8 || setting->word == ACCEL_WORD_Q4)
         return resolve_quantized_cache(plan, setting, head, out_type, error);
     return ACCEL_OK;
 }
@@ -101,7 +101,7 @@ static int32_t read_number_or_auto(const struct accel_plan *plan, const char *ke
     const struct accel_plan_setting *setting = accel_plan_setting_find(plan, key);
 
     *out_number = 0;
-    if (setting != NULL && strcmp(setting->value, "auto") == 0)
+    if (setting != NULL && setting->word == ACCEL_WORD_AUTO)
         return ACCEL_OK;
     /* The shape plan has already resolved the caller's "auto". */
     if (setting != NULL && setting->value[0] >= '0' && setting->value[0] <= '9') {
@@ -144,9 +144,7 @@ static uint32_t origin_of(const struct accel_plan_setting *setting)
 
 bool session_is_beyond_training(const struct accel_plan *plan)
 {
-    const struct accel_plan_setting *beyond = accel_plan_setting_find(plan, "context.beyond_training");
-
-    return beyond != NULL && strcmp(beyond->value, "true") == 0;
+    return accel_plan_word(plan, "context.beyond_training") == ACCEL_WORD_TRUE;
 }
 
 int32_t session_refuse_context(const struct accel_plan *plan, const char *name, uint64_t longest,
@@ -207,13 +205,6 @@ static int32_t resolve_context(struct accel_session *session, int64_t asked, str
                                        "what the model was made for", error);
 }
 
-static bool is_set(const struct accel_plan *plan, const char *key, const char *value)
-{
-    const struct accel_plan_setting *setting = accel_plan_setting_find(plan, key);
-
-    return setting != NULL && strcmp(setting->value, value) == 0;
-}
-
 /* Refuses a context that the sinks would nearly fill. */
 static int32_t refuse_short(const struct accel_session *session, struct accel_error *error)
 {
@@ -249,7 +240,7 @@ static int32_t check_full(const struct accel_session *session, struct accel_erro
     const struct accel_plan *plan = session->plan;
     const struct step_options *options = &session->options;
 
-    if (is_set(plan, "kv.prune", "off") != (session->full != FULL_PRUNE))
+    if ((accel_plan_word(plan, "kv.prune") == ACCEL_WORD_OFF) != (session->full != FULL_PRUNE))
         return refuse_unpaired(plan, session->full == FULL_PRUNE ? "kv.full" : "kv.prune", error);
     if (session->full == FULL_STOP)
         return ACCEL_OK;
@@ -283,16 +274,16 @@ static int32_t resolve_full(struct accel_session *session, struct accel_error *e
     int64_t window = 0, sinks = 0;
     int32_t code = accel_plan_setting_number(plan, "kv.sinks", &sinks, error);
 
-    if (code == ACCEL_OK && !is_set(plan, "kv.window", "off"))
+    if (code == ACCEL_OK && accel_plan_word(plan, "kv.window") != ACCEL_WORD_OFF)
         code = accel_plan_setting_number(plan, "kv.window", &window, error);
     if (code != ACCEL_OK)
         return code;
     session->full = FULL_STOP;
-    if (is_set(plan, "kv.full", "slide"))
+    if (accel_plan_word(plan, "kv.full") == ACCEL_WORD_SLIDE)
         session->full = FULL_SLIDE;
-    if (is_set(plan, "kv.full", "prune"))
+    if (accel_plan_word(plan, "kv.full") == ACCEL_WORD_PRUNE)
         session->full = FULL_PRUNE;
-    session->by_usage = session->full == FULL_PRUNE && is_set(plan, "kv.prune", "usage");
+    session->by_usage = session->full == FULL_PRUNE && accel_plan_word(plan, "kv.prune") == ACCEL_WORD_USAGE;
     session->options.window = (uint64_t)window;
     session->options.sinks = (uint64_t)sinks;
     code = check_full(session, &why);
@@ -367,16 +358,17 @@ static int32_t resolve_sequences(struct accel_session *session, struct accel_err
 /* Sets up the conversion of weights, with as many threads as steps have. */
 static int32_t setup_conversion(struct accel_session *session, struct accel_error *error)
 {
-    const struct accel_plan_setting *log = accel_plan_setting_find(session->plan, "log.quantization");
-    const struct accel_plan_setting *metrics = accel_plan_setting_find(session->plan, "metrics.quantization");
+    const struct accel_plan *plan = session->plan;
     int32_t code = session_types_create(session, error);
 
     session->options.types = &session->types;
     session->source.types = &session->types;
     session->source.conversion = &session->conversion;
     accel_plan_processor(session->plan, 0, &session->source.threads);
-    session->source.report =
-        strcmp(log->value, "true") == 0 || strcmp(metrics->value, "true") == 0 ? session->plan : NULL;
+    session->source.report = accel_plan_word(plan, "log.quantization") == ACCEL_WORD_TRUE ||
+                                     accel_plan_word(plan, "metrics.quantization") == ACCEL_WORD_TRUE
+                                 ? session->plan
+                                 : NULL;
     return code;
 }
 
@@ -385,7 +377,7 @@ static int32_t setup_conversion(struct accel_session *session, struct accel_erro
 static int32_t resolve_scores(struct accel_session *session, struct accel_error *error)
 {
     const struct accel_plan_setting *output = accel_plan_setting_find(session->plan, "output.attention");
-    const bool is_wanted = strcmp(output->value, "true") == 0;
+    const bool is_wanted = output->word == ACCEL_WORD_TRUE;
 
     session->options.scores = session->by_usage || is_wanted;
     if (!is_wanted || !session_is_spread(session))
@@ -403,7 +395,6 @@ static int32_t resolve_scores(struct accel_session *session, struct accel_error 
 int32_t session_settings(struct accel_session *session, uint64_t outputs, uint32_t flags, struct accel_error *error)
 {
     struct step_options *options = &session->options;
-    const struct accel_plan_setting *activations = accel_plan_setting_find(session->plan, "compute.activations");
     int64_t context = 0, batch = 0, page = 0;
     int32_t code = read_number_or_auto(session->plan, "context", &context, error);
 
@@ -443,7 +434,7 @@ int32_t session_settings(struct accel_session *session, uint64_t outputs, uint32
     options->outputs = smaller(larger(outputs, options->sequences), options->batch);
     options->stages = (flags & ACCEL_SESSION_STAGES) != 0;
     options->inputs = (flags & ACCEL_SESSION_INPUTS) != 0;
-    options->rounding = activations != NULL && strcmp(activations->value, "q8") == 0 ? ACCEL_Q8_0 : ACCEL_F32;
+    options->rounding = accel_plan_word(session->plan, "compute.activations") == ACCEL_WORD_Q8 ? ACCEL_Q8_0 : ACCEL_F32;
     file_source_init(&session->source, session->model->file);
     code = session_resolve_load(session, error);
     return code == ACCEL_OK ? setup_conversion(session, error) : code;
@@ -482,26 +473,25 @@ int32_t session_place(struct accel_session *session, struct accel_error *error)
         .sets = session->options.batch == 1 ? 1 : 2,
         .slots = session->options.slots,
         .host_formula = "tables and tokenizer are not counted",
-        .file_bytes = session_mapped_bytes(session),
         .converted = session->made,
         .converted_count = session->made_count,
-        .in_place = session_note_in_place,
-        .data = session,
     };
-    uint32_t again = 0;
     int32_t code;
 
     if (!session->is_stage && session_is_spread(session)) {
         session->streamed = session->model->facts.weight_bytes; /* each stage decides for itself */
-        code = session_finalize_load(session, &again, error);
+        code = session_finalize_load(session, error);
         return code == ACCEL_OK ? session_pipeline_place(session, error) : code;
     }
-    code = accel_plan_assign_graphs(session->plan, &work, error);
+    code = accel_plan_ask(session->plan, &work, &work.answers, error);
     if (code == ACCEL_OK)
-        code = session_finalize_load(session, &again, error);
-    if (code != ACCEL_OK || !again)
+        code = session_note_in_place(session, work.answers, error);
+    if (code == ACCEL_OK)
+        code = session_finalize_load(session, error);
+    if (code != ACCEL_OK)
         return code;
     work.file_bytes = session_mapped_bytes(session);
+    work.in_place_bytes = session_in_place_bytes(session);
     return accel_plan_assign_graphs(session->plan, &work, error);
 }
 

@@ -243,13 +243,12 @@ static int32_t store_packed(struct accel_session *session, const struct accel_se
 
 int32_t accel_session_store(struct accel_session *session, uint32_t *out_stored, struct accel_error *error)
 {
-    const struct accel_plan_setting *cache = accel_plan_setting_find(session->plan, "cache.components");
     uint32_t state = ACCEL_STORE_UNPACKED;
     int32_t code = ACCEL_OK;
 
     if (!session->is_loaded)
         return accel_error_set(error, ACCEL_E_INVALID, "a session that is not loaded has packed nothing");
-    if (strcmp(cache->value, "false") == 0)
+    if (accel_plan_word(session->plan, "cache.components") == ACCEL_WORD_FALSE)
         state = ACCEL_STORE_DISABLED;
     else if (session->pipeline_count == 0)
         code = store_packed(session, session, &state, error);

@@ -220,8 +220,7 @@ int32_t session_check_length(const struct accel_session *session, uint64_t lengt
     return ACCEL_E_LIMIT;
 }
 
-/* Checks tokens for sequence 0. */
-static int32_t check_feed(struct accel_session *session, const int32_t *ids, uint64_t count, struct accel_error *error)
+int32_t session_check_feed(struct accel_session *session, const int32_t *ids, uint64_t count, struct accel_error *error)
 {
     int32_t code = session_check_ids(session, ids, count, error);
 
@@ -241,7 +240,7 @@ int32_t session_check_cancel(struct accel_session *session, struct accel_error *
 int32_t accel_session_feed(struct accel_session *session, const int32_t *ids, uint64_t count, const float **out_logits,
                            struct accel_error *error)
 {
-    int32_t code = check_feed(session, ids, count, error);
+    int32_t code = session_check_feed(session, ids, count, error);
 
     *out_logits = NULL;
     for (uint64_t done = 0; code == ACCEL_OK && done < count;) {
@@ -261,7 +260,7 @@ int32_t accel_session_score(struct accel_session *session, const int32_t *ids, u
                             accel_logits_function function, void *data, struct accel_error *error)
 {
     uint64_t most = session->options.outputs < session->options.span ? session->options.outputs : session->options.span;
-    int32_t code = check_feed(session, ids, count, error);
+    int32_t code = session_check_feed(session, ids, count, error);
 
     for (uint64_t done = 0; code == ACCEL_OK && done < count;) {
         uint64_t tokens = count - done < most ? count - done : most;

@@ -20,6 +20,10 @@ int32_t session_check_ids(const struct accel_session *session, const int32_t *id
 int32_t session_check_length(const struct accel_session *session, uint64_t length, uint64_t count,
                              struct accel_error *error);
 
+/* Checks tokens that continue sequence 0. */
+int32_t session_check_feed(struct accel_session *session, const int32_t *ids, uint64_t count,
+                           struct accel_error *error);
+
 /* ACCEL_E_CANCELLED once after accel_session_cancel. */
 int32_t session_check_cancel(struct accel_session *session, struct accel_error *error);
 

@@ -15,6 +15,8 @@ struct bench {
     struct accel_context *context;
     struct accel_plan *plan;
     struct accel_error error;
+    const struct accel_plan_in_place *in_place; /* of the last placement */
+    uint32_t in_place_count;
     char folder[128];
 };
 
@@ -83,27 +85,7 @@ static int32_t create(struct bench *b, const char *device, const struct accel_na
     return accel_plan_create(b->context, &request, &b->plan, &b->error);
 }
 
-/* What the plan told of weights that are used in place. */
-struct told {
-    uint64_t pages; /* that it is answered */
-    uint32_t calls, count, looked_up, zero;
-    char key[16]; /* of the first */
-};
-
-static int32_t hear_in_place(void *data, const struct accel_plan_in_place *list, uint32_t count, uint64_t *out_bytes,
-                             struct accel_error *error) ACCEL_NOEXCEPT
-{
-    struct told *told = data;
-    (void)error;
-    told->calls++;
-    told->count = count;
-    told->looked_up = count != 0 && list[0].looked_up;
-    snprintf(told->key, sizeof(told->key), "%s", count == 0 ? "" : list[0].key);
-    *out_bytes = told->pages;
-    return ACCEL_OK;
-}
-
-static int32_t place_told(struct bench *b, uint64_t file_bytes, struct told *told)
+static int32_t place_pages(struct bench *b, uint64_t file_bytes, uint64_t pages)
 {
     static const uint64_t tokens = 8;
     static const uint64_t *const symbols[] = {&tokens};
@@ -118,15 +100,19 @@ static int32_t place_told(struct bench *b, uint64_t file_bytes, struct told *tol
                                    .host_bytes = 1000,
                                    .host_formula = "a table of the test",
                                    .file_bytes = file_bytes,
-                                   .in_place = told == NULL ? NULL : hear_in_place,
-                                   .data = told};
+                                   .in_place_bytes = pages};
+    int32_t code;
     accel_error_clear(&b->error);
+    code = accel_plan_ask(b->plan, &work, &work.answers, &b->error);
+    if (code != ACCEL_OK)
+        return code;
+    b->in_place = accel_plan_in_place(work.answers, &b->in_place_count);
     return accel_plan_assign_graphs(b->plan, &work, &b->error);
 }
 
 static int32_t place(struct bench *b, uint64_t file_bytes)
 {
-    return place_told(b, file_bytes, NULL);
+    return place_pages(b, file_bytes, 0);
 }
 
 static const struct accel_plan_memory *row(const struct bench *b, uint32_t memory_class)
@@ -162,7 +148,8 @@ static void test_settings(void **state)
     assert_int_equal(setting->origin, ACCEL_ORIGIN_PROFILE);
     assert_string_equal(setting->reason, "a test");
     assert_non_null(strstr(setting->place, "base.yaml:3"));
-    assert_string_equal(setting->overridden_text, "256 (built in)");
+    assert_string_equal(setting->overridden[0].value, "256");
+    assert_string_equal(setting->overridden[0].place, "built in");
     setting = accel_plan_setting_find(b->plan, "context");
     assert_int_equal(setting->origin, ACCEL_ORIGIN_GIVEN);
     assert_string_equal(setting->place, "the test");
@@ -263,7 +250,8 @@ static void test_threads(void **state)
     setting = accel_plan_setting_find(b->plan, "cpu.threads");
     assert_int_equal(setting->origin, ACCEL_ORIGIN_MEASURED);
     assert_true(*setting->reason && *setting->place);
-    assert_string_equal(setting->overridden_text, "auto (built in)");
+    assert_string_equal(setting->overridden[0].value, "auto");
+    assert_string_equal(setting->overridden[0].place, "built in");
     assert_int_equal(accel_plan_setting_number(b->plan, "cpu.threads", &number, NULL), ACCEL_OK);
     assert_int_equal(number, threads);
     assert_int_equal(create(b, NULL, &one, 1), ACCEL_OK);
@@ -274,7 +262,8 @@ static void test_threads(void **state)
     assert_non_null(strstr(b->error.remedy, "request at most"));
     assert_int_equal(create(b, NULL, loose, 3), ACCEL_OK);
     assert_int_equal(accel_plan_processor(b->plan, 0, &threads), -1);
-    assert_non_null(strstr(accel_plan_setting_find(b->plan, "cpu.threads")->overridden_text, "4096 (--set)"));
+    assert_string_equal(accel_plan_setting_find(b->plan, "cpu.threads")->overridden[0].value, "4096");
+    assert_string_equal(accel_plan_setting_find(b->plan, "cpu.threads")->overridden[0].place, "--set");
 }
 
 static void test_memory(void **state)
@@ -310,34 +299,57 @@ static void test_memory(void **state)
     assert_int_equal(accel_plan_node_count(b->plan), 1);
 }
 
-/* Whoever knows the pages is told what is used in place, and believed; where nothing is mapped the core copies it. */
+/* Pages that the caller counts replace the bytes of the weights; where nothing is mapped, the core copies them. The
+ * device is asked once. */
 static void test_in_place(void **state)
 {
     struct bench *b = *state;
-    struct told told = {.pages = 4096};
-    open_context(b, 0);
+    open_context(b, 1);
     assert_int_equal(create(b, NULL, NULL, 0), ACCEL_OK);
-    assert_int_equal(place_told(b, 64, &told), ACCEL_OK);
-    assert_int_equal(told.calls, 1);
-    assert_int_equal(told.count, 1);
-    assert_int_equal(told.looked_up, 0);
-    assert_string_equal(told.key, "w");
+    assert_int_equal(place_pages(b, 64, 4096), ACCEL_OK);
+    assert_int_equal(b->in_place_count, 1);
+    assert_int_equal(b->in_place[0].looked_up, 0);
+    assert_string_equal(b->in_place[0].key, "w");
     assert_row(b, ACCEL_MEMORY_MAPPED, 4096, 4096, "file: the pages of 1 weights");
-    told.pages = 0;
-    assert_int_equal(place_told(b, 64, &told), ACCEL_OK);
-    assert_row(b, ACCEL_MEMORY_MAPPED, 16, 16, "file: the pages of 1 weights");
-    told.pages = 4096;
-    assert_int_equal(place_told(b, 0, &told), ACCEL_OK);
-    assert_int_equal(told.count, 1);
+    assert_int_equal(b->script.opened, 1);
+    assert_int_equal(b->script.claims, 1);
+    assert_int_equal(b->script.estimates, 1);
+    assert_int_equal(place_pages(b, 0, 4096), ACCEL_OK);
+    assert_int_equal(b->in_place_count, 1);
     assert_null(row(b, ACCEL_MEMORY_MAPPED));
     assert_row(b, ACCEL_MEMORY_WEIGHTS, 16, 16, "1 weights in memory");
-    /* A weight in the program is in no place. */
+    assert_int_equal(b->script.opened, 1);
+    /* A weight in the program is not used in place. */
     b->script.weights = ACCEL_BAKED;
     assert_int_equal(create(b, NULL, NULL, 0), ACCEL_OK);
-    assert_int_equal(place_told(b, 64, &told), ACCEL_OK);
-    assert_int_equal(told.calls, 4);
-    assert_int_equal(told.count, 0);
+    assert_int_equal(place_pages(b, 64, 4096), ACCEL_OK);
+    assert_int_equal(b->in_place_count, 0);
     assert_null(row(b, ACCEL_MEMORY_MAPPED));
+}
+
+/* Answers are those for the plan that asked, as long as it has its device. */
+static void test_answers(void **state)
+{
+    static const uint64_t tokens = 8;
+    static const uint64_t *const symbols[] = {&tokens};
+    struct bench *b = *state;
+    struct accel_plan_request request = {.size = sizeof(request)};
+    struct accel_plan_work work = {.size = sizeof(work), .graph_count = 1, .graphs = &b->sum.graph, .symbols = symbols};
+    struct accel_plan *other;
+    struct accel_device *device;
+    open_context(b, 0);
+    assert_int_equal(create(b, NULL, NULL, 0), ACCEL_OK);
+    assert_int_equal(accel_plan_ask(b->plan, &work, &work.answers, &b->error), ACCEL_OK);
+    assert_int_equal(accel_plan_create(b->context, &request, &other, &b->error), ACCEL_OK);
+    assert_int_equal(accel_plan_assign_graphs(other, &work, &b->error), ACCEL_E_INVALID);
+    accel_plan_free(other);
+    accel_error_clear(&b->error);
+    assert_int_equal(accel_plan_assign_graphs(b->plan, &work, &b->error), ACCEL_OK);
+    assert_int_equal(accel_plan_open_device(b->plan, &device, &b->error), ACCEL_OK);
+    assert_int_equal(accel_plan_assign_graphs(b->plan, &work, &b->error), ACCEL_E_INVALID);
+    accel_device_free(device);
+    assert_int_equal(b->script.opened, 1);
+    assert_int_equal(b->script.claims, 1);
 }
 
 static void test_core_formula(void **state)
@@ -602,6 +614,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_threads, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_memory, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_in_place, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_answers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_core_formula, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_budget, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_options, set_up, tear_down),

@@ -27,6 +27,7 @@ static int32_t claim(struct accel_driver_device *device, const struct accel_grap
     int32_t code = ACCEL_OK;
     const char *kernel = script->kernel == NULL ? "add_f32" : script->kernel;
     script->bucket = options->buckets[0];
+    script->claims++;
     for (uint32_t g = 0; g < graph_count && code == ACCEL_OK; g++)
         for (uint32_t n = 0; n < graphs[g]->node_count && code == ACCEL_OK; n++) {
             uint32_t answer = n == script->node ? script->answer : ACCEL_CLAIM_NATIVE;
@@ -58,7 +59,8 @@ static int32_t estimate(struct accel_driver_device *device, const struct accel_g
                         const struct accel_estimate_sink *sink, struct accel_error *error) ACCEL_NOEXCEPT
 {
     int32_t code = sink->bytes(sink, 0, ACCEL_MEMORY_SCRATCH, 100, 200, "first", error);
-    (void)device, (void)graphs, (void)graph_count, (void)options;
+    (void)graphs, (void)graph_count, (void)options;
+    script_of(device)->estimates++;
     return code == ACCEL_OK ? sink->bytes(sink, 0, ACCEL_MEMORY_SCRATCH, 10, 20, "second", error) : code;
 }
 
@@ -119,21 +121,22 @@ static int32_t open_device(struct accel_driver_instance *instance, const char *i
                            struct accel_error *error) ACCEL_NOEXCEPT
 {
     struct scripted *script = (struct scripted *)instance;
+    char given[sizeof(script->options)] = "";
     size_t used = 0;
     (void)id;
-    script->options[0] = '\0';
     for (uint32_t i = 0; i < setting_count; i++) {
         const struct accel_setting *one = &settings[i];
-        used += (size_t)snprintf(script->options + used, sizeof(script->options) - used, "%s=%s%.0d ", one->name,
+        used += (size_t)snprintf(given + used, sizeof(given) - used, "%s=%s%.0d ", one->name,
                                  one->text ? one->text : "", (int)one->integer);
     }
     for (size_t i = 0; i < 2; i++) {
-        if (script->refuses[i] == NULL || strstr(script->options, script->refuses[i]) == NULL)
+        if (script->refuses[i] == NULL || strstr(given, script->refuses[i]) == NULL)
             continue;
         error->code = ACCEL_E_UNSUPPORTED;
         snprintf(error->text, sizeof(error->text), "there is no %s", script->refuses[i]);
         return ACCEL_E_UNSUPPORTED;
     }
+    memcpy(script->options, given, sizeof(given));
     script->opened++;
     *out_device = &script->device;
     return ACCEL_OK;

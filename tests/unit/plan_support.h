@@ -18,10 +18,12 @@ struct scripted {
     uint64_t most_buffer;   /* of its limits; 0: more than it has memory */
     uint64_t most_binding;  /* the same */
     const char *kernel;     /* what it calls its kernels; NULL: "add_f32" */
-    char options[128];      /* what the last open was given: "precompile=0 subgroups=off " */
+    char options[128];      /* what it was last opened with: "precompile=0 subgroups=off " */
     const char *refuses[2]; /* options that it is not opened with: "subgroups=on "; NULL: none */
     uint32_t opened;
-    uint64_t bucket; /* first one that claim was given */
+    uint32_t claims;    /* calls of the slot */
+    uint32_t estimates; /* the same */
+    uint64_t bucket;    /* first one that claim was given */
 };
 
 /** Makes the driver that follows `script`; one at a time. `with_estimate` 1: it estimates; 2: and makes buffers. */

@@ -96,14 +96,16 @@ static void test_layers(void **state)
     assert_int_equal(setting->number, 5);
     assert_string_equal(setting->unit, "tok");
     assert_int_equal(setting->layer, ACCEL_LAYER_GIVEN);
-    assert_non_null(strstr(setting->overridden_text, "4 (first)\n3 (environment ACCEL_CONTEXT)\n2 ("));
-    assert_non_null(strstr(setting->overridden_text, "cpu.yaml:3; two)\n1 ("));
-    assert_non_null(strstr(setting->overridden_text, "\nauto (built in)"));
-    assert_true(setting->overridden_count >= 5);
-    assert_string_equal(setting->overridden[0].value, "4");
-    assert_string_equal(setting->overridden[0].unit, "tok");
+    assert_int_equal(setting->overridden_count, 5);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_int_equal(atoi(setting->overridden[i].value), 4 - i);
     assert_string_equal(setting->overridden[0].place, "first");
+    assert_string_equal(setting->overridden[1].place, "environment ACCEL_CONTEXT");
+    assert_non_null(strstr(setting->overridden[2].place, "cpu.yaml:3"));
     assert_string_equal(setting->overridden[2].reason, "two");
+    assert_string_equal(setting->overridden[4].value, "auto");
+    assert_string_equal(setting->overridden[4].place, "built in");
+    assert_string_equal(setting->overridden[0].unit, "tok");
     assert_string_equal(setting->overridden[setting->overridden_count - 1].place, "built in");
 }
 

@@ -50,7 +50,7 @@ int refuse_reports(const struct common *common, const struct wish *wish, const s
     for (uint32_t i = 0; i < REQUESTS; i++) {
         const struct accel_plan_setting *setting = accel_plan_setting_find(plan, requests[i].key);
 
-        if ((wish->reports & requests[i].kind) != 0 || setting == NULL || strcmp(setting->value, "true") != 0)
+        if ((wish->reports & requests[i].kind) != 0 || setting == NULL || setting->word != ACCEL_WORD_TRUE)
             continue;
         if (!accel_plan_is_recommended(plan, setting->key))
             return refuse_report(common, wish, setting, requests[i].kind);
@@ -74,7 +74,7 @@ static enum report kind_of(const struct accel_plan_note *note)
 
 static bool is_requested(const struct accel_plan *plan, const char *key)
 {
-    return strcmp(plan_setting_text(plan, key), "true") == 0 && !accel_plan_is_recommended(plan, key);
+    return accel_plan_word(plan, key) == ACCEL_WORD_TRUE && !accel_plan_is_recommended(plan, key);
 }
 
 /* Returns whether the user gave the setting that requests a report. Both settings of weights share their notes. */

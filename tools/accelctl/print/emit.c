@@ -142,7 +142,7 @@ static uint32_t make_flag(const struct accel_plan *plan, const struct flag_row *
     char value[FLAG];
 
     if (row->reason == flash_only && has_quantized_values(plan))
-        return strcmp(setting->value, "eager") != 0;
+        return setting->word != ACCEL_WORD_EAGER;
     if (row->words != NULL && !look_up(row->words, setting->value, value))
         return 0;
     if (row->words == NULL && row->flag[0] == '\0')

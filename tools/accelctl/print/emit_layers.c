@@ -149,7 +149,7 @@ void emit_llama_layers(const struct opened *opened, FILE *flags)
     const struct accel_plan_setting *gpu = accel_plan_setting_find(plan, "gpu.layers");
     const bool on_processors = device != NULL && device->facts->kind == ACCEL_DEVICE_CPU;
     /* The plan is on the processors although the user wants layers on a GPU: none is here. */
-    const bool lacks_gpu = on_processors && gpu->origin == ACCEL_ORIGIN_GIVEN && strcmp(gpu->value, "auto") != 0 &&
+    const bool lacks_gpu = on_processors && gpu->origin == ACCEL_ORIGIN_GIVEN && gpu->word != ACCEL_WORD_AUTO &&
                            strcmp(gpu->value, "0") != 0;
     const char *fact = accel_model_description_fact(accel_model_plan_description(opened->made), "model.layers");
     const uint64_t layers = fact == NULL ? 0 : strtoull(fact, NULL, 10);

@@ -171,14 +171,14 @@ static void print_larger(const struct accel_plan *plan, const struct accel_plan_
     char line[300] = "no change below is enough: a smaller model, or a device with more memory";
 
     for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
-        const char *value = accel_plan_setting_find(plan, keys[i])->value;
+        const struct accel_plan_setting *setting = accel_plan_setting_find(plan, keys[i]);
 
-        if (strtoull(value, NULL, 10) == fit->budget)
+        if (strtoull(setting->value, NULL, 10) == fit->budget)
             snprintf(line, sizeof(line),
                      "no change below is enough: --set %s=%" PRIu64 "MiB with the settings below, if there is as much "
                      "memory, or a smaller model",
                      keys[i], (fit->needed + 1048575) / 1048576);
-        else if (strcmp(value, "auto") != 0)
+        else if (setting->word != ACCEL_WORD_AUTO)
             snprintf(line, sizeof(line),
                      "no change below is enough: a larger %s, a smaller model, or a device with more memory", keys[i]);
     }

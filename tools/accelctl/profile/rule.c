@@ -17,13 +17,6 @@ static const char *fact_value(const struct accel_plan *plan, const char *key)
     return NULL;
 }
 
-static bool is_value(const struct accel_plan *plan, const char *key, const char *value)
-{
-    const struct accel_plan_setting *setting = accel_plan_setting_find(plan, key);
-
-    return setting != NULL && strcmp(setting->value, value) == 0;
-}
-
 /* A context is lowered to the length that the model was trained for. */
 static bool find_context(const struct accel_plan *plan, const char *limit, const struct accel_plan_setting *setting,
                          struct rule *out)
@@ -54,8 +47,9 @@ bool find_rule(const struct accel_plan *plan, const struct accel_plan_setting *s
     view_value(setting->value, setting->unit, limit, sizeof(limit));
     if (strcmp(setting->key, "context") == 0)
         return find_context(plan, limit, setting, out);
-    if (strcmp(setting->key, "attention.page") != 0 || !is_value(plan, "sequences", "1") ||
-        !is_value(plan, "kv.full", "stop") || !is_value(plan, "kv.window", "off"))
+    if (strcmp(setting->key, "attention.page") != 0 ||
+        strtoull(accel_plan_setting_find(plan, "sequences")->value, NULL, 10) != 1 ||
+        accel_plan_word(plan, "kv.full") != ACCEL_WORD_STOP || accel_plan_word(plan, "kv.window") != ACCEL_WORD_OFF)
         return false;
     snprintf(out->value, sizeof(out->value), "the context");
     snprintf(out->reason, sizeof(out->reason),
