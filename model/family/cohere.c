@@ -15,12 +15,25 @@ static int32_t adapt(struct config_reader *reader)
     return code;
 }
 
+static const struct family_key cohere_keys[] = {
+    REAL("layer_norm_eps", 1e-5),
+    INTEGER("max_position_embeddings", 8192),
+    ROTARY(500000),
+    READS("hidden_act"),
+    REAL("logit_scale", 0.0625),
+    FLAG("attention_bias", 0),
+    FLAG("use_qk_norm", 0),
+    FLAG("tie_word_embeddings", 1),
+    END_OF_KEYS,
+};
+
 const struct model_family family_cohere = {
     .architecture = "cohere",
     .gguf_architecture = "command-r",
     .activation = "silu",
     .gguf_pairing = ACCEL_PAIR_NEIGHBOURS,
     .keys = KEY_LOGIT_SCALE,
+    .json_keys = cohere_keys,
     .form = {.norm = FORM_LAYER_NORM,
              .branches = FORM_PARALLEL_ONE_NORM,
              .qk_norm = FORM_QK_EACH,

@@ -32,8 +32,10 @@ static const struct {
 
 static const char *activation_of(const struct accel_decoder_config *config)
 {
-    return config->activation == NULL || config->form.fixed_activation ? config->family->activation
-                                                                       : config->activation;
+    if (config->activation == NULL)
+        return config->family->activation;
+    return config->form.gelu_is_tanh && strcmp(config->activation, "gelu") == 0 ? "gelu_pytorch_tanh"
+                                                                                : config->activation;
 }
 
 static int32_t find_function(const struct accel_decoder_config *config, uint32_t *out_function)

@@ -74,7 +74,7 @@ static int32_t adapt(struct config_reader *reader)
         code = config_find_bool(reader, "alibi", &alibi, &found);
     if (code == ACCEL_OK)
         code = config_find_bool(reader, "bias", &bias, &found);
-    config->kv_heads = one_key ? 1 : config->heads;
+    config->kv_heads = one_key && !is_new ? 1 : config->heads;
     config->form.norms_in_parallel = 2;
     if (code == ACCEL_OK && is_new)
         code = config_fill(reader, &groups, 1, config);
@@ -97,11 +97,30 @@ static int32_t adapt(struct config_reader *reader)
     .q_bias = FORM_IF_STORED, .o_bias = FORM_IF_STORED, .ffn_bias = FORM_IF_STORED, .output = FORM_IF_STORED,          \
     .ffn_by_hidden = 4, .context = 2048
 
+static const struct family_key falcon_keys[] = {
+    REAL("layer_norm_epsilon", 1e-5),
+    INTEGER("max_position_embeddings", 2048),
+    ROTARY(10000),
+    READS("activation"),
+    READS("num_kv_heads"),
+    READS("n_head_kv"),
+    READS("num_ln_in_parallel_attn"),
+    FLAG("new_decoder_architecture", 0),
+    FLAG("multi_query", 1),
+    FLAG("parallel_attn", 1),
+    FLAG("alibi", 0),
+    FLAG("bias", 0),
+    ONLY_FLAG("apply_residual_connection_post_layernorm", 0),
+    FLAG("tie_word_embeddings", 1),
+    END_OF_KEYS,
+};
+
 const struct model_family family_falcon = {
     .architecture = "falcon",
     .activation = "gelu",
     .gguf_pairing = ACCEL_PAIR_HALVES,
     .names = names,
+    .json_keys = falcon_keys,
     .form = {FALCON, .branches = FORM_PARALLEL_ONE_NORM},
     .adapt = adapt,
 };
@@ -113,5 +132,6 @@ const struct model_family family_falcon_two_norms = {
     .gguf_pairing = ACCEL_PAIR_HALVES,
     .names = new_names,
     .gguf_names = new_gguf_names,
+    .json_keys = falcon_keys,
     .form = {FALCON},
 };

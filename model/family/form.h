@@ -90,6 +90,16 @@ enum form_ffn {
     FORM_PLAIN       /* down(function(up(x))) */
 };
 
+/* Which layers have the window of config.json. Families behind FORM_WINDOW_ALL read a list of layer types first. */
+enum form_windows {
+    FORM_WINDOW_NONE,
+    FORM_WINDOW_ALL,
+    FORM_WINDOW_FROM,       /* layers from max_window_layers on */
+    FORM_WINDOW_EVEN_BELOW, /* layers 0, 2, 4, ... below max_window_layers */
+    FORM_WINDOW_PATTERN,    /* as full_every */
+    FORM_WINDOW_NO_ROTARY   /* layers without rotary positions */
+};
+
 struct decoder_form {
     enum form_norm norm;
     enum form_presence norm_bias;
@@ -100,6 +110,7 @@ struct decoder_form {
     enum form_presence qk_norm_presence;
     enum form_position position;
     enum form_ffn ffn;
+    enum form_windows windows;
     enum form_presence q_bias, k_bias, v_bias, o_bias, ffn_bias, output_bias;
     enum form_presence embedding_norm;
     enum form_presence output; /* FORM_ABSENT: the embedding is the output projection */
@@ -122,9 +133,9 @@ struct decoder_form {
     uint32_t gguf_window;     /* tokens, where no key of GGUF has it; 0: none */
     bool yarn_exact;          /* the bounds of YaRN's ramp are no whole dimensions, where no key says so */
     uint32_t norms_in_parallel;
-    bool alibi_by_head;    /* slopes are divided by the root of the head size, as scores are */
-    bool fixed_activation; /* the family's, whatever a key says */
-    bool transposed;       /* matrices of layers have their inputs first in files with a config.json */
+    bool alibi_by_head; /* slopes are divided by the root of the head size, as scores are */
+    bool gelu_is_tanh;  /* the activation "gelu" of config.json stands for gelu_pytorch_tanh */
+    bool transposed;    /* matrices of layers have their inputs first in files with a config.json */
 
     /* From keys of the configuration, with the value that changes nothing where the family reads none. */
     double embedding_scale;   /* 1 */
