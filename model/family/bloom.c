@@ -18,6 +18,8 @@ static const char *const names[DECODER_PARTS] = {
 
 static const struct family_key bloom_keys[] = {
     REAL("layer_norm_epsilon", 1e-5),
+    READS("n_layer"),
+    READS("n_head"),
     ONLY_FLAG("apply_residual_connection_post_layernorm", 0),
     FLAG("tie_word_embeddings", 1),
     END_OF_KEYS,

@@ -287,7 +287,7 @@ const char *config_first_name(const struct config_reader *reader, const char *co
     if (reader->root == NULL)
         return gguf[0];
     for (size_t i = 0; i < 4 && json[i] != NULL; i++)
-        if (config_reads(reader, json[i]))
+        if (config_key(reader, json[i]) != NULL)
             return json[i];
     return json[0];
 }
@@ -590,7 +590,9 @@ static int32_t read_form(struct config_reader *reader)
     if (code == ACCEL_OK && config->form.experts_used > config->form.experts)
         return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path,
                            config_offset(reader, "num_experts_per_tok", "expert_used_count"),
-                           "%u experts of a token, the model has %u", config->form.experts_used, config->form.experts);
+                           "%s is %u, the model has %u experts",
+                           reader->root != NULL ? "num_experts_per_tok" : "expert_used_count",
+                           config->form.experts_used, config->form.experts);
     return code;
 }
 

@@ -52,8 +52,10 @@ static int32_t read_activation(const struct config_reader *reader)
     if (fact.kind != CONFIG_TEXT)
         return config_fault(reader, ACCEL_E_CORRUPT, &fact, "is not a string");
     reader->config->activation = model_pool_text(&reader->config->pool, fact.text, strlen(fact.text));
-    return reader->config->activation == NULL ? model_no_memory(reader->error, reader->path, strlen(fact.text))
-                                              : ACCEL_OK;
+    reader->config->activation_key = model_pool_text(&reader->config->pool, fact.key, strlen(fact.key));
+    return reader->config->activation == NULL || reader->config->activation_key == NULL
+               ? model_no_memory(reader->error, reader->path, strlen(fact.text))
+               : ACCEL_OK;
 }
 
 /* Applies a declaration of biases to those that the family may have. The family checks that a declared bias exists. A

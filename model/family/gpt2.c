@@ -19,6 +19,10 @@ static const char *const names[DECODER_PARTS] = {
 static const struct family_key gpt2_keys[] = {
     REAL("layer_norm_epsilon", 1e-5),
     INTEGER("n_positions", 1024),
+    READS("n_layer"),
+    READS("n_embd"),
+    READS("n_inner"),
+    READS("n_head"),
     READS("activation_function"),
     ONLY_FLAG("scale_attn_weights", 1),
     ONLY_FLAG("scale_attn_by_inverse_layer_idx", 0),

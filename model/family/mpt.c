@@ -87,6 +87,9 @@ static int32_t adapt(struct config_reader *reader)
 static const struct family_key mpt_keys[] = {
     REAL("layer_norm_epsilon", 1e-5),
     INTEGER("max_seq_len", 2048),
+    READS("n_layers"),
+    READS("d_model"),
+    READS("n_heads"),
     READS("attn_config"),
     FLAG("tie_word_embeddings", 1),
     END_OF_KEYS,

@@ -42,6 +42,7 @@ static int32_t adapt(struct config_reader *reader)
 
 static const struct family_key opt_keys[] = {
     INTEGER("max_position_embeddings", 2048),
+    READS("ffn_dim"),
     READS("activation_function"),
     READS("word_embed_proj_dim"),
     FLAG("do_layer_norm_before", 1),
