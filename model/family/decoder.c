@@ -180,7 +180,7 @@ static uint32_t norm_heads(struct decoder *d, enum decoder_part part, uint32_t l
     return norm_node(d, layer, name, x, weight, ACCEL_NO_VALUE);
 }
 
-/* Splits queries or keys into heads, normalizes them and adds rotary positions, as the form says. */
+/* Splits queries or keys into heads, normalizes them and adds rotary positions, as in the form. */
 static uint32_t place_heads(struct decoder *d, uint32_t layer, const char *name, enum decoder_part norm_part,
                             uint32_t x, uint32_t heads)
 {
@@ -557,7 +557,7 @@ int32_t decoder_check(const struct accel_model_file *file, const struct accel_de
     code = net_begin_check(&d.net, file, error == NULL ? &own : error);
     if (code == ACCEL_OK)
         describe(&d);
-    net_refuse_unasked(&d.net);
+    net_refuse_unused(&d.net);
     net_end(&d.net);
     return d.net.code;
 }

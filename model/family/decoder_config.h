@@ -87,7 +87,7 @@ struct accel_decoder_config {
     struct accel_rope_config rope_sliding; /* of layers with a window; equal to rope unless the file has another */
     enum accel_rope_pairing pairing;
     const char *rope_divisors; /* name of a tensor [dims / 2] that divides the frequencies, or NULL */
-    const bool *mixture;       /* [layers]: the feed-forward part has experts; NULL: as form.experts says */
+    const bool *mixture;       /* [layers]: the feed-forward part has experts; NULL: all or none, by form.experts */
     const bool *no_rotary;     /* [layers]: the layer has no rotary positions; NULL: all have */
     const uint32_t *windows;   /* [layers]: tokens that a token attends to, itself included; 0 for all before it */
 

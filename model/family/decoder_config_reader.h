@@ -57,7 +57,7 @@ struct config_row {
 void config_find(const struct config_reader *reader, const char *const json[4], const char *const gguf[2],
                  struct config_fact *out_fact);
 
-/* What a key at the top of config.json is to a family (decoder_config_keys.c). */
+/* Use of a key at the top of config.json by a family (decoder_config_keys.c). */
 enum config_key_class {
     CONFIG_KEY_READ,
     CONFIG_KEY_UNUSED,    /* its checkpoints have it, and it has no effect */

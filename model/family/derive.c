@@ -13,7 +13,7 @@
 static const enum decoder_part transposed_parts[] = {DECODER_QKV, DECODER_ATTENTION_OUT, DECODER_FFN_UP,
                                                      DECODER_FFN_DOWN};
 
-/* What is derived, and the memory of names. */
+/* List of derivations, with the memory of their names. */
 struct list {
     const struct accel_decoder_config *config;
     struct model_pool pool;

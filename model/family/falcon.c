@@ -117,7 +117,7 @@ const struct model_family family_falcon = {
     .adapt = adapt,
 };
 
-/* The same, as a configuration of a later model becomes. */
+/* Replaces family_falcon for later models, whose branches have a norm each. */
 const struct model_family family_falcon_two_norms = {
     .architecture = "falcon",
     .activation = "gelu",

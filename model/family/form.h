@@ -45,15 +45,15 @@ enum decoder_part {
     DECODER_PARTS
 };
 
-/* Whether a tensor exists. FORM_IF_STORED: as the first layer of the file has it. */
+/* Presence of a tensor. FORM_IF_STORED: present in all layers if the first one has it. */
 enum form_presence { FORM_ABSENT, FORM_PRESENT, FORM_IF_STORED };
 
 enum form_norm {
     FORM_RMS_NORM,  /* x / sqrt(mean(x^2) + epsilon) * weight */
-    FORM_LAYER_NORM /* of x - mean(x), with a bias where norm_bias says so */
+    FORM_LAYER_NORM /* of x - mean(x), with a bias by norm_bias */
 };
 
-/* Where the norms of a layer stand, of a branch (attention or feed-forward part) and its residual. */
+/* Place of the norms of a branch (attention or feed-forward part) with its residual. */
 enum form_norm_place {
     FORM_NORM_BEFORE, /* x + branch(norm(x)) */
     FORM_NORM_AFTER,  /* x + norm(branch(x)) */
@@ -122,7 +122,7 @@ struct decoder_form {
     bool shared_factor;      /* a shared expert has a factor of its own for each token */
     bool expert_bias;        /* router and experts have biases */
     uint32_t position_first; /* row of the table of positions that position 0 has */
-    uint32_t full_every;     /* layers l with (l + 1) % full_every == 0 have no window; 0: as the file says */
+    uint32_t full_every;     /* layers l with (l + 1) % full_every == 0 have no window; 0: by the file */
     uint32_t no_rotary_every;
     uint32_t context;         /* where no key has it; 0: the key is required */
     uint32_t ffn_by_hidden;   /* width of the feed-forward part by that of the layers, where no key has it */
@@ -131,7 +131,7 @@ struct decoder_form {
     double gguf_sliding_base; /* of rotary positions in layers with a window, where no key of GGUF has it */
     bool gguf_sliding_plain;  /* rotary positions in layers with a window are not scaled, which GGUF does not state */
     uint32_t gguf_window;     /* tokens, where no key of GGUF has it; 0: none */
-    bool yarn_exact;          /* the bounds of YaRN's ramp are no whole dimensions, where no key says so */
+    bool yarn_exact;          /* the bounds of YaRN's ramp are no whole dimensions, if no key has it */
     uint32_t norms_in_parallel;
     bool alibi_by_head; /* slopes are divided by the root of the head size, as scores are */
     bool gelu_is_tanh;  /* the activation "gelu" of config.json stands for gelu_pytorch_tanh */

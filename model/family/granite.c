@@ -5,7 +5,7 @@
 #include "model/family/decoder_config_reader.h"
 #include "model/family/families.h"
 
-/* This key of GGUF, which means nothing elsewhere, says whether the model has rotary positions. */
+/* Refuses a model without rotary positions: GGUF states them by this key, which other architectures ignore. */
 static int32_t adapt(struct config_reader *reader)
 {
     static const char key[] = "rope.scaling.finetuned";
