@@ -12,6 +12,10 @@ static int32_t adapt(struct config_reader *reader)
 
     if (found)
         reader->config->form.qk_norm_presence = norms ? FORM_PRESENT : FORM_ABSENT;
+    if (code == ACCEL_OK && reader->config->form.logit_scale == 0)
+        return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path,
+                           config_offset(reader, "logit_scale", "logit_scale"),
+                           "logit_scale of architecture %s is missing", reader->config->architecture);
     return code;
 }
 
@@ -43,7 +47,6 @@ const struct model_family family_cohere = {
              .v_bias = FORM_IF_STORED,
              .o_bias = FORM_IF_STORED,
              .neighbours = true,
-             .output = FORM_ABSENT,
-             .logit_scale = 0.0625},
+             .output = FORM_ABSENT},
     .adapt = adapt,
 };

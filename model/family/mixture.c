@@ -59,17 +59,22 @@ static const struct decoder_stack qwen_stacks[] = {
 };
 
 /* GGUF files without the widths of experts have them as the first converters did. */
+static int32_t adapt_qwen3_moe(struct config_reader *reader)
+{
+    struct accel_decoder_config *config = reader->config;
+
+    if (reader->root == NULL && config->form.expert_ffn == 0 && config->form.experts_used != 0)
+        config->form.expert_ffn = config->ffn / config->form.experts_used;
+    return ACCEL_OK;
+}
+
 static int32_t adapt_qwen2_moe(struct config_reader *reader)
 {
     struct accel_decoder_config *config = reader->config;
 
-    if (reader->root != NULL || config->form.experts_used == 0)
-        return ACCEL_OK;
-    if (config->form.expert_ffn == 0)
-        config->form.expert_ffn = config->ffn / config->form.experts_used;
-    if (config->form.shared_ffn == 0)
+    if (reader->root == NULL && config->form.shared_ffn == 0)
         config->form.shared_ffn = config->ffn;
-    return ACCEL_OK;
+    return adapt_qwen3_moe(reader);
 }
 
 static const struct family_key qwen2_moe_keys[] = {
@@ -146,4 +151,5 @@ const struct model_family family_qwen3_moe = {
              .o_bias = FORM_IF_STORED,
              .output = FORM_IF_STORED,
              .expert_normalize = true},
+    .adapt = adapt_qwen3_moe,
 };

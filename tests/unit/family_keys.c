@@ -45,7 +45,7 @@ static const struct {
 
 static int32_t parse(const char *type, const char *more, struct accel_decoder_config *config, struct accel_error *error)
 {
-    char text[512];
+    char text[2048];
 
     snprintf(text, sizeof(text), "{\"model_type\":\"%s\"," SIZES "%s}", type, more);
     memset(error, 0, sizeof(*error));
@@ -146,6 +146,72 @@ static void absent_activations_are_those_of_the_class(void **state)
     }
 }
 
+/* Values of another type, and elements of lists and objects, are refused by the name of the key. */
+static void malformed_values_are_refused_by_name(void **state)
+{
+    static const struct {
+        const char *type, *more, *words;
+    } cases[] = {
+        {"llama", ",\"is_causal\":false", "is_causal has no meaning in architecture llama"},
+        {"llama", ",\"sliding_window\":64", "sliding_window has no meaning"},
+        {"llama", ",\"partial_rotary_factor\":0.5", "partial_rotary_factor has no meaning"},
+        {"llama", ",\"rope_parameters\":{\"partial_rotary_factor\":0.5}", "partial_rotary_factor is 0.5"},
+        {"llama", ",\"rope_parameters\":{\"full_attention\":{}}", "rope_parameters has an object for each type"},
+        {"llama", ",\"dtype\":5", "dtype is not a string"},
+        {"mistral", ",\"layer_types\":5", "layer_types is not a list"},
+        {"mistral", ",\"layer_types\":[\"full_attention\"]", "layer_types is not a list with an element"},
+        {"gemma2", ",\"sliding_window\":null", "sliding_window is null"},
+        {"gemma3_text", ",\"rope_parameters\":{\"rope_theta\":1e6}", "rope_parameters has no full_attention"},
+        {"gemma3_text", ",\"rope_parameters\":{\"full_attention\":5}", "full_attention is an integer, not an object"},
+        {"gemma3_text", ",\"rope_parameters\":{\"full_attention\":{},\"sliding_attention\":[]}",
+         "sliding_attention is a list, not an object"},
+        {"qwen2_moe", ",\"mlp_only_layers\":5", "mlp_only_layers is an integer, not a list"},
+        {"qwen2_moe", ",\"mlp_only_layers\":[1,\"2\"]", "mlp_only_layers[1] is not the number of a layer"},
+        {"qwen2_moe", ",\"mlp_only_layers\":[-1]", "mlp_only_layers[0] is not the number of a layer"},
+        {"qwen3_moe", ",\"mlp_only_layers\":[30]", "mlp_only_layers[0] is not the number of a layer, 0 to 29"},
+        {"mixtral", ",\"norm_topk_prob\":false", "norm_topk_prob is false, which is not supported"},
+        {"gpt_oss", ",\"swiglu_alpha\":1.5", "swiglu_alpha is 1.5, only 1.702 is supported"},
+        {"gpt_oss", ",\"swiglu_limit\":0", "swiglu_limit is 0"},
+        {"gpt2", ",\"scale_attn_weights\":5", "scale_attn_weights is not true or false"},
+        {"mpt", ",\"attn_config\":[]", "attn_config is a list, not an object"},
+        {"mpt", ",\"attn_config\":{\"alibi\":false}", "alibi is false, which is not supported"},
+        {"mpt", ",\"attn_config\":{\"qk_ln\":true}", "qk_ln is true, which is not supported"},
+        {"mpt", ",\"attn_config\":{\"attn_type\":\"multiquery_attention\"}", "attn_type is neither"},
+        {"mpt", ",\"attn_config\":{\"clip_qkv\":\"6\"}", "clip_qkv is not a number"},
+        {"falcon", ",\"num_kv_heads\":\"8\"", "num_kv_heads is not an integer"},
+        {"olmo2", ",\"sliding_window\":64", "sliding_window has no meaning"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct accel_decoder_config config;
+        struct accel_error error;
+
+        assert_int_not_equal(parse(cases[i].type, cases[i].more, &config, &error), ACCEL_OK);
+        if (strstr(error.text, cases[i].words) == NULL)
+            fail_msg("%s%s: '%s' is not in: %s", cases[i].type, cases[i].more, cases[i].words, error.text);
+        check_error_text(&error, "config.json: offset 0x");
+    }
+}
+
+/* A list of layer types that agrees with the windows of a family without such lists is no contradiction. */
+static void layer_types_agree_or_are_refused(void **state)
+{
+    char list[1024] = ",\"sliding_window\":64,\"layer_types\":[";
+    struct accel_decoder_config config;
+    struct accel_error error;
+
+    (void)state;
+    for (uint32_t i = 0; i < 30; i++)
+        strcat(list, i == 0 ? "\"sliding_attention\"" : ",\"sliding_attention\"");
+    strcat(list, "]");
+    assert_int_equal(parse("mistral", list, &config, &error), ACCEL_OK);
+    accel_decoder_config_free(&config);
+    memcpy(strstr(list, "[\"sliding_attention\""), "[\"full_attention\"   ", strlen("[\"sliding_attention\""));
+    assert_int_equal(parse("mistral", list, &config, &error), ACCEL_E_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "layer_types[0] is full_attention, which architecture mistral does not have"));
+}
+
 static bool is_without_effect(const char *key)
 {
     for (size_t i = 0; i < sizeof(without_effect) / sizeof(without_effect[0]); i++)
@@ -207,6 +273,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(absent_keys_have_the_defaults_of_the_class),
         cmocka_unit_test(absent_activations_are_those_of_the_class),
+        cmocka_unit_test(malformed_values_are_refused_by_name),
+        cmocka_unit_test(layer_types_agree_or_are_refused),
         cmocka_unit_test(keys_without_effect_are_not_read),
         cmocka_unit_test(keys_of_fixtures_are_known),
     };
