@@ -180,7 +180,7 @@ static uint32_t norm_heads(struct decoder *d, enum decoder_part part, uint32_t l
     return norm_node(d, layer, name, x, weight, ACCEL_NO_VALUE);
 }
 
-/* Splits queries or keys into heads, normalizes them and adds rotary positions, as in the form. */
+/* Splits queries or keys into heads, normalizes them and adds rotary positions, as the form says. */
 static uint32_t place_heads(struct decoder *d, uint32_t layer, const char *name, enum decoder_part norm_part,
                             uint32_t x, uint32_t heads)
 {
