@@ -2,7 +2,6 @@
 /* bloom: ALiBi, a norm behind the embedding, queries, keys and values in one matrix head by head. */
 #include <accel/ops.h>
 
-#include "model/family/decoder_config_reader.h"
 #include "model/family/families.h"
 
 static const char *const names[DECODER_PARTS] = {
@@ -17,15 +16,20 @@ static const char *const names[DECODER_PARTS] = {
     [DECODER_FFN_DOWN] = "transformer.h.%u.mlp.dense_4h_to_h",
 };
 
-static int32_t adapt(struct config_reader *reader)
-{
-    return config_refuse_true(reader, "apply_residual_connection_post_layernorm");
-}
+static const struct family_key bloom_keys[] = {
+    REAL("layer_norm_epsilon", 1e-5),
+    READS("n_layer"),
+    READS("n_head"),
+    ONLY_FLAG("apply_residual_connection_post_layernorm", 0),
+    FLAG("tie_word_embeddings", 1),
+    END_OF_KEYS,
+};
 
 const struct model_family family_bloom = {
     .architecture = "bloom",
     .activation = "gelu_pytorch_tanh",
     .names = names,
+    .json_keys = bloom_keys,
     .form = {.norm = FORM_LAYER_NORM,
              .norm_bias = FORM_PRESENT,
              .qkv = FORM_QKV_GROUPS,
@@ -38,5 +42,4 @@ const struct model_family family_bloom = {
              .embedding_norm = FORM_PRESENT,
              .ffn_by_hidden = 4,
              .context = 2048},
-    .adapt = adapt,
 };

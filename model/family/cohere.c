@@ -12,8 +12,24 @@ static int32_t adapt(struct config_reader *reader)
 
     if (found)
         reader->config->form.qk_norm_presence = norms ? FORM_PRESENT : FORM_ABSENT;
+    if (code == ACCEL_OK && reader->config->form.logit_scale == 0)
+        return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path,
+                           config_offset(reader, "logit_scale", "logit_scale"),
+                           "logit_scale of architecture %s is missing", reader->config->architecture);
     return code;
 }
+
+static const struct family_key cohere_keys[] = {
+    REAL("layer_norm_eps", 1e-5),
+    INTEGER("max_position_embeddings", 8192),
+    ROTARY(500000),
+    READS("hidden_act"),
+    REAL("logit_scale", 0.0625),
+    FLAG("attention_bias", 0),
+    FLAG("use_qk_norm", 0),
+    FLAG("tie_word_embeddings", 1),
+    END_OF_KEYS,
+};
 
 const struct model_family family_cohere = {
     .architecture = "cohere",
@@ -21,6 +37,7 @@ const struct model_family family_cohere = {
     .activation = "silu",
     .gguf_pairing = ACCEL_PAIR_NEIGHBOURS,
     .keys = KEY_LOGIT_SCALE,
+    .json_keys = cohere_keys,
     .form = {.norm = FORM_LAYER_NORM,
              .branches = FORM_PARALLEL_ONE_NORM,
              .qk_norm = FORM_QK_EACH,
@@ -30,7 +47,6 @@ const struct model_family family_cohere = {
              .v_bias = FORM_IF_STORED,
              .o_bias = FORM_IF_STORED,
              .neighbours = true,
-             .output = FORM_ABSENT,
-             .logit_scale = 0.0625},
+             .output = FORM_ABSENT},
     .adapt = adapt,
 };

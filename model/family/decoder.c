@@ -32,8 +32,10 @@ static const struct {
 
 static const char *activation_of(const struct accel_decoder_config *config)
 {
-    return config->activation == NULL || config->form.fixed_activation ? config->family->activation
-                                                                       : config->activation;
+    if (config->activation == NULL)
+        return config->family->activation;
+    return config->form.gelu_is_tanh && strcmp(config->activation, "gelu") == 0 ? "gelu_pytorch_tanh"
+                                                                                : config->activation;
 }
 
 static int32_t find_function(const struct accel_decoder_config *config, uint32_t *out_function)
@@ -47,7 +49,7 @@ static int32_t find_function(const struct accel_decoder_config *config, uint32_t
     return ACCEL_E_UNSUPPORTED;
 }
 
-static int32_t refuse_function(const char *path, const char *name, struct accel_error *error)
+static int32_t refuse_function(const char *path, const char *key, const char *name, struct accel_error *error)
 {
     char names[160] = "";
     size_t used = 0;
@@ -57,7 +59,7 @@ static int32_t refuse_function(const char *path, const char *name, struct accel_
 
         used += count > 0 && (size_t)count < sizeof(names) - used ? (size_t)count : 0;
     }
-    accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: hidden_act \"%.60s\" has no implementation here", path, name);
+    accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: %s \"%.60s\" has no implementation here", path, key, name);
     accel_error_remedy(error, "functions that run: %s; a model with another one cannot be run here", names);
     return ACCEL_E_UNSUPPORTED;
 }
@@ -551,11 +553,11 @@ int32_t decoder_check(const struct accel_model_file *file, const struct accel_de
     int32_t code = find_function(config, &d.function);
 
     if (code != ACCEL_OK)
-        return refuse_function(accel_model_file_path(file), activation_of(config), error);
+        return refuse_function(accel_model_file_path(file), config->activation_key, config->activation, error);
     code = net_begin_check(&d.net, file, error == NULL ? &own : error);
     if (code == ACCEL_OK)
         describe(&d);
-    net_refuse_unasked(&d.net);
+    net_refuse_unused(&d.net);
     net_end(&d.net);
     return d.net.code;
 }

@@ -11,6 +11,7 @@
 
 #include "model/family/decoder_config_reader.h"
 #include "model/family/family.h"
+#include "model/family/keys.h"
 #include "model/file/json.h"
 #include "model/file/not_model.h"
 #include "model/file/text.h"
@@ -30,7 +31,13 @@ static const struct config_row rows[] = {
      true,
      1,
      65536},
-    {{"hidden_size", "n_embd", "d_model"}, {"embedding_length"}, MEMBER(hidden), CONFIG_TO_U32, true, 1, 1048576},
+    {{"hidden_size", "n_embd", "d_model", "n_embed"},
+     {"embedding_length"},
+     MEMBER(hidden),
+     CONFIG_TO_U32,
+     true,
+     1,
+     1048576},
     {{"intermediate_size", "ffn_dim", "n_inner", "ffn_hidden_size"},
      {"feed_forward_length"},
      MEMBER(ffn),
@@ -166,14 +173,40 @@ int32_t config_fault(const struct config_reader *reader, int32_t code, const str
     return model_fault(reader->error, code, reader->path, offset, "%s %s", fact->key, what);
 }
 
+/* Sets a fact to the default of an absent key. */
+static void set_default(const struct config_reader *reader, const char *name, struct config_fact *fact)
+{
+    const struct family_key *key = config_key(reader, name);
+    if (key == NULL || fact->kind != CONFIG_ABSENT)
+        return;
+    if (key->use == KEY_WITH_FLAG || key->use == KEY_WITH_ONE_FLAG)
+        fact->kind = CONFIG_BOOL;
+    else if (key->use == KEY_WITH_INTEGER)
+        fact->kind = CONFIG_INTEGER;
+    else if (key->use == KEY_WITH_REAL || key->use == KEY_WITH_ONE_NUMBER)
+        fact->kind = CONFIG_REAL;
+    else
+        return;
+    fact->truth = key->value != 0;
+    fact->real = key->value;
+    fact->integer = (uint64_t)key->value;
+    snprintf(fact->key, sizeof(fact->key), "%s", name);
+}
+
 static void find_json(const struct config_reader *reader, const char *const json[4], struct config_fact *fact)
 {
+    const bool is_top = reader->scope == reader->root;
+    bool is_absent = true;
     const json_t *value = NULL;
     for (size_t i = 0; i < 4 && json[i] != NULL && (value == NULL || json_is_null(value)); i++) {
+        if (is_top && !config_reads(reader, json[i]))
+            continue;
         value = json_object_get(reader->scope, json[i]);
-        config_ask(reader, json[i]);
+        is_absent = is_absent && value == NULL;
         snprintf(fact->key, sizeof(fact->key), "%s", json[i]);
     }
+    for (size_t i = 0; i < 4 && json[i] != NULL && is_top && is_absent; i++)
+        set_default(reader, json[i], fact);
     if (value == NULL || json_is_null(value))
         return;
     fact->kind = CONFIG_OTHER;
@@ -251,7 +284,12 @@ void config_find(const struct config_reader *reader, const char *const json[4], 
 
 const char *config_first_name(const struct config_reader *reader, const char *const json[4], const char *const gguf[2])
 {
-    return reader->root != NULL ? json[0] : gguf[0];
+    if (reader->root == NULL)
+        return gguf[0];
+    for (size_t i = 0; i < 4 && json[i] != NULL; i++)
+        if (config_key(reader, json[i]) != NULL)
+            return json[i];
+    return json[0];
 }
 
 /* Checks the range of a number and stores it. */
@@ -319,27 +357,6 @@ int32_t config_make_windows(const struct config_reader *reader, uint32_t **out_w
         return model_no_memory(reader->error, reader->path, config->layers * sizeof(**out_windows));
     config->windows = *out_windows;
     return ACCEL_OK;
-}
-
-/* Refuses a boolean of a value. */
-static int32_t refuse_bool(const struct config_reader *reader, const char *name, bool value)
-{
-    bool truth = !value, found;
-    int32_t code = config_find_bool(reader, name, &truth, &found);
-    if (code != ACCEL_OK || truth != value)
-        return code;
-    return model_fault(reader->error, ACCEL_E_UNSUPPORTED, reader->path, config_offset(reader, name, name),
-                       "%s is %s, which is not supported", name, value ? "true" : "false");
-}
-
-int32_t config_refuse_true(const struct config_reader *reader, const char *name)
-{
-    return refuse_bool(reader, name, true);
-}
-
-int32_t config_refuse_false(const struct config_reader *reader, const char *name)
-{
-    return refuse_bool(reader, name, false);
 }
 
 bool config_is_full(const struct config_reader *reader, uint32_t layer)
@@ -542,9 +559,11 @@ static int32_t read_form_keys(struct config_reader *reader, uint32_t keys)
         const struct config_row *row = &form_rows[i].row;
         struct config_fact fact;
         config_find(reader, row->json, row->gguf, &fact);
-        if ((fact.kind == CONFIG_INTEGER || fact.kind == CONFIG_REAL) && fact.real == form_rows[i].neutral)
+        const bool is_read = (keys & form_rows[i].key) != 0;
+        if ((reader->root == NULL || !is_read) && (fact.kind == CONFIG_INTEGER || fact.kind == CONFIG_REAL) &&
+            fact.real == form_rows[i].neutral)
             continue;
-        if ((keys & form_rows[i].key) != 0)
+        if (is_read)
             code = config_fill(reader, row, 1, reader->config);
         else if (fact.kind != CONFIG_ABSENT && !is_read_otherwise(reader, keys, i))
             code = config_fault(reader, ACCEL_E_UNSUPPORTED, &fact, "has no meaning in this architecture");
@@ -571,7 +590,9 @@ static int32_t read_form(struct config_reader *reader)
     if (code == ACCEL_OK && config->form.experts_used > config->form.experts)
         return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path,
                            config_offset(reader, "num_experts_per_tok", "expert_used_count"),
-                           "%u experts of a token, the model has %u", config->form.experts_used, config->form.experts);
+                           "%s is %u, the model has %u experts",
+                           reader->root != NULL ? "num_experts_per_tok" : "expert_used_count",
+                           config->form.experts_used, config->form.experts);
     return code;
 }
 
@@ -590,7 +611,9 @@ static void find_prefix(const struct config_reader *reader)
 
 static int32_t read_all(struct config_reader *reader)
 {
-    int32_t code = config_fill(reader, rows, sizeof(rows) / sizeof(rows[0]), reader->config);
+    int32_t code = config_check_keys(reader);
+    if (code == ACCEL_OK)
+        code = config_fill(reader, rows, sizeof(rows) / sizeof(rows[0]), reader->config);
     if (code == ACCEL_OK)
         code = read_form(reader);
     if (code == ACCEL_OK && reader->config->family != NULL && reader->config->family->adapt != NULL)
@@ -621,13 +644,8 @@ static int32_t read_all(struct config_reader *reader)
 
 static int32_t finish(struct config_reader *reader, int32_t code)
 {
-    uint64_t asked = 0;
-    reader->asked = &asked;
     if (code == ACCEL_OK)
         code = read_all(reader);
-    if (code == ACCEL_OK && reader->root != NULL && reader->config->family != NULL)
-        code = config_refuse_unread(reader);
-    reader->asked = NULL;
     if (code != ACCEL_OK)
         accel_decoder_config_free(reader->config);
     return code;
@@ -640,6 +658,7 @@ static const struct decoder_form unknown_form = {
     .o_bias = FORM_IF_STORED,
     .ffn_bias = FORM_IF_STORED,
     .output = FORM_IF_STORED,
+    .windows = FORM_WINDOW_FROM,
     .qk_norm = FORM_QK_HEAD,
     .qk_norm_presence = FORM_IF_STORED,
 };

@@ -68,6 +68,7 @@ struct accel_decoder_config {
     struct decoder_form form;          /* the family's, changed by the keys of the file */
     const char *architecture;          /* model_type of config.json, general.architecture of GGUF */
     const char *activation;            /* as in config.json; NULL if the architecture implies it */
+    const char *activation_key;        /* that has it */
     uint32_t prefix; /* bytes that names of tensors lack at their begin: checkpoints of a part of the model */
     uint32_t format; /* ACCEL_MODEL_GGUF or ACCEL_MODEL_SAFETENSORS: which names the tensors have */
     uint32_t type;   /* of the weights as the checkpoint declares it, or ACCEL_TYPE_NONE */
@@ -86,7 +87,7 @@ struct accel_decoder_config {
     struct accel_rope_config rope_sliding; /* of layers with a window; equal to rope unless the file has another */
     enum accel_rope_pairing pairing;
     const char *rope_divisors; /* name of a tensor [dims / 2] that divides the frequencies, or NULL */
-    const bool *mixture;       /* [layers]: the feed-forward part has experts; NULL: as form.experts says */
+    const bool *mixture;       /* [layers]: the feed-forward part has experts; NULL: all or none, by form.experts */
     const bool *no_rotary;     /* [layers]: the layer has no rotary positions; NULL: all have */
     const uint32_t *windows;   /* [layers]: tokens that a token attends to, itself included; 0 for all before it */
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "model/family/decoder_config_reader.h"
+#include "model/family/family.h"
 #include "model/file/json.h"
 
 #define GENERATION_NAME "generation_config.json"
@@ -25,7 +26,7 @@ static int32_t fault(const struct config_reader *reader, const char *key, const 
                        what);
 }
 
-static void read_type(const struct config_reader *reader)
+static int32_t read_type(const struct config_reader *reader)
 {
     static const char *const json[4] = {"dtype", "torch_dtype"};
     static const char *const gguf[2] = {NULL};
@@ -35,6 +36,9 @@ static void read_type(const struct config_reader *reader)
         if (strcmp(types[i].name, fact.text) == 0)
             reader->config->type = types[i].type;
     }
+    return fact.kind == CONFIG_TEXT || fact.kind == CONFIG_ABSENT
+               ? ACCEL_OK
+               : config_fault(reader, ACCEL_E_CORRUPT, &fact, "is not a string");
 }
 
 static int32_t read_activation(const struct config_reader *reader)
@@ -48,8 +52,10 @@ static int32_t read_activation(const struct config_reader *reader)
     if (fact.kind != CONFIG_TEXT)
         return config_fault(reader, ACCEL_E_CORRUPT, &fact, "is not a string");
     reader->config->activation = model_pool_text(&reader->config->pool, fact.text, strlen(fact.text));
-    return reader->config->activation == NULL ? model_no_memory(reader->error, reader->path, strlen(fact.text))
-                                              : ACCEL_OK;
+    reader->config->activation_key = model_pool_text(&reader->config->pool, fact.key, strlen(fact.key));
+    return reader->config->activation == NULL || reader->config->activation_key == NULL
+               ? model_no_memory(reader->error, reader->path, strlen(fact.text))
+               : ACCEL_OK;
 }
 
 /* Applies a declaration of biases to those that the family may have. The family checks that a declared bias exists. A
@@ -61,9 +67,24 @@ static int32_t apply_bias(const struct config_reader *reader, const char *key, e
     if (code != ACCEL_OK || !found || form != FORM_IF_STORED)
         return code;
     if (!declared && *mark)
-        return fault(reader, key, "is false, but the model has such a bias");
+        return fault(reader, key,
+                     json_object_get(reader->root, key) == NULL
+                         ? "is missing, which means false, but the model has such a bias"
+                         : "is false, but the model has such a bias");
     *mark = declared;
     return ACCEL_OK;
+}
+
+/* An output projection that is stored is used, tied or not, as transformers does: it ties no tensors that differ. */
+static int32_t read_tied(const struct config_reader *reader)
+{
+    struct accel_decoder_config *config = reader->config;
+    char name[DECODER_NAME_BYTES];
+    bool found;
+    int32_t code = config_find_bool(reader, "tie_word_embeddings", &config->tied, &found);
+    if (decoder_tensor_name(config, DECODER_OUTPUT, 0, ".weight", name) && config_has(reader, name))
+        config->tied = config->tied && !found;
+    return code;
 }
 
 static int32_t read_flags(const struct config_reader *reader)
@@ -78,7 +99,6 @@ static int32_t read_flags(const struct config_reader *reader)
                 {"use_bias", true, true}};
     struct accel_decoder_config *config = reader->config;
     const struct decoder_form *form = &config->form;
-    bool found;
     int32_t code = ACCEL_OK;
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]) && code == ACCEL_OK; i++) {
         code = apply_bias(reader, keys[i].name, form->q_bias, &config->q_bias);
@@ -93,9 +113,7 @@ static int32_t read_flags(const struct config_reader *reader)
     }
     if (code == ACCEL_OK)
         code = apply_bias(reader, "mlp_bias", form->ffn_bias, &config->mlp_bias);
-    if (code == ACCEL_OK)
-        code = config_find_bool(reader, "tie_word_embeddings", &config->tied, &found);
-    return code;
+    return code == ACCEL_OK ? read_tied(reader) : code;
 }
 
 /* Reads an optional integer at the top level; 0 if absent. */
@@ -138,37 +156,76 @@ static int32_t windows_by_type(const struct config_reader *reader, const json_t 
     return ACCEL_OK;
 }
 
-/*
- * Reads windows. The list of layer types decides if it exists. Without it a window applies to all layers or, if
- * use_sliding_window is true, to layers from max_window_layers on.
- */
+/* Refuses a list of layer types that differs from the windows of the family. */
+static int32_t compare_types(const struct config_reader *reader, const json_t *list, uint32_t window,
+                             const uint32_t *windows)
+{
+    const struct accel_decoder_config *config = reader->config;
+    uint32_t *listed = model_pool_alloc(&reader->config->pool, config->layers, sizeof(*listed));
+    int32_t code;
+    if (listed == NULL)
+        return model_no_memory(reader->error, reader->path, config->layers * sizeof(*listed));
+    code = windows_by_type(reader, list, window, listed);
+    for (uint32_t i = 0; code == ACCEL_OK && i < config->layers; i++)
+        if (listed[i] != windows[i])
+            return model_fault(reader->error, ACCEL_E_UNSUPPORTED, reader->path,
+                               config_offset(reader, "layer_types", NULL),
+                               "layer_types[%u] is %s, which architecture %s does not have there", i,
+                               listed[i] == 0 ? "full_attention" : "sliding_attention", config->architecture);
+    return code;
+}
+
+/* Returns whether a layer has the window without a list of layer types. */
+static bool has_window(const struct config_reader *reader, uint32_t layer, uint32_t first)
+{
+    switch (reader->config->form.windows) {
+    case FORM_WINDOW_NONE:
+        break;
+    case FORM_WINDOW_ALL:
+        return true;
+    case FORM_WINDOW_FROM:
+        return layer >= first;
+    case FORM_WINDOW_EVEN_BELOW:
+        return layer % 2 == 0 && layer < first;
+    case FORM_WINDOW_PATTERN:
+        return !config_is_full(reader, layer);
+    case FORM_WINDOW_NO_ROTARY:
+        return reader->config->no_rotary[layer];
+    }
+    return false;
+}
+
+/* Reads windows: of the layers in a list of types, else of those that the family implies. A family that has no such
+ * list refuses one that differs from its windows. */
 static int32_t read_windows(const struct config_reader *reader)
 {
     const json_t *list = json_object_get(reader->root, "layer_types");
-    bool in_use = true, switched = false, has_window, has_first;
+    const enum form_windows rule = reader->config->form.windows;
+    bool in_use = true, switched = false, has_size, has_first;
     uint32_t window, first;
     uint32_t *windows;
     int32_t code = config_make_windows(reader, &windows);
     if (code == ACCEL_OK)
         code = config_find_bool(reader, "use_sliding_window", &in_use, &switched);
     if (code == ACCEL_OK)
-        code = top_count(reader, "sliding_window", &window, &has_window);
+        code = top_count(reader, "sliding_window", &window, &has_size);
     if (code == ACCEL_OK)
         code = top_count(reader, "max_window_layers", &first, &has_first);
     if (code != ACCEL_OK)
         return code;
-    if (in_use && has_window && window == 0)
+    if (in_use && has_size && window == 0)
         return fault(reader, "sliding_window", "is 0");
     if (!in_use)
         window = 0;
-    config_ask(reader, "layer_types");
-    if (list != NULL && !json_is_null(list))
+    if (list != NULL && !json_is_null(list) && rule > FORM_WINDOW_ALL)
         return windows_by_type(reader, list, window, windows);
-    if (window != 0 && switched && !has_first)
+    if (rule == FORM_WINDOW_PATTERN && window == 0)
+        return fault(reader, "sliding_window", "is null, but the family has layers with a window");
+    if (rule == FORM_WINDOW_FROM && window != 0 && switched && !has_first)
         return fault(reader, "use_sliding_window", "is true, but max_window_layers is missing");
-    for (uint32_t i = switched ? first : 0; i < reader->config->layers; i++)
-        windows[i] = config_is_full(reader, i) ? 0 : window;
-    return ACCEL_OK;
+    for (uint32_t i = 0; i < reader->config->layers; i++)
+        windows[i] = has_window(reader, i, switched ? first : 0) ? window : 0;
+    return list == NULL || json_is_null(list) ? ACCEL_OK : compare_types(reader, list, window, windows);
 }
 
 static int32_t read_token(const struct config_reader *reader, const json_t *object, const char *key, int64_t *out_id,
@@ -247,8 +304,9 @@ int32_t config_json_read(struct config_reader *reader)
     config->bos = -1;
     config->unk = -1;
     config->pad = -1;
-    read_type(reader);
-    code = read_activation(reader);
+    code = read_type(reader);
+    if (code == ACCEL_OK)
+        code = read_activation(reader);
     if (code == ACCEL_OK)
         code = read_flags(reader);
     if (code == ACCEL_OK)

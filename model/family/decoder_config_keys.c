@@ -1,77 +1,208 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keys of config.json that change what some decoder computes. A family that does not read one of them refuses values
- * that would change its results: its checkpoint says more than its family knows. Other unknown keys are left alone, as
- * the programs do that write these files. Keys with a row in decoder_config.c are refused there.
+ * Keys of config.json by family: which a family reads, their defaults, and the refusal of those that change what some
+ * other decoder computes. Unknown keys are left alone, as transformers does.
  */
 #include <string.h>
 
 #include "model/family/decoder_config_reader.h"
+#include "model/family/family.h"
+#include "model/family/keys.h"
 
-/* Each with the kind of values that change nothing beside null, false, 0 and empty ones. */
+/* Keys of all families. Sizes are compared with the shapes of tensors. */
+static const char *const common[] = {
+    "bos_token_id",
+    "d_model",
+    "dtype",
+    "eos_token_id",
+    "ffn_dim",
+    "ffn_hidden_size",
+    "head_dim",
+    "hidden_size",
+    "intermediate_size",
+    "layer_types",
+    "max_position_embeddings",
+    "max_seq_len",
+    "model_type",
+    "n_embd",
+    "n_embed",
+    "n_head",
+    "n_heads",
+    "n_inner",
+    "n_layer",
+    "n_layers",
+    "n_positions",
+    "num_attention_heads",
+    "num_hidden_layers",
+    "num_key_value_heads",
+    "num_layers",
+    "original_max_position_embeddings",
+    "pad_token_id",
+    "tie_word_embeddings",
+    "torch_dtype",
+    "unk_token_id",
+    "vocab_size",
+};
+
+/* Keys that no family reads, of decoders that are not supported. */
+static const char *const unsupported[] = {
+    "altup_num_inputs",
+    "attention_chunk_size",
+    "clip_qkv",
+    "first_k_dense_replace",
+    "hidden_size_per_layer_input",
+    "is_causal",
+    "kv_lora_rank",
+    "linear_num_key_heads",
+    "mamba_d_state",
+    "n_group",
+    "n_routed_experts",
+    "n_shared_experts",
+    "q_lora_rank",
+    "qk_nope_head_dim",
+    "qk_rope_head_dim",
+    "rope_interleaved",
+    "routed_scaling_factor",
+    "use_bidirectional_attention",
+    "v_head_dim",
+};
+
+/* Values that change nothing in a family without the key, beside null and empty ones; of other keys it is 0 or false.
+ */
 static const struct {
     const char *name;
-    double neutral;
-} keys[] = {
-    {"alibi", 0},
-    {"altup_num_inputs", 0},
-    {"apply_residual_connection_post_layernorm", 0},
-    {"attention_chunk_size", 0},
-    {"attn_config", 0},
-    {"first_k_dense_replace", 0},
-    {"hidden_size_per_layer_input", 0},
-    {"kv_lora_rank", 0},
-    {"layer_types", 0},
-    {"linear_num_key_heads", 0},
-    {"mamba_d_state", 0},
-    {"mlp_only_layers", 0},
-    {"n_group", 1},
-    {"n_shared_experts", 0},
-    {"no_rope_layer_interval", 0},
-    {"no_rope_layers", 0},
-    {"parallel_attn", 0},
-    {"q_lora_rank", 0},
-    {"qk_layernorm", 0},
-    {"qk_nope_head_dim", 0},
-    {"qk_rope_head_dim", 0},
-    {"rope_interleaved", 0},
-    {"routed_scaling_factor", 1},
-    {"scale_attn_by_inverse_layer_idx", 0},
-    {"shared_expert_intermediate_size", 0},
-    {"use_bidirectional_attention", 0},
-    {"use_parallel_residual", 0},
-    {"use_qk_norm", 0},
+    double value;
+} neutral[] = {
+    {"embedding_multiplier", 1}, {"is_causal", 1},  {"logit_scale", 1},
+    {"logits_scaling", 1},       {"n_group", 1},    {"partial_rotary_factor", 1},
+    {"residual_multiplier", 1},  {"rotary_pct", 1}, {"routed_scaling_factor", 1},
 };
-enum { KEYS = sizeof(keys) / sizeof(keys[0]) };
-_Static_assert(KEYS <= 64, "a bit for each key");
 
-void config_ask(const struct config_reader *reader, const char *name)
+static bool is_listed(const char *const *names, size_t count, const char *name)
 {
-    for (size_t i = 0; reader->asked != NULL && i < KEYS; i++)
-        if (strcmp(keys[i].name, name) == 0)
-            *reader->asked |= UINT64_C(1) << i;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
 }
 
-static bool changes_nothing(const json_t *value, double neutral)
+static const struct family_key *find_key(const struct model_family *family, const char *name)
+{
+    for (const struct family_key *key = family->json_keys; key != NULL && key->name != NULL; key++)
+        if (strcmp(key->name, name) == 0)
+            return key;
+    return NULL;
+}
+
+/* Returns whether a key changes the results of some decoder. */
+static bool is_of_some_family(const char *name)
+{
+    const struct model_family *family;
+
+    if (is_listed(unsupported, sizeof(unsupported) / sizeof(unsupported[0]), name))
+        return true;
+    for (size_t i = 0; (family = model_family_at(i)) != NULL; i++) {
+        const struct family_key *key = find_key(family, name);
+
+        if (key != NULL && key->use != KEY_UNUSED)
+            return true;
+    }
+    return false;
+}
+
+enum config_key_class config_key_class(const struct model_family *family, const char *name)
+{
+    const struct family_key *key = find_key(family, name);
+
+    if (key != NULL)
+        return key->use == KEY_UNUSED ? CONFIG_KEY_UNUSED : CONFIG_KEY_READ;
+    if (is_listed(common, sizeof(common) / sizeof(common[0]), name))
+        return CONFIG_KEY_READ;
+    return is_of_some_family(name) ? CONFIG_KEY_OF_OTHERS : CONFIG_KEY_UNKNOWN;
+}
+
+bool config_reads(const struct config_reader *reader, const char *name)
+{
+    const struct model_family *family = reader->config->family;
+
+    return family == NULL || config_key_class(family, name) == CONFIG_KEY_READ;
+}
+
+const struct family_key *config_key(const struct config_reader *reader, const char *name)
+{
+    return reader->config->family == NULL ? NULL : find_key(reader->config->family, name);
+}
+
+static double neutral_value(const char *name)
+{
+    for (size_t i = 0; i < sizeof(neutral) / sizeof(neutral[0]); i++)
+        if (strcmp(neutral[i].name, name) == 0)
+            return neutral[i].value;
+    return 0;
+}
+
+static bool changes_nothing(const char *name, const json_t *value)
 {
     if (json_is_number(value))
-        return json_number_value(value) == 0 || json_number_value(value) == neutral;
+        return json_number_value(value) == neutral_value(name);
+    if (json_is_boolean(value))
+        return json_is_true(value) == (neutral_value(name) != 0);
     if (json_is_array(value))
         return json_array_size(value) == 0;
-    if (json_is_object(value))
-        return json_object_size(value) == 0;
-    return !json_is_true(value) && !json_is_string(value);
+    return json_is_null(value) || (json_is_object(value) && json_object_size(value) == 0);
 }
 
-int32_t config_refuse_unread(const struct config_reader *reader)
+/* Refuses another value than the only one that a family has. */
+static int32_t check_only(const struct config_reader *reader, const struct family_key *key, const json_t *value)
 {
-    for (size_t i = 0; i < KEYS; i++) {
-        const json_t *value = json_object_get(reader->root, keys[i].name);
+    const uint64_t offset = config_offset(reader, key->name, NULL);
+    const bool is_flag = key->use == KEY_WITH_ONE_FLAG;
 
-        if ((*reader->asked & UINT64_C(1) << i) != 0 || value == NULL || changes_nothing(value, keys[i].neutral))
-            continue;
-        return model_fault(reader->error, ACCEL_E_UNSUPPORTED, reader->path, config_offset(reader, keys[i].name, NULL),
-                           "%s has no meaning in architecture %s here", keys[i].name, reader->config->architecture);
+    if (json_is_null(value) || (is_flag && json_is_boolean(value) && json_is_true(value) == (key->value != 0)) ||
+        (!is_flag && json_is_number(value) && json_number_value(value) == key->value))
+        return ACCEL_OK;
+    if (is_flag ? !json_is_boolean(value) : !json_is_number(value))
+        return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path, offset, "%s is not %s", key->name,
+                           is_flag ? "true or false" : "a number");
+    if (is_flag)
+        return model_fault(reader->error, ACCEL_E_UNSUPPORTED, reader->path, offset,
+                           "%s is %s, which is not supported in architecture %s", key->name,
+                           json_is_true(value) ? "true" : "false", reader->config->architecture);
+    return model_fault(reader->error, ACCEL_E_UNSUPPORTED, reader->path, offset,
+                       "%s is %g, only %g is supported in architecture %s", key->name, json_number_value(value),
+                       key->value, reader->config->architecture);
+}
+
+int32_t config_check_only(const struct config_reader *reader, const struct family_key *keys, const json_t *object)
+{
+    int32_t code = ACCEL_OK;
+
+    for (; keys != NULL && keys->name != NULL && code == ACCEL_OK; keys++) {
+        const json_t *value = json_object_get(object, keys->name);
+
+        if (value != NULL && (keys->use == KEY_WITH_ONE_NUMBER || keys->use == KEY_WITH_ONE_FLAG))
+            code = check_only(reader, keys, value);
+    }
+    return code;
+}
+
+int32_t config_check_keys(const struct config_reader *reader)
+{
+    const struct model_family *family = reader->config->family;
+    const char *name;
+    json_t *value;
+    int32_t code;
+
+    if (family == NULL || reader->root == NULL)
+        return ACCEL_OK;
+    code = config_check_only(reader, family->json_keys, reader->root);
+    if (code != ACCEL_OK)
+        return code;
+    json_object_foreach(reader->root, name, value)
+    {
+        if (config_key_class(family, name) == CONFIG_KEY_OF_OTHERS && !changes_nothing(name, value))
+            return model_fault(reader->error, ACCEL_E_UNSUPPORTED, reader->path, config_offset(reader, name, NULL),
+                               "%s has no meaning in architecture %s here", name, reader->config->architecture);
     }
     return ACCEL_OK;
 }

@@ -2,6 +2,7 @@
 /* Reads what differs from layer to layer: experts, and rotary positions. */
 #include "model/family/decoder_config_reader.h"
 #include "model/family/family.h"
+#include "model/file/json.h"
 
 /* Reads which layers have experts: all but those that a list or a step leaves out; of GGUF those that have a router. */
 int32_t config_mixture_read(const struct config_reader *reader)
@@ -16,7 +17,6 @@ int32_t config_mixture_read(const struct config_reader *reader)
     int32_t code;
     if (config->form.experts == 0)
         return ACCEL_OK;
-    config_ask(reader, "mlp_only_layers");
     mixture = model_pool_alloc(&config->pool, config->layers, sizeof(*mixture));
     if (mixture == NULL)
         return model_no_memory(reader->error, reader->path, config->layers);
@@ -29,10 +29,17 @@ int32_t config_mixture_read(const struct config_reader *reader)
         decoder_tensor_name(config, DECODER_ROUTER, i, ".weight", name);
         mixture[i] = reader->root == NULL ? config_has(reader, name) : i >= first && (i + 1) % every == 0;
     }
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_int_t layer = json_integer_value(json_array_get(list, i));
-        if (layer >= 0 && layer < config->layers)
-            mixture[layer] = false;
+    if (list != NULL && !json_is_null(list) && !json_is_array(list))
+        return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path, config_offset(reader, "mlp_only_layers", NULL),
+                           "mlp_only_layers is %s, not a list", model_json_kind(list));
+    for (size_t i = 0; code == ACCEL_OK && i < json_array_size(list); i++) {
+        const json_t *element = json_array_get(list, i);
+        const json_int_t layer = json_is_integer(element) ? json_integer_value(element) : -1;
+        if (layer < 0 || layer >= config->layers)
+            return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path,
+                               config_offset(reader, "mlp_only_layers", NULL),
+                               "mlp_only_layers[%zu] is not the number of a layer, 0 to %u", i, config->layers - 1);
+        mixture[layer] = false;
     }
     return code;
 }
@@ -48,7 +55,6 @@ int32_t config_no_rotary_read(const struct config_reader *reader)
     int32_t code;
     if (every == 0)
         return ACCEL_OK;
-    config_ask(reader, "no_rope_layers");
     code = config_fill(reader, &interval, 1, &every);
     if (code != ACCEL_OK)
         return code;
@@ -62,7 +68,14 @@ int32_t config_no_rotary_read(const struct config_reader *reader)
     if (json_is_array(list) && json_array_size(list) != config->layers)
         return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path, config_offset(reader, "no_rope_layers", NULL),
                            "no_rope_layers does not have an element for each layer");
-    for (uint32_t i = 0; i < config->layers; i++)
-        without[i] = json_is_array(list) ? json_integer_value(json_array_get(list, i)) == 0 : (i + 1) % every == 0;
+    for (uint32_t i = 0; i < config->layers; i++) {
+        const json_t *element = json_array_get(list, i);
+        if (element != NULL &&
+            (!json_is_integer(element) || json_integer_value(element) < 0 || json_integer_value(element) > 1))
+            return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path,
+                               config_offset(reader, "no_rope_layers", NULL), "no_rope_layers[%u] is neither 0 nor 1",
+                               i);
+        without[i] = element != NULL ? json_integer_value(element) == 0 : (i + 1) % every == 0;
+    }
     return ACCEL_OK;
 }

@@ -14,15 +14,16 @@
 /* Longest GGUF key built from architecture and name. */
 #define CONFIG_KEY_BYTES 160
 
+struct family_key;
+
 struct config_reader {
     const char *path;                    /* for messages */
     const struct accel_model_file *file; /* NULL if only the text of a config.json exists */
     const json_t *scope;                 /* the object of config.json that is searched; NULL for GGUF */
-    const json_t *root;                  /* the whole config.json; NULL for GGUF */
+    json_t *root;                        /* the whole config.json; NULL for GGUF */
     const char *text;                    /* source text of root, `length` bytes */
     uint64_t length;
     struct accel_decoder_config *config;
-    uint64_t *asked; /* keys of other families (decoder_config_keys.c) that this one reads: a bit each; may be NULL */
     struct accel_error *error;
 };
 
@@ -56,12 +57,27 @@ struct config_row {
 void config_find(const struct config_reader *reader, const char *const json[4], const char *const gguf[2],
                  struct config_fact *out_fact);
 
-/* Notes that the family reads a key of config.json. config_find does it; who reads a list or an object calls it. */
-void config_ask(const struct config_reader *reader, const char *name);
+/* Use of a key at the top of config.json by a family (decoder_config_keys.c). */
+enum config_key_class {
+    CONFIG_KEY_READ,
+    CONFIG_KEY_UNUSED,    /* its checkpoints have it, and it has no effect */
+    CONFIG_KEY_OF_OTHERS, /* changes the results of other decoders: refused unless its value changes nothing */
+    CONFIG_KEY_UNKNOWN    /* ignored */
+};
+enum config_key_class config_key_class(const struct model_family *family, const char *name);
 
-/* Refuses a key that changes the results of some family and that this one does not read, unless its value changes
- * nothing. */
-int32_t config_refuse_unread(const struct config_reader *reader);
+/* Returns whether the family reads a key at the top of config.json. */
+bool config_reads(const struct config_reader *reader, const char *name);
+
+/* Returns the row of a key in the list of the family, or NULL. */
+const struct family_key *config_key(const struct config_reader *reader, const char *name);
+
+/* Refuses keys at the top of config.json that change the results of other decoders, and values that the family does
+ * not support. */
+int32_t config_check_keys(const struct config_reader *reader);
+
+/* Refuses values of an object that are not the only one of their key. */
+int32_t config_check_only(const struct config_reader *reader, const struct family_key *keys, const json_t *object);
 
 /* Returns the first name of a fact in this kind of file, for messages. */
 const char *config_first_name(const struct config_reader *reader, const char *const json[4], const char *const gguf[2]);
@@ -79,10 +95,6 @@ int32_t config_fill(const struct config_reader *reader, const struct config_row 
 
 /* Reads a boolean; if it is absent, *out_found is false and *out_truth unchanged. */
 int32_t config_find_bool(const struct config_reader *reader, const char *name, bool *out_truth, bool *out_found);
-
-/* Refuse a boolean that is true, or false: nothing here honors it. */
-int32_t config_refuse_true(const struct config_reader *reader, const char *name);
-int32_t config_refuse_false(const struct config_reader *reader, const char *name);
 
 /* Reads rope and rope_sliding. Needs head_size and context. */
 int32_t config_rope_read(struct config_reader *reader);

@@ -10,11 +10,13 @@
 #include <string.h>
 
 #include "model/family/decoder_config_reader.h"
+#include "model/family/family.h"
 #include "model/file/json.h"
 
 #define DEFAULT_BASE 10000.0
 #define DEFAULT_BETA_FAST 32.0
 #define DEFAULT_BETA_SLOW 1.0
+#define ORIGINAL "original_max_position_embeddings"
 #define GGUF_DIVISORS "rope_freqs.weight"
 
 /* Values of the file before conversion to accel_rope_config; zero if absent. */
@@ -26,7 +28,7 @@ struct rope_facts {
 #define FACT(name) offsetof(struct rope_facts, name)
 
 static const struct config_row rows[] = {
-    {{"rope_theta", "rotary_emb_base"}, {"rope.freq_base"}, FACT(base), CONFIG_TO_F64, false, 0, 1e15},
+    {{"rope_theta"}, {"rope.freq_base"}, FACT(base), CONFIG_TO_F64, false, 0, 1e15},
     {{"factor"}, {"rope.scaling.factor", "rope.scale_linear"}, FACT(factor), CONFIG_TO_F64, false, 0, 1e6},
     {{"low_freq_factor"}, {NULL}, FACT(low), CONFIG_TO_F64, false, 0, 1e6},
     {{"high_freq_factor"}, {NULL}, FACT(high), CONFIG_TO_F64, false, 0, 1e6},
@@ -35,16 +37,14 @@ static const struct config_row rows[] = {
     {{"attention_factor"}, {"rope.scaling.attn_factor"}, FACT(attention_factor), CONFIG_TO_F64, false, 0, 1e6},
     {{"mscale"}, {NULL}, FACT(mscale), CONFIG_TO_F64, false, 0, 1e6},
     {{"mscale_all_dim"}, {NULL}, FACT(mscale_all), CONFIG_TO_F64, false, 0, 1e6},
-    {{"partial_rotary_factor", "rotary_pct"}, {NULL}, FACT(partial), CONFIG_TO_F64, false, 0, 1},
+    {{"partial_rotary_factor"}, {NULL}, FACT(partial), CONFIG_TO_F64, false, 0, 1},
     {{NULL}, {"rope.dimension_count"}, FACT(dims), CONFIG_TO_U32, false, 1, 65536},
-    {{"original_max_position_embeddings"},
-     {"rope.scaling.original_context_length"},
-     FACT(original),
-     CONFIG_TO_U32,
-     false,
-     1,
-     4294967295.0},
+    {{ORIGINAL}, {"rope.scaling.original_context_length"}, FACT(original), CONFIG_TO_U32, false, 1, 4294967295.0},
 };
+
+/* At the top of config.json, where it comes first in families that list it. */
+static const struct config_row original_row = {{ORIGINAL}, {NULL}, FACT(original), CONFIG_TO_U32,
+                                               false,      1,      4294967295.0};
 
 /* Of layers with a window, in GGUF. */
 static const struct config_row sliding_row = {
@@ -136,10 +136,37 @@ static int32_t lacks(const struct config_reader *reader, const char *kind, const
                        "rotary scaling %s has no valid %s", kind, key);
 }
 
-static int32_t set_dims(const struct config_reader *reader, const struct rope_facts *facts,
-                        struct accel_rope_config *rope)
+/* Fills a struct from the top level of config.json, whatever object is read. */
+static int32_t fill_at_top(const struct config_reader *reader, const struct config_row *row, void *target)
 {
+    struct config_reader top = *reader;
+    top.scope = top.root;
+    return config_fill(&top, row, 1, target);
+}
+
+/* Returns whether heads may be rotary in part. */
+static bool has_share(const struct config_reader *reader)
+{
+    return reader->config->family == NULL || config_key(reader, "partial_rotary_factor") != NULL;
+}
+
+static int32_t set_dims(const struct config_reader *reader, struct rope_facts *facts, struct accel_rope_config *rope)
+{
+    static const struct config_row share = {
+        {"partial_rotary_factor", "rotary_pct"}, {NULL}, FACT(partial), CONFIG_TO_F64, false, 0, 1};
+    const char *key = json_object_get(reader->root, "rotary_pct") == NULL ? "partial_rotary_factor" : "rotary_pct";
     uint32_t head_size = reader->config->head_size;
+    if (facts->partial != 0 && facts->partial != 1 && !has_share(reader))
+        return model_fault(reader->error, ACCEL_E_UNSUPPORTED, reader->path,
+                           config_offset(reader, "partial_rotary_factor", NULL),
+                           "partial_rotary_factor is %g, which has no meaning in architecture %s here", facts->partial,
+                           reader->config->architecture);
+    if (facts->partial == 0 && reader->root != NULL) {
+        /* It may be at the top level while the rest is in an object. */
+        int32_t code = fill_at_top(reader, &share, facts);
+        if (code != ACCEL_OK)
+            return code;
+    }
     rope->dims = facts->dims == 0 ? head_size : facts->dims;
     if (facts->partial == 0 && facts->dims == 0 && reader->config->form.rotary_share != 0)
         rope->dims = (uint32_t)((double)head_size * reader->config->form.rotary_share);
@@ -147,10 +174,13 @@ static int32_t set_dims(const struct config_reader *reader, const struct rope_fa
         rope->dims = (uint32_t)((double)head_size * facts->partial);
     if (rope->dims >= 2 && rope->dims % 2 == 0 && rope->dims <= head_size)
         return ACCEL_OK;
-    return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path,
-                       config_offset(reader, "partial_rotary_factor", "rope.dimension_count"),
-                       "%u rotary dimensions in heads of %u, allowed are even numbers up to that", rope->dims,
-                       head_size);
+    if (facts->partial > 0)
+        return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path, config_offset(reader, key, NULL),
+                           "%s is %g, which gives %u of %u dimensions, allowed are even numbers", key, facts->partial,
+                           rope->dims, head_size);
+    return model_fault(
+        reader->error, ACCEL_E_CORRUPT, reader->path, config_offset(reader, "head_dim", "rope.dimension_count"),
+        "%u rotary dimensions in heads of %u, allowed are even numbers up to that", rope->dims, head_size);
 }
 
 /* Checks the values that each kind requires besides the base. */
@@ -181,7 +211,7 @@ static int32_t read_one(struct config_reader *reader, double base, struct accel_
     struct rope_facts facts = {.base = base, .beta_fast = DEFAULT_BETA_FAST, .beta_slow = DEFAULT_BETA_SLOW};
     bool found;
     int32_t code = config_fill(reader, rows, sizeof(rows) / sizeof(rows[0]), &facts);
-    rope->truncate = !reader->config->form.yarn_exact;
+    rope->truncate = reader->root != NULL || !reader->config->form.yarn_exact;
     /* GGUF files with a factor and no kind are scaled linearly, as those of that kind without a factor are not. */
     if (reader->root == NULL)
         rope->kind = ACCEL_ROPE_LINEAR;
@@ -194,6 +224,8 @@ static int32_t read_one(struct config_reader *reader, double base, struct accel_
         rope->kind = ACCEL_ROPE_LONG;
     if (code == ACCEL_OK && reader->root != NULL)
         code = config_find_bool(reader, "truncate", &rope->truncate, &found);
+    if (code == ACCEL_OK && reader->root != NULL && (facts.original == 0 || config_key(reader, ORIGINAL) != NULL))
+        code = fill_at_top(reader, &original_row, &facts);
     if (code == ACCEL_OK)
         code = set_dims(reader, &facts, rope);
     rope->beta_fast = facts.beta_fast;
@@ -210,11 +242,7 @@ static int32_t read_one(struct config_reader *reader, double base, struct accel_
     rope->attention_factor = rope->kind == ACCEL_ROPE_YARN ? yarn_attention(reader, &facts) : 1;
     if (rope->kind != ACCEL_ROPE_LONG)
         return ACCEL_OK;
-    /* The original length may stand at the top of config.json while the rest is in rope_scaling. */
-    if (facts.original == 0 && reader->root != NULL)
-        rope->original_context =
-            (uint32_t)json_integer_value(json_object_get(reader->root, "original_max_position_embeddings"));
-    if (rope->original_context < 2)
+    if (reader->root != NULL ? facts.original < 2 : rope->original_context < 2)
         return lacks(reader, "longrope", "original_max_position_embeddings");
     rope->attention_factor = long_attention(reader, &facts, rope->original_context);
     code = read_divisors(reader, "short_factor", ROPE_SHORT_TENSOR, rope->dims / 2, &rope->short_divisors);
@@ -233,75 +261,69 @@ static int32_t read_scope(struct config_reader *reader, const json_t *scope, dou
     return code;
 }
 
-/* Reads a number at the top level of config.json, or keeps the default. */
-static int32_t top_number(const struct config_reader *reader, const char *name, double *out_number)
+/* Reads the rotary positions of one kind of layers, for which an object or null may stand. */
+static int32_t read_object(struct config_reader *reader, const json_t *object, const char *key, double base,
+                           struct accel_rope_config *rope)
 {
-    const struct config_row row = {{name}, {NULL}, 0, CONFIG_TO_F64, false, 0, 1e15};
-    return config_fill(reader, &row, 1, out_number);
+    if (object != NULL && !json_is_null(object) && !json_is_object(object))
+        return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path, config_offset(reader, key, NULL),
+                           "%s is %s, not an object", key, model_json_kind(object));
+    memset(rope, 0, sizeof(*rope));
+    return read_scope(reader, json_is_object(object) ? object : NULL, base, rope);
 }
 
-/* Reads `rope_parameters` with an object per layer type. */
-static int32_t read_layer_types(struct config_reader *reader, const json_t *full, const json_t *sliding, double base)
+/* Reads an object per type of layer, or one for all. Families with a base for layers with a window (`local`) have no
+ * scaling in them, and an object for all only under its older name. */
+static int32_t read_types(struct config_reader *reader, const json_t *scope, bool is_older, double base, double local)
 {
-    int32_t code = read_scope(reader, full, base, &reader->config->rope);
-    reader->config->rope_sliding = reader->config->rope;
-    if (code != ACCEL_OK || sliding == NULL)
+    struct accel_decoder_config *config = reader->config;
+    const json_t *full = json_object_get(scope, "full_attention");
+    const json_t *sliding = json_object_get(scope, "sliding_attention");
+    const bool has_types = full != NULL || sliding != NULL;
+    int32_t code;
+    if (config->family != NULL && scope != NULL && !is_older && has_types != (local != 0))
+        return model_fault(
+            reader->error, ACCEL_E_UNSUPPORTED, reader->path, config_offset(reader, "rope_parameters", NULL),
+            has_types ? "rope_parameters has an object for each type of layer, which architecture %s does not read"
+                      : "rope_parameters has no full_attention, which architecture %s reads",
+            config->architecture);
+    code = has_types ? read_object(reader, full, "full_attention", base, &config->rope)
+                     : read_scope(reader, scope, base, &config->rope);
+    config->rope_sliding = config->rope;
+    if (code != ACCEL_OK || (sliding == NULL && local == 0))
         return code;
-    if (!json_is_object(sliding))
-        return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path, config_offset(reader, "rope_parameters", NULL),
-                           "rope_parameters.sliding_attention is %s, not an object", model_json_kind(sliding));
-    memset(&reader->config->rope_sliding, 0, sizeof(reader->config->rope_sliding));
-    return read_scope(reader, sliding, base, &reader->config->rope_sliding);
+    return read_object(reader, sliding, "sliding_attention", local == 0 ? base : local, &config->rope_sliding);
 }
 
 static int32_t read_json(struct config_reader *reader)
 {
-    const json_t *scope = json_object_get(reader->root, "rope_parameters");
+    static const struct config_row base_row = {
+        {"rope_theta", "rotary_emb_base"}, {NULL}, 0, CONFIG_TO_F64, false, 0, 1e15};
+    static const struct config_row local_row = {{"rope_local_base_freq"}, {NULL}, 0, CONFIG_TO_F64, false, 0, 1e15};
+    const char *key = "rope_parameters";
+    const json_t *scope = json_object_get(reader->root, key);
+    const char *implied = reader->config->family == NULL ? NULL : reader->config->family->json_rotary;
     double base = DEFAULT_BASE, local = 0;
-    int32_t code = top_number(reader, "rope_theta", &base);
+    json_t *own = NULL;
+    int32_t code = config_fill(reader, &base_row, 1, &base);
     if (code == ACCEL_OK)
-        code = top_number(reader, "rope_local_base_freq", &local);
+        code = config_fill(reader, &local_row, 1, &local);
     if (code != ACCEL_OK)
         return code;
-    if (scope == NULL || json_is_null(scope))
-        scope = json_object_get(reader->root, "rope_scaling");
-    if (scope != NULL && !json_is_null(scope) && !json_is_object(scope))
-        return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path, config_offset(reader, "rope_scaling", NULL),
-                           "rope_parameters or rope_scaling is %s, not an object", model_json_kind(scope));
-    if (json_is_object(json_object_get(scope, "full_attention")))
-        return read_layer_types(reader, json_object_get(scope, "full_attention"),
-                                json_object_get(scope, "sliding_attention"), base);
-    code = read_scope(reader, scope, base, &reader->config->rope);
-    reader->config->rope_sliding = reader->config->rope;
-    if (local > 0) {
-        /* Older form of rope_parameters: layers with a window are never scaled and have this base. */
-        struct accel_rope_config plain = {
-            .dims = reader->config->rope.dims, .base = local, .factor = 1, .attention_factor = 1, .truncate = true};
-        plain.original_context = reader->config->context;
-        reader->config->rope_sliding = plain;
+    if (scope == NULL || json_is_null(scope)) {
+        key = "rope_scaling";
+        scope = json_object_get(reader->root, key);
     }
+    if (scope != NULL && !json_is_null(scope) && !json_is_object(scope))
+        return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path, config_offset(reader, key, NULL),
+                           "%s is %s, not an object", key, model_json_kind(scope));
+    if (!json_is_object(scope) && implied != NULL)
+        scope = own = json_loads(implied, 0, NULL);
+    if (!json_is_object(scope) && implied != NULL)
+        return model_no_memory(reader->error, reader->path, strlen(implied));
+    code = read_types(reader, json_is_object(scope) ? scope : NULL, strcmp(key, "rope_scaling") == 0, base, local);
+    json_decref(own);
     return code;
-}
-
-/* partial_rotary_factor may be at the top level while the rest is in rope_parameters. */
-static int32_t apply_top_partial(const struct config_reader *reader)
-{
-    struct accel_decoder_config *config = reader->config;
-    double partial = 0;
-    uint32_t dims;
-    int32_t code = top_number(reader, "rotary_pct", &partial);
-    if (code == ACCEL_OK)
-        code = top_number(reader, "partial_rotary_factor", &partial);
-    if (code != ACCEL_OK || partial == 0)
-        return code;
-    dims = partial <= 1 ? (uint32_t)((double)config->head_size * partial) : 0;
-    if (dims < 2 || dims % 2 != 0)
-        return model_fault(
-            reader->error, ACCEL_E_CORRUPT, reader->path, config_offset(reader, "partial_rotary_factor", NULL),
-            "partial_rotary_factor is %g, which gives %u of %u dimensions", partial, dims, config->head_size);
-    config->rope.dims = dims;
-    config->rope_sliding.dims = dims;
-    return ACCEL_OK;
 }
 
 int32_t config_rope_read(struct config_reader *reader)
@@ -310,8 +332,7 @@ int32_t config_rope_read(struct config_reader *reader)
     int32_t code;
     if (reader->root != NULL) {
         config->pairing = config->form.neighbours ? ACCEL_ROPE_PAIRING_NEIGHBOURS : ACCEL_ROPE_PAIRING_HALVES;
-        code = read_json(reader);
-        return code == ACCEL_OK ? apply_top_partial(reader) : code;
+        return read_json(reader);
     }
     code = read_one(reader, DEFAULT_BASE, &config->rope);
     config->rope_sliding = config->rope;

@@ -18,7 +18,7 @@ static uint32_t expert_matmul(struct decoder *d, enum decoder_part part, uint32_
     return net_node(&d->net, ACCEL_OP_EXPERT_MATMUL, layer, name, inputs, 5, &attributes);
 }
 
-/* Products of gate and up, limited where the form says so. */
+/* Multiplies gate and up, both clamped if the form has a limit. */
 static uint32_t gate_limited(struct decoder *d, uint32_t layer, const char *name, uint32_t one, uint32_t up)
 {
     const double limit = d->form->gate_limit;
@@ -56,8 +56,8 @@ static void choose_experts(struct decoder *d, uint32_t layer, uint32_t x, uint32
         *out_factors = net_node(&d->net, ACCEL_OP_SOFTMAX, layer, "factors", &made[1], 1, NULL);
 }
 
-/* The expert that every token has, with a factor for each token where the form says so: its sigmoid is the factor of
- * the one expert of a mixture. */
+/* Adds the shared expert. If the form has a factor for each token, the expert is the only one of a mixture, and the
+ * sigmoid of the factor weights it. */
 static uint32_t add_shared(struct decoder *d, uint32_t layer, uint32_t x, uint32_t sum)
 {
     const uint64_t hidden = d->config->hidden, ffn = d->form->shared_ffn;

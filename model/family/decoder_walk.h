@@ -14,7 +14,7 @@ struct decoder {
     const struct step_options *options;
     decoder_weight list; /* decoder_list: receives weights; else NULL */
     void *list_data;
-    struct step_graph *step; /* its values; of NET_CHECK nobody's */
+    struct step_graph *step; /* its values; unused by NET_CHECK */
     uint32_t tokens;         /* symbol */
     uint32_t outputs;
     uint32_t sequences;

@@ -13,7 +13,7 @@
 static const enum decoder_part transposed_parts[] = {DECODER_QKV, DECODER_ATTENTION_OUT, DECODER_FFN_UP,
                                                      DECODER_FFN_DOWN};
 
-/* What is derived, and the memory of names. */
+/* List of derivations, with the memory of their names. */
 struct list {
     const struct accel_decoder_config *config;
     struct model_pool pool;
@@ -41,8 +41,16 @@ static void add_transposed(struct list *list, enum decoder_part part, uint32_t l
         return;
     }
     *source = keep(list, name);
-    list->items[list->count++] =
-        (struct model_derivation){.name = *source, .sources = source, .count = 1, .transposed = true, .step = 1};
+    list->items[list->count++] = (struct model_derivation){
+        .name = *source, .sources = source, .count = 1, .rank = 2, .transposed = true, .step = 1};
+}
+
+/* Returns the rank of the stored tensors of a stack: one for all experts has a dimension of them. */
+static uint32_t source_rank(const struct decoder_stack *stack, bool is_flat)
+{
+    const bool is_norm = stack->part == DECODER_QUERY_NORM || stack->part == DECODER_KEY_NORM;
+
+    return (is_flat || is_norm ? 1u : 2u) + (stack->count == COUNT_ONE ? 1u : 0u);
 }
 
 static uint32_t count_of(const struct accel_decoder_config *config, enum decoder_count count)
@@ -84,7 +92,8 @@ static void add_stack(struct list *list, const struct decoder_stack *stack, uint
                                                            .transposed = stack->transposed,
                                                            .first = stack->first,
                                                            .step = stack->step == 0 ? 1 : stack->step,
-                                                           .flat = strcmp(suffix, ".bias") == 0};
+                                                           .flat = strcmp(suffix, ".bias") == 0,
+                                                           .rank = source_rank(stack, strcmp(suffix, ".bias") == 0)};
 }
 
 static void add_layer(struct list *list, const struct accel_model_file *file, uint32_t layer)

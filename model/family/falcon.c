@@ -45,21 +45,10 @@ static int32_t adapt_gguf(struct config_reader *reader)
 
 static int32_t adapt(struct config_reader *reader)
 {
-    static const struct config_row groups = {{"num_kv_heads", "n_head_kv"},
-                                             {NULL},
-                                             offsetof(struct accel_decoder_config, kv_heads),
-                                             CONFIG_TO_U32,
-                                             false,
-                                             1,
-                                             65536};
-    static const struct config_row norms = {{"num_ln_in_parallel_attn"},
-                                            {NULL},
-                                            offsetof(struct accel_decoder_config, form.norms_in_parallel),
-                                            CONFIG_TO_U32,
-                                            false,
-                                            1,
-                                            2};
+    static const struct config_row groups = {{"num_kv_heads", "n_head_kv"}, {NULL}, 0, CONFIG_TO_U32, false, 1, 65536};
+    static const struct config_row norms = {{"num_ln_in_parallel_attn"}, {NULL}, 0, CONFIG_TO_U32, false, 1, 2};
     struct accel_decoder_config *config = reader->config;
+    uint32_t kv_heads = 0;
     bool is_new = false, one_key = true, parallel = true, alibi = false, bias = false, found;
     int32_t code = ACCEL_OK;
 
@@ -74,12 +63,14 @@ static int32_t adapt(struct config_reader *reader)
         code = config_find_bool(reader, "alibi", &alibi, &found);
     if (code == ACCEL_OK)
         code = config_find_bool(reader, "bias", &bias, &found);
-    config->kv_heads = one_key ? 1 : config->heads;
+    config->kv_heads = one_key && !is_new ? 1 : config->heads;
     config->form.norms_in_parallel = 2;
-    if (code == ACCEL_OK && is_new)
-        code = config_fill(reader, &groups, 1, config);
-    if (code == ACCEL_OK && is_new)
-        code = config_fill(reader, &norms, 1, config);
+    if (code == ACCEL_OK)
+        code = config_fill(reader, &groups, 1, &kv_heads);
+    if (code == ACCEL_OK)
+        code = config_fill(reader, &norms, 1, &config->form.norms_in_parallel);
+    if (is_new && kv_heads != 0)
+        config->kv_heads = kv_heads;
     config->form.qkv = is_new || !one_key ? FORM_QKV_GROUPS : FORM_QKV_ROWS;
     config->form.branches = FORM_SEQUENTIAL;
     if (is_new || parallel)
@@ -97,21 +88,42 @@ static int32_t adapt(struct config_reader *reader)
     .q_bias = FORM_IF_STORED, .o_bias = FORM_IF_STORED, .ffn_bias = FORM_IF_STORED, .output = FORM_IF_STORED,          \
     .ffn_by_hidden = 4, .context = 2048
 
+static const struct family_key falcon_keys[] = {
+    REAL("layer_norm_epsilon", 1e-5),
+    INTEGER("max_position_embeddings", 2048),
+    ROTARY(10000),
+    READS("activation"),
+    READS("ffn_hidden_size"),
+    READS("num_kv_heads"),
+    READS("n_head_kv"),
+    READS("num_ln_in_parallel_attn"),
+    FLAG("new_decoder_architecture", 0),
+    FLAG("multi_query", 1),
+    FLAG("parallel_attn", 1),
+    FLAG("alibi", 0),
+    FLAG("bias", 0),
+    ONLY_FLAG("apply_residual_connection_post_layernorm", 0),
+    FLAG("tie_word_embeddings", 1),
+    END_OF_KEYS,
+};
+
 const struct model_family family_falcon = {
     .architecture = "falcon",
     .activation = "gelu",
     .gguf_pairing = ACCEL_PAIR_HALVES,
     .names = names,
+    .json_keys = falcon_keys,
     .form = {FALCON, .branches = FORM_PARALLEL_ONE_NORM},
     .adapt = adapt,
 };
 
-/* The same, as a configuration of a later model becomes. */
+/* Replaces family_falcon for later models, whose branches have a norm each. */
 const struct model_family family_falcon_two_norms = {
     .architecture = "falcon",
     .activation = "gelu",
     .gguf_pairing = ACCEL_PAIR_HALVES,
     .names = new_names,
     .gguf_names = new_gguf_names,
+    .json_keys = falcon_keys,
     .form = {FALCON},
 };

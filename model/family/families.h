@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a file of families includes, and the families that family.c lists. */
+/* Declares the families that family.c lists; each file of a family includes it. */
 #ifndef ACCEL_MODEL_FAMILY_FAMILIES_H
 #define ACCEL_MODEL_FAMILY_FAMILIES_H
 

@@ -16,6 +16,11 @@ static bool is_called(const struct model_family *family, const char *architectur
            (family->gguf_architecture != NULL && strcmp(family->gguf_architecture, architecture) == 0);
 }
 
+const struct model_family *model_family_at(size_t place)
+{
+    return place < sizeof(families) / sizeof(families[0]) ? families[place] : NULL;
+}
+
 int32_t model_family_find(const char *path, const char *architecture, const struct model_family **out_family,
                           struct accel_error *error)
 {

@@ -9,6 +9,7 @@
 
 #include "model/family/decoder_config.h"
 #include "model/family/form.h"
+#include "model/family/keys.h"
 
 struct config_reader;
 
@@ -51,6 +52,8 @@ struct model_family {
     const char *activation;        /* default if the file has none */
     uint32_t gguf_pairing;         /* ACCEL_PAIR_... of GGUF files, which do not state it */
     uint32_t keys;                 /* enum form_key */
+    const struct family_key *json_keys;
+    const char *json_rotary; /* object of rotary positions where config.json has none; NULL: plain ones */
     /* Names of parts, [DECODER_PARTS], without the ".weight" or ".bias" behind them and with %u for the layer, where
      * they differ from those of llama's checkpoints and from the usual ones of GGUF (names.c). May be NULL. */
     const char *const *names;
@@ -64,6 +67,9 @@ struct model_family {
 /* Finds the family of an architecture. ACCEL_E_UNSUPPORTED lists the supported ones. */
 int32_t model_family_find(const char *path, const char *architecture, const struct model_family **out_family,
                           struct accel_error *error);
+
+/* Returns the family at a place of the list, NULL behind the last one. */
+const struct model_family *model_family_at(size_t place);
 
 /* Returns the name of a part, or NULL: the family has none. Without a family the names are llama's. */
 const char *decoder_part_name(const struct accel_decoder_config *config, enum decoder_part part);

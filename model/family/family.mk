@@ -28,6 +28,7 @@ libaccel_model_core_la_SOURCES += \
 	%D%/gpt_neox.c \
 	%D%/gpt_oss.c \
 	%D%/granite.c \
+	%D%/keys.h \
 	%D%/llama.c \
 	%D%/mixture.c \
 	%D%/mpt.c \

@@ -45,15 +45,15 @@ enum decoder_part {
     DECODER_PARTS
 };
 
-/* Whether a tensor exists. FORM_IF_STORED: as the first layer of the file has it. */
+/* Presence of a tensor. FORM_IF_STORED: present in all layers if the first one has it. */
 enum form_presence { FORM_ABSENT, FORM_PRESENT, FORM_IF_STORED };
 
 enum form_norm {
     FORM_RMS_NORM,  /* x / sqrt(mean(x^2) + epsilon) * weight */
-    FORM_LAYER_NORM /* of x - mean(x), with a bias where norm_bias says so */
+    FORM_LAYER_NORM /* of x - mean(x), with a bias by norm_bias */
 };
 
-/* Where the norms of a layer stand, of a branch (attention or feed-forward part) and its residual. */
+/* Place of the norms of a branch (attention or feed-forward part) with its residual. */
 enum form_norm_place {
     FORM_NORM_BEFORE, /* x + branch(norm(x)) */
     FORM_NORM_AFTER,  /* x + norm(branch(x)) */
@@ -90,6 +90,16 @@ enum form_ffn {
     FORM_PLAIN       /* down(function(up(x))) */
 };
 
+/* Which layers have the window of config.json. Families behind FORM_WINDOW_ALL read a list of layer types first. */
+enum form_windows {
+    FORM_WINDOW_NONE,
+    FORM_WINDOW_ALL,
+    FORM_WINDOW_FROM,       /* layers from max_window_layers on */
+    FORM_WINDOW_EVEN_BELOW, /* layers 0, 2, 4, ... below max_window_layers */
+    FORM_WINDOW_PATTERN,    /* as full_every */
+    FORM_WINDOW_NO_ROTARY   /* layers without rotary positions */
+};
+
 struct decoder_form {
     enum form_norm norm;
     enum form_presence norm_bias;
@@ -100,6 +110,7 @@ struct decoder_form {
     enum form_presence qk_norm_presence;
     enum form_position position;
     enum form_ffn ffn;
+    enum form_windows windows;
     enum form_presence q_bias, k_bias, v_bias, o_bias, ffn_bias, output_bias;
     enum form_presence embedding_norm;
     enum form_presence output; /* FORM_ABSENT: the embedding is the output projection */
@@ -111,7 +122,7 @@ struct decoder_form {
     bool shared_factor;      /* a shared expert has a factor of its own for each token */
     bool expert_bias;        /* router and experts have biases */
     uint32_t position_first; /* row of the table of positions that position 0 has */
-    uint32_t full_every;     /* layers l with (l + 1) % full_every == 0 have no window; 0: as the file says */
+    uint32_t full_every;     /* layers l with (l + 1) % full_every == 0 have no window; 0: by the file */
     uint32_t no_rotary_every;
     uint32_t context;         /* where no key has it; 0: the key is required */
     uint32_t ffn_by_hidden;   /* width of the feed-forward part by that of the layers, where no key has it */
@@ -120,11 +131,11 @@ struct decoder_form {
     double gguf_sliding_base; /* of rotary positions in layers with a window, where no key of GGUF has it */
     bool gguf_sliding_plain;  /* rotary positions in layers with a window are not scaled, which GGUF does not state */
     uint32_t gguf_window;     /* tokens, where no key of GGUF has it; 0: none */
-    bool yarn_exact;          /* the bounds of YaRN's ramp are no whole dimensions, where no key says so */
+    bool yarn_exact;          /* the bounds of YaRN's ramp are no whole dimensions, if no key has it */
     uint32_t norms_in_parallel;
-    bool alibi_by_head;    /* slopes are divided by the root of the head size, as scores are */
-    bool fixed_activation; /* the family's, whatever a key says */
-    bool transposed;       /* matrices of layers have their inputs first in files with a config.json */
+    bool alibi_by_head; /* slopes are divided by the root of the head size, as scores are */
+    bool gelu_is_tanh;  /* the activation "gelu" of config.json stands for gelu_pytorch_tanh */
+    bool transposed;    /* matrices of layers have their inputs first in files with a config.json */
 
     /* From keys of the configuration, with the value that changes nothing where the family reads none. */
     double embedding_scale;   /* 1 */

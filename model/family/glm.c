@@ -13,12 +13,26 @@ static const char *const glm_names[DECODER_PARTS] = {
     .ffn = FORM_FUSED_GATE, .q_bias = FORM_IF_STORED, .k_bias = FORM_IF_STORED, .v_bias = FORM_IF_STORED,              \
     .output = FORM_IF_STORED, .neighbours = true, .rotary_share = 0.5
 
+static const struct family_key keys[] = {
+    REAL("rms_norm_eps", 1.5625e-7),
+    INTEGER("max_position_embeddings", 131072),
+    INTEGER("num_key_value_heads", 2),
+    INTEGER("head_dim", 128),
+    ROTARY(10000),
+    READS("partial_rotary_factor"),
+    READS("hidden_act"),
+    FLAG("attention_bias", 1),
+    FLAG("tie_word_embeddings", 0),
+    END_OF_KEYS,
+};
+
 const struct model_family family_glm = {
     .architecture = "glm",
     .gguf_architecture = "chatglm",
     .activation = "silu",
     .gguf_pairing = ACCEL_PAIR_NEIGHBOURS,
     .names = glm_names,
+    .json_keys = keys,
     .form = {GLM},
 };
 
@@ -33,5 +47,6 @@ const struct model_family family_glm4 = {
     .activation = "silu",
     .gguf_pairing = ACCEL_PAIR_NEIGHBOURS,
     .names = glm4_names,
+    .json_keys = keys,
     .form = {GLM, .norm_place = FORM_NORM_AROUND},
 };

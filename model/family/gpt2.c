@@ -2,7 +2,6 @@
 /* gpt2: learned positions, and matrices that config.json checkpoints store with their inputs first. */
 #include <accel/ops.h>
 
-#include "model/family/decoder_config_reader.h"
 #include "model/family/families.h"
 
 static const char *const names[DECODER_PARTS] = {
@@ -17,19 +16,26 @@ static const char *const names[DECODER_PARTS] = {
     [DECODER_FFN_DOWN] = "transformer.h.%u.mlp.c_proj",
 };
 
-static int32_t adapt(struct config_reader *reader)
-{
-    int32_t code = config_refuse_true(reader, "scale_attn_by_inverse_layer_idx");
-
-    if (code == ACCEL_OK)
-        code = config_refuse_true(reader, "add_cross_attention");
-    return code == ACCEL_OK ? config_refuse_false(reader, "scale_attn_weights") : code;
-}
+static const struct family_key gpt2_keys[] = {
+    REAL("layer_norm_epsilon", 1e-5),
+    INTEGER("n_positions", 1024),
+    READS("n_layer"),
+    READS("n_embd"),
+    READS("n_inner"),
+    READS("n_head"),
+    READS("activation_function"),
+    ONLY_FLAG("scale_attn_weights", 1),
+    ONLY_FLAG("scale_attn_by_inverse_layer_idx", 0),
+    ONLY_FLAG("add_cross_attention", 0),
+    FLAG("tie_word_embeddings", 1),
+    END_OF_KEYS,
+};
 
 const struct model_family family_gpt2 = {
     .architecture = "gpt2",
     .activation = "gelu_new",
     .names = names,
+    .json_keys = gpt2_keys,
     .form = {.norm = FORM_LAYER_NORM,
              .norm_bias = FORM_PRESENT,
              .qkv = FORM_QKV_ROWS,
@@ -41,5 +47,4 @@ const struct model_family family_gpt2 = {
              .output = FORM_IF_STORED,
              .transposed = true,
              .ffn_by_hidden = 4},
-    .adapt = adapt,
 };

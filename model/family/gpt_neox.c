@@ -26,12 +26,29 @@ static int32_t adapt(struct config_reader *reader)
     return code;
 }
 
+static const struct family_key gpt_neox_keys[] = {
+    REAL("layer_norm_eps", 1e-5),
+    INTEGER("max_position_embeddings", 2048),
+    READS("rope_parameters"),
+    READS("rope_scaling"),
+    REAL("rotary_emb_base", 10000),
+    REAL("rotary_pct", 0.25),
+    UNUSED("rope_theta"),
+    UNUSED("partial_rotary_factor"),
+    READS("hidden_act"),
+    FLAG("attention_bias", 1),
+    FLAG("use_parallel_residual", 1),
+    FLAG("tie_word_embeddings", 0),
+    END_OF_KEYS,
+};
+
 const struct model_family family_gpt_neox = {
     .architecture = "gpt_neox",
     .gguf_architecture = "gptneox",
     .activation = "gelu",
     .gguf_pairing = ACCEL_PAIR_HALVES,
     .names = names,
+    .json_keys = gpt_neox_keys,
     .form = {.norm = FORM_LAYER_NORM,
              .norm_bias = FORM_PRESENT,
              .qkv = FORM_QKV_GROUPS,

@@ -2,7 +2,6 @@
 /* gpt-oss: experts in every layer with limited gates, learned sinks, a window in every other layer. */
 #include <accel/ops.h>
 
-#include "model/family/decoder_config_reader.h"
 #include "model/family/families.h"
 
 static const char *const names[DECODER_PARTS] = {
@@ -54,28 +53,40 @@ static const struct decoder_stack stacks[] = {
     {.source = NULL},
 };
 
-static int32_t adapt(struct config_reader *reader)
-{
-    static const struct config_row row = {{"swiglu_alpha"}, {NULL}, 0, CONFIG_TO_F64, false, 0, 1e6};
-    double alpha = 1.702;
-    int32_t code = config_fill(reader, &row, 1, &alpha);
-
-    if (code != ACCEL_OK || alpha == 1.702)
-        return code;
-    return model_fault(reader->error, ACCEL_E_UNSUPPORTED, reader->path, config_offset(reader, "swiglu_alpha", NULL),
-                       "swiglu_alpha is %g, only 1.702 is supported", alpha);
-}
+static const struct family_key gpt_oss_keys[] = {
+    REAL("rms_norm_eps", 1e-5),
+    INTEGER("max_position_embeddings", 131072),
+    INTEGER("num_key_value_heads", 8),
+    INTEGER("head_dim", 64),
+    ROTARY(150000),
+    UNUSED("hidden_act"),
+    INTEGER("sliding_window", 128),
+    INTEGER("num_local_experts", 128),
+    INTEGER("num_experts", 128),
+    INTEGER("num_experts_per_tok", 4),
+    REAL("swiglu_limit", 7),
+    ONLY_NUMBER("swiglu_alpha", 1.702),
+    ONLY_FLAG("norm_topk_prob", 1),
+    ONLY_FLAG("attention_bias", 1),
+    FLAG("tie_word_embeddings", 0),
+    END_OF_KEYS,
+};
 
 const struct model_family family_gpt_oss = {
     .architecture = "gpt_oss",
     .gguf_architecture = "gpt-oss",
-    .activation = "quick_gelu", /* of the gate, whatever hidden_act says */
+    .activation = "quick_gelu", /* of the gate */
     .gguf_pairing = ACCEL_PAIR_HALVES,
     .keys = KEY_EXPERTS | KEY_GATE_LIMIT,
     .names = names,
     .gguf_names = gguf_names,
     .stacks = stacks,
-    .form = {.q_bias = FORM_PRESENT,
+    .json_keys = gpt_oss_keys,
+    .json_rotary =
+        "{\"rope_type\": \"yarn\", \"factor\": 32.0, \"beta_fast\": 32.0, \"beta_slow\": 1.0, \"truncate\": false, "
+        "\"original_max_position_embeddings\": 4096}",
+    .form = {.windows = FORM_WINDOW_PATTERN,
+             .q_bias = FORM_PRESENT,
              .k_bias = FORM_PRESENT,
              .v_bias = FORM_PRESENT,
              .o_bias = FORM_PRESENT,
@@ -85,7 +96,5 @@ const struct model_family family_gpt_oss = {
              .yarn_exact = true,
              .expert_normalize = true,
              .expert_bias = true,
-             .gate_limit = 7,
-             .fixed_activation = true},
-    .adapt = adapt,
+             .gate_limit = 7},
 };

@@ -5,7 +5,7 @@
 #include "model/family/decoder_config_reader.h"
 #include "model/family/families.h"
 
-/* This key of GGUF, which means nothing elsewhere, says whether the model has rotary positions. */
+/* Refuses a model without rotary positions: GGUF states them by this key, which other architectures ignore. */
 static int32_t adapt(struct config_reader *reader)
 {
     static const char key[] = "rope.scaling.finetuned";
@@ -18,11 +18,27 @@ static int32_t adapt(struct config_reader *reader)
                        "granite.%s is false: a model without rotary positions is not supported", key);
 }
 
+static const struct family_key granite_keys[] = {
+    REAL("rms_norm_eps", 1e-6),
+    INTEGER("max_position_embeddings", 2048),
+    ROTARY(10000),
+    READS("hidden_act"),
+    FLAG("attention_bias", 0),
+    FLAG("mlp_bias", 0),
+    REAL("embedding_multiplier", 1),
+    REAL("residual_multiplier", 1),
+    REAL("attention_multiplier", 1),
+    REAL("logits_scaling", 1),
+    FLAG("tie_word_embeddings", 0),
+    END_OF_KEYS,
+};
+
 const struct model_family family_granite = {
     .architecture = "granite",
     .activation = "silu",
     .gguf_pairing = ACCEL_PAIR_NEIGHBOURS,
     .keys = KEY_EMBEDDING_SCALE | KEY_RESIDUAL_SCALE | KEY_ATTENTION_SCALE | KEY_LOGIT_DIVISOR,
+    .json_keys = granite_keys,
     .form = {.q_bias = FORM_IF_STORED,
              .k_bias = FORM_IF_STORED,
              .v_bias = FORM_IF_STORED,

@@ -25,6 +25,21 @@ static const struct decoder_stack mixtral_stacks[] = {
     {.source = NULL},
 };
 
+static const struct family_key mixtral_keys[] = {
+    REAL("rms_norm_eps", 1e-5),
+    INTEGER("max_position_embeddings", 131072),
+    INTEGER("num_key_value_heads", 8),
+    ROTARY(1e6),
+    READS("hidden_act"),
+    READS("sliding_window"),
+    INTEGER("num_local_experts", 8),
+    INTEGER("num_experts", 8),
+    INTEGER("num_experts_per_tok", 2),
+    ONLY_FLAG("norm_topk_prob", 1),
+    FLAG("tie_word_embeddings", 0),
+    END_OF_KEYS,
+};
+
 const struct model_family family_mixtral = {
     .architecture = "mixtral",
     .activation = "silu",
@@ -32,7 +47,8 @@ const struct model_family family_mixtral = {
     .keys = KEY_EXPERTS,
     .names = mixtral_names,
     .stacks = mixtral_stacks,
-    .form = {.output = FORM_IF_STORED, .expert_normalize = true},
+    .json_keys = mixtral_keys,
+    .form = {.windows = FORM_WINDOW_ALL, .output = FORM_IF_STORED, .expert_normalize = true},
 };
 
 static const struct decoder_stack qwen_stacks[] = {
@@ -43,18 +59,43 @@ static const struct decoder_stack qwen_stacks[] = {
 };
 
 /* GGUF files without the widths of experts have them as the first converters did. */
+static int32_t adapt_qwen3_moe(struct config_reader *reader)
+{
+    struct accel_decoder_config *config = reader->config;
+
+    if (reader->root == NULL && config->form.expert_ffn == 0 && config->form.experts_used != 0)
+        config->form.expert_ffn = config->ffn / config->form.experts_used;
+    return ACCEL_OK;
+}
+
 static int32_t adapt_qwen2_moe(struct config_reader *reader)
 {
     struct accel_decoder_config *config = reader->config;
 
-    if (reader->root != NULL || config->form.experts_used == 0)
-        return ACCEL_OK;
-    if (config->form.expert_ffn == 0)
-        config->form.expert_ffn = config->ffn / config->form.experts_used;
-    if (config->form.shared_ffn == 0)
+    if (reader->root == NULL && config->form.shared_ffn == 0)
         config->form.shared_ffn = config->ffn;
-    return ACCEL_OK;
+    return adapt_qwen3_moe(reader);
 }
+
+static const struct family_key qwen2_moe_keys[] = {
+    REAL("rms_norm_eps", 1e-6),
+    INTEGER("max_position_embeddings", 32768),
+    INTEGER("num_key_value_heads", 16),
+    ROTARY(10000),
+    READS("hidden_act"),
+    SWITCHED_WINDOW,
+    INTEGER("max_window_layers", 28),
+    INTEGER("num_experts", 60),
+    INTEGER("num_experts_per_tok", 4),
+    INTEGER("moe_intermediate_size", 1408),
+    INTEGER("shared_expert_intermediate_size", 5632),
+    INTEGER("decoder_sparse_step", 1),
+    READS("mlp_only_layers"),
+    FLAG("norm_topk_prob", 0),
+    FLAG("qkv_bias", 1),
+    FLAG("tie_word_embeddings", 0),
+    END_OF_KEYS,
+};
 
 const struct model_family family_qwen2_moe = {
     .architecture = "qwen2_moe",
@@ -63,12 +104,34 @@ const struct model_family family_qwen2_moe = {
     .gguf_pairing = ACCEL_PAIR_HALVES,
     .keys = KEY_EXPERTS | KEY_SHARED_EXPERT,
     .stacks = qwen_stacks,
-    .form = {.q_bias = FORM_IF_STORED,
+    .json_keys = qwen2_moe_keys,
+    .form = {.windows = FORM_WINDOW_EVEN_BELOW,
+             .q_bias = FORM_IF_STORED,
              .k_bias = FORM_IF_STORED,
              .v_bias = FORM_IF_STORED,
              .output = FORM_IF_STORED,
              .shared_factor = true},
     .adapt = adapt_qwen2_moe,
+};
+
+static const struct family_key qwen3_moe_keys[] = {
+    REAL("rms_norm_eps", 1e-6),
+    INTEGER("max_position_embeddings", 32768),
+    INTEGER("num_key_value_heads", 4),
+    ROTARY(10000),
+    READS("hidden_act"),
+    SWITCHED_WINDOW,
+    UNUSED("max_window_layers"),
+    INTEGER("num_local_experts", 128),
+    INTEGER("num_experts", 128),
+    INTEGER("num_experts_per_tok", 8),
+    INTEGER("moe_intermediate_size", 768),
+    INTEGER("decoder_sparse_step", 1),
+    READS("mlp_only_layers"),
+    FLAG("norm_topk_prob", 0),
+    FLAG("attention_bias", 0),
+    FLAG("tie_word_embeddings", 0),
+    END_OF_KEYS,
 };
 
 const struct model_family family_qwen3_moe = {
@@ -78,7 +141,9 @@ const struct model_family family_qwen3_moe = {
     .gguf_pairing = ACCEL_PAIR_HALVES,
     .keys = KEY_EXPERTS,
     .stacks = qwen_stacks,
-    .form = {.qk_norm = FORM_QK_HEAD,
+    .json_keys = qwen3_moe_keys,
+    .form = {.windows = FORM_WINDOW_ALL,
+             .qk_norm = FORM_QK_HEAD,
              .qk_norm_presence = FORM_PRESENT,
              .q_bias = FORM_IF_STORED,
              .k_bias = FORM_IF_STORED,
@@ -86,4 +151,5 @@ const struct model_family family_qwen3_moe = {
              .o_bias = FORM_IF_STORED,
              .output = FORM_IF_STORED,
              .expert_normalize = true},
+    .adapt = adapt_qwen3_moe,
 };

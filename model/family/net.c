@@ -30,8 +30,8 @@ int32_t net_begin_check(struct net *net, const struct accel_model_file *file, st
     const uint64_t count = accel_model_file_tensor_count(file);
 
     *net = (struct net){.mode = NET_CHECK, .file = file, .error = error, .marked = ACCEL_NO_VALUE};
-    net->asked = calloc(count + 1, 1);
-    if (net->asked == NULL)
+    net->used = calloc(count + 1, 1);
+    if (net->used == NULL)
         net->code = accel_error_set(error, ACCEL_E_MEMORY, "%s: no memory for marks of %llu tensors",
                                     accel_model_file_path(file), (unsigned long long)count);
     return net->code;
@@ -39,15 +39,15 @@ int32_t net_begin_check(struct net *net, const struct accel_model_file *file, st
 
 void net_end(struct net *net)
 {
-    free(net->asked);
-    net->asked = NULL;
+    free(net->used);
+    net->used = NULL;
 }
 
-/* Marks a tensor as asked for; NULL is allowed. */
-static void mark_asked(struct net *net, const struct accel_model_tensor *tensor)
+/* Marks a tensor as used; NULL is allowed. */
+static void mark_used(struct net *net, const struct accel_model_tensor *tensor)
 {
     if (tensor != NULL)
-        net->asked[model_tensor_index(net->file, tensor)] = 1;
+        net->used[model_tensor_index(net->file, tensor)] = 1;
 }
 
 static bool has_effect(const char *name)
@@ -63,13 +63,13 @@ static bool has_effect(const char *name)
     return true;
 }
 
-void net_refuse_unasked(struct net *net)
+void net_refuse_unused(struct net *net)
 {
     for (uint64_t i = 0; net->code == ACCEL_OK && i < accel_model_file_tensor_count(net->file); i++) {
         const struct accel_model_tensor *tensor = accel_model_file_tensor(net->file, i);
         char shown[MODEL_QUOTE_BYTES];
 
-        if (net->asked[i] || !has_effect(tensor->name))
+        if (net->used[i] || !has_effect(tensor->name))
             continue;
         net->code = model_fault(net->error, ACCEL_E_UNSUPPORTED, accel_model_file_part_path(net->file, tensor->part),
                                 tensor->offset, "tensor %s has no place in this architecture",
@@ -90,7 +90,7 @@ uint32_t net_matrix(struct net *net, const char *name, uint64_t parts, uint64_t 
     if (net->mode == NET_CHECK) {
         net->code = weights_check_matrix(net->file, name, parts, rows, width, &tensor, net->error);
         if (net->code == ACCEL_OK)
-            mark_asked(net, tensor);
+            mark_used(net, tensor);
         return value;
     }
     net->code = weights_add_matrix(net->builder, net->types, accel_model_file_find(net->file, name), &value,
@@ -108,7 +108,7 @@ uint32_t net_table(struct net *net, const char *name, uint64_t rows, uint64_t wi
     if (net->mode == NET_CHECK) {
         net->code = weights_check_vector(net->file, name, rows, width, &tensor, net->error);
         if (net->code == ACCEL_OK)
-            mark_asked(net, tensor);
+            mark_used(net, tensor);
         return value;
     }
     net->code = weights_add_vector(net->builder, net->file, accel_model_file_find(net->file, name), add, &value,

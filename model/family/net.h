@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The vocabulary in which families are written: weights, operators and inputs of a step. One function over it describes
- * a model, and runs in one of two modes: NET_CHECK compares the weights that it asks for with those of a file (missing
- * ones, other shapes, tensors that nobody asked for), NET_GRAPH builds the graph of a step.
+ * Weights, operators and inputs of a step, of which one function describes a model. It runs in one of two modes:
+ * NET_CHECK compares the weights of the model with those of a file (missing ones, other shapes, unused tensors),
+ * NET_GRAPH builds the graph of a step.
  *
  * A net holds the first failure; calls after it do nothing and return ACCEL_NO_VALUE, as all calls of the other modes
  * do, so that families read as lists.
@@ -26,7 +26,7 @@ struct net {
     const struct accel_model_file *file;
     struct accel_error *error; /* never NULL */
     int32_t code;
-    uint8_t *asked; /* NET_CHECK: [tensors of the file], 1: asked for */
+    uint8_t *used; /* NET_CHECK: [tensors of the file] */
 
     /* NET_GRAPH */
     struct accel_builder *builder;
@@ -41,8 +41,8 @@ struct net {
 int32_t net_begin_check(struct net *net, const struct accel_model_file *file, struct accel_error *error);
 void net_end(struct net *net);
 
-/* Refuses a tensor that nobody asked for and that has an effect on results. */
-void net_refuse_unasked(struct net *net);
+/* Refuses an unused tensor that would have an effect on results. */
+void net_refuse_unused(struct net *net);
 
 /* ---- weights ---- */
 
@@ -52,7 +52,7 @@ uint32_t net_matrix(struct net *net, const char *name, uint64_t parts, uint64_t 
 /* A vector [width], as F32; `add` is added to each element. */
 uint32_t net_vector(struct net *net, const char *name, uint64_t width, float add);
 
-/* The same with rows: F32 [rows, width]. */
+/* A table [rows, width], as F32; `add` is added to each element. */
 uint32_t net_table(struct net *net, const char *name, uint64_t rows, uint64_t width, float add);
 
 /* A constant [count] of F32. */

@@ -31,8 +31,6 @@ static int32_t adapt(struct config_reader *reader)
         code = config_find_bool(reader, "_remove_final_layer_norm", &without, &found);
     if (code == ACCEL_OK)
         code = config_find_bool(reader, "enable_bias", &biases, &found);
-    if (code == ACCEL_OK)
-        code = config_refuse_false(reader, "layer_norm_elementwise_affine");
     if (!biases)
         form->q_bias = form->k_bias = form->v_bias = form->o_bias = form->ffn_bias = FORM_ABSENT;
     form->norm_place = before ? FORM_NORM_BEFORE : FORM_NORM_SUM;
@@ -42,11 +40,25 @@ static int32_t adapt(struct config_reader *reader)
     return code;
 }
 
+static const struct family_key opt_keys[] = {
+    INTEGER("max_position_embeddings", 2048),
+    READS("ffn_dim"),
+    READS("activation_function"),
+    READS("word_embed_proj_dim"),
+    FLAG("do_layer_norm_before", 1),
+    FLAG("_remove_final_layer_norm", 0),
+    FLAG("enable_bias", 1),
+    ONLY_FLAG("layer_norm_elementwise_affine", 1),
+    FLAG("tie_word_embeddings", 1),
+    END_OF_KEYS,
+};
+
 const struct model_family family_opt = {
     .architecture = "opt",
     .activation = "relu",
     .keys = KEY_EMBEDDING_WIDTH,
     .names = names,
+    .json_keys = opt_keys,
     .form = {.norm = FORM_LAYER_NORM,
              .norm_bias = FORM_PRESENT,
              .position = FORM_LEARNED,

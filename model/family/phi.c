@@ -3,7 +3,6 @@
  * gate and up in another. */
 #include <accel/ops.h>
 
-#include "model/family/decoder_config_reader.h"
 #include "model/family/families.h"
 
 static const char *const phi_names[DECODER_PARTS] = {
@@ -13,10 +12,16 @@ static const char *const phi_names[DECODER_PARTS] = {
     [DECODER_FFN_DOWN] = "model.layers.%u.mlp.fc2",
 };
 
-static int32_t adapt_phi(struct config_reader *reader)
-{
-    return config_refuse_true(reader, "qk_layernorm");
-}
+static const struct family_key phi_keys[] = {
+    REAL("layer_norm_eps", 1e-5),
+    INTEGER("max_position_embeddings", 2048),
+    ROTARY(10000),
+    READS("partial_rotary_factor"),
+    READS("hidden_act"),
+    ONLY_FLAG("qk_layernorm", 0),
+    FLAG("tie_word_embeddings", 0),
+    END_OF_KEYS,
+};
 
 const struct model_family family_phi = {
     .architecture = "phi",
@@ -24,6 +29,7 @@ const struct model_family family_phi = {
     .activation = "gelu_new",
     .gguf_pairing = ACCEL_PAIR_HALVES,
     .names = phi_names,
+    .json_keys = phi_keys,
     .form = {.norm = FORM_LAYER_NORM,
              .norm_bias = FORM_PRESENT,
              .branches = FORM_PARALLEL_ONE_NORM,
@@ -36,11 +42,22 @@ const struct model_family family_phi = {
              .output = FORM_PRESENT,
              .output_bias = FORM_PRESENT,
              .rotary_share = 0.5},
-    .adapt = adapt_phi,
 };
 
 static const char *const phi3_names[DECODER_PARTS] = {
     [DECODER_FFN_UP] = "model.layers.%u.mlp.gate_up_proj",
+};
+
+static const struct family_key phi3_keys[] = {
+    REAL("rms_norm_eps", 1e-5),
+    INTEGER("max_position_embeddings", 4096),
+    ROTARY(10000),
+    READS("partial_rotary_factor"),
+    INTEGER("original_max_position_embeddings", 4096),
+    READS("hidden_act"),
+    READS("sliding_window"),
+    FLAG("tie_word_embeddings", 0),
+    END_OF_KEYS,
 };
 
 const struct model_family family_phi3 = {
@@ -48,5 +65,6 @@ const struct model_family family_phi3 = {
     .activation = "silu",
     .gguf_pairing = ACCEL_PAIR_HALVES,
     .names = phi3_names,
-    .form = {.qkv = FORM_QKV_ROWS, .ffn = FORM_FUSED_GATE, .output = FORM_IF_STORED},
+    .json_keys = phi3_keys,
+    .form = {.windows = FORM_WINDOW_ALL, .qkv = FORM_QKV_ROWS, .ffn = FORM_FUSED_GATE, .output = FORM_IF_STORED},
 };

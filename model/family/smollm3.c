@@ -4,11 +4,30 @@
 
 #include "model/family/families.h"
 
+static const struct family_key smollm3_keys[] = {
+    REAL("rms_norm_eps", 1e-6),
+    INTEGER("max_position_embeddings", 32768),
+    INTEGER("num_key_value_heads", 4),
+    ROTARY(2e6),
+    READS("hidden_act"),
+    FLAG("attention_bias", 0),
+    FLAG("mlp_bias", 0),
+    FLAG("use_sliding_window", 0),
+    READS("sliding_window"),
+    UNUSED("max_window_layers"),
+    READS("no_rope_layers"),
+    INTEGER("no_rope_layer_interval", 4),
+    FLAG("tie_word_embeddings", 1),
+    END_OF_KEYS,
+};
+
 const struct model_family family_smollm3 = {
     .architecture = "smollm3",
     .activation = "silu",
     .gguf_pairing = ACCEL_PAIR_NEIGHBOURS,
-    .form = {.q_bias = FORM_IF_STORED,
+    .json_keys = smollm3_keys,
+    .form = {.windows = FORM_WINDOW_NO_ROTARY,
+             .q_bias = FORM_IF_STORED,
              .k_bias = FORM_IF_STORED,
              .v_bias = FORM_IF_STORED,
              .o_bias = FORM_IF_STORED,

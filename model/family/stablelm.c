@@ -31,11 +31,26 @@ static int32_t adapt(struct config_reader *reader)
     return code;
 }
 
+static const struct family_key stablelm_keys[] = {
+    REAL("layer_norm_eps", 1e-5),
+    INTEGER("max_position_embeddings", 4096),
+    INTEGER("num_key_value_heads", 32),
+    ROTARY(10000),
+    READS("partial_rotary_factor"),
+    READS("hidden_act"),
+    FLAG("use_qkv_bias", 0),
+    FLAG("qk_layernorm", 0),
+    FLAG("use_parallel_residual", 0),
+    FLAG("tie_word_embeddings", 0),
+    END_OF_KEYS,
+};
+
 const struct model_family family_stablelm = {
     .architecture = "stablelm",
     .activation = "silu",
     .gguf_pairing = ACCEL_PAIR_HALVES,
     .stacks = stacks,
+    .json_keys = stablelm_keys,
     .form = {.norm = FORM_LAYER_NORM,
              .norm_bias = FORM_PRESENT,
              .q_bias = FORM_IF_STORED,

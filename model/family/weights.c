@@ -8,15 +8,19 @@
 
 #include <accel/quant/format.h>
 
+#include "model/file/derived.h"
 #include "model/file/fault.h"
 #include "model/file/rows.h"
 
 static int32_t refuse_shape(const struct accel_model_file *file, const struct accel_model_tensor *tensor,
                             const char *wanted, struct accel_error *error)
 {
+    const char *source = model_derived_source(tensor);
+
     return accel_error_set(
-        error, ACCEL_E_CORRUPT, "%s: offset 0x%llx: tensor '%s' has rank %u and shape [%llu, %llu], not %s",
-        accel_model_file_part_path(file, tensor->part), (unsigned long long)tensor->offset, tensor->name, tensor->rank,
+        error, ACCEL_E_CORRUPT, "%s: offset 0x%llx: tensor '%s'%s%s%s has rank %u and shape [%llu, %llu], not %s",
+        accel_model_file_part_path(file, tensor->part), (unsigned long long)tensor->offset, tensor->name,
+        source == NULL ? "" : ", read from '", source == NULL ? "" : source, source == NULL ? "" : "',", tensor->rank,
         (unsigned long long)tensor->dims[0], (unsigned long long)tensor->dims[1], wanted);
 }
 

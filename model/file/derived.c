@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/file/derived.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,13 +137,22 @@ static int32_t find_sources(struct work *work, const struct model_derivation *fr
                                from->sources[s]);
         one = s == 0 ? tensor : one;
         if (tensor->type != one->type || tensor->rank != one->rank ||
-            memcmp(tensor->dims, one->dims, sizeof(one->dims)) != 0)
-            return refuse(work, ACCEL_E_CORRUPT, tensor, "differs in type or shape from those it belongs to");
+            memcmp(tensor->dims, one->dims, sizeof(one->dims)) != 0) {
+            char what[MODEL_QUOTE_BYTES + 64], shown[MODEL_QUOTE_BYTES];
+
+            snprintf(what, sizeof(what), "differs in type or shape from %s, which it is stacked with",
+                     model_quote(shown, one->name, strlen(one->name)));
+            return refuse(work, ACCEL_E_CORRUPT, tensor, what);
+        }
         work->used[model_tensor_index(work->file, tensor)] = true;
         derived->sources[s] = *(const struct model_tensor *)(const void *)tensor;
     }
-    if (one->rank == 0 || one->rank > 3)
-        return refuse(work, ACCEL_E_CORRUPT, one, "is no matrix");
+    if (one->rank == 0 || one->rank > 3 || (from->rank != 0 && one->rank != from->rank)) {
+        char what[64];
+
+        snprintf(what, sizeof(what), "has rank %u, not %u", one->rank, from->rank == 0 ? 2 : from->rank);
+        return refuse(work, ACCEL_E_CORRUPT, one, what);
+    }
     return model_tensor_elements(one) == 0 ? refuse(work, ACCEL_E_CORRUPT, one, "is empty") : ACCEL_OK;
 }
 
@@ -249,6 +259,13 @@ int32_t model_derive(struct accel_model_file *file, const struct model_derivatio
     free(work.used);
     free(work.made);
     return code;
+}
+
+const char *model_derived_source(const struct accel_model_tensor *tensor)
+{
+    const struct model_derived *derived = ((const struct model_tensor *)(const void *)tensor)->derived;
+
+    return derived == NULL ? NULL : derived->sources[0].face.name;
 }
 
 void model_reshape(struct accel_model_file *file, const char *name, uint32_t rank)

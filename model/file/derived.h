@@ -16,6 +16,7 @@ struct model_derivation {
     const char *name;           /* of the new tensor; may be that of a source */
     const char *const *sources; /* [count] */
     uint64_t count;
+    uint32_t rank;   /* of the sources; 0: any */
     bool transposed; /* each source, or each matrix of one of rank 3, has its inputs first */
     uint32_t first;  /* rows first, first + step ... of each (transposed) matrix are taken */
     uint32_t step;   /* 1: all rows */
@@ -29,6 +30,9 @@ struct model_derived;
  * transposed. */
 int32_t model_derive(struct accel_model_file *file, const struct model_derivation *derivations, uint64_t count,
                      struct accel_error *error);
+
+/* Returns the name of the first source of a tensor, NULL if it is stored as it is read. For messages. */
+const char *model_derived_source(const struct accel_model_tensor *tensor);
 
 /* Shows a tensor of rank 2 as a vector (`rank` 1), or a vector as a matrix of one row (`rank` 2). One that is missing
  * or has another rank stays as it is. Call before the file is shared. */

@@ -93,6 +93,16 @@ compare olmo2-base "pass --stepwise"
 convert "$fixtures/qwen2-moe-tiny" -expert_shared_feed_forward_length -expert_feed_forward_length
 try 3 "$accelctl" trace "$file" --in "$fixtures/qwen2-moe-tiny/inputs.safetensors" --out "$work/x"
 one_error "blk.0.ffn_gate_exps.weight"
+convert "$fixtures/qwen3-moe-tiny" -expert_feed_forward_length
+try 3 "$accelctl" trace "$file" --in "$fixtures/qwen3-moe-tiny/inputs.safetensors" --out "$work/x"
+one_error "blk.0.ffn_gate_exps.weight"
+# Keys that have no default.
+for key in gemma3-base:attention.sliding_window gpt-oss-tiny:attention.sliding_window cohere-base:logit_scale; do
+    convert "$fixtures/${key%:*}" "-${key#*:}"
+    try 3 "$accelctl" trace "$file" --in "$fixtures/${key%:*}/inputs.safetensors" --out "$work/x"
+    one_error "${key#*:}"
+    grep -q missing "$work/err" || fail "$key: $(cat "$work/err")"
+done
 convert "$fixtures/mixtral-tiny" expert_gating_func=1 expert_weights_norm=false expert_weights_scale=1.0
 compare mixtral-tiny pass
 convert "$fixtures/llama-rope-linear" -rope.scaling.type

@@ -141,6 +141,7 @@ def make_olmo3(model):
     plain = {"rope_theta": 10000.0, "rope_type": "default"}
     scaled = {"rope_theta": 10000.0, "rope_type": "yarn", "factor": 4.0, "beta_fast": 2.0, "beta_slow": 0.5}
     model.config.update(
+        model_type="olmo3",
         sliding_window=8,
         layer_types=["sliding_attention"] * 3 + ["full_attention"],
         rope_parameters={
@@ -565,6 +566,8 @@ def main(arguments):
         change = make_olmo3 if "windows=four" in arguments else CHANGES.get(model.config["model_type"])
         if change is not None and change(model):
             write_other(model, arguments[3])
+        if model.config["model_type"] == "olmo3":
+            model.config["model_type"] = "olmo2"  # which GGUF calls it
         folder = model.folder
         convert(model, arguments[2], arguments[4:])
     except NoForm as lacking:

@@ -187,7 +187,7 @@ static void keys_have_to_be_those_of_the_family(void **state)
         {"\"use_bidirectional_attention\": true,", ACCEL_E_UNSUPPORTED, "use_bidirectional_attention"},
         {"\"a_key_of_a_trainer\": 3,", ACCEL_OK, NULL},
         {"\"rope_scaling\": {\"rope_type\": \"mrope\"},", ACCEL_E_UNSUPPORTED, "mrope"},
-        {"\"hidden_activation\": \"softplus\",", ACCEL_E_UNSUPPORTED, "softplus"},
+        {"\"hidden_activation\": \"softplus\",", ACCEL_E_UNSUPPORTED, "hidden_activation"},
     };
     struct accel_safetensors_entry entries[TENSORS_MOST];
     struct accel_model_file *file;

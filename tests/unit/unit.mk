@@ -149,6 +149,16 @@ unit_tests += tests/unit/format_gguf
 tests_unit_format_gguf_SOURCES = %D%/format_gguf.c %D%/format_support.h
 tests_unit_format_gguf_LDADD = $(model_test_libs) -lm
 
+unit_tests += tests/unit/family_keys
+tests_unit_family_keys_SOURCES = %D%/family_keys.c %D%/format_support.h %D%/config_defaults.def \
+	%D%/config_without_effect.def %D%/family_fixtures.def
+tests_unit_family_keys_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_family_keys_LDADD = $(model_test_libs) $(JANSSON_LIBS)
+unit_tests += tests/unit/family_changes
+tests_unit_family_changes_SOURCES = %D%/family_changes.c %D%/session_support.h %D%/family_fixtures.def \
+	%D%/config_without_effect.def
+tests_unit_family_changes_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_family_changes_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
 unit_tests += tests/unit/family_decoder
 tests_unit_family_decoder_SOURCES = %D%/family_decoder.c %D%/session_support.h
 tests_unit_family_decoder_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
