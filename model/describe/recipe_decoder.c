@@ -9,6 +9,8 @@ static const char *const roles[DECODER_PARTS] = {
     [DECODER_EMBEDDING] = "embedding",       [DECODER_POSITIONS] = "embedding",  [DECODER_PROJECT_IN] = "embedding",
     [DECODER_PROJECT_OUT] = "head",          [DECODER_OUTPUT] = "head",          [DECODER_QUERY] = "attention.q",
     [DECODER_KEY] = "attention.k",           [DECODER_VALUE] = "attention.v",    [DECODER_QKV] = "attention.q",
+    [DECODER_QUERY_DOWN] = "attention.q",    [DECODER_QUERY_UP] = "attention.q", [DECODER_KV_DOWN] = "attention.k",
+    [DECODER_KV_UP] = "attention.v",         [DECODER_KEY_UP] = "attention.k",   [DECODER_VALUE_UP] = "attention.v",
     [DECODER_ATTENTION_OUT] = "attention.o", [DECODER_FFN_GATE] = "ffn.gate",    [DECODER_FFN_UP] = "ffn.up",
     [DECODER_FFN_DOWN] = "ffn.down",         [DECODER_ROUTER] = "ffn.router",    [DECODER_EXPERT_GATE] = "ffn.gate",
     [DECODER_EXPERT_UP] = "ffn.up",          [DECODER_EXPERT_DOWN] = "ffn.down", [DECODER_SHARED_GATE] = "ffn.gate",
