@@ -25,6 +25,8 @@ static const struct row numbers[] = {
     {{"num_attention_heads", "n_head", "num_heads", "n_heads"}, offsetof(struct shape, heads)},
     {{"num_key_value_heads", "num_kv_heads"}, offsetof(struct shape, kv_heads)},
     {{"head_dim", "d_kv"}, offsetof(struct shape, head_size)},
+    {{"num_local_experts", "num_experts", "n_routed_experts"}, offsetof(struct shape, experts)},
+    {{"moe_intermediate_size"}, offsetof(struct shape, expert_ffn)},
     {{"vocab_size"}, offsetof(struct shape, vocabulary)},
     {{"type_vocab_size"}, offsetof(struct shape, types)},
     {{"image_size", "spec_size"}, offsetof(struct shape, image)},

@@ -20,6 +20,8 @@ static const struct row numbers[] = {
     {"attention.head_count_kv", offsetof(struct shape, kv_heads)},
     {"attention.key_length", offsetof(struct shape, head_size)},
     {"attention.value_length", offsetof(struct shape, value_size)},
+    {"expert_count", offsetof(struct shape, experts)},
+    {"expert_feed_forward_length", offsetof(struct shape, expert_ffn)},
     {"vocab_size", offsetof(struct shape, vocabulary)},
     {"image_size", offsetof(struct shape, image)},
     {"patch_size", offsetof(struct shape, patch)},
