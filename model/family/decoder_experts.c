@@ -97,7 +97,7 @@ static uint32_t limit_groups(struct decoder *d, uint32_t layer, uint32_t scores)
     x = net_node(&d->net, ACCEL_OP_REDUCE, layer, "group_scores", &x, 1, &highest);
     x = net_node(&d->net, ACCEL_OP_TOP_K, layer, "groups", &x, 1, &attributes);
     inputs[1] = net_reshape(&d->net, layer, "groups_flat", x, 1, flat);
-    x = net_node(&d->net, ACCEL_OP_EMBED, layer, "group_rows", inputs, 2, NULL);
+    x = net_node(&d->net, ACCEL_OP_GATHER, layer, "group_rows", inputs, 2, NULL);
     x = net_reshape(&d->net, layer, "group_masks", x, 3, rows);
     x = net_node(&d->net, ACCEL_OP_REDUCE, layer, "group_mask", &x, 1, &sum);
     return net_multiply(&d->net, layer, "router_limited", scores, x);

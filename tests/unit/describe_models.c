@@ -297,6 +297,10 @@ static const struct {
     {"no-recipe", "  model.family: swin\n", ACCEL_E_UNSUPPORTED, "cannot be derived from facts"},
     {"no-hidden", "  model.family: llama\n  model.layers: 2\n", ACCEL_E_CORRUPT, "language.hidden is missing"},
     {"a-word", "  model.family: llama\n  model.layers: many\n", ACCEL_E_CORRUPT, "a-word.yaml:4: model.layers"},
+    {"no-rotary",
+     "  model.family: deepseek_v2\n  model.layers: 1\n  model.hidden: 8\n  model.ffn: 8\n  model.heads: 2\n"
+     "  model.vocabulary: 2\n  model.kv_rank: 4\n  model.head_size: 4\n  model.rotary_size: 4\n",
+     ACCEL_E_CORRUPT, "language.rotary_size is missing"},
     {"too-many",
      "  model.family: gpt2\n  model.layers: 99999\n  model.hidden: 2\n  model.ffn: 2\n  model.heads: 1\n"
      "  model.vocabulary: 2\n  language.positions: 2\n",

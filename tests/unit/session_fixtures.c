@@ -57,9 +57,10 @@ static const char *const fixtures[] = {"llama-gqa",
 /* Beyond the original length the cached keys of these have other frequencies than those of one pass. */
 static const char *const by_length[] = {"phi3-longrope", "phi4-mini-like"};
 /* What a device that is emulated runs, unless ACCEL_TEST_ALL is set: one of each kind of step. */
-static const char *const for_devices[] = {
-    "llama-gqa",  "llama-bf16",  "mistral-window", "qwen3-base",   "gemma2-base",  "gpt2-base",     "bloom-base",
-    "falcon-new", "stablelm-qk", "phi3-base",      "mixtral-tiny", "gpt-oss-tiny", "qwen2-moe-tiny"};
+static const char *const for_devices[] = {"llama-gqa",      "llama-bf16",      "mistral-window", "qwen3-base",
+                                          "gemma2-base",    "gpt2-base",       "bloom-base",     "falcon-new",
+                                          "stablelm-qk",    "phi3-base",       "mixtral-tiny",   "gpt-oss-tiny",
+                                          "qwen2-moe-tiny", "deepseek-v2-tiny"};
 static const char *const cases[] = {"single", "one", "batch"};
 
 struct fixture {
