@@ -26,6 +26,7 @@ static const struct row numbers[] = {
     {{"num_key_value_heads", "num_kv_heads"}, offsetof(struct shape, kv_heads)},
     {{"head_dim", "d_kv"}, offsetof(struct shape, head_size)},
     {{"num_local_experts", "num_experts", "n_routed_experts"}, offsetof(struct shape, experts)},
+    {{"num_experts_per_tok"}, offsetof(struct shape, experts_used)},
     {{"moe_intermediate_size"}, offsetof(struct shape, expert_ffn)},
     {{"vocab_size"}, offsetof(struct shape, vocabulary)},
     {{"type_vocab_size"}, offsetof(struct shape, types)},

@@ -21,6 +21,7 @@ static const struct row numbers[] = {
     {"attention.key_length", offsetof(struct shape, head_size)},
     {"attention.value_length", offsetof(struct shape, value_size)},
     {"expert_count", offsetof(struct shape, experts)},
+    {"expert_used_count", offsetof(struct shape, experts_used)},
     {"expert_feed_forward_length", offsetof(struct shape, expert_ffn)},
     {"vocab_size", offsetof(struct shape, vocabulary)},
     {"image_size", offsetof(struct shape, image)},

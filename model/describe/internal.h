@@ -58,7 +58,8 @@ struct shape {
     uint64_t parameters; /* elements of its weights */
     uint64_t key_rows;   /* of the first matrices of keys and of values */
     uint64_t value_rows;
-    uint64_t experts; /* of a layer */
+    uint64_t experts;      /* of a layer */
+    uint64_t experts_used; /* of a token */
     uint64_t expert_ffn;
     uint64_t shared_ffn;           /* width of the expert that every token has */
     uint64_t dense_layers;         /* first layers, which have no experts */

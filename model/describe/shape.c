@@ -23,6 +23,7 @@ static const struct {
     {"head_size", offsetof(struct shape, head_size), true},
     {"value_size", offsetof(struct shape, value_size), true},
     {"experts", offsetof(struct shape, experts), true},
+    {"experts_used", offsetof(struct shape, experts_used), true},
     {"expert_ffn", offsetof(struct shape, expert_ffn), true},
     {"shared_ffn", offsetof(struct shape, shared_ffn), true},
     {"dense_layers", offsetof(struct shape, dense_layers), true},

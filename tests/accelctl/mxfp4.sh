@@ -27,6 +27,17 @@ is "$(value weights.types.1.type)" MXFP4 "type of the experts"
 is "$(number weights.types.1.bytes)" $((2 * 4 * 3 * 64 * 64 / 32 * 17)) "bytes of the experts"
 is "$(number weights.types.1.memory_bytes)" $((2 * 4 * 3 * 64 * 64 / 32 * 17)) "bytes of the experts in memory"
 
+# A plan counts the experts that a token has: one more in each of two layers reads 3 * 64 * 64 weights of BF16 more.
+# step USED: bytes of a decode step with so many experts of a token
+step()
+{
+    sed -i "s/\"num_experts_per_tok\": [0-9]*/\"num_experts_per_tok\": $1/" "$work/plain/config.json"
+    try 0 "$accelctl" plan "$work/plain" --json
+    number speed.0.step_bytes
+}
+one=$(step 1)
+is "$(($(step 2) - one))" $((2 * 3 * 64 * 64 * 2)) "bytes of an expert more"
+
 # Scales of another shape than the codes are refused by name.
 python3 - "$work/packed/model.safetensors" <<'END' || exit 99
 import json, struct, sys
