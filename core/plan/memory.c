@@ -33,6 +33,7 @@ struct adder {
 struct accel_plan_read {
     const struct accel_value *value;
     uint32_t wanted; /* accel_plan_wanted of all its readers, combined */
+    float share;     /* that a step of one token reads; 0: only EMBED reads it, single rows */
     bool made;       /* converted at load time, and so never used in place from a mapped file */
     uint64_t bytes;
 };
@@ -140,14 +141,27 @@ static int compare_weights(const void *a, const void *b)
     return strcmp(((const struct accel_plan_read *)a)->value->key, ((const struct accel_plan_read *)b)->value->key);
 }
 
-/* Bits of accel_plan_wanted beside placements: a node reads all of the weight, in place or anywhere. */
+/* Bits of accel_plan_wanted beside placements: a node that reads all of the weight in place. */
 #define STREAMED_IN_PLACE (1u << 4)
-#define STREAMED (1u << 5)
 
 uint8_t accel_plan_wanted(const struct accel_node *node, uint32_t placement)
 {
-    const uint32_t streams = placement == ACCEL_MAPPED ? STREAMED | STREAMED_IN_PLACE : STREAMED;
-    return (uint8_t)(1u << placement | (node->op != ACCEL_OP_EMBED ? streams : 0));
+    const bool streams = placement == ACCEL_MAPPED && node->op != ACCEL_OP_EMBED;
+    return (uint8_t)(1u << placement | (streams ? STREAMED_IN_PLACE : 0));
+}
+
+/* Finds the share of each value of one graph that a step of one token reads: of experts those that are chosen. */
+static void find_shares(const struct accel_graph *graph, float *shares)
+{
+    for (uint32_t n = 0; n < graph->node_count; n++) {
+        const struct accel_node *node = graph->nodes[n];
+        const struct accel_expert_matmul *chosen = node->op == ACCEL_OP_EXPERT_MATMUL ? node->attributes : NULL;
+        float share = chosen ? (float)graph->values[node->inputs[2]]->dims[1].add / (float)chosen->experts
+                             : node->op != ACCEL_OP_EMBED;
+        for (uint32_t i = 0; i < node->input_count; i++)
+            if (node->inputs[i] != ACCEL_NO_VALUE && share > shares[node->inputs[i]])
+                shares[node->inputs[i]] = share;
+    }
 }
 
 static int compare_keys(const void *key, const void *item)
@@ -168,12 +182,16 @@ static int32_t list_graph(struct adder *a, uint32_t g, const uint8_t *wanted, st
                           uint32_t *count)
 {
     const struct accel_graph *graph = a->work->graphs[g];
+    float *shares = accel_arena_array(&a->plan->arena, graph->value_count, sizeof(*shares));
+    if (shares == NULL)
+        return accel_error_no_memory(a->error, "for a plan");
+    find_shares(graph, shares);
     for (uint32_t v = 0; v < graph->value_count; v++) {
         struct accel_plan_read *weight = &list[*count];
         if (graph->values[v]->role != ACCEL_ROLE_WEIGHT)
             continue;
-        *weight =
-            (struct accel_plan_read){.value = graph->values[v], .wanted = wanted[v], .made = is_made(a, v, graph)};
+        *weight = (struct accel_plan_read){
+            .value = graph->values[v], .wanted = wanted[v], .share = shares[v], .made = is_made(a, v, graph)};
         if (accel_value_bytes(graph, v, a->work->symbols[g], &weight->bytes, a->error) != ACCEL_OK)
             return ACCEL_E_INVALID;
         ++*count;
@@ -200,6 +218,7 @@ static int32_t list_weights(struct adder *a, uint8_t *const *wanted)
     for (uint32_t i = 0; i < found; i++) {
         if (merged && compare_weights(&list[merged - 1], &list[i]) == 0) {
             list[merged - 1].wanted |= list[i].wanted;
+            list[merged - 1].share = list[i].share > list[merged - 1].share ? list[i].share : list[merged - 1].share;
         } else {
             list[merged++] = list[i];
         }
@@ -230,7 +249,7 @@ static bool is_in_place(const struct adder *a, const struct accel_plan_read *wei
 /* Returns whether only EMBED reads the weight, so that a step touches single rows. */
 static bool is_table(const struct accel_plan_read *weight)
 {
-    return (weight->wanted & STREAMED) == 0;
+    return weight->share == 0;
 }
 
 /* Returns whether steps read single rows of the weight in place. Elsewhere they may read all of it. */
@@ -274,8 +293,7 @@ static int32_t add_weights(struct adder *a)
     for (uint32_t i = 0; i < a->answers.weight_count; i++) {
         if (!sum_one(a, &a->answers.weights[i], &sums))
             return too_large(a);
-        if (!is_table(&a->answers.weights[i]))
-            a->plan->step_weights += a->answers.weights[i].bytes;
+        a->plan->step_weights += (uint64_t)((double)a->answers.weights[i].bytes * (double)a->answers.weights[i].share);
     }
     if (a->answers.estimate.given[ACCEL_MEMORY_WEIGHTS])
         add_estimated(a, ACCEL_MEMORY_WEIGHTS);
