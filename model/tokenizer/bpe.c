@@ -81,6 +81,7 @@ int32_t token_bpe_set_scores(struct token_bpe *bpe, const struct token_vocab *vo
                              struct accel_error *error)
 {
     struct scored *order = malloc((vocab->count + 1) * sizeof(*order));
+    bool is_sorted = true; /* most files list tokens by score */
     uint32_t rank = 0;
 
     bpe->ranks = malloc((vocab->count + 1) * sizeof(*bpe->ranks));
@@ -93,10 +94,12 @@ int32_t token_bpe_set_scores(struct token_bpe *bpe, const struct token_vocab *vo
             free(order);
             return accel_error_set(error, ACCEL_E_CORRUPT, "tokenizer.ggml.scores[%zu] is not a number", i);
         }
+        is_sorted &= i == 0 || scores[i] <= scores[i - 1];
         order[i].score = scores[i];
         order[i].id = (int32_t)i;
     }
-    qsort(order, vocab->count, sizeof(*order), compare_scores);
+    if (!is_sorted)
+        qsort(order, vocab->count, sizeof(*order), compare_scores);
     for (size_t i = 0; i < vocab->count; i++) {
         uint32_t flags = vocab->entries[order[i].id].flags;
 
