@@ -109,7 +109,7 @@ static void list_later(struct accel_plan *plan)
 {
     for (uint32_t i = 0; i < accel_setting_row_count(); i++) {
         const struct accel_setting_row *key = accel_setting_row_get(i);
-        const struct accel_profile_setting *later = accel_settings_find(plan->settings, key->name)->later;
+        const struct accel_profile_setting *later = plan->settings->settings[i].later;
         if (later && later->is_alias)
             accel_plan_add_unhonored(plan, &plan->declines, later, ACCEL_UNHONORED_NOTED,
                                      accel_plan_text(plan, "later: %s", key->by));
@@ -138,7 +138,7 @@ int32_t accel_plan_decline_unmet(struct accel_plan *plan, struct accel_error *er
         return code;
     for (uint32_t i = 0; i < accel_setting_row_count() && code == ACCEL_OK; i++) {
         const struct accel_setting_row *key = accel_setting_row_get(i);
-        const struct accel_profile_setting *setting = accel_plan_value(plan, key->name);
+        const struct accel_profile_setting *setting = &plan->settings->settings[i];
         char reason[ACCEL_PLAN_REASON];
         if (accel_plan_recommends(setting) && accel_plan_never_honored(plan, key, setting, reason))
             code = decline(plan, key, key->preset, reason, error);

@@ -71,7 +71,7 @@ static int32_t list_options(struct accel_plan *plan, struct options *options, st
     for (uint32_t i = 0; i < accel_setting_row_count(); i++) {
         const struct accel_setting_row *key = accel_setting_row_get(i);
         const struct accel_option *option = accel_plan_option_of(plan, key);
-        const struct accel_profile_setting *setting = option ? accel_plan_value(plan, key->name) : NULL;
+        const struct accel_profile_setting *setting = option ? &plan->settings->settings[i] : NULL;
         /* The driver chooses a value that is built in. */
         if (setting != NULL && setting->layer != ACCEL_LAYER_BUILTIN)
             add_option(options, setting, accel_plan_text(plan, "%s.%s", driver, option->name));

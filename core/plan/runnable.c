@@ -199,8 +199,8 @@ static const struct accel_profile_setting *next_unmet(const struct accel_plan *p
                                                       char reason[ACCEL_PLAN_REASON])
 {
     while (*index < accel_setting_row_count()) {
+        const struct accel_profile_setting *setting = &plan->settings->settings[*index];
         const struct accel_setting_row *key = accel_setting_row_get((*index)++);
-        const struct accel_profile_setting *setting = accel_plan_value(plan, key->name);
         if (setting->layer != ACCEL_LAYER_BUILTIN && is_unmet(plan, key, setting, reason))
             return setting;
     }

@@ -122,8 +122,9 @@ void accel_settings_free(struct accel_settings *settings)
 
 const struct accel_profile_setting *accel_settings_find(const struct accel_settings *settings, const char *key)
 {
+    /* Types of weights ask for each weight: most keys differ in the first letter already. */
     for (uint32_t i = 0; i < settings->count; i++)
-        if (strcmp(settings->settings[i].key, key) == 0)
+        if (settings->settings[i].key[0] == *key && strcmp(settings->settings[i].key, key) == 0)
             return &settings->settings[i];
     return NULL;
 }

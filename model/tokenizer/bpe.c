@@ -81,6 +81,7 @@ int32_t token_bpe_set_scores(struct token_bpe *bpe, const struct token_vocab *vo
                              struct accel_error *error)
 {
     struct scored *order = malloc((vocab->count + 1) * sizeof(*order));
+    bool is_sorted = true; /* most files list tokens by score */
     uint32_t rank = 0;
 
     bpe->ranks = malloc((vocab->count + 1) * sizeof(*bpe->ranks));
@@ -93,10 +94,12 @@ int32_t token_bpe_set_scores(struct token_bpe *bpe, const struct token_vocab *vo
             free(order);
             return accel_error_set(error, ACCEL_E_CORRUPT, "tokenizer.ggml.scores[%zu] is not a number", i);
         }
+        is_sorted &= i == 0 || scores[i] <= scores[i - 1];
         order[i].score = scores[i];
         order[i].id = (int32_t)i;
     }
-    qsort(order, vocab->count, sizeof(*order), compare_scores);
+    if (!is_sorted)
+        qsort(order, vocab->count, sizeof(*order), compare_scores);
     for (size_t i = 0; i < vocab->count; i++) {
         uint32_t flags = vocab->entries[order[i].id].flags;
 
@@ -113,27 +116,28 @@ int32_t token_bpe_add_merge(struct token_bpe *bpe, const struct token_vocab *voc
     size_t skip = strlen(bpe->prefix);
     int32_t left_id = token_vocab_find(vocab, left, left_size);
     int32_t right_id = token_vocab_find(vocab, right, right_size);
-    struct token_buffer joined = {0};
-    int32_t id = -1;
+    char few[128], *joined = few;
+    size_t size;
+    int32_t id;
 
     if (left_id < 0 || right_id < 0)
         return accel_error_set(error, ACCEL_E_CORRUPT, "merge %zu: \"%.*s\" is not in the vocabulary", rank,
                                (int)(left_id < 0 ? left_size : right_size), left_id < 0 ? left : right);
     if (skip > right_size)
         skip = 0;
-    if (!token_buffer_append(&joined, left, left_size) ||
-        !token_buffer_append(&joined, right + skip, right_size - skip)) {
-        token_buffer_free(&joined);
+    size = left_size + right_size - skip;
+    if (size > sizeof(few) && (joined = malloc(size)) == NULL)
         return accel_error_no_memory(error, "to split text into tokens");
-    }
-    id = token_vocab_find(vocab, joined.data, joined.size);
-    if (id < 0) {
+    memcpy(joined, left, left_size);
+    memcpy(joined + left_size, right + skip, right_size - skip);
+    id = token_vocab_find(vocab, joined, size);
+    if (id < 0)
         accel_error_set(error, ACCEL_E_CORRUPT, "merge %zu makes \"%.*s\", which is not in the vocabulary", rank,
-                        (int)joined.size, joined.data);
-        token_buffer_free(&joined);
+                        (int)size, joined);
+    if (joined != few)
+        free(joined);
+    if (id < 0)
         return ACCEL_E_CORRUPT;
-    }
-    token_buffer_free(&joined);
     /* The later entry of a duplicate pair wins, as in the reference. */
     if (!token_pairs_set(&bpe->merges, TOKEN_PAIR(left_id, right_id), TOKEN_PAIR(rank, id)))
         return accel_error_no_memory(error, "to split text into tokens");

@@ -38,26 +38,28 @@ static size_t slots_for(size_t expected)
     return slots;
 }
 
-static size_t find_slot(const struct token_vocab *vocab, const char *text, size_t size)
+/* Finds the slot of a spelling, or an empty one. Entries and spellings lie apart, so only those of the same tag are
+ * read. */
+static size_t find_slot(const struct token_vocab *vocab, uint64_t hash, const char *text, size_t size)
 {
     size_t mask = vocab->slot_count - 1;
-    size_t slot = (size_t)hash_text(text, size) & mask;
+    size_t slot = (size_t)hash & mask;
 
-    while (vocab->slots[slot] >= 0) {
-        const struct token_entry *entry = &vocab->entries[vocab->slots[slot]];
+    for (; vocab->slots[slot].id >= 0; slot = (slot + 1) & mask) {
+        const struct token_entry *entry = &vocab->entries[vocab->slots[slot].id];
 
-        if (entry->size == size && memcmp(vocab->text.data + entry->offset, text, size) == 0)
+        if (vocab->slots[slot].tag == (uint32_t)(hash >> 32) && entry->size == size &&
+            memcmp(vocab->text.data + entry->offset, text, size) == 0)
             return slot;
-        slot = (slot + 1) & mask;
     }
     return slot;
 }
 
 static bool rehash(struct token_vocab *vocab, size_t slot_count)
 {
-    int32_t *old = vocab->slots;
+    struct token_slot *old = vocab->slots;
     size_t old_count = vocab->slot_count;
-    int32_t *slots = malloc(slot_count * sizeof(*slots));
+    struct token_slot *slots = malloc(slot_count * sizeof(*slots));
 
     if (slots == NULL)
         return false;
@@ -65,10 +67,11 @@ static bool rehash(struct token_vocab *vocab, size_t slot_count)
     vocab->slots = slots;
     vocab->slot_count = slot_count;
     for (size_t i = 0; i < old_count; i++) {
-        if (old[i] >= 0) {
-            const struct token_entry *entry = &vocab->entries[old[i]];
+        if (old[i].id >= 0) {
+            const struct token_entry *entry = &vocab->entries[old[i].id];
+            const char *text = vocab->text.data + entry->offset;
 
-            slots[find_slot(vocab, vocab->text.data + entry->offset, entry->size)] = old[i];
+            slots[find_slot(vocab, hash_text(text, entry->size), text, entry->size)] = old[i];
         }
     }
     free(old);
@@ -107,6 +110,7 @@ static bool reach(struct token_vocab *vocab, int32_t id)
 int32_t token_vocab_add(struct token_vocab *vocab, int32_t id, const char *text, size_t size, uint32_t flags,
                         struct accel_error *error)
 {
+    const uint64_t hash = hash_text(text, size);
     struct token_entry *entry;
     size_t slot;
 
@@ -131,9 +135,9 @@ int32_t token_vocab_add(struct token_vocab *vocab, int32_t id, const char *text,
     entry->flags = flags | TOKEN_PRESENT;
     if (size > vocab->longest)
         vocab->longest = size;
-    slot = find_slot(vocab, text, size);
-    if (vocab->slots[slot] < 0) {
-        vocab->slots[slot] = id;
+    slot = find_slot(vocab, hash, text, size);
+    if (vocab->slots[slot].id < 0) {
+        vocab->slots[slot] = (struct token_slot){id, (uint32_t)(hash >> 32)};
         vocab->used++;
     }
     return ACCEL_OK;
@@ -143,7 +147,7 @@ int32_t token_vocab_find(const struct token_vocab *vocab, const char *text, size
 {
     if (size > vocab->longest)
         return -1;
-    return vocab->slots[find_slot(vocab, text, size)];
+    return vocab->slots[find_slot(vocab, hash_text(text, size), text, size)].id;
 }
 
 const struct token_entry *token_vocab_entry(const struct token_vocab *vocab, int32_t id)

@@ -23,12 +23,17 @@ struct token_entry {
     uint32_t flags;
 };
 
+struct token_slot {
+    int32_t id;   /* -1: empty */
+    uint32_t tag; /* high bits of the hash of its spelling */
+};
+
 struct token_vocab {
     struct token_entry *entries; /* [count], by id */
     size_t count;
     size_t capacity;
     struct token_buffer text;
-    int32_t *slots; /* [slot_count] of id or -1: open addressing by spelling */
+    struct token_slot *slots; /* [slot_count]: open addressing by spelling */
     size_t slot_count;
     size_t used;
     size_t longest; /* bytes of the longest spelling */
