@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* deepseek-v2: latent attention (decoder_latent.c), experts in groups behind some dense layers. */
+#include <stdio.h>
 #include <string.h>
 
 #include <accel/ops.h>
@@ -76,13 +77,17 @@ static int32_t refuse_text(const struct config_reader *reader, const char *key, 
 {
     const char *const json[4] = {key};
     static const char *const gguf[2] = {NULL};
+    char what[160], shown[MODEL_QUOTE_BYTES];
     struct config_fact fact;
 
     config_find(reader, json, gguf, &fact);
     *out_is_other = fact.kind == CONFIG_TEXT && strcmp(fact.text, other) == 0;
     if (fact.kind == CONFIG_ABSENT || *out_is_other || (fact.kind == CONFIG_TEXT && strcmp(fact.text, one) == 0))
         return ACCEL_OK;
-    return config_fault(reader, ACCEL_E_UNSUPPORTED, &fact, "has a value that is not supported in this architecture");
+    snprintf(what, sizeof(what), "is %s, supported: %s%s%s",
+             fact.kind == CONFIG_TEXT ? model_quote(shown, fact.text, strlen(fact.text)) : "no text", one,
+             other == one ? "" : ", ", other == one ? "" : other);
+    return config_fault(reader, ACCEL_E_UNSUPPORTED, &fact, what);
 }
 
 static const struct config_row group_rows[] = {
@@ -94,11 +99,12 @@ static const struct config_row group_rows[] = {
 static int32_t read_groups(struct config_reader *reader)
 {
     struct decoder_form *form = &reader->config->form;
+    static const char softmax[] = "softmax";
     bool is_limited = false, ignored;
     int32_t code = refuse_text(reader, "topk_method", "greedy", "group_limited_greedy", &is_limited);
 
     if (code == ACCEL_OK)
-        code = refuse_text(reader, "scoring_func", "softmax", "softmax", &ignored);
+        code = refuse_text(reader, "scoring_func", softmax, softmax, &ignored);
     if (code == ACCEL_OK)
         code = config_fill(reader, group_rows, sizeof(group_rows) / sizeof(group_rows[0]), reader->config);
     if (code != ACCEL_OK)
