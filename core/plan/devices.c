@@ -372,8 +372,8 @@ static void add_bound(struct bound *bound, const struct accel_shape_planner *s,
         bound->prefill += share * 2 * (double)s->step_elements / ((double)row->compute * 1e12);
 }
 
-/* Returns the bytes that a decode step reads on a target: its layers, and on the first device token embeddings
- * that also serve as output projection. */
+/* Returns the bytes that a decode step reads on a target: its layers, of experts the chosen ones, and on the first
+ * device token embeddings that also serve as output projection. */
 static double step_bytes(const struct accel_placer *p, uint32_t target)
 {
     uint64_t listed = 0, own = 0;
@@ -387,7 +387,7 @@ static double step_bytes(const struct accel_placer *p, uint32_t target)
     }
     if (target == p->items[p->main_first].target && listed < p->s->step_weights)
         own = accel_plan_add(own, p->s->step_weights - listed);
-    return (double)own;
+    return (double)own * (listed > p->s->step_weights ? (double)p->s->step_weights / (double)listed : 1);
 }
 
 static bool is_used(const struct accel_placer *p, const struct accel_plan_described *row)

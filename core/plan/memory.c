@@ -37,7 +37,7 @@ struct adder {
 struct weight {
     const struct accel_value *value;
     uint32_t wanted; /* accel_plan_wanted of all its readers, combined */
-    bool looked_up;  /* only EMBED reads it, so a step touches single rows */
+    float share;     /* that a step of one token reads; 0: only EMBED reads it, single rows */
     bool made;       /* converted at load time, and so never used in place from a mapped file */
     uint64_t bytes;
 };
@@ -153,14 +153,17 @@ uint8_t accel_plan_wanted(const struct accel_node *node, uint32_t placement)
     return (uint8_t)(1u << placement | (streams ? STREAMED_IN_PLACE : 0));
 }
 
-/* Marks for each value of one graph whether a node other than EMBED reads it. */
-static void mark_readers(const struct accel_graph *graph, uint8_t *marks)
+/* Finds the share of each value of one graph that a step of one token reads: of experts those that are chosen. */
+static void find_shares(const struct accel_graph *graph, float *shares)
 {
     for (uint32_t n = 0; n < graph->node_count; n++) {
         const struct accel_node *node = graph->nodes[n];
+        const struct accel_expert_matmul *chosen = node->op == ACCEL_OP_EXPERT_MATMUL ? node->attributes : NULL;
+        float share = chosen ? (float)graph->values[node->inputs[2]]->dims[1].add / (float)chosen->experts
+                             : node->op != ACCEL_OP_EMBED;
         for (uint32_t i = 0; i < node->input_count; i++)
-            if (node->inputs[i] != ACCEL_NO_VALUE && node->op != ACCEL_OP_EMBED)
-                marks[node->inputs[i]] = 1;
+            if (node->inputs[i] != ACCEL_NO_VALUE && share > shares[node->inputs[i]])
+                shares[node->inputs[i]] = share;
     }
 }
 
@@ -181,19 +184,17 @@ static bool is_made(const struct adder *a, uint32_t value, const struct accel_gr
 static int32_t list_graph(struct adder *a, uint32_t g, struct weight *list, uint32_t *count)
 {
     const struct accel_graph *graph = a->work->graphs[g];
-    uint8_t *marks = accel_arena_array(&a->plan->arena, graph->value_count, 1);
-    if (marks == NULL)
+    float *shares = accel_arena_array(&a->plan->arena, graph->value_count, sizeof(*shares));
+    if (shares == NULL)
         return accel_error_no_memory(a->error, "for a plan");
-    mark_readers(graph, marks);
+    find_shares(graph, shares);
     for (uint32_t v = 0; v < graph->value_count; v++) {
-        struct weight *weight = &list[*count];
         if (graph->values[v]->role != ACCEL_ROLE_WEIGHT)
             continue;
-        *weight = (struct weight){
-            .value = graph->values[v], .wanted = a->wanted[g][v], .looked_up = !marks[v], .made = is_made(a, v, graph)};
-        if (accel_value_bytes(graph, v, a->work->symbols[g], &weight->bytes, a->error) != ACCEL_OK)
+        list[*count] = (struct weight){
+            .value = graph->values[v], .wanted = a->wanted[g][v], .share = shares[v], .made = is_made(a, v, graph)};
+        if (accel_value_bytes(graph, v, a->work->symbols[g], &list[(*count)++].bytes, a->error) != ACCEL_OK)
             return ACCEL_E_INVALID;
-        ++*count;
     }
     return ACCEL_OK;
 }
@@ -212,12 +213,11 @@ static int32_t list_weights(struct adder *a)
         return accel_error_no_memory(a->error, "for a plan");
     for (uint32_t g = 0; g < a->work->graph_count && code == ACCEL_OK; g++)
         code = list_graph(a, g, list, &found);
-    if (found)
-        qsort(list, found, sizeof(*list), compare_weights);
+    qsort(list, found, sizeof(*list), compare_weights);
     for (uint32_t i = 0; i < found; i++) {
         if (merged && compare_weights(&list[merged - 1], &list[i]) == 0) {
             list[merged - 1].wanted |= list[i].wanted;
-            list[merged - 1].looked_up &= list[i].looked_up;
+            list[merged - 1].share = list[i].share > list[merged - 1].share ? list[i].share : list[merged - 1].share;
         } else {
             list[merged++] = list[i];
         }
@@ -248,7 +248,7 @@ static bool is_in_place(const struct adder *a, const struct weight *weight)
 /* Returns whether steps read single rows of the weight in place. Elsewhere they may read all of it. */
 static bool is_looked_up(const struct adder *a, const struct weight *weight)
 {
-    return weight->looked_up || (has_container(a) && (weight->wanted & STREAMED_IN_PLACE) == 0);
+    return weight->share == 0 || (has_container(a) && (weight->wanted & STREAMED_IN_PLACE) == 0);
 }
 
 static bool sum_one(const struct adder *a, const struct weight *weight, struct weight_sums *sums)
@@ -305,8 +305,7 @@ static int32_t add_weights(struct adder *a)
     for (uint32_t i = 0; i < a->weight_count; i++) {
         if (!sum_one(a, &a->weights[i], &sums))
             return too_large(a);
-        if (!a->weights[i].looked_up)
-            a->plan->step_weights += a->weights[i].bytes;
+        a->plan->step_weights += (uint64_t)((double)a->weights[i].bytes * (double)a->weights[i].share);
     }
     if (a->estimate.given[ACCEL_MEMORY_WEIGHTS])
         add_estimated(a, ACCEL_MEMORY_WEIGHTS);

@@ -567,16 +567,17 @@ static void sum_step_weights(struct accel_shape_planner *s)
         bool looked_up = has_head(s->shapes, component->name);
         for (uint32_t i = 0; i < s->shapes->weight_count; i++) {
             const struct accel_sketch_weight *weight = &s->shapes->weights[i];
+            const uint64_t *rows = ACCEL_HAS(s->shapes, step_rows) ? s->shapes->step_rows : NULL;
+            uint64_t read = rows == NULL || rows[i] > weight->rows ? weight->rows : rows[i];
             if (strcmp(weight->component, component->name) != 0)
                 continue;
             if (looked_up && strcmp(weight->role, "embedding") == 0)
                 s->tables = accel_plan_add(s->tables, s->weight_bytes[i]);
             else if (component->cached && s->has_kv_cache) {
-                s->step_weights = accel_plan_add(s->step_weights, s->weight_bytes[i]);
+                s->step_weights = accel_plan_add(s->step_weights, read ? s->weight_bytes[i] / weight->rows * read : 0);
                 /* Prefill computes logits for the last token alone. */
                 if (strcmp(weight->role, "head") != 0 && strcmp(weight->role, "embedding") != 0)
-                    s->step_elements =
-                        accel_plan_add(s->step_elements, accel_plan_multiply(weight->rows, weight->columns));
+                    s->step_elements = accel_plan_add(s->step_elements, accel_plan_multiply(read, weight->columns));
             }
         }
     }

@@ -56,7 +56,9 @@ struct accel_sketch {
     uint32_t zero;            /**< must be 0 */
     const struct accel_sketch_weight *weights;
     const struct accel_sketch_component *components;
-    const char *origin; /**< the file, or the descriptor's file:line */
+    const char *origin;        /**< the file, or the descriptor's file:line */
+    const uint64_t *step_rows; /**< [weight_count]: rows that a step of one token reads of each, fewer than `rows` of
+                                    experts; NULL: all */
 };
 
 ACCEL_END_C

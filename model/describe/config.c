@@ -25,6 +25,9 @@ static const struct row numbers[] = {
     {{"num_attention_heads", "n_head", "num_heads", "n_heads"}, offsetof(struct shape, heads)},
     {{"num_key_value_heads", "num_kv_heads"}, offsetof(struct shape, kv_heads)},
     {{"head_dim", "d_kv"}, offsetof(struct shape, head_size)},
+    {{"num_local_experts", "num_experts", "n_routed_experts"}, offsetof(struct shape, experts)},
+    {{"num_experts_per_tok"}, offsetof(struct shape, experts_used)},
+    {{"moe_intermediate_size"}, offsetof(struct shape, expert_ffn)},
     {{"vocab_size"}, offsetof(struct shape, vocabulary)},
     {{"type_vocab_size"}, offsetof(struct shape, types)},
     {{"image_size", "spec_size"}, offsetof(struct shape, image)},
@@ -178,6 +181,26 @@ static void read_ratio(const json_t *scope, struct shape *shape)
         shape->ffn = (uint64_t)(ratio * (double)shape->hidden);
 }
 
+/* Reads the heads of latent attention: a part without and one with rotary positions, values of another width. */
+static int32_t read_latent(const struct reader *reader, const json_t *scope, struct shape *shape)
+{
+    static const struct row rows[] = {
+        {{"qk_nope_head_dim"}, offsetof(struct shape, head_size)},
+        {{"v_head_dim"}, offsetof(struct shape, value_size)},
+    };
+    static const struct row rotary = {{"qk_rope_head_dim"}, offsetof(struct shape, head_size)};
+    struct shape turned = {0};
+    int32_t code;
+
+    if (json_number_value(json_object_get(scope, "kv_lora_rank")) == 0)
+        return ACCEL_OK;
+    code = read_numbers(reader, scope, ROWS(rows), shape);
+    if (code == ACCEL_OK)
+        code = read_numbers(reader, scope, &rotary, 1, &turned);
+    shape->head_size += turned.head_size;
+    return code;
+}
+
 static int32_t read_component(const struct reader *reader, const json_t *scope, enum part part, struct shape *shape)
 {
     int32_t code;
@@ -187,6 +210,8 @@ static int32_t read_component(const struct reader *reader, const json_t *scope, 
     code = read_numbers(reader, scope, ROWS(numbers), shape);
     if (code == ACCEL_OK && (part == PART_VISION || part == PART_AUDIO))
         code = read_pyramid(reader, scope, shape);
+    if (code == ACCEL_OK)
+        code = read_latent(reader, scope, shape);
     /* Falcon: the first design has one key head for all queries; the new one states the number. */
     if (json_is_true(json_object_get(scope, "multi_query")) &&
         !json_is_true(json_object_get(scope, "new_decoder_architecture")))

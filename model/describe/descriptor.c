@@ -7,6 +7,7 @@
 #include <accel/profile.h>
 
 #include "model/describe/internal.h"
+#include "model/family/family.h"
 
 enum { NAME_BYTES = 64 };
 
@@ -107,13 +108,17 @@ struct candidate {
 static bool same_family(const char *file, const char *descriptor)
 {
     /* GGUF calls all that is built like it so. */
-    static const char *const built_alike[] = {"llama", "mistral"};
+    static const char *const built_alike[] = {"llama", "mistral", "mixtral"};
+    const struct model_family *one, *other;
     bool a = false, b = false;
 
     if (strcmp(file, descriptor) == 0)
         return true;
     /* GGUF has a name of its own for some. */
     if (family_find(file) != NULL && strcmp(family_find(file)->name, descriptor) == 0)
+        return true;
+    if (model_family_find("", file, &one, NULL) == ACCEL_OK &&
+        model_family_find("", descriptor, &other, NULL) == ACCEL_OK && one == other)
         return true;
     for (size_t i = 0; i < sizeof(built_alike) / sizeof(built_alike[0]); i++) {
         a = a || strcmp(file, built_alike[i]) == 0;
@@ -136,6 +141,7 @@ static bool shapes_agree(const struct shape *a, const struct shape *b, uint64_t 
     return agrees(a->layers, b->layers, score) && agrees(a->hidden, b->hidden, score) &&
            agrees(a->ffn, b->ffn, score) && agrees(a->heads, b->heads, score) &&
            agrees(a->kv_heads, b->kv_heads, score) && agrees(a->head_size, b->head_size, score) &&
+           a->experts == b->experts && agrees(a->expert_ffn, b->expert_ffn, score) &&
            agrees(a->vocabulary, b->vocabulary, score) && agrees(a->patch, b->patch, score) &&
            agrees(a->positions, b->positions, score) && agrees(a->mels, b->mels, score);
 }

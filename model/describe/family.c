@@ -3,23 +3,14 @@
 #include <string.h>
 
 #include "model/describe/internal.h"
+#include "model/family/family.h"
 
 enum { FAMILY_BYTES = 64 };
 
-/* name, kind, main component, component of tensors whose name has none, "encoder", "decoder", text_config */
+/* All but decoders, which have the first row of guesses; gpt2 is here since it has transposed matrices (names.c). name,
+ * kind, main component, component of tensors whose name has none, "encoder", "decoder", text_config */
 static const struct family families[] = {
-    {"llama", "generation", PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE},
-    {"mistral", "generation", PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE},
-    {"mixtral", "generation", PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE},
-    {"qwen2", "generation", PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE},
-    {"qwen3", "generation", PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE},
-    {"gemma", "generation", PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE},
-    {"gemma2", "generation", PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE},
-    {"phi", "generation", PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE},
-    {"phi3", "generation", PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE},
-    {"falcon", "generation", PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE},
     {"gpt2", "generation", PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE},
-    {"opt", "generation", PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE, PART_LANGUAGE},
     {"bert", "embedding", PART_TEXT, PART_TEXT, PART_TEXT, PART_TEXT, PART_TEXT},
     {"roberta", "embedding", PART_TEXT, PART_TEXT, PART_TEXT, PART_TEXT, PART_TEXT},
     {"distilbert", "embedding", PART_TEXT, PART_TEXT, PART_TEXT, PART_TEXT, PART_TEXT},
@@ -53,18 +44,9 @@ static const struct {
     const char *gguf;
     const char *name;
 } aliases[] = {
-    {"phi2", "phi"}, {"t5encoder", "t5"}, {"clip_text_model", "clip"}, {"gemma3_text", "gemma2"}, {"gemma3", "gemma2"}};
-
-const struct family *family_find(const char *name)
-{
-    for (size_t i = 0; name != NULL && i < sizeof(families) / sizeof(families[0]); i++)
-        if (strcmp(families[i].name, name) == 0)
-            return &families[i];
-    for (size_t i = 0; name != NULL && i < sizeof(aliases) / sizeof(aliases[0]); i++)
-        if (strcmp(aliases[i].gguf, name) == 0)
-            return family_find(aliases[i].name);
-    return NULL;
-}
+    {"t5encoder", "t5"},
+    {"clip_text_model", "clip"},
+};
 
 /* By kind, for names that the table above has not. */
 static const struct family guesses[] = {
@@ -76,6 +58,19 @@ static const struct family guesses[] = {
     {"", "audio", PART_AUDIO, PART_AUDIO, PART_AUDIO, PART_AUDIO, PART_TEXT},
     {"", "embedding", PART_TEXT, PART_TEXT, PART_TEXT, PART_TEXT, PART_TEXT},
 };
+
+const struct family *family_find(const char *name)
+{
+    const struct model_family *decoder;
+
+    for (size_t i = 0; name != NULL && i < sizeof(families) / sizeof(families[0]); i++)
+        if (strcmp(families[i].name, name) == 0)
+            return &families[i];
+    for (size_t i = 0; name != NULL && i < sizeof(aliases) / sizeof(aliases[0]); i++)
+        if (strcmp(aliases[i].gguf, name) == 0)
+            return family_find(aliases[i].name);
+    return name != NULL && model_family_find("", name, &decoder, NULL) == ACCEL_OK ? &guesses[0] : NULL;
+}
 
 const struct family *family_guess(const char *kind)
 {

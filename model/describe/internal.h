@@ -58,6 +58,14 @@ struct shape {
     uint64_t parameters; /* elements of its weights */
     uint64_t key_rows;   /* of the first matrices of keys and of values */
     uint64_t value_rows;
+    uint64_t experts;      /* of a layer */
+    uint64_t experts_used; /* of a token */
+    uint64_t expert_ffn;
+    uint64_t shared_ffn;           /* width of the expert that every token has */
+    uint64_t dense_layers;         /* first layers, which have no experts */
+    uint64_t query_rank;           /* latent attention: width of compressed queries */
+    uint64_t kv_rank;              /* and of compressed keys and values */
+    uint64_t rotary_size;          /* and elements of a head with rotary positions */
     struct shape_list stages;      /* blocks of each */
     struct shape_list widths;      /* channels of each */
     struct shape_list stage_heads; /* heads of each */
@@ -99,7 +107,8 @@ struct traits {
     uint64_t context;
     uint64_t parameters; /* as a descriptor states them */
     uint64_t weight_bytes;
-    bool tied; /* the output projection shares the embedding */
+    bool tied;   /* the output projection shares the embedding */
+    bool biases; /* matrices of layers have the biases that only some models of the family have */
 };
 
 struct accel_model_description {

@@ -9,6 +9,8 @@ static const char *const roles[DECODER_PARTS] = {
     [DECODER_EMBEDDING] = "embedding",       [DECODER_POSITIONS] = "embedding",  [DECODER_PROJECT_IN] = "embedding",
     [DECODER_PROJECT_OUT] = "head",          [DECODER_OUTPUT] = "head",          [DECODER_QUERY] = "attention.q",
     [DECODER_KEY] = "attention.k",           [DECODER_VALUE] = "attention.v",    [DECODER_QKV] = "attention.q",
+    [DECODER_QUERY_DOWN] = "attention.q",    [DECODER_QUERY_UP] = "attention.q", [DECODER_KV_DOWN] = "attention.k",
+    [DECODER_KV_UP] = "attention.v",         [DECODER_KEY_UP] = "attention.k",   [DECODER_VALUE_UP] = "attention.v",
     [DECODER_ATTENTION_OUT] = "attention.o", [DECODER_FFN_GATE] = "ffn.gate",    [DECODER_FFN_UP] = "ffn.up",
     [DECODER_FFN_DOWN] = "ffn.down",         [DECODER_ROUTER] = "ffn.router",    [DECODER_EXPERT_GATE] = "ffn.gate",
     [DECODER_EXPERT_UP] = "ffn.up",          [DECODER_EXPERT_DOWN] = "ffn.down", [DECODER_SHARED_GATE] = "ffn.gate",
@@ -34,8 +36,38 @@ static void add_weight(void *data, enum decoder_part part, uint32_t layer, const
         recipe_matrix(recipe, name, roles[part], rows, width);
 }
 
+/* Fills what experts and latent attention have. */
+static void fill_parts(struct recipe *recipe, const struct shape *s, struct accel_decoder_config *config)
+{
+    config->form.experts = (uint32_t)s->experts;
+    config->form.expert_ffn = (uint32_t)s->expert_ffn;
+    config->form.shared_ffn = (uint32_t)s->shared_ffn;
+    if (s->kv_rank != 0) {
+        recipe_need(recipe, PART_LANGUAGE, "rotary_size", s->rotary_size < s->head_size ? s->rotary_size : 0);
+        config->latent = (struct accel_latent_config){.query = (uint32_t)s->query_rank,
+                                                      .kv = (uint32_t)s->kv_rank,
+                                                      .key = (uint32_t)(s->head_size - s->rotary_size),
+                                                      .rotary = (uint32_t)s->rotary_size,
+                                                      .value = (uint32_t)s->value_size};
+    }
+    if (s->experts != 0 && recipe->code == ACCEL_OK) {
+        bool *mixture = model_pool_alloc(&recipe->d->pool, s->layers, sizeof(*mixture));
+
+        if (mixture == NULL)
+            recipe->code = model_no_memory(recipe->error, recipe->d->path, s->layers);
+        for (uint64_t i = s->dense_layers; mixture != NULL && i < s->layers; i++)
+            mixture[i] = true;
+        config->mixture = mixture;
+    }
+}
+
+static bool has_bias(const struct recipe *recipe, enum form_presence presence)
+{
+    return presence == FORM_PRESENT || (presence == FORM_IF_STORED && recipe->traits->biases);
+}
+
 /* Fills a configuration with what a descriptor states. Tensors that only a file could show are left out. */
-static void fill_config(const struct recipe *recipe, enum part part, const struct model_family *family,
+static void fill_config(struct recipe *recipe, enum part part, const struct model_family *family,
                         struct accel_decoder_config *out_config)
 {
     const struct shape *s = &recipe->shapes[part];
@@ -55,16 +87,17 @@ static void fill_config(const struct recipe *recipe, enum part part, const struc
         .vocabulary = (uint32_t)s->vocabulary,
         .context = (uint32_t)s->positions - (s->positions == 0 ? 0 : form->position_first),
         .tied = recipe->traits->tied || form->output == FORM_ABSENT,
-        .q_bias = form->q_bias == FORM_PRESENT,
-        .k_bias = form->k_bias == FORM_PRESENT,
-        .v_bias = form->v_bias == FORM_PRESENT,
-        .o_bias = form->o_bias == FORM_PRESENT,
-        .mlp_bias = form->ffn_bias == FORM_PRESENT,
+        .q_bias = has_bias(recipe, form->q_bias),
+        .k_bias = has_bias(recipe, form->k_bias),
+        .v_bias = has_bias(recipe, form->v_bias),
+        .o_bias = has_bias(recipe, form->o_bias),
+        .mlp_bias = has_bias(recipe, form->ffn_bias),
         .output_bias = form->output_bias == FORM_PRESENT,
         .norm_bias = form->norm_bias == FORM_PRESENT,
         .qk_norm = form->qk_norm != FORM_QK_NONE && form->qk_norm_presence == FORM_PRESENT,
         .embedding_norm = form->embedding_norm == FORM_PRESENT,
     };
+    fill_parts(recipe, s, out_config);
 }
 
 void recipe_decoder(struct recipe *recipe, enum part part, const char *family_name, const char *prefix)
@@ -83,6 +116,8 @@ void recipe_decoder(struct recipe *recipe, enum part part, const char *family_na
     if (recipe->code != ACCEL_OK)
         return;
     fill_config(recipe, part, family, &config);
+    if (recipe->code != ACCEL_OK)
+        return;
     decoder_list(&config, add_weight, &listing);
 }
 

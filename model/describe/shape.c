@@ -21,6 +21,15 @@ static const struct {
     {"heads", offsetof(struct shape, heads), true},
     {"kv_heads", offsetof(struct shape, kv_heads), true},
     {"head_size", offsetof(struct shape, head_size), true},
+    {"value_size", offsetof(struct shape, value_size), true},
+    {"experts", offsetof(struct shape, experts), true},
+    {"experts_used", offsetof(struct shape, experts_used), true},
+    {"expert_ffn", offsetof(struct shape, expert_ffn), true},
+    {"shared_ffn", offsetof(struct shape, shared_ffn), true},
+    {"dense_layers", offsetof(struct shape, dense_layers), true},
+    {"query_rank", offsetof(struct shape, query_rank), true},
+    {"kv_rank", offsetof(struct shape, kv_rank), true},
+    {"rotary_size", offsetof(struct shape, rotary_size), true},
     {"vocabulary", offsetof(struct shape, vocabulary), true},
     {"positions", offsetof(struct shape, positions), false},
     {"types", offsetof(struct shape, types), false},
@@ -218,12 +227,19 @@ static int32_t read_shape(struct accel_model_description *d, enum part part, str
     return code;
 }
 
+static bool is_true(const struct accel_model_description *d, const char *key)
+{
+    const char *value = describe_find_fact(d, key);
+
+    return value != NULL && strcmp(value, "true") == 0;
+}
+
 int32_t describe_read_facts(struct accel_model_description *d, struct accel_error *error)
 {
-    const char *tied = describe_find_fact(d, "model.tied");
     int32_t code = ACCEL_OK;
 
-    d->traits.tied = tied != NULL && strcmp(tied, "true") == 0;
+    d->traits.tied = is_true(d, "model.tied");
+    d->traits.biases = is_true(d, "model.biases");
     for (size_t i = 0; i < MODEL_NUMBERS && code == ACCEL_OK; i++)
         code = read_number(d, model_numbers[i].name, number_at(&d->traits, model_numbers[i].offset), error);
     for (uint32_t part = 0; part < PARTS && code == ACCEL_OK; part++)
@@ -324,6 +340,8 @@ static int32_t write_shape(struct accel_model_description *d, enum part part, st
     for (size_t i = 0; i < MEMBERS && code == ACCEL_OK; i++) {
         uint64_t number = *number_at(shape, members[i].offset);
 
+        if (members[i].offset == offsetof(struct shape, value_size) && number == shape->head_size)
+            continue;
         if (part == d->traits.main && members[i].of_model)
             code = write_number(d, "model", members[i].name, number, error);
         if (code == ACCEL_OK)

@@ -76,10 +76,32 @@ static bool is_cached(const struct accel_model_description *d, enum part part)
     return (part == PART_LANGUAGE || part == PART_DECODER) && s->vocabulary != 0 && s->heads != 0;
 }
 
+/* Counts the rows that a step of one token reads of each weight: of experts the average of those that are chosen. */
+static int32_t count_step_rows(struct accel_model_description *d, struct accel_error *error)
+{
+    const uint64_t count = d->model_shapes.weight_count;
+    uint64_t *rows = model_pool_alloc(&d->pool, count, sizeof(*rows));
+
+    if (rows == NULL)
+        return model_no_memory(error, d->path, count * sizeof(*rows));
+    for (uint64_t i = 0; i < count; i++) {
+        const struct shape *s = &d->shapes[part_of(&d->weights[i])];
+        const bool is_expert = strstr(d->weights[i].name, ".experts.") != NULL || strstr(d->weights[i].name, "_exps.");
+
+        rows[i] = d->weights[i].rows;
+        if (is_expert && s->experts_used != 0 && s->experts_used < s->experts)
+            rows[i] = (uint64_t)((double)rows[i] * (double)s->experts_used / (double)s->experts);
+    }
+    d->model_shapes.step_rows = rows;
+    return ACCEL_OK;
+}
+
 int32_t describe_finish(struct accel_model_description *d, struct accel_error *error)
 {
     int32_t code = count_parameters(d, error);
 
+    if (code == ACCEL_OK)
+        code = count_step_rows(d, error);
     d->model_shapes.component_count = 0;
     for (uint32_t part = 0; part < PARTS && code == ACCEL_OK; part++) {
         const struct shape *s = &d->shapes[part];

@@ -134,8 +134,8 @@ static uint32_t norm(struct decoder *d, enum decoder_part part, uint32_t layer, 
 
 /* ---- attention ---- */
 
-static uint32_t split_heads(struct decoder *d, uint32_t layer, const char *name, uint32_t x, uint32_t heads,
-                            uint32_t size)
+uint32_t decoder_split_heads(struct decoder *d, uint32_t layer, const char *name, uint32_t x, uint32_t heads,
+                             uint32_t size)
 {
     struct accel_dim dims[ACCEL_RANK] = {net_symbolic(d->tokens), net_fixed(heads), net_fixed(size)};
 
@@ -180,14 +180,23 @@ static uint32_t norm_heads(struct decoder *d, enum decoder_part part, uint32_t l
     return norm_node(d, layer, name, x, weight, ACCEL_NO_VALUE);
 }
 
+uint32_t decoder_rotate(struct decoder *d, uint32_t layer, const char *name, uint32_t x)
+{
+    const struct accel_decoder_config *c = d->config;
+    const bool sliding = c->windows != NULL && c->windows[layer] != 0;
+    struct accel_rotary attributes = {.size = sizeof(attributes),
+                                      .pairing = d->pairing,
+                                      .scale = (float)(sliding ? c->rope_sliding : c->rope).attention_factor};
+    uint32_t inputs[] = {x, d->step->position, sliding ? d->frequency_sliding : d->frequency};
+
+    return net_node(&d->net, ACCEL_OP_ROTARY, layer, name, inputs, 3, &attributes);
+}
+
 /* Splits queries or keys into heads, normalizes them and adds rotary positions, as the form says. */
 static uint32_t place_heads(struct decoder *d, uint32_t layer, const char *name, enum decoder_part norm_part,
                             uint32_t x, uint32_t heads)
 {
     const struct accel_decoder_config *c = d->config;
-    struct accel_rotary attributes = {.size = sizeof(attributes), .pairing = d->pairing};
-    const bool sliding = c->windows != NULL && c->windows[layer] != 0;
-    uint32_t inputs[3];
     char label[32];
 
     snprintf(label, sizeof(label), "%s_norm", name);
@@ -196,23 +205,22 @@ static uint32_t place_heads(struct decoder *d, uint32_t layer, const char *name,
                       decoder_vector(d, norm_part, layer, ".weight", (uint64_t)heads * c->head_size, 0),
                       ACCEL_NO_VALUE);
     snprintf(label, sizeof(label), "%s_heads", name);
-    x = split_heads(d, layer, label, x, heads, c->head_size);
+    x = decoder_split_heads(d, layer, label, x, heads, c->head_size);
     snprintf(label, sizeof(label), "%s_norm", name);
     if (c->qk_norm && d->form->qk_norm != FORM_QK_WHOLE)
         x = norm_heads(d, norm_part, layer, label, x, heads);
     if (d->form->position != FORM_ROTARY || (c->no_rotary != NULL && c->no_rotary[layer]))
         return x;
-    attributes.scale = (float)(sliding ? c->rope_sliding : c->rope).attention_factor;
-    inputs[0] = x;
-    inputs[1] = d->step->position;
-    inputs[2] = sliding ? d->frequency_sliding : d->frequency;
     snprintf(label, sizeof(label), "%s_turned", name);
-    return net_node(&d->net, ACCEL_OP_ROTARY, layer, label, inputs, 3, &attributes);
+    return decoder_rotate(d, layer, label, x);
 }
 
-static uint32_t write_cache(struct decoder *d, uint32_t layer, const char *name, uint32_t type, uint64_t row,
-                            uint32_t x)
+uint32_t decoder_write_cache(struct decoder *d, uint32_t layer, const char *name, uint32_t x)
 {
+    const struct accel_decoder_config *c = d->config;
+    const bool is_key = *name == 'k';
+    const uint32_t type = is_key ? d->options->k_type : d->options->v_type;
+    const uint64_t row = (uint64_t)c->kv_heads * (is_key ? c->head_size : c->value_size);
     char label[32];
     uint32_t inputs[3] = {x, d->step->slot};
 
@@ -278,6 +286,34 @@ static uint32_t take_part(struct decoder *d, uint32_t layer, const char *name, u
     return net_reshape(&d->net, layer, name, qkv, 2, flat);
 }
 
+uint32_t decoder_attend_cached(struct decoder *d, uint32_t layer, const uint32_t qkv[3], double scale)
+{
+    const struct accel_decoder_config *c = d->config;
+    const struct decoder_form *form = d->form;
+    struct accel_attention attributes = {.size = sizeof(attributes),
+                                         .kv_heads = c->kv_heads,
+                                         .page = (uint32_t)d->options->page,
+                                         .window = narrow_window(d, layer),
+                                         .causal = 1,
+                                         .rounding = d->options->rounding,
+                                         .scale = (float)scale,
+                                         .softcap = (float)form->attention_softcap};
+    uint32_t inputs[9] = {qkv[0],          qkv[1],         qkv[2],   d->step->table, d->step->first,
+                          d->step->length, ACCEL_NO_VALUE, d->slope, ACCEL_NO_VALUE};
+    uint32_t count = 6;
+
+    /* The model's own windows have no sinks. */
+    attributes.sinks = c->windows != NULL && attributes.window != c->windows[layer] ? (uint32_t)d->options->sinks : 0;
+    if (form->sink)
+        inputs[8] = decoder_vector(d, DECODER_SINK, layer, c->format == ACCEL_MODEL_GGUF ? ".weight" : "", c->heads, 0);
+    if (d->slope != ACCEL_NO_VALUE)
+        count = 8;
+    if (form->sink)
+        count = 9;
+    return d->options->scores ? attend_with_scores(d, layer, inputs, count, &attributes)
+                              : net_node(&d->net, ACCEL_OP_ATTENTION, layer, "scores", inputs, count, &attributes);
+}
+
 static uint32_t attend(struct decoder *d, uint32_t layer, uint32_t x)
 {
     const struct accel_decoder_config *c = d->config;
@@ -287,20 +323,9 @@ static uint32_t attend(struct decoder *d, uint32_t layer, uint32_t x)
     const bool one = form->qkv != FORM_QKV_SEPARATE;
     const double width = form->attention_width != 0 ? form->attention_width : c->head_size;
     const double scale = form->attention_scale != 0 ? form->attention_scale : 1.0 / sqrt(width);
-    struct accel_attention attributes = {.size = sizeof(attributes),
-                                         .kv_heads = c->kv_heads,
-                                         .page = (uint32_t)d->options->page,
-                                         .window = narrow_window(d, layer),
-                                         .causal = 1,
-                                         .rounding = d->options->rounding,
-                                         .scale = (float)scale,
-                                         .softcap = (float)form->attention_softcap};
     struct accel_dim flat[ACCEL_RANK] = {net_symbolic(d->tokens), net_fixed((uint64_t)c->heads * c->value_size)};
-    uint32_t inputs[9] = {[6] = ACCEL_NO_VALUE, [7] = d->slope, [8] = ACCEL_NO_VALUE};
-    uint32_t count = 6, qkv = ACCEL_NO_VALUE, q, k, v;
+    uint32_t qkv = ACCEL_NO_VALUE, q, k, v, inputs[3];
 
-    /* The model's own windows have no sinks. */
-    attributes.sinks = c->windows != NULL && attributes.window != c->windows[layer] ? (uint32_t)d->options->sinks : 0;
     if (one) {
         qkv = decoder_project(d, DECODER_QKV, layer, "qkv", x, q_rows + k_rows + v_rows, c->hidden, c->q_bias,
                               ACCEL_NO_VALUE);
@@ -310,21 +335,10 @@ static uint32_t attend(struct decoder *d, uint32_t layer, uint32_t x)
     q = one ? take_part(d, layer, "q", qkv, 0) : separate(d, DECODER_QUERY, layer, "q", x, q_rows, c->q_bias);
     inputs[0] = place_heads(d, layer, "q", DECODER_QUERY_NORM, q, c->heads);
     k = one ? take_part(d, layer, "k", qkv, 1) : separate(d, DECODER_KEY, layer, "k", x, k_rows, c->k_bias);
-    k = place_heads(d, layer, "k", DECODER_KEY_NORM, k, c->kv_heads);
-    inputs[1] = write_cache(d, layer, "k", d->options->k_type, k_rows, k);
+    inputs[1] = decoder_write_cache(d, layer, "k", place_heads(d, layer, "k", DECODER_KEY_NORM, k, c->kv_heads));
     v = one ? take_part(d, layer, "v", qkv, 2) : separate(d, DECODER_VALUE, layer, "v", x, v_rows, c->v_bias);
-    inputs[2] = write_cache(d, layer, "v", d->options->v_type, v_rows, v);
-    inputs[3] = d->step->table;
-    inputs[4] = d->step->first;
-    inputs[5] = d->step->length;
-    if (form->sink)
-        inputs[8] = decoder_vector(d, DECODER_SINK, layer, c->format == ACCEL_MODEL_GGUF ? ".weight" : "", c->heads, 0);
-    if (d->slope != ACCEL_NO_VALUE)
-        count = 8;
-    if (form->sink)
-        count = 9;
-    x = d->options->scores ? attend_with_scores(d, layer, inputs, count, &attributes)
-                           : net_node(&d->net, ACCEL_OP_ATTENTION, layer, "scores", inputs, count, &attributes);
+    inputs[2] = decoder_write_cache(d, layer, "v", v);
+    x = decoder_attend_cached(d, layer, inputs, scale);
     return net_reshape(&d->net, layer, "heads", x, 2, flat);
 }
 
@@ -373,7 +387,8 @@ static uint32_t end_branch(struct decoder *d, uint32_t layer, bool is_attention,
     const char *name = is_attention ? "attention" : "ffn", *sum = is_attention ? "attention_sum" : "sum";
     const enum decoder_part part = is_attention ? DECODER_ATTENTION_OUT : DECODER_FFN_DOWN;
     const enum decoder_part after = is_attention ? DECODER_ATTENTION_POST_NORM : DECODER_FFN_POST_NORM;
-    const uint64_t width = is_attention ? (uint64_t)c->heads * c->value_size : c->ffn;
+    const uint32_t value_size = c->latent.kv != 0 ? c->latent.value : c->value_size;
+    const uint64_t width = is_attention ? (uint64_t)c->heads * value_size : c->ffn;
     const bool bias = is_attention ? c->o_bias : c->mlp_bias;
     const bool has_norm = form->norm_place == FORM_NORM_AFTER || form->norm_place == FORM_NORM_AROUND;
     const bool plain = !has_norm && (form->residual_scale == 0 || form->residual_scale == 1);
@@ -398,7 +413,7 @@ static uint32_t add_layer(struct decoder *d, uint32_t layer, uint32_t hidden)
     const bool sum = form->norm_place == FORM_NORM_SUM;
     const uint32_t input = hidden;
     uint32_t normed = before ? norm(d, DECODER_ATTENTION_NORM, layer, "attention_norm", hidden, width) : hidden;
-    uint32_t x = attend(d, layer, normed);
+    uint32_t x = d->config->latent.kv != 0 ? decoder_attend_latent(d, layer, normed) : attend(d, layer, normed);
     char stage[24];
 
     hidden = end_branch(d, layer, true, x, hidden);
@@ -521,6 +536,7 @@ static void describe(struct decoder *d)
         decoder_frequencies(d);
     if (d->form->position == FORM_ALIBI && d->list == NULL)
         decoder_slopes(d);
+    decoder_choices(d);
     hidden = embed(d);
     for (uint32_t layer = 0; layer < d->config->layers && d->net.code == ACCEL_OK; layer++)
         hidden = add_layer(d, layer, hidden);

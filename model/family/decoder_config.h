@@ -62,6 +62,18 @@ struct accel_rope_config {
     const float *long_divisors;  /* [dims / 2], beyond */
     double attention_factor; /* multiplies cosine and sine, already computed from factor and mscale; 1 unless YARN or
                                 LONG */
+    double score_factor;     /* multiplies the scores of latent attention; 1 unless YARN with mscale_all_dim */
+};
+
+/* Latent attention (arXiv 2405.04434): keys and values of all heads come from one compressed row, and keys share one
+ * part with rotary positions. */
+struct accel_latent_config {
+    uint32_t query;  /* width of compressed queries; 0: they are not compressed */
+    uint32_t kv;     /* width of compressed keys and values; 0: the model has no latent attention */
+    uint32_t key;    /* elements of a head of queries or keys without rotary positions */
+    uint32_t rotary; /* elements with rotary positions behind them */
+    uint32_t value;  /* elements of a head of values */
+    bool absorbed;   /* the cache has compressed keys and values, as one head that all query heads share */
 };
 
 struct accel_decoder_config {
@@ -83,6 +95,7 @@ struct accel_decoder_config {
     uint32_t vocabulary; /* rows of the embedding */
     uint32_t context;    /* longest sequence; may be absurdly large, so never allocate by it */
     double norm_epsilon;
+    struct accel_latent_config latent; /* head_size and value_size are those of the cache */
 
     struct accel_rope_config rope;
     struct accel_rope_config rope_sliding; /* of layers with a window; equal to rope unless the file has another */

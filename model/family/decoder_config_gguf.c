@@ -138,15 +138,11 @@ static const struct {
     double neutral, other;
 } unread[] = {
     {"attention.causal", 1, 1},
-    {"attention.key_length_mla", 0, 0},
     {"attention.output_scale", 0, 1},
     {"attention.shared_kv_layers", 0, 0},
     {"attention.temperature_length", 0, 0},
     {"attention.temperature_scale", 0, 0},
-    {"attention.value_length_mla", 0, 0},
     {"embedding_length_per_layer_input", 0, 0},
-    {"expert_group_count", 0, 1},
-    {"expert_weights_scale", 0, 1},
     {"full_attention_interval", 0, 1},
     {"nextn_predict_layers", 0, 0},
     {"rescale_every_n_layers", 0, 0},
@@ -154,7 +150,6 @@ static const struct {
     {"rope.scaling.alpha", 0, 0},
     {"rope.scaling.yarn_attn_factor", 0, 1},
     {"rope.scaling.yarn_ext_factor", -1, 1}, /* -1: as the kind of scaling says */
-    {"rope.scaling.yarn_log_multiplier", 0, 0},
     {"swiglu_clamp_exp", 0, 0},
     {"swiglu_clamp_shexp", 0, 0},
 };
@@ -175,6 +170,17 @@ static int32_t refuse_other(const struct config_reader *reader, const char *key,
     return config_fault(reader, ACCEL_E_UNSUPPORTED, &fact, "has a value that is not supported in this architecture");
 }
 
+/* Refuses keys of latent attention. */
+static int32_t refuse_latent(const struct config_reader *reader)
+{
+    static const char *const keys[] = {"attention.key_length_mla", "attention.value_length_mla",
+                                       "rope.scaling.yarn_log_multiplier"};
+    int32_t code = ACCEL_OK;
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]) && code == ACCEL_OK; i++)
+        code = refuse_other(reader, keys[i], 0, 0);
+    return code;
+}
+
 /* Refuses keys that change results and that nothing honors. */
 static int32_t refuse_unread(const struct config_reader *reader)
 {
@@ -189,6 +195,12 @@ static int32_t refuse_unread(const struct config_reader *reader)
         code = refuse_other(reader, "attention.max_alibi_bias", bias, bias);
     if (code == ACCEL_OK)
         code = refuse_other(reader, "expert_weights_norm", 0, form->expert_normalize);
+    if (code == ACCEL_OK && form->expert_scale == 0)
+        code = refuse_other(reader, "expert_weights_scale", 0, 1);
+    if (code == ACCEL_OK && form->expert_groups == 0)
+        code = refuse_other(reader, "expert_group_count", 0, 1);
+    if (code == ACCEL_OK && reader->config->latent.kv == 0)
+        code = refuse_latent(reader);
     if (code == ACCEL_OK)
         code = refuse_other(reader, "attention.key_length_swa", 0, reader->config->head_size);
     if (code == ACCEL_OK)

@@ -97,6 +97,26 @@ static double yarn_attention(const struct config_reader *reader, const struct ro
     return reader->root != NULL ? facts->attention_factor : computed * facts->attention_factor;
 }
 
+/* Reads the weight of YaRN in the scores of latent attention, of which GGUF has a tenth. It implies that cosine and
+ * sine have the same weight. */
+static int32_t read_latent_weight(const struct config_reader *reader, struct rope_facts *facts)
+{
+    static const struct config_row row = {
+        {NULL}, {"rope.scaling.yarn_log_multiplier"}, FACT(mscale_all), CONFIG_TO_F64, false, 0, 1e6};
+    int32_t code = config_fill(reader, &row, 1, facts);
+    facts->mscale_all *= 10;
+    facts->mscale = facts->mscale_all;
+    return code;
+}
+
+/* Returns the factor of scores of latent attention with YaRN: the square of what cosine and sine are divided by
+ * (yarn_attention). */
+static double latent_scores(const struct rope_facts *facts)
+{
+    const double factor = facts->mscale_all > 0 ? log_scale(facts->factor, facts->mscale_all) : 1;
+    return factor * factor;
+}
+
 /* Returns the attention factor of ACCEL_ROPE_LONG (arXiv 2402.13753, as Phi-3's checkpoints state it). */
 static double long_attention(const struct config_reader *reader, const struct rope_facts *facts, uint32_t original)
 {
@@ -155,7 +175,7 @@ static int32_t set_dims(const struct config_reader *reader, struct rope_facts *f
     static const struct config_row share = {
         {"partial_rotary_factor", "rotary_pct"}, {NULL}, FACT(partial), CONFIG_TO_F64, false, 0, 1};
     const char *key = json_object_get(reader->root, "rotary_pct") == NULL ? "partial_rotary_factor" : "rotary_pct";
-    uint32_t head_size = reader->config->head_size;
+    const uint32_t head_size = reader->config->head_size, latent = reader->config->latent.rotary;
     if (facts->partial != 0 && facts->partial != 1 && !has_share(reader))
         return model_fault(reader->error, ACCEL_E_UNSUPPORTED, reader->path,
                            config_offset(reader, "partial_rotary_factor", NULL),
@@ -167,7 +187,7 @@ static int32_t set_dims(const struct config_reader *reader, struct rope_facts *f
         if (code != ACCEL_OK)
             return code;
     }
-    rope->dims = facts->dims == 0 ? head_size : facts->dims;
+    rope->dims = facts->dims != 0 ? facts->dims : latent != 0 ? latent : head_size;
     if (facts->partial == 0 && facts->dims == 0 && reader->config->form.rotary_share != 0)
         rope->dims = (uint32_t)((double)head_size * reader->config->form.rotary_share);
     if (facts->partial > 0)
@@ -239,7 +259,12 @@ static int32_t read_one(struct config_reader *reader, double base, struct accel_
     rope->low_frequency_factor = facts.low;
     rope->high_frequency_factor = facts.high;
     rope->original_context = facts.original == 0 ? reader->config->context : facts.original;
+    if (reader->root == NULL && reader->config->latent.kv != 0)
+        code = read_latent_weight(reader, &facts);
+    if (code != ACCEL_OK)
+        return code;
     rope->attention_factor = rope->kind == ACCEL_ROPE_YARN ? yarn_attention(reader, &facts) : 1;
+    rope->score_factor = rope->kind == ACCEL_ROPE_YARN ? latent_scores(&facts) : 1;
     if (rope->kind != ACCEL_ROPE_LONG)
         return ACCEL_OK;
     if (reader->root != NULL ? facts.original < 2 : rope->original_context < 2)

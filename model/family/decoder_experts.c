@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The feed-forward part of layers with experts: a router chooses some for each token, whose outputs are summed. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "model/family/decoder_walk.h"
 
-static uint32_t expert_matmul(struct decoder *d, enum decoder_part part, uint32_t layer, const char *name, uint32_t x,
-                              uint32_t ids, uint32_t factor, uint64_t experts, uint64_t rows, uint64_t width)
+uint32_t decoder_chosen_matmul(struct decoder *d, enum decoder_part part, uint32_t layer, const char *name, uint32_t x,
+                               uint32_t ids, uint32_t factor, uint64_t parts, uint64_t rows, uint64_t width)
 {
     struct accel_expert_matmul attributes = {
-        .size = sizeof(attributes), .rounding = d->options->rounding, .experts = (uint32_t)experts};
-    uint32_t inputs[] = {x, decoder_matrix(d, part, layer, experts, rows, width), ids, ACCEL_NO_VALUE, factor};
+        .size = sizeof(attributes), .rounding = d->options->rounding, .experts = (uint32_t)parts};
+    uint32_t inputs[] = {x, decoder_matrix(d, part, layer, parts, rows, width), ids, ACCEL_NO_VALUE, factor};
 
     if (d->form->expert_bias)
-        inputs[3] = decoder_vector(d, part, layer, ".bias", experts * rows, 0);
+        inputs[3] = decoder_vector(d, part, layer, ".bias", parts * rows, 0);
     if (d->options->inputs)
         net_output(&d->net, layer, NULL, x);
     return net_node(&d->net, ACCEL_OP_EXPERT_MATMUL, layer, name, inputs, 5, &attributes);
@@ -32,6 +33,76 @@ static uint32_t gate_limited(struct decoder *d, uint32_t layer, const char *name
     return decoder_gate(d, layer, name, one, up);
 }
 
+/* Adds the table of which experts a group has. */
+static void add_groups(struct decoder *d)
+{
+    const uint64_t dims[] = {d->form->expert_groups, d->form->experts}, size = dims[1] / dims[0];
+    float *table = calloc(dims[0] * dims[1], sizeof(*table));
+
+    if (table == NULL) {
+        d->net.code = accel_error_set(d->net.error, ACCEL_E_MEMORY, "groups of %u experts", d->form->experts);
+        return;
+    }
+    for (uint64_t expert = 0; expert < dims[1]; expert++)
+        table[expert / size * dims[1] + expert] = 1;
+    d->groups = net_constant_of(&d->net, "expert_groups", ACCEL_F32, 2, dims, table);
+    free(table);
+}
+
+/* Adds the numbers of all heads for each token: row 0 of a table, whatever the position. */
+static void add_heads(struct decoder *d)
+{
+    const uint64_t dims[] = {1, d->config->heads};
+    struct accel_cast to_float = {sizeof(to_float), ACCEL_F32}, to_integer = {sizeof(to_integer), ACCEL_I32};
+    int32_t *numbers = calloc(dims[1], sizeof(*numbers));
+    uint32_t inputs[2];
+
+    if (numbers == NULL) {
+        d->net.code = accel_error_set(d->net.error, ACCEL_E_MEMORY, "numbers of %u heads", d->config->heads);
+        return;
+    }
+    for (uint32_t head = 0; head < d->config->heads; head++)
+        numbers[head] = (int32_t)head;
+    inputs[0] = net_constant_of(&d->net, "heads", ACCEL_I32, 2, dims, numbers);
+    free(numbers);
+    inputs[1] = net_node(&d->net, ACCEL_OP_CAST, NET_NO_LAYER, "zeros_float", &d->step->position, 1, &to_float);
+    inputs[1] = net_scale(&d->net, NET_NO_LAYER, "zeros_scaled", inputs[1], 0, 0);
+    inputs[1] = net_node(&d->net, ACCEL_OP_CAST, NET_NO_LAYER, "zeros", &inputs[1], 1, &to_integer);
+    d->head_ids = net_node(&d->net, ACCEL_OP_GATHER, NET_NO_LAYER, "head_ids", inputs, 2, NULL);
+}
+
+void decoder_choices(struct decoder *d)
+{
+    if (d->form->expert_groups > 1 && d->net.mode == NET_GRAPH)
+        add_groups(d);
+    if (d->config->latent.absorbed && d->net.mode == NET_GRAPH)
+        add_heads(d);
+}
+
+/* Clears the scores of experts outside of a token's groups: those whose best expert has the highest scores. */
+static uint32_t limit_groups(struct decoder *d, uint32_t layer, uint32_t scores)
+{
+    const struct decoder_form *form = d->form;
+    const uint32_t groups = form->expert_groups, used = form->groups_used;
+    struct accel_dim all[ACCEL_RANK] = {net_symbolic(d->tokens), net_fixed(groups), net_fixed(form->experts / groups)};
+    struct accel_dim flat[ACCEL_RANK] = {net_symbolic(d->tokens)};
+    struct accel_dim rows[ACCEL_RANK] = {net_symbolic(d->tokens), net_fixed(used), net_fixed(form->experts)};
+    struct accel_reduce highest = {.size = sizeof(highest), .kind = ACCEL_REDUCE_MAX, .axis = 2};
+    struct accel_reduce sum = {.size = sizeof(sum), .kind = ACCEL_REDUCE_SUM, .axis = 1};
+    struct accel_top_k attributes = {sizeof(attributes), used};
+    uint32_t inputs[2] = {d->groups}, x;
+
+    flat[0].multiply = used;
+    x = net_reshape(&d->net, layer, "router_groups", scores, 3, all);
+    x = net_node(&d->net, ACCEL_OP_REDUCE, layer, "group_scores", &x, 1, &highest);
+    x = net_node(&d->net, ACCEL_OP_TOP_K, layer, "groups", &x, 1, &attributes);
+    inputs[1] = net_reshape(&d->net, layer, "groups_flat", x, 1, flat);
+    x = net_node(&d->net, ACCEL_OP_GATHER, layer, "group_rows", inputs, 2, NULL);
+    x = net_reshape(&d->net, layer, "group_masks", x, 3, rows);
+    x = net_node(&d->net, ACCEL_OP_REDUCE, layer, "group_mask", &x, 1, &sum);
+    return net_multiply(&d->net, layer, "router_limited", scores, x);
+}
+
 /* Chooses the experts of each token: their numbers, and their factors. */
 static void choose_experts(struct decoder *d, uint32_t layer, uint32_t x, uint32_t *out_ids, uint32_t *out_factors)
 {
@@ -49,11 +120,15 @@ static void choose_experts(struct decoder *d, uint32_t layer, uint32_t x, uint32
         net_output(&d->net, layer, "router_logits", scores);
     if (!form->expert_normalize)
         scores = net_node(&d->net, ACCEL_OP_SOFTMAX, layer, "router_weights", &scores, 1, NULL);
+    if (form->expert_groups > 1)
+        scores = limit_groups(d, layer, scores);
     net_node_outputs(&d->net, ACCEL_OP_TOP_K, layer, "experts", &scores, 1, &attributes, made, 2);
     *out_ids = made[0];
     *out_factors = made[1];
     if (form->expert_normalize)
         *out_factors = net_node(&d->net, ACCEL_OP_SOFTMAX, layer, "factors", &made[1], 1, NULL);
+    if (form->expert_scale != 0)
+        *out_factors = net_scale(&d->net, layer, "factors_scaled", *out_factors, form->expert_scale, 0);
 }
 
 /* Adds the shared expert. If the form has a factor for each token, the expert is the only one of a mixture, and the
@@ -72,7 +147,7 @@ static uint32_t add_shared(struct decoder *d, uint32_t layer, uint32_t x, uint32
     factor = decoder_project(d, DECODER_SHARED_FACTOR, layer, "shared_score", x, 1, hidden, false, ACCEL_NO_VALUE);
     net_node_outputs(&d->net, ACCEL_OP_TOP_K, layer, "shared_choice", &factor, 1, &one_of_one, made, 2);
     factor = net_activation(&d->net, layer, "shared_factor", made[1], ACCEL_FN_SIGMOID);
-    y = expert_matmul(d, DECODER_SHARED_DOWN, layer, "shared", y, made[0], factor, 1, hidden, ffn);
+    y = decoder_chosen_matmul(d, DECODER_SHARED_DOWN, layer, "shared", y, made[0], factor, 1, hidden, ffn);
     return net_add(&d->net, layer, "mixed", sum, y);
 }
 
@@ -83,10 +158,11 @@ uint32_t decoder_mix(struct decoder *d, uint32_t layer, uint32_t x, uint32_t res
     uint32_t ids = ACCEL_NO_VALUE, factors = ACCEL_NO_VALUE, y, up;
 
     choose_experts(d, layer, x, &ids, &factors);
-    y = expert_matmul(d, DECODER_EXPERT_GATE, layer, "gate", x, ids, ACCEL_NO_VALUE, form->experts, ffn, hidden);
-    up = expert_matmul(d, DECODER_EXPERT_UP, layer, "up", x, ids, ACCEL_NO_VALUE, form->experts, ffn, hidden);
+    y = decoder_chosen_matmul(d, DECODER_EXPERT_GATE, layer, "gate", x, ids, ACCEL_NO_VALUE, form->experts, ffn,
+                              hidden);
+    up = decoder_chosen_matmul(d, DECODER_EXPERT_UP, layer, "up", x, ids, ACCEL_NO_VALUE, form->experts, ffn, hidden);
     y = gate_limited(d, layer, "gated", y, up);
-    y = expert_matmul(d, DECODER_EXPERT_DOWN, layer, "routed", y, ids, factors, form->experts, hidden, ffn);
+    y = decoder_chosen_matmul(d, DECODER_EXPERT_DOWN, layer, "routed", y, ids, factors, form->experts, hidden, ffn);
     if (form->shared_ffn != 0)
         y = add_shared(d, layer, x, y);
     if (form->residual_scale != 0)

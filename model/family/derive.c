@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <accel/quant/format.h>
+
 #include "model/family/decoder.h"
 #include "model/family/family.h"
 #include "model/file/derived.h"
@@ -68,12 +70,23 @@ static uint32_t count_of(const struct accel_decoder_config *config, enum decoder
     return 1;
 }
 
-static void add_stack(struct list *list, const struct decoder_stack *stack, uint32_t layer)
+/* Returns whether a tensor has blocks, which lie along its inputs: it has them last. */
+static bool has_blocks(const struct accel_model_tensor *tensor)
+{
+    struct accel_format format;
+
+    return tensor != NULL && accel_format_describe(tensor->type, &format) == ACCEL_OK &&
+           format.kind != ACCEL_FORMAT_SCALAR;
+}
+
+static void add_stack(struct list *list, const struct accel_model_file *file, const struct decoder_stack *stack,
+                      uint32_t layer)
 {
     const uint32_t count = count_of(list->config, stack->count);
     const char **sources = model_pool_alloc(&list->pool, count, sizeof(*sources));
     const char *suffix = stack->suffix == NULL ? ".weight" : stack->suffix;
-    char name[DECODER_NAME_BYTES];
+    char name[DECODER_NAME_BYTES] = "";
+    bool blocks;
 
     for (uint32_t i = 0; i < count && sources != NULL; i++) {
         /* The format is one of the constants of a family. */
@@ -85,11 +98,12 @@ static void add_stack(struct list *list, const struct decoder_stack *stack, uint
         sources[i] = keep(list, name);
     }
     list->is_full = list->is_full || sources == NULL;
+    blocks = count == 1 && has_blocks(accel_model_file_find(file, name));
     decoder_tensor_name(list->config, stack->part, layer, suffix, name);
     list->items[list->count++] = (struct model_derivation){.name = keep(list, name),
                                                            .sources = sources,
                                                            .count = count,
-                                                           .transposed = stack->transposed,
+                                                           .transposed = stack->transposed && !blocks,
                                                            .first = stack->first,
                                                            .step = stack->step == 0 ? 1 : stack->step,
                                                            .flat = strcmp(suffix, ".bias") == 0,
@@ -110,7 +124,7 @@ static void add_layer(struct list *list, const struct accel_model_file *file, ui
 
         decoder_tensor_name(config, stack->part, layer, stack->suffix == NULL ? ".weight" : stack->suffix, name);
         if (accel_model_file_find(file, name) == NULL && (is_norm ? config->qk_norm : mixture))
-            add_stack(list, stack, layer);
+            add_stack(list, file, stack, layer);
     }
 }
 

@@ -5,6 +5,7 @@ libaccel_model_core_la_SOURCES += \
 	%D%/decoder.c \
 	%D%/decoder.h \
 	%D%/decoder_experts.c \
+	%D%/decoder_latent.c \
 	%D%/decoder_positions.c \
 	%D%/decoder_walk.h \
 	%D%/decoder_config.c \
@@ -15,6 +16,7 @@ libaccel_model_core_la_SOURCES += \
 	%D%/decoder_config_json.c \
 	%D%/decoder_config_reader.h \
 	%D%/decoder_config_rope.c \
+	%D%/deepseek.c \
 	%D%/derive.c \
 	%D%/falcon.c \
 	%D%/families.def \

@@ -26,7 +26,15 @@ enum decoder_part {
     DECODER_QKV, /* query, key and value in one matrix */
     DECODER_QUERY_NORM,
     DECODER_KEY_NORM,
-    DECODER_SINK, /* learned score that joins the softmax */
+    DECODER_SINK,       /* learned score that joins the softmax */
+    DECODER_QUERY_DOWN, /* latent attention: compresses queries */
+    DECODER_QUERY_DOWN_NORM,
+    DECODER_QUERY_UP,
+    DECODER_KV_DOWN, /* compresses keys and values; its last rows are the shared rotary part of keys */
+    DECODER_KV_DOWN_NORM,
+    DECODER_KV_UP,    /* for each head its key without rotary positions, then its value */
+    DECODER_KEY_UP,   /* of all heads, transposed: from queries to compressed keys */
+    DECODER_VALUE_UP, /* of all heads */
     DECODER_ATTENTION_OUT,
     DECODER_ATTENTION_POST_NORM,
     DECODER_FFN_NORM,
@@ -154,6 +162,9 @@ struct decoder_form {
     uint32_t expert_ffn;      /* width; 0: ffn */
     uint32_t shared_ffn;      /* width of the shared expert; 0: none */
     bool expert_normalize;    /* factors of the experts of a token sum to 1 */
+    double expert_scale;      /* multiplies these factors; 0: 1 */
+    uint32_t expert_groups;   /* groups of neighbouring experts; 0 or 1: a token may use all experts */
+    uint32_t groups_used;     /* groups of a token: those whose best experts have the highest scores */
     double gate_limit;        /* gate and up are limited, and 1 is added to up; 0: none */
 };
 

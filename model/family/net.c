@@ -123,10 +123,16 @@ uint32_t net_vector(struct net *net, const char *name, uint64_t width, float add
 
 uint32_t net_constant(struct net *net, const char *name, uint64_t count, const float *values)
 {
+    return net_constant_of(net, name, ACCEL_F32, 1, &count, values);
+}
+
+uint32_t net_constant_of(struct net *net, const char *name, uint32_t type, uint32_t rank, const uint64_t *dims,
+                         const void *values)
+{
     uint32_t value = ACCEL_NO_VALUE;
 
     if (net->mode == NET_GRAPH && net->code == ACCEL_OK)
-        net->code = accel_builder_constant(net->builder, name, ACCEL_F32, 1, &count, values, &value, net->error);
+        net->code = accel_builder_constant(net->builder, name, type, rank, dims, values, &value, net->error);
     return value;
 }
 

@@ -58,6 +58,10 @@ uint32_t net_table(struct net *net, const char *name, uint64_t rows, uint64_t wi
 /* A constant [count] of F32. */
 uint32_t net_constant(struct net *net, const char *name, uint64_t count, const float *values);
 
+/* A constant of another type or rank. */
+uint32_t net_constant_of(struct net *net, const char *name, uint32_t type, uint32_t rank, const uint64_t *dims,
+                         const void *values);
+
 /* ---- values ---- */
 
 struct accel_dim net_fixed(uint64_t extent);

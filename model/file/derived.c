@@ -10,6 +10,9 @@
 #include "model/file/pool.h"
 #include "model/file/rows.h"
 
+/* Rows that are read together where others lie between them. */
+enum { READ_ROWS = 128 };
+
 struct model_derived {
     struct model_tensor *sources; /* as they were in the table */
     uint64_t count;
@@ -17,7 +20,7 @@ struct model_derived {
     uint32_t first, step;
     uint64_t parts;           /* matrices of a source */
     uint64_t rows;            /* that are taken of each matrix */
-    uint64_t stored;          /* rows of a matrix before that, the columns of a transposed one */
+    uint64_t stored;          /* rows of a matrix of a source, the columns of a transposed one */
     uint64_t width;           /* of a row of the result */
     uint64_t element;         /* bytes, of a transposed tensor */
     struct model_rows layout; /* of a source that is not transposed */
@@ -42,6 +45,59 @@ static int32_t read_stack(const struct accel_model_file *file, const struct mode
                 code = model_stored_read(file, &derived->sources[s], inside + low - begin, high - low,
                                          out + (low - offset), error);
         }
+    }
+    return code;
+}
+
+/* Reads rows row .. row + count of one plane, all of one matrix, of stacked sources whose rows are not all taken. */
+static int32_t read_rows(const struct accel_model_file *file, const struct model_derived *derived, uint32_t plane,
+                         uint64_t row, uint64_t count, unsigned char *out, struct accel_error *error)
+{
+    const uint64_t each = derived->layout.row_bytes[plane], matrix = row / derived->rows;
+    const uint64_t first =
+        matrix % derived->parts * derived->stored + derived->first + row % derived->rows * derived->step;
+    const uint64_t span = (count - 1) * derived->step + 1;
+    unsigned char *band = malloc(span * each);
+    int32_t code;
+
+    if (band == NULL)
+        return model_no_memory(error, file->path, span * each);
+    code = model_stored_read(file, &derived->sources[matrix / derived->parts],
+                             model_rows_plane(&derived->layout, plane) + first * each, span * each, band, error);
+    for (uint64_t r = 0; r < count && code == ACCEL_OK; r++)
+        memcpy(out + r * each, band + r * derived->step * each, each);
+    free(band);
+    return code;
+}
+
+/* Reads a range of stacked sources whose rows are not all taken, through whole rows. */
+static int32_t read_picked(const struct accel_model_file *file, const struct model_derived *derived, uint64_t offset,
+                           uint64_t bytes, unsigned char *out, struct accel_error *error)
+{
+    const uint64_t total = derived->count * derived->parts * derived->rows, end = offset + bytes;
+    uint64_t begin = 0;
+    int32_t code = ACCEL_OK;
+
+    for (uint32_t p = 0; p < derived->layout.planes; p++) {
+        const uint64_t each = derived->layout.row_bytes[p], stop = begin + total * each;
+
+        while (offset < end && offset < stop && code == ACCEL_OK) {
+            const uint64_t row = (offset - begin) / each, left = derived->rows - row % derived->rows;
+            const uint64_t wanted = ((end < stop ? end : stop) - begin + each - 1) / each - row;
+            const uint64_t most = wanted < left ? wanted : left, count = most < READ_ROWS ? most : READ_ROWS;
+            const uint64_t low = begin + row * each, high = low + count * each < end ? low + count * each : end;
+            unsigned char *rows = malloc(count * each);
+
+            if (rows == NULL)
+                return model_no_memory(error, file->path, count * each);
+            code = read_rows(file, derived, p, row, count, rows, error);
+            if (code == ACCEL_OK)
+                memcpy(out, rows + (offset - low), high - offset);
+            free(rows);
+            out += high - offset;
+            offset = high;
+        }
+        begin = stop;
     }
     return code;
 }
@@ -101,8 +157,9 @@ static int32_t read_transposed(const struct accel_model_file *file, const struct
 int32_t model_derived_read(const struct accel_model_file *file, const struct model_derived *derived, uint64_t offset,
                            uint64_t bytes, void *out, struct accel_error *error)
 {
-    return derived->transposed ? read_transposed(file, derived, offset, bytes, out, error)
-                               : read_stack(file, derived, offset, bytes, out, error);
+    return derived->transposed                ? read_transposed(file, derived, offset, bytes, out, error)
+           : derived->rows != derived->stored ? read_picked(file, derived, offset, bytes, out, error)
+                                              : read_stack(file, derived, offset, bytes, out, error);
 }
 
 /* ---- replacing the sources ---- */
@@ -173,7 +230,8 @@ static int32_t shape(const struct work *work, const struct model_derivation *fro
     derived->step = from->step;
     if (!from->transposed) {
         derived->width = inner;
-        derived->rows = lines;
+        derived->stored = lines;
+        derived->rows = (lines - from->first + from->step - 1) / from->step;
         return model_rows_of(one, one->type, &derived->layout) == ACCEL_OK
                    ? ACCEL_OK
                    : refuse(work, ACCEL_E_UNSUPPORTED, one, "cannot be stacked");
@@ -216,7 +274,7 @@ static int32_t make(struct work *work, const struct model_derivation *from, stru
     face->rank = from->flat ? 1 : 2;
     face->dims[0] = from->count * derived->parts * derived->rows * (from->flat ? derived->width : 1);
     face->dims[1] = from->flat ? 0 : derived->width;
-    face->bytes *= from->count;
+    face->bytes = face->bytes / derived->stored * derived->rows * from->count;
     if (from->transposed)
         face->bytes = from->count * derived->parts * derived->rows * derived->width * derived->element;
     return ACCEL_OK;

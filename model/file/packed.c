@@ -213,6 +213,20 @@ static const unsigned char *scale_at(const struct model_packed *packed, const st
                                              : group * band->stride + row * bytes);
 }
 
+/* Writes row `row` of the bands as blocks of MXFP4, whose bytes hold codes 16 apart instead of neighbours. */
+static void write_blocks(const struct model_packed *packed, const struct work *work, uint64_t row, uint8_t *out)
+{
+    const uint8_t *in = work->band[0].bytes + row * work->band[0].stride;
+    const uint8_t *scales = work->band[1].bytes + row * work->band[1].stride;
+    for (uint64_t g = 0; g < packed->groups; g++, in += 16, out += 17) {
+        out[0] = scales[g];
+        for (uint32_t i = 0; i < 8; i++) {
+            out[1 + 2 * i] = (uint8_t)((in[i] & 15) | in[i + 8] << 4);
+            out[2 + 2 * i] = (uint8_t)(in[i] >> 4 | (in[i + 8] & 240));
+        }
+    }
+}
+
 /* Writes the scales or zero points of row `row` of the band. */
 static void write_groups(const struct model_packed *packed, const struct band *band, uint32_t plane, uint64_t row,
                          uint8_t *out)
@@ -327,7 +341,7 @@ static int32_t load_band(const struct accel_model_file *file, const struct model
 /* Returns whether a plane is assembled from this tensor. */
 static bool needs_tensor(const struct model_packed *packed, uint32_t plane, uint32_t tensor)
 {
-    return packed->dense ? tensor < 2 || packed->zeros.name != NULL : tensor == plane;
+    return packed->dense || packed->blocks ? tensor < 2 || packed->zeros.name != NULL : tensor == plane;
 }
 
 static int32_t allocate_work(const struct accel_model_file *file, const struct model_packed *packed, uint32_t plane,
@@ -359,6 +373,8 @@ static void assemble_row(const struct model_packed *packed, const struct work *w
 {
     if (packed->dense)
         write_values(packed, work, row, work->row);
+    else if (packed->blocks)
+        write_blocks(packed, work, row, work->row);
     else if (plane > 0)
         write_groups(packed, &work->band[plane], plane, row, work->row);
     else if (is_by_rows(packed))

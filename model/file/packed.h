@@ -28,6 +28,9 @@
  * NAME.weight_scale [rows, groups], in NVFP4 F8_E4M3 of groups of 16. These scales are divided by
  * NAME.weight_global_scale (compressed-tensors) or multiplied by NAME.weight_scale_2 (modelopt).
  *
+ * - MXFP4 of experts (method mxfp4): NAME_blocks U8 [experts, rows, width / 32, 16], lower half first, and NAME_scales
+ * U8 [experts, rows, width / 32] become NAME [experts, rows, width].
+ *
  * model_packed_replace replaces these by one tensor NAME.weight, which is assembled when it is read, a band of rows at
  * a time, and never mapped. It has a planar type (accel/quant/format.h), its planes one after the other. Its values are
  * exactly scale * (code - zero) if halves can hold the scales, as for F16 and, except for tiny ones, BF16; other scales
@@ -37,7 +40,7 @@
  * if all values are normal halves, rounded to nearest with the same bound, else to F32, which is exact except for
  * scales in F32, where the product is rounded once. Floats of other types than F8_E4M3, and those that no planar type
  * can represent, are decoded: to F16 if all values are normal halves, else to BF16, a relative error of at most 2^-8
- * with that of the product.
+ * with that of the product. MXFP4 becomes the type of GGUF, bit for bit, if rows are whole blocks of 32.
  */
 #ifndef ACCEL_MODEL_FILE_PACKED_H
 #define ACCEL_MODEL_FILE_PACKED_H
@@ -78,6 +81,8 @@ struct model_packed {
     bool global_divides;
     bool one_scale;        /* one scale for the whole matrix */
     bool dense;            /* decoded: type is F16, BF16 or F32 */
+    bool blocks;           /* type is MXFP4: a block has its scale and its codes */
+    uint64_t parts;        /* not 0: the rows are those of so many matrices, in a tensor of rank 3 */
     const uint32_t *order; /* [width]: group of each column; NULL: groups rise with the columns */
     uint32_t planes;
     uint32_t type;

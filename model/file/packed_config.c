@@ -119,6 +119,14 @@ static int32_t read_float8(const json_t *object, struct model_packing *packing, 
     return add_floats(packing, 8, NULL, "weight_block_size", json_is_null(block) ? NULL : block, error);
 }
 
+/* Reads the method mxfp4: 4 bits, a power of two for each 32 values. */
+static int32_t read_mxfp4(struct model_packing *packing, struct accel_error *error)
+{
+    packing->layout = MODEL_PACKED_FLOATS;
+    return store_choice(packing, (struct model_packing_choice){.bits = 4, .floats = true, .group = 32, .row_block = 1},
+                        error);
+}
+
 /* Reads the method modelopt, in config.json or as `quantization` of hf_quant_config.json. */
 static int32_t read_modelopt(const json_t *object, struct model_packing *packing, struct accel_error *error)
 {
@@ -181,7 +189,7 @@ static int32_t read_layout(const json_t *object, const char *method, struct mode
     if (strcasecmp(method, "gptq") == 0)
         return read_gptq(object, packing, error);
     return refuse(packing, "quant_method", json_object_get(object, "quant_method"),
-                  "gptq, awq, compressed-tensors, fp8, fbgemm_fp8, modelopt", error);
+                  "gptq, awq, compressed-tensors, fp8, fbgemm_fp8, mxfp4, modelopt", error);
 }
 
 /* Reads `dynamic`: patterns of names whose matrices are packed otherwise or, after "-:", not at all. The tensors show
@@ -330,6 +338,8 @@ int32_t model_packing_read(const json_t *object, struct model_packing *packing, 
         return read_compressed(object, packing, error);
     if (strcasecmp(method, "fp8") == 0 || strcasecmp(method, "fbgemm_fp8") == 0)
         return read_float8(object, packing, error);
+    if (strcasecmp(method, "mxfp4") == 0)
+        return read_mxfp4(packing, error);
     if (strcasecmp(method, "modelopt") == 0)
         return read_modelopt(object, packing, error);
     code = read_layout(object, method, packing, error);

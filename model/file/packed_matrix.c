@@ -33,6 +33,7 @@ static const struct spelling spellings[] = {
     {MODEL_PACKED_FLOATS, ".weight_packed", ".weight_scale", NULL, NULL, NULL, divisor, ".input_global_scale"},
     {MODEL_PACKED_FLOATS, ".weight", ".weight_scale", NULL, NULL, NULL, ".weight_scale_2", ".input_scale"},
     {MODEL_PACKED_FLOATS, ".weight", ".weight_scale_inv", NULL, NULL, NULL, NULL, ".input_scale"},
+    {MODEL_PACKED_FLOATS, "_blocks", "_scales", NULL, NULL, NULL, NULL, NULL},
     {MODEL_PACKED_WORDS, ".weight_packed", ".weight_scale", ".weight_zero_point", ".weight_g_idx", ".weight_shape",
      NULL, NULL},
     {MODEL_PACKED_BYTES, ".weight", ".weight_scale", ".weight_zero_point", ".weight_g_idx", NULL, NULL, NULL},
@@ -140,8 +141,9 @@ static int32_t describe_tensor(struct accel_model_file *file, const struct model
                                struct model_tensor *out, struct accel_error *error)
 {
     const size_t length = strlen(packed->codes.name) - strlen(end);
+    const char *const suffix = end[0] == '_' ? "" : ".weight"; /* names of experts have no suffix */
     struct accel_format format;
-    char *name = model_pool_chars(&file->pool, length + strlen(".weight"));
+    char *name = model_pool_chars(&file->pool, length + strlen(suffix));
     int32_t code = accel_format_describe(packed->type, &format);
     if (code != ACCEL_OK)
         return accel_error_set(error, ACCEL_E_INTERNAL, "%s: type 0x%x", packed->codes.name, packed->type);
@@ -150,15 +152,23 @@ static int32_t describe_tensor(struct accel_model_file *file, const struct model
     out->face.type_name = packed->type == ACCEL_F16    ? "F16"
                           : packed->type == ACCEL_F32  ? "F32"
                           : packed->type == ACCEL_BF16 ? "BF16"
+                          : packed->blocks             ? "MXFP4"
                                                        : model_pool_text(&file->pool, format.name, strlen(format.name));
     if (name == NULL || out->face.type_name == NULL)
         return model_no_memory(error, file->path, length);
     memcpy(name, packed->codes.name, length);
-    strcpy(name + length, ".weight");
+    strcpy(name + length, suffix);
     out->face.name = name;
     out->face.rank = 2;
     out->face.dims[0] = packed->rows;
     out->face.dims[1] = packed->width;
+    if (packed->parts != 0) {
+        out->face.rank = 3;
+        out->face.dims[0] = packed->parts;
+        out->face.dims[1] = packed->rows / packed->parts;
+        out->face.dims[2] = packed->width;
+        out->face.dims[3] = 0;
+    }
     out->face.bytes = 0;
     for (uint32_t p = 0; p < packed->planes; p++)
         out->face.bytes += packed->plane_bytes[p];

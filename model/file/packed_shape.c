@@ -156,6 +156,24 @@ static bool is_scale_of(const struct model_packing_choice *choice, uint32_t type
     return choice->bits == 8 && is_scale(type);
 }
 
+/* Checks the shapes of matrices of experts in MXFP4, and takes them as one. */
+static int32_t measure_experts(const struct accel_model_file *file, struct model_packed *packed,
+                               struct accel_error *error)
+{
+    const struct accel_model_tensor *codes = &packed->codes, *scales = &packed->scales;
+
+    if (codes->dims[3] != 16 || codes->bytes == 0 || codes->dims[2] > UINT32_MAX / 32 ||
+        !multiply_u64(codes->dims[0], codes->dims[1], &packed->rows) || packed->rows > UINT32_MAX)
+        return model_packed_corrupt(file, codes, "is not a list of matrices in blocks of 16 bytes", error);
+    if (scales->type != ACCEL_U8 || scales->rank != 3 ||
+        memcmp(scales->dims, codes->dims, 3 * sizeof(*codes->dims)) != 0)
+        return model_packed_corrupt(file, scales, "does not match the codes", error);
+    packed->parts = codes->dims[0];
+    packed->width = 32 * codes->dims[2];
+    set_groups(packed, 32);
+    return ACCEL_OK;
+}
+
 /* Checks the shapes of a matrix of floats, whose bits are known, and that the configuration has the same bits. */
 static int32_t measure_floats(const struct accel_model_file *file, const struct model_packing_choice *choice,
                               struct model_packed *packed, struct accel_error *error)
@@ -164,6 +182,8 @@ static int32_t measure_floats(const struct accel_model_file *file, const struct 
     const uint32_t each = model_packed_scale_bytes(scales->type);
     uint64_t lines;
 
+    if (codes->rank == 4 && packed->bits == 4 && choice->group == 32)
+        return measure_experts(file, packed, error);
     if (codes->rank != 2 || codes->bytes == 0 || codes->dims[0] > UINT32_MAX || codes->dims[1] > UINT32_MAX / 2)
         return model_packed_corrupt(file, codes, "is not a matrix", error);
     if (!choice->floats || choice->bits != packed->bits)

@@ -89,6 +89,20 @@ static int32_t choose_planar(const struct accel_model_file *file, struct model_p
     return ACCEL_OK;
 }
 
+static int32_t choose_blocks(const struct accel_model_file *file, struct model_packed *packed,
+                             struct accel_error *error)
+{
+    size_t row_bytes;
+
+    if (accel_format_row_bytes(ACCEL_MXFP4, 0, (size_t)packed->width, &row_bytes) != ACCEL_OK ||
+        !multiply_u64(packed->rows, row_bytes, &packed->plane_bytes[0]))
+        return model_packed_corrupt(file, &packed->codes, "is too large", error);
+    packed->type = ACCEL_MXFP4;
+    packed->blocks = true;
+    packed->planes = 1;
+    return ACCEL_OK;
+}
+
 /* Finds the least magnitude above zero and the greatest finite one that a scale of 1 gives. */
 static void find_levels(const struct model_packed *packed, float *out_least, float *out_greatest)
 {
@@ -114,6 +128,8 @@ int32_t model_packed_choose_type(const struct accel_model_file *file, struct mod
     float least, greatest;
     uint64_t bytes;
     int32_t code = ACCEL_OK;
+    if (packed->bits == 4 && packed->levels != NULL && packed->scales.type == ACCEL_U8 && packed->width % 32 == 0)
+        return choose_blocks(file, packed, error);
     if (!planar || packed->scales.type != ACCEL_F16 || packed->levels != NULL)
         code = scan_scales(file, packed, &scales, error);
     if (code != ACCEL_OK)

@@ -34,6 +34,7 @@ accelctl_tests = \
 	%D%/info.sh \
 	%D%/measure.sh \
 	%D%/memory.sh \
+	%D%/mxfp4.sh \
 	%D%/origins.sh \
 	%D%/pages.sh \
 	%D%/plan.sh \
@@ -56,4 +57,4 @@ accelctl_tests = \
 	%D%/split.sh \
 	%D%/vulkan.sh
 TESTS += $(accelctl_tests)
-EXTRA_DIST += $(accelctl_tests) %D%/honored.sh %D%/lib.sh %D%/float_folder.py %D%/gptq_reader.py %D%/make_gguf.py %D%/chat_terminal.py %D%/schema.py README.md
+EXTRA_DIST += $(accelctl_tests) %D%/honored.sh %D%/lib.sh %D%/float_folder.py %D%/gptq_reader.py %D%/make_gguf.py %D%/mxfp4_folder.py %D%/chat_terminal.py %D%/schema.py README.md

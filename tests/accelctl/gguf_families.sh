@@ -73,7 +73,8 @@ for fixture in llama-gqa llama-bias llama-attention-bias llama-rope-linear llama
     mistral-window qwen2-tied qwen3-base gemma-base gemma2-base gemma3-base phi-base phi3-base gpt2-base \
     gpt2-large-ish gpt-neox-parallel gpt-neox-sequential bloom-base mpt-base falcon-new falcon-mq starcoder2-base \
     stablelm-base stablelm-qk olmo2-base cohere-base cohere-qk granite-base smollm3-base glm-base glm4-base \
-    mixtral-tiny qwen2-moe-tiny qwen3-moe-tiny gpt-oss-tiny phi3-longrope phi4-mini-like; do
+    mixtral-tiny qwen2-moe-tiny qwen3-moe-tiny gpt-oss-tiny deepseek-v2-tiny deepseek-v2-lite-like phi3-longrope \
+    phi4-mini-like; do
     convert "$fixtures/$fixture"
     [ $status = 0 ] || fail "$fixture: $folder"
     ways="pass --stepwise"
@@ -85,6 +86,11 @@ done
 for fixture in glm-base phi-base qwen2-tied; do
     convert "$fixtures/$fixture" qkv=one
     compare $fixture pass
+done
+# Older files of latent attention have keys and values in one matrix, and so their heads in the cache.
+for fixture in deepseek-v2-tiny deepseek-v2-lite-like; do
+    convert "$fixtures/$fixture" kv=one
+    compare $fixture "pass --stepwise"
 done
 # olmo3 has the architecture olmo2 in GGUF.
 convert "$fixtures/olmo2-base" windows=four
@@ -121,6 +127,10 @@ convert "$fixtures/gemma3-base" attention.sliding_window_pattern=1
 differ gemma3-base
 convert "$fixtures/gpt-oss-tiny" rope.freq_base_swa=100.0
 differ gpt-oss-tiny
+convert "$fixtures/deepseek-v2-tiny" expert_group_used_count=4
+differ deepseek-v2-tiny
+convert "$fixtures/deepseek-v2-lite-like" rope.scaling.yarn_log_multiplier=0.1
+differ deepseek-v2-lite-like
 convert "$fixtures/falcon-alibi"
 is $status 78 "falcon with ALiBi"
 convert "$fixtures/opt-base"
@@ -156,6 +166,9 @@ refused mixtral-tiny expert_gating_func=2
 refused qwen2-moe-tiny expert_weights_norm=true
 refused mixtral-tiny expert_weights_scale=2.5
 refused qwen3-moe-tiny expert_group_count=4
+refused deepseek-v2-tiny expert_weights_norm=true
+refused deepseek-v2-tiny expert_gating_func=2
+refused llama-gqa attention.key_length_mla=24
 refused gpt-oss-tiny swiglu_clamp_exp=3.0
 refused bloom-base attention.max_alibi_bias=4.0
 refused glm4-base nextn_predict_layers=1

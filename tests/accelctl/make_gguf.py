@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Converts a small checkpoint of a decoder to GGUF: names, keys and layouts as llama.cpp's converter has them.
 
-make_gguf.py FOLDER OUT.gguf OTHER [KEY=VALUE | -KEY | qkv=one | windows=four]...
+make_gguf.py FOLDER OUT.gguf OTHER [KEY=VALUE | -KEY | qkv=one | windows=four | kv=one]...
 
 KEY=VALUE writes a key behind the architecture and a dot, -KEY leaves one out; qkv=one writes queries, keys and values in
 one matrix, as the first converters did; windows=four makes olmo3 of olmo2: a fourth layer, windows in three, YaRN in the
-last. Needs the Python package gguf; exits with 77 where it is not installed. Where GGUF cannot state what config.json says
-(experts' limit of gpt-oss, the layers without rotary positions of smollm3, the scale of scores of mpt), the folder is
+last; kv=one leaves keys and values of latent attention in one matrix, as older converters did. Needs the Python package gguf; exits with 77 where it is not installed. Where GGUF cannot state what config.json says
+(experts' limit of gpt-oss, the layers without rotary positions of smollm3, the scale of scores of mpt, two weights of YaRN
+in deepseek-v2), the folder is
 written to OTHER with what GGUF implies, and converted from there; the last line printed is the folder that OUT.gguf
 equals. 78: GGUF has no form of this model.
 """
@@ -136,6 +137,15 @@ def change_mpt(model):
     return True
 
 
+def change_deepseek(model):
+    """Cosine and sine of YaRN have the weight of the scores."""
+    rope = model.config["rope_parameters"]
+    if rope.get("mscale") == rope.get("mscale_all_dim"):
+        return False
+    rope["mscale"] = rope["mscale_all_dim"]
+    return True
+
+
 def make_olmo3(model):
     add_layers(model)
     plain = {"rope_theta": 10000.0, "rope_type": "default"}
@@ -152,7 +162,12 @@ def make_olmo3(model):
     return True
 
 
-CHANGES = {"gpt_oss": change_gpt_oss, "smollm3": change_smollm3, "mpt": change_mpt}
+CHANGES = {
+    "gpt_oss": change_gpt_oss,
+    "smollm3": change_smollm3,
+    "mpt": change_mpt,
+    "deepseek_v2": change_deepseek,
+}
 
 
 def write_other(model, folder):
@@ -241,6 +256,19 @@ OWN = {
         "model.layers.#.self_attn.sinks": "attn_sinks",
         "model.layers.#.mlp.router": "ffn_gate_inp",
     },
+    "deepseek_v2": {
+        "model.layers.#.self_attn.q_a_proj": "attn_q_a",
+        "model.layers.#.self_attn.q_a_layernorm": "attn_q_a_norm",
+        "model.layers.#.self_attn.q_b_proj": "attn_q_b",
+        "model.layers.#.self_attn.kv_a_proj_with_mqa": "attn_kv_a_mqa",
+        "model.layers.#.self_attn.kv_a_layernorm": "attn_kv_a_norm",
+        "model.layers.#.self_attn.kv_b_proj": "attn_kv_b",
+        "model.layers.#.self_attn.k_b_proj": "attn_k_b",
+        "model.layers.#.self_attn.v_b_proj": "attn_v_b",
+        "model.layers.#.mlp.shared_experts.gate_proj": "ffn_gate_shexp",
+        "model.layers.#.mlp.shared_experts.up_proj": "ffn_up_shexp",
+        "model.layers.#.mlp.shared_experts.down_proj": "ffn_down_shexp",
+    },
     "gpt2": {
         "transformer.wte": "token_embd",
         "transformer.wpe": "position_embd",
@@ -288,6 +316,7 @@ ARCHITECTURES = {
     "qwen2_moe": "qwen2moe",
     "qwen3_moe": "qwen3moe",
     "gpt_oss": "gpt-oss",
+    "deepseek_v2": "deepseek2",
 }
 
 # The architectures whose rotary pairs are neighbours in GGUF and halves in config.json checkpoints.
@@ -359,6 +388,16 @@ def split_gpt_oss(model):
             model.tensors[stem + suffix] = values
 
 
+def split_latent(model):
+    """Keys, from queries to compressed ones, and values of latent attention."""
+    size = model.config["qk_nope_head_dim"]
+    for name in [name for name in model.tensors if ".kv_b_proj." in name]:
+        values = model.tensors.pop(name)
+        values = values.reshape(model.heads, -1, values.shape[-1])
+        model.tensors[name.replace("kv_b", "k_b")] = values[:, :size].swapaxes(1, 2)
+        model.tensors[name.replace("kv_b", "v_b")] = values[:, size:]
+
+
 def rearrange(model, name, values):
     kind = model.config["model_type"]
     is_qkv = "query_key_value" in name
@@ -402,6 +441,8 @@ def write_rope(model, writer):
         writer.add_rope_scaling_orig_ctx_len(rope["original_max_position_embeddings"])
         writer.add_rope_scaling_yarn_beta_fast(rope["beta_fast"])
         writer.add_rope_scaling_yarn_beta_slow(rope["beta_slow"])
+        if kind == "deepseek_v2":
+            writer.add_rope_scaling_yarn_log_mul(0.1 * rope["mscale_all_dim"])
     elif scaling == "llama3":
         inverse = rope["rope_theta"] ** (-numpy.arange(0, dims, 2, dtype=numpy.float64) / dims)
         wave = 2 * math.pi / inverse
@@ -438,7 +479,7 @@ def write_norms(model, writer):
 
 def write_experts(model, writer):
     config, kind = model.config, model.config["model_type"]
-    experts = model.first("num_local_experts", "num_experts")
+    experts = model.first("num_local_experts", "num_experts", "n_routed_experts")
     if experts is None:
         return
     writer.add_expert_count(experts)
@@ -449,6 +490,29 @@ def write_experts(model, writer):
         writer.add_expert_feed_forward_length(config["moe_intermediate_size"])
     if config.get("shared_expert_intermediate_size"):
         writer.add_expert_shared_feed_forward_length(config["shared_expert_intermediate_size"])
+
+
+def write_latent(model, writer, is_one):
+    """The keys of latent attention: with one matrix the cache has all heads, else one head of compressed keys."""
+    config = model.config
+    if config.get("q_lora_rank"):
+        writer.add_q_lora_rank(config["q_lora_rank"])
+    latent, rotary = config["kv_lora_rank"], config["qk_rope_head_dim"]
+    key, value = config["qk_nope_head_dim"] + rotary, config["v_head_dim"]
+    writer.add_kv_lora_rank(latent)
+    writer.add_head_count_kv(model.heads if is_one else 1)
+    writer.add_key_length(key if is_one else latent + rotary)
+    writer.add_value_length(value if is_one else latent)
+    if not is_one:
+        writer.add_key_length_mla(key)
+        writer.add_value_length_mla(value)
+    writer.add_leading_dense_block_count(config["first_k_dense_replace"])
+    writer.add_expert_shared_count(config["n_shared_experts"])
+    writer.add_expert_weights_scale(config["routed_scaling_factor"])
+    writer.add_expert_weights_norm(config["norm_topk_prob"])
+    if config["topk_method"] == "group_limited_greedy":
+        writer.add_expert_group_count(config["n_group"])
+        writer.add_expert_group_used_count(config["topk_group"])
 
 
 def write_own(model, writer):
@@ -476,7 +540,7 @@ def write_own(model, writer):
         writer.add_tensor_data_layout("jploski")
 
 
-def write_keys(model, writer):
+def write_keys(model, writer, changes):
     config, kind = model.config, model.config["model_type"]
     kv_heads = model.kv_heads
     if kind == "falcon":
@@ -488,8 +552,11 @@ def write_keys(model, writer):
         model.first("intermediate_size", "ffn_hidden_size", "n_inner", default=4 * model.hidden)
     )
     writer.add_head_count(model.heads)
-    writer.add_head_count_kv(kv_heads)
-    if config.get("head_dim"):
+    if kind == "deepseek_v2":
+        write_latent(model, writer, "kv=one" in changes)
+    else:
+        writer.add_head_count_kv(kv_heads)
+    if config.get("head_dim") and kind != "deepseek_v2":
         writer.add_key_length(config["head_dim"])
         writer.add_value_length(config["head_dim"])
     writer.add_vocab_size(config["vocab_size"])
@@ -539,8 +606,10 @@ def convert(model, path, changes):
     if kind == "opt":
         raise NoForm("the architecture opt")
     writer = gguf.GGUFWriter(path, ARCHITECTURES.get(kind, kind))
-    write_keys(model, writer)
-    change_keys(writer, [change for change in changes if change not in ("qkv=one", "windows=four")])
+    write_keys(model, writer, changes)
+    change_keys(writer, [change for change in changes if change not in ("qkv=one", "windows=four", "kv=one")])
+    if kind == "deepseek_v2" and "kv=one" not in changes:
+        split_latent(model)
     if "qkv=one" in changes:
         join_qkv(model)
     stack_experts(model)
@@ -560,7 +629,7 @@ def convert(model, path, changes):
 
 def main(arguments):
     if len(arguments) < 4:
-        sys.exit("make_gguf.py FOLDER OUT.gguf OTHER [KEY=VALUE | -KEY | qkv=one | windows=four]...")
+        sys.exit("make_gguf.py FOLDER OUT.gguf OTHER [KEY=VALUE | -KEY | qkv=one | windows=four | kv=one]...")
     try:
         model = Model(arguments[1])
         change = make_olmo3 if "windows=four" in arguments else CHANGES.get(model.config["model_type"])

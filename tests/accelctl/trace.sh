@@ -9,7 +9,8 @@ for fixture in llama-gqa mistral-window qwen2-tied qwen3-base llama-mha llama-bi
     gemma-base gemma2-base gemma3-base phi-base phi3-base gpt2-base gpt2-large-ish gpt-neox-parallel gpt-neox-sequential \
     opt-base opt-350m-like bloom-base mpt-base falcon-new falcon-mq falcon-alibi starcoder2-base stablelm-base stablelm-qk \
     olmo2-base cohere-base cohere-qk granite-base smollm3-base glm-base glm4-base mixtral-tiny qwen2-moe-tiny \
-    qwen3-moe-tiny gpt-oss-tiny phi3-longrope phi4-mini-like; do
+    qwen3-moe-tiny gpt-oss-tiny deepseek-v2-tiny deepseek-v2-lite-like phi3-longrope \
+    phi4-mini-like; do
     folder=$src/tests/fixtures/$fixture
     [ -d "$folder" ] || folder=${ACCEL_SHARED_FIXTURES:-/nowhere}/$fixture
     [ -d "$folder" ] || continue

@@ -237,7 +237,7 @@ static void test_scales(void **state)
          COMPRESSED("mxfp8-quantized", "\"num_bits\": 8, \"strategy\": \"group\", \"group_size\": 32"), "f8_g32", false,
          false},
         {ACCEL_U8, ACCEL_U8, ".weight_packed", S, NULL, 1, 32,
-         COMPRESSED("mxfp4-pack-quantized", "\"num_bits\": 4, \"strategy\": \"group\", \"group_size\": 32"), "F16",
+         COMPRESSED("mxfp4-pack-quantized", "\"num_bits\": 4, \"strategy\": \"group\", \"group_size\": 32"), "MXFP4",
          false, false},
         {ACCEL_U8, ACCEL_F8_E4M3, W, S, ".weight_scale_2", 1, 16, MODELOPT("NVFP4"), "F16", false, false},
     };
