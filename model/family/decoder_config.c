@@ -349,6 +349,14 @@ int32_t config_find_bool(const struct config_reader *reader, const char *name, b
     return config_fault(reader, ACCEL_E_CORRUPT, &fact, "is not true or false");
 }
 
+bool config_flag(struct config_reader *reader, const char *name, bool fallback)
+{
+    bool truth = fallback, found;
+    if (reader->code == ACCEL_OK)
+        reader->code = config_find_bool(reader, name, &truth, &found);
+    return truth;
+}
+
 int32_t config_make_windows(const struct config_reader *reader, uint32_t **out_windows)
 {
     struct accel_decoder_config *config = reader->config;

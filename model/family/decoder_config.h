@@ -7,8 +7,9 @@
  * family does not read is refused.
  *
  * Every number is checked: a zero, NaN or absurd one is ACCEL_E_CORRUPT with key and value in the text; a well-formed
- * value that is not supported is ACCEL_E_UNSUPPORTED. A null key counts as absent. The presence of tensors decides what
- * the keys leave open (tied embeddings, biases, norms of queries and keys).
+ * value that is not supported is ACCEL_E_UNSUPPORTED. An absent key of config.json has the default of
+ * its family (keys.h); a null has none. The presence of tensors decides the rest, and all of it in GGUF (tied
+ * embeddings, biases, norms of queries and keys).
  *
  * The config owns its memory; accel_decoder_config_free frees it. It is immutable once read, then usable from any
  * thread.

@@ -46,25 +46,8 @@ static const char *const common[] = {
 
 /* Keys that no family reads, of decoders that are not supported. */
 static const char *const unsupported[] = {
-    "altup_num_inputs",
-    "attention_chunk_size",
-    "clip_qkv",
-    "first_k_dense_replace",
-    "hidden_size_per_layer_input",
-    "is_causal",
-    "kv_lora_rank",
-    "linear_num_key_heads",
-    "mamba_d_state",
-    "n_group",
-    "n_routed_experts",
-    "n_shared_experts",
-    "q_lora_rank",
-    "qk_nope_head_dim",
-    "qk_rope_head_dim",
-    "rope_interleaved",
-    "routed_scaling_factor",
-    "use_bidirectional_attention",
-    "v_head_dim",
+    "altup_num_inputs",     "attention_chunk_size", "clip_qkv",         "hidden_size_per_layer_input", "is_causal",
+    "linear_num_key_heads", "mamba_d_state",        "rope_interleaved", "use_bidirectional_attention",
 };
 
 /* Values that change nothing in a family without the key, beside null and empty ones; of other keys it is 0 or false.

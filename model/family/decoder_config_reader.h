@@ -25,6 +25,7 @@ struct config_reader {
     uint64_t length;
     struct accel_decoder_config *config;
     struct accel_error *error;
+    int32_t code; /* the first failure of config_flag */
 };
 
 enum config_kind { CONFIG_ABSENT, CONFIG_INTEGER, CONFIG_REAL, CONFIG_BOOL, CONFIG_TEXT, CONFIG_VARIES, CONFIG_OTHER };
@@ -95,6 +96,10 @@ int32_t config_fill(const struct config_reader *reader, const struct config_row 
 
 /* Reads a boolean; if it is absent, *out_found is false and *out_truth unchanged. */
 int32_t config_find_bool(const struct config_reader *reader, const char *name, bool *out_truth, bool *out_found);
+
+/* Reads a boolean, `fallback` if it is absent and has no default. After a failure, which `code` holds, it reads
+ * nothing. */
+bool config_flag(struct config_reader *reader, const char *name, bool fallback);
 
 /* Reads rope and rope_sliding. Needs head_size and context. */
 int32_t config_rope_read(struct config_reader *reader);

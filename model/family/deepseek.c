@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* deepseek-v2: latent attention (decoder_latent.c), experts in groups behind some dense layers. */
+#include <stdio.h>
 #include <string.h>
 
 #include <accel/ops.h>
@@ -76,13 +77,17 @@ static int32_t refuse_text(const struct config_reader *reader, const char *key, 
 {
     const char *const json[4] = {key};
     static const char *const gguf[2] = {NULL};
+    char what[160], shown[MODEL_QUOTE_BYTES];
     struct config_fact fact;
 
     config_find(reader, json, gguf, &fact);
     *out_is_other = fact.kind == CONFIG_TEXT && strcmp(fact.text, other) == 0;
     if (fact.kind == CONFIG_ABSENT || *out_is_other || (fact.kind == CONFIG_TEXT && strcmp(fact.text, one) == 0))
         return ACCEL_OK;
-    return config_fault(reader, ACCEL_E_UNSUPPORTED, &fact, "has a value that is not supported in this architecture");
+    snprintf(what, sizeof(what), "is %s, supported: %s%s%s",
+             fact.kind == CONFIG_TEXT ? model_quote(shown, fact.text, strlen(fact.text)) : "no text", one,
+             other == one ? "" : ", ", other == one ? "" : other);
+    return config_fault(reader, ACCEL_E_UNSUPPORTED, &fact, what);
 }
 
 static const struct config_row group_rows[] = {
@@ -94,11 +99,12 @@ static const struct config_row group_rows[] = {
 static int32_t read_groups(struct config_reader *reader)
 {
     struct decoder_form *form = &reader->config->form;
+    static const char softmax[] = "softmax";
     bool is_limited = false, ignored;
     int32_t code = refuse_text(reader, "topk_method", "greedy", "group_limited_greedy", &is_limited);
 
     if (code == ACCEL_OK)
-        code = refuse_text(reader, "scoring_func", "softmax", "softmax", &ignored);
+        code = refuse_text(reader, "scoring_func", softmax, softmax, &ignored);
     if (code == ACCEL_OK)
         code = config_fill(reader, group_rows, sizeof(group_rows) / sizeof(group_rows[0]), reader->config);
     if (code != ACCEL_OK)
@@ -122,9 +128,8 @@ static int32_t adapt(struct config_reader *reader)
         {"n_shared_experts"}, {"expert_shared_count"}, 0, CONFIG_TO_U32, false, 1, 65536};
     static const struct config_row scale = {
         {"routed_scaling_factor"}, {"expert_weights_scale"}, MEMBER(form.expert_scale), CONFIG_TO_F64, false, 0, 1e6};
-    static const struct config_row step = {{"moe_layer_freq"}, {NULL}, 0, CONFIG_TO_U32, false, 1, 65536};
     struct accel_decoder_config *config = reader->config;
-    uint32_t count = 0, every = 1;
+    uint32_t count = 0;
     int32_t code = read_latent(reader);
 
     if (code != ACCEL_OK || config->form.experts == 0)
@@ -133,16 +138,37 @@ static int32_t adapt(struct config_reader *reader)
     config->form.shared_ffn = count * config->form.expert_ffn;
     if (code == ACCEL_OK)
         code = config_fill(reader, &scale, 1, config);
-    if (code == ACCEL_OK)
-        code = config_refuse_true(reader, "norm_topk_prob");
-    if (code == ACCEL_OK)
-        code = config_fill(reader, &step, 1, &every);
-    if (code == ACCEL_OK && every != 1)
-        code =
-            model_fault(reader->error, ACCEL_E_UNSUPPORTED, reader->path, config_offset(reader, "moe_layer_freq", NULL),
-                        "moe_layer_freq is %u, only 1 is supported", every);
     return code == ACCEL_OK ? read_groups(reader) : code;
 }
+
+static const struct family_key deepseek_v2_keys[] = {
+    REAL("rms_norm_eps", 1e-6),
+    INTEGER("max_position_embeddings", 2048),
+    ROTARY(10000),
+    READS("hidden_act"),
+    INTEGER("q_lora_rank", 1536),
+    INTEGER("kv_lora_rank", 512),
+    INTEGER("qk_nope_head_dim", 128),
+    INTEGER("qk_rope_head_dim", 64),
+    INTEGER("v_head_dim", 128),
+    INTEGER("n_routed_experts", 64),
+    INTEGER("num_experts", 64),
+    READS("num_experts_per_tok"),
+    INTEGER("moe_intermediate_size", 1407),
+    INTEGER("n_shared_experts", 2),
+    READS("first_k_dense_replace"), /* 0 */
+    READS("n_group"),
+    READS("topk_group"),
+    REAL("routed_scaling_factor", 1),
+    READS("topk_method"),
+    READS("scoring_func"),
+    ONLY_FLAG("norm_topk_prob", 0),
+    ONLY_NUMBER("moe_layer_freq", 1),
+    FLAG("attention_bias", 0),
+    FLAG("mlp_bias", 0),
+    FLAG("tie_word_embeddings", 0),
+    END_OF_KEYS,
+};
 
 const struct model_family family_deepseek_v2 = {
     .architecture = "deepseek_v2",
@@ -152,6 +178,7 @@ const struct model_family family_deepseek_v2 = {
     .keys = KEY_EXPERTS,
     .names = names,
     .stacks = stacks,
+    .json_keys = deepseek_v2_keys,
     .form = {.output = FORM_IF_STORED, .neighbours = true},
     .adapt = adapt,
 };

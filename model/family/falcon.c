@@ -49,20 +49,18 @@ static int32_t adapt(struct config_reader *reader)
     static const struct config_row norms = {{"num_ln_in_parallel_attn"}, {NULL}, 0, CONFIG_TO_U32, false, 1, 2};
     struct accel_decoder_config *config = reader->config;
     uint32_t kv_heads = 0;
-    bool is_new = false, one_key = true, parallel = true, alibi = false, bias = false, found;
-    int32_t code = ACCEL_OK;
+    bool is_new, one_key, parallel, alibi;
+    int32_t code;
 
     if (reader->root == NULL)
         return adapt_gguf(reader);
-    code = config_find_bool(reader, "new_decoder_architecture", &is_new, &found);
-    if (code == ACCEL_OK)
-        code = config_find_bool(reader, "multi_query", &one_key, &found);
-    if (code == ACCEL_OK)
-        code = config_find_bool(reader, "parallel_attn", &parallel, &found);
-    if (code == ACCEL_OK)
-        code = config_find_bool(reader, "alibi", &alibi, &found);
-    if (code == ACCEL_OK)
-        code = config_find_bool(reader, "bias", &bias, &found);
+    is_new = config_flag(reader, "new_decoder_architecture", false);
+    one_key = config_flag(reader, "multi_query", true);
+    parallel = config_flag(reader, "parallel_attn", true);
+    alibi = config_flag(reader, "alibi", false);
+    config->form.q_bias = config_flag(reader, "bias", false) ? FORM_PRESENT : FORM_ABSENT;
+    config->form.o_bias = config->form.ffn_bias = config->form.q_bias;
+    code = reader->code;
     config->kv_heads = one_key && !is_new ? 1 : config->heads;
     config->form.norms_in_parallel = 2;
     if (code == ACCEL_OK)
@@ -79,7 +77,6 @@ static int32_t adapt(struct config_reader *reader)
         config->family = &family_falcon_two_norms;
     config->form.position = alibi ? FORM_ALIBI : FORM_ROTARY;
     config->form.alibi_by_head = alibi;
-    config->form.q_bias = config->form.o_bias = config->form.ffn_bias = bias ? FORM_PRESENT : FORM_ABSENT;
     return code;
 }
 

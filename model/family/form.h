@@ -162,9 +162,9 @@ struct decoder_form {
     uint32_t expert_ffn;      /* width; 0: ffn */
     uint32_t shared_ffn;      /* width of the shared expert; 0: none */
     bool expert_normalize;    /* factors of the experts of a token sum to 1 */
-    double expert_scale;      /* of these factors; 0: 1 */
-    uint32_t expert_groups;   /* the experts of a token are of few groups; 0 or 1: of all experts */
-    uint32_t groups_used;     /* those whose best expert has the highest scores */
+    double expert_scale;      /* multiplies these factors; 0: 1 */
+    uint32_t expert_groups;   /* groups of neighbouring experts; 0 or 1: a token may use all experts */
+    uint32_t groups_used;     /* groups of a token: those whose best experts have the highest scores */
     double gate_limit;        /* gate and up are limited, and 1 is added to up; 0: none */
 };
 

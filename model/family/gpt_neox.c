@@ -19,11 +19,10 @@ static const char *const names[DECODER_PARTS] = {
 
 static int32_t adapt(struct config_reader *reader)
 {
-    bool parallel = true, found;
-    int32_t code = config_find_bool(reader, "use_parallel_residual", &parallel, &found);
+    const bool parallel = config_flag(reader, "use_parallel_residual", true);
 
     reader->config->form.branches = parallel ? FORM_PARALLEL : FORM_SEQUENTIAL;
-    return code;
+    return reader->code;
 }
 
 static const struct family_key gpt_neox_keys[] = {

@@ -24,20 +24,15 @@ static const char *const names[DECODER_PARTS] = {
 static int32_t adapt(struct config_reader *reader)
 {
     struct decoder_form *form = &reader->config->form;
-    bool before = true, without = false, biases = true, found;
-    int32_t code = config_find_bool(reader, "do_layer_norm_before", &before, &found);
+    const bool before = config_flag(reader, "do_layer_norm_before", true);
 
-    if (code == ACCEL_OK)
-        code = config_find_bool(reader, "_remove_final_layer_norm", &without, &found);
-    if (code == ACCEL_OK)
-        code = config_find_bool(reader, "enable_bias", &biases, &found);
-    if (!biases)
+    if (!config_flag(reader, "enable_bias", true))
         form->q_bias = form->k_bias = form->v_bias = form->o_bias = form->ffn_bias = FORM_ABSENT;
     form->norm_place = before ? FORM_NORM_BEFORE : FORM_NORM_SUM;
-    form->no_final_norm = !before || without;
+    form->no_final_norm = config_flag(reader, "_remove_final_layer_norm", false) || !before;
     if (form->embedding_width == reader->config->hidden)
         form->embedding_width = 0;
-    return code;
+    return reader->code;
 }
 
 static const struct family_key opt_keys[] = {

@@ -17,18 +17,14 @@ static const struct decoder_stack stacks[] = {
 
 static int32_t adapt(struct config_reader *reader)
 {
-    bool parallel = false, norms = false, found;
-    int32_t code = config_find_bool(reader, "use_parallel_residual", &parallel, &found);
+    bool parallel = config_flag(reader, "use_parallel_residual", false);
 
-    if (code == ACCEL_OK)
-        code = config_find_bool(reader, "qk_layernorm", &norms, &found);
-    if (norms)
+    if (config_flag(reader, "qk_layernorm", false))
         reader->config->form.qk_norm_presence = FORM_PRESENT;
-
     if (reader->root == NULL)
         parallel = !config_has(reader, "blk.0.ffn_norm.weight");
     reader->config->form.branches = parallel ? FORM_PARALLEL_ONE_NORM : FORM_SEQUENTIAL;
-    return code;
+    return reader->code;
 }
 
 static const struct family_key stablelm_keys[] = {

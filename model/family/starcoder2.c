@@ -17,6 +17,10 @@ static const struct family_key starcoder2_keys[] = {
     READS("hidden_act"),
     READS("sliding_window"),
     FLAG("use_bias", 1),
+    /* Of the family before, in published files. */
+    UNUSED("activation_function"),
+    UNUSED("layer_norm_epsilon"),
+    UNUSED("scale_attn_weights"),
     FLAG("tie_word_embeddings", 1),
     END_OF_KEYS,
 };

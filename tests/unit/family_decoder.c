@@ -257,10 +257,12 @@ static void tensors_are_derived(void **state)
         {.name = "even", .sources = of_parts, .count = 1, .transposed = true, .step = 2},
         {.name = "odd", .sources = of_parts, .count = 1, .transposed = true, .first = 1, .step = 2},
         {.name = "turned", .sources = turned, .count = 1, .transposed = true, .step = 1},
+        {.name = "second", .sources = of_parts, .count = 1, .first = 1, .step = 2},
     };
     static const struct model_derivation missing = {.name = "x", .sources = of_parts, .count = 1, .step = 1};
     static const float stack[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, back[] = {1, 4, 2, 5, 3, 6};
     static const float even[] = {0, 4, 2, 6, 8, 12, 10, 14}, odd[] = {1, 5, 3, 7, 9, 13, 11, 15};
+    static const float second[] = {4, 5, 6, 7, 12, 13, 14, 15};
     struct accel_model_file *file;
     struct accel_error error = {0};
     char path[PATH_BYTES];
@@ -270,7 +272,7 @@ static void tensors_are_derived(void **state)
     snprintf(path, sizeof(path), "%s/model.safetensors", folder);
     OK(accel_model_file_open(path, NULL, &file, &error));
     OK(model_derive(file, derivations, sizeof(derivations) / sizeof(derivations[0]), &error));
-    assert_int_equal(accel_model_file_tensor_count(file), 5);
+    assert_int_equal(accel_model_file_tensor_count(file), 6);
     assert_null(accel_model_file_find(file, "one"));
     assert_null(accel_model_file_find(file, "parts"));
     assert_non_null(accel_model_file_data(file, accel_model_file_find(file, "kept")));
@@ -278,6 +280,7 @@ static void tensors_are_derived(void **state)
     check_ranges(file, "even", 2, 4, 2, even);
     check_ranges(file, "odd", 2, 4, 2, odd);
     check_ranges(file, "turned", 2, 3, 2, back);
+    check_ranges(file, "second", 2, 2, 4, second);
     assert_int_equal(model_derive(file, &missing, 1, &error), ACCEL_E_CORRUPT);
     assert_non_null(strstr(error.text, "tensor 'parts' is missing"));
     accel_model_file_close(file);

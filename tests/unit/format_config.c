@@ -244,6 +244,53 @@ static void absurd_numbers_are_refused_by_name(void **state)
     }
 }
 
+/* Latent attention and groups of experts: sizes of the cache, scores under YaRN, and values that nothing here honors.
+ */
+static void deepseek_is_read(void **state)
+{
+    static const char base[] =
+        "{\"model_type\":\"deepseek_v2\",\"num_hidden_layers\":3,\"hidden_size\":64,\"intermediate_size\":128,"
+        "\"num_attention_heads\":4,\"num_key_value_heads\":4,\"vocab_size\":100,\"rms_norm_eps\":1e-6,"
+        "\"max_position_embeddings\":128,\"kv_lora_rank\":24,\"qk_nope_head_dim\":16,\"qk_rope_head_dim\":8,"
+        "\"v_head_dim\":12,\"n_routed_experts\":8,\"num_experts_per_tok\":3,\"moe_intermediate_size\":16,"
+        "\"n_shared_experts\":2,\"first_k_dense_replace\":1,\"n_group\":4,\"topk_group\":2,"
+        "\"topk_method\":\"group_limited_greedy\",\"routed_scaling_factor\":1.5,\"rope_scaling\":{\"type\":\"yarn\","
+        "\"factor\":40,\"mscale\":0.707,\"mscale_all_dim\":0.707,\"original_max_position_embeddings\":32}%s}";
+    static const struct {
+        const char *more;
+        int32_t code;
+        const char *words;
+    } refused[] = {
+        {",\"norm_topk_prob\":true", ACCEL_E_UNSUPPORTED, "norm_topk_prob is true"},
+        {",\"scoring_func\":\"sigmoid\"", ACCEL_E_UNSUPPORTED, "scoring_func is 'sigmoid', supported: softmax"},
+        {",\"moe_layer_freq\":2", ACCEL_E_UNSUPPORTED, "moe_layer_freq is 2"},
+        {",\"qk_layernorm\":true", ACCEL_E_UNSUPPORTED, "qk_layernorm has no meaning"},
+    };
+    struct accel_decoder_config config;
+    struct accel_error error = {0};
+    const double scores = 0.1 * 0.707 * log(40) + 1;
+    char text[2048];
+
+    (void)state;
+    snprintf(text, sizeof(text), base, "");
+    if (accel_decoder_config_parse("config.json", text, strlen(text), NULL, &config, &error) != ACCEL_OK)
+        fail_msg("%s", error.text);
+    assert_true(config.head_size == 24 && config.value_size == 12 && config.kv_heads == 4 && config.rope.dims == 8);
+    assert_true(config.latent.key == 16 && config.latent.query == 0 && !config.latent.absorbed);
+    assert_true(config.form.shared_ffn == 32 && config.form.expert_groups == 4 && config.form.groups_used == 2);
+    assert_true(config.form.expert_scale == 1.5 && !config.mixture[0] && config.mixture[1]);
+    assert_true(config.rope.attention_factor == 1 && fabs(config.rope.score_factor - scores * scores) < 1e-12);
+    accel_decoder_config_free(&config);
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+        snprintf(text, sizeof(text), base, refused[i].more);
+        memset(&error, 0, sizeof(error));
+        assert_int_equal(accel_decoder_config_parse("config.json", text, strlen(text), NULL, &config, &error),
+                         refused[i].code);
+        if (strstr(error.text, refused[i].words) == NULL)
+            fail_msg("'%s' is not in: %s", refused[i].words, error.text);
+    }
+}
+
 static void read_model(const char *path, struct accel_decoder_config *config)
 {
     struct accel_model_file *file = NULL;
@@ -362,6 +409,7 @@ int main(void)
         cmocka_unit_test(windows_follow_the_layer_types),
         cmocka_unit_test(flags_types_and_tokens_are_read),
         cmocka_unit_test(absurd_numbers_are_refused_by_name),
+        cmocka_unit_test(deepseek_is_read),
         cmocka_unit_test(both_forms_of_a_model_agree),
         cmocka_unit_test(fixtures_are_read),
         cmocka_unit_test(quantized_fixtures_are_read),
