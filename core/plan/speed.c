@@ -242,14 +242,14 @@ static int32_t predict_decode(struct accel_plan *plan, const struct accel_histor
     }
     if (range.others)
         return add_speed(plan, "written", &range,
-                         "nothing was measured on this device with as many threads; a run of the model does");
+                         "nothing was measured on this device with as many threads; a run measures it");
     if (range.unrelated)
         return add_speed(plan, "written", &range,
                          "no run of this model, or of one of about its size, was measured on this device");
     return add_speed(plan, "written", &range,
                      plan->threads.count
-                         ? "nothing was measured on this device; accelctl doctor --measure or a run of the model does"
-                         : "nothing was measured on this device; a run of the model does");
+                         ? "nothing was measured on this device; accelctl doctor --measure or a run measures it"
+                         : "nothing was measured on this device; a run measures it");
 }
 
 /* ---- variant and hints ---- */

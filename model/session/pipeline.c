@@ -409,8 +409,14 @@ int32_t session_pipeline_place(struct accel_session *session, struct accel_error
     int32_t code = ACCEL_OK;
 
     session_pipeline_free(session);
-    if (session->options.stages || session->options.inputs)
-        return accel_error_set(error, ACCEL_E_UNSUPPORTED, "activations of layers on several devices cannot be read");
+    if (session->options.stages || session->options.inputs) {
+        accel_error_set(error, ACCEL_E_UNSUPPORTED,
+                        "the plan has layers on several devices, and activations are read "
+                        "on one device alone");
+        accel_error_remedy(error, "run all layers on one device: --set placement=single --set gpu.layers=auto, with "
+                                  "--device NAME for one that has the memory (accelctl devices)");
+        return accel_error_origin(error, ACCEL_FROM_SETTING, ACCEL_E_UNSUPPORTED);
+    }
     session->pipeline = calloc(graph->node_count, sizeof(struct accel_session *));
     devices = list_devices(session);
     if (session->pipeline == NULL || devices == NULL)

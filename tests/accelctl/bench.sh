@@ -311,4 +311,18 @@ for left in "prefill --prompt 5000" "decode batch --tokens 8 --depth 600" "batch
     one_error "no test fits the context, so nothing is measured: the "
     is "$(cat "$work/out")" "" "output of bench $left"
 done
+# Options of a model's run without a model, two numbers of threads, and a limit on memory are named.
+for option in "-ctk q8_0" "-b 16" "--no-mmap"; do
+    # shellcheck disable=SC2086 # words
+    try 2 "$accelctl" bench operators --operator scale $option
+    one_error "bench: $option has no effect: no model is measured"
+done
+try 2 "$accelctl" bench decode "$q8" -t 1 --set cpu.threads=2
+one_error "cpu.threads=2 has no effect, since cpu.threads=1 is fixed (accelctl bench --threads)"
+if ! sanitized; then
+    try 1 sh -c 'ulimit -v 200000; exec "$@"' sh "$accelctl" bench machine --rounds 1
+    grep -q "^accelctl: measuring the machine on .*: Cannot allocate memory" "$work/err" || { cat "$work/err"; fail "a limit on memory"; }
+    grep -q "^  remedy: free memory, or let the process have more (ulimit -v)" "$work/err" || fail "no remedy of a limit on memory"
+fi
+
 finish

@@ -72,6 +72,15 @@ try 0 "$accelctl" eval --against "$f32" "$q8" --worst 1
 has "F32 to Q8_0"
 try 0 "$accelctl" eval --text "$work/text" "$q8"
 
+# Without a text no model runs, and options of a run are refused.
+for option in "-ctk q8_0" "--device cpu" "--set batch=16"; do
+    # shellcheck disable=SC2086 # words
+    try 2 "$accelctl" eval --against "$f32" "$q8" $option
+    one_error "$option has no effect: without --text tensors are compared, and no model runs"
+done
+try 2 "$accelctl" eval --text "$work/text" -t 1 --set cpu.threads=2 "$q8"
+one_error "cpu.threads=2 has no effect, since cpu.threads=1 is fixed (accelctl eval --threads)"
+
 # A page that does not fit leaves nothing, and says why: a full disk, as far as a limit on files is one.
 try 1 sh -c 'ulimit -f 8; exec "$@"' sh "$accelctl" eval --against "$f32" "$q8" --html "$work/large.html"
 one_error "large.html: File too large"

@@ -44,7 +44,7 @@ grep -q '^memory     planned .*, allocated .*(mapped weights: ' "$work/err" || f
 grep -q '^process    peak .* (VmHWM), driver libraries .* resident now$' "$work/err" || fail "no peak of the process"
 grep -q '"tokens_per_1000_s"' "$XDG_STATE_HOME/accel/history.jsonl" && fail "the rate of one token is in the history"
 try 0 "$accelctl" plan "$f32" --json
-is "$(value speed.0.origin)" "nothing was measured on this device; accelctl doctor --measure or a run of the model does" \
+is "$(value speed.0.origin)" "nothing was measured on this device; accelctl doctor --measure or a run measures it" \
     "speed after runs of one token"
 try 0 "$accelctl" run "$f32" --json --greedy --ignore-end -n 200 --prompt "Once upon a time there was a girl"
 origins "run of 200 tokens"
@@ -77,7 +77,7 @@ done
 try 0 "$accelctl" plan "$f32" --json
 is "$(value speed.0.origin)" "no run of this model, or of one of about its size, was measured on this device" "a small model"
 grep -q '^1: estimated: bytes/s of 1 measurement / ' "$work/origins" &&
-    grep -q '^999: nothing was measured on this device with as many threads; a run of the model does$' "$work/origins" || fail "$(cat "$work/origins")"
+    grep -q '^999: nothing was measured on this device with as many threads; a run measures it$' "$work/origins" || fail "$(cat "$work/origins")"
 try 0 "$accelctl" run "$f32" --json -n 8 --prompt Once --prompt "There was"
 origins "run of two texts"
 

@@ -36,6 +36,18 @@ is "$(value stages)" 21 "stages"
 try 3 "$accelctl" trace "$folder" --in "$folder/inputs.safetensors" --out "$work/stages.safetensors" --set kv.full=slide \
     --set context=64
 one_error "took several steps"
+# Settings that the command fixes are refused from the user, whatever they are called, and not overruled in silence.
+for option in "-ctk q8_0:kv.type.k=q8" "-ctv f16:kv.type.v=f16" "-b 2:batch=2" "--set kv.type=q8:kv.type=q8" \
+    "--set compute.activations=q8:compute.activations=q8"; do
+    # shellcheck disable=SC2086 # words
+    try 2 "$accelctl" trace "$folder" --in "$folder/inputs.safetensors" --out "$work/x" ${option%%:*}
+    one_error "command line ${option%%:*}: ${option#*:} has no effect, since "
+    grep -q "^  remedy: leave it out" "$work/err" || fail "no remedy for ${option%%:*}"
+done
+try 0 "$accelctl" trace "$folder" --in "$folder/inputs.safetensors" --out "$work/x" -ctk f32 --set kv.type=f32
+# What does not fit names the memory as well as the cases.
+try 5 "$accelctl" trace "$q8" --in "$folder/inputs.safetensors" --out "$work/x" --set memory.device=1MiB
+grep -q "^  remedy: shorter cases .*memory.device" "$work/err" || { cat "$work/err"; fail "no remedy for a small device"; }
 # A file of another model's stages is seen to differ: the comparison can fail.
 "$stages" "$work/stages.safetensors" "$src/tests/fixtures/qwen2-tied/expected.safetensors" "$folder/fixture.json" \
     2>"$work/err" && fail "stages of another model are equal"

@@ -148,6 +148,9 @@ void print_recording(const struct accel_context *context);
 
 enum { OVERRIDES_MOST = 2 * LIST_MOST + 1 };
 
+/* Formats the first of --device, --client, --set and their aliases that is given into `text`; NULL if none is. */
+const char *first_plan_option(const struct common *common, char *text, size_t size);
+
 /* The last value that the command line gives `key`; NULL if it gives none. */
 const char *overridden_value(const struct common *common, const char *key);
 /* Returns 1 if the command line sets `key`. */

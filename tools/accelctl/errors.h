@@ -26,6 +26,7 @@ int report_error_as(uint32_t json, int exit_code, const struct accel_error *erro
 int report_error(uint32_t json, const struct accel_error *error);
 
 /* Remedy for a thread or a process that could not be created: errno was EAGAIN. */
+#define MEMORY_REMEDY "free memory, or let the process have more (ulimit -v)"
 #define PROCESSES_REMEDY "let the user have more processes, threads among them (ulimit -u, pids.max)"
 
 /* Remedy for a failure inside a driver, as far as one is known. */

@@ -15,6 +15,7 @@
 #include "tools/accelctl/output.h"
 #include "tools/accelctl/reports.h"
 #include "tools/accelctl/sigbus_guard.h"
+#include "tools/accelctl/words.h"
 
 /* Bytes at the beginning of a document among which its schema stands. */
 enum { SCHEMA_WITHIN = 4096 };
@@ -81,17 +82,9 @@ static int repeat(const struct common *common, const struct wish *wish, struct o
         common->sets.count + wish->more_count != 0) {
         char option[200], text[800];
 
-        if (common->device != NULL)
-            snprintf(option, sizeof(option), "--device %.100s", common->device);
-        else if (common->client != NULL)
-            snprintf(option, sizeof(option), "--client %.100s", common->client);
-        else if (common->sets.count > 0 && common->sets.words[0] != NULL)
-            snprintf(option, sizeof(option), "%.100s", common->sets.words[0]);
-        else if (common->sets.count > 0)
-            snprintf(option, sizeof(option), "--set %.100s", common->sets.items[0]);
-        else if (common->reference_sets != NULL)
+        if (first_plan_option(common, option, sizeof(option)) == NULL && common->reference_sets != NULL)
             snprintf(option, sizeof(option), "--reference-set %.90s", common->reference_sets->items[0]);
-        else
+        else if (first_plan_option(common, option, sizeof(option)) == NULL)
             snprintf(option, sizeof(option), "%.40s=%.60s (%.40s)", wish->more[0].key, wish->more[0].value,
                      wish->more[0].origin);
         snprintf(text, sizeof(text), "%s changes the plan %.500s, which runs only as it was written", option,
@@ -167,6 +160,48 @@ static char *make_command(const struct common *common, const struct wish *wish,
     return text;
 }
 
+/* Returns whether a setting, or a group of settings as kv.type, has the key. */
+static bool sets_key(const char *setting, const char *key)
+{
+    const char *const *members = setting_members(setting);
+
+    for (; members != NULL && *members != NULL; members++)
+        if (strcmp(*members, key) == 0)
+            return true;
+    return strcmp(setting, key) == 0;
+}
+
+/* Returns whether a value of a setting allows another one, which has its unit: it is auto, or the same. */
+static bool allows_value(const char *value, const char *whole)
+{
+    const size_t length = strlen(value);
+
+    if (strcmp(value, "auto") == 0)
+        return true;
+    return strncmp(value, whole, length) == 0 && (whole[length] == '\0' || strcmp(whole + length, "tok") == 0);
+}
+
+/* Refuses settings of the command line that those of the command itself would overrule. */
+static int refuse_overruled(const struct common *common, const struct wish *wish,
+                            const struct accel_named_value *overrides, uint32_t count)
+{
+    char text[500], remedy[200];
+
+    for (uint32_t i = 0; i < count && !wish->is_repeated; i++)
+        for (uint32_t m = 0; m < wish->more_count; m++) {
+            const struct accel_named_value *more = &wish->more[m];
+
+            if (!sets_key(overrides[i].key, more->key) || allows_value(overrides[i].value, more->value))
+                continue;
+            snprintf(text, sizeof(text), "%.160s: %s=%.80s has no effect, since %s=%s is fixed (%.100s)",
+                     overrides[i].origin, overrides[i].key, overrides[i].value, more->key, more->value, more->origin);
+            snprintf(remedy, sizeof(remedy), "leave it out; accelctl %s --help has the command's own settings",
+                     wish->command == NULL ? "plan" : wish->command);
+            return report_error_text(common->json, EXIT_USAGE, "usage", text, remedy);
+        }
+    return -1;
+}
+
 static int make(const struct common *common, const struct wish *wish, struct opened *opened)
 {
     struct accel_named_value overrides[OVERRIDES_MOST + MORE_MOST];
@@ -182,6 +217,8 @@ static int make(const struct common *common, const struct wish *wish, struct ope
     struct accel_error error = {0};
     int code = collect_overrides(common, overrides, &options.override_count, &opened->texts);
 
+    if (code < 0)
+        code = refuse_overruled(common, wish, overrides, options.override_count);
     if (code >= 0)
         return code;
     for (uint32_t i = 0; i < wish->more_count && i < MORE_MOST; i++)

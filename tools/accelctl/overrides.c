@@ -113,6 +113,21 @@ const char *overridden_value(const struct common *common, const char *key)
     return NULL;
 }
 
+const char *first_plan_option(const struct common *common, char *text, size_t size)
+{
+    if (common->device != NULL)
+        snprintf(text, size, "--device %.100s", common->device);
+    else if (common->client != NULL)
+        snprintf(text, size, "--client %.100s", common->client);
+    else if (common->sets.count > 0 && common->sets.words[0] != NULL)
+        snprintf(text, size, "%.100s", common->sets.words[0]);
+    else if (common->sets.count > 0)
+        snprintf(text, size, "--set %.100s", common->sets.items[0]);
+    else
+        return NULL;
+    return text;
+}
+
 bool is_set(const struct common *common, const char *key)
 {
     return overridden_value(common, key) != NULL;

@@ -186,7 +186,10 @@ static int start_in_child(struct bench *bench, const struct start *start, const 
     }
     if (child < 0) {
         snprintf(text, sizeof(text), "cannot start a process that loads the model: %s", strerror(failure));
-        return report_error_text(json, EXIT_FAILED, "ACCEL_E_IO", text, failure == EAGAIN ? PROCESSES_REMEDY : NULL);
+        return report_error_text(json, EXIT_FAILED, "ACCEL_E_IO", text,
+                                 failure == EAGAIN   ? PROCESSES_REMEDY
+                                 : failure == ENOMEM ? MEMORY_REMEDY
+                                                     : NULL);
     }
     if (WIFEXITED(status) && WEXITSTATUS(status) != EXIT_DONE)
         return WEXITSTATUS(status);

@@ -61,7 +61,9 @@ static int report_system_error(struct bench *bench, int wrong)
 
     snprintf(text, sizeof(text), "measuring the machine on %u threads: %s", bench->machine.threads, strerror(wrong));
     return report_error_text(bench->chosen->common.json, EXIT_FAILED, "ACCEL_E_SYSTEM", text,
-                             wrong == EAGAIN ? PROCESSES_REMEDY : NULL);
+                             wrong == EAGAIN   ? PROCESSES_REMEDY
+                             : wrong == ENOMEM ? MEMORY_REMEDY
+                                               : NULL);
 }
 
 int bench_machine_measure(struct bench *bench)

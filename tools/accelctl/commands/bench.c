@@ -18,6 +18,7 @@
 #include "tools/accelctl/bench/operators.h"
 #include "tools/accelctl/bench/results.h"
 #include "tools/accelctl/bench/rows.h"
+#include "tools/accelctl/habits.h"
 #include "tools/accelctl/print/more.h"
 #include "tools/accelctl/words.h"
 
@@ -359,6 +360,24 @@ static void free_all(struct bench *bench)
     bench_against_free(bench->peer);
 }
 
+/* Refuses settings of a model's run if no subject is of a model. */
+static int refuse_model_settings(const struct bench *bench)
+{
+    static const char of_model[] = "context batch gpu.layers kv.type kv.type.k kv.type.v attention.kernel weights.load";
+    const struct text_list *sets = &bench->chosen->common.sets;
+    char text[320];
+
+    for (uint32_t i = 0; bench->path == NULL && i < sets->count; i++) {
+        if (!has_word(of_model, sets->items[i], strcspn(sets->items[i], "=")))
+            continue;
+        snprintf(text, sizeof(text), "bench: %s%.200s has no effect: no model is measured",
+                 sets->words[i] == NULL ? "--set " : "", sets->words[i] == NULL ? sets->items[i] : sets->words[i]);
+        return report_error_text(bench->chosen->common.json, EXIT_USAGE, "usage", text,
+                                 "leave it out, or name a model: accelctl bench MODEL");
+    }
+    return -1;
+}
+
 static int run(int count, char **arguments, const struct command *command)
 {
     struct bench_options chosen = {.prompts = "512",
@@ -377,6 +396,8 @@ static int run(int count, char **arguments, const struct command *command)
     code = read_subjects(&bench, count, arguments);
     if (code < 0)
         code = read_lists(&bench, count > (bench.path != NULL));
+    if (code < 0)
+        code = refuse_model_settings(&bench);
     if (code < 0)
         code = bench_operators_check(&bench);
     if (code < 0)

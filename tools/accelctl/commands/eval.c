@@ -473,6 +473,8 @@ static void close_all(struct evaluation *evaluation)
 
 static int check_usage(const struct eval_options *chosen, int count)
 {
+    char option[200], text[320];
+
     if (count == 0 && chosen->against != NULL && !asks_for_versions(chosen)) {
         char remedy[400];
 
@@ -508,6 +510,14 @@ static int check_usage(const struct eval_options *chosen, int count)
     if (chosen->text == NULL && (chosen->chunk != 0 || chosen->stride != 0 || chosen->tokens != 0))
         return report_error_text(chosen->common.json, EXIT_USAGE, "usage",
                                  "eval: --chunk, --stride and --tokens are of a --text", NULL);
+    /* A model runs for a text, and for a calibration text. */
+    if (chosen->text == NULL && chosen->versions.calib == NULL &&
+        first_plan_option(&chosen->common, option, sizeof(option)) != NULL) {
+        snprintf(text, sizeof(text), "eval: %s has no effect: without --text tensors are compared, and no model runs",
+                 option);
+        return report_error_text(chosen->common.json, EXIT_USAGE, "usage", text,
+                                 "leave it out, or add --text FILE, whose perplexity is then measured");
+    }
     return -1;
 }
 

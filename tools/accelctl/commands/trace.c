@@ -320,15 +320,17 @@ static int run_trace(const struct trace_options *chosen, const char *path, struc
     struct progress progress;
     char batch[32];
     uint64_t longest = longest_case(inputs);
-    struct wish wish = {.path = path,
-                        .more = settings,
-                        .more_count = 4,
-                        .flags = ACCEL_SESSION_STAGES,
-                        .outputs = (uint32_t)longest,
-                        .smaller = "shorter cases in the file of --in",
-                        .runs = 1,
-                        .command = "trace",
-                        .reports = REPORT_LOG | REPORT_WEIGHTS};
+    struct wish wish = {
+        .path = path,
+        .more = settings,
+        .more_count = 4,
+        .flags = ACCEL_SESSION_STAGES,
+        .outputs = (uint32_t)longest,
+        .smaller = "shorter cases in the file of --in, or more memory: a larger memory.device or memory.budget "
+                   "if one is set, or another --device",
+        .runs = 1,
+        .command = "trace",
+        .reports = REPORT_LOG | REPORT_WEIGHTS};
     int code;
 
     snprintf(batch, sizeof(batch), "%llutok", (unsigned long long)(longest == 0 ? 1 : longest));

@@ -149,7 +149,7 @@ static void print_weights(const struct opened *opened)
             snprintf(text + strlen(text), sizeof(text) - strlen(text), ", copies and padding %s",
                      bytes_text(bytes - parts, size));
     } else if (mapped != 0 && mapped != bytes) {
-        snprintf(text, sizeof(text), "%s mapped from the file, rest packed", bytes_text(mapped, size));
+        snprintf(text, sizeof(text), "%s mapped from the file, the rest packed", bytes_text(mapped, size));
     } else {
         snprintf(text, sizeof(text), "%s", mapped != 0 ? "used where the file is mapped" : "copied from the file");
     }
