@@ -10,6 +10,7 @@ TESTS += $(unit_tests)
 
 unit_tests += tests/unit/base_paths
 tests_unit_base_paths_SOURCES = %D%/base_paths.c
+tests_unit_base_paths_CPPFLAGS = $(AM_CPPFLAGS) $(folders_cppflags)
 tests_unit_base_paths_LDADD = $(core_test_libs)
 
 unit_tests += tests/unit/bench_noise

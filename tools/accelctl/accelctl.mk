@@ -190,6 +190,6 @@ libaccelctl_la_SOURCES = \
 libaccelctl_la_CPPFLAGS = $(accelctl_CPPFLAGS)
 bin_PROGRAMS += accelctl
 accelctl_SOURCES = %D%/main.c
-accelctl_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(SQLITE_CFLAGS) $(LIBEDIT_CFLAGS) -DACCEL_BINDIR='"$(bindir)"'
+accelctl_CPPFLAGS = $(AM_CPPFLAGS) $(folders_cppflags) $(JANSSON_CFLAGS) $(SQLITE_CFLAGS) $(LIBEDIT_CFLAGS) -DACCEL_BINDIR='"$(bindir)"'
 accelctl_LDFLAGS = $(bin_ldflags)
 accelctl_LDADD = libaccelctl.la libaccel-history.la libaccel-profiles.la libaccel-tables.la libaccel-measure.la libaccel-model.la libaccel.la libaccel-quant.la $(JANSSON_LIBS) $(SQLITE_LIBS) $(LIBEDIT_LIBS) libaccel-core.la $(SYSTEM_LIBS) -lm
