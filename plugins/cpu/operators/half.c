@@ -204,23 +204,9 @@ uint64_t cpu_half_work(const struct sdk_call *call)
 static void multiply(const struct wide *wide, uint32_t thread, uint32_t threads)
 {
     const struct sdk_call *call = &wide->call;
-    const struct accel_matmul *attributes = call->attributes;
-    const struct sdk_tensor *x = call->inputs[0], *w = call->inputs[1], *bias = call->inputs[2];
-    const struct sdk_tensor *residual = call->inputs[3];
+    const struct sdk_tensor *x = call->inputs[0], *w = call->inputs[1];
+    struct cpu_matmul matmul;
     uint64_t begin, end;
-    struct cpu_matmul matmul = {
-        .m = x->rows,
-        .n = w->rows,
-        .k = w->width,
-        .x = x->planes[0],
-        .x_stride = w->width,
-        .bias = bias == NULL ? NULL : bias->planes[0],
-        .residual = residual == NULL ? NULL : residual->planes[0],
-        .residual_stride = w->rows,
-        .function = attributes->function,
-        .y = call->outputs[0]->planes[0],
-        .y_stride = w->rows,
-    };
 
     if (wide->product.act != CPU_ACT_NONE) {
         sdk_split(x->rows, cpu_act_grain(wide->product.act), thread, threads, &begin, &end);
@@ -229,8 +215,7 @@ static void multiply(const struct wide *wide, uint32_t thread, uint32_t threads)
                           x->rows, wide->staged, begin, end);
         sdk_barrier_wait(call->barrier);
     }
-    cpu_matrix_of(call->device, w, (uint32_t)cpu_weight_of(w->type), &matmul.w);
-    cpu_act_bind(wide->product.act, &matmul, wide->staged);
+    cpu_matmul_of(call, (uint32_t)cpu_weight_of(w->type), wide->product.act, wide->staged, &matmul);
     sdk_split(w->rows, CPU_MATMUL_ROWS, thread, threads, &begin, &end);
     if (begin < end)
         wide->product.run(&matmul, begin, end);
@@ -261,6 +246,6 @@ void cpu_half_run(const struct sdk_call *call, uint32_t thread, uint32_t threads
     }
     sdk_barrier_wait(call->barrier);
     sdk_split(elements_of(&wide.output), SPAN, thread, threads, &begin, &end);
-    for (uint64_t at = begin; at < end; at++)
-        narrow((const float *)wide.output.planes[0] + at, call->outputs[0]->type, call->outputs[0]->planes[0], at, 1);
+    narrow((const float *)wide.output.planes[0] + begin, call->outputs[0]->type, call->outputs[0]->planes[0], begin,
+           end - begin);
 }

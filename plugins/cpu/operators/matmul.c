@@ -200,19 +200,15 @@ void cpu_matmul_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
     prepared->product.run(&prepared->matmul, begin, end);
 }
 
-void cpu_matmul_prepare(const struct sdk_call *call, void *memory)
+void cpu_matmul_of(const struct sdk_call *call, uint32_t weight, uint32_t act, void *staged,
+                   struct cpu_matmul *out_matmul)
 {
-    struct cpu_prepared *prepared = memory;
     const struct accel_matmul *attributes = call->attributes;
     const struct sdk_tensor *x = call->inputs[0];
     const struct sdk_tensor *bias = call->inputs[2];
     const struct sdk_tensor *residual = call->inputs[3];
 
-    /* Symbols that are no rows of x change often. */
-    if (prepared->matmul.m == x->rows)
-        return;
-    prepared->product = product_of(call, x->rows);
-    prepared->matmul = (struct cpu_matmul){
+    *out_matmul = (struct cpu_matmul){
         .m = x->rows,
         .n = call->inputs[1]->rows,
         .k = x->width,
@@ -226,8 +222,19 @@ void cpu_matmul_prepare(const struct sdk_call *call, void *memory)
         .y_stride = call->inputs[1]->rows,
     };
 
-    cpu_matrix_of(call->device, call->inputs[1], cpu_variant_weight(call->variant), &prepared->matmul.w);
-    cpu_act_bind(prepared->product.act, &prepared->matmul, call->staged);
+    cpu_matrix_of(call->device, call->inputs[1], weight, &out_matmul->w);
+    cpu_act_bind(act, out_matmul, staged);
+}
+
+void cpu_matmul_prepare(const struct sdk_call *call, void *memory)
+{
+    struct cpu_prepared *prepared = memory;
+
+    /* Symbols that are no rows of x change often. */
+    if (prepared->matmul.m == call->inputs[0]->rows)
+        return;
+    prepared->product = product_of(call, call->inputs[0]->rows);
+    cpu_matmul_of(call, cpu_variant_weight(call->variant), prepared->product.act, call->staged, &prepared->matmul);
 }
 
 uint32_t cpu_matmul_describe(const struct sdk_call *call, char *name, uint32_t size)

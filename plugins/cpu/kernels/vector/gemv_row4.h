@@ -31,9 +31,12 @@ CPU_INLINE void dot_rows(const struct block32 f, const struct cpu_matmul *call, 
         dot_row4(f, call, w, 1, i + r, sums + r);
 }
 
+/* dot_rows of a type: one copy, whatever the order of the rows of W. */
+typedef void dot_rows_fn(const struct cpu_matmul *call, struct row4 w, size_t i, size_t rows, float *const *sums);
+
 /* Multiplies up to ROWS rows of x. */
-CPU_INLINE void gemv_row4(const struct block32 f, const struct cpu_matmul *call, size_t i, size_t rows, size_t begin,
-                          size_t end)
+CPU_INLINE void gemv_row4(const struct block32 f, dot_rows_fn *dot, const struct cpu_matmul *call, size_t i,
+                          size_t rows, size_t begin, size_t end)
 {
     for (size_t j = begin; j < end; j += FINISH_COLUMNS) {
         float sums[ROWS][FINISH_COLUMNS + 4], *to[ROWS];
@@ -44,7 +47,7 @@ CPU_INLINE void gemv_row4(const struct block32 f, const struct cpu_matmul *call,
                                    whole ? call->w.stride[0] : 0, whole ? call->w.stride[f.planar] : 0, 0};
             for (size_t r = 0; r < rows; r++)
                 to[r] = sums[r] + at;
-            dot_rows(f, call, w, i, rows, to);
+            dot(call, w, i, rows, to);
         }
         for (size_t r = 0; r < rows; r++)
             finish_row(call, i + r, j, count, sums[r]);
@@ -54,8 +57,8 @@ CPU_INLINE void gemv_row4(const struct block32 f, const struct cpu_matmul *call,
 #ifdef QUARTER_BYTES
 /* Multiplies four times `quarter` rows of W, a row of each quarter at a time: four memory streams, each in its own
  * pages. */
-CPU_INLINE void gemv_quarters(const struct block32 f, const struct cpu_matmul *call, size_t i, size_t rows,
-                              size_t begin, size_t quarter)
+CPU_INLINE void gemv_quarters(const struct block32 f, dot_rows_fn *dot, const struct cpu_matmul *call, size_t i,
+                              size_t rows, size_t begin, size_t quarter)
 {
     for (size_t j = begin; j < begin + quarter; j += FINISH_COLUMNS) {
         float sums[ROWS][4][FINISH_COLUMNS], quad[ROWS][4], *to[ROWS];
@@ -65,7 +68,7 @@ CPU_INLINE void gemv_quarters(const struct block32 f, const struct cpu_matmul *c
         for (size_t at = 0; at < count; at++) {
             const struct row4 w = {codes_of(f, &call->w, j + at), scales_of(f, &call->w, j + at),
                                    quarter * call->w.stride[0], quarter * call->w.stride[f.planar], 1};
-            dot_rows(f, call, w, i, rows, to);
+            dot(call, w, i, rows, to);
             for (size_t t = 0; t < 4 * rows; t++)
                 sums[t / 4][t % 4][at] = quad[t / 4][t % 4];
         }
@@ -76,7 +79,7 @@ CPU_INLINE void gemv_quarters(const struct block32 f, const struct cpu_matmul *c
 #endif
 
 /* ROWS rows of x at a time. */
-CPU_INLINE void gemv(const struct block32 f, const struct cpu_matmul *call, size_t begin, size_t end)
+CPU_INLINE void gemv(const struct block32 f, dot_rows_fn *dot, const struct cpu_matmul *call, size_t begin, size_t end)
 {
 #ifdef QUARTER_BYTES
     const size_t quarter = (end - begin) / 4;
@@ -86,18 +89,23 @@ CPU_INLINE void gemv(const struct block32 f, const struct cpu_matmul *call, size
         size_t from = begin;
 #ifdef QUARTER_BYTES
         if (quarter * call->w.stride[0] >= QUARTER_BYTES) {
-            gemv_quarters(f, call, i, rows, begin, quarter);
+            gemv_quarters(f, dot, call, i, rows, begin, quarter);
             from += 4 * quarter;
         }
 #endif
-        gemv_row4(f, call, i, rows, from, end);
+        gemv_row4(f, dot, call, i, rows, from, end);
     }
 }
 
 #define KERNEL(ID, name, ...)                                                                                          \
+    static void dot_rows_##name(const struct cpu_matmul *call, struct row4 w, size_t i, size_t rows,                   \
+                                float *const *sums)                                                                    \
+    {                                                                                                                  \
+        dot_rows(block32_##name, call, w, i, rows, sums);                                                              \
+    }                                                                                                                  \
     void CPU_NAME(gemv_row4_##name)(const struct cpu_matmul *call, size_t begin, size_t end)                           \
     {                                                                                                                  \
-        gemv(block32_##name, call, begin, end);                                                                        \
+        gemv(block32_##name, dot_rows_##name, call, begin, end);                                                       \
     }
 #ifndef ROW4_UNPACKED_ALONE
 #define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...)                                              \

@@ -56,29 +56,9 @@ M_OP __m128 _mm_loadu_ps(const float *p)
     return vld1q_f32(p);
 }
 
-M_OP void _mm_storeu_ps(float *p, __m128 v)
-{
-    vst1q_f32(p, v);
-}
-
-M_OP __m128 _mm_load_ss(const float *p)
-{
-    return vld1q_lane_f32(p, vdupq_n_f32(0), 0);
-}
-
 M_OP __m128 _mm_broadcast_ss(const float *p)
 {
     return vld1q_dup_f32(p);
-}
-
-M_OP __m128 _mm_set1_ps(float x)
-{
-    return vdupq_n_f32(x);
-}
-
-M_OP __m128 _mm_setzero_ps(void)
-{
-    return vdupq_n_f32(0);
 }
 
 M_OP __m128i _mm_setzero_si128(void)
@@ -119,7 +99,6 @@ M_OP float _mm_cvtss_f32(__m128 v)
     return vgetq_lane_f32(v, 0);
 }
 
-#define _mm_insert_epi16(v, x, i) vreinterpretq_s8_s16(vsetq_lane_s16((int16_t)(x), B_S16(v), i))
 #define _mm_extract_epi16(v, i) ((int)vgetq_lane_u16(B_U16(v), i))
 
 /* ---- 128 bits: arithmetic ---- */
@@ -200,11 +179,6 @@ M_OP __m128i _mm_unpackhi_epi64(__m128i a, __m128i b)
     return vreinterpretq_s8_s64(vzip2q_s64(B_S64(a), B_S64(b)));
 }
 
-M_OP __m128i _mm_unpacklo_epi64(__m128i a, __m128i b)
-{
-    return vreinterpretq_s8_s64(vzip1q_s64(B_S64(a), B_S64(b)));
-}
-
 M_OP __m128i _mm_packs_epi32(__m128i a, __m128i b)
 {
     return vreinterpretq_s8_s16(vqmovn_high_s32(vqmovn_s32(B_S32(a)), B_S32(b)));
@@ -232,24 +206,13 @@ M_OP __m128 _mm_add_ps(__m128 a, __m128 b)
     return vaddq_f32(a, b);
 }
 
-M_OP __m128 _mm_mul_ps(__m128 a, __m128 b)
-{
-    return vmulq_f32(a, b);
-}
-
 M_OP __m128 _mm_max_ps(__m128 a, __m128 b)
 {
     return vmaxq_f32(a, b);
 }
 
-M_OP __m128 _mm_fmadd_ps(__m128 a, __m128 b, __m128 c)
-{
-    return vfmaq_f32(c, a, b);
-}
-
 /* Only the first element is used. */
 #define _mm_add_ss(a, b) _mm_add_ps(a, b)
-#define _mm_mul_ss(a, b) _mm_mul_ps(a, b)
 #define _mm_max_ss(a, b) _mm_max_ps(a, b)
 
 M_OP __m128 _mm_movehl_ps(__m128 a, __m128 b)
@@ -438,11 +401,6 @@ M_OP __m256 _mm256_andnot_ps(__m256 a, __m256 b)
     return (__m256){vreinterpretq_f32_u32(low), vreinterpretq_f32_u32(high)};
 }
 
-M_OP __m256 _mm256_hadd_ps(__m256 a, __m256 b)
-{
-    return (__m256){vpaddq_f32(a.a, b.a), vpaddq_f32(a.b, b.b)};
-}
-
 M_OP __m256 _mm256_cvtepi32_ps(__m256i v)
 {
     return (__m256){vcvtq_f32_s32(B_S32(v.a)), vcvtq_f32_s32(B_S32(v.b))};
@@ -469,7 +427,6 @@ M_OP __m256 _mm256_blendv_ps(__m256 a, __m256 b, __m256 mask)
 
 #define M_SHUFFLE(a, b, i) __builtin_shufflevector(a, b, (i)&3, (i) >> 2 & 3, ((i) >> 4 & 3) + 4, ((i) >> 6 & 3) + 4)
 #define _mm256_shuffle_ps(v, w, i) ((__m256){M_SHUFFLE((v).a, (w).a, i), M_SHUFFLE((v).b, (w).b, i)})
-#define _mm256_permute_ps(v, i) _mm256_shuffle_ps(v, v, i)
 #define _MM_SHUFFLE(d, c, b, a) ((d) << 6 | (c) << 4 | (b) << 2 | (a))
 
 M_OP __m256 _mm256_unpacklo_ps(__m256 a, __m256 b)
@@ -566,11 +523,6 @@ M_OP __m256i _mm256_maddubs_epi16(__m256i a, __m256i b)
 
 #define _mm256_srli_epi16(v, count) M_PAIR(_mm_srli_epi16, v, count)
 #define _mm256_slli_epi16(v, count) M_PAIR(_mm_slli_epi16, v, count)
-
-M_OP __m256i _mm256_srl_epi16(__m256i v, __m128i count)
-{
-    return _mm256_srli_epi16(v, _mm_cvtsi128_si32(count));
-}
 
 M_OP __m256i _mm256_srli_epi32(__m256i v, int count)
 {
