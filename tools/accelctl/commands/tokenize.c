@@ -36,7 +36,8 @@ static const struct option_row options[] = {
      "the text, instead of the argument TEXT", 0, 0},
     {"model", 'm', OPTION_TEXT, offsetof(struct tokenize_options, model), "FILE",
      "the model, instead of the argument MODEL", 0, 0},
-    {"ids", 0, OPTION_FLAG, offsetof(struct tokenize_options, ids), NULL, "print the ids alone, as [1, 2, 3], which --decode reads", 0, 0},
+    {"ids", 0, OPTION_FLAG, offsetof(struct tokenize_options, ids), NULL,
+     "print the ids alone, as [1, 2, 3], which --decode reads", 0, 0},
     {"show-count", 0, OPTION_FLAG, offsetof(struct tokenize_options, count), NULL, "print the number of tokens as well",
      0, 0},
     {"no-bos", 0, OPTION_FLAG, offsetof(struct tokenize_options, no_bos), NULL,
@@ -319,15 +320,16 @@ const struct command command_tokenize = {
     .name = "tokenize",
     .summary = "show the tokens of a text, or the text of tokens",
     .arguments = "MODEL [TEXT]",
-    .detail = "A text becomes tokens: the text is TEXT, --file FILE, or the standard input if it is piped. Each line has "
-              "the id of a token and, between quotes, its piece of the text, in the format of llama-tokenize; a token "
-              "that is a part of a character is printed as the vocabulary spells it. --ids prints the ids alone.\n"
-              "Tokens become a text with --decode IDS, or --decode - for ids from the standard input, as --ids prints "
-              "them: accelctl tokenize MODEL --ids TEXT | accelctl tokenize MODEL --decode -\n"
-              "MODEL is a model, a vocabulary file without weights, or a tokenizer.json, tokenizer.model or "
-              "spiece.model. As in accelctl run --prompt, the begin and end tokens that the file requires are added, and "
-              "special tokens that the text spells (<|im_start|>) become one token; --no-bos and --no-parse-special "
-              "disable that.",
+    .detail =
+        "A text becomes tokens: the text is TEXT, --file FILE, or the standard input if it is piped. Each line has "
+        "the id of a token and, between quotes, its piece of the text, in the format of llama-tokenize; a token "
+        "that is a part of a character is printed as the vocabulary spells it. --ids prints the ids alone.\n"
+        "Tokens become a text with --decode IDS, or --decode - for ids from the standard input, as --ids prints "
+        "them: accelctl tokenize MODEL --ids TEXT | accelctl tokenize MODEL --decode -\n"
+        "MODEL is a model, a vocabulary file without weights, or a tokenizer.json, tokenizer.model or "
+        "spiece.model. As in accelctl run --prompt, the begin and end tokens that the file requires are added, and "
+        "special tokens that the text spells (<|im_start|>) become one token; --no-bos and --no-parse-special "
+        "disable that.",
     .example = "accelctl tokenize model.gguf \"Once upon a time\"\none token a line, as the model reads the text",
     .options = options,
     .option_count = sizeof(options) / sizeof(*options),
