@@ -246,16 +246,10 @@ static bool is_in_place(const struct adder *a, const struct accel_plan_read *wei
            (!has_container(a) && (weight->wanted & 1u << ACCEL_RESIDENT) != 0);
 }
 
-/* Returns whether only EMBED reads the weight, so that a step touches single rows. */
-static bool is_table(const struct accel_plan_read *weight)
-{
-    return weight->share == 0;
-}
-
 /* Returns whether steps read single rows of the weight in place. Elsewhere they may read all of it. */
 static bool is_looked_up(const struct adder *a, const struct accel_plan_read *weight)
 {
-    return is_table(weight) || (has_container(a) && (weight->wanted & STREAMED_IN_PLACE) == 0);
+    return weight->share == 0 || (has_container(a) && (weight->wanted & STREAMED_IN_PLACE) == 0);
 }
 
 static bool sum_one(const struct adder *a, const struct accel_plan_read *weight, struct weight_sums *sums)

@@ -426,7 +426,7 @@ static void test_components(void **state)
         {sizeof(weights[0]), 0, "a", "audio", "ffn.up", ACCEL_F16, 0, 1536, 384},
         {sizeof(weights[0]), ACCEL_NO_LAYER, "b", "decoder", "embedding", ACCEL_F16, 0, 51865, 384},
         {sizeof(weights[0]), 0, "c", "decoder", "ffn.up", ACCEL_F16, 0, 1536, 384}};
-    static const struct accel_sketch sketch = {sizeof(sketch), 3, 2, 0, weights, both, "the test"};
+    static const struct accel_sketch sketch = {sizeof(sketch), 3, 2, 0, weights, both, "the test", NULL};
     struct bench *b = *state;
     assert_int_equal(create(b, "one", "context=448tok audio.type=q8 language.type=q4"), ACCEL_OK);
     if (accel_plan_sketch(b->plan, &sketch, &b->error) != ACCEL_OK)
