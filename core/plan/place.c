@@ -238,6 +238,8 @@ int32_t accel_plan_assign_graphs(struct accel_plan *plan, const struct accel_pla
         plan->has_fit = false;
         plan->memory_count = 0;
     }
+    if (ACCEL_HAS(work, why_no_speed) && work->why_no_speed != NULL)
+        plan->bound_decode_origin = accel_plan_text(plan, "%s", work->why_no_speed);
     code = make_options(plan, work, &options, error);
     wanted = make_wanted(plan, work);
     if (code == ACCEL_OK && wanted == NULL)

@@ -164,11 +164,15 @@ struct accel_plan_work {
     uint64_t converted_count;
     /** Optional (default: file_bytes count, if all weights are used in place): accel_plan_assign_graphs calls it once
      * the device has answered, with the weights that the device does not copy, sorted by key and without converted
-     * ones. Stores in `*out_bytes` the bytes of the pages of mapped files that hold them, which are ignored if
-     * file_bytes is 0. The list is valid for the call. accel_plan_assign_graphs fails with any code but ACCEL_OK. */
+     * ones. Stores in `*out_bytes` the bytes of the pages of mapped files that hold them, without weights that the
+     * driver copies from there while it runs (its estimate of ACCEL_MEMORY_MAPPED); ignored if file_bytes is 0. The
+     * list is valid for the call. accel_plan_assign_graphs fails with any code but ACCEL_OK. */
     int32_t(ACCEL_CALL *in_place)(void *data, const struct accel_plan_in_place *list, uint32_t count,
                                   uint64_t *out_bytes, struct accel_error *error) ACCEL_NOEXCEPT;
     void *data; /**< handed to in_place */
+    /** Why the bandwidth of memory does not predict the decode speed: weights are read from a disk; or NULL. The speed
+     * is then unknown until a run of the model has measured it. */
+    const char *why_no_speed;
 };
 
 /** Assigns graphs to the plan's device: verifies them, opens the device, gets the driver's claim for each node and its
