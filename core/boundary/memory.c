@@ -4,6 +4,7 @@
 
 #include "core/boundary/memory.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -58,14 +59,11 @@ static int32_t reserve(struct accel_memory *memory, uint64_t bytes, struct accel
     uint64_t sum;
     do {
         if (!accel_add_u64(now, bytes, &sum) || (memory->budget != 0 && sum > memory->budget)) {
-            uint64_t left = memory->budget > now ? memory->budget - now : 0;
-            int32_t code = accel_error_no_memory(error, "for %llu bytes: %llu of the memory budget of %llu are held",
-                                                 (unsigned long long)bytes, (unsigned long long)now,
-                                                 (unsigned long long)memory->budget);
-            if (error != NULL && error->code == ACCEL_E_MEMORY) {
-                error->asked = bytes;
-                error->free = left;
-            }
+            int32_t code;
+            char why[100];
+            snprintf(why, sizeof(why), "%llu of the memory budget of %llu are held", (unsigned long long)now,
+                     (unsigned long long)memory->budget);
+            code = no_memory(bytes, memory->budget > now ? memory->budget - now : 0, why, error);
             accel_error_remedy(error, "raise the memory budget or choose smaller settings");
             return code;
         }
@@ -86,8 +84,7 @@ static bool is_failure_due(struct accel_memory *memory)
 static int32_t allocate(struct accel_memory *memory, uint32_t memory_class, uint64_t bytes, uint64_t padded_bytes,
                         uint64_t alignment, void **out_block, struct accel_error *error)
 {
-    uint64_t whole;
-    uint64_t held;
+    uint64_t whole, held;
     struct header *header;
     char *raw;
     int32_t code;

@@ -304,7 +304,11 @@ static int32_t add_weights(struct adder *a)
         sums.mapped_lower += pages - sums.mapped;
         sums.mapped = pages;
     }
-    if (sums.mapped)
+    if (sums.mapped && a->answers.estimate.given[ACCEL_MEMORY_MAPPED])
+        accel_plan_add_row(a->plan, ACCEL_MEMORY_MAPPED, pages, pages + a->answers.estimate.upper[ACCEL_MEMORY_MAPPED],
+                           accel_plan_text(a->plan, "file: %" PRIu64 " bytes of pages used where it is mapped; %s",
+                                           pages, a->answers.estimate.formula[ACCEL_MEMORY_MAPPED]));
+    else if (sums.mapped)
         accel_plan_add_row(a->plan, ACCEL_MEMORY_MAPPED, sums.mapped_lower, sums.mapped,
                            accel_plan_text(a->plan,
                                            "file: the pages of %u weights used where it is mapped, %" PRIu64

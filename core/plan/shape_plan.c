@@ -75,6 +75,7 @@ static void forget(struct accel_plan *plan)
     plan->has_shapes = false;
     plan->spread = false;
     plan->bound_decode = plan->bound_prefill = 0;
+    plan->bound_decode_origin = NULL;
     plan->converted = 0;
     plan->converted_vectors = 0;
 }

@@ -209,7 +209,7 @@ static int32_t predict_decode(struct accel_plan *plan, const struct accel_histor
     uint64_t bandwidth;
     int32_t code;
     of_this_model(plan, own, &range);
-    if (plan->bound_decode > 0 && !range.runs) {
+    if (plan->bound_decode_origin != NULL && !range.runs) {
         range.upper = plan->bound_decode;
         return add_speed(plan, "written", &range, plan->bound_decode_origin);
     }

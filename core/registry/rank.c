@@ -39,8 +39,7 @@ void accel_device_pairs_fill(const struct accel_listed *listed, struct accel_dev
     const char *origin = listed->info.name;
     uint64_t largest = 0;
     for (uint32_t i = 0; i < facts->heap_count; i++)
-        if (facts->heaps[i].bytes > largest)
-            largest = facts->heaps[i].bytes;
+        largest = facts->heaps[i].bytes > largest ? facts->heaps[i].bytes : largest;
     out->count = 0;
     snprintf(out->memory, sizeof(out->memory), "%llu", (unsigned long long)largest);
     snprintf(out->threads, sizeof(out->threads), "%u", facts->limits->threads);

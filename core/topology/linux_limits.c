@@ -129,15 +129,12 @@ static void read_quota_v1(struct reader *reader, const char *folder)
 /* Returns the bytes counted against the limit, without those that the system would reclaim first. */
 static uint64_t memory_used(const struct reader *reader, const char *folder, const struct memory_files *files)
 {
-    uint64_t used = 0;
-    uint64_t cache = 0;
+    uint64_t used, cache;
     char *stat = read_text(reader, folder, "memory.stat");
-    if (!read_number(reader, folder, files->used, &used))
-        used = 0;
-    if (stat == NULL || !find_number(stat, files->cache_key, &cache))
+    if (!find_number(stat, files->cache_key, &cache))
         cache = 0;
     free(stat);
-    return used > cache ? used - cache : 0;
+    return read_number(reader, folder, files->used, &used) && used > cache ? used - cache : 0;
 }
 
 static void read_memory(struct reader *reader, const char *folder, const struct memory_files *files)

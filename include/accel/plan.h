@@ -183,6 +183,9 @@ struct accel_plan_work {
     /** Bytes of the pages of mapped files that hold the weights used in place (accel_plan_in_place), which are ignored
      * if file_bytes is 0. 0: file_bytes, if all weights are used in place. */
     uint64_t in_place_bytes;
+    /** Why the bandwidth of memory does not predict the decode speed: weights are read from a disk; or NULL. The speed
+     * is then unknown until a run of the model has measured it. */
+    const char *why_no_speed;
 };
 
 /** Verifies the graphs, opens the device, and gets the driver's claim for each node and its memory estimates, which

@@ -228,11 +228,19 @@ static int32_t make_shape_plan(struct accel_model_plan *plan, const struct accel
                                          .platform = plan->options.platform};
     const struct accel_named_value *facts = accel_model_description_facts(description, &request.model_count);
     struct accel_named_value *all = calloc((size_t)request.model_count + REQUEST_FACTS, sizeof(*all));
-    char length[LENGTH_TEXT];
+    struct accel_named_value *settings = calloc((size_t)request.override_count + 1, sizeof(*settings));
+    char length[LENGTH_TEXT], limit[EXPERT_LIMIT_TEXT];
     int32_t code;
 
-    if (all == NULL)
+    if (all == NULL || settings == NULL) {
+        free(all);
+        free(settings);
         return accel_error_no_memory(error, "for the plan of a model");
+    }
+    if (request.override_count != 0)
+        memcpy(settings, request.overrides, request.override_count * sizeof(*settings));
+    request.override_count += model_plan_add_expert_limit(plan, settings + request.override_count, limit);
+    request.overrides = settings;
     if (request.model_count != 0)
         memcpy(all, facts, request.model_count * sizeof(*all));
     snprintf(length, sizeof(length), "%" PRIu64, plan->options.request_length);
@@ -257,6 +265,7 @@ static int32_t make_shape_plan(struct accel_model_plan *plan, const struct accel
         code = note_conversion(plan, error);
     if (code == ACCEL_OK)
         code = session_check_context(plan->shape_plan, plan->options.path, model_plan_longest(plan), error);
+    free(settings);
     free(all);
     return code;
 }
@@ -338,6 +347,8 @@ static int32_t create_plan(struct accel_context *context, struct plan_subject *s
     }
     if (code == ACCEL_OK)
         code = model_plan_adapt(plan, error);
+    if (code == ACCEL_OK)
+        code = model_plan_limit_experts(plan, error);
     if (code == ACCEL_OK)
         *out_plan = plan;
     else

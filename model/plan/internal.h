@@ -9,6 +9,8 @@
 #include <accel/model/describe.h>
 #include <accel/model/plan.h>
 
+#include "model/session/experts.h"
+
 /* The opened model of a plan. A plan shares it, by reference count, with the variants that --fit, --advise and
  * --max-context create. */
 enum { IDENTITY_TEXT = 17 };
@@ -31,6 +33,8 @@ struct accel_model_plan {
     struct accel_plan *shape_plan;       /* plan from shapes alone; NULL: the session owns the plan */
     struct accel_error reason;           /* why there is no session */
     uint64_t sequences;                  /* replaces recommended sequences that do not fit; 0: none */
+    uint64_t expert_limit;               /* most bytes of resident experts, 0: no limit was chosen */
+    char expert_key[EXPERTS_KEY];        /* the driver's option that has it */
     struct accel_sketch stepped_shapes;  /* shapes with the types that adaptive precision chose */
     struct accel_sketch_weight *stepped; /* weights of stepped_shapes; NULL: no type was changed */
 };
@@ -44,6 +48,14 @@ int32_t model_plan_lower_sequences(struct accel_model_plan *plan, int32_t code, 
 
 /* Declines the recommended sequences of a new shape plan if `plan->sequences` replaces them. */
 int32_t model_plan_decline_sequences(struct accel_model_plan *plan, struct accel_error *error);
+
+/* Limits the resident experts of a mixture that does not fit otherwise. */
+int32_t model_plan_limit_experts(struct accel_model_plan *plan, struct accel_error *error);
+
+/* Writes the setting of the limit to *rows, with its value in `value`. Returns the number of rows, 0 or 1. */
+enum { EXPERT_LIMIT_TEXT = 24 };
+uint32_t model_plan_add_expert_limit(const struct accel_model_plan *plan, struct accel_named_value *rows,
+                                     char value[EXPERT_LIMIT_TEXT]);
 
 /* Plans again, with `sequences` and the types in `stepped`. */
 int32_t model_plan_remake(struct accel_model_plan *plan, struct accel_error *error);

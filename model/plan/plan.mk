@@ -4,6 +4,7 @@ libaccel_model_core_la_SOURCES += \
 	%D%/adapt.h \
 	%D%/adapt_notes.c \
 	%D%/create.c \
+	%D%/experts.c \
 	%D%/identity.c \
 	%D%/identity.h \
 	%D%/internal.h \

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/session/experts.h"
+
 #define HUGE_PAGES "/sys/kernel/mm/transparent_hugepage/enabled"
 
 /* For smaller models, small pages and caches are good enough. */
@@ -37,6 +39,9 @@ static const char *why_mapped(const struct accel_session *session, const char **
     *out_place = "device.kind";
     if (device == NULL || device->facts->kind != ACCEL_DEVICE_CPU)
         return "the device uploads weights from the mapped file to its own memory";
+    *out_place = "the limit of experts";
+    if (session_expert_limit(session) != 0)
+        return "experts are read from the mapped file as tokens are routed to them";
     *out_place = "model.weight_bytes";
     if (session->model->facts.weight_bytes < LEAST_BYTES)
         return "so small a model gains nothing from a copy, and processes share the pages of a mapped file";

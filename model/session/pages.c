@@ -19,6 +19,8 @@
 
 #include <accel/quant/format.h>
 
+#include "model/session/experts.h"
+
 /* The largest request that every system reads ahead; larger ones are silently cut to the device's read-ahead size. */
 #define PREFETCH_BYTES (UINT64_C(128) << 10)
 
@@ -42,15 +44,19 @@ static int compare(const void *a, const void *b)
     return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* Selects all weights that are used as they are, those used in place, or those uploaded to memory of the device,
- * converted ones included. */
-enum which { ALL, IN_PLACE, UPLOADED };
+/* Values of accel_session.in_place. */
+enum { WHOLE = 1, LIMITED = 2 };
+
+/* Selects all weights that are used as they are, those used in place, those uploaded to memory of the device, converted
+ * ones included, or all but experts with a limit, of which the driver holds copies. */
+enum which { ALL, IN_PLACE, UPLOADED, NOT_LIMITED };
 
 static bool is_selected(const struct accel_session *session, uint32_t value, enum which which)
 {
-    const int in_place = session->in_place == NULL || session->in_place[value];
+    const uint8_t in_place = session->in_place == NULL ? WHOLE : session->in_place[value];
 
-    return which == ALL || in_place == (which == IN_PLACE);
+    return which == ALL || (which == IN_PLACE && in_place == WHOLE) || (which == UPLOADED && in_place == 0) ||
+           (which == NOT_LIMITED && in_place != LIMITED);
 }
 
 /* Returns the page ranges of weights, sorted and merged; the caller frees them. NULL if nothing is mapped or memory is
@@ -169,13 +175,18 @@ static void prefetch_pages(const struct accel_session *session, enum which which
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t step = PREFETCH_BYTES / page == 0 ? 1 : PREFETCH_BYTES / page;
     uint32_t count;
+    const bool is_limited = session_expert_limit(session) != 0;
     struct range *ranges = session->source.copy ? NULL : list_ranges(session, which, page, &count);
 
     /* This is advice: if the system ignores it, pages are read when steps touch them. */
-    if (ranges != NULL && sample_is_resident(ranges, count, page))
+    if (!is_limited && ranges != NULL && sample_is_resident(ranges, count, page))
         count = 0;
     for (uint32_t i = 0; ranges != NULL && i < count; i++) {
-        if (map_stream(session, &ranges[i], page, which == ALL))
+        /* Read-ahead beyond a weight would fill memory with experts. */
+        if (is_limited)
+            (void)madvise((void *)(uintptr_t)(ranges[i].first * page), (ranges[i].end - ranges[i].first) * page,
+                          MADV_RANDOM);
+        else if (map_stream(session, &ranges[i], page, which == NOT_LIMITED))
             continue;
         for (uint64_t at = ranges[i].first; at < ranges[i].end; at += step) {
             uint64_t pages = ranges[i].end - at < step ? ranges[i].end - at : step;
@@ -198,7 +209,7 @@ void session_prefetch_all(struct accel_session *session, const char *key)
     for (uint32_t v = 0; session->in_place != NULL && v < graph->value_count; v++)
         if (graph->values[v]->role == ACCEL_ROLE_WEIGHT && !session->in_place[v] &&
             strcmp(graph->values[v]->key, key) == 0 && atomic_exchange(&session->source.prefetched, 1) == 0)
-            prefetch_pages(session, ALL);
+            prefetch_pages(session, NOT_LIMITED);
 }
 
 static void advise(uint64_t first, uint64_t end, uint64_t page, int advice)
@@ -273,6 +284,7 @@ int32_t session_note_in_place(struct accel_session *session, const struct accel_
                               struct accel_error *error)
 {
     const struct accel_graph *graph = session->step.graph;
+    const uint64_t limit = session_expert_limit(session);
     uint32_t count;
     const struct accel_plan_in_place *list = accel_plan_in_place(answers, &count);
 
@@ -289,7 +301,7 @@ int32_t session_note_in_place(struct accel_session *session, const struct accel_
         const struct accel_model_tensor *tensor =
             row == NULL ? NULL : accel_model_file_find(session->model->file, row->key);
 
-        session->in_place[v] = row != NULL;
+        session->in_place[v] = row == NULL ? 0 : limit != 0 && session_is_expert(graph, v) ? LIMITED : WHOLE;
         if (tensor != NULL && !row->looked_up)
             session->streamed += tensor->bytes;
     }

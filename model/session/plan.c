@@ -10,6 +10,7 @@
 #include <accel/quant/format.h>
 
 #include "model/family/rope.h"
+#include "model/session/experts.h"
 #include "model/session/load.h"
 #include "model/session/measure.h"
 #include "model/session/pages.h"
@@ -457,6 +458,26 @@ static int32_t create_state_parts(struct accel_session *session, struct accel_er
     return ACCEL_OK;
 }
 
+enum { SPEED_TEXT = 300 };
+
+/* Returns why the decode speed is unknown: experts are read from the disk. NULL: they are not. */
+static const char *describe_speed(const struct accel_session *session, char text[SPEED_TEXT])
+{
+    const uint64_t limit = session_expert_limit(session);
+    struct session_experts experts;
+
+    if (limit == 0)
+        return NULL;
+    session_measure_experts(session, &experts);
+    if (limit >= experts.bytes)
+        return NULL;
+    snprintf(text, SPEED_TEXT,
+             "a token reads %.1f MiB of experts from the disk if all are equally likely, fewer if the router "
+             "prefers some; a run of the model measures the speed",
+             (double)session_expert_reads(&experts, limit) / (1 << 20));
+    return text;
+}
+
 int32_t session_place(struct accel_session *session, struct accel_error *error)
 {
     const struct accel_graph *graphs[] = {session->step.graph};
@@ -476,8 +497,12 @@ int32_t session_place(struct accel_session *session, struct accel_error *error)
         .converted = session->made,
         .converted_count = session->made_count,
     };
-    int32_t code;
+    char speed[SPEED_TEXT];
+    int32_t code = session_check_experts(session, error);
 
+    if (code != ACCEL_OK)
+        return code;
+    work.why_no_speed = describe_speed(session, speed);
     if (!session->is_stage && session_is_spread(session)) {
         session->streamed = session->model->facts.weight_bytes; /* each stage decides for itself */
         code = session_finalize_load(session, error);

@@ -2,6 +2,8 @@
 libaccel_model_core_la_SOURCES += \
 	%D%/convert.c \
 	%D%/convert.h \
+	%D%/experts.c \
+	%D%/experts.h \
 	%D%/generate.c \
 	%D%/inputs.c \
 	%D%/inputs.h \

@@ -137,7 +137,7 @@ struct accel_session {
     struct weight_types types; /* of converted matrices; the session owns rows and keys */
     const char **made;         /* [made_count]: their keys and those of assembled tensors, sorted, for the plan */
     uint64_t made_count;
-    uint8_t *in_place; /* per value of the graph, 1: a weight that steps use in the mapping */
+    uint8_t *in_place; /* per value of the graph, 1: a weight that steps use in the mapping, 2: experts with a limit */
     uint64_t streamed; /* bytes of weights used in place, except embeddings (steps read single rows of them) */
     uint32_t
         load_is_open; /* 1: weights.load=auto is decided when the device has answered which bytes are used in place */

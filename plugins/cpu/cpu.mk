@@ -6,6 +6,8 @@ drivers_LTLIBRARIES += plugins/cpu/cpu.la
 plugins_cpu_cpu_la_SOURCES = \
 	%D%/device.h \
 	%D%/driver.c \
+	%D%/experts.h \
+	%D%/experts.c \
 	%D%/layout.h \
 	%D%/layout.c \
 	%D%/operators/operators.h \

@@ -12,6 +12,7 @@ struct cpu_device {
     struct cpu_kernels kernels;
     struct accel_format formats[CPU_PLANAR]; /* indexed by enum cpu_weight, up to CPU_PLANAR */
     uint64_t packed;                         /* types that matmul reads packed, as bits of enum cpu_weight */
+    struct cpu_experts *experts;             /* NULL: mapped experts have no limit */
 };
 
 /* Operator kernels for weight types: matmul in F32, embed, and of most types matmul with x rounded to 8 bits or BF16.
@@ -27,7 +28,7 @@ enum {
 
 /* Every operator kernel that the backend offers, of which CPU_LISTED are in operators.def. table.c asserts the count.
  */
-#define CPU_OPERATORS (CPU_WEIGHT_KERNELS + 15u + CPU_LISTED)
+#define CPU_OPERATORS (CPU_WEIGHT_KERNELS + 17u + CPU_LISTED)
 enum {
     CPU_LISTED = 0
 #define CPU_OPERATOR(op, name, flags, text, check, parts, work) +1
@@ -35,6 +36,8 @@ enum {
 #include "plugins/cpu/kernels/operators.def"
 };
 extern const struct sdk_kernel cpu_operators[];
+/* sdk_backend.allow: of the kernels of experts, those that read packed weights or those that read mapped ones. */
+uint32_t cpu_allow(const void *device, const struct sdk_kernel *kernel);
 
 /* sdk_backend.packs and .pack: packing of matmul weights. */
 uint32_t cpu_matmul_packs(const void *device, const struct accel_weight *weight);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "plugins/cpu/device.h"
+#include "plugins/cpu/experts.h"
 #include "plugins/cpu/layout.h"
 
 #define VERSION "0.1.0"
@@ -30,7 +31,7 @@ static const struct accel_option simd_option = {
 };
 
 static const struct accel_option *const options[] = {&isa_option, &cpu_layout_option, &cpu_layout_rows_option,
-                                                     &simd_option};
+                                                     &simd_option, &cpu_expert_bytes_option};
 
 static uint32_t cpu_threads(const struct accel_hardware *const *hardware, uint32_t hardware_count)
 {
@@ -94,6 +95,7 @@ static int32_t open_device(const struct accel_host *host, const char *id, const 
                            uint32_t setting_count, void *own, struct accel_error *error)
 {
     const struct accel_setting *simd = sdk_setting(settings, setting_count, "simd");
+    const struct accel_setting *expert_bytes = sdk_setting(settings, setting_count, "expert_bytes");
     struct cpu_device *device = own;
     uint32_t isa;
     int32_t code;
@@ -112,7 +114,24 @@ static int32_t open_device(const struct accel_host *host, const char *id, const 
     for (uint32_t i = 0; i < CPU_PLANAR; i++)
         accel_format_describe(cpu_type_at(i), &device->formats[i]);
     log_layout(host, device);
-    return ACCEL_OK;
+    if (expert_bytes == NULL || expert_bytes->integer == 0)
+        return ACCEL_OK;
+    device->experts = cpu_experts_create(host, (uint64_t)expert_bytes->integer);
+    return device->experts != NULL
+               ? ACCEL_OK
+               : sdk_error(error, ACCEL_E_MEMORY, "out of memory for the residency of experts (cpu.expert_bytes)");
+}
+
+static void close_device(void *own)
+{
+    cpu_experts_free(((struct cpu_device *)own)->experts);
+}
+
+static uint64_t copies(const void *own, const struct accel_graph *const *graphs, uint32_t graph_count)
+{
+    const struct cpu_device *device = own;
+
+    return device->experts == NULL ? 0 : cpu_experts_bytes(device->experts, graphs, graph_count);
 }
 
 /* Programs contain no generated code, so that the version, the ISA and the packed types identify them. */
@@ -123,6 +142,7 @@ static void fingerprint(const void *own, uint8_t out_fingerprint[16])
     snprintf((char *)out_fingerprint, 8, VERSION);
     out_fingerprint[7] = (uint8_t)device->kernels.isa;
     memcpy(out_fingerprint + 8, &device->packed, 8);
+    out_fingerprint[15] ^= device->experts == NULL ? 0 : 0x80; /* no type has this bit */
 }
 
 static const char *unit(const void *own, const struct sdk_kernel *kernel)
@@ -138,13 +158,16 @@ static const struct sdk_backend backend = {
     .kernel_count = CPU_OPERATORS,
     .enumerate = enumerate,
     .open = open_device,
+    .close = close_device,
     .fingerprint = fingerprint,
+    .allow = cpu_allow,
     .unit = unit,
     .device_bytes = sizeof(struct cpu_device),
     .weight_alignment = 1,
     .packs = cpu_matmul_packs,
     .pack = cpu_matmul_pack,
     .pack_rows = CPU_MATMUL_ROWS,
+    .copies = copies,
 };
 
 ACCEL_DRIVER(backend, options, sizeof(options) / sizeof(*options), "cpu", VERSION, "Apache-2.0", "isa=x86-64\n");

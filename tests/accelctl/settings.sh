@@ -142,7 +142,7 @@ for row in $(seq 0 $(($("$json" plugins.json - "plugins.#") - 1))); do
     done
 done
 [ $found -ge 3 ] || fail "only $found options of drivers"
-is "$(cat "$src"/plugins/cpu/driver.c "$src"/plugins/cpu/layout.c | grep -c '_option = {$')" \
+is "$(cat "$src"/plugins/cpu/driver.c "$src"/plugins/cpu/layout.c "$src"/plugins/cpu/experts.c | grep -c '_option = {$')" \
     "$("$accelctl" plugins | grep -c '^      cpu\.')" "options of the driver cpu"
 explained()
 {

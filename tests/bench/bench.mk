@@ -29,7 +29,7 @@ tests_bench_model_LDADD = libaccel-model.la libaccel.la
 # A step through the driver library against the same kernels in a bare loop, and what threads cost.
 EXTRA_PROGRAMS += tests/bench/overhead
 tests_bench_overhead_SOURCES = %D%/overhead.c tests/drivers/stub.h tests/drivers/stub.c \
-	plugins/cpu/operators/arrange.c plugins/cpu/operators/attention.c plugins/cpu/operators/conv.c \
+	plugins/cpu/experts.c plugins/cpu/operators/arrange.c plugins/cpu/operators/attention.c plugins/cpu/operators/conv.c \
 	plugins/cpu/operators/expert.c plugins/cpu/operators/half.c plugins/cpu/operators/matmul.c \
 	plugins/cpu/operators/rows.c plugins/cpu/operators/sample.c plugins/cpu/operators/table.c
 # Flags of its own: objects of another name than those of the plugin.
@@ -62,7 +62,7 @@ tests_bench_start_SOURCES = %D%/start.c
 tests_bench_start_LDADD = libaccel-model.la libaccel.la
 
 # What was measured, by device.
-EXTRA_DIST += %D%/results/README.md %D%/results/cpu-amx.md %D%/results/cpu-avx2.md %D%/results/lavapipe.md %D%/results/pocl.md
+EXTRA_DIST += %D%/results/README.md %D%/results/cpu-amx.md %D%/results/cpu-avx2.md %D%/results/experts.md %D%/results/lavapipe.md %D%/results/pocl.md
 
 # All of them.
 benchmarks: $(EXTRA_PROGRAMS)

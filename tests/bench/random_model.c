@@ -10,13 +10,18 @@
 #include <accel/quant/format.h>
 #include <accel/types.h>
 
-enum { POOL = 1 << 20, ALIGNMENT = 32, FIXED = 3, PER_LAYER = 9, NAME = 64 };
+enum { POOL = 1 << 20, ALIGNMENT = 32, FIXED = 3, PER_LAYER = 10, NAME = 64 };
+
+/* Element 0 of embeddings, and what they are scaled by where a mixture adds to them. */
+static const float constant = 0.16f, small = 1e-3f;
 
 struct tensor {
     char name[NAME];
     uint64_t rows; /* 0: a vector */
     uint64_t width;
+    uint64_t experts; /* rows are those of so many matrices; 0: of one */
     uint32_t type;
+    enum { NORMAL, SCALED, EMBEDDING, ROUTER } kind;
     uint64_t offset;
     uint64_t bytes;
 };
@@ -132,6 +137,10 @@ enum { KEYS = 11 + 7 };
 
 static void put_keys(FILE *out, const struct random_model *s)
 {
+    if (s->experts != 0) {
+        put_key_u32(out, "llama.expert_count", s->experts);
+        put_key_u32(out, "llama.expert_used_count", s->used);
+    }
     put_key_text(out, "general.architecture", "llama");
     put_key_text(out, "general.name", "random weights");
     put_key_u32(out, "llama.block_count", s->layers);
@@ -158,24 +167,40 @@ static void add(struct tensor *list, uint64_t *count, const char *name, uint64_t
 
 static uint64_t list_tensors(struct tensor *list, const struct random_model *s, uint32_t type)
 {
-    uint64_t kv = s->hidden / s->heads * s->kv_heads;
+    const uint64_t kv = s->hidden / s->heads * s->kv_heads, experts = s->experts == 0 ? 1 : s->experts;
     uint64_t count = 0;
     const struct {
-        const char *name;
+        const char *name, *of_experts;
         uint64_t rows, width;
     } layer[PER_LAYER] = {
-        {"attn_norm", 0, s->hidden},     {"attn_q", s->hidden, s->hidden},      {"attn_k", kv, s->hidden},
-        {"attn_v", kv, s->hidden},       {"attn_output", s->hidden, s->hidden}, {"ffn_norm", 0, s->hidden},
-        {"ffn_gate", s->ffn, s->hidden}, {"ffn_up", s->ffn, s->hidden},         {"ffn_down", s->hidden, s->ffn},
+        {"attn_norm", NULL, 0, s->hidden},
+        {"attn_q", NULL, s->hidden, s->hidden},
+        {"attn_k", NULL, kv, s->hidden},
+        {"attn_v", NULL, kv, s->hidden},
+        {"attn_output", NULL, s->hidden, s->hidden},
+        {"ffn_norm", NULL, 0, s->hidden},
+        {"ffn_gate", "ffn_gate_exps", s->ffn * experts, s->hidden},
+        {"ffn_up", "ffn_up_exps", s->ffn * experts, s->hidden},
+        {"ffn_down", "ffn_down_exps", s->hidden * experts, s->ffn},
+        {"ffn_gate_inp", "ffn_gate_inp", s->experts, s->hidden},
     };
 
     add(list, &count, "token_embd.weight", s->vocabulary, s->hidden, type);
+    list[0].kind = s->experts == 0 ? NORMAL : EMBEDDING;
     for (uint64_t l = 0; l < s->layers; l++)
-        for (uint64_t t = 0; t < PER_LAYER; t++) {
+        for (uint64_t t = 0; t < PER_LAYER - (s->experts == 0); t++) {
+            struct tensor *tensor = &list[count];
             char name[NAME];
 
-            snprintf(name, sizeof(name), "blk.%u.%s.weight", (unsigned)l, layer[t].name);
-            add(list, &count, name, layer[t].rows, layer[t].width, type);
+            snprintf(name, sizeof(name), "blk.%u.%s.weight", (unsigned)l,
+                     s->experts != 0 && layer[t].of_experts != NULL ? layer[t].of_experts : layer[t].name);
+            add(list, &count, name, layer[t].rows, layer[t].width, t == PER_LAYER - 1 ? ACCEL_F32 : type);
+            if (s->experts == 0)
+                continue;
+            tensor->experts = layer[t].of_experts != NULL && t != PER_LAYER - 1 ? s->experts : 0;
+            tensor->kind = t == PER_LAYER - 1                               ? ROUTER
+                           : layer[t].rows == s->hidden * experts || t == 4 ? SCALED
+                                                                            : NORMAL;
         }
     add(list, &count, "output_norm.weight", 0, s->hidden, type);
     add(list, &count, "output.weight", s->vocabulary, s->hidden, type);
@@ -205,7 +230,30 @@ static uint32_t ggml_type(uint32_t type)
     return type == ACCEL_F32 ? 0 : type == ACCEL_F16 ? 1 : type == ACCEL_BF16 ? 30 : type - ACCEL_GGML(0u);
 }
 
-static void put_tensor(FILE *out, const struct tensor *tensor, const float *pool, void *row, uint64_t seed)
+/* Returns the logit of expert `e` of a router: the experts of each layer have another order. Normal noise of standard
+ * deviation d chooses about as Gumbel noise of scale 0.78 d, with which shares are exponentials of logits. */
+static double logit_of(const struct random_model *s, uint64_t e, uint64_t seed)
+{
+    const double deviation = 0.02 * sqrt((double)s->hidden);
+
+    return -s->zipf * 0.78 * deviation * log((double)((e + seed * 5) % s->experts + 1));
+}
+
+static void change_row(const struct random_model *s, const struct tensor *tensor, uint64_t r, uint64_t seed,
+                       float *values)
+{
+    const double rms = sqrt(0.02 * 0.02 + constant * constant / (double)s->hidden);
+
+    for (uint64_t i = 0; tensor->kind == SCALED && i < tensor->width; i++)
+        values[i] *= small;
+    if (tensor->kind == EMBEDDING)
+        values[0] = constant;
+    if (tensor->kind == ROUTER)
+        values[0] = (float)(logit_of(s, r, seed) * rms / constant);
+}
+
+static void put_tensor(FILE *out, const struct random_model *s, const struct tensor *tensor, const float *pool,
+                       float *values, void *row, uint64_t seed)
 {
     static const char zeros[ALIGNMENT];
     uint64_t rows = tensor->rows == 0 ? 1 : tensor->rows;
@@ -213,8 +261,9 @@ static void put_tensor(FILE *out, const struct tensor *tensor, const float *pool
 
     for (uint64_t r = 0; r < rows; r++) {
         void *planes[1] = {row};
-        const float *values = pool + (seed * 7919 + r * 104729) % (POOL - tensor->width);
 
+        memcpy(values, pool + (seed * 7919 + r * 104729) % (POOL - tensor->width), tensor->width * sizeof(*values));
+        change_row(s, tensor, r, seed, values);
         if (tensor->rows == 0)
             for (uint64_t i = 0; i < tensor->width; i++)
                 ((float *)row)[i] = 1.0f + values[i];
@@ -233,10 +282,11 @@ static void put_model(FILE *out, const struct random_model *s, uint32_t type)
     struct tensor *list = calloc(s->layers * PER_LAYER + FIXED, sizeof(*list));
     uint64_t widest = s->ffn > s->hidden ? s->ffn : s->hidden;
     void *row = malloc(widest * sizeof(float));
+    float *values = malloc(widest * sizeof(float));
     float *pool = make_pool();
     uint64_t count;
 
-    if (list == NULL || row == NULL || pool == NULL) {
+    if (list == NULL || row == NULL || values == NULL || pool == NULL) {
         fprintf(stderr, "random model: out of memory\n");
         exit(1);
     }
@@ -245,22 +295,25 @@ static void put_model(FILE *out, const struct random_model *s, uint32_t type)
     put(out, "GGUF", 4);
     put_u32(out, 3);
     put_u64(out, count);
-    put_u64(out, KEYS);
+    put_u64(out, KEYS + (s->experts == 0 ? 0 : 2));
     put_keys(out, s);
     for (uint64_t i = 0; i < count; i++) {
         put_text(out, list[i].name);
-        put_u32(out, list[i].rows == 0 ? 1 : 2);
+        put_u32(out, list[i].rows == 0 ? 1 : list[i].experts == 0 ? 2 : 3);
         put_u64(out, list[i].width);
         if (list[i].rows != 0)
-            put_u64(out, list[i].rows);
+            put_u64(out, list[i].experts == 0 ? list[i].rows : list[i].rows / list[i].experts);
+        if (list[i].experts != 0)
+            put_u64(out, list[i].experts);
         put_u32(out, ggml_type(list[i].type));
         put_u64(out, list[i].offset);
     }
     put(out, zeros, (size_t)((ALIGNMENT - ftell(out) % ALIGNMENT) % ALIGNMENT));
     for (uint64_t i = 0; i < count; i++)
-        put_tensor(out, &list[i], pool, row, i + 1);
+        put_tensor(out, s, &list[i], pool, values, row, i + 1);
     free(pool);
     free(row);
+    free(values);
     free(list);
 }
 

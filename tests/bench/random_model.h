@@ -3,7 +3,8 @@
  * A GGUF file of a llama-type model with random weights, for benchmarks and tests that need a size and not a sense.
  * The rows of a matrix are taken from a pool of normal numbers at changing places, so that writing is fast. The
  * vocabulary is of the SentencePiece kind, with byte tokens; the context is 2048. The same arguments give the same
- * file.
+ * file. In a mixture layers add little to the embedding of a token, so that it alone decides which experts are chosen:
+ * element 0 of all embeddings is the same, and its weights in a router are the logarithms of the shares.
  */
 #ifndef TESTS_BENCH_RANDOM_MODEL_H
 #define TESTS_BENCH_RANDOM_MODEL_H
@@ -14,6 +15,8 @@ struct random_model {
     uint64_t layers, hidden, ffn;
     uint64_t heads, kv_heads; /* heads divide hidden */
     uint64_t vocabulary;      /* at least 300 */
+    uint64_t experts, used;   /* of each layer, and of each token; 0: no mixture */
+    double zipf;              /* exponent of how often experts are chosen, in another order in each layer; 0: equally */
 };
 
 /* Writes matrices of `type` (ACCEL_...), vectors in F32. Answers 0 where the file cannot be opened or closed; ends the

@@ -17,7 +17,7 @@ for line in pathlib.Path(sys.argv[2]).read_text().splitlines():
         else:
             renamed[old] = new
 MEASURED = re.compile(r'changed|begun|free|memory[._](available|usable)|time|.*_ns|.*seconds|vm_hwm|driver_libraries|'
-                      r'resident_weights|build_id|hash|(memory|cache)_(read|copy)|rate|clock_drift|bound|limit|fraction|noise|warnings')
+                      r'resident_weights|read_bytes_per_step|build_id|hash|(memory|cache)_(read|copy)|rate|clock_drift|bound|limit|fraction|noise|warnings')
 CITED = re.compile(r'\bS\d+:[\d,-]+')
 UNSTEADY = re.compile(r'.*(MemAvailable|VmHWM).*')
 TIMED = re.compile(r'([munµ]?s|[kKMGT]?i?B/s|[GM]mac/s|tokens/s)[.,;:)]*$')

@@ -303,6 +303,13 @@ tests_unit_session_memory_SOURCES = %D%/session_memory.c %D%/session_support.h t
 tests_unit_session_memory_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_session_memory_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
 
+unit_tests += tests/unit/session_experts
+tests_unit_session_experts_SOURCES = %D%/session_experts.c %D%/session_support.h tests/bench/random_model.c \
+	tests/bench/random_model.h
+tests_unit_session_experts_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_session_experts_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
+EXTRA_tests_unit_session_experts_DEPENDENCIES = plugins/cpu/cpu.la
+
 unit_tests += tests/unit/session_batch
 tests_unit_session_batch_SOURCES = %D%/session_batch.c %D%/session_support.h
 tests_unit_session_batch_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)

@@ -131,3 +131,17 @@ void process_memory_read(struct process_memory *out_memory)
     out_memory->driver_libraries = segments.failed ? UINT64_MAX : sum_resident(&segments);
     free(segments.items);
 }
+
+uint64_t process_disk_read(void)
+{
+    FILE *file = fopen("/proc/self/io", "re");
+    uint64_t bytes = UINT64_MAX;
+    char line[128];
+
+    while (file != NULL && bytes == UINT64_MAX && fgets(line, sizeof(line), file) != NULL)
+        if (strncmp(line, "read_bytes:", 11) == 0)
+            bytes = strtoull(line + 11, NULL, 10);
+    if (file != NULL)
+        fclose(file);
+    return bytes;
+}

@@ -17,4 +17,8 @@ void process_memory_begin(void);
 
 void process_memory_read(struct process_memory *out_memory);
 
+/** Returns the bytes that this process has read from disks so far, page faults and read-ahead included: read_bytes of
+ * /proc/self/io. UINT64_MAX if /proc does not provide it. */
+uint64_t process_disk_read(void);
+
 #endif

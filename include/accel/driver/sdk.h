@@ -48,6 +48,10 @@ struct sdk_backend {
     void (*pack)(const void *device, const struct accel_weight *weight, const void *const *planes, uint64_t rows,
                  void *out) ACCEL_NOEXCEPT;
     uint64_t pack_rows; /**< rows that are packed together; 0 counts as 1 */
+    /** Optional (none): returns the most bytes of copies of mapped weights that a module of these graphs holds at a
+     * time. They are allocated as ACCEL_MEMORY_MAPPED while steps run. */
+    uint64_t (*copies)(const void *device, const struct accel_graph *const *graphs,
+                       uint32_t graph_count) ACCEL_NOEXCEPT;
 };
 
 /** Makes an instance of a backend: what ACCEL_DRIVER's attach calls. */

@@ -2,10 +2,12 @@
 /*
  * Products with chosen parts of a matrix (mixture of experts). Pairs of a token and a choice are sorted by expert, and
  * the rows of an expert are gathered, staged and multiplied together: its weights are read once, by the same kernels as
- * those of matmul. Threads split the columns; what a thread has computed, it stores or sums.
+ * those of matmul. Threads split the columns; what a thread has computed, it stores or sums. With the option
+ * expert_bytes copies of experts are read first, as many as the limit permits (plugins/cpu/experts.h).
  */
 #include <string.h>
 
+#include "plugins/cpu/experts.h"
 #include "plugins/cpu/operators/operators.h"
 
 #define PAIRS 1024u /* pairs that are staged together: what bounds the scratch memory */
@@ -16,12 +18,14 @@
 struct experts {
     const struct cpu_device *device;
     const struct sdk_call *call;
+    struct cpu_expert_matrix *matrix; /* NULL: experts have no limit */
     uint64_t experts, choices, pairs, n, k;
     uint32_t weight;
     uint64_t row_bytes;        /* of staged rows, at most */
     uint64_t columns;          /* of a thread's results: row stride */
     int32_t *order;            /* [pairs]: by expert, those without an expert last */
     uint32_t *first;           /* [experts + 1]: an expert's first in `order` */
+    uint64_t *resident;        /* pairs whose experts are resident: those before this place in `order` */
     char *staged;              /* of up to PAIRS rows: those of each expert from a multiple of LINE on */
     char *own;                 /* for each thread: gathered rows [GATHER, k], results [PAIRS, columns] */
     uint64_t own_bytes, bytes; /* of a thread, of all of scratch */
@@ -52,6 +56,12 @@ static uint64_t row_bytes_of(const struct experts *e)
     return most;
 }
 
+/* What is kept of a call: its matrix, if experts have a limit. */
+struct prepared {
+    struct cpu_expert_matrix *matrix;
+};
+_Static_assert(sizeof(struct prepared) == CPU_EXPERT_PREPARED, "the table of operators has the bytes");
+
 static struct experts experts_of(const struct sdk_call *call, uint32_t threads)
 {
     const struct accel_expert_matmul *attributes = call->attributes;
@@ -59,6 +69,7 @@ static struct experts experts_of(const struct sdk_call *call, uint32_t threads)
     struct experts e = {
         .device = call->device,
         .call = call,
+        .matrix = call->prepared == NULL ? NULL : ((const struct prepared *)call->prepared)->matrix,
         .experts = attributes->experts,
         .choices = ids->dims[1],
         .pairs = ids->dims[0] * ids->dims[1],
@@ -76,11 +87,24 @@ static struct experts experts_of(const struct sdk_call *call, uint32_t threads)
     e.bytes = cpu_round_up(e.pairs * sizeof(int32_t), LINE);
     e.first = at == NULL ? NULL : (uint32_t *)(void *)(at + e.bytes);
     e.bytes += cpu_round_up((e.experts + 1) * sizeof(uint32_t), LINE);
+    e.resident = at == NULL ? NULL : (uint64_t *)(void *)(at + e.bytes);
+    e.bytes += LINE;
     e.staged = at == NULL ? NULL : at + e.bytes;
     e.bytes += together * cpu_round_up(e.row_bytes, LINE) + LINE;
     e.own = at == NULL ? NULL : at + e.bytes;
     e.bytes += threads * e.own_bytes;
     return e;
+}
+
+/* A single expert is read by every token. */
+void cpu_expert_prepare(const struct sdk_call *call, void *prepared)
+{
+    const struct accel_expert_matmul *attributes = call->attributes;
+    const struct cpu_device *device = call->device;
+    struct prepared *p = prepared;
+
+    if (device->experts != NULL && p->matrix == NULL && attributes->experts > 1 && call->inputs[1]->packed == NULL)
+        p->matrix = cpu_experts_add(device->experts, call->inputs[1], attributes->experts, call->inputs[2]);
 }
 
 const char *cpu_expert_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
@@ -182,6 +206,7 @@ static void multiply_segment(const struct experts *e, const struct segment *segm
 {
     const struct accel_expert_matmul *attributes = e->call->attributes;
     const struct sdk_tensor *bias = e->call->inputs[3], *w = e->call->inputs[1];
+    struct sdk_tensor own = *w;
     const uint64_t from = segment->expert * e->n + begin, to = from + end - begin;
     const uint64_t row = w->packed == NULL ? from : from / CPU_MATMUL_ROWS * CPU_MATMUL_ROWS;
     const uint64_t rows = w->packed == NULL ? to - row : cpu_round_up(to - row, CPU_MATMUL_ROWS);
@@ -197,7 +222,9 @@ static void multiply_segment(const struct experts *e, const struct segment *segm
         .y_stride = e->columns,
     };
 
-    cpu_matrix_of(e->device, w, e->weight, &matmul.w);
+    if (e->matrix != NULL)
+        cpu_experts_bind(e->matrix, segment->expert, &own);
+    cpu_matrix_of(e->device, &own, e->weight, &matmul.w);
     cpu_matrix_from(e->device, row, e->k, &matmul.w);
     cpu_act_bind(segment->product.act, &matmul, segment->staged);
     segment->product.run(&matmul, 0, rows);
@@ -216,25 +243,43 @@ static void clear_rows(const struct experts *e, uint64_t begin, uint64_t end)
         memset(y + (uint64_t)e->order[p] * e->n + begin, 0, (end - begin) * sizeof(*y));
 }
 
+/* Selects the experts of the pairs from `pair` on, and stores up to which pair they have copies. */
+static void acquire_experts(const struct experts *e, uint64_t pair)
+{
+    uint64_t expert = 0;
+
+    *e->resident = e->first[e->experts];
+    if (e->matrix == NULL)
+        return;
+    while (pair != 0 && e->first[expert + 1] <= pair)
+        expert++;
+    *e->resident = e->first[cpu_experts_acquire(e->device->experts, e->matrix, e->first, expert)];
+}
+
 void cpu_expert_run(const struct sdk_call *call, uint32_t thread, uint32_t threads)
 {
     const struct experts e = experts_of(call, threads);
     float *gathered = (float *)(void *)(e.own + thread * e.own_bytes), *results = gathered + GATHER * e.k;
-    uint64_t begin, end, pairs, expert = 0;
+    uint64_t begin, end, pairs, resident, expert = 0;
 
-    if (thread == 0)
+    if (thread == 0) {
         sort_pairs(&e);
+        acquire_experts(&e, 0);
+    }
     sdk_barrier_wait(call->barrier);
+    if (e.matrix != NULL)
+        cpu_experts_read(e.device->experts);
     pairs = e.first[e.experts];
+    resident = *e.resident;
     sdk_split(e.n, e.n < threads * CPU_MATMUL16_ROWS ? CPU_MATMUL_ROWS : CPU_MATMUL16_ROWS, thread, threads, &begin,
               &end);
     clear_rows(&e, begin, end);
-    for (uint64_t p = 0; p < pairs; p += PAIRS) {
-        const uint64_t last = cpu_least(p + PAIRS, pairs);
+    for (uint64_t p = 0, last; p < pairs; p = last) {
         struct segment segment = {.expert = expert};
         char *staged = e.staged;
         uint64_t turn = 0;
 
+        last = cpu_least(p + PAIRS, resident);
         for (uint64_t at = p; at < last; at += segment.rows) {
             segment = next_segment(&e, segment.expert, at, last, &staged);
             for (uint64_t r = 0, count; r < segment.rows; r += count) {
@@ -253,5 +298,16 @@ void cpu_expert_run(const struct sdk_call *call, uint32_t thread, uint32_t threa
         }
         expert = segment.expert;
         sdk_barrier_wait(call->barrier);
+        if (last == resident && last < pairs) {
+            if (thread == 0) {
+                cpu_experts_release(e.device->experts);
+                acquire_experts(&e, last);
+            }
+            sdk_barrier_wait(call->barrier);
+            cpu_experts_read(e.device->experts);
+            resident = *e.resident;
+        }
     }
+    if (e.matrix != NULL && thread == 0)
+        cpu_experts_release(e.device->experts);
 }

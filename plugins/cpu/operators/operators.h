@@ -72,6 +72,8 @@ uint64_t cpu_gather_parts(const struct sdk_call *call, uint64_t *out_grain);
     uint64_t cpu_##name##_scratch(const struct sdk_call *call, uint32_t threads);                                      \
     uint64_t cpu_##name##_work(const struct sdk_call *call);
 CPU_TOGETHER(expert)
+void cpu_expert_prepare(const struct sdk_call *call, void *prepared);
+#define CPU_EXPERT_PREPARED sizeof(void *) /* bytes that it stores */
 CPU_TOGETHER(conv)
 CPU_TOGETHER(attention)
 CPU_TOGETHER(dense)

@@ -48,6 +48,14 @@
         .work = cpu_##kind##_work, .packed_inputs = (packed)                                                           \
     }
 
+#define EXPERTS(text, precision_, variant_, tolerance_, packed)                                                        \
+    {                                                                                                                  \
+        .op = ACCEL_OP_EXPERT_MATMUL, .name = (text), .precision = (precision_), .variant = (variant_),                \
+        .tolerance = (tolerance_), .check = cpu_expert_check, .run = cpu_expert_run, .scratch = cpu_expert_scratch,    \
+        .work = cpu_expert_work, .packed_inputs = (packed), .prepared_bytes = CPU_EXPERT_PREPARED,                     \
+        .prepare = cpu_expert_prepare                                                                                  \
+    }
+
 #define ROW8(ID, name) MATMUL(ACCEL_Q8_0, CPU_##ID | CPU_ROUNDED, ROUNDED, #name " x q8"),
 #define ROW16(ID, name) MATMUL(ACCEL_BF16, CPU_##ID | CPU_ROUNDED, ROUNDED, #name " x bf16"),
 #define ROW32(ID, name) MATMUL(ACCEL_F32, CPU_##ID, EXACT, #name " x f32"), EMBED(CPU_##ID, #name),
@@ -61,9 +69,12 @@ const struct sdk_kernel cpu_operators[] = {
 #include <accel/quant/formats.def>
         CPU_PLANAR_OWN(ROW32) CPU_PLANAR_SHARED(ROW32) ATTENTION("attention q4 x q8", CPU_ROUNDED, ROUNDED),
     ATTENTION("attention", 0, EXACT),
-    TOGETHER(ACCEL_OP_EXPERT_MATMUL, expert, "expert matmul x q8", ACCEL_Q8_0, CPU_ROUNDED, ROUNDED, PANELS),
-    TOGETHER(ACCEL_OP_EXPERT_MATMUL, expert, "expert matmul x bf16", ACCEL_BF16, CPU_ROUNDED, ROUNDED, PANELS),
-    TOGETHER(ACCEL_OP_EXPERT_MATMUL, expert, "expert matmul x f32", ACCEL_F32, 0, EXACT, 0),
+    EXPERTS("expert matmul x q8", ACCEL_Q8_0, CPU_ROUNDED, ROUNDED, PANELS),
+    EXPERTS("expert matmul x bf16", ACCEL_BF16, CPU_ROUNDED, ROUNDED, PANELS),
+    /* With expert_bytes: packed experts would not be in the mapped file. cpu_allow selects. */
+    EXPERTS("expert matmul x q8, mapped", ACCEL_Q8_0, CPU_ROUNDED, ROUNDED, 0),
+    EXPERTS("expert matmul x bf16, mapped", ACCEL_BF16, CPU_ROUNDED, ROUNDED, 0),
+    EXPERTS("expert matmul x f32", ACCEL_F32, 0, EXACT, 0),
     TOGETHER(ACCEL_OP_CONV, conv, "conv x q8", ACCEL_Q8_0, CPU_ROUNDED, ROUNDED, 0),
     TOGETHER(ACCEL_OP_CONV, conv, "conv x bf16", ACCEL_BF16, CPU_ROUNDED, ROUNDED, 0),
     TOGETHER(ACCEL_OP_CONV, conv, "conv x f32", ACCEL_F32, 0, EXACT, 0),
@@ -80,6 +91,13 @@ const struct sdk_kernel cpu_operators[] = {
     TOGETHER(ACCEL_OP_ACTIVATION, half, "activation of halves", ACCEL_F32, ACCEL_OP_ACTIVATION, HALF, 0),
     TOGETHER(ACCEL_OP_GATE, half, "gate of halves", ACCEL_F32, ACCEL_OP_GATE, HALF, 0),
 };
+
+uint32_t cpu_allow(const void *device, const struct sdk_kernel *kernel)
+{
+    const uint32_t is_limited = ((const struct cpu_device *)device)->experts != NULL;
+
+    return kernel->op != ACCEL_OP_EXPERT_MATMUL || kernel->variant == 0 || (kernel->packed_inputs == 0) == is_limited;
+}
 
 void cpu_vector_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
 {

@@ -104,6 +104,9 @@ static void end_cancellation(void)
     watchdog_rest();
 }
 
+/* Fewer bytes from disks for each token are not printed: they are the first uses of single pages. */
+#define DISK_LEAST (UINT64_C(1) << 20)
+
 struct listener {
     FILE *out;    /* the standard output, or memory for JSON */
     json_t *ids;  /* for JSON, or NULL */
@@ -113,7 +116,9 @@ struct listener {
     const char *echo;     /* the prompt, until it is printed; NULL: it is not to be */
     uint32_t is_terminal; /* 1: `out` is one, which no control sequence of a text may reach */
     uint32_t failed;
-    uint32_t wrote; /* 1: some text came */
+    uint32_t wrote;      /* 1: some text came */
+    uint64_t disk_begin; /* process_disk_read at the first token */
+    uint64_t disk_end;   /* and after the last one */
 };
 
 /* Returns whether a compiler may have to build kernels first, so that the user is warned of the wait. */
@@ -149,6 +154,8 @@ static int32_t receive_text(void *data, int32_t id, const char *text, size_t byt
     struct listener *listener = data;
 
     echo_prompt(listener);
+    if (!listener->wrote)
+        listener->disk_begin = process_disk_read();
     listener->wrote = 1;
     if (listener->ids != NULL && id >= 0)
         json_array_append_new(listener->ids, json_integer(id));
@@ -217,12 +224,26 @@ static void print_memory(const struct opened *opened)
             known_bytes(process.peak, d), known_bytes(process.driver_libraries, e));
 }
 
-static void print_summary(const struct opened *opened, const struct accel_generate_result *result, const char *stop)
+/* Returns the bytes that decode steps read from disks, for each step; UINT64_MAX: unknown. */
+static uint64_t disk_per_step(const struct listener *listener, const struct accel_generate_result *result)
 {
+    if (!listener->wrote || result->steps == 0 || listener->disk_begin == UINT64_MAX ||
+        listener->disk_end < listener->disk_begin)
+        return UINT64_MAX;
+    return (listener->disk_end - listener->disk_begin) / result->steps;
+}
+
+static void print_summary(const struct opened *opened, const struct listener *listener,
+                          const struct accel_generate_result *result, const char *stop)
+{
+    const uint64_t disk = disk_per_step(listener, result);
     char a[32], b[40];
 
     fputc('\n', error_output());
     print_memory(opened);
+    if (disk != UINT64_MAX && disk >= DISK_LEAST)
+        fprintf(error_output(), "disk       %s read for each token (read_bytes of /proc/self/io)\n",
+                bytes_text(disk, a));
     if (result->first_token_time != 0)
         fprintf(error_output(), "prompt     %s%s, first token after %.1f ms\n", tokens_text(result->prompt_tokens, a),
                 token_rate_text(result->prompt_tokens, result->prompt_time, b), (double)result->first_token_time / 1e6);
@@ -241,10 +262,10 @@ static json_t *classes_json(const struct opened *opened, uint64_t resident)
 
     for (uint32_t i = 0; i < accel_plan_memory_count(plan); i++) {
         const struct accel_plan_memory *row = accel_plan_memory_get(plan, i);
-        uint64_t now = 0, peak = resident;
+        uint64_t now = 0, peak = 0;
 
-        if (row->memory_class != ACCEL_MEMORY_MAPPED)
-            accel_memory_usage(opened->context, row->memory_class, &now, &peak);
+        accel_memory_usage(opened->context, row->memory_class, &now, &peak);
+        peak += row->memory_class == ACCEL_MEMORY_MAPPED ? resident : 0;
         json_object_set_new(classes, row->name,
                             json_pack("{s:I, s:I}", "planned", (json_int_t)row->bytes, "allocated", (json_int_t)peak));
     }
@@ -283,7 +304,8 @@ static json_t *result_json(const struct opened *opened, const struct accel_gener
     const struct accel_plan *plan = accel_session_plan(opened->session);
 
     return json_pack(
-        "{s:s, s:s%, s:O, s:s, s:o, s:o, s:{s:I, s:I, s:I, s:o, s:I, s:o, s:o, s:s}, s:o, s:o, s:o, s:o, s:o}",
+        "{s:s, s:s%, s:O, s:s, s:o, s:o, s:{s:I, s:I, s:I, s:o, s:I, s:o, s:o, s:s}, s:{s:o, s:s}, s:o, s:o, s:o, s:o, "
+        "s:o}",
         "origin", "measured: this run", "text", listener->memory, listener->bytes, "ids", listener->ids, "stop", stop,
         "sampling", sampling_json(sampling), "memory", memory_json(opened), "time", "prompt_tokens",
         (json_int_t)result->prompt_tokens, "tokens", (json_int_t)result->tokens, "prompt_ns",
@@ -291,9 +313,12 @@ static json_t *result_json(const struct opened *opened, const struct accel_gener
         result->first_token_time == 0 ? json_null() : json_integer((json_int_t)result->first_token_time), "decode_ns",
         (json_int_t)result->decode_time, "prompt_tokens_per_second",
         token_rate_json(result->prompt_tokens, result->prompt_time), "tokens_per_second",
-        token_rate_json(result->steps, result->decode_time), "origin", RATE_ORIGIN, "placement", placement_json(plan),
-        "weights", reports_json(plan, 0, REPORT_WEIGHTS), "metrics", reports_json(plan, 0, REPORT_METRICS), "log",
-        reports_json(plan, 0, REPORT_LOG), "not_honored", unhonored_json(opened));
+        token_rate_json(result->steps, result->decode_time), "origin", RATE_ORIGIN, "disk", "read_bytes_per_step",
+        known_json(disk_per_step(listener, result)), "origin",
+        "measured: read_bytes of /proc/self/io from the first token on, over the decode steps", "placement",
+        placement_json(plan), "weights", reports_json(plan, 0, REPORT_WEIGHTS), "metrics",
+        reports_json(plan, 0, REPORT_METRICS), "log", reports_json(plan, 0, REPORT_LOG), "not_honored",
+        unhonored_json(opened));
 }
 
 /* Records the run for the memory estimates and rates of later plans. A failure is reported, and the run succeeds
@@ -335,7 +360,7 @@ static int finish(const struct run_options *chosen, const struct opened *opened,
     if (chosen->quiet)
         print_reports(accel_session_plan(opened->session), 0, 1, NULL);
     else
-        print_summary(opened, result, stop);
+        print_summary(opened, listener, result, stop);
     record_run(chosen, opened, result);
     return code;
 }
@@ -369,6 +394,7 @@ static int write_text(const struct run_options *chosen, struct opened *opened, c
     }
     elapsed_begin(&listener.elapsed, "reading the prompt", reports_to_files(chosen, opened));
     accel_generate(opened->session, tokenizer, prompt->ids, prompt->count, &how, &result, &error);
+    listener.disk_end = process_disk_read();
     end_cancellation();
     elapsed_end(&listener.elapsed);
     if (error.code == ACCEL_OK)

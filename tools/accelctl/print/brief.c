@@ -134,6 +134,31 @@ static void print_row(const char *name, uint64_t bytes, const char *text)
     print_wrapped((uint32_t)print("%-*s%-14s %10s  ", HEAD, head, name, bytes_text(bytes, size)), DETAIL, text);
 }
 
+/* Returns the note on the limit of experts, the driver option expert_bytes, or NULL. */
+static const struct accel_plan_note *find_expert_note(const struct accel_plan *plan)
+{
+    for (uint32_t i = 0; i < accel_plan_note_count(plan); i++) {
+        const struct accel_plan_note *note = accel_plan_note_get(plan, i);
+        const char *dot = strchr(note->key, '.');
+
+        if (dot != NULL && strcmp(dot, ".expert_bytes") == 0)
+            return note;
+    }
+    return NULL;
+}
+
+bool limits_experts(const struct accel_plan *plan)
+{
+    for (uint32_t i = 0; i < accel_plan_setting_count(plan); i++) {
+        const struct accel_plan_setting *setting = accel_plan_setting_get(plan, i);
+        const char *dot = strchr(setting->key, '.');
+
+        if (dot != NULL && strcmp(dot, ".expert_bytes") == 0)
+            return strcmp(setting->value, "0") != 0;
+    }
+    return false;
+}
+
 static void print_weights(const struct opened *opened)
 {
     const struct accel_plan *plan = accel_model_plan_plan(opened->made);
@@ -148,6 +173,10 @@ static void print_weights(const struct opened *opened)
         if (bytes > parts && text[0] != '\0')
             snprintf(text + strlen(text), sizeof(text) - strlen(text), ", copies and padding %s",
                      bytes_text(bytes - parts, size));
+    } else if (limits_experts(plan)) {
+        snprintf(text, sizeof(text), "%s copies of experts and weights in the mapped file", bytes_text(mapped, size));
+        if (mapped != bytes)
+            snprintf(text + strlen(text), sizeof(text) - strlen(text), ", rest packed");
     } else if (mapped != 0 && mapped != bytes) {
         snprintf(text, sizeof(text), "%s mapped from the file, the rest packed", bytes_text(mapped, size));
     } else {
@@ -186,6 +215,8 @@ static void print_memory_rows(const struct opened *opened)
     print_row("compiled graph", sum_classes(plan, ACCEL_MEMORY_PROGRAM, ACCEL_MEMORY_PROGRAM),
               "kernels and command lists of the driver");
     print_row("host", sum_classes(plan, ACCEL_MEMORY_HOST, ACCEL_MEMORY_HOST), "records of the library and the driver");
+    if (find_expert_note(plan) != NULL)
+        print_wrapped((uint32_t)print("%-*s", HEAD, "experts"), HEAD, find_expert_note(plan)->text);
 }
 
 /* ---- several devices ---- */

@@ -3,6 +3,8 @@
 #ifndef ACCELCTL_PRINT_BRIEF_H
 #define ACCELCTL_PRINT_BRIEF_H
 
+#include <stdbool.h>
+
 #include "tools/accelctl/model.h"
 
 /* Prints the verdict, the model, the device, the context, memory in five rows, the speed, warnings, and which settings
@@ -18,5 +20,8 @@ void print_context(const struct opened *opened);
 /* Names the weights of a row without layers: the output of a model without a head has a copy of the embedding where
  * that is on another device. */
 const char *tables_text(const struct accel_plan *plan, uint32_t index);
+
+/* Returns whether the driver has a limit of experts, the option expert_bytes: it reads others from the disk. */
+bool limits_experts(const struct accel_plan *plan);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/accelctl/print/brief.h"
 #include "tools/accelctl/print/rate.h"
 #include "tools/accelctl/print/where.h"
 #include "tools/history/history.h"
@@ -25,17 +26,18 @@ static uint32_t list_memory_classes(const struct opened *opened, const struct ac
 
     for (uint32_t i = 0; i < count; i++) {
         const struct accel_plan_memory *row = accel_plan_memory_get(plan, i);
-        uint64_t now = 0, peak = resident;
+        uint64_t now = 0, peak = 0;
 
-        if (row->memory_class != ACCEL_MEMORY_MAPPED)
-            accel_memory_usage(opened->context, row->memory_class, &now, &peak);
+        accel_memory_usage(opened->context, row->memory_class, &now, &peak);
+        peak += row->memory_class == ACCEL_MEMORY_MAPPED ? resident : 0;
         out_classes[i] = (struct accel_history_class){row->memory_class, row->bytes, peak};
     }
     return count;
 }
 
 /* Returns the bytes that a decode step of the run read on average: the weights, and the tokens in the KV cache at
- * that time. The plan's steps read a full cache. The cache grows by a token with each step until it is full. */
+ * that time; 0 if it read experts from the disk, whose rate predicts no other run. The plan's steps read a full cache.
+ * The cache grows by a token with each step until it is full. */
 static uint64_t average_step_bytes(struct accel_session *session, const struct accel_generate_result *result)
 {
     const struct accel_plan *plan = accel_session_plan(session);
@@ -44,7 +46,7 @@ static uint64_t average_step_bytes(struct accel_session *session, const struct a
     double steps = (double)result->steps, grown = end - (double)result->prompt_tokens, cached, state = 0;
     int64_t sequences = 1;
 
-    if (speed == NULL || context <= 0)
+    if (speed == NULL || context <= 0 || limits_experts(plan))
         return 0;
     grown = grown < 0 ? 0 : grown > steps ? steps : grown;
     cached = steps > 0 ? end - grown * grown / (2 * steps) : end;

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Limits the resident experts of a mixture that does not fit into the memory budget: the driver then reads the others
+ * from the mapped file as tokens are routed to them. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "model/plan/internal.h"
+
+#define MIB 1048576.0
+#define ORIGIN "chosen for the memory budget"
+
+/* The records of a plan take some bytes more if the limit has more digits. */
+#define STEP UINT64_C(4096)
+#define RESERVE_SHARE 16
+#define PAGES_SHARE 64
+
+uint32_t model_plan_add_expert_limit(const struct accel_model_plan *plan, struct accel_named_value *rows,
+                                     char value[EXPERT_LIMIT_TEXT])
+{
+    if (plan->expert_limit == 0)
+        return 0;
+    snprintf(value, EXPERT_LIMIT_TEXT, "%" PRIu64, plan->expert_limit);
+    *rows = (struct accel_named_value){plan->expert_key, value, ORIGIN};
+    return 1;
+}
+
+/* Returns whether the plan decides weights.load. */
+static bool is_load_open(const struct accel_plan *plan)
+{
+    const struct accel_plan_setting *load = accel_plan_setting_find(plan, "weights.load");
+
+    return strcmp(load->value, "read") != 0 || load->origin == ACCEL_ORIGIN_FILE;
+}
+
+/* Returns whether a limit can be tried: the driver has the option, nobody set it, and the file maps the experts. */
+static bool is_possible(struct accel_model_plan *plan, struct session_experts *out_experts)
+{
+    const struct accel_session *session = plan->session;
+
+    if (session == NULL || session->pipeline_count != 0 || model_plan_verdict(plan).fits ||
+        !is_load_open(session->plan) || !session_expert_key(session, plan->expert_key) ||
+        accel_plan_setting_find(session->plan, plan->expert_key) != NULL)
+        return false;
+    session_measure_experts(session, out_experts);
+    return out_experts->bytes != 0 && out_experts->reason == NULL;
+}
+
+/* Returns what no row of a plan counts, and what needs room beside experts that fill the budget: the memory of this
+ * process now, which is libraries and code, and page tables with the index of cached pages. At most a share of the
+ * budget. */
+static uint64_t reserve_of(uint64_t budget)
+{
+    FILE *file = fopen("/proc/self/statm", "re");
+    unsigned long long pages = 0;
+
+    if (file != NULL && fscanf(file, "%*s %llu", &pages) != 1)
+        pages = 0;
+    if (file != NULL)
+        fclose(file);
+    pages *= (unsigned long long)sysconf(_SC_PAGESIZE);
+    pages += budget / PAGES_SHARE;
+    return pages < budget / RESERVE_SHARE ? pages : budget / RESERVE_SHARE;
+}
+
+static int32_t try_limit(struct accel_model_plan *plan, uint64_t limit, struct accel_error *error)
+{
+    plan->expert_limit = limit;
+    return model_plan_remake(plan, error);
+}
+
+static int32_t note_limit(struct accel_model_plan *plan, const struct session_experts *experts, uint64_t reserve,
+                          struct accel_error *error)
+{
+    char text[500];
+    struct accel_plan_note note = {
+        .size = sizeof(note), .level = ACCEL_NOTE_INFO, .key = plan->expert_key, .text = text, .remedy = ""};
+
+    snprintf(text, sizeof(text),
+             "%.1f MiB of %.1f MiB of experts are resident. A token is routed to %" PRIu32 " of %" PRIu32
+             " experts in %" PRIu32 " layers, %.1f MiB; %.1f MiB of them are read from the disk if all experts are "
+             "equally likely, fewer if the router prefers some. %.1f MiB of the budget are left to libraries, code "
+             "and page tables (VmRSS while the plan was made, and a 64th of the budget)",
+             (double)plan->expert_limit / MIB, (double)experts->bytes / MIB, experts->used, experts->experts,
+             experts->layers, (double)experts->token / MIB,
+             (double)session_expert_reads(experts, plan->expert_limit) / MIB, (double)reserve / MIB);
+    return accel_plan_note(plan->session->plan, &note, error);
+}
+
+/* Plans without a limit again, and notes the budget that a limit needs. */
+static int32_t undo_limit(struct accel_model_plan *plan, uint64_t needed, struct accel_error *error)
+{
+    char text[200], remedy[100];
+    struct accel_plan_note note = {
+        .size = sizeof(note), .level = ACCEL_NOTE_INFO, .key = plan->expert_key, .text = text, .remedy = remedy};
+    int32_t code = try_limit(plan, 0, error);
+
+    snprintf(text, sizeof(text),
+             "with a budget of %.1f MiB or more a run reads experts from the disk as tokens are routed to them",
+             (double)needed / MIB);
+    snprintf(remedy, sizeof(remedy), "--set memory.budget=%" PRIu64 "KiB", (needed + 1023) / 1024);
+    return code == ACCEL_OK && plan->session != NULL ? accel_plan_note(plan->session->plan, &note, error) : code;
+}
+
+int32_t model_plan_limit_experts(struct accel_model_plan *plan, struct accel_error *error)
+{
+    struct session_experts experts;
+    struct accel_plan_fit fit;
+    uint64_t limit, reserve;
+    int32_t code;
+
+    if (!is_possible(plan, &experts))
+        return ACCEL_OK;
+    code = try_limit(plan, experts.least, error);
+    if (code != ACCEL_OK || plan->session == NULL)
+        return code;
+    fit = model_plan_verdict(plan);
+    if (!fit.fits)
+        return undo_limit(plan, fit.needed, error);
+    reserve = reserve_of(fit.budget);
+    limit = (experts.least + fit.budget - fit.needed) / STEP * STEP;
+    limit = limit < experts.least + STEP + reserve ? experts.least : limit - STEP - reserve;
+    code = try_limit(plan, limit < experts.bytes ? limit : experts.bytes, error);
+    return code == ACCEL_OK && plan->session != NULL ? note_limit(plan, &experts, reserve, error) : code;
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/session/experts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <accel/quant/format.h>
+
+#include "model/session/types.h"
+
+#define OPTION "expert_bytes"
+
+/* ---- the option ---- */
+
+static const struct accel_plugin_info *find_driver(const struct accel_session *session, const char *name)
+{
+    for (uint32_t i = 0; i < accel_plugin_count(session->context); i++) {
+        const struct accel_plugin_info *plugin = accel_plugin_get(session->context, i);
+
+        if (plugin->state == ACCEL_PLUGIN_LOADED && strcmp(plugin->name, name) == 0)
+            return plugin;
+    }
+    return NULL;
+}
+
+bool session_expert_key(const struct accel_session *session, char key[EXPERTS_KEY])
+{
+    const struct accel_device_info *device = accel_plan_device(session->plan);
+    const struct accel_plugin_info *driver = device == NULL ? NULL : find_driver(session, device->driver);
+
+    for (uint32_t i = 0; driver != NULL && i < driver->option_count; i++)
+        if (strcmp(driver->options[i]->name, OPTION) == 0)
+            return snprintf(key, EXPERTS_KEY, "%s." OPTION, device->driver) < EXPERTS_KEY;
+    return false;
+}
+
+static const struct accel_plan_setting *find_limit(const struct accel_session *session)
+{
+    char key[EXPERTS_KEY];
+
+    return session_expert_key(session, key) ? accel_plan_setting_find(session->plan, key) : NULL;
+}
+
+uint64_t session_expert_limit(const struct accel_session *session)
+{
+    const struct accel_plan_setting *setting = find_limit(session);
+
+    return setting == NULL ? 0 : strtoull(setting->value, NULL, 10);
+}
+
+/* ---- sizes ---- */
+
+static const struct accel_expert_matmul *attributes_of(const struct accel_node *node)
+{
+    const struct accel_expert_matmul *attributes = node->op == ACCEL_OP_EXPERT_MATMUL ? node->attributes : NULL;
+
+    return attributes != NULL && attributes->experts > 1 ? attributes : NULL;
+}
+
+bool session_is_expert(const struct accel_graph *graph, uint32_t v)
+{
+    for (uint32_t n = 0; n < graph->node_count; n++)
+        if (attributes_of(graph->nodes[n]) != NULL && graph->nodes[n]->inputs[1] == v)
+            return true;
+    return false;
+}
+
+/* Bytes that a driver rounds the copy of a plane up to, and adds to it: it reads whole sectors. */
+#define SECTOR UINT64_C(4096)
+
+/* Returns the bytes of a copy of one expert of the matrix that a node reads, 0 if it is not mapped. */
+static uint64_t measure_copy(const struct accel_session *session, const struct accel_node *node, uint32_t experts)
+{
+    const char *key = session->step.graph->values[node->inputs[1]]->key;
+    const struct accel_model_tensor *tensor = accel_model_file_find(session->model->file, key);
+    uint64_t sum = 0;
+
+    if (tensor == NULL || weights_find_type(&session->types, key) != NULL)
+        return 0;
+    for (uint32_t p = 0; p < ACCEL_FORMAT_PLANES; p++) {
+        uint64_t bytes;
+
+        if (accel_model_file_plane(session->model->file, tensor, p, &bytes) != NULL && bytes != 0)
+            sum += (bytes / experts + SECTOR - 1) / SECTOR * SECTOR + SECTOR;
+    }
+    return sum;
+}
+
+void session_measure_experts(const struct accel_session *session, struct session_experts *out_experts)
+{
+    const struct accel_graph *graph = session->step.graph;
+    uint64_t layer = 0;
+    uint32_t ids = ACCEL_NO_VALUE;
+
+    *out_experts = (struct session_experts){0};
+    for (uint32_t n = 0; n < graph->node_count; n++) {
+        const struct accel_node *node = graph->nodes[n];
+        const struct accel_expert_matmul *attributes = attributes_of(node);
+        const uint64_t copy = attributes == NULL ? 0 : measure_copy(session, node, attributes->experts);
+        uint32_t used;
+
+        if (attributes == NULL)
+            continue;
+        if (copy == 0) {
+            out_experts->reason = "the file does not store the experts of a layer as one matrix in a type of the plan, "
+                                  "so that they cannot be used where it is mapped";
+            continue;
+        }
+        if (node->inputs[2] != ids) {
+            layer = 0;
+            out_experts->layers++;
+        }
+        ids = node->inputs[2];
+        used = (uint32_t)graph->values[ids]->dims[1].add;
+        layer += used * copy;
+        out_experts->least = layer > out_experts->least ? layer : out_experts->least;
+        out_experts->bytes += attributes->experts * copy;
+        out_experts->token += used * copy;
+        out_experts->used = used > out_experts->used ? used : out_experts->used;
+        out_experts->experts = attributes->experts > out_experts->experts ? attributes->experts : out_experts->experts;
+    }
+}
+
+uint64_t session_expert_reads(const struct session_experts *experts, uint64_t limit)
+{
+    return limit >= experts->bytes ? 0
+                                   : (uint64_t)((double)experts->token * (1 - (double)limit / (double)experts->bytes));
+}
+
+/* ---- checks ---- */
+
+static int32_t refuse(const struct accel_plan_setting *setting, int32_t code, const char *why, const char *remedy,
+                      struct accel_error *error)
+{
+    accel_error_set(error, code, "%.160s: %s=%s: %s", setting->place, setting->key, setting->value, why);
+    accel_error_remedy(error, "%s", remedy);
+    return accel_error_origin(error, setting->origin == ACCEL_ORIGIN_GIVEN ? ACCEL_FROM_SETTING : ACCEL_FROM_FILE,
+                              code);
+}
+
+int32_t session_check_experts(const struct accel_session *session, struct accel_error *error)
+{
+    const struct accel_plan_setting *setting = find_limit(session);
+    const uint64_t limit = session_expert_limit(session);
+    struct session_experts experts;
+    char why[200], remedy[200];
+
+    if (limit == 0)
+        return ACCEL_OK;
+    session_measure_experts(session, &experts);
+    if (experts.reason != NULL)
+        return refuse(setting, ACCEL_E_UNSUPPORTED, experts.reason,
+                      "use a GGUF file, which stores them so (convert_hf_to_gguf.py of llama.cpp makes one), or leave "
+                      "the setting out",
+                      error);
+    if (session->source.copy)
+        return refuse(setting, ACCEL_E_INVALID, "weights.load=read copies all experts into memory",
+                      "set weights.load=map, or leave the setting out", error);
+    if (experts.bytes == 0 && !session->is_stage)
+        return refuse(setting, ACCEL_E_INVALID, "the model has no experts", "leave the setting out", error);
+    if (limit >= experts.least)
+        return ACCEL_OK;
+    snprintf(why, sizeof(why), "the experts of one token in one layer take %" PRIu64 " bytes", experts.least);
+    snprintf(remedy, sizeof(remedy), "set %s=%" PRIu64 " or more", setting->key, experts.least);
+    return refuse(setting, ACCEL_E_INVALID, why, remedy, error);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Experts with a limit: the driver option expert_bytes, such as cpu.expert_bytes. The driver holds copies of so many
+ * bytes of experts, and reads others from the mapped file as tokens are routed to them. */
+#ifndef ACCEL_MODEL_SESSION_EXPERTS_H
+#define ACCEL_MODEL_SESSION_EXPERTS_H
+
+#include "model/session/state.h"
+
+enum { EXPERTS_KEY = 80 };
+
+/* Sizes of copies of a graph's experts, in bytes. */
+struct session_experts {
+    uint64_t bytes;     /* all; 0: the graph has none */
+    uint64_t least;     /* least limit: the experts that one token is routed to in a layer */
+    uint64_t token;     /* the experts that one token is routed to in all layers */
+    uint32_t layers;    /* mixtures */
+    uint32_t experts;   /* of each mixture, at most */
+    uint32_t used;      /* of them for each token, at most */
+    const char *reason; /* why they cannot have a limit, or NULL */
+};
+
+void session_measure_experts(const struct accel_session *session, struct session_experts *out_experts);
+
+/* Writes the key of the option of the session's driver: "cpu.expert_bytes". Returns false if the driver has none. */
+bool session_expert_key(const struct accel_session *session, char key[EXPERTS_KEY]);
+
+/* Returns the limit that is set, 0: none. */
+uint64_t session_expert_limit(const struct accel_session *session);
+
+/* Returns whether value `v` of the graph is the matrix of several experts. */
+bool session_is_expert(const struct accel_graph *graph, uint32_t v);
+
+/* Returns the bytes that a token reads from the file on average if all experts are equally likely. */
+uint64_t session_expert_reads(const struct session_experts *experts, uint64_t limit);
+
+/* Checks the limit against the model and weights.load. The graph exists. */
+int32_t session_check_experts(const struct accel_session *session, struct accel_error *error);
+
+#endif

@@ -1,0 +1,615 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "plugins/cpu/experts.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <accel/ops.h>
+#include <accel/quant/format.h>
+
+/* Most uses of a layer: past them its counts are halved, so that they follow a text that changes. */
+#define MOST_USES (1u << 14)
+/* Direct I/O reads multiples of so many bytes at multiples of them, to memory at multiples of them. */
+#define SECTOR UINT64_C(4096)
+/* Bytes of one read, a multiple of SECTOR. */
+#define READ_BYTES (UINT64_C(1) << 20)
+
+const struct accel_option cpu_expert_bytes_option = {
+    .size = sizeof(cpu_expert_bytes_option),
+    .type = ACCEL_OPTION_INTEGER,
+    .name = "expert_bytes",
+    .help = "most bytes of experts in memory: the driver reads experts of a mixture from the mapped file as tokens are "
+            "routed to them, and evicts the least used; 0: experts are used as other weights",
+    .lowest = 0,
+    .highest = INT64_MAX,
+};
+
+struct plane {
+    const char *begin; /* where it is mapped */
+    uint64_t stride;   /* bytes of an expert */
+    uint64_t offset;   /* of `begin` in the file */
+    int file;          /* open for direct I/O; -1: copies are made from the mapping */
+};
+
+/* The copy of an expert of a matrix. */
+struct copy {
+    void *block; /* NULL: none */
+    char *planes[SDK_PLANES];
+};
+
+struct cpu_expert_matrix {
+    struct layer *layer;
+    struct plane planes[SDK_PLANES];
+    struct copy *copies; /* [layer.experts] */
+    uint64_t bytes;      /* of a copy */
+    uint32_t plane_count;
+    uint32_t bit; /* in masks of the layer's matrices */
+};
+
+/* The matrices that share a router. */
+struct layer {
+    struct layer *next;
+    uint32_t number;
+    uint32_t matrix_count;
+    struct cpu_expert_matrix matrices[CPU_EXPERT_MATRICES];
+    uint64_t experts;
+    uint32_t total; /* sum of uses */
+    uint32_t *uses; /* [experts] */
+};
+
+/* A file that is open for direct I/O, or could not be opened. */
+struct file {
+    struct file *next;
+    dev_t device;
+    ino_t inode;
+    int handle; /* -1: not opened */
+};
+
+/* An expert of a plane that is to be read. */
+struct job {
+    const struct cpu_expert_matrix *matrix;
+    uint64_t expert;
+    uint32_t plane;
+    uint32_t zero;
+};
+
+struct cpu_experts {
+    pthread_mutex_t mutex;
+    const struct accel_host *host;
+    struct layer *layers, *last;
+    const struct sdk_tensor *last_ids;
+    struct file *files;
+    uint32_t layer_count;
+    uint32_t job_count;
+    struct job *jobs;
+    uint64_t job_capacity;
+    _Atomic uint64_t next_read; /* in pieces of READ_BYTES of all jobs */
+    struct cpu_experts_state state;
+};
+
+struct cpu_experts *cpu_experts_create(const struct accel_host *host, uint64_t bytes)
+{
+    struct cpu_experts *residency = calloc(1, sizeof(*residency));
+
+    if (residency == NULL || pthread_mutex_init(&residency->mutex, NULL) != 0) {
+        free(residency);
+        return NULL;
+    }
+    residency->host = host;
+    residency->state.limit = bytes;
+    return residency;
+}
+
+static void free_layer(const struct cpu_experts *r, struct layer *layer)
+{
+    for (uint32_t m = 0; m < layer->matrix_count; m++) {
+        for (uint64_t e = 0; e < layer->experts; e++)
+            r->host->release(r->host, layer->matrices[m].copies[e].block);
+        free(layer->matrices[m].copies);
+    }
+    free(layer->uses);
+    free(layer);
+}
+
+void cpu_experts_free(struct cpu_experts *residency)
+{
+    if (residency == NULL)
+        return;
+    sdk_log(residency->host, ACCEL_LOG_INFO, "driver=cpu expert_bytes=%llu held=%llu read=%llu evicted=%llu",
+            (unsigned long long)residency->state.limit, (unsigned long long)residency->state.held,
+            (unsigned long long)residency->state.read, (unsigned long long)residency->state.evicted);
+    for (struct layer *layer = residency->layers, *next; layer != NULL; layer = next) {
+        next = layer->next;
+        free_layer(residency, layer);
+    }
+    for (struct file *file = residency->files, *next; file != NULL; file = next) {
+        next = file->next;
+        if (file->handle >= 0)
+            close(file->handle);
+        free(file);
+    }
+    free(residency->jobs);
+    pthread_mutex_destroy(&residency->mutex);
+    free(residency);
+}
+
+/* ---- files ---- */
+
+/* What /proc/self/maps has of a mapping. */
+struct mapping {
+    dev_t device;
+    ino_t inode;
+    uint64_t offset; /* of the address in the file */
+    char path[4096];
+};
+
+static bool find_mapping(const void *address, struct mapping *out_mapping)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char *line = NULL;
+    size_t size = 0;
+    bool found = false;
+
+    while (maps != NULL && !found && getline(&line, &size, maps) > 0) {
+        unsigned long long begin, end, offset, inode;
+        unsigned int major, minor;
+        char path[4096];
+
+        found = sscanf(line, "%llx-%llx %*s %llx %x:%x %llu %4095[^\n]", &begin, &end, &offset, &major, &minor, &inode,
+                       path) == 7 &&
+                (uintptr_t)address >= begin && (uintptr_t)address < end;
+        if (!found)
+            continue;
+        *out_mapping = (struct mapping){makedev(major, minor), (ino_t)inode, (uintptr_t)address - begin + offset, ""};
+        memcpy(out_mapping->path, path, sizeof(path));
+    }
+    free(line);
+    if (maps != NULL)
+        fclose(maps);
+    return found;
+}
+
+/* Opens the file of a mapping for direct I/O. Returns -1 if its path names another file by now, or if the file system
+ * has no direct I/O. */
+static int open_mapped(const struct mapping *mapping)
+{
+    struct stat facts;
+    int handle = -1;
+
+#if defined(O_DIRECT)
+    handle = open(mapping->path, O_RDONLY | O_DIRECT | O_CLOEXEC);
+#endif
+    if (handle >= 0 &&
+        (fstat(handle, &facts) != 0 || facts.st_dev != mapping->device || facts.st_ino != mapping->inode)) {
+        close(handle);
+        handle = -1;
+    }
+    return handle;
+}
+
+/* Finds the file of a plane. */
+static void find_file(struct cpu_experts *r, struct plane *plane)
+{
+    struct mapping mapping;
+    struct file *file = r->files;
+
+    plane->file = -1;
+    if (!find_mapping(plane->begin, &mapping))
+        return;
+    while (file != NULL && (file->device != mapping.device || file->inode != mapping.inode))
+        file = file->next;
+    if (file == NULL) {
+        file = malloc(sizeof(*file));
+        if (file == NULL)
+            return;
+        *file = (struct file){r->files, mapping.device, mapping.inode, open_mapped(&mapping)};
+        r->files = file;
+    }
+    plane->file = file->handle;
+    plane->offset = mapping.offset;
+}
+
+/* ---- matrices ---- */
+
+static struct cpu_expert_matrix *find_matrix(struct cpu_experts *r, const void *begin)
+{
+    for (struct layer *layer = r->layers; layer != NULL; layer = layer->next)
+        for (uint32_t m = 0; m < layer->matrix_count; m++)
+            if (layer->matrices[m].planes[0].begin == begin)
+                return &layer->matrices[m];
+    return NULL;
+}
+
+static struct layer *add_layer(struct cpu_experts *r, uint64_t experts)
+{
+    struct layer *layer = calloc(1, sizeof(*layer));
+
+    if (layer == NULL)
+        return NULL;
+    layer->uses = calloc(experts, sizeof(*layer->uses));
+    if (layer->uses == NULL) {
+        free(layer);
+        return NULL;
+    }
+    layer->experts = experts;
+    layer->number = r->layer_count++;
+    *(r->last == NULL ? &r->layers : &r->last->next) = layer;
+    r->last = layer;
+    return layer;
+}
+
+/* Bytes of the copy of `stride` bytes of a plane: whole sectors, wherever the first byte lies in one. */
+static uint64_t copy_bytes(uint64_t stride)
+{
+    return (stride + SECTOR - 1) / SECTOR * SECTOR + SECTOR;
+}
+
+uint64_t cpu_experts_bytes(const struct cpu_experts *residency, const struct accel_graph *const *graphs,
+                           uint32_t graph_count)
+{
+    uint64_t most = 0;
+
+    for (uint32_t g = 0; g < graph_count; g++) {
+        uint64_t sum = 0;
+
+        for (uint32_t n = 0; n < graphs[g]->node_count; n++) {
+            const struct accel_node *node = graphs[g]->nodes[n];
+            const struct accel_expert_matmul *attributes = node->attributes;
+            const struct accel_value *w;
+            struct accel_format format;
+
+            if (node->op != ACCEL_OP_EXPERT_MATMUL || attributes->experts < 2)
+                continue;
+            w = graphs[g]->values[node->inputs[1]];
+            if (accel_format_describe(w->type, &format) != ACCEL_OK)
+                continue;
+            for (uint32_t p = 0; p < format.planes; p++) {
+                size_t row = 0;
+
+                if (accel_format_row_bytes(w->type, p, w->dims[1].add, &row) == ACCEL_OK)
+                    sum += attributes->experts * copy_bytes(w->dims[0].add / attributes->experts * row);
+            }
+        }
+        most = sum > most ? sum : most;
+    }
+    return most < residency->state.limit ? most : residency->state.limit;
+}
+
+/* Makes room for a job per plane of every expert of a layer. */
+static bool reserve_jobs(struct cpu_experts *r, uint64_t count)
+{
+    struct job *jobs = count <= r->job_capacity ? r->jobs : realloc(r->jobs, count * sizeof(*jobs));
+
+    if (jobs == NULL)
+        return 0;
+    r->jobs = jobs;
+    r->job_capacity = count > r->job_capacity ? count : r->job_capacity;
+    return 1;
+}
+
+static struct cpu_expert_matrix *add_matrix(struct cpu_experts *r, const struct sdk_tensor *w, uint64_t experts,
+                                            const struct sdk_tensor *ids)
+{
+    struct layer *layer = r->last;
+    struct cpu_expert_matrix *m;
+
+    if (!reserve_jobs(r, experts * CPU_EXPERT_MATRICES * SDK_PLANES))
+        return NULL;
+    if (layer == NULL || r->last_ids != ids || layer->experts != experts || layer->matrix_count == CPU_EXPERT_MATRICES)
+        layer = add_layer(r, experts);
+    if (layer == NULL)
+        return NULL;
+    r->last_ids = ids;
+    m = &layer->matrices[layer->matrix_count];
+    *m = (struct cpu_expert_matrix){.layer = layer, .bit = 1u << layer->matrix_count};
+    for (uint32_t p = 0; p < SDK_PLANES && w->planes[p] != NULL; p++) {
+        struct plane *plane = &m->planes[m->plane_count++];
+        size_t row = 0;
+
+        if (accel_format_row_bytes(w->type, p, w->width, &row) != ACCEL_OK)
+            return NULL;
+        *plane = (struct plane){.begin = w->planes[p], .stride = w->rows / experts * row};
+        find_file(r, plane);
+        m->bytes += copy_bytes(plane->stride);
+    }
+    m->copies = calloc(experts, sizeof(*m->copies));
+    if (m->copies == NULL)
+        return NULL;
+    layer->matrix_count++;
+    return m;
+}
+
+struct cpu_expert_matrix *cpu_experts_add(struct cpu_experts *residency, const struct sdk_tensor *w, uint64_t experts,
+                                          const struct sdk_tensor *ids)
+{
+    struct cpu_expert_matrix *matrix;
+
+    pthread_mutex_lock(&residency->mutex);
+    matrix = find_matrix(residency, w->planes[0]);
+    if (matrix == NULL)
+        matrix = add_matrix(residency, w, experts, ids);
+    pthread_mutex_unlock(&residency->mutex);
+    return matrix;
+}
+
+/* ---- the policy ---- */
+
+static void count_uses(struct layer *layer, const uint32_t *first)
+{
+    for (uint64_t e = 0; e < layer->experts; e++)
+        layer->uses[e] += first[e + 1] - first[e];
+    layer->total += first[layer->experts];
+    if (layer->total <= MOST_USES)
+        return;
+    layer->total = 0;
+    for (uint64_t e = 0; e < layer->experts; e++)
+        layer->total += layer->uses[e] /= 2;
+}
+
+/* Returns the matrices of which an expert has copies, as bits. */
+static uint32_t held_mask(const struct layer *layer, uint64_t e)
+{
+    uint32_t mask = 0;
+
+    for (uint32_t m = 0; m < layer->matrix_count; m++)
+        mask |= layer->matrices[m].copies[e].block != NULL ? layer->matrices[m].bit : 0;
+    return mask;
+}
+
+static uint64_t sum_matrices(const struct layer *layer, uint32_t mask)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t m = 0; m < layer->matrix_count; m++)
+        sum += (mask & layer->matrices[m].bit) != 0 ? layer->matrices[m].bytes : 0;
+    return sum;
+}
+
+/* A demand: experts begin .. end of a layer with rows, and the matrices that are read. */
+struct demand {
+    struct layer *layer;
+    const uint32_t *first;
+    uint64_t begin, end;
+    uint32_t mask;
+};
+
+static bool is_demanded(const struct demand *d, const struct layer *layer, uint64_t e)
+{
+    return layer == d->layer && e >= d->begin && e < d->end && d->first[e + 1] != d->first[e];
+}
+
+/* Finds the least used expert that has copies; of several, the one whose layer computes last, counted from this layer
+ * on. */
+static struct layer *find_victim(const struct cpu_experts *r, const struct demand *d, uint64_t *out_expert)
+{
+    struct layer *victim = NULL;
+    uint32_t least = 0, farthest = 0;
+
+    for (struct layer *layer = r->layers; layer != NULL; layer = layer->next) {
+        const uint32_t distance = (layer->number + r->layer_count - d->layer->number - 1) % r->layer_count;
+
+        for (uint64_t e = 0; e < layer->experts; e++) {
+            if ((victim != NULL && (layer->uses[e] > least || (layer->uses[e] == least && distance <= farthest))) ||
+                is_demanded(d, layer, e) || held_mask(layer, e) == 0)
+                continue;
+            victim = layer;
+            *out_expert = e;
+            least = layer->uses[e];
+            farthest = distance;
+        }
+    }
+    return victim;
+}
+
+/* Evicts an expert. Blocks of `bytes` move to the `spare` ones, of which there are `count`, up to CPU_EXPERT_MATRICES;
+ * others are released: memory of the system is cleared page by page, which costs a third of reading it. */
+struct spare {
+    void *blocks[CPU_EXPERT_MATRICES];
+    uint64_t bytes[CPU_EXPERT_MATRICES];
+    uint32_t count;
+};
+
+static bool evict_one(struct cpu_experts *r, const struct demand *d, struct spare *spare)
+{
+    uint64_t expert = 0;
+    struct layer *victim = find_victim(r, d, &expert);
+
+    for (uint32_t m = 0; victim != NULL && m < victim->matrix_count; m++) {
+        struct copy *copy = &victim->matrices[m].copies[expert];
+
+        if (copy->block == NULL)
+            continue;
+        r->state.held -= victim->matrices[m].bytes;
+        r->state.evicted += victim->matrices[m].bytes;
+        if (spare->count < CPU_EXPERT_MATRICES) {
+            spare->blocks[spare->count] = copy->block;
+            spare->bytes[spare->count++] = victim->matrices[m].bytes;
+        } else {
+            r->host->release(r->host, copy->block);
+        }
+        copy->block = NULL;
+    }
+    return victim != NULL;
+}
+
+/* Returns a spare block of `bytes`, or a new one; NULL if memory is out. */
+static void *take_block(struct cpu_experts *r, struct spare *spare, uint64_t bytes)
+{
+    void *block = NULL;
+
+    for (uint32_t i = 0; i < spare->count; i++)
+        if (spare->bytes[i] == bytes) {
+            block = spare->blocks[i];
+            spare->blocks[i] = spare->blocks[--spare->count];
+            spare->bytes[i] = spare->bytes[spare->count];
+            return block;
+        }
+    if (r->host->allocate(r->host, ACCEL_MEMORY_MAPPED, bytes, SECTOR, &block, NULL) != ACCEL_OK)
+        return NULL;
+    return block;
+}
+
+/* Sets the end of a demand: the first expert that the limit has no room for beside those before it. */
+static void limit_demand(const struct cpu_experts *r, struct demand *d)
+{
+    uint64_t sum = 0;
+
+    for (uint64_t e = d->begin; e < d->layer->experts; e++) {
+        uint64_t bytes;
+
+        d->end = e;
+        if (d->first[e + 1] == d->first[e])
+            continue;
+        bytes = sum_matrices(d->layer, d->mask | held_mask(d->layer, e));
+        if (sum != 0 && sum + bytes > r->state.limit)
+            return;
+        sum += bytes;
+    }
+    d->end = d->layer->experts;
+}
+
+/* Gives the copy of an expert a block, and adds a job for each plane. Without memory the expert is used in the mapped
+ * file. */
+static void add_jobs(struct cpu_experts *r, struct spare *spare, const struct cpu_expert_matrix *m, uint64_t e)
+{
+    struct copy *copy = &m->copies[e];
+    char *at = copy->block = take_block(r, spare, m->bytes);
+
+    if (at == NULL)
+        return;
+    r->state.held += m->bytes;
+    r->state.read += m->bytes;
+    for (uint32_t p = 0; p < m->plane_count; p++) {
+        const struct plane *plane = &m->planes[p];
+
+        copy->planes[p] = at + (plane->file < 0 ? 0 : (plane->offset + e * plane->stride) % SECTOR);
+        at += copy_bytes(plane->stride);
+        r->jobs[r->job_count++] = (struct job){m, e, p, 0};
+    }
+}
+
+/* Evicts experts one by one as blocks are needed, so that their memory is used again. */
+static void select_missing(struct cpu_experts *r, const struct demand *d)
+{
+    struct spare spare = {.count = 0};
+
+    for (uint64_t e = d->begin; e < d->end; e++) {
+        const uint32_t mask = is_demanded(d, d->layer, e) ? d->mask & ~held_mask(d->layer, e) : 0;
+
+        for (uint32_t m = 0; m < d->layer->matrix_count; m++) {
+            const struct cpu_expert_matrix *matrix = &d->layer->matrices[m];
+
+            if ((mask & matrix->bit) == 0)
+                continue;
+            while (r->state.held + matrix->bytes > r->state.limit && evict_one(r, d, &spare))
+                ;
+            add_jobs(r, &spare, matrix, e);
+        }
+    }
+    while (spare.count != 0)
+        r->host->release(r->host, spare.blocks[--spare.count]);
+}
+
+uint64_t cpu_experts_acquire(struct cpu_experts *residency, struct cpu_expert_matrix *matrix, const uint32_t *first,
+                             uint64_t begin)
+{
+    struct layer *layer = matrix->layer;
+    struct demand demand = {layer, first, begin, layer->experts, (1u << layer->matrix_count) - 1u};
+
+    pthread_mutex_lock(&residency->mutex);
+    if (begin == 0 && matrix == &layer->matrices[0])
+        count_uses(layer, first);
+    limit_demand(residency, &demand);
+    if (begin != 0 || demand.end != layer->experts) {
+        demand.mask = matrix->bit;
+        limit_demand(residency, &demand);
+    }
+    residency->job_count = 0;
+    atomic_store_explicit(&residency->next_read, 0, memory_order_relaxed);
+    select_missing(residency, &demand);
+    return demand.end;
+}
+
+void cpu_experts_release(struct cpu_experts *residency)
+{
+    pthread_mutex_unlock(&residency->mutex);
+}
+
+/* ---- reading ---- */
+
+/* Reads bytes begin .. end of an expert of a plane, counted from the sector in which it begins. */
+static void read_piece(const struct job *job, uint64_t begin, uint64_t end)
+{
+    const struct plane *plane = &job->matrix->planes[job->plane];
+    const uint64_t from = plane->offset + job->expert * plane->stride, shift = plane->file < 0 ? 0 : from % SECTOR;
+    char *to = job->matrix->copies[job->expert].planes[job->plane] - shift;
+    uint64_t done = begin;
+
+    while (plane->file >= 0 && done < end) {
+        const ssize_t got = pread(plane->file, to + done, end - done, (off_t)(from - shift + done));
+
+        if (got <= 0)
+            break;
+        done += (uint64_t)got;
+    }
+    /* The last sector of a file may be shorter. What direct I/O does not read, the mapping has. */
+    end = end < shift + plane->stride ? end : shift + plane->stride;
+    done = done > shift ? done : shift;
+    if (done < end)
+        memcpy(to + done, plane->begin + job->expert * plane->stride + (done - shift), end - done);
+}
+
+void cpu_experts_read(struct cpu_experts *residency)
+{
+    uint64_t next = atomic_fetch_add_explicit(&residency->next_read, 1, memory_order_relaxed), at = 0;
+
+    for (uint32_t j = 0; j < residency->job_count; j++) {
+        const struct plane *plane = &residency->jobs[j].matrix->planes[residency->jobs[j].plane];
+        const uint64_t bytes = copy_bytes(plane->stride), pieces = (bytes + READ_BYTES - 1) / READ_BYTES;
+
+        for (; next < at + pieces; next = atomic_fetch_add_explicit(&residency->next_read, 1, memory_order_relaxed)) {
+            const uint64_t begin = (next - at) * READ_BYTES;
+
+            read_piece(&residency->jobs[j], begin, begin + READ_BYTES < bytes ? begin + READ_BYTES : bytes);
+        }
+        at += pieces;
+    }
+}
+
+void cpu_experts_bind(const struct cpu_expert_matrix *matrix, uint64_t expert, struct sdk_tensor *w)
+{
+    const struct copy *copy = &matrix->copies[expert];
+
+    for (uint32_t p = 0; copy->block != NULL && p < matrix->plane_count; p++)
+        w->planes[p] = (void *)((uintptr_t)copy->planes[p] - expert * matrix->planes[p].stride);
+}
+
+struct cpu_experts_state cpu_experts_state_of(struct cpu_experts *residency)
+{
+    struct cpu_experts_state state;
+
+    pthread_mutex_lock(&residency->mutex);
+    state = residency->state;
+    pthread_mutex_unlock(&residency->mutex);
+    return state;
+}
+
+uint32_t cpu_experts_is_held(struct cpu_experts *residency, const struct cpu_expert_matrix *matrix, uint64_t expert)
+{
+    uint32_t held;
+
+    pthread_mutex_lock(&residency->mutex);
+    held = matrix->copies[expert].block != NULL;
+    pthread_mutex_unlock(&residency->mutex);
+    return held;
+}

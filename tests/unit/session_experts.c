@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * [TEST]: a mixture that does not fit into memory.budget. The plan limits its resident experts, logits are the same as
+ * without a limit, and the memory of the run is what was planned.
+ */
+#include <inttypes.h>
+
+#include <accel/model/plan.h>
+#include <accel/types.h>
+
+#include "session_support.h"
+#include "tests/bench/random_model.h"
+
+/* 4 layers of 8 experts: 40 MB in Q4_0, of which experts are 39 MB. */
+static const struct random_model sizes = {4, 256, 2720, 8, 2, 600, 8, 2, 1.5};
+static const struct random_model dense = {1, 256, 768, 8, 2, 600, 0, 0, 0};
+
+enum { PROMPT = 40, STEPS = 12, VOCABULARY = 600 };
+
+static void write_model(const struct random_model *model, char path[PATH_BYTES])
+{
+    snprintf(path, PATH_BYTES, "session_experts-%ld.gguf", (long)getpid());
+    assert_true(random_model_write(path, model, ACCEL_Q4_0));
+}
+
+/* Feeds a prompt and then token by token, and stores the logits of each step. */
+static void feed(struct accel_session *session, float *out_logits)
+{
+    struct accel_error error = {0};
+    int32_t ids[PROMPT];
+    const float *logits;
+
+    for (uint32_t i = 0; i < PROMPT; i++)
+        ids[i] = (int32_t)(300 + i * 7919 % 300);
+    OK(accel_session_feed(session, ids, PROMPT, &logits, &error));
+    memcpy(out_logits, logits, VOCABULARY * sizeof(*logits));
+    for (uint32_t i = 1; i <= STEPS; i++) {
+        OK(accel_session_feed(session, ids + i * 3, 1, &logits, &error));
+        memcpy(out_logits + i * VOCABULARY, logits, VOCABULARY * sizeof(*logits));
+    }
+}
+
+static struct accel_model_plan *make_plan(struct accel_context *context, const char *path,
+                                          const struct accel_named_value *settings, uint32_t count)
+{
+    struct accel_model_plan_options options = {
+        .size = sizeof(options), .path = path, .device = "cpu", .overrides = settings, .override_count = count};
+    struct accel_model_plan *plan = NULL;
+    struct accel_error error = {0};
+
+    OK(accel_model_plan_create(context, &options, &plan, &error));
+    return plan;
+}
+
+static void logits_are_the_same(void **state)
+{
+    static const struct accel_named_value whole[] = {{"context", "256tok", "test"},
+                                                     {"cpu.layout", "rows", "test"},
+                                                     {"batch", "32tok", "test"},
+                                                     {"weights.load", "map", "test"}};
+    static const struct accel_named_value limited[] = {{"context", "256tok", "test"},
+                                                       {"cpu.layout", "rows", "test"},
+                                                       {"batch", "32tok", "test"},
+                                                       {"memory.budget", "24MiB", "test"}};
+    const struct accel_named_value *settings[] = {whole, limited};
+    float *logits[2];
+    char path[PATH_BYTES];
+
+    (void)state;
+    write_model(&sizes, path);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct accel_context *context = make_context();
+        struct accel_model_plan *plan = make_plan(context, path, settings[i], 4);
+        const struct accel_plan_setting *limit =
+            accel_plan_setting_find(accel_model_plan_plan(plan), "cpu.expert_bytes");
+        struct accel_plan_fit fit = {.size = sizeof(fit)};
+        struct accel_session *session = NULL;
+        struct accel_error error = {0};
+        uint64_t now = 0, peak = 0;
+
+        logits[i] = calloc((STEPS + 1) * VOCABULARY, sizeof(*logits[i]));
+        assert_non_null(logits[i]);
+        assert_int_equal(limit != NULL, i == 1);
+        OK(accel_plan_fit(accel_model_plan_plan(plan), &fit, &error));
+        assert_int_equal(fit.fits, 1);
+        OK(accel_model_plan_session(plan, &session, &error));
+        OK(accel_session_load(session, &error));
+        feed(session, logits[i]);
+        assert_int_equal(accel_memory_usage(context, ACCEL_MEMORY_MAPPED, &now, &peak), ACCEL_OK);
+        if (i == 1) {
+            const uint64_t bytes = strtoull(limit->value, NULL, 10), copy = 2720 * 256 / 32 * 18 + 8192;
+
+            print_message("limit %" PRIu64 ", copies %" PRIu64 "\n", bytes, peak);
+            assert_true(peak <= bytes && peak + copy > bytes);
+            OK(accel_memory_usage(context, 0, &now, &peak));
+            assert_true(peak <= fit.needed && fit.needed <= fit.budget);
+        }
+        accel_model_plan_free(plan);
+        OK(accel_context_free(context, &error));
+    }
+    assert_memory_equal(logits[0], logits[1], (STEPS + 1) * VOCABULARY * sizeof(*logits[0]));
+    free(logits[0]);
+    free(logits[1]);
+    unlink(path);
+}
+
+/* Without room for the experts of a token the verdict stays, and a note has the budget that is enough. */
+static void a_budget_that_is_too_small(void **state)
+{
+    static const struct accel_named_value settings[] = {{"context", "256tok", "test"},
+                                                        {"memory.budget", "2MiB", "test"}};
+    struct accel_context *context = make_context();
+    struct accel_plan_fit fit = {.size = sizeof(fit)};
+    struct accel_error error = {0};
+    struct accel_model_plan *plan;
+    const struct accel_plan *made;
+    char path[PATH_BYTES];
+    uint32_t notes = 0;
+
+    (void)state;
+    write_model(&sizes, path);
+    plan = make_plan(context, path, settings, 2);
+    made = accel_model_plan_plan(plan);
+    OK(accel_plan_fit(made, &fit, &error));
+    assert_int_equal(fit.fits, 0);
+    assert_null(accel_plan_setting_find(made, "cpu.expert_bytes"));
+    for (uint32_t i = 0; i < accel_plan_note_count(made); i++)
+        notes += strcmp(accel_plan_note_get(made, i)->key, "cpu.expert_bytes") == 0;
+    assert_int_equal(notes, 1);
+    accel_model_plan_free(plan);
+    OK(accel_context_free(context, &error));
+    unlink(path);
+}
+
+static void refuse(const struct random_model *model, const struct accel_named_value *settings, uint32_t count,
+                   int32_t code)
+{
+    struct accel_session_options options = {
+        .size = sizeof(options), .device = "cpu", .overrides = settings, .override_count = count};
+    struct accel_context *context = make_context();
+    struct accel_session *session = NULL;
+    struct accel_model *opened = NULL;
+    struct accel_error error = {0};
+    char path[PATH_BYTES];
+
+    write_model(model, path);
+    OK(accel_model_open(path, NULL, &opened, &error));
+    assert_int_equal(accel_session_create(context, opened, &options, &session, &error), code);
+    assert_non_null(strstr(error.text, "cpu.expert_bytes="));
+    assert_int_not_equal(error.remedy[0], '\0');
+    assert_int_equal(error.origin, ACCEL_FROM_SETTING);
+    close_all(session, opened, context);
+    unlink(path);
+}
+
+static void limits_that_are_refused(void **state)
+{
+    static const struct accel_named_value less[] = {{"cpu.expert_bytes", "100000", "test"}};
+    static const struct accel_named_value copied[] = {{"cpu.expert_bytes", "20000000", "test"},
+                                                      {"weights.load", "read", "test"}};
+
+    (void)state;
+    refuse(&sizes, less, 1, ACCEL_E_INVALID);
+    refuse(&sizes, copied, 2, ACCEL_E_INVALID);
+    refuse(&dense, less, 1, ACCEL_E_INVALID);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(logits_are_the_same),
+        cmocka_unit_test(a_budget_that_is_too_small),
+        cmocka_unit_test(limits_that_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
