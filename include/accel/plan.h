@@ -110,7 +110,7 @@ struct accel_plan_overridden {
 };
 
 /* The word that a value is, by which code tests it. */
-enum accel_word {
+enum {
     ACCEL_WORD_OTHER, /**< a number, a name, or a word without a row */
 #define ACCEL_WORD(name, text) ACCEL_WORD_##name,
 #include <accel/words.def>
