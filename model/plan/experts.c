@@ -32,7 +32,7 @@ static bool is_load_open(const struct accel_plan *plan)
 {
     const struct accel_plan_setting *load = accel_plan_setting_find(plan, "weights.load");
 
-    return strcmp(load->value, "read") != 0 || load->origin == ACCEL_ORIGIN_FILE;
+    return load->word != ACCEL_WORD_READ || load->origin == ACCEL_ORIGIN_FILE;
 }
 
 /* Returns whether a limit can be tried: the driver has the option, nobody set it, and the file maps the experts. */
