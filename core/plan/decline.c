@@ -76,13 +76,16 @@ static int32_t replace(struct accel_plan *plan, const struct accel_profile_setti
 {
     size_t index = (size_t)(setting - plan->settings->settings);
     const struct accel_plan_replaced before = {index, plan->records[index], *setting};
+    const struct accel_setting_row *key = accel_key_find(setting->key);
+    bool is_preset = key == NULL || strcmp(made->value, key->preset) == 0;
     if (plan->is_planning_shapes)
         accel_plan_append(plan, &plan->replaced, &before, sizeof(before));
     /* The setting moves to this list: the list of unmet settings is rebuilt with the hints. */
     plan->unmet.count = 0;
     accel_plan_add_unhonored(plan, plan->is_planning_shapes ? &plan->shape_unhonored : &plan->declines, setting, 0,
                              reason);
-    accel_plan_decide(plan, setting->key, made->value, ACCEL_ORIGIN_BUILTIN, "built in",
+    accel_plan_decide(plan, setting->key, made->value, is_preset ? ACCEL_ORIGIN_BUILTIN : ACCEL_ORIGIN_ESTIMATED,
+                      is_preset ? "built in" : "the plan",
                       accel_plan_text(plan, "not honored: %s=%s, %s", setting->key, setting->value, reason));
     plan->settings->settings[index] = *made;
     return ACCEL_OK;

@@ -95,11 +95,14 @@ static bool is_placed(const struct accel_plan *plan, const struct accel_profile_
     return plan->spread || !plan->has_shapes || accel_plan_recommends(setting) || setting->word == ACCEL_WORD_AUTO;
 }
 
-/* Returns whether the device runs on threads that can be assigned to processors. */
+/* Returns whether the device, or one of those of the layers, runs on threads that can be assigned to processors. */
 static bool has_threads(const struct accel_plan *plan, const struct accel_profile_setting *setting)
 {
+    const struct accel_listed *device = plan->device;
     (void)setting;
-    return plan->device && plan->device->info.facts->limits->threads != 0;
+    for (uint32_t i = 0; i < plan->layers.count && !(device && device->info.facts->limits->threads); i++)
+        device = accel_context_find(plan->context, ((const struct accel_plan_layer *)plan->layers.items[i])->device);
+    return device && device->info.facts->limits->threads != 0;
 }
 
 static bool measures(const struct accel_plan *plan, const struct accel_profile_setting *setting)
@@ -133,6 +136,7 @@ static const struct condition {
     {"offload.layers", is_spread_here, "the layers of one model are spread over devices that are here"},
     {"placement", is_placed, "there is only one device, which runs all layers"},
     {"power", has_threads, "the device has no threads to choose processors for"},
+    {"cpu.threads", has_threads, "no layer runs on a device with threads"},
     {"measure.folder", measures,
      "nothing is measured: that is trace.steps=true, measure.memory=true and output.attention=true"},
     {"memory.efficient", maps, "weights.load=read makes a second copy of the weights"},
@@ -184,11 +188,9 @@ static bool is_unmet(const struct accel_plan *plan, const struct accel_setting_r
                      const struct accel_profile_setting *setting, char reason[ACCEL_PLAN_REASON])
 {
     const struct condition *condition = find_condition(key->name);
-    if (is_planned(plan, key->name))
-        return false;
     if (condition == NULL)
         return accel_plan_never_honored(plan, key, setting, reason);
-    if (is_default(key, setting) || condition->holds(plan, setting))
+    if (is_planned(plan, key->name) || is_default(key, setting) || condition->holds(plan, setting))
         return false;
     snprintf(reason, ACCEL_PLAN_REASON, "%s", condition->reason);
     return true;
@@ -210,9 +212,8 @@ static const struct accel_profile_setting *next_unmet(const struct accel_plan *p
 /* Returns the unit as written behind a number; a word has none. */
 static const char *unit_of(const char *unit, const char *value)
 {
-    if (*value == '\0' || value[strspn(value, "0123456789")] != '\0')
-        return "";
-    return strcmp(unit, "bytes") == 0 ? "B" : unit;
+    bool is_number = *value != '\0' && value[strspn(value, "0123456789")] == '\0';
+    return !is_number ? "" : strcmp(unit, "bytes") == 0 ? "B" : unit;
 }
 
 static int32_t refuse_unmet(const struct accel_plan *plan, const struct accel_profile_setting *setting,

@@ -86,7 +86,7 @@ static void note_past(struct accel_plan *plan, const struct accel_history *histo
 {
     struct accel_plan_past *past = &plan->past;
     *past = (struct accel_plan_past){.size = sizeof(*past), .origin = ""};
-    for (uint32_t i = 0; i < history->count; i++) {
+    for (uint32_t i = 0; i < history->count && past->runs < RUNS; i++) {
         const struct accel_history_record *record = history->records[i];
         double difference;
         if (record->planned == 0 || record->measured == 0)
@@ -178,11 +178,11 @@ static int32_t add_speed(struct accel_plan *plan, const char *name, const struct
     return ACCEL_OK;
 }
 
-/* Returns the devices of the layers, each once, in the form of run records; a plan on one device has that device. */
+/* Returns the devices of the layers, each once, in the form of run records; a plan without layers has its device. */
 static const char *place_of(struct accel_plan *plan)
 {
     const char *names = plan->device ? plan->device->info.name : "";
-    for (uint32_t i = 0; i < plan->layers.count && plan->spread; i++) {
+    for (uint32_t i = 0; i < plan->layers.count; i++) {
         const struct accel_plan_layer *row = plan->layers.items[i];
         bool named = false;
         for (uint32_t j = 0; j < i; j++)
@@ -196,7 +196,7 @@ static const char *place_of(struct accel_plan *plan)
 static int32_t find(struct accel_plan *plan, uint32_t kind, const char *model, struct accel_history **out_history,
                     struct accel_error *error)
 {
-    return accel_history_find(plan->context, kind, model, place_of(plan), RUNS, out_history, error);
+    return accel_history_find(plan->context, kind, model, place_of(plan), 0, out_history, error);
 }
 
 /* Adds the best available evidence of the speed: this model, other models, a measured bandwidth, a stated one. */
@@ -214,12 +214,12 @@ static int32_t predict_decode(struct accel_plan *plan, const struct accel_histor
         return add_speed(plan, "written", &range, plan->bound_decode_origin);
     }
     if (plan->spread && !range.runs)
-        return add_speed(plan, "written", &range, "not known where layers lie on several devices");
+        return add_speed(plan, "written", &range, "no run with these layers on these devices was measured");
     if (range.runs)
         return add_speed(plan, "written", &range,
                          accel_plan_text(plan, "measured: %" PRIu32 " run%s of this model with these settings",
                                          range.runs, range.runs == 1 ? "" : "s"));
-    for (uint32_t kind = ACCEL_HISTORY_RUN; kind <= ACCEL_HISTORY_BANDWIDTH && plan->device; kind++) {
+    for (uint32_t kind = ACCEL_HISTORY_RUN; kind <= ACCEL_HISTORY_BANDWIDTH && *place_of(plan); kind++) {
         code = find(plan, kind, NULL, &others, error);
         if (code != ACCEL_OK)
             return code;
@@ -233,23 +233,21 @@ static int32_t predict_decode(struct accel_plan *plan, const struct accel_histor
                                 range.runs == 1 ? "" : "s", accel_plan_size_text(plan->step_weights, least),
                                 accel_plan_size_text(plan->step_weights + plan->step_state, most)));
     }
-    if (accel_plan_fact_number(plan, "device.bandwidth", &bandwidth, &stated) && bandwidth) {
+    /* Layers on another device do not have the bandwidth of the plan's, and a described one bounds the speed itself. */
+    if (plan->device && strcmp(place_of(plan), plan->device->info.name) == 0 &&
+        accel_plan_fact_number(plan, "device.bandwidth", &bandwidth, &stated) && bandwidth) {
         range.upper = (double)bandwidth / (double)plan->step_weights;
         return add_speed(plan, "written", &range,
                          accel_plan_text(plan,
                                          "claimed: at most device.bandwidth (%s) / %s of weights, with an empty cache",
                                          stated, accel_plan_size_text(plan->step_weights, least)));
     }
-    if (range.others)
-        return add_speed(plan, "written", &range,
-                         "nothing was measured on this device with as many threads; a run measures it");
-    if (range.unrelated)
-        return add_speed(plan, "written", &range,
-                         "no run of this model, or of one of about its size, was measured on this device");
-    return add_speed(plan, "written", &range,
-                     plan->threads.count
-                         ? "nothing was measured on this device; accelctl doctor --measure or a run measures it"
-                         : "nothing was measured on this device; a run measures it");
+    stated = range.others      ? "nothing was measured on this device with as many threads; a run measures it"
+             : range.unrelated ? "no run of this model, or of one of about its size, was measured on this device"
+             : plan->threads.count
+                 ? "nothing was measured on this device; accelctl doctor --measure or a run measures it"
+                 : "nothing was measured on this device; a run measures it";
+    return add_speed(plan, "written", &range, stated);
 }
 
 /* ---- variant and hints ---- */

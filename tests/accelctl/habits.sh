@@ -224,6 +224,24 @@ try 2 "$accelctl" run "$q8" -ngll 1
 one_error "did you mean -ngl?"
 try 0 "$accelctl" run "$q8" -n3 -gq -p Once
 is "$(cat "$work/out")" " upon a time" "-n3 -gq"
+try 0 "$accelctl" run "$q8" -n=3 -gq -p Once
+is "$(cat "$work/out")" " upon a time" "-n=3 -gq"
+# Numbers of tokens take K; of -m twice the last one counts; a short or another name has its option.
+try 2 "$accelctl" eval -m "$q8" -f "$work/text" -c 1K
+one_error "--chunk 1024: context=1024"
+try 0 "$accelctl" plan -m "$work/none.gguf" -m "$q8"
+has "$q8"
+for guess in --ctx:--ctx-size --context:--ctx-size --batch:--batch-size --hlep:--help; do
+    try 2 "$accelctl" plan "$q8" "${guess%%:*}" 64
+    one_error "there is no option ${guess%%:*}; did you mean ${guess#*:}?"
+done
+try 4 "$accelctl" plan "$q8" -ngl -1
+one_error "gpu.layers=all: there is no GPU"
+# A path instead of a command, and a seed where nothing is drawn.
+try 2 "$accelctl" "$work/none.gguf"
+grep -qxF "  remedy: accelctl run $work/none.gguf" "$work/err" || fail "a path as a command: $(cat "$work/err")"
+try 0 "$accelctl" run "$q8" --greedy -s -1 -n 2 -p Once
+grep "^seed " "$work/err" && fail "a seed of a greedy run"
 # --mmap is a setting, which is stronger than a variable and takes back an earlier --no-mmap.
 try 0 env ACCEL_WEIGHTS_LOAD=read "$accelctl" plan "$q8" --no-mmap --mmap --reasons
 grep -qE 'weights.load +map .*command line --mmap' "$work/out" || { cat "$work/out"; fail "--mmap sets nothing"; }

@@ -60,6 +60,11 @@ is $((long - short)) 57600 "bytes of a step of a run of 200 tokens over those of
 # Runs of this model are those of its contents: a copy elsewhere is it, other weights of the same shapes are not.
 rm "$history"
 try 0 "$accelctl" run "$f32" -q --greedy --ignore-end -n 40 --prompt Once
+# Runs without a speed do not push those with one out of the newest ones that a plan reads.
+newest=$(sed -n '$s/"tokens_per_1000_s":[0-9]*,//p' "$history" | sed 's/"tokens":[0-9]*/"tokens":5/')
+for run in $(seq 25); do
+    printf '%s\n' "$newest"
+done >>"$history"
 cp "$f32" "$work/copy.gguf"
 try 0 "$accelctl" plan "$work/copy.gguf" --json
 is "$(value speed.0.origin)" "measured: 1 run of this model with these settings" "speed of a copy"

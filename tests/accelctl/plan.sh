@@ -256,6 +256,22 @@ grep -q "^not honored.*gpu.layers" "$work/out" && fail "gpu.layers is planned an
 try 0 "$accelctl" plan "$model" --platform cuda --device rtx3090 -ngl 3 --all
 grep -q "language *0-2 *cpu:cpu0" "$work/out" || { cat "$work/out"; fail "-ngl 3 is not planned"; }
 grep -q "refused by a run" "$work/out" && fail "-ngl 3 is planned and refused"
+# Layers that lie on the CPU do not have the bandwidth of the described device, but the runs of the CPU.
+XDG_STATE_HOME=$work/state.host try 0 "$accelctl" plan "$model" --platform cuda --device a100 -ngl 0 --json
+case $(value speed.0.origin) in "nothing was measured on this device"*) ;; *) fail "-ngl 0: $(value speed.0.origin)" ;; esac
+XDG_STATE_HOME=$work/state.host try 0 "$accelctl" run "$model" -q --greedy --ignore-end -n 24 -p Once
+XDG_STATE_HOME=$work/state.host try 0 "$accelctl" plan "$model" --platform cuda --device a100 -ngl 0 --json
+case $(value speed.0.origin) in "estimated: bytes/s of 1 other run"*) ;; *) fail "-ngl 0: $(value speed.0.origin)" ;; esac
+# Threads are refused where no layer lies on a device that has them.
+try 0 "$accelctl" plan llama-2-7b --platform cuda --device a100 -t 1
+has "refused by a run: cpu.threads=1, no layer runs on a device with threads"
+try 0 "$accelctl" plan "$model" --platform cuda --device rtx3090 -ngl 3 -t 1
+grep "refused by a run" "$work/out" && fail "-t is refused where layers lie on the CPU"
+# A speed is that of one sequence, and the number of sequences that fits is of the plan.
+try 0 "$accelctl" plan llama-2-7b --platform cuda --device a100 --set sequences=4
+grep -q "^speed      decode at most [0-9.]* tokens/s for one sequence" "$work/out" || fail "speed of 4 sequences: $(cat "$work/out")"
+try 0 "$accelctl" plan llama-3-8b --platform cuda --device rtx4090 --explain sequences
+has "from     the plan"
 try 0 "$accelctl" plan llama-2-70b --platform cuda --device 2xh100 --set weights.type=f16 --json
 is "$(value facts.device.count.value)" 2 "the count"
 is "$(value verdict.budget)" $((2 * (81559 - 1024) * 1048576)) "the budget"
@@ -339,7 +355,7 @@ sh -c "set -- $(sed -n 's/^ *remedy: accelctl plan //p' "$work/out"); [ \"\$1\" 
     { cat "$work/out"; fail "the remedy is no call for a shell"; }
 mkdir "$work/site"
 printf 'accel-profile: 1\ndefaults: {kv.enabled: false}\n' >"$work/site/accel.yaml"
-(cd "$work/site" && try 4 "$accelctl" plan "$q8" && grep -q "^refused by a run: kv.enabled=false$" "$work/out") ||
+(cd "$work/site" && try 4 "$accelctl" plan "$q8" && grep -q "^refused by a run: kv.enabled=false, a run always has a KV cache$" "$work/out") ||
     { cat "$work/out"; fail "kv.enabled of a file is not called refused"; }
 # A call of another program says what the plan does: tokens of all sequences, and weights that stay as they are.
 try 0 "$accelctl" quantize --type q4_0 "$f32" "$work/q4.gguf"
@@ -462,7 +478,7 @@ large="llama-2-7b --platform cuda --device rtx4090"
     [ "$fewer" -gt 1 ] && [ "$fewer" -lt 8 ] || fail "$fewer sequences"
     try 0 "$accelctl" plan $large
     has "$fewer sequences, prefill"
-    has "not honored: sequences=8"
+    has "not honored: sequences=8, the memory budget holds fewer"
     try 0 "$accelctl" plan $large --set sequences=$fewer
     try 5 "$accelctl" plan $large --set sequences=$((fewer + 1))
     try 5 "$accelctl" plan llama-2-70b --platform cuda --device rtx4090 --set placement=single

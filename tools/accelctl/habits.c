@@ -67,15 +67,11 @@ static const struct {
     const char *theirs;
     const char *ours;
 } values[] = {
-    {"context", "0", "auto"},
-    {"cpu.threads", "-1", "auto"},
-    {"kv.type.k", "q8_0", "q8"},
-    {"kv.type.k", "q4_0", "q4"},
-    {"kv.type.v", "q8_0", "q8"},
-    {"kv.type.v", "q4_0", "q4"},
-    {"attention.kernel", "on", "tiled"},
-    {"attention.kernel", "1", "tiled"},
-    {"attention.kernel", "off", "eager"},
+    {"context", "0", "auto"},           {"cpu.threads", "-1", "auto"},
+    {"gpu.layers", "-1", "all"},        {"kv.type.k", "q8_0", "q8"},
+    {"kv.type.k", "q4_0", "q4"},        {"kv.type.v", "q8_0", "q8"},
+    {"kv.type.v", "q4_0", "q4"},        {"attention.kernel", "on", "tiled"},
+    {"attention.kernel", "1", "tiled"}, {"attention.kernel", "off", "eager"},
     {"attention.kernel", "0", "eager"},
 };
 
@@ -145,22 +141,22 @@ const char *setting_of_option(const char *option)
     return NULL;
 }
 
-/* Returns 8192 for "8K" or "8k", as contexts are named; NULL for another text. */
-static const char *expand_k(const char *value)
+const char *expand_count(const char *value)
 {
     static char number[24];
     size_t digits = strspn(value, "0123456789");
+    bool is_k = strcmp(value + digits, "K") == 0 || strcmp(value + digits, "k") == 0;
 
-    if (digits == 0 || digits > 9 || (strcmp(value + digits, "K") != 0 && strcmp(value + digits, "k") != 0))
+    if (digits == 0 || digits > 9 || (!is_k && strcmp(value + digits, "M") != 0))
         return NULL;
-    snprintf(number, sizeof(number), "%llu", strtoull(value, NULL, 10) * 1024);
+    snprintf(number, sizeof(number), "%llu", strtoull(value, NULL, 10) * (is_k ? 1024 : 1048576));
     return number;
 }
 
 const char *setting_word(const char *key, const char *value)
 {
-    if ((strcmp(key, "context") == 0 || strcmp(key, "batch") == 0) && expand_k(value) != NULL)
-        return expand_k(value);
+    if ((strcmp(key, "context") == 0 || strcmp(key, "batch") == 0) && expand_count(value) != NULL)
+        return expand_count(value);
     if (strcmp(key, "kv.type") == 0)
         key = "kv.type.k";
     for (size_t i = 0; i < COUNT(values); i++)
@@ -319,6 +315,7 @@ static const struct {
      "accelctl chat MODEL for a conversation, accelctl run MODEL --prompt TEXT for a text"},
     {"list ls models", "there is no list of models: a MODEL is the path of a GGUF file or of a folder of safetensors; "
                        "accelctl profile list models lists those that can be planned without a file"},
+    {"advice advise", "accelctl plan MODEL --advise TOPIC"},
     {"inspect gguf-dump llama-gguf", "accelctl info MODEL"},
     {"ps", "no model stays loaded behind a command: accelctl plan MODEL prints the memory of one, accelctl cache list "
            "the files cached on disk"},

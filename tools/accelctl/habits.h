@@ -23,6 +23,9 @@ const char *setting_of_option(const char *option);
  * it is a word of the option, else what a missing one means. NULL for all other options. */
 const char *optional_value(const char *option, const char *next, bool *out_takes);
 
+/* Returns "8192" for "8K" or "8k", and "1048576" for "1M", valid until the next call; NULL for another text. */
+const char *expand_count(const char *value);
+
 /* Translates a value of a setting from llama.cpp's spelling: "q8_0" is "q8" for kv.type.k. */
 const char *setting_word(const char *key, const char *value);
 

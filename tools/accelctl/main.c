@@ -53,8 +53,14 @@ static int refuse_command(const char *name, int count, char **arguments)
     const struct command *nearest = NULL;
     uint32_t least = unrelated_distance(name);
     uint32_t json = requests_json(count, arguments);
-    char text[200];
+    size_t length = strlen(name), tail = sizeof(".gguf") - 1;
+    char text[200], remedy[4200];
 
+    if (strchr(name, '/') != NULL || (length > tail && strcmp(name + length - tail, ".gguf") == 0)) {
+        snprintf(text, sizeof(text), "a command is required before the path '%.150s'", name);
+        snprintf(remedy, sizeof(remedy), "accelctl run %s", name);
+        return report_error_text(json, EXIT_USAGE, "usage", text, remedy);
+    }
     if (name[0] == '-') {
         snprintf(text, sizeof(text), "a command is required before the option '%.60s'", name);
         instead = "accelctl run -m MODEL -p TEXT; accelctl --help lists the commands";

@@ -25,6 +25,7 @@ struct parser {
     int count;
     int at;
     int positional_count; /* arguments that are no options, in front of `arguments` */
+    int option_argument;  /* 1 + the index of the one that an option gave, 0: none */
     const char *word;     /* the option that is parsed */
     uint32_t json;        /* 1: errors go out as JSON */
 };
@@ -76,12 +77,27 @@ static const struct option_row *find_letter(const struct command *command, char 
     return NULL;
 }
 
+/* Returns whether a word is the beginning of the option's name, or the setting that the option stands for. */
+static bool is_short_for(const struct option_row *row, const char *word)
+{
+    const char *key = row->type == OPTION_SETTING ? setting_of_option(row->name) : NULL;
+
+    return (strlen(word) > 2 && strncmp(row->name, word, strlen(word)) == 0) || (key != NULL && strcmp(key, word) == 0);
+}
+
 /* Finds the option that is nearest to a misspelt one, with its dashes. */
 static const char *nearest_option(const struct parser *p, const char *word, char near[64])
 {
     uint32_t least = unrelated_distance(word + strspn(word, "-"));
 
     near[0] = '\0';
+    for (uint32_t i = 0; i < p->command->option_count; i++)
+        if (is_short_for(&p->command->options[i], word + strspn(word, "-"))) {
+            snprintf(near, 64, "--%s", p->command->options[i].name);
+            return near;
+        }
+    if (is_nearer(word + strspn(word, "-"), "help", &least))
+        snprintf(near, 64, "--help");
     for (uint32_t i = 0; i < p->command->option_count; i++) {
         const struct option_row *row = &p->command->options[i];
         char other[64];
@@ -188,6 +204,8 @@ static int store_number(const struct parser *p, const struct option_row *row, co
         return -1;
     }
     errno = 0;
+    if (row->type != OPTION_REAL && expand_count(value) != NULL)
+        value = expand_count(value);
     if (row->type != OPTION_REAL) {
         *(uint64_t *)place = strtoull(value, &end, 10);
         number = (double)*(uint64_t *)place;
@@ -279,8 +297,10 @@ static int store(struct parser *p, const struct option_row *row, const char *val
     case OPTION_SETTING:
         return store_setting(p, row, value);
     case OPTION_ARGUMENT:
-        /* The array has space for the value, since the option's own words were removed from it. */
-        p->arguments[p->positional_count++] = (char *)value;
+        /* The last of the same option counts. The array has space, since the option's words were removed from it. */
+        if (p->option_argument == 0)
+            p->option_argument = ++p->positional_count;
+        p->arguments[p->option_argument - 1] = (char *)value;
         return -1;
     default:
         return store_number(p, row, option_word(p->command->name, row->name, value));
@@ -320,7 +340,7 @@ static int parse_name(struct parser *p, const struct option_row *row, const char
     return word[length] == '=' ? complain(p, "--%s takes no value", row->name) : store(p, row, NULL);
 }
 
-/* Parses "-n", "-n20", "-gq". Only numbers may directly follow their letter: "-ngl" is not "-n gl". */
+/* Parses "-n", "-n20", "-n=20", "-gq". Only numbers may directly follow their letter: "-ngl" is not "-n gl". */
 static int parse_short(struct parser *p, const char *word)
 {
     int code = -1;
@@ -328,7 +348,7 @@ static int parse_short(struct parser *p, const char *word)
     for (const char *letter = word + 1; *letter != '\0'; letter++) {
         const struct option_row *row = find_letter(p->command, *letter);
 
-        if (row == NULL || (has_value(row) && letter[1] != '\0' && strchr("0123456789.", letter[1]) == NULL))
+        if (row == NULL || (has_value(row) && letter[1] != '\0' && strchr("0123456789.=", letter[1]) == NULL))
             return refuse_option(p, word, strcspn(word, "="));
         if (has_value(row))
             break;
@@ -337,7 +357,7 @@ static int parse_short(struct parser *p, const char *word)
         const struct option_row *row = find_letter(p->command, *letter);
 
         if (has_value(row))
-            return parse_value(p, row, letter[1] == '\0' ? NULL : letter + 1);
+            return parse_value(p, row, letter[1] == '\0' ? NULL : letter + 1 + (letter[1] == '='));
         code = store(p, row, NULL);
     }
     return code;

@@ -340,19 +340,19 @@ static void print_split(const struct accel_plan *plan)
 
 /* ---- what does not go as the settings say ---- */
 
-/* Values with one of ACCEL_UNHONORED_NOTED and ACCEL_UNHONORED_REFUSED. */
+/* Prints the values with an outcome, ACCEL_UNHONORED_NOTED or ACCEL_UNHONORED_REFUSED, and their reasons. */
 static void print_unhonored_line(const struct accel_plan *plan, uint32_t outcome)
 {
-    char line[1200] = "";
+    char line[4000] = "";
 
     for (uint32_t i = 0; i < accel_plan_unhonored_count(plan); i++) {
         const struct accel_plan_unhonored *row = accel_plan_unhonored_get(plan, i);
         size_t used = strlen(line);
-        char value[64];
+        char value[64], reason[600];
 
         if (row->outcome == outcome)
-            snprintf(line + used, sizeof(line) - used, "%s%s=%s", used == 0 ? "" : ", ", row->key,
-                     value_text(row->value, row->unit, value));
+            snprintf(line + used, sizeof(line) - used, "%s%s=%s, %s", used == 0 ? "" : "; ", row->key,
+                     value_text(row->value, row->unit, value), short_places(row->reason, reason, sizeof(reason)));
     }
     if (line[0] != '\0')
         print_wrapped((uint32_t)print(outcome == ACCEL_UNHONORED_REFUSED ? "refused by a run: " : "not honored: "),

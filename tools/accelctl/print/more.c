@@ -297,9 +297,12 @@ static void print_past(const struct accel_plan *plan)
 
 void print_speed(const struct accel_plan *plan, uint32_t all)
 {
+    int64_t sequences = 1;
+
+    accel_plan_setting_number(plan, "sequences", &sequences, NULL);
     for (uint32_t i = 0; i < accel_plan_speed_count(plan); i++) {
         const struct accel_plan_speed *speed = accel_plan_speed_get(plan, i);
-        char bytes[32], range[80] = "not known", origin[500], line[700], low[32], high[32];
+        char bytes[32], range[120] = "not known", origin[500], line[700], low[32], high[32];
 
         if (speed->lower > 0 && speed->lower < speed->upper)
             snprintf(range, sizeof(range), "%s to %s tokens/s", number_text(speed->lower, low),
@@ -307,6 +310,9 @@ void print_speed(const struct accel_plan *plan, uint32_t all)
         else if (speed->upper > 0)
             snprintf(range, sizeof(range), "%s%s tokens/s", speed->lower > 0 ? "" : "at most ",
                      number_text(speed->upper, high));
+        /* The step of a decode speed reads the cache of one sequence. */
+        if (sequences > 1 && speed->upper > 0 && strcmp(speed->name, "written") == 0)
+            strcat(range, " for one sequence");
         short_places(speed->origin, origin, sizeof(origin));
         if (all)
             snprintf(line, sizeof(line), "%s, %s a step (%s)", range, bytes_text(speed->step_bytes, bytes), origin);

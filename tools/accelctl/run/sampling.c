@@ -40,12 +40,15 @@ void draw_seed(struct sampling_choice *chosen, uint32_t prints)
 {
     uint32_t drawn = 0;
 
+    struct accel_sampling sampling;
+
     if (chosen->seed.origin != SEED_DRAW)
         return;
     if (getrandom(&drawn, sizeof(drawn), GRND_NONBLOCK) != (ssize_t)sizeof(drawn))
         drawn = (uint32_t)time(NULL);
     chosen->seed = (struct seed_choice){drawn, SEED_DRAWN};
-    if (prints)
+    fill_sampling(chosen, &sampling);
+    if (prints && sampling.temperature != 0)
         fprintf(error_output(), "seed       %" PRIu32 "\n", drawn);
 }
 
