@@ -157,7 +157,7 @@ while IFS='|' read -r name near; do
         { cat "$work/err"; fail "$name does not suggest $near"; }
 done <<'END'
 meta-llama/Llama-3.1-8B|llama-3-8b
-Qwen3-8B|qwen2-7b
+Qwen3-9B|qwen3-8b
 someone/gemma-2b|gemma-2b
 HuggingFaceTB/SmolLM2-135M-Instruct|smollm2-135m
 END

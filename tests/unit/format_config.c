@@ -251,7 +251,8 @@ static void deepseek_is_read(void **state)
     static const char base[] =
         "{\"model_type\":\"deepseek_v2\",\"num_hidden_layers\":3,\"hidden_size\":64,\"intermediate_size\":128,"
         "\"num_attention_heads\":4,\"num_key_value_heads\":4,\"vocab_size\":100,\"rms_norm_eps\":1e-6,"
-        "\"max_position_embeddings\":128,\"kv_lora_rank\":24,\"qk_nope_head_dim\":16,\"qk_rope_head_dim\":8,"
+        "\"max_position_embeddings\":128,\"kv_lora_rank\":24,\"q_lora_rank\":null,\"qk_nope_head_dim\":16,\"qk_rope_"
+        "head_dim\":8,"
         "\"v_head_dim\":12,\"n_routed_experts\":8,\"num_experts_per_tok\":3,\"moe_intermediate_size\":16,"
         "\"n_shared_experts\":2,\"first_k_dense_replace\":1,\"n_group\":4,\"topk_group\":2,"
         "\"topk_method\":\"group_limited_greedy\",\"routed_scaling_factor\":1.5,\"rope_scaling\":{\"type\":\"yarn\","
