@@ -157,6 +157,8 @@ while IFS='|' read -r name near; do
         { cat "$work/err"; fail "$name does not suggest $near"; }
 done <<'END'
 meta-llama/Llama-3.1-8B|llama-3-8b
+Llama-3.1-8B-Instruct|llama-3-8b
+Llama-3.1-70B|llama-2-70b
 Qwen3-9B|qwen3-8b
 someone/gemma-2b|gemma-2b
 HuggingFaceTB/SmolLM2-135M-Instruct|smollm2-135m
@@ -201,6 +203,11 @@ try 0 "$accelctl" info --help
 for family in $(sed -n 's/^FAMILY(\(.*\))$/\1/p' "$src/model/family/families.def"); do
     grep -qw "$family" "$work/out" || fail "accelctl info --help does not list $family"
 done
+# What the activations of a pyramid leave out stands beside them.
+try 3 "$accelctl" plan resnet-50
+tr -s ' \n' '  ' <"$work/out" >"$work/line"
+grep -qF "scratch of a step; vision: features between filters are not in the scratch of the plan compiled graph" "$work/line" ||
+    { cat "$work/out"; fail "activations do not state what they leave out"; }
 try 0 "$accelctl" plan bert-tiny --platform cuda
 has "by formula"
 has "bert, 2 layers"
