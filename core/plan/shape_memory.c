@@ -348,7 +348,7 @@ static void note_filters(struct accel_shape_planner *s)
     for (uint32_t i = 0; i < s->shapes->component_count; i++) {
         const struct accel_sketch_component *c = &s->shapes->components[i];
         if (c->layers && c->heads == 0 && !reads_text(c) && step_tokens(s, c) == 1)
-            accel_plan_add_note(s->plan, &s->plan->notes, ACCEL_NOTE_INFO, "", "",
+            accel_plan_add_note(s->plan, &s->plan->notes, ACCEL_NOTE_INFO, "activations", "",
                                 "%s: features between filters are not in the scratch of the plan", c->name);
     }
 }

@@ -123,23 +123,44 @@ static int32_t ignore_fact(void *data, const struct accel_model_fact *fact)
     return ACCEL_OK;
 }
 
+/* Writes "did you mean NAME?" with the nearest descriptor: of the name, or of what stands before its last words without
+ * numerals, as in "Name-8B-Instruct". Leaves the text empty if no descriptor is near. */
+static void guess_name(struct accel_context *context, const char *base, char *guess, size_t bytes)
+{
+    char name[DESCRIPTOR_BYTES];
+    char *last = name;
+
+    if (base == NULL || strlen(base) >= sizeof(name))
+        return;
+    strcpy(name, base);
+    while (last != NULL) {
+        struct accel_error why = {0};
+
+        if (accel_model_facts_read(context, name, ignore_fact, NULL, &why) == ACCEL_E_NOT_FOUND)
+            snprintf(guess, bytes, "%.*s", (int)bytes - 1, why.remedy);
+        last = strrchr(name, '-');
+        if (guess[0] != '\0' || last == NULL || strpbrk(last, "0123456789") != NULL)
+            return;
+        *last = '\0';
+    }
+}
+
 void describe_suggest_name(struct accel_context *context, const char *name, struct accel_error *error)
 {
     char found[DESCRIPTOR_BYTES], contained[DESCRIPTOR_BYTES], guess[DESCRIPTOR_BYTES + 20] = "";
-    const char *base = describe_base_name(name);
-    struct accel_error why = {0};
 
     search_names(context, name, found, contained);
     if (contained[0] != '\0')
         snprintf(guess, sizeof(guess), "did you mean %s?", contained);
-    else if (base != NULL && accel_model_facts_read(context, base, ignore_fact, NULL, &why) == ACCEL_E_NOT_FOUND)
-        snprintf(guess, sizeof(guess), "%.*s", (int)sizeof(guess) - 1, why.remedy);
+    else
+        guess_name(context, describe_base_name(name), guess, sizeof(guess));
     if (guess[0] != '\0')
         accel_error_remedy(error,
                            "%s accelctl plan plans it by its name; to run a model, give the path of its GGUF file or "
-                           "Hugging Face folder",
+                           "Hugging Face folder; accel-profile(5) shows how to describe another model",
                            guess);
     else
         accel_error_remedy(error, "check the path: a model is a GGUF file, a safetensors file, or a folder with one; "
-                                  "accelctl profile list models lists models that accelctl plan knows by name");
+                                  "accelctl profile list models lists models that accelctl plan knows by name; "
+                                  "accel-profile(5) shows how to describe another");
 }

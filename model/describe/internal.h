@@ -107,8 +107,9 @@ struct traits {
     uint64_t context;
     uint64_t parameters; /* as a descriptor states them */
     uint64_t weight_bytes;
-    bool tied;   /* the output projection shares the embedding */
-    bool biases; /* matrices of layers have the biases that only some models of the family have */
+    uint32_t expert_type; /* of the published matrices of experts; ACCEL_TYPE_NONE: as the others */
+    bool tied;            /* the output projection shares the embedding */
+    bool biases;          /* matrices of layers have the biases that only some models of the family have */
 };
 
 struct accel_model_description {

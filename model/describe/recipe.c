@@ -43,6 +43,7 @@ void recipe_matrix(struct recipe *recipe, const char *name, const char *role, ui
     char whole[2 * RECIPE_PREFIX];
     struct accel_sketch_weight weight = {.size = sizeof(weight),
                                          .layer = recipe->layer,
+                                         .type = recipe->type,
                                          .name = whole,
                                          .component = part_names[recipe->part],
                                          .role = role,
@@ -130,7 +131,7 @@ static bool is_sane(const struct shape *shape)
 
 int32_t describe_recipe(struct accel_model_description *d, struct accel_error *error)
 {
-    struct recipe recipe = {.d = d, .traits = &d->traits, .shapes = d->shapes, .error = error};
+    struct recipe recipe = {.d = d, .traits = &d->traits, .shapes = d->shapes, .error = error, .type = ACCEL_TYPE_NONE};
     const struct model_family *family;
 
     for (uint32_t part = 0; part < PARTS; part++)

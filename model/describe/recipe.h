@@ -18,6 +18,7 @@ struct recipe {
     int32_t code;
     enum part part;
     uint32_t layer;
+    uint32_t type; /* of the following weights in the published checkpoint, or ACCEL_TYPE_NONE */
     char prefix[RECIPE_PREFIX];
 };
 

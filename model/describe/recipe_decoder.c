@@ -29,11 +29,15 @@ static void add_weight(void *data, enum decoder_part part, uint32_t layer, const
     const struct listing *listing = data;
     struct recipe *recipe = listing->recipe;
 
+    const bool is_expert = part == DECODER_EXPERT_GATE || part == DECODER_EXPERT_UP || part == DECODER_EXPERT_DOWN;
+
     recipe_at(recipe, listing->part, layer, "%s", listing->prefix);
+    recipe->type = is_expert && rows > 1 ? recipe->traits->expert_type : ACCEL_TYPE_NONE;
     if (rows == 0 || roles[part] == NULL)
         recipe_matrix(recipe, name, "norm", rows == 0 ? 1 : rows, width);
     else
         recipe_matrix(recipe, name, roles[part], rows, width);
+    recipe->type = ACCEL_TYPE_NONE;
 }
 
 /* Fills what experts and latent attention have. */

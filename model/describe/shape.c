@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <accel/quant/format.h>
+
 #include "model/describe/internal.h"
 
 const char *const part_names[PARTS] = {"language", "text", "vision", "audio", "projector", "decoder"};
@@ -234,9 +236,18 @@ static bool is_true(const struct accel_model_description *d, const char *key)
     return value != NULL && strcmp(value, "true") == 0;
 }
 
+static int32_t read_type(const struct accel_model_description *d, const char *key, uint32_t *out_type,
+                         struct accel_error *error)
+{
+    const struct accel_named_value *fact = find(d, key);
+
+    *out_type = fact == NULL ? ACCEL_TYPE_NONE : accel_format_find(fact->value);
+    return fact == NULL || *out_type != ACCEL_TYPE_NONE ? ACCEL_OK : refuse(fact, "type of weights", error);
+}
+
 int32_t describe_read_facts(struct accel_model_description *d, struct accel_error *error)
 {
-    int32_t code = ACCEL_OK;
+    int32_t code = read_type(d, "model.expert_type", &d->traits.expert_type, error);
 
     d->traits.tied = is_true(d, "model.tied");
     d->traits.biases = is_true(d, "model.biases");

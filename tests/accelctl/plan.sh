@@ -157,6 +157,8 @@ while IFS='|' read -r name near; do
         { cat "$work/err"; fail "$name does not suggest $near"; }
 done <<'END'
 meta-llama/Llama-3.1-8B|llama-3-8b
+Llama-3.1-8B-Instruct|llama-3-8b
+Llama-3.1-70B|llama-2-70b
 Qwen3-9B|qwen3-8b
 someone/gemma-2b|gemma-2b
 HuggingFaceTB/SmolLM2-135M-Instruct|smollm2-135m
@@ -196,6 +198,16 @@ done
 try 3 "$accelctl" plan bert-tiny
 has "DOES NOT RUN on cpu:cpu0"
 has "architecture \"bert\" has no implementation here"
+has "remedy: accelctl info --help lists the 29 supported architectures"
+try 0 "$accelctl" info --help
+for family in $(sed -n 's/^FAMILY(\(.*\))$/\1/p' "$src/model/family/families.def"); do
+    grep -qw "$family" "$work/out" || fail "accelctl info --help does not list $family"
+done
+# What the activations of a pyramid leave out stands beside them.
+try 3 "$accelctl" plan resnet-50
+tr -s ' \n' '  ' <"$work/out" >"$work/line"
+grep -qF "scratch of a step; vision: features between filters are not in the scratch of the plan compiled graph" "$work/line" ||
+    { cat "$work/out"; fail "activations do not state what they leave out"; }
 try 0 "$accelctl" plan bert-tiny --platform cuda
 has "by formula"
 has "bert, 2 layers"
@@ -452,6 +464,27 @@ short="--platform cuda --device t4 --set memory.device=3800MiB --set placement=s
     is "$(value verdict.fits)" true "the verdict"
     [ "$(value steps.#)" -ge 2 ] || fail "--fit: too few steps"
 }
+# --fit names the type that a profile chose, and that it changed nothing. Experts of gpt-oss are in MXFP4 as published.
+for shown in "" --all; do
+    # shellcheck disable=SC2086 # an option, or none
+    try 0 "$accelctl" plan gpt-oss-20b --platform cuda --device t4 --fit $shown
+    has "weights    q4_g64 by t4.yaml:"
+    has "applied    nothing: the plan fits without a change"
+done
+try 0 "$accelctl" plan gpt-oss-20b --platform cuda --device t4 --set weights.type=auto
+has "mxfp4 9.46 GiB (72)"
+# A search that is not needed, and one whose best value does not suffice.
+try 0 "$accelctl" plan "$f32" --set memory.budget=16MiB --advise oom
+has "Shorten the context to the longest that fits: the plan fits without it"
+try 0 "$accelctl" plan "$f32" --set memory.budget=1MiB --advise oom
+has ", does not fit: short by "
+has "note      no value of context fits without other changes: 256tok needs the least"
+# A step that leaves most of quantized weights as they are states how many matrices it converts, and needs no other file.
+try 0 "$accelctl" plan gpt-oss-20b --advise oom
+sed -n '/Store the weights in 4 bits/,/because/p' "$work/out" | tr -s ' \n' '  ' >"$work/line"
+grep -qF "cost converts 122 of 194 matrices, as the others have as few bits; if all are converted: accuracy" "$work/line" ||
+    { cat "$work/line"; fail "--advise oom does not state how few matrices it converts"; }
+grep -q " needs " "$work/line" && fail "a step that a run carries out needs a file"
 # A step that later ones make needless is left out.
 try 0 "$accelctl" plan llama-2-70b --platform cuda --device rtx3090 --set placement=single --fit --all
 grep -q "^settings   --set weights.type=q2 " "$work/out" || { cat "$work/out"; fail "--fit keeps a step that is not needed"; }

@@ -158,7 +158,6 @@ static void check_weights(const struct accel_model_description *description, uin
         uint32_t role = 0, component = 0;
 
         assert_int_equal(weight->size, sizeof(*weight));
-        assert_int_equal(weight->type, ACCEL_TYPE_NONE);
         while (role < 13 && strcmp(weight->role, roles[role]) != 0)
             role++;
         assert_in_range(role, 0, 12);
@@ -195,6 +194,35 @@ static void parameters_and_caches(void **state)
         assert_non_null(strstr(shapes->origin, known[i].name));
         write_sums(shapes, sums, sizeof(sums));
         assert_string_equal(sums, known[i].components);
+        accel_model_description_free(d);
+    }
+    assert_int_equal(accel_context_free(context, NULL), ACCEL_OK);
+}
+
+/* The published checkpoints of gpt-oss have experts in MXFP4 and all other matrices in BF16; of no other model is a
+ * type stated. */
+static void published_types(void **state)
+{
+    static const char *const names[] = {"gpt-oss-20b", "gpt-oss-120b", "mixtral-8x7b", "llama-2-7b"};
+    char profiles[4096];
+    struct accel_context *context = open_context(source_path(profiles, "profiles"));
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        struct accel_model_description *d = describe(context, names[i]);
+        const struct accel_sketch *shapes = accel_model_description_sketch(d);
+        uint32_t mxfp4 = 0;
+
+        for (uint32_t w = 0; w < shapes->weight_count; w++) {
+            const struct accel_sketch_weight *weight = &shapes->weights[w];
+
+            if (weight->type == ACCEL_TYPE_NONE)
+                continue;
+            mxfp4++;
+            assert_int_equal(weight->type, ACCEL_MXFP4);
+            assert_true(strstr(weight->name, "experts") != NULL && strncmp(weight->role, "ffn.", 4) == 0);
+        }
+        assert_int_equal(mxfp4, i < 2 ? 3 * shapes->components[0].layers : 0);
         accel_model_description_free(d);
     }
     assert_int_equal(accel_context_free(context, NULL), ACCEL_OK);
@@ -330,6 +358,8 @@ static const struct {
     {"odd-family", "  model.family: nonesuch\n", ACCEL_E_UNSUPPORTED, "unknown family \"nonesuch\""},
     {"no-recipe", "  model.family: swin\n", ACCEL_E_UNSUPPORTED, "cannot be derived from facts"},
     {"no-hidden", "  model.family: llama\n  model.layers: 2\n", ACCEL_E_CORRUPT, "language.hidden is missing"},
+    {"odd-type", "  model.family: gpt_oss\n  model.expert_type: mxfp5\n", ACCEL_E_CORRUPT,
+     "odd-type.yaml:4: model.expert_type is \"mxfp5\", which is no type of weights"},
     {"a-word", "  model.family: llama\n  model.layers: many\n", ACCEL_E_CORRUPT, "a-word.yaml:4: model.layers"},
     {"no-rotary",
      "  model.family: deepseek_v2\n  model.layers: 1\n  model.hidden: 8\n  model.ffn: 8\n  model.heads: 2\n"
@@ -546,10 +576,11 @@ static void names_that_are_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parameters_and_caches), cmocka_unit_test(active_weights),
-        cmocka_unit_test(table_is_complete),     cmocka_unit_test(shapes_of_components),
-        cmocka_unit_test(broken_descriptors),    cmocka_unit_test(facts_of_files),
-        cmocka_unit_test(names_that_are_none),   cmocka_unit_test(damage_beside_a_file),
+        cmocka_unit_test(parameters_and_caches), cmocka_unit_test(published_types),
+        cmocka_unit_test(active_weights),        cmocka_unit_test(table_is_complete),
+        cmocka_unit_test(shapes_of_components),  cmocka_unit_test(broken_descriptors),
+        cmocka_unit_test(facts_of_files),        cmocka_unit_test(names_that_are_none),
+        cmocka_unit_test(damage_beside_a_file),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

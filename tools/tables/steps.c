@@ -42,10 +42,11 @@ struct trial {
     struct accel_named_value overrides[SETTINGS_MOST];
     uint32_t override_count;
     char value[VALUE]; /* value of the searched setting */
+    bool is_least;     /* no value of the searched setting fits: this one needs the least memory */
     struct accel_model_plan *plan;
     struct accel_error error;
     struct accel_error reason; /* why the tried plan does not run */
-    char idle[400];            /* a value of the step that a run does not honor */
+    char idle[400];            /* a value that a run does not honor, or that changes little */
 };
 
 /* Returns the verdict of a plan; `needed` is 0 if it is unknown. */
@@ -93,6 +94,7 @@ static int32_t find_value(const struct accel_model_plan *plan, struct trial *tri
     code = accel_model_plan_search(plan, &range, &value, &fits, &trial->error);
     if (code != ACCEL_OK)
         return code;
+    trial->is_least = !fits;
     snprintf(trial->value, sizeof(trial->value), "%" PRIu64 "%s", value, range.unit);
     trial->overrides[trial->override_count++] = (struct accel_named_value){advice->search, trial->value, advice->place};
     return ACCEL_OK;
@@ -173,20 +175,65 @@ static bool has_fewer_bits(const struct accel_model_plan *plan, struct trial *tr
     return false;
 }
 
-/* accelctl quantize refuses a quantized file: then the step requires another file. It does not quantize transposed
- * matrices, which a run converts when it loads them: then the step requires no file. */
-static char *needs_text(const struct accel_model_plan *plan, const struct accel_advice *advice)
+/* Matrices of a model, and those that a trial converts from the type of the file. */
+struct converted {
+    uint32_t count;
+    uint32_t all;
+    uint64_t elements;
+    uint64_t all_elements;
+};
+
+static struct converted count_converted(const struct accel_model_plan *plan)
 {
+    const struct accel_plan *inner = accel_model_plan_plan(plan);
+    struct converted sum = {0};
+
+    for (uint32_t i = 0; i < accel_plan_part_count(inner); i++) {
+        const struct accel_plan_part *part = accel_plan_part_get(inner, i);
+        const bool is_converted = strcmp(part->type_name, part->file_type) != 0;
+
+        if (strcmp(part->role, "norm") == 0)
+            continue;
+        sum.all += part->count;
+        sum.all_elements += part->elements;
+        sum.count += is_converted ? part->count : 0;
+        sum.elements += is_converted ? part->elements : 0;
+    }
+    return sum;
+}
+
+/* Returns whether the trial sets the type of weights, and a run with it converts less than half of the elements of a
+ * quantized file: the others have as few bits. */
+static bool converts_few(const struct accel_model_plan *plan, const struct trial *trial, struct converted *out_sum)
+{
+    bool sets_type = false;
+
+    for (uint32_t i = 0; i < trial->override_count; i++)
+        sets_type = sets_type || strcmp(trial->overrides[i].key, "weights.type") == 0;
+    if (!sets_type || trial->plan == NULL || quantized_type(plan) == NULL)
+        return false;
+    *out_sum = count_converted(trial->plan);
+    return out_sum->elements < out_sum->all_elements / 2;
+}
+
+/* accelctl quantize refuses a quantized file: then the step requires another file. It does not quantize transposed
+ * matrices, which a run converts when it loads them: then the step requires no file. Neither does a step that leaves
+ * most matrices as they are. */
+static char *needs_text(const struct accel_model_plan *plan, const struct trial *trial)
+{
+    const struct accel_advice *advice = trial->advice;
+    struct converted sum;
     static const char command[] = "accelctl quantize --type ";
     const size_t bytes = strlen(advice->needs) + 128;
     const char *in = strstr(advice->needs, " IN OUT");
     char *text = malloc(bytes);
-    uint32_t is_transposed = accel_model_description_is_transposed(accel_model_plan_description(plan));
+    bool is_loaded = accel_model_description_is_transposed(accel_model_plan_description(plan)) != 0 ||
+                     converts_few(plan, trial, &sum);
 
     if (text == NULL || in == NULL || strncmp(advice->needs, command, sizeof(command) - 1) != 0 ||
-        (quantized_type(plan) == NULL && !is_transposed))
+        (quantized_type(plan) == NULL && !is_loaded))
         return text == NULL ? NULL : strcpy(text, advice->needs);
-    if (is_transposed) {
+    if (is_loaded) {
         text[0] = '\0';
         return text;
     }
@@ -211,14 +258,23 @@ static char *settings_text(const struct trial *trial)
     return text;
 }
 
-static char *cost_text(const struct accel_advice *advice)
+static char *cost_text(const struct accel_model_plan *plan, const struct trial *trial)
 {
-    size_t bytes = strlen(advice->cost) + strlen(advice->cost_origin) + 4;
+    const struct accel_advice *advice = trial->advice;
+    const bool has_origin = advice->cost_origin[0] != '\0';
+    struct converted sum;
+    char few[160] = "";
+    size_t bytes = strlen(advice->cost) + strlen(advice->cost_origin) + sizeof(few) + 4;
     char *text = malloc(bytes);
 
+    if (converts_few(plan, trial, &sum))
+        snprintf(few, sizeof(few),
+                 "converts %" PRIu32 " of %" PRIu32 " matrices, as the others have as few bits; if all are "
+                 "converted: ",
+                 sum.count, sum.all);
     if (text != NULL)
-        snprintf(text, bytes, "%s%s%s%s", advice->cost, advice->cost_origin[0] == '\0' ? "" : " (", advice->cost_origin,
-                 advice->cost_origin[0] == '\0' ? "" : ")");
+        snprintf(text, bytes, "%s%s%s%s%s", few, advice->cost, has_origin ? " (" : "", advice->cost_origin,
+                 has_origin ? ")" : "");
     return text;
 }
 
@@ -265,10 +321,12 @@ static uint32_t evaluate_trial(const struct accel_model_plan *plan, struct trial
         *out_text = trial->error.text;
         return ACCEL_PLAN_STEP_REFUSED;
     }
-    if (trial->plan == NULL)
+    if (trial->plan == NULL && trial->advice->search_wanted == ACCEL_ADVICE_FIXED)
         return ACCEL_PLAN_STEP_OFFERED;
-    if (is_in_force(plan, trial)) {
-        *out_text = "it is so already";
+    if (trial->plan == NULL || is_in_force(plan, trial)) {
+        *out_text = trial->advice->search_wanted != ACCEL_ADVICE_FIXED && verdict_of(plan).fits
+                        ? "the plan fits without it"
+                        : "it is so already";
         return ACCEL_PLAN_STEP_SAME;
     }
     if (!must_save && has_fewer_bits(plan, trial)) {
@@ -288,6 +346,11 @@ static uint32_t evaluate_trial(const struct accel_model_plan *plan, struct trial
         *out_text = trial->idle;
         return ACCEL_PLAN_STEP_SAME;
     }
+    if (trial->is_least) {
+        snprintf(trial->idle, sizeof(trial->idle), "no value of %s fits without other changes: %s needs the least",
+                 trial->advice->search, trial->value);
+        *out_text = trial->idle;
+    }
     return ACCEL_PLAN_STEP_OFFERED;
 }
 
@@ -298,8 +361,7 @@ static int32_t add_step(struct plan_steps *list, const struct accel_model_plan *
     struct accel_plan_fit after = trial->plan == NULL ? before : verdict_of(trial->plan);
     struct step_texts *texts = &list->texts[list->count];
 
-    *texts = (struct step_texts){settings_text(trial), cost_text(trial->advice), needs_text(plan, trial->advice),
-                                 strdup(why)};
+    *texts = (struct step_texts){settings_text(trial), cost_text(plan, trial), needs_text(plan, trial), strdup(why)};
     list->steps[list->count++] = (struct plan_step){.size = sizeof(list->steps[0]),
                                                     .state = state,
                                                     .name = trial->advice->id,

@@ -23,7 +23,7 @@ struct plan_step {
     const char *needs;    /**< what has to be done besides: "accelctl quantize MODEL ..."; may be empty */
     const char *source;   /**< document and line */
     const char *place;    /**< file:line of the advice */
-    const char *text;     /**< why it was refused or is in force; else empty */
+    const char *text;     /**< why it was refused, is in force or alone is not enough; else empty */
     uint64_t before;      /**< bytes in all without it */
     uint64_t after;       /**< bytes in all with it */
     uint64_t short_by;    /**< bytes that are still missing with it; 0: it fits */

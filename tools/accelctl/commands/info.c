@@ -90,7 +90,12 @@ const struct command command_info = {
         "here, or a vocabulary without weights. Only headers and the files beside them are read, no weights. Bits per "
         "weight are the bytes of all weights, scales included, divided by the number of parameters.\n"
         "Lists are shortened to their first 8 elements, texts to one line. Control characters are shown as \\n, \\t "
-        "and ?.",
+        "and ?.\n"
+        "Architectures that run:"
+#define FAMILY(name) " " #name
+#include "model/family/families.def"
+#undef FAMILY
+        ".",
     .example = "accelctl info --tensors model.gguf\nthe metadata, and each tensor with its type and place",
     .options = options,
     .option_count = sizeof(options) / sizeof(*options),

@@ -152,9 +152,10 @@ static int print_whole(const struct plan_options *chosen, const struct opened *o
     }
     if (!chosen->common.json) {
         print_verdict(opened, 1);
+        print_lowered_type(opened);
         print_applied(steps);
         print_context(opened);
-        if (chosen->shown.all)
+        if (chosen->shown.all && plan_step_count(steps) != 0)
             print_steps(steps);
         else
             print_applied_steps(steps);

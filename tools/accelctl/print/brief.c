@@ -202,6 +202,21 @@ static void print_cache(const struct accel_plan *plan)
     print_row("KV cache", bytes, bytes == 0 ? "none" : text);
 }
 
+/* Prints the bytes of activations, with what their formula omits. */
+static void print_activations(const struct accel_plan *plan)
+{
+    char text[400] = "inputs, outputs and scratch of a step";
+
+    for (uint32_t i = 0; i < accel_plan_note_count(plan); i++) {
+        const struct accel_plan_note *note = accel_plan_note_get(plan, i);
+        const size_t used = strlen(text);
+
+        if (strcmp(note->key, "activations") == 0)
+            snprintf(text + used, sizeof(text) - used, "; %s", note->text);
+    }
+    print_row("activations", sum_classes(plan, ACCEL_MEMORY_ACTIVATION, ACCEL_MEMORY_SCRATCH), text);
+}
+
 static void print_memory_rows(const struct opened *opened)
 {
     const struct accel_plan *plan = accel_model_plan_plan(opened->made);
@@ -210,8 +225,7 @@ static void print_memory_rows(const struct opened *opened)
         return;
     print_weights(opened);
     print_cache(plan);
-    print_row("activations", sum_classes(plan, ACCEL_MEMORY_ACTIVATION, ACCEL_MEMORY_SCRATCH),
-              "inputs, outputs and scratch of a step");
+    print_activations(plan);
     print_row("compiled graph", sum_classes(plan, ACCEL_MEMORY_PROGRAM, ACCEL_MEMORY_PROGRAM),
               "kernels and command lists of the driver");
     print_row("host", sum_classes(plan, ACCEL_MEMORY_HOST, ACCEL_MEMORY_HOST), "records of the library and the driver");

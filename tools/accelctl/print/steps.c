@@ -40,7 +40,7 @@ static void print_bytes(const struct plan_step *step)
         snprintf(change, sizeof(change), "stays %s", before);
     else
         snprintf(change, sizeof(change), "%s -> %s", before, after);
-    snprintf(line, sizeof(line), "%s%s%s", change, step->short_by == 0 ? ", fits" : ", short by ",
+    snprintf(line, sizeof(line), "%s%s%s", change, step->short_by == 0 ? ", fits" : ", does not fit: short by ",
              step->short_by == 0 ? "" : bytes_text(step->short_by, left));
     print_row("memory", line);
 }
@@ -57,6 +57,7 @@ static void print_step(const struct plan_step *step, uint32_t number)
     }
     print_wrapped(column, INDENT, step->words);
     print_bytes(step);
+    print_row("note", short_places(step->text, copy, sizeof(copy)));
     print_row("settings", step->settings);
     print_row("cost", step->cost);
     print_row("needs", step->needs);
@@ -83,7 +84,7 @@ void print_applied_steps(const struct plan_steps *steps)
             others++;
     }
     if (applied == 0)
-        print("applied    nothing\n");
+        print("applied    nothing%s\n", others == 0 ? ": the plan fits without a change" : "");
     if (others != 0)
         print("    %u other step%s not needed or of no use here: --fit --all lists all\n", others,
               others == 1 ? " is" : "s are");
