@@ -254,6 +254,7 @@ static int32_t read_family(struct accel_model_description *d, const json_t *root
 {
     const char *name = json_string_value(json_object_get(root, "model_type"));
 
+    d->has_json = true;
     family_set(d, family_find(name) != NULL ? family_find(name) : family_guess(guess_kind(root)));
     d->traits.kind = d->family->kind;
     return family_name(d, name, name == NULL ? 0 : strlen(name));

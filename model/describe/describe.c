@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Creates a description from a path or from a name. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -186,11 +187,19 @@ int32_t accel_model_description_runs(const struct accel_model_description *descr
 {
     const char *name = describe_find_fact(description, "model.family");
     const struct model_family *family;
+    char place[512];
 
     if (description->lacks_config) {
         model_fault(error, ACCEL_E_UNSUPPORTED, description->path, MODEL_NO_OFFSET, "has no config.json beside it");
         model_remedy_config(error);
         return ACCEL_E_UNSUPPORTED;
     }
-    return model_family_find(description->path, name == NULL ? "" : name, &family, error);
+    if (description->has_json && name == NULL) {
+        model_fault(error, ACCEL_E_UNSUPPORTED, description->path, MODEL_NO_OFFSET,
+                    "config.json: model_type is missing or is not a string");
+        accel_error_remedy(error, "set model_type to the architecture of the weights, for example \"llama\"");
+        return ACCEL_E_UNSUPPORTED;
+    }
+    snprintf(place, sizeof(place), "%s%s", description->path, description->has_json ? ": config.json: model_type" : "");
+    return model_family_find(place, name == NULL ? "" : name, &family, error);
 }

@@ -127,6 +127,7 @@ struct accel_model_description {
     struct shape shapes[PARTS];
     struct traits traits;
     const struct family *family;
+    bool has_json;       /* its family is that of a config.json */
     bool lacks_config;   /* it is of safetensors without a config.json */
     bool turned;         /* the file stores GPT-2's transposed matrices with their inputs first */
     bool has_transposed; /* a matrix of the file is one of these */

@@ -569,7 +569,7 @@ int32_t decoder_check(const struct accel_model_file *file, const struct accel_de
     int32_t code = find_function(config, &d.function);
 
     if (code != ACCEL_OK)
-        return refuse_function(accel_model_file_path(file), config->activation_key, config->activation, error);
+        return refuse_function(config->origin, config->activation_key, config->activation, error);
     code = net_begin_check(&d.net, file, error == NULL ? &own : error);
     if (code == ACCEL_OK)
         describe(&d);

@@ -303,8 +303,8 @@ static int32_t store_number(const struct config_reader *reader, const struct con
     if (fact->kind != CONFIG_INTEGER && (whole || fact->kind != CONFIG_REAL))
         return config_fault(reader, ACCEL_E_CORRUPT, fact, whole ? "is not an integer" : "is not a number");
     if (!isfinite(fact->real) || fact->real < row->low || fact->real > row->high || fact->real == 0) {
-        snprintf(what, sizeof(what), "is %.17g, allowed are %s%.17g to %.17g", fact->real, whole ? "" : "above ",
-                 row->low, row->high);
+        snprintf(what, sizeof(what), "is %.17g, allowed are %s%.17g to %.17g", fact->real,
+                 whole || row->low != 0 ? "" : "above ", row->low, row->high);
         return config_fault(reader, ACCEL_E_CORRUPT, fact, what);
     }
     if (whole) {
@@ -416,12 +416,15 @@ int32_t config_set_eos(const struct config_reader *reader, const char *key, cons
 static int32_t check_heads(const struct config_reader *reader)
 {
     struct accel_decoder_config *config = reader->config;
+    const bool is_default = config_key(reader, "num_key_value_heads") != NULL &&
+                            json_object_get(reader->root, "num_key_value_heads") == NULL;
     if (config->kv_heads == 0)
         config->kv_heads = config->heads;
     if (config->kv_heads > config->heads || config->heads % config->kv_heads != 0)
         return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path,
                            config_offset(reader, "num_key_value_heads", "attention.head_count_kv"),
-                           "%u heads cannot be shared by %u key heads", config->heads, config->kv_heads);
+                           "%u heads cannot be shared by %u key heads%s", config->heads, config->kv_heads,
+                           is_default ? ": num_key_value_heads is missing, which means that number" : "");
     if (config->head_size == 0 && config->hidden % config->heads != 0)
         return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path,
                            config_offset(reader, "num_attention_heads", "attention.head_count"),
@@ -546,6 +549,16 @@ static int32_t complete_numbers(const struct config_reader *reader)
     return config->norm_epsilon == 0 ? missing_key(reader, &rows[9]) : ACCEL_OK;
 }
 
+/* Checks that layers without experts have a size. */
+static int32_t check_dense(const struct config_reader *reader)
+{
+    const struct accel_decoder_config *config = reader->config;
+    for (uint32_t i = 0; config->ffn == 0 && i < config->layers; i++)
+        if (config->mixture == NULL || !config->mixture[i])
+            return missing_key(reader, &rows[2]);
+    return ACCEL_OK;
+}
+
 /* Returns whether a family reads a key of GGUF under another meaning: one name serves a factor of the logits and a
  * divisor of them. */
 static bool is_read_otherwise(const struct config_reader *reader, uint32_t keys, size_t row)
@@ -644,6 +657,8 @@ static int32_t read_all(struct config_reader *reader)
         code = config_no_rotary_read(reader);
     if (code == ACCEL_OK)
         code = config_mixture_read(reader);
+    if (code == ACCEL_OK)
+        code = check_dense(reader);
     if (code != ACCEL_OK)
         return code;
     decide_presence(reader);
@@ -683,7 +698,8 @@ static int32_t set_architecture(struct config_reader *reader, const char *key, c
                                "%s has a character that is not printable ASCII", key);
     }
     reader->config->architecture = model_pool_text(&reader->config->pool, name, length);
-    if (reader->config->architecture == NULL)
+    reader->config->origin = model_pool_text(&reader->config->pool, reader->path, strlen(reader->path));
+    if (reader->config->architecture == NULL || reader->config->origin == NULL)
         return model_no_memory(reader->error, reader->path, length);
     /* An unknown architecture is refused by who opens the model; its numbers are read as those of a llama. */
     if (model_family_find(reader->path, reader->config->architecture, &reader->config->family, NULL) == ACCEL_OK)

@@ -79,6 +79,7 @@ struct accel_latent_config {
 struct accel_decoder_config {
     const struct model_family *family; /* NULL: the architecture has none */
     struct decoder_form form;          /* the family's, changed by the keys of the file */
+    const char *origin;                /* the file that has it, for messages */
     const char *architecture;          /* model_type of config.json, general.architecture of GGUF */
     const char *activation;            /* as in config.json; NULL if the architecture implies it */
     const char *activation_key;        /* that has it */

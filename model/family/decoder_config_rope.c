@@ -28,8 +28,8 @@ struct rope_facts {
 #define FACT(name) offsetof(struct rope_facts, name)
 
 static const struct config_row rows[] = {
-    {{"rope_theta"}, {"rope.freq_base"}, FACT(base), CONFIG_TO_F64, false, 0, 1e15},
-    {{"factor"}, {"rope.scaling.factor", "rope.scale_linear"}, FACT(factor), CONFIG_TO_F64, false, 0, 1e6},
+    {{"rope_theta"}, {"rope.freq_base"}, FACT(base), CONFIG_TO_F64, false, 1, 1e15},
+    {{"factor"}, {"rope.scaling.factor", "rope.scale_linear"}, FACT(factor), CONFIG_TO_F64, false, 0.001, 1e6},
     {{"low_freq_factor"}, {NULL}, FACT(low), CONFIG_TO_F64, false, 0, 1e6},
     {{"high_freq_factor"}, {NULL}, FACT(high), CONFIG_TO_F64, false, 0, 1e6},
     {{"beta_fast"}, {"rope.scaling.yarn_beta_fast"}, FACT(beta_fast), CONFIG_TO_F64, false, 0, 1e6},
@@ -48,7 +48,7 @@ static const struct config_row original_row = {{ORIGINAL}, {NULL}, FACT(original
 
 /* Of layers with a window, in GGUF. */
 static const struct config_row sliding_row = {
-    {NULL}, {"rope.freq_base_swa"}, offsetof(struct accel_rope_config, base), CONFIG_TO_F64, false, 0, 1e15};
+    {NULL}, {"rope.freq_base_swa"}, offsetof(struct accel_rope_config, base), CONFIG_TO_F64, false, 1, 1e15};
 
 static const struct {
     const char *name;
@@ -323,8 +323,8 @@ static int32_t read_types(struct config_reader *reader, const json_t *scope, boo
 static int32_t read_json(struct config_reader *reader)
 {
     static const struct config_row base_row = {
-        {"rope_theta", "rotary_emb_base"}, {NULL}, 0, CONFIG_TO_F64, false, 0, 1e15};
-    static const struct config_row local_row = {{"rope_local_base_freq"}, {NULL}, 0, CONFIG_TO_F64, false, 0, 1e15};
+        {"rope_theta", "rotary_emb_base"}, {NULL}, 0, CONFIG_TO_F64, false, 1, 1e15};
+    static const struct config_row local_row = {{"rope_local_base_freq"}, {NULL}, 0, CONFIG_TO_F64, false, 1, 1e15};
     const char *key = "rope_parameters";
     const json_t *scope = json_object_get(reader->root, key);
     const char *implied = reader->config->family == NULL ? NULL : reader->config->family->json_rotary;

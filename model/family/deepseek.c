@@ -90,10 +90,25 @@ static int32_t refuse_text(const struct config_reader *reader, const char *key, 
     return config_fault(reader, ACCEL_E_UNSUPPORTED, &fact, what);
 }
 
-static const struct config_row group_rows[] = {
-    {{"n_group"}, {"expert_group_count"}, MEMBER(form.expert_groups), CONFIG_TO_U32, false, 1, 65536},
-    {{"topk_group"}, {"expert_group_used_count"}, MEMBER(form.groups_used), CONFIG_TO_U32, false, 1, 65536},
-};
+/* Reads how many groups experts have, and how many of them a token uses. The limited method requires both. */
+static int32_t fill_groups(struct config_reader *reader, bool is_limited)
+{
+    static const struct config_row rows[] = {
+        {{"n_group"}, {"expert_group_count"}, MEMBER(form.expert_groups), CONFIG_TO_U32, false, 1, 65536},
+        {{"topk_group"}, {"expert_group_used_count"}, MEMBER(form.groups_used), CONFIG_TO_U32, false, 1, 65536},
+    };
+    const struct decoder_form *form = &reader->config->form;
+    const bool is_json = reader->root != NULL;
+    const char *key;
+    int32_t code = config_fill(reader, rows, sizeof(rows) / sizeof(rows[0]), reader->config);
+
+    if (code != ACCEL_OK || !(is_limited || (!is_json && form->expert_groups > 1)) ||
+        (form->expert_groups != 0 && form->groups_used != 0))
+        return code;
+    key = form->expert_groups == 0 ? rows[0].json[0] : is_json ? rows[1].json[0] : rows[1].gguf[0];
+    return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path, config_offset(reader, key, key),
+                       "%s is missing or null, experts in groups require it", key);
+}
 
 /* Reads how many groups the experts of a token may come from. */
 static int32_t read_groups(struct config_reader *reader)
@@ -106,19 +121,20 @@ static int32_t read_groups(struct config_reader *reader)
     if (code == ACCEL_OK)
         code = refuse_text(reader, "scoring_func", softmax, softmax, &ignored);
     if (code == ACCEL_OK)
-        code = config_fill(reader, group_rows, sizeof(group_rows) / sizeof(group_rows[0]), reader->config);
+        code = fill_groups(reader, is_limited);
     if (code != ACCEL_OK)
         return code;
     if (reader->root != NULL && !is_limited)
-        form->expert_groups = 1;
-    if (form->expert_groups <= 1)
+        form->expert_groups = form->groups_used = 1;
+    if (form->expert_groups == 0)
         return ACCEL_OK;
-    if (form->experts % form->expert_groups != 0 || form->groups_used == 0 || form->groups_used > form->expert_groups ||
+    if (form->experts % form->expert_groups != 0 || form->groups_used > form->expert_groups ||
         form->experts_used > form->experts / form->expert_groups * form->groups_used)
-        return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path,
-                           config_offset(reader, "n_group", "expert_group_count"),
-                           "%u of %u experts cannot come from %u of %u groups", form->experts_used, form->experts,
-                           form->groups_used, form->expert_groups);
+        return model_fault(
+            reader->error, ACCEL_E_CORRUPT, reader->path, config_offset(reader, "n_group", "expert_group_count"),
+            "%u of %u experts cannot come from %u of %u groups (%s)", form->experts_used, form->experts,
+            form->groups_used, form->expert_groups,
+            reader->root != NULL ? "topk_group of n_group" : "expert_group_used_count of expert_group_count");
     return ACCEL_OK;
 }
 
@@ -164,8 +180,8 @@ static const struct family_key deepseek_v2_keys[] = {
     READS("scoring_func"),
     ONLY_FLAG("norm_topk_prob", 0),
     ONLY_NUMBER("moe_layer_freq", 1),
-    FLAG("attention_bias", 0),
-    FLAG("mlp_bias", 0),
+    ONLY_FLAG("attention_bias", 0),
+    ONLY_FLAG("mlp_bias", 0),
     FLAG("tie_word_embeddings", 0),
     END_OF_KEYS,
 };

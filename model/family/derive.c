@@ -79,6 +79,20 @@ static bool has_blocks(const struct accel_model_tensor *tensor)
            format.kind != ACCEL_FORMAT_SCALAR;
 }
 
+/* Sets the shape of a tensor that has a part of all experts: rows last if it is transposed, one row of each expert if
+ * it is a bias. */
+static void set_dims(const struct accel_decoder_config *config, const struct decoder_stack *stack,
+                     struct model_derivation *derivation)
+{
+    const uint64_t ffn = config->form.expert_ffn == 0 ? config->ffn : config->form.expert_ffn;
+    const bool is_down = stack->part == DECODER_EXPERT_DOWN;
+    const uint64_t rows = (is_down ? config->hidden : ffn) * derivation->step, width = is_down ? ffn : config->hidden;
+
+    derivation->dims[0] = config->form.experts;
+    derivation->dims[1] = derivation->flat || !derivation->transposed ? rows : width;
+    derivation->dims[2] = derivation->flat ? 0 : derivation->transposed ? rows : width;
+}
+
 static void add_stack(struct list *list, const struct accel_model_file *file, const struct decoder_stack *stack,
                       uint32_t layer)
 {
@@ -108,6 +122,8 @@ static void add_stack(struct list *list, const struct accel_model_file *file, co
                                                            .step = stack->step == 0 ? 1 : stack->step,
                                                            .flat = strcmp(suffix, ".bias") == 0,
                                                            .rank = source_rank(stack, strcmp(suffix, ".bias") == 0)};
+    if (stack->count == COUNT_ONE)
+        set_dims(list->config, stack, &list->items[list->count - 1]);
 }
 
 static void add_layer(struct list *list, const struct accel_model_file *file, uint32_t layer)

@@ -16,12 +16,13 @@ static int32_t refuse_shape(const struct accel_model_file *file, const struct ac
                             const char *wanted, struct accel_error *error)
 {
     const char *source = model_derived_source(tensor);
+    char shape[MODEL_SHAPE_BYTES];
 
     return accel_error_set(
-        error, ACCEL_E_CORRUPT, "%s: offset 0x%llx: tensor '%s'%s%s%s has rank %u and shape [%llu, %llu], not %s",
+        error, ACCEL_E_CORRUPT, "%s: offset 0x%llx: tensor '%s'%s%s%s has rank %u and shape %s, not %s",
         accel_model_file_part_path(file, tensor->part), (unsigned long long)tensor->offset, tensor->name,
         source == NULL ? "" : ", read from '", source == NULL ? "" : source, source == NULL ? "" : "',", tensor->rank,
-        (unsigned long long)tensor->dims[0], (unsigned long long)tensor->dims[1], wanted);
+        model_shape_text(shape, tensor->rank, tensor->dims), wanted);
 }
 
 static int32_t find(const struct accel_model_file *file, const char *name, const struct accel_model_tensor **out_tensor,

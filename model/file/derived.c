@@ -181,6 +181,16 @@ static int32_t refuse(const struct work *work, int32_t code, const struct accel_
                        tensor->type_name, what);
 }
 
+/* Refuses a tensor of another shape than the wanted one of the same rank. */
+static int32_t refuse_dims(const struct work *work, const struct accel_model_tensor *tensor, const uint64_t *wanted)
+{
+    char has[MODEL_SHAPE_BYTES], wants[MODEL_SHAPE_BYTES], what[2 * MODEL_SHAPE_BYTES + 32];
+
+    snprintf(what, sizeof(what), "has shape %s, not %s", model_shape_text(has, tensor->rank, tensor->dims),
+             model_shape_text(wants, tensor->rank, wanted));
+    return refuse(work, ACCEL_E_CORRUPT, tensor, what);
+}
+
 static int32_t find_sources(struct work *work, const struct model_derivation *from, struct model_derived *derived)
 {
     const struct accel_model_tensor *one = NULL;
@@ -210,7 +220,11 @@ static int32_t find_sources(struct work *work, const struct model_derivation *fr
         snprintf(what, sizeof(what), "has rank %u, not %u", one->rank, from->rank == 0 ? 2 : from->rank);
         return refuse(work, ACCEL_E_CORRUPT, one, what);
     }
-    return model_tensor_elements(one) == 0 ? refuse(work, ACCEL_E_CORRUPT, one, "is empty") : ACCEL_OK;
+    if (model_tensor_elements(one) == 0)
+        return refuse(work, ACCEL_E_CORRUPT, one, "is empty");
+    return from->dims[0] == 0 || memcmp(from->dims, one->dims, one->rank * sizeof(one->dims[0])) == 0
+               ? ACCEL_OK
+               : refuse_dims(work, one, from->dims);
 }
 
 /* Sets the shape of what is derived from `derived->sources`. */

@@ -16,11 +16,12 @@ struct model_derivation {
     const char *name;           /* of the new tensor; may be that of a source */
     const char *const *sources; /* [count] */
     uint64_t count;
-    uint32_t rank;   /* of the sources; 0: any */
-    bool transposed; /* each source, or each matrix of one of rank 3, has its inputs first */
-    uint32_t first;  /* rows first, first + step ... of each (transposed) matrix are taken */
-    uint32_t step;   /* 1: all rows */
-    bool flat;       /* the result is a vector */
+    uint32_t rank;    /* of the sources; 0: any */
+    uint64_t dims[3]; /* of the sources, if dims[0] is not 0 */
+    bool transposed;  /* each source, or each matrix of one of rank 3, has its inputs first */
+    uint32_t first;   /* rows first, first + step ... of each (transposed) matrix are taken */
+    uint32_t step;    /* 1: all rows */
+    bool flat;        /* the result is a vector */
 };
 
 struct model_derived;

@@ -91,6 +91,18 @@ const char *model_quote(char out[MODEL_QUOTE_BYTES], const char *name, uint64_t 
     return out;
 }
 
+const char *model_shape_text(char out[MODEL_SHAPE_BYTES], uint32_t rank, const uint64_t *dims)
+{
+    int used = snprintf(out, MODEL_SHAPE_BYTES, "[");
+
+    for (uint32_t d = 0; d < rank && used < MODEL_SHAPE_BYTES; d++)
+        used += snprintf(out + used, (size_t)(MODEL_SHAPE_BYTES - used), "%s%llu", d == 0 ? "" : ", ",
+                         (unsigned long long)dims[d]);
+    if (used < MODEL_SHAPE_BYTES)
+        snprintf(out + used, (size_t)(MODEL_SHAPE_BYTES - used), "]");
+    return out;
+}
+
 void model_remedy_damaged(struct accel_error *error)
 {
     accel_error_remedy(error, "its files are damaged or do not match: download or convert the model again");

@@ -35,6 +35,12 @@ int32_t model_fault_errno(struct accel_error *error, const char *path, const cha
  * names are cut. Returns `out`. */
 const char *model_quote(char out[MODEL_QUOTE_BYTES], const char *name, uint64_t length);
 
+/* Buffer size for model_shape_text: ranks up to ACCEL_MODEL_RANK_MAX. */
+#define MODEL_SHAPE_BYTES 192
+
+/* Writes a shape to `out` as "[4, 64]", for a message. Returns `out`. */
+const char *model_shape_text(char out[MODEL_SHAPE_BYTES], uint32_t rank, const uint64_t *dims);
+
 /* Adds a remedy for a refused model whose files open, unless the error has one. */
 void model_remedy_damaged(struct accel_error *error);
 

@@ -25,6 +25,7 @@ struct spelling {
     const char *input;  /* rounding of activations, which is not done */
 };
 
+static const char blocks_end[] = "_blocks"; /* of codes of MXFP4 */
 static const char divisor[] = ".weight_global_scale";
 
 static const struct spelling spellings[] = {
@@ -33,7 +34,7 @@ static const struct spelling spellings[] = {
     {MODEL_PACKED_FLOATS, ".weight_packed", ".weight_scale", NULL, NULL, NULL, divisor, ".input_global_scale"},
     {MODEL_PACKED_FLOATS, ".weight", ".weight_scale", NULL, NULL, NULL, ".weight_scale_2", ".input_scale"},
     {MODEL_PACKED_FLOATS, ".weight", ".weight_scale_inv", NULL, NULL, NULL, NULL, ".input_scale"},
-    {MODEL_PACKED_FLOATS, "_blocks", "_scales", NULL, NULL, NULL, NULL, NULL},
+    {MODEL_PACKED_FLOATS, blocks_end, "_scales", NULL, NULL, NULL, NULL, NULL},
     {MODEL_PACKED_WORDS, ".weight_packed", ".weight_scale", ".weight_zero_point", ".weight_g_idx", ".weight_shape",
      NULL, NULL},
     {MODEL_PACKED_BYTES, ".weight", ".weight_scale", ".weight_zero_point", ".weight_g_idx", NULL, NULL, NULL},
@@ -325,6 +326,8 @@ static int32_t replace_tensors(struct accel_model_file *file, const struct model
             packed++;
         } else if (floats && is_float_matrix(&before[i].face)) {
             code = model_packed_corrupt(file, &before[i].face, "its .weight_scale is missing", error);
+        } else if (floats && ends_in(before[i].face.name, blocks_end) && before[i].face.type == ACCEL_U8) {
+            code = model_packed_corrupt(file, &before[i].face, "its _scales is missing", error);
         } else if (!is_part(file, packing->layout, before[i].face.name)) {
             tensors[count++] = before[i];
         }

@@ -92,6 +92,17 @@ static void add_remedy(int32_t code, struct accel_error *error)
         model_remedy_damaged(error);
 }
 
+/* Refuses an architecture that no family has, by the file and the key that have it. */
+static int32_t refuse_architecture(const struct accel_decoder_config *config, struct accel_error *error)
+{
+    const struct model_family *family;
+    char place[512];
+
+    snprintf(place, sizeof(place), "%s: %s", config->origin,
+             config->format == ACCEL_MODEL_GGUF ? "general.architecture" : "model_type");
+    return model_family_find(place, config->architecture, &family, error);
+}
+
 int32_t accel_model_open(const char *path, const struct accel_model_open_options *options,
                          struct accel_model **out_model, struct accel_error *error)
 {
@@ -107,7 +118,7 @@ int32_t accel_model_open(const char *path, const struct accel_model_open_options
     if (code == ACCEL_OK)
         code = accel_decoder_config_read(model->file, &model->config, error);
     if (code == ACCEL_OK && model->config.family == NULL)
-        code = model_family_find(path, model->config.architecture, &model->config.family, error);
+        code = refuse_architecture(&model->config, error);
     if (code == ACCEL_OK)
         code = decoder_derive(model->file, &model->config, error);
     if (code == ACCEL_OK)

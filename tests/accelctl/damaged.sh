@@ -211,4 +211,10 @@ echo "accel-profile: 9" >"$work/profiles/base.yaml"
 "$accelctl" plan "$q8" --profiles "$work/profiles" >"$work/out" 2>"$work/err"
 [ $? = 3 ] || { cat "$work/err"; fail "a broken profile"; }
 grep -q "base.yaml" "$work/err" || fail "the broken profile is not named"
+# A function that nothing here computes is refused by its key and file.
+cp -r "$models/hf" "$work/activation" && chmod -R u+w "$work/activation"
+sed -i 's/"hidden_act": "[a-z]*"/"hidden_act": "silux"/' "$work/activation/config.json"
+try 3 "$accelctl" run "$work/activation" --prompt Once -n 2
+one_error 'activation/config.json: hidden_act "silux" has no implementation here'
+
 finish

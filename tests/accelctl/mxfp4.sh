@@ -38,19 +38,53 @@ step()
 one=$(step 1)
 is "$(($(step 2) - one))" $((2 * 3 * 64 * 64 * 2)) "bytes of an expert more"
 
-# Scales of another shape than the codes are refused by name.
-python3 - "$work/packed/model.safetensors" <<'END' || exit 99
+# Tensors of another shape or name are refused by name.
+cat >"$work/change.py" <<'END'
 import json, struct, sys
-with open(sys.argv[1], "r+b") as file:
-    size = struct.unpack("<Q", file.read(8))[0]
-    header = json.loads(file.read(size))
-    entry = header["model.layers.0.mlp.experts.down_proj_scales"]
-    entry["shape"] = [entry["shape"][0], entry["shape"][2], entry["shape"][1]]
-    text = json.dumps(header).encode()
-    file.seek(8)
-    file.write(text + b" " * (size - len(text)))
+
+# change.py IN OUT TENSOR {"shape": [...]} or {"name": "..."}
+data = open(sys.argv[1], "rb").read()
+size = struct.unpack("<Q", data[:8])[0]
+header, change = json.loads(data[8 : 8 + size]), json.loads(sys.argv[4])
+entry = header.pop(sys.argv[3])
+entry["shape"] = change.get("shape", entry["shape"])
+header[change.get("name", sys.argv[3])] = entry
+text = json.dumps(header).encode()
+text += b" " * (-len(text) % 8)
+open(sys.argv[2], "wb").write(struct.pack("<Q", len(text)) + text + data[8 + size :])
 END
-try 3 "$accelctl" trace "$work/packed" --in "$fixture/inputs.safetensors" --out "$work/x"
-one_error "down_proj_scales'"
+experts=model.layers.0.mlp.experts
+cp -r "$work/packed" "$work/changed"
+# refuse FOLDER TENSOR CHANGE WORDS
+refuse()
+{
+    cp "$1/config.json" "$work/changed/config.json"
+    python3 "$work/change.py" "$1/model.safetensors" "$work/changed/model.safetensors" "$2" "$3" || exit 99
+    try 3 "$accelctl" trace "$work/changed" --in "$fixture/inputs.safetensors" --out "$work/x"
+    one_error "$4"
+}
+refuse "$work/packed" $experts.down_proj_scales '{"shape": [4, 2, 64]}' "down_proj_scales'"
+refuse "$work/packed" $experts.down_proj_scales '{"name": "other_scales"}' "down_proj_blocks': its _scales is missing"
+for folder in "$work/packed" "$fixture"; do
+    refuse "$folder" $experts.down_proj_bias '{"shape": [64, 4]}' "has shape [64, 4], not [4, 64]"
+    refuse "$folder" $experts.down_proj_bias '{"shape": [8, 32]}' "has shape [8, 32], not [4, 64]"
+done
+refuse "$fixture" $experts.gate_up_proj '{"shape": [8, 64, 40]}' "has shape [8, 64, 40], not [4, 64, 80]"
+refuse "$fixture" model.layers.0.self_attn.q_proj.weight '{"shape": [2, 48, 64]}' \
+    "has rank 3 and shape [2, 48, 64], not [96, 64]"
+
+# A missing or unknown architecture, and an unknown function, are refused by file and key.
+cp "$fixture/model.safetensors" "$work/changed/model.safetensors"
+# refuse_config CHANGE WORDS: a change that sed makes of config.json
+refuse_config()
+{
+    sed "$1" "$fixture/config.json" >"$work/changed/config.json"
+    try 3 "$accelctl" trace "$work/changed" --in "$fixture/inputs.safetensors" --out "$work/x"
+    one_error "$2"
+}
+refuse_config 's/"model_type": "gpt_oss"/"model_type": 5/' "config.json: model_type is missing or is not a string"
+refuse_config '/"model_type"/d' "config.json: model_type is missing or is not a string"
+refuse_config 's/gpt_oss/gpt_os/' "config.json: model_type: architecture \"gpt_os\" has no implementation"
+refuse_config '/num_key_value_heads/d' "num_key_value_heads is missing"
 
 finish

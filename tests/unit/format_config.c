@@ -265,6 +265,15 @@ static void deepseek_is_read(void **state)
         {",\"norm_topk_prob\":true", ACCEL_E_UNSUPPORTED, "norm_topk_prob is true"},
         {",\"scoring_func\":\"sigmoid\"", ACCEL_E_UNSUPPORTED, "scoring_func is 'sigmoid', supported: softmax"},
         {",\"moe_layer_freq\":2", ACCEL_E_UNSUPPORTED, "moe_layer_freq is 2"},
+        {",\"n_group\":null", ACCEL_E_CORRUPT, "n_group is missing or null"},
+        {",\"n_group\":1", ACCEL_E_CORRUPT, "2 of 1 groups (topk_group of n_group)"},
+        {",\"topk_group\":7", ACCEL_E_CORRUPT, "7 of 4 groups (topk_group of n_group)"},
+        {",\"topk_group\":null", ACCEL_E_CORRUPT, "topk_group is missing or null"},
+        {",\"intermediate_size\":null", ACCEL_E_CORRUPT, "the key intermediate_size is missing"},
+        {",\"attention_bias\":true", ACCEL_E_UNSUPPORTED, "attention_bias is true"},
+        {",\"mlp_bias\":true", ACCEL_E_UNSUPPORTED, "mlp_bias is true"},
+        {",\"rope_theta\":1e-300", ACCEL_E_CORRUPT, "rope_theta is 1e-300"},
+        {",\"rope_scaling\":{\"type\":\"yarn\",\"factor\":1e-300}", ACCEL_E_CORRUPT, "factor is 1e-300"},
         {",\"qk_layernorm\":true", ACCEL_E_UNSUPPORTED, "qk_layernorm has no meaning"},
     };
     struct accel_decoder_config config;
@@ -283,7 +292,14 @@ static void deepseek_is_read(void **state)
     assert_true(config.rope.attention_factor == 1 && fabs(config.rope.score_factor - scores * scores) < 1e-12);
     accel_decoder_config_free(&config);
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
-        snprintf(text, sizeof(text), base, refused[i].more);
+        const char *more = refused[i].more;
+        char key[64], *before;
+
+        snprintf(key, sizeof(key), "%.*s", (int)(strchr(more, ':') - more), more + 1);
+        snprintf(text, sizeof(text), base, more);
+        before = strstr(text, key);
+        if (before + strlen(more) + 1 < text + strlen(text)) /* the base has the key: it gets another name */
+            before[1] = '_';
         memset(&error, 0, sizeof(error));
         assert_int_equal(accel_decoder_config_parse("config.json", text, strlen(text), NULL, &config, &error),
                          refused[i].code);
