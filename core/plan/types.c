@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/error.h"
@@ -31,31 +32,28 @@ struct choice {
 
 /* ---- types by name ---- */
 
-static const struct {
+static const struct word {
     const char *word;
     uint32_t bits;
     uint32_t bytes; /* 0: it has groups */
 } words[] = {
     {"f32", 32, 4}, {"f16", 16, 2}, {"bf16", 16, 2}, {"q8", 8, 0},       {"q4", 4, 0},
-    {"q3", 3, 0},   {"q2", 2, 0},   {"nf4", 4, 0},   {"cluster4", 4, 0},
+    {"q3", 3, 0},   {"q2", 2, 0},   {"nf4", 4, 0},   {"cluster4", 4, 0}, {"", 0, 0},
 };
 
-static uint32_t bits_of_word(const char *word)
+/* Returns the row of a type by name, or the last one, of 0 bits. */
+static const struct word *find_word(const char *word)
 {
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-        if (strcmp(words[i].word, word) == 0)
-            return words[i].bits;
-    return 0;
+    const struct word *row = words;
+    while (row->bits && strcmp(row->word, word) != 0)
+        row++;
+    return row;
 }
 
 /* Returns the first number in a text: 4 of "q4_1", 16 of "bf16"; 0 without one. */
 static uint32_t number_in(const char *text)
 {
-    uint32_t number = 0;
-    text += strcspn(text, "0123456789");
-    for (; *text >= '0' && *text <= '9' && number < 10000; text++)
-        number = number * 10 + (uint32_t)(*text - '0');
-    return number;
+    return (uint32_t)strtoul(text + strcspn(text, "0123456789"), NULL, 10);
 }
 
 static uint32_t dividing_group(uint32_t group, uint64_t columns)
@@ -74,16 +72,14 @@ static void set_plain_type(const char *word, uint32_t bytes, struct accel_plan_t
 bool accel_plan_type_of(const char *word, uint32_t group, bool asymmetric, uint64_t columns,
                         struct accel_plan_type *out_type)
 {
-    size_t i = 0;
-    while (i < sizeof(words) / sizeof(words[0]) && strcmp(words[i].word, word) != 0)
-        i++;
-    if (i == sizeof(words) / sizeof(words[0]))
+    const struct word *row = find_word(word);
+    if (row->bits == 0)
         return false;
-    if (words[i].bytes) {
-        set_plain_type(word, words[i].bytes, out_type);
+    if (row->bytes) {
+        set_plain_type(word, row->bytes, out_type);
         return true;
     }
-    *out_type = (struct accel_plan_type){.block_values = 1, .bits = words[i].bits};
+    *out_type = (struct accel_plan_type){.block_values = 1, .bits = row->bits};
     group = dividing_group(group, columns);
     if (group == 0) {
         set_plain_type("f16", 2, out_type);
@@ -201,11 +197,6 @@ static void find_decision(const struct accel_plan *plan, const struct accel_sket
 
 /* ---- the final type ---- */
 
-static bool is_set(const struct accel_profile_setting *setting)
-{
-    return setting->layer != ACCEL_LAYER_BUILTIN;
-}
-
 /* Returns whether the user set the group size or scheme, so that no other type is acceptable. */
 static bool groups_are_given(const struct accel_plan *plan)
 {
@@ -219,12 +210,6 @@ static bool is_recommended(const struct accel_plan *plan, const struct accel_pro
     if (strcmp(setting->key, "precision.critical") == 0 || strcmp(setting->key, "precision.default") == 0)
         return !accel_plan_is_users(setting) && !accel_plan_is_users(accel_plan_value(plan, "precision.adaptive"));
     return accel_plan_recommends(setting);
-}
-
-static bool is_larger(const struct choice *choice, const struct accel_sketch_weight *weight)
-{
-    return accel_plan_type_bytes(&choice->type, weight->rows, weight->columns) >
-           accel_plan_type_bytes(&choice->file, weight->rows, weight->columns);
 }
 
 /* Leaves a weight in the type of the file, and lists the recommended setting as not honored. */
@@ -333,6 +318,14 @@ static int32_t fit_type_to_device(struct accel_shape_planner *s, const struct ac
     return ACCEL_OK;
 }
 
+/* Lists a setting of the user that does not suit the rows of a matrix, and returns the reason. */
+static const char *note_rows(struct accel_plan *plan, const struct accel_profile_setting *setting, const char *reason)
+{
+    if (accel_plan_is_users(setting))
+        accel_plan_add_unhonored(plan, &plan->shape_unhonored, setting, 0, reason);
+    return reason;
+}
+
 static int32_t apply_setting(struct accel_shape_planner *s, const struct accel_sketch_weight *weight,
                              struct choice *choice)
 {
@@ -340,7 +333,7 @@ static int32_t apply_setting(struct accel_shape_planner *s, const struct accel_s
     const struct accel_profile_setting *least = accel_plan_value(plan, "weights.least");
     bool asymmetric = accel_plan_word(plan, "weights.scheme") == ACCEL_WORD_ASYMMETRIC;
     uint32_t asked = accel_plan_group(plan, "weights.group", 128);
-    bool raises = !is_vector(weight) && bits_of_word(least->value) > bits_of_word(choice->decision.word);
+    bool raises = !is_vector(weight) && find_word(least->value)->bits > find_word(choice->decision.word)->bits;
     if (raises && accel_plan_recommends(least) && accel_plan_is_users(choice->decision.setting)) {
         accel_plan_add_unhonored(
             plan, &plan->shape_unhonored, least, 0,
@@ -354,6 +347,10 @@ static int32_t apply_setting(struct accel_shape_planner *s, const struct accel_s
     }
     if (!accel_plan_type_of(choice->decision.word, asked, asymmetric, weight->columns, &choice->type))
         return accel_error_set(s->error, ACCEL_E_INTERNAL, "no type is called %s", choice->decision.word);
+    if (!is_block(&choice->type) && find_word(choice->decision.word)->bits < 16)
+        choice->reason = note_rows(
+            plan, choice->decision.setting,
+            accel_plan_text(plan, "f16 for rows of %" PRIu64 ": no group of 32 or more divides them", weight->columns));
     /* A weight with as many bits is not quantized again, which would cost accuracy and gain nothing. */
     if (choice->file.name[0] && !groups_are_given(plan) && choice->file.bits == choice->type.bits &&
         is_block(&choice->file) == is_block(&choice->type) &&
@@ -368,18 +365,20 @@ static int32_t apply_setting(struct accel_shape_planner *s, const struct accel_s
         const char *why = NULL;
         if (is_vector(weight))
             why = "a run converts matrices alone, and neither norms nor biases";
-        else if (is_larger(choice, weight) && accel_plan_reads(plan, weight->type))
+        else if (accel_plan_type_bytes(&choice->type, weight->rows, weight->columns) >
+                     accel_plan_type_bytes(&choice->file, weight->rows, weight->columns) &&
+                 accel_plan_reads(plan, weight->type))
             why = accel_plan_text(plan, "weights that are smaller in the file (%s) stay so", choice->file.name);
         if (why) {
             use_file_type(s, weight, choice, why);
             return ACCEL_OK;
         }
     }
-    if (!is_block(&choice->type) && bits_of_word(choice->decision.word) < 16)
-        choice->reason = accel_plan_text(plan, "f16: no group of 32 or more divides rows of %" PRIu64, weight->columns);
-    else if (is_block(&choice->type) && choice->type.block_values < asked)
-        choice->reason = accel_plan_text(plan, "groups of %" PRIu32 ": %" PRIu32 " does not divide rows of %" PRIu64,
-                                         choice->type.block_values, asked, weight->columns);
+    if (is_block(&choice->type) && choice->type.block_values < asked)
+        choice->reason = note_rows(
+            plan, accel_plan_value(plan, "weights.group"),
+            accel_plan_text(plan, "groups of %" PRIu32 " for rows of %" PRIu64 ": %" PRIu32 " does not divide them",
+                            choice->type.block_values, weight->columns, asked));
     return fit_type_to_device(s, weight, choice);
 }
 
@@ -417,7 +416,7 @@ static int32_t choose_type(struct accel_shape_planner *s, const struct accel_ske
     choice->type = choice->file;
     choice->id = weight->type;
     choice->reason = "as in the file";
-    if (choice->file.name[0] && !is_vector(weight) && choice->file.bits < bits_of_word(least->value))
+    if (choice->file.name[0] && !is_vector(weight) && choice->file.bits < find_word(least->value)->bits)
         accel_plan_add_unhonored(s->plan, &s->plan->shape_unhonored, least, 0,
                                  accel_plan_text(s->plan,
                                                  "matrices that are %s in the file stay so, as more bits do "
@@ -509,12 +508,12 @@ static void note_idle(struct accel_shape_planner *s)
     bool is_adaptive = accel_plan_value(s->plan, "precision.adaptive")->number != 0;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct accel_profile_setting *setting = accel_plan_value(s->plan, rows[i].key);
-        if (is_set(setting) && !(rows[i].is_of_groups ? s->grouped != 0 : is_adaptive))
+        if (setting->layer != ACCEL_LAYER_BUILTIN && !(rows[i].is_of_groups ? s->grouped != 0 : is_adaptive))
             accel_plan_add_unhonored(s->plan, &s->plan->shape_unhonored, setting, 0,
                                      rows[i].is_of_groups ? "no weight is converted to a type with groups"
                                                           : "precision.adaptive is false");
     }
-    if (is_set(type) && type->word != ACCEL_WORD_AUTO && !s->by_type)
+    if (type->word != ACCEL_WORD_AUTO && !s->by_type)
         accel_plan_add_unhonored(s->plan, &s->plan->shape_unhonored, type, 0,
                                  "settings for components, roles or precision decide about every matrix");
 }

@@ -91,6 +91,26 @@ static int32_t check_request(const struct record *record, struct accel_error *er
     return ACCEL_OK;
 }
 
+/* Checks the texts that are compared with the device and the nodes of the new plan. */
+static int32_t check_placement(const struct record *record, struct accel_error *error)
+{
+    static const char *const texts[] = {"name", "device", "kernel"};
+    const json_t *device = part(record, "device");
+    json_t *node;
+    size_t i;
+
+    if (device != NULL && !json_is_null(device) &&
+        (member(device, "name")[0] == '\0' || !json_is_string(json_object_get(device, "driver_version"))))
+        return malformed(record, "its device has no name or no driver_version", error);
+    json_array_foreach(part(record, "nodes"), i, node)
+    {
+        for (size_t t = 0; t < sizeof(texts) / sizeof(texts[0]); t++)
+            if (!json_is_string(json_object_get(node, texts[t])))
+                return malformed(record, "a node has no name, device or kernel", error);
+    }
+    return check_request(record, error);
+}
+
 static int32_t check_members(const struct record *record, struct accel_error *error)
 {
     json_t *settings = part(record, "settings");
@@ -115,7 +135,7 @@ static int32_t check_members(const struct record *record, struct accel_error *er
         if (member(setting, "key")[0] == '\0' || !json_is_string(json_object_get(setting, "value")))
             return malformed(record, "a given setting has no key or no value", error);
     }
-    return check_request(record, error);
+    return check_placement(record, error);
 }
 
 /* Returns whether the text has too many values. Every value but the last of an object or list is followed by a
@@ -346,8 +366,12 @@ static int32_t check_nodes(const struct record *record, const struct accel_plan 
 
         if (is_same_node(now, then))
             continue;
-        accel_error_set(error, ACCEL_E_REFUSED, "%s: node %s ran \"%s\" on %s and runs \"%s\" on %s", record->path,
-                        now->name, member(then, "kernel"), member(then, "device"), now->kernel, now->device);
+        if (strcmp(now->name, member(then, "name")) != 0)
+            accel_error_set(error, ACCEL_E_REFUSED, "%s: node %u was %s and is %s", record->path, i,
+                            member(then, "name"), now->name);
+        else
+            accel_error_set(error, ACCEL_E_REFUSED, "%s: node %s ran \"%s\" on %s and runs \"%s\" on %s", record->path,
+                            now->name, member(then, "kernel"), member(then, "device"), now->kernel, now->device);
         return refuse_difference(error);
     }
     return ACCEL_OK;

@@ -235,6 +235,17 @@ static int32_t refuse_unpaired(const struct accel_plan *plan, const char *key, s
     return accel_error_origin(error, origin_of(setting), ACCEL_E_INVALID);
 }
 
+/* Returns whether positions of tokens can change as others leave the cache. */
+static bool can_shift(const struct accel_session *session)
+{
+    return !rope_changes(&session->model->config.rope) && !session_has_table(session->model);
+}
+
+bool session_can_slide(const struct accel_session *session)
+{
+    return can_shift(session) && session->options.context >= 4 * session->options.sinks + 4;
+}
+
 /* Checks the settings of a full sequence against each other. */
 static int32_t check_full(const struct accel_session *session, struct accel_error *error)
 {
@@ -245,7 +256,7 @@ static int32_t check_full(const struct accel_session *session, struct accel_erro
         return refuse_unpaired(plan, session->full == FULL_PRUNE ? "kv.full" : "kv.prune", error);
     if (session->full == FULL_STOP)
         return ACCEL_OK;
-    if (rope_changes(&session->model->config.rope) || session_has_table(session->model)) {
+    if (!can_shift(session)) {
         accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: with %s kv.full has to be stop",
                         accel_model_file_path(session->model->file),
                         session_has_table(session->model) ? "a table of learned positions" : "dynamic rotary scaling");

@@ -18,6 +18,9 @@ uint64_t session_longest_context(const struct accel_model *model);
 /* Returns whether the model has a table of positions, which ends with its context. */
 bool session_has_table(const struct accel_model *model);
 
+/* Returns whether kv.full=slide is possible with the model and the context. */
+bool session_can_slide(const struct accel_session *session);
+
 /* Returns whether context.beyond_training is set. */
 bool session_is_beyond_training(const struct accel_plan *plan);
 

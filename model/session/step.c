@@ -201,6 +201,7 @@ int32_t session_check_length(const struct accel_session *session, uint64_t lengt
                              struct accel_error *error)
 {
     const uint64_t longest = session_longest_context(session->model);
+    const char *slide = session_can_slide(session) ? " or --set kv.full=slide" : "";
 
     if (session->full != FULL_STOP || count <= session->options.context - length)
         return ACCEL_OK;
@@ -208,15 +209,13 @@ int32_t session_check_length(const struct accel_session *session, uint64_t lengt
                     (unsigned long long)count, (unsigned long long)session->options.context,
                     (unsigned long long)length);
     if (session->options.context < longest)
-        accel_error_remedy(
-            error, "set a longer context (--set context=%llu at most) or --set kv.full=slide, or use a shorter text",
-            (unsigned long long)longest);
+        accel_error_remedy(error, "set a longer context (--set context=%llu at most)%s, or use a shorter text",
+                           (unsigned long long)longest, slide);
     else
-        accel_error_remedy(
-            error,
-            "use a shorter text, or --set kv.full=slide; the model was trained for %llu tokens, and --set "
-            "context=N --set context.beyond_training=true continues past them",
-            (unsigned long long)longest);
+        accel_error_remedy(error,
+                           "use a shorter text%s; the model was trained for %llu tokens, and --set "
+                           "context=N --set context.beyond_training=true continues past them",
+                           slide, (unsigned long long)longest);
     return ACCEL_E_LIMIT;
 }
 

@@ -772,6 +772,10 @@ sed 's/matmul q8_0 x q8/matmul magic/' "$plan" >"$work/other.json"
 refused 4 'ran "matmul magic"'
 sed 's/"header": "/"header": "f/' "$plan" >"$work/other.json"
 refused 4 "has another header"
+sed 's/"name": "layers.0.q_heads"/"name": "query"/' "$plan" >"$work/other.json"
+refused 4 "was query and is layers.0.q_heads"
+sed 's/"device": {/"device": 5, "before": {/' "$plan" >"$work/other.json"
+refused 3 "is no plan: its device has no name or no driver_version"
 # A setting that cannot be had: the profile locks another value.
 cp -r "$src/profiles" "$work/profiles"
 chmod -R u+w "$work/profiles"

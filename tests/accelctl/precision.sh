@@ -79,6 +79,17 @@ grep -q "^weights    .* step up from q2_g32" "$work/err" || fail "a run does not
 try 0 "$accelctl" run "$f32" -n 3 -p Once --set weights.type=q4 --set weights.group=32 --set log.quantization=true
 is "$(grep -c '^weights    .*: F32, .* bytes -> [a-z0-9_]*, .* bytes: relative error 0\.' "$work/err")" 36 "lines of conversions"
 
+# Rows that a group of the user does not divide get a smaller one, or f16: plan and run print what is not honored.
+try 0 "$accelctl" run "$q8" -g -n 2 -p Once --set weights.type=q2 --set weights.group=512
+grep -qF "not honored: weights.group=512, groups of 64 for rows of 64: 512 does not divide them" "$work/err" ||
+    { cat "$work/err"; fail "a run in smaller groups does not report it"; }
+grep -qF "not honored: weights.type=q2, f16 for rows of 172: no group of 32 or more divides them" "$work/err" ||
+    { cat "$work/err"; fail "a run with matrices in f16 does not report it"; }
+try 0 "$accelctl" plan "$q8" --set weights.type=q2 --set weights.group=512
+grep -qx "not honored: weights.group=512, weights.type=q2" "$work/out" || { cat "$work/out"; fail "plan of other groups"; }
+try 0 "$accelctl" plan "$q8" --set weights.type=q2
+grep -qx "not honored: weights.type=q2" "$work/out" || { cat "$work/out"; fail "plan of f16 matrices that stay"; }
+
 # Keys and values in few bits: heads of 8 elements have no groups, and a policy decides what becomes of that.
 try 4 "$accelctl" run "$f32" -n 2 -p Once --set kv.type.k=q4
 one_error "heads of 8 elements have no group of 32 or more"

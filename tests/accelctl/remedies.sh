@@ -184,8 +184,15 @@ grep -q "^warn: environment ACCEL_CONTEXT=64tok has no effect: the plan variable
     { cat "$work/err"; fail "a variable is ignored in silence"; }
 ACCEL_CONTEXT=48tok try 0 "$accelctl" run variable.json -p Hi -n 2
 grep -q "has no effect" "$work/err" && fail "a variable with the value of the plan is reported"
-try 2 "$accelctl" run plan.json -p Hi -p Ho
-one_error "sequences=2 (accelctl run) changes the plan plan.json"
+# Several prompts run with the sequences of the plan: one after another here, two at a time with sequences=2.
+try 0 "$accelctl" run plan.json -g -n 4 -p Hi -p Ho
+grep -q "up to 1 sequences a step" "$work/err" || { cat "$work/err"; fail "prompts of a plan with one sequence"; }
+cp "$work/out" one_by_one
+try 0 "$accelctl" run m.gguf -g -n 4 -q -p Hi -p Ho --set sequences=1
+cmp -s one_by_one "$work/out" || { cat one_by_one; fail "prompts of a plan give another text"; }
+try 0 "$accelctl" plan m.gguf --set sequences=2 --out two.json
+try 0 "$accelctl" run two.json -g -n 4 -p Hi -p Ho
+grep -q "up to 2 sequences a step" "$work/err" || { cat "$work/err"; fail "prompts of a plan with two sequences"; }
 
 # A plan that exceeds its budget: the remedy is a call that works as it is printed, and so do the settings that it finds.
 while read -r call; do

@@ -51,7 +51,12 @@ third="Tom"
 # A prompt that does not fit is wrong usage, as it is alone.
 try 2 "$accelctl" run "$f32" -g -n 4 -p "$first" -p "$second" --set context=8
 one_error "text 2: 18 tokens do not fit: the context of 8 tokens holds 0 so far"
-grep -q "remedy: set a longer context" "$work/err" || fail "a long prompt of several: no remedy"
+grep -qx "  remedy: set a longer context (--set context=512 at most), or use a shorter text" "$work/err" ||
+    { cat "$work/err"; fail "a long prompt of several: no remedy, or kv.full=slide, which 8 tokens do not permit"; }
+try 2 "$accelctl" run "$f32" -g -n 4 -p "$first $first $first $first $first $first" --set context=20
+grep -qF "(--set context=512 at most) or --set kv.full=slide, or use a shorter text" "$work/err" ||
+    { cat "$work/err"; fail "kv.full=slide is not offered"; }
+try 0 "$accelctl" run "$f32" -g -n 4 -q -p "$first $first $first $first $first $first" --set context=20 --set kv.full=slide
 
 # They are printed as they come: the first one while it is generated, in pipes too, and an interrupt leaves what there is.
 : >"$work/live" # the loop may read it before the command has opened it

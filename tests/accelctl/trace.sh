@@ -36,6 +36,9 @@ is "$(value stages)" 21 "stages"
 try 3 "$accelctl" trace "$folder" --in "$folder/inputs.safetensors" --out "$work/stages.safetensors" --set kv.full=slide \
     --set context=64
 one_error "took several steps"
+# A case that the context does not hold is wrong usage, as a prompt of run is.
+try 2 "$accelctl" trace "$folder" --in "$folder/inputs.safetensors" --out "$work/stages.safetensors" --set context=4
+one_error "tokens do not fit: the context of 4 tokens holds 0 so far"
 # Settings that the command fixes are refused from the user, whatever they are called, and not overruled in silence.
 for option in "-ctk q8_0:kv.type.k=q8" "-ctv f16:kv.type.v=f16" "-b 2:batch=2" "--set kv.type=q8:kv.type=q8" \
     "--set compute.activations=q8:compute.activations=q8"; do

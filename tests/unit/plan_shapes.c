@@ -229,14 +229,15 @@ static void test_groups(void **state)
     struct bench *b = *state;
     plan_shapes_well(b, "one", "weights.type=q4", &falcon);
     assert_string_equal(part_of(b->plan, "ffn.up")->type_name, "q4_g64");
-    assert_non_null(strstr(part_of(b->plan, "ffn.up")->reason, "128 does not divide rows of 4544"));
+    assert_non_null(
+        strstr(part_of(b->plan, "ffn.up")->reason, "groups of 64 for rows of 4544: 128 does not divide them"));
     assert_int_equal(part_of(b->plan, "ffn.up")->bytes, 2ull * 18176 * 71 * 34);
     assert_string_equal(part_of(b->plan, "ffn.down")->type_name, "q4_g128");
     plan_shapes_well(b, "one", "weights.type=q4 weights.group=512", &falcon);
     assert_string_equal(part_of(b->plan, "ffn.down")->type_name, "q4_g256");
     plan_shapes_well(b, "one", "weights.type=q3", &odd);
     assert_string_equal(part_of(b->plan, "ffn.up")->type_name, "f16");
-    assert_non_null(strstr(part_of(b->plan, "ffn.up")->reason, "f16: no group"));
+    assert_non_null(strstr(part_of(b->plan, "ffn.up")->reason, "f16 for rows of 100: no group"));
     assert_string_equal(part_of(b->plan, "ffn.down")->type_name, "q3_g128");
 }
 

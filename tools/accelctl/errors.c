@@ -192,6 +192,12 @@ int report_error(uint32_t json, const struct accel_error *error)
     return report_error_with(json, exit_code, error, limit_remedy());
 }
 
+int report_text_error(uint32_t json, const struct accel_error *error)
+{
+    return error->code == ACCEL_E_LIMIT && error->origin == ACCEL_FROM_CALLER ? report_error_as(json, EXIT_USAGE, error)
+                                                                              : report_error(json, error);
+}
+
 void space_remedy(int native, const char *path, char out_remedy[SPACE_REMEDY_BYTES])
 {
     const char *slash = strrchr(path, '/');

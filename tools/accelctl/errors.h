@@ -47,6 +47,9 @@ void space_remedy(int native, const char *path, char out_remedy[SPACE_REMEDY_BYT
 /* Prints an error of a file that could not be written: EXIT_FAILED, with a remedy. */
 int report_output_error(uint32_t json, const struct accel_error *error, const char *path);
 
+/* Prints an error of a run. A text that the context does not hold is wrong usage. */
+int report_text_error(uint32_t json, const struct accel_error *error);
+
 /* Prints an error from creating a session, in which "not found" is about a device, "invalid" about a setting. */
 int report_session_error(uint32_t json, const struct accel_error *error);
 

@@ -20,8 +20,7 @@
 /* Bytes at the beginning of a document among which its schema stands. */
 enum { SCHEMA_WITHIN = 4096 };
 
-/* Returns true for a plan's record, or what may have been one: a regular file of JSON that names a schema early. */
-static bool is_record(const char *path)
+bool is_plan_file(const char *path)
 {
     char text[SCHEMA_WITHIN + 1];
     struct stat status;
@@ -91,7 +90,9 @@ static int repeat(const struct common *common, const struct wish *wish, struct o
                  wish->path);
         return report_error_text(
             common->json, EXIT_USAGE, "usage", text,
-            "leave the option out, or make another plan with it: accelctl plan MODEL ... --out FILE");
+            first_plan_option(common, option, sizeof(option)) == NULL && common->reference_sets == NULL
+                ? "name the model in place of the plan: the command has settings of its own"
+                : "leave the option out, or make another plan with it: accelctl plan MODEL ... --out FILE");
     }
     if (accel_model_plan_repeat(opened->context, wish->path, &options, &opened->made, &error) != ACCEL_OK)
         return report_session_error(common->json, &error);
@@ -271,7 +272,7 @@ int open_model(const struct common *common, const struct wish *wish, struct open
         opened->context = open_context(common, &code);
     if (opened->context == NULL)
         return code;
-    code = wish->runs && is_record(wish->path) ? repeat(common, wish, opened) : make(common, wish, opened);
+    code = wish->runs && is_plan_file(wish->path) ? repeat(common, wish, opened) : make(common, wish, opened);
     if (code >= 0)
         return code;
     adopt_plan(opened);

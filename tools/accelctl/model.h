@@ -4,6 +4,7 @@
 #define ACCELCTL_MODEL_H
 
 #include <accel/model/plan.h>
+#include <stdbool.h>
 
 #include "tools/accelctl/common.h"
 
@@ -37,6 +38,10 @@ struct opened {
     char *command;                   /* "accelctl plan MODEL --set ...", as a shell reads it; NULL: a repeated plan */
     uint32_t borrowed;               /* 1: the context is another's */
 };
+
+/* Returns whether the file is a recorded plan, or may have been one: a regular file of JSON that names a schema early.
+ */
+bool is_plan_file(const char *path);
 
 /* Opens context and plan. Answers -1 to go on, or an exit code after an error has been printed; close_model in any
  * case. */

@@ -271,10 +271,7 @@ uint32_t chat_answer(struct chat *chat)
     int32_t code = conversation_begin_turn(&chat->conversation, &turn, &error);
 
     if (code != ACCEL_OK) {
-        /* A message that the context does not hold is wrong usage, as a prompt of a run is. */
-        record_failure(chat, code == ACCEL_E_LIMIT && error.origin != ACCEL_FROM_DRIVER
-                                 ? report_error_as(chat->options->common.json, EXIT_USAGE, &error)
-                                 : report_error(chat->options->common.json, &error));
+        record_failure(chat, report_text_error(chat->options->common.json, &error));
         return 0;
     }
     listener.stream = open_memstream(&listener.text, &listener.bytes);

@@ -347,10 +347,8 @@ static int finish(const struct run_options *chosen, const struct opened *opened,
         fprintf(listener->out, "\n");
     if (listener->failed || fflush(listener->out) != 0)
         return EXIT_FAILED;
-    if (error->code == ACCEL_E_LIMIT && !listener->wrote && error->origin != ACCEL_FROM_DRIVER)
-        return report_error_as(chosen->common.json, EXIT_USAGE, error);
     if (error->code != ACCEL_OK && !interrupted)
-        return report_error(chosen->common.json, error);
+        return report_text_error(chosen->common.json, error);
     if (chosen->common.json) {
         int written = print_json(result_json(opened, result, listener, &chosen->sampling, stop), "accelctl/run/1");
 
@@ -628,7 +626,8 @@ static int run(int count, char **arguments, const struct command *command)
         chosen.texts = &chosen.prompt.text;
         chosen.text_count = 1;
     }
-    if (chosen.text_count > 1 && !is_set(&chosen.common, "sequences")) {
+    /* A recorded plan runs with the sequences that it has. */
+    if (chosen.text_count > 1 && !is_set(&chosen.common, "sequences") && !is_plan_file(arguments[0])) {
         snprintf(number, sizeof(number), "%u",
                  chosen.text_count < SEQUENCES_USUAL ? chosen.text_count : SEQUENCES_USUAL);
         sequences.value = number;

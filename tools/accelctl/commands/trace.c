@@ -344,7 +344,7 @@ static int run_trace(const struct trace_options *chosen, const char *path, struc
         progress_begin(&progress, &opened.session, 1);
         if (trace_all(&trace, chosen->out, &error) != ACCEL_OK)
             code = trace.is_made ? report_output_error(chosen->common.json, &error, chosen->out)
-                                 : report_error(chosen->common.json, &error);
+                                 : report_text_error(chosen->common.json, &error);
         else if (chosen->common.json)
             code = print_json(json_pack("{s:o, s:i, s:o, s:o}", "out", json_text(chosen->out), "stages",
                                         (int)trace.record_count, "conversion",

@@ -113,7 +113,7 @@ void print_context(const struct opened *opened)
 /* ---- memory ---- */
 
 /* Bytes of two classes of memory. */
-static uint64_t sum_classes(const struct accel_plan *plan, uint32_t one, uint32_t other)
+uint64_t sum_classes(const struct accel_plan *plan, uint32_t one, uint32_t other)
 {
     uint64_t bytes = 0;
 

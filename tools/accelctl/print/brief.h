@@ -24,4 +24,7 @@ const char *tables_text(const struct accel_plan *plan, uint32_t index);
 /* Returns whether the driver has a limit of experts, the option expert_bytes: it reads others from the disk. */
 bool limits_experts(const struct accel_plan *plan);
 
+/** Sums the bytes of two classes of memory, ACCEL_MEMORY_.... */
+uint64_t sum_classes(const struct accel_plan *plan, uint32_t one, uint32_t other);
+
 #endif

@@ -252,6 +252,21 @@ void print_notes(const struct accel_plan *plan)
     }
 }
 
+/* Prints how many bytes of the weights are mapped if the user requested all and a device packs or converts others. */
+static void print_mapped(const struct accel_plan *plan)
+{
+    const struct accel_plan_setting *load = accel_plan_setting_find(plan, "weights.load");
+    const uint64_t mapped = sum_classes(plan, ACCEL_MEMORY_MAPPED, ACCEL_MEMORY_MAPPED);
+    const uint64_t bytes = sum_classes(plan, ACCEL_MEMORY_WEIGHTS, ACCEL_MEMORY_MAPPED);
+    char part[32], whole[32], place[400];
+
+    if (load != NULL && strcmp(load->value, "map") == 0 && load->origin == ACCEL_ORIGIN_GIVEN && mapped < bytes)
+        fprintf(error_output(),
+                "note       weights.load=map: %s of %s are used where the file is mapped, the rest is packed or "
+                "converted (%s)\n",
+                bytes_text(mapped, part), bytes_text(bytes, whole), short_places(load->place, place, sizeof(place)));
+}
+
 void print_unhonored(const struct accel_plan *plan)
 {
     char text[800];
@@ -260,6 +275,7 @@ void print_unhonored(const struct accel_plan *plan)
         if (accel_plan_unhonored_get(plan, i)->outcome != ACCEL_UNHONORED_LATER)
             fprintf(error_output(), "note       %s\n",
                     unhonored_text(accel_plan_unhonored_get(plan, i), text, sizeof(text)));
+    print_mapped(plan);
 }
 
 json_t *unhonored_json(const struct opened *opened)

@@ -264,10 +264,8 @@ int run_texts(const struct texts_job *job, struct opened *opened, const struct a
     if (job->lines && (code == ACCEL_OK || code == ACCEL_E_CANCELLED))
         for (uint32_t i = 0; i < t.count; i++)
             print_end(&t.texts[i]);
-    if (code == ACCEL_E_LIMIT && t.at == 0 && t.count > 0 && !t.texts[0].has_head && error.origin != ACCEL_FROM_DRIVER)
-        status = report_error_as(job->json, EXIT_USAGE, &error);
-    else if (code != ACCEL_OK && code != ACCEL_E_CANCELLED)
-        status = ferror(output()) ? EXIT_FAILED : report_error(job->json, &error);
+    if (code != ACCEL_OK && code != ACCEL_E_CANCELLED)
+        status = ferror(output()) ? EXIT_FAILED : report_text_error(job->json, &error);
     else if (job->json)
         status = print_as_json(job, &t, opened, sequences, measure_seconds() - began);
     else
