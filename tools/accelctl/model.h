@@ -3,8 +3,9 @@
 #ifndef ACCELCTL_MODEL_H
 #define ACCELCTL_MODEL_H
 
-#include <accel/model/plan.h>
 #include <stdbool.h>
+
+#include <accel/model/plan.h>
 
 #include "tools/accelctl/common.h"
 
