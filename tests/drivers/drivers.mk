@@ -54,7 +54,7 @@ tests_drivers_cpu_forms_LDADD = libcpu-kernels.la libaccel-driver.la libaccel-qu
 
 drivers_tests += tests/drivers/cpu_products
 tests_drivers_cpu_products_SOURCES = %D%/cpu_products.c plugins/cpu/operators/arrange.c plugins/cpu/operators/attention.c \
-	plugins/cpu/operators/conv.c plugins/cpu/operators/expert.c plugins/cpu/operators/half.c plugins/cpu/operators/matmul.c \
+	plugins/cpu/experts.c plugins/cpu/operators/conv.c plugins/cpu/operators/expert.c plugins/cpu/operators/half.c plugins/cpu/operators/matmul.c \
 	plugins/cpu/operators/rows.c plugins/cpu/operators/sample.c plugins/cpu/operators/table.c
 tests_drivers_cpu_products_CPPFLAGS = $(AM_CPPFLAGS)
 tests_drivers_cpu_products_LDADD = $(tests_drivers_cpu_forms_LDADD)
