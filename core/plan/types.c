@@ -348,9 +348,8 @@ static int32_t apply_setting(struct accel_shape_planner *s, const struct accel_s
     if (!accel_plan_type_of(choice->decision.word, asked, asymmetric, weight->columns, &choice->type))
         return accel_error_set(s->error, ACCEL_E_INTERNAL, "no type is called %s", choice->decision.word);
     if (!is_block(&choice->type) && find_word(choice->decision.word)->bits < 16)
-        choice->reason = note_rows(
-            plan, choice->decision.setting,
-            accel_plan_text(plan, "f16 for rows of %" PRIu64 ": no group of 32 or more divides them", weight->columns));
+        choice->reason =
+            accel_plan_text(plan, "f16 for rows of %" PRIu64 ": no group of 32 or more divides them", weight->columns);
     /* A weight with as many bits is not quantized again, which would cost accuracy and gain nothing. */
     if (choice->file.name[0] && !groups_are_given(plan) && choice->file.bits == choice->type.bits &&
         is_block(&choice->file) == is_block(&choice->type) &&

@@ -77,6 +77,7 @@ refuse "block formats and the drivers' library know no models" "$private(model/|
 # tools/accel-probe is the other end of the pipe of core/plugin and core/runtime, and includes what it needs of the core.
 exceptions='^tools/accel-scores/[a-z]*\.c:.*"(core/base/(file|text)|model/file/fault)\.h"'
 exceptions="$exceptions|^tools/accelctl/words\.c:.*\"core/profile/keys\.h\""
+exceptions="$exceptions|^tools/accelctl/commands/info\.c:.*\"model/family/families\.def\""
 exceptions="$exceptions|^tools/doctor/[a-z_]*\.[ch]:.*\"core/(base/[a-z0-9]*|plugin/plugin|topology/topology|registry/(context|machine)|profile/(profile|yaml)"
 exceptions="$exceptions|snapshot/[a-z]*|thread/pool)\.h\""
 exceptions="$exceptions|^tools/tables/[a-z]*\.[ch]:.*\"core/(base/(arena|file|strbuf)|profile/(condition|keys|members|profile|yaml))\.h\""

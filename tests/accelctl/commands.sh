@@ -197,7 +197,7 @@ try 0 "$accelctl" run "$q8" -q -n 30 --top-k 1 --seed 5
 cmp "$work/out" "$work/one" || fail "top-k 1 is not greedy"
 # Weights that are read, not mapped, give the same text.
 try 0 "$accelctl" run "$q8" -n 30 --greedy --set weights.type=f32 --set weights.load=map
-grep -q "^note       weights.load=map: .* KiB of .* KiB are used where the file is mapped, the rest is packed or converted (command line" \
+grep -q "^note       weights.load=map: .* KiB of .* are used where the file is mapped, the rest is packed or converted (command line" \
     "$work/err" || { cat "$work/err"; fail "weights that are not mapped are not reported"; }
 try 0 "$accelctl" run "$q8" -q -n 30 --greedy --set weights.load=read
 cmp "$work/out" "$work/one" || fail "weights.load=read wrote another text"

@@ -188,7 +188,7 @@ grep -q "has no effect" "$work/err" && fail "a variable with the value of the pl
 try 0 "$accelctl" run plan.json -g -n 4 -p Hi -p Ho
 grep -q "up to 1 sequences a step" "$work/err" || { cat "$work/err"; fail "prompts of a plan with one sequence"; }
 cp "$work/out" one_by_one
-try 0 "$accelctl" run m.gguf -g -n 4 -q -p Hi -p Ho --set sequences=1
+try 0 "$accelctl" run m.gguf -g -n 4 -p Hi -p Ho --set sequences=1
 cmp -s one_by_one "$work/out" || { cat one_by_one; fail "prompts of a plan give another text"; }
 try 0 "$accelctl" plan m.gguf --set sequences=2 --out two.json
 try 0 "$accelctl" run two.json -g -n 4 -p Hi -p Ho

@@ -121,7 +121,9 @@ static int start_once(const struct bench *bench, const struct start *start, cons
     int code;
 
     snprintf(option, sizeof(option), "%s.precompile", driver);
-    wish.more_count += bench_override_threads(bench, threads, more);
+    /* On another device --threads is the number of those that read the file alone. */
+    if (common.device == NULL || strncmp(common.device, "cpu", 3) == 0)
+        wish.more_count += bench_override_threads(bench, threads, more);
     if (start->by_use)
         more[wish.more_count++] = (struct accel_named_value){option, "false", "accelctl bench load"};
     common.no_cache |= start->no_cache;
