@@ -13,8 +13,9 @@
 #include "core/plan/settings.h"
 #include "core/profile/keys.h"
 
-/** Maximum runs that enter an average. */
+/** Maximum runs that enter an average, of the newest records: runs of a few tokens have no speed. */
 #define RUNS 20u
+#define RECORDS 100u
 
 /** Maximum ratio between the bytes of two steps of which one predicts the other: for steps that read memory, and for
  * smaller ones, which caches serve in part. */
@@ -196,7 +197,7 @@ static const char *place_of(struct accel_plan *plan)
 static int32_t find(struct accel_plan *plan, uint32_t kind, const char *model, struct accel_history **out_history,
                     struct accel_error *error)
 {
-    return accel_history_find(plan->context, kind, model, place_of(plan), 0, out_history, error);
+    return accel_history_find(plan->context, kind, model, place_of(plan), RECORDS, out_history, error);
 }
 
 /* Adds the best available evidence of the speed: this model, other models, a measured bandwidth, a stated one. */
