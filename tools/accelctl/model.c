@@ -166,9 +166,8 @@ static bool sets_key(const char *setting, const char *key)
 {
     const char *const *members = setting_members(setting);
 
-    for (; members != NULL && *members != NULL; members++)
-        if (strcmp(*members, key) == 0)
-            return true;
+    if (members != NULL)
+        return strcmp(members[0], key) == 0 || strcmp(members[1], key) == 0;
     return strcmp(setting, key) == 0;
 }
 
