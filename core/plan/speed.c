@@ -194,15 +194,10 @@ static const char *place_of(struct accel_plan *plan)
     return names;
 }
 
-static int32_t find(struct accel_plan *plan, uint32_t kind, const char *model, struct accel_history **out_history,
-                    struct accel_error *error)
-{
-    return accel_history_find(plan->context, kind, model, place_of(plan), RECORDS, out_history, error);
-}
-
 /* Adds the best available evidence of the speed: this model, other models, a measured bandwidth, a stated one. */
 static int32_t predict_decode(struct accel_plan *plan, const struct accel_history *own, struct accel_error *error)
 {
+    const char *place = place_of(plan);
     struct accel_history *others = NULL;
     struct range range = {0};
     const char *stated = "";
@@ -220,8 +215,8 @@ static int32_t predict_decode(struct accel_plan *plan, const struct accel_histor
         return add_speed(plan, "written", &range,
                          accel_plan_text(plan, "measured: %" PRIu32 " run%s of this model with these settings",
                                          range.runs, range.runs == 1 ? "" : "s"));
-    for (uint32_t kind = ACCEL_HISTORY_RUN; kind <= ACCEL_HISTORY_BANDWIDTH && *place_of(plan); kind++) {
-        code = find(plan, kind, NULL, &others, error);
+    for (uint32_t kind = ACCEL_HISTORY_RUN; kind <= ACCEL_HISTORY_BANDWIDTH && *place; kind++) {
+        code = accel_history_find(plan->context, kind, NULL, place, RECORDS, &others, error);
         if (code != ACCEL_OK)
             return code;
         of_bytes(plan, others, &range);
@@ -235,7 +230,7 @@ static int32_t predict_decode(struct accel_plan *plan, const struct accel_histor
                                 accel_plan_size_text(plan->step_weights + plan->step_state, most)));
     }
     /* Layers on another device do not have the bandwidth of the plan's, and a described one bounds the speed itself. */
-    if (plan->device && strcmp(place_of(plan), plan->device->info.name) == 0 &&
+    if (plan->device && strcmp(place, plan->device->info.name) == 0 &&
         accel_plan_fact_number(plan, "device.bandwidth", &bandwidth, &stated) && bandwidth) {
         range.upper = (double)bandwidth / (double)plan->step_weights;
         return add_speed(plan, "written", &range,
@@ -309,7 +304,8 @@ int32_t accel_plan_rebuild_hints(struct accel_plan *plan, struct accel_error *er
     note_variant(plan);
     code = accel_plan_hint_unhonored(plan, error);
     if (code == ACCEL_OK)
-        code = find(plan, ACCEL_HISTORY_RUN, *model ? model : "-", &history, error);
+        code = accel_history_find(plan->context, ACCEL_HISTORY_RUN, *model ? model : "-", place_of(plan), RECORDS,
+                                  &history, error);
     if (code != ACCEL_OK)
         return code;
     note_past(plan, history);

@@ -108,19 +108,24 @@ static void search_names(struct accel_context *context, const char *name, char f
     accel_model_facts_read(context, NULL, compare_fact, &search, NULL);
 }
 
-bool describe_find_name(struct accel_context *context, const char *name, char found[DESCRIPTOR_BYTES])
-{
-    char contained[DESCRIPTOR_BYTES];
-
-    search_names(context, name, found, contained);
-    return found[0] != '\0';
-}
-
 static int32_t ignore_fact(void *data, const struct accel_model_fact *fact)
 {
     (void)data;
     (void)fact;
     return ACCEL_OK;
+}
+
+bool describe_find_name(struct accel_context *context, const char *name, char found[DESCRIPTOR_BYTES])
+{
+    char contained[DESCRIPTOR_BYTES];
+
+    /* The name of a descriptor needs one file; other spellings need all of them. */
+    if (strlen(name) < DESCRIPTOR_BYTES &&
+        accel_model_facts_read(context, name, ignore_fact, NULL, NULL) != ACCEL_E_NOT_FOUND)
+        strcpy(found, name);
+    else
+        search_names(context, name, found, contained);
+    return found[0] != '\0';
 }
 
 /* Writes "did you mean NAME?" with the nearest descriptor: of the name, or of what stands before its last words without
