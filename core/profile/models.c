@@ -71,14 +71,21 @@ static bool is_begun_by(const char *name, const char *begin)
     return true;
 }
 
-/* Returns the shortest name that begins with the wrong one, else the nearest one, or NULL. */
+/* Returns the longest name within the wrong one, else the shortest that begins with it, else the nearest one, or NULL.
+ */
 static const char *suggest_model(const struct accel_profile_names *names, const char *name)
 {
-    const char *best = NULL;
-    for (uint32_t i = 0; i < names->count && strlen(name) >= 3; i++)
-        if (is_begun_by(names->names[i], name) && (best == NULL || strlen(names->names[i]) < strlen(best)))
-            best = names->names[i];
-    return best ? best : accel_suggest(name, (const char *const *)names->names, names->count);
+    const char *within = NULL, *best = NULL;
+    for (uint32_t i = 0; i < names->count; i++) {
+        const char *one = names->names[i], *at = name;
+        while (*at && !is_begun_by(at, one))
+            at++;
+        if (*at && (within == NULL || strlen(one) > strlen(within)))
+            within = one;
+        if (strlen(name) >= 3 && is_begun_by(one, name) && (best == NULL || strlen(one) < strlen(best)))
+            best = one;
+    }
+    return within ? within : best ? best : accel_suggest(name, (const char *const *)names->names, names->count);
 }
 
 int32_t accel_profile_models_read(const char *root, const char *name, accel_model_fact_function function, void *data,

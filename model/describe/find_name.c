@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the descriptor of a model by other names, as Hugging Face has them, and suggests one for unknown names. */
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -15,7 +14,6 @@ struct search {
     size_t owner_length;
     const char *base; /* the name without its owner */
     char *found;
-    char *contained; /* the longest descriptor's name within the base */
 };
 
 static bool is_same(const char *a, size_t a_length, const char *b, size_t b_length)
@@ -42,29 +40,6 @@ static bool is_source(const struct search *search, const char *model, const char
            is_same(search->base, strlen(search->base), model, strlen(model));
 }
 
-/* Returns whether a name begins with another one, comparing only letters and numerals: "Name-3-8B" begins "name3". */
-static bool is_begun_by(const char *name, const char *begin)
-{
-    for (; *begin != '\0'; begin++) {
-        if (!isalnum((unsigned char)*begin))
-            continue;
-        while (*name != '\0' && !isalnum((unsigned char)*name))
-            name++;
-        if (tolower((unsigned char)*name) != tolower((unsigned char)*begin))
-            return false;
-        name++;
-    }
-    return true;
-}
-
-static bool is_within(const char *name, const char *part)
-{
-    for (; *name != '\0'; name++)
-        if (is_begun_by(name, part))
-            return true;
-    return false;
-}
-
 static int32_t compare_fact(void *data, const struct accel_model_fact *fact)
 {
     struct search *search = data;
@@ -76,8 +51,6 @@ static int32_t compare_fact(void *data, const struct accel_model_fact *fact)
         return ACCEL_OK;
     if (is_it && search->found[0] == '\0')
         strcpy(search->found, fact->model);
-    if (strlen(fact->model) > strlen(search->contained) && is_within(search->base, fact->model))
-        strcpy(search->contained, fact->model);
     return ACCEL_OK;
 }
 
@@ -93,12 +66,11 @@ const char *describe_base_name(const char *name)
 }
 
 /* Reads all descriptors. A damaged one is an error where it is read, not where its name is sought. */
-static void search_names(struct accel_context *context, const char *name, char found[DESCRIPTOR_BYTES],
-                         char contained[DESCRIPTOR_BYTES])
+static void search_names(struct accel_context *context, const char *name, char found[DESCRIPTOR_BYTES])
 {
-    struct search search = {.name = name, .base = describe_base_name(name), .found = found, .contained = contained};
+    struct search search = {.name = name, .base = describe_base_name(name), .found = found};
 
-    found[0] = contained[0] = '\0';
+    found[0] = '\0';
     if (search.base == NULL)
         return;
     if (search.base != name) {
@@ -117,14 +89,12 @@ static int32_t ignore_fact(void *data, const struct accel_model_fact *fact)
 
 bool describe_find_name(struct accel_context *context, const char *name, char found[DESCRIPTOR_BYTES])
 {
-    char contained[DESCRIPTOR_BYTES];
-
     /* The name of a descriptor needs one file; other spellings need all of them. */
     if (strlen(name) < DESCRIPTOR_BYTES &&
         accel_model_facts_read(context, name, ignore_fact, NULL, NULL) != ACCEL_E_NOT_FOUND)
         strcpy(found, name);
     else
-        search_names(context, name, found, contained);
+        search_names(context, name, found);
     return found[0] != '\0';
 }
 
@@ -140,8 +110,11 @@ static void guess_name(struct accel_context *context, const char *base, char *gu
     strcpy(name, base);
     while (last != NULL) {
         struct accel_error why = {0};
+        const int32_t code = accel_model_facts_read(context, name, ignore_fact, NULL, &why);
 
-        if (accel_model_facts_read(context, name, ignore_fact, NULL, &why) == ACCEL_E_NOT_FOUND)
+        if (code == ACCEL_OK)
+            snprintf(guess, bytes, "did you mean %s?", name);
+        else if (code == ACCEL_E_NOT_FOUND)
             snprintf(guess, bytes, "%.*s", (int)bytes - 1, why.remedy);
         last = strrchr(name, '-');
         if (guess[0] != '\0' || last == NULL || strpbrk(last, "0123456789") != NULL)
@@ -152,13 +125,9 @@ static void guess_name(struct accel_context *context, const char *base, char *gu
 
 void describe_suggest_name(struct accel_context *context, const char *name, struct accel_error *error)
 {
-    char found[DESCRIPTOR_BYTES], contained[DESCRIPTOR_BYTES], guess[DESCRIPTOR_BYTES + 20] = "";
+    char guess[DESCRIPTOR_BYTES + 20] = "";
 
-    search_names(context, name, found, contained);
-    if (contained[0] != '\0')
-        snprintf(guess, sizeof(guess), "did you mean %s?", contained);
-    else
-        guess_name(context, describe_base_name(name), guess, sizeof(guess));
+    guess_name(context, describe_base_name(name), guess, sizeof(guess));
     if (guess[0] != '\0')
         accel_error_remedy(error,
                            "%s accelctl plan plans it by its name; to run a model, give the path of its GGUF file or "
