@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The public headers. Every header under include/accel stands here; tests/abi/headers.sh refuses one that does not.
 accelinclude_HEADERS += \
-	%D%/accel/words.def \
+	%D%/accel/keys.def %D%/accel/words.def \
 	%D%/accel/abi.h \
 	%D%/accel/accel.h \
 	%D%/accel/builder.h \

@@ -42,14 +42,14 @@ void accel_plan_device_budget(struct accel_plan *plan, const struct accel_listed
 
 void accel_plan_device_cap(struct accel_plan *plan, struct accel_plan_budget *budget)
 {
-    const struct accel_profile_setting *setting = accel_plan_value(plan, "memory.device");
+    const struct accel_profile_setting *setting = &plan->settings->values->memory_device;
     if (setting->is_number)
         lower(budget, (uint64_t)setting->number, accel_plan_text(plan, "memory.device: %s", setting->place));
 }
 
 void accel_plan_whole_budget(struct accel_plan *plan, struct accel_plan_budget *budget)
 {
-    const struct accel_profile_setting *setting = accel_plan_value(plan, "memory.budget");
+    const struct accel_profile_setting *setting = &plan->settings->values->memory_budget;
     /* memory.device can only lower the budget: a setting does not add memory. */
     if (setting->is_number)
         lower(budget, (uint64_t)setting->number, accel_plan_text(plan, "memory.budget: %s", setting->place));

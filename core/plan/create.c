@@ -261,7 +261,7 @@ static int32_t replace_device(struct accel_plan *plan, const struct accel_plan_r
     plan->device = best_device(plan->context, &unranked);
     if (plan->device == NULL || resolve(plan, request, NULL) != ACCEL_OK)
         return refuse_device(plan->context, request->device, error);
-    policy = accel_plan_value(plan, "fallback.device");
+    policy = &plan->settings->values->fallback_device;
     if (policy->word == ACCEL_WORD_DENY || policy->layer < ACCEL_LAYER_ENVIRONMENT)
         return refuse_device(plan->context, request->device, error);
     if (unranked)
@@ -386,8 +386,8 @@ static int32_t refuse_layers(const struct accel_plan *plan, const struct accel_p
 /* Continues without a GPU if the caller or the environment allows the fallback, as for a named device. */
 static int32_t replace_gpu(struct accel_plan *plan, struct accel_error *error)
 {
-    const struct accel_profile_setting *setting = accel_plan_value(plan, "gpu.layers");
-    const struct accel_profile_setting *policy = accel_plan_value(plan, "fallback.device");
+    const struct accel_profile_setting *setting = &plan->settings->values->gpu_layers;
+    const struct accel_profile_setting *policy = &plan->settings->values->fallback_device;
     if (policy->word == ACCEL_WORD_DENY || policy->layer < ACCEL_LAYER_ENVIRONMENT)
         return refuse_layers(plan, setting, error);
     if (policy->word == ACCEL_WORD_WARN)
@@ -402,7 +402,7 @@ static int32_t replace_gpu(struct accel_plan *plan, struct accel_error *error)
 static int32_t choose_for_layers(struct accel_plan *plan, const struct accel_plan_request *request,
                                  struct accel_error *error)
 {
-    const struct accel_profile_setting *setting = accel_plan_value(plan, "gpu.layers");
+    const struct accel_profile_setting *setting = &plan->settings->values->gpu_layers;
     const struct accel_listed *unranked = NULL, *device;
     bool is_none = setting->is_number && setting->number == 0;
     if (setting->word == ACCEL_WORD_AUTO || is_none == (plan->device->info.facts->kind == ACCEL_DEVICE_CPU))
@@ -472,7 +472,7 @@ static int32_t apply_log_level(struct accel_plan *plan, struct accel_error *erro
     static const uint32_t words[] = {
         [ACCEL_LOG_ERROR] = ACCEL_WORD_ERROR, ACCEL_WORD_WARN, ACCEL_WORD_INFO, ACCEL_WORD_DEBUG};
     struct accel_context *context = plan->context;
-    uint32_t word = accel_plan_value(plan, "log.level")->word, level = ACCEL_LOG_DEBUG;
+    uint32_t word = plan->settings->values->log_level.word, level = ACCEL_LOG_DEBUG;
     (void)error;
     while (level > ACCEL_LOG_ERROR && words[level] != word)
         level--;

@@ -84,19 +84,20 @@ static int32_t replace(struct accel_plan *plan, const struct accel_profile_setti
     plan->unmet.count = 0;
     accel_plan_add_unhonored(plan, plan->is_planning_shapes ? &plan->shape_unhonored : &plan->declines, setting, 0,
                              reason);
-    accel_plan_decide(plan, setting->key, made->value, is_preset ? ACCEL_ORIGIN_BUILTIN : ACCEL_ORIGIN_ESTIMATED,
+    accel_plan_decide(plan, setting, made->value, is_preset ? ACCEL_ORIGIN_BUILTIN : ACCEL_ORIGIN_ESTIMATED,
                       is_preset ? "built in" : "the plan",
                       accel_plan_text(plan, "not honored: %s=%s, %s", setting->key, setting->value, reason));
     plan->settings->settings[index] = *made;
     return ACCEL_OK;
 }
 
-static int32_t decline(struct accel_plan *plan, const struct accel_setting_row *key, const char *value,
+static int32_t decline(struct accel_plan *plan, const struct accel_profile_setting *setting, const char *value,
                        const char *reason, struct accel_error *error)
 {
+    const struct accel_setting_row *key = accel_setting_row_get((uint32_t)(setting - plan->settings->settings));
     struct accel_profile_setting made;
     int32_t code = parse_value(plan, key, value, &made, error);
-    return code == ACCEL_OK ? replace(plan, accel_plan_value(plan, key->name), &made, reason) : code;
+    return code == ACCEL_OK ? replace(plan, setting, &made, reason) : code;
 }
 
 int32_t accel_plan_decline_option(struct accel_plan *plan, const struct accel_profile_setting *setting,
@@ -104,7 +105,7 @@ int32_t accel_plan_decline_option(struct accel_plan *plan, const struct accel_pr
 {
     const struct accel_setting_row *key = accel_key_find(setting->key);
     const struct accel_profile_setting made = built_in(setting->key, value, setting->unit);
-    return key ? decline(plan, key, key->preset, reason, error) : replace(plan, setting, &made, reason);
+    return key ? decline(plan, setting, key->preset, reason, error) : replace(plan, setting, &made, reason);
 }
 
 /* Lists values of profiles and of the documents' variables that nothing honors yet; a run reports them as notes. */
@@ -144,26 +145,27 @@ int32_t accel_plan_decline_unmet(struct accel_plan *plan, struct accel_error *er
         const struct accel_profile_setting *setting = &plan->settings->settings[i];
         char reason[ACCEL_PLAN_REASON];
         if (accel_plan_recommends(setting) && accel_plan_never_honored(plan, key, setting, reason))
-            code = decline(plan, key, key->preset, reason, error);
+            code = decline(plan, setting, key->preset, reason, error);
     }
     return code;
 }
 
 uint32_t accel_plan_is_recommended(const struct accel_plan *plan, const char *key)
 {
-    const struct accel_profile_setting *setting = plan && key ? accel_plan_value(plan, key) : NULL;
-    return setting != NULL && accel_plan_recommends(setting);
+    const struct accel_plan_setting *record = accel_plan_setting_find(plan, key);
+    return record != NULL && accel_plan_recommends(&plan->settings->settings[record - plan->records]);
 }
 
 int32_t accel_plan_decline(struct accel_plan *plan, const char *key, const char *value, const char *reason,
                            struct accel_error *error)
 {
-    const struct accel_setting_row *row = key ? accel_key_find(key) : NULL;
-    if (plan == NULL || row == NULL || value == NULL || reason == NULL)
+    const struct accel_plan_setting *record = accel_plan_setting_find(plan, key);
+    if (record == NULL || accel_key_find(key) == NULL || value == NULL || reason == NULL)
         return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_decline: an argument is NULL or no setting");
     if (!accel_plan_is_recommended(plan, key))
         return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_decline: %s is not a recommended value", key);
-    return accel_plan_finish(plan, decline(plan, row, value, reason, error), error);
+    return accel_plan_finish(
+        plan, decline(plan, &plan->settings->settings[record - plan->records], value, reason, error), error);
 }
 
 uint32_t accel_plan_unhonored_count(const struct accel_plan *plan)

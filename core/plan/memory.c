@@ -322,10 +322,9 @@ static int32_t add_weights(struct adder *a)
 static int32_t add_state(struct adder *a)
 {
     uint64_t row = 0, half = 0, bytes;
-    int64_t sequences = 1;
-    accel_plan_setting_number(a->plan, "sequences", &sequences, NULL);
+    const uint64_t sequences = (uint64_t)a->plan->settings->values->sequences.number;
     if (a->answers.estimate.given[ACCEL_MEMORY_STATE]) {
-        a->plan->step_state = a->answers.estimate.upper[ACCEL_MEMORY_STATE] / (uint64_t)sequences;
+        a->plan->step_state = a->answers.estimate.upper[ACCEL_MEMORY_STATE] / sequences;
         return add_estimated(a, ACCEL_MEMORY_STATE);
     }
     for (uint32_t i = 0; i < a->work->part_count; i++) {
@@ -339,7 +338,7 @@ static int32_t add_state(struct adder *a)
     }
     if (!accel_mul_u64(row, a->work->slots, &bytes))
         return too_large(a);
-    a->plan->step_state = bytes / (uint64_t)sequences;
+    a->plan->step_state = bytes / sequences;
     accel_plan_add_row(a->plan, ACCEL_MEMORY_STATE, bytes, bytes,
                        accel_plan_text(a->plan,
                                        "estimated: %" PRIu32 " parts x %" PRIu64 " slots, %" PRIu64

@@ -62,13 +62,12 @@ static void add_option(struct options *options, const struct accel_profile_setti
 static int32_t list_options(struct accel_plan *plan, struct options *options, struct accel_error *error)
 {
     const char *driver = plan->device->owner->driver->name;
-    uint32_t first = plan->settings->key_count, count = plan->settings->count;
-    size_t most = (size_t)count - first + accel_setting_row_count();
-    *options = (struct options){accel_arena_array(&plan->arena, most, sizeof(*options->given)),
-                                accel_arena_array(&plan->arena, most, sizeof(const void *)), 0};
+    uint32_t first = accel_setting_row_count(), count = plan->settings->count;
+    *options = (struct options){accel_arena_array(&plan->arena, count, sizeof(*options->given)),
+                                accel_arena_array(&plan->arena, count, sizeof(const void *)), 0};
     if (options->given == NULL || options->settings == NULL)
         return accel_error_no_memory(error, "for a plan");
-    for (uint32_t i = 0; i < accel_setting_row_count(); i++) {
+    for (uint32_t i = 0; i < first; i++) {
         const struct accel_setting_row *key = accel_setting_row_get(i);
         const struct accel_option *option = accel_plan_option_of(plan, key);
         const struct accel_profile_setting *setting = option ? &plan->settings->settings[i] : NULL;

@@ -120,17 +120,18 @@ static int32_t claim_nodes(struct accel_plan *plan, struct accel_device *device,
 
 /* ---- policies ---- */
 
-static const char *policy_of(uint32_t op)
+static const struct accel_profile_setting *policy_of(const struct accel_plan *plan, uint32_t op)
 {
-    return op == ACCEL_OP_ATTENTION     ? "fallback.attention"
-           : op == ACCEL_OP_CACHE_WRITE ? "fallback.kv"
-                                        : "fallback.operator";
+    const struct accel_setting_values *values = plan->settings->values;
+    return op == ACCEL_OP_ATTENTION     ? &values->fallback_attention
+           : op == ACCEL_OP_CACHE_WRITE ? &values->fallback_kv
+                                        : &values->fallback_operator;
 }
 
 static int32_t check_policy(const struct accel_plan *plan, const struct accel_plan_node *record, uint32_t op,
                             struct accel_error *error)
 {
-    uint32_t policy = accel_plan_value(plan, policy_of(op))->word;
+    const struct accel_profile_setting *policy = policy_of(plan, op);
     if (record->answer == ACCEL_CLAIM_NO) {
         accel_error_set(error, ACCEL_E_REFUSED, "node \"%.120s\" (%s) does not run on %s: %.200s", record->name,
                         record->op, record->device, record->reason);
@@ -139,12 +140,12 @@ static int32_t check_policy(const struct accel_plan *plan, const struct accel_pl
                    "smaller batch or context");
         return ACCEL_E_REFUSED;
     }
-    if (record->answer != ACCEL_CLAIM_EMULATED || policy == ACCEL_WORD_ALLOW)
+    if (record->answer != ACCEL_CLAIM_EMULATED || policy->word == ACCEL_WORD_ALLOW)
         return ACCEL_OK;
-    if (policy == ACCEL_WORD_DENY) {
+    if (policy->word == ACCEL_WORD_DENY) {
         accel_error_set(error, ACCEL_E_FALLBACK, "node \"%.120s\" (%s) would be emulated on %s: %.200s", record->name,
                         record->op, record->device, record->reason);
-        accel_error_remedy(error, "set %s to warn or allow", policy_of(op));
+        accel_error_remedy(error, "set %s to warn or allow", policy->key);
         return ACCEL_E_FALLBACK;
     }
     accel_log_write(&plan->context->log, ACCEL_LOG_WARN, "plan",

@@ -58,11 +58,11 @@ struct accel_plan {
     bool out_of_memory;               /**< a text or row did not fit since the last accel_plan_finish */
     struct accel_profile_pair *facts; /**< facts of device, host, request and caller; `shown` adds those of files */
     uint32_t fact_count;
-    struct accel_named_value *shown; /**< all facts that rules were evaluated with */
-    const char *model;               /**< result of accel_plan_model */
-    const char *variant;             /**< result of accel_plan_variant */
-    struct accel_settings *settings;
-    struct accel_plan_setting *records; /**< one record per setting */
+    struct accel_named_value *shown;    /**< all facts that rules were evaluated with */
+    const char *model;                  /**< result of accel_plan_model */
+    const char *variant;                /**< result of accel_plan_variant */
+    struct accel_settings *settings;    /**< as resolved, unless a value was declined */
+    struct accel_plan_setting *records; /**< of each setting with the value that the plan decided, in the same order */
     struct accel_thread_plan threads;   /**< count 0: the device uses no thread team */
     struct accel_plan_cores *cores;     /**< cores of the threads */
     uint32_t cores_count;

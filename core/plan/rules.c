@@ -29,7 +29,7 @@ bool accel_plan_reads(const struct accel_plan *plan, uint32_t type)
 /* Returns which capability the device lacks for tiled attention, or NULL. */
 static const char *lacks_capability(struct accel_plan *plan)
 {
-    const struct accel_profile_setting *lowest = accel_plan_value(plan, "attention.capability");
+    const struct accel_profile_setting *lowest = &plan->settings->values->attention_capability;
     const char *origin = "";
     uint64_t capability;
     if (!lowest->is_number || !accel_plan_fact_number(plan, "device.capability", &capability, &origin) ||
@@ -43,13 +43,13 @@ static const char *lacks_capability(struct accel_plan *plan)
 static int32_t refuse_tiled(struct accel_shape_planner *s, const struct accel_profile_setting *kernel,
                             const char *reason)
 {
-    const char *policy = accel_plan_value(s->plan, "fallback.attention")->value;
+    const struct accel_profile_setting *policy = &s->plan->settings->values->fallback_attention;
     if (accel_plan_recommends(kernel)) {
         s->tiled = false;
         accel_plan_add_unhonored(s->plan, &s->plan->shape_unhonored, kernel, 0, reason);
         return ACCEL_OK;
     }
-    if (strcmp(policy, "deny") == 0) {
+    if (policy->word == ACCEL_WORD_DENY) {
         accel_error_by(s->error, accel_setting_origin(kernel), ACCEL_E_FALLBACK, "%s: attention.kernel=tiled: %s",
                        kernel->place, reason);
         accel_error_remedy(s->error, "set attention.kernel=eager, or fallback.attention to warn or allow");
@@ -57,19 +57,19 @@ static int32_t refuse_tiled(struct accel_shape_planner *s, const struct accel_pr
     }
     s->tiled = false;
     accel_plan_add_note(s->plan, &s->plan->notes, ACCEL_NOTE_WARN, "fallback.attention", "",
-                        "attention is eager, not tiled: %s; fallback.attention is %s", reason, policy);
+                        "attention is eager, not tiled: %s; fallback.attention is %s", reason, policy->value);
     return ACCEL_OK;
 }
 
 static int32_t choose_kernel(struct accel_shape_planner *s)
 {
-    const struct accel_profile_setting *kernel = accel_plan_value(s->plan, "attention.kernel");
+    const struct accel_profile_setting *kernel = &s->plan->settings->values->attention_kernel;
     const char *lacks = lacks_capability(s->plan);
     s->tiled = kernel->word != ACCEL_WORD_EAGER;
     if (kernel->word != ACCEL_WORD_AUTO)
         return s->tiled && lacks ? refuse_tiled(s, kernel, lacks) : ACCEL_OK;
     s->tiled = !lacks;
-    accel_plan_decide(s->plan, "attention.kernel", s->tiled ? "tiled" : "eager", ACCEL_ORIGIN_BUILTIN, "built in",
+    accel_plan_decide(s->plan, kernel, s->tiled ? "tiled" : "eager", ACCEL_ORIGIN_BUILTIN, "built in",
                       s->tiled ? "scores of all tokens are never in memory at once" : lacks);
     return ACCEL_OK;
 }

@@ -37,7 +37,7 @@ static bool as_in_file(const struct accel_plan *plan, const struct accel_profile
 static bool maps(const struct accel_plan *plan, const struct accel_profile_setting *setting)
 {
     (void)setting;
-    return accel_plan_word(plan, "weights.load") != ACCEL_WORD_READ;
+    return plan->records[&plan->settings->values->weights_load - plan->settings->settings].word != ACCEL_WORD_READ;
 }
 
 /* Returns whether a kernel of attention is honored. Kernels work on blocks of scores unless their claim states
@@ -108,8 +108,8 @@ static bool has_threads(const struct accel_plan *plan, const struct accel_profil
 static bool measures(const struct accel_plan *plan, const struct accel_profile_setting *setting)
 {
     (void)setting;
-    return accel_plan_value(plan, "trace.steps")->number || accel_plan_value(plan, "measure.memory")->number ||
-           accel_plan_value(plan, "output.attention")->number;
+    return plan->settings->values->trace_steps.number || plan->settings->values->measure_memory.number ||
+           plan->settings->values->output_attention.number;
 }
 
 /* Settings for plans that a run honors under a condition. */
@@ -254,11 +254,11 @@ int32_t accel_plan_runnable(const struct accel_plan *plan, struct accel_error *e
     return code;
 }
 
-static void hint_fallback(struct accel_plan *plan, const char *policy, const char *text)
+static void hint_fallback(struct accel_plan *plan, const struct accel_profile_setting *policy, const char *text)
 {
     if (text)
-        accel_plan_add_note(plan, &plan->hints, ACCEL_NOTE_WARN, policy, "", "%s; %s is %s", text, policy,
-                            accel_plan_value(plan, policy)->value);
+        accel_plan_add_note(plan, &plan->hints, ACCEL_NOTE_WARN, policy->key, "", "%s; %s is %s", text, policy->key,
+                            policy->value);
 }
 
 /* Adds a hint about an unknown variable: a misspelling, or a name of another version. */
@@ -277,7 +277,7 @@ static void hint_unknown(void *data, const char *name, const char *near)
  * driver reports, nothing included. */
 static void list_client(struct accel_plan *plan)
 {
-    const struct accel_profile_setting *client = accel_plan_value(plan, "client");
+    const struct accel_profile_setting *client = &plan->settings->values->client;
     if (plan->device && accel_plan_recommends(client) && client->word == ACCEL_WORD_AUTO &&
         accel_plan_fact(plan, "client.name", NULL) == NULL)
         accel_plan_add_unhonored(plan, &plan->unmet, client, 0, "the driver does not say in which program it runs");
@@ -315,8 +315,8 @@ int32_t accel_plan_hint_unhonored(struct accel_plan *plan, struct accel_error *e
     const struct accel_profile *profile = plan->context->profile;
     int32_t code;
     hint_list(plan);
-    hint_fallback(plan, "fallback.device", plan->moved);
-    hint_fallback(plan, "fallback.threads", plan->fewer);
+    hint_fallback(plan, &plan->settings->values->fallback_device, plan->moved);
+    hint_fallback(plan, &plan->settings->values->fallback_threads, plan->fewer);
     accel_plan_hint_refused(plan);
     code = profile ? accel_profile_unknown_each(profile, hint_unknown, plan, error) : ACCEL_OK;
     list_unmet(plan);

@@ -2,17 +2,13 @@
 /* Makes the records of settings, and decides the number of threads and their cores. */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/plan/settings.h"
 #include "core/profile/keys.h"
-
-const struct accel_profile_setting *accel_plan_value(const struct accel_plan *plan, const char *key)
-{
-    return accel_settings_find(plan->settings, key);
-}
 
 static uint32_t origin_of(uint32_t layer)
 {
@@ -40,23 +36,20 @@ int32_t accel_plan_make_records(struct accel_plan *plan, struct accel_error *err
             .overridden = setting->overridden,
             .overridden_count = setting->overridden_count,
             .word = setting->word,
+            .number = setting->number,
         };
     }
     return ACCEL_OK;
 }
 
-/* Returns the unit of a decided value: a number has its setting's unit, a word has none. */
-static const char *unit_of(const char *key, const char *value)
-{
-    const struct accel_setting_row *row = accel_key_find(key);
-    return row && *value >= '0' && *value <= '9' ? row->unit : "";
-}
-
 /* Replaces "auto", or a number that is not available; the profile's value becomes the first overridden one. */
-void accel_plan_decide(struct accel_plan *plan, const char *key, const char *value, uint32_t origin, const char *place,
-                       const char *reason)
+void accel_plan_decide(struct accel_plan *plan, const struct accel_profile_setting *setting, const char *value,
+                       uint32_t origin, const char *place, const char *reason)
 {
-    struct accel_plan_setting *record = &plan->records[accel_plan_setting_find(plan, key) - plan->records];
+    const size_t index = (size_t)(setting - plan->settings->settings);
+    const struct accel_setting_row *row = accel_setting_row_get((uint32_t)index);
+    const bool is_number = row && *value >= '0' && *value <= '9';
+    struct accel_plan_setting *record = &plan->records[index];
     struct accel_plan_overridden *overridden;
     /* The shape plan, session and plan may decide the same value one after the other. */
     if (strcmp(record->value, value) == 0)
@@ -73,7 +66,9 @@ void accel_plan_decide(struct accel_plan *plan, const char *key, const char *val
     record->overridden_count++;
     record->value = value;
     record->word = accel_key_word(value);
-    record->unit = unit_of(key, value);
+    /* A number has its setting's unit, and a word has none. */
+    record->unit = is_number ? row->unit : "";
+    record->number = is_number ? strtoll(value, NULL, 10) : record->word == ACCEL_WORD_TRUE;
     record->place = place;
     record->reason = reason;
     record->origin = origin;
@@ -83,7 +78,7 @@ void accel_plan_decide(struct accel_plan *plan, const char *key, const char *val
 static int32_t fewer_threads(struct accel_plan *plan, struct accel_thread_policy *policy, struct accel_error *error)
 {
     const struct accel_topology *topology = plan->context->topology;
-    const struct accel_profile_setting *fallback = accel_plan_value(plan, "fallback.threads");
+    const struct accel_profile_setting *fallback = &plan->settings->values->fallback_threads;
     uint32_t wanted = policy->wanted;
     int32_t code;
     if (fallback->word == ACCEL_WORD_DENY)
@@ -116,9 +111,9 @@ static int32_t refuse_threads(const struct accel_profile_setting *threads, const
 int32_t accel_plan_choose_threads(struct accel_plan *plan, struct accel_error *error)
 {
     const struct accel_topology *topology = plan->context->topology;
-    const struct accel_profile_setting *threads = accel_plan_value(plan, "cpu.threads");
-    const struct accel_profile_setting *pin = accel_plan_value(plan, "cpu.pin");
-    uint32_t power = accel_plan_value(plan, "power")->word;
+    const struct accel_profile_setting *threads = &plan->settings->values->cpu_threads;
+    const struct accel_profile_setting *pin = &plan->settings->values->cpu_pin;
+    uint32_t power = plan->settings->values->power.word;
     uint32_t most = plan->device ? plan->device->info.facts->limits->threads : 0;
     struct accel_thread_policy policy = {0};
     struct accel_error why = {0};
@@ -147,7 +142,7 @@ int32_t accel_plan_choose_threads(struct accel_plan *plan, struct accel_error *e
     plan->pinned = pin->number != 0 && !accel_topology_machine(topology)->recorded;
     if (threads->is_number && plan->threads.count == (uint64_t)threads->number)
         return ACCEL_OK;
-    accel_plan_decide(plan, "cpu.threads", accel_plan_text(plan, "%u", plan->threads.count), ACCEL_ORIGIN_MEASURED,
+    accel_plan_decide(plan, threads, accel_plan_text(plan, "%u", plan->threads.count), ACCEL_ORIGIN_MEASURED,
                       accel_plan_text(plan, "%s", plan->threads.origin),
                       accel_plan_text(plan, "%s", plan->threads.reason));
     return ACCEL_OK;
@@ -156,12 +151,14 @@ int32_t accel_plan_choose_threads(struct accel_plan *plan, struct accel_error *e
 int32_t accel_plan_setting_override(struct accel_plan *plan, const char *key, const char *value, const char *place,
                                     const char *reason, struct accel_error *error)
 {
+    const struct accel_plan_setting *record;
     if (plan == NULL || key == NULL || value == NULL || place == NULL || reason == NULL)
         return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_setting_override: an argument is NULL");
-    if (accel_plan_setting_find(plan, key) == NULL)
+    record = accel_plan_setting_find(plan, key);
+    if (record == NULL)
         return accel_error_set(error, ACCEL_E_NOT_FOUND, "accel_plan_setting_override: no setting is called %s", key);
-    accel_plan_decide(plan, key, accel_plan_text(plan, "%s", value), ACCEL_ORIGIN_FILE,
-                      accel_plan_text(plan, "%s", place), accel_plan_text(plan, "%s", reason));
+    accel_plan_decide(plan, &plan->settings->settings[record - plan->records], accel_plan_text(plan, "%s", value),
+                      ACCEL_ORIGIN_FILE, accel_plan_text(plan, "%s", place), accel_plan_text(plan, "%s", reason));
     return accel_plan_finish(plan, ACCEL_OK, error);
 }
 
@@ -181,24 +178,6 @@ const struct accel_plan_setting *accel_plan_setting_find(const struct accel_plan
         if (strcmp(plan->records[i].key, key) == 0)
             return &plan->records[i];
     return NULL;
-}
-
-uint32_t accel_plan_word(const struct accel_plan *plan, const char *key)
-{
-    const struct accel_plan_setting *setting = accel_plan_setting_find(plan, key);
-    return setting ? setting->word : ACCEL_WORD_OTHER;
-}
-
-int32_t accel_plan_setting_number(const struct accel_plan *plan, const char *key, int64_t *out_number,
-                                  struct accel_error *error)
-{
-    if (plan == NULL || key == NULL || out_number == NULL)
-        return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_setting_number: an argument is NULL");
-    if (strcmp(key, "cpu.threads") == 0) {
-        *out_number = plan->threads.count ? plan->threads.count : 1;
-        return ACCEL_OK;
-    }
-    return accel_settings_number(plan->settings, key, out_number, error);
 }
 
 int32_t accel_plan_processor(const struct accel_plan *plan, uint32_t thread, uint32_t *out_threads)

@@ -38,12 +38,9 @@ int32_t accel_plan_choose_threads(struct accel_plan *plan, struct accel_error *e
 /** Groups the cores that the chosen threads run on. */
 int32_t accel_plan_group_cores(struct accel_plan *plan, struct accel_error *error);
 
-/** Replaces the value of a setting with a decided one; the replaced value becomes the first overridden one. Strings
- * are borrowed. Deciding the present value again changes nothing. */
-void accel_plan_decide(struct accel_plan *plan, const char *key, const char *value, uint32_t origin, const char *place,
-                       const char *reason);
-
-/** Returns the value in force of a setting of keys.def, never NULL: the resolved one unless that was declined. */
-const struct accel_profile_setting *accel_plan_value(const struct accel_plan *plan, const char *key);
+/** Replaces the value in the record of `setting` with a decided one; the replaced value becomes the first overridden
+ * one. Strings are borrowed. Deciding the present value again changes nothing. */
+void accel_plan_decide(struct accel_plan *plan, const struct accel_profile_setting *setting, const char *value,
+                       uint32_t origin, const char *place, const char *reason);
 
 #endif

@@ -18,9 +18,9 @@ enum { LAYER_NODES = 16, WEIGHT_BYTES = 512 };
 
 /* ---- settings that sizes depend on ---- */
 
-static uint64_t number_of(const struct accel_plan *plan, const char *key, uint64_t otherwise)
+/* Returns a number that a setting has, or `otherwise` for a word or 0. */
+static uint64_t number_of(const struct accel_profile_setting *setting, uint64_t otherwise)
 {
-    const struct accel_profile_setting *setting = accel_plan_value(plan, key);
     return setting->is_number && setting->number > 0 ? (uint64_t)setting->number : otherwise;
 }
 
@@ -28,12 +28,12 @@ static uint64_t number_of(const struct accel_plan *plan, const char *key, uint64
 static void read_context(struct accel_shape_planner *s)
 {
     struct accel_plan *plan = s->plan;
-    const struct accel_profile_setting *setting = accel_plan_value(plan, "context");
+    const struct accel_profile_setting *setting = &plan->settings->values->context;
     uint64_t longest = 0;
     const char *origin = "";
     if (!accel_plan_fact_number(plan, "model.context", &longest, &origin) || longest == 0)
         longest = 0;
-    s->context = number_of(plan, "context", longest ? longest : 4096);
+    s->context = number_of(setting, longest ? longest : 4096);
     if (longest && s->context > longest && setting->layer >= ACCEL_LAYER_ENVIRONMENT) {
         accel_plan_add_note(plan, &plan->notes, ACCEL_NOTE_WARN, "context", "",
                             "context %" PRIu64 " tok (%s) is more than the %" PRIu64
@@ -44,49 +44,49 @@ static void read_context(struct accel_shape_planner *s)
     if (longest && s->context > longest)
         s->context = longest;
     if (!setting->is_number || (uint64_t)setting->number != s->context)
-        accel_plan_decide(plan, "context", accel_plan_text(plan, "%" PRIu64, s->context),
+        accel_plan_decide(plan, setting, accel_plan_text(plan, "%" PRIu64, s->context),
                           longest ? ACCEL_ORIGIN_FILE : ACCEL_ORIGIN_BUILTIN, longest ? origin : "built in",
                           longest ? "the length that the model was trained for"
                                   : "the length that the model was trained for is unknown");
 }
 
 /* Reads the type of K or V. A head size that no group divides cannot be quantized. */
-static int32_t read_cache_type(struct accel_shape_planner *s, const char *key, uint32_t head,
-                               struct accel_plan_type *out)
+static int32_t read_cache_type(struct accel_shape_planner *s, const struct accel_profile_setting *setting,
+                               uint32_t head, struct accel_plan_type *out)
 {
     struct accel_plan *plan = s->plan;
-    const struct accel_profile_setting *setting = accel_plan_value(plan, key);
-    const struct accel_profile_setting *policy = accel_plan_value(plan, "fallback.kv");
+    const struct accel_profile_setting *policy = &plan->settings->values->fallback_kv;
     const char *word = setting->word == ACCEL_WORD_AUTO ? "f16" : setting->value;
-    uint32_t group = accel_plan_group(plan, "kv.group", 64);
+    uint32_t group = accel_plan_group(&plan->settings->values->kv_group, 64);
     if (!accel_plan_type_of(word, group, 0, head, out))
-        return accel_error_set(s->error, ACCEL_E_INTERNAL, "%s is %s", key, word);
+        return accel_error_set(s->error, ACCEL_E_INTERNAL, "%s is %s", setting->key, word);
     if (*word != 'q' || out->block_values > 1)
         return ACCEL_OK;
     if (accel_plan_recommends(setting))
         return accel_plan_decline(
-            plan, key, "f16",
+            plan, setting->key, "f16",
             accel_plan_text(plan, "heads of %" PRIu32 " elements have no group of 32 or more that divides them", head),
             s->error);
     if (policy->word == ACCEL_WORD_DENY) {
         accel_error_by(s->error, accel_setting_origin(setting), ACCEL_E_FALLBACK,
                        "%s: %s=%s: heads of %" PRIu32 " elements have no group of 32 or more that divides them",
-                       setting->place, key, word, head);
-        accel_error_remedy(s->error, "set %s=f16, or fallback.kv to warn or allow", key);
+                       setting->place, setting->key, word, head);
+        accel_error_remedy(s->error, "set %s=f16, or fallback.kv to warn or allow", setting->key);
         return ACCEL_E_FALLBACK;
     }
     accel_plan_add_note(plan, &plan->notes, ACCEL_NOTE_WARN, "fallback.kv", "",
                         "%s=%s comes to f16: no group of 32 or more divides heads of %" PRIu32
                         ", and fallback.kv is %s",
-                        key, word, head, policy->value);
+                        setting->key, word, head, policy->value);
     return ACCEL_OK;
 }
 
 static int32_t read_cache(struct accel_shape_planner *s)
 {
+    const struct accel_setting_values *values = s->plan->settings->values;
     uint32_t head = 0, value = 0;
     int32_t code;
-    s->has_kv_cache = accel_plan_value(s->plan, "kv.enabled")->number != 0;
+    s->has_kv_cache = values->kv_enabled.number != 0;
     for (uint32_t i = 0; i < s->shapes->component_count && head == 0; i++)
         if (s->shapes->components[i].cached) {
             head = s->shapes->components[i].head_size;
@@ -98,8 +98,8 @@ static int32_t read_cache(struct accel_shape_planner *s)
         s->values = s->keys;
         return ACCEL_OK;
     }
-    code = read_cache_type(s, "kv.type.k", head, &s->keys);
-    return code == ACCEL_OK ? read_cache_type(s, "kv.type.v", value ? value : head, &s->values) : code;
+    code = read_cache_type(s, &values->kv_type_k, head, &s->keys);
+    return code == ACCEL_OK ? read_cache_type(s, &values->kv_type_v, value ? value : head, &s->values) : code;
 }
 
 /* ---- keys and values ---- */
@@ -109,9 +109,10 @@ static int32_t read_cache(struct accel_shape_planner *s)
  * first to its last token, and the token before them for the next position; sinks have pages of their own. */
 static uint64_t cached_tokens(const struct accel_shape_planner *s)
 {
-    uint32_t full = accel_plan_word(s->plan, "kv.full");
-    uint64_t page = full == ACCEL_WORD_PRUNE ? 1 : number_of(s->plan, "attention.page", 1);
-    uint64_t window = number_of(s->plan, "kv.window", 0), sinks = number_of(s->plan, "kv.sinks", 0), slots;
+    const struct accel_setting_values *values = s->plan->settings->values;
+    uint32_t full = values->kv_full.word;
+    uint64_t page = full == ACCEL_WORD_PRUNE ? 1 : number_of(&values->attention_page, 1);
+    uint64_t window = number_of(&values->kv_window, 0), sinks = number_of(&values->kv_sinks, 0), slots;
     if (window == 0 || full == ACCEL_WORD_SLIDE)
         return s->context;
     page = page < s->context ? page : s->context;
@@ -123,10 +124,10 @@ static uint64_t cached_tokens(const struct accel_shape_planner *s)
 /* Returns the tokens of a page, and why they differ from attention.page; "" if they do not. */
 static uint64_t find_page(const struct accel_shape_planner *s, const char **out_reason)
 {
-    const struct accel_profile_setting *setting = accel_plan_value(s->plan, "attention.page");
-    uint32_t full = accel_plan_word(s->plan, "kv.full");
+    const struct accel_profile_setting *setting = &s->plan->settings->values->attention_page;
+    uint32_t full = s->plan->settings->values->kv_full.word;
     bool slides = full == ACCEL_WORD_SLIDE;
-    uint64_t page = number_of(s->plan, "attention.page", 1), most = slides ? s->context / 4 : s->context;
+    uint64_t page = number_of(setting, 1), most = slides ? s->context / 4 : s->context;
     *out_reason = "";
     if (full == ACCEL_WORD_PRUNE) {
         *out_reason = "kv.full=prune: tokens leave the cache one by one";
@@ -147,13 +148,13 @@ static uint64_t find_page(const struct accel_shape_planner *s, const char **out_
 /* Writes the page of a run into the record of attention.page. A value of the user that changes is a note. */
 static void decide_page(struct accel_shape_planner *s)
 {
-    const struct accel_profile_setting *setting = accel_plan_value(s->plan, "attention.page");
+    const struct accel_profile_setting *setting = &s->plan->settings->values->attention_page;
     const char *reason;
     uint64_t page = find_page(s, &reason);
-    if (page == number_of(s->plan, "attention.page", 1))
+    if (page == number_of(setting, 1))
         return;
-    accel_plan_decide(s->plan, "attention.page", accel_plan_text(s->plan, "%" PRIu64, page), ACCEL_ORIGIN_BUILTIN,
-                      "built in", reason);
+    accel_plan_decide(s->plan, setting, accel_plan_text(s->plan, "%" PRIu64, page), ACCEL_ORIGIN_BUILTIN, "built in",
+                      reason);
     if (accel_plan_is_users(setting))
         accel_plan_add_note(s->plan, &s->plan->notes, ACCEL_NOTE_INFO, "attention.page", "",
                             "attention.page=%s tok comes to %" PRIu64 ": %s", setting->value, page, reason);
@@ -177,12 +178,13 @@ static bool has_cache(const struct accel_shape_planner *s)
 
 int32_t accel_shape_plan_read_settings(struct accel_shape_planner *s)
 {
-    uint32_t compute = accel_plan_word(s->plan, "compute.type");
+    const struct accel_setting_values *values = s->plan->settings->values;
+    uint32_t compute = values->compute_type.word;
     uint64_t length;
     int32_t code;
     read_context(s);
-    s->sequences = number_of(s->plan, "sequences", 1);
-    s->batch = number_of(s->plan, "batch", 1);
+    s->sequences = number_of(&values->sequences, 1);
+    s->batch = number_of(&values->batch, 1);
     s->batch = s->batch < s->context ? s->batch : s->context;
     s->length = s->context;
     if (accel_plan_fact_number(s->plan, "request.length", &length, NULL) && length && length < s->length)
@@ -361,7 +363,7 @@ static bool is_unified(const struct accel_plan *plan)
     const char *unified = accel_plan_fact(plan, "device.unified", NULL);
     const char *kind = accel_plan_fact(plan, "device.kind", NULL);
     return ((unified && strcmp(unified, "true") == 0) || (kind && strcmp(kind, "cpu") == 0)) &&
-           accel_plan_word(plan, "weights.load") != ACCEL_WORD_READ;
+           plan->settings->values->weights_load.word != ACCEL_WORD_READ;
 }
 
 static void add_weights(struct accel_shape_planner *s)

@@ -81,7 +81,7 @@ bool accel_plan_type_of(const char *word, uint32_t group, bool asymmetric, uint6
                         struct accel_plan_type *out_type);
 
 /** Returns the group size of a setting, or `otherwise` if its value is a word. */
-uint32_t accel_plan_group(const struct accel_plan *plan, const char *key, uint32_t otherwise);
+uint32_t accel_plan_group(const struct accel_profile_setting *setting, uint32_t otherwise);
 
 /** Returns the bytes of `rows` rows; UINT64_MAX if a row is no whole number of blocks, or the product is too large. */
 uint64_t accel_plan_type_bytes(const struct accel_plan_type *type, uint64_t rows, uint64_t columns);

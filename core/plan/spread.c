@@ -309,7 +309,7 @@ static int32_t refuse_offload(struct accel_placer *p, const struct accel_profile
 /* Moves the last layers to the CPU; items after the layers stay on their device. */
 static int32_t offload_layers(struct accel_placer *p)
 {
-    const struct accel_profile_setting *setting = accel_plan_value(p->s->plan, "offload.layers");
+    const struct accel_profile_setting *setting = &p->s->plan->settings->values->offload_layers;
     uint32_t target = 0, count = setting->number > 0 ? (uint32_t)setting->number : 0;
     int32_t code;
     if (count == 0)
@@ -340,14 +340,14 @@ static int32_t refuse_gpu(const struct accel_placer *p, const struct accel_profi
 /* Returns whether a placement beside `single` is the user's; one that a profile recommends yields to gpu.layers. */
 static bool is_placed_by_user(const struct accel_placer *p)
 {
-    const struct accel_profile_setting *placement = accel_plan_value(p->s->plan, "placement");
+    const struct accel_profile_setting *placement = &p->s->plan->settings->values->placement;
     return placement->word != ACCEL_WORD_SINGLE && !accel_plan_recommends(placement);
 }
 
 /* Returns whether gpu.layers leaves layers to the CPU, so that it decides where all of them lie. */
 static bool is_cut_by_gpu_layers(const struct accel_placer *p)
 {
-    const struct accel_profile_setting *setting = accel_plan_value(p->s->plan, "gpu.layers");
+    const struct accel_profile_setting *setting = &p->s->plan->settings->values->gpu_layers;
     return setting->is_number && (uint64_t)setting->number <= p->main_layers && !is_placed_by_user(p);
 }
 
@@ -355,7 +355,7 @@ static bool is_cut_by_gpu_layers(const struct accel_placer *p)
  * CPU. The items after the layers count as one layer. */
 static int32_t split_gpu(struct accel_placer *p)
 {
-    const struct accel_profile_setting *setting = accel_plan_value(p->s->plan, "gpu.layers");
+    const struct accel_profile_setting *setting = &p->s->plan->settings->values->gpu_layers;
     const struct accel_listed *own = p->s->plan->device;
     uint32_t target = 0;
     int32_t code = ACCEL_OK;
@@ -363,7 +363,7 @@ static int32_t split_gpu(struct accel_placer *p)
         return ACCEL_OK;
     if (is_placed_by_user(p))
         return refuse_gpu(p, setting, "placement assigns the layers already");
-    if (accel_plan_value(p->s->plan, "offload.layers")->number > 0)
+    if (p->s->plan->settings->values->offload_layers.number > 0)
         return refuse_gpu(p, setting, "offload.layers assigns layers to the CPU already");
     if (own && own->info.facts->kind == ACCEL_DEVICE_CPU)
         return p->s->plan->moved || (setting->is_number && setting->number == 0)
@@ -382,7 +382,7 @@ static int32_t split_gpu(struct accel_placer *p)
 /* Distributes the items by `placement` and gpu.layers; offload.layers follows. */
 static int32_t distribute(struct accel_placer *p)
 {
-    const struct accel_profile_setting *setting = accel_plan_value(p->s->plan, "placement");
+    const struct accel_profile_setting *setting = &p->s->plan->settings->values->placement;
     bool single = setting->word == ACCEL_WORD_SINGLE || is_cut_by_gpu_layers(p);
     bool by_hand = !single && setting->word != ACCEL_WORD_AUTO && setting->word != ACCEL_WORD_BALANCED;
     uint32_t index;

@@ -95,9 +95,9 @@ bool accel_plan_type_of(const char *word, uint32_t group, bool asymmetric, uint6
     return true;
 }
 
-uint32_t accel_plan_group(const struct accel_plan *plan, const char *key, uint32_t otherwise)
+uint32_t accel_plan_group(const struct accel_profile_setting *setting, uint32_t otherwise)
 {
-    uint32_t group = number_in(accel_plan_value(plan, key)->value);
+    uint32_t group = number_in(setting->value);
     return group ? group : otherwise;
 }
 
@@ -137,28 +137,32 @@ static bool is_vector(const struct accel_sketch_weight *weight)
     return weight->rows <= 1 || weight->columns <= 1 || strcmp(weight->role, "norm") == 0;
 }
 
-static const char *key_of_role(const char *role)
+/* Returns the setting of a role, or that of a component, or NULL. */
+static const struct accel_profile_setting *setting_named(const struct accel_plan *plan, const char *name)
 {
-    static const char *const keys[][2] = {
-        {"embedding", "role.embedding"},     {"attention.q", "role.attention.q"}, {"attention.k", "role.attention.k"},
-        {"attention.v", "role.attention.v"}, {"attention.o", "role.attention.o"}, {"ffn.up", "role.ffn.up"},
-        {"ffn.gate", "role.ffn.up"},         {"ffn.down", "role.ffn.down"},       {"head", "role.head"},
+    const struct accel_setting_values *values = plan->settings->values;
+    const struct {
+        const char *name;
+        const struct accel_profile_setting *setting;
+    } rows[] = {
+        {"embedding", &values->role_embedding},
+        {"attention.q", &values->role_attention_q},
+        {"attention.k", &values->role_attention_k},
+        {"attention.v", &values->role_attention_v},
+        {"attention.o", &values->role_attention_o},
+        {"ffn.up", &values->role_ffn_up},
+        {"ffn.gate", &values->role_ffn_up},
+        {"ffn.down", &values->role_ffn_down},
+        {"head", &values->role_head},
+        {"vision", &values->vision_type},
+        {"text", &values->text_type},
+        {"language", &values->language_type},
+        {"decoder", &values->language_type},
+        {"audio", &values->audio_type},
     };
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-        if (strcmp(keys[i][0], role) == 0)
-            return keys[i][1];
-    return NULL;
-}
-
-static const char *key_of_component(const char *component)
-{
-    static const char *const keys[][2] = {
-        {"vision", "vision.type"}, {"text", "text.type"},        {"language", "language.type"},
-        {"audio", "audio.type"},   {"decoder", "language.type"},
-    };
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-        if (strcmp(keys[i][0], component) == 0)
-            return keys[i][1];
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (strcmp(rows[i].name, name) == 0)
+            return rows[i].setting;
     return NULL;
 }
 
@@ -168,9 +172,8 @@ static bool is_critical(const char *role)
 }
 
 /* Returns whether the setting decides the type: "auto" leaves it to a weaker setting. */
-static bool decides(const struct accel_plan *plan, const char *key, struct decision *out)
+static bool decides(const struct accel_profile_setting *setting, struct decision *out)
 {
-    const struct accel_profile_setting *setting = key ? accel_plan_value(plan, key) : NULL;
     if (setting == NULL || setting->word == ACCEL_WORD_AUTO)
         return false;
     *out = (struct decision){setting, setting->value, ""};
@@ -179,20 +182,21 @@ static bool decides(const struct accel_plan *plan, const char *key, struct decis
 
 static void find_decision(const struct accel_plan *plan, const struct accel_sketch_weight *weight, struct decision *out)
 {
+    const struct accel_setting_values *values = plan->settings->values;
     *out = (struct decision){NULL, NULL, ""};
     if (is_vector(weight)) {
-        decides(plan, "role.norm", out);
+        decides(&values->role_norm, out);
         return;
     }
-    if (decides(plan, key_of_role(weight->role), out) || decides(plan, key_of_component(weight->component), out))
+    if (decides(setting_named(plan, weight->role), out) || decides(setting_named(plan, weight->component), out))
         return;
-    if (accel_plan_value(plan, "precision.adaptive")->number) {
+    if (values->precision_adaptive.number) {
         bool critical = is_critical(weight->role);
-        decides(plan, critical ? "precision.critical" : "precision.default", out);
+        decides(critical ? &values->precision_critical : &values->precision_default, out);
         out->reason = critical ? "critical, and precision.adaptive is on" : "precision.adaptive is on";
         return;
     }
-    decides(plan, "weights.type", out);
+    decides(&values->weights_type, out);
 }
 
 /* ---- the final type ---- */
@@ -200,15 +204,16 @@ static void find_decision(const struct accel_plan *plan, const struct accel_sket
 /* Returns whether the user set the group size or scheme, so that no other type is acceptable. */
 static bool groups_are_given(const struct accel_plan *plan)
 {
-    return accel_plan_is_users(accel_plan_value(plan, "weights.group")) ||
-           accel_plan_is_users(accel_plan_value(plan, "weights.scheme"));
+    return accel_plan_is_users(&plan->settings->values->weights_group) ||
+           accel_plan_is_users(&plan->settings->values->weights_scheme);
 }
 
 /* Returns whether no user requested the type. A user who turns precision.adaptive on requests its types, too. */
 static bool is_recommended(const struct accel_plan *plan, const struct accel_profile_setting *setting)
 {
-    if (strcmp(setting->key, "precision.critical") == 0 || strcmp(setting->key, "precision.default") == 0)
-        return !accel_plan_is_users(setting) && !accel_plan_is_users(accel_plan_value(plan, "precision.adaptive"));
+    const struct accel_setting_values *values = plan->settings->values;
+    if (setting == &values->precision_critical || setting == &values->precision_default)
+        return !accel_plan_is_users(setting) && !accel_plan_is_users(&values->precision_adaptive);
     return accel_plan_recommends(setting);
 }
 
@@ -262,13 +267,13 @@ static uint32_t id_of(const struct accel_plan_type *type)
 /* Adds one note for all weights: each weight has its own reason in its record. */
 static void note_file_type(struct accel_plan *plan, const struct choice *choice, const char *wanted)
 {
-    static const char policy[] = "fallback.precision";
+    const struct accel_profile_setting *policy = &plan->settings->values->fallback_precision;
     for (uint32_t i = 0; i < plan->notes.count; i++)
-        if (strcmp(((const struct accel_plan_note *)plan->notes.items[i])->key, policy) == 0)
+        if (strcmp(((const struct accel_plan_note *)plan->notes.items[i])->key, policy->key) == 0)
             return;
-    accel_plan_add_note(plan, &plan->notes, ACCEL_NOTE_WARN, policy, "",
+    accel_plan_add_note(plan, &plan->notes, ACCEL_NOTE_WARN, policy->key, "",
                         "weights stay %s, not %s: %s reads no %s; %s is %s", choice->type.name, wanted,
-                        plan->device->info.name, wanted, policy, accel_plan_value(plan, policy)->value);
+                        plan->device->info.name, wanted, policy->key, policy->value);
 }
 
 /* Replaces a type that the device's matrix products cannot read: by a block format with as many bits, or as the
@@ -278,7 +283,7 @@ static int32_t fit_type_to_device(struct accel_shape_planner *s, const struct ac
 {
     struct accel_plan *plan = s->plan;
     uint32_t other = ACCEL_TYPE_NONE;
-    const struct accel_profile_setting *policy = accel_plan_value(plan, "fallback.precision");
+    const struct accel_profile_setting *policy = &plan->settings->values->fallback_precision;
     char wanted[24];
     choice->id = id_of(&choice->type);
     if (is_vector(weight) || accel_plan_reads(plan, choice->id))
@@ -330,9 +335,10 @@ static int32_t apply_setting(struct accel_shape_planner *s, const struct accel_s
                              struct choice *choice)
 {
     struct accel_plan *plan = s->plan;
-    const struct accel_profile_setting *least = accel_plan_value(plan, "weights.least");
-    bool asymmetric = accel_plan_word(plan, "weights.scheme") == ACCEL_WORD_ASYMMETRIC;
-    uint32_t asked = accel_plan_group(plan, "weights.group", 128);
+    const struct accel_setting_values *values = plan->settings->values;
+    const struct accel_profile_setting *least = &values->weights_least;
+    bool asymmetric = values->weights_scheme.word == ACCEL_WORD_ASYMMETRIC;
+    uint32_t asked = accel_plan_group(&values->weights_group, 128);
     bool raises = !is_vector(weight) && find_word(least->value)->bits > find_word(choice->decision.word)->bits;
     if (raises && accel_plan_recommends(least) && accel_plan_is_users(choice->decision.setting)) {
         accel_plan_add_unhonored(
@@ -375,7 +381,7 @@ static int32_t apply_setting(struct accel_shape_planner *s, const struct accel_s
     }
     if (is_block(&choice->type) && choice->type.block_values < asked)
         choice->reason = note_rows(
-            plan, accel_plan_value(plan, "weights.group"),
+            plan, &values->weights_group,
             accel_plan_text(plan, "groups of %" PRIu32 " for rows of %" PRIu64 ": %" PRIu32 " does not divide them",
                             choice->type.block_values, weight->columns, asked));
     return fit_type_to_device(s, weight, choice);
@@ -385,14 +391,15 @@ static int32_t apply_setting(struct accel_shape_planner *s, const struct accel_s
 static int32_t apply_wanted_type(struct accel_shape_planner *s, const struct accel_sketch_weight *weight,
                                  struct choice *choice)
 {
-    const char *key =
-        accel_plan_value(s->plan, "precision.dynamic")->number ? "precision.dynamic" : "precision.tolerance";
+    const struct accel_setting_values *values = s->plan->settings->values;
+    const struct accel_profile_setting *setting =
+        values->precision_dynamic.number ? &values->precision_dynamic : &values->precision_tolerance;
     if (!type_of_file(weight->wanted, &choice->type))
         return accel_error_set(s->error, ACCEL_E_INVALID, "%s: weight %.200s requests the unknown type 0x%" PRIx32,
                                s->shapes->origin, weight->name, weight->wanted);
     choice->id = weight->wanted;
     choice->converted = weight->wanted != weight->type;
-    choice->decision = (struct decision){accel_plan_value(s->plan, key), accel_plan_value(s->plan, key)->value, ""};
+    choice->decision = (struct decision){setting, setting->value, ""};
     choice->reason = "stepped from the type that the other settings decide";
     return ACCEL_OK;
 }
@@ -400,7 +407,7 @@ static int32_t apply_wanted_type(struct accel_shape_planner *s, const struct acc
 static int32_t choose_type(struct accel_shape_planner *s, const struct accel_sketch_weight *weight,
                            struct choice *choice)
 {
-    const struct accel_profile_setting *least = accel_plan_value(s->plan, "weights.least");
+    const struct accel_profile_setting *least = &s->plan->settings->values->weights_least;
     memset(choice, 0, sizeof(*choice));
     if (!type_of_file(weight->type, &choice->file) && weight->type != ACCEL_TYPE_NONE)
         return accel_error_set(s->error, ACCEL_E_INVALID, "%s: weight %.200s has the unknown type 0x%" PRIx32,
@@ -409,7 +416,7 @@ static int32_t choose_type(struct accel_shape_planner *s, const struct accel_ske
         return apply_wanted_type(s, weight, choice);
     find_decision(s->plan, weight, &choice->decision);
     choice->reason = choice->decision.reason;
-    s->by_type |= choice->decision.setting && strcmp(choice->decision.setting->key, "weights.type") == 0;
+    s->by_type |= choice->decision.setting == &s->plan->settings->values->weights_type;
     if (choice->decision.setting)
         return apply_setting(s, weight, choice);
     choice->type = choice->file;
@@ -494,19 +501,20 @@ static void add_weight(struct accel_shape_planner *s, const struct accel_sketch_
  * precision.adaptive if that is off. */
 static void note_idle(struct accel_shape_planner *s)
 {
-    static const struct {
-        const char *key;
+    const struct accel_setting_values *values = s->plan->settings->values;
+    const struct {
+        const struct accel_profile_setting *setting;
         bool is_of_groups;
     } rows[] = {
-        {"weights.group", true},
-        {"weights.scheme", true},
-        {"precision.default", false},
-        {"precision.critical", false},
+        {&values->weights_group, true},
+        {&values->weights_scheme, true},
+        {&values->precision_default, false},
+        {&values->precision_critical, false},
     };
-    const struct accel_profile_setting *type = accel_plan_value(s->plan, "weights.type");
-    bool is_adaptive = accel_plan_value(s->plan, "precision.adaptive")->number != 0;
+    const struct accel_profile_setting *type = &values->weights_type;
+    bool is_adaptive = values->precision_adaptive.number != 0;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const struct accel_profile_setting *setting = accel_plan_value(s->plan, rows[i].key);
+        const struct accel_profile_setting *setting = rows[i].setting;
         if (setting->layer != ACCEL_LAYER_BUILTIN && !(rows[i].is_of_groups ? s->grouped != 0 : is_adaptive))
             accel_plan_add_unhonored(s->plan, &s->plan->shape_unhonored, setting, 0,
                                      rows[i].is_of_groups ? "no weight is converted to a type with groups"
@@ -521,24 +529,21 @@ static void note_idle(struct accel_shape_planner *s)
 static void note_idle_cache(struct accel_shape_planner *s)
 {
     struct accel_plan *plan = s->plan;
+    const struct accel_setting_values *values = plan->settings->values;
     const struct {
-        const char *key;
+        const struct accel_profile_setting *setting;
         bool is_idle;
         const char *reason;
     } rows[] = {
-        {"kv.group",
-         accel_plan_word(plan, "kv.group") != ACCEL_WORD_AUTO && s->keys.block_values <= 1 &&
-             s->values.block_values <= 1,
+        {&values->kv_group,
+         values->kv_group.word != ACCEL_WORD_AUTO && s->keys.block_values <= 1 && s->values.block_values <= 1,
          "neither keys nor values are cached in a type with groups (kv.type)"},
-        {"kv.sinks",
-         accel_plan_word(plan, "kv.window") == ACCEL_WORD_OFF && accel_plan_word(plan, "kv.full") == ACCEL_WORD_STOP,
+        {&values->kv_sinks, values->kv_window.word == ACCEL_WORD_OFF && values->kv_full.word == ACCEL_WORD_STOP,
          "no token leaves the cache: kv.window is off and kv.full is stop"},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const struct accel_profile_setting *setting = accel_plan_value(plan, rows[i].key);
-        if (rows[i].is_idle && accel_plan_is_users(setting))
-            accel_plan_add_unhonored(plan, &plan->shape_unhonored, setting, 0, rows[i].reason);
-    }
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (rows[i].is_idle && accel_plan_is_users(rows[i].setting))
+            accel_plan_add_unhonored(plan, &plan->shape_unhonored, rows[i].setting, 0, rows[i].reason);
 }
 
 /* Returns whether a component has an output projection. Else its token embedding is one, and a step reads all of it. */

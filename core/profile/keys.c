@@ -13,7 +13,7 @@
 #define COUNT(list) ((uint32_t)(sizeof(list) / sizeof((list)[0])))
 
 static const struct accel_setting_row keys[] = {
-#define ACCEL_KEY(name, type, unit, lowest, highest, words, preset, honored, by, help)                                 \
+#define ACCEL_KEY(name, member, type, unit, lowest, highest, words, preset, honored, by, help)                         \
     {sizeof(struct accel_setting_row),                                                                                 \
      ACCEL_SETTING_##type,                                                                                             \
      ACCEL_HONORED_##honored,                                                                                          \
@@ -26,7 +26,7 @@ static const struct accel_setting_row keys[] = {
      help,                                                                                                             \
      lowest,                                                                                                           \
      highest},
-#include "core/profile/keys.def"
+#include <accel/keys.def>
 #undef ACCEL_KEY
 };
 

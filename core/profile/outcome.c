@@ -99,10 +99,10 @@ int32_t accel_resolver_write(struct accel_resolver *r)
     /* A driver option that is locked and not set has no value. */
     for (const struct accel_key_slot *slot = r->first; slot; slot = slot->next)
         settings->count += slot->strongest != NULL;
-    settings->key_count = accel_setting_row_count();
     settings->settings = accel_arena_array(&settings->arena, settings->count, sizeof(*settings->settings));
     if (settings->settings == NULL)
         return accel_error_no_memory(r->error, "for settings");
+    settings->values = (const struct accel_setting_values *)settings->settings;
     settings->count = 0;
     for (const struct accel_key_slot *slot = r->first; slot && code == ACCEL_OK; slot = slot->next)
         if (slot->strongest)
@@ -118,27 +118,4 @@ void accel_settings_free(struct accel_settings *settings)
         return;
     accel_arena_free(&settings->arena);
     free(settings);
-}
-
-const struct accel_profile_setting *accel_settings_find(const struct accel_settings *settings, const char *key)
-{
-    /* Types of weights ask for each weight: most keys differ in the first letter already. */
-    for (uint32_t i = 0; i < settings->count; i++)
-        if (settings->settings[i].key[0] == *key && strcmp(settings->settings[i].key, key) == 0)
-            return &settings->settings[i];
-    return NULL;
-}
-
-int32_t accel_settings_number(const struct accel_settings *settings, const char *key, int64_t *out_number,
-                              struct accel_error *error)
-{
-    const struct accel_profile_setting *setting = accel_settings_find(settings, key);
-    if (setting == NULL)
-        return accel_error_set(error, ACCEL_E_NOT_FOUND, "setting \"%.80s\" is unknown", key);
-    if (!setting->is_number)
-        return accel_error_by(error, accel_setting_origin(setting), ACCEL_E_INVALID,
-                              "setting %s is \"%.80s\" (%.200s), which is no number", key, setting->value,
-                              setting->place);
-    *out_number = setting->number;
-    return ACCEL_OK;
 }

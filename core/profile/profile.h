@@ -3,7 +3,7 @@
  * @file
  * Profiles: strict YAML files that turn facts into typed settings and state the origin of each value. This module has
  * no knowledge of devices or models: it receives facts and returns settings. profiles/README.md documents the language,
- * core/profile/keys.def the settings, and core/profile/known_facts.def the facts that rules may refer to.
+ * accel/keys.def the settings, and core/profile/known_facts.def the facts that rules may refer to.
  *
  * Layers, weakest first: built in (keys.def) < base.yaml < the platform's file < the client's < the device's < the
  * model's < files of the site: system, user, folder < environment < given. Inside a layer the order of the file decides
@@ -27,14 +27,21 @@
 
 struct accel_profile;
 
+/** Every setting of keys.def as a member: its typed value with its provenance. */
+struct accel_setting_values {
+#define ACCEL_KEY(name, member, ...) struct accel_profile_setting member;
+#include <accel/keys.def>
+#undef ACCEL_KEY
+};
+
 /** The result of a resolution. The arena holds everything else. */
 struct accel_settings {
     struct accel_arena arena;
     uint32_t count;
-    uint32_t key_count; /**< settings of keys.def, which come first, in its order; then come options of the driver */
     uint32_t fact_count;
-    struct accel_profile_fact *facts; /**< facts in force, which include those of files and the client's name */
-    struct accel_profile_setting *settings;
+    struct accel_profile_fact *facts;       /**< facts in force, which include those of files and the client's name */
+    struct accel_profile_setting *settings; /**< those of keys.def, in its order, then options of the driver */
+    const struct accel_setting_values *values; /**< those of keys.def as members: the beginning of `settings` */
 };
 
 /** Reads `folder`/base.yaml. The folder's path is copied. */
@@ -83,13 +90,6 @@ int32_t accel_profile_resolve(const struct accel_profile *profile, const struct 
                               struct accel_settings **out_settings, struct accel_error *error);
 
 void accel_settings_free(struct accel_settings *settings);
-
-/** Returns the setting called `key`, or NULL. */
-const struct accel_profile_setting *accel_settings_find(const struct accel_settings *settings, const char *key);
-
-/** Returns a setting as a number. ACCEL_E_NOT_FOUND: no such key; ACCEL_E_INVALID: its value is a word. */
-int32_t accel_settings_number(const struct accel_settings *settings, const char *key, int64_t *out_number,
-                              struct accel_error *error);
 
 /** Implements accel_model_facts_read for the profiles in the folder `root`. */
 int32_t accel_profile_models_read(const char *root, const char *name, accel_model_fact_function function, void *data,

@@ -3,7 +3,7 @@ libaccel_core_la_SOURCES += \
 	%D%/aliases.c %D%/environment.c %D%/environment.h \
 	%D%/condition.c %D%/condition.h \
 	%D%/facts.c %D%/folder.c %D%/folder.h %D%/internal.h \
-	%D%/known_facts.def %D%/keys.def \
+	%D%/known_facts.def \
 	%D%/keys.c %D%/keys.h \
 	%D%/language.c %D%/language.h \
 	%D%/loader.h %D%/statements.c \

@@ -98,7 +98,6 @@ int32_t accel_rank_device(struct accel_context *context, struct accel_listed *li
 {
     struct accel_device_pairs facts;
     struct accel_settings *settings = NULL;
-    const struct accel_profile_setting *setting;
     struct accel_error why = {0};
     int32_t code;
     accel_device_pairs_fill(listed, &facts);
@@ -115,9 +114,7 @@ int32_t accel_rank_device(struct accel_context *context, struct accel_listed *li
         return accel_error_by(error, why.origin, code, "%s", why.text);
     if (code != ACCEL_OK)
         return set_unranked(context, listed, &why, error);
-    setting = accel_settings_find(settings, "device.rank");
-    if (setting != NULL)
-        code = set_rank(context, listed, setting, error);
+    code = set_rank(context, listed, &settings->values->device_rank, error);
     accel_settings_free(settings);
     return code;
 }

@@ -128,7 +128,8 @@ struct accel_plan_setting {
     const char *reason;                             /**< the profile's reason, may be empty */
     const struct accel_plan_overridden *overridden; /**< [overridden_count], the strongest first */
     uint32_t overridden_count;
-    uint32_t word; /**< ACCEL_WORD_... */
+    uint32_t word;  /**< ACCEL_WORD_... */
+    int64_t number; /**< an integer, bytes, ms, or a flag as 0 and 1; 0 if the value is another word */
 };
 
 /** Number of settings: those of the profiles' table, then options of the driver that were set. */
@@ -141,19 +142,11 @@ ACCEL_API const struct accel_plan_setting *accel_plan_setting_find(const struct 
                                                                    const char *key) ACCEL_NOEXCEPT;
 /** Overrides a setting with the value that this model requires, if the profiles leave it open or set more than the
  * model supports. The setting's record then has `value`, `place` (the model's file and field) and `reason`, and lists
- * the old value as overridden. Do not call this for a value that the caller set: refuse the run instead.
- * accel_plan_setting_number still returns the profiles' number. Strings are copied. ACCEL_E_NOT_FOUND: there is no
- * such setting. */
+ * the old value as overridden. Do not call this for a value that the caller set: refuse the run instead. Strings are
+ * copied. ACCEL_E_NOT_FOUND: there is no such setting. */
 ACCEL_API int32_t accel_plan_setting_override(struct accel_plan *plan, const char *key, const char *value,
                                               const char *place, const char *reason,
                                               struct accel_error *error) ACCEL_NOEXCEPT;
-/** Returns the word of a setting: ACCEL_WORD_..., which is ACCEL_WORD_OTHER if there is no such setting. */
-ACCEL_API uint32_t accel_plan_word(const struct accel_plan *plan, const char *key) ACCEL_NOEXCEPT;
-/** Returns a setting as a number: integers, sizes in bytes, durations in ms, flags as 0 and 1. cpu.threads is the
- * plan's choice, also if the setting is auto. ACCEL_E_NOT_FOUND: there is no such setting; ACCEL_E_INVALID: it is
- * a word. */
-ACCEL_API int32_t accel_plan_setting_number(const struct accel_plan *plan, const char *key, int64_t *out_number,
-                                            struct accel_error *error) ACCEL_NOEXCEPT;
 
 /** A weight that steps use where the source maps it, or in a copy of the core. Closed. */
 struct accel_plan_in_place {

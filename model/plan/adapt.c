@@ -37,16 +37,12 @@ static const char *word_of(const struct accel_model_plan *plan, const char *key)
 
 static bool is_on(const struct accel_model_plan *plan, const char *key)
 {
-    return accel_plan_word(accel_model_plan_plan(plan), key) == ACCEL_WORD_TRUE;
+    return accel_plan_setting_find(accel_model_plan_plan(plan), key)->word == ACCEL_WORD_TRUE;
 }
 
 static int64_t number_of(const struct accel_model_plan *plan, const char *key)
 {
-    int64_t number = 0;
-
-    if (accel_plan_setting_number(accel_model_plan_plan(plan), key, &number, NULL) != ACCEL_OK)
-        number = strtoll(word_of(plan, key), NULL, 10);
-    return number;
+    return strtoll(word_of(plan, key), NULL, 10);
 }
 
 static void read_settings(struct adapting *a)
@@ -56,7 +52,7 @@ static void read_settings(struct adapting *a)
 
     while (a->log2_group < 9 && (INT64_C(1) << a->log2_group) < group)
         a->log2_group++;
-    a->scheme = accel_plan_word(accel_model_plan_plan(a->plan), "weights.scheme") == ACCEL_WORD_ASYMMETRIC
+    a->scheme = accel_plan_setting_find(accel_model_plan_plan(a->plan), "weights.scheme")->word == ACCEL_WORD_ASYMMETRIC
                     ? ACCEL_SCHEME_ASYMMETRIC
                     : ACCEL_SCHEME_SYMMETRIC;
     a->least = least[0] == 'q' ? (uint32_t)(least[1] - '0') : least[0] == 'f' ? 16 : 0;

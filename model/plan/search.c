@@ -7,7 +7,7 @@
 #include "model/plan/internal.h"
 #include "model/session/plan.h"
 
-/* Largest value of the setting context (core/profile/keys.def). */
+/* Largest value of the setting context (accel/keys.def). */
 enum { CONTEXT_MOST = 16777216 };
 
 /* Result for one value, `at` steps from the end that needs least memory. */

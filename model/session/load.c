@@ -46,7 +46,7 @@ static const char *why_mapped(const struct accel_session *session, const char **
     if (session->model->facts.weight_bytes < LEAST_BYTES)
         return "so small a model gains nothing from a copy, and processes share the pages of a mapped file";
     *out_place = "memory.efficient";
-    if (accel_plan_word(session->plan, "memory.efficient") == ACCEL_WORD_TRUE)
+    if (accel_plan_setting_find(session->plan, "memory.efficient")->word == ACCEL_WORD_TRUE)
         return "memory.efficient allows no second copy";
     *out_place = HUGE_PAGES;
     return has_huge_pages() ? NULL : "a copy would have no huge pages either: the system has them disabled";
@@ -71,8 +71,8 @@ int32_t session_resolve_load(struct accel_session *session, struct accel_error *
     const char *place, *why;
 
     session->load_is_open = 0;
-    session->source.copy = accel_plan_word(session->plan, "weights.load") == ACCEL_WORD_READ;
-    if (accel_plan_word(session->plan, "weights.load") != ACCEL_WORD_AUTO)
+    session->source.copy = accel_plan_setting_find(session->plan, "weights.load")->word == ACCEL_WORD_READ;
+    if (accel_plan_setting_find(session->plan, "weights.load")->word != ACCEL_WORD_AUTO)
         return ACCEL_OK;
     why = why_mapped(session, &place);
     if (why != NULL)

@@ -14,7 +14,7 @@
 
 static bool is_on(const struct accel_session *session, const char *key)
 {
-    return accel_plan_word(session->plan, key) == ACCEL_WORD_TRUE;
+    return accel_plan_setting_find(session->plan, key)->word == ACCEL_WORD_TRUE;
 }
 
 static void read_held(const struct accel_session *session, uint64_t held[MEMORY_CLASSES])

@@ -50,7 +50,7 @@ static const char *value_of(const struct accel_session *session, const char *key
 
 static bool is_on(const struct accel_session *session, const char *key)
 {
-    return accel_plan_word(session->plan, key) == ACCEL_WORD_TRUE;
+    return accel_plan_setting_find(session->plan, key)->word == ACCEL_WORD_TRUE;
 }
 
 /* Sets the error of measure.folder or of a file in it; `native` is the errno, or 0. */

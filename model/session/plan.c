@@ -95,21 +95,10 @@ static int32_t resolve_cache_type(struct accel_plan *plan, const char *key, uint
     return ACCEL_OK;
 }
 
-/* Reads a number; "auto" gives 0. */
-static int32_t read_number_or_auto(const struct accel_plan *plan, const char *key, int64_t *out_number,
-                                   struct accel_error *error)
+/* Returns the number of a setting, 0 for "auto". */
+static int64_t number_of(const struct accel_plan *plan, const char *key)
 {
-    const struct accel_plan_setting *setting = accel_plan_setting_find(plan, key);
-
-    *out_number = 0;
-    if (setting != NULL && setting->word == ACCEL_WORD_AUTO)
-        return ACCEL_OK;
-    /* The shape plan has already resolved the caller's "auto". */
-    if (setting != NULL && setting->value[0] >= '0' && setting->value[0] <= '9') {
-        *out_number = strtoll(setting->value, NULL, 10);
-        return ACCEL_OK;
-    }
-    return accel_plan_setting_number(plan, key, out_number, error);
+    return accel_plan_setting_find(plan, key)->number;
 }
 
 static uint64_t smaller(uint64_t a, uint64_t b)
@@ -145,7 +134,7 @@ static uint32_t origin_of(const struct accel_plan_setting *setting)
 
 bool session_is_beyond_training(const struct accel_plan *plan)
 {
-    return accel_plan_word(plan, "context.beyond_training") == ACCEL_WORD_TRUE;
+    return accel_plan_setting_find(plan, "context.beyond_training")->word == ACCEL_WORD_TRUE;
 }
 
 int32_t session_refuse_context(const struct accel_plan *plan, const char *name, uint64_t longest,
@@ -252,7 +241,7 @@ static int32_t check_full(const struct accel_session *session, struct accel_erro
     const struct accel_plan *plan = session->plan;
     const struct step_options *options = &session->options;
 
-    if ((accel_plan_word(plan, "kv.prune") == ACCEL_WORD_OFF) != (session->full != FULL_PRUNE))
+    if ((accel_plan_setting_find(plan, "kv.prune")->word == ACCEL_WORD_OFF) != (session->full != FULL_PRUNE))
         return refuse_unpaired(plan, session->full == FULL_PRUNE ? "kv.full" : "kv.prune", error);
     if (session->full == FULL_STOP)
         return ACCEL_OK;
@@ -283,21 +272,17 @@ static int32_t resolve_full(struct accel_session *session, struct accel_error *e
 {
     const struct accel_plan *plan = session->plan;
     struct accel_error why = {0};
-    int64_t window = 0, sinks = 0;
-    int32_t code = accel_plan_setting_number(plan, "kv.sinks", &sinks, error);
+    int32_t code;
 
-    if (code == ACCEL_OK && accel_plan_word(plan, "kv.window") != ACCEL_WORD_OFF)
-        code = accel_plan_setting_number(plan, "kv.window", &window, error);
-    if (code != ACCEL_OK)
-        return code;
     session->full = FULL_STOP;
-    if (accel_plan_word(plan, "kv.full") == ACCEL_WORD_SLIDE)
+    if (accel_plan_setting_find(plan, "kv.full")->word == ACCEL_WORD_SLIDE)
         session->full = FULL_SLIDE;
-    if (accel_plan_word(plan, "kv.full") == ACCEL_WORD_PRUNE)
+    if (accel_plan_setting_find(plan, "kv.full")->word == ACCEL_WORD_PRUNE)
         session->full = FULL_PRUNE;
-    session->by_usage = session->full == FULL_PRUNE && accel_plan_word(plan, "kv.prune") == ACCEL_WORD_USAGE;
-    session->options.window = (uint64_t)window;
-    session->options.sinks = (uint64_t)sinks;
+    session->by_usage =
+        session->full == FULL_PRUNE && accel_plan_setting_find(plan, "kv.prune")->word == ACCEL_WORD_USAGE;
+    session->options.window = (uint64_t)number_of(plan, "kv.window");
+    session->options.sinks = (uint64_t)number_of(plan, "kv.sinks");
     code = check_full(session, &why);
     if (code == ACCEL_OK)
         return ACCEL_OK;
@@ -349,11 +334,9 @@ static void resolve_pages(struct accel_session *session, uint64_t wished)
 static int32_t resolve_sequences(struct accel_session *session, struct accel_error *error)
 {
     struct step_options *options = &session->options;
-    int64_t sequences = 1;
-    int32_t code = accel_plan_setting_number(session->plan, "sequences", &sequences, error);
+    int64_t sequences = number_of(session->plan, "sequences");
+    int32_t code = ACCEL_OK;
 
-    if (code != ACCEL_OK)
-        return code;
     if (sequences > 1 && rope_changes(&session->model->config.rope) &&
         accel_plan_is_recommended(session->plan, "sequences")) {
         sequences = 1;
@@ -377,8 +360,8 @@ static int32_t setup_conversion(struct accel_session *session, struct accel_erro
     session->source.types = &session->types;
     session->source.conversion = &session->conversion;
     accel_plan_processor(session->plan, 0, &session->source.threads);
-    session->source.report = accel_plan_word(plan, "log.quantization") == ACCEL_WORD_TRUE ||
-                                     accel_plan_word(plan, "metrics.quantization") == ACCEL_WORD_TRUE
+    session->source.report = accel_plan_setting_find(plan, "log.quantization")->word == ACCEL_WORD_TRUE ||
+                                     accel_plan_setting_find(plan, "metrics.quantization")->word == ACCEL_WORD_TRUE
                                  ? session->plan
                                  : NULL;
     return code;
@@ -407,22 +390,16 @@ static int32_t resolve_scores(struct accel_session *session, struct accel_error 
 int32_t session_settings(struct accel_session *session, uint64_t outputs, uint32_t flags, struct accel_error *error)
 {
     struct step_options *options = &session->options;
-    int64_t context = 0, batch = 0, page = 0;
-    int32_t code = read_number_or_auto(session->plan, "context", &context, error);
+    int64_t batch = number_of(session->plan, "batch");
+    int32_t code =
+        resolve_cache_type(session->plan, "kv.type.k", session->model->config.head_size, &options->k_type, error);
 
-    if (code == ACCEL_OK)
-        code = read_number_or_auto(session->plan, "batch", &batch, error);
-    if (code == ACCEL_OK)
-        code = accel_plan_setting_number(session->plan, "attention.page", &page, error);
-    if (code == ACCEL_OK)
-        code =
-            resolve_cache_type(session->plan, "kv.type.k", session->model->config.head_size, &options->k_type, error);
     if (code == ACCEL_OK)
         code =
             resolve_cache_type(session->plan, "kv.type.v", session->model->config.value_size, &options->v_type, error);
     if (code != ACCEL_OK)
         return code;
-    code = resolve_context(session, context, error);
+    code = resolve_context(session, number_of(session->plan, "context"), error);
     if (code != ACCEL_OK)
         return code;
     code = resolve_full(session, error);
@@ -442,11 +419,12 @@ int32_t session_settings(struct accel_session *session, uint64_t outputs, uint32
         options->span = smaller(options->batch, options->context / 2);
         options->batch = smaller(options->batch, larger(options->span, options->sequences));
     }
-    resolve_pages(session, (uint64_t)page);
+    resolve_pages(session, (uint64_t)number_of(session->plan, "attention.page"));
     options->outputs = smaller(larger(outputs, options->sequences), options->batch);
     options->stages = (flags & ACCEL_SESSION_STAGES) != 0;
     options->inputs = (flags & ACCEL_SESSION_INPUTS) != 0;
-    options->rounding = accel_plan_word(session->plan, "compute.activations") == ACCEL_WORD_Q8 ? ACCEL_Q8_0 : ACCEL_F32;
+    options->rounding =
+        accel_plan_setting_find(session->plan, "compute.activations")->word == ACCEL_WORD_Q8 ? ACCEL_Q8_0 : ACCEL_F32;
     file_source_init(&session->source, session->model->file);
     code = session_resolve_load(session, error);
     return code == ACCEL_OK ? setup_conversion(session, error) : code;

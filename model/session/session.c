@@ -248,7 +248,7 @@ int32_t accel_session_store(struct accel_session *session, uint32_t *out_stored,
 
     if (!session->is_loaded)
         return accel_error_set(error, ACCEL_E_INVALID, "a session that is not loaded has packed nothing");
-    if (accel_plan_word(session->plan, "cache.components") == ACCEL_WORD_FALSE)
+    if (accel_plan_setting_find(session->plan, "cache.components")->word == ACCEL_WORD_FALSE)
         state = ACCEL_STORE_DISABLED;
     else if (session->pipeline_count == 0)
         code = store_packed(session, session, &state, error);

@@ -405,7 +405,7 @@ one_error "did you mean ACCEL_BATCH?"
 # ---- settings, facts ----
 profile 0 settings
 cp "$work/out" "$work/settings"
-rows=$(grep -c '^ACCEL_KEY(' "$src/core/profile/keys.def")
+rows=$(grep -c '^ACCEL_KEY(' "$src/include/accel/keys.def")
 profile 0 settings --json
 options=$(value options.#)
 profile 0 settings --names

@@ -42,7 +42,7 @@ for i in $(seq 0 $((count - 1))); do
     name=$(field "$i" name) by=$(field "$i" by)
     case $(field "$i" carried) in
     run)
-        [ -f "$src/$by" ] && grep -q "\"$name\"" "$src/$by" ||
+        [ -f "$src/$by" ] && grep -qE "\"$name\"|[^a-z_]$(echo "$name" | tr . _)[^a-z_]" "$src/$by" ||
             { echo "$name: $by does not name it"; unhonored=$((unhonored + 1)); }
         grep -rlqF "$name" "$src/tests/unit" "$src/tests/accelctl" || fail "no test names $name"
         ;;

@@ -138,7 +138,6 @@ static void test_settings(void **state)
     static const struct accel_named_value given = {"context", "64tok", "the test"};
     struct bench *b = *state;
     const struct accel_plan_setting *setting;
-    int64_t number;
     open_context(b, 0);
     assert_int_equal(create(b, NULL, &given, 1), ACCEL_OK);
     assert_string_equal(accel_plan_device(b->plan)->name, "scripted:one");
@@ -154,9 +153,9 @@ static void test_settings(void **state)
     assert_int_equal(setting->origin, ACCEL_ORIGIN_GIVEN);
     assert_string_equal(setting->place, "the test");
     assert_int_equal(accel_plan_setting_find(b->plan, "weights.load")->origin, ACCEL_ORIGIN_BUILTIN);
-    assert_int_equal(accel_plan_setting_number(b->plan, "context", &number, &b->error), ACCEL_OK);
-    assert_int_equal(number, 64);
-    assert_int_equal(accel_plan_setting_number(b->plan, "weights.load", &number, NULL), ACCEL_E_INVALID);
+    assert_int_equal(setting->number, 64);
+    assert_int_equal(accel_plan_setting_find(b->plan, "weights.load")->number, 0);
+    assert_int_equal(accel_plan_setting_find(b->plan, "cpu.pin")->number, 1);
     assert_null(accel_plan_setting_find(b->plan, "nothing"));
     assert_null(accel_plan_setting_get(b->plan, accel_plan_setting_count(b->plan)));
     assert_int_equal(accel_context_free(b->context, &b->error), ACCEL_E_BUSY);
@@ -240,7 +239,6 @@ static void test_threads(void **state)
     struct bench *b = *state;
     const struct accel_plan_setting *setting;
     uint32_t threads;
-    int64_t number;
     b->script.threads = 2;
     open_context(b, 0);
     assert_int_equal(create(b, NULL, NULL, 0), ACCEL_OK);
@@ -252,8 +250,7 @@ static void test_threads(void **state)
     assert_true(*setting->reason && *setting->place);
     assert_string_equal(setting->overridden[0].value, "auto");
     assert_string_equal(setting->overridden[0].place, "built in");
-    assert_int_equal(accel_plan_setting_number(b->plan, "cpu.threads", &number, NULL), ACCEL_OK);
-    assert_int_equal(number, threads);
+    assert_int_equal(setting->number, threads);
     assert_int_equal(create(b, NULL, &one, 1), ACCEL_OK);
     accel_plan_processor(b->plan, 0, &threads);
     assert_int_equal(threads, 1);

@@ -152,7 +152,7 @@ static void check_word(const struct fixture *f, const struct configuration *c, c
     if (value)
         *value = 0;
     setting = find(f, key);
-    if (strcmp(setting->value, value ? value + 1 : accel_settings_find(anywhere, key)->value) != 0)
+    if (strcmp(setting->value, value ? value + 1 : find_setting(anywhere, key)->value) != 0)
         fail_msg("%s: %s is %s (%s)", c->id, key, setting->value, setting->place);
     assert_int_equal(setting->layer, ACCEL_LAYER_PLATFORM);
     assert_cited(c->id, setting, c->platform, c->document, c->first, c->last);

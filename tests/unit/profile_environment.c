@@ -146,7 +146,7 @@ static void test_later(void **state)
     setenv("WEB_PARALLEL_LOADING_ENABLED", "1", 1);
     resolve(f, "vulkan", "");
     unsetenv("WEB_PARALLEL_LOADING_ENABLED");
-    setting = accel_settings_find(f->settings, "load.parallel");
+    setting = find_setting(f->settings, "load.parallel");
     assert_string_equal(setting->value, "false");
     assert_int_equal(setting->layer, ACCEL_LAYER_BUILTIN);
     assert_int_equal(setting->overridden_count, 0);

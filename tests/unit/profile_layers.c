@@ -18,6 +18,7 @@
 
 #include "core/profile/profile.h"
 #include "tests/unit/profile_folder.h"
+#include "tests/unit/setting_support.h"
 
 struct fixture {
     char *folder;
@@ -82,7 +83,7 @@ static void resolve(struct fixture *f)
 
 static void assert_value(const struct fixture *f, const char *key, const char *value, const char *file)
 {
-    const struct accel_profile_setting *setting = accel_settings_find(f->settings, key);
+    const struct accel_profile_setting *setting = find_setting(f->settings, key);
     assert_non_null(setting);
     if (strcmp(setting->value, value) != 0 || strstr(setting->place, file) == NULL)
         fail_msg("%s is %s (%s)", key, setting->value, setting->place);
@@ -117,7 +118,7 @@ static void test_order(void **state)
         char value[4];
         write_file(f, files[i].file, files[i].text);
         resolve(f);
-        setting = accel_settings_find(f->settings, "context");
+        setting = find_setting(f->settings, "context");
         snprintf(value, sizeof(value), "%zu", i + 1);
         assert_string_equal(setting->value, value);
         assert_non_null(strstr(setting->place, files[i].file));
@@ -128,14 +129,14 @@ static void test_order(void **state)
     setenv("OTHER_CONTEXT", "9", 1);
     resolve(f);
     assert_value(f, "context", "9", "environment OTHER_CONTEXT (");
-    assert_string_equal(accel_settings_find(f->settings, "context")->reason, "doc");
+    assert_string_equal(find_setting(f->settings, "context")->reason, "doc");
     setenv("ACCEL_CONTEXT", "10tok", 1);
     resolve(f);
     assert_value(f, "context", "10", "environment ACCEL_CONTEXT");
     assert_int_equal(resolve_with(f, t4, 4, &given, 1), ACCEL_OK);
     unsetenv("OTHER_CONTEXT");
     unsetenv("ACCEL_CONTEXT");
-    setting = accel_settings_find(f->settings, "context");
+    setting = find_setting(f->settings, "context");
     assert_string_equal(setting->value, "11");
     assert_int_equal(setting->overridden_count, 11);
     for (uint32_t i = 0; i < 10; i++)
@@ -180,7 +181,7 @@ static void test_locks(void **state)
     write_file(f, "folder/accel.yaml", HEAD);
     write_file(f, "one.yaml", HEAD "lock: [one.speed]\n");
     resolve(f);
-    assert_null(accel_settings_find(f->settings, "one.speed"));
+    assert_null(find_setting(f->settings, "one.speed"));
     setenv("ACCEL_ONE_SPEED", "9", 1);
     assert_int_equal(resolve_with(f, t4, 4, NULL, 0), ACCEL_E_DENIED);
     unsetenv("ACCEL_ONE_SPEED");
@@ -358,14 +359,14 @@ static void test_options(void **state)
     resolve(f);
     assert_value(f, "one.speed", "1", "folder/accel.yaml");
     /* Another driver's option says nothing here. */
-    assert_null(accel_settings_find(f->settings, "two.speed"));
+    assert_null(find_setting(f->settings, "two.speed"));
     setenv("ACCEL_ONE_SPEED", "3", 1);
     setenv("ACCEL_TWO_SPEED", "4", 1);
     resolve(f);
     unsetenv("ACCEL_ONE_SPEED");
     unsetenv("ACCEL_TWO_SPEED");
     assert_value(f, "one.speed", "3", "environment ACCEL_ONE_SPEED");
-    assert_null(accel_settings_find(f->settings, "two.speed"));
+    assert_null(find_setting(f->settings, "two.speed"));
     write_file(f, "folder/accel.yaml", HEAD "defaults: {nobody.speed: 1}\n");
     assert_int_equal(resolve_with(f, t4, 4, NULL, 0), ACCEL_E_INVALID);
     assert_error(f, "folder/accel.yaml:2:12: setting \"nobody.speed\" is unknown");
@@ -415,7 +416,7 @@ static void test_site(void **state)
     resolve(f);
     assert_value(f, "context", "8", "folder/accel.yaml");
     assert_value(f, "batch", "3", "devices/u.yaml");
-    assert_int_equal(accel_settings_find(f->settings, "batch")->layer, ACCEL_LAYER_FOLDER);
+    assert_int_equal(find_setting(f->settings, "batch")->layer, ACCEL_LAYER_FOLDER);
     write_file(f, "user/accel.yaml", HEAD "facts: {device.memory: 1GB}\n");
     assert_int_equal(resolve_with(f, t4, 4, NULL, 0), ACCEL_E_INVALID);
     assert_error(f, "user/accel.yaml:2:8: \"facts\" belongs into files of the folders devices and models");
@@ -429,7 +430,7 @@ static void *resolve_often(void *data)
     for (int i = 0; i < 20; i++) {
         struct accel_settings *settings;
         if (accel_profile_resolve(f->profile, t4, 4, NULL, 0, &settings, NULL) != ACCEL_OK ||
-            strcmp(accel_settings_find(settings, "context")->value, "5") != 0)
+            strcmp(find_setting(settings, "context")->value, "5") != 0)
             return data;
         accel_settings_free(settings);
     }

@@ -16,6 +16,7 @@
 
 #include "core/profile/profile.h"
 #include "tests/unit/profile_folder.h"
+#include "tests/unit/setting_support.h"
 
 /** A folder of profiles. */
 struct folder {
@@ -67,7 +68,7 @@ static int32_t resolve(struct folder *f, const struct accel_profile_pair *given,
 
 static void assert_value(struct folder *f, const char *key, const char *value, const char *place_end)
 {
-    const struct accel_profile_setting *setting = accel_settings_find(f->settings, key);
+    const struct accel_profile_setting *setting = find_setting(f->settings, key);
     assert_non_null(setting);
     assert_string_equal(setting->value, value);
     if (strlen(setting->place) < strlen(place_end) ||
@@ -92,7 +93,7 @@ static void test_layers(void **state)
     assert_int_equal(resolve(f, given, 2), ACCEL_OK);
     unsetenv("ACCEL_CONTEXT");
     assert_value(f, "context", "5", "second");
-    setting = accel_settings_find(f->settings, "context");
+    setting = find_setting(f->settings, "context");
     assert_int_equal(setting->number, 5);
     assert_string_equal(setting->unit, "tok");
     assert_int_equal(setting->layer, ACCEL_LAYER_GIVEN);
@@ -125,7 +126,7 @@ static void test_rules(void **state)
     assert_int_equal(resolve(f, NULL, 0), ACCEL_OK);
     assert_value(f, "context", "3", "base.yaml:5");
     assert_value(f, "batch", "5", "base.yaml:7");
-    assert_string_equal(accel_settings_find(f->settings, "batch")->reason, "e");
+    assert_string_equal(find_setting(f->settings, "batch")->reason, "e");
 }
 
 static void test_match(void **state)
@@ -232,18 +233,16 @@ static void test_driver_options(void **state)
     static const struct accel_profile_pair given = {"cpu.isa", "scalar", "--set"};
     struct folder *f = *state;
     const struct accel_profile_setting *setting;
-    int64_t number;
     profile_folder_write(f->path, "base.yaml", HEAD);
     profile_folder_write(f->path, "cpu.yaml", HEAD "defaults: {cpu.isa: avx2, cpu.other: 1}\n");
     assert_int_equal(resolve(f, &given, 1), ACCEL_OK);
-    assert_int_equal(f->settings->count, f->settings->key_count + 2);
-    setting = &f->settings->settings[f->settings->key_count];
+    assert_int_equal(f->settings->count, accel_setting_row_count() + 2);
+    setting = &f->settings->settings[accel_setting_row_count()];
     assert_string_equal(setting->key, "cpu.isa");
     assert_string_equal(setting->value, "scalar");
-    assert_int_equal(accel_settings_number(f->settings, "cpu.isa", &number, &f->error), ACCEL_E_INVALID);
-    assert_int_equal(accel_settings_number(f->settings, "nothing", &number, NULL), ACCEL_E_NOT_FOUND);
-    assert_int_equal(accel_settings_number(f->settings, "cpu.pin", &number, NULL), ACCEL_OK);
-    assert_int_equal(number, 1);
+    assert_int_equal(f->settings->values->cpu_pin.number, 1);
+    assert_ptr_equal(&f->settings->values->device_rank, &f->settings->settings[0]);
+    assert_ptr_equal(&f->settings->values->metrics_attention, &f->settings->settings[accel_setting_row_count() - 1]);
 }
 
 /* What is installed resolves, ranks kinds of devices as it says, and every value of it has a reason. */
@@ -266,7 +265,7 @@ static void test_installed(void **state)
             {"driver.name", "any", "test"}, {"device.kind", ranks[i].kind, "test"}, {ranks[i].flag, "true", "test"}};
         accel_settings_free(f->settings);
         assert_int_equal(accel_profile_resolve(f->profile, facts, 3, NULL, 0, &f->settings, &f->error), ACCEL_OK);
-        assert_string_equal(accel_settings_find(f->settings, "device.rank")->value, ranks[i].rank);
+        assert_string_equal(find_setting(f->settings, "device.rank")->value, ranks[i].rank);
     }
     accel_settings_free(f->settings);
     assert_int_equal(accel_profile_resolve(f->profile, cpu_facts, 3, NULL, 0, &f->settings, &f->error), ACCEL_OK);

@@ -116,7 +116,7 @@ void resolve(struct fixture *f, const char *platform, const char *words)
 
 const struct accel_profile_setting *find(const struct fixture *f, const char *key)
 {
-    const struct accel_profile_setting *setting = accel_settings_find(f->settings, key);
+    const struct accel_profile_setting *setting = find_setting(f->settings, key);
     if (setting == NULL)
         fail_msg("there is no setting %s", key);
     return setting->later ? setting->later : setting;

@@ -5,6 +5,7 @@
 
 #include "core/base/strbuf.h"
 #include "core/profile/profile.h"
+#include "tests/unit/setting_support.h"
 
 /** The folder of profiles, and what the last resolution came to. */
 struct fixture {

@@ -130,7 +130,7 @@ EXTRA_tests_unit_two_libraries_DEPENDENCIES = libaccel.la plugins/cpu/cpu.la too
 
 unit_tests += tests/unit/profile_language tests/unit/profile_resolve tests/unit/profile_layers tests/unit/profile_files \
 	tests/unit/profile_variables
-tests_unit_profile_layers_SOURCES = %D%/profile_layers.c %D%/profile_folder.c %D%/profile_folder.h
+tests_unit_profile_layers_SOURCES = %D%/profile_layers.c %D%/profile_folder.c %D%/profile_folder.h %D%/setting_support.h
 tests_unit_profile_layers_LDADD = $(core_test_libs)
 tests_unit_profile_files_SOURCES = %D%/profile_files.c %D%/profile_folder.c %D%/profile_folder.h
 tests_unit_profile_files_LDADD = libaccel-profiles.la $(core_test_libs)
@@ -138,13 +138,13 @@ tests_unit_profile_variables_SOURCES = %D%/profile_variables.c
 tests_unit_profile_variables_LDADD = $(core_test_libs)
 tests_unit_profile_language_SOURCES = %D%/profile_language.c
 tests_unit_profile_language_LDADD = $(core_test_libs)
-tests_unit_profile_resolve_SOURCES = %D%/profile_resolve.c %D%/profile_folder.c %D%/profile_folder.h
+tests_unit_profile_resolve_SOURCES = %D%/profile_resolve.c %D%/profile_folder.c %D%/profile_folder.h %D%/setting_support.h
 tests_unit_profile_resolve_LDADD = $(core_test_libs)
 unit_tests += tests/unit/profile_documents
-tests_unit_profile_documents_SOURCES = %D%/profile_documents.c %D%/profile_support.c %D%/profile_support.h
+tests_unit_profile_documents_SOURCES = %D%/profile_documents.c %D%/profile_support.c %D%/profile_support.h %D%/setting_support.h
 tests_unit_profile_documents_LDADD = $(core_test_libs)
 unit_tests += tests/unit/profile_environment
-tests_unit_profile_environment_SOURCES = %D%/profile_environment.c %D%/profile_support.c %D%/profile_support.h
+tests_unit_profile_environment_SOURCES = %D%/profile_environment.c %D%/profile_support.c %D%/profile_support.h %D%/setting_support.h
 tests_unit_profile_environment_LDADD = $(core_test_libs)
 unit_tests += tests/unit/format_gguf
 tests_unit_format_gguf_SOURCES = %D%/format_gguf.c %D%/format_support.h

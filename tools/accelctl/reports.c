@@ -74,7 +74,9 @@ static enum report kind_of(const struct accel_plan_note *note)
 
 static bool is_requested(const struct accel_plan *plan, const char *key)
 {
-    return accel_plan_word(plan, key) == ACCEL_WORD_TRUE && !accel_plan_is_recommended(plan, key);
+    const struct accel_plan_setting *setting = accel_plan_setting_find(plan, key);
+
+    return setting != NULL && setting->word == ACCEL_WORD_TRUE && !accel_plan_is_recommended(plan, key);
 }
 
 /* Returns whether the user gave the setting that requests a report. Both settings of weights share their notes. */

@@ -313,10 +313,7 @@ static uint32_t read_attention(const struct accel_graph *graph, struct bench_ope
  * limited by its context, which suits the other tests. */
 static uint64_t batch_of(const struct opened *opened)
 {
-    int64_t batch = 1;
-
-    (void)accel_plan_setting_number(accel_session_plan(opened->session), "batch", &batch, NULL);
-    return batch < 1 ? 1 : (uint64_t)batch;
+    return (uint64_t)accel_plan_setting_find(accel_session_plan(opened->session), "batch")->number;
 }
 
 /* Adds one token at each length, then a batch of tokens unless that is a single token, too. */

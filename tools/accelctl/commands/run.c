@@ -564,7 +564,7 @@ static int open_for_texts(const struct run_options *chosen, struct wish *wish, s
     int code = open_model(&chosen->common, wish, opened);
 
     if (code >= 0 || wish->more_count == 0 ||
-        accel_plan_word(accel_session_plan(opened->session), "goal") != ACCEL_WORD_LATENCY)
+        accel_plan_setting_find(accel_session_plan(opened->session), "goal")->word != ACCEL_WORD_LATENCY)
         return code;
     close_model(opened);
     *opened = (struct opened){0};

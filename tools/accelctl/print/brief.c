@@ -82,7 +82,7 @@ static void print_window(const struct opened *opened)
 
     if (facts == NULL || facts->window == 0)
         return;
-    if (accel_plan_word(plan, "kv.window") != ACCEL_WORD_OFF)
+    if (accel_plan_setting_find(plan, "kv.window")->word != ACCEL_WORD_OFF)
         snprintf(cache, sizeof(cache), "it drops those that kv.window=%.20s leaves out", given);
     else if (facts->window_layers == facts->layers)
         snprintf(cache, sizeof(cache), "it holds them, unless --set kv.window=%" PRIu32 "tok drops them",

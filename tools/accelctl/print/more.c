@@ -313,9 +313,8 @@ static void print_past(const struct accel_plan *plan)
 
 void print_speed(const struct accel_plan *plan, uint32_t all)
 {
-    int64_t sequences = 1;
+    const int64_t sequences = accel_plan_setting_find(plan, "sequences")->number;
 
-    accel_plan_setting_number(plan, "sequences", &sequences, NULL);
     for (uint32_t i = 0; i < accel_plan_speed_count(plan); i++) {
         const struct accel_plan_speed *speed = accel_plan_speed_get(plan, i);
         char bytes[32], range[120] = "not known", origin[500], line[700], low[32], high[32];

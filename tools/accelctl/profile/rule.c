@@ -49,7 +49,8 @@ bool find_rule(const struct accel_plan *plan, const struct accel_plan_setting *s
         return find_context(plan, limit, setting, out);
     if (strcmp(setting->key, "attention.page") != 0 ||
         strtoull(accel_plan_setting_find(plan, "sequences")->value, NULL, 10) != 1 ||
-        accel_plan_word(plan, "kv.full") != ACCEL_WORD_STOP || accel_plan_word(plan, "kv.window") != ACCEL_WORD_OFF)
+        accel_plan_setting_find(plan, "kv.full")->word != ACCEL_WORD_STOP ||
+        accel_plan_setting_find(plan, "kv.window")->word != ACCEL_WORD_OFF)
         return false;
     snprintf(out->value, sizeof(out->value), "the context");
     snprintf(out->reason, sizeof(out->reason),

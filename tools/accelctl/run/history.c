@@ -44,16 +44,15 @@ static uint64_t average_step_bytes(struct accel_session *session, const struct a
     const struct accel_plan_speed *speed = accel_plan_speed_get(plan, 0);
     double context = (double)accel_session_context(session), end = (double)accel_session_length(session);
     double steps = (double)result->steps, grown = end - (double)result->prompt_tokens, cached, state = 0;
-    int64_t sequences = 1;
+    const uint64_t sequences = (uint64_t)accel_plan_setting_find(plan, "sequences")->number;
 
     if (speed == NULL || context <= 0 || limits_experts(plan))
         return 0;
     grown = grown < 0 ? 0 : grown > steps ? steps : grown;
     cached = steps > 0 ? end - grown * grown / (2 * steps) : end;
-    accel_plan_setting_number(plan, "sequences", &sequences, NULL);
     for (uint32_t i = 0; i < accel_plan_memory_count(plan); i++)
         if (accel_plan_memory_get(plan, i)->memory_class == ACCEL_MEMORY_STATE)
-            state = (double)(accel_plan_memory_get(plan, i)->bytes / (uint64_t)sequences);
+            state = (double)(accel_plan_memory_get(plan, i)->bytes / sequences);
     return cached >= context ? speed->step_bytes
                              : (uint64_t)((double)speed->step_bytes - state * (1 - cached / context));
 }
@@ -65,11 +64,11 @@ int32_t history_record_run(const struct opened *opened, const struct accel_gener
     struct accel_plan_fit fit = {.size = sizeof(fit)};
     struct accel_history_class classes[ACCEL_MEMORY_END];
     struct accel_history_record record = {.kind = ACCEL_HISTORY_RUN};
-    int64_t threads = 0;
+    uint32_t threads = 0;
     char driver[200], device[300];
 
     accel_plan_fit(plan, &fit, NULL);
-    accel_plan_setting_number(plan, "cpu.threads", &threads, NULL);
+    accel_plan_processor(plan, 0, &threads);
     snprintf(driver, sizeof(driver), "%s %s", accel_plan_device(plan)->driver, fact_of(plan, "driver.version"));
     record.device = devices_text(plan, device, sizeof(device));
     record.driver = driver;
@@ -83,7 +82,7 @@ int32_t history_record_run(const struct opened *opened, const struct accel_gener
     record.tokens = result->tokens;
     record.prompt_speed = token_rate(result->prompt_tokens, result->prompt_time);
     record.speed = token_rate(result->steps, result->decode_time);
-    record.threads = (uint32_t)threads;
+    record.threads = threads;
     record.class_count = list_memory_classes(opened, plan, resident, classes);
     record.classes = classes;
     return history_add(&record, error);
