@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "model/file/fault.h"
-#include "model/session/plan.h"
 
 enum { WINDOW = 128 };
 
@@ -94,10 +93,10 @@ static int32_t read_text(struct reading *r, struct accel_session *session)
 static int32_t run(struct reading *r, const struct quantize_probe *probe)
 {
     struct accel_session *session = NULL;
-    int32_t code = quantize_session_create(r->text, r->window, r->step, 0, &session, r->error);
+    const struct run_types types = {probe == NULL ? NULL : probe->rows, probe == NULL ? 0 : probe->count};
+    int32_t code =
+        quantize_session_create(r->text, r->window, r->step, 0, probe == NULL ? NULL : &types, &session, r->error);
 
-    if (code == ACCEL_OK && probe != NULL)
-        code = session_retype(session, probe->rows, probe->count, r->error);
     if (code == ACCEL_OK)
         code = accel_session_load(session, r->error);
     r->is_reference = probe == NULL;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "convert/quantize/dense.h"
-#include "model/session/plan.h"
+#include "model/session/context.h"
 
 enum { CHUNK_DEFAULT = 512, STEP_MOST = 128 };
 
@@ -240,7 +240,8 @@ static int32_t run_windows(struct quantize_statistics *s, struct accel_session *
 }
 
 int32_t quantize_session_create(const struct quantize_text *text, uint64_t chunk, uint64_t step, uint32_t flags,
-                                struct accel_session **out_session, struct accel_error *error)
+                                const struct run_types *types, struct accel_session **out_session,
+                                struct accel_error *error)
 {
     char context[24], batch[24];
     const struct accel_named_value given[] = {{"kv.type.k", "f32", "calibration"},
@@ -256,7 +257,7 @@ int32_t quantize_session_create(const struct quantize_text *text, uint64_t chunk
 
     snprintf(context, sizeof(context), "%llutok", (unsigned long long)chunk);
     snprintf(batch, sizeof(batch), "%llutok", (unsigned long long)step);
-    return accel_session_create(text->context, text->model, &options, out_session, error);
+    return session_create(text->context, text->model, &options, types, out_session, error);
 }
 
 static void average(float *moments, uint64_t width, uint64_t tokens)
@@ -284,7 +285,8 @@ static void lift_power(struct input *input)
 static int32_t run(struct quantize_statistics *s, struct accel_error *error)
 {
     struct accel_session *session = NULL;
-    int32_t code = quantize_session_create(&s->text, s->text.chunk, s->step, ACCEL_SESSION_INPUTS, &session, error);
+    int32_t code =
+        quantize_session_create(&s->text, s->text.chunk, s->step, ACCEL_SESSION_INPUTS, NULL, &session, error);
 
     /* Freed at the end of the run, since other runs need its memory. */
     if (code == ACCEL_OK)

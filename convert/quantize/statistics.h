@@ -18,6 +18,8 @@
 #include <accel/model/quantize.h>
 #include <accel/model/session.h>
 
+#include "model/plan/run.h"
+
 /* The number of no input. */
 #define QUANTIZE_NO_INPUT UINT32_MAX
 
@@ -77,9 +79,11 @@ int32_t quantize_statistics_moments(struct quantize_statistics *statistics, cons
 /* ---- runs over a text ---- */
 
 /* Creates a session over the text's model that computes everything in F32, for windows of `chunk` tokens in steps
- * of `step`, with logits for each token; weights are not loaded. `flags` as in accel_session_options. */
+ * of `step`, with logits for each token; weights are not loaded. `flags` as in accel_session_options; `types` are of
+ * matrices that the load converts, or NULL. */
 int32_t quantize_session_create(const struct quantize_text *text, uint64_t chunk, uint64_t step, uint32_t flags,
-                                struct accel_session **out_session, struct accel_error *error);
+                                const struct run_types *types, struct accel_session **out_session,
+                                struct accel_error *error);
 
 /* Returns the tokens of a step whose logits take at most 32 MiB. */
 uint64_t quantize_step_tokens(const struct quantize_text *text, uint64_t chunk);

@@ -43,6 +43,9 @@ void accel_plan_forget_declines(struct accel_plan *plan);
 /** Returns the option of the plan's driver that receives a setting for drivers; NULL if it does not support it. */
 const struct accel_option *accel_plan_option_of(const struct accel_plan *plan, const struct accel_setting_row *key);
 
+/** Opens the device of the plan with its options, unless it is open. */
+int32_t accel_plan_need_opened(struct accel_plan *plan, struct accel_error *error);
+
 /** Rebuilds the hints: settings that a run does not honor, and past errors and a range of speed from the history.
  * An unreadable history is a hint, never a failure. */
 int32_t accel_plan_rebuild_hints(struct accel_plan *plan, struct accel_error *error);

@@ -169,32 +169,36 @@ int32_t accel_plan_share_device(struct accel_plan *plan, const struct accel_plan
     return ACCEL_OK;
 }
 
-int32_t accel_plan_open_device(struct accel_plan *plan, struct accel_device **out_device, struct accel_error *error)
+int32_t accel_plan_need_opened(struct accel_plan *plan, struct accel_error *error)
 {
     struct accel_error why = {.code = ACCEL_OK};
     struct options options;
     bool *left_out;
     int32_t code = accel_plan_need_device(plan, error);
-    *out_device = NULL;
-    if (code == ACCEL_OK && plan->opened != NULL) {
-        *out_device = plan->opened;
-        plan->opened = NULL;
-        return ACCEL_OK;
-    }
-    if (code == ACCEL_OK)
-        code = accel_plan_finish(plan, list_options(plan, &options, error), error);
+    if (code != ACCEL_OK || plan->opened)
+        return code;
+    code = accel_plan_finish(plan, list_options(plan, &options, error), error);
     if (code != ACCEL_OK)
         return code;
     left_out = accel_arena_array(&plan->arena, options.count, sizeof(*left_out));
     if (left_out == NULL)
         return accel_error_no_memory(error, "for a plan");
-    code = open_with(plan, &options, left_out, out_device, &why);
+    code = open_with(plan, &options, left_out, &plan->opened, &why);
     if (code != ACCEL_E_UNSUPPORTED)
         return accel_error_copy(error, &why);
-    code = accel_plan_finish(plan, open_without(plan, &options, left_out, out_device, error), error);
+    code = accel_plan_finish(plan, open_without(plan, &options, left_out, &plan->opened, error), error);
     if (code != ACCEL_OK) {
-        accel_device_free(*out_device);
-        *out_device = NULL;
+        accel_device_free(plan->opened);
+        plan->opened = NULL;
     }
+    return code;
+}
+
+int32_t accel_plan_open_device(struct accel_plan *plan, struct accel_device **out_device, struct accel_error *error)
+{
+    int32_t code = accel_plan_need_opened(plan, error);
+    if (code == ACCEL_OK)
+        accel_object_retain(&plan->opened->object);
+    *out_device = code == ACCEL_OK ? plan->opened : NULL;
     return code;
 }

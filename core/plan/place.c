@@ -222,7 +222,6 @@ int32_t accel_plan_ask(struct accel_plan *plan, const struct accel_plan_work *wo
 {
     struct accel_plan_answers *answers;
     struct accel_compile_options options;
-    struct accel_device *device = NULL;
     uint8_t **wanted;
     int32_t code = check_work(plan, work, error);
     if (code == ACCEL_OK)
@@ -242,23 +241,19 @@ int32_t accel_plan_ask(struct accel_plan *plan, const struct accel_plan_work *wo
     if (code == ACCEL_OK && (wanted == NULL || answers == NULL))
         code = accel_error_no_memory(error, "for a plan");
     if (code == ACCEL_OK)
-        code = accel_plan_open_device(plan, &device, error);
+        code = accel_plan_need_opened(plan, error);
     if (code == ACCEL_OK && !plan->spread)
         code = accel_plan_check_limits(plan, work, error);
     if (code == ACCEL_OK)
-        code = claim_nodes(plan, device, work, &options, wanted, error);
+        code = claim_nodes(plan, plan->opened, work, &options, wanted, error);
     if (code == ACCEL_OK)
         code = check_policies(plan, work, error);
     /* A plan spread over several devices uses the memory rows of its shape plan: a driver knows one device. */
     if (code == ACCEL_OK && !plan->spread)
-        code = accel_plan_ask_memory(plan, device, work, &options, wanted, answers, error);
+        code = accel_plan_ask_memory(plan, plan->opened, work, &options, wanted, answers, error);
     code = accel_plan_finish(plan, code, error);
-    if (code != ACCEL_OK) {
-        accel_device_free(device);
+    if (code != ACCEL_OK)
         return code;
-    }
-    /* The session that runs the plan takes the device over, and does not open it a second time. */
-    plan->opened = device;
     answers->plan = plan;
     *out_answers = answers;
     return ACCEL_OK;
@@ -278,10 +273,9 @@ int32_t accel_plan_assign_graphs(struct accel_plan *plan, const struct accel_pla
 {
     const struct accel_plan_answers *answers = work && ACCEL_HAS(work, answers) ? work->answers : NULL;
     int32_t code = answers ? ACCEL_OK : accel_plan_ask(plan, work, &answers, error);
-    if (code == ACCEL_OK && (answers->plan != plan || plan->opened == NULL))
-        code = accel_error_set(error, ACCEL_E_INVALID,
-                               "accel_plan_assign_graphs: the answers are those for another plan, or its device was "
-                               "handed over");
+    if (code == ACCEL_OK && answers->plan != plan)
+        code =
+            accel_error_set(error, ACCEL_E_INVALID, "accel_plan_assign_graphs: the answers are those for another plan");
     if (code != ACCEL_OK)
         return code;
     if (!plan->spread) {

@@ -78,8 +78,7 @@ struct accel_plan {
     struct accel_plan_fit fit;
     bool has_fit; /**< `fit` is valid */
     bool placed;
-    struct accel_device
-        *opened; /**< by accel_plan_assign_graphs, until accel_plan_open_device hands it over; or NULL */
+    struct accel_device *opened;                 /**< the plan's reference to its open device, or NULL */
     const struct accel_named_value *opened_with; /**< options that the device was opened with */
     uint32_t opened_count;                       /**< of `opened_with` */
     bool has_shapes;                             /**< a shape plan was made */

@@ -22,13 +22,18 @@ void accel_plan_add_note(struct accel_plan *plan, struct accel_rows *rows, uint3
     accel_plan_append(plan, rows, &note, sizeof(note));
 }
 
+void accel_context_note(const struct accel_context *context, const struct accel_plan_note *note)
+{
+    accel_log_write(&context->log, note->level == ACCEL_NOTE_WARN ? ACCEL_LOG_WARN : ACCEL_LOG_INFO, "plan",
+                    "key=%s note=\"%s\"", note->key, note->text);
+}
+
 int32_t accel_plan_note(struct accel_plan *plan, const struct accel_plan_note *note, struct accel_error *error)
 {
     if (plan == NULL || note == NULL || note->key == NULL || note->text == NULL || note->remedy == NULL)
         return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_note requires a plan and a note with its texts");
     accel_plan_add_note(plan, &plan->notes, note->level, note->key, note->remedy, "%s", note->text);
-    accel_log_write(&plan->context->log, note->level == ACCEL_NOTE_WARN ? ACCEL_LOG_WARN : ACCEL_LOG_INFO, "plan",
-                    "key=%s note=\"%s\"", note->key, note->text);
+    accel_context_note(plan->context, note);
     return accel_plan_finish(plan, ACCEL_OK, error);
 }
 

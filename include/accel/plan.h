@@ -80,9 +80,9 @@ ACCEL_API const char *accel_plan_model(const struct accel_plan *plan) ACCEL_NOEX
 /** The settings that decide about memory and speed: "context 2048, batch 256, k f16, v f16, ...". */
 ACCEL_API const char *accel_plan_variant(const struct accel_plan *plan) ACCEL_NOEXCEPT;
 
-/** Opens the device of the plan with the options of its driver that profiles and caller set ("cpu.isa"). The first call
- * after accel_plan_assign_graphs hands over the device that it opened. The caller frees it (accel_device_free), before
- * or after the plan. ACCEL_E_NOT_FOUND: the plan has no device; else the errors of accel_device_open. */
+/** Returns the device of the plan, open with the options of its driver that profiles and caller set ("cpu.isa"). A plan
+ * opens its device once, and keeps it open. The caller frees its reference (accel_device_free), before or after the
+ * plan. ACCEL_E_NOT_FOUND: the plan has no device; else the errors of accel_device_open. */
 ACCEL_API int32_t accel_plan_open_device(struct accel_plan *plan, struct accel_device **out_device,
                                          struct accel_error *error) ACCEL_NOEXCEPT;
 
@@ -297,6 +297,10 @@ ACCEL_API const struct accel_plan_note *accel_plan_note_get(const struct accel_p
 /** Adds a note, and writes it to the log. Strings are copied. It stays until the next accel_plan_sketch. */
 ACCEL_API int32_t accel_plan_note(struct accel_plan *plan, const struct accel_plan_note *note,
                                   struct accel_error *error) ACCEL_NOEXCEPT;
+
+/** Writes a note to the log of a context as accel_plan_note does, for what a run notes after its plan was made. */
+ACCEL_API void accel_context_note(const struct accel_context *context,
+                                  const struct accel_plan_note *note) ACCEL_NOEXCEPT;
 
 /* Outcome of a value that a run does not honor. */
 #define ACCEL_UNHONORED_NOTED                                                                                          \

@@ -28,33 +28,16 @@ static const uint32_t ladder[] = {16, 8, 4, 3, 2};
 
 /* ---- settings ---- */
 
-static const char *word_of(const struct accel_model_plan *plan, const char *key)
-{
-    const struct accel_plan_setting *setting = accel_plan_setting_find(accel_model_plan_plan(plan), key);
-
-    return setting == NULL ? "" : setting->value;
-}
-
-static bool is_on(const struct accel_model_plan *plan, const char *key)
-{
-    return accel_plan_setting_find(accel_model_plan_plan(plan), key)->word == ACCEL_WORD_TRUE;
-}
-
-static int64_t number_of(const struct accel_model_plan *plan, const char *key)
-{
-    return strtoll(word_of(plan, key), NULL, 10);
-}
-
 static void read_settings(struct adapting *a)
 {
-    const char *least = word_of(a->plan, "weights.least");
-    int64_t group = number_of(a->plan, "weights.group");
+    const struct settings *settings = &a->plan->settings;
+    const char *least = settings->weights_least->value;
+    const int64_t group = strtoll(settings->weights_group->value, NULL, 10);
 
     while (a->log2_group < 9 && (INT64_C(1) << a->log2_group) < group)
         a->log2_group++;
-    a->scheme = accel_plan_setting_find(accel_model_plan_plan(a->plan), "weights.scheme")->word == ACCEL_WORD_ASYMMETRIC
-                    ? ACCEL_SCHEME_ASYMMETRIC
-                    : ACCEL_SCHEME_SYMMETRIC;
+    a->scheme =
+        settings->weights_scheme->word == ACCEL_WORD_ASYMMETRIC ? ACCEL_SCHEME_ASYMMETRIC : ACCEL_SCHEME_SYMMETRIC;
     a->least = least[0] == 'q' ? (uint32_t)(least[1] - '0') : least[0] == 'f' ? 16 : 0;
 }
 
@@ -341,8 +324,9 @@ static int32_t fit_tolerance(struct adapting *a, double tolerance)
 int32_t model_plan_adapt(struct accel_model_plan *plan, struct accel_error *error)
 {
     struct adapting a = {.plan = plan, .error = error};
-    bool dynamic = is_on(plan, "precision.dynamic"), measured = is_on(plan, "precision.measure");
-    double tolerance = (double)number_of(plan, "precision.tolerance") / 1000;
+    const bool dynamic = setting_is_on(plan->settings.precision_dynamic);
+    const bool measured = setting_is_on(plan->settings.precision_measure);
+    const double tolerance = (double)plan->settings.precision_tolerance->number / 1000;
     int32_t code;
 
     if (plan->session == NULL || (!measured && tolerance <= 0 && (!dynamic || model_plan_verdict(plan).fits)))

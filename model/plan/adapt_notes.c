@@ -69,7 +69,7 @@ static int32_t note_group(const struct adapting *a, const struct group *group)
              down ? "down" : "up", type_name(group->first->begun.type, &begun), group->begun_bytes,
              sqrt(group->begun_squares / group->count), type_name(group->first->now.type, &now), group->now_bytes,
              sqrt(group->now_squares / group->count));
-    return accel_plan_note((struct accel_plan *)(uintptr_t)accel_model_plan_plan(a->plan), &note, a->error);
+    return accel_plan_note(a->plan->plan, &note, a->error);
 }
 
 int32_t adapt_note_steps(const struct adapting *a)
@@ -118,5 +118,5 @@ int32_t adapt_note_errors(const struct adapting *a)
                  "%u matrices are converted: relative error %.5f in the mean of squares, at most %.5f "
                  "(%.160s)",
                  converted, sqrt(squares / converted), worst->now.error, worst->tensor->name);
-    return accel_plan_note((struct accel_plan *)(uintptr_t)accel_model_plan_plan(a->plan), &note, a->error);
+    return accel_plan_note(a->plan->plan, &note, a->error);
 }

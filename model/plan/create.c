@@ -10,8 +10,8 @@
 
 #include "model/plan/identity.h"
 #include "model/plan/internal.h"
-#include "model/session/plan.h"
-#include "model/session/session.h"
+#include "model/plan/run.h"
+#include "model/session/context.h"
 
 /* ---- options ---- */
 
@@ -191,7 +191,7 @@ static bool rounds_again(const struct accel_plan *plan)
 /* Adds one note for all weights that a run cannot use in the type of the file. */
 static int32_t note_conversion(struct accel_model_plan *plan, struct accel_error *error)
 {
-    const struct accel_plan *made = plan->shape_plan;
+    const struct accel_plan *made = plan->plan;
     uint32_t converted = 0, count = accel_plan_weight_count(made);
     char text[160];
     struct accel_plan_note note = {
@@ -213,7 +213,7 @@ static int32_t note_conversion(struct accel_model_plan *plan, struct accel_error
              "%" PRIu32 " of %" PRIu32 " weights are not in the file as the plan has them: each run converts them when "
              "it loads",
              converted, count);
-    return accel_plan_note(plan->shape_plan, &note, error);
+    return accel_plan_note(plan->plan, &note, error);
 }
 
 /* Plans settings and types from the model's shapes, without a driver. Profiles see the facts of the model and of the
@@ -252,19 +252,22 @@ static int32_t make_shape_plan(struct accel_model_plan *plan, const struct accel
         all[request.model_count++] =
             (struct accel_named_value){"model.identity", plan->subject->identity, plan->options.path};
     request.model = all;
-    code = accel_plan_create(plan->context, &request, &plan->shape_plan, error);
+    code = accel_plan_create(plan->context, &request, &plan->plan, error);
     if (code == ACCEL_OK)
-        code = accel_plan_share_device(plan->shape_plan, from, error);
+        code = settings_read(plan->plan, &plan->settings, error);
+    if (code == ACCEL_OK)
+        code = accel_plan_share_device(plan->plan, from, error);
     if (code == ACCEL_OK)
         code = model_plan_decline_sequences(plan, error);
+    if (code == ACCEL_OK && plan->subject->model != NULL)
+        code = plan_decline_for_model(plan->plan, plan->subject->model, error);
     if (code == ACCEL_OK)
-        code = accel_plan_sketch(plan->shape_plan,
-                                 plan->stepped ? &plan->stepped_shapes : accel_model_description_sketch(description),
-                                 error);
+        code = accel_plan_sketch(
+            plan->plan, plan->stepped ? &plan->stepped_shapes : accel_model_description_sketch(description), error);
     if (code == ACCEL_OK)
         code = note_conversion(plan, error);
     if (code == ACCEL_OK)
-        code = session_check_context(plan->shape_plan, plan->options.path, model_plan_longest(plan), error);
+        code = plan_check_context(&plan->settings, plan->options.path, model_plan_longest(plan), error);
     free(settings);
     free(all);
     return code;
@@ -283,7 +286,7 @@ static int32_t return_reason(const struct accel_model_plan *plan, struct accel_e
 static int32_t make_session(struct accel_model_plan *plan, struct accel_error *error)
 {
     const struct accel_model *model = plan->subject->model;
-    int32_t code = accel_plan_runnable(plan->shape_plan, &plan->reason);
+    int32_t code = accel_plan_runnable(plan->plan, &plan->reason);
 
     if (code == ACCEL_E_UNSUPPORTED || code == ACCEL_E_NOT_FOUND)
         return ACCEL_OK;
@@ -293,30 +296,28 @@ static int32_t make_session(struct accel_model_plan *plan, struct accel_error *e
         plan->reason = plan->subject->reason;
         return ACCEL_OK;
     }
-    code = session_from_plan(plan->context, model, plan->shape_plan, plan->options.flags, plan->options.outputs,
+    code = session_from_plan(plan->context, model, plan->plan, plan->options.flags, plan->options.outputs, NULL,
                              &plan->session, &plan->reason);
-    if (code == ACCEL_OK)
-        plan->shape_plan = NULL;
     /* Checks again, since some settings are known not to be honored only after kernels are chosen. */
-    if (code == ACCEL_OK) {
-        code = accel_plan_runnable(plan->session->plan, &plan->reason);
-        if (code != ACCEL_OK)
-            plan->shape_plan = session_release_plan(&plan->session);
+    if (code == ACCEL_OK)
+        code = accel_plan_runnable(plan->plan, &plan->reason);
+    if (code != ACCEL_OK) {
+        accel_session_free(plan->session);
+        plan->session = NULL;
     }
     return code == ACCEL_OK || code == ACCEL_E_UNSUPPORTED ? ACCEL_OK : return_reason(plan, error);
 }
 
 int32_t model_plan_remake(struct accel_model_plan *plan, struct accel_error *error)
 {
-    struct accel_session *session = plan->session;
-    struct accel_plan *earlier = plan->shape_plan;
+    struct accel_plan *earlier = plan->plan;
     int32_t code;
 
+    accel_session_free(plan->session);
     plan->session = NULL;
-    plan->shape_plan = NULL;
+    plan->plan = NULL;
     accel_error_clear(&plan->reason);
-    code = make_shape_plan(plan, session == NULL ? earlier : session->plan, error);
-    accel_session_free(session);
+    code = make_shape_plan(plan, earlier, error);
     accel_plan_free(earlier);
     return code == ACCEL_OK ? make_session(plan, error) : code;
 }
@@ -384,7 +385,7 @@ void accel_model_plan_free(struct accel_model_plan *plan)
     if (plan == NULL)
         return;
     accel_session_free(plan->session);
-    accel_plan_free(plan->shape_plan);
+    accel_plan_free(plan->plan);
     release_subject(plan->subject);
     free(plan->stepped);
     free(plan->overrides);
@@ -396,13 +397,12 @@ void accel_model_plan_free(struct accel_model_plan *plan)
 
 const struct accel_plan *accel_model_plan_plan(const struct accel_model_plan *plan)
 {
-    return plan->session == NULL ? plan->shape_plan : accel_session_plan(plan->session);
+    return plan->plan;
 }
 
 int32_t accel_model_plan_note_tokenizer(struct accel_model_plan *plan, struct accel_error *error)
 {
     const struct accel_model *model = plan->subject->model;
-    struct accel_plan *inner = plan->session == NULL ? plan->shape_plan : plan->session->plan;
     struct accel_tokenizer *tokenizer = NULL;
     struct accel_error why = {0};
     char text[sizeof(why.text) + 40];
@@ -418,7 +418,7 @@ int32_t accel_model_plan_note_tokenizer(struct accel_model_plan *plan, struct ac
     if (why.code == ACCEL_E_MEMORY)
         return accel_error_set(error, ACCEL_E_MEMORY, "%s", why.text);
     snprintf(text, sizeof(text), "a run of texts is refused: %s", why.text);
-    return accel_plan_note(inner, &note, error);
+    return accel_plan_note(plan->plan, &note, error);
 }
 
 const struct accel_model_description *accel_model_plan_description(const struct accel_model_plan *plan)

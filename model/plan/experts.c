@@ -28,10 +28,8 @@ uint32_t model_plan_add_expert_limit(const struct accel_model_plan *plan, struct
 }
 
 /* Returns whether the plan decides weights.load. */
-static bool is_load_open(const struct accel_plan *plan)
+static bool is_load_open(const struct accel_plan_setting *load)
 {
-    const struct accel_plan_setting *load = accel_plan_setting_find(plan, "weights.load");
-
     return load->word != ACCEL_WORD_READ || load->origin == ACCEL_ORIGIN_FILE;
 }
 
@@ -41,7 +39,7 @@ static bool is_possible(struct accel_model_plan *plan, struct session_experts *o
     const struct accel_session *session = plan->session;
 
     if (session == NULL || session->pipeline_count != 0 || model_plan_verdict(plan).fits ||
-        !is_load_open(session->plan) || !session_expert_key(session, plan->expert_key) ||
+        !is_load_open(plan->settings.weights_load) || !session_expert_key(session, plan->expert_key) ||
         accel_plan_setting_find(session->plan, plan->expert_key) != NULL)
         return false;
     session_measure_experts(session, out_experts);
@@ -86,7 +84,7 @@ static int32_t note_limit(struct accel_model_plan *plan, const struct session_ex
              (double)plan->expert_limit / MIB, (double)experts->bytes / MIB, experts->used, experts->experts,
              experts->layers, (double)experts->token / MIB,
              (double)session_expert_reads(experts, plan->expert_limit) / MIB, (double)reserve / MIB);
-    return accel_plan_note(plan->session->plan, &note, error);
+    return accel_plan_note(plan->plan, &note, error);
 }
 
 /* Plans without a limit again, and notes the budget that a limit needs. */
@@ -101,7 +99,7 @@ static int32_t undo_limit(struct accel_model_plan *plan, uint64_t needed, struct
              "with a budget of %.1f MiB or more a run reads experts from the disk as tokens are routed to them",
              (double)needed / MIB);
     snprintf(remedy, sizeof(remedy), "--set memory.budget=%" PRIu64 "KiB", (needed + 1023) / 1024);
-    return code == ACCEL_OK && plan->session != NULL ? accel_plan_note(plan->session->plan, &note, error) : code;
+    return code == ACCEL_OK && plan->session != NULL ? accel_plan_note(plan->plan, &note, error) : code;
 }
 
 int32_t model_plan_limit_experts(struct accel_model_plan *plan, struct accel_error *error)

@@ -29,8 +29,9 @@ struct accel_model_plan {
     struct accel_named_value *overrides;
     char *texts;
     struct plan_subject *subject;
-    struct accel_session *session;       /* NULL: only a shape plan */
-    struct accel_plan *shape_plan;       /* plan from shapes alone; NULL: the session owns the plan */
+    struct accel_plan *plan;             /* from shapes alone, unless there is a session */
+    struct settings settings;            /* of `plan` */
+    struct accel_session *session;       /* not loaded yet; NULL: no run of the plan is possible */
     struct accel_error reason;           /* why there is no session */
     uint64_t sequences;                  /* replaces recommended sequences that do not fit; 0: none */
     uint64_t expert_limit;               /* most bytes of resident experts, 0: no limit was chosen */

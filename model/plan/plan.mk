@@ -11,7 +11,13 @@ libaccel_model_core_la_SOURCES += \
 	%D%/json.c \
 	%D%/json.h \
 	%D%/json_shape_plan.c \
+	%D%/load.c \
+	%D%/load.h \
 	%D%/repeat.c \
+	%D%/run.c \
+	%D%/run.h \
 	%D%/search.c \
 	%D%/sequences.c \
+	%D%/stages.c \
+	%D%/stages.h \
 	%D%/write.c

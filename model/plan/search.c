@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "model/plan/internal.h"
-#include "model/session/plan.h"
+#include "model/session/context.h"
 
 /* Largest value of the setting context (accel/keys.def). */
 enum { CONTEXT_MOST = 16777216 };
@@ -114,7 +114,7 @@ static uint64_t find_bound(const struct accel_model_plan *plan)
 {
     const struct accel_model *model = plan->subject->model;
 
-    if (model_plan_verdict(plan).budget == 0 || !session_is_beyond_training(accel_model_plan_plan(plan)) ||
+    if (model_plan_verdict(plan).budget == 0 || !setting_is_on(plan->settings.context_beyond_training) ||
         (model != NULL && session_has_table(model)))
         return model_plan_longest(plan);
     return CONTEXT_MOST;

@@ -2,14 +2,8 @@
 /* Lowers recommended sequences to what memory holds: no recommended value makes a model not fit. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "model/plan/internal.h"
-
-static uint64_t count_sequences(const struct accel_model_plan *plan)
-{
-    return strtoull(accel_plan_setting_find(accel_model_plan_plan(plan), "sequences")->value, NULL, 10);
-}
 
 /* Plans again with `sequences`. Several do not fit if one allocation exceeds the limit of the device, either. */
 static int32_t try_sequences(struct accel_model_plan *plan, uint64_t sequences, bool *out_fits,
@@ -26,11 +20,11 @@ static int32_t try_sequences(struct accel_model_plan *plan, uint64_t sequences, 
 
 int32_t model_plan_lower_sequences(struct accel_model_plan *plan, int32_t code, struct accel_error *error)
 {
-    uint64_t low = 1, high = count_sequences(plan);
+    uint64_t low = 1, high = (uint64_t)plan->settings.sequences->number;
     bool fits;
 
     if ((code == ACCEL_OK && model_plan_verdict(plan).fits) || high <= 1 ||
-        !accel_plan_is_recommended(accel_model_plan_plan(plan), "sequences"))
+        !accel_plan_is_recommended(plan->plan, "sequences"))
         return code;
     code = try_sequences(plan, low, &fits, error);
     if (code != ACCEL_OK || !fits)
@@ -52,5 +46,5 @@ int32_t model_plan_decline_sequences(struct accel_model_plan *plan, struct accel
     if (plan->sequences == 0)
         return ACCEL_OK;
     snprintf(value, sizeof(value), "%" PRIu64, plan->sequences);
-    return accel_plan_decline(plan->shape_plan, "sequences", value, "the memory budget holds fewer", error);
+    return accel_plan_decline(plan->plan, "sequences", value, "the memory budget holds fewer", error);
 }

@@ -129,21 +129,18 @@ static int32_t refuse(const struct job *job, int32_t code, struct accel_error *e
                            accel_model_file_path(job->source->file), job->tensor->name, job->tensor->type_name);
 }
 
-/* Returns whether the plan has a note that begins with `text`: a weight that is used both as rows and packed is
- * converted twice. */
-static bool is_reported(const struct accel_plan *plan, const char *text, size_t length)
+/* Returns whether a note begins with `text`: a weight that is used both as rows and packed is converted twice. */
+static bool is_reported(const struct session_notes *notes, const char *text, size_t length)
 {
-    for (uint32_t i = 0; i < accel_plan_note_count(plan); i++)
-        if (strncmp(accel_plan_note_get(plan, i)->text, text, length) == 0)
+    for (uint32_t i = 0; i < notes->count; i++)
+        if (strncmp(notes->rows[i].text, text, length) == 0)
             return true;
     return false;
 }
 
-/* Adds one note to the plan when all rows of a weight are converted. */
+/* Adds one note when all rows of a weight are converted. */
 static int32_t report_loss(const struct job *job, const struct model_loss *loss, struct accel_error *error)
 {
-    struct accel_plan_note note = {
-        .size = sizeof(note), .level = ACCEL_NOTE_INFO, .key = "log.quantization", .remedy = ""};
     struct accel_format format;
     char text[400];
     int length;
@@ -156,8 +153,7 @@ static int32_t report_loss(const struct job *job, const struct model_loss *loss,
     if (length < 0 || (size_t)length >= sizeof(text) || is_reported(job->source->report, text, (size_t)length))
         return ACCEL_OK;
     snprintf(text + length, sizeof(text) - (size_t)length, "relative error %.5f", model_loss_error(loss));
-    note.text = text;
-    return accel_plan_note(job->source->report, &note, error);
+    return session_note(job->source->report, "log.quantization", text, error);
 }
 
 /* Adds the loss of these rows to that of the rows before them, and reports it after the last row. */

@@ -136,8 +136,7 @@ static int32_t refuse(const struct accel_plan_setting *setting, int32_t code, co
 {
     accel_error_set(error, code, "%.160s: %s=%s: %s", setting->place, setting->key, setting->value, why);
     accel_error_remedy(error, "%s", remedy);
-    return accel_error_origin(error, setting->origin == ACCEL_ORIGIN_GIVEN ? ACCEL_FROM_SETTING : ACCEL_FROM_FILE,
-                              code);
+    return accel_error_origin(error, setting_origin(setting), code);
 }
 
 int32_t session_check_experts(const struct accel_session *session, struct accel_error *error)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes the lines that log.load, log.kernels, log.memory and log.attention request. Each line is a note of the plan,
- * which libaccel writes to the log of the context as well. */
+/* Writes the lines that log.load, log.kernels, log.memory and log.attention request. Each line is a note of the
+ * session, which libaccel writes to the log of the context as well. */
 #include "model/session/log.h"
 
 #include <inttypes.h>
@@ -11,11 +11,6 @@
 #include <accel/quant/format.h>
 
 #include "model/session/measure.h"
-
-static bool is_on(const struct accel_session *session, const char *key)
-{
-    return accel_plan_setting_find(session->plan, key)->word == ACCEL_WORD_TRUE;
-}
 
 static void read_held(const struct accel_session *session, uint64_t held[MEMORY_CLASSES])
 {
@@ -30,11 +25,13 @@ static void read_held(const struct accel_session *session, uint64_t held[MEMORY_
 
 void session_log_begin(struct accel_session *session)
 {
-    session->log = (struct run_log){.plan = session->plan,
-                                    .load = is_on(session, "log.load"),
-                                    .kernels = is_on(session, "log.kernels"),
-                                    .memory = is_on(session, "log.memory"),
-                                    .attention = is_on(session, "log.attention")};
+    const struct settings *settings = &session->settings;
+
+    session->log = (struct run_log){.notes = &session->notes,
+                                    .load = setting_is_on(settings->log_load),
+                                    .kernels = setting_is_on(settings->log_kernels),
+                                    .memory = setting_is_on(settings->log_memory),
+                                    .attention = setting_is_on(settings->log_attention)};
     read_held(session, session->log.held);
 }
 
@@ -44,15 +41,13 @@ static int32_t write_line(const struct run_log *log, const char *key, struct acc
 static int32_t write_line(const struct run_log *log, const char *key, struct accel_error *error, const char *format,
                           ...)
 {
-    struct accel_plan_note note = {.size = sizeof(note), .level = ACCEL_NOTE_INFO, .key = key, .remedy = ""};
     char text[600];
     va_list values;
 
     va_start(values, format);
     vsnprintf(text, sizeof(text), format, values);
     va_end(values);
-    note.text = text;
-    return accel_plan_note(log->plan, &note, error);
+    return session_note(log->notes, key, text, error);
 }
 
 int32_t session_log_load(const struct file_source *source, const char *key, uint32_t plane, uint64_t offset,

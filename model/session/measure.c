@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Measures the steps of a session as its settings require: trace.steps, measure.memory and output.attention append a
  * line of JSON to files in measure.folder after each step, metrics.performance, metrics.memory and metrics.attention
- * add a note to the plan after each text, and memory.trim returns unused heap memory to the system after every N texts.
+ * add a note to the session after each text, and memory.trim returns unused heap memory to the system after every N
+ * texts.
  */
 #include "model/session/measure.h"
 
@@ -24,12 +25,10 @@
 /* Longest path of a file in measure.folder, with its end. */
 enum { PATH_BYTES = 4096 };
 
-static const struct {
-    const char *setting, *name;
-} files[MEASURE_FILES] = {
-    [MEASURE_STEPS] = {"trace.steps", "steps.jsonl"},
-    [MEASURE_MEMORY] = {"measure.memory", "memory.jsonl"},
-    [MEASURE_ATTENTION] = {"output.attention", "attention.jsonl"},
+static const char *const files[MEASURE_FILES] = {
+    [MEASURE_STEPS] = "steps.jsonl",
+    [MEASURE_MEMORY] = "memory.jsonl",
+    [MEASURE_ATTENTION] = "attention.jsonl",
 };
 
 const char *const memory_classes[MEMORY_CLASSES] = {"all",        "weights", "mapped",  "state",
@@ -43,21 +42,11 @@ uint64_t session_now(void)
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-static const char *value_of(const struct accel_session *session, const char *key)
-{
-    return accel_plan_setting_find(session->plan, key)->value;
-}
-
-static bool is_on(const struct accel_session *session, const char *key)
-{
-    return accel_plan_setting_find(session->plan, key)->word == ACCEL_WORD_TRUE;
-}
-
 /* Sets the error of measure.folder or of a file in it; `native` is the errno, or 0. */
 static int32_t refuse_file(const struct accel_session *session, const char *path, const char *why, int native,
                            struct accel_error *error)
 {
-    const struct accel_plan_setting *folder = accel_plan_setting_find(session->plan, "measure.folder");
+    const struct accel_plan_setting *folder = session->settings.measure_folder;
 
     accel_error_set(error, ACCEL_E_IO, "%.300s: measure.folder: cannot write %.300s: %s", folder->place, path, why);
     accel_error_remedy(error, "set measure.folder to a folder that you may write to");
@@ -72,7 +61,7 @@ static int32_t refuse_file(const struct accel_session *session, const char *path
  * accepted. */
 static int32_t lock_file(const struct accel_session *session, int handle, const char *path, struct accel_error *error)
 {
-    const struct accel_plan_setting *folder = accel_plan_setting_find(session->plan, "measure.folder");
+    const struct accel_plan_setting *folder = session->settings.measure_folder;
 
     if (flock(handle, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
         return ACCEL_OK;
@@ -87,7 +76,7 @@ static int32_t lock_file(const struct accel_session *session, int handle, const 
 static int32_t open_file(const struct accel_session *session, const char *name, FILE **out_file,
                          struct accel_error *error)
 {
-    const struct accel_plan_setting *folder = accel_plan_setting_find(session->plan, "measure.folder");
+    const struct accel_plan_setting *folder = session->settings.measure_folder;
     char path[PATH_BYTES];
     struct stat status;
     int handle;
@@ -121,9 +110,8 @@ static int32_t open_file(const struct accel_session *session, const char *name, 
 
 int32_t session_measure_check(const struct accel_session *session, struct accel_error *error)
 {
-    const struct accel_plan_setting *folder = accel_plan_setting_find(session->plan, "measure.folder");
+    const struct accel_plan_setting *folder = session->settings.measure_folder;
     const size_t most = PATH_BYTES - sizeof("/attention.jsonl"), length = strlen(folder->value);
-    const uint32_t origin = folder->origin == ACCEL_ORIGIN_GIVEN ? ACCEL_FROM_SETTING : ACCEL_FROM_FILE;
 
     if (length > 0 && length <= most)
         return ACCEL_OK;
@@ -133,22 +121,28 @@ int32_t session_measure_check(const struct accel_session *session, struct accel_
         accel_error_set(error, ACCEL_E_INVALID, "%.300s: measure.folder has %zu bytes, and at most %zu are possible",
                         folder->place, length, most);
     accel_error_remedy(error, "name a folder; the working folder is \".\"");
-    return accel_error_origin(error, origin, ACCEL_E_INVALID);
+    return accel_error_origin(error, setting_origin(folder), ACCEL_E_INVALID);
 }
 
 int32_t session_measure_begin(struct accel_session *session, struct accel_error *error)
 {
+    const struct settings *settings = &session->settings;
+    const struct accel_plan_setting *const requests[MEASURE_FILES] = {
+        [MEASURE_STEPS] = settings->trace_steps,
+        [MEASURE_MEMORY] = settings->measure_memory,
+        [MEASURE_ATTENTION] = settings->output_attention,
+    };
     struct measure *measure = &session->measure;
     int32_t code = ACCEL_OK;
 
     *measure = (struct measure){.begin = session_now(),
-                                .times = is_on(session, "metrics.performance"),
-                                .memory = is_on(session, "metrics.memory"),
-                                .attention = is_on(session, "metrics.attention"),
-                                .trim = strtoull(value_of(session, "memory.trim"), NULL, 10)};
+                                .times = setting_is_on(settings->metrics_performance),
+                                .memory = setting_is_on(settings->metrics_memory),
+                                .attention = setting_is_on(settings->metrics_attention),
+                                .trim = (uint64_t)settings->memory_trim->number};
     for (uint32_t i = 0; i < MEASURE_FILES && code == ACCEL_OK; i++)
-        if (is_on(session, files[i].setting))
-            code = open_file(session, files[i].name, &measure->files[i].stream, error);
+        if (setting_is_on(requests[i]))
+            code = open_file(session, files[i], &measure->files[i].stream, error);
     return code;
 }
 
@@ -272,8 +266,8 @@ int32_t session_measure_flush(struct accel_session *session, struct accel_error 
             flush_file(file);
         if (file->failure == 0)
             continue;
-        accel_error_set(error, ACCEL_E_IO, "%.300s/%s: cannot write: %s", value_of(session, "measure.folder"),
-                        files[i].name, strerror(file->failure));
+        accel_error_set(error, ACCEL_E_IO, "%.300s/%s: cannot write: %s", session->settings.measure_folder->value,
+                        files[i], strerror(file->failure));
         accel_error_origin(error, ACCEL_FROM_SYSTEM, ACCEL_E_IO);
         accel_error_remedy(error, "free space on the disk, or set measure.folder to another folder");
         if (error != NULL)
@@ -286,22 +280,17 @@ int32_t session_measure_flush(struct accel_session *session, struct accel_error 
 static int32_t note_times(struct accel_session *session, struct accel_error *error)
 {
     struct measure *measure = &session->measure;
-    struct accel_plan_note note = {
-        .size = sizeof(note), .level = ACCEL_NOTE_INFO, .key = "metrics.performance", .remedy = ""};
     char text[200];
 
     snprintf(text, sizeof(text), "measured: %" PRIu64 " steps, mean %.3f ms, minimum %.3f ms, maximum %.3f ms",
              measure->count, (double)measure->total / (double)measure->count / 1e6, (double)measure->shortest / 1e6,
              (double)measure->longest / 1e6);
-    note.text = text;
     measure->count = measure->total = measure->longest = 0;
-    return accel_plan_note(session->plan, &note, error);
+    return session_note(&session->notes, "metrics.performance", text, error);
 }
 
 static int32_t note_memory(struct accel_session *session, struct accel_error *error)
 {
-    struct accel_plan_note note = {
-        .size = sizeof(note), .level = ACCEL_NOTE_INFO, .key = "metrics.memory", .remedy = ""};
     char text[400] = "measured: peak bytes:";
 
     for (uint32_t class = 1; class < MEMORY_CLASSES; class ++) {
@@ -315,15 +304,12 @@ static int32_t note_memory(struct accel_session *session, struct accel_error *er
         snprintf(text + used, sizeof(text) - used, " %s %" PRIu64 ",", memory_classes[class], peak);
     }
     text[strlen(text) - 1] = '\0';
-    note.text = text;
-    return accel_plan_note(session->plan, &note, error);
+    return session_note(&session->notes, "metrics.memory", text, error);
 }
 
 static int32_t note_attention(struct accel_session *session, struct accel_error *error)
 {
     struct measure *measure = &session->measure;
-    struct accel_plan_note note = {
-        .size = sizeof(note), .level = ACCEL_NOTE_INFO, .key = "metrics.attention", .remedy = ""};
     char text[400];
 
     snprintf(text, sizeof(text),
@@ -331,9 +317,8 @@ static int32_t note_attention(struct accel_session *session, struct accel_error 
              " bytes of keys and values, kernel %.100s",
              measure->attended_steps, (double)measure->attended_time / 1e6, measure->attended, measure->attended_bytes,
              session_attention_kernel(session));
-    note.text = text;
     measure->attended_steps = measure->attended_time = measure->attended = measure->attended_bytes = 0;
-    return accel_plan_note(session->plan, &note, error);
+    return session_note(&session->notes, "metrics.attention", text, error);
 }
 
 int32_t session_measure_run(struct accel_session *session, struct accel_error *error)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loads and frees sessions. */
-#include "model/session/session.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,10 +142,8 @@ static int32_t load_device(struct accel_session *session, struct accel_session *
     session->source.log = &whole->log;
     file_source_identify(&session->source);
     session_prefetch_in_place(session);
-    code = accel_plan_open_device(session->plan, &session->device, error);
-    if (code == ACCEL_OK)
-        code = accel_module_create(session->device, graphs, 1, NULL, &session->source.base, &load.task,
-                                   &session->module, error);
+    code = accel_module_create(session->device, graphs, 1, NULL, &session->source.base, &load.task, &session->module,
+                               error);
     if (code == ACCEL_OK)
         code = session_log_kernels(session, whole, error);
     if (code == ACCEL_OK)
@@ -248,7 +244,7 @@ int32_t accel_session_store(struct accel_session *session, uint32_t *out_stored,
 
     if (!session->is_loaded)
         return accel_error_set(error, ACCEL_E_INVALID, "a session that is not loaded has packed nothing");
-    if (accel_plan_setting_find(session->plan, "cache.components")->word == ACCEL_WORD_FALSE)
+    if (!setting_is_on(session->settings.cache_components))
         state = ACCEL_STORE_DISABLED;
     else if (session->pipeline_count == 0)
         code = store_packed(session, session, &state, error);
@@ -277,24 +273,15 @@ void accel_session_free(struct accel_session *session)
     accel_weights_free(session->weights);
     accel_module_free(session->module);
     accel_device_free(session->device);
-    accel_plan_free(session->plan);
+    accel_plan_free(session->own_plan);
     step_graph_free(&session->step);
     session_types_free(session);
+    session_notes_free(&session->notes);
     kv_free(&session->kv);
     free(session->spans);
     free(session->parts);
     free(session->in_place);
     free(session);
-}
-
-struct accel_plan *session_release_plan(struct accel_session **session)
-{
-    struct accel_plan *plan = (*session)->plan;
-
-    (*session)->plan = NULL;
-    accel_session_free(*session);
-    *session = NULL;
-    return plan;
 }
 
 const struct accel_plan *accel_session_plan(const struct accel_session *session)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 libaccel_model_core_la_SOURCES += \
+	%D%/context.c \
+	%D%/context.h \
 	%D%/convert.c \
 	%D%/convert.h \
 	%D%/experts.c \
@@ -10,24 +12,23 @@ libaccel_model_core_la_SOURCES += \
 	%D%/kv.c \
 	%D%/kv.h \
 	%D%/model.c \
-	%D%/load.c \
-	%D%/load.h \
 	%D%/log.c \
 	%D%/log.h \
 	%D%/measure.c \
 	%D%/measure.h \
 	%D%/logits.c \
 	%D%/logits.h \
+	%D%/notes.c \
+	%D%/notes.h \
 	%D%/pages.c \
 	%D%/pages.h \
 	%D%/pipeline.c \
 	%D%/pipeline.h \
-	%D%/plan.c \
-	%D%/plan.h \
 	%D%/sequences.c \
 	%D%/sequences.h \
 	%D%/session.c \
-	%D%/session.h \
+	%D%/settings.c \
+	%D%/settings.h \
 	%D%/io.c \
 	%D%/io.h \
 	%D%/source.c \

@@ -16,6 +16,8 @@
 #include "model/file/open_struct.h"
 #include "model/file/rows.h"
 #include "model/session/kv.h"
+#include "model/session/notes.h"
+#include "model/session/settings.h"
 
 struct accel_model {
     struct accel_model_file *file;
@@ -38,7 +40,7 @@ enum { MEMORY_CLASSES = ACCEL_MEMORY_END };
 
 /* Lines of log that settings request. */
 struct run_log {
-    struct accel_plan *plan; /* receives each line as a note */
+    struct session_notes *notes; /* receives each line */
     bool load, kernels, memory, attention;
     uint64_t held[MEMORY_CLASSES]; /* allocated bytes at the last line of log.memory */
 };
@@ -51,7 +53,7 @@ struct file_source {
     uint32_t threads; /* number of threads that convert and copy */
     const struct weight_types *types;
     struct conversion *conversion;
-    struct accel_plan *report;     /* receives a note with the error of each converted weight, or NULL */
+    struct session_notes *report;  /* receives a note with the error of each converted weight, or NULL */
     const struct run_log *log;     /* of the whole session during its load, else NULL */
     struct accel_session *session; /* whose pages are prefetched before the first upload, or NULL */
     _Atomic uint32_t prefetched;   /* 1: pages have been prefetched */
@@ -125,7 +127,10 @@ struct measure {
 struct accel_session {
     struct accel_context *context;
     const struct accel_model *model;
-    struct accel_plan *plan;
+    const struct accel_plan *plan;
+    struct accel_plan *own_plan; /* the plan if it is freed with the session, else NULL */
+    struct settings settings;    /* of the plan */
+    struct session_notes notes;
     struct step_options options;
     struct step_graph step;
     struct accel_state_part *parts; /* [part_count]: 2 * layers */

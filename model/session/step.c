@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "model/family/rope.h"
+#include "model/session/context.h"
 #include "model/session/log.h"
 #include "model/session/measure.h"
 #include "model/session/pipeline.h"
-#include "model/session/plan.h"
 #include "model/session/sequences.h"
 
 /* Appends the tokens of a span behind the *tokens and *outputs of the spans before it. */

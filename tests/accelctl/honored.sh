@@ -165,6 +165,17 @@ for setting in kv.enabled=false attention.block=64 load.progressive=true load.ch
     grep -q "^WEB[^ ]* *cpu *$setting *noted *not honored" "$table" || fail "$setting of a variable is not noted"
 done
 
+# A recommended value that the model does not permit is declined before its pages are planned: they are not those of prune.
+fixture=${ACCEL_SHARED_FIXTURES:-/nowhere}/gpt2-base
+if [ -d "$fixture" ]; then
+    WEBGPU_KV_CACHE_PRUNING=1
+    export WEBGPU_KV_CACHE_PRUNING
+    try 0 "$accelctl" plan "$fixture" --device cpu --set sequences=2 --all
+    unset WEBGPU_KV_CACHE_PRUNING
+    grep -q "a table of" "$work/out" && grep -qE '^ *attention\.page +64 tok' "$work/out" ||
+        fail "pages are planned for a value that is not honored"
+fi
+
 # One device is all that auto has to fill, and a client that the driver does not name is none.
 for setting in placement=auto client=auto; do
     try 0 "$accelctl" run "$model" --device cpu -n 1 -p x --set $setting

@@ -108,12 +108,13 @@ static void assert_memory(const struct run *a, const struct run *b)
     }
 }
 
-static uint32_t count_notes(const struct accel_plan *plan, const char *text)
+static uint32_t count_notes(const struct accel_session *session, const char *text)
 {
+    const struct accel_plan_note *note;
     uint32_t count = 0;
 
-    for (uint32_t i = 0; i < accel_plan_note_count(plan); i++) {
-        const struct accel_plan_note *note = accel_plan_note_get(plan, i);
+    for (uint32_t i = 0; (note = accel_session_note_get(session, i)) != NULL; i++) {
+        assert_int_equal(note->level, ACCEL_NOTE_INFO);
 
         count += strcmp(note->key, "log.quantization") == 0 && (text == NULL || strcmp(note->text, text) == 0);
     }
@@ -123,14 +124,12 @@ static uint32_t count_notes(const struct accel_plan *plan, const char *text)
 /* Each weight that is converted is told once, with the same error, in whatever order and bands it was read. */
 static void assert_same_notes(const struct run *a, const struct run *b, uint32_t some)
 {
-    const struct accel_plan *rows = accel_session_plan(a->session), *packed = accel_session_plan(b->session);
+    assert_int_equal(count_notes(a->session, NULL) != 0, some);
+    assert_int_equal(count_notes(a->session, NULL), count_notes(b->session, NULL));
+    for (uint32_t i = 0; i < accel_session_note_count(a->session); i++) {
+        const struct accel_plan_note *note = accel_session_note_get(a->session, i);
 
-    assert_int_equal(count_notes(rows, NULL) != 0, some);
-    assert_int_equal(count_notes(rows, NULL), count_notes(packed, NULL));
-    for (uint32_t i = 0; i < accel_plan_note_count(rows); i++) {
-        const struct accel_plan_note *note = accel_plan_note_get(rows, i);
-
-        if (strcmp(note->key, "log.quantization") == 0 && count_notes(packed, note->text) != 1)
+        if (strcmp(note->key, "log.quantization") == 0 && count_notes(b->session, note->text) != 1)
             fail_msg("the other run does not say once: %s", note->text);
     }
 }

@@ -86,16 +86,25 @@ static bool is_given(const struct accel_plan *plan, const struct accel_plan_note
            (strcmp(note->key, "log.quantization") == 0 && is_requested(plan, "metrics.quantization"));
 }
 
-uint32_t print_reports(const struct accel_plan *plan, uint32_t first, uint32_t quiet, const char *model)
+/* Returns the notes of the plan and then those of its run, or NULL past the end. */
+static const struct accel_plan_note *get_note(const struct accel_session *session, uint32_t index)
 {
-    uint32_t count = accel_plan_note_count(plan);
+    const struct accel_plan *plan = accel_session_plan(session);
+    const uint32_t planned = accel_plan_note_count(plan);
 
-    for (uint32_t i = first; i < count; i++) {
-        const struct accel_plan_note *note = accel_plan_note_get(plan, i);
+    return index < planned ? accel_plan_note_get(plan, index) : accel_session_note_get(session, index - planned);
+}
+
+uint32_t print_reports(const struct accel_session *session, uint32_t first, uint32_t quiet, const char *model)
+{
+    const struct accel_plan_note *note;
+    uint32_t i;
+
+    for (i = first; (note = get_note(session, i)) != NULL; i++) {
         const enum report kind = kind_of(note);
         char text[800];
 
-        if (kind == 0 || (quiet && !is_given(plan, note)))
+        if (kind == 0 || (quiet && !is_given(accel_session_plan(session), note)))
             continue;
         fprintf(error_output(), "%-10s %s%s%s\n",
                 kind == REPORT_WEIGHTS   ? "weights"
@@ -103,15 +112,16 @@ uint32_t print_reports(const struct accel_plan *plan, uint32_t first, uint32_t q
                                          : note->key,
                 model == NULL ? "" : model, model == NULL ? "" : ": ", clean_text(note->text, text, sizeof(text)));
     }
-    return count;
+    return i;
 }
 
-json_t *reports_json(const struct accel_plan *plan, uint32_t first, enum report kind)
+json_t *reports_json(const struct accel_session *session, uint32_t first, enum report kind)
 {
+    const struct accel_plan_note *note;
     json_t *list = json_array();
 
-    for (uint32_t i = first; i < accel_plan_note_count(plan); i++)
-        if (kind_of(accel_plan_note_get(plan, i)) == kind)
-            json_array_append_new(list, json_text(accel_plan_note_get(plan, i)->text));
+    for (uint32_t i = first; (note = get_note(session, i)) != NULL; i++)
+        if (kind_of(note) == kind)
+            json_array_append_new(list, json_text(note->text));
     return list;
 }

@@ -90,6 +90,11 @@ ACCEL_API int32_t accel_session_create(struct accel_context *context, const stru
 ACCEL_API void accel_session_free(struct accel_session *session) ACCEL_NOEXCEPT;
 /** Returns the plan; it lives as long as the session. */
 ACCEL_API const struct accel_plan *accel_session_plan(const struct accel_session *session) ACCEL_NOEXCEPT;
+/** Returns the number of notes of the session: lines that settings of log and metrics request. */
+ACCEL_API uint32_t accel_session_note_count(const struct accel_session *session) ACCEL_NOEXCEPT;
+/** Returns the note at `index`, which lives as long as the session, or NULL past the end. */
+ACCEL_API const struct accel_plan_note *accel_session_note_get(const struct accel_session *session,
+                                                               uint32_t index) ACCEL_NOEXCEPT;
 /** Returns the graph of a step; it lives as long as the session. */
 ACCEL_API const struct accel_graph *accel_session_graph(const struct accel_session *session) ACCEL_NOEXCEPT;
 

@@ -119,16 +119,17 @@ static void print_answer_json(struct chat *chat, const struct listener *listener
     const char *stop = result->stop == 0 ? "interrupted" : stop_name(result->stop);
     json_t *answer;
 
-    answer = json_pack(
-        "{s:s, s:s%, s:s, s:I, s:o, s:{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o}, s:o, s:o, s:o}", "schema",
-        "accelctl/chat/1", "content", listener->text, listener->bytes, "stop", stop, "context", (json_int_t)turn->all,
-        "sampling", sampling_json(&chat->sampling), "time", "origin", RATE_ORIGIN, "cached_tokens",
-        (json_int_t)turn->held, "prefill_tokens", (json_int_t)turn->count, "tokens", (json_int_t)result->tokens,
-        "evicted_tokens", (json_int_t)left, "prefill_ns", (json_int_t)result->prompt_time, "decode_ns",
-        (json_int_t)result->decode_time, "tokens_per_second", token_rate_json(result->steps, result->decode_time),
-        "weights", reports_json(plan, chat->reported, REPORT_WEIGHTS), "metrics",
-        reports_json(plan, chat->reported, REPORT_METRICS), "log", reports_json(plan, chat->reported, REPORT_LOG));
-    chat->reported = accel_plan_note_count(plan);
+    answer = json_pack("{s:s, s:s%, s:s, s:I, s:o, s:{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o}, s:o, s:o, s:o}",
+                       "schema", "accelctl/chat/1", "content", listener->text, listener->bytes, "stop", stop, "context",
+                       (json_int_t)turn->all, "sampling", sampling_json(&chat->sampling), "time", "origin", RATE_ORIGIN,
+                       "cached_tokens", (json_int_t)turn->held, "prefill_tokens", (json_int_t)turn->count, "tokens",
+                       (json_int_t)result->tokens, "evicted_tokens", (json_int_t)left, "prefill_ns",
+                       (json_int_t)result->prompt_time, "decode_ns", (json_int_t)result->decode_time,
+                       "tokens_per_second", token_rate_json(result->steps, result->decode_time), "weights",
+                       reports_json(chat->opened.session, chat->reported, REPORT_WEIGHTS), "metrics",
+                       reports_json(chat->opened.session, chat->reported, REPORT_METRICS), "log",
+                       reports_json(chat->opened.session, chat->reported, REPORT_LOG));
+    chat->reported = accel_plan_note_count(plan) + accel_session_note_count(chat->opened.session);
     if (answer != NULL)
         json_dumpf(answer, output(), JSON_COMPACT);
     fputc('\n', output());
@@ -145,8 +146,7 @@ static const char *setting(const struct chat *chat, const char *key)
 static void print_new_reports(struct chat *chat)
 {
     if (!chat->options->common.json)
-        chat->reported =
-            print_reports(accel_session_plan(chat->opened.session), chat->reported, chat->options->quiet, NULL);
+        chat->reported = print_reports(chat->opened.session, chat->reported, chat->options->quiet, NULL);
 }
 
 /* Prints the reason if an answer ended early, the tokens that left the KV cache, and the rates. */

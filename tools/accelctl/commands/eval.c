@@ -415,7 +415,7 @@ static int read_models(struct evaluation *evaluation)
         return fail(evaluation);
     for (uint32_t i = 0; i < evaluation->count; i++) {
         evaluation->rows[i]->result = accel_eval_get(report->eval, i);
-        evaluation->rows[i]->plan = accel_session_plan(evaluation->sessions[i]);
+        evaluation->rows[i]->session = evaluation->sessions[i];
     }
     return -1;
 }
@@ -449,8 +449,8 @@ static int print_evaluation(struct evaluation *evaluation)
         return print_json(eval_json(&evaluation->report), "accelctl/eval/1");
     eval_print(&evaluation->report);
     for (uint32_t i = 0; i < evaluation->count; i++)
-        if (evaluation->rows[i]->plan != NULL)
-            print_reports(evaluation->rows[i]->plan, 0, 0, evaluation->count > 1 ? evaluation->rows[i]->name : NULL);
+        if (evaluation->rows[i]->session != NULL)
+            print_reports(evaluation->rows[i]->session, 0, 0, evaluation->count > 1 ? evaluation->rows[i]->name : NULL);
     return EXIT_DONE;
 }
 

@@ -182,13 +182,14 @@ static uint64_t allocated_peak(const struct opened *opened, uint64_t *out_reside
 }
 
 /* Prints the types that weights are converted to, and the reports that settings request. */
-static void print_weights(const struct accel_plan *plan)
+static void print_weights(const struct accel_session *session)
 {
+    const struct accel_plan *plan = accel_session_plan(session);
     char types[600];
 
     if (converts_weights(plan))
         fprintf(error_output(), "weights    in this run: %s\n", types_text(plan, types, sizeof(types)));
-    print_reports(plan, 0, 0, NULL);
+    print_reports(session, 0, 0, NULL);
 }
 
 /* Warns of a context beyond that of the model's training. */
@@ -250,7 +251,7 @@ static void print_summary(const struct opened *opened, const struct listener *li
     fprintf(error_output(), "generated  %s%s, ended by: %s\n", tokens_text(result->tokens, a),
             token_rate_text(result->steps, result->decode_time, b), stop);
     print_placement(accel_session_plan(opened->session));
-    print_weights(accel_session_plan(opened->session));
+    print_weights(opened->session);
     print_context(accel_session_plan(opened->session));
 }
 
@@ -316,9 +317,9 @@ static json_t *result_json(const struct opened *opened, const struct accel_gener
         token_rate_json(result->steps, result->decode_time), "origin", RATE_ORIGIN, "disk", "read_bytes_per_step",
         known_json(disk_per_step(listener, result)), "origin",
         "measured: read_bytes of /proc/self/io from the first token on, over the decode steps", "placement",
-        placement_json(plan), "weights", reports_json(plan, 0, REPORT_WEIGHTS), "metrics",
-        reports_json(plan, 0, REPORT_METRICS), "log", reports_json(plan, 0, REPORT_LOG), "not_honored",
-        unhonored_json(opened));
+        placement_json(plan), "weights", reports_json(opened->session, 0, REPORT_WEIGHTS), "metrics",
+        reports_json(opened->session, 0, REPORT_METRICS), "log", reports_json(opened->session, 0, REPORT_LOG),
+        "not_honored", unhonored_json(opened));
 }
 
 /* Records the run for the memory estimates and rates of later plans. A failure is reported, and the run succeeds
@@ -356,7 +357,7 @@ static int finish(const struct run_options *chosen, const struct opened *opened,
         return written == EXIT_DONE ? code : written;
     }
     if (chosen->quiet)
-        print_reports(accel_session_plan(opened->session), 0, 1, NULL);
+        print_reports(opened->session, 0, 1, NULL);
     else
         print_summary(opened, listener, result, stop);
     record_run(chosen, opened, result);
@@ -422,11 +423,11 @@ static int write_texts(const struct run_options *chosen, struct opened *opened, 
 
     end_cancellation();
     if (!job.json && job.quiet && (code == EXIT_DONE || code == EXIT_INTERRUPTED))
-        print_reports(accel_session_plan(opened->session), 0, 1, NULL);
+        print_reports(opened->session, 0, 1, NULL);
     if (!job.json && !job.quiet && (code == EXIT_DONE || code == EXIT_INTERRUPTED)) {
         print_memory(opened);
         print_placement(accel_session_plan(opened->session));
-        print_weights(accel_session_plan(opened->session));
+        print_weights(opened->session);
         print_context(accel_session_plan(opened->session));
     }
     return code;

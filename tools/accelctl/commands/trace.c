@@ -348,13 +348,13 @@ static int run_trace(const struct trace_options *chosen, const char *path, struc
         else if (chosen->common.json)
             code = print_json(json_pack("{s:o, s:i, s:o, s:o}", "out", json_text(chosen->out), "stages",
                                         (int)trace.record_count, "conversion",
-                                        reports_json(accel_session_plan(opened.session), 0, REPORT_WEIGHTS), "log",
-                                        reports_json(accel_session_plan(opened.session), 0, REPORT_LOG)),
+                                        reports_json(opened.session, 0, REPORT_WEIGHTS), "log",
+                                        reports_json(opened.session, 0, REPORT_LOG)),
                               "accelctl/trace/1");
         else
             print("%u stages written to %s\n", trace.record_count, chosen->out);
         if (!chosen->common.json && (code == EXIT_DONE || trace.wrong != NULL))
-            print_reports(accel_session_plan(opened.session), 0, 0, NULL);
+            print_reports(opened.session, 0, 0, NULL);
         progress_end(&progress);
     }
     close_model(&opened);

@@ -18,7 +18,7 @@ struct eval_row {
     const char *name;                       /* for people: without its folders */
     struct accel_eval_tensors *tensors;     /* errors where there is a reference, else sums alone */
     const struct accel_eval_result *result; /* NULL without a text */
-    const struct accel_plan *plan;          /* of its run; NULL without a text */
+    const struct accel_session *session;    /* of its run; NULL without a text */
     uint32_t index;                         /* of the evaluation */
     uint32_t made;                          /* 1: a version of the reference that goes with the command */
 };

@@ -253,9 +253,9 @@ static json_t *row_json(const struct eval_report *report, const struct eval_row 
 
     if (row->result != NULL)
         json_object_set_new(model, "text", text_json(report, row));
-    if (row->plan != NULL) {
-        json_object_set_new(model, "conversion", reports_json(row->plan, 0, REPORT_WEIGHTS));
-        json_object_set_new(model, "log", reports_json(row->plan, 0, REPORT_LOG));
+    if (row->session != NULL) {
+        json_object_set_new(model, "conversion", reports_json(row->session, 0, REPORT_WEIGHTS));
+        json_object_set_new(model, "log", reports_json(row->session, 0, REPORT_LOG));
     }
     if (report->reference.path == NULL || row == &report->reference)
         return model;

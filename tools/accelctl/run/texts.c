@@ -205,9 +205,9 @@ static int print_as_json(const struct texts_job *job, const struct texts *t, con
                          "measured: this run", "texts", list, "sampling", sampling_json(job->chosen), "time",
                          "sequences", (int)sequences, "tokens", (json_int_t)tokens, "seconds", took,
                          "tokens_per_second", token_rate_json(tokens, (uint64_t)(took * 1e9)), "origin", RATE_ORIGIN,
-                         "placement", placement_json(plan), "weights", reports_json(plan, 0, REPORT_WEIGHTS), "metrics",
-                         reports_json(plan, 0, REPORT_METRICS), "log", reports_json(plan, 0, REPORT_LOG), "not_honored",
-                         unhonored_json(opened));
+                         "placement", placement_json(plan), "weights", reports_json(opened->session, 0, REPORT_WEIGHTS),
+                         "metrics", reports_json(opened->session, 0, REPORT_METRICS), "log",
+                         reports_json(opened->session, 0, REPORT_LOG), "not_honored", unhonored_json(opened));
     if (!job->lines || document == NULL)
         return print_json(document, "accelctl/run-texts/1");
     /* Removes the texts, which the lines before contain. */

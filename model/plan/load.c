@@ -5,7 +5,7 @@
  * systems that have them (ext4 and XFS of Linux 6.16 and later); elsewhere only a copy has them. doc/benchmark.md has
  * measurements.
  */
-#include "model/session/load.h"
+#include "model/plan/load.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -46,44 +46,44 @@ static const char *why_mapped(const struct accel_session *session, const char **
     if (session->model->facts.weight_bytes < LEAST_BYTES)
         return "so small a model gains nothing from a copy, and processes share the pages of a mapped file";
     *out_place = "memory.efficient";
-    if (accel_plan_setting_find(session->plan, "memory.efficient")->word == ACCEL_WORD_TRUE)
+    if (setting_is_on(session->settings.memory_efficient))
         return "memory.efficient allows no second copy";
     *out_place = HUGE_PAGES;
     return has_huge_pages() ? NULL : "a copy would have no huge pages either: the system has them disabled";
 }
 
-static int32_t set_load(struct accel_session *session, const char *place, const char *why_mapped,
-                        struct accel_error *error)
+static int32_t set_load(const struct run_planner *planner, const char *place, const char *why_mapped)
 {
-    int32_t code = accel_plan_setting_override(
-        session->plan, "weights.load", why_mapped == NULL ? "read" : "map", place,
-        why_mapped == NULL ? "each step reads a copy in huge pages 6 to 20 % faster than pages of a "
-                             "mapped file; map shares them between processes instead"
-                           : why_mapped,
-        error);
-
-    session->source.copy = why_mapped == NULL;
-    return code;
+    planner->session->source.copy = why_mapped == NULL;
+    return accel_plan_setting_override(planner->plan, "weights.load", why_mapped == NULL ? "read" : "map", place,
+                                       why_mapped == NULL
+                                           ? "each step reads a copy in huge pages 6 to 20 % faster than pages of a "
+                                             "mapped file; map shares them between processes instead"
+                                           : why_mapped,
+                                       planner->error);
 }
 
-int32_t session_resolve_load(struct accel_session *session, struct accel_error *error)
+int32_t run_planner_resolve_load(const struct run_planner *planner)
 {
+    struct accel_session *session = planner->session;
+    const uint32_t load = session->settings.weights_load->word;
     const char *place, *why;
 
     session->load_is_open = 0;
-    session->source.copy = accel_plan_setting_find(session->plan, "weights.load")->word == ACCEL_WORD_READ;
-    if (accel_plan_setting_find(session->plan, "weights.load")->word != ACCEL_WORD_AUTO)
+    session->source.copy = load == ACCEL_WORD_READ;
+    if (load != ACCEL_WORD_AUTO)
         return ACCEL_OK;
     why = why_mapped(session, &place);
     if (why != NULL)
-        return set_load(session, place, why, error);
+        return set_load(planner, place, why);
     session->source.copy = 1;
     session->load_is_open = 1;
     return ACCEL_OK;
 }
 
-int32_t session_finalize_load(struct accel_session *session, struct accel_error *error)
+int32_t run_planner_finalize_load(const struct run_planner *planner)
 {
+    struct accel_session *session = planner->session;
     const char *why = session->streamed < LEAST_BYTES
                           ? "the device uploads what steps read most from the mapped file to its own memory"
                           : NULL;
@@ -91,5 +91,5 @@ int32_t session_finalize_load(struct accel_session *session, struct accel_error 
     if (!session->load_is_open)
         return ACCEL_OK;
     session->load_is_open = 0;
-    return set_load(session, why == NULL ? HUGE_PAGES : "the device's claims", why, error);
+    return set_load(planner, why == NULL ? HUGE_PAGES : "the device's claims", why);
 }

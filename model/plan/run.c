@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plans a run: passes facts of the model in, decides what settings leave open, builds the graph and places it. */
+#include "model/plan/run.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <accel/quant/format.h>
+
+#include "model/family/rope.h"
+#include "model/plan/load.h"
+#include "model/plan/stages.h"
+#include "model/session/context.h"
+#include "model/session/experts.h"
+#include "model/session/measure.h"
+#include "model/session/pages.h"
+#include "model/session/source.h"
+#include "model/session/types.h"
+
+/* Facts of the model that profile rules can test. */
+enum { FACTS = 9, FACT_TEXT = 32 };
+
+#define ONE_BASE "dynamic rotary scaling has one base for a step"
+
+struct facts {
+    struct accel_named_value rows[FACTS];
+    char texts[FACTS][FACT_TEXT];
+    uint32_t count;
+};
+
+static void add_fact(struct facts *facts, const char *key, uint64_t value, const char *origin)
+{
+    snprintf(facts->texts[facts->count], FACT_TEXT, "%" PRIu64, value);
+    facts->rows[facts->count] = (struct accel_named_value){key, facts->texts[facts->count], origin};
+    facts->count++;
+}
+
+static void collect_facts(const struct accel_model *model, struct facts *facts)
+{
+    const char *path = accel_model_file_path(model->file);
+    const struct accel_model_facts *f = &model->facts;
+
+    facts->count = 0;
+    facts->rows[facts->count++] = (struct accel_named_value){"model.family", f->architecture, path};
+    add_fact(facts, "model.layers", f->layers, path);
+    add_fact(facts, "model.hidden", f->hidden, path);
+    add_fact(facts, "model.heads", f->heads, path);
+    add_fact(facts, "model.kv_heads", f->kv_heads, path);
+    add_fact(facts, "model.vocabulary", f->vocabulary, path);
+    add_fact(facts, "model.context", f->context, path);
+    add_fact(facts, "model.parameters", f->parameters, path);
+    add_fact(facts, "model.weight_bytes", f->weight_bytes, path);
+}
+
+/* Resolves a quantized cache type: symmetric groups of kv.group, or smaller ones that divide a head. If none does,
+ * falls back to f16 unless the policy denies it. */
+static int32_t resolve_quantized_cache(const struct run_planner *p, const struct accel_plan_setting *setting,
+                                       uint32_t head, uint32_t *out_type)
+{
+    const struct settings *settings = &p->session->settings;
+    char name[32];
+
+    snprintf(name, sizeof(name), "%.2s_g%.3s", setting->value,
+             settings->kv_group->word == ACCEL_WORD_AUTO ? "64" : settings->kv_group->value);
+    *out_type = accel_format_narrow(accel_format_find(name), head);
+    if (*out_type != ACCEL_F16)
+        return ACCEL_OK;
+    if (accel_plan_is_recommended(p->plan, setting->key)) {
+        char reason[120];
+
+        snprintf(reason, sizeof(reason), "heads of %u elements have no group of 32 or more that divides them", head);
+        return accel_plan_decline(p->plan, setting->key, "f16", reason, p->error);
+    }
+    if (settings->fallback_kv->word != ACCEL_WORD_DENY)
+        return ACCEL_OK;
+    accel_error_set(p->error, ACCEL_E_FALLBACK,
+                    "%s: %s=%s: heads of %u elements have no group of 32 or more that divides them", setting->place,
+                    setting->key, setting->value, head);
+    accel_error_remedy(p->error, "set %s=f16, or fallback.kv to warn or allow", setting->key);
+    return ACCEL_E_FALLBACK;
+}
+
+static int32_t resolve_cache_type(const struct run_planner *p, const struct accel_plan_setting *setting, uint32_t head,
+                                  uint32_t *out_type)
+{
+    *out_type = setting->word == ACCEL_WORD_F32 ? ACCEL_F32 : ACCEL_F16;
+    if (setting->word == ACCEL_WORD_Q8 || setting->word == ACCEL_WORD_Q4)
+        return resolve_quantized_cache(p, setting, head, out_type);
+    return ACCEL_OK;
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int32_t refuse_context(const struct accel_plan_setting *setting, const char *name, uint64_t longest,
+                              struct accel_error *error)
+{
+    /* Suggests the same option: eval accepts -c or the setting, not both. */
+    const uint32_t by_option =
+        strncmp(setting->place, "command line -", 14) == 0 && strncmp(setting->place, "command line --set", 18) != 0;
+
+    accel_error_set(error, ACCEL_E_INVALID, "%.160s: context=%s: %s was trained for %" PRIu64 " tokens", setting->place,
+                    setting->value, name, longest);
+    accel_error_remedy(error,
+                       "%s%" PRIu64 ", or --set context.beyond_training=true to continue past them, with "
+                       "worse text",
+                       by_option ? "-c " : "--set context=", longest);
+    return accel_error_origin(error, setting_origin(setting), ACCEL_E_INVALID);
+}
+
+int32_t plan_check_context(const struct settings *settings, const char *name, uint64_t longest,
+                           struct accel_error *error)
+{
+    if (longest == 0 || settings->context->origin != ACCEL_ORIGIN_GIVEN ||
+        setting_is_on(settings->context_beyond_training) || (uint64_t)settings->context->number <= longest)
+        return ACCEL_OK;
+    return refuse_context(settings->context, name, longest, error);
+}
+
+/* Resolves the context: the profiles' value, limited by the model. Refuses a larger one that the caller set; the plan
+ * shows the result. */
+static int32_t resolve_context(const struct run_planner *p)
+{
+    const struct accel_model *model = p->session->model;
+    const struct accel_plan_setting *setting = p->session->settings.context;
+    const uint64_t longest = session_longest_context(model), asked = (uint64_t)setting->number;
+    const char *path = accel_model_file_path(model->file);
+    uint64_t *context = &p->session->options.context;
+    char value[24];
+
+    *context = asked == 0 ? model->facts.context : smaller(asked, longest);
+    if (asked != 0 && asked <= longest)
+        return ACCEL_OK;
+    if (asked != 0 && setting->origin == ACCEL_ORIGIN_GIVEN) {
+        if (!setting_is_on(p->session->settings.context_beyond_training))
+            return refuse_context(setting, path, longest, p->error);
+        *context = asked;
+        if (!session_has_table(model))
+            return ACCEL_OK;
+        accel_error_set(p->error, ACCEL_E_INVALID,
+                        "%.160s: context=%s: the table of positions of %s has %" PRIu64 " rows", setting->place,
+                        setting->value, path, longest);
+        accel_error_remedy(p->error, "--set context=%" PRIu64, longest);
+        return accel_error_origin(p->error, setting_origin(setting), ACCEL_E_INVALID);
+    }
+    snprintf(value, sizeof(value), "%" PRIu64, *context);
+    return accel_plan_setting_override(p->plan, "context", value, path, "what the model was made for", p->error);
+}
+
+/* Refuses a context that the sinks would nearly fill. */
+static int32_t refuse_short(const struct accel_session *session, struct accel_error *error)
+{
+    const struct accel_plan_setting *full = session->settings.kv_full;
+    const uint64_t sinks = session->options.sinks, least = 4 * sinks + 4;
+
+    accel_error_set(error, ACCEL_E_INVALID,
+                    "%s: kv.full=%s: %" PRIu64 " sinks never leave, so a context of less than %" PRIu64
+                    " tokens leaves too few for the text; it has %" PRIu64 " (%s)",
+                    full->place, full->value, sinks, least, session->options.context, session->settings.context->place);
+    accel_error_remedy(error, "set context=%" PRIu64 "tok or more, or fewer kv.sinks", least);
+    return accel_error_origin(error, setting_origin(full), ACCEL_E_INVALID);
+}
+
+/* Refuses kv.full=prune without kv.prune, or kv.prune without kv.full=prune. */
+static int32_t refuse_unpaired(const struct settings *settings, struct accel_error *error)
+{
+    const bool has_prune = settings->kv_full->word != ACCEL_WORD_PRUNE;
+    const struct accel_plan_setting *setting = has_prune ? settings->kv_prune : settings->kv_full;
+    const struct accel_plan_setting *other = has_prune ? settings->kv_full : settings->kv_prune;
+
+    accel_error_set(error, ACCEL_E_INVALID, "%.160s: %s=%s needs %s, and %s is %s", setting->place, setting->key,
+                    setting->value, has_prune ? "kv.full=prune" : "kv.prune", other->key, other->value);
+    accel_error_remedy(error, "%s",
+                       has_prune ? "add --set kv.full=prune" : "add --set kv.prune=recency, or --set kv.prune=usage");
+    return accel_error_origin(error, setting_origin(setting), ACCEL_E_INVALID);
+}
+
+/* Checks the settings of a full sequence against each other and the model. */
+static int32_t check_full(const struct settings *settings, const struct accel_model *model, struct accel_error *error)
+{
+    if ((settings->kv_prune->word == ACCEL_WORD_OFF) != (settings->kv_full->word != ACCEL_WORD_PRUNE))
+        return refuse_unpaired(settings, error);
+    if (settings->kv_full->word == ACCEL_WORD_STOP || session_can_shift(model))
+        return ACCEL_OK;
+    accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: with %s kv.full has to be stop",
+                    accel_model_file_path(model->file),
+                    session_has_table(model) ? "a table of learned positions" : "dynamic rotary scaling");
+    accel_error_remedy(error, "add --set kv.full=stop");
+    return ACCEL_E_UNSUPPORTED;
+}
+
+/* Declines recommended settings of a full sequence that are unavailable here. */
+static int32_t decline_full(struct accel_plan *plan, const struct accel_error *why, struct accel_error *error)
+{
+    int32_t code = accel_plan_decline(plan, "kv.full", "stop", why->text, error);
+
+    if (code == ACCEL_OK && accel_plan_is_recommended(plan, "kv.prune"))
+        code = accel_plan_decline(plan, "kv.prune", "off", why->text, error);
+    return code;
+}
+
+int32_t plan_decline_for_model(struct accel_plan *plan, const struct accel_model *model, struct accel_error *error)
+{
+    struct settings settings;
+    struct accel_error why = {0};
+    int32_t code = settings_read(plan, &settings, error);
+
+    if (code == ACCEL_OK && settings.sequences->number > 1 && rope_changes(&model->config.rope) &&
+        accel_plan_is_recommended(plan, "sequences"))
+        code = accel_plan_decline(plan, "sequences", "1", ONE_BASE, error);
+    if (code == ACCEL_OK && check_full(&settings, model, &why) != ACCEL_OK &&
+        accel_plan_is_recommended(plan, "kv.full"))
+        code = decline_full(plan, &why, error);
+    return code;
+}
+
+/* Resolves which tokens leave a full sequence, and the attention window. */
+static int32_t resolve_full(const struct run_planner *p)
+{
+    struct accel_session *session = p->session;
+    struct step_options *options = &session->options;
+    const struct settings *settings = &session->settings;
+    struct accel_error why = {0};
+    int32_t code = check_full(settings, session->model, p->error);
+
+    options->window = (uint64_t)settings->kv_window->number;
+    options->sinks = (uint64_t)settings->kv_sinks->number;
+    if (code == ACCEL_OK && settings->kv_full->word != ACCEL_WORD_STOP && !session_can_slide(session)) {
+        const bool is_recommended = accel_plan_is_recommended(p->plan, "kv.full") != 0;
+
+        code = refuse_short(session, is_recommended ? &why : p->error);
+        if (is_recommended)
+            code = decline_full(p->plan, &why, p->error);
+    }
+    session->full = settings->kv_full->word == ACCEL_WORD_SLIDE   ? FULL_SLIDE
+                    : settings->kv_full->word == ACCEL_WORD_PRUNE ? FULL_PRUNE
+                                                                  : FULL_STOP;
+    session->by_usage = session->full == FULL_PRUNE && settings->kv_prune->word == ACCEL_WORD_USAGE;
+    return code;
+}
+
+/* Returns the KV capacity of a sequence in pages of `page`, so that each token of a step sees its window. With
+ * kv.full=slide this is the whole context: tokens behind the window count again once those before them have left. */
+static uint64_t find_kv_capacity(const struct accel_session *session, uint64_t page)
+{
+    const struct step_options *options = &session->options;
+
+    if (options->window == 0 || session->full == FULL_SLIDE)
+        return options->context;
+    return smaller(options->context, kv_capacity(page, options->window, options->sinks, options->batch));
+}
+
+/* Returns whether the user set the value of a setting: it is neither recommended nor built in. */
+static bool is_users(const struct accel_plan *plan, const struct accel_plan_setting *setting)
+{
+    return (setting->origin == ACCEL_ORIGIN_GIVEN || setting->origin == ACCEL_ORIGIN_PROFILE) &&
+           !accel_plan_is_recommended(plan, setting->key);
+}
+
+/* Resolves the page size and the KV capacity, as a shape plan does. One sequence that never drops tokens has a single
+ * page, which needs no lookup, unless the user set a page size. Pruned tokens leave one by one. A short context needs
+ * several pages, because whole pages leave. */
+static void resolve_pages(struct accel_session *session)
+{
+    const uint64_t wished = (uint64_t)session->settings.attention_page->number;
+    struct step_options *options = &session->options;
+
+    options->page = smaller(wished, options->context);
+    if (session->full == FULL_PRUNE)
+        options->page = 1;
+    if (session->full == FULL_SLIDE)
+        options->page = smaller(wished, options->context / 4);
+    options->kv_capacity = find_kv_capacity(session, options->page);
+    if (session->full == FULL_STOP && options->sequences == 1 && options->kv_capacity == options->context &&
+        !is_users(session->plan, session->settings.attention_page))
+        options->page = options->context;
+    options->slots = kv_slots((uint32_t)options->sequences, options->page, options->kv_capacity);
+}
+
+/* Dynamic rotary scaling reads one base for all tokens of a step. */
+static int32_t check_sequences(const struct run_planner *p)
+{
+    const struct accel_model *model = p->session->model;
+
+    p->session->options.sequences = (uint64_t)p->session->settings.sequences->number;
+    if (p->session->options.sequences == 1 || !rope_changes(&model->config.rope))
+        return ACCEL_OK;
+    return accel_error_set(p->error, ACCEL_E_UNSUPPORTED, "%s: " ONE_BASE ": sequences has to be 1",
+                           accel_model_file_path(model->file));
+}
+
+/* Sets up the conversion of weights, with as many threads as steps have. */
+static int32_t setup_conversion(struct accel_session *session, const struct run_types *types, struct accel_error *error)
+{
+    const struct settings *settings = &session->settings;
+    const bool is_reported = setting_is_on(settings->log_quantization) || setting_is_on(settings->metrics_quantization);
+
+    session->options.types = &session->types;
+    session->source.types = &session->types;
+    session->source.conversion = &session->conversion;
+    session->source.report = is_reported ? &session->notes : NULL;
+    accel_plan_processor(session->plan, 0, &session->source.threads);
+    return types == NULL ? session_types_create(session, error)
+                         : session_types_replace(session, types->rows, types->count, error);
+}
+
+/* Lets attention output its scores if kv.prune=usage or output.attention reads them. Layers on several devices do not
+ * pass them on. */
+static int32_t resolve_scores(const struct run_planner *p)
+{
+    struct accel_session *session = p->session;
+    const struct accel_plan_setting *output = session->settings.output_attention;
+    const bool is_wanted = setting_is_on(output);
+
+    session->options.scores = session->by_usage || is_wanted;
+    if (!is_wanted || !plan_is_spread(p->plan))
+        return ACCEL_OK;
+    session->options.scores = session->by_usage;
+    if (accel_plan_is_recommended(p->plan, output->key))
+        return accel_plan_decline(p->plan, output->key, "false", "the layers lie on several devices", p->error);
+    accel_error_set(p->error, ACCEL_E_UNSUPPORTED, "%.160s: output.attention=true: the layers lie on several devices",
+                    output->place);
+    accel_error_remedy(p->error, "run the model on one device: --set placement=single --set gpu.layers=auto");
+    return accel_error_origin(p->error, setting_origin(output), ACCEL_E_UNSUPPORTED);
+}
+
+/* Translates the plan's settings to step options. */
+static int32_t resolve_settings(const struct run_planner *p, uint64_t outputs, uint32_t flags)
+{
+    struct accel_session *session = p->session;
+    const struct accel_decoder_config *config = &session->model->config;
+    const struct settings *settings = &session->settings;
+    struct step_options *options = &session->options;
+    int32_t code = resolve_cache_type(p, settings->kv_type_k, config->head_size, &options->k_type);
+
+    if (code == ACCEL_OK)
+        code = resolve_cache_type(p, settings->kv_type_v, config->value_size, &options->v_type);
+    if (code == ACCEL_OK)
+        code = resolve_context(p);
+    if (code == ACCEL_OK)
+        code = resolve_full(p);
+    if (code == ACCEL_OK)
+        code = resolve_scores(p);
+    if (code == ACCEL_OK)
+        code = check_sequences(p);
+    if (code == ACCEL_OK)
+        code = session_measure_check(session, p->error);
+    if (code != ACCEL_OK)
+        return code;
+    options->batch =
+        smaller(larger((uint64_t)settings->batch->number, options->sequences), options->context * options->sequences);
+    options->span = options->batch;
+    /* The tokens of a sequence in a step have to fit beside its sinks. */
+    if (session->full != FULL_STOP) {
+        options->span = smaller(options->batch, options->context / 2);
+        options->batch = smaller(options->batch, larger(options->span, options->sequences));
+    }
+    resolve_pages(session);
+    options->outputs = smaller(larger(outputs, options->sequences), options->batch);
+    options->stages = (flags & ACCEL_SESSION_STAGES) != 0;
+    options->inputs = (flags & ACCEL_SESSION_INPUTS) != 0;
+    options->rounding = settings->compute_activations->word == ACCEL_WORD_Q8 ? ACCEL_Q8_0 : ACCEL_F32;
+    file_source_init(&session->source, session->model->file);
+    return run_planner_resolve_load(p);
+}
+
+static int32_t create_state_parts(struct accel_session *session, struct accel_error *error)
+{
+    const struct accel_decoder_config *c = &session->model->config;
+
+    session->parts = calloc(c->layers, 2 * sizeof(*session->parts));
+    if (session->parts == NULL)
+        return accel_error_no_memory(error, "for the parts of %u layers", c->layers);
+    session->part_count = 2 * c->layers;
+    for (uint32_t layer = 0; layer < c->layers; layer++) {
+        session->parts[2 * layer] =
+            (struct accel_state_part){.type = session->options.k_type, .row = (uint64_t)c->kv_heads * c->head_size};
+        session->parts[2 * layer + 1] =
+            (struct accel_state_part){.type = session->options.v_type, .row = (uint64_t)c->kv_heads * c->value_size};
+    }
+    return ACCEL_OK;
+}
+
+enum { SPEED_TEXT = 300 };
+
+/* Returns why the decode speed is unknown: experts are read from the disk. NULL: they are not. */
+static const char *describe_speed(const struct accel_session *session, char text[SPEED_TEXT])
+{
+    const uint64_t limit = session_expert_limit(session);
+    struct session_experts experts;
+
+    if (limit == 0)
+        return NULL;
+    session_measure_experts(session, &experts);
+    if (limit >= experts.bytes)
+        return NULL;
+    snprintf(text, SPEED_TEXT,
+             "a token reads %.1f MiB of experts from the disk if all are equally likely, fewer if the router "
+             "prefers some; a run of the model measures the speed",
+             (double)session_expert_reads(&experts, limit) / (1 << 20));
+    return text;
+}
+
+int32_t run_planner_place(const struct run_planner *p)
+{
+    struct accel_session *session = p->session;
+    struct accel_error *error = p->error;
+    const struct accel_graph *graphs[] = {session->step.graph};
+    const struct step_options *options = &session->options;
+    uint64_t symbols[SYMBOLS] = {options->batch, options->outputs, options->sequences};
+    const uint64_t *highest[] = {symbols};
+    struct accel_plan_work work = {
+        .size = sizeof(work),
+        .graph_count = 1,
+        .graphs = graphs,
+        .symbols = highest,
+        .parts = session->parts,
+        .part_count = session->part_count,
+        .sets = session->options.batch == 1 ? 1 : 2,
+        .slots = session->options.slots,
+        .host_formula = "tables and tokenizer are not counted",
+        .converted = session->made,
+        .converted_count = session->made_count,
+    };
+    char speed[SPEED_TEXT];
+    int32_t code = session_check_experts(session, error);
+
+    if (code != ACCEL_OK)
+        return code;
+    work.why_no_speed = describe_speed(session, speed);
+    if (!session->is_stage && plan_is_spread(p->plan)) {
+        session->streamed = session->model->facts.weight_bytes; /* each stage decides for itself */
+        code = run_planner_finalize_load(p);
+        return code == ACCEL_OK ? run_planner_place_stages(p) : code;
+    }
+    code = accel_plan_ask(p->plan, &work, &work.answers, error);
+    if (code == ACCEL_OK)
+        code = session_note_in_place(session, work.answers, error);
+    if (code == ACCEL_OK)
+        code = run_planner_finalize_load(p);
+    if (code != ACCEL_OK)
+        return code;
+    work.file_bytes = session_mapped_bytes(session);
+    work.in_place_bytes = session_in_place_bytes(session);
+    code = accel_plan_assign_graphs(p->plan, &work, error);
+    return code == ACCEL_OK ? accel_plan_open_device(p->plan, &session->device, error) : code;
+}
+
+static int32_t import_options(const struct accel_session_options *given, struct accel_session_options *out_options,
+                              struct accel_error *error)
+{
+    int32_t code = ACCEL_OK;
+
+    *out_options = (struct accel_session_options){.size = sizeof(*out_options)};
+    if (given != NULL)
+        code = open_struct_import(given, ACCEL_END_OF(struct accel_session_options, outputs), sizeof(*out_options),
+                                  "accel_session_options", out_options, error);
+    if (code == ACCEL_OK &&
+        (out_options->flags & ~(ACCEL_SESSION_STAGES | ACCEL_SESSION_INPUTS | ACCEL_SESSION_UNTRACED)) != 0)
+        code = accel_error_set(error, ACCEL_E_UNSUPPORTED, "accel_session_options.flags 0x%x has unknown bits",
+                               out_options->flags);
+    return code;
+}
+
+int32_t session_from_plan(struct accel_context *context, const struct accel_model *model, struct accel_plan *plan,
+                          uint32_t flags, uint32_t outputs, const struct run_types *types,
+                          struct accel_session **out_session, struct accel_error *error)
+{
+    struct accel_session *session = calloc(1, sizeof(*session));
+    const struct run_planner planner = {.plan = plan, .session = session, .error = error};
+    int32_t code;
+
+    *out_session = NULL;
+    if (session == NULL)
+        return accel_error_no_memory(error, "for a session");
+    session->context = context;
+    session->model = model;
+    session->plan = plan;
+    session->notes.context = context;
+    session->is_untraced = (flags & ACCEL_SESSION_UNTRACED) != 0;
+    code = settings_read(plan, &session->settings, error);
+    if (code == ACCEL_OK)
+        code = resolve_settings(&planner, outputs, flags);
+    if (code == ACCEL_OK)
+        code = setup_conversion(session, types, error);
+    if (code == ACCEL_OK)
+        code = create_state_parts(session, error);
+    if (code == ACCEL_OK)
+        code = decoder_step(model->file, &model->config, &session->options, &session->step, error);
+    if (code == ACCEL_OK)
+        code = run_planner_place(&planner);
+    if (code == ACCEL_OK)
+        *out_session = session;
+    else
+        accel_session_free(session);
+    return code;
+}
+
+int32_t session_create(struct accel_context *context, const struct accel_model *model,
+                       const struct accel_session_options *options, const struct run_types *types,
+                       struct accel_session **out_session, struct accel_error *error)
+{
+    struct accel_plan_request request = {.size = sizeof(request)};
+    struct accel_session_options chosen;
+    struct accel_plan *plan = NULL;
+    struct facts facts;
+    int32_t code;
+
+    *out_session = NULL;
+    code = import_options(options, &chosen, error);
+    if (code != ACCEL_OK)
+        return code;
+    collect_facts(model, &facts);
+    request.model = facts.rows;
+    request.model_count = facts.count;
+    request.device = chosen.device;
+    request.overrides = chosen.overrides;
+    request.override_count = chosen.override_count;
+    code = accel_plan_create(context, &request, &plan, error);
+    if (code == ACCEL_OK)
+        code = plan_decline_for_model(plan, model, error);
+    if (code == ACCEL_OK)
+        code = session_from_plan(context, model, plan, chosen.flags, chosen.outputs, types, out_session, error);
+    /* Some settings can be checked only once memory is known. */
+    if (code == ACCEL_OK)
+        code = accel_plan_runnable(plan, error);
+    if (code == ACCEL_OK) {
+        (*out_session)->own_plan = plan;
+        return ACCEL_OK;
+    }
+    accel_session_free(*out_session);
+    *out_session = NULL;
+    accel_plan_free(plan);
+    return code;
+}
+
+int32_t accel_session_create(struct accel_context *context, const struct accel_model *model,
+                             const struct accel_session_options *options, struct accel_session **out_session,
+                             struct accel_error *error)
+{
+    return session_create(context, model, options, NULL, out_session, error);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plans a run of a model: decides what settings leave open, builds the graph, and assigns it to the device. The result
+ * is a session that is not loaded, for which the plan is const. */
+#ifndef ACCEL_MODEL_PLAN_RUN_H
+#define ACCEL_MODEL_PLAN_RUN_H
+
+#include "model/session/state.h"
+
+/* A plan while it is decided, and the session that will carry it out. */
+struct run_planner {
+    struct accel_plan *plan;
+    struct accel_session *session;
+    struct accel_error *error;
+};
+
+/* Matrices with other types than those of the plan, sorted by name; names outlive the session. */
+struct run_types {
+    const struct weight_type *rows;
+    uint32_t count;
+};
+
+/* Declines recommended settings that the model does not permit. Call it before the shape plan (accel_plan_sketch). */
+int32_t plan_decline_for_model(struct accel_plan *plan, const struct accel_model *model, struct accel_error *error);
+
+/* Plans the run of a plan whose settings are resolved, which the caller owns and frees after the session. `flags` and
+ * `outputs` as in accel_session_options. `types` may be NULL. */
+int32_t session_from_plan(struct accel_context *context, const struct accel_model *model, struct accel_plan *plan,
+                          uint32_t flags, uint32_t outputs, const struct run_types *types,
+                          struct accel_session **out_session, struct accel_error *error);
+
+/* Implements accel_session_create, with types that replace those of the plan unless `types` is NULL. */
+int32_t session_create(struct accel_context *context, const struct accel_model *model,
+                       const struct accel_session_options *options, const struct run_types *types,
+                       struct accel_session **out_session, struct accel_error *error);
+
+/* Assigns memory and devices to the session, or to its pipeline stages. */
+int32_t run_planner_place(const struct run_planner *planner);
+
+/* ACCEL_E_INVALID if the caller sets a context of more than `longest` tokens without context.beyond_training. */
+int32_t plan_check_context(const struct settings *settings, const char *name, uint64_t longest,
+                           struct accel_error *error);
+
+#endif

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Plans the stages of a model whose layers lie on several devices: the step graph is cut where the device changes, each
+ * part is planned for its device, and their plans are merged into that of the whole.
+ */
+#include "model/plan/stages.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/plan/load.h"
+#include "model/session/pipeline.h"
+
+/* Sizes of the caller's settings that stages are planned with (those that spread a plan are left out), and of a node's
+ * inputs. */
+enum { OVERRIDE_TEXT = 192, STAGE_INPUTS = 16 };
+
+struct override_list {
+    struct accel_named_value *rows;
+    char (*values)[OVERRIDE_TEXT];
+    uint32_t count;
+};
+
+/* ---- which device a node lies on ---- */
+
+/* Returns the layer of a node, or ACCEL_NO_LAYER. Nodes of layers are named "layers.N.NAME". */
+static uint32_t layer_of(const struct accel_node *node)
+{
+    unsigned layer;
+    int end = 0;
+
+    return sscanf(node->name, "layers.%u.%n", &layer, &end) == 1 && end > 0 ? layer : ACCEL_NO_LAYER;
+}
+
+/* Returns the device of a layer. Nodes before the layers go with the first row of the plan, nodes after them with the
+ * last. */
+static const char *device_of(const struct accel_plan *plan, uint32_t layer, bool is_after)
+{
+    uint32_t count = accel_plan_layer_count(plan);
+
+    for (uint32_t i = 0; layer != ACCEL_NO_LAYER && i < count; i++) {
+        const struct accel_plan_layer *row = accel_plan_layer_get(plan, i);
+
+        if (row->first != ACCEL_NO_LAYER && layer >= row->first && layer <= row->last)
+            return row->device;
+    }
+    return accel_plan_layer_get(plan, is_after ? count - 1 : 0)->device;
+}
+
+bool plan_is_spread(const struct accel_plan *plan)
+{
+    uint32_t count = accel_plan_layer_count(plan);
+
+    for (uint32_t i = 1; i < count; i++)
+        if (strcmp(accel_plan_layer_get(plan, i)->device, accel_plan_layer_get(plan, 0)->device) != 0)
+            return true;
+    return false;
+}
+
+/* Lists the device of each node; nodes are in the order of layers. */
+static const char **list_devices(const struct accel_session *session)
+{
+    const struct accel_graph *graph = session->step.graph;
+    const char **devices = calloc(graph->node_count, sizeof(*devices));
+    bool is_after = false;
+
+    for (uint32_t n = 0; devices != NULL && n < graph->node_count; n++) {
+        uint32_t layer = layer_of(graph->nodes[n]);
+
+        devices[n] = device_of(session->plan, layer, is_after);
+        is_after |= layer != ACCEL_NO_LAYER;
+    }
+    return devices;
+}
+
+/* ---- the graph of a stage ---- */
+
+struct cutter {
+    const struct accel_graph *whole;
+    uint32_t first, end; /* nodes of the stage */
+    uint32_t *map;       /* [values of the whole]: value in the stage, or ACCEL_NO_VALUE */
+    struct accel_builder *builder;
+    struct accel_session *stage;
+    uint32_t input; /* value of the whole that the previous stage outputs, or ACCEL_NO_VALUE */
+    struct accel_error *error;
+};
+
+static int32_t add_symbols(struct cutter *c)
+{
+    int32_t code = ACCEL_OK;
+
+    for (uint32_t s = 0; code == ACCEL_OK && s < c->whole->symbol_count; s++) {
+        const struct accel_symbol *symbol = c->whole->symbols[s];
+        uint32_t number;
+
+        code = accel_builder_symbol(c->builder, symbol->name, symbol->lowest, symbol->highest, &number, c->error);
+    }
+    return code;
+}
+
+static int32_t add_constant(struct cutter *c, const struct accel_value *value, uint32_t *out_value)
+{
+    uint64_t dims[ACCEL_RANK];
+
+    for (uint32_t d = 0; d < value->rank; d++)
+        dims[d] = value->dims[d].add;
+    return accel_builder_constant(c->builder, value->name, value->type, value->rank, dims, value->data, out_value,
+                                  c->error);
+}
+
+/* Adds a value from outside of the stage. Only one may come from another stage: the hidden rows. */
+static int32_t add_outer(struct cutter *c, uint32_t number)
+{
+    const struct accel_value *value = c->whole->values[number];
+    uint32_t role = value->role;
+
+    if (role == ACCEL_ROLE_CONSTANT)
+        return add_constant(c, value, &c->map[number]);
+    if (role == ACCEL_ROLE_INTERMEDIATE || role == ACCEL_ROLE_OUTPUT) {
+        if (c->stage->step.crossed != ACCEL_NO_VALUE || number != c->input)
+            return accel_error_set(c->error, ACCEL_E_UNSUPPORTED,
+                                   "layers on several devices: more than one value crosses, among them \"%s\"",
+                                   value->name);
+        role = ACCEL_ROLE_INPUT;
+    }
+    if (accel_builder_value(c->builder, role, value->role == ACCEL_ROLE_WEIGHT ? value->key : value->name, value->type,
+                            value->rank, value->dims, &c->map[number], c->error) != ACCEL_OK)
+        return c->error->code;
+    if (role != value->role)
+        c->stage->step.crossed = c->map[number];
+    return ACCEL_OK;
+}
+
+static int32_t add_node(struct cutter *c, const struct accel_node *node)
+{
+    uint32_t inputs[STAGE_INPUTS];
+    uint32_t outputs[2] = {ACCEL_NO_VALUE, ACCEL_NO_VALUE};
+    int32_t code = ACCEL_OK;
+
+    if (node->op == ACCEL_OP_ATTENTION && node->output_count > 1)
+        return accel_error_set(
+            c->error, ACCEL_E_UNSUPPORTED,
+            "layers on several devices: node \"%s\" outputs attention score sums (kv.prune=usage), which "
+            "requires one device",
+            node->name);
+    if (node->input_count > STAGE_INPUTS)
+        return accel_error_set(c->error, ACCEL_E_UNSUPPORTED, "layers on several devices: node \"%s\" has %u inputs",
+                               node->name, node->input_count);
+    for (uint32_t i = 0; code == ACCEL_OK && i < node->input_count; i++) {
+        uint32_t number = node->inputs[i];
+
+        if (number != ACCEL_NO_VALUE && c->map[number] == ACCEL_NO_VALUE)
+            code = add_outer(c, number);
+        inputs[i] = number == ACCEL_NO_VALUE ? ACCEL_NO_VALUE : c->map[number];
+    }
+    if (code != ACCEL_OK)
+        return code;
+    if (node->op == ACCEL_OP_RESHAPE) {
+        const struct accel_value *shape = c->whole->values[node->outputs[0]];
+
+        code = accel_builder_reshape(c->builder, node->name, inputs[0], shape->rank, shape->dims, outputs, c->error);
+    } else {
+        code = node->output_count == 2
+                   ? accel_builder_node_outputs(c->builder, node->op, node->name, inputs, node->input_count,
+                                                node->attributes, outputs, 2, c->error)
+                   : accel_builder_node(c->builder, node->op, node->name, inputs, node->input_count, node->attributes,
+                                        outputs, c->error);
+    }
+    for (uint32_t i = 0; code == ACCEL_OK && i < node->output_count; i++)
+        c->map[node->outputs[i]] = outputs[i];
+    return code;
+}
+
+/* Marks as outputs the values that the whole graph outputs or a later stage reads. */
+static int32_t add_outputs(struct cutter *c)
+{
+    uint8_t *is_read = calloc(c->whole->value_count, 1);
+    int32_t code = ACCEL_OK;
+
+    if (is_read == NULL)
+        return accel_error_no_memory(c->error, "to cut a graph");
+    for (uint32_t n = c->end; n < c->whole->node_count; n++)
+        for (uint32_t i = 0; i < c->whole->nodes[n]->input_count; i++)
+            if (c->whole->nodes[n]->inputs[i] != ACCEL_NO_VALUE)
+                is_read[c->whole->nodes[n]->inputs[i]] = 1;
+    for (uint32_t n = c->first; code == ACCEL_OK && n < c->end; n++) {
+        const struct accel_node *node = c->whole->nodes[n];
+        uint32_t made = node->output_count == 0 ? ACCEL_NO_VALUE : node->outputs[0];
+
+        if (made == ACCEL_NO_VALUE || (c->whole->values[made]->role != ACCEL_ROLE_OUTPUT && !is_read[made]))
+            continue;
+        code = accel_builder_output(c->builder, c->map[made], NULL, c->error);
+        c->stage->step.logits = c->map[made];
+        c->stage->stage_output = made;
+    }
+    free(is_read);
+    return code;
+}
+
+static uint32_t mapped(const struct cutter *c, uint32_t number)
+{
+    return number == ACCEL_NO_VALUE ? ACCEL_NO_VALUE : c->map[number];
+}
+
+/* Maps the inputs of the step to the stage; inputs that it does not read stay unset. */
+static void map_inputs(const struct cutter *c, const struct step_graph *whole)
+{
+    struct step_graph *step = &c->stage->step;
+
+    step->ids = mapped(c, whole->ids);
+    step->position = mapped(c, whole->position);
+    step->slot = mapped(c, whole->slot);
+    step->table = mapped(c, whole->table);
+    step->first = mapped(c, whole->first);
+    step->length = mapped(c, whole->length);
+    step->rows = mapped(c, whole->rows);
+    step->frequency = mapped(c, whole->frequency);
+}
+
+static int32_t cut_graph(const struct accel_session *session, struct accel_session *stage, uint32_t first, uint32_t end,
+                         struct accel_error *error)
+{
+    struct accel_error own = {0};
+    struct cutter c = {.whole = session->step.graph, .first = first, .end = end, .stage = stage};
+    int32_t code;
+
+    c.input =
+        session->pipeline_count > 1 ? session->pipeline[session->pipeline_count - 2]->stage_output : ACCEL_NO_VALUE;
+
+    c.error = error == NULL ? &own : error;
+    c.map = malloc((size_t)c.whole->value_count * sizeof(*c.map));
+    if (c.map == NULL)
+        return accel_error_no_memory(error, "to cut a graph");
+    memset(c.map, 0xff, (size_t)c.whole->value_count * sizeof(*c.map));
+    stage->step.crossed = ACCEL_NO_VALUE;
+    stage->step.scores = ACCEL_NO_VALUE;
+    code = accel_builder_create(c.whole->name, &stage->step.builder, c.error);
+    c.builder = stage->step.builder;
+    if (code == ACCEL_OK)
+        code = add_symbols(&c);
+    for (uint32_t n = first; code == ACCEL_OK && n < end; n++)
+        code = add_node(&c, c.whole->nodes[n]);
+    if (code == ACCEL_OK)
+        code = add_outputs(&c);
+    if (code == ACCEL_OK)
+        code = accel_builder_finish(c.builder, &stage->step.graph, c.error);
+    if (code == ACCEL_OK)
+        map_inputs(&c, &session->step);
+    free(c.map);
+    return code;
+}
+
+/* ---- the plan of a stage ---- */
+
+static bool is_spreading(const char *key)
+{
+    return strcmp(key, "placement") == 0 || strcmp(key, "offload.layers") == 0 || strcmp(key, "gpu.layers") == 0 ||
+           strcmp(key, "memory.budget") == 0;
+}
+
+/* Returns whether a key is an option of another driver. */
+static bool is_of_another(const char *key, const char *device)
+{
+    size_t length = strcspn(key, ".");
+
+    if (accel_setting_check(key, "", NULL) != ACCEL_E_NOT_FOUND)
+        return false;
+    return strncmp(key, device, length) != 0 || device[length] != ':';
+}
+
+/* Lists the caller's settings, with their units. */
+static int32_t list_overrides(const struct accel_plan *plan, const char *device, struct override_list *list,
+                              struct accel_error *error)
+{
+    uint32_t most = accel_plan_setting_count(plan);
+
+    list->rows = calloc((size_t)most + 2, sizeof(*list->rows));
+    list->values = calloc((size_t)most + 2, sizeof(*list->values));
+    list->count = 0;
+    if (list->rows == NULL || list->values == NULL)
+        return accel_error_no_memory(error, "for the settings of a stage");
+    for (uint32_t i = 0; i < most; i++) {
+        const struct accel_plan_setting *setting = accel_plan_setting_get(plan, i);
+        bool is_number = setting->value[0] >= '0' && setting->value[0] <= '9';
+        char *value = list->values[list->count];
+
+        if (setting->origin != ACCEL_ORIGIN_GIVEN || is_spreading(setting->key) || is_of_another(setting->key, device))
+            continue;
+        snprintf(value, OVERRIDE_TEXT, "%s%s", setting->value,
+                 !is_number                            ? ""
+                 : strcmp(setting->unit, "bytes") == 0 ? "B"
+                                                       : setting->unit);
+        list->rows[list->count++] = (struct accel_named_value){setting->key, value, setting->place};
+    }
+    /* A settings file may spread the whole model, but a stage stays on its device. */
+    list->rows[list->count++] = (struct accel_named_value){"gpu.layers", "auto", "a stage of a spread model"};
+    return ACCEL_OK;
+}
+
+static int32_t create_stage_plan(const struct accel_session *session, const char *device, struct accel_plan **out_plan,
+                                 struct accel_error *error)
+{
+    struct accel_plan_request request = {.size = sizeof(request), .device = device};
+    struct override_list overrides = {0};
+    uint32_t count = accel_plan_fact_count(session->plan);
+    struct accel_named_value *facts = calloc((size_t)count + 1, sizeof(*facts));
+    int32_t code = list_overrides(session->plan, device, &overrides, error);
+
+    if (code == ACCEL_OK && facts == NULL)
+        code = accel_error_no_memory(error, "for the facts of a stage");
+    for (uint32_t i = 0; code == ACCEL_OK && i < count; i++) {
+        const struct accel_named_value *fact = accel_plan_fact_get(session->plan, i);
+
+        if (strncmp(fact->key, "model.", 6) == 0 || strncmp(fact->key, "request.", 8) == 0)
+            facts[request.model_count++] = *fact;
+    }
+    request.model = facts;
+    request.overrides = overrides.rows;
+    request.override_count = overrides.count;
+    if (code == ACCEL_OK)
+        code = accel_plan_create(session->context, &request, out_plan, error);
+    free(facts);
+    free(overrides.rows);
+    free(overrides.values);
+    return code;
+}
+
+/* ---- creating stages ---- */
+
+/* Points the stage at its part of the state: two parts per layer, in the order of the graph. */
+static void assign_state(const struct accel_session *session, struct accel_session *stage)
+{
+    const struct accel_graph *graph = stage->step.graph;
+    uint32_t first = ACCEL_NO_LAYER;
+
+    for (uint32_t n = 0; first == ACCEL_NO_LAYER && n < graph->node_count; n++)
+        first = layer_of(graph->nodes[n]);
+    for (uint32_t v = 0; v < graph->value_count; v++)
+        stage->part_count += graph->values[v]->role == ACCEL_ROLE_STATE;
+    stage->parts = first == ACCEL_NO_LAYER ? session->parts : session->parts + 2 * (size_t)first;
+}
+
+static int32_t create_stage(struct accel_session *session, const char *device, uint32_t first, uint32_t end,
+                            struct accel_error *error)
+{
+    struct accel_session *stage = calloc(1, sizeof(*stage));
+    struct run_planner planner = {.session = stage, .error = error};
+    int32_t code;
+
+    if (stage == NULL)
+        return accel_error_no_memory(error, "for a stage of a session");
+    session->pipeline[session->pipeline_count++] = stage;
+    stage->is_stage = true;
+    stage->context = session->context;
+    stage->model = session->model;
+    stage->options = session->options;
+    stage->source = session->source;
+    stage->types = session->types;
+    stage->made = session->made;
+    stage->made_count = session->made_count;
+    code = cut_graph(session, stage, first, end, error);
+    if (code == ACCEL_OK)
+        code = create_stage_plan(session, device, &planner.plan, error);
+    stage->plan = stage->own_plan = planner.plan;
+    for (uint32_t p = 0; code == ACCEL_OK && p + 1 < session->pipeline_count; p++)
+        code = accel_plan_share_device(planner.plan, session->pipeline[p]->plan, error);
+    if (code == ACCEL_OK)
+        code = settings_read(stage->plan, &stage->settings, error);
+    if (code == ACCEL_OK)
+        code = run_planner_resolve_load(&planner);
+    if (code != ACCEL_OK)
+        return code;
+    assign_state(session, stage);
+    return run_planner_place(&planner);
+}
+
+static int32_t merge_plans(const struct run_planner *planner)
+{
+    const struct accel_session *session = planner->session;
+    const struct accel_plan **plans = calloc(session->pipeline_count, sizeof(*plans));
+    int32_t code;
+
+    if (plans == NULL)
+        return accel_error_no_memory(planner->error, "for the plans of %u stages", session->pipeline_count);
+    for (uint32_t p = 0; p < session->pipeline_count; p++)
+        plans[p] = session->pipeline[p]->plan;
+    code = accel_plan_merge_stages(planner->plan, plans, session->pipeline_count, planner->error);
+    free(plans);
+    return code;
+}
+
+int32_t run_planner_place_stages(const struct run_planner *planner)
+{
+    struct accel_session *session = planner->session;
+    struct accel_error *error = planner->error;
+    const struct accel_graph *graph = session->step.graph;
+    const char **devices = NULL;
+    int32_t code = ACCEL_OK;
+
+    if (session->options.stages || session->options.inputs) {
+        accel_error_set(error, ACCEL_E_UNSUPPORTED,
+                        "the plan has layers on several devices, and activations are read "
+                        "on one device alone");
+        accel_error_remedy(error, "run all layers on one device: --set placement=single --set gpu.layers=auto, with "
+                                  "--device NAME for one that has the memory (accelctl devices)");
+        return accel_error_origin(error, ACCEL_FROM_SETTING, ACCEL_E_UNSUPPORTED);
+    }
+    session->pipeline = calloc(graph->node_count, sizeof(struct accel_session *));
+    devices = list_devices(session);
+    if (session->pipeline == NULL || devices == NULL)
+        code = accel_error_no_memory(error, "for the stages of a session");
+    for (uint32_t n = 0; code == ACCEL_OK && n < graph->node_count;) {
+        uint32_t end = n + 1;
+
+        while (end < graph->node_count && strcmp(devices[end], devices[n]) == 0)
+            end++;
+        code = create_stage(session, devices[n], n, end, error);
+        n = end;
+    }
+    free(devices);
+    return code == ACCEL_OK ? merge_plans(planner) : code;
+}
