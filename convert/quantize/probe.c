@@ -94,8 +94,7 @@ static int32_t run(struct reading *r, const struct quantize_probe *probe)
 {
     struct accel_session *session = NULL;
     const struct run_types types = {probe == NULL ? NULL : probe->rows, probe == NULL ? 0 : probe->count};
-    int32_t code =
-        quantize_session_create(r->text, r->window, r->step, 0, probe == NULL ? NULL : &types, &session, r->error);
+    int32_t code = quantize_session_create(r->text, r->window, r->step, 0, &types, &session, r->error);
 
     if (code == ACCEL_OK)
         code = accel_session_load(session, r->error);

@@ -243,6 +243,7 @@ int32_t quantize_session_create(const struct quantize_text *text, uint64_t chunk
                                 const struct run_types *types, struct accel_session **out_session,
                                 struct accel_error *error)
 {
+    static const struct run_types none = {NULL, 0};
     char context[24], batch[24];
     const struct accel_named_value given[] = {{"kv.type.k", "f32", "calibration"},
                                               {"kv.type.v", "f32", "calibration"},
@@ -257,7 +258,8 @@ int32_t quantize_session_create(const struct quantize_text *text, uint64_t chunk
 
     snprintf(context, sizeof(context), "%llutok", (unsigned long long)chunk);
     snprintf(batch, sizeof(batch), "%llutok", (unsigned long long)step);
-    return session_create(text->context, text->model, &options, types, out_session, error);
+    /* Other settings that convert weights have no effect on a calibration. */
+    return session_create(text->context, text->model, &options, types == NULL ? &none : types, out_session, error);
 }
 
 static void average(float *moments, uint64_t width, uint64_t tokens)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Creates a description from a path or from a name. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include <accel/profile.h>
 
 #include "model/describe/internal.h"
+#include "model/describe/open.h"
 #include "model/family/family.h"
 #include "model/file/fault.h"
 #include "model/file/not_model.h"
@@ -110,6 +112,48 @@ static int32_t from_name(struct accel_model_description *d, struct accel_context
     return code == ACCEL_OK ? finish(d, error) : code;
 }
 
+int32_t describe_trained(struct accel_model_description *description, uint64_t trained, struct accel_error *error)
+{
+    char text[24];
+
+    snprintf(text, sizeof(text), "%" PRIu64, trained);
+    return describe_fact(description, "model.context", text, description->origin, error);
+}
+
+/* Creates a description of nothing yet. */
+static int32_t create(const char *path, struct accel_model_description **out_description, struct accel_error *error)
+{
+    struct accel_model_description *d = *out_description = calloc(1, sizeof(*d));
+
+    if (d != NULL)
+        d->path = model_pool_text(&d->pool, path, strlen(path));
+    return d != NULL && d->path != NULL
+               ? ACCEL_OK
+               : accel_error_set(error, ACCEL_E_MEMORY, "%s: no memory for its description", path);
+}
+
+/* Frees a description that cannot be finished. */
+static int32_t end(struct accel_model_description **description, int32_t code, struct accel_error *error)
+{
+    if (code == ACCEL_OK)
+        return ACCEL_OK;
+    accel_model_description_free(*description);
+    *description = NULL;
+    return accel_error_origin(error, ACCEL_FROM_MODEL, code);
+}
+
+int32_t describe_open_file(struct accel_context *context, const struct accel_model_file *file, uint64_t trained,
+                           struct accel_model_description **out_description, struct accel_error *error)
+{
+    int32_t code = create(accel_model_file_path(file), out_description, error);
+
+    if (code == ACCEL_OK)
+        code = from_open_file(*out_description, context, file, error);
+    if (code == ACCEL_OK)
+        code = describe_trained(*out_description, trained, error);
+    return end(out_description, code, error);
+}
+
 int32_t accel_model_describe(struct accel_context *context, const char *path_or_name,
                              struct accel_model_description **out_description, struct accel_error *error)
 {
@@ -123,24 +167,17 @@ int32_t accel_model_describe(struct accel_context *context, const char *path_or_
         accel_error_remedy(error, "name its file or folder, or one of accelctl profile list models");
         return code;
     }
-    d = calloc(1, sizeof(*d));
-    if (d == NULL)
-        return accel_error_set(error, ACCEL_E_MEMORY, "%s: no memory for its description", path_or_name);
-    d->path = model_pool_text(&d->pool, path_or_name, strlen(path_or_name));
-    if (d->path == NULL)
-        code = accel_error_set(error, ACCEL_E_MEMORY, "%s: no memory for its description", path_or_name);
-    else if (is_there(d->path) || looks_like_path(d->path) || (context == NULL && strchr(d->path, '/') != NULL))
+    code = create(path_or_name, out_description, error);
+    d = *out_description;
+    if (code != ACCEL_OK)
+        return end(out_description, code, error);
+    if (is_there(d->path) || looks_like_path(d->path) || (context == NULL && strchr(d->path, '/') != NULL))
         code = from_file(d, context, error);
     else if (context != NULL && describe_find_name(context, d->path, name))
         code = from_name(d, context, name, error);
     else
         code = from_name(d, context, d->path, error);
-    if (code != ACCEL_OK) {
-        accel_model_description_free(d);
-        return accel_error_origin(error, ACCEL_FROM_MODEL, code);
-    }
-    *out_description = d;
-    return ACCEL_OK;
+    return end(out_description, code, error);
 }
 
 void accel_model_description_free(struct accel_model_description *description)

@@ -8,6 +8,7 @@
 
 #include <accel/model/tokenizer.h>
 
+#include "model/describe/open.h"
 #include "model/plan/identity.h"
 #include "model/plan/internal.h"
 #include "model/plan/run.h"
@@ -142,6 +143,8 @@ static int32_t open_model(const char *path, struct plan_subject *subject, struct
     code = accel_model_open(path, NULL, &subject->model, &subject->reason);
     if (code == ACCEL_OK)
         plan_identity_hash(subject->model, subject->identity);
+    if (code == ACCEL_OK)
+        code = describe_trained(subject->description, subject->model->facts.context, &subject->reason);
     if (code == ACCEL_OK || code == ACCEL_E_UNSUPPORTED)
         return ACCEL_OK;
     if (error != NULL && error->code == ACCEL_OK)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plans a run: passes facts of the model in, decides what settings leave open, builds the graph and places it. */
+/* Plans a run after its shape plan: checks settings against the model, builds the graph and places it. */
 #include "model/plan/run.h"
 
 #include <inttypes.h>
@@ -9,6 +9,7 @@
 
 #include <accel/quant/format.h>
 
+#include "model/describe/open.h"
 #include "model/family/rope.h"
 #include "model/plan/load.h"
 #include "model/plan/stages.h"
@@ -19,77 +20,20 @@
 #include "model/session/source.h"
 #include "model/session/types.h"
 
-/* Facts of the model that profile rules can test. */
-enum { FACTS = 9, FACT_TEXT = 32 };
-
-#define ONE_BASE "dynamic rotary scaling has one base for a step"
-
-struct facts {
-    struct accel_named_value rows[FACTS];
-    char texts[FACTS][FACT_TEXT];
-    uint32_t count;
-};
-
-static void add_fact(struct facts *facts, const char *key, uint64_t value, const char *origin)
+/* Returns the type in which keys or values are cached; the shape plan has declined or refused what does not divide a
+ * head. */
+static uint32_t cache_type(const struct settings *settings, const struct accel_plan_setting *setting, uint32_t head)
 {
-    snprintf(facts->texts[facts->count], FACT_TEXT, "%" PRIu64, value);
-    facts->rows[facts->count] = (struct accel_named_value){key, facts->texts[facts->count], origin};
-    facts->count++;
-}
-
-static void collect_facts(const struct accel_model *model, struct facts *facts)
-{
-    const char *path = accel_model_file_path(model->file);
-    const struct accel_model_facts *f = &model->facts;
-
-    facts->count = 0;
-    facts->rows[facts->count++] = (struct accel_named_value){"model.family", f->architecture, path};
-    add_fact(facts, "model.layers", f->layers, path);
-    add_fact(facts, "model.hidden", f->hidden, path);
-    add_fact(facts, "model.heads", f->heads, path);
-    add_fact(facts, "model.kv_heads", f->kv_heads, path);
-    add_fact(facts, "model.vocabulary", f->vocabulary, path);
-    add_fact(facts, "model.context", f->context, path);
-    add_fact(facts, "model.parameters", f->parameters, path);
-    add_fact(facts, "model.weight_bytes", f->weight_bytes, path);
-}
-
-/* Resolves a quantized cache type: symmetric groups of kv.group, or smaller ones that divide a head. If none does,
- * falls back to f16 unless the policy denies it. */
-static int32_t resolve_quantized_cache(const struct run_planner *p, const struct accel_plan_setting *setting,
-                                       uint32_t head, uint32_t *out_type)
-{
-    const struct settings *settings = &p->session->settings;
     char name[32];
 
+    if (setting->word != ACCEL_WORD_Q8 && setting->word != ACCEL_WORD_Q4)
+        return setting->word == ACCEL_WORD_F32 ? ACCEL_F32 : ACCEL_F16;
     snprintf(name, sizeof(name), "%.2s_g%.3s", setting->value,
              settings->kv_group->word == ACCEL_WORD_AUTO ? "64" : settings->kv_group->value);
-    *out_type = accel_format_narrow(accel_format_find(name), head);
-    if (*out_type != ACCEL_F16)
-        return ACCEL_OK;
-    if (accel_plan_is_recommended(p->plan, setting->key)) {
-        char reason[120];
-
-        snprintf(reason, sizeof(reason), "heads of %u elements have no group of 32 or more that divides them", head);
-        return accel_plan_decline(p->plan, setting->key, "f16", reason, p->error);
-    }
-    if (settings->fallback_kv->word != ACCEL_WORD_DENY)
-        return ACCEL_OK;
-    accel_error_set(p->error, ACCEL_E_FALLBACK,
-                    "%s: %s=%s: heads of %u elements have no group of 32 or more that divides them", setting->place,
-                    setting->key, setting->value, head);
-    accel_error_remedy(p->error, "set %s=f16, or fallback.kv to warn or allow", setting->key);
-    return ACCEL_E_FALLBACK;
+    return accel_format_narrow(accel_format_find(name), head);
 }
 
-static int32_t resolve_cache_type(const struct run_planner *p, const struct accel_plan_setting *setting, uint32_t head,
-                                  uint32_t *out_type)
-{
-    *out_type = setting->word == ACCEL_WORD_F32 ? ACCEL_F32 : ACCEL_F16;
-    if (setting->word == ACCEL_WORD_Q8 || setting->word == ACCEL_WORD_Q4)
-        return resolve_quantized_cache(p, setting, head, out_type);
-    return ACCEL_OK;
-}
+#define ONE_BASE "dynamic rotary scaling has one base for a step"
 
 static uint64_t smaller(uint64_t a, uint64_t b)
 {
@@ -126,34 +70,24 @@ int32_t plan_check_context(const struct settings *settings, const char *name, ui
     return refuse_context(settings->context, name, longest, error);
 }
 
-/* Resolves the context: the profiles' value, limited by the model. Refuses a larger one that the caller set; the plan
- * shows the result. */
-static int32_t resolve_context(const struct run_planner *p)
+/* Refuses a context past the training of the model, which only the caller can have set, unless it is allowed. */
+static int32_t check_context(const struct run_planner *p)
 {
     const struct accel_model *model = p->session->model;
     const struct accel_plan_setting *setting = p->session->settings.context;
-    const uint64_t longest = session_longest_context(model), asked = (uint64_t)setting->number;
+    const uint64_t longest = session_longest_context(model);
     const char *path = accel_model_file_path(model->file);
-    uint64_t *context = &p->session->options.context;
-    char value[24];
 
-    *context = asked == 0 ? model->facts.context : smaller(asked, longest);
-    if (asked != 0 && asked <= longest)
+    if ((uint64_t)setting->number <= longest)
         return ACCEL_OK;
-    if (asked != 0 && setting->origin == ACCEL_ORIGIN_GIVEN) {
-        if (!setting_is_on(p->session->settings.context_beyond_training))
-            return refuse_context(setting, path, longest, p->error);
-        *context = asked;
-        if (!session_has_table(model))
-            return ACCEL_OK;
-        accel_error_set(p->error, ACCEL_E_INVALID,
-                        "%.160s: context=%s: the table of positions of %s has %" PRIu64 " rows", setting->place,
-                        setting->value, path, longest);
-        accel_error_remedy(p->error, "--set context=%" PRIu64, longest);
-        return accel_error_origin(p->error, setting_origin(setting), ACCEL_E_INVALID);
-    }
-    snprintf(value, sizeof(value), "%" PRIu64, *context);
-    return accel_plan_setting_override(p->plan, "context", value, path, "what the model was made for", p->error);
+    if (!setting_is_on(p->session->settings.context_beyond_training))
+        return refuse_context(setting, path, longest, p->error);
+    if (!session_has_table(model))
+        return ACCEL_OK;
+    accel_error_set(p->error, ACCEL_E_INVALID, "%.160s: context=%s: the table of positions of %s has %" PRIu64 " rows",
+                    setting->place, setting->value, path, longest);
+    accel_error_remedy(p->error, "--set context=%" PRIu64, longest);
+    return accel_error_origin(p->error, setting_origin(setting), ACCEL_E_INVALID);
 }
 
 /* Refuses a context that the sinks would nearly fill. */
@@ -248,42 +182,15 @@ static int32_t resolve_full(const struct run_planner *p)
     return code;
 }
 
-/* Returns the KV capacity of a sequence in pages of `page`, so that each token of a step sees its window. With
+/* Returns the KV capacity of a sequence in whole pages, so that each token of a step sees its window. With
  * kv.full=slide this is the whole context: tokens behind the window count again once those before them have left. */
-static uint64_t find_kv_capacity(const struct accel_session *session, uint64_t page)
+static uint64_t find_kv_capacity(const struct accel_session *session)
 {
     const struct step_options *options = &session->options;
 
     if (options->window == 0 || session->full == FULL_SLIDE)
         return options->context;
-    return smaller(options->context, kv_capacity(page, options->window, options->sinks, options->batch));
-}
-
-/* Returns whether the user set the value of a setting: it is neither recommended nor built in. */
-static bool is_users(const struct accel_plan *plan, const struct accel_plan_setting *setting)
-{
-    return (setting->origin == ACCEL_ORIGIN_GIVEN || setting->origin == ACCEL_ORIGIN_PROFILE) &&
-           !accel_plan_is_recommended(plan, setting->key);
-}
-
-/* Resolves the page size and the KV capacity, as a shape plan does. One sequence that never drops tokens has a single
- * page, which needs no lookup, unless the user set a page size. Pruned tokens leave one by one. A short context needs
- * several pages, because whole pages leave. */
-static void resolve_pages(struct accel_session *session)
-{
-    const uint64_t wished = (uint64_t)session->settings.attention_page->number;
-    struct step_options *options = &session->options;
-
-    options->page = smaller(wished, options->context);
-    if (session->full == FULL_PRUNE)
-        options->page = 1;
-    if (session->full == FULL_SLIDE)
-        options->page = smaller(wished, options->context / 4);
-    options->kv_capacity = find_kv_capacity(session, options->page);
-    if (session->full == FULL_STOP && options->sequences == 1 && options->kv_capacity == options->context &&
-        !is_users(session->plan, session->settings.attention_page))
-        options->page = options->context;
-    options->slots = kv_slots((uint32_t)options->sequences, options->page, options->kv_capacity);
+    return smaller(options->context, kv_capacity(options->page, options->window, options->sinks, options->batch));
 }
 
 /* Dynamic rotary scaling reads one base for all tokens of a step. */
@@ -291,7 +198,6 @@ static int32_t check_sequences(const struct run_planner *p)
 {
     const struct accel_model *model = p->session->model;
 
-    p->session->options.sequences = (uint64_t)p->session->settings.sequences->number;
     if (p->session->options.sequences == 1 || !rope_changes(&model->config.rope))
         return ACCEL_OK;
     return accel_error_set(p->error, ACCEL_E_UNSUPPORTED, "%s: " ONE_BASE ": sequences has to be 1",
@@ -340,12 +246,10 @@ static int32_t resolve_settings(const struct run_planner *p, uint64_t outputs, u
     const struct accel_decoder_config *config = &session->model->config;
     const struct settings *settings = &session->settings;
     struct step_options *options = &session->options;
-    int32_t code = resolve_cache_type(p, settings->kv_type_k, config->head_size, &options->k_type);
+    int32_t code = check_context(p);
 
-    if (code == ACCEL_OK)
-        code = resolve_cache_type(p, settings->kv_type_v, config->value_size, &options->v_type);
-    if (code == ACCEL_OK)
-        code = resolve_context(p);
+    options->context = (uint64_t)settings->context->number;
+    options->sequences = (uint64_t)settings->sequences->number;
     if (code == ACCEL_OK)
         code = resolve_full(p);
     if (code == ACCEL_OK)
@@ -356,6 +260,8 @@ static int32_t resolve_settings(const struct run_planner *p, uint64_t outputs, u
         code = session_measure_check(session, p->error);
     if (code != ACCEL_OK)
         return code;
+    options->k_type = cache_type(settings, settings->kv_type_k, config->head_size);
+    options->v_type = cache_type(settings, settings->kv_type_v, config->value_size);
     options->batch =
         smaller(larger((uint64_t)settings->batch->number, options->sequences), options->context * options->sequences);
     options->span = options->batch;
@@ -364,7 +270,9 @@ static int32_t resolve_settings(const struct run_planner *p, uint64_t outputs, u
         options->span = smaller(options->batch, options->context / 2);
         options->batch = smaller(options->batch, larger(options->span, options->sequences));
     }
-    resolve_pages(session);
+    options->page = (uint64_t)settings->attention_page->number;
+    options->kv_capacity = find_kv_capacity(session);
+    options->slots = kv_slots((uint32_t)options->sequences, options->page, options->kv_capacity);
     options->outputs = smaller(larger(outputs, options->sequences), options->batch);
     options->stages = (flags & ACCEL_SESSION_STAGES) != 0;
     options->inputs = (flags & ACCEL_SESSION_INPUTS) != 0;
@@ -510,24 +418,27 @@ int32_t session_create(struct accel_context *context, const struct accel_model *
                        struct accel_session **out_session, struct accel_error *error)
 {
     struct accel_plan_request request = {.size = sizeof(request)};
+    struct accel_model_description *description = NULL;
     struct accel_session_options chosen;
     struct accel_plan *plan = NULL;
-    struct facts facts;
     int32_t code;
 
     *out_session = NULL;
     code = import_options(options, &chosen, error);
+    if (code == ACCEL_OK)
+        code = describe_open_file(context, model->file, model->facts.context, &description, error);
     if (code != ACCEL_OK)
         return code;
-    collect_facts(model, &facts);
-    request.model = facts.rows;
-    request.model_count = facts.count;
+    request.model = accel_model_description_facts(description, &request.model_count);
     request.device = chosen.device;
     request.overrides = chosen.overrides;
     request.override_count = chosen.override_count;
     code = accel_plan_create(context, &request, &plan, error);
     if (code == ACCEL_OK)
         code = plan_decline_for_model(plan, model, error);
+    if (code == ACCEL_OK)
+        code = accel_plan_sketch(plan, accel_model_description_sketch(description), error);
+    accel_model_description_free(description);
     if (code == ACCEL_OK)
         code = session_from_plan(context, model, plan, chosen.flags, chosen.outputs, types, out_session, error);
     /* Some settings can be checked only once memory is known. */

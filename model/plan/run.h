@@ -22,8 +22,8 @@ struct run_types {
 /* Declines recommended settings that the model does not permit. Call it before the shape plan (accel_plan_sketch). */
 int32_t plan_decline_for_model(struct accel_plan *plan, const struct accel_model *model, struct accel_error *error);
 
-/* Plans the run of a plan whose settings are resolved, which the caller owns and frees after the session. `flags` and
- * `outputs` as in accel_session_options. `types` may be NULL. */
+/* Plans the run of a plan with the shape plan of the model, which the caller owns and frees after the session. `flags`
+ * and `outputs` as in accel_session_options. `types` may be NULL. */
 int32_t session_from_plan(struct accel_context *context, const struct accel_model *model, struct accel_plan *plan,
                           uint32_t flags, uint32_t outputs, const struct run_types *types,
                           struct accel_session **out_session, struct accel_error *error);

@@ -174,6 +174,9 @@ if [ -d "$fixture" ]; then
     unset WEBGPU_KV_CACHE_PRUNING
     grep -q "a table of" "$work/out" && grep -qE '^ *attention\.page +64 tok' "$work/out" ||
         fail "pages are planned for a value that is not honored"
+    # A file without its context, which the family knows.
+    try 0 "$accelctl" plan "${fixture%/*}/bloom-base" --device cpu --all
+    grep -qE '^ *attention\.page +2048 tok' "$work/out" || fail "a page is longer than the context"
 fi
 
 # One device is all that auto has to fill, and a client that the driver does not name is none.

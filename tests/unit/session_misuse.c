@@ -85,9 +85,8 @@ static void test_session_options(void **state)
 static void test_session_settings(void **state)
 {
     static const struct accel_named_value wrong[] = {
-        {"kernels.sparse", "true", "test 1"}, {"measure.folder", "x", "test 2"},
-        {"weights.type", "q4", "test 3"},     {"compute.type", "f16", "test 4"},
-        {"kv.enabled", "false", "test 5"},    {"precision.adaptive", "true", "test 6"},
+        {"kernels.sparse", "true", "test 1"}, {"measure.folder", "x", "test 2"}, {"role.norm", "f16", "test 3"},
+        {"compute.type", "f16", "test 4"},    {"kv.enabled", "false", "test 5"}, {"vision.type", "q4", "test 6"},
     };
     struct used *used = *state;
 
@@ -102,6 +101,23 @@ static void test_session_settings(void **state)
         assert_non_null(strstr(error.text, wrong[i].key));
         assert_non_null(strstr(error.text, wrong[i].origin));
     }
+}
+
+/* The types that settings request are those of the plan of a session. */
+static void test_session_types(void **state)
+{
+    static const struct accel_named_value type = {"weights.type", "q4", "test"};
+    struct accel_session_options options = {.size = sizeof(options), .overrides = &type, .override_count = 1};
+    struct used *used = *state;
+    struct accel_session *session = NULL;
+    struct accel_error error = {0};
+    uint32_t converted = 0;
+
+    OK(accel_session_create(used->context, used->model, &options, &session, &error));
+    for (uint32_t i = 0; i < accel_plan_weight_count(accel_session_plan(session)); i++)
+        converted += accel_plan_weight_get(accel_session_plan(session), i)->converted;
+    assert_true(converted > 0);
+    accel_session_free(session);
 }
 
 static void test_generate_options(void **state)
@@ -154,6 +170,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_second_load, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_session_options, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_session_settings, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_session_types, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_generate_options, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_short_result, set_up, tear_down),
     };
