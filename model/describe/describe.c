@@ -9,10 +9,12 @@
 #include <accel/profile.h>
 
 #include "model/describe/internal.h"
+#include "model/family/decoder_config.h"
 #include "model/family/family.h"
 #include "model/file/fault.h"
 #include "model/file/not_model.h"
 #include "model/file/packed.h"
+#include "model/file/text.h"
 
 /* Returns whether a path exists or fails for a reason that opening it would report. */
 static bool is_there(const char *path)
@@ -96,6 +98,55 @@ static int32_t from_file(struct accel_model_description *d, struct accel_context
     return code;
 }
 
+/* Refuses weights whose packing only their own files show. */
+static int32_t refuse_packed(const struct accel_model_description *d, struct accel_error *error)
+{
+    if (d->traits.packing == NULL || d->traits.expert_type != ACCEL_TYPE_NONE)
+        return ACCEL_OK;
+    accel_error_set(error, ACCEL_E_UNSUPPORTED,
+                    "%s: quantization_config: quant_method is %.60s: only the files of the weights show their types",
+                    d->origin, d->traits.packing);
+    accel_error_remedy(error, "download the weights; or plan the config.json of the unquantized model with --set "
+                              "weights.type=q4");
+    return ACCEL_E_UNSUPPORTED;
+}
+
+/* Describes a config.json that has no weights beside it: its family lists those that it calls for. */
+static int32_t from_config(struct accel_model_description *d, struct accel_context *context, const char *path,
+                           struct accel_error *error)
+{
+    struct accel_decoder_config config = {0};
+    uint64_t length = 0;
+    char *text = NULL;
+    int32_t code = model_text_read(path, CONFIG_TEXT_MAX, &text, &length, error);
+
+    d->origin = model_pool_text(&d->pool, path, strlen(path));
+    if (code == ACCEL_OK && d->origin == NULL)
+        code = model_no_memory(error, path, strlen(path));
+    if (code == ACCEL_OK)
+        code = describe_config_text(d, d->origin, text, length, error);
+    if (code == ACCEL_OK && d->traits.family != NULL)
+        code = describe_fact(d, "model.family", d->traits.family, d->origin, error);
+    if (code == ACCEL_OK)
+        code = accel_model_description_runs(d, error);
+    if (code == ACCEL_OK)
+        code = accel_decoder_config_parse(d->origin, text, length, NULL, &config, error);
+    if (code == ACCEL_OK)
+        code = refuse_packed(d, error);
+    if (code == ACCEL_OK && d->traits.packing != NULL)
+        code = describe_fact(d, "model.weights", d->traits.packing, d->origin, error);
+    if (code == ACCEL_OK)
+        code = describe_decoder(d, &config, error);
+    describe_complete(d);
+    if (code == ACCEL_OK && context != NULL)
+        code = describe_fit(d, context, error);
+    accel_decoder_config_free(&config);
+    accel_model_text_free(text);
+    if (code == ACCEL_E_CORRUPT)
+        model_remedy_damaged(error);
+    return code == ACCEL_OK ? finish(d, error) : code;
+}
+
 static int32_t from_name(struct accel_model_description *d, struct accel_context *context, const char *name,
                          struct accel_error *error)
 {
@@ -114,7 +165,7 @@ int32_t accel_model_describe(struct accel_context *context, const char *path_or_
                              struct accel_model_description **out_description, struct accel_error *error)
 {
     struct accel_model_description *d;
-    char name[DESCRIPTOR_BYTES];
+    char name[DESCRIPTOR_BYTES], *config;
     int32_t code;
 
     *out_description = NULL;
@@ -127,14 +178,18 @@ int32_t accel_model_describe(struct accel_context *context, const char *path_or_
     if (d == NULL)
         return accel_error_set(error, ACCEL_E_MEMORY, "%s: no memory for its description", path_or_name);
     d->path = model_pool_text(&d->pool, path_or_name, strlen(path_or_name));
+    config = model_lone_config(path_or_name);
     if (d->path == NULL)
         code = accel_error_set(error, ACCEL_E_MEMORY, "%s: no memory for its description", path_or_name);
+    else if (config != NULL)
+        code = from_config(d, context, config, error);
     else if (is_there(d->path) || looks_like_path(d->path) || (context == NULL && strchr(d->path, '/') != NULL))
         code = from_file(d, context, error);
     else if (context != NULL && describe_find_name(context, d->path, name))
         code = from_name(d, context, name, error);
     else
         code = from_name(d, context, d->path, error);
+    free(config);
     if (code != ACCEL_OK) {
         accel_model_description_free(d);
         return accel_error_origin(error, ACCEL_FROM_MODEL, code);
@@ -200,6 +255,10 @@ int32_t accel_model_description_runs(const struct accel_model_description *descr
         accel_error_remedy(error, "set model_type to the architecture of the weights, for example \"llama\"");
         return ACCEL_E_UNSUPPORTED;
     }
-    snprintf(place, sizeof(place), "%s%s", description->path, description->has_json ? ": config.json: model_type" : "");
+    if (description->has_json && !description->is_file)
+        snprintf(place, sizeof(place), "%s: model_type", description->origin);
+    else
+        snprintf(place, sizeof(place), "%s%s", description->path,
+                 description->has_json ? ": config.json: model_type" : "");
     return model_family_find(place, name == NULL ? "" : name, &family, error);
 }

@@ -71,6 +71,8 @@ static const struct {
     {"model.projection", offsetof(struct traits, projection)},
     {"model.buckets", offsetof(struct traits, buckets)},
     {"model.context", offsetof(struct traits, context)},
+    {"model.window", offsetof(struct traits, window)},
+    {"model.window_layers", offsetof(struct traits, window_layers)},
     {"model.parameters", offsetof(struct traits, parameters)},
     {"model.weight_bytes", offsetof(struct traits, weight_bytes)},
 };

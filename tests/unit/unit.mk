@@ -376,7 +376,7 @@ tests_unit_plan_devices_LDADD = $(core_test_libs)
 unit_tests += tests/unit/describe_models tests/unit/describe_files
 tests_unit_describe_models_SOURCES = %D%/describe_models.c %D%/format_support.h
 tests_unit_describe_models_LDADD = $(model_test_libs)
-tests_unit_describe_files_SOURCES = %D%/describe_files.c %D%/format_support.h
+tests_unit_describe_files_SOURCES = %D%/describe_files.c %D%/format_support.h %D%/family_fixtures.def
 tests_unit_describe_files_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_describe_files_LDADD = $(model_test_libs) $(JANSSON_LIBS)
 
