@@ -129,6 +129,11 @@ for gpu in t4:q4_g128 a100:q8_g128; do
     try 0 "$accelctl" plan gemma-2b --platform cuda --device ${gpu%%:*} --set weights.type=auto
     grep -q "^weights " "$work/out" && fail "the model's own type is said to be another"
 done
+# Windows and latent attention of a described model, and what they do to its cache.
+try 0 "$accelctl" plan gpt-oss-20b --platform cuda --device h100
+has "sliding window of 128 tokens in 12 of 24 layers"
+try 0 "$accelctl" plan deepseek-v2-lite --platform cuda --device h100
+has "latent attention: the KV cache is planned for a Hugging Face folder, with 5120 elements"
 try 0 "$accelctl" plan llama-2-7b --platform cuda --device t4
 is "$(head -n 1 "$work/out" | cut -c 1-24)" "verdict    FITS on cuda:" "the first line"
 has "by formula"
