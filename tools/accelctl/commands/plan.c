@@ -283,9 +283,10 @@ const struct command command_plan = {
     .arguments = "MODEL",
     .detail =
         "Prints the verdict, device, memory, speed, and the settings that a run does not honor; --reasons and --all "
-        "print the rest. MODEL is a GGUF file, a safetensors file beside its config.json, a folder with them, or the "
-        "name of a file in the folder models of the profiles. Nothing is loaded. If the model, its family or the "
-        "device is not here, the plan is computed by formula, and a note states so.\n"
+        "print the rest. MODEL is a GGUF file, a safetensors file beside its config.json, a folder with them, the "
+        "config.json of a decoder alone, or the name of a file in the folder models of the profiles. Nothing is "
+        "loaded. If the weights, the model's family or the device are not here, the plan is computed by formula, and a "
+        "note states so.\n"
         "Each setting names the file and line of the profile that it comes from, or what measured it. The exit status "
         "is 5 if memory does not suffice, and, if the device is here, 3 if the model's family does not run and 4 if "
         "the "
