@@ -120,6 +120,8 @@ static int32_t from_config(struct accel_model_description *d, struct accel_conte
     char *text = NULL;
     int32_t code = model_text_read(path, CONFIG_TEXT_MAX, &text, &length, error);
 
+    if (code != ACCEL_OK)
+        accel_error_remedy(error, "config.json has to be a file that this user may read");
     d->origin = model_pool_text(&d->pool, path, strlen(path));
     if (code == ACCEL_OK && d->origin == NULL)
         code = model_no_memory(error, path, strlen(path));

@@ -103,6 +103,9 @@ for command in plan run; do
     one_error 'shards/config.json: model_type: architecture "llama_next" has no implementation here'
     grep -q "^  remedy: near it: llama; accelctl info --help lists" "$work/err" || fail "no near family: $command"
 done
+rm shards/config.json
+mkdir shards/config.json
+remedied "$accelctl" plan shards
 mkdir bare
 cp "$models/hf/model.safetensors" bare
 for command in "run -n 2" "quantize --dry-run" "bench decode"; do
