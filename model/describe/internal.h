@@ -232,7 +232,7 @@ void describe_suggest_name(struct accel_context *context, const char *name, stru
 const char *describe_base_name(const char *name);
 
 /* Finds the descriptor whose family and shapes match the file, records it as a fact, and copies facts that the file
- * lacks. Any invalid descriptor is an error, since it could be the match. */
+ * lacks. An invalid descriptor that could be the match is an error. */
 int32_t describe_fit(struct accel_model_description *d, struct accel_context *context, struct accel_error *error);
 
 #endif
