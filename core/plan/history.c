@@ -56,6 +56,8 @@ static char *end_of_text(char *at)
 static char *end_of_value(char *at)
 {
     int64_t depth = 0;
+    if (*at == '"')
+        return end_of_text(at);
     while (at != NULL && *at != '\0' && depth >= 0) {
         if (depth == 0 && (*at == ',' || *at == '}'))
             return at;

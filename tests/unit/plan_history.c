@@ -195,6 +195,7 @@ static void test_damage(void **state)
 {
     static const char *const broken[] = {"{\"accel-history\":1,\"kind\":\"run\",\"model\":\"x}\n",
                                          "{\"accel-history\":1,\"kind\":\"run\",\"model\":\"\\x\"}\n",
+                                         "{\"accel-history\":1,\"kind\":\"run\",\"model\":\"x\"y}\n",
                                          "{\"accel-history\":1,\"kind\":\"run\",\"model\":\"\xff\"}\n",
                                          "{\"accel-history\":1,\"kind\":\"run\"}}\n",
                                          "{\"accel-history\":1,\"kind\":\"run\",\"a\":]}\n",
