@@ -120,7 +120,6 @@ int32_t describe_open(struct accel_context *context, const char *path_or_name,
                       struct accel_error *error)
 {
     struct accel_model_description *d;
-    char name[DESCRIPTOR_BYTES];
     int32_t code;
 
     *out_description = NULL;
@@ -138,8 +137,6 @@ int32_t describe_open(struct accel_context *context, const char *path_or_name,
         code = accel_error_set(error, ACCEL_E_MEMORY, "%s: no memory for its description", path_or_name);
     else if (is_there(d->path) || looks_like_path(d->path) || (context == NULL && strchr(d->path, '/') != NULL))
         code = from_file(d, context, out_file, error);
-    else if (context != NULL && describe_find_name(context, d->path, name))
-        code = from_name(d, context, name, error);
     else
         code = from_name(d, context, d->path, error);
     if (code != ACCEL_OK) {

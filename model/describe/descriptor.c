@@ -59,15 +59,29 @@ static int32_t set_family(struct accel_model_description *d, struct accel_error 
     return ACCEL_OK;
 }
 
+/* Reads the descriptor of exactly this name; `why` is an error of the profiles. */
+static int32_t read_named(struct accel_model_description *d, struct accel_context *context, const char *name,
+                          struct accel_error *why, struct accel_error *error)
+{
+    struct stated stated = {d, error};
+    int32_t code = describe_fact(d, "model.name", name, name, error);
+
+    return code == ACCEL_OK ? accel_model_facts_read(context, name, collect_fact, &stated, why) : code;
+}
+
 int32_t describe_named(struct accel_model_description *d, struct accel_context *context, const char *name,
                        struct accel_error *error)
 {
-    struct stated stated = {d, error};
     struct accel_error why = {0};
-    int32_t code = describe_fact(d, "model.name", name, name, error);
+    char found[DESCRIPTOR_BYTES];
+    int32_t code = read_named(d, context, name, &why, error);
 
-    if (code == ACCEL_OK)
-        code = accel_model_facts_read(context, name, collect_fact, &stated, &why);
+    if (code == ACCEL_E_NOT_FOUND && describe_find_name(context, name, found)) {
+        accel_error_clear(&why);
+        d->fact_count = 0;
+        name = found;
+        code = read_named(d, context, name, &why, error);
+    }
     if (code == ACCEL_E_NOT_FOUND) {
         accel_error_set(error, code, "\"%.200s\" is neither a file nor a model that the profiles describe", name);
         describe_suggest_name(context, name, error);
