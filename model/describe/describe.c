@@ -9,6 +9,7 @@
 #include <accel/profile.h>
 
 #include "model/describe/internal.h"
+#include "model/describe/open.h"
 #include "model/family/decoder_config.h"
 #include "model/family/family.h"
 #include "model/file/fault.h"
@@ -75,14 +76,15 @@ static int32_t from_open_file(struct accel_model_description *d, struct accel_co
     return code == ACCEL_OK ? finish(d, error) : code;
 }
 
-static int32_t from_file(struct accel_model_description *d, struct accel_context *context, struct accel_error *error)
+/* Hands the open file out, unless its packed weights are described as stored, since they are not supported. */
+static int32_t from_file(struct accel_model_description *d, struct accel_context *context,
+                         struct accel_model_file **out_file, struct accel_error *error)
 {
     struct accel_model_open_options options = {.size = sizeof(options), .flags = ACCEL_MODEL_OPEN_READ};
     struct accel_model_file *file = NULL;
     struct accel_error packing = {0};
     int32_t code = accel_model_file_open(d->path, &options, &file, error);
 
-    /* Unsupported packed models are described as stored. */
     if (code == ACCEL_OK) {
         code = model_packed_replace(file, &packing);
         if (code != ACCEL_OK && code != ACCEL_E_UNSUPPORTED)
@@ -92,7 +94,10 @@ static int32_t from_file(struct accel_model_description *d, struct accel_context
     }
     if (code == ACCEL_OK)
         code = from_open_file(d, context, file, error);
-    accel_model_file_close(file);
+    if (code == ACCEL_OK && packing.code == ACCEL_OK)
+        *out_file = file;
+    else
+        accel_model_file_close(file);
     if (code == ACCEL_E_CORRUPT)
         model_remedy_damaged(error);
     return code;
@@ -163,14 +168,16 @@ static int32_t from_name(struct accel_model_description *d, struct accel_context
     return code == ACCEL_OK ? finish(d, error) : code;
 }
 
-int32_t accel_model_describe(struct accel_context *context, const char *path_or_name,
-                             struct accel_model_description **out_description, struct accel_error *error)
+int32_t describe_open(struct accel_context *context, const char *path_or_name,
+                      struct accel_model_description **out_description, struct accel_model_file **out_file,
+                      struct accel_error *error)
 {
     struct accel_model_description *d;
-    char name[DESCRIPTOR_BYTES], *config;
+    char *config;
     int32_t code;
 
     *out_description = NULL;
+    *out_file = NULL;
     if (path_or_name == NULL || *path_or_name == 0) {
         code = accel_error_set(error, ACCEL_E_INVALID, "a model has a path or a name");
         accel_error_remedy(error, "name its file or folder, or one of accelctl profile list models");
@@ -186,9 +193,7 @@ int32_t accel_model_describe(struct accel_context *context, const char *path_or_
     else if (config != NULL)
         code = from_config(d, context, config, error);
     else if (is_there(d->path) || looks_like_path(d->path) || (context == NULL && strchr(d->path, '/') != NULL))
-        code = from_file(d, context, error);
-    else if (context != NULL && describe_find_name(context, d->path, name))
-        code = from_name(d, context, name, error);
+        code = from_file(d, context, out_file, error);
     else
         code = from_name(d, context, d->path, error);
     free(config);
@@ -198,6 +203,16 @@ int32_t accel_model_describe(struct accel_context *context, const char *path_or_
     }
     *out_description = d;
     return ACCEL_OK;
+}
+
+int32_t accel_model_describe(struct accel_context *context, const char *path_or_name,
+                             struct accel_model_description **out_description, struct accel_error *error)
+{
+    struct accel_model_file *file;
+    int32_t code = describe_open(context, path_or_name, out_description, &file, error);
+
+    accel_model_file_close(file);
+    return code;
 }
 
 void accel_model_description_free(struct accel_model_description *description)

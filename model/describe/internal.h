@@ -228,15 +228,15 @@ void name_read(const char *name, const struct family *family, uint32_t rank, str
 
 /* ---- descriptors ---- */
 
-/* Fills a description from the descriptor `name`. ACCEL_E_NOT_FOUND if there is none; error->remedy suggests the
- * nearest name. */
+/* Fills a description from the descriptor that the name means. ACCEL_E_NOT_FOUND if there is none; error->remedy
+ * suggests the nearest name. */
 int32_t describe_named(struct accel_model_description *d, struct accel_context *context, const char *name,
                        struct accel_error *error);
 
 enum { DESCRIPTOR_BYTES = 64 };
 
-/* Finds the descriptor that a name means, in upper or lower case: "llama-2-7b", or as Hugging Face names the model,
- * "meta-llama/Llama-2-7b-hf", with or without its owner. Returns false if there is none. */
+/* Finds the descriptor that a name means which no descriptor has: in upper or lower case, or as Hugging Face names the
+ * model, "meta-llama/Llama-2-7b-hf", with or without its owner. Returns false if there is none. */
 bool describe_find_name(struct accel_context *context, const char *name, char found[DESCRIPTOR_BYTES]);
 
 /* Sets the remedy of a name without a file and a descriptor: the nearest descriptor, if there is one. */
@@ -246,7 +246,7 @@ void describe_suggest_name(struct accel_context *context, const char *name, stru
 const char *describe_base_name(const char *name);
 
 /* Finds the descriptor whose family and shapes match the file, records it as a fact, and copies facts that the file
- * lacks. Any invalid descriptor is an error, since it could be the match. */
+ * lacks. An invalid descriptor that could be the match is an error. */
 int32_t describe_fit(struct accel_model_description *d, struct accel_context *context, struct accel_error *error);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include <accel/model/tokenizer.h>
 
+#include "model/describe/open.h"
 #include "model/file/not_model.h"
 #include "model/file/text.h"
 #include "model/plan/identity.h"
@@ -137,18 +138,23 @@ static void refuse_description(const char *name, struct plan_subject *subject)
                        "name");
 }
 
-/* Opens the model file, if there is one. A file of an unsupported family can be planned; a damaged file is an error. */
-static int32_t open_model(const char *path, struct plan_subject *subject, struct accel_error *error)
+/* Opens the model of the described file, which is NULL if there is none or if it is opened anew for its error. A file
+ * of an unsupported family can be planned; a damaged file is an error. */
+static int32_t open_model(const char *path, struct accel_model_file *file, struct plan_subject *subject,
+                          struct accel_error *error)
 {
     int32_t code;
 
-    if (accel_model_description_runs(subject->description, &subject->reason) != ACCEL_OK)
+    if (accel_model_description_runs(subject->description, &subject->reason) != ACCEL_OK) {
+        accel_model_file_close(file);
         return ACCEL_OK;
+    }
     if (!accel_model_description_is_file(subject->description)) {
         refuse_description(path, subject);
         return ACCEL_OK;
     }
-    code = accel_model_open(path, NULL, &subject->model, &subject->reason);
+    code = file == NULL ? accel_model_open(path, NULL, &subject->model, &subject->reason)
+                        : model_adopt_file(file, &subject->model, &subject->reason);
     if (code == ACCEL_OK)
         plan_identity_hash(subject->model, subject->identity);
     if (code == ACCEL_OK || code == ACCEL_E_UNSUPPORTED)
@@ -162,15 +168,16 @@ static int32_t open_subject(struct accel_context *context, const char *path, str
                             struct accel_error *error)
 {
     struct plan_subject *subject = calloc(1, sizeof(*subject));
+    struct accel_model_file *file;
     int32_t code;
 
     *out_subject = NULL;
     if (subject == NULL)
         return accel_error_no_memory(error, "for the plan of a model");
     atomic_init(&subject->owners, 1);
-    code = accel_model_describe(context, path, &subject->description, error);
+    code = describe_open(context, path, &subject->description, &file, error);
     if (code == ACCEL_OK)
-        code = open_model(path, subject, error);
+        code = open_model(path, file, subject, error);
     if (code == ACCEL_OK)
         *out_subject = subject;
     else

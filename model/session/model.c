@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/file/container.h"
 #include "model/file/fault.h"
 #include "model/file/packed.h"
 #include "model/session/state.h"
@@ -103,18 +104,11 @@ static int32_t refuse_architecture(const struct accel_decoder_config *config, st
     return model_family_find(place, config->architecture, &family, error);
 }
 
-int32_t accel_model_open(const char *path, const struct accel_model_open_options *options,
-                         struct accel_model **out_model, struct accel_error *error)
+/* Reads and checks the configuration of the open file. Frees the model on failure, whose code may be that of opening
+ * the file. */
+static int32_t finish(struct accel_model *model, int32_t code, struct accel_model **out_model,
+                      struct accel_error *error)
 {
-    struct accel_model *model = calloc(1, sizeof(*model));
-    int32_t code;
-
-    *out_model = NULL;
-    if (model == NULL)
-        return accel_error_set(error, ACCEL_E_MEMORY, "%s: no memory for the model", path);
-    code = accel_model_file_open(path, options, &model->file, error);
-    if (code == ACCEL_OK)
-        code = model_packed_replace(model->file, error);
     if (code == ACCEL_OK)
         code = accel_decoder_config_read(model->file, &model->config, error);
     if (code == ACCEL_OK && model->config.family == NULL)
@@ -131,6 +125,34 @@ int32_t accel_model_open(const char *path, const struct accel_model_open_options
     fill_facts(model);
     *out_model = model;
     return ACCEL_OK;
+}
+
+int32_t accel_model_open(const char *path, const struct accel_model_open_options *options,
+                         struct accel_model **out_model, struct accel_error *error)
+{
+    struct accel_model *model = calloc(1, sizeof(*model));
+    int32_t code;
+
+    *out_model = NULL;
+    if (model == NULL)
+        return accel_error_set(error, ACCEL_E_MEMORY, "%s: no memory for the model", path);
+    code = accel_model_file_open(path, options, &model->file, error);
+    if (code == ACCEL_OK)
+        code = model_packed_replace(model->file, error);
+    return finish(model, code, out_model, error);
+}
+
+int32_t model_adopt_file(struct accel_model_file *file, struct accel_model **out_model, struct accel_error *error)
+{
+    struct accel_model *model = calloc(1, sizeof(*model));
+
+    *out_model = NULL;
+    if (model == NULL) {
+        accel_model_file_close(file);
+        return accel_error_no_memory(error, "for the model");
+    }
+    model->file = file;
+    return finish(model, model_file_map(file, error), out_model, error);
 }
 
 void accel_model_close(struct accel_model *model)

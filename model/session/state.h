@@ -24,6 +24,10 @@ struct accel_model {
     char types[64];
 };
 
+/* Opens the model of a file, which is not mapped and has its packed weights replaced. Takes the file over, also on
+ * failure. */
+int32_t model_adopt_file(struct accel_model_file *file, struct accel_model **out_model, struct accel_error *error);
+
 /* Caches the scale and zero-point planes of the rows that were converted last. */
 struct conversion {
     const struct weight_type *row; /* NULL: the cache is empty */

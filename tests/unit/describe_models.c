@@ -673,16 +673,23 @@ static void facts_of_files(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
-/* A file whose descriptors are not as they should be gets no description: its rules and locks would be lost. */
+/* A file gets no description if a descriptor that could be its own is not as it should be: rules and locks would be
+ * lost. Others, of another family or with other layers than the two of the file, do not matter. */
 static void damage_beside_a_file(void **state)
 {
     char folder[] = "/tmp/accel-describe-XXXXXX", path[256], model[4096];
     static const char *const wrong[][2] = {
         {"facts:\n  model.layerz: 3\n", "z.yaml:3:3"},
         {"facts:\n  model.family: llama\n  model.layers: many\n", "z.yaml:4: model.layers"},
-        {"facts:\n  model.layers: 3\n", "z.yaml:3: the fact model.family is missing"},
+        {"facts:\n  model.layers: 02\n", "z.yaml:3: the fact model.family is missing"},
+        {"facts:\n  vision.layers: 3\n  language.layers: 2\n  x: 1\n", "z.yaml:5:3"},
+        {"facts:\n  model.layers: {value: 3}\n  x: 1\n", "z.yaml:3:17"},
+        {"facts: {model.layers: 3, x: 1}\n", "z.yaml:2:26"},
         {"inherits: nothing\n", "z.yaml:2:11: \"inherits\""},
         {"facts:\n  model.family: llama\n", NULL},
+        {"facts:\n  model.layers: 3\n", NULL},
+        {"facts:\n  vision.layers: 3\n  model.layers: 4\n  x: 1\n", NULL},
+        {"facts:\n  model.family: bloom\n  model.layers: 2\n  model.heads: many\n", NULL},
     };
     struct accel_context *context;
 

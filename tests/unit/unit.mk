@@ -242,6 +242,7 @@ EXTRA_tests_unit_session_split_DEPENDENCIES = plugins/cpu/cpu.la
 unit_tests += tests/unit/session_device
 tests_unit_session_device_SOURCES = %D%/session_device.c %D%/session_second.h %D%/session_support.h tests/mock/second.c tests/mock/second.h
 tests_unit_session_device_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_session_device_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=model_gguf_read
 tests_unit_session_device_LDADD = libaccel-model-core.la libaccel-core.la libaccel-quant.la $(CMOCKA_LIBS) \
 	$(JANSSON_LIBS) -lm
 EXTRA_tests_unit_session_device_DEPENDENCIES = plugins/cpu/cpu.la
