@@ -17,11 +17,16 @@
 #define CPU_TILE_ROWS 4u
 #define CPU_TILE_FROM 2u /* rows of x from which on tiles are made */
 
+/* The negated sum of codes of a row, which corrects zero points of weights, as the ISA adds it to its sums. */
+union cpu_tile_sum {
+    int16_t minus[2]; /* sums in 16 bits: of codes 4c and 4c + 1, and of 4c + 2 and 4c + 3 */
+    int32_t minus8;   /* AVX-512: 8 times the whole sum, the initial value of sums for the zero point 8 */
+};
+
 /* A block of CPU_TILE_ROWS rounded rows, interleaved by 4 codes, which GEMM reads as one stream. */
 struct cpu_tile {
-    int8_t q[8][CPU_TILE_ROWS][4];      /* q[c][r]: codes 4c .. 4c + 3 of row r */
-    int16_t minus[3][CPU_TILE_ROWS][2]; /* negated sums of codes 4c and 4c + 1, and of 4c + 2 and 4c + 3: of the whole
-                                           block, of its first 16, of its last 16 */
+    int8_t q[8][CPU_TILE_ROWS][4];              /* q[c][r]: codes 4c .. 4c + 3 of row r */
+    union cpu_tile_sum minus[3][CPU_TILE_ROWS]; /* of the whole block, of its first 16, of its last 16 */
     float scale[CPU_TILE_ROWS];
     float sum[3][CPU_TILE_ROWS]; /* scale * sum of codes: whole, first 16, last 16 */
 };

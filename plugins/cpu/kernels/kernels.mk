@@ -22,7 +22,7 @@ EXTRA_libcpu_kernels_la_DEPENDENCIES = $(CPU_ISA_LIBRARIES)
 
 # Compiled once per ISA: kernels of floats, and kernels of codes with act_q8.
 cpu_kernels_float = $(cpu_kernels_plain) %D%/vector/vec.h %D%/vector/simd.h %D%/vector/simd_emulated.h %D%/vector/traits.h \
-	%D%/vector/functions.h %D%/vector/finish.h %D%/vector/unpack.h %D%/vector/attention_scratch.h \
+	%D%/vector/functions.h %D%/vector/act_sums.h %D%/vector/finish.h %D%/vector/unpack.h %D%/vector/attention_scratch.h \
 	%D%/vector/attention_staged.h %D%/vector/attention_q4.h %D%/vector/gemm32.h %D%/vector/pointwise.c \
 	%D%/vector/rows.c %D%/vector/attention.c %D%/vector/matmul.c %D%/vector/quantize.c %D%/vector/gemm32.c
 cpu_kernels_codes = %D%/vector/planar.h %D%/vector/gemv.h %D%/vector/row4.h %D%/vector/gemv_row4.h \

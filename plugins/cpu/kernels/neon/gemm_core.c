@@ -14,7 +14,7 @@
 /* Returns -`center` times the sums of four rows of x. */
 CPU_INLINE int32x4_t begin_of(const int center, const struct cpu_tile *x, size_t part)
 {
-    return center ? vpaddlq_s16(vld1q_s16(x->minus[part][0])) * center : vdupq_n_s32(0);
+    return center ? vpaddlq_s16(vld1q_s16(x->minus[part][0].minus)) * center : vdupq_n_s32(0);
 }
 
 CPU_INLINE int8x16_t load_codes(const void *p)

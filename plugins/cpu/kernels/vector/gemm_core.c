@@ -20,7 +20,7 @@ CPU_INLINE void start_sums(const int center, const struct cpu_tile *x, const siz
 {
     CPU_UNROLL
     for (size_t i = 0; i < ROWS * VECTORS; i++)
-        sums[i / VECTORS][i % VECTORS] = start_of(center, x->minus[part][i / VECTORS]);
+        sums[i / VECTORS][i % VECTORS] = start_of(center, &x->minus[part][i / VECTORS]);
 }
 
 /* Adds products of word c of a block. */
@@ -50,12 +50,9 @@ CPU_INLINE void products(const int center, const uint8_t *codes, const struct cp
         add_word(codes, x, c, sums);
 }
 
-/* Multiplies both halves of a block in turn: eight independent chains of additions. */
-CPU_INLINE void products_halves(const int center, const uint8_t *codes, const struct cpu_tile *x, tile_sums first,
-                                tile_sums last)
+/* Multiplies both halves of a block in turn: eight independent chains of additions hide the latency. */
+CPU_INLINE void add_halves(const uint8_t *codes, const struct cpu_tile *x, tile_sums first, tile_sums last)
 {
-    start_sums(center, x, 1, first);
-    start_sums(center, x, 2, last);
     CPU_UNROLL
     for (size_t c = 0; c < 4; c++) {
         const vi low = load_word(codes + c * WORD_BYTES, 0), high = load_word(codes + (c + 4) * WORD_BYTES, 0);
@@ -67,7 +64,7 @@ CPU_INLINE void products_halves(const int center, const uint8_t *codes, const st
     }
 }
 
-/* Multiplies a block. */
+/* Multiplies a block of integer scales per 32 codes. */
 CPU_INLINE void products32(const int center, const uint8_t *codes, const struct cpu_tile *x, tile_sums sums)
 {
     tile_sums last;
@@ -75,7 +72,9 @@ CPU_INLINE void products32(const int center, const uint8_t *codes, const struct 
         products(center, codes, x, 0, 0, 8, sums);
         return;
     }
-    products_halves(center, codes, x, sums, last);
+    start_sums(center, x, 0, sums);
+    start_sums(0, x, 0, last);
+    add_halves(codes, x, sums, last);
     CPU_UNROLL
     for (size_t r = 0; r < ROWS; r++)
         sums[r][0] += last[r][0];
@@ -137,12 +136,15 @@ CPU_INLINE void super_block(const int center, const int fine, const struct gemm_
     const uint8_t *codes = panel->codes + b * BLOCK_BYTES;
     scaled value[ROWS][VECTORS];
     tile_sums first, last;
-    if (fine && VECTORS == 1)
-        products_halves(center, codes, x, first, last);
-    else if (fine)
+    if (fine && VECTORS == 1) {
+        start_sums(center, x, 1, first);
+        start_sums(center, x, 2, last);
+        add_halves(codes, x, first, last);
+    } else if (fine) {
         products(center, codes, x, 1, 0, 4, first);
-    else
+    } else {
         products32(center, codes, x, first);
+    }
     CPU_UNROLL
     for (size_t i = 0; i < ROWS * VECTORS; i++)
         value[i / VECTORS][i % VECTORS] =

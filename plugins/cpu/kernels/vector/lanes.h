@@ -193,17 +193,19 @@ CPU_INLINE vi add_products(vi sums, vi codes, vi x)
 #endif
 }
 
-/* Returns the initial sum that corrects the zero point `center`, a power of two, from two negated sums of x. */
-CPU_INLINE vi start_of(const int center, const int16_t minus[2])
+/* Returns the initial sum that corrects the zero point `center`, a power of two from 4 on or 0, from a sum of x in
+ * struct cpu_tile. */
+CPU_INLINE vi start_of(const int center, const union cpu_tile_sum *sum)
 {
     if (center == 0)
         return v_set_word(0);
 #if defined(CPU_BUILD_AVX512)
-    return (vi)_mm512_madd_epi16((__m512i)broadcast4(minus), _mm512_set1_epi16((int16_t)center));
+    const vi eight = broadcast4(&sum->minus8);
+    return center == 4 ? eight >> 1 : center == 8 ? eight : center == 16 ? eight + eight : eight * (center / 8);
 #elif defined(CPU_DOT32)
-    return (vi)_mm256_madd_epi16((__m256i)broadcast4(minus), _mm256_set1_epi16((int16_t)center));
+    return (vi)_mm256_madd_epi16((__m256i)broadcast4(sum->minus), _mm256_set1_epi16((int16_t)center));
 #else
-    return (vi)_mm256_slli_epi16((__m256i)broadcast4(minus), __builtin_ctz((unsigned)center));
+    return (vi)_mm256_slli_epi16((__m256i)broadcast4(sum->minus), __builtin_ctz((unsigned)center));
 #endif
 }
 
