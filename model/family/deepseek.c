@@ -158,10 +158,7 @@ static int32_t adapt(struct config_reader *reader)
 }
 
 static const struct family_key deepseek_v2_keys[] = {
-    REAL("rms_norm_eps", 1e-6),
-    INTEGER("max_position_embeddings", 2048),
-    ROTARY(10000),
-    READS("hidden_act"),
+    USUAL_KEYS(1e-6, 2048, 10000, 0),
     INTEGER("q_lora_rank", 1536),
     INTEGER("kv_lora_rank", 512),
     INTEGER("qk_nope_head_dim", 128),
@@ -182,7 +179,6 @@ static const struct family_key deepseek_v2_keys[] = {
     ONLY_NUMBER("moe_layer_freq", 1),
     ONLY_FLAG("attention_bias", 0),
     ONLY_FLAG("mlp_bias", 0),
-    FLAG("tie_word_embeddings", 0),
     END_OF_KEYS,
 };
 

@@ -19,17 +19,13 @@ static int32_t adapt(struct config_reader *reader)
 }
 
 static const struct family_key granite_keys[] = {
-    REAL("rms_norm_eps", 1e-6),
-    INTEGER("max_position_embeddings", 2048),
-    ROTARY(10000),
-    READS("hidden_act"),
+    USUAL_KEYS(1e-6, 2048, 10000, 0),
     FLAG("attention_bias", 0),
     FLAG("mlp_bias", 0),
     REAL("embedding_multiplier", 1),
     REAL("residual_multiplier", 1),
     REAL("attention_multiplier", 1),
     REAL("logits_scaling", 1),
-    FLAG("tie_word_embeddings", 0),
     END_OF_KEYS,
 };
 
