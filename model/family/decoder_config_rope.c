@@ -17,7 +17,6 @@
 #define DEFAULT_BETA_FAST 32.0
 #define DEFAULT_BETA_SLOW 1.0
 #define ORIGINAL "original_max_position_embeddings"
-#define GGUF_DIVISORS "rope_freqs.weight"
 
 /* Values of the file before conversion to accel_rope_config; zero if absent. */
 struct rope_facts {
@@ -130,24 +129,30 @@ static double long_attention(const struct config_reader *reader, const struct ro
 static int32_t read_divisors(struct config_reader *reader, const char *key, const char *tensor, uint32_t count,
                              const float **out_divisors)
 {
+    const bool is_json = reader->root != NULL;
     const json_t *list = json_object_get(reader->scope, key);
-    const struct accel_model_tensor *stored = reader->root != NULL ? NULL : accel_model_file_find(reader->file, tensor);
+    const struct accel_model_tensor *stored = is_json ? NULL : accel_model_file_find(reader->file, tensor);
+    bool fits = is_json ? json_array_size(list) == count
+                        : stored != NULL && stored->type == ACCEL_F32 && stored->rank == 1 && stored->dims[0] == count;
     float *divisors = model_pool_alloc(&reader->config->pool, count, sizeof(*divisors));
+    int32_t code = ACCEL_OK;
     if (divisors == NULL)
         return model_no_memory(reader->error, reader->path, count * sizeof(*divisors));
     *out_divisors = divisors;
-    if (stored != NULL && stored->type == ACCEL_F32 && stored->rank == 1 && stored->dims[0] == count)
-        return accel_model_file_read(reader->file, stored, 0, stored->bytes, divisors, reader->error);
-    if (reader->root == NULL)
-        return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path, MODEL_GGUF_KEYS,
-                           "tensor '%s' is missing or does not have %u values of F32", tensor, count);
-    for (uint32_t i = 0; i < count; i++) {
-        divisors[i] = (float)json_number_value(json_array_get(list, i));
-        if (!(divisors[i] > 0) || json_array_size(list) != count)
-            return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path, config_offset(reader, key, NULL),
-                               "%s is not a list of %u positive numbers", key, count);
+    if (fits && !is_json)
+        code = accel_model_file_read(reader->file, stored, 0, stored->bytes, divisors, reader->error);
+    for (uint32_t i = 0; i < count && fits && code == ACCEL_OK; i++) {
+        if (is_json)
+            divisors[i] = (float)json_number_value(json_array_get(list, i));
+        fits = divisors[i] > 0;
     }
-    return ACCEL_OK;
+    if (fits)
+        return code;
+    if (is_json)
+        return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path, config_offset(reader, key, NULL),
+                           "%s is not a list of %u positive numbers", key, count);
+    return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path, stored == NULL ? MODEL_GGUF_KEYS : stored->offset,
+                       "tensor '%s' is missing or does not have %u positive values of F32", tensor, count);
 }
 
 static int32_t lacks(const struct config_reader *reader, const char *kind, const char *key)
@@ -370,7 +375,7 @@ int32_t config_rope_read(struct config_reader *reader)
     }
     if (code == ACCEL_OK)
         code = config_fill(reader, &sliding_row, 1, &config->rope_sliding);
-    if (code == ACCEL_OK && config_has(reader, GGUF_DIVISORS))
-        config->rope_divisors = GGUF_DIVISORS;
-    return code;
+    return code == ACCEL_OK && config_has(reader, ROPE_DIVISORS_TENSOR)
+               ? read_divisors(reader, NULL, ROPE_DIVISORS_TENSOR, config->rope.dims / 2, &config->rope_divisors)
+               : code;
 }

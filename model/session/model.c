@@ -122,7 +122,7 @@ int32_t accel_model_open(const char *path, const struct accel_model_open_options
     if (code == ACCEL_OK)
         code = decoder_derive(model->file, &model->config, error);
     if (code == ACCEL_OK)
-        code = decoder_check(model->file, &model->config, error);
+        code = decoder_check(model->file, &model->config, &model->vectors, error);
     if (code != ACCEL_OK) {
         add_remedy(code, error);
         accel_model_close(model);
@@ -138,6 +138,7 @@ void accel_model_close(struct accel_model *model)
     if (model == NULL)
         return;
     accel_decoder_config_free(&model->config);
+    free((void *)model->vectors.rows);
     accel_model_file_close(model->file);
     free(model);
 }

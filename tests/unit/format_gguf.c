@@ -15,6 +15,7 @@ struct builder {
     unsigned char bytes[65536];
     size_t length;
     uint64_t keys, tensors, data;
+    float value; /* of all tensors */
 };
 
 static void put(struct builder *b, const void *bytes, size_t count)
@@ -110,6 +111,8 @@ static void end(struct builder *b)
     b->length = (b->length + 31) / 32 * 32;
     b->length += b->data;
     assert_true(b->length <= sizeof(b->bytes));
+    for (size_t at = b->length - b->data; at < b->length; at += sizeof(b->value))
+        memcpy(b->bytes + at, &b->value, sizeof(b->value));
     memcpy(b->bytes + 8, &b->tensors, 8);
     memcpy(b->bytes + 16, &b->keys, 8);
 }
@@ -195,13 +198,19 @@ static void rotary_scaling_is_read(void **state)
     key_f32(&b, "some.rope.freq_base", 5e5f);
     key_u32(&b, "some.rope.dimension_count", 2);
     tensor(&b, "rope_freqs.weight", 1, 0);
+    b.value = 2;
     end(&b);
     accept(&b, &config);
     assert_true(config.rope.kind == ACCEL_ROPE_YARN && config.rope.factor == 4 && config.rope.original_context == 16);
     assert_true(config.rope.base == 500000 && config.rope.dims == 2);
     assert_true(fabs(config.rope.attention_factor - 2 * (0.1 * log(4) + 1)) < 1e-12);
-    assert_string_equal(config.rope_divisors, "rope_freqs.weight");
+    assert_true(config.rope_divisors[0] == 2);
     accel_decoder_config_free(&config);
+    begin(&b);
+    key_u32(&b, "some.rope.dimension_count", 2);
+    tensor(&b, "rope_freqs.weight", 1, 0);
+    end(&b);
+    refuse(&b, ACCEL_E_CORRUPT, "tensor 'rope_freqs.weight' is missing or does not have 1 positive values of F32");
     begin(&b);
     key_f32(&b, "some.rope.freq_base", NAN);
     end(&b);
