@@ -52,10 +52,11 @@ static const struct config_row sliding_row = {
 static const struct {
     const char *name;
     enum accel_rope_kind kind;
+    bool in_gguf;
 } kinds[] = {
-    {"default", ACCEL_ROPE_PLAIN},   {"none", ACCEL_ROPE_PLAIN}, {"linear", ACCEL_ROPE_LINEAR},
-    {"dynamic", ACCEL_ROPE_DYNAMIC}, {"yarn", ACCEL_ROPE_YARN},  {"llama3", ACCEL_ROPE_LLAMA3},
-    {"longrope", ACCEL_ROPE_LONG},   {"su", ACCEL_ROPE_LONG},
+    {"default", ACCEL_ROPE_PLAIN, false},   {"none", ACCEL_ROPE_PLAIN, true}, {"linear", ACCEL_ROPE_LINEAR, true},
+    {"dynamic", ACCEL_ROPE_DYNAMIC, false}, {"yarn", ACCEL_ROPE_YARN, true},  {"llama3", ACCEL_ROPE_LLAMA3, false},
+    {"longrope", ACCEL_ROPE_LONG, true},    {"su", ACCEL_ROPE_LONG, false},
 };
 
 static int32_t read_kind(const struct config_reader *reader, enum accel_rope_kind *out_kind)
@@ -70,7 +71,7 @@ static int32_t read_kind(const struct config_reader *reader, enum accel_rope_kin
     if (fact.kind != CONFIG_TEXT)
         return config_fault(reader, ACCEL_E_CORRUPT, &fact, "is not a string");
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        if (strcmp(kinds[i].name, fact.text) != 0)
+        if (strcmp(kinds[i].name, fact.text) != 0 || (reader->root == NULL && !kinds[i].in_gguf))
             continue;
         *out_kind = kinds[i].kind;
         return ACCEL_OK;
@@ -116,13 +117,14 @@ static double latent_scores(const struct rope_facts *facts)
     return factor * factor;
 }
 
-/* Returns the attention factor of ACCEL_ROPE_LONG (arXiv 2402.13753, as Phi-3's checkpoints state it). */
+/* Returns the attention factor of ACCEL_ROPE_LONG (arXiv 2402.13753, as Phi-3's checkpoints state it). GGUF has none
+ * without its key. */
 static double long_attention(const struct config_reader *reader, const struct rope_facts *facts, uint32_t original)
 {
     const double factor = facts->factor != 0 ? facts->factor : (double)reader->config->context / original;
     if (facts->attention_factor != 0)
         return facts->attention_factor;
-    return factor <= 1 ? 1 : sqrt(1 + log(factor) / log(original));
+    return reader->root == NULL || factor <= 1 ? 1 : sqrt(1 + log(factor) / log(original));
 }
 
 /* Reads divisors of frequencies from a list of config.json, or from a tensor of GGUF. */
@@ -193,7 +195,7 @@ static int32_t set_dims(const struct config_reader *reader, struct rope_facts *f
             return code;
     }
     rope->dims = facts->dims != 0 ? facts->dims : latent != 0 ? latent : head_size;
-    if (facts->partial == 0 && facts->dims == 0 && reader->config->form.rotary_share != 0)
+    if (facts->partial == 0 && reader->root != NULL && reader->config->form.rotary_share != 0)
         rope->dims = (uint32_t)((double)head_size * reader->config->form.rotary_share);
     if (facts->partial > 0)
         rope->dims = (uint32_t)((double)head_size * facts->partial);
@@ -215,6 +217,8 @@ static int32_t check_kind(const struct config_reader *reader, struct rope_facts 
         facts->factor = 1;
         return ACCEL_OK;
     }
+    if (facts->factor == 0 && reader->root == NULL)
+        facts->factor = 1;
     if (rope->kind == ACCEL_ROPE_YARN && facts->factor == 0 && facts->original != 0)
         facts->factor = (double)reader->config->context / (double)facts->original;
     if (rope->kind == ACCEL_ROPE_LONG)

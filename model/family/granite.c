@@ -12,6 +12,8 @@ static int32_t adapt(struct config_reader *reader)
     bool rotary = true, found;
     int32_t code = reader->root != NULL ? ACCEL_OK : config_find_bool(reader, key, &rotary, &found);
 
+    if (code == ACCEL_OK && reader->root == NULL && reader->config->form.logit_divisor == 0)
+        return config_missing(reader, NULL, "logit_scale");
     if (code != ACCEL_OK || rotary)
         return code;
     return model_fault(reader->error, ACCEL_E_UNSUPPORTED, reader->path, config_offset(reader, NULL, key),
