@@ -65,16 +65,22 @@ static const struct config_row rows[] = {
      4294967295.0},
 };
 
-/* By kind of norm (enum form_norm), which names the key of GGUF. */
-#define EPSILON(gguf)                                                                                                  \
+/* By kind of norm (enum form_norm), which names the key of GGUF; last that of an unknown architecture. */
+#define EPSILON(...)                                                                                                   \
     {                                                                                                                  \
-        {"rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon", "norm_epsilon"}, {gguf}, MEMBER(norm_epsilon),        \
+        {"rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon", "norm_epsilon"}, {__VA_ARGS__}, MEMBER(norm_epsilon), \
             CONFIG_TO_F64, false, 0, 1                                                                                 \
     }
 static const struct config_row epsilon_rows[] = {
     EPSILON("attention.layer_norm_rms_epsilon"),
     EPSILON("attention.layer_norm_epsilon"),
+    EPSILON("attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon"),
 };
+
+static const struct config_row *epsilon_row(const struct accel_decoder_config *config)
+{
+    return &epsilon_rows[config->family == NULL ? 2u : (unsigned)config->form.norm];
+}
 
 /* Keys that change the form of some families. A family that does not read one refuses any value but `neutral`. */
 static const struct {
@@ -559,7 +565,7 @@ static int32_t complete_numbers(const struct config_reader *reader)
         return missing_row(reader, &rows[8]);
     if (config->norm_epsilon == 0 && is_json)
         config->norm_epsilon = config->form.norm_epsilon;
-    return config->norm_epsilon == 0 ? missing_row(reader, &epsilon_rows[config->form.norm]) : ACCEL_OK;
+    return config->norm_epsilon == 0 ? missing_row(reader, epsilon_row(config)) : ACCEL_OK;
 }
 
 /* Returns whether a family reads a key of GGUF under another meaning: one name serves a factor of the logits and a
@@ -639,7 +645,7 @@ static int32_t read_all(struct config_reader *reader)
     if (code == ACCEL_OK)
         code = config_fill(reader, rows, sizeof(rows) / sizeof(rows[0]), reader->config);
     if (code == ACCEL_OK)
-        code = config_fill(reader, &epsilon_rows[reader->config->form.norm], 1, reader->config);
+        code = config_fill(reader, epsilon_row(reader->config), 1, reader->config);
     if (code == ACCEL_OK)
         code = read_form(reader);
     if (code == ACCEL_OK && reader->config->family != NULL && reader->config->family->adapt != NULL)

@@ -109,8 +109,10 @@ static void begin_as(struct builder *b, const char *architecture)
         snprintf(name, sizeof(name), "%s.%s", architecture, sizes[i].key);
         key_u32(b, name, sizes[i].value);
     }
-    snprintf(name, sizeof(name), "%s.attention.layer_norm_rms_epsilon", architecture);
-    key_f32(b, name, 0.125f);
+    if (strcmp(architecture, "other") != 0) {
+        snprintf(name, sizeof(name), "%s.attention.layer_norm_rms_epsilon", architecture);
+        key_f32(b, name, 0.125f);
+    }
     snprintf(name, sizeof(name), "%s.attention.layer_norm_epsilon", architecture);
     key_f32(b, name, 0.25f);
 }
@@ -452,6 +454,11 @@ static void absent_keys_are_those_of_llama_cpp(void **state)
         assert_true(config.norm_epsilon == (config.form.norm == FORM_RMS_NORM ? 0.125 : 0.25));
         accel_decoder_config_free(&config);
     }
+    begin_as(&b, "other"); /* has the epsilon of layer norms alone */
+    end(&b);
+    accept(&b, &config);
+    assert_true(config.family == NULL && config.norm_epsilon == 0.25);
+    accel_decoder_config_free(&config);
     begin(&b);
     key_u32(&b, "some.attention.key_length", 8);
     end(&b);
