@@ -22,11 +22,9 @@ static int32_t adapt(struct config_reader *reader)
         reader->config->form.qk_norm_presence = norms ? FORM_PRESENT : FORM_ABSENT;
     if (code == ACCEL_OK)
         code = config_fill(reader, &length, 1, reader->config);
-    if (code == ACCEL_OK && reader->config->form.logit_scale == 0)
-        return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path,
-                           config_offset(reader, "logit_scale", "logit_scale"),
-                           "logit_scale of architecture %s is missing", reader->config->architecture);
-    return code;
+    return code == ACCEL_OK && reader->config->form.logit_scale == 0
+               ? config_missing(reader, "logit_scale", "logit_scale")
+               : code;
 }
 
 static const struct family_key cohere_keys[] = {

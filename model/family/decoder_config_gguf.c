@@ -120,8 +120,7 @@ static int32_t read_windows(const struct config_reader *reader)
         window = fact.integer;
     }
     if (code == ACCEL_OK && window == 0 && reader->config->form.windows == FORM_WINDOW_PATTERN)
-        return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path, MODEL_GGUF_KEYS,
-                           "the key %s.attention.sliding_window is missing", reader->config->architecture);
+        return config_missing(reader, NULL, window_key[0]);
     if (code != ACCEL_OK || window == 0)
         return code;
     code = read_pattern(reader, &marks);

@@ -116,7 +116,7 @@ static int32_t finish(struct accel_model *model, int32_t code, struct accel_mode
     if (code == ACCEL_OK)
         code = decoder_derive(model->file, &model->config, error);
     if (code == ACCEL_OK)
-        code = decoder_check(model->file, &model->config, error);
+        code = decoder_check(model->file, &model->config, &model->vectors, error);
     if (code != ACCEL_OK) {
         add_remedy(code, error);
         accel_model_close(model);
@@ -160,6 +160,7 @@ void accel_model_close(struct accel_model *model)
     if (model == NULL)
         return;
     accel_decoder_config_free(&model->config);
+    free((void *)model->vectors.rows);
     accel_model_file_close(model->file);
     free(model);
 }

@@ -156,10 +156,14 @@ tests_unit_family_keys_SOURCES = %D%/family_keys.c %D%/format_support.h %D%/conf
 tests_unit_family_keys_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_family_keys_LDADD = $(model_test_libs) $(JANSSON_LIBS)
 unit_tests += tests/unit/family_changes
-tests_unit_family_changes_SOURCES = %D%/family_changes.c %D%/session_support.h %D%/family_fixtures.def \
-	%D%/config_without_effect.def
+tests_unit_family_changes_SOURCES = %D%/family_changes.c %D%/changes_support.h %D%/session_support.h \
+	%D%/family_fixtures.def %D%/config_without_effect.def
 tests_unit_family_changes_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_family_changes_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
+unit_tests += tests/unit/gguf_changes
+tests_unit_gguf_changes_SOURCES = %D%/gguf_changes.c %D%/changes_support.h %D%/session_support.h %D%/family_fixtures.def
+tests_unit_gguf_changes_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_gguf_changes_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
 unit_tests += tests/unit/family_decoder
 tests_unit_family_decoder_SOURCES = %D%/family_decoder.c %D%/session_support.h
 tests_unit_family_decoder_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)

@@ -186,9 +186,9 @@ static void print_weights(const struct opened *opened)
     } else if (limits_experts(plan)) {
         snprintf(text, sizeof(text), "%s copies of experts and weights in the mapped file", bytes_text(mapped, size));
         if (mapped != bytes)
-            snprintf(text + strlen(text), sizeof(text) - strlen(text), ", rest packed");
+            snprintf(text + strlen(text), sizeof(text) - strlen(text), ", rest packed or converted");
     } else if (mapped != 0 && mapped != bytes) {
-        snprintf(text, sizeof(text), "%s mapped from the file, the rest packed", bytes_text(mapped, size));
+        snprintf(text, sizeof(text), "%s mapped from the file, the rest packed or converted", bytes_text(mapped, size));
     } else {
         snprintf(text, sizeof(text), "%s", mapped != 0 ? "used where the file is mapped" : "copied from the file");
     }
