@@ -133,9 +133,10 @@ const struct command command_matrix = {
     .name = "matrix",
     .summary = "which model runs where: the ratings of the documents beside the results of this host",
     .arguments = "",
-    .detail = "Each cell has the documents' rating and a plan of a model that represents the row: it fits, is short of "
-              "memory, is not supported, was measured, or there is no device here; then the plan for such a device "
-              "estimates what it would need.",
+    .detail =
+        "Each cell has the rating of the documents and the verdict of a plan for a model that represents the row: it "
+        "fits, lacks memory, is not supported, or was measured. If the device is not here, the cell has the memory "
+        "that the plan estimates for it.",
     .example = "accelctl matrix --format html --out matrix.html\nthe whole comparison as a page",
     .options = options,
     .option_count = sizeof(options) / sizeof(*options),
