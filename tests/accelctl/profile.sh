@@ -47,7 +47,7 @@ profile 0 show cuda --fact model.kind=generation
 has "platform   cuda: "
 has "none of this platform is here"
 grep -qE '^  weights.type +q8 +cuda.yaml:[0-9]+: ' "$work/out" || { cat "$work/out"; fail "show cuda: weights.type"; }
-grep -qE 'and [0-9]+ more as they are built in' "$work/out" || fail "show counts what it leaves out"
+grep -qE 'and [0-9]+ more with their built-in values' "$work/out" || fail "show counts what it leaves out"
 grep -q '^facts$' "$work/out" && fail "show lists facts without --all"
 awk 'length($0) > 100 { print; bad = 1 } END { exit bad }' "$work/out" || fail "show: long lines"
 profile 0 show cuda --fact model.kind=generation --all

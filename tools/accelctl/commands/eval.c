@@ -67,7 +67,7 @@ static const struct option_row options[] = {
     {"candidate", 0, OPTION_LIST, offsetof(struct eval_options, versions.candidates), "TYPE",
      "a type that --budget may choose; may be repeated; default: f16 and GGUF's types of 2 to 8 bits", 0, 0},
     {"threads", 't', OPTION_NUMBER, offsetof(struct eval_options, versions.threads), "COUNT",
-     "threads to run and to quantize; default: as planned, and one per processor", 1, THREADS_MAX},
+     "threads of runs and of quantizing; default: as planned, and one per processor", 1, THREADS_MAX},
     {"chunk", 'c', OPTION_NUMBER, offsetof(struct eval_options, chunk), "N",
      "tokens of a window, which starts with an empty KV cache, as --set context=N; default: 512, or the smallest "
      "context",

@@ -37,7 +37,7 @@ static enum paint colour(enum host_verdict verdict)
 static void print_cell(const struct matrix_cell *cell)
 {
     enum { INDENT = 36 };
-    const char *rating = cell->document != NULL ? cell->document->rating_name : "not named";
+    const char *rating = cell->document != NULL ? cell->document->rating_name : "no rating";
     int at = print("  %-22s %-9s  ", matrix_column(cell), rating);
 
     if (cell->verdict != HOST_ABSENT && cell->verdict != HOST_UNKNOWN) {

@@ -13,7 +13,7 @@ static const struct option_row options[] = {
      "with show and diff: the platform, as one of the NAMEs", 0, 0},
     {"device", 'd', OPTION_TEXT, offsetof(struct profile_options, common.device), "NAME",
      "with show and diff: the device, a file of the folder devices or, as in plan, a device that is here", 0, 0},
-    {"client", 'c', OPTION_TEXT, offsetof(struct profile_options, common.client), "NAME",
+    {"client", 0, OPTION_TEXT, offsetof(struct profile_options, common.client), "NAME",
      "with show and diff: the client, as one of the NAMEs", 0, 0},
     {"fact", 0, OPTION_LIST, offsetof(struct profile_options, facts), "FACT=VALUE",
      "with show and diff: a fact, which overrides those that profiles state; may be repeated", 0, 0},
