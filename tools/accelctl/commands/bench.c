@@ -87,6 +87,11 @@ static int refuse_subject(const struct bench *bench, const char *word, const cha
     size_t used =
         (size_t)snprintf(subjects, sizeof(subjects), "%s%ssubjects are", remedy, remedy[0] == '\0' ? "" : "; ");
 
+    if (is_one_of(option_words("bench", "operator"), word)) {
+        snprintf(text, sizeof(text), "bench: '%.100s' is no subject, but an operator", word);
+        snprintf(subjects, sizeof(subjects), "accelctl bench operators --operator %.60s", word);
+        return report_error_text(bench->chosen->common.json, EXIT_USAGE, "usage", text, subjects);
+    }
     for (uint32_t s = 0; s < BENCH_SUBJECTS && used < sizeof(subjects); s++)
         used += (size_t)snprintf(subjects + used, sizeof(subjects) - used, "%s %s", s == 0 ? "" : ",",
                                  bench_subject_name(s));
@@ -98,26 +103,22 @@ static int refuse_subject(const struct bench *bench, const char *word, const cha
                              why == NULL ? "usage" : accel_error_name(ACCEL_E_NOT_FOUND), text, subjects);
 }
 
-/* Refuses a word that is no file, unless it names a model that the profiles describe. Returns -1 to go on. */
-static int check_name(const struct bench *bench, const char *word)
+/* Refuses a model that is neither a file nor described by name, with the subjects. Returns -1 to go on. */
+static int check_model_name(const struct bench *bench)
 {
-    const struct common *common = &bench->chosen->common;
     struct accel_model_description *description = NULL;
     struct accel_error error = {0};
     struct accel_context *context;
-    char text[200], remedy[160];
+    struct stat file;
     int code;
 
-    if (is_one_of(option_words("bench", "operator"), word)) {
-        snprintf(text, sizeof(text), "bench: '%.100s' is no subject, but an operator", word);
-        snprintf(remedy, sizeof(remedy), "accelctl bench operators --operator %.60s", word);
-        return report_error_text(common->json, EXIT_USAGE, "usage", text, remedy);
-    }
-    context = open_undiscovered(common, &code);
+    if (bench->path == NULL || strpbrk(bench->path, "./") != NULL || stat(bench->path, &file) == 0)
+        return -1;
+    context = open_undiscovered(&bench->chosen->common, &code);
     if (context == NULL)
         return code;
-    code = accel_model_describe(context, word, &description, &error) == ACCEL_E_NOT_FOUND
-               ? refuse_subject(bench, word, error.text, error.remedy)
+    code = accel_model_describe(context, bench->path, &description, &error) == ACCEL_E_NOT_FOUND
+               ? refuse_subject(bench, bench->path, error.text, error.remedy)
                : -1;
     accel_model_description_free(description);
     close_context(context);
@@ -130,7 +131,6 @@ static int read_subjects(struct bench *bench, int count, char **arguments)
     uint32_t subjects = 0;
     struct stat file;
     char words[120];
-    int code;
 
     for (int at = 0; at < count; at++) {
         const char *word = arguments[at], *nearest;
@@ -148,9 +148,6 @@ static int read_subjects(struct bench *bench, int count, char **arguments)
             snprintf(words, sizeof(words), "'%.60s'; did you mean %s?", word, nearest);
             return refuse(bench, "bench: there is no subject and no file %s", words);
         }
-        code = stat(word, &file) != 0 && strpbrk(word, "./") == NULL ? check_name(bench, word) : -1;
-        if (code >= 0)
-            return code;
         if (bench->path != NULL && stat(bench->path, &file) != 0)
             word = bench->path;
         if (bench->path != NULL && stat(word, &file) != 0)
@@ -167,7 +164,7 @@ static int read_subjects(struct bench *bench, int count, char **arguments)
     for (uint32_t s = BENCH_LOAD; bench->path == NULL && s < BENCH_OPERATORS; s++)
         if (bench->wanted[s])
             return refuse(bench, "bench %s: requires a model", bench_subject_name(s));
-    return -1;
+    return check_model_name(bench);
 }
 
 static int read_numbers(const struct bench *bench, const char *name, const char *text, uint64_t least,
