@@ -192,7 +192,7 @@ uint32_t decoder_rotate(struct decoder *d, uint32_t layer, const char *name, uin
     return net_node(&d->net, ACCEL_OP_ROTARY, layer, name, inputs, 3, &attributes);
 }
 
-/* Splits queries or keys into heads, normalizes them and adds rotary positions, as the form says. */
+/* Splits queries or keys into heads, normalizes them and adds rotary positions, as the form states. */
 static uint32_t place_heads(struct decoder *d, uint32_t layer, const char *name, enum decoder_part norm_part,
                             uint32_t x, uint32_t heads)
 {

@@ -148,7 +148,7 @@ static const struct {
     {"rope.dimension_sections", 0, 0},
     {"rope.scaling.alpha", 0, 0},
     {"rope.scaling.yarn_attn_factor", 0, 1},
-    {"rope.scaling.yarn_ext_factor", -1, 1}, /* -1: as the kind of scaling says */
+    {"rope.scaling.yarn_ext_factor", -1, 1}, /* -1: as the kind of scaling states */
     {"swiglu_clamp_exp", 0, 0},
     {"swiglu_clamp_shexp", 0, 0},
 };

@@ -229,7 +229,7 @@ void session_drop_uploaded(const struct accel_session *session)
     free(ranges);
 }
 
-/* Splits the mapping where pages of uploaded weights and of those used in place meet. A fault maps the whole folio of
+/* Splits the mapping between pages of uploaded weights and of those used in place. A fault maps the whole folio of
  * the page cache around it, up to the ends of the mapping: 2 MiB for a norm of some KiB, where the file has huge pages.
  */
 static void split_mapping(const struct accel_session *session)

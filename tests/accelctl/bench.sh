@@ -284,7 +284,7 @@ if "$accelctl" bench operators --explain --shape 1x64x256 --set cpu.isa=avx2 >/d
     done
 fi
 try 2 "$accelctl" bench --explain machine
-one_error "--explain is of operators alone"
+one_error "bench: --explain requires the subject operators alone"
 
 # Usage.
 try 2 "$accelctl" bench
@@ -318,7 +318,7 @@ for option in "-ctk q8_0" "-b 16" "--no-mmap"; do
     one_error "bench: $option has no effect: no model is measured"
 done
 try 2 "$accelctl" bench decode "$q8" -t 1 --set cpu.threads=2
-one_error "cpu.threads=2 has no effect, since cpu.threads=1 is fixed (accelctl bench --threads)"
+one_error "cpu.threads=2 has no effect, since cpu.threads=1 is fixed (command line --threads)"
 if ! sanitized; then
     try 1 sh -c 'ulimit -v 200000; exec "$@"' sh "$accelctl" bench machine --rounds 1
     grep -q "^accelctl: measuring the machine on .*: Cannot allocate memory" "$work/err" || { cat "$work/err"; fail "a limit on memory"; }

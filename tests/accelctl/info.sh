@@ -238,4 +238,18 @@ has "sliding window of 8 tokens in 2 of 2 layers"
 try 0 "$accelctl" info "$models/hf"
 ! grep -q "sliding" "$work/out" || fail "a model without a window has one"
 
+# A name of the folder models, without a file: what its description states.
+try 0 "$accelctl" info llama-2-7b
+has "description of the folder models, without a file (profile: llama-2-7b.yaml:"
+has "none; a model of 6.738 B parameters"
+tr -s ' \n' '  ' <"$work/out" | grep -qF "accelctl plan llama-2-7b plans it without one" || { cat "$work/out"; fail "no command plans the name"; }
+! grep -q "^tokenizer" "$work/out" || fail "a description has a tokenizer"
+try 0 "$accelctl" info -m llama-2-7b --json
+is "$(value format) $(value architecture.runs)" "description false" "a description"
+has '"model.layers": "32"'
+try 2 "$accelctl" info llama-2-7b --tensors
+one_error "info: --tensors requires a file, and llama-2-7b is the name of a description"
+try 3 "$accelctl" info llama-2-7bb
+one_error "llama-2-7b"
+
 finish

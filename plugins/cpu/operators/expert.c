@@ -56,7 +56,7 @@ static uint64_t row_bytes_of(const struct experts *e)
     return most;
 }
 
-/* What is kept of a call: its matrix, if experts have a limit. */
+/* The state of a call: its matrix, if experts have a limit. */
 struct prepared {
     struct cpu_expert_matrix *matrix;
 };

@@ -49,7 +49,7 @@ void cpu_act_stage(const struct cpu_device *device, uint32_t kind, const float *
                    void *staged, uint64_t begin, uint64_t end);
 /* Makes a matmul read the rows that are staged; of CPU_ACT_NONE it reads matmul->x. */
 void cpu_act_bind(uint32_t kind, struct cpu_matmul *matmul, void *staged);
-/* Describes the matmul of a call, whose rows are staged at `staged` as `act` says. */
+/* Describes the matmul of a call, whose rows are staged at `staged` as `act` states. */
 void cpu_matmul_of(const struct sdk_call *call, uint32_t weight, uint32_t act, void *staged,
                    struct cpu_matmul *out_matmul);
 /* Returns why a kernel of `variant` may not round activations of a node with weights of type `weight`, or NULL. */

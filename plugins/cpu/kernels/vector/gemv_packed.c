@@ -475,7 +475,7 @@ CPU_INLINE void gemv(const struct codec codec, const struct layout *w, const str
     }
 }
 
-/* Where the panels of a type have their blocks and scales. */
+/* Offsets of the blocks and the scales in the panels of a type. */
 static struct layout layout_of(const struct cpu_matmul *call)
 {
     const struct panel_format format = cpu_panel_format(call->w.type);

@@ -204,7 +204,7 @@ CPU_INLINE __m128i scales_q3_k(const uint8_t *block)
     return _mm_sub_epi8(low, _mm_set1_epi8(32));
 }
 
-/* Where the 32 codes of a group of a block lie: a code is the bits `mask` of a byte from offset `low` on, shifted
+/* Offsets of the 32 codes of a group of a block: a code is the bits `mask` of a byte from offset `low` on, shifted
  * right, and the bits `above` (0: none) of one from `high` on, shifted left. */
 struct k_place {
     size_t low, high;
