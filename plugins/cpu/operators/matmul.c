@@ -58,7 +58,7 @@ void cpu_act_stage(const struct cpu_device *device, uint32_t kind, const float *
         device->kernels.arrange(origin, width, rows, width, staged, begin, end);
         return;
     case CPU_ACT_BF16:
-        device->kernels.round16(origin, width, width, staged, begin, end);
+        device->kernels.round16(origin, width, rows, width, staged, begin, end);
         return;
     case CPU_ACT_Q8:
         cpu_act_q8_map(staged, rows, width, &rows8);
