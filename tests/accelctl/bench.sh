@@ -282,6 +282,10 @@ if "$accelctl" bench operators --explain --shape 1x64x256 --set cpu.isa=avx2 >/d
         esac
         checks=$((checks + 1))
     done
+    # Operators that stage rows of their own: the kernel of a block of places, and those by the rows of an expert.
+    try 0 "$accelctl" bench operators --explain --operator conv,expert_matmul --set cpu.isa=avx2 --set cpu.layout=rows
+    has "conv x f32: gemm32 avx2"
+    has "expert matmul x q8: avx2, by rows of an expert: gemv_row4, from 7 gemm8"
 fi
 try 2 "$accelctl" bench --explain machine
 one_error "bench: --explain requires the subject operators alone"

@@ -193,9 +193,9 @@ static struct inputs inputs_new(const struct tables *tables, size_t m, size_t n,
     if (k % 32 == 0)
         tables->kernels.quantize(in.x, k, k, &in.act_q8, 0, m);
     in.act_bf16 = guard_new(cpu_act_bf16_bytes(m, k));
-    cpu_round16_scalar(in.x, k, k, in.act_bf16, 0, m);
+    cpu_round16_scalar(in.x, k, m, k, in.act_bf16, 0, m);
     in.bf16_isa = guard_new(cpu_act_bf16_bytes(m, k));
-    (tables->kernels.round16 != NULL ? tables->kernels.round16 : cpu_round16_scalar)(in.x, k, k, in.bf16_isa, 0, m);
+    (tables->kernels.round16 != NULL ? tables->kernels.round16 : cpu_round16_scalar)(in.x, k, m, k, in.bf16_isa, 0, m);
     in.arranged = guard_new(cpu_act_f32_bytes(m, k));
     if (tables->kernels.arrange == NULL)
         return in;
@@ -467,13 +467,11 @@ void test_matmul16(void **state)
     }
 }
 
-/* Returns the index of value l of row r of act_bf16: in rows, or in tiles of 16 rows and 32 values, a pair after
- * another. */
+/* Returns the index of value l of row r of act_bf16: in tiles of 16 or 8 rows, pair by pair. */
 static size_t place16(uint32_t isa, size_t row, size_t r, size_t l)
 {
-    if (isa != CPU_ISA_AMX)
-        return r * row + l;
-    return r / 16 * 16 * row + l / 32 * 512 + l % 32 / 2 * 32 + r % 16 * 2 + l % 2;
+    const size_t tile = isa == CPU_ISA_AMX ? 16 : 8;
+    return r / tile * tile * row + l / 2 * 2 * tile + r % tile * 2 + l % 2;
 }
 
 /* Every ISA rounds to the same bits, except for subnormal numbers, which may be zeros. */
@@ -489,10 +487,10 @@ void test_round16(void **state)
     random_fill(x, M * STRIDE);
     memcpy(x + 30, edges, sizeof(edges));
     x[70] = NAN;
-    cpu_round16_scalar(x, STRIDE, K, b, 0, M);
+    cpu_round16_scalar(x, STRIDE, M, K, b, 0, M);
     if (tables->kernels.round16 != NULL) {
-        tables->kernels.round16(x, STRIDE, K, a, 0, CPU_ACT_BF16_ROWS);
-        tables->kernels.round16(x, STRIDE, K, a, CPU_ACT_BF16_ROWS, M);
+        tables->kernels.round16(x, STRIDE, M, K, a, 0, CPU_ACT_BF16_ROWS);
+        tables->kernels.round16(x, STRIDE, M, K, a, CPU_ACT_BF16_ROWS, M);
         for (size_t i = 0; i < M * row; i++) {
             const uint16_t got = a[place16(tables->kernels.isa, row, i / row, i % row)];
             assert_true(got == b[i] || (fabsf(accel_bf16_to_f32(b[i])) < 0x1p-126f && (got & 0x7fff) == 0));

@@ -107,8 +107,9 @@ static inline size_t cpu_act_bf16_bytes(size_t m, size_t k)
     return cpu_act_bf16_row(m) * cpu_act_bf16_row(k) * sizeof(uint16_t);
 }
 
-/* Rounds rows begin .. end of x [m, k] to the nearest BF16, padded with zeros, in the order that the ISA's matmul16
- * reads. `begin` is a multiple of CPU_ACT_BF16_ROWS, and so is `end` unless it is m. Rows from m on are undefined. */
-typedef void cpu_round16_fn(const float *x, size_t stride, size_t k, uint16_t *out, size_t begin, size_t end);
+/* Rounds rows begin .. end of x [rows, k] to the nearest BF16, padded with zeros, in the order that the ISA's GEMM
+ * reads. `begin` is a multiple of CPU_ACT_BF16_ROWS, and so is `end` or it is `rows`. Later rows are undefined. */
+typedef void cpu_round16_fn(const float *x, size_t stride, size_t rows, size_t k, uint16_t *out, size_t begin,
+                            size_t end);
 
 #endif

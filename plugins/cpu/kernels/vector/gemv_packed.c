@@ -21,7 +21,6 @@
 #define STREAMS 4u     /* memory streams with one row of x, and passes of few registers */
 #define STREAMS_256 2u /* streams of types of 256 weights, whose blocks take 1 to 3 KiB */
 #define AHEAD 2048u    /* prefetch distance of each stream in bytes */
-#define LINE 64u
 #define BLOCKS_MOST (CPU_PANEL_VALUES / CPU_BLOCK)
 
 /* A type; a constant. `block32` types have 4- or 8-bit codes in blocks of 32 (q4_0, q4_1, q8_0, planar). `apart`:
@@ -53,14 +52,6 @@ struct layout {
     size_t scale_bytes; /* from scale to scale */
     size_t scale_shift; /* log2 of the blocks that share a scale */
 };
-
-/* Prefetches `bytes` bytes, a constant. Harmless past the end of a matrix. */
-CPU_INLINE void prefetch_lines(const uint8_t *p, size_t bytes)
-{
-    CPU_UNROLL
-    for (size_t at = 0; at < bytes; at += LINE)
-        __builtin_prefetch(p + at, 0, 3);
-}
 
 /* Prefetches `bytes` bytes. Harmless past the end of a matrix. */
 CPU_INLINE void prefetch_bytes(const uint8_t *p, size_t bytes)
