@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # accel-conform: the cpu driver and the template pass, mocks fail with the name of what they do, known failures are
-# strict. Certificates are those of faults.sh.
+# strict. Certificates are made in faults.sh and guide.sh.
 . "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
 # A driver that crashes must end its process by the signal, under sanitizers too.
 crash_by_signal
