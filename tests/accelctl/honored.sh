@@ -19,6 +19,10 @@ if [ -f "$ACCEL_TEST_BUILDDIR/plugins/vulkan/vulkan.la" ] && [ -n "$lavapipe" ];
 fi
 [ "$devices" = "cpu vulkan" ] || echo "skipped: lavapipe is not here; the table is of the cpu driver alone"
 
+# Without optimization lavapipe compiles faster.
+GALLIVM_PERF=nopt
+export GALLIVM_PERF
+
 # choose_drivers DEVICE: lavapipe takes a tenth of a second to load, so only runs on it have it.
 choose_drivers()
 {
