@@ -13,7 +13,7 @@ cells()
     awk -v wanted="$1" '/^## /{ at++ } at == wanted && /^\| `/{ gsub(/^\| | \|$/, ""); gsub(/ \| /, "\t"); print }' "$page"
 }
 
-# Each option that is here parses, with its value, for each command of its row.
+# All options of a command parse, with their values, in one call.
 cells 2 >"$work/rows"
 [ "$(wc -l <"$work/rows")" -gt 20 ] || fail "the page has no table of options"
 tab=$(printf '\t')
@@ -21,13 +21,14 @@ while IFS=$tab read -r theirs ours commands_of_row; do
     [ -n "$ours" ] || fail "nothing stands beside $theirs"
     echo "$theirs" | tr ',' '\n' | sed 's/^ *`//; s/`$//' >"$work/flags"
     while read -r flag; do
-        for command in $commands_of_row; do
-            # shellcheck disable=SC2086 # a flag and its value
-            try 0 "$accelctl" "$command" $flag --help
-            has "Usage: accelctl $command"
-        done
+        for command in $commands_of_row; do echo "$flag" >>"$work/all.$command"; done
     done <"$work/flags"
 done <"$work/rows"
+for list in "$work"/all.*; do
+    # shellcheck disable=SC2046 # flags and their values
+    try 0 "$accelctl" "${list##*.}" $(cat "$list") --help
+    has "Usage: accelctl ${list##*.}"
+done
 
 # And each runs: every spelling with one command, and every command of a row with one spelling. What the page says is refused
 # here, for want of a GPU or of wide heads, is refused for that.
