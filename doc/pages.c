@@ -76,11 +76,6 @@ static void command_page(FILE *out, const struct command *command)
     fprintf(out, "\\fBaccelctl %s\\fR [\\fIOPTION\\fR...]%s%s%s\n.SH DESCRIPTION\n", command->name,
             command->arguments[0] == '\0' ? "" : " \\fI", command->arguments,
             command->arguments[0] == '\0' ? "" : "\\fR");
-    if (command->detail[0] == '\0') {
-        fputs("Prints the ", out);
-        roff_put(out, command->summary);
-        fputs(".\n", out);
-    }
     put_paragraphs(out, command->detail);
     if (command->action_count > 0)
         fputs(".SH ACTIONS\n", out);

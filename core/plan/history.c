@@ -9,6 +9,7 @@
 #include "core/base/checked.h"
 #include "core/base/file.h"
 #include "core/base/strbuf.h"
+#include "core/base/utf8.h"
 #include "core/plan/history.h"
 #include "core/profile/yaml.h"
 #include "core/registry/context.h"
@@ -36,25 +37,86 @@ const char *accel_history_class_name(uint32_t memory_class)
 
 /* ---- one line ---- */
 
-static const char *text_of(const struct accel_yaml_node *root, const char *key)
+/* Members of a line, terminated in place. A line that the writer made has fewer than these. */
+struct members {
+    uint32_t count;
+    char *keys[32];
+    char *values[32]; /* with the quotes of a text */
+};
+
+/* Returns the end of the text whose first quote is at `at`, or NULL. */
+static char *end_of_text(char *at)
 {
-    const struct accel_yaml_node *node = accel_yaml_find(root, key);
-    return node && node->kind == ACCEL_YAML_TEXT ? node->text : "";
+    for (at += 1 + strcspn(at + 1, "\"\\"); *at == '\\' && at[1] != '\0';)
+        at += 2 + strcspn(at + 2, "\"\\");
+    return *at == '"' ? at + 1 : NULL;
 }
 
-static bool parse_u64(const struct accel_yaml_node *node, uint64_t *out_number)
+/* Returns the end of a member's value, or NULL. Brackets are counted, since no list or object is read. */
+static char *end_of_value(char *at)
 {
-    return node && node->kind == ACCEL_YAML_TEXT && accel_parse_u64(node->text, out_number);
+    int64_t depth = 0;
+    if (*at == '"')
+        return end_of_text(at);
+    while (at != NULL && *at != '\0' && depth >= 0) {
+        if (depth == 0 && (*at == ',' || *at == '}'))
+            return at;
+        depth += (*at == '[' || *at == '{') - (*at == ']' || *at == '}');
+        at = *at == '"' ? end_of_text(at) : at + 1;
+    }
+    return NULL;
+}
+
+/* Splits a line, which is an object without spaces between its members. Returns false if it is damaged. */
+static bool split_line(char *line, struct members *out_members)
+{
+    char *at = line, separator = ',';
+    for (out_members->count = 0; separator == ',' && out_members->count < 32; out_members->count++) {
+        char *key = at + 1;
+        at = *key == '"' ? end_of_text(key) : NULL;
+        if (at == NULL || *at != ':')
+            return false;
+        at[-1] = '\0';
+        out_members->keys[out_members->count] = key + 1;
+        out_members->values[out_members->count] = at + 1;
+        at = end_of_value(at + 1);
+        if (at == NULL)
+            return false;
+        separator = *at;
+        *at = '\0';
+    }
+    return separator == '}' && at[1] == '\0';
+}
+
+static const char *find(const struct members *members, const char *key)
+{
+    for (uint32_t i = 0; i < members->count; i++)
+        if (strcmp(members->keys[i], key) == 0)
+            return members->values[i];
+    return "";
 }
 
 /* Returns a number of a line. Digits that exceed 64 bits give the largest number, which is_absurd refuses. */
-static uint64_t number_of(const struct accel_yaml_node *root, const char *key)
+static uint64_t number_of(const struct members *members, const char *key)
 {
-    const struct accel_yaml_node *node = accel_yaml_find(root, key);
+    const char *value = find(members, key);
     uint64_t number;
-    if (parse_u64(node, &number))
+    if (accel_parse_u64(value, &number))
         return number;
-    return *text_of(root, key) && strspn(node->text, "0123456789") == strlen(node->text) ? UINT64_MAX : 0;
+    return *value != '\0' && strspn(value, "0123456789") == strlen(value) ? UINT64_MAX : 0;
+}
+
+/* Copies a text without its quotes; NULL if it is damaged. Few texts have escapes, which YAML has too. */
+static const char *text_of(struct accel_history *history, const struct members *members, const char *key)
+{
+    const char *value = find(members, key);
+    const size_t bytes = strlen(value);
+    struct accel_yaml_node *node;
+    if (*value != '"')
+        return "";
+    if (strchr(value, '\\') == NULL)
+        return accel_arena_strndup(&history->arena, value + 1, bytes - 2);
+    return accel_yaml_parse(history->path, value, bytes, &history->arena, &node, NULL) == ACCEL_OK ? node->text : NULL;
 }
 
 /* Limit of plausible numbers: larger ones would spoil every average that they enter. */
@@ -70,74 +132,33 @@ static bool is_absurd_pair(uint64_t planned, uint64_t measured)
 
 static bool is_absurd(const struct accel_history_record *record)
 {
-    const double speeds[] = {record->prompt_speed, record->speed, record->bandwidth};
-    for (size_t i = 0; i < sizeof(speeds) / sizeof(speeds[0]); i++)
-        if (speeds[i] > (double)MOST_NUMBER)
-            return true;
-    for (uint32_t i = 0; i < record->class_count; i++)
-        if (record->classes[i].planned > MOST_NUMBER || record->classes[i].measured > MOST_NUMBER)
-            return true;
-    return is_absurd_pair(record->planned, record->measured) || record->step_bytes > MOST_NUMBER ||
-           record->prompt > MOST_NUMBER || record->tokens > MOST_NUMBER;
+    return record->speed > (double)MOST_NUMBER || record->bandwidth > (double)MOST_NUMBER ||
+           is_absurd_pair(record->planned, record->measured) || record->step_bytes > MOST_NUMBER ||
+           record->tokens > MOST_NUMBER;
 }
 
-static uint32_t class_of(const char *name)
+static bool parse_line(struct accel_history *history, char *line, size_t bytes, struct accel_history_record *record)
 {
-    for (uint32_t i = 1; i < ACCEL_MEMORY_END; i++)
-        if (strcmp(accel_history_class_name(i), name) == 0)
-            return i;
-    return 0;
-}
-
-static void read_classes(struct accel_history *history, const struct accel_yaml_node *root,
-                         struct accel_history_record *record)
-{
-    const struct accel_yaml_node *list = accel_yaml_find(root, "classes");
-    struct accel_history_class *classes = accel_arena_array(&history->arena, ACCEL_MEMORY_END, sizeof(*classes));
-    if (classes == NULL || list == NULL || list->kind != ACCEL_YAML_MAPPING)
-        return;
-    for (const struct accel_yaml_node *entry = list->first; entry; entry = entry->next) {
-        const struct accel_yaml_node *pair = entry->value;
-        struct accel_history_class one = {.memory_class = class_of(entry->text)};
-        if (one.memory_class == 0 || pair->kind != ACCEL_YAML_SEQUENCE || pair->child_count != 2 ||
-            !parse_u64(pair->first, &one.planned) || !parse_u64(pair->first->next, &one.measured) ||
-            record->class_count == ACCEL_MEMORY_END)
-            continue;
-        classes[record->class_count++] = one;
-    }
-    record->classes = classes;
-}
-
-static bool parse_line(struct accel_history *history, const char *line, size_t bytes,
-                       struct accel_history_record *record)
-{
-    struct accel_yaml_node *root = NULL;
+    struct members members;
     const char *kind;
-    if (accel_yaml_parse(history->path, line, bytes, &history->arena, &root, NULL) != ACCEL_OK ||
-        root->kind != ACCEL_YAML_MAPPING)
+    if (!accel_utf8_valid(line, bytes, NULL) || !split_line(line, &members))
         return false;
-    kind = text_of(root, "kind");
+    kind = find(&members, "kind");
     *record = (struct accel_history_record){
-        .kind = strcmp(kind, "run") == 0 ? ACCEL_HISTORY_RUN
-                                         : (strcmp(kind, "bandwidth") == 0 ? ACCEL_HISTORY_BANDWIDTH : 0),
-        .device = text_of(root, "device"),
-        .driver = text_of(root, "driver"),
-        .model = text_of(root, "model"),
-        .settings = text_of(root, "settings"),
-        .time = number_of(root, "time"),
-        .context = number_of(root, "context"),
-        .planned = number_of(root, "planned"),
-        .measured = number_of(root, "measured"),
-        .step_bytes = number_of(root, "step_bytes"),
-        .prompt = number_of(root, "prompt"),
-        .tokens = number_of(root, "tokens"),
-        .prompt_speed = (double)number_of(root, "prompt_tokens_per_1000_s") / 1000,
-        .speed = (double)number_of(root, "tokens_per_1000_s") / 1000,
-        .bandwidth = (double)number_of(root, "bytes_per_1000_s") / 1000,
-        .threads = (uint32_t)number_of(root, "threads"),
+        .kind = strcmp(kind, "\"run\"") == 0 ? ACCEL_HISTORY_RUN
+                                             : (strcmp(kind, "\"bandwidth\"") == 0 ? ACCEL_HISTORY_BANDWIDTH : 0),
+        .device = text_of(history, &members, "device"),
+        .model = text_of(history, &members, "model"),
+        .settings = text_of(history, &members, "settings"),
+        .planned = number_of(&members, "planned"),
+        .measured = number_of(&members, "measured"),
+        .step_bytes = number_of(&members, "step_bytes"),
+        .tokens = number_of(&members, "tokens"),
+        .speed = (double)number_of(&members, "tokens_per_1000_s") / 1000,
+        .bandwidth = (double)number_of(&members, "bytes_per_1000_s") / 1000,
+        .threads = (uint32_t)number_of(&members, "threads"),
     };
-    read_classes(history, root, record);
-    return record->kind != 0 && !is_absurd(record);
+    return record->kind != 0 && record->device && record->model && record->settings && !is_absurd(record);
 }
 
 /* ---- all lines ---- */
@@ -201,12 +222,11 @@ static int32_t read_lines(struct accel_history *history, const struct filter *fi
     while (bytes > 0 && data[bytes - 1] != '\n')
         bytes--;
     while (bytes > 0 && code == ACCEL_OK) {
-        size_t end = bytes - 1, from = end;
-        while (from > 0 && data[from - 1] != '\n')
-            from--;
+        const size_t end = bytes - 1;
+        const char *before = memrchr(data, '\n', end);
+        bytes = before ? (size_t)(before - data) + 1 : 0;
         data[end] = '\0';
-        code = read_line(history, filter, data + from, end - from);
-        bytes = from;
+        code = read_line(history, filter, data + bytes, end - bytes);
     }
     return code;
 }
@@ -277,8 +297,10 @@ int32_t accel_history_find(const struct accel_context *context, uint32_t kind, c
     history->capacity = most && most < 4096 ? most : 4096;
     history->records = accel_arena_array(&history->arena, history->capacity, sizeof(*history->records));
     if (history->records == NULL || !make_member("device", device, &filter.device) ||
-        !make_member("model", model && strstr(model, ", file ") ? model : NULL, &filter.model))
+        !make_member("model", model, &filter.model))
         code = accel_error_no_memory(error, "for the history");
+    else if (model) /* which may be the beginning of the recorded text */
+        filter.model[strlen(filter.model) - 1] = '\0';
     if (code == ACCEL_OK && (context->options.flags & ACCEL_CONTEXT_NO_CACHE) == 0 && context->recording == NULL)
         code = read_file(history, &filter, error);
     free(filter.model);

@@ -63,7 +63,8 @@ int32_t accel_history_file(char **out_path, struct accel_error *error);
 /** Returns the name of a memory class in lines of the history and in plans; NULL past the end. */
 const char *accel_history_class_name(uint32_t memory_class);
 
-/** Records that were read; all of it lives in its arena. Texts are never NULL. */
+/** Records that were read; all of it lives in its arena. Their texts are never NULL, but driver, time, context, prompt,
+ * prompt_speed and classes, which no plan takes from the past, are not read. */
 struct accel_history {
     struct accel_arena arena;
     const struct accel_history_record **records; /**< newest first */

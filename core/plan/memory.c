@@ -294,7 +294,7 @@ static int32_t add_weights(struct adder *a)
     else if (sums.owned || sums.baked)
         accel_plan_add_row(a->plan, ACCEL_MEMORY_WEIGHTS, sums.owned, sums.owned + sums.baked,
                            accel_plan_text(a->plan,
-                                           "estimated: %u weights in memory, %u in the program, types x shapes",
+                                           "estimated: types x shapes of %u weights in memory, %u in the program",
                                            sums.owned_count, sums.baked_count));
     /* The whole pages that hold weights used in place have a little more bytes than the weights; 0: unknown. */
     pages = ACCEL_HAS(work, in_place_bytes) ? work->in_place_bytes : 0;
@@ -311,8 +311,8 @@ static int32_t add_weights(struct adder *a)
     else if (sums.mapped)
         accel_plan_add_row(a->plan, ACCEL_MEMORY_MAPPED, sums.mapped_lower, sums.mapped,
                            accel_plan_text(a->plan,
-                                           "file: the pages of %u weights used where it is mapped, %" PRIu64
-                                           " bytes of them in tables of which steps touch single rows",
+                                           "file: the mapped pages of %u weights; %" PRIu64
+                                           " bytes of them are tables of which a step reads single rows",
                                            sums.mapped_count, sums.mapped - sums.mapped_lower));
     return ACCEL_OK;
 }
@@ -341,8 +341,8 @@ static int32_t add_state(struct adder *a)
     a->plan->step_state = bytes / sequences;
     accel_plan_add_row(a->plan, ACCEL_MEMORY_STATE, bytes, bytes,
                        accel_plan_text(a->plan,
-                                       "estimated: %" PRIu32 " parts x %" PRIu64 " slots, %" PRIu64
-                                       " bytes for each slot of all parts, %.2fx of f16",
+                                       "estimated: %" PRIu32 " caches x %" PRIu64 " slots, %" PRIu64
+                                       " bytes for a slot in all caches, %.2fx of f16",
                                        a->work->part_count, a->work->slots, row,
                                        half == 0 ? 1.0 : (double)row / (double)half));
     return ACCEL_OK;

@@ -61,6 +61,9 @@ static const struct unit {
     {"MB", "bytes", INT64_C(1000000)},
     {"GB", "bytes", INT64_C(1000000000)},
     {"tok", "tok", 1},
+    {"K", "tok", 1024},
+    {"k", "tok", 1024},
+    {"M", "tok", 1048576},
     {"ms", "ms", 1},
     {"s", "ms", 1000},
     {"min", "ms", 60000},
@@ -138,11 +141,11 @@ const char *accel_known_fact_words(const char *name)
     return row && *fact_words[row - facts] ? fact_words[row - facts] : NULL;
 }
 
-const char *accel_flag_word(const char *text)
+const char *accel_flag_word(const struct accel_setting_row *key, const char *text)
 {
     static const char *const words[][2] = {{"true", "true"},   {"on", "true"},   {"yes", "true"}, {"1", "true"},
                                            {"false", "false"}, {"off", "false"}, {"no", "false"}, {"0", "false"}};
-    for (uint32_t i = 0; i < COUNT(words); i++)
+    for (uint32_t i = 0; key->type == ACCEL_SETTING_FLAG && i < COUNT(words); i++)
         if (strcasecmp(text, words[i][0]) == 0)
             return words[i][1];
     return text;
@@ -194,18 +197,16 @@ enum { NEAREST_WORD = 40 };
 static bool find_nearest(const char *words, const char *text, char near[NEAREST_WORD])
 {
     uint32_t distance = accel_farthest(text);
-    bool found = false;
+    near[0] = '\0';
     for (; *words != '\0'; words += strspn(words, " ")) {
         char word[NEAREST_WORD];
         size_t length = strcspn(words, " ");
         snprintf(word, sizeof(word), "%.*s", (int)length, words);
         words += length;
-        if (accel_is_nearer(text, word, &distance)) {
+        if (accel_is_nearer(text, word, &distance) || (strncmp(text, word, length) == 0 && text[length] == '_'))
             memcpy(near, word, sizeof(word));
-            found = true;
-        }
     }
-    return found;
+    return near[0] != '\0';
 }
 
 /* Reports an unknown word with the words of the row, and the one that was probably meant. */
@@ -213,8 +214,8 @@ static bool refuse_word(const struct accel_setting_row *key, const char *text, c
 {
     const char *words = key->type == ACCEL_SETTING_FLAG ? "true false" : key->words;
     char near[NEAREST_WORD], hint[ACCEL_DID_YOU_MEAN];
-    bool is_near = find_nearest(words, text, near);
-    snprintf(why, bytes, "\"%.60s\" is none of: %s%s", text, words, accel_did_you_mean(is_near ? near : NULL, hint));
+    snprintf(why, bytes, "\"%.60s\" is none of: %s%s", text, words,
+             accel_did_you_mean(find_nearest(words, accel_flag_word(key, text), near) ? near : NULL, hint));
     return false;
 }
 
@@ -245,14 +246,13 @@ static bool parse_number(const struct accel_setting_row *key, const char *text, 
 {
     const char *unit, *wanted = key->type == ACCEL_SETTING_DURATION ? "ms" : key->unit;
     int64_t number;
-    if (!accel_number_parse(text, &number, &unit) && *wanted == '\0' && *key->words == '\0') {
-        snprintf(why, bytes, "\"%.60s\" is not a whole number; allowed are %" PRId64 " to %" PRId64, text, key->lowest,
-                 key->highest);
-        return false;
-    }
     if (!accel_number_parse(text, &number, &unit)) {
-        snprintf(why, bytes, "\"%.60s\" is not a whole number%s%s%s%s", text, *wanted ? " with its unit, " : "",
-                 *wanted ? example_of(key) : "", *key->words ? ", and none of: " : "", key->words);
+        if (*wanted == '\0' && *key->words == '\0')
+            snprintf(why, bytes, "\"%.60s\" is not a whole number; allowed are %" PRId64 " to %" PRId64, text,
+                     key->lowest, key->highest);
+        else
+            snprintf(why, bytes, "\"%.60s\" is not a whole number%s%s%s%s", text, *wanted ? " with its unit, " : "",
+                     *wanted ? example_of(key) : "", *key->words ? ", and none of: " : "", key->words);
         return false;
     }
     /* Sizes and times have several units; tokens have one. */
@@ -261,8 +261,8 @@ static bool parse_number(const struct accel_setting_row *key, const char *text, 
         return false;
     }
     if (number < key->lowest || number > key->highest) {
-        snprintf(why, bytes, "\"%.60s\" is out of range, %" PRId64 " to %" PRId64 "%s%s", text, key->lowest,
-                 key->highest, *wanted ? " " : "", wanted);
+        snprintf(why, bytes, "\"%.60s\" is out of range, %" PRId64 " to %" PRId64 "%s%s%s%s", text, key->lowest,
+                 key->highest, *wanted ? " " : "", wanted, *key->words ? ", and none of: " : "", key->words);
         return false;
     }
     *out = (struct accel_key_value){NULL, number, true};

@@ -65,7 +65,7 @@ bool accel_key_parse(const struct accel_setting_row *key, const char *text, stru
 
 /** Returns "true" or "false" for the spellings of a flag outside of files: true on yes 1, false off no 0, in any case;
  * another text is returned as it is. */
-const char *accel_flag_word(const char *text);
+const char *accel_flag_word(const struct accel_setting_row *key, const char *text);
 
 /** Parses a whole number with an optional unit: "12", "4 GiB", "2048tok", "250 ms". The result is in bytes, ms or
  * tokens. `*out_unit` is "bytes", "ms", "tok" or "". False if the text is no such number or is too large. */

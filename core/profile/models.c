@@ -3,9 +3,12 @@
 #include "config.h"
 
 #include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/error.h"
+#include "core/base/file.h"
 #include "core/profile/folder.h"
 #include "core/profile/language.h"
 #include "core/profile/profile.h"
@@ -31,16 +34,41 @@ static int32_t pass_facts(const struct accel_profile_file *file, accel_model_fac
     return code;
 }
 
-/* Reports the file of one name, or all usable files; the first unusable one is the error at the end. */
-static int32_t read_files(const struct accel_profile_names *names, const char *root, const char *name,
-                          accel_model_fact_function function, void *data, struct accel_error *error)
+/* Returns whether a file may state OWNER.MEMBER as the number: not if its lines state only others. Whatever is written
+ * in another way, or cannot be read, may. */
+static bool may_state(const char *root, const char *name, const char *member, uint64_t number)
+{
+    char leaf[ACCEL_PROFILE_NAME_MAX + 16], *path, *text = NULL;
+    bool states_it = false, states_another = false;
+    snprintf(leaf, sizeof(leaf), "%s/%s.yaml", accel_profile_layer_folder(ACCEL_LAYER_MODEL), name);
+    path = accel_file_join(root, leaf);
+    if (path && accel_file_read(path, ACCEL_YAML_BYTES, &text, NULL, NULL) == ACCEL_OK)
+        for (const char *line = text; *line && !states_it; line += strcspn(line, "\n"), line += *line == '\n') {
+            const char *at = line + strspn(line, " abcdefghijklmnopqrstuvwxyz");
+            const size_t length = strlen(member);
+            if (*at != '.' || strncmp(at + 1, member, length) != 0 || at[1 + length] != ':')
+                continue;
+            at += length + 2 + strspn(at + length + 2, " ");
+            states_it = !isdigit((unsigned char)*at) || strtoull(at, NULL, 10) == number;
+            states_another = true;
+        }
+    free(text);
+    free(path);
+    return states_it || !states_another;
+}
+
+/* Reports the files of the search that are usable; the first unusable one is the error at the end. */
+static int32_t read_files(const struct accel_profile_names *names, const char *root,
+                          const struct accel_profile_search *search, accel_model_fact_function function, void *data,
+                          struct accel_error *error)
 {
     struct accel_error first = {0};
     int32_t code = ACCEL_OK;
     for (uint32_t i = 0; i < names->count && code == ACCEL_OK; i++) {
         struct accel_profile_file file;
         struct accel_error why = {0};
-        if (name && strcmp(names->names[i], name) != 0)
+        if ((search->name && strcmp(names->names[i], search->name) != 0) ||
+            (search->member && !may_state(root, names->names[i], search->member, search->number)))
             continue;
         if (accel_profile_file_read(&file, root, ACCEL_LAYER_MODEL, names->names[i], &why) == ACCEL_OK)
             code = pass_facts(&file, function, data);
@@ -51,7 +79,7 @@ static int32_t read_files(const struct accel_profile_names *names, const char *r
     if (code != ACCEL_OK || first.code == ACCEL_OK)
         return code;
     /* Only a name without a file is not found. */
-    if (name == NULL && first.code == ACCEL_E_NOT_FOUND)
+    if (search->name == NULL && first.code == ACCEL_E_NOT_FOUND)
         first.code = ACCEL_E_CORRUPT;
     return accel_error_copy(error, &first);
 }
@@ -88,9 +116,10 @@ static const char *suggest_model(const struct accel_profile_names *names, const 
     return within ? within : best ? best : accel_suggest(name, (const char *const *)names->names, names->count);
 }
 
-int32_t accel_profile_models_read(const char *root, const char *name, accel_model_fact_function function, void *data,
-                                  struct accel_error *error)
+int32_t accel_profile_models_read(const char *root, const struct accel_profile_search *search,
+                                  accel_model_fact_function function, void *data, struct accel_error *error)
 {
+    const char *name = search->name;
     struct accel_profile_names names;
     bool is_there = name == NULL;
     const char *near;
@@ -106,7 +135,7 @@ int32_t accel_profile_models_read(const char *root, const char *name, accel_mode
         if (near)
             accel_error_remedy(error, "did you mean %s?", near);
     } else {
-        code = read_files(&names, root, name, function, data, error);
+        code = read_files(&names, root, search, function, data, error);
     }
     accel_profile_names_free(&names);
     return code;

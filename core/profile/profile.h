@@ -91,8 +91,16 @@ int32_t accel_profile_resolve(const struct accel_profile *profile, const struct 
 
 void accel_settings_free(struct accel_settings *settings);
 
-/** Implements accel_model_facts_read for the profiles in the folder `root`. */
-int32_t accel_profile_models_read(const char *root, const char *name, accel_model_fact_function function, void *data,
-                                  struct accel_error *error);
+/** Selects descriptors of models: the one of the name, or those that may state OWNER.MEMBER as the number; NULL: all.
+ */
+struct accel_profile_search {
+    const char *name;
+    const char *member;
+    uint64_t number;
+};
+
+/** Implements accel_model_facts_read and accel_model_facts_search for the profiles in the folder `root`. */
+int32_t accel_profile_models_read(const char *root, const struct accel_profile_search *search,
+                                  accel_model_fact_function function, void *data, struct accel_error *error);
 
 #endif

@@ -167,8 +167,7 @@ static int32_t apply_text(struct accel_resolver *r, struct accel_key_slot *slot,
 {
     struct accel_key_value value;
     char why[200];
-    if (slot->key->type == ACCEL_SETTING_FLAG)
-        text = accel_flag_word(text);
+    text = accel_flag_word(slot->key, text);
     if (!accel_key_parse(slot->key, text, &value, why, sizeof(why))) {
         accel_error_by(r->error, accel_layer_origin(layer), ACCEL_E_INVALID, "%.160s: %s: %s", place, slot->key->name,
                        why);

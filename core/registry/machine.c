@@ -98,7 +98,7 @@ static bool is_accelerator(uint32_t device_class)
 static bool is_listed_accelerator(const struct accel_pci_device *device)
 {
     for (uint32_t i = 0; i < device->os_device_count; i++)
-        if (strcmp(device->os_devices[i].type, "accelerator") == 0)
+        if (device->os_devices[i].is_accelerator)
             return true;
     return is_accelerator(device->device_class);
 }

@@ -37,18 +37,32 @@ int32_t accel_profile_folder(const struct accel_context *context, char **out_fol
     return find_folder(context, out_folder, &remedy, error);
 }
 
-int32_t accel_model_facts_read(const struct accel_context *context, const char *name,
-                               accel_model_fact_function function, void *data, struct accel_error *error) ACCEL_NOEXCEPT
+static int32_t read_models(const struct accel_context *context, const struct accel_profile_search *search,
+                           accel_model_fact_function function, void *data, struct accel_error *error)
 {
     char *folder = NULL;
     int32_t code;
     if (context == NULL || function == NULL)
-        return accel_error_set(error, ACCEL_E_INVALID, "accel_model_facts_read needs a context and a function");
+        return accel_error_set(error, ACCEL_E_INVALID, "facts of models need a context and a function");
     code = accel_profile_folder(context, &folder, error);
     if (code == ACCEL_OK)
-        code = accel_profile_models_read(folder, name, function, data, error);
+        code = accel_profile_models_read(folder, search, function, data, error);
     free(folder);
     return code;
+}
+
+int32_t accel_model_facts_read(const struct accel_context *context, const char *name,
+                               accel_model_fact_function function, void *data, struct accel_error *error) ACCEL_NOEXCEPT
+{
+    return read_models(context, &(struct accel_profile_search){.name = name}, function, data, error);
+}
+
+int32_t accel_model_facts_search(const struct accel_context *context, const char *member, uint64_t number,
+                                 accel_model_fact_function function, void *data,
+                                 struct accel_error *error) ACCEL_NOEXCEPT
+{
+    return read_models(context, &(struct accel_profile_search){.member = member, .number = number}, function, data,
+                       error);
 }
 
 static void log_failure(const struct accel_context *context, const char *folder, const char *text)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,46 +27,6 @@ bool topology_could_compute(uint32_t device_class, uint32_t vendor, uint32_t dev
     return vendor != VIRTIO_VENDOR || device < VIRTIO_FIRST || device > VIRTIO_LAST || device == VIRTIO_DISPLAY;
 }
 
-static const char *os_device_type(hwloc_obj_osdev_type_t type)
-{
-    switch (type) {
-    case HWLOC_OBJ_OSDEV_GPU:
-        return "gpu";
-    case HWLOC_OBJ_OSDEV_COPROC:
-        return "coprocessor";
-    case HWLOC_OBJ_OSDEV_NETWORK:
-        return "network";
-    case HWLOC_OBJ_OSDEV_OPENFABRICS:
-        return "fabric";
-    case HWLOC_OBJ_OSDEV_BLOCK:
-        return "block";
-    case HWLOC_OBJ_OSDEV_DMA:
-        return "dma";
-    default:
-        return "other";
-    }
-}
-
-static int32_t read_os_device(struct accel_topology *topology, hwloc_obj_t object, struct accel_os_device *out_device,
-                              struct accel_error *error)
-{
-    struct accel_arena *arena = &topology->arena;
-    struct accel_info *infos = accel_arena_array(arena, object->infos_count, sizeof(*infos));
-    out_device->name = accel_arena_strdup(arena, object->name ? object->name : "");
-    out_device->type = os_device_type(object->attr->osdev.type);
-    if (infos == NULL || out_device->name == NULL)
-        return accel_error_no_memory(error, "to read the machine");
-    for (unsigned i = 0; i < object->infos_count; i++) {
-        infos[i].name = accel_arena_strdup(arena, object->infos[i].name);
-        infos[i].value = accel_arena_strdup(arena, object->infos[i].value);
-        if (infos[i].name == NULL || infos[i].value == NULL)
-            return accel_error_no_memory(error, "to read the machine");
-    }
-    out_device->infos = infos;
-    out_device->info_count = object->infos_count;
-    return ACCEL_OK;
-}
-
 /* Counts the system's devices under a PCI function; hwloc nests some of them (a partition under a disk). */
 static uint32_t count_os_devices(hwloc_obj_t parent)
 {
@@ -76,14 +35,6 @@ static uint32_t count_os_devices(hwloc_obj_t parent)
         if (child->type == HWLOC_OBJ_OS_DEVICE)
             count++;
     return count;
-}
-
-static bool has_device(const struct accel_os_device *devices, uint32_t count, const char *name)
-{
-    for (uint32_t i = 0; i < count; i++)
-        if (strcmp(devices[i].name, name) == 0)
-            return true;
-    return false;
 }
 
 static int32_t read_children(struct accel_topology *topology, hwloc_obj_t parent, const char *root,
@@ -103,13 +54,17 @@ static int32_t read_children(struct accel_topology *topology, hwloc_obj_t parent
     for (hwloc_obj_t child = parent->io_first_child; child; child = child->next_sibling) {
         if (child->type != HWLOC_OBJ_OS_DEVICE)
             continue;
-        if (read_os_device(topology, child, &devices[count], error) != ACCEL_OK)
-            return ACCEL_E_MEMORY;
-        count++;
+        devices[count].name = accel_arena_strdup(&topology->arena, child->name ? child->name : "");
+        if (devices[count++].name == NULL)
+            return accel_error_no_memory(error, "to read the machine");
     }
-    for (uint32_t i = 0; i < extra; i++)
-        if (!has_device(devices, count, names[i]))
-            devices[count++] = (struct accel_os_device){.name = names[i], .type = "accelerator"};
+    for (uint32_t i = 0; i < extra; i++) {
+        uint32_t at = 0;
+        while (at < count && strcmp(devices[at].name, names[i]) != 0)
+            at++;
+        devices[at] = (struct accel_os_device){names[i], true};
+        count += at == count;
+    }
     device->os_devices = devices;
     device->os_device_count = count;
     return ACCEL_OK;
@@ -146,8 +101,6 @@ static int32_t read_pci_device(struct accel_topology *topology, hwloc_obj_t obje
     out_device->vendor = attr->vendor_id;
     out_device->device = attr->device_id;
     out_device->device_class = attr->class_id;
-    /* Two decimals distinguish link generations; more are noise of the conversion from float. */
-    out_device->link = round((double)attr->linkspeed * 100.0) / 100.0;
     out_device->numa_node = pci_numa(topology->hwloc, object);
     out_device->name = pci_name(topology, object);
     if (out_device->name == NULL)
@@ -155,7 +108,7 @@ static int32_t read_pci_device(struct accel_topology *topology, hwloc_obj_t obje
     return read_children(topology, object, root, out_device, error);
 }
 
-static int32_t read_pci(struct accel_topology *topology, const char *root, struct accel_error *error)
+int32_t topology_read_devices(struct accel_topology *topology, const char *root, struct accel_error *error)
 {
     int found = hwloc_get_nbobjs_by_type(topology->hwloc, HWLOC_OBJ_PCI_DEVICE);
     uint32_t most = found > 0 ? (uint32_t)found : 0;
@@ -179,32 +132,4 @@ static int32_t read_pci(struct accel_topology *topology, const char *root, struc
     topology->machine.pci = devices;
     topology->machine.pci_count = count;
     return root ? topology_name_pci(topology, devices, count, root, error) : ACCEL_OK;
-}
-
-/* Reads devices without a PCI function: of boards without PCI, and software ones. */
-static int32_t read_others(struct accel_topology *topology, struct accel_error *error)
-{
-    int found = hwloc_get_nbobjs_by_type(topology->hwloc, HWLOC_OBJ_OS_DEVICE);
-    uint32_t most = found > 0 ? (uint32_t)found : 0;
-    struct accel_os_device *devices = accel_arena_array(&topology->arena, most, sizeof(*devices));
-    uint32_t count = 0;
-    hwloc_obj_t object = NULL;
-    if (devices == NULL)
-        return accel_error_no_memory(error, "to read the machine");
-    while ((object = hwloc_get_next_osdev(topology->hwloc, object)) != NULL) {
-        if (hwloc_get_ancestor_obj_by_type(topology->hwloc, HWLOC_OBJ_PCI_DEVICE, object) != NULL)
-            continue;
-        if (read_os_device(topology, object, &devices[count], error) != ACCEL_OK)
-            return ACCEL_E_MEMORY;
-        count++;
-    }
-    topology->machine.os_devices = devices;
-    topology->machine.os_device_count = count;
-    return ACCEL_OK;
-}
-
-int32_t topology_read_devices(struct accel_topology *topology, const char *root, struct accel_error *error)
-{
-    int32_t code = read_pci(topology, root, error);
-    return code == ACCEL_OK ? read_others(topology, error) : code;
 }

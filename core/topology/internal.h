@@ -22,7 +22,7 @@ const char *topology_list(struct accel_topology *topology, hwloc_const_bitmap_t 
 int32_t topology_read_processors(struct accel_topology *topology, hwloc_const_bitmap_t allowed,
                                  struct accel_error *error);
 
-/** Reads PCI and other devices of hwloc. `root` as in linux_limits.c, for pci.ids and accelerator nodes; or NULL. */
+/** Reads PCI devices of hwloc. `root` as in linux_limits.c, for pci.ids and accelerator nodes; or NULL. */
 int32_t topology_read_devices(struct accel_topology *topology, const char *root, struct accel_error *error);
 
 /** Names PCI devices that hwloc did not name from pci.ids, if that file exists. */

@@ -28,11 +28,13 @@ const char *topology_list(struct accel_topology *topology, hwloc_const_bitmap_t 
 static int configure(hwloc_topology_t hwloc, const struct accel_topology_source *source)
 {
     static const char *const parts[] = {"opencl", "cuda", "nvml", "rsmi", "levelzero", "gl"};
-    bool wanted = source->xml != NULL || (source->flags & ACCEL_TOPOLOGY_ALL_DEVICES) || topology_pci_is_needed();
-    enum hwloc_type_filter_e filter = wanted ? HWLOC_TYPE_FILTER_KEEP_ALL : HWLOC_TYPE_FILTER_KEEP_NONE;
+    const bool wanted = source->xml != NULL || (source->flags & ACCEL_TOPOLOGY_ALL_DEVICES) || topology_pci_is_needed();
+    const enum hwloc_type_filter_e none = HWLOC_TYPE_FILTER_KEEP_NONE;
     int failed = hwloc_topology_set_flags(hwloc, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
-    failed |= hwloc_topology_set_type_filter(hwloc, HWLOC_OBJ_PCI_DEVICE, filter);
-    failed |= hwloc_topology_set_type_filter(hwloc, HWLOC_OBJ_OS_DEVICE, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+    failed |= hwloc_topology_set_type_filter(hwloc, HWLOC_OBJ_PCI_DEVICE, wanted ? HWLOC_TYPE_FILTER_KEEP_ALL : none);
+    /* Devices of the system are those of PCI functions; without these, hwloc need not search for any. */
+    failed |=
+        hwloc_topology_set_type_filter(hwloc, HWLOC_OBJ_OS_DEVICE, wanted ? HWLOC_TYPE_FILTER_KEEP_IMPORTANT : none);
     failed |= hwloc_topology_set_cache_types_filter(hwloc, HWLOC_TYPE_FILTER_KEEP_ALL);
     /* These components would load vendor libraries, or open connections to servers, in this process. A component that
      * this hwloc lacks needs no disabling. */

@@ -71,18 +71,10 @@ struct accel_cache {
     uint32_t sharing; /**< hardware threads that share one cache */
 };
 
-/** A pair of device information from hwloc. */
-struct accel_info {
-    const char *name;
-    const char *value;
-};
-
 /** A device as the operating system names it: "renderD128", "accel0", "eth0". */
 struct accel_os_device {
     const char *name;
-    const char *type; /**< "gpu", "accelerator", "coprocessor", "network", "fabric", "block", "dma" or "other" */
-    const struct accel_info *infos;
-    uint32_t info_count;
+    bool is_accelerator; /**< of the class accel */
 };
 
 /** A function on the PCI bus. Bridges are omitted and, unless ALL_DEVICES is set, functions whose class cannot
@@ -97,7 +89,6 @@ struct accel_pci_device {
     uint32_t device;
     uint32_t device_class; /**< base and sub class, 16 bits */
     int32_t numa_node;     /**< node index of the operating system, -1 unknown */
-    double link;           /**< link speed in GB/s, 0 unknown */
     const char *name;      /**< vendor and device for people, from hwloc or pci.ids; empty where unknown */
     const struct accel_os_device *os_devices;
     uint32_t os_device_count;
@@ -129,8 +120,6 @@ struct accel_machine {
     const struct accel_cache *caches; /**< sorted by level */
     uint32_t pci_count;
     const struct accel_pci_device *pci;
-    uint32_t os_device_count;
-    const struct accel_os_device *os_devices; /**< devices that belong to no PCI device of the list */
     uint32_t tree_count;
     const struct accel_tree_device *tree;
     struct accel_host_limits limits;

@@ -126,6 +126,15 @@ ACCEL_API int32_t accel_model_facts_read(const struct accel_context *context, co
                                          accel_model_fact_function function, void *data,
                                          struct accel_error *error) ACCEL_NOEXCEPT;
 
+/**
+ * Hands out what every file states of which a fact OWNER.MEMBER may be the number, as accel_model_facts_read does
+ * without a name. A file with lines "OWNER.MEMBER: NUMBER" for other numbers only is not parsed, so that it is no error
+ * if it cannot be used. Any thread. `member`: "layers", or NULL for every file.
+ */
+ACCEL_API int32_t accel_model_facts_search(const struct accel_context *context, const char *member, uint64_t number,
+                                           accel_model_fact_function function, void *data,
+                                           struct accel_error *error) ACCEL_NOEXCEPT;
+
 ACCEL_END_C
 
 #endif

@@ -8,10 +8,9 @@
 #include "model/file/json.h"
 
 #define CONFIG_NAME "config.json"
-#define CONFIG_BYTES_MAX ((uint64_t)16 << 20)
 #define CONFIG_DEPTH 64u
 
-enum { NAMES = 6, CONFIG_PLACE = 512 };
+enum { NAMES = 7, CONFIG_PLACE = 512 };
 
 struct row {
     const char *names[NAMES]; /* the first one present and not null is used */
@@ -84,7 +83,8 @@ static const struct row lists[] = {
 static const struct row model_numbers[] = {
     {{"projection_dim"}, offsetof(struct traits, projection)},
     {{"relative_attention_num_buckets"}, offsetof(struct traits, buckets)},
-    {{"max_position_embeddings", "n_positions", "n_ctx", "max_target_positions", "max_sequence_length"},
+    {{"model_max_length", "max_position_embeddings", "n_positions", "n_ctx", "max_target_positions",
+      "max_sequence_length", "max_seq_len"},
      offsetof(struct traits, context)},
 };
 #define ROWS(table) (table), sizeof(table) / sizeof((table)[0])
@@ -260,6 +260,20 @@ static int32_t read_family(struct accel_model_description *d, const json_t *root
     return family_name(d, name, name == NULL ? 0 : strlen(name));
 }
 
+/* Reads how the weights are quantized. The published weights of gpt-oss have experts in MXFP4 and others in 16 bits. */
+static int32_t read_packing(struct accel_model_description *d, const json_t *root)
+{
+    const json_t *packing = json_object_get(root, "quantization_config");
+    const char *method = json_string_value(json_object_get(packing, "quant_method"));
+
+    if (!json_is_object(packing))
+        return ACCEL_OK;
+    method = method == NULL ? "not stated" : method;
+    d->traits.expert_type = strcmp(method, "mxfp4") == 0 ? ACCEL_MXFP4 : ACCEL_TYPE_NONE;
+    d->traits.packing = model_pool_text(&d->pool, method, strlen(method));
+    return d->traits.packing == NULL ? ACCEL_E_MEMORY : ACCEL_OK;
+}
+
 /* ---- the whole configuration ---- */
 
 static bool is_two_sided(const struct accel_model_description *d, const json_t *root)
@@ -369,7 +383,7 @@ int32_t describe_config_text(struct accel_model_description *d, const char *path
     if (code == ACCEL_OK && !json_is_object(root))
         code =
             model_fault(error, ACCEL_E_CORRUPT, path, MODEL_NO_OFFSET, "is %s, not an object", model_json_kind(root));
-    if (code == ACCEL_OK && read_family(d, root) != ACCEL_OK)
+    if (code == ACCEL_OK && (read_family(d, root) != ACCEL_OK || read_packing(d, root) != ACCEL_OK))
         code = model_no_memory(error, d->path, 0);
     if (code == ACCEL_OK)
         code = read_all(d, &reader, root);
@@ -386,7 +400,7 @@ int32_t describe_config(struct accel_model_description *d, const struct accel_mo
     char place[CONFIG_PLACE];
     uint64_t length;
     char *text = NULL;
-    int32_t code = accel_model_file_sibling(file, CONFIG_NAME, CONFIG_BYTES_MAX, &text, &length, &inner);
+    int32_t code = accel_model_file_sibling(file, CONFIG_NAME, CONFIG_TEXT_MAX, &text, &length, &inner);
 
     family_set(d, family_guess("generation"));
     d->lacks_config = code == ACCEL_E_NOT_FOUND;

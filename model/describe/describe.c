@@ -11,10 +11,12 @@
 
 #include "model/describe/internal.h"
 #include "model/describe/open.h"
+#include "model/family/decoder_config.h"
 #include "model/family/family.h"
 #include "model/file/fault.h"
 #include "model/file/not_model.h"
 #include "model/file/packed.h"
+#include "model/file/text.h"
 
 /* Returns whether a path exists or fails for a reason that opening it would report. */
 static bool is_there(const char *path)
@@ -75,14 +77,15 @@ static int32_t from_open_file(struct accel_model_description *d, struct accel_co
     return code == ACCEL_OK ? finish(d, error) : code;
 }
 
-static int32_t from_file(struct accel_model_description *d, struct accel_context *context, struct accel_error *error)
+/* Hands the open file out, unless its packed weights are described as stored, since they are not supported. */
+static int32_t from_file(struct accel_model_description *d, struct accel_context *context,
+                         struct accel_model_file **out_file, struct accel_error *error)
 {
     struct accel_model_open_options options = {.size = sizeof(options), .flags = ACCEL_MODEL_OPEN_READ};
     struct accel_model_file *file = NULL;
     struct accel_error packing = {0};
     int32_t code = accel_model_file_open(d->path, &options, &file, error);
 
-    /* Unsupported packed models are described as stored. */
     if (code == ACCEL_OK) {
         code = model_packed_replace(file, &packing);
         if (code != ACCEL_OK && code != ACCEL_E_UNSUPPORTED)
@@ -92,10 +95,64 @@ static int32_t from_file(struct accel_model_description *d, struct accel_context
     }
     if (code == ACCEL_OK)
         code = from_open_file(d, context, file, error);
-    accel_model_file_close(file);
+    if (code == ACCEL_OK && packing.code == ACCEL_OK)
+        *out_file = file;
+    else
+        accel_model_file_close(file);
     if (code == ACCEL_E_CORRUPT)
         model_remedy_damaged(error);
     return code;
+}
+
+/* Refuses weights whose packing only their own files show. */
+static int32_t refuse_packed(const struct accel_model_description *d, struct accel_error *error)
+{
+    if (d->traits.packing == NULL || d->traits.expert_type != ACCEL_TYPE_NONE)
+        return ACCEL_OK;
+    accel_error_set(error, ACCEL_E_UNSUPPORTED,
+                    "%s: quantization_config: quant_method is %.60s: only the files of the weights show their types",
+                    d->origin, d->traits.packing);
+    accel_error_remedy(error, "download the weights; or plan the config.json of the unquantized model with --set "
+                              "weights.type=q4");
+    return ACCEL_E_UNSUPPORTED;
+}
+
+/* Describes a config.json that has no weights beside it: its family lists those that it calls for. */
+static int32_t from_config(struct accel_model_description *d, struct accel_context *context, const char *path,
+                           struct accel_error *error)
+{
+    struct accel_decoder_config config = {0};
+    uint64_t length = 0;
+    char *text = NULL;
+    int32_t code = model_text_read(path, CONFIG_TEXT_MAX, &text, &length, error);
+
+    if (code != ACCEL_OK)
+        accel_error_remedy(error, "config.json has to be a file that this user may read");
+    d->origin = model_pool_text(&d->pool, path, strlen(path));
+    if (code == ACCEL_OK && d->origin == NULL)
+        code = model_no_memory(error, path, strlen(path));
+    if (code == ACCEL_OK)
+        code = describe_config_text(d, d->origin, text, length, error);
+    if (code == ACCEL_OK && d->traits.family != NULL)
+        code = describe_fact(d, "model.family", d->traits.family, d->origin, error);
+    if (code == ACCEL_OK)
+        code = accel_model_description_runs(d, error);
+    if (code == ACCEL_OK)
+        code = accel_decoder_config_parse(d->origin, text, length, NULL, &config, error);
+    if (code == ACCEL_OK)
+        code = refuse_packed(d, error);
+    if (code == ACCEL_OK && d->traits.packing != NULL)
+        code = describe_fact(d, "model.weights", d->traits.packing, d->origin, error);
+    if (code == ACCEL_OK)
+        code = describe_decoder(d, &config, error);
+    describe_complete(d);
+    if (code == ACCEL_OK && context != NULL)
+        code = describe_fit(d, context, error);
+    accel_decoder_config_free(&config);
+    accel_model_text_free(text);
+    if (code == ACCEL_E_CORRUPT)
+        model_remedy_damaged(error);
+    return code == ACCEL_OK ? finish(d, error) : code;
 }
 
 static int32_t from_name(struct accel_model_description *d, struct accel_context *context, const char *name,
@@ -154,14 +211,16 @@ int32_t describe_open_file(struct accel_context *context, const struct accel_mod
     return end(out_description, code, error);
 }
 
-int32_t accel_model_describe(struct accel_context *context, const char *path_or_name,
-                             struct accel_model_description **out_description, struct accel_error *error)
+int32_t describe_open(struct accel_context *context, const char *path_or_name,
+                      struct accel_model_description **out_description, struct accel_model_file **out_file,
+                      struct accel_error *error)
 {
     struct accel_model_description *d;
-    char name[DESCRIPTOR_BYTES];
+    char *config;
     int32_t code;
 
     *out_description = NULL;
+    *out_file = NULL;
     if (path_or_name == NULL || *path_or_name == 0) {
         code = accel_error_set(error, ACCEL_E_INVALID, "a model has a path or a name");
         accel_error_remedy(error, "name its file or folder, or one of accelctl profile list models");
@@ -171,13 +230,25 @@ int32_t accel_model_describe(struct accel_context *context, const char *path_or_
     d = *out_description;
     if (code != ACCEL_OK)
         return end(out_description, code, error);
-    if (is_there(d->path) || looks_like_path(d->path) || (context == NULL && strchr(d->path, '/') != NULL))
-        code = from_file(d, context, error);
-    else if (context != NULL && describe_find_name(context, d->path, name))
-        code = from_name(d, context, name, error);
+    config = model_lone_config(path_or_name);
+    if (config != NULL)
+        code = from_config(d, context, config, error);
+    else if (is_there(d->path) || looks_like_path(d->path) || (context == NULL && strchr(d->path, '/') != NULL))
+        code = from_file(d, context, out_file, error);
     else
         code = from_name(d, context, d->path, error);
+    free(config);
     return end(out_description, code, error);
+}
+
+int32_t accel_model_describe(struct accel_context *context, const char *path_or_name,
+                             struct accel_model_description **out_description, struct accel_error *error)
+{
+    struct accel_model_file *file;
+    int32_t code = describe_open(context, path_or_name, out_description, &file, error);
+
+    accel_model_file_close(file);
+    return code;
 }
 
 void accel_model_description_free(struct accel_model_description *description)
@@ -237,6 +308,10 @@ int32_t accel_model_description_runs(const struct accel_model_description *descr
         accel_error_remedy(error, "set model_type to the architecture of the weights, for example \"llama\"");
         return ACCEL_E_UNSUPPORTED;
     }
-    snprintf(place, sizeof(place), "%s%s", description->path, description->has_json ? ": config.json: model_type" : "");
+    if (description->has_json && !description->is_file)
+        snprintf(place, sizeof(place), "%s: model_type", description->origin);
+    else
+        snprintf(place, sizeof(place), "%s%s", description->path,
+                 description->has_json ? ": config.json: model_type" : "");
     return model_family_find(place, name == NULL ? "" : name, &family, error);
 }

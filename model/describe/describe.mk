@@ -9,6 +9,7 @@ libaccel_model_core_la_SOURCES += \
 	%D%/gguf.c \
 	%D%/internal.h %D%/open.h \
 	%D%/names.c \
+	%D%/open.h \
 	%D%/recipe.c %D%/recipe.h \
 	%D%/recipe_audio.c %D%/recipe_decoder.c %D%/recipe_encoder.c %D%/recipe_joint.c %D%/recipe_vision.c \
 	%D%/shape.c \

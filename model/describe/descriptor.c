@@ -59,15 +59,29 @@ static int32_t set_family(struct accel_model_description *d, struct accel_error 
     return ACCEL_OK;
 }
 
+/* Reads the descriptor of exactly this name; `why` is an error of the profiles. */
+static int32_t read_named(struct accel_model_description *d, struct accel_context *context, const char *name,
+                          struct accel_error *why, struct accel_error *error)
+{
+    struct stated stated = {d, error};
+    int32_t code = describe_fact(d, "model.name", name, name, error);
+
+    return code == ACCEL_OK ? accel_model_facts_read(context, name, collect_fact, &stated, why) : code;
+}
+
 int32_t describe_named(struct accel_model_description *d, struct accel_context *context, const char *name,
                        struct accel_error *error)
 {
-    struct stated stated = {d, error};
     struct accel_error why = {0};
-    int32_t code = describe_fact(d, "model.name", name, name, error);
+    char found[DESCRIPTOR_BYTES];
+    int32_t code = read_named(d, context, name, &why, error);
 
-    if (code == ACCEL_OK)
-        code = accel_model_facts_read(context, name, collect_fact, &stated, &why);
+    if (code == ACCEL_E_NOT_FOUND && describe_find_name(context, name, found)) {
+        accel_error_clear(&why);
+        d->fact_count = 0;
+        name = found;
+        code = read_named(d, context, name, &why, error);
+    }
     if (code == ACCEL_E_NOT_FOUND) {
         accel_error_set(error, code, "\"%.200s\" is neither a file nor a model that the profiles describe", name);
         describe_suggest_name(context, name, error);
@@ -144,7 +158,8 @@ static bool lists_agree(const struct shape_list *a, const struct shape_list *b)
            (a->count == b->count && memcmp(a->items, b->items, a->count * sizeof(a->items[0])) == 0);
 }
 
-/* Scores the current descriptor. An invalid one is an error: it could be the match, and its rules would be lost. */
+/* Scores the current descriptor. An invalid one of the family is an error: it could be the match, and its rules would
+ * be lost. */
 static int32_t score_candidate(struct candidate *candidate)
 {
     struct accel_model_description *d = candidate->facts;
@@ -155,9 +170,10 @@ static int32_t score_candidate(struct candidate *candidate)
     if (candidate->name[0] == 0)
         return ACCEL_OK;
     code = set_family(d, candidate->error);
-    if (code == ACCEL_OK)
-        code = describe_read_facts(d, candidate->error);
     if (code != ACCEL_OK || !same_family(candidate->file->traits.family, d->traits.family))
+        return code;
+    code = describe_read_facts(d, candidate->error);
+    if (code != ACCEL_OK)
         return code;
     describe_complete(d);
     fits = d->shapes[d->traits.main].layers == candidate->file->shapes[d->traits.main].layers &&
@@ -256,6 +272,7 @@ int32_t describe_fit(struct accel_model_description *d, struct accel_context *co
 {
     struct accel_error why = {0}, reading = {0};
     struct candidate candidate = {.file = d, .error = &why};
+    const uint64_t layers = d->traits.main == PART_LANGUAGE ? d->shapes[PART_LANGUAGE].layers : 0;
     int32_t code;
 
     if (d->traits.family == NULL)
@@ -263,7 +280,8 @@ int32_t describe_fit(struct accel_model_description *d, struct accel_context *co
     candidate.facts = calloc(1, sizeof(*candidate.facts));
     if (candidate.facts == NULL)
         return model_no_memory(error, d->path, sizeof(*candidate.facts));
-    code = accel_model_facts_read(context, NULL, visit_fact, &candidate, &reading);
+    /* A descriptor matches only if it has as many layers. Language models state them; those of pyramids are a sum. */
+    code = accel_model_facts_search(context, layers == 0 ? NULL : "layers", layers, visit_fact, &candidate, &reading);
     if (code == ACCEL_OK)
         code = score_candidate(&candidate);
     model_pool_free(&candidate.facts->pool);

@@ -66,18 +66,19 @@ const char *describe_base_name(const char *name)
 }
 
 /* Reads all descriptors. A damaged one is an error where it is read, not where its name is sought. */
-static void search_names(struct accel_context *context, const char *name, char found[DESCRIPTOR_BYTES])
+bool describe_find_name(struct accel_context *context, const char *name, char found[DESCRIPTOR_BYTES])
 {
     struct search search = {.name = name, .base = describe_base_name(name), .found = found};
 
     found[0] = '\0';
     if (search.base == NULL)
-        return;
+        return false;
     if (search.base != name) {
         search.owner = name;
         search.owner_length = (size_t)(search.base - name - 1);
     }
     accel_model_facts_read(context, NULL, compare_fact, &search, NULL);
+    return found[0] != '\0';
 }
 
 static int32_t ignore_fact(void *data, const struct accel_model_fact *fact)
@@ -85,17 +86,6 @@ static int32_t ignore_fact(void *data, const struct accel_model_fact *fact)
     (void)data;
     (void)fact;
     return ACCEL_OK;
-}
-
-bool describe_find_name(struct accel_context *context, const char *name, char found[DESCRIPTOR_BYTES])
-{
-    /* The name of a descriptor needs one file; other spellings need all of them. */
-    if (strlen(name) < DESCRIPTOR_BYTES &&
-        accel_model_facts_read(context, name, ignore_fact, NULL, NULL) != ACCEL_E_NOT_FOUND)
-        strcpy(found, name);
-    else
-        search_names(context, name, found);
-    return found[0] != '\0';
 }
 
 /* Writes "did you mean NAME?" with the nearest descriptor: of the name, or of what stands before its last words without

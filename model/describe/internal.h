@@ -100,12 +100,15 @@ struct traits {
     const char *family;
     const char *kind;
     const char *source;
+    const char *packing; /* how the weights are quantized, as config.json states it; NULL: they are not */
     enum part main;
     uint64_t classes;    /* of a classifier */
     uint64_t projection; /* width of the shared embedding space */
     uint64_t buckets;    /* of relative positions */
     uint64_t context;
-    uint64_t parameters; /* as a descriptor states them */
+    uint64_t window;        /* tokens that a token attends to in some layers; 0: all before it in all layers */
+    uint64_t window_layers; /* layers that have the window */
+    uint64_t parameters;    /* as a descriptor states them */
     uint64_t weight_bytes;
     uint32_t expert_type; /* of the published matrices of experts; ACCEL_TYPE_NONE: as the others */
     bool tied;            /* the output projection shares the embedding */
@@ -183,7 +186,18 @@ int32_t describe_finish(struct accel_model_description *d, struct accel_error *e
  * missing. */
 int32_t describe_recipe(struct accel_model_description *d, struct accel_error *error);
 
+/* Derives shapes, traits and weights from the configuration of a decoder. */
+struct accel_decoder_config;
+int32_t describe_decoder(struct accel_model_description *d, const struct accel_decoder_config *config,
+                         struct accel_error *error);
+
+/* Checks that components have no absurd number of layers, whose weights would fill memory. */
+int32_t describe_check_layers(const struct accel_model_description *d, struct accel_error *error);
+
 /* ---- files ---- */
+
+/* Most bytes of a config.json. */
+#define CONFIG_TEXT_MAX ((uint64_t)16 << 20)
 
 /* Fills a description from an open file. */
 int32_t describe_file(struct accel_model_description *d, const struct accel_model_file *file,
@@ -214,15 +228,15 @@ void name_read(const char *name, const struct family *family, uint32_t rank, str
 
 /* ---- descriptors ---- */
 
-/* Fills a description from the descriptor `name`. ACCEL_E_NOT_FOUND if there is none; error->remedy suggests the
- * nearest name. */
+/* Fills a description from the descriptor that the name means. ACCEL_E_NOT_FOUND if there is none; error->remedy
+ * suggests the nearest name. */
 int32_t describe_named(struct accel_model_description *d, struct accel_context *context, const char *name,
                        struct accel_error *error);
 
 enum { DESCRIPTOR_BYTES = 64 };
 
-/* Finds the descriptor that a name means, in upper or lower case: "llama-2-7b", or as Hugging Face names the model,
- * "meta-llama/Llama-2-7b-hf", with or without its owner. Returns false if there is none. */
+/* Finds the descriptor that a name means which no descriptor has: in upper or lower case, or as Hugging Face names the
+ * model, "meta-llama/Llama-2-7b-hf", with or without its owner. Returns false if there is none. */
 bool describe_find_name(struct accel_context *context, const char *name, char found[DESCRIPTOR_BYTES]);
 
 /* Sets the remedy of a name without a file and a descriptor: the nearest descriptor, if there is one. */
@@ -232,7 +246,7 @@ void describe_suggest_name(struct accel_context *context, const char *name, stru
 const char *describe_base_name(const char *name);
 
 /* Finds the descriptor whose family and shapes match the file, records it as a fact, and copies facts that the file
- * lacks. Any invalid descriptor is an error, since it could be the match. */
+ * lacks. An invalid descriptor that could be the match is an error. */
 int32_t describe_fit(struct accel_model_description *d, struct accel_context *context, struct accel_error *error);
 
 #endif

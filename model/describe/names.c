@@ -329,6 +329,9 @@ static bool is_table(const struct words *words, uint32_t last)
                                          "mask_token",
                                          NULL};
 
+    /* The output projection of GPT-NeoX. */
+    if (strcmp(words->text[last], "embed_out") == 0)
+        return false;
     return is_one_of(words->text[last], tables) || strstr(words->text[last], "embed") != NULL ||
            strstr(words->text[last], "embd") != NULL || strstr(words->text[last], "attn_rel_b") != NULL;
 }

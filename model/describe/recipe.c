@@ -129,15 +129,22 @@ static bool is_sane(const struct shape *shape)
     return sane;
 }
 
+int32_t describe_check_layers(const struct accel_model_description *d, struct accel_error *error)
+{
+    for (uint32_t part = 0; part < PARTS; part++)
+        if (!is_sane(&d->shapes[part]))
+            return accel_error_set(error, ACCEL_E_LIMIT, "%s: the component %s has more than %u layers", d->origin,
+                                   part_names[part], MOST_LAYERS);
+    return ACCEL_OK;
+}
+
 int32_t describe_recipe(struct accel_model_description *d, struct accel_error *error)
 {
     struct recipe recipe = {.d = d, .traits = &d->traits, .shapes = d->shapes, .error = error, .type = ACCEL_TYPE_NONE};
     const struct model_family *family;
 
-    for (uint32_t part = 0; part < PARTS; part++)
-        if (!is_sane(&d->shapes[part]))
-            return accel_error_set(error, ACCEL_E_LIMIT, "%s: the component %s has more than %u layers", d->origin,
-                                   part_names[part], MOST_LAYERS);
+    if (describe_check_layers(d, error) != ACCEL_OK)
+        return ACCEL_E_LIMIT;
     for (size_t i = 0; i < sizeof(recipes) / sizeof(recipes[0]); i++)
         if (strcmp(recipes[i].family, d->traits.family) == 0) {
             recipes[i].make(&recipe);

@@ -125,7 +125,76 @@ void recipe_decoder(struct recipe *recipe, enum part part, const char *family_na
     decoder_list(&config, add_weight, &listing);
 }
 
+/* Counts the layers that have the window which a descriptor states. */
+static void count_windows(struct recipe *recipe)
+{
+    const uint64_t layers = recipe->shapes[PART_LANGUAGE].layers;
+    const struct model_family *family;
+
+    if (recipe->code != ACCEL_OK || recipe->traits->window == 0)
+        return;
+    recipe->code = model_family_find(recipe->d->origin, recipe->traits->family, &family, recipe->error);
+    if (recipe->code != ACCEL_OK)
+        return;
+    if (family->form.windows == FORM_WINDOW_ALL)
+        recipe->d->traits.window_layers = layers;
+    else if (family->form.windows == FORM_WINDOW_PATTERN)
+        recipe->d->traits.window_layers = layers - layers / family->form.full_every;
+    else
+        recipe->code = accel_error_set(recipe->error, ACCEL_E_CORRUPT,
+                                       "%s: the fact model.window is stated, and no pattern of %s has it",
+                                       recipe->d->origin, recipe->traits->family);
+}
+
 void recipe_make_decoder(struct recipe *recipe)
 {
     recipe_decoder(recipe, PART_LANGUAGE, recipe->traits->family, "");
+    count_windows(recipe);
+}
+
+/* Copies the shape of a decoder. */
+static void copy_shape(const struct accel_decoder_config *config, struct shape *out_shape)
+{
+    const struct decoder_form *form = &config->form;
+
+    *out_shape = (struct shape){.layers = config->layers,
+                                .hidden = config->hidden,
+                                .ffn = config->ffn,
+                                .heads = config->heads,
+                                .kv_heads = config->kv_heads,
+                                .head_size = config->head_size,
+                                .value_size = config->value_size,
+                                .vocabulary = config->vocabulary,
+                                .experts = form->experts,
+                                .experts_used = form->experts == 0 ? 0 : form->experts_used,
+                                .expert_ffn = form->experts == 0 ? 0 : form->expert_ffn,
+                                .shared_ffn = form->experts == 0 ? 0 : form->shared_ffn,
+                                .query_rank = config->latent.query,
+                                .kv_rank = config->latent.kv,
+                                .rotary_size = config->latent.rotary,
+                                .used = true};
+    if (form->position == FORM_LEARNED)
+        out_shape->positions = (uint64_t)config->context + form->position_first;
+    while (config->mixture != NULL && out_shape->dense_layers < config->layers &&
+           !config->mixture[out_shape->dense_layers])
+        out_shape->dense_layers++;
+}
+
+int32_t describe_decoder(struct accel_model_description *d, const struct accel_decoder_config *config,
+                         struct accel_error *error)
+{
+    struct recipe recipe = {.d = d, .traits = &d->traits, .shapes = d->shapes, .error = error, .type = ACCEL_TYPE_NONE};
+    struct listing listing = {&recipe, PART_LANGUAGE, ""};
+
+    copy_shape(config, &d->shapes[PART_LANGUAGE]);
+    d->traits.context = config->context;
+    d->traits.tied = config->tied;
+    for (uint32_t layer = 0; layer < config->layers; layer++) {
+        d->traits.window_layers += config->windows[layer] != 0;
+        d->traits.window = config->windows[layer] > d->traits.window ? config->windows[layer] : d->traits.window;
+    }
+    recipe.code = describe_check_layers(d, error);
+    if (recipe.code == ACCEL_OK)
+        decoder_list(config, add_weight, &listing);
+    return recipe.code;
 }

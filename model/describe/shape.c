@@ -71,6 +71,8 @@ static const struct {
     {"model.projection", offsetof(struct traits, projection)},
     {"model.buckets", offsetof(struct traits, buckets)},
     {"model.context", offsetof(struct traits, context)},
+    {"model.window", offsetof(struct traits, window)},
+    {"model.window_layers", offsetof(struct traits, window_layers)},
     {"model.parameters", offsetof(struct traits, parameters)},
     {"model.weight_bytes", offsetof(struct traits, weight_bytes)},
 };
@@ -83,6 +85,21 @@ static const struct accel_named_value *find(const struct accel_model_description
     for (uint32_t i = 0; i < d->fact_count; i++)
         if (strcmp(d->facts[i].key, key) == 0)
             return &d->facts[i];
+    return NULL;
+}
+
+/* Finds the fact OWNER.NAME. */
+static const struct accel_named_value *find_member(const struct accel_model_description *d, const char *owner,
+                                                   const char *name)
+{
+    const size_t length = strlen(owner);
+
+    for (uint32_t i = 0; i < d->fact_count; i++) {
+        const char *key = d->facts[i].key;
+
+        if (strncmp(key, owner, length) == 0 && key[length] == '.' && strcmp(key + length + 1, name) == 0)
+            return &d->facts[i];
+    }
     return NULL;
 }
 
@@ -140,10 +157,9 @@ static int32_t refuse(const struct accel_named_value *fact, const char *what, st
                            fact->value, what);
 }
 
-static int32_t read_number(const struct accel_model_description *d, const char *key, uint64_t *out_number,
-                           struct accel_error *error)
+/* Reads the number of a fact, which may be NULL. */
+static int32_t read_number(const struct accel_named_value *fact, uint64_t *out_number, struct accel_error *error)
 {
-    const struct accel_named_value *fact = find(d, key);
     const char *end;
 
     if (fact == NULL)
@@ -151,10 +167,8 @@ static int32_t read_number(const struct accel_model_description *d, const char *
     return parse(fact->value, out_number, &end) && *end == 0 ? ACCEL_OK : refuse(fact, "number", error);
 }
 
-static int32_t read_list(const struct accel_model_description *d, const char *key, struct shape_list *out_list,
-                         struct accel_error *error)
+static int32_t read_list(const struct accel_named_value *fact, struct shape_list *out_list, struct accel_error *error)
 {
-    const struct accel_named_value *fact = find(d, key);
     const char *text;
 
     if (fact == NULL)
@@ -187,43 +201,36 @@ const char *describe_impossible(const struct shape *shape, char out_text[IMPOSSI
 static int32_t check_shape(const struct accel_model_description *d, enum part part, struct accel_error *error)
 {
     const struct accel_named_value *fact;
-    char key[KEY_BYTES], text[IMPOSSIBLE_BYTES];
+    char text[IMPOSSIBLE_BYTES];
     const char *name = describe_impossible(&d->shapes[part], text);
 
     if (name == NULL)
         return ACCEL_OK;
-    snprintf(key, sizeof(key), "%s.%s", part_names[part], name);
-    fact = find(d, key);
-    if (fact == NULL) {
-        snprintf(key, sizeof(key), "model.%s", name);
-        fact = find(d, key);
-    }
-    return accel_error_set(error, ACCEL_E_CORRUPT, "%s: %s: %s", fact == NULL ? d->path : fact->origin, key, text);
+    fact = find_member(d, part_names[part], name);
+    if (fact == NULL)
+        fact = find_member(d, "model", name);
+    return accel_error_set(error, ACCEL_E_CORRUPT, "%s: %s%s: %s", fact == NULL ? d->path : fact->origin,
+                           fact == NULL ? "model." : "", fact == NULL ? name : fact->key, text);
 }
 
 static int32_t read_shape(struct accel_model_description *d, enum part part, struct accel_error *error)
 {
     struct shape *shape = &d->shapes[part];
     int32_t code = ACCEL_OK;
-    char key[KEY_BYTES];
 
     for (size_t i = 0; i < MEMBERS && code == ACCEL_OK; i++) {
         uint64_t *member = number_at(shape, members[i].offset);
 
-        if (part == d->traits.main && members[i].of_model) {
-            snprintf(key, sizeof(key), "model.%s", members[i].name);
-            code = read_number(d, key, member, error);
-        }
-        snprintf(key, sizeof(key), "%s.%s", part_names[part], members[i].name);
+        if (part == d->traits.main && members[i].of_model)
+            code = read_number(find_member(d, "model", members[i].name), member, error);
         if (code == ACCEL_OK)
-            code = read_number(d, key, member, error);
+            code = read_number(find_member(d, part_names[part], members[i].name), member, error);
         shape->used = shape->used || *member != 0;
     }
     for (size_t i = 0; i < LISTS && code == ACCEL_OK; i++) {
         struct shape_list *list = list_at(shape, lists[i].offset);
 
-        snprintf(key, sizeof(key), "%s.%s", part_names[part], lists[i].name);
-        code = read_list(d, key, list, error);
+        code = read_list(find_member(d, part_names[part], lists[i].name), list, error);
         shape->used = shape->used || list->count != 0;
     }
     return code;
@@ -252,7 +259,7 @@ int32_t describe_read_facts(struct accel_model_description *d, struct accel_erro
     d->traits.tied = is_true(d, "model.tied");
     d->traits.biases = is_true(d, "model.biases");
     for (size_t i = 0; i < MODEL_NUMBERS && code == ACCEL_OK; i++)
-        code = read_number(d, model_numbers[i].name, number_at(&d->traits, model_numbers[i].offset), error);
+        code = read_number(find(d, model_numbers[i].name), number_at(&d->traits, model_numbers[i].offset), error);
     for (uint32_t part = 0; part < PARTS && code == ACCEL_OK; part++)
         code = read_shape(d, part, error);
     for (uint32_t part = 0; part < PARTS && code == ACCEL_OK; part++)

@@ -7,16 +7,24 @@
 
 static int32_t adapt(struct config_reader *reader)
 {
+    /* Command R states 8192 positions, and here the length that it was trained for. */
+    static const struct config_row length = {{"model_max_length"},
+                                             {NULL},
+                                             offsetof(struct accel_decoder_config, context),
+                                             CONFIG_TO_U32,
+                                             false,
+                                             1,
+                                             UINT32_MAX};
     bool norms = false, found;
     int32_t code = config_find_bool(reader, "use_qk_norm", &norms, &found);
 
     if (found)
         reader->config->form.qk_norm_presence = norms ? FORM_PRESENT : FORM_ABSENT;
-    if (code == ACCEL_OK && reader->config->form.logit_scale == 0)
-        return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path,
-                           config_offset(reader, "logit_scale", "logit_scale"),
-                           "logit_scale of architecture %s is missing", reader->config->architecture);
-    return code;
+    if (code == ACCEL_OK)
+        code = config_fill(reader, &length, 1, reader->config);
+    return code == ACCEL_OK && reader->config->form.logit_scale == 0
+               ? config_missing(reader, "logit_scale", "logit_scale")
+               : code;
 }
 
 static const struct family_key cohere_keys[] = {

@@ -192,7 +192,7 @@ uint32_t decoder_rotate(struct decoder *d, uint32_t layer, const char *name, uin
     return net_node(&d->net, ACCEL_OP_ROTARY, layer, name, inputs, 3, &attributes);
 }
 
-/* Splits queries or keys into heads, normalizes them and adds rotary positions, as the form says. */
+/* Splits queries or keys into heads, normalizes them and adds rotary positions, as the form states. */
 static uint32_t place_heads(struct decoder *d, uint32_t layer, const char *name, enum decoder_part norm_part,
                             uint32_t x, uint32_t heads)
 {
@@ -561,7 +561,7 @@ void decoder_list(const struct accel_decoder_config *config, decoder_weight weig
 }
 
 int32_t decoder_check(const struct accel_model_file *file, const struct accel_decoder_config *config,
-                      struct accel_error *error)
+                      struct weight_types *out_vectors, struct accel_error *error)
 {
     struct accel_error own = {0};
     struct step_graph none;
@@ -574,6 +574,10 @@ int32_t decoder_check(const struct accel_model_file *file, const struct accel_de
     if (code == ACCEL_OK)
         describe(&d);
     net_refuse_unused(&d.net);
+    if (d.net.code == ACCEL_OK) {
+        *out_vectors = (struct weight_types){d.net.vectors, d.net.vector_count};
+        d.net.vectors = NULL;
+    }
     net_end(&d.net);
     return d.net.code;
 }
@@ -601,7 +605,6 @@ int32_t decoder_step(const struct accel_model_file *file, const struct accel_dec
         return code;
     d.net.builder = out_step->builder;
     describe(&d);
-    out_step->weight_bytes = d.net.weight_bytes;
     code = d.net.code;
     if (code == ACCEL_OK)
         code = accel_builder_finish(out_step->builder, &out_step->graph, d.net.error);

@@ -41,18 +41,17 @@ struct step_options {
 struct step_graph {
     struct accel_builder *builder; /* owns the graph */
     const struct accel_graph *graph;
-    uint32_t ids;          /* I32 [tokens] */
-    uint32_t position;     /* I32 [tokens] */
-    uint32_t slot;         /* I32 [tokens] */
-    uint32_t table;        /* I32 [sequences, pages] */
-    uint32_t first;        /* I32 [sequences + 1] */
-    uint32_t length;       /* I32 [sequences] */
-    uint32_t rows;         /* I32 [outputs]: tokens whose logits are requested */
-    uint32_t frequency;    /* F32 [dims / 2] of dynamic scaling, else ACCEL_NO_VALUE */
-    uint32_t crossed;      /* F32 [tokens, width] from another device, else ACCEL_NO_VALUE */
-    uint32_t logits;       /* F32 [outputs, vocabulary]; of a pipeline stage, its hidden rows */
-    uint32_t scores;       /* F32 [sequences, pages * page], or ACCEL_NO_VALUE */
-    uint64_t weight_bytes; /* of the tensors that the graph reads, as stored in the file */
+    uint32_t ids;       /* I32 [tokens] */
+    uint32_t position;  /* I32 [tokens] */
+    uint32_t slot;      /* I32 [tokens] */
+    uint32_t table;     /* I32 [sequences, pages] */
+    uint32_t first;     /* I32 [sequences + 1] */
+    uint32_t length;    /* I32 [sequences] */
+    uint32_t rows;      /* I32 [outputs]: tokens whose logits are requested */
+    uint32_t frequency; /* F32 [dims / 2] of dynamic scaling, else ACCEL_NO_VALUE */
+    uint32_t crossed;   /* F32 [tokens, width] from another device, else ACCEL_NO_VALUE */
+    uint32_t logits;    /* F32 [outputs, vocabulary]; of a pipeline stage, its hidden rows */
+    uint32_t scores;    /* F32 [sequences, pages * page], or ACCEL_NO_VALUE */
 };
 
 /* Receives a weight of a model without a file: its part, its layer or NET_NO_LAYER (net.h), its name, rows (0: a
@@ -68,9 +67,10 @@ void decoder_list(const struct accel_decoder_config *config, decoder_weight weig
 int32_t decoder_derive(struct accel_model_file *file, const struct accel_decoder_config *config,
                        struct accel_error *error);
 
-/* Checks that a file has the tensors that its configuration calls for, and no others that change results. */
+/* Checks that a file has the tensors that its configuration calls for, and no others that change results. The caller
+ * frees the rows of *out_vectors: those that a step reads in another form than the file has, in no order. */
 int32_t decoder_check(const struct accel_model_file *file, const struct accel_decoder_config *config,
-                      struct accel_error *error);
+                      struct weight_types *out_vectors, struct accel_error *error);
 
 /* Builds the graph of a step of a checked model. The caller frees it with step_graph_free, also after a failure. */
 int32_t decoder_step(const struct accel_model_file *file, const struct accel_decoder_config *config,

@@ -63,14 +63,24 @@ static const struct config_row rows[] = {
      false,
      1,
      4294967295.0},
-    {{"rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon", "norm_epsilon"},
-     {"attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon"},
-     MEMBER(norm_epsilon),
-     CONFIG_TO_F64,
-     false,
-     0,
-     1},
 };
+
+/* By kind of norm (enum form_norm), which names the key of GGUF; last that of an unknown architecture. */
+#define EPSILON(...)                                                                                                   \
+    {                                                                                                                  \
+        {"rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon", "norm_epsilon"}, {__VA_ARGS__}, MEMBER(norm_epsilon), \
+            CONFIG_TO_F64, false, 0, 1                                                                                 \
+    }
+static const struct config_row epsilon_rows[] = {
+    EPSILON("attention.layer_norm_rms_epsilon"),
+    EPSILON("attention.layer_norm_epsilon"),
+    EPSILON("attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon"),
+};
+
+static const struct config_row *epsilon_row(const struct accel_decoder_config *config)
+{
+    return &epsilon_rows[config->family == NULL ? 2u : (unsigned)config->form.norm];
+}
 
 /* Keys that change the form of some families. A family that does not read one refuses any value but `neutral`. */
 static const struct {
@@ -316,6 +326,20 @@ static int32_t store_number(const struct config_reader *reader, const struct con
     return ACCEL_OK;
 }
 
+int32_t config_missing(const struct config_reader *reader, const char *json, const char *gguf)
+{
+    const bool is_json = reader->root != NULL;
+    return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path, is_json ? 0 : MODEL_GGUF_KEYS,
+                       "the key %s%s%s is missing", is_json ? "" : reader->config->architecture, is_json ? "" : ".",
+                       is_json ? json : gguf);
+}
+
+static int32_t missing_row(const struct config_reader *reader, const struct config_row *row)
+{
+    const char *name = config_first_name(reader, row->json, row->gguf);
+    return config_missing(reader, name, name);
+}
+
 int32_t config_fill(const struct config_reader *reader, const struct config_row *list, size_t count, void *target)
 {
     for (size_t i = 0; i < count; i++) {
@@ -325,9 +349,7 @@ int32_t config_fill(const struct config_reader *reader, const struct config_row 
         if (fact.kind == CONFIG_ABSENT && !list[i].required)
             continue;
         if (fact.kind == CONFIG_ABSENT)
-            return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path, reader->root != NULL ? 0 : MODEL_GGUF_KEYS,
-                               "the key %s%s%s is missing", reader->root != NULL ? "" : reader->config->architecture,
-                               reader->root != NULL ? "" : ".", config_first_name(reader, list[i].json, list[i].gguf));
+            return missing_row(reader, &list[i]);
         code = store_number(reader, &list[i], &fact, target);
         if (code != ACCEL_OK)
             return code;
@@ -432,6 +454,9 @@ static int32_t check_heads(const struct config_reader *reader)
                            config->heads);
     if (config->head_size == 0)
         config->head_size = config->hidden / config->heads;
+    /* GGUF files without the length of values have that of whole rows, whatever length keys have. */
+    if (config->value_size == 0 && reader->root == NULL && config->hidden >= config->heads)
+        config->value_size = config->hidden / config->heads;
     if (config->value_size == 0)
         config->value_size = config->head_size;
     return ACCEL_OK;
@@ -525,38 +550,22 @@ static void decide_presence(const struct config_reader *reader)
         form->qk_norm != FORM_QK_NONE && is_present(reader, form->qk_norm_presence, DECODER_QUERY_NORM, ".weight");
 }
 
-static int32_t missing_key(const struct config_reader *reader, const struct config_row *row)
-{
-    return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path, reader->root != NULL ? 0 : MODEL_GGUF_KEYS,
-                       "the key %s%s%s is missing", reader->root != NULL ? "" : reader->config->architecture,
-                       reader->root != NULL ? "" : ".", config_first_name(reader, row->json, row->gguf));
-}
-
-/* Gives numbers that no key has the value that the family implies. */
+/* Gives numbers that no key has the value that the family implies; GGUF requires the keys. */
 static int32_t complete_numbers(const struct config_reader *reader)
 {
     struct accel_decoder_config *config = reader->config;
-    if (config->ffn == 0)
+    const bool is_json = reader->root != NULL;
+    if (config->ffn == 0 && is_json)
         config->ffn = config->form.ffn_by_hidden * config->hidden;
     if (config->ffn == 0 && config->form.expert_ffn == 0)
-        return missing_key(reader, &rows[2]);
-    if (config->context == 0)
+        return missing_row(reader, &rows[2]);
+    if (config->context == 0 && is_json)
         config->context = config->form.context;
     if (config->context == 0)
-        return missing_key(reader, &rows[8]);
-    if (config->norm_epsilon == 0)
+        return missing_row(reader, &rows[8]);
+    if (config->norm_epsilon == 0 && is_json)
         config->norm_epsilon = config->form.norm_epsilon;
-    return config->norm_epsilon == 0 ? missing_key(reader, &rows[9]) : ACCEL_OK;
-}
-
-/* Checks that layers without experts have a size. */
-static int32_t check_dense(const struct config_reader *reader)
-{
-    const struct accel_decoder_config *config = reader->config;
-    for (uint32_t i = 0; config->ffn == 0 && i < config->layers; i++)
-        if (config->mixture == NULL || !config->mixture[i])
-            return missing_key(reader, &rows[2]);
-    return ACCEL_OK;
+    return config->norm_epsilon == 0 ? missing_row(reader, epsilon_row(config)) : ACCEL_OK;
 }
 
 /* Returns whether a family reads a key of GGUF under another meaning: one name serves a factor of the logits and a
@@ -581,8 +590,8 @@ static int32_t read_form_keys(struct config_reader *reader, uint32_t keys)
         struct config_fact fact;
         config_find(reader, row->json, row->gguf, &fact);
         const bool is_read = (keys & form_rows[i].key) != 0;
-        if ((reader->root == NULL || !is_read) && (fact.kind == CONFIG_INTEGER || fact.kind == CONFIG_REAL) &&
-            fact.real == form_rows[i].neutral)
+        if ((!is_read || (reader->root == NULL && form_rows[i].neutral == 0)) &&
+            (fact.kind == CONFIG_INTEGER || fact.kind == CONFIG_REAL) && fact.real == form_rows[i].neutral)
             continue;
         if (is_read)
             code = config_fill(reader, row, 1, reader->config);
@@ -636,6 +645,8 @@ static int32_t read_all(struct config_reader *reader)
     if (code == ACCEL_OK)
         code = config_fill(reader, rows, sizeof(rows) / sizeof(rows[0]), reader->config);
     if (code == ACCEL_OK)
+        code = config_fill(reader, epsilon_row(reader->config), 1, reader->config);
+    if (code == ACCEL_OK)
         code = read_form(reader);
     if (code == ACCEL_OK && reader->config->family != NULL && reader->config->family->adapt != NULL)
         code = reader->config->family->adapt(reader);
@@ -657,8 +668,6 @@ static int32_t read_all(struct config_reader *reader)
         code = config_no_rotary_read(reader);
     if (code == ACCEL_OK)
         code = config_mixture_read(reader);
-    if (code == ACCEL_OK)
-        code = check_dense(reader);
     if (code != ACCEL_OK)
         return code;
     decide_presence(reader);

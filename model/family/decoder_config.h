@@ -42,7 +42,8 @@ enum accel_rope_pairing {
     ACCEL_ROPE_PAIRING_NEIGHBOURS /* 2i and 2i + 1 */
 };
 
-/* Tensors of GGUF with the divisors of ACCEL_ROPE_LONG. */
+/* Tensors of GGUF with divisors of frequencies: of all kinds, and of ACCEL_ROPE_LONG. */
+#define ROPE_DIVISORS_TENSOR "rope_freqs.weight"
 #define ROPE_SHORT_TENSOR "rope_factors_short.weight"
 #define ROPE_LONG_TENSOR "rope_factors_long.weight"
 
@@ -101,10 +102,10 @@ struct accel_decoder_config {
     struct accel_rope_config rope;
     struct accel_rope_config rope_sliding; /* of layers with a window; equal to rope unless the file has another */
     enum accel_rope_pairing pairing;
-    const char *rope_divisors; /* name of a tensor [dims / 2] that divides the frequencies, or NULL */
-    const bool *mixture;       /* [layers]: the feed-forward part has experts; NULL: all or none, by form.experts */
-    const bool *no_rotary;     /* [layers]: the layer has no rotary positions; NULL: all have */
-    const uint32_t *windows;   /* [layers]: tokens that a token attends to, itself included; 0 for all before it */
+    const float *rope_divisors; /* [dims / 2] of the frequencies, or NULL */
+    const bool *mixture;        /* [layers]: the feed-forward part has experts; NULL: all or none, by form.experts */
+    const bool *no_rotary;      /* [layers]: the layer has no rotary positions; NULL: all have */
+    const uint32_t *windows;    /* [layers]: tokens that a token attends to, itself included; 0 for all before it */
 
     bool tied; /* the output projection shares the embedding */
     bool q_bias, k_bias, v_bias, o_bias, mlp_bias, output_bias, norm_bias;

@@ -120,8 +120,7 @@ static int32_t read_windows(const struct config_reader *reader)
         window = fact.integer;
     }
     if (code == ACCEL_OK && window == 0 && reader->config->form.windows == FORM_WINDOW_PATTERN)
-        return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path, MODEL_GGUF_KEYS,
-                           "the key %s.attention.sliding_window is missing", reader->config->architecture);
+        return config_missing(reader, NULL, window_key[0]);
     if (code != ACCEL_OK || window == 0)
         return code;
     code = read_pattern(reader, &marks);
@@ -149,7 +148,7 @@ static const struct {
     {"rope.dimension_sections", 0, 0},
     {"rope.scaling.alpha", 0, 0},
     {"rope.scaling.yarn_attn_factor", 0, 1},
-    {"rope.scaling.yarn_ext_factor", -1, 1}, /* -1: as the kind of scaling says */
+    {"rope.scaling.yarn_ext_factor", -1, 1}, /* -1: as the kind of scaling states */
     {"swiglu_clamp_exp", 0, 0},
     {"swiglu_clamp_shexp", 0, 0},
 };

@@ -23,6 +23,7 @@ static const char *const common[] = {
     "layer_types",
     "max_position_embeddings",
     "max_seq_len",
+    "model_max_length",
     "model_type",
     "n_embd",
     "n_embed",

@@ -4,6 +4,18 @@
 #include "model/family/family.h"
 #include "model/file/json.h"
 
+/* Refuses a number of layers without experts in front that the tensors of a GGUF file do not confirm. */
+static int32_t check_dense_layers(const struct config_reader *reader, const bool *mixture, uint32_t count,
+                                  const char *key)
+{
+    for (uint32_t i = 0; i < reader->config->layers; i++)
+        if (mixture[i] != (i >= count))
+            return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path, config_offset(reader, NULL, key),
+                               "%s.%s is %u, but layer %u has %s", reader->config->architecture, key, count, i,
+                               mixture[i] ? "experts" : "no experts");
+    return ACCEL_OK;
+}
+
 /* Reads which layers have experts: all but those that a list or a step leaves out; of GGUF those that have a router. */
 int32_t config_mixture_read(const struct config_reader *reader)
 {
@@ -29,6 +41,8 @@ int32_t config_mixture_read(const struct config_reader *reader)
         decoder_tensor_name(config, DECODER_ROUTER, i, ".weight", name);
         mixture[i] = reader->root == NULL ? config_has(reader, name) : i >= first && (i + 1) % every == 0;
     }
+    if (reader->root == NULL && code == ACCEL_OK && first != 0)
+        code = check_dense_layers(reader, mixture, first, dense.gguf[0]);
     if (list != NULL && !json_is_null(list) && !json_is_array(list))
         return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path, config_offset(reader, "mlp_only_layers", NULL),
                            "mlp_only_layers is %s, not a list", model_json_kind(list));
@@ -41,6 +55,9 @@ int32_t config_mixture_read(const struct config_reader *reader)
                                "mlp_only_layers[%zu] is not the number of a layer, 0 to %u", i, config->layers - 1);
         mixture[layer] = false;
     }
+    for (uint32_t i = 0; code == ACCEL_OK && config->ffn == 0 && i < config->layers; i++)
+        if (!mixture[i])
+            code = config_missing(reader, "intermediate_size", "feed_forward_length");
     return code;
 }
 

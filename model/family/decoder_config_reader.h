@@ -91,6 +91,9 @@ uint64_t config_offset(const struct config_reader *reader, const char *json, con
 int32_t config_fault(const struct config_reader *reader, int32_t code, const struct config_fact *fact,
                      const char *what);
 
+/* Sets the error about a required key. */
+int32_t config_missing(const struct config_reader *reader, const char *json, const char *gguf);
+
 /* Fills a struct from rows. Members of absent facts keep their value; an absent required fact is an error. */
 int32_t config_fill(const struct config_reader *reader, const struct config_row *rows, size_t count, void *target);
 

@@ -17,7 +17,6 @@
 #define DEFAULT_BETA_FAST 32.0
 #define DEFAULT_BETA_SLOW 1.0
 #define ORIGINAL "original_max_position_embeddings"
-#define GGUF_DIVISORS "rope_freqs.weight"
 
 /* Values of the file before conversion to accel_rope_config; zero if absent. */
 struct rope_facts {
@@ -53,10 +52,11 @@ static const struct config_row sliding_row = {
 static const struct {
     const char *name;
     enum accel_rope_kind kind;
+    bool in_gguf;
 } kinds[] = {
-    {"default", ACCEL_ROPE_PLAIN},   {"none", ACCEL_ROPE_PLAIN}, {"linear", ACCEL_ROPE_LINEAR},
-    {"dynamic", ACCEL_ROPE_DYNAMIC}, {"yarn", ACCEL_ROPE_YARN},  {"llama3", ACCEL_ROPE_LLAMA3},
-    {"longrope", ACCEL_ROPE_LONG},   {"su", ACCEL_ROPE_LONG},
+    {"default", ACCEL_ROPE_PLAIN, false},   {"none", ACCEL_ROPE_PLAIN, true}, {"linear", ACCEL_ROPE_LINEAR, true},
+    {"dynamic", ACCEL_ROPE_DYNAMIC, false}, {"yarn", ACCEL_ROPE_YARN, true},  {"llama3", ACCEL_ROPE_LLAMA3, false},
+    {"longrope", ACCEL_ROPE_LONG, true},    {"su", ACCEL_ROPE_LONG, false},
 };
 
 static int32_t read_kind(const struct config_reader *reader, enum accel_rope_kind *out_kind)
@@ -71,7 +71,7 @@ static int32_t read_kind(const struct config_reader *reader, enum accel_rope_kin
     if (fact.kind != CONFIG_TEXT)
         return config_fault(reader, ACCEL_E_CORRUPT, &fact, "is not a string");
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        if (strcmp(kinds[i].name, fact.text) != 0)
+        if (strcmp(kinds[i].name, fact.text) != 0 || (reader->root == NULL && !kinds[i].in_gguf))
             continue;
         *out_kind = kinds[i].kind;
         return ACCEL_OK;
@@ -117,37 +117,44 @@ static double latent_scores(const struct rope_facts *facts)
     return factor * factor;
 }
 
-/* Returns the attention factor of ACCEL_ROPE_LONG (arXiv 2402.13753, as Phi-3's checkpoints state it). */
+/* Returns the attention factor of ACCEL_ROPE_LONG (arXiv 2402.13753, as Phi-3's checkpoints state it). GGUF has none
+ * without its key. */
 static double long_attention(const struct config_reader *reader, const struct rope_facts *facts, uint32_t original)
 {
     const double factor = facts->factor != 0 ? facts->factor : (double)reader->config->context / original;
     if (facts->attention_factor != 0)
         return facts->attention_factor;
-    return factor <= 1 ? 1 : sqrt(1 + log(factor) / log(original));
+    return reader->root == NULL || factor <= 1 ? 1 : sqrt(1 + log(factor) / log(original));
 }
 
 /* Reads divisors of frequencies from a list of config.json, or from a tensor of GGUF. */
 static int32_t read_divisors(struct config_reader *reader, const char *key, const char *tensor, uint32_t count,
                              const float **out_divisors)
 {
+    const bool is_json = reader->root != NULL;
     const json_t *list = json_object_get(reader->scope, key);
-    const struct accel_model_tensor *stored = reader->root != NULL ? NULL : accel_model_file_find(reader->file, tensor);
+    const struct accel_model_tensor *stored = is_json ? NULL : accel_model_file_find(reader->file, tensor);
+    bool fits = is_json ? json_array_size(list) == count
+                        : stored != NULL && stored->type == ACCEL_F32 && stored->rank == 1 && stored->dims[0] == count;
     float *divisors = model_pool_alloc(&reader->config->pool, count, sizeof(*divisors));
+    int32_t code = ACCEL_OK;
     if (divisors == NULL)
         return model_no_memory(reader->error, reader->path, count * sizeof(*divisors));
     *out_divisors = divisors;
-    if (stored != NULL && stored->type == ACCEL_F32 && stored->rank == 1 && stored->dims[0] == count)
-        return accel_model_file_read(reader->file, stored, 0, stored->bytes, divisors, reader->error);
-    if (reader->root == NULL)
-        return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path, MODEL_GGUF_KEYS,
-                           "tensor '%s' is missing or does not have %u values of F32", tensor, count);
-    for (uint32_t i = 0; i < count; i++) {
-        divisors[i] = (float)json_number_value(json_array_get(list, i));
-        if (!(divisors[i] > 0) || json_array_size(list) != count)
-            return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path, config_offset(reader, key, NULL),
-                               "%s is not a list of %u positive numbers", key, count);
+    if (fits && !is_json)
+        code = accel_model_file_read(reader->file, stored, 0, stored->bytes, divisors, reader->error);
+    for (uint32_t i = 0; i < count && fits && code == ACCEL_OK; i++) {
+        if (is_json)
+            divisors[i] = (float)json_number_value(json_array_get(list, i));
+        fits = divisors[i] > 0;
     }
-    return ACCEL_OK;
+    if (fits)
+        return code;
+    if (is_json)
+        return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path, config_offset(reader, key, NULL),
+                           "%s is not a list of %u positive numbers", key, count);
+    return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path, stored == NULL ? MODEL_GGUF_KEYS : stored->offset,
+                       "tensor '%s' is missing or does not have %u positive values of F32", tensor, count);
 }
 
 static int32_t lacks(const struct config_reader *reader, const char *kind, const char *key)
@@ -188,7 +195,7 @@ static int32_t set_dims(const struct config_reader *reader, struct rope_facts *f
             return code;
     }
     rope->dims = facts->dims != 0 ? facts->dims : latent != 0 ? latent : head_size;
-    if (facts->partial == 0 && facts->dims == 0 && reader->config->form.rotary_share != 0)
+    if (facts->partial == 0 && reader->root != NULL && reader->config->form.rotary_share != 0)
         rope->dims = (uint32_t)((double)head_size * reader->config->form.rotary_share);
     if (facts->partial > 0)
         rope->dims = (uint32_t)((double)head_size * facts->partial);
@@ -210,6 +217,8 @@ static int32_t check_kind(const struct config_reader *reader, struct rope_facts 
         facts->factor = 1;
         return ACCEL_OK;
     }
+    if (facts->factor == 0 && reader->root == NULL)
+        facts->factor = 1;
     if (rope->kind == ACCEL_ROPE_YARN && facts->factor == 0 && facts->original != 0)
         facts->factor = (double)reader->config->context / (double)facts->original;
     if (rope->kind == ACCEL_ROPE_LONG)
@@ -370,7 +379,7 @@ int32_t config_rope_read(struct config_reader *reader)
     }
     if (code == ACCEL_OK)
         code = config_fill(reader, &sliding_row, 1, &config->rope_sliding);
-    if (code == ACCEL_OK && config_has(reader, GGUF_DIVISORS))
-        config->rope_divisors = GGUF_DIVISORS;
-    return code;
+    return code == ACCEL_OK && config_has(reader, ROPE_DIVISORS_TENSOR)
+               ? read_divisors(reader, NULL, ROPE_DIVISORS_TENSOR, config->rope.dims / 2, &config->rope_divisors)
+               : code;
 }

@@ -9,7 +9,7 @@
 
 #include "model/family/decoder_walk.h"
 
-/* Of the norms of compressed rows, whatever the configuration says of others. */
+/* Of the norms of compressed rows, whatever the configuration has for others. */
 #define COMPRESSED_EPSILON 1e-6f
 
 static uint32_t norm_compressed(struct decoder *d, enum decoder_part part, uint32_t layer, const char *name, uint32_t x,

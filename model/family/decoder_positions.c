@@ -6,8 +6,7 @@
 #include "model/family/decoder_walk.h"
 #include "model/family/rope.h"
 
-static uint32_t frequency_constant(struct decoder *d, const char *name, const struct accel_rope_config *rope,
-                                   const float *divisors)
+static uint32_t frequency_constant(struct decoder *d, const char *name, const struct accel_rope_config *rope)
 {
     const uint64_t count = rope->dims / 2;
     float *values = malloc(count * sizeof(*values));
@@ -17,7 +16,7 @@ static uint32_t frequency_constant(struct decoder *d, const char *name, const st
         d->net.code = accel_error_set(d->net.error, ACCEL_E_MEMORY, "%llu frequencies", (unsigned long long)count);
         return ACCEL_NO_VALUE;
     }
-    rope_frequencies(rope, 0, divisors, values);
+    rope_frequencies(rope, 0, d->config->rope_divisors, values);
     value = net_constant(&d->net, name, count, values);
     free(values);
     return value;
@@ -28,7 +27,6 @@ void decoder_frequencies(struct decoder *d)
 {
     const struct accel_decoder_config *c = d->config;
     const uint64_t count = c->rope.dims / 2;
-    float *divisors = NULL;
 
     if (c->rope.kind == ACCEL_ROPE_LONG && c->format == ACCEL_MODEL_GGUF && d->net.mode == NET_CHECK) {
         net_vector(&d->net, ROPE_SHORT_TENSOR, count, 0);
@@ -40,24 +38,10 @@ void decoder_frequencies(struct decoder *d)
         d->step->frequency = d->frequency;
         return;
     }
-    if (c->rope_divisors != NULL && d->net.mode == NET_CHECK) {
-        net_vector(&d->net, c->rope_divisors, count, 0);
-        return;
-    }
-    if (c->rope_divisors != NULL && d->net.code == ACCEL_OK) {
-        divisors = malloc(count * sizeof(*divisors));
-        if (divisors == NULL)
-            d->net.code = accel_error_set(d->net.error, ACCEL_E_MEMORY, "%llu divisors of frequencies",
-                                          (unsigned long long)count);
-        else
-            d->net.code = weights_read_vector(d->net.file, accel_model_file_find(d->net.file, c->rope_divisors),
-                                              divisors, d->net.error);
-    }
-    if (d->net.code == ACCEL_OK) {
-        d->frequency = frequency_constant(d, "frequency", &c->rope, divisors);
-        d->frequency_sliding = frequency_constant(d, "frequency_sliding", &c->rope_sliding, divisors);
-    }
-    free(divisors);
+    if (c->rope_divisors != NULL && d->net.mode == NET_CHECK)
+        net_vector(&d->net, ROPE_DIVISORS_TENSOR, count, 0);
+    d->frequency = frequency_constant(d, "frequency", &c->rope);
+    d->frequency_sliding = frequency_constant(d, "frequency_sliding", &c->rope_sliding);
 }
 
 /* Adds the slopes of ALiBi (arXiv 2108.12409): 2^(-8 i / n) for n heads, a power of two, with another bias than 8 where

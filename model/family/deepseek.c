@@ -48,10 +48,20 @@ static const struct config_row head_rows[] = {
      65536},
 };
 
+/* Refuses a number other than the one that follows from those of latent attention. */
+static int32_t check_stated(const struct config_reader *reader, const char *key, uint32_t stated, uint32_t value)
+{
+    return stated == 0 || stated == value
+               ? ACCEL_OK
+               : model_fault(reader->error, ACCEL_E_CORRUPT, reader->path, config_offset(reader, key, key),
+                             "%s is %u, the other keys and tensors of latent attention imply %u", key, stated, value);
+}
+
 static int32_t read_latent(struct config_reader *reader)
 {
     struct accel_decoder_config *config = reader->config;
     struct accel_latent_config *latent = &config->latent;
+    const uint32_t kv_heads = config->kv_heads, head_size = config->head_size, value_size = config->value_size;
     int32_t code = config_fill(reader, latent_rows, sizeof(latent_rows) / sizeof(latent_rows[0]), config);
 
     if (code == ACCEL_OK)
@@ -68,7 +78,13 @@ static int32_t read_latent(struct config_reader *reader)
     config->kv_heads = latent->absorbed ? 1 : config->heads;
     config->head_size = (latent->absorbed ? latent->kv : latent->key) + latent->rotary;
     config->value_size = latent->absorbed ? latent->kv : latent->value;
-    return ACCEL_OK;
+    code = check_stated(reader, reader->root != NULL ? "num_key_value_heads" : "attention.head_count_kv", kv_heads,
+                        config->kv_heads);
+    if (code == ACCEL_OK && reader->root == NULL)
+        code = check_stated(reader, head_rows[0].gguf[1], head_size, config->head_size);
+    return code == ACCEL_OK && reader->root == NULL
+               ? check_stated(reader, head_rows[1].gguf[1], value_size, config->value_size)
+               : code;
 }
 
 /* Refuses a text that is not one of two. */
@@ -158,10 +174,7 @@ static int32_t adapt(struct config_reader *reader)
 }
 
 static const struct family_key deepseek_v2_keys[] = {
-    REAL("rms_norm_eps", 1e-6),
-    INTEGER("max_position_embeddings", 2048),
-    ROTARY(10000),
-    READS("hidden_act"),
+    USUAL_KEYS(1e-6, 2048, 10000, 0),
     INTEGER("q_lora_rank", 1536),
     INTEGER("kv_lora_rank", 512),
     INTEGER("qk_nope_head_dim", 128),
@@ -182,7 +195,6 @@ static const struct family_key deepseek_v2_keys[] = {
     ONLY_NUMBER("moe_layer_freq", 1),
     ONLY_FLAG("attention_bias", 0),
     ONLY_FLAG("mlp_bias", 0),
-    FLAG("tie_word_embeddings", 0),
     END_OF_KEYS,
 };
 

@@ -14,16 +14,8 @@ static const char *const glm_names[DECODER_PARTS] = {
     .output = FORM_IF_STORED, .neighbours = true, .rotary_share = 0.5
 
 static const struct family_key keys[] = {
-    REAL("rms_norm_eps", 1.5625e-7),
-    INTEGER("max_position_embeddings", 131072),
-    INTEGER("num_key_value_heads", 2),
-    INTEGER("head_dim", 128),
-    ROTARY(10000),
-    READS("partial_rotary_factor"),
-    READS("hidden_act"),
-    FLAG("attention_bias", 1),
-    FLAG("tie_word_embeddings", 0),
-    END_OF_KEYS,
+    USUAL_KEYS(1.5625e-7, 131072, 10000, 0), INTEGER("num_key_value_heads", 2), INTEGER("head_dim", 128),
+    READS("partial_rotary_factor"),          FLAG("attention_bias", 1),         END_OF_KEYS,
 };
 
 const struct model_family family_glm = {

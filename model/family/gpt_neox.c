@@ -19,10 +19,12 @@ static const char *const names[DECODER_PARTS] = {
 
 static int32_t adapt(struct config_reader *reader)
 {
-    const bool parallel = config_flag(reader, "use_parallel_residual", true);
+    static const char key[] = "use_parallel_residual";
+    bool parallel = true, found;
+    int32_t code = config_find_bool(reader, key, &parallel, &found);
 
     reader->config->form.branches = parallel ? FORM_PARALLEL : FORM_SEQUENTIAL;
-    return reader->code;
+    return code == ACCEL_OK && reader->root == NULL && !found ? config_missing(reader, NULL, key) : code;
 }
 
 static const struct family_key gpt_neox_keys[] = {

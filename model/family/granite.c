@@ -12,6 +12,8 @@ static int32_t adapt(struct config_reader *reader)
     bool rotary = true, found;
     int32_t code = reader->root != NULL ? ACCEL_OK : config_find_bool(reader, key, &rotary, &found);
 
+    if (code == ACCEL_OK && reader->root == NULL && reader->config->form.logit_divisor == 0)
+        return config_missing(reader, NULL, "logit_scale");
     if (code != ACCEL_OK || rotary)
         return code;
     return model_fault(reader->error, ACCEL_E_UNSUPPORTED, reader->path, config_offset(reader, NULL, key),
@@ -19,17 +21,13 @@ static int32_t adapt(struct config_reader *reader)
 }
 
 static const struct family_key granite_keys[] = {
-    REAL("rms_norm_eps", 1e-6),
-    INTEGER("max_position_embeddings", 2048),
-    ROTARY(10000),
-    READS("hidden_act"),
+    USUAL_KEYS(1e-6, 2048, 10000, 0),
     FLAG("attention_bias", 0),
     FLAG("mlp_bias", 0),
     REAL("embedding_multiplier", 1),
     REAL("residual_multiplier", 1),
     REAL("attention_multiplier", 1),
     REAL("logits_scaling", 1),
-    FLAG("tie_word_embeddings", 0),
     END_OF_KEYS,
 };
 

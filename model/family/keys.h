@@ -61,6 +61,11 @@ struct family_key {
 /* Rotary positions, of which the object has one of two names. */
 #define ROTARY(base) READS("rope_parameters"), READS("rope_scaling"), REAL("rope_theta", base)
 
+/* Keys that most families have: rms_norm_eps, max_position_embeddings, rotary positions, tie_word_embeddings. */
+#define USUAL_KEYS(epsilon, context, base, tied)                                                                       \
+    REAL("rms_norm_eps", epsilon), INTEGER("max_position_embeddings", context), ROTARY(base), READS("hidden_act"),     \
+        FLAG("tie_word_embeddings", tied)
+
 /* Windows that a flag turns on. */
 #define SWITCHED_WINDOW FLAG("use_sliding_window", 0), INTEGER("sliding_window", 4096)
 

@@ -9,13 +9,9 @@
     .ffn_bias = FORM_IF_STORED, .output = FORM_IF_STORED
 
 static const struct family_key llama_keys[] = {
-    REAL("rms_norm_eps", 1e-6),
-    INTEGER("max_position_embeddings", 2048),
-    ROTARY(10000),
-    READS("hidden_act"),
+    USUAL_KEYS(1e-6, 2048, 10000, 0),
     FLAG("attention_bias", 0),
     FLAG("mlp_bias", 0),
-    FLAG("tie_word_embeddings", 0),
     END_OF_KEYS,
 };
 
@@ -29,13 +25,9 @@ const struct model_family family_llama = {
 };
 
 static const struct family_key mistral_keys[] = {
-    REAL("rms_norm_eps", 1e-6),
-    INTEGER("max_position_embeddings", 131072),
+    USUAL_KEYS(1e-6, 131072, 10000, 0),
     INTEGER("num_key_value_heads", 8),
-    ROTARY(10000),
-    READS("hidden_act"),
     INTEGER("sliding_window", 4096),
-    FLAG("tie_word_embeddings", 0),
     END_OF_KEYS,
 };
 
@@ -48,14 +40,10 @@ const struct model_family family_mistral = {
 };
 
 static const struct family_key qwen2_keys[] = {
-    REAL("rms_norm_eps", 1e-6),
-    INTEGER("max_position_embeddings", 32768),
+    USUAL_KEYS(1e-6, 32768, 10000, 0),
     INTEGER("num_key_value_heads", 32),
-    ROTARY(10000),
-    READS("hidden_act"),
     SWITCHED_WINDOW,
     INTEGER("max_window_layers", 28),
-    FLAG("tie_word_embeddings", 0),
     END_OF_KEYS,
 };
 
@@ -72,16 +60,12 @@ const struct model_family family_qwen2 = {
 };
 
 static const struct family_key qwen3_keys[] = {
-    REAL("rms_norm_eps", 1e-6),
-    INTEGER("max_position_embeddings", 32768),
+    USUAL_KEYS(1e-6, 32768, 10000, 0),
     INTEGER("num_key_value_heads", 32),
     INTEGER("head_dim", 128),
-    ROTARY(10000),
-    READS("hidden_act"),
     SWITCHED_WINDOW,
     INTEGER("max_window_layers", 28),
     FLAG("attention_bias", 0),
-    FLAG("tie_word_embeddings", 0),
     END_OF_KEYS,
 };
 

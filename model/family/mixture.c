@@ -26,18 +26,10 @@ static const struct decoder_stack mixtral_stacks[] = {
 };
 
 static const struct family_key mixtral_keys[] = {
-    REAL("rms_norm_eps", 1e-5),
-    INTEGER("max_position_embeddings", 131072),
-    INTEGER("num_key_value_heads", 8),
-    ROTARY(1e6),
-    READS("hidden_act"),
-    READS("sliding_window"),
-    INTEGER("num_local_experts", 8),
-    INTEGER("num_experts", 8),
-    INTEGER("num_experts_per_tok", 2),
-    ONLY_FLAG("norm_topk_prob", 1),
-    FLAG("tie_word_embeddings", 0),
-    END_OF_KEYS,
+    USUAL_KEYS(1e-5, 131072, 1e6, 0), INTEGER("num_key_value_heads", 8),
+    READS("sliding_window"),          INTEGER("num_local_experts", 8),
+    INTEGER("num_experts", 8),        INTEGER("num_experts_per_tok", 2),
+    ONLY_FLAG("norm_topk_prob", 1),   END_OF_KEYS,
 };
 
 const struct model_family family_mixtral = {
@@ -78,11 +70,8 @@ static int32_t adapt_qwen2_moe(struct config_reader *reader)
 }
 
 static const struct family_key qwen2_moe_keys[] = {
-    REAL("rms_norm_eps", 1e-6),
-    INTEGER("max_position_embeddings", 32768),
+    USUAL_KEYS(1e-6, 32768, 10000, 0),
     INTEGER("num_key_value_heads", 16),
-    ROTARY(10000),
-    READS("hidden_act"),
     SWITCHED_WINDOW,
     INTEGER("max_window_layers", 28),
     INTEGER("num_experts", 60),
@@ -93,7 +82,6 @@ static const struct family_key qwen2_moe_keys[] = {
     READS("mlp_only_layers"),
     FLAG("norm_topk_prob", 0),
     FLAG("qkv_bias", 1),
-    FLAG("tie_word_embeddings", 0),
     END_OF_KEYS,
 };
 
@@ -115,11 +103,8 @@ const struct model_family family_qwen2_moe = {
 };
 
 static const struct family_key qwen3_moe_keys[] = {
-    REAL("rms_norm_eps", 1e-6),
-    INTEGER("max_position_embeddings", 32768),
+    USUAL_KEYS(1e-6, 32768, 10000, 0),
     INTEGER("num_key_value_heads", 4),
-    ROTARY(10000),
-    READS("hidden_act"),
     SWITCHED_WINDOW,
     UNUSED("max_window_layers"),
     INTEGER("num_local_experts", 128),
@@ -130,7 +115,6 @@ static const struct family_key qwen3_moe_keys[] = {
     READS("mlp_only_layers"),
     FLAG("norm_topk_prob", 0),
     FLAG("attention_bias", 0),
-    FLAG("tie_word_embeddings", 0),
     END_OF_KEYS,
 };
 

@@ -73,9 +73,15 @@ static int32_t read_attention(struct config_reader *reader, const json_t *object
 static int32_t adapt(struct config_reader *reader)
 {
     const json_t *object = json_object_get(reader->root, "attn_config");
+    int32_t code;
 
-    if (reader->root == NULL)
-        return config_fill(reader, rows, sizeof(rows) / sizeof(rows[0]), reader->config);
+    if (reader->root == NULL) {
+        code = config_fill(reader, rows, sizeof(rows) / sizeof(rows[0]), reader->config);
+        /* Without the key a model has learned positions, which are not supported. */
+        return code == ACCEL_OK && reader->config->form.alibi_bias == 0
+                   ? config_missing(reader, NULL, "attention.max_alibi_bias")
+                   : code;
+    }
     if (object == NULL || json_is_null(object))
         return ACCEL_OK;
     if (!json_is_object(object))

@@ -31,7 +31,8 @@ int32_t net_begin_check(struct net *net, const struct accel_model_file *file, st
 
     *net = (struct net){.mode = NET_CHECK, .file = file, .error = error, .marked = ACCEL_NO_VALUE};
     net->used = calloc(count + 1, 1);
-    if (net->used == NULL)
+    net->vectors = calloc(count + 1, sizeof(*net->vectors));
+    if (net->used == NULL || net->vectors == NULL)
         net->code = accel_error_set(error, ACCEL_E_MEMORY, "%s: no memory for marks of %llu tensors",
                                     accel_model_file_path(file), (unsigned long long)count);
     return net->code;
@@ -40,7 +41,9 @@ int32_t net_begin_check(struct net *net, const struct accel_model_file *file, st
 void net_end(struct net *net)
 {
     free(net->used);
+    free(net->vectors);
     net->used = NULL;
+    net->vectors = NULL;
 }
 
 /* Marks a tensor as used; NULL is allowed. */
@@ -82,6 +85,7 @@ void net_refuse_unused(struct net *net)
 
 uint32_t net_matrix(struct net *net, const char *name, uint64_t parts, uint64_t rows, uint64_t width)
 {
+    const struct weight_type *other = weights_find_type(net->types, name);
     const struct accel_model_tensor *tensor;
     uint32_t value = ACCEL_NO_VALUE;
 
@@ -93,8 +97,8 @@ uint32_t net_matrix(struct net *net, const char *name, uint64_t parts, uint64_t 
             mark_used(net, tensor);
         return value;
     }
-    net->code = weights_add_matrix(net->builder, net->types, accel_model_file_find(net->file, name), &value,
-                                   &net->weight_bytes, net->error);
+    tensor = accel_model_file_find(net->file, name);
+    net->code = weights_add(net->builder, tensor, other == NULL ? tensor->type : other->type, &value, net->error);
     return value;
 }
 
@@ -107,12 +111,14 @@ uint32_t net_table(struct net *net, const char *name, uint64_t rows, uint64_t wi
         return value;
     if (net->mode == NET_CHECK) {
         net->code = weights_check_vector(net->file, name, rows, width, &tensor, net->error);
+        if (net->code == ACCEL_OK && (tensor->type != ACCEL_F32 || add != 0))
+            net->vectors[net->vector_count++] =
+                (struct weight_type){.name = tensor->name, .type = ACCEL_F32, .add = add, .is_vector = true};
         if (net->code == ACCEL_OK)
             mark_used(net, tensor);
         return value;
     }
-    net->code = weights_add_vector(net->builder, net->file, accel_model_file_find(net->file, name), add, &value,
-                                   &net->weight_bytes, net->error);
+    net->code = weights_add(net->builder, accel_model_file_find(net->file, name), ACCEL_F32, &value, net->error);
     return value;
 }
 

@@ -26,12 +26,15 @@ struct net {
     const struct accel_model_file *file;
     struct accel_error *error; /* never NULL */
     int32_t code;
-    uint8_t *used; /* NET_CHECK: [tensors of the file] */
+
+    /* NET_CHECK */
+    uint8_t *used;               /* [tensors of the file] */
+    struct weight_type *vectors; /* [vector_count] that the graph has in another form than the file */
+    uint32_t vector_count;
 
     /* NET_GRAPH */
     struct accel_builder *builder;
     const struct weight_types *types; /* of matrices that are converted; may be NULL */
-    uint64_t weight_bytes;            /* of the tensors that the graph reads, as stored */
     uint32_t rounding;                /* attributes of matmuls */
     bool mark_inputs;                 /* activations of matmuls are outputs */
     uint32_t marked;                  /* the value that net_output marked last */

@@ -49,14 +49,10 @@ static const char *const phi3_names[DECODER_PARTS] = {
 };
 
 static const struct family_key phi3_keys[] = {
-    REAL("rms_norm_eps", 1e-5),
-    INTEGER("max_position_embeddings", 4096),
-    ROTARY(10000),
+    USUAL_KEYS(1e-5, 4096, 10000, 0),
     READS("partial_rotary_factor"),
     INTEGER("original_max_position_embeddings", 4096),
-    READS("hidden_act"),
     READS("sliding_window"),
-    FLAG("tie_word_embeddings", 0),
     END_OF_KEYS,
 };
 

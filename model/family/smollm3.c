@@ -5,11 +5,8 @@
 #include "model/family/families.h"
 
 static const struct family_key smollm3_keys[] = {
-    REAL("rms_norm_eps", 1e-6),
-    INTEGER("max_position_embeddings", 32768),
+    USUAL_KEYS(1e-6, 32768, 2e6, 1),
     INTEGER("num_key_value_heads", 4),
-    ROTARY(2e6),
-    READS("hidden_act"),
     FLAG("attention_bias", 0),
     FLAG("mlp_bias", 0),
     FLAG("use_sliding_window", 0),
@@ -17,7 +14,6 @@ static const struct family_key smollm3_keys[] = {
     UNUSED("max_window_layers"),
     READS("no_rope_layers"),
     INTEGER("no_rope_layer_interval", 4),
-    FLAG("tie_word_embeddings", 1),
     END_OF_KEYS,
 };
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/family/weights.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +9,6 @@
 
 #include "model/file/derived.h"
 #include "model/file/fault.h"
-#include "model/file/rows.h"
 
 static int32_t refuse_shape(const struct accel_model_file *file, const struct accel_model_tensor *tensor,
                             const char *wanted, struct accel_error *error)
@@ -151,23 +149,6 @@ int32_t weights_check_vector(const struct accel_model_file *file, const char *na
     }
 }
 
-int32_t weights_read_vector(const struct accel_model_file *file, const struct accel_model_tensor *tensor, float *out,
-                            struct accel_error *error)
-{
-    void *bytes = malloc(tensor->bytes + 1);
-    const void *planes[1] = {bytes};
-    int32_t code;
-
-    if (bytes == NULL)
-        return accel_error_set(error, ACCEL_E_MEMORY, "%s: %llu bytes for '%s'", accel_model_file_path(file),
-                               (unsigned long long)tensor->bytes, tensor->name);
-    code = accel_model_file_read(file, tensor, 0, tensor->bytes, bytes, error);
-    if (code == ACCEL_OK && accel_format_decode(tensor->type, planes, model_tensor_elements(tensor), out) != ACCEL_OK)
-        code = accel_error_set(error, ACCEL_E_INTERNAL, "cannot decode '%s'", tensor->name);
-    free(bytes);
-    return code;
-}
-
 static int compare_types(const void *name, const void *row)
 {
     return strcmp(name, ((const struct weight_type *)row)->name);
@@ -180,11 +161,9 @@ const struct weight_type *weights_find_type(const struct weight_types *types, co
     return bsearch(name, types->rows, types->count, sizeof(*types->rows), compare_types);
 }
 
-int32_t weights_add_matrix(struct accel_builder *builder, const struct weight_types *types,
-                           const struct accel_model_tensor *tensor, uint32_t *out_value, uint64_t *bytes,
-                           struct accel_error *error)
+int32_t weights_add(struct accel_builder *builder, const struct accel_model_tensor *tensor, uint32_t type,
+                    uint32_t *out_value, struct accel_error *error)
 {
-    const struct weight_type *other = weights_find_type(types, tensor->name);
     struct accel_dim dims[ACCEL_RANK] = {{0}};
 
     for (uint32_t d = 0; d < tensor->rank; d++)
@@ -194,30 +173,6 @@ int32_t weights_add_matrix(struct accel_builder *builder, const struct weight_ty
         dims[1] = dims[2];
         dims[2].add = 0;
     }
-    *bytes += tensor->bytes;
-    return accel_builder_value(builder, ACCEL_ROLE_WEIGHT, tensor->name, other == NULL ? tensor->type : other->type,
-                               tensor->rank == 3 ? 2 : tensor->rank, dims, out_value, error);
-}
-
-int32_t weights_add_vector(struct accel_builder *builder, const struct accel_model_file *file,
-                           const struct accel_model_tensor *tensor, float add, uint32_t *out_value, uint64_t *bytes,
-                           struct accel_error *error)
-{
-    const uint64_t count = model_tensor_elements(tensor);
-    float *values;
-    int32_t code;
-
-    if (tensor->type == ACCEL_F32 && add == 0)
-        return weights_add_matrix(builder, NULL, tensor, out_value, bytes, error);
-    values = malloc(count * sizeof(*values));
-    if (values == NULL)
-        return accel_error_set(error, ACCEL_E_MEMORY, "%llu values of '%s'", (unsigned long long)count, tensor->name);
-    code = weights_read_vector(file, tensor, values, error);
-    for (uint64_t i = 0; code == ACCEL_OK && add != 0 && i < count; i++)
-        values[i] += add;
-    if (code == ACCEL_OK)
-        code = accel_builder_constant(builder, tensor->name, ACCEL_F32, tensor->rank, tensor->dims, values, out_value,
-                                      error);
-    free(values);
-    return code;
+    return accel_builder_value(builder, ACCEL_ROLE_WEIGHT, tensor->name, type, tensor->rank == 3 ? 2 : tensor->rank,
+                               dims, out_value, error);
 }

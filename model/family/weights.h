@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Adds the tensors of a file to a graph. Matrices stay as stored; vectors (norms, biases) that are not F32 are
- * converted to constants, since operators read them in F32.
+ * Adds the tensors of a file to a graph. Matrices stay as stored, or have another type; vectors (norms, biases) are
+ * F32, which operators read them in. What differs from the file is converted when it is loaded: a graph reads no bytes.
  */
 #ifndef ACCEL_MODEL_FAMILY_WEIGHTS_H
 #define ACCEL_MODEL_FAMILY_WEIGHTS_H
 
+#include <stdbool.h>
+
 #include <accel/builder.h>
 #include <accel/model/file.h>
 
-/* Matrices that are converted when they are loaded, sorted by name. */
+/* Weights that are converted when they are loaded, sorted by name. */
 struct weight_types {
     const struct weight_type *rows;
     uint32_t count;
@@ -17,7 +19,8 @@ struct weight_types {
 struct weight_type {
     const char *name;
     uint32_t type;
-    uint32_t zero;
+    float add;      /* to each element of a vector */
+    bool is_vector; /* the graph has it in F32, whatever types the plan has */
 };
 
 /* Returns the row of a tensor, or NULL if it stays as stored. `types` may be NULL. */
@@ -32,17 +35,8 @@ int32_t weights_check_matrix(const struct accel_model_file *file, const char *na
 int32_t weights_check_vector(const struct accel_model_file *file, const char *name, uint64_t rows, uint64_t width,
                              const struct accel_model_tensor **out_tensor, struct accel_error *error);
 
-/* Reads a vector of F32, F16, BF16 or F64 as F32. */
-int32_t weights_read_vector(const struct accel_model_file *file, const struct accel_model_tensor *tensor, float *out,
-                            struct accel_error *error);
-
-/* Adds a checked matrix, as rows of one matrix, or a vector to the graph, and its stored bytes to *bytes if it is a
- * weight rather than a constant. `add` is added to the elements of a vector. */
-int32_t weights_add_matrix(struct accel_builder *builder, const struct weight_types *types,
-                           const struct accel_model_tensor *tensor, uint32_t *out_value, uint64_t *bytes,
-                           struct accel_error *error);
-int32_t weights_add_vector(struct accel_builder *builder, const struct accel_model_file *file,
-                           const struct accel_model_tensor *tensor, float add, uint32_t *out_value, uint64_t *bytes,
-                           struct accel_error *error);
+/* Adds a checked vector, or a matrix as rows of one, to the graph in a type. */
+int32_t weights_add(struct accel_builder *builder, const struct accel_model_tensor *tensor, uint32_t type,
+                    uint32_t *out_value, struct accel_error *error);
 
 #endif

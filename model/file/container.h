@@ -55,6 +55,9 @@ static inline uint64_t model_tensor_index(const struct accel_model_file *file, c
     return (uint64_t)((const struct model_tensor *)(const void *)tensor - file->tensors);
 }
 
+/* Maps the parts of a file that was opened with ACCEL_MODEL_OPEN_READ. */
+int32_t model_file_map(struct accel_model_file *file, struct accel_error *error);
+
 /* Reads bytes offset .. offset + bytes of a tensor that is not derived; the caller has checked the range. Any thread.
  */
 int32_t model_stored_read(const struct accel_model_file *file, const struct model_tensor *tensor, uint64_t offset,

@@ -184,10 +184,10 @@ static int32_t refuse(const struct work *work, int32_t code, const struct accel_
 /* Refuses a tensor of another shape than the wanted one of the same rank. */
 static int32_t refuse_dims(const struct work *work, const struct accel_model_tensor *tensor, const uint64_t *wanted)
 {
-    char has[MODEL_SHAPE_BYTES], wants[MODEL_SHAPE_BYTES], what[2 * MODEL_SHAPE_BYTES + 32];
+    char has[MODEL_SHAPE_BYTES], requires[MODEL_SHAPE_BYTES], what[2 * MODEL_SHAPE_BYTES + 32];
 
     snprintf(what, sizeof(what), "has shape %s, not %s", model_shape_text(has, tensor->rank, tensor->dims),
-             model_shape_text(wants, tensor->rank, wanted));
+             model_shape_text(requires, tensor->rank, wanted));
     return refuse(work, ACCEL_E_CORRUPT, tensor, what);
 }
 

@@ -154,14 +154,6 @@ static int32_t open_path(struct accel_model_file *file, const char *path, struct
     return open_regular(file, path, fd, &status, error);
 }
 
-static int32_t map_parts(struct accel_model_file *file, struct accel_error *error)
-{
-    int32_t code = ACCEL_OK;
-    for (uint32_t i = 0; i < file->part_count && code == ACCEL_OK; i++)
-        code = model_part_map(&file->parts[i], error);
-    return code;
-}
-
 static int32_t create(const char *path, struct accel_model_file **out_file, struct accel_error *error)
 {
     struct accel_model_file *file = calloc(1, sizeof(*file));
@@ -203,6 +195,15 @@ static void add_remedy(int32_t code, struct accel_error *error)
     }
 }
 
+int32_t model_file_map(struct accel_model_file *file, struct accel_error *error)
+{
+    int32_t code = ACCEL_OK;
+    for (uint32_t i = 0; i < file->part_count && code == ACCEL_OK; i++)
+        code = model_part_map(&file->parts[i], error);
+    add_remedy(code, error);
+    return code;
+}
+
 int32_t accel_model_file_open(const char *path, const struct accel_model_open_options *options,
                               struct accel_model_file **out_file, struct accel_error *error) ACCEL_NOEXCEPT
 {
@@ -225,7 +226,7 @@ int32_t accel_model_file_open(const char *path, const struct accel_model_open_op
     if (code == ACCEL_OK && (flags & ACCEL_MODEL_OPEN_PACKED) != 0)
         code = model_packed_replace(file, error);
     if (code == ACCEL_OK && (flags & ACCEL_MODEL_OPEN_READ) == 0)
-        code = map_parts(file, error);
+        code = model_file_map(file, error);
     if (code != ACCEL_OK) {
         accel_model_file_close(file);
         add_remedy(code, error);

@@ -9,8 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "model/file/container.h"
 #include "model/file/fault.h"
 #include "model/file/text.h"
+
+#define CONFIG_NAME "config.json"
 
 /* "-00001-of-00003.safetensors" */
 #define SHARD_END 27u
@@ -104,13 +107,42 @@ int32_t model_refuse_folder(const char *folder, struct accel_error *error)
     } else {
         model_fault(error, ACCEL_E_NOT_FOUND, folder, MODEL_NO_OFFSET,
                     "the folder has neither model.safetensors nor model.safetensors.index.json nor a GGUF file");
-        accel_error_remedy(error, has_file(folder, "config.json")
+        accel_error_remedy(error, has_file(folder, CONFIG_NAME)
                                       ? "download the weights into the folder, beside its config.json; or name the "
                                         "model file itself if it has another name"
                                       : "name the model file itself if it has another name");
     }
     free(shard);
     return ACCEL_E_NOT_FOUND;
+}
+
+/* Returns whether a folder has weights that a model is opened with, or a part of them. */
+static bool has_weights(const char *folder)
+{
+    struct accel_error ignored = {0};
+    char *shard = find_shard(folder), *gguf = NULL;
+    const bool found = has_file(folder, "model.safetensors") || has_file(folder, "model.safetensors.index.json") ||
+                       shard != NULL || model_gguf_find(folder, &gguf, &ignored) != ACCEL_OK || gguf != NULL;
+    free(shard);
+    free(gguf);
+    return found;
+}
+
+char *model_lone_config(const char *path)
+{
+    struct stat status;
+    const char *slash = strrchr(path, '/');
+    char *folder = NULL, *config = NULL;
+    if (stat(path, &status) != 0)
+        return NULL;
+    if (S_ISDIR(status.st_mode))
+        folder = strdup(path);
+    else if (S_ISREG(status.st_mode) && strcmp(slash == NULL ? path : slash + 1, CONFIG_NAME) == 0)
+        folder = model_text_folder(path);
+    if (folder != NULL && has_file(folder, CONFIG_NAME) && !has_weights(folder))
+        config = S_ISDIR(status.st_mode) ? model_text_join(folder, CONFIG_NAME) : strdup(path);
+    free(folder);
+    return config;
 }
 
 void model_remedy_config(struct accel_error *error)

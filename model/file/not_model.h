@@ -17,6 +17,10 @@ int32_t model_refuse_json(const struct model_part *part, const char *folder, str
 /* Refuses a folder without model.safetensors, its index, and GGUF files. Returns ACCEL_E_NOT_FOUND. */
 int32_t model_refuse_folder(const char *folder, struct accel_error *error);
 
+/* Returns the path of a config.json that has no weights beside it: the path itself, or that in the folder `path`. The
+ * caller frees it. NULL if there is none. */
+char *model_lone_config(const char *path);
+
 /* Adds the remedy for a folder without config.json, unless the error has one. */
 void model_remedy_config(struct accel_error *error);
 

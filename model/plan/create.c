@@ -9,6 +9,8 @@
 #include <accel/model/tokenizer.h>
 
 #include "model/describe/open.h"
+#include "model/file/not_model.h"
+#include "model/file/text.h"
 #include "model/plan/identity.h"
 #include "model/plan/internal.h"
 #include "model/plan/run.h"
@@ -119,8 +121,15 @@ static void release_subject(struct plan_subject *subject)
 /* Sets the reason why a description, which has no weights, does not run. */
 static void refuse_description(const char *name, struct plan_subject *subject)
 {
+    char *config = model_lone_config(name), *folder = config == NULL ? NULL : model_text_folder(config);
     const char *source = accel_model_description_fact(subject->description, "model.source");
 
+    if (folder != NULL)
+        model_refuse_folder(folder, &subject->reason);
+    free(folder);
+    free(config);
+    if (subject->reason.code != ACCEL_OK)
+        return;
     accel_error_set(&subject->reason, ACCEL_E_NOT_FOUND,
                     "%s: is a description without weights, which can be planned (accelctl plan) but not run%s%s", name,
                     source == NULL ? "" : "; it describes ", source == NULL ? "" : source);
@@ -129,18 +138,23 @@ static void refuse_description(const char *name, struct plan_subject *subject)
                        "name");
 }
 
-/* Opens the model file, if there is one. A file of an unsupported family can be planned; a damaged file is an error. */
-static int32_t open_model(const char *path, struct plan_subject *subject, struct accel_error *error)
+/* Opens the model of the described file, which is NULL if there is none or if it is opened anew for its error. A file
+ * of an unsupported family can be planned; a damaged file is an error. */
+static int32_t open_model(const char *path, struct accel_model_file *file, struct plan_subject *subject,
+                          struct accel_error *error)
 {
     int32_t code;
 
-    if (accel_model_description_runs(subject->description, &subject->reason) != ACCEL_OK)
+    if (accel_model_description_runs(subject->description, &subject->reason) != ACCEL_OK) {
+        accel_model_file_close(file);
         return ACCEL_OK;
+    }
     if (!accel_model_description_is_file(subject->description)) {
         refuse_description(path, subject);
         return ACCEL_OK;
     }
-    code = accel_model_open(path, NULL, &subject->model, &subject->reason);
+    code = file == NULL ? accel_model_open(path, NULL, &subject->model, &subject->reason)
+                        : model_adopt_file(file, &subject->model, &subject->reason);
     if (code == ACCEL_OK)
         plan_identity_hash(subject->model, subject->identity);
     if (code == ACCEL_OK)
@@ -156,15 +170,16 @@ static int32_t open_subject(struct accel_context *context, const char *path, str
                             struct accel_error *error)
 {
     struct plan_subject *subject = calloc(1, sizeof(*subject));
+    struct accel_model_file *file;
     int32_t code;
 
     *out_subject = NULL;
     if (subject == NULL)
         return accel_error_no_memory(error, "for the plan of a model");
     atomic_init(&subject->owners, 1);
-    code = accel_model_describe(context, path, &subject->description, error);
+    code = describe_open(context, path, &subject->description, &file, error);
     if (code == ACCEL_OK)
-        code = open_model(path, subject, error);
+        code = open_model(path, file, subject, error);
     if (code == ACCEL_OK)
         *out_subject = subject;
     else
@@ -174,7 +189,7 @@ static int32_t open_subject(struct accel_context *context, const char *path, str
 
 /* ---- the plan ---- */
 
-enum { LENGTH_TEXT = 24, REQUEST_FACTS = 3 };
+enum { LENGTH_TEXT = 24, MORE_FACTS = 5 };
 
 /* Returns whether a run rounds weights a second time when it loads them: it converts quantized ones. */
 static bool rounds_again(const struct accel_plan *plan)
@@ -219,6 +234,34 @@ static int32_t note_conversion(struct accel_model_plan *plan, struct accel_error
     return accel_plan_note(plan->plan, &note, error);
 }
 
+uint64_t model_plan_described(const struct accel_model_plan *plan, const char *key)
+{
+    const char *value = accel_model_description_fact(plan->subject->description, key);
+
+    return value == NULL ? 0 : strtoull(value, NULL, 10);
+}
+
+/* Notes that the cache of latent attention depends on the kind of file, which a description does not have. */
+static int32_t note_latent(struct accel_model_plan *plan, struct accel_error *error)
+{
+    const uint64_t rank = model_plan_described(plan, "model.kv_rank"),
+                   head = model_plan_described(plan, "model.head_size");
+    const uint64_t value = model_plan_described(plan, "model.value_size");
+    char text[300];
+    struct accel_plan_note note = {
+        .size = sizeof(note), .level = ACCEL_NOTE_INFO, .key = "kv", .text = text, .remedy = ""};
+
+    if (rank == 0 || accel_model_description_is_file(plan->subject->description))
+        return ACCEL_OK;
+    snprintf(text, sizeof(text),
+             "latent attention: the KV cache is planned for a Hugging Face folder, with %" PRIu64
+             " elements for a token and layer (keys and values of all heads); with a GGUF file that has "
+             "blk.0.attn_k_b.weight it has %" PRIu64 " (compressed ones)",
+             model_plan_described(plan, "model.kv_heads") * (head + (value == 0 ? head : value)),
+             2 * rank + model_plan_described(plan, "model.rotary_size"));
+    return accel_plan_note(plan->plan, &note, error);
+}
+
 /* Plans settings and types from the model's shapes, without a driver. Profiles see the facts of the model and of the
  * request. The plan shares the open device of `from`, which may be NULL. */
 static int32_t make_shape_plan(struct accel_model_plan *plan, const struct accel_plan *from, struct accel_error *error)
@@ -230,9 +273,11 @@ static int32_t make_shape_plan(struct accel_model_plan *plan, const struct accel
                                          .overrides = plan->options.overrides,
                                          .platform = plan->options.platform};
     const struct accel_named_value *facts = accel_model_description_facts(description, &request.model_count);
-    struct accel_named_value *all = calloc((size_t)request.model_count + REQUEST_FACTS, sizeof(*all));
+    struct accel_named_value *all = calloc((size_t)request.model_count + MORE_FACTS, sizeof(*all));
     struct accel_named_value *settings = calloc((size_t)request.override_count + 1, sizeof(*settings));
-    char length[LENGTH_TEXT], limit[EXPERT_LIMIT_TEXT];
+    char length[LENGTH_TEXT], window[LENGTH_TEXT], windowed[LENGTH_TEXT], limit[EXPERT_LIMIT_TEXT];
+    const struct accel_model_facts *model =
+        plan->subject->model == NULL ? NULL : accel_model_facts_of(plan->subject->model);
     int32_t code;
 
     if (all == NULL || settings == NULL) {
@@ -254,6 +299,12 @@ static int32_t make_shape_plan(struct accel_model_plan *plan, const struct accel
     if (plan->subject->identity[0] != '\0')
         all[request.model_count++] =
             (struct accel_named_value){"model.identity", plan->subject->identity, plan->options.path};
+    if (model != NULL && model->window != 0) {
+        snprintf(window, sizeof(window), "%" PRIu32, model->window);
+        snprintf(windowed, sizeof(windowed), "%" PRIu32, model->window_layers);
+        all[request.model_count++] = (struct accel_named_value){"model.window", window, plan->options.path};
+        all[request.model_count++] = (struct accel_named_value){"model.window_layers", windowed, plan->options.path};
+    }
     request.model = all;
     code = accel_plan_create(plan->context, &request, &plan->plan, error);
     if (code == ACCEL_OK)
@@ -269,6 +320,8 @@ static int32_t make_shape_plan(struct accel_model_plan *plan, const struct accel
             plan->plan, plan->stepped ? &plan->stepped_shapes : accel_model_description_sketch(description), error);
     if (code == ACCEL_OK)
         code = note_conversion(plan, error);
+    if (code == ACCEL_OK)
+        code = note_latent(plan, error);
     if (code == ACCEL_OK)
         code = plan_check_context(&plan->settings, plan->options.path, model_plan_longest(plan), error);
     free(settings);
@@ -450,11 +503,8 @@ uint32_t accel_model_plan_exact(const struct accel_model_plan *plan)
 
 uint64_t model_plan_longest(const struct accel_model_plan *plan)
 {
-    const char *context = accel_model_description_fact(plan->subject->description, "model.context");
-
-    if (plan->subject->model != NULL)
-        return session_longest_context(plan->subject->model);
-    return context == NULL ? 0 : strtoull(context, NULL, 10);
+    return plan->subject->model != NULL ? session_longest_context(plan->subject->model)
+                                        : model_plan_described(plan, "model.context");
 }
 
 struct accel_plan_fit model_plan_verdict(const struct accel_model_plan *plan)

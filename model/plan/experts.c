@@ -12,7 +12,7 @@
 #define MIB 1048576.0
 #define ORIGIN "chosen for the memory budget"
 
-/* The records of a plan take some bytes more if the limit has more digits. */
+/* The records of a plan take some bytes more if the limit is a longer number. */
 #define STEP UINT64_C(4096)
 #define RESERVE_SHARE 16
 #define PAGES_SHARE 64
@@ -33,7 +33,7 @@ static bool is_load_open(const struct accel_plan_setting *load)
     return load->word != ACCEL_WORD_READ || load->origin == ACCEL_ORIGIN_FILE;
 }
 
-/* Returns whether a limit can be tried: the driver has the option, nobody set it, and the file maps the experts. */
+/* Returns whether a limit can be tried: the driver has the option, no layer sets it, and the file maps the experts. */
 static bool is_possible(struct accel_model_plan *plan, struct session_experts *out_experts)
 {
     const struct accel_session *session = plan->session;
@@ -46,9 +46,9 @@ static bool is_possible(struct accel_model_plan *plan, struct session_experts *o
     return out_experts->bytes != 0 && out_experts->reason == NULL;
 }
 
-/* Returns what no row of a plan counts, and what needs room beside experts that fill the budget: the memory of this
- * process now, which is libraries and code, and page tables with the index of cached pages. At most a share of the
- * budget. */
+/* Returns the bytes that no row of a plan counts, and that need memory beside experts that fill the budget: the memory
+ * of this process now, which is libraries and code, and page tables with the index of cached pages. At most a share of
+ * the budget. */
 static uint64_t reserve_of(uint64_t budget)
 {
     FILE *file = fopen("/proc/self/statm", "re");

@@ -181,18 +181,20 @@ static json_t *device_json(const struct accel_model_plan *plan)
 static json_t *model_json(const struct accel_model_plan *plan)
 {
     const struct accel_model *model = plan->subject->model;
+    const struct accel_model_facts *facts = model == NULL ? NULL : accel_model_facts_of(model);
+    const uint64_t window = facts == NULL ? model_plan_described(plan, "model.window") : facts->window;
+    const uint64_t layers = facts == NULL ? model_plan_described(plan, "model.window_layers") : facts->window_layers;
     char *real = realpath(plan->options.path, NULL);
     json_t *object = json_pack("{s:o}", "path", plan_text_json(real == NULL ? plan->options.path : real));
 
     free(real);
+    if (window != 0)
+        json_object_set_new(object, "sliding_window",
+                            json_pack("{s:I, s:I}", "tokens", (json_int_t)window, "layers", (json_int_t)layers));
     if (model == NULL)
         return object;
-    json_object_set_new(object, "types", plan_text_json(accel_model_facts_of(model)->types));
+    json_object_set_new(object, "types", plan_text_json(facts->types));
     json_object_set_new(object, "files", plan_identity(model));
-    if (accel_model_facts_of(model)->window != 0)
-        json_object_set_new(object, "sliding_window",
-                            json_pack("{s:i, s:i}", "tokens", (int)accel_model_facts_of(model)->window, "layers",
-                                      (int)accel_model_facts_of(model)->window_layers));
     return object;
 }
 

@@ -21,6 +21,8 @@
 struct job {
     const struct file_source *source;
     const struct accel_model_tensor *tensor;
+    float add;                    /* to each value */
+    struct session_notes *report; /* receives the error of the conversion, or NULL */
     struct model_rows from;
     struct model_rows to;
     uint64_t first, count;
@@ -64,7 +66,7 @@ static int32_t convert_row(struct share *share, const struct scratch *scratch, c
     const struct job *job = share->job;
     const unsigned char *at = scratch->encoded;
     /* The error of a row is computed only if it is reported. */
-    float *again = job->source->report == NULL ? NULL : scratch->again;
+    float *again = job->report == NULL ? NULL : scratch->again;
     int32_t code = model_row_fit(&job->to, values, NULL, scratch->encoded, again);
 
     if (code != ACCEL_OK)
@@ -90,6 +92,8 @@ static void convert_share(void *data, uint32_t index)
 
         share->code = model_rows_decode(job->source->file, job->tensor, &job->from, row, count, scratch.raw,
                                         scratch.values, &share->error);
+        for (uint64_t i = 0; job->add != 0 && i < count * job->from.width; i++)
+            scratch.values[i] += job->add;
         for (uint64_t r = 0; r < count && share->code == ACCEL_OK; r++)
             share->code = convert_row(share, &scratch, scratch.values + r * job->from.width, row + r);
     }
@@ -145,15 +149,15 @@ static int32_t report_loss(const struct job *job, const struct model_loss *loss,
     char text[400];
     int length;
 
-    if (job->source->report == NULL || accel_format_describe(job->to.type, &format) != ACCEL_OK)
+    if (job->report == NULL || accel_format_describe(job->to.type, &format) != ACCEL_OK)
         return ACCEL_OK;
     length = snprintf(text, sizeof(text), "%.200s: %s, %llu bytes -> %s, %llu bytes: ", job->tensor->name,
                       job->tensor->type_name, (unsigned long long)job->tensor->bytes, format.name,
                       (unsigned long long)(job->to.rows * job->to.all_bytes));
-    if (length < 0 || (size_t)length >= sizeof(text) || is_reported(job->source->report, text, (size_t)length))
+    if (length < 0 || (size_t)length >= sizeof(text) || is_reported(job->report, text, (size_t)length))
         return ACCEL_OK;
     snprintf(text + length, sizeof(text) - (size_t)length, "relative error %.5f", model_loss_error(loss));
-    return session_note(job->source->report, "log.quantization", text, error);
+    return session_note(job->report, "log.quantization", text, error);
 }
 
 /* Adds the loss of these rows to that of the rows before them, and reports it after the last row. */
@@ -236,7 +240,11 @@ static int32_t convert_range(struct job *job, uint32_t plane, uint64_t offset, v
 int32_t file_source_convert(const struct file_source *source, const struct weight_type *row, uint32_t plane,
                             uint64_t offset, void *memory, uint64_t bytes, struct accel_error *error)
 {
-    struct job job = {.source = source, .tensor = accel_model_file_find(source->file, row->name)};
+    /* Values of vectors are exact in F32. */
+    struct job job = {.source = source,
+                      .tensor = accel_model_file_find(source->file, row->name),
+                      .add = row->add,
+                      .report = row->is_vector ? NULL : source->report};
     const unsigned char *cached;
     uint64_t whole, each;
     int32_t code = model_rows_of(job.tensor, job.tensor->type, &job.from);

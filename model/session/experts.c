@@ -59,12 +59,9 @@ static const struct accel_expert_matmul *attributes_of(const struct accel_node *
     return attributes != NULL && attributes->experts > 1 ? attributes : NULL;
 }
 
-bool session_is_expert(const struct accel_graph *graph, uint32_t v)
+uint32_t session_expert_matrix(const struct accel_node *node)
 {
-    for (uint32_t n = 0; n < graph->node_count; n++)
-        if (attributes_of(graph->nodes[n]) != NULL && graph->nodes[n]->inputs[1] == v)
-            return true;
-    return false;
+    return attributes_of(node) == NULL ? ACCEL_NO_VALUE : node->inputs[1];
 }
 
 /* Bytes that a driver rounds the copy of a plane up to, and adds to it: it reads whole sectors. */

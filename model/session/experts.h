@@ -27,8 +27,8 @@ bool session_expert_key(const struct accel_session *session, char key[EXPERTS_KE
 /* Returns the limit that is set, 0: none. */
 uint64_t session_expert_limit(const struct accel_session *session);
 
-/* Returns whether value `v` of the graph is the matrix of several experts. */
-bool session_is_expert(const struct accel_graph *graph, uint32_t v);
+/* Returns the value that is the matrix of several experts which a node reads, ACCEL_NO_VALUE if it reads none. */
+uint32_t session_expert_matrix(const struct accel_node *node);
 
 /* Returns the bytes that a token reads from the file on average if all experts are equally likely. */
 uint64_t session_expert_reads(const struct session_experts *experts, uint64_t limit);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/file/container.h"
 #include "model/file/fault.h"
 #include "model/file/packed.h"
 #include "model/session/state.h"
@@ -103,6 +104,29 @@ static int32_t refuse_architecture(const struct accel_decoder_config *config, st
     return model_family_find(place, config->architecture, &family, error);
 }
 
+/* Reads and checks the configuration of the open file. Frees the model on failure, whose code may be that of opening
+ * the file. */
+static int32_t finish(struct accel_model *model, int32_t code, struct accel_model **out_model,
+                      struct accel_error *error)
+{
+    if (code == ACCEL_OK)
+        code = accel_decoder_config_read(model->file, &model->config, error);
+    if (code == ACCEL_OK && model->config.family == NULL)
+        code = refuse_architecture(&model->config, error);
+    if (code == ACCEL_OK)
+        code = decoder_derive(model->file, &model->config, error);
+    if (code == ACCEL_OK)
+        code = decoder_check(model->file, &model->config, &model->vectors, error);
+    if (code != ACCEL_OK) {
+        add_remedy(code, error);
+        accel_model_close(model);
+        return accel_error_origin(error, ACCEL_FROM_MODEL, code);
+    }
+    fill_facts(model);
+    *out_model = model;
+    return ACCEL_OK;
+}
+
 int32_t accel_model_open(const char *path, const struct accel_model_open_options *options,
                          struct accel_model **out_model, struct accel_error *error)
 {
@@ -115,22 +139,20 @@ int32_t accel_model_open(const char *path, const struct accel_model_open_options
     code = accel_model_file_open(path, options, &model->file, error);
     if (code == ACCEL_OK)
         code = model_packed_replace(model->file, error);
-    if (code == ACCEL_OK)
-        code = accel_decoder_config_read(model->file, &model->config, error);
-    if (code == ACCEL_OK && model->config.family == NULL)
-        code = refuse_architecture(&model->config, error);
-    if (code == ACCEL_OK)
-        code = decoder_derive(model->file, &model->config, error);
-    if (code == ACCEL_OK)
-        code = decoder_check(model->file, &model->config, error);
-    if (code != ACCEL_OK) {
-        add_remedy(code, error);
-        accel_model_close(model);
-        return accel_error_origin(error, ACCEL_FROM_MODEL, code);
+    return finish(model, code, out_model, error);
+}
+
+int32_t model_adopt_file(struct accel_model_file *file, struct accel_model **out_model, struct accel_error *error)
+{
+    struct accel_model *model = calloc(1, sizeof(*model));
+
+    *out_model = NULL;
+    if (model == NULL) {
+        accel_model_file_close(file);
+        return accel_error_no_memory(error, "for the model");
     }
-    fill_facts(model);
-    *out_model = model;
-    return ACCEL_OK;
+    model->file = file;
+    return finish(model, model_file_map(file, error), out_model, error);
 }
 
 void accel_model_close(struct accel_model *model)
@@ -138,6 +160,7 @@ void accel_model_close(struct accel_model *model)
     if (model == NULL)
         return;
     accel_decoder_config_free(&model->config);
+    free((void *)model->vectors.rows);
     accel_model_file_close(model->file);
     free(model);
 }

@@ -229,7 +229,7 @@ void session_drop_uploaded(const struct accel_session *session)
     free(ranges);
 }
 
-/* Splits the mapping where pages of uploaded weights and of those used in place meet. A fault maps the whole folio of
+/* Splits the mapping between pages of uploaded weights and of those used in place. A fault maps the whole folio of
  * the page cache around it, up to the ends of the mapping: 2 MiB for a norm of some KiB, where the file has huge pages.
  */
 static void split_mapping(const struct accel_session *session)
@@ -301,9 +301,15 @@ int32_t session_note_in_place(struct accel_session *session, const struct accel_
         const struct accel_model_tensor *tensor =
             row == NULL ? NULL : accel_model_file_find(session->model->file, row->key);
 
-        session->in_place[v] = row == NULL ? 0 : limit != 0 && session_is_expert(graph, v) ? LIMITED : WHOLE;
+        session->in_place[v] = row == NULL ? 0 : WHOLE;
         if (tensor != NULL && !row->looked_up)
             session->streamed += tensor->bytes;
+    }
+    for (uint32_t n = 0; limit != 0 && n < graph->node_count; n++) {
+        const uint32_t v = session_expert_matrix(graph->nodes[n]);
+
+        if (v != ACCEL_NO_VALUE && session->in_place[v] == WHOLE)
+            session->in_place[v] = LIMITED;
     }
     return ACCEL_OK;
 }

@@ -105,6 +105,7 @@ int32_t file_source_hash(const struct accel_source *base, const char *key, uint8
         uint8_t identity[16];
     } facts = {0};
     uint64_t seed;
+    uint32_t add;
 
     if (tensor == NULL)
         return accel_error_set(error, ACCEL_E_NOT_FOUND, "%s: no tensor '%s'", accel_model_file_path(source->file),
@@ -113,14 +114,17 @@ int32_t file_source_hash(const struct accel_source *base, const char *key, uint8
         return accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: no file, or it was changed seconds ago",
                                accel_model_file_path(source->file));
     /* A cached result would skip the conversion whose loss is to be reported. */
-    if (other != NULL && source->report != NULL)
+    if (other != NULL && !other->is_vector && source->report != NULL)
         return accel_error_set(error, ACCEL_E_UNSUPPORTED, "tensor '%s': the loss of its conversion is to be reported",
                                key);
     facts.part = tensor->part;
     facts.offset = tensor->offset;
     facts.bytes = tensor->bytes;
     facts.type = tensor->type;
-    facts.made = other == NULL ? 0 : (uint64_t)other->type + 1;
+    if (other != NULL) {
+        memcpy(&add, &other->add, sizeof(add));
+        facts.made = (uint64_t)add << 32 | (other->type + UINT64_C(1));
+    }
     memcpy(facts.identity, source->identity, sizeof(facts.identity));
     seed = XXH3_64bits_withSeed(&facts, sizeof(facts), XXH3_64bits(version, sizeof(version)));
     XXH128_canonicalFromHash(&canonical, XXH3_128bits_withSeed(key, strlen(key), seed));

@@ -22,9 +22,14 @@
 struct accel_model {
     struct accel_model_file *file;
     struct accel_decoder_config config;
+    struct weight_types vectors; /* that steps read in another form than the file has */
     struct accel_model_facts facts;
     char types[64];
 };
+
+/* Opens the model of a file, which is not mapped and has its packed weights replaced. Takes the file over, also on
+ * failure. */
+int32_t model_adopt_file(struct accel_model_file *file, struct accel_model **out_model, struct accel_error *error);
 
 /* Caches the scale and zero-point planes of the rows that were converted last. */
 struct conversion {
@@ -139,7 +144,7 @@ struct accel_session {
     bool is_untraced;    /* steps are not measured */
     uint32_t reads_file; /* steps read weights in the mapped file, in this session or in a pipeline stage */
     struct file_source source;
-    struct weight_types types; /* of converted matrices; the session owns rows and keys */
+    struct weight_types types; /* of converted weights; the session owns the rows */
     const char **made;         /* [made_count]: their keys and those of assembled tensors, sorted, for the plan */
     uint64_t made_count;
     uint8_t *in_place; /* per value of the graph, 1: a weight that steps use in the mapping, 2: experts with a limit */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists the weights of a session that are converted when they are loaded, because the plan has them in other types than
- * the file, and those that no mapping can serve, because the file stores them as several tensors. */
+/* Lists the weights of a session that are converted when they are loaded, because the plan or the graph has them in
+ * another form than the file, and those that no mapping can serve, because the file stores them as several tensors. */
 #include "model/session/types.h"
 
 #include <stdlib.h>
@@ -40,10 +40,24 @@ static int32_t list_made(struct accel_session *session, struct accel_error *erro
     return ACCEL_OK;
 }
 
+/* Makes `rows`, with space for the vectors of the model behind them, the list of the session. */
+static int32_t set_rows(struct accel_session *session, struct weight_type *rows, uint32_t count,
+                        struct accel_error *error)
+{
+    const struct weight_types *vectors = &session->model->vectors;
+
+    if (vectors->count != 0)
+        memcpy(rows + count, vectors->rows, vectors->count * sizeof(*rows));
+    count += vectors->count;
+    qsort(rows, count, sizeof(*rows), compare);
+    session->types = (struct weight_types){rows, count};
+    return list_made(session, error);
+}
+
 int32_t session_types_create(struct accel_session *session, struct accel_error *error)
 {
     uint32_t all = accel_plan_weight_count(session->plan), count = 0;
-    struct weight_type *rows = calloc((size_t)all + 1, sizeof(*rows));
+    struct weight_type *rows = calloc((size_t)all + session->model->vectors.count + 1, sizeof(*rows));
 
     if (rows == NULL)
         return accel_error_no_memory(error, "for the types of %u weights", all);
@@ -55,23 +69,20 @@ int32_t session_types_create(struct accel_session *session, struct accel_error *
         if (weight->converted && tensor != NULL && tensor->rank == 2)
             rows[count++] = (struct weight_type){.name = tensor->name, .type = weight->type};
     }
-    qsort(rows, count, sizeof(*rows), compare);
-    session->types = (struct weight_types){rows, count};
-    return list_made(session, error);
+    return set_rows(session, rows, count, error);
 }
 
 int32_t session_types_replace(struct accel_session *session, const struct weight_type *rows, uint32_t count,
                               struct accel_error *error)
 {
-    struct weight_type *own = calloc((size_t)count + 1, sizeof(*own));
+    struct weight_type *own = calloc((size_t)count + session->model->vectors.count + 1, sizeof(*own));
 
     if (own == NULL)
         return accel_error_no_memory(error, "for the types of %u weights", count);
     if (count != 0)
         memcpy(own, rows, count * sizeof(*own));
     session_types_free(session);
-    session->types = (struct weight_types){own, count};
-    return list_made(session, error);
+    return set_rows(session, own, count, error);
 }
 
 void session_types_free(struct accel_session *session)

@@ -48,7 +48,7 @@ int32_t token_charsmap_check(const char *map, size_t size, const char *where, st
     return ACCEL_OK;
 }
 
-/* Where the children of a unit begin, relative to its own index. */
+/* Index of the first child of a unit, relative to its own. */
 static uint32_t offset_of(uint32_t unit)
 {
     return (unit >> 10) << ((unit & 1u << 9) >> 6);

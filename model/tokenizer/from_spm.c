@@ -41,7 +41,7 @@ struct field {
     struct message bytes;   /* of a field with a length, else empty */
 };
 
-/* What is collected for accel_tokenizer_create_vocabulary. */
+/* The vocabulary that is collected for accel_tokenizer_create_vocabulary. */
 struct collected {
     struct accel_token_vocabulary vocabulary;
     struct accel_token_text *tokens; /* [count] */

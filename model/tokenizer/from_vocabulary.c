@@ -39,7 +39,7 @@ static int32_t add_whole(struct accel_tokenizer *made, const struct accel_token_
     return token_added_add(&made->raw, from->tokens[id].data, from->tokens[id].size, rule, error);
 }
 
-/* Whether a "bert" vocabulary marks the beginning of words (by U+2581) rather than what continues them (by "##"). */
+/* True if a "bert" vocabulary marks the beginning of words (by U+2581) rather than what continues them (by "##"). */
 static bool marks_words(const struct accel_token_vocabulary *from)
 {
     for (size_t id = 0; id < from->token_count; id++) {

@@ -70,7 +70,7 @@ static int32_t add_strip(struct accel_tokenizer *made, const json_t *component, 
     return code == ACCEL_OK ? token_normalizers_add(&made->normalizers, step, error) : code;
 }
 
-/* Adds the steps of BERT's normalizer; strip_accents is what lowercase is unless the file says. */
+/* Adds the steps of BERT's normalizer; strip_accents is what lowercase is unless the file has it. */
 static int32_t add_bert(struct accel_tokenizer *made, const json_t *component, const struct token_json_place *place,
                         struct accel_error *error)
 {

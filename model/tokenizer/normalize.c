@@ -150,7 +150,7 @@ static bool is_ideograph(uint32_t code)
     return false;
 }
 
-/* Appends the character `code`, spelt [text, size), as a step that looks at single characters rewrites it. */
+/* Appends the character `code`, spelt [text, size), as a step for single characters rewrites it. */
 static bool map_character(enum token_normalizer_kind kind, uint32_t code, const char *text, size_t size,
                           struct token_buffer *out)
 {

@@ -145,7 +145,7 @@ void cpu_experts_free(struct cpu_experts *residency)
 
 /* ---- files ---- */
 
-/* What /proc/self/maps has of a mapping. */
+/* A mapping of /proc/self/maps. */
 struct mapping {
     dev_t device;
     ino_t inode;
@@ -285,7 +285,7 @@ uint64_t cpu_experts_bytes(const struct cpu_experts *residency, const struct acc
     return most < residency->state.limit ? most : residency->state.limit;
 }
 
-/* Makes room for a job per plane of every expert of a layer. */
+/* Reserves a job per plane of every expert of a layer. */
 static bool reserve_jobs(struct cpu_experts *r, uint64_t count)
 {
     struct job *jobs = count <= r->job_capacity ? r->jobs : realloc(r->jobs, count * sizeof(*jobs));
@@ -459,7 +459,7 @@ static void *take_block(struct cpu_experts *r, struct spare *spare, uint64_t byt
     return block;
 }
 
-/* Sets the end of a demand: the first expert that the limit has no room for beside those before it. */
+/* Sets the end of a demand: the first expert that exceeds the limit beside those before it. */
 static void limit_demand(const struct cpu_experts *r, struct demand *d)
 {
     uint64_t sum = 0;
@@ -562,7 +562,7 @@ static void read_piece(const struct job *job, uint64_t begin, uint64_t end)
             break;
         done += (uint64_t)got;
     }
-    /* The last sector of a file may be shorter. What direct I/O does not read, the mapping has. */
+    /* The last sector of a file may be shorter. The mapping has the bytes that direct I/O does not read. */
     end = end < shift + plane->stride ? end : shift + plane->stride;
     done = done > shift ? done : shift;
     if (done < end)

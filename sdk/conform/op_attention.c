@@ -222,7 +222,13 @@ static void fill(struct conform *conform, struct attend *a)
     r->table = a->table, r->first = a->first, r->length = a->length;
     r->mask = a->mask, r->score_sums = a->score_sums;
     r->slope = a->slope, r->sink = a->sink;
-    reference_attend(r, a->scores, a->want);
+}
+
+static void attend_compute(void *data)
+{
+    struct attend *a = data;
+
+    reference_attend(&a->reference, a->scores, a->want);
 }
 
 /* Adds the mask input with a random half of the blocks, and the output of attention score sums, if the case has
@@ -266,6 +272,8 @@ static void attend_node(struct trial *trial, struct attend *a, uint32_t inputs[9
     uint32_t count = a->sink != NULL ? 9 : a->slope != NULL ? 8 : a->mask != NULL ? 7 : 6, made[2];
     struct accel_dim dims[3];
 
+    trial->compute = attend_compute;
+    trial->data = a;
     blocks += a->mask != NULL && places % a->attributes.block != 0;
     dims[0] = trial_fixed(r->sequences), dims[1] = trial_fixed(blocks), dims[2] = trial_fixed((blocks + 31) / 32);
     inputs[6] = inputs[7] = inputs[8] = ACCEL_NO_VALUE;

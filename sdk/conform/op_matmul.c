@@ -43,23 +43,30 @@ static double scale_of(uint64_t k, uint32_t rounding)
 
 struct product {
     struct accel_matmul attributes;
+    uint32_t fused;
     uint64_t m, n, k;
     float *x, *residual;
     struct conform_tensor weight, bias;
     double *want;
 };
 
-static void product_make(struct conform *conform, struct product *p, uint32_t type, uint32_t fused)
+static void product_make(struct conform *conform, struct product *p, uint32_t type)
 {
-    const uint32_t bias = fused & BIAS_F16 ? ACCEL_F16 : ACCEL_F32;
+    const uint32_t bias = p->fused & BIAS_F16 ? ACCEL_F16 : ACCEL_F32;
 
     p->x = conform_floats(conform, p->m * p->k);
     p->residual = conform_floats(conform, p->m * p->n);
     p->want = conform_memory(conform, p->m * p->n, sizeof(*p->want));
     conform_tensor_make(conform, type, p->n, p->k, &p->weight);
     conform_tensor_make(conform, bias, 1, p->n, &p->bias);
-    reference_matmul(p->x, p->weight.exact, fused & BIAS ? p->bias.exact : NULL, fused & RESIDUAL ? p->residual : NULL,
-                     p->attributes.function, p->m, p->n, p->k, p->want);
+}
+
+static void product_compute(void *data)
+{
+    struct product *p = data;
+
+    reference_matmul(p->x, p->weight.exact, p->fused & BIAS ? p->bias.exact : NULL,
+                     p->fused & RESIDUAL ? p->residual : NULL, p->attributes.function, p->m, p->n, p->k, p->want);
 }
 
 static void product_free(struct product *p)
@@ -74,7 +81,7 @@ static void matmul_case(struct conform *conform, uint32_t m, uint32_t n, uint64_
 {
     uint32_t inputs[4] = {0, 0, ACCEL_NO_VALUE, ACCEL_NO_VALUE};
     uint32_t split = m % 3 == 0 && m > 3 ? 3 : 1, rank = split > 1 ? 3 : 2;
-    struct product p = {.m = m, .n = n, .k = k};
+    struct product p = {.fused = fused, .m = m, .n = n, .k = k};
     struct accel_dim dims[3];
     struct trial trial;
 
@@ -90,7 +97,9 @@ static void matmul_case(struct conform *conform, uint32_t m, uint32_t n, uint64_
                 fused >> FUNCTION_SHIFT == ACCEL_FN_NONE ? "" : reference_function_name(fused >> FUNCTION_SHIFT),
                 fused & BIAS ? fused & BIAS_F16 ? ", bias in f16" : ", bias" : "",
                 fused & RESIDUAL ? ", residual" : "");
-    product_make(conform, &p, conform->parameter, fused);
+    product_make(conform, &p, conform->parameter);
+    trial.compute = product_compute;
+    trial.data = &p;
     dims[0] = trial_rows(&trial, m / split);
     dims[1] = trial_fixed(split);
     dims[rank - 1] = trial_fixed(k);

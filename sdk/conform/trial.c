@@ -299,6 +299,8 @@ bool trial_run(struct trial *trial)
     if (conform_ok(conform, trial->code, "the kit's own graph") && !conform_is_early(conform) &&
         ask(trial, &tolerance)) {
         is_taken = true;
+        if (trial->compute != NULL)
+            trial->compute(trial->data);
         compute_wants(trial, values);
         run_steps(trial, tolerance);
         for (uint32_t v = 0; v < TRIAL_VALUES; v++)

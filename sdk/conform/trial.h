@@ -49,6 +49,8 @@ struct trial {
     uint64_t highest; /**< highest rows of the set */
     uint32_t symbol;  /**< 1 + index of the symbol */
     int32_t code;     /**< first failure of the builder */
+    void (*compute)(void *data); /**< fills `want` of outputs once the driver has claimed the case; or NULL */
+    void *data;
 };
 
 /** Begins a case and sets its name. */

@@ -8,11 +8,7 @@ quick="--rounds 2 --prompt 16 --tokens 8"
 # rows: the names of all rows of the document, one a line
 rows()
 {
-    number=0
-    while name=$("$json" "$work/out" - "rows.$number.name" 2>/dev/null); do
-        echo "$name"
-        number=$((number + 1))
-    done
+    "$json" "$work/out" - "rows.*.name"
 }
 
 # positive PATH...: numbers of the document above 0
@@ -24,8 +20,9 @@ positive()
     done
 }
 
+# Subjects may stand behind the model.
 # shellcheck disable=SC2086
-try 0 "$accelctl" bench prefill decode $quick --depth 0,32 --json "$q8"
+try 0 "$accelctl" bench prefill "$q8" decode $quick --depth 0,32 --json
 is "$(value schema)" accelctl/bench/1 "schema"
 is "$(rows | tr '\n' ';')" "prefill 16;prefill 16 at 32;decode 8;decode 8 at 32;" "rows"
 is "$(value rows.0.unit)" tok/s "unit"
@@ -44,26 +41,17 @@ checks=$((checks + 1))
 awk 'NR == FNR { a = $1; next } { exit !($1 > a && a > 8 * 200000 && a < 8 * 600000) }' "$work/shallow" "$work/deep" ||
     fail "bytes of 8 tokens: $(cat "$work/shallow"), at a depth $(cat "$work/deep")"
 
-# Subjects may stand behind the model; a word that is nearly one is no model.
-try 0 "$accelctl" bench "$q8" decode --rounds 1 --tokens 4 --json
-is "$(rows)" "decode 4" "a subject behind the model"
+# A word that is nearly a subject is no model.
 try 2 "$accelctl" bench dcode "$q8"
 grep -q "did you mean decode?" "$work/err" || fail "a subject with a letter less: $(cat "$work/err")"
 
-# Threads are those that were asked for.
-try 0 "$accelctl" bench machine --threads 1 --rounds 1 --json
-is "$(value machine.threads)" 1 "threads"
-is "$(rows)" "" "rows of the machine alone"
-
 # Another run beside.
-for file in stories260K.json stories260K.jsonl; do
-    # shellcheck disable=SC2086
-    try 0 "$accelctl" bench prefill decode $quick --depth 0,32 --json --against "$theirs/$file" "$q8"
-    is "$(value against.program)" llama-bench "program of $file"
-    is "$(rows | tr '\n' ';')" "prefill 16;prefill 16 at 32;decode 8;decode 8 at 32;" "rows beside $file"
-    positive rows.0.peer.median rows.0.ratio rows.3.peer.median rows.3.ratio
-    is "$(value rows.2.peer.count)" 3 "rounds of $file"
-done
+# shellcheck disable=SC2086
+try 0 "$accelctl" bench prefill decode $quick --depth 0,32 --json --against "$theirs/stories260K.jsonl" "$q8"
+is "$(value against.program)" llama-bench "program of JSON in lines"
+is "$(rows | tr '\n' ';')" "prefill 16;prefill 16 at 32;decode 8;decode 8 at 32;" "rows beside JSON in lines"
+positive rows.0.peer.median rows.0.ratio rows.3.peer.median rows.3.ratio
+is "$(value rows.2.peer.count)" 3 "rounds of JSON in lines"
 # shellcheck disable=SC2086
 try 0 "$accelctl" bench prefill decode $quick --against "$theirs/stories260K.json" --against "$theirs/stories260K.jsonl" "$q8"
 has "llama.cpp  ratio"
@@ -79,6 +67,7 @@ sed -e 's/"n_threads": 2,/"n_threads": 1,/' "$theirs/stories260K.json" >"$work/o
 # shellcheck disable=SC2086
 try 0 "$accelctl" bench prefill decode $quick --depth 0,32 --threads 2 --json --against "$work/one.json" \
     --against "$theirs/stories260K.json" "$q8"
+is "$(value against.program)" llama-bench "program of JSON"
 is "$(rows | tr '\n' ';')" "prefill 16;prefill 16 at 32;decode 8;decode 8 at 32;prefill 16, 1 thread;decode 8, 1 thread;prefill 16 at 32, 1 thread;decode 8 at 32, 1 thread;" \
     "rows of two numbers of threads"
 is "$(value rows.0.peer.count) $(value rows.4.peer.count)" "3 3" "rounds of two numbers of threads"
@@ -136,13 +125,24 @@ one_error "empty.json:1: there is no test in it"
 try 3 "$accelctl" bench prefill --against "$theirs/other.json" --against "$work/own.json" "$q8"
 one_error "comes from another program"
 
-# Operators, through the driver.
-try 0 "$accelctl" bench operators --rounds 2 --type q8_0,q4_g128 --shape 1x64x256,16x64x256 --json
-is "$(rows | tr '\n' ';')" "matmul q8_0 1x64x256;matmul q8_0 16x64x256;matmul q4_g128 1x64x256;matmul q4_g128 16x64x256;" \
-    "rows of operators"
-is "$(value rows.1.multiply_adds.int8)" 262144.0 "multiply-adds of 8 bits"
-is "$(value rows.3.multiply_adds.int4)" 262144.0 "multiply-adds of 4 bits"
-positive rows.0.seconds.0 rows.3.time.median
+# Several sequences, attention alone, and operators through the driver: the machine is measured once for all of them.
+try 0 "$accelctl" bench operators attention batch --rounds 2 --type q8_0,q4_g128 --shape 1x64x256,16x64x256 --length 16,64 \
+    --tokens 8 --depth 0,16 --sequences 1,3 --json "$q8"
+is "$(rows | sed -n 1,4p | tr '\n' ';')" "batch 1 x 8;batch 1 x 8 at 16;batch 3 x 8;batch 3 x 8 at 16;" "rows of batches"
+is "$(value rows.2.sequences) $(value rows.2.units)" "3 24.0" "tokens of all sequences"
+positive rows.2.value rows.2.fraction
+"$json" "$work/out" - rows.0.bytes >"$work/one"
+"$json" "$work/out" - rows.2.bytes >"$work/three"
+checks=$((checks + 1))
+awk 'NR == FNR { a = $1; next } { exit !($1 > a && $1 < 1.2 * a) }' "$work/one" "$work/three" ||
+    fail "bytes of one sequence: $(cat "$work/one"), of three $(cat "$work/three")"
+is "$(rows | sed -n '5,8s/^attention f16 //p' | sed 's/, 8.4x8$//' | tr '\n' ';')" "1 of 16;1 of 64;16 of 16;64 of 64;" \
+    "attention alone: one token and a batch, each by length"
+is "$(rows | sed -n '9,$p' | tr '\n' ';')" \
+    "matmul q8_0 1x64x256;matmul q8_0 16x64x256;matmul q4_g128 1x64x256;matmul q4_g128 16x64x256;" "rows of operators"
+is "$(value rows.9.multiply_adds.int8)" 262144.0 "multiply-adds of 8 bits"
+is "$(value rows.11.multiply_adds.int4)" 262144.0 "multiply-adds of 4 bits"
+positive rows.8.seconds.0 rows.11.time.median
 try 0 "$accelctl" bench operators --rounds 1 --operator rms_norm,rotary,gate,add,softmax,embed,argmax,attention \
     --length 64 --json
 is "$(rows | wc -l | tr -d ' ')" 10 "other operators"
@@ -155,26 +155,10 @@ is "$(value rows.0.bytes)" 788480.0 "bytes of a cache write: x, its slots and ro
 is "$(value rows.4.multiply_adds.int8)" 134217728.0 "multiply-adds of chosen experts"
 try 2 "$accelctl" bench operators --operator scael
 one_error "there is no such operator; did you mean scale?"
-try 0 "$accelctl" bench attention --rounds 1 --length 16,64 --json "$q8"
-is "$(rows | sed 's/^attention f16 //; s/, 8.4x8$//' | tr '\n' ';')" "1 of 16;1 of 64;16 of 16;64 of 64;" \
-    "attention alone: one token and a batch, each by length"
 try 0 "$accelctl" bench attention --rounds 1 --length 1,300 --json "$q8"
 is "$(rows | tr '\n' ';')" \
     "attention f16 1 of 1, 8/4x8;attention f16 1 of 300, 8/4x8;attention f16 256 of 300, 8/4x8;" \
     "no row twice, and no more tokens than a batch"
-try 0 "$accelctl" bench operators --rounds 1 --type q4_0 --shape 1x64x256
-has "matmul q4_0 1x64x256"
-
-# Several sequences.
-try 0 "$accelctl" bench batch --rounds 1 --tokens 8 --depth 0,16 --sequences 1,3 --json "$q8"
-is "$(rows | tr '\n' ';')" "batch 1 x 8;batch 1 x 8 at 16;batch 3 x 8;batch 3 x 8 at 16;" "rows of batches"
-is "$(value rows.2.sequences) $(value rows.2.units)" "3 24.0" "tokens of all sequences"
-positive rows.2.value rows.2.fraction
-"$json" "$work/out" - rows.0.bytes >"$work/one"
-"$json" "$work/out" - rows.2.bytes >"$work/three"
-checks=$((checks + 1))
-awk 'NR == FNR { a = $1; next } { exit !($1 > a && $1 < 1.2 * a) }' "$work/one" "$work/three" ||
-    fail "bytes of one sequence: $(cat "$work/one"), of three $(cat "$work/three")"
 
 # Loading.
 try 0 "$accelctl" bench load --rounds 1 --threads 2 --json "$q8"
@@ -190,12 +174,15 @@ try 0 "$accelctl" bench load --rounds 1 --threads 2 --json "$work/long.gguf"
 is "$(value rows.5.limit)" "file read" "limit of a long file's start"
 positive rows.5.fraction
 rm "$work/long.gguf"
-try 0 "$accelctl" bench load --rounds 1 --threads 1 "$q8"
+try 0 "$accelctl" bench load operators --rounds 1 --threads 1 --type q4_0 --shape 1x64x256 "$q8"
+has "matmul q4_0 1x64x256"
 # Lines of text are cut to a width, wherever the model lies.
 tr -s ' \n' ' ' <"$work/out" | grep -qF "model $q8: llama, 5 layers" || fail "no line of the model: $(cat "$work/out")"
 
 # The database: one run after the other.
-if "$accelctl" bench machine --rounds 1 --sqlite "$work/db" >"$work/out" 2>"$work/err"; then
+if "$accelctl" bench machine --threads 1 --rounds 1 --json --sqlite "$work/db" >"$work/out" 2>"$work/err"; then
+    is "$(value machine.threads)" 1 "threads that were asked for"
+    is "$(rows)" "" "rows of the machine alone"
     # shellcheck disable=SC2086
     try 0 "$accelctl" bench prefill $quick --sqlite "$work/db" --against "$theirs/stories260K.json" "$q8"
     cat >"$work/rows.py" <<'END'
@@ -282,9 +269,13 @@ if "$accelctl" bench operators --explain --shape 1x64x256 --set cpu.isa=avx2 >/d
         esac
         checks=$((checks + 1))
     done
+    # Operators that stage rows of their own: the kernel of a block of places, and those by the rows of an expert.
+    try 0 "$accelctl" bench operators --explain --operator conv,expert_matmul --set cpu.isa=avx2 --set cpu.layout=rows
+    has "conv x f32: gemm32 avx2"
+    has "expert matmul x q8: avx2, by rows of an expert: gemv_row4, from 7 gemm8"
 fi
 try 2 "$accelctl" bench --explain machine
-one_error "--explain is of operators alone"
+one_error "bench: --explain requires the subject operators alone"
 
 # Usage.
 try 2 "$accelctl" bench
@@ -318,7 +309,7 @@ for option in "-ctk q8_0" "-b 16" "--no-mmap"; do
     one_error "bench: $option has no effect: no model is measured"
 done
 try 2 "$accelctl" bench decode "$q8" -t 1 --set cpu.threads=2
-one_error "cpu.threads=2 has no effect, since cpu.threads=1 is fixed (accelctl bench --threads)"
+one_error "cpu.threads=2 has no effect, since cpu.threads=1 is fixed (command line --threads)"
 if ! sanitized; then
     try 1 sh -c 'ulimit -v 200000; exec "$@"' sh "$accelctl" bench machine --rounds 1
     grep -q "^accelctl: measuring the machine on .*: Cannot allocate memory" "$work/err" || { cat "$work/err"; fail "a limit on memory"; }

@@ -98,7 +98,7 @@ for more in "" "--measure $f32"; do
 done
 
 try 2 "$accelctl" claims --text "$work/text"
-one_error "are of --measure"
+one_error "claims: --text, --scores and --device require --measure"
 try 2 "$accelctl" claims --measure "$f32" --format html
 one_error "--measure prints text"
 try 3 "$accelctl" claims --measure "$work/none.gguf"

@@ -77,7 +77,7 @@ try 2 "$accelctl" bench decode "$q8" "$f32"
 one_error "bench: one model at a time, not '$f32' too"
 try 0 "$accelctl" --version
 try 2 "$accelctl"
-one_error "requires a command"
+one_error "a command is required"
 try 2 "$accelctl" devcies
 one_error "did you mean 'devices'?"
 # A misspelt word is answered with the nearest of the known ones wherever there is a list of them.

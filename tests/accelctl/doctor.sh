@@ -22,7 +22,7 @@ if [ "$(rows bad)" = 0 ]; then is $status 0 "the status of a machine without bad
 "$accelctl" doctor --all >"$work/out" 2>"$work/err"
 has "system"
 has "threads: "
-has "can be taken now"
+has " are available"
 has "is device cpu:cpu0"
 grep "$(printf '\033')" "$work/out" && fail "doctor prints colours into a file"
 [ -z "$(ls -A "$work/state" 2>/dev/null)" ] || fail "doctor writes into the folder of measurements without --measure"

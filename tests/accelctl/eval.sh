@@ -79,7 +79,7 @@ for option in "-ctk q8_0" "--device cpu" "--set batch=16"; do
     one_error "$option has no effect: without --text tensors are compared, and no model runs"
 done
 try 2 "$accelctl" eval --text "$work/text" -t 1 --set cpu.threads=2 "$q8"
-one_error "cpu.threads=2 has no effect, since cpu.threads=1 is fixed (accelctl eval --threads)"
+one_error "cpu.threads=2 has no effect, since cpu.threads=1 is fixed (command line --threads)"
 
 # A page that does not fit leaves nothing, and says why: a full disk, as far as a limit on files is one.
 try 1 sh -c 'ulimit -f 8; exec "$@"' sh "$accelctl" eval --against "$f32" "$q8" --html "$work/large.html"
@@ -90,7 +90,7 @@ grep -q 'remedy: files of this process may have .* bytes (ulimit -f): raise the 
 try 2 "$accelctl" eval "$q8"
 one_error "--text"
 try 2 "$accelctl" eval --against "$f32" --chunk 9 "$q8"
-one_error "are of a --text"
+one_error "eval: --chunk, --stride and --tokens require --text"
 try 3 "$accelctl" eval --against "$f32" "$src/tests/fixtures/qwen2-tied"
 one_error "has no tensor"
 try 3 "$accelctl" eval --text "$work/text" --against "$src/tests/fixtures/qwen2-tied" "$q8"

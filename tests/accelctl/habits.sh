@@ -13,7 +13,7 @@ cells()
     awk -v wanted="$1" '/^## /{ at++ } at == wanted && /^\| `/{ gsub(/^\| | \|$/, ""); gsub(/ \| /, "\t"); print }' "$page"
 }
 
-# Each option that is here parses, with its value, for each command of its row.
+# All options of a command parse, with their values, in one call.
 cells 2 >"$work/rows"
 [ "$(wc -l <"$work/rows")" -gt 20 ] || fail "the page has no table of options"
 tab=$(printf '\t')
@@ -21,13 +21,14 @@ while IFS=$tab read -r theirs ours commands_of_row; do
     [ -n "$ours" ] || fail "nothing stands beside $theirs"
     echo "$theirs" | tr ',' '\n' | sed 's/^ *`//; s/`$//' >"$work/flags"
     while read -r flag; do
-        for command in $commands_of_row; do
-            # shellcheck disable=SC2086 # a flag and its value
-            try 0 "$accelctl" "$command" $flag --help
-            has "Usage: accelctl $command"
-        done
+        for command in $commands_of_row; do echo "$flag" >>"$work/all.$command"; done
     done <"$work/flags"
 done <"$work/rows"
+for list in "$work"/all.*; do
+    # shellcheck disable=SC2046 # flags and their values
+    try 0 "$accelctl" "${list##*.}" $(cat "$list") --help
+    has "Usage: accelctl ${list##*.}"
+done
 
 # And each runs: every spelling with one command, and every command of a row with one spelling. What the page says is refused
 # here, for want of a GPU or of wide heads, is refused for that.
@@ -52,6 +53,7 @@ call()
     eval:-f\ * | eval:--file\ *) echo "eval $file" ;;
     eval:*) echo "eval $file --text file.txt" ;;
     cache:*) echo "cache warm $file" ;;
+    trace:*) echo "trace $file --in $src/tests/fixtures/llama-gqa/inputs.safetensors --out stages.safetensors" ;;
     *) echo "$1 $file" ;;
     esac
 }
@@ -144,12 +146,26 @@ grep -q "Once upon" "$work/out" && fail "the prompt is displayed"
 try 0 "$accelctl" plan -m "$q8" -c 128 -t 1 -b 2048 -ub 32 --reasons
 has "command line -c 128"
 has "command line -ub 32"
-try 0 "$accelctl" bench -m "$q8" -p 16 -n 4 -r 1 -t 1 -ngl 0 prefill decode
+try 0 "$accelctl" bench -m "$q8" -p 1K,16 -n 4 -r 1 -t 1 -ngl 0 prefill decode --json \
+    --set context=2K --set context.beyond_training=true
+grep -q '"name": "prefill 1024"' "$work/out" || fail "-p 1K is no prefill of 1024 tokens"
 try 0 "$accelctl" quantize "$f32" "$work/out.gguf" Q4_K_M
 try 0 "$accelctl" run -m "$work/out.gguf" -p Once -n 2
 echo "Once upon a time there was a little girl." >"$work/text"
 try 0 "$accelctl" eval -m "$q8" -f "$work/text" -c 8 -t 1
 try 0 "$accelctl" show "$q8"
+for word in 1K, 1KB K 1.5K; do
+    try 2 "$accelctl" bench prefill "$f32" -p "$word"
+    one_error "bench: --prompt requires whole numbers from 0 on, separated by commas, not '$word'"
+done
+try 2 "$accelctl" bench matmul
+one_error "bench: 'matmul' is no subject, but an operator"
+grep -qx "  remedy: accelctl bench operators --operator matmul" "$work/err" || fail "no command for an operator"
+try 3 "$accelctl" bench pp512
+one_error 'bench: "pp512" is neither a file nor a model that the profiles describe, nor a subject'
+grep -q "remedy: .*; subjects are machine, load, prefill, decode" "$work/err" || fail "no subjects are listed"
+try 2 "$accelctl" quantize -m "$f32" "$work/out.gguf" Q4_K_M
+grep -q "remedy: -m of quantize is --method" "$work/err" || fail "quantize -m MODEL: $(cat "$work/err")"
 try 0 "$accelctl" tokenize "$q8" "Once upon a time"
 try 0 "$accelctl" plan llama-2-7b --platform cuda --device rtx3090 -ngl 20 --emit llama-server
 has "-ngl 20"

@@ -19,10 +19,23 @@ if [ -f "$ACCEL_TEST_BUILDDIR/plugins/vulkan/vulkan.la" ] && [ -n "$lavapipe" ];
 fi
 [ "$devices" = "cpu vulkan" ] || echo "skipped: lavapipe is not here; the table is of the cpu driver alone"
 
+# Without optimization lavapipe compiles faster.
+GALLIVM_PERF=nopt
+export GALLIVM_PERF
+
+# choose_drivers DEVICE: lavapipe takes a tenth of a second to load, so only runs on it have it.
+choose_drivers()
+{
+    VK_ICD_FILENAMES=/nonexistent
+    [ $1 = cpu ] || VK_ICD_FILENAMES=$lavapipe
+    VK_DRIVER_FILES=$VK_ICD_FILENAMES
+}
+
 # rows NAME PLACE [SETTINGS]: plans and runs on each device; adds rows of the values that come from PLACE to the table.
 rows()
 {
     for device in $devices; do
+        choose_drivers $device
         # shellcheck disable=SC2086
         {
             try 0 "$accelctl" plan "$model" --device $device ${3-} --json
@@ -179,6 +192,7 @@ if [ -d "$fixture" ]; then
     grep -qE '^ *attention\.page +2048 tok' "$work/out" || fail "a page is longer than the context"
 fi
 
+choose_drivers cpu
 # One device is all that auto has to fill, and a client that the driver does not name is none.
 for setting in placement=auto client=auto; do
     try 0 "$accelctl" run "$model" --device cpu -n 1 -p x --set $setting

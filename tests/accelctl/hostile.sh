@@ -212,37 +212,31 @@ for how in INT:130:run=hang TERM:143:run=hang INT:130:set_create=hang INT:130:se
     grep -qF "driver second, $(slot_name ${call%=*}): it does not end" "$work/err" ||
         { cat "$work/err"; fail "the driver that hangs is not told: $call"; }
 done
-# What hangs while it is planned is named while it does, and ends with the signal at once.
-rm -f "$work/hangs"
+# named PID DRIVER SLOT: a call that hangs is named while it does, and the command ends with the signal at once.
+named()
+{
+    tries=0
+    until grep -q "waiting for driver $2 in $3, for 5 seconds so far" "$work/$3.err" || [ $tries -ge 600 ]; do
+        tries=$((tries + 1))
+        sleep 0.1
+    done
+    [ $tries -lt 600 ] || fail "a driver that hangs in $3 is not named"
+    kill -TERM $1
+    wait $1
+    is $? 143 "status after SIGTERM in $3"
+}
+# A driver that hangs while it is planned, and one that is good in its probe and hangs in the process.
 # shellcheck disable=SC2086 # words
-MOCK_HANGS=$work/hangs MOCK_HOSTILE=claim=hang "$accelctl" $hostile >"$work/out" 2>"$work/err" </dev/null &
-pid=$!
-tries=0
-until grep -q 'waiting for driver second in claim, for 5 seconds so far' "$work/err" || [ $tries -ge 600 ]; do
-    tries=$((tries + 1))
-    sleep 0.1
-done
-[ $tries -lt 600 ] || fail "a driver that hangs in claim is not named"
-kill -TERM $pid
-wait $pid
-is $? 143 "status after SIGTERM in claim"
-
-# A driver that is good in its probe and hangs in the process is named while it does, and ended by an interrupt at once.
+(MOCK_HOSTILE=claim=hang exec "$accelctl" $hostile) >"$work/claim.out" 2>"$work/claim.err" </dev/null &
+planning=$!
 mkdir "$work/turns"
 chmod 755 "$work/turns"
 cp "$ACCEL_TEST_BUILDDIR/tests/mock/.libs/turns.so" "$work/turns/"
-MOCK_TURNS=hang "$accelctl" devices --drivers "$work/turns" >"$work/out" 2>"$work/err" </dev/null &
-pid=$!
-tries=0
-until grep -q 'waiting for driver turns in enumerate, for 5 seconds so far' "$work/err" || [ $tries -ge 600 ]; do
-    tries=$((tries + 1))
-    sleep 0.1
-done
-[ $tries -lt 600 ] || fail "a driver that hangs in enumerate is not named"
-kill -TERM $pid
-wait $pid
-is $? 143 "status after SIGTERM in enumerate"
-# One that crashes there is named, and a probe anew is the remedy.
+(MOCK_TURNS=hang exec "$accelctl" devices --drivers "$work/turns") >"$work/enumerate.out" 2>"$work/enumerate.err" </dev/null &
+enumerating=$!
+named $planning second claim
+named $enumerating turns enumerate
+# A driver that crashes in the process is named, and a probe anew is the remedy.
 MOCK_TURNS=segv try 139 "$accelctl" devices --drivers "$work/turns"
 grep -qF 'driver turns, enumerate: the process crashes in it with SIGSEGV (ACCEL_E_INTERNAL)' "$work/err" ||
     { cat "$work/err"; fail "a driver that crashes in enumerate is not named"; }

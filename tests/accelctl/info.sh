@@ -219,7 +219,37 @@ for set in off 16; do
         "$work/line" || fail "no sliding window: $(cat "$work/out")"
 done
 grep -qF "it drops those that kv.window=16 leaves out" "$work/line" || fail "kv.window beside the model's: $(cat "$work/out")"
+# By its config.json alone: the window, keys and values of the whole model.
+mkdir "$work/lone"
+cp "$window/config.json" "$work/lone"
+state()
+{
+    try 0 "$accelctl" plan "$1" --device cpu --json
+    for row in 0 1 2 3 4 5; do
+        [ "$(value memory.classes.$row.class)" != state ] || value memory.classes.$row.bytes
+    done
+}
+whole=$(state "$window")
+[ "${whole:-0}" -gt 0 ] || fail "no bytes of keys and values"
+is "$(state "$work/lone")" "$whole" "keys and values by config.json"
+is "$(value model.sliding_window.tokens) $(value model.sliding_window.layers)" "8 2" "the window by config.json"
+try 0 "$accelctl" plan "$work/lone" --device cpu
+has "sliding window of 8 tokens in 2 of 2 layers"
 try 0 "$accelctl" info "$models/hf"
 ! grep -q "sliding" "$work/out" || fail "a model without a window has one"
+
+# A name of the folder models, without a file: what its description states.
+try 0 "$accelctl" info llama-2-7b
+has "description of the folder models, without a file (profile: llama-2-7b.yaml:"
+has "none; a model of 6.738 B parameters"
+tr -s ' \n' '  ' <"$work/out" | grep -qF "accelctl plan llama-2-7b plans it without one" || { cat "$work/out"; fail "no command plans the name"; }
+! grep -q "^tokenizer" "$work/out" || fail "a description has a tokenizer"
+try 0 "$accelctl" info -m llama-2-7b --json
+is "$(value format) $(value architecture.runs)" "description false" "a description"
+has '"model.layers": "32"'
+try 2 "$accelctl" info llama-2-7b --tensors
+one_error "info: --tensors requires a file, and llama-2-7b is the name of a description"
+try 3 "$accelctl" info llama-2-7bb
+one_error "llama-2-7b"
 
 finish

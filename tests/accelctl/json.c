@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * json FILE SCHEMA: the file is one JSON document of this schema ("-": of any). json FILE SCHEMA PATH: prints the value
- * at a path such as runs.0.text; strings as they are, "#" at its end for a length. Exit status 1 says why on the error
- * output. json FILE --origins: every number of the document has an origin: one of an object around it, a text for all
- * of it or an object of texts for its members, or the kind in it; prints the paths of those without.
+ * at a path such as runs.0.text; strings as they are, "#" at its end for a length; runs.*.text: a line for each run,
+ * empty where it has no such value. Exit status 1 says why on the error output. json FILE --origins: every number of
+ * the document has an origin: one of an object around it, a text for all of it or an object of texts for its members,
+ * or the kind in it; prints the paths of those without.
  */
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +41,42 @@ static const json_t *step(const json_t *value, char **path)
         *path = begin;
     }
     return NULL;
+}
+
+static const json_t *find(const json_t *value, char *path)
+{
+    while (value != NULL && path != NULL && *path != '\0')
+        value = step(value, &path);
+    return value;
+}
+
+/* Prints the value, or its length if the path ends with "#"; returns false if there is none. */
+static bool print_at(const json_t *value, char *path)
+{
+    size_t length = strlen(path);
+    const bool counts = length > 0 && path[length - 1] == '#' && (length == 1 || path[length - 2] == '.');
+
+    if (counts)
+        path[length == 1 ? 0 : length - 2] = '\0';
+    value = find(value, path);
+    if (counts && value != NULL)
+        printf("%zu\n", json_is_array(value) ? json_array_size(value) : json_object_size(value));
+    else if (json_is_string(value))
+        fwrite(json_string_value(value), 1, json_string_length(value), stdout);
+    else if (value != NULL)
+        json_dumpf(value, stdout, JSON_COMPACT | JSON_ENCODE_ANY);
+    return value != NULL;
+}
+
+static void print_rows(const json_t *rows, const char *path)
+{
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        char copy[200];
+
+        snprintf(copy, sizeof(copy), "%s", path);
+        print_at(json_array_get(rows, i), copy);
+        putchar('\n');
+    }
 }
 
 /* ---- origins ---- */
@@ -87,8 +125,8 @@ int main(int count, char **arguments)
 {
     json_error_t error;
     json_t *root;
-    const json_t *value;
     const char *schema;
+    char *path, *star;
 
     if (count < 3 || count > 4)
         return 2;
@@ -104,21 +142,13 @@ int main(int count, char **arguments)
     schema = json_string_value(json_object_get(root, "schema"));
     if (strcmp(arguments[2], "-") != 0 && (schema == NULL || strcmp(schema, arguments[2]) != 0))
         return fail(arguments[1], "the schema is", schema == NULL ? "not named" : schema);
-    value = root;
-    for (char *key = count < 4 ? NULL : arguments[3]; key != NULL && *key != '\0';) {
-        if (strcmp(key, "#") == 0) {
-            printf("%zu\n", json_is_array(value) ? json_array_size(value) : json_object_size(value));
-            json_decref(root);
-            return 0;
-        }
-        value = step(value, &key);
-        if (value == NULL)
-            return fail(arguments[1], "has no", arguments[3]);
-    }
-    if (count == 4 && json_is_string(value))
-        fwrite(json_string_value(value), 1, json_string_length(value), stdout);
-    else if (count == 4)
-        json_dumpf(value, stdout, JSON_COMPACT | JSON_ENCODE_ANY);
+    path = count < 4 ? NULL : arguments[3];
+    star = path == NULL ? NULL : strstr(path, ".*.");
+    if (star != NULL) {
+        *star = '\0';
+        print_rows(find(root, path), star + strlen(".*."));
+    } else if (path != NULL && !print_at(root, path))
+        return fail(arguments[1], "has no", arguments[3]);
     json_decref(root);
     return 0;
 }

@@ -17,7 +17,10 @@ case $0 in
     ;;
 esac
 src=$ACCEL_TEST_SRCDIR
-accelctl=$ACCEL_TEST_BUILDDIR/accelctl
+# The program that libtool's script starts with this variable, without the five processes of the script.
+accelctl=$ACCEL_TEST_BUILDDIR/.libs/accelctl
+LD_LIBRARY_PATH=$ACCEL_TEST_BUILDDIR/.libs
+export LD_LIBRARY_PATH
 json=$ACCEL_TEST_BUILDDIR/tests/accelctl/json
 stages=$ACCEL_TEST_BUILDDIR/tests/accelctl/stages
 models=$src/samples/stories260K
@@ -74,18 +77,10 @@ one_error()
 # rows_add_up: the weights in the rows of layers of the plan in $work/out (--json) are those of its memory.
 rows_add_up()
 {
-    rows=0 row=0 memory=0
-    while [ $row -lt "$("$json" "$work/out" - "layers.#")" ]; do
-        rows=$((rows + $("$json" "$work/out" - "layers.$row.weight_bytes")))
-        row=$((row + 1))
-    done
-    row=0
-    while [ $row -lt "$("$json" "$work/out" - "memory.classes.#")" ]; do
-        case $("$json" "$work/out" - "memory.classes.$row.class") in
-        weights | "mapped weights") memory=$((memory + $("$json" "$work/out" - "memory.classes.$row.bytes"))) ;;
-        esac
-        row=$((row + 1))
-    done
+    rows=$("$json" "$work/out" - "layers.*.weight_bytes" | awk '{ sum += $1 } END { printf "%.0f", sum }')
+    "$json" "$work/out" - "memory.classes.*.bytes" >"$work/bytes"
+    memory=$("$json" "$work/out" - "memory.classes.*.class" | paste "$work/bytes" - |
+        awk -F '\t' '$2 ~ /^(mapped )?weights$/ { sum += $1 } END { printf "%.0f", sum }')
     [ "$memory" -gt 0 ] || fail "no weights in the memory"
     is "$rows" "$memory" "weights in rows of layers"
 }

@@ -27,7 +27,8 @@ is "$(value weights.types.1.type)" MXFP4 "type of the experts"
 is "$(number weights.types.1.bytes)" $((2 * 4 * 3 * 64 * 64 / 32 * 17)) "bytes of the experts"
 is "$(number weights.types.1.memory_bytes)" $((2 * 4 * 3 * 64 * 64 / 32 * 17)) "bytes of the experts in memory"
 
-# A plan counts the experts that a token has: one more in each of two layers reads 3 * 64 * 64 weights of BF16 more.
+# A plan counts the experts that a token has: one more in each of two layers reads 3 * 64 * 64 weights of BF16 and 3 * 64
+# biases, which are F32 in memory, more.
 # step USED: bytes of a decode step with so many experts of a token
 step()
 {
@@ -36,7 +37,7 @@ step()
     number speed.0.step_bytes
 }
 one=$(step 1)
-is "$(($(step 2) - one))" $((2 * 3 * 64 * 64 * 2)) "bytes of an expert more"
+is "$(($(step 2) - one))" $((2 * 3 * 64 * (64 * 2 + 4))) "bytes of an expert more"
 
 # Tensors of another shape or name are refused by name.
 cat >"$work/change.py" <<'END'

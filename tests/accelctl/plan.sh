@@ -129,6 +129,11 @@ for gpu in t4:q4_g128 a100:q8_g128; do
     try 0 "$accelctl" plan gemma-2b --platform cuda --device ${gpu%%:*} --set weights.type=auto
     grep -q "^weights " "$work/out" && fail "the model's own type is said to be another"
 done
+# Windows and latent attention of a described model, and what they do to its cache.
+try 0 "$accelctl" plan gpt-oss-20b --platform cuda --device h100
+has "sliding window of 128 tokens in 12 of 24 layers"
+try 0 "$accelctl" plan deepseek-v2-lite --platform cuda --device h100
+has "latent attention: the KV cache is planned for a Hugging Face folder, with 5120 elements"
 try 0 "$accelctl" plan llama-2-7b --platform cuda --device t4
 is "$(head -n 1 "$work/out" | cut -c 1-24)" "verdict    FITS on cuda:" "the first line"
 has "by formula"
@@ -597,7 +602,7 @@ has "    -ts 10,13"
 try 0 "$accelctl" plan llama-2-7b --platform cuda --device t4 --set offload.layers=4 --emit llama-server
 has "    -ngl 33 \\"
 has "    -ot 'blk\\.(28|29|30|31)\\.=CPU'"
-has "#   not carried over: the KV cache of these layers"
+has "#   not translated: the KV cache of these layers"
 sh -n "$work/out" || fail "-ot: the shell does not read it"
 try 0 "$accelctl" plan llama-2-7b --platform cuda --device t4 --emit llama-server --set kv.type.v=q8 \
     --set attention.kernel=eager
@@ -686,6 +691,31 @@ for command in plan "run -q -n 1 --prompt Once"; do
 done
 try 0 env ACCEL_CONTXT=1 "$accelctl" plan "$model"
 has "ACCEL_CONTXT: unknown variable without effect; did you mean ACCEL_CONTEXT?"
+for answer in "--explain context" --max-context "--advise oom" "--emit llama-server" --fit; do
+    # shellcheck disable=SC2086 # an option and its value
+    try 0 env ACCEL_CONTXT=1 "$accelctl" plan "$model" $answer
+    grep -qx "warn: environment ACCEL_CONTXT: .* did you mean ACCEL_CONTEXT?" "$work/err" || fail "plan $answer: a misspelt variable is silent"
+done
+
+# Numbers of tokens take K and M in variables and profiles as on the command line; another spelling is refused with the word.
+mkdir "$work/counts" && printf 'accel-profile: 1\ndefaults: {batch: 1k}\n' >"$work/counts/accel.yaml"
+try 0 sh -c "cd '$work/counts' && ACCEL_CONTEXT=1K exec '$accelctl' plan llama-2-7b --json"
+is "$(value settings.context.value) $(value settings.batch.value)" "1024 1024" "K in a variable and in a profile"
+for wrong in 'ACCEL_KV_TYPE=q8_0:did you mean "q8"?' 'ACCEL_CONTEXT=0:and none of: auto' 'ACCEL_CPU_THREADS=-1:and none of: auto'; do
+    try 2 env "${wrong%%:*}" "$accelctl" plan llama-2-7b
+    one_error "${wrong#*:}"
+done
+
+# --explain states what the plan notes of a value that is not honored.
+for key in weights.group weights.scheme; do
+    try 0 "$accelctl" plan "$model" --set weights.type=q2 --set weights.group=512 --explain $key
+    cp "$work/out" "$work/explained"
+    try 0 "$accelctl" plan "$model" --set weights.type=q2 --set weights.group=512 --json
+    noted=$(grep -c "\"key\": \"$key\"" "$work/out")
+    is "$(grep -c "^  not honored: $key=" "$work/explained")" "$([ "$noted" = 0 ] && echo 0 || echo 1)" "--explain $key"
+done
+try 0 "$accelctl" plan "$model" --set weights.type=q2 --set weights.group=512 --explain weights.group --json
+grep -q '"outcome": "noted"' "$work/out" || fail "--explain --json does not state that a value is not honored"
 
 # The page of the cache that a plan shows is the page of the run, whoever decides it.
 # pages WANTED OPTION...: both have pages of WANTED tokens.
@@ -970,7 +1000,7 @@ grep -qE "remedy: request at most [0-9]+ threads?, or set fallback.threads to wa
 try 0 "$accelctl" plan "$q8" --set cpu.threads=4096 --set fallback.threads=warn
 # One question at a time.
 try 2 "$accelctl" plan "$q8" --fit --max-context
-one_error "one question each"
+one_error "plan: only one of --fit, --max-context, --advise, --explain and --emit can be given"
 try 2 "$accelctl" plan "$q8" --advise oom --out "$work/never.json"
 one_error "--out"
 finish

@@ -47,7 +47,7 @@ profile 0 show cuda --fact model.kind=generation
 has "platform   cuda: "
 has "none of this platform is here"
 grep -qE '^  weights.type +q8 +cuda.yaml:[0-9]+: ' "$work/out" || { cat "$work/out"; fail "show cuda: weights.type"; }
-grep -qE 'and [0-9]+ more as they are built in' "$work/out" || fail "show counts what it leaves out"
+grep -qE 'and [0-9]+ more with their built-in values' "$work/out" || fail "show counts what it leaves out"
 grep -q '^facts$' "$work/out" && fail "show lists facts without --all"
 awk 'length($0) > 100 { print; bad = 1 } END { exit bad }' "$work/out" || fail "show: long lines"
 profile 0 show cuda --fact model.kind=generation --all
@@ -64,6 +64,16 @@ is "$(value facts.device.memory.value)" 16106127360 "memory of a T4"
 joined=$(value settings)
 profile 0 show cuda t4 --fact model.kind=generation --json
 is "$(value settings)" "$joined" "settings of cuda t4"
+for words in "cuda+t4:--platform cuda --device t4" "webgpu+safari:-p webgpu --client safari"; do
+    profile 0 show "${words%%:*}" --fact model.kind=generation
+    cp "$work/out" "$work/named"
+    # shellcheck disable=SC2086 # options
+    profile 0 show ${words#*:} --fact model.kind=generation
+    cmp "$work/out" "$work/named" || fail "${words#*:} shows other files than ${words%%:*}"
+done
+profile 0 show -p cpu --device cpu
+profile 2 list --device t4
+one_error "profile list: the action has no option --device"
 profile 0 show cuda devices/t4 --fact model.kind=generation --json
 is "$(value settings)" "$joined" "settings of cuda devices/t4"
 profile 0 show cuda+t4 --set weights.type=f16 --overruled
@@ -109,7 +119,7 @@ has "batch  "
 profile 2 show cuda --set memory.budget=3
 one_error "lacks its unit"
 profile 2 show --strict
-one_error "--strict is no option of it"
+one_error "the action has no option --strict"
 
 # ---- diff ----
 profile 0 diff cuda+t4 cuda+a100 --fact model.kind=generation

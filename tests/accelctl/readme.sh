@@ -41,7 +41,7 @@ plain()
 {
     sed -E -e '/environment ACCEL_CPU_ISA$/d' -e "s,/[^ ]*/([a-z]+\.so),\1," -e "s,/[^ ]*/profiles,PROFILES," \
         -e 's/(cpu:cpu0(  cpu )?,? ).*/\1NAME/' -e 's/isa=[a-z0-9]+/isa=X/' -e 's/processors.*/processors/' -e 's/, probed earlier//' \
-        -e 's/[0-9]+(\.[0-9]+)?/N/g' -e 's/\bN (B|KiB|MiB|GiB|ms)\b/N/g' -e 's/[+-]N/N/g' -e 's/ +/ /g' "$1"
+        -e 's/[0-9]+(\.[0-9]+)?/N/g' -e 's/\bN (B|KiB|MiB|GiB|ms|s)\b/N/g' -e 's/[+-]N/N/g' -e 's/ +/ /g' "$1"
 }
 
 # Rows of drivers that need libraries which a machine may have or not, with the lines below them.

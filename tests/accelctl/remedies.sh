@@ -58,16 +58,18 @@ done
 
 # Parts of a model given in place of its folder, and folders with something missing.
 # part FILE WORDS REMEDY: each command that takes a model says what it is, and what to name or download.
+commands="run -n 2,plan,info,quantize --dry-run,bench decode"
 part()
 {
-    for command in "run -n 2" plan info "quantize --dry-run" "bench decode"; do
+    echo "$commands" | tr , '\n' >list
+    while read -r command; do
         # shellcheck disable=SC2086
         remedied "$accelctl" $command "$1"
         # shellcheck disable=SC2086
         "$accelctl" $command "$1" >out 2>err </dev/null
         grep -qF ": $2" err || { cat err; fail "$command $1: no '$2'"; }
         grep -q "^  remedy: $3" err || { cat err; fail "$command $1: another remedy"; }
-    done
+    done <list
 }
 mkdir shards
 cp "$models/hf/config.json" shards
@@ -84,7 +86,26 @@ part shards "the folder has 'model-00001-of-00002.safetensors', one of several f
     "download the model.safetensors.index.json"
 part shards/model-00001-of-00002.safetensors "is one of several" "download model.safetensors.index.json and all shards"
 rm shards/model-00001-of-00002.safetensors
+# A config.json alone can be planned; a run names the files that are missing.
+commands="run -n 2,info,quantize --dry-run,bench decode"
 part shards "the folder has neither" "download the weights into the folder, beside its config.json"
+commands="run -n 2,bench decode"
+part shards/config.json "the folder has neither model.safetensors" "download the weights into the folder"
+for target in shards shards/config.json; do
+    try 0 "$accelctl" plan "$target"
+    has "by formula shards: the folder has neither model.safetensors nor"
+    try 0 "$accelctl" plan "$target" --json
+    is "$(value facts.model.parameters.value)" 260032 "the parameters of $target"
+done
+sed 's/"llama"/"llama_next"/' "$models/hf/config.json" >shards/config.json
+for command in plan run; do
+    try 3 "$accelctl" $command shards
+    one_error 'shards/config.json: model_type: architecture "llama_next" has no implementation here'
+    grep -q "^  remedy: near it: llama; accelctl info --help lists" "$work/err" || fail "no near family: $command"
+done
+rm shards/config.json
+mkdir shards/config.json
+remedied "$accelctl" plan shards
 mkdir bare
 cp "$models/hf/model.safetensors" bare
 for command in "run -n 2" "quantize --dry-run" "bench decode"; do

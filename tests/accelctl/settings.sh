@@ -7,22 +7,22 @@ cd "$work" || exit 99
 # ---- keys.def ----
 
 try 0 "$accelctl" profile settings --json
-cp "$work/out" "$work/settings.json"
-field()
-{
-    "$json" "$work/settings.json" - "settings.$1.$2"
-}
+separator=$(printf '\037')
+columns="name by carried type default highest unit variable words help"
+for column in $columns; do "$json" "$work/out" - "settings.*.$column" >"column.$column"; done
+# shellcheck disable=SC2046,SC2086 # words
+paste -d "$separator" $(printf 'column.%s ' $columns) >settings
 
-# A value that the setting at an index may have and that is not its default.
-value_of()
+# A value that the setting of a row may have and that is not its default.
+choose_value()
 {
-    case $(field "$1" type)-$(field "$1" default) in
-    flag-false) echo true ;;
-    flag-true) echo false ;;
-    choice*) field "$1" words.$(($("$json" "$work/settings.json" - "settings.$1.words.#") - 1)) ;;
-    extent*) echo 8x8 ;;
-    size*) echo 1MiB ;;
-    *) echo "$(field "$1" highest)$(field "$1" unit)" ;;
+    case $type-$default in
+    flag-false) value=true ;;
+    flag-true) value=false ;;
+    choice*) value=${words%\"]} value=${value##*\"} ;;
+    extent*) value=8x8 ;;
+    size*) value=1MiB ;;
+    *) value=$highest$unit ;;
     esac
 }
 
@@ -35,12 +35,12 @@ option_files()
     esac
 }
 
-count=$("$json" "$work/settings.json" - "settings.#")
+count=$(wc -l <settings)
 [ "$count" -gt 90 ] || fail "only $count settings"
 unhonored=0 later=0
-for i in $(seq 0 $((count - 1))); do
-    name=$(field "$i" name) by=$(field "$i" by)
-    case $(field "$i" carried) in
+# shellcheck disable=SC2086 # the names of columns
+while IFS=$separator read -r $columns; do
+    case $carried in
     run)
         [ -f "$src/$by" ] && grep -qE "\"$name\"|[^a-z_]$(echo "$name" | tr . _)[^a-z_]" "$src/$by" ||
             { echo "$name: $by does not name it"; unhonored=$((unhonored + 1)); }
@@ -55,10 +55,9 @@ for i in $(seq 0 $((count - 1))); do
         ;;
     later)
         later=$((later + 1))
-        value=$(value_of "$i")
+        choose_value
         try 4 "$accelctl" profile show cpu --set "$name=$value"
         one_error "(later: $by)"
-        variable=$(field "$i" variable)
         try 4 env "$variable=$value" "$accelctl" profile show cpu
         one_error "environment $variable: $name="
         mkdir -p site
@@ -68,10 +67,9 @@ for i in $(seq 0 $((count - 1))); do
         cd "$work" || exit 99
         one_error "./accel.yaml:2:12: $name="
         # Its default changes nothing, and is accepted.
-        value=$(field "$i" default)
-        if [ "$(field "$i" type)" != size ] || [ "$value" = auto ]; then
-            try 0 env "$variable=$value" "$accelctl" profile show cpu --set "$name=$value"
-            printf 'accel-profile: 1\ndefaults: {%s: %s}\n' "$name" "$value" >site/accel.yaml
+        if [ "$type" != size ] || [ "$default" = auto ]; then
+            try 0 env "$variable=$default" "$accelctl" profile show cpu --set "$name=$default"
+            printf 'accel-profile: 1\ndefaults: {%s: %s}\n' "$name" "$default" >site/accel.yaml
             cd site || exit 99
             try 0 "$accelctl" profile show cpu
             cd "$work" || exit 99
@@ -79,12 +77,12 @@ for i in $(seq 0 $((count - 1))); do
         ;;
     *) fail "$name: nothing says what honors it" ;;
     esac
-done
+done <settings
 # What the table says of each setting is what a run does: it honors the value or refuses it for its own reason, a driver has
 # the option, or nothing honors it yet.
-for i in $(seq 0 $((count - 1))); do
-    name=$(field "$i" name)
-    value=$(value_of "$i")
+# shellcheck disable=SC2086 # the names of columns
+while IFS=$separator read -r $columns; do
+    choose_value
     try 0 "$accelctl" profile settings "$name"
     words=$(tr -s '\n ' ' ' <"$work/out" | sed -n "s/^$name .*; built in [^;]*; \(honored by [a-z ]*\|later: [a-z ]*\).*/\1/p" | sed 's/ $//')
     checks=$((checks + 1))
@@ -97,7 +95,7 @@ for i in $(seq 0 $((count - 1))); do
     "later: "*) [ $status = 4 ] && grep -qF "(${words% })" "$work/err" ;;
     *) false ;;
     esac || { cat "$work/err"; fail "$name=$value: status $status, and the table says '$words'"; }
-done
+done <settings
 echo "$count settings, $later for later; accepted from a user and honored by no run: $unhonored"
 is "$unhonored" 0 "settings that no run honors"
 
@@ -105,16 +103,16 @@ is "$unhonored" 0 "settings that no run honors"
 
 # A user's auto leaves the choice to the plan: it is accepted, and nothing is reported as not honored.
 autos=0
-for i in $(seq 0 $((count - 1))); do
-    name=$(field "$i" name)
-    case " $(field "$i" default) $(field "$i" help) " in
+# shellcheck disable=SC2086 # the names of columns
+while IFS=$separator read -r $columns; do
+    case " $default $help " in
     *auto*) ;;
     *) continue ;;
     esac
     try 0 "$accelctl" plan "$q8" --set "$name=auto"
     grep -q "^not honored" "$work/out" && fail "$name=auto is not honored"
     autos=$((autos + 1))
-done
+done <settings
 [ $autos -ge 40 ] || fail "only $autos settings may be auto"
 
 # ---- options of drivers ----
@@ -299,14 +297,12 @@ cd "$work" || exit 99
 
 # Each tensor is loaded: mapped, copied or converted.
 try 0 "$accelctl" info "$q8" --tensors --json
-cp "$work/out" tensors.json
-tensors=$("$json" tensors.json - "tensors.#")
+"$json" "$work/out" - "tensors.*.name" | sort >tensors
+[ "$(wc -l <tensors)" -gt 40 ] || fail "no tensors"
 for way in "mapped weights.load=map" "copied weights.load=read"; do
     run_once --set log.load=true --set "${way#* }"
-    for i in $(seq 0 $((tensors - 1))); do
-        name=$("$json" tensors.json - "tensors.$i.name")
-        logged load | grep -q "^log.load   $name: .*, ${way% *}$" || fail "log.load: $name is not ${way% *}"
-    done
+    logged load | sed -n "s/^log.load   \([^:]*\): .*, ${way% *}$/\1/p" | sort >named
+    is "$(comm -23 tensors named)" "" "tensors of which log.load does not say ${way% *}"
 done
 run_once --set log.load=true --set weights.type=q4 --set weights.group=32
 logged load | grep -q "^log.load   blk.0.attn_q.weight: .*, converted$" || fail "log.load: no converted weight"
@@ -485,9 +481,7 @@ for step in 1 2 3 4; do
     cached=$("$json" line.json - "weights.#")
     is "$cached" "$((step + 2))" "tokens in the cache in step $step"
     is "$("$json" line.json - "positions.$((cached - 1))")" "$((step + 1))" "the newest position in step $step"
-    for i in $(seq 0 $((cached - 1))); do
-        "$json" line.json - "weights.$i" && echo
-    done | awk -v tokens="$tokens" '{ sum += $1; wrong += ($1 <= 0) }
+    "$json" line.json - weights | tr -d '[]' | tr ',' '\n' | awk -v tokens="$tokens" '{ sum += $1; wrong += ($1 <= 0) }
         END { exit wrong != 0 || sum < tokens - 0.01 || sum > tokens + 0.01 }' ||
         fail "weights of step $step: $(cat line.json)"
 done

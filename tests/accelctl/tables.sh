@@ -46,7 +46,7 @@ try 0 "$accelctl" matrix --table D3
 is "$(grep -c ', client ' "$work/out")" 4 "browsers"
 has "no device here; a plan needs "
 try 0 "$accelctl" matrix --table D1
-has "not named"
+has "no rating"
 try 0 "$accelctl" matrix --table D1 --json
 is "$(value cells.0.host.verdict)" absent "a platform without a device"
 is "$(value cells.7.host.verdict)" refused "a family that does not run"

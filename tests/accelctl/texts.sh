@@ -58,6 +58,10 @@ grep -qF "(--set context=512 at most) or --set kv.full=slide, or use a shorter t
     { cat "$work/err"; fail "kv.full=slide is not offered"; }
 try 0 "$accelctl" run "$f32" -g -n 4 -q -p "$first $first $first $first $first $first" --set context=20 --set kv.full=slide
 
+# A time has digits, however short it is.
+try 0 "$accelctl" run "$q8" -g -n 2 -p "$first" -p "$second"
+grep -qE "^generated  2 texts, 4 tokens in [0-9.]*[1-9][0-9.]* m?s(, [0-9.]+ tokens/s)?, prompts of " "$work/err" || { cat "$work/err"; fail "no time of texts"; }
+
 # They are printed as they come: the first one while it is generated, in pipes too, and an interrupt leaves what there is.
 : >"$work/live" # the loop may read it before the command has opened it
 "$accelctl" run "$f32" -g --ignore-end -p "$first" -p "$third" --set kv.full=slide >"$work/live" 2>"$work/err" </dev/null &

@@ -187,7 +187,7 @@ static void stage(const struct cpu_kernels *table, struct problem *problem, size
 
     call->m = m;
     if (act == CPU_ACT_BF16) {
-        table->round16(problem->x, K, K, problem->staged, 0, m);
+        table->round16(problem->x, K, m, K, problem->staged, 0, m);
         call->act_bf16 = problem->staged;
     } else if (act == CPU_ACT_Q8) {
         cpu_act_q8_map(problem->staged, m, K, &call->act_q8);

@@ -9,7 +9,7 @@
 # flags of the build, and linked in front of the objects of the build.
 . "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
 build=$ACCEL_TEST_BUILDDIR
-kit=$build/accel-conform
+kit=$build/.libs/accel-conform
 bugs_file=$work/bugs
 copy=$work/src
 unset MAKEFLAGS MFLAGS MAKELEVEL VK_DRIVER_FILES

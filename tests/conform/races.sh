@@ -7,7 +7,7 @@
 # a run was ended. Without it a few cases of the kernels that share local memory. ACCEL_RACES_BY=opencl or vulkan runs one
 # half alone. Seconds of each test are printed.
 . "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
-kit=$ACCEL_TEST_BUILDDIR/accel-conform
+kit=$ACCEL_TEST_BUILDDIR/.libs/accel-conform
 opencl=$ACCEL_TEST_BUILDDIR/plugins/opencl/.libs/opencl.so
 vulkan=$ACCEL_TEST_BUILDDIR/plugins/vulkan/.libs/vulkan.so
 XDG_RUNTIME_DIR=${XDG_RUNTIME_DIR-$work}

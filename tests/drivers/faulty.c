@@ -5,6 +5,7 @@
  *   lose-attention                   each call of attention keeps memory of malloc
  *   wrong-add                        one sum is wrong
  *   crash-enumerate                  the process ends in enumerate
+ *   refuse-open                      no device opens, so that all tests of devices fail at once
  *   hello                            each open prints thirty lines
  */
 #include <stdio.h>
@@ -49,6 +50,8 @@ static int32_t faulty_open(const struct accel_host *host, const char *id, const 
 {
     void *memory = NULL;
 
+    if (has_fault("refuse-open"))
+        return sdk_error(error, ACCEL_E_INTERNAL, "a part of the device is missing");
     if (has_fault("lose-open"))
         keep(malloc(1000), 1000);
     if (has_fault("lose-map"))

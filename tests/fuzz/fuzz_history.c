@@ -56,14 +56,11 @@ static void put_file(const char *data, size_t bytes)
 
 static void check_record(const struct accel_history_record *record, uint32_t kind)
 {
-    if (record->device == NULL || record->driver == NULL || record->model == NULL || record->settings == NULL ||
-        record->class_count > ACCEL_MEMORY_END || (kind != 0 && record->kind != kind))
+    if (record->device == NULL || record->model == NULL || record->settings == NULL ||
+        (kind != 0 && record->kind != kind))
         abort();
-    if (!isfinite(record->speed) || !isfinite(record->prompt_speed) || !isfinite(record->bandwidth))
+    if (!isfinite(record->speed) || !isfinite(record->bandwidth))
         abort();
-    for (uint32_t i = 0; i < record->class_count; i++)
-        if (record->classes[i].memory_class >= ACCEL_MEMORY_END)
-            abort();
 }
 
 /* Every record that a search gives; what the first one says is what the second search is for. */

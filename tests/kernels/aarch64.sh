@@ -22,7 +22,7 @@ flags = -std=gnu11 -O2 -Wall -Wextra -Werror -ffp-contract=off -I$(out) -I$(src)
 	-I$(src)/tests/kernels/aarch64
 kernels = $(src)/plugins/cpu/kernels
 headers = $(wildcard $(kernels)/*.h $(kernels)/*.def $(kernels)/*/*.h $(src)/tests/kernels/*.h $(src)/tests/kernels/aarch64/*.h)
-vector = $(filter-out gemm_core gemv_packed,$(patsubst $(kernels)/vector/%.c,%,$(wildcard $(kernels)/vector/*.c)))
+vector = $(filter-out gemv_packed,$(patsubst $(kernels)/vector/%.c,%,$(wildcard $(kernels)/vector/*.c)))
 neon = $(patsubst $(kernels)/neon/%.c,%,$(wildcard $(kernels)/neon/*.c))
 operators = $(patsubst $(kernels)/plain/%.c,%,$(wildcard $(kernels)/plain/*.c))
 plain = $(patsubst $(kernels)/%.c,%,$(wildcard $(kernels)/*.c $(kernels)/panels/*.c $(kernels)/scalar/*.c $(kernels)/plain/*.c))

@@ -191,11 +191,11 @@ static struct inputs inputs_new(const struct tables *tables, size_t m, size_t n,
     in.rounded = guard_new(cpu_act_q8_bytes(m, k));
     cpu_act_q8_map(in.rounded, m, k, &in.act_q8);
     if (k % 32 == 0)
-        tables->twins.quantize(in.x, k, k, &in.act_q8, 0, m);
+        tables->kernels.quantize(in.x, k, k, &in.act_q8, 0, m);
     in.act_bf16 = guard_new(cpu_act_bf16_bytes(m, k));
-    cpu_round16_scalar(in.x, k, k, in.act_bf16, 0, m);
+    cpu_round16_scalar(in.x, k, m, k, in.act_bf16, 0, m);
     in.bf16_isa = guard_new(cpu_act_bf16_bytes(m, k));
-    (tables->kernels.round16 != NULL ? tables->kernels.round16 : cpu_round16_scalar)(in.x, k, k, in.bf16_isa, 0, m);
+    (tables->kernels.round16 != NULL ? tables->kernels.round16 : cpu_round16_scalar)(in.x, k, m, k, in.bf16_isa, 0, m);
     in.arranged = guard_new(cpu_act_f32_bytes(m, k));
     if (tables->kernels.arrange == NULL)
         return in;
@@ -467,13 +467,11 @@ void test_matmul16(void **state)
     }
 }
 
-/* Returns the index of value l of row r of act_bf16: in rows, or in tiles of 16 rows and 32 values, a pair after
- * another. */
+/* Returns the index of value l of row r of act_bf16: in tiles of 16 or 8 rows, pair by pair. */
 static size_t place16(uint32_t isa, size_t row, size_t r, size_t l)
 {
-    if (isa != CPU_ISA_AMX)
-        return r * row + l;
-    return r / 16 * 16 * row + l / 32 * 512 + l % 32 / 2 * 32 + r % 16 * 2 + l % 2;
+    const size_t tile = isa == CPU_ISA_AMX ? 16 : 8;
+    return r / tile * tile * row + l / 2 * 2 * tile + r % tile * 2 + l % 2;
 }
 
 /* Every ISA rounds to the same bits, except for subnormal numbers, which may be zeros. */
@@ -489,10 +487,10 @@ void test_round16(void **state)
     random_fill(x, M * STRIDE);
     memcpy(x + 30, edges, sizeof(edges));
     x[70] = NAN;
-    cpu_round16_scalar(x, STRIDE, K, b, 0, M);
+    cpu_round16_scalar(x, STRIDE, M, K, b, 0, M);
     if (tables->kernels.round16 != NULL) {
-        tables->kernels.round16(x, STRIDE, K, a, 0, CPU_ACT_BF16_ROWS);
-        tables->kernels.round16(x, STRIDE, K, a, CPU_ACT_BF16_ROWS, M);
+        tables->kernels.round16(x, STRIDE, M, K, a, 0, CPU_ACT_BF16_ROWS);
+        tables->kernels.round16(x, STRIDE, M, K, a, CPU_ACT_BF16_ROWS, M);
         for (size_t i = 0; i < M * row; i++) {
             const uint16_t got = a[place16(tables->kernels.isa, row, i / row, i % row)];
             assert_true(got == b[i] || (fabsf(accel_bf16_to_f32(b[i])) < 0x1p-126f && (got & 0x7fff) == 0));
@@ -580,6 +578,25 @@ void test_embed(void **state)
     }
 }
 
+/* Compares tiles, whose initial sums AVX-512 has 8 times in 32 bits, and others twice in 16. */
+static void equal_tiles(uint32_t isa, const struct cpu_tile *tile, const struct cpu_tile *twin, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        assert_memory_equal(tile[i].q, twin[i].q, sizeof(twin[i].q));
+        assert_memory_equal(tile[i].scale, twin[i].scale, sizeof(twin[i].scale));
+        assert_memory_equal(tile[i].sum, twin[i].sum, sizeof(twin[i].sum));
+        if (isa < CPU_ISA_AVX512 || isa > CPU_ISA_AMX) {
+            assert_memory_equal(tile[i].minus, twin[i].minus, sizeof(twin[i].minus));
+            continue;
+        }
+        for (size_t l = 0; l < 3 * CPU_TILE_ROWS; l++) {
+            const union cpu_tile_sum *sum = &twin[i].minus[l / CPU_TILE_ROWS][l % CPU_TILE_ROWS];
+            assert_int_equal(tile[i].minus[l / CPU_TILE_ROWS][l % CPU_TILE_ROWS].minus8,
+                             8 * (sum->minus[0] + sum->minus[1]));
+        }
+    }
+}
+
 /* Every ISA rounds to the same bits. */
 void test_quantize(void **state)
 {
@@ -601,7 +618,9 @@ void test_quantize(void **state)
     tables->kernels.quantize(x, STRIDE, K, &a, 0, 4);
     tables->kernels.quantize(x, STRIDE, K, &a, 4, M);
     tables->twins.quantize(x, STRIDE, K, &b, 0, M);
-    assert_memory_equal(first, second, bytes);
+    const size_t tiles = (size_t)((char *)a.scale - (char *)first);
+    equal_tiles(tables->kernels.isa, a.tiles, b.tiles, tiles / sizeof(struct cpu_tile));
+    assert_memory_equal(a.scale, b.scale, bytes - tiles);
     for (size_t i = 0; i < M * K; i++) {
         double scale = a.scale[i / 32];
         near_enough("quantize", i, scale * a.q[i], x[i / K * STRIDE + i % K], 0.5001 * scale + 1e-36);

@@ -144,6 +144,121 @@ static void recipes_of_clones(void **state)
     assert_int_equal(accel_context_free(context, NULL), ACCEL_OK);
 }
 
+/* ---- config.json alone ---- */
+
+/* Compares a folder with its config.json in a folder without weights: what the family lists is what the file has. */
+static void compare_config(struct accel_context *context, const char *path)
+{
+    static const char *const keys[] = {"model.family",   "model.layers",     "model.hidden",     "model.heads",
+                                       "model.kv_heads", "model.head_size",  "model.value_size", "model.vocabulary",
+                                       "model.context",  "model.parameters", "model.tied"};
+    char folder[] = "/tmp/accel-describe-XXXXXX", from[4200], to[64];
+    struct accel_model_description *file = describe(context, path), *config = NULL;
+    struct accel_error error = {0};
+    unsigned char *text;
+    uint64_t length;
+
+    assert_non_null(mkdtemp(folder));
+    snprintf(from, sizeof(from), "%s/config.json", path);
+    snprintf(to, sizeof(to), "%s/config.json", folder);
+    text = read_bytes(from, &length);
+    write_bytes(to, text, (size_t)length);
+    free(text);
+    if (accel_model_describe(context, folder, &config, &error) != ACCEL_OK)
+        fail_msg("%s", error.text);
+    assert_int_equal(accel_model_description_is_file(config), 0);
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        const char *has = accel_model_description_fact(file, keys[i]);
+
+        if (has != NULL)
+            check_fact(config, keys[i], has);
+    }
+    accel_model_description_free(config);
+    accel_model_description_free(file);
+    assert_int_equal(unlink(to), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+static void configs_of_clones(void **state)
+{
+    static const char *const names[] = {"tests/fixtures/llama-gqa", "tests/fixtures/mistral-window",
+                                        "tests/fixtures/qwen2-tied", "tests/fixtures/qwen3-base",
+                                        "samples/stories260K/hf"};
+    char path[4096];
+    struct accel_context *context = open_context();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        compare_config(context, source_path(path, names[i]));
+    assert_int_equal(accel_context_free(context, NULL), ACCEL_OK);
+}
+
+static void configs_of_families(void **state)
+{
+    static const char *const names[] = {
+#define FIXTURE(name) name,
+#include "tests/unit/family_fixtures.def"
+#undef FIXTURE
+        "deepseek-v2-tiny",
+        "deepseek-v2-lite-like",
+    };
+    char path[4096];
+    struct accel_context *context;
+
+    (void)state;
+    shared_path(path, "");
+    context = open_context();
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        print_message("%s\n", names[i]);
+        compare_config(context, shared_path(path, names[i]));
+    }
+    assert_int_equal(accel_context_free(context, NULL), ACCEL_OK);
+}
+
+/* What a config.json without weights is refused for. */
+static void refused_configs(void **state)
+{
+    static const struct {
+        const char *text;
+        int32_t code;
+        const char *words, *remedy;
+    } rows[] = {
+        {"{\"model_type\": \"qwen3_next\", \"hidden_size\": 8}", ACCEL_E_UNSUPPORTED,
+         "config.json: model_type: architecture \"qwen3_next\" has no implementation here",
+         "near it: qwen3, qwen3_moe; "},
+        {"{\"model_type\": \"bert\", \"hidden_size\": 8}", ACCEL_E_UNSUPPORTED, "architecture \"bert\"",
+         "accelctl info --help lists"},
+        {"{\"hidden_size\": 8}", ACCEL_E_UNSUPPORTED, "model_type is missing", "set model_type"},
+        {"[1]", ACCEL_E_CORRUPT, "is a list, not an object", ""},
+        {"{\"model_type\": \"llama\"}", ACCEL_E_CORRUPT, "the key num_hidden_layers is missing", ""},
+        {"{\"model_type\": \"llama\", \"num_hidden_layers\": 9999, \"hidden_size\": 64, \"num_attention_heads\": 4, "
+         "\"vocab_size\": 2, \"intermediate_size\": 64, \"max_position_embeddings\": 9}",
+         ACCEL_E_LIMIT, "more than 4096 layers", ""},
+        {"{\"model_type\": \"llama\", \"num_hidden_layers\": 2, \"hidden_size\": 64, \"num_attention_heads\": 4, "
+         "\"vocab_size\": 2, \"intermediate_size\": 64, \"quantization_config\": {\"quant_method\": \"gptq\"}}",
+         ACCEL_E_UNSUPPORTED,
+         "quantization_config: quant_method is gptq: only the files of the weights show their types",
+         "download the weights"},
+    };
+    char folder[] = "/tmp/accel-describe-XXXXXX", path[256];
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/config.json", folder);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct accel_model_description *d = (void *)1;
+        struct accel_error error = {0};
+
+        write_bytes(path, rows[i].text, strlen(rows[i].text));
+        assert_int_equal(accel_model_describe(NULL, folder, &d, &error), rows[i].code);
+        assert_null(d);
+        if (strstr(error.text, rows[i].words) == NULL || strstr(error.remedy, rows[i].remedy) == NULL)
+            fail_msg("%s: %s (%s)", rows[i].text, error.text, error.remedy);
+    }
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 /* ---- every family ---- */
 
 static const struct {
@@ -538,10 +653,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recipes_are_right),    cmocka_unit_test(recipes_of_clones),
-        cmocka_unit_test(every_family),         cmocka_unit_test(fits_its_descriptor),
-        cmocka_unit_test(fits_no_other),        cmocka_unit_test(damaged_files),
-        cmocka_unit_test(configurations),       cmocka_unit_test(sparse_configuration),
-        cmocka_unit_test(readings_of_families),
+        cmocka_unit_test(configs_of_clones),    cmocka_unit_test(configs_of_families),
+        cmocka_unit_test(refused_configs),      cmocka_unit_test(every_family),
+        cmocka_unit_test(fits_its_descriptor),  cmocka_unit_test(fits_no_other),
+        cmocka_unit_test(damaged_files),        cmocka_unit_test(configurations),
+        cmocka_unit_test(sparse_configuration), cmocka_unit_test(readings_of_families),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -346,6 +347,178 @@ static void shapes_of_components(void **state)
     assert_int_equal(accel_context_free(context, NULL), ACCEL_OK);
 }
 
+/* ---- descriptors and config.json ---- */
+
+/* Keys of config.json beside those that all decoders read: of experts, their number of a token, of biases. */
+static const struct {
+    const char *family, *experts, *biases;
+} spellings[] = {
+    {"mixtral", "num_local_experts", NULL}, {"qwen2_moe", "num_experts", "qkv_bias"},
+    {"qwen3_moe", "num_experts", NULL},     {"gpt_oss", "num_local_experts", NULL},
+    {"glm", NULL, "attention_bias"},        {"glm4", NULL, "attention_bias"},
+    {"gpt_neox", NULL, "attention_bias"},   {"starcoder2", NULL, "use_bias"},
+    {"stablelm", NULL, "use_qkv_bias"},     {"deepseek_v2", "n_routed_experts", NULL},
+};
+
+static uint64_t number(const struct accel_model_description *d, const char *key)
+{
+    const char *value = accel_model_description_fact(d, key);
+
+    return value == NULL ? 0 : strtoull(value, NULL, 10);
+}
+
+static void append(char *text, size_t bytes, const char *key, uint64_t value)
+{
+    const size_t used = strlen(text);
+
+    if (value != 0)
+        snprintf(text + used, bytes - used, ", \"%s\": %" PRIu64, key, value);
+}
+
+/* Writes latent attention: heads have a part without and one with rotary positions. */
+static void append_latent(const struct accel_model_description *d, char *text, size_t bytes)
+{
+    if (number(d, "model.kv_rank") == 0)
+        return;
+    append(text, bytes, "kv_lora_rank", number(d, "model.kv_rank"));
+    append(text, bytes, "qk_rope_head_dim", number(d, "model.rotary_size"));
+    append(text, bytes, "qk_nope_head_dim", number(d, "model.head_size") - number(d, "model.rotary_size"));
+    append(text, bytes, "v_head_dim", number(d, "model.value_size"));
+    append(text, bytes, "n_shared_experts", number(d, "model.shared_ffn") / number(d, "model.expert_ffn"));
+    append(text, bytes, "first_k_dense_replace", number(d, "model.dense_layers"));
+    append(text, bytes, "q_lora_rank", number(d, "model.query_rank"));
+    if (number(d, "model.query_rank") == 0)
+        strncat(text, ", \"q_lora_rank\": null", bytes - strlen(text) - 1);
+}
+
+/* Writes the config.json that a descriptor stands for. */
+static void write_config(const struct accel_model_description *d, const char *path)
+{
+    static const struct {
+        const char *fact, *key;
+    } rows[] = {{"layers", "num_hidden_layers"},     {"hidden", "hidden_size"},
+                {"ffn", "intermediate_size"},        {"heads", "num_attention_heads"},
+                {"kv_heads", "num_key_value_heads"}, {"vocabulary", "vocab_size"},
+                {"window", "sliding_window"},        {"context", "max_position_embeddings"}};
+    const char *family = accel_model_description_fact(d, "model.family");
+    char text[2048], key[64];
+
+    snprintf(text, sizeof(text), "{\"model_type\": \"%s\", \"tie_word_embeddings\": %s", family,
+             accel_model_description_fact(d, "model.tied"));
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        snprintf(key, sizeof(key), "model.%s", rows[i].fact);
+        append(text, sizeof(text), rows[i].key, number(d, key));
+    }
+    if (number(d, "model.kv_rank") == 0)
+        append(text, sizeof(text), "head_dim", number(d, "model.head_size"));
+    append_latent(d, text, sizeof(text));
+    for (size_t i = 0; i < sizeof(spellings) / sizeof(spellings[0]); i++) {
+        if (strcmp(spellings[i].family, family) != 0)
+            continue;
+        if (spellings[i].experts != NULL) {
+            append(text, sizeof(text), spellings[i].experts, number(d, "model.experts"));
+            append(text, sizeof(text), "num_experts_per_tok", number(d, "model.experts_used"));
+            if (strcmp(family, "mixtral") != 0 && strcmp(family, "gpt_oss") != 0)
+                append(text, sizeof(text), "moe_intermediate_size", number(d, "model.expert_ffn"));
+        }
+        if (spellings[i].biases != NULL) {
+            const bool has = accel_model_description_fact(d, "model.biases") != NULL;
+
+            snprintf(key, sizeof(key), ", \"%s\": %s", spellings[i].biases, has ? "true" : "false");
+            strncat(text, key, sizeof(text) - strlen(text) - 1);
+        }
+    }
+    if (number(d, "model.shared_ffn") != 0 && number(d, "model.kv_rank") == 0)
+        append(text, sizeof(text), "shared_expert_intermediate_size", number(d, "model.shared_ffn"));
+    if (accel_model_description_fact(d, "model.expert_type") != NULL)
+        strncat(text, ", \"quantization_config\": {\"quant_method\": \"mxfp4\"}", sizeof(text) - strlen(text) - 1);
+    strncat(text, "}\n", sizeof(text) - strlen(text) - 1);
+    write_bytes(path, text, strlen(text));
+}
+
+static void compare_fact(const struct accel_model_description *one, const struct accel_model_description *other,
+                         const char *key)
+{
+    const char *a = accel_model_description_fact(one, key), *b = accel_model_description_fact(other, key);
+
+    if ((a == NULL) != (b == NULL) || (a != NULL && number(one, key) != number(other, key)))
+        fail_msg("%s: %s is %s by name and %s by config.json", accel_model_description_path(one), key,
+                 a == NULL ? "unknown" : a, b == NULL ? "unknown" : b);
+}
+
+/* A decoder by its name and by its config.json alone, whose family lists the weights: the same shapes, keys and values,
+ * windows and weights. */
+static void names_and_configs(void **state)
+{
+    static const char *const keys[] = {"model.layers",        "model.heads",      "model.kv_heads", "model.head_size",
+                                       "model.value_size",    "model.parameters", "model.context",  "model.window",
+                                       "model.window_layers", "model.vocabulary", "model.ffn",      "model.experts",
+                                       "language.positions"};
+    char profiles[4096], folder[] = "/tmp/accel-describe-XXXXXX", path[256];
+    struct accel_context *context = open_context(source_path(profiles, "profiles"));
+    uint32_t compared = 0;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/config.json", folder);
+    for (size_t i = 0; i < KNOWN; i++) {
+        struct accel_model_description *named, *config;
+        const struct accel_sketch *a, *b;
+
+        if (strcmp(known[i].kind, "generation") != 0)
+            continue;
+        named = describe(context, known[i].name);
+        write_config(named, path);
+        config = describe(context, compared % 2 == 0 ? folder : path);
+        a = accel_model_description_sketch(named);
+        b = accel_model_description_sketch(config);
+        for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
+            compare_fact(named, config, keys[k]);
+        assert_int_equal(cached_bytes(a), cached_bytes(b));
+        assert_int_equal(a->weight_count, b->weight_count);
+        for (uint32_t w = 0; w < a->weight_count; w++) {
+            assert_string_equal(a->weights[w].name, b->weights[w].name);
+            assert_int_equal(a->weights[w].rows, b->weights[w].rows);
+            assert_int_equal(a->weights[w].type, b->weights[w].type);
+            assert_int_equal(a->step_rows[w], b->step_rows[w]);
+        }
+        assert_int_equal(accel_model_description_is_file(config), 0);
+        assert_string_equal(b->origin, path);
+        accel_model_description_free(named);
+        accel_model_description_free(config);
+        compared++;
+    }
+    assert_int_equal(compared, 49);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+    assert_int_equal(accel_context_free(context, NULL), ACCEL_OK);
+}
+
+/* Windows of the papers and model cards: tokens, and layers that have them. */
+static void windows(void **state)
+{
+    static const struct {
+        const char *name, *window, *layers;
+    } rows[] = {{"mistral-7b", "4096", "32"}, {"gemma-2-2b", "4096", "13"}, {"gemma-3-1b", "512", "22"},
+                {"gpt-oss-20b", "128", "12"}, {"phi-3-mini", "2047", "32"}, {"starcoder2-3b", "4096", "30"},
+                {"llama-3-8b", NULL, NULL},   {"qwen3-8b", NULL, NULL}};
+    char profiles[4096];
+    struct accel_context *context = open_context(source_path(profiles, "profiles"));
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct accel_model_description *d = describe(context, rows[i].name);
+        const char *window = accel_model_description_fact(d, "model.window");
+
+        assert_int_equal(window == NULL, rows[i].window == NULL);
+        assert_int_equal(number(d, "model.window"), rows[i].window == NULL ? 0 : strtoull(rows[i].window, NULL, 10));
+        assert_int_equal(number(d, "model.window_layers"),
+                         rows[i].layers == NULL ? 0 : strtoull(rows[i].layers, NULL, 10));
+        accel_model_description_free(d);
+    }
+    assert_int_equal(accel_context_free(context, NULL), ACCEL_OK);
+}
+
 /* ---- descriptors that are wrong ---- */
 
 static const struct {
@@ -383,6 +556,10 @@ static const struct {
      "keys-odd.yaml:5: model.kv_heads: 3 heads of keys do not divide 8"},
     {"odd-heads", "  model.family: llama\n  model.heads: 7\n  model.hidden: 64\n", ACCEL_E_CORRUPT,
      "odd-heads.yaml:4: model.heads: 7 heads do not divide a width of 64"},
+    {"no-window",
+     "  model.family: llama\n  model.layers: 1\n  model.hidden: 8\n  model.ffn: 8\n  model.heads: 2\n"
+     "  model.vocabulary: 2\n  model.window: 4tok\n",
+     ACCEL_E_CORRUPT, "model.window is stated, and no pattern of llama has it"},
     {"long-list", "  model.family: resnet\n  vision.stages: 1 1 1 1 1 1 1 1 1\n", ACCEL_E_CORRUPT, "up to eight"},
     {"two-lists", "  model.family: resnet\n  vision.stem: 4\n  vision.stages: 1 1\n  vision.widths: 8\n",
      ACCEL_E_CORRUPT, "differ in length"},
@@ -496,16 +673,23 @@ static void facts_of_files(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
-/* A file whose descriptors are not as they should be gets no description: its rules and locks would be lost. */
+/* A file gets no description if a descriptor that could be its own is not as it should be: rules and locks would be
+ * lost. Others, of another family or with other layers than the two of the file, do not matter. */
 static void damage_beside_a_file(void **state)
 {
     char folder[] = "/tmp/accel-describe-XXXXXX", path[256], model[4096];
     static const char *const wrong[][2] = {
         {"facts:\n  model.layerz: 3\n", "z.yaml:3:3"},
         {"facts:\n  model.family: llama\n  model.layers: many\n", "z.yaml:4: model.layers"},
-        {"facts:\n  model.layers: 3\n", "z.yaml:3: the fact model.family is missing"},
+        {"facts:\n  model.layers: 02\n", "z.yaml:3: the fact model.family is missing"},
+        {"facts:\n  vision.layers: 3\n  language.layers: 2\n  x: 1\n", "z.yaml:5:3"},
+        {"facts:\n  model.layers: {value: 3}\n  x: 1\n", "z.yaml:3:17"},
+        {"facts: {model.layers: 3, x: 1}\n", "z.yaml:2:26"},
         {"inherits: nothing\n", "z.yaml:2:11: \"inherits\""},
         {"facts:\n  model.family: llama\n", NULL},
+        {"facts:\n  model.layers: 3\n", NULL},
+        {"facts:\n  vision.layers: 3\n  model.layers: 4\n  x: 1\n", NULL},
+        {"facts:\n  model.family: bloom\n  model.layers: 2\n  model.heads: many\n", NULL},
     };
     struct accel_context *context;
 
@@ -578,6 +762,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parameters_and_caches), cmocka_unit_test(published_types),
         cmocka_unit_test(active_weights),        cmocka_unit_test(table_is_complete),
+        cmocka_unit_test(names_and_configs),     cmocka_unit_test(windows),
         cmocka_unit_test(shapes_of_components),  cmocka_unit_test(broken_descriptors),
         cmocka_unit_test(facts_of_files),        cmocka_unit_test(names_that_are_none),
         cmocka_unit_test(damage_beside_a_file),

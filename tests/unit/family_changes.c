@@ -5,17 +5,7 @@
  * Inputs are longer than every window and than the length from which positions are scaled. Without ACCEL_TEST_ALL a
  * sample of the changes runs.
  */
-#include <stdbool.h>
-
-#include "session_support.h"
-
-enum { TOKENS_MOST = 72, NAMES_MOST = 8, SHORT = 16 };
-
-static const char *const fixtures[] = {
-#define FIXTURE(name) name,
-#include "tests/unit/family_fixtures.def"
-#undef FIXTURE
-};
+#include "changes_support.h"
 
 /* Keys of config.json that no change of logits shows. */
 static const struct {
@@ -59,6 +49,11 @@ static const struct {
     {"phi3-base", "original_max_position_embeddings", "positions are not scaled"},
     {"phi3-longrope", "original_max_position_embeddings", "the key at the top comes first"},
     {"qwen3-moe", "intermediate_size", "all layers have experts"},
+    {"deepseek-v2", "head_dim", "transformers replaces it by qk_rope_head_dim"},
+    {"deepseek-v2-lite-like", "n_group", "the method is greedy"},
+    {"deepseek-v2-lite-like", "topk_group", "the method is greedy"},
+    {"deepseek-v2-lite-like", "beta_fast", "bounds are rounded to whole dimensions"},
+    {"deepseek-v2-lite-like", "beta_slow", "bounds are rounded to whole dimensions"},
 };
 
 /* Keys whose default follows from other keys or from tensors. */
@@ -78,67 +73,6 @@ static const struct {
     {"smollm3-base", "{\"use_sliding_window\": true, \"sliding_window\": 8}"},
 };
 
-static char folder[] = "/tmp/accel-changes-XXXXXX";
-static struct accel_context *context;
-static uint32_t draws = 20261127;
-static uint32_t failures;
-
-static bool is_drawn(uint32_t of)
-{
-    draws = draws * 1664525 + 1013904223;
-    return getenv("ACCEL_TEST_ALL") != NULL || (draws >> 16) % of == 0;
-}
-
-/* ---- a model, changed ---- */
-
-struct subject {
-    const char *name;
-    char path[PATH_BYTES];
-    json_t *config;
-    unsigned char *file; /* model.safetensors */
-    size_t file_bytes;
-    int32_t ids[TOKENS_MOST];
-    uint64_t tokens;
-    bool all_matter; /* keys that are listed as without effect, too */
-    bool is_longer;  /* than max_position_embeddings, from which its positions are scaled */
-    float *logits;   /* of the fixture as it is */
-    uint64_t logit_count;
-};
-
-/* The logits of all tokens of a short run and a long one. */
-struct run {
-    float *logits;
-    uint64_t first; /* row of the present run */
-    uint64_t used, vocabulary;
-};
-
-static int32_t add_logits(void *data, uint64_t index, const float *logits)
-{
-    struct run *run = data;
-
-    memcpy(run->logits + (run->first + index) * run->vocabulary, logits, run->vocabulary * sizeof(*logits));
-    run->used = (run->first + index + 1) * run->vocabulary;
-    return ACCEL_OK;
-}
-
-static void file_path(char path[PATH_BYTES + 32], const char *name)
-{
-    snprintf(path, PATH_BYTES + 32, "%s/%s", folder, name);
-}
-
-static void write_file(const char *name, const void *data, size_t bytes)
-{
-    char path[PATH_BYTES + 32];
-    FILE *file;
-
-    file_path(path, name);
-    unlink(path);
-    file = fopen(path, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(data, 1, bytes, file), bytes);
-    assert_int_equal(fclose(file), 0);
-}
-
 static void write_config(const json_t *config)
 {
     char *text = json_dumps(config, JSON_ENCODE_ANY);
@@ -156,81 +90,6 @@ static void link_weights(const struct subject *subject)
     file_path(to, "model.safetensors");
     unlink(to);
     assert_int_equal(symlink(from, to), 0);
-}
-
-/* Runs the model in the folder. Returns its code and, if it runs, its logits, which the caller frees. */
-static int32_t run_model(const struct subject *subject, struct run *run, struct accel_error *error)
-{
-    const struct accel_named_value settings[] = {exact_settings[0],
-                                                 exact_settings[1],
-                                                 exact_settings[2],
-                                                 {"cpu.threads", "1", "test"},
-                                                 {"context", "64", "test"}};
-    struct accel_model *model = NULL;
-    struct accel_session *session = NULL;
-    struct accel_session_options options = {.size = sizeof(options),
-                                            .device = "cpu",
-                                            .overrides = settings,
-                                            .override_count = subject->is_longer ? 5 : 4,
-                                            .outputs = TOKENS_MOST};
-    int32_t code = accel_model_open(folder, NULL, &model, error);
-
-    memset(run, 0, sizeof(*run));
-    if (code == ACCEL_OK) {
-        run->vocabulary = accel_model_facts_of(model)->vocabulary;
-        run->logits = calloc((SHORT + TOKENS_MOST) * run->vocabulary, sizeof(*run->logits));
-        assert_non_null(run->logits);
-        code = accel_session_create(context, model, &options, &session, error);
-    }
-    if (code == ACCEL_OK)
-        code = accel_session_load(session, error);
-    if (code == ACCEL_OK)
-        code = accel_session_score(session, subject->ids, SHORT, add_logits, run, error);
-    if (code == ACCEL_OK)
-        code = accel_session_truncate(session, 0, error);
-    run->first = SHORT;
-    if (code == ACCEL_OK)
-        code = accel_session_score(session, subject->ids, subject->tokens, add_logits, run, error);
-    accel_session_free(session);
-    accel_model_close(model);
-    return code;
-}
-
-static bool same_logits(const struct subject *subject, const struct run *run)
-{
-    double largest = 0, worst = 0;
-
-    if (run->used != subject->logit_count)
-        return false;
-    for (uint64_t i = 0; i < run->used; i++) {
-        const double difference = fabs((double)run->logits[i] - (double)subject->logits[i]);
-
-        largest = fmax(largest, fabs((double)subject->logits[i]));
-        worst = !(difference <= worst) ? difference : worst;
-    }
-    return worst <= 1e-6 * largest;
-}
-
-enum outcome { REFUSED, CHANGED, SAME };
-
-/* Runs the changed model. A refusal has one of the names in its text. */
-static enum outcome run_changed(const struct subject *subject, const char *const *names, const char *change)
-{
-    struct accel_error error = {0};
-    struct run run;
-    const int32_t code = run_model(subject, &run, &error);
-    const bool is_same = code == ACCEL_OK && same_logits(subject, &run);
-
-    free(run.logits);
-    if (code == ACCEL_OK)
-        return is_same ? SAME : CHANGED;
-    for (size_t i = 0; i < NAMES_MOST && names[i] != NULL; i++)
-        if (strstr(error.text, names[i]) != NULL || strcmp(names[i], "model_type") == 0)
-            return REFUSED;
-    print_message("%s: %s %s: the error has another name: %s: %s\n", subject->name, names[0], change,
-                  accel_error_name(code), error.text);
-    failures++;
-    return REFUSED;
 }
 
 /* ---- keys ---- */
@@ -299,6 +158,13 @@ static bool is_default(const struct subject *subject, const char *key, const jso
         {"gpt_neox", "rope_theta", "10000.0"},
         {"gpt_neox", "partial_rotary_factor", "0.25"},
         {"phi3", "partial_rotary_factor", "1.0"},
+        {"deepseek_v2", "attention_bias", "false"},
+        {"deepseek_v2", "hidden_act", "\"silu\""},
+        {"deepseek_v2", "mlp_bias", "false"},
+        {"deepseek_v2", "n_shared_experts", "2"},
+        {"deepseek_v2", "norm_topk_prob", "false"},
+        {"deepseek_v2", "rope_theta", "10000.0"},
+        {"deepseek_v2", "topk_method", "\"greedy\""},
 #define DEFAULT(type, key, value) {type, key, value},
 #define ACTIVATION(type, value)                                                                                        \
     {type, "hidden_act", "\"" value "\""}, {type, "hidden_activation", "\"" value "\""},                               \
@@ -350,8 +216,8 @@ static void change_key(struct subject *subject, json_t *object, const char *name
         !subject->all_matter && (is_listed(subject->name, name) || is_listed(subject->name, key));
     static const char *const ways[] = {"absent", "of another type", "of another value"};
     /* An absent size is missed by the shapes of tensors, and a key head by the number of heads. */
-    const char *const names[NAMES_MOST] = {key,          name,           "tensor",         "heads",
-                                           "dimensions", "short_factor", "sliding_window", "context"};
+    const char *const names[NAMES_MOST] = {
+        key, name, "tensor", "heads", "dimensions", "short_factor", "sliding_window", "context", "experts"};
     json_t *old = json_incref(json_object_get(object, key));
 
     for (size_t way = 0; way < 3; way++) {
@@ -576,48 +442,10 @@ static void change_tensors(struct subject *subject)
 
 static void open_subject(struct subject *subject, const char *name)
 {
-    struct accel_error error = {0};
-    char path[PATH_BYTES + 32];
-    struct run run;
-    json_t *value;
-    uint64_t context_length = TOKENS_MOST;
-
-    memset(subject, 0, sizeof(*subject));
-    subject->name = name;
-    if (!fixture_path(name, subject->path)) {
-        print_message("skipped: fixture %s is not here\n", name);
-        skip();
-    }
-    snprintf(path, sizeof(path), "%s/config.json", subject->path);
-    subject->config = json_load_file(path, 0, NULL);
-    assert_non_null(subject->config);
-    for (const char *const *key = (const char *const[]){"max_position_embeddings", "n_positions", NULL}; *key != NULL;
-         key++) {
-        value = json_object_get(subject->config, *key);
-        if (json_is_integer(value) && (uint64_t)json_integer_value(value) < context_length)
-            context_length = (uint64_t)json_integer_value(value);
-    }
-    subject->is_longer = strcmp(name, "llama-rope-dynamic") == 0;
-    subject->tokens = subject->is_longer ? 2 * context_length : context_length;
-    value = json_object_get(subject->config, "vocab_size");
-    for (uint64_t i = 0; i < subject->tokens; i++) {
-        draws = draws * 1664525 + 1013904223;
-        subject->ids[i] = (int32_t)((draws >> 8) % (uint32_t)json_integer_value(value));
-    }
+    load_subject(subject, name);
     write_config(subject->config);
     link_weights(subject);
-    if (run_model(subject, &run, &error) != ACCEL_OK)
-        fail_msg("%s: %s", name, error.text);
-    subject->logits = run.logits;
-    subject->logit_count = run.used;
-    assert_int_equal(run.used, (SHORT + subject->tokens) * run.vocabulary);
-}
-
-static void close_subject(struct subject *subject)
-{
-    json_decref(subject->config);
-    free(subject->logits);
-    free(subject->file);
+    run_subject(subject);
 }
 
 static void test_keys(void **state)
@@ -676,25 +504,10 @@ static void test_windows(void **state)
     assert_int_equal(failures, 0);
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    context = make_context();
-    return mkdtemp(folder) == NULL;
-}
-
 static int tear_down(void **state)
 {
-    struct accel_error error = {0};
-    char path[PATH_BYTES + 32];
-
     (void)state;
-    file_path(path, "config.json");
-    unlink(path);
-    file_path(path, "model.safetensors");
-    unlink(path);
-    OK(accel_context_free(context, &error));
-    return rmdir(folder);
+    return remove_folder((const char *const[]){"config.json", "model.safetensors", NULL});
 }
 
 int main(void)

@@ -304,9 +304,27 @@ static void keys_of_fixtures_are_known(void **state)
     }
 }
 
+/* Command R states the length that it was trained for beside its positions; in other families the key means nothing. */
+static void trained_length(void **state)
+{
+    struct accel_decoder_config config;
+    struct accel_error error;
+
+    (void)state;
+    assert_int_equal(parse("cohere", ",\"model_max_length\":131072", &config, &error), ACCEL_OK);
+    assert_int_equal(config.context, 131072);
+    accel_decoder_config_free(&config);
+    assert_int_equal(parse("cohere", ",\"model_max_length\":0", &config, &error), ACCEL_E_CORRUPT);
+    assert_non_null(strstr(error.text, "model_max_length is 0"));
+    assert_int_equal(parse("llama", ",\"model_max_length\":131072", &config, &error), ACCEL_OK);
+    assert_int_equal(config.context, 2048);
+    accel_decoder_config_free(&config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(trained_length),
         cmocka_unit_test(absent_keys_have_the_defaults_of_the_class),
         cmocka_unit_test(absent_activations_are_those_of_the_class),
         cmocka_unit_test(malformed_values_are_refused_by_name),

@@ -15,6 +15,7 @@ struct builder {
     unsigned char bytes[65536];
     size_t length;
     uint64_t keys, tensors, data;
+    float value; /* of all tensors */
 };
 
 static void put(struct builder *b, const void *bytes, size_t count)
@@ -86,20 +87,39 @@ static void tensor(struct builder *b, const char *name, uint64_t inner, uint64_t
     b->tensors++;
 }
 
-/* The smallest decoder: architecture "some", 2 layers of width 16 with 4 heads, 10 tokens. */
-static void begin(struct builder *b)
+/* The smallest decoder of an architecture: 2 layers of width 16 with 4 heads, 10 tokens. */
+static void begin_as(struct builder *b, const char *architecture)
 {
+    static const struct {
+        const char *key;
+        uint32_t value;
+    } sizes[] = {{"block_count", 2},
+                 {"embedding_length", 16},
+                 {"feed_forward_length", 24},
+                 {"attention.head_count", 4},
+                 {"context_length", 64}};
+    char name[80];
+
     memset(b, 0, sizeof(*b));
     put(b, "GGUF\3\0\0\0", 8);
     put_u64(b, 0);
     put_u64(b, 0);
-    key_text(b, "general.architecture", "some");
-    key_u32(b, "some.block_count", 2);
-    key_u32(b, "some.embedding_length", 16);
-    key_u32(b, "some.feed_forward_length", 24);
-    key_u32(b, "some.attention.head_count", 4);
-    key_u32(b, "some.context_length", 64);
-    key_f32(b, "some.attention.layer_norm_rms_epsilon", 0.125f);
+    key_text(b, "general.architecture", architecture);
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        snprintf(name, sizeof(name), "%s.%s", architecture, sizes[i].key);
+        key_u32(b, name, sizes[i].value);
+    }
+    if (strcmp(architecture, "other") != 0) {
+        snprintf(name, sizeof(name), "%s.attention.layer_norm_rms_epsilon", architecture);
+        key_f32(b, name, 0.125f);
+    }
+    snprintf(name, sizeof(name), "%s.attention.layer_norm_epsilon", architecture);
+    key_f32(b, name, 0.25f);
+}
+
+static void begin(struct builder *b)
+{
+    begin_as(b, "some");
 }
 
 static void end(struct builder *b)
@@ -110,6 +130,8 @@ static void end(struct builder *b)
     b->length = (b->length + 31) / 32 * 32;
     b->length += b->data;
     assert_true(b->length <= sizeof(b->bytes));
+    for (size_t at = b->length - b->data; at < b->length; at += sizeof(b->value))
+        memcpy(b->bytes + at, &b->value, sizeof(b->value));
     memcpy(b->bytes + 8, &b->tensors, 8);
     memcpy(b->bytes + 16, &b->keys, 8);
 }
@@ -195,13 +217,19 @@ static void rotary_scaling_is_read(void **state)
     key_f32(&b, "some.rope.freq_base", 5e5f);
     key_u32(&b, "some.rope.dimension_count", 2);
     tensor(&b, "rope_freqs.weight", 1, 0);
+    b.value = 2;
     end(&b);
     accept(&b, &config);
     assert_true(config.rope.kind == ACCEL_ROPE_YARN && config.rope.factor == 4 && config.rope.original_context == 16);
     assert_true(config.rope.base == 500000 && config.rope.dims == 2);
     assert_true(fabs(config.rope.attention_factor - 2 * (0.1 * log(4) + 1)) < 1e-12);
-    assert_string_equal(config.rope_divisors, "rope_freqs.weight");
+    assert_true(config.rope_divisors[0] == 2);
     accel_decoder_config_free(&config);
+    begin(&b);
+    key_u32(&b, "some.rope.dimension_count", 2);
+    tensor(&b, "rope_freqs.weight", 1, 0);
+    end(&b);
+    refuse(&b, ACCEL_E_CORRUPT, "tensor 'rope_freqs.weight' is missing or does not have 1 positive values of F32");
     begin(&b);
     key_f32(&b, "some.rope.freq_base", NAN);
     end(&b);
@@ -400,13 +428,78 @@ static void layers_must_have_tensors(void **state)
     refuse(&b, ACCEL_E_CORRUPT, "4 layers, its files have 3 tensors");
 }
 
+/* Values of absent keys are those of llama.cpp (load_hparams), not those of config.json. */
+static void absent_keys_are_those_of_llama_cpp(void **state)
+{
+    static const struct {
+        const char *architecture, *missing;
+    } required[] = {{"gptneox", "the key gptneox.use_parallel_residual is missing"},
+                    {"granite", "the key granite.logit_scale is missing"},
+                    {"mpt", "the key mpt.attention.max_alibi_bias is missing"}};
+    static const char *const whole_heads[] = {"phi2", "stablelm", "chatglm"};
+    struct accel_decoder_config config;
+    struct builder b;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(required) / sizeof(required[0]); i++) {
+        begin_as(&b, required[i].architecture);
+        end(&b);
+        refuse(&b, ACCEL_E_CORRUPT, required[i].missing);
+    }
+    for (size_t i = 0; i < sizeof(whole_heads) / sizeof(whole_heads[0]); i++) {
+        begin_as(&b, whole_heads[i]);
+        end(&b);
+        accept(&b, &config);
+        assert_int_equal(config.rope.dims, 4);
+        assert_true(config.norm_epsilon == (config.form.norm == FORM_RMS_NORM ? 0.125 : 0.25));
+        accel_decoder_config_free(&config);
+    }
+    begin_as(&b, "other"); /* has the epsilon of layer norms alone */
+    end(&b);
+    accept(&b, &config);
+    assert_true(config.family == NULL && config.norm_epsilon == 0.25);
+    accel_decoder_config_free(&config);
+    begin(&b);
+    key_u32(&b, "some.attention.key_length", 8);
+    end(&b);
+    accept(&b, &config);
+    assert_true(config.head_size == 8 && config.value_size == 4);
+    accel_decoder_config_free(&config);
+    begin(&b);
+    key_text(&b, "some.rope.scaling.type", "yarn");
+    key_u32(&b, "some.rope.scaling.original_context_length", 16);
+    end(&b);
+    accept(&b, &config);
+    assert_true(config.rope.factor == 1 && config.rope.attention_factor == 1);
+    accel_decoder_config_free(&config);
+    begin_as(&b, "phi3");
+    key_u32(&b, "phi3.rope.scaling.original_context_length", 16);
+    tensor(&b, "rope_factors_short.weight", 2, 0);
+    tensor(&b, "rope_factors_long.weight", 2, 0);
+    b.value = 2;
+    end(&b);
+    accept(&b, &config);
+    assert_true(config.rope.kind == ACCEL_ROPE_LONG && config.rope.attention_factor == 1);
+    accel_decoder_config_free(&config);
+    begin(&b);
+    key_text(&b, "some.rope.scaling.type", "dynamic");
+    key_f32(&b, "some.rope.scaling.factor", 2);
+    end(&b);
+    refuse(&b, ACCEL_E_UNSUPPORTED, "some.rope.scaling.type is 'dynamic'");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_smallest_decoder_is_read), cmocka_unit_test(lists_per_layer_must_be_uniform),
-        cmocka_unit_test(rotary_scaling_is_read),       cmocka_unit_test(windows_may_have_a_pattern),
-        cmocka_unit_test(tokens_are_checked),           cmocka_unit_test(a_piece_in_memory_is_refused),
-        cmocka_unit_test(split_files_are_one_model),    cmocka_unit_test(layers_must_have_tensors),
+        cmocka_unit_test(the_smallest_decoder_is_read),
+        cmocka_unit_test(lists_per_layer_must_be_uniform),
+        cmocka_unit_test(rotary_scaling_is_read),
+        cmocka_unit_test(windows_may_have_a_pattern),
+        cmocka_unit_test(tokens_are_checked),
+        cmocka_unit_test(a_piece_in_memory_is_refused),
+        cmocka_unit_test(split_files_are_one_model),
+        cmocka_unit_test(layers_must_have_tensors),
+        cmocka_unit_test(absent_keys_are_those_of_llama_cpp),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -135,23 +135,16 @@ static void test_round_trip(void **state)
     record = history->records[0];
     assert_int_equal(record->kind, ACCEL_HISTORY_BANDWIDTH);
     assert_true(record->bandwidth == 1.5e11);
-    assert_true(record->time > 1700000000);
     record = history->records[1];
     assert_string_equal(record->device, plain.device);
-    assert_string_equal(record->driver, plain.driver);
     assert_string_equal(record->model, plain.model);
     assert_string_equal(record->settings, plain.settings);
-    assert_int_equal(record->time, plain.time);
-    assert_int_equal(record->context, plain.context);
     assert_int_equal(record->planned, plain.planned);
     assert_int_equal(record->measured, plain.measured);
     assert_true(record->step_bytes == plain.step_bytes);
-    assert_int_equal(record->prompt, plain.prompt);
     assert_int_equal(record->tokens, plain.tokens);
-    assert_true(record->prompt_speed == plain.prompt_speed && record->speed == plain.speed);
+    assert_true(record->speed == plain.speed);
     assert_int_equal(record->threads, 2);
-    assert_int_equal(record->class_count, 2);
-    assert_memory_equal(record->classes, classes, sizeof(classes));
     accel_history_free(history);
     history = find(b, ACCEL_HISTORY_RUN, plain.model, "farm:a", 1);
     assert_int_equal(history->count, 1);
@@ -200,23 +193,34 @@ static void test_concurrent(void **state)
 
 static void test_damage(void **state)
 {
+    static const char *const broken[] = {"{\"accel-history\":1,\"kind\":\"run\",\"model\":\"x}\n",
+                                         "{\"accel-history\":1,\"kind\":\"run\",\"model\":\"\\x\"}\n",
+                                         "{\"accel-history\":1,\"kind\":\"run\",\"model\":\"x\"y}\n",
+                                         "{\"accel-history\":1,\"kind\":\"run\",\"model\":\"\xff\"}\n",
+                                         "{\"accel-history\":1,\"kind\":\"run\"}}\n",
+                                         "{\"accel-history\":1,\"kind\":\"run\",\"a\":]}\n",
+                                         "{\"accel-history\":1,\"kind\":\"run\",a:1}\n",
+                                         "{\"accel-history\":1,\"kind\":\"walk\"}\n"};
+    enum { DAMAGED = 3 + sizeof(broken) / sizeof(broken[0]) };
     struct bench *b = *state;
     struct accel_history *history;
     add(b, &plain);
     write_file(b->path, "not a record\n{\"accel-history\":1,\"kind\":\"run\",\"device\":[}\n{\"accel-history\":2}\n\n");
     write_file(b->path, "{\"accel-history\":1,\"kind\":\"run\",\"device\":\"x\",\"planned\":-5,\"classes\":[1]}\n");
+    for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++)
+        write_file(b->path, broken[i]);
     write_file(b->path, "{\"accel-history\":1,\"kind\":\"ru");
     history = find(b, 0, NULL, NULL, 0);
     assert_int_equal(history->count, 2);
     assert_string_equal(history->records[0]->device, "x");
     assert_int_equal(history->records[0]->planned, 0);
-    assert_int_equal(history->damaged, 3);
+    assert_int_equal(history->damaged, DAMAGED);
     accel_history_free(history);
     /* The half line must not take the next record with it. */
     add(b, &plain);
     history = find(b, 0, NULL, NULL, 0);
     assert_int_equal(history->count, 3);
-    assert_int_equal(history->damaged, 4);
+    assert_int_equal(history->damaged, DAMAGED + 1);
     accel_history_free(history);
     /* Words of another kind, model and device inside of other members. */
     write_file(b->path, "{\"accel-history\":1,\"kind\":\"run\",\"device\":\"y\",\"model\":\"n\",\"note\":"
@@ -237,12 +241,9 @@ static void test_damage(void **state)
 /* Numbers that no machine reaches are damage, whoever wrote them. */
 static void test_absurd(void **state)
 {
-    static const char *const members[] = {"\"tokens_per_1000_s\":18000000000000000000",
-                                          "\"measured\":9007199254740993",
-                                          "\"planned\":1,\"measured\":1001",
-                                          "\"planned\":2001,\"measured\":2",
-                                          "\"planned\":99999999999999999999",
-                                          "\"classes\":{\"weights\":[1,9007199254740993]}"};
+    static const char *const members[] = {"\"tokens_per_1000_s\":18000000000000000000", "\"measured\":9007199254740993",
+                                          "\"planned\":1,\"measured\":1001", "\"planned\":2001,\"measured\":2",
+                                          "\"planned\":99999999999999999999"};
     struct bench *b = *state;
     struct accel_history *history;
     char line[200];

@@ -273,8 +273,8 @@ static void test_memory(void **state)
     assert_int_equal(accel_plan_fit(b->plan, &fit, NULL), ACCEL_E_INVALID);
     assert_int_equal(place(b, 16), ACCEL_OK);
     assert_int_equal(b->script.bucket, 8);
-    assert_row(b, ACCEL_MEMORY_MAPPED, 16, 16, "file: the pages of 1 weights");
-    assert_row(b, ACCEL_MEMORY_STATE, 100 * (64 + 68), 100 * (64 + 68), "2 parts x 100 slots, 132 bytes");
+    assert_row(b, ACCEL_MEMORY_MAPPED, 16, 16, "file: the mapped pages of 1 weights");
+    assert_row(b, ACCEL_MEMORY_STATE, 100 * (64 + 68), 100 * (64 + 68), "2 caches x 100 slots, 132 bytes");
     assert_row(b, ACCEL_MEMORY_ACTIVATION, 2 * 8 * 16, 2 * 8 * 16, "2 inputs and outputs of 1 graphs");
     assert_row(b, ACCEL_MEMORY_SCRATCH, 110, 220, "estimated by driver scripted: first; second");
     assert_row(b, ACCEL_MEMORY_PROGRAM, 0, 512, "the driver gives no estimate");
@@ -307,7 +307,7 @@ static void test_in_place(void **state)
     assert_int_equal(b->in_place_count, 1);
     assert_int_equal(b->in_place[0].looked_up, 0);
     assert_string_equal(b->in_place[0].key, "w");
-    assert_row(b, ACCEL_MEMORY_MAPPED, 4096, 4096, "file: the pages of 1 weights");
+    assert_row(b, ACCEL_MEMORY_MAPPED, 4096, 4096, "file: the mapped pages of 1 weights");
     assert_int_equal(b->script.opened, 1);
     assert_int_equal(b->script.claims, 1);
     assert_int_equal(b->script.estimates, 1);

@@ -1,16 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Counts how often plans of a model and their sessions open a device and ask it: a plan opens it once and asks once for
- * claims and once for estimates, and its session takes it over. Plans that are made again, and variants, share it.
+ * claims and once for estimates, and its session takes it over. Plans that are made again, and variants, share it. The
+ * header of the model's file is read once too.
  */
 #include <accel/model/plan.h>
 
+#include "model/file/container.h"
 #include "session_second.h"
 
 /* Calls of the slots of the driver "second". */
 static struct calls {
     uint32_t open, claim, estimate, compile, close;
 } calls;
+
+static uint32_t headers_read;
+
+/* The linker replaces calls of model_gguf_read by the first and names that itself as the second (--wrap). */
+int32_t __wrap_model_gguf_read(struct accel_model_file *file, uint32_t part, struct accel_error *error);
+int32_t __real_model_gguf_read(struct accel_model_file *file, uint32_t part, struct accel_error *error);
+
+int32_t __wrap_model_gguf_read(struct accel_model_file *file, uint32_t part, struct accel_error *error)
+{
+    headers_read++;
+    return __real_model_gguf_read(file, part, error);
+}
 
 static int32_t count_call(const char *slot, struct accel_error *error)
 {
@@ -33,6 +47,7 @@ static struct accel_model_plan *plan_with(const char *device, const struct accel
 
     stories_path(path);
     calls = (struct calls){0};
+    headers_read = 0;
     second.before = count_call;
     OK(accel_model_plan_create(context, &options, &plan, &error));
     return plan;
@@ -46,6 +61,7 @@ static void test_plan(void **state)
     assert_int_equal(calls.open, 1);
     assert_int_equal(calls.claim, 1);
     assert_int_equal(calls.estimate, 1);
+    assert_int_equal(headers_read, 1);
     accel_model_plan_free(plan);
     assert_int_equal(calls.close, 1);
 }
@@ -67,6 +83,7 @@ static void test_run(void **state)
     assert_int_equal(calls.compile, 1);
     /* The module that is compiled claims for itself: it may be made without a plan. */
     assert_int_equal(calls.claim, 2);
+    assert_int_equal(headers_read, 1);
     accel_model_plan_free(plan);
     assert_int_equal(calls.close, 1);
 }
@@ -113,6 +130,7 @@ static void test_variants(void **state)
 
     (void)state;
     OK(accel_model_plan_vary(plan, &batch, 1, &variant, &error));
+    assert_int_equal(headers_read, 1);
     accel_model_plan_free(plan);
     assert_int_equal(calls.open, 1);
     assert_int_equal(calls.close, 0);

@@ -94,14 +94,8 @@ static void write_os_devices(const struct accel_os_device *devices, uint32_t cou
     for (uint32_t i = 0; i < count; i++) {
         accel_json_object_begin(json);
         accel_json_member_text(json, "name", devices[i].name);
-        accel_json_member_text(json, "type", devices[i].type);
-        for (uint32_t k = 0; k < devices[i].info_count; k++) {
-            if (k == 0)
-                accel_json_member_object(json, "infos");
-            accel_json_member_text(json, devices[i].infos[k].name, devices[i].infos[k].value);
-            if (k + 1 == devices[i].info_count)
-                accel_json_object_end(json);
-        }
+        accel_json_key(json, "accelerator");
+        accel_json_literal(json, devices[i].is_accelerator ? "true" : "false");
         accel_json_object_end(json);
     }
     accel_json_array_end(json);
@@ -125,11 +119,6 @@ static void write_pci(const struct accel_machine *machine, struct accel_json *js
             accel_json_member_text(json, "name", device->name);
         if (device->numa_node >= 0)
             accel_json_member_i64(json, "numa_node", device->numa_node);
-        if (device->link > 0) {
-            snprintf(text, sizeof(text), "%.15g", device->link);
-            accel_json_key(json, "link_gb_per_s");
-            accel_json_literal(json, text);
-        }
         write_os_devices(device->os_devices, device->os_device_count, json);
         accel_json_object_end(json);
     }
@@ -165,7 +154,6 @@ void accel_topology_write_json(const struct accel_topology *topology, struct acc
     write_numa(machine, json);
     write_caches(machine, json);
     write_pci(machine, json);
-    write_os_devices(machine->os_devices, machine->os_device_count, json);
     write_tree(machine, json);
     accel_json_object_end(json);
 }

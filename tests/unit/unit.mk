@@ -156,10 +156,14 @@ tests_unit_family_keys_SOURCES = %D%/family_keys.c %D%/format_support.h %D%/conf
 tests_unit_family_keys_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_family_keys_LDADD = $(model_test_libs) $(JANSSON_LIBS)
 unit_tests += tests/unit/family_changes
-tests_unit_family_changes_SOURCES = %D%/family_changes.c %D%/session_support.h %D%/family_fixtures.def \
-	%D%/config_without_effect.def
+tests_unit_family_changes_SOURCES = %D%/family_changes.c %D%/changes_support.h %D%/session_support.h \
+	%D%/family_fixtures.def %D%/config_without_effect.def
 tests_unit_family_changes_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_family_changes_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
+unit_tests += tests/unit/gguf_changes
+tests_unit_gguf_changes_SOURCES = %D%/gguf_changes.c %D%/changes_support.h %D%/session_support.h %D%/family_fixtures.def
+tests_unit_gguf_changes_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_gguf_changes_LDADD = $(model_test_libs) $(JANSSON_LIBS) -lm
 unit_tests += tests/unit/family_decoder
 tests_unit_family_decoder_SOURCES = %D%/family_decoder.c %D%/session_support.h
 tests_unit_family_decoder_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
@@ -242,6 +246,7 @@ EXTRA_tests_unit_session_split_DEPENDENCIES = plugins/cpu/cpu.la
 unit_tests += tests/unit/session_device
 tests_unit_session_device_SOURCES = %D%/session_device.c %D%/session_second.h %D%/session_support.h tests/mock/second.c tests/mock/second.h
 tests_unit_session_device_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_session_device_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=model_gguf_read
 tests_unit_session_device_LDADD = libaccel-model-core.la libaccel-core.la libaccel-quant.la $(CMOCKA_LIBS) \
 	$(JANSSON_LIBS) -lm
 EXTRA_tests_unit_session_device_DEPENDENCIES = plugins/cpu/cpu.la
@@ -376,7 +381,7 @@ tests_unit_plan_devices_LDADD = $(core_test_libs)
 unit_tests += tests/unit/describe_models tests/unit/describe_files
 tests_unit_describe_models_SOURCES = %D%/describe_models.c %D%/format_support.h
 tests_unit_describe_models_LDADD = $(model_test_libs)
-tests_unit_describe_files_SOURCES = %D%/describe_files.c %D%/format_support.h
+tests_unit_describe_files_SOURCES = %D%/describe_files.c %D%/format_support.h %D%/family_fixtures.def
 tests_unit_describe_files_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_unit_describe_files_LDADD = $(model_test_libs) $(JANSSON_LIBS)
 

@@ -51,7 +51,7 @@ struct common {
      OPTION_TEXT,                                                                                                      \
      offsetof(type, member.device),                                                                                    \
      "NAME",                                                                                                           \
-     "use this device alone: DRIVER:ID, DRIVER, ID, a kind (cpu, gpu, npu, other: hardware only), or a list of these " \
+     "use this device alone: DRIVER:ID, DRIVER, ID, a kind of hardware (cpu, gpu, npu, other), or a list of these "    \
      "separated by commas, of which the first available one is used",                                                  \
      0,                                                                                                                \
      0},                                                                                                               \
@@ -73,8 +73,8 @@ struct common {
          OPTION_SETTING,                                                                                               \
          offsetof(type, member.sets),                                                                                  \
          "N",                                                                                                          \
-         "layers on the GPU, counted from the last, the output layer included; 0: none, all: all of them: --set "      \
-         "gpu.layers=N",                                                                                               \
+         "number of the last layers that run on the GPU, with the output as the very last; 0: none; all: every one: "  \
+         "--set gpu.layers=N",                                                                                         \
          0,                                                                                                            \
          0},                                                                                                           \
         {"cache-type-k",                                                                                               \
@@ -98,8 +98,9 @@ struct common {
          OPTION_SETTING,                                                                                               \
          offsetof(type, member.sets),                                                                                  \
          "[on|off|auto]",                                                                                              \
-         "on, or no word: tiled attention; off: the whole score matrix, which cpu, opencl and vulkan refuse: --set "   \
-         "attention.kernel",                                                                                           \
+         "on, also without a word: tiled attention; off: the whole score matrix, which cpu, opencl and vulkan "        \
+         "refuse: "                                                                                                    \
+         "--set attention.kernel=KERNEL",                                                                              \
          0,                                                                                                            \
          0},                                                                                                           \
         {"no-mmap",                                                                                                    \

@@ -354,6 +354,15 @@ const char *bytes_text(uint64_t bytes, char text[32])
     return text;
 }
 
+const char *seconds_text(double seconds, char text[32])
+{
+    const char *unit = seconds < 0.9995 ? "ms" : "s";
+    double value = seconds < 0.9995 ? 1000 * seconds : seconds;
+
+    snprintf(text, 32, "%.*f %s", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, unit);
+    return text;
+}
+
 const char *short_places(const char *text, char *copy, size_t size)
 {
     static const char ending[] = ".yaml";

@@ -75,6 +75,9 @@ void print_wrapped(uint32_t column, uint32_t indent, const char *text);
 /* Formats bytes: "1.03 MiB". */
 const char *bytes_text(uint64_t bytes, char text[32]);
 
+/* Formats a time with three significant figures: "4.21 ms", "1.50 s". */
+const char *seconds_text(double seconds, char text[32]);
+
 /* Copies text with the folders of profiles left out: "base.yaml:38" for "/usr/share/accel/profiles/base.yaml:38". */
 const char *short_places(const char *text, char *copy, size_t size);
 

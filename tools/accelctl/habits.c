@@ -144,10 +144,10 @@ const char *setting_of_option(const char *option)
 const char *expand_count(const char *value)
 {
     static char number[24];
-    size_t digits = strspn(value, "0123456789");
-    bool is_k = strcmp(value + digits, "K") == 0 || strcmp(value + digits, "k") == 0;
+    size_t length = strspn(value, "0123456789");
+    bool is_k = strcmp(value + length, "K") == 0 || strcmp(value + length, "k") == 0;
 
-    if (digits == 0 || digits > 9 || (!is_k && strcmp(value + digits, "M") != 0))
+    if (length == 0 || length > 9 || (!is_k && strcmp(value + length, "M") != 0))
         return NULL;
     snprintf(number, sizeof(number), "%llu", strtoull(value, NULL, 10) * (is_k ? 1024 : 1048576));
     return number;
@@ -155,8 +155,6 @@ const char *expand_count(const char *value)
 
 const char *setting_word(const char *key, const char *value)
 {
-    if ((strcmp(key, "context") == 0 || strcmp(key, "batch") == 0) && expand_count(value) != NULL)
-        return expand_count(value);
     if (strcmp(key, "kv.type") == 0)
         key = "kv.type.k";
     for (size_t i = 0; i < COUNT(values); i++)
@@ -223,6 +221,17 @@ static const struct {
     {"quantize", "--output-tensor-type", "--role head=TYPE"},
     {"quantize", "--token-embedding-type", "--role embedding=TYPE"},
     {"quantize", "--tensor-type --tensor-type-file", "--role ROLE=TYPE, as --role down=q6_k"},
+    {"quantize", "--keep-split", "leave it out: OUT is one file, also of a model in several files"},
+    {"quantize", "--prune-layers", "all layers are written; none can be left out"},
+    {"quantize", "--max-buffer-size", "leave it out: one tensor at a time is in memory"},
+    {"quantize", "-ngl --gpu-layers --n-gpu-layers --ctx-size",
+     "leave it out: quantize computes on the processors, with --threads N of them"},
+    {"profile", "-c --ctx-size -t --threads -ngl --gpu-layers --n-gpu-layers",
+     "--set context=N, --set cpu.threads=N or --set gpu.layers=N, with show and diff"},
+    {"info", "-c --ctx-size -t --threads -ngl --gpu-layers --n-gpu-layers",
+     "info reads the file and runs nothing: accelctl plan MODEL takes -c, -t and -ngl"},
+    {"tokenize", "-c --ctx-size -t --threads -ngl --gpu-layers --n-gpu-layers",
+     "leave it out: tokenize reads the vocabulary and runs nothing"},
     {"info", "--modelfile --parameters --license --system --verbose -v",
      "accelctl info MODEL prints the metadata, --all without shortening lists, --template the chat template alone"},
     {"eval", "--hellaswag --winogrande --multiple-choice",
@@ -231,6 +240,10 @@ static const struct {
     {"eval", "--kl-divergence --kl-divergence-base --save-all-logits",
      "--against FILE computes the KL divergence from a reference model in one go"},
     {"bench", "-o --output -oe --output-err", "--json prints one JSON document, --sqlite FILE fills a database"},
+    {"bench", "-c --ctx-size",
+     "the context is that of the longest test, by -p, -n and -d; --set context=N sets another"},
+    {"bench", "--delay --progress",
+     "leave it out: progress is printed on a terminal, and there is no pause between tests"},
     {"bench", "-pg", "-d N measures decode with N tokens in the cache, -p N prefill"},
     {"plan", "-n --tokens --n-predict --n-gen --n-prompt",
      "a plan is for the whole context, -c N; --length N is the length of the texts, for profiles that depend on it"},
@@ -274,7 +287,8 @@ static const struct {
      "--rope-scaling --rope-scale --rope-freq-base --rope-freq-scale --yarn-orig-ctx --yarn-ext-factor "
      "--yarn-attn-factor --yarn-beta-slow --yarn-beta-fast -gan --grp-attn-n -gaw --grp-attn-w",
      "rotary scaling is read from the model's file"},
-    {"", "-md --model-draft --draft --draft-max --draft-min -ngld -devd", "there is no speculative decoding"},
+    {"", "-md --model-draft --draft --draft-max --draft-min -ngld -devd --spec-type --spec-draft-model --spec-default",
+     "there is no speculative decoding"},
     {"", "-mm --mmproj --image --audio --video", "models that take images or sound do not run yet"},
     {"", "--port --api-key --path --metrics --slots -cb --cont-batching --embedding --embeddings --rerank --reranking",
      "there is no server yet; accelctl plan MODEL --emit llama-server prints its call with the planned settings"},
@@ -295,6 +309,7 @@ static const struct {
     {"run chat plan", "--num-ctx --num_ctx --max-model-len", "-c N"},
     {"", "--verbose-prompt", "accelctl tokenize MODEL TEXT prints the tokens of a text"},
     {"", "--list-devices", "accelctl devices"},
+    {"", "--version", "accelctl version"},
     {"", "--override-kv", "metadata are taken as the file has them"},
     {"", "--prompt-cache --prompt-cache-all --prompt-cache-ro --slot-save-path", "no session is saved to a file yet"},
     {"", "-lv --verbosity --log-verbosity --log-file --log-colors --log-prefix --log-timestamps",
@@ -408,6 +423,8 @@ const char *instead_of_value(const char *command, const char *option, const char
         return "-p of plan is --platform NAME; a plan is for the whole context, -c N, and --length N is the length of "
                "the "
                "texts";
+    if (strcmp(command, "quantize") == 0 && strcmp(option, "method") == 0 && strpbrk(value, "./") != NULL)
+        return "-m of quantize is --method: accelctl quantize IN OUT TYPE names the files without options";
     if (strcmp(command, "bench") == 0 && strcmp(option, "threads") == 0 && strchr(value, ',') != NULL)
         return instead_of_setting(command, "cpu.threads", value);
     if (has_word("run chat", command, strlen(command)) && strcmp(option, "tokens") == 0 && strcmp(value, "0") == 0)

@@ -96,7 +96,7 @@ static int act(int count, char **arguments)
     const struct command *command;
 
     if (count < 2)
-        return report_error_text(0, EXIT_USAGE, "usage", "requires a command", "accelctl --help lists the commands");
+        return report_error_text(0, EXIT_USAGE, "usage", "a command is required", "accelctl --help lists the commands");
     if (strcmp(arguments[1], "--help") == 0 || strcmp(arguments[1], "-h") == 0)
         return help(NULL, count, arguments);
     if (strcmp(arguments[1], "help") == 0)

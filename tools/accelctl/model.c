@@ -240,28 +240,24 @@ static bool is_model_here(const struct opened *opened)
     return accel_model_description_is_file(model) && accel_model_description_runs(model, NULL) == ACCEL_OK;
 }
 
-/* Prints notes about the start of a run: it may be on an unexpected device, or ignore a misspelt variable. A plan
- * prints them among its notes. The variables are named once, since a benchmark opens its model many times. */
-static void print_start_notes(const struct accel_plan *plan)
+void print_start_notes(const struct accel_plan *plan, const char *key)
 {
-    static uint32_t variables_are_named;
+    const char *level = strcmp(key, "environment") == 0 ? "warn" : "note";
     char text[1200], remedy[1200];
 
     for (uint32_t i = 0; i < accel_plan_note_count(plan); i++) {
         const struct accel_plan_note *note = accel_plan_note_get(plan, i);
 
-        bool is_variable = strcmp(note->key, "environment") == 0;
-
-        if (strcmp(note->key, "device") == 0 || (is_variable && !variables_are_named))
-            fprintf(error_output(), "%s: %s%s%s\n", is_variable ? "warn" : "note",
-                    clean_text(note->text, text, sizeof(text)), note->remedy[0] == '\0' ? "" : "; ",
-                    clean_text(note->remedy, remedy, sizeof(remedy)));
+        if (strcmp(note->key, key) == 0)
+            fprintf(error_output(), "%s: %s%s%s\n", level, clean_text(note->text, text, sizeof(text)),
+                    note->remedy[0] == '\0' ? "" : "; ", clean_text(note->remedy, remedy, sizeof(remedy)));
     }
-    variables_are_named = 1;
 }
 
 int open_model(const struct common *common, const struct wish *wish, struct opened *opened)
 {
+    /* A benchmark opens its model many times. */
+    static bool variables_are_named;
     struct accel_error error = {0};
     int code;
 
@@ -275,8 +271,12 @@ int open_model(const struct common *common, const struct wish *wish, struct open
     if (code >= 0)
         return code;
     adopt_plan(opened);
-    if (wish->runs && !wish->is_repeated)
-        print_start_notes(accel_model_plan_plan(opened->made));
+    if (wish->runs && !wish->is_repeated) {
+        print_start_notes(accel_model_plan_plan(opened->made), "device");
+        if (!variables_are_named)
+            print_start_notes(accel_model_plan_plan(opened->made), "environment");
+        variables_are_named = true;
+    }
     if (wish->runs)
         code = refuse_reports(common, wish, accel_model_plan_plan(opened->made));
     if (code >= 0)

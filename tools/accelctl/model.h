@@ -49,6 +49,10 @@ bool is_plan_file(const char *path);
 int open_model(const struct common *common, const struct wish *wish, struct opened *opened);
 void close_model(struct opened *opened);
 
+/* Prints the plan's notes of a key to the error output: "device", that it is another than expected, and "environment",
+ * variables without effect. A plan that is printed has them among its notes. */
+void print_start_notes(const struct accel_plan *plan, const char *key);
+
 /* Loads the session. If the plan exceeds its budget, the remedy is the call of accelctl plan that finds what fits, or
  * `smaller` of the wish. */
 int32_t load_session(const struct opened *opened, struct accel_error *error);

@@ -105,7 +105,7 @@ static void check_cpu_quota(struct accel_doctor_evaluation *doctor)
                                    .area = "processors",
                                    .check = "cpu.quota",
                                    .subject = "quota",
-                                   .text = "no limit of processor time that is below the processors",
+                                   .text = "no CPU quota is below the number of processors",
                                    .origin = quota->origin};
     if (quota->origin && processors > 0 && processors < machine->allowed_cpu_count) {
         row.state = ACCEL_DOCTOR_WARN;
@@ -131,7 +131,7 @@ static void check_thread_plan(struct accel_doctor_evaluation *doctor)
         row.remedy = accel_doctor_text(doctor, "%s", error.remedy);
         row.origin = "hwloc";
     } else {
-        row.text = accel_doctor_text(doctor, "%u would compute: %s", plan.count, plan.reason);
+        row.text = accel_doctor_text(doctor, "a run would use %u: %s", plan.count, plan.reason);
         row.origin = accel_doctor_text(doctor, "%s", plan.origin);
     }
     add_row(doctor, row);
@@ -154,7 +154,7 @@ static void check_usable_memory(struct accel_doctor_evaluation *doctor)
                                    .origin = usable->origin};
     if (usable->origin) {
         row.state = is_low ? ACCEL_DOCTOR_WARN : ACCEL_DOCTOR_GOOD;
-        row.text = accel_doctor_text(doctor, "%.2f GiB can be taken now, of %.2f GiB", (double)usable->bytes / GIB,
+        row.text = accel_doctor_text(doctor, "%.2f GiB of %.2f GiB are available", (double)usable->bytes / GIB,
                                      (double)machine->limits.memory_total.bytes / GIB);
         row.remedy = is_low ? "end programs that hold memory" : "";
     }
@@ -171,7 +171,7 @@ static void check_memory_limit(struct accel_doctor_evaluation *doctor)
                                    .area = "memory",
                                    .check = "memory.limit",
                                    .subject = "limit",
-                                   .text = "the groups set none below the machine's memory",
+                                   .text = "no control group limits memory below that of the machine",
                                    .origin = limit->origin};
     if (limit->origin && (total->origin == NULL || limit->bytes < total->bytes)) {
         row.state = is_low ? ACCEL_DOCTOR_WARN : ACCEL_DOCTOR_NOTE;
@@ -317,7 +317,7 @@ static void check_profiles(struct accel_doctor_evaluation *doctor)
                                    .area = "folders",
                                    .check = "profiles",
                                    .subject = "profiles",
-                                   .text = "all profiles that apply here could be read"};
+                                   .text = "all profiles for this machine can be read"};
     /* A faulty table of variables blocks every plan; the rows of the devices report it. */
     if (doctor->context->profile)
         accel_profile_unknown_each(doctor->context->profile, check_variable, doctor, NULL);

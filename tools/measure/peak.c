@@ -62,13 +62,16 @@ int measure_peak(const struct measure_sequence *sequence, uint32_t threads, cons
 {
     struct turns turns = {sequence, 1000};
     double rates[ROUNDS_MOST], taken;
-    int wrong = 0;
+    int wrong;
 
     *out_rate = (struct measure_spread){0};
     rounds = rounds < 1 ? 1 : rounds > ROUNDS_MOST ? ROUNDS_MOST : rounds;
     /* Doubles the turns up to the requested time; this warms up the processor's clock, too. */
-    for (taken = 0; wrong == 0 && taken < seconds; turns.count *= 2)
+    wrong = measure_team(threads, processors, run_turns, &turns, &taken);
+    while (wrong == 0 && taken < seconds) {
+        turns.count *= 2;
         wrong = measure_team(threads, processors, run_turns, &turns, &taken);
+    }
     for (uint32_t r = 0; wrong == 0 && r < rounds; r++) {
         wrong = measure_team(threads, processors, run_turns, &turns, &taken);
         rates[r] = sequence->products * (double)turns.count * threads / taken;

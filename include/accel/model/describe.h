@@ -24,8 +24,10 @@ ACCEL_BEGIN_C
 struct accel_model_description;
 
 /**
- * Describes the model at a path, or the descriptor of that name where there is no such file. The context gives the
- * profiles; it need not have discovered, and may be NULL for a path: then no descriptor is looked for.
+ * Describes the model at a path, or the descriptor of that name where there is no such file. A config.json without
+ * weights beside it, or a folder that has it alone, is described if it is that of a decoder, as a descriptor is. The
+ * context gives the profiles; it need not have discovered, and may be NULL for a path: then no descriptor is looked
+ * for.
  *
  * Errors: those of accel_model_file_open for a file; ACCEL_E_CORRUPT for a configuration that is malformed or a
  * descriptor that lacks a fact; ACCEL_E_NOT_FOUND where there is neither a file nor a descriptor, with the nearest name
@@ -42,7 +44,7 @@ ACCEL_API void accel_model_description_free(struct accel_model_description *desc
 /** The file or folder as it was given; of a descriptor its name. */
 ACCEL_API const char *accel_model_description_path(const struct accel_model_description *description) ACCEL_NOEXCEPT;
 
-/** 1 where a file was read, 0 where there is a descriptor alone. */
+/** 1 if weights were read, 0 if there is a descriptor or a config.json alone. */
 ACCEL_API uint32_t accel_model_description_is_file(const struct accel_model_description *description) ACCEL_NOEXCEPT;
 
 /** 1 if the file stores matrices transposed, with inputs first, as safetensors of GPT-2 do. A run transposes them when

@@ -17,11 +17,16 @@
 #define CPU_TILE_ROWS 4u
 #define CPU_TILE_FROM 2u /* rows of x from which on tiles are made */
 
+/* The negated sum of codes of a row, which corrects zero points of weights, as the ISA adds it to its sums. */
+union cpu_tile_sum {
+    int16_t minus[2]; /* sums in 16 bits: of codes 4c and 4c + 1, and of 4c + 2 and 4c + 3 */
+    int32_t minus8;   /* AVX-512: 8 times the whole sum, the initial value of sums for the zero point 8 */
+};
+
 /* A block of CPU_TILE_ROWS rounded rows, interleaved by 4 codes, which GEMM reads as one stream. */
 struct cpu_tile {
-    int8_t q[8][CPU_TILE_ROWS][4];      /* q[c][r]: codes 4c .. 4c + 3 of row r */
-    int16_t minus[3][CPU_TILE_ROWS][2]; /* negated sums of codes 4c and 4c + 1, and of 4c + 2 and 4c + 3: of the whole
-                                           block, of its first 16, of its last 16 */
+    int8_t q[8][CPU_TILE_ROWS][4];              /* q[c][r]: codes 4c .. 4c + 3 of row r */
+    union cpu_tile_sum minus[3][CPU_TILE_ROWS]; /* of the whole block, of its first 16, of its last 16 */
     float scale[CPU_TILE_ROWS];
     float sum[3][CPU_TILE_ROWS]; /* scale * sum of codes: whole, first 16, last 16 */
 };
@@ -102,8 +107,9 @@ static inline size_t cpu_act_bf16_bytes(size_t m, size_t k)
     return cpu_act_bf16_row(m) * cpu_act_bf16_row(k) * sizeof(uint16_t);
 }
 
-/* Rounds rows begin .. end of x [m, k] to the nearest BF16, padded with zeros, in the order that the ISA's matmul16
- * reads. `begin` is a multiple of CPU_ACT_BF16_ROWS, and so is `end` unless it is m. Rows from m on are undefined. */
-typedef void cpu_round16_fn(const float *x, size_t stride, size_t k, uint16_t *out, size_t begin, size_t end);
+/* Rounds rows begin .. end of x [rows, k] to the nearest BF16, padded with zeros, in the order that the ISA's GEMM
+ * reads. `begin` is a multiple of CPU_ACT_BF16_ROWS, and so is `end` or it is `rows`. Later rows are undefined. */
+typedef void cpu_round16_fn(const float *x, size_t stride, size_t rows, size_t k, uint16_t *out, size_t begin,
+                            size_t end);
 
 #endif

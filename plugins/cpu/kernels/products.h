@@ -60,7 +60,7 @@ struct cpu_product {
 };
 
 /* Chooses the kernel for m rows of x with weights of a type in rows of k values; `rounded`: x may be rounded; `packed`:
- * W is packed, which no kernel reads without `rounded`. Whether `packed` is true does not change `act`. */
+ * W is packed, which no kernel reads without `rounded`. `packed` does not change `act`. */
 struct cpu_product cpu_product_of(const struct cpu_kernels *kernels, uint32_t type, bool rounded, bool packed, size_t m,
                                   size_t k);
 

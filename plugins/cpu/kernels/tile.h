@@ -18,7 +18,7 @@ static inline void tile_end_row(const struct cpu_act_q8 *rows, size_t r, size_t 
             for (size_t c = 0; c < 8; c++)
                 memset(tile->q[c][lane], 0, 4);
             for (size_t i = 0; i < 3; i++) {
-                memset(tile->minus[i][lane], 0, 4);
+                memset(&tile->minus[i][lane], 0, sizeof(tile->minus[i][lane]));
                 tile->sum[i][lane] = 0;
             }
             tile->scale[lane] = 0;

@@ -5,6 +5,7 @@
  * each group has one channel (depthwise), the outputs of a place are sums of products of neighbouring channels. Threads
  * take ranges of places; of few places all stage the same ones and split the outputs.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "plugins/cpu/operators/operators.h"
@@ -26,7 +27,7 @@ struct conv {
 
 static uint32_t act_of(const struct conv *c, uint64_t rows)
 {
-    return cpu_product_for(c->device, c->call->variant, c->call->inputs[1], rows).act;
+    return cpu_product_at(c->call, rows).act;
 }
 
 static struct conv conv_of(const struct sdk_call *call)
@@ -66,6 +67,16 @@ const char *cpu_conv_check(const struct sdk_kernel *kernel, const struct sdk_nod
     const struct accel_conv *attributes = node->node->attributes;
 
     return cpu_gathered_check(kernel, node, 1u << 1, attributes->rounding);
+}
+
+uint32_t cpu_conv_describe(const struct sdk_call *call, char *name, uint32_t size)
+{
+    const struct conv c = conv_of(call);
+
+    if (!c.depthwise)
+        return cpu_product_describe(call, call->variant, cpu_least(c.rows, c.places), name, size);
+    snprintf(name, size, "depthwise %s", cpu_isa_name(c.device->kernels.isa));
+    return ACCEL_VARIANT_OWN + CPU_PRODUCTS;
 }
 
 uint64_t cpu_conv_scratch(const struct sdk_call *call, uint32_t threads)
@@ -151,7 +162,7 @@ static void multiply_rows(const struct conv *c, uint64_t place, uint64_t rows, u
 {
     const struct sdk_tensor *bias = c->call->inputs[2];
     const uint64_t from = group * (c->outputs / c->at->groups) + begin;
-    const struct cpu_product product = cpu_product_for(c->device, c->call->variant, c->call->inputs[1], rows);
+    const struct cpu_product product = cpu_product_at(c->call, rows);
     struct cpu_matmul matmul = {
         .m = rows,
         .n = end - begin,

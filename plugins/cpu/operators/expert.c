@@ -5,6 +5,7 @@
  * those of matmul. Threads split the columns; what a thread has computed, it stores or sums. With the option
  * expert_bytes copies of experts are read first, as many as the limit permits (plugins/cpu/experts.h).
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "plugins/cpu/experts.h"
@@ -48,19 +49,13 @@ static uint64_t row_bytes_of(const struct experts *e)
     uint64_t most = 0;
 
     for (size_t i = 0; i < sizeof(rows); i++) {
-        const uint32_t kind = cpu_product_for(e->device, e->call->variant, e->call->inputs[1], rows[i]).act;
+        const uint32_t kind = cpu_product_at(e->call, rows[i]).act;
         const uint64_t bytes = cpu_act_bytes(kind, rows[i], e->k) / rows[i] + 1;
 
         most = bytes > most ? bytes : most;
     }
     return most;
 }
-
-/* What is kept of a call: its matrix, if experts have a limit. */
-struct prepared {
-    struct cpu_expert_matrix *matrix;
-};
-_Static_assert(sizeof(struct prepared) == CPU_EXPERT_PREPARED, "the table of operators has the bytes");
 
 static struct experts experts_of(const struct sdk_call *call, uint32_t threads)
 {
@@ -69,7 +64,7 @@ static struct experts experts_of(const struct sdk_call *call, uint32_t threads)
     struct experts e = {
         .device = call->device,
         .call = call,
-        .matrix = call->prepared == NULL ? NULL : ((const struct prepared *)call->prepared)->matrix,
+        .matrix = call->prepared == NULL ? NULL : ((const struct cpu_expert_prepared *)call->prepared)->matrix,
         .experts = attributes->experts,
         .choices = ids->dims[1],
         .pairs = ids->dims[0] * ids->dims[1],
@@ -101,8 +96,9 @@ void cpu_expert_prepare(const struct sdk_call *call, void *prepared)
 {
     const struct accel_expert_matmul *attributes = call->attributes;
     const struct cpu_device *device = call->device;
-    struct prepared *p = prepared;
+    struct cpu_expert_prepared *p = prepared;
 
+    cpu_products_prepare(call, &p->products);
     if (device->experts != NULL && p->matrix == NULL && attributes->experts > 1 && call->inputs[1]->packed == NULL)
         p->matrix = cpu_experts_add(device->experts, call->inputs[1], attributes->experts, call->inputs[2]);
 }
@@ -113,6 +109,27 @@ const char *cpu_expert_check(const struct sdk_kernel *kernel, const struct sdk_n
 
     return sdk_input(node, 2)->type == ACCEL_I32 ? cpu_gathered_check(kernel, node, 3u << 1, attributes->rounding)
                                                  : "ids have to be I32";
+}
+
+/* Lists the kernels by the rows that an expert gets: "avx2, by rows of an expert: gemv_k, from 2 gemm8". The number is
+ * that of the first. */
+uint32_t cpu_expert_describe(const struct sdk_call *call, char *name, uint32_t size)
+{
+    const uint64_t most = cpu_least(call->inputs[2]->dims[0] * call->inputs[2]->dims[1], CPU_ACT_BF16_FROM);
+    const uint32_t first = cpu_product_at(call, 1).family;
+    uint32_t last = first;
+    int used = snprintf(name, size, "%s, by rows of an expert: %s",
+                        cpu_isa_name(((const struct cpu_device *)call->device)->kernels.isa), cpu_product_name(first));
+
+    for (uint64_t rows = 2; rows <= most && used >= 0 && (uint32_t)used < size; rows++) {
+        const uint32_t family = cpu_product_at(call, rows).family;
+
+        if (family != last)
+            used +=
+                snprintf(name + used, size - (uint32_t)used, ", from %u %s", (unsigned)rows, cpu_product_name(family));
+        last = family;
+    }
+    return ACCEL_VARIANT_OWN + first;
 }
 
 uint64_t cpu_expert_scratch(const struct sdk_call *call, uint32_t threads)
@@ -161,7 +178,7 @@ static struct segment next_segment(const struct experts *e, uint64_t expert, uin
     while (e->first[segment.expert + 1] <= begin)
         segment.expert++;
     segment.rows = cpu_least(e->first[segment.expert + 1], end) - begin;
-    segment.product = cpu_product_for(e->device, e->call->variant, e->call->inputs[1], segment.rows);
+    segment.product = cpu_product_at(e->call, segment.rows);
     *staged += cpu_round_up(cpu_act_bytes(segment.product.act, segment.rows, e->k), LINE);
     return segment;
 }

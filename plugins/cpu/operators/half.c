@@ -184,6 +184,11 @@ const char *cpu_half_check(const struct sdk_kernel *kernel, const struct sdk_nod
     return is_half(sdk_output(node, 0)->type) ? NULL : "activations in F32 have weights of vectors in F32";
 }
 
+uint32_t cpu_half_describe(const struct sdk_call *call, char *name, uint32_t size)
+{
+    return cpu_product_describe(call, 0, call->inputs[0]->rows, name, size);
+}
+
 uint64_t cpu_half_scratch(const struct sdk_call *call, uint32_t threads)
 {
     struct wide wide;

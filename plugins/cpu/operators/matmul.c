@@ -11,6 +11,22 @@ struct cpu_product cpu_product_for(const struct cpu_device *device, uint32_t var
     return cpu_product_of(&device->kernels, w->type, (variant & CPU_ROUNDED) != 0, w->packed != NULL, rows, w->width);
 }
 
+struct cpu_product cpu_product_at(const struct sdk_call *call, uint64_t rows)
+{
+    const struct cpu_products *prepared = call->prepared;
+
+    return prepared != NULL ? prepared->at[cpu_least(rows, CPU_ACT_BF16_FROM)]
+                            : cpu_product_for(call->device, call->variant, call->inputs[1], rows);
+}
+
+void cpu_products_prepare(const struct sdk_call *call, void *memory)
+{
+    struct cpu_products *prepared = memory;
+
+    for (uint64_t rows = 1; rows <= CPU_ACT_BF16_FROM && prepared->at[CPU_ACT_BF16_FROM].run == NULL; rows++)
+        prepared->at[rows] = cpu_product_for(call->device, call->variant, call->inputs[1], rows);
+}
+
 uint64_t cpu_act_bytes(uint32_t kind, uint64_t rows, uint64_t width)
 {
     switch (kind) {
@@ -42,7 +58,7 @@ void cpu_act_stage(const struct cpu_device *device, uint32_t kind, const float *
         device->kernels.arrange(origin, width, rows, width, staged, begin, end);
         return;
     case CPU_ACT_BF16:
-        device->kernels.round16(origin, width, width, staged, begin, end);
+        device->kernels.round16(origin, width, rows, width, staged, begin, end);
         return;
     case CPU_ACT_Q8:
         cpu_act_q8_map(staged, rows, width, &rows8);
@@ -237,14 +253,19 @@ void cpu_matmul_prepare(const struct sdk_call *call, void *memory)
     cpu_matmul_of(call, cpu_variant_weight(call->variant), prepared->product.act, call->staged, &prepared->matmul);
 }
 
-uint32_t cpu_matmul_describe(const struct sdk_call *call, char *name, uint32_t size)
+uint32_t cpu_product_describe(const struct sdk_call *call, uint32_t variant, uint64_t rows, char *name, uint32_t size)
 {
     const struct cpu_device *device = call->device;
-    const struct cpu_product product = product_of(call, call->inputs[0]->rows);
+    const struct cpu_product product = cpu_product_for(device, variant, call->inputs[1], rows);
 
     snprintf(name, size, "%s %s%s", cpu_product_name(product.family), cpu_isa_name(device->kernels.isa),
              call->inputs[1]->packed != NULL ? ", panels" : "");
     return ACCEL_VARIANT_OWN + product.family;
+}
+
+uint32_t cpu_matmul_describe(const struct sdk_call *call, char *name, uint32_t size)
+{
+    return cpu_product_describe(call, call->variant, call->inputs[0]->rows, name, size);
 }
 
 uint64_t cpu_matmul_work(const struct sdk_call *call)

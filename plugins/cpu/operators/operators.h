@@ -40,6 +40,15 @@ struct cpu_prepared {
  */
 struct cpu_product cpu_product_for(const struct cpu_device *device, uint32_t variant, const struct sdk_tensor *w,
                                    uint64_t rows);
+/* The kernels by rows of x, prepared for calls that choose among them; the last is that of all more rows. */
+struct cpu_products {
+    struct cpu_product at[CPU_ACT_BF16_FROM + 1];
+};
+void cpu_products_prepare(const struct sdk_call *call, void *prepared);
+/* Returns the kernel for `rows` rows of a call, whose prepared bytes, if any, begin with struct cpu_products. */
+struct cpu_product cpu_product_at(const struct sdk_call *call, uint64_t rows);
+/* Describes the kernel for `rows` rows, for sdk_kernel.describe. */
+uint32_t cpu_product_describe(const struct sdk_call *call, uint32_t variant, uint64_t rows, char *name, uint32_t size);
 /* Returns the bytes of staged rows; of CPU_ACT_NONE, those of a copy. */
 uint64_t cpu_act_bytes(uint32_t kind, uint64_t rows, uint64_t width);
 /* Returns the number of rows of which `begin` of cpu_act_stage is a multiple, and `end` unless it is `rows`. */
@@ -49,7 +58,7 @@ void cpu_act_stage(const struct cpu_device *device, uint32_t kind, const float *
                    void *staged, uint64_t begin, uint64_t end);
 /* Makes a matmul read the rows that are staged; of CPU_ACT_NONE it reads matmul->x. */
 void cpu_act_bind(uint32_t kind, struct cpu_matmul *matmul, void *staged);
-/* Describes the matmul of a call, whose rows are staged at `staged` as `act` says. */
+/* Describes the matmul of a call, whose rows are staged at `staged` as `act` states. */
 void cpu_matmul_of(const struct sdk_call *call, uint32_t weight, uint32_t act, void *staged,
                    struct cpu_matmul *out_matmul);
 /* Returns why a kernel of `variant` may not round activations of a node with weights of type `weight`, or NULL. */
@@ -73,11 +82,18 @@ uint64_t cpu_gather_parts(const struct sdk_call *call, uint64_t *out_grain);
     uint64_t cpu_##name##_work(const struct sdk_call *call);
 CPU_TOGETHER(expert)
 void cpu_expert_prepare(const struct sdk_call *call, void *prepared);
-#define CPU_EXPERT_PREPARED sizeof(void *) /* bytes that it stores */
+uint32_t cpu_expert_describe(const struct sdk_call *call, char *name, uint32_t size);
+/* What is prepared of a call: its kernels, and its matrix if experts have a limit. */
+struct cpu_expert_prepared {
+    struct cpu_products products;
+    struct cpu_expert_matrix *matrix;
+};
 CPU_TOGETHER(conv)
+uint32_t cpu_conv_describe(const struct sdk_call *call, char *name, uint32_t size);
 CPU_TOGETHER(attention)
 CPU_TOGETHER(dense)
 CPU_TOGETHER(half)
+uint32_t cpu_half_describe(const struct sdk_call *call, char *name, uint32_t size);
 /* Returns why a kernel does not run a node, NULL if it does. `others`: bits of inputs that are not F32. */
 const char *cpu_gathered_check(const struct sdk_kernel *kernel, const struct sdk_node *node, uint32_t others,
                                uint32_t rounding);

@@ -41,19 +41,26 @@
         .tolerance = EXACT, .check = (check_), .parts = cpu_##parts_##_parts, .part = cpu_vector_part,                 \
         .work = cpu_##work_##_work                                                                                     \
     }
-#define TOGETHER(op_, kind, text, precision_, variant_, tolerance_, packed)                                            \
+#define TOGETHER(op_, kind, text, precision_, variant_, tolerance_, describe_)                                         \
     {                                                                                                                  \
         .op = (op_), .name = (text), .precision = (precision_), .variant = (variant_), .tolerance = (tolerance_),      \
         .check = cpu_##kind##_check, .run = cpu_##kind##_run, .scratch = cpu_##kind##_scratch,                         \
-        .work = cpu_##kind##_work, .packed_inputs = (packed)                                                           \
+        .work = cpu_##kind##_work, .describe = (describe_)                                                             \
     }
 
 #define EXPERTS(text, precision_, variant_, tolerance_, packed)                                                        \
     {                                                                                                                  \
         .op = ACCEL_OP_EXPERT_MATMUL, .name = (text), .precision = (precision_), .variant = (variant_),                \
         .tolerance = (tolerance_), .check = cpu_expert_check, .run = cpu_expert_run, .scratch = cpu_expert_scratch,    \
-        .work = cpu_expert_work, .packed_inputs = (packed), .prepared_bytes = CPU_EXPERT_PREPARED,                     \
-        .prepare = cpu_expert_prepare                                                                                  \
+        .work = cpu_expert_work, .packed_inputs = (packed), .prepared_bytes = sizeof(struct cpu_expert_prepared),      \
+        .prepare = cpu_expert_prepare, .describe = cpu_expert_describe                                                 \
+    }
+#define CONV(text, precision_, variant_, tolerance_)                                                                   \
+    {                                                                                                                  \
+        .op = ACCEL_OP_CONV, .name = (text), .precision = (precision_), .variant = (variant_),                         \
+        .tolerance = (tolerance_), .check = cpu_conv_check, .run = cpu_conv_run, .scratch = cpu_conv_scratch,          \
+        .work = cpu_conv_work, .prepared_bytes = sizeof(struct cpu_products), .prepare = cpu_products_prepare,         \
+        .describe = cpu_conv_describe                                                                                  \
     }
 
 #define ROW8(ID, name) MATMUL(ACCEL_Q8_0, CPU_##ID | CPU_ROUNDED, ROUNDED, #name " x q8"),
@@ -75,21 +82,21 @@ const struct sdk_kernel cpu_operators[] = {
     EXPERTS("expert matmul x q8, mapped", ACCEL_Q8_0, CPU_ROUNDED, ROUNDED, 0),
     EXPERTS("expert matmul x bf16, mapped", ACCEL_BF16, CPU_ROUNDED, ROUNDED, 0),
     EXPERTS("expert matmul x f32", ACCEL_F32, 0, EXACT, 0),
-    TOGETHER(ACCEL_OP_CONV, conv, "conv x q8", ACCEL_Q8_0, CPU_ROUNDED, ROUNDED, 0),
-    TOGETHER(ACCEL_OP_CONV, conv, "conv x bf16", ACCEL_BF16, CPU_ROUNDED, ROUNDED, 0),
-    TOGETHER(ACCEL_OP_CONV, conv, "conv x f32", ACCEL_F32, 0, EXACT, 0),
-    TOGETHER(ACCEL_OP_DENSE_ATTENTION, dense, "dense attention", ACCEL_F32, 0, EXACT, 0),
+    CONV("conv x q8", ACCEL_Q8_0, CPU_ROUNDED, ROUNDED),
+    CONV("conv x bf16", ACCEL_BF16, CPU_ROUNDED, ROUNDED),
+    CONV("conv x f32", ACCEL_F32, 0, EXACT),
+    TOGETHER(ACCEL_OP_DENSE_ATTENTION, dense, "dense attention", ACCEL_F32, 0, EXACT, NULL),
 #define CPU_OPERATOR(op, name, flags, text, check, parts, work)                                                        \
     ROW(ACCEL_OP_##op, flags, text, check, name, parts, work),
 #define CPU_VECTOR_OPERATOR(op_, name_, flags_, text, check_, parts_, work_)                                           \
     VECTOR(ACCEL_OP_##op_, CPU_PART_##op_, flags_, text, check_, parts_, work_),
 #include "plugins/cpu/kernels/operators.def"
-    TOGETHER(ACCEL_OP_MATMUL, half, "matmul of halves x f32", ACCEL_F32, ACCEL_OP_MATMUL, HALF, 0),
-    TOGETHER(ACCEL_OP_RMS_NORM, half, "rms norm of halves", ACCEL_F32, ACCEL_OP_RMS_NORM, HALF, 0),
-    TOGETHER(ACCEL_OP_ADD, half, "add of halves", ACCEL_F32, ACCEL_OP_ADD, HALF, 0),
-    TOGETHER(ACCEL_OP_MUL, half, "mul of halves", ACCEL_F32, ACCEL_OP_MUL, HALF, 0),
-    TOGETHER(ACCEL_OP_ACTIVATION, half, "activation of halves", ACCEL_F32, ACCEL_OP_ACTIVATION, HALF, 0),
-    TOGETHER(ACCEL_OP_GATE, half, "gate of halves", ACCEL_F32, ACCEL_OP_GATE, HALF, 0),
+    TOGETHER(ACCEL_OP_MATMUL, half, "matmul of halves x f32", ACCEL_F32, ACCEL_OP_MATMUL, HALF, cpu_half_describe),
+    TOGETHER(ACCEL_OP_RMS_NORM, half, "rms norm of halves", ACCEL_F32, ACCEL_OP_RMS_NORM, HALF, NULL),
+    TOGETHER(ACCEL_OP_ADD, half, "add of halves", ACCEL_F32, ACCEL_OP_ADD, HALF, NULL),
+    TOGETHER(ACCEL_OP_MUL, half, "mul of halves", ACCEL_F32, ACCEL_OP_MUL, HALF, NULL),
+    TOGETHER(ACCEL_OP_ACTIVATION, half, "activation of halves", ACCEL_F32, ACCEL_OP_ACTIVATION, HALF, NULL),
+    TOGETHER(ACCEL_OP_GATE, half, "gate of halves", ACCEL_F32, ACCEL_OP_GATE, HALF, NULL),
 };
 
 uint32_t cpu_allow(const void *device, const struct sdk_kernel *kernel)

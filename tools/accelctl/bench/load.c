@@ -125,7 +125,7 @@ static int start_once(const struct bench *bench, const struct start *start, cons
     if (common.device == NULL || strncmp(common.device, "cpu", 3) == 0)
         wish.more_count += bench_override_threads(bench, threads, more);
     if (start->by_use)
-        more[wish.more_count++] = (struct accel_named_value){option, "false", "accelctl bench load"};
+        more[wish.more_count++] = (struct accel_named_value){option, "false", "the command bench: its test of load"};
     common.no_cache |= start->no_cache;
     code = open_model(&common, &wish, &opened);
     if (code < 0 && (load_session(&opened, &error) != ACCEL_OK ||

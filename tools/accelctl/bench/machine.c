@@ -12,7 +12,7 @@
 #include "tools/accelctl/bench/machine.h"
 #include "tools/accelctl/bench/rows.h"
 
-enum { ROUNDS_LEAST = 5, ROUNDS_MOST = 15 };
+enum { ROUNDS_LEAST = 2, ROUNDS_MOST = 15 };
 
 /* Duration of one run of a sequence: long compared with the start of threads, short for the user. */
 #define PEAK_SECONDS 0.02
@@ -124,7 +124,8 @@ void bench_machine_again(struct bench *bench)
 
     if (!machine->measured || first == NULL || bench->interrupted)
         return;
-    if (measure_peak(first->sequence, machine->threads, machine->processors, ROUNDS_LEAST, PEAK_SECONDS, &rate) == 0 &&
+    if (measure_peak(first->sequence, machine->threads, machine->processors, first->rate.count, PEAK_SECONDS, &rate) ==
+            0 &&
         first->rate.most > 0)
         machine->drift = rate.most / first->rate.most;
 }

@@ -124,6 +124,6 @@ uint32_t bench_override_threads(const struct bench *bench, char text[32], struct
     if (bench->chosen->threads == 0)
         return 0;
     snprintf(text, 32, "%" PRIu64, bench->chosen->threads);
-    *out_override = (struct accel_named_value){"cpu.threads", text, "accelctl bench --threads"};
+    *out_override = (struct accel_named_value){"cpu.threads", text, "command line --threads"};
     return 1;
 }

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include <accel/model/describe.h>
+
 #include "tools/accelctl/bench/against.h"
 #include "tools/accelctl/bench/bench.h"
 #include "tools/accelctl/bench/facts.h"
@@ -30,17 +32,17 @@ static const struct option_row options[] = {
     {"depth", 'd', OPTION_TEXT, offsetof(struct bench_options, depths), "N,N...",
      "tokens in the KV cache before prefill and decode start; default: 0", 0, 0},
     {"length", 'l', OPTION_TEXT, offsetof(struct bench_options, lengths), "N,N...",
-     "of attention: tokens in the KV cache; default: 512,2048,8192", 0, 0},
+     "with attention: tokens in the KV cache; default: 512,2048,8192", 0, 0},
     {"sequences", 'B', OPTION_TEXT, offsetof(struct bench_options, sequences), "N,N...",
-     "of batch: number of sequences of a batched decode; default: 8", 0, 0},
+     "with batch: number of sequences of a batched decode; default: 8", 0, 0},
     {"type", 0, OPTION_TEXT, offsetof(struct bench_options, types), "TYPE,TYPE...",
-     "of operators: weight types; default: f16,q8_0,q4_0,q4_k", 0, 0},
+     "with operators: weight types; default: f16,q8_0,q4_0,q4_k", 0, 0},
     {"operator", 0, OPTION_TEXT, offsetof(struct bench_options, operators), "NAME,NAME...",
-     "of operators: names of the operators; default: all", 0, 0},
+     "with operators: names of the operators; default: all", 0, 0},
     {"shape", 0, OPTION_TEXT, offsetof(struct bench_options, shapes), "MxNxK,...",
-     "of operators: rows of the activations, rows of the weight, and their width", 0, 0},
+     "with operators: rows of the activations, rows of the weight, and their width", 0, 0},
     {"explain", 'e', OPTION_FLAG, offsetof(struct bench_options, explain), NULL,
-     "of operators: print which kernel runs each, and measure nothing", 0, 0},
+     "with operators: print which kernel runs each, and measure nothing", 0, 0},
     {"rounds", 'r', OPTION_NUMBER, offsetof(struct bench_options, rounds), "N",
      "measured runs of each test, after one warm-up; default: 5", 1, BENCH_ROUNDS},
     {"threads", 't', OPTION_NUMBER, offsetof(struct bench_options, threads), "N",
@@ -78,17 +80,49 @@ static const char *nearest_subject(const char *word)
     return nearest;
 }
 
-/* Refuses a second word that is neither a subject nor a model. */
-static int refuse_subject(const struct bench *bench, const char *word)
+/* Reports a word that is neither a subject nor a model. */
+static int refuse_subject(const struct bench *bench, const char *word, const char *why, const char *remedy)
 {
-    char text[200], remedy[160];
-    size_t used = (size_t)snprintf(remedy, sizeof(remedy), "subjects are");
+    char text[300], subjects[900];
+    size_t used =
+        (size_t)snprintf(subjects, sizeof(subjects), "%s%ssubjects are", remedy, remedy[0] == '\0' ? "" : "; ");
 
-    for (uint32_t s = 0; s < BENCH_SUBJECTS && used < sizeof(remedy); s++)
-        used +=
-            (size_t)snprintf(remedy + used, sizeof(remedy) - used, "%s %s", s == 0 ? "" : ",", bench_subject_name(s));
-    snprintf(text, sizeof(text), "bench: there is no subject and no file '%.100s'", word);
-    return report_error_text(bench->chosen->common.json, EXIT_USAGE, "usage", text, remedy);
+    if (is_one_of(option_words("bench", "operator"), word)) {
+        snprintf(text, sizeof(text), "bench: '%.100s' is no subject, but an operator", word);
+        snprintf(subjects, sizeof(subjects), "accelctl bench operators --operator %.60s", word);
+        return report_error_text(bench->chosen->common.json, EXIT_USAGE, "usage", text, subjects);
+    }
+    for (uint32_t s = 0; s < BENCH_SUBJECTS && used < sizeof(subjects); s++)
+        used += (size_t)snprintf(subjects + used, sizeof(subjects) - used, "%s %s", s == 0 ? "" : ",",
+                                 bench_subject_name(s));
+    if (why == NULL)
+        snprintf(text, sizeof(text), "bench: there is no subject and no file '%.100s'", word);
+    else
+        snprintf(text, sizeof(text), "bench: %.250s, nor a subject", why);
+    return report_error_text(bench->chosen->common.json, why == NULL ? EXIT_USAGE : EXIT_INPUT,
+                             why == NULL ? "usage" : accel_error_name(ACCEL_E_NOT_FOUND), text, subjects);
+}
+
+/* Refuses a model that is neither a file nor described by name, with the subjects. Returns -1 to go on. */
+static int check_model_name(const struct bench *bench)
+{
+    struct accel_model_description *description = NULL;
+    struct accel_error error = {0};
+    struct accel_context *context;
+    struct stat file;
+    int code;
+
+    if (bench->path == NULL || strpbrk(bench->path, "./") != NULL || stat(bench->path, &file) == 0)
+        return -1;
+    context = open_undiscovered(&bench->chosen->common, &code);
+    if (context == NULL)
+        return code;
+    code = accel_model_describe(context, bench->path, &description, &error) == ACCEL_E_NOT_FOUND
+               ? refuse_subject(bench, bench->path, error.text, error.remedy)
+               : -1;
+    accel_model_description_free(description);
+    close_context(context);
+    return code;
 }
 
 /* Each word is a subject or the model. */
@@ -109,7 +143,7 @@ static int read_subjects(struct bench *bench, int count, char **arguments)
             subjects++;
             continue;
         }
-        nearest = nearest_subject(word);
+        nearest = is_one_of(option_words("bench", "operator"), word) ? NULL : nearest_subject(word);
         if (nearest != NULL) {
             snprintf(words, sizeof(words), "'%.60s'; did you mean %s?", word, nearest);
             return refuse(bench, "bench: there is no subject and no file %s", words);
@@ -117,44 +151,48 @@ static int read_subjects(struct bench *bench, int count, char **arguments)
         if (bench->path != NULL && stat(bench->path, &file) != 0)
             word = bench->path;
         if (bench->path != NULL && stat(word, &file) != 0)
-            return refuse_subject(bench, word);
+            return refuse_subject(bench, word, NULL, "");
         if (bench->path != NULL)
             return refuse(bench, "bench: one model at a time, not '%.100s' too", word);
         bench->path = word;
     }
     if (bench->chosen->explain && !(subjects == 1 && bench->wanted[BENCH_OPERATORS] && bench->path == NULL))
-        return refuse(bench, "bench: %s is of operators alone", "--explain");
+        return refuse(bench, "bench: %s requires the subject operators alone", "--explain");
     if (subjects == 0)
         bench->wanted[BENCH_LOAD] = bench->wanted[BENCH_PREFILL] = bench->wanted[BENCH_DECODE] =
             bench->wanted[BENCH_BATCH] = bench->wanted[BENCH_ATTENTION] = 1;
     for (uint32_t s = BENCH_LOAD; bench->path == NULL && s < BENCH_OPERATORS; s++)
         if (bench->wanted[s])
             return refuse(bench, "bench %s: requires a model", bench_subject_name(s));
-    return -1;
+    return check_model_name(bench);
 }
 
 static int read_numbers(const struct bench *bench, const char *name, const char *text, uint64_t least,
                         struct bench_numbers *out)
 {
+    const char *at = text;
     char words[160];
 
     snprintf(words, sizeof(words), "%s requires whole numbers from %" PRIu64 " on, separated by commas, not '%.60s'",
              name, least, text);
-    out->count = 0;
-    for (const char *at = text; out->count < BENCH_LIST; at++) {
-        char *end = NULL;
+    for (out->count = 0; out->count < BENCH_LIST; out->count++) {
+        const size_t length = strcspn(at, ",");
+        char item[24], *end = NULL;
+        const char *number = item;
 
+        snprintf(item, sizeof(item), "%.*s", (int)length, at);
+        if (expand_count(item) != NULL)
+            number = expand_count(item);
         errno = 0;
-        out->items[out->count] = strtoull(at, &end, 10);
-        if (errno != 0 || end == at || *at < '0' || *at > '9' || out->items[out->count] < least ||
-            out->items[out->count] > UINT32_MAX)
+        out->items[out->count] = strtoull(number, &end, 10);
+        if (length >= sizeof(item) || errno != 0 || *end != '\0' || number[0] < '0' || number[0] > '9' ||
+            out->items[out->count] < least || out->items[out->count] > UINT32_MAX)
             break;
-        out->count++;
-        if (*end == '\0')
+        if (at[length] == '\0') {
+            out->count++;
             return -1;
-        if (*end != ',')
-            break;
-        at = end;
+        }
+        at += length + 1;
     }
     return refuse(bench, "bench: %.150s", words);
 }
@@ -247,10 +285,11 @@ static int run_with_model(struct bench *bench, struct opened *opened)
         return code;
     snprintf(context, sizeof(context), "%" PRIu64 "tok", tokens);
     if (!is_set(&bench->chosen->common, "context"))
-        more[wish.more_count++] = (struct accel_named_value){"context", context, "longest test of accelctl bench"};
+        more[wish.more_count++] = (struct accel_named_value){"context", context, "the command bench: its longest test"};
     snprintf(sequences, sizeof(sequences), "%" PRIu64, largest(&bench->sequences));
     if (bench->wanted[BENCH_BATCH] && !is_set(&bench->chosen->common, "sequences"))
-        more[wish.more_count++] = (struct accel_named_value){"sequences", sequences, "accelctl bench --sequences"};
+        more[wish.more_count++] =
+            (struct accel_named_value){"sequences", sequences, "the command bench: its --sequences"};
     wish.more_count += bench_override_threads(bench, threads, &more[wish.more_count]);
     code = open_model(&bench->chosen->common, &wish, opened);
     if (code < 0)

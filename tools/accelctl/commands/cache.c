@@ -243,7 +243,7 @@ static int print_warm_result(uint32_t json, const struct warmed *warmed)
 {
     static const char *const names[] = {"nothing", "before", "now", "not"};
     uint64_t after = cache_bytes();
-    char was[32], is[32];
+    char was[32], is[32], time[32];
 
     if (json)
         return print_json(json_pack("{s:s, s:f, s:I, s:I, s:s}", "device", warmed->device, "seconds", warmed->seconds,
@@ -255,8 +255,8 @@ static int print_warm_result(uint32_t json, const struct warmed *warmed)
     else if (!warmed->compiles && warmed->stored == ACCEL_STORE_CACHED)
         print("%s: nothing to do: its kernels and packed weights are cached already\n", warmed->device);
     else
-        print("%s: loaded and run in %.1f s; the cache holds %s of kernels and packed weights, %s before\n",
-              warmed->device, warmed->seconds, bytes_text(after, is), bytes_text(warmed->before, was));
+        print("%s: loaded and run in %s; the cache holds %s of kernels and packed weights, %s before\n", warmed->device,
+              seconds_text(warmed->seconds, time), bytes_text(after, is), bytes_text(warmed->before, was));
     return EXIT_DONE;
 }
 
@@ -336,8 +336,8 @@ static int warm(const struct cache_options *chosen, const char *const *paths, ui
 
     (void)count;
     if (chosen->common.no_cache)
-        return report_error_text(chosen->common.json, EXIT_USAGE, "usage", "cache warm: --no-cache contradicts it",
-                                 NULL);
+        return report_error_text(chosen->common.json, EXIT_USAGE, "usage",
+                                 "cache warm: --no-cache leaves nothing to store", NULL);
     warmed.before = cache_bytes();
     code = open_model(&chosen->common, &wish, &opened);
     if (code < 0) {

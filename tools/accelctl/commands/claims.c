@@ -26,7 +26,7 @@ struct claims_options {
 
 static const struct option_row options[] = {
     {"all", 'a', OPTION_FLAG, offsetof(struct claims_options, all), NULL,
-     "how each claim is checked, the formula and the place in the file, too", 0, 0},
+     "also print how each claim is checked, its formula, and its place in the file", 0, 0},
     {"verdict", 0, OPTION_TEXT, offsetof(struct claims_options, verdict), "WORD",
      "only claims that are claimed, estimated, measured or rejected", 0, 0},
     {"subject", 0, OPTION_TEXT, offsetof(struct claims_options, subject), "WORD",
@@ -351,7 +351,7 @@ static int run(int count, char **arguments, const struct command *command)
 
     if (code < 0 && chosen.measure == NULL && (chosen.text || chosen.scores || chosen.device))
         code = report_error_text(chosen.common.json, EXIT_USAGE, "usage",
-                                 "claims: --text, --scores and --device are of --measure", NULL);
+                                 "claims: --text, --scores and --device require --measure", NULL);
     if (code < 0 && chosen.measure != NULL && (chosen.format != NULL || chosen.out != NULL))
         code = report_error_text(chosen.common.json, EXIT_USAGE, "usage",
                                  "claims: --measure prints text, or a document with --json", NULL);
@@ -369,7 +369,7 @@ static int run(int count, char **arguments, const struct command *command)
 
 const struct command command_claims = {
     .name = "claims",
-    .summary = "what the source documents promise, and what came of it",
+    .summary = "list what the source documents claim, with a verdict on each claim",
     .arguments = "",
     .detail = ACCEL_PROMISE_RULE
     "\nArithmetic is computed again whenever the table is read. The documents are named in the "

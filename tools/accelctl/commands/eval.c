@@ -51,7 +51,7 @@ static const struct option_row options[] = {
      "block; may be repeated",
      0, 0},
     {"group", 'g', OPTION_TEXT, offsetof(struct eval_options, versions.group), "COUNT",
-     "values under one scale in planar versions: 32, 64, 128, 256, 512 or row; default: 128, and 64 of 2 bits", 0, 0},
+     "values under one scale in planar versions: 32, 64, 128, 256, 512 or row; default: 128, or 64 for 2 bits", 0, 0},
     {"scheme", 0, OPTION_TEXT, offsetof(struct eval_options, versions.scheme), "SCHEME",
      "scheme of planar versions: symmetric or asymmetric", 0, 0},
     {"method", 0, OPTION_LIST, offsetof(struct eval_options, versions.methods), "METHOD",
@@ -67,7 +67,7 @@ static const struct option_row options[] = {
     {"candidate", 0, OPTION_LIST, offsetof(struct eval_options, versions.candidates), "TYPE",
      "a type that --budget may choose; may be repeated; default: f16 and GGUF's types of 2 to 8 bits", 0, 0},
     {"threads", 't', OPTION_NUMBER, offsetof(struct eval_options, versions.threads), "COUNT",
-     "threads to run and to quantize; default: as planned, and one per processor", 1, THREADS_MAX},
+     "threads of runs and of quantizing; default: as planned, and one per processor", 1, THREADS_MAX},
     {"chunk", 'c', OPTION_NUMBER, offsetof(struct eval_options, chunk), "N",
      "tokens of a window, which starts with an empty KV cache, as --set context=N; default: 512, or the smallest "
      "context",
@@ -284,7 +284,7 @@ static int open_sessions(struct evaluation *evaluation)
     const uint64_t thread_count = evaluation->chosen->versions.threads;
     const char *set_context = overridden_value(&evaluation->chosen->common, "context");
     const uint32_t is_planned = set_context != NULL && strcmp(set_context, "auto") != 0;
-    char context[32], threads[32], origin[64] = "accelctl eval";
+    char context[32], threads[32], origin[64] = "the command eval";
     struct accel_named_value more[2];
     uint32_t more_count = 0;
 
@@ -295,7 +295,7 @@ static int open_sessions(struct evaluation *evaluation)
     if (!is_planned)
         more[more_count++] = (struct accel_named_value){"context", context, origin};
     if (thread_count != 0)
-        more[more_count++] = (struct accel_named_value){"cpu.threads", threads, "accelctl eval --threads"};
+        more[more_count++] = (struct accel_named_value){"cpu.threads", threads, "command line --threads"};
     for (uint32_t i = 0; i < evaluation->count; i++) {
         const struct wish wish = {.path = evaluation->rows[i]->path,
                                   .more = more,
@@ -484,7 +484,7 @@ static int check_usage(const struct eval_options *chosen, int count)
             "compares versions of the reference",
             chosen->against);
         return report_error_text(chosen->common.json, EXIT_USAGE, "usage",
-                                 "eval: --against is the reference, and no MODEL is compared with it", remedy);
+                                 "eval: no MODEL is named to compare with the reference of --against", remedy);
     }
     if (count == 0 && (chosen->against == NULL || !asks_for_versions(chosen)))
         return report_error_text(chosen->common.json, EXIT_USAGE, "usage", "eval: requires an argument: MODEL...",
@@ -509,7 +509,7 @@ static int check_usage(const struct eval_options *chosen, int count)
                                      "--chunk N (-c) gives the tokens of a window for all");
     if (chosen->text == NULL && (chosen->chunk != 0 || chosen->stride != 0 || chosen->tokens != 0))
         return report_error_text(chosen->common.json, EXIT_USAGE, "usage",
-                                 "eval: --chunk, --stride and --tokens are of a --text", NULL);
+                                 "eval: --chunk, --stride and --tokens require --text", NULL);
     /* A model runs for a text, and for a calibration text. */
     if (chosen->text == NULL && chosen->versions.calib == NULL &&
         first_plan_option(&chosen->common, option, sizeof(option)) != NULL) {

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/accelctl/command.h"
-#include "tools/accelctl/errors.h"
+#include "tools/accelctl/common.h"
 #include "tools/accelctl/info/info.h"
 #include "tools/accelctl/print/raw_text.h"
 
@@ -23,6 +22,7 @@ static const struct option_row options[] = {
     {"template", 0, OPTION_FLAG, offsetof(struct info_options, template), NULL, "print the chat template alone", 0, 0},
     {"all", 'a', OPTION_FLAG, offsetof(struct info_options, all), NULL,
      "with --json, print whole lists of the metadata instead of their first 8 elements", 0, 0},
+    MODEL_OPTION,
     {"json", 0, OPTION_FLAG, offsetof(struct info_options, json), NULL,
      "print one JSON document, errors too, with the name of its schema", 0, 0},
 };
@@ -60,6 +60,36 @@ static int print_info(const struct vocabulary *vocabulary, const char *path, con
     return EXIT_DONE;
 }
 
+/* Prints what is described under a name of the folder models of the profiles. */
+static int print_named(const char *name, const struct info_options *chosen)
+{
+    const struct common common = {.json = chosen->json};
+    struct accel_context *context;
+    struct accel_error error = {0};
+    json_t *document;
+    char text[200];
+    int code;
+
+    context = open_undiscovered(&common, &code);
+    if (context == NULL)
+        return code;
+    document = info_description(context, name, &error);
+    close_context(context);
+    if (document == NULL)
+        return report_error(chosen->json, &error);
+    if (chosen->tensors || chosen->template) {
+        json_decref(document);
+        snprintf(text, sizeof(text), "info: --%s requires a file, and %.80s is the name of a description",
+                 chosen->tensors ? "tensors" : "template", name);
+        return report_error_text(chosen->json, EXIT_USAGE, "usage", text, "name the model's file or folder");
+    }
+    if (chosen->json)
+        return print_json(document, "accelctl/info/1");
+    info_print(document);
+    json_decref(document);
+    return EXIT_DONE;
+}
+
 static int run(int count, char **arguments, const struct command *command)
 {
     struct info_options chosen = {0};
@@ -70,7 +100,7 @@ static int run(int count, char **arguments, const struct command *command)
     if (code >= 0)
         return code;
     if (vocabulary_open(arguments[0], &vocabulary, &error) != ACCEL_OK)
-        code = report_error(chosen.json, &error);
+        code = error.code == ACCEL_E_NOT_FOUND ? print_named(arguments[0], &chosen) : report_error(chosen.json, &error);
     else if (chosen.template)
         code = print_template(&vocabulary, arguments[0], chosen.json);
     else
@@ -87,7 +117,8 @@ const struct command command_info = {
     .detail =
         "MODEL is a GGUF file, a safetensors file, or a folder with one. It may be split into several files (name the "
         "first GGUF file, PREFIX-00001-of-00003.gguf), packed by GPTQ or AWQ, of an architecture that does not run "
-        "here, or a vocabulary without weights. Only headers and the files beside them are read, no weights. Bits per "
+        "here, or a vocabulary without weights. A name of accelctl profile list models shows what its "
+        "description states. Only headers and the files beside them are read, no weights. Bits per "
         "weight are the bytes of all weights, scales included, divided by the number of parameters.\n"
         "Lists are shortened to their first 8 elements, texts to one line. Control characters are shown as \\n, \\t "
         "and ?.\n"

@@ -37,7 +37,7 @@ static enum paint colour(enum host_verdict verdict)
 static void print_cell(const struct matrix_cell *cell)
 {
     enum { INDENT = 36 };
-    const char *rating = cell->document != NULL ? cell->document->rating_name : "not named";
+    const char *rating = cell->document != NULL ? cell->document->rating_name : "no rating";
     int at = print("  %-22s %-9s  ", matrix_column(cell), rating);
 
     if (cell->verdict != HOST_ABSENT && cell->verdict != HOST_UNKNOWN) {
@@ -133,9 +133,10 @@ const struct command command_matrix = {
     .name = "matrix",
     .summary = "which model runs where: the ratings of the documents beside the results of this host",
     .arguments = "",
-    .detail = "Each cell has the documents' rating and a plan of a model that represents the row: it fits, is short of "
-              "memory, is not supported, was measured, or there is no device here; then the plan for such a device "
-              "estimates what it would need.",
+    .detail =
+        "Each cell has the rating of the documents and the verdict of a plan for a model that represents the row: it "
+        "fits, lacks memory, is not supported, or was measured. If the device is not here, the cell has the memory "
+        "that the plan estimates for it.",
     .example = "accelctl matrix --format html --out matrix.html\nthe whole comparison as a page",
     .options = options,
     .option_count = sizeof(options) / sizeof(*options),

@@ -33,7 +33,8 @@ struct plan_options {
 
 static const struct option_row options[] = {
     {"explain", 'e', OPTION_TEXT, offsetof(struct plan_options, explain), "KEY",
-     "print why a setting has its value: file, line, reason, and every overridden value", 0, 0},
+     "print why a setting has its value (file, line, reason, every overridden value), and whether a run honors it", 0,
+     0},
     {"reasons", 'r', OPTION_FLAG, offsetof(struct plan_options, shown.reasons), NULL,
      "list the settings that profiles, the environment or the command line set, with place and reason", 0, 0},
     {"all", 'a', OPTION_FLAG, offsetof(struct plan_options, shown.all), NULL,
@@ -59,11 +60,12 @@ static const struct option_row options[] = {
     {"out", 0, OPTION_TEXT, offsetof(struct plan_options, out), "FILE", "write the plan to FILE, for accelctl run FILE",
      0, 0},
     {"emit", 0, OPTION_TEXT, offsetof(struct plan_options, emit), "PROGRAM",
-     "print the settings as a command line of llama-server or vllm, and those that it has no option for", 0, 0},
+     "print a command line of llama-server or vllm with the settings, and list the settings that it cannot express", 0,
+     0},
     {"length", 'l', OPTION_NUMBER, offsetof(struct plan_options, length), "N",
-     "length in tokens of the texts, for profiles that have a condition on it", 1, 1e9},
+     "length of the texts in tokens, for profiles with a condition on it", 1, 1e9},
     {"mode", 0, OPTION_TEXT, offsetof(struct plan_options, mode), "WORD",
-     "stream or components, for profiles that have a condition on it", 0, 0},
+     "stream or components, for profiles with a condition on it", 0, 0},
     MODEL_OPTION,
     CONTEXT_OPTIONS(struct plan_options, common),
     PLAN_OPTIONS(struct plan_options, common),
@@ -256,11 +258,13 @@ static int run(int count, char **arguments, const struct command *command)
             (chosen.emit != NULL) >
         1)
         return report_error_text(chosen.common.json, EXIT_USAGE, "usage",
-                                 "plan: --fit, --max-context, --advise, --explain and --emit answer one question each",
+                                 "plan: only one of --fit, --max-context, --advise, --explain and --emit can be given",
                                  NULL);
     if (chosen.out != NULL && (chosen.most || chosen.advise != NULL || chosen.explain != NULL || chosen.emit != NULL))
-        return report_error_text(chosen.common.json, EXIT_USAGE, "usage",
-                                 "plan: --out is for the plan itself, or with --fit", NULL);
+        return report_error_text(
+            chosen.common.json, EXIT_USAGE, "usage",
+            "plan: --out writes the plan, and --max-context, --advise, --explain and --emit print another answer",
+            NULL);
     code = target_check(chosen.common.json, chosen.out, TARGET_JSON);
     if (code >= 0)
         return code;
@@ -271,6 +275,9 @@ static int run(int count, char **arguments, const struct command *command)
     wish.more = &without_gpu;
     wish.more_count = emits_gpu_layers(&chosen);
     code = open_model(&chosen.common, &wish, &opened);
+    if (code < 0 && !chosen.common.json &&
+        (chosen.fit || chosen.most || chosen.advise != NULL || chosen.explain != NULL || chosen.emit != NULL))
+        print_start_notes(accel_model_plan_plan(opened.made), "environment");
     if (code < 0)
         code = act(&chosen, &opened);
     close_model(&opened);
@@ -283,9 +290,10 @@ const struct command command_plan = {
     .arguments = "MODEL",
     .detail =
         "Prints the verdict, device, memory, speed, and the settings that a run does not honor; --reasons and --all "
-        "print the rest. MODEL is a GGUF file, a safetensors file beside its config.json, a folder with them, or the "
-        "name of a file in the folder models of the profiles. Nothing is loaded. If the model, its family or the "
-        "device is not here, the plan is computed by formula, and a note states so.\n"
+        "print the rest. MODEL is a GGUF file, a safetensors file beside its config.json, a folder with them, the "
+        "config.json of a decoder alone, or the name of a file in the folder models of the profiles. Nothing is "
+        "loaded. If the weights, the model's family or the device are not here, the plan is computed by formula, and a "
+        "note states so.\n"
         "Each setting names the file and line of the profile that it comes from, or what measured it. The exit status "
         "is 5 if memory does not suffice, and, if the device is here, 3 if the model's family does not run and 4 if "
         "the "

@@ -152,7 +152,7 @@ const struct command command_plugins = {
     .arguments = "",
     .detail =
         "Every file in the folders of drivers is a row. A driver is checked as a file, probed in a child process, and "
-        "then loaded; a driver that fails one of these is refused with the reason and does not affect the others.\n"
+        "then loaded; a driver that fails a step is refused with the reason and does not affect the others.\n"
         "A certificate states how many tests of accel-conform this build of the driver has passed, and on which "
         "device. Tests of features that the driver does not offer count as not claimed; tests that the device cannot "
         "run count as skipped. accel-conform FILE.so writes a certificate.\n"

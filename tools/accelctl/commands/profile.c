@@ -8,20 +8,28 @@
 
 static const struct option_row options[] = {
     {"model", 'm', OPTION_TEXT, offsetof(struct profile_options, model), "MODEL",
-     "of show and diff: the model, a file or a name of the list", 0, 0},
+     "with show and diff: the model, a file or a name of the list", 0, 0},
+    {"platform", 'p', OPTION_TEXT, offsetof(struct profile_options, platform), "NAME",
+     "with show and diff: the platform, as one of the NAMEs", 0, 0},
+    {"device", 'd', OPTION_TEXT, offsetof(struct profile_options, common.device), "NAME",
+     "with show and diff: the device, a file of the folder devices or, as in plan, a device that is here", 0, 0},
+    {"client", 0, OPTION_TEXT, offsetof(struct profile_options, common.client), "NAME",
+     "with show and diff: the client, as one of the NAMEs", 0, 0},
     {"fact", 0, OPTION_LIST, offsetof(struct profile_options, facts), "FACT=VALUE",
-     "of show and diff: a fact, which overrides those that profiles state; may be repeated", 0, 0},
+     "with show and diff: a fact, which overrides those that profiles state; may be repeated", 0, 0},
     {"set", 's', OPTION_LIST, offsetof(struct profile_options, common.sets), "KEY=VALUE",
-     "of show and diff: a setting, which overrides all profiles; may be repeated", 0, 0},
+     "with show and diff: a setting, which overrides all profiles; may be repeated", 0, 0},
     {"all", 'a', OPTION_FLAG, offsetof(struct profile_options, all), NULL,
-     "of list: print all attributes of the files; of show: also settings that no profile sets, and the facts; of env: "
+     "with list: print all attributes of the files; with show: also settings that no profile sets, and the facts; with "
+     "env: "
      "also variables that are not set",
      0, 0},
     {"overruled", 'o', OPTION_FLAG, offsetof(struct profile_options, overridden), NULL,
-     "of show: print the overridden values under each setting", 0, 0},
+     "with show: print the overridden values under each setting", 0, 0},
     {"names", 0, OPTION_FLAG, offsetof(struct profile_options, names), NULL,
-     "of list, settings and facts: print the names alone, one per line", 0, 0},
-    {"strict", 0, OPTION_FLAG, offsetof(struct profile_options, strict), NULL, "of lint: fail on warnings, too", 0, 0},
+     "with list, settings and facts: print the names alone, one per line", 0, 0},
+    {"strict", 0, OPTION_FLAG, offsetof(struct profile_options, strict), NULL, "with lint: fail on warnings, too", 0,
+     0},
     COMMON_OPTIONS(struct profile_options, common),
 };
 
@@ -32,8 +40,8 @@ static const struct action_row actions[] = {
      "show the settings that result for a platform, a device, a client and a model, each with its place and reason", 0,
      8, ACTION_NAMES},
     {"diff", "NAME NAME",
-     "compare two of them, with what they keep for later, and for each kind of model unless one is named; join several "
-     "files of one side: cuda+t4 cuda+a100",
+     "compare the settings that result, also for each kind of model unless --model names one; join the files of a side "
+     "with +: cuda+t4 cuda+a100",
      2, 2, ACTION_NAMES},
     {"lint", "[FILE...]", "check files, folders of profiles, or all installed ones and the variables that are set", 0,
      1000, ACTION_FILES},
@@ -62,6 +70,12 @@ static const char *foreign_option(const struct profile_options *chosen, const ch
 
     if (!shows && chosen->model != NULL)
         return "model";
+    if (!shows && chosen->platform != NULL)
+        return "platform";
+    if (!shows && chosen->common.device != NULL)
+        return "device";
+    if (!shows && chosen->common.client != NULL)
+        return "client";
     if (!shows && chosen->facts.count > 0)
         return "fact";
     if (!shows && chosen->common.sets.count > 0)
@@ -93,7 +107,7 @@ static int run(int count, char **arguments, const struct command *command)
     if (foreign != NULL) {
         char text[128];
 
-        snprintf(text, sizeof(text), "profile %s: --%s is no option of it", action->name, foreign);
+        snprintf(text, sizeof(text), "profile %s: the action has no option --%s", action->name, foreign);
         return report_error_text(chosen.common.json, EXIT_USAGE, "usage", text,
                                  "accelctl profile --help lists the options of each action");
     }
@@ -104,15 +118,17 @@ const struct command command_profile = {
     .name = "profile",
     .summary = "list profiles, show the settings that they give for a device and a model, and check profile files",
     .arguments = "ACTION [ARGUMENT...]",
-    .detail = "A profile maps facts about device and model to settings, with a reason for each; accel-profile(5) "
-              "describes the language, accel-settings(5) the settings.\n"
-              "NAME is a file of the list: cuda, t4, chrome, llama-2-7b; if two layers have the name, write LAYER/NAME "
-              "as devices/t4. Join several with '+'. Without a platform, the best device of this machine is used.",
+    .detail =
+        "A profile maps facts about device and model to settings, with a reason for each; accel-profile(5) "
+        "describes the language, accel-settings(5) the settings.\n"
+        "NAME is a file of the list: cuda, t4, chrome, llama-2-7b; if two layers have the name, write LAYER/NAME "
+        "as devices/t4. Join several with '+', or name them by --platform, --device, --client and --model. Without a "
+        "platform, the best device of this machine is used.",
     .example =
         "accelctl profile show cuda+t4 --model llama-2-7b\nthe settings for a 7B model on that card, though "
         "none is here\naccelctl profile diff cuda+t4 cuda+a100 --model llama-2-7b\nwhat another card changes\naccelctl "
-        "profile settings kv\nall settings of keys and values\naccelctl profile lint accel.yaml\nis a profile "
-        "of my own sound?",
+        "profile settings kv\nall settings of keys and values\naccelctl profile lint accel.yaml\ncheck a profile "
+        "of your own",
     .options = options,
     .option_count = sizeof(options) / sizeof(*options),
     .least = 1,

@@ -58,7 +58,7 @@ static const struct option_row options[] = {
     {"chat", 0, OPTION_FLAG, offsetof(struct run_options, prompt.chat), NULL,
      "treat the prompt as a user message and format it with the chat template of the model", 0, 0},
     {"system", 0, OPTION_TEXT, offsetof(struct run_options, prompt.system), "TEXT",
-     "system message before it; default: that of the chat template", 0, 0},
+     "system message before the prompt; default: that of the chat template", 0, 0},
     {"chat-template", 0, OPTION_TEXT, offsetof(struct run_options, prompt.template), "FILE|NAME", CHAT_TEMPLATE_HELP, 0,
      0},
     SAMPLING_OPTIONS(struct run_options, sampling),
@@ -576,7 +576,7 @@ static int open_for_texts(const struct run_options *chosen, struct wish *wish, s
 static int run(int count, char **arguments, const struct command *command)
 {
     struct run_options chosen = {.sampling = SAMPLING_UNSET};
-    struct accel_named_value sequences = {"sequences", NULL, "accelctl run"};
+    struct accel_named_value sequences = {"sequences", NULL, "the command run: one for each prompt"};
     struct wish wish = {
         .outputs = 1, .runs = 1, .command = "run", .reports = REPORT_LOG | REPORT_WEIGHTS | REPORT_METRICS};
     char **lines = NULL;
@@ -654,13 +654,12 @@ const struct command command_run = {
         "accelctl plan --out FILE wrote. A plan file is followed exactly; the run is refused if it cannot be.\n"
         "A value that a profile or a variable of the documents recommends and that the device cannot honor is printed "
         "before the text (not honored: KEY=VALUE, reason), and so is your own value if it refines another setting that "
-        "is "
-        "not in use, as kv.group does. Other values of yours that cannot be honored are refused.\n"
+        "is not in use, as kv.group does. Other values of yours that cannot be honored are refused.\n"
         "The text goes to the standard output token by token. Statistics follow on the error output: planned and "
         "allocated memory, peak memory of the process, time to the first token, tokens per second (from 17 tokens and "
-        "0.5 ms on: the first token comes of the prompt), placement and fallbacks. An interrupt (Ctrl-C) ends the text "
-        "and still prints the statistics; "
-        "during loading it ends the command, and kernels compiled so far stay cached. After the text, the first run of "
+        "0.5 ms on, without the first token, which the prefill generates), placement and fallbacks. An interrupt "
+        "(Ctrl-C) ends the text and still prints the statistics; during loading it ends the command, and kernels "
+        "compiled so far stay cached. After the text, the first run of "
         "a model caches the weights that the driver has packed (accelctl cache), so that later runs need not pack "
         "them; an interrupt ends that too, and the text is complete. An interrupted text caches nothing, nor does "
         "--no-cache. If a driver does not return within 5 seconds, the command ends without it.\n"

@@ -17,8 +17,8 @@ const struct command command_snapshot = {
               "checks of doctor, and the profiles and variables in force. It names no user, host, serial number or "
               "network address. With --host FILE the commands devices, plugins, doctor and plan answer for the "
               "recorded machine on any other; the devices of a recorded machine cannot be opened.",
-    .example = "accelctl snapshot server.json && accelctl doctor --host server.json\nrecord a machine, and look at it "
-               "anywhere",
+    .example = "accelctl snapshot server.json && accelctl doctor --host server.json\nrecord a machine, and check it on "
+               "another one",
     .options = options,
     .option_count = sizeof(options) / sizeof(*options),
     .most = 1,

@@ -32,14 +32,16 @@ static const struct option_row options[] = {
      "safetensors to write: CASE.STAGE, F32 [sequences, tokens, width]", 0, 0},
     {"stepwise", 0, OPTION_FLAG, offsetof(struct trace_options, stepwise), NULL,
      "feed one token per step, instead of all in one step", 0, 0},
+    MODEL_OPTION,
+    CONTEXT_OPTIONS(struct trace_options, common),
     PLAN_OPTIONS(struct trace_options, common),
     COMMON_OPTIONS(struct trace_options, common),
 };
 
 static const struct accel_named_value exact[] = {
-    {"kv.type.k", "f32", "accelctl trace"},
-    {"kv.type.v", "f32", "accelctl trace"},
-    {"compute.activations", "f32", "accelctl trace"},
+    {"kv.type.k", "f32", "the command trace"},
+    {"kv.type.v", "f32", "the command trace"},
+    {"compute.activations", "f32", "the command trace"},
 };
 
 enum { CASE_NAME = 128, STAGE_NAME = 256 };
@@ -335,7 +337,7 @@ static int run_trace(const struct trace_options *chosen, const char *path, struc
 
     snprintf(batch, sizeof(batch), "%llutok", (unsigned long long)(longest == 0 ? 1 : longest));
     memcpy(settings, exact, sizeof(exact));
-    settings[3] = (struct accel_named_value){"batch", batch, "accelctl trace: the longest case"};
+    settings[3] = (struct accel_named_value){"batch", batch, "the command trace: its longest case"};
     code = open_model(&chosen->common, &wish, &opened);
     if (code < 0)
         code = refuse_target(chosen, accel_model_file_of(opened.model));

@@ -33,8 +33,8 @@ static int run(int count, char **arguments, const struct command *command)
 const struct command command_version = {.name = "version",
                                         .summary = "print the versions of the command, the library and the driver ABI",
                                         .arguments = "",
-                                        .detail = "",
-                                        .example = "accelctl version --json\nfor scripts that have to know",
+                                        .detail = "The version of the driver ABI is MAJOR.MINOR.",
+                                        .example = "accelctl version --json\nthe versions for a script",
                                         .options = options,
                                         .option_count = 1,
                                         .run = run};

@@ -31,23 +31,30 @@ static void add_runs(json_t *object, int32_t code, const struct accel_error *err
 
 /* ---- architecture ---- */
 
+/* Returns the facts of a description; NULL has none. */
+static json_t *facts_json(const struct accel_model_description *description)
+{
+    json_t *facts = json_object();
+    uint32_t count = 0;
+    const struct accel_named_value *list =
+        description == NULL ? NULL : accel_model_description_facts(description, &count);
+
+    for (uint32_t i = 0; i < count; i++)
+        json_object_set_new(facts, list[i].key, json_text(list[i].value));
+    return facts;
+}
+
 static json_t *architecture_json(const char *path, uint32_t has_weights)
 {
     struct accel_model_description *description = NULL;
     struct accel_model *model = NULL;
     struct accel_error error = {0};
-    json_t *object = json_object(), *facts = json_object();
-    uint32_t count = 0;
+    json_t *object = json_object();
     int32_t code = accel_model_describe(NULL, path, &description, &error);
 
-    json_object_set_new(object, "facts", facts);
-    if (code == ACCEL_OK) {
-        const struct accel_named_value *list = accel_model_description_facts(description, &count);
-
-        for (uint32_t i = 0; i < count; i++)
-            json_object_set_new(facts, list[i].key, json_text(list[i].value));
+    json_object_set_new(object, "facts", facts_json(description));
+    if (code == ACCEL_OK)
         code = accel_model_description_runs(description, &error);
-    }
     if (code == ACCEL_OK && !has_weights) {
         code = accel_error_set(&error, ACCEL_E_UNSUPPORTED, "%s: holds no weights", path);
         accel_error_remedy(&error, "accelctl tokenize takes such a file");
@@ -416,5 +423,38 @@ json_t *info_document(const char *path, const struct vocabulary *vocabulary, uin
 
     if (document != NULL && tensors && file != NULL)
         json_object_set_new(document, "tensors", tensors_json(file));
+    return document;
+}
+
+json_t *info_description(struct accel_context *context, const char *name, struct accel_error *error)
+{
+    struct accel_model_description *description = NULL;
+    struct accel_error why = {0};
+    uint32_t count = 0;
+    const struct accel_named_value *facts;
+    json_t *architecture, *document;
+    char origin[4200] = "profile";
+    int32_t code = accel_model_describe(context, name, &description, error);
+
+    if (code != ACCEL_OK)
+        return NULL;
+    code = accel_model_description_runs(description, &why);
+    if (code == ACCEL_OK) {
+        code = accel_error_set(&why, ACCEL_E_UNSUPPORTED, "%s: is the name of a description, without a file", name);
+        accel_error_remedy(
+            &why, "accelctl run takes the model's GGUF file or folder; accelctl plan %s plans it without one", name);
+    }
+    architecture = json_pack("{s:o}", "facts", facts_json(description));
+    add_runs(architecture, code, &why);
+    facts = accel_model_description_facts(description, &count);
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(facts[i].key, "model.family") == 0)
+            snprintf(origin, sizeof(origin), "profile: %s", facts[i].origin);
+    document = json_pack("{s:{s:s}, s:o, s:s, s:[], s:n, s:o, s:n, s:n, s:n, s:[]}", "origin", "architecture", origin,
+                         "path", json_text(name), "format", "description", "files", "file_type", "architecture",
+                         architecture, "weights", "tokenizer", "chat_template", "metadata");
+    accel_model_description_free(description);
+    if (document == NULL)
+        accel_error_no_memory(error, "for the document");
     return document;
 }

@@ -129,6 +129,9 @@ static void print_files(const json_t *document)
     print_label("format");
     print("%s%s%s", json_member_text(document, "format"), json_member_text(document, "file_type")[0] == '\0' ? "" : " ",
           json_member_text(document, "file_type"));
+    if (strcmp(json_member_text(document, "format"), "description") == 0)
+        print(" of the folder models, without a file (%s)",
+              short_places(json_member_text(json_object_get(document, "origin"), "architecture"), line, sizeof(line)));
     if (json_array_size(files) > 0)
         print(", %zu file%s, %s (%lld bytes)", json_array_size(files), json_array_size(files) == 1 ? "" : "s",
               bytes_text((uint64_t)bytes, size), (long long)bytes);
@@ -170,7 +173,11 @@ static void print_weights(const json_t *document)
 
     print_label("weights");
     if (!json_is_object(weights)) {
-        print("none\n");
+        const json_t *facts = json_object_get(json_object_get(document, "architecture"), "facts");
+        const char *parameters = json_member_text(facts, "model.parameters");
+
+        print(parameters[0] == '\0' ? "none\n" : "none; a model of %s parameters\n",
+              count_text(strtoll(parameters, NULL, 10), text));
         return;
     }
     print("%lld tensors, %lld parameters (%s), %s", (long long)integer_of(weights, "tensors"),
@@ -362,6 +369,9 @@ void info_print(const json_t *document)
     print_files(document);
     print_architecture(document);
     print_weights(document);
+    if (json_array_size(json_object_get(document, "files")) == 0 &&
+        strcmp(json_member_text(document, "format"), "description") == 0)
+        return;
     print_tokenizer(document);
     print_template(document);
     print_metadata(document);

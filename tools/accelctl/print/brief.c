@@ -23,6 +23,13 @@ static const char *fact_of(const struct opened *opened, const char *key)
     return accel_model_description_fact(accel_model_plan_description(opened->made), key);
 }
 
+static uint64_t fact_number(const struct opened *opened, const char *key)
+{
+    const char *value = fact_of(opened, key);
+
+    return value == NULL ? 0 : strtoull(value, NULL, 10);
+}
+
 /* Returns the largest part whose type a recommended weights.type lowered from the file's, or from the 16 bits of a
  * model without a file; NULL: none. */
 static const struct accel_plan_part *find_lowered(const struct accel_plan *plan)
@@ -72,25 +79,28 @@ static void print_model_line(const struct opened *opened)
     print_wrapped((uint32_t)print("%*s", HEAD, ""), HEAD, line);
 }
 
-/* Prints the sliding window of the model, and that it leaves the KV cache as it is. */
+/* Prints a sliding window that is shorter than the context, and that it leaves the KV cache as it is. */
 static void print_window(const struct opened *opened)
 {
     const struct accel_model_facts *facts = opened->model == NULL ? NULL : accel_model_facts_of(opened->model);
     const struct accel_plan *plan = accel_model_plan_plan(opened->made);
     const char *given = plan_setting_text(plan, "kv.window");
+    const uint64_t window = facts == NULL ? fact_number(opened, "model.window") : facts->window;
+    const uint64_t windowed = facts == NULL ? fact_number(opened, "model.window_layers") : facts->window_layers;
+    const uint64_t trained = fact_number(opened, "model.context");
+    const uint64_t layers = facts == NULL ? fact_number(opened, "model.layers") : facts->layers;
     char line[400], cache[120] = "it holds them";
 
-    if (facts == NULL || facts->window == 0)
+    if (window == 0 || (trained != 0 && window >= trained))
         return;
     if (accel_plan_setting_find(plan, "kv.window")->word != ACCEL_WORD_OFF)
         snprintf(cache, sizeof(cache), "it drops those that kv.window=%.20s leaves out", given);
-    else if (facts->window_layers == facts->layers)
-        snprintf(cache, sizeof(cache), "it holds them, unless --set kv.window=%" PRIu32 "tok drops them",
-                 facts->window);
+    else if (windowed == layers)
+        snprintf(cache, sizeof(cache), "it holds them, unless --set kv.window=%" PRIu64 "tok drops them", window);
     snprintf(line, sizeof(line),
-             "sliding window of %" PRIu32 " tokens in %" PRIu32 " of %" PRIu32
+             "sliding window of %" PRIu64 " tokens in %" PRIu64 " of %" PRIu64
              " layers: attention reads no older ones; the KV cache is not smaller for it: %s",
-             facts->window, facts->window_layers, facts->layers, cache);
+             window, windowed, layers, cache);
     print_wrapped((uint32_t)print("%*s", HEAD, ""), HEAD, line);
 }
 
@@ -176,9 +186,9 @@ static void print_weights(const struct opened *opened)
     } else if (limits_experts(plan)) {
         snprintf(text, sizeof(text), "%s copies of experts and weights in the mapped file", bytes_text(mapped, size));
         if (mapped != bytes)
-            snprintf(text + strlen(text), sizeof(text) - strlen(text), ", rest packed");
+            snprintf(text + strlen(text), sizeof(text) - strlen(text), ", rest packed or converted");
     } else if (mapped != 0 && mapped != bytes) {
-        snprintf(text, sizeof(text), "%s mapped from the file, the rest packed", bytes_text(mapped, size));
+        snprintf(text, sizeof(text), "%s mapped from the file, the rest packed or converted", bytes_text(mapped, size));
     } else {
         snprintf(text, sizeof(text), "%s", mapped != 0 ? "used where the file is mapped" : "copied from the file");
     }
@@ -390,7 +400,8 @@ static void print_warnings(const struct accel_plan *plan)
         const struct accel_plan_note *note = accel_plan_note_get(plan, i);
         char copy[700], line[760], more[40] = "";
 
-        bool is_short = note->level == ACCEL_NOTE_WARN || strcmp(note->key, "device") == 0;
+        bool is_short =
+            note->level == ACCEL_NOTE_WARN || strcmp(note->key, "device") == 0 || strcmp(note->key, "kv") == 0;
 
         if (!is_short || (is_lack(note) && seen++ > 0))
             continue;

@@ -117,13 +117,12 @@ static void emit_places(const struct places *places, FILE *flags)
     }
     if (places->others[0] != '\0') {
         emit_flag(flags, "layers on the processors", "-ot 'blk\\.(%s)\\.=CPU'", places->others);
-        print("#   not carried over: the KV cache of these layers, which -ot leaves on the GPU\n");
+        print("#   not translated: the KV cache of these layers, which -ot leaves on the GPU\n");
     }
     if (places->is_output_here)
-        print("#   not carried over: the output on the processors, which -ngl moves first\n");
+        print("#   not translated: the output on the processors, which -ngl moves first\n");
     if (places->is_cut)
-        print("#   not carried over: layers past the limits of this table: %d GPUs, %d bytes of -ot\n", GPUS_MOST,
-              FLAG);
+        print("#   not translated: layers past the limits of this table: %d GPUs, %d bytes of -ot\n", GPUS_MOST, FLAG);
 }
 
 /* Returns the layers on the device as -ngl counts them, with the output as one of them: gpu.layers, or the
@@ -148,7 +147,7 @@ void emit_llama_layers(const struct opened *opened, FILE *flags)
     const struct accel_device_info *device = accel_plan_device(plan);
     const struct accel_plan_setting *gpu = accel_plan_setting_find(plan, "gpu.layers");
     const bool on_processors = device != NULL && device->facts->kind == ACCEL_DEVICE_CPU;
-    /* The plan is on the processors although the user wants layers on a GPU: none is here. */
+    /* The plan is on the processors although the user requests layers on a GPU: none is here. */
     const bool lacks_gpu = on_processors && gpu->origin == ACCEL_ORIGIN_GIVEN && gpu->word != ACCEL_WORD_AUTO &&
                            strcmp(gpu->value, "0") != 0;
     const char *fact = accel_model_description_fact(accel_model_plan_description(opened->made), "model.layers");

@@ -69,8 +69,16 @@ static int refuse_key(const struct opened *opened, const char *key, uint32_t jso
 static json_t *setting_object(const json_t *document, const char *key)
 {
     json_t *setting = json_incref(json_object_get(json_object_get(document, "settings"), key));
+    json_t *rows = json_array(), *row;
+    size_t i;
 
     json_object_set_new(setting, "key", json_string(key));
+    json_object_set_new(setting, "not_honored", rows);
+    json_array_foreach(json_object_get(document, "not_honored"), i, row)
+    {
+        if (strcmp(json_member_text(row, "key"), key) == 0)
+            json_array_append(rows, row);
+    }
     return setting;
 }
 
@@ -154,6 +162,24 @@ static void print_row(const struct opened *opened, const char *key)
     }
 }
 
+/* Prints why a run does not follow the value of a setting, if it does not, as the plan states it. */
+static void print_outcome(const struct accel_plan *plan, const char *key)
+{
+    for (uint32_t i = 0; i < accel_plan_unhonored_count(plan); i++) {
+        const struct accel_plan_unhonored *row = accel_plan_unhonored_get(plan, i);
+        char value[64], reason[600], line[700];
+
+        if (strcmp(row->key, key) != 0)
+            continue;
+        snprintf(line, sizeof(line), "%s=%s, %s", key, value_text(row->value, row->unit, value),
+                 short_places(row->reason, reason, sizeof(reason)));
+        print_wrapped((uint32_t)print("  %s: ", row->outcome == ACCEL_UNHONORED_REFUSED ? "refused by a run"
+                                                : row->outcome == ACCEL_UNHONORED_LATER ? "later"
+                                                                                        : "not honored"),
+                      HEAD, line);
+    }
+}
+
 static void explain_one(const struct opened *opened, const struct accel_plan_setting *s)
 {
     struct driver_option option;
@@ -175,6 +201,7 @@ static void explain_one(const struct opened *opened, const struct accel_plan_set
     }
     if (find_driver_option(opened->context, s->key, &option))
         print("  over     %-10s built in the driver %s\n", option.row.preset, option.plugin->name);
+    print_outcome(accel_model_plan_plan(opened->made), s->key);
 }
 
 /* Returns the setting for any driver that gives the option its value, as kernels.simd does for cpu.simd, or NULL. */

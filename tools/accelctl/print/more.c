@@ -70,8 +70,8 @@ void print_model(const struct opened *opened)
     add_fact(line, sizeof(line), model, "model.hidden", "hidden %.12s");
     add_fact(line, sizeof(line), model, "model.ffn", "ffn %.12s");
     add_fact(line, sizeof(line), model, "model.heads", "%.12s heads");
-    add_fact(line, sizeof(line), model, "model.kv_heads", "%.12s for keys");
-    add_fact(line, sizeof(line), model, "model.head_size", "of %.12s");
+    add_fact(line, sizeof(line), model, "model.kv_heads", "%.12s KV heads");
+    add_fact(line, sizeof(line), model, "model.head_size", "head size %.12s");
     add_fact(line, sizeof(line), model, "model.vocabulary", "vocabulary %.12s");
     add_fact(line, sizeof(line), model, "model.context", "context %.12s");
     print_wrapped((uint32_t)print("%*s%s: ", HEAD, "", family == NULL ? "unknown family" : family), HEAD, line);

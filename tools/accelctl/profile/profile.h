@@ -12,6 +12,7 @@ struct profile_options {
     struct common common;
     struct text_list facts;
     const char *model;
+    const char *platform;
     uint32_t all;
     uint32_t overridden;
     uint32_t names;

@@ -58,7 +58,7 @@ static json_t *number_schema(const char *unit, json_int_t lowest, json_int_t hig
     if (strcmp(unit, "ms") == 0)
         return pattern("^[0-9]+ ?(ms|s|min)$");
     if (strcmp(unit, "tok") == 0)
-        return pattern("^[0-9]+ ?tok$");
+        return pattern("^[0-9]+ ?(tok|[KkM])$");
     return json_pack("{s:[{s:s, s:I, s:I}, o]}", "anyOf", "type", "integer", "minimum", lowest, "maximum", highest,
                      pattern("^[0-9]+$"));
 }
@@ -78,7 +78,7 @@ static json_t *value_schema(const struct accel_setting_row *row)
     else if (strcmp(row->unit, "tok") == 0)
         json_array_append_new(ways, json_pack("{s:[{s:s, s:I, s:I}, o]}", "anyOf", "type", "integer", "minimum",
                                               (json_int_t)row->lowest, "maximum", (json_int_t)row->highest,
-                                              pattern("^[0-9]+ ?(tok)?$")));
+                                              pattern("^[0-9]+ ?(tok|[KkM])?$")));
     else if (row->type == ACCEL_SETTING_SIZE || row->type == ACCEL_SETTING_INTEGER)
         json_array_append_new(ways, number_schema(row->unit, row->lowest, row->highest));
     else if (row->type == ACCEL_SETTING_DURATION)

@@ -135,7 +135,7 @@ static void print_settings(const struct view *view, const struct profile_options
             hidden++;
     }
     if (hidden > 0)
-        print("  and %u more as they are built in (--all shows them)\n", hidden);
+        print("  and %u more with their built-in values (--all shows them)\n", hidden);
 }
 
 /* Formats the origin of a fact without the folder of a profile. */

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/accelctl/habits.h"
 #include "tools/accelctl/profile/rule.h"
 #include "tools/accelctl/words.h"
 
@@ -136,6 +137,26 @@ static int select_model(struct accel_context *context, const char *name, uint32_
     return -1;
 }
 
+/* Selects the file of an option in a folder of the profiles; a `name` of NULL: the option is not given. */
+static int select_option(const char *name, const char *folder, uint32_t json, struct view *view)
+{
+    char title[160];
+
+    if (name == NULL)
+        return -1;
+    snprintf(title, sizeof(title), "%s%.120s", folder, name);
+    return select_profiles(&view->files, title, json, &view->selection);
+}
+
+/* Returns --device if it names no file of the folder devices, but a device of this machine; else NULL. */
+static const char *device_here(const struct profile_options *chosen, const struct profile_files *files)
+{
+    for (uint32_t i = 0; chosen->common.device != NULL && i < files->count; i++)
+        if (files->list[i].layer == ACCEL_LAYER_DEVICE && strcmp(files->list[i].name, chosen->common.device) == 0)
+            return NULL;
+    return chosen->common.device;
+}
+
 static int select_names(struct accel_context *context, const struct profile_options *chosen, int count, char **names,
                         struct view *view)
 {
@@ -144,6 +165,12 @@ static int select_names(struct accel_context *context, const struct profile_opti
 
     for (int i = 0; i < count && code < 0; i++)
         code = select_profiles(&view->files, names[i], json, &view->selection);
+    if (code < 0)
+        code = select_option(chosen->platform, "", json, view);
+    if (code < 0 && device_here(chosen, &view->files) == NULL)
+        code = select_option(chosen->common.device, "devices/", json, view);
+    if (code < 0)
+        code = select_option(chosen->common.client, "clients/", json, view);
     if (code < 0 && chosen->model != NULL)
         code = select_model(context, chosen->model, json, view);
     return code < 0 ? choose_platform(&view->files, json, &view->selection) : code;
@@ -178,7 +205,7 @@ static int parse_named_values(const struct text_list *list, const char *option, 
         }
         out_values[i].key = at;
         at += sprintf(at, "%.*s", (int)(equals - item), item) + 1;
-        out_values[i].value = equals + 1;
+        out_values[i].value = strcmp(option, "set") == 0 ? setting_word(out_values[i].key, equals + 1) : equals + 1;
         out_values[i].origin = at;
         at += sprintf(at, "command line --%s %s", option, item) + 1;
     }
@@ -215,8 +242,11 @@ static int refuse_platform(struct accel_context *context, struct accel_plan_requ
 
 /* Plans with `facts` of the command line, followed by those that the names stand for. */
 static int plan(struct accel_context *context, struct accel_named_value *settings, uint32_t setting_count,
-                struct accel_named_value *facts, uint32_t fact_count, uint32_t json, struct view *view)
+                struct accel_named_value *facts, uint32_t fact_count, const struct profile_options *chosen,
+                struct view *view)
 {
+    const char *here = device_here(chosen, &view->files);
+    const uint32_t json = chosen->common.json;
     const struct selection *s = &view->selection;
     struct accel_plan_request request = {.size = sizeof(request), .overrides = settings, .model = facts};
     struct accel_error error = {0};
@@ -233,7 +263,7 @@ static int plan(struct accel_context *context, struct accel_named_value *setting
     request.override_count = setting_count;
     request.model_count = fact_count;
     request.platform = s->platform == NULL ? NULL : s->platform->name;
-    request.device = s->device == NULL ? NULL : s->device->name;
+    request.device = s->device == NULL ? here : s->device->name;
     if (accel_plan_create(context, &request, &view->plan, &error) == ACCEL_OK)
         return -1;
     if (error.code == ACCEL_E_NOT_FOUND && s->platform != NULL && s->device != NULL)
@@ -260,7 +290,7 @@ static int make_plan(struct accel_context *context, const struct profile_options
     if (code < 0)
         code = check_facts(facts, chosen->facts.count, json);
     if (code < 0)
-        code = plan(context, settings, chosen->common.sets.count, facts, chosen->facts.count, json, view);
+        code = plan(context, settings, chosen->common.sets.count, facts, chosen->facts.count, chosen, view);
     free(facts);
     return code;
 }

@@ -259,7 +259,7 @@ static void print_rows(const struct accel_quantize_job *job)
 }
 
 /* Prints the errors of tensors of a type: "relative error 0.0765 to 0.0981"; nothing if none is known. Tensors of an
- * earlier run, whose errors are not known, are told apart. */
+ * earlier run, whose errors are not known, are counted apart. */
 static void print_errors(const struct accel_quantize_job *job, uint32_t type)
 {
     double least = INFINITY, most = 0;
@@ -330,13 +330,13 @@ static const char *readers_of(const char *layout)
 static void print_end(const struct accel_quantize_job *job, const struct outcome *outcome, uint32_t written)
 {
     const char *layout = accel_quantize_layout(job);
-    char after[32], before[32], name[1024];
+    char after[32], before[32], time[32], name[1024];
 
     clean_text(outcome->path, name, sizeof(name));
     print("%s%s %s (before: %s), %.3f bits per weight", name, written ? ":" : " would have",
           bytes_text(accel_quantize_bytes(job), after), bytes_text(outcome->before, before), bits_per_weight(job));
     if (written)
-        print(", in %.1f s", outcome->seconds);
+        print(", in %s", seconds_text(outcome->seconds, time));
     print("\nlayout %s: %s\n", layout, readers_of(layout));
 }
 

@@ -37,7 +37,7 @@ struct sampling_choice {
      OPTION_LIMIT,                                                                                                     \
      offsetof(type, member.tokens),                                                                                    \
      "N",                                                                                                              \
-     "maximum tokens to generate; without, and with -1: until the text ends or the context is full",                   \
+     "maximum tokens to generate; default: -1, until the text ends or the context is full",                            \
      1,                                                                                                                \
      1e15},                                                                                                            \
         {"greedy",    'g',                                                                                             \

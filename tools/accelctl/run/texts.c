@@ -220,7 +220,7 @@ static int print_as_json(const struct texts_job *job, const struct texts *t, con
 static void print_numbers(const struct texts_job *job, const struct texts *t, uint32_t sequences, double took)
 {
     uint64_t tokens = 0, prompts = 0;
-    char rate[40];
+    char time[32], rate[40];
 
     for (uint32_t i = 0; i < t->count; i++) {
         tokens += t->texts[i].result.tokens;
@@ -232,9 +232,10 @@ static void print_numbers(const struct texts_job *job, const struct texts *t, ui
         fprintf(error_output(), "\nseeds      %" PRIu64 " to %" PRIu64 ", one for each prompt in their order",
                 t->sampling.seed, t->sampling.seed + t->count - 1);
     fprintf(error_output(),
-            "\ngenerated  %u texts, %" PRIu64 " tokens in %.2f s%s, prompts of %" PRIu64
+            "\ngenerated  %u texts, %" PRIu64 " tokens in %s%s, prompts of %" PRIu64
             " tokens included, up to %u sequences a step\n",
-            t->count, tokens, took, token_rate_text(tokens, (uint64_t)(took * 1e9), rate), prompts, sequences);
+            t->count, tokens, seconds_text(took, time), token_rate_text(tokens, (uint64_t)(took * 1e9), rate), prompts,
+            sequences);
 }
 
 int run_texts(const struct texts_job *job, struct opened *opened, const struct accel_tokenizer *tokenizer)

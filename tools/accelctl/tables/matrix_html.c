@@ -41,7 +41,7 @@ static void write_cell(FILE *out, const struct matrix_cell *cell)
 
     fprintf(out, "<td><span class=\"r %s\" title=\"", rating != NULL ? rating : "unnamed");
     html_text(out, cell->document != NULL ? cell->document->source : "no document names this platform");
-    fprintf(out, "\">%s</span>", rating != NULL ? rating : "not named");
+    fprintf(out, "\">%s</span>", rating != NULL ? rating : "no rating");
     if (cell->verdict != HOST_ABSENT && cell->verdict != HOST_UNKNOWN)
         fprintf(out, "\n<span class=\"r %s\">%s</span>", matrix_name(cell->verdict), matrix_words(cell->verdict));
     fputs("<small title=\"", out);

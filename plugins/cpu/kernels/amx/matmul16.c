@@ -12,7 +12,6 @@
 #include "decode.h"
 #include "panels.h"
 #include "plugins/cpu/kernels/vector/finish.h"
-#include "plugins/cpu/kernels/vector/gemm.h"
 #include "tiles.h"
 
 #define W_TILES 16u /* tiles of a panel */
@@ -21,7 +20,6 @@
 #define CHUNK (STEP * STEPS)
 #define X_TILES 16u /* tiles of x per panel: their sums take 256 KiB */
 #define X_ROWS (X_TILES * TILE_ROWS)
-#define LINE 64u
 #define ROW_BYTES (CHUNK / 32 * 34) /* bytes of a chunk of a row, of the widest packed type */
 #define TILE_BYTES sizeof(weight_tile)
 
@@ -207,17 +205,14 @@ CPU_INLINE void accumulate(const struct block *block, const struct panel *panel,
 static void finish(const struct block *block, size_t u, sum_square (*sums)[W_TILES / 2])
 {
     float transposed[TILE_ROWS][ROWS_MOST];
-    for (size_t r = 0; r < tiles_of(block->count) * TILE_ROWS; r += 8) {
-        const uint8_t *from[8];
-        for (size_t l = 0; l < 8; l++)
-            from[l] = (const uint8_t *)sums[u / 2][r / TILE_ROWS / 2][r / TILE_ROWS % 2][u % 2][r % TILE_ROWS + l];
+    for (size_t t = 0; t < tiles_of(block->count); t++) {
+        const void *rows[TILE_ROWS];
+        for (size_t r = 0; r < TILE_ROWS; r++)
+            rows[r] = sums[u / 2][t / 2][t % 2][u % 2][r];
         CPU_UNROLL
-        for (size_t c = 0; c < TILE_ROWS; c += 4) {
-            __m256i v[4];
-            load_transposed(from, 4 * c, v);
-            CPU_UNROLL
-            for (size_t l = 0; l < 4; l++)
-                _mm256_storeu_si256((__m256i *)(transposed[c + l] + r), v[l]);
+        for (size_t r = 0; r < TILE_ROWS; r += 8) {
+            transpose8(rows + r, 0, transposed[0] + t * TILE_ROWS + r, ROWS_MOST);
+            transpose8(rows + r, 8, transposed[8] + t * TILE_ROWS + r, ROWS_MOST);
         }
     }
     for (size_t r = 0; r < least(TILE_ROWS, block->rows - u * TILE_ROWS); r++)
@@ -278,3 +273,8 @@ CPU_PLANAR_OWN(MATMUL16_OWN)
 MATMUL16_UNPACKED(planar, )
 MATMUL16_UNPACKED(planar_a, )
 MATMUL16(codebook, 1, decode_codebook16(w, j, at, count, out, r))
+
+void cpu_round16_amx(const float *x, size_t stride, size_t rows, size_t k, uint16_t *out, size_t begin, size_t end)
+{
+    simd_round_tiles(TILE_ROWS, SIZE_MAX, x, stride, rows, k, out, begin, end);
+}

@@ -39,19 +39,19 @@ CPU_INLINE __m128 sum4(const __m256 v[4])
     return _mm_add_ps(_mm256_castps256_ps128(c), _mm256_extractf128_ps(c, 1));
 }
 
-/* Rows of act_q8 and the sums of 4 rows of W with up to PAIR of them. */
-struct act_rows {
-    const int8_t *q;
-    const float *scale;
-    const float *sum;
-    size_t k;
-    size_t blocks;
+struct row4_sums {
     __m256 acc[PAIR][4];
     __m256 offset[PAIR]; /* rows of W, in both halves */
 };
 
+CPU_INLINE struct row4_sums zero_sums(void)
+{
+    return (struct row4_sums){{{{0}}}, {{0}}};
+}
+
 /* Adds one block. */
-CPU_INLINE void one_block(const struct block32 f, const struct row4 w, struct act_rows *x, const size_t rows, size_t b)
+CPU_INLINE void one_block(const struct block32 f, const struct row4 w, const struct act_rows *x, const size_t rows,
+                          size_t b, struct row4_sums *sums)
 {
     const uint8_t *codes = w.codes + b * f.block_bytes;
     const __m128 d = load_halves4(w.scales + scale_at(f, b), w.scales_stride);
@@ -64,8 +64,8 @@ CPU_INLINE void one_block(const struct block32 f, const struct row4 w, struct ac
         scale[r] = _mm256_set_m128(s, s);
         q[r] = _mm256_loadu_si256((const __m256i *)(x->q + r * x->k + b * CPU_BLOCK));
         if (is_unsigned(f)) {
-            x->offset[r] = _mm256_fmadd_ps(_mm256_set_m128(_mm_setzero_ps(), from),
-                                           _mm256_broadcast_ss(x->sum + r * x->blocks + b), x->offset[r]);
+            sums->offset[r] = _mm256_fmadd_ps(_mm256_set_m128(_mm_setzero_ps(), from),
+                                              _mm256_broadcast_ss(x->sum + r * x->blocks + b), sums->offset[r]);
         }
     }
     CPU_UNROLL
@@ -74,7 +74,7 @@ CPU_INLINE void one_block(const struct block32 f, const struct row4 w, struct ac
         CPU_UNROLL
         for (size_t r = 0; r < rows; r++) {
             __m256 dot = _mm256_cvtepi32_ps(dot32(f, row, q[r]));
-            x->acc[r][j] = _mm256_fmadd_ps(dot, spread(scale[r], j), x->acc[r][j]);
+            sums->acc[r][j] = _mm256_fmadd_ps(dot, spread(scale[r], j), sums->acc[r][j]);
         }
     }
 }
@@ -88,19 +88,13 @@ CPU_INLINE __m256 halves_of(const float *p)
     return _mm256_permutevar_ps(v, _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1));
 }
 
-CPU_INLINE __m256i join_halves(const void *low, const void *high)
-{
-    __m256i v = _mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)low));
-    return _mm256_inserti128_si256(v, _mm_loadu_si128((const __m128i *)high), 1);
-}
-
 /*
  * Adds two blocks of 4-bit codes, one in each half of a vector, so that they share the operations after the products:
  * the low nibbles of both are multiplied with the first 16 of x of both, the high nibbles with the other 16; four
  * products fit 16 bits.
  */
-CPU_INLINE void two_blocks4(const struct block32 f, const struct row4 w, struct act_rows *x, const size_t rows,
-                            size_t b)
+CPU_INLINE void two_blocks4(const struct block32 f, const struct row4 w, const struct act_rows *x, const size_t rows,
+                            size_t b, struct row4_sums *sums)
 {
     const __m256i low = _mm256_set1_epi8(15);
     const size_t at = scale_at(f, b), next = scale_at(f, b + 1);
@@ -115,54 +109,45 @@ CPU_INLINE void two_blocks4(const struct block32 f, const struct row4 w, struct 
     CPU_UNROLL
     for (size_t r = 0; r < rows; r++) {
         const int8_t *q = x->q + r * x->k + b * CPU_BLOCK;
-        first[r] = join_halves(q, q + CPU_BLOCK);
-        second[r] = join_halves(q + 16, q + CPU_BLOCK + 16);
+        first[r] = load_pair16(q, q + CPU_BLOCK);
+        second[r] = load_pair16(q + 16, q + CPU_BLOCK + 16);
         scale[r] = _mm256_mul_ps(d, halves_of(x->scale + r * x->blocks + b));
-        x->offset[r] = _mm256_fmadd_ps(from, halves_of(x->sum + r * x->blocks + b), x->offset[r]);
+        sums->offset[r] = _mm256_fmadd_ps(from, halves_of(x->sum + r * x->blocks + b), sums->offset[r]);
     }
     CPU_UNROLL
     for (size_t j = 0; j < 4; j++) {
         const uint8_t *p = w.codes + j * w.codes_stride + b * f.block_bytes;
-        __m256i both = join_halves(p, p + f.block_bytes);
+        __m256i both = load_pair16(p, p + f.block_bytes);
         __m256i lows = _mm256_and_si256(both, low), highs = _mm256_and_si256(_mm256_srli_epi16(both, 4), low);
         CPU_UNROLL
         for (size_t r = 0; r < rows; r++) {
             __m256 dot = _mm256_cvtepi32_ps(dot64u(lows, first[r], highs, second[r]));
-            x->acc[r][j] = _mm256_fmadd_ps(dot, spread(scale[r], j), x->acc[r][j]);
+            sums->acc[r][j] = _mm256_fmadd_ps(dot, spread(scale[r], j), sums->acc[r][j]);
         }
     }
 }
 
-/* Multiplies four rows of W with `rows` (a constant) rows of x from row i on; sums of row r of x go to sums[r][0 .. 3].
- */
-CPU_INLINE void dot_row4(const struct block32 f, const struct cpu_matmul *call, const struct row4 w, const size_t rows,
-                         size_t i, float *const *sums)
+CPU_INLINE size_t step_blocks(const struct block32 f)
 {
-    const size_t blocks = call->k / CPU_BLOCK;
-    struct act_rows x = {.q = call->act_q8.q + i * call->k,
-                         .scale = call->act_q8.scale + i * blocks,
-                         .sum = call->act_q8.sum + i * blocks,
-                         .k = call->k,
-                         .blocks = blocks};
-    /* Prefetches the next four rows of W, which follow these, in proportion. */
-    const uint8_t *ahead = w.codes + 4 * w.codes_stride;
-    size_t b = 0;
-    CPU_UNROLL
-    for (size_t r = 0; r < rows; r++)
-        x.offset[r] = x.acc[r][0] = x.acc[r][1] = x.acc[r][2] = x.acc[r][3] = _mm256_setzero_ps();
-    for (; f.bits == 4 && is_unsigned(f) && b + 2 <= blocks; b += 2) {
-        prefetch_lines(ahead + 4 * b * f.block_bytes, 8 * f.block_bytes);
-        two_blocks4(f, w, &x, rows, b);
-    }
-    for (; b < blocks; b++) {
-        prefetch_lines(ahead + 4 * b * f.block_bytes, 4 * f.block_bytes);
-        one_block(f, w, &x, rows, b);
-    }
+    return f.bits == 4 && is_unsigned(f) ? 2 : 1;
+}
+
+CPU_INLINE void add_step(const struct block32 f, const struct row4 w, const struct act_rows *x, const size_t rows,
+                         const size_t count, size_t b, struct row4_sums *sums)
+{
+    if (count == 2)
+        two_blocks4(f, w, x, rows, b, sums);
+    else
+        one_block(f, w, x, rows, b, sums);
+}
+
+CPU_INLINE void store_sums(const struct block32 f, const size_t rows, const struct row4_sums *sums, float *const *out)
+{
     CPU_UNROLL
     for (size_t r = 0; r < rows; r++) {
-        __m128 factor = _mm_set1_ps(offset_factor(f));
-        __m128 offset = _mm_add_ps(_mm256_castps256_ps128(x.offset[r]), _mm256_extractf128_ps(x.offset[r], 1));
-        _mm_storeu_ps(sums[r], _mm_fmadd_ps(factor, offset, sum4(x.acc[r])));
+        const __m128 factor = _mm_set1_ps(offset_factor(f)), low = _mm256_castps256_ps128(sums->offset[r]);
+        const __m128 offset = _mm_add_ps(low, _mm256_extractf128_ps(sums->offset[r], 1));
+        _mm_storeu_ps(out[r], _mm_fmadd_ps(factor, offset, sum4(sums->acc[r])));
     }
 }
 

@@ -38,15 +38,15 @@ CPU_INLINE size_t step_blocks(const struct block32 f)
 
 /* ---- x ---- */
 
-/* Rows of act_q8 and their sums so far: element r of each quarter belongs to row r of W. */
-struct act_rows {
-    const int8_t *q;
-    const float *scale;
-    const float *sum;
-    size_t k;
-    size_t blocks;
+/* Element r of each quarter belongs to row r of W. */
+struct row4_sums {
     __m512 acc[PAIR];
 };
+
+CPU_INLINE struct row4_sums zero_sums(void)
+{
+    return (struct row4_sums){{{0}}};
+}
 
 /* A row of x for a step. 4-bit codes: `first` holds the first half of each block, `last` the other; else `first` holds
  * all. `begin` is the initial sum, which corrects the zero point of W. */
@@ -194,9 +194,8 @@ CPU_INLINE __m512 step_scales(const struct block32 f, const struct row4 w, const
 
 /* ---- rows ---- */
 
-/* Adds blocks b .. b + count of four rows of W with `rows` rows of x; both are constants. */
-CPU_INLINE void add_step(const struct block32 f, const struct row4 w, struct act_rows *x, const size_t rows,
-                         const size_t count, size_t b)
+CPU_INLINE void add_step(const struct block32 f, const struct row4 w, const struct act_rows *x, const size_t rows,
+                         const size_t count, size_t b, struct row4_sums *sums)
 {
     const __m512 d = step_scales(f, w, count, b, 0), m = f.minimum ? step_scales(f, w, count, b, 1) : d;
     __m512i bytes[4];
@@ -214,61 +213,19 @@ CPU_INLINE void add_step(const struct block32 f, const struct row4 w, struct act
         for (size_t j = 0; j < 4; j++)
             dot[j] = products(f, bytes[j], &row);
         if (f.minimum)
-            x->acc[r] = _mm512_fmadd_ps(m, by_block(f, count, x->sum + r * x->blocks + b), x->acc[r]);
-        x->acc[r] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(fold4(dot)), scale, x->acc[r]);
+            sums->acc[r] = _mm512_fmadd_ps(m, by_block(f, count, x->sum + r * x->blocks + b), sums->acc[r]);
+        sums->acc[r] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(fold4(dot)), scale, sums->acc[r]);
     }
 }
 
-/* Prefetch of block b of row r of four: bytes from first + r * stride + b * step on. */
-struct ask {
-    const uint8_t *first;
-    size_t stride;
-    size_t step;
-};
-
-#define APART_AHEAD 1024u
-
-CPU_INLINE struct ask prefetch_of(const struct block32 f, const struct row4 w)
+CPU_INLINE void store_sums(const struct block32 f, const size_t rows, const struct row4_sums *sums, float *const *out)
 {
-    if (w.apart)
-        return (struct ask){w.codes + APART_AHEAD, w.codes_stride, f.block_bytes};
-    /* Prefetches the next four rows of W, which follow these, in proportion. */
-    return (struct ask){w.codes + 4 * w.codes_stride, step_blocks(f) * f.block_bytes, 4 * f.block_bytes};
-}
-
-/* Multiplies four rows of W with `rows` (a constant) rows of x from row i on; sums of row r of x go to sums[r][0 .. 3].
- */
-CPU_INLINE void dot_row4(const struct block32 f, const struct cpu_matmul *call, const struct row4 w, const size_t rows,
-                         size_t i, float *const *sums)
-{
-    const size_t blocks = call->k / CPU_BLOCK, step = step_blocks(f);
-    struct act_rows x = {.q = call->act_q8.q + i * call->k,
-                         .scale = call->act_q8.scale + i * blocks,
-                         .sum = call->act_q8.sum + i * blocks,
-                         .k = call->k,
-                         .blocks = blocks};
-    const struct ask ask = prefetch_of(f, w);
-    size_t b = 0;
-    CPU_UNROLL
-    for (size_t r = 0; r < rows; r++)
-        x.acc[r] = _mm512_setzero_ps();
-    for (; b + step <= blocks; b += step) {
-        CPU_UNROLL
-        for (size_t r = 0; r < 4; r++)
-            prefetch_lines(ask.first + r * ask.stride + b * ask.step, step * f.block_bytes);
-        add_step(f, w, &x, rows, step, b);
-    }
-    if (step == 4 && b + 2 <= blocks) {
-        add_step(f, w, &x, rows, 2, b);
-        b += 2;
-    }
-    if (b < blocks)
-        add_step(f, w, &x, rows, 1, b);
+    (void)f;
     CPU_UNROLL
     for (size_t r = 0; r < rows; r++) {
-        const __m256 half = _mm256_castsi256_ps(_mm512_extracti64x4_epi64(_mm512_castps_si512(x.acc[r]), 1));
-        const __m256 two = _mm256_add_ps(_mm512_castps512_ps256(x.acc[r]), half);
-        _mm_storeu_ps(sums[r], _mm_add_ps(_mm256_castps256_ps128(two), _mm256_extractf128_ps(two, 1)));
+        const __m256i upper = _mm512_extracti64x4_epi64(_mm512_castps_si512(sums->acc[r]), 1);
+        const __m256 two = _mm256_add_ps(_mm512_castps512_ps256(sums->acc[r]), _mm256_castsi256_ps(upper));
+        _mm_storeu_ps(out[r], _mm_add_ps(_mm256_castps256_ps128(two), _mm256_extractf128_ps(two, 1)));
     }
 }
 

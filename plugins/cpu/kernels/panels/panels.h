@@ -40,19 +40,4 @@ static inline size_t cpu_panel_scales_at(const struct panel_format *format, size
     return k / format->block_values * format->block_bytes * PANEL_ROWS;
 }
 
-/* Packed weights of a call: panel size, and the offset of scales of planar types. */
-struct packed {
-    const uint8_t *first;
-    size_t bytes;
-    size_t scales_at;
-    size_t blocks;
-};
-
-static inline struct packed cpu_packed_of(const struct cpu_matmul *call)
-{
-    const struct panel_format format = cpu_panel_format(call->w.type);
-    return (struct packed){call->w.packed, cpu_panel_bytes(&format, call->k), cpu_panel_scales_at(&format, call->k),
-                           call->k / format.block_values};
-}
-
 #endif

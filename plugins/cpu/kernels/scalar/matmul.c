@@ -170,9 +170,10 @@ void cpu_embed_scalar(const struct cpu_matrix *table, size_t rows, size_t width,
     }
 }
 
-void cpu_round16_scalar(const float *x, size_t stride, size_t k, uint16_t *out, size_t begin, size_t end)
+void cpu_round16_scalar(const float *x, size_t stride, size_t rows, size_t k, uint16_t *out, size_t begin, size_t end)
 {
     const size_t row = cpu_act_bf16_row(k);
+    (void)rows;
     for (size_t r = begin; r < end; r++) {
         for (size_t l = 0; l < row; l++)
             out[r * row + l] = l < k ? accel_bf16_from_f32(x[r * stride + l]) : 0;

@@ -119,12 +119,12 @@ static void tile_put(const struct cpu_act_q8 *rows, size_t r, size_t b, size_t b
     struct cpu_tile *tile = cpu_tile_of(rows, blocks, r / CPU_TILE_ROWS, b);
     for (size_t c = 0; c < 8; c++)
         memcpy(tile->q[c][lane], q + 4 * c, 4);
-    tile_minus(q, 0, tile->minus[1][lane]);
-    tile_minus(q, 1, tile->minus[2][lane]);
+    tile_minus(q, 0, tile->minus[1][lane].minus);
+    tile_minus(q, 1, tile->minus[2][lane].minus);
     for (size_t i = 0; i < 2; i++)
-        tile->minus[0][lane][i] = (int16_t)(tile->minus[1][lane][i] + tile->minus[2][lane][i]);
+        tile->minus[0][lane].minus[i] = (int16_t)(tile->minus[1][lane].minus[i] + tile->minus[2][lane].minus[i]);
     for (size_t i = 0; i < 3; i++)
-        tile->sum[i][lane] = scale * (float)-(tile->minus[i][lane][0] + tile->minus[i][lane][1]);
+        tile->sum[i][lane] = scale * (float)-(tile->minus[i][lane].minus[0] + tile->minus[i][lane].minus[1]);
     tile->scale[lane] = scale;
 }
 

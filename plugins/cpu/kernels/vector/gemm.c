@@ -11,7 +11,6 @@
 
 #define SHORT_ROWS 32u  /* rows of x up to which panels are short, so that prefetches are small */
 #define SHORT_BLOCKS 8u /* blocks of a short panel */
-#define LINE 64u
 #define FINISH_AHEAD 8u /* rows of y that are prefetched */
 
 /* Memory to prefetch. */

@@ -12,7 +12,7 @@
 #define CPU_VECTOR_GEMM_H
 
 #include "plugins/cpu/kernels/panels/panels.h"
-#include "vec.h"
+#include "unpack.h"
 
 #define PANEL_BLOCKS CPU_TILE_BLOCKS
 #define WORD_BYTES 64u
@@ -78,11 +78,8 @@ CPU_INLINE void transpose_dwords(__m256i v[4])
 CPU_INLINE void load_transposed(const uint8_t *const rows[8], size_t offset, __m256i v[4])
 {
     CPU_UNROLL
-    for (size_t r = 0; r < 4; r++) {
-        __m128i low = _mm_loadu_si128((const __m128i *)(rows[r] + offset));
-        __m128i high = _mm_loadu_si128((const __m128i *)(rows[r + 4] + offset));
-        v[r] = _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
-    }
+    for (size_t r = 0; r < 4; r++)
+        v[r] = load_pair16(rows[r] + offset, rows[r + 4] + offset);
     transpose_dwords(v);
 }
 

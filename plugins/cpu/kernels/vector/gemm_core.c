@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cores of the 8-bit GEMM on x86: a panel of 16 rows of W, a lane each (lanes.h), with 4 rows of x. Bound: operations.
+ * Cores of the 8-bit GEMM: a panel of 16 rows of W, a lane each (lanes.h), with 4 rows of x. Bound: operations.
  * With dot-product instructions one multiplies and adds 4 codes of every row in 32 bits, whatever their width. AVX2: up
  * to 6 bits take one multiplication and one 16-bit addition per 32 products, and widening, once per 32 or 16 codes,
  * multiplies by the integer scale; 8-bit codes take sign, maddubs, madd and a 32-bit addition (multiplying in 16 bits,
@@ -8,6 +8,9 @@
  */
 #include "gemm_core.h"
 #include "lanes.h"
+#if defined(__ARM_FEATURE_MATMUL_INT8)
+#include "neon_i8mm.h"
+#endif
 
 #define ROWS CPU_TILE_ROWS
 
@@ -20,9 +23,10 @@ CPU_INLINE void start_sums(const int center, const struct cpu_tile *x, const siz
 {
     CPU_UNROLL
     for (size_t i = 0; i < ROWS * VECTORS; i++)
-        sums[i / VECTORS][i % VECTORS] = start_of(center, x->minus[part][i / VECTORS]);
+        sums[i / VECTORS][i % VECTORS] = start_of(center, &x->minus[part][i / VECTORS]);
 }
 
+#if !defined(__ARM_FEATURE_MATMUL_INT8)
 /* Adds products of word c of a block. */
 CPU_INLINE void add_word(const uint8_t *codes, const struct cpu_tile *x, const size_t c, tile_sums sums)
 {
@@ -32,10 +36,9 @@ CPU_INLINE void add_word(const uint8_t *codes, const struct cpu_tile *x, const s
         w[v] = load_word(codes + c * WORD_BYTES, v);
     CPU_UNROLL
     for (size_t r = 0; r < ROWS; r++) {
-        const vi four = broadcast4(x->q[c][r]);
         CPU_UNROLL
         for (size_t v = 0; v < VECTORS; v++)
-            sums[r][v] = add_products(sums[r][v], w[v], four);
+            sums[r][v] = add_products_of(sums[r][v], w[v], x->q[c], r);
         fix_order(sums[r]);
     }
 }
@@ -49,25 +52,23 @@ CPU_INLINE void products(const int center, const uint8_t *codes, const struct cp
     for (size_t c = from; c < from + steps; c++)
         add_word(codes, x, c, sums);
 }
+#endif
 
-/* Multiplies both halves of a block in turn: eight independent chains of additions. */
-CPU_INLINE void products_halves(const int center, const uint8_t *codes, const struct cpu_tile *x, tile_sums first,
-                                tile_sums last)
+/* Multiplies both halves of a block in turn: eight independent chains of additions hide the latency. */
+CPU_INLINE void add_halves(const uint8_t *codes, const struct cpu_tile *x, tile_sums first, tile_sums last)
 {
-    start_sums(center, x, 1, first);
-    start_sums(center, x, 2, last);
     CPU_UNROLL
     for (size_t c = 0; c < 4; c++) {
         const vi low = load_word(codes + c * WORD_BYTES, 0), high = load_word(codes + (c + 4) * WORD_BYTES, 0);
         CPU_UNROLL
         for (size_t r = 0; r < ROWS; r++) {
-            first[r][0] = add_products(first[r][0], low, broadcast4(x->q[c][r]));
-            last[r][0] = add_products(last[r][0], high, broadcast4(x->q[c + 4][r]));
+            first[r][0] = add_products_of(first[r][0], low, x->q[c], r);
+            last[r][0] = add_products_of(last[r][0], high, x->q[c + 4], r);
         }
     }
 }
 
-/* Multiplies a block. */
+/* Multiplies a block of integer scales per 32 codes. */
 CPU_INLINE void products32(const int center, const uint8_t *codes, const struct cpu_tile *x, tile_sums sums)
 {
     tile_sums last;
@@ -75,7 +76,9 @@ CPU_INLINE void products32(const int center, const uint8_t *codes, const struct 
         products(center, codes, x, 0, 0, 8, sums);
         return;
     }
-    products_halves(center, codes, x, sums, last);
+    start_sums(center, x, 0, sums);
+    start_sums(0, x, 0, last);
+    add_halves(codes, x, sums, last);
     CPU_UNROLL
     for (size_t r = 0; r < ROWS; r++)
         sums[r][0] += last[r][0];
@@ -137,12 +140,15 @@ CPU_INLINE void super_block(const int center, const int fine, const struct gemm_
     const uint8_t *codes = panel->codes + b * BLOCK_BYTES;
     scaled value[ROWS][VECTORS];
     tile_sums first, last;
-    if (fine && VECTORS == 1)
-        products_halves(center, codes, x, first, last);
-    else if (fine)
+    if (fine && VECTORS == 1) {
+        start_sums(center, x, 1, first);
+        start_sums(center, x, 2, last);
+        add_halves(codes, x, first, last);
+    } else if (fine) {
         products(center, codes, x, 1, 0, 4, first);
-    else
+    } else {
         products32(center, codes, x, first);
+    }
     CPU_UNROLL
     for (size_t i = 0; i < ROWS * VECTORS; i++)
         value[i / VECTORS][i % VECTORS] =
@@ -188,7 +194,11 @@ CPU_INLINE void core_super(const int center, const int fine, const struct gemm_p
 CPU_INLINE void core_signed(const struct gemm_panel *panel, const struct cpu_tile *x, size_t count,
                             float (*sums)[PANEL_ROWS])
 {
+#if defined(CPU_DOT_SIGNED)
+    core_narrow(0, panel, x, count, sums);
+#else
     core_narrow(128, panel, x, count, sums);
+#endif
 }
 #else
 /* Sums products of 32 signed codes, stored as magnitudes and signed codes: the sign of a code is applied to x. */

@@ -11,6 +11,15 @@
 #define GEMV_ROWS 4u                /* maximum rows of x */
 #define GEMV_VALUES CPU_GEMV_VALUES /* maximum values of x: data derived from them lies on the stack */
 
+/* Rows of act_q8, from one on. */
+struct act_rows {
+    const int8_t *q;
+    const float *scale;
+    const float *sum;
+    size_t k;
+    size_t blocks;
+};
+
 /* A row of act_q8 with derived sums. */
 struct gemv_x {
     const int8_t *q;     /* [k] */
@@ -79,14 +88,6 @@ CPU_INLINE float sum8(__m256 v)
     __m128 four = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
     four = _mm_add_ps(four, _mm_movehl_ps(four, four));
     return _mm_cvtss_f32(_mm_add_ss(four, _mm_movehdup_ps(four)));
-}
-
-/* Prefetches `bytes` (a constant) from p on. Harmless past the end of a matrix. */
-CPU_INLINE void prefetch_lines(const uint8_t *p, size_t bytes)
-{
-    CPU_UNROLL
-    for (size_t at = 0; at < bytes; at += 64)
-        __builtin_prefetch(p + at);
 }
 
 #endif

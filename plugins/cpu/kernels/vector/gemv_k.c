@@ -130,8 +130,7 @@ CPU_INLINE struct sums2 add_fine(const struct traits traits, const uint8_t *cons
 /* Reads the headers of two blocks with 6-bit scales and minima: words6 for both at once. */
 CPU_INLINE void heads6(const uint8_t *const block[2], struct coarse head[2])
 {
-    const __m256i both = _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)block[0])),
-                                                 _mm_loadu_si128((const __m128i *)block[1]), 1);
+    const __m256i both = load_pair16(block[0], block[1]);
     /* Of the words d, a, b, c: low bits of scales 0 to 3 and 4 to 7 and of minima, and the upper two bits of 4 to 7. */
     const __m256i first = _mm256_shuffle_epi32(both, 0xed), second = _mm256_shuffle_epi32(both, 0xa5);
     const __m256i down = _mm256_setr_epi32(0, 0, 0, 4, 0, 0, 0, 4);

@@ -6,6 +6,7 @@
  * Zero points are corrected with the sums of x. Bound: bytes of W for one row of x, operations from four on. Measured:
  * doc/benchmark.md, packed weights.
  */
+#include "act_sums.h"
 #include "finish.h"
 #include "lanes.h"
 
@@ -20,7 +21,6 @@
 #define STREAMS 4u     /* memory streams with one row of x, and passes of few registers */
 #define STREAMS_256 2u /* streams of types of 256 weights, whose blocks take 1 to 3 KiB */
 #define AHEAD 2048u    /* prefetch distance of each stream in bytes */
-#define LINE 64u
 #define BLOCKS_MOST (CPU_PANEL_VALUES / CPU_BLOCK)
 
 /* A type; a constant. `block32` types have 4- or 8-bit codes in blocks of 32 (q4_0, q4_1, q8_0, planar). `apart`:
@@ -53,14 +53,6 @@ struct layout {
     size_t scale_shift; /* log2 of the blocks that share a scale */
 };
 
-/* Prefetches `bytes` bytes, a constant. Harmless past the end of a matrix. */
-CPU_INLINE void prefetch_lines(const uint8_t *p, size_t bytes)
-{
-    CPU_UNROLL
-    for (size_t at = 0; at < bytes; at += LINE)
-        __builtin_prefetch(p + at, 0, 3);
-}
-
 /* Prefetches `bytes` bytes. Harmless past the end of a matrix. */
 CPU_INLINE void prefetch_bytes(const uint8_t *p, size_t bytes)
 {
@@ -70,12 +62,6 @@ CPU_INLINE void prefetch_bytes(const uint8_t *p, size_t bytes)
 }
 
 /* ---- x ---- */
-
-/* The sums of one row's block that struct cpu_tile holds for a tile. */
-struct act_sums {
-    int16_t minus[3][2];
-    float sum[3];
-};
 
 /* Rows of act_q8: one, or those from row `first` on, a multiple of CPU_TILE_ROWS. */
 struct act_rows {
@@ -130,25 +116,14 @@ CPU_INLINE vi start_of_x(const int center, const struct act_block *x, const size
     if (center == 0)
         return v_set_word(0);
     return start_of(center,
-                    rows == 1 ? x->sums->minus[part] : x->tile[r / CPU_TILE_ROWS]->minus[part][r % CPU_TILE_ROWS]);
+                    rows == 1 ? &x->sums->minus[part] : &x->tile[r / CPU_TILE_ROWS]->minus[part][r % CPU_TILE_ROWS]);
 }
 
 /* Computes the block sums of a row. */
 static void sum_act_row(const struct cpu_act_q8 *x, size_t blocks, struct act_sums *out)
 {
-    for (size_t b = 0; b < blocks; b++) {
-        const __m256i pairs = _mm256_maddubs_epi16(_mm256_set1_epi8(1), load32(x->q + b * CPU_BLOCK));
-        const __m256i fours = _mm256_add_epi16(pairs, _mm256_shuffle_epi32(pairs, 0x4e));
-        const __m256i twos = _mm256_add_epi16(fours, _mm256_shuffle_epi32(fours, 0xb1));
-        const __m128i half[2] = {_mm256_castsi256_si128(twos), _mm256_extracti128_si256(twos, 1)};
-        const __m128i part[3] = {_mm_add_epi16(half[0], half[1]), half[0], half[1]};
-        CPU_UNROLL
-        for (size_t i = 0; i < 3; i++) {
-            const int minus = _mm_cvtsi128_si32(_mm_sub_epi16(_mm_setzero_si128(), part[i]));
-            memcpy(out[b].minus[i], &minus, sizeof(minus));
-            out[b].sum[i] = x->scale[b] * (float)_mm_cvtsi128_si32(_mm_madd_epi16(part[i], _mm_set1_epi16(1)));
-        }
-    }
+    for (size_t b = 0; b < blocks; b++)
+        out[b] = act_sums_of(load32(x->q + b * CPU_BLOCK), x->scale[b]);
 }
 
 /* ---- types in blocks of 32 ---- */
@@ -491,7 +466,7 @@ CPU_INLINE void gemv(const struct codec codec, const struct layout *w, const str
     }
 }
 
-/* Where the panels of a type have their blocks and scales. */
+/* Offsets of the blocks and the scales in the panels of a type. */
 static struct layout layout_of(const struct cpu_matmul *call)
 {
     const struct panel_format format = cpu_panel_format(call->w.type);

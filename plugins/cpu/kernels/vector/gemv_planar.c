@@ -172,12 +172,6 @@ CPU_INLINE struct codes128 two_bits(__m256i pairs)
     return (struct codes128){masked(pairs, 0, 3), masked(pairs, 2, 3), masked(pairs, 4, 3), masked(pairs, 6, 3)};
 }
 
-CPU_INLINE __m256i two_loads(const uint8_t *low, const uint8_t *high)
-{
-    __m256i v = _mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)low));
-    return _mm256_inserti128_si256(v, _mm_loadu_si128((const __m128i *)high), 1);
-}
-
 /* Returns 4 in the byte of each code whose third bit is set: byte `part` of the four words. */
 CPU_INLINE __m256i third_bits(__m256i words, const int part)
 {
@@ -191,7 +185,7 @@ CPU_INLINE __m256i third_bits(__m256i words, const int part)
 /* Unpacks blocks of 12 bytes: 8 with the low two bits, 4 with the third bits. */
 CPU_INLINE struct codes128 three_bits(const uint8_t *p)
 {
-    __m256i first = two_loads(p, p + 24), rest = two_loads(p + 8, p + 32);
+    __m256i first = load_pair16(p, p + 24), rest = load_pair16(p + 8, p + 32);
     __m256 pairs = _mm256_shuffle_ps(_mm256_castsi256_ps(first), _mm256_castsi256_ps(rest), _MM_SHUFFLE(2, 1, 1, 0));
     struct codes128 v = two_bits(_mm256_castps_si256(pairs));
     v.a = _mm256_or_si256(v.a, third_bits(rest, 0));

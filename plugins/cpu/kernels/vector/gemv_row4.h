@@ -6,8 +6,14 @@
  *
  * ROW4_PLAIN_ALONE, ROW4_UNPACKED_ALONE, optional: only these of the types.
  *
- * dot_row4(f, call, w, rows, i, sums): multiplies four rows of W with rows i .. i + rows of x (`rows` is a constant) to
- * sums[r][0 .. 3], r = 0 .. rows - 1.
+ * struct row4_sums: sums of four rows of W with up to PAIR rows of x; zero_sums() returns them empty.
+ *
+ * step_blocks(f): blocks of a step, 1, 2 or 4.
+ *
+ * add_step(f, w, x, rows, count, b, sums): adds the products of blocks b .. b + count, a step or half of one, of four
+ * rows of W with `rows` rows of x; both are constants.
+ *
+ * store_sums(f, rows, sums, out): stores the sums with row r of x to out[r][0 .. 3].
  *
  * QUARTER_BYTES, optional: bytes of W from which on each quarter of its rows is read as a stream of its own.
  */
@@ -16,6 +22,58 @@
 
 #include "finish.h"
 #include "row4.h"
+
+/* Prefetch of block b of row r of four: bytes from first + r * stride + b * step on. */
+struct ask {
+    const uint8_t *first;
+    size_t stride;
+    size_t step;
+};
+
+#define APART_AHEAD 1024u
+
+CPU_INLINE struct ask prefetch_of(const struct block32 f, const struct row4 w)
+{
+    if (w.apart)
+        return (struct ask){w.codes + APART_AHEAD, w.codes_stride, f.block_bytes};
+    /* Prefetches the next four rows of W, which follow these, in proportion. */
+    return (struct ask){w.codes + 4 * w.codes_stride, step_blocks(f) * f.block_bytes, 4 * f.block_bytes};
+}
+
+CPU_INLINE void prefetch_step(const struct ask ask, const size_t bytes, size_t b)
+{
+#ifdef QUARTER_BYTES
+    CPU_UNROLL
+    for (size_t r = 0; r < 4; r++)
+        prefetch_lines(ask.first + r * ask.stride + b * ask.step, bytes);
+#else
+    prefetch_lines(ask.first + b * ask.step, 4 * bytes);
+#endif
+}
+
+/* Multiplies four rows of W with `rows` (a constant) rows of x from row i on; sums of row r of x go to out[r][0 .. 3].
+ */
+CPU_INLINE void dot_row4(const struct block32 f, const struct cpu_matmul *call, const struct row4 w, const size_t rows,
+                         size_t i, float *const *out)
+{
+    const size_t blocks = call->k / CPU_BLOCK, step = step_blocks(f);
+    const struct act_rows x = {call->act_q8.q + i * call->k, call->act_q8.scale + i * blocks,
+                               call->act_q8.sum + i * blocks, call->k, blocks};
+    const struct ask ask = prefetch_of(f, w);
+    struct row4_sums sums = zero_sums();
+    size_t b = 0;
+    for (; b + step <= blocks; b += step) {
+        prefetch_step(ask, step * f.block_bytes, b);
+        add_step(f, w, &x, rows, step, b, &sums);
+    }
+    if (step == 4 && b + 2 <= blocks) {
+        add_step(f, w, &x, rows, 2, b, &sums);
+        b += 2;
+    }
+    if (step > 1 && b < blocks)
+        add_step(f, w, &x, rows, 1, b, &sums);
+    store_sums(f, rows, &sums, out);
+}
 
 /* Multiplies four rows of W with `rows` rows of x, up to ROWS, PAIR at a time: the rows of W stay in the L1
  * cache. */

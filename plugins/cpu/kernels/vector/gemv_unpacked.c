@@ -24,15 +24,6 @@ struct scales {
     int codebook;
 };
 
-/* Rows of act_q8, from a block on. */
-struct act_rows {
-    const int8_t *q;
-    const float *scale;
-    const float *sum;
-    size_t k;
-    size_t blocks;
-};
-
 /* Multiplies a block of a span with x. */
 CPU_INLINE __m256i dot_block(const struct scales scales, const struct unpacked *unpacked, size_t g, __m256i x)
 {

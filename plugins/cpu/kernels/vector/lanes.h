@@ -2,14 +2,11 @@
 /*
  * Private to the 8-bit kernels: operations on 16 rows of W, a lane each, in VECTORS vectors. A dot-product instruction
  * multiplies 4 codes of every row with 4 activations broadcast to all lanes, so that there is no horizontal sum.
- * Without such an instruction (AVX2) products are summed in 16 bits, and widened once per 16 or 32 codes. On aarch64
- * cores multiply in another way (neon/gemm_core.c), and only panels are filled with these.
- */
+ * Without such an instruction (AVX2) products are summed in 16 bits, and widened once per 16 or 32 codes. */
 #ifndef CPU_VECTOR_LANES_H
 #define CPU_VECTOR_LANES_H
 
 #include "gemm.h"
-#include "unpack.h"
 
 #define VECTORS (PANEL_ROWS / VN)
 
@@ -179,7 +176,31 @@ CPU_INLINE vi k_word_of(const uint32_t type, const size_t g, vi low, vi high)
     return at.above == 0 ? codes : codes | moved(high, at.left, at.above);
 }
 
-#if !defined(CPU_BUILD_NEON)
+#if defined(CPU_BUILD_NEON)
+
+/* Adds products of codes with the four codes of row r (a constant) of a word of x. */
+CPU_INLINE vi add_products_of(vi sums, vi codes, const int8_t x[CPU_TILE_ROWS][4], const size_t r)
+{
+    return dot_lane(sums, vreinterpretq_s8_s32(codes), vld1q_s8(x[0]), r);
+}
+
+CPU_INLINE vi start_of(const int center, const union cpu_tile_sum *sum)
+{
+    return center == 0 ? v_set_word(0) : vpaddlq_s16(vreinterpretq_s16_s32(broadcast4(sum->minus))) * center;
+}
+
+CPU_INLINE vi wide_sums(vi sums)
+{
+    return sums;
+}
+
+/* Forbids reordering of the sums: the compiler would load all codes first, and spill them. */
+CPU_INLINE void fix_order(vi sums[VECTORS])
+{
+    __asm__ volatile("" : "+w"(sums[0]), "+w"(sums[1]), "+w"(sums[2]), "+w"(sums[3]));
+}
+
+#else
 
 /* Adds products of unsigned codes, of up to 6 bits if sums are of 16 bits. */
 CPU_INLINE vi add_products(vi sums, vi codes, vi x)
@@ -193,17 +214,25 @@ CPU_INLINE vi add_products(vi sums, vi codes, vi x)
 #endif
 }
 
-/* Returns the initial sum that corrects the zero point `center`, a power of two, from two negated sums of x. */
-CPU_INLINE vi start_of(const int center, const int16_t minus[2])
+/* Adds products of codes with the four codes of row r of a word of x. */
+CPU_INLINE vi add_products_of(vi sums, vi codes, const int8_t x[CPU_TILE_ROWS][4], const size_t r)
+{
+    return add_products(sums, codes, broadcast4(x[r]));
+}
+
+/* Returns the initial sum that corrects the zero point `center`, a power of two from 4 on or 0, from a sum of x in
+ * struct cpu_tile. */
+CPU_INLINE vi start_of(const int center, const union cpu_tile_sum *sum)
 {
     if (center == 0)
         return v_set_word(0);
 #if defined(CPU_BUILD_AVX512)
-    return (vi)_mm512_madd_epi16((__m512i)broadcast4(minus), _mm512_set1_epi16((int16_t)center));
+    const vi eight = broadcast4(&sum->minus8);
+    return center == 4 ? eight >> 1 : center == 8 ? eight : center == 16 ? eight + eight : eight * (center / 8);
 #elif defined(CPU_DOT32)
-    return (vi)_mm256_madd_epi16((__m256i)broadcast4(minus), _mm256_set1_epi16((int16_t)center));
+    return (vi)_mm256_madd_epi16((__m256i)broadcast4(sum->minus), _mm256_set1_epi16((int16_t)center));
 #else
-    return (vi)_mm256_slli_epi16((__m256i)broadcast4(minus), __builtin_ctz((unsigned)center));
+    return (vi)_mm256_slli_epi16((__m256i)broadcast4(sum->minus), __builtin_ctz((unsigned)center));
 #endif
 }
 

@@ -214,9 +214,10 @@ CPU_INLINE void dot_blocks(const struct block32 f, const uint8_t *codes, size_t 
                            const float *x, size_t stride, const size_t rows, size_t blocks, float *sums)
 {
     const float zero = f.minimum || (f.bits == 8 && !f.planar) ? 0.0f : f.bits == 8 ? 128.0f : 8.0f;
+    const int apart = f.minimum && (rows == 1 || VN < 16); /* sums of x: one chain of products would wait for itself */
     vf acc[TILE_X] = {{0}};
     for (size_t b = 0; b < blocks; b++, codes += f.block_bytes) {
-        vf d = v_set(half_to_float(scales + scale_at(f, b))), m = v_set(0), part[TILE_X] = {{0}};
+        vf d = v_set(half_to_float(scales + scale_at(f, b))), m = v_set(0), part[TILE_X] = {{0}}, all[TILE_X] = {{0}};
         prefetch_ahead(codes, w_stride);
         if (f.minimum)
             m = v_set(half_to_float(scales + scale_at(f, b) + 2));
@@ -227,13 +228,18 @@ CPU_INLINE void dot_blocks(const struct block32 f, const uint8_t *codes, size_t 
             for (size_t r = 0; r < rows; r++) {
                 vf xs = v_load(x + r * stride + b * CPU_BLOCK + i);
                 part[r] = v_fma(q, xs, part[r]);
-                if (f.minimum)
+                if (apart)
+                    all[r] += xs;
+                else if (f.minimum)
                     acc[r] = v_fma(m, xs, acc[r]);
             }
         }
         CPU_UNROLL
-        for (size_t r = 0; r < rows; r++)
+        for (size_t r = 0; r < rows; r++) {
             acc[r] = v_fma(part[r], d, acc[r]);
+            if (apart)
+                acc[r] = v_fma(all[r], m, acc[r]);
+        }
     }
     CPU_UNROLL
     for (size_t r = 0; r < rows; r++)

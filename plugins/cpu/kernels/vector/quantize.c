@@ -5,8 +5,8 @@
  * ISAs.
  * Bound: operations, some 80 per block with its tile.
  */
+#include "act_sums.h"
 #include "plugins/cpu/kernels/tile.h"
-#include "vec.h"
 
 /* Stores a block of one row, its scale and its sums in its tile. */
 CPU_INLINE void store_tile(__m256i q, float scale, struct cpu_tile *tile, size_t lane)
@@ -16,19 +16,11 @@ CPU_INLINE void store_tile(__m256i q, float scale, struct cpu_tile *tile, size_t
     CPU_UNROLL
     for (size_t c = 0; c < 8; c++)
         memcpy(tile->q[c][lane], &words[c], sizeof(words[c]));
-    /* Sums pairs of codes to 16 bits, then the 4 words of each half, 16 codes: each 32-bit word ends with two partial
-     * sums. */
-    __m256i pairs = _mm256_maddubs_epi16(_mm256_set1_epi8(1), q);
-    pairs = _mm256_add_epi16(pairs, _mm256_shuffle_epi32(pairs, 0x4e));
-    pairs = _mm256_add_epi16(pairs, _mm256_shuffle_epi32(pairs, 0xb1));
-    const __m128i half[2] = {_mm256_castsi256_si128(pairs), _mm256_extracti128_si256(pairs, 1)};
-    const __m128i part[3] = {_mm_add_epi16(half[0], half[1]), half[0], half[1]};
+    const struct act_sums sums = act_sums_of(q, scale);
     CPU_UNROLL
     for (size_t i = 0; i < 3; i++) {
-        const int minus = _mm_cvtsi128_si32(_mm_sub_epi16(_mm_setzero_si128(), part[i]));
-        const int sum = _mm_cvtsi128_si32(_mm_madd_epi16(part[i], _mm_set1_epi16(1)));
-        memcpy(tile->minus[i][lane], &minus, sizeof(minus));
-        tile->sum[i][lane] = scale * (float)sum;
+        tile->minus[i][lane] = sums.minus[i];
+        tile->sum[i][lane] = sums.sum[i];
     }
     tile->scale[lane] = scale;
 }

@@ -65,6 +65,16 @@ CPU_INLINE size_t scale_at(const struct block32 f, size_t block)
     return f.planar ? block / f.group_blocks * 2 : block * f.block_bytes;
 }
 
+#define LINE 64u /* bytes of a cache line */
+
+/* Prefetches `bytes` (a constant) from p on. Harmless past the end of a matrix. */
+CPU_INLINE void prefetch_lines(const void *p, size_t bytes)
+{
+    CPU_UNROLL
+    for (size_t at = 0; at < bytes; at += LINE)
+        __builtin_prefetch((const char *)p + at);
+}
+
 #define ROWS_AHEAD 8u
 
 /*

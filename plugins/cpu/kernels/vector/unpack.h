@@ -40,6 +40,13 @@ CPU_INLINE __m256i load32(const void *p)
     return _mm256_loadu_si256((const __m256i *)p);
 }
 
+/* Loads 16 bytes to each half. */
+CPU_INLINE __m256i load_pair16(const void *low, const void *high)
+{
+    const __m256i v = _mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)low));
+    return _mm256_inserti128_si256(v, _mm_loadu_si128((const __m128i *)high), 1);
+}
+
 CPU_INLINE void store32(int8_t *p, __m256i v)
 {
     _mm256_storeu_si256((__m256i *)p, v);
@@ -204,7 +211,7 @@ CPU_INLINE __m128i scales_q3_k(const uint8_t *block)
     return _mm_sub_epi8(low, _mm_set1_epi8(32));
 }
 
-/* Where the 32 codes of a group of a block lie: a code is the bits `mask` of a byte from offset `low` on, shifted
+/* Offsets of the 32 codes of a group of a block: a code is the bits `mask` of a byte from offset `low` on, shifted
  * right, and the bits `above` (0: none) of one from `high` on, shifted left. */
 struct k_place {
     size_t low, high;

@@ -303,6 +303,33 @@ CPU_INLINE void v_sum4(const vf v[4], float *out)
 
 #endif
 
+/* Transposes eight words of 4 bytes from word `at` on of each of eight rows to eight rows `step` words apart. */
+CPU_INLINE void transpose8(const void *const rows[8], size_t at, void *to, size_t step)
+{
+    float *out = to;
+    __m256 v[8], w[8];
+    CPU_UNROLL
+    for (size_t i = 0; i < 8; i++)
+        v[i] = _mm256_loadu_ps((const float *)rows[i] + at);
+    CPU_UNROLL
+    for (size_t i = 0; i < 8; i += 2) {
+        w[i] = _mm256_unpacklo_ps(v[i], v[i + 1]);
+        w[i + 1] = _mm256_unpackhi_ps(v[i], v[i + 1]);
+    }
+    CPU_UNROLL
+    for (size_t i = 0; i < 8; i += 4) {
+        v[i] = _mm256_shuffle_ps(w[i], w[i + 2], 0x44);
+        v[i + 1] = _mm256_shuffle_ps(w[i], w[i + 2], 0xee);
+        v[i + 2] = _mm256_shuffle_ps(w[i + 1], w[i + 3], 0x44);
+        v[i + 3] = _mm256_shuffle_ps(w[i + 1], w[i + 3], 0xee);
+    }
+    CPU_UNROLL
+    for (size_t i = 0; i < 4; i++) {
+        _mm256_storeu_ps(out + i * step, _mm256_permute2f128_ps(v[i], v[i + 4], 0x20));
+        _mm256_storeu_ps(out + (i + 4) * step, _mm256_permute2f128_ps(v[i], v[i + 4], 0x31));
+    }
+}
+
 CPU_INLINE float v_most(vf v)
 {
     float t[VN], most;
