@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tools/accelctl/common.h"
 #include "tools/accelctl/info/info.h"
@@ -100,7 +101,8 @@ static int run(int count, char **arguments, const struct command *command)
     if (code >= 0)
         return code;
     if (vocabulary_open(arguments[0], &vocabulary, &error) != ACCEL_OK)
-        code = error.code == ACCEL_E_NOT_FOUND ? print_named(arguments[0], &chosen) : report_error(chosen.json, &error);
+        code = error.code == ACCEL_E_NOT_FOUND && access(arguments[0], F_OK) != 0 ? print_named(arguments[0], &chosen)
+                                                                                  : report_error(chosen.json, &error);
     else if (chosen.template)
         code = print_template(&vocabulary, arguments[0], chosen.json);
     else
