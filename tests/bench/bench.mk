@@ -62,7 +62,7 @@ tests_bench_start_SOURCES = %D%/start.c
 tests_bench_start_LDADD = libaccel-model.la libaccel.la
 
 # What was measured, by device.
-EXTRA_DIST += %D%/results/README.md %D%/results/cpu-amx.md %D%/results/cpu-avx2.md %D%/results/experts.md %D%/results/lavapipe.md %D%/results/pocl.md
+EXTRA_DIST += %D%/results/README.md %D%/results/cpu-amx.md %D%/results/cpu-avx2.md %D%/results/cpu-zen4.md %D%/results/experts.md %D%/results/lavapipe.md %D%/results/pocl.md
 
 # All of them.
 benchmarks: $(EXTRA_PROGRAMS)

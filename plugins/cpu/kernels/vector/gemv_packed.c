@@ -18,9 +18,10 @@
 #define SMALL 2u
 #define PASS 4u
 #endif
-#define STREAMS 4u     /* memory streams with one row of x, and passes of few registers */
-#define STREAMS_256 2u /* streams of types of 256 weights, whose blocks take 1 to 3 KiB */
-#define AHEAD 2048u    /* prefetch distance of each stream in bytes */
+#define STREAMS 4u       /* memory streams with one row of x, and passes of few registers */
+#define STREAMS_256 2u   /* streams of types of 256 weights, whose blocks take 1 to 3 KiB */
+#define AHEAD 2048u      /* prefetch distance of each stream in bytes */
+#define AHEAD_ALONE 512u /* of a stream alone */
 #define BLOCKS_MOST (CPU_PANEL_VALUES / CPU_BLOCK)
 
 /* A type; a constant. `block32` types have 4- or 8-bit codes in blocks of 32 (q4_0, q4_1, q8_0, planar). `apart`:
@@ -51,6 +52,8 @@ struct layout {
     size_t scales_at;   /* in a panel */
     size_t scale_bytes; /* from scale to scale */
     size_t scale_shift; /* log2 of the blocks that share a scale */
+    size_t streams;     /* memory streams with one row of x, and their prefetch distance */
+    size_t ahead;
 };
 
 /* Prefetches `bytes` bytes. Harmless past the end of a matrix. */
@@ -395,7 +398,7 @@ CPU_INLINE void add(const struct codec codec, const struct layout *w, const uint
         return;
     }
     const struct act_block x = block_of(act, rows, b);
-    prefetch_bytes(block + AHEAD, w->block_bytes);
+    prefetch_bytes(block + w->ahead, w->block_bytes);
     add_block32(codec, block + w->codes_at, panel + w->scales_at + (b >> w->scale_shift) * w->scale_bytes, &x, rows,
                 sums);
 }
@@ -439,7 +442,7 @@ CPU_INLINE void gemv_turns(const struct codec codec, const struct layout *w, con
 CPU_INLINE void gemv(const struct codec codec, const struct layout *w, const struct cpu_matmul *call, size_t begin,
                      size_t end)
 {
-    const size_t streams = codec.bits == 0 ? STREAMS_256 : STREAMS, apart = (end - begin + streams - 1) / streams;
+    const size_t apart = (end - begin + w->streams - 1) / w->streams;
     struct act_rows act = {.x = &call->act_q8, .blocks = call->k / CPU_BLOCK};
     struct act_sums sums[BLOCKS_MOST];
     if (call->m == 1) {
@@ -466,9 +469,21 @@ CPU_INLINE void gemv(const struct codec codec, const struct layout *w, const str
     }
 }
 
-/* Offsets of the blocks and the scales in the panels of a type. */
+/* Returns whether 512-bit loads of one stream reach more of the memory's bandwidth than those of several: on AMD's
+ * Zen 4, not on the Xeons measured, and not with 256 bits (doc/benchmark.md, packed weights from memory). */
+static int reads_alone(void)
+{
+#if defined(CPU_BUILD_AVX512)
+    return __builtin_cpu_is("amd");
+#else
+    return 0;
+#endif
+}
+
+/* Offsets of the blocks and the scales in the panels of a type, and how they are read with one row of x. */
 static struct layout layout_of(const struct cpu_matmul *call)
 {
+    const int alone = reads_alone();
     const struct panel_format format = cpu_panel_format(call->w.type);
     const size_t bytes = format.block_bytes * PANEL_ROWS;
     return (struct layout){
@@ -481,6 +496,10 @@ static struct layout layout_of(const struct cpu_matmul *call)
         .scales_at = format.planar ? cpu_panel_scales_at(&format, call->k) : 0,
         .scale_bytes = format.planar ? PANEL_HALF : bytes,
         .scale_shift = format.planar == 128 ? 2 : 0,
+        .streams = format.block_values == 256 ? STREAMS_256
+                   : alone                    ? 1
+                                              : STREAMS,
+        .ahead = alone ? AHEAD_ALONE : AHEAD,
     };
 }
 
