@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Adds the tensors of a file to a graph. Matrices stay as stored, or have another type; vectors (norms, biases) are
- * F32, which operators read them in. What differs from the file is converted when it is loaded: a graph reads no bytes.
+ * F32, which operators read them in. Weights that differ from the file are converted when they are loaded: a graph
+ * reads no bytes.
  */
 #ifndef ACCEL_MODEL_FAMILY_WEIGHTS_H
 #define ACCEL_MODEL_FAMILY_WEIGHTS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a model permits for the context of its sequences. */
+/* The contexts that a model permits for its sequences. */
 #ifndef ACCEL_MODEL_SESSION_CONTEXT_H
 #define ACCEL_MODEL_SESSION_CONTEXT_H
 

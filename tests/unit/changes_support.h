@@ -77,6 +77,24 @@ static inline void write_file(const char *name, const void *data, size_t bytes)
     assert_int_equal(fclose(file), 0);
 }
 
+/* Reads the file of a subject, which has more than `least` bytes. */
+static inline void read_file(struct subject *subject, const char *path, long least)
+{
+    FILE *file = fopen(path, "rb");
+    long bytes;
+
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 0, SEEK_END), 0);
+    bytes = ftell(file);
+    assert_true(bytes > least);
+    rewind(file);
+    subject->file_bytes = (size_t)bytes;
+    subject->file = malloc(subject->file_bytes);
+    assert_non_null(subject->file);
+    assert_int_equal(fread(subject->file, 1, subject->file_bytes, file), subject->file_bytes);
+    fclose(file);
+}
+
 /* Runs the model in the folder. Returns its code and, if it runs, its logits, which the caller frees. */
 static inline int32_t run_model(const struct subject *subject, struct run *run, struct accel_error *error)
 {

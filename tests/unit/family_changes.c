@@ -278,21 +278,9 @@ static json_t *read_weights(struct subject *subject, uint64_t *out_header)
 {
     char path[PATH_BYTES + 32];
     json_t *header;
-    FILE *file;
-    long bytes;
 
     snprintf(path, sizeof(path), "%s/model.safetensors", subject->path);
-    file = fopen(path, "rb");
-    assert_non_null(file);
-    assert_int_equal(fseek(file, 0, SEEK_END), 0);
-    bytes = ftell(file);
-    assert_true(bytes > 8);
-    rewind(file);
-    subject->file_bytes = (size_t)bytes;
-    subject->file = malloc(subject->file_bytes);
-    assert_non_null(subject->file);
-    assert_int_equal(fread(subject->file, 1, subject->file_bytes, file), subject->file_bytes);
-    fclose(file);
+    read_file(subject, path, 8);
     memcpy(out_header, subject->file, sizeof(*out_header));
     header = json_loadb((const char *)subject->file + 8, *out_header, 0, NULL);
     assert_non_null(header);

@@ -248,8 +248,6 @@ static bool make_file(struct subject *subject)
     static bool has_package = true;
     char command[COMMAND_BYTES], path[PATH_BYTES + 32];
     int status = 0, length;
-    FILE *file;
-    long bytes;
 
     length =
         snprintf(command, sizeof(command),
@@ -269,17 +267,7 @@ static bool make_file(struct subject *subject)
         return false;
     assert_int_equal(WEXITSTATUS(status), 0);
     file_path(path, "model.gguf");
-    file = fopen(path, "rb");
-    assert_non_null(file);
-    assert_int_equal(fseek(file, 0, SEEK_END), 0);
-    bytes = ftell(file);
-    assert_true(bytes > 24);
-    rewind(file);
-    subject->file_bytes = (size_t)bytes;
-    subject->file = malloc(subject->file_bytes);
-    assert_non_null(subject->file);
-    assert_int_equal(fread(subject->file, 1, subject->file_bytes, file), subject->file_bytes);
-    fclose(file);
+    read_file(subject, path, 24);
     return true;
 }
 

@@ -83,7 +83,7 @@ uint64_t cpu_gather_parts(const struct sdk_call *call, uint64_t *out_grain);
 CPU_TOGETHER(expert)
 void cpu_expert_prepare(const struct sdk_call *call, void *prepared);
 uint32_t cpu_expert_describe(const struct sdk_call *call, char *name, uint32_t size);
-/* What is prepared of a call: its kernels, and its matrix if experts have a limit. */
+/* The prepared bytes of a call with experts: its kernels, and its matrix if experts have a limit. */
 struct cpu_expert_prepared {
     struct cpu_products products;
     struct cpu_expert_matrix *matrix;
