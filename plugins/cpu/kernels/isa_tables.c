@@ -13,13 +13,14 @@
 #undef HAVE_AVX512
 #undef HAVE_AVX512BF16
 #undef HAVE_AMX
-#if defined(EMULATE_AVXVNNI)
-#define HAVE_AVXVNNI 1
-#elif defined(EMULATE_AVX512)
+#if defined(EMULATE_AVX512)
 #define HAVE_AVX512 1
 #define HAVE_AVX512BF16 1
 #define HAVE_AMX 1
 #endif
+#endif
+#if defined(EMULATE_AVXVNNI) && !defined(HAVE_AVXVNNI)
+#define HAVE_AVXVNNI 1
 #endif
 
 /* Extensions require what they extend. */
