@@ -233,8 +233,6 @@ int32_t accel_plan_ask(struct accel_plan *plan, const struct accel_plan_work *wo
         plan->has_fit = false;
         plan->memory_count = 0;
     }
-    if (ACCEL_HAS(work, why_no_speed) && work->why_no_speed != NULL)
-        plan->bound_decode_origin = accel_plan_text(plan, "%s", work->why_no_speed);
     code = make_options(plan, work, &options, error);
     wanted = accel_arena_array(&plan->arena, work->graph_count, sizeof(*wanted));
     answers = accel_arena_array(&plan->arena, 1, sizeof(*answers));

@@ -207,6 +207,8 @@ static int32_t predict_decode(struct accel_plan *plan, const struct accel_histor
     of_this_model(plan, own, &range);
     if (plan->bound_decode_origin != NULL && !range.runs) {
         range.upper = plan->bound_decode;
+        range.lower =
+            plan->device ? range.upper : 0; /* accel_plan_state_speed; a data sheet states the highest speed */
         return add_speed(plan, "written", &range, plan->bound_decode_origin);
     }
     if (plan->spread && !range.runs)
@@ -321,6 +323,15 @@ int32_t accel_plan_rebuild_hints(struct accel_plan *plan, struct accel_error *er
         add_speed(plan, "prefill", &(struct range){.upper = plan->bound_prefill}, plan->bound_prefill_origin);
     accel_history_free(history);
     return code;
+}
+
+int32_t accel_plan_state_speed(struct accel_plan *plan, double speed, const char *origin, struct accel_error *error)
+{
+    if (plan == NULL || origin == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_state_speed: plan or origin is NULL");
+    plan->bound_decode = speed;
+    plan->bound_decode_origin = accel_plan_text(plan, "%s", origin);
+    return accel_plan_finish(plan, accel_plan_rebuild_hints(plan, error), error);
 }
 
 const char *accel_plan_variant(const struct accel_plan *plan)

@@ -176,9 +176,6 @@ struct accel_plan_work {
     /** Bytes of the pages of mapped files that hold the weights used in place (accel_plan_in_place), which are ignored
      * if file_bytes is 0. 0: file_bytes, if all weights are used in place. */
     uint64_t in_place_bytes;
-    /** Why the bandwidth of memory does not predict the decode speed: weights are read from a disk; or NULL. The speed
-     * is then unknown until a run of the model has measured it. */
-    const char *why_no_speed;
 };
 
 /** Verifies the graphs, opens the device, and gets the driver's claim for each node and its memory estimates, which
@@ -321,6 +318,12 @@ struct accel_plan_unhonored {
     const char *reason;       /**< "keys and values are not quantized" */
     const char *value_reason; /**< the profile's reason for the value; may be empty */
 };
+
+/** States the decode speed in tokens per second of a plan with graphs that the bandwidth of memory does not predict,
+ * since weights are read from a disk; 0: unknown. Speeds that runs of the model measured replace it. `origin` says
+ * where the number comes from, and is copied. ACCEL_E_INVALID: the plan is NULL. */
+ACCEL_API int32_t accel_plan_state_speed(struct accel_plan *plan, double speed, const char *origin,
+                                         struct accel_error *error) ACCEL_NOEXCEPT;
 
 /** Number of values that a run does not honor. */
 ACCEL_API uint32_t accel_plan_unhonored_count(const struct accel_plan *plan) ACCEL_NOEXCEPT;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "model/plan/disk_rate.h"
 #include "model/plan/internal.h"
 
 #define MIB 1048576.0
@@ -102,7 +103,8 @@ static int32_t undo_limit(struct accel_model_plan *plan, uint64_t needed, struct
     return code == ACCEL_OK && plan->session != NULL ? accel_plan_note(plan->plan, &note, error) : code;
 }
 
-int32_t model_plan_limit_experts(struct accel_model_plan *plan, struct accel_error *error)
+/* Chooses a limit if the plan does not fit without one. */
+static int32_t choose_limit(struct accel_model_plan *plan, struct accel_error *error)
 {
     struct session_experts experts;
     struct accel_plan_fit fit;
@@ -122,4 +124,32 @@ int32_t model_plan_limit_experts(struct accel_model_plan *plan, struct accel_err
     limit = limit < experts.least + STEP + reserve ? experts.least : limit - STEP - reserve;
     code = try_limit(plan, limit < experts.bytes ? limit : experts.bytes, error);
     return code == ACCEL_OK && plan->session != NULL ? note_limit(plan, &experts, reserve, error) : code;
+}
+
+/* States the speed that reading experts from the disk permits. */
+static int32_t state_speed(const struct accel_model_plan *plan, struct accel_error *error)
+{
+    const uint64_t limit = plan->session == NULL ? 0 : session_expert_limit(plan->session);
+    char rate_text[DISK_RATE_TEXT], text[DISK_RATE_TEXT + 200];
+    struct session_experts experts;
+    uint64_t reads;
+    double rate;
+
+    if (limit == 0)
+        return ACCEL_OK;
+    session_measure_experts(plan->session, &experts);
+    reads = session_expert_reads(&experts, limit);
+    if (reads == 0)
+        return ACCEL_OK;
+    rate = disk_rate_measure(plan->subject->model->file, rate_text);
+    snprintf(text, sizeof(text), "%s%s %.1f MiB of experts if all are equally likely, fewer if the router prefers some",
+             rate_text, rate > 0 ? " /" : "; a token reads", (double)reads / MIB);
+    return accel_plan_state_speed(plan->plan, rate / (double)reads, text, error);
+}
+
+int32_t model_plan_limit_experts(struct accel_model_plan *plan, struct accel_error *error)
+{
+    const int32_t code = choose_limit(plan, error);
+
+    return code == ACCEL_OK ? state_speed(plan, error) : code;
 }

@@ -50,7 +50,7 @@ int32_t model_plan_lower_sequences(struct accel_model_plan *plan, int32_t code, 
 /* Declines the recommended sequences of a new shape plan if `plan->sequences` replaces them. */
 int32_t model_plan_decline_sequences(struct accel_model_plan *plan, struct accel_error *error);
 
-/* Limits the resident experts of a mixture that does not fit otherwise. */
+/* Limits the resident experts of a mixture that does not fit otherwise, and states the speed of a plan with a limit. */
 int32_t model_plan_limit_experts(struct accel_model_plan *plan, struct accel_error *error);
 
 /* Writes the setting of the limit to *rows, with its value in `value`. Returns the number of rows, 0 or 1. */

@@ -4,6 +4,8 @@ libaccel_model_core_la_SOURCES += \
 	%D%/adapt.h \
 	%D%/adapt_notes.c \
 	%D%/create.c \
+	%D%/disk_rate.c \
+	%D%/disk_rate.h \
 	%D%/experts.c \
 	%D%/identity.c \
 	%D%/identity.h \

@@ -298,26 +298,6 @@ static int32_t create_state_parts(struct accel_session *session, struct accel_er
     return ACCEL_OK;
 }
 
-enum { SPEED_TEXT = 300 };
-
-/* Returns why the decode speed is unknown: experts are read from the disk. NULL: they are not. */
-static const char *describe_speed(const struct accel_session *session, char text[SPEED_TEXT])
-{
-    const uint64_t limit = session_expert_limit(session);
-    struct session_experts experts;
-
-    if (limit == 0)
-        return NULL;
-    session_measure_experts(session, &experts);
-    if (limit >= experts.bytes)
-        return NULL;
-    snprintf(text, SPEED_TEXT,
-             "a token reads %.1f MiB of experts from the disk if all are equally likely, fewer if the router "
-             "prefers some; a run of the model measures the speed",
-             (double)session_expert_reads(&experts, limit) / (1 << 20));
-    return text;
-}
-
 int32_t run_planner_place(const struct run_planner *p)
 {
     struct accel_session *session = p->session;
@@ -339,12 +319,10 @@ int32_t run_planner_place(const struct run_planner *p)
         .converted = session->made,
         .converted_count = session->made_count,
     };
-    char speed[SPEED_TEXT];
     int32_t code = session_check_experts(session, error);
 
     if (code != ACCEL_OK)
         return code;
-    work.why_no_speed = describe_speed(session, speed);
     if (!session->is_stage && plan_is_spread(p->plan)) {
         session->streamed = session->model->facts.weight_bytes; /* each stage decides for itself */
         code = run_planner_finalize_load(p);

@@ -52,6 +52,18 @@ static struct accel_model_plan *make_plan(struct accel_context *context, const c
     return plan;
 }
 
+/* The speed of a plan with a limit is that of the disk, or unknown where it has no direct I/O. */
+static void check_speed(const struct accel_plan *plan)
+{
+    const struct accel_plan_speed *speed = accel_plan_speed_get(plan, 0);
+
+    assert_non_null(speed);
+    assert_true(speed->lower == speed->upper);
+    assert_int_equal(strncmp(speed->origin, "estimated: ", 11) == 0, speed->upper > 0);
+    assert_non_null(strstr(speed->origin, "of the disk"));
+    assert_non_null(strstr(speed->origin, " MiB of experts"));
+}
+
 static void logits_are_the_same(void **state)
 {
     static const struct accel_named_value whole[] = {{"context", "256tok", "test"},
@@ -90,6 +102,7 @@ static void logits_are_the_same(void **state)
         if (i == 1) {
             const uint64_t bytes = strtoull(limit->value, NULL, 10), copy = 2720 * 256 / 32 * 18 + 8192;
 
+            check_speed(accel_model_plan_plan(plan));
             print_message("limit %" PRIu64 ", copies %" PRIu64 "\n", bytes, peak);
             assert_true(peak <= bytes && peak + copy > bytes);
             OK(accel_memory_usage(context, 0, &now, &peak));
