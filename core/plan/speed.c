@@ -206,9 +206,9 @@ static int32_t predict_decode(struct accel_plan *plan, const struct accel_histor
     int32_t code;
     of_this_model(plan, own, &range);
     if (plan->bound_decode_origin != NULL && !range.runs) {
+        /* A data sheet of a described device states the highest speed, accel_plan_state_speed an expected one. */
         range.upper = plan->bound_decode;
-        range.lower =
-            plan->device ? range.upper : 0; /* accel_plan_state_speed; a data sheet states the highest speed */
+        range.lower = plan->device ? range.upper : 0;
         return add_speed(plan, "written", &range, plan->bound_decode_origin);
     }
     if (plan->spread && !range.runs)
