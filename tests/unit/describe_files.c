@@ -73,9 +73,9 @@ static void compare(const struct accel_sketch_weight *made, const struct accel_s
                  (unsigned long long)real->rows);
 }
 
-static void check_recipe(struct accel_model_description *file)
+static void check_recipe(struct accel_context *context, const char *path)
 {
-    struct accel_model_description *made = calloc(1, sizeof(*made));
+    struct accel_model_description *file = describe(context, path), *made = calloc(1, sizeof(*made));
     const struct accel_sketch *shapes = accel_model_description_sketch(file);
     struct accel_error error = {0};
     uint32_t learned = 0;
@@ -99,6 +99,23 @@ static void check_recipe(struct accel_model_description *file)
     assert_int_equal(learned, made->model_shapes.weight_count);
     model_pool_free(&made->pool);
     free(made);
+    accel_model_description_free(file);
+}
+
+/* Calls `check` with each model; `place` writes the path of a name. */
+static void check_all(const char *const *names, size_t count, const char *(*place)(char *, const char *),
+                      void (*check)(struct accel_context *, const char *))
+{
+    struct accel_context *context;
+    char path[4096];
+
+    place(path, ""); /* skips the test if the folder is not there */
+    context = open_context();
+    for (size_t i = 0; i < count; i++) {
+        print_message("%s\n", names[i]);
+        check(context, place(path, names[i]));
+    }
+    assert_int_equal(accel_context_free(context, NULL), ACCEL_OK);
 }
 
 static void recipes_are_right(void **state)
@@ -109,21 +126,9 @@ static void recipes_are_right(void **state)
         "vit-rect-pos", "clip-base",         "xclip-base",     "blip-caption", "blip2-opt",     "llava-base",
         "detr-tiny",    "whisper-tiny-like", "wav2vec2-base",  "clap-base",    "convnext-tiny", "resnet-bottleneck",
     };
-    char path[4096];
-    struct accel_context *context;
 
     (void)state;
-    shared_path(path, "");
-    context = open_context();
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        struct accel_model_description *d;
-
-        print_message("%s\n", names[i]);
-        d = describe(context, shared_path(path, names[i]));
-        check_recipe(d);
-        accel_model_description_free(d);
-    }
-    assert_int_equal(accel_context_free(context, NULL), ACCEL_OK);
+    check_all(names, sizeof(names) / sizeof(names[0]), shared_path, check_recipe);
 }
 
 /* The same for files that every clone has. */
@@ -131,17 +136,9 @@ static void recipes_of_clones(void **state)
 {
     static const char *const names[] = {"tests/fixtures/llama-gqa", "tests/fixtures/mistral-window",
                                         "tests/fixtures/qwen2-tied", "samples/stories260K/hf"};
-    char path[4096];
-    struct accel_context *context = open_context();
 
     (void)state;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        struct accel_model_description *d = describe(context, source_path(path, names[i]));
-
-        check_recipe(d);
-        accel_model_description_free(d);
-    }
-    assert_int_equal(accel_context_free(context, NULL), ACCEL_OK);
+    check_all(names, sizeof(names) / sizeof(names[0]), source_path, check_recipe);
 }
 
 /* ---- config.json alone ---- */
@@ -184,13 +181,9 @@ static void configs_of_clones(void **state)
     static const char *const names[] = {"tests/fixtures/llama-gqa", "tests/fixtures/mistral-window",
                                         "tests/fixtures/qwen2-tied", "tests/fixtures/qwen3-base",
                                         "samples/stories260K/hf"};
-    char path[4096];
-    struct accel_context *context = open_context();
 
     (void)state;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        compare_config(context, source_path(path, names[i]));
-    assert_int_equal(accel_context_free(context, NULL), ACCEL_OK);
+    check_all(names, sizeof(names) / sizeof(names[0]), source_path, compare_config);
 }
 
 static void configs_of_families(void **state)
@@ -202,17 +195,9 @@ static void configs_of_families(void **state)
         "deepseek-v2-tiny",
         "deepseek-v2-lite-like",
     };
-    char path[4096];
-    struct accel_context *context;
 
     (void)state;
-    shared_path(path, "");
-    context = open_context();
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        print_message("%s\n", names[i]);
-        compare_config(context, shared_path(path, names[i]));
-    }
-    assert_int_equal(accel_context_free(context, NULL), ACCEL_OK);
+    check_all(names, sizeof(names) / sizeof(names[0]), shared_path, compare_config);
 }
 
 /* What a config.json without weights is refused for. */
