@@ -11,43 +11,47 @@
 
 const char *const part_names[PARTS] = {"language", "text", "vision", "audio", "projector", "decoder"};
 
-/* Numbers of a shape. If `of_model` is set, those of the main component are also the model's. */
+/* The largest size, far above every published model. */
+#define MOST_SIZE UINT64_C(16777216)
+/* Numbers that are larger than MOST_SIZE, and those that of the main component are also the model's. */
+enum { TOTAL = 1, OF_MODEL = 2 };
+/* Numbers of a shape. */
 static const struct {
     const char *name;
     size_t offset;
-    bool of_model;
+    uint32_t flags;
 } members[] = {
-    {"layers", offsetof(struct shape, layers), true},
-    {"hidden", offsetof(struct shape, hidden), true},
-    {"ffn", offsetof(struct shape, ffn), true},
-    {"heads", offsetof(struct shape, heads), true},
-    {"kv_heads", offsetof(struct shape, kv_heads), true},
-    {"head_size", offsetof(struct shape, head_size), true},
-    {"value_size", offsetof(struct shape, value_size), true},
-    {"experts", offsetof(struct shape, experts), true},
-    {"experts_used", offsetof(struct shape, experts_used), true},
-    {"expert_ffn", offsetof(struct shape, expert_ffn), true},
-    {"shared_ffn", offsetof(struct shape, shared_ffn), true},
-    {"dense_layers", offsetof(struct shape, dense_layers), true},
-    {"query_rank", offsetof(struct shape, query_rank), true},
-    {"kv_rank", offsetof(struct shape, kv_rank), true},
-    {"rotary_size", offsetof(struct shape, rotary_size), true},
-    {"vocabulary", offsetof(struct shape, vocabulary), true},
-    {"positions", offsetof(struct shape, positions), false},
-    {"types", offsetof(struct shape, types), false},
-    {"image", offsetof(struct shape, image), false},
-    {"patch", offsetof(struct shape, patch), false},
-    {"channels", offsetof(struct shape, channels), false},
-    {"stem", offsetof(struct shape, stem), false},
-    {"mels", offsetof(struct shape, mels), false},
-    {"window", offsetof(struct shape, window), false},
-    {"frames", offsetof(struct shape, frames), false},
-    {"queries", offsetof(struct shape, queries), false},
-    {"prompts", offsetof(struct shape, prompts), false},
-    {"kernel", offsetof(struct shape, kernel), false},
-    {"groups", offsetof(struct shape, groups), false},
-    {"tokens", offsetof(struct shape, tokens), false},
-    {"parameters", offsetof(struct shape, parameters), false},
+    {"layers", offsetof(struct shape, layers), OF_MODEL},
+    {"hidden", offsetof(struct shape, hidden), OF_MODEL},
+    {"ffn", offsetof(struct shape, ffn), OF_MODEL},
+    {"heads", offsetof(struct shape, heads), OF_MODEL},
+    {"kv_heads", offsetof(struct shape, kv_heads), OF_MODEL},
+    {"head_size", offsetof(struct shape, head_size), OF_MODEL},
+    {"value_size", offsetof(struct shape, value_size), OF_MODEL},
+    {"experts", offsetof(struct shape, experts), OF_MODEL},
+    {"experts_used", offsetof(struct shape, experts_used), OF_MODEL},
+    {"expert_ffn", offsetof(struct shape, expert_ffn), OF_MODEL},
+    {"shared_ffn", offsetof(struct shape, shared_ffn), OF_MODEL},
+    {"dense_layers", offsetof(struct shape, dense_layers), OF_MODEL},
+    {"query_rank", offsetof(struct shape, query_rank), OF_MODEL},
+    {"kv_rank", offsetof(struct shape, kv_rank), OF_MODEL},
+    {"rotary_size", offsetof(struct shape, rotary_size), OF_MODEL},
+    {"vocabulary", offsetof(struct shape, vocabulary), OF_MODEL},
+    {"positions", offsetof(struct shape, positions), 0},
+    {"types", offsetof(struct shape, types), 0},
+    {"image", offsetof(struct shape, image), 0},
+    {"patch", offsetof(struct shape, patch), 0},
+    {"channels", offsetof(struct shape, channels), 0},
+    {"stem", offsetof(struct shape, stem), 0},
+    {"mels", offsetof(struct shape, mels), 0},
+    {"window", offsetof(struct shape, window), 0},
+    {"frames", offsetof(struct shape, frames), 0},
+    {"queries", offsetof(struct shape, queries), 0},
+    {"prompts", offsetof(struct shape, prompts), 0},
+    {"kernel", offsetof(struct shape, kernel), 0},
+    {"groups", offsetof(struct shape, groups), 0},
+    {"tokens", offsetof(struct shape, tokens), 0},
+    {"parameters", offsetof(struct shape, parameters), TOTAL},
 };
 enum { MEMBERS = sizeof(members) / sizeof(members[0]) };
 
@@ -66,15 +70,16 @@ enum { LISTS = sizeof(lists) / sizeof(lists[0]) };
 static const struct {
     const char *name;
     size_t offset;
+    uint32_t flags;
 } model_numbers[] = {
-    {"model.classes", offsetof(struct traits, classes)},
-    {"model.projection", offsetof(struct traits, projection)},
-    {"model.buckets", offsetof(struct traits, buckets)},
-    {"model.context", offsetof(struct traits, context)},
-    {"model.window", offsetof(struct traits, window)},
-    {"model.window_layers", offsetof(struct traits, window_layers)},
-    {"model.parameters", offsetof(struct traits, parameters)},
-    {"model.weight_bytes", offsetof(struct traits, weight_bytes)},
+    {"model.classes", offsetof(struct traits, classes), 0},
+    {"model.projection", offsetof(struct traits, projection), 0},
+    {"model.buckets", offsetof(struct traits, buckets), 0},
+    {"model.context", offsetof(struct traits, context), TOTAL},
+    {"model.window", offsetof(struct traits, window), 0},
+    {"model.window_layers", offsetof(struct traits, window_layers), 0},
+    {"model.parameters", offsetof(struct traits, parameters), TOTAL},
+    {"model.weight_bytes", offsetof(struct traits, weight_bytes), TOTAL},
 };
 enum { MODEL_NUMBERS = sizeof(model_numbers) / sizeof(model_numbers[0]) };
 
@@ -158,13 +163,17 @@ static int32_t refuse(const struct accel_named_value *fact, const char *what, st
 }
 
 /* Reads the number of a fact, which may be NULL. */
-static int32_t read_number(const struct accel_named_value *fact, uint64_t *out_number, struct accel_error *error)
+static int32_t read_number(const struct accel_named_value *fact, uint32_t flags, uint64_t *out_number,
+                           struct accel_error *error)
 {
     const char *end;
 
     if (fact == NULL)
         return ACCEL_OK;
-    return parse(fact->value, out_number, &end) && *end == 0 ? ACCEL_OK : refuse(fact, "number", error);
+    if (!parse(fact->value, out_number, &end) || *end != 0)
+        return refuse(fact, "number", error);
+    return (flags & TOTAL) != 0 || *out_number <= MOST_SIZE ? ACCEL_OK
+                                                            : refuse(fact, "size of at most 16777216", error);
 }
 
 static int32_t read_list(const struct accel_named_value *fact, struct shape_list *out_list, struct accel_error *error)
@@ -221,10 +230,10 @@ static int32_t read_shape(struct accel_model_description *d, enum part part, str
     for (size_t i = 0; i < MEMBERS && code == ACCEL_OK; i++) {
         uint64_t *member = number_at(shape, members[i].offset);
 
-        if (part == d->traits.main && members[i].of_model)
-            code = read_number(find_member(d, "model", members[i].name), member, error);
+        if (part == d->traits.main && (members[i].flags & OF_MODEL) != 0)
+            code = read_number(find_member(d, "model", members[i].name), members[i].flags, member, error);
         if (code == ACCEL_OK)
-            code = read_number(find_member(d, part_names[part], members[i].name), member, error);
+            code = read_number(find_member(d, part_names[part], members[i].name), members[i].flags, member, error);
         shape->used = shape->used || *member != 0;
     }
     for (size_t i = 0; i < LISTS && code == ACCEL_OK; i++) {
@@ -234,6 +243,17 @@ static int32_t read_shape(struct accel_model_description *d, enum part part, str
         shape->used = shape->used || list->count != 0;
     }
     return code;
+}
+
+static int32_t check_window(const struct accel_model_description *d, struct accel_error *error)
+{
+    const struct accel_named_value *window = find(d, "model.window"), *layers = find(d, "model.window_layers");
+
+    if (window != NULL && d->traits.window == 0)
+        return refuse(window, "number of tokens from 1 on", error);
+    if (layers != NULL && d->traits.window_layers > d->shapes[d->traits.main].layers)
+        return refuse(layers, "number of at most the layers of the model", error);
+    return ACCEL_OK;
 }
 
 static bool is_true(const struct accel_model_description *d, const char *key)
@@ -259,12 +279,13 @@ int32_t describe_read_facts(struct accel_model_description *d, struct accel_erro
     d->traits.tied = is_true(d, "model.tied");
     d->traits.biases = is_true(d, "model.biases");
     for (size_t i = 0; i < MODEL_NUMBERS && code == ACCEL_OK; i++)
-        code = read_number(find(d, model_numbers[i].name), number_at(&d->traits, model_numbers[i].offset), error);
+        code = read_number(find(d, model_numbers[i].name), model_numbers[i].flags,
+                           number_at(&d->traits, model_numbers[i].offset), error);
     for (uint32_t part = 0; part < PARTS && code == ACCEL_OK; part++)
         code = read_shape(d, part, error);
     for (uint32_t part = 0; part < PARTS && code == ACCEL_OK; part++)
         code = check_shape(d, part, error);
-    return code;
+    return code == ACCEL_OK ? check_window(d, error) : code;
 }
 
 /* ---- derived members ---- */
@@ -360,7 +381,7 @@ static int32_t write_shape(struct accel_model_description *d, enum part part, st
 
         if (members[i].offset == offsetof(struct shape, value_size) && number == shape->head_size)
             continue;
-        if (part == d->traits.main && members[i].of_model)
+        if (part == d->traits.main && (members[i].flags & OF_MODEL) != 0)
             code = write_number(d, "model", members[i].name, number, error);
         if (code == ACCEL_OK)
             code = write_number(d, part_names[part], members[i].name, number, error);

@@ -545,7 +545,12 @@ static const struct {
     {"too-wide",
      "  model.family: gpt2\n  model.layers: 1\n  model.hidden: 99999999999\n  model.ffn: 2\n  model.heads: 1\n"
      "  model.vocabulary: 2\n  language.positions: 2\n",
-     ACCEL_E_CORRUPT, "columns"},
+     ACCEL_E_CORRUPT, "too-wide.yaml:5: model.hidden is \"99999999999\", which is no size of at most 16777216"},
+    {"zero-window", "  model.family: mistral\n  model.layers: 1\n  model.window: 0tok\n", ACCEL_E_CORRUPT,
+     "zero-window.yaml:5: model.window is \"0\", which is no number of tokens from 1 on"},
+    {"more-windows", "  model.family: mistral\n  model.layers: 1\n  model.window: 4tok\n  model.window_layers: 2\n",
+     ACCEL_E_CORRUPT,
+     "more-windows.yaml:6: model.window_layers is \"2\", which is no number of at most the layers of the model"},
     {"wrong-sum",
      "  model.family: gpt2\n  model.layers: 1\n  model.hidden: 4\n  model.ffn: 2\n  model.heads: 1\n"
      "  model.vocabulary: 2\n  language.positions: 2\n  model.tied: true\n  model.parameters: 7\n",
