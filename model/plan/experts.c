@@ -97,8 +97,8 @@ static int32_t undo_limit(struct accel_model_plan *plan, uint64_t needed, struct
     int32_t code = try_limit(plan, 0, error);
 
     snprintf(text, sizeof(text),
-             "with a budget of %.1f MiB or more a run reads experts from the disk as tokens are routed to them",
-             (double)needed / MIB);
+             "with a budget of %" PRIu64 " KiB or more a run reads experts from the disk as tokens are routed to them",
+             (needed + 1023) / 1024);
     snprintf(remedy, sizeof(remedy), "--set memory.budget=%" PRIu64 "KiB", (needed + 1023) / 1024);
     return code == ACCEL_OK && plan->session != NULL ? accel_plan_note(plan->plan, &note, error) : code;
 }

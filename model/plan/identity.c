@@ -189,7 +189,7 @@ int32_t plan_identity_glance(const json_t *files, const char *place, struct acce
         if (stat(path, &status) != 0) {
             accel_error_set(error, ACCEL_E_NOT_FOUND, "%s: its model %s is not there", place, path);
             accel_error_remedy(error, "put it back, or make the plan again with accelctl plan MODEL --out FILE");
-            return ACCEL_E_NOT_FOUND;
+            return accel_error_origin(error, ACCEL_FROM_MODEL, ACCEL_E_NOT_FOUND);
         }
         now = (struct identity){(uint64_t)status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec, 0};
         time_text(&now, text);

@@ -254,7 +254,7 @@ int report_session_error(uint32_t json, const struct accel_error *error)
      * the file. */
     if (error->origin == ACCEL_FROM_SETTING && (error->code == ACCEL_E_INVALID || error->code == ACCEL_E_NOT_FOUND))
         return report_error_as(json, EXIT_USAGE, error);
-    if (error->code == ACCEL_E_NOT_FOUND || error->code == ACCEL_E_DENIED)
+    if ((error->code == ACCEL_E_NOT_FOUND || error->code == ACCEL_E_DENIED) && error->origin != ACCEL_FROM_MODEL)
         return report_error_with(json, EXIT_REFUSED, error, device_remedy(error, remedy));
     if (error->code == ACCEL_E_UNSUPPORTED)
         return report_error_as(json, unsupported_exit(error), error);

@@ -119,10 +119,11 @@ ACCEL_API uint64_t accel_session_batch(const struct accel_session *session) ACCE
 
 /** Feeds tokens and returns the logits [vocabulary] after the last one, valid until the next call. ACCEL_E_INVALID for
  * an id outside of the vocabulary, ACCEL_E_CANCELLED between two steps; steps completed before a failure stay. If the
- * context is full, kv.full decides: stop is ACCEL_E_LIMIT before anything is fed; slide and prune drop as many of the
- * oldest tokens after the first kv.sinks as this feed needs, so it never ends there. With dynamic rotary scaling a step
- * past the original context uses the base of the length that it reaches, and cached keys keep the base of the step that
- * wrote them: the logits then depend on how tokens were split into steps. */
+ * context is full, kv.full decides: stop is ACCEL_E_LIMIT before anything is fed; slide and prune drop the oldest
+ * tokens after the first kv.sinks in whole pages (attention.page), as many as this feed needs, so it never ends there.
+ * With dynamic rotary scaling (also longrope) a step past the original context uses the base of the length that it
+ * reaches, and cached keys keep the base of the step that wrote them: the logits then depend on how tokens were split
+ * into steps. */
 ACCEL_API int32_t accel_session_feed(struct accel_session *session, const int32_t *ids, uint64_t count,
                                      const float **out_logits, struct accel_error *error) ACCEL_NOEXCEPT;
 
