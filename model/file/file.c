@@ -173,8 +173,10 @@ static void add_remedy(int32_t code, struct accel_error *error)
 {
     switch (code) {
     case ACCEL_E_NOT_FOUND:
-        accel_error_remedy(error, "check the path: a model is a GGUF file, a safetensors file, or a folder with one; "
-                                  "accelctl profile list models lists models that accelctl plan knows by name");
+        accel_error_remedy(
+            error,
+            "check the path (nothing is downloaded): a model is a GGUF file, a safetensors "
+            "file, or a folder with one; accelctl profile list models lists models that accelctl plan knows by name");
         break;
     case ACCEL_E_DENIED:
         accel_error_remedy(error, "let this user read the file (chmod a+r) and enter its folders (chmod a+x)");

@@ -53,7 +53,9 @@ struct cpu_expert_matrix {
     struct copy *copies; /* [layer.experts] */
     uint64_t bytes;      /* of a copy */
     uint32_t plane_count;
-    uint32_t bit; /* in masks of the layer's matrices */
+    uint32_t bit;  /* in masks of the layer's matrices */
+    uint32_t uses; /* additions less removals; a matrix without uses stays with the others of its layer */
+    uint32_t zero;
 };
 
 /* The matrices that share a router. */
@@ -110,11 +112,19 @@ struct cpu_experts *cpu_experts_create(const struct accel_host *host, uint64_t b
     return residency;
 }
 
-static void free_layer(const struct cpu_experts *r, struct layer *layer)
+static void free_copies(struct cpu_experts *r, struct cpu_expert_matrix *m)
+{
+    for (uint64_t e = 0; e < m->layer->experts; e++) {
+        r->state.held -= m->copies[e].block == NULL ? 0 : m->bytes;
+        r->host->release(r->host, m->copies[e].block);
+        m->copies[e].block = NULL;
+    }
+}
+
+static void free_layer(struct cpu_experts *r, struct layer *layer)
 {
     for (uint32_t m = 0; m < layer->matrix_count; m++) {
-        for (uint64_t e = 0; e < layer->experts; e++)
-            r->host->release(r->host, layer->matrices[m].copies[e].block);
+        free_copies(r, &layer->matrices[m]);
         free(layer->matrices[m].copies);
     }
     free(layer->uses);
@@ -225,9 +235,19 @@ static struct cpu_expert_matrix *find_matrix(struct cpu_experts *r, const void *
 {
     for (struct layer *layer = r->layers; layer != NULL; layer = layer->next)
         for (uint32_t m = 0; m < layer->matrix_count; m++)
-            if (layer->matrices[m].planes[0].begin == begin)
+            if (layer->matrices[m].uses != 0 && layer->matrices[m].planes[0].begin == begin)
                 return &layer->matrices[m];
     return NULL;
+}
+
+/* Returns the matrices of a layer that are in use, as bits. */
+static uint32_t used_mask(const struct layer *layer)
+{
+    uint32_t mask = 0;
+
+    for (uint32_t m = 0; m < layer->matrix_count; m++)
+        mask |= layer->matrices[m].uses != 0 ? layer->matrices[m].bit : 0;
+    return mask;
 }
 
 static struct layer *add_layer(struct cpu_experts *r, uint64_t experts)
@@ -338,8 +358,31 @@ struct cpu_expert_matrix *cpu_experts_add(struct cpu_experts *residency, const s
     matrix = find_matrix(residency, w->planes[0]);
     if (matrix == NULL)
         matrix = add_matrix(residency, w, experts, ids);
+    if (matrix != NULL)
+        matrix->uses++;
     pthread_mutex_unlock(&residency->mutex);
     return matrix;
+}
+
+void cpu_experts_remove(struct cpu_experts *residency, struct cpu_expert_matrix *matrix)
+{
+    struct layer *layer = matrix->layer, **link = &residency->layers;
+
+    pthread_mutex_lock(&residency->mutex);
+    if (--matrix->uses == 0) {
+        free_copies(residency, matrix);
+        residency->last_ids = NULL; /* what is added next begins a layer */
+    }
+    if (used_mask(layer) == 0) {
+        while (*link != layer)
+            link = &(*link)->next;
+        *link = layer->next;
+        free_layer(residency, layer);
+        residency->last = residency->layers;
+        while (residency->last != NULL && residency->last->next != NULL)
+            residency->last = residency->last->next;
+    }
+    pthread_mutex_unlock(&residency->mutex);
 }
 
 /* ---- the policy ---- */
@@ -524,9 +567,10 @@ uint64_t cpu_experts_acquire(struct cpu_experts *residency, struct cpu_expert_ma
                              uint64_t begin)
 {
     struct layer *layer = matrix->layer;
-    struct demand demand = {layer, first, begin, layer->experts, (1u << layer->matrix_count) - 1u};
+    struct demand demand = {layer, first, begin, layer->experts, 0};
 
     pthread_mutex_lock(&residency->mutex);
+    demand.mask = used_mask(layer);
     if (begin == 0 && matrix == &layer->matrices[0])
         count_uses(layer, first);
     limit_demand(residency, &demand);

@@ -27,11 +27,14 @@ void cpu_experts_free(struct cpu_experts *residency);
 uint64_t cpu_experts_bytes(const struct cpu_experts *residency, const struct accel_graph *const *graphs,
                            uint32_t graph_count);
 
-/* Adds the matrix W [experts * n, k] of a node with the ids of a router, or finds it if it was added before. Matrices
- * that are added one after the other with the same ids belong to one layer; ids are compared by address. Returns NULL
- * if memory is out: the matrix is then used in the mapped file. */
+/* Adds the matrix W [experts * n, k] of a node with the ids of a router, or finds it if it was added before and not
+ * removed: each call needs a cpu_experts_remove. Matrices that are added one after the other with the same ids belong
+ * to one layer; ids are compared by address. Returns NULL if memory is out: the matrix is then used in the mapped file.
+ */
 struct cpu_expert_matrix *cpu_experts_add(struct cpu_experts *residency, const struct sdk_tensor *w, uint64_t experts,
                                           const struct sdk_tensor *ids);
+/* Ends one use of a matrix. The last one frees its copies, since other weights may be mapped where it was. */
+void cpu_experts_remove(struct cpu_experts *residency, struct cpu_expert_matrix *matrix);
 
 /*
  * Selects the experts of a matrix that the next step computes, and takes the residency for the calling thread until

@@ -11,6 +11,8 @@
 #include "sdk/conform/list.h"
 #include "sdk/conform/text.h"
 
+#define POLL_LATE UINT64_C(2000000000) /* most that a poll may take past its deadline, on a busy machine too */
+
 /* ---- the file ---- */
 
 static void gate(struct conform *conform)
@@ -263,6 +265,39 @@ static void unknown(struct conform *conform)
     direct_end(&direct);
 }
 
+/* A poll waits until its deadline and not longer, and reports no other failure than that it has passed. */
+static void poll(struct conform *conform)
+{
+    static const uint64_t waits[] = {0, 50000000, 0};
+    struct direct direct;
+
+    if (!direct_begin(&direct, conform))
+        return;
+    if (climb(&direct, DIRECT_ENUMERATE) && !ACCEL_CAN(direct.instance->table, poll))
+        conform_skip(conform, "the devices of the driver never change");
+    for (uint32_t i = 0;
+         direct.instance != NULL && ACCEL_CAN(direct.instance->table, poll) && i < sizeof(waits) / sizeof(*waits);
+         i++) {
+        uint64_t begin = 0, end = 0;
+        int32_t code;
+
+        conform_case(conform, "a deadline in %u ms, %u", (unsigned)(waits[i] / 1000000), i);
+        direct.host.table.clock(&direct.host.table, &begin);
+        code = direct.instance->table->poll(direct.instance, begin + waits[i], &conform->error);
+        direct.host.table.clock(&direct.host.table, &end);
+        if (code != ACCEL_E_TIMEOUT)
+            conform_ok(conform, code, "poll");
+        else if (end - begin < waits[i])
+            conform_fail(conform, "it answered ACCEL_E_TIMEOUT %llu us before the deadline",
+                         (unsigned long long)(waits[i] - (end - begin)) / 1000);
+        if (end - begin > waits[i] + POLL_LATE)
+            conform_fail(conform, "it answered %llu ms after the deadline",
+                         (unsigned long long)(end - begin - waits[i]) / 1000000);
+        accel_error_clear(&conform->error);
+    }
+    direct_end(&direct);
+}
+
 /* Two instances in one process are independent: two contexts, or two loaded copies of the library. */
 static void instances(struct conform *conform)
 {
@@ -298,6 +333,7 @@ void conform_add_life(struct conform_list *list)
     conform_add(list, CONFORM_DRIVER, 0, query, "life/query");
     conform_add(list, CONFORM_DRIVER, 0, devices, "life/enumerate");
     conform_add(list, CONFORM_DRIVER, 0, unknown, "life/open");
+    conform_add(list, CONFORM_DRIVER, 0, poll, "life/poll");
     conform_add(list, CONFORM_DRIVER, 0, life, "life/whole");
     conform_add(list, CONFORM_DRIVER, 0, children, "life/busy");
     conform_add(list, CONFORM_DRIVER, 0, instances, "life/instances");

@@ -32,6 +32,7 @@ struct observation {
     struct accel_setting setting;
     bool is_open, has_fingerprint;
     uint8_t fingerprint[16];
+    uint64_t requested, logged; /* memory of the host and log lines, which say nothing of the results */
     char seen[SEEN];
     uint32_t placement; /* weight placement of the last claim */
     bool is_claimed;
@@ -197,7 +198,8 @@ static void open_and_record(struct direct *direct, struct observation *observed)
 {
     const struct accel_driver_instance *instance = direct->instance;
     struct conform *conform = direct->conform;
-    const uint64_t before = atomic_load(&direct->host.alive);
+    const uint64_t before = atomic_load(&direct->host.alive), requested = atomic_load(&direct->host.requested);
+    const uint64_t logged = atomic_load(&direct->host.logged);
     int32_t code =
         instance->table->open(direct->instance, direct->id, &observed->setting, 1, &direct->device, &direct->error);
 
@@ -220,6 +222,8 @@ static void open_and_record(struct direct *direct, struct observation *observed)
     for (uint32_t t = 0; t < sizeof(types) / sizeof(*types); t++)
         record_type(direct, observed, types[t]);
     direct_undo(direct, DIRECT_OPEN);
+    observed->requested = atomic_load(&direct->host.requested) - requested;
+    observed->logged = atomic_load(&direct->host.logged) - logged;
 }
 
 /* ---- values ---- */
@@ -279,8 +283,11 @@ static void compare(struct conform *conform, const struct accel_option *option, 
                      other);
 }
 
-static bool is_alike(const struct observation *a, const struct observation *b)
+/* A choice among names changes results or caches; a flag or a number may change what is stored or logged alone. */
+static bool is_alike(const struct accel_option *option, const struct observation *a, const struct observation *b)
 {
+    if (option->type != ACCEL_OPTION_TEXT && (a->requested != b->requested || a->logged != b->logged))
+        return false;
     return a->has_fingerprint == b->has_fingerprint &&
            memcmp(a->fingerprint, b->fingerprint, sizeof(a->fingerprint)) == 0 && strcmp(a->seen, b->seen) == 0;
 }
@@ -296,16 +303,16 @@ static void check_option(struct conform *conform, const struct accel_option *opt
         for (uint32_t j = 0; j < i && observations[i].is_open; j++) {
             if (!observations[j].is_open)
                 continue;
-            different += !is_alike(&observations[j], &observations[i]);
+            different += !is_alike(option, &observations[j], &observations[i]);
             if (strcmp(observations[i].seen, observations[j].seen) != 0)
                 compare(conform, option, &observations[j], &observations[i]);
         }
     }
-    if (option->type == ACCEL_OPTION_TEXT && named > 1 && different == 0)
+    if (named > 1 && different == 0)
         conform_fail(conform,
                      "%s: claims, kernels, packed weights and fingerprint are the same with %u of its values (%s): it "
                      "does nothing that can be seen",
-                     option->name, named, option->choices);
+                     option->name, named, option->choices == NULL ? "the lowest and the highest" : option->choices);
 }
 
 static void try_option(struct direct *direct, const struct accel_option *option)

@@ -21,6 +21,7 @@ struct direct_host {
     atomic_uint refused;                           /**< refused allocations */
     atomic_int_fast64_t counted[ACCEL_MEMORY_END]; /**< bytes accounted with `account`, by class */
     atomic_uint_fast64_t requested;                /**< total bytes requested with `allocate` and `account` */
+    atomic_uint_fast64_t logged;                   /**< sum of the hashes of all log lines */
     atomic_uint faults;                            /**< host rules that the driver violated */
 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sdk/conform/direct.h"
+#include "sdk/conform/hash.h"
 #include "sdk/conform/text.h"
 
 static int32_t host_log(const struct accel_host *host, uint32_t level, const char *text) ACCEL_NOEXCEPT
@@ -14,6 +15,8 @@ static int32_t host_log(const struct accel_host *host, uint32_t level, const cha
 
     if (level < ACCEL_LOG_ERROR || level > ACCEL_LOG_DEBUG || text == NULL)
         atomic_fetch_add(&own->faults, 1);
+    else
+        atomic_fetch_add(&own->logged, XXH3_64bits(text, strlen(text)));
     return ACCEL_OK;
 }
 

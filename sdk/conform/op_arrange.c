@@ -265,6 +265,7 @@ static const struct trial_case concat_cases[] = {
     CONCAT("f:t65551,2 f:7,2", 0, .mixes_rows = true),
     /* A row of weights before the rows of the step, as a class token. */
     CONCAT("F:1,48 f:t9,48", 0, .mixes_rows = true),
+    CONCAT("F:70,33 f:t9,33", 0, .mixes_rows = true),
 };
 
 static void concat(struct conform *conform)
@@ -343,6 +344,8 @@ static const struct trial_case slice_cases[] = {
     SLICE("f:t2,140003", .axis = 1, .begin = 2, .step = 70000, .extent = 3),
     SLICE("f:70001,2", .axis = 0, .begin = 66000, .step = 100, .extent = 41),
     SLICE("f:t65551,4", .axis = 1, .begin = 1, .step = 2, .extent = 2),
+    /* Rows of a table of weights, as positions. */
+    SLICE("F:70,33", .axis = 0, .begin = 3, .step = 1, .extent = 66),
 };
 
 static void slice(struct conform *conform)

@@ -377,6 +377,45 @@ static void cancel(struct conform *conform)
     bench_end(&b);
 }
 
+/* Steps that a cancel finds in flight have moved their bytes or fail as cancelled; after a reset the queue works. */
+static void cancel_in_flight(struct conform *conform)
+{
+    struct accel_buffer *buffer = NULL;
+    struct accel_step read, write;
+    uint8_t got[BYTES], want[BYTES];
+    struct bench b;
+    bool is_good;
+
+    if (!bench_begin(&b, conform))
+        return;
+    is_good = make_long(&b, &buffer);
+    read = read_back(buffer, got);
+    read.source_offset = LONG_BYTES - BYTES;
+    for (uint32_t i = 0; i < LONG_ROUNDS && is_good; i++) {
+        uint64_t value = 0;
+        int32_t code;
+
+        conform_case(conform, "cancel behind long steps, %u", i);
+        memset(got, 0, sizeof(got));
+        memset(want, (int)i + 1, sizeof(want));
+        if (!submit_long(&b, 0, buffer, i + 1, &read, &value) ||
+            !conform_ok(conform, accel_queue_cancel(b.queues[0], &conform->error), "cancel"))
+            break;
+        code = accel_queue_wait(b.queues[0], value, FOREVER, &conform->error);
+        if (code != ACCEL_E_CANCELLED)
+            is_good = conform_ok(conform, code, "wait") && is_same(&b, got, want);
+        accel_error_clear(&conform->error);
+        conform_case(conform, "a step after the reset, %u", i);
+        is_good = is_good && conform_ok(conform, accel_queue_reset(b.queues[0], &conform->error), "reset");
+        write = fill(buffer, LONG_BYTES - BYTES, BYTES, i + 101);
+        memset(want, (int)i + 101, sizeof(want));
+        is_good = is_good && submit(&b, 0, &write, 1, NULL, &value) && submit(&b, 0, &read, 1, NULL, &value) &&
+                  wait(&b, 0, value) && is_same(&b, got, want);
+    }
+    accel_buffer_free(buffer);
+    bench_end(&b);
+}
+
 /* Tests frees of buffers and queues with steps in flight, which the core must defer. */
 static void ends(struct conform *conform)
 {
@@ -404,5 +443,6 @@ void conform_add_timeline(struct conform_list *list)
     conform_add(list, CONFORM_DEVICE, 0, across, "timeline/queues");
     conform_add(list, CONFORM_DEVICE, 0, early, "timeline/early");
     conform_add(list, CONFORM_DEVICE, 0, cancel, "timeline/cancel");
+    conform_add(list, CONFORM_DEVICE, 0, cancel_in_flight, "timeline/cancel-flight");
     conform_add(list, CONFORM_DEVICE, 0, ends, "timeline/ends");
 }

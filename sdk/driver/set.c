@@ -247,6 +247,9 @@ void sdk_set_release(struct sdk_set *set)
 {
     const struct accel_host *host = set->module->device->host;
 
+    for (uint32_t c = 0; c < set->call_count; c++)
+        if (set->calls[c].prepared != NULL && set->kernels[c]->release != NULL)
+            set->kernels[c]->release(&set->calls[c], (void *)(uintptr_t)set->calls[c].prepared);
     host->release(host, set);
 }
 

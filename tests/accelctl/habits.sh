@@ -253,6 +253,12 @@ for guess in --ctx:--ctx-size --context:--ctx-size --batch:--batch-size --hlep:-
 done
 try 4 "$accelctl" plan "$q8" -ngl -1
 one_error "gpu.layers=all: there is no GPU"
+# Names of ollama, of a hub and of a site name no file, and nothing is downloaded.
+for name in llama3.2 qwen3:8b ggml-org/gemma-3-1b-it-GGUF hf.co/a/b:Q4_K_M https://host/model.gguf; do
+    try 3 "$accelctl" run "$name"
+    one_error "$name"
+    grep -q "remedy: .*path.*(nothing is downloaded)" "$work/err" || { cat "$work/err"; fail "no remedy for $name"; }
+done
 # A path instead of a command, and a seed where nothing is drawn.
 try 2 "$accelctl" "$work/none.gguf"
 grep -qxF "  remedy: accelctl run $work/none.gguf" "$work/err" || fail "a path as a command: $(cat "$work/err")"

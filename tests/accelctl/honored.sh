@@ -69,6 +69,17 @@ for file in "$profiles"/devices/*.yaml; do
         "$file" >"$work/profiles/devices/$name.yaml"
     ACCEL_PROFILE_PATH=$work/profiles rows "$name" "/$name.yaml"
     cp "$file" "$work/profiles/devices"
+    grep -q "^$name " "$table" && continue
+    # A profile that sets nothing here has facts, rules for several devices, or the settings of another profile.
+    case "$(sed -n 's/^\(defaults\|inherits\):.*/\1/p' "$file") $devices" in
+    *defaults*vulkan*) fail "nothing becomes of the settings of $name" ;;
+    *inherits*) why="the settings of $(sed -n 's/^inherits: //p' "$file")" ;;
+    *) why="facts" ;;
+    esac
+    rules=$(grep -c '^  - when:' "$file")
+    is "$rules" "$(grep -c '^  - when: device.count >= 2$' "$file")" "rules of $name for several devices"
+    [ "$rules" = 0 ] || why="$why, and rules for several devices"
+    printf '%-37s %-7s %-36s %-9s %s\n' "$name" all - none "$why" >>"$table"
 done
 for device in $devices; do
     outcome t4 $device memory.trim=3 honored

@@ -245,7 +245,7 @@ test_bug()
         done
         for file in $(field "$1" file); do
             case $file in
-            sdk/gpu/kernels/*)
+            sdk/gpu/kernels/*.[kh])
                 GLSLC=$(sed -n 's/^GLSLC = //p' "$build/Makefile") COOPMAT=$(sed -n 's/^GLSLC_COOPMAT = //p' "$build/Makefile") \
                     sh "$src/sdk/gpu/embed.sh" "$(echo "$driver" | sed 's/vulkan/spirv/')" \
                     "$copy/sdk/gpu/kernels/sources.def" "$copy/plugins/$driver/kernels.h" || fail "$1: the kernels"
@@ -273,6 +273,38 @@ doubled=$(echo "$bugs" | sort | uniq -d)
 [ -z "$doubled" ] || fail "two bugs have the name $doubled"
 [ "$(echo "$bugs" | wc -l)" -ge 60 ] || fail "the lists have fewer than 60 bugs"
 [ "$(grep -cE '^(equivalent|open): ' "$bugs_file")" -le 3 ] || fail "more than 3 bugs are not planted"
+# slots: the slots of the ABI's tables, as "queue.wait".
+slots()
+{
+    awk '/^struct accel_[a-z]*_table \{/ || /^struct accel_driver \{/ { table = $2; gsub(/accel_|_table/, "", table) }
+        /^}/ { table = "" }
+        table != "" && match($0, /ACCEL_CALL \*[a-z_]*/) { print table "." substr($0, RSTART + 12, RLENGTH - 12) }' \
+        "$src/include/accel/driver.h" "$src/include/accel/driver_module.h" "$src/include/accel/driver_queue.h"
+    echo driver.query
+}
+slots >"$work/slots"
+[ "$(wc -l <"$work/slots")" -gt 30 ] || fail "the headers have $(wc -l <"$work/slots") slots"
+while read -r slot; do
+    grep -qx "slot: $slot" "$bugs_file" || fail "no bug is of the slot $slot"
+done <"$work/slots"
+sed -n 's/^slot: //p' "$bugs_file" | grep -vxF -f "$work/slots" && fail "bugs are of slots that the ABI lacks"
+# The drivers of GPUs, and the instruction sets, with the groups of tests that find bugs of them.
+awk '/^bug: / { driver = "cpu"; isa = "" }
+    /^driver: / { driver = $2 == "vulkan" || $2 == "opencl" ? "gpu" : $2 }
+    /^isa: / { isa = $2 }
+    /^caught-by: / { group = $2; sub("/.*", "", group); print driver, group; print driver, "isa=" isa }' "$bugs_file" |
+    sort -u >"$work/found"
+sed -n 's/^ACCEL_OPERATOR([0-9]*, [A-Z0-9_]*, \([a-z0-9_]*\),.*/\1/p' "$src/include/accel/driver/ops.def" >"$work/operators"
+[ "$(wc -l <"$work/operators")" -gt 30 ] || fail "ops.def has $(wc -l <"$work/operators") operators"
+while read -r operator; do
+    for driver in cpu gpu; do
+        [ $driver.$operator = gpu.reshape ] || grep -qx "$driver $operator" "$work/found" ||
+            fail "no bug of $operator is planted for $driver"
+    done
+done <"$work/operators"
+for isa in scalar avx2 avxvnni avx512 avx512bf16 amx; do
+    grep -qx "cpu isa=$isa" "$work/found" || fail "no bug is of $isa"
+done
 chosen=$*
 if [ -z "$chosen" ] && [ "${ACCEL_PLANTED-}" = all ]; then
     chosen=$bugs

@@ -197,13 +197,55 @@ static void memory_is_out(void **state)
     tear_down(&f);
 }
 
+/* Other weights may be mapped where a matrix was: copies of that one are not used for them, nor its number of experts.
+ */
+static void a_matrix_that_is_removed(void **state)
+{
+    static const uint32_t first[EXPERTS + 1] = {0, 1, 2, 3, 4}, halves[3] = {0, 1, 2};
+    struct fixture f = {.experts = NULL};
+    struct sdk_tensor w;
+
+    (void)state;
+    set_up(&f, 8 * SLOT, 1);
+    assert_int_equal(cpu_experts_acquire(f.experts, f.matrices[0][1], first, 0), EXPERTS);
+    cpu_experts_read(f.experts);
+    cpu_experts_release(f.experts);
+    assert_held(&f, 0, "1111");
+    /* Each was added twice. */
+    cpu_experts_remove(f.experts, f.matrices[0][1]);
+    assert_int_equal(cpu_experts_is_held(f.experts, f.matrices[0][1], 3), 1);
+    cpu_experts_remove(f.experts, f.matrices[0][1]);
+    assert_int_equal(cpu_experts_is_held(f.experts, f.matrices[0][1], 3), 0);
+    assert_int_equal(cpu_experts_state_of(f.experts).held, (MATRICES - 1) * EXPERTS * COPY);
+    /* The next layer reads none of it, though its file is gone. */
+    memset(f.mapped, 1, file_bytes);
+    w = f.w[0][1];
+    f.matrices[0][1] = cpu_experts_add(f.experts, &w, 2, &f.ids[0]);
+    assert_int_equal(cpu_experts_acquire(f.experts, f.matrices[0][1], halves, 0), 2);
+    cpu_experts_read(f.experts);
+    cpu_experts_release(f.experts);
+    cpu_experts_bind(f.matrices[0][1], 1, &w);
+    assert_ptr_not_equal(w.planes[0], f.w[0][1].planes[0]);
+    assert_memory_equal((char *)w.planes[0] + 2 * BYTES, f.mapped, 2 * BYTES);
+    /* A layer goes with its last matrix, and the others stay. */
+    for (uint32_t i = 0; i < 2; i++) {
+        cpu_experts_remove(f.experts, f.matrices[0][0]);
+        cpu_experts_remove(f.experts, f.matrices[0][2]);
+    }
+    cpu_experts_remove(f.experts, f.matrices[0][1]);
+    assert_int_equal(cpu_experts_state_of(f.experts).held, 0);
+    for (uint32_t e = 0; e < EXPERTS; e++)
+        token(&f, 1, e, (e + 1) % EXPERTS);
+    assert_held(&f, 1, "1111");
+    tear_down(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_least_used_leave),
-        cmocka_unit_test(a_prompt_in_parts),
-        cmocka_unit_test(a_file_that_is_gone),
-        cmocka_unit_test(memory_is_out),
+        cmocka_unit_test(the_least_used_leave),     cmocka_unit_test(a_prompt_in_parts),
+        cmocka_unit_test(a_file_that_is_gone),      cmocka_unit_test(memory_is_out),
+        cmocka_unit_test(a_matrix_that_is_removed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -123,6 +123,9 @@ struct sdk_kernel {
      * functions, strides, addresses. Called when a set is made and when symbols change, with all addresses; `prepared`
      * is zeroed before the first call and kept between calls. */
     void (*prepare)(const struct sdk_call *call, void *prepared) ACCEL_NOEXCEPT;
+    /** Optional, with `prepare`: releases what `prepare` took. Called once, when the set is freed; the weights of the
+     * call may be unmapped after it. */
+    void (*release)(const struct sdk_call *call, void *prepared) ACCEL_NOEXCEPT;
     /** Optional (a kernel has one way to compute): writes the name of what computes a call of these dims to `name` and
      * returns its number, from ACCEL_VARIANT_OWN on, for claims of nodes whose dims are constants. Tensors have no
      * addresses; `packed` is not NULL where a weight is to be packed. */

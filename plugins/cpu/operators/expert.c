@@ -103,6 +103,14 @@ void cpu_expert_prepare(const struct sdk_call *call, void *prepared)
         p->matrix = cpu_experts_add(device->experts, call->inputs[1], attributes->experts, call->inputs[2]);
 }
 
+void cpu_expert_release(const struct sdk_call *call, void *prepared)
+{
+    struct cpu_expert_prepared *p = prepared;
+
+    if (p->matrix != NULL)
+        cpu_experts_remove(((const struct cpu_device *)call->device)->experts, p->matrix);
+}
+
 const char *cpu_expert_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
 {
     const struct accel_expert_matmul *attributes = node->node->attributes;

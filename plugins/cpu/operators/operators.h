@@ -82,6 +82,7 @@ uint64_t cpu_gather_parts(const struct sdk_call *call, uint64_t *out_grain);
     uint64_t cpu_##name##_work(const struct sdk_call *call);
 CPU_TOGETHER(expert)
 void cpu_expert_prepare(const struct sdk_call *call, void *prepared);
+void cpu_expert_release(const struct sdk_call *call, void *prepared);
 uint32_t cpu_expert_describe(const struct sdk_call *call, char *name, uint32_t size);
 /* The prepared bytes of a call with experts: its kernels, and its matrix if experts have a limit. */
 struct cpu_expert_prepared {
