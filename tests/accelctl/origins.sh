@@ -67,7 +67,7 @@ for run in $(seq 25); do
 done >>"$history"
 cp "$f32" "$work/copy.gguf"
 try 0 "$accelctl" plan "$work/copy.gguf" --json
-is "$(value speed.0.origin)" "measured: 1 run of this model with these settings" "speed of a copy"
+is "$(value speed.0.origin)" "measured: 1 run of this model with these settings, of 40 tokens" "speed of a copy"
 cp "$f32" "$work/tuned.gguf"
 chmod u+w "$work/tuned.gguf"
 printf '\001' | dd of="$work/tuned.gguf" bs=1 seek=$(($(wc -c <"$f32") - 4)) conv=notrunc 2>/dev/null
