@@ -119,10 +119,11 @@ void describe_suggest_name(struct accel_context *context, const char *name, stru
 
     guess_name(context, describe_base_name(name), guess, sizeof(guess));
     if (guess[0] != '\0')
-        accel_error_remedy(error,
-                           "%s accelctl plan plans it by its name; to run a model, give the path of its GGUF file or "
-                           "Hugging Face folder; accel-profile(5) shows how to describe another model",
-                           guess);
+        accel_error_remedy(
+            error,
+            "%s accelctl plan plans it by its name; to run a model, download its GGUF file or its folder of "
+            "safetensors, and give that path; accel-profile(5) shows how to describe another model",
+            guess);
     else
         accel_error_remedy(error, "check the path: a model is a GGUF file, a safetensors file, or a folder with one; "
                                   "accelctl profile list models lists models that accelctl plan knows by name; "
