@@ -326,8 +326,11 @@ static const struct {
      "there is no server yet: accelctl run MODEL --prompt TEXT and accelctl chat MODEL generate here, and accelctl "
      "plan "
      "MODEL --emit llama-server prints the call of llama-server with the planned settings"},
-    {"cli llama-cli llama-run llama-completion completion main simple llama-simple generate",
+    {"cli llama-cli llama-run llama-completion main simple llama-simple generate",
      "accelctl chat MODEL for a conversation, accelctl run MODEL --prompt TEXT for a text"},
+    {"completion completions",
+     "make install installs the completions for bash and zsh; from a source tree, . doc/completion/accelctl loads "
+     "those of bash into a shell"},
     {"list ls models", "there is no list of models: a MODEL is the path of a GGUF file or of a folder of safetensors; "
                        "accelctl profile list models lists those that can be planned without a file"},
     {"advice advise", "accelctl plan MODEL --advise TOPIC"},
@@ -434,9 +437,8 @@ const char *instead_of_value(const char *command, const char *option, const char
 
 const char *instead_of_argument(const char *command)
 {
-    /* ollama run MODEL PROMPT */
     if (strcmp(command, "run") == 0)
-        return "run MODEL --prompt TEXT continues a text, run MODEL --chat --prompt TEXT answers a message";
+        return "put the text between quotes: accelctl run MODEL \"TEXT\"; several texts are --prompt TEXT each";
     if (strcmp(command, "chat") == 0)
         return "chat reads messages from the standard input: type them after the start, or echo TEXT | accelctl chat "
                "MODEL; accelctl run MODEL --chat --prompt TEXT answers one message";
