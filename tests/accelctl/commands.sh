@@ -111,6 +111,10 @@ try 2 "$accelctl" help nothing
 try 2 "$accelctl" ../accelctl
 try 2 "$accelctl" plan
 one_error "requires an argument: MODEL"
+grep -q "^  remedy: for example, accelctl plan .* model.gguf; accelctl plan --help" "$work/err" || fail "no example of a call"
+try 2 "$accelctl" cache
+grep -qx "  remedy: actions are list, clear, warm; accelctl cache --help lists arguments and options" "$work/err" ||
+    fail "no actions are listed"
 try 2 "$accelctl" plan "$q8" "$q8"
 try 2 "$accelctl" plan --device
 one_error "--device requires a value"

@@ -400,6 +400,28 @@ static void clear_flag(const struct parser *p, const char *name)
             *(uint32_t *)((char *)p->target + p->command->options[i].offset) = 0;
 }
 
+/* Reports a missing argument, with the actions of the command or an example of its call. */
+static int refuse_missing(const struct parser *p)
+{
+    const struct command *command = p->command;
+    char text[120], remedy[500];
+    size_t used = 0;
+
+    if (command->action_count == 0 && (is_slash_command(command) || strncmp(command->example, "accelctl ", 9) != 0))
+        return complain(p, "requires an argument: %s", command->arguments);
+    snprintf(text, sizeof(text), "%s: requires an argument: %s", command->name, command->arguments);
+    for (uint32_t i = 0; i < command->action_count && used < sizeof(remedy); i++)
+        used += (size_t)snprintf(remedy + used, sizeof(remedy) - used, "%s%s", i == 0 ? "actions are " : ", ",
+                                 command->actions[i].name);
+    if (command->action_count == 0)
+        used = (size_t)snprintf(remedy, sizeof(remedy), "for example, %.*s", (int)strcspn(command->example, "\n"),
+                                command->example);
+    if (used < sizeof(remedy))
+        snprintf(remedy + used, sizeof(remedy) - used, "; accelctl %s --help lists arguments and options",
+                 command->name);
+    return report_error_text(p->json, EXIT_USAGE, "usage", text, remedy);
+}
+
 static int parse_word(struct parser *p)
 {
     char *word = p->arguments[p->at++];
@@ -444,7 +466,7 @@ int parse_options_as(const struct command *command, int *count, char **arguments
     }
     *count = p.positional_count;
     if ((uint32_t)p.positional_count < command->least)
-        return complain(&p, "requires an argument: %s", command->arguments);
+        return refuse_missing(&p);
     if ((uint32_t)p.positional_count > command->most && instead_of_argument(command->name) != NULL) {
         char text[200];
 

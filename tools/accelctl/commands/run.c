@@ -224,7 +224,7 @@ static void print_memory(const struct opened *opened)
             bytes_text(allocated, b), resident == 0 ? "none" : bytes_text(resident, c));
     fprintf(error_output(), "process    peak %s (VmHWM%s), driver libraries %s resident now\n",
             known_bytes(process.peak, d),
-            process.peak < allocated ? ", less than allocated: what was never written has no pages" : "",
+            process.peak < allocated ? ", less than allocated, since untouched pages take no memory" : "",
             known_bytes(process.driver_libraries, e));
 }
 
