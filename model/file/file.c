@@ -47,8 +47,9 @@ static int32_t choose_format(struct accel_model_file *file, struct accel_error *
         return model_refuse_json(part, file->folder, error);
     else
         return model_fault(error, ACCEL_E_UNSUPPORTED, part->path, 0,
-                           "is neither GGUF nor safetensors, it begins with %02x %02x %02x %02x", head[0], head[1],
-                           head[2], head[3]);
+                           "is neither GGUF nor safetensors, it begins with %02x %02x %02x %02x%s", head[0], head[1],
+                           head[2], head[3],
+                           memcmp(head, "PK\3\4", 4) == 0 ? ", as a checkpoint of PyTorch (.pt, .bin) does" : "");
     return ACCEL_OK;
 }
 
@@ -173,8 +174,9 @@ static void add_remedy(int32_t code, struct accel_error *error)
 {
     switch (code) {
     case ACCEL_E_NOT_FOUND:
-        accel_error_remedy(error, "check the path: a model is a GGUF file, a safetensors file, or a folder with one; "
-                                  "accelctl profile list models lists models that accelctl plan knows by name");
+        accel_error_remedy(error, "check the path, since nothing is downloaded: a model is a GGUF file, a safetensors "
+                                  "file, or a folder with one; accelctl profile list models lists models that "
+                                  "accelctl plan knows by name");
         break;
     case ACCEL_E_DENIED:
         accel_error_remedy(error, "let this user read the file (chmod a+r) and enter its folders (chmod a+x)");

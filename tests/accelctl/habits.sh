@@ -259,6 +259,13 @@ try 4 "$accelctl" run "$q8" -ctk q8_0 -n 2 -p Once --device cpu
 one_error "heads of 8 elements have no group of 32 or more"
 try 0 "$accelctl" run "$q8" -ctk q8_0 -n 2 -p Once --device cpu --set fallback.kv=warn
 
+# Underscores in options are dashes, and not those of values.
+try 0 "$accelctl" run "$q8" --n_predict 1 --cache_type_k=f16 -q -p Once
+try 2 "$accelctl" run "$q8" --max_tokens=1 -p Once
+grep -qx "  remedy: -n N" "$work/err" || fail "--max_tokens has no option"
+try 3 "$accelctl" eval --text=text_of_none "$q8"
+one_error "text_of_none"
+
 # An option of several letters is never a letter with a value; a number may stand right behind its letter.
 for word in -nx -ngx -pHello -tx -gqx -mtp; do
     try 2 "$accelctl" run "$q8" "$word"

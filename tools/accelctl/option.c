@@ -428,6 +428,9 @@ static int parse_word(struct parser *p)
     const struct option_row *row;
 
     p->word = word;
+    /* As llama.cpp has it: --ctx_size is --ctx-size. */
+    for (char *at = word; strncmp(word, "--", 2) == 0 && *at != '\0' && *at != '='; at++)
+        *at = *at == '_' ? '-' : *at;
     if (word[0] != '-' || word[1] == '\0') {
         p->arguments[p->positional_count++] = word;
         return -1;
