@@ -431,6 +431,15 @@ try 0 "$accelctl" plan llama-2-70b --platform cuda --device a100 --fit
 has "    weights   q4_g128"
 tr -s ' \n' '  ' <"$work/out" | grep -q "note memory holds 4 sequences then, as a100.yaml:[0-9]* has it; without the change it holds 1" ||
     { cat "$work/out"; fail "--fit does not say that sequences come back"; }
+# Steps whose settings a later one replaces are no changes, also if all together do not suffice.
+try 5 "$accelctl" plan llama-2-70b --platform cuda --device t4 --fit
+is "$(grep -c "applied   Store the weights\|applied   Cache keys" "$work/out")" 2 "types of --fit that does not fit"
+has "    weights   q2_g32"
+settings=$(sed -n 's/^settings   //p' "$work/out")
+needed=$(head -n 1 "$work/out" | grep -o "needs [0-9.]* GiB")
+# shellcheck disable=SC2086 # options
+try 5 "$accelctl" plan llama-2-70b --platform cuda --device t4 $settings
+has "$needed"
 try 0 "$accelctl" plan llama-2-13b --platform cuda --device rtx4090 --set sequences=8 --fit
 has "    weights   q8_g128, q4_g128"
 has "    needs     accelctl quantize --type q4 --critical q8 IN OUT"
@@ -513,7 +522,7 @@ grep -q " needs " "$work/line" && fail "a step that a run carries out needs a fi
 # A step that later ones make needless is left out.
 try 0 "$accelctl" plan llama-2-70b --platform cuda --device rtx3090 --set placement=single --fit --all
 grep -q "^settings   --set weights.type=q2 " "$work/out" || { cat "$work/out"; fail "--fit keeps a step that is not needed"; }
-grep -q "no use  *Shorten the context .*: the others suffice without it" "$work/out" || fail "--fit does not list what it dropped"
+grep -q "no use  *Shorten the context .*: not needed beside the others" "$work/out" || fail "--fit does not list what it dropped"
 # The context is the longest beside the other changes.
 smaller="llama-2-13b --platform cuda --device rtx4090 --set memory.device=5200MiB --set placement=single"
 # shellcheck disable=SC2086

@@ -550,7 +550,7 @@ int32_t advise_on_plan(struct accel_context *context, const struct accel_model_p
 /* Rows of advice, as bits. */
 enum { ROWS_MOST = 64 };
 
-static const char not_needed[] = "the others suffice without it";
+static const char not_needed[] = "not needed beside the others";
 
 /* Tries one step of fit; replaces *plan if it helps and the step may be applied. */
 static int32_t try_step(struct plan_steps *list, const struct accel_advice *advice, bool may_apply,
@@ -657,6 +657,28 @@ static int32_t remove_redundant_steps(struct plan_steps *list, const struct acce
     return code;
 }
 
+static bool share_setting(const struct accel_advice *advice, const struct accel_advice *other)
+{
+    for (uint32_t i = 0; i < advice->set_count; i++)
+        for (uint32_t j = 0; j < other->set_count; j++)
+            if (strcmp(advice->set[i].key, other->set[j].key) == 0)
+                return true;
+    return false;
+}
+
+/* Returns the applied steps of which a later one replaces a setting, as 4 bits for weights are replaced by 2. */
+static uint64_t find_replaced_steps(const struct plan_steps *list, uint64_t applied)
+{
+    uint64_t replaced = 0;
+
+    for (uint32_t i = 0; i < ROWS_MOST; i++)
+        for (uint32_t j = i + 1; j < ROWS_MOST; j++)
+            if ((applied >> i & 1) != 0 && (applied >> j & 1) != 0 &&
+                share_setting(accel_advice_get(list->tables, "oom", i), accel_advice_get(list->tables, "oom", j)))
+                replaced |= UINT64_C(1) << i;
+    return replaced;
+}
+
 int32_t fit_model_plan(struct accel_context *context, const struct accel_model_plan *plan,
                        struct accel_model_plan **out_fitted, struct plan_steps **out_steps, struct accel_error *error)
 {
@@ -679,10 +701,13 @@ int32_t fit_model_plan(struct accel_context *context, const struct accel_model_p
         list->must_run = false;
         code = apply_steps(list, plan, UINT64_MAX, 0, &fitted, &applied, error);
     }
-    if (code == ACCEL_OK && applied != 0 && verdict_of(fitted).fits) {
+    if (code == ACCEL_OK && applied != 0) {
+        if (verdict_of(fitted).fits)
+            code = remove_redundant_steps(list, plan, applied, &left_out, error);
+        else
+            left_out = find_replaced_steps(list, applied);
         accel_model_plan_free(fitted);
         fitted = NULL;
-        code = remove_redundant_steps(list, plan, applied, &left_out, error);
         list->are_searches_last = true;
         /* The trials of pruning overwrote the list. */
         if (code == ACCEL_OK)
