@@ -138,7 +138,7 @@ static void bash_options(FILE *out, const struct command *command)
         fprintf(out, "--%s ", command->options[i].name);
     }
     fputs("-h --help'", out);
-    if (strcmp(command->arguments, "MODEL") == 0)
+    if (strncmp(command->arguments, "MODEL", 5) == 0)
         fputs(" arguments=_accelctl_models", out);
     fputs(" ;;\n", out);
 }
@@ -217,7 +217,9 @@ static void bash_commands(FILE *out, const char *before, const char *after)
 
 void write_bash(FILE *out)
 {
-    fputs("# SPDX-License-Identifier: Apache-2.0\n# Made by doc/pages.c from the tables of the command.\n", out);
+    fputs("# SPDX-License-Identifier: Apache-2.0\n# Made by doc/pages.c from the tables of the command.\n"
+          "# make install puts it where bash-completion finds it; from a source tree: . doc/completion/accelctl\n",
+          out);
     bash_helpers(out);
     fputs("_accelctl()\n{\n"
           "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} options= "
@@ -322,7 +324,7 @@ static void zsh_arguments(FILE *out, const struct command *command)
                                           [ACTION_NOTHING] = "_message argument"};
 
     if (command->action_count == 0) {
-        if (strcmp(command->arguments, "MODEL") == 0)
+        if (strncmp(command->arguments, "MODEL", 5) == 0)
             fputs(" \\\n            '1:model:_accelctl_models'", out);
         else if (command->arguments[0] != '\0')
             fputs(" \\\n            '*:file:_files'", out);
@@ -344,7 +346,8 @@ static void zsh_arguments(FILE *out, const struct command *command)
 void write_zsh(FILE *out)
 {
     fputs("#compdef accelctl\n# SPDX-License-Identifier: Apache-2.0\n# Made by doc/pages.c from the tables of the "
-          "command.\n",
+          "command.\n# make install puts it into zsh/site-functions; from a source tree: fpath+=($PWD/doc/completion); "
+          "autoload -U compinit; compinit\n",
           out);
     zsh_helpers(out);
     fputs("_accelctl()\n{\n    local state\n    local -a commands=(\n", out);

@@ -52,7 +52,7 @@ static int32_t bad_count(const char *name, struct accel_error *error)
 /* Parses one element of the list: "h100", "4xh100", or "2xt4" if a file has this very name. */
 static int32_t parse_one(struct accel_plan *plan, const char *name, struct accel_error *error)
 {
-    struct accel_plan_described *row = &plan->described[plan->described_count];
+    struct accel_plan_described *row = &plan->described[plan->described_count], *same = plan->described;
     struct accel_profile_facts facts;
     const struct accel_profile_fact *device_name, *platforms;
     struct accel_error whole = {0};
@@ -86,7 +86,14 @@ static int32_t parse_one(struct accel_plan *plan, const char *name, struct accel
     };
     accel_profile_facts_free(&facts);
     plan->described_devices += row->count;
-    plan->described_count++;
+    while (strcmp(same->profile, row->profile) != 0)
+        same++;
+    if (same == row) {
+        plan->described_count++;
+    } else {
+        same->count += row->count;
+        same->has_count = true;
+    }
     if (row->count == 0 || plan->described_devices > ACCEL_PLAN_DESCRIBED)
         return bad_count(name, error);
     return ACCEL_OK;
@@ -112,7 +119,6 @@ static void sort_described(struct accel_plan *plan)
 
 int32_t accel_plan_parse_described(struct accel_plan *plan, const char *names, struct accel_error *error)
 {
-    const char *list = accel_plan_text(plan, "%s", names);
     char *at = accel_arena_strdup(&plan->arena, names);
     int32_t code = ACCEL_OK;
     plan->described = accel_arena_array(&plan->arena, ACCEL_PLAN_DESCRIBED, sizeof(*plan->described));
@@ -133,7 +139,7 @@ int32_t accel_plan_parse_described(struct accel_plan *plan, const char *names, s
     plan->device_profile = plan->described[0].profile;
     if (plan->described_count == 1 && !plan->described[0].has_count)
         return ACCEL_OK;
-    plan->described_origin = accel_plan_text(plan, "the request names %s", list);
+    plan->described_origin = accel_plan_text(plan, "the request names %s", names);
     for (uint32_t i = 0; i < plan->described_count && plan->described_count > 1; i++)
         plan->described_name = accel_plan_text(plan, "%s%s%" PRIu32 " x %s", i ? plan->described_name : "",
                                                i ? " + " : "", plan->described[i].count, plan->described[i].name);

@@ -36,6 +36,7 @@ struct samples {
 struct range {
     double lower;
     double upper;
+    uint64_t tokens; /* of the longest run; 0: not known */
     uint32_t runs;
     uint32_t others;    /* runs with another number of threads */
     uint32_t unrelated; /* measurements that do not hold for a step of this size */
@@ -55,30 +56,23 @@ static int compare_rates(const void *a, const void *b)
     return (one > other) - (one < other);
 }
 
-/* Drops runs of less than half as many tokens as the longest one, whose rates scatter, and sorts the others. */
-static void sort_steady(struct samples *samples)
-{
-    uint64_t longest = 0;
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < samples->count; i++)
-        longest = samples->tokens[i] > longest ? samples->tokens[i] : longest;
-    for (uint32_t i = 0; i < samples->count; i++)
-        if (samples->tokens[i] == 0 || samples->tokens[i] >= longest / 2)
-            samples->rates[count++] = samples->rates[i];
-    samples->count = count;
-    qsort(samples->rates, count, sizeof(samples->rates[0]), compare_rates);
-}
-
 /* Makes the range from the lower to the upper quartile: a run beside which the machine did something else, or with a
- * clock that was not yet up, does not widen it. */
+ * clock that was not yet up, does not widen it. Runs of less than half as many tokens as the longest one, whose rates
+ * scatter, do not count. */
 static void set_quartiles(struct samples *samples, struct range *range)
 {
-    sort_steady(samples);
-    range->runs = samples->count;
-    if (samples->count == 0)
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < samples->count; i++)
+        range->tokens = samples->tokens[i] > range->tokens ? samples->tokens[i] : range->tokens;
+    for (uint32_t i = 0; i < samples->count; i++)
+        if (samples->tokens[i] == 0 || samples->tokens[i] >= range->tokens / 2)
+            samples->rates[count++] = samples->rates[i];
+    qsort(samples->rates, count, sizeof(samples->rates[0]), compare_rates);
+    range->runs = count;
+    if (count == 0)
         return;
-    range->lower = samples->rates[(samples->count + 3) / 4 - 1];
-    range->upper = samples->rates[(3 * samples->count + 3) / 4 - 1];
+    range->lower = samples->rates[(count + 3) / 4 - 1];
+    range->upper = samples->rates[(3 * count + 3) / 4 - 1];
 }
 
 /* ---- past errors ---- */
@@ -200,23 +194,25 @@ static int32_t predict_decode(struct accel_plan *plan, const struct accel_histor
     const char *place = place_of(plan);
     struct accel_history *others = NULL;
     struct range range = {0};
-    const char *stated = "";
+    const char *stated = "", *tokens = "";
     char least[32], most[32];
     uint64_t bandwidth;
     int32_t code;
     of_this_model(plan, own, &range);
-    if (plan->bound_decode_origin != NULL && !range.runs) {
+    if (range.tokens)
+        tokens = accel_plan_text(plan, ", of %s%" PRIu64 " tokens", range.runs == 1 ? "" : "up to ", range.tokens);
+    if (range.runs)
+        return add_speed(plan, "written", &range,
+                         accel_plan_text(plan, "measured: %" PRIu32 " run%s of this model with these settings%s",
+                                         range.runs, range.runs == 1 ? "" : "s", tokens));
+    if (plan->bound_decode_origin != NULL) {
         /* A data sheet of a described device states the highest speed, accel_plan_state_speed an expected one. */
         range.upper = plan->bound_decode;
         range.lower = plan->device ? range.upper : 0;
         return add_speed(plan, "written", &range, plan->bound_decode_origin);
     }
-    if (plan->spread && !range.runs)
+    if (plan->spread)
         return add_speed(plan, "written", &range, "no run with these layers on these devices was measured");
-    if (range.runs)
-        return add_speed(plan, "written", &range,
-                         accel_plan_text(plan, "measured: %" PRIu32 " run%s of this model with these settings",
-                                         range.runs, range.runs == 1 ? "" : "s"));
     for (uint32_t kind = ACCEL_HISTORY_RUN; kind <= ACCEL_HISTORY_BANDWIDTH && *place; kind++) {
         code = accel_history_find(plan->context, kind, NULL, place, RECORDS, &others, error);
         if (code != ACCEL_OK)
@@ -271,11 +267,8 @@ static void note_variant(struct accel_plan *plan)
     static const char *const keys[] = {"context",   "batch",     "sequences",           "weights.load",
                                        "kv.type.k", "kv.type.v", "compute.activations", "cpu.threads"};
     struct accel_strbuf text = {0};
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-        const struct accel_plan_setting *setting = accel_plan_setting_find(plan, keys[i]);
-        if (setting)
-            accel_strbuf_printf(&text, "%s%s %s", i ? ", " : "", keys[i], setting->value);
-    }
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        accel_strbuf_printf(&text, "%s%s %s", i ? ", " : "", keys[i], accel_plan_setting_find(plan, keys[i])->value);
     for (uint32_t i = 0; i < accel_plan_setting_count(plan); i++)
         if (accel_key_find(plan->records[i].key) == NULL)
             accel_strbuf_printf(&text, ", %s %s", plan->records[i].key, plan->records[i].value);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include <accel/profile.h>
+#include <accel/quant/format.h>
 
 #include "model/describe/internal.h"
 #include "model/describe/open.h"
@@ -122,12 +123,14 @@ static int32_t from_config(struct accel_model_description *d, struct accel_conte
                            struct accel_error *error)
 {
     struct accel_decoder_config config = {0};
+    struct accel_format format;
     uint64_t length = 0;
     char *text = NULL;
     int32_t code = model_text_read(path, CONFIG_TEXT_MAX, &text, &length, error);
 
     if (code != ACCEL_OK)
-        accel_error_remedy(error, "config.json has to be a file that this user may read");
+        accel_error_remedy(error, code == ACCEL_E_CORRUPT ? "download config.json again, or copy it from the model"
+                                                          : "config.json has to be a file that this user may read");
     d->origin = model_pool_text(&d->pool, path, strlen(path));
     if (code == ACCEL_OK && d->origin == NULL)
         code = model_no_memory(error, path, strlen(path));
@@ -143,6 +146,8 @@ static int32_t from_config(struct accel_model_description *d, struct accel_conte
         code = refuse_packed(d, error);
     if (code == ACCEL_OK && d->traits.packing != NULL)
         code = describe_fact(d, "model.weights", d->traits.packing, d->origin, error);
+    else if (code == ACCEL_OK && accel_format_describe(config.type, &format) == ACCEL_OK)
+        code = describe_fact(d, "model.weights", format.name, d->origin, error);
     if (code == ACCEL_OK)
         code = describe_decoder(d, &config, error);
     describe_complete(d);

@@ -20,6 +20,7 @@ static const char *const roles[DECODER_PARTS] = {
 struct listing {
     struct recipe *recipe;
     enum part part;
+    uint32_t type; /* of the matrices, as the configuration states it; ACCEL_TYPE_NONE: not stated */
     const char *prefix;
 };
 
@@ -32,7 +33,9 @@ static void add_weight(void *data, enum decoder_part part, uint32_t layer, const
     const bool is_expert = part == DECODER_EXPERT_GATE || part == DECODER_EXPERT_UP || part == DECODER_EXPERT_DOWN;
 
     recipe_at(recipe, listing->part, layer, "%s", listing->prefix);
-    recipe->type = is_expert && rows > 1 ? recipe->traits->expert_type : ACCEL_TYPE_NONE;
+    recipe->type = rows == 0 || roles[part] == NULL ? ACCEL_TYPE_NONE : listing->type;
+    if (is_expert && rows > 1 && recipe->traits->expert_type != ACCEL_TYPE_NONE)
+        recipe->type = recipe->traits->expert_type;
     if (rows == 0 || roles[part] == NULL)
         recipe_matrix(recipe, name, "norm", rows == 0 ? 1 : rows, width);
     else
@@ -106,7 +109,7 @@ static void fill_config(struct recipe *recipe, enum part part, const struct mode
 
 void recipe_decoder(struct recipe *recipe, enum part part, const char *family_name, const char *prefix)
 {
-    struct listing listing = {recipe, part, prefix};
+    struct listing listing = {recipe, part, ACCEL_TYPE_NONE, prefix};
     struct accel_decoder_config config;
     const struct model_family *family;
     int32_t code = model_family_find(recipe->d->origin, family_name, &family, recipe->error);
@@ -184,7 +187,7 @@ int32_t describe_decoder(struct accel_model_description *d, const struct accel_d
                          struct accel_error *error)
 {
     struct recipe recipe = {.d = d, .traits = &d->traits, .shapes = d->shapes, .error = error, .type = ACCEL_TYPE_NONE};
-    struct listing listing = {&recipe, PART_LANGUAGE, ""};
+    struct listing listing = {&recipe, PART_LANGUAGE, config->type, ""};
 
     copy_shape(config, &d->shapes[PART_LANGUAGE]);
     d->traits.context = config->context;

@@ -47,8 +47,9 @@ static int32_t choose_format(struct accel_model_file *file, struct accel_error *
         return model_refuse_json(part, file->folder, error);
     else
         return model_fault(error, ACCEL_E_UNSUPPORTED, part->path, 0,
-                           "is neither GGUF nor safetensors, it begins with %02x %02x %02x %02x", head[0], head[1],
-                           head[2], head[3]);
+                           "is neither GGUF nor safetensors, it begins with %02x %02x %02x %02x%s", head[0], head[1],
+                           head[2], head[3],
+                           memcmp(head, "PK\3\4", 4) == 0 ? ", as a checkpoint of PyTorch (.pt, .bin) does" : "");
     return ACCEL_OK;
 }
 

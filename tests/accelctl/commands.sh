@@ -64,7 +64,7 @@ for value in -x nan 1e300 x; do
     one_error "run: --temperature requires a number from 0 to 1"
 done
 try 2 "$accelctl" run "$q8" -n -2
-one_error "run: --tokens requires a whole number from 1 to 1e+15, or -1 for no limit, not '-2'"
+one_error "run: --tokens requires a whole number from 1 to 1000000000000000, or -1 for no limit, not '-2'"
 try 2 "$accelctl" run "$q8" --seed -2
 one_error "run: --seed requires a whole number from 0 to 18446744073709551615, or -1"
 for words in "nonsense $q8" "$q8 nonsense"; do
@@ -111,6 +111,10 @@ try 2 "$accelctl" help nothing
 try 2 "$accelctl" ../accelctl
 try 2 "$accelctl" plan
 one_error "requires an argument: MODEL"
+grep -q "^  remedy: for example, accelctl plan .* model.gguf; accelctl plan --help" "$work/err" || fail "no example of a call"
+try 2 "$accelctl" cache
+grep -qx "  remedy: actions are list, clear, warm; accelctl cache --help lists arguments and options" "$work/err" ||
+    fail "no actions are listed"
 try 2 "$accelctl" plan "$q8" "$q8"
 try 2 "$accelctl" plan --device
 one_error "--device requires a value"

@@ -106,7 +106,7 @@ chmod 755 "$work/wants"
 cp "$ACCEL_TEST_BUILDDIR/tests/mock/.libs/missing_symbol.so" "$work/wants/"
 "$accelctl" doctor --drivers "$work/wants" >"$work/out" 2>"$work/err"
 case $(head -n 1 "$work/out") in
-"NO PROBLEM for cpu:cpu0; "*" not used ("*missing-symbol*"): 0 bad, 0 to improve"*) ;;
+"GOOD for cpu:cpu0; "*" not used ("*missing-symbol*"): 0 bad, 0 to improve"*) ;;
 "WORKS, COULD BE BETTER: "* | "NEEDS A REMEDY: "*) ;; # of this machine
 *) fail "the first line of doctor beside a refused driver: $(head -n 1 "$work/out")" ;;
 esac
@@ -156,6 +156,7 @@ server-8-gpus 0 cuda:0000:5e:00.0 write /usr/local/cuda/lib64 into a file of /et
 container-quota 0 cpu:cpu0 the time of 1.5 processors, of 6
 board-arm 6 cpu:cpu0 no driver of accel that could use it is loaded
 desktop-two-gpus 0 cuda:0000:01:00.0 ALL GOOD
+two-sockets 0 cpu:cpu0 GOOD for cpu:cpu0; no GPU found: 0 bad
 gpu-without-driver 6 cpu:cpu0 kernel module nouveau drives it, not nvidia
 gpu-node-closed 6 cpu:cpu0 remedy: add the user to group render
 END

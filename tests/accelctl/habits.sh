@@ -138,6 +138,16 @@ done
 
 # ---- command lines ----
 
+# Every command of the page's first table has these options.
+cells 1 | grep -o '`accelctl [^`]*`' | tr -d '`' >"$work/rows"
+[ "$(wc -l <"$work/rows")" -gt 8 ] || fail "the page has no table of command lines"
+while read -r line; do
+    eval "set -- $line --help"
+    shift
+    try 0 "$accelctl" "$@"
+    has "Usage: accelctl"
+done <"$work/rows"
+
 try 0 "$accelctl" run -m "$f32" -p "Once upon a time" -n 8 -c 256 -t 1 -ngl 0 --temp 0
 is "$(cat "$work/out")" "Once upon a time, there was a little girl" "llama-cli"
 try 0 "$accelctl" run -m "$q8" -p "Once upon a time" -n 8 -no-cnv --no-display-prompt --temp 0 -b 2048 -ub 64 -s 1 \
@@ -184,9 +194,27 @@ try 4 "$accelctl" plan -m "$q8" -ngl 99 --emit llama-server --set fallback.devic
 one_error "there is no GPU"
 try 4 "$accelctl" plan -m "$q8" -ngl 99
 one_error "there is no GPU"
-try 2 "$accelctl" run "$q8" "Hello"
-one_error "one argument too many: 'Hello'"
-grep -q "remedy: .*--chat --prompt" "$work/err" || fail "nothing says how a message is given"
+# The prompt may be an argument, wherever -m stands; a model that is not there comes first.
+try 0 "$accelctl" run "$f32" -q -n 8 --temp 0 -p "Once upon a time"
+cp "$work/out" "$work/wanted"
+for call in "$f32|Once upon a time" "-m|$f32|Once upon a time" "Once upon a time|-m|$f32"; do
+    (IFS='|' && set -f && "$accelctl" run -q -n 8 --temp 0 $call) >"$work/out" 2>"$work/err" || cat "$work/err"
+    cmp "$work/out" "$work/wanted" || fail "the argument TEXT: $call"
+done
+try 2 "$accelctl" run "$q8" Once upon
+one_error "one argument too many: 'upon'"
+grep -qF '  remedy: put the text between quotes: accelctl run MODEL "TEXT"' "$work/err" || fail "a text without quotes"
+try 2 "$accelctl" run "$q8" Once -p upon
+one_error "the prompt is the argument TEXT, or that of --prompt"
+try 3 "$accelctl" run llama3 hello
+one_error '"llama3" is neither a file nor a model'
+grep -q "remedy: .*to run a model, download its GGUF file" "$work/err" || fail "nothing says where a model comes from"
+for setting in "" --chat; do
+    cp -r "$models/hf" "$work/template$setting"
+    printf '{%% for m in messages %%}{{ m.content }}{%% endfor %%}' >"$work/template$setting/chat_template.jinja"
+    try 0 "$accelctl" run "$work/template$setting" Once -n 2 $setting
+    is "$(grep -c "^note .*with --chat it answers a message" "$work/err")" "$([ -n "$setting" ]; echo $?)" "the note on --chat"
+done
 try 2 "$accelctl" run -m "$work/none.gguf" -cnv -sys
 one_error "--system requires a value"
 
@@ -231,6 +259,13 @@ try 4 "$accelctl" run "$q8" -ctk q8_0 -n 2 -p Once --device cpu
 one_error "heads of 8 elements have no group of 32 or more"
 try 0 "$accelctl" run "$q8" -ctk q8_0 -n 2 -p Once --device cpu --set fallback.kv=warn
 
+# Underscores in options are dashes, and not those of values.
+try 0 "$accelctl" run "$q8" --n_predict 1 --cache_type_k=f16 -q -p Once
+try 2 "$accelctl" run "$q8" --max_tokens=1 -p Once
+grep -qx "  remedy: -n N" "$work/err" || fail "--max_tokens has no option"
+try 3 "$accelctl" eval --text=text_of_none "$q8"
+one_error "text_of_none"
+
 # An option of several letters is never a letter with a value; a number may stand right behind its letter.
 for word in -nx -ngx -pHello -tx -gqx -mtp; do
     try 2 "$accelctl" run "$q8" "$word"
@@ -238,6 +273,20 @@ for word in -nx -ngx -pHello -tx -gqx -mtp; do
 done
 try 2 "$accelctl" run "$q8" -ngll 1
 one_error "did you mean -ngl?"
+for word in -nn:-n -cc:-c -gqx:-g; do
+    try 2 "$accelctl" run "$q8" "${word%:*}"
+    one_error "there is no option ${word%:*}; did you mean ${word#*:}?"
+done
+try 2 "$accelctl" run "$q8" -pHello
+one_error "a value has a space before it: -p Hello"
+# Whole numbers are printed as such.
+try 2 "$accelctl" run "$q8" -n -2
+one_error "--tokens requires a whole number from 1 to 1000000000000000, or -1 for no limit, not '-2'"
+# Two devices are neither a list nor is one of them dropped; the same one twice is one.
+try 2 "$accelctl" run "$q8" --device gpu -dev cpu
+one_error "run: --device gpu and --device cpu: one option has all devices"
+grep -qF "  remedy: --device gpu,cpu names both" "$work/err" || fail "no list of two devices"
+try 0 "$accelctl" run "$q8" -dev cpu -dev none -n 1 -q -p Once
 try 0 "$accelctl" run "$q8" -n3 -gq -p Once
 is "$(cat "$work/out")" " upon a time" "-n3 -gq"
 try 0 "$accelctl" run "$q8" -n=3 -gq -p Once
@@ -386,6 +435,9 @@ refused 2 "bench: --flash-attn: attention.kernel has no value '0,1'" "a benchmar
 try 0 "$accelctl" bench "$q8" -p 0 -n 4,0 -r 1 -l 64 -B 2 --json
 grep -q '"name": "decode 4"' "$work/out" || fail "decode is left out"
 grep -q '"name": "prefill' "$work/out" && fail "-p 0 measures prefill"
+# -p and -n are of prefill and decode: what has no option is left out.
+try 0 "$accelctl" bench "$q8" -p 16 -r 1 -n 4 --json
+is "$(sed -n 's/^ *"name": "\([a-z]*\) [0-9x ]*".*/\1/p' "$work/out" | sort -u | tr '\n' ' ')" "decode prefill " "subjects of -p and -n"
 try 2 "$accelctl" bench prefill "$q8" -p 0
 one_error "bench prefill: --prompt 0 leaves nothing to measure"
 

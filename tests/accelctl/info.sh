@@ -235,6 +235,26 @@ is "$(state "$work/lone")" "$whole" "keys and values by config.json"
 is "$(value model.sliding_window.tokens) $(value model.sliding_window.layers)" "8 2" "the window by config.json"
 try 0 "$accelctl" plan "$work/lone" --device cpu
 has "sliding window of 8 tokens in 2 of 2 layers"
+# And what it is, without weights, by the folder or the file.
+sed -i 's/"dtype": "float32"/"dtype": "bfloat16"/' "$work/lone/config.json"
+for path in "$work/lone" "$work/lone/config.json"; do
+    try 0 "$accelctl" info "$path"
+    has "config.json alone, without weights"
+    has "mistral, generation, 2 layers, hidden 72, ffn 136, 4 heads, 2 KV heads, head size 24"
+    has "parameters in bf16"
+    has "sliding window 8 tokens, in 2 layers"
+    tr -s ' \n' '  ' <"$work/out" | grep -qF "download the weights into its folder; accelctl plan $path plans it" ||
+        { cat "$work/out"; fail "no remedy for a config.json alone"; }
+done
+try 0 "$accelctl" info "$work/lone" --json
+is "$(value format) $(value weights) $(value architecture.runs)" "config.json null false" "a config.json alone"
+origins "info of a config.json"
+try 0 "$accelctl" plan "$work/lone" --device cpu
+has "bf16 "
+: >"$work/lone/config.json"
+try 3 "$accelctl" plan "$work/lone"
+one_error "config.json: offset 0x0: the file is empty"
+grep -qx "  remedy: download config.json again, or copy it from the model" "$work/err" || fail "an empty config.json has no remedy"
 try 0 "$accelctl" info "$models/hf"
 ! grep -q "sliding" "$work/out" || fail "a model without a window has one"
 
@@ -242,6 +262,9 @@ try 0 "$accelctl" info "$models/hf"
 try 0 "$accelctl" info llama-2-7b
 has "description of the folder models, without a file (profile: llama-2-7b.yaml:"
 has "none; a model of 6.738 B parameters"
+has "llama, generation, 32 layers, hidden 4096, ffn 11008, 32 heads, 32 KV heads"
+has "an output matrix of its own"
+grep -qE '^ +shapes of huggingface.co/meta-llama' "$work/out" || fail "the source of a description has no line"
 tr -s ' \n' '  ' <"$work/out" | grep -qF "accelctl plan llama-2-7b plans it without one" || { cat "$work/out"; fail "no command plans the name"; }
 ! grep -q "^tokenizer" "$work/out" || fail "a description has a tokenizer"
 try 0 "$accelctl" info -m llama-2-7b --json

@@ -175,7 +175,7 @@ done
 for command in run chat bench "cache warm"; do
     # shellcheck disable=SC2086 # a command and its action
     try 3 "$accelctl" $command llama3
-    grep -q "remedy: did you mean llama-3-8b? accelctl plan plans it by its name; to run a model, give the path" "$work/err" ||
+    grep -q "remedy: did you mean llama-3-8b? accelctl plan plans it by its name; to run a model, download its GGUF file" "$work/err" ||
         { cat "$work/err"; fail "$command llama3: no remedy"; }
 done
 try 3 "$accelctl" plan llama-2-7c
@@ -415,6 +415,35 @@ done
 try 0 "$accelctl" plan llama-2-70b --platform cuda --device 2xa100
 has "split      layers 0-42, embedding on cuda:0: weights 35.1 GiB"
 has "           layers 43-79, output on cuda:1: weights 30.2 GiB"
+# A device that a list names twice is two of it.
+cp "$work/out" "$work/wanted"
+try 0 "$accelctl" plan llama-2-70b --platform cuda --device a100,a100
+cmp "$work/out" "$work/wanted" || fail "a100,a100 is not 2xa100"
+try 0 "$accelctl" plan llama-2-70b --platform cuda --device a100,h100,2xa100
+has "1 x NVIDIA H100 80GB HBM3 + 3 x NVIDIA A100-SXM4-40GB"
+# A card that has other versions names them if the plan does not fit.
+try 5 "$accelctl" plan llama-2-70b --platform cuda --device a100
+has "other      --device a100-80gb: An A100 with 80 GB on an SXM4 board"
+try 0 "$accelctl" plan llama-2-7b --platform cuda --device a100
+grep -q "^other " "$work/out" && fail "another device for a plan that fits"
+# What --fit costs is of the types that it takes, and settings that come back with the memory are said.
+try 0 "$accelctl" plan llama-2-70b --platform cuda --device a100 --fit
+has "    weights   q4_g128"
+tr -s ' \n' '  ' <"$work/out" | grep -q "note memory holds 4 sequences then, as a100.yaml:[0-9]* has it; without the change it holds 1" ||
+    { cat "$work/out"; fail "--fit does not say that sequences come back"; }
+# Steps whose settings a later one replaces are no changes, also if all together do not suffice.
+try 5 "$accelctl" plan llama-2-70b --platform cuda --device t4 --fit
+is "$(grep -c "applied   Store the weights\|applied   Cache keys" "$work/out")" 2 "types of --fit that does not fit"
+has "    weights   q2_g32"
+settings=$(sed -n 's/^settings   //p' "$work/out")
+needed=$(head -n 1 "$work/out" | grep -o "needs [0-9.]* GiB")
+# shellcheck disable=SC2086 # options
+try 5 "$accelctl" plan llama-2-70b --platform cuda --device t4 $settings
+has "$needed"
+try 0 "$accelctl" plan llama-2-13b --platform cuda --device rtx4090 --set sequences=8 --fit
+has "    weights   q8_g128, q4_g128"
+has "    needs     accelctl quantize --type q4 --critical q8 IN OUT"
+grep -q "^weights " "$work/out" && fail "weights.type is said to choose what precision.adaptive chose"
 try 0 "$accelctl" plan llama-2-70b --platform cuda --device 5xl4
 has "           and 2 more: weights 25.3 GiB; --layers lists all"
 # More memory does not shorten the context.
@@ -493,7 +522,7 @@ grep -q " needs " "$work/line" && fail "a step that a run carries out needs a fi
 # A step that later ones make needless is left out.
 try 0 "$accelctl" plan llama-2-70b --platform cuda --device rtx3090 --set placement=single --fit --all
 grep -q "^settings   --set weights.type=q2 " "$work/out" || { cat "$work/out"; fail "--fit keeps a step that is not needed"; }
-grep -q "no use  *Shorten the context .*: the others suffice without it" "$work/out" || fail "--fit does not list what it dropped"
+grep -q "no use  *Shorten the context .*: not needed beside the others" "$work/out" || fail "--fit does not list what it dropped"
 # The context is the longest beside the other changes.
 smaller="llama-2-13b --platform cuda --device rtx4090 --set memory.device=5200MiB --set placement=single"
 # shellcheck disable=SC2086
@@ -923,7 +952,7 @@ try 0 "$accelctl" plan "$f32" --advise slow
 has "accelctl quantize --type q4 IN OUT"
 # Where the documents disagree, what was measured stands there.
 tr -s ' \n' '  ' <"$work/out" >"$work/line"
-grep -qF "+82 % in q4_g64, which quantize --type q4 writes, and +2.7 % in Q4_K_M" "$work/line" || fail "--advise slow names no type with its measured cost"
+grep -qF "+82 % in q4_g64 (quantize --type q4 takes groups of 128 where they divide the rows, of 64 there) and +2.7 % in Q4_K_M" "$work/line" || fail "--advise slow names no type with its measured cost"
 grep -qF "2.6 and 3.4 times that of F16 measured" "$work/line" || fail "--advise slow has claims and no answer"
 
 # A setting of the environment that is misspelt does nothing, and the plan and the doctor say so.

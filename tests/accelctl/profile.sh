@@ -122,6 +122,8 @@ profile 2 show --strict
 one_error "the action has no option --strict"
 
 # ---- diff ----
+profile 0 show cuda+a100
+has "other      --device a100-80gb: An A100 with 80 GB on an SXM4 board"
 profile 0 diff cuda+t4 cuda+a100 --fact model.kind=generation
 grep -qE '^ +cuda\+t4 +cuda\+a100$' "$work/out" || fail "diff has no heading"
 grep -qE '^weights.type +q4 +q8$' "$work/out" || fail "diff: weights.type"

@@ -86,8 +86,8 @@ part shards "the folder has 'model-00001-of-00002.safetensors', one of several f
     "download the model.safetensors.index.json"
 part shards/model-00001-of-00002.safetensors "is one of several" "download model.safetensors.index.json and all shards"
 rm shards/model-00001-of-00002.safetensors
-# A config.json alone can be planned; a run names the files that are missing.
-commands="run -n 2,info,quantize --dry-run,bench decode"
+# A config.json alone can be planned and described; a run names the files that are missing.
+commands="run -n 2,quantize --dry-run,bench decode"
 part shards "the folder has neither" "download the weights into the folder, beside its config.json"
 commands="run -n 2,bench decode"
 part shards/config.json "the folder has neither model.safetensors" "download the weights into the folder"

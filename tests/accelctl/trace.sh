@@ -36,6 +36,11 @@ is "$(value stages)" 21 "stages"
 try 3 "$accelctl" trace "$folder" --in "$folder/inputs.safetensors" --out "$work/stages.safetensors" --set kv.full=slide \
     --set context=64
 one_error "took several steps"
+# A file of ids is a safetensors file; where they come from is said.
+echo "Once upon a time" >"$work/text"
+try 3 "$accelctl" trace "$folder" --in "$work/text" --out "$work/stages.safetensors"
+one_error "is neither GGUF nor safetensors"
+grep -q "remedy: --in FILE is a safetensors file of token ids: .*accelctl tokenize MODEL TEXT" "$work/err" || fail "a text has no remedy"
 # A case that the context does not hold is wrong usage, as a prompt of run is.
 try 2 "$accelctl" trace "$folder" --in "$folder/inputs.safetensors" --out "$work/stages.safetensors" --set context=4
 one_error "tokens do not fit: the context of 4 tokens holds 0 so far"

@@ -290,7 +290,7 @@ static const struct {
     {"", "-md --model-draft --draft --draft-max --draft-min -ngld -devd --spec-type --spec-draft-model --spec-default",
      "there is no speculative decoding"},
     {"", "-mm --mmproj --image --audio --video", "models that take images or sound do not run yet"},
-    {"", "--port --api-key --path --metrics --slots -cb --cont-batching --embedding --embeddings --rerank --reranking",
+    {"", "--port --api-key --path --slots -cb --cont-batching --embedding --embeddings --rerank --reranking",
      "there is no server yet; accelctl plan MODEL --emit llama-server prints its call with the planned settings"},
     {"", "-co --color", "leave it out: generated text is printed without colors"},
     {"", "--nowordwrap", "leave it out: lines are not wrapped"},
@@ -305,8 +305,11 @@ static const struct {
     {"chat", "-p --prompt -f --file",
      "--system TEXT is the system message; accelctl run MODEL --chat --prompt TEXT answers one message"},
     {"chat", "-e --escape", "the shell makes escapes: --system $'one line\\nanother'"},
-    {"run chat", "--max-tokens --max-new-tokens --num-predict --num_predict", "-n N"},
-    {"run chat plan", "--num-ctx --num_ctx --max-model-len", "-c N"},
+    {"run chat", "--max-tokens --max-new-tokens --num-predict", "-n N"},
+    {"run chat plan", "--num-ctx --max-model-len", "-c N"},
+    {"run", "--metrics",
+     "--set metrics.performance=true prints times of steps, metrics.memory=true the memory by class"},
+    {"run chat", "--stream", "leave it out: a text is printed token by token"},
     {"", "--verbose-prompt", "accelctl tokenize MODEL TEXT prints the tokens of a text"},
     {"", "--list-devices", "accelctl devices"},
     {"", "--version", "accelctl version"},
@@ -326,8 +329,11 @@ static const struct {
      "there is no server yet: accelctl run MODEL --prompt TEXT and accelctl chat MODEL generate here, and accelctl "
      "plan "
      "MODEL --emit llama-server prints the call of llama-server with the planned settings"},
-    {"cli llama-cli llama-run llama-completion completion main simple llama-simple generate",
+    {"cli llama-cli llama-run llama-completion main simple llama-simple generate",
      "accelctl chat MODEL for a conversation, accelctl run MODEL --prompt TEXT for a text"},
+    {"completion completions",
+     "make install installs the completions for bash and zsh; from a source tree, . doc/completion/accelctl loads "
+     "those of bash into a shell"},
     {"list ls models", "there is no list of models: a MODEL is the path of a GGUF file or of a folder of safetensors; "
                        "accelctl profile list models lists those that can be planned without a file"},
     {"advice advise", "accelctl plan MODEL --advise TOPIC"},
@@ -434,9 +440,8 @@ const char *instead_of_value(const char *command, const char *option, const char
 
 const char *instead_of_argument(const char *command)
 {
-    /* ollama run MODEL PROMPT */
     if (strcmp(command, "run") == 0)
-        return "run MODEL --prompt TEXT continues a text, run MODEL --chat --prompt TEXT answers a message";
+        return "put the text between quotes: accelctl run MODEL \"TEXT\"; several texts are --prompt TEXT each";
     if (strcmp(command, "chat") == 0)
         return "chat reads messages from the standard input: type them after the start, or echo TEXT | accelctl chat "
                "MODEL; accelctl run MODEL --chat --prompt TEXT answers one message";

@@ -33,7 +33,10 @@ static void print_help(void)
     for (uint32_t i = 0; commands[i] != NULL; i++)
         print_wrapped((uint32_t)print("  %-20s", commands[i]->name), 22, commands[i]->summary);
     print("\n");
-    print_wrapped(0, 0, "accelctl COMMAND --help, or accelctl help COMMAND, lists the options of a command.");
+    print_wrapped(
+        0, 0,
+        "accelctl COMMAND --help, or accelctl help COMMAND, lists the options of a command. make install installs "
+        "completions for bash and zsh; from a source tree, . doc/completion/accelctl loads those of bash.");
     print_rows("Exit status", exit_rows);
     print_rows("Environment", environment_rows);
 }

@@ -24,10 +24,10 @@ struct parser {
     char **arguments;
     int count;
     int at;
-    int positional_count; /* arguments that are no options, in front of `arguments` */
-    int option_argument;  /* 1 + the index of the one that an option gave, 0: none */
-    const char *word;     /* the option that is parsed */
-    uint32_t json;        /* 1: errors go out as JSON */
+    int positional_count;     /* arguments that are no options, in front of `arguments` */
+    bool has_option_argument; /* the first of them is the value of an option */
+    const char *word;         /* the option that is parsed */
+    uint32_t json;            /* 1: errors go out as JSON */
 };
 
 static int complain(const struct parser *p, const char *format, ...) ACCEL_PRINTF(2, 3);
@@ -114,9 +114,16 @@ static const char *nearest_option(const struct parser *p, const char *word, char
     return near[0] == '\0' ? NULL : near;
 }
 
+/* Returns whether an option has a value that letters can begin: not a flag, and no number. */
+static bool takes_text(const struct option_row *row)
+{
+    return row->argument != NULL && strcmp(row->argument, "N") != 0 && row->type != OPTION_REAL;
+}
+
 static int refuse_option(const struct parser *p, const char *word, size_t length)
 {
     const char *instead = instead_of_option(p->command->name, word, length);
+    const struct option_row *letter = word[1] != '-' && length > 2 ? find_letter(p->command, word[1]) : NULL;
     const char *nearest = NULL;
     char name[32], near[64], text[100];
 
@@ -127,9 +134,13 @@ static int refuse_option(const struct parser *p, const char *word, size_t length
     snprintf(name, sizeof(name), "%.*s", (int)length, word);
     if (strlen(name) > 2)
         nearest = nearest_option(p, name, near);
-    if (nearest == NULL && word[1] != '-' && length > 2 && find_letter(p->command, word[1]) != NULL)
+    if (nearest == NULL && letter != NULL && takes_text(letter))
         return complain(p, "there is no option %.*s; a value has a space before it: -%c %.*s", (int)length, word,
                         word[1], (int)length - 2, word + 2);
+    if (nearest == NULL && letter != NULL) {
+        snprintf(near, sizeof(near), "-%c", word[1]);
+        nearest = near;
+    }
     if (nearest == NULL)
         return complain(p, "there is no option %.*s", (int)length, word);
     return complain(p, "there is no option %.*s; did you mean %s?", (int)length, word, nearest);
@@ -180,16 +191,16 @@ static int complain_number(const struct parser *p, const struct option_row *row,
     if (instead != NULL) {
         char text[200];
 
-        snprintf(text, sizeof(text), "%s: --%s requires a whole number from %.10g on%s, not '%.40s'", p->command->name,
+        snprintf(text, sizeof(text), "%s: --%s requires a whole number from %.0f on%s, not '%.40s'", p->command->name,
                  row->name, row->least, row->type == OPTION_LIMIT ? ", or -1 for no limit" : "", value);
         return report_error_text(p->json, EXIT_USAGE, "usage", text, instead);
     }
     if (row->type == OPTION_LIMIT)
-        return complain(p, "%s%s requires a whole number from %.10g to %.10g, or -1 %s, not '%s'", dashes, row->name,
+        return complain(p, "%s%s requires a whole number from %.0f to %.0f, or -1 %s, not '%s'", dashes, row->name,
                         row->least, row->most, unlimited, value);
     if (row->least == 0 && row->most == 0)
         return complain(p, "%s%s requires a %s from 0 on, not '%s'", dashes, row->name, kind, value);
-    return complain(p, "%s%s requires a %s from %.10g to %.10g, not '%s'", dashes, row->name, kind, row->least,
+    return complain(p, "%s%s requires a %s from %.16g to %.16g, not '%s'", dashes, row->name, kind, row->least,
                     row->most, value);
 }
 
@@ -273,6 +284,18 @@ static int refuse_value(const struct parser *p, const struct option_row *row, co
     return report_error_text(p->json, EXIT_USAGE, "usage", text, instead_of_value(p->command->name, row->name, value));
 }
 
+/* Refuses a second device, since it may be meant to join the first one or to replace it. */
+static int refuse_second_device(const struct parser *p, const char *first, const char *second)
+{
+    char text[200], remedy[240];
+
+    snprintf(text, sizeof(text), "%s: --device %.60s and --device %.60s: one option has all devices", p->command->name,
+             first, second);
+    snprintf(remedy, sizeof(remedy), "--device %.80s,%.80s names both; leave one out if it was to replace the other",
+             first, second);
+    return report_error_text(p->json, EXIT_USAGE, "usage", text, remedy);
+}
+
 static int store(struct parser *p, const struct option_row *row, const char *value)
 {
     void *place = (char *)p->target + row->offset;
@@ -283,9 +306,13 @@ static int store(struct parser *p, const struct option_row *row, const char *val
         *(uint32_t *)place = 1;
         return -1;
     case OPTION_TEXT:
+        value = option_word(p->command->name, row->name, value);
+        if (*(const char **)place != NULL && strcmp(row->name, "device") == 0 &&
+            strcmp(*(const char **)place, value) != 0)
+            return refuse_second_device(p, *(const char **)place, value);
         if (instead_of_value(p->command->name, row->name, value) != NULL)
             return refuse_value(p, row, value);
-        *(const char **)place = option_word(p->command->name, row->name, value);
+        *(const char **)place = value;
         return -1;
     case OPTION_LIST:
         if (list->count == LIST_MOST)
@@ -297,10 +324,12 @@ static int store(struct parser *p, const struct option_row *row, const char *val
     case OPTION_SETTING:
         return store_setting(p, row, value);
     case OPTION_ARGUMENT:
-        /* The last of the same option counts. The array has space, since the option's words were removed from it. */
-        if (p->option_argument == 0)
-            p->option_argument = ++p->positional_count;
-        p->arguments[p->option_argument - 1] = (char *)value;
+        /* It is the first argument, and the last of the same option counts. The array has space, since the option's
+         * words were removed from it. */
+        if (!p->has_option_argument)
+            memmove(p->arguments + 1, p->arguments, (size_t)p->positional_count++ * sizeof(*p->arguments));
+        p->has_option_argument = true;
+        p->arguments[0] = (char *)value;
         return -1;
     default:
         return store_number(p, row, option_word(p->command->name, row->name, value));
@@ -371,12 +400,37 @@ static void clear_flag(const struct parser *p, const char *name)
             *(uint32_t *)((char *)p->target + p->command->options[i].offset) = 0;
 }
 
+/* Reports a missing argument, with the actions of the command or an example of its call. */
+static int refuse_missing(const struct parser *p)
+{
+    const struct command *command = p->command;
+    char text[120], remedy[500];
+    size_t used = 0;
+
+    if (command->action_count == 0 && (is_slash_command(command) || strncmp(command->example, "accelctl ", 9) != 0))
+        return complain(p, "requires an argument: %s", command->arguments);
+    snprintf(text, sizeof(text), "%s: requires an argument: %s", command->name, command->arguments);
+    for (uint32_t i = 0; i < command->action_count && used < sizeof(remedy); i++)
+        used += (size_t)snprintf(remedy + used, sizeof(remedy) - used, "%s%s", i == 0 ? "actions are " : ", ",
+                                 command->actions[i].name);
+    if (command->action_count == 0)
+        used = (size_t)snprintf(remedy, sizeof(remedy), "for example, %.*s", (int)strcspn(command->example, "\n"),
+                                command->example);
+    if (used < sizeof(remedy))
+        snprintf(remedy + used, sizeof(remedy) - used, "; accelctl %s --help lists arguments and options",
+                 command->name);
+    return report_error_text(p->json, EXIT_USAGE, "usage", text, remedy);
+}
+
 static int parse_word(struct parser *p)
 {
     char *word = p->arguments[p->at++];
     const struct option_row *row;
 
     p->word = word;
+    /* As llama.cpp has it: --ctx_size is --ctx-size. */
+    for (char *at = word; strncmp(word, "--", 2) == 0 && *at != '\0' && *at != '='; at++)
+        *at = *at == '_' ? '-' : *at;
     if (word[0] != '-' || word[1] == '\0') {
         p->arguments[p->positional_count++] = word;
         return -1;
@@ -415,7 +469,7 @@ int parse_options_as(const struct command *command, int *count, char **arguments
     }
     *count = p.positional_count;
     if ((uint32_t)p.positional_count < command->least)
-        return complain(&p, "requires an argument: %s", command->arguments);
+        return refuse_missing(&p);
     if ((uint32_t)p.positional_count > command->most && instead_of_argument(command->name) != NULL) {
         char text[200];
 

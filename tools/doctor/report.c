@@ -82,14 +82,11 @@ static void print_rows(const struct accel_doctor *doctor, uint32_t all)
     }
 }
 
-static void print_gpu(const struct accel_context *context, const struct accel_doctor *doctor)
+static void print_gpu(const struct gpu_answer *answer)
 {
-    struct gpu_answer answer;
-
-    find_gpu_answer(context, doctor, &answer);
-    print_wrapped((uint32_t)print("%sGPU%s: ", paint(PAINT_HEADING), paint(PAINT_PLAIN)), 5, answer.text);
-    if (answer.remedy[0] != '\0')
-        print_note("remedy", answer.remedy);
+    print_wrapped((uint32_t)print("%sGPU%s: ", paint(PAINT_HEADING), paint(PAINT_PLAIN)), 5, answer->text);
+    if (answer->remedy[0] != '\0')
+        print_note("remedy", answer->remedy);
 }
 
 /* Lists drivers without devices, separated by commas; returns their number. */
@@ -113,19 +110,21 @@ static uint32_t list_unused(const struct accel_context *context, char *text, siz
     return count;
 }
 
-/* Prints which drivers work, if some drivers have no devices. */
-static void print_works(const struct accel_context *context)
+/* Prints which device is good, unless there is a GPU and every driver has devices. */
+static void print_works(const struct accel_context *context, const struct gpu_answer *gpu)
 {
     const struct accel_device_info *best = accel_device_get(context, 0);
+    bool has_gpu = strcmp(gpu->state, "none") != 0 && strcmp(gpu->state, "software") != 0;
     char names[200];
     uint32_t unused = list_unused(context, names, sizeof(names));
 
-    if (unused == 0 || best == NULL) {
+    if (best == NULL || (unused == 0 && has_gpu)) {
         print("%sALL GOOD%s", paint(PAINT_GOOD), paint(PAINT_PLAIN));
         return;
     }
-    print("%sNO PROBLEM%s for %s; %u driver%s not used (%s)", paint(PAINT_GOOD), paint(PAINT_PLAIN), best->name, unused,
-          unused == 1 ? " is" : "s are", names);
+    print("%sGOOD%s for %s%s", paint(PAINT_GOOD), paint(PAINT_PLAIN), best->name, has_gpu ? "" : "; no GPU found");
+    if (unused != 0)
+        print("; %u driver%s not used (%s)", unused, unused == 1 ? " is" : "s are", names);
 }
 
 /* Prints the verdict, which comes first. */
@@ -133,17 +132,19 @@ static void print_summary(const struct accel_context *context, const struct acce
 {
     uint32_t bad = accel_doctor_tally(doctor, ACCEL_DOCTOR_BAD);
     uint32_t warn = accel_doctor_tally(doctor, ACCEL_DOCTOR_WARN);
+    struct gpu_answer gpu;
 
+    find_gpu_answer(context, doctor, &gpu);
     print_recording(context);
     if (bad != 0 || warn != 0)
         print("%s%s%s", paint(bad != 0 ? PAINT_BAD : PAINT_GOOD),
               bad != 0 ? "NEEDS A REMEDY" : "WORKS, COULD BE BETTER", paint(PAINT_PLAIN));
     else
-        print_works(context);
+        print_works(context, &gpu);
     print(": %u bad, %u to improve, %u unknown, %u notes, %u good%s\n", bad, warn,
           accel_doctor_tally(doctor, ACCEL_DOCTOR_UNKNOWN), accel_doctor_tally(doctor, ACCEL_DOCTOR_NOTE),
           accel_doctor_tally(doctor, ACCEL_DOCTOR_GOOD), all ? "" : " (--all shows every row)");
-    print_gpu(context, doctor);
+    print_gpu(&gpu);
 }
 
 static void print_bandwidth(const struct accel_bandwidth *bandwidth)

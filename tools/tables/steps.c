@@ -22,6 +22,7 @@ enum { SETTINGS_MOST = 16, VALUE = 48 };
 /* Texts generated for one step; all other texts belong to the tables. */
 struct step_texts {
     char *settings;
+    char *weights;
     char *cost;
     char *needs;
     char *text;
@@ -258,6 +259,37 @@ static char *settings_text(const struct trial *trial)
     return text;
 }
 
+/* Returns the types of a plan's matrices, each once, in the order of its parts. NULL without memory. */
+static char *types_text(const struct accel_model_plan *plan)
+{
+    const struct accel_plan *inner = accel_model_plan_plan(plan);
+    char text[200] = "";
+
+    for (uint32_t i = 0; i < accel_plan_part_count(inner); i++) {
+        const struct accel_plan_part *part = accel_plan_part_get(inner, i);
+        const size_t used = strlen(text);
+        bool is_listed = strcmp(part->role, "norm") == 0;
+
+        for (uint32_t j = 0; j < i && !is_listed; j++)
+            is_listed = strcmp(accel_plan_part_get(inner, j)->role, "norm") != 0 &&
+                        strcmp(accel_plan_part_get(inner, j)->type_name, part->type_name) == 0;
+        if (!is_listed)
+            snprintf(text + used, sizeof(text) - used, "%s%s", used == 0 ? "" : ", ", part->type_name);
+    }
+    return strdup(text);
+}
+
+/* Returns the types that a trial gives to matrices, or an empty text if it changes none. NULL without memory. */
+static char *weights_text(const struct accel_model_plan *plan, const struct trial *trial)
+{
+    char *before = types_text(plan), *after = trial->plan == NULL ? strdup("") : types_text(trial->plan);
+
+    if (before != NULL && after != NULL && strcmp(before, after) == 0)
+        after[0] = '\0';
+    free(before);
+    return after;
+}
+
 static char *cost_text(const struct accel_model_plan *plan, const struct trial *trial)
 {
     const struct accel_advice *advice = trial->advice;
@@ -350,6 +382,13 @@ static uint32_t evaluate_trial(const struct accel_model_plan *plan, struct trial
         snprintf(trial->idle, sizeof(trial->idle), "no value of %s fits without other changes: %s needs the least",
                  trial->advice->search, trial->value);
         *out_text = trial->idle;
+    } else if (value_now(trial->plan, "sequences") > value_now(plan, "sequences")) {
+        snprintf(trial->idle, sizeof(trial->idle),
+                 "memory holds %" PRIu64 " sequences then, as %.200s has it; without the change it holds %" PRIu64,
+                 value_now(trial->plan, "sequences"),
+                 accel_plan_setting_find(accel_model_plan_plan(trial->plan), "sequences")->place,
+                 value_now(plan, "sequences"));
+        *out_text = trial->idle;
     }
     return ACCEL_PLAN_STEP_OFFERED;
 }
@@ -361,12 +400,14 @@ static int32_t add_step(struct plan_steps *list, const struct accel_model_plan *
     struct accel_plan_fit after = trial->plan == NULL ? before : verdict_of(trial->plan);
     struct step_texts *texts = &list->texts[list->count];
 
-    *texts = (struct step_texts){settings_text(trial), cost_text(plan, trial), needs_text(plan, trial), strdup(why)};
+    *texts = (struct step_texts){settings_text(trial), weights_text(plan, trial), cost_text(plan, trial),
+                                 needs_text(plan, trial), strdup(why)};
     list->steps[list->count++] = (struct plan_step){.size = sizeof(list->steps[0]),
                                                     .state = state,
                                                     .name = trial->advice->id,
                                                     .words = trial->advice->text,
                                                     .settings = texts->settings,
+                                                    .weights = texts->weights,
                                                     .cost = texts->cost,
                                                     .needs = texts->needs,
                                                     .source = trial->advice->source,
@@ -375,7 +416,8 @@ static int32_t add_step(struct plan_steps *list, const struct accel_model_plan *
                                                     .before = before.needed,
                                                     .after = after.needed,
                                                     .short_by = after.short_by};
-    return texts->settings == NULL || texts->cost == NULL || texts->needs == NULL || texts->text == NULL
+    return texts->settings == NULL || texts->weights == NULL || texts->cost == NULL || texts->needs == NULL ||
+                   texts->text == NULL
                ? accel_error_no_memory(error, "for steps of advice")
                : ACCEL_OK;
 }
@@ -429,6 +471,7 @@ static void clear_list(struct plan_steps *list)
 {
     for (uint32_t i = 0; i < list->count; i++) {
         free(list->texts[i].settings);
+        free(list->texts[i].weights);
         free(list->texts[i].cost);
         free(list->texts[i].needs);
         free(list->texts[i].text);
@@ -507,7 +550,7 @@ int32_t advise_on_plan(struct accel_context *context, const struct accel_model_p
 /* Rows of advice, as bits. */
 enum { ROWS_MOST = 64 };
 
-static const char not_needed[] = "the others suffice without it";
+static const char not_needed[] = "not needed beside the others";
 
 /* Tries one step of fit; replaces *plan if it helps and the step may be applied. */
 static int32_t try_step(struct plan_steps *list, const struct accel_advice *advice, bool may_apply,
@@ -614,6 +657,28 @@ static int32_t remove_redundant_steps(struct plan_steps *list, const struct acce
     return code;
 }
 
+static bool share_setting(const struct accel_advice *advice, const struct accel_advice *other)
+{
+    for (uint32_t i = 0; i < advice->set_count; i++)
+        for (uint32_t j = 0; j < other->set_count; j++)
+            if (strcmp(advice->set[i].key, other->set[j].key) == 0)
+                return true;
+    return false;
+}
+
+/* Returns the applied steps of which a later one replaces a setting, as 4 bits for weights are replaced by 2. */
+static uint64_t find_replaced_steps(const struct plan_steps *list, uint64_t applied)
+{
+    uint64_t replaced = 0;
+
+    for (uint32_t i = 0; i < ROWS_MOST; i++)
+        for (uint32_t j = i + 1; j < ROWS_MOST; j++)
+            if ((applied >> i & 1) != 0 && (applied >> j & 1) != 0 &&
+                share_setting(accel_advice_get(list->tables, "oom", i), accel_advice_get(list->tables, "oom", j)))
+                replaced |= UINT64_C(1) << i;
+    return replaced;
+}
+
 int32_t fit_model_plan(struct accel_context *context, const struct accel_model_plan *plan,
                        struct accel_model_plan **out_fitted, struct plan_steps **out_steps, struct accel_error *error)
 {
@@ -636,10 +701,13 @@ int32_t fit_model_plan(struct accel_context *context, const struct accel_model_p
         list->must_run = false;
         code = apply_steps(list, plan, UINT64_MAX, 0, &fitted, &applied, error);
     }
-    if (code == ACCEL_OK && applied != 0 && verdict_of(fitted).fits) {
+    if (code == ACCEL_OK && applied != 0) {
+        if (verdict_of(fitted).fits)
+            code = remove_redundant_steps(list, plan, applied, &left_out, error);
+        else
+            left_out = find_replaced_steps(list, applied);
         accel_model_plan_free(fitted);
         fitted = NULL;
-        code = remove_redundant_steps(list, plan, applied, &left_out, error);
         list->are_searches_last = true;
         /* The trials of pruning overwrote the list. */
         if (code == ACCEL_OK)

@@ -19,14 +19,16 @@ struct plan_step {
     const char *name;     /**< "oom.context" */
     const char *words;    /**< what it does */
     const char *settings; /**< for the command line: "--set kv.type.k=q8 --set kv.type.v=q8"; may be empty */
-    const char *cost;     /**< what it costs, in words, with where that is known from */
-    const char *needs;    /**< what has to be done besides: "accelctl quantize MODEL ..."; may be empty */
-    const char *source;   /**< document and line */
-    const char *place;    /**< file:line of the advice */
-    const char *text;     /**< why it was refused, is in force or alone is not enough; else empty */
-    uint64_t before;      /**< bytes in all without it */
-    uint64_t after;       /**< bytes in all with it */
-    uint64_t short_by;    /**< bytes that are still missing with it; 0: it fits */
+    const char
+        *weights;       /**< types that matrices get, those with the most bytes first, if it changes them; else empty */
+    const char *cost;   /**< what it costs, in words, with where that is known from */
+    const char *needs;  /**< what has to be done besides: "accelctl quantize MODEL ..."; may be empty */
+    const char *source; /**< document and line */
+    const char *place;  /**< file:line of the advice */
+    const char *text;   /**< why it was refused, is in force or alone is not enough; else empty */
+    uint64_t before;    /**< bytes in all without it */
+    uint64_t after;     /**< bytes in all with it */
+    uint64_t short_by;  /**< bytes that are still missing with it; 0: it fits */
 };
 
 /** Number of steps, in the order of their rank. */

@@ -125,6 +125,20 @@ static int check_model_name(const struct bench *bench)
     return code;
 }
 
+/* Chooses the subjects if none is named: those whose options are given, as llama-bench does, else all of a model. -p,
+ * -n and -d are for prefill and decode. */
+static void choose_subjects(struct bench *bench)
+{
+    const struct bench_options *chosen = bench->chosen;
+    const bool has_lengths = chosen->prompts != NULL || chosen->tokens != NULL || chosen->depths != NULL;
+    const bool has_none = !has_lengths && chosen->sequences == NULL && chosen->lengths == NULL;
+
+    bench->wanted[BENCH_LOAD] = has_none;
+    bench->wanted[BENCH_PREFILL] = bench->wanted[BENCH_DECODE] = has_none || has_lengths;
+    bench->wanted[BENCH_BATCH] = has_none || chosen->sequences != NULL;
+    bench->wanted[BENCH_ATTENTION] = has_none || chosen->lengths != NULL;
+}
+
 /* Each word is a subject or the model. */
 static int read_subjects(struct bench *bench, int count, char **arguments)
 {
@@ -159,18 +173,18 @@ static int read_subjects(struct bench *bench, int count, char **arguments)
     if (bench->chosen->explain && !(subjects == 1 && bench->wanted[BENCH_OPERATORS] && bench->path == NULL))
         return refuse(bench, "bench: %s requires the subject operators alone", "--explain");
     if (subjects == 0)
-        bench->wanted[BENCH_LOAD] = bench->wanted[BENCH_PREFILL] = bench->wanted[BENCH_DECODE] =
-            bench->wanted[BENCH_BATCH] = bench->wanted[BENCH_ATTENTION] = 1;
+        choose_subjects(bench);
     for (uint32_t s = BENCH_LOAD; bench->path == NULL && s < BENCH_OPERATORS; s++)
         if (bench->wanted[s])
             return refuse(bench, "bench %s: requires a model", bench_subject_name(s));
     return check_model_name(bench);
 }
 
-static int read_numbers(const struct bench *bench, const char *name, const char *text, uint64_t least,
-                        struct bench_numbers *out)
+/* Reads the numbers of an option, or those of `otherwise` if it is not given. */
+static int read_numbers(const struct bench *bench, const char *name, const char *given, const char *otherwise,
+                        uint64_t least, struct bench_numbers *out)
 {
-    const char *at = text;
+    const char *text = given == NULL ? otherwise : given, *at = text;
     char words[160];
 
     snprintf(words, sizeof(words), "%s requires whole numbers from %" PRIu64 " on, separated by commas, not '%.60s'",
@@ -213,10 +227,10 @@ static bool drop_zeros(struct bench_numbers *numbers)
 static int read_lists(struct bench *bench, bool named)
 {
     const struct bench_options *chosen = bench->chosen;
-    int code = read_numbers(bench, "--prompt", chosen->prompts, 0, &bench->prompts);
+    int code = read_numbers(bench, "--prompt", chosen->prompts, "512", 0, &bench->prompts);
 
     if (code < 0)
-        code = read_numbers(bench, "--tokens", chosen->tokens, 0, &bench->tokens);
+        code = read_numbers(bench, "--tokens", chosen->tokens, "128", 0, &bench->tokens);
     if (code < 0 && drop_zeros(&bench->prompts)) {
         if (named && bench->wanted[BENCH_PREFILL])
             return refuse(bench, "bench prefill: --prompt %.60s leaves nothing to measure", chosen->prompts);
@@ -228,10 +242,10 @@ static int read_lists(struct bench *bench, bool named)
         bench->wanted[BENCH_DECODE] = bench->wanted[BENCH_BATCH] = 0;
     }
     if (code < 0)
-        code = read_numbers(bench, "--depth", chosen->depths, 0, &bench->depths);
+        code = read_numbers(bench, "--depth", chosen->depths, "0", 0, &bench->depths);
     if (code < 0)
-        code = read_numbers(bench, "--sequences", chosen->sequences, 1, &bench->sequences);
-    return code < 0 ? read_numbers(bench, "--length", chosen->lengths, 1, &bench->lengths) : code;
+        code = read_numbers(bench, "--sequences", chosen->sequences, "8", 1, &bench->sequences);
+    return code < 0 ? read_numbers(bench, "--length", chosen->lengths, "512,2048,8192", 1, &bench->lengths) : code;
 }
 
 /* ---- the command ---- */
@@ -419,13 +433,7 @@ static int refuse_model_settings(const struct bench *bench)
 
 static int run(int count, char **arguments, const struct command *command)
 {
-    struct bench_options chosen = {.prompts = "512",
-                                   .tokens = "128",
-                                   .depths = "0",
-                                   .lengths = "512,2048,8192",
-                                   .sequences = "8",
-                                   .types = "f16,q8_0,q4_0,q4_k",
-                                   .rounds = 5};
+    struct bench_options chosen = {.types = "f16,q8_0,q4_0,q4_k", .rounds = 5};
     struct bench bench = {.chosen = &chosen};
     int code = parse_options(command, &count, arguments, &chosen);
 
@@ -453,15 +461,18 @@ const struct command command_bench = {
     .name = "bench",
     .summary = "measure how fast a model or an operator runs, and compare it with the limits of the machine",
     .arguments = "[SUBJECT...] [MODEL]",
-    .detail = "SUBJECT is one of prefill, decode, attention, batch and load, which require a MODEL, operators and "
-              "machine; the default is all subjects that require a model. First the machine is measured with the "
-              "threads of the run: the bandwidth of main memory, and the peak rate of each multiply-add instruction of "
-              "the processor. Each result is compared with the minimum time for its bytes and its multiply-adds at "
-              "these rates; doc/benchmark.md has the formulas.\n"
-              "--against adds a run of llama-bench, or an earlier one of this command, to the table: a ratio above 1 "
-              "means that this run is faster. Differences between the two setups are printed as warnings.\n"
-              "Rates are medians, with quartiles. Noise of the machine is reported. An interrupt (Ctrl-C) stops the "
-              "measurement and prints the results so far.",
+    .detail =
+        "SUBJECT is one of prefill, decode, attention, batch and load, which require a MODEL, operators and "
+        "machine; the default is all subjects that require a model, or those whose options are given: prefill and "
+        "decode "
+        "for -p, -n and -d, batch for --sequences, attention for --length. First the machine is measured with the "
+        "threads of the run: the bandwidth of main memory, and the peak rate of each multiply-add instruction of "
+        "the processor. Each result is compared with the minimum time for its bytes and its multiply-adds at "
+        "these rates; doc/benchmark.md has the formulas.\n"
+        "--against adds a run of llama-bench, or an earlier one of this command, to the table: a ratio above 1 "
+        "means that this run is faster. Differences between the two setups are printed as warnings.\n"
+        "Rates are medians, with quartiles. Noise of the machine is reported. An interrupt (Ctrl-C) stops the "
+        "measurement and prints the results so far.",
     .example = "llama-bench -m model.gguf -o json > theirs.json; accelctl bench --against theirs.json prefill decode "
                "model.gguf\n"
                "compare the same tests of both programs",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,6 +92,18 @@ static int print_named(const char *name, const struct info_options *chosen)
     return EXIT_DONE;
 }
 
+/* Returns whether what cannot be opened may be a name of the folder models, or a config.json without weights. */
+static bool is_description(const char *path, const struct accel_error *error)
+{
+    const char *slash = strrchr(path, '/');
+    char config[4200];
+
+    if (strcmp(slash == NULL ? path : slash + 1, "config.json") == 0)
+        return true;
+    snprintf(config, sizeof(config), "%.4000s/config.json", path);
+    return error->code == ACCEL_E_NOT_FOUND && (access(path, F_OK) != 0 || access(config, F_OK) == 0);
+}
+
 static int run(int count, char **arguments, const struct command *command)
 {
     struct info_options chosen = {0};
@@ -101,8 +114,8 @@ static int run(int count, char **arguments, const struct command *command)
     if (code >= 0)
         return code;
     if (vocabulary_open(arguments[0], &vocabulary, &error) != ACCEL_OK)
-        code = error.code == ACCEL_E_NOT_FOUND && access(arguments[0], F_OK) != 0 ? print_named(arguments[0], &chosen)
-                                                                                  : report_error(chosen.json, &error);
+        code = is_description(arguments[0], &error) ? print_named(arguments[0], &chosen)
+                                                    : report_error(chosen.json, &error);
     else if (chosen.template)
         code = print_template(&vocabulary, arguments[0], chosen.json);
     else

@@ -14,6 +14,7 @@
 #include "tools/accelctl/print/explain.h"
 #include "tools/accelctl/print/plan.h"
 #include "tools/accelctl/print/steps.h"
+#include "tools/accelctl/profile/profile.h"
 #include "tools/accelctl/target.h"
 #include "tools/accelctl/words.h"
 
@@ -143,6 +144,23 @@ static int fit_plan(const struct plan_options *chosen, struct opened *opened, st
     return -1;
 }
 
+/* Prints the other versions of a described device for which the plan does not fit, as that of the A100 with more
+ * memory. */
+static void print_other_devices(const struct opened *opened)
+{
+    const struct accel_plan *plan = accel_model_plan_plan(opened->made);
+    struct accel_plan_fit fit = {.size = sizeof(fit)};
+    struct profile_files files = {0};
+
+    if (accel_plan_device(plan) != NULL || accel_plan_fit(plan, &fit, NULL) != ACCEL_OK || fit.fits)
+        return;
+    if (profile_files_read(&files, opened->context, NULL, NULL) == ACCEL_OK)
+        for (uint32_t i = 0; i < accel_plan_fact_count(plan); i++)
+            if (strcmp(accel_plan_fact_get(plan, i)->key, "device.profile") == 0)
+                print_versions(&files, "other", accel_plan_fact_get(plan, i)->value);
+    profile_files_free(&files);
+}
+
 static int print_whole(const struct plan_options *chosen, const struct opened *opened, const struct plan_steps *steps)
 {
     struct accel_error error = {0};
@@ -150,6 +168,7 @@ static int print_whole(const struct plan_options *chosen, const struct opened *o
 
     if (!chosen->common.json && steps == NULL) {
         print_plan(opened, &chosen->shown);
+        print_other_devices(opened);
         return EXIT_DONE;
     }
     if (!chosen->common.json) {
@@ -161,6 +180,7 @@ static int print_whole(const struct plan_options *chosen, const struct opened *o
             print_steps(steps);
         else
             print_applied_steps(steps);
+        print_other_devices(opened);
         return EXIT_DONE;
     }
     document = plan_json(opened, &error);

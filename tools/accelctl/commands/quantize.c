@@ -345,17 +345,22 @@ static int check_usage(const struct quantize_options *chosen, int count)
 }
 
 /* Refuses a GGUF name for the output of a safetensors folder, which is another folder. Answers -1 to go on. */
-static int check_container(const struct accel_model_file *file, uint32_t json, const char *out)
+static int check_container(const struct accel_model_file *file, uint32_t json, const char *in, const char *out,
+                           const char *type)
 {
     size_t length = out == NULL ? 0 : strlen(out);
-    char text[400];
+    char text[400], remedy[1200];
 
     if (accel_model_file_format(file) != ACCEL_MODEL_SAFETENSORS || length < 5 ||
         strcmp(out + length - 5, ".gguf") != 0 || access(out, F_OK) == 0)
         return -1;
     snprintf(text, sizeof(text), "%.300s: a folder of safetensors becomes another folder, not a GGUF file", out);
-    return report_error_text(json, EXIT_USAGE, "usage", text,
-                             "name a folder; convert_hf_to_gguf.py of llama.cpp makes GGUF of one");
+    snprintf(remedy, sizeof(remedy),
+             "accelctl quantize %.300s %.*s %.60s writes a folder, which runs as it is; for a GGUF file, run "
+             "convert_hf_to_gguf.py %.300s --outfile model.gguf of llama.cpp, and then accelctl quantize model.gguf "
+             "%.300s %.60s",
+             in, (int)(length - 5 < 300 ? length - 5 : 300), out, type, in, out, type);
+    return report_error_text(json, EXIT_USAGE, "usage", text, remedy);
 }
 
 /* ---- quantized input ---- */
@@ -419,7 +424,7 @@ static int open_and_make(struct quantizing *quantizing, char **arguments)
     quantizing->outcome.widest = widest_row(quantizing->file);
     code = check_type(quantizing->file, json, quantizing->type);
     if (code < 0)
-        code = check_container(quantizing->file, json, arguments[1]);
+        code = check_container(quantizing->file, json, arguments[0], arguments[1], quantizing->type);
     if (code < 0 && arguments[1] != NULL && accel_model_file_format(quantizing->file) == ACCEL_MODEL_GGUF)
         code = target_check(json, arguments[1], TARGET_ANY);
     else if (code < 0 && arguments[1] != NULL)

@@ -30,7 +30,8 @@
 struct run_options {
     struct common common;
     struct prompt prompt;
-    struct text_list prompts; /* --prompt, each */
+    struct text_list prompts; /* --prompt, each, or the argument TEXT */
+    bool is_argument;         /* the prompt is the argument TEXT */
     const char *prompt_file;
     const char *prompts_file;
     const char *const *texts; /* several prompts */
@@ -221,8 +222,10 @@ static void print_memory(const struct opened *opened)
     process_memory_read(&process);
     fprintf(error_output(), "memory     planned %s, allocated %s (mapped weights: %s)\n", bytes_text(fit.needed, a),
             bytes_text(allocated, b), resident == 0 ? "none" : bytes_text(resident, c));
-    fprintf(error_output(), "process    peak %s (VmHWM), driver libraries %s resident now\n",
-            known_bytes(process.peak, d), known_bytes(process.driver_libraries, e));
+    fprintf(error_output(), "process    peak %s (VmHWM%s), driver libraries %s resident now\n",
+            known_bytes(process.peak, d),
+            process.peak < allocated ? ", less than allocated, since untouched pages take no memory" : "",
+            known_bytes(process.driver_libraries, e));
 }
 
 /* Returns the bytes that decode steps read from disks, for each step; UINT64_MAX: unknown. */
@@ -465,6 +468,9 @@ static int run_model(const struct run_options *chosen, struct opened *opened)
     begin_cancellation(opened->session);
     /* Errors of texts are reported before anything is loaded or compiled. */
     status = accel_tokenizer_create_file(accel_model_file_of(opened->model), &tokenizer, &error);
+    if (status == ACCEL_OK && chosen->is_argument && !chosen->prompt.chat && !chosen->quiet && !chosen->common.json &&
+        accel_tokenizer_chat_template(tokenizer) != NULL)
+        fprintf(error_output(), "note       the model continues the text; with --chat it answers a message\n");
     if (status == ACCEL_OK && chosen->text_count < 2 && !chosen->lines) {
         status = make_prompt(tokenizer, accel_model_file_path(accel_model_file_of(opened->model)), &chosen->prompt,
                              &prompt, &error);
@@ -583,13 +589,20 @@ static int run(int count, char **arguments, const struct command *command)
     char number[16];
     struct opened opened = {0};
     struct accel_error error = {0};
-    const char *wrong, *remedy = NULL;
+    const char *wrong = NULL, *remedy = NULL;
     char *text = NULL;
     int code = parse_options(command, &count, arguments, &chosen);
 
     if (code >= 0)
         return code;
-    wrong = contradiction(&chosen, &remedy);
+    if (count > 1 && gives_no_text(&chosen)) {
+        chosen.prompts.items[chosen.prompts.count++] = arguments[1];
+        chosen.is_argument = true;
+    } else if (count > 1) {
+        wrong = "the prompt is the argument TEXT, or that of --prompt, --prompt-file or --prompts: not both";
+    }
+    if (wrong == NULL)
+        wrong = contradiction(&chosen, &remedy);
     chosen.common.json |= chosen.lines;
     if (wrong == NULL && chosen.escapes)
         wrong = expand_options(&chosen);
@@ -648,10 +661,11 @@ static int run(int count, char **arguments, const struct command *command)
 const struct command command_run = {
     .name = "run",
     .summary = "generate text with a model, following its plan",
-    .arguments = "MODEL",
+    .arguments = "MODEL [TEXT]",
     .detail =
         "MODEL is a GGUF file, a safetensors file beside its config.json, a folder with them, or a FILE that "
-        "accelctl plan --out FILE wrote. A plan file is followed exactly; the run is refused if it cannot be.\n"
+        "accelctl plan --out FILE wrote. A plan file is followed exactly; the run is refused if it cannot be. TEXT is "
+        "the prompt, as --prompt TEXT.\n"
         "A value that a profile or a variable of the documents recommends and that the device cannot honor is printed "
         "before the text (not honored: KEY=VALUE, reason), and so is your own value if it refines another setting that "
         "is not in use, as kv.group does. Other values of yours that cannot be honored are refused.\n"
@@ -681,6 +695,6 @@ const struct command command_run = {
     .options = options,
     .option_count = sizeof(options) / sizeof(*options),
     .least = 1,
-    .most = 1,
+    .most = 2,
     .run = run,
 };

@@ -44,6 +44,10 @@ static const struct accel_named_value exact[] = {
     {"compute.activations", "f32", "the command trace"},
 };
 
+static const char in_remedy[] =
+    "--in FILE is a safetensors file of token ids: a tensor CASE.input_ids [sequences, tokens], I64 or I32, for each "
+    "case; accelctl tokenize MODEL TEXT prints the ids of a text";
+
 enum { CASE_NAME = 128, STAGE_NAME = 256 };
 
 /* One tensor of the result. */
@@ -275,8 +279,7 @@ static int32_t trace_all(struct trace *trace, const char *out, struct accel_erro
     if (code == ACCEL_OK && trace->record_count == 0) {
         code = accel_error_set(error, ACCEL_E_INVALID, "%s: no tensor is called CASE.input_ids",
                                accel_model_file_path(trace->inputs));
-        accel_error_remedy(error, "name a file of token ids: a tensor CASE.input_ids [sequences, tokens], I64 or I32, "
-                                  "for each case");
+        accel_error_remedy(error, "%s", in_remedy);
     }
     trace->is_made = code == ACCEL_OK;
     if (code == ACCEL_OK)
@@ -375,8 +378,11 @@ static int run(int count, char **arguments, const struct command *command)
     if (chosen.in == NULL || chosen.out == NULL)
         return report_error_text(chosen.common.json, EXIT_USAGE, "usage", "trace: requires --in FILE and --out FILE",
                                  "accelctl trace --help lists arguments and options");
-    if (accel_model_file_open(chosen.in, NULL, &inputs, &error) != ACCEL_OK)
+    if (accel_model_file_open(chosen.in, NULL, &inputs, &error) != ACCEL_OK) {
+        if (error.code == ACCEL_E_UNSUPPORTED)
+            snprintf(error.remedy, sizeof(error.remedy), "%s", in_remedy);
         return report_error(chosen.common.json, &error);
+    }
     code = refuse_target(&chosen, inputs);
     if (code < 0)
         code = run_trace(&chosen, arguments[0], inputs);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <accel/model/chat.h>
 #include <accel/model/describe.h>
@@ -433,6 +434,7 @@ json_t *info_description(struct accel_context *context, const char *name, struct
     uint32_t count = 0;
     const struct accel_named_value *facts;
     json_t *architecture, *document;
+    const bool is_named = access(name, F_OK) != 0;
     char origin[4200] = "profile";
     int32_t code = accel_model_describe(context, name, &description, error);
 
@@ -440,19 +442,24 @@ json_t *info_description(struct accel_context *context, const char *name, struct
         return NULL;
     code = accel_model_description_runs(description, &why);
     if (code == ACCEL_OK) {
-        code = accel_error_set(&why, ACCEL_E_UNSUPPORTED, "%s: is the name of a description, without a file", name);
-        accel_error_remedy(
-            &why, "accelctl run takes the model's GGUF file or folder; accelctl plan %s plans it without one", name);
+        code =
+            accel_error_set(&why, ACCEL_E_UNSUPPORTED, "%s: is %s", name,
+                            is_named ? "the name of a description, without a file" : "a config.json without weights");
+        accel_error_remedy(&why, "%s; accelctl plan %s plans it without %s",
+                           is_named ? "accelctl run takes the model's GGUF file or folder"
+                                    : "download the weights into its folder",
+                           name, is_named ? "one" : "them");
     }
     architecture = json_pack("{s:o}", "facts", facts_json(description));
     add_runs(architecture, code, &why);
     facts = accel_model_description_facts(description, &count);
     for (uint32_t i = 0; i < count; i++)
         if (strcmp(facts[i].key, "model.family") == 0)
-            snprintf(origin, sizeof(origin), "profile: %s", facts[i].origin);
-    document = json_pack("{s:{s:s}, s:o, s:s, s:[], s:n, s:o, s:n, s:n, s:n, s:[]}", "origin", "architecture", origin,
-                         "path", json_text(name), "format", "description", "files", "file_type", "architecture",
-                         architecture, "weights", "tokenizer", "chat_template", "metadata");
+            snprintf(origin, sizeof(origin), "%s: %s", is_named ? "profile" : "file", facts[i].origin);
+    document =
+        json_pack("{s:{s:s}, s:o, s:s, s:[], s:n, s:o, s:n, s:n, s:n, s:[]}", "origin", "architecture", origin, "path",
+                  json_text(name), "format", is_named ? "description" : "config.json", "files", "file_type",
+                  "architecture", architecture, "weights", "tokenizer", "chat_template", "metadata");
     accel_model_description_free(description);
     if (document == NULL)
         accel_error_no_memory(error, "for the document");

@@ -132,6 +132,8 @@ static void print_files(const json_t *document)
     if (strcmp(json_member_text(document, "format"), "description") == 0)
         print(" of the folder models, without a file (%s)",
               short_places(json_member_text(json_object_get(document, "origin"), "architecture"), line, sizeof(line)));
+    if (strcmp(json_member_text(document, "format"), "config.json") == 0)
+        print(" alone, without weights");
     if (json_array_size(files) > 0)
         print(", %zu file%s, %s (%lld bytes)", json_array_size(files), json_array_size(files) == 1 ? "" : "s",
               bytes_text((uint64_t)bytes, size), (long long)bytes);
@@ -175,9 +177,10 @@ static void print_weights(const json_t *document)
     if (!json_is_object(weights)) {
         const json_t *facts = json_object_get(json_object_get(document, "architecture"), "facts");
         const char *parameters = json_member_text(facts, "model.parameters");
+        const char *type = json_member_text(facts, "model.weights");
 
-        print(parameters[0] == '\0' ? "none\n" : "none; a model of %s parameters\n",
-              count_text(strtoll(parameters, NULL, 10), text));
+        print(parameters[0] == '\0' ? "none\n" : "none; a model of %s parameters%s%s\n",
+              count_text(strtoll(parameters, NULL, 10), text), type[0] == '\0' ? "" : " in ", type);
         return;
     }
     print("%lld tensors, %lld parameters (%s), %s", (long long)integer_of(weights, "tensors"),
@@ -202,39 +205,117 @@ static void print_weights(const json_t *document)
     }
 }
 
-/* Prints the facts that profile rules use, without those that are printed above. */
+/* Facts of the architecture in words, in this order; others, which few models have, follow by their names. */
+static const struct {
+    const char *key;
+    const char *words; /* with the value; "": it is printed elsewhere */
+} fact_words[] = {
+    {"family", ""},
+    {"name", ""},
+    {"source", ""},
+    {"checked", ""},
+    {"weights", ""},
+    {"weight_bytes", ""},
+    {"parameters", ""},
+    {"kind", "%s"},
+    {"layers", "%s layers"},
+    {"hidden", "hidden %s"},
+    {"ffn", "ffn %s"},
+    {"heads", "%s heads"},
+    {"kv_heads", "%s KV heads"},
+    {"head_size", "head size %s"},
+    {"value_size", "value size %s"},
+    {"experts", "%s experts"},
+    {"experts_used", "%s experts for each token"},
+    {"expert_ffn", "ffn of an expert %s"},
+    {"shared_ffn", "ffn of the shared expert %s"},
+    {"dense_layers", "first layers without experts %s"},
+    {"query_rank", "rank of queries %s"},
+    {"kv_rank", "rank of keys and values %s"},
+    {"rotary_size", "rotary size %s"},
+    {"vocabulary", "vocabulary %s"},
+    {"context", "context %s tokens"},
+    {"window", "sliding window %s tokens"},
+    {"window_layers", "in %s layers"},
+};
+
+enum { FACT_WORDS = sizeof(fact_words) / sizeof(*fact_words) };
+
+static bool has_words(const char *key)
+{
+    for (size_t i = 0; i < FACT_WORDS; i++)
+        if (strcmp(fact_words[i].key, key) == 0)
+            return true;
+    return false;
+}
+
+/* Appends ", 32 layers" by a format with one %s. */
+static void append_fact(char *line, size_t size, const char *words, const char *value)
+{
+    const char *at = strstr(words, "%s");
+    char item[VALUE_MOST];
+
+    snprintf(item, sizeof(item), ", %.*s", (int)(at - words), words);
+    append_clean(item, sizeof(item), value);
+    append_clean(item, sizeof(item), at + 2);
+    if (strlen(line) + strlen(item) < size)
+        strcat(line, item);
+}
+
+/* Prints a fact in a line of its own. */
+static void print_fact_line(const json_t *facts, const char *key, const char *label)
+{
+    const char *value = json_member_text(facts, key);
+    char line[VALUE_MOST] = "";
+
+    if (value[0] == '\0')
+        return;
+    append_clean(line, sizeof(line), value);
+    print_label("");
+    print_wrapped(LABEL + 1 + (uint32_t)print("%s ", label), LABEL + 1, line);
+}
+
 static void print_architecture(const json_t *document)
 {
     const json_t *architecture = json_object_get(document, "architecture");
     const json_t *window = json_object_get(architecture, "sliding_window");
-    const char *key;
-    json_t *value;
-    char line[1024] = "", item[VALUE_MOST];
+    json_t *facts = json_object_get(architecture, "facts"), *value;
+    const char *family = json_member_text(facts, "model.family"), *key;
+    char line[1024] = "", name[64];
 
     if (!json_is_object(architecture))
         return;
     print_label("architecture");
-    append_clean(line, sizeof(line),
-                 json_string_value(json_object_get(json_object_get(architecture, "facts"), "model.family")) == NULL
-                     ? "not known"
-                     : json_member_text(json_object_get(architecture, "facts"), "model.family"));
-    json_object_foreach(json_object_get(architecture, "facts"), key, value)
+    append_clean(line, sizeof(line), family[0] == '\0' ? "not known" : family);
+    for (size_t i = 0; i < FACT_WORDS; i++) {
+        snprintf(name, sizeof(name), "model.%s", fact_words[i].key);
+        if (fact_words[i].words[0] != '\0' && json_member_text(facts, name)[0] != '\0')
+            append_fact(line, sizeof(line), fact_words[i].words, json_member_text(facts, name));
+    }
+    json_object_foreach(facts, key, value)
     {
-        if (strncmp(key, "model.", 6) != 0 || strcmp(key, "model.family") == 0 || strcmp(key, "model.weights") == 0 ||
-            strcmp(key, "model.weight_bytes") == 0 || strcmp(key, "model.parameters") == 0)
+        if (strncmp(key, "model.", 6) != 0 || has_words(key + 6))
             continue;
-        snprintf(item, sizeof(item), ", %s ", key + 6);
-        append_clean(item, sizeof(item), json_string_value(value));
-        if (strlen(line) + strlen(item) < sizeof(line))
-            strcat(line, item);
+        if (strcmp(key, "model.tied") == 0) {
+            append_fact(line, sizeof(line), "%s",
+                        strcmp(json_string_value(value), "true") == 0 ? "the embedding is the output matrix"
+                                                                      : "an output matrix of its own");
+            continue;
+        }
+        snprintf(name, sizeof(name), "%.55s %%s", key + 6);
+        for (char *at = name; *at != '\0'; at++)
+            *at = *at == '_' ? ' ' : *at;
+        append_fact(line, sizeof(line), name, json_string_value(value));
     }
     print_wrapped(LABEL + 1, LABEL + 1, line);
-    print_label("");
     if (json_is_object(window)) {
+        print_label("");
         print("sliding window of %lld tokens in %lld layer%s\n", (long long)integer_of(window, "tokens"),
               (long long)integer_of(window, "layers"), integer_of(window, "layers") == 1 ? "" : "s");
-        print_label("");
     }
+    print_fact_line(facts, "model.source", "shapes of");
+    print_fact_line(facts, "model.checked", "compared with");
+    print_label("");
     print_runs(architecture, "runs", "does not run");
 }
 
@@ -369,8 +450,8 @@ void info_print(const json_t *document)
     print_files(document);
     print_architecture(document);
     print_weights(document);
-    if (json_array_size(json_object_get(document, "files")) == 0 &&
-        strcmp(json_member_text(document, "format"), "description") == 0)
+    if (strcmp(json_member_text(document, "format"), "description") == 0 ||
+        strcmp(json_member_text(document, "format"), "config.json") == 0)
         return;
     print_tokenizer(document);
     print_template(document);

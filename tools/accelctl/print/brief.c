@@ -35,6 +35,7 @@ static uint64_t fact_number(const struct opened *opened, const char *key)
 static const struct accel_plan_part *find_lowered(const struct accel_plan *plan)
 {
     const struct accel_plan_part *largest = NULL;
+    const char *place = accel_plan_setting_find(plan, "weights.type")->place;
 
     if (!accel_plan_is_recommended(plan, "weights.type"))
         return NULL;
@@ -43,7 +44,7 @@ static const struct accel_plan_part *find_lowered(const struct accel_plan *plan)
         bool is_own =
             part->file_type[0] == '\0' ? part->bits_per_weight >= 16 : strcmp(part->file_type, part->type_name) == 0;
 
-        if (!is_own && (largest == NULL || part->bytes > largest->bytes))
+        if (!is_own && strcmp(part->place, place) == 0 && (largest == NULL || part->bytes > largest->bytes))
             largest = part;
     }
     return largest;

@@ -59,6 +59,7 @@ static void print_step(const struct plan_step *step, uint32_t number)
     print_bytes(step);
     print_row("note", short_places(step->text, copy, sizeof(copy)));
     print_row("settings", step->settings);
+    print_row("weights", step->weights);
     print_row("cost", step->cost);
     print_row("needs", step->needs);
     print_row("because", step->source);
@@ -133,12 +134,13 @@ json_t *steps_json(const struct plan_steps *steps)
     for (uint32_t i = 0; i < plan_step_count(steps); i++) {
         const struct plan_step *step = plan_step_get(steps, i);
 
-        json_array_append_new(rows, json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I}", "state",
-                                              state_name(step->state), "name", step->name, "words", step->words,
-                                              "settings", step->settings, "cost", step->cost, "needs", step->needs,
-                                              "because", step->source, "place", step->place, "text", step->text,
-                                              "before", (json_int_t)step->before, "after", (json_int_t)step->after,
-                                              "short_by", (json_int_t)step->short_by));
+        json_array_append_new(rows,
+                              json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I}", "state",
+                                        state_name(step->state), "name", step->name, "words", step->words, "settings",
+                                        step->settings, "weights", step->weights, "cost", step->cost, "needs",
+                                        step->needs, "because", step->source, "place", step->place, "text", step->text,
+                                        "before", (json_int_t)step->before, "after", (json_int_t)step->after,
+                                        "short_by", (json_int_t)step->short_by));
     }
     return rows;
 }

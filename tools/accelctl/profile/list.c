@@ -171,6 +171,22 @@ const char *first_sentence(const char *about, char *text, size_t size)
     return text;
 }
 
+void print_versions(const struct profile_files *files, const char *label, const char *name)
+{
+    const size_t length = strlen(name);
+    char sentence[600], text[800];
+
+    for (uint32_t i = 0; i < files->count; i++) {
+        const struct profile_info *info = &files->list[i];
+
+        if (info->layer != ACCEL_LAYER_DEVICE || strncmp(info->name, name, length) != 0 || info->name[length] != '-')
+            continue;
+        snprintf(text, sizeof(text), "--device %s: %s", info->name,
+                 first_sentence(info->about, sentence, sizeof(sentence)));
+        print_wrapped((uint32_t)print("%-10s ", label), 11, text);
+    }
+}
+
 /* ---- the list ---- */
 
 static void print_info(const struct profile_info *info, uint32_t width, uint32_t all)

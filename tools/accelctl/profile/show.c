@@ -39,6 +39,8 @@ static void print_heads(const struct view *view)
         print_head("device", device->name, device->facts->name);
     else
         print_head("device", "none of this platform is here", "");
+    if (s->device != NULL)
+        print_versions(&view->files, "other", s->device->name);
     if (s->client != NULL)
         print_head("client", s->client->name, s->client->about);
     if (s->model != NULL)
