@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decoders of blocks of 32 values: one scale, perhaps a minimum, codes in nibbles (value j low, value j + 16 high). */
+/* Decoders of blocks of 32 values: one scale, perhaps a minimum, codes in nibbles (value j low, value j + 16 high); and
+ * of some larger ones. */
 #include "blocks.h"
 #include "blocks_write.h"
 #include "search.h"
@@ -93,6 +94,22 @@ void quant_decode_nvfp4(const uint8_t *block, float *out)
             out[16 * g + j + 8] = d * (float)quant_mxfp4_codebook[codes[j] >> 4];
         }
     }
+}
+
+/* Block: d f16, codes -1 .. 2 of 64 values, four to a byte. */
+void quant_decode_q2_0(const uint8_t *block, float *out)
+{
+    float d = quant_read_half(block);
+    for (int j = 0; j < 64; j++)
+        out[j] = d * (float)((block[2 + j / 4] >> j % 4 * 2 & 3) - 1);
+}
+
+/* Block: d f16, signs of 128 values: a bit that is set means d. */
+void quant_decode_q1_0(const uint8_t *block, float *out)
+{
+    float d = quant_read_half(block);
+    for (int j = 0; j < 128; j++)
+        out[j] = d * (float)((block[2 + j / 8] >> j % 8 & 1) * 2 - 1);
 }
 
 /* Block: d f16, high bits of 8 scales u16, low nibbles of 8 scales, 8 groups of 16 bytes. */

@@ -101,14 +101,44 @@ uint32_t decoder_vector(struct decoder *d, enum decoder_part part, uint32_t laye
     return net_vector(&d->net, name, width, add);
 }
 
-/* Applies a matrix [rows, width] and, with `bias`, its bias. */
+/* Multiplies x w^T by the scale of a file, and adds what a matmul without a scale would. */
+static uint32_t scaled_matmul(struct decoder *d, uint32_t layer, const char *name, uint32_t x, uint32_t w,
+                              uint32_t bias, uint32_t residual, uint32_t function, double scale)
+{
+    char label[DECODER_NAME_BYTES];
+
+    snprintf(label, sizeof(label), "%s_product", name);
+    x = net_matmul(&d->net, layer, label, x, w, ACCEL_NO_VALUE, ACCEL_NO_VALUE, ACCEL_FN_NONE);
+    snprintf(label, sizeof(label), "%s_scaled", name);
+    x = net_scale(&d->net, layer, label, x, scale, 0);
+    snprintf(label, sizeof(label), "%s_biased", name);
+    x = bias == ACCEL_NO_VALUE ? x : net_add(&d->net, layer, label, x, bias);
+    snprintf(label, sizeof(label), "%s_active", name);
+    x = function == ACCEL_FN_NONE ? x : net_activation(&d->net, layer, label, x, function);
+    snprintf(label, sizeof(label), "%s_sum", name);
+    return residual == ACCEL_NO_VALUE ? x : net_add(&d->net, layer, label, x, residual);
+}
+
+/* Applies a matrix [rows, width], its bias with `bias`, and a function. */
+static uint32_t project(struct decoder *d, enum decoder_part part, uint32_t layer, const char *name, uint32_t x,
+                        uint64_t rows, uint64_t width, bool bias, uint32_t residual, uint32_t function)
+{
+    char scales[DECODER_NAME_BYTES];
+    double scale;
+    uint32_t w, b;
+
+    decoder_tensor_name(d->config, part, layer, ".scale", scales);
+    scale = net_product_scale(&d->net, scales);
+    w = decoder_matrix(d, part, layer, 1, rows, width);
+    b = bias ? decoder_vector(d, part, layer, ".bias", rows, 0) : ACCEL_NO_VALUE;
+    return scale == 1 ? net_matmul(&d->net, layer, name, x, w, b, residual, function)
+                      : scaled_matmul(d, layer, name, x, w, b, residual, function, scale);
+}
+
 uint32_t decoder_project(struct decoder *d, enum decoder_part part, uint32_t layer, const char *name, uint32_t x,
                          uint64_t rows, uint64_t width, bool bias, uint32_t residual)
 {
-    uint32_t w = decoder_matrix(d, part, layer, 1, rows, width);
-    uint32_t b = bias ? decoder_vector(d, part, layer, ".bias", rows, 0) : ACCEL_NO_VALUE;
-
-    return net_matmul(&d->net, layer, name, x, w, b, residual, ACCEL_FN_NONE);
+    return project(d, part, layer, name, x, rows, width, bias, residual, ACCEL_FN_NONE);
 }
 
 static uint32_t norm_node(struct decoder *d, uint32_t layer, const char *name, uint32_t x, uint32_t weight,
@@ -371,9 +401,7 @@ static uint32_t widen(struct decoder *d, uint32_t layer, uint32_t x)
     case FORM_PLAIN:
         break;
     }
-    up = decoder_matrix(d, DECODER_FFN_UP, layer, 1, ffn, hidden);
-    one = bias ? decoder_vector(d, DECODER_FFN_UP, layer, ".bias", ffn, 0) : ACCEL_NO_VALUE;
-    return net_matmul(&d->net, layer, "up", x, up, one, ACCEL_NO_VALUE, d->function);
+    return project(d, DECODER_FFN_UP, layer, "up", x, ffn, hidden, bias, ACCEL_NO_VALUE, d->function);
 }
 
 /* ---- layers ---- */
@@ -494,6 +522,7 @@ static void add_logits(struct decoder *d, uint32_t hidden)
     double scale =
         (form->logit_scale == 0 ? 1 : form->logit_scale) / (form->logit_divisor == 0 ? 1 : form->logit_divisor);
     uint32_t inputs[] = {hidden, d->step->rows};
+    char scales[DECODER_NAME_BYTES];
     uint32_t w, bias;
 
     hidden = net_node(&d->net, ACCEL_OP_GATHER, NET_NO_LAYER, "chosen_rows", inputs, 2, NULL);
@@ -508,6 +537,9 @@ static void add_logits(struct decoder *d, uint32_t hidden)
         if (d->options->stages)
             net_output(&d->net, NET_NO_LAYER, NULL, hidden);
     }
+    decoder_tensor_name(c, DECODER_OUTPUT, 0, ".scale", scales);
+    if (!c->tied && !c->output_bias) /* which the scale of a product does not multiply */
+        scale *= net_product_scale(&d->net, scales);
     w = ACCEL_NO_VALUE;
     if (!c->tied || d->list == NULL) /* a tied one is listed by embed() */
         w = decoder_matrix(d, c->tied ? DECODER_EMBEDDING : DECODER_OUTPUT, 0, 1, c->vocabulary, width);

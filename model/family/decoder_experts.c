@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The feed-forward part of layers with experts: a router chooses some for each token, whose outputs are summed. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "model/family/decoder_walk.h"
@@ -138,6 +139,7 @@ static uint32_t add_shared(struct decoder *d, uint32_t layer, uint32_t x, uint32
     const uint64_t hidden = d->config->hidden, ffn = d->form->shared_ffn;
     struct accel_top_k one_of_one = {sizeof(one_of_one), 1};
     uint32_t made[2] = {ACCEL_NO_VALUE, ACCEL_NO_VALUE}, factor, y, up;
+    char scale[DECODER_NAME_BYTES];
 
     y = decoder_project(d, DECODER_SHARED_GATE, layer, "shared_gate", x, ffn, hidden, false, ACCEL_NO_VALUE);
     up = decoder_project(d, DECODER_SHARED_UP, layer, "shared_up", x, ffn, hidden, false, ACCEL_NO_VALUE);
@@ -147,21 +149,68 @@ static uint32_t add_shared(struct decoder *d, uint32_t layer, uint32_t x, uint32
     factor = decoder_project(d, DECODER_SHARED_FACTOR, layer, "shared_score", x, 1, hidden, false, ACCEL_NO_VALUE);
     net_node_outputs(&d->net, ACCEL_OP_TOP_K, layer, "shared_choice", &factor, 1, &one_of_one, made, 2);
     factor = net_activation(&d->net, layer, "shared_factor", made[1], ACCEL_FN_SIGMOID);
+    decoder_tensor_name(d->config, DECODER_SHARED_DOWN, layer, ".scale", scale);
+    factor = net_scale(&d->net, layer, "shared_factor_scaled", factor, net_product_scale(&d->net, scale), 0);
     y = decoder_chosen_matmul(d, DECODER_SHARED_DOWN, layer, "shared", y, made[0], factor, 1, hidden, ffn);
     return net_add(&d->net, layer, "mixed", sum, y);
+}
+
+/* Returns the factors that a GGUF file has for products with each expert, of the chosen ones: [tokens, used, 1].
+ * ACCEL_NO_VALUE if it has none. */
+static uint32_t chosen_scales(struct decoder *d, enum decoder_part part, uint32_t layer, const char *name, uint32_t ids)
+{
+    const struct decoder_form *form = d->form;
+    struct accel_dim flat[ACCEL_RANK] = {net_symbolic(d->tokens)};
+    struct accel_dim chosen[ACCEL_RANK] = {net_symbolic(d->tokens), net_fixed(form->experts_used), net_fixed(1)};
+    char text[DECODER_NAME_BYTES];
+    uint32_t inputs[2];
+
+    decoder_tensor_name(d->config, part, layer, ".scale", text);
+    if (form->expert_bias || !net_has_scales(&d->net, text, form->experts)) /* they do not multiply a bias */
+        return ACCEL_NO_VALUE;
+    flat[0].multiply = form->experts_used;
+    inputs[0] = net_vector(&d->net, text, form->experts, 0);
+    snprintf(text, sizeof(text), "%s_scale_ids", name);
+    inputs[1] = net_reshape(&d->net, layer, text, ids, 1, flat);
+    snprintf(text, sizeof(text), "%s_scales_flat", name);
+    inputs[0] = net_node(&d->net, ACCEL_OP_GATHER, layer, text, inputs, 2, NULL);
+    snprintf(text, sizeof(text), "%s_scales", name);
+    return net_reshape(&d->net, layer, text, inputs[0], 3, chosen);
+}
+
+/* Products of chosen experts with x, one row [n] for each, times the factors that the file has. */
+static uint32_t widen_chosen(struct decoder *d, enum decoder_part part, uint32_t layer, const char *name, uint32_t x,
+                             uint32_t ids, uint64_t n)
+{
+    struct accel_pad repeat = {.size = sizeof(repeat), .axis = 2, .mode = ACCEL_PAD_EDGE, .after = n - 1};
+    uint32_t scales = chosen_scales(d, part, layer, name, ids);
+    char text[DECODER_NAME_BYTES];
+
+    x = decoder_chosen_matmul(d, part, layer, name, x, ids, ACCEL_NO_VALUE, d->form->experts, n, d->config->hidden);
+    if (scales == ACCEL_NO_VALUE)
+        return x;
+    snprintf(text, sizeof(text), "%s_scales_wide", name);
+    scales = net_node(&d->net, ACCEL_OP_PAD, layer, text, &scales, 1, &repeat);
+    snprintf(text, sizeof(text), "%s_scaled", name);
+    return net_multiply(&d->net, layer, text, x, scales);
 }
 
 uint32_t decoder_mix(struct decoder *d, uint32_t layer, uint32_t x, uint32_t residual)
 {
     const struct decoder_form *form = d->form;
     const uint64_t hidden = d->config->hidden, ffn = form->expert_ffn == 0 ? d->config->ffn : form->expert_ffn;
-    uint32_t ids = ACCEL_NO_VALUE, factors = ACCEL_NO_VALUE, y, up;
+    struct accel_dim chosen[ACCEL_RANK] = {net_symbolic(d->tokens), net_fixed(form->experts_used)};
+    uint32_t ids = ACCEL_NO_VALUE, factors = ACCEL_NO_VALUE, y, up, scales;
 
     choose_experts(d, layer, x, &ids, &factors);
-    y = decoder_chosen_matmul(d, DECODER_EXPERT_GATE, layer, "gate", x, ids, ACCEL_NO_VALUE, form->experts, ffn,
-                              hidden);
-    up = decoder_chosen_matmul(d, DECODER_EXPERT_UP, layer, "up", x, ids, ACCEL_NO_VALUE, form->experts, ffn, hidden);
+    y = widen_chosen(d, DECODER_EXPERT_GATE, layer, "gate", x, ids, ffn);
+    up = widen_chosen(d, DECODER_EXPERT_UP, layer, "up", x, ids, ffn);
     y = gate_limited(d, layer, "gated", y, up);
+    scales = chosen_scales(d, DECODER_EXPERT_DOWN, layer, "routed", ids);
+    if (scales != ACCEL_NO_VALUE) {
+        scales = net_reshape(&d->net, layer, "routed_scales_chosen", scales, 2, chosen);
+        factors = net_multiply(&d->net, layer, "factors_of_experts", factors, scales);
+    }
     y = decoder_chosen_matmul(d, DECODER_EXPERT_DOWN, layer, "routed", y, ids, factors, form->experts, hidden, ffn);
     if (form->shared_ffn != 0)
         y = add_shared(d, layer, x, y);

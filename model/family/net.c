@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/family/net.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +84,56 @@ void net_refuse_unused(struct net *net)
 
 /* ---- weights ---- */
 
+/* Refuses a matrix with scales in tensors of their own that no packing describes and no product applies. */
+static int32_t refuse_scaled(const struct net *net, const char *name)
+{
+    static const char *const ends[] = {"weight_scale", "weight_scale_inv", "weight_scale_2", "weight.scale",
+                                       "scale",        "scale_inv"};
+    const size_t stem = strlen(name) - strlen("weight");
+
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        const struct accel_model_tensor *scale;
+        char full[200];
+
+        snprintf(full, sizeof(full), "%.*s%s", (int)stem, name, ends[i]);
+        scale = accel_model_file_find(net->file, full);
+        if (scale == NULL || net->used[model_tensor_index(net->file, scale)])
+            continue;
+        accel_error_set(net->error, ACCEL_E_UNSUPPORTED, "%s: tensor '%s': scales of '%s' are not supported",
+                        accel_model_file_path(net->file), full, name);
+        accel_error_remedy(net->error, "convert the model to BF16 first, then accelctl quantize");
+        return ACCEL_E_UNSUPPORTED;
+    }
+    return ACCEL_OK;
+}
+
+bool net_has_scales(const struct net *net, const char *name, uint64_t count)
+{
+    const struct accel_model_tensor *tensor;
+
+    if (net->code != ACCEL_OK || net->mode == NET_LIST || accel_model_file_format(net->file) != ACCEL_MODEL_GGUF)
+        return false;
+    tensor = accel_model_file_find(net->file, name);
+    return tensor != NULL && tensor->type == ACCEL_F32 && tensor->rank == 1 && tensor->dims[0] == count;
+}
+
+double net_product_scale(struct net *net, const char *name)
+{
+    const struct accel_model_tensor *tensor;
+    float scale = 1;
+
+    if (!net_has_scales(net, name, 1))
+        return 1;
+    tensor = accel_model_file_find(net->file, name);
+    if (net->mode == NET_CHECK)
+        mark_used(net, tensor);
+    net->code = accel_model_file_read(net->file, tensor, 0, sizeof(scale), &scale, net->error);
+    if (net->code == ACCEL_OK && !isfinite(scale))
+        net->code = model_fault(net->error, ACCEL_E_CORRUPT, accel_model_file_part_path(net->file, tensor->part),
+                                tensor->offset, "tensor '%s' holds %g, which scales no product", name, (double)scale);
+    return scale;
+}
+
 uint32_t net_matrix(struct net *net, const char *name, uint64_t parts, uint64_t rows, uint64_t width)
 {
     const struct weight_type *other = weights_find_type(net->types, name);
@@ -93,6 +144,8 @@ uint32_t net_matrix(struct net *net, const char *name, uint64_t parts, uint64_t 
         return value;
     if (net->mode == NET_CHECK) {
         net->code = weights_check_matrix(net->file, name, parts, rows, width, &tensor, net->error);
+        if (net->code == ACCEL_OK)
+            net->code = refuse_scaled(net, name);
         if (net->code == ACCEL_OK)
             mark_used(net, tensor);
         return value;

@@ -52,6 +52,14 @@ void net_refuse_unused(struct net *net);
 /* A matrix [rows, width], or of [parts, rows, width] all rows as one matrix. */
 uint32_t net_matrix(struct net *net, const char *name, uint64_t parts, uint64_t rows, uint64_t width);
 
+/* Returns whether a GGUF file has F32 factors [count] of products in the tensor `name`: PART.scale beside the matrix
+ * PART.weight. */
+bool net_has_scales(const struct net *net, const char *name, uint64_t count);
+
+/* Reads the only factor of such a tensor: 1 if the file has none. A matrix with factors that no product reads is
+ * refused. */
+double net_product_scale(struct net *net, const char *name);
+
 /* A vector [width], as F32; `add` is added to each element. */
 uint32_t net_vector(struct net *net, const char *name, uint64_t width, float add);
 

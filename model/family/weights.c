@@ -39,27 +39,6 @@ static int32_t find(const struct accel_model_file *file, const char *name, const
     return ACCEL_OK;
 }
 
-/* Refuses a matrix with scales in tensors of their own that belong to no packing that its folder describes: they are
- * not applied. */
-static int32_t refuse_scaled(const struct accel_model_file *file, const char *name, struct accel_error *error)
-{
-    static const char *const ends[] = {"weight_scale", "weight_scale_inv", "weight_scale_2", "weight.scale",
-                                       "scale",        "scale_inv"};
-    const size_t stem = strlen(name) - strlen("weight");
-    char scale[200];
-
-    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
-        snprintf(scale, sizeof(scale), "%.*s%s", (int)stem, name, ends[i]);
-        if (accel_model_file_find(file, scale) == NULL)
-            continue;
-        accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: tensor '%s': scales of '%s' are not supported",
-                        accel_model_file_path(file), scale, name);
-        accel_error_remedy(error, "convert the model to BF16 first, then accelctl quantize");
-        return ACCEL_E_UNSUPPORTED;
-    }
-    return ACCEL_OK;
-}
-
 /* Refuses a tensor whose type no operator reads in its place. Integers are codes of a quantizer, which mean nothing
  * without its scales; wider and narrower floats can be converted. */
 static int32_t refuse_type(const struct accel_model_file *file, const struct accel_model_tensor *tensor,
@@ -116,9 +95,8 @@ int32_t weights_check_matrix(const struct accel_model_file *file, const char *na
         snprintf(wanted, sizeof(wanted), "[%llu, %llu]", (unsigned long long)rows, (unsigned long long)width);
     if (!fits)
         return refuse_shape(file, tensor, wanted, error);
-    code = refuse_scaled(file, name, error);
-    if (code != ACCEL_OK || is_matrix_type(tensor->type))
-        return code;
+    if (is_matrix_type(tensor->type))
+        return ACCEL_OK;
     return refuse_type(file, tensor, "matrix", "matrices are F32, F16, BF16, F8_E4M3, F8_E5M2 or quantized", "f32",
                        error);
 }

@@ -28,7 +28,7 @@ struct weight_type {
 const struct weight_type *weights_find_type(const struct weight_types *types, const char *name);
 
 /* Finds the matrix `name` and checks its shape: [rows, width], or with `parts` above 1 [parts, rows, width] or all rows
- * of the parts in one. ACCEL_E_CORRUPT if it is missing, ACCEL_E_UNSUPPORTED if its scales are tensors of their own. */
+ * of the parts in one. ACCEL_E_CORRUPT if it is missing. */
 int32_t weights_check_matrix(const struct accel_model_file *file, const char *name, uint64_t parts, uint64_t rows,
                              uint64_t width, const struct accel_model_tensor **out_tensor, struct accel_error *error);
 

@@ -266,9 +266,13 @@ static int32_t read_tensor(struct cursor *cursor, struct model_tensor *tensor)
     if (code != ACCEL_OK)
         return code;
     element = model_element_gguf(number);
-    if (element == NULL)
-        return model_fault(cursor->error, ACCEL_E_CORRUPT, cursor->part->path, at,
-                           "tensor %s has type %u, which the format does not know", shown, number);
+    if (element == NULL) {
+        model_fault(cursor->error, ACCEL_E_UNSUPPORTED, cursor->part->path, at,
+                    "tensor %s has type %u, which is not known here", shown, number);
+        accel_error_remedy(cursor->error,
+                           "take the model in another type: the file is damaged, or of a newer llama.cpp");
+        return ACCEL_E_UNSUPPORTED;
+    }
     face->type = element->type;
     face->type_name = element->name;
     if (model_element_bytes(element, face->dims, face->rank, &face->bytes, &reason) != ACCEL_OK)

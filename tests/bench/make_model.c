@@ -17,7 +17,7 @@
 
 int main(int count, char **arguments)
 {
-    struct random_model s = {22, 2048, 5632, 32, 4, 32000, 0, 0, 0};
+    struct random_model s = {22, 2048, 5632, 32, 4, 32000, 0, 0, 0, 0};
     uint64_t *const fields[] = {&s.layers,   &s.hidden,     &s.ffn,     &s.heads,
                                 &s.kv_heads, &s.vocabulary, &s.experts, &s.used};
     const int field_count = (int)(sizeof(fields) / sizeof(*fields));

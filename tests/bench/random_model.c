@@ -21,7 +21,7 @@ struct tensor {
     uint64_t width;
     uint64_t experts; /* rows are those of so many matrices; 0: of one */
     uint32_t type;
-    enum { NORMAL, SCALED, EMBEDDING, ROUTER } kind;
+    enum { NORMAL, SCALED, EMBEDDING, ROUTER, FACTORS } kind;
     uint64_t offset;
     uint64_t bytes;
 };
@@ -165,6 +165,19 @@ static void add(struct tensor *list, uint64_t *count, const char *name, uint64_t
     tensor->type = rows == 0 ? ACCEL_F32 : type;
 }
 
+/* Adds the factors of the matrix that was added last. */
+static void add_factors(struct tensor *list, uint64_t *count, const struct random_model *s)
+{
+    const struct tensor *matrix = &list[*count - 1];
+    char name[NAME];
+
+    if (s->factor == 0 || matrix->rows == 0 || matrix->kind == EMBEDDING || matrix->kind == ROUTER)
+        return;
+    snprintf(name, sizeof(name), "%.*s.scale", (int)(strlen(matrix->name) - strlen(".weight")), matrix->name);
+    add(list, count, name, 0, matrix->experts == 0 ? 1 : matrix->experts, ACCEL_F32);
+    list[*count - 1].kind = FACTORS;
+}
+
 static uint64_t list_tensors(struct tensor *list, const struct random_model *s, uint32_t type)
 {
     const uint64_t kv = s->hidden / s->heads * s->kv_heads, experts = s->experts == 0 ? 1 : s->experts;
@@ -186,7 +199,7 @@ static uint64_t list_tensors(struct tensor *list, const struct random_model *s, 
     };
 
     add(list, &count, "token_embd.weight", s->vocabulary, s->hidden, type);
-    list[0].kind = s->experts == 0 ? NORMAL : EMBEDDING;
+    list[0].kind = EMBEDDING;
     for (uint64_t l = 0; l < s->layers; l++)
         for (uint64_t t = 0; t < PER_LAYER - (s->experts == 0); t++) {
             struct tensor *tensor = &list[count];
@@ -195,15 +208,17 @@ static uint64_t list_tensors(struct tensor *list, const struct random_model *s, 
             snprintf(name, sizeof(name), "blk.%u.%s.weight", (unsigned)l,
                      s->experts != 0 && layer[t].of_experts != NULL ? layer[t].of_experts : layer[t].name);
             add(list, &count, name, layer[t].rows, layer[t].width, t == PER_LAYER - 1 ? ACCEL_F32 : type);
-            if (s->experts == 0)
-                continue;
-            tensor->experts = layer[t].of_experts != NULL && t != PER_LAYER - 1 ? s->experts : 0;
-            tensor->kind = t == PER_LAYER - 1                               ? ROUTER
-                           : layer[t].rows == s->hidden * experts || t == 4 ? SCALED
-                                                                            : NORMAL;
+            if (s->experts != 0) {
+                tensor->experts = layer[t].of_experts != NULL && t != PER_LAYER - 1 ? s->experts : 0;
+                tensor->kind = t == PER_LAYER - 1                               ? ROUTER
+                               : layer[t].rows == s->hidden * experts || t == 4 ? SCALED
+                                                                                : NORMAL;
+            }
+            add_factors(list, &count, s);
         }
     add(list, &count, "output_norm.weight", 0, s->hidden, type);
     add(list, &count, "output.weight", s->vocabulary, s->hidden, type);
+    add_factors(list, &count, s);
     return count;
 }
 
@@ -239,6 +254,11 @@ static double logit_of(const struct random_model *s, uint64_t e, uint64_t seed)
     return -s->zipf * 0.78 * deviation * log((double)((e + seed * 5) % s->experts + 1));
 }
 
+static float factor_of(const struct random_model *s, uint64_t expert)
+{
+    return s->factor * (float)(1u << expert % 3);
+}
+
 static void change_row(const struct random_model *s, const struct tensor *tensor, uint64_t r, uint64_t seed,
                        float *values)
 {
@@ -246,10 +266,13 @@ static void change_row(const struct random_model *s, const struct tensor *tensor
 
     for (uint64_t i = 0; tensor->kind == SCALED && i < tensor->width; i++)
         values[i] *= small;
-    if (tensor->kind == EMBEDDING)
+    if (tensor->kind == EMBEDDING && s->experts != 0)
         values[0] = constant;
     if (tensor->kind == ROUTER)
         values[0] = (float)(logit_of(s, r, seed) * rms / constant);
+    if (s->factor != 0 && tensor->rows != 0 && tensor->kind != EMBEDDING && tensor->kind != ROUTER)
+        for (uint64_t i = 0; i < tensor->width; i++)
+            values[i] /= factor_of(s, tensor->experts == 0 ? 0 : r / (tensor->rows / tensor->experts));
 }
 
 static void put_tensor(FILE *out, const struct random_model *s, const struct tensor *tensor, const float *pool,
@@ -264,7 +287,10 @@ static void put_tensor(FILE *out, const struct random_model *s, const struct ten
 
         memcpy(values, pool + (seed * 7919 + r * 104729) % (POOL - tensor->width), tensor->width * sizeof(*values));
         change_row(s, tensor, r, seed, values);
-        if (tensor->rows == 0)
+        if (tensor->kind == FACTORS)
+            for (uint64_t i = 0; i < tensor->width; i++)
+                ((float *)row)[i] = factor_of(s, i);
+        else if (tensor->rows == 0)
             for (uint64_t i = 0; i < tensor->width; i++)
                 ((float *)row)[i] = 1.0f + values[i];
         else if (tensor->type == ACCEL_F32)
@@ -279,12 +305,12 @@ static void put_tensor(FILE *out, const struct random_model *s, const struct ten
 static void put_model(FILE *out, const struct random_model *s, uint32_t type)
 {
     static const char zeros[ALIGNMENT];
-    struct tensor *list = calloc(s->layers * PER_LAYER + FIXED, sizeof(*list));
+    struct tensor *list = calloc(2 * (s->layers * PER_LAYER + FIXED), sizeof(*list));
     uint64_t widest = s->ffn > s->hidden ? s->ffn : s->hidden;
     void *row = malloc(widest * sizeof(float));
     float *values = malloc(widest * sizeof(float));
     float *pool = make_pool();
-    uint64_t count;
+    uint64_t count, seed = 0;
 
     if (list == NULL || row == NULL || values == NULL || pool == NULL) {
         fprintf(stderr, "random model: out of memory\n");
@@ -310,7 +336,7 @@ static void put_model(FILE *out, const struct random_model *s, uint32_t type)
     }
     put(out, zeros, (size_t)((ALIGNMENT - ftell(out) % ALIGNMENT) % ALIGNMENT));
     for (uint64_t i = 0; i < count; i++)
-        put_tensor(out, s, &list[i], pool, values, row, i + 1);
+        put_tensor(out, s, &list[i], pool, values, row, list[i].kind == FACTORS ? seed : ++seed);
     free(pool);
     free(row);
     free(values);

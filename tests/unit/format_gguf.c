@@ -5,6 +5,8 @@
 #include <math.h>
 #include <sys/stat.h>
 
+#include <accel/quant/format.h>
+
 #include "model/family/decoder_config.h"
 #include "tests/unit/format_support.h"
 
@@ -488,6 +490,59 @@ static void absent_keys_are_those_of_llama_cpp(void **state)
     refuse(&b, ACCEL_E_UNSUPPORTED, "some.rope.scaling.type is 'dynamic'");
 }
 
+/* Reads all values of a tensor. */
+static float *read_values(const struct accel_model_file *file, const struct accel_model_tensor *tensor)
+{
+    const uint64_t rows = tensor->dims[0], width = tensor->dims[1];
+    unsigned char *bytes = malloc(tensor->bytes);
+    float *values = malloc(rows * width * sizeof(*values));
+    struct accel_error error = {0};
+
+    assert_true(bytes != NULL && values != NULL);
+    assert_int_equal(accel_model_file_read(file, tensor, 0, tensor->bytes, bytes, &error), ACCEL_OK);
+    for (uint64_t r = 0; r < rows; r++) {
+        const void *plane = bytes + r * (tensor->bytes / rows);
+
+        assert_int_equal(accel_format_decode(tensor->type, &plane, width, values + r * width), ACCEL_OK);
+    }
+    free(bytes);
+    return values;
+}
+
+/* One matrix of each type that llama-quantize (llama.cpp v0.5.0, with an importance matrix) writes, and the values that
+ * its own decoders (to_float of ggml_type_traits) give: equal, where minus zero is zero. */
+static void files_of_llama_quantize_are_read(void **state)
+{
+    struct accel_model_file *written = NULL, *decoded = NULL;
+    struct accel_error error = {0};
+    char path[4096];
+
+    (void)state;
+    source_path(path, "tests/fixtures/gguf-types/llama-quantize.gguf");
+    assert_int_equal(accel_model_file_open(path, NULL, &written, &error), ACCEL_OK);
+    source_path(path, "tests/fixtures/gguf-types/llama-quantize.safetensors");
+    assert_int_equal(accel_model_file_open(path, NULL, &decoded, &error), ACCEL_OK);
+    assert_int_equal(accel_model_file_tensor_count(written), 27);
+    for (uint64_t i = 0; i < 27; i++) {
+        const struct accel_model_tensor *tensor = accel_model_file_tensor(written, i);
+        const struct accel_model_tensor *right = accel_model_file_find(decoded, tensor->name);
+        float *values, *expected;
+
+        assert_non_null(right);
+        assert_true(right->dims[0] == tensor->dims[0] && right->dims[1] == tensor->dims[1]);
+        values = read_values(written, tensor);
+        expected = read_values(decoded, right);
+        for (uint64_t v = 0; v < tensor->dims[0] * tensor->dims[1]; v++)
+            if (!(values[v] == expected[v]))
+                fail_msg("%s value %llu: %a, expected %a", tensor->type_name, (unsigned long long)v, (double)values[v],
+                         (double)expected[v]);
+        free(values);
+        free(expected);
+    }
+    accel_model_file_close(written);
+    accel_model_file_close(decoded);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -500,6 +555,7 @@ int main(void)
         cmocka_unit_test(split_files_are_one_model),
         cmocka_unit_test(layers_must_have_tensors),
         cmocka_unit_test(absent_keys_are_those_of_llama_cpp),
+        cmocka_unit_test(files_of_llama_quantize_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

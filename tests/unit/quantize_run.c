@@ -19,7 +19,7 @@
 #include "tools/accelctl/sigbus_guard.h"
 
 /* 2 layers; 27 MB in F16 and 54 MB in F32, which is more than what is written between two synchronisations. */
-static const struct random_model sizes = {2, 512, 1536, 8, 2, 16000, 0, 0, 0};
+static const struct random_model sizes = {2, 512, 1536, 8, 2, 16000, 0, 0, 0, 0};
 
 struct files {
     char in[PATH_BYTES];

@@ -12,8 +12,8 @@
 #include "tests/bench/random_model.h"
 
 /* 4 layers of 8 experts: 40 MB in Q4_0, of which experts are 39 MB. */
-static const struct random_model sizes = {4, 256, 2720, 8, 2, 600, 8, 2, 1.5};
-static const struct random_model dense = {1, 256, 768, 8, 2, 600, 0, 0, 0};
+static const struct random_model sizes = {4, 256, 2720, 8, 2, 600, 8, 2, 1.5, 0};
+static const struct random_model dense = {1, 256, 768, 8, 2, 600, 0, 0, 0, 0};
 
 enum { PROMPT = 40, STEPS = 12, VOCABULARY = 600 };
 
@@ -117,6 +117,60 @@ static void logits_are_the_same(void **state)
     unlink(path);
 }
 
+/* Returns the logits of a model with random F32 weights. */
+static float *logits_of(const struct random_model *model)
+{
+    struct accel_context *context = make_context();
+    struct accel_session *session;
+    struct accel_model *opened = NULL;
+    struct accel_error error = {0};
+    float *logits = calloc((STEPS + 1) * VOCABULARY, sizeof(*logits));
+    char path[PATH_BYTES];
+
+    assert_non_null(logits);
+    snprintf(path, PATH_BYTES, "session_factors-%ld.gguf", (long)getpid());
+    assert_true(random_model_write(path, model, ACCEL_F32));
+    OK(accel_model_open(path, NULL, &opened, &error));
+    session = make_session(context, opened, 0, 1);
+    feed(session, logits);
+    close_all(session, opened, context);
+    unlink(path);
+    return logits;
+}
+
+/* GGUF files have a factor of the products with a matrix, or with each expert, in a tensor beside it. */
+static void factors_beside_matrices(void **state)
+{
+    static const struct random_model models[] = {{2, 64, 96, 4, 2, 600, 0, 0, 0, 0},
+                                                 {2, 64, 96, 4, 2, 600, 5, 2, 1, 0}};
+
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++) {
+        struct random_model scaled = models[i];
+        float *plain = logits_of(&models[i]), *other;
+
+        scaled.factor = 0.125f;
+        other = logits_of(&scaled);
+        assert_memory_equal(plain, other, (STEPS + 1) * VOCABULARY * sizeof(*plain));
+        free(plain);
+        free(other);
+    }
+}
+
+static void factors_that_are_refused(void **state)
+{
+    static const struct random_model infinite = {1, 64, 96, 4, 2, 600, 0, 0, 0, INFINITY};
+    struct accel_model *opened = NULL;
+    struct accel_error error = {0};
+    char path[PATH_BYTES];
+
+    (void)state;
+    write_model(&infinite, path);
+    assert_int_equal(accel_model_open(path, NULL, &opened, &error), ACCEL_E_CORRUPT);
+    assert_non_null(strstr(error.text, "'blk.0.attn_q.scale' holds inf"));
+    unlink(path);
+}
+
 /* Without room for the experts of a token the verdict stays, and a note has the budget that is enough. */
 static void a_budget_that_is_too_small(void **state)
 {
@@ -181,8 +235,8 @@ static void limits_that_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(logits_are_the_same),
-        cmocka_unit_test(a_budget_that_is_too_small),
+        cmocka_unit_test(logits_are_the_same),      cmocka_unit_test(factors_beside_matrices),
+        cmocka_unit_test(factors_that_are_refused), cmocka_unit_test(a_budget_that_is_too_small),
         cmocka_unit_test(limits_that_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

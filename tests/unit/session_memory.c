@@ -14,7 +14,7 @@
 #include "tests/bench/random_model.h"
 
 /* 4 layers, 23 M parameters: 13 MB in Q4_0, 46 MB in F16. The output matrix is not tied to the embedding. */
-static const struct random_model sizes = {4, 512, 1536, 8, 2, 8000, 0, 0, 0};
+static const struct random_model sizes = {4, 512, 1536, 8, 2, 8000, 0, 0, 0, 0};
 
 struct row {
     const char *model; /* in samples/stories260K, or a type of the random model */

@@ -7,7 +7,7 @@
 #include "session_support.h"
 #include "tests/bench/random_model.h"
 
-static const struct random_model sizes = {1, 256, 768, 8, 2, 600, 0, 0, 0};
+static const struct random_model sizes = {1, 256, 768, 8, 2, 600, 0, 0, 0, 0};
 
 enum { CONTEXT = 64, FED = 230 };
 

@@ -14,7 +14,7 @@
 #include "session_support.h"
 #include "tests/bench/random_model.h"
 
-static const struct random_model sizes = {4, 256, 768, 8, 2, 600, 0, 0, 0};
+static const struct random_model sizes = {4, 256, 768, 8, 2, 600, 0, 0, 0, 0};
 
 /* ---- every allocation of the process is counted, but for sanitizers, which have their own allocator ---- */
 

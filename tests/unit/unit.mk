@@ -149,6 +149,7 @@ tests_unit_profile_environment_LDADD = $(core_test_libs)
 unit_tests += tests/unit/format_gguf
 tests_unit_format_gguf_SOURCES = %D%/format_gguf.c %D%/format_support.h
 tests_unit_format_gguf_LDADD = $(model_test_libs) -lm
+EXTRA_DIST += tests/fixtures/gguf-types/llama-quantize.gguf tests/fixtures/gguf-types/llama-quantize.safetensors
 
 unit_tests += tests/unit/family_keys
 tests_unit_family_keys_SOURCES = %D%/family_keys.c %D%/format_support.h %D%/config_defaults.def \

@@ -172,6 +172,21 @@ static void unpack_nvfp4(const uint8_t *block, uint32_t i, struct unpacked *unpa
     unpacked->scales = nvfp4_scale(block[2 * i]) | nvfp4_scale(block[2 * i + 1]) << 16;
 }
 
+/* Codes under a negated scale: code q means q - 2. */
+static void unpack_q2_0(const uint8_t *block, uint32_t i, struct unpacked *unpacked)
+{
+    for (uint32_t j = 0; j < FORMAT_BLOCK; j++)
+        unpacked->q[j] = 3u - (block[2 + 8 * i + j / 4] >> j % 4 * 2 & 3u);
+    unpacked->scales = read16(block) ^ 0x8000u;
+}
+
+static void unpack_q1_0(const uint8_t *block, uint32_t i, struct unpacked *unpacked)
+{
+    for (uint32_t j = 0; j < FORMAT_BLOCK; j++)
+        unpacked->q[j] = (uint8_t)(1u + (block[2 + 4 * i + j / 8] >> j % 8 & 1u) * 2);
+    unpacked->scales = read16(block);
+}
+
 static void unpack_q2_k(const uint8_t *block, uint32_t i, struct unpacked *unpacked)
 {
     for (uint32_t j = 0; j < FORMAT_BLOCK; j++)
@@ -273,6 +288,8 @@ static void unpack_iq4_xs(const uint8_t *block, uint32_t i, struct unpacked *unp
     X(Q2_K, 2, FORMAT_SUPER16M, 1, FORMAT_NO_CODEBOOK, 3, unpack_q2_k)                                                 \
     X(MXFP4, 4, FORMAT_POWERS, 1, FORMAT_CODEBOOK_MXFP4, 2, unpack_mxfp4)                                              \
     X(NVFP4, 4, FORMAT_PAIRS, 1, FORMAT_CODEBOOK_MXFP4, 2, unpack_nvfp4)                                               \
+    X(Q2_0, 2, FORMAT_SYMMETRIC, 1, FORMAT_NO_CODEBOOK, 2, unpack_q2_0)                                                \
+    X(Q1_0, 2, FORMAT_SYMMETRIC, 1, FORMAT_NO_CODEBOOK, 2, unpack_q1_0)                                                \
     X(IQ3_S, 4, FORMAT_SUPER16L, 1, FORMAT_CODEBOOK_IQ3_S, 3, NULL)                                                    \
     X(IQ3_XXS, 4, FORMAT_SUPER16L, 1, FORMAT_CODEBOOK_IQ3_XXS, 3, NULL)                                                \
     X(IQ2_S, 3, FORMAT_SUPER16L, 1, FORMAT_CODEBOOK_IQ2, 3, NULL)                                                      \

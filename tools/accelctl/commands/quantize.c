@@ -195,7 +195,7 @@ static const struct {
 } other_types[] = {
     {"iq3_m iq3_s", "Q3_K_M"},
     {"iq3_xs iq3_xxs", "Q3_K_S"},
-    {"iq2_m iq2_s iq2_xs iq2_xxs iq1_m iq1_s tq2_0 tq1_0", "Q2_K"},
+    {"iq2_m iq2_s iq2_xs iq2_xxs iq1_m iq1_s q2_0 q1_0 tq2_0 tq1_0", "Q2_K"},
     {"q4_0_4_4 q4_0_4_8 q4_0_8_8", "Q4_0"},
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Private to the vector kernels: unpacks blocks of 256 or 32 weights whose codes are not 4 or 8 bits wide, or which
+ * Private to the vector kernels: unpacks blocks of 32 to 256 weights whose codes are not 4 or 8 bits wide, or which
  * have sub-scales, to signed 8-bit codes with a scale and a minimum per 16 weights. quant/decode_k.c and
  * quant/decode_blocks.c define the formats.
  */
@@ -128,7 +128,7 @@ CPU_INLINE void set_sixteen(float out[UNPACKED_SCALES], __m128i bytes, float fac
     _mm256_storeu_ps(out + 8, _mm256_mul_ps(_mm256_cvtepi32_ps(last), _mm256_set1_ps(factor)));
 }
 
-/* ---- blocks of 64 ---- */
+/* ---- blocks of 64 and 128 ---- */
 
 /* Returns a scale of nvfp4: an unsigned float of 8 bits, halved; all ones are zero. */
 CPU_INLINE float half_of_float8_scale(uint8_t byte)
@@ -153,6 +153,31 @@ CPU_INLINE void unpack_nvfp4(const uint8_t *block, size_t at, struct unpacked *o
         memcpy(&third, codes + 16, sizeof(third));
         memcpy(codes + 8, &third, sizeof(third));
         memcpy(codes + 16, &second, sizeof(second));
+    }
+}
+
+/* Unpacks codes -1 .. 2, four to a byte. */
+CPU_INLINE void unpack_q2_0(const uint8_t *block, size_t at, struct unpacked *out)
+{
+    for (size_t g = 0; g < 4; g++)
+        out->d[at / 16 + g] = half_to_float(block);
+    for (size_t g = 0; g < 2; g++) {
+        __m256i bytes = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(block + 2 + 8 * g)));
+        bytes = _mm256_or_si256(bytes, _mm256_slli_epi32(bytes, 6)); /* codes 0 and 1 in bytes 0 and 1 */
+        bytes = _mm256_or_si256(bytes, _mm256_slli_epi32(bytes, 12));
+        bytes = _mm256_and_si256(bytes, _mm256_set1_epi8(3));
+        store32(out->codes + at + 32 * g, _mm256_sub_epi8(bytes, _mm256_set1_epi8(1)));
+    }
+}
+
+/* Unpacks signs. */
+CPU_INLINE void unpack_q1_0(const uint8_t *block, size_t at, struct unpacked *out)
+{
+    for (size_t g = 0; g < 8; g++)
+        out->d[at / 16 + g] = half_to_float(block);
+    for (size_t g = 0; g < 4; g++) {
+        const __m256i two = _mm256_srli_epi16(fifth_bits(word_at(block + 2 + 4 * g)), 3);
+        store32(out->codes + at + 32 * g, _mm256_sub_epi8(two, _mm256_set1_epi8(1)));
     }
 }
 
@@ -297,6 +322,10 @@ CPU_INLINE void unpack(const struct traits traits, const uint8_t *row, size_t at
         for (size_t i = 0; i < count; i += traits.block_values, block += traits.block_bytes) {
             if (traits.type == ACCEL_NVFP4)
                 unpack_nvfp4(block, i, out);
+            else if (traits.type == ACCEL_Q2_0)
+                unpack_q2_0(block, i, out);
+            else if (traits.type == ACCEL_Q1_0)
+                unpack_q1_0(block, i, out);
             else
                 unpack_small(traits, block, i, out);
         }
