@@ -159,7 +159,7 @@ int32_t accel_quantize_plan(const struct accel_model_file *file, const struct ac
     struct accel_quantize_job *job;
     int32_t code;
     if (file == NULL || options == NULL || out_job == NULL)
-        return accel_error_set(error, ACCEL_E_INVALID, "accel_quantize_plan: an argument is NULL");
+        return model_refuse_null(__func__, error);
     *out_job = NULL;
     code = open_struct_import(options, ACCEL_END_OF(struct accel_quantize_options, progress_data), sizeof(chosen),
                               "accel_quantize_options", &chosen, error);

@@ -121,6 +121,7 @@ static const char *text_of(struct accel_history *history, const struct members *
 
 /* Limit of plausible numbers: larger ones would spoil every average that they enter. */
 #define MOST_NUMBER ((uint64_t)1 << 53)
+#define MOST_SPEED 1e9 /* tokens of one text in a second */
 #define MOST_RATIO UINT64_C(1000)
 
 static bool is_absurd_pair(uint64_t planned, uint64_t measured)
@@ -132,7 +133,7 @@ static bool is_absurd_pair(uint64_t planned, uint64_t measured)
 
 static bool is_absurd(const struct accel_history_record *record)
 {
-    return record->speed > (double)MOST_NUMBER || record->bandwidth > (double)MOST_NUMBER ||
+    return record->speed > MOST_SPEED || record->bandwidth > (double)MOST_NUMBER ||
            is_absurd_pair(record->planned, record->measured) || record->step_bytes > MOST_NUMBER ||
            record->tokens > MOST_NUMBER;
 }

@@ -196,7 +196,10 @@ int32_t accel_plan_need_opened(struct accel_plan *plan, struct accel_error *erro
 
 int32_t accel_plan_open_device(struct accel_plan *plan, struct accel_device **out_device, struct accel_error *error)
 {
-    int32_t code = accel_plan_need_opened(plan, error);
+    int32_t code;
+    if (plan == NULL || out_device == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "%s: an argument is NULL", __func__);
+    code = accel_plan_need_opened(plan, error);
     if (code == ACCEL_OK)
         accel_object_retain(&plan->opened->object);
     *out_device = code == ACCEL_OK ? plan->opened : NULL;

@@ -90,13 +90,16 @@ const struct accel_setting_row *accel_key_find(const char *name)
 const struct accel_setting_row *accel_key_of_option(const char *name, struct accel_arena *arena)
 {
     struct accel_setting_row *row = accel_arena_array(arena, 1, sizeof(*row));
+    const char *end = strrchr(name, '_');
+    const bool is_size = end != NULL && strcmp(end, "_bytes") == 0;
     if (row == NULL)
         return NULL;
     *row = (struct accel_setting_row){.size = sizeof(*row),
-                                      .type = ACCEL_SETTING_TEXT,
+                                      .type = is_size ? ACCEL_SETTING_INTEGER : ACCEL_SETTING_TEXT,
                                       .honored = ACCEL_HONORED_DRIVER,
                                       .name = name,
-                                      .unit = "",
+                                      .unit = is_size ? "bytes" : "",
+                                      .highest = INT64_MAX,
                                       .words = "",
                                       .preset = "",
                                       .by = "",
@@ -221,7 +224,7 @@ static bool refuse_word(const struct accel_setting_row *key, const char *text, c
 
 static const char *example_of(const struct accel_setting_row *key)
 {
-    return key->type == ACCEL_SETTING_SIZE ? "MiB or GiB" : key->type == ACCEL_SETTING_DURATION ? "ms or s" : key->unit;
+    return strcmp(key->unit, "bytes") == 0 ? "MiB or GiB" : key->type == ACCEL_SETTING_DURATION ? "ms or s" : key->unit;
 }
 
 /* Reports a number without a unit, or with a unit of another quantity. */
@@ -229,7 +232,7 @@ static void refuse_unit(const struct accel_setting_row *key, const char *text, c
                         size_t bytes)
 {
     const char *wanted = example_of(key), *written = text + strspn(text, "0123456789 ");
-    const char *things = key->type == ACCEL_SETTING_SIZE       ? "of a size"
+    const char *things = strcmp(key->unit, "bytes") == 0       ? "of a size"
                          : key->type == ACCEL_SETTING_DURATION ? "of a time"
                          : strcmp(key->unit, "tok") == 0       ? "of tokens"
                                                                : "here";
@@ -255,8 +258,8 @@ static bool parse_number(const struct accel_setting_row *key, const char *text, 
                      *wanted ? example_of(key) : "", *key->words ? ", and none of: " : "", key->words);
         return false;
     }
-    /* Sizes and times have several units; tokens have one. */
-    if (strcmp(unit, wanted) != 0 && !(*unit == '\0' && strcmp(wanted, "tok") == 0)) {
+    /* Sizes and times have several units; tokens, and numbers of a driver's option, have one. */
+    if (strcmp(unit, wanted) != 0 && !(*unit == '\0' && key->type == ACCEL_SETTING_INTEGER)) {
         refuse_unit(key, text, unit, why, bytes);
         return false;
     }

@@ -22,7 +22,8 @@ struct accel_key_value {
 /** Returns the row of a setting, or NULL. */
 const struct accel_setting_row *accel_key_find(const char *name);
 
-/** Returns a row for an option of a driver ("cpu.isa"), which belongs to the arena unlike `name`; NULL: no memory. */
+/** Returns a row for an option of a driver ("cpu.isa"), which belongs to the arena unlike `name`: of a size if the name
+ * ends in "_bytes". NULL: no memory. */
 const struct accel_setting_row *accel_key_of_option(const char *name, struct accel_arena *arena);
 
 /** A name for several settings at once: a caller, a file or the environment gives all of them one value. */

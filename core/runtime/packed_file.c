@@ -270,7 +270,10 @@ int32_t accel_weights_label_read(const char *path, char out_label[ACCEL_WEIGHTS_
     struct header head;
     char reason[128];
     int32_t code = ACCEL_OK;
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    int file;
+    if (path == NULL || out_label == NULL)
+        return accel_error_set(error, ACCEL_E_INVALID, "%s: an argument is NULL", __func__);
+    file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     out_label[0] = '\0';
     if (file < 0)
         return accel_error_by(error, ACCEL_FROM_FILE, accel_file_code(errno), "%s: cannot open: %s", path,

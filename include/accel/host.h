@@ -39,7 +39,7 @@ ACCEL_BEGIN_C
 struct accel_option {
     uint32_t size;
     uint32_t type;       /**< ACCEL_OPTION_... */
-    const char *name;    /**< lower case with dots: "cpu.isa" */
+    const char *name;    /**< lower case with dots: "cpu.isa"; of a size, and of these only, with the end "_bytes" */
     const char *help;    /**< one line */
     int64_t integer;     /**< default of an integer or flag */
     int64_t lowest;      /**< of an integer */

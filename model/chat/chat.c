@@ -45,7 +45,7 @@ int32_t accel_chat_template_create(const char *text, size_t size, const char *na
     bool done;
 
     if (text == NULL || out_template == NULL)
-        return accel_error_set(error, ACCEL_E_INVALID, "accel_chat_template_create: an argument is NULL");
+        return model_refuse_null(__func__, error);
     *out_template = NULL;
     if (name == NULL)
         name = "chat template";

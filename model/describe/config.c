@@ -2,6 +2,7 @@
 /* Reads shapes from config.json. One table has the names that families use; objects inside are components. */
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "model/describe/internal.h"
 #include "model/file/fault.h"
@@ -261,17 +262,20 @@ static int32_t read_family(struct accel_model_description *d, const json_t *root
 }
 
 /* Reads how the weights are quantized. The published weights of gpt-oss have experts in MXFP4 and others in 16 bits. */
-static int32_t read_packing(struct accel_model_description *d, const json_t *root)
+static int32_t read_packing(struct accel_model_description *d, const struct reader *reader, const json_t *root)
 {
     const json_t *packing = json_object_get(root, "quantization_config");
     const char *method = json_string_value(json_object_get(packing, "quant_method"));
 
-    if (!json_is_object(packing))
+    if (packing == NULL || json_is_null(packing))
         return ACCEL_OK;
+    if (!json_is_object(packing))
+        return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path, MODEL_NO_OFFSET, "%s is %s, not an object",
+                           "quantization_config", model_json_kind(packing));
     method = method == NULL ? "not stated" : method;
-    d->traits.expert_type = strcmp(method, "mxfp4") == 0 ? ACCEL_MXFP4 : ACCEL_TYPE_NONE;
+    d->traits.expert_type = strcasecmp(method, "mxfp4") == 0 ? ACCEL_MXFP4 : ACCEL_TYPE_NONE;
     d->traits.packing = model_pool_text(&d->pool, method, strlen(method));
-    return d->traits.packing == NULL ? ACCEL_E_MEMORY : ACCEL_OK;
+    return d->traits.packing == NULL ? model_no_memory(reader->error, d->path, strlen(method)) : ACCEL_OK;
 }
 
 /* ---- the whole configuration ---- */
@@ -383,8 +387,10 @@ int32_t describe_config_text(struct accel_model_description *d, const char *path
     if (code == ACCEL_OK && !json_is_object(root))
         code =
             model_fault(error, ACCEL_E_CORRUPT, path, MODEL_NO_OFFSET, "is %s, not an object", model_json_kind(root));
-    if (code == ACCEL_OK && (read_family(d, root) != ACCEL_OK || read_packing(d, root) != ACCEL_OK))
+    if (code == ACCEL_OK && read_family(d, root) != ACCEL_OK)
         code = model_no_memory(error, d->path, 0);
+    if (code == ACCEL_OK)
+        code = read_packing(d, &reader, root);
     if (code == ACCEL_OK)
         code = read_all(d, &reader, root);
     if (code == ACCEL_OK)

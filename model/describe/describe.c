@@ -105,10 +105,15 @@ static int32_t from_file(struct accel_model_description *d, struct accel_context
     return code;
 }
 
-/* Refuses weights whose packing only their own files show. */
-static int32_t refuse_packed(const struct accel_model_description *d, struct accel_error *error)
+/* Refuses weights whose packing only their own files show: MXFP4 packs experts that are stored as one tensor. */
+static int32_t refuse_packed(const struct accel_model_description *d, const struct model_family *family,
+                             struct accel_error *error)
 {
-    if (d->traits.packing == NULL || d->traits.expert_type != ACCEL_TYPE_NONE)
+    const struct decoder_stack *stack = d->traits.expert_type == ACCEL_TYPE_NONE ? NULL : family->stacks;
+
+    while (stack != NULL && stack->source != NULL && (stack->part != DECODER_EXPERT_GATE || stack->count != COUNT_ONE))
+        stack++;
+    if (d->traits.packing == NULL || (stack != NULL && stack->source != NULL))
         return ACCEL_OK;
     accel_error_set(error, ACCEL_E_UNSUPPORTED,
                     "%s: quantization_config: quant_method is %.60s: only the files of the weights show their types",
@@ -143,7 +148,7 @@ static int32_t from_config(struct accel_model_description *d, struct accel_conte
     if (code == ACCEL_OK)
         code = accel_decoder_config_parse(d->origin, text, length, NULL, &config, error);
     if (code == ACCEL_OK)
-        code = refuse_packed(d, error);
+        code = refuse_packed(d, config.family, error);
     if (code == ACCEL_OK && d->traits.packing != NULL)
         code = describe_fact(d, "model.weights", d->traits.packing, d->origin, error);
     else if (code == ACCEL_OK && accel_format_describe(config.type, &format) == ACCEL_OK)
@@ -250,8 +255,11 @@ int32_t accel_model_describe(struct accel_context *context, const char *path_or_
                              struct accel_model_description **out_description, struct accel_error *error)
 {
     struct accel_model_file *file;
-    int32_t code = describe_open(context, path_or_name, out_description, &file, error);
+    int32_t code;
 
+    if (out_description == NULL)
+        return model_refuse_null(__func__, error);
+    code = describe_open(context, path_or_name, out_description, &file, error);
     accel_model_file_close(file);
     return code;
 }
@@ -298,10 +306,13 @@ const struct accel_sketch *accel_model_description_sketch(const struct accel_mod
 
 int32_t accel_model_description_runs(const struct accel_model_description *description, struct accel_error *error)
 {
-    const char *name = describe_find_fact(description, "model.family");
     const struct model_family *family;
+    const char *name;
     char place[512];
 
+    if (description == NULL)
+        return model_refuse_null(__func__, error);
+    name = describe_find_fact(description, "model.family");
     if (description->lacks_config) {
         model_fault(error, ACCEL_E_UNSUPPORTED, description->path, MODEL_NO_OFFSET, "has no config.json beside it");
         model_remedy_config(error);
@@ -309,7 +320,9 @@ int32_t accel_model_description_runs(const struct accel_model_description *descr
     }
     if (description->has_json && name == NULL) {
         model_fault(error, ACCEL_E_UNSUPPORTED, description->path, MODEL_NO_OFFSET,
-                    "config.json: model_type is missing or is not a string");
+                    description->has_odd_name
+                        ? "config.json: model_type is not a name of 1 to 64 printable characters without spaces"
+                        : "config.json: model_type is missing or is not a string");
         accel_error_remedy(error, "set model_type to the architecture of the weights, for example \"llama\"");
         return ACCEL_E_UNSUPPORTED;
     }

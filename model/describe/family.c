@@ -89,11 +89,11 @@ void family_set(struct accel_model_description *d, const struct family *family)
 int32_t family_name(struct accel_model_description *d, const char *name, uint64_t length)
 {
     d->traits.family = NULL;
-    if (name == NULL || length == 0 || length > FAMILY_BYTES)
+    d->has_odd_name = name != NULL && (length == 0 || length > FAMILY_BYTES);
+    for (uint64_t i = 0; name != NULL && i < length; i++)
+        d->has_odd_name = d->has_odd_name || name[i] <= ' ' || name[i] > '~';
+    if (name == NULL || d->has_odd_name)
         return ACCEL_OK;
-    for (uint64_t i = 0; i < length; i++)
-        if (name[i] <= ' ' || name[i] > '~')
-            return ACCEL_OK;
     d->traits.family = model_pool_text(&d->pool, name, length);
     return d->traits.family == NULL ? ACCEL_E_MEMORY : ACCEL_OK;
 }

@@ -131,6 +131,7 @@ struct accel_model_description {
     struct traits traits;
     const struct family *family;
     bool has_json;       /* its family is that of a config.json */
+    bool has_odd_name;   /* whose model_type is a string that cannot be a name */
     bool lacks_config;   /* it is of safetensors without a config.json */
     bool turned;         /* the file stores GPT-2's transposed matrices with their inputs first */
     bool has_transposed; /* a matrix of the file is one of these */
@@ -149,7 +150,7 @@ const struct family *family_guess(const char *kind);
 /* Sets the family of a description: the meaning of words in the file, and the main component. */
 void family_set(struct accel_model_description *d, const struct family *family);
 
-/* Records the family name of a file; invalid names are ignored. Fails only if memory is out. */
+/* Records the family name of a file; invalid names set has_odd_name. Fails only if memory is out. */
 int32_t family_name(struct accel_model_description *d, const char *name, uint64_t length);
 
 /* ---- facts ---- */

@@ -188,6 +188,7 @@ int32_t describe_decoder(struct accel_model_description *d, const struct accel_d
 {
     struct recipe recipe = {.d = d, .traits = &d->traits, .shapes = d->shapes, .error = error, .type = ACCEL_TYPE_NONE};
     struct listing listing = {&recipe, PART_LANGUAGE, config->type, ""};
+    uint32_t function;
 
     copy_shape(config, &d->shapes[PART_LANGUAGE]);
     d->traits.context = config->context;
@@ -196,7 +197,9 @@ int32_t describe_decoder(struct accel_model_description *d, const struct accel_d
         d->traits.window_layers += config->windows[layer] != 0;
         d->traits.window = config->windows[layer] > d->traits.window ? config->windows[layer] : d->traits.window;
     }
-    recipe.code = describe_check_layers(d, error);
+    recipe.code = decoder_find_function(config, &function, error);
+    if (recipe.code == ACCEL_OK)
+        recipe.code = describe_check_layers(d, error);
     if (recipe.code == ACCEL_OK)
         decoder_list(config, add_weight, &listing);
     return recipe.code;

@@ -38,18 +38,8 @@ static const char *activation_of(const struct accel_decoder_config *config)
                                                                                 : config->activation;
 }
 
-static int32_t find_function(const struct accel_decoder_config *config, uint32_t *out_function)
-{
-    for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
-        if (strcmp(functions[i].name, activation_of(config)) == 0) {
-            *out_function = functions[i].function;
-            return ACCEL_OK;
-        }
-    }
-    return ACCEL_E_UNSUPPORTED;
-}
-
-static int32_t refuse_function(const char *path, const char *key, const char *name, struct accel_error *error)
+int32_t decoder_find_function(const struct accel_decoder_config *config, uint32_t *out_function,
+                              struct accel_error *error)
 {
     char names[160] = "";
     size_t used = 0;
@@ -58,8 +48,13 @@ static int32_t refuse_function(const char *path, const char *key, const char *na
         int count = snprintf(names + used, sizeof(names) - used, "%s%s", used == 0 ? "" : ", ", functions[i].name);
 
         used += count > 0 && (size_t)count < sizeof(names) - used ? (size_t)count : 0;
+        if (strcmp(functions[i].name, activation_of(config)) == 0) {
+            *out_function = functions[i].function;
+            return ACCEL_OK;
+        }
     }
-    accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: %s \"%.60s\" has no implementation here", path, key, name);
+    accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: %s \"%.60s\" has no implementation here", config->origin,
+                    config->activation_key, config->activation);
     accel_error_remedy(error, "functions that run: %s; a model with another one cannot be run here", names);
     return ACCEL_E_UNSUPPORTED;
 }
@@ -598,10 +593,10 @@ int32_t decoder_check(const struct accel_model_file *file, const struct accel_de
     struct accel_error own = {0};
     struct step_graph none;
     struct decoder d = {.config = config, .form = &config->form, .options = &no_options, .step = &none};
-    int32_t code = find_function(config, &d.function);
+    int32_t code = decoder_find_function(config, &d.function, error);
 
     if (code != ACCEL_OK)
-        return refuse_function(config->origin, config->activation_key, config->activation, error);
+        return code;
     code = net_begin_check(&d.net, file, error == NULL ? &own : error);
     if (code == ACCEL_OK)
         describe(&d);
@@ -628,7 +623,7 @@ int32_t decoder_step(const struct accel_model_file *file, const struct accel_dec
                         .form = &config->form,
                         .options = options,
                         .step = out_step};
-    int32_t code = find_function(config, &d.function);
+    int32_t code = decoder_find_function(config, &d.function, error);
 
     memset(out_step, 0, sizeof(*out_step));
     if (code == ACCEL_OK)

@@ -62,6 +62,10 @@ typedef void (*decoder_weight)(void *data, enum decoder_part part, uint32_t laye
 /* Lists the weights that a configuration calls for, in the order of a step. */
 void decoder_list(const struct accel_decoder_config *config, decoder_weight weight, void *data);
 
+/* Finds the function of the feed-forward network (ACCEL_FN_...). ACCEL_E_UNSUPPORTED names those that run. */
+int32_t decoder_find_function(const struct accel_decoder_config *config, uint32_t *out_function,
+                              struct accel_error *error);
+
 /* Replaces tensors that the file arranges in another way than decoders read them (model/file/derived.h). Call once,
  * before the check and before the file is shared. */
 int32_t decoder_derive(struct accel_model_file *file, const struct accel_decoder_config *config,

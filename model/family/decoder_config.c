@@ -30,7 +30,7 @@ static const struct config_row rows[] = {
      CONFIG_TO_U32,
      true,
      1,
-     65536},
+     4096}, /* as many as the weights of a description may have (model/describe/recipe.c) */
     {{"hidden_size", "n_embd", "d_model", "n_embed"},
      {"embedding_length"},
      MEMBER(hidden),
@@ -328,10 +328,10 @@ static int32_t store_number(const struct config_reader *reader, const struct con
 
 int32_t config_missing(const struct config_reader *reader, const char *json, const char *gguf)
 {
-    const bool is_json = reader->root != NULL;
+    const bool is_json = reader->root != NULL, is_null = is_json && json_object_get(reader->scope, json) != NULL;
     return model_fault(reader->error, ACCEL_E_CORRUPT, reader->path, is_json ? 0 : MODEL_GGUF_KEYS,
-                       "the key %s%s%s is missing", is_json ? "" : reader->config->architecture, is_json ? "" : ".",
-                       is_json ? json : gguf);
+                       "the key %s%s%s is %s", is_json ? "" : reader->config->architecture, is_json ? "" : ".",
+                       is_json ? json : gguf, is_null ? "null" : "missing");
 }
 
 static int32_t missing_row(const struct config_reader *reader, const struct config_row *row)

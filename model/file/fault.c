@@ -42,6 +42,11 @@ int32_t model_fault(struct accel_error *error, int32_t code, const char *path, u
     return accel_error_origin(error, ACCEL_FROM_MODEL, code);
 }
 
+int32_t model_refuse_null(const char *function, struct accel_error *error)
+{
+    return accel_error_set(error, ACCEL_E_INVALID, "%s: an argument is NULL", function);
+}
+
 int32_t model_error_copy(struct accel_error *error, const struct accel_error *from)
 {
     if (error != NULL && error->code == ACCEL_OK)

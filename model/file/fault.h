@@ -24,6 +24,9 @@
 int32_t model_fault(struct accel_error *error, int32_t code, const char *path, uint64_t offset, const char *format, ...)
     ACCEL_PRINTF(5, 6);
 
+/* Refuses a call of a public function, `function`, since an argument is NULL. Returns ACCEL_E_INVALID. */
+int32_t model_refuse_null(const char *function, struct accel_error *error);
+
 /* Copies an error with its origin, remedy and numbers, unless `error` (may be NULL) holds one. Returns the code of
  * `from`. */
 int32_t model_error_copy(struct accel_error *error, const struct accel_error *from);

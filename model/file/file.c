@@ -422,6 +422,8 @@ int32_t accel_model_file_read(const struct accel_model_file *file, const struct 
 int32_t accel_model_file_check(const struct accel_model_file *file, struct accel_error *error) ACCEL_NOEXCEPT
 {
     int32_t code = ACCEL_OK;
+    if (file == NULL)
+        return model_refuse_null(__func__, error);
     for (uint32_t i = 0; i < file->part_count && code == ACCEL_OK; i++)
         code = model_part_check(&file->parts[i], error);
     return code;
@@ -430,6 +432,8 @@ int32_t accel_model_file_check(const struct accel_model_file *file, struct accel
 int32_t accel_model_file_mapping(const struct accel_model_file *file, uint32_t index,
                                  struct accel_model_mapping *out_mapping, struct accel_error *error) ACCEL_NOEXCEPT
 {
+    if (out_mapping == NULL)
+        return model_refuse_null(__func__, error);
     if (file == NULL || index >= file->part_count || !file->parts[index].mapped)
         return accel_error_set(error, ACCEL_E_NOT_FOUND, "accel_model_file_mapping: there is no mapping %u", index);
     out_mapping->address = file->parts[index].data;

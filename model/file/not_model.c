@@ -4,6 +4,7 @@
 #include "model/file/not_model.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,10 +22,11 @@
 /* Bytes of a saved plan among which its schema stands. */
 enum { SCHEMA_WITHIN = 4096 };
 
+/* Returns whether a file is there, or fails for a reason that opening it would report. */
 static bool has_file(const char *folder, const char *name)
 {
     char *path = model_text_join(folder, name);
-    const bool found = path != NULL && access(path, F_OK) == 0;
+    const bool found = path != NULL && (access(path, F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR));
     free(path);
     return found;
 }

@@ -87,7 +87,10 @@ int32_t accel_model_value_u64(const struct accel_model_value *value, uint64_t in
                               struct accel_error *error) ACCEL_NOEXCEPT
 {
     struct number number;
-    int32_t code = read_number(value, index, &number, error);
+    int32_t code;
+    if (value == NULL || out_value == NULL)
+        return model_refuse_null(__func__, error);
+    code = read_number(value, index, &number, error);
     if (code != ACCEL_OK)
         return code;
     if (number.kind == ACCEL_MODEL_SIGNED && (int64_t)number.bits < 0)
@@ -104,7 +107,10 @@ int32_t accel_model_value_i64(const struct accel_model_value *value, uint64_t in
                               struct accel_error *error) ACCEL_NOEXCEPT
 {
     struct number number;
-    int32_t code = read_number(value, index, &number, error);
+    int32_t code;
+    if (value == NULL || out_value == NULL)
+        return model_refuse_null(__func__, error);
+    code = read_number(value, index, &number, error);
     if (code != ACCEL_OK)
         return code;
     if (number.kind == ACCEL_MODEL_FLOAT || number.kind == ACCEL_MODEL_BOOL)
@@ -121,7 +127,10 @@ int32_t accel_model_value_f64(const struct accel_model_value *value, uint64_t in
                               struct accel_error *error) ACCEL_NOEXCEPT
 {
     struct number number;
-    int32_t code = read_number(value, index, &number, error);
+    int32_t code;
+    if (value == NULL || out_value == NULL)
+        return model_refuse_null(__func__, error);
+    code = read_number(value, index, &number, error);
     if (code != ACCEL_OK)
         return code;
     if (number.kind == ACCEL_MODEL_BOOL)
@@ -202,7 +211,10 @@ int32_t accel_model_file_get_u64(const struct accel_model_file *file, const char
 {
     const struct accel_model_value *value;
     struct accel_error inner = {0};
-    int32_t code = get_single(file, key, &value, error);
+    int32_t code;
+    if (file == NULL || key == NULL || out_value == NULL)
+        return model_refuse_null(__func__, error);
+    code = get_single(file, key, &value, error);
     if (code != ACCEL_OK)
         return code;
     code = accel_model_value_u64(value, 0, out_value, &inner);
@@ -214,7 +226,10 @@ int32_t accel_model_file_get_i64(const struct accel_model_file *file, const char
 {
     const struct accel_model_value *value;
     struct accel_error inner = {0};
-    int32_t code = get_single(file, key, &value, error);
+    int32_t code;
+    if (file == NULL || key == NULL || out_value == NULL)
+        return model_refuse_null(__func__, error);
+    code = get_single(file, key, &value, error);
     if (code != ACCEL_OK)
         return code;
     code = accel_model_value_i64(value, 0, out_value, &inner);
@@ -226,7 +241,10 @@ int32_t accel_model_file_get_f64(const struct accel_model_file *file, const char
 {
     const struct accel_model_value *value;
     struct accel_error inner = {0};
-    int32_t code = get_single(file, key, &value, error);
+    int32_t code;
+    if (file == NULL || key == NULL || out_value == NULL)
+        return model_refuse_null(__func__, error);
+    code = get_single(file, key, &value, error);
     if (code != ACCEL_OK)
         return code;
     code = accel_model_value_f64(value, 0, out_value, &inner);
@@ -237,7 +255,10 @@ int32_t accel_model_file_get_bool(const struct accel_model_file *file, const cha
                                   struct accel_error *error) ACCEL_NOEXCEPT
 {
     const struct accel_model_value *value;
-    int32_t code = get_single(file, key, &value, error);
+    int32_t code;
+    if (file == NULL || key == NULL || out_value == NULL)
+        return model_refuse_null(__func__, error);
+    code = get_single(file, key, &value, error);
     if (code != ACCEL_OK)
         return code;
     if (value->kind != ACCEL_MODEL_BOOL)
@@ -251,7 +272,10 @@ int32_t accel_model_file_get_text(const struct accel_model_file *file, const cha
                                   struct accel_model_text *out_text, struct accel_error *error) ACCEL_NOEXCEPT
 {
     const struct accel_model_value *value;
-    int32_t code = get_single(file, key, &value, error);
+    int32_t code;
+    if (file == NULL || key == NULL || out_text == NULL)
+        return model_refuse_null(__func__, error);
+    code = get_single(file, key, &value, error);
     if (code != ACCEL_OK)
         return code;
     if (value->kind != ACCEL_MODEL_TEXT)
@@ -264,9 +288,12 @@ int32_t accel_model_file_get_text(const struct accel_model_file *file, const cha
 int32_t accel_model_file_get_list(const struct accel_model_file *file, const char *key, uint32_t kind,
                                   const struct accel_model_value **out_list, struct accel_error *error) ACCEL_NOEXCEPT
 {
-    const struct accel_model_value *value = accel_model_file_find_value(file, key);
+    const struct accel_model_value *value;
     char shown[MODEL_QUOTE_BYTES];
+    if (file == NULL || key == NULL || out_list == NULL)
+        return model_refuse_null(__func__, error);
     *out_list = NULL;
+    value = accel_model_file_find_value(file, key);
     if (value == NULL)
         return model_fault(error, ACCEL_E_NOT_FOUND, file->path, missing_key_offset(file), "the key %s is missing",
                            model_quote(shown, key, strlen(key)));

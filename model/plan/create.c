@@ -9,6 +9,7 @@
 #include <accel/model/tokenizer.h>
 
 #include "model/describe/open.h"
+#include "model/file/fault.h"
 #include "model/file/not_model.h"
 #include "model/file/text.h"
 #include "model/plan/identity.h"
@@ -84,6 +85,15 @@ bool model_plan_is_mode(const char *mode)
     return mode != NULL && (strcmp(mode, "stream") == 0 || strcmp(mode, "components") == 0);
 }
 
+static int32_t check_overrides(const struct accel_named_value *rows, uint32_t count, struct accel_error *error)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (rows == NULL || rows[i].key == NULL || rows[i].value == NULL || rows[i].origin == NULL)
+            return accel_error_set(error, ACCEL_E_INVALID, "setting %u of a model's plan has no key, value or origin",
+                                   i);
+    return ACCEL_OK;
+}
+
 static int32_t check_options(const struct accel_context *context, const struct accel_model_plan_options *given,
                              struct accel_model_plan_options *out_options, struct accel_error *error)
 {
@@ -97,14 +107,7 @@ static int32_t check_options(const struct accel_context *context, const struct a
     if (out_options->mode != NULL && !model_plan_is_mode(out_options->mode))
         return accel_error_set(error, ACCEL_E_INVALID, "mode \"%.60s\" of a model's plan is none of: stream components",
                                out_options->mode);
-    for (uint32_t i = 0; i < out_options->override_count; i++) {
-        const struct accel_named_value *row = out_options->overrides == NULL ? NULL : &out_options->overrides[i];
-
-        if (row == NULL || row->key == NULL || row->value == NULL || row->origin == NULL)
-            return accel_error_set(error, ACCEL_E_INVALID, "setting %u of a model's plan has no key, value or origin",
-                                   i);
-    }
-    return ACCEL_OK;
+    return check_overrides(out_options->overrides, out_options->override_count, error);
 }
 
 /* ---- the subject ---- */
@@ -420,6 +423,8 @@ int32_t accel_model_plan_create(struct accel_context *context, const struct acce
     struct plan_subject *subject;
     int32_t code;
 
+    if (options == NULL || out_plan == NULL)
+        return model_refuse_null(__func__, error);
     *out_plan = NULL;
     code = check_options(context, options, &chosen, error);
     if (code == ACCEL_OK)
@@ -430,7 +435,14 @@ int32_t accel_model_plan_create(struct accel_context *context, const struct acce
 int32_t accel_model_plan_vary(const struct accel_model_plan *plan, const struct accel_named_value *more,
                               uint32_t more_count, struct accel_model_plan **out_plan, struct accel_error *error)
 {
+    int32_t code;
+
+    if (plan == NULL || out_plan == NULL)
+        return model_refuse_null(__func__, error);
     *out_plan = NULL;
+    code = check_overrides(more, more_count, error);
+    if (code != ACCEL_OK)
+        return code;
     atomic_fetch_add(&plan->subject->owners, 1);
     return create_plan(plan->context, plan->subject, &plan->options, more, more_count, accel_model_plan_plan(plan),
                        out_plan, error);
@@ -458,13 +470,15 @@ const struct accel_plan *accel_model_plan_plan(const struct accel_model_plan *pl
 
 int32_t accel_model_plan_note_tokenizer(struct accel_model_plan *plan, struct accel_error *error)
 {
-    const struct accel_model *model = plan->subject->model;
+    const struct accel_model *model = plan == NULL ? NULL : plan->subject->model;
     struct accel_tokenizer *tokenizer = NULL;
     struct accel_error why = {0};
     char text[sizeof(why.text) + 40];
     struct accel_plan_note note = {
         .size = sizeof(note), .level = ACCEL_NOTE_WARN, .key = "tokenizer", .text = text, .remedy = why.remedy};
 
+    if (plan == NULL)
+        return model_refuse_null(__func__, error);
     if (model == NULL)
         return ACCEL_OK;
     accel_tokenizer_create_file(accel_model_file_of(model), &tokenizer, &why);
@@ -490,6 +504,8 @@ const struct accel_model *accel_model_plan_model(const struct accel_model_plan *
 int32_t accel_model_plan_session(struct accel_model_plan *plan, struct accel_session **out_session,
                                  struct accel_error *error)
 {
+    if (plan == NULL || out_session == NULL)
+        return model_refuse_null(__func__, error);
     *out_session = plan->session;
     if (plan->session != NULL)
         return ACCEL_OK;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/file/fault.h"
 #include "model/plan/identity.h"
 
 static const char *origin_name(uint32_t origin)
@@ -255,8 +256,11 @@ json_t *plan_document(const struct accel_model_plan *plan)
 
 int32_t accel_model_plan_json(const struct accel_model_plan *plan, char **out_text, struct accel_error *error)
 {
-    json_t *document = plan_document(plan);
+    json_t *document;
 
+    if (plan == NULL || out_text == NULL)
+        return model_refuse_null(__func__, error);
+    document = plan_document(plan);
     *out_text = document == NULL ? NULL : json_dumps(document, JSON_INDENT(2));
     json_decref(document);
     return *out_text == NULL ? accel_error_no_memory(error, "for a plan as JSON") : ACCEL_OK;

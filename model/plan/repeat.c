@@ -99,9 +99,9 @@ static int32_t check_placement(const struct record *record, struct accel_error *
     json_t *node;
     size_t i;
 
-    if (device != NULL && !json_is_null(device) &&
-        (member(device, "name")[0] == '\0' || !json_is_string(json_object_get(device, "driver_version"))))
-        return malformed(record, "its device has no name or no driver_version", error);
+    if (device == NULL || (!json_is_null(device) && (member(device, "name")[0] == '\0' ||
+                                                     !json_is_string(json_object_get(device, "driver_version")))))
+        return malformed(record, "its device is missing, or has no name or no driver_version", error);
     json_array_foreach(part(record, "nodes"), i, node)
     {
         for (size_t t = 0; t < sizeof(texts) / sizeof(texts[0]); t++)
@@ -328,8 +328,8 @@ static int32_t check_device(const struct record *record, const struct accel_mode
     const json_t *then = part(record, "device");
 
     if (plugin == NULL || strcmp(device->name, member(then, "name")) != 0) {
-        accel_error_set(error, ACCEL_E_REFUSED, "%s: device %s is now %s", record->path, member(then, "name"),
-                        device == NULL ? "none" : device->name);
+        accel_error_set(error, ACCEL_E_REFUSED, "%s: device %s is now %s", record->path,
+                        json_is_null(then) ? "none" : member(then, "name"), device == NULL ? "none" : device->name);
         return refuse_difference(error);
     }
     if (strcmp(plugin->version, member(then, "driver_version")) != 0) {
@@ -437,6 +437,8 @@ int32_t accel_model_plan_repeat(struct accel_context *context, const char *path,
     uint32_t recorded;
     int32_t code;
 
+    if (context == NULL || path == NULL || out_plan == NULL)
+        return model_refuse_null(__func__, error);
     *out_plan = NULL;
     code = read_record(&record, error);
     if (code == ACCEL_OK)

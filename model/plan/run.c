@@ -11,6 +11,7 @@
 
 #include "model/describe/open.h"
 #include "model/family/rope.h"
+#include "model/file/fault.h"
 #include "model/plan/load.h"
 #include "model/plan/stages.h"
 #include "model/session/context.h"
@@ -436,5 +437,7 @@ int32_t accel_session_create(struct accel_context *context, const struct accel_m
                              const struct accel_session_options *options, struct accel_session **out_session,
                              struct accel_error *error)
 {
+    if (context == NULL || model == NULL || out_session == NULL)
+        return model_refuse_null(__func__, error);
     return session_create(context, model, options, NULL, out_session, error);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "model/file/fault.h"
 #include "model/plan/internal.h"
 #include "model/session/context.h"
 
@@ -80,10 +81,17 @@ int32_t accel_model_plan_search(const struct accel_model_plan *plan, const struc
 {
     struct point low, high, middle;
     uint32_t tries = 0;
-    int32_t code = plan_point(plan, range, 0, &low, error);
+    int32_t code;
 
+    if (plan == NULL || range == NULL || range->key == NULL || range->unit == NULL || out_value == NULL ||
+        out_fits == NULL)
+        return model_refuse_null(__func__, error);
     *out_value = value_at(range, 0);
     *out_fits = 0;
+    if (range->low > range->high)
+        return accel_error_set(error, ACCEL_E_INVALID, "%s: low %" PRIu64 " is above high %" PRIu64, __func__,
+                               range->low, range->high);
+    code = plan_point(plan, range, 0, &low, error);
     if (code != ACCEL_OK || !low.fits)
         return code;
     code = plan_point(plan, range, range->high - range->low, &high, error);
@@ -123,12 +131,15 @@ static uint64_t find_bound(const struct accel_model_plan *plan)
 int32_t accel_model_plan_max_context(const struct accel_model_plan *plan, uint64_t *out_tokens,
                                      struct accel_error *error)
 {
-    struct accel_model_plan_range range = {"context", "tok", 1, find_bound(plan), 0, 0};
+    struct accel_model_plan_range range = {"context", "tok", 1, 0, 0, 0};
     uint64_t value;
     uint32_t fits;
     int32_t code;
 
+    if (plan == NULL || out_tokens == NULL)
+        return model_refuse_null(__func__, error);
     *out_tokens = 0;
+    range.high = find_bound(plan);
     if (range.high == 0)
         return accel_error_set(error, ACCEL_E_UNSUPPORTED, "%s: the maximum length of its sequences is unknown",
                                plan->options.path);

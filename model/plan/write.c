@@ -31,6 +31,8 @@ int32_t accel_model_plan_write(const struct accel_model_plan *plan, const char *
     char *text = NULL;
     int32_t code;
 
+    if (plan == NULL || path == NULL)
+        return model_refuse_null(__func__, error);
     code = model_check_target(path, error);
     if (code != ACCEL_OK)
         return code;

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <accel/quant/format.h>
@@ -47,7 +46,7 @@ uint64_t session_expert_limit(const struct accel_session *session)
 {
     const struct accel_plan_setting *setting = find_limit(session);
 
-    return setting == NULL ? 0 : strtoull(setting->value, NULL, 10);
+    return setting == NULL ? 0 : (uint64_t)setting->number;
 }
 
 /* ---- sizes ---- */

@@ -5,6 +5,7 @@
 
 #include <accel/model/generate.h>
 
+#include "model/file/fault.h"
 #include "model/session/logits.h"
 #include "model/session/measure.h"
 #include "model/session/sequences.h"
@@ -478,10 +479,13 @@ int32_t accel_generate_texts(struct accel_session *session, const struct accel_t
         .session = session, .tokenizer = tokenizer, .texts = texts, .results = results, .options = &chosen};
     int32_t code = ACCEL_OK;
 
+    if (session == NULL || tokenizer == NULL || texts == NULL || results == NULL)
+        return model_refuse_null(__func__, error);
     if (count == 0)
         return accel_error_set(error, ACCEL_E_INVALID, "no texts to generate");
     for (uint32_t i = 0; code == ACCEL_OK && i < count; i++)
-        code = import_options(options, results[i], &chosen, error);
+        code = results[i] == NULL ? model_refuse_null(__func__, error)
+                                  : import_options(options, results[i], &chosen, error);
     if (code == ACCEL_OK)
         code = check_texts(session, texts, count, error);
     return code == ACCEL_OK ? generate(&b, count, error) : code;
@@ -499,8 +503,11 @@ int32_t accel_generate(struct accel_session *session, const struct accel_tokeniz
                       .results = &result,
                       .options = &chosen,
                       .continues = true};
-    int32_t code = import_options(options, result, &chosen, error);
+    int32_t code;
 
+    if (session == NULL || tokenizer == NULL || prompt == NULL || result == NULL)
+        return model_refuse_null(__func__, error);
+    code = import_options(options, result, &chosen, error);
     if (code == ACCEL_OK)
         code = session_check_feed(session, prompt, prompt_count, error);
     text.data = chosen.data;

@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include "model/file/fault.h"
+
 static bool is_weight_matmul(const struct accel_graph *graph, const struct accel_node *node)
 {
     return node->op == ACCEL_OP_MATMUL && graph->values[node->inputs[1]]->role == ACCEL_ROLE_WEIGHT;
@@ -79,6 +81,8 @@ int32_t accel_session_input(struct accel_session *session, uint32_t index, struc
     const struct io_buffer *io;
     int32_t code = ACCEL_OK;
 
+    if (session == NULL || out_input == NULL)
+        return model_refuse_null(__func__, error);
     if (out_input->size < ACCEL_END_OF(struct accel_session_input, width))
         return accel_error_set(error, ACCEL_E_INVALID, "struct accel_session_input cannot have %u bytes",
                                out_input->size);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "model/file/fault.h"
 #include "model/file/rows.h"
 #include "model/session/state.h"
 
@@ -124,14 +125,15 @@ static void write_remedy(const struct accel_session *session, struct accel_error
 
 int32_t accel_session_report_nonfinite(const struct accel_session *session, const char *what, struct accel_error *error)
 {
-    struct search search = {.file = accel_model_file_of(session->model),
-                            .is_whole = true,
-                            .end = now_seconds() + SECONDS_MOST,
-                            .error = error};
-    const char *path = accel_model_file_path(search.file);
+    struct search search = {.is_whole = true, .end = now_seconds() + SECONDS_MOST, .error = error};
+    const char *path;
     char drivers[200];
     int32_t code = ACCEL_OK;
 
+    if (session == NULL || what == NULL)
+        return model_refuse_null(__func__, error);
+    search.file = accel_model_file_of(session->model);
+    path = accel_model_file_path(search.file);
     for (uint64_t i = 0; i < accel_model_file_tensor_count(search.file) && code == ACCEL_OK && search.tensor == NULL;
          i++)
         code = search_tensor(&search, accel_model_file_tensor(search.file, i));

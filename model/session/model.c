@@ -133,6 +133,8 @@ int32_t accel_model_open(const char *path, const struct accel_model_open_options
     struct accel_model *model = calloc(1, sizeof(*model));
     int32_t code;
 
+    if (path == NULL || out_model == NULL)
+        return model_refuse_null(__func__, error);
     *out_model = NULL;
     if (model == NULL)
         return accel_error_set(error, ACCEL_E_MEMORY, "%s: no memory for the model", path);

@@ -3,6 +3,7 @@
 
 #include "model/session/sequences.h"
 
+#include "model/file/fault.h"
 #include "model/session/step.h"
 
 static int32_t find_open_sequence(const struct accel_session *session, uint32_t index,
@@ -37,6 +38,8 @@ int32_t accel_session_open(struct accel_session *session, uint32_t *out_sequence
 {
     uint32_t index = 0;
 
+    if (session == NULL || out_sequence == NULL)
+        return model_refuse_null(__func__, error);
     *out_sequence = UINT32_MAX;
     if (!session->is_loaded)
         return accel_error_set(error, ACCEL_E_INVALID, "the session is not loaded");
@@ -76,7 +79,8 @@ static int32_t find_place(const struct accel_session *session, uint32_t index, u
 int32_t accel_session_close(struct accel_session *session, uint32_t sequence, struct accel_error *error)
 {
     struct kv_sequence *found;
-    int32_t code = find_open_sequence(session, sequence, &found, error);
+    int32_t code =
+        session == NULL ? model_refuse_null(__func__, error) : find_open_sequence(session, sequence, &found, error);
 
     if (code != ACCEL_OK)
         return code;
@@ -90,9 +94,12 @@ int32_t accel_session_fork(struct accel_session *session, uint32_t from, uint64_
 {
     struct kv_sequence *source;
     uint64_t place;
-    int32_t code = find_open_sequence(session, from, &source, error);
+    int32_t code;
 
+    if (session == NULL || out_sequence == NULL)
+        return model_refuse_null(__func__, error);
     *out_sequence = UINT32_MAX;
+    code = find_open_sequence(session, from, &source, error);
     if (code != ACCEL_OK)
         return code;
     code = find_place(session, from, length, &place, error);
@@ -113,7 +120,8 @@ int32_t accel_session_sequence_truncate(struct accel_session *session, uint32_t 
 {
     struct kv_sequence *found;
     uint64_t place;
-    int32_t code = find_open_sequence(session, sequence, &found, error);
+    int32_t code =
+        session == NULL ? model_refuse_null(__func__, error) : find_open_sequence(session, sequence, &found, error);
 
     if (code == ACCEL_OK)
         code = find_place(session, sequence, length, &place, error);
@@ -124,7 +132,7 @@ int32_t accel_session_sequence_truncate(struct accel_session *session, uint32_t 
 
 int32_t accel_session_truncate(struct accel_session *session, uint64_t length, struct accel_error *error)
 {
-    if (!session->is_loaded && length == 0)
+    if (session != NULL && !session->is_loaded && length == 0)
         return ACCEL_OK;
     return accel_session_sequence_truncate(session, 0, length, error);
 }

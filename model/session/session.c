@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/file/fault.h"
 #include "model/session/inputs.h"
 #include "model/session/io.h"
 #include "model/session/log.h"
@@ -188,6 +189,8 @@ int32_t accel_session_load(struct accel_session *session, struct accel_error *er
 {
     int32_t code;
 
+    if (session == NULL)
+        return model_refuse_null(__func__, error);
     /* A failed load is cleaned up by accel_session_free; a second load would leak it. */
     if (session->kv.sequences != NULL)
         return accel_error_set(error, ACCEL_E_INVALID, "the session was loaded, or failed to load: create another one");
@@ -242,6 +245,8 @@ int32_t accel_session_store(struct accel_session *session, uint32_t *out_stored,
     uint32_t state = ACCEL_STORE_UNPACKED;
     int32_t code = ACCEL_OK;
 
+    if (session == NULL)
+        return model_refuse_null(__func__, error);
     if (!session->is_loaded)
         return accel_error_set(error, ACCEL_E_INVALID, "a session that is not loaded has packed nothing");
     if (!setting_is_on(session->settings.cache_components))

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "model/family/rope.h"
+#include "model/file/fault.h"
 #include "model/session/context.h"
 #include "model/session/log.h"
 #include "model/session/measure.h"
@@ -188,7 +189,7 @@ int32_t session_check_ids(const struct accel_session *session, const int32_t *id
 {
     if (!session->is_loaded)
         return accel_error_set(error, ACCEL_E_INVALID, "the session is not loaded");
-    if (count == 0)
+    if (count == 0 || ids == NULL)
         return accel_error_set(error, ACCEL_E_INVALID, "no tokens to feed");
     for (uint64_t i = 0; i < count; i++)
         if (ids[i] < 0 || (uint32_t)ids[i] >= session->model->facts.vocabulary)
@@ -205,8 +206,9 @@ int32_t session_check_length(const struct accel_session *session, uint64_t lengt
 
     if (session->full != FULL_STOP || count <= session->options.context - length)
         return ACCEL_OK;
-    accel_error_set(error, ACCEL_E_LIMIT, "%llu tokens do not fit: the context of %llu tokens holds %llu so far",
-                    (unsigned long long)count, (unsigned long long)session->options.context,
+    accel_error_set(error, ACCEL_E_LIMIT, "%llu %s not fit: the context of %llu token%s holds %llu so far",
+                    (unsigned long long)count, count == 1 ? "token does" : "tokens do",
+                    (unsigned long long)session->options.context, session->options.context == 1 ? "" : "s",
                     (unsigned long long)length);
     if (session->options.context < longest)
         accel_error_remedy(error, "set a longer context (--set context=%llu at most)%s, or use a shorter text",
@@ -221,27 +223,31 @@ int32_t session_check_length(const struct accel_session *session, uint64_t lengt
 
 int32_t session_check_feed(struct accel_session *session, const int32_t *ids, uint64_t count, struct accel_error *error)
 {
-    int32_t code = session_check_ids(session, ids, count, error);
+    int32_t code = ACCEL_OK;
 
-    return code == ACCEL_OK
-               ? session_check_length(session, session_length(session, &session->kv.sequences[0]), count, error)
-               : code;
+    /* A count that the context cannot hold is no length of `ids`. */
+    if (session->is_loaded)
+        code = session_check_length(session, session_length(session, &session->kv.sequences[0]), count, error);
+    return code == ACCEL_OK ? session_check_ids(session, ids, count, error) : code;
 }
 
 int32_t session_check_cancel(struct accel_session *session, struct accel_error *error)
 {
     if (atomic_exchange(&session->cancelled, 0) == 0)
         return ACCEL_OK;
-    return accel_error_set(error, ACCEL_E_CANCELLED, "cancelled after %llu tokens",
+    return accel_error_set(error, ACCEL_E_CANCELLED, "cancelled; tokens in the context: %llu",
                            (unsigned long long)accel_session_length(session));
 }
 
 int32_t accel_session_feed(struct accel_session *session, const int32_t *ids, uint64_t count, const float **out_logits,
                            struct accel_error *error)
 {
-    int32_t code = session_check_feed(session, ids, count, error);
+    int32_t code;
 
+    if (session == NULL || ids == NULL || out_logits == NULL)
+        return model_refuse_null(__func__, error);
     *out_logits = NULL;
+    code = session_check_feed(session, ids, count, error);
     for (uint64_t done = 0; code == ACCEL_OK && done < count;) {
         uint64_t tokens = count - done < session->options.span ? count - done : session->options.span;
         struct step_span span = {
@@ -258,9 +264,13 @@ int32_t accel_session_feed(struct accel_session *session, const int32_t *ids, ui
 int32_t accel_session_score(struct accel_session *session, const int32_t *ids, uint64_t count,
                             accel_logits_function function, void *data, struct accel_error *error)
 {
-    uint64_t most = session->options.outputs < session->options.span ? session->options.outputs : session->options.span;
-    int32_t code = session_check_feed(session, ids, count, error);
+    uint64_t most;
+    int32_t code;
 
+    if (session == NULL || ids == NULL || function == NULL)
+        return model_refuse_null(__func__, error);
+    most = session->options.outputs < session->options.span ? session->options.outputs : session->options.span;
+    code = session_check_feed(session, ids, count, error);
     for (uint64_t done = 0; code == ACCEL_OK && done < count;) {
         uint64_t tokens = count - done < most ? count - done : most;
         struct step_span span = {
@@ -307,22 +317,25 @@ int32_t accel_session_step(struct accel_session *session, const struct accel_ses
     uint64_t tokens = 0, outputs = 0;
     int32_t code = ACCEL_OK;
 
+    if (session == NULL || parts == NULL || out_logits == NULL)
+        return model_refuse_null(__func__, error);
     *out_logits = NULL;
     if (!session->is_loaded)
         return accel_error_set(error, ACCEL_E_INVALID, "the session is not loaded");
     if (count == 0 || count > session->kv.count)
         return accel_error_set(error, ACCEL_E_INVALID, "a step of %u parts: the session has %u sequences", count,
                                session->kv.count);
-    for (uint32_t p = 0; code == ACCEL_OK && p < count; p++) {
-        code = import_span(session, parts, p, error);
-        tokens += parts[p].count;
+    for (uint32_t p = 0; p < count; p++) {
+        tokens = parts[p].count > UINT64_MAX - tokens ? UINT64_MAX : tokens + parts[p].count;
         outputs += parts[p].outputs;
     }
-    if (code == ACCEL_OK && (tokens > session->options.batch || outputs > session->options.outputs))
+    if (tokens > session->options.batch || outputs > session->options.outputs)
         code =
             accel_error_set(error, ACCEL_E_LIMIT, "a step of %llu tokens and %llu rows of logits: at most %llu, %llu",
                             (unsigned long long)tokens, (unsigned long long)outputs,
                             (unsigned long long)session->options.batch, (unsigned long long)session->options.outputs);
+    for (uint32_t p = 0; code == ACCEL_OK && p < count; p++)
+        code = import_span(session, parts, p, error);
     if (code == ACCEL_OK)
         code = run_step(session, session->spans, count, error);
     if (code == ACCEL_OK && outputs > 0)
@@ -342,6 +355,8 @@ int32_t accel_session_stage(const struct accel_session *session, uint32_t index,
     const struct io_buffer *io;
     int32_t code;
 
+    if (session == NULL || out_stage == NULL)
+        return model_refuse_null(__func__, error);
     if (out_stage->size < ACCEL_END_OF(struct accel_stage, width))
         return accel_error_set(error, ACCEL_E_INVALID, "struct accel_stage cannot have %u bytes", out_stage->size);
     if (index >= accel_session_stage_count(session) || session->last[SYMBOL_TOKENS] == 0)

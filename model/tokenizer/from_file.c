@@ -134,7 +134,7 @@ static int32_t get_charsmap(const struct accel_model_file *file, struct collecte
     return code;
 }
 
-/* The id at a key, or -1. Ids outside of the vocabulary are refused later, by name. */
+/* The id at a key, or -1. Ids outside of the vocabulary are refused later, by name; those that are no int32_t here. */
 static int32_t get_id(const struct accel_model_file *file, const char *key, int32_t *out_id, struct accel_error *error)
 {
     uint64_t id;
@@ -144,8 +144,11 @@ static int32_t get_id(const struct accel_model_file *file, const char *key, int3
     if (accel_model_file_find_value(file, key) == NULL)
         return ACCEL_OK;
     code = accel_model_file_get_u64(file, key, &id, error);
+    if (code == ACCEL_OK && id > INT32_MAX)
+        return accel_error_set(error, ACCEL_E_CORRUPT, "%s: %s is %llu, outside of the vocabulary",
+                               accel_model_file_path(file), key, (unsigned long long)id);
     if (code == ACCEL_OK)
-        *out_id = id >= INT32_MAX ? INT32_MAX : (int32_t)id;
+        *out_id = (int32_t)id;
     return code;
 }
 
@@ -327,7 +330,7 @@ int32_t accel_tokenizer_create_file(const struct accel_model_file *file, struct 
     int32_t code;
 
     if (file == NULL || out_tokenizer == NULL)
-        return accel_error_set(error, ACCEL_E_INVALID, "accel_tokenizer_create_file: an argument is NULL");
+        return model_refuse_null(__func__, error);
     *out_tokenizer = NULL;
     code = accel_model_file_format(file) == ACCEL_MODEL_GGUF ? create_gguf(file, out_tokenizer, error)
                                                              : create_folder(file, out_tokenizer, error);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/file/fault.h"
 #include "model/tokenizer/json_model.h"
 #include "model/tokenizer/json_steps.h"
 
@@ -174,7 +175,7 @@ int32_t accel_tokenizer_create_json(const char *text, size_t size, const char *c
     int32_t code;
 
     if (out_tokenizer == NULL || text == NULL)
-        return accel_error_set(error, ACCEL_E_INVALID, "accel_tokenizer_create_json: an argument is NULL");
+        return model_refuse_null(__func__, error);
     *out_tokenizer = NULL;
     if (name == NULL)
         name = "tokenizer.json";

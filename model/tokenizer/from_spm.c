@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/file/fault.h"
 #include "model/tokenizer/json_model.h"
 
 /* Numbers of fields in sentencepiece_model.proto. */
@@ -310,7 +311,7 @@ int32_t accel_tokenizer_create_sentencepiece(const char *data, size_t size, cons
     int32_t code = ACCEL_OK;
 
     if (out_tokenizer == NULL || data == NULL)
-        return accel_error_set(error, ACCEL_E_INVALID, "accel_tokenizer_create_sentencepiece: an argument is NULL");
+        return model_refuse_null(__func__, error);
     *out_tokenizer = NULL;
     if (config != NULL && config_size > 0)
         code = token_json_parse(config, config_size, "tokenizer_config.json", &settings, error);

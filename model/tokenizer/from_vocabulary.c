@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/file/fault.h"
 #include "model/tokenizer/charsmap.h"
 #include "model/tokenizer/pre_rules.h"
 #include "model/tokenizer/tokenizer.h"
@@ -435,7 +436,7 @@ int32_t accel_tokenizer_create_vocabulary(const struct accel_token_vocabulary *v
     int32_t code;
 
     if (out_tokenizer == NULL || vocabulary == NULL)
-        return accel_error_set(error, ACCEL_E_INVALID, "accel_tokenizer_create_vocabulary: an argument is NULL");
+        return model_refuse_null(__func__, error);
     *out_tokenizer = NULL;
     if (vocabulary->size < offsetof(struct accel_token_vocabulary, charsmap) || vocabulary->flags != 0)
         return accel_error_set(error, ACCEL_E_INVALID, "struct accel_token_vocabulary of %u bytes, flags %#x",

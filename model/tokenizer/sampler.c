@@ -11,6 +11,8 @@
 #include <accel/driver/sample.h>
 #include <accel/model/sampler.h>
 
+#include "model/file/fault.h"
+
 #define MAX_VOCABULARY ((size_t)1 << 24)
 
 void accel_sampling_init(struct accel_sampling *sampling)
@@ -104,11 +106,14 @@ int32_t accel_sample_candidates(const struct accel_sampling *sampling, const flo
                                 const int32_t *recent, size_t recent_count, struct accel_sample_candidate *scratch,
                                 size_t *out_count, uint64_t *out_total, struct accel_error *error)
 {
-    int32_t code = check(sampling, logits, vocabulary, scratch, error);
     struct sampled_row sampled;
     uint32_t ties = 0;
     size_t count = 0;
+    int32_t code;
 
+    if (out_count == NULL || out_total == NULL || (recent == NULL && recent_count != 0))
+        return model_refuse_null(__func__, error);
+    code = check(sampling, logits, vocabulary, scratch, error);
     if (code != ACCEL_OK)
         return code;
     describe_row(sampling, logits, vocabulary, recent, recent_count, &sampled);
@@ -140,8 +145,8 @@ int32_t accel_sample(const struct accel_sampling *sampling, const float *logits,
     struct sampled_row sampled;
     int32_t code;
 
-    if (out_id == NULL)
-        return accel_error_set(error, ACCEL_E_INVALID, "accel_sample: an argument is NULL");
+    if (out_id == NULL || (recent == NULL && recent_count != 0))
+        return model_refuse_null(__func__, error);
     code = check(sampling, logits, vocabulary, scratch, error);
     if (code != ACCEL_OK)
         return code;

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <utf8proc.h>
 
+#include "model/file/fault.h"
+
 #define MAX_TEXT ((size_t)1 << 30)
 
 struct accel_token_stream {
@@ -335,7 +337,7 @@ int32_t accel_tokenizer_token(const struct accel_tokenizer *tokenizer, int32_t i
     const struct token_entry *entry;
 
     if (tokenizer == NULL || out_text == NULL)
-        return accel_error_set(error, ACCEL_E_INVALID, "accel_tokenizer_token: an argument is NULL");
+        return model_refuse_null(__func__, error);
     *out_text = (struct accel_token_text){0};
     entry = token_vocab_entry(&tokenizer->vocab, id);
     if (entry == NULL)
@@ -350,7 +352,7 @@ int32_t accel_tokenizer_find(const struct accel_tokenizer *tokenizer, const char
                              struct accel_error *error)
 {
     if (tokenizer == NULL || text == NULL || out_id == NULL)
-        return accel_error_set(error, ACCEL_E_INVALID, "accel_tokenizer_find: an argument is NULL");
+        return model_refuse_null(__func__, error);
     *out_id = token_vocab_find(&tokenizer->vocab, text, size);
     if (*out_id < 0)
         return accel_error_set(error, ACCEL_E_NOT_FOUND, "no token is spelt \"%.*s\"", (int)(size < 200 ? size : 200),
@@ -421,7 +423,7 @@ int32_t accel_token_stream_push(struct accel_token_stream *stream, int32_t id, c
     int32_t code;
 
     if (stream == NULL || out_text == NULL || out_size == NULL)
-        return accel_error_set(error, ACCEL_E_INVALID, "accel_token_stream_push: an argument is NULL");
+        return model_refuse_null(__func__, error);
     stream->decoding.out.size = 0;
     code = push_id(stream->tokenizer, &stream->decoding, id, stream->flags, error);
     *out_text = stream->decoding.out.data == NULL ? "" : stream->decoding.out.data;
@@ -435,7 +437,7 @@ int32_t accel_token_stream_flush(struct accel_token_stream *stream, const char *
     int32_t code;
 
     if (stream == NULL || out_text == NULL || out_size == NULL)
-        return accel_error_set(error, ACCEL_E_INVALID, "accel_token_stream_flush: an argument is NULL");
+        return model_refuse_null(__func__, error);
     stream->decoding.out.size = 0;
     code = token_decoding_end(&stream->decoding, error);
     *out_text = stream->decoding.out.data == NULL ? "" : stream->decoding.out.data;

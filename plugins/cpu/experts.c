@@ -28,8 +28,8 @@ const struct accel_option cpu_expert_bytes_option = {
     .size = sizeof(cpu_expert_bytes_option),
     .type = ACCEL_OPTION_INTEGER,
     .name = "expert_bytes",
-    .help = "most bytes of experts in memory: the driver reads experts of a mixture from the mapped file as tokens are "
-            "routed to them, and evicts the least used; 0: experts are used as other weights",
+    .help = "most bytes of experts in memory, or a size such as 2GiB: the driver reads experts of a mixture from the "
+            "mapped file as tokens are routed to them, and evicts the least used; 0: experts are used as other weights",
     .lowest = 0,
     .highest = INT64_MAX,
 };

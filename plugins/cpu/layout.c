@@ -70,6 +70,15 @@ static int32_t read_word(const char *word, size_t length, uint32_t isa, uint64_t
     return accel_error_origin(error, ACCEL_FROM_SETTING, ACCEL_E_INVALID);
 }
 
+/* Returns whether the instruction set is one that the user chose, rather than the best of the machine. */
+static bool is_isa_set(const struct accel_setting *settings, uint32_t setting_count)
+{
+    const struct accel_setting *isa = sdk_setting(settings, setting_count, "isa");
+    const struct accel_setting *simd = sdk_setting(settings, setting_count, "simd");
+
+    return (isa != NULL && strcmp(isa->text, "auto") != 0) || (simd != NULL && simd->integer == 0);
+}
+
 int32_t cpu_layout_choose(const struct accel_setting *settings, uint32_t setting_count, uint32_t isa,
                           uint64_t *out_packed, struct accel_error *error)
 {
@@ -91,5 +100,10 @@ int32_t cpu_layout_choose(const struct accel_setting *settings, uint32_t setting
         word += length + strspn(word + length, " ");
     }
     *out_packed = strcmp(name, "rows") == 0 ? 0 : strcmp(name, "panels") == 0 ? packable : measured;
+    if (code == ACCEL_OK && packable == 0 && strcmp(name, "panels") == 0 && is_isa_set(settings, setting_count)) {
+        code = sdk_error(error, ACCEL_E_UNSUPPORTED, "cpu.layout=panels: cpu.isa=%s has no packed weights",
+                         cpu_isa_name(isa));
+        sdk_remedy(error, "set cpu.layout to auto or rows, or cpu.isa to auto");
+    }
     return code;
 }

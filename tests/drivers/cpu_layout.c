@@ -47,6 +47,9 @@ static uint64_t packable(uint32_t isa)
 
 static void a_layout_for_all_types(void **state)
 {
+    static const struct accel_setting chosen[] = {
+        {.name = "isa", .text = "auto"}, {.name = "isa", .text = "scalar"}, {.name = "simd", .integer = 0}};
+    static const int32_t codes[] = {ACCEL_OK, ACCEL_E_UNSUPPORTED, ACCEL_E_UNSUPPORTED};
     struct accel_error error = {0};
     uint64_t types = 1;
 
@@ -61,6 +64,13 @@ static void a_layout_for_all_types(void **state)
     }
     assert_int_equal(cpu_layout_choose(NULL, 0, CPU_ISA_AVX2, &types, &error), ACCEL_OK);
     assert_int_equal(types, 0);
+    /* An instruction set that is asked for and packs nothing contradicts panels; the best of a machine does not. */
+    for (uint32_t i = 0; i < sizeof(chosen) / sizeof(*chosen); i++) {
+        const struct accel_setting settings[] = {{.name = "layout", .text = "panels"}, chosen[i]};
+
+        assert_int_equal(cpu_layout_choose(settings, 2, CPU_ISA_SCALAR, &types, &error), codes[i]);
+        assert_int_equal(codes[i] != ACCEL_OK, strstr(error.text, "cpu.isa=scalar has no packed weights") != NULL);
+    }
 }
 
 static void rows_for_types_of_an_isa(void **state)

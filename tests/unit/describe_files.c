@@ -200,6 +200,10 @@ static void configs_of_families(void **state)
     check_all(names, sizeof(names) / sizeof(names[0]), shared_path, compare_config);
 }
 
+#define LLAMA                                                                                                          \
+    "{\"model_type\": \"llama\", \"num_hidden_layers\": 2, \"hidden_size\": 64, \"num_attention_heads\": 4, "          \
+    "\"vocab_size\": 2, \"intermediate_size\": 64"
+
 /* What a config.json without weights is refused for. */
 static void refused_configs(void **state)
 {
@@ -218,12 +222,20 @@ static void refused_configs(void **state)
         {"{\"model_type\": \"llama\"}", ACCEL_E_CORRUPT, "the key num_hidden_layers is missing", ""},
         {"{\"model_type\": \"llama\", \"num_hidden_layers\": 9999, \"hidden_size\": 64, \"num_attention_heads\": 4, "
          "\"vocab_size\": 2, \"intermediate_size\": 64, \"max_position_embeddings\": 9}",
-         ACCEL_E_LIMIT, "more than 4096 layers", ""},
+         ACCEL_E_CORRUPT, "num_hidden_layers is 9999, allowed are 1 to 4096", ""},
         {"{\"model_type\": \"llama\", \"num_hidden_layers\": 2, \"hidden_size\": 64, \"num_attention_heads\": 4, "
          "\"vocab_size\": 2, \"intermediate_size\": 64, \"quantization_config\": {\"quant_method\": \"gptq\"}}",
          ACCEL_E_UNSUPPORTED,
          "quantization_config: quant_method is gptq: only the files of the weights show their types",
          "download the weights"},
+        {LLAMA ", \"quantization_config\": {\"quant_method\": \"mxfp4\"}}", ACCEL_E_UNSUPPORTED,
+         "quantization_config: quant_method is mxfp4: only the files", "download the weights"},
+        {LLAMA ", \"quantization_config\": []}", ACCEL_E_CORRUPT, "quantization_config is a list, not an object", ""},
+        {LLAMA ", \"quantization_config\": \"gptq\"}", ACCEL_E_CORRUPT, "is a string, not an object", ""},
+        {LLAMA ", \"hidden_act\": \"foo\"}", ACCEL_E_UNSUPPORTED, "hidden_act \"foo\" has no implementation here",
+         "functions that run: silu, "},
+        {LLAMA ", \"max_position_embeddings\": null}", ACCEL_E_CORRUPT, "the key max_position_embeddings is null", ""},
+        {"{\"model_type\": \"lla\\nma\"}", ACCEL_E_UNSUPPORTED, "model_type is not a name of 1 to 64 printable", ""},
     };
     char folder[] = "/tmp/accel-describe-XXXXXX", path[256];
 

@@ -241,9 +241,12 @@ static void test_damage(void **state)
 /* Numbers that no machine reaches are damage, whoever wrote them. */
 static void test_absurd(void **state)
 {
-    static const char *const members[] = {"\"tokens_per_1000_s\":18000000000000000000", "\"measured\":9007199254740993",
-                                          "\"planned\":1,\"measured\":1001", "\"planned\":2001,\"measured\":2",
-                                          "\"planned\":99999999999999999999"};
+    static const char *const members[] = {"\"tokens_per_1000_s\":18000000000000000000",
+                                          "\"measured\":9007199254740993",
+                                          "\"planned\":1,\"measured\":1001",
+                                          "\"planned\":2001,\"measured\":2",
+                                          "\"planned\":99999999999999999999",
+                                          "\"tokens_per_1000_s\":1000000001000"};
     struct bench *b = *state;
     struct accel_history *history;
     char line[200];
@@ -253,8 +256,9 @@ static void test_absurd(void **state)
         write_file(b->path, line);
     }
     write_file(b->path, "{\"accel-history\":1,\"kind\":\"run\",\"planned\":1,\"measured\":1000}\n");
+    write_file(b->path, "{\"accel-history\":1,\"kind\":\"run\",\"tokens_per_1000_s\":1000000000000}\n");
     history = find(b, 0, NULL, NULL, 0);
-    assert_int_equal(history->count, 2);
+    assert_int_equal(history->count, 3);
     assert_int_equal(history->damaged, sizeof(members) / sizeof(members[0]));
     accel_history_free(history);
 }

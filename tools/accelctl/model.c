@@ -272,7 +272,9 @@ int open_model(const struct common *common, const struct wish *wish, struct open
         return code;
     adopt_plan(opened);
     if (wish->runs && !wish->is_repeated) {
-        print_start_notes(accel_model_plan_plan(opened->made), "device");
+        opened->quiet = wish->quiet;
+        if (!wish->quiet)
+            print_start_notes(accel_model_plan_plan(opened->made), "device");
         if (!variables_are_named)
             print_start_notes(accel_model_plan_plan(opened->made), "environment");
         variables_are_named = true;
@@ -281,9 +283,11 @@ int open_model(const struct common *common, const struct wish *wish, struct open
         code = refuse_reports(common, wish, accel_model_plan_plan(opened->made));
     if (code >= 0)
         return code;
-    if (wish->runs && accel_model_plan_session(opened->made, &opened->session, &error) != ACCEL_OK)
-        return is_model_here(opened) ? report_session_error(common->json, &error) : report_error(common->json, &error);
-    return -1;
+    if (!wish->runs || accel_model_plan_session(opened->made, &opened->session, &error) == ACCEL_OK)
+        return -1;
+    if (opened->quiet)
+        print_start_notes(accel_model_plan_plan(opened->made), "device");
+    return is_model_here(opened) ? report_session_error(common->json, &error) : report_error(common->json, &error);
 }
 
 int32_t load_session(const struct opened *opened, struct accel_error *error)
@@ -293,6 +297,8 @@ int32_t load_session(const struct opened *opened, struct accel_error *error)
     int32_t code = accel_session_load(opened->session, error);
     int length;
 
+    if (code != ACCEL_OK && code != ACCEL_E_CANCELLED && opened->quiet)
+        print_start_notes(accel_model_plan_plan(opened->made), "device");
     if (code != ACCEL_E_MEMORY || opened->command == NULL ||
         accel_plan_fit(accel_model_plan_plan(opened->made), &fit, NULL) != ACCEL_OK || fit.fits)
         return code;

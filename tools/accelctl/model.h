@@ -27,6 +27,7 @@ struct wish {
     const char *command;  /* name of the command, with `runs` */
     const char *smaller;  /* what needs less memory, as a remedy; NULL: accelctl plan --fit finds it */
     uint32_t is_repeated; /* 1: another run of the same command prints the notes of its start */
+    uint32_t quiet;       /* 1: notes on the device are printed only if the run is refused */
 };
 
 struct opened {
@@ -38,6 +39,7 @@ struct opened {
     const char *smaller;             /* of the wish */
     char *command;                   /* "accelctl plan MODEL --set ...", as a shell reads it; NULL: a repeated plan */
     uint32_t borrowed;               /* 1: the context is another's */
+    uint32_t quiet;                  /* of the wish, where the notes were not printed yet */
 };
 
 /* Returns whether the file is a recorded plan, or may have been one: a regular file of JSON that names a schema early.

@@ -82,7 +82,9 @@ struct accel_session_options {
 };
 
 /** Plans a session: chooses the device, resolves settings, builds the graph, asks the driver for its plan, adds up
- * memory. Loads nothing. Device discovery of the context is complete, and the context outlives the session. */
+ * memory. Loads nothing. Device discovery of the context is complete, and the context outlives the session. A mixture
+ * that exceeds its budget is not limited to some experts in memory: accel_model_plan_create chooses that limit (the
+ * driver's option, as cpu.expert_bytes), which its session has; here it is one of the caller's overrides. */
 ACCEL_API int32_t accel_session_create(struct accel_context *context, const struct accel_model *model,
                                        const struct accel_session_options *options, struct accel_session **out_session,
                                        struct accel_error *error) ACCEL_NOEXCEPT;

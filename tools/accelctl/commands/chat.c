@@ -532,6 +532,7 @@ static int run(int count, char **arguments, const struct command *command)
     chat.sampling = chosen.sampling;
     chat.model = arguments[0];
     wish.path = arguments[0];
+    wish.quiet = chosen.quiet;
     code = open_model(&chosen.common, &wish, &chat.opened);
     if (code < 0) {
         if (!chosen.quiet && !chosen.common.json)

@@ -649,6 +649,7 @@ static int run(int count, char **arguments, const struct command *command)
         wish.more_count = 1;
     }
     wish.path = arguments[0];
+    wish.quiet = chosen.quiet;
     code = open_for_texts(&chosen, &wish, &opened);
     if (code < 0)
         code = run_model(&chosen, &opened);

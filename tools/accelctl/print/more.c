@@ -290,7 +290,10 @@ json_t *unhonored_json(const struct opened *opened)
 /* Formats a number with three significant figures. */
 static const char *number_text(double value, char text[32])
 {
-    snprintf(text, 32, "%.*f", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value);
+    if (value < 0.0995)
+        snprintf(text, 32, "%.2g", value);
+    else
+        snprintf(text, 32, "%.*f", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value);
     return text;
 }
 

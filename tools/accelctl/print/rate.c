@@ -24,7 +24,9 @@ const char *token_rate_text(uint64_t tokens, uint64_t nanoseconds, char text[40]
     double rate = token_rate(tokens, nanoseconds);
 
     text[0] = '\0';
-    if (rate > 0)
+    if (rate > 0 && rate < 0.0995)
+        snprintf(text, 40, ", %.2g tokens/s", rate);
+    else if (rate > 0)
         snprintf(text, 40, ", %.*f tokens/s", rate < 9.995 ? 2 : rate < 99.95 ? 1 : 0, rate);
     return text;
 }
