@@ -38,11 +38,11 @@ static bool is_possible(struct accel_model_plan *plan, struct session_experts *o
 {
     const struct accel_session *session = plan->session;
 
-    if (session == NULL || session->pipeline_count != 0 || model_plan_verdict(plan).fits ||
-        !is_load_open(plan->settings.weights_load) || !session_expert_key(session, plan->expert_key) ||
+    if (session == NULL || session->pipeline_count != 1 || model_plan_verdict(plan).fits ||
+        !is_load_open(plan->settings.weights_load) || !stage_expert_key(session->pipeline, plan->expert_key) ||
         accel_plan_setting_find(session->plan, plan->expert_key) != NULL)
         return false;
-    session_measure_experts(session, out_experts);
+    stage_measure_experts(session->pipeline, out_experts);
     return out_experts->bytes != 0 && out_experts->reason == NULL;
 }
 
