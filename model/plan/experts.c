@@ -39,11 +39,11 @@ static bool is_possible(struct accel_model_plan *plan, struct session_experts *o
 {
     const struct accel_session *session = plan->session;
 
-    if (session == NULL || session->pipeline_count != 0 || model_plan_verdict(plan).fits ||
-        !is_load_open(plan->settings.weights_load) || !session_expert_key(session, plan->expert_key) ||
+    if (session == NULL || session->pipeline_count != 1 || model_plan_verdict(plan).fits ||
+        !is_load_open(plan->settings.weights_load) || !stage_expert_key(session->pipeline, plan->expert_key) ||
         accel_plan_setting_find(session->plan, plan->expert_key) != NULL)
         return false;
-    session_measure_experts(session, out_experts);
+    stage_measure_experts(session->pipeline, out_experts);
     return out_experts->bytes != 0 && out_experts->reason == NULL;
 }
 
@@ -129,7 +129,7 @@ static int32_t choose_limit(struct accel_model_plan *plan, struct accel_error *e
 /* States the speed that reading experts from the disk permits. */
 static int32_t state_speed(const struct accel_model_plan *plan, struct accel_error *error)
 {
-    const uint64_t limit = plan->session == NULL ? 0 : session_expert_limit(plan->session);
+    const uint64_t limit = plan->session == NULL ? 0 : stage_expert_limit(plan->session->pipeline);
     char rate_text[DISK_RATE_TEXT], text[DISK_RATE_TEXT + 200];
     struct session_experts experts;
     uint64_t reads;
@@ -137,7 +137,7 @@ static int32_t state_speed(const struct accel_model_plan *plan, struct accel_err
 
     if (limit == 0)
         return ACCEL_OK;
-    session_measure_experts(plan->session, &experts);
+    stage_measure_experts(plan->session->pipeline, &experts);
     reads = session_expert_reads(&experts, limit);
     if (reads == 0)
         return ACCEL_OK;

@@ -32,21 +32,21 @@ static bool has_huge_pages(void)
 }
 
 /* Returns why weights stay mapped, with the key that decides it in *out_place; NULL: they are copied. */
-static const char *why_mapped(const struct accel_session *session, const char **out_place)
+static const char *why_mapped(const struct run_planner *planner, const char **out_place)
 {
-    const struct accel_device_info *device = accel_plan_device(session->plan);
+    const struct accel_device_info *device = accel_plan_device(planner->plan);
 
     *out_place = "device.kind";
     if (device == NULL || device->facts->kind != ACCEL_DEVICE_CPU)
         return "the device uploads weights from the mapped file to its own memory";
     *out_place = "the limit of experts";
-    if (session_expert_limit(session) != 0)
+    if (stage_expert_limit(planner->stage) != 0)
         return "experts are read from the mapped file as tokens are routed to them";
     *out_place = "model.weight_bytes";
-    if (session->model->facts.weight_bytes < LEAST_BYTES)
+    if (planner->session->model->facts.weight_bytes < LEAST_BYTES)
         return "so small a model gains nothing from a copy, and processes share the pages of a mapped file";
     *out_place = "memory.efficient";
-    if (setting_is_on(session->settings.memory_efficient))
+    if (setting_is_on(planner->settings->memory_efficient))
         return "memory.efficient allows no second copy";
     *out_place = HUGE_PAGES;
     return has_huge_pages() ? NULL : "a copy would have no huge pages either: the system has them disabled";
@@ -54,7 +54,7 @@ static const char *why_mapped(const struct accel_session *session, const char **
 
 static int32_t set_load(const struct run_planner *planner, const char *place, const char *why_mapped)
 {
-    planner->session->source.copy = why_mapped == NULL;
+    planner->stage->source.copy = why_mapped == NULL;
     return accel_plan_setting_override(planner->plan, "weights.load", why_mapped == NULL ? "read" : "map", place,
                                        why_mapped == NULL
                                            ? "each step reads a copy in huge pages 6 to 20 % faster than pages of a "
@@ -65,31 +65,26 @@ static int32_t set_load(const struct run_planner *planner, const char *place, co
 
 int32_t run_planner_resolve_load(const struct run_planner *planner)
 {
-    struct accel_session *session = planner->session;
-    const uint32_t load = session->settings.weights_load->word;
+    const uint32_t load = planner->settings->weights_load->word;
     const char *place, *why;
 
-    session->load_is_open = 0;
-    session->source.copy = load == ACCEL_WORD_READ;
+    planner->stage->source.copy = load == ACCEL_WORD_READ;
     if (load != ACCEL_WORD_AUTO)
         return ACCEL_OK;
-    why = why_mapped(session, &place);
+    why = why_mapped(planner, &place);
     if (why != NULL)
         return set_load(planner, place, why);
-    session->source.copy = 1;
-    session->load_is_open = 1;
+    planner->stage->source.copy = 1;
     return ACCEL_OK;
 }
 
-int32_t run_planner_finalize_load(const struct run_planner *planner)
+int32_t run_planner_finalize_load(const struct run_planner *planner, uint64_t streamed)
 {
-    struct accel_session *session = planner->session;
-    const char *why = session->streamed < LEAST_BYTES
+    const char *why = streamed < LEAST_BYTES
                           ? "the device uploads what steps read most from the mapped file to its own memory"
                           : NULL;
 
-    if (!session->load_is_open)
+    if (planner->settings->weights_load->word != ACCEL_WORD_AUTO)
         return ACCEL_OK;
-    session->load_is_open = 0;
     return set_load(planner, why == NULL ? HUGE_PAGES : "the device's claims", why);
 }

@@ -5,10 +5,11 @@
 
 #include "model/plan/run.h"
 
-/* Decides weights.load=auto as far as it can be before the device is asked. The source exists. */
+/* Decides weights.load=auto as far as it can be before the device is asked; what stays open stays auto. The source
+ * exists. */
 int32_t run_planner_resolve_load(const struct run_planner *planner);
 
-/* Finishes the decision on weights.load when the device has answered which weights are used in place. */
-int32_t run_planner_finalize_load(const struct run_planner *planner);
+/* Finishes the decision when the device has answered how many bytes of weights steps would read in the mapped file. */
+int32_t run_planner_finalize_load(const struct run_planner *planner, uint64_t streamed);
 
 #endif

@@ -206,18 +206,20 @@ static int32_t check_sequences(const struct run_planner *p)
 }
 
 /* Sets up the conversion of weights, with as many threads as steps have. */
-static int32_t setup_conversion(struct accel_session *session, const struct run_types *types, struct accel_error *error)
+static int32_t setup_conversion(const struct run_planner *p, const struct run_types *types)
 {
-    const struct settings *settings = &session->settings;
+    struct accel_session *session = p->session;
+    struct file_source *source = &p->stage->source;
+    const struct settings *settings = p->settings;
     const bool is_reported = setting_is_on(settings->log_quantization) || setting_is_on(settings->metrics_quantization);
 
     session->options.types = &session->types;
-    session->source.types = &session->types;
-    session->source.conversion = &session->conversion;
-    session->source.report = is_reported ? &session->notes : NULL;
-    accel_plan_processor(session->plan, 0, &session->source.threads);
-    return types == NULL ? session_types_create(session, error)
-                         : session_types_replace(session, types->rows, types->count, error);
+    source->types = &session->types;
+    source->conversion = &session->conversion;
+    source->report = is_reported ? &session->notes : NULL;
+    accel_plan_processor(p->plan, 0, &source->threads);
+    return types == NULL ? session_types_create(session, p->error)
+                         : session_types_replace(session, types->rows, types->count, p->error);
 }
 
 /* Lets attention output its scores if kv.prune=usage or output.attention reads them. Layers on several devices do not
@@ -278,7 +280,7 @@ static int32_t resolve_settings(const struct run_planner *p, uint64_t outputs, u
     options->stages = (flags & ACCEL_SESSION_STAGES) != 0;
     options->inputs = (flags & ACCEL_SESSION_INPUTS) != 0;
     options->rounding = settings->compute_activations->word == ACCEL_WORD_Q8 ? ACCEL_Q8_0 : ACCEL_F32;
-    file_source_init(&session->source, session->model->file);
+    file_source_init(&p->stage->source, session->model->file);
     return run_planner_resolve_load(p);
 }
 
@@ -301,9 +303,10 @@ static int32_t create_state_parts(struct accel_session *session, struct accel_er
 
 int32_t run_planner_place(const struct run_planner *p)
 {
-    struct accel_session *session = p->session;
+    const struct accel_session *session = p->session;
+    struct pipeline_stage *stage = p->stage;
     struct accel_error *error = p->error;
-    const struct accel_graph *graphs[] = {session->step.graph};
+    const struct accel_graph *graphs[] = {stage->step.graph};
     const struct step_options *options = &session->options;
     uint64_t symbols[SYMBOLS] = {options->batch, options->outputs, options->sequences};
     const uint64_t *highest[] = {symbols};
@@ -312,34 +315,34 @@ int32_t run_planner_place(const struct run_planner *p)
         .graph_count = 1,
         .graphs = graphs,
         .symbols = highest,
-        .parts = session->parts,
-        .part_count = session->part_count,
-        .sets = session->options.batch == 1 ? 1 : 2,
-        .slots = session->options.slots,
+        .parts = stage->parts,
+        .part_count = stage->part_count,
+        .sets = options->batch == 1 ? 1 : 2,
+        .slots = options->slots,
         .host_formula = "tables and tokenizer are not counted",
         .converted = session->made,
         .converted_count = session->made_count,
     };
-    int32_t code = session_check_experts(session, error);
+    uint64_t streamed = session->model->facts.weight_bytes;
+    int32_t code = stage_check_experts(stage, error);
 
     if (code != ACCEL_OK)
         return code;
-    if (!session->is_stage && plan_is_spread(p->plan)) {
-        session->streamed = session->model->facts.weight_bytes; /* each stage decides for itself */
-        code = run_planner_finalize_load(p);
+    if (plan_is_spread(p->plan)) {
+        code = run_planner_finalize_load(p, streamed); /* each stage decides for itself */
         return code == ACCEL_OK ? run_planner_place_stages(p) : code;
     }
     code = accel_plan_ask(p->plan, &work, &work.answers, error);
     if (code == ACCEL_OK)
-        code = session_note_in_place(session, work.answers, error);
+        code = stage_note_in_place(stage, work.answers, &streamed, error);
     if (code == ACCEL_OK)
-        code = run_planner_finalize_load(p);
+        code = run_planner_finalize_load(p, streamed);
     if (code != ACCEL_OK)
         return code;
-    work.file_bytes = session_mapped_bytes(session);
-    work.in_place_bytes = session_in_place_bytes(session);
+    work.file_bytes = stage_mapped_bytes(stage);
+    work.in_place_bytes = stage_in_place_bytes(stage);
     code = accel_plan_assign_graphs(p->plan, &work, error);
-    return code == ACCEL_OK ? accel_plan_open_device(p->plan, &session->device, error) : code;
+    return code == ACCEL_OK ? accel_plan_open_device(p->plan, &stage->device, error) : code;
 }
 
 static int32_t import_options(const struct accel_session_options *given, struct accel_session_options *out_options,
@@ -363,12 +366,20 @@ int32_t session_from_plan(struct accel_context *context, const struct accel_mode
                           struct accel_session **out_session, struct accel_error *error)
 {
     struct accel_session *session = calloc(1, sizeof(*session));
-    const struct run_planner planner = {.plan = plan, .session = session, .error = error};
+    struct pipeline_stage *stage = calloc(1, sizeof(*stage));
+    const struct run_planner planner = {
+        .plan = plan, .settings = &session->settings, .session = session, .stage = stage, .error = error};
     int32_t code;
 
     *out_session = NULL;
-    if (session == NULL)
+    if (session == NULL || stage == NULL) {
+        free(session);
+        free(stage);
         return accel_error_no_memory(error, "for a session");
+    }
+    *stage = (struct pipeline_stage){.session = session, .plan = plan};
+    session->pipeline = stage;
+    session->pipeline_count = 1;
     session->context = context;
     session->model = model;
     session->plan = plan;
@@ -378,13 +389,18 @@ int32_t session_from_plan(struct accel_context *context, const struct accel_mode
     if (code == ACCEL_OK)
         code = resolve_settings(&planner, outputs, flags);
     if (code == ACCEL_OK)
-        code = setup_conversion(session, types, error);
+        code = setup_conversion(&planner, types);
     if (code == ACCEL_OK)
         code = create_state_parts(session, error);
     if (code == ACCEL_OK)
         code = decoder_step(model->file, &model->config, &session->options, &session->step, error);
-    if (code == ACCEL_OK)
+    if (code == ACCEL_OK) {
+        stage->step = session->step;
+        stage->step.builder = NULL; /* the session owns the graph */
+        stage->parts = session->parts;
+        stage->part_count = session->part_count;
         code = run_planner_place(&planner);
+    }
     if (code == ACCEL_OK)
         *out_session = session;
     else
@@ -424,7 +440,7 @@ int32_t session_create(struct accel_context *context, const struct accel_model *
     if (code == ACCEL_OK)
         code = accel_plan_runnable(plan, error);
     if (code == ACCEL_OK) {
-        (*out_session)->own_plan = plan;
+        (*out_session)->owns_plan = true;
         return ACCEL_OK;
     }
     accel_session_free(*out_session);

@@ -6,10 +6,12 @@
 
 #include "model/session/state.h"
 
-/* A plan while it is decided, and the session that will carry it out. */
+/* A plan while it is decided, of a session or of one of its pipeline stages. */
 struct run_planner {
     struct accel_plan *plan;
+    const struct settings *settings; /* of the plan */
     struct accel_session *session;
+    struct pipeline_stage *stage;
     struct accel_error *error;
 };
 
@@ -33,7 +35,7 @@ int32_t session_create(struct accel_context *context, const struct accel_model *
                        const struct accel_session_options *options, const struct run_types *types,
                        struct accel_session **out_session, struct accel_error *error);
 
-/* Assigns memory and devices to the session, or to its pipeline stages. */
+/* Assigns memory and devices to the stage. A spread plan replaces it by a stage for each device. */
 int32_t run_planner_place(const struct run_planner *planner);
 
 /* ACCEL_E_INVALID if the caller sets a context of more than `longest` tokens without context.beyond_training. */

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "model/plan/load.h"
-#include "model/session/pipeline.h"
 
 /* Sizes of the caller's settings that stages are planned with (those that spread a plan are left out), and of a node's
  * inputs. */
@@ -82,8 +81,9 @@ struct cutter {
     uint32_t first, end; /* nodes of the stage */
     uint32_t *map;       /* [values of the whole]: value in the stage, or ACCEL_NO_VALUE */
     struct accel_builder *builder;
-    struct accel_session *stage;
-    uint32_t input; /* value of the whole that the previous stage outputs, or ACCEL_NO_VALUE */
+    struct pipeline_stage *stage;
+    uint32_t input;  /* value of the whole that the previous stage outputs, or ACCEL_NO_VALUE */
+    uint32_t output; /* value of the whole that this stage outputs */
     struct accel_error *error;
 };
 
@@ -193,7 +193,7 @@ static int32_t add_outputs(struct cutter *c)
             continue;
         code = accel_builder_output(c->builder, c->map[made], NULL, c->error);
         c->stage->step.logits = c->map[made];
-        c->stage->stage_output = made;
+        c->output = made;
     }
     free(is_read);
     return code;
@@ -219,15 +219,15 @@ static void map_inputs(const struct cutter *c, const struct step_graph *whole)
     step->frequency = mapped(c, whole->frequency);
 }
 
-static int32_t cut_graph(const struct accel_session *session, struct accel_session *stage, uint32_t first, uint32_t end,
+/* Makes the graph of a stage of the nodes first .. end. *crossing is the value of the whole graph that the previous
+ * stage outputs, and then that which this stage outputs. */
+static int32_t cut_graph(struct pipeline_stage *stage, uint32_t first, uint32_t end, uint32_t *crossing,
                          struct accel_error *error)
 {
+    const struct step_graph *whole = &stage->session->step;
     struct accel_error own = {0};
-    struct cutter c = {.whole = session->step.graph, .first = first, .end = end, .stage = stage};
+    struct cutter c = {.whole = whole->graph, .first = first, .end = end, .stage = stage, .input = *crossing};
     int32_t code;
-
-    c.input =
-        session->pipeline_count > 1 ? session->pipeline[session->pipeline_count - 2]->stage_output : ACCEL_NO_VALUE;
 
     c.error = error == NULL ? &own : error;
     c.map = malloc((size_t)c.whole->value_count * sizeof(*c.map));
@@ -247,7 +247,8 @@ static int32_t cut_graph(const struct accel_session *session, struct accel_sessi
     if (code == ACCEL_OK)
         code = accel_builder_finish(c.builder, &stage->step.graph, c.error);
     if (code == ACCEL_OK)
-        map_inputs(&c, &session->step);
+        map_inputs(&c, whole);
+    *crossing = c.output;
     free(c.map);
     return code;
 }
@@ -330,7 +331,7 @@ static int32_t create_stage_plan(const struct accel_session *session, const char
 /* ---- creating stages ---- */
 
 /* Points the stage at its part of the state: two parts per layer, in the order of the graph. */
-static void assign_state(const struct accel_session *session, struct accel_session *stage)
+static void assign_state(struct pipeline_stage *stage)
 {
     const struct accel_graph *graph = stage->step.graph;
     uint32_t first = ACCEL_NO_LAYER;
@@ -339,40 +340,33 @@ static void assign_state(const struct accel_session *session, struct accel_sessi
         first = layer_of(graph->nodes[n]);
     for (uint32_t v = 0; v < graph->value_count; v++)
         stage->part_count += graph->values[v]->role == ACCEL_ROLE_STATE;
-    stage->parts = first == ACCEL_NO_LAYER ? session->parts : session->parts + 2 * (size_t)first;
+    stage->parts = first == ACCEL_NO_LAYER ? stage->session->parts : stage->session->parts + 2 * (size_t)first;
 }
 
-static int32_t create_stage(struct accel_session *session, const char *device, uint32_t first, uint32_t end,
-                            struct accel_error *error)
+/* Plans the next stage of the session: the nodes first .. end on `device`, with the source of the whole. */
+static int32_t add_stage(const struct run_planner *whole, const char *device, uint32_t first, uint32_t end,
+                         uint32_t *crossing)
 {
-    struct accel_session *stage = calloc(1, sizeof(*stage));
-    struct run_planner planner = {.session = stage, .error = error};
+    struct accel_session *session = whole->session;
+    struct pipeline_stage *stage = &session->pipeline[session->pipeline_count++];
+    struct settings settings;
+    struct run_planner planner = {.settings = &settings, .session = session, .stage = stage, .error = whole->error};
     int32_t code;
 
-    if (stage == NULL)
-        return accel_error_no_memory(error, "for a stage of a session");
-    session->pipeline[session->pipeline_count++] = stage;
-    stage->is_stage = true;
-    stage->context = session->context;
-    stage->model = session->model;
-    stage->options = session->options;
-    stage->source = session->source;
-    stage->types = session->types;
-    stage->made = session->made;
-    stage->made_count = session->made_count;
-    code = cut_graph(session, stage, first, end, error);
+    *stage = (struct pipeline_stage){.session = session, .source = whole->stage->source};
+    code = cut_graph(stage, first, end, crossing, whole->error);
     if (code == ACCEL_OK)
-        code = create_stage_plan(session, device, &planner.plan, error);
-    stage->plan = stage->own_plan = planner.plan;
+        code = create_stage_plan(session, device, &planner.plan, whole->error);
+    stage->plan = planner.plan;
     for (uint32_t p = 0; code == ACCEL_OK && p + 1 < session->pipeline_count; p++)
-        code = accel_plan_share_device(planner.plan, session->pipeline[p]->plan, error);
+        code = accel_plan_share_device(planner.plan, session->pipeline[p].plan, whole->error);
     if (code == ACCEL_OK)
-        code = settings_read(stage->plan, &stage->settings, error);
+        code = settings_read(planner.plan, &settings, whole->error);
     if (code == ACCEL_OK)
         code = run_planner_resolve_load(&planner);
     if (code != ACCEL_OK)
         return code;
-    assign_state(session, stage);
+    assign_state(stage);
     return run_planner_place(&planner);
 }
 
@@ -385,7 +379,7 @@ static int32_t merge_plans(const struct run_planner *planner)
     if (plans == NULL)
         return accel_error_no_memory(planner->error, "for the plans of %u stages", session->pipeline_count);
     for (uint32_t p = 0; p < session->pipeline_count; p++)
-        plans[p] = session->pipeline[p]->plan;
+        plans[p] = session->pipeline[p].plan;
     code = accel_plan_merge_stages(planner->plan, plans, session->pipeline_count, planner->error);
     free(plans);
     return code;
@@ -396,7 +390,9 @@ int32_t run_planner_place_stages(const struct run_planner *planner)
     struct accel_session *session = planner->session;
     struct accel_error *error = planner->error;
     const struct accel_graph *graph = session->step.graph;
-    const char **devices = NULL;
+    struct pipeline_stage *pipeline;
+    const char **devices;
+    uint32_t count = 0, crossing = ACCEL_NO_VALUE;
     int32_t code = ACCEL_OK;
 
     if (session->options.stages || session->options.inputs) {
@@ -407,18 +403,26 @@ int32_t run_planner_place_stages(const struct run_planner *planner)
                                   "--device NAME for one that has the memory (accelctl devices)");
         return accel_error_origin(error, ACCEL_FROM_SETTING, ACCEL_E_UNSUPPORTED);
     }
-    session->pipeline = calloc(graph->node_count, sizeof(struct accel_session *));
     devices = list_devices(session);
-    if (session->pipeline == NULL || devices == NULL)
-        code = accel_error_no_memory(error, "for the stages of a session");
+    for (uint32_t n = 0; devices != NULL && n < graph->node_count; n++)
+        count += n == 0 || strcmp(devices[n - 1], devices[n]) != 0;
+    pipeline = calloc((size_t)count + 1, sizeof(*pipeline));
+    if (pipeline == NULL || devices == NULL) {
+        free(devices);
+        free(pipeline);
+        return accel_error_no_memory(error, "for the stages of a session");
+    }
+    session->pipeline = pipeline;
+    session->pipeline_count = 0;
     for (uint32_t n = 0; code == ACCEL_OK && n < graph->node_count;) {
         uint32_t end = n + 1;
 
         while (end < graph->node_count && strcmp(devices[end], devices[n]) == 0)
             end++;
-        code = create_stage(session, devices[n], n, end, error);
+        code = add_stage(planner, devices[n], n, end, &crossing);
         n = end;
     }
     free(devices);
+    free(planner->stage);
     return code == ACCEL_OK ? merge_plans(planner) : code;
 }

@@ -13,10 +13,10 @@
 
 /* ---- the option ---- */
 
-static const struct accel_plugin_info *find_driver(const struct accel_session *session, const char *name)
+static const struct accel_plugin_info *find_driver(const struct pipeline_stage *stage, const char *name)
 {
-    for (uint32_t i = 0; i < accel_plugin_count(session->context); i++) {
-        const struct accel_plugin_info *plugin = accel_plugin_get(session->context, i);
+    for (uint32_t i = 0; i < accel_plugin_count(stage->session->context); i++) {
+        const struct accel_plugin_info *plugin = accel_plugin_get(stage->session->context, i);
 
         if (plugin->state == ACCEL_PLUGIN_LOADED && strcmp(plugin->name, name) == 0)
             return plugin;
@@ -24,10 +24,10 @@ static const struct accel_plugin_info *find_driver(const struct accel_session *s
     return NULL;
 }
 
-bool session_expert_key(const struct accel_session *session, char key[EXPERTS_KEY])
+bool stage_expert_key(const struct pipeline_stage *stage, char key[EXPERTS_KEY])
 {
-    const struct accel_device_info *device = accel_plan_device(session->plan);
-    const struct accel_plugin_info *driver = device == NULL ? NULL : find_driver(session, device->driver);
+    const struct accel_device_info *device = accel_plan_device(stage->plan);
+    const struct accel_plugin_info *driver = device == NULL ? NULL : find_driver(stage, device->driver);
 
     for (uint32_t i = 0; driver != NULL && i < driver->option_count; i++)
         if (strcmp(driver->options[i]->name, OPTION) == 0)
@@ -35,16 +35,16 @@ bool session_expert_key(const struct accel_session *session, char key[EXPERTS_KE
     return false;
 }
 
-static const struct accel_plan_setting *find_limit(const struct accel_session *session)
+static const struct accel_plan_setting *find_limit(const struct pipeline_stage *stage)
 {
     char key[EXPERTS_KEY];
 
-    return session_expert_key(session, key) ? accel_plan_setting_find(session->plan, key) : NULL;
+    return stage_expert_key(stage, key) ? accel_plan_setting_find(stage->plan, key) : NULL;
 }
 
-uint64_t session_expert_limit(const struct accel_session *session)
+uint64_t stage_expert_limit(const struct pipeline_stage *stage)
 {
-    const struct accel_plan_setting *setting = find_limit(session);
+    const struct accel_plan_setting *setting = find_limit(stage);
 
     return setting == NULL ? 0 : (uint64_t)setting->number;
 }
@@ -67,26 +67,26 @@ uint32_t session_expert_matrix(const struct accel_node *node)
 #define SECTOR UINT64_C(4096)
 
 /* Returns the bytes of a copy of one expert of the matrix that a node reads, 0 if it is not mapped. */
-static uint64_t measure_copy(const struct accel_session *session, const struct accel_node *node, uint32_t experts)
+static uint64_t measure_copy(const struct pipeline_stage *stage, const struct accel_node *node, uint32_t experts)
 {
-    const char *key = session->step.graph->values[node->inputs[1]]->key;
-    const struct accel_model_tensor *tensor = accel_model_file_find(session->model->file, key);
+    const char *key = stage->step.graph->values[node->inputs[1]]->key;
+    const struct accel_model_tensor *tensor = accel_model_file_find(stage->session->model->file, key);
     uint64_t sum = 0;
 
-    if (tensor == NULL || weights_find_type(&session->types, key) != NULL)
+    if (tensor == NULL || weights_find_type(&stage->session->types, key) != NULL)
         return 0;
     for (uint32_t p = 0; p < ACCEL_FORMAT_PLANES; p++) {
         uint64_t bytes;
 
-        if (accel_model_file_plane(session->model->file, tensor, p, &bytes) != NULL && bytes != 0)
+        if (accel_model_file_plane(stage->session->model->file, tensor, p, &bytes) != NULL && bytes != 0)
             sum += (bytes / experts + SECTOR - 1) / SECTOR * SECTOR + SECTOR;
     }
     return sum;
 }
 
-void session_measure_experts(const struct accel_session *session, struct session_experts *out_experts)
+void stage_measure_experts(const struct pipeline_stage *stage, struct session_experts *out_experts)
 {
-    const struct accel_graph *graph = session->step.graph;
+    const struct accel_graph *graph = stage->step.graph;
     uint64_t layer = 0;
     uint32_t ids = ACCEL_NO_VALUE;
 
@@ -94,7 +94,7 @@ void session_measure_experts(const struct accel_session *session, struct session
     for (uint32_t n = 0; n < graph->node_count; n++) {
         const struct accel_node *node = graph->nodes[n];
         const struct accel_expert_matmul *attributes = attributes_of(node);
-        const uint64_t copy = attributes == NULL ? 0 : measure_copy(session, node, attributes->experts);
+        const uint64_t copy = attributes == NULL ? 0 : measure_copy(stage, node, attributes->experts);
         uint32_t used;
 
         if (attributes == NULL)
@@ -135,25 +135,25 @@ static int32_t refuse(const struct accel_plan_setting *setting, int32_t code, co
     return accel_error_origin(error, setting_origin(setting), code);
 }
 
-int32_t session_check_experts(const struct accel_session *session, struct accel_error *error)
+int32_t stage_check_experts(const struct pipeline_stage *stage, struct accel_error *error)
 {
-    const struct accel_plan_setting *setting = find_limit(session);
-    const uint64_t limit = session_expert_limit(session);
+    const struct accel_plan_setting *setting = find_limit(stage);
+    const uint64_t limit = stage_expert_limit(stage);
     struct session_experts experts;
     char why[200], remedy[200];
 
     if (limit == 0)
         return ACCEL_OK;
-    session_measure_experts(session, &experts);
+    stage_measure_experts(stage, &experts);
     if (experts.reason != NULL)
         return refuse(setting, ACCEL_E_UNSUPPORTED, experts.reason,
                       "use a GGUF file, which stores them so (convert_hf_to_gguf.py of llama.cpp makes one), or leave "
                       "the setting out",
                       error);
-    if (session->source.copy)
+    if (stage->source.copy)
         return refuse(setting, ACCEL_E_INVALID, "weights.load=read copies all experts into memory",
                       "set weights.load=map, or leave the setting out", error);
-    if (experts.bytes == 0 && !session->is_stage)
+    if (experts.bytes == 0 && stage->plan == stage->session->plan)
         return refuse(setting, ACCEL_E_INVALID, "the model has no experts", "leave the setting out", error);
     if (limit >= experts.least)
         return ACCEL_OK;

@@ -19,13 +19,13 @@ struct session_experts {
     const char *reason; /* why they cannot have a limit, or NULL */
 };
 
-void session_measure_experts(const struct accel_session *session, struct session_experts *out_experts);
+void stage_measure_experts(const struct pipeline_stage *stage, struct session_experts *out_experts);
 
-/* Writes the key of the option of the session's driver: "cpu.expert_bytes". Returns false if the driver has none. */
-bool session_expert_key(const struct accel_session *session, char key[EXPERTS_KEY]);
+/* Writes the key of the option of the stage's driver: "cpu.expert_bytes". Returns false if the driver has none. */
+bool stage_expert_key(const struct pipeline_stage *stage, char key[EXPERTS_KEY]);
 
 /* Returns the limit that is set, 0: none. */
-uint64_t session_expert_limit(const struct accel_session *session);
+uint64_t stage_expert_limit(const struct pipeline_stage *stage);
 
 /* Returns the value that is the matrix of several experts which a node reads, ACCEL_NO_VALUE if it reads none. */
 uint32_t session_expert_matrix(const struct accel_node *node);
@@ -34,6 +34,6 @@ uint32_t session_expert_matrix(const struct accel_node *node);
 uint64_t session_expert_reads(const struct session_experts *experts, uint64_t limit);
 
 /* Checks the limit against the model and weights.load. The graph exists. */
-int32_t session_check_experts(const struct accel_session *session, struct accel_error *error);
+int32_t stage_check_experts(const struct pipeline_stage *stage, struct accel_error *error);
 
 #endif

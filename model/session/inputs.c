@@ -17,7 +17,7 @@ static uint32_t find_io(const struct accel_session *session, uint32_t value)
 {
     uint32_t at = IO_INPUTS;
 
-    while (session->io[at].value != value)
+    while (session->pipeline->io[at].value != value)
         at++;
     return at;
 }
@@ -51,7 +51,7 @@ int32_t session_inputs_create(struct accel_session *session, struct accel_error 
         input.weight = node->inputs[1];
         input.io = find_io(session, node->inputs[0]);
         input.number = number_buffer(session, input.io, &numbers);
-        session->io[input.io].on_demand = session->io[input.io].copied && !session->options.stages;
+        session->pipeline->io[input.io].on_demand = session->pipeline->io[input.io].copied && !session->options.stages;
         session->inputs[session->input_count++] = input;
     }
     return ACCEL_OK;
@@ -62,15 +62,15 @@ uint32_t accel_session_input_count(const struct accel_session *session)
     return session->input_count;
 }
 
-static int32_t fetch_output(struct accel_session *session, const struct io_buffer *io, struct accel_error *error)
+static int32_t fetch_output(struct pipeline_stage *stage, const struct io_buffer *io, struct accel_error *error)
 {
     const struct accel_step step = {
         .size = sizeof(step), .kind = ACCEL_STEP_READ, .source = io->buffer, .bytes = io->size, .memory = io->bytes};
     const struct accel_step *list[] = {&step};
     uint64_t value = 0;
-    int32_t code = accel_queue_submit(session->queue, list, 1, NULL, 0, &value, error);
+    int32_t code = accel_queue_submit(stage->queue, list, 1, NULL, 0, &value, error);
 
-    return code == ACCEL_OK ? accel_queue_wait(session->queue, value, UINT64_MAX, error) : code;
+    return code == ACCEL_OK ? accel_queue_wait(stage->queue, value, UINT64_MAX, error) : code;
 }
 
 int32_t accel_session_input(struct accel_session *session, uint32_t index, struct accel_session_input *out_input,
@@ -89,10 +89,10 @@ int32_t accel_session_input(struct accel_session *session, uint32_t index, struc
     if (index >= session->input_count || session->last[SYMBOL_TOKENS] == 0)
         return accel_error_set(error, ACCEL_E_INVALID, "no input %u of a step that has run", index);
     input = &session->inputs[index];
-    io = &session->io[input->io];
+    io = &session->pipeline->io[input->io];
     value = session->step.graph->values[io->value];
     if (io->on_demand)
-        code = fetch_output(session, io, error);
+        code = fetch_output(session->pipeline, io, error);
     out_input->number = input->number;
     out_input->weight = session->step.graph->values[input->weight]->key;
     out_input->values = io->bytes;

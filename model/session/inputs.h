@@ -5,7 +5,7 @@
 
 #include "model/session/state.h"
 
-/* Finds the io buffers of the activations of all weights. The io buffers exist. */
+/* Finds the io buffers of the activations of all weights. The session has one stage, whose io buffers exist. */
 int32_t session_inputs_create(struct accel_session *session, struct accel_error *error);
 
 #endif

@@ -63,55 +63,51 @@ int32_t session_log_load(const struct file_source *source, const char *key, uint
                       part, bytes, offset, how);
 }
 
-static const char *device_of(const struct accel_session *session)
-{
-    return accel_plan_device(session->plan)->name;
-}
-
 static bool is_same_kernel(const struct accel_plan_node *a, const struct accel_plan_node *b)
 {
     return strcmp(a->kernel, b->kernel) == 0 && strcmp(a->op, b->op) == 0;
 }
 
-int32_t session_log_kernels(const struct accel_session *session, const struct accel_session *whole,
-                            struct accel_error *error)
+int32_t session_log_kernels(const struct pipeline_stage *stage, struct accel_error *error)
 {
-    uint32_t nodes = accel_plan_node_count(session->plan);
+    const struct run_log *log = &stage->session->log;
+    const struct accel_plan *plan = stage->plan;
+    uint32_t nodes = accel_plan_node_count(plan);
     int32_t code = ACCEL_OK;
 
-    for (uint32_t i = 0; whole->log.kernels && code == ACCEL_OK && i < nodes; i++) {
-        const struct accel_plan_node *node = accel_plan_node_get(session->plan, i);
+    for (uint32_t i = 0; log->kernels && code == ACCEL_OK && i < nodes; i++) {
+        const struct accel_plan_node *node = accel_plan_node_get(plan, i);
         uint32_t first = 0, count = 0;
 
-        while (!is_same_kernel(accel_plan_node_get(session->plan, first), node))
+        while (!is_same_kernel(accel_plan_node_get(plan, first), node))
             first++;
         if (first < i)
             continue;
         for (uint32_t n = i; n < nodes; n++)
-            count += is_same_kernel(accel_plan_node_get(session->plan, n), node);
-        code = write_line(&whole->log, "log.kernels", error, "%s: %s: %" PRIu32 " node%s of %s", device_of(session),
+            count += is_same_kernel(accel_plan_node_get(plan, n), node);
+        code = write_line(log, "log.kernels", error, "%s: %s: %" PRIu32 " node%s of %s", accel_plan_device(plan)->name,
                           node->kernel, count, count == 1 ? "" : "s", node->op);
     }
     return code;
 }
 
-int32_t session_log_memory(struct accel_session *whole, const struct accel_session *session, const char *what,
+int32_t session_log_memory(struct accel_session *session, const struct accel_plan *plan, const char *what,
                            struct accel_error *error)
 {
     uint64_t held[MEMORY_CLASSES];
     int32_t code = ACCEL_OK;
 
-    if (!whole->log.memory)
+    if (!session->log.memory)
         return ACCEL_OK;
-    read_held(whole, held);
+    read_held(session, held);
     for (uint32_t class = 1; code == ACCEL_OK && class < MEMORY_CLASSES; class ++) {
-        int64_t change = (int64_t)(held[class] - whole->log.held[class]);
+        int64_t change = (int64_t)(held[class] - session->log.held[class]);
 
         if (change != 0)
-            code = write_line(&whole->log, "log.memory", error, "%s: %s: %s %+" PRId64 " bytes", device_of(session),
-                              what, memory_classes[class], change);
+            code = write_line(&session->log, "log.memory", error, "%s: %s: %s %+" PRId64 " bytes",
+                              accel_plan_device(plan)->name, what, memory_classes[class], change);
     }
-    memcpy(whole->log.held, held, sizeof(held));
+    memcpy(session->log.held, held, sizeof(held));
     return code;
 }
 

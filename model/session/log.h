@@ -13,13 +13,12 @@ void session_log_begin(struct accel_session *session);
 int32_t session_log_load(const struct file_source *source, const char *key, uint32_t plane, uint64_t offset,
                          uint64_t bytes, const char *how, struct accel_error *error);
 
-/* Logs the kernels that the nodes of a device run with, for log.kernels. `session` is the whole one, or a pipeline
- * stage of `whole`. */
-int32_t session_log_kernels(const struct accel_session *session, const struct accel_session *whole,
-                            struct accel_error *error);
+/* Logs the kernels that the nodes of a stage run with, for log.kernels. */
+int32_t session_log_kernels(const struct pipeline_stage *stage, struct accel_error *error);
 
-/* Logs the memory that was allocated or freed since the last call, for log.memory; `what` names its use. */
-int32_t session_log_memory(struct accel_session *whole, const struct accel_session *session, const char *what,
+/* Logs the memory that was allocated or freed since the last call, for log.memory: for the device of a plan, and the
+ * use that `what` names. */
+int32_t session_log_memory(struct accel_session *session, const struct accel_plan *plan, const char *what,
                            struct accel_error *error);
 
 /* The part of the cache that attention reads for the tokens of a span, as windows allow. It differs between layers

@@ -94,13 +94,11 @@ static int32_t search_tensor(struct search *search, const struct accel_model_ten
 /* Lists the drivers of the session's devices, each once. */
 static const char *list_drivers(const struct accel_session *session, char *text, size_t bytes)
 {
-    uint32_t count = session->pipeline_count == 0 ? 1 : session->pipeline_count;
     size_t used = 0;
 
     text[0] = '\0';
-    for (uint32_t i = 0; i < count && used < bytes; i++) {
-        const struct accel_session *piece = session->pipeline_count == 0 ? session : session->pipeline[i];
-        const struct accel_device_info *device = accel_plan_device(piece->plan);
+    for (uint32_t i = 0; i < session->pipeline_count && used < bytes; i++) {
+        const struct accel_device_info *device = accel_plan_device(session->pipeline[i].plan);
 
         if (device != NULL && strstr(text, device->driver) == NULL)
             used += (size_t)snprintf(text + used, bytes - used, "%s%s", used == 0 ? "" : " or ", device->driver);

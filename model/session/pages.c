@@ -44,16 +44,16 @@ static int compare(const void *a, const void *b)
     return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* Values of accel_session.in_place. */
+/* Values of pipeline_stage.in_place. */
 enum { WHOLE = 1, LIMITED = 2 };
 
 /* Selects all weights that are used as they are, those used in place, those uploaded to memory of the device, converted
  * ones included, or all but experts with a limit, of which the driver holds copies. */
 enum which { ALL, IN_PLACE, UPLOADED, NOT_LIMITED };
 
-static bool is_selected(const struct accel_session *session, uint32_t value, enum which which)
+static bool is_selected(const struct pipeline_stage *stage, uint32_t value, enum which which)
 {
-    const uint8_t in_place = session->in_place == NULL ? WHOLE : session->in_place[value];
+    const uint8_t in_place = stage->in_place == NULL ? WHOLE : stage->in_place[value];
 
     return which == ALL || (which == IN_PLACE && in_place == WHOLE) || (which == UPLOADED && in_place == 0) ||
            (which == NOT_LIMITED && in_place != LIMITED);
@@ -61,10 +61,10 @@ static bool is_selected(const struct accel_session *session, uint32_t value, enu
 
 /* Returns the page ranges of weights, sorted and merged; the caller frees them. NULL if nothing is mapped or memory is
  * out. */
-static struct range *list_ranges(const struct accel_session *session, enum which which, uint64_t page,
+static struct range *list_ranges(const struct pipeline_stage *stage, enum which which, uint64_t page,
                                  uint32_t *out_count)
 {
-    const struct accel_graph *graph = session->step.graph;
+    const struct accel_graph *graph = stage->step.graph;
     struct range *ranges =
         graph == NULL ? NULL : calloc((size_t)graph->value_count * ACCEL_FORMAT_PLANES, sizeof(*ranges));
     uint32_t found = 0, merged = 0;
@@ -73,13 +73,13 @@ static struct range *list_ranges(const struct accel_session *session, enum which
     for (uint32_t v = 0; ranges != NULL && v < graph->value_count; v++) {
         const struct accel_model_tensor *tensor;
 
-        if (graph->values[v]->role != ACCEL_ROLE_WEIGHT || !is_selected(session, v, which) ||
-            (which != UPLOADED && weights_find_type(&session->types, graph->values[v]->key) != NULL))
+        if (graph->values[v]->role != ACCEL_ROLE_WEIGHT || !is_selected(stage, v, which) ||
+            (which != UPLOADED && weights_find_type(&stage->session->types, graph->values[v]->key) != NULL))
             continue;
-        tensor = accel_model_file_find(session->model->file, graph->values[v]->key);
+        tensor = accel_model_file_find(stage->session->model->file, graph->values[v]->key);
         for (uint32_t p = 0; p < ACCEL_FORMAT_PLANES && tensor != NULL; p++) {
             uint64_t bytes;
-            uintptr_t address = (uintptr_t)accel_model_file_plane(session->model->file, tensor, p, &bytes);
+            uintptr_t address = (uintptr_t)accel_model_file_plane(stage->session->model->file, tensor, p, &bytes);
 
             if (address != 0 && bytes != 0)
                 ranges[found++] = (struct range){address / page, (address + bytes + page - 1) / page};
@@ -113,12 +113,12 @@ static uint64_t count_resident(const struct range *range, uint64_t page)
     return resident;
 }
 
-static uint64_t count_pages(const struct accel_session *session, enum which which, uint32_t resident_only)
+static uint64_t count_pages(const struct pipeline_stage *stage, enum which which, uint32_t resident_only)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t pages = 0;
     uint32_t count;
-    struct range *ranges = session->source.copy ? NULL : list_ranges(session, which, page, &count);
+    struct range *ranges = stage->source.copy ? NULL : list_ranges(stage, which, page, &count);
 
     for (uint32_t i = 0; ranges != NULL && i < count; i++)
         pages += resident_only ? count_resident(&ranges[i], page) : ranges[i].end - ranges[i].first;
@@ -144,7 +144,7 @@ static bool sample_is_resident(const struct range *ranges, uint32_t count, uint6
  * follows maps each weight once, and all of them at a time would be a second copy of the model. Sequential read-ahead
  * uses huge pages if the file system has them, while MADV_WILLNEED reads small pages that stay small. Returns false if
  * the system lacks MADV_POPULATE_READ or the range exceeds half of memory. */
-static int map_stream(const struct accel_session *session, const struct range *range, uint64_t page, bool drops)
+static int map_stream(const struct pipeline_stage *stage, const struct range *range, uint64_t page, bool drops)
 {
 #if defined(MADV_POPULATE_READ)
     void *all = (void *)(uintptr_t)(range->first * page);
@@ -152,7 +152,7 @@ static int map_stream(const struct accel_session *session, const struct range *r
     int done = bytes / page < (uint64_t)sysconf(_SC_PHYS_PAGES) / 2;
 
     (void)madvise(all, bytes, MADV_SEQUENTIAL);
-    for (uint64_t at = 0; done && at < bytes && !atomic_load(&session->cancelled); at += step) {
+    for (uint64_t at = 0; done && at < bytes && !atomic_load(&stage->session->cancelled); at += step) {
         const uint64_t part = bytes - at < step ? bytes - at : step;
 
         done = madvise((char *)all + at, part, MADV_POPULATE_READ) == 0;
@@ -162,7 +162,7 @@ static int map_stream(const struct accel_session *session, const struct range *r
     (void)madvise(all, bytes, MADV_NORMAL);
     return done;
 #else
-    (void)session;
+    (void)stage;
     (void)range;
     (void)page;
     (void)drops;
@@ -170,13 +170,13 @@ static int map_stream(const struct accel_session *session, const struct range *r
 #endif
 }
 
-static void prefetch_pages(const struct accel_session *session, enum which which)
+static void prefetch_pages(const struct pipeline_stage *stage, enum which which)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t step = PREFETCH_BYTES / page == 0 ? 1 : PREFETCH_BYTES / page;
     uint32_t count;
-    const bool is_limited = session_expert_limit(session) != 0;
-    struct range *ranges = session->source.copy ? NULL : list_ranges(session, which, page, &count);
+    const bool is_limited = stage_expert_limit(stage) != 0;
+    struct range *ranges = stage->source.copy ? NULL : list_ranges(stage, which, page, &count);
 
     /* This is advice: if the system ignores it, pages are read when steps touch them. */
     if (!is_limited && ranges != NULL && sample_is_resident(ranges, count, page))
@@ -186,7 +186,7 @@ static void prefetch_pages(const struct accel_session *session, enum which which
         if (is_limited)
             (void)madvise((void *)(uintptr_t)(ranges[i].first * page), (ranges[i].end - ranges[i].first) * page,
                           MADV_RANDOM);
-        else if (map_stream(session, &ranges[i], page, which == NOT_LIMITED))
+        else if (map_stream(stage, &ranges[i], page, which == NOT_LIMITED))
             continue;
         for (uint64_t at = ranges[i].first; at < ranges[i].end; at += step) {
             uint64_t pages = ranges[i].end - at < step ? ranges[i].end - at : step;
@@ -197,19 +197,19 @@ static void prefetch_pages(const struct accel_session *session, enum which which
     free(ranges);
 }
 
-void session_prefetch_in_place(const struct accel_session *session)
+void stage_prefetch_in_place(const struct pipeline_stage *stage)
 {
-    prefetch_pages(session, IN_PLACE);
+    prefetch_pages(stage, IN_PLACE);
 }
 
-void session_prefetch_all(struct accel_session *session, const char *key)
+void stage_prefetch_all(struct pipeline_stage *stage, const char *key)
 {
-    const struct accel_graph *graph = session->step.graph;
+    const struct accel_graph *graph = stage->step.graph;
 
-    for (uint32_t v = 0; session->in_place != NULL && v < graph->value_count; v++)
-        if (graph->values[v]->role == ACCEL_ROLE_WEIGHT && !session->in_place[v] &&
-            strcmp(graph->values[v]->key, key) == 0 && atomic_exchange(&session->source.prefetched, 1) == 0)
-            prefetch_pages(session, NOT_LIMITED);
+    for (uint32_t v = 0; stage->in_place != NULL && v < graph->value_count; v++)
+        if (graph->values[v]->role == ACCEL_ROLE_WEIGHT && !stage->in_place[v] &&
+            strcmp(graph->values[v]->key, key) == 0 && atomic_exchange(&stage->source.prefetched, 1) == 0)
+            prefetch_pages(stage, NOT_LIMITED);
 }
 
 static void advise(uint64_t first, uint64_t end, uint64_t page, int advice)
@@ -218,11 +218,11 @@ static void advise(uint64_t first, uint64_t end, uint64_t page, int advice)
         (void)madvise((void *)(uintptr_t)(first * page), (end - first) * page, advice);
 }
 
-void session_drop_uploaded(const struct accel_session *session)
+void stage_drop_uploaded(const struct pipeline_stage *stage)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     uint32_t count;
-    struct range *ranges = session->source.copy ? NULL : list_ranges(session, UPLOADED, page, &count);
+    struct range *ranges = stage->source.copy ? NULL : list_ranges(stage, UPLOADED, page, &count);
 
     for (uint32_t i = 0; ranges != NULL && i < count; i++)
         advise(ranges[i].first, ranges[i].end, page, MADV_DONTNEED);
@@ -232,13 +232,13 @@ void session_drop_uploaded(const struct accel_session *session)
 /* Splits the mapping between pages of uploaded weights and of those used in place. A fault maps the whole folio of
  * the page cache around it, up to the ends of the mapping: 2 MiB for a norm of some KiB, where the file has huge pages.
  */
-static void split_mapping(const struct accel_session *session)
+static void split_mapping(const struct pipeline_stage *stage)
 {
 #if defined(MADV_NOHUGEPAGE)
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     uint32_t uploaded_count, in_place_count, next = 0;
-    struct range *uploaded = list_ranges(session, UPLOADED, page, &uploaded_count);
-    struct range *in_place = list_ranges(session, IN_PLACE, page, &in_place_count);
+    struct range *uploaded = list_ranges(stage, UPLOADED, page, &uploaded_count);
+    struct range *in_place = list_ranges(stage, IN_PLACE, page, &in_place_count);
 
     for (uint32_t i = 0; uploaded != NULL && in_place != NULL && i < uploaded_count; i++) {
         uint64_t first = uploaded[i].first;
@@ -254,20 +254,20 @@ static void split_mapping(const struct accel_session *session)
     free(uploaded);
     free(in_place);
 #else
-    (void)session;
+    (void)stage;
 #endif
 }
 
-void session_unmap_uploaded(const struct accel_session *session)
+void stage_unmap_uploaded(const struct pipeline_stage *stage)
 {
-    session_drop_uploaded(session);
-    if (!session->source.copy)
-        split_mapping(session);
+    stage_drop_uploaded(stage);
+    if (!stage->source.copy)
+        split_mapping(stage);
 }
 
-uint64_t session_mapped_bytes(const struct accel_session *session)
+uint64_t stage_mapped_bytes(const struct pipeline_stage *stage)
 {
-    return count_pages(session, ALL, 0);
+    return count_pages(stage, ALL, 0);
 }
 
 static int compare_key(const void *key, const void *item)
@@ -275,23 +275,23 @@ static int compare_key(const void *key, const void *item)
     return strcmp(key, ((const struct accel_plan_in_place *)item)->key);
 }
 
-uint64_t session_in_place_bytes(const struct accel_session *session)
+uint64_t stage_in_place_bytes(const struct pipeline_stage *stage)
 {
-    return count_pages(session, IN_PLACE, 0);
+    return count_pages(stage, IN_PLACE, 0);
 }
 
-int32_t session_note_in_place(struct accel_session *session, const struct accel_plan_answers *answers,
-                              struct accel_error *error)
+int32_t stage_note_in_place(struct pipeline_stage *stage, const struct accel_plan_answers *answers,
+                            uint64_t *out_streamed, struct accel_error *error)
 {
-    const struct accel_graph *graph = session->step.graph;
-    const uint64_t limit = session_expert_limit(session);
+    const struct accel_graph *graph = stage->step.graph;
+    const uint64_t limit = stage_expert_limit(stage);
     uint32_t count;
     const struct accel_plan_in_place *list = accel_plan_in_place(answers, &count);
 
-    free(session->in_place);
-    session->streamed = 0;
-    session->in_place = calloc((size_t)graph->value_count + 1, sizeof(*session->in_place));
-    if (session->in_place == NULL)
+    free(stage->in_place);
+    *out_streamed = 0;
+    stage->in_place = calloc((size_t)graph->value_count + 1, sizeof(*stage->in_place));
+    if (stage->in_place == NULL)
         return accel_error_no_memory(error, "for the list of %u weights", count);
     for (uint32_t v = 0; count != 0 && v < graph->value_count; v++) {
         const struct accel_plan_in_place *row =
@@ -299,17 +299,17 @@ int32_t session_note_in_place(struct accel_session *session, const struct accel_
                 ? NULL
                 : bsearch(graph->values[v]->key, list, count, sizeof(*list), compare_key);
         const struct accel_model_tensor *tensor =
-            row == NULL ? NULL : accel_model_file_find(session->model->file, row->key);
+            row == NULL ? NULL : accel_model_file_find(stage->session->model->file, row->key);
 
-        session->in_place[v] = row == NULL ? 0 : WHOLE;
+        stage->in_place[v] = row == NULL ? 0 : WHOLE;
         if (tensor != NULL && !row->looked_up)
-            session->streamed += tensor->bytes;
+            *out_streamed += tensor->bytes;
     }
     for (uint32_t n = 0; limit != 0 && n < graph->node_count; n++) {
         const uint32_t v = session_expert_matrix(graph->nodes[n]);
 
-        if (v != ACCEL_NO_VALUE && session->in_place[v] == WHOLE)
-            session->in_place[v] = LIMITED;
+        if (v != ACCEL_NO_VALUE && stage->in_place[v] == WHOLE)
+            stage->in_place[v] = LIMITED;
     }
     return ACCEL_OK;
 }
@@ -323,13 +323,9 @@ static bool is_mapped(const struct accel_plan *plan)
     return false;
 }
 
-uint32_t session_reads_file(const struct accel_session *session)
+bool stage_reads_file(const struct pipeline_stage *stage)
 {
-    bool reads = !session->source.copy && session->pipeline_count == 0 && is_mapped(session->plan);
-
-    for (uint32_t p = 0; p < session->pipeline_count; p++)
-        reads |= session_reads_file(session->pipeline[p]);
-    return reads;
+    return !stage->source.copy && is_mapped(stage->plan);
 }
 
 uint64_t accel_session_resident(const struct accel_session *session)
@@ -337,6 +333,7 @@ uint64_t accel_session_resident(const struct accel_session *session)
     uint64_t bytes = 0;
 
     for (uint32_t p = 0; p < session->pipeline_count; p++)
-        bytes += accel_session_resident(session->pipeline[p]);
-    return session->pipeline_count != 0 ? bytes : is_mapped(session->plan) ? count_pages(session, IN_PLACE, 1) : 0;
+        if (is_mapped(session->pipeline[p].plan))
+            bytes += count_pages(&session->pipeline[p], IN_PLACE, 1);
+    return bytes;
 }

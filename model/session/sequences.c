@@ -139,17 +139,17 @@ int32_t accel_session_truncate(struct accel_session *session, uint64_t length, s
 
 /* ---- reserving places ---- */
 
-static int32_t copy_page(struct accel_session *session, const struct kv_copy *copy, struct accel_error *error)
+static int32_t copy_page(struct pipeline_stage *stage, const struct kv_copy *copy, struct accel_error *error)
 {
     const struct accel_state_change change = {
         .kind = ACCEL_STATE_COPY, .from = copy->from, .to = copy->to, .count = copy->count};
     const struct accel_step step = {
-        .size = sizeof(step), .kind = ACCEL_STEP_STATE, .state = session->state, .changes = &change, .change_count = 1};
+        .size = sizeof(step), .kind = ACCEL_STEP_STATE, .state = stage->state, .changes = &change, .change_count = 1};
     const struct accel_step *list[] = {&step};
     uint64_t value = 0;
-    int32_t code = accel_queue_submit(session->queue, list, 1, NULL, 0, &value, error);
+    int32_t code = accel_queue_submit(stage->queue, list, 1, NULL, 0, &value, error);
 
-    return code == ACCEL_OK ? accel_queue_wait(session->queue, value, UINT64_MAX, error) : code;
+    return code == ACCEL_OK ? accel_queue_wait(stage->queue, value, UINT64_MAX, error) : code;
 }
 
 /* Copies a page on every device that has layers. */
@@ -158,9 +158,9 @@ static int32_t copy_pages(struct accel_session *session, const struct kv_copy *c
     int32_t code = ACCEL_OK;
 
     for (uint32_t p = 0; code == ACCEL_OK && p < session->pipeline_count; p++)
-        if (session->pipeline[p]->state != NULL)
-            code = copy_page(session->pipeline[p], copy, error);
-    return session->pipeline_count == 0 ? copy_page(session, copy, error) : code;
+        if (session->pipeline[p].state != NULL)
+            code = copy_page(&session->pipeline[p], copy, error);
+    return code;
 }
 
 /* Makes the page of a place private to the sequence, copying it if it was shared. */

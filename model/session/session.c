@@ -11,7 +11,6 @@
 #include "model/session/log.h"
 #include "model/session/measure.h"
 #include "model/session/pages.h"
-#include "model/session/pipeline.h"
 #include "model/session/sequences.h"
 #include "model/session/source_hash.h"
 #include "model/session/types.h"
@@ -20,25 +19,25 @@ enum { PROCESSORS = 1024 };
 
 #define MIB 1048576.0
 
-static int32_t create_queue(struct accel_session *session, struct accel_error *error)
+static int32_t create_queue(struct pipeline_stage *stage, struct accel_error *error)
 {
     struct accel_queue_options options = {.size = sizeof(options)};
     int32_t *processors;
     uint32_t threads = 1;
     int32_t code;
 
-    accel_plan_processor(session->plan, 0, &threads);
+    accel_plan_processor(stage->plan, 0, &threads);
     if (threads == 0 || threads > PROCESSORS)
         return accel_error_set(error, ACCEL_E_LIMIT, "a plan with %u threads", threads);
     processors = malloc(threads * sizeof(*processors));
     if (processors == NULL)
         return accel_error_no_memory(error, "for %u threads", threads);
     for (uint32_t r = 0; r < threads; r++)
-        processors[r] = accel_plan_processor(session->plan, r, &threads);
+        processors[r] = accel_plan_processor(stage->plan, r, &threads);
     options.threads = threads;
     options.processors = processors;
     options.pin_caller = 0;
-    code = accel_queue_create(session->device, &options, &session->queue, error);
+    code = accel_queue_create(stage->device, &options, &stage->queue, error);
     free(processors);
     return code;
 }
@@ -64,15 +63,15 @@ static int32_t check_budget(const struct accel_session *session, struct accel_er
     return ACCEL_E_MEMORY;
 }
 
-static int32_t create_sets(struct accel_session *session, struct accel_error *error)
+static int32_t create_sets(struct pipeline_stage *stage, struct accel_error *error)
 {
-    const struct step_options *options = &session->options;
+    const struct step_options *options = &stage->session->options;
     const uint64_t most[SYMBOLS] = {options->batch, options->outputs, options->sequences}, one[SYMBOLS] = {1, 1, 1};
-    int32_t code = session_set_create(session, most, &session->many, error);
+    int32_t code = stage_set_create(stage, most, &stage->many, error);
 
     if (code != ACCEL_OK || options->batch == 1)
         return code;
-    return session_set_create(session, one, &session->one, error);
+    return stage_set_create(stage, one, &stage->one, error);
 }
 
 static int32_t create_sequences(struct accel_session *session, struct accel_error *error)
@@ -91,8 +90,8 @@ static int32_t create_sequences(struct accel_session *session, struct accel_erro
 
 /* Lets the long calls of a load check for cancellation. */
 struct load_task {
-    struct accel_task task;              /* first */
-    const struct accel_session *session; /* the session that the caller may cancel */
+    struct accel_task task; /* first */
+    const struct accel_session *session;
 };
 
 static int32_t poll_cancel(const struct accel_task *task, uint64_t done, uint64_t total) ACCEL_NOEXCEPT
@@ -106,9 +105,9 @@ static int32_t poll_cancel(const struct accel_task *task, uint64_t done, uint64_
 
 /* Unmaps the file behind an upload: the process would hold the model twice otherwise. */
 struct upload_task {
-    struct load_task load;             /* first */
-    const struct accel_session *stage; /* the session, or its pipeline stage, that is loaded */
-    uint64_t *dropped;                 /* bytes that were uploaded when pages were last unmapped */
+    struct load_task load; /* first */
+    const struct pipeline_stage *stage;
+    uint64_t *dropped; /* bytes that were uploaded when pages were last unmapped */
 };
 
 static int32_t drop_and_poll(const struct accel_task *task, uint64_t done, uint64_t total) ACCEL_NOEXCEPT
@@ -117,7 +116,7 @@ static int32_t drop_and_poll(const struct accel_task *task, uint64_t done, uint6
 
     if (done >= *upload->dropped + DROP_BYTES) {
         *upload->dropped = done;
-        session_drop_uploaded(upload->stage);
+        stage_drop_uploaded(upload->stage);
     }
     return poll_cancel(task, done, total);
 }
@@ -129,60 +128,49 @@ static int32_t check_load_cancel(const struct load_task *load, struct accel_erro
                : accel_error_set(error, ACCEL_E_CANCELLED, "cancelled while the model was loaded");
 }
 
-/* Loads a session, or a pipeline stage of `whole`, onto its device. A stage without layers has no caches. */
-static int32_t load_device(struct accel_session *session, struct accel_session *whole, struct accel_error *error)
+static int32_t load_stage(struct pipeline_stage *stage, struct accel_error *error)
 {
+    struct accel_session *session = stage->session;
     uint64_t dropped = 0;
-    const struct load_task load = {{.size = sizeof(load.task), .progress = poll_cancel}, whole};
+    const struct load_task load = {{.size = sizeof(load.task), .progress = poll_cancel}, session};
     const struct upload_task upload = {
-        {{.size = sizeof(load.task), .progress = drop_and_poll}, whole}, session, &dropped};
-    const struct accel_graph *graphs[] = {session->step.graph};
+        {{.size = sizeof(load.task), .progress = drop_and_poll}, session}, stage, &dropped};
+    const struct accel_graph *graphs[] = {stage->step.graph};
     int32_t code;
 
-    session->source.session = session;
-    session->source.log = &whole->log;
-    file_source_identify(&session->source);
-    session_prefetch_in_place(session);
-    code = accel_module_create(session->device, graphs, 1, NULL, &session->source.base, &load.task, &session->module,
-                               error);
+    stage->source.stage = stage;
+    stage->source.log = &session->log;
+    file_source_identify(&stage->source);
+    stage_prefetch_in_place(stage);
+    code = accel_module_create(stage->device, graphs, 1, NULL, &stage->source.base, &load.task, &stage->module, error);
     if (code == ACCEL_OK)
-        code = session_log_kernels(session, whole, error);
+        code = session_log_kernels(stage, error);
     if (code == ACCEL_OK)
-        code = session_log_memory(whole, session, "kernels", error);
+        code = session_log_memory(session, stage->plan, "kernels", error);
     if (code == ACCEL_OK)
-        code =
-            accel_weights_create(session->module, &session->source.base, &upload.load.task, &session->weights, error);
-    session->source.log = NULL;
-    session_unmap_uploaded(session);
+        code = accel_weights_create(stage->module, &stage->source.base, &upload.load.task, &stage->weights, error);
+    stage->source.log = NULL;
+    stage_unmap_uploaded(stage);
     if (code == ACCEL_OK)
-        code = session_log_memory(whole, session, "weights", error);
-    if (code == ACCEL_OK && session->part_count != 0)
-        code = accel_state_create(session->device, session->parts, session->part_count, session->options.slots,
-                                  &session->state, error);
+        code = session_log_memory(session, stage->plan, "weights", error);
+    if (code == ACCEL_OK && stage->part_count != 0)
+        code = accel_state_create(stage->device, stage->parts, stage->part_count, session->options.slots, &stage->state,
+                                  error);
     if (code == ACCEL_OK)
-        code = session_log_memory(whole, session, "KV cache", error);
+        code = session_log_memory(session, stage->plan, "KV cache", error);
     if (code == ACCEL_OK)
-        code = create_queue(session, error);
+        code = create_queue(stage, error);
     if (code == ACCEL_OK)
-        code = session_io_create(session, error);
+        code = stage_io_create(stage, error);
     if (code == ACCEL_OK && session->options.inputs)
         code = session_inputs_create(session, error);
     if (code == ACCEL_OK)
-        code = session_log_memory(whole, session, "queue, inputs and outputs", error);
+        code = session_log_memory(session, stage->plan, "queue, inputs and outputs", error);
     if (code == ACCEL_OK)
         code = check_load_cancel(&load, error);
     if (code == ACCEL_OK)
-        code = create_sets(session, error);
-    return code == ACCEL_OK ? session_log_memory(whole, session, "command lists of steps", error) : code;
-}
-
-static int32_t load_pipeline(struct accel_session *session, struct accel_error *error)
-{
-    int32_t code = ACCEL_OK;
-
-    for (uint32_t p = 0; code == ACCEL_OK && p < session->pipeline_count; p++)
-        code = load_device(session->pipeline[p], session, error);
-    return code == ACCEL_OK ? session_io_create(session, error) : code;
+        code = create_sets(stage, error);
+    return code == ACCEL_OK ? session_log_memory(session, stage->plan, "command lists of steps", error) : code;
 }
 
 int32_t accel_session_load(struct accel_session *session, struct accel_error *error)
@@ -203,10 +191,11 @@ int32_t accel_session_load(struct accel_session *session, struct accel_error *er
         session_log_begin(session);
     if (code == ACCEL_OK)
         code = create_sequences(session, error);
-    if (code == ACCEL_OK)
-        code = session->pipeline_count != 0 ? load_pipeline(session, error) : load_device(session, session, error);
+    for (uint32_t p = 0; code == ACCEL_OK && p < session->pipeline_count; p++) {
+        code = load_stage(&session->pipeline[p], error);
+        session->reads_file |= stage_reads_file(&session->pipeline[p]);
+    }
     session->is_loaded = code == ACCEL_OK;
-    session->reads_file = session_reads_file(session);
     return code;
 }
 
@@ -225,36 +214,25 @@ static void name_model(const struct accel_session *session, char out_name[ACCEL_
     free(path);
 }
 
-static int32_t store_packed(struct accel_session *session, const struct accel_session *whole, uint32_t *state,
-                            struct accel_error *error)
-{
-    char name[ACCEL_WEIGHTS_LABEL];
-    const struct load_task load = {{.size = sizeof(load.task), .progress = poll_cancel}, whole};
-    uint32_t here;
-    int32_t code;
-
-    name_model(whole, name);
-    code = accel_weights_store(session->weights, &load.task, name, &here, error);
-    if (here > *state)
-        *state = here;
-    return code;
-}
-
 int32_t accel_session_store(struct accel_session *session, uint32_t *out_stored, struct accel_error *error)
 {
-    uint32_t state = ACCEL_STORE_UNPACKED;
+    const bool is_on = setting_is_on(session->settings.cache_components);
+    const struct load_task load = {{.size = sizeof(load.task), .progress = poll_cancel}, session};
+    char name[ACCEL_WEIGHTS_LABEL];
+    uint32_t state = is_on ? ACCEL_STORE_UNPACKED : ACCEL_STORE_DISABLED;
     int32_t code = ACCEL_OK;
 
     if (session == NULL)
         return model_refuse_null(__func__, error);
     if (!session->is_loaded)
         return accel_error_set(error, ACCEL_E_INVALID, "a session that is not loaded has packed nothing");
-    if (!setting_is_on(session->settings.cache_components))
-        state = ACCEL_STORE_DISABLED;
-    else if (session->pipeline_count == 0)
-        code = store_packed(session, session, &state, error);
-    for (uint32_t p = 0; code == ACCEL_OK && state != ACCEL_STORE_DISABLED && p < session->pipeline_count; p++)
-        code = store_packed(session->pipeline[p], session, &state, error);
+    name_model(session, name);
+    for (uint32_t p = 0; is_on && code == ACCEL_OK && p < session->pipeline_count; p++) {
+        uint32_t stored;
+
+        code = accel_weights_store(session->pipeline[p].weights, &load.task, name, &stored, error);
+        state = stored > state ? stored : state;
+    }
     if (out_stored != NULL)
         *out_stored = state;
     /* A cancel that came before the call could check for it. */
@@ -263,29 +241,39 @@ int32_t accel_session_store(struct accel_session *session, uint32_t *out_stored,
     return code;
 }
 
+static void free_stage(struct pipeline_stage *stage)
+{
+    accel_set_free(stage->one);
+    accel_set_free(stage->many);
+    stage_io_free(stage);
+    accel_queue_free(stage->queue);
+    accel_state_free(stage->state);
+    accel_weights_free(stage->weights);
+    accel_module_free(stage->module);
+    accel_device_free(stage->device);
+    if (stage->plan != stage->session->plan)
+        accel_plan_free((struct accel_plan *)stage->plan);
+    step_graph_free(&stage->step);
+    free(stage->in_place);
+}
+
 void accel_session_free(struct accel_session *session)
 {
     if (session == NULL)
         return;
     session_measure_end(session);
-    accel_set_free(session->one);
-    accel_set_free(session->many);
-    session_io_free(session);
-    session_pipeline_free(session);
+    for (uint32_t p = 0; p < session->pipeline_count; p++)
+        free_stage(&session->pipeline[p]);
+    free(session->pipeline);
     free(session->inputs);
-    accel_queue_free(session->queue);
-    accel_state_free(session->state);
-    accel_weights_free(session->weights);
-    accel_module_free(session->module);
-    accel_device_free(session->device);
-    accel_plan_free(session->own_plan);
+    if (session->owns_plan)
+        accel_plan_free((struct accel_plan *)session->plan);
     step_graph_free(&session->step);
     session_types_free(session);
     session_notes_free(&session->notes);
     kv_free(&session->kv);
     free(session->spans);
     free(session->parts);
-    free(session->in_place);
     free(session);
 }
 

@@ -22,8 +22,6 @@ libaccel_model_core_la_SOURCES += \
 	%D%/notes.h \
 	%D%/pages.c \
 	%D%/pages.h \
-	%D%/pipeline.c \
-	%D%/pipeline.h \
 	%D%/sequences.c \
 	%D%/sequences.h \
 	%D%/session.c \

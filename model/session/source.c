@@ -66,8 +66,8 @@ static int32_t source_map(const struct accel_source *base, const char *key, uint
     if (code != ACCEL_OK)
         return code;
     *out_bytes = found.bytes;
-    if (!source->copy && source->session != NULL && !source->prefetched)
-        session_prefetch_all(source->session, key);
+    if (!source->copy && source->stage != NULL && !source->prefetched)
+        stage_prefetch_all(source->stage, key);
     if (!source->copy)
         data = accel_model_file_data(source->file, found.tensor);
     if (data != NULL)

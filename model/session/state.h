@@ -58,11 +58,11 @@ struct file_source {
     uint32_t threads; /* number of threads that convert and copy */
     const struct weight_types *types;
     struct conversion *conversion;
-    struct session_notes *report;  /* receives a note with the error of each converted weight, or NULL */
-    const struct run_log *log;     /* of the whole session during its load, else NULL */
-    struct accel_session *session; /* whose pages are prefetched before the first upload, or NULL */
-    _Atomic uint32_t prefetched;   /* 1: pages have been prefetched */
-    uint32_t identified;           /* 1: the files have an identity */
+    struct session_notes *report; /* receives a note with the error of each converted weight, or NULL */
+    const struct run_log *log;    /* of the session during its load, else NULL */
+    struct pipeline_stage *stage; /* whose pages are prefetched before the first upload, or NULL */
+    _Atomic uint32_t prefetched;  /* 1: pages have been prefetched */
+    uint32_t identified;          /* 1: the files have an identity */
     uint8_t identity[16];
 };
 
@@ -103,7 +103,7 @@ struct step_span {
     int32_t position;
 };
 
-/* Indices of the inputs in session.io; outputs follow. */
+/* Indices of the inputs in pipeline_stage.io; outputs follow. */
 enum { IO_IDS, IO_POSITION, IO_KV_SLOT, IO_TABLE, IO_FIRST, IO_LENGTH, IO_ROWS, IO_FREQUENCY, IO_CROSSED, IO_INPUTS };
 
 /* Files in measure.folder that steps append lines to. */
@@ -129,29 +129,16 @@ struct measure {
     uint64_t attended_steps, attended_time;
 };
 
-struct accel_session {
-    struct accel_context *context;
-    const struct accel_model *model;
-    const struct accel_plan *plan;
-    struct accel_plan *own_plan; /* the plan if it is freed with the session, else NULL */
-    struct settings settings;    /* of the plan */
-    struct session_notes notes;
-    struct step_options options;
-    struct step_graph step;
-    struct accel_state_part *parts; /* [part_count]: 2 * layers */
-    uint32_t part_count;
-    bool is_loaded;
-    bool is_untraced;    /* steps are not measured */
-    uint32_t reads_file; /* steps read weights in the mapped file, in this session or in a pipeline stage */
+/* A pipeline stage: the part of a step that one device runs, with the weights and caches of its layers. Hidden rows
+ * pass from stage to stage through host memory. */
+struct pipeline_stage {
+    struct accel_session *session;
+    const struct accel_plan *plan;        /* of the device; the stage owns it unless it is the plan of the session */
+    struct step_graph step;               /* inputs that the stage does not read are ACCEL_NO_VALUE */
+    const struct accel_state_part *parts; /* [part_count] of those of the session */
+    uint32_t part_count;                  /* 0: the stage has no layers */
     struct file_source source;
-    struct weight_types types; /* of converted weights; the session owns the rows */
-    const char **made;         /* [made_count]: their keys and those of assembled tensors, sorted, for the plan */
-    uint64_t made_count;
     uint8_t *in_place; /* per value of the graph, 1: a weight that steps use in the mapping, 2: experts with a limit */
-    uint64_t streamed; /* bytes of weights used in place, except embeddings (steps read single rows of them) */
-    uint32_t
-        load_is_open; /* 1: weights.load=auto is decided when the device has answered which bytes are used in place */
-    struct conversion conversion;
 
     struct accel_device *device;
     struct accel_module *module;
@@ -161,17 +148,39 @@ struct accel_session {
     struct io_buffer *io;
     uint32_t io_count;
     uint32_t logits_io;
-    uint32_t scores_io;          /* with kv.prune=usage or output.attention */
-    struct weight_input *inputs; /* with ACCEL_SESSION_INPUTS */
-    uint32_t input_count;
+    uint32_t scores_io;                        /* with kv.prune=usage or output.attention */
     struct accel_set *many;                    /* for up to batch tokens */
     struct accel_set *one;                     /* for one token; NULL if batch is 1 */
     struct accel_step *queue_steps;            /* transfers of host copies before and after a run */
     const struct accel_step **queue_step_list; /* NULL if no io buffer has a host copy */
     uint64_t update_limit;                     /* largest update that the device accepts */
+};
 
-    struct kv kv;
+struct accel_session {
+    struct accel_context *context;
+    const struct accel_model *model;
+    const struct accel_plan *plan;
+    bool owns_plan;
+    bool is_loaded;
+    bool is_untraced;         /* steps are not measured */
+    bool reads_file;          /* steps read weights in the mapped file */
+    struct settings settings; /* of the plan */
+    struct session_notes notes;
+    struct step_options options;
+    struct step_graph step;
+    struct accel_state_part *parts; /* [part_count]: 2 * layers */
+    uint32_t part_count;
+    uint32_t pipeline_count;
+    struct pipeline_stage *pipeline; /* run in order; one, unless layers lie on several devices */
+    struct weight_types types;       /* of converted weights; the session owns the rows */
+    const char **made;               /* [made_count]: their keys and those of assembled tensors, sorted, for the plan */
+    uint64_t made_count;
+    struct conversion conversion;
+    struct weight_input *inputs; /* with ACCEL_SESSION_INPUTS */
+    uint32_t input_count;
+
     enum full full;
+    struct kv kv;
     uint32_t by_usage;       /* 1: prunes the tokens with the lowest attention score sum, 0: the oldest */
     struct step_span *spans; /* [sequences] */
     uint64_t last[SYMBOLS];  /* symbols of the last step; 0 before the first step */
@@ -179,10 +188,6 @@ struct accel_session {
 
     struct measure measure;
     struct run_log log;
-    struct accel_session **pipeline; /* pipeline stages, run in order, if layers lie on several devices */
-    uint32_t pipeline_count;         /* 0: the session itself has the device and all that depends on it */
-    bool is_stage;
-    uint32_t stage_output; /* of a stage: the value of the whole graph that the next stage reads */
 };
 
 #endif

@@ -9,82 +9,104 @@
 #include "model/session/context.h"
 #include "model/session/log.h"
 #include "model/session/measure.h"
-#include "model/session/pipeline.h"
 #include "model/session/sequences.h"
 
-/* Appends the tokens of a span behind the *tokens and *outputs of the spans before it. */
-static void fill_span(struct accel_session *session, const struct step_span *span, uint64_t *tokens, uint64_t *outputs)
+/* Appends the tokens of a span behind the *tokens and *outputs of the spans before it. A stage reads some of the
+ * inputs.
+ */
+static void fill_span(const struct pipeline_stage *stage, const struct step_span *span, uint64_t *tokens,
+                      uint64_t *outputs)
 {
-    int32_t *id = (int32_t *)session->io[IO_IDS].bytes + *tokens;
-    int32_t *position = (int32_t *)session->io[IO_POSITION].bytes + *tokens;
-    int32_t *slot = (int32_t *)session->io[IO_KV_SLOT].bytes + *tokens;
-    int32_t *rows = (int32_t *)session->io[IO_ROWS].bytes + *outputs;
+    int32_t *id = stage->io[IO_IDS].bytes, *position = stage->io[IO_POSITION].bytes;
+    int32_t *slot = stage->io[IO_KV_SLOT].bytes, *rows = stage->io[IO_ROWS].bytes;
 
-    for (uint64_t t = 0; t < span->count; t++) {
-        id[t] = span->ids[t];
-        position[t] = span->position + (int32_t)t;
-        slot[t] = (int32_t)kv_slot(&session->kv, span->sequence, span->place + t);
-    }
+    for (uint64_t t = 0; id != NULL && t < span->count; t++)
+        id[*tokens + t] = span->ids[t];
+    for (uint64_t t = 0; position != NULL && t < span->count; t++)
+        position[*tokens + t] = span->position + (int32_t)t;
+    for (uint64_t t = 0; slot != NULL && t < span->count; t++)
+        slot[*tokens + t] = (int32_t)kv_slot(&stage->session->kv, span->sequence, span->place + t);
     *tokens += span->count;
-    for (uint64_t r = 0; r < span->outputs; r++)
-        rows[r] = (int32_t)(*tokens - span->outputs + r);
+    for (uint64_t r = 0; rows != NULL && r < span->outputs; r++)
+        rows[*outputs + r] = (int32_t)(*tokens - span->outputs + r);
     *outputs += span->outputs;
 }
 
-static void fill_inputs(struct accel_session *session, const struct step_span *spans, uint32_t count,
+/* Fills the inputs of a stage but for the hidden rows of the stage before it. */
+static void fill_inputs(const struct pipeline_stage *stage, const struct step_span *spans, uint32_t count,
                         uint64_t symbols[SYMBOLS])
 {
-    int32_t *table = session->io[IO_TABLE].bytes;
-    int32_t *first = session->io[IO_FIRST].bytes;
-    int32_t *length = session->io[IO_LENGTH].bytes;
+    const struct accel_session *session = stage->session;
+    int32_t *table = stage->io[IO_TABLE].bytes, *first = stage->io[IO_FIRST].bytes;
+    int32_t *length = stage->io[IO_LENGTH].bytes, *rows = stage->io[IO_ROWS].bytes;
     uint64_t tokens = 0, outputs = 0;
 
     for (uint32_t p = 0; p < count; p++) {
         const struct kv_sequence *sequence = spans[p].sequence;
 
-        first[p] = (int32_t)tokens;
-        length[p] = (int32_t)(spans[p].place + spans[p].count);
-        memcpy(table + (size_t)p * session->kv.pages_each, sequence->table, sequence->pages * sizeof(*table));
-        fill_span(session, &spans[p], &tokens, &outputs);
+        if (table != NULL)
+            memcpy(table + (size_t)p * session->kv.pages_each, sequence->table, sequence->pages * sizeof(*table));
+        if (first != NULL)
+            first[p] = (int32_t)tokens;
+        if (length != NULL)
+            length[p] = (int32_t)(spans[p].place + spans[p].count);
+        fill_span(stage, &spans[p], &tokens, &outputs);
     }
-    first[count] = (int32_t)tokens;
+    if (first != NULL)
+        first[count] = (int32_t)tokens;
     /* A graph outputs at least one row. */
-    if (outputs == 0)
-        ((int32_t *)session->io[IO_ROWS].bytes)[outputs++] = (int32_t)tokens - 1;
-    if (session->io[IO_FREQUENCY].bytes != NULL)
+    if (outputs == 0 && rows != NULL)
+        rows[0] = (int32_t)tokens - 1;
+    if (stage->io[IO_FREQUENCY].bytes != NULL)
         rope_frequencies(&session->model->config.rope, (uint64_t)spans[0].position + spans[0].count, NULL,
-                         session->io[IO_FREQUENCY].bytes);
+                         stage->io[IO_FREQUENCY].bytes);
     symbols[SYMBOL_TOKENS] = tokens;
-    symbols[SYMBOL_OUTPUTS] = outputs;
+    symbols[SYMBOL_OUTPUTS] = outputs == 0 ? 1 : outputs;
     symbols[SYMBOL_SEQUENCES] = count;
 }
 
-static struct accel_step *add_queue_step(struct accel_session *session, uint32_t kind, uint32_t *count)
+/* Copies the hidden rows of the stage before, of which the first stage has none. */
+static int32_t pass_rows(const struct pipeline_stage *stage, const uint64_t symbols[SYMBOLS], struct accel_error *error)
 {
-    struct accel_step *step = &session->queue_steps[*count];
+    const struct io_buffer *crossed = &stage->io[IO_CROSSED];
+    const struct pipeline_stage *before = stage - 1;
+    uint64_t bytes = 0;
+    int32_t code = ACCEL_OK;
+
+    if (crossed->bytes == NULL)
+        return ACCEL_OK;
+    code = accel_value_bytes(stage->step.graph, crossed->value, symbols, &bytes, error);
+    if (code == ACCEL_OK)
+        memcpy(crossed->bytes, before->io[before->logits_io].bytes, bytes);
+    return code;
+}
+
+static struct accel_step *add_queue_step(struct pipeline_stage *stage, uint32_t kind, uint32_t *count)
+{
+    struct accel_step *step = &stage->queue_steps[*count];
 
     *step = (struct accel_step){.size = sizeof(*step), .kind = kind};
-    session->queue_step_list[(*count)++] = step;
+    stage->queue_step_list[(*count)++] = step;
     return step;
 }
 
 /* Splits an update into blocks that the device accepts. */
-static void add_update(struct accel_session *session, const struct io_buffer *io, uint32_t *count)
+static void add_update(struct pipeline_stage *stage, const struct io_buffer *io, uint32_t *count)
 {
     for (uint64_t done = 0; done < io->size;) {
-        struct accel_step *step = add_queue_step(session, ACCEL_STEP_UPDATE, count);
+        struct accel_step *step = add_queue_step(stage, ACCEL_STEP_UPDATE, count);
 
         step->target = io->buffer;
         step->target_offset = done;
         step->data = (const char *)io->bytes + done;
-        step->bytes = io->size - done < session->update_limit ? io->size - done : session->update_limit;
+        step->bytes = io->size - done < stage->update_limit ? io->size - done : stage->update_limit;
         done += step->bytes;
     }
 }
 
-static void add_read(struct accel_session *session, const struct io_buffer *io, uint32_t *count)
+static void add_read(struct pipeline_stage *stage, const struct io_buffer *io, uint32_t *count)
 {
-    struct accel_step *step = add_queue_step(session, ACCEL_STEP_READ, count);
+    struct accel_step *step = add_queue_step(stage, ACCEL_STEP_READ, count);
 
     step->source = io->buffer;
     step->memory = io->bytes;
@@ -92,7 +114,7 @@ static void add_read(struct accel_session *session, const struct io_buffer *io, 
 }
 
 /* Submits updates of inputs, the run, and reads of outputs together. */
-static int32_t run_with_transfers(struct accel_session *session, struct accel_set *set, const uint64_t *symbols,
+static int32_t run_with_transfers(struct pipeline_stage *stage, struct accel_set *set, const uint64_t *symbols,
                                   struct accel_error *error)
 {
     struct accel_step *run;
@@ -100,25 +122,25 @@ static int32_t run_with_transfers(struct accel_session *session, struct accel_se
     uint64_t value = 0;
     int32_t code;
 
-    for (uint32_t i = 0; i < session->io_count; i++)
-        if (session->io[i].copied && !session->io[i].is_output && !session->io[i].on_demand)
-            add_update(session, &session->io[i], &count);
-    run = add_queue_step(session, ACCEL_STEP_RUN, &count);
+    for (uint32_t i = 0; i < stage->io_count; i++)
+        if (stage->io[i].copied && !stage->io[i].is_output && !stage->io[i].on_demand)
+            add_update(stage, &stage->io[i], &count);
+    run = add_queue_step(stage, ACCEL_STEP_RUN, &count);
     run->set = set;
     run->symbols = symbols;
-    for (uint32_t i = 0; i < session->io_count; i++)
-        if (session->io[i].copied && session->io[i].is_output && !session->io[i].on_demand)
-            add_read(session, &session->io[i], &count);
-    code = accel_queue_submit(session->queue, session->queue_step_list, count, NULL, 0, &value, error);
-    return code == ACCEL_OK ? accel_queue_wait(session->queue, value, UINT64_MAX, error) : code;
+    for (uint32_t i = 0; i < stage->io_count; i++)
+        if (stage->io[i].copied && stage->io[i].is_output && !stage->io[i].on_demand)
+            add_read(stage, &stage->io[i], &count);
+    code = accel_queue_submit(stage->queue, stage->queue_step_list, count, NULL, 0, &value, error);
+    return code == ACCEL_OK ? accel_queue_wait(stage->queue, value, UINT64_MAX, error) : code;
 }
 
-int32_t session_run_set(struct accel_session *session, const uint64_t symbols[SYMBOLS], struct accel_error *error)
+static int32_t run_stage(struct pipeline_stage *stage, const uint64_t symbols[SYMBOLS], struct accel_error *error)
 {
-    struct accel_set *set = symbols[SYMBOL_TOKENS] == 1 && session->one != NULL ? session->one : session->many;
+    struct accel_set *set = symbols[SYMBOL_TOKENS] == 1 && stage->one != NULL ? stage->one : stage->many;
 
-    return session->queue_step_list == NULL ? accel_set_run(set, symbols, error)
-                                            : run_with_transfers(session, set, symbols, error);
+    return stage->queue_step_list == NULL ? accel_set_run(set, symbols, error)
+                                          : run_with_transfers(stage, set, symbols, error);
 }
 
 int32_t session_run(struct accel_session *session, const struct step_span *spans, uint32_t count,
@@ -126,17 +148,30 @@ int32_t session_run(struct accel_session *session, const struct step_span *spans
 {
     const uint64_t begin = session_measure_now(session);
     uint64_t symbols[SYMBOLS];
-    int32_t code;
+    int32_t code = ACCEL_OK;
 
-    fill_inputs(session, spans, count, symbols);
-    code = session->pipeline_count != 0 ? session_pipeline_run(session, symbols, error)
-                                        : session_run_set(session, symbols, error);
+    for (uint32_t p = 0; code == ACCEL_OK && p < session->pipeline_count; p++) {
+        struct pipeline_stage *stage = &session->pipeline[p];
+
+        fill_inputs(stage, spans, count, symbols);
+        code = pass_rows(stage, symbols, error);
+        if (code == ACCEL_OK)
+            code = run_stage(stage, symbols, error);
+    }
     if (code != ACCEL_OK)
         return code;
     memcpy(session->last, symbols, sizeof(symbols));
     session_measure_step(session, begin, spans, count);
     code = session_log_attention(session, spans, count, error);
-    return code == ACCEL_OK ? session_log_memory(session, session, "a step", error) : code;
+    return code == ACCEL_OK ? session_log_memory(session, session->plan, "a step", error) : code;
+}
+
+/* Returns the logits of the last step, which the last stage outputs. */
+static const float *logits_of(const struct accel_session *session)
+{
+    const struct pipeline_stage *last = &session->pipeline[session->pipeline_count - 1];
+
+    return last->io[last->logits_io].bytes;
 }
 
 /* Records the tokens of span `index` as cached, and what attention scores of the step are used for. */
@@ -157,7 +192,8 @@ static void commit_span(struct accel_session *session, const struct step_span *s
     sequence->length = span->place + span->count;
     if (!session->options.scores)
         return;
-    scores = (const float *)session->io[session->scores_io].bytes + index * kv->pages_each * kv->page;
+    scores =
+        (const float *)session->pipeline->io[session->pipeline->scores_io].bytes + index * kv->pages_each * kv->page;
     session_measure_attention(session, span, scores, scale);
     if (session->by_usage)
         kv_add_scores(kv, sequence, span->count, scores, scale);
@@ -239,6 +275,28 @@ int32_t session_check_cancel(struct accel_session *session, struct accel_error *
                            (unsigned long long)accel_session_length(session));
 }
 
+/* Feeds tokens to sequence 0 in steps of at most `most`, each with a row of logits of its last token, or of each for
+ * `function`. */
+static int32_t feed_steps(struct accel_session *session, const int32_t *ids, uint64_t count, uint64_t most,
+                          accel_logits_function function, void *data, struct accel_error *error)
+{
+    int32_t code = session_check_feed(session, ids, count, error);
+
+    for (uint64_t done = 0; code == ACCEL_OK && done < count;) {
+        uint64_t tokens = count - done < most ? count - done : most;
+        struct step_span span = {.sequence = &session->kv.sequences[0],
+                                 .ids = ids + done,
+                                 .count = tokens,
+                                 .outputs = function == NULL ? 1 : tokens};
+
+        code = run_step(session, &span, 1, error);
+        for (uint64_t t = 0; function != NULL && code == ACCEL_OK && t < tokens; t++)
+            code = function(data, done + t, logits_of(session) + t * session->model->facts.vocabulary);
+        done += tokens;
+    }
+    return code;
+}
+
 int32_t accel_session_feed(struct accel_session *session, const int32_t *ids, uint64_t count, const float **out_logits,
                            struct accel_error *error)
 {
@@ -246,44 +304,21 @@ int32_t accel_session_feed(struct accel_session *session, const int32_t *ids, ui
 
     if (session == NULL || ids == NULL || out_logits == NULL)
         return model_refuse_null(__func__, error);
-    *out_logits = NULL;
-    code = session_check_feed(session, ids, count, error);
-    for (uint64_t done = 0; code == ACCEL_OK && done < count;) {
-        uint64_t tokens = count - done < session->options.span ? count - done : session->options.span;
-        struct step_span span = {
-            .sequence = &session->kv.sequences[0], .ids = ids + done, .count = tokens, .outputs = 1};
-
-        code = run_step(session, &span, 1, error);
-        done += tokens;
-    }
-    if (code == ACCEL_OK)
-        *out_logits = session->io[session->logits_io].bytes;
+    code = feed_steps(session, ids, count, session->options.span, NULL, NULL, error);
+    *out_logits = code == ACCEL_OK ? logits_of(session) : NULL;
     return code;
 }
 
 int32_t accel_session_score(struct accel_session *session, const int32_t *ids, uint64_t count,
                             accel_logits_function function, void *data, struct accel_error *error)
 {
-    uint64_t most;
-    int32_t code;
+    const struct step_options *options;
 
     if (session == NULL || ids == NULL || function == NULL)
         return model_refuse_null(__func__, error);
-    most = session->options.outputs < session->options.span ? session->options.outputs : session->options.span;
-    code = session_check_feed(session, ids, count, error);
-    for (uint64_t done = 0; code == ACCEL_OK && done < count;) {
-        uint64_t tokens = count - done < most ? count - done : most;
-        struct step_span span = {
-            .sequence = &session->kv.sequences[0], .ids = ids + done, .count = tokens, .outputs = tokens};
-        const float *logits;
-
-        code = run_step(session, &span, 1, error);
-        logits = session->io[session->logits_io].bytes;
-        for (uint64_t t = 0; code == ACCEL_OK && t < tokens; t++)
-            code = function(data, done + t, logits + t * session->model->facts.vocabulary);
-        done += tokens;
-    }
-    return code;
+    options = &session->options;
+    return feed_steps(session, ids, count, options->outputs < options->span ? options->outputs : options->span, function,
+                      data, error);
 }
 
 /* Validates one part of a step against those before it and copies it to a span. */
@@ -339,13 +374,13 @@ int32_t accel_session_step(struct accel_session *session, const struct accel_ses
     if (code == ACCEL_OK)
         code = run_step(session, session->spans, count, error);
     if (code == ACCEL_OK && outputs > 0)
-        *out_logits = session->io[session->logits_io].bytes;
+        *out_logits = logits_of(session);
     return code;
 }
 
 uint32_t accel_session_stage_count(const struct accel_session *session)
 {
-    return session->options.stages && session->io != NULL ? session->io_count - IO_INPUTS : 0;
+    return session->options.stages && session->is_loaded ? session->pipeline->io_count - IO_INPUTS : 0;
 }
 
 int32_t accel_session_stage(const struct accel_session *session, uint32_t index, struct accel_stage *out_stage,
@@ -361,7 +396,7 @@ int32_t accel_session_stage(const struct accel_session *session, uint32_t index,
         return accel_error_set(error, ACCEL_E_INVALID, "struct accel_stage cannot have %u bytes", out_stage->size);
     if (index >= accel_session_stage_count(session) || session->last[SYMBOL_TOKENS] == 0)
         return accel_error_set(error, ACCEL_E_INVALID, "no stage %u of a step that has run", index);
-    io = &session->io[IO_INPUTS + index];
+    io = &session->pipeline->io[IO_INPUTS + index];
     value = session->step.graph->values[io->value];
     out_stage->name = value->name;
     out_stage->values = io->bytes;

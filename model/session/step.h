@@ -5,9 +5,6 @@
 
 #include "model/session/state.h"
 
-/* Runs a set over the io buffers as they are. */
-int32_t session_run_set(struct accel_session *session, const uint64_t symbols[SYMBOLS], struct accel_error *error);
-
 /* Runs one step over spans whose places are reserved. Does not change lengths. */
 int32_t session_run(struct accel_session *session, const struct step_span *spans, uint32_t count,
                     struct accel_error *error);

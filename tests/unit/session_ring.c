@@ -159,7 +159,7 @@ static void test_prune_usage(void **state)
         for (uint32_t i = 0; i < 16; i++)
             ids[i] = id_of(fed + i);
         OK(accel_session_feed(session, ids, 16, &logits, &error));
-        score_sums = (const float *)session->io[session->scores_io].bytes;
+        score_sums = (const float *)session->pipeline->io[session->pipeline->scores_io].bytes;
         sum = 0;
         for (uint32_t place = 0; place < CONTEXT; place++)
             sum += (double)score_sums[place];

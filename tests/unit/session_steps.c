@@ -116,7 +116,7 @@ static void test_allocations(void **state)
         assert_int_equal(accel_session_feed(s.session, ids, 3, &logits, &error), ACCEL_OK);
     assert_int_equal(atomic_load(&allocations), before);
     for (uint32_t i = 0; i < 50; i++)
-        assert_int_equal(accel_set_run(s.session->one, one, &error), ACCEL_OK);
+        assert_int_equal(accel_set_run(s.session->pipeline->one, one, &error), ACCEL_OK);
     assert_int_equal(atomic_load(&allocations), before);
     end(&s);
 }
