@@ -260,8 +260,30 @@ static int32_t read_family(struct accel_model_description *d, const json_t *root
     return family_name(d, name, name == NULL ? 0 : strlen(name));
 }
 
+/* Returns whether all weights have 8 bits and are declared to be multiplied with activations of 8 bits that get one
+ * scale for a token when they are computed, as compressed-tensors spells it. */
+static bool declares_q8_row(const json_t *packing)
+{
+    const json_t *groups = json_object_get(packing, "config_groups"), *group;
+    bool declared = json_object_size(groups) != 0;
+    const char *name;
+
+    json_object_foreach((json_t *)(uintptr_t)groups, name, group)
+    {
+        const json_t *weights = json_object_get(group, "weights"), *x = json_object_get(group, "input_activations");
+        const char *type = json_string_value(json_object_get(x, "type"));
+        const char *strategy = json_string_value(json_object_get(x, "strategy"));
+
+        declared = declared && json_integer_value(json_object_get(weights, "num_bits")) == 8 &&
+                   json_integer_value(json_object_get(x, "num_bits")) == 8 && type != NULL &&
+                   strcmp(type, "int") == 0 && strategy != NULL && strcmp(strategy, "token") == 0 &&
+                   json_is_true(json_object_get(x, "dynamic")) && !json_is_false(json_object_get(x, "symmetric"));
+    }
+    return declared;
+}
+
 /* Reads how the weights are quantized. The published weights of gpt-oss have experts in MXFP4 and others in 16 bits. */
-static int32_t read_packing(struct accel_model_description *d, const json_t *root)
+static int32_t read_packing(struct accel_model_description *d, const char *path, const json_t *root)
 {
     const json_t *packing = json_object_get(root, "quantization_config");
     const char *method = json_string_value(json_object_get(packing, "quant_method"));
@@ -271,6 +293,8 @@ static int32_t read_packing(struct accel_model_description *d, const json_t *roo
     method = method == NULL ? "not stated" : method;
     d->traits.expert_type = strcmp(method, "mxfp4") == 0 ? ACCEL_MXFP4 : ACCEL_TYPE_NONE;
     d->traits.packing = model_pool_text(&d->pool, method, strlen(method));
+    if (d->traits.packing != NULL && declares_q8_row(packing))
+        return describe_fact(d, "model.activations", "q8_row", path, NULL);
     return d->traits.packing == NULL ? ACCEL_E_MEMORY : ACCEL_OK;
 }
 
@@ -383,7 +407,7 @@ int32_t describe_config_text(struct accel_model_description *d, const char *path
     if (code == ACCEL_OK && !json_is_object(root))
         code =
             model_fault(error, ACCEL_E_CORRUPT, path, MODEL_NO_OFFSET, "is %s, not an object", model_json_kind(root));
-    if (code == ACCEL_OK && (read_family(d, root) != ACCEL_OK || read_packing(d, root) != ACCEL_OK))
+    if (code == ACCEL_OK && (read_family(d, root) != ACCEL_OK || read_packing(d, path, root) != ACCEL_OK))
         code = model_no_memory(error, d->path, 0);
     if (code == ACCEL_OK)
         code = read_all(d, &reader, root);
