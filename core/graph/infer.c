@@ -15,8 +15,8 @@ const char *accel_op_product_fault(uint32_t function, uint32_t rounding)
 {
     if (function >= ACCEL_FN_END)
         return "attribute function is unknown";
-    if (rounding != ACCEL_F32 && rounding != ACCEL_F16 && rounding != ACCEL_BF16 && rounding != ACCEL_Q8_0)
-        return "attribute rounding is none of f32, f16, bf16, q8_0";
+    if (rounding != ACCEL_F32 && rounding != ACCEL_F16 && rounding != ACCEL_BF16 && !ACCEL_ALLOWS_Q8(rounding))
+        return "attribute rounding is none of f32, f16, bf16, q8_0, q8_row";
     return NULL;
 }
 

@@ -45,10 +45,14 @@ enum {
 struct accel_matmul {
     uint32_t size;
     uint32_t function; /**< ACCEL_FN_...: applied after the bias, before the residual is added */
-    uint32_t rounding; /**< the coarsest type to which a driver may round x: ACCEL_F32 (none), ACCEL_F16, ACCEL_BF16, or
-                            ACCEL_Q8_0 (8 bits, a scale for each 32 or fewer elements) */
+    uint32_t rounding; /**< the coarsest type to which a driver may round x: ACCEL_F32 (none), ACCEL_F16, ACCEL_BF16,
+                            ACCEL_Q8_0 (8 bits, a scale for each 32 or fewer elements), or ACCEL_Q8_ROW (8 bits, a
+                            scale for each row or part of it) */
     uint32_t zero;
 };
+
+/** True if x may be rounded to 8 bits with a scale for each 32 elements: `rounding` is that or coarser. */
+#define ACCEL_ALLOWS_Q8(rounding) ((rounding) == ACCEL_Q8_0 || (rounding) == ACCEL_Q8_ROW)
 
 /** Attributes of ACCEL_OP_RMS_NORM and ACCEL_OP_LAYER_NORM. Open. */
 struct accel_norm {

@@ -261,6 +261,28 @@ static int32_t read_family(struct accel_model_description *d, const json_t *root
     return family_name(d, name, name == NULL ? 0 : strlen(name));
 }
 
+/* Returns whether all weights have 8 bits and are declared to be multiplied with activations of 8 bits that get one
+ * scale for a token when they are computed, as compressed-tensors spells it. */
+static bool declares_q8_row(const json_t *packing)
+{
+    const json_t *groups = json_object_get(packing, "config_groups"), *group;
+    bool declared = json_object_size(groups) != 0;
+    const char *name;
+
+    json_object_foreach((json_t *)(uintptr_t)groups, name, group)
+    {
+        const json_t *weights = json_object_get(group, "weights"), *x = json_object_get(group, "input_activations");
+        const char *type = json_string_value(json_object_get(x, "type"));
+        const char *strategy = json_string_value(json_object_get(x, "strategy"));
+
+        declared = declared && json_integer_value(json_object_get(weights, "num_bits")) == 8 &&
+                   json_integer_value(json_object_get(x, "num_bits")) == 8 && type != NULL &&
+                   strcmp(type, "int") == 0 && strategy != NULL && strcmp(strategy, "token") == 0 &&
+                   json_is_true(json_object_get(x, "dynamic")) && !json_is_false(json_object_get(x, "symmetric"));
+    }
+    return declared;
+}
+
 /* Reads how the weights are quantized. The published weights of gpt-oss have experts in MXFP4 and others in 16 bits. */
 static int32_t read_packing(struct accel_model_description *d, const struct reader *reader, const json_t *root)
 {
@@ -275,7 +297,10 @@ static int32_t read_packing(struct accel_model_description *d, const struct read
     method = method == NULL ? "not stated" : method;
     d->traits.expert_type = strcasecmp(method, "mxfp4") == 0 ? ACCEL_MXFP4 : ACCEL_TYPE_NONE;
     d->traits.packing = model_pool_text(&d->pool, method, strlen(method));
-    return d->traits.packing == NULL ? model_no_memory(reader->error, d->path, strlen(method)) : ACCEL_OK;
+    if (d->traits.packing == NULL)
+        return model_no_memory(reader->error, d->path, strlen(method));
+    return declares_q8_row(packing) ? describe_fact(d, "model.activations", "q8_row", reader->path, reader->error)
+                                    : ACCEL_OK;
 }
 
 /* ---- the whole configuration ---- */

@@ -320,7 +320,7 @@ uint32_t decoder_attend_cached(struct decoder *d, uint32_t layer, const uint32_t
                                          .page = (uint32_t)d->options->page,
                                          .window = narrow_window(d, layer),
                                          .causal = 1,
-                                         .rounding = d->options->rounding,
+                                         .rounding = ACCEL_ALLOWS_Q8(d->options->rounding) ? ACCEL_Q8_0 : ACCEL_F32,
                                          .scale = (float)scale,
                                          .softcap = (float)form->attention_softcap};
     uint32_t inputs[9] = {qkv[0],          qkv[1],         qkv[2],   d->step->table, d->step->first,

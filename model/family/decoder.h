@@ -17,7 +17,7 @@
 
 /* Options of a step graph, beside the model. */
 struct step_options {
-    uint32_t rounding; /* of activations in matmuls over quantized weights: ACCEL_F32 or ACCEL_Q8_0 */
+    uint32_t rounding; /* of activations in matmuls over quantized weights: ACCEL_F32, ACCEL_Q8_0 or ACCEL_Q8_ROW */
     uint32_t k_type;
     uint32_t v_type;
     uint32_t stages;  /* 1: every named stage of the reference is an output, and nothing is fused over it */

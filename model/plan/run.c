@@ -279,7 +279,9 @@ static int32_t resolve_settings(const struct run_planner *p, uint64_t outputs, u
     options->outputs = smaller(larger(outputs, options->sequences), options->batch);
     options->stages = (flags & ACCEL_SESSION_STAGES) != 0;
     options->inputs = (flags & ACCEL_SESSION_INPUTS) != 0;
-    options->rounding = settings->compute_activations->word == ACCEL_WORD_Q8 ? ACCEL_Q8_0 : ACCEL_F32;
+    options->rounding = settings->compute_activations->word == ACCEL_WORD_Q8_ROW ? ACCEL_Q8_ROW
+                        : settings->compute_activations->word == ACCEL_WORD_Q8   ? ACCEL_Q8_0
+                                                                                 : ACCEL_F32;
     file_source_init(&p->stage->source, session->model->file);
     return run_planner_resolve_load(p);
 }

@@ -21,8 +21,9 @@ static const struct shape {
 #define LONG 8192u  /* elements of a long row, which ends some blocks past them */
 #define TALL 65551u /* rows of a weight, more than 16 bits count */
 
-static const uint32_t roundings[] = {ACCEL_F32, ACCEL_Q8_0, ACCEL_F16, ACCEL_BF16};
-static const double ceilings[] = {TRIAL_F32, TRIAL_ROUNDED_Q8, TRIAL_ROUNDED_F16, TRIAL_ROUNDED_Q8};
+static const uint32_t roundings[] = {ACCEL_F32, ACCEL_Q8_0, ACCEL_F16, ACCEL_BF16, ACCEL_Q8_ROW};
+static const double ceilings[] = {TRIAL_F32, TRIAL_ROUNDED_Q8, TRIAL_ROUNDED_F16, TRIAL_ROUNDED_Q8, TRIAL_ROUNDED_Q8};
+#define BY_ROW 4u /* index of ACCEL_Q8_ROW */
 
 /* Returns the scale of the largest output: the maximum of a large number of sums of k products is about three
  * standard deviations. If x is rounded, errors have a standard deviation too, and a small output is not compared
@@ -39,7 +40,10 @@ static double scale_of(uint64_t k, uint32_t rounding)
 #define BIAS 1u
 #define RESIDUAL 2u
 #define BIAS_F16 4u
-#define FUNCTION_SHIFT 3u
+#define OUTLIER 8u /* an element of each row of x is OUTLIER_SIZE: a scale for a whole row is too coarse then */
+#define FUNCTION_SHIFT 4u
+#define RANDOM_FUSED (BIAS | RESIDUAL | BIAS_F16)
+#define OUTLIER_SIZE 16.0f
 
 struct product {
     struct accel_matmul attributes;
@@ -92,12 +96,17 @@ static void matmul_case(struct conform *conform, uint32_t m, uint32_t n, uint64_
                 rounding == 0   ? "as it is"
                 : rounding == 1 ? "may be rounded to q8"
                 : rounding == 2 ? "may be rounded to f16"
-                                : "may be rounded to bf16",
+                : rounding == 3 ? "may be rounded to bf16"
+                                : "may be rounded to q8_row",
                 fused >> FUNCTION_SHIFT == ACCEL_FN_NONE ? "" : ", then ",
                 fused >> FUNCTION_SHIFT == ACCEL_FN_NONE ? "" : reference_function_name(fused >> FUNCTION_SHIFT),
                 fused & BIAS ? fused & BIAS_F16 ? ", bias in f16" : ", bias" : "",
-                fused & RESIDUAL ? ", residual" : "");
+                fused & OUTLIER    ? ", an element of each row of x is large"
+                : fused & RESIDUAL ? ", residual"
+                                   : "");
     product_make(conform, &p, conform->parameter);
+    for (uint32_t i = 0; fused & OUTLIER && i < m; i++)
+        p.x[i * k + conform_below(conform, (uint32_t)k)] = OUTLIER_SIZE;
     trial.compute = product_compute;
     trial.data = &p;
     dims[0] = trial_rows(&trial, m / split);
@@ -169,13 +178,18 @@ static void matmul(struct conform *conform)
     /* More rows than any kernel of this tree processes in one block. */
     matmul_case(conform, 521, 20, unit, 0, BIAS | RESIDUAL);
     matmul_case(conform, 521, 20, unit, 1, BIAS | RESIDUAL);
+    matmul_case(conform, 35, 20, row, BY_ROW, 0);
+    matmul_case(conform, 521, 49, unit, BY_ROW, BIAS | RESIDUAL);
+    matmul_case(conform, 2, 20, row, 1, OUTLIER);
+    matmul_case(conform, 35, 20, row, 1, OUTLIER);
     matmul_case(conform, 3, 40, unit, 0, BIAS | BIAS_F16);
     tall_case(conform, unit, 0);
     tall_case(conform, unit, 1);
     for (uint32_t i = 0; i < conform->rounds; i++)
         matmul_case(conform, 1 + conform_below(conform, 40), 1 + conform_below(conform, 150),
                     (1 + conform_below(conform, 4)) * (block == 1 ? 1 + conform_below(conform, 60) : block),
-                    conform_below(conform, 4), conform_below(conform, ACCEL_FN_END << FUNCTION_SHIFT));
+                    conform_below(conform, BY_ROW + 1),
+                    conform_below(conform, RANDOM_FUSED + 1) | conform_below(conform, ACCEL_FN_END) << FUNCTION_SHIFT);
 }
 
 /* ---- embed ---- */

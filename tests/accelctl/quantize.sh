@@ -310,6 +310,18 @@ is "$(value layout)" GPTQ "the layout of what was packed"
 try 0 "$accelctl" quantize --type f32 "$packed" "$work/packed-f32" --json
 is "$(value layout)" safetensors "the layout of plain values"
 grep -q quantization_config "$work/packed-f32/config.json" && fail "plain values are said to be packed"
+# A checkpoint that declares activations of 8 bits with one scale for a token: --advise offers them, and does not where it
+# declares others.
+cp -R "$work/packed-f32" "$work/declared"
+for declared in '"int", "strategy": "token", "dynamic": true' '"int", "strategy": "tensor", "dynamic": false'; do
+    sed "1s/{/{\"quantization_config\": {\"quant_method\": \"compressed-tensors\", \"config_groups\": {\"group_0\": {\"weights\": {\"num_bits\": 8, \"type\": \"int\", \"strategy\": \"channel\"}, \"input_activations\": {\"num_bits\": 8, \"type\": $declared}}}},/" \
+        "$work/packed-f32/config.json" >"$work/declared/config.json"
+    try 0 "$accelctl" plan "$work/declared" --advise slow
+    case $declared in
+    *token*) has "--set compute.activations=q8_row" ;;
+    *) grep -q q8_row "$work/out" && fail "activations are offered that the checkpoint does not declare" ;;
+    esac
+done
 is "$("$accelctl" run "$work/packed-f32" $exact -g -q -n 40 -p Once 2>"$work/err")" \
     "$("$accelctl" run "$packed" $exact -g -q -n 40 -p Once 2>>"$work/err")" "the text of packed and of plain values"
 try 0 "$accelctl" quantize --requantize --type nf4_g32 "$packed" "$work/packed-nf4"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kernels [LEVEL [THREADS [TYPE|all [8|32 [rows]]]]]: speed of the cpu driver's kernels beside what the machine can do:
- * bytes per second of a plain read, and multiply-adds per second of each sequence of instructions. Every figure is the
- * best of several runs; nothing is asserted. With `rows`: multiply-adds per second by the number of rows of x, with
+ * kernels [LEVEL [THREADS [TYPE|all [8|row|32 [rows]]]]]: speed of the cpu driver's kernels beside what the machine can
+ * do: bytes per second of a plain read, and multiply-adds per second of each sequence of instructions. Every figure is
+ * the best of several runs; nothing is asserted. With `rows`: multiply-adds per second by the number of rows of x, with
  * weights from memory.
  */
 #include <pthread.h>
@@ -98,7 +98,7 @@ static void read_stream(void *context, size_t part, size_t parts)
 struct problem {
     const struct cpu_kernels *table;
     struct cpu_matmul call;
-    int eight;
+    uint32_t rounding;
 };
 
 static void run_matmul(void *context, size_t part, size_t parts)
@@ -106,7 +106,7 @@ static void run_matmul(void *context, size_t part, size_t parts)
     struct problem *p = context;
     size_t unit = (p->call.n + parts - 1) / parts;
     size_t begin = unit * part, end = begin + unit < p->call.n ? begin + unit : p->call.n;
-    cpu_product_of(p->table, p->call.w.type, p->eight, 0, p->call.m, p->call.k).run(&p->call, begin, end);
+    cpu_product_of(p->table, p->call.w.type, p->rounding, 0, p->call.m, p->call.k).run(&p->call, begin, end);
 }
 
 #define OFTEN 32
@@ -176,15 +176,19 @@ static void bench_rows(struct problem *p, size_t threads)
 }
 
 /* Times one type: decode (m = 1) as bytes of weights, prefill (m = 128, 512) as multiply-adds. */
-static void bench_matmul(const struct cpu_kernels *table, uint32_t type, int eight, int by_rows, size_t threads)
+static void bench_matmul(const struct cpu_kernels *table, uint32_t type, uint32_t rounding, int by_rows, size_t threads)
 {
     enum { M = 512, K = 2048, SMALL_N = 2048, ROWS = 32 };
+    static const char *const names[] = {"act_f32", "act_q8", "act_q8_row"};
     struct accel_format format;
     const int weight = cpu_weight_of(type);
-    struct problem p = {.table = table, .call = {.k = K, .x_stride = K}, .eight = eight};
-    if (eight && table->product[CPU_GEMV_UNPACKED][weight] == NULL && table->product[CPU_GEMM8][weight] == NULL)
-        return;
+    struct problem p = {.table = table, .call = {.k = K, .x_stride = K}, .rounding = rounding};
     (void)accel_format_describe(type, &format);
+    if (rounding != CPU_ROUND_NONE && table->product[CPU_GEMV_UNPACKED][weight] == NULL &&
+        table->product[CPU_GEMM8][weight] == NULL)
+        return;
+    if (rounding == CPU_ROUND_ROWS && (table->product[CPU_GEMM8_ROW][weight] == NULL || format.digit_bits != 8))
+        return;
     /* More than any cache holds. */
     const size_t n = (size_t)((96u << 20) / (K * format.bits_per_value / 8));
     p.call.n = n;
@@ -196,13 +200,13 @@ static void bench_matmul(const struct cpu_kernels *table, uint32_t type, int eig
     p.call.x = x;
     void *rounded = must(malloc(cpu_act_q8_bytes(M, K)));
     cpu_act_q8_map(rounded, M, K, &p.call.act_q8);
-    table->quantize(x, K, K, &p.call.act_q8, 0, M);
+    (rounding == CPU_ROUND_ROWS ? table->quantize_rows : table->quantize)(x, K, K, &p.call.act_q8, 0, M);
     float *arranged = must(malloc(cpu_act_f32_bytes(M, K)));
     if (table->arrange != NULL)
         table->arrange(x, K, M, K, arranged, 0, M);
     p.call.act_f32 = arranged;
     p.call.y = y;
-    printf("%-8s %-4s", format.name, eight ? "act_q8" : "act_f32");
+    printf("%-8s %-10s", format.name, names[rounding]);
     if (by_rows)
         bench_rows(&p, threads);
     else
@@ -256,9 +260,10 @@ int main(int argc, char **argv)
         const uint32_t type = cpu_type_at(i);
         if (argc > 3 && strcmp(argv[3], "all") != 0 && accel_format_find(argv[3]) != type)
             continue;
-        for (int eight = 1; eight >= 0; eight--) {
-            if (argc <= 4 || (atoi(argv[4]) == 8) == eight)
-                bench_matmul(&table, type, eight, by_rows, threads);
+        for (uint32_t rounding = CPU_ROUND_ROWS + 1; rounding-- > 0;) {
+            static const char *const words[] = {"32", "8", "row"};
+            if (argc <= 4 || strcmp(argv[4], words[rounding]) == 0)
+                bench_matmul(&table, type, rounding, by_rows, threads);
         }
     }
     return 0;

@@ -264,7 +264,7 @@ static void bench_type(struct team *team, const struct cpu_kernels *table, uint3
 
         problem.call.n = rows_of_x[i] <= FEW ? n : N;
         for (int layout = 0; layout < 2; layout++)
-            products[layout] = cpu_product_of(table, type, true, layout == 1, rows_of_x[i], K);
+            products[layout] = cpu_product_of(table, type, CPU_ROUND_BLOCKS, layout == 1, rows_of_x[i], K);
         stage(table, &problem, rows_of_x[i], products[0].act);
         bench_rows(team, &problem, products, pairs);
     }

@@ -48,7 +48,8 @@ static void *zeros(size_t bytes)
     return memset(memory, 0, (bytes + 127) / 64 * 64);
 }
 
-static void prepare(struct trial *t, uint32_t isa, uint32_t type, bool rounded, bool panels)
+/* `rounding`: 0, CPU_ROUNDED, or CPU_ROUNDED | CPU_BY_ROW. */
+static void prepare(struct trial *t, uint32_t isa, uint32_t type, uint32_t rounding, bool panels)
 {
     const uint32_t weight = (uint32_t)cpu_weight_of(type);
     uint32_t format;
@@ -75,7 +76,7 @@ static void prepare(struct trial *t, uint32_t isa, uint32_t type, bool rounded, 
                                 .outputs = {&t->y},
                                 .attributes = &t->attributes,
                                 .device = &t->device,
-                                .variant = weight | (rounded ? CPU_ROUNDED : 0),
+                                .variant = weight | rounding,
                                 .prepared = &t->prepared};
     if (panels)
         t->w.packed = zeros(cpu_packed_bytes(isa, type, N, K));
@@ -116,13 +117,16 @@ static void what_is_claimed_runs(void **state)
 
     (void)state;
     for (uint32_t isa = 0; isa < CPU_ISA_COUNT; isa++) {
-        for (uint32_t i = 0; i < 4 * CPU_TYPES && cpu_isa_why_unavailable(isa) == NULL; i++) {
-            const uint32_t type = cpu_type_at(i / 4), weight = (uint32_t)cpu_weight_of(type);
-            const bool rounded = i % 2 == 1, panels = i % 4 >= 2;
+        for (uint32_t i = 0; i < 6 * CPU_TYPES && cpu_isa_why_unavailable(isa) == NULL; i++) {
+            static const uint32_t roundings[] = {0, CPU_ROUNDED, CPU_ROUNDED | CPU_BY_ROW};
+            const uint32_t type = cpu_type_at(i / 6), weight = (uint32_t)cpu_weight_of(type);
+            const uint32_t rounded = roundings[i % 3];
+            const bool panels = i % 6 >= 3, has_rows = weight == CPU_Q8_G128 || weight == CPU_PLANAR;
             struct trial t;
 
             if ((rounded && (weight < CPU_Q8_0 || weight == CPU_PLANAR_F8)) ||
-                (panels && (!rounded || cpu_packed_bytes(isa, type, N, K) == 0)))
+                (panels && (!rounded || cpu_packed_bytes(isa, type, N, K) == 0)) ||
+                ((rounded & CPU_BY_ROW) != 0 && (!has_rows || ACCEL_PLANAR_BITS(type) != 8)))
                 continue;
             prepare(&t, isa, type, rounded, panels);
             for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++)
@@ -132,12 +136,25 @@ static void what_is_claimed_runs(void **state)
     }
 }
 
-/* Rows of the table, by ISA: what runs for a type, rows of x and a layout. ISAs that are not in the build fall back. */
+/* A row of the table, by ISA: what runs for a type, rows of x and a layout. */
+struct choice {
+    uint32_t isa, type, rows, panels, family;
+};
+
+/* ISAs that are not in the build fall back. */
+static void check_choice(const struct choice *c, uint32_t rounding)
+{
+    struct cpu_kernels kernels;
+
+    cpu_kernels_fill(&kernels, c->isa);
+    if (kernels.isa == c->isa)
+        assert_string_equal(cpu_product_name(cpu_product_of(&kernels, c->type, rounding, c->panels, c->rows, K).family),
+                            cpu_product_name(c->family));
+}
+
 static void table_decides(void **state)
 {
-    static const struct {
-        uint32_t isa, type, rows, panels, family;
-    } cases[] = {
+    static const struct choice cases[] = {
         {CPU_ISA_SCALAR, ACCEL_Q4_0, 1, 0, CPU_SCALAR8},      {CPU_ISA_SCALAR, ACCEL_IQ2_S, 40, 0, CPU_SCALAR8},
         {CPU_ISA_AVX2, ACCEL_Q4_0, 2, 0, CPU_GEMV_ROW4},      {CPU_ISA_AVX2, ACCEL_Q4_0, 3, 0, CPU_GEMM8},
         {CPU_ISA_AVX2, ACCEL_Q8_0, 6, 0, CPU_GEMV_ROW4},      {CPU_ISA_AVX2, ACCEL_Q8_0, 7, 0, CPU_GEMM8},
@@ -155,17 +172,18 @@ static void table_decides(void **state)
         {CPU_ISA_NEON, ACCEL_Q8_0, 5, 0, CPU_GEMM8},          {CPU_ISA_I8MM, ACCEL_Q6_K, 1, 0, CPU_GEMV_K},
     };
 
-    (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct cpu_kernels kernels;
+    /* Rows of x may have one scale each. */
+    static const struct choice by_row[] = {
+        {CPU_ISA_AVX2, ACCEL_Q8_ROW, 16, 0, CPU_GEMM8},        {CPU_ISA_AVX2, ACCEL_Q8_ROW, 17, 0, CPU_GEMM8_ROW},
+        {CPU_ISA_AVX512, ACCEL_Q8_G128, 17, 1, CPU_GEMM8_ROW}, {CPU_ISA_AVX512, ACCEL_Q8_0, 17, 0, CPU_GEMM8},
+        {CPU_ISA_AMX, ACCEL_Q8_ROW, 24, 0, CPU_GEMM16},        {CPU_ISA_SCALAR, ACCEL_Q8_ROW, 17, 0, CPU_SCALAR8},
+    };
 
-        cpu_kernels_fill(&kernels, cases[i].isa);
-        if (kernels.isa == cases[i].isa)
-            assert_string_equal(
-                cpu_product_name(
-                    cpu_product_of(&kernels, cases[i].type, true, cases[i].panels, cases[i].rows, K).family),
-                cpu_product_name(cases[i].family));
-    }
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        check_choice(&cases[i], CPU_ROUND_BLOCKS);
+    for (size_t i = 0; i < sizeof(by_row) / sizeof(by_row[0]); i++)
+        check_choice(&by_row[i], CPU_ROUND_ROWS);
 }
 
 /* Packed weights are read by kernels that round activations: by no other operator, and no product is chosen for one. */
@@ -179,7 +197,7 @@ static void packed_weights_have_rounded_activations(void **state)
 
         cpu_kernels_fill(&kernels, isa);
         for (uint32_t i = 0; i < CPU_TYPES * MOST; i++)
-            assert_null(cpu_product_of(&kernels, cpu_type_at(i / MOST), false, true, i % MOST + 1, K).run);
+            assert_null(cpu_product_of(&kernels, cpu_type_at(i / MOST), CPU_ROUND_NONE, true, i % MOST + 1, K).run);
     }
 }
 

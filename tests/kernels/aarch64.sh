@@ -78,7 +78,7 @@ not_on_cpu() {
     test $? -eq 77 || { echo "$1 runs on $2, which lacks it"; failed=1; }
 }
 
-tests="test_table test_own test_names test_types test_matmul_few test_matmul8_few test_matmul_alias test_embed test_quantize
+tests="test_table test_own test_names test_types test_matmul_few test_matmul8_few test_matmul8_rows test_matmul_alias test_embed test_quantize
     test_norms test_softmax test_argmax test_rotary test_functions test_gate test_binary test_cache_write
     test_cache_write_planar test_attention test_attention_pages test_attention_f16
     test_attention_sinks test_attention_score_sums test_attention_blocks"

@@ -32,7 +32,7 @@ not_on_model() {
     test $? -eq 77 || { echo "$1 runs on $2, which has none"; failed=1; }
 }
 
-on_model avxvnni arrow_lake test_table test_names test_matmul8_few
+on_model avxvnni arrow_lake test_table test_names test_matmul8_few test_matmul8_rows
 on_model avx512 tigerlake test_table test_names test_matmul8_few test_matmul_few test_quantize \
     test_cache_write_planar test_norms
 on_model avx512bf16 sapphire_rapids test_table test_own test_matmul16 test_round16

@@ -160,6 +160,7 @@ int main(int argc, char **argv)
         TEST(test_types),
         TEST(test_matmul),
         TEST(test_matmul8),
+        TEST(test_matmul8_rows),
         TEST(test_matmul_alias),
         TEST(test_embed),
         TEST(test_quantize),
@@ -190,7 +191,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest added[] = {
         TEST(test_table),    TEST(test_shared),  TEST(test_own),          TEST(test_names),
         TEST(test_types),    TEST(test_matmul8), TEST(test_matmul_alias), TEST(test_matmul8_few),
-        TEST(test_matmul16), TEST(test_panels),  TEST(test_round16),
+        TEST(test_matmul16), TEST(test_panels),  TEST(test_round16),      TEST(test_matmul8_rows),
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);

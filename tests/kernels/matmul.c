@@ -158,7 +158,10 @@ static void weights_free(struct weights *w)
     guard_free(w->decoded, w->decoded_bytes);
 }
 
-/* Guarded activations in both forms; some blocks are constant, so that every product has its largest size. */
+/* How far x may be rounded: bits, and ROWS_OF_8 for 8 bits with one scale for a row of x. */
+#define ROWS_OF_8 9
+
+/* Guarded activations in all forms; some blocks are constant, so that every product has its largest size. */
 struct inputs {
     float *x;
     float *bias;
@@ -172,7 +175,7 @@ struct inputs {
     size_t m, n, k;
 };
 
-static struct inputs inputs_new(const struct tables *tables, size_t m, size_t n, size_t k)
+static struct inputs inputs_new(const struct tables *tables, bool by_row, size_t m, size_t n, size_t k)
 {
     struct inputs in = {.m = m, .n = n, .k = k};
     in.x = guard_new(m * k * sizeof(float));
@@ -191,7 +194,7 @@ static struct inputs inputs_new(const struct tables *tables, size_t m, size_t n,
     in.rounded = guard_new(cpu_act_q8_bytes(m, k));
     cpu_act_q8_map(in.rounded, m, k, &in.act_q8);
     if (k % 32 == 0)
-        tables->kernels.quantize(in.x, k, k, &in.act_q8, 0, m);
+        (by_row ? tables->kernels.quantize_rows : tables->kernels.quantize)(in.x, k, k, &in.act_q8, 0, m);
     in.act_bf16 = guard_new(cpu_act_bf16_bytes(m, k));
     cpu_round16_scalar(in.x, k, m, k, in.act_bf16, 0, m);
     in.bf16_isa = guard_new(cpu_act_bf16_bytes(m, k));
@@ -302,7 +305,7 @@ static void check_result(const char *what, const struct weights *w, const struct
 /* The bits of x as a kernel reads it. */
 static int bits_of(uint32_t act)
 {
-    return act == CPU_ACT_Q8 ? 8 : act == CPU_ACT_BF16 ? 16 : 32;
+    return act == CPU_ACT_Q8 || act == CPU_ACT_Q8_ROW ? 8 : act == CPU_ACT_BF16 ? 16 : 32;
 }
 
 /* The kernel for weights of a type and x in `bits` bits; of BF16 for any number of rows. */
@@ -311,7 +314,11 @@ static struct cpu_product product_of(const struct cpu_kernels *kernels, uint32_t
 {
     struct cpu_product product = {.act = CPU_ACT_BF16};
     if (bits != 16)
-        return cpu_product_of(kernels, type, bits == 8, packed, m, k);
+        return cpu_product_of(kernels, type,
+                              bits == 32  ? CPU_ROUND_NONE
+                              : bits == 8 ? CPU_ROUND_BLOCKS
+                                          : CPU_ROUND_ROWS,
+                              packed, m, k);
     product.run = kernels->product[CPU_GEMM16][cpu_weight_of(type)];
     if (kernels->isa == CPU_ISA_SCALAR && (type == ACCEL_BF16 || type == ACCEL_F16))
         product.run = cpu_matmul16_scalar;
@@ -327,8 +334,10 @@ static void run_way(const struct tables *tables, int way, uint32_t type, int bit
 {
     const size_t unit = way == IN_PANELS ? CPU_MATMUL_ROWS : 1;
     const size_t bytes = way == IN_PANELS ? cpu_packed_bytes(tables->kernels.isa, type, n, k) : 0;
+    /* Many rows of x may be read as rounded ones or as they are. */
+    const struct cpu_product product = product_of(&tables->kernels, type, bits, way == IN_PANELS, m, k);
     struct weights w = weights_new(type, n, k);
-    struct inputs in = inputs_new(tables, m, n, k);
+    struct inputs in = inputs_new(tables, product.act == CPU_ACT_Q8_ROW, m, n, k);
     struct cpu_matmul call = {.w = w.matrix, .m = m, .n = n, .k = k, .y = in.y, .y_stride = n};
     void *panels = way == IN_PANELS ? guard_new(bytes) : NULL;
     char what[64];
@@ -339,10 +348,9 @@ static void run_way(const struct tables *tables, int way, uint32_t type, int bit
         cpu_pack_weights(&w.matrix, k, 0, n, panels);
         call.w = (struct cpu_matrix){.packed = panels, .type = type};
     }
-    /* What the kernel does not need is not there. Many rows of x may be read as rounded ones or as they are. */
-    const struct cpu_product product = product_of(&tables->kernels, type, bits, way == IN_PANELS, m, k);
+    /* What the kernel does not need is not there. */
     bits = bits_of(product.act);
-    if (product.act == CPU_ACT_Q8)
+    if (bits == 8)
         call.act_q8 = in.act_q8;
     else if (product.act == CPU_ACT_BF16)
         call.act_bf16 = in.bf16_isa;
@@ -420,6 +428,36 @@ void test_matmul8(void **state)
             size_t m = c < 10 ? some_m[c] : PICK(some_m);
             size_t k = block == 32 && c % 3 == 0 ? 32 + 32 * random_below(20) : some_width(block);
             run_case(tables, cpu_type_at(w), 8, m, PICK(some_n), k);
+        }
+    }
+}
+
+static bool has_row_kernel(const struct tables *tables, uint32_t type)
+{
+    struct accel_format format;
+    assert_int_equal(accel_format_describe(type, &format), ACCEL_OK);
+    return tables->kernels.product[CPU_GEMM8_ROW][cpu_weight_of(type)] != NULL && format.digit_bits == 8;
+}
+
+/* Rows of x with one scale each, in tiles of four and with rows of W in panels of 16: ends of both, of one panel and of
+ * groups. */
+void test_matmul8_rows(void **state)
+{
+    static const size_t rows[] = {CPU_ACT_Q8_ROW_FROM, 20, 33, 131, 515}, columns[] = {1, 16, 17, 32, 37, 48};
+    const struct tables *tables = *state;
+    for (uint32_t w = CPU_Q8_0; w < CPU_TYPES; w++) {
+        const uint32_t type = cpu_type_at(w);
+        const size_t block = block_of(type);
+        for (size_t c = 0; c < 10 && has_row_kernel(tables, type); c++) {
+            const size_t m = rows[c % (tables->is_sampled ? 2 : 5)], n = PICK(columns);
+            const size_t k = block == 32 && c % 2 ? 32 + 32 * random_below(40) : some_width(block);
+            assert_int_equal(product_of(&tables->kernels, type, ROWS_OF_8, 0, m, k).act,
+                             tables->kernels.product[CPU_GEMM16][cpu_weight_of(type)] != NULL && m >= CPU_ACT_BF16_FROM
+                                 ? CPU_ACT_BF16
+                                 : CPU_ACT_Q8_ROW);
+            run_case(tables, type, ROWS_OF_8, m, n, k);
+            if (cpu_packed_bytes(tables->kernels.isa, type, 16, k) != 0)
+                run_way(tables, IN_PANELS, type, ROWS_OF_8, m, 16 * (1 + random_below(4)), k);
         }
     }
 }
@@ -518,7 +556,7 @@ void test_matmul_alias(void **state)
     const struct tables *tables = *state;
     enum { M = 6, N = 21, K = 256, STRIDE = 300 };
     struct weights w = weights_new(ACCEL_Q4_0, N, K);
-    struct inputs in = inputs_new(tables, M, N, K);
+    struct inputs in = inputs_new(tables, false, M, N, K);
     float x[M * STRIDE], y[M * STRIDE], apart[M * STRIDE];
     for (size_t i = 0; i < M; i++) {
         memcpy(x + i * STRIDE, in.x + i * K, K * sizeof(float));
@@ -537,7 +575,8 @@ void test_matmul_alias(void **state)
                               .residual = in.residual,
                               .residual_stride = N};
     for (int eight = 0; eight < 2; eight++) {
-        cpu_matmul_fn *kernel = cpu_product_of(&tables->kernels, ACCEL_Q4_0, eight, 0, M, K).run;
+        cpu_matmul_fn *kernel =
+            cpu_product_of(&tables->kernels, ACCEL_Q4_0, eight ? CPU_ROUND_BLOCKS : CPU_ROUND_NONE, 0, M, K).run;
         float again[M * STRIDE];
         memcpy(again, y, sizeof(y));
         kernel(&call, 0, N);
@@ -597,6 +636,30 @@ static void equal_tiles(uint32_t isa, const struct cpu_tile *tile, const struct 
     }
 }
 
+/* Rounds with both, and compares; `group`: values under a scale. */
+static void compare_quantized(const struct tables *tables, cpu_quantize_fn *kernel, cpu_quantize_fn *twin,
+                              const float *x, size_t stride, size_t m, size_t k, size_t group)
+{
+    const size_t bytes = cpu_act_q8_bytes(m, k);
+    void *first = guard_new(bytes), *second = guard_new(bytes);
+    struct cpu_act_q8 a, b;
+    cpu_act_q8_map(first, m, k, &a);
+    cpu_act_q8_map(second, m, k, &b);
+    kernel(x, stride, k, &a, 0, 4);
+    kernel(x, stride, k, &a, 4, m);
+    twin(x, stride, k, &b, 0, m);
+    const size_t tiles = (size_t)((char *)a.scale - (char *)first);
+    equal_tiles(tables->kernels.isa, a.tiles, b.tiles, tiles / sizeof(struct cpu_tile));
+    assert_memory_equal(a.scale, b.scale, bytes - tiles);
+    for (size_t i = 0; i < m * k; i++) {
+        double scale = a.scale[i / 32];
+        near_enough("quantize", i, scale * a.q[i], x[i / k * stride + i % k], 0.5001 * scale + 1e-36);
+        assert_true(a.scale[i / 32] == a.scale[i / k * (k / 32) + i % k / group * group / 32]);
+    }
+    guard_free(first, bytes);
+    guard_free(second, bytes);
+}
+
 /* Every ISA rounds to the same bits. */
 void test_quantize(void **state)
 {
@@ -610,24 +673,11 @@ void test_quantize(void **state)
         x[i] = 1e-39f * (float)i;
     for (size_t i = 96; i < 128; i++)
         x[i] = (float)(i - 96) - 15.5f; /* ties */
-    const size_t bytes = cpu_act_q8_bytes(M, K);
-    void *first = guard_new(bytes), *second = guard_new(bytes);
-    struct cpu_act_q8 a, b;
-    cpu_act_q8_map(first, M, K, &a);
-    cpu_act_q8_map(second, M, K, &b);
-    tables->kernels.quantize(x, STRIDE, K, &a, 0, 4);
-    tables->kernels.quantize(x, STRIDE, K, &a, 4, M);
-    tables->twins.quantize(x, STRIDE, K, &b, 0, M);
-    const size_t tiles = (size_t)((char *)a.scale - (char *)first);
-    equal_tiles(tables->kernels.isa, a.tiles, b.tiles, tiles / sizeof(struct cpu_tile));
-    assert_memory_equal(a.scale, b.scale, bytes - tiles);
-    for (size_t i = 0; i < M * K; i++) {
-        double scale = a.scale[i / 32];
-        near_enough("quantize", i, scale * a.q[i], x[i / K * STRIDE + i % K], 0.5001 * scale + 1e-36);
-    }
+    for (size_t i = 0; i < K; i++)
+        x[STRIDE + i] = 0, x[2 * STRIDE + i] = 1e-39f * (float)i;
+    compare_quantized(tables, tables->kernels.quantize, tables->twins.quantize, x, STRIDE, M, K, 32);
+    compare_quantized(tables, tables->kernels.quantize_rows, tables->twins.quantize_rows, x, STRIDE, M, K, K);
     guard_free(x, M * STRIDE * sizeof(float));
-    guard_free(first, bytes);
-    guard_free(second, bytes);
 }
 
 /* ---- panels ---- */

@@ -54,6 +54,7 @@ double function_value(uint32_t function, double x);
 /* Tests of one subject each; *state is struct tables. */
 void test_matmul(void **state);
 void test_matmul8(void **state);
+void test_matmul8_rows(void **state);
 void test_matmul_few(void **state);
 void test_matmul8_few(void **state);
 void test_matmul16(void **state);

@@ -17,6 +17,10 @@
 #define CPU_TILE_ROWS 4u
 #define CPU_TILE_FROM 2u /* rows of x from which on tiles are made */
 
+/* Rows of x from which on they are rounded with one scale each, if that is allowed: with fewer, weights have to come
+ * from memory, and integer sums over more than a block save no time. */
+#define CPU_ACT_Q8_ROW_FROM 17u
+
 /* The negated sum of codes of a row, which corrects zero points of weights, as the ISA adds it to its sums. */
 union cpu_tile_sum {
     int16_t minus[2]; /* sums in 16 bits: of codes 4c and 4c + 1, and of 4c + 2 and 4c + 3 */
@@ -66,7 +70,8 @@ static inline struct cpu_tile *cpu_tile_of(const struct cpu_act_q8 *rows, size_t
 size_t cpu_act_q8_bytes(size_t m, size_t k);
 void cpu_act_q8_map(void *memory, size_t m, size_t k, struct cpu_act_q8 *out_rows);
 
-/* Rounds rows begin .. end of x [m, k] to nearest, scale = max / 127. */
+/* Rounds rows begin .. end of x [m, k] to nearest, scale = max / 127: of each block (quantize), or of the whole row
+ * (quantize_rows), which all of its blocks get. */
 typedef void cpu_quantize_fn(const float *x, size_t stride, size_t k, const struct cpu_act_q8 *out, size_t begin,
                              size_t end);
 

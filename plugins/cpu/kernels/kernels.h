@@ -46,7 +46,7 @@ struct cpu_matmul {
     const float *x;           /* CPU_ACT_NONE */
     size_t x_stride;          /* elements from row to row of x, k or more */
     const float *act_f32;     /* CPU_ACT_F32: staged by cpu_arrange_fn */
-    struct cpu_act_q8 act_q8; /* CPU_ACT_Q8: staged by cpu_quantize_fn */
+    struct cpu_act_q8 act_q8; /* CPU_ACT_Q8 and CPU_ACT_Q8_ROW: staged by cpu_quantize_fn */
     const uint16_t *act_bf16; /* CPU_ACT_BF16: staged by cpu_round16_fn */
     const float *bias;        /* NULL: none */
     const float *residual;    /* NULL: none; may be y */
@@ -109,6 +109,7 @@ struct cpu_kernels {
     cpu_matmul_fn *product[CPU_PRODUCTS][CPU_WEIGHTS]; /* chosen by cpu_product_of */
     cpu_embed_fn *embed[CPU_WEIGHTS];
     cpu_quantize_fn *quantize;
+    cpu_quantize_fn *quantize_rows;
     cpu_round16_fn *round16;
     cpu_arrange_fn *arrange;
     cpu_norm_fn *rms_norm;

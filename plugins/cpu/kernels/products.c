@@ -53,6 +53,7 @@ static const struct rule rules[] = {
     {CPU_SCALAR8, 0, ROWS, 0, 1, ALL, ALL, ALL},
     {CPU_GEMM16, HALVES, EITHER, 0, CPU_ACT_F32_FROM_HALF, ALL, ALL, ALL},
     {CPU_GEMM16, 0, EITHER, 0, CPU_ACT_BF16_FROM, ALL, ALL, ALL},
+    {CPU_GEMM8_ROW, 0, EITHER, 0, CPU_ACT_Q8_ROW_FROM, ALL, ALL, ALL},
     {CPU_GEMV_FIELDS, 0, ROWS, 1, 1, 1, 1, 1},
     {CPU_GEMV_K, LOOKUP, ROWS, 1, 1, 2, 2, 2},
     {CPU_GEMV_K, 0, ROWS, 1, 1, 1, 1, 1},
@@ -91,17 +92,20 @@ const char *cpu_product_name(uint32_t family)
     return families[family].name;
 }
 
-static bool fits(const struct rule *rule, uint32_t isa, bool rounded, bool packed, size_t m, size_t k)
+static bool fits(const struct rule *rule, uint32_t isa, uint32_t rounding, bool packed, size_t m, size_t k)
 {
     const uint32_t act = families[rule->family].act;
+    const uint32_t rounds = act == CPU_ACT_NONE || act == CPU_ACT_F32 ? CPU_ROUND_NONE
+                            : act == CPU_ACT_Q8_ROW                   ? CPU_ROUND_ROWS
+                                                                      : CPU_ROUND_BLOCKS;
     const size_t most = isa >= CPU_ISA_NEON ? rule->aarch64 : isa >= CPU_ISA_AVX512 ? rule->avx512 : rule->avx2;
 
     return (rule->layouts & (packed ? PANELS : ROWS)) != 0 && m >= rule->from && (m <= most || most == ALL) &&
-           (rounded || act == CPU_ACT_NONE || act == CPU_ACT_F32) && (!rule->bounded || m * k <= CPU_GEMV_VALUES);
+           rounding >= rounds && (!rule->bounded || m * k <= CPU_GEMV_VALUES);
 }
 
-struct cpu_product cpu_product_of(const struct cpu_kernels *kernels, uint32_t type, bool rounded, bool packed, size_t m,
-                                  size_t k)
+struct cpu_product cpu_product_of(const struct cpu_kernels *kernels, uint32_t type, uint32_t rounding, bool packed,
+                                  size_t m, size_t k)
 {
     const int weight = cpu_weight_of(type);
     bool tried = false; /* a rule of the same family */
@@ -114,7 +118,7 @@ struct cpu_product cpu_product_of(const struct cpu_kernels *kernels, uint32_t ty
         if (run == NULL || (classes[weight] & rule->classes) != rule->classes || tried)
             continue;
         tried = true;
-        if (!fits(rule, kernels->isa, rounded, packed, m, k))
+        if (!fits(rule, kernels->isa, rounding, packed, m, k))
             continue;
         return (struct cpu_product){run, rule->family, families[rule->family].act};
     }

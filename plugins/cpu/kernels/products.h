@@ -7,8 +7,11 @@
 
 #include "weights.h"
 
+/* How far x may be rounded. */
+enum { CPU_ROUND_NONE, CPU_ROUND_BLOCKS, CPU_ROUND_ROWS };
+
 /* How activations are staged for a matmul (activations.h). */
-enum { CPU_ACT_NONE, CPU_ACT_Q8, CPU_ACT_F32, CPU_ACT_BF16 };
+enum { CPU_ACT_NONE, CPU_ACT_Q8, CPU_ACT_Q8_ROW, CPU_ACT_F32, CPU_ACT_BF16 };
 
 /* Families of matmul kernels. X(ID, name, activations): kernel cpu_NAME_TYPE_ISA. */
 #define CPU_PRODUCT_FAMILIES(X)                                                                                        \
@@ -21,6 +24,7 @@ enum { CPU_ACT_NONE, CPU_ACT_Q8, CPU_ACT_F32, CPU_ACT_BF16 };
     X(GEMV_ROW4, gemv_row4, CPU_ACT_Q8)                                                                                \
     X(GEMV_UNPACKED, gemv_unpacked, CPU_ACT_Q8)                                                                        \
     X(GEMV_PACKED, gemv_packed, CPU_ACT_Q8)                                                                            \
+    X(GEMM8_ROW, gemm8_row, CPU_ACT_Q8_ROW)                                                                            \
     X(GEMM8, gemm8, CPU_ACT_Q8)                                                                                        \
     X(GEMV32, gemv32, CPU_ACT_NONE)                                                                                    \
     X(GEMM32, gemm32, CPU_ACT_F32)
@@ -40,6 +44,7 @@ enum cpu_product_family {
 #define CPU_GEMV_PLANAR_TYPES(X) CPU_PLANAR_OWN(X) X(PLANAR, planar) X(PLANAR_A, planar_a)
 #define CPU_GEMV_PACKED_TYPES(X)                                                                                       \
     X(Q4_0, 4) X(Q4_1, 4_minimum) X(Q8_0, 8) X(Q8_G32, 8) X(Q8_G128, 8) X(Q4_G32, 4) X(Q4_G128, 4) CPU_K_TYPES(X)
+#define CPU_GEMM_ROW_TYPES(X) X(Q8_G128, q8_g128) X(PLANAR, planar)
 #define CPU_GEMM_UNPACKED(X)                                                                                           \
     CPU_GEMV_K_TYPES(X) CPU_ROW4_UNPACKED(X) X(MXFP4, mxfp4) X(PLANAR, planar) X(PLANAR_A, planar_a)
 
@@ -59,10 +64,11 @@ struct cpu_product {
     uint32_t act;    /* CPU_ACT_... */
 };
 
-/* Chooses the kernel for m rows of x with weights of a type in rows of k values; `rounded`: x may be rounded; `packed`:
- * W is packed, which no kernel reads without `rounded`. `packed` does not change `act`. */
-struct cpu_product cpu_product_of(const struct cpu_kernels *kernels, uint32_t type, bool rounded, bool packed, size_t m,
-                                  size_t k);
+/* Chooses the kernel for m rows of x with weights of a type in rows of k values; `rounding`: CPU_ROUND_...,
+ * CPU_ROUND_ROWS for codes of 8 bits only; `packed`: W is packed, which no kernel reads with CPU_ROUND_NONE. `packed`
+ * does not change `act`. */
+struct cpu_product cpu_product_of(const struct cpu_kernels *kernels, uint32_t type, uint32_t rounding, bool packed,
+                                  size_t m, size_t k);
 
 /* Returns the name of a family: "gemv_k". */
 const char *cpu_product_name(uint32_t family);

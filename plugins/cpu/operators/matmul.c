@@ -8,7 +8,11 @@
 struct cpu_product cpu_product_for(const struct cpu_device *device, uint32_t variant, const struct sdk_tensor *w,
                                    uint64_t rows)
 {
-    return cpu_product_of(&device->kernels, w->type, (variant & CPU_ROUNDED) != 0, w->packed != NULL, rows, w->width);
+    const uint32_t rounding = (variant & CPU_BY_ROW) != 0    ? CPU_ROUND_ROWS
+                              : (variant & CPU_ROUNDED) != 0 ? CPU_ROUND_BLOCKS
+                                                             : CPU_ROUND_NONE;
+
+    return cpu_product_of(&device->kernels, w->type, rounding, w->packed != NULL, rows, w->width);
 }
 
 struct cpu_product cpu_product_at(const struct sdk_call *call, uint64_t rows)
@@ -35,6 +39,7 @@ uint64_t cpu_act_bytes(uint32_t kind, uint64_t rows, uint64_t width)
     case CPU_ACT_BF16:
         return cpu_act_bf16_bytes(rows, width);
     case CPU_ACT_Q8:
+    case CPU_ACT_Q8_ROW:
         return cpu_act_q8_bytes(rows, width);
     default:
         return rows * width * sizeof(float);
@@ -61,8 +66,10 @@ void cpu_act_stage(const struct cpu_device *device, uint32_t kind, const float *
         device->kernels.round16(origin, width, rows, width, staged, begin, end);
         return;
     case CPU_ACT_Q8:
+    case CPU_ACT_Q8_ROW:
         cpu_act_q8_map(staged, rows, width, &rows8);
-        device->kernels.quantize(origin, width, width, &rows8, begin, end);
+        (kind == CPU_ACT_Q8 ? device->kernels.quantize : device->kernels.quantize_rows)(origin, width, width, &rows8,
+                                                                                        begin, end);
         return;
     default:
         memcpy((float *)staged + begin * width, x, (end - begin) * width * sizeof(*x));
@@ -73,7 +80,7 @@ void cpu_act_bind(uint32_t kind, struct cpu_matmul *matmul, void *staged)
 {
     if (kind == CPU_ACT_BF16)
         matmul->act_bf16 = staged;
-    else if (kind == CPU_ACT_Q8)
+    else if (kind == CPU_ACT_Q8 || kind == CPU_ACT_Q8_ROW)
         cpu_act_q8_map(staged, matmul->m, matmul->k, &matmul->act_q8);
     else if (kind == CPU_ACT_F32)
         matmul->act_f32 = staged;
@@ -126,11 +133,16 @@ const char *cpu_why_not_rounded(const struct cpu_device *device, uint32_t weight
     if (weight == CPU_PLANAR_F8)
         return "floats of 8 bits are multiplied as floats";
     if (weight > CPU_BF16)
-        return rounding == ACCEL_Q8_0 ? NULL : "the node does not allow activations of 8 bits";
-    if (rounding != ACCEL_Q8_0 && rounding != ACCEL_BF16)
+        return ACCEL_ALLOWS_Q8(rounding) ? NULL : "the node does not allow activations of 8 bits";
+    if (!ACCEL_ALLOWS_Q8(rounding) && rounding != ACCEL_BF16)
         return "the node does not allow activations in BF16";
     return device->kernels.product[CPU_GEMM16][weight] != NULL ? NULL
                                                                : "the instructions in use have no products of BF16";
+}
+
+static uint32_t code_bits(uint32_t type)
+{
+    return ACCEL_IS_PLANAR(type) ? ACCEL_PLANAR_BITS(type) : type == ACCEL_Q8_0 ? 8 : 0;
 }
 
 const char *cpu_matmul_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
@@ -142,6 +154,8 @@ const char *cpu_matmul_check(const struct sdk_kernel *kernel, const struct sdk_n
         return "no kernel for this type of weights";
     if (!sdk_all_f32(node, 1u << 1))
         return "x, bias, residual and y have to be F32";
+    if ((kernel->variant & CPU_BY_ROW) != 0 && (attributes->rounding != ACCEL_Q8_ROW || code_bits(w->type) != 8))
+        return "the node does not allow one scale for a row of activations, or codes of weights have less than 8 bits";
     return (kernel->variant & CPU_ROUNDED) == 0
                ? NULL
                : cpu_why_not_rounded(node->device, cpu_variant_weight(kernel->variant), attributes->rounding);
@@ -175,7 +189,7 @@ uint64_t cpu_matmul_act(const struct sdk_call *call, uint32_t *out_format)
     if ((call->variant & CPU_ROUNDED) == 0)
         *out_format = weight == CPU_F16 || weight == CPU_BF16 ? 1 : 2;
     else
-        *out_format = weight <= CPU_BF16 ? 3 : weight == CPU_CODEBOOK ? 4 : 5;
+        *out_format = weight <= CPU_BF16 ? 3 : weight == CPU_CODEBOOK ? 4 : (call->variant & CPU_BY_ROW) != 0 ? 6 : 5;
     return bytes > below ? bytes : below;
 }
 

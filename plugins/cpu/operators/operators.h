@@ -11,6 +11,7 @@
 /* A variant holds the weight type (enum cpu_weight; 0 for operators without weights). This bit marks that activations
  * are rounded first: to BF16 for F16 and BF16 weights, to 8 bits for all others. */
 #define CPU_ROUNDED 0x100u
+#define CPU_BY_ROW 0x200u /* beside CPU_ROUNDED: rows may be rounded with one scale each */
 
 static inline uint32_t cpu_variant_weight(uint32_t variant)
 {
@@ -36,7 +37,7 @@ struct cpu_prepared {
 
 /*
  * Products, for operators that stage rows of their own: matmul, expert_matmul, conv, operators on halves. Returns the
- * kernel for `rows` rows of x, which are rounded if `variant` has CPU_ROUNDED, with W.
+ * kernel for `rows` rows of x, which are rounded as `variant` has it, with W.
  */
 struct cpu_product cpu_product_for(const struct cpu_device *device, uint32_t variant, const struct sdk_tensor *w,
                                    uint64_t rows);

@@ -64,17 +64,19 @@
     }
 
 #define ROW8(ID, name) MATMUL(ACCEL_Q8_0, CPU_##ID | CPU_ROUNDED, ROUNDED, #name " x q8"),
+#define ROW8_ROW(ID, name) MATMUL(ACCEL_Q8_ROW, CPU_##ID | CPU_ROUNDED | CPU_BY_ROW, ROUNDED, #name " x q8_row"),
 #define ROW16(ID, name) MATMUL(ACCEL_BF16, CPU_##ID | CPU_ROUNDED, ROUNDED, #name " x bf16"),
 #define ROW32(ID, name) MATMUL(ACCEL_F32, CPU_##ID, EXACT, #name " x f32"), EMBED(CPU_##ID, #name),
 
 const struct sdk_kernel cpu_operators[] = {
+    CPU_GEMM_ROW_TYPES(ROW8_ROW)
 #define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...)                                              \
     CPU_CODE_##code(CPU_NOTHING, ROW16, CPU_NOTHING, ROW8, ROW8, ID, name)
 #include <accel/quant/formats.def>
-    CPU_PLANAR_OWN(ROW8) CPU_PLANAR_CODES(ROW8)
+        CPU_PLANAR_OWN(ROW8) CPU_PLANAR_CODES(ROW8)
 #define ACCEL_FORMAT(ID, name, ...) ROW32(ID, name)
 #include <accel/quant/formats.def>
-        CPU_PLANAR_OWN(ROW32) CPU_PLANAR_SHARED(ROW32) ATTENTION("attention q4 x q8", CPU_ROUNDED, ROUNDED),
+            CPU_PLANAR_OWN(ROW32) CPU_PLANAR_SHARED(ROW32) ATTENTION("attention q4 x q8", CPU_ROUNDED, ROUNDED),
     ATTENTION("attention", 0, EXACT),
     EXPERTS("expert matmul x q8", ACCEL_Q8_0, CPU_ROUNDED, ROUNDED, PANELS),
     EXPERTS("expert matmul x bf16", ACCEL_BF16, CPU_ROUNDED, ROUNDED, PANELS),

@@ -71,7 +71,7 @@ const char *gpu_matmul_dot_check(const struct gpu_row *row, const struct gpu_nod
 {
     const uint32_t quick = (node->limits->features & GPU_FEATURE_DOT8_FAST) != 0;
 
-    if (rounding_of(node) != ACCEL_Q8_0)
+    if (!ACCEL_ALLOWS_Q8(rounding_of(node)))
         return "the node does not allow rounding";
     if (gpu_arrange(node->limits).dot.source == NULL || (!quick && node->limits->arrangement == GPU_ARRANGE_AUTO))
         return "the device multiplies bytes no quicker than floats";
@@ -90,7 +90,7 @@ const char *gpu_matmul_matrix_check(const struct gpu_row *row, const struct gpu_
     const uint32_t rounding = rounding_of(node);
     struct gpu_format format;
 
-    if (rounding != ACCEL_F16 && rounding != ACCEL_BF16 && rounding != ACCEL_Q8_0)
+    if (rounding != ACCEL_F16 && rounding != ACCEL_BF16 && !ACCEL_ALLOWS_Q8(rounding))
         return "the node does not allow rounding";
     if (gpu_arrange(limits).matrix_from == 0)
         return "the device multiplies matrices no quicker than floats";
@@ -108,7 +108,7 @@ const char *gpu_matmul_halves_check(const struct gpu_row *row, const struct gpu_
 {
     const uint32_t rounding = rounding_of(node);
 
-    if (rounding != ACCEL_F16 && rounding != ACCEL_BF16 && rounding != ACCEL_Q8_0)
+    if (rounding != ACCEL_F16 && rounding != ACCEL_BF16 && !ACCEL_ALLOWS_Q8(rounding))
         return "the node does not allow rounding";
     if (gpu_arrange(node->limits).halves.source == NULL)
         return "the device multiplies halves no quicker than floats";

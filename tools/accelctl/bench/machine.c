@@ -137,11 +137,11 @@ enum bench_products bench_products_of(uint32_t type, uint32_t rounding)
     if (accel_format_describe(type, &format) != ACCEL_OK)
         return BENCH_F32;
     if (format.kind == ACCEL_FORMAT_SCALAR)
-        return rounding != ACCEL_BF16 && rounding != ACCEL_Q8_0 ? BENCH_F32
-               : type == ACCEL_BF16                             ? BENCH_BF16
-               : type == ACCEL_F16                              ? BENCH_F16
-                                                                : BENCH_F32;
-    if (rounding != ACCEL_Q8_0)
+        return rounding != ACCEL_BF16 && !ACCEL_ALLOWS_Q8(rounding) ? BENCH_F32
+               : type == ACCEL_BF16                                 ? BENCH_BF16
+               : type == ACCEL_F16                                  ? BENCH_F16
+                                                                    : BENCH_F32;
+    if (!ACCEL_ALLOWS_Q8(rounding))
         return BENCH_F32;
     return format.digit_bits <= 4   ? BENCH_INT4
            : format.digit_bits == 5 ? BENCH_INT5

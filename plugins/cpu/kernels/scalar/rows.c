@@ -128,31 +128,43 @@ static void tile_put(const struct cpu_act_q8 *rows, size_t r, size_t b, size_t b
     tile->scale[lane] = scale;
 }
 
+/* Rounds row r of x, `group` values under a scale. */
+static void quantize_row(const float *x, size_t k, size_t group, const struct cpu_act_q8 *out, size_t r)
+{
+    const size_t blocks = k / CPU_BLOCK;
+    float most = 0;
+    for (size_t b = 0; b < blocks; b++) {
+        int8_t *q = out->q + r * k + b * CPU_BLOCK;
+        int32_t sum = 0;
+        most = b * CPU_BLOCK % group == 0 ? 0 : most;
+        for (size_t i = 0; b * CPU_BLOCK % group == 0 && i < group; i++)
+            most = fabsf(x[b * CPU_BLOCK + i]) > most ? fabsf(x[b * CPU_BLOCK + i]) : most;
+        /* Below this the reciprocal is infinite; such a group is rounded to zero. */
+        float inverse = most > 1e-36f ? 127.0f / most : 0;
+        for (size_t i = 0; i < CPU_BLOCK; i++) {
+            q[i] = (int8_t)rintf(x[b * CPU_BLOCK + i] * inverse);
+            sum += q[i];
+        }
+        out->scale[r * blocks + b] = most / 127.0f;
+        out->sum[r * blocks + b] = most / 127.0f * (float)sum;
+        if (out->tiles != NULL)
+            tile_put(out, r, b, blocks);
+    }
+    tile_end_row(out, r, blocks);
+}
+
 void cpu_quantize_scalar(const float *x, size_t stride, size_t k, const struct cpu_act_q8 *out, size_t begin,
                          size_t end)
 {
-    size_t blocks = k / CPU_BLOCK;
-    for (size_t r = begin; r < end; r++) {
-        for (size_t b = 0; b < blocks; b++) {
-            const float *in = x + r * stride + b * CPU_BLOCK;
-            int8_t *q = out->q + r * k + b * CPU_BLOCK;
-            float most = 0;
-            int32_t sum = 0;
-            for (size_t i = 0; i < CPU_BLOCK; i++)
-                most = fabsf(in[i]) > most ? fabsf(in[i]) : most;
-            /* Below this the reciprocal is infinite; such a block is rounded to zero. */
-            float inverse = most > 1e-36f ? 127.0f / most : 0;
-            for (size_t i = 0; i < CPU_BLOCK; i++) {
-                q[i] = (int8_t)rintf(in[i] * inverse);
-                sum += q[i];
-            }
-            out->scale[r * blocks + b] = most / 127.0f;
-            out->sum[r * blocks + b] = most / 127.0f * (float)sum;
-            if (out->tiles != NULL)
-                tile_put(out, r, b, blocks);
-        }
-        tile_end_row(out, r, blocks);
-    }
+    for (size_t r = begin; r < end; r++)
+        quantize_row(x + r * stride, k, CPU_BLOCK, out, r);
+}
+
+void cpu_quantize_rows_scalar(const float *x, size_t stride, size_t k, const struct cpu_act_q8 *out, size_t begin,
+                              size_t end)
+{
+    for (size_t r = begin; r < end; r++)
+        quantize_row(x + r * stride, k, k, out, r);
 }
 
 /* Writes one row to a slot. */

@@ -74,6 +74,28 @@ static struct gemm_rows rows_from(const struct cpu_matmul *call, size_t j, size_
     return from;
 }
 
+static void fill_panel(const struct gemm_recipe *recipe, const struct gemm_rows *from, size_t first, size_t count,
+                       struct gemm_panel *out)
+{
+    recipe->fill(from, first, count, out);
+#if defined(__ARM_FEATURE_MATMUL_INT8)
+    CPU_NAME(zip_panel)(out, count * (BLOCK_BYTES / WORD_BYTES));
+#endif
+}
+
+/* Stores the results of 16 rows of W from j on, or fewer before `end`, with rows i .. i + rows of x. */
+static void finish_band(const struct cpu_matmul *call, size_t i, size_t rows, size_t j, size_t end,
+                        float (*sums)[PANEL_ROWS])
+{
+    for (size_t r = 0; r < rows && r < FINISH_AHEAD; r++)
+        finish_ahead(call, i + r, j);
+    for (size_t r = 0; r < rows; r++) {
+        if (r + FINISH_AHEAD < rows)
+            finish_ahead(call, i + r + FINISH_AHEAD, j);
+        finish_row(call, i + r, j, least(PANEL_ROWS, end - j), sums[r]);
+    }
+}
+
 /* Multiplies 16 rows of W from j on, or fewer before `end`, with rows i .. i + rows of x. */
 static void multiply_band(const struct gemm_recipe *recipe, const struct cpu_matmul *call, size_t i, size_t rows,
                           size_t j, size_t end)
@@ -85,21 +107,12 @@ static void multiply_band(const struct gemm_recipe *recipe, const struct cpu_mat
     memset(sums, 0, (rows + CPU_TILE_ROWS - 1) / CPU_TILE_ROWS * CPU_TILE_ROWS * sizeof(sums[0]));
     for (size_t first = 0; first < blocks; first += step) {
         const size_t count = least(step, blocks - first);
-        recipe->fill(&from, first, count, &panel);
-#if defined(__ARM_FEATURE_MATMUL_INT8)
-        CPU_NAME(zip_panel)(&panel, count * (BLOCK_BYTES / WORD_BYTES));
-#endif
+        fill_panel(recipe, &from, first, count, &panel);
         const struct ahead ahead = next_panel(&from, blocks, first, count, rows);
         accumulate(recipe, &panel, cpu_tile_of(&call->act_q8, blocks, i / CPU_TILE_ROWS, first),
                    first % CPU_TILE_BLOCKS + cpu_tiles_together(blocks, first), count, rows, ahead, sums);
     }
-    for (size_t r = 0; r < rows && r < FINISH_AHEAD; r++)
-        finish_ahead(call, i + r, j);
-    for (size_t r = 0; r < rows; r++) {
-        if (r + FINISH_AHEAD < rows)
-            finish_ahead(call, i + r + FINISH_AHEAD, j);
-        finish_row(call, i + r, j, least(PANEL_ROWS, end - j), sums[r]);
-    }
+    finish_band(call, i, rows, j, end, sums);
 }
 
 static void gemm(const struct gemm_recipe recipe, const struct cpu_matmul *call, size_t begin, size_t end)
@@ -109,6 +122,53 @@ static void gemm(const struct gemm_recipe recipe, const struct cpu_matmul *call,
             multiply_band(&recipe, call, i, least(X_ROWS, call->m - i), j, end);
     }
 }
+
+/* ---- rows of x that have one scale ---- */
+
+/* Multiplies ROW_BANDS times 16 rows of W from j on, or fewer before `end`, with rows i .. i + rows of x. Integers are
+ * summed over the `span` blocks that share a scale of W. */
+static void multiply_bands(gemm_fill_fn *fill, size_t span, const struct cpu_matmul *call, size_t i, size_t rows,
+                           size_t j, size_t end)
+{
+    const struct gemm_recipe recipe = {.fill = fill};
+    const size_t blocks = call->k / CPU_BLOCK, step = rows <= SHORT_ROWS ? SHORT_BLOCKS : PANEL_BLOCKS;
+    const size_t bands = least(ROW_BANDS, (end - j + PANEL_ROWS - 1) / PANEL_ROWS);
+    float sums[ROW_BANDS][X_ROWS][PANEL_ROWS];
+    struct gemm_panel panel[ROW_BANDS];
+    struct gemm_rows from[ROW_BANDS];
+    for (size_t b = 0; b < bands; b++) {
+        from[b] = rows_from(call, j + b * PANEL_ROWS, end);
+        memset(sums[b], 0, (rows + CPU_TILE_ROWS - 1) / CPU_TILE_ROWS * CPU_TILE_ROWS * sizeof(sums[b][0]));
+    }
+    for (size_t first = 0; first < blocks; first += step) {
+        const size_t count = least(step, blocks - first);
+        const struct cpu_tile *x = cpu_tile_of(&call->act_q8, blocks, i / CPU_TILE_ROWS, first);
+        const size_t x_stride = first % CPU_TILE_BLOCKS + cpu_tiles_together(blocks, first);
+        struct ahead ahead[ROW_BANDS] = {{0}};
+        for (size_t b = 0; b < bands; b++) {
+            fill_panel(&recipe, &from[b], first, count, &panel[b]);
+            ahead[b] = next_panel(&from[bands - 1], blocks, first, count, rows);
+            ahead[b].next += b * from[b].bytes, ahead[b].end += b * from[b].bytes;
+        }
+        for (size_t r = 0; r < rows; r += CPU_TILE_ROWS, x += x_stride) {
+            for (size_t b = 0; b < bands; b++)
+                prefetch_piece(&ahead[b]);
+            CPU_NAME(core_row)(panel, bands, x, count, span, sums[0] + r, X_ROWS);
+        }
+    }
+    for (size_t b = 0; b < bands; b++)
+        finish_band(call, i, rows, j + b * PANEL_ROWS, end, sums[b]);
+}
+
+static void gemm_rows(gemm_fill_fn *fill, size_t span, const struct cpu_matmul *call, size_t begin, size_t end)
+{
+    for (size_t i = 0; i < call->m; i += X_ROWS) {
+        for (size_t j = begin; j < end; j += ROW_BANDS * PANEL_ROWS)
+            multiply_bands(fill, span, call, i, least(X_ROWS, call->m - i), j, end);
+    }
+}
+
+/* ---- types ---- */
 
 #define FILL(name, body)                                                                                               \
     static void fill_##name(const struct gemm_rows *w, size_t first, size_t count, struct gemm_panel *out)             \
@@ -142,9 +202,9 @@ GEMM(q5_k, core_super16, MINIMUM_BLOCK, fill_super(traits_q5_k, 16, w, first, co
 GEMM(q6_k, core_fine32, MINIMUM_NONE, fill_super(traits_q6_k, 32, w, first, count, out))
 
 /* Planar types: codes of up to 4 bits, and of 8. */
-#define GEMM_PLANAR(name, core, minimum, asymmetric)                                                                   \
+#define GEMM_PLANAR(name, core, minimum, asymmetric, wide)                                                             \
     FILL(name, fill_narrow(asymmetric, w->w, w->rows, first, count, out))                                              \
-    FILL(name##_wide, fill_staged(traits_##name, 0, 0, w->w, w->rows, first, count, out))                              \
+    FILL(name##_wide, wide)                                                                                            \
     void CPU_NAME(gemm8_##name)(const struct cpu_matmul *call, size_t begin, size_t end)                               \
     {                                                                                                                  \
         gemm(ACCEL_PLANAR_BITS(call->w.type) <= 4 ? RECIPE(name, core, minimum)                                        \
@@ -152,5 +212,16 @@ GEMM(q6_k, core_fine32, MINIMUM_NONE, fill_super(traits_q6_k, 32, w, first, coun
              call, begin, end);                                                                                        \
     }
 
-GEMM_PLANAR(planar, core_narrow8, MINIMUM_NONE, 0)
-GEMM_PLANAR(planar_a, core_narrow0, MINIMUM_BLOCK, 1)
+GEMM_PLANAR(planar, core_narrow8, MINIMUM_NONE, 0, fill_block32(block32_of(w->w), w, first, count, out))
+GEMM_PLANAR(planar_a, core_narrow0, MINIMUM_BLOCK, 1,
+            fill_staged(traits_planar_a, 0, 0, w->w, w->rows, first, count, out))
+
+/* Rows of x that have one scale; planar: of 8 bits only. */
+#define GEMM_ROW(name, fill, span)                                                                                     \
+    void CPU_NAME(gemm8_row_##name)(const struct cpu_matmul *call, size_t begin, size_t end)                           \
+    {                                                                                                                  \
+        gemm_rows(fill, span, call, begin, end);                                                                       \
+    }
+
+GEMM_ROW(q8_g128, fill_q8_g128, block32_q8_g128.group_blocks)
+GEMM_ROW(planar, fill_planar_wide, block32_of(&call->w).group_blocks)

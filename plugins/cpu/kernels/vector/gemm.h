@@ -49,6 +49,13 @@ typedef void gemm_fill_fn(const struct gemm_rows *w, size_t first, size_t count,
 typedef void gemm_core_fn(const struct gemm_panel *panel, const struct cpu_tile *x, size_t count,
                           float (*sums)[PANEL_ROWS]);
 
+/* Adds products of `bands` panels, up to ROW_BANDS, with CPU_TILE_ROWS rows of x that have one scale each: integers are
+ * summed over the `span` blocks that share a scale of W, or over all if there are fewer. Sums of the next panel are
+ * `apart` rows further. */
+#define ROW_BANDS (VN == PANEL_ROWS ? 2u : 1u)
+typedef void gemm_row_core_fn(const struct gemm_panel *panel, size_t bands, const struct cpu_tile *x, size_t count,
+                              size_t span, float (*sums)[PANEL_ROWS], size_t apart);
+
 #define MINIMUM_NONE 0u
 #define MINIMUM_BLOCK 1u /* one m for 32 weights */
 #define MINIMUM_HALF 2u  /* one for 16 */

@@ -27,8 +27,9 @@ CPU_INLINE void start_sums(const int center, const struct cpu_tile *x, const siz
 }
 
 #if !defined(__ARM_FEATURE_MATMUL_INT8)
-/* Adds products of word c of a block. */
-CPU_INLINE void add_word(const uint8_t *codes, const struct cpu_tile *x, const size_t c, tile_sums sums)
+/* Adds products of word c of a block. `ordered` (a constant): row after row of x. */
+CPU_INLINE void add_word(const int ordered, const uint8_t *codes, const struct cpu_tile *x, const size_t c,
+                         tile_sums sums)
 {
     vi w[VECTORS];
     CPU_UNROLL
@@ -39,7 +40,8 @@ CPU_INLINE void add_word(const uint8_t *codes, const struct cpu_tile *x, const s
         CPU_UNROLL
         for (size_t v = 0; v < VECTORS; v++)
             sums[r][v] = add_products_of(sums[r][v], w[v], x->q[c], r);
-        fix_order(sums[r]);
+        if (ordered)
+            fix_order(sums[r]);
     }
 }
 
@@ -50,7 +52,7 @@ CPU_INLINE void products(const int center, const uint8_t *codes, const struct cp
     start_sums(center, x, part, sums);
     CPU_UNROLL
     for (size_t c = from; c < from + steps; c++)
-        add_word(codes, x, c, sums);
+        add_word(1, codes, x, c, sums);
 }
 #endif
 
@@ -191,46 +193,143 @@ CPU_INLINE void core_super(const int center, const int fine, const struct gemm_p
 }
 
 #ifdef CPU_DOT32
+#if defined(CPU_DOT_SIGNED)
+#define SIGNED_CENTER 0
+#else
+#define SIGNED_CENTER 128
+#endif
+
 CPU_INLINE void core_signed(const struct gemm_panel *panel, const struct cpu_tile *x, size_t count,
                             float (*sums)[PANEL_ROWS])
 {
-#if defined(CPU_DOT_SIGNED)
-    core_narrow(0, panel, x, count, sums);
-#else
-    core_narrow(128, panel, x, count, sums);
-#endif
+    core_narrow(SIGNED_CENTER, panel, x, count, sums);
 }
 #else
-/* Sums products of 32 signed codes, stored as magnitudes and signed codes: the sign of a code is applied to x. */
+/* Adds products of block b of signed codes, stored as magnitudes and signed codes: the sign of a code is applied to x.
+ */
+CPU_INLINE void add_signed(const struct gemm_panel *panel, size_t b, const struct cpu_tile *x, tile_sums dot)
+{
+    const __m256i ones = _mm256_set1_epi16(1);
+    CPU_UNROLL
+    for (size_t c = 0; c < 8; c++) {
+        const uint8_t *size = panel->codes + 2 * (b * BLOCK_BYTES + c * WORD_BYTES);
+        CPU_UNROLL
+        for (size_t r = 0; r < ROWS; r++) {
+            const __m256i four = (__m256i)broadcast4(x->q[c][r]);
+            CPU_UNROLL
+            for (size_t v = 0; v < VECTORS; v++) {
+                const __m256i turned = _mm256_sign_epi8(four, (__m256i)load_word(size + WORD_BYTES, v));
+                const __m256i pairs = _mm256_maddubs_epi16((__m256i)load_word(size, v), turned);
+                dot[r][v] += (vi)_mm256_madd_epi16(pairs, ones);
+            }
+            fix_order(dot[r]);
+        }
+    }
+}
+
 CPU_INLINE void core_signed(const struct gemm_panel *panel, const struct cpu_tile *x, size_t count,
                             float (*sums)[PANEL_ROWS])
 {
-    const __m256i ones = _mm256_set1_epi16(1);
     tile_floats total;
     load_sums(sums, total);
     for (size_t b = 0; b < count; b++) {
-        tile_sums dot;
-        CPU_UNROLL
-        for (size_t c = 0; c < 8; c++) {
-            const uint8_t *size = panel->codes + 2 * (b * BLOCK_BYTES + c * WORD_BYTES);
-            CPU_UNROLL
-            for (size_t r = 0; r < ROWS; r++) {
-                const __m256i four = (__m256i)broadcast4(x[b].q[c][r]);
-                CPU_UNROLL
-                for (size_t v = 0; v < VECTORS; v++) {
-                    const __m256i turned = _mm256_sign_epi8(four, (__m256i)load_word(size + WORD_BYTES, v));
-                    const __m256i pairs = _mm256_maddubs_epi16((__m256i)load_word(size, v), turned);
-                    const vi sum = (vi)_mm256_madd_epi16(pairs, ones);
-                    dot[r][v] = c == 0 ? sum : dot[r][v] + sum;
-                }
-                fix_order(dot[r]);
-            }
-        }
+        tile_sums dot = {{{0}}};
+        add_signed(panel, b, x + b, dot);
         add_block(dot, x[b].scale, panel->d[b], total);
     }
     store_sums(total, sums);
 }
 #endif
+
+/* ---- rows of x that have one scale ---- */
+
+/* Sums that live through a loop over blocks: with an order forced on them, gcc keeps them in memory between blocks,
+ * which on AVX-VNNI takes a fifth of the time. On aarch64 it would hold all codes in registers else (lanes.h). */
+#if defined(CPU_BUILD_NEON)
+#define ROW_ORDERED 1
+#else
+#define ROW_ORDERED 0
+#endif
+
+/* Adds the products of block b of signed codes of `bands` panels with a tile. */
+CPU_INLINE void add_signed_block(const struct gemm_panel *panel, const size_t bands, size_t b, const struct cpu_tile *x,
+                                 tile_sums dot[ROW_BANDS])
+{
+#if !defined(CPU_DOT32)
+    (void)bands;
+    add_signed(panel, b, x, dot[0]);
+#elif defined(__ARM_FEATURE_MATMUL_INT8)
+    (void)bands;
+    tile_sums block;
+    products32(0, panel->codes + b * BLOCK_BYTES, x, block);
+    CPU_UNROLL
+    for (size_t i = 0; i < ROWS * VECTORS; i++)
+        dot[0][i / VECTORS][i % VECTORS] += block[i / VECTORS][i % VECTORS];
+#else
+    CPU_UNROLL
+    for (size_t c = 0; c < 8; c++) {
+        CPU_UNROLL
+        for (size_t p = 0; p < bands; p++)
+            add_word(ROW_ORDERED, panel[p].codes + b * BLOCK_BYTES, x, c, dot[p]);
+    }
+#endif
+}
+
+/* Sets the initial sums of `count` blocks of a tile, which correct the zero point of signed codes. */
+CPU_INLINE void start_row(const struct cpu_tile *x, size_t count, tile_sums dot)
+{
+    typedef int32_t four __attribute__((vector_size(4 * ROWS)));
+    four start = {0};
+#if defined(CPU_DOT32) && !defined(CPU_DOT_SIGNED)
+    for (size_t b = 0; b < count; b++) {
+        four minus;
+        memcpy(&minus, x[b].minus[0], sizeof(minus));
+#if defined(CPU_BUILD_AVX512)
+        start += minus * (SIGNED_CENTER / 8);
+#else
+        start += ((minus >> 16) + (minus << 16 >> 16)) * SIGNED_CENTER;
+#endif
+    }
+#else
+    (void)x, (void)count;
+#endif
+    CPU_UNROLL
+    for (size_t i = 0; i < ROWS * VECTORS; i++)
+        dot[i / VECTORS][i % VECTORS] = v_set_word(start[i / VECTORS]);
+}
+
+CPU_INLINE void core_rows(const struct gemm_panel *panel, const size_t bands, const struct cpu_tile *x, size_t count,
+                          size_t span, float (*sums)[PANEL_ROWS], size_t apart)
+{
+    tile_floats total[ROW_BANDS];
+    CPU_UNROLL
+    for (size_t p = 0; p < bands; p++)
+        load_sums(sums + p * apart, total[p]);
+    for (size_t from = 0, to; from < count; from = to) {
+        tile_sums dot[ROW_BANDS];
+        to = from + least(span, count - from);
+        CPU_UNROLL
+        for (size_t p = 0; p < bands; p++)
+            start_row(x + from, to - from, dot[p]);
+        for (size_t b = from; b < to; b++)
+            add_signed_block(panel, bands, b, x + b, dot);
+        CPU_UNROLL
+        for (size_t p = 0; p < bands; p++)
+            add_block(dot[p], x->scale, panel[p].d[from], total[p]);
+    }
+    CPU_UNROLL
+    for (size_t p = 0; p < bands; p++)
+        store_sums(total[p], sums + p * apart);
+}
+
+void CPU_NAME(core_row)(const struct gemm_panel *panel, size_t bands, const struct cpu_tile *x, size_t count,
+                        size_t span, float (*sums)[PANEL_ROWS], size_t apart)
+{
+    if (bands == 1)
+        core_rows(panel, 1, x, count, span, sums, apart);
+    else
+        core_rows(panel, ROW_BANDS, x, count, span, sums, apart);
+}
 
 #include "core_list.h"
 

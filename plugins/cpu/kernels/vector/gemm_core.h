@@ -11,6 +11,9 @@ gemm_core_fn CPU_NAME(core_narrow0), CPU_NAME(core_narrow8), CPU_NAME(core_narro
 /* A scale per 32 signed codes of 8 bits. */
 gemm_core_fn CPU_NAME(core_wide);
 
+/* Signed codes of 8 bits with rows of x that have one scale. */
+gemm_row_core_fn CPU_NAME(core_row);
+
 /* Integer scales per 32 codes and a scale per 256. */
 gemm_core_fn CPU_NAME(core_super0), CPU_NAME(core_super16);
 

@@ -162,6 +162,12 @@ CPU_INLINE void fill_lanes32(const struct block32 f, const struct gemm_rows *w, 
         v_store(out->m[b][0] + lane, m);
 }
 
+/* Returns the layout of a symmetric planar type of 8 bits. */
+CPU_INLINE struct block32 block32_of(const struct cpu_matrix *w)
+{
+    return (struct block32){8, CPU_BLOCK, 0, 1, 0, 1u << group_shift(w), w->type};
+}
+
 CPU_INLINE void fill_block32(const struct block32 f, const struct gemm_rows *w, size_t first, size_t count,
                              struct gemm_panel *out)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stages act_q8: rounds activations to 8 bits, blocks of 32.
+ * Stages act_q8: rounds activations to 8 bits, blocks of 32 or rows.
  * Layout: see struct cpu_act_q8 and struct cpu_tile. Tile: one block in registers, 256-bit instructions for all x86
  * ISAs.
  * Bound: operations, some 80 per block with its tile.
@@ -32,24 +32,28 @@ CPU_INLINE float max_of(__m256 v)
     return _mm_cvtss_f32(_mm_max_ss(four, _mm_movehdup_ps(four)));
 }
 
-/* Quantizes a block of 32 values to 8 bits, and returns the codes. */
-CPU_INLINE __m256i quantize_block(const float *x, float *out_scale)
+/* Returns the largest magnitude of `count` values, a multiple of 32. */
+CPU_INLINE float largest_of(const float *x, const size_t count)
 {
     const __m256 sign = _mm256_set1_ps(-0.0f);
-    __m256 v[4], most = _mm256_setzero_ps();
+    __m256 most[4] = {{0}};
+    for (size_t at = 0; at < count; at += CPU_BLOCK) {
+        CPU_UNROLL
+        for (size_t i = 0; i < 4; i++)
+            most[i] = _mm256_max_ps(most[i], _mm256_andnot_ps(sign, _mm256_loadu_ps(x + at + 8 * i)));
+    }
+    return max_of(_mm256_max_ps(_mm256_max_ps(most[0], most[1]), _mm256_max_ps(most[2], most[3])));
+}
+
+/* Rounds 32 values to 8 bits: codes of a scale of `largest` / 127. */
+CPU_INLINE __m256i quantize_block(const float *x, float largest)
+{
+    /* With a smaller maximum all become zero, since the reciprocal would overflow. */
+    const __m256 inverse = _mm256_set1_ps(largest > 1e-36f ? 127.0f / largest : 0);
     __m256i whole[4];
     CPU_UNROLL
-    for (size_t i = 0; i < 4; i++) {
-        v[i] = _mm256_loadu_ps(x + 8 * i);
-        most = _mm256_max_ps(most, _mm256_andnot_ps(sign, v[i]));
-    }
-    const float largest = max_of(most);
-    /* A block with a smaller maximum becomes zero, since the reciprocal would overflow. */
-    const __m256 inverse = _mm256_set1_ps(largest > 1e-36f ? 127.0f / largest : 0);
-    CPU_UNROLL
     for (size_t i = 0; i < 4; i++)
-        whole[i] = _mm256_cvtps_epi32(_mm256_mul_ps(v[i], inverse));
-    *out_scale = largest / 127.0f;
+        whole[i] = _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_loadu_ps(x + 8 * i), inverse));
     const __m256i packed =
         _mm256_packs_epi16(_mm256_packs_epi32(whole[0], whole[1]), _mm256_packs_epi32(whole[2], whole[3]));
     return _mm256_permutevar8x32_epi32(packed, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
@@ -64,18 +68,33 @@ CPU_INLINE int sum_of(__m256i q)
     return _mm_cvtsi128_si32(_mm_add_epi32(four, _mm_shuffle_epi32(four, 0xb1)));
 }
 
-void CPU_NAME(quantize)(const float *x, size_t stride, size_t k, const struct cpu_act_q8 *out, size_t begin, size_t end)
+/* `by_row` (a constant): a scale per row. */
+CPU_INLINE void quantize_row(const int by_row, const float *x, size_t k, const struct cpu_act_q8 *out, size_t r)
 {
     const size_t blocks = k / CPU_BLOCK;
-    for (size_t r = begin; r < end; r++) {
-        for (size_t b = 0; b < blocks; b++) {
-            const size_t at = r * blocks + b;
-            const __m256i q = quantize_block(x + r * stride + b * CPU_BLOCK, &out->scale[at]);
-            _mm256_storeu_si256((__m256i *)(out->q + at * CPU_BLOCK), q);
-            out->sum[at] = out->scale[at] * (float)sum_of(q);
-            if (out->tiles != NULL)
-                store_tile(q, out->scale[at], cpu_tile_of(out, blocks, r / CPU_TILE_ROWS, b), r % CPU_TILE_ROWS);
-        }
-        tile_end_row(out, r, blocks);
+    const float whole = by_row ? largest_of(x, k) : 0;
+    for (size_t b = 0; b < blocks; b++) {
+        const size_t at = r * blocks + b;
+        const float largest = by_row ? whole : largest_of(x + b * CPU_BLOCK, CPU_BLOCK);
+        const __m256i q = quantize_block(x + b * CPU_BLOCK, largest);
+        out->scale[at] = largest / 127.0f;
+        _mm256_storeu_si256((__m256i *)(out->q + at * CPU_BLOCK), q);
+        out->sum[at] = out->scale[at] * (float)sum_of(q);
+        if (out->tiles != NULL)
+            store_tile(q, out->scale[at], cpu_tile_of(out, blocks, r / CPU_TILE_ROWS, b), r % CPU_TILE_ROWS);
     }
+    tile_end_row(out, r, blocks);
+}
+
+void CPU_NAME(quantize)(const float *x, size_t stride, size_t k, const struct cpu_act_q8 *out, size_t begin, size_t end)
+{
+    for (size_t r = begin; r < end; r++)
+        quantize_row(0, x + r * stride, k, out, r);
+}
+
+void CPU_NAME(quantize_rows)(const float *x, size_t stride, size_t k, const struct cpu_act_q8 *out, size_t begin,
+                             size_t end)
+{
+    for (size_t r = begin; r < end; r++)
+        quantize_row(1, x + r * stride, k, out, r);
 }
