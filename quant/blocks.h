@@ -42,9 +42,6 @@ typedef void quant_unpack_block(const uint8_t *block, int8_t codes[256], float s
 #undef DECODE
 #undef UNPACK
 
-/* Returns code `index` of a planar row with codes of `bits` bits. */
-uint32_t quant_planar_code(const uint8_t *codes, uint32_t bits, size_t index);
-
 /* Returns 6-bit scale `group` of the 12 bytes in which q3_k packs 16 of them. */
 int quant_q3_scale(const uint8_t *packed, int group);
 

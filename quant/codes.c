@@ -267,7 +267,7 @@ int32_t accel_format_levels(uint32_t type, const void *const *planes, size_t val
     return ACCEL_OK;
 }
 
-/* Stores a planar code, the inverse of quant_planar_code. */
+/* Stores a planar code in the layout of quant/LAYOUT.md. */
 static void put_planar_code(uint8_t *codes, uint32_t bits, size_t index, uint32_t code)
 {
     uint8_t *run = codes + index / 32 * 4 * bits;

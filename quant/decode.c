@@ -34,18 +34,6 @@ static const struct decoder *find(uint32_t type)
     return NULL;
 }
 
-uint32_t quant_planar_code(const uint8_t *codes, uint32_t bits, size_t index)
-{
-    const uint8_t *run = codes + index / 32 * 4 * bits;
-    uint32_t i = (uint32_t)(index % 32);
-    if (bits == 8)
-        return run[i];
-    if (bits == 4)
-        return run[i % 16] >> (i / 16 * 4) & 15u;
-    uint32_t low = run[i % 8] >> (i / 8 * 2) & 3u;
-    return bits == 2 ? low : low | (quant_read32(run + 8) >> i & 1u) << 2;
-}
-
 /* Unpacks 32 codes. */
 static void unpack(const uint8_t *run, uint32_t bits, uint8_t out[PACKED])
 {

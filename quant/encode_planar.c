@@ -14,7 +14,7 @@
 
 #define PACKED 32u /* values that are packed together */
 
-/* Packs 32 codes in the layout that quant_planar_code reads. */
+/* Packs 32 codes in the layout of quant/LAYOUT.md. */
 static void pack(const uint8_t codes[PACKED], uint32_t bits, uint8_t *out)
 {
     if (bits == 8) {

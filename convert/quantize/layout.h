@@ -52,11 +52,6 @@ extern const struct quantize_layout quantize_layout_gguf;
  * since readers disagree about zero points of version 1, and some refuse them. */
 extern const struct quantize_layout quantize_layout_gptq;
 
-/* Layout "accel 1" (quant/LAYOUT.md), of a GGUF file and of a folder; and a folder without packed tensors. */
-extern const struct quantize_layout quantize_layout_planes_gguf;
-extern const struct quantize_layout quantize_layout_planes_folder;
-extern const struct quantize_layout quantize_layout_plain_folder;
-
 /* Returns the layout for the types of the job's rows. */
 const struct quantize_layout *quantize_layout_for(const struct accel_quantize_job *job);
 

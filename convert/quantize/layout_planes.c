@@ -172,21 +172,22 @@ static int32_t write_rows(const struct accel_quantize_job *job, struct model_sta
     return code;
 }
 
-const struct quantize_layout quantize_layout_planes_gguf = {
+/* Layout "accel 1" (quant/LAYOUT.md), of a GGUF file and of a folder; and a folder without packed tensors. */
+static const struct quantize_layout quantize_layout_planes_gguf = {
     .name = "accel 1", .rows = 1, .header = gguf_header, .write = write_rows, .parts = parts};
 
-const struct quantize_layout quantize_layout_planes_folder = {.name = "accel 1",
-                                                              .rows = 1,
-                                                              .header = folder_header,
-                                                              .folder = quantize_folder_write,
-                                                              .write = write_rows,
-                                                              .parts = parts};
+static const struct quantize_layout quantize_layout_planes_folder = {.name = "accel 1",
+                                                                     .rows = 1,
+                                                                     .header = folder_header,
+                                                                     .folder = quantize_folder_write,
+                                                                     .write = write_rows,
+                                                                     .parts = parts};
 
-const struct quantize_layout quantize_layout_plain_folder = {.name = "safetensors",
-                                                             .rows = 1,
-                                                             .header = plain_header,
-                                                             .folder = quantize_folder_write,
-                                                             .write = quantize_write_plain};
+static const struct quantize_layout quantize_layout_plain_folder = {.name = "safetensors",
+                                                                    .rows = 1,
+                                                                    .header = plain_header,
+                                                                    .folder = quantize_folder_write,
+                                                                    .write = quantize_write_plain};
 
 /* ---- which one ---- */
 

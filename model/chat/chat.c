@@ -151,7 +151,9 @@ static bool convert(struct chat_run *run, json_t *from, int depth, struct chat_v
     }
 }
 
-bool chat_load_json(struct chat_run *run, const char *text, size_t size, const char *what, struct chat_value *out_value)
+/* A JSON text as values. */
+static bool chat_load_json(struct chat_run *run, const char *text, size_t size, const char *what,
+                           struct chat_value *out_value)
 {
     json_error_t problem;
     json_t *root = json_loadb(text, size, JSON_ALLOW_NUL, &problem);

@@ -155,8 +155,9 @@ bool chat_attribute(struct chat_run *run, const struct chat_node *at, struct cha
     return true;
 }
 
-bool chat_item(struct chat_run *run, const struct chat_node *at, struct chat_value value, struct chat_value index,
-               struct chat_value *out_value)
+/* value[index] with an index of the list's or string's own; undefined out of range. */
+static bool chat_item(struct chat_run *run, const struct chat_node *at, struct chat_value value,
+                      struct chat_value index, struct chat_value *out_value)
 {
     int64_t count, position = index.as.integer;
     struct chat_text text;

@@ -65,10 +65,6 @@ bool chat_is_function(struct chat_text name);
 bool chat_attribute(struct chat_run *run, const struct chat_node *at, struct chat_value value, struct chat_text name,
                     struct chat_value *out_value);
 
-/* value[index] with an index of the list's or string's own; undefined out of range. */
-bool chat_item(struct chat_run *run, const struct chat_node *at, struct chat_value value, struct chat_value index,
-               struct chat_value *out_value);
-
 /* The items to go over: those of a list, keys of a mapping, characters of a string, nothing of what is undefined. */
 bool chat_items(struct chat_run *run, const struct chat_node *at, struct chat_value value,
                 const struct chat_list **out_list);
@@ -105,9 +101,5 @@ bool chat_replace(struct chat_run *run, struct chat_text text, struct chat_text 
 /* Upper or lower case of each character; `title` raises the first letter of every word or of the text alone. */
 enum chat_case { CHAT_UPPER, CHAT_LOWER, CHAT_TITLE, CHAT_CAPITALIZE };
 bool chat_change_case(struct chat_run *run, struct chat_text text, enum chat_case how, struct chat_value *out_value);
-
-/* A JSON text as values. */
-bool chat_load_json(struct chat_run *run, const char *text, size_t size, const char *what,
-                    struct chat_value *out_value);
 
 #endif

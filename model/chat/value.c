@@ -58,7 +58,7 @@ bool chat_text_is(struct chat_text text, const char *word)
     return text.size == strlen(word) && memcmp(text.data, word, text.size) == 0;
 }
 
-bool chat_text_equal(struct chat_text a, struct chat_text b)
+static bool chat_text_equal(struct chat_text a, struct chat_text b)
 {
     return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
 }

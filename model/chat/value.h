@@ -29,7 +29,6 @@ struct chat_text {
 #define CHAT_TEXT(literal) ((struct chat_text){(literal), sizeof(literal) - 1})
 
 bool chat_text_is(struct chat_text text, const char *word);
-bool chat_text_equal(struct chat_text a, struct chat_text b);
 
 /* A copy in the arena. */
 bool chat_text_copy(struct chat_arena *arena, const char *data, size_t size, struct chat_text *out_text);

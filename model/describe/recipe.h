@@ -49,10 +49,8 @@ void recipe_need_layers(struct recipe *recipe, enum part part);
 void recipe_decoder(struct recipe *recipe, enum part part, const char *family_name, const char *prefix);
 void recipe_bert(struct recipe *recipe, enum part part, const char *prefix, uint64_t crossed);
 void recipe_clip_vision(struct recipe *recipe, const char *prefix, const char *first_norm, bool messages);
-void recipe_clip_text(struct recipe *recipe, const char *prefix);
 void recipe_blip_vision(struct recipe *recipe, const char *prefix);
 void recipe_clip_layer(struct recipe *recipe);
-void recipe_resnet(struct recipe *recipe, const char *prefix, bool layered);
 void recipe_clap_audio(struct recipe *recipe);
 
 /* Families. */

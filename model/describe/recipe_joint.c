@@ -23,7 +23,7 @@ static void projections(struct recipe *recipe)
     recipe_vector(recipe, "logit_scale", 1);
 }
 
-void recipe_clip_text(struct recipe *recipe, const char *prefix)
+static void recipe_clip_text(struct recipe *recipe, const char *prefix)
 {
     const struct shape *s = &recipe->shapes[PART_TEXT];
 

@@ -133,7 +133,7 @@ static void need_pyramid(struct recipe *recipe, const struct shape *s)
 }
 
 /* Blocks of three convolutions, the middle one a fourth as wide. */
-void recipe_resnet(struct recipe *recipe, const char *prefix, bool layered)
+static void recipe_resnet(struct recipe *recipe, const char *prefix, bool layered)
 {
     const struct shape *s = &recipe->shapes[PART_VISION];
     uint64_t in = s->stem;

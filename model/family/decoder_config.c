@@ -292,7 +292,9 @@ void config_find(const struct config_reader *reader, const char *const json[4], 
         find_gguf(reader, gguf, out_fact);
 }
 
-const char *config_first_name(const struct config_reader *reader, const char *const json[4], const char *const gguf[2])
+/* Returns the first name of a fact in this kind of file, for messages. */
+static const char *config_first_name(const struct config_reader *reader, const char *const json[4],
+                                     const char *const gguf[2])
 {
     if (reader->root == NULL)
         return gguf[0];

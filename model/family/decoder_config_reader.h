@@ -80,9 +80,6 @@ int32_t config_check_keys(const struct config_reader *reader);
 /* Refuses values of an object that are not the only one of their key. */
 int32_t config_check_only(const struct config_reader *reader, const struct family_key *keys, const json_t *object);
 
-/* Returns the first name of a fact in this kind of file, for messages. */
-const char *config_first_name(const struct config_reader *reader, const char *const json[4], const char *const gguf[2]);
-
 /* Returns the offset of a key, for messages: by its name in config.json, or its full name or the part after the
  * architecture in GGUF. A missing key gives the place where it is expected. */
 uint64_t config_offset(const struct config_reader *reader, const char *json, const char *gguf);

@@ -199,12 +199,21 @@ static void commit_span(struct accel_session *session, const struct step_span *s
         kv_add_scores(kv, sequence, span->count, scores, scale);
 }
 
+/* Returns ACCEL_E_CANCELLED once after accel_session_cancel. */
+static int32_t check_cancel(struct accel_session *session, struct accel_error *error)
+{
+    if (atomic_exchange(&session->cancelled, 0) == 0)
+        return ACCEL_OK;
+    return accel_error_set(error, ACCEL_E_CANCELLED, "cancelled; tokens in the context: %llu",
+                           (unsigned long long)accel_session_length(session));
+}
+
 /* Runs a step of spans that continue their sequences: `ids`, `count` and `outputs` are given, the rest is filled.
  */
 static int32_t run_step(struct accel_session *session, struct step_span *spans, uint32_t count,
                         struct accel_error *error)
 {
-    int32_t code = session_check_cancel(session, error);
+    int32_t code = check_cancel(session, error);
 
     for (uint32_t p = 0; code == ACCEL_OK && p < count; p++) {
         code = session_reserve(session, spans[p].sequence, spans[p].count, error);
@@ -265,14 +274,6 @@ int32_t session_check_feed(struct accel_session *session, const int32_t *ids, ui
     if (session->is_loaded)
         code = session_check_length(session, session_length(session, &session->kv.sequences[0]), count, error);
     return code == ACCEL_OK ? session_check_ids(session, ids, count, error) : code;
-}
-
-int32_t session_check_cancel(struct accel_session *session, struct accel_error *error)
-{
-    if (atomic_exchange(&session->cancelled, 0) == 0)
-        return ACCEL_OK;
-    return accel_error_set(error, ACCEL_E_CANCELLED, "cancelled; tokens in the context: %llu",
-                           (unsigned long long)accel_session_length(session));
 }
 
 /* Feeds tokens to sequence 0 in steps of at most `most`, each with a row of logits of its last token, or of each for

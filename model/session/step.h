@@ -21,7 +21,4 @@ int32_t session_check_length(const struct accel_session *session, uint64_t lengt
 int32_t session_check_feed(struct accel_session *session, const int32_t *ids, uint64_t count,
                            struct accel_error *error);
 
-/* ACCEL_E_CANCELLED once after accel_session_cancel. */
-int32_t session_check_cancel(struct accel_session *session, struct accel_error *error);
-
 #endif

@@ -33,7 +33,8 @@ static bool prints(unsigned byte)
     return (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
 }
 
-uint32_t token_byte_character(unsigned char byte)
+/* Returns the printable character that stands for a byte. */
+static uint32_t byte_character(unsigned char byte)
 {
     if (prints(byte))
         return byte;
@@ -60,7 +61,7 @@ bool token_append_bytes(struct token_buffer *out, const char *text, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
         char character[4];
-        size_t length = token_utf8_put(token_byte_character((unsigned char)text[i]), character);
+        size_t length = token_utf8_put(byte_character((unsigned char)text[i]), character);
 
         if (!token_buffer_append(out, character, length))
             return false;

@@ -45,9 +45,7 @@ int32_t token_normalize(const struct token_normalizers *list, struct token_buffe
 int32_t token_replace(const struct token_pattern *pattern, const char *text, size_t size, const char *with,
                       size_t with_size, struct token_buffer *out, struct accel_error *error);
 
-/* The printable character that stands for a byte in byte-level vocabularies (GPT-2's table), and back: -1 for others.
- */
-uint32_t token_byte_character(unsigned char byte);
+/* Returns the byte that a printable character of a byte-level vocabulary (GPT-2's table) stands for, or -1. */
 int token_character_byte(uint32_t code);
 
 /* Appends bytes as their printable characters; false when memory ends. */

@@ -56,22 +56,12 @@ IN_FRONT int posix_memalign(void **out_memory, size_t alignment, size_t bytes)
     return 0;
 }
 
-bool allocations_are_counted(void)
-{
-    return true;
-}
-
 uint64_t allocations_count(void)
 {
     return atomic_load_explicit(&calls, memory_order_relaxed);
 }
 
 #else
-
-bool allocations_are_counted(void)
-{
-    return false;
-}
 
 uint64_t allocations_count(void)
 {

@@ -7,13 +7,10 @@
 #ifndef ACCEL_SDK_CONFORM_ALLOCATIONS_H
 #define ACCEL_SDK_CONFORM_ALLOCATIONS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
-/** Returns whether this build counts allocations. Counting requires glibc and a build without a sanitizer that
- * replaces the allocator. */
-bool allocations_are_counted(void);
-/** Returns how often malloc, calloc, realloc and the aligned variants were called so far, by any thread. */
+/** Returns how often malloc, calloc, realloc and the aligned variants were called so far, by any thread; 0 without
+ * glibc, or with a sanitizer that replaces the allocator. */
 uint64_t allocations_count(void);
 
 #endif

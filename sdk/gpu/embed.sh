@@ -51,6 +51,7 @@ spaced() { [ "$1" = - ] || echo "$1" | tr ',' ' '; }
   echo
 } >"$work/head"
 : >"$work/rows"
+: >"$work/units"
 
 sed -e '/^# /d' -e '/^#$/d' -e '/^$/d' "$def" >"$work/def"
 while read -r name file constants variants defines; do
@@ -69,10 +70,13 @@ while read -r name file constants variants defines; do
   fi
   [ "$variants" != opencl ] || continue
   defines=$(echo "$defines" | sed 's/,spirv$//; s/^spirv$/-/')
-  { echo '#version 450'; flatten "$file"; } >"$work/text.comp"
-  ids=$(spaced "$constants" | tr ' ' '\n' | awk '{ printf "-DC_%s=%d ", $1, NR - 1 }')
+  {
+    echo "ACCEL_GLSL 1"
+    spaced "$constants" | tr ' ' '\n' | awk '{ print "C_" $1, NR - 1 }'
+    spaced "$defines" | tr ' ' '\n' | sed 's/^-D//; s/=/ /'
+  } | sed 's/^/#define /' >"$work/macros"
+  flatten "$file" >"$work/text"
   for variant in $(spaced "$variants" || true) $([ "$variants" = - ] && echo -); do
-    has=
     # Cooperative matrices need a newer compiler and the Vulkan memory model.
     environment=vulkan1.1
     case +$variant+ in
@@ -81,17 +85,31 @@ while read -r name file constants variants defines; do
       environment=vulkan1.2
       ;;
     esac
-    [ "$variant" = - ] || has=$(echo "$variant" | tr 'a-z+' 'A-Z\n' | sed 's/.*/-DHAS_&=1/' | tr '\n' ' ')
-    suffix=$(echo "$variant" | tr '+-' '__')
-    # shellcheck disable=SC2086
-    "${GLSLC:-glslc}" -fshader-stage=compute "--target-env=$environment" -O -mfmt=num -DACCEL_GLSL=1 $ids $has \
-      $(spaced "$defines") "$work/text.comp" -o "$work/words" ||
-      { echo "embed.sh: $file for $name, variant $variant" >&2; exit 1; }
-    { echo "static const uint32_t spirv_${name}_$suffix[] = {"; cat "$work/words"; echo '};'; } >>"$work/head"
-    echo "{\"$name\", \"$(spaced "$constants")\", \"\", spirv_${name}_$suffix, sizeof spirv_${name}_$suffix, $(feature_bits "$variant"), 0}," \
+    unit=${name}_$(echo "$variant" | tr '+-' '__')
+    mkdir -p "$work/$environment"
+    {
+      echo '#version 450'
+      cat "$work/macros"
+      [ "$variant" = - ] || echo "$variant" | tr 'a-z+' 'A-Z\n' | sed 's/.*/#define HAS_& 1/'
+      cat "$work/text"
+    } >"$work/$environment/$unit.comp"
+    echo "$environment/$unit" >>"$work/units"
+    echo "{\"$name\", \"$(spaced "$constants")\", \"\", spirv_$unit, sizeof spirv_$unit, $(feature_bits "$variant"), 0}," \
       >>"$work/rows"
   done
 done <"$work/def"
+
+# The compiler starts once for all sources of an environment: most of its time goes into its table of built-in functions.
+for environment in "$work"/vulkan*; do
+  [ -d "$environment" ] || continue
+  (cd "$environment" && "${GLSLC:-glslc}" -fshader-stage=compute "--target-env=${environment##*/}" -O -mfmt=num -c ./*.comp) ||
+    { echo "embed.sh: sources of $def do not compile, see above" >&2; exit 1; }
+done
+while read -r unit; do
+  echo "static const uint32_t spirv_${unit##*/}[] = {"
+  cat "$work/$unit.comp.spv"
+  echo '};'
+done <"$work/units" >>"$work/head"
 
 {
   cat "$work/head"

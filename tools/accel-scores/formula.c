@@ -70,8 +70,9 @@ void scores_sum_fill(const struct accel_scores *scores, const struct scores_part
     scores_sum_average(scores, sum);
 }
 
-void scores_sum_join(const struct accel_scores *scores, const struct scores_sum *external,
-                     const struct scores_sum *parametric, double alpha, double m, struct scores_sum *out)
+/* Makes m * parametric - alpha * external of two sums. */
+static void scores_sum_join(const struct accel_scores *scores, const struct scores_sum *external,
+                            const struct scores_sum *parametric, double alpha, double m, struct scores_sum *out)
 {
     for (uint64_t i = 0; i < scores->facts.rows; i++)
         out->rows[i] = m * parametric->rows[i] - alpha * external->rows[i];

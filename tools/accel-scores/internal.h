@@ -90,9 +90,6 @@ int32_t scores_choice_rank(const struct accel_scores *scores, const struct score
 
 /* Fills the groups from the rows. */
 void scores_sum_average(const struct accel_scores *scores, struct scores_sum *sum);
-/* Makes m * parametric - alpha * external of two sums. */
-void scores_sum_join(const struct accel_scores *scores, const struct scores_sum *external,
-                     const struct scores_sum *parametric, double alpha, double m, struct scores_sum *out);
 /* Maps [rows] or [groups] to [0, 1] by their range in the part; maps all to 0 if that range is empty. */
 void scores_map(const struct accel_scores *scores, const struct scores_part *part, uint32_t by_row, double *values);
 
@@ -111,14 +108,5 @@ int32_t scores_formula_fit(const struct accel_scores *scores, const struct score
 int32_t scores_quality_of(const struct accel_scores *scores, const struct accel_scores_formula *formula,
                           struct accel_scores_quality *out_quality, struct accel_error *error);
 uint32_t scores_least(uint32_t a, uint32_t b);
-
-/* ---- folds ---- */
-
-/* The next number of a sequence (splitmix64), the same on every machine. */
-uint64_t scores_random(uint64_t *state);
-/* A number below `limit`. */
-uint32_t scores_below(uint64_t *state, uint32_t limit);
-/* Deals groups to folds. `order` has space for all groups. */
-void scores_deal(const struct accel_scores *scores, uint32_t folds, uint64_t *state, uint32_t *order, uint32_t *fold);
 
 #endif

@@ -7,8 +7,6 @@
 
 #include "tools/accel-scores/internal.h"
 
-enum { BINS_MOST = 4096 };
-
 static int compare_pairs(const void *a, const void *b)
 {
     double one = ((const struct scores_pair *)a)->score, other = ((const struct scores_pair *)b)->score;
@@ -79,89 +77,6 @@ void scores_sweep_sorted(const struct scores_pair *pairs, uint64_t count, struct
     }
 }
 
-/* Makes sorted pairs, freed by the caller. `both`: fails unless both labels occur. */
-static int32_t make_pairs(const double *scores, const uint8_t *labels, uint64_t count, uint32_t both,
-                          struct scores_pair **out_pairs, struct accel_error *error)
-{
-    struct scores_pair *pairs;
-    uint64_t positives = 0;
-    int32_t code = ACCEL_OK;
-
-    *out_pairs = NULL;
-    if (scores == NULL || labels == NULL || count == 0)
-        return accel_error_set(error, ACCEL_E_INVALID, "no scores, or no labels");
-    pairs = count > SIZE_MAX / sizeof(*pairs) ? NULL : calloc((size_t)count, sizeof(*pairs));
-    if (pairs == NULL)
-        return accel_error_no_memory(error, "for %llu scores", (unsigned long long)count);
-    for (uint64_t i = 0; i < count && code == ACCEL_OK; i++) {
-        if (isnan(scores[i]) || labels[i] > 1)
-            code = accel_error_set(error, ACCEL_E_INVALID, "score %llu is not a number, or its label neither 0 nor 1",
-                                   (unsigned long long)i);
-        pairs[i] = (struct scores_pair){scores[i], labels[i]};
-        positives += labels[i];
-    }
-    if (code == ACCEL_OK && both && (positives == 0 || positives == count))
-        code = accel_error_set(error, ACCEL_E_INVALID, "all %llu labels are %d", (unsigned long long)count,
-                               positives != 0);
-    if (code != ACCEL_OK) {
-        free(pairs);
-        return code;
-    }
-    scores_sort(pairs, count);
-    *out_pairs = pairs;
-    return ACCEL_OK;
-}
-
-static int32_t no_place(struct accel_error *error)
-{
-    return accel_error_set(error, ACCEL_E_INVALID, "no place for the result");
-}
-
-int32_t accel_scores_auc(const double *scores, const uint8_t *labels, uint64_t count, double *out_auc,
-                         struct accel_error *error)
-{
-    struct scores_pair *pairs;
-    int32_t code = out_auc == NULL ? no_place(error) : make_pairs(scores, labels, count, 1, &pairs, error);
-
-    if (code != ACCEL_OK)
-        return code;
-    *out_auc = scores_auc_sorted(pairs, count);
-    free(pairs);
-    return ACCEL_OK;
-}
-
-int32_t accel_scores_sweep(const double *scores, const uint8_t *labels, uint64_t count,
-                           struct accel_scores_threshold *out_best, struct accel_error *error)
-{
-    struct scores_pair *pairs;
-    int32_t code = out_best == NULL ? no_place(error) : make_pairs(scores, labels, count, 1, &pairs, error);
-
-    if (code != ACCEL_OK)
-        return code;
-    scores_sweep_sorted(pairs, count, out_best);
-    free(pairs);
-    return ACCEL_OK;
-}
-
-int32_t accel_scores_at(const double *scores, const uint8_t *labels, uint64_t count, double at,
-                        struct accel_scores_threshold *out_result, struct accel_error *error)
-{
-    struct scores_pair *pairs;
-    int32_t code = out_result == NULL ? no_place(error) : make_pairs(scores, labels, count, 1, &pairs, error);
-    uint64_t found = 0, wrong = 0, positives = 0;
-
-    if (code != ACCEL_OK)
-        return code;
-    for (uint64_t i = 0; i < count; i++) {
-        positives += pairs[i].label;
-        found += pairs[i].score >= at && pairs[i].label;
-        wrong += pairs[i].score >= at && !pairs[i].label;
-    }
-    *out_result = measure(at, found, wrong, positives, count - positives);
-    free(pairs);
-    return ACCEL_OK;
-}
-
 /* ---- mutual information ---- */
 
 static double information_of(const uint64_t counts[2], const uint64_t labels[2], uint64_t all)
@@ -198,20 +113,4 @@ double scores_information_sorted(const struct scores_pair *pairs, uint64_t count
     }
     sum += information_of(counts, labels, count);
     return sum > 0 ? sum : 0;
-}
-
-int32_t accel_scores_information(const double *values, const uint8_t *labels, uint64_t count, uint32_t bins,
-                                 double *out_nats, struct accel_error *error)
-{
-    struct scores_pair *pairs;
-    int32_t code;
-
-    if (out_nats == NULL || bins < 2 || bins > BINS_MOST || count > UINT64_MAX / BINS_MOST)
-        return accel_error_set(error, ACCEL_E_INVALID, "%u bins: 2 to %d can be had", bins, BINS_MOST);
-    code = make_pairs(values, labels, count, 0, &pairs, error);
-    if (code != ACCEL_OK)
-        return code;
-    *out_nats = scores_information_sorted(pairs, count, bins);
-    free(pairs);
-    return ACCEL_OK;
 }

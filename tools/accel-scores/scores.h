@@ -90,19 +90,6 @@ struct accel_scores_threshold {
     double false_positive_rate;
 };
 
-/** Computes the AUC. `labels` are 0 or 1. ACCEL_E_INVALID if one label is missing or a score is NaN. */
-int32_t accel_scores_auc(const double *scores, const uint8_t *labels, uint64_t count, double *out_auc,
-                         struct accel_error *error);
-/** Finds the threshold of the largest F1. Errors as above. */
-int32_t accel_scores_sweep(const double *scores, const uint8_t *labels, uint64_t count,
-                           struct accel_scores_threshold *out_best, struct accel_error *error);
-/** Evaluates the threshold `at`. Errors as above. */
-int32_t accel_scores_at(const double *scores, const uint8_t *labels, uint64_t count, double at,
-                        struct accel_scores_threshold *out_result, struct accel_error *error);
-/** Computes the mutual information over `bins` (2 to 4096) quantile bins, in nats. ACCEL_E_INVALID for a NaN. */
-int32_t accel_scores_information(const double *values, const uint8_t *labels, uint64_t count, uint32_t bins,
-                                 double *out_nats, struct accel_error *error);
-
 /* ---- formula ---- */
 
 /** Parameters of the formula. */

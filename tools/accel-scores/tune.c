@@ -44,7 +44,8 @@ struct tuner {
 
 /* ---- chance ---- */
 
-uint64_t scores_random(uint64_t *state)
+/* The next number of a sequence (splitmix64), the same on every machine. */
+static uint64_t scores_random(uint64_t *state)
 {
     uint64_t z = *state += 0x9e3779b97f4a7c15u;
 
@@ -54,7 +55,7 @@ uint64_t scores_random(uint64_t *state)
 }
 
 /* The bias of the remainder is below 2^-32. */
-uint32_t scores_below(uint64_t *state, uint32_t limit)
+static uint32_t scores_below(uint64_t *state, uint32_t limit)
 {
     return (uint32_t)(scores_random(state) % limit);
 }
@@ -69,7 +70,9 @@ static void shuffle(uint32_t *list, uint32_t count, uint64_t *state)
     }
 }
 
-void scores_deal(const struct accel_scores *scores, uint32_t folds, uint64_t *state, uint32_t *order, uint32_t *fold)
+/* Deals groups to folds. `order` has space for all groups. */
+static void scores_deal(const struct accel_scores *scores, uint32_t folds, uint64_t *state, uint32_t *order,
+                        uint32_t *fold)
 {
     uint32_t groups = (uint32_t)scores->facts.groups, next = 0;
 

@@ -27,7 +27,8 @@ static const char *whole_units(int64_t number, const struct unit *unit, char *te
     return text;
 }
 
-const char *setting_number(const struct accel_setting_row *row, int64_t number, char *text, size_t size)
+/* Formats a number of the row's base unit as a profile writes it: "256tok", "100MiB", "250ms", "12". */
+static const char *setting_number(const struct accel_setting_row *row, int64_t number, char *text, size_t size)
 {
     if (row->type == ACCEL_SETTING_SIZE)
         return whole_units(number, size_units, text, size);
@@ -94,7 +95,8 @@ const char *setting_preset(const struct accel_setting_row *row, char *text, size
     return text;
 }
 
-const char *setting_type(const struct accel_setting_row *row)
+/* Names the type of a setting: "choice", "size", ... */
+static const char *setting_type(const struct accel_setting_row *row)
 {
     static const char *const names[] = {"integer", "size", "duration", "flag", "choice", "extent", "text"};
     uint32_t index = (uint32_t)(row->type - ACCEL_SETTING_INTEGER);
@@ -102,7 +104,8 @@ const char *setting_type(const struct accel_setting_row *row)
     return index < sizeof(names) / sizeof(*names) ? names[index] : "?";
 }
 
-const char *setting_honored(const struct accel_setting_row *row)
+/* Names the part that honors a setting: "run", "driver" or "later". */
+static const char *setting_honored(const struct accel_setting_row *row)
 {
     static const char *const names[] = {"run", "driver", "later"};
 

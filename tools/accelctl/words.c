@@ -72,7 +72,9 @@ bool is_one_of(const char *words, const char *word)
     return 0;
 }
 
-const char *nearest_word(const char *words, const char *word, char *near)
+/* Suggests a word: the first with that beginning, else the nearest; NULL if none is near. The text lives in
+ * `near`, whose size is WORD_MOST. */
+static const char *nearest_word(const char *words, const char *word, char *near)
 {
     size_t length = strlen(word);
     uint32_t least = unrelated_distance(word);

@@ -16,10 +16,6 @@ bool is_one_of(const char *words, const char *word);
 /* Size of a word with its end. */
 enum { WORD_MOST = 64 };
 
-/* Suggests a word: the first with that beginning, else the nearest; NULL if none is near. The text lives in
- * `near`, whose size is WORD_MOST. */
-const char *nearest_word(const char *words, const char *word, char *near);
-
 /* Formats the end of an error about an unknown word: "; did you mean WORD?" with the nearest of `words`, or nothing if
  * none is near. Returns `text`. */
 enum { GUESS_BYTES = WORD_MOST + 20 };

@@ -128,7 +128,8 @@ void cpu_matrix_from(const struct cpu_device *device, uint64_t row, uint64_t wid
         matrix->packed = (const char *)matrix->packed + cpu_packed_bytes(device->kernels.isa, matrix->type, row, width);
 }
 
-const char *cpu_why_not_rounded(const struct cpu_device *device, uint32_t weight, uint32_t rounding)
+/* Returns why no kernel may round activations of a node with weights of type `weight`, or NULL. */
+static const char *cpu_why_not_rounded(const struct cpu_device *device, uint32_t weight, uint32_t rounding)
 {
     if (weight == CPU_PLANAR_F8)
         return "floats of 8 bits are multiplied as floats";

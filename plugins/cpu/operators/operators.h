@@ -62,8 +62,6 @@ void cpu_act_bind(uint32_t kind, struct cpu_matmul *matmul, void *staged);
 /* Describes the matmul of a call, whose rows are staged at `staged` as `act` states. */
 void cpu_matmul_of(const struct sdk_call *call, uint32_t weight, uint32_t act, void *staged,
                    struct cpu_matmul *out_matmul);
-/* Returns why a kernel of `variant` may not round activations of a node with weights of type `weight`, or NULL. */
-const char *cpu_why_not_rounded(const struct cpu_device *device, uint32_t weight, uint32_t rounding);
 
 const char *cpu_embed_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
 uint64_t cpu_embed_parts(const struct sdk_call *call, uint64_t *out_grain);

@@ -82,8 +82,6 @@ struct gpu_product {
 
 /** Emits the launches of a product. */
 void gpu_emit_product(const struct gpu_call *call, struct gpu_emitter *emitter, const struct gpu_product *product);
-/** Returns NULL if kernels read input `input` as a matrix and all other values are F32, or the reason. */
-const char *gpu_matrix_check(const struct gpu_node *node, uint32_t input);
 /** Sets constants 1 to 4, the format of a matrix; false if kernels do not read it. */
 bool gpu_use_format(struct gpu_launch *launch, uint32_t type);
 

@@ -16,7 +16,8 @@ static const char *matrix_reason(const struct accel_value *matrix)
     return gpu_format_of(matrix->type, &format) ? NULL : "no kernel for this type of weights";
 }
 
-const char *gpu_matrix_check(const struct gpu_node *node, uint32_t input)
+/* Returns NULL if kernels read input `input` as a matrix and all other values are F32, or the reason. */
+static const char *gpu_matrix_check(const struct gpu_node *node, uint32_t input)
 {
     if (!gpu_node_all_f32(node, 1u << input))
         return "all values but the matrix have to be F32";

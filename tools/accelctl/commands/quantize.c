@@ -103,7 +103,8 @@ static bool has_part(const char *out)
     return length < (int)sizeof(path) && access(path, F_OK) == 0;
 }
 
-int quantize_refuse(uint32_t json, struct accel_error *error, const char *out)
+/* Prints an error of planning, or of writing `out`; answers an exit code. */
+static int quantize_refuse(uint32_t json, struct accel_error *error, const char *out)
 {
     char remedy[SPACE_REMEDY_BYTES];
     int code;

@@ -85,7 +85,4 @@ bool type_has_groups(const char *type);
 /* Returns the number of processors, limited to the library's most threads. */
 uint32_t default_threads(void);
 
-/* Prints an error of planning, or of writing `out`; answers an exit code. */
-int quantize_refuse(uint32_t json, struct accel_error *error, const char *out);
-
 #endif
