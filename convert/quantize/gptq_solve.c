@@ -235,8 +235,8 @@ static void refine_scale(const struct solver *s, const struct accel_format_run *
 {
     unsigned char *scale = scale_at(s, s->column + first, planes);
     float level[BLOCK] = {0}, change;
-    if (scale == NULL || end - first != s->fitted)
-        return;
+    if (scale == NULL || end - first != (s->format.group != 0 ? s->format.group : s->fitted))
+        return; /* the scale is also that of other blocks of columns */
     for (size_t i = first; i < end; i++)
         level[i] = run->levels ? run->level[codes[i]] : (float)codes[i];
     change = rescale(s, run, level, lost, gradient, first, end, scale);

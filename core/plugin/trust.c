@@ -4,15 +4,26 @@
 #include "core/plugin/trust.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/error.h"
 #include "core/base/file.h"
 
+/* Proposes a command. A quote in a name would end the argument of a command that is copied, so it is not printed. */
+static void propose(struct accel_error *error, const char *command, const char *path)
+{
+    if (strchr(path, '\'') == NULL)
+        accel_error_remedy(error, "%s '%s'", command, path);
+    else
+        accel_error_remedy(error, "%s, for this path", command);
+}
+
 int32_t accel_trust_entry(const struct accel_trust *trust, const char *path, const struct stat *facts, bool is_file,
                           struct accel_error *error)
 {
+    char command[24];
     bool is_sticky_folder = !is_file && (facts->st_mode & S_ISVTX) != 0;
     if (is_file ? !S_ISREG(facts->st_mode) : !S_ISDIR(facts->st_mode))
         return accel_error_by(error, ACCEL_FROM_FILE, ACCEL_E_DENIED, "%s: not trusted: not a %s", path,
@@ -25,13 +36,14 @@ int32_t accel_trust_entry(const struct accel_trust *trust, const char *path, con
             accel_error_by(error, ACCEL_FROM_FILE, ACCEL_E_DENIED,
                            "%s: not trusted: owned by user %u, neither root nor user %u", path, (unsigned)facts->st_uid,
                            (unsigned)trust->user);
-        accel_error_remedy(error, "chown %u '%s'", trust->elevated ? 0u : (unsigned)trust->user, path);
+        snprintf(command, sizeof(command), "chown %u", trust->elevated ? 0u : (unsigned)trust->user);
+        propose(error, command, path);
         return ACCEL_E_DENIED;
     }
     if ((facts->st_mode & (S_IWGRP | S_IWOTH)) != 0 && !is_sticky_folder) {
         accel_error_by(error, ACCEL_FROM_FILE, ACCEL_E_DENIED, "%s: not trusted: it is writable by %s (mode %04o)",
                        path, facts->st_mode & S_IWOTH ? "every user" : "its group", (unsigned)(facts->st_mode & 07777));
-        accel_error_remedy(error, "chmod go-w '%s'", path);
+        propose(error, "chmod go-w", path);
         return ACCEL_E_DENIED;
     }
     return ACCEL_OK;

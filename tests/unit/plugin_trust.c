@@ -64,6 +64,18 @@ static void the_rule_holds(void **state)
     }
 }
 
+/* A name with a quote is no part of a command that a user may copy. */
+static void quotes_end_no_command(void **state)
+{
+    const struct accel_trust trust = {1000, false};
+    const struct stat facts = {.st_mode = S_IFREG | 0666, .st_uid = 1000};
+    struct accel_error error = {0};
+
+    (void)state;
+    assert_int_equal(accel_trust_entry(&trust, "/x'; y '", &facts, true, &error), ACCEL_E_DENIED);
+    assert_string_equal(error.remedy, "chmod go-w, for this path");
+}
+
 /* ---- on real folders ---- */
 
 struct place {
@@ -228,6 +240,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_rule_holds),
+        cmocka_unit_test(quotes_end_no_command),
         cmocka_unit_test_setup_teardown(every_folder_above_counts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_order_is_that_of_places_and_names, set_up, tear_down),
         cmocka_unit_test_setup_teardown(with_raised_rights_only_the_installed_folder_is_searched, set_up, tear_down),
