@@ -12,6 +12,7 @@ libaccel_conform_la_SOURCES = \
 	%D%/abi_misuse.c \
 	%D%/abi_modules.c \
 	%D%/abi_options.c \
+	%D%/abi_refusals.c \
 	%D%/abi_short.c \
 	%D%/abi_slots.c \
 	%D%/abi_steps.c \

@@ -46,7 +46,7 @@ try 0 "$kit" --list
 is "$(grep -c '^matmul/q4_0$' "$work/out")" 1 "names of tests"
 
 # Good drivers.
-for group in 'file/*' 'life/*' 'layout/*' 'memory/*' 'slot/*' 'options/*' 'manners/*' 'threads/*' 'timeline/*' 'whole/*' '*/rows' 'add/*' \
+for group in 'file/*' 'life/*' 'layout/*' 'memory/*' 'slot/*' 'options/*' 'refused/*' 'manners/*' 'threads/*' 'timeline/*' 'whole/*' '*/rows' 'add/*' \
     'matmul/q4_k' 'matmul/f32' 'embed/q2_g64a' 'attention/f16' 'cache_write/q8_g64' 'rotary/*' 'gather/*' 'gate/silu'; do
     try 0 "$kit" "$cpu" --filter "$group" --rounds 1 --seed 11
     has "no failures"

@@ -65,8 +65,8 @@ static void print_kinds(const struct eval_row *row)
     char bytes[32];
 
     for (uint32_t i = 0; i < count; i++)
-        print("  %-8s %4llu tensors  %10s  %.3f bits per weight\n", kinds[i].type, (unsigned long long)kinds[i].tensors,
-              bytes_text(kinds[i].bytes, bytes),
+        print("  %-8s %4llu tensor%-2s %10s  %.3f bits per weight\n", kinds[i].type,
+              (unsigned long long)kinds[i].tensors, kinds[i].tensors == 1 ? "" : "s", bytes_text(kinds[i].bytes, bytes),
               kinds[i].elements == 0 ? 0 : 8.0 * (double)kinds[i].bytes / (double)kinds[i].elements);
 }
 
