@@ -130,9 +130,8 @@ try 1 "$accelctl" plan "$q8" --out /proc/x.json
 one_error "remedy: free disk space in /proc, or name a file"
 
 # No device at all is wrong usage.
-# shellcheck disable=SC2086 # words
 for none in '' , ,,; do
-    try 2 "$accelctl" $hostile --device "$none"
+    try 2 "$accelctl" run "$q8" --drivers "$work/drivers" -n 1 --device "$none"
     one_error "--device names no device"
 done
 

@@ -424,6 +424,8 @@ has "1 x NVIDIA H100 80GB HBM3 + 3 x NVIDIA A100-SXM4-40GB"
 # A card that has other versions names them if the plan does not fit.
 try 5 "$accelctl" plan llama-2-70b --platform cuda --device a100
 has "other      --device a100-80gb: An A100 with 80 GB on an SXM4 board"
+try 5 "$accelctl" plan llama-2-70b --platform cuda --device 2xa100 --set weights.type=f16
+has "other      --device 2xa100-80gb: An A100 with 80 GB on an SXM4 board"
 try 0 "$accelctl" plan llama-2-7b --platform cuda --device a100
 grep -q "^other " "$work/out" && fail "another device for a plan that fits"
 # What --fit costs is of the types that it takes, and settings that come back with the memory are said.

@@ -492,7 +492,8 @@ static int check_usage(const struct eval_options *chosen, int count)
     if (chosen->text == NULL && chosen->against == NULL && !asks_for_versions(chosen))
         return report_error_text(chosen->common.json, EXIT_USAGE, "usage",
                                  "eval: requires --text, --against, --bits, or several of them",
-                                 "accelctl eval --help describes each");
+                                 "accelctl eval --text FILE MODEL measures the perplexity of a text; accelctl eval "
+                                 "--help describes the others");
     if (chosen->reference_sets.count > 0 && (chosen->text == NULL || chosen->against == NULL))
         return report_error_text(
             chosen->common.json, EXIT_USAGE, "usage", "eval: --reference-set needs --text and --against",

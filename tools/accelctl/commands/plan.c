@@ -144,20 +144,27 @@ static int fit_plan(const struct plan_options *chosen, struct opened *opened, st
     return -1;
 }
 
-/* Prints the other versions of a described device for which the plan does not fit, as that of the A100 with more
- * memory. */
+static const char *fact_of(const struct accel_plan *plan, const char *key)
+{
+    for (uint32_t i = 0; i < accel_plan_fact_count(plan); i++)
+        if (strcmp(accel_plan_fact_get(plan, i)->key, key) == 0)
+            return accel_plan_fact_get(plan, i)->value;
+    return NULL;
+}
+
+/* Prints the other versions of a described device if the plan does not fit, as that of the A100 with more memory. */
 static void print_other_devices(const struct opened *opened)
 {
     const struct accel_plan *plan = accel_model_plan_plan(opened->made);
+    const char *name = fact_of(plan, "device.profile"), *count = fact_of(plan, "device.count");
     struct accel_plan_fit fit = {.size = sizeof(fit)};
     struct profile_files files = {0};
 
-    if (accel_plan_device(plan) != NULL || accel_plan_fit(plan, &fit, NULL) != ACCEL_OK || fit.fits)
+    if (accel_plan_device(plan) != NULL || name == NULL || accel_plan_fit(plan, &fit, NULL) != ACCEL_OK || fit.fits)
         return;
     if (profile_files_read(&files, opened->context, NULL, NULL) == ACCEL_OK)
-        for (uint32_t i = 0; i < accel_plan_fact_count(plan); i++)
-            if (strcmp(accel_plan_fact_get(plan, i)->key, "device.profile") == 0)
-                print_versions(&files, "other", accel_plan_fact_get(plan, i)->value);
+        print_versions(&files, name,
+                       count == NULL || fact_of(plan, "device.list") != NULL ? 1 : strtoull(count, NULL, 10));
     profile_files_free(&files);
 }
 

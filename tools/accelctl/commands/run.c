@@ -452,6 +452,18 @@ static void cache_weights(const struct run_options *chosen, struct opened *opene
                 "packed     not cached: interrupted; the next run, or accelctl cache warm, caches them\n");
 }
 
+/* Prints how to talk to a model with a chat template, to users of ollama run MODEL and ollama run MODEL TEXT. */
+static void print_template_note(const struct run_options *chosen, const struct accel_tokenizer *tokenizer)
+{
+    if (chosen->prompt.chat || accel_tokenizer_chat_template(tokenizer) == NULL)
+        return;
+    if (chosen->is_argument)
+        fprintf(error_output(), "note       the model continues the text; with --chat it answers a message\n");
+    else if (chosen->prompt.text == NULL && chosen->text_count == 0)
+        fprintf(error_output(),
+                "note       without a prompt the model begins a text; accelctl chat converses with it\n");
+}
+
 static int run_model(const struct run_options *chosen, struct opened *opened)
 {
     struct accel_tokenizer *tokenizer = NULL;
@@ -468,9 +480,8 @@ static int run_model(const struct run_options *chosen, struct opened *opened)
     begin_cancellation(opened->session);
     /* Errors of texts are reported before anything is loaded or compiled. */
     status = accel_tokenizer_create_file(accel_model_file_of(opened->model), &tokenizer, &error);
-    if (status == ACCEL_OK && chosen->is_argument && !chosen->prompt.chat && !chosen->quiet && !chosen->common.json &&
-        accel_tokenizer_chat_template(tokenizer) != NULL)
-        fprintf(error_output(), "note       the model continues the text; with --chat it answers a message\n");
+    if (status == ACCEL_OK && !chosen->quiet && !chosen->common.json)
+        print_template_note(chosen, tokenizer);
     if (status == ACCEL_OK && chosen->text_count < 2 && !chosen->lines) {
         status = make_prompt(tokenizer, accel_model_file_path(accel_model_file_of(opened->model)), &chosen->prompt,
                              &prompt, &error);

@@ -2,6 +2,7 @@
 /* accelctl profile list: prints the profiles, and finds their files by name. */
 #include "config.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -171,19 +172,21 @@ const char *first_sentence(const char *about, char *text, size_t size)
     return text;
 }
 
-void print_versions(const struct profile_files *files, const char *label, const char *name)
+void print_versions(const struct profile_files *files, const char *name, uint64_t count)
 {
     const size_t length = strlen(name);
-    char sentence[600], text[800];
+    char sentence[600], text[800], times[24] = "";
 
+    if (count > 1)
+        snprintf(times, sizeof(times), "%" PRIu64 "x", count);
     for (uint32_t i = 0; i < files->count; i++) {
         const struct profile_info *info = &files->list[i];
 
         if (info->layer != ACCEL_LAYER_DEVICE || strncmp(info->name, name, length) != 0 || info->name[length] != '-')
             continue;
-        snprintf(text, sizeof(text), "--device %s: %s", info->name,
+        snprintf(text, sizeof(text), "--device %s%s: %s", times, info->name,
                  first_sentence(info->about, sentence, sizeof(sentence)));
-        print_wrapped((uint32_t)print("%-10s ", label), 11, text);
+        print_wrapped((uint32_t)print("other      "), 11, text);
     }
 }
 

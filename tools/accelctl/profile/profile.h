@@ -49,8 +49,9 @@ const char *profile_title(const struct profile_info *info, char *text, size_t si
 /* Returns the first sentence of a file's `about`. */
 const char *first_sentence(const char *about, char *text, size_t size);
 
-/* Prints the other versions of a device, whose files are called NAME-...: "a100-80gb: An A100 with 80 GB". */
-void print_versions(const struct profile_files *files, const char *label, const char *name);
+/* Prints the other versions of a device, whose files are called NAME-...: "--device 2xa100-80gb: An A100 with
+ * 80 GB" for two of them. */
+void print_versions(const struct profile_files *files, const char *name, uint64_t count);
 
 /* Files that NAME+NAME selects: at most one of each of these layers; NULL if none is named. */
 struct selection {

@@ -40,7 +40,7 @@ static void print_heads(const struct view *view)
     else
         print_head("device", "none of this platform is here", "");
     if (s->device != NULL)
-        print_versions(&view->files, "other", s->device->name);
+        print_versions(&view->files, s->device->name, 1);
     if (s->client != NULL)
         print_head("client", s->client->name, s->client->about);
     if (s->model != NULL)
