@@ -423,7 +423,7 @@ int32_t accel_model_plan_create(struct accel_context *context, const struct acce
     struct plan_subject *subject;
     int32_t code;
 
-    if (options == NULL || out_plan == NULL)
+    if (out_plan == NULL)
         return model_refuse_null(__func__, error);
     *out_plan = NULL;
     code = check_options(context, options, &chosen, error);

@@ -365,13 +365,13 @@ int32_t accel_session_step(struct accel_session *session, const struct accel_ses
         tokens = parts[p].count > UINT64_MAX - tokens ? UINT64_MAX : tokens + parts[p].count;
         outputs += parts[p].outputs;
     }
-    if (tokens > session->options.batch || outputs > session->options.outputs)
+    for (uint32_t p = 0; code == ACCEL_OK && tokens <= session->options.batch && p < count; p++)
+        code = import_span(session, parts, p, error);
+    if (code == ACCEL_OK && (tokens > session->options.batch || outputs > session->options.outputs))
         code =
             accel_error_set(error, ACCEL_E_LIMIT, "a step of %llu tokens and %llu rows of logits: at most %llu, %llu",
                             (unsigned long long)tokens, (unsigned long long)outputs,
                             (unsigned long long)session->options.batch, (unsigned long long)session->options.outputs);
-    for (uint32_t p = 0; code == ACCEL_OK && p < count; p++)
-        code = import_span(session, parts, p, error);
     if (code == ACCEL_OK)
         code = run_step(session, session->spans, count, error);
     if (code == ACCEL_OK && outputs > 0)

@@ -2,7 +2,6 @@
 /* Facts of devices for the core: kind, heaps, limits, the piece of hardware that each one is. */
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "plugins/opencl/opencl.h"
 
@@ -89,13 +88,6 @@ static int32_t report_device(const struct gpu_runtime *runtime, const struct ope
     return enumeration->sink->device(enumeration->sink, &facts, error);
 }
 
-static bool has_memory_limit(void)
-{
-    struct rlimit limit;
-
-    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-}
-
 int32_t opencl_enumerate(struct gpu_runtime *runtime, const struct accel_hardware *const *hardware,
                          uint32_t hardware_count, const struct accel_device_sink *sink, struct accel_error *error)
 {
@@ -109,11 +101,8 @@ int32_t opencl_enumerate(struct gpu_runtime *runtime, const struct accel_hardwar
             sink, -1, ACCEL_E_NOT_FOUND,
             result == NO_PLATFORM ? "the OpenCL loader found no driver (CL_PLATFORM_NOT_FOUND_KHR)"
                                   : "the OpenCL drivers that are installed have no device",
-            has_memory_limit()
-                ? "let the process have more memory (ulimit -v), without which the loader leaves drivers "
-                  "out; or install the driver of the device's vendor"
-                : "install the driver of the device's vendor; its file in /etc/OpenCL/vendors names it "
-                  "to the loader",
+            "install the driver of the device's vendor; its file in /etc/OpenCL/vendors names it to the "
+            "loader",
             error);
     if (result != CL_SUCCESS)
         return opencl_error(error, result, "clGetPlatformIDs");

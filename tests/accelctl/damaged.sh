@@ -220,5 +220,19 @@ cp -r "$models/hf" "$work/activation" && chmod -R u+w "$work/activation"
 sed -i 's/"hidden_act": "[a-z]*"/"hidden_act": "silux"/' "$work/activation/config.json"
 try 3 "$accelctl" run "$work/activation" --prompt Once -n 2
 one_error 'activation/config.json: hidden_act "silux" has no implementation here'
+# Without weights as well; and a config.json that cannot be opened is named.
+rm "$work/activation/model.safetensors"
+try 3 "$accelctl" plan "$work/activation"
+one_error 'activation/config.json: hidden_act "silux" has no implementation here'
+ln -sf config.json "$work/activation/config.json"
+try 3 "$accelctl" plan "$work/activation"
+one_error 'activation/config.json: cannot open: '
+
+# Ids of tokens that no vocabulary has are told as the file has them.
+at=$(LC_ALL=C grep -aboF -- "$(printf 'tokenizer.ggml.bos_token_id\004')" "$q8" | head -n 1 | cut -d: -f1)
+cp "$q8" "$work/bos.gguf"
+printf '\377\377\377\377' | dd of="$work/bos.gguf" bs=1 seek=$((at + 31)) conv=notrunc 2>/dev/null
+try 3 "$accelctl" run "$work/bos.gguf" -n 2 -p Once
+one_error "bos.gguf: tokenizer.ggml.bos_token_id is 4294967295, outside of the vocabulary"
 
 finish

@@ -39,6 +39,12 @@ is "$(head -n 1 "$work/out" | cut -c 1-36)" "verdict    DOES NOT FIT on cpu:cpu0
 has "short by"
 has "--fit"
 short
+# Two sizes that differ do not have one text.
+try 0 "$accelctl" plan "$model" --json
+needed=$(value verdict.needed)
+try 5 "$accelctl" plan "$model" --set memory.budget=$((needed - 100))B
+tr -s ' \n' '  ' <"$work/out" >"$work/line"
+grep -q "needs $needed B of $((needed - 100)) B (.*), short by 100 B" "$work/line" || fail "sizes that are near: $(cat "$work/line")"
 
 # One setting: the winner, then every loser.
 try 0 "$accelctl" plan "$model" --set batch=32tok --explain batch
@@ -836,7 +842,11 @@ refused 4 "has another header"
 sed 's/"name": "layers.0.q_heads"/"name": "query"/' "$plan" >"$work/other.json"
 refused 4 "was query and is layers.0.q_heads"
 sed 's/"device": {/"device": 5, "before": {/' "$plan" >"$work/other.json"
-refused 3 "is no plan: its device has no name or no driver_version"
+refused 3 "is no plan: its device is missing, or has no name or no driver_version"
+sed 's/"device": {/"before": {/' "$plan" >"$work/other.json"
+refused 3 "is no plan: its device is missing, or"
+sed 's/"device": {/"device": null, "before": {/' "$plan" >"$work/other.json"
+refused 4 "device none is now cpu:cpu0"
 # A setting that cannot be had: the profile locks another value.
 cp -r "$src/profiles" "$work/profiles"
 chmod -R u+w "$work/profiles"

@@ -106,15 +106,25 @@ try 0 "$accelctl" plan "$q8" --drivers "$drivers"
 tr -s ' \n' ' ' <"$work/out" >"$work/lines"
 grep -qF "! driver crash-in-enumerate is refused: $crash" "$work/lines" || fail "a plan does not name what is refused"
 try 0 "$accelctl" run "$q8" --drivers "$drivers" --greedy -q -n 5
+is "$(cat "$work/err")" "" "notes with -q"
+try 5 "$accelctl" run "$q8" --drivers "$drivers" --greedy -q -n 5 --set memory.budget=1MiB
+is "$(grep -c '^note: driver ' "$work/err")" "$sins" "notes with -q of a run that is refused"
+if ! sanitized; then
+    # A limit of memory is the likelier cause: it comes first.
+    try 0 sh -c 'ulimit -v 40000000; exec "$@"' sh "$accelctl" run "$q8" --drivers "$drivers" --greedy -n 5
+    grep -q "^note: driver crash-in-enumerate .*(ulimit -v), .*: raise the limit; else update the driver" "$work/err" ||
+        { cat "$work/err"; fail "a note does not name the limit of memory"; }
+fi
+try 0 "$accelctl" run "$q8" --drivers "$drivers" --greedy -n 5
 grep -qF "note: driver crash-in-enumerate is refused: $crash (signal 8); update the driver" "$work/err" ||
     { cat "$work/err"; fail "a run does not name what is refused"; }
 for device in cpu cpu:cpu0 cpu,crash-in-enumerate; do
-    try 0 "$accelctl" run "$q8" --drivers "$drivers" --greedy -q -n 5 --device "$device"
+    try 0 "$accelctl" run "$q8" --drivers "$drivers" --greedy -n 5 --device "$device"
     is "$(grep -c '^note: driver ' "$work/err")" 0 "drivers that a run on $device names"
 done
-try 0 "$accelctl" run "$q8" --drivers "$drivers" --greedy -q -n 5 --device gpu,crash-in-enumerate:x,cpu --json
+try 0 "$accelctl" run "$q8" --drivers "$drivers" --greedy -n 5 --device gpu,crash-in-enumerate:x,cpu --json
 is "$(grep -c '^note: driver ' "$work/err")" "$sins" "drivers that may have a GPU"
-try 0 "$accelctl" run "$q8" --drivers "$drivers" --greedy -q -n 5 --device crash-in-enumerate:x,cpu
+try 0 "$accelctl" run "$q8" --drivers "$drivers" --greedy -n 5 --device crash-in-enumerate:x,cpu
 is "$(grep -c '^note: driver ' "$work/err")" 1 "drivers that were meant first"
 try 0 "$accelctl" plan "$q8" --drivers "$drivers" --json
 is "$(grep -c '"text": "driver .* is refused: ' "$work/out")" "$sins" "notes of refused drivers in JSON"
@@ -134,8 +144,8 @@ if ! sanitized; then
     MOCK_UNDER=$work/under.so
     export MOCK_UNDER
     for program in accel-probe accelctl; do
-        MOCK_SHORT_IN=$program try 0 "$accelctl" run "$q8" --drivers "$work/second" --greedy -q -n 5
-        is "$(sed 's/note: driver cpu is refused: .*cpu.so: //' "$work/err")" "no memory to load it and its libraries; \
+        MOCK_SHORT_IN=$program try 0 "$accelctl" run "$q8" --drivers "$work/second" --greedy -n 5
+        is "$(sed -n 's/note: driver cpu is refused: .*cpu.so: //p' "$work/err")" "no memory to load it and its libraries; \
 free memory, or let the process have more (ulimit -v)" "words of a run elsewhere"
         MOCK_SHORT_IN=$program try 0 "$accelctl" plan "$q8" --drivers "$work/second"
         has "on second:cpu0"

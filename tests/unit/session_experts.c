@@ -225,11 +225,31 @@ static void limits_that_are_refused(void **state)
     static const struct accel_named_value less[] = {{"cpu.expert_bytes", "100000", "test"}};
     static const struct accel_named_value copied[] = {{"cpu.expert_bytes", "20000000", "test"},
                                                       {"weights.load", "read", "test"}};
+    static const struct accel_named_value small[] = {{"cpu.expert_bytes", "100KiB", "test"}};
+    static const struct accel_named_value large[] = {{"cpu.expert_bytes", "1TiB", "test"}};
+    const struct accel_session_options options = {
+        .size = sizeof(options), .device = "cpu", .overrides = large, .override_count = 1};
+    struct accel_context *context = make_context();
+    const struct accel_plan_setting *limit;
+    struct accel_session *session = NULL;
+    struct accel_model *model = NULL;
+    struct accel_error error = {0};
+    char path[PATH_BYTES];
 
     (void)state;
     refuse(&sizes, less, 1, ACCEL_E_INVALID);
     refuse(&sizes, copied, 2, ACCEL_E_INVALID);
     refuse(&dense, less, 1, ACCEL_E_INVALID);
+    refuse(&sizes, small, 1, ACCEL_E_INVALID);
+    /* Of a size the number is used, and not its digits. */
+    write_model(&sizes, path);
+    OK(accel_model_open(path, NULL, &model, &error));
+    OK(accel_session_create(context, model, &options, &session, &error));
+    limit = accel_plan_setting_find(accel_session_plan(session), "cpu.expert_bytes");
+    assert_string_equal(limit->value, "1099511627776");
+    assert_string_equal(limit->unit, "bytes");
+    close_all(session, model, context);
+    unlink(path);
 }
 
 int main(void)

@@ -224,19 +224,24 @@ int report_output_error(uint32_t json, const struct accel_error *error, const ch
     return report_error_with(json, EXIT_FAILED, error, error->remedy[0] != '\0' ? error->remedy : remedy);
 }
 
-/* Names a memory limit first: drivers' loaders find no device without memory, and do not report the cause. */
-static const char *device_remedy(const struct accel_error *error, char remedy[1024])
+const char *device_remedy(const char *remedy, char text[DEVICE_REMEDY_BYTES])
 {
     struct rlimit space, data;
 
-    if (error->code != ACCEL_E_NOT_FOUND || error->origin != ACCEL_FROM_DEVICE || getrlimit(RLIMIT_AS, &space) != 0 ||
-        getrlimit(RLIMIT_DATA, &data) != 0 || (space.rlim_cur == RLIM_INFINITY && data.rlim_cur == RLIM_INFINITY))
-        return error->remedy;
-    snprintf(remedy, 1024,
+    if (getrlimit(RLIMIT_AS, &space) != 0 || getrlimit(RLIMIT_DATA, &data) != 0 ||
+        (space.rlim_cur == RLIM_INFINITY && data.rlim_cur == RLIM_INFINITY))
+        return remedy;
+    snprintf(text, DEVICE_REMEDY_BYTES,
              "the memory of this process is limited (ulimit -%c), which may be why drivers find no device: raise the "
-             "limit; else %s",
-             space.rlim_cur == RLIM_INFINITY ? 'd' : 'v', error->remedy);
-    return remedy;
+             "limit%s%s",
+             space.rlim_cur == RLIM_INFINITY ? 'd' : 'v', remedy[0] == '\0' ? "" : "; else ", remedy);
+    return text;
+}
+
+const char *note_remedy(const struct accel_plan_note *note, char text[DEVICE_REMEDY_BYTES])
+{
+    return note->level == ACCEL_NOTE_WARN && strcmp(note->key, "device") == 0 ? device_remedy(note->remedy, text)
+                                                                              : note->remedy;
 }
 
 int unsupported_exit(const struct accel_error *error)
@@ -246,7 +251,8 @@ int unsupported_exit(const struct accel_error *error)
 
 int report_session_error(uint32_t json, const struct accel_error *error)
 {
-    char remedy[1024];
+    char text[DEVICE_REMEDY_BYTES];
+    const bool finds_none = error->code == ACCEL_E_NOT_FOUND && error->origin == ACCEL_FROM_DEVICE;
 
     if (error->origin == ACCEL_FROM_DRIVER)
         return report_error(json, error);
@@ -255,7 +261,8 @@ int report_session_error(uint32_t json, const struct accel_error *error)
     if (error->origin == ACCEL_FROM_SETTING && (error->code == ACCEL_E_INVALID || error->code == ACCEL_E_NOT_FOUND))
         return report_error_as(json, EXIT_USAGE, error);
     if ((error->code == ACCEL_E_NOT_FOUND || error->code == ACCEL_E_DENIED) && error->origin != ACCEL_FROM_MODEL)
-        return report_error_with(json, EXIT_REFUSED, error, device_remedy(error, remedy));
+        return report_error_with(json, EXIT_REFUSED, error,
+                                 finds_none ? device_remedy(error->remedy, text) : error->remedy);
     if (error->code == ACCEL_E_UNSUPPORTED)
         return report_error_as(json, unsupported_exit(error), error);
     if (error->code == ACCEL_E_LIMIT)

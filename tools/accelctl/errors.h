@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include <accel/error.h>
+#include <accel/plan.h>
 
 #include "tools/accelctl/clean_text.h"
 #include "tools/accelctl/output.h"
@@ -38,6 +39,14 @@ bool is_out_of_space(int native);
 /* Names the limit of this process that a driver, or a compiler below it, may exceed, as a remedy; NULL if there is
  * none. Async-signal-safe. */
 const char *limit_remedy(void);
+
+/* Names a memory limit before a remedy for drivers that find no device: their loaders leave out what they have no
+ * memory for, and do not report the cause. Answers `text`, or `remedy` without a limit. */
+enum { DEVICE_REMEDY_BYTES = 1024 };
+const char *device_remedy(const char *remedy, char text[DEVICE_REMEDY_BYTES]);
+
+/* Returns the remedy of a note, with a memory limit before that of a driver that was refused. */
+const char *note_remedy(const struct accel_plan_note *note, char text[DEVICE_REMEDY_BYTES]);
 
 enum { SPACE_REMEDY_BYTES = 600 };
 

@@ -243,14 +243,16 @@ static bool is_model_here(const struct opened *opened)
 void print_start_notes(const struct accel_plan *plan, const char *key)
 {
     const char *level = strcmp(key, "environment") == 0 ? "warn" : "note";
-    char text[1200], remedy[1200];
+    char text[1200], remedy[1200], limited[DEVICE_REMEDY_BYTES];
 
     for (uint32_t i = 0; i < accel_plan_note_count(plan); i++) {
         const struct accel_plan_note *note = accel_plan_note_get(plan, i);
 
+        const char *todo = note_remedy(note, limited);
+
         if (strcmp(note->key, key) == 0)
             fprintf(error_output(), "%s: %s%s%s\n", level, clean_text(note->text, text, sizeof(text)),
-                    note->remedy[0] == '\0' ? "" : "; ", clean_text(note->remedy, remedy, sizeof(remedy)));
+                    todo[0] == '\0' ? "" : "; ", clean_text(todo, remedy, sizeof(remedy)));
     }
 }
 

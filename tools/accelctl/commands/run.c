@@ -290,16 +290,20 @@ static json_t *memory_json(const struct opened *opened)
 
     accel_plan_fit(accel_session_plan(opened->session), &fit, NULL);
     process_memory_read(&process);
-    return json_pack("{s:I, s:I, s:I, s:o, s:o, s:o, s:{s:s, s:s, s:s, s:s, s:s}}", "planned", (json_int_t)fit.needed,
-                     "allocated", (json_int_t)allocated, "resident_weights", (json_int_t)resident, "vm_hwm",
-                     known_json(process.peak), "driver_libraries", known_json(process.driver_libraries), "classes",
-                     classes_json(opened, resident), "origin", "planned",
-                     "estimated: the plan; accelctl plan --json gives the formula of each class", "allocated",
-                     "measured: peak of the allocations that the library and the driver counted, and resident_weights",
-                     "resident_weights", "measured: mincore of the mapped weights, after the last step", "vm_hwm",
-                     "measured: VmHWM of /proc/self/status", "driver_libraries",
-                     "measured: Rss in /proc/self/smaps, after the last step, of the segments of shared objects that "
-                     "were loaded after the start of the process: drivers and what they load");
+    return json_pack(
+        "{s:I, s:I, s:I, s:o, s:o, s:o, s:{s:s, s:s, s:s, s:s, s:s, s:s}}", "planned", (json_int_t)fit.needed,
+        "allocated", (json_int_t)allocated, "resident_weights", (json_int_t)resident, "vm_hwm",
+        known_json(process.peak), "driver_libraries", known_json(process.driver_libraries), "classes",
+        classes_json(opened, resident), "origin", "planned",
+        "estimated: the plan; accelctl plan --json gives the formula of each class", "allocated",
+        "measured: peak of the allocations that the library and the driver counted, and resident_weights", "classes",
+        "estimated and measured as the whole; allocated is the peak of the class alone, at a moment of its "
+        "own, so that a class may exceed its plan (host: buffers that convert weights) when the whole "
+        "does not",
+        "resident_weights", "measured: mincore of the mapped weights, after the last step", "vm_hwm",
+        "measured: VmHWM of /proc/self/status", "driver_libraries",
+        "measured: Rss in /proc/self/smaps, after the last step, of the segments of shared objects that "
+        "were loaded after the start of the process: drivers and what they load");
 }
 
 static json_t *result_json(const struct opened *opened, const struct accel_generate_result *result,

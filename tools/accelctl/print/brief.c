@@ -399,7 +399,8 @@ static void print_warnings(const struct accel_plan *plan)
         lacks += is_lack(accel_plan_note_get(plan, i));
     for (uint32_t i = 0; i < accel_plan_note_count(plan); i++) {
         const struct accel_plan_note *note = accel_plan_note_get(plan, i);
-        char copy[700], line[760], more[40] = "";
+        char copy[700], line[760], limited[DEVICE_REMEDY_BYTES], more[40] = "";
+        const char *remedy = note_remedy(note, limited);
 
         bool is_short =
             note->level == ACCEL_NOTE_WARN || strcmp(note->key, "device") == 0 || strcmp(note->key, "kv") == 0;
@@ -410,8 +411,8 @@ static void print_warnings(const struct accel_plan *plan)
             snprintf(more, sizeof(more), ", as on %" PRIu32 " more", lacks - 1);
         snprintf(line, sizeof(line), "%s%s", short_places(note->text, copy, sizeof(copy)), more);
         print_wrapped((uint32_t)print(note->level == ACCEL_NOTE_WARN ? "! " : "- "), HEAD, line);
-        if (note->remedy[0] != '\0')
-            print_wrapped((uint32_t)print("%*sremedy: ", HEAD, ""), HEAD, note->remedy);
+        if (remedy[0] != '\0')
+            print_wrapped((uint32_t)print("%*sremedy: ", HEAD, ""), HEAD, remedy);
     }
 }
 

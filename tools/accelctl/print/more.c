@@ -228,7 +228,7 @@ void print_later(const struct accel_plan *plan, uint32_t reasons)
 void print_notes(const struct accel_plan *plan)
 {
     uint32_t count = accel_plan_note_count(plan), unhonored = accel_plan_unhonored_count(plan), listed = 0;
-    char copy[800];
+    char copy[800], limited[DEVICE_REMEDY_BYTES];
 
     for (uint32_t i = 0; i < unhonored; i++)
         listed += accel_plan_unhonored_get(plan, i)->outcome != ACCEL_UNHONORED_LATER;
@@ -236,11 +236,12 @@ void print_notes(const struct accel_plan *plan)
         print("%snotes%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
     for (uint32_t i = 0; i < count; i++) {
         const struct accel_plan_note *note = accel_plan_note_get(plan, i);
+        const char *remedy = note_remedy(note, limited);
 
         print_wrapped((uint32_t)print("  %s", note->level == ACCEL_NOTE_WARN ? "! " : "- "), 4,
                       short_places(note->text, copy, sizeof(copy)));
-        if (note->remedy[0] != '\0')
-            print_wrapped((uint32_t)print("    remedy: "), 4, note->remedy);
+        if (remedy[0] != '\0')
+            print_wrapped((uint32_t)print("    remedy: "), 4, remedy);
     }
     for (uint32_t i = 0; i < unhonored; i++) {
         const struct accel_plan_unhonored *row = accel_plan_unhonored_get(plan, i);

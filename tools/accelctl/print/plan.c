@@ -185,24 +185,37 @@ static void print_larger(const struct accel_plan *plan, const struct accel_plan_
     print_wrapped((uint32_t)print("%*sremedy: ", HEAD, ""), HEAD, line);
 }
 
+/* Writes what a plan needs, and of which budget; in bytes if two sizes that differ have the same text otherwise. */
+static void write_sizes(const struct accel_plan_fit *fit, char text[80])
+{
+    char needed[32], budget[32];
+
+    bytes_text(fit->needed, needed);
+    bytes_text(fit->budget, budget);
+    if (fit->needed != fit->budget && strcmp(needed, budget) == 0) {
+        snprintf(needed, sizeof(needed), "%" PRIu64 " B", fit->needed);
+        snprintf(budget, sizeof(budget), "%" PRIu64 " B", fit->budget);
+    }
+    snprintf(text, 80, "%s%s%s", needed, fit->budget == 0 ? "" : " of ", fit->budget == 0 ? "" : budget);
+}
+
 void print_verdict(const struct opened *opened, uint32_t is_tried)
 {
     const struct accel_plan *plan = accel_model_plan_plan(opened->made);
     struct accel_plan_fit fit = {.size = sizeof(fit)};
     struct accel_error why = {0};
     struct accel_session *session;
-    char needed[32], budget[48] = "", short_by[48] = "", origin[300], all[1200], devices[300], line[1000];
+    char sizes[80], lack[32], short_by[48] = "", origin[300], all[1200], devices[300], line[1000];
     uint32_t refused = does_not_run(opened, &why);
 
     if (accel_plan_fit(plan, &fit, NULL) != ACCEL_OK)
         return;
-    if (fit.budget != 0)
-        snprintf(budget, sizeof(budget), " of %s", bytes_text(fit.budget, needed));
+    write_sizes(&fit, sizes);
     if (!fit.fits)
-        snprintf(short_by, sizeof(short_by), ", short by %s", bytes_text(fit.short_by, needed));
+        snprintf(short_by, sizeof(short_by), ", short by %s", bytes_text(fit.short_by, lack));
     shorten_devices(devices_text(plan, all, sizeof(all)), devices, sizeof(devices));
-    snprintf(line, sizeof(line), "on %s: %s %s%s (%s)%s", devices, refused ? "it would need" : "needs",
-             bytes_text(fit.needed, needed), budget, short_places(fit.budget_origin, origin, sizeof(origin)), short_by);
+    snprintf(line, sizeof(line), "on %s: %s %s (%s)%s", devices, refused ? "it would need" : "needs", sizes,
+             short_places(fit.budget_origin, origin, sizeof(origin)), short_by);
     print_wrapped(print_word(&fit, refused), HEAD, line);
     if (!fit.fits && is_tried)
         print_larger(plan, &fit);
