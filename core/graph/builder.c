@@ -315,12 +315,6 @@ static int32_t add_node(struct accel_builder *builder, struct accel_node *node, 
     return append_node(builder, node, call, out_values ? out_values : outputs, error);
 }
 
-static uint32_t output_count_of(uint32_t op)
-{
-    const struct accel_op *row = accel_op_find(op);
-    return row ? row->output_count : 0;
-}
-
 int32_t accel_builder_node_outputs(struct accel_builder *builder, uint32_t op, const char *name, const uint32_t *inputs,
                                    uint32_t input_count, const void *attributes, uint32_t *out_values,
                                    uint32_t output_count, struct accel_error *error)
@@ -344,8 +338,9 @@ int32_t accel_builder_node_outputs(struct accel_builder *builder, uint32_t op, c
 int32_t accel_builder_node(struct accel_builder *builder, uint32_t op, const char *name, const uint32_t *inputs,
                            uint32_t input_count, const void *attributes, uint32_t *out_value, struct accel_error *error)
 {
+    const struct accel_op *row = accel_op_find(op);
     return accel_builder_node_outputs(builder, op, name, inputs, input_count, attributes, out_value,
-                                      output_count_of(op), error);
+                                      row ? row->output_count : 0, error);
 }
 
 int32_t accel_builder_reshape(struct accel_builder *builder, const char *name, uint32_t input, uint32_t rank,

@@ -517,6 +517,9 @@ void accel_plan_free(struct accel_plan *plan)
 {
     if (plan == NULL)
         return;
+    for (uint32_t i = 0; i < plan->stages.count; i++)
+        accel_plan_free(plan->stages.items[i]);
+    accel_rows_free(&plan->stages);
     accel_device_free(plan->opened);
     accel_settings_free(plan->settings);
     accel_thread_plan_free(&plan->threads);

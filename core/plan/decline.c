@@ -58,10 +58,9 @@ static int32_t parse_value(struct accel_plan *plan, const struct accel_setting_r
                            struct accel_profile_setting *out_made, struct accel_error *error)
 {
     bool is_digits = *value >= '0' && *value <= '9';
-    const char *unit = is_digits ? strcmp(key->unit, "bytes") == 0 ? "B" : key->unit : "";
     struct accel_key_value parsed;
     char why[200];
-    const char *text = accel_plan_text(plan, "%s%s", value, unit);
+    const char *text = accel_plan_text(plan, "%s%s", value, accel_plan_unit(key->unit, value));
     if (!accel_key_parse(key, text, &parsed, why, sizeof(why)))
         return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_decline: %s=%s: %s", key->name, text, why);
     *out_made = built_in(key->name, accel_plan_text(plan, "%s", value), is_digits ? key->unit : "");

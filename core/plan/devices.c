@@ -197,14 +197,13 @@ const char *accel_plan_size_text(uint64_t bytes, char text[32])
     return text;
 }
 
-/* Adds a note about a device that lacks memory. With one device there is none: the verdict reports the lack. */
-static void note_device(struct accel_placer *p, const struct accel_placer_target *target, uint32_t used)
+/* Adds a note about the memory of one of several devices. */
+static void note_device(struct accel_placer *p, const struct accel_placer_target *target)
 {
     uint64_t lack = find_lack(target);
     char taken[32], budget[32];
-    accel_plan_add_note(p->s->plan, &p->s->plan->notes, lack && used > 1 ? ACCEL_NOTE_WARN : ACCEL_NOTE_INFO,
-                        "placement", "", "%s takes %s of %s (%s)%s", target->name,
-                        accel_plan_size_text(target->taken, taken),
+    accel_plan_add_note(p->s->plan, &p->s->plan->notes, lack ? ACCEL_NOTE_WARN : ACCEL_NOTE_INFO, "placement", "",
+                        "%s takes %s of %s (%s)%s", target->name, accel_plan_size_text(target->taken, taken),
                         target->budget.bytes ? accel_plan_size_text(target->budget.bytes, budget) : "?",
                         target->budget.bytes ? target->budget.origin : "not known", lack ? ": too much" : "");
 }
@@ -300,9 +299,6 @@ static int32_t sum_total(const struct accel_placer *p, struct total *out)
 /* Describes the budget of several devices and adds the notes and rows of each. */
 static void note_devices(struct accel_placer *p, struct total *total)
 {
-    uint32_t used = 0;
-    for (uint32_t i = 0; i < p->target_count; i++)
-        used += p->targets[i].used;
     total->budget.origin =
         total->sharers > 1
             ? accel_plan_text(p->s->plan, "memory of %" PRIu32 " devices, of which %" PRIu32 " share the host's",
@@ -310,7 +306,7 @@ static void note_devices(struct accel_placer *p, struct total *total)
             : accel_plan_text(p->s->plan, "memory of %" PRIu32 " devices", total->devices);
     for (uint32_t i = 0; i < p->target_count; i++)
         if (p->targets[i].used)
-            note_device(p, &p->targets[i], used);
+            note_device(p, &p->targets[i]);
     note_crossings(p);
     multiply_rows(p->s->plan, total->devices);
 }

@@ -25,6 +25,9 @@ static inline bool accel_plan_is_users(const struct accel_profile_setting *setti
     return setting->layer != ACCEL_LAYER_BUILTIN && !accel_plan_recommends(setting);
 }
 
+/** Returns the unit as written behind a number; a word has none. */
+const char *accel_plan_unit(const char *unit, const char *value);
+
 /** Adds a row for a value that a run does not honor, once per setting. */
 void accel_plan_add_unhonored(struct accel_plan *plan, struct accel_rows *rows,
                               const struct accel_profile_setting *setting, uint32_t outcome, const char *reason);

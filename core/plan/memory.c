@@ -406,17 +406,15 @@ static int32_t add_program(struct adder *a)
 
 static int32_t add_host(struct adder *a)
 {
+    const struct accel_plan_estimate *estimate = &a->answers.estimate;
     uint64_t own = accel_plan_bookkeeping(a->device, a->work, a->answers.weight_count), bytes;
+    uint64_t driver = estimate->given[ACCEL_MEMORY_HOST] ? estimate->upper[ACCEL_MEMORY_HOST] : 0;
     const char *formula = a->work->host_formula ? a->work->host_formula : "nothing";
     const char *drivers = "";
-    if (!accel_add_u64(own, a->work->host_bytes, &bytes))
+    if (!accel_add_u64(own, a->work->host_bytes, &bytes) || !accel_add_u64(bytes, driver, &bytes))
         return too_large(a);
-    if (a->answers.estimate.given[ACCEL_MEMORY_HOST] &&
-        !accel_add_u64(bytes, a->answers.estimate.upper[ACCEL_MEMORY_HOST], &bytes))
-        return too_large(a);
-    if (a->answers.estimate.given[ACCEL_MEMORY_HOST])
-        drivers = accel_plan_text(a->plan, "%" PRIu64 " bytes %s; ", a->answers.estimate.upper[ACCEL_MEMORY_HOST],
-                                  a->answers.estimate.formula[ACCEL_MEMORY_HOST]);
+    if (estimate->given[ACCEL_MEMORY_HOST])
+        drivers = accel_plan_text(a->plan, "%" PRIu64 " bytes %s; ", driver, estimate->formula[ACCEL_MEMORY_HOST]);
     accel_plan_add_row(a->plan, ACCEL_MEMORY_HOST, a->work->host_bytes, bytes,
                        accel_plan_text(a->plan,
                                        "estimated: %" PRIu64 " bytes of lists and objects of the library; %sof the "

@@ -53,6 +53,6 @@ int32_t accel_plan_finish_placement(struct accel_plan *plan, int32_t code, struc
 
 /** Makes the weights in the rows of layers of each device sum to those that its driver plans for `stages`. The last row
  * of the device has what shapes do not know: padding, packing, and copies of tied tables. */
-void accel_plan_merge_layers(struct accel_plan *plan, const struct accel_plan *const *stages, uint32_t count);
+void accel_plan_merge_layers(struct accel_plan *plan, const struct accel_rows *stages);
 
 #endif

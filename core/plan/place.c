@@ -169,8 +169,10 @@ static int32_t check_policies(struct accel_plan *plan, const struct accel_plan_w
 static int32_t check_work(const struct accel_plan *plan, const struct accel_plan_work *work, struct accel_error *error)
 {
     int32_t code = ACCEL_OK;
-    if (plan == NULL || work == NULL)
-        return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_assign_graphs requires a plan and its work");
+    if (plan == NULL || work == NULL || plan->spread)
+        return accel_error_set(error, ACCEL_E_INVALID,
+                               "accel_plan_assign_graphs requires work and a plan for one "
+                               "device, such as a stage of a plan for several");
     code = accel_open_check(work, ACCEL_END_OF(struct accel_plan_work, file_bytes), sizeof(*work), "the caller",
                             "accel_plan_work", error);
     if (code != ACCEL_OK)
@@ -229,10 +231,8 @@ int32_t accel_plan_ask(struct accel_plan *plan, const struct accel_plan_work *wo
     if (code != ACCEL_OK)
         return code;
     plan->placed = false;
-    if (!plan->spread) {
-        plan->has_fit = false;
-        plan->memory_count = 0;
-    }
+    plan->has_fit = false;
+    plan->memory_count = 0;
     code = make_options(plan, work, &options, error);
     wanted = accel_arena_array(&plan->arena, work->graph_count, sizeof(*wanted));
     answers = accel_arena_array(&plan->arena, 1, sizeof(*answers));
@@ -240,14 +240,13 @@ int32_t accel_plan_ask(struct accel_plan *plan, const struct accel_plan_work *wo
         code = accel_error_no_memory(error, "for a plan");
     if (code == ACCEL_OK)
         code = accel_plan_need_opened(plan, error);
-    if (code == ACCEL_OK && !plan->spread)
+    if (code == ACCEL_OK)
         code = accel_plan_check_limits(plan, work, error);
     if (code == ACCEL_OK)
         code = claim_nodes(plan, plan->opened, work, &options, wanted, error);
     if (code == ACCEL_OK)
         code = check_policies(plan, work, error);
-    /* A plan spread over several devices uses the memory rows of its shape plan: a driver knows one device. */
-    if (code == ACCEL_OK && !plan->spread)
+    if (code == ACCEL_OK)
         code = accel_plan_ask_memory(plan, plan->opened, work, &options, wanted, answers, error);
     code = accel_plan_finish(plan, code, error);
     if (code != ACCEL_OK)
@@ -276,13 +275,11 @@ int32_t accel_plan_assign_graphs(struct accel_plan *plan, const struct accel_pla
             accel_error_set(error, ACCEL_E_INVALID, "accel_plan_assign_graphs: the answers are those for another plan");
     if (code != ACCEL_OK)
         return code;
-    if (!plan->spread) {
-        code = accel_plan_add_memory(plan, work, answers, error);
-        if (code == ACCEL_OK)
-            code = accel_plan_check_scratch(plan, plan->opened, error);
-        if (code == ACCEL_OK)
-            accel_plan_merge_layers(plan, (const struct accel_plan *const[]){plan}, 1);
-    }
+    code = accel_plan_add_memory(plan, work, answers, error);
+    if (code == ACCEL_OK)
+        code = accel_plan_check_scratch(plan, plan->opened, error);
+    if (code == ACCEL_OK)
+        accel_plan_merge_layers(plan, &(struct accel_rows){.items = (void *[]){plan}, .count = 1});
     return accel_plan_finish_placement(plan, code, error);
 }
 

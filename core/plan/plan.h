@@ -97,6 +97,7 @@ struct accel_plan {
     const char *bound_decode_origin;
     const char *bound_prefill_origin;
 
+    struct accel_rows stages;   /**< struct accel_plan, owned: pipeline stages of a spread plan, on the heap */
     struct accel_rows parts;    /**< struct accel_plan_part */
     struct accel_rows weights;  /**< struct accel_plan_weight */
     struct accel_rows layers;   /**< struct accel_plan_layer */

@@ -11,7 +11,7 @@ libaccel_core_la_SOURCES += \
 	%D%/history.c \
 	%D%/history.h \
 	%D%/honored.h \
-	%D%/merge.c \
+	%D%/stages.c \
 	%D%/limits.c \
 	%D%/memory.c \
 	%D%/memory.h \

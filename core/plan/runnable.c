@@ -209,8 +209,7 @@ static const struct accel_profile_setting *next_unmet(const struct accel_plan *p
     return NULL;
 }
 
-/* Returns the unit as written behind a number; a word has none. */
-static const char *unit_of(const char *unit, const char *value)
+const char *accel_plan_unit(const char *unit, const char *value)
 {
     bool is_number = *value != '\0' && value[strspn(value, "0123456789")] == '\0';
     return !is_number ? "" : strcmp(unit, "bytes") == 0 ? "B" : unit;
@@ -227,13 +226,14 @@ static int32_t refuse_unmet(const struct accel_plan *plan, const struct accel_pr
                        setting->key, setting->value, plan->device->owner->driver->name);
     else
         accel_error_by(error, accel_setting_origin(setting), ACCEL_E_UNSUPPORTED, "%s: %s=%s%s is not honored: %s",
-                       setting->place, setting->key, setting->value, unit_of(setting->unit, setting->value), reason);
+                       setting->place, setting->key, setting->value, accel_plan_unit(setting->unit, setting->value),
+                       reason);
     if (strcmp(setting->key, "role.norm") == 0)
         accel_error_remedy(error, "accelctl quantize --role norm=%s writes a file for it; %s=%s runs this one as it is",
                            setting->value, setting->key, preset);
     else
         accel_error_remedy(error, "leave %s out, or set %s=%s%s", setting->key, setting->key, preset,
-                           unit_of(setting->unit, preset));
+                           accel_plan_unit(setting->unit, preset));
     return ACCEL_E_UNSUPPORTED;
 }
 

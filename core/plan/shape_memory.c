@@ -298,11 +298,6 @@ struct scratch {
     uint64_t bytes;
 };
 
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 static void scratch_of(const struct accel_shape_planner *s, const struct accel_sketch_component *c, struct scratch *out)
 {
     uint64_t value = c->value_size ? c->value_size : c->head_size;
@@ -310,7 +305,7 @@ static void scratch_of(const struct accel_shape_planner *s, const struct accel_s
     uint64_t keys, block;
     out->tokens = step_tokens(s, c);
     keys = c->cached && s->has_kv_cache ? cached_tokens(s) : out->tokens;
-    out->width = 2 * (uint64_t)c->hidden + larger(heads, 2 * (uint64_t)c->ffn);
+    out->width = 2 * (uint64_t)c->hidden + (heads > 2 * (uint64_t)c->ffn ? heads : 2 * (uint64_t)c->ffn);
     block = s->block < out->tokens ? s->block : out->tokens;
     if (s->tiled)
         out->scores = accel_plan_multiply(c->heads, block * (s->block + value) * 4);
@@ -384,13 +379,10 @@ static void add_weights(struct accel_shape_planner *s)
 #define NOT_COUNTED                                                                                                    \
     "; without the driver's memory for queues, copies and compiled kernels, which an exact plan includes"
 
-static bool has_own_queues(const struct accel_plan *plan)
-{
-    return plan->device && plan->device->info.facts->limits->queues != 0;
-}
-
 static void add_rest(struct accel_shape_planner *s)
 {
+    const struct accel_listed *device = s->plan->device;
+    const bool has_own_queues = device && device->info.facts->limits->queues != 0;
     uint64_t nodes = 8;
     for (uint32_t i = 0; i < s->shapes->component_count; i++)
         nodes += (uint64_t)s->shapes->components[i].layers * LAYER_NODES;
@@ -398,7 +390,7 @@ static void add_rest(struct accel_shape_planner *s)
     s->host = (uint64_t)s->shapes->weight_count * WEIGHT_BYTES;
     accel_plan_add_row(s->plan, ACCEL_MEMORY_PROGRAM, 0, s->program,
                        accel_plan_text(s->plan, "estimated: %u bytes for each of %" PRIu64 " nodes%s",
-                                       ACCEL_PLAN_NODE_BYTES, nodes, has_own_queues(s->plan) ? NOT_COUNTED : ""));
+                                       ACCEL_PLAN_NODE_BYTES, nodes, has_own_queues ? NOT_COUNTED : ""));
     accel_plan_add_row(s->plan, ACCEL_MEMORY_HOST, 0, s->host,
                        accel_plan_text(s->plan, "estimated: %d bytes of lists for each of %" PRIu32 " weights",
                                        WEIGHT_BYTES, s->shapes->weight_count));

@@ -42,8 +42,9 @@ static int32_t check_component(const struct accel_sketch_component *component, u
 static int32_t check(const struct accel_plan *plan, const struct accel_sketch *shapes, struct accel_error *error)
 {
     int32_t code;
-    if (plan == NULL)
-        return accel_error_set(error, ACCEL_E_INVALID, "accel_plan_sketch requires a plan and the shapes of a model");
+    if (plan == NULL || plan->stages.count != 0)
+        return accel_error_set(error, ACCEL_E_INVALID,
+                               "accel_plan_sketch requires a plan without stages, and the shapes of a model");
     code = accel_open_check(shapes, ACCEL_END_OF(struct accel_sketch, origin), sizeof(*shapes), "the caller",
                             "accel_sketch", error);
     if (code != ACCEL_OK)

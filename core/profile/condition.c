@@ -29,11 +29,6 @@ static const struct {
     {"in", ACCEL_COMPARE_IN},      {"contains", ACCEL_COMPARE_CONTAINS},
 };
 
-static bool is_ordering(enum accel_comparison comparison)
-{
-    return comparison >= ACCEL_COMPARE_BELOW && comparison <= ACCEL_COMPARE_AT_LEAST;
-}
-
 /* Splits off the next word, up to a space; NULL at the end. */
 static char *next_word(char **at)
 {
@@ -79,7 +74,8 @@ static int32_t read_literal(const struct reading *r, struct accel_condition *con
         return ACCEL_OK;
     }
     literal->is_number = accel_number_parse(text, &literal->number, &unit);
-    if (is_ordering(condition->comparison) && !literal->is_number)
+    if (condition->comparison >= ACCEL_COMPARE_BELOW && condition->comparison <= ACCEL_COMPARE_AT_LEAST &&
+        !literal->is_number)
         return REFUSE(r, "condition on %s: \"%.60s\" is no number to compare with", condition->fact->name, text);
     if (literal->is_number && strcmp(unit, condition->fact->unit) != 0)
         return REFUSE(r, "condition on %s: \"%.60s\" is of the wrong kind; it requires %s", condition->fact->name, text,

@@ -16,11 +16,6 @@ struct candidates {
     uint32_t cores; /* leading entries of the list, one per core */
 };
 
-static bool is_fast(const struct accel_machine *machine, const struct accel_core *core)
-{
-    return machine->kinds[core->kind].efficiency == machine->kinds[machine->kind_count - 1].efficiency;
-}
-
 /* Adds hardware thread number `sibling` of each core of one kind. */
 static void add_kind(const struct accel_machine *machine, uint32_t kind, uint32_t sibling, struct candidates *list)
 {
@@ -47,8 +42,8 @@ static void list_candidates(const struct accel_machine *machine, uint32_t flags,
     for (uint32_t sibling = 0; sibling < siblings; sibling++) {
         for (uint32_t i = 0; i < machine->kind_count; i++) {
             uint32_t kind = flags & ACCEL_THREADS_SLOW ? i : machine->kind_count - 1 - i;
-            struct accel_core any = {.kind = kind};
-            if (!(flags & ACCEL_THREADS_FAST) || is_fast(machine, &any))
+            if (!(flags & ACCEL_THREADS_FAST) ||
+                machine->kinds[kind].efficiency == machine->kinds[machine->kind_count - 1].efficiency)
                 add_kind(machine, kind, sibling, list);
         }
         if (sibling == 0)

@@ -190,11 +190,12 @@ ACCEL_API const struct accel_plan_in_place *accel_plan_in_place(const struct acc
                                                                 uint32_t *out_count) ACCEL_NOEXCEPT;
 
 /** Assigns graphs to the plan's device: asks it (accel_plan_ask), unless the work has its answers, and computes whether
- * the run fits into memory. A run that does not fit is not an error: see
- * accel_plan_fit. `work` is borrowed for the call. The call may be repeated with other work; earlier records of memory
- * and nodes are then out of date, and stay readable. ACCEL_E_REFUSED: the device does not run a node; ACCEL_E_FALLBACK:
- * a node would be emulated and the policy denies that (both errors name the node and the reason, and the records of
- * the nodes exist); ACCEL_E_NOT_FOUND: the plan has no device. */
+ * the run fits into memory. A run that does not fit is not an error: see accel_plan_fit. `work` is borrowed for the
+ * call. The call may be repeated with other work; earlier records of memory and nodes are then out of date, and stay
+ * readable. ACCEL_E_REFUSED: the device does not run a node; ACCEL_E_FALLBACK: a node would be emulated and the policy
+ * denies that (both errors name the node and the reason, and the records of the nodes exist); ACCEL_E_NOT_FOUND: the
+ * plan has no device; ACCEL_E_INVALID: it is spread over several devices, and its stages have graphs
+ * (accel_plan_add_stage). */
 ACCEL_API int32_t accel_plan_assign_graphs(struct accel_plan *plan, const struct accel_plan_work *work,
                                            struct accel_error *error) ACCEL_NOEXCEPT;
 
@@ -203,18 +204,22 @@ ACCEL_API int32_t accel_plan_assign_graphs(struct accel_plan *plan, const struct
  * fits. The sketch is borrowed for the call. Types: role.* before the component's type before precision.adaptive before
  * weights.type before what the file has; weights.least is the floor. ACCEL_E_INVALID: the sketch or the placement
  * contradicts itself; ACCEL_E_REFUSED: settings contradict each other or what the device can do; ACCEL_E_FALLBACK: a
- * requested value is not available and the policy denies the next best. Not fitting is no failure. May be repeated.
- */
+ * requested value is not available and the policy denies the next best. Not fitting is no failure. May be repeated
+ * until the plan has stages. */
 ACCEL_API int32_t accel_plan_sketch(struct accel_plan *plan, const struct accel_sketch *sketch,
                                     struct accel_error *error) ACCEL_NOEXCEPT;
 
-/** Replaces the estimates of a plan that is spread over several devices by the figures of its pipeline stages. Each
- * stage is a plan for one of the devices, to which accel_plan_assign_graphs has assigned its part of the graph. The
- * plan then has the sum of their bytes per memory class and their nodes, where `graph` is the index of the stage; it
- * fits if every stage fits. The stages are borrowed for the call. ACCEL_E_INVALID: the plan is not spread, or a stage
- * has no assigned graphs. */
-ACCEL_API int32_t accel_plan_merge_stages(struct accel_plan *plan, const struct accel_plan *const *stages,
-                                          uint32_t count, struct accel_error *error) ACCEL_NOEXCEPT;
+/** Adds the next pipeline stage of a plan that is spread over several devices: a plan for `device`, with the settings
+ * that the caller gave and the profiles of that device, to which accel_plan_assign_graphs assigns a part of the graph.
+ * Stages on one device share it. The plan owns the stage. ACCEL_E_INVALID: the plan is not spread; else the errors of
+ * accel_plan_create. */
+ACCEL_API int32_t accel_plan_add_stage(struct accel_plan *plan, const char *device, struct accel_plan **out_stage,
+                                       struct accel_error *error) ACCEL_NOEXCEPT;
+
+/** Replaces the estimates of a plan by the figures of its stages: the sum of their bytes per memory class and their
+ * nodes, where `graph` is the index of the stage. The plan fits if every stage fits. ACCEL_E_INVALID: the plan has no
+ * stages, or one has no assigned graphs. */
+ACCEL_API int32_t accel_plan_merge_stages(struct accel_plan *plan, struct accel_error *error) ACCEL_NOEXCEPT;
 
 /** Weights of one component and role that get the same type for the same reason. Open. */
 struct accel_plan_part {

@@ -12,15 +12,7 @@
 
 #include "model/plan/load.h"
 
-/* Sizes of the caller's settings that stages are planned with (those that spread a plan are left out), and of a node's
- * inputs. */
-enum { OVERRIDE_TEXT = 192, STAGE_INPUTS = 16 };
-
-struct override_list {
-    struct accel_named_value *rows;
-    char (*values)[OVERRIDE_TEXT];
-    uint32_t count;
-};
+enum { STAGE_INPUTS = 16 }; /* most inputs of a node */
 
 /* ---- which device a node lies on ---- */
 
@@ -253,81 +245,6 @@ static int32_t cut_graph(struct pipeline_stage *stage, uint32_t first, uint32_t 
     return code;
 }
 
-/* ---- the plan of a stage ---- */
-
-static bool is_spreading(const char *key)
-{
-    return strcmp(key, "placement") == 0 || strcmp(key, "offload.layers") == 0 || strcmp(key, "gpu.layers") == 0 ||
-           strcmp(key, "memory.budget") == 0;
-}
-
-/* Returns whether a key is an option of another driver. */
-static bool is_of_another(const char *key, const char *device)
-{
-    size_t length = strcspn(key, ".");
-
-    if (accel_setting_check(key, "", NULL) != ACCEL_E_NOT_FOUND)
-        return false;
-    return strncmp(key, device, length) != 0 || device[length] != ':';
-}
-
-/* Lists the caller's settings, with their units. */
-static int32_t list_overrides(const struct accel_plan *plan, const char *device, struct override_list *list,
-                              struct accel_error *error)
-{
-    uint32_t most = accel_plan_setting_count(plan);
-
-    list->rows = calloc((size_t)most + 2, sizeof(*list->rows));
-    list->values = calloc((size_t)most + 2, sizeof(*list->values));
-    list->count = 0;
-    if (list->rows == NULL || list->values == NULL)
-        return accel_error_no_memory(error, "for the settings of a stage");
-    for (uint32_t i = 0; i < most; i++) {
-        const struct accel_plan_setting *setting = accel_plan_setting_get(plan, i);
-        bool is_number = setting->value[0] >= '0' && setting->value[0] <= '9';
-        char *value = list->values[list->count];
-
-        if (setting->origin != ACCEL_ORIGIN_GIVEN || is_spreading(setting->key) || is_of_another(setting->key, device))
-            continue;
-        snprintf(value, OVERRIDE_TEXT, "%s%s", setting->value,
-                 !is_number                            ? ""
-                 : strcmp(setting->unit, "bytes") == 0 ? "B"
-                                                       : setting->unit);
-        list->rows[list->count++] = (struct accel_named_value){setting->key, value, setting->place};
-    }
-    /* A settings file may spread the whole model, but a stage stays on its device. */
-    list->rows[list->count++] = (struct accel_named_value){"gpu.layers", "auto", "a stage of a spread model"};
-    return ACCEL_OK;
-}
-
-static int32_t create_stage_plan(const struct accel_session *session, const char *device, struct accel_plan **out_plan,
-                                 struct accel_error *error)
-{
-    struct accel_plan_request request = {.size = sizeof(request), .device = device};
-    struct override_list overrides = {0};
-    uint32_t count = accel_plan_fact_count(session->plan);
-    struct accel_named_value *facts = calloc((size_t)count + 1, sizeof(*facts));
-    int32_t code = list_overrides(session->plan, device, &overrides, error);
-
-    if (code == ACCEL_OK && facts == NULL)
-        code = accel_error_no_memory(error, "for the facts of a stage");
-    for (uint32_t i = 0; code == ACCEL_OK && i < count; i++) {
-        const struct accel_named_value *fact = accel_plan_fact_get(session->plan, i);
-
-        if (strncmp(fact->key, "model.", 6) == 0 || strncmp(fact->key, "request.", 8) == 0)
-            facts[request.model_count++] = *fact;
-    }
-    request.model = facts;
-    request.overrides = overrides.rows;
-    request.override_count = overrides.count;
-    if (code == ACCEL_OK)
-        code = accel_plan_create(session->context, &request, out_plan, error);
-    free(facts);
-    free(overrides.rows);
-    free(overrides.values);
-    return code;
-}
-
 /* ---- creating stages ---- */
 
 /* Points the stage at its part of the state: two parts per layer, in the order of the graph. */
@@ -356,10 +273,8 @@ static int32_t add_stage(const struct run_planner *whole, const char *device, ui
     *stage = (struct pipeline_stage){.session = session, .source = whole->stage->source};
     code = cut_graph(stage, first, end, crossing, whole->error);
     if (code == ACCEL_OK)
-        code = create_stage_plan(session, device, &planner.plan, whole->error);
+        code = accel_plan_add_stage(whole->plan, device, &planner.plan, whole->error);
     stage->plan = planner.plan;
-    for (uint32_t p = 0; code == ACCEL_OK && p + 1 < session->pipeline_count; p++)
-        code = accel_plan_share_device(planner.plan, session->pipeline[p].plan, whole->error);
     if (code == ACCEL_OK)
         code = settings_read(planner.plan, &settings, whole->error);
     if (code == ACCEL_OK)
@@ -368,21 +283,6 @@ static int32_t add_stage(const struct run_planner *whole, const char *device, ui
         return code;
     assign_state(stage);
     return run_planner_place(&planner);
-}
-
-static int32_t merge_plans(const struct run_planner *planner)
-{
-    const struct accel_session *session = planner->session;
-    const struct accel_plan **plans = calloc(session->pipeline_count, sizeof(*plans));
-    int32_t code;
-
-    if (plans == NULL)
-        return accel_error_no_memory(planner->error, "for the plans of %u stages", session->pipeline_count);
-    for (uint32_t p = 0; p < session->pipeline_count; p++)
-        plans[p] = session->pipeline[p].plan;
-    code = accel_plan_merge_stages(planner->plan, plans, session->pipeline_count, planner->error);
-    free(plans);
-    return code;
 }
 
 int32_t run_planner_place_stages(const struct run_planner *planner)
@@ -424,5 +324,5 @@ int32_t run_planner_place_stages(const struct run_planner *planner)
     }
     free(devices);
     free(planner->stage);
-    return code == ACCEL_OK ? merge_plans(planner) : code;
+    return code == ACCEL_OK ? accel_plan_merge_stages(planner->plan, error) : code;
 }

@@ -251,8 +251,6 @@ static void free_stage(struct pipeline_stage *stage)
     accel_weights_free(stage->weights);
     accel_module_free(stage->module);
     accel_device_free(stage->device);
-    if (stage->plan != stage->session->plan)
-        accel_plan_free((struct accel_plan *)stage->plan);
     step_graph_free(&stage->step);
     free(stage->in_place);
 }

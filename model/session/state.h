@@ -133,7 +133,7 @@ struct measure {
  * pass from stage to stage through host memory. */
 struct pipeline_stage {
     struct accel_session *session;
-    const struct accel_plan *plan;        /* of the device; the stage owns it unless it is the plan of the session */
+    const struct accel_plan *plan;        /* of the device: that of the session, or a stage of it */
     struct step_graph step;               /* inputs that the stage does not read are ACCEL_NO_VALUE */
     const struct accel_state_part *parts; /* [part_count] of those of the session */
     uint32_t part_count;                  /* 0: the stage has no layers */

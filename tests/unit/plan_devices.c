@@ -167,16 +167,34 @@ static void test_auto(void **state)
                                       {2, 3, "farm:b", 2 * LAYER, 2 * CACHE},
                                       {ACCEL_NO_LAYER, ACCEL_NO_LAYER, "farm:b", TAIL, 0}};
     struct bench *b = *state;
+    struct accel_plan *stage, *part;
+    uint32_t nodes = 0;
     open_context(b, 4000000, 4000000);
     assert_int_equal(make(b, NULL, NULL, "auto", "0"), ACCEL_OK);
     assert_rows(b, rows, 4);
     assert_fit(b, SPREAD + 2 * OVERHEAD + HOST, 8000000, 0);
     assert_non_null(note_of(b->plan, "placement", "farm:b takes 3.35 MiB of 3.81 MiB"));
-    /* A run makes a piece for each device, whose plans are joined; a plan does not join itself. */
-    assert_int_equal(farm_place(b->plan, &b->graph, &b->error), ACCEL_OK);
+    /* The graph of each device is for a stage: the plan has no device that runs all. */
+    assert_int_equal(farm_place(b->plan, &b->graph, &b->error), ACCEL_E_INVALID);
+    accel_error_clear(&b->error);
     assert_fit(b, SPREAD + 2 * OVERHEAD + HOST, 8000000, 0);
     assert_int_equal(accel_plan_runnable(b->plan, &b->error), ACCEL_OK);
-    assert_int_equal(accel_plan_merge_stages(b->plan, NULL, 0, &b->error), ACCEL_E_INVALID);
+    assert_int_equal(accel_plan_merge_stages(b->plan, &b->error), ACCEL_E_INVALID);
+    accel_error_clear(&b->error);
+    assert_int_equal(accel_plan_add_stage(b->plan, "farm:c", &stage, &b->error), ACCEL_E_NOT_FOUND);
+    for (uint32_t i = 0; i < 3; i++) {
+        accel_error_clear(&b->error);
+        assert_int_equal(accel_plan_add_stage(b->plan, i == 1 ? "farm:b" : "farm:a", &stage, &b->error), ACCEL_OK);
+        assert_string_equal(accel_plan_device(stage)->name, i == 1 ? "farm:b" : "farm:a");
+        assert_int_equal(accel_plan_merge_stages(b->plan, &b->error), ACCEL_E_INVALID);
+        assert_int_equal(farm_place(stage, &b->graph, &b->error), ACCEL_OK);
+        nodes += accel_plan_node_count(stage);
+        assert_int_equal(accel_plan_add_stage(stage, "farm:a", &part, &b->error), ACCEL_E_INVALID);
+    }
+    accel_error_clear(&b->error);
+    assert_int_equal(accel_plan_merge_stages(b->plan, &b->error), ACCEL_OK);
+    assert_int_equal(accel_plan_node_count(b->plan), nodes);
+    assert_int_equal(accel_plan_node_get(b->plan, nodes - 1)->graph, 2);
 }
 
 /* 2,000,000 have room for 1,434,336: the table, one layer, and the processors take the rest. */

@@ -9,18 +9,22 @@
 
 #include "session_second.h"
 
-enum { PROMPT = 20, WRITTEN = 24 };
+enum { PROMPT = 20, WRITTEN = 24, GIVEN = 6, STEPS = 40 };
 
-/* An exact plan for the small model with its layers as `placement` says, loaded; its session is *out_session. */
-static struct accel_model_plan *make_plan(const char *placement, struct accel_session **out_session)
+/* An exact plan for the small model with its layers as `placement` says, loaded; its session is *out_session. With
+ * `slides` it has two sequences of 48 tokens, of which the oldest leave. */
+static struct accel_model_plan *make_plan(const char *placement, bool slides, struct accel_session **out_session)
 {
     const struct accel_named_value given[] = {
         {"kv.type.k", "f32", "test"},     {"kv.type.v", "f32", "test"}, {"compute.activations", "f32", "test"},
         {"placement", placement, "test"}, {"batch", "16tok", "test"},   {"cpu.threads", "1", "test"},
+        {"sequences", "2", "test"},       {"context", "48tok", "test"}, {"kv.full", "slide", "test"},
     };
     char path[PATH_BYTES];
-    struct accel_model_plan_options options = {
-        .size = sizeof(options), .path = path, .overrides = given, .override_count = sizeof(given) / sizeof(*given)};
+    struct accel_model_plan_options options = {.size = sizeof(options),
+                                               .path = path,
+                                               .overrides = given,
+                                               .override_count = slides ? sizeof(given) / sizeof(*given) : GIVEN};
     struct accel_model_plan *plan = NULL;
     struct accel_error error = {0};
 
@@ -85,7 +89,7 @@ static void the_same_text_wherever_layers_lie(void **state)
     (void)state;
     for (uint32_t i = 0; i < sizeof(placements) / sizeof(*placements); i++) {
         struct accel_session *session;
-        struct accel_model_plan *plan = make_plan(placements[i], &session);
+        struct accel_model_plan *plan = make_plan(placements[i], false, &session);
         uint32_t vocabulary = accel_model_facts_of(accel_model_plan_model(plan))->vocabulary, graphs = 0;
         const struct accel_plan *placed = accel_session_plan(session);
 
@@ -108,11 +112,52 @@ static void the_same_text_wherever_layers_lie(void **state)
     free(last);
 }
 
+/* A fork copies the page that both sequences write on every device, and the tables of all stages lose the same pages.
+ */
+static void forked_sequences_slide_alike(void **state)
+{
+    static const char *const placements[] = {"single", "0-1=cpu:cpu0,2-4=second:cpu0"};
+    struct accel_error error = {0};
+    float *wanted = NULL;
+
+    (void)state;
+    for (uint32_t i = 0; i < sizeof(placements) / sizeof(*placements); i++) {
+        struct accel_session *session;
+        struct accel_model_plan *plan = make_plan(placements[i], true, &session);
+        const uint32_t vocabulary = accel_model_facts_of(accel_model_plan_model(plan))->vocabulary;
+        int32_t prompt[PROMPT], ids[] = {300, 400};
+        const float *logits = NULL;
+        uint32_t fork = 0;
+
+        for (int32_t t = 0; t < PROMPT; t++)
+            prompt[t] = t == 0 ? 1 : 260 + t * 7;
+        OK(accel_session_feed(session, prompt, PROMPT, &logits, &error));
+        OK(accel_session_fork(session, 0, 13, &fork, &error));
+        for (uint32_t step = 0; step < STEPS; step++) {
+            const struct accel_session_part parts[] = {{&ids[0], 1, 0, 1}, {&ids[1], 1, fork, 1}};
+
+            OK(accel_session_step(session, parts, 2, &logits, &error));
+            ids[0] = (int32_t)best_of(logits, vocabulary);
+            ids[1] = (int32_t)best_of(logits + vocabulary, vocabulary);
+        }
+        if (i == 0) {
+            wanted = malloc(2 * sizeof(*wanted) * vocabulary);
+            assert_non_null(wanted);
+            memcpy(wanted, logits, 2 * sizeof(*wanted) * vocabulary);
+        }
+        assert_memory_equal(logits, wanted, 2 * sizeof(*wanted) * vocabulary);
+        assert_true(accel_session_sequence_length(session, 0) <= 48);
+        check_memory(session);
+        accel_model_plan_free(plan);
+    }
+    free(wanted);
+}
+
 /* The run ends with the name of the device and what to do; everything is freed, and another run goes on. */
 static void a_lost_device_ends_its_run(void **state)
 {
     struct accel_session *session;
-    struct accel_model_plan *plan = make_plan("0-1=cpu:cpu0,2-4=second:cpu0", &session);
+    struct accel_model_plan *plan = make_plan("0-1=cpu:cpu0,2-4=second:cpu0", false, &session);
     uint32_t vocabulary = accel_model_facts_of(accel_model_plan_model(plan))->vocabulary;
     float *last = calloc(vocabulary, sizeof(*last));
     struct accel_error error = {0};
@@ -132,12 +177,12 @@ static void a_lost_device_ends_its_run(void **state)
     assert_int_equal(accel_session_feed(session, ids, 1, &logits, &error), ACCEL_E_DEVICE_LOST);
     assert_int_equal(second.runs, 9);
     accel_model_plan_free(plan);
-    plan = make_plan("single", &session);
+    plan = make_plan("single", false, &session);
     OK(write_text(session, ids, last, vocabulary, &error));
     accel_model_plan_free(plan);
     /* It may come back. */
     second.losing = 0;
-    plan = make_plan("0-1=cpu:cpu0,2-4=second:cpu0", &session);
+    plan = make_plan("0-1=cpu:cpu0,2-4=second:cpu0", false, &session);
     OK(write_text(session, ids, last, vocabulary, &error));
     accel_model_plan_free(plan);
     free(last);
@@ -147,6 +192,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_same_text_wherever_layers_lie, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(forked_sequences_slide_alike, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_lost_device_ends_its_run, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("session_split", tests, NULL, NULL);
