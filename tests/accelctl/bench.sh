@@ -269,6 +269,12 @@ if "$accelctl" bench operators --explain --shape 1x64x256 --set cpu.isa=avx2 >/d
         esac
         checks=$((checks + 1))
     done
+    # One scale for a row of activations, if it is allowed: from 17 rows on, and weights of 8 bits with groups of 64 and more.
+    try 0 "$accelctl" bench operators --explain --type q8_g64,q8_g32 --shape 16x64x256,17x64x256 --set cpu.isa=avx2 \
+        --set cpu.layout=rows --set compute.activations=q8_row
+    is "$(sed -n '2,$s/.*256 *//p' "$work/out" | tr '\n' ';')" \
+        "matmul planar x q8_row: gemm8 avx2;matmul planar x q8_row: gemm8_row avx2;matmul q8_g32 x q8: gemm8 avx2;matmul q8_g32 x q8: gemm8 avx2;" \
+        "kernels with one scale for a row"
     # Operators that stage rows of their own: the kernel of a block of places, and those by the rows of an expert.
     try 0 "$accelctl" bench operators --explain --operator conv,expert_matmul --set cpu.isa=avx2 --set cpu.layout=rows
     has "conv x f32: gemm32 avx2"

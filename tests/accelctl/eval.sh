@@ -59,6 +59,19 @@ try 0 "$accelctl" eval --json --text "$work/text" --set compute.activations=q8 -
     --reference-set compute.activations=f32 "$q8"
 is "$(value settings.0), $(value reference_settings.0)" "compute.activations=q8, compute.activations=f32" "settings"
 case $(value models.0.text.kl.mean) in 0.0 | [!0]*) fail "KL of q8 activations: $(value models.0.text.kl.mean)" ;; esac
+# One scale for a token: coarser than blocks, for weights of 8 bits in groups of 64 and more, where kernels are not scalar.
+try 0 "$accelctl" quantize --type q8_g64 "$f32" "$work/g64"
+fast=auto # AMX multiplies in BF16
+"$accelctl" bench operators --explain --shape 1x64x256 --set cpu.isa=avx2 >/dev/null 2>&1 && fast=avx2
+for isa in $fast scalar; do
+    try 0 "$accelctl" eval --json --text "$work/text" --set compute.activations=q8_row --set cpu.isa=$isa --against "$work/g64" \
+        --reference-set compute.activations=q8 "$work/g64"
+    is "$(value settings.0)" "compute.activations=q8_row" "settings"
+    case $isa,$(value models.0.text.kl.mean) in
+    scalar,0.0 | [!s]*,0.0*[1-9]*) ;;
+    *) fail "KL of q8_row activations, $isa: $(value models.0.text.kl.mean)" ;;
+    esac
+done
 # shellcheck disable=SC2086
 try 0 "$accelctl" eval --json $exact --text "$work/text" --against "$q8" --reference-set compute.activations=f32 "$q8"
 is "$(value models.0.text.kl.mean)" 0.0 "KL of equal settings"

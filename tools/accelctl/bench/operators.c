@@ -178,7 +178,18 @@ static int make_request(struct bench *bench, struct request *request)
     return code;
 }
 
-static int open_device(struct bench *bench, struct accel_context *context, struct accel_device **out_device)
+/* Rounds activations of matmuls as the settings have it, if that is coarser than blocks. */
+static void apply_activations(const struct accel_plan *plan, struct list *list)
+{
+    if (accel_plan_setting_find(plan, "compute.activations")->word != ACCEL_WORD_Q8_ROW)
+        return;
+    for (uint32_t i = 0; i < list->count; i++)
+        if (list->items[i].op == ACCEL_OP_MATMUL)
+            list->items[i].rounding = ACCEL_Q8_ROW;
+}
+
+static int open_device(struct bench *bench, struct accel_context *context, struct list *list,
+                       struct accel_device **out_device)
 {
     const struct common *common = &bench->chosen->common;
     struct request request = {.texts = NULL};
@@ -188,6 +199,8 @@ static int open_device(struct bench *bench, struct accel_context *context, struc
     if (code < 0 && (accel_plan_create(context, &request.plan, &plan, &bench->error) != ACCEL_OK ||
                      accel_plan_open_device(plan, out_device, &bench->error) != ACCEL_OK))
         code = report_session_error(common->json, &bench->error);
+    if (code < 0)
+        apply_activations(plan, list);
     if (code < 0 && !bench->machine.measured) {
         bench_machine_threads(&bench->machine, plan);
         bench_facts_plan(bench, plan);
@@ -199,11 +212,17 @@ static int open_device(struct bench *bench, struct accel_context *context, struc
 }
 
 /* Prints the kernel of each operator. */
-static int explain_list(struct bench *bench, struct accel_context *context, const struct list *list)
+static int explain_list(struct bench *bench, struct accel_context *context, struct list *list)
 {
     struct request request = {.texts = NULL};
+    struct accel_plan *plan = NULL;
     int code = make_request(bench, &request);
 
+    if (code < 0 && accel_plan_create(context, &request.plan, &plan, &bench->error) != ACCEL_OK)
+        code = report_session_error(bench->chosen->common.json, &bench->error);
+    if (code < 0)
+        apply_activations(plan, list);
+    accel_plan_free(plan);
     bench->explained = json_array();
     if (code < 0 && !bench->chosen->common.json)
         print("%s%-36s %s%s\n", paint(PAINT_HEADING), "operator", "kernel", paint(PAINT_PLAIN));
@@ -278,7 +297,7 @@ int bench_operators(struct bench *bench, struct accel_context *context)
         return code;
     }
     if (code < 0)
-        code = open_device(bench, context, &device);
+        code = open_device(bench, context, list, &device);
     if (code < 0 && !bench->machine.measured)
         code = bench_machine_measure(bench);
     if (code < 0 && bench->wanted[BENCH_OPERATORS])
@@ -340,7 +359,7 @@ int bench_attention(struct bench *bench, const struct opened *opened)
                                  "no memory for a list of operators", NULL);
     if (read_attention(accel_session_graph(opened->session), &what))
         append_attention(list, bench, what, batch_of(opened));
-    code = open_device(bench, opened->context, &device);
+    code = open_device(bench, opened->context, list, &device);
     if (code < 0)
         code = run_list(bench, BENCH_ATTENTION, device, list);
     accel_device_free(device);

@@ -35,8 +35,8 @@ CPU_INLINE float max_of(__m256 v)
 /* Returns the largest magnitude of `count` values, a multiple of 32. */
 CPU_INLINE float largest_of(const float *x, const size_t count)
 {
-    const __m256 sign = _mm256_set1_ps(-0.0f);
-    __m256 most[4] = {{0}};
+    const __m256 sign = _mm256_set1_ps(-0.0f), zero = _mm256_setzero_ps();
+    __m256 most[4] = {zero, zero, zero, zero};
     for (size_t at = 0; at < count; at += CPU_BLOCK) {
         CPU_UNROLL
         for (size_t i = 0; i < 4; i++)
