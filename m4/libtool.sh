@@ -15,7 +15,12 @@ for word; do
     *) break ;;
     esac
 done
-[ "$mode" = compile ] || exec "$libtool" "$@"
+if [ "$mode" != compile ]; then
+    # libtool 2.4.7 chooses how it takes paths apart before it knows that the shell can: three processes for each object.
+    _G_HAVE_XSI_OPS=yes
+    export _G_HAVE_XSI_OPS
+    exec "$libtool" "$@"
+fi
 
 while [ "$1" != --mode=compile ]; do shift; done
 shift
