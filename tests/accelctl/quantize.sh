@@ -198,7 +198,7 @@ for name in "" "$work/new/" "$work" "$work/fifo"; do
 done
 [ -p "$work/fifo" ] || fail "a FIFO was replaced"
 # Transposed matrices of GPT-2 are left to the loading of a run, and nothing else is written as if it were quantized.
-gpt2=$ACCEL_SHARED_FIXTURES/gpt2-base
+gpt2=${ACCEL_SHARED_FIXTURES-}/gpt2-base
 if [ -d "$gpt2" ]; then
     for option in "" --dry-run; do
         # shellcheck disable=SC2086

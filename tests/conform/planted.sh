@@ -324,6 +324,11 @@ const char *cpu_isa_why_unavailable(uint32_t level)
 END
     ${CC:-cc} -fPIC -fvisibility=hidden -c "$work/emulated.c" -o "$work/emulated.o" || fail "the levels by emulation"
 fi
+# An edit whose text has changed is found here, not by the next run of all bugs.
+awk '/^bug: / { bug = $2 } /^file: / { print bug, $2 }' "$bugs_file" >"$work/edits"
+while read -r bug file; do
+    plant "$bug" "$file" >/dev/null || fail "$bug: the edit of $file"
+done <"$work/edits"
 tried=0 left_out= open=
 for bug in $chosen; do
     [ -n "$(field "$bug" caught-by)" ] || { fail "the bug $bug has no tests that find it"; continue; }
