@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** @file Hashes contents for cache keys (XXH3). An attacker can construct collisions, so callers refuse files that
- * other users can write before they hash them. Hashes are equal on all machines with the same byte order. */
+ * other users can write before they hash them. Equal bytes have equal hashes on all machines. */
 #ifndef ACCEL_CORE_BASE_HASH_H
 #define ACCEL_CORE_BASE_HASH_H
 

@@ -62,7 +62,9 @@ void accel_strbuf_char(struct accel_strbuf *buf, char byte)
 
 void accel_strbuf_counted(struct accel_strbuf *buf, const char *text)
 {
-    uint32_t bytes = text ? (uint32_t)strlen(text) : ACCEL_STRBUF_NO_TEXT;
+    size_t length = text ? strlen(text) : 0;
+    uint32_t bytes = text ? (uint32_t)length : ACCEL_STRBUF_NO_TEXT;
+    buf->failed |= length >= ACCEL_STRBUF_NO_TEXT;
     accel_strbuf_append(buf, &bytes, sizeof(bytes));
     accel_strbuf_append(buf, text, text ? bytes : 0);
 }

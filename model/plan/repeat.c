@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "model/file/fault.h"
+#include "model/file/open_struct.h"
 #include "model/plan/identity.h"
 #include "model/plan/json.h"
 
@@ -81,8 +82,12 @@ static int32_t check_counts(const struct record *record, struct accel_error *err
 static int32_t check_request(const struct record *record, struct accel_error *error)
 {
     const json_t *request = part(record, "request"), *length = json_object_get(request, "length"),
-                 *mode = json_object_get(request, "mode");
+                 *mode = json_object_get(request, "mode"), *given = json_object_get(request, "given"),
+                 *platform = json_object_get(request, "platform");
 
+    if (!json_is_object(request) || (given != NULL && !json_is_array(given)) ||
+        (platform != NULL && !json_is_string(platform)))
+        return malformed(record, "request is missing, or its settings are no list, or its platform is no name", error);
     if (length != NULL && (!json_is_integer(length) || json_integer_value(length) < 0))
         return malformed(record, "request.length is no number of tokens", error);
     if (mode != NULL &&
@@ -122,7 +127,7 @@ static int32_t check_members(const struct record *record, struct accel_error *er
         return malformed(record, "its schema is not " PLAN_SCHEMA, error);
     if (member(part(record, "model"), "path")[0] == '\0' || !json_is_object(settings) ||
         !json_is_array(part(record, "nodes")))
-        return malformed(record, "the request, settings or nodes are missing", error);
+        return malformed(record, "model.path, settings or nodes are missing", error);
     if (check_counts(record, error) != ACCEL_OK)
         return ACCEL_E_CORRUPT;
     json_object_foreach(settings, key, setting)
@@ -261,7 +266,8 @@ static int32_t import_overrides(struct record *record, struct accel_error *error
 static bool is_same(const struct accel_plan_setting *now, const json_t *then)
 {
     json_t *value = now == NULL ? NULL : plan_text_json(now->value);
-    bool same = value != NULL && json_equal(json_object_get(then, "value"), value);
+    bool same = value != NULL && json_equal(json_object_get(then, "value"), value) &&
+                strcmp(now->unit, member(then, "unit")) == 0;
 
     json_decref(value);
     return same;
@@ -284,6 +290,7 @@ static int32_t override_setting(struct record *record, const char *key, const js
     return ACCEL_OK;
 }
 
+/* Overrides the settings that are not those of a plan; of NULL, all. */
 static int32_t override_differing(struct record *record, const struct accel_plan *plan, struct accel_error *error)
 {
     json_t *settings = part(record, "settings");
@@ -387,6 +394,7 @@ static int32_t check_memory(const struct record *record, const struct accel_mode
                     "%s: needs %.1f MiB, %.1f MiB more than there are now (%s); the plan was made with %.1f MiB",
                     record->path, (double)fit.needed / MIB, (double)fit.short_by / MIB, fit.budget_origin,
                     (double)json_integer_value(json_object_get(part(record, "verdict"), "budget")) / MIB);
+    accel_error_remedy(error, "end other programs, or make the plan anew: accelctl plan MODEL --fit");
     return ACCEL_E_MEMORY;
 }
 
@@ -408,7 +416,7 @@ static int32_t compare(const struct record *record, const struct accel_model_pla
 }
 
 static int32_t plan_again(struct accel_context *context, struct record *record,
-                          const struct accel_model_plan_options *options, struct accel_model_plan **out_plan,
+                          const struct accel_model_plan_options *given, struct accel_model_plan **out_plan,
                           struct accel_error *error)
 {
     const json_t *request = part(record, "request");
@@ -419,8 +427,8 @@ static int32_t plan_again(struct accel_context *context, struct record *record,
         .device = or_null(member(part(record, "device"), "name")),
         .mode = or_null(member(request, "mode")),
         .request_length = (uint64_t)json_integer_value(json_object_get(request, "length")),
-        .flags = options == NULL ? 0 : options->flags,
-        .outputs = options == NULL ? 0 : options->outputs,
+        .flags = given->flags,
+        .outputs = given->outputs,
     };
 
     again.overrides = record->overrides;
@@ -433,29 +441,36 @@ int32_t accel_model_plan_repeat(struct accel_context *context, const char *path,
                                 struct accel_error *error)
 {
     struct record record = {.path = path};
+    struct accel_model_plan_options given = {0};
+    struct accel_error today = {0};
     struct accel_model_plan *plan = NULL;
     uint32_t recorded;
-    int32_t code;
+    int32_t code = ACCEL_OK;
 
     if (context == NULL || path == NULL || out_plan == NULL)
         return model_refuse_null(__func__, error);
     *out_plan = NULL;
-    code = read_record(&record, error);
+    if (options != NULL)
+        code = open_struct_import(options, sizeof(options->size), sizeof(given), "accel_model_plan_options", &given,
+                                  error);
+    if (code == ACCEL_OK)
+        code = read_record(&record, error);
     if (code == ACCEL_OK)
         code = plan_identity_glance(json_object_get(part(&record, "model"), "files"), path, error);
     if (code == ACCEL_E_REFUSED)
         refuse_difference(error);
     if (code == ACCEL_OK)
         code = import_overrides(&record, error);
-    if (code == ACCEL_OK)
-        code = plan_again(context, &record, options, &plan, error);
     recorded = record.override_count;
+    /* Today's environment may permit no plan, and does not matter to one with the recorded settings. */
+    if (code == ACCEL_OK && plan_again(context, &record, &given, &plan, &today) != ACCEL_OK)
+        plan = NULL;
     if (code == ACCEL_OK)
-        code = override_differing(&record, accel_model_plan_plan(plan), error);
-    if (code == ACCEL_OK && record.override_count != recorded) {
+        code = override_differing(&record, plan == NULL ? NULL : accel_model_plan_plan(plan), error);
+    if (code == ACCEL_OK && (plan == NULL || record.override_count != recorded)) {
         accel_model_plan_free(plan);
         plan = NULL;
-        code = plan_again(context, &record, options, &plan, error);
+        code = plan_again(context, &record, &given, &plan, error);
     }
     if (code == ACCEL_OK)
         code = compare(&record, plan, error);

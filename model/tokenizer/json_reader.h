@@ -31,9 +31,9 @@ int32_t token_json_size(const json_t *object, const char *key, size_t other, con
 /* The "type" of a component; an empty string where there is none. */
 const char *token_json_type(const json_t *component);
 
-/* Sets the error "path: type "X" is not supported", or "path: requires a Y". */
-int32_t token_json_unsupported(const struct token_json_place *place, const char *what, struct accel_error *error);
+/* Set the errors "PLACE.KEY must be WANTED" and "PLACE: "WHAT" is not supported", and return them. */
 int32_t token_json_wrong(const struct token_json_place *place, const char *key, const char *wanted,
                          struct accel_error *error);
+int32_t token_json_unsupported(const struct token_json_place *place, const char *what, struct accel_error *error);
 
 #endif

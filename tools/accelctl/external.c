@@ -73,12 +73,16 @@ void run_external(const char *command, char **arguments)
 static int run_program(const char *program, char **arguments, const struct command *command)
 {
     char text[200];
+    uint32_t json = 0;
 
+    errno = 0;
     /* arguments[-1] is the command's name. */
     run_external(program, arguments - 1);
     snprintf(text, sizeof(text), "%s: its program accelctl-%s cannot be run: %s", command->name, program,
-             strerror(errno));
-    return report_error_text(0, EXIT_FAILED, "ACCEL_E_NOT_FOUND", text, "install the helper programs of accel anew");
+             strerror(errno == 0 ? ENAMETOOLONG : errno));
+    for (uint32_t i = 0; arguments[i] != NULL; i++)
+        json |= strcmp(arguments[i], "--json") == 0;
+    return report_error_text(json, EXIT_FAILED, "ACCEL_E_NOT_FOUND", text, "install the helper programs of accel anew");
 }
 
 int run_helper(int count, char **arguments, const struct command *command)
