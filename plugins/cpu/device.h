@@ -7,12 +7,13 @@
 #include <accel/quant/format.h>
 
 #include "plugins/cpu/kernels/kernels.h"
+#include "plugins/cpu/layout.h"
 
 struct cpu_device {
     struct cpu_kernels kernels;
     struct accel_format formats[CPU_PLANAR]; /* indexed by enum cpu_weight, up to CPU_PLANAR */
-    uint64_t packed;                         /* types that matmul reads packed, as bits of enum cpu_weight */
-    struct cpu_experts *experts;             /* NULL: mapped experts have no limit */
+    struct cpu_layout layout;
+    struct cpu_experts *experts; /* NULL: mapped experts have no limit */
 };
 
 /* Operator kernels for weight types: matmul in F32, embed, and of most types matmul with x rounded to 8 bits or BF16.

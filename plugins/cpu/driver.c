@@ -30,7 +30,7 @@ static const struct accel_option simd_option = {
     .highest = 1,
 };
 
-static const struct accel_option *const options[] = {&isa_option, &cpu_layout_option, &cpu_layout_rows_option,
+static const struct accel_option *const options[] = {&isa_option, &cpu_layout_option, &cpu_layout_types_option,
                                                      &simd_option, &cpu_expert_bytes_option};
 
 static uint32_t cpu_threads(const struct accel_hardware *const *hardware, uint32_t hardware_count)
@@ -84,7 +84,7 @@ static void log_layout(const struct accel_host *host, const struct cpu_device *d
     size_t length = 0;
 
     for (uint32_t i = 0; i < CPU_PLANAR && length < sizeof(types); i++)
-        if ((device->packed >> i & 1u) != 0)
+        if ((device->layout.packed >> i & 1u) != 0)
             length += (size_t)snprintf(types + length, sizeof(types) - length, "%s%s", length == 0 ? "" : " ",
                                        device->formats[i].name);
     sdk_log(host, ACCEL_LOG_INFO, "driver=cpu device=cpu0 isa=%s packed=\"%s\"", cpu_isa_name(device->kernels.isa),
@@ -108,7 +108,7 @@ static int32_t open_device(const struct accel_host *host, const char *id, const 
     if (simd != NULL && simd->integer == 0)
         isa = CPU_ISA_SCALAR;
     cpu_kernels_fill(&device->kernels, isa);
-    code = cpu_layout_choose(settings, setting_count, device->kernels.isa, &device->packed, error);
+    code = cpu_layout_choose(settings, setting_count, device->kernels.isa, cpu_vendor(), &device->layout, error);
     if (code != ACCEL_OK)
         return code;
     for (uint32_t i = 0; i < CPU_PLANAR; i++)
@@ -140,8 +140,9 @@ static void fingerprint(const void *own, uint8_t out_fingerprint[16])
     const struct cpu_device *device = own;
 
     snprintf((char *)out_fingerprint, 8, VERSION);
+    out_fingerprint[6] = CPU_PANEL_VERSION;
     out_fingerprint[7] = (uint8_t)device->kernels.isa;
-    memcpy(out_fingerprint + 8, &device->packed, 8);
+    memcpy(out_fingerprint + 8, &device->layout.packed, 8);
     out_fingerprint[15] ^= device->experts == NULL ? 0 : 0x80; /* no type has this bit */
 }
 

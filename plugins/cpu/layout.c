@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <accel/quant/format.h>
@@ -7,23 +8,27 @@
 #include "plugins/cpu/kernels/kernels.h"
 #include "plugins/cpu/layout.h"
 
-#define SMALLEST 256u /* values of a row that every packed type divides */
+#define SMALLEST 256u  /* values of a row that every packed type divides */
+#define SHOWN 80       /* characters of a word in a message */
+#define FARTHEST 4096u /* bytes of prefetch distance */
 
 const struct accel_option cpu_layout_option = {
     .size = sizeof(cpu_layout_option),
     .type = ACCEL_OPTION_TEXT,
     .name = "layout",
     .help = "how matmul reads weights: rows (in place, as in the file), panels (packed copies, made while loading), or "
-            "auto (panels, but rows for the types of layout_rows)",
+            "auto (panels, but rows for the types of which layout_types states it)",
     .text = "rows",
     .choices = "auto rows panels",
 };
 
-const struct accel_option cpu_layout_rows_option = {
-    .size = sizeof(cpu_layout_rows_option),
+const struct accel_option cpu_layout_types_option = {
+    .size = sizeof(cpu_layout_types_option),
     .type = ACCEL_OPTION_TEXT,
-    .name = "layout_rows",
-    .help = "types that layout=auto reads in rows, each with its instruction set, separated by spaces: avx2:q2_k",
+    .name = "layout_types",
+    .help = "how types are read with an instruction set (avx512: and those that extend it), and on processors of a "
+            "vendor if it is named, separated by spaces: avx2:q2_k,q3_k=rows (by layout=auto), avx512@amd:q8_0=2+256 "
+            "(with one row of activations in 2 memory streams, each prefetched 256 bytes ahead)",
     .text = "",
 };
 
@@ -34,39 +39,99 @@ static bool is_packable(uint32_t isa, uint32_t type)
     return cpu_packed_bytes(isa, type, CPU_MATMUL_ROWS, SMALLEST) != 0;
 }
 
-static uint32_t find_isa(const char *name, size_t length)
+static uint32_t find_isa(const char *name)
 {
     uint32_t isa = 0;
 
-    while (isa < CPU_ISA_COUNT && (strlen(cpu_isa_name(isa)) != length || memcmp(cpu_isa_name(isa), name, length) != 0))
+    while (isa < CPU_ISA_COUNT && strcmp(cpu_isa_name(isa), name) != 0)
         isa++;
     return isa;
 }
 
-/* Removes the type of one word from the packed types if the word is about `isa`. */
-static int32_t read_word(const char *word, size_t length, uint32_t isa, uint64_t *packed, struct accel_error *error)
+/* Returns whether a word about an ISA is about `isa`: kernels of avx512 read weights for avx512bf16 and amx, too. */
+static bool covers(uint32_t named, uint32_t isa)
 {
-    const char *colon = memchr(word, ':', length);
-    const size_t at = colon == NULL ? length : (size_t)(colon - word);
-    const uint32_t named = find_isa(word, at);
-    char name[32] = "";
-    uint32_t type;
+    return named == isa || (named == CPU_ISA_AVX512 && (isa == CPU_ISA_AVX512BF16 || isa == CPU_ISA_AMX));
+}
 
-    if (colon != NULL && length - at - 1 < sizeof(name))
-        memcpy(name, colon + 1, length - at - 1);
-    type = accel_format_find(name);
-    if (named < CPU_ISA_COUNT && type != ACCEL_TYPE_NONE && is_packable(named, type)) {
-        if (named == isa)
-            *packed &= ~(UINT64_C(1) << cpu_weight_of(type));
-        return ACCEL_OK;
+/* Reads "rows", for which count is 0, or "STREAMS+AHEAD". */
+static bool read_value(const char *value, struct cpu_streams *out)
+{
+    unsigned count = 0, ahead = 0;
+    char end;
+
+    if (strcmp(value, "rows") != 0 &&
+        (sscanf(value, "%u+%u%c", &count, &ahead, &end) != 2 || count < 1 || count > CPU_STREAMS || ahead > FARTHEST))
+        return false;
+    *out = (struct cpu_streams){(uint16_t)count, (uint16_t)ahead};
+    return true;
+}
+
+/* Applies one word, ISA[@VENDOR]:TYPE[,TYPE...]=VALUE, which it divides, if it is about `isa` and `vendor`. Returns
+ * what is wrong with *out_part of it, or NULL. */
+static const char *apply_word(char *word, uint32_t isa, const char *vendor, struct cpu_layout *layout,
+                              const char **out_part)
+{
+    char *types = strchr(word, ':'), *value = types == NULL ? NULL : strchr(types, '='), *maker, *next;
+    struct cpu_streams streams;
+    uint32_t named;
+    bool is_meant;
+
+    *out_part = word;
+    if (value == NULL)
+        return "no instruction set, types and value with ':' and '=' between them";
+    *types++ = *value++ = '\0';
+    maker = strchr(word, '@');
+    if (maker != NULL)
+        *maker++ = '\0';
+    named = find_isa(word);
+    if (named == CPU_ISA_COUNT)
+        return "there is no such instruction set";
+    *out_part = maker;
+    if (maker != NULL && strcmp(maker, "amd") != 0 && strcmp(maker, "intel") != 0)
+        return "there is no such vendor";
+    *out_part = value;
+    if (!read_value(value, &streams))
+        return "neither rows nor 1 to 4 streams, '+', and up to 4096 bytes ahead";
+    is_meant = covers(named, isa) && (maker == NULL || strcmp(maker, vendor) == 0);
+    for (char *name = types; name != NULL; name = next) {
+        uint32_t type;
+
+        next = strchr(name, ',');
+        if (next != NULL)
+            *next++ = '\0';
+        *out_part = name;
+        type = accel_format_find(name);
+        if (type == ACCEL_TYPE_NONE)
+            return "there is no such type";
+        if (!is_packable(named, type) && (streams.count == 0 || (type != ACCEL_F16 && type != ACCEL_BF16)))
+            return "weights of this type are not packed for this instruction set";
+        if (is_meant && streams.count == 0)
+            layout->packed &= ~(UINT64_C(1) << cpu_weight_of(type));
+        else if (is_meant)
+            layout->streams[cpu_weight_of(type)] = streams;
     }
-    sdk_error(error, ACCEL_E_INVALID, "cpu.layout_rows: \"%.*s\": %s", (int)length, word,
-              colon == NULL             ? "no instruction set and type with ':' between them"
-              : named == CPU_ISA_COUNT  ? "there is no such instruction set"
-              : type == ACCEL_TYPE_NONE ? "there is no such type"
-                                        : "weights of this type are not packed for this instruction set");
-    sdk_remedy(error, "write words as avx2:q2_k, with an instruction set of cpu.isa and a type that cpu.layout=panels "
-                      "packs");
+    return NULL;
+}
+
+/* Applies one word of layout_types. */
+static int32_t read_word(const char *text, size_t length, uint32_t isa, const char *vendor, struct cpu_layout *layout,
+                         struct accel_error *error)
+{
+    char word[256];
+    const char *part = text, *reason = "longer than 255 characters";
+
+    if (length < sizeof(word)) {
+        memcpy(word, text, length);
+        word[length] = '\0';
+        reason = apply_word(word, isa, vendor, layout, &part);
+    }
+    if (reason == NULL)
+        return ACCEL_OK;
+    sdk_error(error, ACCEL_E_INVALID, "cpu.layout_types: \"%.*s\": \"%.*s\": %s",
+              (int)(length < SHOWN ? length : SHOWN), text, SHOWN, part, reason);
+    sdk_remedy(error, "write words as avx2:q2_k,q3_k=rows or avx512@amd:q4_0=4+0, with an instruction set of cpu.isa, "
+                      "amd or intel, and types that cpu.layout=panels packs");
     return accel_error_origin(error, ACCEL_FROM_SETTING, ACCEL_E_INVALID);
 }
 
@@ -80,26 +145,26 @@ static bool is_isa_set(const struct accel_setting *settings, uint32_t setting_co
 }
 
 int32_t cpu_layout_choose(const struct accel_setting *settings, uint32_t setting_count, uint32_t isa,
-                          uint64_t *out_packed, struct accel_error *error)
+                          const char *vendor, struct cpu_layout *out, struct accel_error *error)
 {
     const struct accel_setting *layout = sdk_setting(settings, setting_count, "layout");
-    const struct accel_setting *rows = sdk_setting(settings, setting_count, "layout_rows");
-    const char *name = layout == NULL ? "rows" : layout->text;
-    uint64_t packable = 0, measured;
+    const struct accel_setting *types = sdk_setting(settings, setting_count, "layout_types");
+    const char *name = layout == NULL ? "rows" : layout->text, *at = types == NULL ? "" : types->text;
+    uint64_t packable = 0;
     int32_t code = ACCEL_OK;
 
     for (uint32_t i = 0; i < CPU_PLANAR; i++)
         if (is_packable(isa, cpu_type_at(i)))
             packable |= UINT64_C(1) << i;
-    measured = packable;
-    for (const char *word = rows == NULL ? "" : rows->text; *word != '\0' && code == ACCEL_OK;) {
-        const size_t length = strcspn(word, " ");
+    *out = (struct cpu_layout){.packed = packable};
+    for (at += strspn(at, " "); *at != '\0' && code == ACCEL_OK; at += strspn(at, " ")) {
+        const size_t length = strcspn(at, " ");
 
-        if (length != 0)
-            code = read_word(word, length, isa, &measured, error);
-        word += length + strspn(word + length, " ");
+        code = read_word(at, length, isa, vendor, out, error);
+        at += length;
     }
-    *out_packed = strcmp(name, "rows") == 0 ? 0 : strcmp(name, "panels") == 0 ? packable : measured;
+    if (strcmp(name, "auto") != 0)
+        out->packed = strcmp(name, "rows") == 0 ? 0 : packable;
     if (code == ACCEL_OK && packable == 0 && strcmp(name, "panels") == 0 && is_isa_set(settings, setting_count)) {
         code = sdk_error(error, ACCEL_E_UNSUPPORTED, "cpu.layout=panels: cpu.isa=%s has no packed weights",
                          cpu_isa_name(isa));

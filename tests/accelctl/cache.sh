@@ -104,17 +104,17 @@ if grep -q 'component=packed' "$work/log"; then
     packing
     grep -q 'component=packed used=' "$work/log" || fail "a damaged file is not written anew"
     # Other packed types are another file, also with the same values of the settings.
-    in_rows="avx2:q8_0 avxvnni:q8_0 avx512:q8_0 avx512bf16:q8_0 amx:q8_0"
-    packing --set "cpu.layout_rows=$in_rows"
+    in_rows="avx2:q8_0=rows avxvnni:q8_0=rows avx512:q8_0=rows avx512bf16:q8_0=rows amx:q8_0=rows"
+    packing --set "cpu.layout_types=$in_rows"
     grep -q 'component=packed used=' "$work/log" || fail "packed weights are not used: $(grep component=packed "$work/log")"
-    packing --set cpu.layout=auto --set "cpu.layout_rows=$in_rows"
+    packing --set cpu.layout=auto --set "cpu.layout_types=$in_rows"
     grep -q 'component=packed' "$work/log" && fail "weights that stay in rows are cached: $(grep component=packed "$work/log")"
     try 0 "$accelctl" quantize --pure --type q4_0 --role v=q8_0 --role o=q8_0 "$f32" "$work/mixed.gguf"
     sleep 4 # a file that has just been modified is not cached
     for layout in panels auto; do
         for did in stored used; do
             XDG_CACHE_HOME="$work/mixed" "$accelctl" run "$work/mixed.gguf" --device cpu --greedy -q -n 8 --prompt Once --set cpu.layout=$layout \
-                --set "cpu.layout_rows=$in_rows" -v >"$work/text.$layout" 2>"$work/log" || fail "cpu.layout=$layout: $(cat "$work/log")"
+                --set "cpu.layout_types=$in_rows" -v >"$work/text.$layout" 2>"$work/log" || fail "cpu.layout=$layout: $(cat "$work/log")"
             grep -q "component=packed $did=" "$work/log" || fail "cpu.layout=$layout, not $did: $(grep component=packed "$work/log")"
         done
     done

@@ -41,11 +41,11 @@ for model in "$f32" "$q8"; do
     done
 done
 # Types that cpu.layout=auto leaves in rows stay in the file's pages: to the byte, and between both layouts.
-in_rows="avx2:q8_0 avxvnni:q8_0 avx512:q8_0 avx512bf16:q8_0 amx:q8_0"
+in_rows="avx2:q8_0=rows avxvnni:q8_0=rows avx512:q8_0=rows avx512bf16:q8_0=rows amx:q8_0=rows"
 try 0 "$accelctl" quantize --pure --type q4_0 --role v=q8_0 --role o=q8_0 "$f32" "$work/mixed.gguf"
 for layout in rows auto panels; do
     try 0 "$accelctl" run "$work/mixed.gguf" --json --greedy --ignore-end -n 8 --set context=128tok --device cpu \
-        --set cpu.layout=$layout --set "cpu.layout_rows=$in_rows" --prompt "Once upon a time"
+        --set cpu.layout=$layout --set "cpu.layout_types=$in_rows" --prompt "Once upon a time"
     is "$(number memory.allocated)" "$(number memory.planned)" "bytes of two types with cpu.layout=$layout"
     eval "bytes_$layout=$(number memory.allocated)"
 done

@@ -79,17 +79,19 @@ one_error "did you mean 'batch'?"
 # A setting that others refine is explained with them: the layout of weights, and the types that it leaves in rows.
 try 0 "$accelctl" plan "$model" --device cpu --explain cpu.layout
 is "$(head -n 1 "$work/out")" "cpu.layout = auto" "the layout"
-is "$(grep -c '^cpu.layout_rows = .*avx2:q2_k' "$work/out")" 1 "types in rows"
+is "$(grep -c '^cpu.layout_types = .*avx2:q2_k,.*=rows' "$work/out")" 1 "types in rows"
 is "$(grep -c '/cpu.yaml:' "$work/out")" 2 "origins"
-has "Zen"
-has "tests/bench/layouts"
+has "Zen 3"
+has "Zen 4"
+has "cpu-avx2.md"
+has "cpu-zen4.md"
 try 0 "$accelctl" plan "$model" --device cpu --explain cpu.layout --json
-is "$(value refined_by.0.key)" cpu.layout_rows "the setting that refines it"
-[ "$(value refined_by.0.origin.line)" -gt "$(value origin.line)" ] || fail "the line of cpu.layout_rows"
+is "$(value refined_by.0.key)" cpu.layout_types "the setting that refines it"
+[ "$(value refined_by.0.origin.line)" -gt "$(value origin.line)" ] || fail "the line of cpu.layout_types"
 try 0 "$accelctl" plan "$model" --device cpu --set goal=throughput --explain cpu.layout
 is "$(head -n 1 "$work/out")" "cpu.layout = panels" "the layout for several sequences"
-try 2 "$accelctl" plan "$model" --device cpu --set "cpu.layout_rows=avx2:q2_k q3_k"
-one_error 'cpu.layout_rows: "q3_k": no instruction set'
+try 2 "$accelctl" plan "$model" --device cpu --set "cpu.layout_types=avx2:q2_k=rows q3_k"
+one_error 'cpu.layout_types: "q3_k": "q3_k": no instruction set'
 
 # The document.
 try 0 env ACCEL_BATCH=64tok "$accelctl" plan "$model" --set context=128tok --json

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * layouts [ISA [THREADS [TYPE|all [PAIRS]]]]: the cpu driver's matmul with packed weights beside the same weights
- * in rows, for every type that can be packed. Both layouts take turns, so that other load hits both alike; a time is
- * processor time, summed over the threads. A line gives the multiply-adds per processor second of both layouts and
- * their ratio (above 1: packed weights are faster) as the median of the pairs, with its quartiles. Pairs are measured
- * until the ratio is known to 1 %, PAIRS (200) at most. The weight consists of matrices of 2048 x 2048, which are
- * divided as the driver's guided schedule does; up to 8 rows of x it is larger than the caches. The setting
- * cpu.layout.rows of profiles/cpu.yaml states results.
+ * layouts [ISA [THREADS [TYPE|all [PAIRS [STREAMS AHEAD]]]]]: the cpu driver's matmul with packed weights beside the
+ * same weights in rows, for every type that can be packed; packed ones in STREAMS memory streams, each prefetched AHEAD
+ * bytes ahead, as words of cpu.layout_types state (0: as the kernel prefers). Both layouts take turns, so that other
+ * load hits both alike; a time is processor time, summed over the threads. A line gives the multiply-adds per processor
+ * second of both layouts and their ratio (above 1: packed weights are faster) as the median of the pairs, with its
+ * quartiles. Pairs are measured until the ratio is known to 1 %, PAIRS (200) at most. The weight consists of matrices
+ * of 2048 x 2048, which are divided as the driver's guided schedule does; up to 8 rows of x it is larger than the
+ * caches. The setting cpu.layout_types of profiles/cpu.yaml states results.
  */
 #include <math.h>
 #include <pthread.h>
@@ -145,7 +146,8 @@ struct problem {
     float *y;
 };
 
-static void make_weights(struct problem *problem, const struct accel_format *format, uint32_t isa)
+static void make_weights(struct problem *problem, const struct accel_format *format, uint32_t isa,
+                         struct cpu_streams streams)
 {
     float *row = reserve(K * sizeof(*row));
     void *planes[3] = {NULL}, *packed;
@@ -168,6 +170,7 @@ static void make_weights(struct problem *problem, const struct accel_format *for
     cpu_pack_weights(&problem->rows, K, 0, n, packed);
     problem->packed = problem->rows;
     problem->packed.packed = packed;
+    problem->packed.streams = streams;
     problem->call.n = n;
     munmap(row, K * sizeof(*row));
 }
@@ -238,7 +241,8 @@ static void bench_rows(struct team *team, struct problem *problem, const struct 
            ratio.upper, ratio.count, cpu_product_name(products[0].family), cpu_product_name(products[1].family));
 }
 
-static void bench_type(struct team *team, const struct cpu_kernels *table, uint32_t type, uint32_t pairs)
+static void bench_type(struct team *team, const struct cpu_kernels *table, uint32_t type, uint32_t pairs,
+                       struct cpu_streams streams)
 {
     enum { MOST = 256 };
     struct problem problem = {.call = {.k = K, .x_stride = K, .y_stride = N}};
@@ -248,7 +252,7 @@ static void bench_type(struct team *team, const struct cpu_kernels *table, uint3
     if (cpu_packed_bytes(table->isa, type, CPU_MATMUL_ROWS, K) == 0)
         return;
     (void)accel_format_describe(type, &format);
-    make_weights(&problem, &format, table->isa);
+    make_weights(&problem, &format, table->isa, streams);
     n = problem.call.n;
     staged = staged > cpu_act_bf16_bytes(MOST, K) ? staged : cpu_act_bf16_bytes(MOST, K);
     problem.x = reserve(MOST * K * sizeof(float));
@@ -279,14 +283,18 @@ int main(int argc, char **argv)
 {
     const uint32_t best = cpu_isa_detect(), wish = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : best;
     const uint32_t pairs = argc > 4 ? (uint32_t)strtoul(argv[4], NULL, 10) : 200;
+    const struct cpu_streams streams = {argc > 5 ? (uint16_t)strtoul(argv[5], NULL, 10) : 0,
+                                        argc > 6 ? (uint16_t)strtoul(argv[6], NULL, 10) : 0};
     struct team team = {.threads = argc > 2 ? strtoul(argv[2], NULL, 10) : 1};
     struct member members[THREADS_MOST];
     pthread_t handles[THREADS_MOST];
     struct cpu_kernels table;
 
-    if (team.threads < 1 || team.threads > THREADS_MOST || pairs < 1 || pairs > PAIRS_MOST) {
-        fprintf(stderr, "usage: layouts [ISA [THREADS (1 to %d) [TYPE|all [PAIRS (1 to %d)]]]]\n", THREADS_MOST,
-                PAIRS_MOST);
+    if (team.threads < 1 || team.threads > THREADS_MOST || pairs < 1 || pairs > PAIRS_MOST ||
+        streams.count > CPU_STREAMS) {
+        fprintf(stderr,
+                "usage: layouts [ISA [THREADS (1 to %d) [TYPE|all [PAIRS (1 to %d) [STREAMS (0 to %u) AHEAD]]]]]\n",
+                THREADS_MOST, PAIRS_MOST, CPU_STREAMS);
         return 2;
     }
     cpu_kernels_fill(&table, wish < best ? wish : best);
@@ -300,7 +308,7 @@ int main(int argc, char **argv)
     }
     for (uint32_t i = 0; i < CPU_TYPES; i++)
         if (argc <= 3 || strcmp(argv[3], "all") == 0 || accel_format_find(argv[3]) == cpu_type_at(i))
-            bench_type(&team, &table, cpu_type_at(i), pairs);
+            bench_type(&team, &table, cpu_type_at(i), pairs, streams);
     team.call = NULL;
     if (team.threads > 1)
         pthread_barrier_wait(&team.barrier);

@@ -340,7 +340,7 @@ static void run_way(const struct tables *tables, int way, uint32_t type, int bit
     struct inputs in = inputs_new(tables, product.act == CPU_ACT_Q8_ROW, m, n, k);
     struct cpu_matmul call = {.w = w.matrix, .m = m, .n = n, .k = k, .y = in.y, .y_stride = n};
     void *panels = way == IN_PANELS ? guard_new(bytes) : NULL;
-    char what[64];
+    char what[96];
     size_t begin = random_below(3) == 0 ? random_below((uint32_t)(n / unit)) * unit : 0,
            end = random_below(3) ? n : (begin + n + 1) / 2 / unit * unit;
     if (way == IN_PANELS) {
@@ -363,8 +363,9 @@ static void run_way(const struct tables *tables, int way, uint32_t type, int bit
     call.residual = random_below(2) ? in.residual : NULL;
     call.residual_stride = n;
     call.function = random_below(2) ? random_below(ACCEL_FN_END) : ACCEL_FN_NONE;
-    snprintf(what, sizeof(what), "%s x%d%s [%zu, %zu, %zu] %zu..%zu fn %u", w.format.name, bits,
-             way == IN_PANELS ? " panels" : "", m, n, k, begin, end, call.function);
+    call.w.streams = (struct cpu_streams){(uint16_t)random_below(CPU_STREAMS + 1), (uint16_t)(256 * random_below(3))};
+    snprintf(what, sizeof(what), "%s x%d%s [%zu, %zu, %zu] %zu..%zu fn %u streams %u", w.format.name, bits,
+             way == IN_PANELS ? " panels" : "", m, n, k, begin, end, call.function, call.w.streams.count);
     product.run(&call, begin, end);
     check_result(what, &w, &in, bits, &call, begin, end);
     guard_free(panels, bytes);

@@ -332,7 +332,7 @@ static void test_layout(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         resolve(f, "cpu", cases[i].facts);
         assert_string_equal(find(f, "cpu.layout")->value, cases[i].layout);
-        assert_non_null(strstr(find(f, "cpu.layout_rows")->value, "avx2:q2_k"));
+        assert_non_null(strstr(find(f, "cpu.layout_types")->value, "avx2:q2_k,"));
     }
 }
 

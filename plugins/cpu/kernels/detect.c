@@ -130,3 +130,15 @@ const char *cpu_isa_why_unavailable(uint32_t isa)
         return "it was not built";
     return reason;
 }
+
+const char *cpu_vendor(void)
+{
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_is("amd"))
+        return "amd";
+    if (__builtin_cpu_is("intel"))
+        return "intel";
+#endif
+    return "";
+}

@@ -131,6 +131,9 @@ uint32_t cpu_isa_detect(void);
 /* Returns NULL if an ISA can be used here, else the reason: "the processor has no such instructions". */
 const char *cpu_isa_why_unavailable(uint32_t isa);
 
+/* Returns "amd" or "intel" for processors of these vendors, else "". */
+const char *cpu_vendor(void);
+
 /* Returns the name of an ISA: "scalar", "avx2", ... */
 const char *cpu_isa_name(uint32_t isa);
 

@@ -70,6 +70,14 @@ int cpu_weight_of(uint32_t type);
 /* Returns type id `index`, 0 .. CPU_TYPES - 1: first those of the slots before CPU_PLANAR, in order. */
 uint32_t cpu_type_at(uint32_t index);
 
+/* How GEMV reads packed weights, F16 and BF16 from memory with one row of x. */
+struct cpu_streams {
+    uint16_t count; /* memory streams, 1 to CPU_STREAMS; 0: as the kernel prefers, and `ahead` means nothing */
+    uint16_t ahead; /* prefetch distance of each stream in bytes; 0: the processor's own prefetch alone */
+};
+
+#define CPU_STREAMS 4u
+
 /* Weights [n, k]: either planes of accel/quant/format.h in place (a mapped file or a buffer), with strides in bytes, or
  * packed by cpu_pack_weights, in which case the planes are unused. */
 struct cpu_matrix {
@@ -77,12 +85,16 @@ struct cpu_matrix {
     size_t stride[3];
     const void *packed; /* NULL: rows in planes */
     uint32_t type;      /* type id */
+    struct cpu_streams streams;
 };
 
 /*
  * Packed weights: panels of 16 interleaved rows, so that one load reads the same codes of all of them. GEMV is 1.5
  * times as fast as with rows in place.
  */
+
+/* Changes with the order of packed bytes, so that packed weights on disk are packed again. */
+#define CPU_PANEL_VERSION 1u
 
 /* Returns the bytes of packed W [n, k], the same as in rows; 0: kernels of `isa` do not read packed weights of this
  * type. */

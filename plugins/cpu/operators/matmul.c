@@ -108,6 +108,7 @@ void cpu_matrix_of(const struct cpu_device *device, const struct sdk_tensor *ten
 
     out_matrix->type = tensor->type;
     out_matrix->packed = tensor->packed;
+    out_matrix->streams = format == NULL ? (struct cpu_streams){0} : device->layout.streams[weight];
     for (uint32_t p = 0; p < 3; p++) {
         /* Types with a table slot were described when the device was opened; none of them has row bytes. */
         if (format != NULL)
@@ -293,7 +294,7 @@ uint32_t cpu_matmul_packs(const void *own, const struct accel_weight *weight)
     const struct cpu_device *device = own;
     const int slot = cpu_weight_of(weight->type);
 
-    return slot >= 0 && (device->packed >> slot & 1u) != 0 && weight->rank == 2 &&
+    return slot >= 0 && (device->layout.packed >> slot & 1u) != 0 && weight->rank == 2 &&
            cpu_packed_bytes(device->kernels.isa, weight->type, weight->dims[0], weight->dims[1]) != 0;
 }
 

@@ -33,21 +33,22 @@ CPU_INLINE void four_words_to_rows(const uint8_t *from, __m512i flip, uint8_t *o
     }
 }
 
-CPU_INLINE void block_to_rows(const struct panel_format *format, const uint8_t *from, uint8_t *out, size_t stride)
+CPU_INLINE void block_to_rows(uint32_t type, const struct panel_format *format, const uint8_t *from, uint8_t *out,
+                              size_t stride)
 {
     const __m512i flip = _mm512_set1_epi8((char)format->flip);
-    size_t at = 0;
+    size_t at = 0, i = 0;
     if (format->half_at != PANEL_NO_HALF) {
         for (size_t r = 0; r < PANEL_ROWS; r++)
             memcpy(out + r * stride + format->half_at, from + 2 * r, 2);
         from += PANEL_HALF;
         at = format->half_at == 0 ? 2 : 0;
     }
-    for (; at + 16 <= format->block_bytes; at += 16, from += 4 * PANEL_WORD)
-        four_words_to_rows(from, flip, out + at, stride);
-    for (; at + 4 <= format->block_bytes; at += 4, from += PANEL_WORD) {
+    for (; at + 16 <= format->block_bytes; at += 16, i += 4)
+        four_words_to_rows(from + cpu_panel_word(type, i) * PANEL_WORD, flip, out + at, stride);
+    for (; at + 4 <= format->block_bytes; at += 4, i++) {
         for (size_t r = 0; r < PANEL_ROWS; r++)
-            memcpy(out + r * stride + at, from + 4 * r, 4);
+            memcpy(out + r * stride + at, from + i * PANEL_WORD + 4 * r, 4);
     }
 }
 
@@ -65,7 +66,7 @@ static void panel_to_rows(const struct cpu_matrix *w, size_t k, size_t index, si
     for (size_t b = first; b < first + count / format.block_values; b++) {
         for (size_t line = 0; line < bytes; line += 64) /* harmless past the end of a matrix */
             __builtin_prefetch(next + b * bytes + line);
-        block_to_rows(&format, panel + b * bytes, codes + (b - first) * format.block_bytes, stride);
+        block_to_rows(w->type, &format, panel + b * bytes, codes + (b - first) * format.block_bytes, stride);
     }
     for (size_t g = 0; format.planar != 0 && g * format.planar < count; g++) {
         for (size_t r = 0; r < PANEL_ROWS; r++)

@@ -61,7 +61,7 @@ size_t cpu_packed_bytes(uint32_t isa, uint32_t type, size_t n, size_t k)
 
 /* ---- a block ---- */
 
-static void pack_block(const struct panel_format *format, const uint8_t *block, size_t row, uint8_t *out)
+static void pack_block(uint32_t type, const struct panel_format *format, const uint8_t *block, size_t row, uint8_t *out)
 {
     const uint32_t flip = format->flip * 0x01010101u;
     uint32_t at = 0;
@@ -71,12 +71,12 @@ static void pack_block(const struct panel_format *format, const uint8_t *block, 
         out += PANEL_HALF;
         at = format->half_at == 0 ? 2 : 0;
     }
-    for (out += 4 * row; at + 4 <= format->block_bytes; at += 4, out += PANEL_WORD) {
+    for (size_t i = 0; at + 4 <= format->block_bytes; at += 4, i++) {
         uint32_t word;
 
         memcpy(&word, block + at, sizeof(word));
         word ^= flip;
-        memcpy(out, &word, sizeof(word));
+        memcpy(out + cpu_panel_word(type, i) * PANEL_WORD + 4 * row, &word, sizeof(word));
     }
 }
 
@@ -93,7 +93,7 @@ void cpu_pack_weights(const struct cpu_matrix *w, size_t k, size_t begin, size_t
         uint8_t *scales = panel + cpu_panel_scales_at(&format, k) + row % PANEL_ROWS * 2;
 
         for (size_t b = 0; b < blocks; b++)
-            pack_block(&format, from + b * format.block_bytes, row % PANEL_ROWS,
+            pack_block(w->type, &format, from + b * format.block_bytes, row % PANEL_ROWS,
                        panel + b * format.block_bytes * PANEL_ROWS);
         for (size_t g = 0; format.planar != 0 && g < k / format.planar; g++)
             memcpy(scales + g * PANEL_HALF, (const uint8_t *)w->plane[1] + row * w->stride[1] + 2 * g, 2);

@@ -14,6 +14,7 @@ struct block_rows {
     const uint8_t *const *rows; /* NULL: packed */
     size_t offset;              /* offset of the block in a row */
     const uint8_t *words;
+    uint32_t type; /* of packed rows */
 };
 
 /* Transposes the 16 bytes at `offset` of VN rows to four words. */
@@ -77,7 +78,7 @@ CPU_INLINE void load_words(const struct block_rows *from, size_t at, vi words[4]
     }
     CPU_UNROLL
     for (size_t c = 0; c < 4; c++)
-        words[c] = load_word(from->words + (at / 4 + c) * PANEL_WORD, 0);
+        words[c] = load_word(from->words + cpu_panel_word(from->type, at / 4 + c) * PANEL_WORD, 0);
 }
 
 /* Stores word c of the unsigned codes of VN rows; `to`: the first row's place in the first word of the block. */
@@ -139,11 +140,11 @@ CPU_INLINE void fill_lanes32(const struct block32 f, const struct gemm_rows *w, 
                              struct gemm_panel *out)
 {
     const size_t at = scale_at(f, first + b);
-    struct block_rows from = {codes, (first + b) * f.block_bytes + f.codes_at, NULL};
+    struct block_rows from = {codes, (first + b) * f.block_bytes + f.codes_at, NULL, f.type};
     vf d, m = v_set(0);
     if (codes == NULL) {
         const uint8_t *block = w->panel + (first + b) * f.block_bytes * PANEL_ROWS;
-        from = (struct block_rows){NULL, 0, block + f.codes_at * PANEL_ROWS + 4 * lane};
+        from = (struct block_rows){NULL, 0, block + f.codes_at * PANEL_ROWS + 4 * lane, f.type};
         if (f.minimum)
             two_halves_of(load_word(block + 4 * lane, 0), &d, &m);
         else
@@ -274,10 +275,11 @@ CPU_INLINE void fill_super(const struct traits traits, const int center, const s
         const size_t offset = (first + at) / 8 * traits.block_bytes;
         const uint8_t *block = w->panel == NULL ? NULL : w->panel + offset * PANEL_ROWS;
         for (size_t lane = 0; lane < PANEL_ROWS; lane += VN) {
-            struct block_rows from = {rows + lane, offset, NULL};
+            struct block_rows from = {rows + lane, offset, NULL, traits.type};
             struct k_head head;
             if (block != NULL)
-                from = (struct block_rows){NULL, 0, block + (traits.block_bytes % 4 ? PANEL_HALF : 0) + 4 * lane};
+                from = (struct block_rows){NULL, 0, block + (traits.block_bytes % 4 ? PANEL_HALF : 0) + 4 * lane,
+                                           traits.type};
             for (size_t half = 0; half < 2; half++)
                 fill_k_codes(traits.type, &from, half, out->codes + at * BLOCK_BYTES + 4 * lane);
             load_head(traits.type, &from, block == NULL ? NULL : block + 2 * lane, &head);
@@ -330,7 +332,7 @@ CPU_INLINE void fill_staged(const struct traits traits, const int center, const 
         for (size_t b = 0; b < blocks; b++) {
             CPU_UNROLL
             for (size_t lane = 0; lane < PANEL_ROWS; lane += VN) {
-                const struct block_rows from = {staged.codes + lane, b * CPU_BLOCK, NULL};
+                const struct block_rows from = {staged.codes + lane, b * CPU_BLOCK, NULL, 0};
                 if (center == 0)
                     put_wide(&from, 0, at + b, lane, out);
                 else
@@ -354,7 +356,7 @@ CPU_INLINE void planar_panel(const uint32_t bits, const int add, const uint8_t *
         }
         CPU_UNROLL
         for (size_t lane = 0; lane < PANEL_ROWS; lane += VN)
-            put_narrow(8, &(struct block_rows){rows + lane, 0, NULL}, add, out->codes + b * BLOCK_BYTES + 4 * lane);
+            put_narrow(8, &(struct block_rows){rows + lane, 0, NULL, 0}, add, out->codes + b * BLOCK_BYTES + 4 * lane);
     }
 }
 

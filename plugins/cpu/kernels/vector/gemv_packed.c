@@ -2,9 +2,9 @@
 /*
  * GEMV of packed weights (panels.h) with small batches of act_q8, for every instruction set that reads packed weights.
  * Layout: panels of 16 rows, a lane each (lanes.h). Tile: a block of a panel with up to PASS rows of x; codes are
- * unpacked in registers, once for all of them. With one row of x several panels are read in turn, a memory stream each.
- * Zero points are corrected with the sums of x. Bound: bytes of W for one row of x, operations from four on. Measured:
- * doc/benchmark.md, packed weights.
+ * unpacked in registers, once for all of them. With one row of x several panels are read in turn, a memory stream each
+ * (cpu_matrix.streams). Zero points are corrected with the sums of x. Bound: bytes of W for one row of x, operations
+ * from four on. Measured: doc/benchmark.md, packed weights.
  */
 #include "act_sums.h"
 #include "finish.h"
@@ -18,10 +18,12 @@
 #define SMALL 2u
 #define PASS 4u
 #endif
-#define STREAMS 4u       /* memory streams with one row of x, and passes of few registers */
-#define STREAMS_256 2u   /* streams of types of 256 weights, whose blocks take 1 to 3 KiB */
-#define AHEAD 2048u      /* prefetch distance of each stream in bytes */
-#define AHEAD_ALONE 512u /* of a stream alone */
+#define TURNS CPU_STREAMS /* memory streams with one row of x, and passes of few registers */
+/* Streams and their prefetch distance, unless cpu_matrix.streams states others for one row of x; of types of 256
+ * weights, which prefetch their next block, of 1 to 3 KiB: STREAMS_256. */
+#define STREAMS 4u
+#define AHEAD 2048u
+#define STREAMS_256 2u
 #define BLOCKS_MOST (CPU_PANEL_VALUES / CPU_BLOCK)
 
 /* A type; a constant. `block32` types have 4- or 8-bit codes in blocks of 32 (q4_0, q4_1, q8_0, planar). `apart`:
@@ -52,8 +54,7 @@ struct layout {
     size_t scales_at;   /* in a panel */
     size_t scale_bytes; /* from scale to scale */
     size_t scale_shift; /* log2 of the blocks that share a scale */
-    size_t streams;     /* memory streams with one row of x, and their prefetch distance */
-    size_t ahead;
+    struct cpu_streams streams;
 };
 
 /* Prefetches `bytes` bytes. Harmless past the end of a matrix. */
@@ -67,7 +68,7 @@ CPU_INLINE void prefetch_bytes(const uint8_t *p, size_t bytes)
 /* ---- x ---- */
 
 /* Rows of act_q8: one, or those from row `first` on, a multiple of CPU_TILE_ROWS. */
-struct act_rows {
+struct act_panel {
     const struct cpu_act_q8 *x;
     size_t blocks;
     size_t first;
@@ -83,7 +84,7 @@ struct act_block {
     const struct cpu_tile *tile[(PASS + CPU_TILE_ROWS - 1) / CPU_TILE_ROWS];
 };
 
-CPU_INLINE struct act_block block_of(const struct act_rows act, const size_t rows, size_t b)
+CPU_INLINE struct act_block block_of(const struct act_panel act, const size_t rows, size_t b)
 {
     struct act_block x = {0};
     if (rows == 1)
@@ -246,7 +247,7 @@ CPU_INLINE void add_block32(const struct codec codec, const uint8_t *words, cons
 CPU_INLINE void read_head(const uint32_t type, const uint8_t *words, const uint8_t *half, const size_t v,
                           struct k_head *out)
 {
-    const size_t at = type == ACCEL_Q3_K ? 24 : type == ACCEL_Q6_K ? 48 : 0;
+    const size_t at = type == ACCEL_Q3_K ? 24 : 0;
     vi w[4];
     CPU_UNROLL
     for (size_t i = 0; i < 4; i++)
@@ -262,8 +263,8 @@ CPU_INLINE void read_head(const uint32_t type, const uint8_t *words, const uint8
 CPU_INLINE vi codes_of_group(const uint32_t type, const uint8_t *words, const size_t g, const size_t c, const size_t v)
 {
     const struct k_place at = k_place_of(type, g);
-    return k_word_of(type, g, load_word(words + (at.low / 4 + c) * PANEL_WORD, v),
-                     load_word(words + (at.high / 4 + c) * PANEL_WORD, v));
+    return k_word_of(type, g, load_word(words + cpu_panel_word(type, at.low / 4 + c) * PANEL_WORD, v),
+                     load_word(words + cpu_panel_word(type, at.high / 4 + c) * PANEL_WORD, v));
 }
 
 /* Sums products of words from .. from + count of group g. */
@@ -344,7 +345,7 @@ CPU_INLINE void add_minima(const struct codec codec, const struct k_head head[VE
 }
 
 /* Adds block b of 256 weights. */
-CPU_INLINE void add_block256(const struct codec codec, const uint8_t *block, const struct act_rows act,
+CPU_INLINE void add_block256(const struct codec codec, const uint8_t *block, size_t ahead, const struct act_panel act,
                              const size_t rows, size_t b, vf sums[PASS][VECTORS])
 {
     const uint8_t *words = block + (codec.traits.block_bytes % 4 ? PANEL_HALF : 0);
@@ -371,12 +372,12 @@ CPU_INLINE void add_block256(const struct codec codec, const uint8_t *block, con
     CPU_UNROLL
     for (size_t g = 0; g < 8; g++) {
         const struct act_block x = block_of(act, rows, 8 * b + g);
-        /* Prefetches a part of the next block with each group, since requests issued together stall. Compilers would
-         * join the requests of all groups, if not for loops (AVX-512) or fix_order. */
+        /* Prefetches a part of a block with each group, since requests issued together stall. Compilers would join the
+         * requests of all groups, if not for loops (AVX-512) or fix_order. */
 #if defined(CPU_BUILD_AVX512)
-        prefetch_bytes(block + (8 + g) * share, share);
+        prefetch_bytes(block + ahead + g * share, share);
 #else
-        prefetch_lines(block + (8 + g) * share, share);
+        prefetch_lines(block + ahead + g * share, share);
 #endif
         add_group(codec, words, head, g, &x, rows, part);
     }
@@ -389,16 +390,17 @@ CPU_INLINE void add_block256(const struct codec codec, const uint8_t *block, con
 /* ---- panels ---- */
 
 /* Adds block b of a panel. */
-CPU_INLINE void add(const struct codec codec, const struct layout *w, const uint8_t *panel, const struct act_rows act,
+CPU_INLINE void add(const struct codec codec, const struct layout *w, const uint8_t *panel, const struct act_panel act,
                     const size_t rows, size_t b, vf sums[PASS][VECTORS])
 {
     const uint8_t *block = panel + b * w->block_bytes;
     if (codec.bits == 0) {
-        add_block256(codec, block, act, rows, b, sums);
+        add_block256(codec, block, w->streams.ahead, act, rows, b, sums);
         return;
     }
     const struct act_block x = block_of(act, rows, b);
-    prefetch_bytes(block + w->ahead, w->block_bytes);
+    if (w->streams.ahead != 0)
+        prefetch_bytes(block + w->streams.ahead, w->block_bytes);
     add_block32(codec, block + w->codes_at, panel + w->scales_at + (b >> w->scale_shift) * w->scale_bytes, &x, rows,
                 sums);
 }
@@ -414,12 +416,12 @@ struct turns {
 
 /* Computes one turn (`several` is 0; sums in registers) or several. */
 CPU_INLINE void gemv_turns(const struct codec codec, const struct layout *w, const struct cpu_matmul *call,
-                           struct act_rows act, const size_t rows, const int several, const struct turns turns)
+                           struct act_panel act, const size_t rows, const int several, const struct turns turns)
 {
     const uint8_t *panel = (const uint8_t *)call->w.packed + turns.first * w->panel_bytes;
     const size_t first = act.first;
-    vf sums[STREAMS][PASS][VECTORS];
-    memset(sums, 0, (several ? STREAMS : 1) * sizeof(sums[0]));
+    vf sums[TURNS][PASS][VECTORS];
+    memset(sums, 0, (several ? TURNS : 1) * sizeof(sums[0]));
     for (size_t b = 0; b < w->blocks; b++) {
         if (!several) {
             add(codec, w, panel, act, rows, b, sums[0]);
@@ -442,8 +444,8 @@ CPU_INLINE void gemv_turns(const struct codec codec, const struct layout *w, con
 CPU_INLINE void gemv(const struct codec codec, const struct layout *w, const struct cpu_matmul *call, size_t begin,
                      size_t end)
 {
-    const size_t apart = (end - begin + w->streams - 1) / w->streams;
-    struct act_rows act = {.x = &call->act_q8, .blocks = call->k / CPU_BLOCK};
+    const size_t apart = (end - begin + w->streams.count - 1) / w->streams.count;
+    struct act_panel act = {.x = &call->act_q8, .blocks = call->k / CPU_BLOCK};
     struct act_sums sums[BLOCKS_MOST];
     if (call->m == 1) {
         if (codec.bits == 0)
@@ -469,21 +471,9 @@ CPU_INLINE void gemv(const struct codec codec, const struct layout *w, const str
     }
 }
 
-/* Returns whether 512-bit loads of one stream reach more of the memory's bandwidth than those of several: on AMD's
- * Zen 4, not on the Xeons measured, and not with 256 bits (doc/benchmark.md, packed weights from memory). */
-static int reads_alone(void)
-{
-#if defined(CPU_BUILD_AVX512)
-    return __builtin_cpu_is("amd");
-#else
-    return 0;
-#endif
-}
-
 /* Offsets of the blocks and the scales in the panels of a type, and how they are read with one row of x. */
 static struct layout layout_of(const struct cpu_matmul *call)
 {
-    const int alone = reads_alone();
     const struct panel_format format = cpu_panel_format(call->w.type);
     const size_t bytes = format.block_bytes * PANEL_ROWS;
     return (struct layout){
@@ -496,10 +486,9 @@ static struct layout layout_of(const struct cpu_matmul *call)
         .scales_at = format.planar ? cpu_panel_scales_at(&format, call->k) : 0,
         .scale_bytes = format.planar ? PANEL_HALF : bytes,
         .scale_shift = format.planar == 128 ? 2 : 0,
-        .streams = format.block_values == 256 ? STREAMS_256
-                   : alone                    ? 1
-                                              : STREAMS,
-        .ahead = alone ? AHEAD_ALONE : AHEAD,
+        .streams = call->m == 1 && call->w.streams.count != 0 ? call->w.streams
+                   : format.block_values == 256               ? (struct cpu_streams){STREAMS_256, (uint16_t)bytes}
+                                                              : (struct cpu_streams){STREAMS, AHEAD},
     };
 }
 

@@ -289,17 +289,43 @@ CPU_INLINE void gemm_row4(decode_fn *decode, const int read, const struct cpu_ma
     }
 }
 
+/* Multiplies rows j .. j + count of F16 or BF16 with one row of x, one after the other: one memory stream. */
+CPU_INLINE void gemv_stream(const int read, const struct cpu_matmul *call, size_t j, size_t count, float *sums)
+{
+    enum { SUMS = 8, STEP = SUMS * VN };
+    for (size_t r = 0; r < count; r++) {
+        const uint16_t *w = (const void *)((const char *)call->w.plane[0] + (j + r) * call->w.stride[0]);
+        vf acc[SUMS] = {{0}};
+        size_t l = 0;
+        for (; l + STEP <= call->k; l += STEP) {
+            if (call->w.streams.ahead != 0)
+                prefetch_lines((const char *)(w + l) + call->w.streams.ahead, STEP * sizeof(*w));
+            CPU_UNROLL
+            for (size_t i = 0; i < STEP; i += VN)
+                acc[i / VN] = v_fma(load_weights(read, w, l + i), v_load(call->x + l + i), acc[i / VN]);
+        }
+        for (size_t i = 1; i < SUMS; i++)
+            acc[0] += acc[i];
+        sums[r] = v_sum(acc[0]);
+        for (; l < call->k; l++)
+            sums[r] += load_weight(read, w, l) * call->x[l];
+    }
+}
+
 /* `f` is used by READ_BLOCKS only; `read` is a constant. */
 CPU_INLINE void gemv(decode_fn *decode, const int read, const struct block32 f, const struct cpu_matmul *call,
                      size_t begin, size_t end)
 {
+    const int stream = (read == READ_F16 || read == READ_BF16) && call->m == 1 && call->w.streams.count == 1;
     for (size_t i = 0; i < call->m; i += X_ROWS) {
         size_t rows = least(X_ROWS, call->m - i);
         for (size_t j = begin; j < end; j += TILE_W) {
             float sums[X_ROWS][TILE_W];
             size_t count = least(TILE_W, end - j);
             memset(sums, 0, rows * sizeof(sums[0]));
-            if (read == READ_BLOCKS && rows <= TILE_X)
+            if (stream)
+                gemv_stream(read, call, j, count, sums[0]);
+            else if (read == READ_BLOCKS && rows <= TILE_X)
                 gemv_blocks(f, call, i, rows, j, count, sums);
             else
                 gemm_row4(decode, read, call, i, rows, j, end, sums);
