@@ -183,6 +183,10 @@ static void matmul(struct conform *conform)
     matmul_case(conform, 2, 20, row, 1, OUTLIER);
     matmul_case(conform, 35, 20, row, 1, OUTLIER);
     matmul_case(conform, 3, 40, unit, 0, BIAS | BIAS_F16);
+    /* A function is applied between the bias and the residual. */
+    matmul_case(conform, 1, 33, unit, 0, ACCEL_FN_SILU << FUNCTION_SHIFT | BIAS | RESIDUAL);
+    matmul_case(conform, 5, 40, unit, 1, ACCEL_FN_GELU << FUNCTION_SHIFT | BIAS | RESIDUAL);
+    matmul_case(conform, 70, 24, unit, 0, ACCEL_FN_RELU << FUNCTION_SHIFT | RESIDUAL);
     tall_case(conform, unit, 0);
     tall_case(conform, unit, 1);
     for (uint32_t i = 0; i < conform->rounds; i++)
