@@ -183,9 +183,11 @@ static int32_t add_outputs(struct cutter *c)
 
         if (made == ACCEL_NO_VALUE || (c->whole->values[made]->role != ACCEL_ROLE_OUTPUT && !is_read[made]))
             continue;
-        code = accel_builder_output(c->builder, c->map[made], NULL, c->error);
-        c->stage->step.logits = c->map[made];
-        c->output = made;
+        code = accel_builder_output(c->builder, c->map[made], c->whole->values[made]->name, c->error);
+        if (is_read[made] || made == c->stage->session->step.logits) {
+            c->stage->step.logits = c->map[made];
+            c->output = made;
+        }
     }
     free(is_read);
     return code;
@@ -295,10 +297,9 @@ int32_t run_planner_place_stages(const struct run_planner *planner)
     uint32_t count = 0, crossing = ACCEL_NO_VALUE;
     int32_t code = ACCEL_OK;
 
-    if (session->options.stages || session->options.inputs) {
+    if (session->options.inputs) {
         accel_error_set(error, ACCEL_E_UNSUPPORTED,
-                        "the plan has layers on several devices, and activations are read "
-                        "on one device alone");
+                        "the plan has layers on several devices, and inputs of weights are read on one device alone");
         accel_error_remedy(error, "run all layers on one device: --set placement=single --set gpu.layers=auto, with "
                                   "--device NAME for one that has the memory (accelctl devices)");
         return accel_error_origin(error, ACCEL_FROM_SETTING, ACCEL_E_UNSUPPORTED);

@@ -381,12 +381,17 @@ int32_t accel_session_step(struct accel_session *session, const struct accel_ses
 
 uint32_t accel_session_stage_count(const struct accel_session *session)
 {
-    return session->options.stages && session->is_loaded ? session->pipeline->io_count - IO_INPUTS : 0;
+    uint32_t count = 0;
+
+    for (uint32_t p = 0; session->options.stages && session->is_loaded && p < session->pipeline_count; p++)
+        count += session->pipeline[p].io_count - IO_INPUTS;
+    return count;
 }
 
 int32_t accel_session_stage(const struct accel_session *session, uint32_t index, struct accel_stage *out_stage,
                             struct accel_error *error)
 {
+    const struct pipeline_stage *stage = session->pipeline;
     const struct accel_value *value;
     const struct io_buffer *io;
     int32_t code;
@@ -397,8 +402,10 @@ int32_t accel_session_stage(const struct accel_session *session, uint32_t index,
         return accel_error_set(error, ACCEL_E_INVALID, "struct accel_stage cannot have %u bytes", out_stage->size);
     if (index >= accel_session_stage_count(session) || session->last[SYMBOL_TOKENS] == 0)
         return accel_error_set(error, ACCEL_E_INVALID, "no stage %u of a step that has run", index);
-    io = &session->pipeline->io[IO_INPUTS + index];
-    value = session->step.graph->values[io->value];
+    for (; index >= stage->io_count - IO_INPUTS; stage++)
+        index -= stage->io_count - IO_INPUTS;
+    io = &stage->io[IO_INPUTS + index];
+    value = stage->step.graph->values[io->value];
     out_stage->name = value->name;
     out_stage->values = io->bytes;
     code = accel_dim_value(&value->dims[0], session->last, SYMBOLS, &out_stage->rows, error);

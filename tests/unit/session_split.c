@@ -13,7 +13,8 @@ enum { PROMPT = 20, WRITTEN = 24, GIVEN = 6, STEPS = 40 };
 
 /* An exact plan for the small model with its layers as `placement` says, loaded; its session is *out_session. With
  * `slides` it has two sequences of 48 tokens, of which the oldest leave. */
-static struct accel_model_plan *make_plan(const char *placement, bool slides, struct accel_session **out_session)
+static struct accel_model_plan *make_plan(const char *placement, bool slides, uint32_t flags,
+                                          struct accel_session **out_session)
 {
     const struct accel_named_value given[] = {
         {"kv.type.k", "f32", "test"},     {"kv.type.v", "f32", "test"}, {"compute.activations", "f32", "test"},
@@ -23,6 +24,7 @@ static struct accel_model_plan *make_plan(const char *placement, bool slides, st
     char path[PATH_BYTES];
     struct accel_model_plan_options options = {.size = sizeof(options),
                                                .path = path,
+                                               .flags = flags,
                                                .overrides = given,
                                                .override_count = slides ? sizeof(given) / sizeof(*given) : GIVEN};
     struct accel_model_plan *plan = NULL;
@@ -89,7 +91,7 @@ static void the_same_text_wherever_layers_lie(void **state)
     (void)state;
     for (uint32_t i = 0; i < sizeof(placements) / sizeof(*placements); i++) {
         struct accel_session *session;
-        struct accel_model_plan *plan = make_plan(placements[i], false, &session);
+        struct accel_model_plan *plan = make_plan(placements[i], false, 0, &session);
         uint32_t vocabulary = accel_model_facts_of(accel_model_plan_model(plan))->vocabulary, graphs = 0;
         const struct accel_plan *placed = accel_session_plan(session);
 
@@ -123,7 +125,7 @@ static void forked_sequences_slide_alike(void **state)
     (void)state;
     for (uint32_t i = 0; i < sizeof(placements) / sizeof(*placements); i++) {
         struct accel_session *session;
-        struct accel_model_plan *plan = make_plan(placements[i], true, &session);
+        struct accel_model_plan *plan = make_plan(placements[i], true, 0, &session);
         const uint32_t vocabulary = accel_model_facts_of(accel_model_plan_model(plan))->vocabulary;
         int32_t prompt[PROMPT], ids[] = {300, 400};
         const float *logits = NULL;
@@ -153,11 +155,41 @@ static void forked_sequences_slide_alike(void **state)
     free(wanted);
 }
 
+/* The named stages of all devices are those of one device, in its order. */
+static void traces_are_alike(void **state)
+{
+    struct accel_session *whole, *split;
+    struct accel_model_plan *plan = make_plan("single", false, ACCEL_SESSION_STAGES, &whole);
+    struct accel_model_plan *other =
+        make_plan("0=cpu:cpu0,1-3=second:cpu0,4=cpu:cpu0", false, ACCEL_SESSION_STAGES, &split);
+    const int32_t ids[] = {1, 300, 400, 401};
+    struct accel_error error = {0};
+    const float *logits;
+
+    (void)state;
+    OK(accel_session_feed(whole, ids, 4, &logits, &error));
+    OK(accel_session_feed(split, ids, 4, &logits, &error));
+    assert_int_equal(accel_session_stage_count(split), accel_session_stage_count(whole));
+    for (uint32_t i = 0; i < accel_session_stage_count(whole); i++) {
+        struct accel_stage one = {.size = sizeof(one)}, two = {.size = sizeof(two)};
+
+        OK(accel_session_stage(whole, i, &one, &error));
+        OK(accel_session_stage(split, i, &two, &error));
+        assert_string_equal(two.name, one.name);
+        assert_int_equal(two.rows, one.rows);
+        assert_int_equal(two.width, one.width);
+        assert_memory_equal(two.values, one.values, one.rows * one.width * sizeof(*one.values));
+    }
+    assert_true(accel_session_stage_count(whole) > 5);
+    accel_model_plan_free(other);
+    accel_model_plan_free(plan);
+}
+
 /* The run ends with the name of the device and what to do; everything is freed, and another run goes on. */
 static void a_lost_device_ends_its_run(void **state)
 {
     struct accel_session *session;
-    struct accel_model_plan *plan = make_plan("0-1=cpu:cpu0,2-4=second:cpu0", false, &session);
+    struct accel_model_plan *plan = make_plan("0-1=cpu:cpu0,2-4=second:cpu0", false, 0, &session);
     uint32_t vocabulary = accel_model_facts_of(accel_model_plan_model(plan))->vocabulary;
     float *last = calloc(vocabulary, sizeof(*last));
     struct accel_error error = {0};
@@ -177,12 +209,12 @@ static void a_lost_device_ends_its_run(void **state)
     assert_int_equal(accel_session_feed(session, ids, 1, &logits, &error), ACCEL_E_DEVICE_LOST);
     assert_int_equal(second.runs, 9);
     accel_model_plan_free(plan);
-    plan = make_plan("single", false, &session);
+    plan = make_plan("single", false, 0, &session);
     OK(write_text(session, ids, last, vocabulary, &error));
     accel_model_plan_free(plan);
     /* It may come back. */
     second.losing = 0;
-    plan = make_plan("0-1=cpu:cpu0,2-4=second:cpu0", false, &session);
+    plan = make_plan("0-1=cpu:cpu0,2-4=second:cpu0", false, 0, &session);
     OK(write_text(session, ids, last, vocabulary, &error));
     accel_model_plan_free(plan);
     free(last);
@@ -193,6 +225,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_same_text_wherever_layers_lie, set_up, tear_down),
         cmocka_unit_test_setup_teardown(forked_sequences_slide_alike, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(traces_are_alike, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_lost_device_ends_its_run, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("session_split", tests, NULL, NULL);

@@ -5,10 +5,10 @@
  * Models and the sessions that run them: plan, load, then feed tokens and read logits.
  *
  * A model is the content of a file; many sessions and threads may use it, and it outlives them. A session runs one
- * sequence, or as many as the setting `sequences` allows, on one device: tokens in, logits out, keys and values cached.
- * It belongs to one thread at a time, except accel_session_cancel, which any thread and any signal handler may call.
- * The calling thread computes together with those of the device, and needs 1 MiB of stack, since kernels keep tiles on
- * it.
+ * sequence, or as many as the setting `sequences` allows, on one device, or on those that its layers are placed on:
+ * tokens in, logits out, keys and values cached. It belongs to one thread at a time, except accel_session_cancel, which
+ * any thread and any signal handler may call. The calling thread computes together with those of the device, and needs
+ * 1 MiB of stack, since kernels keep tiles on it.
  */
 #ifndef ACCEL_MODEL_SESSION_H
 #define ACCEL_MODEL_SESSION_H
