@@ -318,8 +318,8 @@ int32_t accel_session_score(struct accel_session *session, const int32_t *ids, u
     if (session == NULL || ids == NULL || function == NULL)
         return model_refuse_null(__func__, error);
     options = &session->options;
-    return feed_steps(session, ids, count, options->outputs < options->span ? options->outputs : options->span, function,
-                      data, error);
+    return feed_steps(session, ids, count, options->outputs < options->span ? options->outputs : options->span,
+                      function, data, error);
 }
 
 /* Validates one part of a step against those before it and copies it to a span. */
