@@ -121,8 +121,9 @@ void describe_suggest_name(struct accel_context *context, const char *name, stru
     if (guess[0] != '\0')
         accel_error_remedy(
             error,
-            "%s accelctl plan plans it by its name; to run a model, give the path of its GGUF file or "
-            "Hugging Face folder (nothing is downloaded); accel-profile(5) shows how to describe another model",
+            "%s accelctl plan plans it by its name; to run a model, download its GGUF file or its folder of "
+            "safetensors, and give its path (accelctl downloads nothing); accel-profile(5) shows how to describe another "
+            "model",
             guess);
     else
         accel_error_remedy(

@@ -308,7 +308,7 @@ one_error "gpu.layers=all: there is no GPU"
 for name in llama3.2 qwen3:8b ggml-org/gemma-3-1b-it-GGUF hf.co/a/b:Q4_K_M https://host/model.gguf; do
     try 3 "$accelctl" run "$name"
     one_error "$name"
-    grep -q "remedy: .*path.*(nothing is downloaded)" "$work/err" || { cat "$work/err"; fail "no remedy for $name"; }
+    grep -q -E "remedy: .*path.*\((nothing is downloaded|accelctl downloads nothing)\)" "$work/err" || { cat "$work/err"; fail "no remedy for $name"; }
 done
 # A path instead of a command, and a seed where nothing is drawn.
 try 2 "$accelctl" "$work/none.gguf"
