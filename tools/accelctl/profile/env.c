@@ -445,7 +445,7 @@ static void check_row(const struct list *list, const struct variable *row, const
     }
     option_key(files, row->name, key);
     snprintf(listing, sizeof(listing), "settings %.*s", (int)strcspn(key, "."), key);
-    if (files->check_option != NULL && !files->check_option(files->check_data, key, row->value, text, sizeof(text)))
+    if (files->check_option != NULL && !profile_option_check(files, key, row->value, text, sizeof(text)))
         take(data, row->name, text, listing);
 }
 
