@@ -35,7 +35,7 @@ int32_t accel_file_code(int system_error)
     }
 }
 
-static int32_t fail_system(struct accel_error *error, const char *operation, const char *path, int system_error)
+int32_t accel_file_fail(struct accel_error *error, const char *operation, const char *path, int system_error)
 {
     char reason[128];
     int32_t code = accel_file_code(system_error);
@@ -67,7 +67,7 @@ static int32_t read_all(int fd, const char *path, size_t limit, struct accel_str
     for (;;) {
         ssize_t got = read_some(fd, chunk, sizeof(chunk));
         if (got < 0)
-            return fail_system(error, "read", path, errno);
+            return accel_file_fail(error, "read", path, errno);
         if (got == 0)
             return ACCEL_OK;
         if ((size_t)got > limit - out->length)
@@ -107,9 +107,9 @@ static int32_t read_file(const char *path, size_t limit, bool trusted, char **ou
     if (out_bytes)
         *out_bytes = 0;
     if (fd < 0)
-        return fail_system(error, "open", path, errno);
+        return accel_file_fail(error, "open", path, errno);
     if (fstat(fd, &facts) != 0)
-        code = fail_system(error, "stat", path, errno);
+        code = accel_file_fail(error, "stat", path, errno);
     else if (!S_ISREG(facts.st_mode))
         code = accel_error_by(error, ACCEL_FROM_FILE, ACCEL_E_INVALID, "%s: not a regular file", path);
     else if (!trusted || (code = check_trust(path, &facts, error)) == ACCEL_OK)
@@ -188,7 +188,7 @@ static int32_t check_target(const char *path, struct accel_error *error)
     struct stat facts;
     if (length > 0 && path[length - 1] != '/') {
         if (lstat(path, &facts) != 0)
-            return errno == ENOENT ? ACCEL_OK : fail_system(error, "write", path, errno);
+            return errno == ENOENT ? ACCEL_OK : accel_file_fail(error, "write", path, errno);
         if (S_ISREG(facts.st_mode))
             return ACCEL_OK;
     }
@@ -222,7 +222,7 @@ int32_t accel_file_write(const char *path, const void *data, size_t bytes, mode_
         return code;
     fd = create_temporary(path, mode, &temporary);
     if (fd < 0) {
-        code = fail_system(error, "create a temporary file beside", path, errno);
+        code = accel_file_fail(error, "create a temporary file beside", path, errno);
         accel_strbuf_free(&temporary);
         return code;
     }
@@ -234,7 +234,7 @@ int32_t accel_file_write(const char *path, const void *data, size_t bytes, mode_
     else
         failure = sync_folder_of(path);
     if (failure != 0)
-        code = fail_system(error, "write", path, failure);
+        code = accel_file_fail(error, "write", path, failure);
     accel_strbuf_free(&temporary);
     return code;
 }
@@ -263,7 +263,7 @@ int32_t accel_file_make_folders(const char *path, mode_t mode, struct accel_erro
     if (failure == 0)
         failure = make_folder(path, mode);
     free(partial);
-    return failure ? fail_system(error, "make the folder", path, failure) : ACCEL_OK;
+    return failure ? accel_file_fail(error, "make the folder", path, failure) : ACCEL_OK;
 }
 
 char *accel_file_join(const char *first, const char *second)

@@ -13,6 +13,10 @@
 /** Maps an errno to ACCEL_E_NOT_FOUND, ACCEL_E_DENIED, ACCEL_E_MEMORY or ACCEL_E_IO. */
 int32_t accel_file_code(int system_error);
 
+/** Reports "PATH: cannot OPERATION: " and the text of an errno. The origin is the file if it is missing or denied, else
+ * the system. */
+int32_t accel_file_fail(struct accel_error *error, const char *operation, const char *path, int system_error);
+
 /** Reads a whole regular file, or one of /proc and /sys whose reported size is 0. Folders and devices are refused; over
  * `limit` bytes it is ACCEL_E_LIMIT. `out_data` gets a zero byte that `out_bytes` (may be NULL) does not count. */
 int32_t accel_file_read(const char *path, size_t limit, char **out_data, size_t *out_bytes, struct accel_error *error);

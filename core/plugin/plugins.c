@@ -122,9 +122,10 @@ static int32_t check_elf(struct discovery *discovery, struct record *record, str
     int32_t code;
     source.fd = open(info->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (source.fd < 0 || fstat(source.fd, &now) != 0) {
-        code = accel_error_set(verdict, accel_file_code(errno), "%s: cannot be opened: error %d", info->path, errno);
+        code = accel_file_fail(verdict, "open", info->path, errno);
     } else if (now.st_dev != record->file.st_dev || now.st_ino != record->file.st_ino) {
-        code = accel_error_set(verdict, ACCEL_E_DENIED, "%s: not trusted: it was replaced meanwhile", info->path);
+        code = accel_error_by(verdict, ACCEL_FROM_FILE, ACCEL_E_DENIED, "%s: not trusted: it was replaced meanwhile",
+                              info->path);
     } else {
         record->file = now;
         source.bytes = (uint64_t)now.st_size;
@@ -245,13 +246,13 @@ static int32_t check_same(const struct record *record, struct accel_error *verdi
     const struct stat *before = &record->file;
     struct stat now;
     if (lstat(path, &now) != 0)
-        return accel_error_set(verdict, accel_file_code(errno), "%s: cannot be inspected: error %d of the system", path,
-                               errno);
+        return accel_file_fail(verdict, "inspect", path, errno);
     if (now.st_dev != before->st_dev || now.st_ino != before->st_ino || now.st_size != before->st_size ||
         now.st_mode != before->st_mode || now.st_uid != before->st_uid ||
         now.st_mtim.tv_sec != before->st_mtim.tv_sec || now.st_mtim.tv_nsec != before->st_mtim.tv_nsec ||
         now.st_ctim.tv_sec != before->st_ctim.tv_sec || now.st_ctim.tv_nsec != before->st_ctim.tv_nsec)
-        return accel_error_set(verdict, ACCEL_E_DENIED, "%s: not trusted: it was replaced while it was probed", path);
+        return accel_error_by(verdict, ACCEL_FROM_FILE, ACCEL_E_DENIED,
+                              "%s: not trusted: it was replaced while it was probed", path);
     return ACCEL_OK;
 }
 

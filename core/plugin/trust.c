@@ -51,11 +51,7 @@ int32_t accel_trust_entry(const struct accel_trust *trust, const char *path, con
 
 static int32_t read_attributes(const char *path, struct stat *facts, struct accel_error *error)
 {
-    int32_t code;
-    if (lstat(path, facts) == 0)
-        return ACCEL_OK;
-    code = accel_file_code(errno);
-    return accel_error_by(error, ACCEL_FROM_FILE, code, "%s: cannot be inspected: error %d of the system", path, errno);
+    return lstat(path, facts) == 0 ? ACCEL_OK : accel_file_fail(error, "inspect", path, errno);
 }
 
 /* Checks every folder of `path`, from the root down, and then the file. Modifies `path` temporarily. */
@@ -83,11 +79,7 @@ int32_t accel_trust_check(const struct accel_trust *trust, const char *path, cha
 {
     *out_path = realpath(path, NULL);
     if (*out_path == NULL) {
-        int32_t code = accel_file_code(errno);
-        accel_error_by(error, ACCEL_FROM_FILE, code, "%s: cannot be resolved: %s", path,
-                       errno == ENOENT  ? "it names nothing"
-                       : errno == ELOOP ? "too many symbolic links"
-                                        : "the system refuses");
+        int32_t code = accel_file_fail(error, "resolve", path, errno);
         accel_error_remedy(error, "name a driver's file that is there, or the folder that holds it");
         return code;
     }

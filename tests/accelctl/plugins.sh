@@ -40,6 +40,17 @@ cp "$mocks/good.so" "$drivers/writable.so"
 chmod 666 "$drivers/writable.so"
 echo "no ELF" >"$drivers/text.so"
 
+# A folder whose name is not UTF-8: the document has a question mark, and every row. A table of options that names its
+# rows with the driver's name.
+odd=$work/$(printf 'odd\377')
+mkdir "$odd"
+cp "$mocks/good.so" "$mocks/no_entry.so" "$odd/"
+try 0 "$accelctl" plugins --drivers "$odd" --json
+grep -qF "\"path\": \"$work/odd?/no_entry.so\"" "$work/out" || { cat "$work/out"; fail "no row of a refused driver"; }
+grep -qF '"name": "good.level"' "$work/out" || { cat "$work/out"; fail "no option good.level"; }
+try 0 "$accelctl" devices --drivers "$odd" --all --json
+grep -qF "\"path\": \"$work/odd?/no_entry.so\"" "$work/out" || { cat "$work/out"; fail "devices: no refused driver"; }
+
 try 0 "$accelctl" plugins --drivers "$drivers" --json
 cp "$work/out" "$work/plugins.json"
 count=$(value plugins.#)

@@ -31,16 +31,33 @@ awk 'length($0) > 100 { print; bad = 1 } END { exit bad }' "$work/out" || fail "
 profile 0 list --json
 "$json" "$work/out" accelctl/profile-list/1 || fail "list --json"
 is "$(value profiles.0.layer)" base "the first layer"
+listed=$(value profiles.#)
 profile 0 list --names
 for file in "$profiles"/*.yaml "$profiles"/devices/*.yaml "$profiles"/clients/*.yaml "$profiles"/models/*.yaml; do
     head -n 40 "$file" 2>/dev/null | grep -q '^accel-profile:' || continue
     name=$(basename "$file" .yaml)
     grep -qx -- "$name" "$work/out" || fail "list --names has no $name"
 done
+# A folder whose name is not UTF-8: the documents have a question mark, and lose nothing.
+odd=$work/$(printf 'odd\377')
+cp -r "$profiles" "$odd"
+folder=$odd profile 0 list --json
+"$json" "$work/out" accelctl/profile-list/1 || fail "list --json of a folder that is not UTF-8"
+is "$(value profiles.#)" "$listed" "profiles of a folder that is not UTF-8"
+is "$(value profiles.0.path)" "$work/odd?/base.yaml" "path in a folder that is not UTF-8"
+folder=$odd profile 0 show cuda --fact model.kind=generation --json
+is "$(value settings.weights.type.origin.file)" "$work/odd?/cuda.yaml" "file of a setting in a folder that is not UTF-8"
 profile 0 list devices
 grep -q '^  cuda ' "$work/out" && fail "list devices lists a platform"
 profile 2 list devises
 one_error 'did you mean "devices"?'
+
+# The nearest name is of a file that can be selected.
+mkdir "$work/accel"
+printf 'accel-profile: 1\n' >"$work/accel/accel.yaml"
+try 3 "$accelctl" profile show accel --profiles "$profiles"
+one_error 'there is no profile "accel" ('
+rm -r "$work/accel"
 
 # ---- show ----
 profile 0 show cuda --fact model.kind=generation
@@ -268,6 +285,12 @@ try 3 env ACCEL_CPU_ISA=avx9 ACCEL_CPU_ISAA=avx2 "$accelctl" profile lint
 has 'environment ACCEL_CPU_ISA: error: cpu.isa: "avx9" is not auto, scalar, '
 has 'environment ACCEL_CPU_ISAA: error: the driver cpu has no option "isaa"; did you mean "cpu.isa"?'
 has "  remedy: unset ACCEL_CPU_ISAA, or set it to a value that accelctl profile settings cpu lists"
+# Numbers of an option, as a run reads them.
+for wrong in 99999999999999999999 -1 7x; do
+    try 3 env "ACCEL_CPU_EXPERT_BYTES=$wrong" "$accelctl" profile lint
+    has "environment ACCEL_CPU_EXPERT_BYTES: error: cpu.expert_bytes: \"$wrong\" is not a whole number"
+done
+for right in 9223372036854775807 2GiB; do try 0 env ACCEL_CPU_EXPERT_BYTES=$right "$accelctl" profile lint; done
 # Names in a file that no language knows: options of drivers and their values, clients, and names in conditions.
 mkdir -p "$work/mine"
 cat >"$work/mine/accel.yaml" <<'END'

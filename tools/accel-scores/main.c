@@ -112,9 +112,8 @@ static json_t *columns_json(const struct accel_scores *scores)
     json_t *list = json_array();
 
     for (uint32_t i = 0; accel_scores_column(scores, i, &column, NULL) == ACCEL_OK; i++)
-        json_array_append_new(list, json_pack("{s:s, s:s, s:f, s:f}", "name", column.name, "kind",
-                                              column.external ? "ES" : "PK", "auc", column.auc, "information",
-                                              column.information));
+        json_add(list, json_pack("{s:o, s:s, s:f, s:f}", "name", json_text(column.name), "kind",
+                                 column.external ? "ES" : "PK", "auc", column.auc, "information", column.information));
     return list;
 }
 
@@ -124,12 +123,12 @@ static json_t *gains_json(const struct accel_scores_report *report)
     json_t *list = json_array();
 
     for (uint32_t i = 0; (gain = accel_scores_report_gain(report, i)) != NULL; i++)
-        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:{s:f, s:f, s:f}, s:{s:f, s:f, s:f, s:f, s:f}}", "tool",
-                                              gain->tool, "measure", measure_key(gain->measure), "choice", gain->choice,
-                                              "sample", "before", gain->before, "after", gain->after, "gain",
-                                              gain->after - gain->before, "held_out", "before", gain->held_before,
-                                              "after", gain->held_after, "gain", gain->held_after - gain->held_before,
-                                              "spread", gain->held_spread, "won", gain->held_won));
+        json_add(list,
+                 json_pack("{s:s, s:s, s:s, s:{s:f, s:f, s:f}, s:{s:f, s:f, s:f, s:f, s:f}}", "tool", gain->tool,
+                           "measure", measure_key(gain->measure), "choice", gain->choice, "sample", "before",
+                           gain->before, "after", gain->after, "gain", gain->after - gain->before, "held_out", "before",
+                           gain->held_before, "after", gain->held_after, "gain", gain->held_after - gain->held_before,
+                           "spread", gain->held_spread, "won", gain->held_won));
     return list;
 }
 

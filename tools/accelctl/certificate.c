@@ -57,15 +57,15 @@ static void add(json_t *list, const char *path, const struct accel_plugin_info *
         read = json_loads(text, 0, NULL);
     if (json_is_object(read) && strcmp(json_member_text(read, "driver"), info->name) == 0) {
         state = judge(read, text, info, &why);
-        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:s}", "device",
-                                              json_member_text(read, "device"), "state", state, "why", why, "passed",
-                                              json_integer_value(json_object_get(read, "passed")), "failed",
-                                              json_integer_value(json_object_get(read, "failed")), "expected",
-                                              json_integer_value(json_object_get(read, "expected")), "unclaimed",
-                                              json_integer_value(json_object_get(read, "unclaimed")), "skipped",
-                                              json_integer_value(json_object_get(read, "skipped")), "seed",
-                                              json_integer_value(json_object_get(read, "seed")), "date",
-                                              json_member_text(read, "date"), "path", path));
+        json_add(list, json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:o}", "device",
+                                 json_member_text(read, "device"), "state", state, "why", why, "passed",
+                                 json_integer_value(json_object_get(read, "passed")), "failed",
+                                 json_integer_value(json_object_get(read, "failed")), "expected",
+                                 json_integer_value(json_object_get(read, "expected")), "unclaimed",
+                                 json_integer_value(json_object_get(read, "unclaimed")), "skipped",
+                                 json_integer_value(json_object_get(read, "skipped")), "seed",
+                                 json_integer_value(json_object_get(read, "seed")), "date",
+                                 json_member_text(read, "date"), "path", json_text(path)));
     }
     json_decref(read);
     if (file != NULL)

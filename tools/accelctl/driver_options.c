@@ -3,7 +3,9 @@
 
 #include "tools/accelctl/driver_options.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,12 +22,15 @@ bool describe_driver_option(const struct accel_plugin_info *plugin, uint32_t ind
                                      [ACCEL_OPTION_TEXT] = ACCEL_SETTING_TEXT,
                                      [ACCEL_OPTION_FLAG] = ACCEL_SETTING_FLAG};
     const struct accel_option *option;
+    size_t length = strlen(plugin->name);
 
     if (index >= plugin->option_count)
         return false;
     option = plugin->options[index];
     *out = (struct driver_option){.plugin = plugin, .option = option};
-    snprintf(out->key, sizeof(out->key), "%s.%s", plugin->name, option->name);
+    if (strncmp(option->name, plugin->name, length) == 0 && option->name[length] == '.')
+        length = 0; /* tables of options name their rows with or without the driver's name */
+    snprintf(out->key, sizeof(out->key), "%.*s%s%s", (int)length, plugin->name, length == 0 ? "" : ".", option->name);
     if (option->type == ACCEL_OPTION_REAL)
         snprintf(out->preset, sizeof(out->preset), "%g", option->real);
     else
@@ -80,15 +85,17 @@ bool check_driver_option(const struct driver_option *option, const char *value, 
     const struct accel_option *o = option->option;
     char *end = NULL, values[400];
     bool is_valid = true;
+    int64_t integer;
 
+    errno = 0; /* the same values as accel_device_open accepts */
     if (o->type == ACCEL_OPTION_FLAG)
         is_valid = has_word("true false 1 0", value, strlen(value));
     else if (o->type == ACCEL_OPTION_REAL)
-        is_valid = (strtod(value, &end), end != value && *end == '\0');
-    else if (o->type == ACCEL_OPTION_INTEGER)
-        is_valid = strtoll(value, &end, 10) >= o->lowest && strtoll(value, NULL, 10) <= o->highest && end != value &&
-                   *end == '\0';
-    else if (o->choices != NULL)
+        is_valid = isfinite(strtod(value, &end)) && errno == 0 && end != value && *end == '\0';
+    else if (o->type == ACCEL_OPTION_INTEGER) {
+        integer = strtoll(value, &end, 10);
+        is_valid = errno == 0 && end != value && *end == '\0' && integer >= o->lowest && integer <= o->highest;
+    } else if (o->choices != NULL)
         is_valid = has_word(o->choices, value, strlen(value));
     if (!is_valid)
         snprintf(why, size, "%s: \"%.60s\" is not %s", option->key, value,

@@ -14,6 +14,9 @@
 #include "tools/accelctl/crash_report.h"
 #include "tools/accelctl/output.h"
 
+static uint32_t is_one_line; /* of documents of print_json */
+static bool is_incomplete;   /* an item of a document could not be made */
+
 /* Prints one line, whatever a file's name contains. */
 static void print_line(const char *before, const char *text, const char *after)
 {
@@ -33,6 +36,19 @@ json_t *json_text(const char *text)
         words = json_string(copy);
     free(copy);
     return words;
+}
+
+void json_add(json_t *list, json_t *item)
+{
+    is_incomplete |= json_array_append_new(list, item) != 0;
+}
+
+json_t *json_finish(json_t *document)
+{
+    if (!is_incomplete)
+        return document;
+    json_decref(document);
+    return NULL;
 }
 
 const char *json_member_text(const json_t *object, const char *key)
@@ -270,8 +286,6 @@ int report_session_error(uint32_t json, const struct accel_error *error)
     return report_error(json, error);
 }
 
-static uint32_t is_one_line;
-
 void print_json_lines(void)
 {
     is_one_line = 1;
@@ -283,6 +297,7 @@ int print_json(json_t *document, const char *schema)
     json_t *whole = json_object();
     int code = -1;
 
+    document = json_finish(document);
     json_object_set_new(whole, "schema", json_string(schema));
     if (document != NULL && json_object_update(whole, document) == 0)
         code = json_dumpf(whole, output(), is_one_line ? JSON_COMPACT : JSON_INDENT(2));

@@ -68,6 +68,13 @@ int unsupported_exit(const struct accel_error *error);
 /* Returns text for a document. In file names that are not UTF-8 every byte above 127 becomes a question mark. */
 json_t *json_text(const char *text);
 
+/* Appends an item and takes it. After an item that could not be made (NULL), print_json and json_write report an error.
+ */
+void json_add(json_t *list, json_t *item);
+
+/* Returns the document. After a json_add of NULL frees it and returns NULL. */
+json_t *json_finish(json_t *document);
+
 /* Returns a string of an object; empty if it has none of that key. */
 const char *json_member_text(const json_t *object, const char *key);
 

@@ -191,10 +191,10 @@ static int32_t record_bandwidth(struct accel_context *context, const struct acce
 
 static json_t *row_json(const struct accel_doctor_row *row)
 {
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i}", "area", row->area, "check", row->check,
-                     "state", state_name(row->state), "subject", row->subject, "text", row->text, "remedy", row->remedy,
-                     "origin", row->origin, "place", row->place, "because", row->reason, "hardware",
-                     (int)row->hardware);
+    return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:s, s:i}", "area", row->area, "check", row->check,
+                     "state", state_name(row->state), "subject", json_text(row->subject), "text", json_text(row->text),
+                     "remedy", json_text(row->remedy), "origin", json_text(row->origin), "place", json_text(row->place),
+                     "because", row->reason, "hardware", (int)row->hardware);
 }
 
 static json_t *all_json(const struct accel_context *context, const struct accel_doctor *doctor,
@@ -207,13 +207,13 @@ static json_t *all_json(const struct accel_context *context, const struct accel_
     struct gpu_answer gpu;
 
     for (uint32_t i = 0; i < accel_doctor_count(doctor); i++)
-        json_array_append_new(rows, row_json(accel_doctor_get(doctor, i)));
+        json_add(rows, row_json(accel_doctor_get(doctor, i)));
     for (uint32_t state = ACCEL_DOCTOR_GOOD; state <= ACCEL_DOCTOR_BAD; state++)
         json_object_set_new(tally, state_name(state), json_integer(accel_doctor_tally(doctor, state)));
     find_gpu_answer(context, doctor, &gpu);
-    document = json_pack("{s:o, s:{s:s, s:s, s:o, s:o}, s:o, s:s}", "tally", tally, "gpu", "state", gpu.state, "device",
+    document = json_pack("{s:o, s:{s:s, s:s, s:o, s:o}, s:o, s:o}", "tally", tally, "gpu", "state", gpu.state, "device",
                          gpu.device, "text", json_text(gpu.text), "remedy", json_text(gpu.remedy), "rows", rows, "host",
-                         recording ? recording->path : "");
+                         json_text(recording ? recording->path : ""));
     if (bandwidth->size != 0)
         json_object_set_new(document, "bandwidth",
                             json_pack("{s:f, s:f, s:f, s:i, s:i, s:I, s:s}", "bytes_per_second",

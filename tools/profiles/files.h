@@ -61,6 +61,11 @@ int32_t profile_files_read(struct profile_files *files, const struct accel_conte
 
 void profile_files_free(struct profile_files *files);
 
+/** Checks a value of a driver's option as a run reads it, "2GiB" for a size, and then by `files->check_option`, which
+ * is not NULL. False with the reason in `why`. */
+bool profile_option_check(const struct profile_files *files, const char *key, const char *value, char *why,
+                          size_t why_bytes);
+
 /** Receives one finding of a check: ACCEL_LOG_ERROR, the file cannot be used; ACCEL_LOG_WARN, a likely mistake;
  * ACCEL_LOG_INFO, the remedy of the error before. `place` is "FILE:LINE" or the file. Strings are valid for the
  * call. */

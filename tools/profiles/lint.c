@@ -151,6 +151,27 @@ static void check_value(const struct lint *lint, const struct accel_statement *s
         lint->finding(lint->data, ACCEL_LOG_ERROR, s->place, why);
 }
 
+bool profile_option_check(const struct profile_files *files, const char *key, const char *value, char *why,
+                          size_t why_bytes)
+{
+    const struct accel_setting_row *row;
+    struct accel_key_value parsed;
+    struct accel_arena arena;
+    char text[32], reason[200] = "no memory to check it";
+    bool is_valid;
+    accel_arena_init(&arena, 1 << 16);
+    row = accel_key_of_option(key, &arena);
+    is_valid = row != NULL && accel_key_parse(row, value, &parsed, reason, sizeof(reason));
+    accel_arena_free(&arena);
+    if (!is_valid) {
+        snprintf(why, why_bytes, "%s: %s", key, reason);
+        return false;
+    }
+    if (parsed.word == NULL)
+        snprintf(text, sizeof(text), "%" PRId64, parsed.number);
+    return files->check_option(files->check_data, key, parsed.word == NULL ? text : parsed.word, why, why_bytes);
+}
+
 static void check_statements(const struct lint *lint)
 {
     const struct accel_condition *last = NULL;

@@ -46,11 +46,11 @@ int bench_operator_explain(struct bench *bench, struct accel_context *context, c
     if (node == NULL && error.code != ACCEL_E_REFUSED && error.code != ACCEL_E_FALLBACK)
         code = report_session_error(is_json, &error);
     else if (is_json)
-        json_array_append_new(bench->explained,
-                              json_pack("{s:s, s:s, s:s, s:I, s:s}", "name", name, "device",
-                                        node == NULL ? "" : node->device, "kernel", node == NULL ? "" : node->kernel,
-                                        "variant", (json_int_t)(node == NULL ? 0 : node->variant), "reason",
-                                        node == NULL ? error.text : node->reason));
+        json_add(bench->explained,
+                 json_pack("{s:s, s:s, s:s, s:I, s:s}", "name", name, "device", node == NULL ? "" : node->device,
+                           "kernel", node == NULL ? "" : node->kernel, "variant",
+                           (json_int_t)(node == NULL ? 0 : node->variant), "reason",
+                           node == NULL ? error.text : node->reason));
     else
         print("%-36s %s\n", name, node == NULL ? error.text : node->kernel);
     accel_plan_free(plan);

@@ -81,11 +81,11 @@ static json_t *list_json(const struct cache_folder *list)
     for (uint32_t i = 0; i < list->count; i++) {
         const struct cached_file *f = &list->files[i];
 
-        json_array_append_new(
-            files, json_pack("{s:o, s:o, s:s, s:o, s:I, s:I, s:b}", "name", json_text(f->name), "driver",
-                             json_text(f->driver), "kind", f->weights ? "weights" : "kernels", "model",
-                             f->model[0] == '\0' ? json_null() : json_text(f->model), "bytes", (json_int_t)f->bytes,
-                             "seconds", (json_int_t)f->seconds, "unfinished", (int)f->unfinished));
+        json_add(files,
+                 json_pack("{s:o, s:o, s:s, s:o, s:I, s:I, s:b}", "name", json_text(f->name), "driver",
+                           json_text(f->driver), "kind", f->weights ? "weights" : "kernels", "model",
+                           f->model[0] == '\0' ? json_null() : json_text(f->model), "bytes", (json_int_t)f->bytes,
+                           "seconds", (json_int_t)f->seconds, "unfinished", (int)f->unfinished));
     }
     return json_pack("{s:o, s:I, s:o}", "folder", json_text(list->folder), "bytes", (json_int_t)list->bytes, "files",
                      files);

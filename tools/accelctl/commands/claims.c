@@ -136,14 +136,14 @@ static int write_json(FILE *out, void *data)
         const struct accel_promise *p = accel_promise_get(ledger->tables, i);
 
         if (is_wanted(ledger->chosen, p))
-            json_array_append_new(
-                rows,
-                json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:{s:o, s:o}}", "id",
-                          p->id, "claim", p->claim, "subject", p->subject, "value", p->value, "unit", p->unit,
-                          "verdict", p->verdict_name, "ours", p->ours[0] == '\0' ? json_null() : json_string(p->ours),
-                          "bound", p->bound, "formula", p->formula, "check", p->check, "finding", p->finding, "because",
-                          p->source, "place", p->place, "measure", p->measure, "origin", "value",
-                          json_sprintf("claimed: %s", p->source), "ours", origin_json(p)));
+            json_add(rows,
+                     json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:s, s:s, s:o, s:s, s:o, s:s, s:{s:o, s:o}}",
+                               "id", p->id, "claim", p->claim, "subject", p->subject, "value", p->value, "unit",
+                               p->unit, "verdict", p->verdict_name, "ours",
+                               p->ours[0] == '\0' ? json_null() : json_string(p->ours), "bound", p->bound, "formula",
+                               p->formula, "check", p->check, "finding", json_text(p->finding), "because", p->source,
+                               "place", json_text(p->place), "measure", p->measure, "origin", "value",
+                               json_sprintf("claimed: %s", p->source), "ours", origin_json(p)));
     }
     return json_write(out, json_pack("{s:s, s:o}", "rule", ACCEL_PROMISE_RULE, "claims", rows), "accelctl/claims/1");
 }
@@ -304,7 +304,7 @@ static int measure_claims(const struct claims_options *chosen, const struct acce
         counts[verdict] += !isnan(measured.value);
         missing += isnan(measured.value);
         if (chosen->common.json)
-            json_array_append_new(rows, measured_json(promise, &measured, verdict));
+            json_add(rows, measured_json(promise, &measured, verdict));
         else
             print_measured(promise, &measured, verdict);
         fflush(output());

@@ -162,13 +162,13 @@ static json_t *device_json(const struct accel_device_info *info)
     json_t *heaps = json_array();
 
     for (uint32_t h = 0; h < facts->heap_count; h++)
-        json_array_append_new(
-            heaps, json_pack("{s:s, s:I}", "name", facts->heaps[h].name, "bytes", (json_int_t)facts->heaps[h].bytes));
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:o, s:f, s:s, s:i, s:i}", "name", info->name, "driver",
-                     info->driver, "kind", kind_name(facts->kind), "product", facts->name, "detail", facts->detail,
-                     "software", (facts->flags & ACCEL_DEVICE_SOFTWARE) != 0, "heaps", heaps, "rank", info->rank,
-                     "rank_reason", info->rank_reason, "duplicate_of", (int)info->duplicate_of, "hardware",
-                     (int)info->hardware);
+        json_add(heaps, json_pack("{s:o, s:I}", "name", json_text(facts->heaps[h].name), "bytes",
+                                  (json_int_t)facts->heaps[h].bytes));
+    return json_pack("{s:o, s:o, s:s, s:o, s:o, s:b, s:o, s:f, s:o, s:i, s:i}", "name", json_text(info->name), "driver",
+                     json_text(info->driver), "kind", kind_name(facts->kind), "product", json_text(facts->name),
+                     "detail", json_text(facts->detail), "software", (facts->flags & ACCEL_DEVICE_SOFTWARE) != 0,
+                     "heaps", heaps, "rank", info->rank, "rank_reason", json_text(info->rank_reason), "duplicate_of",
+                     (int)info->duplicate_of, "hardware", (int)info->hardware);
 }
 
 static json_t *refused_json(const struct accel_context *context)
@@ -179,9 +179,9 @@ static json_t *refused_json(const struct accel_context *context)
         const struct accel_plugin_info *info = accel_plugin_get(context, i);
 
         if (info->state == ACCEL_PLUGIN_REFUSED)
-            json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s, s:s}", "driver", info->name, "path", info->path,
-                                                  "code", accel_error_name(info->code), "text", info->text, "remedy",
-                                                  info->remedy));
+            json_add(list, json_pack("{s:o, s:o, s:s, s:o, s:o}", "driver", json_text(info->name), "path",
+                                     json_text(info->path), "code", accel_error_name(info->code), "text",
+                                     json_text(info->text), "remedy", json_text(info->remedy)));
     }
     return list;
 }
@@ -193,23 +193,23 @@ static json_t *all_json(const struct accel_context *context)
     json_t *facts = json_array();
 
     for (uint32_t i = 0; i < accel_device_count(context); i++)
-        json_array_append_new(devices, device_json(accel_device_get(context, i)));
+        json_add(devices, device_json(accel_device_get(context, i)));
     for (uint32_t i = 0; i < accel_verdict_count(context); i++) {
         const struct accel_verdict *v = accel_verdict_get(context, i);
 
-        json_array_append_new(verdicts, json_pack("{s:s, s:s, s:s, s:s, s:s, s:i}", "subject", v->subject, "driver",
-                                                  v->driver, "code", accel_error_name(v->code), "text", v->text,
-                                                  "remedy", v->remedy, "hardware", (int)v->hardware));
+        json_add(verdicts, json_pack("{s:o, s:o, s:s, s:o, s:o, s:i}", "subject", json_text(v->subject), "driver",
+                                     json_text(v->driver), "code", accel_error_name(v->code), "text",
+                                     json_text(v->text), "remedy", json_text(v->remedy), "hardware", (int)v->hardware));
     }
     for (uint32_t i = 0; i < accel_fact_count(context); i++) {
         const struct accel_fact *f = accel_fact_get(context, i);
 
-        json_array_append_new(facts, json_pack("{s:s, s:s, s:s, s:s}", "key", f->key, "value", f->value, "unit",
-                                               f->unit, "origin", f->origin));
+        json_add(facts, json_pack("{s:s, s:o, s:s, s:o}", "key", f->key, "value", json_text(f->value), "unit", f->unit,
+                                  "origin", json_text(f->origin)));
     }
-    return json_pack("{s:o, s:o, s:o, s:o, s:s}", "devices", devices, "verdicts", verdicts, "refused",
+    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "devices", devices, "verdicts", verdicts, "refused",
                      refused_json(context), "machine", facts, "host",
-                     accel_context_recording(context) ? accel_context_recording(context)->path : "");
+                     json_text(accel_context_recording(context) ? accel_context_recording(context)->path : ""));
 }
 
 static int run(int count, char **arguments, const struct command *command)

@@ -68,7 +68,7 @@ static json_t *options_json(const struct accel_plugin_info *info)
     struct driver_option option;
 
     for (uint32_t i = 0; describe_driver_option(info, i, &option); i++)
-        json_array_append_new(list, driver_option_json(&option));
+        json_add(list, driver_option_json(&option));
     return list;
 }
 
@@ -102,14 +102,14 @@ static void print_plugin(const struct accel_plugin_info *info)
 
 static json_t *plugin_json(const struct accel_plugin_info *info)
 {
-    return json_pack("{s:o, s:o, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:{s:i, s:i}, s:i, s:b, s:I, s:o, s:o}",
+    return json_pack("{s:o, s:o, s:s, s:s, s:s, s:s, s:o, s:o, s:i, s:o, s:s, s:{s:i, s:i}, s:i, s:b, s:I, s:o, s:o}",
                      "path", json_text(info->path), "name", json_text(info->name), "version", info->version, "licence",
                      info->licence, "state", state_name(info->state), "code", accel_error_name(info->code), "text",
-                     info->text, "remedy", info->remedy, "signal", (int)info->signal, "detail", info->detail,
-                     "build_id", info->build_id, "abi", "major", (int)info->abi_major, "minor", (int)info->abi_minor,
-                     "devices", (int)info->device_count, "from_cache", info->from_cache != 0, "probe_nanoseconds",
-                     (json_int_t)info->probe_nanoseconds, "certificates", certificates_of(info), "options",
-                     options_json(info));
+                     json_text(info->text), "remedy", json_text(info->remedy), "signal", (int)info->signal, "detail",
+                     json_text(info->detail), "build_id", info->build_id, "abi", "major", (int)info->abi_major, "minor",
+                     (int)info->abi_minor, "devices", (int)info->device_count, "from_cache", info->from_cache != 0,
+                     "probe_nanoseconds", (json_int_t)info->probe_nanoseconds, "certificates", certificates_of(info),
+                     "options", options_json(info));
 }
 
 static int run(int count, char **arguments, const struct command *command)
@@ -130,7 +130,7 @@ static int run(int count, char **arguments, const struct command *command)
         print_recording(context);
     for (uint32_t i = 0; i < accel_plugin_count(context); i++) {
         if (chosen.common.json)
-            json_array_append_new(list, plugin_json(accel_plugin_get(context, i)));
+            json_add(list, plugin_json(accel_plugin_get(context, i)));
         else
             print_plugin(accel_plugin_get(context, i));
     }

@@ -222,11 +222,11 @@ static json_t *tensors_json(const struct eval_row *row)
     const struct accel_eval_tensor *tensor;
 
     for (uint64_t i = 0; (tensor = accel_eval_tensors_get(row->tensors, i)) != NULL; i++)
-        json_array_append_new(
-            list, json_pack("{s:s, s:s, s:s, s:I, s:I, s:b, s:o, s:o, s:s}", "name", tensor->name, "type", tensor->type,
-                            "reference", tensor->reference, "elements", (json_int_t)tensor->elements, "bytes",
-                            (json_int_t)tensor->bytes, "compared", tensor->compared != 0, "relative_error",
-                            real(tensor->relative_error), "largest", real(tensor->largest), "reason", tensor->reason));
+        json_add(list,
+                 json_pack("{s:o, s:s, s:s, s:I, s:I, s:b, s:o, s:o, s:s}", "name", json_text(tensor->name), "type",
+                           tensor->type, "reference", tensor->reference, "elements", (json_int_t)tensor->elements,
+                           "bytes", (json_int_t)tensor->bytes, "compared", tensor->compared != 0, "relative_error",
+                           real(tensor->relative_error), "largest", real(tensor->largest), "reason", tensor->reason));
     return list;
 }
 
@@ -237,9 +237,8 @@ static json_t *kinds_json(const struct eval_row *row)
     json_t *list = json_array();
 
     for (uint32_t i = 0; i < count; i++)
-        json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:I}", "type", kinds[i].type, "tensors",
-                                              (json_int_t)kinds[i].tensors, "weights", (json_int_t)kinds[i].elements,
-                                              "bytes", (json_int_t)kinds[i].bytes));
+        json_add(list, json_pack("{s:s, s:I, s:I, s:I}", "type", kinds[i].type, "tensors", (json_int_t)kinds[i].tensors,
+                                 "weights", (json_int_t)kinds[i].elements, "bytes", (json_int_t)kinds[i].bytes));
     return list;
 }
 
@@ -273,7 +272,7 @@ static json_t *sets_json(const struct text_list *sets)
     json_t *list = json_array();
 
     for (uint32_t i = 0; i < sets->count; i++)
-        json_array_append_new(list, json_text(sets->items[i]));
+        json_add(list, json_text(sets->items[i]));
     return list;
 }
 
@@ -288,7 +287,7 @@ json_t *eval_json(const struct eval_report *report)
     if (report->eval != NULL)
         json_object_set_new(
             document, "text",
-            json_pack("{s:s, s:I, s:I, s:I, s:s?, s:s, s:{s:s, s:s, s:s}}", "path", report->text, "tokens",
+            json_pack("{s:o, s:I, s:I, s:I, s:s?, s:s, s:{s:s, s:s, s:s}}", "path", json_text(report->text), "tokens",
                       (json_int_t)report->tokens, "chunk", (json_int_t)accel_eval_chunk(report->eval), "stride",
                       (json_int_t)accel_eval_stride(report->eval), "before_each", report->bos, "device", report->device,
                       "origin", "tokens", "measured: tokens of the text, as many as --tokens takes", "chunk",
@@ -296,7 +295,7 @@ json_t *eval_json(const struct eval_report *report)
     if (report->reference.path != NULL)
         json_object_set_new(document, "reference", row_json(report, &report->reference));
     for (uint32_t i = 0; i < report->count; i++)
-        json_array_append_new(models, row_json(report, &report->rows[i]));
+        json_add(models, row_json(report, &report->rows[i]));
     json_object_set_new(document, "models", models);
     return document;
 }

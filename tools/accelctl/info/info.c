@@ -136,13 +136,13 @@ static json_t *types_json(const struct accel_model_file *file)
     json_t *list = json_array();
 
     for (uint32_t i = 0; i < count; i++)
-        json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:I, s:o, s:s, s:I}", "type", sums[i].stored, "tensors",
-                                              (json_int_t)sums[i].tensors, "elements", (json_int_t)sums[i].elements,
-                                              "bytes", (json_int_t)sums[i].stored_bytes, "bits_per_weight",
-                                              is_parameter(sums[i].name) && sums[i].elements > 0
-                                                  ? json_real(bits_of(sums[i].stored_bytes, sums[i].elements))
-                                                  : json_null(),
-                                              "memory_type", sums[i].name, "memory_bytes", (json_int_t)sums[i].bytes));
+        json_add(list, json_pack("{s:s, s:I, s:I, s:I, s:o, s:s, s:I}", "type", sums[i].stored, "tensors",
+                                 (json_int_t)sums[i].tensors, "elements", (json_int_t)sums[i].elements, "bytes",
+                                 (json_int_t)sums[i].stored_bytes, "bits_per_weight",
+                                 is_parameter(sums[i].name) && sums[i].elements > 0
+                                     ? json_real(bits_of(sums[i].stored_bytes, sums[i].elements))
+                                     : json_null(),
+                                 "memory_type", sums[i].name, "memory_bytes", (json_int_t)sums[i].bytes));
     return list;
 }
 
@@ -151,8 +151,8 @@ static json_t *files_json(const struct accel_model_file *file)
     json_t *list = json_array();
 
     for (uint32_t i = 0; i < accel_model_file_part_count(file); i++)
-        json_array_append_new(list, json_pack("{s:o, s:I}", "path", json_text(accel_model_file_part_path(file, i)),
-                                              "bytes", (json_int_t)accel_model_file_part_bytes(file, i)));
+        json_add(list, json_pack("{s:o, s:I}", "path", json_text(accel_model_file_part_path(file, i)), "bytes",
+                                 (json_int_t)accel_model_file_part_bytes(file, i)));
     return list;
 }
 
@@ -184,12 +184,11 @@ static json_t *tensors_json(const struct accel_model_file *file)
         json_t *shape = json_array();
 
         for (uint32_t d = 0; d < tensor->rank; d++)
-            json_array_append_new(shape, json_integer((json_int_t)tensor->dims[d]));
-        json_array_append_new(
-            list, json_pack("{s:o, s:o, s:s, s:I, s:I, s:I, s:s, s:I}", "name", json_text(tensor->name), "shape", shape,
-                            "type", tensor->stored_type, "bytes", (json_int_t)tensor->stored_bytes, "file",
-                            (json_int_t)tensor->part, "offset", (json_int_t)tensor->offset, "memory_type",
-                            tensor->type_name, "memory_bytes", (json_int_t)tensor->bytes));
+            json_add(shape, json_integer((json_int_t)tensor->dims[d]));
+        json_add(list, json_pack("{s:o, s:o, s:s, s:I, s:I, s:I, s:s, s:I}", "name", json_text(tensor->name), "shape",
+                                 shape, "type", tensor->stored_type, "bytes", (json_int_t)tensor->stored_bytes, "file",
+                                 (json_int_t)tensor->part, "offset", (json_int_t)tensor->offset, "memory_type",
+                                 tensor->type_name, "memory_bytes", (json_int_t)tensor->bytes));
     }
     return list;
 }
@@ -224,7 +223,7 @@ static json_t *special_of_gguf(const struct accel_model_file *file)
             text = accel_model_value_text(tokens, id);
         snprintf(role, sizeof(role), "%.*s", (int)(length - (sizeof(begin) - 1) - (sizeof(end) - 1)),
                  value->key + sizeof(begin) - 1);
-        json_array_append_new(list, token_json(role, (int64_t)id, text == NULL ? NULL : text->text));
+        json_add(list, token_json(role, (int64_t)id, text == NULL ? NULL : text->text));
     }
     return list;
 }
@@ -247,7 +246,7 @@ static json_t *special_of_tokenizer(const struct accel_tokenizer *tokenizer)
             continue;
         accel_tokenizer_token(tokenizer, id, &token, NULL);
         snprintf(text, sizeof(text), "%.*s", (int)token.size, token.data == NULL ? "" : token.data);
-        json_array_append_new(list, token_json(rows[i].role, id, text));
+        json_add(list, token_json(rows[i].role, id, text));
     }
     return list;
 }

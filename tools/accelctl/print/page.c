@@ -47,6 +47,7 @@ int json_write(FILE *out, json_t *document, const char *schema)
     json_t *whole = json_pack("{s:s}", "schema", schema);
     int code = EXIT_FAILED;
 
+    document = json_finish(document);
     if (document == NULL || whole == NULL || json_object_update(whole, document) != 0)
         code = report_error_text(0, EXIT_SHORT, "ACCEL_E_MEMORY", "no memory for the document", NULL);
     else if (json_dumpf(whole, out, JSON_INDENT(2)) == 0 && fputc('\n', out) != EOF)

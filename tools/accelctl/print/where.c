@@ -152,12 +152,12 @@ json_t *placement_json(const struct accel_plan *plan)
         uint32_t nodes = nodes_beside(plan, i);
 
         if (nodes != 0)
-            json_array_append_new(
-                devices, json_pack("{s:s, s:i}", "device", accel_plan_node_get(plan, i)->device, "nodes", (int)nodes));
+            json_add(devices,
+                     json_pack("{s:s, s:i}", "device", accel_plan_node_get(plan, i)->device, "nodes", (int)nodes));
     }
     for (uint32_t i = 0; i < accel_plan_note_count(plan); i++)
         if (is_of_fallback(accel_plan_note_get(plan, i)))
-            json_array_append_new(reason, json_text(accel_plan_note_get(plan, i)->text));
+            json_add(reason, json_text(accel_plan_note_get(plan, i)->text));
     return json_pack("{s:i, s:s, s:i, s:o, s:o, s:s}", "nodes", (int)accel_plan_node_count(plan), "device",
                      devices_text(plan, names, sizeof(names)), "fallbacks", (int)count_fallbacks(plan), "because",
                      reason, "devices", devices, "origin", "measured: nodes of the plan that this run followed");

@@ -385,11 +385,11 @@ static json_t *list_json(const struct list *list)
 
         if (row->value != NULL)
             outcome(list, row, text, sizeof(text));
-        json_array_append_new(rows, json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:s*}", "name", row->name, "kind",
-                                              kind_name(row->kind), "keys", row->keys, "values",
-                                              describe(row, help, sizeof(help)), "place", row->place, "because",
-                                              row->reason, "value", value == NULL ? json_string("(no UTF-8)") : value,
-                                              "outcome", row->value == NULL ? NULL : text));
+        json_add(rows, json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:o, s:o*}", "name", row->name, "kind",
+                                 kind_name(row->kind), "keys", row->keys, "values", describe(row, help, sizeof(help)),
+                                 "place", json_text(row->place), "because", row->reason, "value",
+                                 value == NULL ? json_string("(no UTF-8)") : value, "outcome",
+                                 row->value == NULL ? NULL : json_text(text)));
     }
     return json_pack("{s:o}", "variables", rows);
 }
@@ -445,7 +445,7 @@ static void check_row(const struct list *list, const struct variable *row, const
     }
     option_key(files, row->name, key);
     snprintf(listing, sizeof(listing), "settings %.*s", (int)strcspn(key, "."), key);
-    if (files->check_option != NULL && !files->check_option(files->check_data, key, row->value, text, sizeof(text)))
+    if (files->check_option != NULL && !profile_option_check(files, key, row->value, text, sizeof(text)))
         take(data, row->name, text, listing);
 }
 

@@ -32,15 +32,15 @@ static void add_finding(void *data, uint32_t level, const char *place, const cha
             print("  remedy: %s\n", text);
         else
             json_object_set_new(json_array_get(report->findings, json_array_size(report->findings) - 1), "remedy",
-                                json_string(text));
+                                json_text(text));
         return;
     }
 
     report->errors += is_error;
     report->warnings += !is_error;
     if (report->findings != NULL) {
-        json_array_append_new(report->findings, json_pack("{s:s, s:s, s:s}", "level", is_error ? "error" : "warning",
-                                                          "place", place, "text", text));
+        json_add(report->findings, json_pack("{s:s, s:o, s:o}", "level", is_error ? "error" : "warning", "place",
+                                             json_text(place), "text", json_text(text)));
         return;
     }
     /* Prints in the format of compilers, so that editors find the place. */

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tools/accelctl/elapsed.h"
@@ -65,25 +66,6 @@ int open_profiles(const struct common *common, struct profile_files *files)
 
 /* ---- by name ---- */
 
-/* Finds the nearest name, of the same layer if the wrong one has a folder, as "devices/a10". */
-static const char *nearest_name(const struct profile_files *files, const char *name)
-{
-    const char *nearest = NULL, *slash = strrchr(name, '/'), *base = slash == NULL ? name : slash + 1;
-    uint32_t least = unrelated_distance(base);
-    char title[512];
-
-    for (uint32_t i = 0; i < files->count; i++) {
-        const struct profile_info *info = &files->list[i];
-
-        profile_title(info, title, sizeof(title));
-        if (slash != NULL && strncmp(title, name, (size_t)(slash + 1 - name)) != 0)
-            continue;
-        if (is_nearer(base, info->name, &least))
-            nearest = info->name;
-    }
-    return nearest;
-}
-
 /* Returns the member of a selection for files of a layer, or NULL. */
 static const struct profile_info **member_of(struct selection *selection, uint32_t layer)
 {
@@ -101,9 +83,29 @@ static const struct profile_info **member_of(struct selection *selection, uint32
     }
 }
 
-static int refuse_name(const struct profile_files *files, const char *name, uint32_t json)
+/* Finds the nearest name that can be selected, of the same layer if the wrong one has a folder, as "devices/a10". */
+static const char *nearest_name(const struct profile_files *files, struct selection *selection, const char *name)
 {
-    const char *nearest = nearest_name(files, name);
+    const char *nearest = NULL, *slash = strrchr(name, '/'), *base = slash == NULL ? name : slash + 1;
+    uint32_t least = unrelated_distance(base);
+    char title[512];
+
+    for (uint32_t i = 0; i < files->count; i++) {
+        const struct profile_info *info = &files->list[i];
+
+        profile_title(info, title, sizeof(title));
+        if ((member_of(selection, info->layer) == NULL && info->layer != ACCEL_LAYER_BASE) ||
+            (slash != NULL && strncmp(title, name, (size_t)(slash + 1 - name)) != 0))
+            continue;
+        if (is_nearer(base, info->name, &least))
+            nearest = info->name;
+    }
+    return nearest;
+}
+
+static int refuse_name(const struct profile_files *files, struct selection *selection, const char *name, uint32_t json)
+{
+    const char *nearest = nearest_name(files, selection, name);
     char text[256];
 
     if (nearest == NULL)
@@ -114,6 +116,7 @@ static int refuse_name(const struct profile_files *files, const char *name, uint
                              "accelctl profile list prints the names");
 }
 
+/* Adds the profile of a name to the selection. Answers -1, or an exit code after an error has been printed. */
 static int select_one(const struct profile_files *files, const char *name, uint32_t json, struct selection *selection)
 {
     const struct profile_info *found = NULL;
@@ -130,7 +133,7 @@ static int select_one(const struct profile_files *files, const char *name, uint3
     if (found == NULL && strcmp(name, "base") == 0)
         return -1; /* it holds for everything */
     if (found == NULL)
-        return refuse_name(files, name, json);
+        return refuse_name(files, selection, name, json);
     member = member_of(selection, found->layer);
     if (*member != NULL && *member != found) {
         snprintf(text, sizeof(text), "%s and %s are both of the layer %s, and one holds at a time", (*member)->name,
@@ -149,10 +152,13 @@ int select_profiles(const struct profile_files *files, const char *names, uint32
 
     for (const char *at = names; code < 0;) {
         size_t length = strcspn(at, "+");
-        char name[128];
+        char *name = strndup(at, length);
 
-        snprintf(name, sizeof(name), "%.*s", (int)length, at);
+        if (name == NULL)
+            return report_error_text(json, EXIT_SHORT, accel_error_name(ACCEL_E_MEMORY), "no memory for a name",
+                                     MEMORY_REMEDY);
         code = select_one(files, name, json, selection);
+        free(name);
         if (at[length] == '\0')
             break;
         at += length + 1;
@@ -271,12 +277,13 @@ static json_t *list_json(const struct profile_files *files, uint32_t layer)
         const struct profile_info *info = &files->list[i];
 
         if (layer == LAYERS || info->layer == layer)
-            json_array_append_new(list,
-                                  json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:i}", "layer",
-                                            profile_layer(info->layer, 0), "name", info->name, "path", info->path,
-                                            "about", info->about, "match", info->match, "inherits", info->inherits,
-                                            "code", accel_error_name(info->code), "text", info->text, "remedy",
-                                            info->remedy, "settings", (int)info->settings, "facts", (int)info->facts));
+            json_add(list,
+                     json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:i, s:i}", "layer",
+                               profile_layer(info->layer, 0), "name", json_text(info->name), "path",
+                               json_text(info->path), "about", json_text(info->about), "match", json_text(info->match),
+                               "inherits", json_text(info->inherits), "code", accel_error_name(info->code), "text",
+                               json_text(info->text), "remedy", json_text(info->remedy), "settings",
+                               (int)info->settings, "facts", (int)info->facts));
     }
     return json_pack("{s:o}", "profiles", list);
 }
@@ -292,7 +299,8 @@ static void print_names(const struct profile_files *files, uint32_t layer)
     }
 }
 
-/* Parses the name of a layer; LAYERS stands for all of them. */
+/* Parses the name of a layer; LAYERS stands for all of them. Answers -1, or an exit code after an error has been
+ * printed. */
 static int choose_layer(const char *word, uint32_t json, uint32_t *out_layer)
 {
     const char *nearest = NULL;

@@ -377,12 +377,15 @@ static const char *kind_name(uint32_t origin)
 static void add_place(json_t *object, const char *place, const char *reason)
 {
     const char *colon = strrchr(place, ':');
+    char *file;
 
-    json_object_set_new(object, "place", json_string(place));
-    json_object_set_new(object, "because", json_string(reason));
+    json_object_set_new(object, "place", json_text(place));
+    json_object_set_new(object, "because", json_text(reason));
     if (colon == NULL || colon[1] == '\0' || colon[1 + strspn(colon + 1, "0123456789")] != '\0')
         return;
-    json_object_set_new(object, "file", json_stringn(place, (size_t)(colon - place)));
+    file = strndup(place, (size_t)(colon - place));
+    json_object_set_new(object, "file", file == NULL ? NULL : json_text(file));
+    free(file);
     json_object_set_new(object, "line", json_integer(strtoll(colon + 1, NULL, 10)));
 }
 
@@ -395,13 +398,13 @@ json_t *view_setting_json(const struct accel_plan *plan, const struct accel_plan
     add_place(origin, setting->place, setting->reason);
     for (uint32_t i = 0; i < setting->overridden_count; i++) {
         const struct accel_plan_overridden *over = &setting->overridden[i];
-        json_t *row = json_pack("{s:s, s:s}", "value", over->value, "unit", over->unit);
+        json_t *row = json_pack("{s:o, s:s}", "value", json_text(over->value), "unit", over->unit);
 
         add_place(row, over->place, over->reason);
-        json_array_append_new(overridden, row);
+        json_add(overridden, row);
     }
     json_object_set_new(origin, "losers", overridden);
-    object = json_pack("{s:s, s:s, s:o}", "value", setting->value, "unit", setting->unit, "origin", origin);
+    object = json_pack("{s:o, s:s, s:o}", "value", json_text(setting->value), "unit", setting->unit, "origin", origin);
     if (find_rule(plan, setting, &rule))
         json_object_set_new(object, "rule", json_string(rule.reason));
     return object;
@@ -409,7 +412,8 @@ json_t *view_setting_json(const struct accel_plan *plan, const struct accel_plan
 
 json_t *view_later_json(const struct accel_plan_unhonored *row)
 {
-    json_t *object = json_pack("{s:s, s:s, s:s}", "value", row->value, "unit", row->unit, "later", row->reason);
+    json_t *object =
+        json_pack("{s:o, s:s, s:s}", "value", json_text(row->value), "unit", row->unit, "later", row->reason);
 
     add_place(object, row->place, row->value_reason);
     return object;
@@ -417,13 +421,13 @@ json_t *view_later_json(const struct accel_plan_unhonored *row)
 
 static json_t *name_json(const struct profile_info *info)
 {
-    return info == NULL ? json_null() : json_string(info->name);
+    return info == NULL ? json_null() : json_text(info->name);
 }
 
 static json_t *model_json(const struct view *view)
 {
     if (view->description != NULL)
-        return json_string(accel_model_description_path(view->description));
+        return json_text(accel_model_description_path(view->description));
     return name_json(view->selection.model);
 }
 
@@ -442,7 +446,9 @@ json_t *view_json(const struct view *view)
     for (uint32_t i = 0; i < accel_plan_fact_count(view->plan); i++) {
         const struct accel_named_value *fact = accel_plan_fact_get(view->plan, i);
 
-        json_object_set_new(facts, fact->key, json_pack("{s:s, s:s}", "value", fact->value, "origin", fact->origin));
+        json_object_set_new(
+            facts, fact->key,
+            json_pack("{s:o, s:o}", "value", json_text(fact->value), "origin", json_text(fact->origin)));
     }
     for (uint32_t i = 0; i < accel_plan_unhonored_count(view->plan); i++) {
         const struct accel_plan_unhonored *row = accel_plan_unhonored_get(view->plan, i);

@@ -284,21 +284,20 @@ json_t *matrix_json(const struct matrix *matrix)
     for (uint32_t i = 0; i < matrix->count; i++) {
         const struct matrix_cell *cell = &matrix->cells[i];
         const struct accel_compat *document = cell->document;
-        json_t *host =
-            json_pack("{s:s, s:s, s:I, s:I, s:s}", "verdict", matrix_name(cell->verdict), "text", cell->text, "needed",
-                      (json_int_t)cell->needed, "budget", (json_int_t)cell->budget, "origin", cell->origin);
+        json_t *host = json_pack("{s:s, s:o, s:I, s:I, s:o}", "verdict", matrix_name(cell->verdict), "text",
+                                 json_text(cell->text), "needed", (json_int_t)cell->needed, "budget",
+                                 (json_int_t)cell->budget, "origin", json_text(cell->origin));
 
         if (cell->later[0] != '\0')
-            json_object_set_new(host, "later", json_string(cell->later));
+            json_object_set_new(host, "later", json_text(cell->later));
         if (cell->speed > 0)
             json_object_set_new(host, "tokens_per_second", json_real(cell->speed));
-        json_array_append_new(
-            rows, json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s*, s:s*, s:s*, s:o}", "table", cell->row->table, "row",
-                            cell->row->row, "column", matrix_column(cell), "platform", cell->platform, "model",
-                            document != NULL ? document->model : cell->row->model, "client", cell->row->client,
-                            "rating", document != NULL ? document->rating_name : NULL, "because",
-                            document != NULL ? document->source : NULL, "place",
-                            document != NULL ? document->place : NULL, "host", host));
+        json_add(rows, json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s*, s:s*, s:o*, s:o}", "table", cell->row->table,
+                                 "row", cell->row->row, "column", matrix_column(cell), "platform", cell->platform,
+                                 "model", document != NULL ? document->model : cell->row->model, "client",
+                                 cell->row->client, "rating", document != NULL ? document->rating_name : NULL,
+                                 "because", document != NULL ? document->source : NULL, "place",
+                                 document != NULL ? json_text(document->place) : NULL, "host", host));
     }
     return json_pack("{s:o}", "cells", rows);
 }

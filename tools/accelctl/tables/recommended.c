@@ -42,10 +42,9 @@ static int recommended_json(FILE *out, void *data)
     for (uint32_t i = 0; i < accel_recommendation_count(tables); i++) {
         const struct accel_recommendation *r = accel_recommendation_get(tables, i);
 
-        json_array_append_new(rows,
-                              json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "table", r->table, "subject",
-                                        r->subject, "examples", r->examples, "advice", r->advice, "reason", r->reason,
-                                        "settings", r->settings, "because", r->source, "place", r->place));
+        json_add(rows, json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:o}", "table", r->table, "subject", r->subject,
+                                 "examples", r->examples, "advice", r->advice, "reason", r->reason, "settings",
+                                 r->settings, "because", r->source, "place", json_text(r->place)));
     }
     return json_write(out, json_pack("{s:o}", "recommendations", rows), "accelctl/recommendations/1");
 }
