@@ -56,11 +56,11 @@ static int32_t read_cache_type(struct accel_shape_planner *s, const struct accel
 {
     struct accel_plan *plan = s->plan;
     const struct accel_profile_setting *policy = &plan->settings->values->fallback_kv;
-    const char *word = setting->word == ACCEL_WORD_AUTO ? "f16" : setting->value;
+    uint32_t word = setting->word == ACCEL_WORD_AUTO ? ACCEL_WORD_F16 : setting->word;
     uint32_t group = accel_plan_group(&plan->settings->values->kv_group, 64);
     if (!accel_plan_type_of(word, group, 0, head, out))
-        return accel_error_set(s->error, ACCEL_E_INTERNAL, "%s is %s", setting->key, word);
-    if (*word != 'q' || out->block_values > 1)
+        return accel_error_set(s->error, ACCEL_E_INTERNAL, "%s is %s", setting->key, setting->value);
+    if ((word != ACCEL_WORD_Q8 && word != ACCEL_WORD_Q4) || out->block_values > 1)
         return ACCEL_OK;
     if (accel_plan_recommends(setting))
         return accel_plan_decline(
@@ -70,14 +70,14 @@ static int32_t read_cache_type(struct accel_shape_planner *s, const struct accel
     if (policy->word == ACCEL_WORD_DENY) {
         accel_error_by(s->error, accel_setting_origin(setting), ACCEL_E_FALLBACK,
                        "%s: %s=%s: heads of %" PRIu32 " elements have no group of 32 or more that divides them",
-                       setting->place, setting->key, word, head);
+                       setting->place, setting->key, setting->value, head);
         accel_error_remedy(s->error, "set %s=f16, or fallback.kv to warn or allow", setting->key);
         return ACCEL_E_FALLBACK;
     }
     accel_plan_add_note(plan, &plan->notes, ACCEL_NOTE_WARN, "fallback.kv", "",
                         "%s=%s comes to f16: no group of 32 or more divides heads of %" PRIu32
                         ", and fallback.kv is %s",
-                        setting->key, word, head, policy->value);
+                        setting->key, setting->value, head, policy->value);
     return ACCEL_OK;
 }
 
@@ -94,7 +94,7 @@ static int32_t read_cache(struct accel_shape_planner *s)
         }
     /* Without a KV cache the types have no effect. */
     if (head == 0 || !s->has_kv_cache) {
-        accel_plan_type_of("f16", 64, 0, 64, &s->keys);
+        accel_plan_type_of(ACCEL_WORD_F16, 64, 0, 64, &s->keys);
         s->values = s->keys;
         return ACCEL_OK;
     }

@@ -75,9 +75,9 @@ struct accel_shape_planner {
 /** Decides the type of every weight, and makes the parts. */
 int32_t accel_shape_plan_choose_types(struct accel_shape_planner *s);
 
-/** Finds the type that a word of a setting ("q4") means for rows of `columns`: the largest group of at most `group`
- * that divides them, and F16 if none does. False for an unknown word. */
-bool accel_plan_type_of(const char *word, uint32_t group, bool asymmetric, uint64_t columns,
+/** Finds the type that a word of a setting (ACCEL_WORD_Q4) means for rows of `columns`: the largest group of at most
+ * `group` that divides them, and F16 if none does. False for an unknown word. */
+bool accel_plan_type_of(uint32_t word, uint32_t group, bool asymmetric, uint64_t columns,
                         struct accel_plan_type *out_type);
 
 /** Returns the group size of a setting, or `otherwise` if its value is a word. */

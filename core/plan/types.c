@@ -16,7 +16,6 @@
 /** Why a weight has its type. */
 struct decision {
     const struct accel_profile_setting *setting; /* NULL: the file decides */
-    const char *word;                            /* value of `setting` */
     const char *reason;
 };
 
@@ -33,19 +32,22 @@ struct choice {
 /* ---- types by name ---- */
 
 static const struct word {
-    const char *word;
+    uint32_t word; /* ACCEL_WORD_... */
+    const char *name;
     uint32_t bits;
     uint32_t bytes; /* 0: it has groups */
 } words[] = {
-    {"f32", 32, 4}, {"f16", 16, 2}, {"bf16", 16, 2}, {"q8", 8, 0},       {"q4", 4, 0},
-    {"q3", 3, 0},   {"q2", 2, 0},   {"nf4", 4, 0},   {"cluster4", 4, 0}, {"", 0, 0},
+    {ACCEL_WORD_F32, "f32", 32, 4}, {ACCEL_WORD_F16, "f16", 16, 2}, {ACCEL_WORD_BF16, "bf16", 16, 2},
+    {ACCEL_WORD_Q8, "q8", 8, 0},    {ACCEL_WORD_Q4, "q4", 4, 0},    {ACCEL_WORD_Q3, "q3", 3, 0},
+    {ACCEL_WORD_Q2, "q2", 2, 0},    {ACCEL_WORD_NF4, "nf4", 4, 0},  {ACCEL_WORD_CLUSTER4, "c4", 4, 0},
+    {ACCEL_WORD_OTHER, "", 0, 0},
 };
 
-/* Returns the row of a type by name, or the last one, of 0 bits. */
-static const struct word *find_word(const char *word)
+/* Returns the row of a word, or the last one, of 0 bits. */
+static const struct word *find_word(uint32_t word)
 {
     const struct word *row = words;
-    while (row->bits && strcmp(row->word, word) != 0)
+    while (row->bits && row->word != word)
         row++;
     return row;
 }
@@ -63,20 +65,20 @@ static uint32_t dividing_group(uint32_t group, uint64_t columns)
     return group >= 32 ? group : 0;
 }
 
-static void set_plain_type(const char *word, uint32_t bytes, struct accel_plan_type *out)
+static void set_plain_type(const char *name, uint32_t bytes, struct accel_plan_type *out)
 {
     *out = (struct accel_plan_type){.block_values = 1, .block_bytes = bytes, .bits = bytes * 8};
-    snprintf(out->name, sizeof(out->name), "%s", word);
+    snprintf(out->name, sizeof(out->name), "%s", name);
 }
 
-bool accel_plan_type_of(const char *word, uint32_t group, bool asymmetric, uint64_t columns,
+bool accel_plan_type_of(uint32_t word, uint32_t group, bool asymmetric, uint64_t columns,
                         struct accel_plan_type *out_type)
 {
     const struct word *row = find_word(word);
     if (row->bits == 0)
         return false;
     if (row->bytes) {
-        set_plain_type(word, row->bytes, out_type);
+        set_plain_type(row->name, row->bytes, out_type);
         return true;
     }
     *out_type = (struct accel_plan_type){.block_values = 1, .bits = row->bits};
@@ -86,19 +88,17 @@ bool accel_plan_type_of(const char *word, uint32_t group, bool asymmetric, uint6
         return true;
     }
     /* nf4 has one fixed codebook and cluster types have one per row, so each group has a scale and no zero point. */
-    asymmetric = asymmetric && *word == 'q';
+    asymmetric = asymmetric && *row->name == 'q';
     out_type->block_values = group;
     out_type->block_bytes = group / 8 * out_type->bits + 2 + asymmetric;
-    out_type->row_bytes = *word == 'c' ? 32 : 0;
-    snprintf(out_type->name, sizeof(out_type->name), "%s_g%" PRIu32 "%s", *word == 'c' ? "c4" : word, group,
-             asymmetric ? "a" : "");
+    out_type->row_bytes = word == ACCEL_WORD_CLUSTER4 ? 32 : 0;
+    snprintf(out_type->name, sizeof(out_type->name), "%s_g%" PRIu32 "%s", row->name, group, asymmetric ? "a" : "");
     return true;
 }
 
 uint32_t accel_plan_group(const struct accel_profile_setting *setting, uint32_t otherwise)
 {
-    uint32_t group = number_in(setting->value);
-    return group ? group : otherwise;
+    return setting->number ? (uint32_t)setting->number : otherwise;
 }
 
 uint64_t accel_plan_type_bytes(const struct accel_plan_type *type, uint64_t rows, uint64_t columns)
@@ -176,14 +176,14 @@ static bool decides(const struct accel_profile_setting *setting, struct decision
 {
     if (setting == NULL || setting->word == ACCEL_WORD_AUTO)
         return false;
-    *out = (struct decision){setting, setting->value, ""};
+    *out = (struct decision){setting, ""};
     return true;
 }
 
 static void find_decision(const struct accel_plan *plan, const struct accel_sketch_weight *weight, struct decision *out)
 {
     const struct accel_setting_values *values = plan->settings->values;
-    *out = (struct decision){NULL, NULL, ""};
+    *out = (struct decision){NULL, ""};
     if (is_vector(weight)) {
         decides(&values->role_norm, out);
         return;
@@ -306,7 +306,7 @@ static int32_t fit_type_to_device(struct accel_shape_planner *s, const struct ac
     if (policy->word == ACCEL_WORD_DENY || choice->file.name[0] == '\0') {
         accel_error_by(s->error, accel_setting_origin(choice->decision.setting), ACCEL_E_FALLBACK,
                        "%s: %s=%s: matrices of %s do not read %s (weight %.120s)", choice->decision.setting->place,
-                       choice->decision.setting->key, choice->decision.word, plan->device->info.name, wanted,
+                       choice->decision.setting->key, choice->decision.setting->value, plan->device->info.name, wanted,
                        weight->name);
         accel_error_remedy(s->error, choice->file.name[0]
                                          ? "set fallback.precision to warn or allow, and weights stay as "
@@ -339,21 +339,21 @@ static int32_t apply_setting(struct accel_shape_planner *s, const struct accel_s
     const struct accel_profile_setting *least = &values->weights_least;
     bool asymmetric = values->weights_scheme.word == ACCEL_WORD_ASYMMETRIC;
     uint32_t asked = accel_plan_group(&values->weights_group, 128);
-    bool raises = !is_vector(weight) && find_word(least->value)->bits > find_word(choice->decision.word)->bits;
+    bool raises = !is_vector(weight) && find_word(least->word)->bits > find_word(choice->decision.setting->word)->bits;
     if (raises && accel_plan_recommends(least) && accel_plan_is_users(choice->decision.setting)) {
-        accel_plan_add_unhonored(
-            plan, &plan->shape_unhonored, least, 0,
-            accel_plan_text(plan, "%s=%s is requested", choice->decision.setting->key, choice->decision.word));
+        accel_plan_add_unhonored(plan, &plan->shape_unhonored, least, 0,
+                                 accel_plan_text(plan, "%s=%s is requested", choice->decision.setting->key,
+                                                 choice->decision.setting->value));
     } else if (raises) {
         accel_plan_add_unhonored(
             plan, &plan->shape_unhonored, choice->decision.setting, 0,
             accel_plan_text(plan, "weights.least=%s is the floor (%s)", least->value, least->place));
-        choice->decision = (struct decision){least, least->value, "no matrix gets fewer bits"};
+        choice->decision = (struct decision){least, "no matrix gets fewer bits"};
         choice->reason = choice->decision.reason;
     }
-    if (!accel_plan_type_of(choice->decision.word, asked, asymmetric, weight->columns, &choice->type))
-        return accel_error_set(s->error, ACCEL_E_INTERNAL, "no type is called %s", choice->decision.word);
-    if (!is_block(&choice->type) && find_word(choice->decision.word)->bits < 16)
+    if (!accel_plan_type_of(choice->decision.setting->word, asked, asymmetric, weight->columns, &choice->type))
+        return accel_error_set(s->error, ACCEL_E_INTERNAL, "no type is called %s", choice->decision.setting->value);
+    if (!is_block(&choice->type) && find_word(choice->decision.setting->word)->bits < 16)
         choice->reason =
             accel_plan_text(plan, "f16 for rows of %" PRIu64 ": no group of 32 or more divides them", weight->columns);
     /* A weight with as many bits is not quantized again, which would cost accuracy and gain nothing. */
@@ -394,12 +394,12 @@ static int32_t apply_wanted_type(struct accel_shape_planner *s, const struct acc
     const struct accel_setting_values *values = s->plan->settings->values;
     const struct accel_profile_setting *setting =
         values->precision_dynamic.number ? &values->precision_dynamic : &values->precision_tolerance;
-    if (!type_of_file(weight->wanted, &choice->type))
-        return accel_error_set(s->error, ACCEL_E_INVALID, "%s: weight %.200s requests the unknown type 0x%" PRIx32,
+    if (!type_of_file(weight->wanted, &choice->type) || !accel_plan_reads(s->plan, weight->wanted))
+        return accel_error_set(s->error, ACCEL_E_INVALID, "%s: weight %.200s: the device reads no type 0x%" PRIx32,
                                s->shapes->origin, weight->name, weight->wanted);
     choice->id = weight->wanted;
     choice->converted = weight->wanted != weight->type;
-    choice->decision = (struct decision){setting, setting->value, ""};
+    choice->decision = (struct decision){setting, ""};
     choice->reason = "stepped from the type that the other settings decide";
     return ACCEL_OK;
 }
@@ -422,7 +422,7 @@ static int32_t choose_type(struct accel_shape_planner *s, const struct accel_ske
     choice->type = choice->file;
     choice->id = weight->type;
     choice->reason = "as in the file";
-    if (choice->file.name[0] && !is_vector(weight) && choice->file.bits < find_word(least->value)->bits)
+    if (choice->file.name[0] && !is_vector(weight) && choice->file.bits < find_word(least->word)->bits)
         accel_plan_add_unhonored(s->plan, &s->plan->shape_unhonored, least, 0,
                                  accel_plan_text(s->plan,
                                                  "matrices that are %s in the file stay so, as more bits do "
@@ -464,7 +464,7 @@ static int32_t add_to_parts(struct accel_shape_planner *s, const struct accel_sk
             .type_name = accel_plan_text(plan, "%s", choice->type.name),
             .file_type = accel_plan_text(plan, "%s", choice->file.name),
             .place = accel_plan_text(plan, "%s", place),
-            .reason = setting ? accel_plan_text(plan, "%s=%s%s%s%s%s", setting->key, choice->decision.word,
+            .reason = setting ? accel_plan_text(plan, "%s=%s%s%s%s%s", setting->key, setting->value,
                                                 *choice->reason ? ": " : "", choice->reason,
                                                 *setting->reason ? "; " : "", setting->reason)
                               : choice->reason,

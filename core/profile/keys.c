@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -312,7 +313,7 @@ bool accel_key_parse(const struct accel_setting_row *key, const char *text, stru
         return true;
     default:
         if (accel_word_is_among(key->words, text)) {
-            *out_value = (struct accel_key_value){text, 0, false};
+            *out_value = (struct accel_key_value){text, strtoll(text, NULL, 10), false};
             return true;
         }
         if (key->type == ACCEL_SETTING_CHOICE)

@@ -15,7 +15,7 @@
 /** A validated value. */
 struct accel_key_value {
     const char *word; /* as written; NULL for a number */
-    int64_t number;   /* value of a number; 0 or 1 for a flag */
+    int64_t number;   /* value of a number, also if it is one of the words; 0 or 1 for a flag */
     bool is_number;   /* true for flags, too */
 };
 

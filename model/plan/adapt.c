@@ -11,7 +11,7 @@
 
 #include "model/plan/adapt.h"
 
-#include <math.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,17 +28,34 @@ static const uint32_t ladder[] = {16, 8, 4, 3, 2};
 
 /* ---- settings ---- */
 
+/* Returns the bits of a value of weights.least, 0 for none. */
+static uint32_t bits_of(uint32_t word)
+{
+    switch (word) {
+    case ACCEL_WORD_Q2:
+        return 2;
+    case ACCEL_WORD_Q3:
+        return 3;
+    case ACCEL_WORD_Q4:
+        return 4;
+    case ACCEL_WORD_Q8:
+        return 8;
+    case ACCEL_WORD_F16:
+        return 16;
+    default:
+        return 0;
+    }
+}
+
 static void read_settings(struct adapting *a)
 {
     const struct settings *settings = &a->plan->settings;
-    const char *least = settings->weights_least->value;
-    const int64_t group = strtoll(settings->weights_group->value, NULL, 10);
 
-    while (a->log2_group < 9 && (INT64_C(1) << a->log2_group) < group)
+    while (a->log2_group < 9 && (INT64_C(1) << a->log2_group) < settings->weights_group->number)
         a->log2_group++;
     a->scheme =
         settings->weights_scheme->word == ACCEL_WORD_ASYMMETRIC ? ACCEL_SCHEME_ASYMMETRIC : ACCEL_SCHEME_SYMMETRIC;
-    a->least = least[0] == 'q' ? (uint32_t)(least[1] - '0') : least[0] == 'f' ? 16 : 0;
+    a->least = bits_of(settings->weights_least->word);
 }
 
 /* ---- forms ---- */
@@ -98,12 +115,17 @@ static int32_t measure(const struct adapting *a, const struct matrix *m, struct 
     struct model_loss loss = {0, 0};
     struct model_rows from, to;
     uint64_t step;
-    int32_t code = model_rows_of(m->tensor, m->tensor->type, &from);
+    int32_t code;
 
     form->error = 0;
-    if (form->type == m->tensor->type || code != ACCEL_OK)
-        return code;
-    code = model_rows_of(m->tensor, form->type, &to);
+    if (form->type == m->tensor->type)
+        return ACCEL_OK;
+    code = model_rows_of(m->tensor, m->tensor->type, &from);
+    if (code == ACCEL_OK)
+        code = model_rows_of(m->tensor, form->type, &to);
+    if (code != ACCEL_OK)
+        return accel_error_set(a->error, code, "tensor '%s' has rows that type 0x%" PRIx32 " cannot represent",
+                               m->tensor->name, form->type);
     step = from.rows / SAMPLE == 0 ? 1 : from.rows / SAMPLE;
     for (uint64_t row = 0; row < from.rows && code == ACCEL_OK; row += step)
         code = measure_row(a, m, &from, &to, row, &loss);
@@ -125,11 +147,14 @@ static int32_t find_below(const struct adapting *a, struct matrix *m)
 }
 
 /* Finds the lowest rung that needs more bytes than the matrix needs now and fewer than in the file; else the
- * file's own type. */
+ * file's own type, which is exact and may need fewer bytes than now. A file's type that the device does not read is no
+ * limit. */
 static struct form find_above(const struct adapting *a, const struct matrix *m)
 {
-    struct form above = {m->tensor->type, m->tensor->bytes, 0};
+    struct form above = {ACCEL_TYPE_NONE, UINT64_MAX, 0};
 
+    if (reads(a->plan, m->tensor->type))
+        above = (struct form){m->tensor->type, m->tensor->bytes, 0};
     for (size_t r = 0; r < RUNGS; r++) {
         struct form form = form_of(a, m, ladder[r]);
 
@@ -149,7 +174,9 @@ static int32_t list_matrices(struct adapting *a)
     uint64_t widest = 0, bytes = 0;
 
     a->matrices = calloc((size_t)all + 1, sizeof(*a->matrices));
-    if (a->matrices == NULL)
+    /* Each step up needs more bytes than the one before, and the last is the file's type. */
+    a->steps = calloc(((size_t)all + 1) * (RUNGS + 1), sizeof(*a->steps));
+    if (a->matrices == NULL || a->steps == NULL)
         return accel_error_no_memory(a->error, "to adapt the precision of a model");
     for (uint32_t i = 0; i < all; i++) {
         const struct accel_plan_weight *weight = accel_plan_weight_get(made, i);
@@ -173,13 +200,12 @@ static int32_t list_matrices(struct adapting *a)
 
 /* ---- steps ---- */
 
-/* Returns the squared error, each matrix weighted by its elements, that the next step down adds per byte saved. */
+/* Returns the squared error, each matrix weighted by its elements, that the next step down adds per byte saved. The
+ * matrix has a step down. */
 static double price_of(const struct matrix *m)
 {
     double elements = (double)m->tensor->dims[0] * (double)m->tensor->dims[1];
 
-    if (m->below.type == ACCEL_TYPE_NONE)
-        return INFINITY;
     return (m->below.error * m->below.error - m->now.error * m->now.error) * elements /
            (double)(m->now.bytes - m->below.bytes);
 }
@@ -212,6 +238,12 @@ static int32_t step_down(struct adapting *a, uint64_t bytes, uint64_t *out_saved
     return code;
 }
 
+/* Returns whether a change of form adds at most `spare` bytes. */
+static bool is_within(const struct form *from, const struct form *to, uint64_t spare)
+{
+    return to->bytes <= from->bytes || to->bytes - from->bytes <= spare;
+}
+
 /* Finds the matrix with the largest error over the tolerance that can step up within `spare` bytes, and its new
  * form. */
 static struct matrix *find_worst(struct adapting *a, double tolerance, uint64_t spare, struct form *out_above)
@@ -226,7 +258,7 @@ static struct matrix *find_worst(struct adapting *a, double tolerance, uint64_t 
             (worst != NULL && m->now.error <= worst->now.error))
             continue;
         above = find_above(a, m);
-        if (above.bytes - m->now.bytes > spare)
+        if (above.type == ACCEL_TYPE_NONE || !is_within(&m->now, &above, spare))
             continue;
         worst = m;
         *out_above = above;
@@ -234,20 +266,34 @@ static struct matrix *find_worst(struct adapting *a, double tolerance, uint64_t 
     return worst;
 }
 
-/* Steps converted matrices over the tolerance up, the worst first, as long as `spare` bytes last. */
-static int32_t step_up(struct adapting *a, double tolerance, uint64_t spare, uint32_t *out_steps)
+/* Steps converted matrices over the tolerance up, the worst first, as long as `spare` bytes last (UINT64_MAX: without
+ * limit). */
+static int32_t step_up(struct adapting *a, double tolerance, uint64_t spare)
 {
     struct matrix *worst;
     struct form above;
     int32_t code = ACCEL_OK;
 
     while (code == ACCEL_OK && (worst = find_worst(a, tolerance, spare, &above)) != NULL) {
-        spare -= above.bytes - worst->now.bytes;
-        worst->now = above;
-        code = measure(a, worst, &worst->now);
-        ++*out_steps;
+        struct step *step = &a->steps[a->step_count++];
+
+        *step = (struct step){worst, worst->now, above};
+        if (spare != UINT64_MAX)
+            spare = spare + worst->now.bytes - above.bytes;
+        code = measure(a, worst, &step->to);
+        worst->now = step->to;
     }
+    a->steps_taken = a->step_count;
     return code;
+}
+
+/* Undoes the last steps up, or repeats undone ones, until `count` are taken. */
+static void take_steps(struct adapting *a, uint32_t count)
+{
+    for (; a->steps_taken > count; a->steps_taken--)
+        a->steps[a->steps_taken - 1].matrix->now = a->steps[a->steps_taken - 1].from;
+    for (; a->steps_taken < count; a->steps_taken++)
+        a->steps[a->steps_taken].matrix->now = a->steps[a->steps_taken].to;
 }
 
 /* ---- results ---- */
@@ -310,15 +356,45 @@ static int32_t fit_memory(struct adapting *a)
     return code;
 }
 
+/* Plans with the first `count` steps up. */
+static int32_t try_steps(struct adapting *a, uint32_t count, bool *out_fits)
+{
+    int32_t code;
+
+    take_steps(a, count);
+    code = apply(a);
+    *out_fits = code == ACCEL_OK && a->plan->session != NULL && model_plan_verdict(a->plan).fits;
+    return code;
+}
+
+/* Steps up as far as memory allows. Steps are chosen by the bytes of weights, but the types of weights also change
+ * intermediates (a gate and its other half with different forms of activations need a buffer more), so last steps are
+ * undone if the plan does not fit: 1, 2, 4, ..., then bisection between the numbers that fit and that do not. */
 static int32_t fit_tolerance(struct adapting *a, double tolerance)
 {
     struct accel_plan_fit fit = model_plan_verdict(a->plan);
-    uint32_t steps = 0;
-    int32_t code = ACCEL_OK;
+    uint32_t low = 0, high;
+    bool fits;
+    int32_t code;
 
-    if (tolerance > 0 && fit.fits)
-        code = step_up(a, tolerance, fit.budget == 0 ? UINT64_MAX : fit.budget - fit.needed, &steps);
-    return code == ACCEL_OK && steps != 0 ? apply(a) : code;
+    if (tolerance <= 0 || !fit.fits)
+        return ACCEL_OK;
+    code = step_up(a, tolerance, fit.budget == 0 ? UINT64_MAX : fit.budget - fit.needed);
+    if (code != ACCEL_OK || a->step_count == 0)
+        return code;
+    high = a->step_count;
+    code = try_steps(a, high, &fits);
+    if (code != ACCEL_OK || fits)
+        return code;
+    for (uint32_t undone = 1; code == ACCEL_OK && low == 0 && undone < a->step_count; undone *= 2) {
+        code = try_steps(a, a->step_count - undone, &fits);
+        *(fits ? &low : &high) = a->steps_taken;
+    }
+    while (code == ACCEL_OK && high - low > 1) {
+        code = try_steps(a, low + (high - low) / 2, &fits);
+        *(fits ? &low : &high) = a->steps_taken;
+    }
+    return code == ACCEL_OK && a->steps_taken != low ? try_steps(a, low, &fits) : code;
 }
 
 int32_t model_plan_adapt(struct accel_model_plan *plan, struct accel_error *error)
@@ -347,6 +423,7 @@ int32_t model_plan_adapt(struct accel_model_plan *plan, struct accel_error *erro
     if (code == ACCEL_OK && measured)
         code = adapt_note_errors(&a);
     free(a.matrices);
+    free(a.steps);
     free(a.values);
     return code;
 }

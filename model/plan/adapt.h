@@ -20,11 +20,20 @@ struct matrix {
     struct form begun, now, below;
 };
 
+/* A step up of a matrix. */
+struct step {
+    struct matrix *matrix;
+    struct form from, to;
+};
+
 struct adapting {
     struct accel_model_plan *plan;
     const struct accel_model_file *file;
     struct matrix *matrices;
+    struct step *steps; /* up, in order */
     uint32_t count;
+    uint32_t step_count;
+    uint32_t steps_taken; /* of step_count; the last ones are undone */
     uint32_t log2_group;
     uint32_t scheme;
     uint32_t least; /* bits */

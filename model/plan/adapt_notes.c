@@ -53,7 +53,7 @@ static void sum_group(const struct adapting *a, const struct matrix *first, stru
 
 static int32_t note_group(const struct adapting *a, const struct group *group)
 {
-    const uint32_t down = group->now_bytes < group->begun_bytes;
+    const uint32_t down = group->now_bytes < group->begun_bytes && group->now_squares >= group->begun_squares;
     struct accel_format begun, now;
     char text[400];
     struct accel_plan_note note = {.size = sizeof(note),

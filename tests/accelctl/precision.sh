@@ -75,6 +75,28 @@ has "36 matrices are converted: relative error 0.0"
 try 0 "$accelctl" run "$f32" -n 3 -p Once --set weights.type=q2 --set weights.group=32 --set precision.tolerance=20
 grep -q "^weights    .* step up from q2_g32" "$work/err" || fail "a run does not tell of its steps"
 
+# A plan that fits still fits after steps up, where types that differ between a gate and its other half need more scratch.
+try 0 "$accelctl" plan "$f32" --json --set weights.type=q2 --set weights.group=32
+needed=$(value verdict.needed)
+for spare in 8 40 76 112 150 184 188 192 220 228 232; do
+    for tolerance in 1 20; do
+        try 0 "$accelctl" plan "$f32" --json --set weights.type=q2 --set weights.group=32 \
+            --set memory.budget=$((needed / 1024 + spare))KiB --set precision.tolerance=$tolerance
+        [ "$(value verdict.needed)" -gt "$needed" ] || fail "no step up with $spare KiB, tolerance $tolerance"
+    done
+done
+budget=$((needed / 1024 + 185))
+try 0 "$accelctl" run "$f32" -n 5 -p Once --json --set weights.type=q2 --set weights.group=32 --set memory.budget=${budget}KiB \
+    --set precision.tolerance=1
+memory_as_planned "after steps up"
+[ "$(value memory.allocated)" -le $((budget * 1024)) ] || fail "steps up exceed the budget"
+
+# The file's own type is exact: matrices that were converted to more bytes return to it, and their bytes are spare.
+try 0 "$accelctl" plan "$work/q4.gguf" --all --set weights.type=q8 --set weights.group=32 --set precision.tolerance=1
+grep -q "step up from q8_g32" "$work/out" || { cat "$work/out"; fail "no return to the type of the file"; }
+grep "^  language  .* q8_g32" "$work/out" >"$work/left"
+[ "$(awk '{ n += $3 } END { print n + 0 }' "$work/left")" -le 6 ] || { cat "$work/left"; fail "matrices stay converted"; }
+
 # A line for each matrix that was converted.
 try 0 "$accelctl" run "$f32" -n 3 -p Once --set weights.type=q4 --set weights.group=32 --set log.quantization=true
 is "$(grep -c '^weights    .*: F32, .* bytes -> [a-z0-9_]*, .* bytes: relative error 0\.' "$work/err")" 36 "lines of conversions"

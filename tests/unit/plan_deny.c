@@ -288,6 +288,29 @@ static void test_f16(void **state)
     assert_error(b, "weights.type=q8", "q8_g128");
 }
 
+/* A type that the caller requests for one weight has to be one that the device reads. */
+static void test_wanted_type(void **state)
+{
+    static const uint32_t types[] = {ACCEL_F16, ACCEL_Q4_0};
+    struct bench *b = *state;
+    b->farm.devices[0].lacks_f16 = 1;
+    open_context(b);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct shapes shapes = small;
+        struct owned_shapes s;
+        int32_t code;
+        assert_int_equal(create(b, NULL, NULL, NULL, NULL, NULL), ACCEL_OK);
+        shapes.type = ACCEL_F32;
+        shapes_make(&s, &shapes);
+        s.weights[0].wanted = types[i];
+        accel_error_clear(&b->error);
+        code = accel_plan_sketch(b->plan, &s.model, &b->error);
+        shapes_free(&s);
+        assert_int_equal(code, i == 0 ? ACCEL_E_INVALID : ACCEL_OK);
+        assert_int_equal(strstr(b->error.text, "weight embedding: the device reads no type 0x") != NULL, i == 0);
+    }
+}
+
 static void test_threads(void **state)
 {
     struct bench *b = *state;
@@ -439,6 +462,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_nodes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_attention, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_f16, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_wanted_type, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_threads, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_runnable, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_recommended, set_up, tear_down),
