@@ -216,16 +216,18 @@ static void name_model(const struct accel_session *session, char out_name[ACCEL_
 
 int32_t accel_session_store(struct accel_session *session, uint32_t *out_stored, struct accel_error *error)
 {
-    const bool is_on = setting_is_on(session->settings.cache_components);
     const struct load_task load = {{.size = sizeof(load.task), .progress = poll_cancel}, session};
     char name[ACCEL_WEIGHTS_LABEL];
-    uint32_t state = is_on ? ACCEL_STORE_UNPACKED : ACCEL_STORE_DISABLED;
+    uint32_t state;
     int32_t code = ACCEL_OK;
+    bool is_on;
 
     if (session == NULL)
         return model_refuse_null(__func__, error);
     if (!session->is_loaded)
         return accel_error_set(error, ACCEL_E_INVALID, "a session that is not loaded has packed nothing");
+    is_on = setting_is_on(session->settings.cache_components);
+    state = is_on ? ACCEL_STORE_UNPACKED : ACCEL_STORE_DISABLED;
     name_model(session, name);
     for (uint32_t p = 0; is_on && code == ACCEL_OK && p < session->pipeline_count; p++) {
         uint32_t stored;
