@@ -103,7 +103,19 @@ for command in plan run; do
     one_error 'shards/config.json: model_type: architecture "llama_next" has no implementation here'
     grep -q "^  remedy: near it: llama; accelctl info --help lists" "$work/err" || fail "no near family: $command"
 done
-rm shards/config.json
+# A multimodal model is not damaged, although its layers are not at the top of its config.json.
+printf '{"model_type": "gemma3", "text_config": {"model_type": "gemma3_text", "num_hidden_layers": 5}, "vision_config": {}}' \
+    >shards/config.json
+for command in plan "run -n 2" info; do
+    # shellcheck disable=SC2086 # a command and its options
+    try 3 "$accelctl" $command shards
+    one_error 'shards/config.json: model_type: architecture "gemma3" with a text_config (multimodal) has no implementation'
+done
+cp "$models/hf/model.safetensors" shards
+try 3 "$accelctl" plan shards
+has "DOES NOT RUN"
+has "with a text_config (multimodal)"
+rm shards/model.safetensors shards/config.json
 mkdir shards/config.json
 remedied "$accelctl" plan shards
 mkdir bare
