@@ -79,7 +79,19 @@ header='{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}'
 { printf '\066\0\0\0\0\0\0\0%s' "$header" && printf '\0\0\0\0'; } >shards/model-00001-of-00002.safetensors
 part shards/model-00001-of-00002.safetensors "is one of several files of a model" "name the folder of the model: shards"
 part shards/model.safetensors.index.json "is the index of a model in several files" "name the folder of the model: shards"
+# A plan, a run and a description take the config.json beside weights as its folder.
+commands="quantize --dry-run"
 part shards/config.json "is JSON, neither GGUF nor safetensors" "name the folder of the model: shards"
+commands="run -n 2,plan,info,bench decode"
+part shards/config.json "cannot open: No such file" "a file of the model is missing that model.safetensors.index.json names: download it"
+for command in plan info "run -n 2 -q --greedy -p Once"; do
+    # shellcheck disable=SC2086 # a command and its options
+    try 0 "$accelctl" $command "$models/hf/config.json"
+done
+try 0 "$accelctl" plan "$models/hf/config.json"
+has "FITS on cpu:cpu0"
+has "model      $models/hf"
+commands="run -n 2,plan,info,quantize --dry-run,bench decode"
 part shards "cannot open: No such file" "a file of the model is missing that model.safetensors.index.json names: download it"
 rm shards/model.safetensors.index.json
 part shards "the folder has 'model-00001-of-00002.safetensors', one of several files of a model, but no model.safetensors" \
