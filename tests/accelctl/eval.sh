@@ -50,6 +50,8 @@ done
 is "$way" "-c 512" "remedy of --chunk"
 try 2 "$accelctl" eval --text "$work/text" -c 16 --set context=16 "$q8"
 one_error "--chunk and --set context both give"
+try 2 "$accelctl" eval --text "$work/text" -c 16 --stride 17 "$q8"
+one_error "eval: --stride 17 leaves gaps between windows of 16 tokens"
 try 2 "$accelctl" eval --text "$work/text" --set context=1 "$q8"
 one_error "--set context: a window has 2 tokens or more"
 try 2 "$accelctl" eval --text "$work/text" --against "$q8" --reference-set context=16 "$q8"

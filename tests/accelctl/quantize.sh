@@ -402,7 +402,9 @@ grep -q 'remedy: .*--requantize' "$work/err" || fail "no remedy for quantized in
 try 2 "$accelctl" quantize -n "$out" Q4_0
 try 0 "$accelctl" quantize --allow-requantize "$out" "$work/again.gguf" Q4_0
 has "requantized: "
-has "comes on top"
+has "relative errors above are against IN, whose own rounding error comes on top"
+try 0 "$accelctl" quantize -n --requantize "$out" Q4_0
+has "the errors will be those against IN, whose own rounding error comes on top"
 try 0 "$accelctl" quantize --requantize --json "$out" "$work/again.gguf" Q4_0
 is "$(number requantized)" 30 "requantized matrices"
 try 0 "$accelctl" quantize "$out" "$work/again.gguf" f16

@@ -423,6 +423,14 @@ static int read_models(struct evaluation *evaluation)
                                      .progress_data = &evaluation->progress};
     struct accel_session *reference = evaluation->reference == NULL ? NULL : evaluation->sessions[report->count];
 
+    if (chosen->stride > evaluation->chunk) {
+        char text[160];
+
+        snprintf(text, sizeof(text), "eval: --stride %" PRIu64 " leaves gaps between windows of %" PRIu64 " tokens",
+                 chosen->stride, evaluation->chunk);
+        return report_error_text(chosen->common.json, EXIT_USAGE, "usage", text,
+                                 "a stride of at most a window (--chunk)");
+    }
     progress_next(&evaluation->progress, "reading the text");
     if (accel_eval_text(reference, evaluation->sessions, report->count, evaluation->ids.ids, report->tokens, &how,
                         &report->eval, &evaluation->error) != ACCEL_OK)
