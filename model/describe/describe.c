@@ -226,7 +226,7 @@ int32_t describe_open(struct accel_context *context, const char *path_or_name,
                       struct accel_error *error)
 {
     struct accel_model_description *d;
-    char *config;
+    char *config, *folder;
     int32_t code;
 
     *out_description = NULL;
@@ -236,11 +236,13 @@ int32_t describe_open(struct accel_context *context, const char *path_or_name,
         accel_error_remedy(error, "name its file or folder, or one of accelctl profile list models");
         return code;
     }
-    code = create(path_or_name, out_description, error);
+    folder = model_config_folder(path_or_name);
+    code = create(folder != NULL ? folder : path_or_name, out_description, error);
+    free(folder);
     d = *out_description;
     if (code != ACCEL_OK)
         return end(out_description, code, error);
-    config = model_lone_config(path_or_name);
+    config = model_lone_config(d->path);
     if (config != NULL)
         code = from_config(d, context, config, error);
     else if (is_there(d->path) || looks_like_path(d->path) || (context == NULL && strchr(d->path, '/') != NULL))

@@ -743,6 +743,8 @@ int32_t accel_decoder_config_parse(const char *path, const char *text, uint64_t 
     else
         code = model_fault(error, ACCEL_E_CORRUPT, path, config_offset(&reader, "model_type", NULL),
                            "model_type is %s, not a string", model_json_kind(type));
+    if (code == ACCEL_OK)
+        code = config_refuse_multimodal(&reader);
     code = finish(&reader, code);
     json_decref(root);
     return code;

@@ -26,6 +26,18 @@ static int32_t fault(const struct config_reader *reader, const char *key, const 
                        what);
 }
 
+int32_t config_refuse_multimodal(const struct config_reader *reader)
+{
+    if (!json_is_object(json_object_get(reader->root, "text_config")) ||
+        json_object_get(reader->root, "num_hidden_layers") != NULL)
+        return ACCEL_OK;
+    accel_error_set(reader->error, ACCEL_E_UNSUPPORTED,
+                    "%s: model_type: architecture \"%s\" with a text_config (multimodal) has no implementation here",
+                    reader->path, reader->config->architecture);
+    accel_error_remedy(reader->error, "accelctl info --help lists the supported architectures");
+    return ACCEL_E_UNSUPPORTED;
+}
+
 static int32_t read_type(const struct config_reader *reader)
 {
     static const char *const json[4] = {"dtype", "torch_dtype"};

@@ -111,6 +111,9 @@ void config_as_gguf(const struct config_reader *reader);
 int32_t config_mixture_read(const struct config_reader *reader);
 int32_t config_no_rotary_read(const struct config_reader *reader);
 
+/* Refuses a multimodal model under the name of its language model: all layers are in text_config. */
+int32_t config_refuse_multimodal(const struct config_reader *reader);
+
 /* Read the facts that only one kind of file has. */
 int32_t config_json_read(struct config_reader *reader);
 int32_t config_gguf_read(struct config_reader *reader);

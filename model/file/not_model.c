@@ -130,21 +130,37 @@ static bool has_weights(const char *folder)
     return found;
 }
 
-char *model_lone_config(const char *path)
+/* Returns the folder of a path to a config.json; the caller frees it. NULL for any other path. */
+static char *folder_of_config(const char *path)
 {
     struct stat status;
     const char *slash = strrchr(path, '/');
-    char *folder = NULL, *config = NULL;
-    if (stat(path, &status) != 0)
-        return NULL;
-    if (S_ISDIR(status.st_mode))
+    return strcmp(slash == NULL ? path : slash + 1, CONFIG_NAME) == 0 && stat(path, &status) == 0 &&
+                   S_ISREG(status.st_mode)
+               ? model_text_folder(path)
+               : NULL;
+}
+
+char *model_lone_config(const char *path)
+{
+    struct stat status;
+    char *folder = folder_of_config(path), *config = NULL;
+    const bool is_folder = folder == NULL && stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+    if (is_folder)
         folder = strdup(path);
-    else if (S_ISREG(status.st_mode) && strcmp(slash == NULL ? path : slash + 1, CONFIG_NAME) == 0)
-        folder = model_text_folder(path);
     if (folder != NULL && has_file(folder, CONFIG_NAME) && !has_weights(folder))
-        config = S_ISDIR(status.st_mode) ? model_text_join(folder, CONFIG_NAME) : strdup(path);
+        config = is_folder ? model_text_join(folder, CONFIG_NAME) : strdup(path);
     free(folder);
     return config;
+}
+
+char *model_config_folder(const char *path)
+{
+    char *folder = folder_of_config(path);
+    if (folder != NULL && has_weights(folder))
+        return folder;
+    free(folder);
+    return NULL;
 }
 
 void model_remedy_config(struct accel_error *error)

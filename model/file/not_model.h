@@ -21,6 +21,10 @@ int32_t model_refuse_folder(const char *folder, struct accel_error *error);
  * caller frees it. NULL if there is none. */
 char *model_lone_config(const char *path);
 
+/* Returns the folder of a config.json that lies beside weights, which is the model that the path means. The caller
+ * frees it. NULL for any other path. */
+char *model_config_folder(const char *path);
+
 /* Adds the remedy for a folder without config.json, unless the error has one. */
 void model_remedy_config(struct accel_error *error);
 

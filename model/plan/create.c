@@ -143,9 +143,9 @@ static void refuse_description(const char *name, struct plan_subject *subject)
 
 /* Opens the model of the described file, which is NULL if there is none or if it is opened anew for its error. A file
  * of an unsupported family can be planned; a damaged file is an error. */
-static int32_t open_model(const char *path, struct accel_model_file *file, struct plan_subject *subject,
-                          struct accel_error *error)
+static int32_t open_model(struct accel_model_file *file, struct plan_subject *subject, struct accel_error *error)
 {
+    const char *path = accel_model_description_path(subject->description);
     int32_t code;
 
     if (accel_model_description_runs(subject->description, &subject->reason) != ACCEL_OK) {
@@ -182,7 +182,7 @@ static int32_t open_subject(struct accel_context *context, const char *path, str
     atomic_init(&subject->owners, 1);
     code = describe_open(context, path, &subject->description, &file, error);
     if (code == ACCEL_OK)
-        code = open_model(path, file, subject, error);
+        code = open_model(file, subject, error);
     if (code == ACCEL_OK)
         *out_subject = subject;
     else

@@ -280,6 +280,12 @@ if "$accelctl" bench operators --explain --shape 1x64x256 --set cpu.isa=avx2 >/d
     has "conv x f32: gemm32 avx2"
     has "expert matmul x q8: avx2, by rows of an expert: gemv_row4, from 7 gemm8"
 fi
+# A shape that a type does not have leaves the others.
+try 0 "$accelctl" bench operators --explain --type q4_k,q8_0 --shape 1x64x64
+grep -q "^matmul q4_k 1x64x64 .* a row of 64 is no whole number of blocks of 256" "$work/out" || fail "no reason of a shape"
+grep -q "^matmul q8_0 1x64x64 .* gemv" "$work/out" || fail "no kernel behind a refused shape"
+try 2 "$accelctl" bench operators --explain --shape 1x64x64 --set cpu.isa=sse9
+one_error "cpu.isa=sse9"
 try 2 "$accelctl" bench --explain machine
 one_error "bench: --explain requires the subject operators alone"
 

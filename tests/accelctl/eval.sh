@@ -50,6 +50,8 @@ done
 is "$way" "-c 512" "remedy of --chunk"
 try 2 "$accelctl" eval --text "$work/text" -c 16 --set context=16 "$q8"
 one_error "--chunk and --set context both give"
+try 2 "$accelctl" eval --text "$work/text" -c 16 --stride 17 "$q8"
+one_error "eval: --stride 17 leaves gaps between windows of 16 tokens"
 try 2 "$accelctl" eval --text "$work/text" --set context=1 "$q8"
 one_error "--set context: a window has 2 tokens or more"
 try 2 "$accelctl" eval --text "$work/text" --against "$q8" --reference-set context=16 "$q8"
@@ -94,6 +96,23 @@ done
 try 2 "$accelctl" eval --text "$work/text" -t 1 --set cpu.threads=2 "$q8"
 one_error "cpu.threads=2 has no effect, since cpu.threads=1 is fixed (command line --threads)"
 
+# Options that nothing uses are refused.
+for option in "--group 64" "--scheme asymmetric" "--method nearest" "--calib $work/text"; do
+    # shellcheck disable=SC2086 # words
+    try 2 "$accelctl" eval --text "$work/text" --against "$f32" "$q8" $option
+    one_error "eval: ${option%% *} has no effect without --bits, --type or --budget"
+done
+try 2 "$accelctl" eval "$f32" --type q4_k --group 64
+one_error "eval: --group and --scheme have no effect: no version has a planar type"
+try 2 "$accelctl" eval "$f32" --bits 4 --candidate q4_k
+one_error "eval: --candidate has no effect without --budget"
+try 2 "$accelctl" eval "$f32" --bits 4 --calib-tokens 40
+one_error "eval: --calib-tokens has no effect without --calib"
+try 2 "$accelctl" eval --against "$f32" "$q8" --threads 2
+one_error "eval: --threads has no effect without --text, --bits, --type or --budget"
+try 2 "$accelctl" eval --text "$work/text" "$q8" --worst 3
+one_error "eval: --worst has no effect without --against, --bits, --type or --budget"
+
 # A page that does not fit leaves nothing, and says why: a full disk, as far as a limit on files is one.
 try 1 sh -c 'ulimit -f 8; exec "$@"' sh "$accelctl" eval --against "$f32" "$q8" --html "$work/large.html"
 one_error "large.html: File too large"
@@ -106,6 +125,8 @@ try 2 "$accelctl" eval --against "$f32" --chunk 9 "$q8"
 one_error "eval: --chunk, --stride and --tokens require --text"
 try 3 "$accelctl" eval --against "$f32" "$src/tests/fixtures/qwen2-tied"
 one_error "has no tensor"
+try 3 "$accelctl" eval --against "$models/hf" "$src/tests/fixtures/qwen2-tied"
+one_error "has no tensor that can be compared with one of $models/hf: of "
 try 3 "$accelctl" eval --text "$work/text" --against "$src/tests/fixtures/qwen2-tied" "$q8"
 one_error "qwen2-tied"
 try 3 "$accelctl" eval --text "$work/none" "$q8"

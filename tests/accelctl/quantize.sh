@@ -300,6 +300,8 @@ done
 try 1 sh -c "ulimit -f 200; exec '$accelctl' quantize --type f32 '$f32' '$work/large.gguf'"
 [ ! -e "$work/large.gguf" ] || fail "a file that could not be written has its name"
 # Few tokens are said to be few.
+try 2 "$accelctl" quantize -n --type q4 --calib-tokens 40 "$f32"
+one_error "quantize: --calib-tokens has no effect without --calib"
 try 0 "$accelctl" quantize -n --type q4 --group 32 --calib "$work/text" --calib-tokens 40 "$f32"
 has "fewer than the 172 values of the widest row"
 # A folder that is packed already is read as the matrices that it stands for: into another type, and back to plain values.
@@ -344,6 +346,14 @@ try 0 "$accelctl" quantize -n --json "$f32"
 is "$(value mix)" Q4_K_M "the mix without a type"
 try 0 "$accelctl" quantize -n --json --pure --type q4_0 "$f32"
 is "$(value mix), $(value tensors.0.to)" "null, Q4_0" "one type for all"
+# The name of a mix stands for the type of most of its matrices.
+for name in Q4_K_M=Q4_K q4_k_s=Q4_K Q3_K_L=Q3_K q2_k_s=Q2_K mxfp4_moe=MXFP4; do
+    try 0 "$accelctl" quantize -n --pure --tensors "$f32" "${name%=*}"
+    cp "$work/out" "$work/pure"
+    try 0 "$accelctl" quantize -n --pure --tensors --type "${name#*=}" "$f32"
+    cmp "$work/pure" "$work/out" || fail "--pure ${name%=*} is not ${name#*=}"
+    grep -q 'by the rules of llama-quantize' "$work/pure" && fail "--pure ${name%=*} is a mix"
+done
 try 0 "$accelctl" quantize -n --json --type q4_0 --role embedding=q5_1 "$f32"
 is "$(value tensors.0.to)" Q5_1 "a role beside a mix"
 # Rules by role: a folder has them, too. Its rows of 64 values hold blocks of 32.
@@ -392,7 +402,9 @@ grep -q 'remedy: .*--requantize' "$work/err" || fail "no remedy for quantized in
 try 2 "$accelctl" quantize -n "$out" Q4_0
 try 0 "$accelctl" quantize --allow-requantize "$out" "$work/again.gguf" Q4_0
 has "requantized: "
-has "comes on top"
+has "relative errors above are against IN, whose own rounding error comes on top"
+try 0 "$accelctl" quantize -n --requantize "$out" Q4_0
+has "the errors will be those against IN, whose own rounding error comes on top"
 try 0 "$accelctl" quantize --requantize --json "$out" "$work/again.gguf" Q4_0
 is "$(number requantized)" 30 "requantized matrices"
 try 0 "$accelctl" quantize "$out" "$work/again.gguf" f16

@@ -79,7 +79,19 @@ header='{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}'
 { printf '\066\0\0\0\0\0\0\0%s' "$header" && printf '\0\0\0\0'; } >shards/model-00001-of-00002.safetensors
 part shards/model-00001-of-00002.safetensors "is one of several files of a model" "name the folder of the model: shards"
 part shards/model.safetensors.index.json "is the index of a model in several files" "name the folder of the model: shards"
+# A plan, a run and a description take the config.json beside weights as its folder.
+commands="quantize --dry-run"
 part shards/config.json "is JSON, neither GGUF nor safetensors" "name the folder of the model: shards"
+commands="run -n 2,plan,info,bench decode"
+part shards/config.json "cannot open: No such file" "a file of the model is missing that model.safetensors.index.json names: download it"
+for command in plan info "run -n 2 -q --greedy -p Once"; do
+    # shellcheck disable=SC2086 # a command and its options
+    try 0 "$accelctl" $command "$models/hf/config.json"
+done
+try 0 "$accelctl" plan "$models/hf/config.json"
+has "FITS on cpu:cpu0"
+has "model      $models/hf"
+commands="run -n 2,plan,info,quantize --dry-run,bench decode"
 part shards "cannot open: No such file" "a file of the model is missing that model.safetensors.index.json names: download it"
 rm shards/model.safetensors.index.json
 part shards "the folder has 'model-00001-of-00002.safetensors', one of several files of a model, but no model.safetensors" \
@@ -103,7 +115,19 @@ for command in plan run; do
     one_error 'shards/config.json: model_type: architecture "llama_next" has no implementation here'
     grep -q "^  remedy: near it: llama; accelctl info --help lists" "$work/err" || fail "no near family: $command"
 done
-rm shards/config.json
+# A multimodal model is not damaged, although its layers are not at the top of its config.json.
+printf '{"model_type": "gemma3", "text_config": {"model_type": "gemma3_text", "num_hidden_layers": 5}, "vision_config": {}}' \
+    >shards/config.json
+for command in plan "run -n 2" info; do
+    # shellcheck disable=SC2086 # a command and its options
+    try 3 "$accelctl" $command shards
+    one_error 'shards/config.json: model_type: architecture "gemma3" with a text_config (multimodal) has no implementation'
+done
+cp "$models/hf/model.safetensors" shards
+try 3 "$accelctl" plan shards
+has "DOES NOT RUN"
+has "with a text_config (multimodal)"
+rm shards/model.safetensors shards/config.json
 mkdir shards/config.json
 remedied "$accelctl" plan shards
 mkdir bare

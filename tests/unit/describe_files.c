@@ -217,6 +217,11 @@ static void refused_configs(void **state)
          "near it: qwen3, qwen3_moe; "},
         {"{\"model_type\": \"bert\", \"hidden_size\": 8}", ACCEL_E_UNSUPPORTED, "architecture \"bert\"",
          "accelctl info --help lists"},
+        {"{\"model_type\": \"gemma3\", \"text_config\": {\"model_type\": \"gemma3_text\", \"num_hidden_layers\": 34}, "
+         "\"vision_config\": {\"num_hidden_layers\": 27}}",
+         ACCEL_E_UNSUPPORTED,
+         "model_type: architecture \"gemma3\" with a text_config (multimodal) has no implementation here",
+         "accelctl info --help lists"},
         {"{\"hidden_size\": 8}", ACCEL_E_UNSUPPORTED, "model_type is missing", "set model_type"},
         {"[1]", ACCEL_E_CORRUPT, "is a list, not an object", ""},
         {"{\"model_type\": \"llama\"}", ACCEL_E_CORRUPT, "the key num_hidden_layers is missing", ""},

@@ -338,11 +338,12 @@ static const struct {
                        "accelctl profile list models lists those that can be planned without a file"},
     {"advice advise", "accelctl plan MODEL --advise TOPIC"},
     {"inspect gguf-dump llama-gguf", "accelctl info MODEL"},
-    {"ps", "no model stays loaded behind a command: accelctl plan MODEL prints the memory of one, accelctl cache list "
-           "the files cached on disk"},
+    {"ps stop",
+     "no model stays loaded behind a command: accelctl plan MODEL prints the memory of one, accelctl cache list "
+     "the files cached on disk"},
     {"pull download",
      "nothing is downloaded: get the model's GGUF file or folder, and name its path: accelctl run PATH"},
-    {"push cp rm stop", "models are files: cp, mv and rm work on them, accelctl quantize IN OUT makes smaller ones"},
+    {"push cp rm", "models are files: cp, mv and rm work on them, accelctl quantize IN OUT makes smaller ones"},
     {"create",
      "there is no Modelfile: accelctl chat FILE --system TEXT --temp 0.7 -c 4096 gives its settings, accelctl "
      "quantize IN OUT TYPE writes another type"},

@@ -43,7 +43,9 @@ int bench_operator_explain(struct bench *bench, struct accel_context *context, c
     bench_operator_name(what, name, sizeof(name));
     if (claim(context, request, what, &plan, &error) == ACCEL_OK)
         node = accel_plan_node_get(plan, 0);
-    if (node == NULL && error.code != ACCEL_E_REFUSED && error.code != ACCEL_E_FALLBACK)
+    /* A shape that a type does not have is an entry of the list, as it is a note of a measurement. */
+    if (node == NULL && error.code != ACCEL_E_REFUSED && error.code != ACCEL_E_FALLBACK &&
+        (error.code != ACCEL_E_INVALID || error.origin == ACCEL_FROM_SETTING))
         code = report_session_error(is_json, &error);
     else if (is_json)
         json_add(bench->explained,

@@ -22,6 +22,9 @@
 /* Tokens of one step, so that logits are computed for many at once. */
 enum { OUTPUTS = 64, CHUNK_MOST = 512 };
 
+/* Default of --worst. */
+enum { WORST = 5 };
+
 struct eval_options {
     struct common common;
     const char *text;
@@ -207,18 +210,29 @@ static int open_files(struct evaluation *evaluation)
     return -1;
 }
 
-/* Refuses files without a tensor in common with the reference, unless there is a text to evaluate. */
+/* Refuses files without a tensor that can be compared with the reference, unless there is a text to evaluate. */
 static int refuse_strangers(struct evaluation *evaluation)
 {
-    for (uint32_t i = 0; evaluation->chosen->text == NULL && i < evaluation->report.count; i++)
-        if (accel_eval_tensors_count(evaluation->rows[i]->tensors) == 0) {
+    for (uint32_t i = 0; evaluation->chosen->text == NULL && i < evaluation->report.count; i++) {
+        const struct accel_eval_tensors *tensors = evaluation->rows[i]->tensors;
+        const struct accel_eval_tensor *first = accel_eval_tensors_get(tensors, 0);
+
+        if (accel_eval_tensors_sums(tensors)->compared > 0)
+            continue;
+        if (first == NULL) {
             accel_error_set(&evaluation->error, ACCEL_E_INVALID, "%s has no tensor that is called as one of %s",
                             evaluation->rows[i]->path, evaluation->reference);
             accel_error_remedy(
                 &evaluation->error,
                 "compare files of one format; with --text, files of different formats are compared by their outputs");
-            return fail(evaluation);
+        } else {
+            accel_error_set(&evaluation->error, ACCEL_E_INVALID,
+                            "%s has no tensor that can be compared with one of %s: of %s, %s",
+                            evaluation->rows[i]->path, evaluation->reference, first->name, first->reason);
+            accel_error_remedy(&evaluation->error, "compare files of one model");
         }
+        return fail(evaluation);
+    }
     return -1;
 }
 
@@ -409,6 +423,14 @@ static int read_models(struct evaluation *evaluation)
                                      .progress_data = &evaluation->progress};
     struct accel_session *reference = evaluation->reference == NULL ? NULL : evaluation->sessions[report->count];
 
+    if (chosen->stride > evaluation->chunk) {
+        char text[160];
+
+        snprintf(text, sizeof(text), "eval: --stride %" PRIu64 " leaves gaps between windows of %" PRIu64 " tokens",
+                 chosen->stride, evaluation->chunk);
+        return report_error_text(chosen->common.json, EXIT_USAGE, "usage", text,
+                                 "a stride of at most a window (--chunk)");
+    }
     progress_next(&evaluation->progress, "reading the text");
     if (accel_eval_text(reference, evaluation->sessions, report->count, evaluation->ids.ids, report->tokens, &how,
                         &report->eval, &evaluation->error) != ACCEL_OK)
@@ -471,6 +493,40 @@ static void close_all(struct evaluation *evaluation)
     versions_end(&evaluation->versions);
 }
 
+/* Refuses options that nothing uses. Answers -1 to go on. */
+static int check_effects(const struct eval_options *chosen)
+{
+    static const char making[] = "--bits, --type or --budget";
+    const struct version_options *versions = &chosen->versions;
+    const bool makes = asks_for_versions(chosen);
+    const struct {
+        bool is_unused;
+        const char *option;
+        const char *required;
+    } rows[] = {
+        {!makes && versions->group != NULL, "group", making},
+        {!makes && versions->scheme != NULL, "scheme", making},
+        {!makes && versions->methods.count > 0, "method", making},
+        {!makes && versions->calib != NULL, "calib", making},
+        {versions->calib == NULL && versions->calib_tokens != 0, "calib-tokens", "--calib"},
+        {versions->budgets.count == 0 && versions->candidates.count > 0, "candidate", "--budget"},
+        {!makes && chosen->text == NULL && versions->threads != 0, "threads", "--text, --bits, --type or --budget"},
+        {!makes && chosen->against == NULL && chosen->worst != UINT64_MAX, "worst",
+         "--against, --bits, --type or --budget"},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        char text[120], remedy[120];
+
+        if (!rows[i].is_unused)
+            continue;
+        snprintf(text, sizeof(text), "eval: --%s has no effect without %s", rows[i].option, rows[i].required);
+        snprintf(remedy, sizeof(remedy), "leave it out, or add %s", rows[i].required);
+        return report_error_text(chosen->common.json, EXIT_USAGE, "usage", text, remedy);
+    }
+    return -1;
+}
+
 static int check_usage(const struct eval_options *chosen, int count)
 {
     char option[200], text[320];
@@ -524,12 +580,14 @@ static int check_usage(const struct eval_options *chosen, int count)
 
 static int run(int count, char **arguments, const struct command *command)
 {
-    struct eval_options chosen = {.worst = 5};
+    struct eval_options chosen = {.worst = UINT64_MAX}; /* not given */
     struct evaluation evaluation = {.chosen = &chosen};
     int code = parse_options(command, &count, arguments, &chosen);
 
     if (code < 0)
         code = check_usage(&chosen, count);
+    if (code < 0)
+        code = check_effects(&chosen);
     if (code < 0)
         code = target_check(chosen.common.json, chosen.html, TARGET_HTML);
     if (code < 0)
@@ -539,7 +597,7 @@ static int run(int count, char **arguments, const struct command *command)
         return code;
     }
     evaluation.report.text = chosen.text;
-    evaluation.report.worst = chosen.worst;
+    evaluation.report.worst = chosen.worst == UINT64_MAX ? WORST : chosen.worst;
     evaluation.report.sets = &chosen.common.sets;
     evaluation.report.reference_sets = &chosen.reference_sets;
     name_rows(&evaluation, count, arguments);

@@ -27,7 +27,7 @@ static const struct option_row options[] = {
      "q4, q3, q2, nf4, c4 or f8 with --group and --scheme. With --budget it only names the family of the candidates",
      0, 0},
     {"pure", 0, OPTION_FLAG, offsetof(struct quantize_options, pure), NULL,
-     "no mix: all matrices get the type of --type, as q4_k", 0, 0},
+     "no mix: all matrices get the type that TYPE names, as Q4_K for q4_k_m", 0, 0},
     {"requantize", 0, OPTION_FLAG, offsetof(struct quantize_options, requantize), NULL,
      "allow a quantized IN: the rounding errors of both types add up, so that the result is worse than one of the "
      "original weights",
@@ -327,6 +327,15 @@ static int read_positions(struct quantize_options *chosen, int *count, char **ar
     return -1;
 }
 
+/* Removes the ending of a mix, so that "q4_k_m" is the type of most of its matrices, as --pure of llama-quantize. */
+static void remove_mix_ending(char *type)
+{
+    char *ending = strrchr(type, '_');
+
+    if (ending != NULL && is_one_of(option_words("quantize", "type"), type) && is_one_of("_s _m _l _moe", ending))
+        *ending = '\0';
+}
+
 /* Refuses options without effect, and a missing OUT. Answers -1 to go on. */
 static int check_usage(const struct quantize_options *chosen, int count)
 {
@@ -338,6 +347,9 @@ static int check_usage(const struct quantize_options *chosen, int count)
     } else if (chosen->candidates.count > 0 && chosen->budget == NULL && !chosen->sensitivity) {
         text = "quantize: --candidate is for --budget and --sensitivity";
         remedy = "--type and --role give types without a budget";
+    } else if (chosen->calib_tokens != 0 && chosen->calib == NULL) {
+        text = "quantize: --calib-tokens has no effect without --calib";
+        remedy = "leave it out, or add --calib FILE, whose first tokens it counts";
     } else if (chosen->pure && chosen->budget != NULL) {
         text = "quantize: --pure and --budget exclude each other: a budget chooses a type for each matrix";
         remedy = "leave one of them out";
@@ -458,6 +470,8 @@ static int run(int count, char **arguments, const struct command *command)
     if (code < 0)
         code = type_name(chosen.common.json, command->name, chosen.type, chosen.group, chosen.scheme,
                          chosen.roles.count > 0 || chosen.critical != NULL, quantizing.type);
+    if (code < 0 && chosen.pure)
+        remove_mix_ending(quantizing.type);
     if (code < 0 && count < 2)
         arguments[1] = NULL;
     if (code < 0)

@@ -41,6 +41,7 @@ static int add(uint32_t json, const struct version_options *options, const char 
     uint32_t grouped = type != NULL && type_has_groups(type), methods = options->methods.count;
     int code = -1;
 
+    versions->grouped |= grouped;
     for (uint32_t i = 0; code < 0 && i < (methods == 0 ? 1 : methods); i++) {
         struct version *version = &versions->items[versions->count];
         const char *method = methods == 0 ? NULL : options->methods.items[i];
@@ -115,6 +116,9 @@ int versions_begin(uint32_t json, const struct version_options *options, const c
         code = add_family(json, options, "planar", versions);
     for (uint32_t i = 0; i < options->budgets.count && code < 0; i++)
         code = add(json, options, NULL, options->budgets.items[i], versions);
+    if (code < 0 && !versions->grouped && (options->group != NULL || options->scheme != NULL))
+        code = usage(json, "--group and --scheme have no effect: no version has a planar type",
+                     "leave them out, or add --type q4, or --bits 4 without --type");
     if (code < 0 && versions->count > 0)
         code = scratch_make(json, &versions->scratch);
     for (uint32_t i = 0; i < versions->count && code < 0; i++)

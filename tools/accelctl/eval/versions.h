@@ -36,6 +36,7 @@ struct versions {
     const char *path; /* of the model that they are made of */
     struct version items[VERSIONS_MOST];
     uint32_t count;
+    uint32_t grouped; /* 1: the type of one has groups, for --group and --scheme */
     struct scratch scratch;
 };
 

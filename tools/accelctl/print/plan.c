@@ -211,8 +211,10 @@ void print_verdict(const struct opened *opened, uint32_t is_tried)
     if (accel_plan_fit(plan, &fit, NULL) != ACCEL_OK)
         return;
     write_sizes(&fit, sizes);
+    /* Of several devices, what one lacks is more than the sum of all lacks. */
     if (!fit.fits)
-        snprintf(short_by, sizeof(short_by), ", short by %s", bytes_text(fit.short_by, lack));
+        snprintf(short_by, sizeof(short_by), ", short by %s%s", bytes_text(fit.short_by, lack),
+                 fit.needed < fit.budget + fit.short_by ? " on one device" : "");
     shorten_devices(devices_text(plan, all, sizeof(all)), devices, sizeof(devices));
     snprintf(line, sizeof(line), "on %s: %s %s (%s)%s", devices, refused ? "it would need" : "needs", sizes,
              short_places(fit.budget_origin, origin, sizeof(origin)), short_by);

@@ -66,16 +66,15 @@ uint64_t requantized_count(const struct accel_quantize_job *job, const char **ou
 }
 
 /* Notes that values were rounded twice, and that the loss of the first rounding is not known here. */
-static void print_requantized(const struct accel_quantize_job *job)
+static void print_requantized(const struct accel_quantize_job *job, const struct quantize_options *chosen)
 {
     const char *from = "";
     uint64_t count = requantized_count(job, &from);
 
     if (count > 0)
-        print("requantized: %llu %s (the first from %s): relative errors above are against IN, whose own rounding "
-              "error comes on top\n",
+        print("requantized: %llu %s (the first from %s): %s, whose own rounding error comes on top\n",
               (unsigned long long)count, count == 1 ? "matrix was quantized in IN" : "matrices were quantized in IN",
-              from);
+              from, chosen->dry ? "the errors will be those against IN" : "relative errors above are against IN");
 }
 
 static double bits_per_weight(const struct accel_quantize_job *job)
@@ -362,7 +361,7 @@ void quantize_print(const struct accel_quantize_job *job, const struct quantize_
     print_types(job);
     print_narrow(job);
     print_kept(job);
-    print_requantized(job);
+    print_requantized(job, chosen);
     if (outcome->resumed > 0)
         print(
             "taken up where an earlier run ended: %llu of %llu tensors were there; errors and time above and below are "
