@@ -130,12 +130,13 @@ static int32_t finish(struct accel_model *model, int32_t code, struct accel_mode
 int32_t accel_model_open(const char *path, const struct accel_model_open_options *options,
                          struct accel_model **out_model, struct accel_error *error)
 {
-    struct accel_model *model = calloc(1, sizeof(*model));
+    struct accel_model *model;
     int32_t code;
 
     if (path == NULL || out_model == NULL)
         return model_refuse_null(__func__, error);
     *out_model = NULL;
+    model = calloc(1, sizeof(*model));
     if (model == NULL)
         return accel_error_set(error, ACCEL_E_MEMORY, "%s: no memory for the model", path);
     code = accel_model_file_open(path, options, &model->file, error);
