@@ -72,7 +72,7 @@ static bool read_value(const char *value, struct cpu_streams *out)
 static const char *apply_word(char *word, uint32_t isa, const char *vendor, struct cpu_layout *layout,
                               const char **out_part)
 {
-    char *types = strchr(word, ':'), *value = types == NULL ? NULL : strchr(types, '='), *maker, *next;
+    char *types = strchr(word, ':'), *value = types == NULL ? NULL : strchr(types, '='), *wanted, *next;
     struct cpu_streams streams;
     uint32_t named;
     bool is_meant;
@@ -81,19 +81,19 @@ static const char *apply_word(char *word, uint32_t isa, const char *vendor, stru
     if (value == NULL)
         return "no instruction set, types and value with ':' and '=' between them";
     *types++ = *value++ = '\0';
-    maker = strchr(word, '@');
-    if (maker != NULL)
-        *maker++ = '\0';
+    wanted = strchr(word, '@');
+    if (wanted != NULL)
+        *wanted++ = '\0';
     named = find_isa(word);
     if (named == CPU_ISA_COUNT)
         return "there is no such instruction set";
-    *out_part = maker;
-    if (maker != NULL && strcmp(maker, "amd") != 0 && strcmp(maker, "intel") != 0)
+    *out_part = wanted;
+    if (wanted != NULL && strcmp(wanted, "amd") != 0 && strcmp(wanted, "intel") != 0)
         return "there is no such vendor";
     *out_part = value;
     if (!read_value(value, &streams))
         return "neither rows nor 1 to 4 streams, '+', and up to 4096 bytes ahead";
-    is_meant = covers(named, isa) && (maker == NULL || strcmp(maker, vendor) == 0);
+    is_meant = covers(named, isa) && (wanted == NULL || strcmp(wanted, vendor) == 0);
     for (char *name = types; name != NULL; name = next) {
         uint32_t type;
 
