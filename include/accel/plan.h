@@ -325,7 +325,7 @@ struct accel_plan_unhonored {
 };
 
 /** States the decode speed in tokens per second of a plan with graphs that the bandwidth of memory does not predict,
- * since weights are read from a disk; 0: unknown. Speeds that runs of the model measured replace it. `origin` says
+ * since weights are read from a disk; 0: unknown. Speeds that runs of the model measured replace it. `origin` states
  * where the number comes from, and is copied. ACCEL_E_INVALID: the plan is NULL. */
 ACCEL_API int32_t accel_plan_state_speed(struct accel_plan *plan, double speed, const char *origin,
                                          struct accel_error *error) ACCEL_NOEXCEPT;

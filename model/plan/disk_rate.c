@@ -7,8 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "model/session/measure.h"
 
 /* As the cpu driver reads experts. */
 #define PIECE UINT64_C(1048576)
@@ -25,14 +26,6 @@ static uint32_t largest_part(const struct accel_model_file *file)
         if (accel_model_file_part_bytes(file, i) > accel_model_file_part_bytes(file, largest))
             largest = i;
     return largest;
-}
-
-static double now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
 /* Returns the bytes that reads of pieces `step` bytes apart got, 0 if one failed. */
@@ -53,26 +46,28 @@ static uint64_t read_pieces(int handle, void *buffer, uint64_t step)
 static double measure(int handle, uint64_t bytes)
 {
     void *buffer = NULL;
-    double begin = now();
+    const uint64_t begin = session_now();
     uint64_t sum;
 
     if (posix_memalign(&buffer, SECTOR, PIECE) != 0)
         return 0;
     sum = read_pieces(handle, buffer, (bytes - PIECE) / PIECES / SECTOR * SECTOR);
     free(buffer);
-    return (double)sum / (now() - begin);
+    return (double)sum * 1e9 / (double)(session_now() - begin);
 }
 
-double disk_rate_measure(const struct accel_model_file *file, char text[DISK_RATE_TEXT])
+void disk_rate_measure(const struct accel_model_file *file, struct disk_rate *out_rate)
 {
     const uint32_t part = largest_part(file);
     const uint64_t bytes = accel_model_file_part_bytes(file, part);
+    char *text = out_rate->text;
     int handle = -1;
     double rate;
 
+    out_rate->bytes = 0;
     snprintf(text, DISK_RATE_TEXT, "the rate of the disk is unknown: the file is too short to measure it");
     if (bytes < PIECE * PIECES)
-        return 0;
+        return;
     errno = EOPNOTSUPP;
 #if defined(O_DIRECT)
     handle = open(accel_model_file_part_path(file, part), O_RDONLY | O_DIRECT | O_CLOEXEC);
@@ -85,5 +80,5 @@ double disk_rate_measure(const struct accel_model_file *file, char text[DISK_RAT
         snprintf(text, DISK_RATE_TEXT, "the rate of the disk is unknown: direct I/O: %.100s", strerror(errno));
     if (handle >= 0)
         close(handle);
-    return rate;
+    out_rate->bytes = rate;
 }

@@ -7,8 +7,12 @@
 
 enum { DISK_RATE_TEXT = 200 };
 
-/* Reads pieces of the largest file of a model with direct I/O, which the page cache does not answer, and returns bytes
- * per second. Returns 0 if there is no rate. `text`: how it was measured, or why there is none. */
-double disk_rate_measure(const struct accel_model_file *file, char text[DISK_RATE_TEXT]);
+struct disk_rate {
+    double bytes;              /* in a second; 0: there is no rate */
+    char text[DISK_RATE_TEXT]; /* how it was measured, or why there is none; empty: it was not measured yet */
+};
+
+/* Reads pieces of the largest file of a model with direct I/O, which the page cache does not answer. */
+void disk_rate_measure(const struct accel_model_file *file, struct disk_rate *out_rate);
 
 #endif

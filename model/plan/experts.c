@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "model/plan/disk_rate.h"
 #include "model/plan/internal.h"
 
 #define MIB 1048576.0
@@ -130,10 +129,10 @@ static int32_t choose_limit(struct accel_model_plan *plan, struct accel_error *e
 static int32_t state_speed(const struct accel_model_plan *plan, struct accel_error *error)
 {
     const uint64_t limit = plan->session == NULL ? 0 : stage_expert_limit(plan->session->pipeline);
-    char rate_text[DISK_RATE_TEXT], text[DISK_RATE_TEXT + 200];
+    struct disk_rate *disk = &plan->subject->disk;
+    char text[DISK_RATE_TEXT + 200];
     struct session_experts experts;
     uint64_t reads;
-    double rate;
 
     if (limit == 0)
         return ACCEL_OK;
@@ -141,10 +140,11 @@ static int32_t state_speed(const struct accel_model_plan *plan, struct accel_err
     reads = session_expert_reads(&experts, limit);
     if (reads == 0)
         return ACCEL_OK;
-    rate = disk_rate_measure(plan->subject->model->file, rate_text);
+    if (disk->text[0] == '\0')
+        disk_rate_measure(plan->subject->model->file, disk);
     snprintf(text, sizeof(text), "%s%s %.1f MiB of experts if all are equally likely, fewer if the router prefers some",
-             rate_text, rate > 0 ? " /" : "; a token reads", (double)reads / MIB);
-    return accel_plan_state_speed(plan->plan, rate / (double)reads, text, error);
+             disk->text, disk->bytes > 0 ? " /" : "; a token reads", (double)reads / MIB);
+    return accel_plan_state_speed(plan->plan, disk->bytes / (double)reads, text, error);
 }
 
 int32_t model_plan_limit_experts(struct accel_model_plan *plan, struct accel_error *error)

@@ -9,6 +9,7 @@
 #include <accel/model/describe.h>
 #include <accel/model/plan.h>
 
+#include "model/plan/disk_rate.h"
 #include "model/session/experts.h"
 
 /* The opened model of a plan. A plan shares it, by reference count, with the variants that --fit, --advise and
@@ -21,6 +22,7 @@ struct plan_subject {
     struct accel_model *model;    /* NULL if the file's family does not run, or there is no file */
     struct accel_error reason;    /* why `model` is NULL */
     char identity[IDENTITY_TEXT]; /* hash of the files of `model`, or empty */
+    struct disk_rate disk;        /* of `model`, measured for the first plan that reads experts from it */
 };
 
 struct accel_model_plan {

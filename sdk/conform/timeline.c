@@ -211,6 +211,15 @@ static void flight(struct conform *conform)
 
 /* ---- long steps ---- */
 
+/* A step that reads the bytes which a long step fills last. */
+static struct accel_step read_end(struct accel_buffer *buffer, void *memory)
+{
+    struct accel_step step = read_back(buffer, memory);
+
+    step.source_offset = LONG_BYTES - BYTES;
+    return step;
+}
+
 /* Makes a buffer that takes milliseconds to fill a few times. Skips the test and returns false if the device has none.
  */
 static bool make_long(struct bench *b, struct accel_buffer **out_buffer)
@@ -315,8 +324,7 @@ static void early(struct conform *conform)
     if (!bench_begin(&b, conform))
         return;
     is_good = make_long(&b, &buffer);
-    read = read_back(buffer, got);
-    read.source_offset = LONG_BYTES - BYTES;
+    read = read_end(buffer, got);
     for (uint32_t i = 0; i < LONG_ROUNDS * EARLY_END && is_good; i++) {
         uint64_t value = 0;
 
@@ -389,8 +397,7 @@ static void cancel_in_flight(struct conform *conform)
     if (!bench_begin(&b, conform))
         return;
     is_good = make_long(&b, &buffer);
-    read = read_back(buffer, got);
-    read.source_offset = LONG_BYTES - BYTES;
+    read = read_end(buffer, got);
     for (uint32_t i = 0; i < LONG_ROUNDS && is_good; i++) {
         uint64_t value = 0;
         int32_t code;
