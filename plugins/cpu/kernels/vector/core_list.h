@@ -2,8 +2,8 @@
 /*
  * Private to the 8-bit GEMM: instantiates the cores that gemm_core.h declares from functions of the ISA that includes
  * this, for codes with zero point `center`:
- *     core_narrow(center, panel, x, count, sums)       a scale per 32 codes
- *     core_super(center, fine, panel, x, count, sums)  an integer scale per 32 codes (fine: two), and a scale per 256
+ *     core_narrow(center, panel, x, count, sums)         a scale per 32 codes
+ *     core_super(center, scales, panel, x, count, sums)  `scales` integer scales per 32 codes, and a scale per 256
  * core_wide is the ISA's own.
  */
 #ifndef CPU_VECTOR_CORE_LIST_H
@@ -49,11 +49,11 @@ CPU_INLINE void minima(const size_t halves, const struct gemm_panel *panel, cons
 CORE(core_narrow0, core_narrow(0, panel, x, count, sums))
 CORE(core_narrow8, core_narrow(8, panel, x, count, sums))
 CORE(core_narrow16, core_narrow(16, panel, x, count, sums))
-CORE(core_super0, core_super(0, 0, panel, x, count, sums))
-CORE(core_super16, core_super(16, 0, panel, x, count, sums))
-CORE(core_fine0, core_super(0, 1, panel, x, count, sums))
-CORE(core_fine4, core_super(4, 1, panel, x, count, sums))
-CORE(core_fine32, core_super(32, 1, panel, x, count, sums))
+CORE(core_super0, core_super(0, 1, panel, x, count, sums))
+CORE(core_super16, core_super(16, 1, panel, x, count, sums))
+CORE(core_fine0, core_super(0, is_folded(ACCEL_Q2_K) ? 0 : 2, panel, x, count, sums))
+CORE(core_fine4, core_super(4, 2, panel, x, count, sums))
+CORE(core_fine32, core_super(32, 2, panel, x, count, sums))
 CORE(minima_block, minima(1, panel, x, count, sums))
 CORE(minima_half, minima(2, panel, x, count, sums))
 

@@ -135,40 +135,41 @@ CPU_INLINE factor load_factor(const gemm_factor *from, const size_t v)
     return by;
 }
 
-/* Adds a block of integer scales per 32 codes, or 16 (`fine`). */
-CPU_INLINE void super_block(const int center, const int fine, const struct gemm_panel *panel, size_t b,
+/* Adds a block with `scales` integer scales: one for 32 codes, two, or none if codes were multiplied with theirs. */
+CPU_INLINE void super_block(const int center, const size_t scales, const struct gemm_panel *panel, size_t b,
                             const struct cpu_tile *x, tile_floats part)
 {
     const uint8_t *codes = panel->codes + b * BLOCK_BYTES;
     scaled value[ROWS][VECTORS];
     tile_sums first, last;
-    if (fine && VECTORS == 1) {
+    if (scales == 2 && VECTORS == 1) {
         start_sums(center, x, 1, first);
         start_sums(center, x, 2, last);
         add_halves(codes, x, first, last);
-    } else if (fine) {
+    } else if (scales == 2) {
         products(center, codes, x, 1, 0, 4, first);
     } else {
         products32(center, codes, x, first);
     }
     CPU_UNROLL
-    for (size_t i = 0; i < ROWS * VECTORS; i++)
+    for (size_t i = 0; i < ROWS * VECTORS && scales != 0; i++)
         value[i / VECTORS][i % VECTORS] =
             scaled_of(first[i / VECTORS][i % VECTORS], load_factor(panel->factor[b][0], i % VECTORS));
-    if (fine && VECTORS > 1)
+    if (scales == 2 && VECTORS > 1)
         products(center, codes, x, 2, 4, 4, last);
     CPU_UNROLL
     for (size_t i = 0; i < ROWS * VECTORS; i++) {
         const size_t r = i / VECTORS, v = i % VECTORS;
-        if (fine)
+        if (scales == 2)
             value[r][v] = add_scaled(value[r][v], last[r][v], load_factor(panel->factor[b][1], v));
-        part[r][v] = v_fma(scaled_floats(value[r][v]), v_set(x->scale[r]), part[r][v]);
+        part[r][v] =
+            v_fma(scales == 0 ? to_floats(first[r][v]) : scaled_floats(value[r][v]), v_set(x->scale[r]), part[r][v]);
     }
 }
 
 /* Integer scales and a scale per 256. */
-CPU_INLINE void core_super(const int center, const int fine, const struct gemm_panel *panel, const struct cpu_tile *x,
-                           size_t count, float (*sums)[PANEL_ROWS])
+CPU_INLINE void core_super(const int center, const size_t scales, const struct gemm_panel *panel,
+                           const struct cpu_tile *x, size_t count, float (*sums)[PANEL_ROWS])
 {
     for (size_t at = 0; at < count; at += 8) {
         tile_floats part, total;
@@ -180,7 +181,7 @@ CPU_INLINE void core_super(const int center, const int fine, const struct gemm_p
             /* Forces `part` into memory: in registers it evicts the sums of a block. */
             __asm__ volatile("" : : "r"(part) : "memory");
 #endif
-            super_block(center, fine, panel, b, x + b, part);
+            super_block(center, scales, panel, b, x + b, part);
         }
         load_sums(sums, total);
         CPU_UNROLL

@@ -201,7 +201,8 @@ CPU_INLINE size_t k_group_at(const uint32_t type, const size_t i)
 /* Stores codes 16 * `half` .. 16 * `half` + 15 of each group of VN rows; `to`: the first row's place in the first word.
  * The bytes are transposed as stored and unpacked afterwards: a third of the time of unpacking row by row
  * (doc/benchmark.md, filling panels). */
-CPU_INLINE void fill_k_codes(const uint32_t type, const struct block_rows *from, const size_t half, uint8_t *to)
+CPU_INLINE void fill_k_codes(const uint32_t type, const struct block_rows *from, const struct k_head *head,
+                             const size_t half, uint8_t *to)
 {
     vi low[4], high[4];
     CPU_UNROLL
@@ -216,8 +217,11 @@ CPU_INLINE void fill_k_codes(const uint32_t type, const struct block_rows *from,
         if (at.above != 0 && (i == 0 || at.high != last.high))
             load_words(from, at.high + 16 * half, high);
         CPU_UNROLL
-        for (size_t c = 0; c < 4; c++)
-            put_word(k_word_of(type, g, low[c], high[c]), 4 * half + c, to + g * BLOCK_BYTES);
+        for (size_t c = 0; c < 4; c++) {
+            const vi word = k_word_of(type, g, low[c], high[c]);
+            put_word(is_folded(type) ? fold_scale(word, head->scales[g / 2], g % 2 * 2 + half) : word, 4 * half + c,
+                     to + g * BLOCK_BYTES);
+        }
     }
 }
 
@@ -251,8 +255,10 @@ CPU_INLINE void put_k_scales(const struct traits traits, const int center, const
     CPU_UNROLL
     for (size_t i = 0; i < scales; i++) {
         const size_t block = at + (traits.fine ? i / 2 : i), half = traits.fine ? i % 2 : 0;
-        const factor by = factor_of(head->scales[i / 4], i % 4, !traits.minimum);
-        memcpy(out->factor[block][half] + lane, &by, sizeof(by));
+        if (!is_folded(traits.type)) {
+            const factor by = factor_of(head->scales[i / 4], i % 4, !traits.minimum);
+            memcpy(out->factor[block][half] + lane, &by, sizeof(by));
+        }
         if (!traits.minimum)
             continue;
         vf m = to_floats(byte_of(head->minima[i / 4], i % 4, 0)) * -head->dmin;
@@ -280,9 +286,9 @@ CPU_INLINE void fill_super(const struct traits traits, const int center, const s
             if (block != NULL)
                 from = (struct block_rows){NULL, 0, block + (traits.block_bytes % 4 ? PANEL_HALF : 0) + 4 * lane,
                                            traits.type};
-            for (size_t half = 0; half < 2; half++)
-                fill_k_codes(traits.type, &from, half, out->codes + at * BLOCK_BYTES + 4 * lane);
             load_head(traits.type, &from, block == NULL ? NULL : block + 2 * lane, &head);
+            for (size_t half = 0; half < 2; half++)
+                fill_k_codes(traits.type, &from, &head, half, out->codes + at * BLOCK_BYTES + 4 * lane);
             put_k_scales(traits, center, &head, at, lane, out);
         }
     }

@@ -168,6 +168,27 @@ CPU_INLINE void split_head(const uint32_t type, const vi words[4], struct k_head
     }
 }
 
+#ifdef CPU_DOT32
+#define FOLDED_TYPE ACCEL_Q2_K
+#else
+#define FOLDED_TYPE 0u
+#endif
+
+/* Whether panels of a type hold codes times integer scales. The products of q2_k, up to 3 * 15, fit a byte; sums of 16
+ * bits they would overflow. */
+CPU_INLINE bool is_folded(const uint32_t type)
+{
+    return type == FOLDED_TYPE;
+}
+
+/* Multiplies the codes of every word with byte i of `scales`; products fit a byte. */
+CPU_INLINE vi fold_scale(vi codes, vi scales, size_t i)
+{
+    typedef uint16_t vh __attribute__((vector_size(VN * 4)));
+    const vi scale = (vi)((vu)scales >> (8 * i)) & 255;
+    return (vi)((vh)codes * (vh)(scale | scale << 16));
+}
+
 /* Returns a word of the unsigned codes of group g (a constant) from the words at the offsets of its place. */
 CPU_INLINE vi k_word_of(const uint32_t type, const size_t g, vi low, vi high)
 {
