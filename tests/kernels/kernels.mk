@@ -124,8 +124,8 @@ TESTS += tests/kernels/emulated_absent.sh
 endif
 
 .PHONY: check-aarch64 check-kernels
-check-kernels:
-	$(MAKE) check TESTS='$(kernels_tests)'
+check-kernels: $(kernels_tests)
+	$(MAKE) check-TESTS check_PROGRAMS= check_LTLIBRARIES= check_DATA= TESTS='$(kernels_tests)'
 check-aarch64:
 	+@$(MKDIR_P) %D%
 	+@MAKE='$(MAKE)' ACCEL_TEST_SRCDIR='$(abs_top_srcdir)' ACCEL_TEST_BUILDDIR='$(abs_top_builddir)' \
