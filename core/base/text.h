@@ -4,6 +4,8 @@
 #define ACCEL_CORE_BASE_TEXT_H
 
 #include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 /** Returns whether `text` is one of `words`, which are separated by spaces; an empty text is none. */
@@ -14,6 +16,12 @@ static inline bool accel_word_is_among(const char *words, const char *text)
         if (strcspn(at, " ") == length && strncmp(at, text, length) == 0)
             return length != 0;
     return false;
+}
+
+/** Returns the first number in a text: 4 of "q4_1", 16 of "bf16"; 0 without one. */
+static inline uint32_t accel_number_in(const char *text)
+{
+    return (uint32_t)strtoul(text + strcspn(text, "0123456789"), NULL, 10);
 }
 
 static inline bool accel_has_prefix(const char *text, const char *prefix)

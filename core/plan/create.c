@@ -186,59 +186,25 @@ static int32_t check_named_values(const struct accel_named_value *settings, uint
     return ACCEL_OK;
 }
 
-/* Returns whether a setting is device.count: a fact that a caller may give among the settings, for absent devices. */
-static bool is_device_count(const struct accel_named_value *setting)
-{
-    return strcmp(setting->key, "device.count") == 0;
-}
-
-static int32_t parse_device_count(struct accel_plan *plan, const struct accel_named_value *setting,
-                                  struct accel_error *error)
-{
-    uint64_t count = 0;
-    if (plan->device)
-        accel_error_by(error, ACCEL_FROM_SETTING, ACCEL_E_INVALID,
-                       "%.160s: device.count is for devices that are not here, and %s is one that is", setting->origin,
-                       plan->device->info.name);
-    else if (plan->described_count > 1 || (plan->described_count == 1 && plan->described[0].has_count))
-        accel_error_by(error, ACCEL_FROM_SETTING, ACCEL_E_INVALID, "%.160s: device.count=%.20s, and %s",
-                       setting->origin, setting->value, plan->described_origin);
-    else if (!accel_parse_u64(setting->value, &count) || count == 0 || count > ACCEL_PLAN_DESCRIBED)
-        accel_error_by(error, ACCEL_FROM_SETTING, ACCEL_E_INVALID,
-                       "%.160s: device.count: \"%.20s\" is no number from 1 to %u", setting->origin, setting->value,
-                       ACCEL_PLAN_DESCRIBED);
-    else {
-        plan->described_devices = (uint32_t)count;
-        plan->described_origin = accel_plan_text(plan, "%s", setting->origin);
-        return ACCEL_OK;
-    }
-    accel_error_remedy(error, "name devices of a platform that is not here: --platform NAME --device 4xPROFILE");
-    return ACCEL_E_INVALID;
-}
-
 static int32_t resolve(struct accel_plan *plan, const struct accel_plan_request *request, struct accel_error *error)
 {
     const struct accel_profile *profile = plan->context->profile;
     struct accel_profile_pair *settings;
     uint32_t count = 0;
-    int32_t code = ACCEL_OK;
+    int32_t code;
     if (profile == NULL) {
         const struct accel_error *why = &plan->context->profile_error;
         return why->code != ACCEL_OK ? accel_error_copy(error, why)
                                      : accel_error_set(error, ACCEL_E_NOT_FOUND, "no profiles were found");
     }
-    for (uint32_t i = 0; i < request->override_count && code == ACCEL_OK; i++)
-        if (is_device_count(&request->overrides[i]))
-            code = parse_device_count(plan, &request->overrides[i], error);
-    if (code == ACCEL_OK)
-        code = accel_plan_make_facts(plan, request, error);
+    code = accel_plan_make_facts(plan, request, error);
     if (code != ACCEL_OK)
         return code;
     settings = accel_arena_array(&plan->arena, request->override_count, sizeof(*settings));
     if (settings == NULL)
         return accel_error_no_memory(error, "for a plan");
     for (uint32_t i = 0; i < request->override_count; i++)
-        if (!is_device_count(&request->overrides[i]))
+        if (!accel_plan_is_device_fact(request->overrides[i].key))
             settings[count++] = (struct accel_profile_pair){request->overrides[i].key, request->overrides[i].value,
                                                             request->overrides[i].origin};
     accel_settings_free(plan->settings);
@@ -277,15 +243,11 @@ static int32_t replace_device(struct accel_plan *plan, const struct accel_plan_r
 static int32_t add_choices(const struct accel_plan *plan, struct accel_error *error)
 {
     char choices[160];
-    struct accel_error why = {0};
+    const size_t used = error ? strlen(error->text) : 0;
     accel_context_choices(plan->context, plan->platform, choices, sizeof(choices));
-    if (error == NULL || *choices == '\0')
-        return ACCEL_E_NOT_FOUND;
-    why = *error;
-    accel_error_clear(error);
-    accel_error_set(error, ACCEL_E_NOT_FOUND, "%.300s; of the platform %s here are %s", why.text, plan->platform,
-                    choices);
-    accel_error_remedy(error, "%s", why.remedy);
+    if (error && *choices)
+        snprintf(error->text + used, sizeof(error->text) - used, "; of the platform %s here are %s", plan->platform,
+                 choices);
     return ACCEL_E_NOT_FOUND;
 }
 
@@ -398,6 +360,16 @@ static int32_t replace_gpu(struct accel_plan *plan, struct accel_error *error)
     return ACCEL_OK;
 }
 
+/* Returns whether a later word of a list of devices selects `device`. */
+static bool lists_device(const struct accel_context *context, const char *names, const struct accel_listed *device)
+{
+    const struct accel_listed *unranked;
+    while ((names = strchr(names, ',')) != NULL)
+        if (accel_context_choose(context, ++names, NULL, &unranked) == device)
+            return true;
+    return false;
+}
+
 /* Chooses the device for gpu.layers: 0 layers need a plan on the CPU, more layers a plan on a GPU. */
 static int32_t choose_for_layers(struct accel_plan *plan, const struct accel_plan_request *request,
                                  struct accel_error *error)
@@ -407,19 +379,20 @@ static int32_t choose_for_layers(struct accel_plan *plan, const struct accel_pla
     bool is_none = setting->is_number && setting->number == 0;
     if (setting->word == ACCEL_WORD_AUTO || is_none == (plan->device->info.facts->kind == ACCEL_DEVICE_CPU))
         return ACCEL_OK;
-    if (plan->is_asked) {
+    device = accel_context_choose(plan->context, is_none ? "cpu" : "gpu", NULL, &unranked);
+    if (plan->is_asked && !(is_none && device && lists_device(plan->context, request->device, device))) {
         accel_error_by(error, accel_setting_origin(setting), ACCEL_E_INVALID,
                        "%.160s: gpu.layers=%s %s, and the request names the device %s", setting->place, setting->value,
                        is_none ? "leaves no layer to a GPU" : "needs a GPU", plan->device->info.name);
         accel_error_remedy(error, "leave --device or gpu.layers (-ngl) out");
         return ACCEL_E_INVALID;
     }
-    device = accel_context_choose(plan->context, is_none ? "cpu" : "gpu", NULL, &unranked);
     if (unranked)
         return accel_plan_refuse_unranked(plan->context, unranked, true, error);
     if (device == NULL)
         return is_none ? refuse_device(plan->context, "cpu", error) : replace_gpu(plan, error);
     plan->device = device;
+    plan->listed = NULL;
     return resolve(plan, request, error);
 }
 

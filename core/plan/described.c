@@ -49,12 +49,24 @@ static int32_t bad_count(const char *name, struct accel_error *error)
     return ACCEL_E_NOT_FOUND;
 }
 
+static void read_row(struct accel_plan *plan, const struct accel_profile_facts *facts, struct accel_plan_described *row)
+{
+    const struct accel_profile_fact *name = find_fact(facts, "device.name");
+    const struct accel_profile_fact *platforms = find_fact(facts, "device.platforms");
+    row->name = accel_plan_text(plan, "%s", name ? name->value : row->profile);
+    row->platforms = platforms ? accel_plan_text(plan, "%s", platforms->value) : NULL;
+    row->memory = stated_number(plan, facts, "device.memory", &row->memory_origin);
+    row->memory_origin = accel_plan_text(plan, "profile: %s", row->memory_origin);
+    row->reserve = stated_number(plan, facts, "device.reserve", NULL);
+    row->bandwidth = stated_number(plan, facts, "device.bandwidth", &row->bandwidth_origin);
+    row->compute = stated_number(plan, facts, "device.compute", &row->compute_origin);
+}
+
 /* Parses one element of the list: "h100", "4xh100", or "2xt4" if a file has this very name. */
 static int32_t parse_one(struct accel_plan *plan, const char *name, struct accel_error *error)
 {
     struct accel_plan_described *row = &plan->described[plan->described_count], *same = plan->described;
     struct accel_profile_facts facts;
-    const struct accel_profile_fact *device_name, *platforms;
     struct accel_error whole = {0};
     char *end = NULL;
     uint64_t stated;
@@ -73,17 +85,12 @@ static int32_t parse_one(struct accel_plan *plan, const char *name, struct accel
         return accel_error_copy(error, &whole);
     stated = stated_number(plan, &facts, "device.count", NULL);
     stated = stated == 0 || stated > ACCEL_PLAN_DESCRIBED ? 1 : stated;
-    device_name = find_fact(&facts, "device.name");
-    platforms = find_fact(&facts, "device.platforms");
     *row = (struct accel_plan_described){
         .profile = accel_plan_text(plan, "%s", profile),
         .has_count = profile != name,
-        .memory = stated_number(plan, &facts, "device.memory", NULL),
-        .bandwidth = stated_number(plan, &facts, "device.bandwidth", NULL),
         .count = count > ACCEL_PLAN_DESCRIBED ? ACCEL_PLAN_DESCRIBED + 1 : (uint32_t)(count * stated),
-        .name = accel_plan_text(plan, "%s", device_name ? device_name->value : profile),
-        .platforms = platforms ? accel_plan_text(plan, "%s", platforms->value) : NULL,
     };
+    read_row(plan, &facts, row);
     accel_profile_facts_free(&facts);
     plan->described_devices += row->count;
     while (strcmp(same->profile, row->profile) != 0)
@@ -99,22 +106,16 @@ static int32_t parse_one(struct accel_plan *plan, const char *name, struct accel
     return ACCEL_OK;
 }
 
-static bool is_faster(const struct accel_plan_described *row, const struct accel_plan_described *other)
+/* Orders rows by bandwidth, highest first. Devices are filled in this order, whatever the order of the list, so that a
+ * step takes the least time. */
+static int compare_rows(const void *a, const void *b)
 {
-    return row->bandwidth != other->bandwidth ? row->bandwidth > other->bandwidth : row->memory > other->memory;
-}
-
-/* Sorts the rows by bandwidth, highest first. Devices are filled in this order, whatever the order of the list, so
- * that a step takes the least time. */
-static void sort_described(struct accel_plan *plan)
-{
-    for (uint32_t i = 1; i < plan->described_count; i++) {
-        const struct accel_plan_described row = plan->described[i];
-        uint32_t to = i;
-        for (; to > 0 && is_faster(&row, &plan->described[to - 1]); to--)
-            plan->described[to] = plan->described[to - 1];
-        plan->described[to] = row;
-    }
+    const struct accel_plan_described *one = a, *other = b;
+    if (one->bandwidth != other->bandwidth)
+        return one->bandwidth > other->bandwidth ? -1 : 1;
+    if (one->memory != other->memory)
+        return one->memory > other->memory ? -1 : 1;
+    return strcmp(one->profile, other->profile);
 }
 
 int32_t accel_plan_parse_described(struct accel_plan *plan, const char *names, struct accel_error *error)
@@ -135,7 +136,7 @@ int32_t accel_plan_parse_described(struct accel_plan *plan, const char *names, s
     }
     if (code != ACCEL_OK)
         return code;
-    sort_described(plan);
+    qsort(plan->described, plan->described_count, sizeof(*plan->described), compare_rows);
     plan->device_profile = plan->described[0].profile;
     if (plan->described_count == 1 && !plan->described[0].has_count)
         return ACCEL_OK;
@@ -176,49 +177,36 @@ int32_t accel_plan_check_platforms(const struct accel_plan *plan, struct accel_e
 /* ---- memory and speed ---- */
 
 /* Overrides the file's numbers with the plan's facts, which may be stronger. They apply to the first kind alone. */
-static void use_plan_facts(struct accel_plan *plan, struct accel_plan_described *row, uint64_t *out_memory,
-                           uint64_t *out_reserve)
+static void use_plan_facts(struct accel_plan *plan, struct accel_plan_described *row)
 {
-    const char *origin = "";
-    if (accel_plan_fact_number(plan, "device.memory", out_memory, &origin))
+    const char *unified = accel_plan_fact(plan, "device.unified", NULL), *origin = "";
+    uint64_t memory;
+    accel_plan_fact_number(plan, "device.reserve", &row->reserve, NULL);
+    if (accel_plan_fact_number(plan, "device.memory", &memory, &origin) && memory != row->memory) {
+        /* Of memory shared with the host, the reserve is a share. */
+        if (row->memory && unified && strcmp(unified, "true") == 0)
+            row->reserve = (uint64_t)((double)row->reserve * ((double)memory / (double)row->memory));
+        row->memory = memory;
         row->memory_origin = origin;
-    accel_plan_fact_number(plan, "device.reserve", out_reserve, NULL);
+    }
     if (accel_plan_fact_number(plan, "device.bandwidth", &row->bandwidth, &origin))
         row->bandwidth_origin = origin;
     if (accel_plan_fact_number(plan, "device.compute", &row->compute, &origin))
         row->compute_origin = origin;
 }
 
-static int32_t describe_one(struct accel_plan *plan, uint32_t index, struct accel_error *error)
+static void subtract_reserve(struct accel_plan *plan, struct accel_plan_described *row)
 {
-    struct accel_plan_described *row = &plan->described[index];
-    uint64_t memory = 0, reserve = 0;
-    struct accel_profile_facts facts;
-    int32_t code;
-    row->memory_origin = row->bandwidth_origin = row->compute_origin = "";
-    if (index == 0) {
-        use_plan_facts(plan, row, &memory, &reserve);
-    } else {
-        code = read_profile(plan, row->profile, &facts, error);
-        if (code != ACCEL_OK)
-            return code;
-        memory = stated_number(plan, &facts, "device.memory", &row->memory_origin);
-        reserve = stated_number(plan, &facts, "device.reserve", NULL);
-        row->bandwidth = stated_number(plan, &facts, "device.bandwidth", &row->bandwidth_origin);
-        row->compute = stated_number(plan, &facts, "device.compute", &row->compute_origin);
-        accel_profile_facts_free(&facts);
-    }
-    row->memory = memory > reserve ? memory - reserve : memory;
-    if (reserve && memory > reserve)
-        row->memory_origin =
-            accel_plan_text(plan, "%s, less %" PRIu64 " MiB device.reserve", row->memory_origin, reserve >> 20);
-    return ACCEL_OK;
+    if (row->reserve == 0 || row->memory <= row->reserve)
+        return;
+    row->memory -= row->reserve;
+    row->memory_origin =
+        accel_plan_text(plan, "%s, less %" PRIu64 " MiB device.reserve", row->memory_origin, row->reserve >> 20);
 }
 
 int32_t accel_plan_describe_devices(struct accel_plan *plan, struct accel_error *error)
 {
     uint64_t count = 1;
-    int32_t code = ACCEL_OK;
     if (plan->device)
         return ACCEL_OK;
     if (plan->described_count == 0) {
@@ -226,6 +214,7 @@ int32_t accel_plan_describe_devices(struct accel_plan *plan, struct accel_error 
         if (plan->described == NULL)
             return accel_error_no_memory(error, "for a plan");
         plan->described_count = 1;
+        plan->described->memory_origin = plan->described->bandwidth_origin = plan->described->compute_origin = "";
     }
     if (plan->described_count == 1) {
         if (!accel_plan_fact_number(plan, "device.count", &count, NULL) || count == 0)
@@ -235,7 +224,8 @@ int32_t accel_plan_describe_devices(struct accel_plan *plan, struct accel_error 
                                    ACCEL_PLAN_DESCRIBED);
         plan->described[0].count = (uint32_t)count;
     }
-    for (uint32_t i = 0; i < plan->described_count && code == ACCEL_OK; i++)
-        code = describe_one(plan, i, error);
-    return code;
+    use_plan_facts(plan, &plan->described[0]);
+    for (uint32_t i = 0; i < plan->described_count; i++)
+        subtract_reserve(plan, &plan->described[i]);
+    return ACCEL_OK;
 }

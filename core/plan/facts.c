@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "core/base/checked.h"
+#include "core/base/error.h"
 #include "core/plan/settings.h"
+#include "core/profile/keys.h"
 #include "core/registry/rank.h"
 
 /* Number of facts beside those of the device and of the model: platform, device.count, device.name, device.list,
@@ -75,14 +77,50 @@ static void add_share(struct accel_plan *plan, const struct accel_plan_request *
     }
 }
 
+bool accel_plan_is_device_fact(const char *key)
+{
+    return strcmp(key, "device.count") == 0 || strcmp(key, "device.memory") == 0 ||
+           strcmp(key, "device.bandwidth") == 0 || strcmp(key, "device.compute") == 0;
+}
+
+/* Adds a fact about absent devices that the caller gives among the settings. */
+static int32_t add_given(struct accel_plan *plan, const struct accel_named_value *given, struct accel_error *error)
+{
+    const struct accel_fact_row *fact = accel_known_fact_find(given->key);
+    const bool is_count = strcmp(given->key, "device.count") == 0;
+    const char *origin = accel_plan_text(plan, "%.160s", given->origin), *unit = "", *why = NULL;
+    int64_t number = 0;
+    if (plan->device)
+        why = accel_plan_text(plan, "is for devices that are not here, and %s is one that is", plan->device->info.name);
+    else if (plan->described_count > 1 || (is_count && plan->described_count == 1 && plan->described[0].has_count))
+        why = accel_plan_text(plan, "is for devices of one kind without a count, and %s", plan->described_origin);
+    else if (!accel_number_parse(given->value, &number, &unit) || strcmp(unit, fact->unit) != 0 || number < 1 ||
+             (is_count && number > ACCEL_PLAN_DESCRIBED))
+        why = *fact->unit ? "is no size, such as 36GiB or 360GB"
+              : is_count  ? accel_plan_text(plan, "is no number from 1 to %u", ACCEL_PLAN_DESCRIBED)
+                          : "is no whole number of 10^12 operations a second";
+    if (why) {
+        accel_error_by(error, ACCEL_FROM_SETTING, ACCEL_E_INVALID, "%s: %s %s", origin, given->key, why);
+        accel_error_remedy(error, "name devices of a platform that is not here: --platform NAME --device 4xPROFILE");
+        return ACCEL_E_INVALID;
+    }
+    if (!is_count)
+        add(plan, fact->name, accel_plan_text(plan, "%" PRId64, number), origin);
+    plan->described_devices = is_count ? (uint32_t)number : plan->described_devices;
+    plan->described_origin = is_count ? origin : plan->described_origin;
+    return ACCEL_OK;
+}
+
 int32_t accel_plan_make_facts(struct accel_plan *plan, const struct accel_plan_request *request,
                               struct accel_error *error)
 {
     const struct accel_machine *machine = accel_topology_machine(plan->context->topology);
     const struct accel_amount *memory = &machine->memory_usable;
+    int32_t code = ACCEL_OK;
     plan->fact_count = 0;
-    plan->facts = accel_arena_array(&plan->arena, (size_t)request->model_count + ACCEL_DEVICE_PAIRS + OTHER_FACTS,
-                                    sizeof(*plan->facts));
+    plan->facts = accel_arena_array(
+        &plan->arena, (size_t)request->model_count + request->override_count + ACCEL_DEVICE_PAIRS + OTHER_FACTS,
+        sizeof(*plan->facts));
     if (plan->facts == NULL)
         return accel_error_no_memory(error, "for a plan");
     if (plan->device)
@@ -91,6 +129,9 @@ int32_t accel_plan_make_facts(struct accel_plan *plan, const struct accel_plan_r
         add(plan, "platform", plan->platform, "the request names it");
     if (plan->device_profile)
         add(plan, "device.profile", plan->device_profile, "the request names it");
+    for (uint32_t i = 0; i < request->override_count && code == ACCEL_OK; i++)
+        if (accel_plan_is_device_fact(request->overrides[i].key))
+            code = add_given(plan, &request->overrides[i], error);
     if (plan->described_origin)
         add(plan, "device.count", accel_plan_text(plan, "%" PRIu32, plan->described_devices), plan->described_origin);
     if (plan->described_name) {
@@ -106,7 +147,7 @@ int32_t accel_plan_make_facts(struct accel_plan *plan, const struct accel_plan_r
             accel_plan_text(plan, "%s", request->model[i].origin));
     if (memory->origin && memory->bytes != 0)
         add_share(plan, request, memory->bytes);
-    return ACCEL_OK;
+    return code;
 }
 
 int32_t accel_plan_import_facts(struct accel_plan *plan, struct accel_error *error)

@@ -31,6 +31,7 @@ struct accel_plan_described {
     uint32_t count;
     bool has_count;     /**< the request states a count: "4xa100" */
     uint64_t memory;    /**< usable bytes of each device; 0: not known */
+    uint64_t reserve;   /**< bytes of its memory that are not usable */
     uint64_t bandwidth; /**< bytes per second of each device; 0: not known */
     uint64_t compute;   /**< 10^12 operations per second of each device; 0: not known */
     const char *memory_origin;

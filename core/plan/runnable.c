@@ -283,6 +283,18 @@ static void list_client(struct accel_plan *plan)
         accel_plan_add_unhonored(plan, &plan->unmet, client, 0, "the driver does not say in which program it runs");
 }
 
+/* Lists a budget of the user above what the devices have. */
+static void list_budget(struct accel_plan *plan, const struct accel_profile_setting *budget)
+{
+    char size[32];
+    if (plan->has_fit && plan->fit.budget && budget->is_number && (uint64_t)budget->number > plan->fit.budget &&
+        !accel_plan_recommends(budget))
+        accel_plan_add_unhonored(plan, &plan->unmet, budget, ACCEL_UNHONORED_NOTED,
+                                 accel_plan_text(plan, "the plan may take %s (%s)",
+                                                 accel_plan_size_text(plan->fit.budget, size),
+                                                 plan->fit.budget_origin));
+}
+
 /* Lists the values that a run does not honor, with recommended ones if the plan's devices are not present. */
 static void list_unmet(struct accel_plan *plan)
 {
@@ -295,6 +307,8 @@ static void list_unmet(struct accel_plan *plan)
                                  accel_plan_recommends(setting) ? ACCEL_UNHONORED_NOTED : ACCEL_UNHONORED_REFUSED,
                                  reason);
     list_client(plan);
+    list_budget(plan, &plan->settings->values->memory_budget);
+    list_budget(plan, &plan->settings->values->memory_device);
 }
 
 /* Adds a hint about a list of devices, which has two readings: the first present device, or all described devices. */

@@ -9,6 +9,9 @@
 int32_t accel_plan_make_facts(struct accel_plan *plan, const struct accel_plan_request *request,
                               struct accel_error *error);
 
+/** Returns whether the key of an override is a fact of absent devices, which a caller may give among the settings. */
+bool accel_plan_is_device_fact(const char *key);
+
 /** Parses a list of profile devices, "4xa100,h200", from a request. ACCEL_E_NOT_FOUND: no file has one of the
  * names, or a count is 0 or too large. */
 int32_t accel_plan_parse_described(struct accel_plan *plan, const char *names, struct accel_error *error);

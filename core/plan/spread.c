@@ -46,25 +46,19 @@ static int32_t add_listed(struct accel_placer *p, const struct accel_listed *dev
     return add_target(p, device->info.name, device, &budget, out_index);
 }
 
-/* Names devices of an absent platform: "platform:1" if all have one profile, else by profile, "large", "small:1". */
-static const char *name_described(struct accel_plan *plan, const struct accel_plan_described *row, uint32_t index)
-{
-    const char *name = plan->described_count > 1 ? row->profile : plan->platform;
-    return row->count == 1 ? accel_plan_text(plan, "%s", name) : accel_plan_text(plan, "%s:%" PRIu32, name, index);
-}
-
-/* Adds the devices of an absent platform, each with the memory that its profile states. */
+/* Adds the devices of an absent platform, each with the memory that its profile states. They are named "platform:1" if
+ * all have one profile, else by profile, "large", "small:1". */
 static int32_t add_described(struct accel_placer *p)
 {
     struct accel_plan *plan = p->s->plan;
     int32_t code = ACCEL_OK;
     for (uint32_t i = 0; i < plan->described_count; i++) {
         const struct accel_plan_described *row = &plan->described[i];
-        struct accel_plan_budget budget = {row->memory, NULL};
-        if (row->memory)
-            budget.origin = accel_plan_text(plan, "profile: %s", row->memory_origin);
+        const struct accel_plan_budget budget = {row->memory, row->memory_origin};
+        const char *name = accel_plan_text(plan, "%s", plan->described_count > 1 ? row->profile : plan->platform);
         for (uint32_t j = 0; j < row->count && code == ACCEL_OK; j++) {
-            code = add_target(p, name_described(plan, row, j), NULL, &budget, NULL);
+            const char *numbered = row->count == 1 ? name : accel_plan_text(plan, "%s:%" PRIu32, name, j);
+            code = add_target(p, numbered, NULL, &budget, NULL);
             if (code == ACCEL_OK)
                 p->targets[p->target_count - 1].described = row;
         }

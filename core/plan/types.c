@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "core/graph/types.h"
 #include "core/plan/honored.h"
 #include "core/plan/settings.h"
@@ -50,12 +51,6 @@ static const struct word *find_word(uint32_t word)
     while (row->bits && row->word != word)
         row++;
     return row;
-}
-
-/* Returns the first number in a text: 4 of "q4_1", 16 of "bf16"; 0 without one. */
-static uint32_t number_in(const char *text)
-{
-    return (uint32_t)strtoul(text + strcspn(text, "0123456789"), NULL, 10);
 }
 
 static uint32_t dividing_group(uint32_t group, uint64_t columns)
@@ -121,7 +116,7 @@ static bool type_of_file(uint32_t type, struct accel_plan_type *out)
         out->row_bytes += layout.row_bytes[p];
     }
     snprintf(out->name, sizeof(out->name), "%s", accel_type_text(type, text));
-    out->bits = number_in(out->name);
+    out->bits = accel_number_in(out->name);
     return true;
 }
 
@@ -323,14 +318,6 @@ static int32_t fit_type_to_device(struct accel_shape_planner *s, const struct ac
     return ACCEL_OK;
 }
 
-/* Lists a setting of the user that does not suit the rows of a matrix, and returns the reason. */
-static const char *note_rows(struct accel_plan *plan, const struct accel_profile_setting *setting, const char *reason)
-{
-    if (accel_plan_is_users(setting))
-        accel_plan_add_unhonored(plan, &plan->shape_unhonored, setting, 0, reason);
-    return reason;
-}
-
 static int32_t apply_setting(struct accel_shape_planner *s, const struct accel_sketch_weight *weight,
                              struct choice *choice)
 {
@@ -373,17 +360,20 @@ static int32_t apply_setting(struct accel_shape_planner *s, const struct accel_s
         else if (accel_plan_type_bytes(&choice->type, weight->rows, weight->columns) >
                      accel_plan_type_bytes(&choice->file, weight->rows, weight->columns) &&
                  accel_plan_reads(plan, weight->type))
-            why = accel_plan_text(plan, "weights that are smaller in the file (%s) stay so", choice->file.name);
+            why = accel_plan_text(plan, "a recommended type never makes weights larger: those in %s stay so",
+                                  choice->file.name);
         if (why) {
             use_file_type(s, weight, choice, why);
             return ACCEL_OK;
         }
     }
-    if (is_block(&choice->type) && choice->type.block_values < asked)
-        choice->reason = note_rows(
-            plan, &values->weights_group,
+    if (is_block(&choice->type) && choice->type.block_values < asked) {
+        choice->reason =
             accel_plan_text(plan, "groups of %" PRIu32 " for rows of %" PRIu64 ": %" PRIu32 " does not divide them",
-                            choice->type.block_values, weight->columns, asked));
+                            choice->type.block_values, weight->columns, asked);
+        if (accel_plan_is_users(&values->weights_group))
+            accel_plan_add_unhonored(plan, &plan->shape_unhonored, &values->weights_group, 0, choice->reason);
+    }
     return fit_type_to_device(s, weight, choice);
 }
 

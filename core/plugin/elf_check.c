@@ -180,18 +180,11 @@ static int32_t check_libraries(const struct accel_elf *elf, struct accel_error *
     return ACCEL_OK;
 }
 
-/* Returns the name of a symbol, sanitized for an error text. */
-static const char *symbol_name(const struct accel_elf *elf, const Elf64_Sym *symbol)
-{
-    const char *name = accel_elf_string(elf, symbol->st_name);
-    return name ? name : "?";
-}
-
 static int32_t check_symbol(const struct accel_elf *elf, const Elf64_Sym *symbol, uint32_t *entries,
                             struct accel_error *error)
 {
     const char *file = elf->source.name;
-    const char *name = symbol_name(elf, symbol);
+    const char *text = accel_elf_string(elf, symbol->st_name), *name = text ? text : "?";
     unsigned binding = ELF64_ST_BIND(symbol->st_info);
     unsigned visibility = ELF64_ST_VISIBILITY(symbol->st_other);
     if (binding == STB_LOCAL)

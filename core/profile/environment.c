@@ -91,35 +91,29 @@ static int32_t read_aliases(struct collector *c, const struct accel_aliases *ali
 
 /* ---- ACCEL_... ---- */
 
-/* Reads variables that set several settings; a variable of a single setting overrides them. */
-static int32_t read_groups(struct collector *c)
+/* Adds the value of the variable of a setting or a group to each of its `count` settings. */
+static int32_t read_variable(struct collector *c, const char *name, const char *const *keys, uint32_t count)
 {
-    const struct accel_key_group *group;
+    char variable[80], place[100];
+    const char *text;
     int32_t code = ACCEL_OK;
-    for (uint32_t i = 0; (group = accel_key_group_get(i)) != NULL; i++) {
-        char variable[80], place[100];
-        const char *text;
-        accel_key_variable(group->name, variable, sizeof(variable));
-        text = accel_env_get(variable, NULL);
-        snprintf(place, sizeof(place), "environment %s", variable);
-        for (uint32_t m = 0; text && m < 2 && code == ACCEL_OK; m++)
-            code = add(c, group->members[m], text, place, "");
-    }
+    accel_key_variable(name, variable, sizeof(variable));
+    text = accel_env_get(variable, NULL);
+    snprintf(place, sizeof(place), "environment %s", variable);
+    for (uint32_t i = 0; text && i < count && code == ACCEL_OK; i++)
+        code = add(c, keys[i], text, place, "");
     return code;
 }
 
+/* Reads the variables of groups first: those of single settings override them. */
 static int32_t read_settings(struct collector *c)
 {
-    int32_t code = read_groups(c);
-    for (uint32_t i = 0; i < accel_setting_row_count() && code == ACCEL_OK; i++) {
-        const char *name = accel_setting_row_get(i)->name, *text;
-        char variable[80], place[100];
-        accel_key_variable(name, variable, sizeof(variable));
-        text = accel_env_get(variable, NULL);
-        snprintf(place, sizeof(place), "environment %s", variable);
-        if (text)
-            code = add(c, name, text, place, "");
-    }
+    const struct accel_key_group *group;
+    int32_t code = ACCEL_OK;
+    for (uint32_t i = 0; code == ACCEL_OK && (group = accel_key_group_get(i)) != NULL; i++)
+        code = read_variable(c, group->name, group->members, 2);
+    for (uint32_t i = 0; i < accel_setting_row_count() && code == ACCEL_OK; i++)
+        code = read_variable(c, accel_setting_row_get(i)->name, &accel_setting_row_get(i)->name, 1);
     return code;
 }
 

@@ -144,22 +144,18 @@ static int32_t find_devices(struct accel_profile_selection *selection)
     return code;
 }
 
-static int32_t find_model(struct accel_profile_selection *selection)
-{
-    const char *name = accel_profile_selection_fact(selection, "model.name");
-    return name ? find_entry(selection, ACCEL_LAYER_MODEL, name, &selection->model) : ACCEL_OK;
-}
-
 int32_t accel_profile_select(struct accel_profile_selection *selection, const struct accel_profile_pair *facts,
                              uint32_t fact_count)
 {
+    const char *model;
     int32_t code = add_given(selection, facts, fact_count);
     if (code == ACCEL_OK)
         code = find_platform(selection);
     if (code == ACCEL_OK)
         code = find_devices(selection);
-    if (code == ACCEL_OK)
-        code = find_model(selection);
+    model = accel_profile_selection_fact(selection, "model.name");
+    if (code == ACCEL_OK && model)
+        code = find_entry(selection, ACCEL_LAYER_MODEL, model, &selection->model);
     for (uint32_t i = 0; i < selection->device_count && code == ACCEL_OK; i++)
         code = add_stated(selection, &selection->devices[i]->file);
     if (code == ACCEL_OK && selection->model)

@@ -5,12 +5,14 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "core/base/error.h"
 #include "core/base/strbuf.h"
+#include "core/base/text.h"
 #include "core/profile/folder.h"
 #include "core/profile/internal.h"
 
@@ -300,13 +302,20 @@ int32_t accel_profile_refuse_name(const struct accel_profile *profile, uint32_t 
         bytes += strlen(known.names[i]) + 2;
     }
     near = suggest_name(profile, &known, layer, name);
+    accel_did_you_mean(near, hint);
+    /* A device with another number is another device. */
+    if (near && layer == ACCEL_LAYER_DEVICE && accel_number_in(name) != accel_number_in(near))
+        snprintf(hint, sizeof(hint), "; the nearest is \"%.80s\"", near);
     code = accel_error_by(error, ACCEL_FROM_FILE, ACCEL_E_NOT_FOUND, "%.160s%sthere is no %s \"%.60s\"%s", place,
-                          *place ? ": " : "", accel_profile_layer_name(layer), name, accel_did_you_mean(near, hint));
+                          *place ? ": " : "", accel_profile_layer_name(layer), name, hint);
     if (bytes < REMEDY_LIST)
         accel_error_remedy(error, "files of that kind: %s", known.count ? accel_strbuf_get(&list) : "none");
     else
-        accel_error_remedy(error, "accelctl profile list %ss lists the %" PRIu32 " files of that kind",
-                           accel_profile_layer_name(layer), known.count);
+        accel_error_remedy(error, "accelctl profile list %ss lists the %" PRIu32 " files of that kind%s",
+                           accel_profile_layer_name(layer), known.count,
+                           layer == ACCEL_LAYER_DEVICE ? "; for another one, name a like one or none, and --set "
+                                                         "device.memory=36GiB --set device.bandwidth=150GB"
+                                                       : "");
     accel_strbuf_free(&list);
     accel_profile_names_free(&known);
     return code;

@@ -219,13 +219,6 @@ struct mount {
     char *point; /* mount point */
 };
 
-static void free_mount(struct mount *mount)
-{
-    free(mount->root);
-    free(mount->point);
-    memset(mount, 0, sizeof(*mount));
-}
-
 /* Parses a line "id parent major:minor root point options [optional fields] - type source super-options". Returns
  * whether it is the requested hierarchy. */
 static bool parse_mount(const char *line, size_t bytes, const char *controller, struct mount *out_mount)
@@ -294,7 +287,8 @@ static void walk(struct reader *reader, const char *groups, const char *mounts, 
     }
     free(folder);
     free(path);
-    free_mount(&mount);
+    free(mount.root);
+    free(mount.point);
 }
 
 static void read_groups(struct reader *reader)

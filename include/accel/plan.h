@@ -49,8 +49,8 @@ struct accel_plan_request {
     /** The platform to plan for: the name of a driver, or of a file in profiles/. NULL: a device of this machine.
      *  With a platform, `device` is one of its devices, as above, or NULL for the best one; the plan has no device if
      *  the platform has none on this machine. `device` may also be a list of files in profiles/devices, "4xa100,h200":
-     *  the plan is then spread over all of the list and has no device. The override "device.count" is the number of
-     *  devices of a platform that is not on this machine. */
+     *  the plan is then spread over all of the list and has no device. The overrides "device.count",
+     *  "device.memory", "device.bandwidth" and "device.compute" are facts of devices that are not on this machine. */
     const char *platform;
 };
 

@@ -390,10 +390,13 @@ static int32_t check_memory(const struct record *record, const struct accel_mode
 
     if (fit.fits)
         return ACCEL_OK;
-    accel_error_set(error, ACCEL_E_MEMORY,
-                    "%s: needs %.1f MiB, %.1f MiB more than there are now (%s); the plan was made with %.1f MiB",
-                    record->path, (double)fit.needed / MIB, (double)fit.short_by / MIB, fit.budget_origin,
-                    (double)json_integer_value(json_object_get(part(record, "verdict"), "budget")) / MIB);
+    accel_error_set(
+        error, ACCEL_E_MEMORY,
+        fit.needed < fit.budget + fit.short_by
+            ? "%s: needs %.1f MiB, and one of its devices lacks %.1f MiB now (%s); the plan was made with %.1f MiB"
+            : "%s: needs %.1f MiB, %.1f MiB more than there are now (%s); the plan was made with %.1f MiB",
+        record->path, (double)fit.needed / MIB, (double)fit.short_by / MIB, fit.budget_origin,
+        (double)json_integer_value(json_object_get(part(record, "verdict"), "budget")) / MIB);
     accel_error_remedy(error, "end other programs, or make the plan anew: accelctl plan MODEL --fit");
     return ACCEL_E_MEMORY;
 }

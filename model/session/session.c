@@ -56,8 +56,12 @@ static int32_t check_budget(const struct accel_session *session, struct accel_er
     }
     /* A small lack is not printed as 0.00. */
     lack = (double)fit.short_by / MIB;
-    accel_error_set(error, ACCEL_E_MEMORY, "the plan needs %.2f MiB, %.2f MiB more than the budget of %.2f MiB (%s)",
-                    (double)fit.needed / MIB, lack < 0.01 ? 0.01 : lack, (double)fit.budget / MIB, fit.budget_origin);
+    accel_error_set(
+        error, ACCEL_E_MEMORY,
+        fit.needed < fit.budget + fit.short_by
+            ? "the plan needs %.2f MiB, and one of its devices lacks %.2f MiB; together they have %.2f MiB (%s)"
+            : "the plan needs %.2f MiB, %.2f MiB more than the budget of %.2f MiB (%s)",
+        (double)fit.needed / MIB, lack < 0.01 ? 0.01 : lack, (double)fit.budget / MIB, fit.budget_origin);
     accel_error_remedy(error, "accelctl plan MODEL --fit, with the settings and the device of this run, finds what to "
                               "change until it fits");
     return ACCEL_E_MEMORY;

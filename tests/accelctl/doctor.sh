@@ -69,8 +69,20 @@ gpu()
 gpu gpu-without-driver refused '' "kernel module nouveau drives it, not nvidia" "install NVIDIA's driver"
 gpu gpu-node-closed refused '' "is not used: /dev/kfd is not readable by this user" "add the user to group render"
 gpu board-arm refused '' "no driver of accel that could use it is loaded" "install the driver plugin vulkan or opencl"
+# Every driver of the table is in this tree, or no release has it and no remedy installs it.
+later=$(sed -n 's/^later: \[\(.*\)\]$/\1/p' "$src/profiles/doctor.yaml" | tr -d ,)
+for driver in $later $(sed -n 's/^ *drivers: \[\(.*\)\]$/\1/p' "$src/profiles/doctor.yaml" | tr -d ,); do
+    case " $later " in
+    *" $driver "*) [ ! -d "$src/plugins/$driver" ] || fail "doctor.yaml: $driver is there" ;;
+    *) [ -d "$src/plugins/$driver" ] || fail "doctor.yaml: there is no driver $driver" ;;
+    esac
+done
+"$accelctl" doctor --host "$hosts/gpu-without-driver.json" >"$work/out" 2>"$work/err"
+tr -s ' \n' '  ' <"$work/out" >"$work/line"
+grep -qF "install the driver plugin vulkan or opencl of accel; no release has the driver cuda yet" "$work/line" ||
+    { cat "$work/out"; fail "a driver that does not exist is a remedy"; }
 gpu two-sockets none '' "no GPU found" "pass it to the container"
-gpu server-8-gpus used cuda:0000:34:00.0 "Tesla V100-SXM3-32GB, is used: it ranks first" ""
+gpu server-8-gpus used cuda:0000:34:00.0 "Tesla V100-SXM3-32GB, was used by the driver cuda, which no release of accel has yet" ""
 # A profile that puts the processors in front of it.
 cp -r "$src/profiles" "$work/profiles"
 chmod -R u+w "$work/profiles"
@@ -155,7 +167,7 @@ laptop-hybrid 0 vulkan:0000:00:02.0 WORKS, COULD BE BETTER
 server-8-gpus 0 cuda:0000:5e:00.0 write /usr/local/cuda/lib64 into a file of /etc/ld.so.conf.d
 container-quota 0 cpu:cpu0 the time of 1.5 processors, of 6
 board-arm 6 cpu:cpu0 no driver of accel that could use it is loaded
-desktop-two-gpus 0 cuda:0000:01:00.0 ALL GOOD
+desktop-two-gpus 0 cuda:0000:01:00.0 GOOD as recorded; no release has the driver cuda yet: 0 bad
 two-sockets 0 cpu:cpu0 GOOD for cpu:cpu0; no GPU found: 0 bad
 gpu-without-driver 6 cpu:cpu0 kernel module nouveau drives it, not nvidia
 gpu-node-closed 6 cpu:cpu0 remedy: add the user to group render

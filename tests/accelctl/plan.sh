@@ -365,8 +365,8 @@ try 4 "$accelctl" plan llama-2-7b --platform cuda --device MI300X
 one_error "the platform cuda does not drive the device mi300x"
 for name in A101 H10 RTX409; do
     try 4 "$accelctl" plan llama-2-7b --platform cuda --device $name
-    one_error "there is no device \"$(echo $name | tr A-Z a-z)\"; did you mean \""
-    grep -qE "^  remedy: accelctl profile list devices lists the [0-9]+ files of that kind$" "$work/err" ||
+    one_error "there is no device \"$(echo $name | tr A-Z a-z)\"; the nearest is \""
+    grep -qE "^  remedy: accelctl profile list devices lists the [0-9]+ files of that kind; for another one, .* --set device.bandwidth=150GB$" "$work/err" ||
         { cat "$work/err"; fail "a list of devices that is cut"; }
 done
 try 3 "$accelctl" plan llama3
@@ -487,6 +487,103 @@ for count in 0 33 x 1.5; do
     try 2 "$accelctl" plan llama-2-7b --platform cuda --device h100 --set device.count=$count
     one_error "no number from 1 to 32"
 done
+# A count in another place is put right; another number is another device, and no misspelt one.
+for name in a100x2 "2 x a100" "2 a100"; do
+    try 4 "$accelctl" plan llama-2-7b --platform cuda --device "$name"
+    one_error "there is no device \"$name\""
+    [ "$name" = "2 a100" ] || grep -q "remedy: .*--device 2xa100$" "$work/err" || { cat "$work/err"; fail "no count for $name"; }
+done
+for name in rtx3060 2xrtx3060; do
+    try 4 "$accelctl" plan llama-2-7b --platform cuda --device $name
+    one_error "there is no device \"rtx3060\""
+    one_error "; the nearest is \"rtx3090\""
+    grep -q "remedy: .*profile list devices .* --set device.memory=" "$work/err" || fail "$name: no remedy"
+done
+
+line()
+{
+    tr -s ' \n' '  ' <"$work/out" >"$work/line"
+    grep -qF "$1" "$work/line" || { cat "$work/out"; fail "no '$1'"; }
+}
+
+# A device with another memory or bandwidth than its file states, and one without a file.
+try 0 "$accelctl" plan llama-2-7b --platform mps --device m3 --set device.memory=36GiB --set device.bandwidth=150GB --json
+is "$(value facts.device.memory.value) $(value verdict.budget)" "38654705664 25772949504" "a Mac with 36 GiB less its reserve, in proportion"
+case $(value speed.0.origin) in *"(command line --set device.bandwidth=150GB)"*) ;; *) fail "$(value speed.0.origin)" ;; esac
+try 0 "$accelctl" plan llama-2-7b --platform mps --device m3 --set device.memory=36GiB
+line "of 24.0 GiB (command line --set device.memory=36GiB, less 12285 MiB device.reserve)"
+try 0 "$accelctl" plan llama-2-7b --platform cuda --device t4 --set device.memory=24GiB --json
+is "$(value verdict.budget)" $((23 << 30)) "a card keeps its reserve"
+try 0 "$accelctl" plan llama-2-7b --platform cuda --set device.memory=12GiB --set device.bandwidth=360GB --set device.compute=25 --json
+is "$(value verdict.budget)" $((12 << 30)) "a card without a file"
+case $(value speed.1.origin) in *"(command line --set device.compute=25)"*) ;; *) fail "$(value speed.1.origin)" ;; esac
+for fact in memory=3 memory=0GiB memory=2ms bandwidth=fast compute=3GB; do
+    try 2 "$accelctl" plan llama-2-7b --platform cuda --device h100 --set device.$fact
+    one_error "command line --set device.$fact: device.${fact%%=*} is no "
+done
+try 2 "$accelctl" plan llama-2-7b --platform cuda --device a100,h100 --set device.memory=3GiB
+one_error "device.memory is for devices of one kind without a count, and the request names a100,h100"
+try 2 "$accelctl" plan llama-2-7b --set device.memory=3GiB
+one_error "device.memory is for devices that are not here"
+# A budget above the memory of the device is a note, one below it is the budget.
+for key in memory.budget memory.device; do
+    try 5 "$accelctl" plan llama-2-7b --platform mps --device m3 --set $key=24GiB
+    tr -s ' \n' '  ' <"$work/out" >"$work/line"
+    grep -qF "$key=24.0 GiB, the plan may take 5.33 GiB (profile: m3.yaml:" "$work/line" || { cat "$work/out"; fail "$key has no note"; }
+    try 5 "$accelctl" plan llama-2-7b --platform mps --device m3 --set $key=3GiB
+    grep -q "of 3.00 GiB" "$work/out" || fail "$key=3GiB is no budget"
+    grep -q "$key=3.00 GiB, the plan" "$work/out" && fail "$key=3GiB has a note"
+done
+try 0 "$accelctl" run "$model" --greedy -n 1 -p Once --set memory.budget=900TiB
+grep -q "not honored: memory.budget=900.0 TiB, the plan may take" "$work/err" || { cat "$work/err"; fail "no note of a run"; }
+
+# Devices that a plan leaves idle, and the settings that use them.
+host="--host $src/tests/topologies/server-8-gpus.json"
+# shellcheck disable=SC2086 # words
+{
+    try 5 "$accelctl" plan llama-2-70b $host
+    line "idle 7 more Tesla V100-SXM3-32GB: the model fits on 8 with --set placement=balanced context"
+    try 0 "$accelctl" plan llama-2-70b $host --set placement=balanced
+    grep "^idle\|^balance" "$work/out" && fail "a placement of the user has a proposal"
+    try 0 "$accelctl" plan llama-2-7b $host
+    line "idle 7 more Tesla V100-SXM3-32GB, as fewer suffice: --set placement=balanced uses 8 context"
+    try 5 "$accelctl" plan llama-2-70b $host --set memory.device=2GiB
+    line "idle 7 more Tesla V100-SXM3-32GB: --set placement=balanced uses 8, still short by "
+}
+try 0 "$accelctl" plan llama-2-70b --platform cuda --device 2xa100-80gb
+line "idle 1 more NVIDIA A100-SXM4-80GB: the model's own type fits on 2 with --set weights.type=auto context"
+try 0 "$accelctl" plan llama-2-70b --platform cuda --device 2xa100-80gb --set weights.type=auto
+grep "^idle" "$work/out" && fail "two used devices are idle"
+try 0 "$accelctl" plan llama-2-70b --platform cuda --device 2xa100
+line "balance --set placement=balanced has at most 35.1 GiB of the model on a device, not 37.7 GiB context"
+try 0 "$accelctl" plan llama-2-70b --platform cuda --device a100,h100
+grep "^idle\|^balance" "$work/out" && fail "a list is used as far as needed"
+try 0 "$accelctl" plan llama-2-70b --platform cuda --device a100,h100 --set context=4096tok --set sequences=16
+grep "^idle\|^balance" "$work/out" && fail "different devices are filled by their speed"
+# What is short, and whose memory it is.
+try 5 "$accelctl" plan llama-2-70b -ngl 70 --platform cuda --device t4
+tr -s ' \n' '  ' <"$work/out" >"$work/line"
+grep -q "on one device cpu:cpu0 and its memory are those of this machine, not of the one that is planned for remedy:" "$work/line" ||
+    { cat "$work/out"; fail "the share of this machine is not named"; }
+
+# A context that a profile keeps small, and how many sequences have the longest one.
+try 0 "$accelctl" plan llama-3-8b --platform rocm --device mi300x
+line "less than fits (rocm.yaml:"
+try 0 "$accelctl" plan llama-3-8b --platform rocm --device mi300x --max-context
+has "8192 tokens fit (trained for as many) in each of 2 sequences; planned are 1024 in each of 2 sequences"
+try 0 "$accelctl" plan gpt-oss-20b --platform cuda --device rtx4090 --max-context
+has "tokens fit (trained for as many) in one sequence; planned are "
+try 0 "$accelctl" plan gpt-oss-20b --platform cuda --device b200
+has "not honored: weights.type=q8, a recommended type never makes weights larger: those in mxfp4 stay so"
+# -ngl 0 takes the processors of a list, and of no list without them.
+laptop="--host $src/tests/topologies/laptop-hybrid.json -ngl 0"
+# shellcheck disable=SC2086 # words
+{
+    try 0 "$accelctl" plan llama-2-7b $laptop --device vulkan,cpu --json
+    is "$(value device.name)" cpu:cpu0 "the device of vulkan,cpu -ngl 0"
+    try 2 "$accelctl" plan llama-2-7b $laptop --device vulkan,gpu
+    one_error "gpu.layers=0 leaves no layer to a GPU, and the request names the device vulkan:"
+}
 
 # What would make it fit: bytes of every step are those of a plan, and the settings together are what was said.
 short="--platform cuda --device t4 --set memory.device=3800MiB --set placement=single"
@@ -684,7 +781,7 @@ guessed 2 context plan "$model" --explain contxt
 guessed 2 kv.type plan "$model" --explain kv.typ
 guessed 4 cuda plan llama-2-7b --platform nvidia --device 2xa100
 guessed 4 vulkan plan llama-2-7b --platform vulkn
-guessed 4 a100 plan llama-2-7b --platform cuda --device a10
+guessed 4 a100-80gb plan llama-2-7b --platform cuda --device a100-80
 guessed 4 cpu plan "$model" --device cpux
 guessed 2 slow plan "$model" --advise slw
 guessed 2 llama-server plan "$model" --emit lama-server

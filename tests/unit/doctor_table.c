@@ -102,7 +102,7 @@ static const struct sample samples[] = {
     {"hardware: {}\n", "d.yaml:1:1: the file does not begin with accel-doctor: 1"},
     {"accel-doctor: 2\n", "d.yaml:1:1: this version reads accel-doctor: 1"},
     {"[]\n", "d.yaml:1:1: the file is a mapping"},
-    {"accel-doctor: 1\nmore: 1\n", "d.yaml:2:1: the file knows accel-doctor and hardware, not \"more\""},
+    {"accel-doctor: 1\nmore: 1\n", "d.yaml:2:1: the file knows accel-doctor, later and hardware, not \"more\""},
     {"accel-doctor: 1\nhardware: []\n", "d.yaml:2:11: hardware is a mapping"},
     {HEAD " A: b\n", "d.yaml:3:5: hardware is a mapping"},
     {HEAD " A: {computes: true}\n", "d.yaml:3:2: hardware without pci and tree is never met: \"A\""},

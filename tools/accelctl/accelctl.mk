@@ -133,6 +133,8 @@ libaccelctl_la_SOURCES = \
 	%D%/print/emit_layers.c \
 	%D%/print/explain.c \
 	%D%/print/explain.h \
+	%D%/print/idle.c \
+	%D%/print/idle.h \
 	%D%/print/more.c \
 	%D%/print/more.h \
 	%D%/print/page.c \

@@ -202,6 +202,26 @@ static int refuse_overruled(const struct common *common, const struct wish *wish
     return -1;
 }
 
+/* Writes a device with its count in another place, "a100x2" or "2 x a100", as "2xa100". Returns whether it is one. */
+static bool correct_count(const char *device, char text[96])
+{
+    const char *x = device == NULL ? NULL : strrchr(device, 'x');
+    char name[64];
+    unsigned count;
+    int end = 0;
+
+    if (device == NULL || strchr(device, ',') != NULL)
+        return false;
+    if (sscanf(device, "%3u %*1[xX*] %63[a-zA-Z0-9-]%n", &count, name, &end) == 2 && device[end] == '\0')
+        snprintf(text, 96, "%ux%s", count, name);
+    else if (x != NULL && sscanf(device, "%63[a-zA-Z0-9-]", name) == 1 && x[1] != '\0' &&
+             x[1 + strspn(x + 1, "0123456789")] == '\0' && strlen(x + 1) <= 2)
+        snprintf(text, 96, "%sx%.*s", x + 1, (int)strcspn(device, " x"), device);
+    else
+        return false;
+    return strcmp(text, device) != 0;
+}
+
 static int make(const struct common *common, const struct wish *wish, struct opened *opened)
 {
     struct accel_named_value overrides[OVERRIDES_MOST + MORE_MOST];
@@ -215,6 +235,7 @@ static int make(const struct common *common, const struct wish *wish, struct ope
                                                .outputs = wish->outputs,
                                                .request_length = wish->length};
     struct accel_error error = {0};
+    char device[96];
     int code = collect_overrides(common, overrides, &options.override_count, &opened->texts);
 
     if (code < 0)
@@ -226,10 +247,12 @@ static int make(const struct common *common, const struct wish *wish, struct ope
     opened->command = make_command(common, wish, overrides, options.override_count);
     if (opened->command == NULL)
         return report_error_text(common->json, EXIT_SHORT, "ACCEL_E_MEMORY", "no memory for the command", NULL);
-    if (accel_model_plan_create(opened->context, &options, &opened->made, &error) != ACCEL_OK)
-        return error.origin == ACCEL_FROM_MODEL ? report_error(common->json, &error)
-                                                : report_session_error(common->json, &error);
-    return -1;
+    if (accel_model_plan_create(opened->context, &options, &opened->made, &error) == ACCEL_OK)
+        return -1;
+    if (error.code == ACCEL_E_NOT_FOUND && wish->platform != NULL && correct_count(common->device, device))
+        snprintf(error.remedy, sizeof(error.remedy), "write the count before the profile: --device %s", device);
+    return error.origin == ACCEL_FROM_MODEL ? report_error(common->json, &error)
+                                            : report_session_error(common->json, &error);
 }
 
 /* Returns whether the model itself is supported here: then settings or the device are why it does not run. */

@@ -149,6 +149,11 @@ const struct accel_doctor_row *accel_doctor_get(const struct accel_doctor *docto
     return index < accel_doctor_count(doctor) ? doctor->evaluation.rows.items[index] : NULL;
 }
 
+bool accel_doctor_lacks_driver(const struct accel_doctor *doctor, const struct accel_device_info *device)
+{
+    return doctor->context->snapshot != NULL && accel_doctor_has_word(&doctor->table.later, device->driver);
+}
+
 uint32_t accel_doctor_tally(const struct accel_doctor *doctor, uint32_t state)
 {
     uint32_t tally = 0;

@@ -14,6 +14,8 @@
 #ifndef DOCTOR_DOCTOR_H
 #define DOCTOR_DOCTOR_H
 
+#include <stdbool.h>
+
 #include <accel/context.h>
 #include <accel/error.h>
 
@@ -53,6 +55,9 @@ uint32_t accel_doctor_count(const struct accel_doctor *doctor);
 const struct accel_doctor_row *accel_doctor_get(const struct accel_doctor *doctor, uint32_t index);
 /** Returns the number of rows of one state. */
 uint32_t accel_doctor_tally(const struct accel_doctor *doctor, uint32_t state);
+
+/** Returns whether the context replays a machine on which a driver ran a device that no release has yet. */
+bool accel_doctor_lacks_driver(const struct accel_doctor *doctor, const struct accel_device_info *device);
 
 /** Bandwidth with which this process reads host memory. Open. */
 struct accel_bandwidth {

@@ -57,6 +57,17 @@ static bool is_loaded(const struct accel_context *context, const char *driver)
     return false;
 }
 
+/* Lists the drivers of an entry that a release has, or with `later` those that none has yet: "vulkan or opencl". */
+static const char *list_drivers(struct accel_doctor_evaluation *doctor, const struct accel_doctor_entry *entry,
+                                bool later)
+{
+    const char *text = "";
+    for (uint32_t i = 0; i < entry->drivers.count; i++)
+        if (accel_doctor_has_word(&doctor->table->later, entry->drivers.items[i]) == later)
+            text = accel_doctor_text(doctor, "%s%s%s", text, *text ? " or " : "", entry->drivers.items[i]);
+    return text;
+}
+
 /* Adds a row for hardware with an entry in doctor.yaml that no driver claims or refuses. `met`: the system fulfills the
  * requirements of the entry. */
 static void add_unclaimed_row(struct accel_doctor_evaluation *doctor, const struct accel_doctor_subject *subject,
@@ -71,9 +82,14 @@ static void add_unclaimed_row(struct accel_doctor_evaluation *doctor, const stru
         row.text = accel_doctor_text(doctor, "%s: accel has no driver for it", entry->name);
         row.remedy = "install a driver plugin of its vendor";
     } else if (!loaded) {
+        const char *plugins = list_drivers(doctor, entry, false), *later = list_drivers(doctor, entry, true);
         row.text = accel_doctor_text(doctor, "%s: no driver of accel that could use it is loaded", entry->name);
-        row.remedy = accel_doctor_text(doctor, "install the driver plugin %s of accel",
-                                       accel_doctor_join(doctor, &entry->drivers));
+        if (*plugins == '\0')
+            row.remedy =
+                accel_doctor_text(doctor, "run models on the CPU: no release of accel has the driver %s yet", later);
+        else
+            row.remedy = accel_doctor_text(doctor, "install the driver plugin %s of accel%s%s%s", plugins,
+                                           *later ? "; no release has the driver " : "", later, *later ? " yet" : "");
     } else if (!met) {
         row.text = accel_doctor_text(doctor, "%s: no driver claims it", entry->name);
         row.remedy = "follow the remedies of the rows about it, then run accelctl doctor again";

@@ -94,14 +94,6 @@ static bool is_old(const struct accel_doctor_need *need, const char *version)
 
 /* ---- kernel modules ---- */
 
-static bool has_word(const struct accel_doctor_words *words, const char *word)
-{
-    for (uint32_t i = 0; i < words->count; i++)
-        if (strcmp(words->items[i], word) == 0)
-            return true;
-    return false;
-}
-
 /* Returns a required module that is loaded. For device-tree hardware, which has no PCI address, that is the only
  * check: its driver link is not read. */
 static const char *loaded_module(const struct need_check *check)
@@ -146,7 +138,7 @@ static void check_kernel_module(struct need_check *check)
     if (bound == NULL)
         report(check, ACCEL_DOCTOR_UNKNOWN, name,
                accel_doctor_text(doctor, "the kernel module that drives it is unknown; %s would drive it", required));
-    else if (!has_word(&check->need->names, bound))
+    else if (!accel_doctor_has_word(&check->need->names, bound))
         report_wrong_module(check, bound, required);
     else if (is_old(check->need, version))
         report_old_version(check, name,

@@ -33,14 +33,23 @@ static const struct accel_device_info *find_device(const struct accel_context *c
 
 /* Describes a device and why it is used or not. Devices are sorted by rank; the first one runs models unless the user
  * names another. */
-static void describe_device(const struct accel_context *context, const struct accel_device_info *device,
-                            struct gpu_answer *answer)
+static void describe_device(const struct accel_context *context, const struct accel_doctor *doctor,
+                            const struct accel_device_info *device, struct gpu_answer *answer)
 {
     const struct accel_device_info *first = accel_device_get(context, 0);
     char reason[1200], own[1200];
 
     answer->device = device->name;
     short_places(first->rank_reason, reason, sizeof(reason));
+    if (device == first && accel_doctor_lacks_driver(doctor, device)) {
+        answer->state = "used";
+        snprintf(answer->text, sizeof(answer->text),
+                 "%s, %s, was used by the driver %s, which no release of accel has yet", device->name,
+                 device->facts->name, device->driver);
+        snprintf(answer->remedy, sizeof(answer->remedy),
+                 "a run on that machine needs another driver: accelctl plugins lists those that are installed");
+        return;
+    }
     if (device == first) {
         answer->state = "used";
         snprintf(answer->text, sizeof(answer->text), "%s, %s, is used: it ranks first (%.500s)", device->name,
@@ -153,7 +162,7 @@ void find_gpu_answer(const struct accel_context *context, const struct accel_doc
     if (device != NULL && unranked != NULL)
         describe_unranked(device, unranked, answer);
     else if (device != NULL)
-        describe_device(context, device, answer);
+        describe_device(context, doctor, device, answer);
     else if (fault != NULL)
         describe_fault(context, fault, answer);
     else

@@ -111,13 +111,19 @@ static uint32_t list_unused(const struct accel_context *context, char *text, siz
 }
 
 /* Prints which device is good, unless there is a GPU and every driver has devices. */
-static void print_works(const struct accel_context *context, const struct gpu_answer *gpu)
+static void print_works(const struct accel_context *context, const struct accel_doctor *doctor,
+                        const struct gpu_answer *gpu)
 {
     const struct accel_device_info *best = accel_device_get(context, 0);
     bool has_gpu = strcmp(gpu->state, "none") != 0 && strcmp(gpu->state, "software") != 0;
     char names[200];
     uint32_t unused = list_unused(context, names, sizeof(names));
 
+    if (best != NULL && accel_doctor_lacks_driver(doctor, best)) {
+        print("%sGOOD%s as recorded; no release has the driver %s yet", paint(PAINT_GOOD), paint(PAINT_PLAIN),
+              best->driver);
+        return;
+    }
     if (best == NULL || (unused == 0 && has_gpu)) {
         print("%sALL GOOD%s", paint(PAINT_GOOD), paint(PAINT_PLAIN));
         return;
@@ -140,7 +146,7 @@ static void print_summary(const struct accel_context *context, const struct acce
         print("%s%s%s", paint(bad != 0 ? PAINT_BAD : PAINT_GOOD),
               bad != 0 ? "NEEDS A REMEDY" : "WORKS, COULD BE BETTER", paint(PAINT_PLAIN));
     else
-        print_works(context, &gpu);
+        print_works(context, doctor, &gpu);
     print(": %u bad, %u to improve, %u unknown, %u notes, %u good%s\n", bad, warn,
           accel_doctor_tally(doctor, ACCEL_DOCTOR_UNKNOWN), accel_doctor_tally(doctor, ACCEL_DOCTOR_NOTE),
           accel_doctor_tally(doctor, ACCEL_DOCTOR_GOOD), all ? "" : " (--all shows every row)");

@@ -296,10 +296,12 @@ static int32_t read_root(const struct reader *reader, const struct accel_yaml_no
         int32_t code;
         if (strcmp(key->text, "hardware") == 0)
             code = read_entries(reader, key->value, table);
+        else if (strcmp(key->text, "later") == 0)
+            code = read_words(reader, key->value, &table->later);
         else if (strcmp(key->text, "accel-doctor") == 0)
             code = check_version(reader, key, &versioned);
         else
-            code = refuse(reader, key, "the file knows accel-doctor and hardware, not", key->text);
+            code = refuse(reader, key, "the file knows accel-doctor, later and hardware, not", key->text);
         if (code != ACCEL_OK)
             return code;
     }
@@ -340,6 +342,14 @@ static bool has_number(const uint32_t *numbers, uint32_t count, uint32_t wanted)
         if (numbers[i] == wanted)
             return true;
     return count == 0;
+}
+
+bool accel_doctor_has_word(const struct accel_doctor_words *words, const char *word)
+{
+    for (uint32_t i = 0; i < words->count; i++)
+        if (strcmp(words->items[i], word) == 0)
+            return true;
+    return false;
 }
 
 static bool begins(const struct accel_doctor_words *words, const char *text)

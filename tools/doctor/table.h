@@ -62,6 +62,7 @@ struct accel_doctor_entry {
 
 /** The contents of the file. */
 struct accel_doctor_table {
+    struct accel_doctor_words later; /**< drivers that no release has yet */
     const struct accel_doctor_entry *entries;
     uint32_t count;
 };
@@ -73,6 +74,9 @@ int32_t accel_doctor_table_read(const char *path, struct accel_arena *arena, str
 /** Reads the table from memory; `path` is for messages. */
 int32_t accel_doctor_table_parse(const char *path, const char *data, size_t bytes, struct accel_arena *arena,
                                  struct accel_doctor_table *out_table, struct accel_error *error);
+
+/** Returns whether a list has a word. */
+bool accel_doctor_has_word(const struct accel_doctor_words *words, const char *word);
 
 /** Returns the first entry that matches a piece of hardware, or NULL. */
 const struct accel_doctor_entry *accel_doctor_table_find(const struct accel_doctor_table *table,

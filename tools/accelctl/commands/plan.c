@@ -50,7 +50,9 @@ static const struct option_row options[] = {
      0},
     {"platform", 'p', OPTION_TEXT, offsetof(struct plan_options, platform), "NAME",
      "plan for a platform, even if no device of it is here; --device then names one of its devices that is here, or "
-     "files of the folder devices: h100, 4xa100, a100,h200; --set device.count=N sets the number",
+     "files of the folder devices: h100, 4xa100, a100,h200. --set device.count=N, device.memory=SIZE, "
+     "device.bandwidth=SIZE (a second) and device.compute=N (10^12 operations a second) state what such a file does "
+     "not, or describe a device without a file",
      0, 0},
     {"fit", 'f', OPTION_FLAG, offsetof(struct plan_options, fit), NULL,
      "change settings until the model fits, the cheapest change first; print what each change saves and costs", 0, 0},
@@ -73,14 +75,40 @@ static const struct option_row options[] = {
     COMMON_OPTIONS(struct plan_options, common),
 };
 
+/* Returns how many sequences a plan with another context has: of a profile's number, as many as fit. */
+static uint64_t count_sequences(const struct opened *opened, uint64_t tokens)
+{
+    char value[32];
+    const struct accel_named_value context = {"context", value, "--max-context"};
+    struct accel_model_plan *made = NULL;
+    uint64_t count = 1;
+
+    snprintf(value, sizeof(value), "%" PRIu64 "tok", tokens);
+    if (accel_model_plan_vary(opened->made, &context, 1, &made, NULL) == ACCEL_OK)
+        count = (uint64_t)accel_plan_setting_find(accel_model_plan_plan(made), "sequences")->number;
+    accel_model_plan_free(made);
+    return count;
+}
+
+static const char *each_of(uint64_t sequences, char text[48])
+{
+    if (sequences == 1)
+        return " in one sequence";
+    snprintf(text, 48, " in each of %" PRIu64 " sequences", sequences);
+    return text;
+}
+
 /* Prints how much of the context fits. */
 static void print_tokens(const struct opened *opened, uint64_t tokens)
 {
     const struct accel_plan *plan = accel_model_plan_plan(opened->made);
     const char *planned = accel_plan_setting_find(plan, "context")->value;
     const char *trained = accel_model_description_fact(accel_model_plan_description(opened->made), "model.context");
+    const uint64_t sequences = (uint64_t)accel_plan_setting_find(plan, "sequences")->number;
     struct accel_plan_fit fit = {.size = sizeof(fit)};
-    char command[1200];
+    const uint64_t fitting = tokens == 0 ? 0 : count_sequences(opened, tokens);
+    const bool is_one = fitting == 1 && sequences == 1;
+    char command[1200], texts[2][48];
 
     if (tokens == 0)
         print("no context fits, not even of one token\n  remedy: %s --fit\n",
@@ -88,11 +116,12 @@ static void print_tokens(const struct opened *opened, uint64_t tokens)
     else if (accel_plan_fit(plan, &fit, NULL) == ACCEL_OK && fit.budget == 0)
         print("%" PRIu64 " tokens, what the model was made for; %s\n", tokens, fit.budget_origin);
     else
-        print("%" PRIu64 " tokens fit%s%s%s; planned are %s\n", tokens, trained == NULL ? "" : " (trained for ",
+        print("%" PRIu64 " tokens fit%s%s%s%s; planned are %s%s\n", tokens, trained == NULL ? "" : " (trained for ",
               trained == NULL                         ? ""
               : strtoull(trained, NULL, 10) == tokens ? "as many"
                                                       : trained,
-              trained == NULL ? "" : ")", planned);
+              trained == NULL ? "" : ")", is_one ? "" : each_of(fitting, texts[0]), planned,
+              is_one ? "" : each_of(sequences, texts[1]));
 }
 
 static int print_most(const struct plan_options *chosen, const struct opened *opened)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/accelctl/print/idle.h"
 #include "tools/accelctl/print/more.h"
 #include "tools/accelctl/print/plan.h"
 #include "tools/accelctl/print/where.h"
@@ -48,6 +49,11 @@ static const struct accel_plan_part *find_lowered(const struct accel_plan *plan)
             largest = part;
     }
     return largest;
+}
+
+bool lowers_type(const struct accel_plan *plan)
+{
+    return find_lowered(plan) != NULL;
 }
 
 void print_lowered_type(const struct opened *opened)
@@ -105,6 +111,21 @@ static void print_window(const struct opened *opened)
     print_wrapped((uint32_t)print("%*s", HEAD, ""), HEAD, line);
 }
 
+/* Prints that a profile plans a context below the trained one although most of the memory stays free. */
+static void print_start(const struct accel_plan *plan, bool is_below)
+{
+    const struct accel_plan_setting *context = accel_plan_setting_find(plan, "context");
+    struct accel_plan_fit fit = {.size = sizeof(fit)};
+    char place[300], line[400];
+
+    if (!is_below || !accel_plan_is_recommended(plan, "context") || accel_plan_fit(plan, &fit, NULL) != ACCEL_OK ||
+        !fit.fits || fit.needed > fit.budget / 2)
+        return;
+    snprintf(line, sizeof(line), "less than fits (%s): see --max-context, and --explain context",
+             short_places(context->place, place, sizeof(place)));
+    print_wrapped((uint32_t)print("%*s", HEAD, ""), HEAD, line);
+}
+
 void print_context(const struct opened *opened)
 {
     const struct accel_plan *plan = accel_model_plan_plan(opened->made);
@@ -118,6 +139,7 @@ void print_context(const struct opened *opened)
              strcmp(context, trained) == 0 ? "as many" : trained, sequences, strcmp(sequences, "1") == 0 ? "" : "s",
              plan_setting_text(plan, "batch"));
     print_wrapped((uint32_t)print("context    "), HEAD, line);
+    print_start(plan, strtoull(context, NULL, 10) < strtoull(trained, NULL, 10));
     print_window(opened);
 }
 
@@ -427,6 +449,7 @@ void print_brief(const struct opened *opened)
     print_lowered_type(opened);
     print_model_line(opened);
     print_device_line(opened);
+    print_idle_devices(opened);
     print_context(opened);
     print_memory_rows(opened);
     print_split(plan);

@@ -11,6 +11,9 @@
  * a run does not honor. */
 void print_brief(const struct opened *opened);
 
+/* Returns whether a recommended weights.type lowers the type of weights from the model's own. */
+bool lowers_type(const struct accel_plan *plan);
+
 /* Prints the type that most weights have instead of the model's own, and the profile line that recommends it. */
 void print_lowered_type(const struct opened *opened);
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "tools/accelctl/print/brief.h"
+#include "tools/accelctl/print/idle.h"
 #include "tools/accelctl/print/more.h"
 #include "tools/accelctl/print/where.h"
 
@@ -199,6 +200,20 @@ static void write_sizes(const struct accel_plan_fit *fit, char text[80])
     snprintf(text, 80, "%s%s%s", needed, fit->budget == 0 ? "" : " of ", fit->budget == 0 ? "" : budget);
 }
 
+/* Names the device of this machine that a plan for another one counts with. */
+static void print_local_share(const struct opened *opened)
+{
+    const struct accel_plan *plan = accel_model_plan_plan(opened->made);
+    const char *name = accel_plan_device(plan) == NULL ? local_device(opened->context, plan) : NULL;
+    char line[400];
+
+    if (name == NULL)
+        return;
+    snprintf(line, sizeof(line), "%s and its memory are those of this machine, not of the one that is planned for",
+             name);
+    print_wrapped((uint32_t)print("%*s", HEAD, ""), HEAD, line);
+}
+
 void print_verdict(const struct opened *opened, uint32_t is_tried)
 {
     const struct accel_plan *plan = accel_model_plan_plan(opened->made);
@@ -211,14 +226,14 @@ void print_verdict(const struct opened *opened, uint32_t is_tried)
     if (accel_plan_fit(plan, &fit, NULL) != ACCEL_OK)
         return;
     write_sizes(&fit, sizes);
-    /* Of several devices, what one lacks is more than the sum of all lacks. */
     if (!fit.fits)
         snprintf(short_by, sizeof(short_by), ", short by %s%s", bytes_text(fit.short_by, lack),
-                 fit.needed < fit.budget + fit.short_by ? " on one device" : "");
+                 is_of_one_device(&fit) ? " on one device" : "");
     shorten_devices(devices_text(plan, all, sizeof(all)), devices, sizeof(devices));
     snprintf(line, sizeof(line), "on %s: %s %s (%s)%s", devices, refused ? "it would need" : "needs", sizes,
              short_places(fit.budget_origin, origin, sizeof(origin)), short_by);
     print_wrapped(print_word(&fit, refused), HEAD, line);
+    print_local_share(opened);
     if (!fit.fits && is_tried)
         print_larger(plan, &fit);
     else if (!fit.fits && opened->command != NULL)
@@ -407,6 +422,7 @@ static void print_whole_plan(const struct opened *opened, const struct shown *sh
     print_lowered_type(opened);
     print_model(opened);
     print_device(opened);
+    print_idle_devices(opened);
     print_folder(plan);
     if (!does_not_run(opened, NULL))
         print_speed(plan, 1);

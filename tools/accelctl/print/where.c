@@ -77,6 +77,19 @@ static const struct accel_device_info *find_device(const struct accel_context *c
     return NULL;
 }
 
+const char *local_device(const struct accel_context *context, const struct accel_plan *plan)
+{
+    for (uint32_t i = 0; i < accel_plan_layer_count(plan); i++)
+        if (find_device(context, accel_plan_layer_get(plan, i)->device) != NULL)
+            return accel_plan_layer_get(plan, i)->device;
+    return NULL;
+}
+
+bool is_of_one_device(const struct accel_plan_fit *fit)
+{
+    return fit->needed < fit->budget + fit->short_by;
+}
+
 uint32_t plan_compiles(const struct accel_context *context, const struct accel_plan *plan)
 {
     uint32_t compiles = has_compiler(accel_plan_device(plan));

@@ -3,6 +3,8 @@
 #ifndef ACCELCTL_PRINT_WHERE_H
 #define ACCELCTL_PRINT_WHERE_H
 
+#include <stdbool.h>
+
 #include "tools/accelctl/model.h"
 
 /* Counts the devices that hold layers; 0 if no layers are known. */
@@ -14,6 +16,12 @@ const char *devices_text(const struct accel_plan *plan, char *text, size_t bytes
 /* Shortens a list of more than three devices to "8 devices, cuda:0 to cuda:7"; copies others unchanged. Returns
  * `text`. */
 const char *shorten_devices(const char *names, char *text, size_t bytes);
+
+/* Returns the first device with layers that this machine has, or NULL. */
+const char *local_device(const struct accel_context *context, const struct accel_plan *plan);
+
+/* Returns whether the bytes that a plan is short by are those of one of its devices: they exceed what the sum lacks. */
+bool is_of_one_device(const struct accel_plan_fit *fit);
 
 /* Returns 1 if a device of the plan has a compiler that may have to build kernels first. */
 uint32_t plan_compiles(const struct accel_context *context, const struct accel_plan *plan);

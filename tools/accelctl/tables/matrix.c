@@ -12,6 +12,7 @@
 #include <accel/model/describe.h>
 
 #include "tools/accelctl/errors.h"
+#include "tools/accelctl/print/where.h"
 #include "tools/accelctl/setting_words.h"
 
 enum { SETTINGS_MOST = 8, PLATFORMS_MOST = 8 };
@@ -169,7 +170,8 @@ static void store_plan(struct matrix_cell *cell, const struct accel_plan *plan,
         return;
     }
     cell->verdict = HOST_SHORT;
-    snprintf(cell->text, sizeof(cell->text), "short by %s: %s", bytes_text(fit.short_by, bytes), needs);
+    snprintf(cell->text, sizeof(cell->text), "short by %s%s: %s", bytes_text(fit.short_by, bytes),
+             is_of_one_device(&fit) ? " on one device" : "", needs);
 }
 
 /* Describes the model of a cell, unless it was described last. */
