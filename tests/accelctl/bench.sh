@@ -321,7 +321,7 @@ for option in "-ctk q8_0" "-b 16" "--no-mmap"; do
     one_error "bench: $option has no effect: no model is measured"
 done
 try 2 "$accelctl" bench decode "$q8" -t 1 --set cpu.threads=2
-one_error "cpu.threads=2 has no effect, since cpu.threads=1 is fixed (command line --threads)"
+one_error "cpu.threads=2 has no effect, since cpu.threads=1 is fixed (command line -t 1)"
 if ! sanitized; then
     try 1 sh -c 'ulimit -v 200000; exec "$@"' sh "$accelctl" bench machine --rounds 1
     grep -q "^accelctl: measuring the machine on .*: Cannot allocate memory" "$work/err" || { cat "$work/err"; fail "a limit on memory"; }

@@ -161,7 +161,7 @@ static void append_others(struct list *list, const struct bench *bench)
 struct request {
     struct accel_plan_request plan;
     struct accel_named_value overrides[OVERRIDES_MOST + 1];
-    char *texts, threads[32];
+    char *texts;
 };
 
 static int make_request(struct bench *bench, struct request *request)
@@ -174,7 +174,7 @@ static int make_request(struct bench *bench, struct request *request)
     code = collect_overrides(common, request->overrides, &request->plan.override_count, &request->texts);
     if (code < 0)
         request->plan.override_count +=
-            bench_override_threads(bench, request->threads, &request->overrides[request->plan.override_count]);
+            bench_override_threads(bench, &request->overrides[request->plan.override_count]);
     return code;
 }
 
