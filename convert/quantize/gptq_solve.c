@@ -173,22 +173,31 @@ static int32_t solve_block(const struct solver *s, float *values, size_t rows, u
 
 /* ---- refinement ---- */
 
+/* Returns whether a block is one group and begins with its scale, a half: of the formats with an encoder those whose
+ * blocks have two bytes or more beside the codes. */
+static bool has_scale_first(uint32_t type)
+{
+    switch (type) {
+#define HAS_READ false
+#define HAS_ENCODED true
+#define HAS_WRITTEN true
+#define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, number, file_type, narrow, use, cache)            \
+    case ACCEL_##ID:                                                                                                   \
+        return HAS_##use && (values) == (group) && (bytes) >= (values) * (bits) / 8 + 2;
+#include <accel/quant/formats.def>
+    default:
+        return false;
+    }
+}
+
 /* Returns the address of a value's scale, or NULL if it has none of its own. */
 static unsigned char *scale_at(const struct solver *s, size_t column, void *const *planes)
 {
     if (s->format.kind == ACCEL_FORMAT_PLANAR)
         return (unsigned char *)planes[1] + (s->format.group ? column / s->format.group : 0) * 2;
-    switch (s->matrix->type) {
-    case ACCEL_Q4_0:
-    case ACCEL_Q4_1:
-    case ACCEL_Q5_0:
-    case ACCEL_Q5_1:
-    case ACCEL_Q8_0:
-    case ACCEL_IQ4_NL:
-        return (unsigned char *)planes[0] + column / s->format.block_values * s->format.plane_bytes[0];
-    default:
-        return NULL;
-    }
+    return has_scale_first(s->matrix->type)
+               ? (unsigned char *)planes[0] + column / s->format.block_values * s->format.plane_bytes[0]
+               : NULL;
 }
 
 /* Returns the quadratic form of the damped block of h for a change of level [BLOCK], which is zero outside of first ..

@@ -15,7 +15,7 @@ libaccel_model_core_la_SOURCES += \
 	%D%/json_shape_plan.c \
 	%D%/load.c \
 	%D%/load.h \
-	%D%/repeat.c \
+	%D%/record.c %D%/record.h %D%/repeat.c \
 	%D%/run.c \
 	%D%/run.h \
 	%D%/search.c \

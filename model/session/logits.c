@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "model/file/fault.h"
 #include "model/file/rows.h"
+#include "model/session/measure.h"
 #include "model/session/state.h"
 
 /* Bounds the search: a user waits for the error. */
@@ -34,17 +34,9 @@ struct search {
     const struct accel_model_tensor *tensor; /* with a value that is not finite, or NULL */
     uint64_t row, column;                    /* of that value */
     bool is_whole;                           /* all weights were read */
-    time_t end;
-    struct accel_error *error; /* receives read errors */
+    uint64_t end;                            /* of session_now */
+    struct accel_error *error;               /* receives read errors */
 };
-
-static time_t now_seconds(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec;
-}
 
 static int32_t search_rows(struct search *search, const struct accel_model_tensor *tensor,
                            const struct model_rows *rows, uint64_t first, uint64_t count, void *bytes, float *values)
@@ -80,7 +72,7 @@ static int32_t search_tensor(struct search *search, const struct accel_model_ten
     if (bytes == NULL || values == NULL)
         code = accel_error_no_memory(search->error, "to read the weights once more");
     for (uint64_t row = 0; row < rows.rows && code == ACCEL_OK && search->tensor == NULL; row += each) {
-        if (now_seconds() >= search->end) {
+        if (session_now() >= search->end) {
             search->is_whole = false;
             break;
         }
@@ -123,7 +115,8 @@ static void write_remedy(const struct accel_session *session, struct accel_error
 
 int32_t accel_session_report_nonfinite(const struct accel_session *session, const char *what, struct accel_error *error)
 {
-    struct search search = {.is_whole = true, .end = now_seconds() + SECONDS_MOST, .error = error};
+    struct search search = {
+        .is_whole = true, .end = session_now() + SECONDS_MOST * UINT64_C(1000000000), .error = error};
     const char *path;
     char drivers[200];
     int32_t code = ACCEL_OK;

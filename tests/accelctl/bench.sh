@@ -83,6 +83,7 @@ is "$(value warnings | grep -o 'llama-bench had [^"]*' | tr '\n' ';')" \
 # An earlier run of ours.
 # shellcheck disable=SC2086
 try 0 "$accelctl" bench prefill decode $quick --json --against "$work/own.json" "$q8"
+"$json" "$work/out" --origins || fail "numbers without origins"
 is "$(value against.program)" accelctl "program of an own document"
 positive rows.0.ratio rows.1.ratio
 
@@ -162,6 +163,7 @@ is "$(rows | tr '\n' ';')" \
 
 # Loading.
 try 0 "$accelctl" bench load --rounds 1 --threads 2 --json "$q8"
+"$json" "$work/out" --origins || fail "numbers without origins"
 is "$(rows | tr '\n' ';')" "file, 1 thread;file, 2 threads;start, cold file;start, first run;start, second run;start, no cache;" "rows of loading"
 is "$(value rows.5.unit)" ms "unit of loading"
 positive rows.0.value rows.2.value rows.5.value
@@ -321,7 +323,7 @@ for option in "-ctk q8_0" "-b 16" "--no-mmap"; do
     one_error "bench: $option has no effect: no model is measured"
 done
 try 2 "$accelctl" bench decode "$q8" -t 1 --set cpu.threads=2
-one_error "cpu.threads=2 has no effect, since cpu.threads=1 is fixed (command line --threads)"
+one_error "cpu.threads=2 has no effect, since cpu.threads=1 is fixed (command line -t 1)"
 if ! sanitized; then
     try 1 sh -c 'ulimit -v 200000; exec "$@"' sh "$accelctl" bench machine --rounds 1
     grep -q "^accelctl: measuring the machine on .*: Cannot allocate memory" "$work/err" || { cat "$work/err"; fail "a limit on memory"; }

@@ -61,10 +61,14 @@ cpu0" "names that --device takes"
 # What is no number in its range is told the range; two words of which one is nothing are no two models.
 for value in -x nan 1e300 x; do
     try 2 "$accelctl" run "$q8" --temp "$value"
-    one_error "run: --temperature requires a number from 0 to 1"
+    one_error "run: --temp requires a number from 0 to 1"
 done
 try 2 "$accelctl" run "$q8" -n -2
-one_error "run: --tokens requires a whole number from 1 to 1000000000000000, or -1 for no limit, not '-2'"
+one_error "run: -n requires a whole number from 1 to 1000000000000000, or -1 for no limit, not '-2'"
+try 2 "$accelctl" run "$q8" --n-predict=x
+one_error "run: --n-predict requires a whole number"
+try 2 "$accelctl" run "$q8" --ubatch-size
+one_error "run: --ubatch-size requires a value: N"
 try 2 "$accelctl" run "$q8" --seed -2
 one_error "run: --seed requires a whole number from 0 to 18446744073709551615, or -1"
 for words in "nonsense $q8" "$q8 nonsense"; do

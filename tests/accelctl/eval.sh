@@ -50,6 +50,10 @@ done
 is "$way" "-c 512" "remedy of --chunk"
 try 2 "$accelctl" eval --text "$work/text" -c 16 --set context=16 "$q8"
 one_error "--chunk and --set context both give"
+for option in -c --ctx-size; do
+    try 2 "$accelctl" eval --text "$work/text" $option 9000 "$q8"
+    one_error "command line $option 9000: context=9000: "
+done
 try 2 "$accelctl" eval --text "$work/text" -c 16 --stride 17 "$q8"
 one_error "eval: --stride 17 leaves gaps between windows of 16 tokens"
 try 2 "$accelctl" eval --text "$work/text" --set context=1 "$q8"
@@ -94,7 +98,7 @@ for option in "-ctk q8_0" "--device cpu" "--set batch=16"; do
     one_error "$option has no effect: without --text tensors are compared, and no model runs"
 done
 try 2 "$accelctl" eval --text "$work/text" -t 1 --set cpu.threads=2 "$q8"
-one_error "cpu.threads=2 has no effect, since cpu.threads=1 is fixed (command line --threads)"
+one_error "cpu.threads=2 has no effect, since cpu.threads=1 is fixed (command line -t 1)"
 
 # Options that nothing uses are refused.
 for option in "--group 64" "--scheme asymmetric" "--method nearest" "--calib $work/text"; do

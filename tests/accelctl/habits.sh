@@ -218,7 +218,7 @@ grep "^note" "$work/err" && fail "a note beside --chat"
 "$accelctl" run "$work/template" -n 2 </dev/null >"$work/out" 2>"$work/err"
 grep -q "^note .*without a prompt the model begins a text; accelctl chat converses" "$work/err" || fail "no note on chat"
 try 2 "$accelctl" run -m "$work/none.gguf" -cnv -sys
-one_error "--system requires a value"
+one_error "-sys requires a value"
 
 # No device of llama.cpp's list is the processors.
 try 0 "$accelctl" run "$f32" -dev none -n 8 --temp 0 -p "Once upon a time"
@@ -283,7 +283,7 @@ try 2 "$accelctl" run "$q8" -pHello
 one_error "a value has a space before it: -p Hello"
 # Whole numbers are printed as such.
 try 2 "$accelctl" run "$q8" -n -2
-one_error "--tokens requires a whole number from 1 to 1000000000000000, or -1 for no limit, not '-2'"
+one_error "-n requires a whole number from 1 to 1000000000000000, or -1 for no limit, not '-2'"
 # Two devices are neither a list nor is one of them dropped; the same one twice is one.
 try 2 "$accelctl" run "$q8" --device gpu -dev cpu
 one_error "run: --device gpu and --device cpu: one option has all devices"
@@ -295,7 +295,7 @@ try 0 "$accelctl" run "$q8" -n=3 -gq -p Once
 is "$(cat "$work/out")" " upon a time" "-n=3 -gq"
 # Numbers of tokens take K; of -m twice the last one counts; a short or another name has its option.
 try 2 "$accelctl" eval -m "$q8" -f "$work/text" -c 1K
-one_error "--chunk 1024: context=1024"
+one_error "-c 1024: context=1024"
 try 0 "$accelctl" plan -m "$work/none.gguf" -m "$q8"
 has "$q8"
 for guess in --ctx:--ctx-size --context:--ctx-size --batch:--batch-size --hlep:--help; do
@@ -334,7 +334,7 @@ cp "$work/out" "$work/wanted"
 try 0 "$accelctl" run "$f32" -q -n 8 --top-k -1 -p "Once upon a time"
 cmp "$work/out" "$work/wanted" || fail "--top-k -1 is not --top-k 0"
 try 2 "$accelctl" run "$f32" -n 0 -p x
-one_error "--tokens requires a whole number from 1 on, or -1 for no limit, not '0'"
+one_error "-n requires a whole number from 1 on, or -1 for no limit, not '0'"
 # Escapes: as they stand, and expanded by -e.
 try 0 "$accelctl" run "$f32" -n 1 --temp 0 -p 'a\nb\x41\q'
 is "$(head -c 10 "$work/out")" 'a\nb\x41\q' "a prompt without -e"
@@ -372,7 +372,7 @@ cmp "$work/out" "$work/drawn" || fail "seed $seed does not repeat its text"
 try 0 "$accelctl" run "$q8" -n 3 -s 18446744073709551615 --json -p Once
 is "$(value sampling.seed) $(value sampling.origin)" "18446744073709551615 given" "the largest seed"
 try 2 "$accelctl" run "$q8" -n 3 -s 18446744073709551616 -p Once
-one_error "run: --seed requires a whole number from 0 to 18446744073709551615, or -1 to draw one"
+one_error "run: -s requires a whole number from 0 to 18446744073709551615, or -1 to draw one"
 try 0 "$accelctl" run "$q8" -n 3 --json -p Once
 is "$(value sampling.seed) $(value sampling.origin)" "0 default" "the seed without an option"
 # Documents have it, and the error output stays empty.
@@ -413,7 +413,7 @@ refused()
 }
 
 for type in q4_1 q5_0 q5_1 iq4_nl bf16; do
-    refused 2 "run: --cache-type-k: kv.type.k has no value '$type'" "keys and values are cached as f32, f16, q8_0" \
+    refused 2 "run: -ctk: kv.type.k has no value '$type'" "keys and values are cached as f32, f16, q8_0" \
         run "$q8" -ctk $type -p x
 done
 for key in kv.type kv.type.k; do
@@ -429,11 +429,11 @@ try 0 "$accelctl" run "$q8" -cnv -no-cnv -n 1 -p x
 try 0 "$accelctl" run "$q8" -no-cnv -cnv -n 1 -p x --chat-template chatml
 refused 2 "run: --host is no '0.0.0.0'" "--host FILE is a recorded machine" run "$q8" --host 0.0.0.0 -p x
 refused 2 "run: there is no option -to" "a run has no time limit of its own" run "$q8" -to 3 -p x
-refused 2 "plan: --platform is no '512'" "-p of plan is --platform NAME" plan "$q8" -p 512
+refused 2 "plan: -p is no '512'" "-p of plan is --platform NAME" plan "$q8" -p 512
 refused 2 "plan: there is no option -n" "a plan is for the whole context" plan "$q8" -n 5
-refused 2 "bench: --threads requires a whole number from 1 on, not '1,2'" "a benchmark is of one value" \
+refused 2 "bench: -t requires a whole number from 1 on, not '1,2'" "a benchmark is of one value" \
     bench "$q8" -t 1,2
-refused 2 "bench: --flash-attn: attention.kernel has no value '0,1'" "a benchmark is of one value" bench "$q8" -fa 0,1
+refused 2 "bench: -fa: attention.kernel has no value '0,1'" "a benchmark is of one value" bench "$q8" -fa 0,1
 try 0 "$accelctl" bench "$q8" -p 0 -n 4,0 -r 1 -l 64 -B 2 --json
 grep -q '"name": "decode 4"' "$work/out" || fail "decode is left out"
 grep -q '"name": "prefill' "$work/out" && fail "-p 0 measures prefill"

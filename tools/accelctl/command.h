@@ -25,6 +25,7 @@ enum option_type {
     OPTION_FLAG,    /* uint32_t, set to 1 */
     OPTION_TEXT,    /* const char *, the last one counts */
     OPTION_NUMBER,  /* uint64_t */
+    OPTION_NAMED,   /* struct named_number */
     OPTION_REAL,    /* double */
     OPTION_LIST,    /* struct text_list: every one counts */
     OPTION_LIMIT,   /* uint64_t; -1, llama.cpp's word for no limit, is UINT64_MAX */
@@ -39,6 +40,13 @@ struct text_list {
     const char *items[LIST_MOST];
     const char *words[LIST_MOST]; /* of OPTION_SETTING: option and value as they were typed; else NULL */
     uint32_t count;
+};
+
+/* A number that becomes a setting: 0 if it was not given. */
+struct named_number {
+    uint64_t value;
+    char text[24];   /* in digits */
+    char origin[96]; /* "command line -c 512", with the option as it was typed */
 };
 
 enum { SEED_DEFAULT, SEED_GIVEN, SEED_DRAW, SEED_DRAWN };
@@ -59,7 +67,7 @@ struct option_row {
     double most;
 };
 
-enum { ACTION_FILES, ACTION_NAMES, ACTION_SETTINGS, ACTION_FACTS, ACTION_NOTHING };
+enum { ACTION_FILES, ACTION_NAMES, ACTION_SETTINGS, ACTION_FACTS, ACTION_WORDS, ACTION_NOTHING };
 
 /* Action of a command that has several: the first argument, such as "list" in "profile list". */
 struct action_row {

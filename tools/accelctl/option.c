@@ -27,6 +27,7 @@ struct parser {
     int positional_count;     /* arguments that are no options, in front of `arguments` */
     bool has_option_argument; /* the first of them is the value of an option */
     const char *word;         /* the option that is parsed */
+    char spelling[48];        /* its name as it was typed; for a key of a chat without dashes */
     uint32_t json;            /* 1: errors go out as JSON */
 };
 
@@ -183,25 +184,31 @@ const struct action_row *find_action(const struct command *command, int count, c
 
 static int complain_number(const struct parser *p, const struct option_row *row, const char *value)
 {
-    const char *kind = row->type == OPTION_NUMBER ? "whole number" : "number";
+    const char *kind = row->type == OPTION_REAL ? "number" : "whole number";
     const char *instead = instead_of_value(p->command->name, row->name, value);
-    const char *dashes = is_slash_command(p->command) ? "" : "--";
     const char *unlimited = strcmp(row->name, "repeat-last-n") == 0 ? "for the whole text" : "for no limit";
 
     if (instead != NULL) {
         char text[200];
 
-        snprintf(text, sizeof(text), "%s: --%s requires a whole number from %.0f on%s, not '%.40s'", p->command->name,
-                 row->name, row->least, row->type == OPTION_LIMIT ? ", or -1 for no limit" : "", value);
+        snprintf(text, sizeof(text), "%s: %s requires a whole number from %.0f on%s, not '%.40s'", p->command->name,
+                 p->spelling, row->least, row->type == OPTION_LIMIT ? ", or -1 for no limit" : "", value);
         return report_error_text(p->json, EXIT_USAGE, "usage", text, instead);
     }
     if (row->type == OPTION_LIMIT)
-        return complain(p, "%s%s requires a whole number from %.0f to %.0f, or -1 %s, not '%s'", dashes, row->name,
-                        row->least, row->most, unlimited, value);
+        return complain(p, "%s requires a whole number from %.0f to %.0f, or -1 %s, not '%s'", p->spelling, row->least,
+                        row->most, unlimited, value);
     if (row->least == 0 && row->most == 0)
-        return complain(p, "%s%s requires a %s from 0 on, not '%s'", dashes, row->name, kind, value);
-    return complain(p, "%s%s requires a %s from %.16g to %.16g, not '%s'", dashes, row->name, kind, row->least,
-                    row->most, value);
+        return complain(p, "%s requires a %s from 0 on, not '%s'", p->spelling, kind, value);
+    return complain(p, "%s requires a %s from %.16g to %.16g, not '%s'", p->spelling, kind, row->least, row->most,
+                    value);
+}
+
+/* Adds the texts of a number that becomes a setting. */
+static void name_number(const struct parser *p, struct named_number *number)
+{
+    snprintf(number->text, sizeof(number->text), "%" PRIu64, number->value);
+    snprintf(number->origin, sizeof(number->origin), "command line %s %s", p->spelling, number->text);
 }
 
 static int store_number(const struct parser *p, const struct option_row *row, const char *value)
@@ -227,6 +234,8 @@ static int store_number(const struct parser *p, const struct option_row *row, co
         return complain_number(p, row, value);
     if ((row->least != 0 || row->most != 0) && (number < row->least || number > row->most))
         return complain_number(p, row, value);
+    if (row->type == OPTION_NAMED)
+        name_number(p, place);
     return -1;
 }
 
@@ -242,8 +251,8 @@ static int store_seed(const struct parser *p, const struct option_row *row, cons
     *seed = (struct seed_choice){strtoull(value, &end, 10), SEED_GIVEN};
     if (errno == 0 && *end == '\0' && value[0] >= '0' && value[0] <= '9')
         return -1;
-    return complain(p, "%s%s requires a whole number from 0 to %" PRIu64 ", or -1 to draw one, not '%s'",
-                    is_slash_command(p->command) ? "" : "--", row->name, UINT64_MAX, value);
+    return complain(p, "%s requires a whole number from 0 to %" PRIu64 ", or -1 to draw one, not '%s'", p->spelling,
+                    UINT64_MAX, value);
 }
 
 /* Stores "KEY=VALUE" of an option that stands for a setting, and the option as it was typed. Both live until the
@@ -260,7 +269,7 @@ static int store_setting(const struct parser *p, const struct option_row *row, c
     if (value != NULL && instead_of_setting(p->command->name, key, value) != NULL) {
         char text[200];
 
-        snprintf(text, sizeof(text), "%s: --%s: %s has no value '%.40s'", p->command->name, row->name, key, value);
+        snprintf(text, sizeof(text), "%s: %s: %s has no value '%.40s'", p->command->name, p->spelling, key, value);
         return report_error_text(p->json, EXIT_USAGE, "usage", text, instead_of_setting(p->command->name, key, value));
     }
     list->items[list->count] = key;
@@ -280,7 +289,7 @@ static int refuse_value(const struct parser *p, const struct option_row *row, co
 {
     char text[200];
 
-    snprintf(text, sizeof(text), "%s: --%s is no '%.100s'", p->command->name, row->name, value);
+    snprintf(text, sizeof(text), "%s: %s is no '%.100s'", p->command->name, p->spelling, value);
     return report_error_text(p->json, EXIT_USAGE, "usage", text, instead_of_value(p->command->name, row->name, value));
 }
 
@@ -316,7 +325,7 @@ static int store(struct parser *p, const struct option_row *row, const char *val
         return -1;
     case OPTION_LIST:
         if (list->count == LIST_MOST)
-            return complain(p, "more than %d of --%s", LIST_MOST, row->name);
+            return complain(p, "more than %d of %s", LIST_MOST, p->spelling);
         list->items[list->count++] = value;
         return -1;
     case OPTION_SEED:
@@ -355,8 +364,16 @@ static int parse_value(struct parser *p, const struct option_row *row, const cha
         return store(p, row, value);
     }
     if (p->at == p->count)
-        return complain(p, "--%s requires a value: %s", row->name, row->argument);
+        return complain(p, "%s requires a value: %s", p->spelling, row->argument);
     return store(p, row, p->arguments[p->at++]);
+}
+
+/* Stores the name of an option for errors. */
+static void spell(struct parser *p, const char *name, size_t length)
+{
+    const size_t dashes = is_slash_command(p->command) ? 2 : 0;
+
+    snprintf(p->spelling, sizeof(p->spelling), "%.*s", (int)(length - dashes), name + dashes);
 }
 
 /* Parses "--name", "--name=value", and names of more than one letter behind one dash: "-ngl". */
@@ -364,9 +381,10 @@ static int parse_name(struct parser *p, const struct option_row *row, const char
 {
     size_t length = strcspn(word, "=");
 
+    spell(p, word, length);
     if (has_value(row))
         return parse_value(p, row, word[length] == '=' ? word + length + 1 : NULL);
-    return word[length] == '=' ? complain(p, "--%s takes no value", row->name) : store(p, row, NULL);
+    return word[length] == '=' ? complain(p, "%s takes no value", p->spelling) : store(p, row, NULL);
 }
 
 /* Parses "-n", "-n20", "-n=20", "-gq". Only numbers may directly follow their letter: "-ngl" is not "-n gl". */
@@ -384,7 +402,9 @@ static int parse_short(struct parser *p, const char *word)
     }
     for (const char *letter = word + 1; code < 0 && *letter != '\0'; letter++) {
         const struct option_row *row = find_letter(p->command, *letter);
+        const char name[] = {'-', *letter};
 
+        spell(p, name, sizeof(name));
         if (has_value(row))
             return parse_value(p, row, letter[1] == '\0' ? NULL : letter + 1 + (letter[1] == '='));
         code = store(p, row, NULL);

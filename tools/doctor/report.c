@@ -138,6 +138,7 @@ static void print_summary(const struct accel_context *context, const struct acce
 {
     uint32_t bad = accel_doctor_tally(doctor, ACCEL_DOCTOR_BAD);
     uint32_t warn = accel_doctor_tally(doctor, ACCEL_DOCTOR_WARN);
+    uint32_t notes = accel_doctor_tally(doctor, ACCEL_DOCTOR_NOTE);
     struct gpu_answer gpu;
 
     find_gpu_answer(context, doctor, &gpu);
@@ -147,8 +148,8 @@ static void print_summary(const struct accel_context *context, const struct acce
               bad != 0 ? "NEEDS A REMEDY" : "WORKS, COULD BE BETTER", paint(PAINT_PLAIN));
     else
         print_works(context, doctor, &gpu);
-    print(": %u bad, %u to improve, %u unknown, %u notes, %u good%s\n", bad, warn,
-          accel_doctor_tally(doctor, ACCEL_DOCTOR_UNKNOWN), accel_doctor_tally(doctor, ACCEL_DOCTOR_NOTE),
+    print(": %u bad, %u to improve, %u unknown, %u note%s, %u good%s\n", bad, warn,
+          accel_doctor_tally(doctor, ACCEL_DOCTOR_UNKNOWN), notes, notes == 1 ? "" : "s",
           accel_doctor_tally(doctor, ACCEL_DOCTOR_GOOD), all ? "" : " (--all shows every row)");
     print_gpu(&gpu);
 }
@@ -217,9 +218,11 @@ static json_t *all_json(const struct accel_context *context, const struct accel_
     for (uint32_t state = ACCEL_DOCTOR_GOOD; state <= ACCEL_DOCTOR_BAD; state++)
         json_object_set_new(tally, state_name(state), json_integer(accel_doctor_tally(doctor, state)));
     find_gpu_answer(context, doctor, &gpu);
-    document = json_pack("{s:o, s:{s:s, s:s, s:o, s:o}, s:o, s:o}", "tally", tally, "gpu", "state", gpu.state, "device",
-                         gpu.device, "text", json_text(gpu.text), "remedy", json_text(gpu.remedy), "rows", rows, "host",
-                         json_text(recording ? recording->path : ""));
+    document = json_pack("{s:{s:s, s:s}, s:o, s:{s:s, s:s, s:o, s:o}, s:o, s:o}", "origin", "tally",
+                         "measured: the rows of each state", "bandwidth",
+                         "measured: passes over memory; lowest and highest are those of the passes", "tally", tally,
+                         "gpu", "state", gpu.state, "device", gpu.device, "text", json_text(gpu.text), "remedy",
+                         json_text(gpu.remedy), "rows", rows, "host", json_text(recording ? recording->path : ""));
     if (bandwidth->size != 0)
         json_object_set_new(document, "bandwidth",
                             json_pack("{s:f, s:f, s:f, s:i, s:i, s:I, s:s}", "bytes_per_second",

@@ -48,7 +48,7 @@ struct bench_options {
     uint32_t explain;
     struct text_list against;
     uint64_t rounds;
-    uint64_t threads;
+    struct named_number threads;
 };
 
 /* Number formats of multiply-adds, by the fastest instructions that they permit. */

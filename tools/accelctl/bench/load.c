@@ -109,7 +109,7 @@ static void name_driver(const struct opened *opened, struct answer *answer)
 static int start_once(const struct bench *bench, const struct start *start, const char *driver, struct answer *answer)
 {
     struct common common = bench->chosen->common;
-    char threads[32], option[96];
+    char option[96];
     struct accel_named_value more[2];
     struct wish wish = {
         .path = bench->path, .more = more, .outputs = 1, .runs = 1, .is_repeated = 1, .command = "bench"};
@@ -123,7 +123,7 @@ static int start_once(const struct bench *bench, const struct start *start, cons
     snprintf(option, sizeof(option), "%s.precompile", driver);
     /* On another device --threads is the number of those that read the file alone. */
     if (common.device == NULL || strncmp(common.device, "cpu", 3) == 0)
-        wish.more_count += bench_override_threads(bench, threads, more);
+        wish.more_count += bench_override_threads(bench, more);
     if (start->by_use)
         more[wish.more_count++] = (struct accel_named_value){option, "false", "the command bench: its test of load"};
     common.no_cache |= start->no_cache;
@@ -328,8 +328,8 @@ static bool compiles_kernels(struct bench *bench, const struct starting *startin
 
 static int run_starts(struct bench *bench, const struct scratch *scratch, uint64_t bytes)
 {
-    const uint32_t threads =
-        bench->chosen->threads != 0 ? (uint32_t)bench->chosen->threads : (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+    const uint32_t threads = bench->chosen->threads.value != 0 ? (uint32_t)bench->chosen->threads.value
+                                                               : (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
     double one = time_reading(bench, bytes, 1), reading = one;
     struct starting starting = {.scratch = scratch, .bytes = bytes};
     int code = -1;

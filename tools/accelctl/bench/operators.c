@@ -161,7 +161,7 @@ static void append_others(struct list *list, const struct bench *bench)
 struct request {
     struct accel_plan_request plan;
     struct accel_named_value overrides[OVERRIDES_MOST + 1];
-    char *texts, threads[32];
+    char *texts;
 };
 
 static int make_request(struct bench *bench, struct request *request)
@@ -174,7 +174,7 @@ static int make_request(struct bench *bench, struct request *request)
     code = collect_overrides(common, request->overrides, &request->plan.override_count, &request->texts);
     if (code < 0)
         request->plan.override_count +=
-            bench_override_threads(bench, request->threads, &request->overrides[request->plan.override_count]);
+            bench_override_threads(bench, &request->overrides[request->plan.override_count]);
     return code;
 }
 
@@ -230,7 +230,8 @@ static int explain_list(struct bench *bench, struct accel_context *context, stru
         code = bench_operator_explain(bench, context, &request.plan, &list->items[i]);
     free(request.texts);
     if (code < 0 && bench->chosen->common.json)
-        code = print_json(json_pack("{s:O}", "operators", bench->explained), "accelctl/bench/operators/1");
+        code = print_json(json_pack("{s:s, s:O}", "origin", "claimed: the driver", "operators", bench->explained),
+                          "accelctl/bench/operators/1");
     json_decref(bench->explained);
     return code < 0 ? EXIT_DONE : code;
 }

@@ -119,11 +119,12 @@ uint32_t bench_rounds(const struct bench *bench, uint32_t least, uint32_t most)
     return rounds < least ? least : rounds > most ? most : (uint32_t)rounds;
 }
 
-uint32_t bench_override_threads(const struct bench *bench, char text[32], struct accel_named_value *out_override)
+uint32_t bench_override_threads(const struct bench *bench, struct accel_named_value *out_override)
 {
-    if (bench->chosen->threads == 0)
+    const struct named_number *threads = &bench->chosen->threads;
+
+    if (threads->value == 0)
         return 0;
-    snprintf(text, 32, "%" PRIu64, bench->chosen->threads);
-    *out_override = (struct accel_named_value){"cpu.threads", text, "command line --threads"};
+    *out_override = (struct accel_named_value){"cpu.threads", threads->text, threads->origin};
     return 1;
 }

@@ -29,7 +29,7 @@ void bench_warn(struct bench *bench, const char *format, ...) ACCEL_PRINTF(2, 3)
 /* Returns the requested number of rounds, limited to `least` to `most`. */
 uint32_t bench_rounds(const struct bench *bench, uint32_t least, uint32_t most);
 
-/* Makes the setting of --threads, with its value in `text`; 0 if the option was not given, else 1. */
-uint32_t bench_override_threads(const struct bench *bench, char text[32], struct accel_named_value *out_override);
+/* Makes the setting of --threads; 0 if the option was not given, else 1. */
+uint32_t bench_override_threads(const struct bench *bench, struct accel_named_value *out_override);
 
 #endif

@@ -45,7 +45,7 @@ static const struct option_row options[] = {
      "with operators: print which kernel runs each, and measure nothing", 0, 0},
     {"rounds", 'r', OPTION_NUMBER, offsetof(struct bench_options, rounds), "N",
      "measured runs of each test, after one warm-up; default: 5", 1, BENCH_ROUNDS},
-    {"threads", 't', OPTION_NUMBER, offsetof(struct bench_options, threads), "N",
+    {"threads", 't', OPTION_NAMED, offsetof(struct bench_options, threads), "N",
      "alias: --set cpu.threads=N; default: as planned", 1, MEASURE_THREADS},
     {"against", 'a', OPTION_LIST, offsetof(struct bench_options, against), "FILE",
      "compare with a run of llama-bench -o json or -o jsonl, or of accelctl bench --json; may be repeated", 0, 0},
@@ -289,7 +289,7 @@ static int choose_context(struct bench *bench, uint64_t *out_context)
 
 static int run_with_model(struct bench *bench, struct opened *opened)
 {
-    char context[32], threads[32], sequences[32];
+    char context[32], sequences[32];
     struct accel_named_value more[3];
     struct wish wish = {.path = bench->path, .more = more, .outputs = 1, .runs = 1, .command = "bench"};
     uint64_t tokens;
@@ -304,7 +304,7 @@ static int run_with_model(struct bench *bench, struct opened *opened)
     if (bench->wanted[BENCH_BATCH] && !is_set(&bench->chosen->common, "sequences"))
         more[wish.more_count++] =
             (struct accel_named_value){"sequences", sequences, "the command bench: its --sequences"};
-    wish.more_count += bench_override_threads(bench, threads, &more[wish.more_count]);
+    wish.more_count += bench_override_threads(bench, &more[wish.more_count]);
     code = open_model(&bench->chosen->common, &wish, opened);
     if (code < 0)
         code = bench_model_check(bench, opened);

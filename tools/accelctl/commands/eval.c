@@ -31,7 +31,7 @@ struct eval_options {
     const char *against;
     struct text_list reference_sets;
     const char *html;
-    uint64_t chunk;
+    struct named_number chunk;
     uint64_t stride;
     uint64_t tokens;
     uint64_t worst;
@@ -69,9 +69,9 @@ static const struct option_row options[] = {
      "add a version whose types are chosen so that its file has at most this size, as 60MB; may be repeated", 0, 0},
     {"candidate", 0, OPTION_LIST, offsetof(struct eval_options, versions.candidates), "TYPE",
      "a type that --budget may choose; may be repeated; default: f16 and GGUF's types of 2 to 8 bits", 0, 0},
-    {"threads", 't', OPTION_NUMBER, offsetof(struct eval_options, versions.threads), "COUNT",
+    {"threads", 't', OPTION_NAMED, offsetof(struct eval_options, versions.threads), "COUNT",
      "threads of runs and of quantizing; default: as planned, and one per processor", 1, THREADS_MAX},
-    {"chunk", 'c', OPTION_NUMBER, offsetof(struct eval_options, chunk), "N",
+    {"chunk", 'c', OPTION_NAMED, offsetof(struct eval_options, chunk), "N",
      "tokens of a window, which starts with an empty KV cache, as --set context=N; default: 512, or the smallest "
      "context",
      2, 1e9},
@@ -272,8 +272,8 @@ static int choose_window(struct evaluation *evaluation)
                                       : context != NULL
                                           ? "given: --set context"
                                           : "builtin: 512 tokens, or the smallest trained context of the models";
-    if (evaluation->chosen->chunk != 0) {
-        evaluation->chunk = evaluation->chosen->chunk;
+    if (evaluation->chosen->chunk.value != 0) {
+        evaluation->chunk = evaluation->chosen->chunk.value;
         evaluation->report.chunk_origin = "given: --chunk";
     }
     evaluation->report.stride_origin = evaluation->chosen->stride != 0
@@ -295,21 +295,19 @@ static int read_planned_window(struct evaluation *evaluation)
 /* Opens sessions with a KV cache for one window. */
 static int open_sessions(struct evaluation *evaluation)
 {
-    const uint64_t thread_count = evaluation->chosen->versions.threads;
+    const struct named_number *chunk = &evaluation->chosen->chunk, *threads = &evaluation->chosen->versions.threads;
     const char *set_context = overridden_value(&evaluation->chosen->common, "context");
     const uint32_t is_planned = set_context != NULL && strcmp(set_context, "auto") != 0;
-    char context[32], threads[32], origin[64] = "the command eval";
+    char context[32];
     struct accel_named_value more[2];
     uint32_t more_count = 0;
 
     snprintf(context, sizeof(context), "%" PRIu64 "tok", evaluation->chunk);
-    snprintf(threads, sizeof(threads), "%" PRIu64, thread_count);
-    if (evaluation->chosen->chunk != 0)
-        snprintf(origin, sizeof(origin), "command line --chunk %" PRIu64, evaluation->chunk);
     if (!is_planned)
-        more[more_count++] = (struct accel_named_value){"context", context, origin};
-    if (thread_count != 0)
-        more[more_count++] = (struct accel_named_value){"cpu.threads", threads, "command line --threads"};
+        more[more_count++] =
+            (struct accel_named_value){"context", context, chunk->value != 0 ? chunk->origin : "the command eval"};
+    if (threads->value != 0)
+        more[more_count++] = (struct accel_named_value){"cpu.threads", threads->text, threads->origin};
     for (uint32_t i = 0; i < evaluation->count; i++) {
         const struct wish wish = {.path = evaluation->rows[i]->path,
                                   .more = more,
@@ -510,7 +508,8 @@ static int check_effects(const struct eval_options *chosen)
         {!makes && versions->calib != NULL, "calib", making},
         {versions->calib == NULL && versions->calib_tokens != 0, "calib-tokens", "--calib"},
         {versions->budgets.count == 0 && versions->candidates.count > 0, "candidate", "--budget"},
-        {!makes && chosen->text == NULL && versions->threads != 0, "threads", "--text, --bits, --type or --budget"},
+        {!makes && chosen->text == NULL && versions->threads.value != 0, "threads",
+         "--text, --bits, --type or --budget"},
         {!makes && chosen->against == NULL && chosen->worst != UINT64_MAX, "worst",
          "--against, --bits, --type or --budget"},
     };
@@ -555,7 +554,7 @@ static int check_usage(const struct eval_options *chosen, int count)
             chosen->common.json, EXIT_USAGE, "usage", "eval: --reference-set needs --text and --against",
             "the model may be its own reference: accelctl eval --text FILE --set KEY=VALUE --against MODEL "
             "--reference-set KEY=VALUE MODEL");
-    if (chosen->chunk != 0 && overridden_value(&chosen->common, "context") != NULL)
+    if (chosen->chunk.value != 0 && overridden_value(&chosen->common, "context") != NULL)
         return report_error_text(chosen->common.json, EXIT_USAGE, "usage",
                                  "eval: --chunk and --set context both give the tokens of a window",
                                  "give --chunk (-c) alone");
@@ -564,7 +563,7 @@ static int check_usage(const struct eval_options *chosen, int count)
             return report_error_text(chosen->common.json, EXIT_USAGE, "usage",
                                      "eval: --reference-set context: all models read windows of the same length",
                                      "--chunk N (-c) gives the tokens of a window for all");
-    if (chosen->text == NULL && (chosen->chunk != 0 || chosen->stride != 0 || chosen->tokens != 0))
+    if (chosen->text == NULL && (chosen->chunk.value != 0 || chosen->stride != 0 || chosen->tokens != 0))
         return report_error_text(chosen->common.json, EXIT_USAGE, "usage",
                                  "eval: --chunk, --stride and --tokens require --text", NULL);
     /* A model runs for a text, and for a calibration text. */

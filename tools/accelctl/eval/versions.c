@@ -164,8 +164,8 @@ static int32_t make(struct version *version, const struct accel_model_file *file
                     const struct calibration *calibration, struct progress *progress, struct accel_error *error)
 {
     struct accel_quantize_options wanted = {.size = sizeof(wanted),
-                                            .threads =
-                                                options->threads == 0 ? default_threads() : (uint32_t)options->threads,
+                                            .threads = options->threads.value == 0 ? default_threads()
+                                                                                   : (uint32_t)options->threads.value,
                                             .type = version->budget == 0 ? version->type : "q4_0",
                                             .method = version->method,
                                             .budget = version->budget,

@@ -19,7 +19,7 @@ struct version_options {
     struct text_list candidates; /* of types that a budget may choose */
     const char *calib;
     uint64_t calib_tokens;
-    uint64_t threads;
+    struct named_number threads;
 };
 
 /* One version. */

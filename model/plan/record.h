@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads recorded plans. */
+#ifndef MODEL_PLAN_RECORD_H
+#define MODEL_PLAN_RECORD_H
+
+#include <accel/plan.h>
+
+#include "model/plan/json.h"
+
+/* A recorded plan, and the settings with which it is made again. */
+struct plan_record {
+    const char *path;
+    json_t *root;
+    struct accel_named_value *overrides; /* settings of the request, then the overridden ones */
+    uint32_t override_count;
+    char **texts; /* setting values formatted with their units */
+    uint32_t text_count;
+};
+
+/* Returns the text of a member, "" if it is none. */
+const char *plan_record_text(const json_t *object, const char *key);
+
+/* Returns a member of the record's document. */
+json_t *plan_record_part(const struct plan_record *record, const char *key);
+
+/* Reads and checks the file `record->path`, and refuses a plan by formula. */
+int32_t plan_record_read(struct plan_record *record, struct accel_error *error);
+
+#endif
