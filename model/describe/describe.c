@@ -92,7 +92,7 @@ static int32_t from_file(struct accel_model_description *d, struct accel_context
         if (code != ACCEL_OK && code != ACCEL_E_UNSUPPORTED)
             accel_error_set(error, code, "%s", packing.text);
         else
-            code = ACCEL_OK;
+            code = model_packed_keep_all(file, error);
     }
     if (code == ACCEL_OK)
         code = from_open_file(d, context, file, error);

@@ -96,6 +96,15 @@ uint32_t decoder_vector(struct decoder *d, enum decoder_part part, uint32_t laye
     return net_vector(&d->net, name, width, add);
 }
 
+double decoder_product_scale(struct decoder *d, enum decoder_part part, uint32_t layer)
+{
+    char matrix[DECODER_NAME_BYTES], scale[DECODER_NAME_BYTES];
+
+    decoder_tensor_name(d->config, part, layer, ".weight", matrix);
+    decoder_tensor_name(d->config, part, layer, ".scale", scale);
+    return net_product_scale(&d->net, matrix, scale);
+}
+
 /* Multiplies x w^T by the scale of a file, and adds what a matmul without a scale would. */
 static uint32_t scaled_matmul(struct decoder *d, uint32_t layer, const char *name, uint32_t x, uint32_t w,
                               uint32_t bias, uint32_t residual, uint32_t function, double scale)
@@ -118,12 +127,9 @@ static uint32_t scaled_matmul(struct decoder *d, uint32_t layer, const char *nam
 static uint32_t project(struct decoder *d, enum decoder_part part, uint32_t layer, const char *name, uint32_t x,
                         uint64_t rows, uint64_t width, bool bias, uint32_t residual, uint32_t function)
 {
-    char scales[DECODER_NAME_BYTES];
-    double scale;
+    double scale = decoder_product_scale(d, part, layer);
     uint32_t w, b;
 
-    decoder_tensor_name(d->config, part, layer, ".scale", scales);
-    scale = net_product_scale(&d->net, scales);
     w = decoder_matrix(d, part, layer, 1, rows, width);
     b = bias ? decoder_vector(d, part, layer, ".bias", rows, 0) : ACCEL_NO_VALUE;
     return scale == 1 ? net_matmul(&d->net, layer, name, x, w, b, residual, function)
@@ -517,7 +523,6 @@ static void add_logits(struct decoder *d, uint32_t hidden)
     double scale =
         (form->logit_scale == 0 ? 1 : form->logit_scale) / (form->logit_divisor == 0 ? 1 : form->logit_divisor);
     uint32_t inputs[] = {hidden, d->step->rows};
-    char scales[DECODER_NAME_BYTES];
     uint32_t w, bias;
 
     hidden = net_node(&d->net, ACCEL_OP_GATHER, NET_NO_LAYER, "chosen_rows", inputs, 2, NULL);
@@ -532,9 +537,8 @@ static void add_logits(struct decoder *d, uint32_t hidden)
         if (d->options->stages)
             net_output(&d->net, NET_NO_LAYER, NULL, hidden);
     }
-    decoder_tensor_name(c, DECODER_OUTPUT, 0, ".scale", scales);
     if (!c->tied && !c->output_bias) /* which the scale of a product does not multiply */
-        scale *= net_product_scale(&d->net, scales);
+        scale *= decoder_product_scale(d, DECODER_OUTPUT, 0);
     w = ACCEL_NO_VALUE;
     if (!c->tied || d->list == NULL) /* a tied one is listed by embed() */
         w = decoder_matrix(d, c->tied ? DECODER_EMBEDDING : DECODER_OUTPUT, 0, 1, c->vocabulary, width);

@@ -139,7 +139,6 @@ static uint32_t add_shared(struct decoder *d, uint32_t layer, uint32_t x, uint32
     const uint64_t hidden = d->config->hidden, ffn = d->form->shared_ffn;
     struct accel_top_k one_of_one = {sizeof(one_of_one), 1};
     uint32_t made[2] = {ACCEL_NO_VALUE, ACCEL_NO_VALUE}, factor, y, up;
-    char scale[DECODER_NAME_BYTES];
 
     y = decoder_project(d, DECODER_SHARED_GATE, layer, "shared_gate", x, ffn, hidden, false, ACCEL_NO_VALUE);
     up = decoder_project(d, DECODER_SHARED_UP, layer, "shared_up", x, ffn, hidden, false, ACCEL_NO_VALUE);
@@ -149,14 +148,36 @@ static uint32_t add_shared(struct decoder *d, uint32_t layer, uint32_t x, uint32
     factor = decoder_project(d, DECODER_SHARED_FACTOR, layer, "shared_score", x, 1, hidden, false, ACCEL_NO_VALUE);
     net_node_outputs(&d->net, ACCEL_OP_TOP_K, layer, "shared_choice", &factor, 1, &one_of_one, made, 2);
     factor = net_activation(&d->net, layer, "shared_factor", made[1], ACCEL_FN_SIGMOID);
-    decoder_tensor_name(d->config, DECODER_SHARED_DOWN, layer, ".scale", scale);
-    factor = net_scale(&d->net, layer, "shared_factor_scaled", factor, net_product_scale(&d->net, scale), 0);
+    factor = net_scale(&d->net, layer, "shared_factor_scaled", factor,
+                       decoder_product_scale(d, DECODER_SHARED_DOWN, layer), 0);
     y = decoder_chosen_matmul(d, DECODER_SHARED_DOWN, layer, "shared", y, made[0], factor, 1, hidden, ffn);
     return net_add(&d->net, layer, "mixed", sum, y);
 }
 
-/* Returns the factors that a GGUF file has for products with each expert, of the chosen ones: [tokens, used, 1].
- * ACCEL_NO_VALUE if it has none. */
+/* Returns the factors of products with each expert: ACCEL_NO_VALUE if the file has none. */
+static uint32_t expert_scales(struct decoder *d, enum decoder_part part, uint32_t layer, const char *name)
+{
+    const uint64_t experts = d->form->experts;
+    float *factors = malloc((experts + 1) * sizeof(*factors));
+    uint32_t value = ACCEL_NO_VALUE;
+    char text[DECODER_NAME_BYTES];
+
+    decoder_tensor_name(d->config, part, layer, ".weight", text);
+    if (factors == NULL) {
+        d->net.code = accel_error_no_memory(d->net.error, "for factors of experts");
+    } else if (net_find_factors(&d->net, text, experts, factors)) {
+        snprintf(text, sizeof(text), "layers.%u.%s_factors", layer, name);
+        value = net_constant(&d->net, text, experts, factors);
+    } else {
+        decoder_tensor_name(d->config, part, layer, ".scale", text);
+        if (net_has_scales(&d->net, text, experts))
+            value = net_vector(&d->net, text, experts, 0);
+    }
+    free(factors);
+    return value;
+}
+
+/* Returns the factors of products with the chosen experts: [tokens, used, 1]. ACCEL_NO_VALUE if the file has none. */
 static uint32_t chosen_scales(struct decoder *d, enum decoder_part part, uint32_t layer, const char *name, uint32_t ids)
 {
     const struct decoder_form *form = d->form;
@@ -165,11 +186,11 @@ static uint32_t chosen_scales(struct decoder *d, enum decoder_part part, uint32_
     char text[DECODER_NAME_BYTES];
     uint32_t inputs[2];
 
-    decoder_tensor_name(d->config, part, layer, ".scale", text);
-    if (form->expert_bias || !net_has_scales(&d->net, text, form->experts)) /* they do not multiply a bias */
+    inputs[0] = form->expert_bias ? ACCEL_NO_VALUE /* they do not multiply a bias */
+                                  : expert_scales(d, part, layer, name);
+    if (inputs[0] == ACCEL_NO_VALUE)
         return ACCEL_NO_VALUE;
     flat[0].multiply = form->experts_used;
-    inputs[0] = net_vector(&d->net, text, form->experts, 0);
     snprintf(text, sizeof(text), "%s_scale_ids", name);
     inputs[1] = net_reshape(&d->net, layer, text, ids, 1, flat);
     snprintf(text, sizeof(text), "%s_scales_flat", name);

@@ -33,6 +33,9 @@ uint32_t decoder_matrix(struct decoder *d, enum decoder_part part, uint32_t laye
 uint32_t decoder_vector(struct decoder *d, enum decoder_part part, uint32_t layer, const char *suffix, uint64_t width,
                         float add);
 
+/* Returns the factor of products with a matrix, 1 if the file has none. */
+double decoder_product_scale(struct decoder *d, enum decoder_part part, uint32_t layer);
+
 /* Applies a matrix [rows, width] and, with `bias`, its bias. */
 uint32_t decoder_project(struct decoder *d, enum decoder_part part, uint32_t layer, const char *name, uint32_t x,
                          uint64_t rows, uint64_t width, bool bias, uint32_t residual);

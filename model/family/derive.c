@@ -9,6 +9,7 @@
 #include "model/family/decoder.h"
 #include "model/family/family.h"
 #include "model/file/derived.h"
+#include "model/file/packed.h"
 #include "model/file/pool.h"
 
 /* Matrices that a form with `transposed` stores with their inputs first. */
@@ -93,6 +94,17 @@ static void set_dims(const struct accel_decoder_config *config, const struct dec
     derivation->dims[2] = derivation->flat ? 0 : derivation->transposed ? rows : width;
 }
 
+/* Writes the name of a source of a stack, of the expert or head `i`. */
+static void source_name(const struct decoder_stack *stack, uint32_t layer, uint32_t i, char out[DECODER_NAME_BYTES])
+{
+    /* The format is one of the constants of a family. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+#pragma GCC diagnostic ignored "-Wformat-extra-args"
+    snprintf(out, DECODER_NAME_BYTES, stack->source, layer, i);
+#pragma GCC diagnostic pop
+}
+
 static void add_stack(struct list *list, const struct accel_model_file *file, const struct decoder_stack *stack,
                       uint32_t layer)
 {
@@ -103,12 +115,7 @@ static void add_stack(struct list *list, const struct accel_model_file *file, co
     bool blocks;
 
     for (uint32_t i = 0; i < count && sources != NULL; i++) {
-        /* The format is one of the constants of a family. */
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-#pragma GCC diagnostic ignored "-Wformat-extra-args"
-        snprintf(name, sizeof(name), stack->source, layer, i);
-#pragma GCC diagnostic pop
+        source_name(stack, layer, i, name);
         sources[i] = keep(list, name);
     }
     list->is_full = list->is_full || sources == NULL;
@@ -160,13 +167,65 @@ static void reshape_layer(const struct accel_decoder_config *config, struct acce
         model_reshape(file, name, 2);
 }
 
+/* Keeps the matrices of all experts in blocks of NVFP4. */
+static int32_t keep_experts(struct accel_model_file *file, const struct accel_decoder_config *config,
+                            const struct decoder_stack *stack, uint32_t layer, struct accel_error *error)
+{
+    const uint32_t experts = config->form.experts;
+    char(*names)[DECODER_NAME_BYTES] = calloc((size_t)experts + 1, sizeof(*names));
+    const char **list = calloc((size_t)experts + 1, sizeof(*list));
+    int32_t code = names == NULL || list == NULL ? accel_error_no_memory(error, "for names of experts") : ACCEL_OK;
+
+    for (uint32_t i = 0; i < experts && code == ACCEL_OK; i++) {
+        source_name(stack, layer, i, names[i]);
+        list[i] = names[i];
+    }
+    if (code == ACCEL_OK)
+        code = model_packed_keep_blocks(file, list, experts, error);
+    free(names);
+    free((void *)list);
+    return code;
+}
+
+/* Keeps matrices of NVFP4 in blocks of that type (model/file/packed.h) if the graph multiplies products with them by
+ * their global scales. */
+static int32_t keep_blocks(struct accel_model_file *file, const struct accel_decoder_config *config,
+                           struct accel_error *error)
+{
+    static const enum decoder_part parts[] = {
+        DECODER_QUERY,         DECODER_KEY,         DECODER_VALUE,     DECODER_QKV,      DECODER_QUERY_DOWN,
+        DECODER_QUERY_UP,      DECODER_KV_DOWN,     DECODER_KV_UP,     DECODER_FFN_GATE, DECODER_FFN_UP,
+        DECODER_ATTENTION_OUT, DECODER_SHARED_GATE, DECODER_SHARED_UP, DECODER_FFN_DOWN, DECODER_SHARED_DOWN};
+    const struct decoder_stack *stack = config->family->stacks;
+    char text[DECODER_NAME_BYTES];
+    const char *name = text;
+    int32_t code = ACCEL_OK;
+
+    if (config->format == ACCEL_MODEL_GGUF || config->form.transposed)
+        return ACCEL_OK;
+    for (uint32_t layer = 0; layer < config->layers; layer++)
+        for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && code == ACCEL_OK; i++)
+            if (decoder_tensor_name(config, parts[i], layer, ".weight", text))
+                code = model_packed_keep_blocks(file, &name, 1, error);
+    for (; stack != NULL && stack->source != NULL; stack++)
+        for (uint32_t layer = 0; layer < config->layers && code == ACCEL_OK; layer++)
+            if (stack->count == COUNT_EXPERTS && !config->form.expert_bias)
+                code = keep_experts(file, config, stack, layer, error);
+    if (code == ACCEL_OK && !config->tied && !config->output_bias &&
+        decoder_tensor_name(config, DECODER_OUTPUT, 0, ".weight", text))
+        code = model_packed_keep_blocks(file, &name, 1, error);
+    return code;
+}
+
 int32_t decoder_derive(struct accel_model_file *file, const struct accel_decoder_config *config,
                        struct accel_error *error)
 {
     enum { MOST_OF_LAYER = 8 };
     struct list list = {.config = config};
-    int32_t code;
+    int32_t code = keep_blocks(file, config, error);
 
+    if (code != ACCEL_OK)
+        return code;
     if (config->format == ACCEL_MODEL_GGUF) {
         for (uint32_t layer = 0; config->form.experts != 0 && layer < config->layers; layer++)
             reshape_layer(config, file, layer);

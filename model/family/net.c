@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "model/file/container.h"
+#include "model/file/derived.h"
 #include "model/file/fault.h"
 
 /* Longest name of a node. */
@@ -117,13 +118,19 @@ bool net_has_scales(const struct net *net, const char *name, uint64_t count)
     return tensor != NULL && tensor->type == ACCEL_F32 && tensor->rank == 1 && tensor->dims[0] == count;
 }
 
-double net_product_scale(struct net *net, const char *name)
+bool net_find_factors(const struct net *net, const char *matrix, uint64_t count, float *out_factors)
+{
+    return net->code == ACCEL_OK && net->mode != NET_LIST &&
+           model_product_factors(accel_model_file_find(net->file, matrix), count, out_factors);
+}
+
+double net_product_scale(struct net *net, const char *matrix, const char *name)
 {
     const struct accel_model_tensor *tensor;
     float scale = 1;
 
-    if (!net_has_scales(net, name, 1))
-        return 1;
+    if (net_find_factors(net, matrix, 1, &scale) || !net_has_scales(net, name, 1))
+        return scale;
     tensor = accel_model_file_find(net->file, name);
     if (net->mode == NET_CHECK)
         mark_used(net, tensor);

@@ -56,9 +56,12 @@ uint32_t net_matrix(struct net *net, const char *name, uint64_t parts, uint64_t 
  * PART.weight. */
 bool net_has_scales(const struct net *net, const char *name, uint64_t count);
 
-/* Reads the only factor of such a tensor: 1 if the file has none. A matrix with factors that no product reads is
- * refused. */
-double net_product_scale(struct net *net, const char *name);
+/* Finds the factors of products with `count` matrices of a checkpoint, stacked in `matrix`, whose blocks lack them. */
+bool net_find_factors(const struct net *net, const char *matrix, uint64_t count, float *out_factors);
+
+/* Returns the factor of products with `matrix`, or reads the only one of the tensor `name`: 1 if the file has none. A
+ * matrix with factors that no product reads is refused. */
+double net_product_scale(struct net *net, const char *matrix, const char *name);
 
 /* A vector [width], as F32; `add` is added to each element. */
 uint32_t net_vector(struct net *net, const char *name, uint64_t width, float add);

@@ -7,6 +7,7 @@
 
 #include "model/file/container.h"
 #include "model/file/fault.h"
+#include "model/file/packed.h"
 #include "model/file/pool.h"
 #include "model/file/rows.h"
 
@@ -338,6 +339,22 @@ const char *model_derived_source(const struct accel_model_tensor *tensor)
     const struct model_derived *derived = ((const struct model_tensor *)(const void *)tensor)->derived;
 
     return derived == NULL ? NULL : derived->sources[0].face.name;
+}
+
+bool model_product_factors(const struct accel_model_tensor *tensor, uint64_t count, float *out_factors)
+{
+    const struct model_tensor *own = (const struct model_tensor *)(const void *)tensor, *sources = own;
+    bool is_any = false;
+
+    if (own != NULL && own->derived != NULL)
+        sources = own->derived->sources;
+    if (own == NULL || count != (own->derived == NULL ? 1 : own->derived->count))
+        return false;
+    for (uint64_t i = 0; i < count; i++) {
+        out_factors[i] = sources[i].packed == NULL ? 1 : model_packed_factor(sources[i].packed);
+        is_any = is_any || out_factors[i] != 1;
+    }
+    return is_any;
 }
 
 void model_reshape(struct accel_model_file *file, const char *name, uint32_t rank)

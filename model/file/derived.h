@@ -35,6 +35,10 @@ int32_t model_derive(struct accel_model_file *file, const struct model_derivatio
 /* Returns the name of the first source of a tensor, NULL if it is stored as it is read. For messages. */
 const char *model_derived_source(const struct accel_model_tensor *tensor);
 
+/* Finds what multiplies products with each of the `count` matrices that a matrix is stacked from, or with one that is
+ * not stacked. Returns false if nothing does. */
+bool model_product_factors(const struct accel_model_tensor *tensor, uint64_t count, float *out_factors);
+
 /* Shows a tensor of rank 2 as a vector (`rank` 1), or a vector as a matrix of one row (`rank` 2). One that is missing
  * or has another rank stays as it is. Call before the file is shared. */
 void model_reshape(struct accel_model_file *file, const char *name, uint32_t rank);

@@ -218,7 +218,7 @@ int32_t accel_model_file_open(const char *path, const struct accel_model_open_op
     *out_file = NULL;
     if (options != NULL && ACCEL_HAS(options, flags))
         flags = options->flags;
-    if ((flags & ~(ACCEL_MODEL_OPEN_READ | ACCEL_MODEL_OPEN_PACKED)) != 0 ||
+    if ((flags & ~(ACCEL_MODEL_OPEN_READ | ACCEL_MODEL_OPEN_PACKED | ACCEL_MODEL_OPEN_BLOCKS)) != 0 ||
         (options != NULL && (!ACCEL_HAS(options, flags) || options->size > sizeof(*options))))
         return accel_error_set(error, ACCEL_E_INVALID, "accel_model_file_open: unknown options, flags 0x%x", flags);
     code = create(path, &file, error);
@@ -228,6 +228,8 @@ int32_t accel_model_file_open(const char *path, const struct accel_model_open_op
         code = model_planes_replace(file, error);
     if (code == ACCEL_OK && (flags & ACCEL_MODEL_OPEN_PACKED) != 0)
         code = model_packed_replace(file, error);
+    if (code == ACCEL_OK && (flags & ACCEL_MODEL_OPEN_BLOCKS) != 0)
+        code = model_packed_keep_all(file, error);
     if (code == ACCEL_OK && (flags & ACCEL_MODEL_OPEN_READ) == 0)
         code = model_file_map(file, error);
     if (code != ACCEL_OK) {

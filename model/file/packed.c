@@ -213,17 +213,28 @@ static const unsigned char *scale_at(const struct model_packed *packed, const st
                                              : group * band->stride + row * bytes);
 }
 
-/* Writes row `row` of the bands as blocks of MXFP4, whose bytes hold codes 16 apart instead of neighbours. */
+/* Writes codes of a group, two in each of 2 * half bytes: neighbours become those that are half a group apart. */
+static void write_group(const uint8_t *in, uint64_t half, uint8_t *out)
+{
+    for (uint64_t i = 0; i < half; i++) {
+        out[2 * i] = (uint8_t)((in[i] & 15) | in[i + half] << 4);
+        out[2 * i + 1] = (uint8_t)(in[i] >> 4 | (in[i + half] & 240));
+    }
+}
+
+/* Writes row `row` of the bands as blocks of MXFP4 or NVFP4: scales of one or four groups, then their codes. */
 static void write_blocks(const struct model_packed *packed, const struct work *work, uint64_t row, uint8_t *out)
 {
     const uint8_t *in = work->band[0].bytes + row * work->band[0].stride;
     const uint8_t *scales = work->band[1].bytes + row * work->band[1].stride;
-    for (uint64_t g = 0; g < packed->groups; g++, in += 16, out += 17) {
-        out[0] = scales[g];
-        for (uint32_t i = 0; i < 8; i++) {
-            out[1 + 2 * i] = (uint8_t)((in[i] & 15) | in[i + 8] << 4);
-            out[2 + 2 * i] = (uint8_t)(in[i] >> 4 | (in[i + 8] & 240));
+    const uint64_t together = packed->type == ACCEL_NVFP4 ? 4 : 1, bytes = packed->file_group / 2;
+
+    for (uint64_t g = 0; g < packed->groups; g++, in += bytes, out += bytes) {
+        if (g % together == 0) {
+            memcpy(out, scales + g, together);
+            out += together;
         }
+        write_group(in, bytes / 2, out);
     }
 }
 

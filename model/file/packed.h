@@ -40,7 +40,8 @@
  * if all values are normal halves, rounded to nearest with the same bound, else to F32, which is exact except for
  * scales in F32, where the product is rounded once. Floats of other types than F8_E4M3, and those that no planar type
  * can represent, are decoded: to F16 if all values are normal halves, else to BF16, a relative error of at most 2^-8
- * with that of the product. MXFP4 becomes the type of GGUF, bit for bit, if rows are whole blocks of 32.
+ * with that of the product. MXFP4 becomes the type of GGUF, bit for bit, if rows are whole blocks of 32. NVFP4 does, if
+ * rows are whole blocks of 64, where model_packed_keep_blocks requests it: that type has no global scale.
  */
 #ifndef ACCEL_MODEL_FILE_PACKED_H
 #define ACCEL_MODEL_FILE_PACKED_H
@@ -81,7 +82,8 @@ struct model_packed {
     bool global_divides;
     bool one_scale;        /* one scale for the whole matrix */
     bool dense;            /* decoded: type is F16, BF16 or F32 */
-    bool blocks;           /* type is MXFP4: a block has its scale and its codes */
+    bool blocks;           /* type is MXFP4 or NVFP4: a block has its scales and its codes */
+    bool is_nvfp4;         /* without `global` it can be blocks of NVFP4, exactly */
     uint64_t parts;        /* not 0: the rows are those of so many matrices, in a tensor of rank 3 */
     const uint32_t *order; /* [width]: group of each column; NULL: groups rise with the columns */
     uint32_t planes;
@@ -116,6 +118,17 @@ int32_t model_packed_remedy(struct accel_error *error);
  * quantize_config.json describes. Call once, before the file is shared. ACCEL_E_UNSUPPORTED names other methods; the
  * file is then unchanged. */
 int32_t model_packed_replace(struct accel_model_file *file, struct accel_error *error);
+
+/* Turns matrices of NVFP4 into blocks of that type, if all `count` names are such matrices. Products with them lack the
+ * factor of model_packed_factor. Call before the file is shared. */
+int32_t model_packed_keep_blocks(struct accel_model_file *file, const char *const *names, uint64_t count,
+                                 struct accel_error *error);
+
+/* The same for every matrix of NVFP4. */
+int32_t model_packed_keep_all(struct accel_model_file *file, struct accel_error *error);
+
+/* Returns what multiplies products with the matrix: the global scale of blocks of NVFP4, else 1. */
+float model_packed_factor(const struct model_packed *packed);
 
 /* Reads bytes offset .. offset + bytes of the planes, one after the other; the caller has checked the range. Any
  * thread. */

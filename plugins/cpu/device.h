@@ -29,7 +29,7 @@ enum {
 
 /* Every operator kernel that the backend offers, of which CPU_LISTED are in operators.def. table.c asserts the count.
  */
-#define CPU_OPERATORS (CPU_WEIGHT_KERNELS + 19u + CPU_LISTED)
+#define CPU_OPERATORS (CPU_WEIGHT_KERNELS + 22u + CPU_LISTED)
 enum {
     CPU_LISTED = 0
 #define CPU_OPERATOR(op, name, flags, text, check, parts, work) +1

@@ -71,10 +71,10 @@ static void fill_ids(struct trial_inputs *inputs)
     }
 }
 
-static const uint32_t roundings[] = {ACCEL_F32, ACCEL_Q8_0, ACCEL_F16, ACCEL_BF16};
-static const double ceilings[] = {TRIAL_F32, TRIAL_ROUNDED_Q8, TRIAL_ROUNDED_F16, TRIAL_ROUNDED_Q8};
+static const uint32_t roundings[] = {ACCEL_F32, ACCEL_Q8_0, ACCEL_F16, ACCEL_BF16, ACCEL_Q8_ROW};
+static const double ceilings[] = {TRIAL_F32, TRIAL_ROUNDED_Q8, TRIAL_ROUNDED_F16, TRIAL_ROUNDED_Q8, TRIAL_ROUNDED_Q8};
 static const char *const rounding_names[] = {"", ", x may be rounded to q8", ", x may be rounded to f16",
-                                             ", x may be rounded to bf16"};
+                                             ", x may be rounded to bf16", ", x may be rounded to q8_row"};
 
 struct form {
     uint32_t tokens, choices, experts, n;
@@ -130,6 +130,7 @@ static void expert_matmul(struct conform *conform)
         {70, 2, 3, 65, unit, 2, BIAS | CHOSEN, 0, ANY_EXPERTS},
         {40, 2, 5, 48, unit, 3, FACTOR, 0, ONE_EXPERT},
         {130, 1, 4, 16, unit, 1, CHOSEN, ACCEL_FN_RELU, OUTSIDE_EXPERTS},
+        {40, 1, 3, 33, 4 * unit, 4, BIAS, 0, ONE_EXPERT},
         {13, 1, 2, 40, 4 * unit, 0, 0, 0, ONE_EXPERT}, /* one more than a tile of twelve rows */
     };
 

@@ -273,10 +273,10 @@ static void conv_transposed(struct conform *conform)
     run_cases(conform, transposed_cases, COUNT(transposed_cases));
 }
 
-static const uint32_t roundings[] = {ACCEL_F32, ACCEL_Q8_0, ACCEL_F16, ACCEL_BF16};
-static const double ceilings[] = {TRIAL_F32, TRIAL_ROUNDED_Q8, TRIAL_ROUNDED_F16, TRIAL_ROUNDED_Q8};
+static const uint32_t roundings[] = {ACCEL_F32, ACCEL_Q8_0, ACCEL_F16, ACCEL_BF16, ACCEL_Q8_ROW};
+static const double ceilings[] = {TRIAL_F32, TRIAL_ROUNDED_Q8, TRIAL_ROUNDED_F16, TRIAL_ROUNDED_Q8, TRIAL_ROUNDED_Q8};
 static const char *const rounding_names[] = {"", ", x may be rounded to q8", ", x may be rounded to f16",
-                                             ", x may be rounded to bf16"};
+                                             ", x may be rounded to bf16", ", x may be rounded to q8_row"};
 
 /* Runs a case with weights of the type of the test. `at` lacks the size and the rounding. */
 static void conv_case(struct conform *conform, const char *text, struct accel_conv at, uint32_t rounding, uint64_t row)
@@ -347,6 +347,7 @@ static void conv_type(struct conform *conform)
     snprintf(text, sizeof(text), "f:t2,5,6,%u W:33,%u F:33", unit, unit);
     conv_case(conform, text, point, 0, unit);
     conv_case(conform, text, point, 1, unit);
+    conv_case(conform, text, point, 4, unit);
     snprintf(text, sizeof(text), "f:t2,6,9,%u W:40,%u F:40", quarter, 4 * quarter);
     conv_case(conform, text, patch, 0, 4 * quarter);
     conv_case(conform, text, patch, 2, 4 * quarter);

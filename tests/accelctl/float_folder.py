@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # float_folder.py SOURCE TARGET FORMAT: copies a folder of safetensors in F32 with the matrices of its layers as floats
 # of 8 or 4 bits and scales in tensors of their own, as a checkpoint of FORMAT stores them: nvfp4, mxfp4
-# (compressed-tensors), nvfp4-modelopt, fp8 (a scale for a row), fp8-block, e5m2 (a scale for a matrix).
+# (compressed-tensors), nvfp4-modelopt, fp8 (a scale for a row), fp8-block, e5m2 (a scale for a matrix). nvfp4-experts
+# makes a mixture of it: four experts that differ by powers of two, two for a token. FORMAT-values: what the codes and
+# scales of an nvfp4 format are, in F32.
 import json
 import math
 import os
@@ -93,19 +95,41 @@ def pack_eights(values, rows, width, table, block):
     return bytes(codes), struct.pack("<%df" % len(scales), *scales), [lines, groups]
 
 
+EXPERTS = {"mlp.gate_proj": "w1", "mlp.up_proj": "w3", "mlp.down_proj": "w2"}
+
+
+def experts_of(name, shape, values):
+    """Returns the matrices that a mixture has in the place of one, and a router in that of its first."""
+    for part, short in EXPERTS.items():
+        if part in name:
+            base = name.split("mlp.")[0] + "block_sparse_moe."
+            rows = [("%sexperts.%d.%s.weight" % (base, e, short), shape, [v * 2.0 ** (1 - e) for v in values])
+                    for e in range(4)]
+            if short == "w1":
+                router = [math.sin(0.7 * i * i + len(base)) for i in range(4 * shape[1])]
+                rows.append((base + "gate.weight", [4, shape[1]], router))
+            return rows
+    return [(name, shape, values)]
+
+
 def convert(name, shape, values, form):
     """Returns the tensors of a matrix, by name: type, shape, bytes."""
     rows, width = shape
     base = name[:-len(".weight")]
-    if form in ("nvfp4", "nvfp4-modelopt", "mxfp4"):
+    if form.startswith(("nvfp4", "mxfp4")):
         group = 32 if form == "mxfp4" else 16
         unit = max(abs(v) for v in values) / (6 * 448)
         unit = struct.unpack("<f", struct.pack("<f", unit))[0]
         codes, scales = pack_fours(values, width, group, form == "mxfp4", unit)
+        if form.endswith("-values"):
+            levels = E2M1 + [-level for level in E2M1]
+            halves = [levels[code >> shift & 15] for code in codes for shift in (0, 4)]
+            values = [v * E4M3[scales[i // group]] * unit for i, v in enumerate(halves)]
+            return {name: ("F32", shape, struct.pack("<%df" % len(values), *values))}
         end = ".weight" if form == "nvfp4-modelopt" else ".weight_packed"
         tensors = {base + end: ("U8", [rows, width // 2], codes),
                    base + ".weight_scale": ("U8" if form == "mxfp4" else "F8_E4M3", [rows, width // group], scales)}
-        if form == "nvfp4":
+        if form in ("nvfp4", "nvfp4-experts"):
             tensors[base + ".weight_global_scale"] = ("F32", [1], struct.pack("<f", 1 / unit))
         if form == "nvfp4-modelopt":
             tensors[base + ".weight_scale_2"] = ("F32", [], struct.pack("<f", unit))
@@ -125,7 +149,11 @@ def main():
             shutil.copyfile(os.path.join(source, file), os.path.join(target, file))
     with open(os.path.join(source, "config.json"), encoding="utf-8") as file:
         config = json.load(file)
-    config["quantization_config"] = CONFIGS[form]
+    if not form.endswith("-values"):
+        config["quantization_config"] = CONFIGS[form.replace("-experts", "")]
+    if "-experts" in form:
+        config.update(model_type="mixtral", architectures=["MixtralForCausalLM"], num_local_experts=4,
+                      num_experts_per_tok=2)
     with open(os.path.join(target, "config.json"), "w", encoding="utf-8") as file:
         json.dump(config, file)
     with open(os.path.join(source, "model.safetensors"), "rb") as file:
@@ -135,10 +163,15 @@ def main():
     head.pop("__metadata__", None)
     for name, row in head.items():
         raw, shape = body[row["data_offsets"][0]:row["data_offsets"][1]], row["shape"]
-        if len(shape) == 2 and ".layers." in name and shape[1] % 32 == 0:
-            out.update(convert(name, shape, struct.unpack("<%df" % (len(raw) // 4), raw), form))
-        else:
+        if len(shape) != 2 or ".layers." not in name:
             out[name] = (row["dtype"], shape, raw)
+            continue
+        values = struct.unpack("<%df" % (len(raw) // 4), raw)
+        for part in experts_of(name, shape, values) if "-experts" in form else [(name, shape, values)]:
+            if shape[1] % 32 == 0 and not part[0].endswith("moe.gate.weight"):
+                out.update(convert(*part, form))
+            else:
+                out[part[0]] = ("F32", part[1], struct.pack("<%df" % len(part[2]), *part[2]))
     table, at = {}, 0
     for name, (dtype, shape, raw) in out.items():
         table[name] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + len(raw)]}

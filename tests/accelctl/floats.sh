@@ -4,12 +4,12 @@
 . "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
 command -v python3 >/dev/null || exit 77
 
-for format in nvfp4 nvfp4-modelopt mxfp4 fp8 fp8-block e5m2; do
+for format in nvfp4 nvfp4-values nvfp4-modelopt nvfp4-experts nvfp4-experts-values mxfp4 fp8 fp8-block e5m2; do
     python3 "$src/tests/accelctl/float_folder.py" "$models/hf" "$work/$format" $format || exit 99
 done
 
 # Matrices that are assembled when they are read are allocated, and never mapped.
-for format in nvfp4 fp8 fp8-block e5m2; do
+for format in nvfp4 nvfp4-experts fp8 fp8-block e5m2; do
     planned_is_used cpu "$work/$format"
     sum=0
     for class in weights "mapped weights" state activations scratch program host; do
@@ -34,14 +34,30 @@ stored()
     try 0 "$accelctl" info "$work/$1" --tensors
     [ "$2" = "$3" ] || has "bits per weight, in memory $3, "
 }
-stored nvfp4 NVFP4 F16
-stored nvfp4-modelopt NVFP4 F16
+stored nvfp4 NVFP4 NVFP4
+stored nvfp4-modelopt NVFP4 NVFP4
 stored mxfp4 MXFP4 MXFP4
 stored fp8 F8_E4M3 f8_g64
 stored fp8-block F8_E4M3 f8_g32
 stored e5m2 F8_E5M2 BF16
 try 0 "$accelctl" info "$models/hf"
 ! grep -q "in memory" "$work/out" || fail "info of F32 names another type"
+
+# Blocks of NVFP4 and the factors of their products are the values of the checkpoint.
+# blocks FORMAT VALUES BYTES: weights that are no mapped ones, 4.5 bits for each weight of NVFP4
+blocks()
+{
+    try 0 "$accelctl" run "$work/$1" --json -q -n 1 -p Once
+    is "$(number memory.classes.weights.allocated)" "$3" "bytes of matrices of $1"
+    try 0 "$accelctl" eval --json -n 64 --text "$src/tests/accelctl/float_folder.py" --set compute.activations=f32 \
+        --against "$work/$2" "$work/$1"
+    awk "BEGIN { exit !($(value models.0.text.kl.mean) < 1e-6) }" ||
+        fail "KL of $1 and its values: $(value models.0.text.kl.mean)"
+}
+blocks nvfp4 nvfp4-values $((171520 * 9 / 16))
+blocks nvfp4-modelopt nvfp4-values $((171520 * 9 / 16))
+# Stacks of experts: gate and up in blocks; down, of 172 columns, in F32.
+blocks nvfp4-experts nvfp4-experts-values $(((5 * 12288 + 40 * 172 * 64) * 9 / 16 + 20 * 172 * 64 * 4))
 
 # Their values are rounded already.
 # rounded FORMAT TYPE

@@ -186,6 +186,56 @@ static void table_decides(void **state)
         check_choice(&by_row[i], CPU_ROUND_ROWS);
 }
 
+/* Returns the precision of the first kernel of an operator that stages rows of its own, for weights of a type. */
+static uint32_t precision_of(uint32_t op, const void *attributes, uint32_t isa, uint32_t type)
+{
+    const struct accel_value x = {.type = ACCEL_F32}, w = {.type = type}, ids = {.type = ACCEL_I32};
+    const struct accel_value *values[] = {&x, &w, &ids};
+    const uint32_t inputs[] = {0, 1, op == ACCEL_OP_CONV ? ACCEL_NO_VALUE : 2}, outputs[] = {0};
+    const struct accel_graph graph = {.values = values, .value_count = 3};
+    const struct accel_node node = {
+        .op = op, .inputs = inputs, .input_count = 3, .outputs = outputs, .output_count = 1, .attributes = attributes};
+    struct cpu_device device = {.experts = NULL};
+    const struct sdk_node view = {&graph, &node, &device};
+
+    cpu_kernels_fill(&device.kernels, isa);
+    for (uint32_t i = 0; i < CPU_OPERATORS; i++)
+        if (cpu_operators[i].op == op && cpu_operators[i].check(&cpu_operators[i], &view) == NULL)
+            return cpu_operators[i].precision;
+    return ACCEL_TYPE_NONE;
+}
+
+/* Experts and convolutions round as matmuls do: rows with one scale each if the node allows it and there are products.
+ */
+static void gathered_rows_are_rounded_as_allowed(void **state)
+{
+    struct accel_expert_matmul expert = {.size = sizeof(expert), .experts = 4};
+    struct accel_conv conv = {.size = sizeof(conv), .groups = 1};
+    const struct {
+        uint32_t rounding, isa, type, precision;
+    } cases[] = {
+        {ACCEL_Q8_ROW, CPU_ISA_AVX2, ACCEL_Q8_ROW, ACCEL_Q8_ROW},
+        {ACCEL_Q8_0, CPU_ISA_AVX2, ACCEL_Q8_ROW, ACCEL_Q8_0},
+        {ACCEL_Q8_ROW, CPU_ISA_AVX2, ACCEL_Q8_G128, ACCEL_Q8_ROW},
+        {ACCEL_Q8_ROW, CPU_ISA_AVX2, ACCEL_Q8_0, ACCEL_Q8_0},
+        {ACCEL_Q8_ROW, CPU_ISA_AVX2, ACCEL_Q4_G128, ACCEL_Q8_0},
+        {ACCEL_Q8_ROW, CPU_ISA_SCALAR, ACCEL_Q8_ROW, ACCEL_Q8_0},
+        {ACCEL_F32, CPU_ISA_AVX2, ACCEL_Q8_ROW, ACCEL_F32},
+    };
+    struct cpu_kernels kernels;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        cpu_kernels_fill(&kernels, cases[i].isa);
+        if (cases[i].isa != CPU_ISA_SCALAR && kernels.product[CPU_GEMM8_ROW][CPU_PLANAR] == NULL)
+            continue; /* the build has no kernels of this ISA */
+        expert.rounding = conv.rounding = cases[i].rounding;
+        assert_int_equal(precision_of(ACCEL_OP_EXPERT_MATMUL, &expert, cases[i].isa, cases[i].type),
+                         cases[i].precision);
+        assert_int_equal(precision_of(ACCEL_OP_CONV, &conv, cases[i].isa, cases[i].type), cases[i].precision);
+    }
+}
+
 /* Packed weights are read by kernels that round activations: by no other operator, and no product is chosen for one. */
 static void packed_weights_have_rounded_activations(void **state)
 {
@@ -204,6 +254,7 @@ static void packed_weights_have_rounded_activations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_claimed_runs), cmocka_unit_test(table_decides),
+                                       cmocka_unit_test(gathered_rows_are_rounded_as_allowed),
                                        cmocka_unit_test(packed_weights_have_rounded_activations)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);

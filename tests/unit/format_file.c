@@ -177,7 +177,7 @@ static void what_is_no_file_is_refused_by_kind(void **state)
 
 static void arguments_are_checked(void **state)
 {
-    struct accel_model_open_options options = {sizeof(options), 4};
+    struct accel_model_open_options options = {sizeof(options), 8};
     struct accel_model_file *file = NULL;
     char path[4096];
     (void)state;

@@ -14,6 +14,7 @@
 #include <accel/quant/half.h>
 
 #include "format_support.h"
+#include "model/file/derived.h"
 #include "model/file/packed.h"
 
 #define ROWS 300u
@@ -249,6 +250,76 @@ static void test_scales(void **state)
         check(&cases[i]);
 }
 
+enum { BLOCK_ROWS = 3, BLOCK_WIDTH = 128, BLOCK_SCALES = BLOCK_ROWS * BLOCK_WIDTH / 16 };
+
+/* Opens a folder with one matrix of NVFP4 in blocks, whose global scale divides, if `first` is its first scale. */
+static struct accel_model_file *open_blocks(unsigned char first, float global, unsigned char *codes,
+                                            unsigned char *scales)
+{
+    static const uint64_t shape[2] = {BLOCK_ROWS, BLOCK_WIDTH / 2}, lines[2] = {BLOCK_ROWS, BLOCK_WIDTH / 16}, one = 1;
+    const uint32_t size = sizeof(struct accel_safetensors_entry);
+    const struct accel_safetensors_entry entries[] = {
+        {size, ACCEL_U8, "a.b.weight_packed", shape, codes, 2, 0},
+        {size, ACCEL_F8_E4M3, "a.b.weight_scale", lines, scales, 2, 0},
+        {size, ACCEL_F32, "a.b.weight_global_scale", &one, &global, 1, 0},
+    };
+    const struct accel_safetensors_entry *list[] = {&entries[0], &entries[1], &entries[2]};
+    const struct accel_model_open_options options = {sizeof(options),
+                                                     ACCEL_MODEL_OPEN_PACKED | ACCEL_MODEL_OPEN_BLOCKS};
+    struct accel_model_file *file = NULL;
+    struct accel_error error = {0};
+    char folder[FOLDER_BYTES];
+
+    for (size_t i = 0; i < BLOCK_ROWS * BLOCK_WIDTH / 2; i++)
+        codes[i] = (unsigned char)random_below(256);
+    for (size_t i = 0; i < BLOCK_SCALES; i++) /* zero, subnormals and the largest too */
+        scales[i] = i < 2 ? (unsigned char)(0x7e * i) : (unsigned char)random_below(0x7f);
+    scales[0] = first;
+    snprintf(folder, sizeof(folder), "format_floats-%ld", (long)getpid());
+    mkdir(folder, 0777);
+    write_checkpoint(folder, list, 3, nvfp4.config);
+    if (accel_model_file_open(folder, &options, &file, &error) != ACCEL_OK)
+        fail_msg("%s", error.text);
+    remove_checkpoint(folder);
+    return file;
+}
+
+/* Blocks of NVFP4 have the codes and the scales of groups, exactly, and leave the global scale to the product. */
+static void test_blocks(void **state)
+{
+    unsigned char codes[BLOCK_ROWS * BLOCK_WIDTH / 2], scales[BLOCK_SCALES], bytes[BLOCK_ROWS * BLOCK_WIDTH * 9 / 16];
+    const struct accel_model_tensor *tensor;
+    struct accel_model_file *file = open_blocks(0, 640, codes, scales);
+    struct accel_error error = {0};
+    const void *planes[] = {bytes};
+    float values[BLOCK_ROWS * BLOCK_WIDTH], factor = 0;
+
+    (void)state;
+    tensor = accel_model_file_find(file, "a.b.weight");
+    assert_int_equal(tensor->type, ACCEL_NVFP4);
+    assert_string_equal(tensor->type_name, "NVFP4");
+    assert_int_equal(tensor->bytes, sizeof(bytes));
+    assert_true(model_product_factors(tensor, 1, &factor));
+    assert_true(factor == 1 / 640.0F);
+    assert_int_equal(accel_model_file_read(file, tensor, 0, sizeof(bytes), bytes, &error), ACCEL_OK);
+    assert_int_equal(accel_format_decode(ACCEL_NVFP4, planes, BLOCK_ROWS * BLOCK_WIDTH, values), ACCEL_OK);
+    for (size_t i = 0; i < BLOCK_ROWS * BLOCK_WIDTH; i++)
+        assert_true(values[i] == e2m1[codes[i / 2] >> 4 * (i % 2) & 15] * value_of(ACCEL_F8_E4M3, scales[i / 16]));
+    check_pieces(file, tensor, bytes, random_below);
+    accel_model_file_close(file);
+
+    /* Scales with a sign or without a number, which blocks lack, and a global scale whose reciprocal is not normal. */
+    static const unsigned char first[] = {0x80, 0x7f, 0xb8, 0};
+
+    for (size_t i = 0; i < sizeof(first); i++) {
+        file = open_blocks(first[i], first[i] != 0 ? 640 : 0x1p127F, codes, scales);
+        tensor = accel_model_file_find(file, "a.b.weight");
+        assert_int_not_equal(tensor->type, ACCEL_NVFP4);
+        assert_false(model_product_factors(tensor, 1, &factor));
+        accel_model_file_close(file);
+    }
+}
+
 static void refuse(const struct stored *s, const struct tensors *t, const char *config, int32_t code, const char *word)
 {
     struct accel_model_file *file = NULL;
@@ -315,7 +386,8 @@ static void test_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_scales), cmocka_unit_test(test_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_scales), cmocka_unit_test(test_blocks),
+                                       cmocka_unit_test(test_refused)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

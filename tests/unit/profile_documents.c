@@ -326,6 +326,7 @@ static void test_layout(void **state)
         {"request.goal=throughput", "panels"},
         {"model.memory_share=40", "auto"},
         {"model.memory_share=41", "rows"},
+        {"request.goal=throughput request.length=6000", "auto"},
         {"request.goal=throughput model.memory_share=41", "rows"},
     };
     struct fixture *f = *state;

@@ -41,6 +41,9 @@ struct accel_model_file;
 #define ACCEL_MODEL_OPEN_PACKED                                                                                        \
     2u /**< present each packed matrix of a GPTQ, AWQ or compressed-tensors folder as one tensor, as a model does;     \
           without it the stored tensors are listed */
+#define ACCEL_MODEL_OPEN_BLOCKS                                                                                        \
+    4u /**< with ACCEL_MODEL_OPEN_PACKED: matrices of NVFP4 have that type, as in a run, which multiplies products     \
+          with them by their global scales; without it they are decoded, scales included */
 
 /** Options of opening. Open. NULL means all zero: mapped. */
 struct accel_model_open_options {

@@ -45,7 +45,7 @@ static uint64_t row_bytes_of(const struct experts *e)
 {
     const uint8_t padded = CPU_ACT_BF16_ROWS + 1, half = CPU_ACT_F32_FROM_HALF, bf16 = CPU_ACT_BF16_FROM;
     const uint8_t past = CPU_ACT_F32_ROWS + 1, second = 2 * CPU_ACT_F32_ROWS + 1;
-    const uint8_t rows[] = {1, CPU_TILE_FROM, CPU_ACT_F32_FROM, past, half, second, bf16, padded};
+    const uint8_t rows[] = {1, CPU_TILE_FROM, CPU_ACT_F32_FROM, past, half, CPU_ACT_Q8_ROW_FROM, second, bf16, padded};
     uint64_t most = 0;
 
     for (size_t i = 0; i < sizeof(rows); i++) {

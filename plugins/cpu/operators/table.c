@@ -78,12 +78,15 @@ const struct sdk_kernel cpu_operators[] = {
 #include <accel/quant/formats.def>
             CPU_PLANAR_OWN(ROW32) CPU_PLANAR_SHARED(ROW32) ATTENTION("attention q4 x q8", CPU_ROUNDED, ROUNDED),
     ATTENTION("attention", 0, EXACT),
+    EXPERTS("expert matmul x q8_row", ACCEL_Q8_ROW, CPU_ROUNDED | CPU_BY_ROW, ROUNDED, PANELS),
     EXPERTS("expert matmul x q8", ACCEL_Q8_0, CPU_ROUNDED, ROUNDED, PANELS),
     EXPERTS("expert matmul x bf16", ACCEL_BF16, CPU_ROUNDED, ROUNDED, PANELS),
     /* With expert_bytes: packed experts would not be in the mapped file. cpu_allow selects. */
+    EXPERTS("expert matmul x q8_row, mapped", ACCEL_Q8_ROW, CPU_ROUNDED | CPU_BY_ROW, ROUNDED, 0),
     EXPERTS("expert matmul x q8, mapped", ACCEL_Q8_0, CPU_ROUNDED, ROUNDED, 0),
     EXPERTS("expert matmul x bf16, mapped", ACCEL_BF16, CPU_ROUNDED, ROUNDED, 0),
     EXPERTS("expert matmul x f32", ACCEL_F32, 0, EXACT, 0),
+    CONV("conv x q8_row", ACCEL_Q8_ROW, CPU_ROUNDED | CPU_BY_ROW, ROUNDED),
     CONV("conv x q8", ACCEL_Q8_0, CPU_ROUNDED, ROUNDED),
     CONV("conv x bf16", ACCEL_BF16, CPU_ROUNDED, ROUNDED),
     CONV("conv x f32", ACCEL_F32, 0, EXACT),

@@ -123,9 +123,11 @@ static int32_t make_from_folder(struct vocabulary *vocabulary)
 
 int32_t vocabulary_open(const char *path, struct vocabulary *out_vocabulary, struct accel_error *error)
 {
-    /* Opens packed matrices as the matrices that they encode. No tensor is read, so no file is mapped. */
-    static const struct accel_model_open_options packed = {sizeof(packed),
-                                                           ACCEL_MODEL_OPEN_READ | ACCEL_MODEL_OPEN_PACKED},
+    /* Opens packed matrices as the matrices that they encode, in the types of a run. No tensor is read, so no file is
+     * mapped. */
+    static const struct accel_model_open_options packed = {sizeof(packed), ACCEL_MODEL_OPEN_READ |
+                                                                               ACCEL_MODEL_OPEN_PACKED |
+                                                                               ACCEL_MODEL_OPEN_BLOCKS},
                                                  plain = {sizeof(plain), ACCEL_MODEL_OPEN_READ};
     struct accel_error first = {0};
     int32_t code;
