@@ -150,7 +150,7 @@ static void matmul(struct conform *conform)
     for (uint32_t i = 0; i < conform->rounds; i++)
         matmul_case(conform, 1 + conform_below(conform, 40), 1 + conform_below(conform, 150),
                     (1 + conform_below(conform, 4)) * (block == 1 ? 1 + conform_below(conform, 60) : block),
-                    conform_below(conform, TRIAL_BY_ROW + 1),
+                    conform_below(conform, TRIAL_ROUNDINGS),
                     conform_below(conform, RANDOM_FUSED + 1) | conform_below(conform, ACCEL_FN_END) << FUNCTION_SHIFT);
 }
 
