@@ -9,6 +9,9 @@
 #include "tools/accelctl/command.h"
 #include "tools/accelctl/words.h"
 
+/* Facts of absent devices that --set takes beside settings. */
+#define DEVICE_FACTS "device.count device.memory device.bandwidth device.compute"
+
 /* Completion candidates for the value of an option, looked up by the value name of its row or by the option's own
  * name. Other options get no candidates. */
 static const struct offer {
@@ -20,7 +23,7 @@ static const struct offer {
     {"FOLDER", "_accelctl_files", "_files -/"},
     {"PATH", "_accelctl_files", "_files"},
     {"KEY", "_accelctl_settings ''", "_accelctl_settings"},
-    {"KEY=VALUE", "_accelctl_settings =", "_accelctl_values"},
+    {"KEY=VALUE", "_accelctl_settings =; compgen -S = -W '" DEVICE_FACTS "' -- \"$word\"", "_accelctl_values"},
     {"FACT=VALUE", "_accelctl_facts =", "_accelctl_facts -S ="},
     {"MODEL", "_accelctl_models", "_accelctl_models"},
     {"platform", "_accelctl_names platforms", "_accelctl_names platforms"},
@@ -300,7 +303,8 @@ static void zsh_helpers(FILE *out)
     fputs("\n}\n_accelctl_facts()\n{\n    compadd \"$@\" -- ", out);
     put_facts(out);
     fputs("\n}\n_accelctl_values()\n{\n    local key=${PREFIX%%=*}\n    if ! compset -P '*='; then\n"
-          "        _accelctl_settings -S =\n        return\n    fi\n    case $key in\n",
+          "        _accelctl_settings -S =\n        compadd -S = -- " DEVICE_FACTS
+          "\n        return\n    fi\n    case $key in\n",
           out);
     put_values(out, "compadd -- ", "");
     fputs("    esac\n}\n", out);

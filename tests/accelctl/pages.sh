@@ -61,6 +61,7 @@ if command -v bash >/dev/null; then
     is "$(offer accelctl run --temperature 0)" " " "nothing that bash offers for a number"
     is "$(offer accelctl profile se)" "settings " "actions that bash offers"
     is "$(offer accelctl plan --set kv.type.)" "kv.type.k= kv.type.v= " "settings that bash offers"
+    is "$(offer accelctl plan --set device.m)" "device.memory= " "facts of absent devices that bash offers"
     is "$(offer accelctl plan --set kv.type.k = q)" "q8 q4 " "words of a setting that bash offers"
     is "$(offer accelctl plan --set kv.prune =)" "off recency usage " "words that bash offers behind ="
     is "$(offer accelctl quantize a b Q4_K_)" "Q4_K_M Q4_K_S " "types in capitals that bash offers"

@@ -70,6 +70,15 @@ layers()
     try 0 "$accelctl" plan "$f32" --device "$1" -ngl 3 --all
     grep -q "language *0-2 *cpu:cpu0" "$work/out" || fail "-ngl 3: no layers on the processors: $(cat "$work/out")"
     grep -q "language *3-4 *$1" "$work/out" || fail "-ngl 3: no layers on $1"
+    # A device that is short is no lack of the sum, in a plan and in a run; -ngl 0 takes the processors of a list.
+    try 0 "$accelctl" plan "$f32" --device "$1" -ngl 1 --json
+    cap=$(($(value verdict.needed) * 55 / 100))
+    try 5 "$accelctl" plan "$f32" --device "$1" -ngl 1 --set memory.device=${cap}B
+    words="MiB more than the budget of"
+    tr -s ' \n' '  ' <"$work/out" | grep -q "on one device " && words="and one of its devices lacks"
+    try 5 "$accelctl" run "$f32" --device "$1" -ngl 1 -n 1 -p x --set memory.device=${cap}B
+    one_error "$words"
+    try 0 "$accelctl" run "$f32" -q --greedy -n 1 -p Once --device "$1,cpu" -ngl 0
     try 2 "$accelctl" run "$f32" --device "$1" -ngl 0 -n 1 -p x
     one_error "gpu.layers=0 leaves no layer to a GPU, and the request names the device $1"
     try 2 "$accelctl" run "$f32" --device "$1" -ngl 2 --set placement=auto -n 1 -p x
