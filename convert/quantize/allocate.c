@@ -8,8 +8,8 @@
 
 #include "convert/quantize/calibration.h"
 #include "convert/quantize/layout.h"
-#include "model/describe/mix.h"
 #include "convert/quantize/sensitivity.h"
+#include "model/describe/mix.h"
 
 /* Most iterations until the size of the header, which depends on the types, is stable. */
 enum { ITERATIONS_MAX = 8 };

@@ -27,7 +27,7 @@ struct quantize_rules {
     const struct family *family;
     uint32_t type;
     uint32_t critical;           /* ACCEL_TYPE_NONE: no tensor is */
-    struct model_mix *mix;    /* of `type` if that names a mix, else NULL; owned */
+    struct model_mix *mix;       /* of `type` if that names a mix, else NULL; owned */
     struct quantize_role *roles; /* [options->role_count]; owned */
 };
 

@@ -22,7 +22,7 @@ bool model_mix_is_known(const char *word, bool named_as_types);
 /* Classifies the matrices of a file for the rules. `is_calibrated`: the inputs of the matrices are measured
  * (llama.cpp's importance matrix). The word must be a known one; free the mix with model_mix_free. */
 int32_t model_mix_of_file(const struct accel_model_file *file, const struct family *family, const char *word,
-                            bool is_calibrated, struct model_mix **out_mix, struct accel_error *error);
+                          bool is_calibrated, struct model_mix **out_mix, struct accel_error *error);
 void model_mix_free(struct model_mix *mix);
 
 /* Gets the type that the mix, without calibration, gives each weight of a description, in the order of its sketch;
