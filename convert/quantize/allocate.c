@@ -8,8 +8,8 @@
 
 #include "convert/quantize/calibration.h"
 #include "convert/quantize/layout.h"
-#include "convert/quantize/mix.h"
 #include "convert/quantize/sensitivity.h"
+#include "model/describe/mix.h"
 
 /* Most iterations until the size of the header, which depends on the types, is stable. */
 enum { ITERATIONS_MAX = 8 };
@@ -26,8 +26,8 @@ static int32_t lay_out(struct accel_quantize_job *job, const struct quantize_rul
     job->places = NULL;
     job->config = NULL;
     job->type = rules->type;
-    job->mix = rules->mix == NULL ? NULL : quantize_mix_name(rules->mix);
-    job->file_type = rules->mix == NULL ? quantize_file_type(rules->type) : quantize_mix_number(rules->mix);
+    job->mix = rules->mix == NULL ? NULL : model_mix_name(rules->mix);
+    job->file_type = rules->mix == NULL ? quantize_file_type(rules->type) : model_mix_number(rules->mix);
     quantize_choose(job, rules);
     job->layout = quantize_layout_for(job);
     return job->layout->header(job, error);

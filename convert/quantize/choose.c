@@ -10,8 +10,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "convert/quantize/mix.h"
 #include "model/describe/internal.h"
+#include "model/describe/mix.h"
 #include "model/file/json.h"
 #include "model/file/rows.h"
 
@@ -27,14 +27,12 @@ static const struct target {
     const char *shown;
     uint32_t type;
     uint32_t number;
-    uint32_t narrow; /* fallback for rows that are not whole blocks, if blocks of 32 fit: at least as many bits, as in
-                        llama-quantize */
 } targets[] = {
 #define TARGET_READ(...)
 #define TARGET_ENCODED(...)
 #define TARGET_WRITTEN(...) {__VA_ARGS__},
 #define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, number, file_type, narrow, use, cache)            \
-    TARGET_##use(#ID, ACCEL_##ID, file_type, narrow)
+    TARGET_##use(#ID, ACCEL_##ID, file_type)
 #include <accel/quant/formats.def>
 };
 #define TARGETS (sizeof(targets) / sizeof(targets[0]))
@@ -219,10 +217,10 @@ int32_t quantize_rules_read(const struct accel_model_file *file, const struct ac
     if (code != ACCEL_OK)
         return code;
     rules.family = family_of(file);
-    if (quantize_mix_is_known(options->type, (options->flags & ACCEL_QUANTIZE_MIX) != 0))
-        code = quantize_mix_create(file, rules.family, options->type, options->id_count > 0, &rules.mix, error);
+    if (model_mix_is_known(options->type, (options->flags & ACCEL_QUANTIZE_MIX) != 0))
+        code = model_mix_of_file(file, rules.family, options->type, options->id_count > 0, &rules.mix, error);
     if (code == ACCEL_OK && rules.mix != NULL)
-        rules.type = quantize_mix_base(rules.mix);
+        rules.type = model_mix_base(rules.mix);
     else if (code == ACCEL_OK)
         code = quantize_type_read(options->type, options, "type", &rules.type, error);
     if (code == ACCEL_OK && options->critical != NULL)
@@ -242,7 +240,7 @@ int32_t quantize_rules_read(const struct accel_model_file *file, const struct ac
 
 void quantize_rules_free(struct quantize_rules *rules)
 {
-    quantize_mix_free(rules->mix);
+    model_mix_free(rules->mix);
     free(rules->roles);
     rules->mix = NULL;
     rules->roles = NULL;
@@ -272,25 +270,10 @@ static bool is_quantized_in_folder(const struct quantize_rules *rules, const str
            (rules->mix != NULL && (strcmp(role, "embedding") == 0 || strcmp(role, "head") == 0));
 }
 
-/* Returns whether rows of `width` values are whole blocks of the type. */
-static bool divides(uint32_t type, uint64_t width)
-{
-    struct accel_format format;
-    return accel_format_describe(type, &format) == ACCEL_OK && width % format.block_values == 0;
-}
-
 static bool is_decoded(const struct accel_model_tensor *tensor)
 {
     struct model_rows rows;
     return model_rows_of(tensor, tensor->type, &rows) == ACCEL_OK;
-}
-
-uint32_t quantize_narrow(uint32_t type, uint64_t width)
-{
-    const struct target *target = find_target(type);
-    if (divides(type, width))
-        return type;
-    return target != NULL && divides(target->narrow, width) ? target->narrow : accel_format_narrow(type, (size_t)width);
 }
 
 /* Returns why a tensor keeps its type whatever the rules are, or NULL. */
@@ -329,7 +312,7 @@ static const char *type_by_rules(const struct accel_quantize_job *job, const str
     if (*out_type == ACCEL_TYPE_NONE && folder && !is_quantized_in_folder(rules, tensor, facts->role))
         return "no linear layer";
     if (*out_type == ACCEL_TYPE_NONE && rules->mix != NULL)
-        return quantize_mix_type(rules->mix, index, out_type);
+        return model_mix_type(rules->mix, index, out_type);
     if (*out_type == ACCEL_TYPE_NONE)
         *out_type = rules->type;
     return NULL;
@@ -404,7 +387,7 @@ static void choose(struct accel_quantize_job *job, const struct quantize_rules *
         keep(row, tensor, reason);
         return;
     }
-    row->to = quantize_narrow(type, model_tensor_width(tensor));
+    row->to = model_narrow_type(type, model_tensor_width(tensor));
     if (row->to != type)
         name_requested(job, index, type);
     name_type(job, index);

@@ -12,7 +12,7 @@
 #include "convert/quantize/internal.h"
 
 struct family;
-struct quantize_mix;
+struct model_mix;
 
 /* Tensors of a role, and their type. */
 struct quantize_role {
@@ -27,7 +27,7 @@ struct quantize_rules {
     const struct family *family;
     uint32_t type;
     uint32_t critical;           /* ACCEL_TYPE_NONE: no tensor is */
-    struct quantize_mix *mix;    /* of `type` if that names a mix, else NULL; owned */
+    struct model_mix *mix;       /* of `type` if that names a mix, else NULL; owned */
     struct quantize_role *roles; /* [options->role_count]; owned */
 };
 
@@ -44,9 +44,6 @@ int32_t quantize_type_read(const char *word, const struct accel_quantize_options
 /* Returns whether a budget decides the type of a tensor: a matrix that can be decoded, that no pattern keeps, and that
  * the rules would convert or do not cover. */
 bool quantize_is_free(const struct accel_quantize_job *job, const struct quantize_rules *rules, uint64_t index);
-
-/* Returns `type`, or a narrower one whose groups or blocks divide the rows. */
-uint32_t quantize_narrow(uint32_t type, uint64_t width);
 
 /* Fills rows, formats and tensors of the job. */
 void quantize_choose(struct accel_quantize_job *job, const struct quantize_rules *rules);

@@ -9,7 +9,6 @@ libaccel_model_core_la_SOURCES += \
 	%D%/internal.h \
 	%D%/layout.h %D%/layout_folder.c %D%/layout_folder.h \
 	%D%/layout_gguf.c %D%/layout_gptq.c %D%/layout_planes.c \
-	%D%/mix.c %D%/mix.h \
 	%D%/plan.c \
 	%D%/run.c \
 	%D%/probe.c %D%/probe.h \

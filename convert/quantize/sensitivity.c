@@ -134,7 +134,7 @@ static uint32_t probe_type(uint64_t width)
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         uint32_t type = accel_format_find(names[i]);
 
-        if (quantize_narrow(type, width) == type)
+        if (model_narrow_type(type, width) == type)
             return type;
     }
     return ACCEL_TYPE_NONE;
@@ -155,7 +155,7 @@ static int32_t fill_menu(struct scan *scan, uint64_t index, const struct accel_m
         struct model_rows to;
         double error;
 
-        if (quantize_narrow(scan->types[t], sample->from.width) != scan->types[t] ||
+        if (model_narrow_type(scan->types[t], sample->from.width) != scan->types[t] ||
             model_rows_of(tensor, scan->types[t], &to) != ACCEL_OK)
             continue;
         code = measure(sample, &to, power, fit_power, &error);

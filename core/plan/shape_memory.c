@@ -78,6 +78,7 @@ static int32_t read_cache_type(struct accel_shape_planner *s, const struct accel
                         "%s=%s comes to f16: no group of 32 or more divides heads of %" PRIu32
                         ", and fallback.kv is %s",
                         setting->key, setting->value, head, policy->value);
+    accel_plan_decide(plan, setting, "f16", ACCEL_ORIGIN_BUILTIN, policy->place, "no group divides the heads");
     return ACCEL_OK;
 }
 

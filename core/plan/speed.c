@@ -56,9 +56,9 @@ static int compare_rates(const void *a, const void *b)
     return (one > other) - (one < other);
 }
 
-/* Makes the range from the lower to the upper quartile: a run beside which the machine did something else, or with a
- * clock that was not yet up, does not widen it. Runs of less than half as many tokens as the longest one, whose rates
- * scatter, do not count. */
+/* Makes the range from the slowest to the fastest run, of five runs and more from the lower to the upper quartile: a
+ * run beside which the machine did something else, or with a clock that was not yet up, does not widen it. Runs of less
+ * than half as many tokens as the longest one, whose rates scatter, do not count. */
 static void set_quartiles(struct samples *samples, struct range *range)
 {
     uint32_t count = 0;
@@ -71,8 +71,14 @@ static void set_quartiles(struct samples *samples, struct range *range)
     range->runs = count;
     if (count == 0)
         return;
-    range->lower = samples->rates[(count + 3) / 4 - 1];
-    range->upper = samples->rates[(3 * count + 3) / 4 - 1];
+    range->lower = samples->rates[count < 5 ? 0 : count / 4];
+    range->upper = samples->rates[count - 1 - (count < 5 ? 0 : count / 4)];
+}
+
+/* Returns the words by which a range of quartiles differs from one of the slowest to the fastest run. */
+static const char *half_of(const struct range *range)
+{
+    return range->runs < 5 ? "" : "the middle half of ";
 }
 
 /* ---- past errors ---- */
@@ -188,9 +194,12 @@ static const char *place_of(struct accel_plan *plan)
     return names;
 }
 
-/* Adds the best available evidence of the speed: this model, other models, a measured bandwidth, a stated one. */
+/* Adds the best available evidence of the speed: this model, this model with other settings, other models, a measured
+ * bandwidth, a stated one. */
 static int32_t predict_decode(struct accel_plan *plan, const struct accel_history *own, struct accel_error *error)
 {
+    static const char *const sources[][2] = {
+        {"run", " of this model with other settings"}, {"run", " of other models"}, {"measurement", ""}};
     const char *place = place_of(plan);
     struct accel_history *others = NULL;
     struct range range = {0};
@@ -203,8 +212,8 @@ static int32_t predict_decode(struct accel_plan *plan, const struct accel_histor
         tokens = accel_plan_text(plan, ", of %s%" PRIu64 " tokens", range.runs == 1 ? "" : "up to ", range.tokens);
     if (range.runs)
         return add_speed(plan, "written", &range,
-                         accel_plan_text(plan, "measured: %" PRIu32 " run%s of this model with these settings%s",
-                                         range.runs, range.runs == 1 ? "" : "s", tokens));
+                         accel_plan_text(plan, "measured: %s%" PRIu32 " run%s of this model with these settings%s",
+                                         half_of(&range), range.runs, range.runs == 1 ? "" : "s", tokens));
     if (plan->bound_decode_origin != NULL) {
         /* A data sheet of a described device states the highest speed, accel_plan_state_speed an expected one. */
         range.upper = plan->bound_decode;
@@ -213,19 +222,20 @@ static int32_t predict_decode(struct accel_plan *plan, const struct accel_histor
     }
     if (plan->spread)
         return add_speed(plan, "written", &range, "no run with these layers on these devices was measured");
-    for (uint32_t kind = ACCEL_HISTORY_RUN; kind <= ACCEL_HISTORY_BANDWIDTH && *place; kind++) {
-        code = accel_history_find(plan->context, kind, NULL, place, RECORDS, &others, error);
-        if (code != ACCEL_OK)
+    for (uint32_t kind = 0; kind <= ACCEL_HISTORY_BANDWIDTH && *place; kind++) {
+        if (kind != 0 &&
+            (code = accel_history_find(plan->context, kind, NULL, place, RECORDS, &others, error)) != ACCEL_OK)
             return code;
-        of_bytes(plan, others, &range);
+        of_bytes(plan, kind == 0 ? own : others, &range);
         accel_history_free(others);
         if (range.runs)
-            return add_speed(
-                plan, "written", &range,
-                accel_plan_text(plan, "estimated: bytes/s of %" PRIu32 " %s%s / %s to %s a step, cache empty to full",
-                                range.runs, kind == ACCEL_HISTORY_RUN ? "other run" : "measurement",
-                                range.runs == 1 ? "" : "s", accel_plan_size_text(plan->step_weights, least),
-                                accel_plan_size_text(plan->step_weights + plan->step_state, most)));
+            return add_speed(plan, "written", &range,
+                             accel_plan_text(plan,
+                                             "estimated: bytes/s of %s%" PRIu32
+                                             " %s%s%s / %s to %s a step, cache empty to full",
+                                             half_of(&range), range.runs, sources[kind][0], range.runs == 1 ? "" : "s",
+                                             sources[kind][1], accel_plan_size_text(plan->step_weights, least),
+                                             accel_plan_size_text(plan->step_weights + plan->step_state, most)));
     }
     /* Layers on another device do not have the bandwidth of the plan's, and a described one bounds the speed itself. */
     if (plan->device && strcmp(place, plan->device->info.name) == 0 &&

@@ -34,14 +34,21 @@ struct choice {
 
 static const struct word {
     uint32_t word; /* ACCEL_WORD_... */
-    const char *name;
     uint32_t bits;
-    uint32_t bytes; /* 0: it has groups */
+    uint32_t type; /* ACCEL_TYPE_NONE: it has groups */
+    uint32_t scheme;
 } words[] = {
-    {ACCEL_WORD_F32, "f32", 32, 4}, {ACCEL_WORD_F16, "f16", 16, 2}, {ACCEL_WORD_BF16, "bf16", 16, 2},
-    {ACCEL_WORD_Q8, "q8", 8, 0},    {ACCEL_WORD_Q4, "q4", 4, 0},    {ACCEL_WORD_Q3, "q3", 3, 0},
-    {ACCEL_WORD_Q2, "q2", 2, 0},    {ACCEL_WORD_NF4, "nf4", 4, 0},  {ACCEL_WORD_CLUSTER4, "c4", 4, 0},
-    {ACCEL_WORD_OTHER, "", 0, 0},
+    {ACCEL_WORD_F32, 32, ACCEL_F32, 0},
+    {ACCEL_WORD_F16, 16, ACCEL_F16, 0},
+    {ACCEL_WORD_BF16, 16, ACCEL_BF16, 0},
+    {ACCEL_WORD_Q8, 8, ACCEL_TYPE_NONE, ACCEL_SCHEME_SYMMETRIC},
+    {ACCEL_WORD_Q4, 4, ACCEL_TYPE_NONE, ACCEL_SCHEME_SYMMETRIC},
+    {ACCEL_WORD_Q3, 3, ACCEL_TYPE_NONE, ACCEL_SCHEME_SYMMETRIC},
+    {ACCEL_WORD_Q2, 2, ACCEL_TYPE_NONE, ACCEL_SCHEME_SYMMETRIC},
+    {ACCEL_WORD_NF4, 4, ACCEL_TYPE_NONE, ACCEL_SCHEME_NF4},
+    {ACCEL_WORD_CLUSTER4, 4, ACCEL_TYPE_NONE, ACCEL_SCHEME_CODEBOOK},
+    {ACCEL_WORD_C4, 4, ACCEL_TYPE_NONE, ACCEL_SCHEME_CODEBOOK},
+    {ACCEL_WORD_OTHER, 0, ACCEL_TYPE_NONE, 0},
 };
 
 /* Returns the row of a word, or the last one, of 0 bits. */
@@ -51,57 +58,6 @@ static const struct word *find_word(uint32_t word)
     while (row->bits && row->word != word)
         row++;
     return row;
-}
-
-static uint32_t dividing_group(uint32_t group, uint64_t columns)
-{
-    while (group >= 32 && columns % group != 0)
-        group /= 2;
-    return group >= 32 ? group : 0;
-}
-
-static void set_plain_type(const char *name, uint32_t bytes, struct accel_plan_type *out)
-{
-    *out = (struct accel_plan_type){.block_values = 1, .block_bytes = bytes, .bits = bytes * 8};
-    snprintf(out->name, sizeof(out->name), "%s", name);
-}
-
-bool accel_plan_type_of(uint32_t word, uint32_t group, bool asymmetric, uint64_t columns,
-                        struct accel_plan_type *out_type)
-{
-    const struct word *row = find_word(word);
-    if (row->bits == 0)
-        return false;
-    if (row->bytes) {
-        set_plain_type(row->name, row->bytes, out_type);
-        return true;
-    }
-    *out_type = (struct accel_plan_type){.block_values = 1, .bits = row->bits};
-    group = dividing_group(group, columns);
-    if (group == 0) {
-        set_plain_type("f16", 2, out_type);
-        return true;
-    }
-    /* nf4 has one fixed codebook and cluster types have one per row, so each group has a scale and no zero point. */
-    asymmetric = asymmetric && *row->name == 'q';
-    out_type->block_values = group;
-    out_type->block_bytes = group / 8 * out_type->bits + 2 + asymmetric;
-    out_type->row_bytes = word == ACCEL_WORD_CLUSTER4 ? 32 : 0;
-    snprintf(out_type->name, sizeof(out_type->name), "%s_g%" PRIu32 "%s", row->name, group, asymmetric ? "a" : "");
-    return true;
-}
-
-uint32_t accel_plan_group(const struct accel_profile_setting *setting, uint32_t otherwise)
-{
-    return setting->number ? (uint32_t)setting->number : otherwise;
-}
-
-uint64_t accel_plan_type_bytes(const struct accel_plan_type *type, uint64_t rows, uint64_t columns)
-{
-    uint64_t blocks = columns / type->block_values;
-    if (columns % type->block_values != 0)
-        return UINT64_MAX;
-    return accel_plan_multiply(rows, accel_plan_add(accel_plan_multiply(blocks, type->block_bytes), type->row_bytes));
 }
 
 static bool type_of_file(uint32_t type, struct accel_plan_type *out)
@@ -118,6 +74,43 @@ static bool type_of_file(uint32_t type, struct accel_plan_type *out)
     snprintf(out->name, sizeof(out->name), "%s", accel_type_text(type, text));
     out->bits = accel_number_in(out->name);
     return true;
+}
+
+/* Returns the type that a word means for rows of `columns` values: with the largest group up to `group` that divides
+ * them, else F16. ACCEL_TYPE_NONE: no type has the name. */
+static uint32_t id_of(uint32_t word, uint32_t group, bool asymmetric, uint64_t columns)
+{
+    const struct word *row = find_word(word);
+    uint32_t log2_group = 0, scheme = row->scheme;
+    if (row->type != ACCEL_TYPE_NONE || row->bits == 0)
+        return row->type;
+    while (group >= 32 && columns % group != 0)
+        group /= 2;
+    while (1u << log2_group < group)
+        log2_group++;
+    /* nf4 has one fixed codebook and cluster types have one per row, so each group has a scale and no zero point. */
+    if (asymmetric && scheme == ACCEL_SCHEME_SYMMETRIC)
+        scheme = ACCEL_SCHEME_ASYMMETRIC;
+    return group < 32 ? ACCEL_F16 : ACCEL_PLANAR(row->bits, log2_group, scheme);
+}
+
+bool accel_plan_type_of(uint32_t word, uint32_t group, bool asymmetric, uint64_t columns,
+                        struct accel_plan_type *out_type)
+{
+    return type_of_file(id_of(word, group, asymmetric, columns), out_type);
+}
+
+uint32_t accel_plan_group(const struct accel_profile_setting *setting, uint32_t otherwise)
+{
+    return setting->number ? (uint32_t)setting->number : otherwise;
+}
+
+uint64_t accel_plan_type_bytes(const struct accel_plan_type *type, uint64_t rows, uint64_t columns)
+{
+    uint64_t blocks = columns / type->block_values;
+    if (columns % type->block_values != 0)
+        return UINT64_MAX;
+    return accel_plan_multiply(rows, accel_plan_add(accel_plan_multiply(blocks, type->block_bytes), type->row_bytes));
 }
 
 static bool is_block(const struct accel_plan_type *type)
@@ -223,40 +216,16 @@ static void use_file_type(struct accel_shape_planner *s, const struct accel_sket
     accel_plan_add_unhonored(s->plan, &s->plan->shape_unhonored, choice->decision.setting, 0, reason);
 }
 
-/* Returns the block format of files with the same precision as the requested type, or ACCEL_TYPE_NONE: a device
- * may read these formats and no planar ones. */
-static uint32_t find_block_format(const struct accel_plan *plan, const struct accel_plan_type *wanted, uint64_t columns)
+/* Returns the block format of files with the same precision as a planar type, or ACCEL_TYPE_NONE: a device may read
+ * these formats and no planar ones. */
+static uint32_t find_block_format(const struct accel_plan *plan, uint32_t type, uint64_t columns)
 {
-    static const struct {
-        char word[3];
-        bool asymmetric;
-        uint32_t type;
-    } rows[] = {{"q8", false, ACCEL_Q8_0}, {"q4", false, ACCEL_Q4_0}, {"q4", true, ACCEL_Q4_1}};
-    bool asymmetric = wanted->name[strlen(wanted->name) - 1] == 'a';
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-        if (strncmp(rows[i].word, wanted->name, 2) == 0 && rows[i].asymmetric == asymmetric && columns % 32 == 0 &&
-            accel_plan_reads(plan, rows[i].type))
-            return rows[i].type;
-    return ACCEL_TYPE_NONE;
-}
-
-/* Returns the scheme of a planar type by its name: "q4_g128a", "nf4_g64", "c4_g128". */
-static uint32_t scheme_of(const char *name)
-{
-    if (name[0] == 'q')
-        return name[strlen(name) - 1] == 'a' ? ACCEL_SCHEME_ASYMMETRIC : ACCEL_SCHEME_SYMMETRIC;
-    return name[0] == 'n' ? ACCEL_SCHEME_NF4 : name[0] == 'f' ? ACCEL_SCHEME_FLOAT8 : ACCEL_SCHEME_CODEBOOK;
-}
-
-/* Returns the id of a type that accel_plan_type_of made. */
-static uint32_t id_of(const struct accel_plan_type *type)
-{
-    uint32_t log2_group = 0;
-    if (!is_block(type))
-        return strcmp(type->name, "f32") == 0 ? ACCEL_F32 : strcmp(type->name, "f16") == 0 ? ACCEL_F16 : ACCEL_BF16;
-    while (1u << log2_group < type->block_values)
-        log2_group++;
-    return ACCEL_PLANAR(type->bits, log2_group, scheme_of(type->name));
+    const uint32_t precision = ACCEL_PLANAR(ACCEL_PLANAR_BITS(type), 0u, ACCEL_PLANAR_SCHEME(type));
+    const uint32_t block = precision == ACCEL_PLANAR(8u, 0u, ACCEL_SCHEME_SYMMETRIC)    ? ACCEL_Q8_0
+                           : precision == ACCEL_PLANAR(4u, 0u, ACCEL_SCHEME_SYMMETRIC)  ? ACCEL_Q4_0
+                           : precision == ACCEL_PLANAR(4u, 0u, ACCEL_SCHEME_ASYMMETRIC) ? ACCEL_Q4_1
+                                                                                        : ACCEL_TYPE_NONE;
+    return columns % 32 == 0 && accel_plan_reads(plan, block) ? block : ACCEL_TYPE_NONE;
 }
 
 /* Adds one note for all weights: each weight has its own reason in its record. */
@@ -280,12 +249,11 @@ static int32_t fit_type_to_device(struct accel_shape_planner *s, const struct ac
     uint32_t other = ACCEL_TYPE_NONE;
     const struct accel_profile_setting *policy = &plan->settings->values->fallback_precision;
     char wanted[24];
-    choice->id = id_of(&choice->type);
     if (is_vector(weight) || accel_plan_reads(plan, choice->id))
         return ACCEL_OK;
     memcpy(wanted, choice->type.name, sizeof(wanted));
-    if (is_block(&choice->type) && !groups_are_given(plan))
-        other = find_block_format(plan, &choice->type, weight->columns);
+    if (is_block(&choice->type) && !groups_are_given(plan) && choice->decision.setting->word != ACCEL_WORD_OTHER)
+        other = find_block_format(plan, choice->id, weight->columns);
     if (other != ACCEL_TYPE_NONE && type_of_file(other, &choice->type)) {
         choice->id = other;
         choice->reason =
@@ -318,6 +286,15 @@ static int32_t fit_type_to_device(struct accel_shape_planner *s, const struct ac
     return ACCEL_OK;
 }
 
+/* Returns the type that a setting whose word is a mix of types (weights.type=q4_k_m) gives a weight of the sketch,
+ * which has the types of that mix; ACCEL_TYPE_NONE: the setting is no mix, or the weight keeps its type. */
+static uint32_t type_in_mix(const struct accel_shape_planner *s, const struct accel_sketch_weight *weight,
+                            const struct accel_profile_setting *setting)
+{
+    const uint32_t *mix = ACCEL_HAS(s->shapes, mix) ? s->shapes->mix : NULL;
+    return mix && setting->word == ACCEL_WORD_OTHER ? mix[weight - s->shapes->weights] : ACCEL_TYPE_NONE;
+}
+
 static int32_t apply_setting(struct accel_shape_planner *s, const struct accel_sketch_weight *weight,
                              struct choice *choice)
 {
@@ -326,7 +303,9 @@ static int32_t apply_setting(struct accel_shape_planner *s, const struct accel_s
     const struct accel_profile_setting *least = &values->weights_least;
     bool asymmetric = values->weights_scheme.word == ACCEL_WORD_ASYMMETRIC;
     uint32_t asked = accel_plan_group(&values->weights_group, 128);
-    bool raises = !is_vector(weight) && find_word(least->word)->bits > find_word(choice->decision.setting->word)->bits;
+    bool is_mixed = type_of_file(type_in_mix(s, weight, choice->decision.setting), &choice->type);
+    uint32_t bits = is_mixed ? choice->type.bits : find_word(choice->decision.setting->word)->bits;
+    bool raises = !is_vector(weight) && find_word(least->word)->bits > bits;
     if (raises && accel_plan_recommends(least) && accel_plan_is_users(choice->decision.setting)) {
         accel_plan_add_unhonored(plan, &plan->shape_unhonored, least, 0,
                                  accel_plan_text(plan, "%s=%s is requested", choice->decision.setting->key,
@@ -337,8 +316,11 @@ static int32_t apply_setting(struct accel_shape_planner *s, const struct accel_s
             accel_plan_text(plan, "weights.least=%s is the floor (%s)", least->value, least->place));
         choice->decision = (struct decision){least, "no matrix gets fewer bits"};
         choice->reason = choice->decision.reason;
+        is_mixed = false;
     }
-    if (!accel_plan_type_of(choice->decision.setting->word, asked, asymmetric, weight->columns, &choice->type))
+    choice->id = is_mixed ? type_in_mix(s, weight, choice->decision.setting)
+                          : id_of(choice->decision.setting->word, asked, asymmetric, weight->columns);
+    if (!type_of_file(choice->id, &choice->type))
         return accel_error_set(s->error, ACCEL_E_INTERNAL, "no type is called %s", choice->decision.setting->value);
     if (!is_block(&choice->type) && find_word(choice->decision.setting->word)->bits < 16)
         choice->reason =
@@ -367,7 +349,7 @@ static int32_t apply_setting(struct accel_shape_planner *s, const struct accel_s
             return ACCEL_OK;
         }
     }
-    if (is_block(&choice->type) && choice->type.block_values < asked) {
+    if (!is_mixed && is_block(&choice->type) && choice->type.block_values < asked) {
         choice->reason =
             accel_plan_text(plan, "groups of %" PRIu32 " for rows of %" PRIu64 ": %" PRIu32 " does not divide them",
                             choice->type.block_values, weight->columns, asked);
@@ -407,8 +389,10 @@ static int32_t choose_type(struct accel_shape_planner *s, const struct accel_ske
     find_decision(s->plan, weight, &choice->decision);
     choice->reason = choice->decision.reason;
     s->by_type |= choice->decision.setting == &s->plan->settings->values->weights_type;
-    if (choice->decision.setting)
+    if (choice->decision.setting && (choice->decision.setting->word != ACCEL_WORD_OTHER ||
+                                     type_in_mix(s, weight, choice->decision.setting) != ACCEL_TYPE_NONE))
         return apply_setting(s, weight, choice);
+    choice->decision.setting = NULL;
     choice->type = choice->file;
     choice->id = weight->type;
     choice->reason = "as in the file";
@@ -419,7 +403,7 @@ static int32_t choose_type(struct accel_shape_planner *s, const struct accel_ske
                                                  "not restore accuracy",
                                                  choice->file.name));
     if (choice->file.name[0] == '\0') {
-        set_plain_type(is_vector(weight) ? "f32" : "f16", is_vector(weight) ? 4 : 2, &choice->type);
+        type_of_file(is_vector(weight) ? ACCEL_F32 : ACCEL_F16, &choice->type);
         choice->reason = "no file was read: the usual type";
     }
     return ACCEL_OK;
@@ -483,7 +467,7 @@ static void add_weight(struct accel_shape_planner *s, const struct accel_sketch_
                                     .name = accel_plan_text(s->plan, "%s", weight->name)};
     s->converted += row.converted;
     s->converted_vectors += row.converted && is_vector(weight);
-    s->grouped += choice->converted && is_block(&choice->type);
+    s->grouped += choice->converted && is_block(&choice->type) && choice->decision.setting->word != ACCEL_WORD_OTHER;
     accel_plan_append(s->plan, &s->plan->weights, &row, sizeof(row));
 }
 

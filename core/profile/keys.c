@@ -218,7 +218,8 @@ static bool refuse_word(const struct accel_setting_row *key, const char *text, c
 {
     const char *words = key->type == ACCEL_SETTING_FLAG ? "true false" : key->words;
     char near[NEAREST_WORD], hint[ACCEL_DID_YOU_MEAN];
-    snprintf(why, bytes, "\"%.60s\" is none of: %s%s", text, words,
+    const int shown = strlen(words) < 120 ? 120 : (int)(strchr(words + 80, ' ') - words);
+    snprintf(why, bytes, "\"%.60s\" is none of: %.*s%s%s", text, shown, words, strlen(words) < 120 ? "" : " ...",
              accel_did_you_mean(find_nearest(words, accel_flag_word(key, text), near) ? near : NULL, hint));
     return false;
 }

@@ -303,13 +303,15 @@ static int32_t choose_client(struct accel_resolver *r, bool *out_again)
     return code == ACCEL_OK ? accel_profile_selection_add(&r->selection, &fact) : code;
 }
 
-/* Adds the goal as a fact, on which rules for other settings depend. *out_again as for the client. */
-static int32_t choose_goal(struct accel_resolver *r, bool *out_again)
+/* Adds a setting that differs from `preset` as a fact, on which rules for other settings depend. *out_again as for the
+ * client. */
+static int32_t add_request_fact(struct accel_resolver *r, const char *key, const char *preset, const char *fact_name,
+                                bool *out_again)
 {
-    const struct accel_key_candidate *winner = find_slot(r, "goal")->strongest;
-    struct accel_profile_fact fact = {"request.goal", winner->value.word, "",
-                                      winner->place,  winner->reason,     ACCEL_LAYER_GIVEN};
-    if (strcmp(winner->value.word, "balanced") == 0)
+    const struct accel_key_candidate *winner = find_slot(r, key)->strongest;
+    struct accel_profile_fact fact = {fact_name,     winner->value.word, "",
+                                      winner->place, winner->reason,     ACCEL_LAYER_GIVEN};
+    if (strcmp(winner->value.word, preset) == 0)
         return ACCEL_OK;
     *out_again = true;
     return accel_profile_selection_add(&r->selection, &fact);
@@ -334,7 +336,9 @@ static int32_t resolve(struct accel_resolver *r, const struct accel_profile_pair
     if (code == ACCEL_OK)
         code = choose_client(r, &again);
     if (code == ACCEL_OK)
-        code = choose_goal(r, &again);
+        code = add_request_fact(r, "goal", "balanced", "request.goal", &again);
+    if (code == ACCEL_OK)
+        code = add_request_fact(r, "memory.efficient", "false", "request.efficient", &again);
     if (code != ACCEL_OK || !again)
         return code;
     client = find_slot(r, "client")->strongest->value.word;

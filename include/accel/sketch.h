@@ -59,6 +59,8 @@ struct accel_sketch {
     const char *origin;        /**< the file, or the descriptor's file:line */
     const uint64_t *step_rows; /**< [weight_count]: rows that a step of one token reads of each, fewer than `rows` of
                                     experts; NULL: all */
+    const uint32_t *mix;       /**< [weight_count]: the type that each gets by a weights.type that is a mix of types
+                                    ("q4_k_m"), ACCEL_TYPE_NONE: it keeps its own; NULL: as if weights.type were auto */
 };
 
 ACCEL_END_C

@@ -7,7 +7,8 @@ libaccel_model_core_la_SOURCES += \
 	%D%/file.c \
 	%D%/find_name.c \
 	%D%/gguf.c \
-	%D%/internal.h %D%/open.h \
+	%D%/internal.h \
+	%D%/mix.c %D%/mix.h \
 	%D%/names.c \
 	%D%/open.h \
 	%D%/recipe.c %D%/recipe.h \

@@ -23,6 +23,32 @@ uint64_t model_tensor_elements(const struct accel_model_tensor *tensor)
     return elements;
 }
 
+/* Returns whether rows of `width` values are whole blocks of the type. */
+static bool divides(uint32_t type, uint64_t width)
+{
+    struct accel_format format;
+
+    return accel_format_describe(type, &format) == ACCEL_OK && width % format.block_values == 0;
+}
+
+uint32_t model_narrow_type(uint32_t type, uint64_t width)
+{
+    static const struct {
+        uint32_t type, narrow;
+    } formats[] = {
+#define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, number, file_type, narrow, use, cache)            \
+    {ACCEL_##ID, narrow},
+#include <accel/quant/formats.def>
+    };
+
+    if (divides(type, width))
+        return type;
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+        if (formats[i].type == type && divides(formats[i].narrow, width))
+            return formats[i].narrow;
+    return accel_format_narrow(type, (size_t)width);
+}
+
 /* Returns whether a type decodes to real values, which integers do not; one zero is enough to test this. */
 static bool is_decoded(const struct accel_format *format)
 {

@@ -16,6 +16,10 @@ uint64_t model_tensor_width(const struct accel_model_tensor *tensor);
 /* Returns the values of a tensor; the file has checked that the number fits. */
 uint64_t model_tensor_elements(const struct accel_model_tensor *tensor);
 
+/* Returns `type`, or the fallback for rows of `width` values that are not whole blocks of it: blocks of 32 with at
+ * least as many bits, as in llama-quantize, or a planar type with smaller groups; else F16. */
+uint32_t model_narrow_type(uint32_t type, uint64_t width);
+
 /* Layout of the rows of a tensor, or of its shape in another type. A scalar is one row of one value. */
 struct model_rows {
     uint32_t type;

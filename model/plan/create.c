@@ -319,8 +319,8 @@ static int32_t make_shape_plan(struct accel_model_plan *plan, const struct accel
     if (code == ACCEL_OK && plan->subject->model != NULL)
         code = plan_decline_for_model(plan->plan, plan->subject->model, error);
     if (code == ACCEL_OK)
-        code = accel_plan_sketch(
-            plan->plan, plan->stepped ? &plan->stepped_shapes : accel_model_description_sketch(description), error);
+        code = plan_shapes(plan->plan, description,
+                           plan->stepped ? &plan->stepped_shapes : accel_model_description_sketch(description), error);
     if (code == ACCEL_OK)
         code = note_conversion(plan, error);
     if (code == ACCEL_OK)

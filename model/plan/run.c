@@ -9,6 +9,7 @@
 
 #include <accel/quant/format.h>
 
+#include "model/describe/mix.h"
 #include "model/describe/open.h"
 #include "model/family/rope.h"
 #include "model/file/fault.h"
@@ -410,6 +411,23 @@ int32_t session_from_plan(struct accel_context *context, const struct accel_mode
     return code;
 }
 
+int32_t plan_shapes(struct accel_plan *plan, const struct accel_model_description *description,
+                    const struct accel_sketch *shapes, struct accel_error *error)
+{
+    const struct accel_plan_setting *type = accel_plan_setting_find(plan, "weights.type");
+    struct accel_sketch mixed = *shapes;
+    uint32_t *types = NULL;
+    int32_t code = ACCEL_OK;
+
+    if (type->word == ACCEL_WORD_OTHER)
+        code = model_mix_types(description, type->value, &types, error);
+    mixed.mix = types;
+    if (code == ACCEL_OK)
+        code = accel_plan_sketch(plan, &mixed, error);
+    free(types);
+    return code;
+}
+
 int32_t session_create(struct accel_context *context, const struct accel_model *model,
                        const struct accel_session_options *options, const struct run_types *types,
                        struct accel_session **out_session, struct accel_error *error)
@@ -434,7 +452,7 @@ int32_t session_create(struct accel_context *context, const struct accel_model *
     if (code == ACCEL_OK)
         code = plan_decline_for_model(plan, model, error);
     if (code == ACCEL_OK)
-        code = accel_plan_sketch(plan, accel_model_description_sketch(description), error);
+        code = plan_shapes(plan, description, accel_model_description_sketch(description), error);
     accel_model_description_free(description);
     if (code == ACCEL_OK)
         code = session_from_plan(context, model, plan, chosen.flags, chosen.outputs, types, out_session, error);

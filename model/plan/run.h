@@ -4,6 +4,8 @@
 #ifndef ACCEL_MODEL_PLAN_RUN_H
 #define ACCEL_MODEL_PLAN_RUN_H
 
+#include <accel/model/describe.h>
+
 #include "model/session/state.h"
 
 /* A plan while it is decided, of a session or of one of its pipeline stages. */
@@ -23,6 +25,11 @@ struct run_types {
 
 /* Declines recommended settings that the model does not permit. Call it before the shape plan (accel_plan_sketch). */
 int32_t plan_decline_for_model(struct accel_plan *plan, const struct accel_model *model, struct accel_error *error);
+
+/* Makes the shape plan (accel_plan_sketch) of shapes of the description, with the types of a mix if weights.type is
+ * one. */
+int32_t plan_shapes(struct accel_plan *plan, const struct accel_model_description *description,
+                    const struct accel_sketch *shapes, struct accel_error *error);
 
 /* Plans the run of a plan with the shape plan of the model, which the caller owns and frees after the session. `flags`
  * and `outputs` as in accel_session_options. `types` may be NULL. */

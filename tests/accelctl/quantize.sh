@@ -403,6 +403,10 @@ try 2 "$accelctl" quantize -n "$out" Q4_0
 try 0 "$accelctl" quantize --allow-requantize "$out" "$work/again.gguf" Q4_0
 has "requantized: "
 has "relative errors above are against IN, whose own rounding error comes on top"
+try 0 "$accelctl" quantize --requantize -n "$work/again.gguf" Q8_0
+has "larger than IN: its types take fewer bits"
+try 0 "$accelctl" quantize -n --type cluster4 --group 32 "$f32" "$work/clustered.gguf"
+has "c4_g32"
 try 0 "$accelctl" quantize -n --requantize "$out" Q4_0
 has "the errors will be those against IN, whose own rounding error comes on top"
 try 0 "$accelctl" quantize --requantize --json "$out" "$work/again.gguf" Q4_0

@@ -446,7 +446,7 @@ static void test_plan(void **state)
     assert_int_equal(accel_plan_sketch(plan, &s.model, &b->error), ACCEL_OK);
     speed = accel_plan_speed_get(plan, 0);
     assert_true(speed->lower == 5e8 / full && speed->upper == 5e8 / empty);
-    assert_non_null(strstr(speed->origin, "bytes/s of 1 other run / "));
+    assert_non_null(strstr(speed->origin, "bytes/s of 1 run of other models / "));
     fill(plan, &record);
     record.speed = 10;
     record.measured = 1100;

@@ -328,8 +328,13 @@ static void test_layout(void **state)
         {"model.memory_share=41", "rows"},
         {"request.goal=throughput request.length=6000", "auto"},
         {"request.goal=throughput model.memory_share=41", "rows"},
+        {"request.efficient=true", "rows"},
     };
+    static const struct accel_profile_pair efficient = {"memory.efficient", "true", "test"};
     struct fixture *f = *state;
+    accel_settings_free(f->settings);
+    f->settings = resolve_for(f, "cpu", "request.goal=throughput", &efficient);
+    assert_string_equal(find(f, "cpu.layout")->value, "rows");
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         resolve(f, "cpu", cases[i].facts);
         assert_string_equal(find(f, "cpu.layout")->value, cases[i].layout);

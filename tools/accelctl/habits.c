@@ -5,10 +5,13 @@
 
 #include "tools/accelctl/habits.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "tools/accelctl/setting_words.h"
 
 /* ---- names of options that are here ---- */
 
@@ -155,6 +158,14 @@ const char *expand_count(const char *value)
 
 const char *setting_word(const char *key, const char *value)
 {
+    static char lower[24];
+    const struct accel_setting_row *row = find_setting(key);
+
+    if (row != NULL && row->type == ACCEL_SETTING_CHOICE && strlen(value) < sizeof(lower)) {
+        for (size_t i = 0; i <= strlen(value); i++)
+            lower[i] = (char)tolower((unsigned char)value[i]);
+        value = lower;
+    }
     if (strcmp(key, "kv.type") == 0)
         key = "kv.type.k";
     for (size_t i = 0; i < COUNT(values); i++)

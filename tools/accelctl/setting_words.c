@@ -56,7 +56,7 @@ static void join_words(const char *words, const char *last, char *text, size_t s
 
 const char *setting_values(const struct accel_setting_row *row, char *text, size_t size)
 {
-    char lowest[32], highest[32], words[160];
+    char lowest[32], highest[32], words[320];
 
     join_words(row->words, row->words[0] == '\0' || row->type == ACCEL_SETTING_CHOICE ? " or " : ", ", words,
                sizeof(words));

@@ -113,6 +113,10 @@ int32_t accel_table_setting(const struct accel_table_reader *reader, const struc
     const struct accel_setting_row *known = accel_key_find(key->text);
     struct accel_key_value value;
     char why[200];
+    /* Options of the driver of every build; the driver checks its values. */
+    if (known == NULL && strncmp(key->text, "cpu.", 4) == 0 && accel_key_meant(key->text) == NULL)
+        return key->value->kind == ACCEL_YAML_TEXT ? ACCEL_OK
+                                                   : accel_table_refuse(reader, key->value, "a value is plain text");
     if (known == NULL)
         return accel_members_refuse_word(reader->path, key, accel_key_suggest(key->text), reader->error,
                                          "setting \"%.80s\" is unknown", key->text);

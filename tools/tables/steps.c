@@ -238,8 +238,14 @@ static char *needs_text(const struct accel_model_plan *plan, const struct trial 
         text[0] = '\0';
         return text;
     }
-    snprintf(text, bytes, "%.*s ORIGINAL OUT, with the original weights (F16, BF16 or F32): this file is quantized",
-             (int)(in - advice->needs), advice->needs);
+    /* Models are also published in this type, as gpt-oss: there are no other weights. */
+    if (strcmp(quantized_type(plan), "mxfp4") == 0)
+        snprintf(text, bytes,
+                 "%.*s --requantize IN OUT if the model was published in mxfp4; else of its original weights",
+                 (int)(in - advice->needs), advice->needs);
+    else
+        snprintf(text, bytes, "%.*s ORIGINAL OUT, with the original weights (F16, BF16 or F32): this file is quantized",
+                 (int)(in - advice->needs), advice->needs);
     return text;
 }
 

@@ -42,7 +42,7 @@ const char *count_text(const char *number, char text[32])
 {
     double value = number == NULL ? 0 : strtod(number, NULL) / 1e6;
 
-    if (value < 1000)
+    if (value < 999.5)
         snprintf(text, 32, "%.*f million", value < 10 ? 2 : value < 100 ? 1 : 0, value);
     else
         snprintf(text, 32, "%.*f billion", value < 10000 ? 2 : 1, value / 1000);

@@ -4,6 +4,7 @@
 #include "tools/accelctl/print/plan.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -186,16 +187,21 @@ static void print_larger(const struct accel_plan *plan, const struct accel_plan_
     print_wrapped((uint32_t)print("%*sremedy: ", HEAD, ""), HEAD, line);
 }
 
-/* Writes what a plan needs, and of which budget; in bytes if two sizes that differ have the same text otherwise. */
+/* Writes what a plan needs, and of which budget; with more decimals if two sizes that differ have the same text
+ * otherwise. */
 static void write_sizes(const struct accel_plan_fit *fit, char text[80])
 {
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
     char needed[32], budget[32];
+    uint32_t unit = 0;
 
     bytes_text(fit->needed, needed);
     bytes_text(fit->budget, budget);
-    if (fit->needed != fit->budget && strcmp(needed, budget) == 0) {
-        snprintf(needed, sizeof(needed), "%" PRIu64 " B", fit->needed);
-        snprintf(budget, sizeof(budget), "%" PRIu64 " B", fit->budget);
+    while (unit < 4 && fit->budget >> 10 * (unit + 1) != 0)
+        unit++;
+    for (int digits = 3; fit->needed != fit->budget && strcmp(needed, budget) == 0; digits++) {
+        snprintf(needed, sizeof(needed), "%.*f %s", digits, ldexp((double)fit->needed, -10 * (int)unit), units[unit]);
+        snprintf(budget, sizeof(budget), "%.*f %s", digits, ldexp((double)fit->budget, -10 * (int)unit), units[unit]);
     }
     snprintf(text, 80, "%s%s%s", needed, fit->budget == 0 ? "" : " of ", fit->budget == 0 ? "" : budget);
 }

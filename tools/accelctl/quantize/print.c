@@ -336,7 +336,10 @@ static void print_end(const struct accel_quantize_job *job, const struct outcome
           bytes_text(accel_quantize_bytes(job), after), bytes_text(outcome->before, before), bits_per_weight(job));
     if (written)
         print(", in %s", seconds_text(outcome->seconds, time));
-    print("\nlayout %s: %s\n", layout, readers_of(layout));
+    print("\n");
+    if (accel_quantize_bytes(job) > outcome->before)
+        print("larger than IN: its types take fewer bits, and more bits restore no accuracy\n");
+    print("layout %s: %s\n", layout, readers_of(layout));
 }
 
 void quantize_print(const struct accel_quantize_job *job, const struct quantize_options *chosen,

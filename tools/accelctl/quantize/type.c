@@ -19,8 +19,8 @@ static const struct {
     const char *group;
     uint32_t schemes; /* 1: symmetric or asymmetric */
 } planar[] = {
-    {"q2", "64", 1},  {"q3", "128", 1}, {"q4", "128", 1}, {"q8", "128", 1},
-    {"nf4", "64", 0}, {"c4", "row", 0}, {"f8", "128", 0},
+    {"q2", "64", 1},  {"q3", "128", 1}, {"q4", "128", 1},       {"q8", "128", 1},
+    {"nf4", "64", 0}, {"c4", "row", 0}, {"cluster4", "row", 0}, {"f8", "128", 0},
 };
 
 static int usage(uint32_t json, const char *command, const char *text, const char *remedy)
@@ -70,8 +70,8 @@ int type_name(uint32_t json, const char *command, const char *type, const char *
         return -1;
     }
     group = group == NULL ? planar[at].group : group;
-    snprintf(out_name, TYPE_NAME, "%s_%s%s%s", planar[at].name, isdigit((unsigned char)group[0]) ? "g" : "",
-             isdigit((unsigned char)group[0]) ? group : "row",
+    snprintf(out_name, TYPE_NAME, "%s_%s%s%s", planar[at].name[0] == 'c' ? "c4" : planar[at].name,
+             isdigit((unsigned char)group[0]) ? "g" : "", isdigit((unsigned char)group[0]) ? group : "row",
              scheme != NULL && tolower((unsigned char)scheme[0]) == 'a' ? "a" : "");
     return -1;
 }

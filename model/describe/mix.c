@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "convert/quantize/mix.h"
+#include "model/describe/mix.h"
 
 #include <fnmatch.h>
 #include <jansson.h>
@@ -15,6 +15,7 @@
 #include "model/describe/internal.h"
 #include "model/file/json.h"
 #include "model/file/pool.h"
+#include "model/file/rows.h"
 
 #define CONFIG_BYTES_MAX ((uint64_t)64 << 20)
 #define CONFIG_DEPTH 64u
@@ -191,15 +192,16 @@ static const struct {
 
 struct mix_tensor {
     const char *name;
-    uint64_t index; /* in the file */
+    uint64_t index; /* in the file or the description */
     int64_t layer;  /* -1: none */
     uint64_t place; /* among those of its kind, by layer and name */
     enum mix_kind kind;
     uint32_t condition; /* IF_STACKED or 0 */
+    bool is_matrix;
     bool is_kept;
 };
 
-struct quantize_mix {
+struct model_mix {
     enum mix_id id;
     uint32_t condition; /* conditions IF_... that hold for the model */
     bool is_large;      /* of the size and shape of Llama 2 70B */
@@ -235,9 +237,9 @@ static enum mix_kind kind_of_role(const char *role)
 
 /* Returns whether the tensor is the token embedding, which is also the output projection if the model has no
  * separate one. */
-static bool is_token_table(const struct accel_model_file *file, const char *name)
+static bool is_token_table(bool is_gguf, const char *name)
 {
-    if (!is_gguf(file))
+    if (!is_gguf)
         return fnmatch("*embed_tokens.weight", name, 0) == 0;
     return strcmp(name, "token_embd.weight") == 0 || strcmp(name, "per_layer_token_embd.weight") == 0;
 }
@@ -267,6 +269,15 @@ static int compare_indices(const void *one, const void *other)
     return (a->index > b->index) - (a->index < b->index);
 }
 
+/* Classifies a tensor by its name in a GGUF file, else by its role. */
+static void classify(struct mix_tensor *tensor, bool is_gguf, const char *role)
+{
+    tensor->kind = is_gguf ? kind_of_gguf(tensor->name) : kind_of_role(role);
+    /* In folders the embeddings that are kept are tables of positions and of token types. */
+    tensor->is_kept =
+        is_gguf ? is_kept(tensor->name) : strcmp(role, "embedding") == 0 && !is_token_table(is_gguf, tensor->name);
+}
+
 static void read_tensor(struct mix_tensor *out, const struct accel_model_file *file, const struct family *family,
                         uint64_t index)
 {
@@ -274,24 +285,20 @@ static void read_tensor(struct mix_tensor *out, const struct accel_model_file *f
     struct name_facts facts;
     int layer = -1;
     name_read(tensor->name, family, tensor->rank, &facts);
-    *out = (struct mix_tensor){
-        .name = tensor->name, .index = index, .condition = tensor->rank > 2 && tensor->dims[0] > 1 ? IF_STACKED : 0};
-    if (is_gguf(file)) {
-        if (sscanf(tensor->name, "blk.%d.", &layer) != 1)
-            layer = -1;
-        out->kind = kind_of_gguf(tensor->name);
-        out->is_kept = is_kept(tensor->name);
-    } else {
+    if (!is_gguf(file))
         layer = facts.layer < NAME_STAGED ? (int)facts.layer : -1;
-        out->kind = kind_of_role(facts.role);
-        /* Tables of positions and of token types. */
-        out->is_kept = strcmp(facts.role, "embedding") == 0 && !is_token_table(file, tensor->name);
-    }
-    out->layer = layer;
+    else if (sscanf(tensor->name, "blk.%d.", &layer) != 1)
+        layer = -1;
+    *out = (struct mix_tensor){.name = tensor->name,
+                               .index = index,
+                               .layer = layer,
+                               .condition = tensor->rank > 2 && tensor->dims[0] > 1 ? IF_STACKED : 0,
+                               .is_matrix = tensor->rank > 1};
+    classify(out, is_gguf(file), facts.role);
 }
 
 /* Numbers the matrices of each kind by layer, as the rules count them. */
-static void place_tensors(struct quantize_mix *mix, const struct accel_model_file *file)
+static void place_tensors(struct model_mix *mix, bool is_gguf)
 {
     uint64_t downs = 0;
     bool has_head = false;
@@ -300,12 +307,11 @@ static void place_tensors(struct quantize_mix *mix, const struct accel_model_fil
     qsort(mix->tensors, (size_t)mix->count, sizeof(*mix->tensors), compare_tensors);
     for (uint64_t i = 0; i < mix->count; i++) {
         struct mix_tensor *tensor = &mix->tensors[i];
-        const bool is_matrix = accel_model_file_tensor(file, tensor->index)->rank > 1;
-        if (!has_head && is_token_table(file, tensor->name))
+        if (!has_head && is_token_table(is_gguf, tensor->name))
             tensor->kind = KIND_HEAD;
-        if (tensor->kind == KIND_VALUES && is_matrix)
+        if (tensor->kind == KIND_VALUES && tensor->is_matrix)
             tensor->place = mix->values++;
-        if (tensor->kind == KIND_DOWN && is_matrix)
+        if (tensor->kind == KIND_DOWN && tensor->is_matrix)
             tensor->place = mix->experts > 1 && tensor->layer >= 0 ? (uint64_t)tensor->layer : downs++;
     }
     qsort(mix->tensors, (size_t)mix->count, sizeof(*mix->tensors), compare_indices);
@@ -372,24 +378,19 @@ static void read_folder_shape(const struct accel_model_file *file, struct model_
     accel_model_text_free(text);
 }
 
-static void read_model(struct quantize_mix *mix, const struct accel_model_file *file, bool is_calibrated)
+static void read_model(struct model_mix *mix, const struct model_shape *shape, bool is_calibrated)
 {
-    struct model_shape shape = {.layers = 0};
-    if (is_gguf(file))
-        read_gguf_shape(file, &shape);
-    else
-        read_folder_shape(file, &shape);
-    const uint64_t kv_heads = shape.kv_heads == 0 ? shape.heads : shape.kv_heads;
-    const bool is_falcon = strcmp(shape.family, "falcon") == 0;
-    mix->layers = shape.layers;
-    mix->experts = shape.experts;
+    const uint64_t kv_heads = shape->kv_heads == 0 ? shape->heads : shape->kv_heads;
+    const bool is_falcon = strcmp(shape->family, "falcon") == 0;
+    mix->layers = shape->layers;
+    mix->experts = shape->experts;
     mix->condition = is_falcon ? IF_FALCON : IF_NOT_FALCON;
     mix->condition |= is_calibrated ? IF_CALIBRATED : IF_UNCALIBRATED;
-    mix->condition |= kv_heads > 0 && shape.heads / kv_heads >= 4 ? IF_GROUPED : 0;
-    mix->condition |= shape.experts == 8 ? IF_EIGHT_EXPERTS : 0;
-    mix->is_large = shape.layers == 80 && ((strcmp(shape.family, "llama") == 0 && shape.heads != kv_heads) ||
-                                           strcmp(shape.family, "qwen2") == 0 || strcmp(shape.family, "deci") == 0 ||
-                                           strcmp(shape.family, "olmo") == 0);
+    mix->condition |= kv_heads > 0 && shape->heads / kv_heads >= 4 ? IF_GROUPED : 0;
+    mix->condition |= shape->experts == 8 ? IF_EIGHT_EXPERTS : 0;
+    mix->is_large = shape->layers == 80 && ((strcmp(shape->family, "llama") == 0 && shape->heads != kv_heads) ||
+                                            strcmp(shape->family, "qwen2") == 0 || strcmp(shape->family, "deci") == 0 ||
+                                            strcmp(shape->family, "olmo") == 0);
 }
 
 /* ---- a mix ---- */
@@ -402,7 +403,7 @@ static enum mix_id find(const char *word)
     return MIXES;
 }
 
-bool quantize_mix_is_known(const char *word, bool named_as_types)
+bool model_mix_is_known(const char *word, bool named_as_types)
 {
     return find(word) != MIXES && (named_as_types || accel_format_find(word) == ACCEL_TYPE_NONE);
 }
@@ -418,33 +419,103 @@ static int32_t check_calibration(enum mix_id id, bool is_calibrated, struct acce
     return ACCEL_E_INVALID;
 }
 
-int32_t quantize_mix_create(const struct accel_model_file *file, const struct family *family, const char *word,
-                            bool is_calibrated, struct quantize_mix **out_mix, struct accel_error *error)
+static int32_t create(enum mix_id id, uint64_t count, const char *path, struct model_mix **out_mix,
+                      struct accel_error *error)
 {
-    const uint64_t count = accel_model_file_tensor_count(file);
-    const enum mix_id id = find(word);
-    struct quantize_mix *mix;
-    int32_t code = check_calibration(id, is_calibrated, error);
-    if (code != ACCEL_OK)
-        return code;
-    mix = calloc(1, sizeof(*mix));
-    if (mix != NULL)
-        mix->tensors = calloc((size_t)count + 1, sizeof(*mix->tensors));
-    if (mix == NULL || mix->tensors == NULL) {
-        free(mix);
-        return model_no_memory(error, accel_model_file_path(file), count * sizeof(*mix->tensors));
-    }
+    struct model_mix *mix = *out_mix = calloc(1, sizeof(*mix));
+    if (mix == NULL)
+        return model_no_memory(error, path, sizeof(*mix));
     mix->id = id;
     mix->count = count;
-    read_model(mix, file, is_calibrated);
-    for (uint64_t i = 0; i < count; i++)
+    mix->tensors = calloc((size_t)count + 1, sizeof(*mix->tensors));
+    if (mix->tensors != NULL)
+        return ACCEL_OK;
+    free(mix);
+    return model_no_memory(error, path, count * sizeof(*mix->tensors));
+}
+
+int32_t model_mix_of_file(const struct accel_model_file *file, const struct family *family, const char *word,
+                          bool is_calibrated, struct model_mix **out_mix, struct accel_error *error)
+{
+    struct model_shape shape = {.layers = 0};
+    struct model_mix *mix;
+    int32_t code = check_calibration(find(word), is_calibrated, error);
+    if (code == ACCEL_OK)
+        code = create(find(word), accel_model_file_tensor_count(file), accel_model_file_path(file), &mix, error);
+    if (code != ACCEL_OK)
+        return code;
+    if (is_gguf(file))
+        read_gguf_shape(file, &shape);
+    else
+        read_folder_shape(file, &shape);
+    read_model(mix, &shape, is_calibrated);
+    for (uint64_t i = 0; i < mix->count; i++)
         read_tensor(&mix->tensors[i], file, family, i);
-    place_tensors(mix, file);
+    place_tensors(mix, is_gguf(file));
     *out_mix = mix;
     return ACCEL_OK;
 }
 
-void quantize_mix_free(struct quantize_mix *mix)
+/* Returns whether the mix covers a weight of a folder: matrices of layers but routers, the token embedding and the
+ * head. */
+static bool is_covered(const struct accel_sketch_weight *weight)
+{
+    return strcmp(weight->role, "ffn.router") != 0 &&
+           (strncmp(weight->role, "attention.", 10) == 0 || strncmp(weight->role, "ffn.", 4) == 0 ||
+            strcmp(weight->role, "embedding") == 0 || strcmp(weight->role, "head") == 0);
+}
+
+/* Reads a weight of a description. Without a file, experts are stacked as in a GGUF file. */
+static void read_weight(struct mix_tensor *out, const struct accel_model_description *d, bool is_gguf, uint64_t index)
+{
+    const struct accel_sketch_weight *weight = &d->weights[index];
+    const bool is_stacked = strstr(weight->name, d->is_file ? "_exps." : ".experts.") != NULL;
+    *out = (struct mix_tensor){.name = weight->name,
+                               .index = index,
+                               .layer = weight->layer == ACCEL_NO_LAYER ? -1 : (int64_t)weight->layer,
+                               .condition = is_stacked ? IF_STACKED : 0,
+                               .is_matrix = weight->rows > 1 && weight->columns > 1};
+    classify(out, is_gguf, weight->role);
+    out->is_kept = out->is_kept || !out->is_matrix || (!is_gguf && !is_covered(weight));
+}
+
+/* Returns the type of a weight that the mix does not cover: its own; of a description without a file that of GGUF
+ * files, F32 for routers, positions and token types of the language model. */
+static uint32_t uncovered_type(const struct accel_model_description *d, const struct accel_sketch_weight *weight)
+{
+    const bool is_known = d->is_file || strcmp(weight->component, part_names[d->traits.main]) != 0 || weight->rows < 2;
+    return is_known ? ACCEL_TYPE_NONE : ACCEL_F32;
+}
+
+int32_t model_mix_types(const struct accel_model_description *d, const char *word, uint32_t **out_types,
+                        struct accel_error *error)
+{
+    const struct shape *main = &d->shapes[d->traits.main];
+    const bool is_gguf = d->is_file && !d->turned;
+    struct model_shape shape = {
+        .layers = main->layers, .heads = main->heads, .kv_heads = main->kv_heads, .experts = main->experts};
+    struct model_mix *mix;
+    int32_t code = create(find(word), d->model_shapes.weight_count, d->path, &mix, error);
+    if (code != ACCEL_OK)
+        return code;
+    snprintf(shape.family, sizeof(shape.family), "%s", d->traits.family == NULL ? "" : d->traits.family);
+    read_model(mix, &shape, false);
+    for (uint64_t i = 0; i < mix->count; i++)
+        read_weight(&mix->tensors[i], d, is_gguf, i);
+    place_tensors(mix, is_gguf);
+    *out_types = malloc(((size_t)mix->count + 1) * sizeof(**out_types));
+    if (*out_types == NULL)
+        code = model_no_memory(error, d->path, mix->count * sizeof(**out_types));
+    for (uint64_t i = 0; i < mix->count && code == ACCEL_OK; i++)
+        if (model_mix_type(mix, i, &(*out_types)[i]) != NULL)
+            (*out_types)[i] = uncovered_type(d, &d->weights[i]);
+        else
+            (*out_types)[i] = model_narrow_type((*out_types)[i], d->weights[i].columns);
+    model_mix_free(mix);
+    return code;
+}
+
+void model_mix_free(struct model_mix *mix)
 {
     if (mix == NULL)
         return;
@@ -452,17 +523,17 @@ void quantize_mix_free(struct quantize_mix *mix)
     free(mix);
 }
 
-uint32_t quantize_mix_base(const struct quantize_mix *mix)
+uint32_t model_mix_base(const struct model_mix *mix)
 {
     return mixes[mix->id].base;
 }
 
-uint32_t quantize_mix_number(const struct quantize_mix *mix)
+uint32_t model_mix_number(const struct model_mix *mix)
 {
     return mixes[mix->id].number;
 }
 
-const char *quantize_mix_name(const struct quantize_mix *mix)
+const char *model_mix_name(const struct model_mix *mix)
 {
     return mixes[mix->id].name;
 }
@@ -485,7 +556,7 @@ static bool is_in_span(enum mix_span span, uint64_t i, uint64_t n)
     }
 }
 
-const char *quantize_mix_type(const struct quantize_mix *mix, uint64_t index, uint32_t *out_type)
+const char *model_mix_type(const struct model_mix *mix, uint64_t index, uint32_t *out_type)
 {
     const struct mix_tensor *tensor = &mix->tensors[index];
     const uint32_t condition = mix->condition | tensor->condition;
