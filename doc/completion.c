@@ -112,6 +112,10 @@ static void bash_helpers(FILE *out)
           "_accelctl_names() { compgen -W \"$(\"${COMP_WORDS[0]}\" profile list --names \"$@\" 2>/dev/null)\" -- "
           "\"$word\"; }\n"
           "_accelctl_models() { _accelctl_names models; _accelctl_files; }\n"
+          "_accelctl_words() { compgen -W \"$1\" -- \"$word\"; }\n"
+          "# Types may be in capitals, as llama.cpp writes them.\n"
+          "_accelctl_types()\n{\n    local list\n    list=$(compgen -W \"$1\" -- \"${word,,}\") || return\n"
+          "    case $word in *[A-Z]*) echo \"${list^^}\" ;; *) echo \"$list\" ;; esac\n}\n"
           "# Devices may be a list with commas between.\n"
           "_accelctl_devices()\n{\n    local before=${word%\"${word##*,}\"} word=${word##*,} name\n"
           "    for name in $(compgen -W \"$(\"${COMP_WORDS[0]}\" devices --names 2>/dev/null)\" -- \"$word\"); do\n"
@@ -129,8 +133,16 @@ static void bash_helpers(FILE *out)
     fputs("    esac\n}\n", out);
 }
 
+/* Returns the function that offers words of an option or argument. */
+static const char *words_function(const struct command *command, const char *words)
+{
+    return words == option_words(command->name, "type") ? "_accelctl_types" : "_accelctl_words";
+}
+
 static void bash_options(FILE *out, const struct command *command)
 {
+    const char *words = option_words(command->name, "");
+
     fprintf(out, "    %s) options='", command->name);
     for (uint32_t i = 0; i < command->option_count; i++) {
         if (command->options[i].letter != 0)
@@ -140,6 +152,8 @@ static void bash_options(FILE *out, const struct command *command)
     fputs("-h --help'", out);
     if (strncmp(command->arguments, "MODEL", 5) == 0)
         fputs(" arguments=_accelctl_models", out);
+    else if (words != NULL)
+        fprintf(out, " arguments=\"%s '%s'; _accelctl_files\"", words_function(command, words), words);
     fputs(" ;;\n", out);
 }
 
@@ -180,7 +194,8 @@ static void bash_words(FILE *out)
             if (row->letter != 0)
                 fprintf(out, " | '%s -%c'", commands[v]->name, row->letter);
             if (words != NULL)
-                fprintf(out, ") mapfile -t COMPREPLY < <(compgen -W '%s' -- \"$word\"); return ;;\n", words);
+                fprintf(out, ") mapfile -t COMPREPLY < <(%s '%s'); return ;;\n", words_function(commands[v], words),
+                        words);
             else
                 fprintf(out, ") mapfile -t COMPREPLY < <(%s); return ;;\n", offer->bash);
         }
@@ -189,18 +204,22 @@ static void bash_words(FILE *out)
 
 static void bash_actions(FILE *out, const struct command *command)
 {
-    static const char *const offered[] = {[ACTION_FILES] = "_accelctl_files",
-                                          [ACTION_NAMES] = "_accelctl_profiles",
-                                          [ACTION_SETTINGS] = "_accelctl_settings ''",
-                                          [ACTION_FACTS] = "_accelctl_facts ''",
-                                          [ACTION_NOTHING] = ":"};
+    static const char *const offered[] = {
+        [ACTION_FILES] = "_accelctl_files",          [ACTION_NAMES] = "_accelctl_profiles",
+        [ACTION_SETTINGS] = "_accelctl_settings ''", [ACTION_FACTS] = "_accelctl_facts ''",
+        [ACTION_WORDS] = "_accelctl_words",          [ACTION_NOTHING] = ":"};
 
     if (command->action_count == 0)
         return;
     fprintf(out, "    %s)\n        arguments=:\n        case ${COMP_WORDS[2]} in\n", command->name);
-    for (uint32_t i = 0; i < command->action_count; i++)
-        fprintf(out, "        %s) arguments=\"%s\" ;;\n", command->actions[i].name,
-                offered[command->actions[i].completes]);
+    for (uint32_t i = 0; i < command->action_count; i++) {
+        const struct action_row *action = &command->actions[i];
+
+        fprintf(out, "        %s) arguments=\"%s", action->name, offered[action->completes]);
+        if (action->completes == ACTION_WORDS)
+            fprintf(out, " '%s'", option_words(command->name, action->name));
+        fputs("\" ;;\n", out);
+    }
     fputs("        esac\n        [ \"$COMP_CWORD\" != 2 ] || arguments=\"compgen -W '", out);
     for (uint32_t i = 0; i < command->action_count; i++)
         fprintf(out, "%s%s", i == 0 ? "" : " ", command->actions[i].name);
@@ -321,11 +340,15 @@ static void zsh_arguments(FILE *out, const struct command *command)
                                           [ACTION_NAMES] = "_accelctl_names",
                                           [ACTION_SETTINGS] = "_accelctl_settings",
                                           [ACTION_FACTS] = "_accelctl_facts",
+                                          [ACTION_WORDS] = "compadd --",
                                           [ACTION_NOTHING] = "_message argument"};
+    const char *words = option_words(command->name, "");
 
     if (command->action_count == 0) {
         if (strncmp(command->arguments, "MODEL", 5) == 0)
             fputs(" \\\n            '1:model:_accelctl_models'", out);
+        else if (words != NULL)
+            fprintf(out, " \\\n            '*:argument:{ compadd -M \"m:{A-Z}={a-z}\" -- %s; _files }'", words);
         else if (command->arguments[0] != '\0')
             fputs(" \\\n            '*:file:_files'", out);
         fputs(" ;;\n", out);
@@ -338,8 +361,12 @@ static void zsh_arguments(FILE *out, const struct command *command)
         fputc('"', out);
     }
     fputs("))' \\\n            '*:argument:->argument'\n        [[ $state = argument ]] && case $words[2] in\n", out);
-    for (uint32_t i = 0; i < command->action_count; i++)
-        fprintf(out, "        %s) %s ;;\n", command->actions[i].name, offered[command->actions[i].completes]);
+    for (uint32_t i = 0; i < command->action_count; i++) {
+        const struct action_row *action = &command->actions[i];
+
+        fprintf(out, "        %s) %s %s ;;\n", action->name, offered[action->completes],
+                action->completes == ACTION_WORDS ? option_words(command->name, action->name) : "");
+    }
     fputs("        esac ;;\n", out);
 }
 

@@ -118,6 +118,12 @@ for line in "/set temprature=1" "/set nothing=1" "/set temperature=x" "/set gree
     one_error ""
 done
 
+# Commands of other programs: one that is here by another name, and those without.
+chat 0 'Once\n/retry\n' -q
+for row in "undo:/regenerate answers" "show:/set shows" "read:accelctl run MODEL --chat -f FILE"; do
+    chat 2 "/${row%%:*} x\n" -q
+    says "  remedy: ${row#*:}"
+done
 chat 2 '/set seed=x\n' -q
 one_error "/set: seed requires a whole number from 0 to 18446744073709551615, or -1 to draw one, not 'x'"
 says "  remedy: /set lists what can be set"

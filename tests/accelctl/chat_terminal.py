@@ -88,15 +88,19 @@ t.wait(">>> ", "prompt")
 t.send("not this\x03")
 t.wait("Ctrl-C once more", "word about the second Ctrl-C")
 t.wait(">>> ", "prompt")
-t.send("/system Be brief.\n")
-t.wait("system message set", "answer of /system")
+# /s begins more than one command, and nothing is completed behind the first word.
+t.send("/s\tave\t\n")
+t.wait("/save requires", "answer of /save")
+t.wait(">>> ", "prompt")
+t.send("/sy\t Be brief.\n")
+t.wait("system message set", "answer of /system, completed by Tab")
 t.wait(">>> ", "prompt")
 t.send("\x04")
 t.end(0, "Ctrl-D")
 if os.path.exists(history):
     with open(history, encoding="utf-8") as file:
         lines = file.read().splitlines()
-    if lines != ["Once upon \u00e9\u65e5", "two\\nlines", "/system Be brief."]:
+    if lines != ["Once upon \u00e9\u65e5", "two\\nlines", "/save", "/system Be brief."]:
         fail("the history", repr(lines))
     if stat.S_IMODE(os.stat(history).st_mode) != 0o600:
         fail("mode of the history", oct(os.stat(history).st_mode))

@@ -63,6 +63,13 @@ if command -v bash >/dev/null; then
     is "$(offer accelctl plan --set kv.type.)" "kv.type.k= kv.type.v= " "settings that bash offers"
     is "$(offer accelctl plan --set kv.type.k = q)" "q8 q4 " "words of a setting that bash offers"
     is "$(offer accelctl plan --set kv.prune =)" "off recency usage " "words that bash offers behind ="
+    is "$(offer accelctl quantize a b Q4_K_)" "Q4_K_M Q4_K_S " "types in capitals that bash offers"
+    is "$(offer accelctl quantize --type q5_k_)" "q5_k_m q5_k_s " "types as an option"
+    is "$(offer accelctl profile list m)" "models " "layers that bash offers"
+    (cd "$work" && is "$(offer accelctl bench pre)" "prefill " "subjects that bash offers")
+    "$accelctl" bench nonsense.x 2>&1 | sed -n 's/.*subjects are \(.*\)/\1/p' | tr -d , | tr ' ' '\n' | sort >"$work/subjects"
+    (cd "$work" && offer accelctl bench "") | tr ' ' '\n' | sort >"$work/offered"
+    is "$(comm -23 "$work/subjects" "$work/offered")" "" "subjects that bash does not offer"
     is "$(offer accelctl profile settings weights.l)" "weights.least weights.load " "settings as arguments"
     is "$(offer accelctl profile facts device.m)" "device.memory " "facts that bash offers"
     is "$(offer accelctl quantize -t iq)" "iq4_nl iq4_xs " "types that bash offers"

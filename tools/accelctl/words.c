@@ -18,26 +18,31 @@ static const char operator_names[] =
 #include <accel/driver/ops.def>
     ;
 
-static const struct {
-    const char *command;
-    const char *option;
-    const char *words;
-} known[] = {
-    {"quantize", "type", "q4_k_m q4_k_s q5_k_m q5_k_s q3_k_s q3_k_m q3_k_l q2_k_s mxfp4_moe"
+static const char quantize_types[] = "q4_k_m q4_k_s q5_k_m q5_k_s q3_k_s q3_k_m q3_k_l q2_k_s mxfp4_moe"
 #define WORD_READ(name)
 #define WORD_ENCODED(name)
 #define WORD_WRITTEN(name) " " #name
 #define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, number, file_type, narrow, use, cache)            \
     WORD_##use(name)
 #include <accel/quant/formats.def>
-    },
+    ;
+
+static const struct {
+    const char *command;
+    const char *option; /* "": an argument */
+    const char *words;
+} known[] = {
+    {"quantize", "", quantize_types},
+    {"quantize", "type", quantize_types},
     {"quantize", "group", "32 64 128 256 512 row"},
     {"quantize", "scheme", "symmetric asymmetric"},
     {"quantize", "method", "nearest search importance gptq"},
     {"eval", "group", "32 64 128 256 512 row"},
     {"eval", "scheme", "symmetric asymmetric"},
     {"eval", "method", "nearest search importance gptq"},
+    {"bench", "", "prefill decode attention batch load operators machine"},
     {"bench", "operator", operator_names + 1},
+    {"profile", "list", "base platforms clients devices models system user folder"},
     {"plan", "emit", "llama-server vllm"},
     {"plan", "advise",
      "oom slow accuracy quantization-memory quantization-accuracy attention progressive-loading tuned-kernels "

@@ -7,7 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Returns the values, separated by spaces; NULL if the option accepts others too. */
+/* Returns the values, separated by spaces; NULL if the option accepts others too. The option "" is an argument of the
+ * command, and one with the name of an action the argument of that action. */
 const char *option_words(const char *command, const char *option);
 
 /* Returns 1 if `word` is one of `words`, ignoring case. */

@@ -52,6 +52,9 @@ void chat_heed_signal(struct chat *chat);
 /* Answers the last message. 0 if no answer was generated; the conversation is unchanged then. */
 uint32_t chat_answer(struct chat *chat);
 
+/* Returns the name of a command within the chat, without its /; NULL past the last. */
+const char *slash_command_name(uint32_t index);
+
 /* Carries out a line that begins with /. */
 void run_slash_command(struct chat *chat, const char *line);
 

@@ -32,6 +32,7 @@ struct line_reader {
     uint32_t keeps_history;
     uint32_t has_failed; /* 1: that the history is not written has been said */
     const char *prompt;
+    const char *(*get_word)(uint32_t index); /* a word that the Tab key completes; NULL: there is none */
     char *line;
     size_t capacity;
 #ifdef HAVE_LIBEDIT
@@ -298,6 +299,34 @@ static void bind_keys(EditLine *editor)
         el_set(editor, EL_BIND, keys[i][0], keys[i][1], NULL);
 }
 
+/* Inserts what all words have in common that begin as the line does up to the cursor. */
+static unsigned char complete(EditLine *editor, int key)
+{
+    const LineInfo *line = el_line(editor);
+    const size_t typed = (size_t)(line->cursor - line->buffer) - (line->cursor > line->buffer);
+    struct line_reader *reader = NULL;
+    char common[64] = "";
+    uint32_t count = 0;
+    const char *word;
+
+    (void)key;
+    el_get(editor, EL_CLIENTDATA, &reader);
+    if (reader->get_word == NULL || line->cursor == line->buffer || line->buffer[0] != '/')
+        return CC_ERROR;
+    for (uint32_t i = 0; (word = reader->get_word(i)) != NULL; i++) {
+        size_t same = 0;
+
+        if (strncmp(word, line->buffer + 1, typed) != 0)
+            continue;
+        while (count > 0 && word[same] != '\0' && word[same] == common[same])
+            same++;
+        snprintf(common, sizeof(common), "%.*s", count++ == 0 ? (int)strlen(word) : (int)same, word);
+    }
+    if (strlen(common) <= typed)
+        return CC_ERROR;
+    return el_insertstr(editor, common + typed) == 0 ? CC_REFRESH : CC_ERROR;
+}
+
 static void make_editor(struct line_reader *reader)
 {
     HistEvent event;
@@ -321,6 +350,8 @@ static void make_editor(struct line_reader *reader)
     el_set(reader->editor, EL_HIST, history, reader->history);
     el_set(reader->editor, EL_SIGNAL, 0);
     el_wset(reader->editor, EL_GETCFN, read_character);
+    el_set(reader->editor, EL_ADDFN, "complete-command", "Completes a command of the chat", complete);
+    el_set(reader->editor, EL_BIND, "^I", "complete-command", NULL);
     bind_keys(reader->editor);
     el_source(reader->editor, NULL);
 }
@@ -395,6 +426,11 @@ struct line_reader *line_reader_open(uint32_t keeps_history)
     reader->keeps_history = 0;
 #endif
     return reader;
+}
+
+void line_reader_complete(struct line_reader *reader, const char *(*get_word)(uint32_t index))
+{
+    reader->get_word = get_word;
 }
 
 void line_reader_close(struct line_reader *reader)

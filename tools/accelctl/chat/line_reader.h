@@ -22,6 +22,9 @@ struct line_reader;
 /* `keeps_history` 1: lines that are passed to line_remember are stored in $XDG_STATE_HOME/accel/chat_history. NULL
  * without memory. */
 struct line_reader *line_reader_open(uint32_t keeps_history);
+/* Lets the Tab key complete the first word of a line that begins with /. `get_word` returns the word at an index,
+ * without its /, and NULL past the last. */
+void line_reader_complete(struct line_reader *reader, const char *(*get_word)(uint32_t index));
 void line_reader_close(struct line_reader *reader);
 
 /* Returns 1 if the input is a terminal. */

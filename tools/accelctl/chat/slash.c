@@ -401,7 +401,14 @@ static const struct {
 /* Names of llama.cpp and ollama for commands. */
 static const char *const other_commands[][2] = {
     {"bye", "exit"},         {"quit", "exit"},   {"q", "exit"},    {"?", "help"},
-    {"regen", "regenerate"}, {"reset", "clear"}, {"new", "clear"},
+    {"regen", "regenerate"}, {"reset", "clear"}, {"new", "clear"}, {"retry", "regenerate"},
+};
+
+/* Commands of other programs, and what does the same here. */
+static const char *const elsewhere[][2] = {
+    {"undo", "/regenerate answers the last message once more, /clear begins a new conversation"},
+    {"show", "/set shows the sampling, /system the system message; accelctl info MODEL describes the model"},
+    {"read", "accelctl run MODEL --chat -f FILE answers the text of a file; here a long message stands between \"\"\""},
 };
 
 enum { COMMANDS = sizeof(slash_commands) / sizeof(slash_commands[0]) };
@@ -416,6 +423,11 @@ static void slash_help(struct chat *chat, const char *text)
     fprintf(error_output(),
             "  \"\"\" begins and ends a message of several lines, or one that begins with /\n"
             "  Ctrl-C stops an answer; at the prompt it empties the line, and a second one ends the chat\n");
+}
+
+const char *slash_command_name(uint32_t index)
+{
+    return index < COMMANDS ? slash_commands[index].name : NULL;
 }
 
 void run_slash_command(struct chat *chat, const char *line)
@@ -437,6 +449,12 @@ void run_slash_command(struct chat *chat, const char *line)
         if (is_nearer(name, slash_commands[i].name, &least))
             nearest = slash_commands[i].name;
     }
+    for (size_t i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++)
+        if (strcmp(name, elsewhere[i][0]) == 0) {
+            snprintf(wrong, sizeof(wrong), "there is no command /%s", name);
+            chat_refuse(chat, wrong, elsewhere[i][1]);
+            return;
+        }
     if (nearest != NULL)
         snprintf(wrong, sizeof(wrong), "there is no command /%s; did you mean /%s?", name, nearest);
     else

@@ -542,6 +542,7 @@ static int run(int count, char **arguments, const struct command *command)
         if (code < 0 && chat.reader == NULL)
             code = report_error_text(chosen.common.json, EXIT_SHORT, "ACCEL_E_MEMORY", "no memory for a line", NULL);
         if (code < 0) {
+            line_reader_complete(chat.reader, slash_command_name);
             greet(&chat);
             print_new_reports(&chat);
             code = converse(&chat);

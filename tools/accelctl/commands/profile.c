@@ -35,7 +35,7 @@ static const struct option_row options[] = {
 
 static const struct action_row actions[] = {
     {"list", "[LAYER]", "list the files: base, platforms, devices, clients, models, and those of the site", 0, 1,
-     ACTION_NOTHING},
+     ACTION_WORDS},
     {"show", "[NAME...]",
      "show the settings that result for a platform, a device, a client and a model, each with its place and reason", 0,
      8, ACTION_NAMES},
