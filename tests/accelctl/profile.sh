@@ -55,7 +55,7 @@ one_error 'did you mean "devices"?'
 # The nearest name is of a file that can be selected.
 mkdir "$work/accel"
 printf 'accel-profile: 1\n' >"$work/accel/accel.yaml"
-try 3 "$accelctl" profile show accel --profiles "$profiles"
+try 4 "$accelctl" profile show accel --profiles "$profiles"
 one_error 'there is no profile "accel" ('
 rm -r "$work/accel"
 
@@ -96,6 +96,9 @@ is "$(value settings)" "$joined" "settings of cuda devices/t4"
 profile 0 show cuda+t4 --set weights.type=f16 --overruled
 grep -qE '^  weights.type +f16 +command line --set weights.type=f16$' "$work/out" || fail "show --set"
 grep -qE '^ +over auto \(built in\)' "$work/out" || fail "show --overruled"
+# A name that no file has: as plan --platform, with the file whose text mentions it.
+try 4 "$accelctl" profile show metal --profiles "$profiles"
+one_error 'there is no profile "metal"; did you mean "mps"?'
 profile 0 show webgpu+safari
 grep -qE '^client     safari: ' "$work/out" || fail "show names the client"
 grep -qE '^  kernels.matmul.workgroup +4x4 +later: webgpu driver \(safari.yaml:[0-9]+: ' "$work/out" || fail "show of a client"
@@ -116,7 +119,7 @@ if [ -f "$profiles/models/llama-2-7b.yaml" ]; then
     profile 3 show --model cuda
     one_error "names no model"
 fi
-profile 3 show cdua
+profile 4 show cdua
 one_error 'there is no profile "cdua"; did you mean "cuda"?'
 profile 2 show cuda rocm
 one_error "one holds at a time"
@@ -199,7 +202,7 @@ profile 0 diff cuda rocm --fact model.kind=embedding
 grep -q "model  cuda" "$work/out" && fail "diff compares kinds of models although one is named"
 profile 2 diff cuda
 one_error "diff requires arguments: NAME NAME"
-profile 3 diff cuda roccm
+profile 4 diff cuda roccm
 one_error 'did you mean "rocm"?'
 
 # ---- lint ----

@@ -151,7 +151,7 @@ libaccelctl_la_SOURCES = \
 	%D%/print/where.h \
 	%D%/profile/env.c \
 	%D%/profile/lint.c \
-	%D%/profile/list.c \
+	%D%/profile/list.c %D%/profile/names.c \
 	%D%/profile/profile.h \
 	%D%/profile/rule.c \
 	%D%/profile/rule.h \
