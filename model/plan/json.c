@@ -234,6 +234,30 @@ static json_t *unhonored_json(const struct accel_plan *plan, bool is_later)
     return rows;
 }
 
+/* Names the origin of the numbers of each part; rows that have a more exact one state it themselves. */
+static json_t *origin_json(void)
+{
+    static const char *const rows[][2] = {
+        {"verdict", "estimated: memory.classes and memory.budget_origin"},
+        {"request", "given"},
+        {"model", "file: metadata, or the description of the name"},
+        {"processors", "measured: topology of the host"},
+        {"cores", "measured: topology of the host"},
+        {"memory", "estimated: origin of each class; budget_origin"},
+        {"parts", "file: shapes, or the description of the name; place of each type"},
+        {"layers", "estimated: sums of the memory of each layer"},
+        {"speed", "estimated: origin of each speed"},
+        {"past", "measured: history of runs"},
+        {"nodes", "claimed: the driver"},
+        {"fallbacks", "claimed: nodes that the driver does not run natively, and notes of fallbacks"},
+    };
+    json_t *object = json_object();
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        json_object_set_new(object, rows[i][0], json_string(rows[i][1]));
+    return object;
+}
+
 /* Returns the whole plan as a document that the caller owns; NULL if memory runs out. */
 static json_t *plan_document(const struct accel_model_plan *plan)
 {
@@ -247,6 +271,7 @@ static json_t *plan_document(const struct accel_model_plan *plan)
                                  "processors", processors_json(inner), "cores", cores_json(inner), "settings",
                                  settings_json(inner), "memory", memory_json(inner, &fit));
 
+    json_object_set_new(document, "origin", origin_json());
     json_object_update_missing_new(document, plan_estimates(inner));
     json_object_set_new(document, "not_honored", unhonored_json(inner, false));
     json_object_set_new(document, "later", unhonored_json(inner, true));

@@ -83,6 +83,7 @@ is "$(value warnings | grep -o 'llama-bench had [^"]*' | tr '\n' ';')" \
 # An earlier run of ours.
 # shellcheck disable=SC2086
 try 0 "$accelctl" bench prefill decode $quick --json --against "$work/own.json" "$q8"
+"$json" "$work/out" --origins || fail "numbers without origins"
 is "$(value against.program)" accelctl "program of an own document"
 positive rows.0.ratio rows.1.ratio
 
@@ -162,6 +163,7 @@ is "$(rows | tr '\n' ';')" \
 
 # Loading.
 try 0 "$accelctl" bench load --rounds 1 --threads 2 --json "$q8"
+"$json" "$work/out" --origins || fail "numbers without origins"
 is "$(rows | tr '\n' ';')" "file, 1 thread;file, 2 threads;start, cold file;start, first run;start, second run;start, no cache;" "rows of loading"
 is "$(value rows.5.unit)" ms "unit of loading"
 positive rows.0.value rows.2.value rows.5.value

@@ -94,6 +94,17 @@ static int is_origin(const json_t *text)
     return 0;
 }
 
+/* Returns whether numbers of the key need no origin: the line of a place, and indexes in lists of the machine. */
+static bool is_exempt(const char *key)
+{
+    static const char *const keys[] = {"line", "hardware", "duplicate_of"};
+
+    for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+        if (strcmp(key, keys[i]) == 0)
+            return true;
+    return false;
+}
+
 /* Numbers without an origin. `known`: one around this value speaks for it. */
 static int count_unknown(const json_t *value, const char *path, int known)
 {
@@ -116,7 +127,8 @@ static int count_unknown(const json_t *value, const char *path, int known)
     json_object_foreach((json_t *)(uintptr_t)value, key, item)
     {
         snprintf(below, sizeof(below), "%.300s.%.100s", path, key);
-        unknown += count_unknown(item, below, known || is_origin(origin) || is_origin(json_object_get(origin, key)));
+        unknown += count_unknown(
+            item, below, known || is_exempt(key) || is_origin(origin) || is_origin(json_object_get(origin, key)));
     }
     return unknown;
 }

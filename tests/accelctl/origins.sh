@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Every number of the documents of run, eval, scores and quantize has its origin; what is not known is null; a rate needs
+# Every number of the documents of all commands has its origin (tests/accelctl/bench.sh: bench); what is not known is null; a rate needs
 # tokens and time; allocated memory is told apart from that of the process.
 . "$ACCEL_TEST_SRCDIR/tests/accelctl/lib.sh"
 
@@ -59,7 +59,8 @@ done
 is $((long - short)) 57600 "bytes of a step of a run of 200 tokens over those of one of 20"
 # A peak below what is allocated is explained.
 try 0 "$accelctl" run "$f32" -n 2 Once --no-cache -c 131072 --set context.beyond_training=true
-grep -q "^process    peak .* (VmHWM, less than allocated, since untouched pages take no memory), driver" "$work/err" || fail "a peak below what is allocated"
+grep -q "^ *the peak is less than allocated, since untouched pages take no memory$" "$work/err" ||
+    fail "a peak below what is allocated"
 # Runs of this model are those of its contents: a copy elsewhere is it, other weights of the same shapes are not.
 rm "$history"
 try 0 "$accelctl" run "$f32" -q --greedy --ignore-end -n 40 --prompt Once
@@ -105,6 +106,21 @@ for how in "" --sensitivity --dry-run "--budget 260kB"; do
     *) is "$(value budget)" null "a budget that nobody gave" ;;
     esac
 done
+# All others.
+for line in "devices --all" plugins doctor "cache list" "cache clear" "cache warm $q8" "plan $f32" "plan $q8 --max-context" \
+    "plan $f32 --fit" "plan llama-2-70b --platform cuda --device t4 --advise oom" "snapshot $work/snapshot" \
+    "doctor --measure" \
+    "plan llama-2-7b --platform cuda --device 2xa100" "plan $f32 --explain batch" version \
+    "bench operators --explain" "profile list" "profile show cuda+t4" "profile diff cuda+t4 cuda+a100" "profile settings" \
+    "profile facts" "profile env" "profile lint" matrix claims; do
+    # shellcheck disable=SC2086 # a list of words
+    "$accelctl" $line --json >"$work/out" 2>"$work/err" || [ "${line%% *}" = doctor ] || fail "$line: $(cat "$work/out" "$work/err")"
+    origins "$line"
+done
+echo Once | "$accelctl" chat "$q8" --chat-template chatml -n 5 --json >"$work/out" 2>"$work/err" || fail "chat: $(cat "$work/err")"
+origins chat
+try 0 "$accelctl" trace "$q8" --in "$src/tests/fixtures/llama-gqa/inputs.safetensors" --out "$work/stages" --json
+origins trace
 try 0 "$accelctl" scores --json --columns --repeats 1 "$src/tests/fixtures/scores/synthetic.csv"
 origins scores
 finish

@@ -211,9 +211,11 @@ static json_t *all_json(const struct accel_context *context, const struct accel_
     for (uint32_t state = ACCEL_DOCTOR_GOOD; state <= ACCEL_DOCTOR_BAD; state++)
         json_object_set_new(tally, state_name(state), json_integer(accel_doctor_tally(doctor, state)));
     find_gpu_answer(context, doctor, &gpu);
-    document = json_pack("{s:o, s:{s:s, s:s, s:o, s:o}, s:o, s:o}", "tally", tally, "gpu", "state", gpu.state, "device",
-                         gpu.device, "text", json_text(gpu.text), "remedy", json_text(gpu.remedy), "rows", rows, "host",
-                         json_text(recording ? recording->path : ""));
+    document = json_pack("{s:{s:s, s:s}, s:o, s:{s:s, s:s, s:o, s:o}, s:o, s:o}", "origin", "tally",
+                         "measured: the rows of each state", "bandwidth",
+                         "measured: passes over memory; lowest and highest are those of the passes", "tally", tally,
+                         "gpu", "state", gpu.state, "device", gpu.device, "text", json_text(gpu.text), "remedy",
+                         json_text(gpu.remedy), "rows", rows, "host", json_text(recording ? recording->path : ""));
     if (bandwidth->size != 0)
         json_object_set_new(document, "bandwidth",
                             json_pack("{s:f, s:f, s:f, s:i, s:i, s:I, s:s}", "bytes_per_second",

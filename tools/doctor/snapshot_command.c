@@ -34,7 +34,8 @@ static int write_file(struct accel_context *context, const char *path, uint32_t 
         return report_output_error(json, &error, path);
     stat(path, &facts);
     if (json)
-        return print_json(json_pack("{s:o, s:I}", "path", json_text(path), "bytes", (json_int_t)facts.st_size),
+        return print_json(json_pack("{s:s, s:o, s:I}", "origin", "measured: the file", "path", json_text(path), "bytes",
+                                    (json_int_t)facts.st_size),
                           "accelctl/snapshot/1");
     print("%s: %" PRIu64 " bytes; replay it anywhere: accelctl devices --host %s\n", path, (uint64_t)facts.st_size,
           path);

@@ -230,7 +230,8 @@ static int explain_list(struct bench *bench, struct accel_context *context, stru
         code = bench_operator_explain(bench, context, &request.plan, &list->items[i]);
     free(request.texts);
     if (code < 0 && bench->chosen->common.json)
-        code = print_json(json_pack("{s:O}", "operators", bench->explained), "accelctl/bench/operators/1");
+        code = print_json(json_pack("{s:s, s:O}", "origin", "claimed: the driver", "operators", bench->explained),
+                          "accelctl/bench/operators/1");
     json_decref(bench->explained);
     return code < 0 ? EXIT_DONE : code;
 }

@@ -87,8 +87,8 @@ static json_t *list_json(const struct cache_folder *list)
                            f->model[0] == '\0' ? json_null() : json_text(f->model), "bytes", (json_int_t)f->bytes,
                            "seconds", (json_int_t)f->seconds, "unfinished", (int)f->unfinished));
     }
-    return json_pack("{s:o, s:I, s:o}", "folder", json_text(list->folder), "bytes", (json_int_t)list->bytes, "files",
-                     files);
+    return json_pack("{s:s, s:o, s:I, s:o}", "origin", "measured: the files of the folder", "folder",
+                     json_text(list->folder), "bytes", (json_int_t)list->bytes, "files", files);
 }
 
 static int list_cache(const struct cache_options *chosen, const char *const *drivers, uint32_t count)
@@ -191,8 +191,9 @@ static int clear_cache(const struct cache_options *chosen, const char *const *dr
     else if (first != NULL)
         code = print_clear_failure(json, &list, first, why, failed, files);
     else if (code < 0 && json)
-        code = print_json(json_pack("{s:o, s:i, s:I, s:i}", "folder", json_text(list.folder), "removed", (int)files,
-                                    "bytes", (json_int_t)bytes, "busy", (int)busy),
+        code = print_json(json_pack("{s:s, s:o, s:i, s:I, s:i}", "origin", "measured: the files of the folder",
+                                    "folder", json_text(list.folder), "removed", (int)files, "bytes", (json_int_t)bytes,
+                                    "busy", (int)busy),
                           "accelctl/cache-clear/1");
     else if (code < 0)
         print("%s: %" PRIu32 " file%s removed, %s%s\n", list.folder, files, files == 1 ? "" : "s",
@@ -246,9 +247,10 @@ static int print_warm_result(uint32_t json, const struct warmed *warmed)
     char was[32], is[32], time[32];
 
     if (json)
-        return print_json(json_pack("{s:s, s:f, s:I, s:I, s:s}", "device", warmed->device, "seconds", warmed->seconds,
-                                    "before", (json_int_t)warmed->before, "bytes", (json_int_t)after, "packed",
-                                    names[warmed->stored]),
+        return print_json(json_pack("{s:s, s:s, s:f, s:I, s:I, s:s}", "origin",
+                                    "measured: this command, and the files of the folder", "device", warmed->device,
+                                    "seconds", warmed->seconds, "before", (json_int_t)warmed->before, "bytes",
+                                    (json_int_t)after, "packed", names[warmed->stored]),
                           "accelctl/cache-warm/1");
     if (!warmed->compiles && warmed->stored == ACCEL_STORE_UNPACKED)
         print("%s: nothing to cache: its kernels are compiled already, and no weight is packed\n", warmed->device);

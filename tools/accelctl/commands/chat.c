@@ -119,10 +119,11 @@ static void print_answer_json(struct chat *chat, const struct listener *listener
     const char *stop = result->stop == 0 ? "interrupted" : stop_name(result->stop);
     json_t *answer;
 
-    answer = json_pack("{s:s, s:s%, s:s, s:I, s:o, s:{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o}, s:o, s:o, s:o}",
-                       "schema", "accelctl/chat/1", "content", listener->text, listener->bytes, "stop", stop, "context",
-                       (json_int_t)turn->all, "sampling", sampling_json(&chat->sampling), "time", "origin", RATE_ORIGIN,
-                       "cached_tokens", (json_int_t)turn->held, "prefill_tokens", (json_int_t)turn->count, "tokens",
+    answer = json_pack("{s:s, s:s, s:s%, s:s, s:I, s:o, s:{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o}, s:o, s:o, s:o}",
+                       "schema", "accelctl/chat/1", "origin", "measured: this answer", "content", listener->text,
+                       listener->bytes, "stop", stop, "context", (json_int_t)turn->all, "sampling",
+                       sampling_json(&chat->sampling), "time", "origin", RATE_ORIGIN, "cached_tokens",
+                       (json_int_t)turn->held, "prefill_tokens", (json_int_t)turn->count, "tokens",
                        (json_int_t)result->tokens, "evicted_tokens", (json_int_t)left, "prefill_ns",
                        (json_int_t)result->prompt_time, "decode_ns", (json_int_t)result->decode_time,
                        "tokens_per_second", token_rate_json(result->steps, result->decode_time), "weights",

@@ -164,7 +164,8 @@ static json_t *device_json(const struct accel_device_info *info)
     for (uint32_t h = 0; h < facts->heap_count; h++)
         json_add(heaps, json_pack("{s:o, s:I}", "name", json_text(facts->heaps[h].name), "bytes",
                                   (json_int_t)facts->heaps[h].bytes));
-    return json_pack("{s:o, s:o, s:s, s:o, s:o, s:b, s:o, s:f, s:o, s:i, s:i}", "name", json_text(info->name), "driver",
+    return json_pack("{s:{s:s, s:s}, s:o, s:o, s:s, s:o, s:o, s:b, s:o, s:f, s:o, s:i, s:i}", "origin", "heaps",
+                     "claimed: the driver", "rank", "profile: rank_reason", "name", json_text(info->name), "driver",
                      json_text(info->driver), "kind", kind_name(facts->kind), "product", json_text(facts->name),
                      "detail", json_text(facts->detail), "software", (facts->flags & ACCEL_DEVICE_SOFTWARE) != 0,
                      "heaps", heaps, "rank", info->rank, "rank_reason", json_text(info->rank_reason), "duplicate_of",

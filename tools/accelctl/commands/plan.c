@@ -105,8 +105,9 @@ static int print_most(const struct plan_options *chosen, const struct opened *op
     if (accel_model_plan_max_context(opened->made, &tokens, &error) != ACCEL_OK)
         return report_session_error(chosen->common.json, &error);
     if (chosen->common.json)
-        code = print_json(json_pack("{s:I, s:s}", "max_context", (json_int_t)tokens, "planned",
-                                    accel_plan_setting_find(plan, "context")->value),
+        code = print_json(json_pack("{s:{s:s}, s:I, s:s}", "origin", "max_context",
+                                    "estimated: the longest context whose plan fits", "max_context", (json_int_t)tokens,
+                                    "planned", accel_plan_setting_find(plan, "context")->value),
                           "accelctl/max-context/1");
     else
         print_tokens(opened, tokens);

@@ -102,14 +102,19 @@ static void print_plugin(const struct accel_plugin_info *info)
 
 static json_t *plugin_json(const struct accel_plugin_info *info)
 {
-    return json_pack("{s:o, s:o, s:s, s:s, s:s, s:s, s:o, s:o, s:i, s:o, s:s, s:{s:i, s:i}, s:i, s:b, s:I, s:o, s:o}",
-                     "path", json_text(info->path), "name", json_text(info->name), "version", info->version, "licence",
-                     info->licence, "state", state_name(info->state), "code", accel_error_name(info->code), "text",
-                     json_text(info->text), "remedy", json_text(info->remedy), "signal", (int)info->signal, "detail",
-                     json_text(info->detail), "build_id", info->build_id, "abi", "major", (int)info->abi_major, "minor",
-                     (int)info->abi_minor, "devices", (int)info->device_count, "from_cache", info->from_cache != 0,
-                     "probe_nanoseconds", (json_int_t)info->probe_nanoseconds, "certificates", certificates_of(info),
-                     "options", options_json(info));
+    return json_pack(
+        "{s:{s:s, s:s, s:s, s:s, s:s, s:s}, s:o, s:o, s:s, s:s, s:s, s:s, s:o, s:o, s:i, s:o, s:s, s:{s:i, "
+        "s:i}, s:i, s:b, s:I, s:o, s:o}",
+        "origin", "signal", "measured: the probe", "abi", "claimed: the file", "devices",
+        "measured: the devices that the driver reported", "probe_nanoseconds",
+        "measured: the probe, or as it was cached", "certificates", "file: the path of each", "options",
+        "claimed: the driver", "path", json_text(info->path), "name", json_text(info->name), "version", info->version,
+        "licence", info->licence, "state", state_name(info->state), "code", accel_error_name(info->code), "text",
+        json_text(info->text), "remedy", json_text(info->remedy), "signal", (int)info->signal, "detail",
+        json_text(info->detail), "build_id", info->build_id, "abi", "major", (int)info->abi_major, "minor",
+        (int)info->abi_minor, "devices", (int)info->device_count, "from_cache", info->from_cache != 0,
+        "probe_nanoseconds", (json_int_t)info->probe_nanoseconds, "certificates", certificates_of(info), "options",
+        options_json(info));
 }
 
 static int run(int count, char **arguments, const struct command *command)

@@ -351,8 +351,8 @@ static int run_trace(const struct trace_options *chosen, const char *path, struc
             code = trace.is_made ? report_output_error(chosen->common.json, &error, chosen->out)
                                  : report_text_error(chosen->common.json, &error);
         else if (chosen->common.json)
-            code = print_json(json_pack("{s:o, s:i, s:o, s:o}", "out", json_text(chosen->out), "stages",
-                                        (int)trace.record_count, "conversion",
+            code = print_json(json_pack("{s:s, s:o, s:i, s:o, s:o}", "origin", "measured: this run", "out",
+                                        json_text(chosen->out), "stages", (int)trace.record_count, "conversion",
                                         reports_json(opened.session, 0, REPORT_WEIGHTS), "log",
                                         reports_json(opened.session, 0, REPORT_LOG)),
                               "accelctl/trace/1");

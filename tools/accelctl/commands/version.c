@@ -22,8 +22,9 @@ static int run(int count, char **arguments, const struct command *command)
     if (code >= 0)
         return code;
     if (chosen.json)
-        return print_json(json_pack("{s:s, s:s, s:{s:i, s:i}}", "command", PACKAGE_VERSION, "library", accel_version(),
-                                    "abi", "major", (int)ACCEL_ABI_MAJOR, "minor", (int)ACCEL_ABI_MINOR),
+        return print_json(json_pack("{s:s, s:s, s:s, s:{s:i, s:i}}", "origin", "builtin", "command", PACKAGE_VERSION,
+                                    "library", accel_version(), "abi", "major", (int)ACCEL_ABI_MAJOR, "minor",
+                                    (int)ACCEL_ABI_MINOR),
                           "accelctl/version/1");
     print("accelctl %s, libaccel %s, driver ABI %u.%u\n", PACKAGE_VERSION, accel_version(), ACCEL_ABI_MAJOR,
           ACCEL_ABI_MINOR);

@@ -134,12 +134,12 @@ json_t *steps_json(const struct plan_steps *steps)
     for (uint32_t i = 0; i < plan_step_count(steps); i++) {
         const struct plan_step *step = plan_step_get(steps, i);
 
-        json_add(rows, json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I}", "state",
-                                 state_name(step->state), "name", step->name, "words", step->words, "settings",
-                                 step->settings, "weights", step->weights, "cost", step->cost, "needs", step->needs,
-                                 "because", step->source, "place", step->place, "text", step->text, "before",
-                                 (json_int_t)step->before, "after", (json_int_t)step->after, "short_by",
-                                 (json_int_t)step->short_by));
+        json_add(rows, json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I}", "origin",
+                                 "estimated: plans without and with the step", "state", state_name(step->state), "name",
+                                 step->name, "words", step->words, "settings", step->settings, "weights", step->weights,
+                                 "cost", step->cost, "needs", step->needs, "because", step->source, "place",
+                                 step->place, "text", step->text, "before", (json_int_t)step->before, "after",
+                                 (json_int_t)step->after, "short_by", (json_int_t)step->short_by));
     }
     return rows;
 }

@@ -245,10 +245,10 @@ int profile_lint(const struct profile_options *chosen, int count, char **argumen
     if (code < 0) {
         code = EXIT_DONE;
         if (chosen->common.json)
-            code =
-                print_json(json_pack("{s:i, s:i, s:i, s:O}", "files", (int)report.files, "errors", (int)report.errors,
-                                     "warnings", (int)report.warnings, "findings", report.findings),
-                           "accelctl/profile-lint/1");
+            code = print_json(json_pack("{s:s, s:i, s:i, s:i, s:O}", "origin", "file: the findings", "files",
+                                        (int)report.files, "errors", (int)report.errors, "warnings",
+                                        (int)report.warnings, "findings", report.findings),
+                              "accelctl/profile-lint/1");
         else
             print_sum(&report);
         if (code == EXIT_DONE && (report.errors > 0 || (chosen->strict && report.warnings > 0)))

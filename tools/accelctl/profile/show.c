@@ -542,8 +542,10 @@ static int compare(struct accel_context *context, const struct profile_options *
     }
     same = count_same(tally, &different);
     if (document != NULL) {
-        json_object_update_new(document, json_pack("{s:s, s:s, s:o, s:i, s:i}", "a", names[0], "b", names[1], "kinds",
-                                                   kinds, "same", (int)same, "different", (int)different));
+        json_object_update_new(document, json_pack("{s:{s:s, s:s}, s:s, s:s, s:o, s:i, s:i}", "origin", "same",
+                                                   "profile: settings with equal values", "different",
+                                                   "profile: settings with other values", "a", names[0], "b", names[1],
+                                                   "kinds", kinds, "same", (int)same, "different", (int)different));
         return print_json(document, "accelctl/profile-diff/1");
     }
     if (different == 0)

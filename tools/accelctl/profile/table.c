@@ -159,7 +159,9 @@ static int print_table(const struct rows *rows, const struct profile_options *ch
     if (chosen->common.json && rows->facts)
         code = print_json(json_pack("{s:O}", "facts", list), "accelctl/profile-facts/1");
     else if (chosen->common.json)
-        code = print_json(json_pack("{s:O, s:O}", "settings", list, "options", options), "accelctl/profile-settings/1");
+        code = print_json(json_pack("{s:{s:s, s:s}, s:O, s:O}", "origin", "settings", "builtin", "options",
+                                    "claimed: the driver", "settings", list, "options", options),
+                          "accelctl/profile-settings/1");
     json_decref(list);
     json_decref(options);
     return code;
