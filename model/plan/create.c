@@ -498,7 +498,7 @@ const struct accel_model_description *accel_model_plan_description(const struct 
 
 const struct accel_model *accel_model_plan_model(const struct accel_model_plan *plan)
 {
-    return plan->session == NULL ? NULL : plan->subject->model;
+    return plan->subject->model;
 }
 
 int32_t accel_model_plan_session(struct accel_model_plan *plan, struct accel_session **out_session,

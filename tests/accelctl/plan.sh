@@ -252,6 +252,17 @@ for option in --reasons:settings --overruled:over --layers:layers --parts:parts;
 done
 try 0 "$accelctl" plan "$model" --nodes
 has "layers.0.attention"
+try 0 "$accelctl" plan llama-2-7b --platform cuda --device 2xt4 --nodes
+has "nodes      none: a plan by formula builds no graph"
+# A long value ends behind a whole item; --explain has it all.
+layouts="avx2:q2_k,q3_k,q5_k,q6_k=rows avx512@amd:q4_g32,q4_g128,q8_g32=rows"
+for option in --reasons "--emit llama-server"; do
+    # shellcheck disable=SC2086 # a list of words
+    try 0 "$accelctl" plan "$model" --device cpu --set "cpu.layout_types=$layouts" $option
+    has " avx2:q2_k,q3_k,q5_k,q6_k=rows avx512@amd:q4_g32,q4_g128,... "
+done
+try 0 "$accelctl" plan "$model" --device cpu --set "cpu.layout_types=$layouts" --explain cpu.layout_types
+has "cpu.layout_types = $layouts"
 # Types and layers.
 try 0 "$accelctl" plan llama-2-7b --set precision.adaptive=true --parts --layers
 grep -q "language  ffn.up .* q4_g128 .* 4\.125 b" "$work/out" || fail "--parts: ffn.up is not in 4 bits"
@@ -691,7 +702,7 @@ guessed 2 llama-server plan "$model" --emit lama-server
 guessed 2 stream plan "$model" --mode strem
 guessed 2 q8 plan "$model" --set kv.type=q9
 guessed 2 latency plan "$model" --set goal=latensy
-guessed 3 cuda profile show cdua
+guessed 4 cuda profile show cdua
 guessed 2 platforms profile list platfrms
 guessed 2 context profile settings contxt
 guessed 2 D1 matrix --table D9

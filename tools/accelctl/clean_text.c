@@ -92,6 +92,18 @@ int write_terminal(FILE *out, const char *text, size_t bytes)
     return 0;
 }
 
+const char *end_cut_list(char *text, size_t size, int length)
+{
+    size_t end = size - sizeof("...");
+
+    if ((size_t)length < size)
+        return text;
+    while (end > 0 && text[end - 1] != ',')
+        end--;
+    strcpy(text + (end > 0 ? end : size - sizeof("...")), "...");
+    return text;
+}
+
 size_t utf8_length(const char *text)
 {
     const char *at = text;

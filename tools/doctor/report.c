@@ -132,6 +132,7 @@ static void print_summary(const struct accel_context *context, const struct acce
 {
     uint32_t bad = accel_doctor_tally(doctor, ACCEL_DOCTOR_BAD);
     uint32_t warn = accel_doctor_tally(doctor, ACCEL_DOCTOR_WARN);
+    uint32_t notes = accel_doctor_tally(doctor, ACCEL_DOCTOR_NOTE);
     struct gpu_answer gpu;
 
     find_gpu_answer(context, doctor, &gpu);
@@ -141,8 +142,8 @@ static void print_summary(const struct accel_context *context, const struct acce
               bad != 0 ? "NEEDS A REMEDY" : "WORKS, COULD BE BETTER", paint(PAINT_PLAIN));
     else
         print_works(context, &gpu);
-    print(": %u bad, %u to improve, %u unknown, %u notes, %u good%s\n", bad, warn,
-          accel_doctor_tally(doctor, ACCEL_DOCTOR_UNKNOWN), accel_doctor_tally(doctor, ACCEL_DOCTOR_NOTE),
+    print(": %u bad, %u to improve, %u unknown, %u note%s, %u good%s\n", bad, warn,
+          accel_doctor_tally(doctor, ACCEL_DOCTOR_UNKNOWN), notes, notes == 1 ? "" : "s",
           accel_doctor_tally(doctor, ACCEL_DOCTOR_GOOD), all ? "" : " (--all shows every row)");
     print_gpu(&gpu);
 }

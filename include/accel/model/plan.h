@@ -53,7 +53,7 @@ ACCEL_API const struct accel_plan *accel_model_plan_plan(const struct accel_mode
 ACCEL_API const struct accel_model_description *
 accel_model_plan_description(const struct accel_model_plan *plan) ACCEL_NOEXCEPT;
 
-/** Returns the model, or NULL if the plan is by formula. */
+/** Returns the model, also of a plan by formula; NULL if it has no file or its family has no implementation. */
 ACCEL_API const struct accel_model *accel_model_plan_model(const struct accel_model_plan *plan) ACCEL_NOEXCEPT;
 
 /** Returns the session of an exact plan, ready for accel_session_load; it belongs to the plan. For a plan by

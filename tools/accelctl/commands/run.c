@@ -222,10 +222,11 @@ static void print_memory(const struct opened *opened)
     process_memory_read(&process);
     fprintf(error_output(), "memory     planned %s, allocated %s (mapped weights: %s)\n", bytes_text(fit.needed, a),
             bytes_text(allocated, b), resident == 0 ? "none" : bytes_text(resident, c));
-    fprintf(error_output(), "process    peak %s (VmHWM%s), driver libraries %s resident now\n",
-            known_bytes(process.peak, d),
-            process.peak < allocated ? ", less than allocated, since untouched pages take no memory" : "",
-            known_bytes(process.driver_libraries, e));
+    fprintf(error_output(), "process    peak %s (VmHWM), driver libraries %s resident now\n%s",
+            known_bytes(process.peak, d), known_bytes(process.driver_libraries, e),
+            process.peak < allocated
+                ? "           the peak is less than allocated, since untouched pages take no memory\n"
+                : "");
 }
 
 /* Returns the bytes that decode steps read from disks, for each step; UINT64_MAX: unknown. */

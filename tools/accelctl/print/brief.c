@@ -90,17 +90,18 @@ static void print_window(const struct opened *opened)
     const uint64_t windowed = facts == NULL ? fact_number(opened, "model.window_layers") : facts->window_layers;
     const uint64_t trained = fact_number(opened, "model.context");
     const uint64_t layers = facts == NULL ? fact_number(opened, "model.layers") : facts->layers;
-    char line[400], cache[120] = "it holds them";
+    char line[400], cache[120] = "the KV cache keeps older ones";
 
     if (window == 0 || (trained != 0 && window >= trained))
         return;
     if (accel_plan_setting_find(plan, "kv.window")->word != ACCEL_WORD_OFF)
-        snprintf(cache, sizeof(cache), "it drops those that kv.window=%.20s leaves out", given);
+        snprintf(cache, sizeof(cache), "the KV cache drops what kv.window=%.20s leaves out", given);
     else if (windowed == layers)
-        snprintf(cache, sizeof(cache), "it holds them, unless --set kv.window=%" PRIu64 "tok drops them", window);
+        snprintf(cache, sizeof(cache), "the KV cache keeps older ones, which --set kv.window=%" PRIu64 "tok drops",
+                 window);
     snprintf(line, sizeof(line),
              "sliding window of %" PRIu64 " tokens in %" PRIu64 " of %" PRIu64
-             " layers: attention reads no older ones; the KV cache is not smaller for it: %s",
+             " layers: a token attends to these alone; %s",
              window, windowed, layers, cache);
     print_wrapped((uint32_t)print("%*s", HEAD, ""), HEAD, line);
 }
@@ -377,7 +378,8 @@ static void print_unhonored_line(const struct accel_plan *plan, uint32_t outcome
 
         if (row->outcome == outcome)
             snprintf(line + used, sizeof(line) - used, "%s%s=%s, %s", used == 0 ? "" : "; ", row->key,
-                     value_text(row->value, row->unit, value), short_places(row->reason, reason, sizeof(reason)));
+                     value_text(row->value, row->unit, value, sizeof(value)),
+                     short_places(row->reason, reason, sizeof(reason)));
     }
     if (line[0] != '\0')
         print_wrapped((uint32_t)print(outcome == ACCEL_UNHONORED_REFUSED ? "refused by a run: " : "not honored: "),

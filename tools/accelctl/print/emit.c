@@ -160,9 +160,10 @@ static uint32_t make_flag(const struct accel_plan *plan, const struct flag_row *
 /* Prints a setting: "context = 512 tok (base.yaml:8)". */
 static void print_setting(const struct accel_plan_setting *setting)
 {
-    char copy[400];
+    char copy[400], value[64];
 
-    print("%s = %s%s%s (%s)", setting->key, setting->value, setting->unit[0] == '\0' ? "" : " ", setting->unit,
+    end_cut_list(value, sizeof(value), snprintf(value, sizeof(value), "%s", setting->value));
+    print("%s = %s%s%s (%s)", setting->key, value, setting->unit[0] == '\0' ? "" : " ", setting->unit,
           short_places(setting->place, copy, sizeof(copy)));
 }
 

@@ -171,7 +171,7 @@ static void print_outcome(const struct accel_plan *plan, const char *key)
 
         if (strcmp(row->key, key) != 0)
             continue;
-        snprintf(line, sizeof(line), "%s=%s, %s", key, value_text(row->value, row->unit, value),
+        snprintf(line, sizeof(line), "%s=%s, %s", key, value_text(row->value, row->unit, value, sizeof(value)),
                  short_places(row->reason, reason, sizeof(reason)));
         print_wrapped((uint32_t)print("  %s: ", row->outcome == ACCEL_UNHONORED_REFUSED ? "refused by a run"
                                                 : row->outcome == ACCEL_UNHONORED_LATER ? "later"
@@ -183,9 +183,9 @@ static void print_outcome(const struct accel_plan *plan, const char *key)
 static void explain_one(const struct opened *opened, const struct accel_plan_setting *s)
 {
     struct driver_option option;
-    char value[64], place[1200], reason[4400];
+    char value[1200], place[1200], reason[4400];
 
-    print("%s = %s\n", s->key, value_text(s->value, s->unit, value));
+    print("%s = %s\n", s->key, value_text(s->value, s->unit, value, sizeof(value)));
     print_row(opened, s->key);
     print("  from     %s\n", real_place(s->place, place, sizeof(place)));
     if (s->reason[0] != '\0')
@@ -193,7 +193,7 @@ static void explain_one(const struct opened *opened, const struct accel_plan_set
     for (uint32_t i = 0; i < s->overridden_count; i++) {
         const struct accel_plan_overridden *row = &s->overridden[i];
 
-        print("  over     %-10s %s\n", value_text(row->value, row->unit, value),
+        print("  over     %-10s %s\n", value_text(row->value, row->unit, value, sizeof(value)),
               real_place(row->place, place, sizeof(place)));
         if (row->reason[0] != '\0')
             print_wrapped((uint32_t)print("%*s", OVERRIDDEN, ""), OVERRIDDEN,

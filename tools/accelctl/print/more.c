@@ -181,7 +181,7 @@ static const char *unhonored_text(const struct accel_plan_unhonored *row, char *
 
     snprintf(text, size, "%s: %s=%s, %s (%s)",
              row->outcome == ACCEL_UNHONORED_REFUSED ? "refused by a run" : "not honored", row->key,
-             value_text(row->value, row->unit, value), short_places(row->reason, reason, sizeof(reason)),
+             value_text(row->value, row->unit, value, sizeof(value)), short_places(row->reason, reason, sizeof(reason)),
              short_places(row->place, copy, sizeof(copy)));
     return text;
 }
@@ -202,7 +202,8 @@ void print_unhonored_reasons(const struct accel_plan *plan)
                  row->outcome == ACCEL_UNHONORED_REFUSED ? "refused by a run: " : "",
                  short_places(row->reason, reason, sizeof(reason)), short_places(row->place, place, sizeof(place)),
                  row->value_reason[0] == '\0' ? "" : ": ", row->value_reason);
-        print_wrapped((uint32_t)print("  %s=%s  ", row->key, value_text(row->value, row->unit, value)), 23, text);
+        print_wrapped((uint32_t)print("  %s=%s  ", row->key, value_text(row->value, row->unit, value, sizeof(value))),
+                      23, text);
     }
 }
 
@@ -221,7 +222,9 @@ void print_later(const struct accel_plan *plan, uint32_t reasons)
                   paint(PAINT_PLAIN));
         snprintf(text, sizeof(text), "later: %s (%s%s%s)", row->reason, short_places(row->place, copy, sizeof(copy)),
                  reasons && row->value_reason[0] != '\0' ? ": " : "", reasons ? row->value_reason : "");
-        print_wrapped((uint32_t)print("  %-25s %-9s ", row->key, value_text(row->value, row->unit, value)), 38, text);
+        print_wrapped(
+            (uint32_t)print("  %-25s %-9s ", row->key, value_text(row->value, row->unit, value, sizeof(value))), 38,
+            text);
     }
 }
 

@@ -23,12 +23,11 @@ static const char *answer_name(uint32_t answer)
     return answer < 5 ? names[answer] : "?";
 }
 
-const char *value_text(const char *value, const char *unit, char text[64])
+const char *value_text(const char *value, const char *unit, char *text, size_t size)
 {
     if (strcmp(unit, "bytes") == 0)
         return bytes_text(strtoull(value, NULL, 10), text);
-    snprintf(text, 64, "%s%s%s", value, unit[0] == '\0' ? "" : " ", unit);
-    return text;
+    return end_cut_list(text, size, snprintf(text, size, "%s%s%s", value, unit[0] == '\0' ? "" : " ", unit));
 }
 
 /* Origins with a reason, each once. */
@@ -73,8 +72,9 @@ static void print_overridden(const struct accel_plan_setting *setting, struct re
         const struct accel_plan_overridden *row = &setting->overridden[i];
         char value[64], copy[400];
 
-        print_wrapped((uint32_t)print("%*sover %-9s ", PLACE - 10, "", value_text(row->value, row->unit, value)),
-                      PLACE + 5, short_places(row->place, copy, sizeof(copy)));
+        print_wrapped(
+            (uint32_t)print("%*sover %-9s ", PLACE - 10, "", value_text(row->value, row->unit, value, sizeof(value))),
+            PLACE + 5, short_places(row->place, copy, sizeof(copy)));
         add_reason(reasons, row->place, row->reason);
     }
 }
@@ -104,8 +104,8 @@ static void print_settings(const struct accel_plan *plan, const struct shown *sh
 
         if (!is_shown(s, shown))
             continue;
-        print_wrapped((uint32_t)print("  %-25s %-9s ", s->key, value_text(s->value, s->unit, value)), PLACE,
-                      short_places(s->place, copy, sizeof(copy)));
+        print_wrapped((uint32_t)print("  %-25s %-9s ", s->key, value_text(s->value, s->unit, value, sizeof(value))),
+                      PLACE, short_places(s->place, copy, sizeof(copy)));
         /* "built in" is the place of many settings. */
         add_reason(&reasons, s->origin == ACCEL_ORIGIN_BUILTIN ? s->key : s->place, s->reason);
         if (shown->overridden)
@@ -264,7 +264,8 @@ static void print_kernels(const struct accel_plan *plan)
 
 static void print_nodes(const struct accel_plan *plan)
 {
-    print("%snodes%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN));
+    print("%snodes%s%s\n", paint(PAINT_HEADING), paint(PAINT_PLAIN),
+          accel_plan_node_count(plan) == 0 ? "      none: a plan by formula builds no graph" : "");
     for (uint32_t i = 0; i < accel_plan_node_count(plan); i++) {
         const struct accel_plan_node *n = accel_plan_node_get(plan, i);
 

@@ -29,8 +29,8 @@ void print_device_line(const struct opened *opened);
 /* Prints the short plan and the requested sections, or the whole. */
 void print_plan(const struct opened *opened, const struct shown *shown);
 
-/* Formats a value with its unit; sizes are rounded, the document has the bytes. */
-const char *value_text(const char *value, const char *unit, char text[64]);
+/* Formats a value with its unit; sizes are rounded, the document has the bytes; a long list is cut. */
+const char *value_text(const char *value, const char *unit, char *text, size_t size);
 
 /* Returns the plan as a document that the caller owns, without its schema; NULL after an error has been printed. */
 json_t *plan_json(const struct opened *opened, struct accel_error *error);

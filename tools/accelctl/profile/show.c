@@ -104,7 +104,7 @@ static const char *reason_text(const struct accel_plan *plan, const struct accel
 static void print_setting(const struct accel_plan *plan, const struct accel_plan_setting *s, uint32_t keys,
                           uint32_t values, uint32_t overridden)
 {
-    char value[96], text[1600];
+    char value[48], text[1600];
     uint32_t indent = keys + values + 6;
     uint32_t at;
 
@@ -117,7 +117,7 @@ static void print_setting(const struct accel_plan *plan, const struct accel_plan
 static void print_settings(const struct view *view, const struct profile_options *chosen)
 {
     uint32_t keys = 8, values = 6, hidden = 0;
-    char value[96];
+    char value[48];
 
     for (uint32_t i = 0; i < accel_plan_setting_count(view->plan); i++) {
         const struct accel_plan_setting *s = accel_plan_setting_get(view->plan, i);

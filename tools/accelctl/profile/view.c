@@ -353,8 +353,9 @@ const char *view_value(const char *value, const char *unit, char *text, size_t s
 
     if (is_number && strcmp(unit, "bytes") == 0)
         return size_text(strtoull(value, NULL, 10), text, size);
-    snprintf(text, size, "%s%s%s", value, is_number && unit[0] != '\0' ? " " : "", is_number ? unit : "");
-    return text;
+    return end_cut_list(
+        text, size,
+        snprintf(text, size, "%s%s%s", value, is_number && unit[0] != '\0' ? " " : "", is_number ? unit : ""));
 }
 
 const char *view_fact(const struct accel_named_value *fact, char *text, size_t size)
