@@ -39,11 +39,9 @@ int32_t accel_open_copy(const void *given, size_t minimum, size_t known, const c
                         void *out_copy, struct accel_error *error)
 {
     int32_t code = accel_open_check(given, minimum, known, who, what, error);
-    uint32_t size;
     if (code != ACCEL_OK)
         return code;
-    size = size_of(given);
     memset(out_copy, 0, known);
-    memcpy(out_copy, given, size < known ? size : known);
+    memcpy(out_copy, given, size_of(given) < known ? size_of(given) : known);
     return ACCEL_OK;
 }

@@ -350,8 +350,10 @@ int32_t accel_yaml_parse_within(const struct accel_yaml_limits *limits, const ch
     yaml_parser_set_input_string(&reader.parser, (const unsigned char *)data + mark, bytes - mark);
     code = read_events(&reader);
     yaml_parser_delete(&reader.parser);
-    if (code == ACCEL_OK && reader.root == NULL)
+    if (code == ACCEL_OK && reader.root == NULL) {
         code = accel_error_by(error, ACCEL_FROM_FILE, ACCEL_E_CORRUPT, "%.200s:1:1: the file is empty", path);
+        accel_error_remedy(error, "remove it, or write a %s into it", limits->kind);
+    }
     if (code == ACCEL_OK)
         *out_root = reader.root;
     return code;
