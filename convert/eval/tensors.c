@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compares the tensors of two files of any types, a block of rows at a time. */
-#include "config.h"
-
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -3,8 +3,6 @@
  * Evaluates several sessions on a text. The reference session processes each chunk of a window first and its logits are
  * stored; then each session processes the chunk and its logits are compared.
  */
-#include "config.h"
-
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Multiplies matrices: tiles of both factors are packed into panels for a micro-kernel of 6 by 16 sums. */
-#include "config.h"
-
 #include "convert/quantize/dense.h"
 
 #include <stdatomic.h>

@@ -4,8 +4,6 @@
  * inverse of r: the inverse of h is never formed. r is the lower Cholesky factor of h with both orders reversed,
  * reversed again.
  */
-#include "config.h"
-
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compensates errors: the columns of a block of 128 one by one, all later columns by one product per block. */
-#include "config.h"
-
 #include "convert/quantize/gptq_solve.h"
 
 #include <math.h>

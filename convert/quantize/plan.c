@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans a conversion: the type and the location of each tensor. */
-#include "config.h"
-
 #include <fnmatch.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -4,8 +4,6 @@
  * compensation come last, input by input, since the factor of an input takes much memory and serves all tensors that
  * read it.
  */
-#include "config.h"
-
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>

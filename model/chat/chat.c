@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The public API: creates and renders templates. */
-#include "config.h"
-
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>

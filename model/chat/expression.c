@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parses expressions by Jinja's precedence: condition, or, and, not, comparison, sum, ~, product, power, sign,
  * postfix, filter, test. */
-#include "config.h"
-
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Implements filters and tests, which are found by name. */
-#include "config.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Executes statements: outputs text, sets variables, runs loops. */
-#include "config.h"
-
 #include "model/chat/run.h"
 
 #include <string.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parses statements: text, outputs and blocks. */
-#include "config.h"
-
 #include <string.h>
 
 #include "model/chat/syntax.h"

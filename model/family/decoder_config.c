@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads and checks the facts of a decoder that both kinds of files share. */
-#include "config.h"
-
 #include "model/family/decoder_config.h"
 
 #include <math.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the facts that only GGUF metadata have: windows with a pattern, vocabulary lists, special tokens by key. */
-#include "config.h"
-
 #include <stdio.h>
 
 #include "model/family/decoder_config_reader.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the facts that only config.json and generation_config.json have: windows by layer type, declared biases, lists
  * of ids. */
-#include "config.h"
-
 #include <string.h>
 
 #include "model/family/decoder_config_reader.h"

@@ -3,8 +3,6 @@
  * Reads rotary positions. Current checkpoints have `rope_parameters`, one object or one per layer type; older ones have
  * `rope_theta` and `rope_scaling`, whose kind is `rope_type` or, older still, `type`. GGUF has `rope.*` keys.
  */
-#include "config.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -4,8 +4,6 @@
  * sequentially through a small window, never through the mapping, and every length is checked against the rest of the
  * file before memory is allocated for it.
  */
-#include "config.h"
-
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the GGUF model of a folder. The files of a split model count as one: its first. */
-#include "config.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>

@@ -3,8 +3,6 @@
  * Reads GGUF models in several files, as llama-gguf-split writes them: PREFIX-00001-of-00003.gguf and its followers.
  * The first file has the metadata; each file has its number (split.no, from 0) and the number of files (split.count).
  */
-#include "config.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

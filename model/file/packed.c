@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Assembles planar bytes, or decoded values, from packed tensors. GPTQ and AWQ tensors are transposed: a band of rows
  * is a band of their columns. */
-#include "config.h"
-
 #include "model/file/packed.h"
 
 #include <math.h>

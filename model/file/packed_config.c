@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads how a folder's tensors are packed from its configuration, and checks that it is supported. */
-#include "config.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the packed tensors of a folder and replaces them by matrices. */
-#include "config.h"
-
 #include "model/file/packed_matrix.h"
 
 #include <stdlib.h>

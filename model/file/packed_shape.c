@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads shape and groups of one packed matrix, and checks its tensors against each other and the configuration. */
-#include "config.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

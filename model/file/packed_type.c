@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Chooses the type of a packed matrix from its scales and zero points. */
-#include "config.h"
-
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>

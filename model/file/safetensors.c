@@ -3,8 +3,6 @@
  * Reads the header of a safetensors file: eight bytes of length, a JSON object of that length, the data. Stricter than
  * the format's reference library in one point: duplicate names are refused, as the format's specification requires.
  */
-#include "config.h"
-
 #include <stdlib.h>
 #include <string.h>
 

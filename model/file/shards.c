@@ -3,8 +3,6 @@
  * Reads a model in several safetensors files: model.safetensors.index.json maps each tensor to its file. The index is
  * untrusted, so it may name files of its own folder only.
  */
-#include "config.h"
-
 #include <stdlib.h>
 #include <string.h>
 

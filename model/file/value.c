@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads typed metadata values. */
-#include "config.h"
-
 #include <string.h>
 
 #include <accel/model/file.h>

@@ -7,8 +7,6 @@
  * with the new types, and the plan gets one note for all matrices of a role with equal old and new types, with
  * type, bytes and error before and after.
  */
-#include "config.h"
-
 #include "model/plan/adapt.h"
 
 #include <inttypes.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Adds the results of adaptive precision as notes of the plan. */
-#include "config.h"
-
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -4,8 +4,6 @@
  * has a band of rows in F32 and one encoded row. Codes are written to the destination directly, so extra memory stays
  * small: scales and zero points of the same rows, and a band of rows per thread.
  */
-#include "config.h"
-
 #include "model/session/convert.h"
 
 #include <stdio.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads a SentencePiece model (tokenizer.model, spiece.model): a protocol buffer with pieces, scores and settings. */
-#include "config.h"
-
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "config.h"
-
 #include "model/tokenizer/vocab.h"
 
 #include <stdlib.h>

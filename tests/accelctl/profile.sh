@@ -56,13 +56,13 @@ one_error 'did you mean "devices"?'
 mkdir "$work/accel"
 printf 'accel-profile: 1\n' >"$work/accel/accel.yaml"
 try 4 "$accelctl" profile show accel --profiles "$profiles"
+one_error 'there is no profile "accel" ('
+rm -r "$work/accel"
 mkdir "$work/empty"
 : >"$work/empty/accel.yaml"
 try 3 env --chdir="$work/empty" "$accelctl" plan llama-2-7b
 one_error "accel.yaml:1:1: the file is empty"
 grep -qF "  remedy: remove it, or write a profile into it" "$work/err" || fail "no remedy for an empty profile"
-one_error 'there is no profile "accel" ('
-rm -r "$work/accel"
 
 # ---- show ----
 profile 0 show cuda --fact model.kind=generation
