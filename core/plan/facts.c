@@ -93,7 +93,8 @@ static int32_t add_given(struct accel_plan *plan, const struct accel_named_value
     if (plan->device)
         why = accel_plan_text(plan, "is for devices that are not here, and %s is one that is", plan->device->info.name);
     else if (plan->described_count > 1 || (is_count && plan->described_count == 1 && plan->described[0].has_count))
-        why = accel_plan_text(plan, "is for devices of one kind without a count, and %s", plan->described_origin);
+        why = accel_plan_text(plan, "is for devices of one kind%s, and %s", is_count ? " without a count" : "",
+                              plan->described_origin);
     else if (!accel_number_parse(given->value, &number, &unit) || strcmp(unit, fact->unit) != 0 || number < 1 ||
              (is_count && number > ACCEL_PLAN_DESCRIBED))
         why = *fact->unit ? "is no size, such as 36GiB or 360GB"

@@ -313,8 +313,8 @@ int32_t accel_profile_refuse_name(const struct accel_profile *profile, uint32_t 
     else
         accel_error_remedy(error, "accelctl profile list %ss lists the %" PRIu32 " files of that kind%s",
                            accel_profile_layer_name(layer), known.count,
-                           layer == ACCEL_LAYER_DEVICE ? "; for another one, name a like one or none, and --set "
-                                                         "device.memory=36GiB --set device.bandwidth=150GB"
+                           layer == ACCEL_LAYER_DEVICE ? "; --set device.memory=36GiB --set device.bandwidth=150GB "
+                                                         "describe a device without one"
                                                        : "");
     accel_strbuf_free(&list);
     accel_profile_names_free(&known);

@@ -378,7 +378,7 @@ one_error "the platform cuda does not drive the device mi300x"
 for name in A101 H10 RTX409; do
     try 4 "$accelctl" plan llama-2-7b --platform cuda --device $name
     one_error "there is no device \"$(echo $name | tr A-Z a-z)\"; the nearest is \""
-    grep -qE "^  remedy: accelctl profile list devices lists the [0-9]+ files of that kind; for another one, .* --set device.bandwidth=150GB$" "$work/err" ||
+    grep -qE "^  remedy: accelctl profile list devices lists the [0-9]+ files of that kind; --set device.memory=36GiB --set device.bandwidth=150GB describe a device without one$" "$work/err" ||
         { cat "$work/err"; fail "a list of devices that is cut"; }
 done
 try 3 "$accelctl" plan llama3
@@ -534,7 +534,7 @@ for fact in memory=3 memory=0GiB memory=2ms bandwidth=fast compute=3GB; do
     one_error "command line --set device.$fact: device.${fact%%=*} is no "
 done
 try 2 "$accelctl" plan llama-2-7b --platform cuda --device a100,h100 --set device.memory=3GiB
-one_error "device.memory is for devices of one kind without a count, and the request names a100,h100"
+one_error "device.memory is for devices of one kind, and the request names a100,h100"
 try 2 "$accelctl" plan llama-2-7b --set device.memory=3GiB
 one_error "device.memory is for devices that are not here"
 # A budget above the memory of the device is a note, one below it is the budget.
