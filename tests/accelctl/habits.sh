@@ -417,7 +417,7 @@ for type in q4_1 q5_0 q5_1 iq4_nl bf16; do
         run "$q8" -ctk $type -p x
 done
 for key in kv.type kv.type.k; do
-    try 0 "$accelctl" plan "$q8" --reasons --set $key=q8_0 --set fallback.kv=warn
+    try 0 "$accelctl" plan "$q8" --explain kv.type.k --set $key=q8_0 --set fallback.kv=warn
     has "command line --set $key=q8_0"
 done
 try 0 "$accelctl" plan "$q8" -c 1K -b 1k --reasons --set context.beyond_training=true

@@ -10,6 +10,11 @@ origins()
     "$json" "$work/out" --origins >"$work/missing" || { head -5 "$work/missing"; fail "numbers without origins: $1"; }
 }
 
+# A GGUF file whose types other programs do not have names its layout.
+try 0 "$accelctl" quantize --type nf4 "$f32" "$work/planes.gguf"
+try 0 "$accelctl" info "$work/planes.gguf"
+has "layout         accel 1 (quant/LAYOUT.md): for programs over libaccel-model, not for llama.cpp"
+
 # A GGUF file: text, document, tensors.
 try 0 "$accelctl" info "$q8"
 has "GGUF Q8_0, 1 file"

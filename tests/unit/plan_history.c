@@ -448,6 +448,16 @@ static void test_plan(void **state)
     assert_true(speed->lower == 5e8 / full && speed->upper == 5e8 / empty);
     assert_non_null(strstr(speed->origin, "bytes/s of 1 run of other models / "));
     fill(plan, &record);
+    record.settings = "context 16";
+    record.step_bytes = 100000000;
+    record.speed = 4;
+    record.planned = record.measured = 0;
+    add(b, &record);
+    assert_int_equal(accel_plan_sketch(plan, &s.model, &b->error), ACCEL_OK);
+    speed = accel_plan_speed_get(plan, 0);
+    assert_true(speed->lower == 4e8 / full && speed->upper == 4e8 / empty);
+    assert_non_null(strstr(speed->origin, "bytes/s of 1 run of this model with other settings / "));
+    fill(plan, &record);
     record.speed = 10;
     record.measured = 1100;
     add(b, &record);
@@ -468,6 +478,7 @@ static void test_plan(void **state)
     speed = accel_plan_speed_get(plan, 0);
     assert_true(speed->lower == 10 && speed->upper == 15);
     assert_int_equal(speed->runs, 6);
+    assert_non_null(strstr(speed->origin, "measured: the middle half of 6 runs of this model"));
     assert_int_equal(accel_plan_past(plan, &past, &b->error), ACCEL_OK);
     assert_int_equal(past.runs, 8);
     assert_int_equal(past.measured, 990);

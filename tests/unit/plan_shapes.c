@@ -396,6 +396,36 @@ static void test_context(void **state)
     shapes_free(&s);
 }
 
+/* weights.type names a mix: each weight has the type that the sketch gives it, unless a stronger setting decides. */
+static void test_mix(void **state)
+{
+    struct bench *b = *state;
+    struct owned_shapes s;
+    uint32_t *types;
+    shapes_make(&s, &llama_7b);
+    types = calloc(s.model.weight_count, sizeof(*types));
+    assert_non_null(types);
+    for (uint32_t i = 0; i < s.model.weight_count; i++)
+        types[i] = i == 0 ? ACCEL_Q6_K : i == 1 ? ACCEL_TYPE_NONE : ACCEL_Q4_K;
+    assert_int_equal(create(b, "one", "weights.type=q4_k_m context=1tok"), ACCEL_OK);
+    assert_int_equal(accel_plan_sketch(b->plan, &s.model, &b->error), ACCEL_OK);
+    assert_int_equal(accel_plan_weight_get(b->plan, 0)->type, s.model.weights[0].type);
+    s.model.mix = types;
+    assert_int_equal(accel_plan_sketch(b->plan, &s.model, &b->error), ACCEL_OK);
+    for (uint32_t i = 0; i < s.model.weight_count; i++)
+        if (s.model.weights[i].rows > 1)
+            assert_int_equal(accel_plan_weight_get(b->plan, i)->type, i == 1 ? s.model.weights[i].type : types[i]);
+    assert_string_equal(s.model.weights[0].role, "embedding");
+    assert_int_equal(create(b, "one", "weights.type=q4_k_m role.embedding=f16 weights.least=q8 context=1tok"),
+                     ACCEL_OK);
+    assert_int_equal(accel_plan_sketch(b->plan, &s.model, &b->error), ACCEL_OK);
+    assert_int_equal(accel_plan_weight_get(b->plan, 0)->type, ACCEL_F16);
+    for (uint32_t i = 2; i < s.model.weight_count; i++)
+        assert_true(s.model.weights[i].rows == 1 || accel_plan_weight_get(b->plan, i)->type != ACCEL_Q4_K);
+    free(types);
+    shapes_free(&s);
+}
+
 /*
  * An encoder of sounds and a decoder that reads it, of one layer each, 6 heads of 64, hidden 384, ffn 1536. The decoder
  * keeps 448 tokens of its own and 1500 places of the encoder: 2 x 2 x 384 x 1948 = 2,992,128 bytes. The encoder needs
@@ -427,7 +457,7 @@ static void test_components(void **state)
         {sizeof(weights[0]), 0, "a", "audio", "ffn.up", ACCEL_F16, 0, 1536, 384},
         {sizeof(weights[0]), ACCEL_NO_LAYER, "b", "decoder", "embedding", ACCEL_F16, 0, 51865, 384},
         {sizeof(weights[0]), 0, "c", "decoder", "ffn.up", ACCEL_F16, 0, 1536, 384}};
-    static const struct accel_sketch sketch = {sizeof(sketch), 3, 2, 0, weights, both, "the test", NULL};
+    static const struct accel_sketch sketch = {sizeof(sketch), 3, 2, 0, weights, both, "the test", NULL, NULL};
     struct bench *b = *state;
     assert_int_equal(create(b, "one", "context=448tok audio.type=q8 language.type=q4"), ACCEL_OK);
     if (accel_plan_sketch(b->plan, &sketch, &b->error) != ACCEL_OK)
@@ -516,6 +546,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_short, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_scores, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_context, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_mix, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_components, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_speed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_misuse, set_up, tear_down),

@@ -401,9 +401,19 @@ static json_t *file_type_json(const struct accel_model_file *file)
 
 static json_t *origin_json(void)
 {
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "metadata", "file", "architecture",
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "layout", "file", "metadata", "file", "architecture",
                      "file: metadata and shapes", "weights", "file: types and shapes of tensors", "files",
                      "file: sizes", "tokenizer", "file", "chat_template", "file", "tensors", "file");
+}
+
+/* Names the layout of files whose quantized types GGUF and safetensors do not have. */
+static json_t *layout_json(const struct accel_model_file *file)
+{
+    struct accel_model_text value;
+
+    if (file == NULL || accel_model_file_get_text(file, "accel.layout", &value, NULL) != ACCEL_OK)
+        return json_null();
+    return json_sprintf("accel %.*s", (int)value.length, value.text);
 }
 
 json_t *info_document(const char *path, const struct vocabulary *vocabulary, uint32_t whole, uint32_t tensors)
@@ -411,8 +421,8 @@ json_t *info_document(const char *path, const struct vocabulary *vocabulary, uin
     const struct accel_model_file *file = vocabulary->file;
     const uint32_t has_weights = file != NULL && accel_model_file_tensor_count(file) > 0;
     json_t *document =
-        json_pack("{s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "origin", origin_json(), "path",
-                  json_text(path), "format",
+        json_pack("{s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "origin", origin_json(), "path",
+                  json_text(path), "layout", layout_json(file), "format",
                   file == NULL                                        ? vocabulary->name
                   : accel_model_file_format(file) == ACCEL_MODEL_GGUF ? "GGUF"
                                                                       : "safetensors",

@@ -138,6 +138,11 @@ static void print_files(const json_t *document)
         print(", %zu file%s, %s (%lld bytes)", json_array_size(files), json_array_size(files) == 1 ? "" : "s",
               bytes_text((uint64_t)bytes, size), (long long)bytes);
     print("\n");
+    if (json_member_text(document, "layout")[0] != '\0') {
+        print_label("layout");
+        print("%s (quant/LAYOUT.md): for programs over libaccel-model, not for llama.cpp\n",
+              json_member_text(document, "layout"));
+    }
 }
 
 static const char *count_text(json_int_t count, char text[32])
