@@ -8,6 +8,7 @@
 
 #include <accel/model/eval.h>
 
+#include "model/file/derived.h"
 #include "model/file/rows.h"
 
 /* Values of a block of rows, rounded to whole rows. */
@@ -101,6 +102,22 @@ static void measure(const struct work *work, uint64_t count, double *difference,
     }
 }
 
+/* Decodes rows, times the factors that products with the matrix have. */
+static int32_t decode_rows(struct work *work, const struct accel_model_file *file,
+                           const struct accel_model_tensor *tensor, const struct model_rows *rows, uint64_t first,
+                           uint64_t count, float *out)
+{
+    int32_t code = model_rows_decode(file, tensor, rows, first, count, work->bytes, out, work->error);
+
+    for (uint64_t r = 0; r < count && code == ACCEL_OK; r++) {
+        const float factor = model_row_factor(tensor, first + r);
+
+        for (uint64_t i = 0; i < rows->width && factor != 1; i++)
+            out[r * rows->width + i] *= factor;
+    }
+    return code;
+}
+
 static int32_t compare_values(struct work *work, struct row *row, const struct model_rows *here,
                               const struct model_rows *there)
 {
@@ -113,10 +130,9 @@ static int32_t compare_values(struct work *work, struct row *row, const struct m
     for (uint64_t at = 0; at < rows && code == ACCEL_OK; at += run) {
         uint64_t count = rows - at < run ? rows - at : run;
 
-        code = model_rows_decode(work->file, row->here, here, at, count, work->bytes, work->values[0], work->error);
+        code = decode_rows(work, work->file, row->here, here, at, count, work->values[0]);
         if (code == ACCEL_OK)
-            code = model_rows_decode(work->reference, row->there, there, at, count, work->bytes, work->values[1],
-                                     work->error);
+            code = decode_rows(work, work->reference, row->there, there, at, count, work->values[1]);
         if (code == ACCEL_OK)
             measure(work, count * width, &difference, &power, &row->tensor.largest);
         if (code == ACCEL_OK)

@@ -201,8 +201,6 @@ int32_t accel_import_claim(const struct accel_claim *given, const struct accel_g
         return INVALID("a claim has the alignment %llu", (unsigned long long)out_claim->alignment);
     if (out_claim->variant > ACCEL_VARIANT_EAGER && out_claim->variant < ACCEL_VARIANT_OWN)
         return INVALID("a claim has the unknown variant %u", out_claim->variant);
-    if (out_claim->zero != 0)
-        return INVALID("accel_claim.zero is %u", out_claim->zero);
     if (!is_valid_text(out_claim->kernel, ACCEL_IMPORT_TEXT) || !is_valid_text(out_claim->reason, ACCEL_IMPORT_TEXT))
         return INVALID("kernel or reason of a claim is missing or not UTF-8");
     return ACCEL_OK;

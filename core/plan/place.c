@@ -54,6 +54,7 @@ static int32_t import_claim(const struct accel_claim_sink *sink, const struct ac
     record->answer = claim.answer;
     record->tolerance = claim.tolerance;
     record->variant = claim.variant;
+    record->precision = claim.precision;
     code = accel_import_text(&plan->arena, &claim.kernel, driver, "accel_claim.kernel", error);
     if (code == ACCEL_OK)
         code = accel_import_text(&plan->arena, &claim.reason, driver, "accel_claim.reason", error);

@@ -60,7 +60,7 @@ struct accel_claim {
     double tolerance;   /**< largest |error| to expect, relative to the largest element of the output */
     uint64_t alignment; /**< required of a mapped weight's address, in bytes, a power of two; 0: any */
     uint32_t variant;   /**< ACCEL_VARIANT_..., or a number of the driver's own from ACCEL_VARIANT_OWN on */
-    uint32_t zero;      /**< must be 0 */
+    uint32_t precision; /**< coarsest type of its arithmetic, as in accel_report; 0: not stated */
 };
 
 /** Receives claims. Open. Every node needs one; the last one for a node takes effect. */

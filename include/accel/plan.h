@@ -429,7 +429,8 @@ struct accel_plan_node {
     const char *reason; /**< why not natively, or empty */
     double tolerance;   /**< largest error to expect, relative to the largest element of the output */
     uint32_t variant;   /**< of the kernel: ACCEL_VARIANT_... of accel/driver_module.h */
-    uint32_t zero;
+    uint32_t
+        precision; /**< coarsest type of its arithmetic: ACCEL_F32, ACCEL_Q8_0 ...; 0: the driver does not state it */
 };
 
 /** Number of nodes of all graphs that were placed. */

@@ -357,6 +357,15 @@ bool model_product_factors(const struct accel_model_tensor *tensor, uint64_t cou
     return is_any;
 }
 
+float model_row_factor(const struct accel_model_tensor *tensor, uint64_t row)
+{
+    const struct model_tensor *own = (const struct model_tensor *)(const void *)tensor, *source = own;
+
+    if (own->derived != NULL)
+        source = &own->derived->sources[row / (own->derived->parts * own->derived->rows)];
+    return source->packed == NULL ? 1 : model_packed_factor(source->packed);
+}
+
 void model_reshape(struct accel_model_file *file, const char *name, uint32_t rank)
 {
     const struct accel_model_tensor *found = accel_model_file_find(file, name);

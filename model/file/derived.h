@@ -39,6 +39,9 @@ const char *model_derived_source(const struct accel_model_tensor *tensor);
  * not stacked. Returns false if nothing does. */
 bool model_product_factors(const struct accel_model_tensor *tensor, uint64_t count, float *out_factors);
 
+/* Returns the one of these factors that belongs to a row of a matrix of a file; 1 if there is none. */
+float model_row_factor(const struct accel_model_tensor *tensor, uint64_t row);
+
 /* Shows a tensor of rank 2 as a vector (`rank` 1), or a vector as a matrix of one row (`rank` 2). One that is missing
  * or has another rank stays as it is. Call before the file is shared. */
 void model_reshape(struct accel_model_file *file, const char *name, uint32_t rank);

@@ -304,6 +304,30 @@ static int32_t create_state_parts(struct accel_session *session, struct accel_er
     return ACCEL_OK;
 }
 
+/* Notes a request to round rows of activations that no kernel of the device follows for these weights. */
+static int32_t note_activations(const struct run_planner *p)
+{
+    char text[200];
+    const struct accel_plan_note note = {
+        .size = sizeof(note),
+        .level = ACCEL_NOTE_WARN,
+        .key = "compute.activations",
+        .text = text,
+        .remedy =
+            "leave it at q8, or quantize the weights to 8 bits in groups of 64 and more (accelctl quantize --type "
+            "q8_row), for which the cpu driver has such kernels"};
+
+    if (p->session->options.rounding != ACCEL_Q8_ROW)
+        return ACCEL_OK;
+    for (uint32_t i = 0; i < accel_plan_node_count(p->plan); i++)
+        if (accel_plan_node_get(p->plan, i)->precision == ACCEL_Q8_ROW)
+            return ACCEL_OK;
+    snprintf(text, sizeof(text),
+             "q8_row changes nothing: no kernel of %s rounds activations with one scale for a token for these weights",
+             accel_plan_device(p->plan)->name);
+    return accel_plan_note(p->plan, &note, p->error);
+}
+
 int32_t run_planner_place(const struct run_planner *p)
 {
     const struct accel_session *session = p->session;
@@ -345,6 +369,8 @@ int32_t run_planner_place(const struct run_planner *p)
     work.file_bytes = stage_mapped_bytes(stage);
     work.in_place_bytes = stage_in_place_bytes(stage);
     code = accel_plan_assign_graphs(p->plan, &work, error);
+    if (code == ACCEL_OK)
+        code = note_activations(p);
     return code == ACCEL_OK ? accel_plan_open_device(p->plan, &stage->device, error) : code;
 }
 

@@ -129,6 +129,7 @@ static void claim_node(const struct sdk_device *device, const struct accel_graph
     claim->answer = ACCEL_CLAIM_NATIVE;
     claim->kernel = kernel->name;
     claim->tolerance = kernel->tolerance;
+    claim->precision = kernel->precision;
     if (node->op == ACCEL_OP_ATTENTION)
         claim->variant = (kernel->flags & SDK_KERNEL_EAGER) != 0 ? ACCEL_VARIANT_EAGER : ACCEL_VARIANT_TILED;
     if (sdk_reads_weight(graph, node)) {

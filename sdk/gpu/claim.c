@@ -118,6 +118,7 @@ static int32_t claim_node(struct gpu_device_state *gpu, struct gpu_program *prog
         claim->reason = "";
         claim->kernel = gpu_row_title(program->rows[claim->node], graph, claim->node, title);
         claim->tolerance = program->rows[claim->node]->tolerance;
+        claim->precision = program->rows[claim->node]->precision;
         claim->variant = node->op == ACCEL_OP_ATTENTION ? ACCEL_VARIANT_TILED : ACCEL_VARIANT_PLAIN;
     }
     return sink->claim(sink, claim, error);

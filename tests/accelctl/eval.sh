@@ -77,6 +77,13 @@ for isa in $fast scalar; do
     scalar,0.0 | [!s]*,0.0*[1-9]*) ;;
     *) fail "KL of q8_row activations, $isa: $(value models.0.text.kl.mean)" ;;
     esac
+    # A plan says where no kernel follows the setting.
+    try 0 "$accelctl" plan "$work/g64" --device cpu --set compute.activations=q8_row --set cpu.isa=$isa
+    noted=$(grep -c "q8_row changes nothing: no kernel of cpu:cpu0" "$work/out")
+    case $isa,$noted in
+    scalar,1 | [!s]*,0) ;;
+    *) fail "$noted notes on q8_row activations, $isa" ;;
+    esac
 done
 # shellcheck disable=SC2086
 try 0 "$accelctl" eval --json $exact --text "$work/text" --against "$q8" --reference-set compute.activations=f32 "$q8"

@@ -53,6 +53,8 @@ blocks()
         --against "$work/$2" "$work/$1"
     awk "BEGIN { exit !($(value models.0.text.kl.mean) < 1e-6) }" ||
         fail "KL of $1 and its values: $(value models.0.text.kl.mean)"
+    awk "BEGIN { exit !($(value models.0.relative_error) < 1e-7) }" ||
+        fail "error of $1: $(value models.0.relative_error)"
 }
 blocks nvfp4 nvfp4-values $((171520 * 9 / 16))
 blocks nvfp4-modelopt nvfp4-values $((171520 * 9 / 16))

@@ -6,7 +6,7 @@ if ACCEL_OPENCL
 check_PROGRAMS += tests/conform/racy
 tests_conform_racy_SOURCES = %D%/racy.c
 endif
-EXTRA_DIST += $(conform_tests) %D%/planted.sh %D%/planted/README.md %D%/planted/driver.list %D%/planted/gpu.list \
+EXTRA_DIST += $(conform_tests) %D%/certificates.py %D%/planted.sh %D%/planted/README.md %D%/planted/driver.list %D%/planted/gpu.list \
 	%D%/planted/gpu_slots.list %D%/planted/kernels.list %D%/planted/operators.list %D%/planted/slots.list %D%/swiftshader.yaml
 
 # Every planted bug, or those named in BUGS; the check alone plants a few. The emulated levels are libraries of the tests.

@@ -34,6 +34,13 @@ has "no test is called nothing"
 try 2 "$kit" "$cpu" --filter 'add/*' --device cpu7 --seed 1
 has "driver cpu has no device cpu7 here; it has cpu0"
 try 0 "$kit" "$cpu" --filter 'add/*' --device cpu:cpu0 --rounds 0 --seed 1
+if command -v python3 >/dev/null; then
+    try 0 "$kit" "$cpu" --filter 'add/*' --rounds 0 --seed 1 --json
+    mv "$work/out" "$work/report"
+    try 0 python3 "$src/tests/conform/certificates.py" 0123abc "$work/report"
+    has '^| `cpu` | .* | 0 | 0 | 0 | 0 | [0-9]* | 1 | 0123abc |$'
+    has '^| add | [0-9]* | all |$'
+fi
 try 2 "$kit" "$cpu" --seed x
 # Each option reaches the driver, the first as well as the last, and there is an end to them.
 try 1 "$kit" "$cpu" --filter 'add/*' --seed 1 --set none=1 --set isa=scalar

@@ -147,12 +147,14 @@ static uint32_t code_bits(uint32_t type)
     return ACCEL_IS_PLANAR(type) ? ACCEL_PLANAR_BITS(type) : type == ACCEL_Q8_0 ? 8 : 0;
 }
 
-/* Returns why no kernel may round rows of x with one scale each, or NULL. */
-static const char *why_not_by_row(uint32_t type, uint32_t rounding)
+/* Returns why no kernel rounds rows of x with one scale each, or NULL. */
+static const char *why_not_by_row(const struct cpu_device *device, uint32_t type, uint32_t rounding)
 {
-    return rounding == ACCEL_Q8_ROW && code_bits(type) == 8 ? NULL
-                                                            : "the node does not allow one scale for a row of "
-                                                              "activations, or codes of weights have less than 8 bits";
+    if (rounding != ACCEL_Q8_ROW || code_bits(type) != 8)
+        return "the node does not allow one scale for a row of activations, or codes of weights have less than 8 bits";
+    return device->kernels.product[CPU_GEMM8_ROW][cpu_weight_of(type)] != NULL
+               ? NULL
+               : "the instructions in use have no products for one scale for a row of activations";
 }
 
 const char *cpu_matmul_check(const struct sdk_kernel *kernel, const struct sdk_node *node)
@@ -164,8 +166,8 @@ const char *cpu_matmul_check(const struct sdk_kernel *kernel, const struct sdk_n
         return "no kernel for this type of weights";
     if (!sdk_all_f32(node, 1u << 1))
         return "x, bias, residual and y have to be F32";
-    if ((kernel->variant & CPU_BY_ROW) != 0 && why_not_by_row(w->type, attributes->rounding) != NULL)
-        return why_not_by_row(w->type, attributes->rounding);
+    if ((kernel->variant & CPU_BY_ROW) != 0 && why_not_by_row(node->device, w->type, attributes->rounding) != NULL)
+        return why_not_by_row(node->device, w->type, attributes->rounding);
     return (kernel->variant & CPU_ROUNDED) == 0
                ? NULL
                : cpu_why_not_rounded(node->device, cpu_variant_weight(kernel->variant), attributes->rounding);
@@ -174,16 +176,13 @@ const char *cpu_matmul_check(const struct sdk_kernel *kernel, const struct sdk_n
 const char *cpu_gathered_check(const struct sdk_kernel *kernel, const struct sdk_node *node, uint32_t others,
                                uint32_t rounding)
 {
-    const struct cpu_device *device = node->device;
     const uint32_t type = sdk_input(node, 1)->type;
     const int weight = cpu_weight_of(type);
 
     if (weight < 0)
         return "no kernel for this type of weights";
-    if (kernel->precision == ACCEL_Q8_ROW && why_not_by_row(type, rounding) != NULL)
-        return why_not_by_row(type, rounding);
-    if (kernel->precision == ACCEL_Q8_ROW && device->kernels.product[CPU_GEMM8_ROW][weight] == NULL)
-        return "the instructions in use have no products for one scale for a row of activations";
+    if ((kernel->variant & CPU_BY_ROW) != 0 && why_not_by_row(node->device, type, rounding) != NULL)
+        return why_not_by_row(node->device, type, rounding);
     if (!sdk_all_f32(node, others))
         return "all but weights and ids has to be F32";
     if ((kernel->variant & CPU_ROUNDED) == 0)
