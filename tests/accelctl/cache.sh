@@ -125,7 +125,7 @@ if grep -q 'component=packed' "$work/log"; then
     "$accelctl" run "$q8" --greedy -q -n 1000000 --ignore-end --prompt Once --set cpu.layout=panels --set kv.full=slide \
         >"$work/text" 2>"$work/log" &
     writer=$!
-    while [ ! -s "$work/text" ] && kill -0 $writer; do sleep 0.1; done
+    wait_until $writer has_bytes "$work/text" 1
     truncate -s 4096 "$file"
     wait $writer
     is $? 3 "the status of a run whose packed weights shrank"

@@ -234,11 +234,7 @@ for signal in INT TERM; do
     "$accelctl" chat "$f32" --chat-template chatml --greedy --ignore-end --set kv.full=slide --set context=128tok \
         --set attention.page=32tok --set batch=32tok <"$work/in" >"$work/cut" 2>"$work/err" &
     pid=$!
-    tries=0
-    while [ ! -s "$work/cut" ] && [ $tries -lt 600 ] && kill -0 $pid; do
-        tries=$((tries + 1))
-        sleep 0.1
-    done
+    wait_until $pid has_bytes "$work/cut" 1
     kill -$signal $pid
     wait $pid
     is $? 130 "status of a chat that SIG$signal ended"

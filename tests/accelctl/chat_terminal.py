@@ -39,7 +39,7 @@ class Terminal:
         self.screen += data.decode("utf-8", "replace")
         return bool(data)
 
-    def wait(self, pattern, what, seconds=60):
+    def wait(self, pattern, what, seconds=300):
         """Until the pattern is on the screen behind what was waited for last."""
         end = time.time() + seconds
         while time.time() < end:
@@ -56,7 +56,7 @@ class Terminal:
         os.write(self.file, text.encode())
 
     def end(self, status, what):
-        end = time.time() + 60
+        end = time.time() + 300
         while time.time() < end and self.read(1):
             pass
         while time.time() < end:

@@ -110,16 +110,12 @@ one_error "neither GGUF nor safetensors"
 is "$(ls "$TMPDIR")" "" "versions of the model that are left"
 "$accelctl" claims --measure "$f32" >"$work/out" 2>"$work/err" &
 child=$!
-tries=0
-while [ "$(ls "$TMPDIR")" = "" ] && [ $tries -lt 600 ] && kill -0 $child; do
-    sleep 0.1
-    tries=$((tries + 1))
-done
-# The signal is handled from then on that the first version is written or a process runs below the command.
-while [ -z "$(find "$TMPDIR" -name 'f16*')" ] && [ $tries -lt 1200 ] && kill -0 $child; do
-    sleep 0.1
-    tries=$((tries + 1))
-done
+# The command handles the signal once it has begun to write the first version.
+has_version()
+{
+    [ -n "$(find "$TMPDIR" -name 'f16*')" ]
+}
+wait_until $child has_version
 kill -TERM $child
 wait $child
 is $? 130 "exit status after an interrupt"

@@ -151,12 +151,7 @@ TMPDIR=$work/tmp
 export TMPDIR
 gone()
 {
-    tries=0
-    while [ "$(ls -A "$work/tmp")" != "" ] && [ $tries -lt 100 ]; do
-        tries=$((tries + 1))
-        sleep 0.1
-    done
-    [ "$(ls -A "$work/tmp")" = "" ] || fail "left in TMPDIR after $1: $(ls -A "$work/tmp")"
+    wait_until $$ is_empty "$work/tmp" || fail "left in TMPDIR after $1: $(ls -A "$work/tmp")"
 }
 try 0 "$accelctl" eval "$f32" --bits 4,8 --type block --type q6_k --text "$work/text"
 has "reference  $f32"
@@ -202,10 +197,14 @@ wait $pid
 is $? 130 "status of an interrupt"
 [ ! -e "$work/late.html" ] || fail "an interrupted evaluation wrote a page"
 
+has_version()
+{
+    ! is_empty "$work/tmp"
+}
 for signal in TERM KILL; do
     "$accelctl" eval --text "$work/long" "$f32" --type q4_0 >"$work/out" 2>"$work/err" &
     pid=$!
-    while [ "$(ls -A "$work/tmp")" = "" ] && kill -0 $pid; do sleep 0.1; done
+    wait_until $pid has_version
     kill -$signal $pid
     wait $pid
     gone "SIG$signal"

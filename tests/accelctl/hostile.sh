@@ -181,15 +181,17 @@ processors=$(nproc)
 [ "$processors" -le 32 ] || processors=32
 ended compile=team 4 "of $processors threads $processors ran twice"
 
-# await_hanging: until the driver hangs or takes its time, and so the run handles an interrupt; at most a minute
+# await_hanging: until the driver hangs or takes its time, and so the run handles an interrupt
 await_hanging()
 {
-    tries=0
-    until [ -e "$work/hangs" ]; do
-        tries=$((tries + 1))
-        [ $tries -lt 600 ] && kill -0 $pid 2>/dev/null || break
-        sleep 0.1
-    done
+    wait_until $pid test -e "$work/hangs"
+}
+# await_end PID: the status of the process, which is killed if it does not end
+await_end()
+{
+    wait_until $1 false
+    kill -KILL $1 2>/dev/null
+    wait $1
 }
 
 # A signal while the driver hangs: the command ends without it, also where the driver has blocked all signals.
@@ -202,24 +204,16 @@ for how in INT:130:run=hang TERM:143:run=hang INT:130:set_create=hang INT:130:se
     pid=$!
     await_hanging
     kill -${signal%:*} $pid
-    (sleep 60 && kill -KILL $pid) 2>/dev/null &
-    watchdog=$!
-    wait $pid
-    status=$?
-    kill $watchdog 2>/dev/null
-    is $status ${signal#*:} "status after SIG${signal%:*} in $call"
+    await_end $pid
+    is $? ${signal#*:} "status after SIG${signal%:*} in $call"
     grep -qF "driver second, $(slot_name ${call%=*}): it does not end" "$work/err" ||
         { cat "$work/err"; fail "the driver that hangs is not told: $call"; }
 done
 # named PID DRIVER SLOT: a call that hangs is named while it does, and the command ends with the signal at once.
 named()
 {
-    tries=0
-    until grep -q "waiting for driver $2 in $3, for 5 seconds so far" "$work/$3.err" || [ $tries -ge 600 ]; do
-        tries=$((tries + 1))
-        sleep 0.1
-    done
-    [ $tries -lt 600 ] || fail "a driver that hangs in $3 is not named"
+    wait_until $1 grep -q "waiting for driver $2 in $3, for 5 seconds so far" "$work/$3.err" ||
+        fail "a driver that hangs in $3 is not named"
     kill -TERM $1
     wait $1
     is $? 143 "status after SIGTERM in $3"
@@ -275,13 +269,7 @@ status=$?
 # The calls that did not come back: all that was asked for is there, and the driver is named.
 for how in $waiting; do
     slot=${how%:*}
-    tries=0
-    while kill -0 "${how#*:}" 2>/dev/null && [ $tries -lt 600 ]; do
-        tries=$((tries + 1))
-        sleep 0.1
-    done
-    [ $tries -lt 600 ] || kill -KILL "${how#*:}"
-    wait "${how#*:}"
+    await_end "${how#*:}"
     is $? 1 "status of a command that $slot holds"
     name=$(slot_name "$(echo "$slot" | sed 's/json/set_free/')")
     grep -q "^accelctl: driver second, $name: it has not come back for 30 seconds, .* (ACCEL_E_TIMEOUT)" \

@@ -169,14 +169,32 @@ handles_interrupt()
     esac
 }
 
-# await_handler: until the process $pid handles an interrupt; at most a minute
-await_handler()
+# wait_until PID COMMAND...: waits until the command succeeds. Fails if the process PID ends before, or after five minutes,
+# which a machine with other work may need.
+wait_until()
 {
-    tries=0
-    while ! handles_interrupt && [ $tries -lt 600 ] && kill -0 $pid 2>/dev/null; do
+    awaited=$1 tries=0
+    shift
+    until "$@"; do
         tries=$((tries + 1))
+        [ $tries -le 3000 ] && kill -0 "$awaited" 2>/dev/null || return 1
         sleep 0.1
     done
+}
+
+has_bytes()
+{
+    [ "$(wc -c <"$1")" -ge "$2" ]
+}
+
+is_empty()
+{
+    [ "$(ls -A "$1")" = "" ]
+}
+
+await_handler()
+{
+    wait_until $pid handles_interrupt
 }
 
 # True in a build with sanitizers, which want more address space than limits leave.

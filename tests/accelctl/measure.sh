@@ -29,9 +29,7 @@ mkfifo "$work/lines"
     <"$work/lines" >"$work/chat" 2>&1 &
 chat=$!
 exec 9>"$work/lines"
-while kill -0 $chat 2>"$work/gone" && [ ! -e "$work/locked/steps.jsonl" ]; do
-    sleep 0.1
-done
+wait_until $chat test -e "$work/locked/steps.jsonl"
 try 1 "$accelctl" run "$f32" -n 1 -p Once --set trace.steps=true --set measure.folder="$work/locked"
 one_error "command line --set measure.folder=$work/locked: measure.folder: another run writes $work/locked/steps.jsonl"
 exec 9>&-

@@ -91,7 +91,7 @@ check()
         rm -f "$kept"
         mkfifo "$kept"
     done
-    try 0 timeout 60 "$accelctl" run "$f32" --greedy -q -n 1 --prompt x --device "$device"
+    try 0 timeout 300 "$accelctl" run "$f32" --greedy -q -n 1 --prompt x --device "$device"
     target=$work/target
     : >"$target"
     for kept in "$work"/cache/accel/kernels/opencl-*; do

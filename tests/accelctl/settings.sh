@@ -535,7 +535,7 @@ ln -s /dev/null "$work/irregular/memory.jsonl"
 mkdir "$work/irregular/attention.jsonl"
 for row in /dev/null/x:trace.steps "$work/irregular/steps.jsonl:trace.steps" "$work/irregular:trace.steps" \
     "$work/irregular:measure.memory" "$work/irregular:output.attention"; do
-    try 1 timeout 20 "$accelctl" run "$f32" -n 1 -p Once --set "${row##*:}=true" --set "measure.folder=${row%:*}"
+    try 1 timeout 300 "$accelctl" run "$f32" -n 1 -p Once --set "${row##*:}=true" --set "measure.folder=${row%:*}"
     one_error "measure.folder: cannot write ${row%:*}/"
 done
 # A disk that is full, here by the limit of files.

@@ -21,19 +21,9 @@ begin()
     pid=$!
 }
 
-# await FILE BYTES: until the file has so many, at most a minute
-await()
-{
-    tries=0
-    while [ "$(wc -c <"$1")" -lt "$2" ] && [ $tries -lt 600 ] && kill -0 $pid 2>/dev/null; do
-        tries=$((tries + 1))
-        sleep 0.1
-    done
-}
-
 for signal in INT TERM; do
     begin
-    await "$work/out" 100
+    wait_until $pid has_bytes "$work/out" 100
     kill -$signal $pid
     wait $pid
     is $? 130 "status of a run after SIG$signal"
@@ -76,7 +66,7 @@ printf 'Once\n/load %s\nOnce\n' "$work/pipe" >"$work/in"
 : >"$work/out"
 env --default-signal=INT "$accelctl" chat --chat-template chatml --json "$f32" <"$work/in" >"$work/out" 2>"$work/err" &
 pid=$!
-await "$work/out" 1
+wait_until $pid has_bytes "$work/out" 1
 sleep 0.5
 kill -INT $pid
 wait $pid
@@ -129,7 +119,7 @@ is "$(value error.code)" ACCEL_E_CANCELLED "the error of an interrupted trace"
 [ -e "$work/stages" ] && fail "an interrupted trace wrote a file"
 
 begin
-await "$work/out" 100
+wait_until $pid has_bytes "$work/out" 100
 : >"$work/model/model.safetensors"
 wait $pid
 is $? 3 "status after the file shrank"
@@ -138,7 +128,7 @@ grep -q "^accelctl: $work/model/model.safetensors: the file shrank" "$work/err" 
 
 # What is written over weights in use may be any text's: the run ends and says so. A new file of the old one's name is fine.
 begin
-await "$work/out" 100
+wait_until $pid has_bytes "$work/out" 100
 dd if=/dev/zero of="$work/model/model.safetensors" bs=4096 seek=40 count=1 conv=notrunc 2>"$work/dd"
 wait $pid
 is $? 3 "status after the file was written to"
@@ -174,7 +164,7 @@ grep -q "^accelctl: $work/shrinks.gguf: the file shrank" "$work/err" ||
     { cat "$work/err"; fail "the file of a calibration that shrank is not named"; }
 
 begin --set weights.load=read -n 3000
-await "$work/out" 100
+wait_until $pid has_bytes "$work/out" 100
 : >"$work/model/model.safetensors"
 wait $pid
 status=$?

@@ -66,11 +66,7 @@ grep -qE "^generated  2 texts, 4 tokens in [0-9.]*[1-9][0-9.]* m?s(, [0-9.]+ tok
 : >"$work/live" # the loop may read it before the command has opened it
 "$accelctl" run "$f32" -g --ignore-end -p "$first" -p "$third" --set kv.full=slide >"$work/live" 2>"$work/err" </dev/null &
 pid=$!
-tries=0
-while [ "$(wc -c <"$work/live")" -lt 200 ] && [ $tries -lt 600 ] && kill -0 $pid 2>/dev/null; do
-    tries=$((tries + 1))
-    sleep 0.1
-done
+wait_until $pid has_bytes "$work/live" 200
 kill -INT $pid
 wait $pid
 is $? 130 "status of texts that are interrupted"
