@@ -344,6 +344,8 @@ int32_t run_planner_place(const struct run_planner *p)
     work.file_bytes = stage_mapped_bytes(stage);
     work.in_place_bytes = stage_in_place_bytes(stage);
     code = accel_plan_assign_graphs(p->plan, &work, error);
+    if (code == ACCEL_OK)
+        code = stage_check_expert_limit(stage, error);
     return code == ACCEL_OK ? accel_plan_open_device(p->plan, &stage->device, error) : code;
 }
 
