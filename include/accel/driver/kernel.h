@@ -133,6 +133,7 @@ struct sdk_kernel {
      * addresses; `packed` is not NULL where a weight is to be packed. */
     uint32_t (*describe)(const struct sdk_call *call, char *name, uint32_t size) ACCEL_NOEXCEPT;
     uint32_t part_inputs; /**< bits: weights that may be in parts (sdk_tensor.source); others are refused */
+    uint32_t zero;
 };
 
 /** Waits until all threads of the step have arrived. Earlier writes of each are visible to all afterwards. Every
