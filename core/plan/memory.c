@@ -71,8 +71,8 @@ struct estimate_sink {
     struct accel_error error; /* our first error: a driver may ignore the code that the sink returns */
 };
 
-static int32_t add_estimate(struct adder *a, uint32_t heap, uint32_t memory_class, uint64_t lower, uint64_t upper,
-                            const char *formula, struct accel_error *error)
+static int32_t add_estimate(struct adder *a, uint32_t memory_class, uint64_t lower, uint64_t upper, const char *formula,
+                            struct accel_error *error)
 {
     struct accel_plan_estimate *e = &a->answers.estimate;
     const char *driver = a->device->driver;
@@ -91,7 +91,6 @@ static int32_t add_estimate(struct adder *a, uint32_t heap, uint32_t memory_clas
                                    ? accel_plan_text(a->plan, "%s; %s", e->formula[memory_class], formula)
                                    : accel_plan_text(a->plan, "estimated by driver %s: %s", driver, formula);
     e->given[memory_class] = true;
-    (void)heap;
     return ACCEL_OK;
 }
 
@@ -101,10 +100,11 @@ static int32_t import_estimate(const struct accel_estimate_sink *sink, uint32_t 
 {
     struct estimate_sink *s = (struct estimate_sink *)(uintptr_t)sink;
     struct accel_error *first = &s->error;
+    (void)heap;
     if (first->code == ACCEL_OK && ++s->count > MAX_ESTIMATES)
         accel_error_by(first, ACCEL_FROM_DRIVER, ACCEL_E_LIMIT, "driver %s: its estimate has more than %u rows",
                        s->adder->device->driver, MAX_ESTIMATES);
-    if (first->code == ACCEL_OK && add_estimate(s->adder, heap, memory_class, lower, upper, formula, first) == ACCEL_OK)
+    if (first->code == ACCEL_OK && add_estimate(s->adder, memory_class, lower, upper, formula, first) == ACCEL_OK)
         return ACCEL_OK;
     /* Returns the first error without formatting another text: a million calls would take time. */
     return accel_error_copy(error, first);
@@ -305,7 +305,8 @@ static int32_t add_weights(struct adder *a)
         sums.mapped = pages;
     }
     if (sums.mapped && a->answers.estimate.given[ACCEL_MEMORY_MAPPED])
-        accel_plan_add_row(a->plan, ACCEL_MEMORY_MAPPED, pages, pages + a->answers.estimate.upper[ACCEL_MEMORY_MAPPED],
+        accel_plan_add_row(a->plan, ACCEL_MEMORY_MAPPED, pages + a->answers.estimate.lower[ACCEL_MEMORY_MAPPED],
+                           pages + a->answers.estimate.upper[ACCEL_MEMORY_MAPPED],
                            accel_plan_text(a->plan, "file: %" PRIu64 " bytes of pages used where it is mapped; %s",
                                            pages, a->answers.estimate.formula[ACCEL_MEMORY_MAPPED]));
     else if (sums.mapped)
@@ -324,7 +325,8 @@ static int32_t add_state(struct adder *a)
     uint64_t row = 0, half = 0, bytes;
     const uint64_t sequences = (uint64_t)a->plan->settings->values->sequences.number;
     if (a->answers.estimate.given[ACCEL_MEMORY_STATE]) {
-        a->plan->step_state = a->answers.estimate.upper[ACCEL_MEMORY_STATE] / sequences;
+        bytes = a->answers.estimate.upper[ACCEL_MEMORY_STATE] / sequences;
+        a->plan->step_state = accel_plan_step_state(a->plan, bytes, a->work->slots / sequences);
         return add_estimated(a, ACCEL_MEMORY_STATE);
     }
     for (uint32_t i = 0; i < a->work->part_count; i++) {
@@ -338,7 +340,7 @@ static int32_t add_state(struct adder *a)
     }
     if (!accel_mul_u64(row, a->work->slots, &bytes))
         return too_large(a);
-    a->plan->step_state = bytes / sequences;
+    a->plan->step_state = accel_plan_step_state(a->plan, bytes / sequences, a->work->slots / sequences);
     accel_plan_add_row(a->plan, ACCEL_MEMORY_STATE, bytes, bytes,
                        accel_plan_text(a->plan,
                                        "estimated: %" PRIu32 " caches x %" PRIu64 " slots, %" PRIu64

@@ -91,7 +91,7 @@ struct accel_plan {
     uint32_t component_count;   /**< components of the shape plan */
 
     uint64_t step_weights;  /**< weight bytes that a decode step reads; 0: not known */
-    uint64_t step_state;    /**< bytes of a sequence's full KV cache that a decode step reads; 0: not known */
+    uint64_t step_state;    /**< bytes that a decode step reads of a sequence's full KV cache; 0: not known */
     uint64_t step_elements; /**< weights that each prefill token is multiplied with; 0: not known */
     double bound_decode;    /**< decode tok/s that the bandwidth of described devices allows; 0: not known */
     double bound_prefill;   /**< prefill tok/s that device.compute allows; 0: not known */

@@ -31,8 +31,7 @@ static void read_context(struct accel_shape_planner *s)
     const struct accel_profile_setting *setting = &plan->settings->values->context;
     uint64_t longest = 0;
     const char *origin = "";
-    if (!accel_plan_fact_number(plan, "model.context", &longest, &origin) || longest == 0)
-        longest = 0;
+    accel_plan_fact_number(plan, "model.context", &longest, &origin);
     s->context = number_of(setting, longest ? longest : 4096);
     if (longest && s->context > longest && setting->layer >= ACCEL_LAYER_ENVIRONMENT) {
         accel_plan_add_note(plan, &plan->notes, ACCEL_NOTE_WARN, "context", "",
@@ -226,10 +225,19 @@ uint64_t accel_shape_plan_layer_state(const struct accel_shape_planner *s, const
     return accel_plan_multiply(accel_plan_multiply(token_bytes(s, c), tokens), s->sequences);
 }
 
+uint64_t accel_plan_step_state(const struct accel_plan *plan, uint64_t bytes, uint64_t tokens)
+{
+    uint64_t window, windowed, layers;
+    if (!accel_plan_fact_number(plan, "model.window", &window, NULL) || window >= tokens ||
+        !accel_plan_fact_number(plan, "model.window_layers", &windowed, NULL) ||
+        !accel_plan_fact_number(plan, "model.layers", &layers, NULL) || windowed > layers)
+        return bytes;
+    return bytes - bytes / layers / tokens * windowed * (tokens - window);
+}
+
 static void add_state(struct accel_shape_planner *s)
 {
-    uint64_t tokens = cached_tokens(s), token = 0;
-    uint64_t crossed = 0;
+    uint64_t tokens = cached_tokens(s), token = 0, crossed = 0;
     for (uint32_t i = 0; i < s->shapes->component_count; i++) {
         const struct accel_sketch_component *c = &s->shapes->components[i];
         s->state = accel_plan_add(s->state, accel_plan_multiply(accel_shape_plan_layer_state(s, c), c->layers));
@@ -238,7 +246,7 @@ static void add_state(struct accel_shape_planner *s)
             crossed = crossed_tokens(s, c) > crossed ? crossed_tokens(s, c) : crossed;
         }
     }
-    s->step_state = s->state / s->sequences;
+    s->plan->step_state = accel_plan_step_state(s->plan, s->state / s->sequences, tokens);
     accel_plan_add_row(s->plan, ACCEL_MEMORY_STATE, s->state, s->state,
                        accel_plan_text(s->plan,
                                        "estimated: %" PRIu64 " tokens x %" PRIu64 " sequences x %" PRIu64

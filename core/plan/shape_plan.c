@@ -77,8 +77,7 @@ static void forget(struct accel_plan *plan)
     plan->spread = false;
     plan->bound_decode = plan->bound_prefill = 0;
     plan->bound_decode_origin = NULL;
-    plan->converted = 0;
-    plan->converted_vectors = 0;
+    plan->converted = plan->converted_vectors = 0;
 }
 
 int32_t accel_plan_sketch(struct accel_plan *plan, const struct accel_sketch *shapes, struct accel_error *error)
@@ -109,11 +108,8 @@ int32_t accel_plan_sketch(struct accel_plan *plan, const struct accel_sketch *sh
                             plan->threads.count, plan->pinned ? "each bound to its processor" : "not bound",
                             plan->threads.reason);
     plan->has_fit = plan->has_shapes = true;
-    plan->converted = s.converted;
-    plan->converted_vectors = s.converted_vectors;
     plan->component_count = shapes->component_count;
     plan->step_weights = s.step_weights;
     plan->step_elements = s.step_elements;
-    plan->step_state = s.step_state;
     return accel_plan_finish(plan, accel_plan_rebuild_hints(plan, error), error);
 }

@@ -41,15 +41,13 @@ struct accel_shape_planner {
     const struct accel_sketch *shapes;
     struct accel_error *error;
 
-    uint64_t *weight_bytes;     /**< bytes of each weight */
-    uint64_t weights;           /**< sum of weight_bytes */
-    uint64_t tables;            /**< of `weights`, token embeddings of which a step reads single rows */
-    uint64_t step_weights;      /**< weight bytes that a decode step reads */
-    uint64_t step_elements;     /**< weights that each prefill token is multiplied with */
-    uint32_t converted;         /**< weights whose type differs from the file */
-    uint32_t converted_vectors; /**< norms and biases among `converted` */
-    uint32_t grouped;           /**< weights with a grouped type */
-    bool by_type;               /**< weights.type determines the type of some weight */
+    uint64_t *weight_bytes; /**< bytes of each weight */
+    uint64_t weights;       /**< sum of weight_bytes */
+    uint64_t tables;        /**< of `weights`, token embeddings of which a step reads single rows */
+    uint64_t step_weights;  /**< weight bytes that a decode step reads */
+    uint64_t step_elements; /**< weights that each prefill token is multiplied with */
+    uint32_t grouped;       /**< weights with a grouped type */
+    bool by_type;           /**< weights.type determines the type of some weight */
 
     uint64_t context;
     uint64_t batch;
@@ -63,7 +61,6 @@ struct accel_shape_planner {
     struct accel_plan_type values;
 
     uint64_t state;
-    uint64_t step_state; /**< bytes of one sequence's full KV cache, which a decode step reads */
     uint64_t activations;
     uint64_t scratch;
     uint64_t program;
@@ -97,6 +94,10 @@ uint64_t accel_shape_plan_kv_slots(const struct accel_shape_planner *s);
 /** Returns the bytes of keys and values of one layer of a component for all sequences. */
 uint64_t accel_shape_plan_layer_state(const struct accel_shape_planner *s,
                                       const struct accel_sketch_component *component);
+
+/** Returns the bytes of a full KV cache that a decode step reads: a layer with a sliding window reads no more tokens of
+ * the cache's `bytes` than the window has. */
+uint64_t accel_plan_step_state(const struct accel_plan *plan, uint64_t bytes, uint64_t tokens);
 
 /** Sums the memory and makes its rows. */
 void accel_shape_plan_sum_memory(struct accel_shape_planner *s);

@@ -465,8 +465,8 @@ static void add_weight(struct accel_shape_planner *s, const struct accel_sketch_
                                     .file_type = weight->type,
                                     .bytes = bytes,
                                     .name = accel_plan_text(s->plan, "%s", weight->name)};
-    s->converted += row.converted;
-    s->converted_vectors += row.converted && is_vector(weight);
+    s->plan->converted += row.converted;
+    s->plan->converted_vectors += row.converted && is_vector(weight);
     s->grouped += choice->converted && is_block(&choice->type) && choice->decision.setting->word != ACCEL_WORD_OTHER;
     accel_plan_append(s->plan, &s->plan->weights, &row, sizeof(row));
 }

@@ -11,10 +11,9 @@
 /* Maximum length of a name; longer names are never near. */
 #define LONGEST_NAME 64u
 
-static uint32_t least(uint32_t a, uint32_t b, uint32_t c)
+static uint32_t smaller(uint32_t a, uint32_t b)
 {
-    uint32_t ab = a < b ? a : b;
-    return ab < c ? ab : c;
+    return a < b ? a : b;
 }
 
 static bool is_same_letter(char a, char b)
@@ -36,10 +35,9 @@ static uint32_t edit_distance(const char *a, const char *b)
         row = oldest;
         row[0] = i;
         for (uint32_t j = 1; j <= b_length; j++) {
-            row[j] = least(above[j] + 1, row[j - 1] + 1, above[j - 1] + !is_same_letter(a[i - 1], b[j - 1]));
-            if (i > 1 && j > 1 && is_same_letter(a[i - 1], b[j - 2]) && is_same_letter(a[i - 2], b[j - 1]) &&
-                before[j - 2] + 1 < row[j])
-                row[j] = before[j - 2] + 1;
+            row[j] = smaller(smaller(above[j], row[j - 1]) + 1, above[j - 1] + !is_same_letter(a[i - 1], b[j - 1]));
+            if (i > 1 && j > 1 && is_same_letter(a[i - 1], b[j - 2]) && is_same_letter(a[i - 2], b[j - 1]))
+                row[j] = smaller(row[j], before[j - 2] + 1);
         }
     }
     return row[b_length];

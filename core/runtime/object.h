@@ -93,6 +93,7 @@ struct accel_module {
 /** Memory of one plane of a weight. */
 struct accel_plane {
     void *address; /**< NULL: the plane does not exist or is not copied yet */
+    uint32_t kind; /**< ACCEL_BIND_WEIGHTS or, with the address of the source, ACCEL_BIND_SOURCE */
     uint64_t bytes;
     uint64_t offset; /**< offset of the copy in the block of all copies */
 };
@@ -117,11 +118,10 @@ struct accel_weights {
     struct accel_driver_weights *handle; /**< NULL: the driver has no container, or needs none */
     struct accel_plane *planes;          /**< [weight][ACCEL_PLANES], NULL if no weight is used in place */
     void *copies;                        /**< owned: copies of planes that cannot be used in place, or NULL */
-    uint64_t mapped_bytes;
-    struct accel_packed packed;      /**< cached file that the container uses */
-    struct accel_packed_place place; /**< cache location for newly packed weights */
-    uint64_t packed_bytes;           /**< approximate size of the packed weights */
-    bool stored;                     /**< newly packed weights have been stored in the cache */
+    struct accel_packed packed;          /**< cached file that the container uses */
+    struct accel_packed_place place;     /**< cache location for newly packed weights */
+    uint64_t packed_bytes;               /**< approximate size of the packed weights */
+    bool stored;                         /**< newly packed weights have been stored in the cache */
 };
 
 /** Maximum number of planes of a format (accel/types.h). */

@@ -50,30 +50,28 @@ static int32_t plane_bytes(const struct accel_weight *weight, uint64_t bytes[ACC
 }
 
 /* Sets the address of a plane that the source maps; a plane that has to be copied keeps a NULL address. */
-static int32_t map_plane(struct accel_weights *weights, const struct accel_module_weight *weight, uint32_t plane,
-                         const struct accel_source *source, struct accel_plane *out, struct accel_error *error)
+static int32_t map_plane(const struct accel_module_weight *weight, uint32_t plane, const struct accel_source *source,
+                         struct accel_plane *out, struct accel_error *error)
 {
     const void *mapped = NULL;
     uint64_t bytes = 0;
     int32_t code = ACCEL_E_UNSUPPORTED;
     uint64_t alignment = weight->alignment == 0 ? 1 : weight->alignment;
     if (ACCEL_CAN(source, map))
-        code = source->map(source, weight->value->key, plane, &mapped, &bytes, NULL);
+        code = source->map(source, weight->value->key, plane, &mapped, &bytes, error);
     if (code == ACCEL_OK && bytes != out->bytes)
         return accel_error_set(error, ACCEL_E_CORRUPT,
                                "weight %s: plane %u has %llu bytes, its type and shape require %llu",
                                weight->value->key, plane, (unsigned long long)bytes, (unsigned long long)out->bytes);
-    if (code == ACCEL_OK && mapped != NULL && ((uintptr_t)mapped & (alignment - 1)) == 0) {
+    if (code != ACCEL_OK && code != ACCEL_E_UNSUPPORTED)
+        return accel_error_set(error, code, "weight %s: its source fails with %s", weight->value->key,
+                               accel_error_name(code));
+    accel_error_clear(error);
+    if (code == ACCEL_OK && mapped != NULL && ((uintptr_t)mapped & (alignment - 1)) == 0)
         out->address = (void *)(uintptr_t)mapped;
-        weights->mapped_bytes += bytes;
-        return ACCEL_OK;
-    }
-    if (code != ACCEL_OK && code != ACCEL_E_UNSUPPORTED) {
-        /* Repeats the call to get its error text: a source that cannot map is no failure, one without the weight is. */
-        code = source->map(source, weight->value->key, plane, &mapped, &bytes, error);
-        return accel_error_set(error, code == ACCEL_OK ? ACCEL_E_INTERNAL : code, "weight %s: its source fails with %s",
-                               weight->value->key, accel_error_name(code));
-    }
+    else if (ACCEL_CAN(source, map_part) &&
+             source->map_part(source, weight->value->key, plane, 0, 0, &mapped, NULL) == ACCEL_OK)
+        *out = (struct accel_plane){(void *)(uintptr_t)source, ACCEL_BIND_SOURCE, out->bytes, 0};
     return ACCEL_OK;
 }
 
@@ -99,8 +97,8 @@ static int32_t map_planes(struct accel_weights *weights, const struct accel_sour
         code = plane_bytes(&weight->weight, bytes, &planes, error);
         for (uint32_t p = 0; code == ACCEL_OK && p < planes; p++) {
             struct accel_plane *plane = &weights->planes[i * ACCEL_PLANES + p];
-            plane->bytes = bytes[p];
-            code = map_plane(weights, weight, p, source, plane, error);
+            *plane = (struct accel_plane){NULL, ACCEL_BIND_WEIGHTS, bytes[p], 0};
+            code = map_plane(weight, p, source, plane, error);
         }
     }
     return code;
@@ -301,7 +299,7 @@ uint32_t accel_weights_bind(const struct accel_weights *weights, uint32_t weight
     uint32_t count = 0;
     for (uint32_t p = 0; p < ACCEL_PLANES && planes[p].address != NULL; p++)
         bindings[count++] = (struct accel_binding){
-            .value = value, .kind = ACCEL_BIND_WEIGHTS, .part = p, .host = planes[p].address, .bytes = planes[p].bytes};
+            .value = value, .kind = planes[p].kind, .part = p, .host = planes[p].address, .bytes = planes[p].bytes};
     if (weights->handle != NULL && (weights->module->weights[weight].placements & 1u << ACCEL_RESIDENT) != 0)
         bindings[count++] =
             (struct accel_binding){.value = value, .kind = ACCEL_BIND_WEIGHTS, .object = weights->handle};

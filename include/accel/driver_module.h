@@ -98,6 +98,12 @@ struct accel_source {
     /** Optional (packed weights are not cached): returns a 16-byte hash of the content of a weight. */
     int32_t(ACCEL_CALL *hash)(const struct accel_source *source, const char *key, uint8_t out_hash[16],
                               struct accel_error *error) ACCEL_NOEXCEPT;
+    /** Optional (planes that `map` does not map are copied): returns the mapped address of `bytes` bytes from `offset`
+     * on of a plane whose parts lie in several places, valid as long as the source. ACCEL_OK for 0 bytes: each expert
+     * of the plane lies together, and the plane is not copied but bound as ACCEL_BIND_SOURCE. ACCEL_E_UNSUPPORTED:
+     * these bytes do not lie together. */
+    int32_t(ACCEL_CALL *map_part)(const struct accel_source *source, const char *key, uint32_t plane, uint64_t offset,
+                                  uint64_t bytes, const void **out_address, struct accel_error *error) ACCEL_NOEXCEPT;
 };
 
 /** Receives a blob, in order from its first byte. Open. */

@@ -84,6 +84,7 @@ struct accel_driver_state {
 #define ACCEL_BIND_BUFFER 1u
 #define ACCEL_BIND_STATE 2u
 #define ACCEL_BIND_WEIGHTS 3u
+#define ACCEL_BIND_SOURCE 4u /**< a plane of a weight of which kernels map parts: accel_source.map_part */
 
 /** Binding of a value of a program. Closed. Memory of the core, or mapped by a source, has its address in `host`;
  * memory of the driver is identified by `object`, its own handle, and `host` is NULL. */
@@ -93,7 +94,7 @@ struct accel_binding {
     uint32_t part;  /**< of a state: its part; of a weight: its plane (0 first, one binding for each) */
     uint32_t zero;
     void *object;    /**< struct accel_driver_buffer, accel_driver_state or accel_driver_weights */
-    void *host;      /**< address of the bytes; weights are read only */
+    void *host;      /**< address of the bytes; weights are read only. With ACCEL_BIND_SOURCE the struct accel_source */
     uint64_t offset; /**< of a buffer with an object: where the bytes begin */
     uint64_t bytes;
 };

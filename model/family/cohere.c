@@ -8,13 +8,8 @@
 static int32_t adapt(struct config_reader *reader)
 {
     /* Command R states 8192 positions, and here the length that it was trained for. */
-    static const struct config_row length = {{"model_max_length"},
-                                             {NULL},
-                                             offsetof(struct accel_decoder_config, context),
-                                             CONFIG_TO_U32,
-                                             false,
-                                             1,
-                                             UINT32_MAX};
+    static const struct config_row length = {
+        {"model_max_length"}, {NULL}, MEMBER(context), CONFIG_TO_U32, false, 1, UINT32_MAX};
     bool norms = false, found;
     int32_t code = config_find_bool(reader, "use_qk_norm", &norms, &found);
 

@@ -18,8 +18,6 @@
 #define CONFIG_BYTES_MAX ((uint64_t)16 << 20)
 #define CONFIG_DEPTH 32u
 
-#define MEMBER(name) offsetof(struct accel_decoder_config, name)
-
 /* Limits are far above every published model: they reject garbage before it is used as a size. */
 static const struct config_row rows[] = {
     {{"num_hidden_layers", "n_layer", "num_layers", "n_layers"},

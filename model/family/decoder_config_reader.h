@@ -47,11 +47,13 @@ enum config_target { CONFIG_TO_U32, CONFIG_TO_F64 };
 struct config_row {
     const char *json[4]; /* names in config.json; the first one present and not null is used */
     const char *gguf[2]; /* names in GGUF after the architecture and a dot */
-    size_t member;       /* offset in the struct */
+    size_t member;       /* offset in the struct: MEMBER */
     enum config_target target;
     bool required;
     double low, high; /* allowed range; `low` itself only if it is not 0 or the target is an integer */
 };
+
+#define MEMBER(name) offsetof(struct accel_decoder_config, name)
 
 /* Looks a fact up; its kind is CONFIG_ABSENT if none of the names exists. A GGUF list whose elements are all equal
  * counts as one element. */

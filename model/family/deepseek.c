@@ -14,15 +14,6 @@ static const char *const names[DECODER_PARTS] = {
     [DECODER_SHARED_DOWN] = "model.layers.%u.mlp.shared_experts.down_proj",
 };
 
-static const struct decoder_stack stacks[] = {
-    {.part = DECODER_EXPERT_GATE, .count = COUNT_EXPERTS, .source = "model.layers.%u.mlp.experts.%u.gate_proj.weight"},
-    {.part = DECODER_EXPERT_UP, .count = COUNT_EXPERTS, .source = "model.layers.%u.mlp.experts.%u.up_proj.weight"},
-    {.part = DECODER_EXPERT_DOWN, .count = COUNT_EXPERTS, .source = "model.layers.%u.mlp.experts.%u.down_proj.weight"},
-    {.source = NULL},
-};
-
-#define MEMBER(name) offsetof(struct accel_decoder_config, name)
-
 static const struct config_row latent_rows[] = {
     {{"q_lora_rank"}, {"attention.q_lora_rank"}, MEMBER(latent.query), CONFIG_TO_U32, false, 1, 65536},
     {{"kv_lora_rank"}, {"attention.kv_lora_rank"}, MEMBER(latent.kv), CONFIG_TO_U32, true, 1, 65536},
@@ -205,7 +196,7 @@ const struct model_family family_deepseek_v2 = {
     .gguf_pairing = ACCEL_PAIR_NEIGHBOURS,
     .keys = KEY_EXPERTS,
     .names = names,
-    .stacks = stacks,
+    .stacks = expert_stacks,
     .json_keys = deepseek_v2_keys,
     .form = {.output = FORM_IF_STORED, .neighbours = true},
     .adapt = adapt,

@@ -9,4 +9,7 @@
 #include "model/family/families.def"
 #undef FAMILY
 
+/* Experts that are named as qwen2_moe has them. */
+extern const struct decoder_stack expert_stacks[];
+
 #endif

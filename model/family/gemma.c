@@ -87,13 +87,8 @@ const struct model_family family_gemma2 = {
 
 static int32_t adapt_gemma3(struct config_reader *reader)
 {
-    static const struct config_row row = {{"sliding_window_pattern"},
-                                          {NULL},
-                                          offsetof(struct accel_decoder_config, form.full_every),
-                                          CONFIG_TO_U32,
-                                          false,
-                                          1,
-                                          65536};
+    static const struct config_row row = {
+        {"sliding_window_pattern"}, {NULL}, MEMBER(form.full_every), CONFIG_TO_U32, false, 1, 65536};
     int32_t code = config_fill(reader, &row, 1, reader->config);
 
     return code == ACCEL_OK ? scale_largest(reader, 62) : code;

@@ -12,44 +12,20 @@ static const char *const gguf_names[DECODER_PARTS] = {
     [DECODER_FFN_NORM] = "blk.%u.post_attention_norm",
 };
 
+#define EXPERTS_OF(part_, name_, suffix_, first_, step_)                                                               \
+    {                                                                                                                  \
+        .part = DECODER_EXPERT_##part_, .source = "model.layers.%u.mlp.experts." name_, .suffix = (suffix_),           \
+        .transposed = true, .first = (first_), .step = (step_)                                                         \
+    }
+
 /* Rows of gate and up alternate. */
 static const struct decoder_stack stacks[] = {
-    {.part = DECODER_EXPERT_GATE,
-     .source = "model.layers.%u.mlp.experts.gate_up_proj",
-     .suffix = ".weight",
-     .transposed = true,
-     .first = 0,
-     .step = 2},
-    {.part = DECODER_EXPERT_UP,
-     .source = "model.layers.%u.mlp.experts.gate_up_proj",
-     .suffix = ".weight",
-     .transposed = true,
-     .first = 1,
-     .step = 2},
-    {.part = DECODER_EXPERT_DOWN,
-     .source = "model.layers.%u.mlp.experts.down_proj",
-     .suffix = ".weight",
-     .transposed = true,
-     .first = 0,
-     .step = 1},
-    {.part = DECODER_EXPERT_GATE,
-     .source = "model.layers.%u.mlp.experts.gate_up_proj_bias",
-     .suffix = ".bias",
-     .transposed = true,
-     .first = 0,
-     .step = 2},
-    {.part = DECODER_EXPERT_UP,
-     .source = "model.layers.%u.mlp.experts.gate_up_proj_bias",
-     .suffix = ".bias",
-     .transposed = true,
-     .first = 1,
-     .step = 2},
-    {.part = DECODER_EXPERT_DOWN,
-     .source = "model.layers.%u.mlp.experts.down_proj_bias",
-     .suffix = ".bias",
-     .transposed = true,
-     .first = 0,
-     .step = 1},
+    EXPERTS_OF(GATE, "gate_up_proj", ".weight", 0, 2),
+    EXPERTS_OF(UP, "gate_up_proj", ".weight", 1, 2),
+    EXPERTS_OF(DOWN, "down_proj", ".weight", 0, 1),
+    EXPERTS_OF(GATE, "gate_up_proj_bias", ".bias", 0, 2),
+    EXPERTS_OF(UP, "gate_up_proj_bias", ".bias", 1, 2),
+    EXPERTS_OF(DOWN, "down_proj_bias", ".bias", 0, 1),
     {.source = NULL},
 };
 

@@ -12,16 +12,15 @@ static const char *const mixtral_names[DECODER_PARTS] = {
     [DECODER_EXPERT_DOWN] = "model.layers.%u.block_sparse_moe.experts.w2",
 };
 
+#define EXPERTS_OF(part_, source_)                                                                                     \
+    {                                                                                                                  \
+        .part = DECODER_EXPERT_##part_, .count = COUNT_EXPERTS, .source = (source_)                                    \
+    }
+
 static const struct decoder_stack mixtral_stacks[] = {
-    {.part = DECODER_EXPERT_GATE,
-     .count = COUNT_EXPERTS,
-     .source = "model.layers.%u.block_sparse_moe.experts.%u.w1.weight"},
-    {.part = DECODER_EXPERT_UP,
-     .count = COUNT_EXPERTS,
-     .source = "model.layers.%u.block_sparse_moe.experts.%u.w3.weight"},
-    {.part = DECODER_EXPERT_DOWN,
-     .count = COUNT_EXPERTS,
-     .source = "model.layers.%u.block_sparse_moe.experts.%u.w2.weight"},
+    EXPERTS_OF(GATE, "model.layers.%u.block_sparse_moe.experts.%u.w1.weight"),
+    EXPERTS_OF(UP, "model.layers.%u.block_sparse_moe.experts.%u.w3.weight"),
+    EXPERTS_OF(DOWN, "model.layers.%u.block_sparse_moe.experts.%u.w2.weight"),
     {.source = NULL},
 };
 
@@ -43,10 +42,10 @@ const struct model_family family_mixtral = {
     .form = {.windows = FORM_WINDOW_ALL, .output = FORM_IF_STORED, .expert_normalize = true},
 };
 
-static const struct decoder_stack qwen_stacks[] = {
-    {.part = DECODER_EXPERT_GATE, .count = COUNT_EXPERTS, .source = "model.layers.%u.mlp.experts.%u.gate_proj.weight"},
-    {.part = DECODER_EXPERT_UP, .count = COUNT_EXPERTS, .source = "model.layers.%u.mlp.experts.%u.up_proj.weight"},
-    {.part = DECODER_EXPERT_DOWN, .count = COUNT_EXPERTS, .source = "model.layers.%u.mlp.experts.%u.down_proj.weight"},
+const struct decoder_stack expert_stacks[] = {
+    EXPERTS_OF(GATE, "model.layers.%u.mlp.experts.%u.gate_proj.weight"),
+    EXPERTS_OF(UP, "model.layers.%u.mlp.experts.%u.up_proj.weight"),
+    EXPERTS_OF(DOWN, "model.layers.%u.mlp.experts.%u.down_proj.weight"),
     {.source = NULL},
 };
 
@@ -91,7 +90,7 @@ const struct model_family family_qwen2_moe = {
     .activation = "silu",
     .gguf_pairing = ACCEL_PAIR_HALVES,
     .keys = KEY_EXPERTS | KEY_SHARED_EXPERT,
-    .stacks = qwen_stacks,
+    .stacks = expert_stacks,
     .json_keys = qwen2_moe_keys,
     .form = {.windows = FORM_WINDOW_EVEN_BELOW,
              .q_bias = FORM_IF_STORED,
@@ -124,7 +123,7 @@ const struct model_family family_qwen3_moe = {
     .activation = "silu",
     .gguf_pairing = ACCEL_PAIR_HALVES,
     .keys = KEY_EXPERTS,
-    .stacks = qwen_stacks,
+    .stacks = expert_stacks,
     .json_keys = qwen3_moe_keys,
     .form = {.windows = FORM_WINDOW_ALL,
              .qk_norm = FORM_QK_HEAD,

@@ -32,22 +32,10 @@ static const struct family_key attention_keys[] = {
 };
 
 static const struct config_row rows[] = {
-    {{"clip_qkv"}, {NULL}, offsetof(struct accel_decoder_config, form.qkv_limit), CONFIG_TO_F64, false, 0, 1e6},
-    {{"softmax_scale"},
-     {NULL},
-     offsetof(struct accel_decoder_config, form.attention_scale),
-     CONFIG_TO_F64,
-     false,
-     0,
-     1e6},
-    {{"alibi_bias_max"},
-     {"attention.max_alibi_bias"},
-     offsetof(struct accel_decoder_config, form.alibi_bias),
-     CONFIG_TO_F64,
-     false,
-     0,
-     1e6},
-    {{"kv_n_heads"}, {NULL}, offsetof(struct accel_decoder_config, kv_heads), CONFIG_TO_U32, false, 1, 65536},
+    {{"clip_qkv"}, {NULL}, MEMBER(form.qkv_limit), CONFIG_TO_F64, false, 0, 1e6},
+    {{"softmax_scale"}, {NULL}, MEMBER(form.attention_scale), CONFIG_TO_F64, false, 0, 1e6},
+    {{"alibi_bias_max"}, {"attention.max_alibi_bias"}, MEMBER(form.alibi_bias), CONFIG_TO_F64, false, 0, 1e6},
+    {{"kv_n_heads"}, {NULL}, MEMBER(kv_heads), CONFIG_TO_U32, false, 1, 65536},
 };
 
 static int32_t read_attention(struct config_reader *reader, const json_t *object)

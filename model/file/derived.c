@@ -8,6 +8,7 @@
 #include "model/file/container.h"
 #include "model/file/fault.h"
 #include "model/file/packed.h"
+#include "model/file/planes.h"
 #include "model/file/pool.h"
 #include "model/file/rows.h"
 
@@ -364,6 +365,27 @@ float model_row_factor(const struct accel_model_tensor *tensor, uint64_t row)
     if (own->derived != NULL)
         source = &own->derived->sources[row / (own->derived->parts * own->derived->rows)];
     return source->packed == NULL ? 1 : model_packed_factor(source->packed);
+}
+
+const void *model_derived_part(const struct accel_model_file *file, const struct accel_model_tensor *tensor,
+                               uint32_t plane, uint64_t offset, uint64_t bytes)
+{
+    const struct model_derived *derived = ((const struct model_tensor *)(const void *)tensor)->derived;
+    const struct model_tensor *source;
+    struct model_plane place;
+    uint64_t each;
+
+    if (derived == NULL || derived->transposed || derived->rows != derived->stored || plane >= derived->layout.planes)
+        return NULL;
+    each = derived->layout.rows * derived->layout.row_bytes[plane];
+    if (offset / each >= derived->count || bytes > each - offset % each)
+        return NULL;
+    source = &derived->sources[offset / each];
+    if (source->packed != NULL || (source->planes == NULL && plane != 0))
+        return NULL;
+    place = source->planes != NULL ? source->planes->plane[plane]
+                                   : (struct model_plane){source->face.offset, each, source->face.part};
+    return file->parts[place.part].data == NULL ? NULL : file->parts[place.part].data + place.offset + offset % each;
 }
 
 void model_reshape(struct accel_model_file *file, const char *name, uint32_t rank)

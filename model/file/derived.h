@@ -2,7 +2,7 @@
 /*
  * Tensors that a model reads in another arrangement than its file stores: transposed, or several stacked into one. Like
  * packed checkpoints (packed.h) they replace their sources in the table of the file, and are assembled when they are
- * read, never mapped.
+ * read. They are never mapped as a whole; the sources of a stack are (model_derived_part).
  */
 #ifndef ACCEL_MODEL_FILE_DERIVED_H
 #define ACCEL_MODEL_FILE_DERIVED_H
@@ -41,6 +41,11 @@ bool model_product_factors(const struct accel_model_tensor *tensor, uint64_t cou
 
 /* Returns the one of these factors that belongs to a row of a matrix of a file; 1 if there is none. */
 float model_row_factor(const struct accel_model_tensor *tensor, uint64_t row);
+
+/* Returns where bytes offset .. offset + bytes of a plane are mapped; NULL: they do not lie in one source as they are
+ * read. With 0 bytes: where the first source is mapped, if all bytes of a source lie together. */
+const void *model_derived_part(const struct accel_model_file *file, const struct accel_model_tensor *tensor,
+                               uint32_t plane, uint64_t offset, uint64_t bytes);
 
 /* Shows a tensor of rank 2 as a vector (`rank` 1), or a vector as a matrix of one row (`rank` 2). One that is missing
  * or has another rank stays as it is. Call before the file is shared. */

@@ -12,7 +12,8 @@
 #define MIB 1048576.0
 #define ORIGIN "chosen for the memory budget"
 
-/* The records of a plan take some bytes more if the limit is a longer number. */
+/* A limit that all experts are below, and the longest number: the records of a plan have its digits. */
+#define NO_LIMIT ((uint64_t)INT64_MAX)
 #define STEP UINT64_C(4096)
 #define RESERVE_SHARE 16
 #define PAGES_SHARE 64
@@ -33,17 +34,19 @@ static bool is_load_open(const struct accel_plan_setting *load)
     return load->word != ACCEL_WORD_READ || load->origin == ACCEL_ORIGIN_FILE;
 }
 
-/* Returns whether a limit can be tried: the driver has the option, no layer sets it, and the file maps the experts. */
-static bool is_possible(struct accel_model_plan *plan, struct session_experts *out_experts)
+/* Returns whether a limit is to be tried: the plan does not fit, the driver has the option, no layer sets it, and the
+ * file maps the experts. */
+static bool is_possible(struct accel_model_plan *plan)
 {
     const struct accel_session *session = plan->session;
+    struct session_experts experts;
 
     if (session == NULL || session->pipeline_count != 1 || model_plan_verdict(plan).fits ||
         !is_load_open(plan->settings.weights_load) || !stage_expert_key(session->pipeline, plan->expert_key) ||
         accel_plan_setting_find(session->plan, plan->expert_key) != NULL)
         return false;
-    stage_measure_experts(session->pipeline, out_experts);
-    return out_experts->bytes != 0 && out_experts->reason == NULL;
+    stage_measure_experts(session->pipeline, &experts);
+    return experts.bytes != 0 && experts.reason == NULL;
 }
 
 /* Returns the bytes that no row of a plan counts, and that need memory beside experts that fill the budget: the memory
@@ -107,20 +110,23 @@ static int32_t choose_limit(struct accel_model_plan *plan, struct accel_error *e
 {
     struct session_experts experts;
     struct accel_plan_fit fit;
-    uint64_t limit, reserve;
+    uint64_t limit, others, reserve;
     int32_t code;
 
-    if (!is_possible(plan, &experts))
+    if (!is_possible(plan))
         return ACCEL_OK;
-    code = try_limit(plan, experts.least, error);
+    /* The driver estimates the copies of all experts, and of those that a step needs at least. */
+    code = try_limit(plan, NO_LIMIT, error);
     if (code != ACCEL_OK || plan->session == NULL)
         return code;
+    stage_measure_experts(plan->session->pipeline, &experts);
     fit = model_plan_verdict(plan);
-    if (!fit.fits)
-        return undo_limit(plan, fit.needed, error);
+    others = fit.needed - experts.bytes;
+    if (fit.budget < others + experts.least)
+        return undo_limit(plan, others + experts.least, error);
     reserve = reserve_of(fit.budget);
-    limit = (experts.least + fit.budget - fit.needed) / STEP * STEP;
-    limit = limit < experts.least + STEP + reserve ? experts.least : limit - STEP - reserve;
+    limit = (fit.budget - others) / STEP * STEP;
+    limit = limit < experts.least + reserve ? experts.least : limit - reserve;
     code = try_limit(plan, limit < experts.bytes ? limit : experts.bytes, error);
     return code == ACCEL_OK && plan->session != NULL ? note_limit(plan, &experts, reserve, error) : code;
 }

@@ -223,24 +223,31 @@ static int32_t setup_conversion(const struct run_planner *p, const struct run_ty
                          : session_types_replace(session, types->rows, types->count, p->error);
 }
 
-/* Lets attention output its scores if kv.prune=usage or output.attention reads them. Layers on several devices do not
- * pass them on. */
+/* Declines or refuses a setting that reads scores of attention, which layers on several devices do not pass on. */
+static int32_t refuse_scores(const struct run_planner *p, const struct accel_plan_setting *setting, const char *without)
+{
+    if (accel_plan_is_recommended(p->plan, setting->key))
+        return accel_plan_decline(p->plan, setting->key, without, "the layers lie on several devices", p->error);
+    accel_error_set(p->error, ACCEL_E_UNSUPPORTED, "%.160s: %s=%s: the layers lie on several devices", setting->place,
+                    setting->key, setting->value);
+    accel_error_remedy(p->error, "run the model on one device: --set placement=single --set gpu.layers=auto");
+    return accel_error_origin(p->error, setting_origin(setting), ACCEL_E_UNSUPPORTED);
+}
+
+/* Lets attention output its scores if kv.prune=usage or output.attention reads them. */
 static int32_t resolve_scores(const struct run_planner *p)
 {
     struct accel_session *session = p->session;
-    const struct accel_plan_setting *output = session->settings.output_attention;
-    const bool is_wanted = setting_is_on(output);
+    const bool is_spread = plan_is_spread(p->plan), is_wanted = setting_is_on(session->settings.output_attention);
+    int32_t code = ACCEL_OK;
 
-    session->options.scores = session->by_usage || is_wanted;
-    if (!is_wanted || !plan_is_spread(p->plan))
-        return ACCEL_OK;
-    session->options.scores = session->by_usage;
-    if (accel_plan_is_recommended(p->plan, output->key))
-        return accel_plan_decline(p->plan, output->key, "false", "the layers lie on several devices", p->error);
-    accel_error_set(p->error, ACCEL_E_UNSUPPORTED, "%.160s: output.attention=true: the layers lie on several devices",
-                    output->place);
-    accel_error_remedy(p->error, "run the model on one device: --set placement=single --set gpu.layers=auto");
-    return accel_error_origin(p->error, setting_origin(output), ACCEL_E_UNSUPPORTED);
+    if (is_spread && session->by_usage)
+        code = refuse_scores(p, session->settings.kv_prune, "recency");
+    if (code == ACCEL_OK && is_spread && is_wanted)
+        code = refuse_scores(p, session->settings.output_attention, "false");
+    session->by_usage = session->by_usage && !is_spread;
+    session->options.scores = session->by_usage || (is_wanted && !is_spread);
+    return code;
 }
 
 /* Translates the plan's settings to step options. */
@@ -371,6 +378,8 @@ int32_t run_planner_place(const struct run_planner *p)
     code = accel_plan_assign_graphs(p->plan, &work, error);
     if (code == ACCEL_OK)
         code = note_activations(p);
+    if (code == ACCEL_OK)
+        code = stage_check_expert_limit(stage, error);
     return code == ACCEL_OK ? accel_plan_open_device(p->plan, &stage->device, error) : code;
 }
 

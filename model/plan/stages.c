@@ -131,12 +131,6 @@ static int32_t add_node(struct cutter *c, const struct accel_node *node)
     uint32_t outputs[2] = {ACCEL_NO_VALUE, ACCEL_NO_VALUE};
     int32_t code = ACCEL_OK;
 
-    if (node->op == ACCEL_OP_ATTENTION && node->output_count > 1)
-        return accel_error_set(
-            c->error, ACCEL_E_UNSUPPORTED,
-            "layers on several devices: node \"%s\" outputs attention score sums (kv.prune=usage), which "
-            "requires one device",
-            node->name);
     if (node->input_count > STAGE_INPUTS)
         return accel_error_set(c->error, ACCEL_E_UNSUPPORTED, "layers on several devices: node \"%s\" has %u inputs",
                                node->name, node->input_count);

@@ -3,10 +3,11 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include <accel/quant/format.h>
-
+#include "model/file/derived.h"
+#include "model/session/pages.h"
 #include "model/session/types.h"
 
 #define OPTION "expert_bytes"
@@ -63,25 +64,39 @@ uint32_t session_expert_matrix(const struct accel_node *node)
     return attributes_of(node) == NULL ? ACCEL_NO_VALUE : node->inputs[1];
 }
 
-/* Bytes that a driver rounds the copy of a plane up to, and adds to it: it reads whole sectors. */
-#define SECTOR UINT64_C(4096)
-
-/* Returns the bytes of a copy of one expert of the matrix that a node reads, 0 if it is not mapped. */
-static uint64_t measure_copy(const struct pipeline_stage *stage, const struct accel_node *node, uint32_t experts)
+/* Returns the tensor of the experts that a node reads, NULL if a step cannot read them one by one in the mapped file.
+ */
+static const struct accel_model_tensor *find_mapped(const struct pipeline_stage *stage, const struct accel_node *node)
 {
+    const struct accel_model_file *file = stage->session->model->file;
     const char *key = stage->step.graph->values[node->inputs[1]]->key;
-    const struct accel_model_tensor *tensor = accel_model_file_find(stage->session->model->file, key);
-    uint64_t sum = 0;
+    const struct accel_model_tensor *tensor = accel_model_file_find(file, key);
+    uint64_t bytes;
 
     if (tensor == NULL || weights_find_type(&stage->session->types, key) != NULL)
-        return 0;
-    for (uint32_t p = 0; p < ACCEL_FORMAT_PLANES; p++) {
-        uint64_t bytes;
+        return NULL;
+    return accel_model_file_plane(file, tensor, 0, &bytes) != NULL || model_derived_part(file, tensor, 0, 0, 0) != NULL
+               ? tensor
+               : NULL;
+}
 
-        if (accel_model_file_plane(stage->session->model->file, tensor, p, &bytes) != NULL && bytes != 0)
-            sum += (bytes / experts + SECTOR - 1) / SECTOR * SECTOR + SECTOR;
+/* Replaces the sizes in the file by those of copies, of which the driver's estimate has all of a limit, and at least
+ * those that a token is routed to in one layer. */
+static void read_estimate(const struct pipeline_stage *stage, struct session_experts *experts)
+{
+    const uint64_t limit = stage_expert_limit(stage), pages = limit == 0 ? 0 : stage_in_place_bytes(stage);
+
+    for (uint32_t i = 0; limit != 0 && i < accel_plan_memory_count(stage->plan); i++) {
+        const struct accel_plan_memory *row = accel_plan_memory_get(stage->plan, i);
+        double larger;
+
+        if (row->memory_class != ACCEL_MEMORY_MAPPED || row->lower <= pages || experts->least == 0)
+            continue;
+        larger = (double)(row->lower - pages) / (double)experts->least;
+        experts->least = row->lower - pages;
+        experts->token = (uint64_t)((double)experts->token * larger);
+        experts->bytes = row->bytes - pages < limit ? row->bytes - pages : (uint64_t)((double)experts->bytes * larger);
     }
-    return sum;
 }
 
 void stage_measure_experts(const struct pipeline_stage *stage, struct session_experts *out_experts)
@@ -94,14 +109,14 @@ void stage_measure_experts(const struct pipeline_stage *stage, struct session_ex
     for (uint32_t n = 0; n < graph->node_count; n++) {
         const struct accel_node *node = graph->nodes[n];
         const struct accel_expert_matmul *attributes = attributes_of(node);
-        const uint64_t copy = attributes == NULL ? 0 : measure_copy(stage, node, attributes->experts);
+        const struct accel_model_tensor *tensor = attributes == NULL ? NULL : find_mapped(stage, node);
         uint32_t used;
 
         if (attributes == NULL)
             continue;
-        if (copy == 0) {
-            out_experts->reason = "the file does not store the experts of a layer as one matrix in a type of the plan, "
-                                  "so that they cannot be used where it is mapped";
+        if (tensor == NULL) {
+            out_experts->reason = "the file stores no expert of a layer in one piece in a type of the plan, so that "
+                                  "they cannot be used where it is mapped";
             continue;
         }
         if (node->inputs[2] != ids) {
@@ -110,13 +125,14 @@ void stage_measure_experts(const struct pipeline_stage *stage, struct session_ex
         }
         ids = node->inputs[2];
         used = (uint32_t)graph->values[ids]->dims[1].add;
-        layer += used * copy;
+        layer += tensor->bytes / attributes->experts * used;
         out_experts->least = layer > out_experts->least ? layer : out_experts->least;
-        out_experts->bytes += attributes->experts * copy;
-        out_experts->token += used * copy;
+        out_experts->bytes += tensor->bytes;
+        out_experts->token += tensor->bytes / attributes->experts * used;
         out_experts->used = used > out_experts->used ? used : out_experts->used;
         out_experts->experts = attributes->experts > out_experts->experts ? attributes->experts : out_experts->experts;
     }
+    read_estimate(stage, out_experts);
 }
 
 uint64_t session_expert_reads(const struct session_experts *experts, uint64_t limit)
@@ -135,15 +151,36 @@ static int32_t refuse(const struct accel_plan_setting *setting, int32_t code, co
     return accel_error_origin(error, setting_origin(setting), code);
 }
 
+static int compare_key(const void *key, const void *item)
+{
+    return strcmp(key, *(const char *const *)item);
+}
+
+/* Removes the experts from the list of tensors that a run allocates: the driver copies those that steps read. */
+static void leave_mapped(const struct pipeline_stage *stage)
+{
+    const struct accel_graph *graph = stage->step.graph;
+    struct accel_session *session = stage->session;
+
+    for (uint32_t n = 0; n < graph->node_count; n++) {
+        const char *key =
+            attributes_of(graph->nodes[n]) == NULL ? NULL : graph->values[graph->nodes[n]->inputs[1]]->key;
+        const char **row =
+            key == NULL ? NULL : bsearch(key, session->made, session->made_count, sizeof(*session->made), compare_key);
+
+        if (row != NULL)
+            memmove(row, row + 1, (size_t)(session->made + --session->made_count - row) * sizeof(*row));
+    }
+}
+
 int32_t stage_check_experts(const struct pipeline_stage *stage, struct accel_error *error)
 {
     const struct accel_plan_setting *setting = find_limit(stage);
-    const uint64_t limit = stage_expert_limit(stage);
     struct session_experts experts;
-    char why[200], remedy[200];
 
-    if (limit == 0)
+    if (stage_expert_limit(stage) == 0)
         return ACCEL_OK;
+
     stage_measure_experts(stage, &experts);
     if (experts.reason != NULL)
         return refuse(setting, ACCEL_E_UNSUPPORTED, experts.reason,
@@ -155,7 +192,19 @@ int32_t stage_check_experts(const struct pipeline_stage *stage, struct accel_err
                       "set weights.load=map, or leave the setting out", error);
     if (experts.bytes == 0 && stage->plan == stage->session->plan)
         return refuse(setting, ACCEL_E_INVALID, "the model has no experts", "leave the setting out", error);
-    if (limit >= experts.least)
+    leave_mapped(stage);
+    return ACCEL_OK;
+}
+
+int32_t stage_check_expert_limit(const struct pipeline_stage *stage, struct accel_error *error)
+{
+    const struct accel_plan_setting *setting = find_limit(stage);
+    struct session_experts experts = {0};
+    char why[200], remedy[200];
+
+    if (setting != NULL)
+        stage_measure_experts(stage, &experts);
+    if (stage_expert_limit(stage) >= experts.least)
         return ACCEL_OK;
     snprintf(why, sizeof(why), "the experts of one token in one layer take %" PRIu64 " bytes", experts.least);
     snprintf(remedy, sizeof(remedy), "set %s=%" PRIu64 " or more", setting->key, experts.least);

@@ -8,7 +8,7 @@
 
 enum { EXPERTS_KEY = 80 };
 
-/* Sizes of copies of a graph's experts, in bytes. */
+/* Sizes of a graph's experts in bytes: of copies if the stage is planned with a limit, else in the file. */
 struct session_experts {
     uint64_t bytes;     /* all; 0: the graph has none */
     uint64_t least;     /* least limit: the experts that one token is routed to in a layer */
@@ -33,7 +33,11 @@ uint32_t session_expert_matrix(const struct accel_node *node);
 /* Returns the bytes that a token reads from the file on average if all experts are equally likely. */
 uint64_t session_expert_reads(const struct session_experts *experts, uint64_t limit);
 
-/* Checks the limit against the model and weights.load. The graph exists. */
+/* Checks whether the model can have the limit, beside weights.load, and notes that a run does not allocate its experts.
+ * The graph exists. */
 int32_t stage_check_experts(const struct pipeline_stage *stage, struct accel_error *error);
+
+/* Checks that the limit holds the experts of a token, when the driver has estimated their copies. */
+int32_t stage_check_expert_limit(const struct pipeline_stage *stage, struct accel_error *error);
 
 #endif

@@ -275,6 +275,16 @@ static int compare_key(const void *key, const void *item)
     return strcmp(key, ((const struct accel_plan_in_place *)item)->key);
 }
 
+bool stage_is_limited(const struct pipeline_stage *stage, const char *key)
+{
+    const struct accel_graph *graph = stage->step.graph;
+
+    for (uint32_t v = 0; stage->in_place != NULL && v < graph->value_count; v++)
+        if (stage->in_place[v] == LIMITED && strcmp(graph->values[v]->key, key) == 0)
+            return true;
+    return false;
+}
+
 uint64_t stage_in_place_bytes(const struct pipeline_stage *stage)
 {
     return count_pages(stage, IN_PLACE, 0);
@@ -308,7 +318,7 @@ int32_t stage_note_in_place(struct pipeline_stage *stage, const struct accel_pla
     for (uint32_t n = 0; limit != 0 && n < graph->node_count; n++) {
         const uint32_t v = session_expert_matrix(graph->nodes[n]);
 
-        if (v != ACCEL_NO_VALUE && stage->in_place[v] == WHOLE)
+        if (v != ACCEL_NO_VALUE)
             stage->in_place[v] = LIMITED;
     }
     return ACCEL_OK;

@@ -13,6 +13,9 @@ uint64_t stage_mapped_bytes(const struct pipeline_stage *stage);
 int32_t stage_note_in_place(struct pipeline_stage *stage, const struct accel_plan_answers *answers,
                             uint64_t *out_streamed, struct accel_error *error);
 
+/* Returns whether a weight has experts with a limit. */
+bool stage_is_limited(const struct pipeline_stage *stage, const char *key);
+
 /* Returns the bytes of the mapped pages that hold the weights used in place, or 0 if nothing is mapped. */
 uint64_t stage_in_place_bytes(const struct pipeline_stage *stage);
 

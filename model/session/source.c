@@ -2,6 +2,7 @@
 /* Serves the weights of a model file to drivers, by key and plane: mapped, or copied by several threads. */
 #include "model/session/source.h"
 
+#include "model/file/derived.h"
 #include "model/file/parallel.h"
 #include "model/file/rows.h"
 #include "model/session/convert.h"
@@ -77,6 +78,22 @@ static int32_t source_map(const struct accel_source *base, const char *key, uint
     if (*out_address == NULL)
         return accel_error_set(error, ACCEL_E_UNSUPPORTED, "tensor '%s' is read, not mapped", key);
     return session_log_load(source, key, plane, 0, *out_bytes, "mapped", error);
+}
+
+/* Maps experts with a limit that the file stores one by one. */
+static int32_t source_map_part(const struct accel_source *base, const char *key, uint32_t plane, uint64_t offset,
+                               uint64_t bytes, const void **out_address, struct accel_error *error)
+{
+    const struct file_source *source = (const struct file_source *)base;
+    const struct accel_model_tensor *tensor = accel_model_file_find(source->file, key);
+
+    *out_address = NULL;
+    if (tensor != NULL && source->stage != NULL && stage_is_limited(source->stage, key))
+        *out_address = model_derived_part(source->file, tensor, plane, offset, bytes);
+    if (*out_address == NULL)
+        return accel_error_set(error, ACCEL_E_UNSUPPORTED, "tensor '%s' is read, not mapped", key);
+    return bytes != 0 || plane != 0 ? ACCEL_OK
+                                    : session_log_load(source, key, 0, 0, tensor->bytes, "mapped in parts", error);
 }
 
 /* A byte range of a plane, copied by several threads. */
@@ -158,7 +175,10 @@ static int32_t source_read(const struct accel_source *base, const char *key, uin
 
 void file_source_init(struct file_source *source, const struct accel_model_file *file)
 {
-    source->base = (struct accel_source){
-        .size = sizeof(source->base), .map = source_map, .read = source_read, .hash = file_source_hash};
+    source->base = (struct accel_source){.size = sizeof(source->base),
+                                         .map = source_map,
+                                         .read = source_read,
+                                         .hash = file_source_hash,
+                                         .map_part = source_map_part};
     source->file = file;
 }

@@ -127,11 +127,12 @@ static void close_device(void *own)
     cpu_experts_free(((struct cpu_device *)own)->experts);
 }
 
-static uint64_t copies(const void *own, const struct accel_graph *const *graphs, uint32_t graph_count)
+static uint64_t copies(const void *own, const struct accel_graph *const *graphs, uint32_t graph_count,
+                       uint64_t *out_least)
 {
     const struct cpu_device *device = own;
 
-    return device->experts == NULL ? 0 : cpu_experts_bytes(device->experts, graphs, graph_count);
+    return device->experts == NULL ? 0 : cpu_experts_bytes(device->experts, graphs, graph_count, out_least);
 }
 
 /* Programs contain no generated code, so that the version, the ISA and the packed types identify them. */

@@ -34,11 +34,16 @@ const struct accel_option cpu_expert_bytes_option = {
     .highest = INT64_MAX,
 };
 
-struct plane {
+/* An expert of a plane in the file. */
+struct place {
     const char *begin; /* where it is mapped */
-    uint64_t stride;   /* bytes of an expert */
     uint64_t offset;   /* of `begin` in the file */
     int file;          /* open for direct I/O; -1: copies are made from the mapping */
+};
+
+struct plane {
+    struct place *places; /* [layer.experts] */
+    uint64_t stride;      /* bytes of an expert */
 };
 
 /* The copy of an expert of a matrix. */
@@ -121,11 +126,18 @@ static void free_copies(struct cpu_experts *r, struct cpu_expert_matrix *m)
     }
 }
 
+static void free_matrix(struct cpu_expert_matrix *m)
+{
+    for (uint32_t p = 0; p < m->plane_count; p++)
+        free(m->planes[p].places);
+    free(m->copies);
+}
+
 static void free_layer(struct cpu_experts *r, struct layer *layer)
 {
     for (uint32_t m = 0; m < layer->matrix_count; m++) {
         free_copies(r, &layer->matrices[m]);
-        free(layer->matrices[m].copies);
+        free_matrix(&layer->matrices[m]);
     }
     free(layer->uses);
     free(layer);
@@ -157,9 +169,10 @@ void cpu_experts_free(struct cpu_experts *residency)
 
 /* A mapping of /proc/self/maps. */
 struct mapping {
+    uintptr_t begin, end;
+    uint64_t offset; /* of `begin` in the file */
     dev_t device;
     ino_t inode;
-    uint64_t offset; /* of the address in the file */
     char path[4096];
 };
 
@@ -180,7 +193,8 @@ static bool find_mapping(const void *address, struct mapping *out_mapping)
                 (uintptr_t)address >= begin && (uintptr_t)address < end;
         if (!found)
             continue;
-        *out_mapping = (struct mapping){makedev(major, minor), (ino_t)inode, (uintptr_t)address - begin + offset, ""};
+        *out_mapping =
+            (struct mapping){(uintptr_t)begin, (uintptr_t)end, offset, makedev(major, minor), (ino_t)inode, ""};
         memcpy(out_mapping->path, path, sizeof(path));
     }
     free(line);
@@ -207,35 +221,58 @@ static int open_mapped(const struct mapping *mapping)
     return handle;
 }
 
-/* Finds the file of a plane. */
-static void find_file(struct cpu_experts *r, struct plane *plane)
+/* Finds the file of an expert of a plane. `mapping` is that of the expert before it. */
+static void find_file(struct cpu_experts *r, struct place *place, struct mapping *mapping)
 {
-    struct mapping mapping;
+    const uintptr_t address = (uintptr_t)place->begin;
     struct file *file = r->files;
 
-    plane->file = -1;
-    if (!find_mapping(plane->begin, &mapping))
+    place->file = -1;
+    if ((address < mapping->begin || address >= mapping->end) && !find_mapping(place->begin, mapping))
         return;
-    while (file != NULL && (file->device != mapping.device || file->inode != mapping.inode))
+    while (file != NULL && (file->device != mapping->device || file->inode != mapping->inode))
         file = file->next;
     if (file == NULL) {
         file = malloc(sizeof(*file));
         if (file == NULL)
             return;
-        *file = (struct file){r->files, mapping.device, mapping.inode, open_mapped(&mapping)};
+        *file = (struct file){r->files, mapping->device, mapping->inode, open_mapped(mapping)};
         r->files = file;
     }
-    plane->file = file->handle;
-    plane->offset = mapping.offset;
+    place->file = file->handle;
+    place->offset = mapping->offset + (address - mapping->begin);
 }
 
 /* ---- matrices ---- */
+
+/* Returns where an expert of `bytes` bytes of a plane is mapped, NULL if it does not lie together. */
+static const char *find_expert(const struct sdk_tensor *w, uint32_t plane, uint64_t expert, uint64_t bytes)
+{
+    const void *address = NULL;
+
+    if (w->source == NULL)
+        return w->planes[plane] == NULL ? NULL : (const char *)w->planes[plane] + expert * bytes;
+    return w->source->map_part(w->source, w->key, plane, expert * bytes, bytes, &address, NULL) == ACCEL_OK ? address
+                                                                                                            : NULL;
+}
+
+/* Returns the bytes of an expert in a plane of W; 0: W has no such plane. */
+static uint64_t expert_bytes(uint32_t type, uint32_t plane, uint64_t rows, uint64_t width)
+{
+    struct accel_format format;
+    size_t row = 0;
+
+    if (accel_format_describe(type, &format) != ACCEL_OK || plane >= format.planes ||
+        accel_format_row_bytes(type, plane, width, &row) != ACCEL_OK)
+        return 0;
+    return rows * row;
+}
 
 static struct cpu_expert_matrix *find_matrix(struct cpu_experts *r, const void *begin)
 {
     for (struct layer *layer = r->layers; layer != NULL; layer = layer->next)
         for (uint32_t m = 0; m < layer->matrix_count; m++)
-            if (layer->matrices[m].uses != 0 && layer->matrices[m].planes[0].begin == begin)
+            if (layer->matrices[m].uses != 0 && layer->matrices[m].planes[0].places[0].begin == begin)
                 return &layer->matrices[m];
     return NULL;
 }
@@ -274,35 +311,49 @@ static uint64_t copy_bytes(uint64_t stride)
     return (stride + SECTOR - 1) / SECTOR * SECTOR + SECTOR;
 }
 
+/* Returns the bytes of the copies of one expert of the matrix that a node reads; 0 if it reads none of several. */
+static uint64_t node_bytes(const struct accel_graph *graph, const struct accel_node *node)
+{
+    const struct accel_expert_matmul *attributes = node->op == ACCEL_OP_EXPERT_MATMUL ? node->attributes : NULL;
+    uint64_t sum = 0, bytes;
+
+    if (attributes == NULL || attributes->experts < 2)
+        return 0;
+    for (uint32_t p = 0; p < SDK_PLANES; p++) {
+        const struct accel_value *w = graph->values[node->inputs[1]];
+
+        bytes = expert_bytes(w->type, p, w->dims[0].add / attributes->experts, w->dims[1].add);
+        sum += bytes == 0 ? 0 : copy_bytes(bytes);
+    }
+    return sum;
+}
+
 uint64_t cpu_experts_bytes(const struct cpu_experts *residency, const struct accel_graph *const *graphs,
-                           uint32_t graph_count)
+                           uint32_t graph_count, uint64_t *out_least)
 {
     uint64_t most = 0;
 
+    *out_least = 0;
     for (uint32_t g = 0; g < graph_count; g++) {
-        uint64_t sum = 0;
+        uint64_t sum = 0, layer = 0;
+        uint32_t ids = ACCEL_NO_VALUE;
 
         for (uint32_t n = 0; n < graphs[g]->node_count; n++) {
             const struct accel_node *node = graphs[g]->nodes[n];
-            const struct accel_expert_matmul *attributes = node->attributes;
-            const struct accel_value *w;
-            struct accel_format format;
+            const uint64_t bytes = node_bytes(graphs[g], node);
 
-            if (node->op != ACCEL_OP_EXPERT_MATMUL || attributes->experts < 2)
+            if (bytes == 0)
                 continue;
-            w = graphs[g]->values[node->inputs[1]];
-            if (accel_format_describe(w->type, &format) != ACCEL_OK)
-                continue;
-            for (uint32_t p = 0; p < format.planes; p++) {
-                size_t row = 0;
-
-                if (accel_format_row_bytes(w->type, p, w->dims[1].add, &row) == ACCEL_OK)
-                    sum += attributes->experts * copy_bytes(w->dims[0].add / attributes->experts * row);
-            }
+            layer = node->inputs[2] == ids ? layer : 0;
+            ids = node->inputs[2];
+            layer += graphs[g]->values[ids]->dims[1].add * bytes;
+            *out_least = layer > *out_least ? layer : *out_least;
+            sum += ((const struct accel_expert_matmul *)node->attributes)->experts * bytes;
         }
         most = sum > most ? sum : most;
     }
-    return most < residency->state.limit ? most : residency->state.limit;
+    most = most < residency->state.limit ? most : residency->state.limit;
+    return most > *out_least ? most : *out_least;
 }
 
 /* Reserves a job per plane of every expert of a layer. */
@@ -317,11 +368,30 @@ static bool reserve_jobs(struct cpu_experts *r, uint64_t count)
     return 1;
 }
 
+/* Finds the experts of a plane. Returns false if memory is out, or an expert does not lie together. */
+static bool add_plane(struct cpu_experts *r, struct cpu_expert_matrix *m, const struct sdk_tensor *w, uint64_t bytes)
+{
+    const uint64_t experts = m->layer->experts;
+    struct plane *plane = &m->planes[m->plane_count];
+    struct mapping mapping = {0};
+
+    *plane = (struct plane){calloc(experts, sizeof(*plane->places)), bytes};
+    if (plane->places == NULL)
+        return false;
+    m->bytes += copy_bytes(bytes);
+    for (uint64_t e = 0; e < experts; e++) {
+        plane->places[e].begin = find_expert(w, m->plane_count, e, bytes);
+        find_file(r, &plane->places[e], &mapping);
+    }
+    return plane->places[experts - 1].begin != NULL && ++m->plane_count != 0;
+}
+
 static struct cpu_expert_matrix *add_matrix(struct cpu_experts *r, const struct sdk_tensor *w, uint64_t experts,
                                             const struct sdk_tensor *ids)
 {
     struct layer *layer = r->last;
     struct cpu_expert_matrix *m;
+    bool is_whole = true;
 
     if (!reserve_jobs(r, experts * CPU_EXPERT_MATRICES * SDK_PLANES))
         return NULL;
@@ -332,19 +402,16 @@ static struct cpu_expert_matrix *add_matrix(struct cpu_experts *r, const struct 
     r->last_ids = ids;
     m = &layer->matrices[layer->matrix_count];
     *m = (struct cpu_expert_matrix){.layer = layer, .bit = 1u << layer->matrix_count};
-    for (uint32_t p = 0; p < SDK_PLANES && w->planes[p] != NULL; p++) {
-        struct plane *plane = &m->planes[m->plane_count++];
-        size_t row = 0;
+    for (uint32_t p = 0; p < SDK_PLANES && is_whole; p++) {
+        const uint64_t bytes = expert_bytes(w->type, p, w->rows / experts, w->width);
 
-        if (accel_format_row_bytes(w->type, p, w->width, &row) != ACCEL_OK)
-            return NULL;
-        *plane = (struct plane){.begin = w->planes[p], .stride = w->rows / experts * row};
-        find_file(r, plane);
-        m->bytes += copy_bytes(plane->stride);
+        is_whole = bytes == 0 || add_plane(r, m, w, bytes);
     }
     m->copies = calloc(experts, sizeof(*m->copies));
-    if (m->copies == NULL)
+    if (m->copies == NULL || !is_whole) {
+        free_matrix(m);
         return NULL;
+    }
     layer->matrix_count++;
     return m;
 }
@@ -355,7 +422,7 @@ struct cpu_expert_matrix *cpu_experts_add(struct cpu_experts *residency, const s
     struct cpu_expert_matrix *matrix;
 
     pthread_mutex_lock(&residency->mutex);
-    matrix = find_matrix(residency, w->planes[0]);
+    matrix = find_matrix(residency, find_expert(w, 0, 0, expert_bytes(w->type, 0, w->rows / experts, w->width)));
     if (matrix == NULL)
         matrix = add_matrix(residency, w, experts, ids);
     if (matrix != NULL)
@@ -535,7 +602,7 @@ static void add_jobs(struct cpu_experts *r, struct spare *spare, const struct cp
     for (uint32_t p = 0; p < m->plane_count; p++) {
         const struct plane *plane = &m->planes[p];
 
-        copy->planes[p] = at + (plane->file < 0 ? 0 : (plane->offset + e * plane->stride) % SECTOR);
+        copy->planes[p] = at + (plane->places[e].file < 0 ? 0 : plane->places[e].offset % SECTOR);
         at += copy_bytes(plane->stride);
         r->jobs[r->job_count++] = (struct job){m, e, p, 0};
     }
@@ -595,12 +662,13 @@ void cpu_experts_release(struct cpu_experts *residency)
 static void read_piece(const struct job *job, uint64_t begin, uint64_t end)
 {
     const struct plane *plane = &job->matrix->planes[job->plane];
-    const uint64_t from = plane->offset + job->expert * plane->stride, shift = plane->file < 0 ? 0 : from % SECTOR;
+    const struct place *place = &plane->places[job->expert];
+    const uint64_t shift = place->file < 0 ? 0 : place->offset % SECTOR;
     char *to = job->matrix->copies[job->expert].planes[job->plane] - shift;
     uint64_t done = begin;
 
-    while (plane->file >= 0 && done < end) {
-        const ssize_t got = pread(plane->file, to + done, end - done, (off_t)(from - shift + done));
+    while (place->file >= 0 && done < end) {
+        const ssize_t got = pread(place->file, to + done, end - done, (off_t)(place->offset - shift + done));
 
         if (got <= 0)
             break;
@@ -610,7 +678,7 @@ static void read_piece(const struct job *job, uint64_t begin, uint64_t end)
     end = end < shift + plane->stride ? end : shift + plane->stride;
     done = done > shift ? done : shift;
     if (done < end)
-        memcpy(to + done, plane->begin + job->expert * plane->stride + (done - shift), end - done);
+        memcpy(to + done, place->begin + (done - shift), end - done);
 }
 
 void cpu_experts_read(struct cpu_experts *residency)
@@ -634,8 +702,21 @@ void cpu_experts_bind(const struct cpu_expert_matrix *matrix, uint64_t expert, s
 {
     const struct copy *copy = &matrix->copies[expert];
 
-    for (uint32_t p = 0; copy->block != NULL && p < matrix->plane_count; p++)
-        w->planes[p] = (void *)((uintptr_t)copy->planes[p] - expert * matrix->planes[p].stride);
+    for (uint32_t p = 0; p < matrix->plane_count; p++) {
+        const struct plane *plane = &matrix->planes[p];
+        const char *begin = copy->block == NULL ? plane->places[expert].begin : copy->planes[p];
+
+        w->planes[p] = (void *)((uintptr_t)begin - expert * plane->stride);
+    }
+}
+
+void cpu_experts_map(uint64_t expert, uint64_t experts, struct sdk_tensor *w)
+{
+    for (uint32_t p = 0; p < SDK_PLANES; p++) {
+        const uint64_t bytes = expert_bytes(w->type, p, w->rows / experts, w->width);
+
+        w->planes[p] = bytes == 0 ? NULL : (void *)((uintptr_t)find_expert(w, p, expert, bytes) - expert * bytes);
+    }
 }
 
 struct cpu_experts_state cpu_experts_state_of(struct cpu_experts *residency)

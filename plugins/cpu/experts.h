@@ -23,9 +23,10 @@ extern const struct accel_option cpu_expert_bytes_option;
 struct cpu_experts *cpu_experts_create(const struct accel_host *host, uint64_t bytes);
 void cpu_experts_free(struct cpu_experts *residency);
 
-/* Returns the most bytes of copies that modules of these graphs hold. */
+/* Returns the most bytes of copies that modules of these graphs hold, and in *out_least those of the experts that one
+ * token is routed to in a layer. */
 uint64_t cpu_experts_bytes(const struct cpu_experts *residency, const struct accel_graph *const *graphs,
-                           uint32_t graph_count);
+                           uint32_t graph_count, uint64_t *out_least);
 
 /* Adds the matrix W [experts * n, k] of a node with the ids of a router, or finds it if it was added before and not
  * removed: each call needs a cpu_experts_remove. Matrices that are added one after the other with the same ids belong
@@ -51,8 +52,12 @@ uint64_t cpu_experts_acquire(struct cpu_experts *residency, struct cpu_expert_ma
 void cpu_experts_read(struct cpu_experts *residency);
 void cpu_experts_release(struct cpu_experts *residency);
 
-/* Points the planes of `w` to the copy of an expert, so that its rows lie where they do in the whole matrix. */
+/* Points the planes of `w` to the copy of an expert, or to the mapped file if it has none, so that its rows lie where
+ * they do in the whole matrix. */
 void cpu_experts_bind(const struct cpu_expert_matrix *matrix, uint64_t expert, struct sdk_tensor *w);
+
+/* Points the planes of `w`, which is in parts, to where one of its `experts` is mapped. */
+void cpu_experts_map(uint64_t expert, uint64_t experts, struct sdk_tensor *w);
 
 /* Counters. */
 struct cpu_experts_state {

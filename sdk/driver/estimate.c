@@ -37,7 +37,7 @@ int32_t sdk_estimate(struct accel_driver_device *base, const struct accel_graph 
     const struct sdk_device *device = (const struct sdk_device *)base;
     uint64_t host = sizeof(struct sdk_instance) + sdk_device_bytes(device->backend);
     struct accel_driver_module *module = NULL;
-    uint64_t scratch = 0, program = 0, weights, copies;
+    uint64_t scratch = 0, program = 0, least = 0, weights, copies;
     int32_t code = sdk_module_create(base, graphs, graph_count, options, NULL, NULL, NULL, &module, error);
 
     if (code != ACCEL_OK)
@@ -57,9 +57,9 @@ int32_t sdk_estimate(struct accel_driver_device *base, const struct accel_graph 
     if (code == ACCEL_OK && weights != 0)
         code =
             sink->bytes(sink, 0, ACCEL_MEMORY_HOST, weights, weights, "a record of every weight that is packed", error);
-    copies = device->backend->copies == NULL ? 0 : device->backend->copies(device->own, graphs, graph_count);
+    copies = device->backend->copies == NULL ? 0 : device->backend->copies(device->own, graphs, graph_count, &least);
     if (code == ACCEL_OK && copies != 0)
-        code = sink->bytes(sink, 0, ACCEL_MEMORY_MAPPED, 0, copies,
+        code = sink->bytes(sink, 0, ACCEL_MEMORY_MAPPED, least, copies,
                            "copies of experts, read as tokens are routed to them", error);
     return code;
 }

@@ -295,21 +295,28 @@ static int32_t bind_values(struct sdk_set *set, const struct accel_set_descripti
         if (binding->value >= graph->value_count || plane >= SDK_PLANES || binding->host == NULL)
             return sdk_error(error, ACCEL_E_INVALID, "graph %s: binding %u has no address for value %u", graph->name, b,
                              binding->value);
-        set->tensors[binding->value].planes[plane] = binding->host;
+        if (binding->kind == ACCEL_BIND_SOURCE) {
+            set->tensors[binding->value].source = binding->host;
+            set->tensors[binding->value].key = graph->values[binding->value]->key;
+        } else {
+            set->tensors[binding->value].planes[plane] = binding->host;
+        }
     }
     return ACCEL_OK;
 }
 
-/* A weight that exists only packed has no planes: kernels that read them would follow no address. */
+/* A weight that exists only packed, or in parts, has no planes: kernels that read them would follow no address. */
 static int32_t check_planes(const struct sdk_set *set, struct accel_error *error)
 {
     for (uint32_t c = 0; c < set->call_count; c++)
         for (uint32_t i = 0; i < SDK_INPUTS; i++) {
             const struct sdk_tensor *input = set->calls[c].inputs[i];
 
-            if (input != NULL && input->planes[0] == NULL && (set->kernels[c]->packed_inputs >> i & 1u) == 0)
-                return sdk_error(error, ACCEL_E_INVALID, "graph %s: %s reads a weight that exists only packed",
-                                 set->program->graph->name, set->kernels[c]->name);
+            if (input != NULL && input->planes[0] == NULL && (set->kernels[c]->packed_inputs >> i & 1u) == 0 &&
+                (input->source == NULL || (set->kernels[c]->part_inputs >> i & 1u) == 0))
+                return sdk_error(error, ACCEL_E_INVALID, "graph %s: %s reads a weight that exists only %s",
+                                 set->program->graph->name, set->kernels[c]->name,
+                                 input->source == NULL ? "packed" : "in parts");
         }
     return ACCEL_OK;
 }
@@ -327,7 +334,7 @@ static int32_t place(struct sdk_set *set, const struct accel_set_description *de
             *set->blocks[b].address = (char *)description->scratch + set->blocks[b].offset;
     for (uint32_t v = 0; v < graph->value_count; v++) {
         memcpy(set->tensors[v].planes, set->tensors[set->program->roots[v]].planes, sizeof(set->tensors[v].planes));
-        if (set->tensors[v].planes[0] == NULL && set->tensors[v].packed == NULL)
+        if (set->tensors[v].planes[0] == NULL && set->tensors[v].packed == NULL && set->tensors[v].source == NULL)
             return sdk_error(error, ACCEL_E_INVALID, "graph %s: value %u (%s) is not bound", graph->name, v,
                              graph->values[v]->name);
     }

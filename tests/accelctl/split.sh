@@ -111,6 +111,15 @@ named()
         --set "placement=0=cpu:cpu0,1=$1"
     "$stages" "$work/stages.safetensors" "$folder/expected.safetensors" "$folder/fixture.json" ||
         fail "the stages of a trace over cpu:cpu0 and $1 differ"
+    # Scores do not cross: the plan and the run refuse what reads them, by name.
+    for setting in kv.prune=usage output.attention=true; do
+        set -- "$1" --set "placement=0-1=cpu:cpu0,2-4=$1" --set kv.full="$([ $setting = kv.prune=usage ] && echo prune || echo stop)"
+        try 4 "$accelctl" plan "$f32" "$2" "$3" "$4" "$5" --set $setting
+        tr -s ' \n' '  ' <"$work/out" | grep -q "because .*--set $setting: $setting: the layers lie on several devices" ||
+            fail "$setting is planned: $(cat "$work/out")"
+        try 4 "$accelctl" run "$f32" -q -n 1 --prompt x "$2" "$3" "$4" "$5" --set $setting
+        one_error "command line --set $setting: $setting: the layers lie on several devices"
+    done
     try 0 "$accelctl" plan "$f32"
     grep -q "runs* of this model" "$work/out" && fail "a run on two devices foretells one on the processors"
 }

@@ -240,12 +240,62 @@ static void a_matrix_that_is_removed(void **state)
     tear_down(&f);
 }
 
+/* A source of which expert e of plane 0 is the one before the last e of the file's matrix. */
+static int32_t map_part(const struct accel_source *source, const char *key, uint32_t plane, uint64_t offset,
+                        uint64_t bytes, const void **out_address, struct accel_error *error)
+{
+    const uint64_t expert = offset / BYTES;
+
+    (void)source;
+    (void)error;
+    assert_int_equal(plane, 0);
+    assert_true(offset % BYTES == 0 && bytes == BYTES && expert < EXPERTS);
+    *out_address = key + (EXPERTS - 1 - expert) * BYTES;
+    return ACCEL_OK;
+}
+
+/* Experts that lie one by one in the file are read from their places, and found again by the first. */
+static void a_matrix_in_parts(void **state)
+{
+    static const struct accel_source source = {.size = sizeof(source), .map_part = map_part};
+    static const uint32_t first[EXPERTS + 1] = {0, 1, 2, 3, 4};
+    struct fixture f = {.experts = NULL};
+    struct cpu_expert_matrix *matrix;
+    struct sdk_tensor w, plain;
+
+    (void)state;
+    set_up(&f, 8 * SLOT, 0);
+    plain = w = f.w[1][1];
+    w.planes[0] = NULL;
+    w.source = &source;
+    w.key = plain.planes[0];
+    matrix = cpu_experts_add(f.experts, &w, EXPERTS, &f.ids[1]);
+    assert_non_null(matrix);
+    assert_ptr_not_equal(matrix, f.matrices[1][1]);
+    assert_ptr_equal(cpu_experts_add(f.experts, &w, EXPERTS, &f.ids[1]), matrix);
+    assert_int_equal(cpu_experts_acquire(f.experts, matrix, first, 0), EXPERTS);
+    cpu_experts_read(f.experts);
+    for (uint32_t i = 0; i < 2; i++)
+        for (uint64_t e = 0; e < EXPERTS; e++) {
+            const char *place = (const char *)plain.planes[0] + (EXPERTS - 1 - e) * BYTES;
+
+            if (i == 0)
+                cpu_experts_bind(matrix, e, &w);
+            else
+                cpu_experts_map(e, EXPERTS, &w);
+            assert_int_equal((char *)w.planes[0] + e * BYTES == place, i);
+            assert_memory_equal((char *)w.planes[0] + e * BYTES, place, BYTES);
+        }
+    cpu_experts_release(f.experts);
+    tear_down(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_least_used_leave),     cmocka_unit_test(a_prompt_in_parts),
         cmocka_unit_test(a_file_that_is_gone),      cmocka_unit_test(memory_is_out),
-        cmocka_unit_test(a_matrix_that_is_removed),
+        cmocka_unit_test(a_matrix_that_is_removed), cmocka_unit_test(a_matrix_in_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -748,6 +748,10 @@ static void test_bad_sets(void **state)
     place_init(&rig, &place);
     place.bindings[2] = place.bindings[3]; /* no address of the rows that the lookup reads */
     assert_unbound(&rig, &place, "toy embed reads a weight that exists only packed");
+    place_init(&rig, &place);
+    place.bindings[2].kind = ACCEL_BIND_SOURCE; /* nor one that maps parts */
+    place.bindings[2].host = &source;
+    assert_unbound(&rig, &place, "toy embed reads a weight that exists only in parts");
     assert_int_equal(rig.device->table->close(rig.device, &rig.error), ACCEL_E_BUSY);
     rig_close(&rig);
 }

@@ -400,6 +400,16 @@ static void scratch_is_stable(void **state)
     accel_set_free(sets[2]);
 }
 
+static int32_t map_part(const struct accel_source *source, const char *key, uint32_t plane, uint64_t offset,
+                        uint64_t bytes, const void **out_address, struct accel_error *error)
+{
+    (void)source;
+    (void)error;
+    assert_int_equal(plane + offset + bytes, 0);
+    *out_address = key;
+    return ACCEL_OK;
+}
+
 static void weights_are_copied_where_they_must(void **state)
 {
     struct bench *b = *state;
@@ -418,6 +428,14 @@ static void weights_are_copied_where_they_must(void **state)
     assert_int_equal(accel_memory_usage(b->context, ACCEL_MEMORY_WEIGHTS, &now, NULL), ACCEL_OK);
     assert_int_equal(now, 16);
     accel_weights_free(weights);
+    /* What the source maps in parts is not copied. */
+    odd.source.map_part = map_part;
+    expect(b, accel_weights_create(module, &odd.source, NULL, &weights, &b->error), ACCEL_OK, NULL);
+    assert_int_equal(odd.reads, 1);
+    assert_int_equal(accel_memory_usage(b->context, ACCEL_MEMORY_WEIGHTS, &now, NULL), ACCEL_OK);
+    assert_int_equal(now, 0);
+    accel_weights_free(weights);
+    odd.source.map_part = NULL;
     odd.no_map = 1;
     odd.read_code = ACCEL_E_IO;
     expect(b, accel_weights_create(module, &odd.source, NULL, &weights, &b->error), ACCEL_E_IO, "told to fail");

@@ -426,6 +426,30 @@ static void test_mix(void **state)
     shapes_free(&s);
 }
 
+/* 24 of the 32 layers read 512 tokens of the cache, of 16384 bytes each, and all of them cache 2048. */
+static void test_window(void **state)
+{
+    static const struct accel_named_value model[] = {{"model.layers", "32", "a header"},
+                                                     {"model.context", "2048", "a header"},
+                                                     {"model.window", "512", "a header"},
+                                                     {"model.window_layers", "24", "a header"}};
+    struct bench *b = *state;
+    struct accel_plan_request request = {.size = sizeof(request), .platform = "big", .model = model};
+    struct owned_shapes s;
+    uint64_t bytes[2];
+    shapes_make(&s, &llama_7b);
+    for (uint32_t i = 0; i < 2; i++) {
+        accel_plan_free(b->plan);
+        request.model_count = i == 0 ? 2 : 4;
+        assert_int_equal(accel_plan_create(b->context, &request, &b->plan, &b->error), ACCEL_OK);
+        assert_int_equal(accel_plan_sketch(b->plan, &s.model, &b->error), ACCEL_OK);
+        assert_int_equal(memory_row(b->plan, ACCEL_MEMORY_STATE)->bytes, 524288ull * 2048);
+        bytes[i] = accel_plan_speed_get(b->plan, 0)->step_bytes;
+    }
+    assert_int_equal(bytes[0] - bytes[1], 24ull * 16384 * (2048 - 512));
+    shapes_free(&s);
+}
+
 /*
  * An encoder of sounds and a decoder that reads it, of one layer each, 6 heads of 64, hidden 384, ffn 1536. The decoder
  * keeps 448 tokens of its own and 1500 places of the encoder: 2 x 2 x 384 x 1948 = 2,992,128 bytes. The encoder needs
@@ -547,6 +571,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_scores, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_context, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_mix, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_window, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_components, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_speed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_misuse, set_up, tear_down),

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * [TEST]: a mixture that does not fit into memory.budget. The plan limits its resident experts, logits are the same as
- * without a limit, and the memory of the run is what was planned.
+ * [TEST]: a mixture that does not fit into memory.budget, in GGUF and in safetensors. The plan limits its resident
+ * experts, logits are the same as without a limit, and the memory of the run is what was planned.
  */
 #include <inttypes.h>
+#include <stdarg.h>
+#include <sys/stat.h>
 
 #include <accel/model/plan.h>
 #include <accel/types.h>
@@ -64,22 +66,17 @@ static void check_speed(const struct accel_plan *plan)
     assert_non_null(strstr(speed->origin, " MiB of experts"));
 }
 
-static void logits_are_the_same(void **state)
+/* Compares a run with memory.budget with one without. `copy`: bytes of the copy of an expert of a matrix. */
+static void compare_limited(const char *path, const char *budget, uint64_t copy)
 {
     static const struct accel_named_value whole[] = {{"context", "256tok", "test"},
                                                      {"cpu.layout", "rows", "test"},
                                                      {"batch", "32tok", "test"},
                                                      {"weights.load", "map", "test"}};
-    static const struct accel_named_value limited[] = {{"context", "256tok", "test"},
-                                                       {"cpu.layout", "rows", "test"},
-                                                       {"batch", "32tok", "test"},
-                                                       {"memory.budget", "24MiB", "test"}};
+    const struct accel_named_value limited[] = {whole[0], whole[1], whole[2], {"memory.budget", budget, "test"}};
     const struct accel_named_value *settings[] = {whole, limited};
     float *logits[2];
-    char path[PATH_BYTES];
 
-    (void)state;
-    write_model(&sizes, path);
     for (uint32_t i = 0; i < 2; i++) {
         struct accel_context *context = make_context();
         struct accel_model_plan *plan = make_plan(context, path, settings[i], 4);
@@ -100,7 +97,7 @@ static void logits_are_the_same(void **state)
         feed(session, logits[i]);
         assert_int_equal(accel_memory_usage(context, ACCEL_MEMORY_MAPPED, &now, &peak), ACCEL_OK);
         if (i == 1) {
-            const uint64_t bytes = strtoull(limit->value, NULL, 10), copy = 2720 * 256 / 32 * 18 + 8192;
+            const uint64_t bytes = strtoull(limit->value, NULL, 10);
 
             check_speed(accel_model_plan_plan(plan));
             print_message("limit %" PRIu64 ", copies %" PRIu64 "\n", bytes, peak);
@@ -114,7 +111,150 @@ static void logits_are_the_same(void **state)
     assert_memory_equal(logits[0], logits[1], (STEPS + 1) * VOCABULARY * sizeof(*logits[0]));
     free(logits[0]);
     free(logits[1]);
+}
+
+static void logits_are_the_same(void **state)
+{
+    char path[PATH_BYTES];
+
+    (void)state;
+    write_model(&sizes, path);
+    compare_limited(path, "24MiB", 2720 * 256 / 32 * 18 + 8192);
     unlink(path);
+}
+
+/* ---- a folder in which each expert is a tensor ---- */
+
+enum { FOLDER_LAYERS = 2, HIDDEN = 256, FFN = 600, EXPERTS = 8 };
+
+struct folder {
+    FILE *header, *data;
+    char *header_text, *data_text;
+    size_t header_bytes, data_bytes;
+    uint32_t state; /* of the random numbers */
+};
+
+/* Adds a BF16 matrix of random values, or a vector of ones (`rows` 0). */
+static void add_tensor(struct folder *f, uint64_t rows, uint64_t width, const char *format, ...)
+{
+    const uint64_t count = (rows == 0 ? 1 : rows) * width;
+    const long begin = ftell(f->data);
+    char name[100], shape[48];
+    uint16_t *values;
+    va_list list;
+
+    va_start(list, format);
+    vsnprintf(name, sizeof(name), format, list);
+    va_end(list);
+    values = malloc(count * sizeof(*values));
+    assert_non_null(values);
+    for (uint64_t i = 0; i < count; i++) {
+        float value = 1;
+        uint32_t bits;
+
+        f->state = f->state * 1664525 + 1013904223;
+        if (rows != 0)
+            value = ((float)(f->state >> 8) / 16777216 - 0.5f) * 0.25f;
+        memcpy(&bits, &value, sizeof(bits));
+        values[i] = (uint16_t)(bits >> 16);
+    }
+    assert_int_equal(fwrite(values, sizeof(*values), count, f->data), count);
+    free(values);
+    if (rows == 0)
+        snprintf(shape, sizeof(shape), "%" PRIu64, width);
+    else
+        snprintf(shape, sizeof(shape), "%" PRIu64 ",%" PRIu64, rows, width);
+    fprintf(f->header, "%s\"%s\":{\"dtype\":\"BF16\",\"shape\":[%s],\"data_offsets\":[%ld,%ld]}",
+            begin == 0 ? "{" : ",", name, shape, begin, begin + (long)count * 2);
+}
+
+static void add_layer(struct folder *f, uint32_t layer)
+{
+    static const char *const parts[] = {"w1", "w3", "w2"};
+#define LAYER "model.layers.%u."
+    add_tensor(f, 0, HIDDEN, LAYER "input_layernorm.weight", layer);
+    add_tensor(f, 0, HIDDEN, LAYER "post_attention_layernorm.weight", layer);
+    add_tensor(f, HIDDEN, HIDDEN, LAYER "self_attn.q_proj.weight", layer);
+    add_tensor(f, HIDDEN / 4, HIDDEN, LAYER "self_attn.k_proj.weight", layer);
+    add_tensor(f, HIDDEN / 4, HIDDEN, LAYER "self_attn.v_proj.weight", layer);
+    add_tensor(f, HIDDEN, HIDDEN, LAYER "self_attn.o_proj.weight", layer);
+    add_tensor(f, EXPERTS, HIDDEN, LAYER "block_sparse_moe.gate.weight", layer);
+    for (uint32_t e = 0; e < EXPERTS; e++)
+        for (uint32_t p = 0; p < 3; p++)
+            add_tensor(f, p == 2 ? HIDDEN : FFN, p == 2 ? FFN : HIDDEN, LAYER "block_sparse_moe.experts.%u.%s.weight",
+                       layer, e, parts[p]);
+}
+
+static void write_text(const char *folder, const char *name, const void *text, size_t bytes)
+{
+    char path[PATH_BYTES + 40];
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    file = fopen(path, "we");
+    assert_non_null(file);
+    assert_int_equal(fwrite(text, 1, bytes, file), bytes);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void write_folder(char path[PATH_BYTES])
+{
+    static const char config[] =
+        "{\"architectures\":[\"MixtralForCausalLM\"],\"model_type\":\"mixtral\",\"hidden_act\":\"silu\","
+        "\"hidden_size\":256,\"intermediate_size\":600,\"max_position_embeddings\":2048,\"num_attention_heads\":8,"
+        "\"num_experts_per_tok\":2,\"num_hidden_layers\":2,\"num_key_value_heads\":2,\"num_local_experts\":8,"
+        "\"rms_norm_eps\":1e-5,\"rope_theta\":10000.0,\"tie_word_embeddings\":false,\"torch_dtype\":\"bfloat16\","
+        "\"sliding_window\":null,\"vocab_size\":600}";
+    struct folder f = {.state = 7};
+    uint64_t length;
+    char *file;
+
+    snprintf(path, PATH_BYTES, "session_experts-%ld", (long)getpid());
+    assert_int_equal(mkdir(path, 0700), 0);
+    f.header = open_memstream(&f.header_text, &f.header_bytes);
+    f.data = open_memstream(&f.data_text, &f.data_bytes);
+    add_tensor(&f, VOCABULARY, HIDDEN, "model.embed_tokens.weight");
+    for (uint32_t layer = 0; layer < FOLDER_LAYERS; layer++)
+        add_layer(&f, layer);
+    add_tensor(&f, 0, HIDDEN, "model.norm.weight");
+    add_tensor(&f, VOCABULARY, HIDDEN, "lm_head.weight");
+    fprintf(f.header, "}");
+    assert_int_equal(fclose(f.header), 0);
+    assert_int_equal(fclose(f.data), 0);
+    length = f.header_bytes;
+    file = malloc(8 + length + f.data_bytes);
+    assert_non_null(file);
+    memcpy(file, &length, 8);
+    memcpy(file + 8, f.header_text, length);
+    memcpy(file + 8 + length, f.data_text, f.data_bytes);
+    write_text(path, "model.safetensors", file, 8 + length + f.data_bytes);
+    write_text(path, "config.json", config, sizeof(config) - 1);
+    free(file);
+    free(f.header_text);
+    free(f.data_text);
+}
+
+static void remove_folder(const char *path)
+{
+    static const char *const names[] = {"model.safetensors", "config.json"};
+    char file[PATH_BYTES + 40];
+
+    for (uint32_t i = 0; i < 2; i++) {
+        snprintf(file, sizeof(file), "%s/%s", path, names[i]);
+        unlink(file);
+    }
+    rmdir(path);
+}
+
+/* Its experts lie in many places of the file, and are read from them as those of a GGUF file. */
+static void experts_that_are_tensors(void **state)
+{
+    char path[PATH_BYTES];
+
+    (void)state;
+    write_folder(path);
+    compare_limited(path, "10MiB", (600 * 256 * 2 + 4095) / 4096 * 4096 + 4096);
+    remove_folder(path);
 }
 
 /* Returns the logits of a model with random F32 weights. */
@@ -257,7 +397,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(logits_are_the_same),      cmocka_unit_test(factors_beside_matrices),
         cmocka_unit_test(factors_that_are_refused), cmocka_unit_test(a_budget_that_is_too_small),
-        cmocka_unit_test(limits_that_are_refused),
+        cmocka_unit_test(limits_that_are_refused),  cmocka_unit_test(experts_that_are_tensors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,6 +36,8 @@ struct sdk_tensor {
     uint32_t rank;
     const void *packed; /**< a weight as sdk_backend.pack laid it out; NULL: it is in planes alone. Set for inputs that
                              the kernel reads packed, whose planes may then be NULL */
+    const struct accel_source *source; /**< not NULL: planes are NULL, and the kernel maps parts of the weight */
+    const char *key;                   /**< of the weight in `source` */
 };
 
 /** One run of one node. Everything is constant while the node runs. */
@@ -130,6 +132,8 @@ struct sdk_kernel {
      * returns its number, from ACCEL_VARIANT_OWN on, for claims of nodes whose dims are constants. Tensors have no
      * addresses; `packed` is not NULL where a weight is to be packed. */
     uint32_t (*describe)(const struct sdk_call *call, char *name, uint32_t size) ACCEL_NOEXCEPT;
+    uint32_t part_inputs; /**< bits: weights that may be in parts (sdk_tensor.source); others are refused */
+    uint32_t zero;
 };
 
 /** Waits until all threads of the step have arrived. Earlier writes of each are visible to all afterwards. Every

@@ -49,9 +49,10 @@ struct sdk_backend {
                  void *out) ACCEL_NOEXCEPT;
     uint64_t pack_rows; /**< rows that are packed together; 0 counts as 1 */
     /** Optional (none): returns the most bytes of copies of mapped weights that a module of these graphs holds at a
-     * time. They are allocated as ACCEL_MEMORY_MAPPED while steps run. */
-    uint64_t (*copies)(const void *device, const struct accel_graph *const *graphs,
-                       uint32_t graph_count) ACCEL_NOEXCEPT;
+     * time, and in *out_least the bytes of those that a step of one token reads at a time. They are allocated as
+     * ACCEL_MEMORY_MAPPED while steps run. */
+    uint64_t (*copies)(const void *device, const struct accel_graph *const *graphs, uint32_t graph_count,
+                       uint64_t *out_least) ACCEL_NOEXCEPT;
 };
 
 /** Makes an instance of a backend: what ACCEL_DRIVER's attach calls. */

@@ -249,6 +249,8 @@ static void multiply_segment(const struct experts *e, const struct segment *segm
 
     if (e->matrix != NULL)
         cpu_experts_bind(e->matrix, segment->expert, &own);
+    else if (w->source != NULL)
+        cpu_experts_map(segment->expert, e->experts, &own);
     cpu_matrix_of(e->device, &own, e->weight, &matmul.w);
     cpu_matrix_from(e->device, row, e->k, &matmul.w);
     cpu_act_bind(segment->product.act, &matmul, segment->staged);

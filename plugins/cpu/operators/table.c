@@ -53,7 +53,8 @@
         .op = ACCEL_OP_EXPERT_MATMUL, .name = (text), .precision = (precision_), .variant = (variant_),                \
         .tolerance = (tolerance_), .check = cpu_expert_check, .run = cpu_expert_run, .scratch = cpu_expert_scratch,    \
         .work = cpu_expert_work, .packed_inputs = (packed), .prepared_bytes = sizeof(struct cpu_expert_prepared),      \
-        .prepare = cpu_expert_prepare, .release = cpu_expert_release, .describe = cpu_expert_describe                  \
+        .prepare = cpu_expert_prepare, .release = cpu_expert_release, .describe = cpu_expert_describe,                 \
+        .part_inputs = 2u                                                                                              \
     }
 #define CONV(text, precision_, variant_, tolerance_)                                                                   \
     {                                                                                                                  \
