@@ -29,6 +29,9 @@ static const uint32_t planar_groups[] = {
 #include <accel/quant/formats.def>
 };
 
+#define BLOCK_VALUES 256u    /* of the largest block */
+#define HALF_EXPONENT 0x400u /* unit of the exponent of a half */
+
 uint32_t conform_type(uint32_t index)
 {
     if (index < COUNT(types))
@@ -47,9 +50,39 @@ uint64_t conform_block(uint32_t type)
     return accel_format_describe(type, &format) == ACCEL_OK ? format.block_values : 1;
 }
 
-/* Generates a block of a type that has no encoder: random codes and scales near 1/64 at the offsets of the layout. */
-static void random_block(struct conform *conform, uint32_t type, uint8_t *block, uint32_t bytes)
+/* Writes the scale of a block, a half, at its offset in the layout. */
+static void set_scale(uint32_t type, uint16_t scale, uint8_t *block, uint32_t bytes)
 {
+    if (type != ACCEL_IQ1_M) {
+        memcpy(type == ACCEL_TQ1_0 || type == ACCEL_TQ2_0 ? block + bytes - 2 : block, &scale, sizeof(scale));
+        return;
+    }
+    /* It is spread over the upper nibbles of four bytes of scales, least significant nibble first. */
+    for (uint32_t i = 0; i < 4; i++) {
+        uint8_t *byte = block + bytes - 8 + 2 * i + 1;
+
+        *byte = (uint8_t)((*byte & 15u) | (scale >> (4 * i) & 15u) << 4);
+    }
+}
+
+/* Returns the mean square of the values of a block. */
+static double mean_square(const struct accel_format *format, const uint8_t *block)
+{
+    const void *planes[ACCEL_FORMAT_PLANES] = {block};
+    float values[BLOCK_VALUES];
+    double sum = 0;
+
+    accel_format_decode(format->type, planes, format->block_values, values);
+    for (uint32_t i = 0; i < format->block_values; i++)
+        sum += (double)values[i] * (double)values[i];
+    return sum / format->block_values;
+}
+
+/* Generates a block of a type that has no encoder: random codes, and a scale near 1/64, or the power of two of that
+ * with which its mean square is at most 1, as tolerances assume. */
+static void random_block(struct conform *conform, const struct accel_format *format, uint8_t *block)
+{
+    const uint32_t type = format->type, bytes = format->plane_bytes[0];
     uint16_t scale = (uint16_t)(0x2000u + conform_below(conform, 0x400u));
 
     for (uint32_t i = 0; i < bytes; i++)
@@ -59,14 +92,9 @@ static void random_block(struct conform *conform, uint32_t type, uint8_t *block,
             block[g] = (uint8_t)(0x08u + conform_below(conform, 0x10u));
         return;
     }
-    if (type == ACCEL_IQ1_M) {
-        /* The scale is spread over the upper nibbles of four bytes of scales, least significant nibble first. */
-        for (uint32_t i = 0; i < 4; i++)
-            block[bytes - 8 + 2 * i + 1] =
-                (uint8_t)((block[bytes - 8 + 2 * i + 1] & 15u) | (scale >> (4 * i) & 15u) << 4);
-        return;
-    }
-    memcpy(type == ACCEL_TQ1_0 || type == ACCEL_TQ2_0 ? block + bytes - 2 : block, &scale, sizeof(scale));
+    set_scale(type, scale, block, bytes);
+    for (; scale > HALF_EXPONENT && mean_square(format, block) > 1; set_scale(type, scale, block, bytes))
+        scale = (uint16_t)(scale - HALF_EXPONENT);
 }
 
 static void make_row(struct conform *conform, const struct conform_tensor *tensor, void *const *planes)
@@ -76,7 +104,7 @@ static void make_row(struct conform *conform, const struct conform_tensor *tenso
 
     if (accel_format_encode(tensor->format.type, values, tensor->width, planes) != ACCEL_OK)
         for (uint64_t b = 0; b < tensor->width / tensor->format.block_values; b++)
-            random_block(conform, tensor->format.type, (uint8_t *)planes[0] + b * bytes, bytes);
+            random_block(conform, &tensor->format, (uint8_t *)planes[0] + b * bytes);
     free(values);
 }
 
