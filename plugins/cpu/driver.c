@@ -65,9 +65,7 @@ static int32_t choose_isa(const struct accel_setting *setting, uint32_t *out_isa
     *out_isa = best;
     if (setting == NULL || strcmp(setting->text, "auto") == 0)
         return ACCEL_OK;
-    for (uint32_t isa = 0; isa < CPU_ISA_COUNT; isa++)
-        if (strcmp(setting->text, cpu_isa_name(isa)) == 0)
-            *out_isa = isa;
+    *out_isa = cpu_isa_find(setting->text);
     reason = cpu_isa_why_unavailable(*out_isa);
     if (reason == NULL)
         return ACCEL_OK;

@@ -39,15 +39,6 @@ static bool is_packable(uint32_t isa, uint32_t type)
     return cpu_packed_bytes(isa, type, CPU_MATMUL_ROWS, SMALLEST) != 0;
 }
 
-static uint32_t find_isa(const char *name)
-{
-    uint32_t isa = 0;
-
-    while (isa < CPU_ISA_COUNT && strcmp(cpu_isa_name(isa), name) != 0)
-        isa++;
-    return isa;
-}
-
 /* Returns whether a word about an ISA is about `isa`: kernels of avx512 read weights for avx512bf16 and amx, too. */
 static bool covers(uint32_t named, uint32_t isa)
 {
@@ -84,7 +75,7 @@ static const char *apply_word(char *word, uint32_t isa, const char *vendor, stru
     wanted = strchr(word, '@');
     if (wanted != NULL)
         *wanted++ = '\0';
-    named = find_isa(word);
+    named = cpu_isa_find(word);
     if (named == CPU_ISA_COUNT)
         return "there is no such instruction set";
     *out_part = wanted;

@@ -8,7 +8,6 @@
 #include <accel/quant/format.h>
 #include <accel/quant/half.h>
 
-#include "plugins/cpu/kernels/declare.h"
 #include "support.h"
 
 /* Guarded weights [n, k] with random codes and sane scales, and the same decoded. */
@@ -175,6 +174,14 @@ struct inputs {
     size_t m, n, k;
 };
 
+/* Rounds rows of k values to BF16, in rows padded with zeros. */
+static void round_rows(const float *x, size_t stride, size_t rows, size_t k, uint16_t *out)
+{
+    const size_t row = cpu_act_bf16_row(k);
+    for (size_t i = 0; i < rows * row; i++)
+        out[i] = i % row < k ? accel_bf16_from_f32(x[i / row * stride + i % row]) : 0;
+}
+
 static struct inputs inputs_new(const struct tables *tables, bool by_row, size_t m, size_t n, size_t k)
 {
     struct inputs in = {.m = m, .n = n, .k = k};
@@ -196,9 +203,10 @@ static struct inputs inputs_new(const struct tables *tables, bool by_row, size_t
     if (k % 32 == 0)
         (by_row ? tables->kernels.quantize_rows : tables->kernels.quantize)(in.x, k, k, &in.act_q8, 0, m);
     in.act_bf16 = guard_new(cpu_act_bf16_bytes(m, k));
-    cpu_round16_scalar(in.x, k, m, k, in.act_bf16, 0, m);
+    round_rows(in.x, k, m, k, in.act_bf16);
     in.bf16_isa = guard_new(cpu_act_bf16_bytes(m, k));
-    (tables->kernels.round16 != NULL ? tables->kernels.round16 : cpu_round16_scalar)(in.x, k, m, k, in.bf16_isa, 0, m);
+    if (tables->kernels.round16 != NULL)
+        tables->kernels.round16(in.x, k, m, k, in.bf16_isa, 0, m);
     in.arranged = guard_new(cpu_act_f32_bytes(m, k));
     if (tables->kernels.arrange == NULL)
         return in;
@@ -320,8 +328,6 @@ static struct cpu_product product_of(const struct cpu_kernels *kernels, uint32_t
                                           : CPU_ROUND_ROWS,
                               packed, m, k);
     product.run = kernels->product[CPU_GEMM16][cpu_weight_of(type)];
-    if (kernels->isa == CPU_ISA_SCALAR && (type == ACCEL_BF16 || type == ACCEL_F16))
-        product.run = cpu_matmul16_scalar;
     return product;
 }
 
@@ -490,7 +496,7 @@ void test_matmul8_few(void **state)
     }
 }
 
-/* Tests ISAs with BF16 products; the scalar kernels of two types always. */
+/* Tests ISAs with BF16 products. */
 void test_matmul16(void **state)
 {
     static const size_t wide_n[] = {32, 48, 129, 150, 300};
@@ -526,7 +532,7 @@ void test_round16(void **state)
     random_fill(x, M * STRIDE);
     memcpy(x + 30, edges, sizeof(edges));
     x[70] = NAN;
-    cpu_round16_scalar(x, STRIDE, M, K, b, 0, M);
+    round_rows(x, STRIDE, M, K, b);
     if (tables->kernels.round16 != NULL) {
         tables->kernels.round16(x, STRIDE, M, K, a, 0, CPU_ACT_BF16_ROWS);
         tables->kernels.round16(x, STRIDE, M, K, a, CPU_ACT_BF16_ROWS, M);
@@ -618,21 +624,30 @@ void test_embed(void **state)
     }
 }
 
-/* Compares tiles, whose initial sums AVX-512 has 8 times in 32 bits, and others twice in 16. */
-static void equal_tiles(uint32_t isa, const struct cpu_tile *tile, const struct cpu_tile *twin, size_t count)
+/* Checks that tiles have the codes, scales and sums of their rows, and zeros past the last row. AVX-512 has initial
+ * sums 8 times in 32 bits, others twice in 16. */
+static void check_tiles(uint32_t isa, const struct cpu_act_q8 *rows, size_t blocks)
 {
-    for (size_t i = 0; i < count; i++) {
-        assert_memory_equal(tile[i].q, twin[i].q, sizeof(twin[i].q));
-        assert_memory_equal(tile[i].scale, twin[i].scale, sizeof(twin[i].scale));
-        assert_memory_equal(tile[i].sum, twin[i].sum, sizeof(twin[i].sum));
-        if (isa < CPU_ISA_AVX512 || isa > CPU_ISA_AMX) {
-            assert_memory_equal(tile[i].minus, twin[i].minus, sizeof(twin[i].minus));
-            continue;
+    for (size_t i = 0; i < (rows->rows + CPU_TILE_ROWS - 1) / CPU_TILE_ROWS * CPU_TILE_ROWS * blocks; i++) {
+        const size_t r = i / blocks, lane = r % CPU_TILE_ROWS;
+        const struct cpu_tile *tile = cpu_tile_of(rows, blocks, r / CPU_TILE_ROWS, i % blocks);
+        const float scale = r < rows->rows ? rows->scale[i] : 0;
+        int minus[3][2] = {{0}};
+        assert_true(tile->scale[lane] == scale);
+        for (size_t c = 0; c < CPU_BLOCK; c++) {
+            const int code = r < rows->rows ? rows->q[i * CPU_BLOCK + c] : 0;
+            assert_int_equal(tile->q[c / 4][lane][c % 4], code);
+            minus[0][c / 2 % 2] -= code;
+            minus[1 + c / 16][c / 2 % 2] -= code;
         }
-        for (size_t l = 0; l < 3 * CPU_TILE_ROWS; l++) {
-            const union cpu_tile_sum *sum = &twin[i].minus[l / CPU_TILE_ROWS][l % CPU_TILE_ROWS];
-            assert_int_equal(tile[i].minus[l / CPU_TILE_ROWS][l % CPU_TILE_ROWS].minus8,
-                             8 * (sum->minus[0] + sum->minus[1]));
+        for (size_t part = 0; part < 3; part++) {
+            const union cpu_tile_sum *got = &tile->minus[part][lane];
+            const int sum = minus[part][0] + minus[part][1];
+            assert_true(tile->sum[part][lane] == scale * (float)-sum);
+            if (isa >= CPU_ISA_AVX512 && isa <= CPU_ISA_AMX)
+                assert_int_equal(got->minus8, 8 * sum);
+            else
+                assert_true(got->minus[0] == minus[part][0] && got->minus[1] == minus[part][1]);
         }
     }
 }
@@ -650,7 +665,8 @@ static void compare_quantized(const struct tables *tables, cpu_quantize_fn *kern
     kernel(x, stride, k, &a, 4, m);
     twin(x, stride, k, &b, 0, m);
     const size_t tiles = (size_t)((char *)a.scale - (char *)first);
-    equal_tiles(tables->kernels.isa, a.tiles, b.tiles, tiles / sizeof(struct cpu_tile));
+    if (tables->kernels.isa != CPU_ISA_SCALAR)
+        check_tiles(tables->kernels.isa, &a, k / CPU_BLOCK);
     assert_memory_equal(a.scale, b.scale, bytes - tiles);
     for (size_t i = 0; i < m * k; i++) {
         double scale = a.scale[i / 32];

@@ -117,18 +117,22 @@ static void rotary_case(const struct cpu_kernels *kernels, size_t size, size_t p
     random_fill(x, count);
     for (size_t i = 0; i < pairs; i++)
         frequency[i] = powf(10000, -(float)i / (float)pairs);
-    struct cpu_rotary call = {x, y, HEADS, size, position, frequency, pairs, pairing, 1.25f};
-    if (in_place) {
+    if (in_place)
         memcpy(y, x, bytes);
-        call.x = y;
-    }
-    kernels->rotary(&call, 0, 1);
-    kernels->rotary(&call, 1, TOKENS);
+    const struct accel_rotary attributes = {.size = sizeof(attributes), .pairing = pairing, .scale = 1.25f};
+    struct sdk_tensor in = {.planes = {in_place ? y : x}, .dims = {1, HEADS, size}}, out = {.planes = {y}};
+    const struct sdk_tensor at = {.planes = {(void *)(uintptr_t)position}};
+    const struct sdk_tensor by = {.planes = {frequency}, .width = pairs};
+    const struct sdk_call call = {.inputs = {&in, &at, &by}, .outputs = {&out}, .attributes = &attributes};
+    kernels->part[CPU_PART_ROTARY](&call, 0, size); /* a head of the only token */
+    kernels->part[CPU_PART_ROTARY](&call, size, HEADS * size);
+    in.dims[0] = TOKENS;
+    kernels->part[CPU_PART_ROTARY](&call, 1, TOKENS);
     for (size_t i = 0; i < count; i++) {
-        size_t at = i % size, pair = pairing == ACCEL_PAIR_HALVES ? at % pairs : at / 2;
-        size_t second = pairing == ACCEL_PAIR_HALVES ? at >= pairs : at % 2,
+        size_t within = i % size, pair = pairing == ACCEL_PAIR_HALVES ? within % pairs : within / 2;
+        size_t second = pairing == ACCEL_PAIR_HALVES ? within >= pairs : within % 2,
                apart = pairing == ACCEL_PAIR_HALVES ? pairs : 1;
-        if (at >= 2 * pairs) {
+        if (within >= 2 * pairs) {
             near_enough("rotary, passed", i, y[i], x[i], 0);
             continue;
         }

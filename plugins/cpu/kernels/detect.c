@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "isa_tables.h"
+#include "kernels.h"
 
 #include <stdbool.h>
 #include <stddef.h>

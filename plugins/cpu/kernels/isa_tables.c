@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernel tables of the ISAs in this build. */
+/* Names of the ISAs, the best one of this machine, and kernel tables of those in this build. */
 #include "config.h"
 
-#include <stdbool.h>
+#include <string.h>
 
-#include "declare.h"
-#include "isa_tables.h"
+#include "kernels.h"
 
 /* Programs that test one ISA by emulation link it, whatever the build contains. */
 #if defined(SIMD_EMULATE)
@@ -34,127 +33,54 @@
 #undef HAVE_AMX
 #endif
 
-typedef void fill_fn(struct cpu_kernels *table);
+/* Each ISA fills the slots that it has kernels of. */
+cpu_fill_fn cpu_fill_scalar, cpu_fill_avx2, cpu_fill_avxvnni, cpu_fill_avx512, cpu_fill_avx512bf16, cpu_fill_amx,
+    cpu_fill_neon, cpu_fill_dotprod, cpu_fill_i8mm;
 
-static void fill_scalar(struct cpu_kernels *table)
-{
-#define CPU_KERNEL(type, slot, name) table->slot = cpu_##name##_scalar;
-#define CPU_VECTOR(type, slot, name)
-#include "kernels.def"
-    for (uint32_t w = 0; w < CPU_WEIGHTS; w++) {
-        table->product[CPU_SCALAR32][w] = cpu_matmul_scalar;
-        table->embed[w] = cpu_embed_scalar;
-    }
-#define CODES(ID, name) table->product[CPU_SCALAR8][CPU_##ID] = cpu_matmul8_scalar;
-#define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...)                                              \
-    CPU_CODE_##code(CPU_NOTHING, CPU_NOTHING, CPU_NOTHING, CODES, CODES, ID, name)
-#include <accel/quant/formats.def>
-    CPU_PLANAR_OWN(CODES)
-    CPU_PLANAR_CODES(CODES)
-}
-
+static cpu_fill_fn *const fills[CPU_ISA_COUNT] = {
+    [CPU_ISA_SCALAR] = cpu_fill_scalar,
 #ifdef HAVE_AVX2
-static void fill_avx2(struct cpu_kernels *table)
-{
-#define CPU_KERNEL(type, slot, name) table->slot = cpu_##name##_avx2;
-#include "kernels.def"
-}
-#endif
-
-#ifdef HAVE_AVXVNNI
-static void fill_avxvnni(struct cpu_kernels *table)
-{
-    fill_avx2(table);
-#define CPU_KERNEL(type, slot, name)
-#define CPU_KERNEL8(type, slot, name) table->slot = cpu_##name##_avxvnni;
-#include "kernels.def"
-}
-#endif
-
-#ifdef HAVE_AVX512
-static void fill_avx512(struct cpu_kernels *table)
-{
-#define CPU_KERNEL(type, slot, name) table->slot = cpu_##name##_avx512;
-#define CPU_FIELDS(type, slot, name)
-#include "kernels.def"
-}
-#endif
-
-#ifdef HAVE_AVX512BF16
-static void fill_avx512bf16(struct cpu_kernels *table)
-{
-    fill_avx512(table);
-    table->round16 = cpu_round16_avx512bf16;
-    table->product[CPU_GEMM16][CPU_BF16] = cpu_gemm16_bf16_avx512bf16;
-}
-#endif
-
-#ifdef HAVE_AMX
-static void fill_amx(struct cpu_kernels *table)
-{
-    fill_avx512bf16(table);
-#define CPU_KERNEL(type, slot, name)
-#define CPU_KERNEL16(type, slot, name) table->slot = cpu_##name##_amx;
-#include "kernels.def"
-}
-#endif
-
-#ifdef HAVE_NEON
-static void fill_neon(struct cpu_kernels *table)
-{
-#define CPU_KERNEL(type, slot, name) table->slot = cpu_##name##_neon;
-#define CPU_FIELDS(type, slot, name)
-#define CPU_PACKED(type, slot, name)
-#include "kernels.def"
-}
-#endif
-
-#ifdef HAVE_DOTPROD
-static void fill_dotprod(struct cpu_kernels *table)
-{
-#define CPU_KERNEL(type, slot, name) table->slot = cpu_##name##_dotprod;
-#define CPU_FIELDS(type, slot, name)
-#define CPU_PACKED(type, slot, name)
-#include "kernels.def"
-}
-#endif
-
-#ifdef HAVE_I8MM
-static void fill_i8mm(struct cpu_kernels *table)
-{
-#define CPU_KERNEL(type, slot, name) table->slot = cpu_##name##_i8mm;
-#define CPU_FIELDS(type, slot, name)
-#define CPU_PACKED(type, slot, name)
-#include "kernels.def"
-}
-#endif
-
-static fill_fn *const fills[CPU_ISA_COUNT] = {
-    [CPU_ISA_SCALAR] = fill_scalar,
-#ifdef HAVE_AVX2
-    [CPU_ISA_AVX2] = fill_avx2,
+    [CPU_ISA_AVX2] = cpu_fill_avx2,
 #endif
 #ifdef HAVE_AVXVNNI
-    [CPU_ISA_AVXVNNI] = fill_avxvnni,
+    [CPU_ISA_AVXVNNI] = cpu_fill_avxvnni,
 #endif
 #ifdef HAVE_AVX512
-    [CPU_ISA_AVX512] = fill_avx512,
+    [CPU_ISA_AVX512] = cpu_fill_avx512,
 #endif
 #ifdef HAVE_AVX512BF16
-    [CPU_ISA_AVX512BF16] = fill_avx512bf16,
+    [CPU_ISA_AVX512BF16] = cpu_fill_avx512bf16,
 #endif
 #ifdef HAVE_AMX
-    [CPU_ISA_AMX] = fill_amx,
+    [CPU_ISA_AMX] = cpu_fill_amx,
 #endif
 #ifdef HAVE_NEON
-    [CPU_ISA_NEON] = fill_neon,
+    [CPU_ISA_NEON] = cpu_fill_neon,
 #endif
 #ifdef HAVE_DOTPROD
-    [CPU_ISA_DOTPROD] = fill_dotprod,
+    [CPU_ISA_DOTPROD] = cpu_fill_dotprod,
 #endif
 #ifdef HAVE_I8MM
-    [CPU_ISA_I8MM] = fill_i8mm,
+    [CPU_ISA_I8MM] = cpu_fill_i8mm,
 #endif
+};
+
+/* The name of each ISA, and the one that replaces it if it was not built. `extends`: it has the other's kernels, but
+ * for its own. */
+static const struct {
+    const char *name;
+    uint32_t below;
+    bool extends;
+} isas[CPU_ISA_COUNT] = {
+    [CPU_ISA_SCALAR] = {"scalar", CPU_ISA_SCALAR, false},
+    [CPU_ISA_AVX2] = {"avx2", CPU_ISA_SCALAR, false},
+    [CPU_ISA_AVXVNNI] = {"avxvnni", CPU_ISA_AVX2, true},
+    [CPU_ISA_AVX512] = {"avx512", CPU_ISA_AVX2, false},
+    [CPU_ISA_AVX512BF16] = {"avx512bf16", CPU_ISA_AVX512, true},
+    [CPU_ISA_AMX] = {"amx", CPU_ISA_AVX512BF16, true},
+    [CPU_ISA_NEON] = {"neon", CPU_ISA_SCALAR, false},
+    [CPU_ISA_DOTPROD] = {"dotprod", CPU_ISA_NEON, false},
+    [CPU_ISA_I8MM] = {"i8mm", CPU_ISA_DOTPROD, false},
 };
 
 bool cpu_isa_is_built(uint32_t isa)
@@ -162,7 +88,41 @@ bool cpu_isa_is_built(uint32_t isa)
     return isa < CPU_ISA_COUNT && fills[isa] != NULL;
 }
 
-void cpu_isa_fill(struct cpu_kernels *out_kernels, uint32_t isa)
+const char *cpu_isa_name(uint32_t isa)
 {
-    fills[isa](out_kernels);
+    return isa < CPU_ISA_COUNT ? isas[isa].name : "unknown";
+}
+
+uint32_t cpu_isa_find(const char *name)
+{
+    uint32_t isa = 0;
+
+    while (isa < CPU_ISA_COUNT && strcmp(isas[isa].name, name) != 0)
+        isa++;
+    return isa;
+}
+
+uint32_t cpu_isa_detect(void)
+{
+    for (uint32_t isa = CPU_ISA_COUNT - 1; isa > CPU_ISA_SCALAR; isa--) {
+        if (cpu_isa_why_unavailable(isa) == NULL)
+            return isa;
+    }
+    return CPU_ISA_SCALAR;
+}
+
+static void fill(struct cpu_kernels *table, uint32_t isa)
+{
+    if (isas[isa].extends)
+        fill(table, isas[isa].below);
+    fills[isa](table);
+}
+
+void cpu_kernels_fill(struct cpu_kernels *out_kernels, uint32_t isa)
+{
+    while (!cpu_isa_is_built(isa))
+        isa = isas[isa].below;
+    memset(out_kernels, 0, sizeof(*out_kernels));
+    fill(out_kernels, isa);
+    out_kernels->isa = isa;
 }

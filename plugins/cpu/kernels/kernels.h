@@ -64,21 +64,6 @@ typedef void cpu_embed_fn(const struct cpu_matrix *table, size_t rows, size_t wi
 typedef void cpu_norm_fn(const float *x, const float *weight, const float *bias, float epsilon, size_t n, float *y,
                          size_t begin, size_t end);
 
-struct cpu_rotary {
-    const float *x; /* [tokens, heads, size] */
-    float *y;
-    size_t heads;
-    size_t size;
-    const int32_t *position; /* [tokens] */
-    const float *frequency;  /* [pairs] */
-    size_t pairs;            /* at most size / 2 */
-    uint32_t pairing;        /* ACCEL_PAIR_... */
-    float scale;
-};
-
-/* Tokens begin .. end. */
-typedef void cpu_rotary_fn(const struct cpu_rotary *call, size_t begin, size_t end);
-
 /* Elements begin .. end. */
 typedef void cpu_activation_fn(uint32_t function, const float *x, float *y, size_t begin, size_t end);
 
@@ -114,7 +99,6 @@ struct cpu_kernels {
     cpu_arrange_fn *arrange;
     cpu_norm_fn *rms_norm;
     cpu_norm_fn *layer_norm;
-    cpu_rotary_fn *rotary;
     cpu_activation_fn *activation;
     cpu_gate_fn *gate;
     cpu_softmax_fn *softmax;
@@ -124,6 +108,12 @@ struct cpu_kernels {
     cpu_add_products_fn *add_products;
     cpu_part_fn *part[CPU_PARTS];
 };
+
+/* Fills the slots of a table that an ISA has kernels of. */
+typedef void cpu_fill_fn(struct cpu_kernels *table);
+
+/* Returns whether the kernels of an ISA were built. */
+bool cpu_isa_is_built(uint32_t isa);
 
 /* Returns the best ISA that was built and that this processor and its operating system support. */
 uint32_t cpu_isa_detect(void);
@@ -136,6 +126,9 @@ const char *cpu_vendor(void);
 
 /* Returns the name of an ISA: "scalar", "avx2", ... */
 const char *cpu_isa_name(uint32_t isa);
+
+/* Returns the ISA of a name, or CPU_ISA_COUNT. */
+uint32_t cpu_isa_find(const char *name);
 
 /* Fills the table for an ISA that can be used here. An ISA that was not built falls back to the one that it extends. */
 void cpu_kernels_fill(struct cpu_kernels *out_kernels, uint32_t isa);

@@ -6,12 +6,12 @@ noinst_LTLIBRARIES += libcpu-kernels-scalar.la libcpu-kernels.la $(CPU_ISA_LIBRA
 EXTRA_LTLIBRARIES = libcpu-kernels-avx2.la libcpu-kernels-avxvnni.la libcpu-kernels-avx512.la \
 	libcpu-kernels-avx512bf16.la libcpu-kernels-amx.la libcpu-kernels-neon.la libcpu-kernels-dotprod.la libcpu-kernels-i8mm.la
 cpu_kernels_faces = %D%/kernels.h %D%/activations.h %D%/attention.h %D%/products.h %D%/weights.h %D%/kernels.def %D%/operators.def %D%/declare.h \
-	%D%/isa_tables.h %D%/tile.h %D%/view.h %D%/panels/panels.h
+	%D%/view.h %D%/panels/panels.h
 # Plain C that is compiled once per ISA, the scalar one included.
 cpu_kernels_plain = %D%/plain/plain.h %D%/plain/pointwise.c %D%/plain/reduce.c %D%/plain/places.c \
-	%D%/plain/top_k.c
+	%D%/plain/rotary.c %D%/plain/top_k.c
 # Sources that every program with kernels has once.
-cpu_kernels_common = $(cpu_kernels_faces) %D%/dispatch.c %D%/isa_tables.c %D%/detect.c %D%/weights.c %D%/activations.c %D%/products.c \
+cpu_kernels_common = $(cpu_kernels_faces) %D%/isa_tables.c %D%/detect.c %D%/weights.c %D%/activations.c %D%/products.c \
 	%D%/panels/panels.c
 libcpu_kernels_scalar_la_SOURCES = $(cpu_kernels_faces) %D%/scalar/scalar.h %D%/scalar/matmul.c %D%/scalar/rows.c \
 	%D%/scalar/pointwise.c %D%/scalar/attention.c $(cpu_kernels_plain)
@@ -26,9 +26,9 @@ cpu_kernels_float = $(cpu_kernels_plain) %D%/vector/vec.h %D%/vector/simd.h %D%/
 	%D%/vector/attention_staged.h %D%/vector/attention_q4.h %D%/vector/gemm32.h %D%/vector/gemm_float.h %D%/vector/pointwise.c \
 	%D%/vector/rows.c %D%/vector/attention.c %D%/vector/matmul.c %D%/vector/quantize.c %D%/vector/gemm32.c
 cpu_kernels_codes = %D%/vector/planar.h %D%/vector/gemv.h %D%/vector/row4.h %D%/vector/gemv_row4.h \
-	%D%/vector/gemm.h %D%/vector/lanes.h %D%/vector/gemm_core.h %D%/vector/core_list.h %D%/vector/gemm_fill.h \
+	%D%/vector/gemm.h %D%/vector/lanes.h %D%/vector/gemm_core.h %D%/vector/gemm_fill.h \
 	%D%/vector/gemv_unpacked.c %D%/vector/gemv_k.c \
-	%D%/vector/gemv_planar.c %D%/vector/gemm.c %D%/vector/gemm_core.c
+	%D%/vector/gemv_planar.c %D%/vector/gemm.c %D%/vector/gemm_core.c %D%/vector/table.c
 cpu_kernels_vector = $(cpu_kernels_float) $(cpu_kernels_codes)
 # AVX-VNNI multiplies codes in another way than AVX2, and nothing else.
 cpu_kernels_avxvnni = $(cpu_kernels_codes) %D%/avx2/matmul8.c %D%/avx2/gemv_fields.c \

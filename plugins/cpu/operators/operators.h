@@ -23,6 +23,7 @@ static inline uint32_t cpu_variant_weight(uint32_t variant)
 const char *cpu_matmul_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
 uint64_t cpu_matmul_parts(const struct sdk_call *call, uint64_t *out_grain);
 void cpu_matmul_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
+uint64_t cpu_matmul_work(const struct sdk_call *call);
 uint64_t cpu_matmul_act(const struct sdk_call *call, uint32_t *out_format);
 uint64_t cpu_matmul_act_parts(const struct sdk_call *call, uint64_t *out_grain);
 void cpu_matmul_act_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
@@ -67,11 +68,6 @@ const char *cpu_embed_check(const struct sdk_kernel *kernel, const struct sdk_no
 uint64_t cpu_embed_parts(const struct sdk_call *call, uint64_t *out_grain);
 void cpu_embed_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
 const char *cpu_cache_write_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
-uint64_t cpu_cache_write_parts(const struct sdk_call *call, uint64_t *out_grain);
-uint64_t cpu_rotary_parts(const struct sdk_call *call, uint64_t *out_grain);
-uint64_t cpu_rows_parts(const struct sdk_call *call, uint64_t *out_grain);
-uint64_t cpu_elements_parts(const struct sdk_call *call, uint64_t *out_grain);
-uint64_t cpu_gather_parts(const struct sdk_call *call, uint64_t *out_grain);
 
 /* Operators that are run by all threads together: expert.c, conv.c, attention.c, half.c. */
 #define CPU_TOGETHER(name)                                                                                             \
@@ -99,10 +95,14 @@ const char *cpu_gathered_check(const struct sdk_kernel *kernel, const struct sdk
                                uint32_t rounding);
 
 /* Operators of operators.def. Vector operators share cpu_vector_part, which calls the function of the instruction set.
- */
+ * Work is in estimated nanoseconds on one thread, for sdk_kernel.work; 0 if splitting is not worth it. `rows`: kernels
+ * that split rows; `elements`: kernels that split elements of their output. */
 #define CPU_OPERATOR(op, name, flags, text, check, parts, work)                                                        \
-    void cpu_##name##_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
-#define CPU_VECTOR_OPERATOR(op, name, flags, text, check, parts, work)
+    void cpu_##name##_part(const struct sdk_call *call, uint64_t begin, uint64_t end);                                 \
+    CPU_VECTOR_OPERATOR(op, name, flags, text, check, parts, work)
+#define CPU_VECTOR_OPERATOR(op, name, flags, text, check, parts, work)                                                 \
+    uint64_t cpu_##parts##_parts(const struct sdk_call *call, uint64_t *out_grain);                                    \
+    uint64_t cpu_##work##_work(const struct sdk_call *call);
 #include "plugins/cpu/kernels/operators.def"
 void cpu_vector_part(const struct sdk_call *call, uint64_t begin, uint64_t end);
 /* Accepts values of 4 bytes: the core has checked which of them are I32. */
@@ -110,20 +110,6 @@ const char *cpu_words_check(const struct sdk_kernel *kernel, const struct sdk_no
 /* Accepts values of every type that is moved, of 4 or 2 bytes. */
 const char *cpu_moved_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
 const char *cpu_cast_check(const struct sdk_kernel *kernel, const struct sdk_node *node);
-uint64_t cpu_permute_parts(const struct sdk_call *call, uint64_t *out_grain);
-uint64_t cpu_reduce_parts(const struct sdk_call *call, uint64_t *out_grain);
-uint64_t cpu_reduce_work(const struct sdk_call *call);
-uint64_t cpu_group_norm_parts(const struct sdk_call *call, uint64_t *out_grain);
-uint64_t cpu_places_parts(const struct sdk_call *call, uint64_t *out_grain);
-uint64_t cpu_places_work(const struct sdk_call *call);
-
-/* Estimated nanoseconds on one thread, for sdk_kernel.work; 0 if splitting is not worth it. `rows`: kernels that split
- * rows; `elements`: kernels that split elements of their output. */
-uint64_t cpu_matmul_work(const struct sdk_call *call);
-uint64_t cpu_cache_write_work(const struct sdk_call *call);
-uint64_t cpu_rotary_work(const struct sdk_call *call);
-uint64_t cpu_rows_work(const struct sdk_call *call);
-uint64_t cpu_elements_work(const struct sdk_call *call);
 
 /* Estimated nanoseconds of `operations`: vector kernels execute `rate` per nanosecond, plain C one. */
 static inline uint64_t cpu_time(const struct sdk_call *call, uint64_t operations, uint64_t rate)

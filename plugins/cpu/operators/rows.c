@@ -108,27 +108,6 @@ uint64_t cpu_rotary_parts(const struct sdk_call *call, uint64_t *out_grain)
     return x->dims[1] * x->dims[2];
 }
 
-void cpu_rotary_part(const struct sdk_call *call, uint64_t begin, uint64_t end)
-{
-    const struct cpu_device *device = call->device;
-    const struct accel_rotary *attributes = call->attributes;
-    const struct sdk_tensor *x = call->inputs[0];
-    const uint32_t one = x->dims[0] == 1;
-    struct cpu_rotary rotary = {
-        .x = (const float *)x->planes[0] + (one ? begin : 0),
-        .y = (float *)call->outputs[0]->planes[0] + (one ? begin : 0),
-        .heads = one ? (end - begin) / x->dims[2] : x->dims[1],
-        .size = x->dims[2],
-        .position = call->inputs[1]->planes[0],
-        .frequency = call->inputs[2]->planes[0],
-        .pairs = call->inputs[2]->width,
-        .pairing = attributes->pairing,
-        .scale = attributes->scale,
-    };
-
-    device->kernels.rotary(&rotary, one ? 0 : begin, one ? 1 : end);
-}
-
 uint64_t cpu_gather_parts(const struct sdk_call *call, uint64_t *out_grain)
 {
     (void)out_grain;

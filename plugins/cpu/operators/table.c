@@ -6,7 +6,7 @@
 #include "plugins/cpu/operators/operators.h"
 
 #define EXACT 5e-6   /* F32 with sums in any order */
-#define HALF 4e-3    /* the output rounded to BF16, whose bits are 8 */
+#define HALVES 4e-3  /* the output rounded to BF16, whose bits are 8 */
 #define ROUNDED 1e-2 /* activations of 8 bits or in BF16, against exact ones */
 #define PANELS 2u    /* input 1, W, may be packed; not for F32 activations: 2.5 to 4 times slower than rows */
 
@@ -23,46 +23,31 @@
         .op = ACCEL_OP_EMBED, .name = "embed " text, .precision = ACCEL_F32, .variant = (weight),                      \
         .check = cpu_embed_check, .parts = cpu_embed_parts, .part = cpu_embed_part, .work = cpu_elements_work          \
     }
-#define ROW(op_, flags_, text, check_, kind, parts_, work_)                                                            \
-    {                                                                                                                  \
-        .op = (op_), .flags = (flags_), .name = (text), .precision = ACCEL_F32, .tolerance = EXACT, .check = (check_), \
-        .parts = cpu_##parts_##_parts, .part = cpu_##kind##_part, .work = cpu_##work_##_work                           \
-    }
-#define ATTENTION(text, variant_, tolerance_)                                                                          \
-    {                                                                                                                  \
-        .op = ACCEL_OP_ATTENTION,                                                                                      \
-        .flags = SDK_KERNEL_MASK | SDK_KERNEL_SCORE_SUMS | SDK_KERNEL_SLOPE | SDK_KERNEL_SINK, .name = (text),         \
-        .precision = ACCEL_F32, .variant = (variant_), .tolerance = (tolerance_), .check = cpu_attention_check,        \
-        .run = cpu_attention_run, .scratch = cpu_attention_scratch, .work = cpu_attention_work                         \
-    }
-#define VECTOR(op_, variant_, flags_, text, check_, parts_, work_)                                                     \
+#define ROW(op_, variant_, flags_, text, check_, part_, parts_, work_)                                                 \
     {                                                                                                                  \
         .op = (op_), .flags = (flags_), .name = (text), .precision = ACCEL_F32, .variant = (variant_),                 \
-        .tolerance = EXACT, .check = (check_), .parts = cpu_##parts_##_parts, .part = cpu_vector_part,                 \
+        .tolerance = EXACT, .check = (check_), .parts = cpu_##parts_##_parts, .part = (part_),                         \
         .work = cpu_##work_##_work                                                                                     \
     }
-#define TOGETHER(op_, kind, text, precision_, variant_, tolerance_, describe_)                                         \
+/* The last arguments are further members. */
+#define TOGETHER(op_, kind, text, precision_, variant_, tolerance_, ...)                                               \
     {                                                                                                                  \
         .op = (op_), .name = (text), .precision = (precision_), .variant = (variant_), .tolerance = (tolerance_),      \
         .check = cpu_##kind##_check, .run = cpu_##kind##_run, .scratch = cpu_##kind##_scratch,                         \
-        .work = cpu_##kind##_work, .describe = (describe_)                                                             \
+        .work = cpu_##kind##_work, __VA_ARGS__                                                                         \
     }
-
-#define EXPERTS(text, precision_, variant_, tolerance_, packed)                                                        \
-    {                                                                                                                  \
-        .op = ACCEL_OP_EXPERT_MATMUL, .name = (text), .precision = (precision_), .variant = (variant_),                \
-        .tolerance = (tolerance_), .check = cpu_expert_check, .run = cpu_expert_run, .scratch = cpu_expert_scratch,    \
-        .work = cpu_expert_work, .packed_inputs = (packed), .prepared_bytes = sizeof(struct cpu_expert_prepared),      \
-        .prepare = cpu_expert_prepare, .release = cpu_expert_release, .describe = cpu_expert_describe,                 \
-        .part_inputs = 2u                                                                                              \
-    }
-#define CONV(text, precision_, variant_, tolerance_)                                                                   \
-    {                                                                                                                  \
-        .op = ACCEL_OP_CONV, .name = (text), .precision = (precision_), .variant = (variant_),                         \
-        .tolerance = (tolerance_), .check = cpu_conv_check, .run = cpu_conv_run, .scratch = cpu_conv_scratch,          \
-        .work = cpu_conv_work, .prepared_bytes = sizeof(struct cpu_products), .prepare = cpu_products_prepare,         \
-        .describe = cpu_conv_describe                                                                                  \
-    }
+#define ATTENTION(text, variant, tolerance)                                                                            \
+    TOGETHER(ACCEL_OP_ATTENTION, attention, text, ACCEL_F32, variant, tolerance,                                       \
+             .flags = SDK_KERNEL_MASK | SDK_KERNEL_SCORE_SUMS | SDK_KERNEL_SLOPE | SDK_KERNEL_SINK)
+#define EXPERTS(text, precision, variant, tolerance, packed)                                                           \
+    TOGETHER(ACCEL_OP_EXPERT_MATMUL, expert, text, precision, variant, tolerance, .packed_inputs = (packed),           \
+             .prepared_bytes = sizeof(struct cpu_expert_prepared), .prepare = cpu_expert_prepare,                      \
+             .release = cpu_expert_release, .describe = cpu_expert_describe, .part_inputs = 2u)
+#define CONV(text, precision, variant, tolerance)                                                                      \
+    TOGETHER(ACCEL_OP_CONV, conv, text, precision, variant, tolerance, .prepared_bytes = sizeof(struct cpu_products),  \
+             .prepare = cpu_products_prepare, .describe = cpu_conv_describe)
+#define HALF(operator, text, describe_)                                                                                \
+    TOGETHER(ACCEL_OP_##operator, half, text, ACCEL_F32, ACCEL_OP_##operator, HALVES, .describe = (describe_))
 
 #define ROW8(ID, name) MATMUL(ACCEL_Q8_0, CPU_##ID | CPU_ROUNDED, ROUNDED, #name " x q8"),
 #define ROW8_ROW(ID, name) MATMUL(ACCEL_Q8_ROW, CPU_##ID | CPU_ROUNDED | CPU_BY_ROW, ROUNDED, #name " x q8_row"),
@@ -91,18 +76,18 @@ const struct sdk_kernel cpu_operators[] = {
     CONV("conv x q8", ACCEL_Q8_0, CPU_ROUNDED, ROUNDED),
     CONV("conv x bf16", ACCEL_BF16, CPU_ROUNDED, ROUNDED),
     CONV("conv x f32", ACCEL_F32, 0, EXACT),
-    TOGETHER(ACCEL_OP_DENSE_ATTENTION, dense, "dense attention", ACCEL_F32, 0, EXACT, NULL),
+    TOGETHER(ACCEL_OP_DENSE_ATTENTION, dense, "dense attention", ACCEL_F32, 0, EXACT, .describe = NULL),
 #define CPU_OPERATOR(op, name, flags, text, check, parts, work)                                                        \
-    ROW(ACCEL_OP_##op, flags, text, check, name, parts, work),
+    ROW(ACCEL_OP_##op, 0, flags, text, check, cpu_##name##_part, parts, work),
 #define CPU_VECTOR_OPERATOR(op_, name_, flags_, text, check_, parts_, work_)                                           \
-    VECTOR(ACCEL_OP_##op_, CPU_PART_##op_, flags_, text, check_, parts_, work_),
+    ROW(ACCEL_OP_##op_, CPU_PART_##op_, flags_, text, check_, cpu_vector_part, parts_, work_),
 #include "plugins/cpu/kernels/operators.def"
-    TOGETHER(ACCEL_OP_MATMUL, half, "matmul of halves x f32", ACCEL_F32, ACCEL_OP_MATMUL, HALF, cpu_half_describe),
-    TOGETHER(ACCEL_OP_RMS_NORM, half, "rms norm of halves", ACCEL_F32, ACCEL_OP_RMS_NORM, HALF, NULL),
-    TOGETHER(ACCEL_OP_ADD, half, "add of halves", ACCEL_F32, ACCEL_OP_ADD, HALF, NULL),
-    TOGETHER(ACCEL_OP_MUL, half, "mul of halves", ACCEL_F32, ACCEL_OP_MUL, HALF, NULL),
-    TOGETHER(ACCEL_OP_ACTIVATION, half, "activation of halves", ACCEL_F32, ACCEL_OP_ACTIVATION, HALF, NULL),
-    TOGETHER(ACCEL_OP_GATE, half, "gate of halves", ACCEL_F32, ACCEL_OP_GATE, HALF, NULL),
+    HALF(MATMUL, "matmul of halves x f32", cpu_half_describe),
+    HALF(RMS_NORM, "rms norm of halves", NULL),
+    HALF(ADD, "add of halves", NULL),
+    HALF(MUL, "mul of halves", NULL),
+    HALF(ACTIVATION, "activation of halves", NULL),
+    HALF(GATE, "gate of halves", NULL),
 };
 
 uint32_t cpu_allow(const void *device, const struct sdk_kernel *kernel)

@@ -169,13 +169,4 @@ CPU_INLINE void decode_f16(const struct cpu_matrix *w, size_t j, size_t at, size
     }
 }
 
-CPU_INLINE void decode_half(const int is_f16, const struct cpu_matrix *w, size_t j, size_t at, size_t count,
-                            weight_tile *out, size_t r)
-{
-    if (is_f16)
-        decode_f16(w, j, at, count, out, r);
-    else
-        decode_bf16(w, j, at, count, out, r);
-}
-
 #endif

@@ -97,14 +97,6 @@ static void fill_panels(const struct decoder16 *type, const struct block *block,
     }
 }
 
-static void fill(const struct decoder16 *type, const struct block *block, size_t at, size_t count, struct panel *out)
-{
-    if (block->call->w.packed == NULL)
-        fill_rows(type, block, at, count, out);
-    else
-        fill_panels(type, block, at, count, out);
-}
-
 /* Prefetches a part of the next sums and of the next rows of x with each step: stores of sums that miss the L1 cache
  * take as long as the products, and new rows of x come from the L3 cache. */
 CPU_INLINE void prefetch_step(const char *sums, const char *x)
@@ -226,7 +218,7 @@ static void multiply(const struct decoder16 *type, const struct block *block)
     _Alignas(LINE) struct panel panel;
     for (size_t at = 0; at < k; at += chunk) {
         const size_t count = least(chunk, k - at);
-        fill(type, block, at, count, &panel);
+        (block->call->w.packed == NULL ? fill_rows : fill_panels)(type, block, at, count, &panel);
         if (type->parts == 1)
             accumulate(block, &panel, at, count, 1, sums);
         else
@@ -261,8 +253,7 @@ static void matmul16(decode16_fn *decode, size_t parts, const struct cpu_matmul 
         matmul16(decode16_##name, parts, call, begin, end);                                                            \
     }
 
-#define MATMUL16_HALF(name, type)                                                                                      \
-    MATMUL16(name, (type) == ACCEL_F16 ? 2 : 1, decode_half((type) == ACCEL_F16, w, j, at, count, out, r))
+#define MATMUL16_HALF(name, type) MATMUL16(name, (type) == ACCEL_F16 ? 2 : 1, decode_##name(w, j, at, count, out, r))
 #define MATMUL16_PLAIN(name, type) MATMUL16(name, 1, decode_block32(block32_##name, w, j, at, count, out, r))
 #define MATMUL16_UNPACKED(name, type) MATMUL16(name, 1, decode_traits(traits_##name, w, j, at, count, out, r))
 #define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...)                                              \
@@ -277,4 +268,11 @@ MATMUL16(codebook, 1, decode_codebook16(w, j, at, count, out, r))
 void cpu_round16_amx(const float *x, size_t stride, size_t rows, size_t k, uint16_t *out, size_t begin, size_t end)
 {
     simd_round_tiles(TILE_ROWS, SIZE_MAX, x, stride, rows, k, out, begin, end);
+}
+
+void cpu_fill_amx(struct cpu_kernels *table)
+{
+#define CPU_KERNEL(type, slot, name)
+#define CPU_KERNEL16(type, slot, name) table->slot = cpu_##name##_amx;
+#include "plugins/cpu/kernels/kernels.def"
 }

@@ -11,12 +11,6 @@
 #define ROW4_UNPACKED_ALONE /* the others: avx512/matmul8.c */
 #endif
 
-/* Multiplies 32 codes with 32 of x and sums them to 8 integers. */
-CPU_INLINE __m256i dot32(const struct block32 f, __m256i codes, __m256i x)
-{
-    return is_unsigned(f) ? dot32u(codes, x) : dot32s(codes, x);
-}
-
 /* Broadcasts element r of each half of v within the half. */
 CPU_INLINE __m256 spread(__m256 v, size_t r)
 {
@@ -73,7 +67,7 @@ CPU_INLINE void one_block(const struct block32 f, const struct row4 w, const str
         __m256i row = load_codes(f, codes + j * w.codes_stride);
         CPU_UNROLL
         for (size_t r = 0; r < rows; r++) {
-            __m256 dot = _mm256_cvtepi32_ps(dot32(f, row, q[r]));
+            __m256 dot = _mm256_cvtepi32_ps(is_unsigned(f) ? dot32u(row, q[r]) : dot32s(row, q[r]));
             sums->acc[r][j] = _mm256_fmadd_ps(dot, spread(scale[r], j), sums->acc[r][j]);
         }
     }

@@ -38,3 +38,9 @@ void cpu_round16_avx512bf16(const float *x, size_t stride, size_t rows, size_t k
 {
     simd_round_tiles(TILE_X, 2 * CHUNK, x, stride, rows, k, out, begin, end);
 }
+
+void cpu_fill_avx512bf16(struct cpu_kernels *table)
+{
+    table->round16 = cpu_round16_avx512bf16;
+    table->product[CPU_GEMM16][CPU_BF16] = cpu_gemm16_bf16_avx512bf16;
+}

@@ -32,19 +32,9 @@ struct panel_format cpu_panel_format(uint32_t type)
     return (struct panel_format){0};
 }
 
-static size_t row_bytes(const struct panel_format *format, size_t k)
-{
-    return k / format->block_values * format->block_bytes;
-}
-
-static size_t scales_bytes(const struct panel_format *format, size_t k)
-{
-    return format->planar == 0 ? 0 : k / format->planar * 2;
-}
-
 size_t cpu_panel_bytes(const struct panel_format *format, size_t k)
 {
-    return (row_bytes(format, k) + scales_bytes(format, k)) * PANEL_ROWS;
+    return cpu_panel_scales_at(format, k) + (format->planar == 0 ? 0 : k / format->planar * PANEL_HALF);
 }
 
 size_t cpu_packed_bytes(uint32_t isa, uint32_t type, size_t n, size_t k)
@@ -58,8 +48,6 @@ size_t cpu_packed_bytes(uint32_t isa, uint32_t type, size_t n, size_t k)
         return 0;
     return n / PANEL_ROWS * cpu_panel_bytes(&format, k);
 }
-
-/* ---- a block ---- */
 
 static void pack_block(uint32_t type, const struct panel_format *format, const uint8_t *block, size_t row, uint8_t *out)
 {
@@ -79,8 +67,6 @@ static void pack_block(uint32_t type, const struct panel_format *format, const u
         memcpy(out + cpu_panel_word(type, i) * PANEL_WORD + 4 * row, &word, sizeof(word));
     }
 }
-
-/* ---- panels ---- */
 
 void cpu_pack_weights(const struct cpu_matrix *w, size_t k, size_t begin, size_t end, void *out)
 {

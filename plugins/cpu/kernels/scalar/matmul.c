@@ -100,17 +100,14 @@ static bool can_read_codes(const struct accel_format *format)
 }
 
 /* Returns value l of row r of x as it was staged. */
-INLINE double x_value(const struct cpu_matmul *call, const int bits, size_t r, size_t l)
+INLINE double x_value(const struct cpu_matmul *call, const int rounded, size_t r, size_t l)
 {
-    if (bits == 8)
-        return (double)call->act_q8.scale[(r * call->k + l) / CPU_BLOCK] * call->act_q8.q[r * call->k + l];
-    if (bits == 16)
-        return accel_bf16_to_f32(call->act_bf16[r * cpu_act_bf16_row(call->k) + l]);
-    return call->x[r * call->x_stride + l];
+    return rounded ? (double)call->act_q8.scale[(r * call->k + l) / CPU_BLOCK] * call->act_q8.q[r * call->k + l]
+                   : call->x[r * call->x_stride + l];
 }
 
 /* Multiplies decoded weights of one row of W with rows i .. i + rows of x. */
-INLINE void sum_decoded(const struct accel_format *format, const struct cpu_matmul *call, const int bits, size_t i,
+INLINE void sum_decoded(const struct accel_format *format, const struct cpu_matmul *call, const int rounded, size_t i,
                         size_t rows, size_t j, double *sums)
 {
     for (size_t at = 0; at < call->k; at += CHUNK) {
@@ -119,17 +116,17 @@ INLINE void sum_decoded(const struct accel_format *format, const struct cpu_matm
         decode(format, &call->w, j, at, count, weights);
         for (size_t r = 0; r < rows; r++) {
             for (size_t l = 0; l < count; l++)
-                sums[r] += (double)weights[l] * x_value(call, bits, i + r, at + l);
+                sums[r] += (double)weights[l] * x_value(call, rounded, i + r, at + l);
         }
     }
 }
 
-/* `bits`: of x, a constant. */
-INLINE void matmul(const struct cpu_matmul *call, const int bits, size_t begin, size_t end)
+/* `rounded` (a constant): x is act_q8. */
+INLINE void matmul(const struct cpu_matmul *call, const int rounded, size_t begin, size_t end)
 {
     struct accel_format format;
     (void)accel_format_describe(call->w.type, &format);
-    const bool read = bits == 8 && can_read_codes(&format);
+    const bool read = rounded && can_read_codes(&format);
     for (size_t j = begin; j < end; j++) {
         for (size_t i = 0; i < call->m; i += ROWS) {
             double sums[ROWS] = {0};
@@ -137,7 +134,7 @@ INLINE void matmul(const struct cpu_matmul *call, const int bits, size_t begin, 
             if (read)
                 sum_row8(&format, call, i, rows, j, sums);
             else
-                sum_decoded(&format, call, bits, i, rows, j, sums);
+                sum_decoded(&format, call, rounded, i, rows, j, sums);
             for (size_t r = 0; r < rows; r++)
                 finish(call, i + r, j, sums[r]);
         }
@@ -146,17 +143,12 @@ INLINE void matmul(const struct cpu_matmul *call, const int bits, size_t begin, 
 
 void cpu_matmul_scalar(const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    matmul(call, 32, begin, end);
+    matmul(call, 0, begin, end);
 }
 
 void cpu_matmul8_scalar(const struct cpu_matmul *call, size_t begin, size_t end)
 {
-    matmul(call, 8, begin, end);
-}
-
-void cpu_matmul16_scalar(const struct cpu_matmul *call, size_t begin, size_t end)
-{
-    matmul(call, 16, begin, end);
+    matmul(call, 1, begin, end);
 }
 
 void cpu_embed_scalar(const struct cpu_matrix *table, size_t rows, size_t width, const int32_t *ids, float *y,
@@ -170,12 +162,19 @@ void cpu_embed_scalar(const struct cpu_matrix *table, size_t rows, size_t width,
     }
 }
 
-void cpu_round16_scalar(const float *x, size_t stride, size_t rows, size_t k, uint16_t *out, size_t begin, size_t end)
+void cpu_fill_scalar(struct cpu_kernels *table)
 {
-    const size_t row = cpu_act_bf16_row(k);
-    (void)rows;
-    for (size_t r = begin; r < end; r++) {
-        for (size_t l = 0; l < row; l++)
-            out[r * row + l] = l < k ? accel_bf16_from_f32(x[r * stride + l]) : 0;
+#define CPU_KERNEL(type, slot, name) table->slot = cpu_##name##_scalar;
+#define CPU_VECTOR(type, slot, name)
+#include "plugins/cpu/kernels/kernels.def"
+    for (uint32_t w = 0; w < CPU_WEIGHTS; w++) {
+        table->product[CPU_SCALAR32][w] = cpu_matmul_scalar;
+        table->embed[w] = cpu_embed_scalar;
     }
+#define CODES(ID, name) table->product[CPU_SCALAR8][CPU_##ID] = cpu_matmul8_scalar;
+#define ACCEL_FORMAT(ID, name, id, values, bytes, bits, group, code, ...)                                              \
+    CPU_CODE_##code(CPU_NOTHING, CPU_NOTHING, CPU_NOTHING, CODES, CODES, ID, name)
+#include <accel/quant/formats.def>
+    CPU_PLANAR_OWN(CODES)
+    CPU_PLANAR_CODES(CODES)
 }

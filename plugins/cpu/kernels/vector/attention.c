@@ -217,18 +217,12 @@ static void do_tile(const struct cpu_attention *call, struct block *block, const
     }
 }
 
-/* Merges sinks that overlap the window into it. */
-static void merge_sinks(const struct cpu_attention *call, struct block *block)
-{
-    if (call->sinks >= block->first)
-        block->first = 0;
-    block->sinks = least(call->sinks, block->first);
-}
-
 /* Prepares the queries of a block for its tiles. */
 static struct tiles begin_block(const struct cpu_attention *call, struct block *block, struct scratch *s)
 {
-    merge_sinks(call, block);
+    if (call->sinks >= block->first) /* sinks that overlap the window are part of it */
+        block->first = 0;
+    block->sinks = least(call->sinks, block->first);
     const struct tiles tiles = tiles_of(call, block);
     s->k_codes = call->rounding == ACCEL_Q8_0 && is_q4_cache(&call->k);
     s->v_codes = call->rounding == ACCEL_Q8_0 && is_q4_cache(&call->v);

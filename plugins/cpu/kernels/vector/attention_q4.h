@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "attention_scratch.h"
+#include "unpack.h"
 
 #define WEIGHT 16256 /* 127 * 128: the largest weight of a tile in units of the last place */
 #define PAIRS 8u     /* pairs of keys that 16-bit sums hold */
@@ -65,33 +66,7 @@ static void load_scales(const struct cpu_cache *cache, struct scratch *s, size_t
 typedef float four_floats __attribute__((vector_size(16)));
 typedef int32_t four_whole __attribute__((vector_size(16)));
 
-#if defined(SIMD_EMULATE)
-
-CPU_INLINE void unpack_nibbles32(const uint8_t *codes, uint8_t *out)
-{
-    for (size_t i = 0; i < 32; i++)
-        out[i] = (uint8_t)(codes[i % 16] >> (i / 16 * 4) & 15);
-}
-
 /* Multiplies one row of q with four keys that are `apart` bytes from each other, `size` elements. */
-CPU_INLINE void dot_bytes(const int8_t *q, const uint8_t *keys, size_t apart, size_t size, int32_t out[4])
-{
-    for (size_t l = 0; l < 4; l++) {
-        out[l] = 0;
-        for (size_t i = 0; i < size; i++)
-            out[l] += q[i] * keys[l * apart + i];
-    }
-}
-
-#else
-
-CPU_INLINE void unpack_nibbles32(const uint8_t *codes, uint8_t *out)
-{
-    const __m128i both = _mm_loadu_si128((const __m128i *)codes), mask = _mm_set1_epi8(15);
-    _mm_storeu_si128((__m128i *)out, _mm_and_si128(both, mask));
-    _mm_storeu_si128((__m128i *)(out + 16), _mm_and_si128(_mm_srli_epi16(both, 4), mask));
-}
-
 CPU_INLINE void dot_bytes(const int8_t *q, const uint8_t *keys, size_t apart, size_t size, int32_t out[4])
 {
     const __m256i ones = _mm256_set1_epi16(1);
@@ -111,8 +86,6 @@ CPU_INLINE void dot_bytes(const int8_t *q, const uint8_t *keys, size_t apart, si
     _mm_storeu_si128((__m128i *)out, _mm_add_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1)));
 }
 
-#endif
-
 /* Computes the scores of a tile of `keys` keys, a multiple of 4, with elements at .. at + size of each slot. */
 static void score_codes(const struct cpu_cache *cache, struct scratch *s, size_t rows, size_t keys, size_t at,
                         size_t size)
@@ -123,7 +96,7 @@ static void score_codes(const struct cpu_cache *cache, struct scratch *s, size_t
         const uint8_t *codes = cpu_cache_codes(cache, s->slot[j], at);
         prefetch_slot(cache, s->slot[j], at, size);
         for (size_t i = 0; i < size; i += 32)
-            unpack_nibbles32(codes + i / 2, s->bytes + j * size + i);
+            store32((int8_t *)s->bytes + j * size + i, nibbles(codes + i / 2));
     }
     for (size_t r = 0; r < rows; r++) {
         for (size_t j = 0; j < keys; j += 4) {
@@ -182,30 +155,6 @@ static void halve(const float *score, const float *scale, struct halves *out)
     out->unit = largest / WEIGHT;
 }
 
-#if defined(SIMD_EMULATE)
-
-CPU_INLINE void interleave_nibbles32(const uint8_t *one, const uint8_t *other, uint8_t *out)
-{
-    for (size_t i = 0; i < 32; i++) {
-        out[2 * i] = (uint8_t)(one[i % 16] >> (i / 16 * 4) & 15);
-        out[2 * i + 1] = (uint8_t)(other[i % 16] >> (i / 16 * 4) & 15);
-    }
-}
-
-/* Adds the values of 32 elements of all pairs, `apart` bytes from each other, to o * rescale. */
-CPU_INLINE void add_values32(const struct halves *w, const uint8_t *pairs, size_t apart, size_t pair_count,
-                             float rescale, float *o)
-{
-    for (size_t i = 0; i < 32; i++) {
-        int32_t sum = -8 * w->sum;
-        for (size_t j = 0; j < 2 * pair_count; j++)
-            sum += (128 * w->high[j] + w->low[j]) * pairs[j / 2 * apart + 2 * i + j % 2];
-        o[i] = o[i] * rescale + w->unit * (float)sum;
-    }
-}
-
-#else
-
 CPU_INLINE void interleave_nibbles32(const uint8_t *one, const uint8_t *other, uint8_t *out)
 {
     const __m128i mask = _mm_set1_epi8(15);
@@ -227,6 +176,7 @@ CPU_INLINE __m256i broadcast_pair(const int8_t *p)
     return _mm256_set1_epi16(pair);
 }
 
+/* Adds the values of 32 elements of all pairs, `apart` bytes from each other, to o * rescale. */
 CPU_INLINE void add_values32(const struct halves *w, const uint8_t *pairs, size_t apart, size_t pair_count,
                              float rescale, float *o)
 {
@@ -261,8 +211,6 @@ CPU_INLINE void add_values32(const struct halves *w, const uint8_t *pairs, size_
         _mm256_storeu_ps(o + 8 * u, _mm256_fmadd_ps(sum, unit, _mm256_mul_ps(_mm256_loadu_ps(o + 8 * u), rescales)));
     }
 }
-
-#endif
 
 /* Adds the values of a tile of `count` keys to the sums of all rows. */
 static void add_codes(const struct cpu_cache *cache, struct scratch *s, size_t rows, size_t count, size_t at,

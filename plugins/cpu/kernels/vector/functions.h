@@ -60,11 +60,6 @@ CPU_INLINE vf v_erf(vf x)
     return x * p / q;
 }
 
-CPU_INLINE vf v_sigmoid(vf x)
-{
-    return 1.0f / (1.0f + v_exp(-x));
-}
-
 /* Applies an element-wise function of accel/ops.h. Callers pass `function` as a constant in loops. */
 CPU_INLINE vf v_function(uint32_t function, vf x)
 {
@@ -80,7 +75,7 @@ CPU_INLINE vf v_function(uint32_t function, vf x)
     case ACCEL_FN_SILU:
         return x / (1.0f + v_exp(-x));
     case ACCEL_FN_SIGMOID:
-        return v_sigmoid(x);
+        return 1.0f / (1.0f + v_exp(-x));
     case ACCEL_FN_TANH:
         return v_tanh(x);
     default:

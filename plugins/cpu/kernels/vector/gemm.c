@@ -42,18 +42,18 @@ static void prefetch_piece(struct ahead *ahead)
     ahead->next += bytes;
 }
 
-/* Multiplies all rows of x with one panel; tiles of consecutive rows are x_stride apart. */
-static void accumulate(const struct gemm_recipe *recipe, const struct gemm_panel *panel, const struct cpu_tile *x,
-                       size_t x_stride, size_t count, size_t rows, struct ahead ahead, float (*sums)[PANEL_ROWS])
+/* Multiplies CPU_TILE_ROWS rows of x with the panels of `bands` bands, whose sums are X_ROWS apart. */
+static void multiply_tile(const struct gemm_recipe *recipe, const struct gemm_panel *panel, size_t bands,
+                          const struct cpu_tile *x, size_t count, float (*sums)[PANEL_ROWS])
 {
-    for (size_t r = 0; r < rows; r += CPU_TILE_ROWS, x += x_stride, sums += CPU_TILE_ROWS) {
-        prefetch_piece(&ahead);
+    if (recipe->span != 0)
+        CPU_NAME(core_row)(panel, bands, x, count, recipe->span, sums, X_ROWS);
+    else
         recipe->core(panel, x, count, sums);
-        if (recipe->minimum == MINIMUM_BLOCK)
-            CPU_NAME(minima_block)(panel, x, count, sums);
-        else if (recipe->minimum == MINIMUM_HALF)
-            CPU_NAME(minima_half)(panel, x, count, sums);
-    }
+    if (recipe->minimum == MINIMUM_BLOCK)
+        CPU_NAME(minima_block)(panel, x, count, sums);
+    else if (recipe->minimum == MINIMUM_HALF)
+        CPU_NAME(minima_half)(panel, x, count, sums);
 }
 
 /* Describes 16 rows of W from j on. Rows past the end repeat the last row; their results are not stored. */
@@ -74,10 +74,10 @@ static struct gemm_rows rows_from(const struct cpu_matmul *call, size_t j, size_
     return from;
 }
 
-static void fill_panel(const struct gemm_recipe *recipe, const struct gemm_rows *from, size_t first, size_t count,
+static void fill_panel(gemm_fill_fn *fill, const struct gemm_rows *from, size_t first, size_t count,
                        struct gemm_panel *out)
 {
-    recipe->fill(from, first, count, out);
+    fill(from, first, count, out);
 #if defined(__ARM_FEATURE_MATMUL_INT8)
     CPU_NAME(zip_panel)(out, count * (BLOCK_BYTES / WORD_BYTES));
 #endif
@@ -96,43 +96,13 @@ static void finish_band(const struct cpu_matmul *call, size_t i, size_t rows, si
     }
 }
 
-/* Multiplies 16 rows of W from j on, or fewer before `end`, with rows i .. i + rows of x. */
-static void multiply_band(const struct gemm_recipe *recipe, const struct cpu_matmul *call, size_t i, size_t rows,
-                          size_t j, size_t end)
-{
-    const size_t blocks = call->k / CPU_BLOCK, step = rows <= SHORT_ROWS ? SHORT_BLOCKS : PANEL_BLOCKS;
-    float sums[X_ROWS][PANEL_ROWS];
-    struct gemm_panel panel;
-    const struct gemm_rows from = rows_from(call, j, end);
-    memset(sums, 0, (rows + CPU_TILE_ROWS - 1) / CPU_TILE_ROWS * CPU_TILE_ROWS * sizeof(sums[0]));
-    for (size_t first = 0; first < blocks; first += step) {
-        const size_t count = least(step, blocks - first);
-        fill_panel(recipe, &from, first, count, &panel);
-        const struct ahead ahead = next_panel(&from, blocks, first, count, rows);
-        accumulate(recipe, &panel, cpu_tile_of(&call->act_q8, blocks, i / CPU_TILE_ROWS, first),
-                   first % CPU_TILE_BLOCKS + cpu_tiles_together(blocks, first), count, rows, ahead, sums);
-    }
-    finish_band(call, i, rows, j, end, sums);
-}
-
-static void gemm(const struct gemm_recipe recipe, const struct cpu_matmul *call, size_t begin, size_t end)
-{
-    for (size_t i = 0; i < call->m; i += X_ROWS) {
-        for (size_t j = begin; j < end; j += PANEL_ROWS)
-            multiply_band(&recipe, call, i, least(X_ROWS, call->m - i), j, end);
-    }
-}
-
-/* ---- rows of x that have one scale ---- */
-
-/* Multiplies ROW_BANDS times 16 rows of W from j on, or fewer before `end`, with rows i .. i + rows of x. Integers are
- * summed over the `span` blocks that share a scale of W. */
-static void multiply_bands(gemm_fill_fn *fill, size_t span, const struct cpu_matmul *call, size_t i, size_t rows,
+/* Multiplies one band of 16 rows of W from j on, or ROW_BANDS if rows of x have one scale, or fewer before `end`, with
+ * rows i .. i + rows of x. */
+static void multiply_bands(const struct gemm_recipe *recipe, const struct cpu_matmul *call, size_t i, size_t rows,
                            size_t j, size_t end)
 {
-    const struct gemm_recipe recipe = {.fill = fill};
     const size_t blocks = call->k / CPU_BLOCK, step = rows <= SHORT_ROWS ? SHORT_BLOCKS : PANEL_BLOCKS;
-    const size_t bands = least(ROW_BANDS, (end - j + PANEL_ROWS - 1) / PANEL_ROWS);
+    const size_t bands = recipe->span == 0 ? 1 : least(ROW_BANDS, (end - j + PANEL_ROWS - 1) / PANEL_ROWS);
     float sums[ROW_BANDS][X_ROWS][PANEL_ROWS];
     struct gemm_panel panel[ROW_BANDS];
     struct gemm_rows from[ROW_BANDS];
@@ -146,25 +116,26 @@ static void multiply_bands(gemm_fill_fn *fill, size_t span, const struct cpu_mat
         const size_t x_stride = first % CPU_TILE_BLOCKS + cpu_tiles_together(blocks, first);
         struct ahead ahead[ROW_BANDS] = {{0}};
         for (size_t b = 0; b < bands; b++) {
-            fill_panel(&recipe, &from[b], first, count, &panel[b]);
+            fill_panel(recipe->fill, &from[b], first, count, &panel[b]);
             ahead[b] = next_panel(&from[bands - 1], blocks, first, count, rows);
             ahead[b].next += b * from[b].bytes, ahead[b].end += b * from[b].bytes;
         }
         for (size_t r = 0; r < rows; r += CPU_TILE_ROWS, x += x_stride) {
             for (size_t b = 0; b < bands; b++)
                 prefetch_piece(&ahead[b]);
-            CPU_NAME(core_row)(panel, bands, x, count, span, sums[0] + r, X_ROWS);
+            multiply_tile(recipe, panel, bands, x, count, sums[0] + r);
         }
     }
     for (size_t b = 0; b < bands; b++)
         finish_band(call, i, rows, j + b * PANEL_ROWS, end, sums[b]);
 }
 
-static void gemm_rows(gemm_fill_fn *fill, size_t span, const struct cpu_matmul *call, size_t begin, size_t end)
+static void gemm(const struct gemm_recipe recipe, const struct cpu_matmul *call, size_t begin, size_t end)
 {
+    const size_t together = (recipe.span == 0 ? 1 : ROW_BANDS) * PANEL_ROWS;
     for (size_t i = 0; i < call->m; i += X_ROWS) {
-        for (size_t j = begin; j < end; j += ROW_BANDS * PANEL_ROWS)
-            multiply_bands(fill, span, call, i, least(X_ROWS, call->m - i), j, end);
+        for (size_t j = begin; j < end; j += together)
+            multiply_bands(&recipe, call, i, least(X_ROWS, call->m - i), j, end);
     }
 }
 
@@ -175,7 +146,7 @@ static void gemm_rows(gemm_fill_fn *fill, size_t span, const struct cpu_matmul *
     {                                                                                                                  \
         body;                                                                                                          \
     }
-#define RECIPE(name, core, minimum) ((struct gemm_recipe){fill_##name, CPU_NAME(core), minimum})
+#define RECIPE(name, core, minimum) ((struct gemm_recipe){fill_##name, CPU_NAME(core), minimum, 0})
 #define GEMM(name, core, minimum, body)                                                                                \
     FILL(name, body)                                                                                                   \
     void CPU_NAME(gemm8_##name)(const struct cpu_matmul *call, size_t begin, size_t end)                               \
@@ -220,7 +191,7 @@ GEMM_PLANAR(planar_a, core_narrow0, MINIMUM_BLOCK, 1,
 #define GEMM_ROW(name, fill, span)                                                                                     \
     void CPU_NAME(gemm8_row_##name)(const struct cpu_matmul *call, size_t begin, size_t end)                           \
     {                                                                                                                  \
-        gemm_rows(fill, span, call, begin, end);                                                                       \
+        gemm((struct gemm_recipe){fill, NULL, MINIMUM_NONE, span}, call, begin, end);                                  \
     }
 
 GEMM_ROW(q8_g128, fill_q8_g128, block32_q8_g128.group_blocks)

@@ -63,31 +63,25 @@ typedef void gemm_row_core_fn(const struct gemm_panel *panel, size_t bands, cons
 /* How GEMM computes a type. */
 struct gemm_recipe {
     gemm_fill_fn *fill;
-    gemm_core_fn *core;
+    gemm_core_fn *core; /* if span is 0 */
     uint32_t minimum;
+    size_t span; /* of gemm_row_core_fn, if rows of x have one scale, else 0 */
 };
 
 #if !defined(CPU_BUILD_NEON)
 
-/* Transposes four vectors, each 16 bytes of row r and of row r + 4, to four vectors of one dword of each of the 8 rows.
- */
-CPU_INLINE void transpose_dwords(__m256i v[4])
+/* Loads the 16 bytes at `offset` of 8 rows, transposed: four vectors of one dword of each row. */
+CPU_INLINE void load_transposed(const uint8_t *const rows[8], size_t offset, __m256i v[4])
 {
+    CPU_UNROLL
+    for (size_t r = 0; r < 4; r++)
+        v[r] = load_pair16(rows[r] + offset, rows[r + 4] + offset);
     __m256i a = _mm256_unpacklo_epi32(v[0], v[1]), b = _mm256_unpacklo_epi32(v[2], v[3]);
     __m256i c = _mm256_unpackhi_epi32(v[0], v[1]), d = _mm256_unpackhi_epi32(v[2], v[3]);
     v[0] = _mm256_unpacklo_epi64(a, b);
     v[1] = _mm256_unpackhi_epi64(a, b);
     v[2] = _mm256_unpacklo_epi64(c, d);
     v[3] = _mm256_unpackhi_epi64(c, d);
-}
-
-/* Loads the 16 bytes at `offset` of 8 rows, transposed. */
-CPU_INLINE void load_transposed(const uint8_t *const rows[8], size_t offset, __m256i v[4])
-{
-    CPU_UNROLL
-    for (size_t r = 0; r < 4; r++)
-        v[r] = load_pair16(rows[r] + offset, rows[r + 4] + offset);
-    transpose_dwords(v);
 }
 
 /* Loads eight halves, one of each row. */

@@ -332,6 +332,45 @@ void CPU_NAME(core_row)(const struct gemm_panel *panel, size_t bands, const stru
         core_rows(panel, ROW_BANDS, x, count, span, sums, apart);
 }
 
-#include "core_list.h"
+/* Adds m times the sums of x, of blocks or of both halves. */
+CPU_INLINE void minima(const size_t halves, const struct gemm_panel *panel, const struct cpu_tile *x, size_t count,
+                       float (*sums)[PANEL_ROWS])
+{
+    tile_floats total;
+    load_sums(sums, total);
+    for (size_t b = 0; b < count; b++) {
+        CPU_UNROLL
+        for (size_t i = 0; i < halves; i++) {
+            const float *sum = x[b].sum[halves == 1 ? 0 : 1 + i];
+            CPU_UNROLL
+            for (size_t v = 0; v < VECTORS; v++) {
+                const vf m = v_load(panel->m[b][i] + v * VN);
+                CPU_UNROLL
+                for (size_t r = 0; r < ROWS; r++)
+                    total[r][v] = v_fma(m, v_set(sum[r]), total[r][v]);
+            }
+        }
+    }
+    store_sums(total, sums);
+}
 
+/* ---- the cores of gemm_core.h ---- */
+
+#define CORE(name, body)                                                                                               \
+    void CPU_NAME(name)(const struct gemm_panel *panel, const struct cpu_tile *x, size_t count,                        \
+                        float(*sums)[PANEL_ROWS])                                                                      \
+    {                                                                                                                  \
+        body;                                                                                                          \
+    }
+
+CORE(core_narrow0, core_narrow(0, panel, x, count, sums))
+CORE(core_narrow8, core_narrow(8, panel, x, count, sums))
+CORE(core_narrow16, core_narrow(16, panel, x, count, sums))
+CORE(core_super0, core_super(0, 1, panel, x, count, sums))
+CORE(core_super16, core_super(16, 1, panel, x, count, sums))
+CORE(core_fine0, core_super(0, is_folded(ACCEL_Q2_K) ? 0 : 2, panel, x, count, sums))
+CORE(core_fine4, core_super(4, 2, panel, x, count, sums))
+CORE(core_fine32, core_super(32, 2, panel, x, count, sums))
+CORE(minima_block, minima(1, panel, x, count, sums))
+CORE(minima_half, minima(2, panel, x, count, sums))
 CORE(core_wide, core_signed(panel, x, count, sums))

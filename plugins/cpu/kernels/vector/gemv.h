@@ -18,13 +18,6 @@ struct act_rows {
     const float *sum;
     size_t k;
     size_t blocks;
-};
-
-/* A row of act_q8 with derived sums. */
-struct gemv_x {
-    const int8_t *q;     /* [k] */
-    const float *scale;  /* [k / 32] */
-    const float *sum;    /* [k / 32]: scale * sum of codes */
     const int16_t *half; /* [k / 16]: sums of 16 codes; only in families that use them */
 };
 

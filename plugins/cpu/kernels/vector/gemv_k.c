@@ -100,7 +100,7 @@ CPU_INLINE struct sums2 zero_sums(void)
 
 /* Adds blocks of two rows whose scales are of 16 weights: the sums of 16 of x, each times its minimum, are eight
  * numbers, one per 32. */
-CPU_INLINE struct sums2 add_fine(const struct traits traits, const uint8_t *const block[2], const struct gemv_x *x,
+CPU_INLINE struct sums2 add_fine(const struct traits traits, const uint8_t *const block[2], const struct act_rows *x,
                                  size_t b, struct sums2 sums)
 {
     const struct fine f[2] = {fine_head(traits, block[0]), fine_head(traits, block[1])};
@@ -150,7 +150,7 @@ CPU_INLINE void heads6(const uint8_t *const block[2], struct coarse head[2])
 }
 
 /* Adds blocks of two rows whose scales are of 32 weights. */
-CPU_INLINE struct sums2 add_coarse(const struct traits traits, const uint8_t *const block[2], const struct gemv_x *x,
+CPU_INLINE struct sums2 add_coarse(const struct traits traits, const uint8_t *const block[2], const struct act_rows *x,
                                    size_t b, struct sums2 sums)
 {
     struct coarse head[2];
@@ -181,7 +181,7 @@ CPU_INLINE struct sums2 add_coarse(const struct traits traits, const uint8_t *co
 }
 
 /* Multiplies two rows of W, `stride` bytes apart (0: the same twice), with a row of x. */
-CPU_INLINE void dot_two(const struct traits traits, const uint8_t *row, size_t stride, const struct gemv_x *x,
+CPU_INLINE void dot_two(const struct traits traits, const uint8_t *row, size_t stride, const struct act_rows *x,
                         size_t blocks, float out[2])
 {
     struct sums2 sums = zero_sums();
@@ -206,8 +206,12 @@ CPU_INLINE void gemv(const struct traits traits, const struct cpu_matmul *call, 
         const size_t count = least(FINISH_COLUMNS, end - j);
         const uint8_t *row = (const uint8_t *)call->w.plane[0] + j * stride;
         for (size_t r = 0; r < call->m; r++) {
-            const struct gemv_x x = {call->act_q8.q + r * call->k, call->act_q8.scale + r * blocks,
-                                     call->act_q8.sum + r * blocks, half + 2 * r * blocks};
+            const struct act_rows x = {call->act_q8.q + r * call->k,
+                                       call->act_q8.scale + r * blocks,
+                                       call->act_q8.sum + r * blocks,
+                                       call->k,
+                                       blocks,
+                                       half + 2 * r * blocks};
             float sums[FINISH_COLUMNS + 1];
             for (size_t c = 0; c < count; c += 2)
                 dot_two(traits, row + c * stride, c + 1 < count ? stride : 0, &x, call->k / 256, sums + c);

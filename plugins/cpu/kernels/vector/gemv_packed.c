@@ -26,24 +26,18 @@
 #define STREAMS_256 2u
 #define BLOCKS_MOST (CPU_PANEL_VALUES / CPU_BLOCK)
 
-/* A type; a constant. `block32` types have 4- or 8-bit codes in blocks of 32 (q4_0, q4_1, q8_0, planar). `apart`:
- * products of the first 16 codes and of the last 16 are summed separately, since 16 bits would overflow. */
+/* A type; a constant. `block32` types have 4- or 8-bit codes in blocks of 32 (q4_0, q4_1, q8_0, planar). */
 struct codec {
     uint32_t bits; /* of block32; 0: 256 weights */
     struct traits traits;
-    int center; /* zero point that start_of corrects, for 256 weights without minima */
-    int apart;
 };
 
-CPU_INLINE struct codec codec_of(const struct traits traits)
-{
+/* Products of the first 16 codes and of the last 16 of a type are summed separately, since 16 bits would overflow. */
 #ifdef CPU_DOT32
-    const int overflows = 0;
+#define OVERFLOWS(type) 0
 #else
-    const int overflows = traits.type == ACCEL_Q5_K;
+#define OVERFLOWS(type) ((type) == ACCEL_Q5_K)
 #endif
-    return (struct codec){0, traits, k_zero_of(traits.type), overflows};
-}
 
 /* Sizes and offsets of the blocks and scales of a panel. */
 struct layout {
@@ -114,20 +108,12 @@ CPU_INLINE vf sum_of_x(const struct act_block *x, const size_t rows, const size_
                              : x->sums->sum[part]);
 }
 
+/* Returns the initial sum that corrects the zero point `center`. */
 CPU_INLINE vi start_of_x(const int center, const struct act_block *x, const size_t rows, const size_t r,
                          const size_t part)
 {
-    if (center == 0)
-        return v_set_word(0);
     return start_of(center,
                     rows == 1 ? &x->sums->minus[part] : &x->tile[r / CPU_TILE_ROWS]->minus[part][r % CPU_TILE_ROWS]);
-}
-
-/* Computes the block sums of a row. */
-static void sum_act_row(const struct cpu_act_q8 *x, size_t blocks, struct act_sums *out)
-{
-    for (size_t b = 0; b < blocks; b++)
-        out[b] = act_sums_of(load32(x->q + b * CPU_BLOCK), x->scale[b]);
 }
 
 /* ---- types in blocks of 32 ---- */
@@ -274,7 +260,7 @@ CPU_INLINE void products256(const struct codec codec, const uint8_t *words, cons
 {
     CPU_UNROLL
     for (size_t i = 0; i < rows * VECTORS; i++)
-        dot[i / VECTORS][i % VECTORS] = start_of_x(codec.center, x, rows, i / VECTORS, part);
+        dot[i / VECTORS][i % VECTORS] = start_of_x(k_zero_of(codec.traits.type), x, rows, i / VECTORS, part);
     CPU_UNROLL
     for (size_t c = from; c < from + count; c++) {
         vi w[VECTORS];
@@ -296,7 +282,8 @@ CPU_INLINE void products256(const struct codec codec, const uint8_t *words, cons
 CPU_INLINE void add_group(const struct codec codec, const uint8_t *words, const struct k_head head[VECTORS],
                           const size_t g, const struct act_block *x, const size_t rows, vf part[PASS][VECTORS])
 {
-    const int fine = codec.traits.fine, two = fine || codec.apart || (rows == 1 && VECTORS == 1);
+    const int fine = codec.traits.fine, apart = OVERFLOWS(codec.traits.type);
+    const int two = fine || apart || (rows == 1 && VECTORS == 1);
     const size_t i = fine ? 2 * g : g, j = fine ? i + 1 : i;
     vi first[PASS][VECTORS], last[PASS][VECTORS];
     factor scale[VECTORS], scale_last[VECTORS];
@@ -313,7 +300,7 @@ CPU_INLINE void add_group(const struct codec codec, const uint8_t *words, const 
         const vf by = scale_of_x(x, rows, r);
         CPU_UNROLL
         for (size_t v = 0; v < VECTORS; v++) {
-            const int joined = two && !fine && !codec.apart;
+            const int joined = two && !fine && !apart;
             scaled value = scaled_of(joined ? first[r][v] + last[r][v] : first[r][v], scale[v]);
             if (two && !joined)
                 value = add_scaled(value, last[r][v], scale_last[v]);
@@ -448,8 +435,8 @@ CPU_INLINE void gemv(const struct codec codec, const struct layout *w, const str
     struct act_panel act = {.x = &call->act_q8, .blocks = call->k / CPU_BLOCK};
     struct act_sums sums[BLOCKS_MOST];
     if (call->m == 1) {
-        if (codec.bits == 0)
-            sum_act_row(&call->act_q8, act.blocks, sums);
+        for (size_t b = 0; codec.bits == 0 && b < act.blocks; b++)
+            sums[b] = act_sums_of(load32(act.x->q + b * CPU_BLOCK), act.x->scale[b]);
         act.sums = sums;
         for (size_t at = begin; at < begin + apart; at++)
             gemv_turns(codec, w, call, act, 1, 1, (struct turns){at, apart, 0, (end - at + apart - 1) / apart});
@@ -500,7 +487,7 @@ static struct layout layout_of(const struct cpu_matmul *call)
         const struct layout w = layout_of(call);                                                                       \
         gemv(codec, &w, call, begin / PANEL_ROWS, end / PANEL_ROWS);                                                   \
     }
-#define GEMV_256(ID, name) GEMV(name, codec_of(traits_##name))
+#define GEMV_256(ID, name) GEMV(name, {.traits = traits_##name})
 GEMV(4, {.bits = 4})
 GEMV(4_minimum, {.bits = 4, .traits.minimum = 1})
 GEMV(8, {.bits = 8})

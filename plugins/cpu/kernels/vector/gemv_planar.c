@@ -162,14 +162,10 @@ struct codes128 {
     __m256i a, b, c, d;
 };
 
-CPU_INLINE __m256i masked(__m256i v, const int shift, const int mask)
-{
-    return _mm256_and_si256(shift ? _mm256_srli_epi16(v, shift) : v, _mm256_set1_epi8((char)mask));
-}
-
 CPU_INLINE struct codes128 two_bits(__m256i pairs)
 {
-    return (struct codes128){masked(pairs, 0, 3), masked(pairs, 2, 3), masked(pairs, 4, 3), masked(pairs, 6, 3)};
+    return (struct codes128){moved_bytes(pairs, 0, 3), moved_bytes(pairs, -2, 3), moved_bytes(pairs, -4, 3),
+                             moved_bytes(pairs, -6, 3)};
 }
 
 /* Returns 4 in the byte of each code whose third bit is set: byte `part` of the four words. */
@@ -203,7 +199,8 @@ CPU_INLINE struct codes128 planar_chunk(const uint32_t bits, const uint8_t *p)
         return three_bits(p);
     if (bits == 4) {
         __m256i first = load32(p), last = load32(p + 32);
-        return (struct codes128){masked(first, 0, 15), masked(first, 4, 15), masked(last, 0, 15), masked(last, 4, 15)};
+        return (struct codes128){moved_bytes(first, 0, 15), moved_bytes(first, -4, 15), moved_bytes(last, 0, 15),
+                                 moved_bytes(last, -4, 15)};
     }
     const __m256i sign = _mm256_set1_epi8((char)0x80);
     return (struct codes128){_mm256_xor_si256(load32(p), sign), _mm256_xor_si256(load32(p + 32), sign),
@@ -258,13 +255,6 @@ CPU_INLINE __m256 chunk_scales(const struct planar p, const float *d, size_t c)
     return _mm256_permutevar8x32_ps(_mm256_castps128_ps256(_mm_loadu_ps(d + 4 * c)), lanes);
 }
 
-CPU_INLINE __m256 add_chunk(const struct planar p, const struct codes128 v, const struct planar_x *x, size_t at,
-                            __m256 d, __m256 acc)
-{
-    __m256 dot = _mm256_cvtepi32_ps(dot_chunk(p.bits, v, x->q + at * CHUNK));
-    return _mm256_fmadd_ps(_mm256_mul_ps(dot, _mm256_loadu_ps(x->scale + 8 * at)), d, acc);
-}
-
 /* ---- rows ---- */
 
 /* Adds chunk c of two rows of W with `rows` rows of x. */
@@ -275,8 +265,11 @@ CPU_INLINE void add_two(const struct planar p, const uint8_t *const codes[2], co
     for (size_t i = 0; i < 2; i++) {
         const struct codes128 v = planar_chunk(p.bits, codes[i]);
         const __m256 d = chunk_scales(p, scales[i].d, c);
-        for (size_t r = 0; r < rows; r++)
-            sums[r][i] = add_chunk(p, v, x, r * p.chunks + c, d, sums[r][i]);
+        for (size_t r = 0; r < rows; r++) {
+            const size_t at = r * p.chunks + c;
+            const __m256 dot = _mm256_cvtepi32_ps(dot_chunk(p.bits, v, x->q + at * CHUNK));
+            sums[r][i] = _mm256_fmadd_ps(_mm256_mul_ps(dot, _mm256_loadu_ps(x->scale + 8 * at)), d, sums[r][i]);
+        }
     }
 }
 

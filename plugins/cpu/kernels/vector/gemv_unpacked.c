@@ -118,8 +118,12 @@ CPU_INLINE void one_row(const struct scales scales, unpack_row_fn *unpack_row, c
         unpack_row(&call->w, j, at, values, spans);
         for (; r < rows; r += PAIR) {
             size_t first = (i + r) * blocks + at / 32;
-            const struct act_rows x = {call->act_q8.q + (i + r) * call->k + at, call->act_q8.scale + first,
-                                       call->act_q8.sum + first, call->k, blocks};
+            const struct act_rows x = {call->act_q8.q + (i + r) * call->k + at,
+                                       call->act_q8.scale + first,
+                                       call->act_q8.sum + first,
+                                       call->k,
+                                       blocks,
+                                       NULL};
             if (rows - r >= PAIR)
                 accumulate(scales, spans, values, &x, PAIR, sums + r * FINISH_COLUMNS);
             else

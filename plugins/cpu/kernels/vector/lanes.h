@@ -10,7 +10,6 @@
 
 #define VECTORS (PANEL_ROWS / VN)
 
-typedef uint32_t vu __attribute__((vector_size(VN * 4)));
 typedef int8_t vb __attribute__((vector_size(VN * 4)));
 
 /* Loads a word of each row of vector v. */

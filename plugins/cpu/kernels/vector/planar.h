@@ -123,10 +123,7 @@ CPU_INLINE __m128i bytes_of(__m256i a, __m256i b)
 CPU_INLINE float round_codebook(const __m256 codebook[2], __m256i *out_high, __m256i *out_low)
 {
     const __m256 sign = _mm256_set1_ps(-0.0f);
-    __m256 both = _mm256_max_ps(_mm256_andnot_ps(sign, codebook[0]), _mm256_andnot_ps(sign, codebook[1]));
-    __m128 most = _mm_max_ps(_mm256_castps256_ps128(both), _mm256_extractf128_ps(both, 1));
-    most = _mm_max_ps(most, _mm_movehl_ps(most, most));
-    const float largest = _mm_cvtss_f32(_mm_max_ss(most, _mm_movehdup_ps(most)));
+    const float largest = max8(_mm256_max_ps(_mm256_andnot_ps(sign, codebook[0]), _mm256_andnot_ps(sign, codebook[1])));
     const __m256 factor = _mm256_set1_ps(largest > 0 ? 32512.0f / largest : 0);
     __m256i whole[2], high[2];
     CPU_UNROLL

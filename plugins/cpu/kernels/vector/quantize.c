@@ -6,30 +6,21 @@
  * Bound: operations, some 80 per block with its tile.
  */
 #include "act_sums.h"
-#include "plugins/cpu/kernels/tile.h"
 
 /* Stores a block of one row, its scale and its sums in its tile. */
-CPU_INLINE void store_tile(__m256i q, float scale, struct cpu_tile *tile, size_t lane)
+CPU_INLINE void store_tile(__m256i q, float scale, const struct act_sums sums, struct cpu_tile *tile, size_t lane)
 {
     uint32_t words[8];
     _mm256_storeu_si256((__m256i *)words, q);
     CPU_UNROLL
     for (size_t c = 0; c < 8; c++)
         memcpy(tile->q[c][lane], &words[c], sizeof(words[c]));
-    const struct act_sums sums = act_sums_of(q, scale);
     CPU_UNROLL
     for (size_t i = 0; i < 3; i++) {
         tile->minus[i][lane] = sums.minus[i];
         tile->sum[i][lane] = sums.sum[i];
     }
     tile->scale[lane] = scale;
-}
-
-CPU_INLINE float max_of(__m256 v)
-{
-    __m128 four = _mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
-    four = _mm_max_ps(four, _mm_movehl_ps(four, four));
-    return _mm_cvtss_f32(_mm_max_ss(four, _mm_movehdup_ps(four)));
 }
 
 /* Returns the largest magnitude of `count` values, a multiple of 32. */
@@ -42,7 +33,7 @@ CPU_INLINE float largest_of(const float *x, const size_t count)
         for (size_t i = 0; i < 4; i++)
             most[i] = _mm256_max_ps(most[i], _mm256_andnot_ps(sign, _mm256_loadu_ps(x + at + 8 * i)));
     }
-    return max_of(_mm256_max_ps(_mm256_max_ps(most[0], most[1]), _mm256_max_ps(most[2], most[3])));
+    return max8(_mm256_max_ps(_mm256_max_ps(most[0], most[1]), _mm256_max_ps(most[2], most[3])));
 }
 
 /* Rounds 32 values to 8 bits: codes of a scale of `largest` / 127. */
@@ -59,13 +50,23 @@ CPU_INLINE __m256i quantize_block(const float *x, float largest)
     return _mm256_permutevar8x32_epi32(packed, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
 }
 
-/* Returns the sum of 32 codes. */
-CPU_INLINE int sum_of(__m256i q)
+/* Pads the last tile with zeros after the last row. */
+static void tile_end_row(const struct cpu_act_q8 *rows, size_t r, size_t blocks)
 {
-    __m256i sums = _mm256_madd_epi16(_mm256_maddubs_epi16(_mm256_set1_epi8(1), q), _mm256_set1_epi16(1));
-    __m128i four = _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
-    four = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4e));
-    return _mm_cvtsi128_si32(_mm_add_epi32(four, _mm_shuffle_epi32(four, 0xb1)));
+    if (rows->tiles == NULL || r + 1 != rows->rows)
+        return;
+    for (size_t b = 0; b < blocks; b++) {
+        struct cpu_tile *tile = cpu_tile_of(rows, blocks, r / CPU_TILE_ROWS, b);
+        for (size_t lane = r % CPU_TILE_ROWS + 1; lane < CPU_TILE_ROWS; lane++) {
+            for (size_t c = 0; c < 8; c++)
+                memset(tile->q[c][lane], 0, 4);
+            for (size_t i = 0; i < 3; i++) {
+                memset(&tile->minus[i][lane], 0, sizeof(tile->minus[i][lane]));
+                tile->sum[i][lane] = 0;
+            }
+            tile->scale[lane] = 0;
+        }
+    }
 }
 
 /* `by_row` (a constant): a scale per row. */
@@ -77,11 +78,12 @@ CPU_INLINE void quantize_row(const int by_row, const float *x, size_t k, const s
         const size_t at = r * blocks + b;
         const float largest = by_row ? whole : largest_of(x + b * CPU_BLOCK, CPU_BLOCK);
         const __m256i q = quantize_block(x + b * CPU_BLOCK, largest);
+        const struct act_sums sums = act_sums_of(q, largest / 127.0f);
         out->scale[at] = largest / 127.0f;
         _mm256_storeu_si256((__m256i *)(out->q + at * CPU_BLOCK), q);
-        out->sum[at] = out->scale[at] * (float)sum_of(q);
+        out->sum[at] = sums.sum[0];
         if (out->tiles != NULL)
-            store_tile(q, out->scale[at], cpu_tile_of(out, blocks, r / CPU_TILE_ROWS, b), r % CPU_TILE_ROWS);
+            store_tile(q, out->scale[at], sums, cpu_tile_of(out, blocks, r / CPU_TILE_ROWS, b), r % CPU_TILE_ROWS);
     }
     tile_end_row(out, r, blocks);
 }

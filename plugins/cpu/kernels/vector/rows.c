@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Norms, softmax, rotary positions and cache rows on vectors.
- * Layout: rows as they lie. Tile: one row, four vectors at a time where sums are taken. Bound: bytes; the sines and
- * cosines of rotary positions come from the C library, once per token for all heads.
+ * Norms, softmax and cache rows on vectors.
+ * Layout: rows as they lie. Tile: one row, four vectors at a time where sums are taken. Bound: bytes.
  */
 #include "functions.h"
 
@@ -107,66 +106,6 @@ void CPU_NAME(softmax)(const float *x, size_t n, float *y, size_t begin, size_t 
         float inverse = 1 / sum;
         for (i = 0; i < n; i++)
             out[i] *= inverse;
-    }
-}
-
-#define PAIRS 64u
-
-/* Rotates element i with element i + pairs. */
-CPU_INLINE void rotate_halves(const float *x, float *y, size_t apart, size_t count, const float *cosine,
-                              const float *sine)
-{
-    size_t i = 0;
-    for (; i + VN <= count; i += VN) {
-        vf a = v_load(x + i), b = v_load(x + i + apart), c = v_load(cosine + i), s = v_load(sine + i);
-        v_store(y + i, a * c - b * s);
-        v_store(y + i + apart, b * c + a * s);
-    }
-    for (; i < count; i++) {
-        float a = x[i], b = x[i + apart];
-        y[i] = a * cosine[i] - b * sine[i];
-        y[i + apart] = b * cosine[i] + a * sine[i];
-    }
-}
-
-CPU_INLINE void rotate_neighbours(const float *x, float *y, size_t count, const float *cosine, const float *sine)
-{
-    for (size_t i = 0; i < count; i++) {
-        float a = x[2 * i], b = x[2 * i + 1];
-        y[2 * i] = a * cosine[i] - b * sine[i];
-        y[2 * i + 1] = b * cosine[i] + a * sine[i];
-    }
-}
-
-static void rotate(const struct cpu_rotary *call, size_t token, size_t lo, size_t count, const float *cosine,
-                   const float *sine)
-{
-    for (size_t h = 0; h < call->heads; h++) {
-        size_t at = (token * call->heads + h) * call->size;
-        if (call->pairing == ACCEL_PAIR_HALVES)
-            rotate_halves(call->x + at + lo, call->y + at + lo, call->pairs, count, cosine, sine);
-        else
-            rotate_neighbours(call->x + at + 2 * lo, call->y + at + 2 * lo, count, cosine, sine);
-    }
-}
-
-void CPU_NAME(rotary)(const struct cpu_rotary *call, size_t begin, size_t end)
-{
-    for (size_t t = begin; t < end; t++) {
-        for (size_t lo = 0; lo < call->pairs; lo += PAIRS) {
-            float cosine[PAIRS], sine[PAIRS];
-            size_t count = least(PAIRS, call->pairs - lo);
-            for (size_t i = 0; i < count; i++) {
-                float angle = (float)call->position[t] * call->frequency[lo + i];
-                cosine[i] = cosf(angle) * call->scale;
-                sine[i] = sinf(angle) * call->scale;
-            }
-            rotate(call, t, lo, count, cosine, sine);
-        }
-        for (size_t h = 0; h < call->heads && call->x != call->y; h++) {
-            size_t at = (t * call->heads + h) * call->size + 2 * call->pairs;
-            memcpy(call->y + at, call->x + at, (call->size - 2 * call->pairs) * sizeof(float));
-        }
     }
 }
 

@@ -39,6 +39,7 @@ typedef int32x4_t vi;
 typedef float vf __attribute__((vector_size(VN * 4)));
 typedef int32_t vi __attribute__((vector_size(VN * 4)));
 #endif
+typedef uint32_t vu __attribute__((vector_size(VN * 4)));
 
 CPU_INLINE vf v_load(const float *p)
 {
@@ -98,168 +99,68 @@ CPU_INLINE vf v_abs(vf a)
 
 #if defined(CPU_BUILD_NEON)
 #include "plugins/cpu/kernels/vector/neon_vec.h"
-#elif defined(SIMD_EMULATE)
-
-CPU_INLINE vf v_fma(vf a, vf b, vf c)
-{
-    for (unsigned i = 0; i < VN; i++)
-        c[i] = __builtin_fmaf(a[i], b[i], c[i]);
-    return c;
-}
-
-CPU_INLINE vf v_max(vf a, vf b)
-{
-    return v_select(a > b, a, b);
-}
-
-CPU_INLINE vf v_min(vf a, vf b)
-{
-    return v_select(a < b, a, b);
-}
-
-CPU_INLINE vf v_round(vf a)
-{
-    for (unsigned i = 0; i < VN; i++)
-        a[i] = __builtin_rintf(a[i]);
-    return a;
-}
-
-CPU_INLINE vf v_load_f16(const uint16_t *p)
-{
-    vf v = {0};
-    for (unsigned i = 0; i < VN; i++)
-        v[i] = _cvtsh_ss(p[i]);
-    return v;
-}
-
-CPU_INLINE void v_store_f16(uint16_t *p, vf v)
-{
-    for (unsigned i = 0; i < VN; i++)
-        p[i] = (uint16_t)_cvtss_sh(v[i], 0);
-}
-
-CPU_INLINE vf v_load_i8(const void *p)
-{
-    vf v = {0};
-    for (unsigned i = 0; i < VN; i++)
-        v[i] = ((const int8_t *)p)[i];
-    return v;
-}
-
-CPU_INLINE vf v_load_u8(const void *p, unsigned shift, int mask)
-{
-    vf v = {0};
-    for (unsigned i = 0; i < VN; i++)
-        v[i] = (float)(((const uint8_t *)p)[i] >> shift & mask);
-    return v;
-}
-
-CPU_INLINE vf v_load_bf16(const uint16_t *p)
-{
-    vi v = {0};
-    for (unsigned i = 0; i < VN; i++)
-        v[i] = (int32_t)((uint32_t)p[i] << 16);
-    return (vf)v;
-}
-
-#elif defined(CPU_BUILD_AVX512)
-
-CPU_INLINE vf v_fma(vf a, vf b, vf c)
-{
-    return _mm512_fmadd_ps(a, b, c);
-}
-
-/* Returns b if one operand is NaN. */
-CPU_INLINE vf v_max(vf a, vf b)
-{
-    return _mm512_max_ps(a, b);
-}
-
-CPU_INLINE vf v_min(vf a, vf b)
-{
-    return _mm512_min_ps(a, b);
-}
-
-CPU_INLINE vf v_round(vf a)
-{
-    return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-}
-
-CPU_INLINE vf v_load_f16(const uint16_t *p)
-{
-    return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
-}
-
-CPU_INLINE void v_store_f16(uint16_t *p, vf v)
-{
-    _mm256_storeu_si256((__m256i *)p, _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
-}
-
-CPU_INLINE vf v_load_i8(const void *p)
-{
-    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)p)));
-}
-
-CPU_INLINE vf v_load_u8(const void *p, unsigned shift, int mask)
-{
-    __m512i v = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)p));
-    return _mm512_cvtepi32_ps(_mm512_and_si512(_mm512_srli_epi32(v, shift), _mm512_set1_epi32(mask)));
-}
-
-CPU_INLINE vf v_load_bf16(const uint16_t *p)
-{
-    __m512i v = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p));
-    return (vf)_mm512_slli_epi32(v, 16);
-}
-
 #else
 
+/* Operations of x86 on a vector: V_SIMD; loads of VN elements of 1 and 2 bytes: v_load8, v_load16. */
+#if defined(CPU_BUILD_AVX512)
+#define V_SIMD(name) _mm512_##name
+#define v_load8(p) _mm_loadu_si128((const __m128i *)(p))
+#define v_load16(p) _mm256_loadu_si256((const __m256i *)(p))
+#define v_store16(p, v) _mm256_storeu_si256((__m256i *)(p), v)
+#define v_rounded(a, how) _mm512_roundscale_ps(a, how)
+#else
+#define V_SIMD(name) _mm256_##name
+#define v_load8(p) _mm_loadl_epi64((const __m128i *)(p))
+#define v_load16(p) _mm_loadu_si128((const __m128i *)(p))
+#define v_store16(p, v) _mm_storeu_si128((__m128i *)(p), v)
+#define v_rounded(a, how) _mm256_round_ps(a, how)
+#endif
+
 CPU_INLINE vf v_fma(vf a, vf b, vf c)
 {
-    return _mm256_fmadd_ps(a, b, c);
+    return V_SIMD(fmadd_ps)(a, b, c);
 }
 
 /* Returns b if one operand is NaN. */
 CPU_INLINE vf v_max(vf a, vf b)
 {
-    return _mm256_max_ps(a, b);
+    return V_SIMD(max_ps)(a, b);
 }
 
 CPU_INLINE vf v_min(vf a, vf b)
 {
-    return _mm256_min_ps(a, b);
+    return V_SIMD(min_ps)(a, b);
 }
 
 CPU_INLINE vf v_round(vf a)
 {
-    return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    return v_rounded(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
 
 CPU_INLINE vf v_load_f16(const uint16_t *p)
 {
-    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));
+    return V_SIMD(cvtph_ps)(v_load16(p));
 }
 
 CPU_INLINE void v_store_f16(uint16_t *p, vf v)
 {
-    _mm_storeu_si128((__m128i *)p, _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+    v_store16(p, V_SIMD(cvtps_ph)(v, _MM_FROUND_TO_NEAREST_INT));
 }
 
 CPU_INLINE vf v_load_i8(const void *p)
 {
-    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)p)));
+    return V_SIMD(cvtepi32_ps)(V_SIMD(cvtepi8_epi32)(v_load8(p)));
 }
 
 CPU_INLINE vf v_load_u8(const void *p, unsigned shift, int mask)
 {
-    __m256i v = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)p));
-    return _mm256_cvtepi32_ps(_mm256_and_si256(_mm256_srli_epi32(v, (int)shift), _mm256_set1_epi32(mask)));
+    const vu v = (vu)V_SIMD(cvtepu8_epi32)(v_load8(p)) >> shift & (uint32_t)mask;
+    return __builtin_convertvector((vi)v, vf);
 }
 
 CPU_INLINE vf v_load_bf16(const uint16_t *p)
 {
-    __m256i v = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p));
-    return (vf)_mm256_slli_epi32(v, 16);
+    return (vf)((vu)V_SIMD(cvtepu16_epi32)(v_load16(p)) << 16);
 }
 
 #endif
@@ -282,23 +183,18 @@ CPU_INLINE float v_sum(vf v)
 /* Computes four horizontal sums at once. */
 CPU_INLINE void v_sum4(const vf v[4], float *out)
 {
-#if defined(SIMD_EMULATE)
-    for (unsigned i = 0; i < 4; i++)
-        out[i] = v_sum(v[i]);
-#else
     __m256 half[4];
     /* Unrolled, or the sums go through memory. */
     CPU_UNROLL
     for (unsigned i = 0; i < 4; i++) {
 #if defined(CPU_BUILD_AVX512)
-        half[i] = _mm256_add_ps(_mm512_castps512_ps256(v[i]), _mm512_extractf32x8_ps(v[i], 1));
+        half[i] = _mm256_add_ps(_mm512_castps512_ps256(v[i]), (__m256)_mm512_extracti64x4_epi64((__m512i)v[i], 1));
 #else
         half[i] = v[i];
 #endif
     }
     __m256 sums = _mm256_hadd_ps(_mm256_hadd_ps(half[0], half[1]), _mm256_hadd_ps(half[2], half[3]));
     _mm_storeu_ps(out, _mm_add_ps(_mm256_castps256_ps128(sums), _mm256_extractf128_ps(sums, 1)));
-#endif
 }
 
 #endif
@@ -328,6 +224,13 @@ CPU_INLINE void transpose8(const void *const rows[8], size_t at, void *to, size_
         _mm256_storeu_ps(out + i * step, _mm256_permute2f128_ps(v[i], v[i + 4], 0x20));
         _mm256_storeu_ps(out + (i + 4) * step, _mm256_permute2f128_ps(v[i], v[i + 4], 0x31));
     }
+}
+
+CPU_INLINE float max8(__m256 v)
+{
+    __m128 four = _mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+    four = _mm_max_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_max_ss(four, _mm_movehdup_ps(four)));
 }
 
 CPU_INLINE float v_most(vf v)
