@@ -114,9 +114,6 @@ struct gpu_queue {
 int32_t opencl_error(struct accel_error *error, cl_int code, const char *what);
 const char *opencl_name(cl_int code);
 
-int32_t opencl_load(const struct accel_host *host, struct gpu_runtime **out_runtime, struct accel_error *error);
-void opencl_unload(struct gpu_runtime *runtime);
-
 /* Devices of all platforms. */
 cl_int opencl_find(const struct gpu_runtime *runtime, struct opencl_found found[OPENCL_DEVICES], uint32_t *out_count);
 /* A text of clGetDeviceInfo, "" where there is none; a number of `bytes` bytes, 0 where there is none. */
@@ -128,26 +125,12 @@ uint32_t opencl_major(const char *version);
 /* Fills the limits of a device. */
 void opencl_limits(const struct gpu_runtime *runtime, cl_device_id device, struct gpu_limits *limits);
 
-int32_t opencl_enumerate(struct gpu_runtime *runtime, const struct accel_hardware *const *hardware,
-                         uint32_t hardware_count, const struct accel_device_sink *sink, struct accel_error *error);
-int32_t opencl_open(struct gpu_runtime *runtime, const char *id, const struct accel_setting *settings,
-                    uint32_t setting_count, struct gpu_device **out_device, struct gpu_limits *out_limits,
-                    struct accel_error *error);
-void opencl_close(struct gpu_device *device);
-void opencl_fingerprint(const struct gpu_device *device, uint8_t out_fingerprint[16]);
-
-int32_t opencl_memory_create(struct gpu_device *device, uint64_t bytes, uint32_t kind, struct gpu_memory **out_memory,
-                             struct accel_error *error);
-void opencl_memory_free(struct gpu_device *device, struct gpu_memory *memory);
-void *opencl_memory_address(struct gpu_memory *memory);
-
-int32_t opencl_pipeline_create(struct gpu_device *device, const struct gpu_key *key, struct gpu_pipeline **out_pipeline,
-                               struct accel_error *error);
-void opencl_pipeline_free(struct gpu_device *device, struct gpu_pipeline *pipeline);
+/* Functions of the slots of struct gpu_api, opencl_open and so on; their contracts are in sdk/gpu/api.h. */
+#define GPU_SLOT(name) __typeof__(*((struct gpu_api *)NULL)->name) opencl_##name;
+#include "sdk/gpu/slots.def"
+/* Returns whether the imported cache contains a pipeline. */
 uint32_t opencl_pipeline_cached(struct gpu_device *device, const struct gpu_key *key);
-int32_t opencl_cache_write(struct gpu_device *device, const void *others, uint64_t count,
-                           const struct accel_blob_writer *writer, struct accel_error *error);
-int32_t opencl_cache_read(struct gpu_device *device, const void *bytes, uint64_t count, struct accel_error *error);
+
 /* Returns whether the binary of a program is in the list. */
 bool opencl_has_binary(struct gpu_device *device, const uint64_t hash[2]);
 /* Removes the binary of a program from the list and returns it, or NULL. The caller releases it. */
@@ -158,19 +141,7 @@ void opencl_unregister_pipeline(struct gpu_device *device, struct gpu_pipeline *
 /* Releases all binaries; no pipeline is alive. */
 void opencl_free_binaries(struct gpu_device *device);
 
-int32_t opencl_list_create(struct gpu_device *device, const struct gpu_dispatch *dispatches, uint32_t count,
-                           struct gpu_list **out_list, struct accel_error *error);
-int32_t opencl_list_record(struct gpu_list *list, struct accel_error *error);
-void opencl_list_free(struct gpu_list *list);
 /* Enqueues the launches. */
 cl_int opencl_list_run(struct gpu_list *list, cl_command_queue queue);
-
-int32_t opencl_queue_create(struct gpu_device *device, struct gpu_queue **out_queue, struct accel_error *error);
-void opencl_queue_free(struct gpu_queue *queue);
-int32_t opencl_submit(struct gpu_queue *queue, const struct gpu_operation *operations, uint32_t count,
-                      const struct gpu_point *waits, uint32_t wait_count, uint64_t value, struct accel_error *error);
-int32_t opencl_completed(struct gpu_queue *queue, uint64_t *out_value, struct accel_error *error);
-int32_t opencl_wait(struct gpu_queue *queue, uint64_t value, uint64_t deadline, struct accel_error *error);
-int32_t opencl_reset(struct gpu_queue *queue, struct accel_error *error);
 
 #endif

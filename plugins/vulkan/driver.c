@@ -20,7 +20,7 @@ static const struct accel_option *const options[] = {
     &gpu_subgroups_option, &gpu_subgroup_option,    &gpu_tuning_option,     &validation_option,
 };
 
-static int32_t load(const struct accel_host *host, struct gpu_runtime **out_runtime, struct accel_error *error)
+int32_t vulkan_load(const struct accel_host *host, struct gpu_runtime **out_runtime, struct accel_error *error)
 {
     void *memory = NULL;
     int32_t code;
@@ -38,7 +38,7 @@ static int32_t load(const struct accel_host *host, struct gpu_runtime **out_runt
     return ACCEL_OK;
 }
 
-static void unload(struct gpu_runtime *runtime)
+void vulkan_unload(struct gpu_runtime *runtime)
 {
     const struct accel_host *host = runtime->host;
 
@@ -53,29 +53,9 @@ static const struct gpu_api api = {
     .cache_bytes = VULKAN_CACHE_BYTES,
     .cache_header = sizeof(VkPipelineCacheHeaderVersionOne),
     .slack = VULKAN_SLACK,
-    .load = load,
-    .unload = unload,
-    .enumerate = vulkan_enumerate,
-    .open = vulkan_open,
-    .close = vulkan_close,
-    .fingerprint = vulkan_fingerprint,
     .memory_now = vulkan_memory_now,
-    .memory_create = vulkan_memory_create,
-    .memory_free = vulkan_memory_free,
-    .memory_address = vulkan_memory_address,
-    .pipeline_create = vulkan_pipeline_create,
-    .pipeline_free = vulkan_pipeline_free,
-    .cache_write = vulkan_cache_write,
-    .cache_read = vulkan_cache_read,
-    .list_create = vulkan_list_create,
-    .list_record = vulkan_list_record,
-    .list_free = vulkan_list_free,
-    .queue_create = vulkan_queue_create,
-    .queue_free = vulkan_queue_free,
-    .submit = vulkan_submit,
-    .completed = vulkan_completed,
-    .wait = vulkan_wait,
-    .reset = vulkan_reset,
+#define GPU_SLOT(name) .name = vulkan_##name,
+#include "sdk/gpu/slots.def"
 };
 
 GPU_DRIVER(api, options, sizeof(options) / sizeof(*options), "vulkan", VULKAN_DRIVER_VERSION, "Apache-2.0",

@@ -221,9 +221,6 @@ struct vulkan_physical {
 /** Asks for all physical devices; more than VULKAN_MOST_DEVICES are left out. */
 int32_t vulkan_physical_list(const struct gpu_runtime *runtime, struct vulkan_physical *devices, uint32_t *out_count,
                              struct accel_error *error);
-/** Names the devices and the refusals to a sink. */
-int32_t vulkan_enumerate(struct gpu_runtime *runtime, const struct accel_hardware *const *hardware,
-                         uint32_t hardware_count, const struct accel_device_sink *sink, struct accel_error *error);
 /** True if the build has kernels with cooperative matrices; some compilers lack them. */
 extern const bool vulkan_matrix_kernels;
 /** Queries the matrix sizes of a device with the extension, and stores the largest that kernels support. */
@@ -294,39 +291,10 @@ void vulkan_barrier_all(const struct gpu_device *device, VkCommandBuffer buffer)
 int32_t vulkan_allocate(const struct gpu_device *device, uint32_t memory_class, uint64_t bytes, void **out_memory,
                         struct accel_error *error);
 
-/* ---- slots of struct gpu_api, by file ---- */
-
-int32_t vulkan_open(struct gpu_runtime *runtime, const char *id, const struct accel_setting *settings,
-                    uint32_t setting_count, struct gpu_device **out_device, struct gpu_limits *out_limits,
-                    struct accel_error *error);
-void vulkan_close(struct gpu_device *device);
-void vulkan_fingerprint(const struct gpu_device *device, uint8_t out_fingerprint[16]);
-
-int32_t vulkan_memory_create(struct gpu_device *device, uint64_t bytes, uint32_t kind, struct gpu_memory **out_memory,
-                             struct accel_error *error);
-void vulkan_memory_free(struct gpu_device *device, struct gpu_memory *memory);
-void *vulkan_memory_address(struct gpu_memory *memory);
+/* Functions of the slots of struct gpu_api, vulkan_open and so on; their contracts are in sdk/gpu/api.h. */
+#define GPU_SLOT(name) __typeof__(*((struct gpu_api *)NULL)->name) vulkan_##name;
+#include "sdk/gpu/slots.def"
 int32_t vulkan_memory_now(struct gpu_device *device, struct accel_memory_now *out_memory, struct accel_error *error);
-
-int32_t vulkan_pipeline_create(struct gpu_device *device, const struct gpu_key *key, struct gpu_pipeline **out_pipeline,
-                               struct accel_error *error);
-void vulkan_pipeline_free(struct gpu_device *device, struct gpu_pipeline *pipeline);
-int32_t vulkan_cache_write(struct gpu_device *device, const void *others, uint64_t count,
-                           const struct accel_blob_writer *writer, struct accel_error *error);
-int32_t vulkan_cache_read(struct gpu_device *device, const void *bytes, uint64_t count, struct accel_error *error);
-
-int32_t vulkan_list_create(struct gpu_device *device, const struct gpu_dispatch *dispatches, uint32_t count,
-                           struct gpu_list **out_list, struct accel_error *error);
-int32_t vulkan_list_record(struct gpu_list *list, struct accel_error *error);
-void vulkan_list_free(struct gpu_list *list);
-
-int32_t vulkan_queue_create(struct gpu_device *device, struct gpu_queue **out_queue, struct accel_error *error);
-void vulkan_queue_free(struct gpu_queue *queue);
-int32_t vulkan_submit(struct gpu_queue *queue, const struct gpu_operation *operations, uint32_t count,
-                      const struct gpu_point *waits, uint32_t wait_count, uint64_t value, struct accel_error *error);
-int32_t vulkan_completed(struct gpu_queue *queue, uint64_t *out_value, struct accel_error *error);
-int32_t vulkan_wait(struct gpu_queue *queue, uint64_t value, uint64_t deadline, struct accel_error *error);
-int32_t vulkan_reset(struct gpu_queue *queue, struct accel_error *error);
 
 /* ---- handles ---- */
 

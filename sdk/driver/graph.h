@@ -12,6 +12,9 @@
 
 #include <accel/driver.h>
 
+/* The type of a slot of the driver ABI: SDK_SLOT(device, claim) sdk_claim; declares a function for it. */
+#define SDK_SLOT(table, slot) __typeof__(*((struct accel_##table##_table *)NULL)->slot)
+
 /* Most symbols of a graph that is estimated, or compiled with the highest ones. */
 #define SDK_SYMBOLS 16u
 

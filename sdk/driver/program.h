@@ -156,8 +156,7 @@ uint32_t sdk_node_packs(const struct sdk_device *device, const struct accel_grap
 uint64_t sdk_weights_bytes(const struct sdk_module *module);
 /* Returns the weight called `key`, or NULL. */
 const struct sdk_weight_entry *sdk_weights_find(const struct sdk_weights *weights, const char *key);
-int32_t sdk_weights_create(struct accel_driver_device *device, const struct accel_weight *const *list, uint32_t count,
-                           struct accel_driver_weights **out_weights, struct accel_error *error);
+SDK_SLOT(device, weights_create) sdk_weights_create;
 
 /* Reads the weights of a container, whose memory is allocated, from the source. */
 int32_t sdk_load_weights(const struct sdk_weights *weights, const struct accel_source *source,
@@ -190,21 +189,12 @@ void sdk_tensor_measure(struct sdk_tensor *tensor, const struct accel_value *val
                         uint32_t count);
 
 /* Module slots, one file each. */
-int32_t sdk_module_create(struct accel_driver_device *device, const struct accel_graph *const *graphs,
-                          uint32_t graph_count, const struct accel_compile_options *options,
-                          const struct accel_source *source, const struct accel_blob_writer *writer,
-                          const struct accel_task *task, struct accel_driver_module **out_module,
-                          struct accel_error *error);
-int32_t sdk_set_create(struct accel_driver_module *module, const struct accel_set_description *description,
-                       struct accel_driver_set **out_set, struct accel_error *error);
-int32_t sdk_claim(struct accel_driver_device *device, const struct accel_graph *const *graphs, uint32_t graph_count,
-                  const struct accel_compile_options *options, const struct accel_claim_sink *sink,
-                  struct accel_error *error);
+SDK_SLOT(device, compile) sdk_module_create;
+SDK_SLOT(module, set_create) sdk_set_create;
+SDK_SLOT(device, claim) sdk_claim;
 /* Returns the bytes of a device with those of its backend. */
 uint64_t sdk_device_bytes(const struct sdk_backend *backend);
 
-int32_t sdk_estimate(struct accel_driver_device *device, const struct accel_graph *const *graphs, uint32_t graph_count,
-                     const struct accel_compile_options *options, const struct accel_estimate_sink *sink,
-                     struct accel_error *error);
+SDK_SLOT(device, estimate) sdk_estimate;
 
 #endif

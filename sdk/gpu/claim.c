@@ -6,44 +6,18 @@
 
 #include "sdk/gpu/internal.h"
 
-static struct sdk_node plain(const struct gpu_node *node)
-{
-    return (struct sdk_node){.graph = node->graph, .node = node->node};
-}
-
-const struct accel_value *gpu_node_input(const struct gpu_node *node, uint32_t index)
-{
-    const struct sdk_node same = plain(node);
-
-    return sdk_input(&same, index);
-}
-
-const struct accel_value *gpu_node_output(const struct gpu_node *node, uint32_t index)
-{
-    const struct sdk_node same = plain(node);
-
-    return sdk_output(&same, index);
-}
-
-uint32_t gpu_node_all_f32(const struct gpu_node *node, uint32_t others)
-{
-    const struct sdk_node same = plain(node);
-
-    return sdk_all_f32(&same, others);
-}
-
 /* Returns why a row cannot read a weight as it is stored, or NULL. */
-static const char *storage_reason(const struct gpu_row *row, const struct gpu_node *node)
+static const char *storage_reason(const struct gpu_row *row, const struct sdk_node *node)
 {
     for (uint32_t i = 0; i < node->node->input_count; i++) {
-        const struct accel_value *value = gpu_node_input(node, i);
+        const struct accel_value *value = sdk_input(node, i);
         struct gpu_tensor tensor = {.rows = 0};
 
         if (value == NULL || value->role != ACCEL_ROLE_WEIGHT)
             continue;
         if (value->rank == 2 && (row->matrices >> i & 1u) == 0)
             return "weights of two dimensions are stored in tiles, which the kernel does not read";
-        gpu_tensor_measure(node->limits, &tensor, node->graph, node->node->inputs[i], NULL, 1);
+        gpu_tensor_measure(gpu_limits_of(node), &tensor, node->graph, node->node->inputs[i], NULL, 1);
         if (tensor.parts > 1 && (row->split >> i & 1u) == 0)
             return "a weight is too large for one binding, and the kernel does not read it in parts";
     }
@@ -53,7 +27,7 @@ static const char *storage_reason(const struct gpu_row *row, const struct gpu_no
 const struct gpu_row *gpu_select_row(const struct gpu_device_state *gpu, const struct accel_graph *graph, uint32_t node,
                                      const char **out_reason)
 {
-    struct gpu_node view = {graph, graph->nodes[node], &gpu->limits};
+    struct sdk_node view = {graph, graph->nodes[node], &gpu->limits};
 
     *out_reason = "no kernel of this driver does this operator";
     if (view.node->input_count > GPU_INPUTS || view.node->output_count > GPU_OUTPUTS)
@@ -71,7 +45,7 @@ const struct gpu_row *gpu_select_row(const struct gpu_device_state *gpu, const s
         if (row->check != NULL)
             reason = row->check(row, &view);
         else
-            reason = gpu_node_all_f32(&view, 0) ? NULL : "only F32 values";
+            reason = sdk_all_f32(&view, 0) ? NULL : "only F32 values";
         if (reason == NULL)
             reason = storage_reason(row, &view);
         if (reason == NULL)
@@ -90,15 +64,15 @@ static const char *type_name(const struct accel_value *value, struct accel_forma
 const char *gpu_row_title(const struct gpu_row *row, const struct accel_graph *graph, uint32_t node,
                           char text[GPU_TITLE])
 {
-    const struct gpu_node view = {graph, graph->nodes[node], NULL};
+    const struct sdk_node view = {graph, graph->nodes[node], NULL};
     const char *x = row->precision == ACCEL_Q8_0 ? "q8" : row->precision == ACCEL_F16 ? "f16" : "f32";
     struct accel_format format;
 
     /* The matrix of a product comes behind x; tables have no x. */
     if ((row->split >> 1 & 1u) != 0)
-        snprintf(text, GPU_TITLE, "%s %s x %s", row->name, type_name(gpu_node_input(&view, 1), &format), x);
+        snprintf(text, GPU_TITLE, "%s %s x %s", row->name, type_name(sdk_input(&view, 1), &format), x);
     else if (row->split != 0)
-        snprintf(text, GPU_TITLE, "%s %s", row->name, type_name(gpu_node_input(&view, 0), &format));
+        snprintf(text, GPU_TITLE, "%s %s", row->name, type_name(sdk_input(&view, 0), &format));
     else
         return row->name;
     return text;

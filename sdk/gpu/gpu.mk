@@ -16,6 +16,7 @@ libaccel_gpu_la_SOURCES = \
 	%D%/estimate.c \
 	%D%/features.c \
 	%D%/features.def \
+	%D%/slots.def \
 	%D%/host.c \
 	%D%/instance.c \
 	%D%/lower.c \

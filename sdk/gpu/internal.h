@@ -276,15 +276,8 @@ struct gpu_module {
     struct gpu_arena constants;
 };
 
-int32_t gpu_module_compile(struct accel_driver_device *base, const struct accel_graph *const *graphs,
-                           uint32_t graph_count, const struct accel_compile_options *options,
-                           const struct accel_source *source, const struct accel_blob_writer *writer,
-                           const struct accel_task *task, struct accel_driver_module **out_module,
-                           struct accel_error *error) ACCEL_NOEXCEPT;
-int32_t gpu_module_load(struct accel_driver_device *base, const void *blob, uint64_t bytes,
-                        const struct accel_graph *const *graphs, uint32_t graph_count,
-                        const struct accel_source *source, const struct accel_task *task,
-                        struct accel_driver_module **out_module, struct accel_error *error) ACCEL_NOEXCEPT;
+SDK_SLOT(device, compile) gpu_module_compile;
+SDK_SLOT(device, load) gpu_module_load;
 /* Bytes of the lists of a program of this graph. */
 uint64_t gpu_program_bytes(const struct accel_graph *graph);
 /* Lowers a program for these symbols: counts its launches, and in mode GPU_EMIT_WANT has the module hold their
@@ -306,12 +299,8 @@ const char *gpu_row_title(const struct gpu_row *row, const struct accel_graph *g
 /* Returns the first row that accepts the node, or NULL with a reason. */
 const struct gpu_row *gpu_select_row(const struct gpu_device_state *gpu, const struct accel_graph *graph, uint32_t node,
                                      const char **out_reason);
-int32_t gpu_claim(struct accel_driver_device *base, const struct accel_graph *const *graphs, uint32_t graph_count,
-                  const struct accel_compile_options *options, const struct accel_claim_sink *sink,
-                  struct accel_error *error) ACCEL_NOEXCEPT;
-int32_t gpu_estimate(struct accel_driver_device *base, const struct accel_graph *const *graphs, uint32_t graph_count,
-                     const struct accel_compile_options *options, const struct accel_estimate_sink *sink,
-                     struct accel_error *error) ACCEL_NOEXCEPT;
+SDK_SLOT(device, claim) gpu_claim;
+SDK_SLOT(device, estimate) gpu_estimate;
 
 /* ---- set.c ---- */
 
@@ -364,8 +353,7 @@ uint64_t gpu_shape_plan_bytes(const struct accel_graph *graph);
 /* Measures values and plans scratch in caller memory of gpu_shape_plan_bytes bytes. */
 void gpu_shape_plan_make(const struct gpu_device_state *gpu, const struct gpu_program *program, const uint64_t *symbols,
                          void *memory, struct gpu_shape_plan *out_plan);
-int32_t gpu_set_create(struct accel_driver_module *base, const struct accel_set_description *description,
-                       struct accel_driver_set **out_set, struct accel_error *error) ACCEL_NOEXCEPT;
+SDK_SLOT(module, set_create) gpu_set_create;
 /* The recording for these symbols, or ACCEL_E_AGAIN where all are in flight with others. */
 int32_t gpu_set_recording(struct gpu_set *set, const uint64_t *symbols, struct gpu_recording **out_recording,
                           struct accel_error *error);
@@ -390,8 +378,7 @@ struct gpu_container {
     struct gpu_arena arena;
 };
 
-int32_t gpu_weights_create(struct accel_driver_device *base, const struct accel_weight *const *list, uint32_t count,
-                           struct accel_driver_weights **out_weights, struct accel_error *error) ACCEL_NOEXCEPT;
+SDK_SLOT(device, weights_create) gpu_weights_create;
 /* The index of a weight, or -1. */
 int64_t gpu_weights_find(const struct gpu_container *container, const char *key);
 
@@ -414,9 +401,7 @@ struct gpu_state {
     uint64_t padding; /* between them, class PROGRAM */
 };
 
-int32_t gpu_state_create(struct accel_driver_device *base, const struct accel_state_part *parts, uint32_t part_count,
-                         uint64_t slots, struct accel_driver_state **out_state,
-                         struct accel_error *error) ACCEL_NOEXCEPT;
+SDK_SLOT(device, state_create) gpu_state_create;
 
 struct gpu_buffer {
     struct accel_driver_buffer base;
@@ -427,16 +412,14 @@ struct gpu_buffer {
     uint32_t zero;
 };
 
-int32_t gpu_buffer_create(struct accel_driver_device *base, uint64_t bytes, uint32_t heap, uint32_t memory_class,
-                          struct accel_driver_buffer **out_buffer, struct accel_error *error) ACCEL_NOEXCEPT;
+SDK_SLOT(device, buffer_create) gpu_buffer_create;
 
 /* ---- queue.c ---- */
 
 struct gpu_timeline;
 /* Host memory of a queue. */
 uint64_t gpu_queue_bytes(const struct gpu_limits *limits);
-int32_t gpu_queue_create(struct accel_driver_device *base, struct accel_driver_queue **out_queue,
-                         struct accel_error *error) ACCEL_NOEXCEPT;
+SDK_SLOT(device, queue_create) gpu_queue_create;
 /* Returns whether a value of a queue has completed or failed. */
 bool gpu_timeline_is_over(struct gpu_timeline *timeline, uint64_t value);
 

@@ -25,7 +25,7 @@
 
 #include <stdbool.h>
 
-#include <accel/driver.h>
+#include <accel/driver/sdk.h>
 
 #include "sdk/gpu/api.h"
 
@@ -80,19 +80,11 @@ struct gpu_call {
     const struct gpu_row *row;
 };
 
-/** A node as a check sees it: no extents that depend on symbols. */
-struct gpu_node {
-    const struct accel_graph *graph;
-    const struct accel_node *node;
-    const struct gpu_limits *limits;
-};
-
-/** The value of input `index`, or NULL where it is absent. */
-const struct accel_value *gpu_node_input(const struct gpu_node *node, uint32_t index);
-/** The value of output `index`, or NULL past the last. */
-const struct accel_value *gpu_node_output(const struct gpu_node *node, uint32_t index);
-/** True when every input and output that is there has type F32, and those named in `others` (bits: inputs) any type. */
-uint32_t gpu_node_all_f32(const struct gpu_node *node, uint32_t others);
+/** The limits of the device of a node that a check sees: its sdk_node.device. */
+static inline const struct gpu_limits *gpu_limits_of(const struct sdk_node *node)
+{
+    return node->device;
+}
 
 #define GPU_BIND_READ 1u
 #define GPU_BIND_WRITE 2u
@@ -146,7 +138,7 @@ struct gpu_row {
     double tolerance; /**< largest error, relative to the output's largest element */
     /** Returns NULL if the row implements this node, or the reason. A NULL pointer accepts any node whose values are
      * all F32. */
-    const char *(*check)(const struct gpu_row *row, const struct gpu_node *node);
+    const char *(*check)(const struct gpu_row *row, const struct sdk_node *node);
     /** Emits the launches of a node. */
     void (*lower)(const struct gpu_call *call, struct gpu_emitter *emitter);
     /** Optional: returns the scratch bytes of a node for the highest extents (call->scratch is NULL); no step may need

@@ -39,12 +39,12 @@ static bool fits(uint32_t type, uint64_t size)
     return cache_bits(type, &span) != 0 && size % span == 0;
 }
 
-const char *gpu_cache_write_check(const struct gpu_row *row, const struct gpu_node *node)
+const char *gpu_cache_write_check(const struct gpu_row *row, const struct sdk_node *node)
 {
     (void)row;
-    if (!fits(gpu_node_input(node, 2)->type, gpu_node_input(node, 2)->dims[1].add))
+    if (!fits(sdk_input(node, 2)->type, sdk_input(node, 2)->dims[1].add))
         return "the cache has to be F32, F16, or symmetric 8 or 4 bits in groups";
-    return gpu_node_input(node, 0)->type == ACCEL_F32 && gpu_node_input(node, 1)->type == ACCEL_I32
+    return sdk_input(node, 0)->type == ACCEL_F32 && sdk_input(node, 1)->type == ACCEL_I32
                ? NULL
                : "x has to be F32 and slot I32";
 }
@@ -73,27 +73,26 @@ void gpu_cache_write_lower(const struct gpu_call *call, struct gpu_emitter *emit
 
 /* ---- attention ---- */
 
-const char *gpu_attention_check(const struct gpu_row *row, const struct gpu_node *node)
+const char *gpu_attention_check(const struct gpu_row *row, const struct sdk_node *node)
 {
     const struct accel_attention *attributes = node->node->attributes;
-    const uint64_t size = gpu_node_input(node, 0)->dims[2].add;
-    const uint64_t value_size = gpu_node_input(node, 2)->dims[1].add / attributes->kv_heads;
+    const uint64_t size = sdk_input(node, 0)->dims[2].add;
+    const uint64_t value_size = sdk_input(node, 2)->dims[1].add / attributes->kv_heads;
 
     (void)row;
     if (size > HEAD || value_size > HEAD)
         return "heads have more than 1024 elements";
-    if (!fits(gpu_node_input(node, 1)->type, size) || !fits(gpu_node_input(node, 2)->type, value_size))
+    if (!fits(sdk_input(node, 1)->type, size) || !fits(sdk_input(node, 2)->type, value_size))
         return "keys and values have to be cached in F32, F16, or symmetric 8 or 4 bits in groups that divide a head";
-    if (gpu_node_input(node, 6) != NULL && gpu_node_input(node, 6)->type != ACCEL_I32)
+    if (sdk_input(node, 6) != NULL && sdk_input(node, 6)->type != ACCEL_I32)
         return "the mask has to be I32";
     for (uint32_t i = 7; i < 9; i++)
-        if (gpu_node_input(node, i) != NULL && gpu_node_input(node, i)->type != ACCEL_F32)
+        if (sdk_input(node, i) != NULL && sdk_input(node, i)->type != ACCEL_F32)
             return "slopes and learned sinks have to be F32";
-    if ((gpu_node_input(node, 7) != NULL || gpu_node_input(node, 8) != NULL) && node->limits->bindings < BIASED_BINDS)
+    if ((sdk_input(node, 7) != NULL || sdk_input(node, 8) != NULL) && gpu_limits_of(node)->bindings < BIASED_BINDS)
         return "the device binds too few buffers to a kernel for slopes and learned sinks";
-    return gpu_node_input(node, 0)->type == ACCEL_F32 && gpu_node_output(node, 0)->type == ACCEL_F32
-               ? NULL
-               : "q and y have to be F32";
+    return sdk_input(node, 0)->type == ACCEL_F32 && sdk_output(node, 0)->type == ACCEL_F32 ? NULL
+                                                                                           : "q and y have to be F32";
 }
 
 static uint32_t parts_of(const struct gpu_call *call)
@@ -208,10 +207,10 @@ void gpu_attention_lower(const struct gpu_call *call, struct gpu_emitter *emitte
 
 /* ---- rotary ---- */
 
-const char *gpu_rotary_check(const struct gpu_row *row, const struct gpu_node *node)
+const char *gpu_rotary_check(const struct gpu_row *row, const struct sdk_node *node)
 {
     (void)row;
-    return gpu_node_all_f32(node, 1u << 1) && gpu_node_input(node, 1)->type == ACCEL_I32
+    return sdk_all_f32(node, 1u << 1) && sdk_input(node, 1)->type == ACCEL_I32
                ? NULL
                : "x and frequency have to be F32 and position I32";
 }
@@ -241,15 +240,14 @@ void gpu_rotary_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
 
 #define DENSE_BINDS 8u /* without a sink */
 
-const char *gpu_dense_attention_check(const struct gpu_row *row, const struct gpu_node *node)
+const char *gpu_dense_attention_check(const struct gpu_row *row, const struct sdk_node *node)
 {
     (void)row;
-    if (!gpu_node_all_f32(node, 3u << 3) || gpu_node_input(node, 3)->type != ACCEL_I32 ||
-        gpu_node_input(node, 4)->type != ACCEL_I32)
+    if (!sdk_all_f32(node, 3u << 3) || sdk_input(node, 3)->type != ACCEL_I32 || sdk_input(node, 4)->type != ACCEL_I32)
         return "first and first_key have to be I32, and all others F32";
-    if (gpu_node_input(node, 0)->dims[2].add > HEAD || gpu_node_input(node, 2)->dims[2].add > HEAD)
+    if (sdk_input(node, 0)->dims[2].add > HEAD || sdk_input(node, 2)->dims[2].add > HEAD)
         return "heads have more than 1024 elements";
-    if (gpu_node_input(node, 7) != NULL && node->limits->bindings <= DENSE_BINDS)
+    if (sdk_input(node, 7) != NULL && gpu_limits_of(node)->bindings <= DENSE_BINDS)
         return "the device binds too few buffers to a kernel for learned sinks";
     return NULL;
 }

@@ -22,10 +22,10 @@ static uint32_t number_of(uint32_t type)
 
 /* ---- cast ---- */
 
-const char *gpu_cast_check(const struct gpu_row *row, const struct gpu_node *node)
+const char *gpu_cast_check(const struct gpu_row *row, const struct sdk_node *node)
 {
     (void)row;
-    return number_of(gpu_node_input(node, 0)->type) < 4 && number_of(gpu_node_output(node, 0)->type) < 4
+    return number_of(sdk_input(node, 0)->type) < 4 && number_of(sdk_output(node, 0)->type) < 4
                ? NULL
                : "x and y have to be F32, F16, BF16 or I32";
 }
@@ -63,12 +63,12 @@ static bool is_matrix(uint32_t op, uint32_t input)
     return op == ACCEL_OP_MATMUL && input == 1;
 }
 
-const char *gpu_half_check(const struct gpu_row *row, const struct gpu_node *node)
+const char *gpu_half_check(const struct gpu_row *row, const struct sdk_node *node)
 {
-    const uint32_t type = gpu_node_output(node, 0)->type;
+    const uint32_t type = sdk_output(node, 0)->type;
 
     for (uint32_t i = 0; i < GPU_INPUTS; i++) {
-        const struct accel_value *value = gpu_node_input(node, i);
+        const struct accel_value *value = sdk_input(node, i);
 
         if (value == NULL)
             continue;

@@ -17,14 +17,14 @@ static const char *matrix_reason(const struct accel_value *matrix)
 }
 
 /* Returns NULL if kernels read input `input` as a matrix and all other values are F32, or the reason. */
-static const char *gpu_matrix_check(const struct gpu_node *node, uint32_t input)
+static const char *gpu_matrix_check(const struct sdk_node *node, uint32_t input)
 {
-    if (!gpu_node_all_f32(node, 1u << input))
+    if (!sdk_all_f32(node, 1u << input))
         return "all values but the matrix have to be F32";
-    return matrix_reason(gpu_node_input(node, input));
+    return matrix_reason(sdk_input(node, input));
 }
 
-const char *gpu_matmul_check(const struct gpu_row *row, const struct gpu_node *node)
+const char *gpu_matmul_check(const struct gpu_row *row, const struct sdk_node *node)
 {
     (void)row;
     return gpu_matrix_check(node, 1);
@@ -45,18 +45,18 @@ bool gpu_use_format(struct gpu_launch *launch, uint32_t type)
 }
 
 /* Integer codes are multiplied with x before scaling. */
-static const char *unscaled_reason(const struct gpu_row *row, const struct gpu_node *node)
+static const char *unscaled_reason(const struct gpu_row *row, const struct sdk_node *node)
 {
     struct gpu_format format;
 
-    if (!gpu_format_of(gpu_node_input(node, 1)->type, &format) || format.bits > 8 ||
+    if (!gpu_format_of(sdk_input(node, 1)->type, &format) || format.bits > 8 ||
         format.codebook == FORMAT_CODEBOOK_NF4 || format.codebook == FORMAT_CODEBOOK_ROW ||
         format.codebook == FORMAT_CODEBOOK_E4M3)
         return "the weights' codes are not integers";
     return gpu_matmul_check(row, node);
 }
 
-static uint32_t rounding_of(const struct gpu_node *node)
+static uint32_t rounding_of(const struct sdk_node *node)
 {
     const struct accel_matmul *attributes = node->node->attributes;
     const struct accel_conv *conv = node->node->attributes;
@@ -68,13 +68,14 @@ static uint32_t rounding_of(const struct gpu_node *node)
 }
 
 /* Used by default if the device has fast dot products, otherwise only with an explicit arrangement. */
-const char *gpu_matmul_dot_check(const struct gpu_row *row, const struct gpu_node *node)
+const char *gpu_matmul_dot_check(const struct gpu_row *row, const struct sdk_node *node)
 {
-    const uint32_t quick = (node->limits->features & GPU_FEATURE_DOT8_FAST) != 0;
+    const uint32_t quick = (gpu_limits_of(node)->features & GPU_FEATURE_DOT8_FAST) != 0;
 
     if (!ACCEL_ALLOWS_Q8(rounding_of(node)))
         return "the node does not allow rounding";
-    if (gpu_arrange(node->limits).dot.source == NULL || (!quick && node->limits->arrangement == GPU_ARRANGE_AUTO))
+    if (gpu_arrange(gpu_limits_of(node)).dot.source == NULL ||
+        (!quick && gpu_limits_of(node)->arrangement == GPU_ARRANGE_AUTO))
         return "the device multiplies bytes no quicker than floats";
     return unscaled_reason(row, node);
 }
@@ -85,9 +86,9 @@ const char *gpu_matmul_dot_check(const struct gpu_row *row, const struct gpu_nod
 #define MATRIX_BYTES 24576u /* of local memory, rounded up: two times 64 rows, and 4 products of 16 x 16 */
 
 /* Values of W are rounded too: scales of bfloats and floats leave the range of halves. */
-const char *gpu_matmul_matrix_check(const struct gpu_row *row, const struct gpu_node *node)
+const char *gpu_matmul_matrix_check(const struct gpu_row *row, const struct sdk_node *node)
 {
-    const struct gpu_limits *limits = node->limits;
+    const struct gpu_limits *limits = gpu_limits_of(node);
     const uint32_t rounding = rounding_of(node);
     struct gpu_format format;
 
@@ -98,20 +99,20 @@ const char *gpu_matmul_matrix_check(const struct gpu_row *row, const struct gpu_
     if (limits->subgroups[1] == 0 || limits->subgroup == 0 ||
         MATRIX_SUBGROUPS * limits->subgroup > limits->group_items || limits->local_bytes < MATRIX_BYTES)
         return "the device has no subgroups of a known size for it, or too little local memory";
-    if (!gpu_format_of(gpu_node_input(node, 1)->type, &format) || format.bits > 16 || format.scales == FORMAT_BFLOAT ||
+    if (!gpu_format_of(sdk_input(node, 1)->type, &format) || format.bits > 16 || format.scales == FORMAT_BFLOAT ||
         format.scales == FORMAT_POWERS || format.scales == FORMAT_SUPER16L)
         return "the weights may leave the range of halves";
     return gpu_matmul_check(row, node);
 }
 
 /* GPUs that have halves multiply twice as many of them as floats; processors convert them. */
-const char *gpu_matmul_halves_check(const struct gpu_row *row, const struct gpu_node *node)
+const char *gpu_matmul_halves_check(const struct gpu_row *row, const struct sdk_node *node)
 {
     const uint32_t rounding = rounding_of(node);
 
     if (rounding != ACCEL_F16 && rounding != ACCEL_BF16 && !ACCEL_ALLOWS_Q8(rounding))
         return "the node does not allow rounding";
-    if (gpu_arrange(node->limits).halves.source == NULL)
+    if (gpu_arrange(gpu_limits_of(node)).halves.source == NULL)
         return "the device multiplies halves no quicker than floats";
     return unscaled_reason(row, node);
 }
@@ -242,12 +243,12 @@ void gpu_matmul_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
 
 /* ---- experts ---- */
 
-const char *gpu_expert_matmul_check(const struct gpu_row *row, const struct gpu_node *node)
+const char *gpu_expert_matmul_check(const struct gpu_row *row, const struct sdk_node *node)
 {
     (void)row;
-    if (!gpu_node_all_f32(node, 1u << 1 | 1u << 2) || gpu_node_input(node, 2)->type != ACCEL_I32)
+    if (!sdk_all_f32(node, 1u << 1 | 1u << 2) || sdk_input(node, 2)->type != ACCEL_I32)
         return "x, bias, factor and y have to be F32, and ids I32";
-    return matrix_reason(gpu_node_input(node, 1));
+    return matrix_reason(sdk_input(node, 1));
 }
 
 /* The lanes of a workgroup. Vectors of rows must not cross the end of an expert, or each lane has single rows. */
@@ -307,12 +308,12 @@ void gpu_expert_matmul_lower(const struct gpu_call *call, struct gpu_emitter *em
     }
 }
 
-const char *gpu_embed_check(const struct gpu_row *row, const struct gpu_node *node)
+const char *gpu_embed_check(const struct gpu_row *row, const struct sdk_node *node)
 {
     (void)row;
-    if (gpu_node_input(node, 1)->type != ACCEL_I32 || gpu_node_output(node, 0)->type != ACCEL_F32)
+    if (sdk_input(node, 1)->type != ACCEL_I32 || sdk_output(node, 0)->type != ACCEL_F32)
         return "ids have to be I32 and y F32";
-    return matrix_reason(gpu_node_input(node, 0));
+    return matrix_reason(sdk_input(node, 0));
 }
 
 void gpu_embed_lower(const struct gpu_call *call, struct gpu_emitter *emitter)

@@ -8,11 +8,10 @@
 
 /* ---- reduce ---- */
 
-const char *gpu_reduce_check(const struct gpu_row *row, const struct gpu_node *node)
+const char *gpu_reduce_check(const struct gpu_row *row, const struct sdk_node *node)
 {
     (void)row;
-    return gpu_node_all_f32(node, 1u << 1) &&
-                   (gpu_node_input(node, 1) == NULL || gpu_node_input(node, 1)->type == ACCEL_I32)
+    return sdk_all_f32(node, 1u << 1) && (sdk_input(node, 1) == NULL || sdk_input(node, 1)->type == ACCEL_I32)
                ? NULL
                : "x and y have to be F32 and first I32";
 }
@@ -116,13 +115,13 @@ void gpu_pool_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
 }
 
 /* Places are quotients of products that have to fit 31 bits. */
-const char *gpu_resize_check(const struct gpu_row *row, const struct gpu_node *node)
+const char *gpu_resize_check(const struct gpu_row *row, const struct sdk_node *node)
 {
     const struct accel_resize *attributes = node->node->attributes;
-    const struct accel_value *x = gpu_node_input(node, 0);
+    const struct accel_value *x = sdk_input(node, 0);
 
     (void)row;
-    if (!gpu_node_all_f32(node, 0))
+    if (!sdk_all_f32(node, 0))
         return "x and y have to be F32";
     for (uint32_t axis = x->rank == 3; axis < 2; axis++)
         if (x->dims[x->rank - 3 + axis].add > (uint64_t)INT32_MAX / 2 / attributes->extent[axis])

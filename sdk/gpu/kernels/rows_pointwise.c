@@ -49,10 +49,10 @@ void gpu_softmax_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
     emit_rows(call, emitter, "softmax", 1);
 }
 
-const char *gpu_argmax_check(const struct gpu_row *row, const struct gpu_node *node)
+const char *gpu_argmax_check(const struct gpu_row *row, const struct sdk_node *node)
 {
     (void)row;
-    return gpu_node_input(node, 0)->type == ACCEL_F32 && gpu_node_output(node, 0)->type == ACCEL_I32
+    return sdk_input(node, 0)->type == ACCEL_F32 && sdk_output(node, 0)->type == ACCEL_I32
                ? NULL
                : "x has to be F32 and y I32";
 }
@@ -64,12 +64,12 @@ const char *gpu_argmax_check(const struct gpu_row *row, const struct gpu_node *n
 #define RANKED_PLACES 64u
 #define LAUNCH_PLACES 1024u /* found by one launch */
 
-const char *gpu_top_k_check(const struct gpu_row *row, const struct gpu_node *node)
+const char *gpu_top_k_check(const struct gpu_row *row, const struct sdk_node *node)
 {
-    const struct accel_value *values = gpu_node_output(node, 1);
+    const struct accel_value *values = sdk_output(node, 1);
 
     (void)row;
-    return gpu_node_input(node, 0)->type == ACCEL_F32 && gpu_node_output(node, 0)->type == ACCEL_I32 &&
+    return sdk_input(node, 0)->type == ACCEL_F32 && sdk_output(node, 0)->type == ACCEL_I32 &&
                    (values == NULL || values->type == ACCEL_F32)
                ? NULL
                : "x and values have to be F32 and y I32";
@@ -119,10 +119,10 @@ void gpu_argmax_lower(const struct gpu_call *call, struct gpu_emitter *emitter)
 #define SAMPLE_MOST (1u << 19) /* tokens: lavapipe ends the loops of more */
 #define SAMPLE_GROUP 64u       /* least items that share a row */
 
-const char *gpu_sample_check(const struct gpu_row *row, const struct gpu_node *node)
+const char *gpu_sample_check(const struct gpu_row *row, const struct sdk_node *node)
 {
     (void)row;
-    return gpu_node_input(node, 0)->dims[1].add <= SAMPLE_MOST ? NULL : "a row has more than 524288 logits";
+    return sdk_input(node, 0)->dims[1].add <= SAMPLE_MOST ? NULL : "a row has more than 524288 logits";
 }
 
 uint64_t gpu_sample_scratch(const struct gpu_call *call)
@@ -206,13 +206,13 @@ void gpu_pointwise_lower(const struct gpu_call *call, struct gpu_emitter *emitte
     gpu_emit(emitter, &launch);
 }
 
-const char *gpu_gather_check(const struct gpu_row *row, const struct gpu_node *node)
+const char *gpu_gather_check(const struct gpu_row *row, const struct sdk_node *node)
 {
-    const uint32_t type = gpu_node_input(node, 0)->type;
+    const uint32_t type = sdk_input(node, 0)->type;
 
     (void)row;
-    return (type == ACCEL_F32 || type == ACCEL_I32) && gpu_node_input(node, 1)->type == ACCEL_I32 &&
-                   gpu_node_output(node, 0)->type == type
+    return (type == ACCEL_F32 || type == ACCEL_I32) && sdk_input(node, 1)->type == ACCEL_I32 &&
+                   sdk_output(node, 0)->type == type
                ? NULL
                : "x has to be F32 or I32 and index I32";
 }

@@ -18,15 +18,15 @@ struct copy {
     uint32_t pad; /* dimension that is padded, DIMS: none */
 };
 
-const char *gpu_strided_check(const struct gpu_row *row, const struct gpu_node *node)
+const char *gpu_strided_check(const struct gpu_row *row, const struct sdk_node *node)
 {
-    const uint32_t type = gpu_node_output(node, 0)->type;
+    const uint32_t type = sdk_output(node, 0)->type;
 
     (void)row;
     if (type != ACCEL_F32 && type != ACCEL_I32)
         return "values have to be F32 or I32";
     for (uint32_t i = 0; i < GPU_INPUTS; i++)
-        if (gpu_node_input(node, i) != NULL && gpu_node_input(node, i)->type != type)
+        if (sdk_input(node, i) != NULL && sdk_input(node, i)->type != type)
             return "inputs and outputs have to have one type";
     return NULL;
 }
