@@ -18,6 +18,9 @@
 #include <accel/ops.h>
 #include <accel/run.h>
 
+/** Elements of an array. */
+#define COUNT(list) ((uint32_t)(sizeof(list) / sizeof(*(list))))
+
 #define CONFORM_FAILURES 12u /* failures that end a test */
 #define CONFORM_HELD 48u     /* compiled modules that stay open while later cases run */
 

@@ -230,33 +230,43 @@ void decoder_free(struct decoder *d)
 
 /* ---- the reference in plain C ---- */
 
-static void to_float(const double *from, uint64_t count, float *to)
-{
-    for (uint64_t i = 0; i < count; i++)
-        to[i] = (float)from[i];
-}
-
-/* Computes y = x W^T in F32. `wide` holds the result in binary64. */
+/* Computes y = x W^T, in F32 if `wide` is NULL, else in binary64. */
 static void multiply(const struct conform_tensor *w, const float *x, uint32_t rows, double *wide, float *y)
 {
-    reference_matmul(x, w->exact, NULL, NULL, ACCEL_FN_NONE, rows, w->rows, w->width, wide);
-    to_float(wide, rows * w->rows, y);
+    for (uint64_t i = 0; i < rows * w->rows; i++) {
+        const float *a = x + i / w->rows * w->width, *b = w->exact + i % w->rows * w->width;
+        double sum = 0;
+
+        for (uint64_t l = 0; l < w->width; l++)
+            sum += (double)a[l] * b[l];
+        if (wide != NULL)
+            wide[i] = sum;
+        else
+            y[i] = (float)sum;
+    }
 }
 
-static void normalize(const struct conform_tensor *w, const float *x, uint32_t rows, double *wide, float *y)
+static void normalize(const struct conform_tensor *w, const float *x, uint32_t rows, float *y)
 {
-    reference_norm(ACCEL_OP_RMS_NORM, x, w->exact, NULL, norm_attributes.epsilon, rows, w->width, wide);
-    to_float(wide, rows * w->width, y);
+    for (uint32_t r = 0; r < rows; r++, x += w->width, y += w->width) {
+        double square = 0;
+
+        for (uint64_t i = 0; i < w->width; i++)
+            square += (double)x[i] * x[i];
+        for (uint64_t i = 0; i < w->width; i++)
+            y[i] = (float)(x[i] / sqrt(square / (double)w->width + norm_attributes.epsilon) * w->exact[i]);
+    }
 }
 
-static void rotate(const float *frequency, float *x, uint32_t tokens, uint32_t heads, double *wide)
+/* Rotates neighbours of each head by the position of its token. */
+static void rotate(const float *frequency, float *x, uint32_t tokens, uint32_t heads)
 {
-    int32_t position[DECODER_SLOTS] = {0};
+    for (uint32_t p = 0; p < tokens * heads * PAIRS; p++) {
+        double angle = (double)((float)(p / PAIRS / heads) * frequency[p % PAIRS]), a = x[2 * p], b = x[2 * p + 1];
 
-    for (uint32_t t = 0; t < tokens; t++)
-        position[t] = (int32_t)t;
-    reference_rotary(&rotary_attributes, x, position, frequency, tokens, heads, DECODER_HEAD_SIZE, PAIRS, wide);
-    to_float(wide, (uint64_t)tokens * heads * DECODER_HEAD_SIZE, x);
+        x[2 * p] = (float)(a * cos(angle) - b * sin(angle));
+        x[2 * p + 1] = (float)(a * sin(angle) + b * cos(angle));
+    }
 }
 
 #define MOST (DECODER_SLOTS * DECODER_FFN)
@@ -282,7 +292,8 @@ static void attend(const float *q, const float *k, const float *v, uint32_t toke
     for (uint32_t p = 0; p < 2 * DECODER_PAGES; p++)
         table[p] = (int32_t)p;
     reference_attend(&call, scores, wide);
-    to_float(wide, (uint64_t)tokens * DECODER_WIDTH, y);
+    for (uint32_t i = 0; i < tokens * DECODER_WIDTH; i++)
+        y[i] = (float)wide[i];
 }
 
 static void reference_layer(const struct decoder *d, uint32_t index, float *h, uint32_t tokens)
@@ -292,29 +303,28 @@ static void reference_layer(const struct decoder *d, uint32_t index, float *h, u
     const struct conform_tensor *t = &d->tensors[(size_t)index * OF_LAYER];
     const float *frequency = d->tensors[FREQUENCY].exact;
 
-    normalize(&t[NORM], h, tokens, wide, n);
-    multiply(&t[QUERY], n, tokens, wide, q);
-    multiply(&t[KEY], n, tokens, wide, k);
-    multiply(&t[VALUE], n, tokens, wide, v);
-    rotate(frequency, q, tokens, DECODER_HEADS, wide);
-    rotate(frequency, k, tokens, DECODER_KV_HEADS, wide);
+    normalize(&t[NORM], h, tokens, n);
+    multiply(&t[QUERY], n, tokens, NULL, q);
+    multiply(&t[KEY], n, tokens, NULL, k);
+    multiply(&t[VALUE], n, tokens, NULL, v);
+    rotate(frequency, q, tokens, DECODER_HEADS);
+    rotate(frequency, k, tokens, DECODER_KV_HEADS);
     attend(q, k, v, tokens, wide, n);
-    multiply(&t[OUT], n, tokens, wide, q);
+    multiply(&t[OUT], n, tokens, NULL, q);
     for (uint32_t i = 0; i < tokens * DECODER_WIDTH; i++)
         h[i] += q[i];
-    normalize(&t[NORM_2], h, tokens, wide, n);
-    multiply(&t[GATE], n, tokens, wide, q);
-    multiply(&t[UP], n, tokens, wide, k);
+    normalize(&t[NORM_2], h, tokens, n);
+    multiply(&t[GATE], n, tokens, NULL, q);
+    multiply(&t[UP], n, tokens, NULL, k);
     for (uint32_t i = 0; i < tokens * DECODER_FFN; i++)
         v[i] = (float)(reference_function(ACCEL_FN_SILU, q[i]) * k[i]);
-    multiply(&t[DOWN], v, tokens, wide, q);
+    multiply(&t[DOWN], v, tokens, NULL, q);
     for (uint32_t i = 0; i < tokens * DECODER_WIDTH; i++)
         h[i] += q[i];
 }
 
 void decoder_reference(const struct decoder *d, const int32_t *ids, uint32_t count, double *logits)
 {
-    double wide[MOST];
     float h[MOST], n[MOST];
 
     for (uint32_t t = 0; t < count; t++)
@@ -322,7 +332,6 @@ void decoder_reference(const struct decoder *d, const int32_t *ids, uint32_t cou
                DECODER_WIDTH * sizeof(*h));
     for (uint32_t l = 0; l < DECODER_LAYERS; l++)
         reference_layer(d, l, h, count);
-    normalize(&d->tensors[FINAL], h, count, wide, n);
-    reference_matmul(n, d->tensors[HEAD].exact, NULL, NULL, ACCEL_FN_NONE, count, DECODER_VOCABULARY, DECODER_WIDTH,
-                     logits);
+    normalize(&d->tensors[FINAL], h, count, n);
+    multiply(&d->tensors[HEAD], n, count, logits, NULL);
 }

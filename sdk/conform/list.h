@@ -29,13 +29,39 @@ void conform_add(struct conform_list *list, enum conform_needs needs, uint32_t p
                  void (*run)(struct conform *conform), const char *name, ...) ACCEL_PRINTF(5, 6);
 
 struct reference_call;
+struct trial_case;
+
+#define CONFORM_OPERATOR_TESTS 8u
+
+/** A test of an operator, called OPERATOR/NAME: fixed cases, then a function; either may be absent. */
+struct conform_operator_test {
+    const char *name;
+    void (*run)(struct conform *conform);
+    uint32_t parameter;
+    const struct trial_case *cases;
+    uint32_t case_count;
+};
+
+/** Rows of conform_operator.tests: a function, and fixed cases that it adds random ones to, if it is not NULL. */
+#define CONFORM_TEST(text, function, number)                                                                           \
+    {                                                                                                                  \
+        .name = text, .run = function, .parameter = number                                                             \
+    }
+#define CONFORM_CASES(text, list, function)                                                                            \
+    {                                                                                                                  \
+        .name = text, .run = function, .cases = list, .case_count = COUNT(list)                                        \
+    }
 
 /** An operator in the kit: the file with its cases defines it. */
 struct conform_operator {
-    void (*add)(struct conform_list *list); /**< adds its tests */
     /** Computes its outputs for cases that call trial_expect; NULL where cases compute what they expect. */
     void (*compute)(const struct reference_call *call);
+    void (*add)(struct conform_list *list); /**< adds its tests beside `tests`, such as those of every type; or NULL */
+    struct conform_operator_test tests[CONFORM_OPERATOR_TESTS]; /**< up to the first without a name */
 };
+
+/** Adds the tests of an operator. */
+void conform_add_operator(struct conform_list *list, uint32_t op);
 
 /** Returns the operator of a number below ACCEL_OP_END; NULL if no operator has it. */
 const struct conform_operator *conform_operator_find(uint32_t op);

@@ -11,7 +11,6 @@
 #include "sdk/conform/reference.h"
 #include "sdk/conform/trial_case.h"
 
-#define COUNT(list) (uint32_t)(sizeof(list) / sizeof(*(list)))
 #define TEXT 240u /* bytes of a case's inputs or attributes */
 
 /* ---- shapes ---- */
@@ -34,11 +33,6 @@ static uint64_t inner_count(const struct reference_value *value, uint32_t axis)
     for (uint32_t d = axis + 1; d < value->rank; d++)
         count *= value->extents[d];
     return count;
-}
-
-static uint64_t element_count(const struct reference_value *value)
-{
-    return outer_count(value, value->rank);
 }
 
 /* Writes random extents, of at most 2000 elements, as text of a case. The leading one has a t if `has_rows`. */
@@ -94,7 +88,7 @@ static void compute_scale(const struct reference_call *call)
 {
     const struct accel_scale *at = call->attributes;
 
-    for (uint64_t i = 0; i < element_count(call->outputs[0]); i++)
+    for (uint64_t i = 0; i < reference_elements(call->outputs[0]); i++)
         call->outputs[0]->at[i] = call->inputs[0]->at[i] * at->scale + at->add;
 }
 
@@ -102,7 +96,7 @@ static void compute_clamp(const struct reference_call *call)
 {
     const struct accel_clamp *at = call->attributes;
 
-    for (uint64_t i = 0; i < element_count(call->outputs[0]); i++) {
+    for (uint64_t i = 0; i < reference_elements(call->outputs[0]); i++) {
         double x = call->inputs[0]->at[i];
 
         call->outputs[0]->at[i] = x < at->low ? at->low : x > at->high ? at->high : x;
@@ -202,19 +196,10 @@ static void chain(struct conform *conform)
     }
 }
 
-static void add_scale(struct conform_list *list)
-{
-    conform_add(list, CONFORM_DEVICE, 0, scale, "scale/elements");
-    conform_add(list, CONFORM_DEVICE, 0, chain, "scale/chain");
-}
-
-static void add_clamp(struct conform_list *list)
-{
-    conform_add(list, CONFORM_DEVICE, 0, clamp, "clamp/elements");
-}
-
-const struct conform_operator conform_op_scale = {add_scale, compute_scale};
-const struct conform_operator conform_op_clamp = {add_clamp, compute_clamp};
+const struct conform_operator conform_op_scale = {
+    .compute = compute_scale, .tests = {CONFORM_TEST("elements", scale, 0), CONFORM_TEST("chain", chain, 0)}};
+const struct conform_operator conform_op_clamp = {.compute = compute_clamp,
+                                                  .tests = {CONFORM_TEST("elements", clamp, 0)}};
 
 /* ---- concat ---- */
 
@@ -293,19 +278,9 @@ static void concat(struct conform *conform)
     }
 }
 
-/* Adds a test for floats and one for integers. */
-static void add_moved(struct conform_list *list, uint32_t op, void (*run)(struct conform *conform))
-{
-    conform_add(list, CONFORM_DEVICE, ACCEL_F32, run, "%s/f32", accel_op_name(op));
-    conform_add(list, CONFORM_DEVICE, ACCEL_I32, run, "%s/i32", accel_op_name(op));
-}
-
-static void add_concat(struct conform_list *list)
-{
-    add_moved(list, ACCEL_OP_CONCAT, concat);
-}
-
-const struct conform_operator conform_op_concat = {add_concat, compute_concat};
+const struct conform_operator conform_op_concat = {
+    .compute = compute_concat,
+    .tests = {CONFORM_TEST("f32", concat, ACCEL_F32), CONFORM_TEST("i32", concat, ACCEL_I32)}};
 
 /* ---- slice ---- */
 
@@ -370,12 +345,8 @@ static void slice(struct conform *conform)
     }
 }
 
-static void add_slice(struct conform_list *list)
-{
-    add_moved(list, ACCEL_OP_SLICE, slice);
-}
-
-const struct conform_operator conform_op_slice = {add_slice, compute_slice};
+const struct conform_operator conform_op_slice = {
+    .compute = compute_slice, .tests = {CONFORM_TEST("f32", slice, ACCEL_F32), CONFORM_TEST("i32", slice, ACCEL_I32)}};
 
 /* ---- permute ---- */
 
@@ -384,7 +355,7 @@ static void compute_permute(const struct reference_call *call)
     const struct accel_permute *at = call->attributes;
     const struct reference_value *x = call->inputs[0], *y = call->outputs[0];
 
-    for (uint64_t e = 0; e < element_count(y); e++) {
+    for (uint64_t e = 0; e < reference_elements(y); e++) {
         uint64_t rest = e, from = 0;
 
         for (uint32_t i = y->rank; i-- > 0; rest /= y->extents[i])
@@ -450,12 +421,9 @@ static void permute(struct conform *conform)
     }
 }
 
-static void add_permute(struct conform_list *list)
-{
-    add_moved(list, ACCEL_OP_PERMUTE, permute);
-}
-
-const struct conform_operator conform_op_permute = {add_permute, compute_permute};
+const struct conform_operator conform_op_permute = {
+    .compute = compute_permute,
+    .tests = {CONFORM_TEST("f32", permute, ACCEL_F32), CONFORM_TEST("i32", permute, ACCEL_I32)}};
 
 /* ---- pad ---- */
 
@@ -488,8 +456,6 @@ static void compute_pad(const struct reference_call *call)
                     from < 0 ? (double)at->value : x->at[(o * extent + (uint64_t)from) * inner + i];
             }
 }
-
-static const char *const pad_modes[] = {"value", "mirror", "edge"};
 
 static void pad_case(struct conform *conform, uint32_t rank, const uint64_t *extents, uint32_t rows, uint32_t axis,
                      uint64_t before, uint64_t after)
@@ -540,13 +506,10 @@ static void pad(struct conform *conform)
     }
 }
 
-static void add_pad(struct conform_list *list)
-{
-    for (uint32_t mode = 0; mode < COUNT(pad_modes); mode++)
-        conform_add(list, CONFORM_DEVICE, mode, pad, "pad/%s", pad_modes[mode]);
-}
-
-const struct conform_operator conform_op_pad = {add_pad, compute_pad};
+const struct conform_operator conform_op_pad = {.compute = compute_pad,
+                                                .tests = {CONFORM_TEST("value", pad, ACCEL_PAD_VALUE),
+                                                          CONFORM_TEST("mirror", pad, ACCEL_PAD_MIRROR),
+                                                          CONFORM_TEST("edge", pad, ACCEL_PAD_EDGE)}};
 
 /* ---- reduce ---- */
 
@@ -571,18 +534,16 @@ static void compute_reduce(const struct reference_call *call)
     uint64_t inner = inner_count(x, at->axis), extent = x->extents[at->axis];
 
     if (first == NULL) {
-        for (uint64_t i = 0; i < element_count(y); i++)
+        for (uint64_t i = 0; i < reference_elements(y); i++)
             y->at[i] = reduce_elements(at->kind, x->at + i / inner * extent * inner + i % inner, extent, inner);
         return;
     }
-    for (uint64_t i = 0; i < element_count(y); i++) {
+    for (uint64_t i = 0; i < reference_elements(y); i++) {
         uint64_t begin = (uint64_t)first->at[i / inner], end = (uint64_t)first->at[i / inner + 1];
 
         y->at[i] = reduce_elements(at->kind, x->at + begin * inner + i % inner, end - begin, inner);
     }
 }
-
-static const char *const reduce_kinds[] = {"sum", "mean", "max"};
 
 /* Returns the largest result that is likely: sums of n elements have a deviation of sqrt(n / 3). */
 static double reduce_scale(uint32_t kind, uint64_t count)
@@ -680,15 +641,12 @@ static void segments(struct conform *conform)
     }
 }
 
-static void add_reduce(struct conform_list *list)
-{
-    for (uint32_t kind = 0; kind < COUNT(reduce_kinds); kind++) {
-        conform_add(list, CONFORM_DEVICE, kind, reduce, "reduce/%s", reduce_kinds[kind]);
-        conform_add(list, CONFORM_DEVICE, kind, segments, "reduce/%s_segments", reduce_kinds[kind]);
-    }
-}
-
-const struct conform_operator conform_op_reduce = {add_reduce, compute_reduce};
+const struct conform_operator conform_op_reduce = {
+    .compute = compute_reduce,
+    .tests = {CONFORM_TEST("sum", reduce, ACCEL_REDUCE_SUM), CONFORM_TEST("sum_segments", segments, ACCEL_REDUCE_SUM),
+              CONFORM_TEST("mean", reduce, ACCEL_REDUCE_MEAN),
+              CONFORM_TEST("mean_segments", segments, ACCEL_REDUCE_MEAN), CONFORM_TEST("max", reduce, ACCEL_REDUCE_MAX),
+              CONFORM_TEST("max_segments", segments, ACCEL_REDUCE_MAX)}};
 
 /* ---- top-k ---- */
 
@@ -699,7 +657,7 @@ static void compute_top_k(const struct reference_call *call)
     const struct reference_value *x = call->inputs[0], *y = call->outputs[0], *values = call->outputs[1];
     uint64_t n = x->extents[x->rank - 1];
 
-    for (uint64_t r = 0; r < element_count(y) / at->k; r++) {
+    for (uint64_t r = 0; r < reference_elements(y) / at->k; r++) {
         const double *row = x->at + r * n;
         double *places = y->at + r * at->k;
 
@@ -776,10 +734,5 @@ static void top_k(struct conform *conform)
     }
 }
 
-static void add_top_k(struct conform_list *list)
-{
-    conform_add(list, CONFORM_DEVICE, 0, top_k, "top_k/places");
-    conform_add(list, CONFORM_DEVICE, 1, top_k, "top_k/values");
-}
-
-const struct conform_operator conform_op_top_k = {add_top_k, compute_top_k};
+const struct conform_operator conform_op_top_k = {
+    .compute = compute_top_k, .tests = {CONFORM_TEST("places", top_k, 0), CONFORM_TEST("values", top_k, 1)}};

@@ -11,8 +11,6 @@
 #include "sdk/conform/reference.h"
 #include "sdk/conform/trial_case.h"
 
-#define COUNT(list) (uint32_t)(sizeof(list) / sizeof(*(list)))
-
 /* One query of one head. */
 struct query {
     const struct reference_call *call;
@@ -223,37 +221,6 @@ static const struct trial_case sink_cases[] = {
           .center = 12, .causal = 1, .before = 11),
 };
 
-static void run_cases(struct conform *conform, const struct trial_case *cases, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++)
-        trial_case_run(conform, &cases[i]);
-}
-
-static void plain(struct conform *conform)
-{
-    run_cases(conform, plain_cases, COUNT(plain_cases));
-}
-
-static void causal(struct conform *conform)
-{
-    run_cases(conform, causal_cases, COUNT(causal_cases));
-}
-
-static void window(struct conform *conform)
-{
-    run_cases(conform, window_cases, COUNT(window_cases));
-}
-
-static void bias(struct conform *conform)
-{
-    run_cases(conform, bias_cases, COUNT(bias_cases));
-}
-
-static void sink(struct conform *conform)
-{
-    run_cases(conform, sink_cases, COUNT(sink_cases));
-}
-
 /* Any combination of attributes and optional inputs. */
 static void any_case(struct conform *conform)
 {
@@ -297,14 +264,8 @@ static void any(struct conform *conform)
         any_case(conform);
 }
 
-static void add_dense_attention(struct conform_list *list)
-{
-    conform_add(list, CONFORM_DEVICE, 0, plain, "dense_attention/plain");
-    conform_add(list, CONFORM_DEVICE, 0, causal, "dense_attention/causal");
-    conform_add(list, CONFORM_DEVICE, 0, window, "dense_attention/window");
-    conform_add(list, CONFORM_DEVICE, 0, bias, "dense_attention/bias");
-    conform_add(list, CONFORM_DEVICE, 0, sink, "dense_attention/sink");
-    conform_add(list, CONFORM_DEVICE, 0, any, "dense_attention/any");
-}
-
-const struct conform_operator conform_op_dense_attention = {add_dense_attention, compute_dense_attention};
+const struct conform_operator conform_op_dense_attention = {
+    .compute = compute_dense_attention,
+    .tests = {CONFORM_CASES("plain", plain_cases, NULL), CONFORM_CASES("causal", causal_cases, NULL),
+              CONFORM_CASES("window", window_cases, NULL), CONFORM_CASES("bias", bias_cases, NULL),
+              CONFORM_CASES("sink", sink_cases, NULL), CONFORM_TEST("any", any, 0)}};

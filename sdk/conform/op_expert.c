@@ -2,15 +2,12 @@
 /* Products with chosen experts: reference, and cases for weights of every type of the format registry. */
 #include "config.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "sdk/conform/list.h"
 #include "sdk/conform/reference.h"
 #include "sdk/conform/trial_case.h"
-
-#define COUNT(list) (uint32_t)(sizeof(list) / sizeof(*(list)))
 
 static void compute_expert_matmul(const struct reference_call *call)
 {
@@ -71,15 +68,10 @@ static void fill_ids(struct trial_inputs *inputs)
     }
 }
 
-static const uint32_t roundings[] = {ACCEL_F32, ACCEL_Q8_0, ACCEL_F16, ACCEL_BF16};
-static const double ceilings[] = {TRIAL_F32, TRIAL_ROUNDED_Q8, TRIAL_ROUNDED_F16, TRIAL_ROUNDED_Q8};
-static const char *const rounding_names[] = {"", ", x may be rounded to q8", ", x may be rounded to f16",
-                                             ", x may be rounded to bf16"};
-
 struct form {
     uint32_t tokens, choices, experts, n;
     uint64_t k;
-    uint32_t rounding; /* index in the tables above */
+    uint32_t rounding; /* index of trial_roundings */
     uint32_t with;     /* BIAS, FACTOR, CHOSEN */
     uint32_t function;
     enum routing routing;
@@ -89,7 +81,7 @@ static void expert_case(struct conform *conform, const struct form *form)
 {
     const struct accel_expert_matmul at = {.size = sizeof(at),
                                            .function = form->function,
-                                           .rounding = roundings[form->rounding],
+                                           .rounding = trial_roundings[form->rounding].type,
                                            .experts = form->experts};
     static const char *const routings[] = {"", ", some of no expert", ", all of one expert"};
     char text[200], name[120], bias[24] = "-", chosen[16] = "";
@@ -103,13 +95,13 @@ static void expert_case(struct conform *conform, const struct form *form)
     if (form->with & FACTOR)
         snprintf(text + strlen(text), sizeof(text) - strlen(text), " f:t%u,%u", form->tokens, form->choices);
     snprintf(name, sizeof(name), "%u of %u experts%s%s%s", form->choices, form->experts, routings[form->routing],
-             rounding_names[form->rounding], form->function != ACCEL_FN_NONE ? ", with a function" : "");
+             trial_roundings[form->rounding].text, form->function != ACCEL_FN_NONE ? ", with a function" : "");
     trial_case_run(conform, &(struct trial_case){.op = ACCEL_OP_EXPERT_MATMUL,
-                                                 .ceiling = ceilings[form->rounding],
+                                                 .ceiling = trial_roundings[form->rounding].ceiling,
                                                  .inputs = text,
                                                  .attributes = &at,
                                                  .text = name,
-                                                 .scale = sqrt((double)form->k) / (form->rounding == 0 ? 2 : 1),
+                                                 .scale = trial_product_scale(form->k, form->rounding),
                                                  .fill = fill_ids,
                                                  .parameter = form->routing});
 }
@@ -141,7 +133,7 @@ static void expert_matmul(struct conform *conform)
         form.experts = 1 + conform_below(conform, 20);
         form.n = 1 + conform_below(conform, 70);
         form.k = block == 1 ? 1 + conform_below(conform, 120) : block * (1 + conform_below(conform, 2));
-        form.rounding = conform_below(conform, COUNT(roundings));
+        form.rounding = conform_below(conform, TRIAL_BY_ROW);
         form.with = conform_below(conform, 8);
         form.function = conform_below(conform, 3) == 0 ? conform_below(conform, ACCEL_FN_END) : ACCEL_FN_NONE;
         form.routing = conform_below(conform, 3);
@@ -172,4 +164,4 @@ static void add_expert_matmul(struct conform_list *list)
     conform_add(list, CONFORM_DEVICE, ACCEL_F32, routing, "expert_matmul/routing");
 }
 
-const struct conform_operator conform_op_expert_matmul = {add_expert_matmul, compute_expert_matmul};
+const struct conform_operator conform_op_expert_matmul = {.add = add_expert_matmul, .compute = compute_expert_matmul};

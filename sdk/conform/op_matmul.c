@@ -2,12 +2,12 @@
 /* Tests of matmul and embed with weights of every type of the format registry. */
 #include "config.h"
 
-#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "sdk/conform/list.h"
 #include "sdk/conform/reference.h"
-#include "sdk/conform/trial.h"
+#include "sdk/conform/trial_case.h"
 
 /* Shape classes: rows of x, rows of the weight, blocks of a weight row. One row of x is decode; larger numbers are
  * prefill. */
@@ -21,18 +21,6 @@ static const struct shape {
 #define LONG 8192u  /* elements of a long row, which ends some blocks past them */
 #define TALL 65551u /* rows of a weight, more than 16 bits count */
 
-static const uint32_t roundings[] = {ACCEL_F32, ACCEL_Q8_0, ACCEL_F16, ACCEL_BF16, ACCEL_Q8_ROW};
-static const double ceilings[] = {TRIAL_F32, TRIAL_ROUNDED_Q8, TRIAL_ROUNDED_F16, TRIAL_ROUNDED_Q8, TRIAL_ROUNDED_Q8};
-#define BY_ROW 4u /* index of ACCEL_Q8_ROW */
-
-/* Returns the scale of the largest output: the maximum of a large number of sums of k products is about three
- * standard deviations. If x is rounded, errors have a standard deviation too, and a small output is not compared
- * with its own maximum. */
-static double scale_of(uint64_t k, uint32_t rounding)
-{
-    return sqrt((double)k) / (rounding == 0 ? 2 : 1);
-}
-
 /* ---- matmul ---- */
 
 /* Fused inputs of a matmul. Few drivers support a bias in F16: no case with an F32 bias of a fixed shape depends
@@ -45,90 +33,60 @@ static double scale_of(uint64_t k, uint32_t rounding)
 #define RANDOM_FUSED (BIAS | RESIDUAL | BIAS_F16)
 #define OUTLIER_SIZE 16.0f
 
-struct product {
-    struct accel_matmul attributes;
-    uint32_t fused;
-    uint64_t m, n, k;
-    float *x, *residual;
-    struct conform_tensor weight, bias;
-    double *want;
-};
-
-static void product_make(struct conform *conform, struct product *p, uint32_t type)
+static void compute_matmul(const struct reference_call *call)
 {
-    const uint32_t bias = p->fused & BIAS_F16 ? ACCEL_F16 : ACCEL_F32;
+    const struct reference_value *w = call->inputs[1], *bias = call->inputs[2], *residual = call->inputs[3];
+    const struct accel_matmul *at = call->attributes;
+    const uint64_t n = w->extents[0], k = w->extents[1], count = reference_elements(call->outputs[0]);
 
-    p->x = conform_floats(conform, p->m * p->k);
-    p->residual = conform_floats(conform, p->m * p->n);
-    p->want = conform_memory(conform, p->m * p->n, sizeof(*p->want));
-    conform_tensor_make(conform, type, p->n, p->k, &p->weight);
-    conform_tensor_make(conform, bias, 1, p->n, &p->bias);
+    for (uint64_t i = 0; i < count; i++) {
+        const double *x = call->inputs[0]->at + i / n * k, *row = w->at + i % n * k;
+        double sum = 0;
+
+        for (uint64_t l = 0; l < k; l++)
+            sum += x[l] * row[l];
+        sum = reference_function(at->function, sum + (bias == NULL ? 0 : bias->at[i % n]));
+        call->outputs[0]->at[i] = sum + (residual == NULL ? 0 : residual->at[i]);
+    }
 }
 
-static void product_compute(void *data)
+static void fill_outliers(struct trial_inputs *inputs)
 {
-    struct product *p = data;
+    const uint32_t k = (uint32_t)inputs->extents[0][inputs->rank[0] - 1];
 
-    reference_matmul(p->x, p->weight.exact, p->fused & BIAS ? p->bias.exact : NULL,
-                     p->fused & RESIDUAL ? p->residual : NULL, p->attributes.function, p->m, p->n, p->k, p->want);
-}
-
-static void product_free(struct product *p)
-{
-    conform_tensor_free(&p->weight);
-    conform_tensor_free(&p->bias);
-    free(p->x), free(p->residual), free(p->want);
+    for (uint64_t at = 0; at < inputs->elements[0]; at += k)
+        inputs->floats[0][at + conform_below(inputs->conform, k)] = OUTLIER_SIZE;
 }
 
 /* Runs one case. `fused`: bits of the fused inputs; the bits above them are the activation function. */
 static void matmul_case(struct conform *conform, uint32_t m, uint32_t n, uint64_t k, uint32_t rounding, uint32_t fused)
 {
-    uint32_t inputs[4] = {0, 0, ACCEL_NO_VALUE, ACCEL_NO_VALUE};
-    uint32_t split = m % 3 == 0 && m > 3 ? 3 : 1, rank = split > 1 ? 3 : 2;
-    struct product p = {.fused = fused, .m = m, .n = n, .k = k};
-    struct accel_dim dims[3];
-    struct trial trial;
+    const struct accel_matmul at = {
+        .size = sizeof(at), .function = fused >> FUNCTION_SHIFT, .rounding = trial_roundings[rounding].type};
+    char rows[24], bias[16] = "-", residual[48] = "-", inputs[160], text[80];
 
-    p.attributes = (struct accel_matmul){
-        .size = sizeof(p.attributes), .function = fused >> FUNCTION_SHIFT, .rounding = roundings[rounding]};
-    trial_begin(&trial, conform, ceilings[rounding], "[%u, %llu] x [%u, %llu], x %s%s%s%s%s", m, (unsigned long long)k,
-                n, (unsigned long long)k,
-                rounding == 0   ? "as it is"
-                : rounding == 1 ? "may be rounded to q8"
-                : rounding == 2 ? "may be rounded to f16"
-                : rounding == 3 ? "may be rounded to bf16"
-                                : "may be rounded to q8_row",
-                fused >> FUNCTION_SHIFT == ACCEL_FN_NONE ? "" : ", then ",
-                fused >> FUNCTION_SHIFT == ACCEL_FN_NONE ? "" : reference_function_name(fused >> FUNCTION_SHIFT),
-                fused & BIAS ? fused & BIAS_F16 ? ", bias in f16" : ", bias" : "",
-                fused & OUTLIER    ? ", an element of each row of x is large"
-                : fused & RESIDUAL ? ", residual"
-                                   : "");
-    product_make(conform, &p, conform->parameter);
-    for (uint32_t i = 0; fused & OUTLIER && i < m; i++)
-        p.x[i * k + conform_below(conform, (uint32_t)k)] = OUTLIER_SIZE;
-    trial.compute = product_compute;
-    trial.data = &p;
-    dims[0] = trial_rows(&trial, m / split);
-    dims[1] = trial_fixed(split);
-    dims[rank - 1] = trial_fixed(k);
-    inputs[0] = trial_input(&trial, "x", ACCEL_F32, rank, dims, p.x);
-    inputs[1] = trial_weight(&trial, "w", 2, &p.weight);
+    snprintf(rows, sizeof(rows), m % 3 == 0 && m > 3 ? "f:t%u,3" : "f:t%u", m % 3 == 0 && m > 3 ? m / 3 : m);
     if (fused & BIAS)
-        inputs[2] = trial_weight(&trial, "b", 1, &p.bias);
-    dims[rank - 1] = trial_fixed(n);
+        snprintf(bias, sizeof(bias), "%c:%u", fused & BIAS_F16 ? 'H' : 'F', n);
     if (fused & RESIDUAL)
-        inputs[3] = trial_input(&trial, "r", ACCEL_F32, rank, dims, p.residual);
-    trial_output(&trial, trial_node(&trial, ACCEL_OP_MATMUL, "matmul", inputs, 4, &p.attributes), p.want,
-                 scale_of(k, rounding));
-    trial_run(&trial);
-    product_free(&p);
+        snprintf(residual, sizeof(residual), "%s,%u", rows, n);
+    snprintf(inputs, sizeof(inputs), "%s,%llu W:%u,%llu %s %s", rows, (unsigned long long)k, n, (unsigned long long)k,
+             bias, residual);
+    snprintf(text, sizeof(text), "function %s%s%s", reference_function_name(at.function),
+             trial_roundings[rounding].text, fused & OUTLIER ? ", an element of each row of x is large" : "");
+    trial_case_run(conform, &(struct trial_case){.op = ACCEL_OP_MATMUL,
+                                                 .ceiling = trial_roundings[rounding].ceiling,
+                                                 .inputs = inputs,
+                                                 .attributes = &at,
+                                                 .text = text,
+                                                 .scale = trial_product_scale(k, rounding),
+                                                 .fill = fused & OUTLIER ? fill_outliers : NULL});
 }
 
 /* Tests one row of x with a weight of TALL rows, which repeat. */
 static void tall_case(struct conform *conform, uint64_t k, uint32_t rounding)
 {
-    struct accel_matmul attributes = {.size = sizeof(attributes), .rounding = roundings[rounding]};
+    struct accel_matmul attributes = {.size = sizeof(attributes), .rounding = trial_roundings[rounding].type};
     uint32_t inputs[4] = {0, 0, ACCEL_NO_VALUE, ACCEL_NO_VALUE};
     struct accel_dim dims[2] = {trial_fixed(1), trial_fixed(k)};
     struct conform_tensor weight;
@@ -136,19 +94,19 @@ static void tall_case(struct conform *conform, uint64_t k, uint32_t rounding)
     double *want;
     float *x;
 
-    trial_begin(&trial, conform, ceilings[rounding], "[1, %llu] x [%u, %llu]%s", (unsigned long long)k, TALL,
-                (unsigned long long)k, rounding == 0 ? "" : ", x may be rounded");
+    trial_begin(&trial, conform, trial_roundings[rounding].ceiling, "[1, %llu] x [%u, %llu]%s", (unsigned long long)k,
+                TALL, (unsigned long long)k, trial_roundings[rounding].text);
     trial.is_symbolic = false;
     x = conform_floats(conform, k);
     want = conform_memory(conform, TALL, sizeof(*want));
     conform_tensor_make_tall(conform, conform->parameter, TALL, k, &weight);
-    reference_matmul(x, weight.exact, NULL, NULL, ACCEL_FN_NONE, 1, CONFORM_DISTINCT, k, want);
-    for (uint32_t j = CONFORM_DISTINCT; j < TALL; j++)
-        want[j] = want[j % CONFORM_DISTINCT];
+    for (uint32_t j = 0; j < TALL; j++)
+        for (uint64_t l = 0; l < k; l++)
+            want[j] += (double)x[l] * weight.exact[j % CONFORM_DISTINCT * k + l];
     inputs[0] = trial_input(&trial, "x", ACCEL_F32, 2, dims, x);
     inputs[1] = trial_weight(&trial, "w", 2, &weight);
     trial_output(&trial, trial_node(&trial, ACCEL_OP_MATMUL, "matmul", inputs, 4, &attributes), want,
-                 scale_of(k, rounding));
+                 trial_product_scale(k, rounding));
     trial_run(&trial);
     conform_tensor_free(&weight);
     free(x), free(want);
@@ -178,8 +136,8 @@ static void matmul(struct conform *conform)
     /* More rows than any kernel of this tree processes in one block. */
     matmul_case(conform, 521, 20, unit, 0, BIAS | RESIDUAL);
     matmul_case(conform, 521, 20, unit, 1, BIAS | RESIDUAL);
-    matmul_case(conform, 35, 20, row, BY_ROW, 0);
-    matmul_case(conform, 521, 49, unit, BY_ROW, BIAS | RESIDUAL);
+    matmul_case(conform, 35, 20, row, TRIAL_BY_ROW, 0);
+    matmul_case(conform, 521, 49, unit, TRIAL_BY_ROW, BIAS | RESIDUAL);
     matmul_case(conform, 2, 20, row, 1, OUTLIER);
     matmul_case(conform, 35, 20, row, 1, OUTLIER);
     matmul_case(conform, 3, 40, unit, 0, BIAS | BIAS_F16);
@@ -192,7 +150,7 @@ static void matmul(struct conform *conform)
     for (uint32_t i = 0; i < conform->rounds; i++)
         matmul_case(conform, 1 + conform_below(conform, 40), 1 + conform_below(conform, 150),
                     (1 + conform_below(conform, 4)) * (block == 1 ? 1 + conform_below(conform, 60) : block),
-                    conform_below(conform, BY_ROW + 1),
+                    conform_below(conform, TRIAL_BY_ROW + 1),
                     conform_below(conform, RANDOM_FUSED + 1) | conform_below(conform, ACCEL_FN_END) << FUNCTION_SHIFT);
 }
 
@@ -259,5 +217,5 @@ static void add_embed(struct conform_list *list)
     conform_add_types(list, "embed", embed);
 }
 
-const struct conform_operator conform_op_matmul = {.add = add_matmul};
+const struct conform_operator conform_op_matmul = {.compute = compute_matmul, .add = add_matmul};
 const struct conform_operator conform_op_embed = {.add = add_embed};

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of operators over rows and elements: norms, softmax, argmax, add, multiply, activation functions, gates. */
+/* Operators over rows and elements: norms, softmax, argmax, add, multiply, activation functions, gates; references and
+ * cases. */
 #include "config.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "sdk/conform/list.h"
 #include "sdk/conform/reference.h"
-#include "sdk/conform/trial.h"
+#include "sdk/conform/trial_case.h"
+
+#define TEXT 120u /* bytes of a case's inputs or attributes */
 
 /* Shape classes: one element, odd sizes, powers of two, sizes near those of thread groups, wide rows; one, several
  * or a large number of rows. The last two have more rows, and more elements in a row, than 16 bits count. */
@@ -17,332 +19,323 @@ static const struct shape {
 } shapes[] = {{1, 1},    {1, 7},     {3, 64},  {2, 255},   {17, 33},  {5, 4097},
               {130, 48}, {1, 12001}, {300, 3}, {65551, 3}, {3, 66001}};
 
-#define SHAPES (sizeof(shapes) / sizeof(*shapes))
+/* Letters of weights in F32, F16 and BF16. */
+static const char weight_kinds[] = {'F', 'H', 'B'};
 
 static struct shape shape_at(struct conform *conform, uint32_t index)
 {
     struct shape shape = {1 + conform_below(conform, 40), 1 + conform_below(conform, 700)};
 
-    return index < SHAPES ? shapes[index] : shape;
+    return index < COUNT(shapes) ? shapes[index] : shape;
 }
 
-/* [rows, width] as a value of rank 1 to 4, whose leading extent may be a symbol: rows = leading * inner. */
-struct place {
-    struct accel_dim dims[4];
-    uint32_t rank;
-    uint32_t rows;
-};
-
-static void place_make(struct trial *trial, const struct shape *shape, struct place *place)
+/* Writes rows of `width` elements as an input of rank 1 to 4, whose leading extent may be a symbol. *out_trailing is
+ * the part of the text that has its trailing extents. */
+static void rows_text(struct conform *conform, const struct shape *shape, char text[TEXT], const char **out_trailing)
 {
-    struct conform *conform = trial->conform;
-    uint32_t inner = 1 + conform_below(conform, 3);
+    const uint32_t rank = shape->rows == 1 && conform_below(conform, 2) ? 1 : 2 + conform_below(conform, 3);
+    const uint32_t inner = 1 + conform_below(conform, 3);
+    int leading = rank == 1 ? 2 : snprintf(text, TEXT, "f:t%u,", shape->rows);
 
-    place->rows = shape->rows;
-    place->rank = shape->rows == 1 && !trial->is_symbolic ? 1 : 2 + conform_below(conform, 3);
-    if (place->rank > 2)
-        place->rows *= inner;
-    for (uint32_t d = 1; d < 4; d++)
-        place->dims[d] = trial_fixed(1);
-    if (place->rank > 1)
-        place->dims[0] = trial_rows(trial, shape->rows);
+    if (rank == 1)
+        snprintf(text, TEXT, "f:%u", shape->width);
+    else if (rank == 2)
+        snprintf(text + leading, TEXT - (size_t)leading, "%u", shape->width);
     else
-        trial->is_symbolic = false;
-    if (place->rank > 2)
-        place->dims[place->rank - 2] = trial_fixed(inner);
-    place->dims[place->rank - 1] = trial_fixed(shape->width);
+        snprintf(text + leading, TEXT - (size_t)leading, "%s%u,%u", rank == 4 ? "1," : "", inner, shape->width);
+    *out_trailing = text + leading;
 }
 
-static uint32_t vector_type(uint32_t index)
+static uint64_t width_of(const struct reference_value *value)
 {
-    static const uint32_t types[] = {ACCEL_F32, ACCEL_F16, ACCEL_BF16};
-
-    return types[index % 3];
+    return value->extents[value->rank - 1];
 }
 
 /* ---- norms ---- */
 
-/* Tests a norm on elements so small that epsilon dominates, or as large as activations are. */
-static void norm_case(struct conform *conform, uint32_t op, const struct shape *shape, uint32_t type, uint32_t number)
+static void compute_norm(const struct reference_call *call, bool is_centred)
 {
-    static const float epsilons[][2] = {{1e-5f, 1}, {1e-6f, 1e-3f}, {1e-3f, 0.1f}, {1e-12f, 1e-5f}, {0.5f, 1}};
-    const float *pair = epsilons[number % (sizeof(epsilons) / sizeof(*epsilons))];
-    struct accel_norm attributes = {.size = sizeof(attributes), .epsilon = pair[0]};
-    bool has_bias = op == ACCEL_OP_LAYER_NORM && conform_below(conform, 2);
-    uint32_t inputs[3] = {0, 0, ACCEL_NO_VALUE};
-    struct conform_tensor weight, bias;
-    struct accel_format format;
-    struct place place;
-    struct trial trial;
-    float *x;
-    double *want;
+    const struct reference_value *weight = call->inputs[1], *bias = call->inputs[2];
+    const double epsilon = ((const struct accel_norm *)call->attributes)->epsilon;
+    const uint64_t n = width_of(call->inputs[0]), count = reference_elements(call->inputs[0]);
 
-    accel_format_describe(type, &format);
-    trial_begin(&trial, conform, TRIAL_F32, "[%u, %u] of +-%g, epsilon %g, weight %s%s", shape->rows, shape->width,
-                (double)pair[1], (double)pair[0], format.name, has_bias ? ", bias" : "");
-    place_make(&trial, shape, &place);
-    x = conform_floats(conform, (uint64_t)place.rows * shape->width);
-    for (uint64_t i = 0; i < (uint64_t)place.rows * shape->width; i++)
-        x[i] *= pair[1];
-    want = conform_memory(conform, (uint64_t)place.rows * shape->width, sizeof(*want));
-    conform_tensor_make(conform, type, 1, shape->width, &weight);
-    conform_tensor_make(conform, type, 1, shape->width, &bias);
-    reference_norm(op, x, weight.exact, has_bias ? bias.exact : NULL, attributes.epsilon, place.rows, shape->width,
-                   want);
-    inputs[0] = trial_input(&trial, "x", ACCEL_F32, place.rank, place.dims, x);
-    inputs[1] = trial_weight(&trial, "weight", 1, &weight);
-    if (has_bias)
-        inputs[2] = trial_weight(&trial, "bias", 1, &bias);
-    trial_output(&trial, trial_node(&trial, op, "norm", inputs, op == ACCEL_OP_LAYER_NORM ? 3 : 2, &attributes), want,
-                 1);
-    trial_run(&trial);
-    conform_tensor_free(&weight);
-    conform_tensor_free(&bias);
-    free(x), free(want);
+    for (uint64_t at = 0; at < count; at += n) {
+        const double *x = call->inputs[0]->at + at;
+        double mean = 0, square = 0;
+
+        for (uint64_t i = 0; i < n && is_centred; i++)
+            mean += x[i] / (double)n;
+        for (uint64_t i = 0; i < n; i++)
+            square += (x[i] - mean) * (x[i] - mean);
+        for (uint64_t i = 0; i < n; i++)
+            call->outputs[0]->at[at + i] =
+                (x[i] - mean) / sqrt(square / (double)n + epsilon) * weight->at[i] + (bias == NULL ? 0 : bias->at[i]);
+    }
+}
+
+static void compute_rms_norm(const struct reference_call *call)
+{
+    compute_norm(call, false);
+}
+
+static void compute_layer_norm(const struct reference_call *call)
+{
+    compute_norm(call, true);
+}
+
+/* Pairs of an epsilon and a size of elements: so small that epsilon dominates, or as large as activations are. */
+static const float epsilons[][2] = {{1e-5f, 1}, {1e-6f, 1e-3f}, {1e-3f, 0.1f}, {1e-12f, 1e-5f}, {0.5f, 1}};
+
+static void fill_sized(struct trial_inputs *inputs)
+{
+    for (uint64_t e = 0; e < inputs->elements[0]; e++)
+        inputs->floats[0][e] *= epsilons[inputs->row->parameter][1];
 }
 
 static void norm(struct conform *conform)
 {
-    uint32_t count = 3 * (uint32_t)SHAPES + conform->rounds;
+    const uint32_t op = conform->parameter;
 
-    for (uint32_t i = 0; i < count; i++) {
-        struct shape shape = shape_at(conform, i / 3);
+    for (uint32_t i = 0; i < 3 * COUNT(shapes) + conform->rounds; i++) {
+        const float *pair = epsilons[i % COUNT(epsilons)];
+        const struct accel_norm at = {.size = sizeof(at), .epsilon = pair[0]};
+        const struct shape shape = shape_at(conform, i / 3);
+        char x[TEXT], inputs[2 * TEXT], weight[20], text[TEXT];
+        const char *trailing;
 
-        norm_case(conform, conform->parameter, &shape, vector_type(i), i);
+        rows_text(conform, &shape, x, &trailing);
+        snprintf(weight, sizeof(weight), " %c:%u", weight_kinds[i % 3], shape.width);
+        snprintf(inputs, sizeof(inputs), "%s%s%s", x, weight,
+                 op == ACCEL_OP_LAYER_NORM && conform_below(conform, 2) ? weight : "");
+        snprintf(text, sizeof(text), "elements of +-%g, epsilon %g", (double)pair[1], (double)pair[0]);
+        trial_case_run(conform, &(struct trial_case){.op = op,
+                                                     .ceiling = TRIAL_F32,
+                                                     .inputs = inputs,
+                                                     .attributes = &at,
+                                                     .text = text,
+                                                     .scale = 1,
+                                                     .fill = fill_sized,
+                                                     .parameter = i % COUNT(epsilons)});
     }
 }
 
 /* ---- softmax, argmax ---- */
 
-static void softmax_case(struct conform *conform, const struct shape *shape, float spread, float middle)
+static void compute_softmax(const struct reference_call *call)
 {
-    struct place place;
-    struct trial trial;
-    uint32_t value;
-    uint64_t count;
-    double *want;
-    float *x;
+    const uint64_t n = width_of(call->inputs[0]), count = reference_elements(call->inputs[0]);
 
-    trial_begin(&trial, conform, TRIAL_F32, "[%u, %u], values of %g +-%g", shape->rows, shape->width, (double)middle,
-                (double)spread);
-    place_make(&trial, shape, &place);
-    count = (uint64_t)place.rows * shape->width;
-    x = conform_floats(conform, count);
-    want = conform_memory(conform, count, sizeof(*want));
-    for (uint64_t i = 0; i < count; i++)
-        x[i] = middle + x[i] * spread;
-    reference_softmax(x, place.rows, shape->width, want);
-    value = trial_input(&trial, "x", ACCEL_F32, place.rank, place.dims, x);
-    trial_output(&trial, trial_node(&trial, ACCEL_OP_SOFTMAX, "softmax", &value, 1, NULL), want, 0);
-    trial_run(&trial);
-    free(x), free(want);
+    for (uint64_t at = 0; at < count; at += n) {
+        const double *x = call->inputs[0]->at + at;
+        double *y = call->outputs[0]->at + at, most = x[0], sum = 0;
+
+        for (uint64_t i = 1; i < n; i++)
+            most = x[i] > most ? x[i] : most;
+        for (uint64_t i = 0; i < n; i++)
+            sum += y[i] = exp(x[i] - most);
+        for (uint64_t i = 0; i < n; i++)
+            y[i] /= sum;
+    }
+}
+
+static const float spreads[] = {5, 1e-3f, 300, 3e38f}, middles[] = {0, -1000, 1000};
+
+static void fill_spread(struct trial_inputs *inputs)
+{
+    const uint64_t number = inputs->row->parameter;
+
+    for (uint64_t e = 0; e < inputs->elements[0]; e++)
+        inputs->floats[0][e] = middles[number % 3] + inputs->floats[0][e] * spreads[number % 4];
 }
 
 static void softmax(struct conform *conform)
 {
-    static const float spreads[] = {5, 1e-3f, 300, 3e38f}, middles[] = {0, -1000, 1000};
+    for (uint32_t i = 0; i < COUNT(shapes) + conform->rounds; i++) {
+        const struct shape shape = shape_at(conform, i);
+        char inputs[TEXT], text[TEXT];
+        const char *trailing;
 
-    for (uint32_t i = 0; i < SHAPES + conform->rounds; i++) {
-        struct shape shape = shape_at(conform, i);
-
-        softmax_case(conform, &shape, spreads[i % 4], middles[i % 3]);
+        rows_text(conform, &shape, inputs, &trailing);
+        snprintf(text, sizeof(text), "values of %g +-%g", (double)middles[i % 3], (double)spreads[i % 4]);
+        trial_case_run(conform, &(struct trial_case){.op = ACCEL_OP_SOFTMAX,
+                                                     .ceiling = TRIAL_F32,
+                                                     .inputs = inputs,
+                                                     .text = text,
+                                                     .fill = fill_spread,
+                                                     .parameter = i});
     }
 }
 
-/* Tests argmax. Most rows have several largest elements, of which the first counts; in the others a single one
- * lies anywhere, or at the end. */
-static void argmax_case(struct conform *conform, const struct shape *shape)
+static void compute_argmax(const struct reference_call *call)
 {
-    struct place place;
-    struct trial trial;
-    uint32_t value;
-    double *want;
-    float *x;
+    const uint64_t n = width_of(call->inputs[0]), count = reference_elements(call->inputs[0]);
 
-    trial_begin(&trial, conform, TRIAL_EXACT, "[%u, %u]", shape->rows, shape->width);
-    place_make(&trial, shape, &place);
-    x = conform_memory(conform, (uint64_t)place.rows * shape->width, sizeof(*x));
-    want = conform_memory(conform, place.rows, sizeof(*want));
-    for (uint64_t i = 0; i < (uint64_t)place.rows * shape->width; i++)
-        x[i] = (float)conform_below(conform, 1 + shape->width / 4) - (float)shape->width;
-    for (uint32_t r = 0; r < place.rows; r++) {
-        float *row = x + (uint64_t)r * shape->width;
-        uint32_t best = 0;
+    for (uint64_t r = 0; r < count / n; r++) {
+        const double *x = call->inputs[0]->at + r * n;
+        uint64_t best = 0;
 
-        if (r % 3 != 0)
-            row[r % 3 == 1 ? conform_below(conform, shape->width) : shape->width - 1] = 1;
-        for (uint32_t i = 1; i < shape->width; i++)
-            best = row[i] > row[best] ? i : best;
-        want[r] = best;
+        for (uint64_t i = 1; i < n; i++)
+            best = x[i] > x[best] ? i : best;
+        call->outputs[0]->at[r] = (double)best;
     }
-    value = trial_input(&trial, "x", ACCEL_F32, place.rank, place.dims, x);
-    trial_output(&trial, trial_node(&trial, ACCEL_OP_ARGMAX, "argmax", &value, 1, NULL), want, 0);
-    trial_run(&trial);
-    free(x), free(want);
+}
+
+/* Most rows have several largest elements, of which the first counts; in the others a single one lies anywhere, or at
+ * the end. */
+static void fill_largest(struct trial_inputs *inputs)
+{
+    struct conform *conform = inputs->conform;
+    const uint32_t n = (uint32_t)inputs->extents[0][inputs->rank[0] - 1];
+
+    for (uint64_t e = 0; e < inputs->elements[0]; e++)
+        inputs->floats[0][e] = (float)conform_below(conform, 1 + n / 4) - (float)n;
+    for (uint64_t r = 0; r < inputs->elements[0] / n; r++)
+        if (r % 3 != 0)
+            inputs->floats[0][r * n + (r % 3 == 1 ? conform_below(conform, n) : n - 1)] = 1;
 }
 
 static void argmax(struct conform *conform)
 {
-    for (uint32_t i = 0; i < SHAPES + conform->rounds; i++) {
-        struct shape shape = shape_at(conform, i);
+    for (uint32_t i = 0; i < COUNT(shapes) + conform->rounds; i++) {
+        const struct shape shape = shape_at(conform, i);
+        char inputs[TEXT];
+        const char *trailing;
 
-        argmax_case(conform, &shape);
+        rows_text(conform, &shape, inputs, &trailing);
+        trial_case_run(conform,
+                       &(struct trial_case){.op = ACCEL_OP_ARGMAX, .inputs = inputs, .text = "", .fill = fill_largest});
     }
 }
 
 /* ---- add and multiply ---- */
 
-/* Tests a binary operator. b has the shape of a, its trailing extents, or one row, and is an input or a weight. */
-static void binary_case(struct conform *conform, uint32_t op, const struct shape *shape, uint32_t form, uint32_t type)
+static void compute_add(const struct reference_call *call)
 {
-    static const char *const forms[] = {"the whole of a step", "trailing extents of a step", "a row of weights"};
-    uint32_t inputs[2], rank = 1;
-    struct conform_tensor row;
-    struct accel_format format;
-    struct place place;
-    struct trial trial;
-    uint64_t count, period;
-    float *a, *b;
-    double *want;
+    const uint64_t count = reference_elements(call->inputs[0]), period = reference_elements(call->inputs[1]);
 
-    accel_format_describe(type, &format);
-    trial_begin(&trial, conform, TRIAL_F32, "[%u, %u], b is %s in %s", shape->rows, shape->width, forms[form],
-                form == 2 ? format.name : "f32");
-    place_make(&trial, shape, &place);
-    count = (uint64_t)place.rows * shape->width;
+    for (uint64_t i = 0; i < count; i++)
+        call->outputs[0]->at[i] = call->inputs[0]->at[i] + call->inputs[1]->at[i % period];
+}
+
+static void compute_mul(const struct reference_call *call)
+{
+    const uint64_t count = reference_elements(call->inputs[0]), period = reference_elements(call->inputs[1]);
+
+    for (uint64_t i = 0; i < count; i++)
+        call->outputs[0]->at[i] = call->inputs[0]->at[i] * call->inputs[1]->at[i % period];
+}
+
+/* The second input has the shape of the first, its trailing extents, or is a row of weights. */
+static void binary_case(struct conform *conform, const struct shape *shape, uint32_t form, char weight_kind)
+{
+    char a[TEXT], inputs[2 * TEXT];
+    const char *trailing;
+
+    rows_text(conform, shape, a, &trailing);
     if (form == 0)
-        rank = place.rank;
-    else if (form == 1 && place.rank > 2)
-        rank = place.rank - 1;
-    period = form == 0 ? count : rank > 1 ? place.rows / shape->rows * shape->width : shape->width;
-    a = conform_floats(conform, count);
-    b = conform_floats(conform, count);
-    want = conform_memory(conform, count, sizeof(*want));
-    conform_tensor_make(conform, type, 1, shape->width, &row);
-    for (uint64_t i = 0; i < count; i++) {
-        double other = form == 2 ? row.exact[i % shape->width] : b[i % period];
-
-        want[i] = op == ACCEL_OP_ADD ? a[i] + other : a[i] * other;
-    }
-    inputs[0] = trial_input(&trial, "a", ACCEL_F32, place.rank, place.dims, a);
-    inputs[1] = form == 2 ? trial_weight(&trial, "b", 1, &row)
-                          : trial_input(&trial, "b", ACCEL_F32, rank, place.dims + (place.rank - rank), b);
-    trial_output(&trial, trial_node(&trial, op, "binary", inputs, 2, NULL), want, 1);
-    trial_run(&trial);
-    conform_tensor_free(&row);
-    free(a), free(b), free(want);
+        snprintf(inputs, sizeof(inputs), "%s %s", a, a);
+    else if (form == 1)
+        snprintf(inputs, sizeof(inputs), "%s f:%s", a, trailing);
+    else
+        snprintf(inputs, sizeof(inputs), "%s %c:%u", a, weight_kind, shape->width);
+    trial_case_run(
+        conform,
+        &(struct trial_case){.op = conform->parameter, .ceiling = TRIAL_F32, .inputs = inputs, .text = "", .scale = 1});
 }
 
 static void binary(struct conform *conform)
 {
-    for (uint32_t i = 0; i < SHAPES + conform->rounds; i++) {
-        struct shape shape = shape_at(conform, i);
+    for (uint32_t i = 0; i < COUNT(shapes) + conform->rounds; i++) {
+        const struct shape shape = shape_at(conform, i);
 
         for (uint32_t form = 0; form < 3; form++)
-            binary_case(conform, conform->parameter, &shape, form, ACCEL_F32);
-        if (vector_type(i) != ACCEL_F32)
-            binary_case(conform, conform->parameter, &shape, 2, vector_type(i));
+            binary_case(conform, &shape, form, 'F');
+        if (weight_kinds[i % 3] != 'F')
+            binary_case(conform, &shape, 2, weight_kinds[i % 3]);
     }
 }
 
 /* ---- functions ---- */
 
-/* Tests a function on ordinary values mixed with extreme ones, for which functions saturate and formulas overflow. */
-static void function_case(struct conform *conform, uint32_t op, uint32_t function, const struct shape *shape)
+static void compute_function(const struct reference_call *call)
+{
+    const struct accel_activation *at = call->attributes;
+    const struct reference_value *up = call->inputs[1];
+
+    for (uint64_t i = 0; i < reference_elements(call->inputs[0]); i++)
+        call->outputs[0]->at[i] =
+            reference_function(at->function, call->inputs[0]->at[i]) * (up != NULL ? up->at[i] : 1);
+}
+
+/* Fills ordinary values, or extreme ones, for which functions saturate and formulas overflow. */
+static void fill_far(struct trial_inputs *inputs)
 {
     static const float far[] = {0, -0.0f, 30, -30, 88, -88, 100, -100, 1e4f, -1e4f, 1e18f, -1e18f, 1e-30f};
-    struct accel_activation attributes = {.size = sizeof(attributes), .function = function};
-    uint32_t inputs[2];
-    struct place place;
-    struct trial trial;
-    uint64_t count;
-    double *want;
-    float *x, *up;
-    bool is_far = conform_below(conform, 3) == 0;
 
-    trial_begin(&trial, conform, TRIAL_F32, "[%u, %u]%s", shape->rows, shape->width, is_far ? ", extremes" : "");
-    place_make(&trial, shape, &place);
-    count = (uint64_t)place.rows * shape->width;
-    x = conform_floats(conform, count);
-    up = conform_floats(conform, count);
-    want = conform_memory(conform, count, sizeof(*want));
-    for (uint64_t i = 0; i < count; i++) {
-        x[i] = is_far ? far[conform_below(conform, sizeof(far) / sizeof(*far))] : 6 * x[i];
-        want[i] = reference_function(function, x[i]) * (op == ACCEL_OP_GATE ? (double)up[i] : 1.0);
-    }
-    inputs[0] = trial_input(&trial, "x", ACCEL_F32, place.rank, place.dims, x);
-    if (op == ACCEL_OP_GATE)
-        inputs[1] = trial_input(&trial, "up", ACCEL_F32, place.rank, place.dims, up);
-    trial_output(&trial, trial_node(&trial, op, "function", inputs, op == ACCEL_OP_GATE ? 2 : 1, &attributes), want, 1);
-    trial_run(&trial);
-    free(x), free(up), free(want);
+    for (uint64_t e = 0; e < inputs->elements[0]; e++)
+        inputs->floats[0][e] =
+            inputs->row->parameter != 0 ? far[conform_below(inputs->conform, COUNT(far))] : 6 * inputs->floats[0][e];
 }
 
-static void function(struct conform *conform)
+/* Runs the function conform->parameter of an operator. */
+static void run_function(struct conform *conform, uint32_t op)
 {
-    uint32_t op = conform->parameter >> 16, which = conform->parameter & 0xffffu;
+    const struct accel_activation at = {.size = sizeof(at), .function = conform->parameter};
 
-    for (uint32_t i = 0; i < SHAPES + conform->rounds; i++) {
-        struct shape shape = shape_at(conform, i);
+    for (uint32_t i = 0; i < COUNT(shapes) + conform->rounds; i++) {
+        const struct shape shape = shape_at(conform, i);
+        const bool is_far = conform_below(conform, 3) == 0;
+        char x[TEXT], inputs[2 * TEXT];
+        const char *trailing;
 
-        function_case(conform, op, which, &shape);
+        rows_text(conform, &shape, x, &trailing);
+        snprintf(inputs, sizeof(inputs), "%s%s%s", x, op == ACCEL_OP_GATE ? " " : "", op == ACCEL_OP_GATE ? x : "");
+        trial_case_run(conform, &(struct trial_case){.op = op,
+                                                     .ceiling = TRIAL_F32,
+                                                     .inputs = inputs,
+                                                     .attributes = &at,
+                                                     .text = is_far ? "extremes" : "",
+                                                     .scale = 1,
+                                                     .fill = fill_far,
+                                                     .parameter = is_far});
     }
 }
 
-/* ---- the operators ---- */
-
-static void add_rms_norm(struct conform_list *list)
+static void activation(struct conform *conform)
 {
-    conform_add(list, CONFORM_DEVICE, ACCEL_OP_RMS_NORM, norm, "rms_norm/rows");
+    run_function(conform, ACCEL_OP_ACTIVATION);
 }
 
-static void add_layer_norm(struct conform_list *list)
+static void gate(struct conform *conform)
 {
-    conform_add(list, CONFORM_DEVICE, ACCEL_OP_LAYER_NORM, norm, "layer_norm/rows");
-}
-
-static void add_softmax(struct conform_list *list)
-{
-    conform_add(list, CONFORM_DEVICE, 0, softmax, "softmax/rows");
-}
-
-static void add_argmax(struct conform_list *list)
-{
-    conform_add(list, CONFORM_DEVICE, 0, argmax, "argmax/rows");
-}
-
-static void add_add(struct conform_list *list)
-{
-    conform_add(list, CONFORM_DEVICE, ACCEL_OP_ADD, binary, "add/broadcast");
-}
-
-static void add_mul(struct conform_list *list)
-{
-    conform_add(list, CONFORM_DEVICE, ACCEL_OP_MUL, binary, "mul/broadcast");
-}
-
-static void add_functions(struct conform_list *list, uint32_t op)
-{
-    for (uint32_t f = 0; f < ACCEL_FN_END; f++)
-        conform_add(list, CONFORM_DEVICE, op << 16 | f, function, "%s/%s", accel_op_name(op),
-                    reference_function_name(f));
+    run_function(conform, ACCEL_OP_GATE);
 }
 
 static void add_activation(struct conform_list *list)
 {
-    add_functions(list, ACCEL_OP_ACTIVATION);
+    for (uint32_t f = 0; f < ACCEL_FN_END; f++)
+        conform_add(list, CONFORM_DEVICE, f, activation, "activation/%s", reference_function_name(f));
 }
 
 static void add_gate(struct conform_list *list)
 {
-    add_functions(list, ACCEL_OP_GATE);
+    for (uint32_t f = 0; f < ACCEL_FN_END; f++)
+        conform_add(list, CONFORM_DEVICE, f, gate, "gate/%s", reference_function_name(f));
 }
 
-const struct conform_operator conform_op_rms_norm = {.add = add_rms_norm};
-const struct conform_operator conform_op_layer_norm = {.add = add_layer_norm};
-const struct conform_operator conform_op_softmax = {.add = add_softmax};
-const struct conform_operator conform_op_argmax = {.add = add_argmax};
-const struct conform_operator conform_op_add = {.add = add_add};
-const struct conform_operator conform_op_mul = {.add = add_mul};
-const struct conform_operator conform_op_activation = {.add = add_activation};
-const struct conform_operator conform_op_gate = {.add = add_gate};
+/* ---- the operators ---- */
+
+const struct conform_operator conform_op_rms_norm = {.compute = compute_rms_norm,
+                                                     .tests = {CONFORM_TEST("rows", norm, ACCEL_OP_RMS_NORM)}};
+const struct conform_operator conform_op_layer_norm = {.compute = compute_layer_norm,
+                                                       .tests = {CONFORM_TEST("rows", norm, ACCEL_OP_LAYER_NORM)}};
+const struct conform_operator conform_op_softmax = {.compute = compute_softmax,
+                                                    .tests = {CONFORM_TEST("rows", softmax, 0)}};
+const struct conform_operator conform_op_argmax = {.compute = compute_argmax,
+                                                   .tests = {CONFORM_TEST("rows", argmax, 0)}};
+const struct conform_operator conform_op_add = {.compute = compute_add,
+                                                .tests = {CONFORM_TEST("broadcast", binary, ACCEL_OP_ADD)}};
+const struct conform_operator conform_op_mul = {.compute = compute_mul,
+                                                .tests = {CONFORM_TEST("broadcast", binary, ACCEL_OP_MUL)}};
+const struct conform_operator conform_op_activation = {.compute = compute_function, .add = add_activation};
+const struct conform_operator conform_op_gate = {.compute = compute_function, .add = add_gate};

@@ -13,8 +13,6 @@
 #include "sdk/conform/reference.h"
 #include "sdk/conform/trial_case.h"
 
-#define COUNT(list) ((uint32_t)(sizeof(list) / sizeof(*(list))))
-
 /* A token of the row that is being drawn from. */
 struct token {
     float logit;
@@ -273,11 +271,7 @@ static void sample(struct conform *conform)
                     conform_below(conform, 2) * conform_below(conform, 100));
 }
 
-static void add_sample(struct conform_list *list)
-{
-    conform_add(list, CONFORM_DEVICE, FILTERS, sample, "sample/filters");
-    conform_add(list, CONFORM_DEVICE, TIES, sample, "sample/ties");
-    conform_add(list, CONFORM_DEVICE, REFUSED, sample, "sample/refused");
-}
-
-const struct conform_operator conform_op_sample = {add_sample, compute_sample};
+const struct conform_operator conform_op_sample = {.compute = compute_sample,
+                                                   .tests = {CONFORM_TEST("filters", sample, FILTERS),
+                                                             CONFORM_TEST("ties", sample, TIES),
+                                                             CONFORM_TEST("refused", sample, REFUSED)}};

@@ -11,8 +11,6 @@
 #include "sdk/conform/reference.h"
 #include "sdk/conform/trial_case.h"
 
-#define COUNT(list) (uint32_t)(sizeof(list) / sizeof(*(list)))
-
 /* ---- places ---- */
 
 /* A value [n, (height,) width, channels]; one axis of places has a height of 1. */
@@ -32,12 +30,6 @@ static struct image image_of(const struct reference_value *value)
 static double *channels_at(const struct image *image, uint64_t i, uint64_t row, uint64_t column)
 {
     return image->at + ((i * image->places[0] + row) * image->places[1] + column) * image->channels;
-}
-
-static void run_cases(struct conform *conform, const struct trial_case *cases, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++)
-        trial_case_run(conform, &cases[i]);
 }
 
 /* ---- group norm ---- */
@@ -102,7 +94,6 @@ static const struct trial_case group_norm_cases[] = {
 
 static void group_norm(struct conform *conform)
 {
-    run_cases(conform, group_norm_cases, COUNT(group_norm_cases));
     for (uint32_t i = 0; i < conform->rounds; i++) {
         struct accel_group_norm at = {.size = sizeof(at), .epsilon = 1e-5f};
         uint32_t channels, bias = conform_below(conform, 2);
@@ -123,12 +114,8 @@ static void group_norm(struct conform *conform)
     }
 }
 
-static void add_group_norm(struct conform_list *list)
-{
-    conform_add(list, CONFORM_DEVICE, 0, group_norm, "group_norm/groups");
-}
-
-const struct conform_operator conform_op_group_norm = {add_group_norm, compute_group_norm};
+const struct conform_operator conform_op_group_norm = {
+    .compute = compute_group_norm, .tests = {CONFORM_CASES("groups", group_norm_cases, group_norm)}};
 
 /* ---- conv ---- */
 
@@ -258,45 +245,25 @@ static const struct trial_case transposed_cases[] = {
          .after = {2, 2}, .transposed = 1),
 };
 
-static void conv_places(struct conform *conform)
-{
-    run_cases(conform, place_cases, COUNT(place_cases));
-}
-
-static void conv_groups(struct conform *conform)
-{
-    run_cases(conform, conv_group_cases, COUNT(conv_group_cases));
-}
-
-static void conv_transposed(struct conform *conform)
-{
-    run_cases(conform, transposed_cases, COUNT(transposed_cases));
-}
-
-static const uint32_t roundings[] = {ACCEL_F32, ACCEL_Q8_0, ACCEL_F16, ACCEL_BF16};
-static const double ceilings[] = {TRIAL_F32, TRIAL_ROUNDED_Q8, TRIAL_ROUNDED_F16, TRIAL_ROUNDED_Q8};
-static const char *const rounding_names[] = {"", ", x may be rounded to q8", ", x may be rounded to f16",
-                                             ", x may be rounded to bf16"};
-
 /* Runs a case with weights of the type of the test. `at` lacks the size and the rounding. */
 static void conv_case(struct conform *conform, const char *text, struct accel_conv at, uint32_t rounding, uint64_t row)
 {
     char name[160];
 
     at.size = sizeof(at);
-    at.rounding = roundings[rounding];
+    at.rounding = trial_roundings[rounding].type;
     snprintf(name, sizeof(name),
              "kernel %u x %u, stride %u x %u, dilation %u x %u, padding %u x %u and %u x %u, %u "
              "groups%s%s",
              at.kernel[0], at.kernel[1], at.stride[0], at.stride[1], at.dilation[0], at.dilation[1], at.before[0],
              at.before[1], at.after[0], at.after[1], at.groups, at.transposed ? ", transposed" : "",
-             rounding_names[rounding]);
+             trial_roundings[rounding].text);
     trial_case_run(conform, &(struct trial_case){.op = ACCEL_OP_CONV,
-                                                 .ceiling = ceilings[rounding],
+                                                 .ceiling = trial_roundings[rounding].ceiling,
                                                  .inputs = text,
                                                  .attributes = &at,
                                                  .text = name,
-                                                 .scale = sqrt((double)row) / (rounding == 0 ? 2 : 1)});
+                                                 .scale = trial_product_scale(row, rounding)});
 }
 
 static void random_conv(struct conform *conform, uint32_t block)
@@ -325,7 +292,7 @@ static void random_conv(struct conform *conform, uint32_t block)
     else
         snprintf(text, sizeof(text), bias ? "f:t%u,%u,%u W:%u,%u F:%u" : "f:t%u,%u,%u W:%u,%u",
                  1 + conform_below(conform, 3), places[1], width * at.groups, outputs, row, outputs);
-    conv_case(conform, text, at, conform_below(conform, COUNT(roundings)), row);
+    conv_case(conform, text, at, conform_below(conform, TRIAL_BY_ROW), row);
 }
 
 /* Cases of every type of weights. Rows of W are whole blocks: of one place of the kernel, or of all together. */
@@ -364,13 +331,14 @@ static void conv_type(struct conform *conform)
 
 static void add_conv(struct conform_list *list)
 {
-    conform_add(list, CONFORM_DEVICE, 0, conv_places, "conv/places");
-    conform_add(list, CONFORM_DEVICE, 0, conv_groups, "conv/groups");
-    conform_add(list, CONFORM_DEVICE, 0, conv_transposed, "conv/transposed");
     conform_add_types(list, "conv", conv_type);
 }
 
-const struct conform_operator conform_op_conv = {add_conv, compute_conv};
+const struct conform_operator conform_op_conv = {.compute = compute_conv,
+                                                 .add = add_conv,
+                                                 .tests = {CONFORM_CASES("places", place_cases, NULL),
+                                                           CONFORM_CASES("groups", conv_group_cases, NULL),
+                                                           CONFORM_CASES("transposed", transposed_cases, NULL)}};
 
 /* ---- pool ---- */
 
@@ -408,20 +376,15 @@ static void compute_pool(const struct reference_call *call)
                     channels_at(&y, i, r, c)[channel] = pool_window(call->attributes, &x, i, r, c, channel);
 }
 
-/* Kinds of pooling, a test for each. */
-static const struct {
-    const char *name;
-    uint32_t kind, count_outside;
-} pools[] = {
-    {"max", ACCEL_POOL_MAX, 0}, {"average", ACCEL_POOL_AVERAGE, 0}, {"average_outside", ACCEL_POOL_AVERAGE, 1}};
+#define COUNT_OUTSIDE 256u /* of the parameter of a test, beside the kind of pooling */
 
 static void pool_case(struct conform *conform, const char *text, struct accel_pool at)
 {
     char name[160];
 
     at.size = sizeof(at);
-    at.kind = pools[conform->parameter].kind;
-    at.count_outside = pools[conform->parameter].count_outside;
+    at.kind = conform->parameter % COUNT_OUTSIDE;
+    at.count_outside = conform->parameter / COUNT_OUTSIDE;
     snprintf(name, sizeof(name), "kernel %u x %u, stride %u x %u, padding %u x %u and %u x %u", at.kernel[0],
              at.kernel[1], at.stride[0], at.stride[1], at.before[0], at.before[1], at.after[0], at.after[1]);
     trial_case_run(conform, &(struct trial_case){.op = ACCEL_OP_POOL,
@@ -473,13 +436,10 @@ static void pool(struct conform *conform)
     }
 }
 
-static void add_pool(struct conform_list *list)
-{
-    for (uint32_t i = 0; i < COUNT(pools); i++)
-        conform_add(list, CONFORM_DEVICE, i, pool, "pool/%s", pools[i].name);
-}
-
-const struct conform_operator conform_op_pool = {add_pool, compute_pool};
+const struct conform_operator conform_op_pool = {
+    .compute = compute_pool,
+    .tests = {CONFORM_TEST("max", pool, ACCEL_POOL_MAX), CONFORM_TEST("average", pool, ACCEL_POOL_AVERAGE),
+              CONFORM_TEST("average_outside", pool, ACCEL_POOL_AVERAGE + COUNT_OUTSIDE)}};
 
 /* ---- resize ---- */
 
@@ -541,22 +501,14 @@ static void compute_resize(const struct reference_call *call)
         }
 }
 
-/* Ways of resampling, a test for each. */
-static const struct {
-    const char *name;
-    uint32_t mode, align_corners;
-} resizes[] = {{"nearest", ACCEL_RESIZE_NEAREST, 0},
-               {"linear", ACCEL_RESIZE_LINEAR, 0},
-               {"linear_corners", ACCEL_RESIZE_LINEAR, 1},
-               {"cubic", ACCEL_RESIZE_CUBIC, 0},
-               {"cubic_corners", ACCEL_RESIZE_CUBIC, 1}};
+#define CORNERS 256u /* of the parameter of a test, beside the mode: corners are aligned */
 
 static void resize_case(struct conform *conform, const char *text, uint32_t height, uint32_t width)
 {
     const struct accel_resize at = {.size = sizeof(at),
-                                    .mode = resizes[conform->parameter].mode,
+                                    .mode = conform->parameter % CORNERS,
                                     .extent = {height, width},
-                                    .align_corners = resizes[conform->parameter].align_corners};
+                                    .align_corners = conform->parameter / CORNERS};
     char name[60];
 
     snprintf(name, sizeof(name), "to %u x %u", height, width);
@@ -609,10 +561,10 @@ static void resize(struct conform *conform)
     }
 }
 
-static void add_resize(struct conform_list *list)
-{
-    for (uint32_t i = 0; i < COUNT(resizes); i++)
-        conform_add(list, CONFORM_DEVICE, i, resize, "resize/%s", resizes[i].name);
-}
-
-const struct conform_operator conform_op_resize = {add_resize, compute_resize};
+const struct conform_operator conform_op_resize = {
+    .compute = compute_resize,
+    .tests = {CONFORM_TEST("nearest", resize, ACCEL_RESIZE_NEAREST),
+              CONFORM_TEST("linear", resize, ACCEL_RESIZE_LINEAR),
+              CONFORM_TEST("linear_corners", resize, ACCEL_RESIZE_LINEAR + CORNERS),
+              CONFORM_TEST("cubic", resize, ACCEL_RESIZE_CUBIC),
+              CONFORM_TEST("cubic_corners", resize, ACCEL_RESIZE_CUBIC + CORNERS)}};

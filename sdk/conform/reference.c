@@ -37,66 +37,13 @@ double reference_function(uint32_t function, double x)
     }
 }
 
-void reference_matmul(const float *x, const float *w, const float *bias, const float *residual, uint32_t function,
-                      uint64_t m, uint64_t n, uint64_t k, double *y)
+uint64_t reference_elements(const struct reference_value *value)
 {
-    for (uint64_t i = 0; i < m; i++)
-        for (uint64_t j = 0; j < n; j++) {
-            double sum = 0;
+    uint64_t count = 1;
 
-            for (uint64_t l = 0; l < k; l++)
-                sum += (double)x[i * k + l] * w[j * k + l];
-            sum = reference_function(function, sum + (bias == NULL ? 0 : bias[j]));
-            y[i * n + j] = sum + (residual == NULL ? 0 : residual[i * n + j]);
-        }
-}
-
-void reference_norm(uint32_t op, const float *x, const float *weight, const float *bias, double epsilon, uint64_t rows,
-                    uint64_t n, double *y)
-{
-    for (uint64_t r = 0; r < rows; r++, x += n, y += n) {
-        double mean = 0, square = 0;
-
-        for (uint64_t i = 0; i < n && op == ACCEL_OP_LAYER_NORM; i++)
-            mean += x[i] / (double)n;
-        for (uint64_t i = 0; i < n; i++)
-            square += (x[i] - mean) * (x[i] - mean);
-        for (uint64_t i = 0; i < n; i++)
-            y[i] = (x[i] - mean) / sqrt(square / (double)n + epsilon) * weight[i] + (bias == NULL ? 0 : bias[i]);
-    }
-}
-
-void reference_softmax(const float *x, uint64_t rows, uint64_t n, double *y)
-{
-    for (uint64_t r = 0; r < rows; r++, x += n, y += n) {
-        double most = x[0], sum = 0;
-
-        for (uint64_t i = 1; i < n; i++)
-            most = x[i] > most ? x[i] : most;
-        for (uint64_t i = 0; i < n; i++)
-            sum += y[i] = exp(x[i] - most);
-        for (uint64_t i = 0; i < n; i++)
-            y[i] /= sum;
-    }
-}
-
-void reference_rotary(const struct accel_rotary *attributes, const float *x, const int32_t *position,
-                      const float *frequency, uint64_t tokens, uint64_t heads, uint64_t size, uint64_t pairs, double *y)
-{
-    bool halves = attributes->pairing == ACCEL_PAIR_HALVES;
-
-    for (uint64_t r = 0; r < tokens * heads; r++, x += size, y += size) {
-        for (uint64_t i = 0; i < size; i++)
-            y[i] = x[i];
-        for (uint64_t i = 0; i < pairs; i++) {
-            uint64_t a = halves ? i : 2 * i, b = halves ? i + pairs : 2 * i + 1;
-            double angle = (double)((float)position[r / heads] * frequency[i]);
-            double cosine = attributes->scale * cos(angle), sine = attributes->scale * sin(angle);
-
-            y[a] = x[a] * cosine - x[b] * sine;
-            y[b] = x[a] * sine + x[b] * cosine;
-        }
-    }
+    for (uint32_t d = 0; d < value->rank; d++)
+        count *= value->extents[d];
+    return count;
 }
 
 /* Returns whether key position `key` <= p is masked for the query at position `p`: it precedes the window and is

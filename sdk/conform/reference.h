@@ -33,21 +33,8 @@ double reference_function(uint32_t function, double x);
 /** Returns the name of a function, such as "silu" for ACCEL_FN_SILU. */
 const char *reference_function_name(uint32_t function);
 
-/** Computes y [m, n] of x [m, k], w [n, k], bias [n] or NULL, residual [m, n] or NULL. */
-void reference_matmul(const float *x, const float *w, const float *bias, const float *residual, uint32_t function,
-                      uint64_t m, uint64_t n, uint64_t k, double *y);
-
-/** Computes ACCEL_OP_RMS_NORM or ACCEL_OP_LAYER_NORM of x [rows, n]; bias may be NULL. */
-void reference_norm(uint32_t op, const float *x, const float *weight, const float *bias, double epsilon, uint64_t rows,
-                    uint64_t n, double *y);
-
-void reference_softmax(const float *x, uint64_t rows, uint64_t n, double *y);
-
-/** Rotates x [tokens, heads, size] by position [tokens] and frequency [pairs]. The angle is a product in F32, as
- * its inputs are F32. */
-void reference_rotary(const struct accel_rotary *attributes, const float *x, const int32_t *position,
-                      const float *frequency, uint64_t tokens, uint64_t heads, uint64_t size, uint64_t pairs,
-                      double *y);
+/** Returns the number of elements of a value. */
+uint64_t reference_elements(const struct reference_value *value);
 
 /** Inputs of one attention call, with decoded caches. */
 struct reference_attention {

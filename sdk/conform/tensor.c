@@ -29,13 +29,11 @@ static const uint32_t planar_groups[] = {
 #include <accel/quant/formats.def>
 };
 
-#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
-
 uint32_t conform_type(uint32_t index)
 {
     if (index < COUNT(types))
         return types[index];
-    index -= (uint32_t)COUNT(types);
+    index -= COUNT(types);
     if (index >= COUNT(planar_formats) * COUNT(planar_groups))
         return ACCEL_TYPE_NONE;
     return ACCEL_PLANAR(planar_formats[index / COUNT(planar_groups)].bits, planar_groups[index % COUNT(planar_groups)],

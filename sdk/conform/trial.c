@@ -4,6 +4,7 @@
 
 #include "sdk/conform/trial.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,19 @@
 #include "sdk/conform/list.h"
 #include "sdk/conform/reference.h"
 #include "sdk/conform/step.h"
+
+const struct trial_rounding trial_roundings[TRIAL_BY_ROW + 1] = {
+    {ACCEL_F32, TRIAL_F32, ""},
+    {ACCEL_Q8_0, TRIAL_ROUNDED_Q8, ", x may be rounded to q8"},
+    {ACCEL_F16, TRIAL_ROUNDED_F16, ", x may be rounded to f16"},
+    {ACCEL_BF16, TRIAL_ROUNDED_Q8, ", x may be rounded to bf16"},
+    {ACCEL_Q8_ROW, TRIAL_ROUNDED_Q8, ", x may be rounded to q8_row"},
+};
+
+double trial_product_scale(uint64_t k, uint32_t rounding)
+{
+    return sqrt((double)k) / (rounding == 0 ? 2 : 1);
+}
 
 void trial_begin(struct trial *trial, struct conform *conform, double ceiling, const char *format, ...)
 {

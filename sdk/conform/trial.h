@@ -23,6 +23,21 @@
 #define TRIAL_ROUNDED_F16 1e-2 /* x may be rounded to F16 */
 #define TRIAL_ROUNDED_Q8 4e-2  /* x may be rounded to 8 bits, or to BF16 */
 
+/** What a driver may round x to in a product: the attribute, the tolerance class, and words for the name of a case. */
+struct trial_rounding {
+    uint32_t type;
+    double ceiling;
+    const char *text;
+};
+
+#define TRIAL_BY_ROW 4u /**< index of ACCEL_Q8_ROW, which only matmul has */
+extern const struct trial_rounding trial_roundings[TRIAL_BY_ROW + 1];
+
+/** Returns the scale of the largest output of a product: the maximum of a large number of sums of k products is about
+ * three standard deviations. If x is rounded, errors have a standard deviation too, and a small output is not compared
+ * with its own maximum. `rounding` is an index of trial_roundings. */
+double trial_product_scale(uint64_t k, uint32_t rounding);
+
 /** Data of one value of the graph: the content of an input, or the expected output. */
 struct trial_value {
     const void *bytes;                   /**< content of an input, for all rows of the step */

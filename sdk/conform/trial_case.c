@@ -3,6 +3,7 @@
 
 #include "sdk/conform/trial_case.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,10 +47,10 @@ static void print_inputs(const char *text, char *out_name, size_t bytes)
     while (*text != '\0' && length < bytes) {
         text = describe(text, &input);
         length += (size_t)snprintf(out_name + length, bytes - length, "%s%s",
-                                   input.kind == 'F' || input.kind == 'H' || input.kind == 'W' ? "weight "
-                                   : input.kind == 'h'                                         ? "f16 "
-                                   : input.kind == 'b'                                         ? "bf16 "
-                                                                                               : "",
+                                   isupper(input.kind) ? "weight "
+                                   : input.kind == 'h' ? "f16 "
+                                   : input.kind == 'b' ? "bf16 "
+                                                       : "",
                                    input.kind == '-' ? "none" : "[");
         for (uint32_t d = 0; d < input.rank && length < bytes; d++)
             length += (size_t)snprintf(out_name + length, bytes - length, "%s%llu", d > 0 ? ", " : "",
@@ -100,7 +101,10 @@ static void make_elements(struct trial_inputs *inputs, uint32_t i, const struct 
         for (uint64_t e = 0; e < inputs->elements[i]; e++)
             inputs->numbers[i][e] = (int32_t)conform_below(conform, 1u << 30) - (1 << 29);
     } else if (input->kind != '-') {
-        uint32_t type = input->kind == 'F' ? ACCEL_F32 : input->kind == 'H' ? ACCEL_F16 : conform->parameter;
+        uint32_t type = input->kind == 'F'   ? ACCEL_F32
+                        : input->kind == 'H' ? ACCEL_F16
+                        : input->kind == 'B' ? ACCEL_BF16
+                                             : conform->parameter;
 
         conform_tensor_make(conform, type, input->rank == 1 ? 1 : input->base[0], input->base[input->rank - 1],
                             &inputs->weights[i]);

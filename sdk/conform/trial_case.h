@@ -4,9 +4,9 @@
  * Cases of one node that are data: the inputs as text, the attributes, and what the outputs are compared with.
  *
  * Inputs are separated by blanks, "-" stands for one that is absent. Each has a letter and its extents: f and i are
- * F32 and I32 inputs of the step, h and b inputs in F16 and BF16, F and H weights in F32 and F16, W a weight of the
- * type that is the test's parameter. A t before an extent makes it the symbolic one in half of the cases, for example
- * "f:t17,64 i:t17+1 W:64,64". Floats are random in -1 .. 1, I32 any numbers, unless the case fills them.
+ * F32 and I32 inputs of the step, h and b inputs in F16 and BF16, F, H and B weights in F32, F16 and BF16, W a weight
+ * of the type that is the test's parameter. A t before an extent makes it the symbolic one in half of the cases, for
+ * example "f:t17,64 i:t17+1 W:64,64". Floats are random in -1 .. 1, I32 any numbers, unless the case fills them.
  */
 #ifndef ACCEL_SDK_CONFORM_TRIAL_CASE_H
 #define ACCEL_SDK_CONFORM_TRIAL_CASE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* References of the conformance kit against results of other programs: ONNX Runtime 1.23 for operators that it has,
- * NumPy 2 in binary64 for experts, segments and attention, Python
- * in exact fractions for sampling. Inputs are patterns of eighths, so that nothing rounds. */
+ * NumPy 2 in binary64 for rotary positions, experts, segments and attention, Python in exact fractions for sampling.
+ * Inputs are patterns of eighths, so that nothing rounds. */
 #include "config.h"
 
 #include <math.h>
@@ -35,6 +35,45 @@ struct row {
 
 static const struct row rows[] = {
     /* clang-format off */
+    {ACCEL_OP_RMS_NORM, "2,5 5", AT(norm, 1e-3f), "2,5", {0, 1.06098, 0.385809, -1.30211, 0.0964523, -0.573163,
+     -0.589539, -0.491282, -0.736923, 0.147385}, {0}},
+    {ACCEL_OP_LAYER_NORM, "2,5 5 5", AT(norm, 1e-3f), "2,5", {1.53221, 0.700468, 0.50399, -2.43667, 0.549387,
+     0.589262, -0.620553, -0.195998, -1.09466, 0.665184}, {0}},
+    {ACCEL_OP_SOFTMAX, "2,2,4", NULL, "2,2,4", {0.212724, 0.0537849, 0.0782566, 0.655235, 0.0727101, 0.0641665,
+     0.325864, 0.537259, 0.425976, 0.0740236, 0.0740236, 0.425976, 0.537259, 0.325864, 0.0641665, 0.0727101},
+     {0}},
+    {ACCEL_OP_ARGMAX, "3,5=0;1;1;-1;1;-1;-2;-0.5;-3;-0.5;2;0;0;0;2", NULL, "3", {1, 2, 0}, {0}},
+    {ACCEL_OP_ADD, "2,2,3 2,3", NULL, "2,2,3", {0.625, -2.125, -1.375, 0, -0.875, -1.125, 1.375, 0.5, 0.25,
+     -2.25, -1.25, 0.375}, {0}},
+    {ACCEL_OP_MUL, "2,2,3 2,3", NULL, "2,2,3", {0, 1.03125, 0.375, -1.26562, 0.09375, 0.21875, 0.46875, -0.9375,
+     -0.234375, 1.26562, 0.140625, -0.15625}, {0}},
+    {ACCEL_OP_ACTIVATION, "6", AT(activation, ACCEL_FN_RELU), "6", {0, 0, 0, 1.125, 0, 0}, {0}},
+    {ACCEL_OP_ACTIVATION, "6", AT(activation, ACCEL_FN_GELU), "6", {0, -0.116278, -0.158655, 0.978419,
+     -0.169971, -0.166939}, {0}},
+    {ACCEL_OP_ACTIVATION, "6", AT(activation, ACCEL_FN_GELU_TANH), "6", {0, -0.116511, -0.158808, 0.978225,
+     -0.170039, -0.167047}, {0}},
+    {ACCEL_OP_ACTIVATION, "6", AT(activation, ACCEL_FN_GELU_QUICK), "6", {0, -0.120785, -0.154204, 0.980496,
+     -0.16361, -0.16103}, {0}},
+    {ACCEL_OP_ACTIVATION, "6", AT(activation, ACCEL_FN_SILU), "6", {0, -0.277493, -0.268941, 0.849279,
+     -0.240616, -0.257438}, {0}},
+    {ACCEL_OP_ACTIVATION, "6", AT(activation, ACCEL_FN_SIGMOID), "6", {0.5, 0.201813, 0.268941, 0.754915,
+     0.320821, 0.294215}, {0}},
+    {ACCEL_OP_ACTIVATION, "6", AT(activation, ACCEL_FN_TANH), "6", {0, -0.879827, -0.761594, 0.809301,
+     -0.635149, -0.703906}, {0}},
+    {ACCEL_OP_GATE, "2,3 2,3", AT(activation, ACCEL_FN_SILU), "2,3", {0, 0.20812, 0.100853, -0.955439, 0.030077,
+     0.0643595}, {0}},
+    {ACCEL_OP_GATHER, "3,2,2 4=2;0;-1;3", NULL, "4,2,2", {0.625, -1.125, -1.125, 0.625, 0, -1.375, -1, 1.125, 0,
+     -1.375, -1, 1.125, 0, -1.375, -1, 1.125}, {0}},
+    {ACCEL_OP_RESHAPE, "2,6", NULL, "2,3,2", {0, -1.375, -1, 1.125, -0.75, -0.875, 0.75, 1.25, 0.625, -1.125,
+     -1.125, 0.625}, {0}},
+    {ACCEL_OP_ROTARY, "2,2,6 2=3;7 2", AT(rotary, ACCEL_PAIR_HALVES, 1.5f, 0), "2,2,6", {-0.857342, -1.30109,
+     1.23084, 2.32567, -0.75, -0.875, -0.387291, 1.12662, -1.41228, -2.25699, -1.125, 0.625, -0.644135,
+     -0.142365, 2.19622, -1.58461, 1.125, -1, 1.37622, -0.719572, -1.58131, -0.600935, 0.25, 0}, {0}},
+    {ACCEL_OP_ROTARY, "2,2,6 2=3;7 2", AT(rotary, ACCEL_PAIR_NEIGHBOURS, 1.5f, 0), "2,2,6", {-1.17885, 1.6924,
+     -0.777677, 2.11964, -0.75, -0.875, 0.148548, -2.18156, 0.254266, -1.91361, -1.125, 0.625, -2.1669,
+     0.292906, -1.70479, 0.286279, 1.125, -1, 1.61049, -1.28849, -0.479198, -0.888763, 0.25, 0}, {0}},
+    {ACCEL_OP_MATMUL, "2,3 4,3 4 2,4", AT(matmul, ACCEL_FN_RELU, ACCEL_F32, 0), "2,4", {1.65625, 0.796875, 1.25,
+     0.125, 3.96875, 1, 1.20312, 0.25}, {0}},
     {ACCEL_OP_SCALE, "2,3", AT(scale, 3, -0.5f, 0), "2,3", {-0.5, -4.625, -3.5, 2.875, -2.75, -3.125}, {0}},
     {ACCEL_OP_CLAMP, "2,3", AT(clamp, -0.5f, 0.25f, 0), "2,3", {0, -0.5, -0.5, 0.25, -0.5, -0.5}, {0}},
     {ACCEL_OP_CONCAT, "2,1,2 2,3,2 - 2,2,2", AT(axis, 1, 0), "2,6,2", {0, -1.375, 0.625, -0.75, -0.375, -1.125,
@@ -254,7 +293,7 @@ static void all_operators(void **state)
         if (operator_row == NULL)
             continue;
         list.count = 0;
-        operator_row->add(&list);
+        conform_add_operator(&list, op);
         if (list.count == 0)
             fail_msg("%s has no tests", accel_op_name(op));
         for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
