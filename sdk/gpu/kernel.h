@@ -124,6 +124,14 @@ void gpu_fold(const struct gpu_limits *limits, uint64_t count, uint64_t groups[3
 /** The bits of a float, for words. */
 uint32_t gpu_float_word(float value);
 
+/** Returns NULL if the row implements this node, or the reason. */
+typedef const char *gpu_row_check(const struct gpu_row *row, const struct sdk_node *node);
+/** Emits the launches of a node. */
+typedef void gpu_row_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
+/** Returns the scratch bytes of a node for the highest extents (call->scratch is NULL); no step may need more. Scratch
+ * is undefined between nodes. */
+typedef uint64_t gpu_row_scratch(const struct gpu_call *call);
+
 /** A kernel for an operator. Const. */
 struct gpu_row {
     uint32_t op;        /**< ACCEL_OP_... */
@@ -135,15 +143,10 @@ struct gpu_row {
         matrices;   /**< inputs (bits) that may be weights of two dimensions, which are stored in tiles (gpu_layout) */
     uint32_t split; /**< inputs (bits) that may be weights in several parts */
     uint32_t zero;
-    double tolerance; /**< largest error, relative to the output's largest element */
-    /** Returns NULL if the row implements this node, or the reason. A NULL pointer accepts any node whose values are
-     * all F32. */
-    const char *(*check)(const struct gpu_row *row, const struct sdk_node *node);
-    /** Emits the launches of a node. */
-    void (*lower)(const struct gpu_call *call, struct gpu_emitter *emitter);
-    /** Optional: returns the scratch bytes of a node for the highest extents (call->scratch is NULL); no step may need
-     *  more. Scratch is undefined between nodes. */
-    uint64_t (*scratch)(const struct gpu_call *call);
+    double tolerance;     /**< largest error, relative to the output's largest element */
+    gpu_row_check *check; /**< NULL: any node whose values are all F32 */
+    gpu_row_lower *lower;
+    gpu_row_scratch *scratch; /**< NULL: none */
 };
 
 extern const struct gpu_row gpu_rows[];

@@ -87,53 +87,17 @@ bool gpu_use_format(struct gpu_launch *launch, uint32_t type);
 
 /* ---- the rows ---- */
 
-const char *gpu_matmul_dot_check(const struct gpu_row *row, const struct sdk_node *node);
-const char *gpu_matmul_matrix_check(const struct gpu_row *row, const struct sdk_node *node);
-const char *gpu_matmul_halves_check(const struct gpu_row *row, const struct sdk_node *node);
-const char *gpu_matmul_check(const struct gpu_row *row, const struct sdk_node *node);
-void gpu_matmul_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
-const char *gpu_expert_matmul_check(const struct gpu_row *row, const struct sdk_node *node);
-void gpu_expert_matmul_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
-const char *gpu_embed_check(const struct gpu_row *row, const struct sdk_node *node);
-void gpu_embed_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
-const char *gpu_attention_check(const struct gpu_row *row, const struct sdk_node *node);
-void gpu_attention_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
-uint64_t gpu_attention_scratch(const struct gpu_call *call);
-const char *gpu_cache_write_check(const struct gpu_row *row, const struct sdk_node *node);
-void gpu_cache_write_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
-const char *gpu_rotary_check(const struct gpu_row *row, const struct sdk_node *node);
-void gpu_rotary_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
-void gpu_norm_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
-void gpu_softmax_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
-const char *gpu_argmax_check(const struct gpu_row *row, const struct sdk_node *node);
-void gpu_argmax_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
-const char *gpu_top_k_check(const struct gpu_row *row, const struct sdk_node *node);
-void gpu_top_k_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
-const char *gpu_sample_check(const struct gpu_row *row, const struct sdk_node *node);
-void gpu_sample_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
-uint64_t gpu_sample_scratch(const struct gpu_call *call);
-const char *gpu_cast_check(const struct gpu_row *row, const struct sdk_node *node);
-void gpu_cast_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
-const char *gpu_half_check(const struct gpu_row *row, const struct sdk_node *node);
-void gpu_half_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
-uint64_t gpu_half_scratch(const struct gpu_call *call);
-void gpu_pointwise_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
-const char *gpu_gather_check(const struct gpu_row *row, const struct sdk_node *node);
-void gpu_gather_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
-const char *gpu_strided_check(const struct gpu_row *row, const struct sdk_node *node);
-void gpu_concat_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
-void gpu_slice_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
-void gpu_permute_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
-void gpu_pad_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
-const char *gpu_reduce_check(const struct gpu_row *row, const struct sdk_node *node);
-void gpu_reduce_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
-void gpu_group_norm_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
-void gpu_pool_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
-const char *gpu_resize_check(const struct gpu_row *row, const struct sdk_node *node);
-void gpu_resize_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
-void gpu_conv_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
-uint64_t gpu_conv_scratch(const struct gpu_call *call);
-const char *gpu_dense_attention_check(const struct gpu_row *row, const struct sdk_node *node);
-void gpu_dense_attention_lower(const struct gpu_call *call, struct gpu_emitter *emitter);
+gpu_row_check gpu_argmax_check, gpu_attention_check, gpu_cache_write_check, gpu_cast_check, gpu_dense_attention_check,
+    gpu_embed_check, gpu_expert_matmul_check, gpu_gather_check, gpu_half_check, gpu_matmul_check, gpu_matmul_dot_check,
+    gpu_matmul_halves_check, gpu_matmul_matrix_check, gpu_reduce_check, gpu_resize_check, gpu_rotary_check,
+    gpu_sample_check, gpu_strided_check, gpu_top_k_check;
+
+gpu_row_lower gpu_argmax_lower, gpu_attention_lower, gpu_cache_write_lower, gpu_cast_lower, gpu_concat_lower,
+    gpu_conv_lower, gpu_dense_attention_lower, gpu_embed_lower, gpu_expert_matmul_lower, gpu_gather_lower,
+    gpu_group_norm_lower, gpu_half_lower, gpu_matmul_lower, gpu_norm_lower, gpu_pad_lower, gpu_permute_lower,
+    gpu_pointwise_lower, gpu_pool_lower, gpu_reduce_lower, gpu_resize_lower, gpu_rotary_lower, gpu_sample_lower,
+    gpu_slice_lower, gpu_softmax_lower, gpu_top_k_lower;
+
+gpu_row_scratch gpu_attention_scratch, gpu_conv_scratch, gpu_half_scratch, gpu_sample_scratch;
 
 #endif
