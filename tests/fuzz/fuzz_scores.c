@@ -7,21 +7,19 @@
 #include <string.h>
 
 #include "tests/fuzz/fuzz.h"
-#include "tools/accel-scores/scores.h"
+#include "tools/accel-scores/internal.h"
 
 const char *const fuzz_corpus_folder = "tests/fixtures/scores";
 const char *const fuzz_corpus_suffix = ".csv";
 
 /* What is measured of a column is a number, and lies where it may. */
-static void check_columns(const struct accel_scores *scores, const struct accel_scores_facts *facts)
+static void check_columns(const struct accel_scores *scores)
 {
-    struct accel_scores_column column = {0};
-    for (uint32_t i = 0; i < facts->external + facts->parametric; i++)
-        if (accel_scores_column(scores, i, &column, NULL) == ACCEL_OK &&
-            (column.name == NULL || !(column.auc >= 0 && column.auc <= 1) || !(column.information >= 0)))
+    for (uint32_t i = 0; i < scores->facts.external + scores->facts.parametric; i++) {
+        const struct accel_scores_column *column = &scores->columns[i];
+        if (column->name == NULL || !(column->auc >= 0 && column->auc <= 1) || !(column->information >= 0))
             abort();
-    if (accel_scores_column(scores, facts->external + facts->parametric, &column, NULL) != ACCEL_E_NOT_FOUND)
-        abort();
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -36,11 +34,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             abort();
         return 0;
     }
-    facts = accel_scores_facts_of(scores);
+    facts = &scores->facts;
     if (facts->positive_rows > facts->rows || facts->groups > facts->rows || facts->positive_groups > facts->groups)
         abort();
-    check_columns(scores, facts);
-    if (accel_scores_apply(scores, &formula, &quality, &error) == ACCEL_OK &&
+    check_columns(scores);
+    if (scores_quality_of(scores, &formula, &quality, &error) == ACCEL_OK &&
         !(quality.row_auc >= 0 && quality.row_auc <= 1 && quality.group_auc >= 0 && quality.group_auc <= 1))
         abort();
     accel_scores_free(scores);

@@ -142,7 +142,6 @@ static void scores(void **state)
     expect(accel_scores_parse("a,b", 3, "t.csv", NULL, &table, &error), ACCEL_E_CORRUPT, ACCEL_FROM_FILE);
     expect(accel_scores_parse("response,label,ES\n0,1,2\n", 24, "t.csv", NULL, &table, &error), ACCEL_E_INVALID,
            ACCEL_FROM_FILE);
-    expect(accel_scores_parse(NULL, 3, "t.csv", NULL, &table, &error), ACCEL_E_INVALID, ACCEL_FROM_CALLER);
 }
 
 int main(void)

@@ -112,7 +112,6 @@ static void test_parse(void **state)
     const char text[] =
         "\xef\xbb\xbf\"q\"\"1\",PX,y,s_b,s_a\r\n\"one, two\",-1e1,1,1,.5\r\n\r\nb,2,0,3,4\r\n\"one, two\",7,0,5,6";
     const struct accel_scores_names names = {.group = "q\"1", .label = "y", .external = "s_", .parametric = "P"};
-    struct accel_scores_column column = {0};
     const struct accel_scores_facts *facts;
     struct accel_scores *scores = NULL;
     struct accel_error error = {0};
@@ -120,20 +119,17 @@ static void test_parse(void **state)
     (void)state;
     if (accel_scores_parse(text, sizeof(text) - 1, "t", &names, &scores, &error) != ACCEL_OK)
         fail_msg("%s", error.text);
-    facts = accel_scores_facts_of(scores);
+    facts = &scores->facts;
     assert_int_equal(facts->rows, 3);
     assert_int_equal(facts->groups, 2);
     assert_int_equal(facts->positive_rows, 1);
     assert_int_equal(facts->positive_groups, 1);
     assert_int_equal(facts->external, 2);
     assert_int_equal(facts->parametric, 1);
-    assert_int_equal(accel_scores_column(scores, 0, &column, NULL), ACCEL_OK);
-    assert_string_equal(column.name, "s_b");
-    assert_true(column.auc == 1);
-    assert_int_equal(accel_scores_column(scores, 2, &column, NULL), ACCEL_OK);
-    assert_string_equal(column.name, "PX");
-    assert_true(column.auc == 0 && column.external == 0);
-    assert_int_equal(accel_scores_column(scores, 3, &column, NULL), ACCEL_E_NOT_FOUND);
+    assert_string_equal(scores->columns[0].name, "s_b");
+    assert_true(scores->columns[0].auc == 1);
+    assert_string_equal(scores->columns[2].name, "PX");
+    assert_true(scores->columns[2].auc == 0 && scores->columns[2].external == 0);
     accel_scores_free(scores);
 }
 
@@ -153,7 +149,7 @@ static struct accel_scores_quality quality_of(const struct accel_scores *scores,
     const struct accel_scores_formula formula = {.top_n = n, .top_k = k, .alpha = alpha, .m = m};
     struct accel_scores_quality quality = {0};
 
-    assert_int_equal(accel_scores_apply(scores, &formula, &quality, NULL), ACCEL_OK);
+    assert_int_equal(scores_quality_of(scores, &formula, &quality, NULL), ACCEL_OK);
     return quality;
 }
 
@@ -171,6 +167,7 @@ static void test_formula(void **state)
 {
     const struct accel_scores_formula bad = {.top_n = 1, .alpha = -1, .m = 1};
     struct accel_scores *scores = synthetic();
+    struct accel_scores_formula taken;
     struct accel_scores_quality quality;
 
     (void)state;
@@ -183,15 +180,15 @@ static void test_formula(void **state)
     quality = quality_of(scores, 9, 9, 1.6, 0.5);
     NEAR(quality.row_auc, 0.78125, 1e-12);
     NEAR(quality.group_auc, 0.7109375, 1e-12);
-    assert_int_equal(accel_scores_apply(scores, &bad, &quality, NULL), ACCEL_E_INVALID);
+    assert_int_equal(scores_formula_take(&bad, &taken, NULL), ACCEL_E_INVALID);
     accel_scores_free(scores);
 }
 
 static const struct accel_scores_gain *find_gain(const struct accel_scores_report *report, const char *tool,
                                                  uint32_t measure)
 {
-    for (uint32_t i = 0; i < accel_scores_report_count(report); i++) {
-        const struct accel_scores_gain *gain = accel_scores_report_gain(report, i);
+    for (uint32_t i = 0; i < ACCEL_SCORES_GAINS; i++) {
+        const struct accel_scores_gain *gain = &report->gains[i];
 
         if (strcmp(gain->tool, tool) == 0 && gain->measure == measure)
             return gain;
@@ -220,7 +217,7 @@ static void test_tools(void **state)
     assert_int_equal(accel_scores_tune(scores, &options, &again, NULL), ACCEL_OK);
     options.seed = 2;
     assert_int_equal(accel_scores_tune(scores, &options, &other, NULL), ACCEL_OK);
-    summary = accel_scores_report_summary(report);
+    summary = &report->summary;
     assert_int_equal(summary->points, 1960);
     /* 4 ES and 3 PK columns, 28 ratios of alpha and m. */
     assert_int_equal(summary->distinct, 4 * 3 * 28);
@@ -231,18 +228,18 @@ static void test_tools(void **state)
          grid->after, 1e-15);
     assert_true(find_gain(report, "threshold", ACCEL_SCORES_F1_ROWS)->after >=
                 find_gain(report, "threshold", ACCEL_SCORES_F1_ROWS)->before);
-    for (uint32_t i = 0; i < accel_scores_report_count(report); i++) {
-        const struct accel_scores_gain *a = accel_scores_report_gain(report, i);
-        const struct accel_scores_gain *b = accel_scores_report_gain(again, i);
+    for (uint32_t i = 0; i < ACCEL_SCORES_GAINS; i++) {
+        const struct accel_scores_gain *a = &report->gains[i];
+        const struct accel_scores_gain *b = &again->gains[i];
 
         assert_true(a->held_after == b->held_after && a->held_before == b->held_before && a->after == b->after);
         assert_true(a->held_after > 0 && a->held_after < 1 && a->held_won >= 0 && a->held_won <= 1);
     }
     assert_true(find_gain(other, "grid", ACCEL_SCORES_AUC_GROUPS)->held_after != grid->held_after);
     assert_true(find_gain(other, "grid", ACCEL_SCORES_AUC_GROUPS)->after == grid->after);
-    accel_scores_report_free(report);
-    accel_scores_report_free(again);
-    accel_scores_report_free(other);
+    free(report);
+    free(again);
+    free(other);
     options.progress = stop;
     options.progress_data = &calls;
     assert_int_equal(accel_scores_tune(scores, &options, &report, NULL), ACCEL_E_CANCELLED);
@@ -281,7 +278,7 @@ static void test_noise(void **state)
     print_message("noise: grid in sample %.4f -> %.4f, held out %.4f -> %.4f\n", grid->before, grid->after,
                   grid->held_before, grid->held_after);
     assert_true(grid->after - grid->before > 0.03 && grid->held_after - grid->held_before < 0.015);
-    accel_scores_report_free(report);
+    free(report);
     accel_scores_free(scores);
     free(text);
 }
@@ -304,7 +301,7 @@ static void test_published(void **state)
         skip();
     }
     scores = read_table(path);
-    facts = accel_scores_facts_of(scores);
+    facts = &scores->facts;
     assert_int_equal(facts->rows, 1159);
     assert_int_equal(facts->groups, 450);
     assert_int_equal(facts->positive_rows, 291);
@@ -315,17 +312,17 @@ static void test_published(void **state)
     quality = quality_of(scores, 3, 4, 1.6, 0.5);
     NEAR(quality.group_auc, 0.701939791403287, 1e-12);
     assert_int_equal(accel_scores_tune(scores, &options, &report, NULL), ACCEL_OK);
-    NEAR(accel_scores_report_summary(report)->best_quality.group_auc, 0.7089917825537294, 1e-12);
-    assert_int_equal(accel_scores_report_summary(report)->distinct, 7 * 28);
+    NEAR(report->summary.best_quality.group_auc, 0.7089917825537294, 1e-12);
+    assert_int_equal(report->summary.distinct, 7 * 28);
     NEAR(find_gain(report, "threshold", ACCEL_SCORES_F1_ROWS)->before, 0.425, 5e-4);
     NEAR(find_gain(report, "threshold", ACCEL_SCORES_F1_ROWS)->after, 0.436, 5e-4);
-    for (uint32_t i = 0; i < accel_scores_report_count(report); i++) {
-        const struct accel_scores_gain *gain = accel_scores_report_gain(report, i);
+    for (uint32_t i = 0; i < ACCEL_SCORES_GAINS; i++) {
+        const struct accel_scores_gain *gain = &report->gains[i];
 
         print_message("%-14s %u: in sample %.4f -> %.4f, held out %.4f -> %.4f (%.4f): %s\n", gain->tool, gain->measure,
                       gain->before, gain->after, gain->held_before, gain->held_after, gain->held_spread, gain->choice);
     }
-    accel_scores_report_free(report);
+    free(report);
     accel_scores_free(scores);
 }
 

@@ -425,11 +425,9 @@ static void set_column_names(const struct accel_scores_names *given, struct acce
 int32_t accel_scores_parse(const char *text, size_t length, const char *name, const struct accel_scores_names *names,
                            struct accel_scores **out_scores, struct accel_error *error)
 {
-    struct reader reader = {.name = name == NULL ? "scores" : name, .line = 1, .error = error};
+    struct reader reader = {.name = name, .line = 1, .error = error};
     int32_t code;
 
-    if (out_scores == NULL || (text == NULL && length != 0))
-        return accel_error_set(error, ACCEL_E_INVALID, "accel_scores_parse: an argument is NULL");
     *out_scores = NULL;
     set_column_names(names, &reader.names);
     if (length > FILE_LIMIT)
@@ -461,8 +459,6 @@ int32_t accel_scores_read(const char *path, const struct accel_scores_names *nam
     char *text = NULL;
     int32_t code;
 
-    if (path == NULL || out_scores == NULL)
-        return accel_error_set(error, ACCEL_E_INVALID, "accel_scores_read: an argument is NULL");
     *out_scores = NULL;
     code = accel_file_read(path, FILE_LIMIT, &text, &length, error);
     if (code == ACCEL_OK)
@@ -483,20 +479,4 @@ void accel_scores_free(struct accel_scores *scores)
     free(scores->group_labels);
     free(scores->group_rows);
     free(scores);
-}
-
-const struct accel_scores_facts *accel_scores_facts_of(const struct accel_scores *scores)
-{
-    return scores == NULL ? NULL : &scores->facts;
-}
-
-int32_t accel_scores_column(const struct accel_scores *scores, uint32_t index, struct accel_scores_column *out_column,
-                            struct accel_error *error)
-{
-    if (scores == NULL || out_column == NULL)
-        return accel_error_set(error, ACCEL_E_INVALID, "accel_scores_column: an argument is NULL");
-    if (index >= scores->facts.external + scores->facts.parametric)
-        return accel_error_set(error, ACCEL_E_NOT_FOUND, "no column %u", index);
-    *out_column = scores->columns[index];
-    return ACCEL_OK;
 }

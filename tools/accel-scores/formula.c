@@ -242,17 +242,3 @@ int32_t scores_quality_of(const struct accel_scores *scores, const struct accel_
     free(pairs);
     return code;
 }
-
-int32_t accel_scores_apply(const struct accel_scores *scores, const struct accel_scores_formula *formula,
-                           struct accel_scores_quality *out_quality, struct accel_error *error)
-{
-    struct accel_scores_formula wanted;
-    int32_t code;
-
-    if (scores == NULL || formula == NULL || out_quality == NULL)
-        return accel_error_set(error, ACCEL_E_INVALID, "accel_scores_apply: an argument is NULL");
-    code = scores_formula_take(formula, &wanted, error);
-    if (code == ACCEL_OK)
-        code = scores_quality_of(scores, &wanted, out_quality, error);
-    return code;
-}

@@ -8,18 +8,6 @@
 
 #include "tools/accel-scores/scores.h"
 
-/** Table of scores. Columns are ES first, then PK, each in the order of the file. Immutable once read. */
-struct accel_scores {
-    struct accel_scores_facts facts;
-    struct accel_scores_column *columns; /* [external + parametric] */
-    char *texts;                         /* of the columns' names */
-    double *values;                      /* [columns][rows] */
-    uint8_t *labels;                     /* [rows] */
-    uint32_t *groups;                    /* [rows], numbers from 0 in the order of their first rows */
-    uint8_t *group_labels;               /* [groups] */
-    uint64_t *group_rows;                /* [groups] */
-};
-
 enum { SCORES_BINS = 10 };
 
 /* Fills in AUC and information of all columns. */

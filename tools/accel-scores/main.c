@@ -2,6 +2,7 @@
 /* accelctl-scores, the external command scores: tunes a detector over a table of scores. */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "tools/accel-scores/options.h"
@@ -30,11 +31,13 @@ static const char *measure_key(uint32_t measure)
 
 static void print_columns(const struct accel_scores *scores)
 {
-    struct accel_scores_column column = {0};
-
     print("\n%-24s %-4s %10s %18s\n", "column", "", "AUC", "information, nats");
-    for (uint32_t i = 0; accel_scores_column(scores, i, &column, NULL) == ACCEL_OK; i++)
-        print("%-24s %-4s %10.4f %18.5f\n", column.name, column.external ? "ES" : "PK", column.auc, column.information);
+    for (uint32_t i = 0; i < scores->facts.external + scores->facts.parametric; i++) {
+        const struct accel_scores_column *column = &scores->columns[i];
+
+        print("%-24s %-4s %10.4f %18.5f\n", column->name, column->external ? "ES" : "PK", column->auc,
+              column->information);
+    }
 }
 
 static void print_threshold(const char *what, const struct accel_scores_threshold *best)
@@ -46,24 +49,24 @@ static void print_threshold(const char *what, const struct accel_scores_threshol
 
 static void print_gains(const struct accel_scores_report *report)
 {
-    const struct accel_scores_gain *gain, *before = NULL;
+    const struct accel_scores_gain *const end = report->gains + ACCEL_SCORES_GAINS;
 
     print("\n%-14s %-17s %-16s %7s   %-16s %7s %8s %6s\n", "tool", "measure", "in sample", "gain", "held out", "gain",
           "spread", "won");
-    for (uint32_t i = 0; (gain = accel_scores_report_gain(report, i)) != NULL; i++)
+    for (const struct accel_scores_gain *gain = report->gains; gain < end; gain++)
         print("%-14s %-17s %.4f to %.4f %+.4f   %.4f to %.4f %+.4f   %.4f  %3.0f %%\n", gain->tool,
               measure_name(gain->measure), gain->before, gain->after, gain->after - gain->before, gain->held_before,
               gain->held_after, gain->held_after - gain->held_before, gain->held_spread, 100 * gain->held_won);
     print("\n");
-    for (uint32_t i = 0; (gain = accel_scores_report_gain(report, i)) != NULL; before = gain, i++)
-        if (before == NULL || strcmp(before->choice, gain->choice) != 0)
+    for (const struct accel_scores_gain *gain = report->gains; gain < end; gain++)
+        if (gain == report->gains || strcmp(gain[-1].choice, gain->choice) != 0)
             print_wrapped((uint32_t)print("%-14s ", gain->tool), 15, gain->choice);
 }
 
 static void print_report(const char *path, const struct accel_scores *scores, const struct accel_scores_report *report)
 {
-    const struct accel_scores_facts *facts = accel_scores_facts_of(scores);
-    const struct accel_scores_summary *s = accel_scores_report_summary(report);
+    const struct accel_scores_facts *facts = &scores->facts;
+    const struct accel_scores_summary *s = &report->summary;
 
     print("%s: %llu rows of %llu responses; label 1 in %llu rows and %llu responses; %u ES and %u PK columns", path,
           (unsigned long long)facts->rows, (unsigned long long)facts->groups, (unsigned long long)facts->positive_rows,
@@ -108,21 +111,23 @@ static json_t *threshold_json(const struct accel_scores_threshold *best)
 
 static json_t *columns_json(const struct accel_scores *scores)
 {
-    struct accel_scores_column column = {0};
     json_t *list = json_array();
 
-    for (uint32_t i = 0; accel_scores_column(scores, i, &column, NULL) == ACCEL_OK; i++)
-        json_add(list, json_pack("{s:o, s:s, s:f, s:f}", "name", json_text(column.name), "kind",
-                                 column.external ? "ES" : "PK", "auc", column.auc, "information", column.information));
+    for (uint32_t i = 0; i < scores->facts.external + scores->facts.parametric; i++) {
+        const struct accel_scores_column *column = &scores->columns[i];
+
+        json_add(list,
+                 json_pack("{s:o, s:s, s:f, s:f}", "name", json_text(column->name), "kind",
+                           column->external ? "ES" : "PK", "auc", column->auc, "information", column->information));
+    }
     return list;
 }
 
 static json_t *gains_json(const struct accel_scores_report *report)
 {
-    const struct accel_scores_gain *gain;
     json_t *list = json_array();
 
-    for (uint32_t i = 0; (gain = accel_scores_report_gain(report, i)) != NULL; i++)
+    for (const struct accel_scores_gain *gain = report->gains; gain < report->gains + ACCEL_SCORES_GAINS; gain++)
         json_add(list,
                  json_pack("{s:s, s:s, s:s, s:{s:f, s:f, s:f}, s:{s:f, s:f, s:f, s:f, s:f}}", "tool", gain->tool,
                            "measure", measure_key(gain->measure), "choice", gain->choice, "sample", "before",
@@ -134,8 +139,8 @@ static json_t *gains_json(const struct accel_scores_report *report)
 
 static int print_document(const char *path, const struct accel_scores *scores, const struct accel_scores_report *report)
 {
-    const struct accel_scores_facts *facts = accel_scores_facts_of(scores);
-    const struct accel_scores_summary *s = accel_scores_report_summary(report);
+    const struct accel_scores_facts *facts = &scores->facts;
+    const struct accel_scores_summary *s = &report->summary;
 
     return print_json(
         json_pack(
@@ -210,7 +215,7 @@ static int run(int count, char **arguments)
             print_columns(scores);
         code = EXIT_DONE;
     }
-    accel_scores_report_free(report);
+    free(report);
     accel_scores_free(scores);
     return code;
 }

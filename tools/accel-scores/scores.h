@@ -34,8 +34,6 @@
 
 /* ---- table ---- */
 
-struct accel_scores;
-
 /** Names of the columns; NULL selects the defaults. */
 struct accel_scores_names {
     const char *group;      /**< column that names the response; NULL: "response" */
@@ -55,6 +53,26 @@ struct accel_scores_facts {
     uint64_t positive_groups;
 };
 
+/** One column. */
+struct accel_scores_column {
+    uint32_t external;  /**< 1: ES, 0: PK */
+    const char *name;   /**< lives as long as the table */
+    double auc;         /**< over rows, in the direction of the formula */
+    double information; /**< mutual information with the label, in nats, over 10 bins */
+};
+
+/** Table of scores. Columns are ES first, then PK, each in the order of the file. Immutable once read. */
+struct accel_scores {
+    struct accel_scores_facts facts;
+    struct accel_scores_column *columns; /**< [external + parametric] */
+    char *texts;                         /**< of the columns' names */
+    double *values;                      /**< [columns][rows] */
+    uint8_t *labels;                     /**< [rows] */
+    uint32_t *groups;                    /**< [rows], numbers from 0 in the order of their first rows */
+    uint8_t *group_labels;               /**< [groups] */
+    uint64_t *group_rows;                /**< [groups] */
+};
+
 /** Reads a CSV file: a line of names, then rows of numbers, with commas between them and quotes (RFC 4180) where a
  *  name or group has commas. `names` may be NULL. ACCEL_E_LIMIT past 1 GiB. */
 int32_t accel_scores_read(const char *path, const struct accel_scores_names *names, struct accel_scores **out_scores,
@@ -64,20 +82,6 @@ int32_t accel_scores_parse(const char *text, size_t length, const char *name, co
                            struct accel_scores **out_scores, struct accel_error *error);
 /** Frees a table. NULL is allowed. */
 void accel_scores_free(struct accel_scores *scores);
-/** Returns the counts of a table, which live as long as it. */
-const struct accel_scores_facts *accel_scores_facts_of(const struct accel_scores *scores);
-
-/** One column. */
-struct accel_scores_column {
-    uint32_t external;  /**< 1: ES, 0: PK */
-    const char *name;   /**< lives as long as the table */
-    double auc;         /**< over rows, in the direction of the formula */
-    double information; /**< mutual information with the label, in nats, over 10 bins */
-};
-/** Describes column `index`, ES first, in the order of the file; ACCEL_E_NOT_FOUND beyond the last. */
-int32_t accel_scores_column(const struct accel_scores *scores, uint32_t index, struct accel_scores_column *out_column,
-                            struct accel_error *error);
-
 /* ---- measures ---- */
 
 /** Threshold with its quality. */
@@ -106,23 +110,7 @@ struct accel_scores_quality {
     double group_auc;
 };
 
-/** Applies a formula to the whole table. */
-int32_t accel_scores_apply(const struct accel_scores *scores, const struct accel_scores_formula *formula,
-                           struct accel_scores_quality *out_quality, struct accel_error *error);
-
 /* ---- tools ---- */
-
-/** Lists of a grid search. NULL lists: top_n and top_k 1 to 7, alpha 0.2 to 1.6 by 0.2, m 0.5 to 1.5 by 0.25. */
-struct accel_scores_grid {
-    uint32_t top_n_count;
-    uint32_t top_k_count;
-    uint32_t alpha_count;
-    uint32_t m_count;
-    const uint32_t *top_n;
-    const uint32_t *top_k;
-    const double *alpha;
-    const double *m;
-};
 
 /** Reports progress. A result other than 0 ends the work with ACCEL_E_CANCELLED. */
 typedef int32_t(ACCEL_CALL *accel_scores_progress)(void *data, uint64_t done, uint64_t all);
@@ -136,7 +124,6 @@ struct accel_scores_options {
     uint32_t bins;                              /**< of mutual information; 0: 10 */
     uint64_t seed;                              /**< of shuffles and of random columns */
     const struct accel_scores_formula *formula; /**< the baseline; NULL: (3, 4, 0.6, 1) */
-    const struct accel_scores_grid *grid;       /**< NULL: that of the documents */
     accel_scores_progress progress;             /**< may be NULL */
     void *progress_data;
 };
@@ -159,9 +146,6 @@ struct accel_scores_gain {
     double held_won;    /**< share of folds in which the tool gained */
 };
 
-/** Results of all tools. */
-struct accel_scores_report;
-
 /** Facts of a report. */
 struct accel_scores_summary {
     uint32_t folds;
@@ -181,25 +165,28 @@ struct accel_scores_summary {
     double member_most;
 };
 
+#define ACCEL_SCORES_GAINS 10u
+#define ACCEL_SCORES_CHOICE 400u /**< bytes of words on a choice */
+
+/** Results of all tools. */
+struct accel_scores_report {
+    struct accel_scores_summary summary;
+    struct accel_scores_gain gains[ACCEL_SCORES_GAINS];
+    char choices[ACCEL_SCORES_GAINS][ACCEL_SCORES_CHOICE];
+};
+
 /**
- * Runs the grid search, the choice by mutual information, ensembles and the threshold, each against the baseline.
+ * Runs the grid search over top_n and top_k 1 to 7, alpha 0.2 to 1.6 by 0.2, m 0.5 to 1.5 by 0.25, the choice by mutual
+ * information, ensembles and the threshold, each against the baseline.
  *
  * The grid search takes the point of the largest group AUC, of equal ones the first. The choice by mutual information
  * takes `select` ES columns with the most of it and the baseline's share of PK columns, also by it, with the baseline's
  * alpha and m. A member of an ensemble has a random half of the ES columns, the baseline's PK columns, alpha and m, and
  * its score mapped to [0, 1]; they are joined by the mean, or by the share of those whose score is 0.5 or more.
  *
- * ACCEL_E_INVALID where a fold would have no positive or no negative group.
+ * ACCEL_E_INVALID where a fold would have no positive or no negative group. The caller frees *out_report.
  */
 int32_t accel_scores_tune(const struct accel_scores *scores, const struct accel_scores_options *options,
                           struct accel_scores_report **out_report, struct accel_error *error);
-/** Frees a report. NULL is allowed. */
-void accel_scores_report_free(struct accel_scores_report *report);
-/** Returns the summary of a report, which lives as long as the report. */
-const struct accel_scores_summary *accel_scores_report_summary(const struct accel_scores_report *report);
-/** Number of gains. */
-uint32_t accel_scores_report_count(const struct accel_scores_report *report);
-/** Gain `index`, or NULL past the last. */
-const struct accel_scores_gain *accel_scores_report_gain(const struct accel_scores_report *report, uint32_t index);
 
 #endif

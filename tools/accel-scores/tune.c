@@ -10,15 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TOOL_GRID, TOOL_INFORMATION, TOOL_MEAN, TOOL_VOTE, TOOLS, GAINS = 2 * TOOLS + 2, CHOICE_BYTES = 400 };
+enum {
+    TOOL_GRID,
+    TOOL_INFORMATION,
+    TOOL_MEAN,
+    TOOL_VOTE,
+    TOOLS,
+    GAINS = 2 * TOOLS + 2,
+    CHOICE_BYTES = ACCEL_SCORES_CHOICE
+};
+_Static_assert(GAINS == ACCEL_SCORES_GAINS, "two of each tool, and two of the threshold");
 
 static const char *const tool_names[] = {"grid", "information", "ensemble-mean", "ensemble-vote"};
-
-struct accel_scores_report {
-    struct accel_scores_summary summary;
-    struct accel_scores_gain gains[GAINS];
-    char choices[GAINS][CHOICE_BYTES];
-};
 
 /** One measurement of all tools. */
 struct outcome {
@@ -440,12 +443,10 @@ int32_t accel_scores_tune(const struct accel_scores *scores, const struct accel_
     struct tuner tuner = {.scores = scores, .error = error};
     int32_t code;
 
-    if (scores == NULL || out_report == NULL)
-        return accel_error_set(error, ACCEL_E_INVALID, "accel_scores_tune: an argument is NULL");
     *out_report = NULL;
     code = check_options(options, &tuner);
     if (code == ACCEL_OK)
-        code = grid_make(scores, tuner.options.grid, &tuner.grid, error);
+        code = grid_make(scores, &tuner.grid, error);
     if (code == ACCEL_OK)
         code = make_room(&tuner);
     if (code == ACCEL_OK)
@@ -453,27 +454,7 @@ int32_t accel_scores_tune(const struct accel_scores *scores, const struct accel_
     if (code == ACCEL_OK)
         *out_report = tuner.report;
     else
-        accel_scores_report_free(tuner.report);
+        free(tuner.report);
     free_room(&tuner);
     return code;
-}
-
-void accel_scores_report_free(struct accel_scores_report *report)
-{
-    free(report);
-}
-
-const struct accel_scores_summary *accel_scores_report_summary(const struct accel_scores_report *report)
-{
-    return report == NULL ? NULL : &report->summary;
-}
-
-uint32_t accel_scores_report_count(const struct accel_scores_report *report)
-{
-    return report == NULL ? 0 : GAINS;
-}
-
-const struct accel_scores_gain *accel_scores_report_gain(const struct accel_scores_report *report, uint32_t index)
-{
-    return report == NULL || index >= GAINS ? NULL : &report->gains[index];
 }

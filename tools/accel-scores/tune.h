@@ -9,19 +9,18 @@ struct weights {
     double alpha, m;
 };
 
+enum { GRID_COUNTS = 7, GRID_RATIOS = 40 };
+
 /** Grid points that can differ, and the sums that they consist of. Zeroed before grid_make; grid_free in any case. */
 struct grid {
-    uint64_t points;        /* as they were given */
-    uint32_t *top_n;        /* [top_n_count] */
-    uint32_t *top_k;        /* [top_k_count] */
-    struct weights *ratios; /* [ratio_count] */
+    uint64_t points; /* of the documents' lists */
+    uint32_t top_n[GRID_COUNTS], top_k[GRID_COUNTS];
+    struct weights ratios[GRID_RATIOS];
     uint32_t top_n_count, top_k_count, ratio_count;
-    struct scores_sum *external;   /* [top_n_count] */
-    struct scores_sum *parametric; /* [top_k_count] */
+    struct scores_sum external[GRID_COUNTS], parametric[GRID_COUNTS];
 };
 
-int32_t grid_make(const struct accel_scores *scores, const struct accel_scores_grid *given, struct grid *grid,
-                  struct accel_error *error);
+int32_t grid_make(const struct accel_scores *scores, struct grid *grid, struct accel_error *error);
 void grid_free(struct grid *grid);
 /* Finds the point with the largest AUC over the groups of `fit`; of equal ones the first. `pairs` [groups] is
  * scratch memory. */
