@@ -18,7 +18,6 @@
 #include "core/base/pci.h"
 #include "core/base/strbuf.h"
 #include "core/base/utf8.h"
-#include "tools/doctor/json.h"
 
 static void error_names(void **state)
 {
@@ -170,126 +169,6 @@ static void strbuf_grows_and_stops(void **state)
     accel_strbuf_free(&buf);
 }
 
-static void json_writes(void **state)
-{
-    struct accel_strbuf buf = {0};
-    struct accel_json json;
-    (void)state;
-    accel_json_init(&json, &buf, 0);
-    accel_json_object_begin(&json);
-    accel_json_member_text(&json, "t\"x", "a\\b\n\x01\x7f\xc3\xa4\xff/");
-    accel_json_member_text(&json, "none", NULL);
-    accel_json_member_i64(&json, "i", INT64_MIN);
-    accel_json_member_u64(&json, "u", UINT64_MAX);
-    accel_json_key(&json, "b");
-    accel_json_literal(&json, "true");
-    accel_json_member_array(&json, "d");
-    accel_json_u64(&json, 3);
-    accel_json_text(&json, "");
-    accel_json_array_end(&json);
-    accel_json_member_object(&json, "o");
-    accel_json_object_end(&json);
-    assert_false(accel_json_finish(&json));
-    accel_json_object_end(&json);
-    assert_true(accel_json_finish(&json));
-    assert_string_equal(buf.text, "{\"t\\\"x\":\"a\\\\b\\n\\u0001\\u007f\xc3\xa4\\ufffd/\",\"none\":null,"
-                                  "\"i\":-9223372036854775808,\"u\":18446744073709551615,\"b\":true,"
-                                  "\"d\":[3,\"\"],\"o\":{}}");
-    accel_strbuf_free(&buf);
-}
-
-static void json_indents(void **state)
-{
-    struct accel_strbuf buf = {0};
-    struct accel_json json;
-    (void)state;
-    accel_json_init(&json, &buf, 2);
-    accel_json_array_begin(&json);
-    accel_json_i64(&json, 1);
-    accel_json_object_begin(&json);
-    accel_json_member_i64(&json, "a", 2);
-    accel_json_object_end(&json);
-    accel_json_array_end(&json);
-    assert_true(accel_json_finish(&json));
-    assert_string_equal(buf.text, "[\n  1,\n  {\n    \"a\": 2\n  }\n]");
-    accel_strbuf_free(&buf);
-}
-
-static void misuse_value_without_key(struct accel_json *json)
-{
-    accel_json_object_begin(json);
-    accel_json_i64(json, 1);
-    accel_json_object_end(json);
-}
-
-static void misuse_key_in_array(struct accel_json *json)
-{
-    accel_json_array_begin(json);
-    accel_json_key(json, "k");
-    accel_json_array_end(json);
-}
-
-static void misuse_wrong_end(struct accel_json *json)
-{
-    accel_json_array_begin(json);
-    accel_json_object_end(json);
-}
-
-static void misuse_key_without_value(struct accel_json *json)
-{
-    accel_json_object_begin(json);
-    accel_json_key(json, "k");
-    accel_json_object_end(json);
-}
-
-static void misuse_two_values(struct accel_json *json)
-{
-    accel_json_literal(json, "null");
-    accel_json_literal(json, "null");
-}
-
-static void misuse_end_of_nothing(struct accel_json *json)
-{
-    accel_json_literal(json, "null");
-    accel_json_array_end(json);
-}
-
-static void misuse_too_deep(struct accel_json *json)
-{
-    for (uint32_t i = 0; i <= ACCEL_JSON_DEPTH; i++)
-        accel_json_array_begin(json);
-    for (uint32_t i = 0; i <= ACCEL_JSON_DEPTH; i++)
-        accel_json_array_end(json);
-}
-
-static void json_refuses_misuse(void **state)
-{
-    static void (*const cases[])(struct accel_json * json) = {
-        misuse_value_without_key, misuse_key_in_array,   misuse_wrong_end, misuse_key_without_value,
-        misuse_two_values,        misuse_end_of_nothing, misuse_too_deep};
-    (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct accel_strbuf buf = {0};
-        struct accel_json json;
-        accel_json_init(&json, &buf, 0);
-        cases[i](&json);
-        assert_false(accel_json_finish(&json));
-        accel_strbuf_free(&buf);
-    }
-}
-
-static void json_tells_lost_text(void **state)
-{
-    struct accel_strbuf buf;
-    struct accel_json json;
-    (void)state;
-    accel_strbuf_init(&buf, 3);
-    accel_json_init(&json, &buf, 0);
-    accel_json_text(&json, "four");
-    assert_false(accel_json_finish(&json));
-    accel_strbuf_free(&buf);
-}
-
 struct heard {
     int lines;
     char text[1100];
@@ -354,10 +233,6 @@ int main(void)
         cmocka_unit_test(error_text_is_one_good_line),
         cmocka_unit_test(utf8_cases),
         cmocka_unit_test(strbuf_grows_and_stops),
-        cmocka_unit_test(json_writes),
-        cmocka_unit_test(json_indents),
-        cmocka_unit_test(json_refuses_misuse),
-        cmocka_unit_test(json_tells_lost_text),
         cmocka_unit_test(log_filters),
         cmocka_unit_test(pci_addresses),
     };

@@ -3,157 +3,128 @@
 
 #include "tests/unit/topology_json.h"
 
-#include <stdio.h>
-
-static void write_amount(struct accel_json *json, const char *key, struct accel_amount amount)
+static void put_text(json_t *object, const char *key, const char *text)
 {
-    if (amount.origin == NULL)
-        return;
-    accel_json_member_object(json, key);
-    accel_json_member_u64(json, "bytes", amount.bytes);
-    accel_json_member_text(json, "origin", amount.origin);
-    accel_json_object_end(json);
+    if (text[0] != '\0')
+        json_object_set_new(object, key, json_string(text));
 }
 
-static void write_limits(const struct accel_machine *machine, struct accel_json *json)
+static void put_amount(json_t *object, const char *key, struct accel_amount amount)
+{
+    if (amount.origin != NULL)
+        json_object_set_new(object, key,
+                            json_pack("{s:I, s:s}", "bytes", (json_int_t)amount.bytes, "origin", amount.origin));
+}
+
+static void put_limits(const struct accel_machine *machine, json_t *object)
 {
     const struct accel_host_limits *limits = &machine->limits;
-    accel_json_member_object(json, "allowed");
-    accel_json_member_text(json, "cpus", machine->allowed_cpus);
-    accel_json_member_u64(json, "count", machine->allowed_cpu_count);
-    accel_json_member_text(json, "origin", machine->allowed_origin);
-    accel_json_object_end(json);
-    if (limits->cpu.origin) {
-        accel_json_member_object(json, "cpu_quota");
-        accel_json_member_u64(json, "quota_us", limits->cpu.quota);
-        accel_json_member_u64(json, "period_us", limits->cpu.period);
-        accel_json_member_text(json, "origin", limits->cpu.origin);
-        accel_json_object_end(json);
-    }
-    accel_json_member_object(json, "memory");
-    write_amount(json, "total", limits->memory_total);
-    write_amount(json, "available", limits->memory_available);
-    write_amount(json, "limit", limits->memory_limit);
-    write_amount(json, "room", limits->memory_headroom);
-    write_amount(json, "usable", machine->memory_usable);
-    accel_json_object_end(json);
+    json_t *memory = json_object();
+    json_object_set_new(object, "allowed",
+                        json_pack("{s:s, s:I, s:s?}", "cpus", machine->allowed_cpus, "count",
+                                  (json_int_t)machine->allowed_cpu_count, "origin", machine->allowed_origin));
+    if (limits->cpu.origin != NULL)
+        json_object_set_new(object, "cpu_quota",
+                            json_pack("{s:I, s:I, s:s}", "quota_us", (json_int_t)limits->cpu.quota, "period_us",
+                                      (json_int_t)limits->cpu.period, "origin", limits->cpu.origin));
+    put_amount(memory, "total", limits->memory_total);
+    put_amount(memory, "available", limits->memory_available);
+    put_amount(memory, "limit", limits->memory_limit);
+    put_amount(memory, "room", limits->memory_headroom);
+    put_amount(memory, "usable", machine->memory_usable);
+    json_object_set_new(object, "memory", memory);
 }
 
-static void write_kinds(const struct accel_machine *machine, struct accel_json *json)
+static json_t *kinds_json(const struct accel_machine *machine)
 {
-    accel_json_member_array(json, "core_kinds");
+    json_t *list = json_array();
     for (uint32_t i = 0; i < machine->kind_count; i++) {
         const struct accel_core_kind *kind = &machine->kinds[i];
-        accel_json_object_begin(json);
+        json_t *item = json_object();
         if (kind->efficiency >= 0)
-            accel_json_member_i64(json, "efficiency", kind->efficiency);
-        accel_json_member_u64(json, "cores", kind->cores);
-        accel_json_member_u64(json, "threads", kind->threads);
-        accel_json_member_text(json, "cpus", kind->cpus);
-        if (kind->name[0])
-            accel_json_member_text(json, "name", kind->name);
-        accel_json_object_end(json);
+            json_object_set_new(item, "efficiency", json_integer(kind->efficiency));
+        json_object_set_new(item, "cores", json_integer(kind->cores));
+        json_object_set_new(item, "threads", json_integer(kind->threads));
+        json_object_set_new(item, "cpus", json_string(kind->cpus));
+        put_text(item, "name", kind->name);
+        json_array_append_new(list, item);
     }
-    accel_json_array_end(json);
+    return list;
 }
 
-static void write_numa(const struct accel_machine *machine, struct accel_json *json)
+static json_t *numa_json(const struct accel_machine *machine)
 {
-    accel_json_member_array(json, "numa_nodes");
-    for (uint32_t i = 0; i < machine->numa_count; i++) {
-        accel_json_object_begin(json);
-        accel_json_member_u64(json, "index", machine->numa[i].os_index);
-        accel_json_member_u64(json, "bytes", machine->numa[i].bytes);
-        accel_json_member_text(json, "cpus", machine->numa[i].cpus);
-        accel_json_object_end(json);
-    }
-    accel_json_array_end(json);
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < machine->numa_count; i++)
+        json_array_append_new(list,
+                              json_pack("{s:I, s:I, s:s}", "index", (json_int_t)machine->numa[i].os_index, "bytes",
+                                        (json_int_t)machine->numa[i].bytes, "cpus", machine->numa[i].cpus));
+    return list;
 }
 
-static void write_caches(const struct accel_machine *machine, struct accel_json *json)
+static json_t *caches_json(const struct accel_machine *machine)
 {
-    accel_json_member_array(json, "caches");
+    json_t *list = json_array();
     for (uint32_t i = 0; i < machine->cache_count; i++) {
         const struct accel_cache *cache = &machine->caches[i];
-        char name[16];
-        snprintf(name, sizeof(name), "L%u%c", cache->level, cache->type);
-        accel_json_object_begin(json);
-        accel_json_member_text(json, "name", name);
-        accel_json_member_u64(json, "bytes", cache->bytes);
-        accel_json_member_u64(json, "count", cache->count);
-        accel_json_member_u64(json, "line", cache->line);
-        accel_json_member_u64(json, "shared_by", cache->sharing);
-        accel_json_object_end(json);
+        json_array_append_new(list, json_pack("{s:o, s:I, s:I, s:I, s:I}", "name",
+                                              json_sprintf("L%u%c", cache->level, cache->type), "bytes",
+                                              (json_int_t)cache->bytes, "count", (json_int_t)cache->count, "line",
+                                              (json_int_t)cache->line, "shared_by", (json_int_t)cache->sharing));
     }
-    accel_json_array_end(json);
+    return list;
 }
 
-static void write_os_devices(const struct accel_os_device *devices, uint32_t count, struct accel_json *json)
+static json_t *os_devices_json(const struct accel_os_device *devices, uint32_t count)
 {
-    accel_json_member_array(json, "os_devices");
-    for (uint32_t i = 0; i < count; i++) {
-        accel_json_object_begin(json);
-        accel_json_member_text(json, "name", devices[i].name);
-        accel_json_key(json, "accelerator");
-        accel_json_literal(json, devices[i].is_accelerator ? "true" : "false");
-        accel_json_object_end(json);
-    }
-    accel_json_array_end(json);
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < count; i++)
+        json_array_append_new(
+            list, json_pack("{s:s, s:b}", "name", devices[i].name, "accelerator", (int)devices[i].is_accelerator));
+    return list;
 }
 
-static void write_pci(const struct accel_machine *machine, struct accel_json *json)
+static json_t *pci_json(const struct accel_machine *machine)
 {
-    accel_json_member_array(json, "pci_devices");
+    json_t *list = json_array();
     for (uint32_t i = 0; i < machine->pci_count; i++) {
         const struct accel_pci_device *device = &machine->pci[i];
-        char text[32];
-        accel_json_object_begin(json);
-        snprintf(text, sizeof(text), "%04x:%02x:%02x.%01x", device->domain, device->bus, device->slot,
-                 device->function);
-        accel_json_member_text(json, "address", text);
-        snprintf(text, sizeof(text), "%04x:%04x", device->vendor, device->device);
-        accel_json_member_text(json, "id", text);
-        snprintf(text, sizeof(text), "%04x", device->device_class);
-        accel_json_member_text(json, "class", text);
-        if (device->name[0])
-            accel_json_member_text(json, "name", device->name);
+        json_t *item =
+            json_pack("{s:o, s:o, s:o}", "address",
+                      json_sprintf("%04x:%02x:%02x.%01x", device->domain, device->bus, device->slot, device->function),
+                      "id", json_sprintf("%04x:%04x", device->vendor, device->device), "class",
+                      json_sprintf("%04x", device->device_class));
+        put_text(item, "name", device->name);
         if (device->numa_node >= 0)
-            accel_json_member_i64(json, "numa_node", device->numa_node);
-        write_os_devices(device->os_devices, device->os_device_count, json);
-        accel_json_object_end(json);
+            json_object_set_new(item, "numa_node", json_integer(device->numa_node));
+        json_object_set_new(item, "os_devices", os_devices_json(device->os_devices, device->os_device_count));
+        json_array_append_new(list, item);
     }
-    accel_json_array_end(json);
+    return list;
 }
 
-static void write_tree(const struct accel_machine *machine, struct accel_json *json)
+static json_t *tree_json(const struct accel_machine *machine)
 {
-    accel_json_member_array(json, "tree_devices");
-    for (uint32_t i = 0; i < machine->tree_count; i++) {
-        accel_json_object_begin(json);
-        accel_json_member_text(json, "path", machine->tree[i].path);
-        accel_json_member_text(json, "compatible", machine->tree[i].compatible);
-        accel_json_object_end(json);
-    }
-    accel_json_array_end(json);
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < machine->tree_count; i++)
+        json_array_append_new(
+            list, json_pack("{s:s, s:s}", "path", machine->tree[i].path, "compatible", machine->tree[i].compatible));
+    return list;
 }
 
-void accel_topology_write_json(const struct accel_topology *topology, struct accel_json *json)
+json_t *topology_json(const struct accel_topology *topology)
 {
     const struct accel_machine *machine = accel_topology_machine(topology);
-    accel_json_object_begin(json);
-    accel_json_key(json, "recorded");
-    accel_json_literal(json, machine->recorded ? "true" : "false");
-    accel_json_member_text(json, "processor", machine->processor);
-    if (machine->board[0])
-        accel_json_member_text(json, "board", machine->board);
-    accel_json_member_u64(json, "packages", machine->packages);
-    accel_json_member_u64(json, "cores", machine->core_count);
-    accel_json_member_u64(json, "threads", machine->cpu_count);
-    write_limits(machine, json);
-    write_kinds(machine, json);
-    write_numa(machine, json);
-    write_caches(machine, json);
-    write_pci(machine, json);
-    write_tree(machine, json);
-    accel_json_object_end(json);
+    json_t *object = json_pack("{s:b, s:s}", "recorded", (int)machine->recorded, "processor", machine->processor);
+    put_text(object, "board", machine->board);
+    json_object_set_new(object, "packages", json_integer(machine->packages));
+    json_object_set_new(object, "cores", json_integer(machine->core_count));
+    json_object_set_new(object, "threads", json_integer(machine->cpu_count));
+    put_limits(machine, object);
+    json_object_set_new(object, "core_kinds", kinds_json(machine));
+    json_object_set_new(object, "numa_nodes", numa_json(machine));
+    json_object_set_new(object, "caches", caches_json(machine));
+    json_object_set_new(object, "pci_devices", pci_json(machine));
+    json_object_set_new(object, "tree_devices", tree_json(machine));
+    return object;
 }

@@ -3,10 +3,11 @@
 #ifndef ACCEL_TESTS_UNIT_TOPOLOGY_JSON_H
 #define ACCEL_TESTS_UNIT_TOPOLOGY_JSON_H
 
-#include "core/topology/topology.h"
-#include "tools/doctor/json.h"
+#include <jansson.h>
 
-/** Writes all of it as one JSON object, where the writer expects a value. */
-void accel_topology_write_json(const struct accel_topology *topology, struct accel_json *json);
+#include "core/topology/topology.h"
+
+/** Returns all of it as one JSON object. */
+json_t *topology_json(const struct accel_topology *topology);
 
 #endif

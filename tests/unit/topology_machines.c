@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include "core/base/file.h"
+#include "core/base/strbuf.h"
 #include "tests/unit/topology_json.h"
 
 static char *test_path(const char *name, const char *file)
@@ -29,48 +30,44 @@ static char *test_path(const char *name, const char *file)
     return accel_strbuf_detach(&path);
 }
 
-static void write_threads(const struct accel_topology *topology, const char *name, uint32_t wanted, uint32_t flags,
-                          struct accel_json *json)
+static void put_threads(const struct accel_topology *topology, const char *name, uint32_t wanted, uint32_t flags,
+                        json_t *object)
 {
     struct accel_thread_policy policy = {.wanted = wanted, .flags = flags};
     struct accel_thread_plan plan;
     struct accel_error error = {0};
     int32_t code = accel_topology_threads(topology, &policy, &plan, &error);
-    accel_json_member_object(json, name);
-    if (code == ACCEL_OK) {
-        accel_json_member_array(json, "cpus");
-        for (uint32_t i = 0; i < plan.count; i++)
-            accel_json_u64(json, plan.cpus[i]);
-        accel_json_array_end(json);
-        accel_json_member_text(json, "reason", plan.reason);
-        accel_json_member_text(json, "origin", plan.origin);
-    } else {
-        accel_json_member_text(json, "error", accel_error_name(code));
-        accel_json_member_text(json, "text", error.text);
-        accel_json_member_text(json, "remedy", error.remedy);
-    }
-    accel_json_object_end(json);
+    json_t *cpus = json_array();
+    for (uint32_t i = 0; code == ACCEL_OK && i < plan.count; i++)
+        json_array_append_new(cpus, json_integer(plan.cpus[i]));
+    if (code == ACCEL_OK)
+        json_object_set_new(object, name,
+                            json_pack("{s:O, s:s, s:s}", "cpus", cpus, "reason", plan.reason, "origin", plan.origin));
+    else
+        json_object_set_new(
+            object, name,
+            json_pack("{s:s, s:s, s:s}", "error", accel_error_name(code), "text", error.text, "remedy", error.remedy));
+    json_decref(cpus);
     accel_thread_plan_free(&plan);
 }
 
 static char *describe(const struct accel_topology *topology)
 {
     struct accel_strbuf text = {0};
-    struct accel_json json;
-    accel_json_init(&json, &text, 2);
-    accel_json_object_begin(&json);
-    accel_json_key(&json, "machine");
-    accel_topology_write_json(topology, &json);
-    accel_json_member_object(&json, "threads");
-    write_threads(topology, "default", 0, 0, &json);
-    write_threads(topology, "smt", 0, ACCEL_THREADS_SMT, &json);
-    write_threads(topology, "fast", 0, ACCEL_THREADS_FAST, &json);
-    write_threads(topology, "five", 5, 0, &json);
-    write_threads(topology, "hundred", 100, 0, &json);
-    accel_json_object_end(&json);
-    accel_json_object_end(&json);
-    accel_strbuf_char(&text, '\n');
-    assert_true(accel_json_finish(&json));
+    json_t *threads = json_object(), *object = json_object();
+    char *json;
+    put_threads(topology, "default", 0, 0, threads);
+    put_threads(topology, "smt", 0, ACCEL_THREADS_SMT, threads);
+    put_threads(topology, "fast", 0, ACCEL_THREADS_FAST, threads);
+    put_threads(topology, "five", 5, 0, threads);
+    put_threads(topology, "hundred", 100, 0, threads);
+    json_object_set_new(object, "machine", topology_json(topology));
+    json_object_set_new(object, "threads", threads);
+    json = json_dumps(object, JSON_INDENT(2));
+    assert_non_null(json);
+    accel_strbuf_printf(&text, "%s\n", json);
+    free(json);
+    json_decref(object);
     return accel_strbuf_detach(&text);
 }
 

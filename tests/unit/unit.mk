@@ -58,7 +58,7 @@ unit_tests += tests/unit/error_origin
 tests_unit_error_origin_SOURCES = %D%/error_origin.c
 tests_unit_error_origin_LDADD = $(accel_scores_libs) $(CMOCKA_LIBS)
 tests_unit_base_text_SOURCES = %D%/base_text.c
-tests_unit_base_text_LDADD = libaccel-doctor.la $(core_test_libs)
+tests_unit_base_text_LDADD = $(core_test_libs)
 tests_unit_base_memory_SOURCES = %D%/base_memory.c
 tests_unit_base_memory_LDADD = $(core_test_libs)
 tests_unit_base_file_SOURCES = %D%/base_file.c %D%/remove_tree.h
@@ -104,7 +104,8 @@ tests_unit_topology_limits_SOURCES = %D%/topology_limits.c
 tests_unit_topology_limits_LDADD = $(core_test_libs)
 tests_unit_topology_machines_SOURCES = %D%/topology_machines.c \
 	%D%/topology_json.c %D%/topology_json.h
-tests_unit_topology_machines_LDADD = libaccel-doctor.la $(core_test_libs)
+tests_unit_topology_machines_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_unit_topology_machines_LDADD = $(core_test_libs) $(JANSSON_LIBS)
 EXTRA_DIST += tests/topologies
 
 unit_tests += tests/unit/token_sampler
@@ -392,9 +393,9 @@ tests_unit_plan_history_SOURCES = %D%/plan_history.c %D%/plan_farm.c %D%/plan_fa
 tests_unit_plan_history_LDADD = libaccel-history.la $(core_test_libs)
 unit_tests += tests/unit/snapshot_hosts tests/unit/doctor_table
 tests_unit_snapshot_hosts_SOURCES = %D%/snapshot_hosts.c
-tests_unit_snapshot_hosts_LDADD = libaccel-doctor.la $(core_test_libs)
+tests_unit_snapshot_hosts_LDADD = libaccel-doctor.la $(core_test_libs) $(JANSSON_LIBS)
 tests_unit_doctor_table_SOURCES = %D%/doctor_table.c
-tests_unit_doctor_table_LDADD = libaccel-doctor.la $(core_test_libs)
+tests_unit_doctor_table_LDADD = libaccel-doctor.la $(core_test_libs) $(JANSSON_LIBS)
 
 unit_tests += tests/unit/eval_scores
 tests_unit_eval_scores_SOURCES = %D%/eval_scores.c

@@ -12,7 +12,6 @@ libaccel_doctor_la_SOURCES = \
 	%D%/evidence.c %D%/evidence.h \
 	%D%/gather.c %D%/gather.h \
 	%D%/gpu.c %D%/gpu.h \
-	%D%/json.c %D%/json.h \
 	%D%/linux_libraries.c \
 	%D%/linux_look.c \
 	%D%/measure.c \

@@ -336,11 +336,6 @@ int32_t accel_snapshot_text(struct accel_context *context, char **out_text, uint
     return code;
 }
 
-void accel_snapshot_free(char *text)
-{
-    free(text);
-}
-
 int32_t accel_snapshot_write(struct accel_context *context, const char *path, struct accel_error *error)
 {
     char *text = NULL;
@@ -354,6 +349,6 @@ int32_t accel_snapshot_write(struct accel_context *context, const char *path, st
     code = accel_snapshot_text(context, &text, &bytes, error);
     if (code == ACCEL_OK)
         code = accel_file_write(path, text, bytes, 0666, error);
-    accel_snapshot_free(text);
+    free(text);
     return code;
 }

@@ -22,12 +22,10 @@
  * ACCEL_E_MEMORY: memory ran out, or the snapshot would exceed the maximum size. */
 int32_t accel_snapshot_write(struct accel_context *context, const char *path, struct accel_error *error);
 
-/** Returns the snapshot as zero-terminated UTF-8 JSON, which the caller frees with accel_snapshot_free; NULL after a
+/** Returns the snapshot as zero-terminated UTF-8 JSON, which the caller frees; NULL after a
  * failure. `*out_bytes` is its length without the zero byte; `out_bytes` may be NULL. */
 int32_t accel_snapshot_text(struct accel_context *context, char **out_text, uint64_t *out_bytes,
                             struct accel_error *error);
-/** Frees a text. NULL is allowed. */
-void accel_snapshot_free(char *text);
 
 /** Appends a snapshot as JSON to `out`. The only error is ACCEL_E_MEMORY. */
 int32_t accel_snapshot_to_json(const struct accel_snapshot *snapshot, const struct accel_evidence *evidence,

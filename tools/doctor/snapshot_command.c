@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -21,7 +22,7 @@ static int print_machine(struct accel_context *context, uint32_t json)
     if (accel_snapshot_text(context, &text, NULL, &error) != ACCEL_OK)
         return report_error(json, &error);
     fputs(text, output());
-    accel_snapshot_free(text);
+    free(text);
     return EXIT_DONE;
 }
 

@@ -4,29 +4,61 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include <jansson.h>
 
 #include "core/base/pci.h"
 #include "core/snapshot/fields.h"
-#include "tools/doctor/json.h"
 #include "tools/doctor/snapshot.h"
 
-static void write_fields(const struct accel_fields *table, const void *record, struct accel_json *json);
+/* The object that is being filled. */
+struct output {
+    json_t *object;
+    bool failed; /* memory ran out */
+};
+
+static void write_fields(const struct accel_fields *table, const void *record, struct output *out);
+
+static void put(struct output *out, const char *key, json_t *value)
+{
+    out->failed |= json_object_set_new(out->object, key, value) != 0;
+}
+
+/* Returns a text in which U+FFFD stands for malformed UTF-8. */
+static json_t *text_json(const char *text)
+{
+    json_t *value = text == NULL ? json_null() : json_string(text);
+    struct accel_strbuf quoted = {0};
+    if (value == NULL) {
+        accel_strbuf_json(&quoted, text);
+        value = json_loads(accel_strbuf_get(&quoted), JSON_DECODE_ANY, NULL);
+        accel_strbuf_free(&quoted);
+    }
+    return value;
+}
+
+/* Returns a number; one beyond 63 bits is a text, which readers take as well. */
+static json_t *number_json(uint64_t number)
+{
+    return number <= INT64_MAX ? json_integer((json_int_t)number) : json_sprintf("%" PRIu64, number);
+}
 
 static uint32_t number_at(const void *member)
 {
     return *(const uint32_t *)member;
 }
 
-static void write_address(const struct accel_field *row, const uint32_t *address, struct accel_json *json)
+static void write_address(const struct accel_field *row, const uint32_t *address, struct output *out)
 {
     char text[ACCEL_PCI_TEXT];
     if ((address[0] | address[1] | address[2] | address[3]) == 0 && !row->needed)
         return;
-    accel_json_member_text(json, row->key, accel_pci_write(address[0], address[1], address[2], address[3], text));
+    put(out, row->key, json_string(accel_pci_write(address[0], address[1], address[2], address[3], text)));
 }
 
-static void write_bytes(const struct accel_field *row, const uint8_t bytes[FIELD_BYTES], struct accel_json *json)
+static void write_bytes(const struct accel_field *row, const uint8_t bytes[FIELD_BYTES], struct output *out)
 {
     static const uint8_t none[FIELD_BYTES];
     char text[2 * FIELD_BYTES + 1];
@@ -34,22 +66,22 @@ static void write_bytes(const struct accel_field *row, const uint8_t bytes[FIELD
         return;
     for (uint32_t i = 0; i < FIELD_BYTES; i++)
         snprintf(text + 2 * (size_t)i, 3, "%02x", bytes[i]);
-    accel_json_member_text(json, row->key, text);
+    put(out, row->key, json_string(text));
 }
 
-static void write_text(const struct accel_field *row, const char *text, struct accel_json *json)
+static void write_text(const struct accel_field *row, const char *text, struct output *out)
 {
     if (text && (text[0] != '\0' || row->needed))
-        accel_json_member_text(json, row->key, text);
+        put(out, row->key, text_json(text));
 }
 
-static void write_hexadecimal(const struct accel_field *row, uint32_t value, struct accel_json *json)
+static void write_hexadecimal(const struct accel_field *row, uint32_t value, struct output *out)
 {
     char text[16];
     if (value == 0 && !row->needed)
         return;
     snprintf(text, sizeof(text), "0x%04x", value);
-    accel_json_member_text(json, row->key, text);
+    put(out, row->key, json_string(text));
 }
 
 /* Returns the word; a value of a later version is written as the first word. */
@@ -61,80 +93,84 @@ static const char *word_of(const struct accel_field *row, uint32_t value)
     return row->words[0];
 }
 
-static void write_scalar(const struct accel_field *row, const void *member, struct accel_json *json)
+static void write_scalar(const struct accel_field *row, const void *member, struct output *out)
 {
     switch (row->type) {
     case FIELD_TEXT:
     case FIELD_MAYBE:
-        write_text(row, *(const char *const *)member, json);
+        write_text(row, *(const char *const *)member, out);
         break;
     case FIELD_HEX:
-        write_hexadecimal(row, number_at(member), json);
+        write_hexadecimal(row, number_at(member), out);
         break;
     case FIELD_ADDRESS:
-        write_address(row, member, json);
+        write_address(row, member, out);
         break;
     case FIELD_BYTES16:
-        write_bytes(row, member, json);
+        write_bytes(row, member, out);
         break;
     case FIELD_WORD:
-        accel_json_member_text(json, row->key, word_of(row, number_at(member)));
+        put(out, row->key, json_string(word_of(row, number_at(member))));
         break;
     case FIELD_CODE:
-        accel_json_member_text(json, row->key, accel_error_name(*(const int32_t *)member));
+        put(out, row->key, json_string(accel_error_name(*(const int32_t *)member)));
         break;
     case FIELD_I32:
-        accel_json_member_i64(json, row->key, *(const int32_t *)member);
+        put(out, row->key, json_integer(*(const int32_t *)member));
         break;
     case FIELD_U64:
         if (*(const uint64_t *)member != 0 || row->needed)
-            accel_json_member_u64(json, row->key, *(const uint64_t *)member);
+            put(out, row->key, number_json(*(const uint64_t *)member));
         break;
     default:
         if (number_at(member) != 0 || row->needed)
-            accel_json_member_u64(json, row->key, number_at(member));
+            put(out, row->key, number_json(number_at(member)));
     }
 }
 
-static void write_bits(const struct accel_field *row, uint32_t bits, struct accel_json *json)
+static void write_bits(const struct accel_field *row, uint32_t bits, struct output *out)
 {
-    if (bits == 0)
-        return;
-    accel_json_member_array(json, row->key);
+    json_t *list = json_array();
     for (uint32_t i = 0; row->words[i]; i++)
         if ((bits & 1u << i) != 0)
-            accel_json_text(json, row->words[i]);
-    accel_json_array_end(json);
+            out->failed |= json_array_append_new(list, json_string(row->words[i])) != 0;
+    if (bits != 0)
+        put(out, row->key, list);
+    else
+        json_decref(list);
 }
 
-static void write_list(const struct accel_field *row, const char *record, struct accel_json *json)
+/* Returns an object with the fields of a record. */
+static json_t *record_json(const struct accel_fields *table, const void *record, struct output *out)
+{
+    struct output inner = {json_object(), false};
+    write_fields(table, record, &inner);
+    out->failed |= inner.failed;
+    return inner.object;
+}
+
+static void write_list(const struct accel_field *row, const char *record, struct output *out)
 {
     const void *list = *(const void *const *)(const void *)(record + row->offset);
     uint32_t count = number_at(record + row->count);
+    json_t *array;
     if (count == 0 && !row->needed)
         return;
-    accel_json_member_array(json, row->key);
+    array = json_array();
     for (uint32_t i = 0; i < count; i++) {
-        if (row->type == FIELD_TEXTS) {
-            accel_json_text(json, ((const char *const *)list)[i]);
-        } else if (row->type == FIELD_NUMBERS) {
-            accel_json_u64(json, ((const uint32_t *)list)[i]);
-        } else {
-            accel_json_object_begin(json);
-            write_fields(row->table, (const char *)list + (size_t)i * row->size, json);
-            accel_json_object_end(json);
-        }
+        json_t *item = row->type == FIELD_TEXTS ? text_json(((const char *const *)list)[i])
+                       : row->type == FIELD_NUMBERS
+                           ? number_json(((const uint32_t *)list)[i])
+                           : record_json(row->table, (const char *)list + (size_t)i * row->size, out);
+        out->failed |= json_array_append_new(array, item) != 0;
     }
-    accel_json_array_end(json);
+    put(out, row->key, array);
 }
 
-static void write_record(const struct accel_field *row, const void *record, struct accel_json *json)
+static void write_record(const struct accel_field *row, const void *record, struct output *out)
 {
-    if (record == NULL)
-        return;
-    accel_json_member_object(json, row->key);
-    write_fields(row->table, record, json);
-    accel_json_object_end(json);
+    if (record != NULL)
+        put(out, row->key, record_json(row->table, record, out));
 }
 
 /* Returns whether an embedded struct is present: one that begins with a NULL text is absent. */
@@ -144,7 +180,7 @@ static bool is_there(const struct accel_field *row, const char *member)
     return first->type != FIELD_MAYBE || *(const char *const *)(const void *)(member + first->offset) != NULL;
 }
 
-static void write_fields(const struct accel_fields *table, const void *record, struct accel_json *json)
+static void write_fields(const struct accel_fields *table, const void *record, struct output *out)
 {
     const char *members = record;
     for (uint32_t i = 0; i < table->count; i++) {
@@ -152,21 +188,21 @@ static void write_fields(const struct accel_fields *table, const void *record, s
         const char *member = members + row->offset;
         switch (row->type) {
         case FIELD_BITS:
-            write_bits(row, number_at(member), json);
+            write_bits(row, number_at(member), out);
             break;
         case FIELD_TEXTS:
         case FIELD_NUMBERS:
         case FIELD_RECORDS:
-            write_list(row, members, json);
+            write_list(row, members, out);
             break;
         case FIELD_RECORD:
-            write_record(row, *(const void *const *)(const void *)member, json);
+            write_record(row, *(const void *const *)(const void *)member, out);
             break;
         case FIELD_INSIDE:
-            write_record(row, is_there(row, member) ? member : NULL, json);
+            write_record(row, is_there(row, member) ? member : NULL, out);
             break;
         default:
-            write_scalar(row, member, json);
+            write_scalar(row, member, out);
         }
     }
 }
@@ -209,30 +245,33 @@ int32_t accel_snapshot_set_xml(struct accel_snapshot *snapshot, char *xml, struc
     return ACCEL_OK;
 }
 
-static void write_evidence(const struct accel_evidence *evidence, struct accel_json *json)
+static void write_evidence(const struct accel_evidence *evidence, struct output *out)
 {
-    accel_json_member_array(json, ACCEL_SNAPSHOT_EVIDENCE);
+    json_t *list = json_array();
     for (const struct accel_evidence_item *item = evidence->first; item; item = item->next) {
-        accel_json_object_begin(json);
-        accel_json_member_text(json, "kind", item->kind);
-        accel_json_member_text(json, "name", item->name);
+        struct output inner = {json_object(), false};
+        put(&inner, "kind", text_json(item->kind));
+        put(&inner, "name", text_json(item->name));
         for (const struct accel_evidence_pair *pair = item->first; pair; pair = pair->next)
-            accel_json_member_text(json, pair->key, pair->value);
-        accel_json_object_end(json);
+            put(&inner, pair->key, text_json(pair->value));
+        out->failed |= inner.failed || json_array_append_new(list, inner.object) != 0;
     }
-    accel_json_array_end(json);
+    put(out, ACCEL_SNAPSHOT_EVIDENCE, list);
 }
 
 int32_t accel_snapshot_to_json(const struct accel_snapshot *snapshot, const struct accel_evidence *evidence,
                                struct accel_strbuf *out, struct accel_error *error)
 {
-    struct accel_json json;
-    accel_json_init(&json, out, 1);
-    accel_json_object_begin(&json);
-    write_fields(&accel_snapshot_fields, snapshot, &json);
-    write_evidence(evidence, &json);
-    accel_json_object_end(&json);
-    accel_strbuf_char(out, '\n');
-    return accel_json_finish(&json) && !out->failed ? ACCEL_OK
-                                                    : accel_error_no_memory(error, "for the JSON of a snapshot");
+    struct output output = {json_object(), false};
+    char *text = NULL;
+    write_fields(&accel_snapshot_fields, snapshot, &output);
+    write_evidence(evidence, &output);
+    if (!output.failed)
+        text = json_dumps(output.object, JSON_INDENT(1));
+    json_decref(output.object);
+    if (text != NULL)
+        accel_strbuf_printf(out, "%s\n", text);
+    output.failed = text == NULL || out->failed;
+    free(text);
+    return output.failed ? accel_error_no_memory(error, "for the JSON of a snapshot") : ACCEL_OK;
 }
