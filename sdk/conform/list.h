@@ -60,9 +60,6 @@ struct conform_operator {
     struct conform_operator_test tests[CONFORM_OPERATOR_TESTS]; /**< up to the first without a name */
 };
 
-/** Adds the tests of an operator. */
-void conform_add_operator(struct conform_list *list, uint32_t op);
-
 /** Returns the operator of a number below ACCEL_OP_END; NULL if no operator has it. */
 const struct conform_operator *conform_operator_find(uint32_t op);
 

@@ -199,3 +199,35 @@ void trial_case_run(struct conform *conform, const struct trial_case *row)
         free(inputs.floats[i]), free(inputs.numbers[i]), free(inputs.halves[i]);
     }
 }
+
+/* ---- tests made of cases ---- */
+
+static void run_operator_test(struct conform *conform)
+{
+    const struct conform_operator_test *test = &conform_operator_find(conform->parameter / CONFORM_OPERATOR_TESTS)
+                                                    ->tests[conform->parameter % CONFORM_OPERATOR_TESTS];
+
+    conform->parameter = test->parameter;
+    for (uint32_t i = 0; i < test->case_count; i++)
+        trial_case_run(conform, &test->cases[i]);
+    if (test->run != NULL)
+        test->run(conform);
+}
+
+void conform_add_operator(struct conform_list *list, uint32_t op)
+{
+    const struct conform_operator *row = conform_operator_find(op);
+
+    for (uint32_t i = 0; i < CONFORM_OPERATOR_TESTS && row->tests[i].name != NULL; i++)
+        conform_add(list, CONFORM_DEVICE, op * CONFORM_OPERATOR_TESTS + i, run_operator_test, "%s/%s",
+                    accel_op_name(op), row->tests[i].name);
+    if (row->add != NULL)
+        row->add(list);
+}
+
+void conform_add_operators(struct conform_list *list)
+{
+    for (uint32_t op = 0; op < ACCEL_OP_END; op++)
+        if (conform_operator_find(op) != NULL)
+            conform_add_operator(list, op);
+}

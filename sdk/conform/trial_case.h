@@ -52,6 +52,9 @@ struct trial_inputs {
 /** Runs a case, whose outputs the operator's reference computes. */
 void trial_case_run(struct conform *conform, const struct trial_case *row);
 
+/** Adds the tests of an operator. */
+void conform_add_operator(struct conform_list *list, uint32_t op);
+
 /** The attributes of a case and their text: TRIAL_ATTRIBUTES(axis, .axis = 1). */
 #define TRIAL_ATTRIBUTES(tag, ...)                                                                                     \
     .attributes = &(const struct accel_##tag){.size = sizeof(struct accel_##tag), __VA_ARGS__}, .text = #__VA_ARGS__

@@ -19,6 +19,7 @@
 #include "sdk/conform/conform.h"
 #include "sdk/conform/list.h"
 #include "sdk/conform/reference.h"
+#include "sdk/conform/trial_case.h"
 
 #define MOST 80u /* elements of an output */
 #define AT(tag, ...) (&(const struct accel_##tag){sizeof(struct accel_##tag), __VA_ARGS__})
