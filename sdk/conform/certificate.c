@@ -13,62 +13,40 @@
 #include <unistd.h>
 
 #include "sdk/conform/hash.h"
-#include "sdk/conform/json.h"
-
-static void put_all(struct json *json, const struct run_report *report)
-{
-    const struct run_facts *facts = report->facts;
-    time_t now = time(NULL);
-    struct tm parts;
-    char abi[32], date[32] = "";
-
-    snprintf(abi, sizeof(abi), "%u.%u", ACCEL_ABI_MAJOR, ACCEL_ABI_MINOR);
-    if (gmtime_r(&now, &parts) != NULL)
-        strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &parts);
-    json_number(json, "accel-certificate", 1);
-    json_text(json, "driver", facts->driver);
-    json_text(json, "version", facts->version);
-    json_text(json, "build_id", facts->build_id);
-    json_text(json, "kit", PACKAGE_VERSION);
-    json_text(json, "abi", abi);
-    json_text(json, "device", facts->device);
-    json_text(json, "name", facts->name);
-    json_text(json, "detail", facts->detail);
-    json_text(json, "fingerprint", facts->fingerprint);
-    json_number(json, "passed", report->passed);
-    json_number(json, "failed", report->failed);
-    json_number(json, "expected", report->expected);
-    json_number(json, "skipped", report->skipped);
-    json_number(json, "unclaimed", report->unclaimed);
-    json_number(json, "cases", report->cases);
-    json_number(json, "seed", report->options->seed);
-    json_number(json, "rounds", report->options->rounds);
-    json_text(json, "date", date);
-}
+#include "sdk/conform/print.h"
 
 /* Returns the text of the certificate, whose hash covers all lines before its own; NULL if memory ran out. */
 static char *make_text(const struct run_report *report)
 {
-    char hash[33], *text = NULL;
-    size_t bytes = 0;
-    struct json json = {.file = open_memstream(&text, &bytes)};
+    const struct run_facts *facts = report->facts;
+    time_t now = time(NULL);
+    struct tm parts;
+    char date[32] = "", *lines, *text = NULL;
+    json_t *object;
     XXH128_hash_t sum;
-    bool is_whole;
 
-    if (json.file == NULL)
+    if (gmtime_r(&now, &parts) != NULL)
+        strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &parts);
+    object = json_pack(
+        "{s:i, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:s}",
+        "accel-certificate", 1, "driver", text_json(facts->driver), "version", text_json(facts->version), "build_id",
+        text_json(facts->build_id), "kit", PACKAGE_VERSION, "abi",
+        json_sprintf("%u.%u", ACCEL_ABI_MAJOR, ACCEL_ABI_MINOR), "device", text_json(facts->device), "name",
+        text_json(facts->name), "detail", text_json(facts->detail), "fingerprint", text_json(facts->fingerprint),
+        "passed", (int)report->passed, "failed", (int)report->failed, "expected", (int)report->expected, "skipped",
+        (int)report->skipped, "unclaimed", (int)report->unclaimed, "cases", (json_int_t)report->cases, "seed",
+        (json_int_t)report->options->seed, "rounds", (json_int_t)report->options->rounds, "date", date);
+    lines = json_dumps(object, JSON_INDENT(2));
+    json_decref(object);
+    if (lines == NULL)
         return NULL;
-    json_open(&json, NULL, '{');
-    put_all(&json, report);
-    is_whole = fflush(json.file) == 0;
-    sum = XXH3_128bits_withSeed(is_whole ? text : "", is_whole ? bytes : 0, 0);
-    snprintf(hash, sizeof(hash), "%016" PRIx64 "%016" PRIx64, (uint64_t)sum.high64, (uint64_t)sum.low64);
-    json_text(&json, "hash", hash);
-    json_close(&json, '}');
-    fputc('\n', json.file);
-    if (fclose(json.file) == 0 && is_whole)
-        return text;
-    free(text);
-    return NULL;
+    lines[strlen(lines) - strlen("\n}")] = '\0';
+    sum = XXH3_128bits_withSeed(lines, strlen(lines), 0);
+    if (asprintf(&text, "%s,\n  \"hash\": \"%016" PRIx64 "%016" PRIx64 "\"\n}\n", lines, (uint64_t)sum.high64,
+                 (uint64_t)sum.low64) < 0)
+        text = NULL;
+    free(lines);
+    return text;
 }
 
 /* Creates the missing folders of the path, up to its last slash. */

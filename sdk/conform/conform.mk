@@ -30,8 +30,6 @@ libaccel_conform_la_SOURCES = \
 	%D%/hash.h \
 	%D%/groups.def \
 	%D%/info.c \
-	%D%/json.c \
-	%D%/json.h \
 	%D%/known.c \
 	%D%/known.h \
 	%D%/late.c \
@@ -76,8 +74,8 @@ libaccel_conform_la_SOURCES = \
 	%D%/trial_case.c \
 	%D%/trial_case.h \
 	%D%/whole.c
-libaccel_conform_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CFLAGS)
+libaccel_conform_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(YAML_CFLAGS)
 accel_conform_SOURCES = %D%/main.c
-accel_conform_LDADD = libaccel-conform.la libaccel.la libaccel-quant.la $(YAML_LIBS) $(SYSTEM_LIBS) -lm
+accel_conform_LDADD = libaccel-conform.la libaccel.la libaccel-quant.la $(JANSSON_LIBS) $(YAML_LIBS) $(SYSTEM_LIBS) -lm
 accel_conform_LDFLAGS = $(bin_ldflags)
 dist_man_MANS += %D%/accel-conform.1

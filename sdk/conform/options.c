@@ -99,7 +99,7 @@ static int read_row(struct run_options *options, const struct row *row, const ch
     if (row->kind == PAIR)
         return read_pair(options, value);
     if ((row->kind == SEED || row->kind == NUMBER) &&
-        !read_number(value, row->kind == SEED ? UINT64_MAX : MOST_NUMBER, &number))
+        !read_number(value, row->kind == SEED ? INT64_MAX : MOST_NUMBER, &number))
         return options_complain("no number: ", value);
     if (row->kind == FLAG)
         *(bool *)member = true;

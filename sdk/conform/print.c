@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sdk/conform/json.h"
 #include "sdk/conform/list.h"
+#include "sdk/conform/text.h"
 
 static const char *state_name(const struct run_result *result)
 {
@@ -208,43 +208,42 @@ void print_report(const struct run_report *report)
 
 /* ---- JSON ---- */
 
-static void json_result(struct json *json, const struct run_result *result)
+json_t *text_json(const char *text)
 {
-    json_open(json, NULL, '{');
-    json_text(json, "test", result->test->name);
-    json_text(json, "state", state_name(result));
-    json_number(json, "cases", result->cases);
-    json_number(json, "unclaimed", result->unclaimed);
-    json_number(json, "failures", result->failures);
-    json_double(json, "seconds", (double)result->nanoseconds / 1e9);
-    json_text(json, "text", result->text);
+    char plain[RUN_TEXT];
+
+    snprintf(plain, sizeof(plain), "%s", text);
+    text_make_plain(plain);
+    return json_string(plain);
+}
+
+static json_t *result_json(const struct run_result *result)
+{
+    json_t *object = json_pack("{s:s, s:s, s:I, s:I, s:I, s:f, s:o}", "test", result->test->name, "state",
+                               state_name(result), "cases", (json_int_t)result->cases, "unclaimed",
+                               (json_int_t)result->unclaimed, "failures", (json_int_t)result->failures, "seconds",
+                               (double)result->nanoseconds / 1e9, "text", text_json(result->text));
+
     if (result->rest[0] != '\0')
-        json_text(json, "complaints", result->rest);
-    json_close(json, '}');
+        json_object_set_new(object, "complaints", text_json(result->rest));
+    return object;
 }
 
 void print_json(const struct run_report *report)
 {
-    struct json json = {.file = stdout};
+    const struct run_facts *facts = report->facts;
+    json_t *tests = json_array(), *document;
 
-    json_open(&json, NULL, '{');
-    json_text(&json, "driver", report->facts->driver);
-    json_text(&json, "version", report->facts->version);
-    json_text(&json, "device", report->facts->device);
-    json_text(&json, "name", report->facts->name);
-    json_text(&json, "detail", report->facts->detail);
-    json_number(&json, "seed", report->options->seed);
-    json_number(&json, "rounds", report->options->rounds);
-    json_number(&json, "passed", report->passed);
-    json_number(&json, "failed", report->failed);
-    json_number(&json, "skipped", report->skipped);
-    json_number(&json, "unclaimed", report->unclaimed);
-    json_number(&json, "expected", report->expected);
-    json_number(&json, "cases", report->cases);
-    json_open(&json, "tests", '[');
     for (uint32_t i = 0; i < report->count; i++)
-        json_result(&json, &report->results[i]);
-    json_close(&json, ']');
-    json_close(&json, '}');
+        json_array_append_new(tests, result_json(&report->results[i]));
+    document = json_pack("{s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "driver",
+                         text_json(facts->driver), "version", text_json(facts->version), "device",
+                         text_json(facts->device), "name", text_json(facts->name), "detail", text_json(facts->detail),
+                         "seed", (json_int_t)report->options->seed, "rounds", (json_int_t)report->options->rounds,
+                         "passed", (json_int_t)report->passed, "failed", (json_int_t)report->failed, "skipped",
+                         (json_int_t)report->skipped, "unclaimed", (json_int_t)report->unclaimed, "expected",
+                         (json_int_t)report->expected, "cases", (json_int_t)report->cases, "tests", tests);
+    json_dumpf(document, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+    json_decref(document);
     printf("\n");
 }

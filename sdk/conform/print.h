@@ -4,6 +4,8 @@
 #ifndef ACCEL_SDK_CONFORM_PRINT_H
 #define ACCEL_SDK_CONFORM_PRINT_H
 
+#include <jansson.h>
+
 #include "sdk/conform/run.h"
 
 /** All results of a run. */
@@ -23,6 +25,8 @@ struct run_report {
 void print_result(const struct run_options *options, const struct run_result *result);
 /** Prints the summary of the run. */
 void print_report(const struct run_report *report);
+/** Returns a text of the driver as JSON; '?' stands for a character that was cut. */
+json_t *text_json(const char *text);
 /** Prints the report as JSON. */
 void print_json(const struct run_report *report);
 
