@@ -56,6 +56,18 @@ static bool has_fingerprint(const struct direct *direct)
     return has;
 }
 
+/* Defines has_NAME: whether the table of an object fills the slot. */
+#define HAS(name, object, slot)                                                                                        \
+    static bool has_##name(const struct direct *direct)                                                                \
+    {                                                                                                                  \
+        return ACCEL_CAN(direct->object->table, slot);                                                                 \
+    }
+HAS(memory, device, memory)
+HAS(estimate, device, estimate)
+HAS(report, module, report)
+HAS(state, device, state_create)
+HAS(load, device, load)
+
 static int32_t call_fingerprint(struct slot *slot)
 {
     struct direct *direct = slot->direct;
@@ -72,11 +84,6 @@ static void check_fingerprint(struct slot *slot)
         conform_fail(slot->direct->conform, "two calls gave other bytes");
 }
 
-static bool has_memory(const struct direct *direct)
-{
-    return ACCEL_CAN(direct->device->table, memory);
-}
-
 static int32_t call_memory(struct slot *slot)
 {
     struct direct *direct = slot->direct;
@@ -87,11 +94,6 @@ static int32_t call_memory(struct slot *slot)
         snprintf(slot->fault, sizeof(slot->fault), "%llu bytes are free of %llu", (unsigned long long)now.free,
                  (unsigned long long)now.total);
     return code == ACCEL_E_UNSUPPORTED ? ACCEL_OK : code;
-}
-
-static bool has_estimate(const struct direct *direct)
-{
-    return ACCEL_CAN(direct->device->table, estimate);
 }
 
 struct estimates {
@@ -122,11 +124,6 @@ static int32_t call_estimate(struct slot *slot)
 
     return direct->device->table->estimate(direct->device, &direct->graph, 1, direct_options(), &estimates.sink,
                                            &direct->error);
-}
-
-static bool has_report(const struct direct *direct)
-{
-    return ACCEL_CAN(direct->module->table, report);
 }
 
 struct reports {
@@ -161,11 +158,6 @@ static void check_records(struct slot *slot)
 }
 
 /* ---- states ---- */
-
-static bool has_state(const struct direct *direct)
-{
-    return ACCEL_CAN(direct->device->table, state_create);
-}
 
 static int32_t call_state(struct slot *slot)
 {
@@ -204,11 +196,6 @@ static int32_t append_blob(const struct accel_blob_writer *writer, const void *b
     memcpy(blob->bytes + blob->count, bytes, count);
     blob->count += count;
     return ACCEL_OK;
-}
-
-static bool has_load(const struct direct *direct)
-{
-    return ACCEL_CAN(direct->device->table, load);
 }
 
 static int32_t call_write(struct slot *slot)

@@ -131,12 +131,14 @@ static uint32_t saved_state(void)
     return a;
 }
 
-/* Reads the words of CPUID leaf 7, all 0 if the state that `needed` names is not saved. */
-static void leaf7(uint32_t subleaf, uint32_t needed, uint32_t out[4])
+/* Returns a bit of a word of CPUID leaf 7; false if the state that `needed` names is not saved. */
+static bool has_bit(uint32_t subleaf, uint32_t needed, uint32_t word, uint32_t bit)
 {
-    out[0] = out[1] = out[2] = out[3] = 0;
+    uint32_t words[4] = {0};
+
     if ((saved_state() & needed) == needed)
-        (void)__get_cpuid_count(7, subleaf, &out[0], &out[1], &out[2], &out[3]);
+        (void)__get_cpuid_count(7, subleaf, &words[0], &words[1], &words[2], &words[3]);
+    return words[word] >> bit & 1u;
 }
 
 #define STATE_YMM 0x06u
@@ -144,10 +146,7 @@ static void leaf7(uint32_t subleaf, uint32_t needed, uint32_t out[4])
 
 static bool has_avx2(void)
 {
-    uint32_t w[4];
-
-    leaf7(0, STATE_YMM, w);
-    return w[1] >> 5 & 1u;
+    return has_bit(0, STATE_YMM, 1, 5);
 }
 
 static bool has_fma(void)
@@ -159,44 +158,29 @@ static bool has_fma(void)
 
 static bool has_avx_vnni(void)
 {
-    uint32_t w[4];
-
-    leaf7(1, STATE_YMM, w);
-    return has_avx2() && (w[0] >> 4 & 1u);
+    return has_avx2() && has_bit(1, STATE_YMM, 0, 4);
 }
 
 #if defined(HAVE_AVX512)
 static bool has_avx512f(void)
 {
-    uint32_t w[4];
-
-    leaf7(0, STATE_ZMM, w);
-    return w[1] >> 16 & 1u;
+    return has_bit(0, STATE_ZMM, 1, 16);
 }
 
 static bool has_avx512bw(void)
 {
-    uint32_t w[4];
-
-    leaf7(0, STATE_ZMM, w);
-    return has_avx512f() && (w[1] >> 30 & 1u);
+    return has_avx512f() && has_bit(0, STATE_ZMM, 1, 30);
 }
 
 static bool has_avx512vnni(void)
 {
-    uint32_t w[4];
-
-    leaf7(0, STATE_ZMM, w);
-    return has_avx512f() && (w[2] >> 11 & 1u);
+    return has_avx512f() && has_bit(0, STATE_ZMM, 2, 11);
 }
 #endif
 #if defined(HAVE_AVX512BF16)
 static bool has_avx512bf16(void)
 {
-    uint32_t w[4];
-
-    leaf7(1, STATE_ZMM, w);
-    return w[0] >> 5 & 1u;
+    return has_bit(1, STATE_ZMM, 0, 5);
 }
 #endif
 
@@ -207,10 +191,9 @@ static bool has_avx512bf16(void)
 static bool has_amx_bf16(void)
 {
     const long request_permission = 0x1023, tile_data = 18;
-    uint32_t w[4];
 
-    leaf7(0, STATE_TILES, w);
-    return (w[3] >> 24 & 1u) && (w[3] >> 22 & 1u) && syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
+    return has_bit(0, STATE_TILES, 3, 24) && has_bit(0, STATE_TILES, 3, 22) &&
+           syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
 }
 #endif
 
